@@ -192,6 +192,10 @@ typedef struct tt_tune_opts {
     int jobs;                      /* compile processes; 0: one per CPU */
     int force;                     /* 1: measure again what is already stored */
     double trial_timeout_s;        /* a configuration that takes longer is killed; 0: 10 */
+    double compile_timeout_s;      /* and so is a compiler; 0: 60 */
+    const char *const *only;       /* if n_only: no kernels compete but these, by name */
+    size_t n_only;
+    const char *trace_path;        /* a timeline of the run, Chrome trace format; NULL: none */
     void (*on_progress)(void *user, const tt_progress *p);
     void (*on_message)(void *user, const char *line); /* notes a user may want, without newline */
     int (*should_stop)(void *user);                   /* polled; non-zero ends the run */

@@ -7,6 +7,7 @@
 
 #include "db/store.h"
 #include "template/template.h"
+#include "tuner/trace.h"
 
 typedef struct tt__backend tt__backend;
 
@@ -16,10 +17,13 @@ typedef struct tt__backend_ops {
     tt_status (*hello)(tt__backend *b, tt__gpu *gpu, tt__env *env);
     /* What follows is about this problem; no trial may be outstanding. TT_E_NO_MEMORY if it does not fit. */
     tt_status (*problem)(tt__backend *b, const tt__problem *p);
+    /* This candidate for that problem will probably be submitted: what can be prepared may be, once nothing that
+     * is submitted has to wait for it. Copied. May be NULL. */
+    tt_status (*expect)(tt__backend *b, const tt__candidate *c, const tt__problem *p);
     /* How many more trials it is worth having outstanding. */
     size_t (*room)(const tt__backend *b);
     /* Asks for a trial; the candidate is borrowed until its trial has come back. Screening may stop early
-     * for a configuration slower than cutoff_us (0: never). `id` is the caller's. */
+     * for a configuration slower than cutoff_us (0: never) of the latest call. `id` is the caller's. */
     tt_status (*submit)(tt__backend *b, size_t id, const tt__candidate *c, double cutoff_us);
     /* Waits for the next trial to end. TT_E_INTERRUPTED if should_stop said so. */
     tt_status (*wait)(tt__backend *b, size_t *id, tt__trial *trial);
@@ -37,8 +41,9 @@ enum { TT__FINALISTS_MAX = 16, TT__FINAL_ROUNDS = 31 };
 
 typedef struct tt__live_opts {
     int device, jobs;
-    double trial_timeout_s;
+    double trial_timeout_s, compile_timeout_s;
     tt__store *store; /* its cubins are used, and added to */
+    tt__trace *trace; /* may be NULL */
     int (*should_stop)(void *user);
     void *user;
 } tt__live_opts;

@@ -1,30 +1,29 @@
 /*
- * The live backend: one event loop over a GPU worker and the compile workers. A job is compiled (unless its
- * cubin is known), queued for the GPU, tried, and handed out; compiling and measuring overlap by themselves.
+ * The live backend: one event loop over a GPU worker and the compile workers. A job waits for its cubin, is queued
+ * for the GPU, tried, and handed out; compiling and measuring overlap by themselves.
  */
+#include "tuner/backend.h"
+
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "gpu/nvrtc.h"
-#include "tuner/backend.h"
+#include "base/clock.h"
 #include "tuner/farm/crew.h"
+#include "tuner/farm/cubins.h"
+#include "tuner/farm/timeline.h"
 #include "tuner/verify.h"
 
 enum { JOBS_MAX = 256, NO_JOB = -1 };
 
-/* AWAITING: another job is having the same cubin compiled. */
-typedef enum job_state { FREE, TO_COMPILE, COMPILING, AWAITING, TO_TRY, TRYING, DONE } job_state;
+typedef enum job_state { FREE, TO_COMPILE, TO_TRY, TRYING, DONE } job_state;
 
 typedef struct job {
     job_state state;
     size_t id;
-    uint64_t order;         /* of submission; the checker's 0 comes before all */
-    const tt__candidate *c; /* NULL: the checker, which is compiled like a kernel */
-    double cutoff_us;
-    char key[TT__HASH_SIZE];
-    tt__str options;
-    int n_options;
-    tt__str cubin;
+    uint64_t order; /* of submission */
+    const tt__candidate *c;
+    tt__cubin *cubin;
+    const char *waited_for; /* what the GPU lacked when this came */
     tt__trial trial;
 } job;
 
@@ -32,85 +31,41 @@ typedef struct live {
     tt__backend base;
     tt__live_opts opts;
     tt__crew crew;
+    tt__cubins cubins;
+    tt__cubin **compiling; /* by each worker */
+    tt__timeline timeline;
     tt__problem problem;
-    bool problem_open; /* its arrays are in the GPU worker */
-    tt__str checker;   /* cubin of the verifier's kernels ... */
-    int checker_elem_size;
+    bool problem_open;  /* its arrays are in the GPU worker */
+    tt__cubin *checker; /* the verifier's kernels, for this problem */
+    double cutoff_us;
     job jobs[JOBS_MAX];
     uint64_t submitted;
 } live;
 
 static tt_status hello(tt__backend *b, tt__gpu *gpu, tt__env *env) {
     live *l = (live *)b;
+    double begin_s = tt__now_s();
     TT_TRY(tt__crew_hello(&l->crew));
+    tt__timeline_span(&l->timeline, TT__CREW_GPU, "start", begin_s);
     *gpu = l->crew.gpu;
     *env = l->crew.env;
+    l->cubins.cc = gpu->cc;
+    l->cubins.nvrtc = l->crew.env.nvrtc;
     return TT_OK;
 }
 
 /* ---- Jobs and their cubins ------------------------------------------------------------------------------ */
 
-static void release(job *j) {
-    tt__str_free(&j->options);
-    tt__str_free(&j->cubin);
-    *j = (job){0};
-}
-
-static const char *source_of(const job *j) {
-    return j->c ? j->c->t->source : tt__checker[0].source;
-}
-
-static bool under_way(const live *l, const char *key) {
-    for (int i = 0; i < JOBS_MAX; i++)
-        if ((l->jobs[i].state == TO_COMPILE || l->jobs[i].state == COMPILING) && strcmp(l->jobs[i].key, key) == 0)
-            return true;
-    return false;
-}
-
-/* Fills a free slot with a job whose cubin is in the store, or is still to be compiled. */
-static tt_status add_job(live *l, job fresh, job **out) {
-    job *j = NULL;
-    bool found;
-    for (int i = 0; i < JOBS_MAX && !j; i++)
-        if (l->jobs[i].state == FREE)
-            j = &l->jobs[i];
-    if (!j)
-        return tt__fail(TT_E_INTERNAL, "more than %d trials at once", JOBS_MAX);
-    *j = fresh;
-    tt_status status;
-    TT_GOTO(tt__config_options(&j->options, &j->n_options, j->c ? j->c->t : NULL,
-                               j->c ? j->c->config : "", &l->problem));
-    tt__cubin_key(j->key, source_of(j), j->options.text, j->n_options, l->crew.gpu.cc, l->crew.env.nvrtc);
-    TT_GOTO(tt__store_cubin_get(l->opts.store, j->key, &j->cubin, &found));
-    j->state = found ? TO_TRY : under_way(l, j->key) ? AWAITING : TO_COMPILE;
-    *out = j;
-    return TT_OK;
-out:
-    release(j);
-    return status;
-}
-
-/* The checker's cubin has come, from the store or the compiler. */
-static void keep_checker(live *l, job *j) {
-    tt__str_free(&l->checker);
-    l->checker = j->cubin;
-    l->checker_elem_size = l->problem.elem_size;
-    j->cubin = (tt__str){0};
-    release(j);
-}
-
 static tt_status problem(tt__backend *b, const tt__problem *p) {
     live *l = (live *)b;
-    job *j;
     l->problem = *p;
     l->problem_open = false;
-    if (l->checker_elem_size == p->elem_size)
-        return TT_OK;
-    l->checker_elem_size = 0;
-    TT_TRY(add_job(l, (job){.c = NULL}, &j));
-    if (j->state == TO_TRY)
-        keep_checker(l, j);
-    return TT_OK;
+    l->cutoff_us = 0;
+    return tt__cubins_want(&l->cubins, NULL, "", p, &l->checker);
+}
+
+static tt_status expect(tt__backend *b, const tt__candidate *c, const tt__problem *p) {
+    return tt__cubins_expect(&((live *)b)->cubins, c->t, c->config, p);
 }
 
 static size_t room(const tt__backend *b) {
@@ -123,10 +78,17 @@ static size_t room(const tt__backend *b) {
 
 static tt_status submit(tt__backend *b, size_t id, const tt__candidate *c, double cutoff_us) {
     live *l = (live *)b;
-    job *j;
-    TT_TRY(add_job(l, (job){.id = id, .order = ++l->submitted, .c = c, .cutoff_us = cutoff_us}, &j));
-    return tt__store_cubin_link(l->opts.store, c->t->hash, c->config, l->problem.elem_size, l->crew.gpu.cc,
-                                j->key);
+    job *j = NULL;
+    for (int i = 0; i < JOBS_MAX && !j; i++)
+        if (l->jobs[i].state == FREE)
+            j = &l->jobs[i];
+    if (!j)
+        return tt__fail(TT_E_INTERNAL, "more than %d trials at once", JOBS_MAX);
+    l->cutoff_us = cutoff_us;
+    tt__cubin *cubin;
+    TT_TRY(tt__cubins_want(&l->cubins, c->t, c->config, &l->problem, &cubin));
+    *j = (job){.state = TO_COMPILE, .id = id, .order = ++l->submitted, .c = c, .cubin = cubin};
+    return tt__cubins_name(&l->cubins, c, l->problem.elem_size, cubin);
 }
 
 static void finish(job *j, tt__trial_status status, const char *reason) {
@@ -135,51 +97,50 @@ static void finish(job *j, tt__trial_status status, const char *reason) {
     tt__copy(j->trial.reason, sizeof j->trial.reason, reason);
 }
 
-/* A compile failed, and with it every job that awaited its cubin. */
-static void compile_failed(live *l, job *j, tt__trial_status status, const char *reason) {
-    for (int i = 0; i < JOBS_MAX; i++)
-        if (l->jobs[i].state == AWAITING && strcmp(l->jobs[i].key, j->key) == 0)
-            finish(&l->jobs[i], status, reason);
-    finish(j, status, reason);
-}
-
-static tt_status share_cubin(live *l, const job *j) {
+/* Moves on the jobs whose cubins have come, or will not come. */
+static void promote(live *l) {
     for (int i = 0; i < JOBS_MAX; i++) {
-        job *other = &l->jobs[i];
-        if (other->state != AWAITING || strcmp(other->key, j->key) != 0)
+        job *j = &l->jobs[i];
+        if (j->state != TO_COMPILE || j->cubin->state <= TT__CUBIN_COMPILING)
             continue;
-        tt__str_addn(&other->cubin, j->cubin.text, j->cubin.len);
-        TT_TRY(tt__str_check(&other->cubin));
-        other->state = TO_TRY;
+        j->trial.compile_ms = j->cubin->compile_ms; /* the first trial paid for it */
+        j->cubin->compile_ms = 0;
+        if (j->cubin->state == TT__CUBIN_READY)
+            j->state = TO_TRY;
+        else
+            finish(j, j->cubin->status, j->cubin->reason);
     }
-    return TT_OK;
 }
 
-static tt_status compiled(live *l, job *j) {
+static tt_status compiled(live *l, size_t worker) {
     const tt__msg_compiled *m = (const tt__msg_compiled *)l->crew.payload.text;
-    j->trial.compile_ms = m->compile_ms;
-    if (m->done.status == TT_E_COMPILE && j->c) {
-        compile_failed(l, j, TT__TRIAL_COMPILE_ERROR, m->done.error);
+    tt__cubin *cubin = l->compiling[worker];
+    l->compiling[worker] = NULL;
+    cubin->compile_ms = (m->end_s - m->begin_s) * 1e3;
+    tt__timeline_compiled(&l->timeline, worker, cubin, m);
+    if (m->done.status == TT_E_COMPILE && cubin->t) {
+        tt__cubin_failed(cubin, TT__TRIAL_COMPILE_ERROR, m->done.error);
         return TT_OK;
     }
     TT_TRY(tt__crew_adopt(&m->done)); /* NVRTC itself is unusable: no other configuration would fare better */
-    tt__str_addn(&j->cubin, l->crew.payload.text + sizeof *m, l->crew.payload.len - sizeof *m);
-    TT_TRY(tt__str_check(&j->cubin));
-    TT_TRY(tt__store_cubin_put(l->opts.store, j->key, j->cubin.text, j->cubin.len));
-    TT_TRY(share_cubin(l, j));
-    j->state = TO_TRY;
-    if (!j->c)
-        keep_checker(l, j);
-    return TT_OK;
+    return tt__cubins_ready(&l->cubins, cubin, l->crew.payload.text + sizeof *m, l->crew.payload.len - sizeof *m);
 }
 
 /* ---- Trying --------------------------------------------------------------------------------------------- */
+
+/* The GPU worker is gone, or of no more use: what was waiting for it waits for the next one. */
+static void drop_gpu_worker(live *l) {
+    tt__worker_stop(&l->crew.workers[TT__CREW_GPU]);
+    for (int i = 0; i < JOBS_MAX; i++)
+        if (l->jobs[i].state == TRYING)
+            l->jobs[i].state = TO_TRY;
+}
 
 /* What the GPU worker reports; one that has lost its CUDA context is of no more use. */
 static tt_status adopt_from_gpu(live *l, const tt__msg_done *done) {
     tt_status status = tt__crew_adopt(done);
     if (status == TT_E_CUDA)
-        tt__worker_stop(&l->crew.workers[TT__CREW_GPU]);
+        drop_gpu_worker(l);
     return status;
 }
 
@@ -187,19 +148,23 @@ static tt_status adopt_from_gpu(live *l, const tt__msg_done *done) {
 static tt_status try_open_problem(live *l) {
     tt__crew *crew = &l->crew;
     tt__worker *w = &crew->workers[TT__CREW_GPU];
+    double begin_s = tt__now_s();
     if (!w->pid) {
         TT_TRY(tt__crew_start(crew, TT__CREW_GPU));
         TT_TRY(tt__crew_wait_for(crew, TT__CREW_GPU, TT__MSG_HELLO));
         TT_TRY(tt__crew_adopt(&((const tt__msg_hello *)crew->payload.text)->done));
         l->problem_open = false;
+        tt__timeline_span(&l->timeline, TT__CREW_GPU, "start", begin_s);
     }
     if (l->problem_open)
         return TT_OK;
-    tt__msg_problem m = {l->problem, l->checker.len};
-    struct iovec parts[] = {{&m, sizeof m}, {l->checker.text, l->checker.len}};
+    begin_s = tt__now_s();
+    tt__msg_problem m = {l->problem, l->checker->image.len};
+    struct iovec parts[] = {{&m, sizeof m}, {l->checker->image.text, l->checker->image.len}};
     tt__worker_ask(w, 0, tt__crew_start_timeout_s, TT__MSG_PROBLEM, parts, 2);
     TT_TRY(tt__crew_wait_for(crew, TT__CREW_GPU, TT__MSG_DONE));
     TT_TRY(adopt_from_gpu(l, (const tt__msg_done *)crew->payload.text));
+    tt__timeline_span(&l->timeline, TT__CREW_GPU, "problem", begin_s);
     l->problem_open = true;
     return TT_OK;
 }
@@ -214,39 +179,42 @@ static tt_status open_problem(live *l) {
 }
 
 /* A request for a trial, the cubin padded so that whatever follows it is aligned. */
-static void trial_parts(struct iovec parts[3], tt__msg_trial *m, const tt__candidate *c, const tt__str *cubin,
+static void trial_parts(struct iovec parts[3], tt__msg_trial *m, const tt__candidate *c, const tt__cubin *cubin,
                         double cutoff_us) {
     static const char zeros[16];
-    size_t pad = (sizeof zeros - cubin->len % sizeof zeros) % sizeof zeros;
+    size_t pad = (sizeof zeros - cubin->image.len % sizeof zeros) % sizeof zeros;
     memset(m, 0, sizeof *m);
     memcpy(m->kernel, c->t->kernel, sizeof m->kernel);
+    memcpy(m->key, cubin->key, sizeof m->key);
     m->launch = c->launch;
     m->cutoff_us = cutoff_us;
     m->align = c->align;
-    m->cubin_size = cubin->len + pad;
+    m->cubin_size = cubin->image.len + pad;
     parts[0] = (struct iovec){m, sizeof *m};
-    parts[1] = (struct iovec){cubin->text, cubin->len};
+    parts[1] = (struct iovec){cubin->image.text, cubin->image.len};
     parts[2] = (struct iovec){(void *)(uintptr_t)zeros, pad};
 }
 
-static tt_status ask_trial(live *l, size_t at) {
+/* Asks for the trial of a job; of a worker that is busy with another trial it is the next. */
+static void ask_trial(live *l, size_t at, const char *waited_for) {
     job *j = &l->jobs[at];
     tt__msg_trial m;
     struct iovec parts[3];
-    TT_TRY(open_problem(l));
-    trial_parts(parts, &m, j->c, &j->cubin, j->cutoff_us);
+    trial_parts(parts, &m, j->c, j->cubin, l->cutoff_us);
     tt__worker_ask(&l->crew.workers[TT__CREW_GPU], at, l->opts.trial_timeout_s, TT__MSG_TRIAL, parts, 3);
+    j->waited_for = waited_for;
     j->state = TRYING;
-    return TT_OK;
 }
 
 static void tried(live *l, job *j) {
+    const tt__msg_tried *m = (const tt__msg_tried *)l->crew.payload.text;
     double compile_ms = j->trial.compile_ms;
-    memcpy(&j->trial, l->crew.payload.text, sizeof j->trial);
+    tt__timeline_tried(&l->timeline, j->c, &m->times, j->waited_for);
+    j->trial = m->trial;
     j->trial.compile_ms = compile_ms;
     j->state = DONE;
     if (j->trial.status == TT__TRIAL_CRASHED) /* the worker has lost its CUDA context, and leaves */
-        tt__worker_stop(&l->crew.workers[TT__CREW_GPU]);
+        drop_gpu_worker(l);
 }
 
 /* ---- The loop ------------------------------------------------------------------------------------------- */
@@ -260,70 +228,101 @@ static int oldest(const live *l, job_state state) {
     return best;
 }
 
-/* Gives every idle worker something to do. */
-static tt_status feed(live *l) {
+/* An idle GPU gets a trial, a busy one also the next, so that it need not wait for us in between. */
+static tt_status feed_gpu(live *l) {
+    const tt__worker *w = &l->crew.workers[TT__CREW_GPU];
+    int at = oldest(l, TO_TRY);
+    if (!w->busy && at == NO_JOB)
+        tt__timeline_starved(&l->timeline, oldest(l, TO_COMPILE) != NO_JOB);
+    if (at == NO_JOB || l->checker->state != TT__CUBIN_READY)
+        return TT_OK;
+    if (!w->busy) {
+        const char *lacked = tt__timeline_lacked(&l->timeline);
+        TT_TRY(open_problem(l));
+        ask_trial(l, (size_t)at, lacked);
+        at = oldest(l, TO_TRY);
+    }
+    if (at != NO_JOB && !w->ahead && l->jobs[at].cubin->image.len < tt__worker_ahead_bytes)
+        ask_trial(l, (size_t)at, "the next request");
+    return TT_OK;
+}
+
+static tt_status feed_compilers(live *l) {
     tt__crew *crew = &l->crew;
-    int at;
-    if (!crew->workers[TT__CREW_GPU].busy && l->checker_elem_size && (at = oldest(l, TO_TRY)) != NO_JOB)
-        TT_TRY(ask_trial(l, (size_t)at));
-    for (size_t w = TT__CREW_COMPILER; w < crew->n && (at = oldest(l, TO_COMPILE)) != NO_JOB; w++) {
-        job *j = &l->jobs[at];
-        if (!crew->workers[w].pid) {
-            TT_TRY(tt__crew_start(crew, w)); /* busy until its hello: a later turn feeds it */
-        } else if (!crew->workers[w].busy) {
-            j->state = COMPILING;
-            tt__crew_ask_compile(crew, w, (size_t)at, j->c ? j->c->t->path : tt__checker[0].name, source_of(j),
-                                 &j->options, j->n_options);
-        }
+    for (size_t w = TT__CREW_COMPILER; w < crew->n; w++) {
+        tt__cubin *cubin;
+        if (crew->workers[w].busy)
+            continue;
+        TT_TRY(tt__cubins_next(&l->cubins, &cubin));
+        if (!cubin)
+            break;
+        if (!crew->workers[w].pid) /* it died with the last one */
+            TT_TRY(tt__crew_start(crew, w));
+        l->compiling[w] = cubin;
+        tt__crew_ask_compile(crew, w, cubin->t ? cubin->t->path : tt__checker[0].name,
+                             cubin->t ? cubin->t->source : tt__checker[0].source, &cubin->options, cubin->n_options);
     }
     return TT_OK;
 }
 
 static tt_status replied(live *l, const tt__event *e) {
-    job *j = &l->jobs[l->crew.workers[e->worker].job];
     switch (e->type) {
     case TT__MSG_HELLO:
         return tt__crew_adopt(&((const tt__msg_hello *)l->crew.payload.text)->done);
     case TT__MSG_COMPILED:
-        return compiled(l, j);
+        return compiled(l, e->worker);
     case TT__MSG_TRIED:
-        tried(l, j);
+        tried(l, &l->jobs[e->job]);
         return TT_OK;
     default:
         return tt__fail(TT_E_INTERNAL, "an unexpected message of type %u", e->type);
     }
 }
 
-/* The worker is gone, and `j` with it. */
-static tt_status lost(live *l, const tt__event *e, job *j) {
+/* The worker is gone, and with it what it was at. */
+static tt_status lost(live *l, const tt__event *e) {
     char reason[256];
     bool gpu = e->worker == TT__CREW_GPU, timeout = e->kind == TT__EVENT_TIMEOUT;
-    if (j->state != (gpu ? TRYING : COMPILING) || !j->c)
+    job *j = &l->jobs[e->job];
+    tt__cubin *cubin = l->compiling[e->worker];
+    if (gpu ? j->state != TRYING : !cubin || !cubin->t)
         return tt__fail(TT_E_IO, "a %s worker %s", gpu ? "GPU" : "compile",
                         timeout ? "did not answer and was stopped" : e->reason);
     if (timeout)
         snprintf(reason, sizeof reason, "%s longer than %g s", gpu ? "ran" : "compiled",
-                 gpu ? l->opts.trial_timeout_s : tt__crew_compile_timeout_s);
+                 gpu ? l->opts.trial_timeout_s : l->opts.compile_timeout_s);
     else
         snprintf(reason, sizeof reason, "its %s %s", gpu ? "GPU worker" : "compiler", e->reason);
     tt__trial_status status = timeout ? TT__TRIAL_TIMEOUT : TT__TRIAL_CRASHED;
-    if (gpu)
+    tt__timeline_lost(&l->timeline, e->worker, gpu ? j->c->t : cubin->t, gpu ? j->c->config : cubin->config, reason);
+    if (gpu) {
         finish(j, status, reason);
-    else
-        compile_failed(l, j, status, reason);
+        drop_gpu_worker(l);
+    } else {
+        l->compiling[e->worker] = NULL;
+        tt__cubin_failed(cubin, status, reason);
+    }
     return TT_OK;
 }
 
+static void count_queues(live *l) {
+    int64_t to_try = 0;
+    for (int i = 0; i < JOBS_MAX; i++)
+        to_try += l->jobs[i].state == TO_TRY || l->jobs[i].state == TRYING;
+    tt__timeline_queues(&l->timeline, (int64_t)tt__cubins_queued(&l->cubins), to_try);
+}
+
 static tt_status turn(live *l) {
-    size_t at[512]; /* a worker that is stopped forgets its job */
     tt__event e;
-    TT_TRY(feed(l));
-    for (size_t i = 0; i < l->crew.n; i++)
-        at[i] = l->crew.workers[i].job;
+    promote(l);
+    TT_TRY(feed_gpu(l));
+    TT_TRY(feed_compilers(l));
+    TT_TRY(tt__cubins_save(&l->cubins, false));
+    count_queues(l);
     TT_TRY(tt__workers_wait(l->crew.workers, l->crew.n, tt__crew_poll_s, &e, &l->crew.payload));
     if (e.kind == TT__EVENT_NONE)
         return TT_OK;
-    return e.kind == TT__EVENT_REPLY ? replied(l, &e) : lost(l, &e, &l->jobs[at[e.worker]]);
+    return e.kind == TT__EVENT_REPLY ? replied(l, &e) : lost(l, &e);
 }
 
 static tt_status wait(tt__backend *b, size_t *id, tt__trial *trial) {
@@ -332,74 +331,71 @@ static tt_status wait(tt__backend *b, size_t *id, tt__trial *trial) {
     while ((at = oldest(l, DONE)) == NO_JOB) {
         TT_TRY(tt__crew_stop_asked(&l->crew));
         TT_TRY(turn(l));
+        promote(l);
     }
+    if (l->problem_open)
+        TT_TRY(feed_gpu(l)); /* it works on while the caller stores this trial */
     *id = l->jobs[at].id;
     *trial = l->jobs[at].trial;
-    release(&l->jobs[at]);
+    l->jobs[at] = (job){0};
     return TT_OK;
 }
 
 /* ---- Finals --------------------------------------------------------------------------------------------- */
 
-/* A finalist's cubin. Its trial may be of an earlier run whose cubins have been pruned. */
-static tt_status finalist_cubin(live *l, const tt__candidate *c, tt__str *out) {
-    job *j;
-    TT_TRY(add_job(l, (job){.c = c}, &j));
-    tt_status status = TT_OK;
-    if (j->state == TO_COMPILE) {
-        status = tt__crew_compile_now(&l->crew, c->t->path, c->t->source, &j->options, j->n_options, &j->cubin);
-        if (status == TT_OK)
-            status = tt__store_cubin_put(l->opts.store, j->key, j->cubin.text, j->cubin.len);
+static tt_status await(live *l, const tt__cubin *cubin) {
+    while (cubin->state <= TT__CUBIN_COMPILING) {
+        TT_TRY(tt__crew_stop_asked(&l->crew));
+        TT_TRY(turn(l));
     }
-    *out = j->cubin;
-    j->cubin = (tt__str){0};
-    release(j);
-    return status;
+    return cubin->state == TT__CUBIN_READY ? TT_OK : tt__fail(TT_E_COMPILE, "%s", cubin->reason);
 }
 
-static tt_status ask_finals(live *l, const tt__candidate *const *c, const tt__str *cubins, size_t n) {
-    struct iovec parts[1 + 3 * TT__FINALISTS_MAX];
-    tt__msg_trial m[TT__FINALISTS_MAX];
-    tt__msg_finals head = {(int)n, TT__FINAL_ROUNDS};
-    TT_TRY(open_problem(l));
-    parts[0] = (struct iovec){&head, sizeof head};
+/* The finalists' cubins. Their trials may be of an earlier run whose cubins have been pruned. */
+static tt_status finalist_cubins(live *l, const tt__candidate *const *c, size_t n, tt__cubin **cubins) {
+    TT_TRY(await(l, l->checker)); /* if all trials were stored nobody has waited for it */
+    for (size_t i = 0; i < n; i++) {
+        TT_TRY(tt__cubins_want(&l->cubins, c[i]->t, c[i]->config, &l->problem, &cubins[i]));
+        TT_TRY(tt__cubins_name(&l->cubins, c[i], l->problem.elem_size, cubins[i]));
+    }
     for (size_t i = 0; i < n; i++)
-        trial_parts(&parts[1 + 3 * i], &m[i], c[i], &cubins[i], 0);
-    tt__worker_ask(&l->crew.workers[TT__CREW_GPU], 0, l->opts.trial_timeout_s * (double)(n + 1), TT__MSG_FINALS,
-                   parts, (int)(1 + 3 * n));
-    TT_TRY(tt__crew_wait_for(&l->crew, TT__CREW_GPU, TT__MSG_FINISHED));
-    return adopt_from_gpu(l, (const tt__msg_done *)l->crew.payload.text);
+        TT_TRY(await(l, cubins[i]));
+    return tt__cubins_save(&l->cubins, true);
 }
 
 static tt_status finals(tt__backend *b, const tt__candidate *const *c, size_t n, tt__trial *trials) {
     live *l = (live *)b;
-    tt__str cubins[TT__FINALISTS_MAX] = {{0}};
+    struct iovec parts[1 + 3 * TT__FINALISTS_MAX];
+    tt__msg_trial m[TT__FINALISTS_MAX];
+    tt__msg_finals head = {(int)n, TT__FINAL_ROUNDS};
+    tt__cubin *cubins[TT__FINALISTS_MAX];
     if (n == 0 || n > TT__FINALISTS_MAX)
         return tt__fail(TT_E_INTERNAL, "finals of %zu", n);
-    tt_status status = TT_OK;
-    while (status == TT_OK && !l->checker_elem_size) /* if all trials were stored nobody has waited for it */
-        status = turn(l);
-    for (size_t i = 0; i < n && status == TT_OK; i++)
-        status = finalist_cubin(l, c[i], &cubins[i]);
-    if (status == TT_OK)
-        status = ask_finals(l, c, cubins, n);
-    if (status == TT_OK)
-        memcpy(trials, l->crew.payload.text + sizeof(tt__msg_done), n * sizeof *trials);
+    TT_TRY(finalist_cubins(l, c, n, cubins));
+    TT_TRY(open_problem(l));
+    double begin_s = tt__now_s();
+    parts[0] = (struct iovec){&head, sizeof head};
     for (size_t i = 0; i < n; i++)
-        tt__str_free(&cubins[i]);
-    return status;
+        trial_parts(&parts[1 + 3 * i], &m[i], c[i], cubins[i], 0);
+    tt__worker_ask(&l->crew.workers[TT__CREW_GPU], 0, l->opts.trial_timeout_s * (double)(n + 1), TT__MSG_FINALS,
+                   parts, (int)(1 + 3 * n));
+    TT_TRY(tt__crew_wait_for(&l->crew, TT__CREW_GPU, TT__MSG_FINISHED));
+    tt__timeline_span(&l->timeline, TT__CREW_GPU, "finals", begin_s);
+    TT_TRY(adopt_from_gpu(l, (const tt__msg_done *)l->crew.payload.text));
+    memcpy(trials, l->crew.payload.text + sizeof(tt__msg_done), n * sizeof *trials);
+    return TT_OK;
 }
 
 static void close_live(tt__backend *b) {
     live *l = (live *)b;
     tt__crew_close(&l->crew);
-    for (int i = 0; i < JOBS_MAX; i++)
-        release(&l->jobs[i]);
-    tt__str_free(&l->checker);
+    tt__cubins_save(&l->cubins, true); /* what is lost in failing here costs a compile, no more */
+    tt__cubins_close(&l->cubins);
+    free(l->compiling);
     free(l);
 }
 
-static const tt__backend_ops live_ops = {hello, problem, room, submit, wait, finals, close_live};
+static const tt__backend_ops live_ops = {hello, problem, expect, room, submit, wait, finals, close_live};
 
 tt_status tt__backend_live(tt__backend **out, const tt__live_opts *opts) {
     *out = NULL;
@@ -408,11 +404,16 @@ tt_status tt__backend_live(tt__backend **out, const tt__live_opts *opts) {
         return tt__fail_memory(sizeof *l);
     l->base.ops = &live_ops;
     l->opts = *opts;
-    tt_status status = tt__crew_open(&l->crew, opts->device, opts->jobs, opts->should_stop, opts->user);
-    if (status != TT_OK) {
-        close_live(&l->base);
-        return status;
-    }
+    l->cubins.store = opts->store;
+    tt_status status;
+    TT_GOTO(tt__crew_open(&l->crew, opts->device, opts->jobs, opts->compile_timeout_s, opts->should_stop, opts->user));
+    l->compiling = calloc(l->crew.n, sizeof *l->compiling);
+    if (!l->compiling)
+        TT_GOTO(tt__fail_memory(l->crew.n * sizeof *l->compiling));
+    tt__timeline_open(&l->timeline, opts->trace, l->crew.n);
     *out = &l->base;
     return TT_OK;
+out:
+    close_live(&l->base);
+    return status;
 }

@@ -128,9 +128,43 @@ static tt_status try_all(tt__session *s, tt__search *search, const char *phase, 
     }
 }
 
-static tt_status enumerate(tt__session *s, tt__search *search) {
+/* With opts->only the stored winner competes all the same: what is worse shall not take its place. */
+static tt_status add_incumbent(tt__session *s, tt__search *search) {
+    tt__winner w;
+    bool found;
+    TT_TRY(tt__store_winner_get(s->store, s->gpu_id, search->problem_id, &w, &found));
+    const tt__template *t = found ? tt__template_set_find(s->templates, w.kernel) : NULL;
+    if (!t || strcmp(t->hash, w.hash) != 0 || tt__template_competes(s->templates, t, s->opts->only, s->opts->n_only))
+        return TT_OK;
+    tt__candidate c;
+    tt_status status = tt__space_resolve(&c, t, &s->gpu, &search->problem, w.config);
+    if (status == TT_OK)
+        status = tt__space_append(&search->space, &c);
+    return status == TT_E_UNSUPPORTED ? TT_OK : status;
+}
+
+static tt_status add_templates(const tt__session *s, const tt__problem *p, tt__space *space) {
     for (size_t i = 0; i < s->templates->n; i++)
-        TT_TRY(tt__space_add(&search->space, s->templates->items[i], &s->gpu, &search->problem));
+        if (tt__template_competes(s->templates, s->templates->items[i], s->opts->only, s->opts->n_only))
+            TT_TRY(tt__space_add(space, s->templates->items[i], &s->gpu, p));
+    return TT_OK;
+}
+
+tt_status tt__search_expect(tt__session *s, const tt__problem *p) {
+    tt__space space = {0};
+    if (!s->backend->ops->expect || s->strategy != &tt__strategy_exhaustive)
+        return TT_OK;
+    tt_status status = add_templates(s, p, &space);
+    for (size_t i = 0; i < space.n && status == TT_OK; i++)
+        status = s->backend->ops->expect(s->backend, &space.items[i], p);
+    tt__space_free(&space);
+    return status;
+}
+
+static tt_status enumerate(tt__session *s, tt__search *search) {
+    TT_TRY(add_templates(s, &search->problem, &search->space));
+    if (s->opts->n_only)
+        TT_TRY(add_incumbent(s, search));
     size_t n = search->space.n ? search->space.n : 1;
     search->known = calloc(n, sizeof *search->known);
     search->trials = calloc(n, sizeof *search->trials);
@@ -139,8 +173,8 @@ static tt_status enumerate(tt__session *s, tt__search *search) {
 
 tt_status tt__search_run(tt__session *s, const tt__problem *p, const char *phase, tt__search *out) {
     *out = (tt__search){.problem = *p, .best = TT__NOTHING};
-    TT_TRY(enumerate(s, out));
     TT_TRY(tt__store_problem(s->store, p, &out->problem_id));
+    TT_TRY(enumerate(s, out));
     if (!s->opts->force) {
         takeover t = {.search = out, .replay = s->opts->replay != NULL};
         TT_TRY(tt__store_trials(s->store, s->gpu_id, &s->env, out->problem_id, TT__STAGE_SCREEN, take_over, &t));

@@ -22,6 +22,7 @@ typedef struct tt__session {
     tt__store *store;
     const tt__template_set *templates;
     tt__backend *backend;
+    tt__trace *trace;
     const tt__strategy *strategy;
     const tt_tune_opts *opts;
     tt__gpu gpu;
@@ -49,6 +50,9 @@ typedef struct tt__search {
  * TT_E_INTERRUPTED the search holds what is known. Release with tt__search_close in any case. */
 tt_status tt__search_run(tt__session *s, const tt__problem *p, const char *phase, tt__search *out);
 void tt__search_close(tt__search *search);
+
+/* Tells the backend what a search for this problem will want, where the strategy wants everything. */
+tt_status tt__search_expect(tt__session *s, const tt__problem *p);
 
 /* Elects and stores the winner of a finished search, against the best copy of a search of op copy (which
  * may be empty); fills the result. */

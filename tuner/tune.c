@@ -8,7 +8,7 @@
 #include "tuner/session.h"
 #include "tuner/verify.h"
 
-static const double default_trial_timeout_s = 10;
+static const double default_trial_timeout_s = 10, default_compile_timeout_s = 60;
 
 static tt_status check_opts(const tt_tune_opts *opts, size_t n_problems) {
     if (opts->size != sizeof *opts)
@@ -21,6 +21,9 @@ static tt_status check_opts(const tt_tune_opts *opts, size_t n_problems) {
     if (!(opts->trial_timeout_s >= 0))
         return tt__fail(TT_E_INVALID, "trial_timeout_s is %g: it must be positive, or 0 for the default",
                         opts->trial_timeout_s);
+    if (!(opts->compile_timeout_s >= 0))
+        return tt__fail(TT_E_INVALID, "compile_timeout_s is %g: it must be positive, or 0 for the default",
+                        opts->compile_timeout_s);
     return TT_OK;
 }
 
@@ -62,6 +65,15 @@ static void no_winner(const tt__search *search, tt_result *result) {
              search->space.n, tt__trial_status_name(search->trials[0].status), search->trials[0].reason);
 }
 
+/* A span on the tuner's own row. */
+static void trace_phase(const tt__session *s, const char *name, const tt__problem *p, double *since_s) {
+    char size[64];
+    double now_s = tt__now_s();
+    snprintf(size, sizeof size, "%lldx%lld", (long long)p->rows, (long long)p->cols);
+    tt__trace_span(s->trace, &(tt__span){0, name, *since_s, now_s, p->op, size, NULL});
+    *since_s = now_s;
+}
+
 static tt_status tune_problem(tt__session *s, const tt__problem *p, tt_result *result) {
     tt__search copy = {.best = TT__NOTHING}, search = {.best = TT__NOTHING};
     tt__problem copy_problem = copy_of(p);
@@ -71,9 +83,14 @@ static tt_status tune_problem(tt__session *s, const tt__problem *p, tt_result *r
     result->batch = p->batch;
     result->in_place = tt__in_place(p);
     result->elem_size = p->elem_size;
+    double since_s = tt__now_s();
     tt_status status;
+    TT_GOTO(tt__search_expect(s, p));
+    trace_phase(s, "expect", p, &since_s);
     TT_GOTO(tt__search_run(s, &copy_problem, "copy", &copy));
+    trace_phase(s, "search", &copy_problem, &since_s);
     TT_GOTO(tt__search_run(s, p, "search", &search));
+    trace_phase(s, "search", p, &since_s);
     if (search.best == TT__NOTHING) {
         no_winner(&search, result);
         goto out;
@@ -88,6 +105,7 @@ static tt_status tune_problem(tt__session *s, const tt__problem *p, tt_result *r
         result->source = TT_SOURCE_REPLAYED;
     if (s->after)
         TT_GOTO(s->after(s->after_user, s, &copy, &search, result));
+    trace_phase(s, "finals", p, &since_s);
 out:
     tt__search_close(&copy);
     tt__search_close(&search);
@@ -104,7 +122,10 @@ static tt_status open_backend(tt__session *s) {
                                 .jobs = opts->jobs,
                                 .trial_timeout_s =
                                     opts->trial_timeout_s > 0 ? opts->trial_timeout_s : default_trial_timeout_s,
+                                .compile_timeout_s =
+                                    opts->compile_timeout_s > 0 ? opts->compile_timeout_s : default_compile_timeout_s,
                                 .store = s->store,
+                                .trace = s->trace,
                                 .should_stop = opts->should_stop,
                                 .user = opts->user,
                             });
@@ -176,6 +197,13 @@ void tt_report_free(tt_report **report) {
     *report = NULL;
 }
 
+/* A timeline that cannot be written is no reason to lose what was measured. */
+static void end_trace(tt__session *s) {
+    int error = tt__trace_close(&s->trace);
+    if (error)
+        tt__session_message(s, "the trace %s is incomplete: %s", s->opts->trace_path, strerror(error));
+}
+
 tt_status tt_tune(tt_report **out, tt_ctx *ctx, const tt_problem *problems, size_t n_problems,
                   const tt_tune_opts *opts) {
     return tt__tune(out, ctx, problems, n_problems, opts, NULL, NULL);
@@ -187,6 +215,9 @@ tt_status tt__tune(tt_report **out, tt_ctx *ctx, const tt_problem *problems, siz
     *out = NULL;
     opts = opts ? opts : &defaults;
     TT_TRY(check_opts(opts, n_problems));
+    tt__trace *trace = NULL;
+    if (opts->trace_path)
+        TT_TRY(tt__trace_open(&trace, opts->trace_path));
     tt__template_set templates = {0};
     tt_result *results = NULL;
     tt_report *report = new_report(n_problems, &results);
@@ -196,9 +227,12 @@ tt_status tt__tune(tt_report **out, tt_ctx *ctx, const tt_problem *problems, siz
         status = tt__problem_init(&p[i], &problems[i]);
     if (status == TT_OK)
         status = tt__template_set_open(&templates, opts->templates, opts->n_templates);
+    if (status == TT_OK)
+        status = tt__template_set_check(&templates, opts->only, opts->n_only);
     tt__session session = {.templates = &templates,
                            .strategy = &tt__strategy_exhaustive,
                            .opts = opts,
+                           .trace = trace,
                            .n_problems = n_problems,
                            .started_s = tt__now_s(),
                            .after = after,
@@ -207,6 +241,7 @@ tt_status tt__tune(tt_report **out, tt_ctx *ctx, const tt_problem *problems, siz
         status = run_in_store(&session, ctx, p, n_problems, report, results);
     tt__template_set_close(&templates);
     free(p);
+    end_trace(&session);
     if (status == TT_OK || status == TT_E_INTERRUPTED || status == TT_E_NO_WINNER) {
         report->wall_s = tt__now_s() - session.started_s;
         *out = report;

@@ -2,6 +2,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/suggest.h"
 #include "template/template.h"
 
 static tt_status add(tt__template_set *set, tt__template *t) {
@@ -47,4 +48,28 @@ const tt__template *tt__template_set_find(const tt__template_set *set, const cha
         if (strcmp(set->items[i]->kernel, kernel) == 0)
             return set->items[i];
     return NULL;
+}
+
+bool tt__template_competes(const tt__template_set *set, const tt__template *t, const char *const *only, size_t n) {
+    bool op_named = false;
+    for (size_t i = 0; i < n; i++) {
+        if (strcmp(only[i], t->kernel) == 0)
+            return true;
+        const tt__template *named = tt__template_set_find(set, only[i]);
+        op_named |= named && strcmp(named->op, t->op) == 0;
+    }
+    return !op_named;
+}
+
+tt_status tt__template_set_check(const tt__template_set *set, const char *const *only, size_t n) {
+    for (size_t i = 0; i < n; i++) {
+        tt__suggest near = tt__suggest_for(only[i], strlen(only[i]));
+        if (tt__template_set_find(set, only[i]))
+            continue;
+        for (size_t k = 0; k < set->n; k++)
+            tt__suggest_try(&near, set->items[k]->kernel);
+        return tt__fail(TT_E_INVALID, "there is no kernel template %s%s; \"tune doctor\" lists them", only[i],
+                        tt__suggest_text(&near));
+    }
+    return TT_OK;
 }

@@ -199,11 +199,7 @@ tt_status tt__space_resolve(tt__candidate *out, const tt__template *t, const tt_
 
 /* ---- The whole space ----------------------------------------------------------------------------------- */
 
-/* Room for one more; the new candidate is zeroed but not counted yet. */
-static tt_status grow(tt__space *s, const plan *pl, size_t start) {
-    if (s->n - start == TT__CONFIGS_MAX)
-        return tt__fail(TT_E_TEMPLATE, "%s: more than %d legal configurations for one problem", pl->t->path,
-                        TT__CONFIGS_MAX);
+static tt_status make_room(tt__space *s) {
     if (s->n == s->cap) {
         size_t cap = s->cap ? 2 * s->cap : 64;
         tt__candidate *items = realloc(s->items, cap * sizeof *items);
@@ -212,6 +208,21 @@ static tt_status grow(tt__space *s, const plan *pl, size_t start) {
         s->items = items;
         s->cap = cap;
     }
+    return TT_OK;
+}
+
+tt_status tt__space_append(tt__space *s, const tt__candidate *c) {
+    TT_TRY(make_room(s));
+    s->items[s->n++] = *c;
+    return TT_OK;
+}
+
+/* Room for one more; the new candidate is zeroed but not counted yet. */
+static tt_status grow(tt__space *s, const plan *pl, size_t start) {
+    if (s->n - start == TT__CONFIGS_MAX)
+        return tt__fail(TT_E_TEMPLATE, "%s: more than %d legal configurations for one problem", pl->t->path,
+                        TT__CONFIGS_MAX);
+    TT_TRY(make_room(s));
     s->items[s->n] = (tt__candidate){.t = pl->t, .align = pl->p->align};
     return TT_OK;
 }

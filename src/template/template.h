@@ -79,6 +79,11 @@ void tt__template_set_close(tt__template_set *set);
 /* The template of that kernel name, or NULL. */
 const tt__template *tt__template_set_find(const tt__template_set *set, const char *kernel);
 
+/* Does it compete, if of each op for which `only` names templates (by kernel) no others shall? n 0: all do. */
+bool tt__template_competes(const tt__template_set *set, const tt__template *t, const char *const *only, size_t n);
+/* TT_E_INVALID if one of these names no template of the set. */
+tt_status tt__template_set_check(const tt__template_set *set, const char *const *only, size_t n);
+
 /* ---- The space: which configurations a problem on a GPU allows, and how each is launched -------------- */
 
 typedef struct tt__candidate {
@@ -101,6 +106,8 @@ typedef struct tt__space {
  * the geometry of a configuration is nothing that can be launched (NULL, no integer, zero or negative), or if
  * the space is too large. */
 tt_status tt__space_add(tt__space *space, const tt__template *t, const tt__gpu *gpu, const tt__problem *p);
+/* Appends one that tt__space_resolve made. */
+tt_status tt__space_append(tt__space *space, const tt__candidate *c);
 void tt__space_free(tt__space *space);
 
 /* The launch of one configuration for one problem. TT_E_UNSUPPORTED (and the constraint that says no) if it

@@ -37,7 +37,10 @@ typedef struct tt__cli_args {
     size_t n_templates;
     const char **templates;
     int jobs;
-    double trial_timeout_s;
+    size_t n_only;
+    char **only; /* owned */
+    double trial_timeout_s, compile_timeout_s;
+    const char *trace;
     const char *db, *gpu, *output, *commit;
 } tt__cli_args;
 

@@ -78,12 +78,12 @@ static tt_status add_shape(tt__cli_args *args, const char *item, size_t n) {
     return add_problem(args, rows, cols);
 }
 
-static tt_status each_item(tt__cli_args *args, const char *list,
+static tt_status each_item(tt__cli_args *args, const char *list, const char *example,
                            tt_status (*add)(tt__cli_args *, const char *, size_t)) {
     for (const char *item = list;; item++) {
         size_t n = strcspn(item, ",");
         if (n == 0)
-            return tt__fail(TT_E_INVALID, "\"%s\" has an empty item; write it as in 4096,8192", list);
+            return tt__fail(TT_E_INVALID, "\"%s\" has an empty item; write it as in %s", list, example);
         TT_TRY(add(args, item, n));
         item += n;
         if (!*item)
@@ -92,11 +92,11 @@ static tt_status each_item(tt__cli_args *args, const char *list,
 }
 
 tt_status tt__cli_set_sizes(tt__cli_args *args, const char *value) {
-    return each_item(args, value, add_size);
+    return each_item(args, value, "4096,8192", add_size);
 }
 
 tt_status tt__cli_set_shapes(tt__cli_args *args, const char *value) {
-    return each_item(args, value, add_shape);
+    return each_item(args, value, "4096x1024,8192x512", add_shape);
 }
 
 static tt_status choose_elem_size(tt__cli_args *args, int bytes) {
@@ -195,7 +195,7 @@ tt_status tt__cli_set_jobs(tt__cli_args *args, const char *value) {
     return TT_OK;
 }
 
-tt_status tt__cli_set_trial_timeout(tt__cli_args *args, const char *value) {
+static tt_status set_seconds(double *out, const char *value) {
     char *end;
     double s = strtod(value, &end);
     bool decimal = strspn(value, "0123456789.eE-+") == strlen(value);
@@ -203,8 +203,28 @@ tt_status tt__cli_set_trial_timeout(tt__cli_args *args, const char *value) {
         return tt__fail(TT_E_INVALID, "\"%s\" is not a number of seconds", value);
     if (!(s >= 0.01 && s <= 86400))
         return tt__fail(TT_E_INVALID, "%s seconds: it must be from 0.01 to 86400", value);
-    args->trial_timeout_s = s;
+    *out = s;
     return TT_OK;
+}
+
+tt_status tt__cli_set_trial_timeout(tt__cli_args *args, const char *value) {
+    return set_seconds(&args->trial_timeout_s, value);
+}
+tt_status tt__cli_set_compile_timeout(tt__cli_args *args, const char *value) {
+    return set_seconds(&args->compile_timeout_s, value);
+}
+
+static tt_status add_only(tt__cli_args *args, const char *item, size_t n) {
+    char **grown = realloc(args->only, (args->n_only + 1) * sizeof *grown);
+    if (!grown)
+        return tt__fail_memory((args->n_only + 1) * sizeof *grown);
+    args->only = grown;
+    grown[args->n_only] = strndup(item, n);
+    return grown[args->n_only++] ? TT_OK : tt__fail_memory(n);
+}
+
+tt_status tt__cli_add_only(tt__cli_args *args, const char *value) {
+    return each_item(args, value, "transpose_tiled,transpose_vector", add_only);
 }
 
 tt_status tt__cli_add_template(tt__cli_args *args, const char *value) {
@@ -323,5 +343,8 @@ tt_status tt__cli_parse(tt__cli_args *out, const tt__cli_command *c, int argc, c
 void tt__cli_args_free(tt__cli_args *args) {
     free(args->problems);
     free(args->templates);
+    for (size_t i = 0; i < args->n_only; i++)
+        free(args->only[i]);
+    free(args->only);
     *args = (tt__cli_args){0};
 }

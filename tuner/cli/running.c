@@ -64,6 +64,10 @@ tt_status tt__cli_running(const tt__cli_args *args, tt__running_fn fn, void *use
     opts.jobs = args->jobs;
     opts.force = args->force;
     opts.trial_timeout_s = args->trial_timeout_s;
+    opts.compile_timeout_s = args->compile_timeout_s;
+    opts.only = (const char *const *)args->only;
+    opts.n_only = args->n_only;
+    opts.trace_path = args->trace;
     opts.on_progress = on_progress;
     opts.on_message = on_message;
     opts.should_stop = should_stop;

@@ -10,7 +10,7 @@ static void fill_done(tt__msg_done *done, tt_status status) {
     tt__copy(done->error, sizeof done->error, status == TT_OK ? "" : tt_last_error());
 }
 
-static tt_status compile(const tt__str *request, tt__str *cubin, double *ms) {
+static tt_status compile(const tt__str *request, tt__str *cubin, tt__msg_compiled *reply) {
     size_t at = 0;
     const tt__msg_compile *m = tt__wire_take(request, &at, sizeof *m);
     const char *name = m ? tt__wire_take(request, &at, m->name_size) : NULL;
@@ -18,9 +18,9 @@ static tt_status compile(const tt__str *request, tt__str *cubin, double *ms) {
     const char *options = source ? tt__wire_take(request, &at, m->options_size) : NULL;
     if (!options)
         return TT_E_IO;
-    double start = tt__now_s();
+    reply->begin_s = tt__now_s();
     tt_status status = tt__nvrtc_compile(cubin, name, source, options, m->n_options, m->cc);
-    *ms = (tt__now_s() - start) * 1e3;
+    reply->end_s = tt__now_s();
     return status;
 }
 
@@ -35,7 +35,7 @@ int tt__compile_worker(int fd) {
     while (tt__wire_recv(fd, &type, &request) == TT_OK && type == TT__MSG_COMPILE) {
         tt__msg_compiled reply = {0};
         cubin.len = 0;
-        fill_done(&reply.done, compile(&request, &cubin, &reply.compile_ms));
+        fill_done(&reply.done, compile(&request, &cubin, &reply));
         struct iovec parts[] = {{&reply, sizeof reply}, {cubin.text, cubin.len}};
         if (tt__wire_send(fd, TT__MSG_COMPILED, parts, 2) != TT_OK)
             break;

@@ -1,25 +1,34 @@
 /* Starting workers, hearing their greetings, and waiting for one of them. */
 #include "tuner/farm/crew.h"
 
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <unistd.h>
 
-const double tt__crew_start_timeout_s = 60, tt__crew_compile_timeout_s = 60, tt__crew_poll_s = 0.2;
+const double tt__crew_start_timeout_s = 60, tt__crew_poll_s = 0.2;
 
-tt_status tt__crew_open(tt__crew *crew, int device, int jobs, int (*should_stop)(void *user), void *user) {
+tt_status tt__crew_open(tt__crew *crew, int device, int jobs, double compile_timeout_s,
+                        int (*should_stop)(void *user), void *user) {
     enum { JOBS_MAX = 120 };
     long cpus = sysconf(_SC_NPROCESSORS_ONLN);
     if (jobs <= 0)
         jobs = cpus > 0 ? (int)cpus : 1;
     if (jobs > JOBS_MAX)
         jobs = JOBS_MAX;
-    *crew = (tt__crew){.device = device, .n = (size_t)jobs + 1, .should_stop = should_stop, .user = user};
+    *crew = (tt__crew){.device = device,
+                       .n = (size_t)jobs + 1,
+                       .compile_timeout_s = compile_timeout_s,
+                       .should_stop = should_stop,
+                       .user = user};
     crew->workers = calloc(crew->n, sizeof *crew->workers);
     return crew->workers ? TT_OK : tt__fail_memory(crew->n * sizeof *crew->workers);
 }
 
 void tt__crew_close(tt__crew *crew) {
+    for (size_t i = 0; crew->workers && i < crew->n; i++) /* all at once: giving a GPU back takes its time */
+        if (crew->workers[i].pid > 0)
+            kill(crew->workers[i].pid, SIGKILL);
     for (size_t i = 0; crew->workers && i < crew->n; i++)
         tt__worker_stop(&crew->workers[i]);
     tt__str_free(&crew->payload);
@@ -73,8 +82,8 @@ static tt_status check_versions(const tt__crew *crew, const tt__msg_hello *gpu) 
 }
 
 tt_status tt__crew_hello(tt__crew *crew) {
-    TT_TRY(tt__crew_start(crew, TT__CREW_GPU));
-    TT_TRY(tt__crew_start(crew, TT__CREW_COMPILER));
+    for (size_t i = 0; i < crew->n; i++) /* NVRTC is loaded while the driver starts */
+        TT_TRY(tt__crew_start(crew, i));
     TT_TRY(tt__crew_wait_for(crew, TT__CREW_GPU, TT__MSG_HELLO));
     tt__msg_hello gpu, compiler;
     memcpy(&gpu, crew->payload.text, sizeof gpu);
@@ -89,26 +98,12 @@ tt_status tt__crew_hello(tt__crew *crew) {
     return check_versions(crew, &gpu);
 }
 
-void tt__crew_ask_compile(tt__crew *crew, size_t i, size_t job, const char *name, const char *source,
+void tt__crew_ask_compile(tt__crew *crew, size_t i, const char *name, const char *source,
                           const tt__str *options, int n_options) {
     tt__msg_compile m = {crew->gpu.cc, n_options, strlen(name) + 1, strlen(source) + 1, options->len};
     struct iovec parts[] = {{&m, sizeof m},
                             {(void *)(uintptr_t)name, m.name_size},
                             {(void *)(uintptr_t)source, m.source_size},
                             {options->text, options->len}};
-    tt__worker_ask(&crew->workers[i], job, tt__crew_compile_timeout_s, TT__MSG_COMPILE, parts, 4);
-}
-
-tt_status tt__crew_compile_now(tt__crew *crew, const char *name, const char *source, const tt__str *options,
-                               int n_options, tt__str *out) {
-    const size_t i = TT__CREW_COMPILER;
-    if (!crew->workers[i].pid)
-        TT_TRY(tt__crew_start(crew, i));
-    TT_TRY(tt__crew_wait_for(crew, i, TT__MSG_HELLO));
-    tt__crew_ask_compile(crew, i, 0, name, source, options, n_options);
-    TT_TRY(tt__crew_wait_for(crew, i, TT__MSG_COMPILED));
-    const tt__msg_compiled *m = (const tt__msg_compiled *)crew->payload.text;
-    TT_TRY(tt__crew_adopt(&m->done));
-    tt__str_addn(out, crew->payload.text + sizeof *m, crew->payload.len - sizeof *m);
-    return tt__str_check(out);
+    tt__worker_ask(&crew->workers[i], 0, crew->compile_timeout_s, TT__MSG_COMPILE, parts, 4);
 }

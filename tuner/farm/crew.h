@@ -9,6 +9,7 @@ enum { TT__CREW_GPU = 0, TT__CREW_COMPILER = 1 }; /* the GPU worker, and the fir
 typedef struct tt__crew {
     int device;
     size_t n;
+    double compile_timeout_s;
     tt__worker *workers;
     tt__gpu gpu;     /* after tt__crew_hello */
     tt__env env;
@@ -17,13 +18,14 @@ typedef struct tt__crew {
     void *user;
 } tt__crew;
 
-extern const double tt__crew_start_timeout_s, tt__crew_compile_timeout_s, tt__crew_poll_s;
+extern const double tt__crew_start_timeout_s, tt__crew_poll_s;
 
 /* jobs 0: one compiler per CPU. Starts nothing yet. */
-tt_status tt__crew_open(tt__crew *crew, int device, int jobs, int (*should_stop)(void *user), void *user);
+tt_status tt__crew_open(tt__crew *crew, int device, int jobs, double compile_timeout_s,
+                        int (*should_stop)(void *user), void *user);
 void tt__crew_close(tt__crew *crew);
 
-/* Starts the GPU worker and one compiler and learns the GPU and the environment from their greetings.
+/* Starts all workers, and learns the GPU and the environment from the GPU worker's greeting and a compiler's.
  * TT_E_NO_DRIVER, TT_E_NO_DEVICE, TT_E_NO_NVRTC, or TT_E_NO_DRIVER if the driver is older than NVRTC. */
 tt_status tt__crew_hello(tt__crew *crew);
 
@@ -37,10 +39,7 @@ tt_status tt__crew_stop_asked(const tt__crew *crew);
 tt_status tt__crew_adopt(const tt__msg_done *done);
 
 /* Asks an idle compiler; the reply is a tt__msg_compiled with the cubin behind it. */
-void tt__crew_ask_compile(tt__crew *crew, size_t i, size_t job, const char *name, const char *source,
+void tt__crew_ask_compile(tt__crew *crew, size_t i, const char *name, const char *source,
                           const tt__str *options, int n_options);
-/* The same and waits; appends the cubin to `out`. No compile may be under way. */
-tt_status tt__crew_compile_now(tt__crew *crew, const char *name, const char *source, const tt__str *options,
-                               int n_options, tt__str *out);
 
 #endif

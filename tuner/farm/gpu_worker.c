@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "base/clock.h"
 #include "base/str.h"
 #include "gpu/device.h"
 #include "gpu/driver.h"
@@ -25,6 +26,7 @@ typedef struct gpu_state {
     CUcontext context;
     CUstream stream;
     bool open; /* a problem's arrays are there */
+    tt__trial_times times; /* of the trial under way */
     tt__verifier verifier;
     tt__bench_pool pool;
 } gpu_state;
@@ -125,6 +127,7 @@ static tt_status take_samples(gpu_state *g, const tt__kernel *kernel, const tt__
 /* Verify, a short screen, and more samples only for what may still win. */
 static tt_status measure(gpu_state *g, const tt__msg_trial *m, const tt__kernel *kernel, tt__trial *trial) {
     TT_TRY(tt__verify(&g->verifier, kernel, &m->launch, trial));
+    g->times.verified_s = tt__now_s();
     if (trial->status != TT__TRIAL_OK)
         return TT_OK;
     TT_TRY(take_samples(g, kernel, m, SCREEN_FIRST, trial));
@@ -143,6 +146,7 @@ static tt_status try_one(gpu_state *g, const tt__msg_trial *m, const void *cubin
         refuse(trial, TT__TRIAL_LAUNCH_ERROR);
         return g->cu->cuCtxSynchronize() == CUDA_SUCCESS ? TT_OK : TT_E_CUDA;
     }
+    g->times.loaded_s = g->times.verified_s = tt__now_s();
     trial->regs = kernel.regs;
     trial->static_shared_bytes = kernel.static_shared_bytes;
     tt_status status = measure(g, m, &kernel, trial);
@@ -243,11 +247,14 @@ static tt_status serve(gpu_state *g, int fd, uint32_t type, const tt__str *reque
         size_t at = 0;
         const tt__msg_trial *m = tt__wire_take(request, &at, sizeof *m);
         const void *cubin = m ? tt__wire_take(request, &at, m->cubin_size) : NULL;
-        tt__trial trial;
+        tt__msg_tried reply;
         if (!cubin)
             return TT_E_IO;
-        tt_status status = try_one(g, m, cubin, &trial);
-        TT_TRY(tt__wire_send(fd, TT__MSG_TRIED, &(struct iovec){&trial, sizeof trial}, 1));
+        g->times.loaded_s = g->times.verified_s = g->times.begin_s;
+        tt_status status = try_one(g, m, cubin, &reply.trial);
+        g->times.end_s = tt__now_s();
+        reply.times = g->times;
+        TT_TRY(tt__wire_send(fd, TT__MSG_TRIED, &(struct iovec){&reply, sizeof reply}, 1));
         return status;
     }
     if (type == TT__MSG_FINALS) {
@@ -271,8 +278,12 @@ int tt__gpu_worker(int fd, int ordinal) {
         return 1;
     }
     open_context(&g); /* while the first kernels compile; a failure comes back with the problem */
-    while (tt__wire_recv(fd, &type, &request) == TT_OK && serve(&g, fd, type, &request, f) == TT_OK)
-        ;
+    do {
+        g.times.idle_s = tt__now_s();
+        if (tt__wire_recv(fd, &type, &request) != TT_OK)
+            break;
+        g.times.begin_s = tt__now_s();
+    } while (serve(&g, fd, type, &request, f) == TT_OK);
     tt__str_free(&request);
     free(f);
     return 0; /* the driver takes back what the process held */

@@ -2,6 +2,7 @@
 #ifndef TT_TUNER_FARM_PROTOCOL_H
 #define TT_TUNER_FARM_PROTOCOL_H
 
+#include "base/hash.h"
 #include "base/model.h"
 
 enum {
@@ -13,7 +14,7 @@ enum {
     /* gpu: tt__msg_problem, then the checker's cubin; reply tt__msg_done */
     TT__MSG_PROBLEM,
     TT__MSG_DONE,
-    /* gpu: tt__msg_trial, then the cubin; reply tt__trial */
+    /* gpu: tt__msg_trial, then the cubin; reply tt__msg_tried */
     TT__MSG_TRIAL,
     TT__MSG_TRIED,
     /* gpu: tt__msg_finals, then n times (tt__msg_trial, cubin); reply n times tt__trial */
@@ -42,7 +43,7 @@ typedef struct tt__msg_compile {
 
 typedef struct tt__msg_compiled {
     tt__msg_done done;
-    double compile_ms;
+    double begin_s, end_s; /* on tt__now_s's clock, like all such times here */
 } tt__msg_compiled;
 
 typedef struct tt__msg_problem {
@@ -52,11 +53,23 @@ typedef struct tt__msg_problem {
 
 typedef struct tt__msg_trial {
     char kernel[TT__NAME_MAX];
+    char key[TT__HASH_SIZE]; /* the cubin's: what is loaded already need not be loaded again */
     tt__launch launch;
     double cutoff_us; /* screening stops early beyond it; 0: never */
     int align;        /* of the arrays the configuration was chosen for */
     size_t cubin_size;
 } tt__msg_trial;
+
+/* When the worker had nothing more to do, got this request, and was through with each part of it; a part that it did
+ * not come to has the time of the one before. */
+typedef struct tt__trial_times {
+    double idle_s, begin_s, loaded_s, verified_s, end_s;
+} tt__trial_times;
+
+typedef struct tt__msg_tried {
+    tt__trial_times times;
+    tt__trial trial;
+} tt__msg_tried;
 
 typedef struct tt__msg_finals {
     int n, rounds;

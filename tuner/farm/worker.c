@@ -20,6 +20,9 @@ extern char **environ;
 
 enum { WORKER_FD = 3, WORKERS_MAX = 512 };
 
+/* Half of what Linux gives a socket by default leaves room for the books it keeps. */
+const size_t tt__worker_ahead_bytes = 96 * 1024;
+
 tt_status tt__worker_start(tt__worker *w, const char *role, const char *arg, double timeout_s) {
     *w = (tt__worker){.fd = -1};
     tt__str path = {0};
@@ -78,10 +81,24 @@ void tt__worker_stop(tt__worker *w) {
 
 void tt__worker_ask(tt__worker *w, size_t job, double timeout_s, uint32_t type, const struct iovec *parts,
                     int n) {
-    w->busy = true;
-    w->job = job;
-    w->deadline_s = tt__now_s() + timeout_s;
+    if (w->busy) {
+        w->ahead = true;
+        w->job_ahead = job;
+        w->timeout_ahead_s = timeout_s;
+    } else {
+        w->busy = true;
+        w->job = job;
+        w->deadline_s = tt__now_s() + timeout_s;
+    }
     tt__wire_send(w->fd, type, parts, n); /* a failure shows as end-of-file in the wait */
+}
+
+/* It has answered: the request that waits, if there is one, is what it is at now. */
+static void answered(tt__worker *w) {
+    w->busy = w->ahead;
+    w->job = w->job_ahead;
+    w->deadline_s = tt__now_s() + w->timeout_ahead_s;
+    w->ahead = false;
 }
 
 /* A worker that closed its end is on its way out: give it a moment to leave its exit status. */
@@ -118,9 +135,10 @@ tt_status tt__workers_wait(tt__worker *workers, size_t n, double wait_s, tt__eve
             continue;
         tt__worker *w = &workers[which[k]];
         event->worker = which[k];
+        event->job = w->job;
         if (tt__wire_recv(w->fd, &event->type, payload) == TT_OK) {
             event->kind = TT__EVENT_REPLY;
-            w->busy = false;
+            answered(w);
         } else {
             crashed(w, event);
         }
@@ -131,6 +149,7 @@ tt_status tt__workers_wait(tt__worker *workers, size_t n, double wait_s, tt__eve
         if (workers[which[k]].deadline_s <= now) {
             event->kind = TT__EVENT_TIMEOUT;
             event->worker = which[k];
+            event->job = workers[which[k]].job;
             tt__worker_stop(&workers[which[k]]);
             return TT_OK;
         }

@@ -16,6 +16,9 @@ typedef struct tt__worker {
     bool busy;          /* a reply is due */
     double deadline_s;  /* on tt__now_s()'s clock, while busy */
     size_t job;         /* the caller's, of the request under way */
+    bool ahead;         /* another request waits behind it ... */
+    size_t job_ahead;
+    double timeout_ahead_s;
 } tt__worker;
 
 /* Starts `tiletune-worker ROLE ARG`; its hello is due within timeout_s: the worker is busy at once. */
@@ -23,7 +26,11 @@ tt_status tt__worker_start(tt__worker *w, const char *role, const char *arg, dou
 /* Ends it, by force, and reaps it. NULL-safe for one that is not running. */
 void tt__worker_stop(tt__worker *w);
 
-/* Sends a request to an idle worker. A worker that turns out dead is no error here: the wait reports it. */
+/* Sends a request to an idle worker, or to a busy one that has none waiting: its time begins when the one before
+ * it has been answered, and with a worker that is lost it is lost too. Such a request must be short enough for
+ * the socket's buffer (tt__worker_ahead_bytes), or this would wait for the worker. A worker that turns out dead is
+ * no error here: the wait reports it. */
+extern const size_t tt__worker_ahead_bytes;
 void tt__worker_ask(tt__worker *w, size_t job, double timeout_s, uint32_t type, const struct iovec *parts, int n);
 
 typedef enum tt__event_kind { TT__EVENT_REPLY, TT__EVENT_TIMEOUT, TT__EVENT_CRASHED, TT__EVENT_NONE } tt__event_kind;
@@ -31,12 +38,13 @@ typedef enum tt__event_kind { TT__EVENT_REPLY, TT__EVENT_TIMEOUT, TT__EVENT_CRAS
 typedef struct tt__event {
     tt__event_kind kind;
     size_t worker;   /* index */
+    size_t job;      /* the caller's: what was replied to, or what the worker was at */
     uint32_t type;   /* REPLY */
     char reason[96]; /* CRASHED: "killed by signal 11 (Segmentation fault)" */
 } tt__event;
 
 /* Waits for the first thing to happen among busy workers, at most wait_s. REPLY fills the payload and makes
- * the worker idle; after TIMEOUT and CRASHED the worker has been stopped. NONE: nothing yet, or a signal
+ * the worker idle, or busy with the request that waited; after TIMEOUT and CRASHED the worker has been stopped. NONE: nothing yet, or a signal
  * came. */
 tt_status tt__workers_wait(tt__worker *workers, size_t n, double wait_s, tt__event *event, tt__str *payload);
 

@@ -1,0 +1,198 @@
+/* Found in a search tree; the queue is looked through, it is short. Writing is put off and done in groups: a
+ * cubin that is lost with the process costs a compile, while a commit each would cost the GPU its supply. */
+#include "tuner/farm/cubins.h"
+
+#include <search.h>
+#include <stdlib.h>
+
+#include "base/clock.h"
+#include "gpu/nvrtc.h"
+#include "tuner/verify.h"
+
+static const double save_every_s = 0.05;
+
+/* What makes a cubin, all but what is the same for the whole run. */
+static int by_input(const void *a, const void *b) {
+    const tt__cubin *x = a, *y = b;
+    if (x->t != y->t)
+        return (uintptr_t)x->t < (uintptr_t)y->t ? -1 : 1;
+    if (x->options.len != y->options.len)
+        return x->options.len < y->options.len ? -1 : 1;
+    return x->options.len ? memcmp(x->options.text, y->options.text, x->options.len) : 0;
+}
+
+/* Room for one more at the end of an array. */
+static tt_status grow(void **items, size_t n, size_t *cap, size_t size) {
+    if (n < *cap)
+        return TT_OK;
+    size_t wanted = *cap ? 2 * *cap : 64;
+    void *grown = realloc(*items, wanted * size);
+    if (!grown)
+        return tt__fail_memory(wanted * size);
+    *items = grown;
+    *cap = wanted;
+    return TT_OK;
+}
+#define GROW(items, n, cap) grow((void **)&(items), n, &(cap), sizeof *(items))
+
+static void drop(tt__cubin *cubin) {
+    tt__str_free(&cubin->options);
+    tt__str_free(&cubin->image);
+    free(cubin);
+}
+
+static void keep_node(void *node) {
+    (void)node; /* cubins are freed by the list */
+}
+
+void tt__cubins_close(tt__cubins *c) {
+    tdestroy(c->by_input, keep_node);
+    for (size_t i = 0; i < c->n; i++)
+        drop(c->items[i]);
+    free(c->items);
+    free(c->expected);
+    free(c->names);
+    *c = (tt__cubins){0};
+}
+
+/* ---- Asking --------------------------------------------------------------------------------------------- */
+
+static const char *source_of(const tt__template *t) {
+    return t ? t->source : tt__checker[0].source;
+}
+
+/* Adds a cubin; its image comes from the store if it can. Takes the options over. */
+static tt_status add(tt__cubins *c, tt__cubin *fresh, tt__cubin **out) {
+    bool found;
+    tt_status status;
+    tt__cubin_key(fresh->key, source_of(fresh->t), fresh->options.text, fresh->n_options, c->cc, c->nvrtc);
+    TT_GOTO(GROW(c->items, c->n, c->cap));
+    TT_GOTO(tt__store_cubin_get(c->store, fresh->key, &fresh->image, &found));
+    fresh->state = found ? TT__CUBIN_READY : TT__CUBIN_IDLE;
+    if (!tsearch(fresh, &c->by_input, by_input))
+        TT_GOTO(tt__fail_memory(sizeof *fresh));
+    c->items[c->n++] = *out = fresh;
+    c->n_idle += !found;
+    return TT_OK;
+out:
+    drop(fresh);
+    return status;
+}
+
+static tt_status find_or_add(tt__cubins *c, const tt__template *t, const char *config, const tt__problem *p,
+                             tt__cubin **out) {
+    *out = NULL;
+    tt__cubin *fresh = calloc(1, sizeof *fresh);
+    if (!fresh)
+        return tt__fail_memory(sizeof *fresh);
+    fresh->t = t;
+    tt__copy(fresh->config, sizeof fresh->config, config);
+    tt_status status = tt__config_options(&fresh->options, &fresh->n_options, t, config, p);
+    tt__cubin *const *known = status == TT_OK ? tfind(fresh, &c->by_input, by_input) : NULL;
+    if (status == TT_OK && !known)
+        return add(c, fresh, out);
+    *out = known ? *known : NULL;
+    drop(fresh);
+    return status;
+}
+
+tt_status tt__cubins_want(tt__cubins *c, const tt__template *t, const char *config, const tt__problem *p,
+                          tt__cubin **out) {
+    TT_TRY(find_or_add(c, t, config, p, out));
+    if (!(*out)->wanted)
+        (*out)->wanted = ++c->n_wanted;
+    return TT_OK;
+}
+
+tt_status tt__cubins_expect(tt__cubins *c, const tt__template *t, const char *config, const tt__problem *p) {
+    TT_TRY(GROW(c->expected, c->n_expected, c->cap_expected));
+    tt__expected *e = &c->expected[c->n_expected++];
+    *e = (tt__expected){.t = t, .problem = *p};
+    tt__copy(e->config, sizeof e->config, config);
+    return TT_OK;
+}
+
+/* ---- Compiling ------------------------------------------------------------------------------------------ */
+
+static tt__cubin *next_wanted(const tt__cubins *c) {
+    tt__cubin *best = NULL;
+    for (size_t i = 0; c->n_idle && i < c->n; i++) {
+        tt__cubin *x = c->items[i];
+        if (x->state == TT__CUBIN_IDLE && x->wanted && (!best || x->wanted < best->wanted))
+            best = x;
+    }
+    return best;
+}
+
+tt_status tt__cubins_next(tt__cubins *c, tt__cubin **out) {
+    tt__cubin *next = next_wanted(c);
+    while (!next && c->at_expected < c->n_expected) {
+        const tt__expected *e = &c->expected[c->at_expected++];
+        TT_TRY(find_or_add(c, e->t, e->config, &e->problem, &next));
+        if (next->state != TT__CUBIN_IDLE)
+            next = NULL;
+    }
+    if (next) {
+        next->state = TT__CUBIN_COMPILING;
+        c->n_idle--;
+    }
+    *out = next;
+    return TT_OK;
+}
+
+size_t tt__cubins_queued(const tt__cubins *c) {
+    return c->n_idle + c->n_expected - c->at_expected;
+}
+
+tt_status tt__cubins_ready(tt__cubins *c, tt__cubin *cubin, const void *image, size_t size) {
+    tt__str_addn(&cubin->image, image, size);
+    TT_TRY(tt__str_check(&cubin->image));
+    cubin->state = TT__CUBIN_READY;
+    cubin->fresh = true;
+    c->n_fresh++;
+    return TT_OK;
+}
+
+void tt__cubin_failed(tt__cubin *cubin, tt__trial_status status, const char *reason) {
+    cubin->state = TT__CUBIN_FAILED;
+    cubin->status = status;
+    tt__copy(cubin->reason, sizeof cubin->reason, reason);
+}
+
+/* ---- Storing -------------------------------------------------------------------------------------------- */
+
+tt_status tt__cubins_name(tt__cubins *c, const tt__candidate *candidate, int elem_size, const tt__cubin *cubin) {
+    TT_TRY(GROW(c->names, c->n_names, c->cap_names));
+    tt__cubin_name *name = &c->names[c->n_names++];
+    *name = (tt__cubin_name){.t = candidate->t, .elem_size = elem_size, .cubin = cubin};
+    tt__copy(name->config, sizeof name->config, candidate->config);
+    return TT_OK;
+}
+
+static tt_status write_all(tt__cubins *c) {
+    for (size_t i = 0; i < c->n; i++)
+        if (c->items[i]->fresh)
+            TT_TRY(tt__store_cubin_put(c->store, c->items[i]->key, c->items[i]->image.text, c->items[i]->image.len));
+    for (size_t i = 0; i < c->n_names; i++) {
+        const tt__cubin_name *name = &c->names[i];
+        TT_TRY(tt__store_cubin_link(c->store, name->t->hash, name->config, name->elem_size, c->cc, name->cubin->key));
+    }
+    return TT_OK;
+}
+
+tt_status tt__cubins_save(tt__cubins *c, bool now) {
+    char why[1024];
+    if (c->n_fresh + c->n_names == 0 || (!now && tt__now_s() < c->saved_s + save_every_s))
+        return TT_OK;
+    TT_TRY(tt__store_begin(c->store));
+    tt_status status = write_all(c);
+    tt__copy(why, sizeof why, tt_last_error());
+    tt_status committed = tt__store_commit(c->store);
+    if (status != TT_OK)
+        return tt__fail(status, "%s", why);
+    for (size_t i = 0; i < c->n; i++)
+        c->items[i]->fresh = false;
+    c->n_fresh = c->n_names = 0;
+    c->saved_s = tt__now_s();
+    return committed;
+}

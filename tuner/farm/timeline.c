@@ -1,0 +1,76 @@
+/* See the header. Workers say themselves when they were at what; the clock is the same for all processes. */
+#include "tuner/farm/timeline.h"
+
+#include <stdio.h>
+
+#include "base/clock.h"
+#include "tuner/farm/crew.h"
+
+/* Row 0 is the tuner's own. */
+static int row_of(size_t worker) {
+    return (int)worker + 1;
+}
+
+void tt__timeline_open(tt__timeline *t, tt__trace *trace, size_t n) {
+    *t = (tt__timeline){.trace = trace, .to_compile = -1};
+    for (size_t i = 0; i < n; i++) {
+        char name[32] = "GPU";
+        if (i != TT__CREW_GPU)
+            snprintf(name, sizeof name, "compiler %zu", i);
+        tt__trace_row(trace, row_of(i), name);
+    }
+}
+
+void tt__timeline_span(tt__timeline *t, size_t worker, const char *name, double begin_s) {
+    tt__trace_span(t->trace, &(tt__span){row_of(worker), name, begin_s, tt__now_s(), NULL, NULL, NULL});
+}
+
+void tt__timeline_compiled(tt__timeline *t, size_t worker, const tt__cubin *cubin, const tt__msg_compiled *m) {
+    tt__trace_span(t->trace, &(tt__span){row_of(worker), "compile", m->begin_s, m->end_s,
+                                         cubin->t ? cubin->t->kernel : "checker", cubin->config,
+                                         m->done.status == TT_OK ? NULL : "failed"});
+}
+
+void tt__timeline_tried(tt__timeline *t, const tt__candidate *c, const tt__trial_times *times,
+                        const char *waited_for) {
+    const struct {
+        const char *name;
+        double begin_s, end_s;
+        const char *note;
+    } spans[] = {
+        {"wait", times->idle_s, times->begin_s, waited_for},
+        {"load", times->begin_s, times->loaded_s, NULL},
+        {"verify", times->loaded_s, times->verified_s, NULL},
+        {"measure", times->verified_s, times->end_s, NULL},
+    };
+    for (size_t i = 0; i < sizeof spans / sizeof *spans; i++)
+        if (spans[i].end_s > spans[i].begin_s)
+            tt__trace_span(t->trace, &(tt__span){row_of(TT__CREW_GPU), spans[i].name, spans[i].begin_s,
+                                                 spans[i].end_s, c->t->kernel, c->config, spans[i].note});
+}
+
+void tt__timeline_lost(tt__timeline *t, size_t worker, const tt__template *template, const char *config,
+                       const char *reason) {
+    double now_s = tt__now_s();
+    tt__trace_span(t->trace,
+                   &(tt__span){row_of(worker), "lost", now_s, now_s, template->kernel, config, reason});
+}
+
+void tt__timeline_queues(tt__timeline *t, int64_t to_compile, int64_t to_try) {
+    if (to_compile == t->to_compile && to_try == t->to_try)
+        return;
+    t->to_compile = to_compile;
+    t->to_try = to_try;
+    const tt__count counts[] = {{"to compile", to_compile}, {"to measure", to_try}};
+    tt__trace_count(t->trace, "queues", counts, 2);
+}
+
+void tt__timeline_starved(tt__timeline *t, bool for_cubin) {
+    t->lacked = for_cubin ? "a cubin" : "the session";
+}
+
+const char *tt__timeline_lacked(tt__timeline *t) {
+    const char *lacked = t->lacked ? t->lacked : "the session";
+    t->lacked = NULL;
+    return lacked;
+}

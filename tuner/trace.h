@@ -1,0 +1,42 @@
+/*
+ * A timeline of a run in Chrome's trace format, for chrome://tracing and Perfetto: a row for each process, spans on
+ * it, counters under it. The file is whole JSON after every write, so a run may be killed at any moment.
+ *
+ * One thread. A NULL trace is one that nobody asked for: everything but opening does nothing with it.
+ */
+#ifndef TT_TUNER_TRACE_H
+#define TT_TUNER_TRACE_H
+
+#include <stdint.h>
+
+#include "base/status.h"
+
+typedef struct tt__trace tt__trace;
+
+/* Creates or empties the file. TT_E_IO names it and the reason. Its time 0 is now. */
+tt_status tt__trace_open(tt__trace **out, const char *path);
+/* Writes what is left. The errno of the first write that failed, 0 if all is there. */
+int tt__trace_close(tt__trace **trace);
+
+/* Names a row. Rows are shown in the order of their numbers. */
+void tt__trace_row(tt__trace *trace, int row, const char *name);
+
+typedef struct tt__span {
+    int row;
+    const char *name;
+    double begin_s, end_s;            /* on tt__now_s's clock, which all processes share */
+    const char *kernel, *config;      /* NULL: not about a configuration */
+    const char *note;                 /* a few words, or NULL */
+} tt__span;
+
+void tt__trace_span(tt__trace *trace, const tt__span *span);
+
+/* One counter of several values, from now on. */
+typedef struct tt__count {
+    const char *name;
+    int64_t value;
+} tt__count;
+
+void tt__trace_count(tt__trace *trace, const char *name, const tt__count *counts, int n);
+
+#endif
