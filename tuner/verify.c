@@ -8,6 +8,13 @@
 
 enum { GUARD = 4096, SEED_SRC = 1, SEED_GUARD = 2, CHECKED_BY_CPU = 64 };
 
+/* What the comparisons found; on the device a clear one lies behind it. */
+typedef struct report {
+    uint64_t n_wrong, first_wrong;     /* 16-byte words of the output area */
+    uint64_t n_changed, first_changed; /* 4-byte words of the source */
+} report;
+static const report nothing_found = {0, UINT64_MAX, 0, UINT64_MAX};
+
 static uint32_t mix(uint64_t i, uint32_t seed) { /* as in verify.cu */
     uint32_t h = (uint32_t)i * 0x9e3779b1u ^ ((uint32_t)(i >> 32) + seed) * 0x85ebca77u;
     h = (h ^ (h >> 16)) * 0x7feb352du;
@@ -131,10 +138,12 @@ tt_status tt__verifier_open(tt__verifier *v, const tt__driver *cu, CUstream stre
     } memory[] = {{&v->src_base, v->src_alloc},
                   {&v->out_base, v->out_alloc},
                   {&v->ref_base, v->out_alloc},
-                  {&v->report, 2 * sizeof(uint64_t)}};
+                  {&v->report, 2 * sizeof(report)}};
     for (size_t i = 0; i < sizeof memory / sizeof *memory; i++)
         TT_GOTO(tt__cu_check(cu->cuMemAlloc(memory[i].ptr, memory[i].bytes), "cuMemAlloc (%zu bytes)",
                              memory[i].bytes));
+    TT_GOTO(tt__cu_check(cu->cuMemcpyHtoD(v->report + sizeof(report), &nothing_found, sizeof nothing_found),
+                         "cuMemcpyHtoD"));
     v->src = v->src_base + shift(p);
     v->out = v->out_base + GUARD + shift(p);
     TT_GOTO(build_reference(v));
@@ -152,15 +161,6 @@ void tt__verifier_close(tt__verifier *v) {
     if (v->module)
         v->cu->cuModuleUnload(v->module);
     *v = (tt__verifier){0};
-}
-
-/* Runs a counting kernel over n items and fetches {how many differ, the first}. */
-static tt_status count(tt__verifier *v, CUfunction fn, int64_t n, void **args, uint64_t found[2]) {
-    const uint64_t clear[2] = {0, UINT64_MAX};
-    TT_TRY(tt__cu_check(v->cu->cuMemcpyHtoD(v->report, clear, sizeof clear), "cuMemcpyHtoD"));
-    TT_TRY(tt__cu_check(run(v, fn, blocks(n), 1, 1, args), "comparing"));
-    TT_TRY(tt__cu_check(v->cu->cuStreamSynchronize(v->stream), "comparing"));
-    return tt__cu_check(v->cu->cuMemcpyDtoH(found, v->report, sizeof clear), "cuMemcpyDtoH");
 }
 
 /* Words for the first wrong byte at or behind 16-byte word `word` of the output area. */
@@ -212,8 +212,21 @@ static tt_status poison(tt__verifier *v) {
         "tt_poison");
 }
 
+/* Queues both comparisons behind the kernel and waits once, for all three. */
+static tt_status check(tt__verifier *v, report *found) {
+    long long n = (long long)(v->out_alloc / 16), words = (long long)(v->src_alloc / 4);
+    unsigned seed = SEED_SRC;
+    CUdeviceptr at = v->report, changed = v->report + offsetof(report, n_changed);
+    TT_TRY(tt__cu_check(v->cu->cuMemcpyDtoDAsync(at, at + sizeof *found, sizeof *found, v->stream), "kernel"));
+    TT_TRY(tt__cu_check(
+        run(v, v->compare, blocks(n), 1, 1, (void *[]){&v->out_base, &v->ref_base, &n, &at}), "kernel"));
+    TT_TRY(tt__cu_check(
+        run(v, v->check_fill, blocks(words), 1, 1, (void *[]){&v->src_base, &words, &seed, &changed}), "kernel"));
+    TT_TRY(tt__cu_check(v->cu->cuStreamSynchronize(v->stream), "kernel"));
+    return tt__cu_check(v->cu->cuMemcpyDtoH(found, at, sizeof *found), "cuMemcpyDtoH");
+}
+
 tt_status tt__verify(tt__verifier *v, const tt__kernel *kernel, const tt__launch *launch, tt__trial *trial) {
-    uint64_t found[2];
     TT_TRY(poison(v));
     CUresult r = tt__kernel_launch(kernel, v->cu, launch, v->out, v->src, v->stream);
     if (r != CUDA_SUCCESS) {
@@ -222,21 +235,16 @@ tt_status tt__verify(tt__verifier *v, const tt__kernel *kernel, const tt__launch
         tt__copy(trial->reason, sizeof trial->reason, tt_last_error());
         return TT_OK;
     }
-    TT_TRY(tt__cu_check(v->cu->cuStreamSynchronize(v->stream), "kernel"));
-
-    long long n = (long long)(v->out_alloc / 16);
-    TT_TRY(count(v, v->compare, n, (void *[]){&v->out_base, &v->ref_base, &n, &v->report}, found));
-    if (found[0]) {
+    report found;
+    TT_TRY(check(v, &found));
+    if (found.n_wrong) {
         trial->status = TT__TRIAL_WRONG_RESULT;
-        TT_TRY(explain(v, found[1], found[0], trial));
+        TT_TRY(explain(v, found.first_wrong, found.n_wrong, trial));
     }
-    long long words = (long long)(v->src_alloc / 4);
-    unsigned seed = SEED_SRC;
-    TT_TRY(count(v, v->check_fill, words, (void *[]){&v->src_base, &words, &seed, &v->report}, found));
-    if (found[0]) { /* or every later configuration would be called wrong */
+    if (found.n_changed) { /* or every later configuration would be called wrong */
         trial->status = TT__TRIAL_WRONG_RESULT;
         snprintf(trial->reason, sizeof trial->reason, "wrote to the source, first at byte %llu",
-                 (unsigned long long)found[1] * 4);
+                 (unsigned long long)found.first_changed * 4);
         TT_TRY(tt__cu_check(fill(v, v->src_base, v->src_alloc, SEED_SRC), "tt_fill"));
     }
     return TT_OK;

@@ -1,9 +1,20 @@
 /* Loading and launching one kernel. */
 #include "gpu/kernel.h"
 
+tt_status tt__kernel_allow_shared(tt__kernel *kernel, const tt__driver *cu, const char *name,
+                                  unsigned shared_bytes) {
+    enum { SHARED_WITHOUT_ASKING = 48 * 1024 };
+    if (shared_bytes <= SHARED_WITHOUT_ASKING || shared_bytes <= kernel->shared_bytes)
+        return TT_OK;
+    TT_TRY(tt__cu_check(cu->cuFuncSetAttribute(kernel->fn, CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES,
+                                               (int)shared_bytes),
+                        "%s: %u bytes of dynamic shared memory", name, shared_bytes));
+    kernel->shared_bytes = shared_bytes;
+    return TT_OK;
+}
+
 tt_status tt__kernel_load(tt__kernel *out, const tt__driver *cu, const void *cubin, const char *name,
                           unsigned shared_bytes) {
-    enum { SHARED_WITHOUT_ASKING = 48 * 1024 };
     *out = (tt__kernel){0};
     TT_TRY(tt__cu_check(cu->cuModuleLoadData(&out->module, cubin), "cuModuleLoadData (%s)", name));
     tt_status status;
@@ -14,10 +25,7 @@ tt_status tt__kernel_load(tt__kernel *out, const tt__driver *cu, const void *cub
     TT_GOTO(tt__cu_check(
         cu->cuFuncGetAttribute(&out->static_shared_bytes, CU_FUNC_ATTRIBUTE_SHARED_SIZE_BYTES, out->fn),
         "cuFuncGetAttribute (%s)", name));
-    if (shared_bytes > SHARED_WITHOUT_ASKING)
-        TT_GOTO(tt__cu_check(cu->cuFuncSetAttribute(out->fn, CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES,
-                                                    (int)shared_bytes),
-                             "%s: %u bytes of dynamic shared memory", name, shared_bytes));
+    TT_GOTO(tt__kernel_allow_shared(out, cu, name, shared_bytes));
     return TT_OK;
 out:
     tt__kernel_unload(out, cu);

@@ -27,6 +27,8 @@ typedef struct gpu_state {
     CUstream stream;
     bool open; /* a problem's arrays are there */
     tt__trial_times times; /* of the trial under way */
+    tt__kernel kernel;     /* that was tried last ... */
+    char key[TT__HASH_SIZE]; /* ... and the key of its cubin, "": none */
     tt__verifier verifier;
     tt__bench_pool pool;
 } gpu_state;
@@ -136,27 +138,36 @@ static tt_status measure(gpu_state *g, const tt__msg_trial *m, const tt__kernel 
     return take_samples(g, kernel, m, SCREEN_MORE, trial);
 }
 
+/* The kernel of a trial: that of the last one, where only launch parameters differ, or else a new one. */
+static tt_status load(gpu_state *g, const tt__msg_trial *m, const void *cubin) {
+    if (g->key[0] && strcmp(g->key, m->key) == 0)
+        return tt__kernel_allow_shared(&g->kernel, g->cu, m->kernel, m->launch.shared_bytes);
+    tt__kernel_unload(&g->kernel, g->cu);
+    g->key[0] = '\0';
+    TT_TRY(tt__kernel_load(&g->kernel, g->cu, cubin, m->kernel, m->launch.shared_bytes));
+    tt__copy(g->key, sizeof g->key, m->key);
+    return TT_OK;
+}
+
 /* Not TT_OK only when this process is of no more use. */
 static tt_status try_one(gpu_state *g, const tt__msg_trial *m, const void *cubin, tt__trial *trial) {
-    tt__kernel kernel;
     *trial = (tt__trial){0};
     if (!g->open)
         return tt__fail(TT_E_INTERNAL, "a trial without a problem");
-    if (tt__kernel_load(&kernel, g->cu, cubin, m->kernel, m->launch.shared_bytes) != TT_OK) {
+    if (load(g, m, cubin) != TT_OK) {
         refuse(trial, TT__TRIAL_LAUNCH_ERROR);
         return g->cu->cuCtxSynchronize() == CUDA_SUCCESS ? TT_OK : TT_E_CUDA;
     }
     g->times.loaded_s = g->times.verified_s = tt__now_s();
-    trial->regs = kernel.regs;
-    trial->static_shared_bytes = kernel.static_shared_bytes;
-    tt_status status = measure(g, m, &kernel, trial);
+    trial->regs = g->kernel.regs;
+    trial->static_shared_bytes = g->kernel.static_shared_bytes;
+    tt_status status = measure(g, m, &g->kernel, trial);
     if (status != TT_OK)
         refuse(trial, TT__TRIAL_CRASHED);
     if (trial->status != TT__TRIAL_OK) {
         trial->n_samples = 0;
         trial->time_us = 0;
     }
-    tt__kernel_unload(&kernel, g->cu);
     return status;
 }
 

@@ -1,0 +1,16 @@
+// One element in a thousand is wrong.
+//
+//@ kernel   wrong_once_in_a_thousand
+//@ op       transpose
+//@ where    elem_size = 4 AND align >= 4
+//@ block    64
+//@ grid     ceil_div(cols, 64), rows
+//@ args     dst, src, i64 cols, i64 lds, i64 ldd
+
+extern "C" __global__ void wrong_once_in_a_thousand(unsigned int *dst, const unsigned int *src, long long cols, long long lds,
+                                  long long ldd) {
+    const long long col = blockIdx.x * 64ll + threadIdx.x, row = blockIdx.y;
+    const unsigned int flip = (row * cols + col) % 1000 == 999;
+    if (col < cols)
+        dst[col * ldd + row] = src[row * lds + col] ^ flip;
+}
