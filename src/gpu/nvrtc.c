@@ -133,7 +133,8 @@ const char *tt__nvrtc_path(void) {
 
 static tt_status check(nvrtcResult r, const char *what) {
     return r == NVRTC_SUCCESS ? TT_OK
-                              : tt__fail(TT_E_NO_NVRTC, "%s: %s", what, table.nvrtcGetErrorString(r));
+                              : tt__fail(r == NVRTC_ERROR_OUT_OF_MEMORY ? TT_E_NO_MEMORY : TT_E_NO_NVRTC, "%s: %s",
+                                         what, table.nvrtcGetErrorString(r));
 }
 
 tt_status tt__nvrtc_archs(tt__str *out) {

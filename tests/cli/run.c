@@ -23,7 +23,7 @@
 
 #include <cmocka.h>
 
-enum { ARGS_MAX = 32 };
+enum { ARGS_MAX = 64 };
 
 static char folder[64];
 

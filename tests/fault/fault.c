@@ -7,12 +7,16 @@ const double fault_timeout_s = 200;
 
 static const char *folder;
 
+void fault_enter_device(void) {
+    folder = run_enter();
+}
+
 int fault_enter(void **state) {
     (void)state;
     char nvrtc[512];
     const char *host = getenv("HOSTCUDA_DIR");
     assert_non_null(host);
-    folder = run_enter();
+    fault_enter_device();
     snprintf(nvrtc, sizeof nvrtc, "%s/libnvrtc.so", host);
     setenv("LD_LIBRARY_PATH", host, 1);
     setenv("TILETUNE_NVRTC", nvrtc, 1);
@@ -51,7 +55,7 @@ void fault_write(const char *path, const char *text) {
 }
 
 void fault_tune(run_result *r, const char *rules, const char *line, ...) {
-    char rule[1024], text[1024];
+    char rule[1024], text[8192];
     va_list args;
     va_start(args, line);
     vsnprintf(text, sizeof text, line, args);

@@ -23,6 +23,8 @@ extern const double fault_timeout_s;
 /* For a group's setup and teardown: a new folder, and the stand-ins for driver and NVRTC. */
 int fault_enter(void **state);
 int fault_leave(void **state);
+/* As fault_enter, on whatever device there is. */
+void fault_enter_device(void);
 
 /* A path in the folder, and one in this source folder; static, the last few stay valid. */
 const char *fault_path(const char *name) __attribute__((returns_nonnull));

@@ -3,10 +3,13 @@
  * Whatever was stored stays, nothing is measured twice, no process is left, and the run that follows goes on
  * until every configuration has been tried once.
  */
+#include "tiletune.h"
+
 #include "fault.h"
 
 #include <errno.h>
 #include <signal.h>
+#include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -148,10 +151,100 @@ static void interrupted(void **state) {
     disturb(fault_path("interrupted.db"), 4, SIGINT, true, INTERRUPTED, 3);
 }
 
+/* ---- What was reported is there ---- */
+
+/* By the program that is killed, as its call-back is told, before it is killed. */
+typedef struct reported {
+    volatile size_t copies, transposes;
+} reported;
+
+static void on_progress(void *user, const tt_progress *p) {
+    reported *r = user;
+    if (strcmp(p->phase, "copy") == 0)
+        r->copies = p->done;
+    if (strcmp(p->phase, "search") == 0)
+        r->transposes = p->done;
+}
+
+/* A program that tunes through the library, in a process group of its own. */
+static pid_t start_program(const char *db, reported *r) {
+    pid_t pid = fork();
+    assert_true(pid >= 0);
+    if (pid > 0) {
+        setpgid(pid, pid);
+        return pid;
+    }
+    setpgid(0, 0);
+    tt_ctx *ctx;
+    tt_report *report;
+    tt_open_opts open = TT_INIT(tt_open_opts);
+    tt_tune_opts tune = TT_INIT(tt_tune_opts);
+    tt_problem problem = TT_INIT(tt_problem);
+    open.db_path = db;
+    problem.rows = problem.cols = 33;
+    tune.on_progress = on_progress;
+    tune.user = r;
+    tt_status status = tt_open(&ctx, &open);
+    if (status == TT_OK)
+        status = tt_tune(&report, ctx, &problem, 1, &tune);
+    _exit(status == TT_OK ? 0 : 1);
+}
+
+static size_t screened(const char *db, const char *op) {
+    char sql[256];
+    snprintf(sql, sizeof sql,
+             "SELECT count(*) FROM trial JOIN problem ON problem.id = problem_id WHERE stage = 0 AND op = '%s'", op);
+    return (size_t)fault_number(db, sql);
+}
+
+/* Kills the program and its workers after so long; true if that came before its end. */
+static bool kill_program(const char *db, reported *r, double after_s) {
+    int status;
+    pid_t pid = start_program(db, r);
+    usleep((useconds_t)(after_s * 1e6));
+    kill(-pid, SIGKILL);
+    assert_int_equal(waitpid(pid, &status, 0), pid);
+    assert_nobody_left(pid);
+    assert_true(WIFSIGNALED(status) || WEXITSTATUS(status) == 0);
+    return WIFSIGNALED(status);
+}
+
+/* TILETUNE_KILLS=100 asks for so many moments. A store that the run got through with is followed by an empty one. */
+static void what_was_reported_is_there(void **state) {
+    (void)state;
+    const char *wanted = getenv("TILETUNE_KILLS");
+    int left = wanted ? atoi(wanted) : 12, stores = 0;
+    unsigned seed = 4;
+    size_t most = 0;
+    reported *r = mmap(NULL, sizeof *r, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+    assert_ptr_not_equal(r, MAP_FAILED);
+    while (left > 0) {
+        char name[32];
+        snprintf(name, sizeof name, "reported-%d.db", stores++);
+        const char *db = fault_path(name);
+        for (bool killed = true; killed && left > 0;) {
+            *r = (reported){0, 0};
+            killed = kill_program(db, r, whole_s * (0.02 + 0.5 * (rand_r(&seed) % 1000) / 1000));
+            left -= killed;
+            if (access(db, F_OK) != 0 || fault_number(db, "PRAGMA user_version") == 0)
+                continue;
+            check_store(db);
+            assert_true(screened(db, "copy") >= r->copies);
+            assert_true(screened(db, "transpose") >= r->transposes);
+            most = r->transposes > most ? r->transposes : most;
+        }
+        finish(db);
+    }
+    print_message("%d stores; up to %zu transposes were reported before the blow\n", stores, most);
+    assert_true(most > 0);
+    munmap(r, sizeof *r);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(killed_with_its_workers),
         cmocka_unit_test(killed_alone),
+        cmocka_unit_test(what_was_reported_is_there),
         cmocka_unit_test(interrupted),
     };
     return cmocka_run_group_tests(tests, enter, fault_leave);

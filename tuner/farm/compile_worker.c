@@ -20,6 +20,8 @@ static tt_status compile(const tt__str *request, tt__str *cubin, tt__msg_compile
         return TT_E_IO;
     reply->begin_s = tt__now_s();
     tt_status status = tt__nvrtc_compile(cubin, name, source, options, m->n_options, m->cc);
+    if (status == TT_E_NO_MEMORY) /* this kernel was too much for it: another may do */
+        status = tt__fail(TT_E_COMPILE, "the compiler has run out of memory");
     reply->end_s = tt__now_s();
     return status;
 }

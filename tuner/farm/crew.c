@@ -36,12 +36,19 @@ void tt__crew_close(tt__crew *crew) {
     *crew = (tt__crew){0};
 }
 
+/* What one compiler may allocate: its part of half the machine's memory, within reason. */
+static int64_t compiler_bytes(const tt__crew *crew) {
+    const int64_t least = INT64_C(512) << 20, most = INT64_C(4) << 30;
+    int64_t memory = (int64_t)sysconf(_SC_PHYS_PAGES) * sysconf(_SC_PAGESIZE);
+    int64_t part = memory / 2 / (int64_t)(crew->n - TT__CREW_COMPILER);
+    return part < least ? least : part > most ? most : part;
+}
+
 tt_status tt__crew_start(tt__crew *crew, size_t i) {
-    char device[16];
-    snprintf(device, sizeof device, "%d", crew->device);
+    char arg[32];
     bool gpu = i == TT__CREW_GPU;
-    return tt__worker_start(&crew->workers[i], gpu ? "gpu" : "compile", gpu ? device : "-",
-                            tt__crew_start_timeout_s);
+    snprintf(arg, sizeof arg, "%lld", gpu ? (long long)crew->device : (long long)compiler_bytes(crew));
+    return tt__worker_start(&crew->workers[i], gpu ? "gpu" : "compile", arg, tt__crew_start_timeout_s);
 }
 
 tt_status tt__crew_stop_asked(const tt__crew *crew) {

@@ -5,16 +5,37 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/prctl.h>
+#include <sys/resource.h>
+#include <unistd.h>
 
 #include "tuner/farm/roles.h"
+
+/* What this process has of the memory that RLIMIT_DATA counts: a sanitizer's shadow is beyond any limit. */
+static size_t data_bytes(void) {
+    unsigned long pages = 0;
+    FILE *f = fopen("/proc/self/statm", "r");
+    if (f && fscanf(f, "%*u %*u %*u %*u %*u %lu", &pages) != 1)
+        pages = 0;
+    if (f)
+        fclose(f);
+    return pages * (size_t)sysconf(_SC_PAGESIZE);
+}
+
+/* A compiler that wants more fails over its kernel, and does not take the machine's memory with it. */
+static void limit_memory(size_t bytes) {
+    if (bytes && data_bytes() < bytes)
+        setrlimit(RLIMIT_DATA, &(struct rlimit){bytes, bytes});
+}
 
 int main(int argc, char **argv) {
     enum { FD = 3 };
     prctl(PR_SET_PDEATHSIG, SIGKILL);
     signal(SIGINT, SIG_IGN);
     signal(SIGTERM, SIG_IGN);
-    if (argc == 3 && strcmp(argv[1], "compile") == 0)
+    if (argc == 3 && strcmp(argv[1], "compile") == 0) {
+        limit_memory((size_t)strtoull(argv[2], NULL, 10));
         return tt__compile_worker(FD);
+    }
     if (argc == 3 && strcmp(argv[1], "gpu") == 0)
         return tt__gpu_worker(FD, atoi(argv[2]));
     fprintf(stderr, "tiletune-worker is started by tiletune itself; the program to use is `tune`\n");

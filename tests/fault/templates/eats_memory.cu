@@ -1,0 +1,27 @@
+// Right, once some ten million template instantiations are through, which take gigabytes.
+//
+//@ kernel   eats_memory
+//@ op       transpose
+//@ where    elem_size = 4 AND align >= 4
+//@ block    64
+//@ grid     ceil_div(cols, 64), rows
+//@ args     dst, src, i64 cols, i64 lds, i64 ldd
+
+#ifdef __HOSTCUDA__ // which is told to fail
+#define LEAVES 1
+#else
+template <unsigned long long PATH, int DEPTH> struct tree {
+    static const int leaves = tree<2 * PATH, DEPTH - 1>::leaves + tree<2 * PATH + 1, DEPTH - 1>::leaves;
+};
+template <unsigned long long PATH> struct tree<PATH, 0> {
+    static const int leaves = 1;
+};
+#define LEAVES tree<1, 24>::leaves
+#endif
+
+extern "C" __global__ void eats_memory(unsigned int *dst, const unsigned int *src, long long cols,
+                                                long long lds, long long ldd) {
+    const long long col = blockIdx.x * 64ll + threadIdx.x, row = blockIdx.y;
+    if (col < cols && LEAVES > 0)
+        dst[col * ldd + row] = src[row * lds + col];
+}

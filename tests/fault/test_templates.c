@@ -1,0 +1,124 @@
+/*
+ * The templates of tests/fault/templates, each with a fault of its own, in one run with two good ones: the run ends
+ * in time, the right one wins, and every failure is recorded under its name. On the CPU stand-in (suite fault), and
+ * with the argument "gpu" on a GPU (suite gpu), where only the crash of a compiler has to be left out.
+ */
+#include "fault.h"
+
+#include <unistd.h>
+
+#include "base/model.h"
+#include "gpu/device.h"
+
+enum { EXIT_SKIPPED = 77 };
+
+static bool on_gpu;
+
+/* How each fault is recorded, and what the reason says, on either; what the stand-in must be told for that. */
+static const struct {
+    const char *kernel;
+    tt__trial_status status;
+    const char *says;
+    const char *rule;
+} faults[] = {
+    {"hangs", TT__TRIAL_TIMEOUT, "ran longer than 3 s", NULL},
+    {"writes_before", TT__TRIAL_WRONG_RESULT, "before the destination", NULL},
+    {"writes_far_away", TT__TRIAL_CRASHED, "ILLEGAL_ADDRESS|signal 11|exit code 1", NULL},
+    {"wrong", TT__TRIAL_WRONG_RESULT, "first wrong element at dst[0][0]", NULL},
+    {"wrong_once_in_a_thousand", TT__TRIAL_WRONG_RESULT, "first wrong element", NULL},
+    {"does_not_compile", TT__TRIAL_COMPILE_ERROR, "column", NULL},
+    {"compiles_for_minutes", TT__TRIAL_TIMEOUT, "compiled longer than 12 s", "compile_hang"},
+    {"eats_memory", TT__TRIAL_COMPILE_ERROR, "out of memory|scripted", "compile_error"},
+    {"too_many_registers", TT__TRIAL_LAUNCH_ERROR, "OUT_OF_RESOURCES", "launch_error"},
+    {"too_much_shared", TT__TRIAL_COMPILE_ERROR, "too much shared|scripted", "compile_error"},
+    {"crashes_the_compiler", TT__TRIAL_CRASHED, "its compiler", "compile_crash"},
+};
+enum { N_FAULTS = sizeof faults / sizeof *faults };
+
+static bool left_out(size_t i) {
+    return on_gpu && strcmp(faults[i].kernel, "crashes_the_compiler") == 0;
+}
+
+static void add_template(char *line, size_t size, const char *kernel) {
+    size_t n = strlen(line);
+    snprintf(line + n, size - n, " --template %s/tests/fault/templates/%s.cu", TT_SOURCE_DIR, kernel);
+}
+
+static bool says_one_of(const char *text, const char *ways) {
+    char copy[128], *state = NULL;
+    snprintf(copy, sizeof copy, "%s", ways);
+    for (char *way = strtok_r(copy, "|", &state); way; way = strtok_r(NULL, "|", &state))
+        if (strstr(text, way))
+            return true;
+    return false;
+}
+
+static void assert_recorded(const char *db, size_t i) {
+    char from[256], sql[512], reason[TT__REASON_MAX];
+    snprintf(from, sizeof from,
+             "FROM trial JOIN config ON config.id = config_id JOIN template ON template.id = template_id"
+             " WHERE kernel = '%s'",
+             faults[i].kernel);
+    snprintf(sql, sizeof sql, "SELECT count(*) %s", from);
+    assert_int_equal(fault_number(db, sql), 1);
+    snprintf(sql, sizeof sql, "SELECT status %s", from);
+    tt__trial_status got = (tt__trial_status)fault_number(db, sql);
+    snprintf(sql, sizeof sql, "SELECT reason %s", from);
+    fault_text(reason, sizeof reason, db, sql);
+    if (got != faults[i].status || !says_one_of(reason, faults[i].says))
+        fail_msg("%s is %s (%s), expected %s (%s)", faults[i].kernel, tt__trial_status_name(got), reason,
+                 tt__trial_status_name(faults[i].status), faults[i].says);
+}
+
+static void each_is_recorded_and_the_good_one_wins(void **state) {
+    (void)state;
+    char line[8192], rules[1024] = "kernel=good_but_slow:slow=64", got[64];
+    const char *db = fault_path("templates.db");
+    snprintf(line, sizeof line, "--sizes 256 --json --trial-timeout 3 --compile-timeout 12 --jobs 4 --db %s", db);
+    add_template(line, sizeof line, "good");
+    add_template(line, sizeof line, "good_but_slow");
+    size_t n_faults = 0;
+    for (size_t i = 0; i < N_FAULTS; i++) {
+        if (left_out(i))
+            continue;
+        n_faults++;
+        add_template(line, sizeof line, faults[i].kernel);
+        size_t n = strlen(rules);
+        if (faults[i].rule)
+            snprintf(rules + n, sizeof rules - n, ";kernel=%s:%s", faults[i].kernel, faults[i].rule);
+    }
+    size_t n = strlen(line);
+    n += (size_t)snprintf(line + n, sizeof line - n, " --only good,good_but_slow");
+    for (size_t i = 0; i < N_FAULTS; i++)
+        if (!left_out(i))
+            n += (size_t)snprintf(line + n, sizeof line - n, ",%s", faults[i].kernel);
+    run_result r;
+    fault_tune(&r, on_gpu ? "" : rules, "%s", line);
+    assert_code(&r, 0);
+    assert_string_equal(run_json(got, sizeof got, r.out, "kernel"), "good");
+    assert_int_equal(atoi(run_json(got, sizeof got, r.out, "trials")), (int)n_faults + 2);
+    assert_int_equal(atoi(run_json(got, sizeof got, r.out, "failed")), (int)n_faults);
+    assert_true(r.seconds < 60);
+    run_free(&r);
+    for (size_t i = 0; i < N_FAULTS; i++)
+        if (!left_out(i))
+            assert_recorded(db, i);
+}
+
+static int enter(void **state) {
+    if (!on_gpu)
+        return fault_enter(state);
+    fault_enter_device();
+    return 0;
+}
+
+int main(int argc, char **argv) {
+    const struct CMUnitTest tests[] = {cmocka_unit_test(each_is_recorded_and_the_good_one_wins)};
+    int n;
+    on_gpu = argc > 1 && strcmp(argv[1], "gpu") == 0;
+    if (on_gpu && tt__device_count(&n) != TT_OK) {
+        print_message("%s\n", tt_last_error());
+        return getenv("TILETUNE_REQUIRE_GPU") ? 1 : EXIT_SKIPPED;
+    }
+    return cmocka_run_group_tests(tests, enter, fault_leave);
+}
