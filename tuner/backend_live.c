@@ -1,6 +1,6 @@
 /*
- * The live backend: one event loop over a GPU worker and the compile workers. A job waits for its cubin, is queued
- * for the GPU, tried, and handed out; compiling and measuring overlap by themselves.
+ * The live backend: one event loop over a GPU worker and the compile workers. A job waits for its cubin, is
+ * queued for the GPU, tried, and handed out; compiling and measuring overlap by themselves.
  */
 #include "tuner/backend.h"
 
@@ -27,6 +27,8 @@ typedef struct job {
     tt__trial trial;
 } job;
 
+typedef enum problem_state { CLOSED, OPENING, OPEN } problem_state;
+
 typedef struct live {
     tt__backend base;
     tt__live_opts opts;
@@ -35,7 +37,9 @@ typedef struct live {
     tt__cubin **compiling; /* by each worker */
     tt__timeline timeline;
     tt__problem problem;
-    bool problem_open;  /* its arrays are in the GPU worker */
+    problem_state state; /* of its arrays in the GPU worker */
+    double asked_s;
+    int failures;       /* to open it, one behind the other */
     tt__cubin *checker; /* the verifier's kernels, for this problem */
     double cutoff_us;
     job jobs[JOBS_MAX];
@@ -54,12 +58,13 @@ static tt_status hello(tt__backend *b, tt__gpu *gpu, tt__env *env) {
     return TT_OK;
 }
 
-/* ---- Jobs and their cubins ------------------------------------------------------------------------------ */
+/* ---- Jobs and their cubins ------------------------------------------------------------------------------
+ */
 
 static tt_status problem(tt__backend *b, const tt__problem *p) {
     live *l = (live *)b;
     l->problem = *p;
-    l->problem_open = false;
+    l->state = CLOSED;
     l->cutoff_us = 0;
     return tt__cubins_want(&l->cubins, NULL, "", p, &l->checker);
 }
@@ -123,13 +128,16 @@ static tt_status compiled(live *l, size_t worker) {
         return TT_OK;
     }
     TT_TRY(tt__crew_adopt(&m->done)); /* NVRTC itself is unusable: no other configuration would fare better */
-    return tt__cubins_ready(&l->cubins, cubin, l->crew.payload.text + sizeof *m, l->crew.payload.len - sizeof *m);
+    return tt__cubins_ready(&l->cubins, cubin, l->crew.payload.text + sizeof *m,
+                            l->crew.payload.len - sizeof *m);
 }
 
-/* ---- Trying --------------------------------------------------------------------------------------------- */
+/* ---- Trying ---------------------------------------------------------------------------------------------
+ */
 
 /* The GPU worker is gone, or of no more use: what was waiting for it waits for the next one. */
 static void drop_gpu_worker(live *l) {
+    l->state = CLOSED;
     tt__worker_stop(&l->crew.workers[TT__CREW_GPU]);
     for (int i = 0; i < JOBS_MAX; i++)
         if (l->jobs[i].state == TRYING)
@@ -144,43 +152,49 @@ static tt_status adopt_from_gpu(live *l, const tt__msg_done *done) {
     return status;
 }
 
-/* The GPU worker, started again if it died, with this problem's arrays in it. */
-static tt_status try_open_problem(live *l) {
+/* Sends this problem to the GPU worker, which is started again if it died. */
+static tt_status ask_problem(live *l) {
     tt__crew *crew = &l->crew;
     tt__worker *w = &crew->workers[TT__CREW_GPU];
-    double begin_s = tt__now_s();
+    l->asked_s = tt__now_s();
     if (!w->pid) {
         TT_TRY(tt__crew_start(crew, TT__CREW_GPU));
         TT_TRY(tt__crew_wait_for(crew, TT__CREW_GPU, TT__MSG_HELLO));
         TT_TRY(tt__crew_adopt(&((const tt__msg_hello *)crew->payload.text)->done));
-        l->problem_open = false;
-        tt__timeline_span(&l->timeline, TT__CREW_GPU, "start", begin_s);
+        tt__timeline_span(&l->timeline, TT__CREW_GPU, "start", l->asked_s);
+        l->asked_s = tt__now_s();
     }
-    if (l->problem_open)
-        return TT_OK;
-    begin_s = tt__now_s();
     tt__msg_problem m = {l->problem, l->checker->image.len};
     struct iovec parts[] = {{&m, sizeof m}, {l->checker->image.text, l->checker->image.len}};
     tt__worker_ask(w, 0, tt__crew_start_timeout_s, TT__MSG_PROBLEM, parts, 2);
-    TT_TRY(tt__crew_wait_for(crew, TT__CREW_GPU, TT__MSG_DONE));
-    TT_TRY(adopt_from_gpu(l, (const tt__msg_done *)crew->payload.text));
-    tt__timeline_span(&l->timeline, TT__CREW_GPU, "problem", begin_s);
-    l->problem_open = true;
+    l->state = OPENING;
     return TT_OK;
 }
 
-/* A worker that dies over this, before any kernel of a template has run, deserves another chance. */
-static tt_status open_problem(live *l) {
+static tt_status opened(live *l) {
+    l->state = CLOSED;
+    TT_TRY(adopt_from_gpu(l, (const tt__msg_done *)l->crew.payload.text));
+    tt__timeline_span(&l->timeline, TT__CREW_GPU, "problem", l->asked_s);
+    l->state = OPEN;
+    l->failures = 0;
+    return TT_OK;
+}
+
+/* A worker that dies over a problem, before any kernel of a template has run, deserves another chance. */
+static tt_status try_again(live *l, tt_status status) {
     enum { TRIES = 3 };
-    tt_status status = TT_E_IO;
-    for (int i = 0; i < TRIES && status == TT_E_IO; i++)
-        status = try_open_problem(l);
-    return status;
+    l->state = CLOSED;
+    return status == TT_E_IO && ++l->failures < TRIES ? TT_OK : status;
+}
+
+static tt_status open_problem(live *l) {
+    tt_status status = ask_problem(l);
+    return status == TT_OK ? TT_OK : try_again(l, status);
 }
 
 /* A request for a trial, the cubin padded so that whatever follows it is aligned. */
-static void trial_parts(struct iovec parts[3], tt__msg_trial *m, const tt__candidate *c, const tt__cubin *cubin,
-                        double cutoff_us) {
+static void trial_parts(struct iovec parts[3], tt__msg_trial *m, const tt__candidate *c,
+                        const tt__cubin *cubin, double cutoff_us) {
     static const char zeros[16];
     size_t pad = (sizeof zeros - cubin->image.len % sizeof zeros) % sizeof zeros;
     memset(m, 0, sizeof *m);
@@ -217,7 +231,8 @@ static void tried(live *l, job *j) {
         drop_gpu_worker(l);
 }
 
-/* ---- The loop ------------------------------------------------------------------------------------------- */
+/* ---- The loop -------------------------------------------------------------------------------------------
+ */
 
 /* The oldest job in a state, or NO_JOB. */
 static int oldest(const live *l, job_state state) {
@@ -232,14 +247,17 @@ static int oldest(const live *l, job_state state) {
 static tt_status feed_gpu(live *l) {
     const tt__worker *w = &l->crew.workers[TT__CREW_GPU];
     int at = oldest(l, TO_TRY);
+    bool more = oldest(l, TO_COMPILE) != NO_JOB;
     if (!w->busy && at == NO_JOB)
-        tt__timeline_starved(&l->timeline, oldest(l, TO_COMPILE) != NO_JOB);
-    if (at == NO_JOB || l->checker->state != TT__CUBIN_READY)
+        tt__timeline_starved(&l->timeline, more);
+    if ((at == NO_JOB && !more) || l->checker->state != TT__CUBIN_READY)
+        return TT_OK;
+    if (l->state == CLOSED)
+        return open_problem(l);
+    if (l->state == OPENING || at == NO_JOB)
         return TT_OK;
     if (!w->busy) {
-        const char *lacked = tt__timeline_lacked(&l->timeline);
-        TT_TRY(open_problem(l));
-        ask_trial(l, (size_t)at, lacked);
+        ask_trial(l, (size_t)at, tt__timeline_lacked(&l->timeline));
         at = oldest(l, TO_TRY);
     }
     if (at != NO_JOB && !w->ahead && l->jobs[at].cubin->image.len < tt__worker_ahead_bytes)
@@ -260,7 +278,8 @@ static tt_status feed_compilers(live *l) {
             TT_TRY(tt__crew_start(crew, w));
         l->compiling[w] = cubin;
         tt__crew_ask_compile(crew, w, cubin->t ? cubin->t->path : tt__checker[0].name,
-                             cubin->t ? cubin->t->source : tt__checker[0].source, &cubin->options, cubin->n_options);
+                             cubin->t ? cubin->t->source : tt__checker[0].source, &cubin->options,
+                             cubin->n_options);
     }
     return TT_OK;
 }
@@ -271,6 +290,8 @@ static tt_status replied(live *l, const tt__event *e) {
         return tt__crew_adopt(&((const tt__msg_hello *)l->crew.payload.text)->done);
     case TT__MSG_COMPILED:
         return compiled(l, e->worker);
+    case TT__MSG_DONE:
+        return opened(l);
     case TT__MSG_TRIED:
         tried(l, &l->jobs[e->job]);
         return TT_OK;
@@ -285,6 +306,11 @@ static tt_status lost(live *l, const tt__event *e) {
     bool gpu = e->worker == TT__CREW_GPU, timeout = e->kind == TT__EVENT_TIMEOUT;
     job *j = &l->jobs[e->job];
     tt__cubin *cubin = l->compiling[e->worker];
+    if (gpu && l->state == OPENING) {
+        drop_gpu_worker(l);
+        return try_again(l, tt__fail(TT_E_IO, "the GPU worker %s",
+                                     timeout ? "did not answer and was stopped" : e->reason));
+    }
     if (gpu ? j->state != TRYING : !cubin || !cubin->t)
         return tt__fail(TT_E_IO, "a %s worker %s", gpu ? "GPU" : "compile",
                         timeout ? "did not answer and was stopped" : e->reason);
@@ -294,7 +320,8 @@ static tt_status lost(live *l, const tt__event *e) {
     else
         snprintf(reason, sizeof reason, "its %s %s", gpu ? "GPU worker" : "compiler", e->reason);
     tt__trial_status status = timeout ? TT__TRIAL_TIMEOUT : TT__TRIAL_CRASHED;
-    tt__timeline_lost(&l->timeline, e->worker, gpu ? j->c->t : cubin->t, gpu ? j->c->config : cubin->config, reason);
+    tt__timeline_lost(&l->timeline, e->worker, gpu ? j->c->t : cubin->t, gpu ? j->c->config : cubin->config,
+                      reason);
     if (gpu) {
         finish(j, status, reason);
         drop_gpu_worker(l);
@@ -333,7 +360,7 @@ static tt_status wait(tt__backend *b, size_t *id, tt__trial *trial) {
         TT_TRY(turn(l));
         promote(l);
     }
-    if (l->problem_open)
+    if (l->state == OPEN)
         TT_TRY(feed_gpu(l)); /* it works on while the caller stores this trial */
     *id = l->jobs[at].id;
     *trial = l->jobs[at].trial;
@@ -341,7 +368,8 @@ static tt_status wait(tt__backend *b, size_t *id, tt__trial *trial) {
     return TT_OK;
 }
 
-/* ---- Finals --------------------------------------------------------------------------------------------- */
+/* ---- Finals ---------------------------------------------------------------------------------------------
+ */
 
 static tt_status await(live *l, const tt__cubin *cubin) {
     while (cubin->state <= TT__CUBIN_COMPILING) {
@@ -349,6 +377,16 @@ static tt_status await(live *l, const tt__cubin *cubin) {
         TT_TRY(turn(l));
     }
     return cubin->state == TT__CUBIN_READY ? TT_OK : tt__fail(TT_E_COMPILE, "%s", cubin->reason);
+}
+
+static tt_status await_problem(live *l) {
+    while (l->state != OPEN) {
+        if (l->state == CLOSED)
+            TT_TRY(open_problem(l));
+        TT_TRY(tt__crew_stop_asked(&l->crew));
+        TT_TRY(turn(l));
+    }
+    return TT_OK;
 }
 
 /* The finalists' cubins. Their trials may be of an earlier run whose cubins have been pruned. */
@@ -372,13 +410,13 @@ static tt_status finals(tt__backend *b, const tt__candidate *const *c, size_t n,
     if (n == 0 || n > TT__FINALISTS_MAX)
         return tt__fail(TT_E_INTERNAL, "finals of %zu", n);
     TT_TRY(finalist_cubins(l, c, n, cubins));
-    TT_TRY(open_problem(l));
+    TT_TRY(await_problem(l));
     double begin_s = tt__now_s();
     parts[0] = (struct iovec){&head, sizeof head};
     for (size_t i = 0; i < n; i++)
         trial_parts(&parts[1 + 3 * i], &m[i], c[i], cubins[i], 0);
-    tt__worker_ask(&l->crew.workers[TT__CREW_GPU], 0, l->opts.trial_timeout_s * (double)(n + 1), TT__MSG_FINALS,
-                   parts, (int)(1 + 3 * n));
+    tt__worker_ask(&l->crew.workers[TT__CREW_GPU], 0, l->opts.trial_timeout_s * (double)(n + 1),
+                   TT__MSG_FINALS, parts, (int)(1 + 3 * n));
     TT_TRY(tt__crew_wait_for(&l->crew, TT__CREW_GPU, TT__MSG_FINISHED));
     tt__timeline_span(&l->timeline, TT__CREW_GPU, "finals", begin_s);
     TT_TRY(adopt_from_gpu(l, (const tt__msg_done *)l->crew.payload.text));
@@ -406,7 +444,8 @@ tt_status tt__backend_live(tt__backend **out, const tt__live_opts *opts) {
     l->opts = *opts;
     l->cubins.store = opts->store;
     tt_status status;
-    TT_GOTO(tt__crew_open(&l->crew, opts->device, opts->jobs, opts->compile_timeout_s, opts->should_stop, opts->user));
+    TT_GOTO(tt__crew_open(&l->crew, opts->device, opts->jobs, opts->compile_timeout_s, opts->should_stop,
+                          opts->user));
     l->compiling = calloc(l->crew.n, sizeof *l->compiling);
     if (!l->compiling)
         TT_GOTO(tt__fail_memory(l->crew.n * sizeof *l->compiling));

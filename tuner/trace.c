@@ -1,4 +1,5 @@
-/* Events are gathered and written in pieces; each write also ends the array, and the next one begins on that end. */
+/* Events are gathered and written in pieces; each write also ends the array, and the next one begins on that
+ * end. */
 #include "tuner/trace.h"
 
 #include <errno.h>
@@ -16,8 +17,8 @@ static const char end_of_array[] = "\n]\n";
 struct tt__trace {
     int fd, error; /* errno of the first write that failed */
     double started_s;
-    off_t written;   /* without the end of the array */
-    bool any;        /* events so far */
+    off_t written; /* without the end of the array */
+    bool any;      /* events so far */
     tt__str pending;
 };
 

@@ -1,6 +1,7 @@
 /*
- * A timeline of a run in Chrome's trace format, for chrome://tracing and Perfetto: a row for each process, spans on
- * it, counters under it. The file is whole JSON after every write, so a run may be killed at any moment.
+ * A timeline of a run in Chrome's trace format, for chrome://tracing and Perfetto: a row for each process,
+ * spans on it, counters under it. The file is whole JSON after every write, so a run may be killed at any
+ * moment.
  *
  * One thread. A NULL trace is one that nobody asked for: everything but opening does nothing with it.
  */
@@ -24,9 +25,9 @@ void tt__trace_row(tt__trace *trace, int row, const char *name);
 typedef struct tt__span {
     int row;
     const char *name;
-    double begin_s, end_s;            /* on tt__now_s's clock, which all processes share */
-    const char *kernel, *config;      /* NULL: not about a configuration */
-    const char *note;                 /* a few words, or NULL */
+    double begin_s, end_s;       /* on tt__now_s's clock, which all processes share */
+    const char *kernel, *config; /* NULL: not about a configuration */
+    const char *note;            /* a few words, or NULL */
 } tt__span;
 
 void tt__trace_span(tt__trace *trace, const tt__span *span);

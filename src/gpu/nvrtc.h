@@ -23,6 +23,9 @@ tt_status tt__nvrtc_archs(tt__str *out);
 tt_status tt__nvrtc_compile(tt__str *out, const char *name, const char *source, const char *options,
                             int n_options, int cc);
 
+/* Compiles something small: the first compile of a process takes several times as long as any other. */
+tt_status tt__nvrtc_warm_up(void);
+
 /* The store's key for what tt__nvrtc_compile would make: hash of source, options, cc and NVRTC version. */
 void tt__cubin_key(char out[65], const char *source, const char *options, int n_options, int cc,
                    const char *nvrtc_version);

@@ -32,6 +32,8 @@ int tt__compile_worker(int fd) {
     tt__copy(hello.nvrtc, sizeof hello.nvrtc, tt__nvrtc_version());
     if (tt__wire_send(fd, TT__MSG_HELLO, &(struct iovec){&hello, sizeof hello}, 1) != TT_OK)
         return 1;
+    if (hello.done.status == TT_OK)
+        tt__nvrtc_warm_up(); /* while the driver starts; if it fails, what is asked for will say so */
     tt__str request = {0}, cubin = {0};
     uint32_t type;
     while (tt__wire_recv(fd, &type, &request) == TT_OK && type == TT__MSG_COMPILE) {

@@ -82,10 +82,11 @@ static tt_status check_versions(const tt__crew *crew, const tt__msg_hello *gpu) 
     int nvrtc_major = atoi(nvrtc), driver_major = gpu->cuda_version / 1000;
     if (nvrtc_major <= driver_major)
         return TT_OK;
-    return tt__fail(TT_E_NO_DRIVER,
-                    "the driver (%s) supports CUDA %d.%d, but NVRTC is %s and its cubins need a CUDA %d driver; "
-                    "update the driver, or name an NVRTC %d in TILETUNE_NVRTC",
-                    gpu->driver, driver_major, gpu->cuda_version % 1000 / 10, nvrtc, nvrtc_major, driver_major);
+    return tt__fail(
+        TT_E_NO_DRIVER,
+        "the driver (%s) supports CUDA %d.%d, but NVRTC is %s and its cubins need a CUDA %d driver; "
+        "update the driver, or name an NVRTC %d in TILETUNE_NVRTC",
+        gpu->driver, driver_major, gpu->cuda_version % 1000 / 10, nvrtc, nvrtc_major, driver_major);
 }
 
 tt_status tt__crew_hello(tt__crew *crew) {

@@ -11,7 +11,7 @@ typedef struct tt__crew {
     size_t n;
     double compile_timeout_s;
     tt__worker *workers;
-    tt__gpu gpu;     /* after tt__crew_hello */
+    tt__gpu gpu; /* after tt__crew_hello */
     tt__env env;
     tt__str payload; /* of the last reply; 0..n-1 have one reply buffer between them */
     int (*should_stop)(void *user);

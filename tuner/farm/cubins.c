@@ -55,7 +55,8 @@ void tt__cubins_close(tt__cubins *c) {
     *c = (tt__cubins){0};
 }
 
-/* ---- Asking --------------------------------------------------------------------------------------------- */
+/* ---- Asking ---------------------------------------------------------------------------------------------
+ */
 
 static const char *source_of(const tt__template *t) {
     return t ? t->source : tt__checker[0].source;
@@ -112,7 +113,8 @@ tt_status tt__cubins_expect(tt__cubins *c, const tt__template *t, const char *co
     return TT_OK;
 }
 
-/* ---- Compiling ------------------------------------------------------------------------------------------ */
+/* ---- Compiling ------------------------------------------------------------------------------------------
+ */
 
 static tt__cubin *next_wanted(const tt__cubins *c) {
     tt__cubin *best = NULL;
@@ -159,9 +161,11 @@ void tt__cubin_failed(tt__cubin *cubin, tt__trial_status status, const char *rea
     tt__copy(cubin->reason, sizeof cubin->reason, reason);
 }
 
-/* ---- Storing -------------------------------------------------------------------------------------------- */
+/* ---- Storing --------------------------------------------------------------------------------------------
+ */
 
-tt_status tt__cubins_name(tt__cubins *c, const tt__candidate *candidate, int elem_size, const tt__cubin *cubin) {
+tt_status tt__cubins_name(tt__cubins *c, const tt__candidate *candidate, int elem_size,
+                          const tt__cubin *cubin) {
     TT_TRY(GROW(c->names, c->n_names, c->cap_names));
     tt__cubin_name *name = &c->names[c->n_names++];
     *name = (tt__cubin_name){.t = candidate->t, .elem_size = elem_size, .cubin = cubin};
@@ -172,10 +176,12 @@ tt_status tt__cubins_name(tt__cubins *c, const tt__candidate *candidate, int ele
 static tt_status write_all(tt__cubins *c) {
     for (size_t i = 0; i < c->n; i++)
         if (c->items[i]->fresh)
-            TT_TRY(tt__store_cubin_put(c->store, c->items[i]->key, c->items[i]->image.text, c->items[i]->image.len));
+            TT_TRY(tt__store_cubin_put(c->store, c->items[i]->key, c->items[i]->image.text,
+                                       c->items[i]->image.len));
     for (size_t i = 0; i < c->n_names; i++) {
         const tt__cubin_name *name = &c->names[i];
-        TT_TRY(tt__store_cubin_link(c->store, name->t->hash, name->config, name->elem_size, c->cc, name->cubin->key));
+        TT_TRY(tt__store_cubin_link(c->store, name->t->hash, name->config, name->elem_size, c->cc,
+                                    name->cubin->key));
     }
     return TT_OK;
 }

@@ -1,6 +1,7 @@
 /*
- * The cubins of a run. Each is compiled once, for all problems and all launch parameters that share it: those that
- * somebody waits for first, in the order in which they were asked for, then those that are only expected.
+ * The cubins of a run. Each is compiled once, for all problems and all launch parameters that share it: those
+ * that somebody waits for first, in the order in which they were asked for, then those that are only
+ * expected.
  */
 #ifndef TT_TUNER_FARM_CUBINS_H
 #define TT_TUNER_FARM_CUBINS_H
@@ -19,14 +20,14 @@ typedef enum tt__cubin_state {
 typedef struct tt__cubin {
     char key[TT__HASH_SIZE]; /* in the store */
     tt__cubin_state state;
-    uint64_t wanted; /* place in the queue; 0: only expected */
+    uint64_t wanted;       /* place in the queue; 0: only expected */
     const tt__template *t; /* NULL: the checker */
     char config[TT__CONFIG_MAX];
     tt__str options;
     int n_options;
-    tt__str image;            /* READY */
-    double compile_ms;        /* of this run; 0: it was stored */
-    tt__trial_status status;  /* FAILED: what becomes of every trial with it ... */
+    tt__str image;           /* READY */
+    double compile_ms;       /* of this run; 0: it was stored */
+    tt__trial_status status; /* FAILED: what becomes of every trial with it ... */
     char reason[TT__REASON_MAX];
     bool fresh; /* not in the store yet */
 } tt__cubin;
@@ -61,12 +62,12 @@ typedef struct tt__cubins {
     double saved_s;
 } tt__cubins;
 
-/* Zero-initialise, then set `store`, `cc` and `nvrtc`, which stay the caller's. Templates that are named below must
- * outlive this. Cubins that are not saved yet are lost in closing. */
+/* Zero-initialise, then set `store`, `cc` and `nvrtc`, which stay the caller's. Templates that are named
+ * below must outlive this. Cubins that are not saved yet are lost in closing. */
 void tt__cubins_close(tt__cubins *c);
 
-/* The cubin of a configuration (of the checker: t NULL, config ""), from now on wanted; taken from the store if it
- * is there. Stays this object's. */
+/* The cubin of a configuration (of the checker: t NULL, config ""), from now on wanted; taken from the store
+ * if it is there. Stays this object's. */
 tt_status tt__cubins_want(tt__cubins *c, const tt__template *t, const char *config, const tt__problem *p,
                           tt__cubin **out);
 /* This configuration will probably be wanted: when nothing else is to be compiled, its cubin may be. */
@@ -82,7 +83,8 @@ tt_status tt__cubins_ready(tt__cubins *c, tt__cubin *cubin, const void *image, s
 void tt__cubin_failed(tt__cubin *cubin, tt__trial_status status, const char *reason);
 
 /* Remembers that this configuration was tried with that cubin, so that a machine without NVRTC finds it. */
-tt_status tt__cubins_name(tt__cubins *c, const tt__candidate *candidate, int elem_size, const tt__cubin *cubin);
+tt_status tt__cubins_name(tt__cubins *c, const tt__candidate *candidate, int elem_size,
+                          const tt__cubin *cubin);
 /* Writes new cubins and names in one transaction, if the last time was some 50 ms ago, or now. */
 tt_status tt__cubins_save(tt__cubins *c, bool now);
 

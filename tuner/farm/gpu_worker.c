@@ -25,9 +25,9 @@ typedef struct gpu_state {
     int ordinal;
     CUcontext context;
     CUstream stream;
-    bool open; /* a problem's arrays are there */
-    tt__trial_times times; /* of the trial under way */
-    tt__kernel kernel;     /* that was tried last ... */
+    bool open;               /* a problem's arrays are there */
+    tt__trial_times times;   /* of the trial under way */
+    tt__kernel kernel;       /* that was tried last ... */
     char key[TT__HASH_SIZE]; /* ... and the key of its cubin, "": none */
     tt__verifier verifier;
     tt__bench_pool pool;
@@ -76,10 +76,11 @@ static tt_status check_memory(gpu_state *g, const tt__problem *p) {
     TT_TRY(tt__cu_check(g->cu->cuMemGetInfo(&available, &total), "cuMemGetInfo"));
     if (needed <= (int64_t)available)
         return TT_OK;
-    return tt__fail(TT_E_NO_MEMORY,
-                    "%lld x %lld needs %.2f GB of device memory to verify and measure; %.2f of %.2f GB are free",
-                    (long long)p->rows, (long long)p->cols, (double)needed * 1e-9, (double)available * 1e-9,
-                    (double)total * 1e-9);
+    return tt__fail(
+        TT_E_NO_MEMORY,
+        "%lld x %lld needs %.2f GB of device memory to verify and measure; %.2f of %.2f GB are free",
+        (long long)p->rows, (long long)p->cols, (double)needed * 1e-9, (double)available * 1e-9,
+        (double)total * 1e-9);
 }
 
 static tt_status open_problem(gpu_state *g, const tt__str *request) {
@@ -203,7 +204,8 @@ static void shuffle(int *order, int n, uint32_t *state) {
     }
 }
 
-/* Every round times all finalists, each round in another order, so that neither order nor drift favours one. */
+/* Every round times all finalists, each round in another order, so that neither order nor drift favours one.
+ */
 static tt_status run_rounds(gpu_state *g, finals *f, int rounds) {
     int order[FINALISTS_MAX];
     uint32_t state = 1;

@@ -60,8 +60,8 @@ typedef struct tt__msg_trial {
     size_t cubin_size;
 } tt__msg_trial;
 
-/* When the worker had nothing more to do, got this request, and was through with each part of it; a part that it did
- * not come to has the time of the one before. */
+/* When the worker had nothing more to do, got this request, and was through with each part of it; a part that
+ * it did not come to has the time of the one before. */
 typedef struct tt__trial_times {
     double idle_s, begin_s, loaded_s, verified_s, end_s;
 } tt__trial_times;

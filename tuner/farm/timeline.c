@@ -25,7 +25,8 @@ void tt__timeline_span(tt__timeline *t, size_t worker, const char *name, double 
     tt__trace_span(t->trace, &(tt__span){row_of(worker), name, begin_s, tt__now_s(), NULL, NULL, NULL});
 }
 
-void tt__timeline_compiled(tt__timeline *t, size_t worker, const tt__cubin *cubin, const tt__msg_compiled *m) {
+void tt__timeline_compiled(tt__timeline *t, size_t worker, const tt__cubin *cubin,
+                           const tt__msg_compiled *m) {
     tt__trace_span(t->trace, &(tt__span){row_of(worker), "compile", m->begin_s, m->end_s,
                                          cubin->t ? cubin->t->kernel : "checker", cubin->config,
                                          m->done.status == TT_OK ? NULL : "failed"});

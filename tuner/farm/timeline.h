@@ -1,4 +1,5 @@
-/* What the live backend puts into a trace: a row for the GPU worker and one for each compiler, and the queues. */
+/* What the live backend puts into a trace: a row for the GPU worker and one for each compiler, and the
+ * queues. */
 #ifndef TT_TUNER_FARM_TIMELINE_H
 #define TT_TUNER_FARM_TIMELINE_H
 
@@ -7,8 +8,8 @@
 #include "tuner/trace.h"
 
 typedef struct tt__timeline {
-    tt__trace *trace; /* NULL: nobody wants to know */
-    const char *lacked; /* by the idle GPU */
+    tt__trace *trace;           /* NULL: nobody wants to know */
+    const char *lacked;         /* by the idle GPU */
     int64_t to_compile, to_try; /* as last counted */
 } tt__timeline;
 

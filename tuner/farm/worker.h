@@ -13,10 +13,10 @@
 typedef struct tt__worker {
     pid_t pid; /* 0: not running */
     int fd;
-    bool busy;          /* a reply is due */
-    double deadline_s;  /* on tt__now_s()'s clock, while busy */
-    size_t job;         /* the caller's, of the request under way */
-    bool ahead;         /* another request waits behind it ... */
+    bool busy;         /* a reply is due */
+    double deadline_s; /* on tt__now_s()'s clock, while busy */
+    size_t job;        /* the caller's, of the request under way */
+    bool ahead;        /* another request waits behind it ... */
     size_t job_ahead;
     double timeout_ahead_s;
 } tt__worker;
@@ -26,14 +26,20 @@ tt_status tt__worker_start(tt__worker *w, const char *role, const char *arg, dou
 /* Ends it, by force, and reaps it. NULL-safe for one that is not running. */
 void tt__worker_stop(tt__worker *w);
 
-/* Sends a request to an idle worker, or to a busy one that has none waiting: its time begins when the one before
- * it has been answered, and with a worker that is lost it is lost too. Such a request must be short enough for
- * the socket's buffer (tt__worker_ahead_bytes), or this would wait for the worker. A worker that turns out dead is
- * no error here: the wait reports it. */
+/* Sends a request to an idle worker, or to a busy one that has none waiting: its time begins when the one
+ * before it has been answered, and with a worker that is lost it is lost too. Such a request must be short
+ * enough for the socket's buffer (tt__worker_ahead_bytes), or this would wait for the worker. A worker that
+ * turns out dead is no error here: the wait reports it. */
 extern const size_t tt__worker_ahead_bytes;
-void tt__worker_ask(tt__worker *w, size_t job, double timeout_s, uint32_t type, const struct iovec *parts, int n);
+void tt__worker_ask(tt__worker *w, size_t job, double timeout_s, uint32_t type, const struct iovec *parts,
+                    int n);
 
-typedef enum tt__event_kind { TT__EVENT_REPLY, TT__EVENT_TIMEOUT, TT__EVENT_CRASHED, TT__EVENT_NONE } tt__event_kind;
+typedef enum tt__event_kind {
+    TT__EVENT_REPLY,
+    TT__EVENT_TIMEOUT,
+    TT__EVENT_CRASHED,
+    TT__EVENT_NONE
+} tt__event_kind;
 
 typedef struct tt__event {
     tt__event_kind kind;
@@ -44,8 +50,8 @@ typedef struct tt__event {
 } tt__event;
 
 /* Waits for the first thing to happen among busy workers, at most wait_s. REPLY fills the payload and makes
- * the worker idle, or busy with the request that waited; after TIMEOUT and CRASHED the worker has been stopped. NONE: nothing yet, or a signal
- * came. */
+ * the worker idle, or busy with the request that waited; after TIMEOUT and CRASHED the worker has been
+ * stopped. NONE: nothing yet, or a signal came. */
 tt_status tt__workers_wait(tt__worker *workers, size_t n, double wait_s, tt__event *event, tt__str *payload);
 
 #endif
