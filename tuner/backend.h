@@ -45,6 +45,7 @@ typedef struct tt__live_opts {
     tt__store *store; /* its cubins are used, and added to */
     tt__trace *trace; /* may be NULL */
     int (*should_stop)(void *user);
+    void (*on_message)(void *user, const char *line); /* may be NULL */
     void *user;
 } tt__live_opts;
 

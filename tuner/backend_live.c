@@ -44,6 +44,7 @@ typedef struct live {
     double cutoff_us;
     job jobs[JOBS_MAX];
     uint64_t submitted;
+    int n_falls; /* of the GPU's clocks */
 } live;
 
 static tt_status hello(tt__backend *b, tt__gpu *gpu, tt__env *env) {
@@ -220,10 +221,28 @@ static void ask_trial(live *l, size_t at, const char *waited_for) {
     j->state = TRYING;
 }
 
+/* The first time it is told, and counted for the end. */
+static void note_falls(live *l, const tt__clock_falls *falls) {
+    char line[256], why[64];
+    if (falls->n == 0)
+        return;
+    tt__timeline_falls(&l->timeline, falls);
+    if (l->n_falls == 0 && l->opts.on_message) {
+        tt__clocks_limits(why, sizeof why, falls->lowest.limits);
+        snprintf(
+            line, sizeof line,
+            "the GPU's clock fell from %u to %u MHz%s%s: samples are taken again, and the run takes longer",
+            falls->usual_mhz, falls->lowest.sm_mhz, why[0] ? " because of " : "", why);
+        l->opts.on_message(l->opts.user, line);
+    }
+    l->n_falls += falls->n;
+}
+
 static void tried(live *l, job *j) {
     const tt__msg_tried *m = (const tt__msg_tried *)l->crew.payload.text;
     double compile_ms = j->trial.compile_ms;
-    tt__timeline_tried(&l->timeline, j->c, &m->times, j->waited_for);
+    tt__timeline_tried(&l->timeline, j->c, m, j->waited_for);
+    note_falls(l, &m->falls);
     j->trial = m->trial;
     j->trial.compile_ms = compile_ms;
     j->state = DONE;
@@ -420,7 +439,11 @@ static tt_status finals(tt__backend *b, const tt__candidate *const *c, size_t n,
     TT_TRY(tt__crew_wait_for(&l->crew, TT__CREW_GPU, TT__MSG_FINISHED));
     tt__timeline_span(&l->timeline, TT__CREW_GPU, "finals", begin_s);
     TT_TRY(adopt_from_gpu(l, (const tt__msg_done *)l->crew.payload.text));
-    memcpy(trials, l->crew.payload.text + sizeof(tt__msg_done), n * sizeof *trials);
+    const char *rest = l->crew.payload.text + sizeof(tt__msg_done);
+    tt__clock_falls falls;
+    memcpy(&falls, rest, sizeof falls);
+    note_falls(l, &falls);
+    memcpy(trials, rest + sizeof(tt__clock_falls), n * sizeof *trials);
     return TT_OK;
 }
 

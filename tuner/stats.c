@@ -28,13 +28,26 @@ double tt__round_us(double us) {
     return round(us * 1e4) / 1e4;
 }
 
-tt__ratio tt__paired_ratio(const float *a, const float *b, size_t n) {
-    double sorted[TT__SAMPLES_MAX];
-    for (size_t i = 0; i < n; i++)
-        sorted[i] = (double)a[i] / (double)b[i];
-    qsort(sorted, n, sizeof *sorted, by_value);
+/* Sorts, and gives the median and the interval around it. */
+static tt__ratio interval(double *values, size_t n) {
+    qsort(values, n, sizeof *values, by_value);
     /* Ranks of the binomial's normal approximation, counted from 1: n/2 -+ 0.98 sqrt(n). */
     double low = floor((double)n / 2 - 0.98 * sqrt((double)n));
     size_t rank = low > 1 ? (size_t)low - 1 : 0;
-    return (tt__ratio){middle(sorted, n), sorted[rank], sorted[n - 1 - rank]};
+    return (tt__ratio){middle(values, n), values[rank], values[n - 1 - rank]};
+}
+
+tt__ratio tt__paired_ratio(const float *a, const float *b, size_t n) {
+    double ratios[TT__SAMPLES_MAX];
+    for (size_t i = 0; i < n; i++)
+        ratios[i] = (double)a[i] / (double)b[i];
+    return interval(ratios, n);
+}
+
+double tt__relative_spread(const float *values, size_t n) {
+    double sorted[TT__SAMPLES_MAX];
+    for (size_t i = 0; i < n; i++)
+        sorted[i] = (double)values[i];
+    tt__ratio r = interval(sorted, n);
+    return r.median > 0 ? (r.high - r.low) / 2 / r.median : 0;
 }

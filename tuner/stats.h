@@ -18,4 +18,8 @@ typedef struct tt__ratio {
 /* Compares samples that were taken in the same rounds. n >= 1, at most TT__SAMPLES_MAX. */
 tt__ratio tt__paired_ratio(const float *a, const float *b, size_t n);
 
+/* Half the interval that holds the true median about 95 % of the time, as a part of the median; for n < 6 half
+ * the range. n >= 1, at most TT__SAMPLES_MAX. */
+double tt__relative_spread(const float *values, size_t n);
+
 #endif

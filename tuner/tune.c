@@ -52,13 +52,13 @@ static tt__problem copy_of(const tt__problem *p) {
     return copy;
 }
 
-static void no_winner(const tt__search *search, tt_result *result) {
+static void no_winner(const tt__session *s, const tt__search *search, tt_result *result) {
     const tt__problem *p = &search->problem;
     result->trials = search->n_tried;
     result->failed = search->n_failed;
     if (search->space.n == 0) {
-        snprintf(result->note, sizeof result->note, "no template supports %d-byte elements aligned to %d bytes",
-                 p->elem_size, p->align);
+        snprintf(result->note, sizeof result->note, "no template%s supports %d-byte elements aligned to %d bytes",
+                 s->opts->n_only ? " of those that shall compete" : "", p->elem_size, p->align);
         return;
     }
     snprintf(result->note, sizeof result->note, "all %zu configurations failed, the first: %s: %.120s",
@@ -92,7 +92,7 @@ static tt_status tune_problem(tt__session *s, const tt__problem *p, tt_result *r
     TT_GOTO(tt__search_run(s, p, "search", &search));
     trace_phase(s, "search", p, &since_s);
     if (search.best == TT__NOTHING) {
-        no_winner(&search, result);
+        no_winner(s, &search, result);
         goto out;
     }
     if (!s->opts->force)
@@ -127,6 +127,7 @@ static tt_status open_backend(tt__session *s) {
                                 .store = s->store,
                                 .trace = s->trace,
                                 .should_stop = opts->should_stop,
+                                .on_message = opts->on_message,
                                 .user = opts->user,
                             });
 }

@@ -35,6 +35,7 @@
     X(cuDeviceGetCount, "cuDeviceGetCount", (int *n))                                                        \
     X(cuDeviceGet, "cuDeviceGet", (CUdevice * dev, int ordinal))                                             \
     X(cuDeviceGetName, "cuDeviceGetName", (char *name, int size, CUdevice dev))                              \
+    X(cuDeviceGetPCIBusId, "cuDeviceGetPCIBusId", (char *out, int size, CUdevice dev))                       \
     X(cuDeviceGetAttribute, "cuDeviceGetAttribute", (int *value, CUdevice_attribute attr, CUdevice dev))     \
     X(cuDeviceTotalMem, "cuDeviceTotalMem_v2", (size_t *bytes, CUdevice dev))                                \
     X(cuDevicePrimaryCtxRetain, "cuDevicePrimaryCtxRetain", (CUcontext * ctx, CUdevice dev))                 \

@@ -244,6 +244,89 @@ static void test_bar(void **state) {
     run_free(&r);
 }
 
+static void test_clocks_that_fall(void **state) {
+    (void)state;
+    static const struct {
+        const char *clocks, *says;
+    } cases[] = {
+        {"HOSTCUDA_CLOCKS=1980,1980,1980,900,1980",
+         "fell from 1980 to 900 MHz because of heat: samples are taken again"},
+        {"HOSTCUDA_CLOCKS=345,900,1980,1980,1800,1980", NULL}, /* rises, then moves as it always does */
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        char line[256];
+        const char *env[] = {cases[i].clocks, NULL};
+        run_result r;
+        snprintf(line, sizeof line, "--sizes 45 --only transpose_tiled --json --db %s/clocks-%zu.db", folder,
+                 i);
+        run_tune(&r, &(run_spec){.env = env, .timeout_s = tune_timeout_s}, line);
+        assert_code(&r, 0);
+        if (cases[i].says)
+            assert_has(&r, r.err, cases[i].says);
+        else
+            assert_null(strstr(r.err, " fell "));
+        run_free(&r);
+    }
+}
+
+/* The timeline is whole JSON with a row for each process, also where a run is interrupted. */
+static void test_trace(void **state) {
+    (void)state;
+    char line[512], path[160];
+    snprintf(path, sizeof path, "%s/trace.json", folder);
+    for (int interrupted = 0; interrupted < 2; interrupted++) {
+        run_result r;
+        snprintf(line, sizeof line, "--sizes 57 --jobs 2 --json --db %s/trace-%d.db --trace %s", folder,
+                 interrupted, path);
+        run_tune(&r, &(run_spec){.interrupt_at = interrupted ? "search" : NULL, .timeout_s = tune_timeout_s},
+                 line);
+        assert_code(&r, interrupted ? 130 : 0);
+        run_free(&r);
+        const char *argv[] = {TT_SOURCE_DIR "/scripts/trace_report.py", path, "--json", NULL};
+        run(&r, argv, NULL);
+        assert_code(&r, 0);
+        if (!interrupted) {
+            assert_has(&r, r.out, "\"gpu_busy\": ");
+            assert_has(&r, r.out, "\"compiles_per_s\": ");
+            assert_has(&r, r.out, "\"gpu_finals_s\": ");
+        }
+        run_free(&r);
+    }
+    run_result r;
+    run_tune(&r, NULL, "--sizes 57 --trace /nonexistent/trace.json");
+    assert_code(&r, 2);
+    assert_has(&r, r.err, "/nonexistent/trace.json");
+    run_free(&r);
+}
+
+/* Only these compete, and the stored winner of another template: it is not replaced by what is worse. */
+static void test_only(void **state) {
+    (void)state;
+    char line[1024], known[256];
+    run_result r;
+    const char *faulty = "--template " TT_SOURCE_DIR "/tests/fault/faulty.cu --only faulty";
+    snprintf(line, sizeof line, "--sizes 97 --json %s --db %s/only.db", faulty, folder);
+    tune(&r, "", line);
+    assert_code(&r, 0);
+    assert_string_equal(run_json(known, sizeof known, r.out, "kernel"), "faulty");
+    run_free(&r);
+    snprintf(line, sizeof line, "--sizes 97 --json --force %s --db %s", faulty, tuned);
+    tune(&r, "kernel=faulty:slow=9", line);
+    assert_code(&r, 0);
+    assert_string_equal(run_json(known, sizeof known, r.out, "config"), config);
+    run_free(&r);
+    snprintf(line, sizeof line, "--sizes 97 --json --only copy_linear,ladder_tiles --db %s",
+             tuned); /* of other ops */
+    tune(&r, "", line);
+    assert_code(&r, 0);
+    assert_has(&r, r.out, "\"source\":\"stored\"");
+    run_free(&r);
+    tune(&r, "", "--sizes 97 --only transpose_driect");
+    assert_code(&r, 2);
+    assert_has(&r, r.err, "transpose_driect; did you mean transpose_direct?");
+    run_free(&r);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_doctor),
@@ -259,6 +342,9 @@ int main(void) {
         cmocka_unit_test(test_no_such_device),
         cmocka_unit_test(test_too_large_for_the_device),
         cmocka_unit_test(test_bar),
+        cmocka_unit_test(test_clocks_that_fall),
+        cmocka_unit_test(test_trace),
+        cmocka_unit_test(test_only),
     };
     if (!getenv("HOSTCUDA_DIR")) {
         print_message("HOSTCUDA_DIR is not set: skipped\n");

@@ -219,9 +219,9 @@ static void what_was_reported_is_there(void **state) {
     reported *r = mmap(NULL, sizeof *r, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
     assert_ptr_not_equal(r, MAP_FAILED);
     while (left > 0) {
-        char name[32];
+        char name[32], db[512];
         snprintf(name, sizeof name, "reported-%d.db", stores++);
-        const char *db = fault_path(name);
+        snprintf(db, sizeof db, "%s", fault_path(name));
         for (bool killed = true; killed && left > 0;) {
             *r = (reported){0, 0};
             killed = kill_program(db, r, whole_s * (0.02 + 0.5 * (rand_r(&seed) % 1000) / 1000));

@@ -1,7 +1,8 @@
 /*
- * The templates of tests/fault/templates, each with a fault of its own, in one run with two good ones: the run ends
- * in time, the right one wins, and every failure is recorded under its name. On the CPU stand-in (suite fault), and
- * with the argument "gpu" on a GPU (suite gpu), where only the crash of a compiler has to be left out.
+ * The templates of tests/fault/templates, each with a fault of its own, in one run with two good ones: the
+ * run ends in time, the right one wins, and every failure is recorded under its name. On the CPU stand-in
+ * (suite fault), and with the argument "gpu" on a GPU (suite gpu), where only the crash of a compiler has to
+ * be left out.
  */
 #include "fault.h"
 
@@ -14,7 +15,8 @@ enum { EXIT_SKIPPED = 77 };
 
 static bool on_gpu;
 
-/* How each fault is recorded, and what the reason says, on either; what the stand-in must be told for that. */
+/* How each fault is recorded, and what the reason says, on either; what the stand-in must be told for that.
+ */
 static const struct {
     const char *kernel;
     tt__trial_status status;
@@ -74,7 +76,8 @@ static void each_is_recorded_and_the_good_one_wins(void **state) {
     (void)state;
     char line[8192], rules[1024] = "kernel=good_but_slow:slow=64", got[64];
     const char *db = fault_path("templates.db");
-    snprintf(line, sizeof line, "--sizes 256 --json --trial-timeout 3 --compile-timeout 12 --jobs 4 --db %s", db);
+    snprintf(line, sizeof line, "--sizes 256 --json --trial-timeout 3 --compile-timeout 12 --jobs 4 --db %s",
+             db);
     add_template(line, sizeof line, "good");
     add_template(line, sizeof line, "good_but_slow");
     size_t n_faults = 0;

@@ -173,6 +173,14 @@ EXPORT CUresult cuDeviceGet(CUdevice *device, int ordinal) {
     return CUDA_SUCCESS;
 }
 
+EXPORT CUresult cuDeviceGetPCIBusId(char *out, int size, CUdevice device) {
+    ENTER(NEEDS_INIT);
+    REQUIRE(is_device(device), CUDA_ERROR_INVALID_DEVICE);
+    REQUIRE(out && size > 0, CUDA_ERROR_INVALID_VALUE);
+    snprintf(out, (size_t)size, "0000:%02x:00.0", (unsigned)device + 1);
+    return CUDA_SUCCESS;
+}
+
 EXPORT CUresult cuDeviceGetName(char *name, int size, CUdevice device) {
     const char *text = getenv("HOSTCUDA_NAME");
     ENTER(NEEDS_INIT);

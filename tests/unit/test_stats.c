@@ -45,12 +45,25 @@ static void test_ratio_ignores_an_outlier(void **state) {
 /* Noise without a difference keeps 1 inside the interval; few samples have a wide one. */
 static void test_ratio_interval(void **state) {
     (void)state;
-    const float up[] = {101, 99, 102, 98, 100.5f, 99.5f, 101, 99, 100.2f, 99.8f}, flat[10] = {100, 100, 100, 100, 100,
-                                                                                    100, 100, 100, 100, 100};
+    const float up[] = {101, 99, 102, 98, 100.5f, 99.5f, 101, 99, 100.2f, 99.8f},
+                flat[10] = {100, 100, 100, 100, 100, 100, 100, 100, 100, 100};
     tt__ratio r = tt__paired_ratio(up, flat, 10);
     assert_true(r.low < 1 && r.high > 1);
     tt__ratio two = tt__paired_ratio(up, flat, 2);
     assert_true(two.low <= 0.9901 && two.high >= 1.0099);
+}
+
+/* Half the range of a few samples; of many, one hiccup is left out. */
+static void test_relative_spread(void **state) {
+    (void)state;
+    const float few[] = {99, 100, 101};
+    float many[31];
+    for (int i = 0; i < 31; i++)
+        many[i] = 100;
+    many[3] = 100000;
+    assert_true(tt__relative_spread(few, 3) == 0.01);
+    assert_true(tt__relative_spread(few, 1) == 0);
+    assert_true(tt__relative_spread(many, 31) == 0);
 }
 
 static void test_most_samples(void **state) {
@@ -68,6 +81,7 @@ int main(void) {
         cmocka_unit_test(test_ratio_ignores_drift),
         cmocka_unit_test(test_ratio_ignores_an_outlier),
         cmocka_unit_test(test_ratio_interval),
+        cmocka_unit_test(test_relative_spread),
         cmocka_unit_test(test_most_samples),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

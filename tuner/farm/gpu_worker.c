@@ -16,8 +16,16 @@
 #include "tuner/measure.h"
 #include "tuner/stats.h"
 #include "tuner/verify.h"
+#include "tuner/watch.h"
 
-enum { SCREEN_FIRST = 3, SCREEN_MORE = 7, FINALISTS_MAX = TT__BATCH_MAX };
+enum { SCREEN_FIRST = 3, SCREEN_MORE = 4, SCREEN_MAX = 31, FINALISTS_MAX = TT__BATCH_MAX };
+
+/* A median is known well enough when half the interval around it is no more than this part of it. What cannot
+ * come into the finals need not be known so well: the cutoff is at 1.25 times the best, their limit at 1.06.
+ */
+static const double tight = 0.005, finals_reach = 1.06 / 1.25;
+
+static const double settle_s = 0.002;
 
 typedef struct gpu_state {
     const tt__driver *cu;
@@ -31,6 +39,7 @@ typedef struct gpu_state {
     char key[TT__HASH_SIZE]; /* ... and the key of its cubin, "": none */
     tt__verifier verifier;
     tt__bench_pool pool;
+    tt__watch watch;
 } gpu_state;
 
 static void fill_done(tt__msg_done *done, tt_status status) {
@@ -83,6 +92,15 @@ static tt_status check_memory(gpu_state *g, const tt__problem *p) {
         (double)total * 1e-9);
 }
 
+/* A GPU that was idle takes some milliseconds of work to raise its clocks. */
+static tt_status settle(gpu_state *g) {
+    enum { TURNS = 20 };
+    for (int i = 0; i < TURNS && !tt__watch_settled(&g->watch); i++)
+        for (double begin_s = tt__now_s(); tt__now_s() < begin_s + settle_s;)
+            TT_TRY(tt__verifier_randomise(&g->verifier, g->pool.base, g->pool.bytes));
+    return TT_OK;
+}
+
 static tt_status open_problem(gpu_state *g, const tt__str *request) {
     size_t at = 0;
     const tt__msg_problem *m = tt__wire_take(request, &at, sizeof *m);
@@ -96,6 +114,8 @@ static tt_status open_problem(gpu_state *g, const tt__str *request) {
     tt_status status = tt__pool_open(&g->pool, g->cu, g->stream, &m->problem, &g->gpu);
     if (status == TT_OK) /* zeros would be faster than real data */
         status = tt__verifier_randomise(&g->verifier, g->pool.base, g->pool.bytes);
+    if (status == TT_OK)
+        status = settle(g);
     g->open = status == TT_OK;
     if (!g->open) {
         tt__pool_close(&g->pool);
@@ -110,13 +130,24 @@ static void refuse(tt__trial *trial, tt__trial_status status) {
     tt__copy(trial->reason, sizeof trial->reason, tt_last_error());
 }
 
+/* Times things, and once more, or twice, where the clocks fell meanwhile. */
+static tt_status time_steadily(gpu_state *g, const tt__timed *things, int n, float *us, CUresult *failed) {
+    enum { TRIES = 3 };
+    for (int i = 1;; i++) {
+        TT_TRY(tt__pool_time(&g->pool, things, n, us, failed));
+        if (*failed != CUDA_SUCCESS || tt__watch_steady(&g->watch) || i == TRIES)
+            return TT_OK;
+        tt__watch_recover(&g->watch);
+    }
+}
+
 static tt_status take_samples(gpu_state *g, const tt__kernel *kernel, const tt__msg_trial *m, int n,
                               tt__trial *trial) {
     tt__timed things[TT__BATCH_MAX];
     CUresult failed;
     for (int i = 0; i < n; i++)
         things[i] = (tt__timed){kernel, &m->launch, m->align};
-    TT_TRY(tt__pool_time(&g->pool, things, n, trial->samples_us + trial->n_samples, &failed));
+    TT_TRY(time_steadily(g, things, n, trial->samples_us + trial->n_samples, &failed));
     if (failed != CUDA_SUCCESS) {
         tt__cu_check(failed, "launch");
         refuse(trial, TT__TRIAL_LAUNCH_ERROR);
@@ -127,6 +158,13 @@ static tt_status take_samples(gpu_state *g, const tt__kernel *kernel, const tt__
     return TT_OK;
 }
 
+static bool needs_more(const tt__msg_trial *m, const tt__trial *trial) {
+    if (trial->status != TT__TRIAL_OK || trial->n_samples + SCREEN_MORE > SCREEN_MAX)
+        return false;
+    bool in_reach = m->cutoff_us <= 0 || trial->time_us <= finals_reach * m->cutoff_us;
+    return in_reach && tt__relative_spread(trial->samples_us, (size_t)trial->n_samples) > tight;
+}
+
 /* Verify, a short screen, and more samples only for what may still win. */
 static tt_status measure(gpu_state *g, const tt__msg_trial *m, const tt__kernel *kernel, tt__trial *trial) {
     TT_TRY(tt__verify(&g->verifier, kernel, &m->launch, trial));
@@ -134,9 +172,14 @@ static tt_status measure(gpu_state *g, const tt__msg_trial *m, const tt__kernel 
     if (trial->status != TT__TRIAL_OK)
         return TT_OK;
     TT_TRY(take_samples(g, kernel, m, SCREEN_FIRST, trial));
-    if (trial->status != TT__TRIAL_OK || (m->cutoff_us > 0 && trial->time_us > m->cutoff_us))
+    if (trial->status != TT__TRIAL_OK)
         return TT_OK;
-    return take_samples(g, kernel, m, SCREEN_MORE, trial);
+    if (m->cutoff_us > 0 && trial->time_us > m->cutoff_us)
+        return TT_OK;
+    do {
+        TT_TRY(take_samples(g, kernel, m, SCREEN_MORE, trial));
+    } while (needs_more(m, trial));
+    return TT_OK;
 }
 
 /* The kernel of a trial: that of the last one, where only launch parameters differ, or else a new one. */
@@ -220,7 +263,7 @@ static tt_status run_rounds(gpu_state *g, finals *f, int rounds) {
             int i = order[k];
             things[k] = (tt__timed){&f->kernels[i], &f->m[i].launch, f->m[i].align};
         }
-        TT_TRY(tt__pool_time(&g->pool, things, f->n, us, &failed));
+        TT_TRY(time_steadily(g, things, f->n, us, &failed));
         TT_TRY(tt__cu_check(failed, "launch in the finals"));
         for (int k = 0; k < f->n && round >= 0; k++)
             f->trials[order[k]].samples_us[round] = us[k];
@@ -248,6 +291,12 @@ static tt_status run_finals(gpu_state *g, const tt__str *request, finals *f) {
     return status;
 }
 
+/* What happened to the clocks since the last time. */
+static void tell_falls(gpu_state *g, tt__clock_falls *out) {
+    *out = (tt__clock_falls){g->watch.n_falls, g->watch.usual_mhz, g->watch.lowest};
+    g->watch.n_falls = 0;
+}
+
 /* Serves one request; not TT_OK ends the worker. */
 static tt_status serve(gpu_state *g, int fd, uint32_t type, const tt__str *request, finals *f) {
     if (type == TT__MSG_PROBLEM) {
@@ -267,22 +316,27 @@ static tt_status serve(gpu_state *g, int fd, uint32_t type, const tt__str *reque
         tt_status status = try_one(g, m, cubin, &reply.trial);
         g->times.end_s = tt__now_s();
         reply.times = g->times;
+        reply.sm_mhz = g->watch.now.sm_mhz;
+        tell_falls(g, &reply.falls);
         TT_TRY(tt__wire_send(fd, TT__MSG_TRIED, &(struct iovec){&reply, sizeof reply}, 1));
         return status;
     }
     if (type == TT__MSG_FINALS) {
         tt__msg_done done = {0};
+        tt__clock_falls falls;
         *f = (finals){0};
         fill_done(&done, run_finals(g, request, f));
-        struct iovec parts[] = {{&done, sizeof done}, {f->trials, (size_t)f->n * sizeof *f->trials}};
-        TT_TRY(tt__wire_send(fd, TT__MSG_FINISHED, parts, 2));
+        tell_falls(g, &falls);
+        struct iovec parts[] = {
+            {&done, sizeof done}, {&falls, sizeof falls}, {f->trials, (size_t)f->n * sizeof *f->trials}};
+        TT_TRY(tt__wire_send(fd, TT__MSG_FINISHED, parts, 3));
         return done.status == TT_E_CUDA ? TT_E_CUDA : TT_OK;
     }
     return tt__fail(TT_E_INTERNAL, "message of type %u", type);
 }
 
 int tt__gpu_worker(int fd, int ordinal) {
-    gpu_state g = {.ordinal = ordinal};
+    gpu_state g = {.ordinal = ordinal, .watch = {.ordinal = ordinal}};
     tt__str request = {0};
     uint32_t type;
     finals *f = malloc(sizeof *f); /* too large for a stack */

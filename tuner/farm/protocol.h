@@ -4,6 +4,7 @@
 
 #include "base/hash.h"
 #include "base/model.h"
+#include "gpu/clocks.h"
 
 enum {
     /* worker -> tuner, once, when it has started: tt__msg_hello */
@@ -17,7 +18,8 @@ enum {
     /* gpu: tt__msg_trial, then the cubin; reply tt__msg_tried */
     TT__MSG_TRIAL,
     TT__MSG_TRIED,
-    /* gpu: tt__msg_finals, then n times (tt__msg_trial, cubin); reply n times tt__trial */
+    /* gpu: tt__msg_finals, then n times (tt__msg_trial, cubin); reply tt__msg_done,
+     * tt__clock_falls, n times tt__trial */
     TT__MSG_FINALS,
     TT__MSG_FINISHED,
 };
@@ -66,8 +68,17 @@ typedef struct tt__trial_times {
     double idle_s, begin_s, loaded_s, verified_s, end_s;
 } tt__trial_times;
 
+/* How often samples were taken again because the clocks had fallen, since the last message. */
+typedef struct tt__clock_falls {
+    int n;
+    unsigned usual_mhz;
+    tt__clocks lowest; /* if n > 0 */
+} tt__clock_falls;
+
 typedef struct tt__msg_tried {
     tt__trial_times times;
+    unsigned sm_mhz; /* 0: not known */
+    tt__clock_falls falls;
     tt__trial trial;
 } tt__msg_tried;
 

@@ -32,8 +32,9 @@ void tt__timeline_compiled(tt__timeline *t, size_t worker, const tt__cubin *cubi
                                          m->done.status == TT_OK ? NULL : "failed"});
 }
 
-void tt__timeline_tried(tt__timeline *t, const tt__candidate *c, const tt__trial_times *times,
+void tt__timeline_tried(tt__timeline *t, const tt__candidate *c, const tt__msg_tried *m,
                         const char *waited_for) {
+    const tt__trial_times *times = &m->times;
     const struct {
         const char *name;
         double begin_s, end_s;
@@ -48,6 +49,18 @@ void tt__timeline_tried(tt__timeline *t, const tt__candidate *c, const tt__trial
         if (spans[i].end_s > spans[i].begin_s)
             tt__trace_span(t->trace, &(tt__span){row_of(TT__CREW_GPU), spans[i].name, spans[i].begin_s,
                                                  spans[i].end_s, c->t->kernel, c->config, spans[i].note});
+    if (m->sm_mhz && m->sm_mhz != t->sm_mhz)
+        tt__trace_count(t->trace, "SM clock", &(tt__count){"MHz", m->sm_mhz}, 1);
+    t->sm_mhz = m->sm_mhz;
+}
+
+void tt__timeline_falls(tt__timeline *t, const tt__clock_falls *falls) {
+    char note[96];
+    double now_s = tt__now_s();
+    snprintf(note, sizeof note, "%d times, from %u to %u MHz", falls->n, falls->usual_mhz,
+             falls->lowest.sm_mhz);
+    tt__trace_span(t->trace,
+                   &(tt__span){row_of(TT__CREW_GPU), "clocks fell", now_s, now_s, NULL, NULL, note});
 }
 
 void tt__timeline_lost(tt__timeline *t, size_t worker, const tt__template *template, const char *config,

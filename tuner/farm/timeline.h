@@ -8,9 +8,9 @@
 #include "tuner/trace.h"
 
 typedef struct tt__timeline {
-    tt__trace *trace;           /* NULL: nobody wants to know */
-    const char *lacked;         /* by the idle GPU */
-    int64_t to_compile, to_try; /* as last counted */
+    tt__trace *trace;                   /* NULL: nobody wants to know */
+    const char *lacked;                 /* by the idle GPU */
+    int64_t to_compile, to_try, sm_mhz; /* as last counted */
 } tt__timeline;
 
 /* n workers, the GPU's first; rows are numbered like them. */
@@ -20,8 +20,10 @@ void tt__timeline_open(tt__timeline *t, tt__trace *trace, size_t n);
 void tt__timeline_span(tt__timeline *t, size_t worker, const char *name, double begin_s);
 void tt__timeline_compiled(tt__timeline *t, size_t worker, const tt__cubin *cubin, const tt__msg_compiled *m);
 /* `waited_for` is what the GPU lacked before. */
-void tt__timeline_tried(tt__timeline *t, const tt__candidate *c, const tt__trial_times *times,
+void tt__timeline_tried(tt__timeline *t, const tt__candidate *c, const tt__msg_tried *m,
                         const char *waited_for);
+/* The GPU's clocks fell, and samples were taken again. */
+void tt__timeline_falls(tt__timeline *t, const tt__clock_falls *falls);
 /* A worker was lost over a configuration. */
 void tt__timeline_lost(tt__timeline *t, size_t worker, const tt__template *template, const char *config,
                        const char *reason);

@@ -1,0 +1,43 @@
+/* A stand-in for NVML, with the clocks that $HOSTCUDA_CLOCKS lists: "1980,900,1980" are those of the SMs in
+ * MHz, one for each time that they are asked for, the last for ever. Without it there is no GPU to be found.
+ */
+#include <stdlib.h>
+#include <string.h>
+
+#define EXPORT __attribute__((visibility("default")))
+
+enum { SUCCESS = 0, NOT_FOUND = 6, CLOCK_SM = 1, MEMORY_MHZ = 3201, HIGH_MHZ = 1500, HEAT = 0x20 };
+
+static const char *rest;
+static unsigned now_mhz;
+
+EXPORT int nvmlInit_v2(void) {
+    rest = getenv("HOSTCUDA_CLOCKS");
+    return SUCCESS;
+}
+
+EXPORT int nvmlDeviceGetHandleByPciBusId_v2(const char *bus, void **device) {
+    static char handle;
+    *device = &handle;
+    return rest && *bus ? SUCCESS : NOT_FOUND;
+}
+
+EXPORT int nvmlDeviceGetClockInfo(void *device, int type, unsigned *mhz) {
+    (void)device;
+    *mhz = MEMORY_MHZ;
+    if (type != CLOCK_SM)
+        return SUCCESS;
+    if (*rest) {
+        char *end;
+        now_mhz = (unsigned)strtoul(rest, &end, 10);
+        rest = *end == ',' ? end + 1 : end;
+    }
+    *mhz = now_mhz;
+    return SUCCESS;
+}
+
+EXPORT int nvmlDeviceGetCurrentClocksThrottleReasons(void *device, unsigned long long *reasons) {
+    (void)device;
+    *reasons = now_mhz < HIGH_MHZ ? HEAT : 0;
+    return SUCCESS;
+}
