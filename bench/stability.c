@@ -1,0 +1,214 @@
+/*
+ * Does tuning name the same winner every time, or one that cannot be told apart? Tunes several times, each
+ * time from an empty store, then measures the winners of each size against each other in the same interleaved
+ * rounds and prints how far they are apart.
+ */
+#include <getopt.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+#include "tuner/session.h"
+
+enum {
+    SIZES_MAX = 32,
+    RUNS_MAX = TT__FINALISTS_MAX,
+    SESSIONS = 4,
+    SAMPLES_MAX = SESSIONS * TT__FINAL_ROUNDS
+};
+static const double target = 0.005;
+
+typedef struct options {
+    int device, runs;
+    size_t n_sizes;
+    tt_problem problems[SIZES_MAX];
+} options;
+
+/* The different winners of one size, and what became of them. */
+typedef struct contest {
+    size_t n;
+    char kernels[RUNS_MAX][64], configs[RUNS_MAX][256];
+    int times_won[RUNS_MAX];
+    float samples_us[RUNS_MAX][SAMPLES_MAX];
+} contest;
+
+static int fail(void) {
+    fprintf(stderr, "bench-stability: %s\n", tt_last_error());
+    return 1;
+}
+
+static void count_winner(contest *c, const tt_result *r) {
+    size_t i = 0;
+    while (i < c->n && (strcmp(c->kernels[i], r->kernel) || strcmp(c->configs[i], r->config)))
+        i++;
+    if (i == c->n) {
+        tt__copy(c->kernels[i], sizeof c->kernels[i], r->kernel);
+        tt__copy(c->configs[i], sizeof c->configs[i], r->config);
+        c->n++;
+    }
+    c->times_won[i]++;
+}
+
+static tt_status tune_once(const options *o, const char *db, contest *contests) {
+    tt_ctx *ctx;
+    tt_report *report = NULL;
+    tt_open_opts open = TT_INIT(tt_open_opts);
+    tt_tune_opts tune = TT_INIT(tt_tune_opts);
+    open.db_path = db;
+    tune.device = o->device;
+    TT_TRY(tt_open(&ctx, &open));
+    tt_status status = tt_tune(&report, ctx, o->problems, o->n_sizes, &tune);
+    for (size_t i = 0; status == TT_OK && i < o->n_sizes; i++)
+        count_winner(&contests[i], &report->results[i]);
+    if (report)
+        fprintf(stderr, "%s: %.2f s\n", db, report->wall_s);
+    tt_report_free(&report);
+    tt_close(&ctx);
+    return status;
+}
+
+/* All winners of one size in the same rounds, in several sessions. */
+static tt_status measure(tt__backend *b, const tt__template_set *set, const tt__gpu *gpu,
+                         const tt_problem *problem, contest *c) {
+    static tt__candidate candidates[RUNS_MAX];
+    static tt__trial trials[RUNS_MAX];
+    const tt__candidate *entrants[RUNS_MAX];
+    tt__problem p;
+    TT_TRY(tt__problem_init(&p, problem));
+    for (size_t i = 0; i < c->n; i++) {
+        const tt__template *t = tt__template_set_find(set, c->kernels[i]);
+        TT_TRY(tt__space_resolve(&candidates[i], t, gpu, &p, c->configs[i]));
+        entrants[i] = &candidates[i];
+    }
+    TT_TRY(b->ops->problem(b, &p));
+    for (int session = 0; session < SESSIONS; session++) {
+        TT_TRY(b->ops->finals(b, entrants, c->n, trials));
+        for (size_t i = 0; i < c->n; i++)
+            memcpy(&c->samples_us[i][session * TT__FINAL_ROUNDS], trials[i].samples_us,
+                   TT__FINAL_ROUNDS * sizeof(float));
+    }
+    return TT_OK;
+}
+
+/* Prints the winners of one size and returns by how much the slowest is behind the fastest. */
+static double print_contest(const tt_problem *p, const contest *c) {
+    size_t best = 0;
+    double worst = 0;
+    for (size_t i = 1; i < c->n; i++)
+        if (tt__median(c->samples_us[i], SAMPLES_MAX) < tt__median(c->samples_us[best], SAMPLES_MAX))
+            best = i;
+    printf("%lld x %lld: %zu different winners\n", (long long)p->rows, (long long)p->cols, c->n);
+    for (size_t i = 0; i < c->n; i++) {
+        tt__ratio r = tt__paired_ratio(c->samples_us[i], c->samples_us[best], SAMPLES_MAX);
+        printf("  %2d times  %9.3f us  %+.3f %% (%+.3f to %+.3f)  %s %s\n", c->times_won[i],
+               tt__median(c->samples_us[i], SAMPLES_MAX), 100 * (r.median - 1), 100 * (r.low - 1),
+               100 * (r.high - 1), c->kernels[i], c->configs[i]);
+        worst = r.median - 1 > worst ? r.median - 1 : worst;
+    }
+    return worst;
+}
+
+static tt_status measure_all(const options *o, const char *db, contest *contests) {
+    tt__store *store = NULL;
+    tt__backend *backend = NULL;
+    tt__template_set set = {0};
+    tt__gpu gpu;
+    tt__env env;
+    tt_status status;
+    TT_GOTO(tt__store_open(&store, db, TT__STORE_READ_WRITE));
+    TT_GOTO(tt__template_set_open(&set, NULL, 0));
+    TT_GOTO(tt__backend_live(
+        &backend, &(tt__live_opts){
+                      .device = o->device, .trial_timeout_s = 10, .compile_timeout_s = 60, .store = store}));
+    TT_GOTO(backend->ops->hello(backend, &gpu, &env));
+    for (size_t i = 0; i < o->n_sizes; i++)
+        TT_GOTO(measure(backend, &set, &gpu, &o->problems[i], &contests[i]));
+out:
+    if (backend)
+        backend->ops->close(backend);
+    tt__template_set_close(&set);
+    tt__store_close(&store);
+    return status;
+}
+
+static int usage(FILE *out) {
+    fprintf(out,
+            "Usage: bench-stability [--sizes N,...] [--runs N] [--device N]\n"
+            "Tunes N times (10, at most %d) from empty stores, measures the winners against each other, and "
+            "fails if\n"
+            "they are more than %.1f %% apart. Sizes: 4096,8192 unless told.\n",
+            RUNS_MAX, 100 * target);
+    return out == stdout ? 0 : 2;
+}
+
+static bool read_sizes(options *o, char *list) {
+    char *state = NULL;
+    o->n_sizes = 0;
+    for (char *word = strtok_r(list, ",", &state); word; word = strtok_r(NULL, ",", &state)) {
+        if (o->n_sizes == SIZES_MAX || atoll(word) < 1)
+            return false;
+        tt_problem *p = &o->problems[o->n_sizes++];
+        *p = (tt_problem)TT_INIT(tt_problem);
+        p->rows = p->cols = atoll(word);
+    }
+    return o->n_sizes > 0;
+}
+
+/* 0: go on; else the exit code + 1. */
+static int read_options(options *o, int argc, char **argv) {
+    static const struct option longs[] = {{"sizes", required_argument, NULL, 's'},
+                                          {"runs", required_argument, NULL, 'r'},
+                                          {"device", required_argument, NULL, 'd'},
+                                          {"help", no_argument, NULL, 'h'},
+                                          {NULL, 0, NULL, 0}};
+    char usual[] = "4096,8192";
+    *o = (options){.runs = 10};
+    read_sizes(o, usual);
+    for (int found; (found = getopt_long(argc, argv, "h", longs, NULL)) != -1;) {
+        bool fine = true;
+        if (found == 's')
+            fine = read_sizes(o, optarg);
+        else if (found == 'r')
+            fine = (o->runs = atoi(optarg)) >= 1 && o->runs <= RUNS_MAX;
+        else if (found == 'd')
+            o->device = atoi(optarg);
+        else
+            return 1 + usage(found == 'h' ? stdout : stderr);
+        if (!fine)
+            return 1 + usage(stderr);
+    }
+    return optind < argc ? 1 + usage(stderr) : 0;
+}
+
+int main(int argc, char **argv) {
+    static contest contests[SIZES_MAX];
+    char folder[] = "/tmp/tiletune-stability-XXXXXX", db[64], command[80];
+    options o;
+    int code = read_options(&o, argc, argv);
+    if (code)
+        return code - 1;
+    if (!mkdtemp(folder)) {
+        perror("bench-stability: a folder in /tmp");
+        return 1;
+    }
+    tt_status status = TT_OK;
+    for (int i = 0; i < o.runs && status == TT_OK; i++) {
+        snprintf(db, sizeof db, "%s/%d.db", folder, i);
+        status = tune_once(&o, db, contests);
+    }
+    if (status == TT_OK)
+        status = measure_all(&o, db, contests);
+    code = status == TT_OK ? 0 : fail();
+    double worst = 0;
+    for (size_t i = 0; i < o.n_sizes && status == TT_OK; i++) {
+        double apart = print_contest(&o.problems[i], &contests[i]);
+        worst = apart > worst ? apart : worst;
+    }
+    if (status == TT_OK) {
+        printf("the winners of %d runs are at most %.3f %% apart; target %.1f %%\n", o.runs, 100 * worst,
+               100 * target);
+        code = worst > target;
+    }
+    snprintf(command, sizeof command, "rm -r %s", folder);
+    return system(command) == 0 ? code : 1;
+}
