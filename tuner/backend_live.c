@@ -165,9 +165,7 @@ static tt_status ask_problem(live *l) {
         tt__timeline_span(&l->timeline, TT__CREW_GPU, "start", l->asked_s);
         l->asked_s = tt__now_s();
     }
-    tt__msg_problem m = {l->problem, l->checker->image.len};
-    struct iovec parts[] = {{&m, sizeof m}, {l->checker->image.text, l->checker->image.len}};
-    tt__worker_ask(w, 0, tt__crew_start_timeout_s, TT__MSG_PROBLEM, parts, 2);
+    tt__crew_ask_problem(crew, &l->problem, l->checker);
     l->state = OPENING;
     return TT_OK;
 }
@@ -193,30 +191,10 @@ static tt_status open_problem(live *l) {
     return status == TT_OK ? TT_OK : try_again(l, status);
 }
 
-/* A request for a trial, the cubin padded so that whatever follows it is aligned. */
-static void trial_parts(struct iovec parts[3], tt__msg_trial *m, const tt__candidate *c,
-                        const tt__cubin *cubin, double cutoff_us) {
-    static const char zeros[16];
-    size_t pad = (sizeof zeros - cubin->image.len % sizeof zeros) % sizeof zeros;
-    memset(m, 0, sizeof *m);
-    memcpy(m->kernel, c->t->kernel, sizeof m->kernel);
-    memcpy(m->key, cubin->key, sizeof m->key);
-    m->launch = c->launch;
-    m->cutoff_us = cutoff_us;
-    m->align = c->align;
-    m->cubin_size = cubin->image.len + pad;
-    parts[0] = (struct iovec){m, sizeof *m};
-    parts[1] = (struct iovec){cubin->image.text, cubin->image.len};
-    parts[2] = (struct iovec){(void *)(uintptr_t)zeros, pad};
-}
-
 /* Asks for the trial of a job; of a worker that is busy with another trial it is the next. */
 static void ask_trial(live *l, size_t at, const char *waited_for) {
     job *j = &l->jobs[at];
-    tt__msg_trial m;
-    struct iovec parts[3];
-    trial_parts(parts, &m, j->c, j->cubin, l->cutoff_us);
-    tt__worker_ask(&l->crew.workers[TT__CREW_GPU], at, l->opts.trial_timeout_s, TT__MSG_TRIAL, parts, 3);
+    tt__crew_ask_trial(&l->crew, at, l->opts.trial_timeout_s, j->c, j->cubin, l->cutoff_us);
     j->waited_for = waited_for;
     j->state = TRYING;
 }
@@ -422,20 +400,13 @@ static tt_status finalist_cubins(live *l, const tt__candidate *const *c, size_t 
 
 static tt_status finals(tt__backend *b, const tt__candidate *const *c, size_t n, tt__trial *trials) {
     live *l = (live *)b;
-    struct iovec parts[1 + 3 * TT__FINALISTS_MAX];
-    tt__msg_trial m[TT__FINALISTS_MAX];
-    tt__msg_finals head = {(int)n, TT__FINAL_ROUNDS};
     tt__cubin *cubins[TT__FINALISTS_MAX];
     if (n == 0 || n > TT__FINALISTS_MAX)
         return tt__fail(TT_E_INTERNAL, "finals of %zu", n);
     TT_TRY(finalist_cubins(l, c, n, cubins));
     TT_TRY(await_problem(l));
     double begin_s = tt__now_s();
-    parts[0] = (struct iovec){&head, sizeof head};
-    for (size_t i = 0; i < n; i++)
-        trial_parts(&parts[1 + 3 * i], &m[i], c[i], cubins[i], 0);
-    tt__worker_ask(&l->crew.workers[TT__CREW_GPU], 0, l->opts.trial_timeout_s * (double)(n + 1),
-                   TT__MSG_FINALS, parts, (int)(1 + 3 * n));
+    tt__crew_ask_finals(&l->crew, l->opts.trial_timeout_s * (double)(n + 1), c, cubins, n, TT__FINAL_ROUNDS);
     TT_TRY(tt__crew_wait_for(&l->crew, TT__CREW_GPU, TT__MSG_FINISHED));
     tt__timeline_span(&l->timeline, TT__CREW_GPU, "finals", begin_s);
     TT_TRY(adopt_from_gpu(l, (const tt__msg_done *)l->crew.payload.text));

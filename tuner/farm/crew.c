@@ -6,6 +6,8 @@
 #include <stdlib.h>
 #include <unistd.h>
 
+#include "tuner/backend.h"
+
 const double tt__crew_start_timeout_s = 60, tt__crew_poll_s = 0.2;
 
 tt_status tt__crew_open(tt__crew *crew, int device, int jobs, double compile_timeout_s,
@@ -114,4 +116,46 @@ void tt__crew_ask_compile(tt__crew *crew, size_t i, const char *name, const char
                             {(void *)(uintptr_t)source, m.source_size},
                             {options->text, options->len}};
     tt__worker_ask(&crew->workers[i], 0, crew->compile_timeout_s, TT__MSG_COMPILE, parts, 4);
+}
+
+void tt__crew_ask_problem(tt__crew *crew, const tt__problem *p, const tt__cubin *checker) {
+    tt__msg_problem m = {*p, checker->image.len};
+    struct iovec parts[] = {{&m, sizeof m}, {checker->image.text, checker->image.len}};
+    tt__worker_ask(&crew->workers[TT__CREW_GPU], 0, tt__crew_start_timeout_s, TT__MSG_PROBLEM, parts, 2);
+}
+
+/* A request for a trial, the cubin padded so that whatever follows it is aligned. */
+static void trial_parts(struct iovec parts[3], tt__msg_trial *m, const tt__candidate *c,
+                        const tt__cubin *cubin, double cutoff_us) {
+    static const char zeros[16];
+    size_t pad = (sizeof zeros - cubin->image.len % sizeof zeros) % sizeof zeros;
+    memset(m, 0, sizeof *m);
+    memcpy(m->kernel, c->t->kernel, sizeof m->kernel);
+    memcpy(m->key, cubin->key, sizeof m->key);
+    m->launch = c->launch;
+    m->cutoff_us = cutoff_us;
+    m->align = c->align;
+    m->cubin_size = cubin->image.len + pad;
+    parts[0] = (struct iovec){m, sizeof *m};
+    parts[1] = (struct iovec){cubin->image.text, cubin->image.len};
+    parts[2] = (struct iovec){(void *)(uintptr_t)zeros, pad};
+}
+
+void tt__crew_ask_trial(tt__crew *crew, size_t job, double timeout_s, const tt__candidate *c,
+                        const tt__cubin *cubin, double cutoff_us) {
+    tt__msg_trial m;
+    struct iovec parts[3];
+    trial_parts(parts, &m, c, cubin, cutoff_us);
+    tt__worker_ask(&crew->workers[TT__CREW_GPU], job, timeout_s, TT__MSG_TRIAL, parts, 3);
+}
+
+void tt__crew_ask_finals(tt__crew *crew, double timeout_s, const tt__candidate *const *c,
+                         tt__cubin *const *cubins, size_t n, int rounds) {
+    struct iovec parts[1 + 3 * TT__FINALISTS_MAX];
+    tt__msg_trial m[TT__FINALISTS_MAX];
+    tt__msg_finals head = {(int)n, rounds};
+    parts[0] = (struct iovec){&head, sizeof head};
+    for (size_t i = 0; i < n; i++)
+        trial_parts(&parts[1 + 3 * i], &m[i], c[i], cubins[i], 0);
+    tt__worker_ask(&crew->workers[TT__CREW_GPU], 0, timeout_s, TT__MSG_FINALS, parts, (int)(1 + 3 * n));
 }

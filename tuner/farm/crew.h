@@ -2,6 +2,7 @@
 #ifndef TT_TUNER_FARM_CREW_H
 #define TT_TUNER_FARM_CREW_H
 
+#include "tuner/farm/cubins.h"
 #include "tuner/farm/worker.h"
 
 enum { TT__CREW_GPU = 0, TT__CREW_COMPILER = 1 }; /* the GPU worker, and the first of the compilers */
@@ -41,5 +42,13 @@ tt_status tt__crew_adopt(const tt__msg_done *done);
 /* Asks an idle compiler; the reply is a tt__msg_compiled with the cubin behind it. */
 void tt__crew_ask_compile(tt__crew *crew, size_t i, const char *name, const char *source,
                           const tt__str *options, int n_options);
+
+/* Asks the GPU worker to get ready for a problem, for a trial, for the finals of n (<= TT__FINALISTS_MAX).
+ * Cubins are READY. A trial may be asked for while another is under way (tt__worker_ask). */
+void tt__crew_ask_problem(tt__crew *crew, const tt__problem *p, const tt__cubin *checker);
+void tt__crew_ask_trial(tt__crew *crew, size_t job, double timeout_s, const tt__candidate *c,
+                        const tt__cubin *cubin, double cutoff_us);
+void tt__crew_ask_finals(tt__crew *crew, double timeout_s, const tt__candidate *const *c,
+                         tt__cubin *const *cubins, size_t n, int rounds);
 
 #endif
