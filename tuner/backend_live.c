@@ -201,16 +201,15 @@ static void ask_trial(live *l, size_t at, const char *waited_for) {
 
 /* The first time it is told, and counted for the end. */
 static void note_falls(live *l, const tt__clock_falls *falls) {
-    char line[256], why[64];
+    char line[256];
     if (falls->n == 0)
         return;
     tt__timeline_falls(&l->timeline, falls);
     if (l->n_falls == 0 && l->opts.on_message) {
-        tt__clocks_limits(why, sizeof why, falls->lowest.limits);
         snprintf(
             line, sizeof line,
             "the GPU's clock fell from %u to %u MHz%s%s: samples are taken again, and the run takes longer",
-            falls->usual_mhz, falls->lowest.sm_mhz, why[0] ? " because of " : "", why);
+            falls->usual_mhz, falls->lowest_mhz, falls->why[0] ? " because of " : "", falls->why);
         l->opts.on_message(l->opts.user, line);
     }
     l->n_falls += falls->n;

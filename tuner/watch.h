@@ -6,11 +6,11 @@
 
 typedef struct tt__watch {
     int ordinal;
-    unsigned usual_mhz; /* of the SMs; 0: not known yet, or there is no NVML */
-    double read_s;      /* when they were read last */
-    tt__clocks now;
-    int n_falls;       /* how often they were found to have fallen ... */
-    tt__clocks lowest; /* ... and how far */
+    unsigned usual_mhz, now_mhz; /* of the SMs; 0: not known yet, or there is no NVML */
+    double read_s, cost_s;       /* when they were read last, and how long that took */
+    int n_falls;                 /* how often they were found to have fallen ... */
+    unsigned lowest_mhz;         /* ... how far ... */
+    char why[48];                /* ... and what NVML says about it, or "" */
 } tt__watch;
 
 /* Have the clocks been up since the last call? They are read every few milliseconds at most. Always true

@@ -18,21 +18,33 @@
 extern "C" __global__ void classic(unsigned int *dst, const unsigned int *src, long long rows, long long cols,
                                    long long lds, long long ldd) {
     __shared__ unsigned int tile[TILE_DIM][TILE_DIM + PAD];
+    const int x = threadIdx.x, y = threadIdx.y;
     const long long col0 = (long long)blockIdx.x * TILE_DIM;
-#pragma unroll
+    const bool full_cols = col0 + TILE_DIM <= cols;
+#pragma unroll 1 // or compiling takes twice as long
     for (int u = 0; u < UNROLL; u++) {
         const long long row0 = ((long long)blockIdx.y * UNROLL + u) * TILE_DIM;
-        const long long col = col0 + threadIdx.x, out_col = row0 + threadIdx.x;
+        const unsigned int *from = src + (row0 + y) * lds + col0 + x;
+        unsigned int *to = dst + (col0 + y) * ldd + row0 + x;
+        if (full_cols && row0 + TILE_DIM <= rows) {
 #pragma unroll
-        for (int i = threadIdx.y; i < TILE_DIM; i += BLOCK_ROWS)
-            if (row0 + i < rows && col < cols)
-                tile[i][threadIdx.x] = src[(row0 + i) * lds + col];
-        __syncthreads();
-#pragma unroll
-        for (int i = threadIdx.y; i < TILE_DIM; i += BLOCK_ROWS)
-            if (col0 + i < cols && out_col < rows)
-                dst[(col0 + i) * ldd + out_col] = tile[threadIdx.x][i];
-        if (u + 1 < UNROLL)
+            for (int i = 0; i < TILE_DIM; i += BLOCK_ROWS)
+                tile[y + i][x] = from[i * lds];
             __syncthreads();
+#pragma unroll
+            for (int i = 0; i < TILE_DIM; i += BLOCK_ROWS)
+                to[i * ldd] = tile[x][y + i];
+        } else {
+#pragma unroll 1
+            for (int i = 0; i < TILE_DIM; i += BLOCK_ROWS)
+                if (row0 + y + i < rows && col0 + x < cols)
+                    tile[y + i][x] = from[i * lds];
+            __syncthreads();
+#pragma unroll 1
+            for (int i = 0; i < TILE_DIM; i += BLOCK_ROWS)
+                if (col0 + y + i < cols && row0 + x < rows)
+                    to[i * ldd] = tile[x][y + i];
+        }
+        __syncthreads();
     }
 }

@@ -5,10 +5,9 @@
 #include <dlfcn.h>
 #include <stdio.h>
 
-#include "base/str.h"
 #include "gpu/driver.h"
 
-enum { CLOCK_SM = 1, CLOCK_MEM = 2 };
+enum { CLOCK_SM = 1 };
 
 static struct {
     bool tried;
@@ -57,25 +56,26 @@ static void open_nvml(int ordinal) {
         nvml.device = NULL;
 }
 
-tt__clocks tt__clocks_now(int ordinal) {
-    tt__clocks c = {0};
+static bool find_device(int ordinal) {
     if (!nvml.tried || nvml.ordinal != ordinal) {
         nvml.device = NULL;
         open_nvml(ordinal);
     }
     nvml.tried = true;
     nvml.ordinal = ordinal;
-    if (!nvml.device)
-        return c;
-    c.known = nvml.clock(nvml.device, CLOCK_SM, &c.sm_mhz) == 0 &&
-              nvml.clock(nvml.device, CLOCK_MEM, &c.memory_mhz) == 0;
-    if (nvml.limits(nvml.device, &c.limits) != 0)
-        c.limits = 0;
-    return c;
+    return nvml.device != NULL;
 }
 
-void tt__clocks_limits(char *out, size_t size, unsigned long long limits) {
+unsigned tt__clocks_sm_mhz(int ordinal) {
+    unsigned mhz;
+    return find_device(ordinal) && nvml.clock(nvml.device, CLOCK_SM, &mhz) == 0 ? mhz : 0;
+}
+
+void tt__clocks_why(char *out, size_t size, int ordinal) {
+    unsigned long long limits = 0;
     out[0] = '\0';
+    if (!find_device(ordinal) || nvml.limits(nvml.device, &limits) != 0)
+        return;
     for (size_t i = 0; i < sizeof reasons / sizeof *reasons; i++)
         if (limits & reasons[i].bits) {
             size_t n = strlen(out);

@@ -7,16 +7,12 @@
 
 #include "base/model.h"
 
-typedef struct tt__clocks {
-    bool known; /* false: there is no NVML, or it cannot tell */
-    unsigned sm_mhz, memory_mhz;
-    unsigned long long limits; /* why they are not higher: NVML's clocks event reasons */
-} tt__clocks;
+/* The clock of a CUDA device's SMs in MHz, now; 0: there is no NVML, or it cannot tell. May take a
+ * millisecond. One thread. */
+unsigned tt__clocks_sm_mhz(int ordinal);
 
-/* The clocks of a CUDA device, now. Takes some 10 us. One thread. */
-tt__clocks tt__clocks_now(int ordinal);
-
-/* "heat", "power", "heat and power": what holds the clocks down beyond the ordinary; "" if nothing does. */
-void tt__clocks_limits(char *out, size_t size, unsigned long long limits);
+/* "heat", "power", "heat and power": what holds the clocks down now beyond the ordinary; "" if nothing does.
+ */
+void tt__clocks_why(char *out, size_t size, int ordinal);
 
 #endif

@@ -18,12 +18,12 @@
 #include "tuner/verify.h"
 #include "tuner/watch.h"
 
-enum { SCREEN_FIRST = 3, SCREEN_MORE = 4, SCREEN_MAX = 31, FINALISTS_MAX = TT__BATCH_MAX };
+enum { SCREEN_FIRST = 3, SCREEN_MORE = 4, SCREEN_MAX = 23, FINALISTS_MAX = TT__BATCH_MAX };
 
 /* A median is known well enough when half the interval around it is no more than this part of it. What cannot
  * come into the finals need not be known so well: the cutoff is at 1.25 times the best, their limit at 1.06.
  */
-static const double tight = 0.005, finals_reach = 1.06 / 1.25;
+static const double tight = 0.01, finals_reach = 1.06 / 1.25;
 
 static const double settle_s = 0.002;
 
@@ -293,7 +293,8 @@ static tt_status run_finals(gpu_state *g, const tt__str *request, finals *f) {
 
 /* What happened to the clocks since the last time. */
 static void tell_falls(gpu_state *g, tt__clock_falls *out) {
-    *out = (tt__clock_falls){g->watch.n_falls, g->watch.usual_mhz, g->watch.lowest};
+    *out = (tt__clock_falls){g->watch.n_falls, g->watch.usual_mhz, g->watch.lowest_mhz, ""};
+    tt__copy(out->why, sizeof out->why, g->watch.why);
     g->watch.n_falls = 0;
 }
 
@@ -316,7 +317,7 @@ static tt_status serve(gpu_state *g, int fd, uint32_t type, const tt__str *reque
         tt_status status = try_one(g, m, cubin, &reply.trial);
         g->times.end_s = tt__now_s();
         reply.times = g->times;
-        reply.sm_mhz = g->watch.now.sm_mhz;
+        reply.sm_mhz = g->watch.now_mhz;
         tell_falls(g, &reply.falls);
         TT_TRY(tt__wire_send(fd, TT__MSG_TRIED, &(struct iovec){&reply, sizeof reply}, 1));
         return status;

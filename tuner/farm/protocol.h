@@ -4,7 +4,6 @@
 
 #include "base/hash.h"
 #include "base/model.h"
-#include "gpu/clocks.h"
 
 enum {
     /* worker -> tuner, once, when it has started: tt__msg_hello */
@@ -71,8 +70,8 @@ typedef struct tt__trial_times {
 /* How often samples were taken again because the clocks had fallen, since the last message. */
 typedef struct tt__clock_falls {
     int n;
-    unsigned usual_mhz;
-    tt__clocks lowest; /* if n > 0 */
+    unsigned usual_mhz, lowest_mhz; /* of the SMs */
+    char why[48];                   /* or "" */
 } tt__clock_falls;
 
 typedef struct tt__msg_tried {
