@@ -112,6 +112,8 @@ typedef struct tt_problem {
     int64_t src_stride; /* elements from one source matrix to the next; 0: rows * lds */
     int64_t dst_stride; /* elements from one destination matrix to the next; 0: cols * ldd */
     int in_place;       /* 1: dst and src are one array; square matrices only, lds = ldd */
+    int warm;           /* 1: the L2 cache may hold the arrays, as after the kernel that made them; tuned, stored
+                           and looked up apart from the cold problem */
 } tt_problem;
 
 typedef enum tt_match { /* the rung of the look-up ladder an answer stands on */
@@ -204,7 +206,7 @@ typedef struct tt_tune_opts {
 
 typedef struct tt_result {
     int64_t rows, cols, batch;
-    int elem_size, in_place;
+    int elem_size, in_place, warm;
     char kernel[64];            /* "" : no winner */
     char config[256];
     double time_us, gbps;       /* median over the interleaved final rounds */

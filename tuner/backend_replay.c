@@ -31,7 +31,7 @@ static tt_status problem(tt__backend *b, const tt__problem *p) {
     r->before = r->problem;
     r->problem = *p;
     TT_TRY(tt__recording_has(r->recording, p, &has));
-    if (has || strcmp(p->op, "transpose") != 0)
+    if (has || !tt__is_op(p, "transpose"))
         return TT_OK;
     tt__str list = {0};
     tt_status status = tt__recording_problems(r->recording, p->op, &list);
@@ -59,7 +59,7 @@ static tt_status submit(tt__backend *b, size_t id, const tt__candidate *c, doubl
 static tt_status look_up(replay *r, const tt__candidate *c, tt__stage stage, tt__trial *trial) {
     bool found;
     TT_TRY(tt__recording_trial(r->recording, &r->problem, c->t->kernel, c->config, stage, trial, &found));
-    if (!found && strcmp(r->before.op, "copy") == 0)
+    if (!found && tt__is_op(&r->before, "copy"))
         TT_TRY(tt__recording_trial(r->recording, &r->before, c->t->kernel, c->config, stage, trial, &found));
     if (!found) {
         *trial = (tt__trial){.status = TT__TRIAL_SKIPPED};

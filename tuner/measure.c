@@ -10,7 +10,8 @@ static size_t round_up(size_t n) {
 static void lay_out(tt__bench_pool *pool, const tt__problem *p, const tt__gpu *gpu) {
     pool->src_stride = round_up((size_t)tt__src_bytes(p) + SHIFT_MAX);
     pool->stride = pool->src_stride + round_up((size_t)tt__dst_bytes(p) + SHIFT_MAX);
-    size_t flush = L2_TIMES * (size_t)gpu->l2_bytes;
+    pool->warm = tt__warm(p);
+    size_t flush = pool->warm ? 0 : L2_TIMES * (size_t)gpu->l2_bytes;
     size_t touched = tt__in_place(p) ? pool->stride - pool->src_stride : pool->stride; /* by a launch */
     pool->n_slots = touched >= flush ? 1 : flush / touched + 2;
     pool->bytes = pool->n_slots * pool->stride;
@@ -32,7 +33,8 @@ static void open_gate(tt__bench_pool *pool) {
     pool->gate = host;
     *pool->gate = 1;
     if (cu->cuMemHostGetDevicePointer(&pool->gate_device, host, 0) != CUDA_SUCCESS ||
-        cu->cuStreamWaitValue32(pool->stream, pool->gate_device, 1, CU_STREAM_WAIT_VALUE_GEQ) != CUDA_SUCCESS ||
+        cu->cuStreamWaitValue32(pool->stream, pool->gate_device, 1, CU_STREAM_WAIT_VALUE_GEQ) !=
+            CUDA_SUCCESS ||
         cu->cuStreamSynchronize(pool->stream) != CUDA_SUCCESS) {
         cu->cuMemFreeHost(host);
         pool->gate = NULL;
@@ -68,11 +70,13 @@ void tt__pool_close(tt__bench_pool *pool) {
 }
 
 static CUresult enqueue(tt__bench_pool *pool, const tt__timed *thing, int i) {
-    CUdeviceptr src = pool->base + pool->next * pool->stride + (thing->align < 16 ? (unsigned)thing->align : 0);
+    CUdeviceptr src =
+        pool->base + pool->next * pool->stride + (thing->align < 16 ? (unsigned)thing->align : 0);
     pool->next = (pool->next + 1) % pool->n_slots;
     CUresult r = pool->cu->cuEventRecord(pool->events[2 * i], pool->stream);
     if (r == CUDA_SUCCESS)
-        r = tt__kernel_launch(thing->kernel, pool->cu, thing->launch, src + pool->src_stride, src, pool->stream);
+        r = tt__kernel_launch(thing->kernel, pool->cu, thing->launch, src + pool->src_stride, src,
+                              pool->stream);
     if (r == CUDA_SUCCESS)
         r = pool->cu->cuEventRecord(pool->events[2 * i + 1], pool->stream);
     return r;
@@ -87,6 +91,8 @@ tt_status tt__pool_time(tt__bench_pool *pool, const tt__timed *things, int n, fl
             cu->cuStreamWaitValue32(pool->stream, pool->gate_device, 1, CU_STREAM_WAIT_VALUE_GEQ),
             "cuStreamWaitValue32"));
     }
+    if (pool->warm) /* its own events are overwritten by those of the first that counts */
+        *failed = enqueue(pool, &things[0], 0);
     for (int i = 0; i < n && *failed == CUDA_SUCCESS; i++)
         *failed = enqueue(pool, &things[i], i);
     if (pool->gate)

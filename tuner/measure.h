@@ -1,5 +1,5 @@
 /*
- * Timing on the device. Cold: each launch gets buffers that no recent launch has touched, from a pool of
+ * Timing on the device. Warm: every launch gets the same buffers, behind one that is not timed. Cold: each launch gets buffers that no recent launch has touched, from a pool of
  * more than five times the L2 cache. Launches are queued behind a gate and timed by a pair of events each,
  * so that the host's launch latency stays outside. Lives in the GPU worker.
  */
@@ -16,6 +16,7 @@ typedef struct tt__bench_pool {
     CUdeviceptr base;
     size_t bytes, src_stride, stride; /* a slot is [src][dst] */
     size_t n_slots, next;
+    bool warm;
     CUevent events[2 * TT__BATCH_MAX];
     volatile uint32_t *gate; /* NULL: the driver has no stream memory operations */
     CUdeviceptr gate_device;

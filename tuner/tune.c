@@ -45,7 +45,7 @@ static tt_status check_memory(const tt__session *s, const tt__problem *problems,
 /* The limit: a dense, aligned copy of as many elements, however the problem itself lies in memory. */
 static tt__problem copy_of(const tt__problem *p) {
     tt__problem copy = *p;
-    tt__copy(copy.op, sizeof copy.op, "copy");
+    tt__copy(copy.op, sizeof copy.op, tt__warm(p) ? "copy" TT__WARM : "copy");
     copy.lds = copy.ldd = p->cols;
     copy.src_stride = copy.dst_stride = p->rows * p->cols;
     copy.align = 16;
@@ -82,6 +82,7 @@ static tt_status tune_problem(tt__session *s, const tt__problem *p, tt_result *r
     result->cols = p->cols;
     result->batch = p->batch;
     result->in_place = tt__in_place(p);
+    result->warm = tt__warm(p);
     result->elem_size = p->elem_size;
     double since_s = tt__now_s();
     tt_status status;

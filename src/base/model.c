@@ -22,7 +22,8 @@ static int align_of(int64_t elements, int elem_size) {
 }
 
 static int most_align(const tt__problem *p) {
-    const int64_t distances[] = {p->lds, p->ldd, p->batch > 1 ? p->src_stride : 0, p->batch > 1 ? p->dst_stride : 0};
+    const int64_t distances[] = {p->lds, p->ldd, p->batch > 1 ? p->src_stride : 0,
+                                 p->batch > 1 ? p->dst_stride : 0};
     int most = 16;
     for (size_t i = 0; i < sizeof distances / sizeof *distances; i++) {
         int a = align_of(distances[i], p->elem_size);
@@ -42,8 +43,9 @@ static tt_status check_shape(const tt__problem *p) {
     };
     for (size_t i = 0; i < sizeof checks / sizeof *checks; i++)
         if (checks[i].value < checks[i].least)
-            return tt__fail(TT_E_INVALID, "%s is %lld: %s of %lld elements needs at least that many", checks[i].name,
-                            (long long)checks[i].value, checks[i].what, (long long)checks[i].least);
+            return tt__fail(TT_E_INVALID, "%s is %lld: %s of %lld elements needs at least that many",
+                            checks[i].name, (long long)checks[i].value, checks[i].what,
+                            (long long)checks[i].least);
     if (p->batch < 1)
         return tt__fail(TT_E_INVALID, "batch is %lld: it must be at least 1", (long long)p->batch);
     if (p->lds > elements_max / p->rows || p->ldd > elements_max / p->cols ||
@@ -60,7 +62,8 @@ static tt_status check_strides(const tt__problem *p) {
         return tt__fail(TT_E_INVALID, "src_stride is %lld: expected %lld (a source matrix) to 2^%d / batch",
                         (long long)p->src_stride, (long long)src, ELEMENTS_MAX_LOG2);
     if (p->batch > 1 && (p->dst_stride < dst || p->dst_stride > elements_max / p->batch))
-        return tt__fail(TT_E_INVALID, "dst_stride is %lld: expected %lld (a destination matrix) to 2^%d / batch",
+        return tt__fail(TT_E_INVALID,
+                        "dst_stride is %lld: expected %lld (a destination matrix) to 2^%d / batch",
                         (long long)p->dst_stride, (long long)dst, ELEMENTS_MAX_LOG2);
     return TT_OK;
 }
@@ -70,7 +73,8 @@ static tt_status check_in_place(const tt__problem *p) {
         return tt__fail(TT_E_INVALID, "%lld x %lld cannot be transposed in place: only square matrices can",
                         (long long)p->rows, (long long)p->cols);
     if (p->lds != p->ldd || p->src_stride != p->dst_stride)
-        return tt__fail(TT_E_INVALID, "in place, lds (%lld) and ldd (%lld) must be the same, and so must the strides",
+        return tt__fail(TT_E_INVALID,
+                        "in place, lds (%lld) and ldd (%lld) must be the same, and so must the strides",
                         (long long)p->lds, (long long)p->ldd);
     return TT_OK;
 }
@@ -86,7 +90,9 @@ tt_status tt__problem_init(tt__problem *out, const tt_problem *in) {
     int e = in->elem_size ? in->elem_size : 4;
     if (e != 1 && e != 2 && e != 4 && e != 8 && e != 16)
         return tt__fail(TT_E_INVALID, "elem_size is %d bytes: it must be 1, 2, 4, 8 or 16", e);
-    tt__copy(out->op, sizeof out->op, in->in_place ? "transpose_in_place" : "transpose");
+    static const char *const ops[2][2] = {{"transpose", "transpose" TT__WARM},
+                                          {"transpose_in_place", "transpose_in_place" TT__WARM}};
+    tt__copy(out->op, sizeof out->op, ops[in->in_place != 0][in->warm != 0]);
     out->rows = in->rows;
     out->cols = in->cols;
     out->elem_size = e;
@@ -102,7 +108,8 @@ tt_status tt__problem_init(tt__problem *out, const tt_problem *in) {
         TT_TRY(check_in_place(out));
     int most = most_align(out), a = in->align;
     if (a != 0 && a != 1 && a != 2 && a != 4 && a != 8 && a != 16)
-        return tt__fail(TT_E_INVALID, "align is %d bytes: it must be 1, 2, 4, 8, 16, or 0 for the default", a);
+        return tt__fail(TT_E_INVALID, "align is %d bytes: it must be 1, 2, 4, 8, 16, or 0 for the default",
+                        a);
     out->align = a && a < most ? a : most;
     return TT_OK;
 }

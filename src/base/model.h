@@ -46,15 +46,28 @@ typedef struct tt__env {
 
 /* A tt_problem with every default filled in; op names what competes for it. */
 typedef struct tt__problem {
-    char op[32]; /* "transpose", "transpose_in_place", "copy" */
+    char op[32]; /* "transpose", "transpose_in_place", "copy"; with TT__WARM behind it */
     int64_t rows, cols, lds, ldd;
     int64_t batch, src_stride, dst_stride;
     int elem_size, align;
 } tt__problem;
 
+/* Warm: the L2 cache may hold the arrays already. The regime is a part of the op, "transpose/warm", so that
+ * what was measured in the one never answers for the other. */
+#define TT__WARM "/warm"
+static inline bool tt__warm(const tt__problem *p) {
+    return strchr(p->op, '/') != NULL;
+}
+
+/* Does a template of this op do it, in whichever regime? */
+static inline bool tt__is_op(const tt__problem *p, const char *op) {
+    size_t n = strlen(op);
+    return strncmp(p->op, op, n) == 0 && (p->op[n] == '\0' || p->op[n] == '/');
+}
+
 /* In place: src and dst are one array. */
 static inline bool tt__in_place(const tt__problem *p) {
-    return strcmp(p->op, "transpose_in_place") == 0;
+    return tt__is_op(p, "transpose_in_place");
 }
 
 /* Bytes of the arrays, from the first element to the end of the last row. */

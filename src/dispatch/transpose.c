@@ -32,14 +32,14 @@ static bool same(const entry *e, unsigned long long context, const tt__problem *
     return e->context == context && q->rows == p->rows && q->cols == p->cols && q->lds == p->lds &&
            q->ldd == p->ldd && q->batch == p->batch && q->src_stride == p->src_stride &&
            q->dst_stride == p->dst_stride && q->elem_size == p->elem_size && q->align == p->align &&
-           tt__in_place(q) == tt__in_place(p);
+           strcmp(q->op, p->op) == 0;
 }
 
 static size_t hash(unsigned long long context, const tt__problem *p) {
     const uint64_t fields[] = {
         context,           (uint64_t)p->rows,       (uint64_t)p->cols,       (uint64_t)p->lds, (uint64_t)p->ldd,
         (uint64_t)p->batch, (uint64_t)p->src_stride, (uint64_t)p->dst_stride, (uint64_t)(p->elem_size * 32 + p->align),
-        tt__in_place(p)};
+        tt__in_place(p) + 2 * tt__warm(p)};
     uint64_t h = 0;
     for (size_t i = 0; i < sizeof fields / sizeof *fields; i++)
         h = (h ^ fields[i]) * UINT64_C(0x9e3779b97f4a7c15) ^ h >> 29;

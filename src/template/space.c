@@ -182,7 +182,7 @@ tt_status tt__space_resolve(tt__candidate *out, const tt__template *t, const tt_
     bool legal = false;
     tt__query *q;
     *out = (tt__candidate){.t = t, .align = p->align};
-    if (strcmp(t->op, p->op) != 0)
+    if (!tt__is_op(p, t->op))
         return tt__fail(TT_E_UNSUPPORTED, "%s is a %s, not a %s", t->kernel, t->op, p->op);
     TT_TRY(tt__config_parse(choice, t, config));
     tt__config_format(out->config, t, choice);
@@ -257,7 +257,7 @@ static void default_first(tt__space *s, size_t start, const char *config) {
 tt_status tt__space_add(tt__space *space, const tt__template *t, const tt__gpu *gpu, const tt__problem *p) {
     size_t start = space->n;
     tt__query *q;
-    if (strcmp(t->op, p->op) != 0)
+    if (!tt__is_op(p, t->op))
         return TT_OK;
     plan pl = make_plan(t, gpu, p, NULL);
     TT_TRY(tt__query_open(&q, t, gpu, p, NULL, pl.exprs, pl.n));

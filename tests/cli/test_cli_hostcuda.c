@@ -299,6 +299,34 @@ static void test_trace(void **state) {
     run_free(&r);
 }
 
+/* What is tuned warm is stored apart, and answers for warm problems only. */
+static void test_warm(void **state) {
+    (void)state;
+    char line[256], db[128];
+    run_result r;
+    snprintf(db, sizeof db, "%s/warm.db", folder);
+    snprintf(line, sizeof line, "--sizes 97 --warm --json --only transpose_tiled --db %s", db);
+    tune(&r, "", line);
+    assert_code(&r, 0);
+    assert_has(&r, r.out, "\"op\":\"transpose/warm\"");
+    assert_has(&r, r.out, "\"copy_us\":");
+    run_free(&r);
+    const struct {
+        const char *options, *match;
+    } cases[] = {{"--warm", "\"match\":\"exact\""}, {"", "\"match\":\"default\""}};
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        snprintf(line, sizeof line, "best --size 97 %s --json --db %s", cases[i].options, db);
+        tune(&r, "", line);
+        assert_code(&r, 0);
+        assert_has(&r, r.out, cases[i].match);
+        run_free(&r);
+    }
+    snprintf(line, sizeof line, "list --db %s", db);
+    tune(&r, "", line);
+    assert_has(&r, r.out, "97x97 warm");
+    run_free(&r);
+}
+
 /* Only these compete, and the stored winner of another template: it is not replaced by what is worse. */
 static void test_only(void **state) {
     (void)state;
@@ -344,6 +372,7 @@ int main(void) {
         cmocka_unit_test(test_bar),
         cmocka_unit_test(test_clocks_that_fall),
         cmocka_unit_test(test_trace),
+        cmocka_unit_test(test_warm),
         cmocka_unit_test(test_only),
     };
     if (!getenv("HOSTCUDA_DIR")) {

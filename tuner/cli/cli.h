@@ -33,7 +33,7 @@ typedef struct tt__cli_args {
     tt_problem *problems; /* elem_size filled in, each checked, none twice */
     int elem_size;        /* 0: not given; so are these, which hold for every problem */
     int64_t batch, lds, ldd, align;
-    bool in_place;
+    bool in_place, warm;
     size_t n_templates;
     const char **templates;
     int jobs;

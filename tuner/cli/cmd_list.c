@@ -90,8 +90,8 @@ static void add_row(tt__table *t, const tt__winner *w, const char *when, const c
         snprintf(batch, sizeof batch, " x %lld", (long long)p->batch);
     if (p->lds != p->cols || p->ldd != p->rows)
         snprintf(pitches, sizeof pitches, " (%lld, %lld)", (long long)p->lds, (long long)p->ldd);
-    tt__table_cell(t, "%lldx%lld%s%s%s", (long long)p->rows, (long long)p->cols, batch, pitches,
-                   tt__in_place(p) ? " in place" : "");
+    tt__table_cell(t, "%lldx%lld%s%s%s%s", (long long)p->rows, (long long)p->cols, batch, pitches,
+                   tt__in_place(p) ? " in place" : "", tt__warm(p) ? " warm" : "");
     tt__table_cell(t, "%d", p->elem_size);
     tt__table_cell(t, "%s", w->kernel);
     tt__table_cell(t, "%s", w->config);

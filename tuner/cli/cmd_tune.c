@@ -13,7 +13,9 @@
 static void add_result_json(tt__json *j, const tt_result *r) {
     bool won = r->kernel[0];
     tt__json_open(j, NULL, '{');
-    tt__json_string(j, "op", r->in_place ? "transpose_in_place" : "transpose");
+    char op[32];
+    snprintf(op, sizeof op, "transpose%s%s", r->in_place ? "_in_place" : "", r->warm ? TT__WARM : "");
+    tt__json_string(j, "op", op);
     tt__json_int(j, "rows", r->rows);
     tt__json_int(j, "cols", r->cols);
     tt__json_int(j, "batch", r->batch);
@@ -101,8 +103,8 @@ static int print_table(const tt_report *report, const tt__cli_args *args) {
         printf(", driver %s", report->driver);
     if (report->nvrtc[0])
         printf(", NVRTC %s", report->nvrtc);
-    printf("%s: transpose, %d-byte elements\n\n", args->replay ? ", replayed" : "",
-           report->results[0].elem_size);
+    printf("%s: transpose, %d-byte elements%s\n\n", args->replay ? ", replayed" : "",
+           report->results[0].elem_size, report->results[0].warm ? ", warm" : "");
     for (size_t i = 0; i < report->n_results; i++)
         add_result_row(&t, &report->results[i]);
     tt_status status = tt__table_print(&t, stdout, tt__cli_columns(STDOUT_FILENO));

@@ -292,6 +292,7 @@ static tt_status finish(tt__cli_args *args) {
         p->ldd = args->ldd;
         p->align = (int)args->align;
         p->in_place = args->in_place;
+        p->warm = args->warm;
         TT_TRY(tt__problem_init(&checked, &args->problems[i]));
     }
     return TT_OK;

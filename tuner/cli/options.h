@@ -47,6 +47,8 @@ tt_status tt__cli_add_template(tt__cli_args *args, const char *value);
         {"align", "N", "bytes that divide all addresses, pitches and strides;\ndefault what the pitches allow, "  \
                        "at most 16",                                                                         \
          tt__cli_set_align, 0},                                                                              \
+        {"warm", NULL, "the L2 cache may hold the matrices; tuned and stored apart", NULL,                   \
+         offsetof(tt__cli_args, warm)},                                                                      \
     {                                                                                                        \
         "in-place", NULL, "transpose square matrices onto themselves", NULL, offsetof(tt__cli_args, in_place) \
     }
