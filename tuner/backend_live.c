@@ -248,6 +248,8 @@ static tt_status feed_gpu(live *l) {
         tt__timeline_starved(&l->timeline, more);
     if ((at == NO_JOB && !more) || l->checker->state != TT__CUBIN_READY)
         return TT_OK;
+    if (tt__worker_gone(w))
+        drop_gpu_worker(l);
     if (l->state == CLOSED)
         return open_problem(l);
     if (l->state == OPENING || at == NO_JOB)
@@ -270,7 +272,9 @@ static tt_status feed_compilers(live *l) {
         TT_TRY(tt__cubins_next(&l->cubins, &cubin));
         if (!cubin)
             break;
-        if (!crew->workers[w].pid) /* it died with the last one */
+        if (tt__worker_gone(&crew->workers[w]))
+            tt__worker_stop(&crew->workers[w]);
+        if (!crew->workers[w].pid)
             TT_TRY(tt__crew_start(crew, w));
         l->compiling[w] = cubin;
         tt__crew_ask_compile(crew, w, cubin->t ? cubin->t->path : tt__checker[0].name,

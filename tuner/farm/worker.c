@@ -79,6 +79,11 @@ void tt__worker_stop(tt__worker *w) {
     stop(w, reason, sizeof reason);
 }
 
+bool tt__worker_gone(const tt__worker *w) {
+    struct pollfd fd = {.fd = w->fd, .events = POLLIN};
+    return w->pid > 0 && !w->busy && poll(&fd, 1, 0) > 0; /* it says nothing unasked: this is its end */
+}
+
 void tt__worker_ask(tt__worker *w, size_t job, double timeout_s, uint32_t type, const struct iovec *parts,
                     int n) {
     if (w->busy) {

@@ -26,6 +26,9 @@ tt_status tt__worker_start(tt__worker *w, const char *role, const char *arg, dou
 /* Ends it, by force, and reaps it. NULL-safe for one that is not running. */
 void tt__worker_stop(tt__worker *w);
 
+/* Has an idle worker died? What it is asked then would be blamed for it. */
+bool tt__worker_gone(const tt__worker *w);
+
 /* Sends a request to an idle worker, or to a busy one that has none waiting: its time begins when the one
  * before it has been answered, and with a worker that is lost it is lost too. Such a request must be short
  * enough for the socket's buffer (tt__worker_ahead_bytes), or this would wait for the worker. A worker that

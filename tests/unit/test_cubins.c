@@ -1,0 +1,123 @@
+/* The queue of cubins: what is wanted comes first, what shares a cubin is compiled once, what is done is
+ * kept. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include "tuner/farm/cubins.h"
+
+static const char text[] = "//@ kernel   k\n"
+                           "//@ op       transpose\n"
+                           "//@ param    A 1 2 3 4\n"
+                           "//@ runtime  R 1 2\n"
+                           "//@ block    32\n"
+                           "//@ grid     R\n"
+                           "//@ args     dst, src\n"
+                           "//@ default  A=1 R=1\n"
+                           "extern \"C\" __global__ void k(int *dst, const int *src) {}\n";
+
+typedef struct fixture {
+    tt__store *store;
+    tt__template *t;
+    tt__problem p;
+    tt__cubins cubins;
+} fixture;
+
+static int enter(void **state) {
+    static fixture f;
+    tt_problem p = TT_INIT(tt_problem);
+    p.rows = p.cols = 64;
+    f = (fixture){0};
+    assert_int_equal(tt__problem_init(&f.p, &p), TT_OK);
+    assert_int_equal(tt__store_open(&f.store, ":memory:", TT__STORE_READ_WRITE), TT_OK);
+    if (tt__template_parse(&f.t, "k.cu", text) != TT_OK)
+        fail_msg("%s", tt_last_error());
+    f.cubins = (tt__cubins){.store = f.store, .cc = 90, .nvrtc = "13.0"};
+    *state = &f;
+    return 0;
+}
+
+static int leave(void **state) {
+    fixture *f = *state;
+    tt__cubins_close(&f->cubins);
+    tt__template_free(&f->t);
+    tt__store_close(&f->store);
+    return 0;
+}
+
+static tt__cubin *want(fixture *f, const char *config) {
+    tt__cubin *cubin;
+    assert_int_equal(tt__cubins_want(&f->cubins, f->t, config, &f->p, &cubin), TT_OK);
+    return cubin;
+}
+
+static tt__cubin *next(fixture *f) {
+    tt__cubin *cubin;
+    assert_int_equal(tt__cubins_next(&f->cubins, &cubin), TT_OK);
+    return cubin;
+}
+
+static void test_order(void **state) {
+    fixture *f = *state;
+    static const char *const expected[] = {"A=1 R=1", "A=2 R=1", "A=2 R=2", "A=3 R=1", "A=4 R=1"};
+    for (size_t i = 0; i < sizeof expected / sizeof *expected; i++)
+        assert_int_equal(tt__cubins_expect(&f->cubins, f->t, expected[i], &f->p), TT_OK);
+    tt__cubin *four = want(f, "A=4 R=2"), *three = want(f, "A=3 R=2");
+    assert_ptr_equal(next(f), four); /* in the order of wanting */
+    assert_ptr_equal(next(f), three);
+    tt__cubin *one = next(f), *two = next(f);
+    assert_string_equal(one->config, "A=1 R=1"); /* and then of expecting */
+    assert_string_equal(two->config, "A=2 R=1");
+    assert_null(next(f)); /* the others share theirs */
+    assert_int_equal(tt__cubins_queued(&f->cubins), 0);
+    assert_ptr_equal(want(f, "A=2 R=2"), two);
+    assert_int_equal(two->state, TT__CUBIN_COMPILING);
+}
+
+static void test_a_failure_is_remembered(void **state) {
+    fixture *f = *state;
+    tt__cubin *cubin = want(f, "A=1 R=1");
+    assert_ptr_equal(next(f), cubin);
+    tt__cubin_failed(cubin, TT__TRIAL_TIMEOUT, "compiled longer than 5 s");
+    assert_ptr_equal(want(f, "A=1 R=2"), cubin);
+    assert_null(next(f));
+    assert_string_equal(cubin->reason, "compiled longer than 5 s");
+}
+
+static void test_what_is_saved_is_found(void **state) {
+    fixture *f = *state;
+    tt__cubin *cubin = want(f, "A=1 R=1");
+    tt__candidate c = {.t = f->t, .config = "A=1 R=1"};
+    tt__str key = {0};
+    bool found;
+    assert_ptr_equal(next(f), cubin);
+    assert_int_equal(tt__cubins_ready(&f->cubins, cubin, "image", 5), TT_OK);
+    assert_int_equal(tt__cubins_name(&f->cubins, &c, 4, cubin), TT_OK);
+    assert_int_equal(tt__cubins_save(&f->cubins, true), TT_OK);
+    assert_int_equal(tt__store_cubin_find(f->store, f->t->hash, "A=1 R=1", 4, 90, &key, &found), TT_OK);
+    assert_true(found);
+    assert_string_equal(tt__str_text(&key), cubin->key);
+    tt__str_free(&key);
+
+    tt__cubins again = {.store = f->store, .cc = 90, .nvrtc = "13.0"};
+    assert_int_equal(tt__cubins_want(&again, f->t, "A=1 R=2", &f->p, &cubin), TT_OK);
+    assert_int_equal(cubin->state, TT__CUBIN_READY);
+    assert_int_equal(cubin->image.len, 5);
+    tt__cubins_close(&again);
+    again = (tt__cubins){.store = f->store, .cc = 100, .nvrtc = "13.0"}; /* of another GPU */
+    assert_int_equal(tt__cubins_want(&again, f->t, "A=1 R=2", &f->p, &cubin), TT_OK);
+    assert_int_equal(cubin->state, TT__CUBIN_IDLE);
+    tt__cubins_close(&again);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup_teardown(test_order, enter, leave),
+        cmocka_unit_test_setup_teardown(test_a_failure_is_remembered, enter, leave),
+        cmocka_unit_test_setup_teardown(test_what_is_saved_is_found, enter, leave),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
