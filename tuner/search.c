@@ -100,9 +100,10 @@ static tt_status commit(tt__session *s, tt__search *search, size_t i, const tt__
 
 /* Submits what the strategy names, while the backend has room. */
 static tt_status refill(tt__session *s, tt__search *search, void *strategy, size_t *pending) {
-    const tt__view view = {&search->space, search->known, search->trials};
+    const tt__view view = {.space = &search->space, .known = search->known, .trials = search->trials};
     while (s->backend->ops->room(s->backend) > 0) {
-        int64_t i = s->strategy->next(strategy, &view);
+        int64_t i;
+        TT_TRY(s->strategy->next(&i, strategy, &view));
         if (i == TT__NOTHING)
             break;
         double cutoff = search->best == TT__NOTHING ? 0 : hopeless * search->trials[search->best].time_us;
@@ -150,7 +151,7 @@ tt_status tt__search_run(tt__session *s, const tt__problem *p, const char *phase
     if (out->n_tried == out->space.n)
         return TT_OK;
     void *strategy;
-    const tt__view view = {&out->space, out->known, out->trials};
+    const tt__view view = {.space = &out->space, .known = out->known, .trials = out->trials};
     TT_TRY(s->strategy->open(&strategy, &view, 0));
     tt_status status = try_all(s, out, phase, strategy);
     s->strategy->close(strategy);

@@ -1,0 +1,99 @@
+/*
+ * Bayesian optimisation: the model's prediction is where a Gaussian process starts, trials correct it, and
+ * the configuration that can be expected to beat the best by most comes next. First come the starts, if there
+ * are any, since what won elsewhere tells more than a model does.
+ */
+#include <math.h>
+#include <stdlib.h>
+
+#include "tuner/gp.h"
+#include "tuner/random.h"
+#include "tuner/strategy.h"
+
+/* A seed's opinion of each configuration: it breaks the many ties, no more. */
+static const double opinion = 0.002;
+enum { STARTS_MAX = 8 };
+
+typedef struct surrogate {
+    tt__gp *gp;
+    size_t at_start, n_started;
+    unsigned char *row_of; /* 1: is a row of the process */
+    double *prior;
+} surrogate;
+
+static void close_surrogate(void *self) {
+    surrogate *s = self;
+    if (!s)
+        return;
+    tt__gp_close(s->gp);
+    free(s->row_of);
+    free(s->prior);
+    free(s);
+}
+
+static tt_status open_surrogate(void **self, const tt__view *view, uint64_t seed) {
+    size_t n = view->space->n;
+    surrogate *s = *self = calloc(1, sizeof *s);
+    if (!s)
+        return tt__fail_memory(sizeof *s);
+    s->row_of = calloc(n, sizeof *s->row_of);
+    s->prior = calloc(n, sizeof *s->prior);
+    if (!s->row_of || !s->prior)
+        return tt__fail_memory(n * sizeof *s->prior);
+    for (size_t i = 0; i < n; i++)
+        s->prior[i] = view->model->log_time[i] + opinion * tt__random_unit(&seed);
+    return tt__gp_open(&s->gp, view->model);
+}
+
+/* Rows for what was tried or named since, values for what has come back. */
+static tt_status learn(surrogate *s, const tt__view *view, double slowest_us) {
+    for (size_t i = 0; i < view->space->n; i++)
+        if (view->known[i] != TT__UNTRIED && !s->row_of[i] && tt__gp_rows(s->gp) < TT__GP_ROWS_MAX) {
+            TT_TRY(tt__gp_add(s->gp, i));
+            s->row_of[i] = 1;
+        }
+    for (size_t r = 0; r < tt__gp_rows(s->gp); r++) {
+        size_t i = tt__gp_row(s->gp, r);
+        if (view->known[i] == TT__TRIED)
+            tt__gp_set(s->gp, r, tt__strategy_log_time(&view->trials[i], slowest_us) - s->prior[i]);
+    }
+    return TT_OK;
+}
+
+/* How much a normally distributed value can be expected to fall below `best`. */
+static double improvement(double best, double mean, double deviation) {
+    double z = (best - mean) / deviation;
+    double below = erfc(-z / sqrt(2)) / 2, density = exp(-z * z / 2) / sqrt(2 * 3.14159265358979323846);
+    return (best - mean) * below + deviation * density;
+}
+
+static tt_status next(int64_t *index, void *self, const tt__view *view) {
+    surrogate *s = self;
+    double fastest_us, slowest_us, most = -1;
+    const double *mean, *deviation;
+    *index = TT__NOTHING;
+    if (s->n_started < STARTS_MAX && (*index = tt__strategy_start(view, &s->at_start)) != TT__NOTHING) {
+        s->n_started++;
+        return TT_OK;
+    }
+    tt__strategy_range(view, &fastest_us, &slowest_us);
+    TT_TRY(learn(s, view, slowest_us));
+    tt__gp_predict(s->gp, &mean, &deviation);
+    for (size_t i = 0; i < view->space->n; i++) {
+        if (view->known[i] != TT__UNTRIED)
+            continue;
+        double at = s->prior[i] + mean[i];
+        double gain = fastest_us > 0 ? improvement(log(fastest_us), at, deviation[i]) : exp(-at);
+        if (gain > most) {
+            most = gain;
+            *index = (int64_t)i;
+        }
+    }
+    return TT_OK;
+}
+
+const tt__strategy tt__strategy_surrogate = {
+    "surrogate", "largest expected improvement by a Gaussian process over the model",
+    8,           open_surrogate,
+    next,        close_surrogate,
+};
