@@ -10,6 +10,7 @@
 #include "bench/strategies.h"
 
 static const double goal = 0.99;
+enum { ROOM = 32 }; /* trials under way at once, as on a machine of 16 processors */
 
 typedef struct options {
     int seeds, evaluations, window;
@@ -23,8 +24,7 @@ typedef struct options {
  * of the optimum after each evaluation, and stays where it is when the strategy has had enough. */
 static tt_status replay(double *reached, const bench_space *b, const tt__strategy *strategy, bool warm,
                         uint64_t seed, const options *o) {
-    size_t n = b->space.n, waiting[64], n_waiting = 0,
-           window = o->window ? (size_t)o->window : strategy->window;
+    size_t n = b->space.n, waiting[ROOM], n_waiting = 0;
     tt__known *known = calloc(n, sizeof *known);
     tt__view view = {.space = &b->space,
                      .walk = &b->walk,
@@ -37,9 +37,10 @@ static tt_status replay(double *reached, const bench_space *b, const tt__strateg
     double best = 0;
     int done = 0;
     tt_status status = known ? strategy->open(&self, &view, seed) : tt__fail_memory(n * sizeof *known);
-    window = window < 64 ? window : 64;
     while (status == TT_OK && done < o->evaluations) {
         int64_t index = TT__NOTHING;
+        size_t window = o->window ? (size_t)o->window : tt__strategy_window(strategy, (size_t)done);
+        window = window < ROOM ? window : ROOM;
         while (n_waiting < window && (status = strategy->next(&index, self, &view)) == TT_OK &&
                index != TT__NOTHING) {
             known[index] = TT__PENDING;

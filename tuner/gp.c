@@ -10,9 +10,9 @@
 #include <stdlib.h>
 
 /* Of logarithms of times: what all share, what coordinates add alone and together, and the noise. */
-static const double shared = 1.0, alone = 0.0025, together = 0.0016, noise = 0.0001;
+static const double shared = 1.0, alone = 0.0025, together = 0.004, noise = 0.0002;
 /* Steps over which the effect of a coordinate fades. */
-static const double reach_alone = 2, reach_together = 4;
+static const double reach_alone = 4, reach_together = 3;
 
 struct tt__gp {
     const tt__model *m;

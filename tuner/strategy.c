@@ -16,6 +16,10 @@ const tt__strategy *tt__strategy_at(size_t n) {
     return n < STRATEGIES ? strategies[n] : NULL;
 }
 
+size_t tt__strategy_window(const tt__strategy *s, size_t n_tried) {
+    return s->window == SIZE_MAX ? SIZE_MAX : s->window + n_tried / 4;
+}
+
 tt_status tt__strategy_find(const tt__strategy **out, const char *name) {
     tt__str names = {0};
     for (size_t i = 0; i < STRATEGIES; i++) {

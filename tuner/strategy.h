@@ -26,7 +26,7 @@ enum { TT__NOTHING = -1 };
 typedef struct tt__strategy {
     const char *name;
     const char *summary; /* a line for the help */
-    size_t window; /* trials it wants under way at once, at most: more of them, and it knows less of each */
+    size_t window;       /* trials under way at once, to begin with; SIZE_MAX: as many as you like */
     tt_status (*open)(void **self, const tt__view *view, uint64_t seed);
     /* An untried index of the space, or TT__NOTHING: ask again after the next trial, and if none is
      * pending the search is over. What it names is pending, or tried, by the next call. */
@@ -46,6 +46,10 @@ extern const tt__strategy tt__strategy_local;
 extern const tt__strategy tt__strategy_genetic;
 /* The one with the largest expected improvement by a Gaussian process over the model. */
 extern const tt__strategy tt__strategy_surrogate;
+
+/* How many trials to have under way at once when so many are known: the more there are, the less does one
+ * more change what comes next, and the more compilers may have something to do. */
+size_t tt__strategy_window(const tt__strategy *s, size_t n_tried);
 
 /* TT_E_INVALID lists the names there are. */
 tt_status tt__strategy_find(const tt__strategy **out, const char *name);

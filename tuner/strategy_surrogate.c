@@ -11,8 +11,10 @@
 #include "tuner/strategy.h"
 
 /* A seed's opinion of each configuration: it breaks the many ties, no more. */
-static const double opinion = 0.002;
-enum { STARTS_MAX = 8 };
+static const double opinion = 0.01;
+/* Where no improvement is left to expect, the prediction orders. */
+static const double faint = 1e-9;
+enum { STARTS_MAX = 3, GREEDY = 4 };
 
 typedef struct surrogate {
     tt__gp *gp;
@@ -67,9 +69,20 @@ static double improvement(double best, double mean, double deviation) {
     return (best - mean) * below + deviation * density;
 }
 
+/* What is to be beaten: the fastest trial or, as long as there is none, the best that is under way. */
+static double to_beat(const surrogate *s, const tt__view *view, double fastest_us) {
+    double best = INFINITY;
+    if (fastest_us > 0)
+        return log(fastest_us);
+    for (size_t i = 0; i < view->space->n; i++)
+        if (view->known[i] != TT__UNTRIED && s->prior[i] < best)
+            best = s->prior[i];
+    return best;
+}
+
 static tt_status next(int64_t *index, void *self, const tt__view *view) {
     surrogate *s = self;
-    double fastest_us, slowest_us, most = -1;
+    double fastest_us, slowest_us, most = -INFINITY;
     const double *mean, *deviation;
     *index = TT__NOTHING;
     if (s->n_started < STARTS_MAX && (*index = tt__strategy_start(view, &s->at_start)) != TT__NOTHING) {
@@ -79,11 +92,12 @@ static tt_status next(int64_t *index, void *self, const tt__view *view) {
     tt__strategy_range(view, &fastest_us, &slowest_us);
     TT_TRY(learn(s, view, slowest_us));
     tt__gp_predict(s->gp, &mean, &deviation);
+    double best = to_beat(s, view, fastest_us);
     for (size_t i = 0; i < view->space->n; i++) {
         if (view->known[i] != TT__UNTRIED)
             continue;
         double at = s->prior[i] + mean[i];
-        double gain = fastest_us > 0 ? improvement(log(fastest_us), at, deviation[i]) : exp(-at);
+        double gain = (tt__gp_rows(s->gp) < GREEDY ? 0 : improvement(best, at, deviation[i])) - faint * at;
         if (gain > most) {
             most = gain;
             *index = (int64_t)i;

@@ -37,7 +37,10 @@ typedef struct tt__cli_args {
     size_t n_templates;
     const char **templates;
     int jobs;
-    double trial_timeout_s;
+    double trial_timeout_s, budget_s;
+    tt_effort effort;
+    int64_t max_trials, seed;
+    const char *strategy;
     const char *db, *gpu, *output, *commit;
 } tt__cli_args;
 
