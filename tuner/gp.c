@@ -10,9 +10,12 @@
 #include <stdlib.h>
 
 /* Of logarithms of times: what all share, what coordinates add alone and together, and the noise. */
-static const double shared = 1.0, alone = 0.0025, together = 0.004, noise = 0.0002;
+static const double shared = 1.0, alone = 0.002, together = 0.003, noise = 0.0002;
 /* Steps over which the effect of a coordinate fades. */
 static const double reach_alone = 4, reach_together = 3;
+
+/* All rows of numbers together. */
+static const size_t bytes_max = (size_t)64 << 20;
 
 struct tt__gp {
     const tt__model *m;
@@ -63,6 +66,11 @@ void tt__gp_close(tt__gp *gp) {
         free(gp->deviation);
     }
     free(gp);
+}
+
+bool tt__gp_has_room(const tt__gp *gp) {
+    size_t row_bytes = gp->m->n * sizeof(double);
+    return gp->n_rows < TT__GP_ROWS_MAX && (gp->n_rows + 1) * row_bytes <= bytes_max;
 }
 
 size_t tt__gp_rows(const tt__gp *gp) {

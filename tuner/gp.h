@@ -11,7 +11,7 @@
 
 #include "tuner/model.h"
 
-enum { TT__GP_ROWS_MAX = 512 };
+enum { TT__GP_ROWS_MAX = 512 }; /* fewer for a space of more than 16,000 configurations */
 
 typedef struct tt__gp tt__gp;
 
@@ -19,7 +19,9 @@ typedef struct tt__gp tt__gp;
 tt_status tt__gp_open(tt__gp **out, const tt__model *m);
 void tt__gp_close(tt__gp *gp);
 
-/* Adds configuration `i` as the next row, value unknown; at most TT__GP_ROWS_MAX. */
+/* Can one more row be added? */
+bool tt__gp_has_room(const tt__gp *gp);
+/* Adds configuration `i` as the next row, value unknown. */
 tt_status tt__gp_add(tt__gp *gp, size_t i);
 size_t tt__gp_rows(const tt__gp *gp);
 size_t tt__gp_row(const tt__gp *gp, size_t row); /* its configuration */

@@ -115,15 +115,34 @@ static void read_tiles(tt__model *m, const tt__space *space, size_t first, size_
     tt__space_free(&of_row);
 }
 
-/* A template that can pad its tiles has bank conflicts where it does not. */
-static void find_unpadded(tt__model *m, size_t first, size_t end) {
+static int by_tile(const void *a, const void *b) {
+    const tt__geometry *x = *(tt__geometry *const *)a, *y = *(tt__geometry *const *)b;
+    const double apart[] = {x->read_run - y->read_run, x->write_run - y->write_run, x->threads - y->threads,
+                            y->shared_bytes - x->shared_bytes};
+    for (size_t i = 0; i < sizeof apart / sizeof *apart; i++)
+        if (apart[i] != 0)
+            return apart[i] < 0 ? -1 : 1;
+    return 0;
+}
+
+/* A template that can pad its tiles has bank conflicts where it does not: others take more for the same tile.
+ */
+static tt_status find_unpadded(tt__model *m, size_t first, size_t end) {
+    tt__geometry **sorted = calloc(end - first, sizeof(tt__geometry *)), *most;
+    if (!sorted)
+        return tt__fail_memory((end - first) * sizeof(tt__geometry *));
     for (size_t i = first; i < end; i++)
-        for (size_t k = first; k < end && !m->geometry[i].unpadded; k++) {
-            const tt__geometry *a = &m->geometry[i], *b = &m->geometry[k];
-            m->geometry[i].unpadded = a->shared_bytes > 0 && b->shared_bytes > a->shared_bytes &&
-                                      a->read_run == b->read_run && a->write_run == b->write_run &&
-                                      a->threads == b->threads && a->read_run > 0;
-        }
+        sorted[i - first] = &m->geometry[i];
+    qsort(sorted, end - first, sizeof(tt__geometry *), by_tile);
+    most = sorted[0];
+    for (size_t i = 0; i < end - first; i++) {
+        tt__geometry *g = sorted[i];
+        if (g->read_run != most->read_run || g->write_run != most->write_run || g->threads != most->threads)
+            most = g;
+        g->unpadded = g->read_run > 0 && g->shared_bytes > 0 && g->shared_bytes < most->shared_bytes;
+    }
+    free(sorted);
+    return TT_OK;
 }
 
 /* ---- Costs -----------------------------------------------------------------------------------------------
@@ -221,7 +240,7 @@ tt_status tt__model_open(tt__model *m, const tt__space *space, const tt__gpu *gp
         for (end = first + 1; end < space->n && space->items[end].t == space->items[first].t; end++)
             ;
         read_tiles(m, space, first, end, gpu, p);
-        find_unpadded(m, first, end);
+        TT_TRY(find_unpadded(m, first, end));
     }
     for (size_t i = 0; i < space->n; i++) {
         find_costs(m->costs[i], &m->geometry[i], gpu, p);

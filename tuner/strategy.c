@@ -36,20 +36,50 @@ tt_status tt__strategy_find(const tt__strategy **out, const char *name) {
     return status;
 }
 
-double tt__strategy_log_time(const tt__trial *t, double slowest_us) {
-    return log(t->status == TT__TRIAL_OK && t->time_us > 0 ? t->time_us : 2 * fmax(slowest_us, 1e-3));
+bool tt__strategy_passed(const tt__view *view, size_t index) {
+    return view->known[index] == TT__TRIED && view->trials[index].status == TT__TRIAL_OK &&
+           view->trials[index].time_us > 0;
 }
 
-void tt__strategy_range(const tt__view *view, double *fastest_us, double *slowest_us) {
-    *fastest_us = *slowest_us = 0;
-    for (size_t i = 0; i < view->space->n; i++) {
-        double us = view->known[i] == TT__TRIED && view->trials[i].status == TT__TRIAL_OK
-                        ? view->trials[i].time_us
-                        : 0;
-        if (us > 0 && (*fastest_us == 0 || us < *fastest_us))
-            *fastest_us = us;
-        if (us > *slowest_us)
-            *slowest_us = us;
+double tt__strategy_fastest(const tt__view *view) {
+    double fastest_us = 0;
+    for (size_t i = 0; i < view->space->n; i++)
+        if (tt__strategy_passed(view, i) && (fastest_us == 0 || view->trials[i].time_us < fastest_us))
+            fastest_us = view->trials[i].time_us;
+    return fastest_us;
+}
+
+/* For [first, end), which share a template, and for the groups of one parameter's values; k behind the last
+ * parameter: all are one group. */
+static void lower_odds(double *odds, const tt__view *view, size_t first, size_t end, size_t k) {
+    double tried[TT__VALUES_MAX] = {0}, passed[TT__VALUES_MAX] = {0};
+    bool all = k == view->space->items[first].t->n_params;
+    for (size_t i = first; i < end; i++) {
+        size_t group = all ? 0 : view->walk->points[i][k];
+        tried[group] += view->known[i] == TT__TRIED;
+        passed[group] += tt__strategy_passed(view, i);
+    }
+    for (size_t i = first; i < end; i++) {
+        size_t group = all ? 0 : view->walk->points[i][k];
+        odds[i] = fmin(odds[i], (passed[group] + 1) / (tried[group] + 1));
+    }
+}
+
+size_t tt__strategy_end_of_template(const tt__space *space, size_t first) {
+    size_t end = first + 1;
+    while (end < space->n && space->items[end].t == space->items[first].t)
+        end++;
+    return end;
+}
+
+void tt__strategy_odds(double *odds, const tt__view *view) {
+    const tt__space *space = view->space;
+    for (size_t i = 0; i < space->n; i++)
+        odds[i] = 1;
+    for (size_t first = 0, end; first < space->n; first = end) {
+        end = tt__strategy_end_of_template(space, first);
+        for (size_t k = 0; k <= space->items[first].t->n_params; k++)
+            lower_odds(odds, view, first, end, k);
     }
 }
 

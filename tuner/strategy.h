@@ -58,10 +58,15 @@ const tt__strategy *tt__strategy_at(size_t n);
 
 /* ---- What strategies share ---- */
 
-/* The logarithm of a trial's time. One that failed counts as twice as slow as `slowest_us`. */
-double tt__strategy_log_time(const tt__trial *t, double slowest_us);
-/* The fastest and slowest passed trials so far, 0 if there are none. */
-void tt__strategy_range(const tt__view *view, double *fastest_us, double *slowest_us);
+/* Tried, and with a time. */
+bool tt__strategy_passed(const tt__view *view, size_t index);
+/* The fastest time so far, 0 if nothing has passed. */
+double tt__strategy_fastest(const tt__view *view);
+/* How likely each configuration is to pass, by how many have that share its template or a value of one of its
+ * parameters: the least of these counts. A failure says nothing else: it has no time. */
+void tt__strategy_odds(double *odds, const tt__view *view);
+/* Behind the last configuration that has the template of `first`: each template's stand together. */
+size_t tt__strategy_end_of_template(const tt__space *space, size_t first);
 /* Any untried index, each as likely as the other; TT__NOTHING if there is none. */
 int64_t tt__strategy_any(const tt__view *view, uint64_t *random);
 /* The next start that is untried, from *at on, which moves behind it; TT__NOTHING if there is none. */

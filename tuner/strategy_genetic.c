@@ -28,7 +28,7 @@ static tt_status open_genetic(void **self, const tt__view *view, uint64_t seed) 
 static void choose_parents(genetic *g, const tt__view *view) {
     g->n_parents = 0;
     for (size_t i = 0; i < view->space->n; i++) {
-        if (view->known[i] != TT__TRIED || view->trials[i].status != TT__TRIAL_OK)
+        if (!tt__strategy_passed(view, i))
             continue;
         size_t at = g->n_parents < POPULATION ? g->n_parents++ : POPULATION;
         for (; at > 0 && view->trials[g->parents[at - 1]].time_us > view->trials[i].time_us; at--)

@@ -24,17 +24,14 @@ static tt_status open_local(void **self, const tt__view *view, uint64_t seed) {
     return TT_OK;
 }
 
-static bool passed(const tt__view *view, size_t i) {
-    return view->known[i] == TT__TRIED && view->trials[i].status == TT__TRIAL_OK;
-}
-
 /* Steps to the fastest around; a place that failed is left for whatever works. */
 static void climb(local *l, const tt__view *view) {
     size_t from = (size_t)l->here, best = from;
     const tt__template *t = view->space->items[from].t;
     for (size_t i = 0; i < view->space->n; i++)
-        if (passed(view, i) && tt__walk_steps(view->walk, t, view->walk->points[from], i) <= NEAR &&
-            (!passed(view, best) || view->trials[i].time_us < view->trials[best].time_us))
+        if (tt__strategy_passed(view, i) &&
+            tt__walk_steps(view->walk, t, view->walk->points[from], i) <= NEAR &&
+            (!tt__strategy_passed(view, best) || view->trials[i].time_us < view->trials[best].time_us))
             best = i;
     l->here = (int64_t)best;
 }

@@ -17,7 +17,7 @@ enum { PASSES = 2, LOOK_AROUND = 8 }; /* every 8th trial goes anywhere: the mode
 typedef struct guided {
     uint64_t random;
     size_t named;
-    double *prior, *predicted;
+    double *prior, *predicted, *odds;
 } guided;
 
 static void close_guided(void *self) {
@@ -26,6 +26,7 @@ static void close_guided(void *self) {
         return;
     free(g->prior);
     free(g->predicted);
+    free(g->odds);
     free(g);
 }
 
@@ -37,7 +38,8 @@ static tt_status open_guided(void **self, const tt__view *view, uint64_t seed) {
     g->random = seed;
     g->prior = calloc(n, sizeof *g->prior);
     g->predicted = calloc(n, sizeof *g->predicted);
-    if (!g->prior || !g->predicted)
+    g->odds = calloc(n, sizeof *g->odds);
+    if (!g->prior || !g->predicted || !g->odds)
         return tt__fail_memory(n * sizeof *g->prior);
     for (size_t i = 0; i < n; i++)
         g->prior[i] = view->model->log_time[i] + opinion * tt__random_unit(&g->random);
@@ -46,13 +48,13 @@ static tt_status open_guided(void **self, const tt__view *view, uint64_t seed) {
 
 /* Moves what is predicted of [first, end) by what its tried members took beyond that, for each group apart. A
  * group has one value of parameter k, or, for k behind the last, is all there is. */
-static void correct(guided *g, const tt__view *view, size_t first, size_t end, size_t k, double slowest_us) {
+static void correct(guided *g, const tt__view *view, size_t first, size_t end, size_t k) {
     double sum[TT__VALUES_MAX] = {0}, n[TT__VALUES_MAX] = {0};
     bool all = k == view->space->items[first].t->n_params;
     for (size_t i = first; i < end; i++)
-        if (view->known[i] == TT__TRIED) {
+        if (tt__strategy_passed(view, i)) {
             size_t group = all ? 0 : view->walk->points[i][k];
-            sum[group] += tt__strategy_log_time(&view->trials[i], slowest_us) - g->predicted[i];
+            sum[group] += log(view->trials[i].time_us) - g->predicted[i];
             n[group]++;
         }
     for (size_t i = first; i < end; i++) {
@@ -62,39 +64,38 @@ static void correct(guided *g, const tt__view *view, size_t first, size_t end, s
 }
 
 /* Predictions are of logarithms of times; what all templates share is taken from all trials together. */
-static void predict(guided *g, const tt__view *view, double slowest_us) {
+static void predict(guided *g, const tt__view *view) {
     const tt__space *space = view->space;
     double sum = 0, n = 0;
     for (size_t i = 0; i < space->n; i++)
-        if (view->known[i] == TT__TRIED) {
-            sum += tt__strategy_log_time(&view->trials[i], slowest_us) - g->prior[i];
+        if (tt__strategy_passed(view, i)) {
+            sum += log(view->trials[i].time_us) - g->prior[i];
             n++;
         }
     for (size_t i = 0; i < space->n; i++)
         g->predicted[i] = g->prior[i] + (n > 0 ? sum / n : 0);
     for (size_t first = 0, end; first < space->n; first = end) {
-        for (end = first + 1; end < space->n && space->items[end].t == space->items[first].t; end++)
-            ;
+        end = tt__strategy_end_of_template(space, first);
         for (int pass = 0; pass < PASSES; pass++)
             for (size_t k = 0; k <= space->items[first].t->n_params; k++)
-                correct(g, view, first, end, k, slowest_us);
+                correct(g, view, first, end, k);
     }
 }
 
 static tt_status next(int64_t *index, void *self, const tt__view *view) {
     guided *g = self;
-    double fastest_us, slowest_us;
     size_t at_start = 0;
     *index = tt__strategy_start(view, &at_start);
     if (*index != TT__NOTHING)
         return TT_OK;
-    tt__strategy_range(view, &fastest_us, &slowest_us);
-    predict(g, view, slowest_us);
+    double fastest_us = tt__strategy_fastest(view);
+    tt__strategy_odds(g->odds, view);
+    predict(g, view);
     double limit = fastest_us > 0 ? log(fastest_us * hopeless) : INFINITY;
     bool look_around = ++g->named % LOOK_AROUND == 0;
     double least = INFINITY;
     for (size_t i = 0; i < view->space->n; i++) {
-        double rank = look_around ? tt__random_unit(&g->random) : g->predicted[i];
+        double rank = look_around ? tt__random_unit(&g->random) : g->predicted[i] - log(g->odds[i]);
         if (view->known[i] == TT__UNTRIED && g->predicted[i] < limit && rank < least) {
             least = rank;
             *index = (int64_t)i;

@@ -20,7 +20,7 @@ typedef struct surrogate {
     tt__gp *gp;
     size_t at_start, n_started;
     unsigned char *row_of; /* 1: is a row of the process */
-    double *prior;
+    double *prior, *odds;
 } surrogate;
 
 static void close_surrogate(void *self) {
@@ -30,6 +30,7 @@ static void close_surrogate(void *self) {
     tt__gp_close(s->gp);
     free(s->row_of);
     free(s->prior);
+    free(s->odds);
     free(s);
 }
 
@@ -40,7 +41,8 @@ static tt_status open_surrogate(void **self, const tt__view *view, uint64_t seed
         return tt__fail_memory(sizeof *s);
     s->row_of = calloc(n, sizeof *s->row_of);
     s->prior = calloc(n, sizeof *s->prior);
-    if (!s->row_of || !s->prior)
+    s->odds = calloc(n, sizeof *s->odds);
+    if (!s->row_of || !s->prior || !s->odds)
         return tt__fail_memory(n * sizeof *s->prior);
     for (size_t i = 0; i < n; i++)
         s->prior[i] = view->model->log_time[i] + opinion * tt__random_unit(&seed);
@@ -48,16 +50,16 @@ static tt_status open_surrogate(void **self, const tt__view *view, uint64_t seed
 }
 
 /* Rows for what was tried or named since, values for what has come back. */
-static tt_status learn(surrogate *s, const tt__view *view, double slowest_us) {
+static tt_status learn(surrogate *s, const tt__view *view) {
     for (size_t i = 0; i < view->space->n; i++)
-        if (view->known[i] != TT__UNTRIED && !s->row_of[i] && tt__gp_rows(s->gp) < TT__GP_ROWS_MAX) {
+        if (view->known[i] != TT__UNTRIED && !s->row_of[i] && tt__gp_has_room(s->gp)) {
             TT_TRY(tt__gp_add(s->gp, i));
             s->row_of[i] = 1;
         }
     for (size_t r = 0; r < tt__gp_rows(s->gp); r++) {
         size_t i = tt__gp_row(s->gp, r);
-        if (view->known[i] == TT__TRIED)
-            tt__gp_set(s->gp, r, tt__strategy_log_time(&view->trials[i], slowest_us) - s->prior[i]);
+        if (tt__strategy_passed(view, i))
+            tt__gp_set(s->gp, r, log(view->trials[i].time_us) - s->prior[i]);
     }
     return TT_OK;
 }
@@ -70,8 +72,8 @@ static double improvement(double best, double mean, double deviation) {
 }
 
 /* What is to be beaten: the fastest trial or, as long as there is none, the best that is under way. */
-static double to_beat(const surrogate *s, const tt__view *view, double fastest_us) {
-    double best = INFINITY;
+static double to_beat(const surrogate *s, const tt__view *view) {
+    double best = INFINITY, fastest_us = tt__strategy_fastest(view);
     if (fastest_us > 0)
         return log(fastest_us);
     for (size_t i = 0; i < view->space->n; i++)
@@ -82,22 +84,23 @@ static double to_beat(const surrogate *s, const tt__view *view, double fastest_u
 
 static tt_status next(int64_t *index, void *self, const tt__view *view) {
     surrogate *s = self;
-    double fastest_us, slowest_us, most = -INFINITY;
+    double most = -INFINITY;
     const double *mean, *deviation;
     *index = TT__NOTHING;
     if (s->n_started < STARTS_MAX && (*index = tt__strategy_start(view, &s->at_start)) != TT__NOTHING) {
         s->n_started++;
         return TT_OK;
     }
-    tt__strategy_range(view, &fastest_us, &slowest_us);
-    TT_TRY(learn(s, view, slowest_us));
+    TT_TRY(learn(s, view));
+    tt__strategy_odds(s->odds, view);
     tt__gp_predict(s->gp, &mean, &deviation);
-    double best = to_beat(s, view, fastest_us);
+    double best = to_beat(s, view);
     for (size_t i = 0; i < view->space->n; i++) {
         if (view->known[i] != TT__UNTRIED)
             continue;
         double at = s->prior[i] + mean[i];
-        double gain = (tt__gp_rows(s->gp) < GREEDY ? 0 : improvement(best, at, deviation[i])) - faint * at;
+        double gain =
+            (tt__gp_rows(s->gp) < GREEDY ? 0 : s->odds[i] * improvement(best, at, deviation[i])) - faint * at;
         if (gain > most) {
             most = gain;
             *index = (int64_t)i;
