@@ -12,6 +12,8 @@
 
 /* A seed's opinion of each configuration: it breaks the many ties, no more. */
 static const double opinion = 0.01;
+/* How much slower (as a logarithm) a configuration counts when only 1 in e of its like has passed. */
+static const double caution = 0.05;
 /* Where no improvement is left to expect, the prediction orders. */
 static const double faint = 1e-9;
 enum { STARTS_MAX = 3, GREEDY = 4 };
@@ -95,12 +97,12 @@ static tt_status next(int64_t *index, void *self, const tt__view *view) {
     tt__strategy_odds(s->odds, view);
     tt__gp_predict(s->gp, &mean, &deviation);
     double best = to_beat(s, view);
+    bool greedy = tt__gp_rows(s->gp) < GREEDY;
     for (size_t i = 0; i < view->space->n; i++) {
         if (view->known[i] != TT__UNTRIED)
             continue;
-        double at = s->prior[i] + mean[i];
-        double gain =
-            (tt__gp_rows(s->gp) < GREEDY ? 0 : s->odds[i] * improvement(best, at, deviation[i])) - faint * at;
+        double at = s->prior[i] + mean[i] - caution * log(s->odds[i]);
+        double gain = (greedy ? 0 : improvement(best, at, deviation[i])) - faint * at;
         if (gain > most) {
             most = gain;
             *index = (int64_t)i;
