@@ -10,7 +10,7 @@
 #include <stdlib.h>
 
 /* Of logarithms of times: what all share, what coordinates add alone and together, and the noise. */
-static const double shared = 1.0, alone = 0.002, together = 0.003, noise = 0.0002;
+static const double shared = 1.0, alone = 0.002, together = 0.003, noise = 0.0001;
 /* Steps over which the effect of a coordinate fades. */
 static const double reach_alone = 4, reach_together = 3;
 

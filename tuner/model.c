@@ -8,21 +8,22 @@
 #include <math.h>
 #include <stdlib.h>
 
-/* Each with its unit and what one of it adds to the logarithm of the time. docs/search.md has where the
- * numbers come from. */
+/* Rows so many bytes apart meet in the same part of the memory (docs/performance.md). */
+static const int64_t wide_pitch = 131072;
+
+/* What one of each adds to the logarithm of the time. docs/search.md has where the numbers come from. */
 const double tt__cost_weights[TT__COSTS] = {
-    [TT__COST_READ_RUN] = 0.03,  /* halvings of 256 bytes that a block reads in a row */
-    [TT__COST_WRITE_RUN] = 0.01, /* ... writes in a row */
-    [TT__COST_LONG_RUN] = 0.005, /* doublings of them: the tile grows, the gain does not */
-    [TT__COST_FEW_BLOCKS] =
-        0.025,                   /* halvings of 8 blocks for each SM: the last ones are not shared out well */
-    [TT__COST_IDLE_SMS] = 0.085, /* halvings of 2 blocks for each SM */
+    [TT__COST_READ_RUN] = 0.03,    /* halvings of 256 bytes that a block reads in a row */
+    [TT__COST_WRITE_RUN] = 0.01,   /* ... writes in a row */
+    [TT__COST_LONG_RUN] = 0.005,   /* doublings of them: the tile grows, the gain does not */
+    [TT__COST_FEW_BLOCKS] = 0.025, /* halvings of 8 blocks for each SM: they are not shared out well */
+    [TT__COST_IDLE_SMS] = 0.085,   /* halvings of 2 blocks for each SM */
     [TT__COST_LITTLE_WORK] = 0.05, /* halvings of 32 bytes for each thread: too little is under way */
     [TT__COST_MANY_LOADS] = 0.001, /* loads of each thread, up to 64 */
     [TT__COST_ACCESSES] = 0.15,    /* loads and stores for each byte */
     [TT__COST_BLOCK_SIZE] = 0.01,  /* doublings or halvings of 256 threads */
     [TT__COST_CONFLICTS] = 0.1,    /* if it has bank conflicts that it could have padded away */
-    [TT__COST_ALONG_ROWS] = 0.015, /* if blocks walk along rows of a source that no cache holds */
+    [TT__COST_ORDER] = 0.015, /* if blocks walk along rows of what no cache holds, or down wide pitches */
     [TT__COST_CACHE_HINT] = 0.025, /* if stores do not stream although all fits the cache, or the reverse */
 };
 
@@ -32,7 +33,7 @@ const char *const tt__cost_names[TT__COSTS] = {
     [TT__COST_IDLE_SMS] = "idle_sms",     [TT__COST_LITTLE_WORK] = "little_work",
     [TT__COST_MANY_LOADS] = "many_loads", [TT__COST_ACCESSES] = "accesses",
     [TT__COST_BLOCK_SIZE] = "block_size", [TT__COST_CONFLICTS] = "conflicts",
-    [TT__COST_ALONG_ROWS] = "along_rows", [TT__COST_CACHE_HINT] = "cache_hint",
+    [TT__COST_ORDER] = "order",           [TT__COST_CACHE_HINT] = "cache_hint",
 };
 
 /* ---- Geometry --------------------------------------------------------------------------------------------
@@ -156,6 +157,7 @@ static void find_costs(double costs[TT__COSTS], const tt__geometry *g, const tt_
                        const tt__problem *p) {
     double per_sm = g->blocks / (gpu->sm_count > 0 ? gpu->sm_count : 1);
     bool cached = tt__moved_bytes(p) <= (double)gpu->l2_bytes;
+    bool wide = p->lds * p->elem_size % wide_pitch == 0;
     costs[TT__COST_READ_RUN] = halvings(g->read_run, 256);
     costs[TT__COST_WRITE_RUN] = halvings(g->write_run, 256);
     costs[TT__COST_LONG_RUN] = halvings(256, g->read_run) + halvings(256, g->write_run);
@@ -166,7 +168,7 @@ static void find_costs(double costs[TT__COSTS], const tt__geometry *g, const tt_
     costs[TT__COST_ACCESSES] = 1 / g->read_access + 1 / g->write_access;
     costs[TT__COST_BLOCK_SIZE] = fabs(log2(g->threads / 256));
     costs[TT__COST_CONFLICTS] = g->unpadded;
-    costs[TT__COST_ALONG_ROWS] = g->down < 0 && !cached;
+    costs[TT__COST_ORDER] = !cached && (wide ? g->down > 0 : g->down < 0);
     costs[TT__COST_CACHE_HINT] = cached != g->streams;
 }
 

@@ -11,12 +11,12 @@
 #include "tuner/strategy.h"
 
 /* A seed's opinion of each configuration: it breaks the many ties, no more. */
-static const double opinion = 0.01;
+static const double opinion = 0.005;
 /* How much slower (as a logarithm) a configuration counts when only 1 in e of its like has passed. */
 static const double caution = 0.05;
 /* Where no improvement is left to expect, the prediction orders. */
 static const double faint = 1e-9;
-enum { STARTS_MAX = 3, GREEDY = 4 };
+enum { STARTS_MAX = 2, GREEDY = 5 };
 
 typedef struct surrogate {
     tt__gp *gp;

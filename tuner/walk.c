@@ -40,7 +40,7 @@ int tt__walk_steps(const tt__walk *w, const tt__template *t, const tt__point fro
         return TT__FAR;
     for (size_t k = 0; k < t->n_params; k++) {
         int apart = abs((int)from[k] - (int)w->points[to][k]);
-        steps += apart && !tt__param_is_number(&t->params[k]) ? 1 : apart;
+        steps += apart > 1 && !tt__param_is_number(&t->params[k]) ? 1 : apart;
     }
     return steps;
 }
