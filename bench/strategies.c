@@ -198,7 +198,7 @@ static tt_status run(const options *o, char **paths, int n_paths, bench_spaces *
     if (status == TT_OK && s->n == 0)
         status = tt__fail(TT_E_INVALID, "the recordings have no transpose");
     if (status == TT_OK)
-        bench_spaces_relate(s);
+        status = bench_spaces_prepare(s);
     if (status == TT_OK && o->fit)
         print_fit(s);
     if (status == TT_OK && (o->leave_out_elem_size || o->leave_out_size))

@@ -27,8 +27,9 @@ typedef struct bench_spaces {
 
 /* Every transpose of the recording, appended. */
 tt_status bench_spaces_add(bench_spaces *s, const tt__template_set *templates, const char *path);
-/* Fills in the starts: what would be in the store if all the other sizes had been tuned before. */
-void bench_spaces_relate(bench_spaces *s);
+/* When all are there: their models, and the starts that a store would have if all the other sizes had been
+ * tuned. */
+tt_status bench_spaces_prepare(bench_spaces *s);
 void bench_spaces_free(bench_spaces *s);
 
 /* Fits weights of the model's costs by ridge regression to the trials of all spaces but those of `without`'s

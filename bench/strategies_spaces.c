@@ -31,9 +31,7 @@ static tt_status fill(bench_space *b, const tt__template_set *templates, const t
     b->trials = calloc(b->space.n + 1, sizeof *b->trials);
     if (!b->trials)
         return tt__fail_memory(b->space.n * sizeof *b->trials);
-    TT_TRY(read_trials(b, r));
-    TT_TRY(tt__walk_open(&b->walk, &b->space));
-    return tt__model_open(&b->model, &b->space, &b->gpu, &b->problem, &b->walk, NULL);
+    return read_trials(b, r);
 }
 
 static tt_status add(bench_spaces *s, const tt__template_set *templates, const tt__recording *r, int64_t rows,
@@ -110,8 +108,13 @@ static double distance(const bench_space *a, const bench_space *b) {
            fabs(log2((double)a->problem.cols / (double)b->problem.cols));
 }
 
-void bench_spaces_relate(bench_spaces *s) {
+tt_status bench_spaces_prepare(bench_spaces *s) {
     enum { OF_EACH = 3, FAR = 5 };
+    for (size_t i = 0; i < s->n; i++) {
+        bench_space *b = &s->items[i];
+        TT_TRY(tt__walk_open(&b->walk, &b->space));
+        TT_TRY(tt__model_open(&b->model, &b->space, &b->gpu, &b->problem, &b->walk, NULL));
+    }
     for (size_t i = 0; i < s->n; i++)
         for (size_t n = 0; n < OF_EACH; n++)
             for (double apart = 0.5; apart < FAR; apart += 0.5)
@@ -121,6 +124,7 @@ void bench_spaces_relate(bench_spaces *s) {
                     if (to->problem.elem_size == from->problem.elem_size && d > apart - 0.5 && d <= apart)
                         add_start(to, from, n);
                 }
+    return TT_OK;
 }
 
 void bench_spaces_free(bench_spaces *s) {
