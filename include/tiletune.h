@@ -185,6 +185,12 @@ typedef struct tt_progress { /* borrowed for the duration of the call-back */
     double eta_s;           /* rough time left for the whole run; < 0: unknown */
 } tt_progress;
 
+typedef enum tt_effort { /* how many configurations of each problem are tried; those stored count */
+    TT_EFFORT_STANDARD = 0, /* some hundreds, chosen by a search that learns from them: seconds */
+    TT_EFFORT_QUICK,        /* some dozens */
+    TT_EFFORT_EXHAUSTIVE    /* every one */
+} tt_effort;
+
 typedef struct tt_tune_opts {
     size_t size;
     int device;                    /* CUDA ordinal */
@@ -202,6 +208,11 @@ typedef struct tt_tune_opts {
     void (*on_message)(void *user, const char *line); /* notes a user may want, without newline */
     int (*should_stop)(void *user);                   /* polled; non-zero ends the run */
     void *user;
+    tt_effort effort;
+    size_t max_trials;    /* of each problem, in place of what the effort says; 0: as the effort says */
+    double budget_s;      /* wall time from the call to the stored winners; 0: no end */
+    uint64_t seed;        /* of the search: the same seed, store and recording give the same search */
+    const char *strategy; /* NULL: the best there is; `tune --help` lists them */
 } tt_tune_opts;
 
 typedef struct tt_result {
@@ -216,7 +227,8 @@ typedef struct tt_result {
     double speedup_vs_default;  /* over the template's default configuration, paired; 0: unknown */
     size_t trials, failed;      /* configurations tried for this problem, and those that did not pass */
     tt_source source;
-    char note[256];             /* why there is no winner, or "" */
+    char note[256];             /* why there is no winner, or what the budget left out, or "" */
+    size_t space;               /* configurations that there are for this problem */
 } tt_result;
 
 typedef struct tt_report {

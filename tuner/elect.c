@@ -65,34 +65,46 @@ static void enter_best(finals *f, const tt__search *search, size_t most) {
     }
 }
 
-/* The configuration that holds the title now, if it is still a member of the space. */
-static tt_status find_incumbent(tt__session *s, const tt__search *search, int64_t *index) {
+/* The default of the template that leads the screening, to say what tuning was worth. */
+static int64_t find_default(const tt__search *search) {
+    const tt__template *t = search->space.items[search->best].t;
+    for (int64_t i = 0; i < (int64_t)search->space.n; i++)
+        if (search->space.items[i].t == t && strcmp(search->space.items[i].config, t->default_config) == 0)
+            return i;
+    return NOBODY;
+}
+
+/* The configuration that holds the title now, if it is still a member of the space. A search that did not
+ * come by it tries it yet. */
+static tt_status find_incumbent(tt__session *s, tt__search *search, int64_t *index) {
     tt__winner w;
     bool found;
     *index = NOBODY;
     TT_TRY(tt__store_winner_get(s->store, s->gpu_id, search->problem_id, &w, &found));
     for (int64_t i = 0; found && i < (int64_t)search->space.n; i++) {
         const tt__candidate *c = &search->space.items[i];
-        if (strcmp(c->config, w.config) == 0 && strcmp(c->t->kernel, w.kernel) == 0 && passed(search, i))
+        if (strcmp(c->config, w.config) != 0 || strcmp(c->t->kernel, w.kernel) != 0)
+            continue;
+        TT_TRY(tt__search_try(s, search, (size_t)i));
+        if (passed(search, i))
             *index = i;
     }
     return TT_OK;
 }
 
-static tt_status nominate(tt__session *s, const tt__search *search, const tt__search *copy, finals *f) {
+static tt_status nominate(tt__session *s, tt__search *search, const tt__search *copy, finals *f) {
     int64_t incumbent;
     *f = (finals){.at_default = NOBODY, .at_incumbent = NOBODY};
-    enter_best(f, search, CONTENDERS_MAX);
     TT_TRY(find_incumbent(s, search, &incumbent));
+    int64_t leading_default = find_default(search);
+    if (leading_default != NOBODY)
+        TT_TRY(tt__search_try(s, search, (size_t)leading_default));
+    enter_best(f, search, CONTENDERS_MAX);
     if (incumbent != NOBODY)
         f->at_incumbent = enter(f, search, incumbent);
     f->n_contenders = f->n;
-    /* The default of the template that leads the screening, to say what tuning was worth. */
-    const tt__template *t = search->space.items[search->best].t;
-    for (int64_t i = 0; i < (int64_t)search->space.n && f->at_default == NOBODY; i++)
-        if (search->space.items[i].t == t && strcmp(search->space.items[i].config, t->default_config) == 0 &&
-            passed(search, i))
-            f->at_default = enter(f, search, i);
+    if (leading_default != NOBODY && passed(search, leading_default))
+        f->at_default = enter(f, search, leading_default);
     enter_best(f, copy, COPIES_MAX);
     return TT_OK;
 }

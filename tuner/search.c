@@ -1,4 +1,5 @@
 /* Searching one problem: enumerate, take over what is stored, ask the strategy, commit what comes back. */
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -19,11 +20,16 @@ void tt__session_message(const tt__session *s, const char *fmt, ...) {
     s->opts->on_message(s->opts->user, line);
 }
 
+/* What is not in a recording costs nothing, and says nothing. */
+static size_t n_counted(const tt__search *search) {
+    return search->n_tried - search->n_skipped;
+}
+
 /* Assumes that what is left goes like what was done; the copy is small beside the transpose. */
 static double eta(const tt__session *s, const tt__search *search) {
     double elapsed = tt__now_s() - s->started_s;
-    double total = (double)search->space.n * (double)s->n_problems;
-    double done = (double)search->space.n * (double)s->at_problem + (double)search->n_tried;
+    double total = (double)search->wanted * (double)s->n_problems;
+    double done = (double)search->wanted * (double)s->at_problem + (double)n_counted(search);
     return done > 0 && search->n_measured > 0 ? elapsed * (total - done) / done : -1;
 }
 
@@ -36,8 +42,8 @@ void tt__session_progress(const tt__session *s, const tt__search *search, const 
         .rows = search->problem.rows,
         .cols = search->problem.cols,
         .phase = phase,
-        .done = search->n_tried,
-        .total = search->space.n,
+        .done = n_counted(search),
+        .total = search->wanted > n_counted(search) ? search->wanted : n_counted(search),
         .failed = search->n_failed,
         .best_config = "",
         .eta_s = eta(s, search),
@@ -53,13 +59,15 @@ static void keep(tt__search *search, size_t i, const tt__trial *trial) {
     search->trials[i] = *trial;
     search->known[i] = TT__TRIED;
     search->n_tried++;
+    search->n_skipped += trial->status == TT__TRIAL_SKIPPED;
     search->n_failed += trial->status != TT__TRIAL_OK && trial->status != TT__TRIAL_SKIPPED;
     if (trial->status == TT__TRIAL_OK &&
         (search->best == TT__NOTHING || trial->time_us < search->trials[search->best].time_us))
         search->best = (int64_t)i;
 }
 
-/* ---- Stored trials -------------------------------------------------------------------------------------- */
+/* ---- Stored trials --------------------------------------------------------------------------------------
+ */
 
 typedef struct takeover {
     tt__search *search;
@@ -75,7 +83,8 @@ static tt_status take_over(void *user, const tt__trial_row *row) {
     for (size_t k = 0; k < space->n; k++) {
         size_t i = (t->at + k) % space->n;
         const tt__candidate *c = &space->items[i];
-        if (strcmp(c->config, row->config) || strcmp(c->t->kernel, row->kernel) || strcmp(c->t->hash, row->hash))
+        if (strcmp(c->config, row->config) || strcmp(c->t->kernel, row->kernel) ||
+            strcmp(c->t->hash, row->hash))
             continue;
         if (t->search->known[i] == TT__UNTRIED)
             keep(t->search, i, row->trial);
@@ -85,7 +94,8 @@ static tt_status take_over(void *user, const tt__trial_row *row) {
     return TT_OK;
 }
 
-/* ---- Trying --------------------------------------------------------------------------------------------- */
+/* ---- Trying ---------------------------------------------------------------------------------------------
+ */
 
 static tt_status commit(tt__session *s, tt__search *search, size_t i, const tt__trial *trial) {
     const tt__candidate *c = &search->space.items[i];
@@ -98,34 +108,136 @@ static tt_status commit(tt__session *s, tt__search *search, size_t i, const tt__
     return TT_OK;
 }
 
-/* Submits what the strategy names, while the backend has room. */
-static tt_status refill(tt__session *s, tt__search *search, void *strategy, size_t *pending) {
-    const tt__view view = {&search->space, search->known, search->trials};
-    while (s->backend->ops->room(s->backend) > 0) {
-        int64_t i = s->strategy->next(strategy, &view);
+static tt_status submit(tt__session *s, tt__search *search, size_t i) {
+    double cutoff = search->best == TT__NOTHING ? 0 : hopeless * search->trials[search->best].time_us;
+    TT_TRY(s->backend->ops->submit(s->backend, i, &search->space.items[i], cutoff));
+    search->known[i] = TT__PENDING;
+    return TT_OK;
+}
+
+static tt_status take_one(tt__session *s, tt__search *search) {
+    tt__trial trial;
+    size_t i;
+    TT_TRY(s->backend->ops->wait(s->backend, &i, &trial));
+    return commit(s, search, i, &trial);
+}
+
+/* ---- What the strategy wants, as far as the limits go ----------------------------------------------------
+ */
+
+/* One strategy at work. */
+typedef struct hunt {
+    const tt__strategy *strategy;
+    void *self;
+    tt__view view;
+    tt__limits limits;
+    double started_s;
+    size_t n_pending;
+} hunt;
+
+/* Is there time for one more, after which those under way come back and the finals are held? */
+static bool in_time(const tt__search *search, const hunt *h) {
+    if (isinf(h->limits.deadline_s))
+        return true;
+    double now = tt__now_s(),
+           best_us = search->best == TT__NOTHING ? 0 : search->trials[search->best].time_us;
+    double pace = search->n_measured ? (now - h->started_s) / (double)search->n_measured : 0;
+    return now + pace * (double)(h->n_pending + 1) + tt__limits_finals_s(best_us) < h->limits.deadline_s;
+}
+
+/* Submits what the strategy names, while the backend has room and the strategy no reason to wait. */
+static tt_status refill(tt__session *s, tt__search *search, hunt *h) {
+    while (s->backend->ops->room(s->backend) > 0 &&
+           h->n_pending < tt__strategy_window(h->strategy, search->n_tried) &&
+           n_counted(search) + h->n_pending < h->limits.trials) {
+        int64_t i;
+        if ((search->cut = !in_time(search, h)))
+            break;
+        TT_TRY(h->strategy->next(&i, h->self, &h->view));
         if (i == TT__NOTHING)
             break;
-        double cutoff = search->best == TT__NOTHING ? 0 : hopeless * search->trials[search->best].time_us;
-        TT_TRY(s->backend->ops->submit(s->backend, (size_t)i, &search->space.items[i], cutoff));
-        search->known[i] = TT__PENDING;
-        (*pending)++;
+        TT_TRY(submit(s, search, (size_t)i));
+        h->n_pending++;
     }
     return TT_OK;
 }
 
-static tt_status try_all(tt__session *s, tt__search *search, const char *phase, void *strategy) {
-    size_t pending = 0;
-    tt__trial trial;
+static tt_status try_all(tt__session *s, tt__search *search, const char *phase, hunt *h) {
     for (;;) {
-        size_t i;
-        TT_TRY(refill(s, search, strategy, &pending));
-        if (pending == 0)
+        TT_TRY(refill(s, search, h));
+        if (h->n_pending == 0)
             return TT_OK;
-        TT_TRY(s->backend->ops->wait(s->backend, &i, &trial));
-        pending--;
-        TT_TRY(commit(s, search, i, &trial));
+        TT_TRY(take_one(s, search));
+        h->n_pending--;
         tt__session_progress(s, search, phase);
     }
+}
+
+static bool wants_all(const tt__session *s, const tt__limits *limits, size_t n) {
+    return (!s->strategy || s->strategy == &tt__strategy_exhaustive) && limits->trials >= n && isinf(limits->deadline_s);
+}
+
+/* If all is going to be tried, the order is of no account, and that of the space shares most cubins. */
+static const tt__strategy *choose(const tt__session *s, const tt__search *search, const tt__limits *limits) {
+    if (s->strategy)
+        return s->strategy;
+    return wants_all(s, limits, search->space.n) ? &tt__strategy_exhaustive : &tt__strategy_surrogate;
+}
+
+typedef struct ranked {
+    double log_time;
+    size_t index;
+} ranked;
+
+static int by_time(const void *a, const void *b) {
+    const ranked *x = a, *y = b;
+    return x->log_time < y->log_time ? -1 : x->log_time > y->log_time ? 1 : x->index < y->index ? -1 : 1;
+}
+
+/* While the strategy waits for trials, compilers can be at what the model finds promising. */
+static tt_status expect_best(tt__session *s, const tt__search *search, const tt__limits *limits,
+                             const tt__model *model) {
+    size_t n = search->space.n;
+    if (!s->backend->ops->expect || wants_all(s, limits, n))
+        return TT_OK;
+    ranked *order = calloc(n, sizeof *order);
+    if (!order)
+        return tt__fail_memory(n * sizeof *order);
+    for (size_t i = 0; i < n; i++)
+        order[i] = (ranked){model->log_time[i], i};
+    qsort(order, n, sizeof *order, by_time);
+    tt_status status = TT_OK;
+    for (size_t i = 0; i < n && i < limits->trials && status == TT_OK; i++)
+        status = s->backend->ops->expect(s->backend, &search->space.items[order[i].index], &search->problem);
+    free(order);
+    return status;
+}
+
+static tt_status search_on(tt__session *s, tt__search *search, const tt__limits *limits, const char *phase) {
+    tt__walk walk;
+    tt__model model = {0};
+    tt__starts starts;
+    hunt h = {.strategy = choose(s, search, limits), .limits = *limits, .started_s = tt__now_s()};
+    tt_status status;
+    TT_GOTO(tt__walk_open(&walk, &search->space));
+    TT_GOTO(tt__model_open(&model, &search->space, &s->gpu, &search->problem, &walk, NULL));
+    TT_GOTO(tt__starts_find(&starts, s->store, &s->elsewhere, &s->gpu, s->gpu_id, s->run_id, &search->problem,
+                            &search->space));
+    h.view = (tt__view){.space = &search->space,
+                        .walk = &walk,
+                        .model = &model,
+                        .known = search->known,
+                        .trials = search->trials,
+                        .starts = starts.at,
+                        .n_starts = starts.n};
+    TT_GOTO(expect_best(s, search, limits, &model));
+    TT_GOTO(h.strategy->open(&h.self, &h.view, s->opts->seed));
+    TT_GOTO(try_all(s, search, phase, &h));
+out:
+    h.strategy->close(h.self);
+    tt__model_close(&model);
+    tt__walk_close(&walk);
+    return status;
 }
 
 /* With opts->only the stored winner competes all the same: what is worse shall not take its place. */
@@ -150,12 +262,13 @@ static tt_status add_templates(const tt__session *s, const tt__problem *p, tt__s
     return TT_OK;
 }
 
-tt_status tt__search_expect(tt__session *s, const tt__problem *p) {
+tt_status tt__search_expect(tt__session *s, const tt__problem *p, const tt__limits *limits) {
     tt__space space = {0};
-    if (!s->backend->ops->expect || s->strategy != &tt__strategy_exhaustive)
+    if (!s->backend->ops->expect)
         return TT_OK;
     tt_status status = add_templates(s, p, &space);
-    for (size_t i = 0; i < space.n && status == TT_OK; i++)
+    bool all = wants_all(s, limits, space.n);
+    for (size_t i = 0; i < space.n && status == TT_OK && all; i++)
         status = s->backend->ops->expect(s->backend, &space.items[i], p);
     tt__space_free(&space);
     return status;
@@ -171,24 +284,30 @@ static tt_status enumerate(tt__session *s, tt__search *search) {
     return search->known && search->trials ? TT_OK : tt__fail_memory(n * sizeof *search->trials);
 }
 
-tt_status tt__search_run(tt__session *s, const tt__problem *p, const char *phase, tt__search *out) {
+tt_status tt__search_run(tt__session *s, const tt__problem *p, const tt__limits *limits, const char *phase,
+                         tt__search *out) {
     *out = (tt__search){.problem = *p, .best = TT__NOTHING};
     TT_TRY(tt__store_problem(s->store, p, &out->problem_id));
     TT_TRY(enumerate(s, out));
     if (!s->opts->force) {
         takeover t = {.search = out, .replay = s->opts->replay != NULL};
-        TT_TRY(tt__store_trials(s->store, s->gpu_id, &s->env, out->problem_id, TT__STAGE_SCREEN, take_over, &t));
+        TT_TRY(
+            tt__store_trials(s->store, s->gpu_id, &s->env, out->problem_id, TT__STAGE_SCREEN, take_over, &t));
     }
     TT_TRY(s->backend->ops->problem(s->backend, p));
+    out->wanted = limits->trials < out->space.n ? limits->trials : out->space.n;
+    out->wanted = out->wanted > n_counted(out) ? out->wanted : n_counted(out);
     tt__session_progress(s, out, phase);
-    if (out->n_tried == out->space.n)
+    if (out->n_tried == out->space.n || n_counted(out) >= limits->trials)
         return TT_OK;
-    void *strategy;
-    const tt__view view = {&out->space, out->known, out->trials};
-    TT_TRY(s->strategy->open(&strategy, &view, 0));
-    tt_status status = try_all(s, out, phase, strategy);
-    s->strategy->close(strategy);
-    return status;
+    return search_on(s, out, limits, phase);
+}
+
+tt_status tt__search_try(tt__session *s, tt__search *search, size_t index) {
+    if (search->known[index] != TT__UNTRIED)
+        return TT_OK;
+    TT_TRY(submit(s, search, index));
+    return take_one(s, search);
 }
 
 void tt__search_close(tt__search *search) {

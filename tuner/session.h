@@ -8,6 +8,8 @@
 #include "db/store.h"
 #include "template/template.h"
 #include "tuner/backend.h"
+#include "tuner/limits.h"
+#include "tuner/starts.h"
 #include "tuner/stats.h"
 #include "tuner/strategy.h"
 
@@ -23,15 +25,16 @@ typedef struct tt__session {
     const tt__template_set *templates;
     tt__backend *backend;
     tt__trace *trace;
-    const tt__strategy *strategy;
+    const tt__strategy *strategy; /* NULL: what suits the search */
     const tt_tune_opts *opts;
     tt__gpu gpu;
     tt__env env;
     int64_t gpu_id, run_id;
     size_t at_problem, n_problems; /* for progress */
-    double started_s;
-    size_t trials_measured; /* by this run */
-    tt__after_fn after;     /* NULL: nothing */
+    double started_s, end_s;       /* end_s: of the budget, INFINITY without one */
+    tt__winners elsewhere;         /* of earlier runs: where a search may start */
+    size_t trials_measured;        /* by this run */
+    tt__after_fn after;            /* NULL: nothing */
     void *after_user;
 } tt__session;
 
@@ -43,16 +46,22 @@ typedef struct tt__search {
     tt__known *known;
     tt__trial *trials;
     size_t n_tried, n_failed, n_measured; /* n_measured: by this run */
+    size_t n_skipped;                     /* of the tried: not in the recording */
+    size_t wanted;                        /* trials that are to be there in the end */
+    bool cut;                             /* the budget ended it before that */
     int64_t best;                         /* index by screening, TT__NOTHING if none passed */
 } tt__search;
 
-/* Makes the space, takes the stored trials over (unless opts->force), and tries the rest. On
- * TT_E_INTERRUPTED the search holds what is known. Release with tt__search_close in any case. */
-tt_status tt__search_run(tt__session *s, const tt__problem *p, const char *phase, tt__search *out);
+/* Makes the space, takes the stored trials over (unless opts->force), and tries more of it, within the
+ * limits. On TT_E_INTERRUPTED the search holds what is known. Release with tt__search_close in any case. */
+tt_status tt__search_run(tt__session *s, const tt__problem *p, const tt__limits *limits, const char *phase,
+                         tt__search *out);
+/* Tries one more, beyond all limits, if it is untried. The search's problem must be the backend's. */
+tt_status tt__search_try(tt__session *s, tt__search *search, size_t index);
 void tt__search_close(tt__search *search);
 
-/* Tells the backend what a search for this problem will want, where the strategy wants everything. */
-tt_status tt__search_expect(tt__session *s, const tt__problem *p);
+/* Tells the backend what a search for this problem within these limits will want, if that is everything. */
+tt_status tt__search_expect(tt__session *s, const tt__problem *p, const tt__limits *limits);
 
 /* Elects and stores the winner of a finished search, against the best copy of a search of op copy (which
  * may be empty); fills the result. */

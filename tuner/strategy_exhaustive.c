@@ -10,11 +10,14 @@ static tt_status open_exhaustive(void **self, const tt__view *view, uint64_t see
     return *self ? TT_OK : tt__fail_memory(sizeof(size_t));
 }
 
-static int64_t next(void *self, const tt__view *view) {
+static tt_status next(int64_t *index, void *self, const tt__view *view) {
     size_t *at = self;
     while (*at < view->space->n && view->known[*at] != TT__UNTRIED)
         (*at)++;
-    return *at < view->space->n ? (int64_t)(*at)++ : TT__NOTHING;
+    *index = *at < view->space->n ? (int64_t)(*at)++ : TT__NOTHING;
+    return TT_OK;
 }
 
-const tt__strategy tt__strategy_exhaustive = {"exhaustive", open_exhaustive, next, free};
+const tt__strategy tt__strategy_exhaustive = {
+    "exhaustive", "everything, in the order of the space", SIZE_MAX, open_exhaustive, next, free,
+};

@@ -160,12 +160,8 @@ static tt_status climb(void *user, tt__session *s, const tt__search *copy, const
     tt__problem problem = search->problem;
     tt__search own;
     tt__copy(problem.op, sizeof problem.op, TT__LADDER_OP);
-    const tt__strategy *strategy = s->strategy;
-    s->strategy = &tt__strategy_exhaustive; /* there is nothing to search: all rungs are wanted */
-    tt_status status = tt__search_run(s, &problem, "ladder", &own);
-    s->strategy = strategy;
-    if (status != TT_OK)
-        goto out;
+    tt_status status;
+    TT_GOTO(tt__search_run(s, &problem, &tt__no_limits, "ladder", &own));
     TT_GOTO(check_recorded(s, &own));
     take_part(st, s, ladder, &own, copy, search, winner);
     TT_GOTO(hold_rounds(st, s, ladder, own.problem_id));

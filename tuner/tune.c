@@ -1,4 +1,5 @@
 /* tt_tune: one run from its arguments to its report. */
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -12,12 +13,14 @@ static const double default_trial_timeout_s = 10, default_compile_timeout_s = 60
 
 static tt_status check_opts(const tt_tune_opts *opts, size_t n_problems) {
     if (opts->size != sizeof *opts)
-        return tt__fail(TT_E_INVALID, "tt_tune_opts: size is %zu, expected %zu (start from TT_INIT(tt_tune_opts))",
+        return tt__fail(TT_E_INVALID,
+                        "tt_tune_opts: size is %zu, expected %zu (start from TT_INIT(tt_tune_opts))",
                         opts->size, sizeof *opts);
     if (n_problems == 0)
         return tt__fail(TT_E_INVALID, "there is no problem to tune");
     if (opts->jobs < 0)
         return tt__fail(TT_E_INVALID, "jobs is %d: it must be at least 1, or 0 for one per CPU", opts->jobs);
+    TT_TRY(tt__limits_check(opts));
     if (!(opts->trial_timeout_s >= 0))
         return tt__fail(TT_E_INVALID, "trial_timeout_s is %g: it must be positive, or 0 for the default",
                         opts->trial_timeout_s);
@@ -33,11 +36,12 @@ static tt_status check_memory(const tt__session *s, const tt__problem *problems,
         const tt__problem *p = &problems[i];
         int64_t needed = tt__verify_bytes(p) + tt__pool_bytes(p, &s->gpu);
         if (needed > s->gpu.memory_bytes)
-            return tt__fail(TT_E_INVALID,
-                            "%lld x %lld of %d-byte elements needs %.2f GB of device memory (source, destination, "
-                            "and the copies to verify and measure with); %s has %.2f GB: choose a smaller size",
-                            (long long)p->rows, (long long)p->cols, p->elem_size, (double)needed * 1e-9, s->gpu.name,
-                            (double)s->gpu.memory_bytes * 1e-9);
+            return tt__fail(
+                TT_E_INVALID,
+                "%lld x %lld of %d-byte elements needs %.2f GB of device memory (source, destination, "
+                "and the copies to verify and measure with); %s has %.2f GB: choose a smaller size",
+                (long long)p->rows, (long long)p->cols, p->elem_size, (double)needed * 1e-9, s->gpu.name,
+                (double)s->gpu.memory_bytes * 1e-9);
     }
     return TT_OK;
 }
@@ -56,13 +60,27 @@ static void no_winner(const tt__session *s, const tt__search *search, tt_result 
     const tt__problem *p = &search->problem;
     result->trials = search->n_tried;
     result->failed = search->n_failed;
-    if (search->space.n == 0) {
+    size_t first = 0;
+    while (first < search->space.n && search->known[first] != TT__TRIED)
+        first++;
+    if (search->space.n == 0)
         snprintf(result->note, sizeof result->note, "no template%s supports %d-byte elements aligned to %d bytes",
                  s->opts->n_only ? " of those that shall compete" : "", p->elem_size, p->align);
-        return;
-    }
-    snprintf(result->note, sizeof result->note, "all %zu configurations failed, the first: %s: %.120s",
-             search->space.n, tt__trial_status_name(search->trials[0].status), search->trials[0].reason);
+    else if (first == search->space.n)
+        snprintf(result->note, sizeof result->note,
+                 "the budget of %g s was over before a configuration could be tried: allow more", s->opts->budget_s);
+    else
+        snprintf(result->note, sizeof result->note, "all %zu configurations %sfailed, the first: %s: %.120s",
+                 search->n_tried, search->n_tried < search->space.n ? "tried " : "",
+                 tt__trial_status_name(search->trials[first].status), search->trials[first].reason);
+}
+
+static void say_cut(const tt__session *s, const tt__search *search, tt_result *result) {
+    const tt__problem *p = &search->problem;
+    snprintf(result->note, sizeof result->note,
+             "the budget of %g s ended the search after %zu of %zu configurations", s->opts->budget_s,
+             search->n_tried - search->n_skipped, search->wanted);
+    tt__session_message(s, "%lldx%lld: %s", (long long)p->rows, (long long)p->cols, result->note);
 }
 
 /* A span on the tuner's own row. */
@@ -77,6 +95,8 @@ static void trace_phase(const tt__session *s, const char *name, const tt__proble
 static tt_status tune_problem(tt__session *s, const tt__problem *p, tt_result *result) {
     tt__search copy = {.best = TT__NOTHING}, search = {.best = TT__NOTHING};
     tt__problem copy_problem = copy_of(p);
+    tt__limits limits = tt__limits_of(s->opts, s->end_s, s->n_problems - s->at_problem);
+    tt__limits copy_limits = tt__limits_of_copy(&limits);
     bool holds = false;
     result->rows = p->rows;
     result->cols = p->cols;
@@ -86,12 +106,13 @@ static tt_status tune_problem(tt__session *s, const tt__problem *p, tt_result *r
     result->elem_size = p->elem_size;
     double since_s = tt__now_s();
     tt_status status;
-    TT_GOTO(tt__search_expect(s, p));
+    TT_GOTO(tt__search_expect(s, p, &limits));
     trace_phase(s, "expect", p, &since_s);
-    TT_GOTO(tt__search_run(s, &copy_problem, "copy", &copy));
+    TT_GOTO(tt__search_run(s, &copy_problem, &copy_limits, "copy", &copy));
     trace_phase(s, "search", &copy_problem, &since_s);
-    TT_GOTO(tt__search_run(s, p, "search", &search));
+    TT_GOTO(tt__search_run(s, p, &limits, "search", &search));
     trace_phase(s, "search", p, &since_s);
+    result->space = search.space.n;
     if (search.best == TT__NOTHING) {
         no_winner(s, &search, result);
         goto out;
@@ -104,6 +125,8 @@ static tt_status tune_problem(tt__session *s, const tt__problem *p, tt_result *r
         TT_GOTO(tt__elect(s, &search, &copy, result));
     if (s->opts->replay)
         result->source = TT_SOURCE_REPLAYED;
+    if (search.cut)
+        say_cut(s, &search, result);
     if (s->after)
         TT_GOTO(s->after(s->after_user, s, &copy, &search, result));
     trace_phase(s, "finals", p, &since_s);
@@ -111,6 +134,14 @@ out:
     tt__search_close(&copy);
     tt__search_close(&search);
     return status;
+}
+
+/* One hanging configuration must not eat up a budget. */
+static double trial_timeout_s(const tt_tune_opts *opts) {
+    if (opts->trial_timeout_s > 0)
+        return opts->trial_timeout_s;
+    return opts->budget_s > 0 ? fmin(default_trial_timeout_s, fmax(1, opts->budget_s / 4))
+                              : default_trial_timeout_s;
 }
 
 static tt_status open_backend(tt__session *s) {
@@ -121,8 +152,7 @@ static tt_status open_backend(tt__session *s) {
                             &(tt__live_opts){
                                 .device = opts->device,
                                 .jobs = opts->jobs,
-                                .trial_timeout_s =
-                                    opts->trial_timeout_s > 0 ? opts->trial_timeout_s : default_trial_timeout_s,
+                                .trial_timeout_s = trial_timeout_s(opts),
                                 .compile_timeout_s =
                                     opts->compile_timeout_s > 0 ? opts->compile_timeout_s : default_compile_timeout_s,
                                 .store = s->store,
@@ -133,7 +163,8 @@ static tt_status open_backend(tt__session *s) {
                             });
 }
 
-static tt_status run(tt__session *s, const tt__problem *problems, size_t n, tt_report *report, tt_result *results) {
+static tt_status run(tt__session *s, const tt__problem *problems, size_t n, tt_report *report,
+                     tt_result *results) {
     TT_TRY(open_backend(s));
     TT_TRY(s->backend->ops->hello(s->backend, &s->gpu, &s->env));
     tt__copy(report->gpu, sizeof report->gpu, s->gpu.name);
@@ -141,7 +172,9 @@ static tt_status run(tt__session *s, const tt__problem *problems, size_t n, tt_r
     tt__copy(report->nvrtc, sizeof report->nvrtc, s->env.nvrtc);
     TT_TRY(check_memory(s, problems, n));
     TT_TRY(tt__store_gpu(s->store, &s->gpu, &s->gpu_id));
-    TT_TRY(tt__store_run_begin(s->store, s->gpu_id, &s->env, s->opts->replay ? "replayed" : "measured", &s->run_id));
+    TT_TRY(tt__store_run_begin(s->store, s->gpu_id, &s->env, s->opts->replay ? "replayed" : "measured",
+                               &s->run_id));
+    TT_TRY(tt__winners_load(&s->elsewhere, s->store));
     size_t without = 0;
     for (size_t i = 0; i < n; i++) {
         s->at_problem = i;
@@ -217,6 +250,7 @@ tt_status tt__tune(tt_report **out, tt_ctx *ctx, const tt_problem *problems, siz
     *out = NULL;
     opts = opts ? opts : &defaults;
     TT_TRY(check_opts(opts, n_problems));
+    const double started_s = tt__now_s();
     tt__trace *trace = NULL;
     if (opts->trace_path)
         TT_TRY(tt__trace_open(&trace, opts->trace_path));
@@ -232,15 +266,18 @@ tt_status tt__tune(tt_report **out, tt_ctx *ctx, const tt_problem *problems, siz
     if (status == TT_OK)
         status = tt__template_set_check(&templates, opts->only, opts->n_only);
     tt__session session = {.templates = &templates,
-                           .strategy = &tt__strategy_exhaustive,
                            .opts = opts,
                            .trace = trace,
                            .n_problems = n_problems,
-                           .started_s = tt__now_s(),
+                           .started_s = started_s,
+                           .end_s = opts->budget_s > 0 ? started_s + opts->budget_s : INFINITY,
                            .after = after,
                            .after_user = user};
+    if (status == TT_OK && opts->strategy)
+        status = tt__strategy_find(&session.strategy, opts->strategy);
     if (status == TT_OK)
         status = run_in_store(&session, ctx, p, n_problems, report, results);
+    tt__winners_free(&session.elsewhere);
     tt__template_set_close(&templates);
     free(p);
     end_trace(&session);

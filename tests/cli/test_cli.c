@@ -77,6 +77,18 @@ static const struct {
     {"--sizes 64 --trial-timeout 0", "from 0.01 to 86400"},
     {"--sizes 64 --trial-timeout nan", "\"nan\" is not a number"},
     {"--sizes 64 --trial-timeout 5s", "\"5s\" is not a number"},
+    {"--sizes 64 --effort most", "\"most\" is no effort: it is quick, standard or exhaustive"},
+    {"--sizes 64 --budget soon", "\"soon\" is not a time: write it as in 10s"},
+    {"--sizes 64 --budget 10d", "\"10d\" is not a time"},
+    {"--sizes 64 --budget -3s", "\"-3s\" is not a time"},
+    {"--sizes 64 --budget 1.2.3s", "\"1.2.3s\" is not a time"},
+    {"--sizes 64 --budget 0", "0: it must be from 10ms"},
+    {"--sizes 64 --budget 9999h", "9999h: it must be from 10ms to 168h"},
+    {"--sizes 64 --max-trials 0", "0: at least 1"},
+    {"--sizes 64 --max-trials some", "\"some\" is not a whole number"},
+    {"--sizes 64 --seed -1", "-1: at least 1"},
+    {"--sizes 64 --seed dice", "\"dice\" is not a whole number"},
+    {"--sizes 64 --strategy oracle", "unknown strategy \"oracle\": there are surrogate"},
     {"--siezs 64", "unknown option --siezs; did you mean --sizes?"},
     {"--bogus", "unknown option --bogus; \"tune --help\""},
     {"-x", "unknown option -x"},
@@ -311,6 +323,53 @@ static void test_replay_json(void **state) {
     run_free(&r);
 }
 
+/* The winner, in `out`, of a replay with these options beside the sizes. */
+static const char *replayed(char *out, size_t size, const char *sizes, const char *options, int *trials) {
+    char line[512], number[32];
+    const char *recording = getenv("TT_RECORDING");
+    run_result r;
+    if (!recording || !*recording)
+        skip();
+    snprintf(line, sizeof line, "--device replay:%s --sizes %s --json %s", recording, sizes, options);
+    run_tune(&r, NULL, line);
+    assert_code(&r, 0);
+    const char *of = strstr(r.out, "\"rows\":4096");
+    assert_non_null(of);
+    run_json(out, size, of, "config");
+    if (trials)
+        *trials = atoi(run_json(number, sizeof number, of, "trials"));
+    run_free(&r);
+    return out;
+}
+
+/* What a problem's search finds does not depend on the others of the run, and standard finds what exhaustive does. */
+static void test_effort(void **state) {
+    (void)state;
+    char alone[256], other[256];
+    int trials, all;
+    replayed(alone, sizeof alone, "4096", "", &trials);
+    assert_string_equal(replayed(other, sizeof other, "4096,1024,8192", "", NULL), alone);
+    assert_string_equal(replayed(other, sizeof other, "8192,1024,4096", "", NULL), alone);
+    assert_string_equal(replayed(other, sizeof other, "4096", "--effort standard --seed 0", NULL), alone);
+    assert_string_equal(replayed(other, sizeof other, "4096", "--effort exhaustive", &all), alone);
+    assert_true(trials * 2 < all);
+    replayed(other, sizeof other, "4096", "--effort quick", &all);
+    assert_true(all < trials);
+}
+
+static void test_max_trials(void **state) {
+    (void)state;
+    static const char *const strategies[] = {"surrogate", "model", "local", "genetic", "random", "exhaustive"};
+    char got[256], again[256], options[64];
+    int trials;
+    for (size_t i = 0; i < sizeof strategies / sizeof *strategies; i++) {
+        snprintf(options, sizeof options, "--max-trials 20 --seed 5 --strategy %s", strategies[i]);
+        replayed(got, sizeof got, "4096", options, &trials);
+        assert_in_range(trials, 20, 21); /* and the default of the template that leads */
+        assert_string_equal(replayed(again, sizeof again, "4096", options, NULL), got);
+    }
+}
+
 static void test_replay_of_an_unknown_size(void **state) {
     (void)state;
     char line[512];
@@ -356,6 +415,8 @@ int main(void) {
         cmocka_unit_test_setup_teardown(test_doctor_without_gpu, enter, leave),
         cmocka_unit_test_setup_teardown(test_replay_table, enter, leave),
         cmocka_unit_test_setup_teardown(test_replay_json, enter, leave),
+        cmocka_unit_test_setup_teardown(test_effort, enter, leave),
+        cmocka_unit_test_setup_teardown(test_max_trials, enter, leave),
         cmocka_unit_test_setup_teardown(test_replay_of_an_unknown_size, enter, leave),
         cmocka_unit_test_setup_teardown(test_bar, enter, leave),
     };

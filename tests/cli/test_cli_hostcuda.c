@@ -153,6 +153,64 @@ static void test_force_measures_again(void **state) {
     run_free(&r);
 }
 
+/* The same effort again measures nothing, a higher one goes on from there. */
+static void test_effort_goes_on(void **state) {
+    (void)state;
+    char line[256], known[256], got[256], number[32];
+    run_result r;
+    snprintf(line, sizeof line, "--sizes 64 --json --effort quick --db %s/effort.db", folder);
+    tune(&r, "", line);
+    assert_code(&r, 0);
+    int quick = atoi(run_json(number, sizeof number, r.out, "trials"));
+    assert_in_range(quick, 48, 49);
+    run_json(known, sizeof known, r.out, "config");
+    run_free(&r);
+    tune(&r, "", line);
+    assert_has(&r, r.out, "\"source\":\"stored\"");
+    assert_string_equal(run_json(got, sizeof got, r.out, "config"), known);
+    run_free(&r);
+    snprintf(line, sizeof line, "--sizes 64 --json --max-trials 80 --db %s/effort.db", folder);
+    tune(&r, "", line);
+    assert_code(&r, 0);
+    assert_has(&r, r.out, "\"source\":\"measured\"");
+    assert_in_range(atoi(run_json(number, sizeof number, r.out, "trials")), 80, 82);
+    run_free(&r);
+}
+
+/* A budget ends the search with a winner, says so, and the next run goes on. */
+static void test_budget(void **state) {
+    (void)state;
+    char line[256], number[32];
+    run_result r;
+    snprintf(line, sizeof line, "--sizes 131,132 --json --effort exhaustive --budget 3s --db %s/budget.db", folder);
+    tune(&r, "", line);
+    assert_code(&r, 0);
+    assert_has(&r, r.out, "the budget of 3 s ended the search after");
+    assert_has(&r, r.err, "132x132: the budget of 3 s");
+    assert_true(r.seconds < 6); /* workers have to be started, and the machine may be busy */
+    assert_true(atoi(run_json(number, sizeof number, r.out, "trials")) <
+                atoi(run_json(line, sizeof line, r.out, "space")));
+    int first = atoi(number);
+    run_free(&r);
+    snprintf(line, sizeof line, "--sizes 131 --json --max-trials %d --db %s/budget.db", first + 10, folder);
+    tune(&r, "", line);
+    assert_code(&r, 0);
+    assert_in_range(atoi(run_json(number, sizeof number, r.out, "trials")), first + 10, first + 12);
+    run_free(&r);
+}
+
+/* Nothing can be found in no time: that is said, and is no crash. */
+static void test_no_time_at_all(void **state) {
+    (void)state;
+    char line[256];
+    run_result r;
+    snprintf(line, sizeof line, "--sizes 133 --budget 10ms --db %s/no-time.db", folder);
+    tune(&r, "", line);
+    assert_code(&r, 1);
+    assert_has(&r, r.err, "the budget of 0.01 s was over before a configuration could be tried: allow more");
+    run_free(&r);
+}
+
 static void test_interrupted_run_goes_on(void **state) {
     (void)state;
     char line[256];
@@ -363,6 +421,9 @@ int main(void) {
         cmocka_unit_test(test_best_without_gpu),
         cmocka_unit_test(test_export_and_replay),
         cmocka_unit_test(test_force_measures_again),
+        cmocka_unit_test(test_effort_goes_on),
+        cmocka_unit_test(test_budget),
+        cmocka_unit_test(test_no_time_at_all),
         cmocka_unit_test(test_interrupted_run_goes_on),
         cmocka_unit_test(test_every_configuration_is_wrong),
         cmocka_unit_test(test_drivers_that_fail),

@@ -81,7 +81,11 @@ static void test_every_configuration_passes(void **state) {
     problems[2].in_place = problems[3].in_place = 1;
     size_t n = device_is_host() ? 3 : sizeof problems / sizeof *problems;
     tt_ctx *ctx = open_store("sweep");
-    tt_report *report = tune(ctx, problems, n, NULL);
+    tt_tune_opts opts = TT_INIT(tt_tune_opts);
+    opts.effort = TT_EFFORT_EXHAUSTIVE;
+    tt_report *report = tune(ctx, problems, n, &opts);
+    for (size_t i = 0; i < n; i++)
+        assert_int_equal(report->results[i].trials, report->results[i].space);
     all_passed(report);
     tt_report_free(&report);
     tt_close(&ctx);

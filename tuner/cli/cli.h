@@ -41,6 +41,10 @@ typedef struct tt__cli_args {
     char **only; /* owned */
     double trial_timeout_s, compile_timeout_s;
     const char *trace;
+    double budget_s;
+    tt_effort effort;
+    int64_t max_trials, seed;
+    const char *strategy;
     const char *db, *gpu, *output, *commit;
 } tt__cli_args;
 

@@ -242,6 +242,7 @@ static const tt__cli_option options[] = {
      tt__cli_set_device, 0},
     TT__OPT_TEMPLATE,
     TT__OPT_DB,
+    TT__OPTS_SEARCH,
     {"force", NULL, "tune again what is stored already", NULL, offsetof(tt__cli_args, force)},
     {"jobs", "N", "compile processes; default one for each CPU", tt__cli_set_jobs, 0},
     {"trial-timeout", "S", "seconds until a configuration is given up; default 10", tt__cli_set_trial_timeout,

@@ -33,6 +33,7 @@ static void add_result_json(tt__json *j, const tt_result *r) {
     tt__json_number(j, "speedup_vs_default", tt__cli_known(r->speedup_vs_default), 5);
     tt__json_int(j, "trials", (int64_t)r->trials);
     tt__json_int(j, "failed", (int64_t)r->failed);
+    tt__json_int(j, "space", (int64_t)r->space);
     tt__json_string(j, "source", tt_source_name(r->source));
     tt__json_string(j, "note", r->note);
     tt__json_close(j, '}');
@@ -74,14 +75,15 @@ static void add_result_row(tt__table *t, const tt_result *r) {
 }
 
 static void print_footer(const tt_report *report, const tt__cli_args *args) {
-    size_t trials = 0, failed = 0;
+    size_t trials = 0, failed = 0, space = 0;
     char wall[32];
     tt__str path = {0};
     for (size_t i = 0; i < report->n_results; i++) {
         trials += report->results[i].trials;
         failed += report->results[i].failed;
+        space += report->results[i].space;
     }
-    printf("\n%zu configurations tried, %zu of them failed, in %s.", trials, failed,
+    printf("\n%zu of %zu configurations tried, %zu failed, in %s.", trials, space, failed,
            tt__cli_duration(wall, sizeof wall, report->wall_s));
     if (args->replay && !args->db)
         printf(" Replayed from %s; nothing was stored.\n", args->replay);
@@ -173,6 +175,7 @@ static const tt__cli_option options[] = {
     {"only", "NAME[,NAME...]", "of the templates (by kernel name) only these compete, and\nthe stored winner",
      tt__cli_add_only, 0},
     TT__OPT_DB,
+    TT__OPTS_SEARCH,
     {"force", NULL, "measure again what is stored already", NULL, offsetof(tt__cli_args, force)},
     {"jobs", "N", "compile processes; default one for each CPU", tt__cli_set_jobs, 0},
     {"trial-timeout", "S", "seconds until a configuration is given up; default 10", tt__cli_set_trial_timeout,

@@ -13,6 +13,7 @@
 
 #include "base/model.h"
 #include "base/suggest.h"
+#include "tuner/strategy.h"
 
 enum {
     OPTIONS_MAX = 40,
@@ -225,6 +226,57 @@ static tt_status add_only(tt__cli_args *args, const char *item, size_t n) {
 
 tt_status tt__cli_add_only(tt__cli_args *args, const char *value) {
     return each_item(args, value, "transpose_tiled,transpose_vector", add_only);
+}
+
+tt_status tt__cli_set_effort(tt__cli_args *args, const char *value) {
+    static const struct {
+        const char *name;
+        tt_effort effort;
+    } efforts[] = {
+        {"quick", TT_EFFORT_QUICK}, {"standard", TT_EFFORT_STANDARD}, {"exhaustive", TT_EFFORT_EXHAUSTIVE}};
+    for (size_t i = 0; i < sizeof efforts / sizeof *efforts; i++)
+        if (strcmp(value, efforts[i].name) == 0) {
+            args->effort = efforts[i].effort;
+            return TT_OK;
+        }
+    return tt__fail(TT_E_INVALID, "\"%s\" is no effort: it is quick, standard or exhaustive", value);
+}
+
+tt_status tt__cli_set_budget(tt__cli_args *args, const char *value) {
+    static const struct {
+        const char *name;
+        double seconds;
+    } units[] = {{"", 1}, {"s", 1}, {"ms", 1e-3}, {"m", 60}, {"min", 60}, {"h", 3600}};
+    size_t digits = strspn(value, "0123456789.");
+    char *end;
+    double seconds = -1, number = strtod(value, &end);
+    for (size_t i = 0; i < sizeof units / sizeof *units; i++)
+        if (digits > 0 && end == value + digits && strcmp(end, units[i].name) == 0)
+            seconds = number * units[i].seconds;
+    if (seconds < 0)
+        return tt__fail(TT_E_INVALID, "\"%s\" is not a time: write it as in 10s, 500ms, 2m or 1h", value);
+    if (!(seconds >= 0.01 && seconds <= 7 * 86400))
+        return tt__fail(TT_E_INVALID, "%s: it must be from 10ms to 168h", value);
+    args->budget_s = seconds;
+    return TT_OK;
+}
+
+tt_status tt__cli_set_max_trials(tt__cli_args *args, const char *value) {
+    return parse_count(&args->max_trials, value, strlen(value), INT32_MAX);
+}
+
+tt_status tt__cli_set_seed(tt__cli_args *args, const char *value) {
+    if (strspn(value, "0") == strlen(value)) {
+        args->seed = 0;
+        return TT_OK;
+    }
+    return parse_count(&args->seed, value, strlen(value), INT64_MAX);
+}
+
+tt_status tt__cli_set_strategy(tt__cli_args *args, const char *value) {
+    const tt__strategy *found;
+    args->strategy = value;
+    return tt__strategy_find(&found, value);
 }
 
 tt_status tt__cli_add_template(tt__cli_args *args, const char *value) {

@@ -25,6 +25,11 @@ tt_status tt__cli_set_jobs(tt__cli_args *args, const char *value);
 tt_status tt__cli_set_trial_timeout(tt__cli_args *args, const char *value);
 tt_status tt__cli_set_compile_timeout(tt__cli_args *args, const char *value);
 tt_status tt__cli_add_only(tt__cli_args *args, const char *value);
+tt_status tt__cli_set_effort(tt__cli_args *args, const char *value);
+tt_status tt__cli_set_budget(tt__cli_args *args, const char *value);
+tt_status tt__cli_set_max_trials(tt__cli_args *args, const char *value);
+tt_status tt__cli_set_seed(tt__cli_args *args, const char *value);
+tt_status tt__cli_set_strategy(tt__cli_args *args, const char *value);
 tt_status tt__cli_add_template(tt__cli_args *args, const char *value);
 
 #define TT__OPT_DB                                                                                           \
@@ -51,6 +56,17 @@ tt_status tt__cli_add_template(tt__cli_args *args, const char *value);
          offsetof(tt__cli_args, warm)},                                                                      \
     {                                                                                                        \
         "in-place", NULL, "transpose square matrices onto themselves", NULL, offsetof(tt__cli_args, in_place) \
+    }
+#define TT__OPTS_SEARCH                                                                                      \
+    {"effort", "LEVEL", "quick, standard (the default) or exhaustive: how many\nconfigurations are tried",     \
+     tt__cli_set_effort, 0},                                                                                 \
+        {"budget", "TIME", "be done after this long, as in 10s, 500ms or 2m", tt__cli_set_budget, 0},        \
+        {"max-trials", "N", "configurations to try for each problem, whatever the effort",                   \
+         tt__cli_set_max_trials, 0},                                                                         \
+        {"seed", "N", "of the search, default 0: the same seed searches the same way", tt__cli_set_seed, 0}, \
+    {                                                                                                        \
+        "strategy", "NAME", "surrogate, model, local, genetic, random or exhaustive;\ndefault what suits",   \
+            tt__cli_set_strategy, 0                                                                          \
     }
 #define TT__OPT_TEMPLATE                                                                                     \
     {                                                                                                        \

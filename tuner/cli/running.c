@@ -68,6 +68,11 @@ tt_status tt__cli_running(const tt__cli_args *args, tt__running_fn fn, void *use
     opts.only = (const char *const *)args->only;
     opts.n_only = args->n_only;
     opts.trace_path = args->trace;
+    opts.effort = args->effort;
+    opts.budget_s = args->budget_s;
+    opts.max_trials = (size_t)args->max_trials;
+    opts.seed = (uint64_t)args->seed;
+    opts.strategy = args->strategy;
     opts.on_progress = on_progress;
     opts.on_message = on_message;
     opts.should_stop = should_stop;

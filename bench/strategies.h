@@ -1,0 +1,39 @@
+/* Spaces with all their trials, out of recordings: what bench-strategies lets strategies search. */
+#ifndef BENCH_STRATEGIES_H
+#define BENCH_STRATEGIES_H
+
+#include "db/recording.h"
+#include "tuner/strategy.h"
+
+enum { BENCH_STARTS_MAX = 16 };
+
+typedef struct bench_space {
+    tt__gpu gpu;
+    tt__problem problem;
+    tt__space space; /* what was recorded of it */
+    tt__trial *trials;
+    double best_us;
+    size_t n_good; /* members within 1 % of the best */
+    tt__walk walk;
+    tt__model model;
+    size_t starts[BENCH_STARTS_MAX]; /* what was good at other sizes */
+    size_t n_starts;
+} bench_space;
+
+typedef struct bench_spaces {
+    size_t n;
+    bench_space *items;
+} bench_spaces;
+
+/* Every transpose of the recording, appended. */
+tt_status bench_spaces_add(bench_spaces *s, const tt__template_set *templates, const char *path);
+/* When all are there: their models, and the starts that a store would have if all the other sizes had been
+ * tuned. */
+tt_status bench_spaces_prepare(bench_spaces *s);
+void bench_spaces_free(bench_spaces *s);
+
+/* Fits weights of the model's costs by ridge regression to the trials of all spaces but those of `without`'s
+ * element size or, with `by_size`, of its shape; NULL: to all. The faster a trial, the more it counts. */
+void bench_fit(double weights[TT__COSTS], const bench_spaces *s, const bench_space *without, bool by_size);
+
+#endif

@@ -1,0 +1,219 @@
+/* Every strategy on spaces whose times are known: it names what is untried, once, ends, finds what is fast,
+ * learns from failures, and does the same again with the same seed. */
+#include <math.h>
+
+#include "space_fixture.h"
+
+/* Names that the model knows nothing of. */
+static const char hills[] =
+    "kernel hills\nop transpose\n"
+    "param A 1 2 4 8 16 32 64 128\nparam B 1 2 4 8 16 32 64 128\nparam C 0 1 2 3\n"
+    "param MODE plain other\nwhere A * B BETWEEN 16 AND 1024\nblock 256\n"
+    "grid ceil_div(rows * cols, 256 * 16)\nargs dst, src\ndefault A=4 B=4 C=0 MODE=plain\n";
+static const char plain[] =
+    "kernel plain\nop transpose\nparam A 1 2 4\nblock 128\ngrid rows\nargs dst, src\ndefault A=1\n";
+
+static double hill(const field *f, size_t i) {
+    double a = log2(field_value(f, i, "A")) - 5, b = log2(field_value(f, i, "B")) - 2;
+    double c = field_value(f, i, "C") == 2 ? 0 : 0.1,
+           mode = strstr(f->space.items[i].config, "other") ? 0 : 0.2;
+    return 100 * exp(0.02 * a * a + 0.03 * b * b + 0.01 * fabs(a * b) + c + mode);
+}
+
+static void open_hills(field *f, const char *beside) {
+    field_open(f, hills, beside);
+    for (size_t i = 0; i < f->space.n; i++)
+        field_set(f, i, f->space.items[i].t == f->t[0] ? hill(f, i) : 400);
+}
+
+typedef struct course {
+    size_t n, tried[1024];
+    size_t to_goal; /* trials until within 1 % of the best; 0: never */
+} course;
+
+/* Plays a search with `window` trials under way at once, for `most` trials. */
+static void play(course *c, field *f, const tt__strategy *s, uint64_t seed, size_t window, size_t most) {
+    size_t waiting[64], n_waiting = 0, n_named = 0;
+    void *self;
+    *c = (course){0};
+    memset(f->known, 0, f->space.n * sizeof *f->known);
+    assert_ok(s->open(&self, &f->view, seed));
+    for (;;) {
+        int64_t i = 0;
+        while (n_waiting < window && n_named < most) {
+            assert_ok(s->next(&i, self, &f->view));
+            if (i == TT__NOTHING)
+                break;
+            assert_in_range(i, 0, f->space.n - 1);
+            assert_int_equal(f->known[i], TT__UNTRIED);
+            f->known[i] = TT__PENDING;
+            waiting[n_waiting++] = (size_t)i;
+            n_named++;
+        }
+        if (n_waiting == 0)
+            break;
+        size_t done = waiting[0];
+        memmove(waiting, waiting + 1, --n_waiting * sizeof *waiting);
+        f->known[done] = TT__TRIED;
+        c->tried[c->n++] = done;
+        if (!c->to_goal && f->trials[done].status == TT__TRIAL_OK &&
+            f->trials[done].time_us <= f->best_us / 0.99)
+            c->to_goal = c->n;
+    }
+    s->close(self);
+}
+
+static void test_names_each_once_and_ends(void **state) {
+    (void)state;
+    static const size_t windows[] = {1, 5, 32};
+    field f;
+    course c;
+    open_hills(&f, plain);
+    assert_true(f.space.n > 200 && f.space.n < 1024);
+    for (size_t k = 0; tt__strategy_at(k); k++)
+        for (size_t w = 0; w < 3; w++) {
+            const tt__strategy *s = tt__strategy_at(k);
+            play(&c, &f, s, 7, windows[w], SIZE_MAX);
+            if (s == &tt__strategy_model)
+                assert_in_range(c.n, 50, f.space.n - 1); /* leaves out what cannot win */
+            else
+                assert_int_equal(c.n, f.space.n);
+            assert_true(c.to_goal > 0);
+        }
+    field_close(&f);
+}
+
+static void test_finds_what_is_fast(void **state) {
+    (void)state;
+    static const struct {
+        const tt__strategy *strategy;
+        size_t median;
+    } expected[] = {{&tt__strategy_surrogate, 50},
+                    {&tt__strategy_model, 70},
+                    {&tt__strategy_local, 120},
+                    {&tt__strategy_genetic, 120}};
+    enum { SEEDS = 11 };
+    field f;
+    course c;
+    open_hills(&f, plain);
+    for (size_t k = 0; k < sizeof expected / sizeof *expected; k++) {
+        size_t in_time = 0;
+        for (uint64_t seed = 1; seed <= SEEDS; seed++) {
+            play(&c, &f, expected[k].strategy, seed, 4, expected[k].median);
+            in_time += c.to_goal > 0;
+        }
+        if (in_time <= SEEDS / 2)
+            fail_msg("%s: %zu of %d seeds within %zu trials of %zu", expected[k].strategy->name, in_time,
+                     SEEDS, expected[k].median, f.space.n);
+    }
+    field_close(&f);
+}
+
+static void test_a_seed_repeats_itself(void **state) {
+    (void)state;
+    field f;
+    course a, b, other;
+    open_hills(&f, NULL);
+    for (size_t k = 0; tt__strategy_at(k); k++) {
+        const tt__strategy *s = tt__strategy_at(k);
+        play(&a, &f, s, 1, 8, 60);
+        play(&b, &f, s, 1, 8, 60);
+        play(&other, &f, s, 2, 8, 60);
+        assert_memory_equal(a.tried, b.tried, a.n * sizeof *a.tried);
+        if (s != &tt__strategy_exhaustive)
+            assert_memory_not_equal(a.tried, other.tried, a.n * sizeof *a.tried);
+    }
+    field_close(&f);
+}
+
+static void test_starts_come_first(void **state) {
+    (void)state;
+    field f;
+    course c;
+    open_hills(&f, NULL);
+    const size_t starts[] = {123, 45, 67};
+    f.view.starts = starts;
+    f.view.n_starts = 3;
+    for (size_t k = 0; tt__strategy_at(k); k++) {
+        const tt__strategy *s = tt__strategy_at(k);
+        if (s == &tt__strategy_exhaustive || s == &tt__strategy_random)
+            continue;
+        play(&c, &f, s, 1, 1, 100);
+        assert_int_equal(c.tried[0], 123);
+        if (s != &tt__strategy_local) /* which first looks around the first */
+            assert_memory_equal(c.tried, starts, 2 * sizeof *starts);
+    }
+    field_close(&f);
+}
+
+/* A whole template fails, and half of the other: no strategy that learns spends its trials there. */
+static void test_failures_are_avoided(void **state) {
+    (void)state;
+    static const tt__strategy *const learners[] = {&tt__strategy_surrogate, &tt__strategy_model,
+                                                   &tt__strategy_genetic, &tt__strategy_local};
+    field f;
+    course c;
+    open_hills(&f, plain);
+    for (size_t i = 0; i < f.space.n; i++)
+        if (f.space.items[i].t == f.t[1] || strstr(f.space.items[i].config, "plain"))
+            field_set(&f, i, 0);
+    for (size_t k = 0; k < sizeof learners / sizeof *learners; k++) {
+        size_t failed = 0;
+        play(&c, &f, learners[k], 3, 4, 100);
+        for (size_t i = 0; i < c.n; i++)
+            failed += f.trials[c.tried[i]].status != TT__TRIAL_OK;
+        if (failed > 50)
+            fail_msg("%s: %zu of %zu trials failed", learners[k]->name, failed, c.n);
+    }
+    field_close(&f);
+}
+
+static void test_nothing_works(void **state) {
+    (void)state;
+    field f;
+    course c;
+    open_hills(&f, plain);
+    for (size_t i = 0; i < f.space.n; i++)
+        field_set(&f, i, 0);
+    for (size_t k = 0; tt__strategy_at(k); k++) {
+        play(&c, &f, tt__strategy_at(k), 3, 8, SIZE_MAX);
+        assert_int_equal(c.n, f.space.n);
+    }
+    field_close(&f);
+}
+
+static void test_a_space_of_one(void **state) {
+    (void)state;
+    field f;
+    course c;
+    field_open(&f, "kernel one\nop transpose\nparam A 1\nblock 32\ngrid rows\nargs dst, src\ndefault A=1\n",
+               NULL);
+    field_set(&f, 0, 10);
+    for (size_t k = 0; tt__strategy_at(k); k++) {
+        play(&c, &f, tt__strategy_at(k), 3, 8, SIZE_MAX);
+        assert_int_equal(c.n, 1);
+    }
+    field_close(&f);
+}
+
+static void test_find(void **state) {
+    (void)state;
+    const tt__strategy *s;
+    for (size_t k = 0; tt__strategy_at(k); k++) {
+        assert_ok(tt__strategy_find(&s, tt__strategy_at(k)->name));
+        assert_ptr_equal(s, tt__strategy_at(k));
+    }
+    assert_int_equal(tt__strategy_find(&s, "oracle"), TT_E_INVALID);
+    assert_non_null(strstr(tt_last_error(), "\"oracle\""));
+    assert_non_null(strstr(tt_last_error(), "surrogate"));
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_names_each_once_and_ends), cmocka_unit_test(test_finds_what_is_fast),
+        cmocka_unit_test(test_a_seed_repeats_itself),    cmocka_unit_test(test_starts_come_first),
+        cmocka_unit_test(test_failures_are_avoided),     cmocka_unit_test(test_nothing_works),
+        cmocka_unit_test(test_a_space_of_one),           cmocka_unit_test(test_find),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

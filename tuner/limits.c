@@ -1,0 +1,47 @@
+/* What the levels of effort mean. docs/search.md shows how far each gets on recorded spaces. */
+#include "tuner/limits.h"
+
+#include <math.h>
+#include <string.h>
+
+#include "base/clock.h"
+#include "base/status.h"
+#include "tuner/backend.h"
+
+static const size_t trials_of[] = {
+    [TT_EFFORT_STANDARD] = 256, [TT_EFFORT_QUICK] = 48, [TT_EFFORT_EXHAUSTIVE] = SIZE_MAX};
+enum { EFFORTS = sizeof trials_of / sizeof *trials_of };
+
+const tt__limits tt__no_limits = {SIZE_MAX, INFINITY};
+
+tt_status tt__limits_check(const tt_tune_opts *opts) {
+    if ((unsigned)opts->effort >= EFFORTS)
+        return tt__fail(TT_E_INVALID, "effort is %d: there are TT_EFFORT_STANDARD, _QUICK and _EXHAUSTIVE",
+                        (int)opts->effort);
+    if (!(opts->budget_s >= 0))
+        return tt__fail(TT_E_INVALID, "budget_s is %g: it must be positive, or 0 for none", opts->budget_s);
+    return TT_OK;
+}
+
+tt__limits tt__limits_of(const tt_tune_opts *opts, double end_s, size_t n_left) {
+    tt__limits limits = {opts->max_trials ? opts->max_trials : trials_of[opts->effort], INFINITY};
+    double now = tt__now_s();
+    if (isfinite(end_s))
+        limits.deadline_s = now + (end_s - now) / (double)(n_left ? n_left : 1);
+    return limits;
+}
+
+tt__limits tt__limits_of_copy(const tt__limits *problem) {
+    tt__limits limits = *problem;
+    double now = tt__now_s();
+    if (limits.trials != SIZE_MAX)
+        limits.trials = (limits.trials + 1) / 2;
+    if (isfinite(limits.deadline_s))
+        limits.deadline_s = now + (limits.deadline_s - now) / 8;
+    return limits;
+}
+
+double tt__limits_finals_s(double best_us) {
+    static const double slack = 1.5, setup_s = 0.1;
+    return setup_s + slack * best_us * 1e-6 * TT__FINALISTS_MAX * (TT__FINAL_ROUNDS + 1);
+}

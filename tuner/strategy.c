@@ -1,0 +1,104 @@
+/* The table of strategies, and what several of them need. */
+#include "tuner/strategy.h"
+
+#include <math.h>
+
+#include "base/str.h"
+#include "tuner/random.h"
+
+static const tt__strategy *const strategies[] = {
+    &tt__strategy_surrogate, &tt__strategy_model,  &tt__strategy_local,
+    &tt__strategy_genetic,   &tt__strategy_random, &tt__strategy_exhaustive,
+};
+enum { STRATEGIES = sizeof strategies / sizeof *strategies };
+
+const tt__strategy *tt__strategy_at(size_t n) {
+    return n < STRATEGIES ? strategies[n] : NULL;
+}
+
+size_t tt__strategy_window(const tt__strategy *s, size_t n_tried) {
+    return s->window == SIZE_MAX ? SIZE_MAX : s->window + n_tried / 4;
+}
+
+tt_status tt__strategy_find(const tt__strategy **out, const char *name) {
+    tt__str names = {0};
+    for (size_t i = 0; i < STRATEGIES; i++) {
+        if (strcmp(strategies[i]->name, name) == 0) {
+            *out = strategies[i];
+            tt__str_free(&names);
+            return TT_OK;
+        }
+        tt__str_addf(&names, "%s%s", i ? ", " : "", strategies[i]->name);
+    }
+    tt_status status =
+        tt__fail(TT_E_INVALID, "unknown strategy \"%s\": there are %s", name, tt__str_text(&names));
+    tt__str_free(&names);
+    return status;
+}
+
+bool tt__strategy_passed(const tt__view *view, size_t index) {
+    return view->known[index] == TT__TRIED && view->trials[index].status == TT__TRIAL_OK &&
+           view->trials[index].time_us > 0;
+}
+
+double tt__strategy_fastest(const tt__view *view) {
+    double fastest_us = 0;
+    for (size_t i = 0; i < view->space->n; i++)
+        if (tt__strategy_passed(view, i) && (fastest_us == 0 || view->trials[i].time_us < fastest_us))
+            fastest_us = view->trials[i].time_us;
+    return fastest_us;
+}
+
+/* For [first, end), which share a template, and for the groups of one parameter's values; k behind the last
+ * parameter: all are one group. */
+static void lower_odds(double *odds, const tt__view *view, size_t first, size_t end, size_t k) {
+    double tried[TT__VALUES_MAX] = {0}, passed[TT__VALUES_MAX] = {0};
+    bool all = k == view->space->items[first].t->n_params;
+    for (size_t i = first; i < end; i++) {
+        size_t group = all ? 0 : view->walk->points[i][k];
+        tried[group] += view->known[i] == TT__TRIED;
+        passed[group] += tt__strategy_passed(view, i);
+    }
+    for (size_t i = first; i < end; i++) {
+        size_t group = all ? 0 : view->walk->points[i][k];
+        odds[i] = fmin(odds[i], (passed[group] + 1) / (tried[group] + 1));
+    }
+}
+
+size_t tt__strategy_end_of_template(const tt__space *space, size_t first) {
+    size_t end = first + 1;
+    while (end < space->n && space->items[end].t == space->items[first].t)
+        end++;
+    return end;
+}
+
+void tt__strategy_odds(double *odds, const tt__view *view) {
+    const tt__space *space = view->space;
+    for (size_t i = 0; i < space->n; i++)
+        odds[i] = 1;
+    for (size_t first = 0, end; first < space->n; first = end) {
+        end = tt__strategy_end_of_template(space, first);
+        for (size_t k = 0; k <= space->items[first].t->n_params; k++)
+            lower_odds(odds, view, first, end, k);
+    }
+}
+
+int64_t tt__strategy_any(const tt__view *view, uint64_t *random) {
+    size_t n = 0, i = 0;
+    for (size_t k = 0; k < view->space->n; k++)
+        n += view->known[k] == TT__UNTRIED;
+    if (n == 0)
+        return TT__NOTHING;
+    for (size_t skip = tt__random_below(random, n); view->known[i] != TT__UNTRIED || skip-- > 0;)
+        i++;
+    return (int64_t)i;
+}
+
+int64_t tt__strategy_start(const tt__view *view, size_t *at) {
+    while (*at < view->n_starts) {
+        size_t i = view->starts[(*at)++];
+        if (view->known[i] == TT__UNTRIED)
+            return (int64_t)i;
+    }
+    return TT__NOTHING;
+}

@@ -1,0 +1,96 @@
+/*
+ * A steady-state genetic algorithm: two of the fastest so far are crossed, parameter by parameter, and the
+ * child mutates. Constraints leave holes: what is tried is the untried configuration nearest to the child.
+ */
+#include <stdlib.h>
+
+#include "tuner/random.h"
+#include "tuner/strategy.h"
+
+enum { POPULATION = 20, NEWCOMERS = 16 }; /* every 16th comes from anywhere */
+
+typedef struct genetic {
+    uint64_t random;
+    size_t at_start, named;
+    size_t parents[POPULATION]; /* fastest first */
+    size_t n_parents;
+} genetic;
+
+static tt_status open_genetic(void **self, const tt__view *view, uint64_t seed) {
+    (void)view;
+    genetic *g = *self = calloc(1, sizeof *g);
+    if (!g)
+        return tt__fail_memory(sizeof *g);
+    g->random = seed;
+    return TT_OK;
+}
+
+static void choose_parents(genetic *g, const tt__view *view) {
+    g->n_parents = 0;
+    for (size_t i = 0; i < view->space->n; i++) {
+        if (!tt__strategy_passed(view, i))
+            continue;
+        size_t at = g->n_parents < POPULATION ? g->n_parents++ : POPULATION;
+        for (; at > 0 && view->trials[g->parents[at - 1]].time_us > view->trials[i].time_us; at--)
+            if (at < POPULATION)
+                g->parents[at] = g->parents[at - 1];
+        if (at < POPULATION)
+            g->parents[at] = i;
+    }
+}
+
+/* The faster of two drawn at random. */
+static size_t draw(genetic *g) {
+    size_t a = tt__random_below(&g->random, g->n_parents), b = tt__random_below(&g->random, g->n_parents);
+    return g->parents[a < b ? a : b];
+}
+
+static const tt__template *breed(genetic *g, const tt__view *view, tt__point child) {
+    size_t a = draw(g), b = draw(g);
+    const tt__template *t = view->space->items[a].t;
+    bool kin = view->space->items[b].t == t;
+    for (size_t k = 0; k < t->n_params; k++) {
+        child[k] = view->walk->points[kin && tt__random(&g->random) & 1 ? b : a][k];
+        if (tt__random_below(&g->random, t->n_params) == 0)
+            child[k] = (unsigned char)tt__random_below(&g->random, t->params[k].n_values);
+    }
+    return t;
+}
+
+static int64_t nearest(genetic *g, const tt__view *view, const tt__template *t, const tt__point child) {
+    int64_t found = TT__NOTHING;
+    int least = TT__FAR;
+    size_t n = 0;
+    for (size_t i = 0; i < view->space->n; i++) {
+        if (view->known[i] != TT__UNTRIED)
+            continue;
+        int steps = tt__walk_steps(view->walk, t, child, i);
+        n = steps < least ? 0 : n;
+        if (steps < least ||
+            (steps == least && steps < TT__FAR && tt__random_below(&g->random, ++n + 1) == 0)) {
+            least = steps;
+            found = (int64_t)i;
+        }
+    }
+    return found;
+}
+
+static tt_status next(int64_t *index, void *self, const tt__view *view) {
+    genetic *g = self;
+    tt__point child;
+    *index = tt__strategy_start(view, &g->at_start);
+    if (*index != TT__NOTHING)
+        return TT_OK;
+    choose_parents(g, view);
+    if (g->named++ >= POPULATION && g->n_parents > 1 && g->named % NEWCOMERS != 0) {
+        const tt__template *t = breed(g, view, child);
+        *index = nearest(g, view, t, child);
+    }
+    if (*index == TT__NOTHING)
+        *index = tt__strategy_any(view, &g->random);
+    return TT_OK;
+}
+
+const tt__strategy tt__strategy_genetic = {
+    "genetic", "crosses and mutates the fastest", 8, open_genetic, next, free,
+};

@@ -1,0 +1,74 @@
+/*
+ * Local search with restarts: tries what is at most two steps from where it stands, moves as soon as
+ * something there is faster, and when nothing is, goes to another place, and at last to all there is.
+ */
+#include <stdlib.h>
+
+#include "tuner/random.h"
+#include "tuner/strategy.h"
+
+enum { NEAR = 2 };
+
+typedef struct local {
+    uint64_t random;
+    size_t at_start;
+    int64_t here; /* TT__NOTHING: nowhere yet */
+} local;
+
+static tt_status open_local(void **self, const tt__view *view, uint64_t seed) {
+    (void)view;
+    local *l = *self = malloc(sizeof *l);
+    if (!l)
+        return tt__fail_memory(sizeof *l);
+    *l = (local){.random = seed, .here = TT__NOTHING};
+    return TT_OK;
+}
+
+/* Steps to the fastest around; a place that failed is left for whatever works. */
+static void climb(local *l, const tt__view *view) {
+    size_t from = (size_t)l->here, best = from;
+    const tt__template *t = view->space->items[from].t;
+    for (size_t i = 0; i < view->space->n; i++)
+        if (tt__strategy_passed(view, i) &&
+            tt__walk_steps(view->walk, t, view->walk->points[from], i) <= NEAR &&
+            (!tt__strategy_passed(view, best) || view->trials[i].time_us < view->trials[best].time_us))
+            best = i;
+    l->here = (int64_t)best;
+}
+
+/* Any untried neighbour, each as likely as the other. */
+static int64_t neighbour(local *l, const tt__view *view, bool *pending) {
+    size_t from = (size_t)l->here, n = 0;
+    int64_t chosen = TT__NOTHING;
+    for (size_t i = 0; i < view->space->n; i++) {
+        if (tt__walk_steps(view->walk, view->space->items[from].t, view->walk->points[from], i) > NEAR)
+            continue;
+        *pending |= view->known[i] == TT__PENDING;
+        if (view->known[i] == TT__UNTRIED && tt__random_below(&l->random, ++n) == 0)
+            chosen = (int64_t)i;
+    }
+    return chosen;
+}
+
+static tt_status next(int64_t *index, void *self, const tt__view *view) {
+    local *l = self;
+    bool pending = false;
+    *index = TT__NOTHING;
+    if (l->here != TT__NOTHING) {
+        if (view->known[l->here] == TT__TRIED)
+            climb(l, view);
+        *index = neighbour(l, view, &pending);
+        if (*index != TT__NOTHING || pending)
+            return TT_OK;
+    }
+    *index = tt__strategy_start(view, &l->at_start);
+    if (*index == TT__NOTHING)
+        *index = tt__strategy_any(view, &l->random);
+    if (*index != TT__NOTHING)
+        l->here = *index;
+    return TT_OK;
+}
+
+const tt__strategy tt__strategy_local = {
+    "local", "from neighbour to faster neighbour, with restarts", 8, open_local, next, free,
+};

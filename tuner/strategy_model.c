@@ -1,0 +1,109 @@
+/*
+ * The model's order, corrected by the trials as they come in: what each template and each value of its
+ * parameters took more, or less, than predicted, moves all that share it. A correction from few trials counts
+ * for little. What then cannot come near the best is left out.
+ */
+#include <math.h>
+#include <stdlib.h>
+
+#include "tuner/random.h"
+#include "tuner/strategy.h"
+
+static const double hopeless = 1.25;  /* times the best */
+static const double trust_after = 2;  /* trials until a correction counts half */
+static const double opinion = 0.002;  /* a seed's, to break ties */
+enum { PASSES = 2, LOOK_AROUND = 8 }; /* every 8th trial goes anywhere: the model may be wrong */
+
+typedef struct guided {
+    uint64_t random;
+    size_t named;
+    double *prior, *predicted, *odds;
+} guided;
+
+static void close_guided(void *self) {
+    guided *g = self;
+    if (!g)
+        return;
+    free(g->prior);
+    free(g->predicted);
+    free(g->odds);
+    free(g);
+}
+
+static tt_status open_guided(void **self, const tt__view *view, uint64_t seed) {
+    size_t n = view->space->n;
+    guided *g = *self = calloc(1, sizeof *g);
+    if (!g)
+        return tt__fail_memory(sizeof *g);
+    g->random = seed;
+    g->prior = calloc(n, sizeof *g->prior);
+    g->predicted = calloc(n, sizeof *g->predicted);
+    g->odds = calloc(n, sizeof *g->odds);
+    if (!g->prior || !g->predicted || !g->odds)
+        return tt__fail_memory(n * sizeof *g->prior);
+    for (size_t i = 0; i < n; i++)
+        g->prior[i] = view->model->log_time[i] + opinion * tt__random_unit(&g->random);
+    return TT_OK;
+}
+
+/* Moves what is predicted of [first, end) by what its tried members took beyond that, for each group apart. A
+ * group has one value of parameter k, or, for k behind the last, is all there is. */
+static void correct(guided *g, const tt__view *view, size_t first, size_t end, size_t k) {
+    double sum[TT__VALUES_MAX] = {0}, n[TT__VALUES_MAX] = {0};
+    bool all = k == view->space->items[first].t->n_params;
+    for (size_t i = first; i < end; i++)
+        if (tt__strategy_passed(view, i)) {
+            size_t group = all ? 0 : view->walk->points[i][k];
+            sum[group] += log(view->trials[i].time_us) - g->predicted[i];
+            n[group]++;
+        }
+    for (size_t i = first; i < end; i++) {
+        size_t group = all ? 0 : view->walk->points[i][k];
+        g->predicted[i] += sum[group] / (n[group] + trust_after);
+    }
+}
+
+/* Predictions are of logarithms of times; what all templates share is taken from all trials together. */
+static void predict(guided *g, const tt__view *view) {
+    const tt__space *space = view->space;
+    double sum = 0, n = 0;
+    for (size_t i = 0; i < space->n; i++)
+        if (tt__strategy_passed(view, i)) {
+            sum += log(view->trials[i].time_us) - g->prior[i];
+            n++;
+        }
+    for (size_t i = 0; i < space->n; i++)
+        g->predicted[i] = g->prior[i] + (n > 0 ? sum / n : 0);
+    for (size_t first = 0, end; first < space->n; first = end) {
+        end = tt__strategy_end_of_template(space, first);
+        for (int pass = 0; pass < PASSES; pass++)
+            for (size_t k = 0; k <= space->items[first].t->n_params; k++)
+                correct(g, view, first, end, k);
+    }
+}
+
+static tt_status next(int64_t *index, void *self, const tt__view *view) {
+    guided *g = self;
+    size_t at_start = 0;
+    *index = tt__strategy_start(view, &at_start);
+    if (*index != TT__NOTHING)
+        return TT_OK;
+    double fastest_us = tt__strategy_fastest(view);
+    tt__strategy_odds(g->odds, view);
+    predict(g, view);
+    double limit = fastest_us > 0 ? log(fastest_us * hopeless) : INFINITY;
+    bool look_around = ++g->named % LOOK_AROUND == 0;
+    double least = INFINITY;
+    for (size_t i = 0; i < view->space->n; i++) {
+        double rank = look_around ? tt__random_unit(&g->random) : g->predicted[i] - log(g->odds[i]);
+        if (view->known[i] == TT__UNTRIED && g->predicted[i] < limit && rank < least) {
+            least = rank;
+            *index = (int64_t)i;
+        }
+    }
+    return TT_OK;
+}
+
+const tt__strategy tt__strategy_model = {
+    "model", "best first by a model of the launch that trials correct", 8, open_guided, next, close_guided,
+};

@@ -1,0 +1,118 @@
+/*
+ * Bayesian optimisation: the model's prediction is where a Gaussian process starts, trials correct it, and
+ * the configuration that can be expected to beat the best by most comes next. First come the starts, if there
+ * are any, since what won elsewhere tells more than a model does.
+ */
+#include <math.h>
+#include <stdlib.h>
+
+#include "tuner/gp.h"
+#include "tuner/random.h"
+#include "tuner/strategy.h"
+
+/* A seed's opinion of each configuration: it breaks the many ties, no more. */
+static const double opinion = 0.005;
+/* How much slower (as a logarithm) a configuration counts when only 1 in e of its like has passed. */
+static const double caution = 0.05;
+/* Where no improvement is left to expect, the prediction orders. */
+static const double faint = 1e-9;
+enum { STARTS_MAX = 2, GREEDY = 5 };
+
+typedef struct surrogate {
+    tt__gp *gp;
+    size_t at_start, n_started;
+    unsigned char *row_of; /* 1: is a row of the process */
+    double *prior, *odds;
+} surrogate;
+
+static void close_surrogate(void *self) {
+    surrogate *s = self;
+    if (!s)
+        return;
+    tt__gp_close(s->gp);
+    free(s->row_of);
+    free(s->prior);
+    free(s->odds);
+    free(s);
+}
+
+static tt_status open_surrogate(void **self, const tt__view *view, uint64_t seed) {
+    size_t n = view->space->n;
+    surrogate *s = *self = calloc(1, sizeof *s);
+    if (!s)
+        return tt__fail_memory(sizeof *s);
+    s->row_of = calloc(n, sizeof *s->row_of);
+    s->prior = calloc(n, sizeof *s->prior);
+    s->odds = calloc(n, sizeof *s->odds);
+    if (!s->row_of || !s->prior || !s->odds)
+        return tt__fail_memory(n * sizeof *s->prior);
+    for (size_t i = 0; i < n; i++)
+        s->prior[i] = view->model->log_time[i] + opinion * tt__random_unit(&seed);
+    return tt__gp_open(&s->gp, view->model);
+}
+
+/* Rows for what was tried or named since, values for what has come back. */
+static tt_status learn(surrogate *s, const tt__view *view) {
+    for (size_t i = 0; i < view->space->n; i++)
+        if (view->known[i] != TT__UNTRIED && !s->row_of[i] && tt__gp_has_room(s->gp)) {
+            TT_TRY(tt__gp_add(s->gp, i));
+            s->row_of[i] = 1;
+        }
+    for (size_t r = 0; r < tt__gp_rows(s->gp); r++) {
+        size_t i = tt__gp_row(s->gp, r);
+        if (tt__strategy_passed(view, i))
+            tt__gp_set(s->gp, r, log(view->trials[i].time_us) - s->prior[i]);
+    }
+    return TT_OK;
+}
+
+/* How much a normally distributed value can be expected to fall below `best`. */
+static double improvement(double best, double mean, double deviation) {
+    double z = (best - mean) / deviation;
+    double below = erfc(-z / sqrt(2)) / 2, density = exp(-z * z / 2) / sqrt(2 * 3.14159265358979323846);
+    return (best - mean) * below + deviation * density;
+}
+
+/* What is to be beaten: the fastest trial or, as long as there is none, the best that is under way. */
+static double to_beat(const surrogate *s, const tt__view *view) {
+    double best = INFINITY, fastest_us = tt__strategy_fastest(view);
+    if (fastest_us > 0)
+        return log(fastest_us);
+    for (size_t i = 0; i < view->space->n; i++)
+        if (view->known[i] != TT__UNTRIED && s->prior[i] < best)
+            best = s->prior[i];
+    return best;
+}
+
+static tt_status next(int64_t *index, void *self, const tt__view *view) {
+    surrogate *s = self;
+    double most = -INFINITY;
+    const double *mean, *deviation;
+    *index = TT__NOTHING;
+    if (s->n_started < STARTS_MAX && (*index = tt__strategy_start(view, &s->at_start)) != TT__NOTHING) {
+        s->n_started++;
+        return TT_OK;
+    }
+    TT_TRY(learn(s, view));
+    tt__strategy_odds(s->odds, view);
+    tt__gp_predict(s->gp, &mean, &deviation);
+    double best = to_beat(s, view);
+    bool greedy = tt__gp_rows(s->gp) < GREEDY;
+    for (size_t i = 0; i < view->space->n; i++) {
+        if (view->known[i] != TT__UNTRIED)
+            continue;
+        double at = s->prior[i] + mean[i] - caution * log(s->odds[i]);
+        double gain = (greedy ? 0 : improvement(best, at, deviation[i])) - faint * at;
+        if (gain > most) {
+            most = gain;
+            *index = (int64_t)i;
+        }
+    }
+    return TT_OK;
+}
+
+const tt__strategy tt__strategy_surrogate = {
+    "surrogate", "largest expected improvement by a Gaussian process over the model",
+    8,           open_surrogate,
+    next,        close_surrogate,
+};
