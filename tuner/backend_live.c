@@ -258,7 +258,7 @@ static tt_status feed_gpu(live *l) {
         ask_trial(l, (size_t)at, tt__timeline_lacked(&l->timeline));
         at = oldest(l, TO_TRY);
     }
-    if (at != NO_JOB && !w->ahead && l->jobs[at].cubin->image.len < tt__worker_ahead_bytes)
+    if (at != NO_JOB && !w->ahead && sizeof(tt__msg_trial) + l->jobs[at].cubin->image.len < w->ahead_bytes)
         ask_trial(l, (size_t)at, "the next request");
     return TT_OK;
 }

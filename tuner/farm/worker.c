@@ -20,8 +20,12 @@ extern char **environ;
 
 enum { WORKER_FD = 3, WORKERS_MAX = 512 };
 
-/* Half of what Linux gives a socket by default leaves room for the books it keeps. */
-const size_t tt__worker_ahead_bytes = 96 * 1024;
+/* The half of the socket's buffer leaves room for the books that Linux keeps in it. */
+static size_t room_for_one_more(int fd) {
+    int bytes = 0;
+    socklen_t size = sizeof bytes;
+    return getsockopt(fd, SOL_SOCKET, SO_SNDBUF, &bytes, &size) == 0 && bytes > 0 ? (size_t)bytes / 2 : 0;
+}
 
 tt_status tt__worker_start(tt__worker *w, const char *role, const char *arg, double timeout_s) {
     *w = (tt__worker){.fd = -1};
@@ -51,6 +55,7 @@ tt_status tt__worker_start(tt__worker *w, const char *role, const char *arg, dou
     }
     tt__str_free(&path);
     w->fd = fds[0];
+    w->ahead_bytes = room_for_one_more(fds[0]);
     w->busy = true;
     w->deadline_s = tt__now_s() + timeout_s;
     return TT_OK;

@@ -13,10 +13,11 @@
 typedef struct tt__worker {
     pid_t pid; /* 0: not running */
     int fd;
-    bool busy;         /* a reply is due */
-    double deadline_s; /* on tt__now_s()'s clock, while busy */
-    size_t job;        /* the caller's, of the request under way */
-    bool ahead;        /* another request waits behind it ... */
+    bool busy;          /* a reply is due */
+    double deadline_s;  /* on tt__now_s()'s clock, while busy */
+    size_t job;         /* the caller's, of the request under way */
+    size_t ahead_bytes; /* a request of so many can be sent while it is busy */
+    bool ahead;         /* another request waits behind it ... */
     size_t job_ahead;
     double timeout_ahead_s;
 } tt__worker;
@@ -31,9 +32,8 @@ bool tt__worker_gone(const tt__worker *w);
 
 /* Sends a request to an idle worker, or to a busy one that has none waiting: its time begins when the one
  * before it has been answered, and with a worker that is lost it is lost too. Such a request must be short
- * enough for the socket's buffer (tt__worker_ahead_bytes), or this would wait for the worker. A worker that
+ * enough for the socket's buffer (ahead_bytes), or this would wait for the worker. A worker that
  * turns out dead is no error here: the wait reports it. */
-extern const size_t tt__worker_ahead_bytes;
 void tt__worker_ask(tt__worker *w, size_t job, double timeout_s, uint32_t type, const struct iovec *parts,
                     int n);
 
