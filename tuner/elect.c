@@ -209,7 +209,7 @@ tt_status tt__elect(tt__session *s, tt__search *search, const tt__search *copy, 
                     .problem = search->problem,
                     .env = s->env,
                     .time_us = trial->time_us,
-                    .trials = (int64_t)search->n_tried,
+                    .trials = (int64_t)(search->n_tried - search->n_skipped),
                     .failed = (int64_t)search->n_failed,
                     .unix_ms = tt__unix_ms()};
     tt__copy(w.kernel, sizeof w.kernel, c->t->kernel);

@@ -11,6 +11,8 @@
 
 /* Of logarithms of times: what all share, what coordinates add alone and together, and the noise. */
 static const double shared = 1.0, alone = 0.002, together = 0.003, noise = 0.0001;
+/* The model knows no templates: it may be wrong about one by more than any parameter does. */
+static const double of_kernel = 10;
 /* Steps over which the effect of a coordinate fades. */
 static const double reach_alone = 4, reach_together = 3;
 
@@ -23,9 +25,8 @@ struct tt__gp {
     size_t rows[TT__GP_ROWS_MAX];
     double values[TT__GP_ROWS_MAX];
     bool known[TT__GP_ROWS_MAX];
-    double pivots[TT__GP_ROWS_MAX]; /* the diagonal of the Cholesky factor */
-    double
-        *solution[TT__GP_ROWS_MAX]; /* factor^-1 covariance(rows, all); its columns of rows are the factor */
+    double pivots[TT__GP_ROWS_MAX];    /* the diagonal of the Cholesky factor */
+    double *solution[TT__GP_ROWS_MAX]; /* factor^-1 covariance(rows, all): the factor's rows, extended */
     double *mean, *variance, *deviation;
 };
 
@@ -35,7 +36,7 @@ static double covariance(const tt__model *m, size_t a, size_t b) {
         float x = m->coords[a][k], y = m->coords[b][k];
         double d = isnan(x) && isnan(y) ? 0 : isnan(x) || isnan(y) ? 1 : fabs((double)(x - y));
         d = m->words[k] && d > 0 ? 1 : d;
-        sum += exp(-d / reach_alone);
+        sum += (k == TT__COORD_KERNEL ? of_kernel : 1) * exp(-d / reach_alone);
         far += d;
     }
     return shared + alone * sum + together * exp(-far / reach_together);

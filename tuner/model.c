@@ -208,7 +208,7 @@ static void place(tt__model *m, const tt__space *space, const tt__walk *walk) {
     float *all = &m->coords[0][0];
     for (size_t i = 0; i < space->n * TT__COORDS_MAX; i++)
         all[i] = NAN;
-    m->words[kernel] = true;
+    m->words[kernel] = true; /* TT__COORD_KERNEL, being the first */
     for (size_t i = 0, t = 0; i < space->n; i++) {
         const tt__geometry *g = &m->geometry[i];
         t += i > 0 && space->items[i].t != space->items[i - 1].t;

@@ -42,7 +42,7 @@ enum {
 };
 
 /* Where a configuration stands: how far apart two are says how much one's trial tells of the other. */
-enum { TT__COORDS_MAX = 40 };
+enum { TT__COORD_KERNEL = 0, TT__COORDS_MAX = 40 };
 
 typedef struct tt__model {
     size_t n;               /* of the space */

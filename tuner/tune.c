@@ -58,7 +58,7 @@ static tt__problem copy_of(const tt__problem *p) {
 
 static void no_winner(const tt__session *s, const tt__search *search, tt_result *result) {
     const tt__problem *p = &search->problem;
-    result->trials = search->n_tried;
+    result->trials = search->n_tried - search->n_skipped;
     result->failed = search->n_failed;
     size_t first = 0;
     while (first < search->space.n && search->known[first] != TT__TRIED)
