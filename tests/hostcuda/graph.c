@@ -91,7 +91,8 @@ EXPORT CUresult cuStreamIsCapturing(CUstream stream, CUstreamCaptureStatus *stat
     REQUIRE(status, CUDA_ERROR_INVALID_VALUE);
     REQUIRE(hostcuda_is_stream(stream), CUDA_ERROR_INVALID_HANDLE);
     const CUgraph g = (uintptr_t)stream > 2 ? stream->capture : NULL;
-    REQUIRE(stream != NULL || !hostcuda_blocking_capture(), CUDA_ERROR_STREAM_CAPTURE_IMPLICIT);
+    const bool is_default = stream == NULL || stream == CU_STREAM_LEGACY;
+    REQUIRE(!is_default || !hostcuda_blocking_capture(), CUDA_ERROR_STREAM_CAPTURE_IMPLICIT);
     *status = !g           ? CU_STREAM_CAPTURE_STATUS_NONE
               : g->invalid ? CU_STREAM_CAPTURE_STATUS_INVALIDATED
                            : CU_STREAM_CAPTURE_STATUS_ACTIVE;
