@@ -74,7 +74,7 @@ static tt_status launch_raw(worker *w, int n) {
     const tt_plan *plan = w->d->plan;
     const tt__launch *l = &plan->launch;
     const tt__driver *cu = w->d->cu;
-    tt__value values[TT__ARGS_MAX];
+    tt__arg_value values[TT__ARGS_MAX];
     void *args[TT__ARGS_MAX];
     memcpy(values, plan->constants, sizeof values);
     for (int i = 0; i < l->n_args; i++)

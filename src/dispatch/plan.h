@@ -10,7 +10,7 @@ struct tt_plan {
     CUdeviceptr misaligned; /* bits that neither address may have set */
     bool in_place;          /* the addresses must be the same; otherwise they must not */
     tt__kernel kernel;
-    tt__value constants[TT__ARGS_MAX];
+    tt__arg_value constants[TT__ARGS_MAX];
     tt__launch launch;
     tt_choice choice;
 };

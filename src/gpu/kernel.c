@@ -33,7 +33,7 @@ void tt__kernel_unload(tt__kernel *kernel, const tt__driver *cu) {
     *kernel = (tt__kernel){0};
 }
 
-void tt__kernel_constants(tt__value out[TT__ARGS_MAX], const tt__launch *launch) {
+void tt__kernel_constants(tt__arg_value out[TT__ARGS_MAX], const tt__launch *launch) {
     for (int i = 0; i < launch->n_args; i++) {
         const tt__arg *arg = &launch->args[i];
         if (arg->kind == TT__ARG_I32)
@@ -46,7 +46,7 @@ void tt__kernel_constants(tt__value out[TT__ARGS_MAX], const tt__launch *launch)
 }
 
 CUresult tt__kernel_launch_with(const tt__kernel *kernel, const tt__driver *cu, const tt__launch *launch,
-                                const tt__value *constants, CUdeviceptr dst, CUdeviceptr src,
+                                const tt__arg_value *constants, CUdeviceptr dst, CUdeviceptr src,
                                 CUstream stream) {
     void *args[TT__ARGS_MAX];
     for (int i = 0; i < launch->n_args; i++) {
@@ -61,7 +61,7 @@ CUresult tt__kernel_launch_with(const tt__kernel *kernel, const tt__driver *cu, 
 
 CUresult tt__kernel_launch(const tt__kernel *kernel, const tt__driver *cu, const tt__launch *launch,
                            CUdeviceptr dst, CUdeviceptr src, CUstream stream) {
-    tt__value constants[TT__ARGS_MAX];
+    tt__arg_value constants[TT__ARGS_MAX];
     tt__kernel_constants(constants, launch);
     return tt__kernel_launch_with(kernel, cu, launch, constants, dst, src, stream);
 }

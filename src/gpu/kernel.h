@@ -20,20 +20,20 @@ tt_status tt__kernel_load(tt__kernel *out, const tt__driver *cu, const void *cub
 void tt__kernel_unload(tt__kernel *kernel, const tt__driver *cu);
 
 /* One argument of a launch, as the kernel takes it. */
-typedef union tt__value {
+typedef union tt__arg_value {
     int32_t i32;
     int64_t i64;
     float f32;
-} tt__value;
+} tt__arg_value;
 
 /* The arguments that stay the same from launch to launch; those of the two addresses are left alone. */
-void tt__kernel_constants(tt__value out[TT__ARGS_MAX], const tt__launch *launch);
+void tt__kernel_constants(tt__arg_value out[TT__ARGS_MAX], const tt__launch *launch);
 
 /* Enqueues the launch. The arguments are read before it returns. */
 CUresult tt__kernel_launch(const tt__kernel *kernel, const tt__driver *cu, const tt__launch *launch,
                            CUdeviceptr dst, CUdeviceptr src, CUstream stream);
 /* The same with the constants at hand, for a launch that is repeated. */
 CUresult tt__kernel_launch_with(const tt__kernel *kernel, const tt__driver *cu, const tt__launch *launch,
-                                const tt__value *constants, CUdeviceptr dst, CUdeviceptr src, CUstream stream);
+                                const tt__arg_value *constants, CUdeviceptr dst, CUdeviceptr src, CUstream stream);
 
 #endif
