@@ -13,7 +13,7 @@
 #undef cuCtxCreate
 CUresult cuCtxCreate_v2(CUcontext *out, unsigned flags, CUdevice device);
 int hostcuda_live_objects(void);
-void hostcuda_fail_call(long n);
+int hostcuda_fail_call(long n);
 
 hostcuda_process hostcuda_state;
 
@@ -83,12 +83,16 @@ EXPORT int hostcuda_live_objects(void) {
     return hostcuda_state.n_live + (int)hostcuda_live_allocations();
 }
 
-/* From now on, the n-th call fails; 0: none. For tests that try every n in one process. */
-EXPORT void hostcuda_fail_call(long n) {
+/* From now on, the n-th call fails; 0: none. For tests that try every n in one process. Returns whether the call that
+ * was to fail before is still to come. */
+EXPORT int hostcuda_fail_call(long n) {
     pthread_mutex_lock(&lock);
+    const int pending = hostcuda_state.faults.on[HOSTCUDA_CALL_FAILS] &&
+                        hostcuda_state.calls < (long)hostcuda_state.faults.value[HOSTCUDA_CALL_FAILS];
     hostcuda_state.faults.on[HOSTCUDA_CALL_FAILS] = n > 0;
     hostcuda_state.faults.value[HOSTCUDA_CALL_FAILS] = (double)(hostcuda_state.calls + n);
     pthread_mutex_unlock(&lock);
+    return pending;
 }
 
 static CUresult check_context(void) {
