@@ -22,7 +22,11 @@ struct CUlib_st {
     void *image;
     loaded *modules;
     CUkernel kernels;
+    CUlibrary next;
 };
+
+/* Those that are loaded: what is never unloaded is the driver's, and no leak of the program's. */
+static CUlibrary libraries;
 
 static void close_library(CUlibrary l) {
     while (l->modules) {
@@ -89,13 +93,18 @@ EXPORT CUresult cuLibraryLoadData(CUlibrary *out, const void *image, CUjit_optio
         return r;
     }
     hostcuda_state.n_live++;
-    *out = l;
+    l->next = libraries;
+    libraries = *out = l;
     return CUDA_SUCCESS;
 }
 
 EXPORT CUresult cuLibraryUnload(CUlibrary l) {
     ENTER(NEEDS_INIT);
     REQUIRE(l, CUDA_ERROR_INVALID_HANDLE);
+    CUlibrary *at = &libraries;
+    while (*at != l)
+        at = &(*at)->next;
+    *at = l->next;
     close_library(l);
     hostcuda_state.n_live--;
     return CUDA_SUCCESS;
