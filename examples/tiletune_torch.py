@@ -5,7 +5,7 @@
     tiletune = tiletune_torch.Tiletune()      # the store that `tune` fills; tune_budget_s=10 tunes on first use
     y = tiletune.transpose(x)                 # on torch's current stream; CuPy arrays go in and out likewise
 
-The launch may be captured in a CUDA graph once the same shape has been transposed outside of one. As a program it
+Gradients do not flow through it. The launch may be captured in a CUDA graph once the same shape has been transposed outside of one. As a program it
 compares itself with PyTorch on a GPU:
 
     tiletune_torch.py --bench [--library FILE] [--db PATH] [--budget S] [--rounds N]

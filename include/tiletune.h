@@ -170,7 +170,8 @@ TT_API tt_status tt_plan_launch(const tt_plan *plan, CUdeviceptr dst, CUdevicept
 
 /* tt_plan_create + tt_plan_launch with a cache of plans inside `ctx`, one for each problem, CUDA
  * context and alignment of the pointers (`problem->align` may stay 0: the pointers are looked at). A plan
- * that is there is found without a lock or an allocation, from any number of threads at once. While
+ * that is there is found without a lock or an allocation, from any number of threads at once, and serves
+ * until tt_close, whatever is tuned meanwhile. While
  * `stream` is captured only such a plan can be used: TT_E_CAPTURE otherwise, and the capture goes on. */
 TT_API tt_status tt_transpose(tt_ctx *ctx, const tt_problem *problem, CUdeviceptr dst, CUdeviceptr src,
                               CUstream stream);

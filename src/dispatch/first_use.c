@@ -87,7 +87,7 @@ static tt_status lock_store(const char *store, double until_s, int *fd) {
         if (errno != EWOULDBLOCK && errno != EINTR)
             status = tt__fail(TT_E_IO, "%s: %s", tt__str_text(&path), strerror(errno));
         else if (tt__now_s() > until_s)
-            status = tt__fail(TT_E_INTERRUPTED, "another process is tuning");
+            status = tt__fail(TT_E_IO, "another process was tuning all the while");
         else
             usleep(10000);
     }

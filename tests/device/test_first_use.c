@@ -1,9 +1,10 @@
 /*
- * Tuning on first use: the problem is tuned once, whoever asks for it from how many threads and processes, and
- * whatever becomes of the tuning there is a plan that works.
+ * Tuning on first use: the problem is tuned once, whoever asks for it from how many threads and processes,
+ * and whatever becomes of the tuning there is a plan that works.
  *
  * With arguments it is one of those processes: DB BUDGET_S ROWS COLS; it prints the match.
  */
+#include <fcntl.h>
 #include <pthread.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -11,6 +12,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/file.h>
 #include <unistd.h>
 
 #include <cmocka.h>
@@ -96,7 +98,8 @@ static void tuned_once(void **state) {
     assert_int_equal(number(db("once.db"), how_often_tuned), 1);
 }
 
-/* ---- Many at once ---------------------------------------------------------------------------------------- */
+/* ---- Many at once ----------------------------------------------------------------------------------------
+ */
 
 static FILE *start_process(const char *path, int64_t rows, int64_t cols) {
     char line[8192];
@@ -163,7 +166,8 @@ static void one_of_many_threads_tunes(void **state) {
     assert_int_equal(number(db("threads.db"), how_often_tuned), 1);
 }
 
-/* ---- When it does not work out --------------------------------------------------------------------------- */
+/* ---- When it does not work out ---------------------------------------------------------------------------
+ */
 
 static void serves_whatever_becomes_of_it(void **state) {
     (void)state;
@@ -196,6 +200,27 @@ static void serves_whatever_becomes_of_it(void **state) {
             unsetenv("TILETUNE_WORKER");
     }
     free(worker);
+}
+
+/* Another process is at it and does not come to an end. */
+static void waits_no_longer_than_the_budget(void **state) {
+    (void)state;
+    tt_ctx *ctx;
+    tt_plan *plan;
+    tt_problem p = problem_of(45, 33);
+    OK(open_with(&ctx, db("waits.db"), 0.3));
+    int fd = open(db("waits.db-tuning"), O_RDWR | O_CREAT, 0600);
+    assert_true(fd >= 0 && flock(fd, LOCK_EX) == 0);
+    double before_s = tt__now_s();
+    OK(tt_plan_create(&plan, ctx, &p));
+    assert_true(tt__now_s() - before_s >= 0.3 && tt__now_s() - before_s < 20);
+    assert_int_equal(tt_plan_choice(plan)->match, TT_MATCH_DEFAULT);
+    assert_non_null(strstr(tt_plan_choice(plan)->why, "another process was tuning"));
+    test_works(plan, 45, 33);
+    close(fd);
+    tt_plan_free(&plan);
+    tt_close(&ctx);
+    assert_int_equal(number(db("waits.db"), how_often_tuned), 0);
 }
 
 static void not_in_a_capture(void **state) {
@@ -261,9 +286,13 @@ static int leave(void **state) {
 
 int main(int argc, char **argv) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_budget_is_checked),           cmocka_unit_test(tuned_once),
-        cmocka_unit_test(one_of_many_processes_tunes),   cmocka_unit_test(one_of_many_threads_tunes),
-        cmocka_unit_test(serves_whatever_becomes_of_it), cmocka_unit_test(not_in_a_capture),
+        cmocka_unit_test(a_budget_is_checked),
+        cmocka_unit_test(tuned_once),
+        cmocka_unit_test(one_of_many_processes_tunes),
+        cmocka_unit_test(one_of_many_threads_tunes),
+        cmocka_unit_test(serves_whatever_becomes_of_it),
+        cmocka_unit_test(not_in_a_capture),
+        cmocka_unit_test(waits_no_longer_than_the_budget),
     };
     if (!device_open())
         return 77;
