@@ -98,10 +98,6 @@ out:
     return status;
 }
 
-static int time_is_up(void *user) {
-    return tt__now_s() > *(const double *)user;
-}
-
 static tt_status run(tt_ctx *ctx, int device, const tt__problem *p, double until_s) {
     tt_report *report = NULL;
     tt_problem problem = tt__problem_public(p);
@@ -113,8 +109,9 @@ static tt_status run(tt_ctx *ctx, int device, const tt__problem *p, double until
         paths[opts.n_templates++] = ctx->templates.items[i]->path;
     opts.templates = paths;
     opts.device = device;
-    opts.should_stop = time_is_up;
-    opts.user = &until_s;
+    opts.budget_s = until_s - tt__now_s(); /* what was found by then is the winner */
+    if (opts.budget_s <= 0)
+        opts.budget_s = 1e-3;
     tt_status status = tt_tune(&report, ctx, &problem, 1, &opts);
     tt_report_free(&report);
     free(paths);
@@ -130,8 +127,8 @@ static void tune(tt_ctx *ctx, int device, const tt__problem *p, double until_s) 
     tt_status status = lock_store(tt__store_path(ctx->store), until_s, &fd);
     if (status == TT_OK && !settled(ctx, device, p)) /* another process may have tuned it meanwhile */
         status = run(ctx, device, p, until_s);
-    if (status == TT_E_INTERRUPTED)
-        snprintf(t->note, sizeof t->note, "tuning did not end within %g s", ctx->tune_budget_s);
+    if (status == TT_E_NO_WINNER)
+        snprintf(t->note, sizeof t->note, "tuning found no winner within %g s", ctx->tune_budget_s);
     else if (status != TT_OK)
         snprintf(t->note, sizeof t->note, "tuning failed: %.100s", tt_last_error());
     t->device = device;
