@@ -49,7 +49,8 @@ static void open_session(tt__session *s, tt__template_set *templates, const tt_t
         .templates = templates, .strategy = &tt__strategy_exhaustive, .opts = opts, .n_problems = 1};
     OK(tt__template_set_open(templates, NULL, 0));
     OK(tt__store_open(&s->store, ":memory:", TT__STORE_READ_WRITE));
-    OK(tt__backend_live(&s->backend, &(tt__live_opts){.trial_timeout_s = 30, .store = s->store}));
+    OK(tt__backend_live(
+        &s->backend, &(tt__live_opts){.trial_timeout_s = 30, .compile_timeout_s = 60, .store = s->store}));
     OK(s->backend->ops->hello(s->backend, &s->gpu, &s->env));
     OK(tt__store_gpu(s->store, &s->gpu, &s->gpu_id));
     OK(tt__store_run_begin(s->store, s->gpu_id, &s->env, "measured", &s->run_id));
