@@ -119,11 +119,11 @@ static const char *count(char out[16], double evaluations) {
     return out;
 }
 
-/* A line for each evaluation up to 20, then for every fifth. */
+/* A line for each evaluation up to 10, then for every fifth. */
 static void write_curve(FILE *to, const bench_space *b, const char *strategy, bool warm, const outcome *r,
                         const options *o) {
     const tt__problem *p = &b->problem;
-    for (int e = 1; to && e <= o->evaluations; e += e < 20 ? 1 : 5)
+    for (int e = 1; to && e <= o->evaluations; e += e < 10 ? 1 : 5)
         fprintf(to, "%s,%d,%lld,%lld,%s,%s,%d,%.4f,%.4f\n", b->gpu.name, p->elem_size, (long long)p->rows,
                 (long long)p->cols, strategy, warm ? "warm" : "cold", e, r->at_median[e - 1],
                 r->at_worse[e - 1]);

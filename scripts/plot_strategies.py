@@ -12,7 +12,7 @@ import sys
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 COLOURS = {"surrogate": "#0b62a4", "model": "#d1495b", "local": "#2e8b57", "genetic": "#b8860b", "random": "#6b6b6b"}
-WIDTH, HEIGHT, TOP, BOTTOM, LEFT, GAP, PANEL = 900, 400, 50, 60, 60, 70, 330
+WIDTH, HEIGHT, TOP, BOTTOM, LEFT, GAP, PANEL = 960, 400, 50, 60, 60, 70, 330
 LOWEST = 0.80
 
 
