@@ -6,12 +6,15 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "base/clock.h"
+#include "db/checked.h"
+
 typedef struct import {
     tt__recording *r;
     sqlite3 *db;
     const char *path;
     tt__str text; /* the whole file */
-    int64_t run_id;
+    int64_t run_id, date_ms; /* date_ms 0: unknown */
     size_t n_problems;
     struct {
         int64_t id;
@@ -151,8 +154,20 @@ static tt_status read_head(import *m) {
     return TT_OK;
 }
 
+/* When the recording was made: the age of its trials among others. What is no date is today's. */
+static tt_status read_date(import *m, const member *v) {
+    sqlite3_stmt *stmt = NULL;
+    TT_TRY(prepare(m, &stmt, "SELECT CAST(strftime('%s', ?1) AS INTEGER) * 1000"));
+    if (sqlite3_bind_text(stmt, 1, v->json, v->len, SQLITE_STATIC) == SQLITE_OK && sqlite3_step(stmt) == SQLITE_ROW)
+        m->date_ms = sqlite3_column_int64(stmt, 0);
+    sqlite3_finalize(stmt);
+    return TT_OK;
+}
+
 static tt_status on_metadata(import *m, void *user, const member *v) {
     (void)user;
+    if (v->key && strcmp(v->key, "date") == 0 && strcmp(v->type, "text") == 0)
+        return read_date(m, v);
     bool gpu = v->key && strcmp(v->key, "gpu") == 0, env = v->key && strcmp(v->key, "environment") == 0;
     if (!gpu && !env)
         return TT_OK;
@@ -182,27 +197,6 @@ static tt_status on_kernel(import *m, void *user, const member *v) {
     return TT_OK;
 }
 
-static bool power_of_two_to_16(int n) {
-    return n >= 1 && n <= 16 && (n & (n - 1)) == 0;
-}
-
-/* What tt__problem_init promises of every problem; no product may overflow later. */
-static tt_status check_problem(const tt__problem *p) {
-    const int64_t elements_max = INT64_C(1) << 44;
-    if (p->lds < p->cols || p->ldd < tt__dst_cols(p))
-        return tt__fail(TT_E_INVALID, "lds is %lld and ldd %lld: less than a row", (long long)p->lds,
-                        (long long)p->ldd);
-    if (p->lds > elements_max / p->rows || p->ldd > elements_max / tt__dst_rows(p))
-        return tt__fail(TT_E_INVALID, "rows and cols are %lld and %lld: more than 2^44 elements",
-                        (long long)p->rows, (long long)p->cols);
-    if (p->src_stride > elements_max / p->batch || p->dst_stride > elements_max / p->batch)
-        return tt__fail(TT_E_INVALID, "batch is %lld: more than 2^44 elements", (long long)p->batch);
-    if (!power_of_two_to_16(p->elem_size) || !power_of_two_to_16(p->align))
-        return tt__fail(TT_E_INVALID, "elem_size is %d and align %d: expected 1, 2, 4, 8 or 16", p->elem_size,
-                        p->align);
-    return TT_OK;
-}
-
 static tt_status on_problem(import *m, void *user, const member *v) {
     (void)user;
     tt__problem p = {0};
@@ -216,7 +210,7 @@ static tt_status on_problem(import *m, void *user, const member *v) {
         p.src_stride = p.rows * p.lds;
     if (!p.dst_stride)
         p.dst_stride = tt__dst_rows(&p) * p.ldd;
-    TT_TRY(at_place(m, check_problem(&p)));
+    TT_TRY(at_place(m, tt__check_problem(&p)));
     void *problems = realloc(m->problems, (m->n_problems + 1) * sizeof *m->problems);
     if (!problems)
         return tt__fail_memory((m->n_problems + 1) * sizeof *m->problems);
@@ -414,8 +408,11 @@ static tt_status read_all(import *m) {
     TT_TRY(walk_file(m, "metadata.kernels", "object", on_kernel, NULL));
     TT_TRY(walk_file(m, "metadata.problems", "array", on_problem, NULL));
     TT_TRY(tt__store_gpu(m->r->store, &m->r->gpu, &gpu_id));
-    TT_TRY(tt__store_run_begin(m->r->store, gpu_id, &m->r->env, "imported", &m->run_id));
+    int64_t now = tt__unix_ms(), date = m->date_ms > 0 && m->date_ms < now ? m->date_ms : now;
+    TT_TRY(tt__run_add(m->r->store, gpu_id, &m->r->env, "imported", date, &m->run_id));
     TT_TRY(read_results(m));
+    TT_TRY(tt__db_exec(m->r->store, TT__SQL_RECORDED_AT, ""));
+    TT_TRY(tt__db_exec(m->r->store, TT__SQL_RECORDED_WINNERS, ""));
     return tt__store_commit(m->r->store);
 }
 

@@ -25,6 +25,10 @@ tt_status tt__recording_export(tt__store *s, int64_t gpu_id, const char *op, con
 tt_status tt__recording_open(tt__recording **out, const char *path);
 void tt__recording_close(tt__recording **r);
 
+/* All of it as a store in memory with one imported run, and a winner for each problem that has a time: to be
+ * merged into another. Borrowed. */
+tt__store *tt__recording_store(tt__recording *r);
+
 /* Whose trials they are; borrowed. */
 const tt__gpu *tt__recording_gpu(const tt__recording *r);
 const tt__env *tt__recording_env(const tt__recording *r);

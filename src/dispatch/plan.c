@@ -3,18 +3,8 @@
 
 #include <stdlib.h>
 
+#include "dispatch/layers.h"
 #include "gpu/nvrtc.h"
-
-static tt_status stored_cubin(tt_ctx *ctx, const tt__gpu *gpu, const tt__problem *p, const tt__candidate *c,
-                              tt__str *cubin, bool *found) {
-    tt__str key = {0};
-    tt_status status =
-        tt__store_cubin_find(ctx->store, c->t->hash, c->config, p->elem_size, gpu->cc, &key, found);
-    if (status == TT_OK && *found)
-        status = tt__store_cubin_get(ctx->store, tt__str_text(&key), cubin, found);
-    tt__str_free(&key);
-    return status;
-}
 
 static tt_status compile_cubin(tt_ctx *ctx, const tt__gpu *gpu, const tt__problem *p, const tt__candidate *c,
                                tt__str *cubin) {
@@ -40,7 +30,7 @@ static tt_status load(tt_plan *plan, tt_ctx *ctx, const tt__gpu *gpu, const tt__
                       const tt__candidate *c) {
     tt__str cubin = {0};
     bool found = false;
-    tt_status status = stored_cubin(ctx, gpu, p, c, &cubin, &found);
+    tt_status status = tt__layers_cubin(ctx, gpu, p, c, &cubin, &found);
     if (status == TT_OK && found)
         status = tt__kernel_load(&plan->kernel, plan->cu, cubin.text, c->t->kernel, c->launch.shared_bytes);
     if (status != TT_OK || !found) {

@@ -51,7 +51,7 @@ static void judge(char *why, size_t size, const listing *l, const tt__winner *w)
     bool here = false;
     for (size_t i = 0; i < l->n_here; i++)
         here = here || strcmp(l->here[i], w->gpu.name) == 0;
-    tt__winner_staleness(why, size, w, &l->templates, here ? l->driver : "");
+    tt__winner_staleness(why, size, w, &l->templates, here ? l->driver : "", NULL);
 }
 
 static void add_json(tt__json *j, const tt__winner *w, const char *when, const char *why) {
