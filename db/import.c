@@ -11,7 +11,9 @@
 
 typedef struct import {
     tt__recording *r;
+    const tt__foreign *foreign; /* NULL: the file is ours */
     sqlite3 *db;
+    bool wants_t4; /* and does not need our metadata */
     const char *path;
     tt__str text; /* the whole file */
     int64_t run_id, date_ms; /* date_ms 0: unknown */
@@ -197,6 +199,17 @@ static tt_status on_kernel(import *m, void *user, const member *v) {
     return TT_OK;
 }
 
+static tt_status add_problem(import *m, const tt__problem *p) {
+    void *problems = realloc(m->problems, (m->n_problems + 1) * sizeof *m->problems);
+    if (!problems)
+        return tt__fail_memory((m->n_problems + 1) * sizeof *m->problems);
+    m->problems = problems;
+    tt__copy(m->problems[m->n_problems].op, sizeof p->op, p->op);
+    TT_TRY(tt__store_problem(m->r->store, p, &m->problems[m->n_problems].id));
+    m->n_problems++;
+    return TT_OK;
+}
+
 static tt_status on_problem(import *m, void *user, const member *v) {
     (void)user;
     tt__problem p = {0};
@@ -211,14 +224,7 @@ static tt_status on_problem(import *m, void *user, const member *v) {
     if (!p.dst_stride)
         p.dst_stride = tt__dst_rows(&p) * p.ldd;
     TT_TRY(at_place(m, tt__check_problem(&p)));
-    void *problems = realloc(m->problems, (m->n_problems + 1) * sizeof *m->problems);
-    if (!problems)
-        return tt__fail_memory((m->n_problems + 1) * sizeof *m->problems);
-    m->problems = problems;
-    tt__copy(m->problems[m->n_problems].op, sizeof p.op, p.op);
-    TT_TRY(tt__store_problem(m->r->store, &p, &m->problems[m->n_problems].id));
-    m->n_problems++;
-    return TT_OK;
+    return add_problem(m, &p);
 }
 
 /* ---- Results --------------------------------------------------------------------------------- */
@@ -242,6 +248,12 @@ static const tt__field result_fields[] = {
                      false),
 };
 enum { RESULT_FIELDS = sizeof result_fields / sizeof *result_fields };
+
+static const tt__field foreign_fields[] = {
+    TT__FIELD_TEXT_OF(result, invalidity, "invalidity", 1, false),
+    TT__FIELD_NUM_OF(result, trial.compile_ms, "times.compilation", TT__FIELD_F64, 0, TIME_MAX_MS, true),
+};
+enum { FOREIGN_FIELDS = sizeof foreign_fields / sizeof *foreign_fields };
 
 static bool is_number(const member *v) {
     return strcmp(v->type, "real") == 0 || strcmp(v->type, "integer") == 0;
@@ -271,11 +283,10 @@ static tt_status on_runtime(import *m, void *user, const member *v) {
 
 /* Here the key is the name, and type and value are those of its "value". */
 static tt_status on_measurement(import *m, void *user, const member *v) {
-    (void)m;
     tt__trial *t = &((result *)user)->trial;
     bool time = v->key && strcmp(v->key, "time") == 0, regs = v->key && strcmp(v->key, "registers") == 0;
     double most = time ? TIME_MAX_MS : 1e6;
-    if (!time && !regs)
+    if ((!time && !regs) || (m->foreign && strcmp(v->type, "text") == 0)) /* of a failure: what it was */
         return TT_OK;
     if (!is_number(v) || !(v->number >= 0 && v->number <= most))
         return tt__fail(TT_E_INVALID, "measurements: %s is %.40s: expected a number from 0 to %g", v->key,
@@ -318,7 +329,13 @@ static tt_status find_status(const result *r, tt__trial_status *out) {
 static tt_status read_result(import *m, const member *v, result *r, tt__stage *stage) {
     if (strcmp(v->type, "object") != 0)
         return tt__fail(TT_E_INVALID, "is %s: expected an object", v->type);
-    TT_TRY(tt__fields_read_json(m->result, result_fields, RESULT_FIELDS, r, v->json, v->len));
+    if (m->foreign) {
+        tt__copy(r->kernel, sizeof r->kernel, m->foreign->kernel);
+        tt__copy(r->stage, sizeof r->stage, "screen");
+        TT_TRY(tt__fields_read_json(m->result, foreign_fields, FOREIGN_FIELDS, r, v->json, v->len));
+    } else {
+        TT_TRY(tt__fields_read_json(m->result, result_fields, RESULT_FIELDS, r, v->json, v->len));
+    }
     if ((size_t)r->problem >= m->n_problems)
         return tt__fail(TT_E_INVALID, "problem is %d: metadata.problems has %zu", r->problem, m->n_problems);
     *stage = strcmp(r->stage, "final") == 0 ? TT__STAGE_FINAL : TT__STAGE_SCREEN;
@@ -330,6 +347,8 @@ static tt_status read_result(import *m, const member *v, result *r, tt__stage *s
     if (r->config.len >= TT__CONFIG_MAX)
         return tt__fail(TT_E_INVALID, "configuration has %zu bytes: expected less than %d", r->config.len,
                         TT__CONFIG_MAX);
+    TT_TRY(tt__check_kernel(r->kernel));
+    TT_TRY(tt__check_config(tt__str_text(&r->config)));
     TT_TRY(walk_text(m, m->runtimes, v->json, v->len, on_runtime, r));
     TT_TRY(walk_text(m, m->measurements, v->json, v->len, on_measurement, r));
     if (r->trial.status == TT__TRIAL_OK && !(r->trial.time_us > 0))
@@ -359,7 +378,8 @@ static tt_status on_result(import *m, void *user, const member *v) {
 }
 
 static tt_status read_results(import *m) {
-    m->result = tt__fields_prepare_json(m->db, result_fields, RESULT_FIELDS);
+    m->result = m->foreign ? tt__fields_prepare_json(m->db, foreign_fields, FOREIGN_FIELDS)
+                           : tt__fields_prepare_json(m->db, result_fields, RESULT_FIELDS);
     if (!m->result)
         return tt__fail_memory(0);
     TT_TRY(prepare(m, &m->config, "SELECT key, type, value FROM json_each(?1, '$.configuration')"));
@@ -394,9 +414,24 @@ static tt_status check_json(import *m) {
     return status;
 }
 
-static tt_status read_all(import *m) {
-    int64_t gpu_id;
-    TT_TRY(check_json(m));
+/* Results with no word of ours about them. */
+static tt_status is_foreign(import *m, bool *foreign) {
+    sqlite3_stmt *stmt = NULL;
+    TT_TRY(prepare(m, &stmt, "SELECT json_type(?1, '$.metadata.format') IS NULL AND json_type(?1, '$.results') = 'array'"));
+    if (sqlite3_bind_text(stmt, 1, m->text.text, (int)m->text.len, SQLITE_STATIC) == SQLITE_OK &&
+        sqlite3_step(stmt) == SQLITE_ROW)
+        *foreign = sqlite3_column_int(stmt, 0) != 0;
+    sqlite3_finalize(stmt);
+    return TT_OK;
+}
+
+/* Whose trials they are: as the file says, or as the caller does. */
+static tt_status read_metadata(import *m) {
+    if (m->foreign) {
+        m->r->gpu = m->foreign->gpu;
+        tt__copy(m->r->env.library, sizeof m->r->env.library, "T4");
+        return add_problem(m, &m->foreign->problem);
+    }
     TT_TRY(read_head(m));
     TT_TRY(walk_file(m, "metadata", "object", on_metadata, NULL));
     if (!*m->r->gpu.name)
@@ -404,9 +439,25 @@ static tt_status read_all(import *m) {
     if (!*m->r->env.library)
         return tt__fail(TT_E_INVALID, "%s: metadata.environment is missing, or its library is empty",
                         m->path);
-    TT_TRY(tt__store_begin(m->r->store));
     TT_TRY(walk_file(m, "metadata.kernels", "object", on_kernel, NULL));
-    TT_TRY(walk_file(m, "metadata.problems", "array", on_problem, NULL));
+    return walk_file(m, "metadata.problems", "array", on_problem, NULL);
+}
+
+static tt_status read_all(import *m) {
+    int64_t gpu_id;
+    bool foreign = false;
+    TT_TRY(check_json(m));
+    if (m->wants_t4)
+        TT_TRY(is_foreign(m, &foreign));
+    if (foreign && !m->foreign)
+        return tt__fail(TT_E_INVALID,
+                        "%s: T4 of another tuner, which says neither the GPU nor the kernel nor the problem: give "
+                        "--gpu, --kernel and --size or --shape",
+                        m->path);
+    if (!foreign)
+        m->foreign = NULL;
+    TT_TRY(tt__store_begin(m->r->store));
+    TT_TRY(read_metadata(m));
     TT_TRY(tt__store_gpu(m->r->store, &m->r->gpu, &gpu_id));
     int64_t now = tt__unix_ms(), date = m->date_ms > 0 && m->date_ms < now ? m->date_ms : now;
     TT_TRY(tt__run_add(m->r->store, gpu_id, &m->r->env, "imported", date, &m->run_id));
@@ -416,29 +467,38 @@ static tt_status read_all(import *m) {
     return tt__store_commit(m->r->store);
 }
 
-tt_status tt__recording_open(tt__recording **out, const char *path) {
-import m = {.path = path };
+static tt_status open_recording(tt__recording **out, import *m) {
     tt_status status;
     *out = NULL;
-    TT_TRY(tt__read_file(&m.text, path));
-    m.r = calloc(1, sizeof *m.r);
-    if (!m.r) {
-        status = tt__fail_memory(sizeof *m.r);
+    TT_TRY(tt__read_file(&m->text, m->path));
+    m->r = calloc(1, sizeof *m->r);
+    if (!m->r) {
+        status = tt__fail_memory(sizeof *m->r);
         goto out;
     }
-    TT_GOTO(tt__store_open(&m.r->store, ":memory:", TT__STORE_READ_WRITE));
-    m.db = m.r->store->db;
-    status = read_all(&m);
+    TT_GOTO(tt__store_open(&m->r->store, ":memory:", TT__STORE_READ_WRITE));
+    m->db = m->r->store->db;
+    status = read_all(m);
 out:
-    sqlite3_finalize(m.result);
-    sqlite3_finalize(m.config);
-    sqlite3_finalize(m.runtimes);
-    sqlite3_finalize(m.measurements);
-    free(m.problems);
-    tt__str_free(&m.text);
+    sqlite3_finalize(m->result);
+    sqlite3_finalize(m->config);
+    sqlite3_finalize(m->runtimes);
+    sqlite3_finalize(m->measurements);
+    free(m->problems);
+    tt__str_free(&m->text);
     if (status == TT_OK)
-        *out = m.r;
+        *out = m->r;
     else
-        tt__recording_close(&m.r);
+        tt__recording_close(&m->r);
     return status;
+}
+
+tt_status tt__recording_open(tt__recording **out, const char *path) {
+    import m = {.path = path};
+    return open_recording(out, &m);
+}
+
+tt_status tt__recording_open_t4(tt__recording **out, const char *path, const tt__foreign *foreign) {
+    import m = {.path = path, .wants_t4 = true, .foreign = foreign};
+    return open_recording(out, &m);
 }

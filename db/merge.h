@@ -16,7 +16,7 @@ typedef struct tt__merge_opts {
 typedef struct tt__merged {
     int64_t runs, trials, cubins; /* new ones */
     int64_t winners;              /* new ones, or better ones than there were */
-    int64_t kept;                 /* winners that were better evidence than those that came */
+    int64_t kept;                 /* winners that were as good as those that came, or better */
 } tt__merged;
 
 /*

@@ -176,7 +176,9 @@ static tt_status file_bytes(tt__store *s, int64_t *bytes) {
 
 tt_status tt__store_vacuum(tt__store *s, int64_t *before, int64_t *after) {
     TT_TRY(file_bytes(s, before));
+    sqlite3_limit(s->db, SQLITE_LIMIT_ATTACHED, 1); /* the copy that VACUUM makes */
     int rc = tt__db_script(s, "PRAGMA optimize; VACUUM");
+    sqlite3_limit(s->db, SQLITE_LIMIT_ATTACHED, 0);
     if (rc == SQLITE_OK)
         rc = tt__db_script(s, "PRAGMA wal_checkpoint(TRUNCATE)");
     if (rc != SQLITE_OK)

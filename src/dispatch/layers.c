@@ -63,7 +63,8 @@ tt_status tt__layers_find_gpu(tt_ctx *ctx, const char *name, tt__gpu *gpu, int64
         *gpu = *shipped;
         status = tt__store_known_gpu(ctx->store, gpu, gpu_id);
     } else {
-        tt__fail(status, "%s", why ? why : "no such GPU");
+        tt__fail(status, "%s (%s comes with tiletune)", why ? why : "no such GPU",
+                 tt__n_shipped ? tt__shipped[0].gpu.name : "none");
     }
     free(why);
     return status;

@@ -13,11 +13,11 @@ void tt__winner_staleness(char *why, size_t size, const tt__winner *w, const tt_
     why[0] = '\0';
     if (!t)
         snprintf(why, size, "no template %s here", w->kernel);
-    else if (strcmp(t->hash, w->hash) != 0)
-        snprintf(why, size, "template changed since");
     else if (differs(w->env.library, TT__METHOD))
         snprintf(why, size, "measured by method %s, this is %s", *w->env.library ? w->env.library : "unknown",
                  TT__METHOD);
+    else if (strcmp(t->hash, w->hash) != 0)
+        snprintf(why, size, "template changed since");
     else if (differs(w->env.driver, driver))
         snprintf(why, size, "measured under driver %s, this is %s", *w->env.driver ? w->env.driver : "unknown",
                  driver);

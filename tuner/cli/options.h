@@ -23,6 +23,7 @@ tt_status tt__cli_set_align(tt__cli_args *args, const char *value);
 tt_status tt__cli_set_device(tt__cli_args *args, const char *value);
 tt_status tt__cli_set_jobs(tt__cli_args *args, const char *value);
 tt_status tt__cli_set_trial_timeout(tt__cli_args *args, const char *value);
+tt_status tt__cli_set_older_than(tt__cli_args *args, const char *value);
 tt_status tt__cli_add_template(tt__cli_args *args, const char *value);
 
 #define TT__OPT_DB                                                                                           \
