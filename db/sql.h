@@ -100,9 +100,11 @@
     X(WINNER_GET, TT__SELECT_WINNER "WHERE w.gpu_id = ?1 AND w.problem_id = ?2") \
     X(WINNERS_OF_GPU, TT__SELECT_WINNER "WHERE w.gpu_id = ?1" TT__WINNER_ORDER) \
     X(WINNERS_OF_CC, TT__SELECT_WINNER "WHERE (?1 = 0 OR gpu.cc = ?1)" TT__WINNER_ORDER) \
-    X(WINNER_KEYS, "SELECT w.gpu_id, w.problem_id, gpu.cc, " TT__PROBLEM_COLS " FROM winner w" \
-        " CROSS JOIN gpu ON gpu.id = w.gpu_id JOIN problem ON problem.id = w.problem_id" \
-        " WHERE (?1 = 0 OR gpu.cc = ?1) AND problem.op = ?2 AND (?3 = 0 OR problem.elem_size = ?3)") \
+    /* The index of problems starts with op, rows and cols. */ \
+    X(WINNER_KEYS, "SELECT w.gpu_id, w.problem_id, gpu.cc, " TT__PROBLEM_COLS " FROM problem" \
+        " CROSS JOIN gpu CROSS JOIN winner w ON w.gpu_id = gpu.id AND w.problem_id = problem.id" \
+        " WHERE problem.op = ?2 AND problem.rows BETWEEN ?4 AND ?5 AND problem.cols BETWEEN ?6 AND ?7" \
+        " AND (?3 = 0 OR problem.elem_size = ?3) AND (?1 = 0 OR gpu.cc = ?1)") \
     X(VERSION, "PRAGMA data_version") \
     X(CUBIN_PUT, "INSERT INTO cubin (key, hash, image) VALUES (?1, ?2, ?3)" \
         " ON CONFLICT (key) DO UPDATE SET hash = excluded.hash, image = excluded.image") \

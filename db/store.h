@@ -117,10 +117,14 @@ typedef tt_status (*tt__winner_fn)(void *user, const tt__winner *w);
 tt_status tt__store_winners(tt__store *s, int64_t gpu_id, int cc, const char *op, int elem_size,
                             tt__winner_fn fn, void *user);
 
-/* The winners of an op (and elem_size; 0: any) by their problems alone, for a search through many: of every GPU
- * of this cc (0: of all). The rest of one is had from tt__store_winner_get. */
+/* Winners by their problems alone, for a search through many: of an op and elem_size (0: any), of every GPU of this
+ * cc (0: of all), with rows and cols within these bounds. The rest of one is had from tt__store_winner_get. */
+typedef struct tt__bounds {
+    int64_t rows[2], cols[2]; /* least and most */
+} tt__bounds;
 typedef tt_status (*tt__winner_key_fn)(void *user, int64_t gpu_id, int64_t problem_id, int cc, const tt__problem *p);
-tt_status tt__store_winner_keys(tt__store *s, int cc, const char *op, int elem_size, tt__winner_key_fn fn, void *user);
+tt_status tt__store_winner_keys(tt__store *s, int cc, const char *op, int elem_size, const tt__bounds *bounds,
+                                tt__winner_key_fn fn, void *user);
 
 /* ---- Cubins ---------------------------------------------------------------------------------- */
 

@@ -68,10 +68,12 @@ tt_status tt__store_winners(tt__store *s, int64_t gpu_id, int cc, const char *op
     return status;
 }
 
-tt_status tt__store_winner_keys(tt__store *s, int cc, const char *op, int elem_size, tt__winner_key_fn fn, void *user) {
+tt_status tt__store_winner_keys(tt__store *s, int cc, const char *op, int elem_size, const tt__bounds *bounds,
+                                tt__winner_key_fn fn, void *user) {
     sqlite3_stmt *stmt;
     bool row;
-    TT_TRY(tt__db_stmt(s, &stmt, TT__SQL_WINNER_KEYS, "iti", (int64_t)cc, op, (int64_t)elem_size));
+    TT_TRY(tt__db_stmt(s, &stmt, TT__SQL_WINNER_KEYS, "itiiiii", (int64_t)cc, op, (int64_t)elem_size, bounds->rows[0],
+                       bounds->rows[1], bounds->cols[0], bounds->cols[1]));
     tt_status status;
     while ((status = tt__db_step(s, stmt, &row)) == TT_OK && row) {
         tt__problem p;

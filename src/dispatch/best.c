@@ -182,13 +182,23 @@ static int by_distance(const void *x, const void *y) {
     return (a->problem_id > b->problem_id) - (a->problem_id < b->problem_id); /* always the same answer */
 }
 
-static tt_status collect(leads *l, bool anything) {
+/* Sides that are no further than so many doublings from what is asked for. */
+static void set_bounds(int64_t out[2], int64_t side, double within) {
+    double most = (double)side * exp2(within);
+    out[0] = (int64_t)((double)side / exp2(within));
+    out[1] = most < (double)INT64_MAX / 2 ? (int64_t)ceil(most) : INT64_MAX;
+}
+
+static tt_status collect(leads *l, bool anything, double within) {
     const query *q = l->q;
+    tt__bounds bounds;
+    set_bounds(bounds.rows, q->problem->rows, within);
+    set_bounds(bounds.cols, q->problem->cols, within);
     int cc = anything ? 0 : q->gpu->cc, elem_size = anything ? 0 : q->problem->elem_size;
     for (l->layer = 0; l->layer < TT__LAYER_SHIPPED; l->layer++) {
         tt__store *store = tt__layer_store(q->ctx, l->layer);
         if (store)
-            TT_TRY(tt__store_winner_keys(store, cc, q->problem->op, elem_size, add_lead, l));
+            TT_TRY(tt__store_winner_keys(store, cc, q->problem->op, elem_size, &bounds, add_lead, l));
     }
     for (size_t i = 0; i < tt__n_shipped; i++) {
         const tt__winner *w = &tt__shipped[i];
@@ -209,11 +219,12 @@ static tt_status fetch(const query *q, const lead *l, tt__winner *w, bool *found
     return TT_OK;
 }
 
-/* The nearest legal one; being stale counts as a distance. */
-static tt_status try_near(const query *q, bool anything, bool *done) {
+/* The nearest legal one among those within some distance; being stale counts as a distance. *nearest: its own, or
+ * INFINITY. */
+static tt_status try_within(const query *q, bool anything, double within, double *nearest) {
     leads all = {.q = q};
     double best = INFINITY;
-    tt_status status = collect(&all, anything);
+    tt_status status = collect(&all, anything, within);
     for (size_t i = 0; i < all.n && i < TRIES_MAX && status == TT_OK && all.items[i].distance < best; i++) {
         const lead *l = &all.items[i];
         tt__winner w;
@@ -232,10 +243,20 @@ static tt_status try_near(const query *q, bool anything, bool *done) {
         if (q->candidate)
             *q->candidate = candidate;
         best = score;
-        *done = true;
     }
     free(all.items);
+    *nearest = best;
     return status;
+}
+
+/* Looks around in growing circles: what lies outside of one is further away than its radius. */
+static tt_status try_near(const query *q, bool anything, bool *done) {
+    static const double radii[] = {0.25, 1.25, 2, 3, 6, 64};
+    double nearest = INFINITY;
+    for (size_t i = 0; i < sizeof radii / sizeof *radii && nearest > (i ? radii[i - 1] : 0); i++)
+        TT_TRY(try_within(q, anything, radii[i], &nearest));
+    *done = nearest < INFINITY;
+    return TT_OK;
 }
 
 /* ---- The defaults ---------------------------------------------------------------------------------------- */

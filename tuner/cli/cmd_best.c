@@ -135,9 +135,9 @@ const tt__cli_command tt__cmd_best = {
     .summary = "the best known configuration for one problem; needs no GPU",
     .notes =
         "How well the answer fits is said with it: exact, stale (the template or the driver has changed),\n"
-        "nearest (another size), other-gpu (of the same architecture), or default (nothing measured); and from\n"
-        "which layer it comes: your store, the system's ($TILETUNE_SYSTEM_DB or /etc/tiletune/tiletune.db), or the\n"
-        "winners that come with tiletune.\n",
+        "nearest (another size), other-gpu (of the same architecture), or default (nothing measured); and\n"
+        "which layer knew it: your store, the system's ($TILETUNE_SYSTEM_DB, or else\n"
+        "/etc/tiletune/tiletune.db), or the winners that come with tiletune.\n",
     .options = options,
     .run = run,
 };

@@ -97,9 +97,10 @@ const tt__cli_command tt__cmd_import = {
     .name = "import",
     .usage = "tune import FILE... [options]",
     .summary = "takes trials and winners over from recordings (T4 JSON) or stores",
-    .notes = "Every value is checked, cubins are never taken, and if one file is bad, nothing is changed. What was\n"
-             "measured here stays in front of what is imported. Imported trials of this GPU, driver and NVRTC are not\n"
-             "measured again. T4 files of other tuners need --gpu, --kernel and --size; their times count as stale.\n",
+    .notes = "Every value is checked, cubins are never taken, and if one file is bad, nothing is changed. What\n"
+             "was measured here stays in front of what is imported. Imported trials of this GPU, driver and\n"
+             "NVRTC are not measured again. T4 files of other tuners, such as Kernel Tuner, need --gpu, --kernel\n"
+             "and --size; their times count as stale.\n",
     .options = options,
     .takes_files = true,
     .run = run,

@@ -51,10 +51,10 @@ const tt__cli_command tt__cmd_merge = {
     .name = "merge",
     .usage = "tune merge OUT.db A.db [B.db...]",
     .summary = "several stores, or recordings, into one",
-    .notes = "OUT.db is made if it is not there, and keeps what it has. Of two winners for one problem the better\n"
-             "evidence stays: measured before imported, then the one that more configurations were tried for, then\n"
-             "the newer one. If one file is bad, nothing is changed. Cubins are taken only from files that belong to\n"
-             "you or root and that nobody else can write.\n",
+    .notes = "OUT.db is made if it is not there, and keeps what it has. Of two winners for one problem the\n"
+             "better evidence stays: measured before imported, then the one that more configurations were tried\n"
+             "for, then the newer one. If one file is bad, nothing is changed. Cubins are taken only from files\n"
+             "that belong to you or root and that nobody else can write.\n",
     .options = options,
     .takes_files = true,
     .run = run,
