@@ -6,8 +6,9 @@
 // of VS bytes, and puts these into shared memory, where the tile is already transposed. All loads are in
 // flight before the first store.
 //
-// Rows whose pitch is no multiple of 128 bytes start anywhere in a cache line. ROTATE then has each warp begin
-// at a line's start, and come back for the part of a run before it, so that fewer lines are touched twice.
+// Rows whose pitch is no multiple of 128 bytes start anywhere in a cache line. Then each run that is written
+// starts at the row's first multiple of SEGMENT bytes in the tile, so that no segment is written by two blocks:
+// a tile is as much higher than its neighbour is away. SEGMENT 0 is for all others.
 //
 //@ kernel   transpose_vector
 //@ op       transpose
@@ -17,11 +18,11 @@
 //@ param    VS         4 8 16
 //@ param    THREADS    128 256 512 1024
 //@ param    STREAM     0 1
-//@ param    ROTATE     0 1
+//@ param    SEGMENT    0 32 128
 //@ runtime  ORDER      0 1 2
 //@ where    VL >= elem_size AND VS >= elem_size AND VL <= align AND VS <= align
 //@ where    STREAM = 0 OR rows * cols * batch * elem_size <= l2_bytes
-//@ where    ROTATE = 0 OR lds * elem_size % 128 > 0 OR ldd * elem_size % 128 > 0
+//@ where    SEGMENT = 0 OR (ldd * elem_size % SEGMENT > 0 AND WRITE_RUN >= 2 * SEGMENT)
 //@ where    ORDER < 2 OR lds * elem_size % 32768 = 0 OR ldd * elem_size % 32768 = 0
 //@ where    iif(lds * elem_size % 128 > 0 OR ldd * elem_size % 128 > 0, THREADS >= 256, WRITE_RUN <= 512 AND THREADS <= 512)
 //@ where    VL <= 2 * VS AND VL * VS / elem_size <= 128
@@ -30,10 +31,10 @@
 //@ where    THREADS % (READ_RUN / VL) = 0 AND THREADS % (WRITE_RUN / VS) = 0
 //@ where    batch <= 65535
 //@ block    THREADS
-//@ grid     iif(ORDER = 0, ceil_div(cols * elem_size, READ_RUN), ceil_div(rows * elem_size, WRITE_RUN)), iif(ORDER = 0, ceil_div(rows * elem_size, WRITE_RUN), ceil_div(cols * elem_size, READ_RUN)), batch
+//@ grid     iif(ORDER = 0, ceil_div(cols * elem_size, READ_RUN), ceil_div(rows * elem_size, WRITE_RUN - SEGMENT)), iif(ORDER = 0, ceil_div(rows * elem_size, WRITE_RUN - SEGMENT), ceil_div(cols * elem_size, READ_RUN)), batch
 //@ shared   READ_RUN * WRITE_RUN / elem_size
 //@ args     dst, src, i64 rows, i64 cols, i64 lds, i64 ldd, i64 src_stride, i64 dst_stride, i32 ORDER
-//@ default  READ_RUN=256 WRITE_RUN=256 VL=4 VS=4 THREADS=256 STREAM=0 ROTATE=0 ORDER=1
+//@ default  READ_RUN=256 WRITE_RUN=256 VL=4 VS=4 THREADS=256 STREAM=0 SEGMENT=0 ORDER=1
 
 #include "micro_tile.cuh"
 
@@ -44,63 +45,91 @@
 #define MICRO_TILES (ACROSS * DOWN / THREADS)
 #define VECTORS (TILE_COLS * DOWN / THREADS) // that a thread writes
 
-// Which of the n vectors of a row's run is number x, counted from the start of a cache line.
-template <int BYTES> static __device__ int rotate(const elem *row, int x, int n) {
-    return ROTATE ? (x - (int)((unsigned long long)row % 128 / BYTES)) & (n - 1) : x;
+// Whether this block writes vector `u` of the destination row at `to`: its neighbours have the ends of the tile.
+static __device__ bool is_ours(const elem *to, int u, bool first) {
+#if SEGMENT == 0
+    return true;
+#else
+    const int begin = (int)(-(unsigned long long)to % SEGMENT) / VS;
+    return (first || u >= begin) && u < begin + (WRITE_RUN - SEGMENT) / VS;
+#endif
 }
 
-// A tile inside the matrix needs no tests. The rows of one micro-tile start differently in their lines: its
-// columns can only be rotated if it has one row.
-static __device__ void move_whole_tile(elem *dst, const elem *src, long long lds, long long ldd,
+// A tile inside the matrix needs no tests.
+static __device__ void move_whole_tile(elem *dst, const elem *src, long long lds, long long ldd, bool first,
                                        vec_of<VS>::type *tile) {
     typedef vec_of<VL>::type vl;
     typedef vec_of<VS>::type vs;
     const int t = threadIdx.x;
     words_of<VL> in[MICRO_TILES][MICRO_ROWS];
-    int across[MICRO_TILES];
 
-    src += (long long)(t / ACROSS * MICRO_ROWS) * lds;
-#pragma unroll
-    for (int m = 0; m < MICRO_TILES; m++) {
-        const elem *row = src + m * (THREADS / ACROSS) * MICRO_ROWS * lds;
-        across[m] = MICRO_ROWS == 1 ? rotate<VL>(row, t % ACROSS, ACROSS) : t % ACROSS;
-#pragma unroll
-        for (int r = 0; r < MICRO_ROWS; r++)
-            in[m][r].v = load((const vl *)(row + r * lds + across[m] * MICRO_COLS));
-    }
+    src += (long long)(t / ACROSS * MICRO_ROWS) * lds + t % ACROSS * MICRO_COLS;
 #pragma unroll
     for (int m = 0; m < MICRO_TILES; m++)
-        put(tile, in[m], across[m], t / ACROSS + m * (THREADS / ACROSS), DOWN);
+#pragma unroll
+        for (int r = 0; r < MICRO_ROWS; r++)
+            in[m][r].v = load((const vl *)(src + (m * (THREADS / ACROSS) * MICRO_ROWS + r) * lds));
+#pragma unroll
+    for (int m = 0; m < MICRO_TILES; m++)
+        put(tile, in[m], t % ACROSS, t / ACROSS + m * (THREADS / ACROSS), DOWN);
     __syncthreads();
 
+    const int u = t % DOWN;
     dst += (long long)(t / DOWN) * ldd;
 #pragma unroll
     for (int k = 0; k < VECTORS; k++) {
         elem *row = dst + k * (THREADS / DOWN) * ldd;
-        const int u = rotate<VS>(row, t % DOWN, DOWN);
-        store((vs *)(row + u * MICRO_ROWS), tile[place(t / DOWN + k * (THREADS / DOWN), u, DOWN)]);
+        if (is_ours(row, u, first))
+            store((vs *)(row + u * MICRO_ROWS), tile[place(t / DOWN + k * (THREADS / DOWN), u, DOWN)]);
     }
 }
 
-// A tile on the edge has `height` rows and `width` columns of the source and goes element by element: small
-// code rather than fast. It stands in shared memory as it is, swizzled like the others.
-static __device__ int place_elem(int r, int c) {
-    return r * TILE_COLS + (c ^ (r % 32 & (TILE_COLS - 1)));
+// A tile on the edge has `height` rows and `width` columns of the source, fewer than a tile or more. A vector
+// that reaches over the end of a source row reads padding or the next row, but of the last row it is read
+// element by element; one that reaches over the end of a destination row is written so.
+static __device__ void load_edge(words_of<VL> &in, const elem *from, int left, bool last_row) {
+    if (!last_row || left >= MICRO_COLS) {
+        in.v = load((const vec_of<VL>::type *)from);
+        return;
+    }
+#pragma unroll
+    for (int c = 0; c < MICRO_COLS; c++)
+        if (c < left)
+            ((elem *)&in)[c] = from[c];
 }
 static __device__ void move_edge_tile(elem *dst, const elem *src, long long lds, long long ldd, int height,
-                                      int width, elem *tile) {
+                                      int width, bool first, vec_of<VS>::type *tile) {
 #pragma unroll 1
-    for (int k = threadIdx.x; k < height * TILE_COLS; k += THREADS) {
-        const int r = k / TILE_COLS, c = k % TILE_COLS;
-        if (c < width)
-            tile[place_elem(r, c)] = src[r * lds + c];
+    for (int k = threadIdx.x; k < ACROSS * DOWN; k += THREADS) {
+        const int across = k % ACROSS, down = k / ACROSS;
+        words_of<VL> in[MICRO_ROWS];
+        if (across * MICRO_COLS >= width || down * MICRO_ROWS >= height)
+            continue;
+#pragma unroll
+        for (int r = 0; r < MICRO_ROWS; r++) {
+            const int row = down * MICRO_ROWS + r;
+            if (row < height)
+                load_edge(in[r], src + row * lds + across * MICRO_COLS, width - across * MICRO_COLS, row == height - 1);
+        }
+        put(tile, in, across, down, DOWN);
     }
     __syncthreads();
 #pragma unroll 1
-    for (int k = threadIdx.x; k < width * TILE_ROWS; k += THREADS) {
-        const int c = k / TILE_ROWS, r = k % TILE_ROWS;
-        if (r < height)
-            dst[c * ldd + r] = tile[place_elem(r, c)];
+    for (int k = threadIdx.x; k < TILE_COLS * DOWN; k += THREADS) {
+        const int c = k / DOWN, u = k % DOWN, row = u * MICRO_ROWS;
+        elem *to = dst + c * ldd;
+        if (c >= width || row >= height || !is_ours(to, u, first))
+            continue;
+        words_of<VS> out;
+        out.v = tile[place(c, u, DOWN)];
+        if (row + MICRO_ROWS <= height) {
+            store((vec_of<VS>::type *)(to + row), out.v);
+            continue;
+        }
+#pragma unroll
+        for (int r = 0; r < MICRO_ROWS; r++)
+            if (row + r < height)
+                to[row + r] = ((const elem *)&out)[r];
     }
 }
 
@@ -113,12 +142,12 @@ extern "C" __global__ void __launch_bounds__(THREADS)
     // the source: large powers of two as pitch put whole columns of tiles into the same few memory channels.
     const unsigned bx = order == 0 ? blockIdx.x : order == 1 ? blockIdx.y : (blockIdx.x + blockIdx.y) % gridDim.y;
     const long long col0 = (long long)bx * TILE_COLS;
-    const long long row0 = (long long)(order == 0 ? blockIdx.y : blockIdx.x) * TILE_ROWS;
+    const long long row0 = (long long)(order == 0 ? blockIdx.y : blockIdx.x) * (TILE_ROWS - SEGMENT / ELEM_SIZE);
     elem *to = dst + blockIdx.z * dst_stride + col0 * ldd + row0;
     const elem *from = src + blockIdx.z * src_stride + row0 * lds + col0;
     if (row0 + TILE_ROWS <= rows && col0 + TILE_COLS <= cols)
-        move_whole_tile(to, from, lds, ldd, tile);
+        move_whole_tile(to, from, lds, ldd, row0 == 0, tile);
     else
-        move_edge_tile(to, from, lds, ldd, (int)min(rows - row0, (long long)TILE_ROWS),
-                       (int)min(cols - col0, (long long)TILE_COLS), (elem *)tile);
+        move_edge_tile(to, from, lds, ldd, (int)min(rows - row0, (long long)1 << 30),
+                       (int)min(cols - col0, (long long)1 << 30), row0 == 0, tile);
 }

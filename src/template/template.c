@@ -63,7 +63,7 @@ static tt_status check_config_size(const tt__template *t) {
  * made for one element size, one architecture or small matrices. */
 static tt_status check_default(tt__template *t, const tt__expr *config) {
     static const int elem_sizes[] = {4, 1, 2, 8, 16}, ccs[] = {90, 120, 75};
-    static const int64_t sizes[] = {8192, 256};
+    static const int64_t sizes[] = {8192, 8191, 256};
     size_t choice[TT__PARAMS_MAX];
     char why[1024] = "";
     if (config->text && tt__config_parse(choice, t, config->text) != TT_OK) {
@@ -82,7 +82,7 @@ static tt_status check_default(tt__template *t, const tt__expr *config) {
                          .batch = 1,
                          .src_stride = size * size,
                          .dst_stride = size * size,
-                         .align = aligned ? 16 : elem_sizes[i % COUNT(elem_sizes)],
+                         .align = aligned && size % 16 == 0 ? 16 : elem_sizes[i % COUNT(elem_sizes)],
                          .elem_size = elem_sizes[i % COUNT(elem_sizes)]};
         tt__gpu gpu = {.cc = ccs[i / COUNT(elem_sizes) % COUNT(ccs)],
                        .sm_count = 100,

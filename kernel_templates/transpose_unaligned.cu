@@ -1,0 +1,226 @@
+// For rows that start anywhere: both sides are accessed in aligned words all the same.
+//
+// A tile is copied to shared memory as it lies, in aligned chunks of 16 bytes that may reach over the ends of
+// its runs. The pitch there leaves the same remainder modulo 128 as the source's, so that the chunks of a cache
+// line stand alike on both sides. Then each thread gathers the elements of one aligned word of the
+// destination, which are a pitch apart: without bank conflicts where that is an odd number of elements. A
+// destination row's run starts at the first multiple of 32 bytes in it, wherever that is in the tile, so that
+// no sector is written by two blocks. For this the tile is read up to 31 bytes further down than its
+// neighbour begins.
+//
+//@ kernel   transpose_unaligned
+//@ op       transpose
+//@ param    READ_RUN   128 256 512
+//@ param    WRITE_RUN  128 256 512
+//@ param    THREADS    128 256 512
+//@ runtime  ORDER      0 1
+//@ where    align >= elem_size AND (lds * elem_size % 128 > 0 OR ldd * elem_size % 128 > 0)
+//@ where    READ_RUN * WRITE_RUN / elem_size / THREADS BETWEEN 16 AND 128
+//@ where    THREADS >= WRITE_RUN / max(elem_size, 4)
+//@ where    batch <= 65535
+//@ block    THREADS
+//@ grid     iif(ORDER = 0, ceil_div(cols * elem_size, READ_RUN), ceil_div(rows * elem_size, WRITE_RUN)), iif(ORDER = 0, ceil_div(rows * elem_size, WRITE_RUN), ceil_div(cols * elem_size, READ_RUN)), batch
+//@ shared   ((WRITE_RUN + 32) / elem_size - 1) * (READ_RUN + 30 + (lds * elem_size + 98) % 128) + 128
+//@ args     dst, src, i64 rows, i64 cols, i64 lds, i64 ldd, i64 src_stride, i64 dst_stride, i32 READ_RUN + 30 + (lds * elem_size + 98) % 128, i32 ORDER
+//@ default  READ_RUN=256 WRITE_RUN=256 THREADS=256 ORDER=1
+
+#if ELEM_SIZE == 1
+typedef unsigned char elem;
+#elif ELEM_SIZE == 2
+typedef unsigned short elem;
+#elif ELEM_SIZE == 4
+typedef unsigned int elem;
+#elif ELEM_SIZE == 8
+typedef uint2 elem;
+#else
+typedef uint4 elem;
+#endif
+
+#if ELEM_SIZE < 4
+typedef unsigned int word;
+#else
+typedef elem word;
+#endif
+
+#define WORD      ((int)sizeof(word))
+#define TILE_COLS (READ_RUN / ELEM_SIZE)
+#define TILE_ROWS (WRITE_RUN / ELEM_SIZE)
+#define READ_ROWS (TILE_ROWS + SECTOR / ELEM_SIZE - 1)
+
+// Reading: so many threads a row that they can begin at the start of its cache line.
+#define CHUNKS    (READ_RUN / 16 + 8)
+#define READ_STEP (THREADS / CHUNKS)
+
+// Writing: WORDS threads a destination row. Rows that are PERIOD apart begin alike.
+#define SECTOR     32
+#define WORDS      (WRITE_RUN / WORD)
+#define PERIOD     (SECTOR / ELEM_SIZE)
+#define ABREAST    (THREADS / WORDS)
+#define WRITE_STEP (ABREAST > PERIOD ? ABREAST : PERIOD)
+
+// What moves one tile: the addresses of its first elements, its pitches in bytes, what there is of it.
+struct tile {
+    char *dst, *shared;
+    const char *src;
+    long long src_pitch, dst_pitch;
+    int pitch;
+    long long height, width;         // from its first element to the end of the matrix
+    const char *src_begin, *src_end; // of the matrix
+};
+
+// The word that lies at `p` and below it.
+static __device__ word gather(const char *p, int pitch) {
+#if ELEM_SIZE == 1
+    const unsigned char *b = (const unsigned char *)p;
+    const unsigned low = __byte_perm(b[0], b[pitch], 0x0040),
+                   high = __byte_perm(b[2 * pitch], b[3 * pitch], 0x0040);
+    return __byte_perm(low, high, 0x5410);
+#elif ELEM_SIZE == 2
+    return __byte_perm(*(const elem *)p, *(const elem *)(p + pitch), 0x5410);
+#else
+    return *(const word *)p;
+#endif
+}
+
+// From global memory to shared memory, 16 bytes, without a register and without waiting; the rest of the
+// cache line comes as far as L2. The CPU stand-in of the tests speaks no PTX.
+#if __CUDA_ARCH__ >= 800 && !defined __HOSTCUDA__
+typedef unsigned int shared_address;
+static __device__ shared_address address_of(char *p) {
+    unsigned int address = (unsigned int)__cvta_generic_to_shared(p);
+    asm volatile("" : "+r"(address)); // once, not for each chunk again
+    return address;
+}
+static __device__ void copy_chunk(shared_address to, const char *from) {
+    asm volatile("cp.async.cg.shared.global.L2::128B [%0], [%1], 16;" ::"r"(to), "l"(from) : "memory");
+}
+static __device__ void wait_for_chunks() {
+    asm volatile("cp.async.wait_all;" ::: "memory");
+    __syncthreads();
+}
+#else
+typedef char *shared_address;
+static __device__ shared_address address_of(char *p) {
+    return p;
+}
+static __device__ void copy_chunk(shared_address to, const char *from) {
+    *(uint4 *)to = *(const uint4 *)from;
+}
+static __device__ void wait_for_chunks() {
+    __syncthreads();
+}
+#endif
+
+static __device__ void read_whole(const tile &t) {
+    const int chunk = threadIdx.x % CHUNKS * 16;
+    int r = threadIdx.x / CHUNKS;
+    const char *row = t.src + r * t.src_pitch;
+    shared_address to = address_of(t.shared) + r * t.pitch;
+    if (r == READ_STEP)
+        return;
+#pragma unroll
+    for (int k = 0; k < READ_ROWS; k += READ_STEP) {
+        const int at = chunk - (int)((unsigned long long)row % 128);
+        if ((k + READ_STEP <= READ_ROWS || k + r < READ_ROWS) && at > -16 && at < READ_RUN)
+            copy_chunk(to + at, row + at);
+        row += READ_STEP * t.src_pitch;
+        to += READ_STEP * t.pitch;
+    }
+}
+
+// On an edge: rows and columns may end, and a chunk may reach out of the matrix.
+static __device__ void read_edge(const tile &t) {
+    const int rows = (int)min(t.height, (long long)READ_ROWS);
+    const int run = (int)min(t.width * ELEM_SIZE, (long long)READ_RUN);
+#pragma unroll 2
+    for (int k = threadIdx.x; k < rows * CHUNKS; k += THREADS) {
+        const int r = k / CHUNKS;
+        const char *row = t.src + r * t.src_pitch;
+        const int at = k % CHUNKS * 16 - (int)((unsigned long long)row % 128);
+        char *to = t.shared + r * t.pitch + at;
+        if (at <= -16 || at >= run)
+            continue;
+        if (row + at >= t.src_begin && row + at + 16 <= t.src_end) {
+            copy_chunk(address_of(to), row + at);
+            continue;
+        }
+#pragma unroll 1
+        for (int b = 0; b < 16; b += ELEM_SIZE)
+            if (at + b >= 0 && at + b < run)
+                *(elem *)(to + b) = *(const elem *)(row + at + b);
+    }
+}
+
+static __device__ void write_whole(const tile &t) {
+#pragma unroll 1
+    for (int first = threadIdx.x / WORDS; first < WRITE_STEP; first += ABREAST) {
+        char *row = t.dst + first * t.dst_pitch;
+        const int at = (int)(-(unsigned long long)row % SECTOR) + threadIdx.x % WORDS * WORD;
+        const char *from = t.shared + at / ELEM_SIZE * t.pitch + first * ELEM_SIZE;
+        row += at;
+#pragma unroll
+        for (int c = 0; c < TILE_COLS; c += WRITE_STEP) {
+            *(word *)row = gather(from + c * ELEM_SIZE, t.pitch);
+            row += WRITE_STEP * t.dst_pitch;
+        }
+    }
+}
+
+// On an edge: the first tile also writes what lies before its first segment, the last ones end early.
+static __device__ void write_edge(const tile &t, bool first) {
+    const int words = (SECTOR + WRITE_RUN) / WORD;
+    const int cols = (int)min(t.width, (long long)TILE_COLS);
+#pragma unroll 2
+    for (int k = threadIdx.x; k < cols * words; k += THREADS) {
+        const int c = k / words;
+        char *row = t.dst + c * t.dst_pitch;
+        const int skip = (int)(-(unsigned long long)row % SECTOR);
+        const int at = skip - SECTOR + k % words * WORD;
+        const int begin = first ? 0 : skip;
+        const int end = (int)min(t.height * ELEM_SIZE, (long long)skip + WRITE_RUN);
+        const char *from = t.shared + at / ELEM_SIZE * t.pitch + c * ELEM_SIZE;
+        if (at >= begin && at + WORD <= end) {
+            *(word *)(row + at) = gather(from, t.pitch);
+            continue;
+        }
+#pragma unroll 1
+        for (int b = 0; b < WORD; b += ELEM_SIZE)
+            if (at + b >= begin && at + b < end)
+                *(elem *)(row + at + b) =
+                    *(const elem *)(t.shared + (at + b) / ELEM_SIZE * t.pitch + c * ELEM_SIZE);
+    }
+}
+
+extern "C" __global__ void __launch_bounds__(THREADS)
+    transpose_unaligned(elem *__restrict__ dst, const elem *__restrict__ src, long long rows, long long cols,
+                        long long lds, long long ldd, long long src_stride, long long dst_stride, int pitch,
+                        int order) {
+    extern __shared__ __align__(128) uint4 shared[];
+
+    // Blocks are numbered along the rows (ORDER 0) or down the columns (ORDER 1) of the source.
+    const long long col0 = (long long)(order == 0 ? blockIdx.x : blockIdx.y) * TILE_COLS;
+    const long long row0 = (long long)(order == 0 ? blockIdx.y : blockIdx.x) * TILE_ROWS;
+    dst += blockIdx.z * dst_stride;
+    src += blockIdx.z * src_stride;
+    tile t;
+    t.dst = (char *)(dst + col0 * ldd + row0);
+    t.src = (const char *)(src + row0 * lds + col0);
+    t.shared = (char *)shared + (unsigned long long)t.src % 128;
+    t.src_pitch = lds * ELEM_SIZE;
+    t.dst_pitch = ldd * ELEM_SIZE;
+    t.pitch = pitch;
+    t.height = rows - row0;
+    t.width = cols - col0;
+    t.src_begin = (const char *)src;
+    t.src_end = (const char *)(src + (rows - 1) * lds + cols);
+    // A tile that touches neither the first row nor the last cannot reach out of the matrix.
+    if (row0 > 0 && t.height > READ_ROWS && t.width >= TILE_COLS) {
+        read_whole(t);
+        wait_for_chunks();
+        write_whole(t);
+    } else {
+        read_edge(t);
+        wait_for_chunks();
+        write_edge(t, row0 == 0);
+    }
+}
