@@ -60,20 +60,26 @@ static bool same_problem(const tt__problem *a, const tt__problem *b) {
 
 /* ---- Trying one ------------------------------------------------------------------------------------------ */
 
-/* Is the winner's configuration legal for the problem? What was measured here, for this very problem and with this
- * text, has been run: only a plan needs its geometry worked out again. */
+/* Is the winner's configuration legal for the problem, if need be adapted to today's text of its template? What was
+ * measured here, for this very problem and with this text, has been run: only a plan needs its geometry worked out
+ * again. */
 static bool legal(const query *q, const tt__winner *w, bool proven, tt__candidate *out) {
     size_t choice[TT__PARAMS_MAX];
-    tt__candidate unused;
+    char adapted[TT__CONFIG_MAX];
     const tt__template *t = tt__template_set_find(&q->ctx->templates, w->kernel);
     if (!t || strcmp(t->op, q->problem->op) != 0)
         return false;
-    if (proven && !q->candidate)
+    if (proven && !q->candidate) {
+        tt__copy(out->config, sizeof out->config, w->config);
         return tt__config_parse(choice, t, w->config) == TT_OK;
-    return tt__space_resolve(out ? out : &unused, t, q->gpu, q->problem, w->config) == TT_OK;
+    }
+    bool same_text = strcmp(t->hash, w->hash) == 0;
+    if (!same_text && tt__config_adapt(adapted, t, w->config) != TT_OK)
+        return false;
+    return tt__space_resolve(out, t, q->gpu, q->problem, same_text ? w->config : adapted) == TT_OK;
 }
 
-static void answer(const query *q, tt_match match, tt__layer layer, const tt__winner *w) {
+static void answer(const query *q, tt_match match, tt__layer layer, const tt__winner *w, const tt__candidate *found) {
     tt_choice *c = q->choice;
     bool measured = match != TT_MATCH_DEFAULT;
     *c = (tt_choice){.size = c->size, .match = match};
@@ -85,8 +91,10 @@ static void answer(const query *q, tt_match match, tt__layer layer, const tt__wi
         tt__copy(c->gpu, sizeof c->gpu, w->gpu.name);
     }
     tt__copy(c->kernel, sizeof c->kernel, w->kernel);
-    tt__copy(c->config, sizeof c->config, w->config);
+    tt__copy(c->config, sizeof c->config, found->config);
     tt__copy(c->layer, sizeof c->layer, tt__layer_name(layer));
+    if (q->candidate)
+        *q->candidate = *found;
 }
 
 static void explain(const query *q, const tt__winner *w, bool here) {
@@ -136,10 +144,8 @@ static tt_status try_exact(const query *q, bool *done) {
         bool proven = !*why && layer != TT__LAYER_SHIPPED && strcmp(w.source, "imported") != 0;
         if ((*why && has_stale) || !legal(q, &w, proven, &candidate))
             continue;
-        answer(q, *why ? TT_MATCH_STALE : TT_MATCH_EXACT, layer, &w);
+        answer(q, *why ? TT_MATCH_STALE : TT_MATCH_EXACT, layer, &w, &candidate);
         tt__copy(q->choice->why, sizeof q->choice->why, why);
-        if (q->candidate)
-            *q->candidate = candidate;
         has_stale = true;
         *done = true;
         if (!*why)
@@ -238,10 +244,8 @@ static tt_status try_within(const query *q, bool anything, double within, double
         double score = l->distance + (*why ? stale : 0);
         if (score >= best || !legal(q, &w, false, &candidate))
             continue;
-        answer(q, anything ? TT_MATCH_DEFAULT : l->here ? TT_MATCH_NEAREST : TT_MATCH_OTHER_GPU, l->layer, &w);
+        answer(q, anything ? TT_MATCH_DEFAULT : l->here ? TT_MATCH_NEAREST : TT_MATCH_OTHER_GPU, l->layer, &w, &candidate);
         explain(q, &w, l->here);
-        if (q->candidate)
-            *q->candidate = candidate;
         best = score;
     }
     free(all.items);
