@@ -1,5 +1,6 @@
-/* What the store costs: opening it, asking it for the best configuration among many winners, and its size with many
- * trials. Needs no GPU. bench-store [WINNERS [TRIALS]] prints a line for each figure; docs/store.md has them. */
+/* What the store costs: opening it, asking it for the best configuration among many winners, and its size
+ * with many trials. Needs no GPU. bench-store [WINNERS [TRIALS]] prints a line for each figure; docs/store.md
+ * has them. */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -10,10 +11,23 @@
 #include "base/clock.h"
 #include "dispatch/context.h"
 
-enum { SAMPLES = 8, CONFIGS = 1000, ASKED = 1000, REPEATS = 1000000, OPENINGS = 101, NEAREST = 21, BATCH = 20000 };
+enum {
+    SAMPLES = 8,
+    CONFIGS = 1000,
+    ASKED = 1000,
+    REPEATS = 1000000,
+    OPENINGS = 101,
+    NEAREST = 21,
+    BATCH = 20000
+};
 
-static const tt__gpu gpu = {.name = "Benchmark GPU", .cc = 90, .sm_count = 132, .memory_bytes = 80000000000,
-                            .l2_bytes = 50000000, .max_threads_per_block = 1024, .shared_per_block = 232448};
+static const tt__gpu gpu = {.name = "Benchmark GPU",
+                            .cc = 90,
+                            .sm_count = 132,
+                            .memory_bytes = 80000000000,
+                            .l2_bytes = 50000000,
+                            .max_threads_per_block = 1024,
+                            .shared_per_block = 232448};
 static const tt__env env = {"580.159.04", "13.0", TT__METHOD};
 
 static void must(tt_status status) {
@@ -54,7 +68,8 @@ static void fill_winners(const char *path, size_t n) {
     for (size_t i = 0; i < n; i++) {
         tt_problem asked = problem(i);
         tt__problem p;
-        tt__winner w = {.time_us = 50, .copy_us = 49, .copy_fraction = 0.98, .speedup_vs_default = 1.1, .trials = 850};
+        tt__winner w = {
+            .time_us = 50, .copy_us = 49, .copy_fraction = 0.98, .speedup_vs_default = 1.1, .trials = 850};
         if (i % BATCH == 0)
             must(tt__store_begin(ctx->store));
         must(tt__problem_init(&p, &asked));
@@ -76,13 +91,16 @@ static void fill_trials(const char *path, size_t n) {
     must(tt__store_run_begin(s, gpu_id, &env, "measured", &run));
     for (int i = 0; i < CONFIGS; i++) {
         char text[128];
-        snprintf(text, sizeof text, "READ_RUN=256 WRITE_RUN=256 VL=16 VS=8 THREADS=512 STREAM=0 ROTATE=0 ORDER=%d", i);
+        snprintf(text, sizeof text,
+                 "READ_RUN=256 WRITE_RUN=256 VL=16 VS=8 THREADS=512 STREAM=0 ROTATE=0 ORDER=%d", i);
         must(tt__store_config(s, "transpose_vector", "transpose", "0123456789abcdef", text, &config[i]));
     }
     for (size_t i = 0; i < n; i++) {
         tt_problem asked = problem(i / CONFIGS);
         tt__problem p;
-        tt__trial t = {.time_us = 30 + 100.0 * (rand_r(&seed) % 10000) / 10000, .compile_ms = 40, .regs = 32,
+        tt__trial t = {.time_us = 30 + 100.0 * (rand_r(&seed) % 10000) / 10000,
+                       .compile_ms = 40,
+                       .regs = 32,
                        .n_samples = SAMPLES};
         for (int k = 0; k < SAMPLES; k++)
             t.samples_us[k] = (float)(t.time_us * (1 + 0.05 * ((rand_r(&seed) % 1000) / 1000.0 - 0.5)));
@@ -173,7 +191,8 @@ static void print_size(const char *what, const char *path, size_t rows) {
 }
 
 int main(int argc, char **argv) {
-    size_t winners = argc > 1 ? strtoull(argv[1], NULL, 10) : 100000, trials = argc > 2 ? strtoull(argv[2], NULL, 10) : 1000000;
+    size_t winners = argc > 1 ? strtoull(argv[1], NULL, 10) : 100000,
+           trials = argc > 2 ? strtoull(argv[2], NULL, 10) : 1000000;
     char folder[] = "/tmp/bench-store-XXXXXX", many[64], large[64];
     if (winners < ASKED || winners > 1000000 || trials < 1 || !mkdtemp(folder)) {
         fprintf(stderr, "usage: bench-store [WINNERS [TRIALS]], 1000 to 1000000 winners\n");

@@ -25,7 +25,8 @@ static void found(checking *c, const char *fmt, ...) {
 }
 
 /* Every row of a query; a row that fails its check is a finding, and the walk goes on. */
-static tt_status each(checking *c, tt__sql sql, const char *what, tt_status (*look)(checking *c, sqlite3_stmt *row)) {
+static tt_status each(checking *c, tt__sql sql, const char *what,
+                      tt_status (*look)(checking *c, sqlite3_stmt *row)) {
     sqlite3_stmt *stmt;
     bool row;
     TT_TRY(tt__db_stmt(c->store, &stmt, sql, ""));
@@ -44,7 +45,8 @@ static tt_status look_at_integrity(checking *c, sqlite3_stmt *row) {
 }
 
 static tt_status look_at_keys(checking *c, sqlite3_stmt *row) {
-    const char *table = (const char *)sqlite3_column_text(row, 0), *parent = (const char *)sqlite3_column_text(row, 1);
+    const char *table = (const char *)sqlite3_column_text(row, 0),
+               *parent = (const char *)sqlite3_column_text(row, 1);
     found(c, "%lld rows of %s refer to a %s that is not there", (long long)sqlite3_column_int64(row, 2),
           table ? table : "?", parent ? parent : "?");
     return TT_OK;
@@ -95,20 +97,24 @@ static tt_status look_at_winner(checking *c, sqlite3_stmt *row) {
 }
 
 static tt_status look_at_op(checking *c, sqlite3_stmt *row) {
-    const char *is = (const char *)sqlite3_column_text(row, 1), *should = (const char *)sqlite3_column_text(row, 2);
+    const char *is = (const char *)sqlite3_column_text(row, 1),
+               *should = (const char *)sqlite3_column_text(row, 2);
     (void)c;
-    return tt__fail(TT_E_INVALID, "its template is a %.31s, the problem a %.31s", is ? is : "?", should ? should : "?");
+    return tt__fail(TT_E_INVALID, "its template is a %.31s, the problem a %.31s", is ? is : "?",
+                    should ? should : "?");
 }
 
 static tt_status look_at_cubin(checking *c, sqlite3_stmt *row) {
     char actual[TT__HASH_SIZE];
-    const char *key = (const char *)sqlite3_column_text(row, 0), *hash = (const char *)sqlite3_column_text(row, 1);
+    const char *key = (const char *)sqlite3_column_text(row, 0),
+               *hash = (const char *)sqlite3_column_text(row, 1);
     const void *image = sqlite3_column_blob(row, 2);
     c->out->cubins++;
     tt__hash(actual, image ? image : "", (size_t)sqlite3_column_bytes(row, 2));
     return hash && strcmp(actual, hash) == 0
                ? TT_OK
-               : tt__fail(TT_E_INVALID, "%.16s... does not match its hash; it will be compiled anew", key ? key : "?");
+               : tt__fail(TT_E_INVALID, "%.16s... does not match its hash; it will be compiled anew",
+                          key ? key : "?");
 }
 
 tt_status tt__store_check(tt__store *s, tt__finding_fn fn, void *user, tt__checked *out) {
@@ -117,11 +123,16 @@ tt_status tt__store_check(tt__store *s, tt__finding_fn fn, void *user, tt__check
         const char *what;
         tt_status (*look)(checking *c, sqlite3_stmt *row);
     } steps[] = {
-        {TT__SQL_CHECK_INTEGRITY, "", look_at_integrity}, {TT__SQL_CHECK_KEYS, "", look_at_keys},
-        {TT__SQL_CHECK_GPUS, "GPU", look_at_gpu},         {TT__SQL_CHECK_ENVS, "environment", look_at_env},
-        {TT__SQL_CHECK_RUNS, "run", look_at_run},         {TT__SQL_MERGE_PROBLEMS, "problem", look_at_problem},
-        {TT__SQL_MERGE_CONFIGS, "configuration", look_at_config}, {TT__SQL_MERGE_TRIALS, "trial", look_at_trial},
-        {TT__SQL_CHECK_WINNERS, "winner", look_at_winner}, {TT__SQL_CHECK_OPS, "winner", look_at_op},
+        {TT__SQL_CHECK_INTEGRITY, "", look_at_integrity},
+        {TT__SQL_CHECK_KEYS, "", look_at_keys},
+        {TT__SQL_CHECK_GPUS, "GPU", look_at_gpu},
+        {TT__SQL_CHECK_ENVS, "environment", look_at_env},
+        {TT__SQL_CHECK_RUNS, "run", look_at_run},
+        {TT__SQL_MERGE_PROBLEMS, "problem", look_at_problem},
+        {TT__SQL_MERGE_CONFIGS, "configuration", look_at_config},
+        {TT__SQL_MERGE_TRIALS, "trial", look_at_trial},
+        {TT__SQL_CHECK_WINNERS, "winner", look_at_winner},
+        {TT__SQL_CHECK_OPS, "winner", look_at_op},
         {TT__SQL_MERGE_CUBINS, "cubin", look_at_cubin},
     };
     checking c = {.store = s, .fn = fn, .user = user, .out = out};

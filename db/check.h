@@ -12,9 +12,9 @@ typedef struct tt__checked {
     int64_t findings;
 } tt__checked;
 
-/* Reads everything: pages and indices, references, the type and range of every value, the hash of every cubin.
- * Changes nothing. Each thing that is wrong is one call of `fn`; TT_OK if the store could be read to the end,
- * whatever was found. TT_E_DB if it could not. */
+/* Reads everything: pages and indices, references, the type and range of every value, the hash of every
+ * cubin. Changes nothing. Each thing that is wrong is one call of `fn`; TT_OK if the store could be read to
+ * the end, whatever was found. TT_E_DB if it could not. */
 tt_status tt__store_check(tt__store *s, tt__finding_fn fn, void *user, tt__checked *out);
 
 #endif

@@ -35,7 +35,8 @@ static size_t word_length(const char *text, const char *more) {
 tt_status tt__check_kernel(const char *kernel) {
     size_t n = word_length(kernel, "_");
     if (n == 0 || kernel[n] || n >= TT__NAME_MAX || isdigit((unsigned char)*kernel))
-        return tt__fail(TT_E_INVALID, "kernel is \"%.80s\": expected a name of letters, digits and _", kernel);
+        return tt__fail(TT_E_INVALID, "kernel is \"%.80s\": expected a name of letters, digits and _",
+                        kernel);
     return TT_OK;
 }
 
@@ -45,7 +46,8 @@ tt_status tt__check_config(const char *config) {
         size_t name = word_length(at, "_"), value = at[name] == '=' ? word_length(at + name + 1, "_.+-") : 0;
         at += name + 1 + value;
         if (!name || !value || (*at && *at != ' ') || strlen(config) >= TT__CONFIG_MAX)
-            return tt__fail(TT_E_INVALID, "configuration is \"%.120s\": expected NAME=value NAME=value ...", config);
+            return tt__fail(TT_E_INVALID, "configuration is \"%.120s\": expected NAME=value NAME=value ...",
+                            config);
     }
     return TT_OK;
 }
@@ -89,9 +91,9 @@ tt_status tt__checked_config(sqlite3_stmt *stmt, int at, tt__checked_text *out) 
 
 #define FIGURE(m, kind, max) TT__FIELD_NUM_OF(tt__winner, m, #m, kind, 0, max, false)
 static const tt__field winner_fields[] = {
-    FIGURE(time_us, TT__FIELD_F64, 1e12),       FIGURE(copy_us, TT__FIELD_F64, 1e12),
-    FIGURE(copy_fraction, TT__FIELD_F64, 1e6),  FIGURE(speedup_vs_default, TT__FIELD_F64, 1e6),
-    FIGURE(trials, TT__FIELD_I64, 1e9),         FIGURE(failed, TT__FIELD_I64, 1e9),
+    FIGURE(time_us, TT__FIELD_F64, 1e12),        FIGURE(copy_us, TT__FIELD_F64, 1e12),
+    FIGURE(copy_fraction, TT__FIELD_F64, 1e6),   FIGURE(speedup_vs_default, TT__FIELD_F64, 1e6),
+    FIGURE(trials, TT__FIELD_I64, 1e9),          FIGURE(failed, TT__FIELD_I64, 1e9),
     FIGURE(unix_ms, TT__FIELD_I64, UNIX_MS_MAX),
 };
 

@@ -60,8 +60,8 @@ tt_status tt__db_end(tt__store *s, bool own, tt_status status);
 tt_status tt__env_id(tt__store *s, const tt__env *env, int64_t *id);
 
 /* tt__store_run_begin for a run that began then. */
-tt_status tt__run_add(tt__store *s, int64_t gpu_id, const tt__env *env, const char *source, int64_t started_ms,
-                      int64_t *run_id);
+tt_status tt__run_add(tt__store *s, int64_t gpu_id, const tt__env *env, const char *source,
+                      int64_t started_ms, int64_t *run_id);
 
 /* A trial from TT__TRIAL_COLS. TT_E_DB if the row is damaged. */
 tt_status tt__trial_read(tt__store *s, sqlite3_stmt *stmt, tt__trial *out);

@@ -146,8 +146,11 @@ static tt_status check_value(sqlite3_stmt *stmt, int at, const tt__field *f, con
 }
 
 tt_status tt__fields_check(sqlite3_stmt *stmt, int first, const tt__field *f, size_t n) {
-    static const char *const types[] = {[SQLITE_INTEGER] = "integer", [SQLITE_FLOAT] = "real", [SQLITE_TEXT] = "text",
-                                        [SQLITE_BLOB] = "blob", [SQLITE_NULL] = NULL};
+    static const char *const types[] = {[SQLITE_INTEGER] = "integer",
+                                        [SQLITE_FLOAT] = "real",
+                                        [SQLITE_TEXT] = "text",
+                                        [SQLITE_BLOB] = "blob",
+                                        [SQLITE_NULL] = NULL};
     for (size_t i = 0; i < n; i++)
         TT_TRY(check_value(stmt, first + (int)i, &f[i], types[sqlite3_column_type(stmt, first + (int)i)]));
     return TT_OK;

@@ -48,7 +48,8 @@ static int64_t map_get(const id_map *m, int64_t from) {
 }
 
 /* Each row of a query on `from`; `what` names its table in a failure. */
-static tt_status each(merge *m, tt__sql sql, const char *what, tt_status (*take)(merge *m, sqlite3_stmt *row)) {
+static tt_status each(merge *m, tt__sql sql, const char *what,
+                      tt_status (*take)(merge *m, sqlite3_stmt *row)) {
     sqlite3_stmt *stmt;
     bool row;
     bool takes_gpu = sql == TT__SQL_MERGE_RUNS || sql == TT__SQL_MERGE_WINNERS;
@@ -85,13 +86,15 @@ static tt_status take_run(merge *m, sqlite3_stmt *row) {
     int64_t gpu_id, id, source = sqlite3_column_int64(row, 1), started_ms = sqlite3_column_int64(row, 2);
     const int64_t ms_max = INT64_C(4102444800000); /* the year 2100 */
     if (source < 0 || source > 2 || started_ms < 0 || started_ms > ms_max)
-        return tt__fail(TT_E_INVALID, "source is %lld and started_ms %lld: expected 0 to 2, and a time before 2100",
+        return tt__fail(TT_E_INVALID,
+                        "source is %lld and started_ms %lld: expected 0 to 2, and a time before 2100",
                         (long long)source, (long long)started_ms);
     if (source == 0 && !m->opts->trusted)
         source = 2;
     TT_TRY(tt__checked_gpu(row, 4, &gpu));
     TT_TRY(tt__checked_env(row, 4 + TT__GPU_FIELDS, &env));
-    TT_TRY(tt__store_known_gpu(m->to, &gpu, &gpu_id)); /* what is known of a GPU here is not for others to change */
+    TT_TRY(tt__store_known_gpu(m->to, &gpu,
+                               &gpu_id)); /* what is known of a GPU here is not for others to change */
     if (gpu_id < 0)
         TT_TRY(tt__store_gpu(m->to, &gpu, &gpu_id));
     TT_TRY(find_run(m, gpu_id, &env, source, started_ms, &id));
@@ -164,7 +167,8 @@ static bool better(const tt__winner *now, const tt__winner *then) {
     int order = rank[0] - rank[1];
     if (!order)
         order = compare(atof(now->env.library), atof(then->env.library));
-    if (!order && strcmp(now->env.driver, then->env.driver) == 0 && strcmp(now->env.nvrtc, then->env.nvrtc) == 0)
+    if (!order && strcmp(now->env.driver, then->env.driver) == 0 &&
+        strcmp(now->env.nvrtc, then->env.nvrtc) == 0)
         order = compare((double)now->trials, (double)then->trials);
     if (!order)
         order = compare((double)now->unix_ms, (double)then->unix_ms);
@@ -213,7 +217,8 @@ static bool is_hash(const char *text) {
 
 static tt_status take_cubin(merge *m, sqlite3_stmt *row) {
     char actual[TT__HASH_SIZE];
-    const char *key = (const char *)sqlite3_column_text(row, 0), *hash = (const char *)sqlite3_column_text(row, 1);
+    const char *key = (const char *)sqlite3_column_text(row, 0),
+               *hash = (const char *)sqlite3_column_text(row, 1);
     const void *image = sqlite3_column_blob(row, 2);
     size_t size = (size_t)sqlite3_column_bytes(row, 2);
     if (!is_hash(key) || !is_hash(hash) || !image)
@@ -227,7 +232,8 @@ static tt_status take_cubin(merge *m, sqlite3_stmt *row) {
 }
 
 static tt_status take_link(merge *m, sqlite3_stmt *row) {
-    const char *hash = (const char *)sqlite3_column_text(row, 0), *config = (const char *)sqlite3_column_text(row, 1);
+    const char *hash = (const char *)sqlite3_column_text(row, 0),
+               *config = (const char *)sqlite3_column_text(row, 1);
     const char *key = (const char *)sqlite3_column_text(row, 4);
     if (!hash || !config || !is_hash(key))
         return tt__fail(TT_E_INVALID, "names no cubin");

@@ -1,4 +1,5 @@
-/* Deleting, all or nothing. A dry run deletes as well, counts, and rolls back: it cannot be wrong about it. */
+/* Deleting, all or nothing. A dry run deletes as well, counts, and rolls back: it cannot be wrong about it.
+ */
 #include "db/prune.h"
 
 #include <stdlib.h>
@@ -64,10 +65,12 @@ static tt_status consider_gpu(pruning *p, sqlite3_stmt *row) {
 }
 
 static tt_status consider_text(pruning *p, sqlite3_stmt *row) {
-    const char *kernel = (const char *)sqlite3_column_text(row, 1), *hash = (const char *)sqlite3_column_text(row, 2);
+    const char *kernel = (const char *)sqlite3_column_text(row, 1),
+               *hash = (const char *)sqlite3_column_text(row, 2);
     if (!kernel || !hash)
         return tt__fail_memory(0);
-    return p->opts->text(p->opts->user, kernel, hash) ? list_add(&p->list, sqlite3_column_int64(row, 0)) : TT_OK;
+    return p->opts->text(p->opts->user, kernel, hash) ? list_add(&p->list, sqlite3_column_int64(row, 0))
+                                                      : TT_OK;
 }
 
 static tt_status consider_winner(pruning *p, sqlite3_stmt *row) {
@@ -102,7 +105,8 @@ static tt_status prune_texts(pruning *p) {
 
 static tt_status prune_where(pruning *p, tt__sql sql, const char *types, const char *text, int64_t number,
                              int64_t *changed) {
-    TT_TRY(*types == 't' ? tt__db_exec(p->store, sql, types, text) : tt__db_exec(p->store, sql, types, number));
+    TT_TRY(*types == 't' ? tt__db_exec(p->store, sql, types, text)
+                         : tt__db_exec(p->store, sql, types, number));
     *changed += sqlite3_changes(p->store->db);
     return TT_OK;
 }
@@ -113,9 +117,12 @@ static tt_status sweep(pruning *p) {
         tt__sql sql;
         size_t counter; /* of tt__pruned; 0: not counted */
     } steps[] = {
-        {TT__SQL_SWEEP_RUNS, offsetof(tt__pruned, runs)},     {TT__SQL_SWEEP_CONFIGS, 0},
-        {TT__SQL_SWEEP_TEMPLATES, 0},                         {TT__SQL_SWEEP_PROBLEMS, 0},
-        {TT__SQL_SWEEP_ENVS, 0},                              {TT__SQL_SWEEP_GPUS, 0},
+        {TT__SQL_SWEEP_RUNS, offsetof(tt__pruned, runs)},
+        {TT__SQL_SWEEP_CONFIGS, 0},
+        {TT__SQL_SWEEP_TEMPLATES, 0},
+        {TT__SQL_SWEEP_PROBLEMS, 0},
+        {TT__SQL_SWEEP_ENVS, 0},
+        {TT__SQL_SWEEP_GPUS, 0},
         {TT__SQL_SWEEP_CUBINS, offsetof(tt__pruned, cubins)},
     };
     sqlite3_stmt *stmt;
@@ -157,7 +164,8 @@ tt_status tt__store_prune(tt__store *s, const tt__prune_opts *opts, tt__pruned *
     tt_status status = tt__db_begin(s, &own);
     if (status == TT_OK) {
         status = prune_all(&p);
-        status = opts->dry_run && status == TT_OK ? tt__db_exec(s, TT__SQL_ROLLBACK, "") : tt__db_end(s, own, status);
+        status = opts->dry_run && status == TT_OK ? tt__db_exec(s, TT__SQL_ROLLBACK, "")
+                                                  : tt__db_end(s, own, status);
     }
     free(p.list.ids);
     tt__db_script(s, "PRAGMA foreign_keys = ON");

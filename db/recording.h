@@ -29,9 +29,9 @@ typedef struct tt__foreign {
     tt__problem problem;
     const char *kernel;
 } tt__foreign;
-/* The same for a T4 file without our metadata, as Kernel Tuner writes it; one that has them is read as ours, and
- * `foreign` is ignored. NULL: TT_E_INVALID says what would have to be told. The trials then belong to no text of the
- * kernel and to the method "T4", so that what they say is stale from the start. */
+/* The same for a T4 file without our metadata, as Kernel Tuner writes it; one that has them is read as ours,
+ * and `foreign` is ignored. NULL: TT_E_INVALID says what would have to be told. The trials then belong to no
+ * text of the kernel and to the method "T4", so that what they say is stale from the start. */
 tt_status tt__recording_open_t4(tt__recording **out, const char *path, const tt__foreign *foreign);
 void tt__recording_close(tt__recording **r);
 

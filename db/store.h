@@ -22,8 +22,8 @@ typedef enum tt__store_mode { TT__STORE_READ_WRITE, TT__STORE_READ_ONLY } tt__st
  * Refused with TT_E_DB and a sentence that says what to do: not a database, damaged, read-only, no such
  * folder, a newer schema, a file or folder that others can write. */
 tt_status tt__store_open(tt__store **out, const char *path, tt__store_mode mode);
-/* Opens, read-only, a file that anybody may have written, to be merged (db/merge.h) and nothing else. *trusted:
- * it belongs to this user or root, and nobody else can write it. */
+/* Opens, read-only, a file that anybody may have written, to be merged (db/merge.h) and nothing else.
+ * *trusted: it belongs to this user or root, and nobody else can write it. */
 tt_status tt__store_open_foreign(tt__store **out, const char *path, bool *trusted);
 void tt__store_close(tt__store **store);
 /* The path it was opened with; borrowed. */
@@ -117,12 +117,14 @@ typedef tt_status (*tt__winner_fn)(void *user, const tt__winner *w);
 tt_status tt__store_winners(tt__store *s, int64_t gpu_id, int cc, const char *op, int elem_size,
                             tt__winner_fn fn, void *user);
 
-/* Winners by their problems alone, for a search through many: of an op and elem_size (0: any), of every GPU of this
- * cc (0: of all), with rows and cols within these bounds. The rest of one is had from tt__store_winner_get. */
+/* Winners by their problems alone, for a search through many: of an op and elem_size (0: any), of every GPU
+ * of this cc (0: of all), with rows and cols within these bounds. The rest of one is had from
+ * tt__store_winner_get. */
 typedef struct tt__bounds {
     int64_t rows[2], cols[2]; /* least and most */
 } tt__bounds;
-typedef tt_status (*tt__winner_key_fn)(void *user, int64_t gpu_id, int64_t problem_id, int cc, const tt__problem *p);
+typedef tt_status (*tt__winner_key_fn)(void *user, int64_t gpu_id, int64_t problem_id, int cc,
+                                       const tt__problem *p);
 tt_status tt__store_winner_keys(tt__store *s, int cc, const char *op, int elem_size, const tt__bounds *bounds,
                                 tt__winner_key_fn fn, void *user);
 

@@ -19,8 +19,8 @@ const char *tt__run_source_name(int source) {
 
 /* ---- Runs ------------------------------------------------------------------------------------ */
 
-tt_status tt__run_add(tt__store *s, int64_t gpu_id, const tt__env *env, const char *source, int64_t started_ms,
-                      int64_t *run_id) {
+tt_status tt__run_add(tt__store *s, int64_t gpu_id, const tt__env *env, const char *source,
+                      int64_t started_ms, int64_t *run_id) {
     int64_t kind = 0, env_id;
     bool own;
     *run_id = -1;

@@ -34,7 +34,8 @@ typedef struct tt__gpu {
     double peak_gbps;         /* theoretical memory rate; 0: unknown */
 } tt__gpu;
 
-/* Do results carry over? Some drivers report a few MB more or less of the same memory: 5 % is the same GPU. */
+/* Do results carry over? Some drivers report a few MB more or less of the same memory: 5 % is the same GPU.
+ */
 static inline bool tt__same_gpu(const tt__gpu *a, const tt__gpu *b) {
     int64_t off = a->memory_bytes - b->memory_bytes;
     return strcmp(a->name, b->name) == 0 && strcmp(a->mig, b->mig) == 0 && a->cc == b->cc &&

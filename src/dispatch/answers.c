@@ -1,5 +1,5 @@
-/* A table of answers with one place for each hash: what falls on a taken place replaces it, so that it neither
- * grows nor needs looking after. */
+/* A table of answers with one place for each hash: what falls on a taken place replaces it, so that it
+ * neither grows nor needs looking after. */
 #include "dispatch/answers.h"
 
 #include <stdlib.h>
@@ -18,10 +18,10 @@ typedef struct answer {
 } answer;
 
 typedef struct tt__answers {
-    double looked_s;          /* when the stores were last asked whether they have changed */
-    int64_t versions[2];      /* of the user's and the system's store then */
+    double looked_s;     /* when the stores were last asked whether they have changed */
+    int64_t versions[2]; /* of the user's and the system's store then */
     bool knows_gpu;
-    tt__gpu gpu;              /* that tt_open named */
+    tt__gpu gpu; /* that tt_open named */
     int64_t gpu_id;
     answer places[PLACES];
 } answers;
@@ -57,10 +57,11 @@ static answers *fresh(tt_ctx *ctx) {
 }
 
 static answer *place_of(answers *a, const tt__problem *p) {
-    const uint64_t fields[] = {(uint64_t)p->rows,       (uint64_t)p->cols,
-                               (uint64_t)p->lds,        (uint64_t)p->ldd,
-                               (uint64_t)p->batch,      (uint64_t)p->src_stride,
-                               (uint64_t)p->dst_stride, (uint64_t)(p->elem_size * 64 + p->align * 2 + tt__in_place(p))};
+    const uint64_t fields[] = {
+        (uint64_t)p->rows,       (uint64_t)p->cols,
+        (uint64_t)p->lds,        (uint64_t)p->ldd,
+        (uint64_t)p->batch,      (uint64_t)p->src_stride,
+        (uint64_t)p->dst_stride, (uint64_t)(p->elem_size * 64 + p->align * 2 + tt__in_place(p))};
     uint64_t h = 0;
     for (size_t i = 0; i < sizeof fields / sizeof *fields; i++)
         h = ((h ^ fields[i]) * UINT64_C(0x9e3779b97f4a7c15)) ^ h >> 29;
@@ -68,9 +69,9 @@ static answer *place_of(answers *a, const tt__problem *p) {
 }
 
 static bool same_problem(const tt__problem *a, const tt__problem *b) {
-    return a->rows == b->rows && a->cols == b->cols && a->lds == b->lds && a->ldd == b->ldd && a->batch == b->batch &&
-           a->src_stride == b->src_stride && a->dst_stride == b->dst_stride && a->elem_size == b->elem_size &&
-           a->align == b->align && tt__in_place(a) == tt__in_place(b);
+    return a->rows == b->rows && a->cols == b->cols && a->lds == b->lds && a->ldd == b->ldd &&
+           a->batch == b->batch && a->src_stride == b->src_stride && a->dst_stride == b->dst_stride &&
+           a->elem_size == b->elem_size && a->align == b->align && tt__in_place(a) == tt__in_place(b);
 }
 
 static bool is_for(const answer *at, const tt__gpu *gpu, const tt__problem *p) {

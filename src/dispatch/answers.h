@@ -1,6 +1,6 @@
-/* What tt_best has answered, so that the same question costs no look-up: the look-up ladder in front of which it
- * stands reads files. Another process's winners are seen within a second; those of this context's tt_tune at
- * once. All of this under ctx->lock. */
+/* What tt_best has answered, so that the same question costs no look-up: the look-up ladder in front of which
+ * it stands reads files. Another process's winners are seen within a second; those of this context's tt_tune
+ * at once. All of this under ctx->lock. */
 #ifndef TT_DISPATCH_ANSWERS_H
 #define TT_DISPATCH_ANSWERS_H
 

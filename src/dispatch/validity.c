@@ -19,8 +19,8 @@ void tt__winner_staleness(char *why, size_t size, const tt__winner *w, const tt_
     else if (strcmp(t->hash, w->hash) != 0)
         snprintf(why, size, "template changed since");
     else if (differs(w->env.driver, driver))
-        snprintf(why, size, "measured under driver %s, this is %s", *w->env.driver ? w->env.driver : "unknown",
-                 driver);
+        snprintf(why, size, "measured under driver %s, this is %s",
+                 *w->env.driver ? w->env.driver : "unknown", driver);
     else if (differs(w->env.nvrtc, nvrtc))
         snprintf(why, size, "compiled by NVRTC %s, this is %s, and the cubin is gone", w->env.nvrtc, nvrtc);
 }

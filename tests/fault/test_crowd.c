@@ -1,7 +1,7 @@
 /*
- * One store and a crowd: eight processes that tune and eight that dispatch, for a while; then the same with one of
- * them killed every second. No error, no trial lost, no wrong transpose, and the store is whole. TT_CROWD_SECONDS
- * makes the while longer than the few seconds that suit CI.
+ * One store and a crowd: eight processes that tune and eight that dispatch, for a while; then the same with
+ * one of them killed every second. No error, no trial lost, no wrong transpose, and the store is whole.
+ * TT_CROWD_SECONDS makes the while longer than the few seconds that suit CI.
  */
 #include "fault.h"
 
@@ -33,7 +33,8 @@ static void tune_once(void) {
     setpgid(0, 0);
     dup2(null, STDOUT_FILENO);
     dup2(log, STDERR_FILENO);
-    execl(tune, "tune", "--sizes", "33", "--force", "--quiet", "--json", "--jobs", "1", "--db", db, (char *)NULL);
+    execl(tune, "tune", "--sizes", "33", "--force", "--quiet", "--json", "--jobs", "1", "--db", db,
+          (char *)NULL);
     _exit(127);
 }
 
@@ -88,8 +89,8 @@ static pid_t start(int who, double end_s) {
     return pid;
 }
 
-/* Runs them all until the time is over and the last has come to its end; gives the number of tuning runs that ended
- * well. */
+/* Runs them all until the time is over and the last has come to its end; gives the number of tuning runs that
+ * ended well. */
 static int64_t crowd(bool killing, unsigned seed) {
     double began = tt__now_s(), end_s = began + seconds(), next_kill = began + 1;
     pid_t pids[CROWD] = {0}, killed = 0;
@@ -123,8 +124,8 @@ static int64_t crowd(bool killing, unsigned seed) {
             if (!shot && !(WIFEXITED(status) && WEXITSTATUS(status) == 0)) {
                 tt__str log = {0};
                 tt__read_file(&log, log_path);
-                fail_msg("%s %d ended with 0x%x: %s", i < TUNERS ? "tuner" : "dispatcher", i, (unsigned)status,
-                         tt__str_text(&log));
+                fail_msg("%s %d ended with 0x%x: %s", i < TUNERS ? "tuner" : "dispatcher", i,
+                         (unsigned)status, tt__str_text(&log));
             }
             ended += i < TUNERS && !shot;
         }
@@ -142,7 +143,8 @@ static void check_store(int64_t ended) {
     assert_true(fault_number(db, "SELECT count(*) FROM run WHERE ended_ms IS NOT NULL") >= ended);
     snprintf(sql, sizeof sql,
              "SELECT count(*) FROM run WHERE ended_ms IS NOT NULL AND (SELECT count(*) FROM trial"
-             " WHERE run_id = run.id AND stage = 0) <> %lld", (long long)n_screened);
+             " WHERE run_id = run.id AND stage = 0) <> %lld",
+             (long long)n_screened);
     assert_int_equal(fault_number(db, sql), 0); /* every run that ended has all its trials */
     run_result r;
     fault_tune(&r, "", "check --db %s", db);

@@ -1,6 +1,6 @@
 /*
- * Keeping a store: what is stale is shown and tuned again; show, prune, vacuum and check; stores and recordings
- * taken over from elsewhere; a system store; files that others can write.
+ * Keeping a store: what is stale is shown and tuned again; show, prune, vacuum and check; stores and
+ * recordings taken over from elsewhere; a system store; files that others can write.
  */
 #include "fault.h"
 
@@ -76,7 +76,8 @@ static void shows_and_tunes_what_is_stale(void **state) {
 
 static void shows_one_problem(void **state) {
     (void)state;
-    static const char *const says[] = {"winner ", "state", "valid", "Finals", "The best 10", "screened", "measured"};
+    static const char *const says[] = {"winner ",     "state",    "valid",   "Finals",
+                                       "The best 10", "screened", "measured"};
     for (size_t i = 0; i < sizeof says / sizeof *says; i++)
         expect(0, says[i], "show --size 33 --db %s", db);
     expect(0, "\"finals\":[{\"kernel\":", "show --gpu hostc --size 33 --json --db %s", db);
@@ -129,7 +130,8 @@ static void takes_over(void **state) {
     expect(0, "1 winners", "export --database %s --db %s", out, db);
     expect(2, "there already", "export --database %s --db %s", out, db);
     assert_true(fault_number(out, "SELECT count(*) FROM cubin") > 0);
-    assert_int_equal(fault_number(out, "SELECT count(*) FROM trial"), fault_number(db, "SELECT count(*) FROM trial"));
+    assert_int_equal(fault_number(out, "SELECT count(*) FROM trial"),
+                     fault_number(db, "SELECT count(*) FROM trial"));
 
     expect(0, "1 winners", "import %s --db %s", out, into);
     assert_int_equal(fault_number(into, "SELECT count(*) FROM cubin"), 0);
@@ -168,16 +170,19 @@ static void takes_over(void **state) {
 static void imports_other_tuners(void **state) {
     (void)state;
     const char *json = fault_path("kt.json"), *path = fault_path("kt.db");
-    fault_write(json, "{\"results\": [{\"configuration\": {\"TILE_DIM\": 32, \"BLOCK_ROWS\": 8, \"PAD\": 1,"
-                      " \"UNROLL\": 1, \"ORDER\": 0}, \"times\": {\"compilation\": 9, \"runtimes\": [0.07]},"
-                      " \"invalidity\": \"correct\", \"measurements\": [{\"name\": \"time\", \"value\": 0.07}]}],"
-                      " \"schema_version\": \"1.0.0\"}");
+    fault_write(json,
+                "{\"results\": [{\"configuration\": {\"TILE_DIM\": 32, \"BLOCK_ROWS\": 8, \"PAD\": 1,"
+                " \"UNROLL\": 1, \"ORDER\": 0}, \"times\": {\"compilation\": 9, \"runtimes\": [0.07]},"
+                " \"invalidity\": \"correct\", \"measurements\": [{\"name\": \"time\", \"value\": 0.07}]}],"
+                " \"schema_version\": \"1.0.0\"}");
     expect(2, "give --gpu, --kernel and --size", "import %s --db %s", json, path);
     assert_int_not_equal(access(path, F_OK), 0);
     expect(2, "belong together", "import %s --gpu hostcuda --db %s", json, path);
     expect(2, "no template foo", "import %s --gpu hostcuda --kernel foo --size 4096 --db %s", json, path);
-    expect(2, "in this machine", "import %s --gpu a100 --kernel transpose_tiled --size 4096 --db %s", json, path);
-    expect(0, "1 winners", "import %s --gpu hostcuda --kernel transpose_tiled --size 4096 --db %s", json, path);
+    expect(2, "in this machine", "import %s --gpu a100 --kernel transpose_tiled --size 4096 --db %s", json,
+           path);
+    expect(0, "1 winners", "import %s --gpu hostcuda --kernel transpose_tiled --size 4096 --db %s", json,
+           path);
     expect(0, "stale: measured by method T4", "list --db %s", path);
     expect(0, "\"match\":\"stale\"", "best --size 4096 --json --db %s", path);
 }

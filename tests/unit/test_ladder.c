@@ -1,4 +1,5 @@
-/* The look-up ladder: what a winner depends on, layers, distances, and the answer for a problem nobody tuned. */
+/* The look-up ladder: what a winner depends on, layers, distances, and the answer for a problem nobody tuned.
+ */
 #include "store_fixture.h"
 
 #include "dispatch/context.h"
@@ -23,8 +24,8 @@ static const tt__template *classic(tt_ctx *ctx) {
 }
 
 /* Makes this configuration (NULL: the default one) the winner of a problem in a store. */
-static void crown(tt__store *s, const tt__gpu *gpu, const tt__problem *p, const char *hash, const char *config,
-                  double time_us) {
+static void crown(tt__store *s, const tt__gpu *gpu, const tt__problem *p, const char *hash,
+                  const char *config, double time_us) {
     const tt__env env = {"580.159.04", "13.0", TT__METHOD};
     tt_ctx *ctx = ctx_of(":memory:", NULL);
     const tt__template *t = classic(ctx);
@@ -32,15 +33,15 @@ static void crown(tt__store *s, const tt__gpu *gpu, const tt__problem *p, const 
     int64_t gpu_id, problem, config_id, run;
     assert_ok(tt__store_gpu(s, gpu, &gpu_id));
     assert_ok(tt__store_problem(s, p, &problem));
-    assert_ok(tt__store_config(s, t->kernel, t->op, hash ? hash : t->hash, config ? config : t->default_config,
-                               &config_id));
+    assert_ok(tt__store_config(s, t->kernel, t->op, hash ? hash : t->hash,
+                               config ? config : t->default_config, &config_id));
     assert_ok(tt__store_run_begin(s, gpu_id, &env, "measured", &run));
     assert_ok(tt__store_winner_put(s, run, problem, config_id, &w));
     tt_close(&ctx);
 }
 
-static void crown_in(const char *path, const tt__gpu *gpu, const tt__problem *p, const char *hash, const char *config,
-                     double time_us) {
+static void crown_in(const char *path, const tt__gpu *gpu, const tt__problem *p, const char *hash,
+                     const char *config, double time_us) {
     tt__store *s = must_open(path);
     crown(s, gpu, p, hash, config, time_us);
     tt__store_close(&s);
@@ -69,19 +70,33 @@ typedef struct world {
     char hash[TT__HASH_SIZE], driver[32], nvrtc[16], library[16], kernel[TT__NAME_MAX];
 } world;
 
-#define INPUT(m, kind) {#m, kind, offsetof(world, m)}
+#define INPUT(m, kind)                                                                                       \
+    { #m, kind, offsetof(world, m) }
 static const struct {
     const char *name;
     enum { A_TEXT, AN_INT, AN_I64, SOME_MEMORY } kind;
     size_t offset;
 } inputs[] = {
-    INPUT(gpu.name, A_TEXT),         INPUT(gpu.mig, A_TEXT),          INPUT(gpu.cc, AN_INT),
-    INPUT(gpu.sm_count, AN_INT),     INPUT(gpu.memory_bytes, SOME_MEMORY), INPUT(problem.op, A_TEXT),
-    INPUT(problem.rows, AN_I64),     INPUT(problem.cols, AN_I64),     INPUT(problem.lds, AN_I64),
-    INPUT(problem.ldd, AN_I64),      INPUT(problem.batch, AN_I64),    INPUT(problem.src_stride, AN_I64),
-    INPUT(problem.dst_stride, AN_I64), INPUT(problem.elem_size, AN_INT), INPUT(problem.align, AN_INT),
-    INPUT(hash, A_TEXT),             INPUT(kernel, A_TEXT),           INPUT(driver, A_TEXT),
-    INPUT(nvrtc, A_TEXT),            INPUT(library, A_TEXT),
+    INPUT(gpu.name, A_TEXT),
+    INPUT(gpu.mig, A_TEXT),
+    INPUT(gpu.cc, AN_INT),
+    INPUT(gpu.sm_count, AN_INT),
+    INPUT(gpu.memory_bytes, SOME_MEMORY),
+    INPUT(problem.op, A_TEXT),
+    INPUT(problem.rows, AN_I64),
+    INPUT(problem.cols, AN_I64),
+    INPUT(problem.lds, AN_I64),
+    INPUT(problem.ldd, AN_I64),
+    INPUT(problem.batch, AN_I64),
+    INPUT(problem.src_stride, AN_I64),
+    INPUT(problem.dst_stride, AN_I64),
+    INPUT(problem.elem_size, AN_INT),
+    INPUT(problem.align, AN_INT),
+    INPUT(hash, A_TEXT),
+    INPUT(kernel, A_TEXT),
+    INPUT(driver, A_TEXT),
+    INPUT(nvrtc, A_TEXT),
+    INPUT(library, A_TEXT),
 };
 
 static void change(world *w, size_t input) {
@@ -131,8 +146,13 @@ static bool holds(const world *then, const world *now) {
 
 static void every_input_counts(void **state) {
     (void)state;
-    world base = {.gpu = h100, .problem = square(4096), .hash = "abcd", .driver = "580.159.04", .nvrtc = "13.0",
-                  .library = TT__METHOD, .kernel = "transpose_tiled"};
+    world base = {.gpu = h100,
+                  .problem = square(4096),
+                  .hash = "abcd",
+                  .driver = "580.159.04",
+                  .nvrtc = "13.0",
+                  .library = TT__METHOD,
+                  .kernel = "transpose_tiled"};
     assert_true(holds(&base, &base));
     for (size_t i = 0; i < sizeof inputs / sizeof *inputs; i++) {
         world other = base;
@@ -162,7 +182,8 @@ static void the_table_is_complete(void **state) {
         else if (i < TT__PROBLEM_FIELDS + TT__GPU_ID_FIELDS)
             snprintf(name, sizeof name, "gpu.%s", tt__gpu_fields[i - TT__PROBLEM_FIELDS].name);
         else
-            snprintf(name, sizeof name, "%s", tt__env_fields[i - TT__PROBLEM_FIELDS - TT__GPU_ID_FIELDS].name);
+            snprintf(name, sizeof name, "%s",
+                     tt__env_fields[i - TT__PROBLEM_FIELDS - TT__GPU_ID_FIELDS].name);
         while (k < n && strcmp(inputs[k].name, name) != 0)
             k++;
         if (k == n)
@@ -321,7 +342,8 @@ static void any_problem_has_a_legal_answer(void **state) {
     tt_close(&ctx);
 }
 
-/* On the GPU of a shipped winner, with nothing tuned: that winner, whether its template has changed or not. */
+/* On the GPU of a shipped winner, with nothing tuned: that winner, whether its template has changed or not.
+ */
 static void shipped_winners_answer(void **state) {
     (void)state;
     tt_ctx *ctx = ctx_of(":memory:", NULL);
@@ -344,9 +366,9 @@ static void shipped_winners_answer(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        TEST(every_input_counts),      TEST(the_table_is_complete),   TEST(layers_answer_in_order),
-        TEST(a_bad_system_store),      TEST(answers_do_not_grow_old), TEST(each_dimension_counts),
-        TEST(shipped_winners_answer),  TEST(any_problem_has_a_legal_answer),
+        TEST(every_input_counts),     TEST(the_table_is_complete),          TEST(layers_answer_in_order),
+        TEST(a_bad_system_store),     TEST(answers_do_not_grow_old),        TEST(each_dimension_counts),
+        TEST(shipped_winners_answer), TEST(any_problem_has_a_legal_answer),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

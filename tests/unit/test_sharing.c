@@ -80,7 +80,8 @@ static void takes_no_code_from_strangers(void **state) {
     assert_true(trusted);
     tt__store_close(&s);
     chmod(a, 0666);
-    assert_fails(tt__store_open(&s, a, TT__STORE_READ_WRITE), TT_E_DB, "others can write this store (mode 0666)");
+    assert_fails(tt__store_open(&s, a, TT__STORE_READ_WRITE), TT_E_DB,
+                 "others can write this store (mode 0666)");
     assert_fails(tt__store_open(&s, a, TT__STORE_READ_ONLY), TT_E_DB, "chmod go-w");
     assert_ok(tt__store_open_foreign(&s, a, &trusted));
     assert_false(trusted);
@@ -93,7 +94,8 @@ static void takes_no_code_from_strangers(void **state) {
 
     assert_int_equal(mkdir(in_dir("open"), 0777), 0);
     chmod(in_dir("open"), 0777);
-    assert_fails(tt__store_open(&s, in_dir("open/x.db"), TT__STORE_READ_WRITE), TT_E_DB, "everybody can write the folder");
+    assert_fails(tt__store_open(&s, in_dir("open/x.db"), TT__STORE_READ_WRITE), TT_E_DB,
+                 "everybody can write the folder");
 }
 
 /* Which of two winners stays: {of the one that is there} and {of the one that comes}. */
@@ -105,8 +107,11 @@ static void keeps_the_better_evidence(void **state) {
     } cases[] = {
         {{"UPDATE winner SET unix_ms = 1000", "UPDATE winner SET unix_ms = 2000"}, true},
         {{"UPDATE winner SET unix_ms = 2000", "UPDATE winner SET unix_ms = 1000"}, false},
-        {{"UPDATE winner SET unix_ms = 2000, trials = 10", "UPDATE winner SET unix_ms = 1000, trials = 11"}, true},
-        {{"UPDATE winner SET trials = 10; UPDATE env SET driver = '1'", "UPDATE winner SET trials = 11, unix_ms = 1"}, false},
+        {{"UPDATE winner SET unix_ms = 2000, trials = 10", "UPDATE winner SET unix_ms = 1000, trials = 11"},
+         true},
+        {{"UPDATE winner SET trials = 10; UPDATE env SET driver = '1'",
+          "UPDATE winner SET trials = 11, unix_ms = 1"},
+         false},
         {{"UPDATE run SET source = 1", "UPDATE winner SET unix_ms = 1"}, true},
         {{"UPDATE run SET source = 2", "UPDATE run SET source = 1"}, false},
         {{"UPDATE winner SET trials = 1000", "UPDATE env SET library = '2'"}, true},
@@ -122,7 +127,8 @@ static void keeps_the_better_evidence(void **state) {
         raw_sql(there, cases[i].sql[0]);
         raw_sql(comes, cases[i].sql[1]);
         assert_ok(merge_in(there, comes, true, &r));
-        if (r.winners != cases[i].comes || raw_sql(there, "SELECT time_us = 50.0 FROM winner") != cases[i].comes)
+        if (r.winners != cases[i].comes ||
+            raw_sql(there, "SELECT time_us = 50.0 FROM winner") != cases[i].comes)
             fail_msg("case %zu: the %s one stays", i, r.winners ? "new" : "old");
     }
 }
@@ -198,9 +204,10 @@ static void refuses_bad_values(void **state) {
         if ((status != TT_E_INVALID && status != TT_E_DB) || !strstr(tt_last_error(), bad[i].says) ||
             !strstr(tt_last_error(), name))
             fail_msg("%s: %s: %s", bad[i].sql, tt_strerror(status), tt_last_error());
-        assert_int_equal(raw_sql(out, "SELECT count(*) FROM gpu") + raw_sql(out, "SELECT count(*) FROM trial"), 0);
+        assert_int_equal(
+            raw_sql(out, "SELECT count(*) FROM gpu") + raw_sql(out, "SELECT count(*) FROM trial"), 0);
         if (strstr(bad[i].says, "no key"))
-            continue; /* a key is any text here */
+            continue;                                             /* a key is any text here */
         assert_ok(tt__store_open(&s, from, TT__STORE_READ_ONLY)); /* and `tune check` finds the same */
         assert_ok(tt__store_check(s, count, all, &c));
         tt__store_close(&s);
@@ -221,9 +228,11 @@ static void checks(void **state) {
         {"UPDATE config SET text = 'x' WHERE id = 2", "configuration is \"x\""},
         {"UPDATE winner SET time_us = 0.0", "winner 1"},
         {"UPDATE run SET started_ms = -1", "started_ms is -1"},
-        {"INSERT INTO template VALUES (9, 'c', 'copy', 'h'); UPDATE config SET template_id = 9", "its template is a copy"},
+        {"INSERT INTO template VALUES (9, 'c', 'copy', 'h'); UPDATE config SET template_id = 9",
+         "its template is a copy"},
         {"PRAGMA foreign_keys = OFF; DELETE FROM problem", "refer to a problem that is not there"},
-        {"PRAGMA writable_schema = ON; UPDATE sqlite_schema SET rootpage = 2 WHERE name = 'run_gpu'", "SQLite:"},
+        {"PRAGMA writable_schema = ON; UPDATE sqlite_schema SET rootpage = 2 WHERE name = 'run_gpu'",
+         "SQLite:"},
     };
     for (size_t i = 0; i <= sizeof bad / sizeof *bad; i++) {
         char name[32], all[4096] = "";
@@ -292,13 +301,14 @@ static void prunes(void **state) {
         int64_t before, after;
         assert_ok(tt__store_vacuum(s, &before, &after));
         tt__store_close(&s);
-        if (p.winners != cases[i / 2].winners || p.trials != cases[i / 2].trials || p.runs != cases[i / 2].runs ||
-            p.cubins != cases[i / 2].cubins)
-            fail_msg("case %zu took %d winners, %d trials, %d runs, %d cubins", i / 2, (int)p.winners, (int)p.trials,
-                     (int)p.runs, (int)p.cubins);
+        if (p.winners != cases[i / 2].winners || p.trials != cases[i / 2].trials ||
+            p.runs != cases[i / 2].runs || p.cubins != cases[i / 2].cubins)
+            fail_msg("case %zu took %d winners, %d trials, %d runs, %d cubins", i / 2, (int)p.winners,
+                     (int)p.trials, (int)p.runs, (int)p.cubins);
         int64_t left = opts.dry_run ? 20 : 20 - cases[i / 2].trials;
         assert_int_equal(raw_sql(path, "SELECT count(*) FROM trial"), left);
-        assert_int_equal(raw_sql(path, "SELECT count(*) FROM config"), opts.dry_run ? 21 : left); /* one is unused */
+        assert_int_equal(raw_sql(path, "SELECT count(*) FROM config"),
+                         opts.dry_run ? 21 : left); /* one is unused */
         assert_intact(path);
     }
 }
@@ -325,10 +335,12 @@ static const char kernel_tuner[] =
     "{\"results\": [{\"timestamp\": \"2026-01-01 10:00:00.000001+00:00\","
     " \"configuration\": {\"TILE_DIM\": 32, \"BLOCK_ROWS\": 8},"
     " \"times\": {\"compilation\": 250.5, \"benchmark\": 1.5, \"framework\": 1, \"search_algorithm\": 0,"
-    " \"validation\": 0, \"runtimes\": [0.0625, 0.0626, 0.0624]}, \"invalidity\": \"correct\", \"correctness\": 1,"
+    " \"validation\": 0, \"runtimes\": [0.0625, 0.0626, 0.0624]}, \"invalidity\": \"correct\", "
+    "\"correctness\": 1,"
     " \"measurements\": [{\"name\": \"time\", \"value\": 0.0625, \"unit\": \"ms\"}, {\"name\": \"GB/s\","
     " \"value\": 2147.5, \"unit\": \"\"}], \"objectives\": [\"time\"]},"
-    " {\"timestamp\": \"2026-01-01 10:00:01+00:00\", \"configuration\": {\"TILE_DIM\": 64, \"BLOCK_ROWS\": 8},"
+    " {\"timestamp\": \"2026-01-01 10:00:01+00:00\", \"configuration\": {\"TILE_DIM\": 64, \"BLOCK_ROWS\": "
+    "8},"
     " \"times\": {\"compilation\": 0, \"benchmark\": 0, \"runtimes\": []}, \"invalidity\": \"compile\","
     " \"correctness\": 1, \"measurements\": [{\"name\": \"time\", \"value\": \"CompilationFailedConfig\","
     " \"unit\": \"ms\"}], \"objectives\": [\"time\"]}], \"schema_version\": \"1.0.0\"}";
@@ -410,9 +422,15 @@ static void imports_recordings(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        TEST(merges_once),        TEST(takes_no_code_from_strangers),    TEST(keeps_the_better_evidence),
-        TEST(refuses_bad_values), TEST(age_is_not_the_order_of_arrival), TEST(checks),
-        TEST(prunes),             TEST(pruning_leaves_a_run_alone),      TEST(reads_other_tuners),
+        TEST(merges_once),
+        TEST(takes_no_code_from_strangers),
+        TEST(keeps_the_better_evidence),
+        TEST(refuses_bad_values),
+        TEST(age_is_not_the_order_of_arrival),
+        TEST(checks),
+        TEST(prunes),
+        TEST(pruning_leaves_a_run_alone),
+        TEST(reads_other_tuners),
         TEST(imports_recordings),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -338,11 +338,9 @@ int main(int argc, char **argv) {
     if (argc == 3 && strcmp(argv[1], "--make-example") == 0)
         return make_example(argv[2]) == TT_OK ? 0 : 1;
     const struct CMUnitTest tests[] = {
-        TEST(creates_and_reopens),      TEST(migrations_are_numbered),
-        TEST(finds_its_default_place),  TEST(refuses_what_is_no_store),
-        TEST(reads_where_it_cannot_write),
-        TEST(read_only_writes_nothing), TEST(says_when_the_disk_is_full),
-        TEST(survives_lack_of_memory),  TEST(opens_older_stores),
+        TEST(creates_and_reopens),        TEST(migrations_are_numbered),     TEST(finds_its_default_place),
+        TEST(refuses_what_is_no_store),   TEST(reads_where_it_cannot_write), TEST(read_only_writes_nothing),
+        TEST(says_when_the_disk_is_full), TEST(survives_lack_of_memory),     TEST(opens_older_stores),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -79,7 +79,9 @@ static int print_text(const tt_choice *c) {
     if (c->layer[0]) {
         static const struct {
             const char *layer, *text;
-        } texts[] = {{"user", "your store"}, {"system", "the system's store"}, {"shipped", "what comes with tiletune"}};
+        } texts[] = {{"user", "your store"},
+                     {"system", "the system's store"},
+                     {"shipped", "what comes with tiletune"}};
         tt__table_cell(&t, "from");
         for (size_t i = 0; i < sizeof texts / sizeof *texts; i++)
             if (strcmp(texts[i].layer, c->layer) == 0)

@@ -17,10 +17,11 @@ static int run(const tt__cli_args *args) {
     if (status == TT_OK)
         status = tt__store_check(store, print, NULL, &c);
     if (status == TT_OK && c.findings)
-        status = tt__fail(TT_E_DB,
-                          "%s: %lld things are wrong. The file is left as it is: what is whole in it can be had with "
-                          "\"tune export --database\", or move it away to start afresh",
-                          tt__store_path(store), (long long)c.findings);
+        status = tt__fail(
+            TT_E_DB,
+            "%s: %lld things are wrong. The file is left as it is: what is whole in it can be had with "
+            "\"tune export --database\", or move it away to start afresh",
+            tt__store_path(store), (long long)c.findings);
     else if (status == TT_OK)
         printf("%s is whole: %lld GPUs, %lld winners, %lld trials, %lld cubins\n", tt__store_path(store),
                (long long)c.gpus, (long long)c.winners, (long long)c.trials, (long long)c.cubins);

@@ -273,8 +273,8 @@ static void check_system_store(examination *e) {
     if (tt__system_path(&path, &named) == TT_OK && *path.text && (named || access(path.text, F_OK) == 0)) {
         finding *f = begin(e, true, "", "system store");
         if (describe_store(&f->text, path.text) != TT_OK) {
-            f->todo = named ? "correct TILETUNE_SYSTEM_DB, or set it to \"\" to do without" :
-                              "it is not used: whoever looks after this machine has to mend it";
+            f->todo = named ? "correct TILETUNE_SYSTEM_DB, or set it to \"\" to do without"
+                            : "it is not used: whoever looks after this machine has to mend it";
             tt__str_add(&f->text, tt_last_error());
         }
         f->good = !*f->todo;

@@ -50,7 +50,8 @@ static tt_status export_database(const tt__cli_args *args) {
     bool is_new = false;
     tt_status status;
     if (args->output || args->commit)
-        return tt__fail(TT_E_INVALID, "--output and --commit are for recordings: leave them out with --database");
+        return tt__fail(TT_E_INVALID,
+                        "--output and --commit are for recordings: leave them out with --database");
     TT_GOTO(tt__cli_store_open(&store, args));
     if (args->gpu)
         TT_GOTO(tt__store_find_gpu(store, args->gpu, &gpu, &opts.gpu_id));
@@ -58,7 +59,8 @@ static tt_status export_database(const tt__cli_args *args) {
     if (is_new)
         TT_GOTO(tt__store_begin(to));
     status = is_new ? tt__store_merge(to, store, &opts, &report)
-                    : tt__fail(TT_E_INVALID, "%s is there already: name a new file, or use \"tune merge\"", args->database);
+                    : tt__fail(TT_E_INVALID, "%s is there already: name a new file, or use \"tune merge\"",
+                               args->database);
     if (status == TT_OK)
         status = tt__store_commit(to);
     if (status == TT_OK)

@@ -37,8 +37,10 @@ static tt_status told(tt__store *store, const tt__cli_args *args, tt__foreign *o
     TT_TRY(find_gpu(store, args->gpu, &out->gpu));
     tt_status status = tt__template_set_open(&templates, args->templates, args->n_templates);
     if (status == TT_OK && !tt__template_set_find(&templates, args->kernel))
-        status = tt__fail(TT_E_INVALID, "--kernel: there is no template %s; \"tune doctor\" lists them, and --template "
-                                        "names one of yours", args->kernel);
+        status = tt__fail(TT_E_INVALID,
+                          "--kernel: there is no template %s; \"tune doctor\" lists them, and --template "
+                          "names one of yours",
+                          args->kernel);
     tt__template_set_close(&templates);
     return status;
 }
@@ -74,8 +76,8 @@ out:
 
 static int run(const tt__cli_args *args) {
     if (args->n_files == 0)
-        return tt__cli_fail(
-            tt__fail(TT_E_INVALID, "which file? name a recording or a store, as in \"tune import h200.json\""));
+        return tt__cli_fail(tt__fail(
+            TT_E_INVALID, "which file? name a recording or a store, as in \"tune import h200.json\""));
     return tt__cli_fail(import(args));
 }
 
@@ -97,10 +99,11 @@ const tt__cli_command tt__cmd_import = {
     .name = "import",
     .usage = "tune import FILE... [options]",
     .summary = "takes trials and winners over from recordings (T4 JSON) or stores",
-    .notes = "Every value is checked, cubins are never taken, and if one file is bad, nothing is changed. What\n"
-             "was measured here stays in front of what is imported. Imported trials of this GPU, driver and\n"
-             "NVRTC are not measured again. T4 files of other tuners, such as Kernel Tuner, need --gpu, --kernel\n"
-             "and --size; their times count as stale.\n",
+    .notes =
+        "Every value is checked, cubins are never taken, and if one file is bad, nothing is changed. What\n"
+        "was measured here stays in front of what is imported. Imported trials of this GPU, driver and\n"
+        "NVRTC are not measured again. T4 files of other tuners, such as Kernel Tuner, need --gpu, --kernel\n"
+        "and --size; their times count as stale.\n",
     .options = options,
     .takes_files = true,
     .run = run,

@@ -148,8 +148,8 @@ static int run(const tt__cli_args *args) {
     if (status == TT_OK && l.n)
         status = flush_table(&l);
     if (status == TT_OK && l.n_stale)
-        printf("\n%zu of %zu are stale: \"tune --stale\" tunes those of a GPU in this machine again.\n", l.n_stale,
-               l.n);
+        printf("\n%zu of %zu are stale: \"tune --stale\" tunes those of a GPU in this machine again.\n",
+               l.n_stale, l.n);
     else if (status == TT_OK && l.n == 0)
         fprintf(stderr, "tune: nothing is tuned yet; \"tune --sizes 4096\" would be a start\n");
     tt__table_free(&l.table);

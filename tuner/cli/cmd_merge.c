@@ -37,8 +37,8 @@ static tt_status merge(const tt__cli_args *args) {
 
 static int run(const tt__cli_args *args) {
     if (args->n_files < 2)
-        return tt__cli_fail(tt__fail(
-            TT_E_INVALID, "which files? name the one to write and then those to read, as in \"tune merge all.db a.db b.db\""));
+        return tt__cli_fail(tt__fail(TT_E_INVALID, "which files? name the one to write and then those to "
+                                                   "read, as in \"tune merge all.db a.db b.db\""));
     return tt__cli_fail(merge(args));
 }
 
@@ -51,10 +51,11 @@ const tt__cli_command tt__cmd_merge = {
     .name = "merge",
     .usage = "tune merge OUT.db A.db [B.db...]",
     .summary = "several stores, or recordings, into one",
-    .notes = "OUT.db is made if it is not there, and keeps what it has. Of two winners for one problem the\n"
-             "better evidence stays: measured before imported, then the one that more configurations were tried\n"
-             "for, then the newer one. If one file is bad, nothing is changed. Cubins are taken only from files\n"
-             "that belong to you or root and that nobody else can write.\n",
+    .notes =
+        "OUT.db is made if it is not there, and keeps what it has. Of two winners for one problem the\n"
+        "better evidence stays: measured before imported, then the one that more configurations were tried\n"
+        "for, then the newer one. If one file is bad, nothing is changed. Cubins are taken only from files\n"
+        "that belong to you or root and that nobody else can write.\n",
     .options = options,
     .takes_files = true,
     .run = run,

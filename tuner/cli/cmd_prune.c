@@ -27,8 +27,9 @@ static bool is_stale(void *user, const tt__winner *w) {
 }
 
 static void print(const tt__pruned *p, const tt__cli_args *args) {
-    printf("%s %lld winners, %lld trials, %lld runs and %lld cubins.%s\n", args->dry_run ? "Would take out" : "Took out",
-           (long long)p->winners, (long long)p->trials, (long long)p->runs, (long long)p->cubins,
+    printf("%s %lld winners, %lld trials, %lld runs and %lld cubins.%s\n",
+           args->dry_run ? "Would take out" : "Took out", (long long)p->winners, (long long)p->trials,
+           (long long)p->runs, (long long)p->cubins,
            args->dry_run ? "" : " \"tune vacuum\" gives the space back.");
 }
 
@@ -41,7 +42,9 @@ static tt_status prune(const tt__cli_args *args) {
     TT_GOTO(tt__cli_store_open_to_write(&store, args));
     TT_GOTO(tt__judge_open(&judge, store, args));
     if (args->other_gpus && judge.n_here == 0)
-        TT_GOTO(tt__fail(TT_E_NO_DEVICE, "--other-gpus: there is no GPU here, so that all would go: \"tune doctor\" says why"));
+        TT_GOTO(
+            tt__fail(TT_E_NO_DEVICE,
+                     "--other-gpus: there is no GPU here, so that all would go: \"tune doctor\" says why"));
     tt__prune_opts opts = {
         .user = &judge,
         .gpu = args->other_gpus ? is_elsewhere : NULL,
@@ -62,14 +65,16 @@ out:
 static int run(const tt__cli_args *args) {
     if (!args->stale && !args->other_gpus && !args->older_than_days)
         return tt__cli_fail(tt__fail(
-            TT_E_INVALID, "what is to go? give --stale, --other-gpus or --older-than DAYS (--dry-run only counts)"));
+            TT_E_INVALID,
+            "what is to go? give --stale, --other-gpus or --older-than DAYS (--dry-run only counts)"));
     return tt__cli_fail(prune(args));
 }
 
 static const tt__cli_option options[] = {
-    {"stale", NULL, "winners that \"tune list\" calls stale, and trials of other\nversions of a template", NULL,
-     offsetof(tt__cli_args, stale)},
-    {"other-gpus", NULL, "everything of GPUs that are not in this machine", NULL, offsetof(tt__cli_args, other_gpus)},
+    {"stale", NULL, "winners that \"tune list\" calls stale, and trials of other\nversions of a template",
+     NULL, offsetof(tt__cli_args, stale)},
+    {"other-gpus", NULL, "everything of GPUs that are not in this machine", NULL,
+     offsetof(tt__cli_args, other_gpus)},
     {"older-than", "DAYS", "winners and trials from before", tt__cli_set_older_than, 0},
     {"dry-run", NULL, "only say how much it would be", NULL, offsetof(tt__cli_args, dry_run)},
     TT__OPT_TEMPLATE,
@@ -82,8 +87,10 @@ const tt__cli_command tt__cmd_prune = {
     .name = "prune",
     .usage = "tune prune --stale | --other-gpus | --older-than DAYS [--dry-run] [options]",
     .summary = "takes out of the store what is of no use any more",
-    .notes = "The trials that a winner which stays is based on stay too. A stale winner still answers until it is\n"
-             "replaced: \"tune --stale\" replaces it, pruning only forgets it. Results of templates that are neither\n"
+    .notes = "The trials that a winner which stays is based on stay too. A stale winner still answers until "
+             "it is\n"
+             "replaced: \"tune --stale\" replaces it, pruning only forgets it. Results of templates that are "
+             "neither\n"
              "built in nor named with --template are not taken for stale.\n",
     .options = options,
     .run = run,

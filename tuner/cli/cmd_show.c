@@ -54,8 +54,8 @@ static int by_time(const void *a, const void *b) {
     return (x > y) - (x < y);
 }
 
-static tt_status read_rows(rows *out, const tt__judge *j, int64_t gpu_id, int64_t problem_id, const tt__env *env,
-                           tt__stage stage) {
+static tt_status read_rows(rows *out, const tt__judge *j, int64_t gpu_id, int64_t problem_id,
+                           const tt__env *env, tt__stage stage) {
     *out = (rows){.judge = j};
     TT_TRY(tt__store_trials(j->store, gpu_id, env, problem_id, stage, add_row, out));
     if (out->n)
@@ -79,12 +79,14 @@ static void spread(char *out, size_t size, const tt__trial *t) {
         least = t->samples_us[i] < least ? t->samples_us[i] : least;
         most = t->samples_us[i] > most ? t->samples_us[i] : most;
     }
-    snprintf(out, size, t->n_samples ? "%.2f to %.2f us in %d" : "-", (double)least, (double)most, t->n_samples);
+    snprintf(out, size, t->n_samples ? "%.2f to %.2f us in %d" : "-", (double)least, (double)most,
+             t->n_samples);
 }
 
 static tt_status print_rows(const char *title, const rows *all, const tt__problem *p, size_t most) {
-    static const tt__column columns[] = {{"kernel", false, false}, {"configuration", false, true}, {"time", true, false},
-                                         {"GB/s", true, false},    {"samples", false, false},      {"regs", true, false}};
+    static const tt__column columns[] = {{"kernel", false, false},  {"configuration", false, true},
+                                         {"time", true, false},     {"GB/s", true, false},
+                                         {"samples", false, false}, {"regs", true, false}};
     tt__table t = {.n_columns = sizeof columns / sizeof *columns, .columns = columns};
     char text[64];
     if (all->n == 0)
@@ -110,8 +112,9 @@ static tt_status print_winner(const tt__winner *w, const char *why) {
     tt__table t = {.n_columns = 2, .columns = columns};
     char time[32], copy[16], date[32];
     when(date, sizeof date, w->unix_ms);
-    const char *const cells[][2] = {{"winner", w->kernel}, {"configuration", w->config}, {"GPU", w->gpu.name},
-                                    {"measured", date},    {"source", w->source},        {"driver", w->env.driver},
+    const char *const cells[][2] = {{"winner", w->kernel},   {"configuration", w->config},
+                                    {"GPU", w->gpu.name},    {"measured", date},
+                                    {"source", w->source},   {"driver", w->env.driver},
                                     {"NVRTC", w->env.nvrtc}, {"method", w->env.library}};
     for (size_t i = 0; i < sizeof cells / sizeof *cells; i++) {
         tt__table_cell(&t, "%s", cells[i][0]);
@@ -171,10 +174,17 @@ static tt_status print_json(const tt__winner *w, const char *why, const rows *fi
     char date[32];
     when(date, sizeof date, w->unix_ms);
     tt__json_open(&j, NULL, '{');
-    const char *const texts[][2] = {{"gpu", w->gpu.name}, {"op", w->problem.op}, {"kernel", w->kernel},
-                                    {"template", w->hash}, {"source", w->source}, {"driver", w->env.driver},
-                                    {"nvrtc", w->env.nvrtc}, {"method", w->env.library}, {"date", date},
-                                    {"state", *why ? "stale" : "valid"}, {"why", why}};
+    const char *const texts[][2] = {{"gpu", w->gpu.name},
+                                    {"op", w->problem.op},
+                                    {"kernel", w->kernel},
+                                    {"template", w->hash},
+                                    {"source", w->source},
+                                    {"driver", w->env.driver},
+                                    {"nvrtc", w->env.nvrtc},
+                                    {"method", w->env.library},
+                                    {"date", date},
+                                    {"state", *why ? "stale" : "valid"},
+                                    {"why", why}};
     for (size_t i = 0; i < sizeof texts / sizeof *texts; i++)
         tt__json_string(&j, texts[i][0], texts[i][1]);
     tt__json_int(&j, "rows", w->problem.rows);
@@ -213,9 +223,10 @@ static tt_status show(const tt__cli_args *args, tt__store *store, tt__judge *jud
     if (problem_id >= 0)
         TT_TRY(tt__store_winner_get(store, gpu_id, problem_id, &w, &found));
     if (!found)
-        return tt__fail(TT_E_NO_WINNER, "%lld x %lld of %d-byte elements aligned to %d bytes was not tuned on %s; \"tune "
-                                        "list\" shows what was, \"tune best\" what would be taken", (long long)p.rows,
-                        (long long)p.cols, p.elem_size, p.align, gpu.name);
+        return tt__fail(TT_E_NO_WINNER,
+                        "%lld x %lld of %d-byte elements aligned to %d bytes was not tuned on %s; \"tune "
+                        "list\" shows what was, \"tune best\" what would be taken",
+                        (long long)p.rows, (long long)p.cols, p.elem_size, p.align, gpu.name);
     TT_TRY(tt__judge_open(judge, store, args));
     tt__judge_winner(judge, &w, why, sizeof why);
     tt_status status = read_rows(&finals, judge, gpu_id, problem_id, &w.env, TT__STAGE_FINAL);

@@ -177,9 +177,16 @@ static tt_status add_stale(void *user, const tt__winner *w) {
         return tt__fail_memory((s->n + 1) * sizeof *grown);
     s->problems = grown;
     const tt__problem *p = &w->problem;
-    grown[s->n++] = (tt_problem){.size = sizeof *grown, .rows = p->rows, .cols = p->cols, .lds = p->lds, .ldd = p->ldd,
-                                 .elem_size = p->elem_size, .align = p->align, .batch = p->batch,
-                                 .src_stride = p->src_stride, .dst_stride = p->dst_stride,
+    grown[s->n++] = (tt_problem){.size = sizeof *grown,
+                                 .rows = p->rows,
+                                 .cols = p->cols,
+                                 .lds = p->lds,
+                                 .ldd = p->ldd,
+                                 .elem_size = p->elem_size,
+                                 .align = p->align,
+                                 .batch = p->batch,
+                                 .src_stride = p->src_stride,
+                                 .dst_stride = p->dst_stride,
                                  .in_place = tt__in_place(p)};
     return TT_OK;
 }
@@ -190,14 +197,16 @@ static tt_status find_stale(const tt__cli_args *args, stale_problems *out) {
     tt_status status;
     *out = (stale_problems){.judge = &judge};
     if (args->n_problems || args->replay)
-        return tt__fail(TT_E_INVALID, "--stale tunes what \"tune list\" calls stale, on a device: leave %s out",
+        return tt__fail(TT_E_INVALID,
+                        "--stale tunes what \"tune list\" calls stale, on a device: leave %s out",
                         args->replay ? "replay" : "sizes and shapes");
     TT_GOTO(tt__cli_store_open(&store, args));
     TT_GOTO(tt__device_gpu(&out->gpu, args->device));
     TT_GOTO(tt__judge_open(&judge, store, args));
     TT_GOTO(tt__store_winners(store, 0, out->gpu.cc, NULL, 0, add_stale, out));
     if (out->n_unknown)
-        fprintf(stderr, "tune: %zu more are of templates that are not here: name them with --template\n", out->n_unknown);
+        fprintf(stderr, "tune: %zu more are of templates that are not here: name them with --template\n",
+                out->n_unknown);
 out:
     tt__judge_close(&judge);
     tt__store_close(&store);
@@ -260,7 +269,8 @@ static const tt__cli_option options[] = {
      "the CUDA device, default 0; or a recording to search\ninstead, without any GPU", tt__cli_set_device, 0},
     TT__OPT_TEMPLATE,
     TT__OPT_DB,
-    {"stale", NULL, "tune what \"tune list\" calls stale, and nothing else", NULL, offsetof(tt__cli_args, stale)},
+    {"stale", NULL, "tune what \"tune list\" calls stale, and nothing else", NULL,
+     offsetof(tt__cli_args, stale)},
     {"force", NULL, "measure again what is stored already", NULL, offsetof(tt__cli_args, force)},
     {"jobs", "N", "compile processes; default one for each CPU", tt__cli_set_jobs, 0},
     {"trial-timeout", "S", "seconds until a configuration is given up; default 10", tt__cli_set_trial_timeout,

@@ -1,5 +1,5 @@
-/* Which stored winners still hold, as `tune list`, `tune --stale` and `tune prune` see it: by the templates named,
- * and by driver and NVRTC where the winner's GPU is in this machine. */
+/* Which stored winners still hold, as `tune list`, `tune --stale` and `tune prune` see it: by the templates
+ * named, and by driver and NVRTC where the winner's GPU is in this machine. */
 #ifndef TT_CLI_JUDGE_H
 #define TT_CLI_JUDGE_H
 

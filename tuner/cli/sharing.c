@@ -23,15 +23,18 @@ static tt_status take_database(tt__store *to, const char *path, bool trust, tt__
     bool trusted;
     tt_status status = tt__store_open_foreign(&from, path, &trusted);
     if (status == TT_OK && trust && !trusted)
-        fprintf(stderr, "tune: %s: others could have written it: its cubins are left out, its winners count as "
-                        "imported\n", path);
+        fprintf(stderr,
+                "tune: %s: others could have written it: its cubins are left out, its winners count as "
+                "imported\n",
+                path);
     if (status == TT_OK)
         status = tt__store_merge(to, from, &(tt__merge_opts){.trusted = trust && trusted}, report);
     tt__store_close(&from);
     return status;
 }
 
-static tt_status take_recording(tt__store *to, const char *path, const tt__foreign *foreign, tt__merged *report) {
+static tt_status take_recording(tt__store *to, const char *path, const tt__foreign *foreign,
+                                tt__merged *report) {
     tt__recording *r = NULL;
     tt_status status = tt__recording_open_t4(&r, path, foreign);
     if (status == TT_OK)
@@ -40,7 +43,8 @@ static tt_status take_recording(tt__store *to, const char *path, const tt__forei
     return status;
 }
 
-tt_status tt__sharing_take(tt__store *to, const char *path, bool trust, const tt__foreign *foreign, tt__merged *report) {
+tt_status tt__sharing_take(tt__store *to, const char *path, bool trust, const tt__foreign *foreign,
+                           tt__merged *report) {
     bool database = false;
     TT_TRY(is_database(path, &database));
     return database ? take_database(to, path, trust, report) : take_recording(to, path, foreign, report);
