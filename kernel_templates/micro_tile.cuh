@@ -80,3 +80,41 @@ static __device__ void put(vec_of<VS>::type *tile, const words_of<VL> *in, int a
         tile[place(across * MICRO_COLS + c, down, tile_down)] = out.v;
     }
 }
+
+// Where a row ends after `left` elements. A vector that reaches over the end of a source row reads padding or
+// the next row; only of the last row is it read element by element.
+static __device__ void load_edge(words_of<VL> &in, const elem *from, int left, bool last_row) {
+    if (!last_row || left >= MICRO_COLS) {
+        in.v = load((const vec_of<VL>::type *)from);
+        return;
+    }
+#pragma unroll
+    for (int c = 0; c < MICRO_COLS; c++)
+        if (c < left)
+            ((elem *)&in)[c] = from[c];
+}
+static __device__ void store_edge(elem *to, vec_of<VS>::type v, int left) {
+    if (left >= MICRO_ROWS) {
+        store((vec_of<VS>::type *)to, v);
+        return;
+    }
+#pragma unroll
+    for (int r = 0; r < MICRO_ROWS; r++)
+        if (r < left)
+            to[r] = ((const elem *)&v)[r];
+}
+
+// Reads a micro-tile and puts it into its tile, of which there are `height` rows and `width` columns: with the
+// `last` row of the matrix as their last, or not.
+static __device__ void put_edge(vec_of<VS>::type *tile, const elem *from, long long ld, int height, int width,
+                                bool last, int across, int down, int tile_down) {
+    words_of<VL> in[MICRO_ROWS];
+    const int row = down * MICRO_ROWS, col = across * MICRO_COLS;
+    if (row >= height || col >= width)
+        return;
+#pragma unroll
+    for (int r = 0; r < MICRO_ROWS; r++)
+        if (row + r < height)
+            load_edge(in[r], from + (row + r) * ld + col, width - col, last && row + r == height - 1);
+    put(tile, in, across, down, tile_down);
+}

@@ -54,9 +54,30 @@ static __device__ void write_tile(elem *a, long long ld, const vec *tile) {
         store((vec *)(a + k * (THREADS / SIDE) * ld), tile[place(t / SIDE + k * (THREADS / SIDE), t % SIDE, SIDE)]);
 }
 
-// Tiles on the edge, element by element; `upper` has `height` rows and `width` columns.
-static __device__ void swap_edge_tiles(elem *upper, elem *lower, long long ld, int height, int width,
-                                       elem *tiles) {
+// Tiles on the edge; `upper` has `height` rows and `width` columns. Only `lower` can have the matrix's last row.
+static __device__ void write_edge_tile(elem *a, long long ld, int height, int width, const vec *tile) {
+#pragma unroll 1
+    for (int k = threadIdx.x; k < TILE * SIDE; k += THREADS) {
+        const int r = k / SIDE, u = k % SIDE;
+        if (r < height && u * MICRO_ROWS < width)
+            store_edge(a + r * ld + u * MICRO_ROWS, tile[place(r, u, SIDE)], width - u * MICRO_ROWS);
+    }
+}
+static __device__ void swap_edge_tiles(elem *upper, elem *lower, long long ld, int height, int width, vec *tiles) {
+    vec *upper_tile = tiles, *lower_tile = tiles + TILE * SIDE;
+#pragma unroll 1
+    for (int k = threadIdx.x; k < SIDE * SIDE; k += THREADS) {
+        put_edge(upper_tile, upper, ld, height, width, upper == lower, k % SIDE, k / SIDE, SIDE);
+        put_edge(lower_tile, lower, ld, width, height, true, k % SIDE, k / SIDE, SIDE);
+    }
+    __syncthreads();
+    write_edge_tile(lower, ld, width, height, upper_tile);
+    write_edge_tile(upper, ld, height, width, lower_tile);
+}
+
+// Where vectors would not be aligned: element by element.
+static __device__ void swap_elements(elem *upper, elem *lower, long long ld, int height, int width,
+                                     elem *tiles) {
     elem *upper_tile = tiles, *lower_tile = tiles + TILE * TILE;
 #pragma unroll 1
     for (int k = threadIdx.x; k < TILE * TILE; k += THREADS) {
@@ -109,16 +130,17 @@ extern "C" __global__ void __launch_bounds__(THREADS)
     }
     const int height = (int)min(n - by * TILE, (long long)TILE);
     const int width = (int)min(n - bx * TILE, (long long)TILE);
-    const bool whole = height == TILE && width == TILE && align >= V;
 
     for (int b = blockIdx.z; b < batch; b += gridDim.z) {
         elem *upper = dst + b * stride + by * TILE * ld + bx * TILE;
         elem *lower = dst + b * stride + bx * TILE * ld + by * TILE;
         if (b != blockIdx.z)
             __syncthreads(); // the last tiles have been read out
-        if (whole)
+        if (align < V)
+            swap_elements(upper, lower, ld, height, width, (elem *)tiles);
+        else if (height == TILE && width == TILE)
             swap_whole_tiles(upper, lower, ld, tiles);
         else
-            swap_edge_tiles(upper, lower, ld, height, width, (elem *)tiles);
+            swap_edge_tiles(upper, lower, ld, height, width, tiles);
     }
 }

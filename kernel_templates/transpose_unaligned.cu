@@ -14,7 +14,7 @@
 //@ param    WRITE_RUN  128 256 512
 //@ param    THREADS    128 256 512
 //@ runtime  ORDER      0 1
-//@ where    align >= elem_size AND (lds * elem_size % 128 > 0 OR ldd * elem_size % 128 > 0)
+//@ where    align >= elem_size AND (lds * elem_size % 16 > 0 OR ldd * elem_size % 16 > 0)
 //@ where    READ_RUN * WRITE_RUN / elem_size / THREADS BETWEEN 16 AND 128
 //@ where    THREADS >= WRITE_RUN / max(elem_size, 4)
 //@ where    batch <= 65535

@@ -18,7 +18,7 @@
 //@ param    VS         4 8 16
 //@ param    THREADS    128 256 512 1024
 //@ param    STREAM     0 1
-//@ param    SEGMENT    0 32 128
+//@ param    SEGMENT    0 32
 //@ runtime  ORDER      0 1 2
 //@ where    VL >= elem_size AND VS >= elem_size AND VL <= align AND VS <= align
 //@ where    STREAM = 0 OR rows * cols * batch * elem_size <= l2_bytes
@@ -84,52 +84,19 @@ static __device__ void move_whole_tile(elem *dst, const elem *src, long long lds
     }
 }
 
-// A tile on the edge has `height` rows and `width` columns of the source, fewer than a tile or more. A vector
-// that reaches over the end of a source row reads padding or the next row, but of the last row it is read
-// element by element; one that reaches over the end of a destination row is written so.
-static __device__ void load_edge(words_of<VL> &in, const elem *from, int left, bool last_row) {
-    if (!last_row || left >= MICRO_COLS) {
-        in.v = load((const vec_of<VL>::type *)from);
-        return;
-    }
-#pragma unroll
-    for (int c = 0; c < MICRO_COLS; c++)
-        if (c < left)
-            ((elem *)&in)[c] = from[c];
-}
+// A tile on the edge: `height` and `width` are what there is from its first element to the end of the matrix.
 static __device__ void move_edge_tile(elem *dst, const elem *src, long long lds, long long ldd, int height,
                                       int width, bool first, vec_of<VS>::type *tile) {
 #pragma unroll 1
-    for (int k = threadIdx.x; k < ACROSS * DOWN; k += THREADS) {
-        const int across = k % ACROSS, down = k / ACROSS;
-        words_of<VL> in[MICRO_ROWS];
-        if (across * MICRO_COLS >= width || down * MICRO_ROWS >= height)
-            continue;
-#pragma unroll
-        for (int r = 0; r < MICRO_ROWS; r++) {
-            const int row = down * MICRO_ROWS + r;
-            if (row < height)
-                load_edge(in[r], src + row * lds + across * MICRO_COLS, width - across * MICRO_COLS, row == height - 1);
-        }
-        put(tile, in, across, down, DOWN);
-    }
+    for (int k = threadIdx.x; k < ACROSS * DOWN; k += THREADS)
+        put_edge(tile, src, lds, height, width, true, k % ACROSS, k / ACROSS, DOWN);
     __syncthreads();
 #pragma unroll 1
     for (int k = threadIdx.x; k < TILE_COLS * DOWN; k += THREADS) {
         const int c = k / DOWN, u = k % DOWN, row = u * MICRO_ROWS;
         elem *to = dst + c * ldd;
-        if (c >= width || row >= height || !is_ours(to, u, first))
-            continue;
-        words_of<VS> out;
-        out.v = tile[place(c, u, DOWN)];
-        if (row + MICRO_ROWS <= height) {
-            store((vec_of<VS>::type *)(to + row), out.v);
-            continue;
-        }
-#pragma unroll
-        for (int r = 0; r < MICRO_ROWS; r++)
-            if (row + r < height)
-                to[row + r] = ((const elem *)&out)[r];
+        if (c < width && row < height && is_ours(to, u, first))
+            store_edge(to + row, tile[place(c, u, DOWN)], height - row);
     }
 }
 
