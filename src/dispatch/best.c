@@ -1,6 +1,6 @@
-/* The look-up ladder. The very problem first, valid or else stale; then what was measured nearest to it; then what
- * does well on other architectures and element sizes; then a template's default. On each rung every layer is asked,
- * and the first whose configuration is legal for the problem is the answer. */
+/* The look-up ladder. The very problem first, valid or else stale; then what was measured nearest to it; then
+ * what does well on other architectures and element sizes; then a template's default. On each rung every
+ * layer is asked, and the first whose configuration is legal for the problem is the answer. */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -33,8 +33,8 @@ typedef struct query {
 typedef struct lead {
     double distance;
     tt__layer layer;
-    bool here;                   /* measured on this GPU */
-    int64_t gpu_id, problem_id;  /* in its store; of what is shipped, problem_id is its place */
+    bool here;                  /* measured on this GPU */
+    int64_t gpu_id, problem_id; /* in its store; of what is shipped, problem_id is its place */
 } lead;
 
 typedef struct leads {
@@ -48,7 +48,8 @@ typedef struct leads {
 static double distance(const tt__problem *a, const tt__problem *b) {
     double d = fabs(log2((double)a->rows / (double)b->rows)) + fabs(log2((double)a->cols / (double)b->cols));
     d += fabs(log2((double)a->batch / (double)b->batch)) + 0.5 * fabs(log2((double)a->align / b->align));
-    d += 0.25 * ((a->lds == a->cols) != (b->lds == b->cols)) + 0.25 * ((a->ldd == a->rows) != (b->ldd == b->rows));
+    d += 0.25 * ((a->lds == a->cols) != (b->lds == b->cols)) +
+         0.25 * ((a->ldd == a->rows) != (b->ldd == b->rows));
     return d + other_elem_size * fabs(log2((double)a->elem_size / b->elem_size));
 }
 
@@ -58,11 +59,12 @@ static bool same_problem(const tt__problem *a, const tt__problem *b) {
            a->dst_stride == b->dst_stride && a->elem_size == b->elem_size && a->align == b->align;
 }
 
-/* ---- Trying one ------------------------------------------------------------------------------------------ */
+/* ---- Trying one ------------------------------------------------------------------------------------------
+ */
 
-/* Is the winner's configuration legal for the problem, if need be adapted to today's text of its template? What was
- * measured here, for this very problem and with this text, has been run: only a plan needs its geometry worked out
- * again. */
+/* Is the winner's configuration legal for the problem, if need be adapted to today's text of its template?
+ * What was measured here, for this very problem and with this text, has been run: only a plan needs its
+ * geometry worked out again. */
 static bool legal(const query *q, const tt__winner *w, bool proven, tt__candidate *out) {
     size_t choice[TT__PARAMS_MAX];
     char adapted[TT__CONFIG_MAX];
@@ -79,7 +81,8 @@ static bool legal(const query *q, const tt__winner *w, bool proven, tt__candidat
     return tt__space_resolve(out, t, q->gpu, q->problem, same_text ? w->config : adapted) == TT_OK;
 }
 
-static void answer(const query *q, tt_match match, tt__layer layer, const tt__winner *w, const tt__candidate *found) {
+static void answer(const query *q, tt_match match, tt__layer layer, const tt__winner *w,
+                   const tt__candidate *found) {
     tt_choice *c = q->choice;
     bool measured = match != TT_MATCH_DEFAULT;
     *c = (tt_choice){.size = c->size, .match = match};
@@ -110,7 +113,8 @@ static void explain(const query *q, const tt__winner *w, bool here) {
              here ? "" : w->gpu.name);
 }
 
-/* ---- The very problem ------------------------------------------------------------------------------------ */
+/* ---- The very problem ------------------------------------------------------------------------------------
+ */
 
 static tt_status winner_in(const query *q, tt__layer layer, tt__winner *w, bool *found) {
     tt__store *store = tt__layer_store(q->ctx, layer);
@@ -118,7 +122,8 @@ static tt_status winner_in(const query *q, tt__layer layer, tt__winner *w, bool 
     *found = false;
     if (layer == TT__LAYER_SHIPPED) {
         for (size_t i = 0; i < tt__n_shipped && !*found; i++)
-            if (tt__same_gpu(&tt__shipped[i].gpu, q->gpu) && same_problem(&tt__shipped[i].problem, q->problem)) {
+            if (tt__same_gpu(&tt__shipped[i].gpu, q->gpu) &&
+                same_problem(&tt__shipped[i].problem, q->problem)) {
                 *w = tt__shipped[i];
                 *found = true;
             }
@@ -154,7 +159,8 @@ static tt_status try_exact(const query *q, bool *done) {
     return TT_OK;
 }
 
-/* ---- What is near ---------------------------------------------------------------------------------------- */
+/* ---- What is near ----------------------------------------------------------------------------------------
+ */
 
 static tt_status add_lead(void *user, int64_t gpu_id, int64_t problem_id, int cc, const tt__problem *p) {
     leads *l = user;
@@ -225,8 +231,8 @@ static tt_status fetch(const query *q, const lead *l, tt__winner *w, bool *found
     return TT_OK;
 }
 
-/* The nearest legal one among those within some distance; being stale counts as a distance. *nearest: its own, or
- * INFINITY. */
+/* The nearest legal one among those within some distance; being stale counts as a distance. *nearest: its
+ * own, or INFINITY. */
 static tt_status try_within(const query *q, bool anything, double within, double *nearest) {
     leads all = {.q = q};
     double best = INFINITY;
@@ -244,7 +250,11 @@ static tt_status try_within(const query *q, bool anything, double within, double
         double score = l->distance + (*why ? stale : 0);
         if (score >= best || !legal(q, &w, false, &candidate))
             continue;
-        answer(q, anything ? TT_MATCH_DEFAULT : l->here ? TT_MATCH_NEAREST : TT_MATCH_OTHER_GPU, l->layer, &w, &candidate);
+        answer(q,
+               anything  ? TT_MATCH_DEFAULT
+               : l->here ? TT_MATCH_NEAREST
+                         : TT_MATCH_OTHER_GPU,
+               l->layer, &w, &candidate);
         explain(q, &w, l->here);
         best = score;
     }
@@ -263,7 +273,8 @@ static tt_status try_near(const query *q, bool anything, bool *done) {
     return TT_OK;
 }
 
-/* ---- The defaults ---------------------------------------------------------------------------------------- */
+/* ---- The defaults ----------------------------------------------------------------------------------------
+ */
 
 /* How often a template is a shipped winner: the only opinion there is where nothing was measured. */
 static size_t wins(const tt__template *t) {
@@ -273,8 +284,8 @@ static size_t wins(const tt__template *t) {
     return n;
 }
 
-/* The default of the template that wins most often of those whose default is legal, or, where every default asks
- * for more alignment than there is, the first configuration that does not. */
+/* The default of the template that wins most often of those whose default is legal, or, where every default
+ * asks for more alignment than there is, the first configuration that does not. */
 static tt_status fall_back(const query *q) {
     const tt__template_set *set = &q->ctx->templates;
     const tt__problem *p = q->problem;
@@ -293,9 +304,9 @@ static tt_status fall_back(const query *q) {
     if (!best.t && space.n > 0)
         best = space.items[0];
     if (status == TT_OK && !best.t)
-        status = tt__fail(TT_E_UNSUPPORTED,
-                          "no template can %s %lld x %lld of %d-byte elements aligned to %d bytes on %s", p->op,
-                          (long long)p->rows, (long long)p->cols, p->elem_size, p->align, q->gpu->name);
+        status = tt__fail(
+            TT_E_UNSUPPORTED, "no template can %s %lld x %lld of %d-byte elements aligned to %d bytes on %s",
+            p->op, (long long)p->rows, (long long)p->cols, p->elem_size, p->align, q->gpu->name);
     tt__space_free(&space);
     if (status != TT_OK)
         return status;

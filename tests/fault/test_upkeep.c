@@ -207,6 +207,10 @@ static void asks_the_system(void **state) {
     fault_number(path, "DELETE FROM winner");
     setenv("TILETUNE_SYSTEM_DB", db, 1);
     expect(0, "\"layer\":\"system\"", "best --size 33 --json --db %s", path);
+    expect(0, "system store", "doctor --db %s", path);
+    setenv("TILETUNE_SYSTEM_DB", "/nonexistent.db", 1);
+    expect(4, "TILETUNE_SYSTEM_DB: /nonexistent.db", "best --size 33 --json --db %s", path);
+    expect(4, "correct TILETUNE_SYSTEM_DB", "doctor --db %s", path);
     unsetenv("TILETUNE_SYSTEM_DB");
 }
 
