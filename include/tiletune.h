@@ -61,7 +61,8 @@ typedef enum tt_status {
     TT_E_NO_MEMORY,   /* host or device memory is exhausted */
     TT_E_IO,          /* a file, pipe or process could not be used */
     TT_E_INTERRUPTED, /* stopped on request; what was measured is stored */
-    TT_E_INTERNAL     /* a bug in tiletune: please report it with the text of tt_last_error() */
+    TT_E_INTERNAL,    /* a bug in tiletune: please report it with the text of tt_last_error() */
+    TT_E_CAPTURE      /* a graph is being captured, and what is asked for must be done before */
 } tt_status;
 
 /* A few words for a status; static storage. */
@@ -88,6 +89,11 @@ typedef struct tt_open_opts {
     int read_only;       /* 1: never write, and never create the file */
     const char *const *templates; /* n_templates paths of .cu files, known beside the built-in ones */
     size_t n_templates;
+    double tune_budget_s; /* > 0: tt_plan_create and tt_transpose first tune a problem that nobody has measured
+                             on this GPU, for about so many seconds; once in a context, one at a time for all
+                             processes with one store, never while a graph is captured. Whatever becomes of
+                             it, the best known configuration serves. Not for a read-only store, nor with `gpu`.
+                             0: the best known one serves at once */
 } tt_open_opts;
 
 /* Below the store there are two layers that are only read: the system's store, $TILETUNE_SYSTEM_DB or
@@ -151,10 +157,12 @@ TT_API tt_status tt_best(tt_choice *out, tt_ctx *ctx, const tt_problem *problem)
 
 /* Makes a plan in the current CUDA context: looks the problem up, takes the cubin from the store or
  * compiles it with NVRTC (and stores it), loads it. The plan outlives `ctx`. Its CUDA context must be
- * current whenever it is launched or freed. */
+ * current whenever it is launched. Loading disturbs no graph that is being captured, but takes its time
+ * (30 ms to compile, tt_open_opts.tune_budget_s to tune): make plans before. */
 TT_API tt_status tt_plan_create(tt_plan **out, tt_ctx *ctx, const tt_problem *problem);
 
-/* Sets *plan to NULL; NULL is fine. No launch of the plan may be in flight. */
+/* Sets *plan to NULL; NULL is fine. No launch of the plan may be in flight. Any context may be current or
+ * none, and the plan's own may be gone. */
 TT_API void tt_plan_free(tt_plan **plan);
 
 /* What the plan will run; borrowed until the plan is freed. */
@@ -166,7 +174,10 @@ TT_API const tt_choice *tt_plan_choice(const tt_plan *plan);
 TT_API tt_status tt_plan_launch(const tt_plan *plan, CUdeviceptr dst, CUdeviceptr src, CUstream stream);
 
 /* tt_plan_create + tt_plan_launch with a cache of plans inside `ctx`, one for each problem, CUDA
- * context and alignment of the pointers (`problem->align` may stay 0: the pointers are looked at). */
+ * context and alignment of the pointers (`problem->align` may stay 0: the pointers are looked at). A plan
+ * that is there is found without a lock or an allocation, from any number of threads at once, and serves
+ * until tt_close, whatever is tuned meanwhile. While
+ * `stream` is captured only such a plan can be used: TT_E_CAPTURE otherwise, and the capture goes on. */
 TT_API tt_status tt_transpose(tt_ctx *ctx, const tt_problem *problem, CUdeviceptr dst, CUdeviceptr src,
                               CUstream stream);
 

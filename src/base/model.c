@@ -106,3 +106,24 @@ tt_status tt__problem_init(tt__problem *out, const tt_problem *in) {
     out->align = a && a < most ? a : most;
     return TT_OK;
 }
+
+tt_problem tt__problem_public(const tt__problem *p) {
+    tt_problem out = TT_INIT(tt_problem);
+    out.rows = p->rows;
+    out.cols = p->cols;
+    out.lds = p->lds;
+    out.ldd = p->ldd;
+    out.elem_size = p->elem_size;
+    out.align = p->align;
+    out.batch = p->batch;
+    out.src_stride = p->src_stride;
+    out.dst_stride = p->dst_stride;
+    out.in_place = tt__in_place(p);
+    return out;
+}
+
+bool tt__problem_same(const tt__problem *a, const tt__problem *b) {
+    return strcmp(a->op, b->op) == 0 && a->rows == b->rows && a->cols == b->cols && a->lds == b->lds &&
+           a->ldd == b->ldd && a->batch == b->batch && a->src_stride == b->src_stride &&
+           a->dst_stride == b->dst_stride && a->elem_size == b->elem_size && a->align == b->align;
+}

@@ -60,6 +60,7 @@ const char *tt_strerror(tt_status s) {
         [TT_E_IO] = "input or output failed",
         [TT_E_INTERRUPTED] = "interrupted",
         [TT_E_INTERNAL] = "internal error",
+        [TT_E_CAPTURE] = "not possible while a graph is captured",
     };
     return (unsigned)s < sizeof text / sizeof *text ? text[s] : "unknown status";
 }

@@ -5,12 +5,16 @@
 
 #include "dispatch/answers.h"
 #include "dispatch/layers.h"
+#include "dispatch/first_use.h"
 #include "gpu/device.h"
 
 static tt_status check_opts(const tt_open_opts *opts) {
     if (opts && opts->size != sizeof *opts)
         return tt__fail(TT_E_INVALID, "tt_open_opts: size is %zu, expected %zu (start from TT_INIT(tt_open_opts))",
                         opts->size, sizeof *opts);
+    if (opts && !(opts->tune_budget_s >= 0 && opts->tune_budget_s <= 86400))
+        return tt__fail(TT_E_INVALID, "tune_budget_s is %g: it must be from 0 (no tuning on first use) to 86400",
+                        opts->tune_budget_s);
     return TT_OK;
 }
 
@@ -35,7 +39,10 @@ tt_status tt_open(tt_ctx **out, const tt_open_opts *opts) {
     if (!ctx)
         return tt__fail_memory(sizeof *ctx);
     pthread_mutex_init(&ctx->lock, NULL);
+    pthread_mutex_init(&ctx->making, NULL);
+    pthread_mutex_init(&ctx->tuning, NULL);
     ctx->read_only = opts && opts->read_only;
+    ctx->tune_budget_s = opts ? opts->tune_budget_s : 0;
     if (opts && opts->gpu)
         tt__copy(ctx->gpu_name, sizeof ctx->gpu_name, opts->gpu);
     tt_status status = tt__template_set_open(&ctx->templates, opts ? opts->templates : NULL,
@@ -56,9 +63,12 @@ void tt_close(tt_ctx **ctx) {
     tt__plan_cache_free(&(*ctx)->plans);
     tt__answers_free(&(*ctx)->answers);
     tt__store_close(&(*ctx)->system);
+    tt__first_use_free(*ctx);
     tt__store_close(&(*ctx)->store);
     tt__template_set_close(&(*ctx)->templates);
     pthread_mutex_destroy(&(*ctx)->lock);
+    pthread_mutex_destroy(&(*ctx)->making);
+    pthread_mutex_destroy(&(*ctx)->tuning);
     free(*ctx);
     *ctx = NULL;
 }

@@ -3,50 +3,104 @@
 
 #include <stdlib.h>
 
+#include "dispatch/first_use.h"
 #include "dispatch/layers.h"
 #include "gpu/nvrtc.h"
 
-static tt_status compile_cubin(tt_ctx *ctx, const tt__gpu *gpu, const tt__problem *p, const tt__candidate *c,
-                               tt__str *cubin) {
-    tt__str options = {0};
-    char key[TT__HASH_SIZE];
-    int n;
-    tt_status status;
-    TT_GOTO(tt__config_options(&options, &n, c->t, c->config, p));
-    TT_GOTO(tt__nvrtc_compile(cubin, c->t->path, c->t->source, options.text, n, gpu->cc));
-    if (!ctx->read_only) {
-        tt__cubin_key(key, c->t->source, options.text, n, gpu->cc, tt__nvrtc_version());
-        TT_GOTO(tt__store_cubin_put(ctx->store, key, cubin->text, cubin->len));
-        TT_GOTO(tt__store_cubin_link(ctx->store, c->t->hash, c->config, p->elem_size, gpu->cc, key));
-    }
-out:
-    tt__str_free(&options);
+/* What a plan is made from. */
+typedef struct making {
+    const tt__problem *problem;
+    tt__gpu gpu;
+    tt__candidate candidate;
+    tt__str cubin;     /* empty: the store has none */
+    char refused[256]; /* why the stored one cannot be used, or "" */
+} making;
+
+/* A stored cubin that store or driver no longer accept is no reason to fail: it is compiled anew. */
+static tt_status refuse_stored(making *m, tt_status why, tt_status forgivable) {
+    if (why != forgivable)
+        return why;
+    tt__copy(m->refused, sizeof m->refused, tt_last_error());
+    tt__str_free(&m->cubin);
+    return TT_OK;
+}
+
+/* All that is asked of the store before a plan. */
+static tt_status choose(tt_plan *plan, tt_ctx *ctx, making *m) {
+    int64_t gpu_id;
+    bool found;
+    tt_choice *choice = &plan->choice;
+    pthread_mutex_lock(&ctx->lock);
+    tt_status status = tt__context_gpu(ctx, &m->gpu, &gpu_id);
+    if (status == TT_OK)
+        status = tt__ladder(ctx, &m->gpu, gpu_id, m->problem, choice, &m->candidate);
+    if (status == TT_OK &&
+        (status = tt__layers_cubin(ctx, &m->gpu, m->problem, &m->candidate, &m->cubin, &found)) != TT_OK)
+        status = refuse_stored(m, status, TT_E_DB);
+    if (status == TT_OK && choice->match > TT_MATCH_STALE)
+        tt__first_use_note(ctx, m->problem, choice->why, sizeof choice->why);
+    pthread_mutex_unlock(&ctx->lock);
     return status;
 }
 
-/* The stored cubin may be of another NVRTC than is installed now: it is the one that was measured. A cubin
- * that the driver or the store no longer accepts is compiled anew. */
-static tt_status load(tt_plan *plan, tt_ctx *ctx, const tt__gpu *gpu, const tt__problem *p,
-                      const tt__candidate *c) {
-    tt__str cubin = {0};
-    bool found = false;
-    tt_status status = tt__layers_cubin(ctx, gpu, p, c, &cubin, &found);
-    if (status == TT_OK && found)
-        status = tt__kernel_load(&plan->kernel, plan->cu, cubin.text, c->t->kernel, c->launch.shared_bytes);
-    if (status != TT_OK || !found) {
-        cubin.len = 0;
-        status = compile_cubin(ctx, gpu, p, c, &cubin);
-        if (status == TT_OK)
-            status = tt__kernel_load(&plan->kernel, plan->cu, cubin.text, c->t->kernel, c->launch.shared_bytes);
-    }
-    tt__str_free(&cubin);
+/* A store that cannot be written (read-only, full) costs the next process a compile, not this one its plan.
+ */
+static tt_status keep_cubin(tt_ctx *ctx, const making *m, const char *options, int n) {
+    const tt__candidate *c = &m->candidate;
+    char key[TT__HASH_SIZE];
+    if (ctx->read_only)
+        return TT_OK;
+    tt__cubin_key(key, c->t->source, options, n, m->gpu.cc, tt__nvrtc_version());
+    pthread_mutex_lock(&ctx->lock);
+    tt_status status = tt__store_cubin_put(ctx->store, key, m->cubin.text, m->cubin.len);
+    if (status == TT_OK)
+        status =
+            tt__store_cubin_link(ctx->store, c->t->hash, c->config, m->problem->elem_size, m->gpu.cc, key);
+    pthread_mutex_unlock(&ctx->lock);
+    return status == TT_E_DB ? TT_OK : status;
+}
+
+static tt_status compile_cubin(tt_ctx *ctx, making *m) {
+    const tt__candidate *c = &m->candidate;
+    tt__str options = {0};
+    int n;
+    tt_status status;
+    TT_GOTO(tt__config_options(&options, &n, c->t, c->config, m->problem));
+    TT_GOTO(tt__nvrtc_compile(&m->cubin, c->t->path, c->t->source, options.text, n, m->gpu.cc));
+    TT_GOTO(keep_cubin(ctx, m, options.text, n));
+out:
+    tt__str_free(&options);
+    if (status != TT_OK && m->refused[0])
+        tt__fail_prefix(status, "the stored cubin cannot be used (%s), and compiling failed", m->refused);
     return status;
+}
+
+/* Relaxed, so that a capture in this or another thread is not disturbed by the driver's own allocations. */
+static tt_status load(tt_plan *plan, const making *m) {
+    const tt__candidate *c = &m->candidate;
+    CUstreamCaptureMode mode = CU_STREAM_CAPTURE_MODE_RELAXED;
+    TT_TRY(tt__cu_check(plan->cu->cuThreadExchangeStreamCaptureMode(&mode),
+                        "cuThreadExchangeStreamCaptureMode"));
+    tt_status status =
+        tt__kernel_load(&plan->kernel, plan->cu, m->cubin.text, c->t->kernel, c->launch.shared_bytes);
+    plan->cu->cuThreadExchangeStreamCaptureMode(&mode);
+    return status;
+}
+
+/* The stored cubin may be of another NVRTC than is installed now: it is the one that was measured. */
+static tt_status compile_and_load(tt_plan *plan, tt_ctx *ctx, making *m) {
+    if (m->cubin.len) {
+        tt_status status = load(plan, m);
+        if (status == TT_OK)
+            return TT_OK;
+        TT_TRY(refuse_stored(m, status, TT_E_CUDA));
+    }
+    TT_TRY(compile_cubin(ctx, m));
+    return load(plan, m);
 }
 
 tt_status tt__plan_make(tt_plan **out, tt_ctx *ctx, const tt__problem *p) {
-    tt__gpu gpu;
-    int64_t gpu_id;
-    tt__candidate c;
+    making m = {.problem = p};
     *out = NULL;
     tt_plan *plan = calloc(1, sizeof *plan);
     if (!plan)
@@ -56,14 +110,15 @@ tt_status tt__plan_make(tt_plan **out, tt_ctx *ctx, const tt__problem *p) {
     plan->misaligned = (CUdeviceptr)p->align - 1;
     plan->in_place = tt__in_place(p);
     TT_GOTO(tt__driver_open(&plan->cu));
-    TT_GOTO(tt__context_gpu(ctx, &gpu, &gpu_id));
-    TT_GOTO(tt__ladder(ctx, &gpu, gpu_id, p, &plan->choice, &c));
-    plan->launch = c.launch;
-    TT_GOTO(load(plan, ctx, &gpu, p, &c));
+    TT_GOTO(choose(plan, ctx, &m));
+    TT_GOTO(compile_and_load(plan, ctx, &m));
+    plan->launch = m.candidate.launch;
+    tt__kernel_constants(plan->constants, &plan->launch);
     *out = plan;
-    return TT_OK;
 out:
-    free(plan);
+    tt__str_free(&m.cubin);
+    if (status != TT_OK)
+        free(plan);
     return status;
 }
 
@@ -71,10 +126,8 @@ tt_status tt_plan_create(tt_plan **out, tt_ctx *ctx, const tt_problem *problem) 
     tt__problem p;
     *out = NULL;
     TT_TRY(tt__problem_init(&p, problem));
-    pthread_mutex_lock(&ctx->lock);
-    tt_status status = tt__plan_make(out, ctx, &p);
-    pthread_mutex_unlock(&ctx->lock);
-    return status;
+    tt__first_use(ctx, &p);
+    return tt__plan_make(out, ctx, &p);
 }
 
 void tt_plan_free(tt_plan **plan) {
@@ -95,10 +148,12 @@ tt_status tt_plan_launch(const tt_plan *plan, CUdeviceptr dst, CUdeviceptr src, 
                         plan->in_place ? "they must be, in place, but src is another"
                                        : "set tt_problem.in_place to transpose a matrix onto itself");
     if ((dst | src) & plan->misaligned)
-        return tt__fail(TT_E_INVALID,
-                        "dst 0x%llx or src 0x%llx is not a multiple of %llu bytes, which the plan was made for; "
-                        "set tt_problem.align to what both are multiples of",
-                        dst, src, plan->misaligned + 1);
-    CUresult r = tt__kernel_launch(&plan->kernel, plan->cu, &plan->launch, dst, src, stream);
+        return tt__fail(
+            TT_E_INVALID,
+            "dst 0x%llx or src 0x%llx is not a multiple of %llu bytes, which the plan was made for; "
+            "set tt_problem.align to what both are multiples of",
+            dst, src, plan->misaligned + 1);
+    CUresult r =
+        tt__kernel_launch_with(&plan->kernel, plan->cu, &plan->launch, plan->constants, dst, src, stream);
     return r == CUDA_SUCCESS ? TT_OK : tt__cu_check(r, "cuLaunchKernel (%s)", plan->choice.kernel);
 }

@@ -7,14 +7,16 @@
 
 struct tt_plan {
     const tt__driver *cu;
-    tt__kernel kernel;
-    tt__launch launch;
     CUdeviceptr misaligned; /* bits that neither address may have set */
     bool in_place;          /* the addresses must be the same; otherwise they must not */
+    tt__kernel kernel;
+    tt__arg_value constants[TT__ARGS_MAX];
+    tt__launch launch;
     tt_choice choice;
 };
 
-/* As tt_plan_create, for a problem with its defaults filled in; ctx->lock is held. */
+/* As tt_plan_create, for a problem with its defaults filled in, without tuning. Holds ctx->lock while it uses
+ * the store, but not while it compiles and loads. */
 tt_status tt__plan_make(tt_plan **out, tt_ctx *ctx, const tt__problem *p);
 
 #endif

@@ -76,15 +76,41 @@ tt_status tt__device_gpu(tt__gpu *out, int ordinal) {
     return TT_E_NO_DEVICE;
 }
 
+static tt_status need_context(const tt__driver *cu) {
+    CUcontext ctx = NULL;
+    TT_TRY(tt__cu_check(cu->cuCtxGetCurrent(&ctx), "cuCtxGetCurrent"));
+    return ctx ? TT_OK
+               : tt__fail(TT_E_NO_DEVICE, "no CUDA context is current in this thread; make one current first "
+                                          "(cuCtxSetCurrent, or any CUDA runtime call)");
+}
+
+tt_status tt__device_context_id(unsigned long long *id, const tt__driver *cu) {
+    CUresult r = cu->cuCtxGetId(NULL, id); /* one call, and what is current is looked at only if it fails */
+    if (r == CUDA_SUCCESS)
+        return TT_OK;
+    TT_TRY(need_context(cu));
+    return tt__cu_check(r, "cuCtxGetId");
+}
+
+tt_status tt__device_current_ordinal(int *out) {
+    const tt__driver *cu;
+    CUdevice dev, other;
+    int n;
+    TT_TRY(tt__driver_open(&cu));
+    TT_TRY(need_context(cu));
+    TT_TRY(tt__cu_check(cu->cuCtxGetDevice(&dev), "cuCtxGetDevice"));
+    TT_TRY(tt__device_count(&n));
+    for (*out = 0; *out < n; ++*out)
+        if (cu->cuDeviceGet(&other, *out) == CUDA_SUCCESS && other == dev)
+            return TT_OK;
+    return tt__fail(TT_E_NO_DEVICE, "the current context's device is none of the %d that CUDA lists", n);
+}
+
 tt_status tt__device_current(tt__gpu *out) {
     const tt__driver *cu;
     *out = (tt__gpu){0};
     TT_TRY(tt__driver_open(&cu));
-    CUcontext ctx = NULL;
-    TT_TRY(tt__cu_check(cu->cuCtxGetCurrent(&ctx), "cuCtxGetCurrent"));
-    if (!ctx)
-        return tt__fail(TT_E_NO_DEVICE, "no CUDA context is current in this thread; make one current first "
-                                        "(cuCtxSetCurrent, or any CUDA runtime call)");
+    TT_TRY(need_context(cu));
     CUdevice dev;
     TT_TRY(tt__cu_check(cu->cuCtxGetDevice(&dev), "cuCtxGetDevice"));
     return read_facts(out, cu, dev);

@@ -57,6 +57,8 @@
     X(cuStreamCreate, "cuStreamCreate", (CUstream * stream, unsigned flags))                                 \
     X(cuStreamDestroy, "cuStreamDestroy_v2", (CUstream stream))                                              \
     X(cuStreamSynchronize, "cuStreamSynchronize", (CUstream stream))                                         \
+    X(cuStreamIsCapturing, "cuStreamIsCapturing", (CUstream stream, CUstreamCaptureStatus * status))         \
+    X(cuThreadExchangeStreamCaptureMode, "cuThreadExchangeStreamCaptureMode", (CUstreamCaptureMode * mode))  \
     X(cuStreamWaitValue32, "cuStreamWaitValue32_v2",                                                         \
       (CUstream stream, CUdeviceptr addr, cuuint32_t value, unsigned flags))                                 \
     X(cuEventCreate, "cuEventCreate", (CUevent * event, unsigned flags))                                     \
@@ -67,6 +69,12 @@
     X(cuModuleLoadData, "cuModuleLoadData", (CUmodule * module, const void *image))                          \
     X(cuModuleUnload, "cuModuleUnload", (CUmodule module))                                                   \
     X(cuModuleGetFunction, "cuModuleGetFunction", (CUfunction * fn, CUmodule module, const char *name))      \
+    X(cuLibraryLoadData, "cuLibraryLoadData",                                                                \
+      (CUlibrary * library, const void *image, CUjit_option *jit_options, void **jit_values, unsigned n_jit, \
+       CUlibraryOption *options, void **values, unsigned n))                                                 \
+    X(cuLibraryUnload, "cuLibraryUnload", (CUlibrary library))                                               \
+    X(cuLibraryGetKernel, "cuLibraryGetKernel", (CUkernel * kernel, CUlibrary library, const char *name))    \
+    X(cuKernelGetFunction, "cuKernelGetFunction", (CUfunction * fn, CUkernel kernel))                        \
     X(cuFuncGetAttribute, "cuFuncGetAttribute", (int *value, CUfunction_attribute attr, CUfunction fn))      \
     X(cuFuncSetAttribute, "cuFuncSetAttribute", (CUfunction fn, CUfunction_attribute attr, int value))       \
     X(cuLaunchKernel, "cuLaunchKernel",                                                                      \

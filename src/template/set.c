@@ -25,7 +25,7 @@ tt_status tt__template_set_open(tt__template_set *out, const char *const *paths,
         return tt__fail_memory(n * sizeof *out->items);
     for (size_t i = 0; i < n; i++) {
         tt__template *t;
-        TT_GOTO(i < tt__n_builtins ? tt__template_parse(&t, tt__builtins[i].name, tt__builtins[i].source)
+        TT_GOTO(i < tt__n_builtins ? tt__template_builtin(&t, &tt__builtins[i])
                                    : tt__template_load(&t, paths[i - tt__n_builtins]));
         TT_GOTO(add(out, t));
     }

@@ -66,6 +66,9 @@ typedef struct tt__builtin {
 } tt__builtin;
 extern const tt__builtin tt__builtins[];
 extern const size_t tt__n_builtins;
+/* Reads one of them. It passes all that tt__template_parse checks, or a test would have failed: so its
+ * expressions are not tried again in every process that opens a context. */
+tt_status tt__template_builtin(tt__template **out, const tt__builtin *builtin);
 
 /* The templates a run knows: the built-in ones and those of the user. */
 typedef struct tt__template_set {

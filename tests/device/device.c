@@ -1,6 +1,7 @@
 /* Helpers of the device tests. */
 #include "device.h"
 
+#include <dlfcn.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdint.h>
@@ -35,6 +36,21 @@ bool device_is_host(void) {
     char name[128] = "";
     return cu->cuCtxGetDevice(&dev) == CUDA_SUCCESS &&
            cu->cuDeviceGetName(name, sizeof name, dev) == CUDA_SUCCESS && strstr(name, "hostcuda");
+}
+
+void device_symbol(void *fn, const char *name) {
+    void *lib = dlopen("libcuda.so.1", RTLD_NOW), *address = lib ? dlsym(lib, name) : NULL;
+    if (!address)
+        fail_msg("libcuda.so.1 has no %s", name);
+    memcpy(fn, &address, sizeof address);
+}
+
+long device_objects(void) {
+    int (*live)(void);
+    if (!device_is_host())
+        return 0;
+    device_symbol(&live, "hostcuda_live_objects");
+    return live();
 }
 
 bool transposed(const unsigned char *dst, const unsigned char *src, int64_t rows, int64_t cols, int64_t lds,

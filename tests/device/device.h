@@ -17,6 +17,12 @@ void device_ok(tt_status s, const char *what, const char *file, int line);
 /* Is this the CPU stand-in, where large sizes take too long? */
 bool device_is_host(void);
 
+/* Puts a driver function that the library does not use into the function pointer at `fn`. */
+void device_symbol(void *fn, const char *name);
+
+/* What is loaded, created and allocated and still there; 0 on a GPU, which does not tell. */
+long device_objects(void);
+
 /* dst[c][r] == src[r][c] for all elements, with leading dimensions in elements. */
 bool transposed(const unsigned char *dst, const unsigned char *src, int64_t rows, int64_t cols, int64_t lds,
                 int64_t ldd, int elem_size);

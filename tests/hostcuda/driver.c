@@ -13,6 +13,7 @@
 #undef cuCtxCreate
 CUresult cuCtxCreate_v2(CUcontext *out, unsigned flags, CUdevice device);
 int hostcuda_live_objects(void);
+int hostcuda_fail_call(long n);
 
 hostcuda_process hostcuda_state;
 
@@ -36,6 +37,10 @@ static _Thread_local CUcontext current;
     X(CUDA_ERROR_LAUNCH_OUT_OF_RESOURCES, "too many resources requested for launch")                         \
     X(CUDA_ERROR_CONTEXT_IS_DESTROYED, "context is destroyed")                                               \
     X(CUDA_ERROR_LAUNCH_FAILED, "unspecified launch failure")                                                \
+    X(CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED, "operation not permitted when stream is capturing")             \
+    X(CUDA_ERROR_STREAM_CAPTURE_INVALIDATED, "operation failed due to a previous error during capture")      \
+    X(CUDA_ERROR_STREAM_CAPTURE_IMPLICIT, "operation would make the legacy stream depend on a capture")      \
+    X(CUDA_ERROR_ILLEGAL_STATE, "operation not permitted in this state")                                     \
     X(CUDA_ERROR_NOT_SUPPORTED, "operation not supported")                                                   \
     X(CUDA_ERROR_UNKNOWN, "unknown error")
 
@@ -76,6 +81,18 @@ CUcontext hostcuda_context(void) {
 /* Counts of objects that are still alive, for tests that look for leaks. */
 EXPORT int hostcuda_live_objects(void) {
     return hostcuda_state.n_live + (int)hostcuda_live_allocations();
+}
+
+/* From now on, the n-th call fails; 0: none. For tests that try every n in one process. Returns whether the call that
+ * was to fail before is still to come. */
+EXPORT int hostcuda_fail_call(long n) {
+    pthread_mutex_lock(&lock);
+    const int pending = hostcuda_state.faults.on[HOSTCUDA_CALL_FAILS] &&
+                        hostcuda_state.calls < (long)hostcuda_state.faults.value[HOSTCUDA_CALL_FAILS];
+    hostcuda_state.faults.on[HOSTCUDA_CALL_FAILS] = n > 0;
+    hostcuda_state.faults.value[HOSTCUDA_CALL_FAILS] = (double)(hostcuda_state.calls + n);
+    pthread_mutex_unlock(&lock);
+    return pending;
 }
 
 static CUresult check_context(void) {

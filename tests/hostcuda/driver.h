@@ -81,12 +81,21 @@ size_t hostcuda_live_allocations(void);
 
 bool hostcuda_is_stream(CUstream stream);
 
+/* ---- graph.c ---- */
+
+/* For calls that may wait for the device: CUDA_SUCCESS, or the error while a capture forbids them. */
+CUresult hostcuda_may_be_unsafe(void);
+
 /* ---- launch.c ---- */
 
 typedef struct hostcuda_geometry {
     unsigned grid[3], block[3], shared_bytes;
     double moved_bytes; /* a guess from the arguments */
 } hostcuda_geometry;
+
+/* Writes a launch down (graph.c), or makes it: arguments have been checked, the lock is held. */
+CUresult hostcuda_capture(CUgraph graph, CUfunction fn, const hostcuda_geometry *g, void **args);
+CUresult hostcuda_launch(CUfunction fn, hostcuda_geometry *g, void **args);
 
 /* ---- cost.c ---- */
 

@@ -9,6 +9,7 @@
 
 #include "fiber.h"
 #include "module.h"
+#include "stream.h"
 
 /* Where the first pointer argument points, and how much of its allocation lies behind it. */
 typedef struct target {
@@ -112,6 +113,21 @@ static CUresult check_geometry(CUfunction fn, const hostcuda_geometry *g) {
     return CUDA_SUCCESS;
 }
 
+CUresult hostcuda_launch(CUfunction fn, hostcuda_geometry *g, void **args) {
+    const double timed_at_most = hostcuda_number("HOSTCUDA_EXECUTE", 0);
+    const bool is_timed = timed_at_most > 0 && hostcuda_state.after_event;
+    CUresult r = CUDA_SUCCESS;
+    hostcuda_state.after_event = false;
+    if (!is_timed || fn->n_timed_runs++ < timed_at_most)
+        r = run(fn, g, args);
+    if (r != CUDA_SUCCESS)
+        return r;
+    g->moved_bytes = moved_bytes(fn, args);
+    hostcuda_state.clock_us +=
+        hostcuda_launch_us(g) * (fn->faults.on[HOSTCUDA_SLOW] ? fn->faults.value[HOSTCUDA_SLOW] : 1);
+    return CUDA_SUCCESS;
+}
+
 EXPORT CUresult cuLaunchKernel(CUfunction fn, unsigned gx, unsigned gy, unsigned gz, unsigned bx, unsigned by,
                                unsigned bz, unsigned shared_bytes, CUstream stream, void **args,
                                void **extra) {
@@ -123,18 +139,10 @@ EXPORT CUresult cuLaunchKernel(CUfunction fn, unsigned gx, unsigned gy, unsigned
     REQUIRE(args || fn->kernel->n_params == 0, CUDA_ERROR_INVALID_VALUE);
 
     hostcuda_geometry g = {.grid = {gx, gy, gz}, .block = {bx, by, bz}, .shared_bytes = shared_bytes};
-    const double timed_at_most = hostcuda_number("HOSTCUDA_EXECUTE", 0);
-    const bool is_timed = timed_at_most > 0 && hostcuda_state.after_event;
-    hostcuda_state.after_event = false;
-    CUresult r = check_geometry(fn, &g);
-    if (r == CUDA_SUCCESS && (!is_timed || fn->n_timed_runs++ < timed_at_most))
-        r = run(fn, &g, args);
-    if (r != CUDA_SUCCESS)
-        return r;
-    g.moved_bytes = moved_bytes(fn, args);
-    hostcuda_state.clock_us +=
-        hostcuda_launch_us(&g) * (fn->faults.on[HOSTCUDA_SLOW] ? fn->faults.value[HOSTCUDA_SLOW] : 1);
-    return CUDA_SUCCESS;
+    const CUresult r = check_geometry(fn, &g);
+    REQUIRE(r == CUDA_SUCCESS, r);
+    const CUgraph capture = (uintptr_t)stream > 2 ? stream->capture : NULL;
+    return capture ? hostcuda_capture(capture, fn, &g, args) : hostcuda_launch(fn, &g, args);
 }
 
 EXPORT CUresult cuOccupancyMaxActiveBlocksPerMultiprocessor(int *n, CUfunction fn, int block_threads,

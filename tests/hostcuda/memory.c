@@ -118,6 +118,8 @@ EXPORT CUresult cuMemAlloc(CUdeviceptr *out, size_t bytes) {
     uintptr_t at;
     ENTER(NEEDS_CONTEXT);
     REQUIRE(out, CUDA_ERROR_INVALID_VALUE);
+    const CUresult unsafe = hostcuda_may_be_unsafe();
+    REQUIRE(unsafe == CUDA_SUCCESS, unsafe);
     if (faults->on[HOSTCUDA_ALLOC_FAILS] &&
         ++hostcuda_state.allocs == (long)faults->value[HOSTCUDA_ALLOC_FAILS])
         return CUDA_ERROR_OUT_OF_MEMORY;

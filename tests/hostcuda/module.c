@@ -33,7 +33,7 @@ static hostcuda_faults function_faults(CUmodule m, const char *name) {
     return faults;
 }
 
-static void close_module(CUmodule m) {
+void hostcuda_module_close(CUmodule m) {
     while (m->functions) {
         CUfunction next = m->functions->next;
         free(m->functions);
@@ -76,7 +76,7 @@ static CUresult check_image(const hostcuda_image *image) {
     return CUDA_SUCCESS;
 }
 
-static CUresult load(CUmodule *out, const void *bytes) {
+CUresult hostcuda_module_open(CUmodule *out, const void *bytes) {
     hostcuda_image image;
     REQUIRE(out && bytes, CUDA_ERROR_INVALID_VALUE);
     REQUIRE(memcmp(bytes, HOSTCUDA_MAGIC, strlen(HOSTCUDA_MAGIC)) == 0, CUDA_ERROR_INVALID_IMAGE);
@@ -98,12 +98,19 @@ static CUresult load(CUmodule *out, const void *bytes) {
     }
     if (!m->facts || hostcuda_faults_for(m->facts, m->facts_bytes).on[HOSTCUDA_LOAD_ERROR] ||
         !open_library(m, facts + image.facts_bytes, image.library_bytes)) {
-        close_module(m);
+        hostcuda_module_close(m);
         return CUDA_ERROR_INVALID_IMAGE;
     }
-    hostcuda_state.n_live++;
     *out = m;
     return CUDA_SUCCESS;
+}
+
+static CUresult load(CUmodule *out, const void *image) {
+    const CUresult r = hostcuda_may_be_unsafe();
+    REQUIRE(r == CUDA_SUCCESS, r);
+    const CUresult opened = hostcuda_module_open(out, image);
+    hostcuda_state.n_live += opened == CUDA_SUCCESS;
+    return opened;
 }
 
 EXPORT CUresult cuModuleLoadData(CUmodule *out, const void *image) {
@@ -123,7 +130,7 @@ EXPORT CUresult cuModuleLoadDataEx(CUmodule *out, const void *image, unsigned n,
 EXPORT CUresult cuModuleUnload(CUmodule m) {
     ENTER(NEEDS_CONTEXT);
     REQUIRE(m, CUDA_ERROR_INVALID_HANDLE);
-    close_module(m);
+    hostcuda_module_close(m);
     hostcuda_state.n_live--;
     return CUDA_SUCCESS;
 }
@@ -147,15 +154,18 @@ static CUfunction open_function(CUmodule m, const char *name) {
     return fn;
 }
 
+CUfunction hostcuda_module_function(CUmodule m, const char *name) {
+    CUfunction fn = m->functions;
+    while (fn && strcmp(fn->name, name) != 0)
+        fn = fn->next;
+    return fn ? fn : open_function(m, name);
+}
+
 EXPORT CUresult cuModuleGetFunction(CUfunction *out, CUmodule m, const char *name) {
     ENTER(NEEDS_CONTEXT);
     REQUIRE(out && name && *name, CUDA_ERROR_INVALID_VALUE);
     REQUIRE(m, CUDA_ERROR_INVALID_HANDLE);
-    CUfunction fn = m->functions;
-    while (fn && strcmp(fn->name, name) != 0)
-        fn = fn->next;
-    if (!fn)
-        fn = open_function(m, name);
+    CUfunction fn = hostcuda_module_function(m, name);
     REQUIRE(fn, CUDA_ERROR_NOT_FOUND);
     *out = fn;
     return CUDA_SUCCESS;

@@ -27,4 +27,10 @@ struct CUmod_st {
     CUfunction functions;
 };
 
+/* In the current context; the lock is held. CUDA_ERROR_INVALID_IMAGE and the like. */
+CUresult hostcuda_module_open(CUmodule *out, const void *image);
+void hostcuda_module_close(CUmodule m);
+/* NULL if the module has none of that name. */
+CUfunction hostcuda_module_function(CUmodule m, const char *name);
+
 #endif

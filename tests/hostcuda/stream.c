@@ -2,7 +2,7 @@
  * Streams and events. Work is done when it is enqueued, so a stream is no more than a name, and an event no
  * more than a time stamp of the virtual clock.
  */
-#include "driver.h"
+#include "stream.h"
 
 #include <stdlib.h>
 
@@ -10,10 +10,6 @@
 CUresult cuEventElapsedTime(float *ms, CUevent start, CUevent end);
 
 enum { STREAM_MAGIC = 0x73747265, EVENT_MAGIC = 0x65766e74 };
-
-struct CUstream_st {
-    unsigned magic;
-};
 
 struct CUevent_st {
     unsigned magic;
@@ -25,11 +21,23 @@ bool hostcuda_is_stream(CUstream s) {
     return s == NULL || s == CU_STREAM_LEGACY || s == CU_STREAM_PER_THREAD || s->magic == STREAM_MAGIC;
 }
 
-static CUresult create(CUstream *out) {
+static CUstream streams;
+
+bool hostcuda_blocking_capture(void) {
+    for (CUstream at = streams; at; at = at->next)
+        if (at->is_blocking && at->capture)
+            return true;
+    return false;
+}
+
+static CUresult create(CUstream *out, unsigned flags) {
     REQUIRE(out, CUDA_ERROR_INVALID_VALUE);
     *out = calloc(1, sizeof **out);
     REQUIRE(*out, CUDA_ERROR_OUT_OF_MEMORY);
     (*out)->magic = STREAM_MAGIC;
+    (*out)->is_blocking = !(flags & CU_STREAM_NON_BLOCKING);
+    (*out)->next = streams;
+    streams = *out;
     hostcuda_state.n_live++;
     return CUDA_SUCCESS;
 }
@@ -37,19 +45,23 @@ static CUresult create(CUstream *out) {
 EXPORT CUresult cuStreamCreate(CUstream *out, unsigned flags) {
     ENTER(NEEDS_CONTEXT);
     REQUIRE(flags <= CU_STREAM_NON_BLOCKING, CUDA_ERROR_INVALID_VALUE);
-    return create(out);
+    return create(out, flags);
 }
 
 EXPORT CUresult cuStreamCreateWithPriority(CUstream *out, unsigned flags, int priority) {
     (void)priority;
     ENTER(NEEDS_CONTEXT);
     REQUIRE(flags <= CU_STREAM_NON_BLOCKING, CUDA_ERROR_INVALID_VALUE);
-    return create(out);
+    return create(out, flags);
 }
 
 EXPORT CUresult cuStreamDestroy(CUstream stream) {
     ENTER(NEEDS_CONTEXT);
     REQUIRE((uintptr_t)stream > 2 && stream->magic == STREAM_MAGIC, CUDA_ERROR_INVALID_HANDLE);
+    CUstream *at = &streams;
+    while (*at != stream)
+        at = &(*at)->next;
+    *at = stream->next;
     stream->magic = 0;
     free(stream);
     hostcuda_state.n_live--;
@@ -58,21 +70,14 @@ EXPORT CUresult cuStreamDestroy(CUstream stream) {
 
 EXPORT CUresult cuStreamSynchronize(CUstream stream) {
     ENTER(NEEDS_SYNC);
-    return hostcuda_is_stream(stream) ? CUDA_SUCCESS : CUDA_ERROR_INVALID_HANDLE;
+    REQUIRE(hostcuda_is_stream(stream), CUDA_ERROR_INVALID_HANDLE);
+    return hostcuda_may_be_unsafe();
 }
 
 EXPORT CUresult cuStreamQuery(CUstream stream) {
     ENTER(NEEDS_CONTEXT);
     REQUIRE(hostcuda_is_stream(stream), CUDA_ERROR_INVALID_HANDLE);
     return hostcuda_state.is_hung ? CUDA_ERROR_NOT_READY : (hostcuda_state.sticky = hostcuda_state.pending);
-}
-
-EXPORT CUresult cuStreamIsCapturing(CUstream stream, CUstreamCaptureStatus *status) {
-    ENTER(NEEDS_CONTEXT);
-    REQUIRE(status, CUDA_ERROR_INVALID_VALUE);
-    REQUIRE(hostcuda_is_stream(stream), CUDA_ERROR_INVALID_HANDLE);
-    *status = CU_STREAM_CAPTURE_STATUS_NONE;
-    return CUDA_SUCCESS;
 }
 
 EXPORT CUresult cuStreamWaitValue32(CUstream stream, CUdeviceptr at, cuuint32_t value, unsigned flags) {

@@ -27,6 +27,7 @@ int tt__cli_exit_code(tt_status s) {
         [TT_E_IO] = TT__EXIT_USAGE,
         [TT_E_INTERRUPTED] = TT__EXIT_INTERRUPTED,
         [TT_E_INTERNAL] = TT__EXIT_NO_WINNER,
+        [TT_E_CAPTURE] = TT__EXIT_NO_WINNER,
     };
     return (size_t)s < sizeof code / sizeof *code ? code[s] : TT__EXIT_NO_WINNER;
 }

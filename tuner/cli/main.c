@@ -8,6 +8,7 @@
 #include "base/suggest.h"
 #include "tuner/cli/cli.h"
 #include "tuner/cli/options.h"
+#include "tuner/cli/pages.h"
 
 static const tt__cli_command *const commands[] = {
     &tt__cmd_tune,   &tt__cmd_best,   &tt__cmd_list,  &tt__cmd_show,  &tt__cmd_study,  &tt__cmd_doctor,
@@ -78,11 +79,24 @@ static const tt__cli_command *find_command(const char *word) {
     return NULL;
 }
 
+/* tune help [COMMAND], tune help --man [COMMAND], tune help --completion SHELL */
 static int help(int argc, char **argv) {
-    const tt__cli_command *c = argc > 1 && argv[1][0] != '-' ? find_command(argv[1]) : &tt__cmd_tune;
+    const tt__cli_commands all = {commands, N_COMMANDS};
+    const char *form = argc > 1 && argv[1][0] == '-' ? argv[1] : "", *word = argv[*form ? 2 : 1];
+    bool man = strcmp(form, "--man") == 0;
+    if (strcmp(form, "--completion") == 0)
+        return tt__cli_fail(tt__cli_print_completion(word ? word : "", &all));
+    if (*form && !man && strcmp(form, "--help") != 0 && strcmp(form, "-h") != 0)
+        return tt__cli_fail(tt__fail(TT_E_INVALID, "unknown option %s; it is \"tune help [COMMAND]\", \"tune help --man "
+                                                   "[COMMAND]\" or \"tune help --completion bash|zsh|fish\"",
+                                     form));
+    const tt__cli_command *c = word ? find_command(word) : &tt__cmd_tune;
     if (!c)
         return tt__cli_fail(TT_E_INVALID);
-    print_help(c);
+    if (man)
+        tt__cli_print_man(c, &all);
+    else
+        print_help(c);
     return TT__EXIT_OK;
 }
 

@@ -27,23 +27,39 @@ static void own_folder(char *out, size_t size) {
     tt__copy(out, size, real);
 }
 
+/* Behind the folder of the library, which is lib, lib64 or, on Debian, lib/x86_64-linux-gnu. */
+static const char *const beside[] = {"/tiletune-worker", "/../libexec/tiletune/tiletune-worker",
+                                     "/../../libexec/tiletune/tiletune-worker"};
+enum { PLACES = sizeof beside / sizeof *beside };
+
+static bool take(tt__str *out, const char *path) {
+    if (access(path, X_OK) != 0)
+        return false;
+    tt__str_add(out, path);
+    return true;
+}
+
 tt_status tt__worker_path(tt__str *out) {
-    char own[PATH_MAX];
     const char *forced = getenv("TILETUNE_WORKER");
-    own_folder(own, sizeof own);
-    char beside[PATH_MAX + 32], libexec[PATH_MAX + 64];
-    snprintf(beside, sizeof beside, "%s/tiletune-worker", own);
-    snprintf(libexec, sizeof libexec, "%s/../libexec/tiletune/tiletune-worker", own);
-    const char *const places[] = {forced ? forced : beside, forced ? forced : libexec,
-                                  forced ? forced : TT__LIBEXEC_DIR "/tiletune-worker"};
-    for (int i = 0; i < 3; i++)
-        if (access(places[i], X_OK) == 0) {
-            tt__str_add(out, places[i]);
-            return tt__str_check(out);
-        }
+    if (forced && take(out, forced))
+        return tt__str_check(out);
     if (forced)
         return tt__fail(TT_E_IO, "TILETUNE_WORKER names %s, which cannot be run", forced);
-    return tt__fail(TT_E_IO,
-                    "tiletune-worker is not at %s, %s or %s; reinstall tiletune, or name it in TILETUNE_WORKER",
-                    places[0], places[1], places[2]);
+    char own[PATH_MAX], path[PATH_MAX + 64];
+    tt__str tried = {0};
+    own_folder(own, sizeof own);
+    for (int i = 0; i < PLACES; i++) {
+        snprintf(path, sizeof path, "%s%s", own, beside[i]);
+        tt__str_addf(&tried, "%s, ", path);
+        if (take(out, path)) {
+            tt__str_free(&tried);
+            return tt__str_check(out);
+        }
+    }
+    bool found = take(out, TT__LIBEXEC_DIR "/tiletune-worker");
+    if (!found)
+        tt__fail(TT_E_IO, "tiletune-worker is not at %sor %s; reinstall tiletune, or name it in TILETUNE_WORKER",
+                 tt__str_text(&tried), TT__LIBEXEC_DIR "/tiletune-worker");
+    tt__str_free(&tried);
+    return found ? tt__str_check(out) : TT_E_IO;
 }

@@ -1,0 +1,174 @@
+/*
+ * Tuning on first use. It is tt_tune, in its worker processes, on a connection of its own; here is only when
+ * it runs: for a problem that nobody has measured, at most once in a context, one at a time in a process and,
+ * by a lock on a file beside the store, on a store. Who waits for another's tuning waits no longer than the
+ * budget.
+ */
+#include "dispatch/first_use.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/file.h>
+#include <unistd.h>
+
+#include "base/clock.h"
+#include "gpu/device.h"
+
+/* A problem that was tried; written under `tuning` and `lock`, read under either. */
+typedef struct tt__tuned {
+    struct tt__tuned *next;
+    int device;
+    tt__problem problem;
+    char note[128]; /* why it has no winner now, or "" */
+} tuned;
+
+static tuned *find(tt_ctx *ctx, int device, const tt__problem *p) {
+    for (tuned *t = ctx->tuned; t; t = t->next)
+        if (t->device == device && tt__problem_same(&t->problem, p))
+            return t;
+    return NULL;
+}
+
+/* Is there nothing left to do: was it tried, or measured before? */
+static bool settled(tt_ctx *ctx, int device, const tt__problem *p) {
+    tt__gpu gpu;
+    int64_t gpu_id;
+    tt__candidate candidate;
+    tt_choice choice = TT_INIT(tt_choice);
+    pthread_mutex_lock(&ctx->lock);
+    bool yes = find(ctx, device, p) || tt__context_gpu(ctx, &gpu, &gpu_id) != TT_OK ||
+               tt__ladder(ctx, &gpu, gpu_id, p, &choice, &candidate) != TT_OK ||
+               choice.match <= TT_MATCH_STALE;
+    pthread_mutex_unlock(&ctx->lock);
+    return yes;
+}
+
+/* Best effort: a stream that does not block the default one captures unseen. Tuning would do it no harm,
+ * being in another process, but would hold it up. */
+static bool capturing(void) {
+    const tt__driver *cu;
+    CUstreamCaptureStatus capture;
+    return tt__driver_open(&cu) != TT_OK ||
+           cu->cuStreamIsCapturing(CU_STREAM_LEGACY, &capture) != CUDA_SUCCESS;
+}
+
+static bool lock_until(pthread_mutex_t *mutex, double until_s) {
+    struct timespec at;
+    double left_s = until_s - tt__now_s();
+    if (left_s < 0)
+        left_s = 0;
+    clock_gettime(CLOCK_REALTIME, &at); /* the clock of pthread_mutex_timedlock */
+    double whole_s = (double)(int64_t)left_s;
+    at.tv_sec += (time_t)whole_s;
+    at.tv_nsec += (long)((left_s - whole_s) * 1e9);
+    if (at.tv_nsec >= 1000000000) {
+        at.tv_nsec -= 1000000000;
+        at.tv_sec++;
+    }
+    return pthread_mutex_timedlock(mutex, &at) == 0;
+}
+
+/* A file of its own: a lock on the store's would be lost whenever SQLite closes it. Goes with the process,
+ * however it ends. *fd is -1 where there is no file to share. */
+static tt_status lock_store(const char *store, double until_s, int *fd) {
+    tt__str path = {0};
+    *fd = -1;
+    if (strcmp(store, ":memory:") == 0)
+        return TT_OK;
+    tt__str_addf(&path, "%s-tuning", store);
+    tt_status status;
+    TT_GOTO(tt__str_check(&path));
+    *fd = open(tt__str_text(&path), O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600);
+    if (*fd < 0)
+        status = tt__fail(TT_E_IO, "%s: %s", tt__str_text(&path), strerror(errno));
+    while (status == TT_OK && flock(*fd, LOCK_EX | LOCK_NB) != 0) {
+        if (errno != EWOULDBLOCK && errno != EINTR)
+            status = tt__fail(TT_E_IO, "%s: %s", tt__str_text(&path), strerror(errno));
+        else if (tt__now_s() > until_s)
+            status = tt__fail(TT_E_IO, "another process was tuning all the while");
+        else
+            usleep(10000);
+    }
+out:
+    tt__str_free(&path);
+    if (status != TT_OK && *fd >= 0)
+        close(*fd);
+    return status;
+}
+
+static int time_is_up(void *user) {
+    return tt__now_s() > *(const double *)user;
+}
+
+static tt_status run(tt_ctx *ctx, int device, const tt__problem *p, double until_s) {
+    tt_report *report = NULL;
+    tt_problem problem = tt__problem_public(p);
+    tt_tune_opts opts = TT_INIT(tt_tune_opts);
+    const char **paths = malloc((ctx->templates.n + 1) * sizeof *paths);
+    if (!paths)
+        return tt__fail_memory(ctx->templates.n * sizeof *paths);
+    for (size_t i = tt__n_builtins; i < ctx->templates.n; i++) /* the user's come after the built-in ones */
+        paths[opts.n_templates++] = ctx->templates.items[i]->path;
+    opts.templates = paths;
+    opts.device = device;
+    opts.should_stop = time_is_up;
+    opts.user = &until_s;
+    tt_status status = tt_tune(&report, ctx, &problem, 1, &opts);
+    tt_report_free(&report);
+    free(paths);
+    return status;
+}
+
+/* `tuning` is held. */
+static void tune(tt_ctx *ctx, int device, const tt__problem *p, double until_s) {
+    int fd = -1;
+    tuned *t = calloc(1, sizeof *t);
+    if (!t)
+        return;
+    tt_status status = lock_store(tt__store_path(ctx->store), until_s, &fd);
+    if (status == TT_OK && !settled(ctx, device, p)) /* another process may have tuned it meanwhile */
+        status = run(ctx, device, p, until_s);
+    if (status == TT_E_INTERRUPTED)
+        snprintf(t->note, sizeof t->note, "tuning did not end within %g s", ctx->tune_budget_s);
+    else if (status != TT_OK)
+        snprintf(t->note, sizeof t->note, "tuning failed: %.100s", tt_last_error());
+    t->device = device;
+    t->problem = *p;
+    if (fd >= 0)
+        close(fd);
+    pthread_mutex_lock(&ctx->lock);
+    t->next = ctx->tuned;
+    ctx->tuned = t;
+    pthread_mutex_unlock(&ctx->lock);
+}
+
+void tt__first_use(tt_ctx *ctx, const tt__problem *p) {
+    int device;
+    if (!(ctx->tune_budget_s > 0) || ctx->read_only || ctx->gpu_name[0] ||
+        tt__device_current_ordinal(&device) != TT_OK || settled(ctx, device, p) || capturing())
+        return;
+    double until_s = tt__now_s() + ctx->tune_budget_s;
+    if (!lock_until(&ctx->tuning, until_s))
+        return;
+    if (!settled(ctx, device, p))
+        tune(ctx, device, p, until_s);
+    pthread_mutex_unlock(&ctx->tuning);
+}
+
+void tt__first_use_note(tt_ctx *ctx, const tt__problem *p, char *why, size_t size) {
+    int device;
+    const tuned *t = ctx->tuned && tt__device_current_ordinal(&device) == TT_OK ? find(ctx, device, p) : NULL;
+    size_t n = strlen(why);
+    if (t && t->note[0])
+        snprintf(why + n, size - n, "%s%s", n ? "; " : "", t->note);
+}
+
+void tt__first_use_free(tt_ctx *ctx) {
+    while (ctx->tuned) {
+        tuned *next = ctx->tuned->next;
+        free(ctx->tuned);
+        ctx->tuned = next;
+    }
+}

@@ -1,0 +1,42 @@
+/*
+ * The plans that tt_transpose has made, found without a lock: a reader touches memory that nobody writes any
+ * more, so that any number of threads look plans up at the same speed.
+ */
+#ifndef TT_DISPATCH_PLAN_CACHE_H
+#define TT_DISPATCH_PLAN_CACHE_H
+
+#include <stdatomic.h>
+
+#include "base/model.h"
+
+/* What a plan is for: the problem, with its defaults filled in or as the caller wrote it, the CUDA context,
+ * and the alignment of the addresses. */
+enum { TT__PLAN_KEY_WORDS = 10 };
+typedef struct tt__plan_key {
+    uint64_t words[TT__PLAN_KEY_WORDS];
+} tt__plan_key;
+
+struct tt__plan_table;
+
+/* Zero-initialise. */
+typedef struct tt__plan_cache {
+    _Atomic(struct tt__plan_table *) table; /* the newest; the older ones hang behind it until the end */
+} tt__plan_cache;
+
+/* `base_align` divides both addresses: 1, 2, 4, 8 or 16. */
+void tt__plan_key_of(tt__plan_key *out, const tt_problem *problem, unsigned long long context,
+                     int base_align);
+/* The key of a problem with its defaults filled in. */
+void tt__plan_key_full(tt__plan_key *out, const tt__problem *p, unsigned long long context);
+
+/* The plan, or NULL. Any thread, any time. */
+tt_plan *tt__plan_cache_find(tt__plan_cache *cache, const tt__plan_key *key);
+
+/* Adds one under a key that is not there yet. One thread at a time. With `own`, the plan is freed with the
+ * cache; a plan may stand under several keys, of which one owns it. On failure nothing has changed. */
+tt_status tt__plan_cache_add(tt__plan_cache *cache, const tt__plan_key *key, tt_plan *plan, bool own);
+
+/* Frees the cache and the plans it owns. No other thread may be using it. */
+void tt__plan_cache_free(tt__plan_cache *cache);
+
+#endif

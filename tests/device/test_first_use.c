@@ -1,0 +1,300 @@
+/*
+ * Tuning on first use: the problem is tuned once, whoever asks for it from how many threads and processes,
+ * and whatever becomes of the tuning there is a plan that works.
+ *
+ * With arguments it is one of those processes: DB BUDGET_S ROWS COLS; it prints the match.
+ */
+#include <fcntl.h>
+#include <pthread.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/file.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+#include <sqlite3.h>
+
+#include "base/clock.h"
+#include "device.h"
+
+enum { PROCESSES = 3, THREADS = 4, BYTES = 1 << 16 };
+
+/* Rows that are aligned to 4 bytes only leave the space small: it is searched in a second or two. */
+static const double enough_s = 200;
+static char folder[] = "/tmp/tiletune-first-use-XXXXXX", program[4096];
+
+static const char *db(const char *name) {
+    static char path[128];
+    snprintf(path, sizeof path, "%s/%s", folder, name);
+    return path;
+}
+
+static tt_status open_with(tt_ctx **out, const char *path, double budget_s) {
+    tt_open_opts opts = TT_INIT(tt_open_opts);
+    opts.db_path = path;
+    opts.tune_budget_s = budget_s;
+    return tt_open(out, &opts);
+}
+
+static tt_problem problem_of(int64_t rows, int64_t cols) {
+    tt_problem p = TT_INIT(tt_problem);
+    p.rows = rows;
+    p.cols = cols;
+    return p;
+}
+
+static int64_t number(const char *path, const char *sql) {
+    sqlite3 *opened;
+    sqlite3_stmt *stmt;
+    assert_int_equal(sqlite3_open_v2(path, &opened, SQLITE_OPEN_READWRITE, NULL), SQLITE_OK);
+    assert_int_equal(sqlite3_prepare_v2(opened, sql, -1, &stmt, NULL), SQLITE_OK);
+    assert_int_equal(sqlite3_step(stmt), SQLITE_ROW);
+    int64_t value = sqlite3_column_int64(stmt, 0);
+    sqlite3_finalize(stmt);
+    sqlite3_close(opened);
+    return value;
+}
+
+static const char how_often_tuned[] = "SELECT count(DISTINCT run_id) FROM trial";
+
+static void test_works(const tt_plan *plan, int64_t rows, int64_t cols) {
+    static unsigned char src[BYTES], dst[BYTES];
+    CUdeviceptr from, to;
+    for (size_t i = 0; i < sizeof src; i++)
+        src[i] = (unsigned char)(i * 2654435761u >> 13);
+    CU_OK(cu->cuMemAlloc(&from, BYTES));
+    CU_OK(cu->cuMemAlloc(&to, BYTES));
+    CU_OK(cu->cuMemcpyHtoD(from, src, BYTES));
+    OK(tt_plan_launch(plan, to, from, NULL));
+    CU_OK(cu->cuCtxSynchronize());
+    CU_OK(cu->cuMemcpyDtoH(dst, to, BYTES));
+    assert_true(transposed(dst, src, rows, cols, cols, rows, 4));
+    CU_OK(cu->cuMemFree(from));
+    CU_OK(cu->cuMemFree(to));
+}
+
+static void tuned_once(void **state) {
+    (void)state;
+    tt_ctx *ctx;
+    tt_plan *plan;
+    tt_problem p = problem_of(33, 33);
+    OK(open_with(&ctx, db("once.db"), 0));
+    OK(tt_plan_create(&plan, ctx, &p)); /* without a budget nothing is tuned */
+    assert_int_equal(tt_plan_choice(plan)->match, TT_MATCH_DEFAULT);
+    tt_plan_free(&plan);
+    tt_close(&ctx);
+    OK(open_with(&ctx, db("once.db"), enough_s));
+    for (int i = 0; i < 3; i++) {
+        OK(tt_plan_create(&plan, ctx, &p));
+        assert_int_equal(tt_plan_choice(plan)->match, TT_MATCH_EXACT);
+        test_works(plan, 33, 33);
+        tt_plan_free(&plan);
+    }
+    tt_close(&ctx);
+    assert_int_equal(number(db("once.db"), how_often_tuned), 1);
+}
+
+/* ---- Many at once ----------------------------------------------------------------------------------------
+ */
+
+static FILE *start_process(const char *path, int64_t rows, int64_t cols) {
+    char line[8192];
+    snprintf(line, sizeof line, "'%s' '%s' %g %lld %lld", program, path, enough_s, (long long)rows,
+             (long long)cols);
+    FILE *f = popen(line, "r");
+    assert_non_null(f);
+    return f;
+}
+
+static void one_of_many_processes_tunes(void **state) {
+    (void)state;
+    FILE *children[PROCESSES];
+    for (int i = 0; i < PROCESSES; i++)
+        children[i] = start_process(db("processes.db"), 35, 33);
+    for (int i = 0; i < PROCESSES; i++) {
+        char match[64] = "";
+        assert_non_null(fgets(match, sizeof match, children[i]));
+        assert_int_equal(pclose(children[i]), 0);
+        assert_string_equal(match, "exact\n");
+    }
+    assert_int_equal(number(db("processes.db"), how_often_tuned), 1);
+}
+
+typedef struct user {
+    tt_ctx *ctx;
+    CUcontext context;
+    bool ok;
+} user;
+
+static void *transpose(void *arg) {
+    user *u = arg;
+    CUdeviceptr from, to;
+    tt_problem p = problem_of(33, 35);
+    u->ok = cu->cuCtxSetCurrent(u->context) == CUDA_SUCCESS && cu->cuMemAlloc(&from, BYTES) == CUDA_SUCCESS &&
+            cu->cuMemAlloc(&to, BYTES) == CUDA_SUCCESS && tt_transpose(u->ctx, &p, to, from, NULL) == TT_OK &&
+            cu->cuCtxSynchronize() == CUDA_SUCCESS && cu->cuMemFree(from) == CUDA_SUCCESS &&
+            cu->cuMemFree(to) == CUDA_SUCCESS;
+    return NULL;
+}
+
+static void one_of_many_threads_tunes(void **state) {
+    (void)state;
+    tt_ctx *ctx;
+    tt_plan *plan;
+    CUcontext context;
+    pthread_t threads[THREADS];
+    user users[THREADS];
+    tt_problem p = problem_of(33, 35);
+    CU_OK(cu->cuCtxGetCurrent(&context));
+    OK(open_with(&ctx, db("threads.db"), enough_s));
+    for (int i = 0; i < THREADS; i++) {
+        users[i] = (user){ctx, context, false};
+        assert_int_equal(pthread_create(&threads[i], NULL, transpose, &users[i]), 0);
+    }
+    for (int i = 0; i < THREADS; i++)
+        pthread_join(threads[i], NULL);
+    for (int i = 0; i < THREADS; i++)
+        assert_true(users[i].ok);
+    OK(tt_plan_create(&plan, ctx, &p));
+    assert_int_equal(tt_plan_choice(plan)->match, TT_MATCH_EXACT);
+    tt_plan_free(&plan);
+    tt_close(&ctx);
+    assert_int_equal(number(db("threads.db"), how_often_tuned), 1);
+}
+
+/* ---- When it does not work out ---------------------------------------------------------------------------
+ */
+
+static void serves_whatever_becomes_of_it(void **state) {
+    (void)state;
+    static const struct {
+        double budget_s;
+        const char *worker, *says;
+    } cases[] = {{0.01, NULL, "tuning did not end within 0.01 s"},
+                 {5, "/nonexistent", "tuning failed: TILETUNE_WORKER names /nonexistent"}};
+    char *worker = strdup(getenv("TILETUNE_WORKER") ? getenv("TILETUNE_WORKER") : "");
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        tt_ctx *ctx;
+        tt_plan *plan;
+        tt_problem p = problem_of(41, 33);
+        if (cases[i].worker)
+            setenv("TILETUNE_WORKER", cases[i].worker, 1);
+        OK(open_with(&ctx, db("fails.db"), cases[i].budget_s));
+        double before_s = tt__now_s();
+        for (int k = 0; k < 2; k++) { /* the second time it is not tried */
+            OK(tt_plan_create(&plan, ctx, &p));
+            assert_int_equal(tt_plan_choice(plan)->match, TT_MATCH_DEFAULT);
+            assert_non_null(strstr(tt_plan_choice(plan)->why, cases[i].says));
+            test_works(plan, 41, 33);
+            tt_plan_free(&plan);
+        }
+        assert_true(tt__now_s() - before_s < 30);
+        tt_close(&ctx);
+        if (*worker)
+            setenv("TILETUNE_WORKER", worker, 1);
+        else
+            unsetenv("TILETUNE_WORKER");
+    }
+    free(worker);
+}
+
+/* Another process is at it and does not come to an end. */
+static void waits_no_longer_than_the_budget(void **state) {
+    (void)state;
+    tt_ctx *ctx;
+    tt_plan *plan;
+    tt_problem p = problem_of(45, 33);
+    OK(open_with(&ctx, db("waits.db"), 0.3));
+    int fd = open(db("waits.db-tuning"), O_RDWR | O_CREAT, 0600);
+    assert_true(fd >= 0 && flock(fd, LOCK_EX) == 0);
+    double before_s = tt__now_s();
+    OK(tt_plan_create(&plan, ctx, &p));
+    assert_true(tt__now_s() - before_s >= 0.3 && tt__now_s() - before_s < 20);
+    assert_int_equal(tt_plan_choice(plan)->match, TT_MATCH_DEFAULT);
+    assert_non_null(strstr(tt_plan_choice(plan)->why, "another process was tuning"));
+    test_works(plan, 45, 33);
+    close(fd);
+    tt_plan_free(&plan);
+    tt_close(&ctx);
+    assert_int_equal(number(db("waits.db"), how_often_tuned), 0);
+}
+
+static void not_in_a_capture(void **state) {
+    (void)state;
+    CUresult (*begin)(CUstream, CUstreamCaptureMode), (*end)(CUstream, CUgraph *), (*destroy)(CUgraph);
+    CUstream stream;
+    CUgraph graph;
+    tt_ctx *ctx;
+    tt_plan *plan;
+    tt_problem p = problem_of(43, 33);
+    device_symbol(&begin, "cuStreamBeginCapture_v2");
+    device_symbol(&end, "cuStreamEndCapture");
+    device_symbol(&destroy, "cuGraphDestroy");
+    OK(open_with(&ctx, db("capture.db"), enough_s));
+    CU_OK(cu->cuStreamCreate(&stream, 0));
+    CU_OK(begin(stream, CU_STREAM_CAPTURE_MODE_GLOBAL));
+    assert_int_equal(tt_transpose(ctx, &p, 4096, 8192, stream), TT_E_CAPTURE);
+    OK(tt_plan_create(&plan, ctx, &p));
+    assert_int_equal(tt_plan_choice(plan)->match, TT_MATCH_DEFAULT);
+    CU_OK(end(stream, &graph));
+    CU_OK(destroy(graph));
+    CU_OK(cu->cuStreamDestroy(stream));
+    tt_plan_free(&plan);
+    tt_close(&ctx);
+    assert_int_equal(number(db("capture.db"), how_often_tuned), 0);
+}
+
+static void a_budget_is_checked(void **state) {
+    (void)state;
+    static const double bad[] = {-1, 1e9};
+    for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
+        tt_ctx *ctx;
+        assert_int_equal(open_with(&ctx, ":memory:", bad[i]), TT_E_INVALID);
+        assert_non_null(strstr(tt_last_error(), "tune_budget_s is "));
+    }
+}
+
+static int be_a_process(char **argv) {
+    tt_ctx *ctx;
+    tt_plan *plan;
+    tt_problem p = problem_of(atoi(argv[3]), atoi(argv[4]));
+    if (open_with(&ctx, argv[1], atof(argv[2])) != TT_OK || tt_plan_create(&plan, ctx, &p) != TT_OK) {
+        fprintf(stderr, "%s\n", tt_last_error());
+        return 1;
+    }
+    puts(tt_match_name(tt_plan_choice(plan)->match));
+    tt_plan_free(&plan);
+    tt_close(&ctx);
+    return 0;
+}
+
+static int enter(void **state) {
+    (void)state;
+    return mkdtemp(folder) && readlink("/proc/self/exe", program, sizeof program - 1) > 0 ? 0 : -1;
+}
+
+static int leave(void **state) {
+    (void)state;
+    char line[128];
+    snprintf(line, sizeof line, "rm -rf '%s'", folder);
+    return system(line);
+}
+
+int main(int argc, char **argv) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_budget_is_checked),
+        cmocka_unit_test(tuned_once),
+        cmocka_unit_test(one_of_many_processes_tunes),
+        cmocka_unit_test(one_of_many_threads_tunes),
+        cmocka_unit_test(serves_whatever_becomes_of_it),
+        cmocka_unit_test(not_in_a_capture),
+        cmocka_unit_test(waits_no_longer_than_the_budget),
+    };
+    if (!device_open())
+        return 77;
+    return argc == 5 ? be_a_process(argv) : cmocka_run_group_tests(tests, enter, leave);
+}

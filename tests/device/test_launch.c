@@ -1,0 +1,301 @@
+/* The way of a launch: what it allocates, graphs being captured, contexts that come and go, several devices,
+ * many threads. What is launched is checked elsewhere too, but never just not launched. */
+#include <pthread.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "alloc.h"
+#include "device.h"
+
+enum { ROWS = 48, COLS = 80, BYTES = ROWS * COLS * 4 };
+
+static tt_ctx *ctx;
+static CUcontext primary;
+static unsigned char src[BYTES], dst[BYTES];
+
+static CUresult (*ctx_create)(CUcontext *out, unsigned flags, CUdevice device);
+static CUresult (*ctx_destroy)(CUcontext context);
+static CUresult (*begin_capture)(CUstream stream, CUstreamCaptureMode mode);
+static CUresult (*end_capture)(CUstream stream, CUgraph *out);
+static CUresult (*instantiate)(CUgraphExec *out, CUgraph graph, unsigned long long flags);
+static CUresult (*graph_launch)(CUgraphExec exec, CUstream stream);
+static CUresult (*graph_destroy)(CUgraph graph);
+static CUresult (*exec_destroy)(CUgraphExec exec);
+
+static int setup(void **state) {
+    (void)state;
+    tt_open_opts opts = TT_INIT(tt_open_opts);
+    opts.db_path = ":memory:";
+    const struct {
+        const char *name;
+        void *fn;
+    } symbols[] = {{"cuCtxCreate_v2", &ctx_create},
+                   {"cuCtxDestroy_v2", &ctx_destroy},
+                   {"cuStreamBeginCapture_v2", &begin_capture},
+                   {"cuStreamEndCapture", &end_capture},
+                   {"cuGraphInstantiateWithFlags", &instantiate},
+                   {"cuGraphLaunch", &graph_launch},
+                   {"cuGraphDestroy", &graph_destroy},
+                   {"cuGraphExecDestroy", &exec_destroy}};
+    for (size_t i = 0; i < sizeof symbols / sizeof *symbols; i++)
+        device_symbol(symbols[i].fn, symbols[i].name);
+    for (size_t i = 0; i < BYTES; i++)
+        src[i] = (unsigned char)(i * 2654435761u >> 13);
+    CU_OK(cu->cuCtxGetCurrent(&primary));
+    return tt_open(&ctx, &opts) == TT_OK ? 0 : -1;
+}
+
+static int teardown(void **state) {
+    (void)state;
+    tt_close(&ctx);
+    return 0;
+}
+
+static tt_problem problem_of(int64_t rows, int64_t cols) {
+    tt_problem p = TT_INIT(tt_problem);
+    p.rows = rows;
+    p.cols = cols;
+    return p;
+}
+
+typedef struct arrays {
+    CUdeviceptr src, dst;
+} arrays;
+
+static arrays make(void) {
+    arrays a;
+    CU_OK(cu->cuMemAlloc(&a.src, BYTES));
+    CU_OK(cu->cuMemAlloc(&a.dst, BYTES));
+    CU_OK(cu->cuMemcpyHtoD(a.src, src, BYTES));
+    memset(dst, 0, BYTES);
+    CU_OK(cu->cuMemcpyHtoD(a.dst, dst, BYTES));
+    return a;
+}
+
+static bool is_done(const arrays *a, int64_t rows, int64_t cols) {
+    CU_OK(cu->cuCtxSynchronize());
+    CU_OK(cu->cuMemcpyDtoH(dst, a->dst, BYTES));
+    return transposed(dst, src, rows, cols, cols, rows, 4);
+}
+
+static void drop(const arrays *a) {
+    CU_OK(cu->cuMemFree(a->src));
+    CU_OK(cu->cuMemFree(a->dst));
+}
+
+static void test_no_allocation(void **state) {
+    (void)state;
+    tt_plan *plan;
+    arrays a = make();
+    tt_problem p = problem_of(ROWS, COLS);
+    OK(tt_plan_create(&plan, ctx, &p));
+    OK(tt_plan_launch(plan, a.dst, a.src, NULL));
+    OK(tt_transpose(ctx, &p, a.dst, a.src, NULL));
+    long before = alloc_count();
+    for (int i = 0; i < 100; i++) {
+        OK(tt_plan_launch(plan, a.dst, a.src, NULL));
+        OK(tt_transpose(ctx, &p, a.dst, a.src, NULL));
+    }
+    assert_int_equal(alloc_count() - before, 0);
+    assert_true(before > 0);
+    assert_true(is_done(&a, ROWS, COLS));
+    tt_plan_free(&plan);
+    drop(&a);
+}
+
+/* However a problem is written, it is one plan; addresses of another alignment are another. */
+static void test_one_plan_a_problem(void **state) {
+    (void)state;
+    arrays a = make();
+    tt_problem p = problem_of(8, 16);
+    OK(tt_transpose(ctx, &p, a.dst, a.src, NULL));
+    long live = device_objects();
+    p.elem_size = 4;
+    p.lds = 16;
+    p.batch = 1;
+    OK(tt_transpose(ctx, &p, a.dst, a.src, NULL));
+    p.ldd = 8;
+    p.align = 16;
+    OK(tt_transpose(ctx, &p, a.dst, a.src, NULL));
+    assert_int_equal(device_objects(), live);
+    OK(tt_transpose(ctx, &p, a.dst + 4, a.src, NULL));
+    if (device_is_host())
+        assert_int_equal(device_objects(), live + 1);
+    drop(&a);
+}
+
+/* A graph of two launches runs them again on whatever the arrays hold then. */
+static void test_capture(void **state) {
+    (void)state;
+    tt_plan *plan;
+    CUstream stream;
+    CUgraph graph;
+    CUgraphExec exec;
+    arrays a = make(), b = make();
+    tt_problem p = problem_of(ROWS, COLS);
+    CU_OK(cu->cuStreamCreate(&stream, CU_STREAM_NON_BLOCKING));
+    OK(tt_plan_create(&plan, ctx, &p));
+    OK(tt_transpose(ctx, &p, b.dst, b.src, stream));
+    CU_OK(cu->cuStreamSynchronize(stream));
+    memset(dst, 0, BYTES);
+    CU_OK(cu->cuMemcpyHtoD(b.dst, dst, BYTES));
+    CU_OK(begin_capture(stream, CU_STREAM_CAPTURE_MODE_GLOBAL));
+    OK(tt_plan_launch(plan, a.dst, a.src, stream));
+    OK(tt_transpose(ctx, &p, b.dst, b.src, stream));
+    CU_OK(end_capture(stream, &graph));
+    CU_OK(instantiate(&exec, graph, 0));
+    assert_false(is_done(&a, ROWS, COLS));
+    CU_OK(graph_launch(exec, stream));
+    assert_true(is_done(&a, ROWS, COLS));
+    assert_true(is_done(&b, ROWS, COLS));
+    CU_OK(exec_destroy(exec));
+    CU_OK(graph_destroy(graph));
+    CU_OK(cu->cuStreamDestroy(stream));
+    tt_plan_free(&plan);
+    drop(&a);
+    drop(&b);
+}
+
+/* What is not there yet is refused, and what is made elsewhere meanwhile does not disturb the capture. */
+static void test_nothing_is_made_in_a_capture(void **state) {
+    (void)state;
+    static const CUstreamCaptureMode modes[] = {
+        CU_STREAM_CAPTURE_MODE_GLOBAL, CU_STREAM_CAPTURE_MODE_THREAD_LOCAL, CU_STREAM_CAPTURE_MODE_RELAXED};
+    CUstream stream, blocking;
+    arrays a = make();
+    CU_OK(cu->cuStreamCreate(&stream, CU_STREAM_NON_BLOCKING));
+    CU_OK(cu->cuStreamCreate(&blocking, 0));
+    for (int i = 0; i < 3; i++) {
+        CUgraph graph;
+        tt_plan *plan;
+        tt_problem p = problem_of(20 + i, 30);
+        CU_OK(begin_capture(stream, modes[i]));
+        assert_int_equal(tt_transpose(ctx, &p, a.dst, a.src, stream), TT_E_CAPTURE);
+        assert_non_null(strstr(tt_last_error(), "before the capture"));
+        OK(tt_plan_create(&plan, ctx, &p)); /* this one is asked for, and harms nothing */
+        OK(tt_plan_launch(plan, a.dst, a.src, stream));
+        CU_OK(end_capture(stream, &graph));
+        CU_OK(graph_destroy(graph));
+        OK(tt_transpose(ctx, &p, a.dst, a.src, stream));
+        CU_OK(cu->cuStreamSynchronize(stream));
+        assert_true(is_done(&a, 20 + i, 30));
+        tt_plan_free(&plan);
+
+        /* The default stream would wait for a blocking stream that is captured. */
+        p = problem_of(20 + i, 31);
+        CU_OK(begin_capture(blocking, modes[i]));
+        assert_int_equal(tt_transpose(ctx, &p, a.dst, a.src, NULL), TT_E_CAPTURE);
+        CU_OK(end_capture(blocking, &graph));
+        CU_OK(graph_destroy(graph));
+    }
+    CU_OK(cu->cuStreamDestroy(stream));
+    CU_OK(cu->cuStreamDestroy(blocking));
+    drop(&a);
+}
+
+/* The context of a plan is destroyed and the next one may have its address: no plan of the old one is met. */
+static void test_contexts_come_and_go(void **state) {
+    (void)state;
+    tt_plan *plan = NULL;
+    tt_problem p = problem_of(ROWS, COLS);
+    for (int i = 0; i < 4; i++) {
+        CUcontext context;
+        CU_OK(ctx_create(&context, 0, 0));
+        arrays a = make();
+        OK(tt_transpose(ctx, &p, a.dst, a.src, NULL));
+        assert_true(is_done(&a, ROWS, COLS));
+        tt_plan_free(&plan); /* of the context before, which is gone */
+        OK(tt_plan_create(&plan, ctx, &p));
+        OK(tt_plan_launch(plan, a.dst, a.src, NULL));
+        assert_true(is_done(&a, ROWS, COLS));
+        CU_OK(ctx_destroy(context));
+    }
+    CU_OK(cu->cuCtxSetCurrent(NULL));
+    tt_plan_free(&plan);
+    CU_OK(cu->cuCtxSetCurrent(primary));
+}
+
+static void test_several_devices(void **state) {
+    (void)state;
+    int n;
+    CU_OK(cu->cuDeviceGetCount(&n));
+    tt_problem p = problem_of(ROWS, COLS);
+    for (int round = 0; round < 2; round++)
+        for (int i = 0; i < n; i++) {
+            CUdevice device;
+            CUcontext context;
+            CU_OK(cu->cuDeviceGet(&device, i));
+            CU_OK(cu->cuDevicePrimaryCtxRetain(&context, device));
+            CU_OK(cu->cuCtxSetCurrent(context));
+            arrays a = make();
+            OK(tt_transpose(ctx, &p, a.dst, a.src, NULL));
+            assert_true(is_done(&a, ROWS, COLS));
+            drop(&a);
+            CU_OK(cu->cuDevicePrimaryCtxRelease(device));
+        }
+    CU_OK(cu->cuCtxSetCurrent(primary));
+}
+
+/* ---- Threads ---------------------------------------------------------------------------------------------
+ */
+
+enum { THREADS = 16, CALLS = 60, PROBLEMS = 24 };
+
+static void *hammer(void *arg) {
+    const uintptr_t me = (uintptr_t)arg;
+    CUdeviceptr from, to;
+    CUstream stream;
+    bool ok = cu->cuCtxSetCurrent(primary) == CUDA_SUCCESS && cu->cuMemAlloc(&from, BYTES) == CUDA_SUCCESS &&
+              cu->cuMemAlloc(&to, BYTES) == CUDA_SUCCESS &&
+              cu->cuStreamCreate(&stream, CU_STREAM_NON_BLOCKING) == CUDA_SUCCESS;
+    for (uintptr_t i = 0; i < CALLS && ok; i++) {
+        tt_problem p = problem_of(9 + (int64_t)((me + i) % PROBLEMS), 40);
+        tt_choice choice = TT_INIT(tt_choice);
+        tt_plan *plan = NULL;
+        ok = tt_transpose(ctx, &p, to, from, stream) == TT_OK;
+        if (i % 8 == me % 8)
+            ok = ok && tt_best(&choice, ctx, &p) == TT_OK;
+        if (i == me)
+            ok = ok && tt_plan_create(&plan, ctx, &p) == TT_OK &&
+                 tt_plan_launch(plan, to, from, stream) == TT_OK;
+        tt_plan_free(&plan);
+    }
+    if (!ok)
+        fprintf(stderr, "thread %d: %s\n", (int)me, tt_last_error());
+    ok = ok && cu->cuStreamSynchronize(stream) == CUDA_SUCCESS &&
+         cu->cuStreamDestroy(stream) == CUDA_SUCCESS && cu->cuMemFree(from) == CUDA_SUCCESS &&
+         cu->cuMemFree(to) == CUDA_SUCCESS;
+    return ok ? &primary : NULL;
+}
+
+static void test_many_threads(void **state) {
+    (void)state;
+    pthread_t threads[THREADS];
+    for (uintptr_t i = 0; i < THREADS; i++)
+        assert_int_equal(pthread_create(&threads[i], NULL, hammer, (void *)i), 0);
+    for (int i = 0; i < THREADS; i++) {
+        void *ok;
+        pthread_join(threads[i], &ok);
+        assert_non_null(ok);
+    }
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_no_allocation),
+        cmocka_unit_test(test_one_plan_a_problem),
+        cmocka_unit_test(test_capture),
+        cmocka_unit_test(test_nothing_is_made_in_a_capture),
+        cmocka_unit_test(test_contexts_come_and_go),
+        cmocka_unit_test(test_several_devices),
+        cmocka_unit_test(test_many_threads),
+    };
+    setenv("HOSTCUDA_DEVICES", "2", 0); /* a GPU has what it has */
+    return device_open() ? cmocka_run_group_tests(tests, setup, teardown) : 77;
+}

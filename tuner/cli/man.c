@@ -1,0 +1,116 @@
+/* Manual pages. */
+#include "tuner/cli/pages.h"
+
+#include <string.h>
+
+static const struct {
+    const char *name, *text;
+} exits[] =
+    {
+        {"0", "Done."},
+        {"1", "A problem has no winner, or something else failed on the way."},
+        {"2", "Usage: a bad option, value or file."},
+        {"3", "No device, driver or NVRTC, or CUDA failed."},
+        {"4", "The store cannot be opened, read or written."},
+        {"130", "Interrupted; what was measured is kept."},
+},
+  environment[] = {
+      {"TILETUNE_DB", "The store. --db goes before it."},
+      {"XDG_DATA_HOME",
+       "Without TILETUNE_DB the store is tiletune/tiletune.db in this folder; default ~/.local/share."},
+      {"TILETUNE_NVRTC", "The libnvrtc.so to load, in place of those that are searched for."},
+      {"TILETUNE_WORKER",
+       "The program tiletune-worker, in place of the one beside the library or in libexec."},
+      {"TILETUNE_DEBUG", "If set, what workers, compiler and driver write to standard error is shown."},
+};
+
+/* As running text: a hyphen is one of an option, and no line is a request. */
+static void put(const char *text, size_t n) {
+    bool fresh = true;
+    for (size_t i = 0; i < n; i++) {
+        if (fresh && (text[i] == '.' || text[i] == '\''))
+            fputs("\\&", stdout);
+        if (text[i] == '-')
+            fputs("\\-", stdout);
+        else if (text[i] == '\\')
+            fputs("\\e", stdout);
+        else
+            putchar(text[i]);
+        fresh = text[i] == '\n';
+    }
+}
+
+static void put_text(const char *text) {
+    put(text, strlen(text));
+}
+
+static void put_item(const char *name, const char *text) {
+    printf(".TP\n.B ");
+    put_text(name);
+    printf("\n");
+    put_text(text);
+    printf("\n");
+}
+
+static void put_options(const tt__cli_command *c) {
+    printf(".SH OPTIONS\n");
+    for (const tt__cli_option *o = c->options; o->name; o++) {
+        printf(".TP\n\\fB%s\\-\\-", strcmp(o->name, "help") == 0 ? "\\-h\\fR, \\fB" : "");
+        put_text(o->name);
+        printf("\\fR");
+        if (o->arg) {
+            printf(" \\fI");
+            put_text(o->arg);
+            printf("\\fR");
+        }
+        printf("\n");
+        put_text(o->help);
+        printf("\n");
+    }
+}
+
+/* Behind "usage: tune best ...", the name in bold. */
+static void put_usage(const tt__cli_command *c) {
+    size_t n = strlen("tune") + (*c->name ? 1 + strlen(c->name) : 0);
+    printf(".SH SYNOPSIS\n\\fB");
+    put(c->usage, n);
+    printf("\\fR");
+    put_text(c->usage + n);
+    printf("\n");
+    if (!*c->name)
+        printf(".br\n\\fBtune\\fR \\fICOMMAND\\fR [options]\n");
+}
+
+static void put_commands(const tt__cli_commands *all) {
+    printf(".SH COMMANDS\n");
+    for (size_t i = 1; i < all->n; i++) {
+        printf(".TP\n.BR tune\\-%s (1)\n", all->items[i]->name);
+        put_text(all->items[i]->summary);
+        printf("\n");
+    }
+}
+
+void tt__cli_print_man(const tt__cli_command *c, const tt__cli_commands *all) {
+    bool whole = !*c->name;
+    printf(".TH TUNE%s%s 1 \"\" \"tiletune %s\" \"tiletune\"\n.SH NAME\ntune%s%s \\- ", whole ? "" : "\\-",
+           c->name, TT_VERSION, whole ? "" : "\\-", c->name);
+    put_text(c->summary);
+    printf("\n");
+    put_usage(c);
+    printf(".SH DESCRIPTION\n.nf\n");
+    put_text(c->notes);
+    printf(".fi\n");
+    if (whole)
+        put_commands(all);
+    put_options(c);
+    if (!whole) {
+        printf(".SH SEE ALSO\n.BR tune (1)\nhas the exit codes and the environment.\n");
+        return;
+    }
+    printf(".SH EXIT STATUS\n");
+    for (size_t i = 0; i < sizeof exits / sizeof *exits; i++)
+        put_item(exits[i].name, exits[i].text);
+    printf(".SH ENVIRONMENT\n");
+    for (size_t i = 0; i < sizeof environment / sizeof *environment; i++)
+        put_item(environment[i].name, environment[i].text);
+}
