@@ -11,7 +11,13 @@
 static char path[64];
 
 static void remove_file(void) {
-    unlink(path);
+    static const char *const ends[] = {"", "-wal",
+                                       "-shm"}; /* SQLite leaves the last two where it may only read */
+    for (int i = 0; i < 3; i++) {
+        char name[80];
+        snprintf(name, sizeof name, "%s%s", path, ends[i]);
+        unlink(name);
+    }
 }
 
 const char *fuzz_file(const uint8_t *data, size_t size) {
