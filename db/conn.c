@@ -209,6 +209,16 @@ tt_status tt__db_exec(tt__store *s, tt__sql sql, const char *types, ...) {
     return status;
 }
 
+tt_status tt__store_version(tt__store *s, int64_t *version) {
+    sqlite3_stmt *stmt;
+    bool row;
+    TT_TRY(tt__db_stmt(s, &stmt, TT__SQL_VERSION, ""));
+    tt_status status = tt__db_step(s, stmt, &row);
+    *version = row ? sqlite3_column_int64(stmt, 0) : 0;
+    tt__db_done(stmt);
+    return status;
+}
+
 /* ---- Transactions ---------------------------------------------------------------------------- */
 
 tt_status tt__db_begin(tt__store *s, bool *own) {

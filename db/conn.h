@@ -14,6 +14,7 @@ struct tt__store {
     sqlite3 *db;
     char *path;
     tt__store_mode mode;
+    bool foreign;         /* others may have written it */
     bool grouped;         /* between tt__store_begin and tt__store_commit */
     double patience_s;    /* how long to wait for other processes */
     double deadline_s;    /* of the wait that is under way; 0: none */
@@ -58,9 +59,15 @@ tt_status tt__db_end(tt__store *s, bool own, tt_status status);
 /* The number of an environment, added on first use; -1 if unknown in a read-only store. */
 tt_status tt__env_id(tt__store *s, const tt__env *env, int64_t *id);
 
+/* tt__store_run_begin for a run that began then. */
+tt_status tt__run_add(tt__store *s, int64_t gpu_id, const tt__env *env, const char *source,
+                      int64_t started_ms, int64_t *run_id);
+
 /* A trial from TT__TRIAL_COLS. TT_E_DB if the row is damaged. */
 tt_status tt__trial_read(tt__store *s, sqlite3_stmt *stmt, tt__trial *out);
 enum { TT__TRIAL_COL_COUNT = 6 };
+/* TT_E_INVALID if a number in it is negative, not finite or out of all proportion. */
+tt_status tt__trial_check(const tt__trial *t);
 
 /* "measured", "replayed", "imported" for 0, 1, 2. */
 const char *tt__run_source_name(int source);

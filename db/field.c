@@ -121,15 +121,14 @@ sqlite3_stmt *tt__fields_prepare_json(sqlite3 *db, const tt__field *f, size_t n)
     return stmt;
 }
 
-/* json_extract turns true into 1 and an object into text: only json_type, in the column before, tells. */
-static tt_status check_one(sqlite3_stmt *stmt, int at, const tt__field *f) {
-    const char *type = (const char *)sqlite3_column_text(stmt, at);
+/* The value in a column against its field; `type` as json_type says it, NULL: missing. */
+static tt_status check_value(sqlite3_stmt *stmt, int at, const tt__field *f, const char *type) {
     bool integral = type && strcmp(type, "integer") == 0;
     if (f->kind == TT__FIELD_TEXT) {
         if (!type || strcmp(type, "text") != 0)
             return tt__fail(TT_E_INVALID, "%s is %s: expected a text", f->name, type ? type : "missing");
-        int len = sqlite3_column_bytes(stmt, at + 1);
-        const char *text = (const char *)sqlite3_column_text(stmt, at + 1);
+        int len = sqlite3_column_bytes(stmt, at);
+        const char *text = (const char *)sqlite3_column_text(stmt, at);
         if (len < f->min || len > f->max || !text || strlen(text) != (size_t)len)
             return tt__fail(TT_E_INVALID, "%s has %d bytes: expected %.0f to %.0f, and no NUL", f->name, len,
                             f->min, f->max);
@@ -139,10 +138,21 @@ static tt_status check_one(sqlite3_stmt *stmt, int at, const tt__field *f) {
     bool number = integral || (type && f->kind == TT__FIELD_F64 && strcmp(type, "real") == 0);
     if (!number)
         return tt__fail(TT_E_INVALID, "%s is %s: expected %s", f->name, type ? type : "missing", wanted);
-    double value = sqlite3_column_double(stmt, at + 1);
+    double value = sqlite3_column_double(stmt, at);
     if (!(value >= f->min && value <= f->max))
         return tt__fail(TT_E_INVALID, "%s is %.17g: expected %s from %.17g to %.17g", f->name, value, wanted,
                         f->min, f->max);
+    return TT_OK;
+}
+
+tt_status tt__fields_check(sqlite3_stmt *stmt, int first, const tt__field *f, size_t n) {
+    static const char *const types[] = {[SQLITE_INTEGER] = "integer",
+                                        [SQLITE_FLOAT] = "real",
+                                        [SQLITE_TEXT] = "text",
+                                        [SQLITE_BLOB] = "blob",
+                                        [SQLITE_NULL] = NULL};
+    for (size_t i = 0; i < n; i++)
+        TT_TRY(check_value(stmt, first + (int)i, &f[i], types[sqlite3_column_type(stmt, first + (int)i)]));
     return TT_OK;
 }
 
@@ -156,8 +166,9 @@ tt_status tt__fields_read_json(sqlite3_stmt *stmt, const tt__field *f, size_t n,
     for (size_t i = 0; status == TT_OK && i < n; i++) {
         int at = 2 * (int)i;
         bool missing = sqlite3_column_type(stmt, at) == SQLITE_NULL;
+        /* json_extract turns true into 1 and an object into text: only json_type tells. */
         if (!(missing && f[i].optional))
-            status = check_one(stmt, at, &f[i]);
+            status = check_value(stmt, at + 1, &f[i], (const char *)sqlite3_column_text(stmt, at));
         if (status == TT_OK)
             read_one(stmt, at + 1, &f[i], object);
     }

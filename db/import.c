@@ -6,117 +6,16 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-typedef struct import {
-    tt__recording *r;
-    sqlite3 *db;
-    const char *path;
-    tt__str text; /* the whole file */
-    int64_t run_id;
-    size_t n_problems;
-    struct {
-        int64_t id;
-        char op[32];
-    } * problems;
-    sqlite3_stmt *result, *config, *runtimes, *measurements;
-    char place[64]; /* what is being read: "results[17]" */
-} import;
+#include "base/clock.h"
+#include "db/checked.h"
 
 /* The last error, with its place in front. */
-static tt_status at_place(import *m, tt_status status) {
+static tt_status at_place(tt__import *m, tt_status status) {
     return status == TT_OK ? TT_OK : tt__fail_prefix(status, "%s: %s", m->path, m->place);
 }
 
-static tt_status sql_failed(import *m) {
-    int rc = sqlite3_errcode(m->db);
-    if ((rc & 0xff) == SQLITE_NOMEM)
-        return tt__fail_memory(m->text.len);
-    return tt__fail(TT_E_INVALID, "%s: %s", m->path, sqlite3_errmsg(m->db));
-}
-
-static tt_status prepare(import *m, sqlite3_stmt **stmt, const char *sql) {
-    return sqlite3_prepare_v2(m->db, sql, -1, stmt, NULL) == SQLITE_OK ? TT_OK : sql_failed(m);
-}
-
-/* ---- Walking arrays and objects of the file -------------------------------------------------- */
-
-typedef struct member {
-    int64_t index;          /* in an array */
-    const char *key, *type; /* key NULL in an array */
-    const char *json;       /* the value: JSON of an object or array, else as text */
-    int len;
-    double number;
-} member;
-typedef tt_status (*member_fn)(import *m, void *user, const member *v);
-
-/* Steps through a statement of (key, type, value) rows, then makes it ready again. */
-static tt_status walk(import *m, sqlite3_stmt *stmt, member_fn fn, void *user) {
-    tt_status status = TT_OK;
-    int rc;
-    for (int64_t i = 0; (rc = sqlite3_step(stmt)) == SQLITE_ROW && status == TT_OK; i++) {
-        member v = {.index = i,
-                    .key = sqlite3_column_type(stmt, 0) == SQLITE_TEXT
-                               ? (const char *)sqlite3_column_text(stmt, 0)
-                               : NULL,
-                    .type = (const char *)sqlite3_column_text(stmt, 1),
-                    .number = sqlite3_column_double(stmt, 2)};
-        v.json = (const char *)sqlite3_column_text(stmt, 2);
-        v.len = sqlite3_column_bytes(stmt, 2);
-        if (!v.json)
-            v.json = ""; /* null */
-        status = v.type ? fn(m, user, &v) : tt__fail_memory(0);
-        if (status != TT_OK)
-            break;
-    }
-    if (status == TT_OK && rc != SQLITE_DONE)
-        status = sql_failed(m);
-    sqlite3_reset(stmt);
-    return status;
-}
-
-static tt_status walk_text(import *m, sqlite3_stmt *stmt, const char *json, int len, member_fn fn,
-                           void *user) {
-    if (sqlite3_bind_text(stmt, 1, json, len, SQLITE_STATIC) != SQLITE_OK)
-        return sql_failed(m);
-    tt_status status = walk(m, stmt, fn, user);
-    sqlite3_clear_bindings(stmt);
-    return status;
-}
-
-/* Every member of one of the file's arrays or objects; TT_E_INVALID if that is not there. */
-static tt_status walk_file(import *m, const char *where, const char *type, member_fn fn, void *user) {
-    sqlite3_stmt *stmt = NULL;
-    tt_status status;
-    tt__str path = {0};
-    tt__str_addf(&path, "$.%s", where);
-    TT_GOTO(tt__str_check(&path));
-    TT_GOTO(prepare(m, &stmt, "SELECT json_type(?1, ?2)"));
-    if (sqlite3_bind_text(stmt, 1, m->text.text, (int)m->text.len, SQLITE_STATIC) != SQLITE_OK ||
-        sqlite3_bind_text(stmt, 2, path.text, -1, SQLITE_STATIC) != SQLITE_OK ||
-        sqlite3_step(stmt) != SQLITE_ROW) {
-        status = sql_failed(m);
-        goto out;
-    }
-    const char *actual = (const char *)sqlite3_column_text(stmt, 0);
-    if (!actual || strcmp(actual, type) != 0) {
-        status = tt__fail(TT_E_INVALID, "%s: %s is %s: expected an %s, as `tune export` writes it", m->path,
-                          where, actual ? actual : "missing", type);
-        goto out;
-    }
-    sqlite3_finalize(stmt);
-    stmt = NULL;
-    TT_GOTO(prepare(m, &stmt, "SELECT key, type, value FROM json_each(?1, ?2)"));
-    if (sqlite3_bind_text(stmt, 2, path.text, -1, SQLITE_STATIC) != SQLITE_OK) {
-        status = sql_failed(m);
-        goto out;
-    }
-    status = walk_text(m, stmt, m->text.text, (int)m->text.len, fn, user);
-out:
-    sqlite3_finalize(stmt);
-    tt__str_free(&path);
-    return status;
-}
-
-static tt_status read_object(import *m, const char *json, int len, const tt__field *f, size_t n, void *out) {
+static tt_status read_object(tt__import *m, const char *json, int len, const tt__field *f, size_t n,
+                             void *out) {
     sqlite3_stmt *stmt = tt__fields_prepare_json(m->db, f, n);
     if (!stmt)
         return tt__fail_memory(0);
@@ -137,7 +36,7 @@ static const tt__field head_fields[] = {
     TT__FIELD_NUM_OF(head, format, "metadata.format", TT__FIELD_INT, 1, 1e6, false),
 };
 
-static tt_status read_head(import *m) {
+static tt_status read_head(tt__import *m) {
     head h = {0};
     tt__copy(m->place, sizeof m->place, "not a recording that `tune export` wrote");
     TT_TRY(read_object(m, m->text.text, (int)m->text.len, head_fields, 2, &h));
@@ -151,8 +50,21 @@ static tt_status read_head(import *m) {
     return TT_OK;
 }
 
-static tt_status on_metadata(import *m, void *user, const member *v) {
+/* When the recording was made: the age of its trials among others. What is no date is today's. */
+static tt_status read_date(tt__import *m, const tt__member *v) {
+    sqlite3_stmt *stmt = NULL;
+    TT_TRY(tt__import_prepare(m, &stmt, "SELECT CAST(strftime('%s', ?1) AS INTEGER) * 1000"));
+    if (sqlite3_bind_text(stmt, 1, v->json, v->len, SQLITE_STATIC) == SQLITE_OK &&
+        sqlite3_step(stmt) == SQLITE_ROW)
+        m->date_ms = sqlite3_column_int64(stmt, 0);
+    sqlite3_finalize(stmt);
+    return TT_OK;
+}
+
+static tt_status on_metadata(tt__import *m, void *user, const tt__member *v) {
     (void)user;
+    if (v->key && strcmp(v->key, "date") == 0 && strcmp(v->type, "text") == 0)
+        return read_date(m, v);
     bool gpu = v->key && strcmp(v->key, "gpu") == 0, env = v->key && strcmp(v->key, "environment") == 0;
     if (!gpu && !env)
         return TT_OK;
@@ -164,7 +76,7 @@ static tt_status on_metadata(import *m, void *user, const member *v) {
     return read_object(m, v->json, v->len, tt__env_fields, TT__ENV_FIELDS, &m->r->env);
 }
 
-static tt_status on_kernel(import *m, void *user, const member *v) {
+static tt_status on_kernel(tt__import *m, void *user, const tt__member *v) {
     (void)user;
     tt__recorded_kernel *kernels = realloc(m->r->kernels, (m->r->n_kernels + 1) * sizeof *kernels);
     if (!kernels)
@@ -182,28 +94,18 @@ static tt_status on_kernel(import *m, void *user, const member *v) {
     return TT_OK;
 }
 
-static bool power_of_two_to_16(int n) {
-    return n >= 1 && n <= 16 && (n & (n - 1)) == 0;
-}
-
-/* What tt__problem_init promises of every problem; no product may overflow later. */
-static tt_status check_problem(const tt__problem *p) {
-    const int64_t elements_max = INT64_C(1) << 44;
-    if (p->lds < p->cols || p->ldd < tt__dst_cols(p))
-        return tt__fail(TT_E_INVALID, "lds is %lld and ldd %lld: less than a row", (long long)p->lds,
-                        (long long)p->ldd);
-    if (p->lds > elements_max / p->rows || p->ldd > elements_max / tt__dst_rows(p))
-        return tt__fail(TT_E_INVALID, "rows and cols are %lld and %lld: more than 2^44 elements",
-                        (long long)p->rows, (long long)p->cols);
-    if (p->src_stride > elements_max / p->batch || p->dst_stride > elements_max / p->batch)
-        return tt__fail(TT_E_INVALID, "batch is %lld: more than 2^44 elements", (long long)p->batch);
-    if (!power_of_two_to_16(p->elem_size) || !power_of_two_to_16(p->align))
-        return tt__fail(TT_E_INVALID, "elem_size is %d and align %d: expected 1, 2, 4, 8 or 16", p->elem_size,
-                        p->align);
+static tt_status add_problem(tt__import *m, const tt__problem *p) {
+    void *problems = realloc(m->problems, (m->n_problems + 1) * sizeof *m->problems);
+    if (!problems)
+        return tt__fail_memory((m->n_problems + 1) * sizeof *m->problems);
+    m->problems = problems;
+    tt__copy(m->problems[m->n_problems].op, sizeof p->op, p->op);
+    TT_TRY(tt__store_problem(m->r->store, p, &m->problems[m->n_problems].id));
+    m->n_problems++;
     return TT_OK;
 }
 
-static tt_status on_problem(import *m, void *user, const member *v) {
+static tt_status on_problem(tt__import *m, void *user, const tt__member *v) {
     (void)user;
     tt__problem p = {0};
     snprintf(m->place, sizeof m->place, "metadata.problems[%lld]", (long long)v->index);
@@ -216,15 +118,8 @@ static tt_status on_problem(import *m, void *user, const member *v) {
         p.src_stride = p.rows * p.lds;
     if (!p.dst_stride)
         p.dst_stride = tt__dst_rows(&p) * p.ldd;
-    TT_TRY(at_place(m, check_problem(&p)));
-    void *problems = realloc(m->problems, (m->n_problems + 1) * sizeof *m->problems);
-    if (!problems)
-        return tt__fail_memory((m->n_problems + 1) * sizeof *m->problems);
-    m->problems = problems;
-    tt__copy(m->problems[m->n_problems].op, sizeof p.op, p.op);
-    TT_TRY(tt__store_problem(m->r->store, &p, &m->problems[m->n_problems].id));
-    m->n_problems++;
-    return TT_OK;
+    TT_TRY(at_place(m, tt__check_problem(&p)));
+    return add_problem(m, &p);
 }
 
 /* ---- Results --------------------------------------------------------------------------------- */
@@ -249,11 +144,17 @@ static const tt__field result_fields[] = {
 };
 enum { RESULT_FIELDS = sizeof result_fields / sizeof *result_fields };
 
-static bool is_number(const member *v) {
+static const tt__field foreign_fields[] = {
+    TT__FIELD_TEXT_OF(result, invalidity, "invalidity", 1, false),
+    TT__FIELD_NUM_OF(result, trial.compile_ms, "times.compilation", TT__FIELD_F64, 0, TIME_MAX_MS, true),
+};
+enum { FOREIGN_FIELDS = sizeof foreign_fields / sizeof *foreign_fields };
+
+static bool is_number(const tt__member *v) {
     return strcmp(v->type, "real") == 0 || strcmp(v->type, "integer") == 0;
 }
 
-static tt_status on_parameter(import *m, void *user, const member *v) {
+static tt_status on_parameter(tt__import *m, void *user, const tt__member *v) {
     (void)m;
     result *r = user;
     if (strcmp(v->type, "integer") != 0 && strcmp(v->type, "text") != 0)
@@ -263,7 +164,7 @@ static tt_status on_parameter(import *m, void *user, const member *v) {
     return TT_OK;
 }
 
-static tt_status on_runtime(import *m, void *user, const member *v) {
+static tt_status on_runtime(tt__import *m, void *user, const tt__member *v) {
     (void)m;
     tt__trial *t = &((result *)user)->trial;
     if (!is_number(v) || !(v->number >= 0 && v->number <= TIME_MAX_MS))
@@ -276,12 +177,11 @@ static tt_status on_runtime(import *m, void *user, const member *v) {
 }
 
 /* Here the key is the name, and type and value are those of its "value". */
-static tt_status on_measurement(import *m, void *user, const member *v) {
-    (void)m;
+static tt_status on_measurement(tt__import *m, void *user, const tt__member *v) {
     tt__trial *t = &((result *)user)->trial;
     bool time = v->key && strcmp(v->key, "time") == 0, regs = v->key && strcmp(v->key, "registers") == 0;
     double most = time ? TIME_MAX_MS : 1e6;
-    if (!time && !regs)
+    if ((!time && !regs) || (m->foreign && strcmp(v->type, "text") == 0)) /* of a failure: what it was */
         return TT_OK;
     if (!is_number(v) || !(v->number >= 0 && v->number <= most))
         return tt__fail(TT_E_INVALID, "measurements: %s is %.40s: expected a number from 0 to %g", v->key,
@@ -321,29 +221,37 @@ static tt_status find_status(const result *r, tt__trial_status *out) {
     return tt__fail(TT_E_INVALID, "status is \"%s\": there is no such status", r->status);
 }
 
-static tt_status read_result(import *m, const member *v, result *r, tt__stage *stage) {
+static tt_status read_result(tt__import *m, const tt__member *v, result *r, tt__stage *stage) {
     if (strcmp(v->type, "object") != 0)
         return tt__fail(TT_E_INVALID, "is %s: expected an object", v->type);
-    TT_TRY(tt__fields_read_json(m->result, result_fields, RESULT_FIELDS, r, v->json, v->len));
+    if (m->foreign) {
+        tt__copy(r->kernel, sizeof r->kernel, m->foreign->kernel);
+        tt__copy(r->stage, sizeof r->stage, "screen");
+        TT_TRY(tt__fields_read_json(m->result, foreign_fields, FOREIGN_FIELDS, r, v->json, v->len));
+    } else {
+        TT_TRY(tt__fields_read_json(m->result, result_fields, RESULT_FIELDS, r, v->json, v->len));
+    }
     if ((size_t)r->problem >= m->n_problems)
         return tt__fail(TT_E_INVALID, "problem is %d: metadata.problems has %zu", r->problem, m->n_problems);
     *stage = strcmp(r->stage, "final") == 0 ? TT__STAGE_FINAL : TT__STAGE_SCREEN;
     if (*stage == TT__STAGE_SCREEN && strcmp(r->stage, "screen") != 0)
         return tt__fail(TT_E_INVALID, "stage is \"%s\": expected screen or final", r->stage);
     TT_TRY(find_status(r, &r->trial.status));
-    TT_TRY(walk_text(m, m->config, v->json, v->len, on_parameter, r));
+    TT_TRY(tt__import_walk_text(m, m->config, v->json, v->len, on_parameter, r));
     TT_TRY(tt__str_check(&r->config));
     if (r->config.len >= TT__CONFIG_MAX)
         return tt__fail(TT_E_INVALID, "configuration has %zu bytes: expected less than %d", r->config.len,
                         TT__CONFIG_MAX);
-    TT_TRY(walk_text(m, m->runtimes, v->json, v->len, on_runtime, r));
-    TT_TRY(walk_text(m, m->measurements, v->json, v->len, on_measurement, r));
+    TT_TRY(tt__check_kernel(r->kernel));
+    TT_TRY(tt__check_config(tt__str_text(&r->config)));
+    TT_TRY(tt__import_walk_text(m, m->runtimes, v->json, v->len, on_runtime, r));
+    TT_TRY(tt__import_walk_text(m, m->measurements, v->json, v->len, on_measurement, r));
     if (r->trial.status == TT__TRIAL_OK && !(r->trial.time_us > 0))
         return tt__fail(TT_E_INVALID, "measurements has no time above 0, but the result is correct");
     return TT_OK;
 }
 
-static tt_status store_result(import *m, const result *r, tt__stage stage) {
+static tt_status store_result(tt__import *m, const result *r, tt__stage stage) {
     const char *hash = tt__recording_hash(m->r, r->kernel);
     int64_t config_id;
     TT_TRY(tt__store_config(m->r->store, r->kernel, m->problems[r->problem].op, hash ? hash : "",
@@ -352,7 +260,7 @@ static tt_status store_result(import *m, const result *r, tt__stage stage) {
                                &r->trial);
 }
 
-static tt_status on_result(import *m, void *user, const member *v) {
+static tt_status on_result(tt__import *m, void *user, const tt__member *v) {
     (void)user;
     tt__stage stage = TT__STAGE_SCREEN;
     result r = {0};
@@ -364,84 +272,115 @@ static tt_status on_result(import *m, void *user, const member *v) {
     return status;
 }
 
-static tt_status read_results(import *m) {
-    m->result = tt__fields_prepare_json(m->db, result_fields, RESULT_FIELDS);
+static tt_status read_results(tt__import *m) {
+    m->result = m->foreign ? tt__fields_prepare_json(m->db, foreign_fields, FOREIGN_FIELDS)
+                           : tt__fields_prepare_json(m->db, result_fields, RESULT_FIELDS);
     if (!m->result)
         return tt__fail_memory(0);
-    TT_TRY(prepare(m, &m->config, "SELECT key, type, value FROM json_each(?1, '$.configuration')"));
-    TT_TRY(prepare(m, &m->runtimes, "SELECT key, type, value FROM json_each(?1, '$.times.runtimes')"));
+    TT_TRY(
+        tt__import_prepare(m, &m->config, "SELECT key, type, value FROM json_each(?1, '$.configuration')"));
+    TT_TRY(tt__import_prepare(m, &m->runtimes,
+                              "SELECT key, type, value FROM json_each(?1, '$.times.runtimes')"));
     /* CASE, because json_extract refuses what is not JSON, and WHERE promises no order. */
-    TT_TRY(prepare(m, &m->measurements,
-                   "SELECT CASE type WHEN 'object' THEN json_extract(value, '$.name') END,"
-                   " coalesce(CASE type WHEN 'object' THEN json_type(value, '$.value') END, 'missing'),"
-                   " CASE type WHEN 'object' THEN json_extract(value, '$.value') END"
-                   " FROM json_each(?1, '$.measurements')"));
-    return walk_file(m, "results", "array", on_result, NULL);
+    TT_TRY(tt__import_prepare(
+        m, &m->measurements,
+        "SELECT CASE type WHEN 'object' THEN json_extract(value, '$.name') END,"
+        " coalesce(CASE type WHEN 'object' THEN json_type(value, '$.value') END, 'missing'),"
+        " CASE type WHEN 'object' THEN json_extract(value, '$.value') END"
+        " FROM json_each(?1, '$.measurements')"));
+    return tt__import_walk_file(m, "results", "array", on_result, NULL);
 }
 
 /* ---- The whole ------------------------------------------------------------------------------- */
 
-static tt_status check_json(import *m) {
+/* Results with no word of ours about them. */
+static tt_status is_foreign(tt__import *m, bool *foreign) {
     sqlite3_stmt *stmt = NULL;
-    size_t nul = m->text.text ? strlen(m->text.text) : 0;
-    if (nul != m->text.len)
-        return tt__fail(TT_E_INVALID, "%s: not JSON: a NUL byte at offset %zu", m->path, nul);
-    if (m->text.len > INT_MAX)
-        return tt__fail(TT_E_INVALID, "%s: %zu bytes: too large for a recording", m->path, m->text.len);
-    TT_TRY(prepare(m, &stmt, "SELECT json_valid(?1)"));
-    tt_status status = TT_OK;
-    if (sqlite3_bind_text(stmt, 1, tt__str_text(&m->text), (int)m->text.len, SQLITE_STATIC) != SQLITE_OK ||
-        sqlite3_step(stmt) != SQLITE_ROW)
-        status = sql_failed(m);
-    else if (!sqlite3_column_int(stmt, 0))
-        status = tt__fail(TT_E_INVALID, "%s: not valid JSON (%zu bytes): is the file complete?", m->path,
-                          m->text.len);
+    TT_TRY(tt__import_prepare(
+        m, &stmt,
+        "SELECT json_type(?1, '$.metadata.format') IS NULL AND json_type(?1, '$.results') = 'array'"));
+    if (sqlite3_bind_text(stmt, 1, m->text.text, (int)m->text.len, SQLITE_STATIC) == SQLITE_OK &&
+        sqlite3_step(stmt) == SQLITE_ROW)
+        *foreign = sqlite3_column_int(stmt, 0) != 0;
     sqlite3_finalize(stmt);
-    return status;
+    return TT_OK;
 }
 
-static tt_status read_all(import *m) {
-    int64_t gpu_id;
-    TT_TRY(check_json(m));
+/* Whose trials they are: as the file says, or as the caller does. */
+static tt_status read_metadata(tt__import *m) {
+    if (m->foreign) {
+        m->r->gpu = m->foreign->gpu;
+        tt__copy(m->r->env.library, sizeof m->r->env.library, "T4");
+        return add_problem(m, &m->foreign->problem);
+    }
     TT_TRY(read_head(m));
-    TT_TRY(walk_file(m, "metadata", "object", on_metadata, NULL));
+    TT_TRY(tt__import_walk_file(m, "metadata", "object", on_metadata, NULL));
     if (!*m->r->gpu.name)
         return tt__fail(TT_E_INVALID, "%s: metadata.gpu is missing", m->path);
     if (!*m->r->env.library)
         return tt__fail(TT_E_INVALID, "%s: metadata.environment is missing, or its library is empty",
                         m->path);
+    TT_TRY(tt__import_walk_file(m, "metadata.kernels", "object", on_kernel, NULL));
+    return tt__import_walk_file(m, "metadata.problems", "array", on_problem, NULL);
+}
+
+static tt_status read_all(tt__import *m) {
+    int64_t gpu_id;
+    bool foreign = false;
+    TT_TRY(tt__import_check_json(m));
+    if (m->wants_t4)
+        TT_TRY(is_foreign(m, &foreign));
+    if (foreign && !m->foreign)
+        return tt__fail(
+            TT_E_INVALID,
+            "%s: T4 of another tuner, which says neither the GPU nor the kernel nor the problem: give "
+            "--gpu, --kernel and --size or --shape",
+            m->path);
+    if (!foreign)
+        m->foreign = NULL;
     TT_TRY(tt__store_begin(m->r->store));
-    TT_TRY(walk_file(m, "metadata.kernels", "object", on_kernel, NULL));
-    TT_TRY(walk_file(m, "metadata.problems", "array", on_problem, NULL));
+    TT_TRY(read_metadata(m));
     TT_TRY(tt__store_gpu(m->r->store, &m->r->gpu, &gpu_id));
-    TT_TRY(tt__store_run_begin(m->r->store, gpu_id, &m->r->env, "imported", &m->run_id));
+    int64_t now = tt__unix_ms(), date = m->date_ms > 0 && m->date_ms < now ? m->date_ms : now;
+    TT_TRY(tt__run_add(m->r->store, gpu_id, &m->r->env, "imported", date, &m->run_id));
     TT_TRY(read_results(m));
+    TT_TRY(tt__db_exec(m->r->store, TT__SQL_RECORDED_AT, ""));
+    TT_TRY(tt__db_exec(m->r->store, TT__SQL_RECORDED_WINNERS, ""));
     return tt__store_commit(m->r->store);
 }
 
-tt_status tt__recording_open(tt__recording **out, const char *path) {
-import m = {.path = path };
+static tt_status open_recording(tt__recording **out, tt__import *m) {
     tt_status status;
     *out = NULL;
-    TT_TRY(tt__read_file(&m.text, path));
-    m.r = calloc(1, sizeof *m.r);
-    if (!m.r) {
-        status = tt__fail_memory(sizeof *m.r);
+    TT_TRY(tt__read_file(&m->text, m->path));
+    m->r = calloc(1, sizeof *m->r);
+    if (!m->r) {
+        status = tt__fail_memory(sizeof *m->r);
         goto out;
     }
-    TT_GOTO(tt__store_open(&m.r->store, ":memory:", TT__STORE_READ_WRITE));
-    m.db = m.r->store->db;
-    status = read_all(&m);
+    TT_GOTO(tt__store_open(&m->r->store, ":memory:", TT__STORE_READ_WRITE));
+    m->db = m->r->store->db;
+    status = read_all(m);
 out:
-    sqlite3_finalize(m.result);
-    sqlite3_finalize(m.config);
-    sqlite3_finalize(m.runtimes);
-    sqlite3_finalize(m.measurements);
-    free(m.problems);
-    tt__str_free(&m.text);
+    sqlite3_finalize(m->result);
+    sqlite3_finalize(m->config);
+    sqlite3_finalize(m->runtimes);
+    sqlite3_finalize(m->measurements);
+    free(m->problems);
+    tt__str_free(&m->text);
     if (status == TT_OK)
-        *out = m.r;
+        *out = m->r;
     else
-        tt__recording_close(&m.r);
+        tt__recording_close(&m->r);
     return status;
+}
+
+tt_status tt__recording_open(tt__recording **out, const char *path) {
+    tt__import m = {.path = path};
+    return open_recording(out, &m);
+}
+
+tt_status tt__recording_open_t4(tt__recording **out, const char *path, const tt__foreign *foreign) {
+    tt__import m = {.path = path, .wants_t4 = true, .foreign = foreign};
+    return open_recording(out, &m);
 }

@@ -19,4 +19,43 @@ struct tt__recording {
     tt__recorded_kernel *kernels;
 };
 
+/* A file being read. */
+typedef struct tt__import {
+    tt__recording *r;
+    const tt__foreign *foreign; /* NULL: the file is ours */
+    sqlite3 *db;
+    bool wants_t4; /* and does not need our metadata */
+    const char *path;
+    tt__str text;            /* the whole file */
+    int64_t run_id, date_ms; /* date_ms 0: unknown */
+    size_t n_problems;
+    struct {
+        int64_t id;
+        char op[32];
+    } * problems;
+    sqlite3_stmt *result, *config, *runtimes, *measurements;
+    char place[64]; /* what is being read: "results[17]" */
+} tt__import;
+
+typedef struct tt__member {
+    int64_t index;          /* in an array */
+    const char *key, *type; /* key NULL in an array */
+    const char *json;       /* the value: JSON of an object or array, else as text */
+    int len;
+    double number;
+} tt__member;
+typedef tt_status (*tt__member_fn)(tt__import *m, void *user, const tt__member *v);
+
+/* TT_E_INVALID (or TT_E_NO_MEMORY) with the file and SQLite's words. */
+tt_status tt__import_sql_failed(tt__import *m);
+tt_status tt__import_prepare(tt__import *m, sqlite3_stmt **stmt, const char *sql);
+/* TT_E_INVALID unless the whole text is valid JSON. */
+tt_status tt__import_check_json(tt__import *m);
+/* Every row (key, type, value) of a statement whose ?1 is this text. */
+tt_status tt__import_walk_text(tt__import *m, sqlite3_stmt *stmt, const char *json, int len, tt__member_fn fn,
+                               void *user);
+/* Every member of one of the file's arrays or objects; TT_E_INVALID if that is not there. */
+tt_status tt__import_walk_file(tt__import *m, const char *where, const char *type, tt__member_fn fn,
+                               void *user);
+
 #endif

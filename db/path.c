@@ -103,6 +103,34 @@ tt_status tt__path_prepare(const char *path, tt__store_mode mode) {
     return TT_OK;
 }
 
+static tt_status check_folder(const char *path) {
+    const char *slash = strrchr(path, '/');
+    tt__str folder = {0};
+    struct stat st;
+    tt__str_addn(&folder, slash ? path : ".", slash ? (size_t)(slash - path) + (slash == path) : 1);
+    tt_status status = tt__str_check(&folder);
+    /* The sticky bit, as /tmp has it: only the owner of a file may replace it. */
+    if (status == TT_OK && stat(folder.text, &st) == 0 && (st.st_mode & S_IWOTH) && !(st.st_mode & S_ISVTX))
+        status =
+            tt__fail(TT_E_DB,
+                     "%s: everybody can write the folder %s (mode %04o) and replace the store, from which "
+                     "code gets loaded: chmod o-w %s, or name another file (--db)",
+                     path, folder.text, (unsigned)(st.st_mode & 07777), folder.text);
+    tt__str_free(&folder);
+    return status;
+}
+
+tt_status tt__path_check_private(const char *path) {
+    struct stat st;
+    if (stat(path, &st) == 0 && (st.st_mode & (S_IWGRP | S_IWOTH)))
+        return tt__fail(
+            TT_E_DB,
+            "%s: others can write this store (mode %04o), from which code gets loaded: chmod go-w %s if "
+            "you trust what is in it, or name another file (--db)",
+            path, (unsigned)(st.st_mode & 07777), path);
+    return check_folder(path);
+}
+
 tt_status tt__path_immutable_uri(tt__str *out, const char *path) {
     tt__str_add(out, *path == '/' ? "file://" : "file:");
     for (const char *p = path; *p; p++) {

@@ -8,6 +8,10 @@
  * folder if that is the default one. TT_E_DB says what to do. */
 tt_status tt__path_prepare(const char *path, tt__store_mode mode);
 
+/* TT_E_DB if others than the owner could have written the file or put another in its place: what is in a
+ * store gets loaded as code. */
+tt_status tt__path_check_private(const char *path);
+
 /* "file:...?immutable=1": SQLite then takes no locks and needs no files beside the database. */
 tt_status tt__path_immutable_uri(tt__str *out, const char *path);
 

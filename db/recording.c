@@ -15,6 +15,10 @@ void tt__recording_close(tt__recording **r) {
     *r = NULL;
 }
 
+tt__store *tt__recording_store(tt__recording *r) {
+    return r->store;
+}
+
 const tt__gpu *tt__recording_gpu(const tt__recording *r) {
     return &r->gpu;
 }

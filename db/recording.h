@@ -23,7 +23,21 @@ tt_status tt__recording_export(tt__store *s, int64_t gpu_id, const char *op, con
 /* Reads a recording into memory. TT_E_INVALID says what is wrong with the file and where; TT_E_IO if it
  * cannot be read. */
 tt_status tt__recording_open(tt__recording **out, const char *path);
+/* What a T4 file of another tuner does not say: whose times they are, of which kernel, for which problem. */
+typedef struct tt__foreign {
+    tt__gpu gpu;
+    tt__problem problem;
+    const char *kernel;
+} tt__foreign;
+/* The same for a T4 file without our metadata, as Kernel Tuner writes it; one that has them is read as ours,
+ * and `foreign` is ignored. NULL: TT_E_INVALID says what would have to be told. The trials then belong to no
+ * text of the kernel and to the method "T4", so that what they say is stale from the start. */
+tt_status tt__recording_open_t4(tt__recording **out, const char *path, const tt__foreign *foreign);
 void tt__recording_close(tt__recording **r);
+
+/* All of it as a store in memory with one imported run, and a winner for each problem that has a time: to be
+ * merged into another. Borrowed. */
+tt__store *tt__recording_store(tt__recording *r);
 
 /* Whose trials they are; borrowed. */
 const tt__gpu *tt__recording_gpu(const tt__recording *r);

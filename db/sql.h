@@ -26,21 +26,28 @@
     " ORDER BY gpu.name, problem.op, problem.elem_size, problem.rows * problem.cols, problem.rows," \
     " w.gpu_id, w.problem_id"
 
+/* Runs by age: their numbers do not tell, since merging brings older ones in later. */
+#define TT__RUN_AGE "(run.started_ms * 1048576 + (run.id & 1048575))"
+
 /* The trials of a GPU (?1), environment (?2), replayed or not (?3) and op (?4); of each kernel those of
  * its newest text; of a problem's finals those of one run, because their samples pair up by index. */
 #define TT__EXPORT_TRIALS \
     "WITH mine AS MATERIALIZED (SELECT trial.*, config.text AS config, template.kernel, template.hash," \
-    "   template.id AS template_id, run.started_ms, problem.op" \
+    "   template.id AS template_id, run.started_ms, " TT__RUN_AGE " AS age, problem.op" \
     "  FROM main.trial JOIN run ON run.id = trial.run_id JOIN problem ON problem.id = trial.problem_id" \
     "  JOIN config ON config.id = trial.config_id JOIN template ON template.id = config.template_id" \
     "  WHERE run.gpu_id = ?1 AND run.env_id = ?2 AND (run.source = 1) = ?3" \
     "   AND (?4 IS NULL OR problem.op = ?4))," \
-    " text AS (SELECT template_id, max(run_id) FROM mine GROUP BY kernel, op)," \
+    " text AS (SELECT template_id, max(age) FROM mine GROUP BY kernel, op)," \
     " live AS MATERIALIZED (SELECT * FROM mine WHERE template_id IN (SELECT template_id FROM text))," \
-    " final AS (SELECT problem_id, max(run_id) AS run_id FROM live WHERE stage = 1 GROUP BY problem_id)," \
-    " trial AS (SELECT *, max(run_id) FROM live WHERE stage = 0" \
+    " final AS (SELECT problem_id, run_id, max(age) FROM live WHERE stage = 1 GROUP BY problem_id)," \
+    " trial AS (SELECT *, max(age) FROM live WHERE stage = 0" \
     "   OR (problem_id, run_id) IN (SELECT problem_id, run_id FROM final)" \
     "  GROUP BY problem_id, stage, config_id)"
+
+/* What speaks for no winner. */
+#define TT__NO_EVIDENCE " AND NOT EXISTS (SELECT 1 FROM winner w WHERE w.run_id = trial.run_id" \
+    " AND w.problem_id = trial.problem_id AND w.config_id = trial.config_id)"
 
 #define TT__SQL(X) \
     X(BEGIN, "BEGIN IMMEDIATE") \
@@ -56,7 +63,7 @@
     X(GPU_UPDATE, "UPDATE gpu SET l2_bytes = ?2, max_threads_per_block = ?3, shared_per_block = ?4," \
         " peak_gbps = ?5 WHERE id = ?1") \
     X(GPU_LIST, "SELECT gpu.id, " TT__GPU_COLS " FROM gpu" \
-        " ORDER BY (SELECT max(id) FROM run WHERE gpu_id = gpu.id) DESC, gpu.id") \
+        " ORDER BY (SELECT max(" TT__RUN_AGE ") FROM run WHERE gpu_id = gpu.id) DESC, gpu.id") \
     X(ENV_FIND, "SELECT id FROM env WHERE driver = ?1 AND nvrtc = ?2 AND library = ?3") \
     X(ENV_ADD, "INSERT INTO env (driver, nvrtc, library) VALUES (?1, ?2, ?3) ON CONFLICT DO NOTHING") \
     X(PROBLEM_FIND, "SELECT id FROM problem WHERE " TT__PROBLEM_IS) \
@@ -68,6 +75,7 @@
     X(CONFIG_ADD, "INSERT INTO config (template_id, text) SELECT id, ?4 FROM template" \
         " WHERE kernel = ?1 AND op = ?2 AND hash = ?3 ON CONFLICT DO NOTHING") \
     X(RUN_ADD, "INSERT INTO run (gpu_id, env_id, source, started_ms) VALUES (?1, ?2, ?3, ?4)") \
+    X(RUN_FIND, "SELECT id FROM run WHERE gpu_id = ?1 AND env_id = ?2 AND source = ?3 AND started_ms = ?4") \
     X(RUN_END, "UPDATE run SET ended_ms = ?2 WHERE id = ?1") \
     X(TRIAL_PUT, "INSERT INTO trial (problem_id, stage, config_id, run_id, at_ms, status, time, compile_us," \
         " regs, samples, reason) VALUES (?1, ?2, ?3, ?4, ?5 - (SELECT started_ms FROM run WHERE id = ?4)," \
@@ -77,7 +85,7 @@
         " reason = excluded.reason") \
     /* The columns beside max() are those of its row; CROSS JOIN keeps the walk in the order of the key. */ \
     X(TRIALS, "SELECT " TT__TRIAL_COLS ", template.kernel, template.hash, config.text, run.source," \
-        " max(trial.run_id) FROM trial CROSS JOIN run ON run.id = trial.run_id" \
+        " trial.run_id, max(" TT__RUN_AGE ") FROM trial CROSS JOIN run ON run.id = trial.run_id" \
         " CROSS JOIN config ON config.id = trial.config_id" \
         " CROSS JOIN template ON template.id = config.template_id" \
         " WHERE trial.problem_id = ?5 AND trial.stage = ?6 AND run.gpu_id = ?4 AND run.env_id =" \
@@ -92,6 +100,12 @@
     X(WINNER_GET, TT__SELECT_WINNER "WHERE w.gpu_id = ?1 AND w.problem_id = ?2") \
     X(WINNERS_OF_GPU, TT__SELECT_WINNER "WHERE w.gpu_id = ?1" TT__WINNER_ORDER) \
     X(WINNERS_OF_CC, TT__SELECT_WINNER "WHERE (?1 = 0 OR gpu.cc = ?1)" TT__WINNER_ORDER) \
+    /* The index of problems starts with op, rows and cols. */ \
+    X(WINNER_KEYS, "SELECT w.gpu_id, w.problem_id, gpu.cc, " TT__PROBLEM_COLS " FROM problem" \
+        " CROSS JOIN gpu CROSS JOIN winner w ON w.gpu_id = gpu.id AND w.problem_id = problem.id" \
+        " WHERE problem.op = ?2 AND problem.rows BETWEEN ?4 AND ?5 AND problem.cols BETWEEN ?6 AND ?7" \
+        " AND (?3 = 0 OR problem.elem_size = ?3) AND (?1 = 0 OR gpu.cc = ?1)") \
+    X(VERSION, "PRAGMA data_version") \
     X(CUBIN_PUT, "INSERT INTO cubin (key, hash, image) VALUES (?1, ?2, ?3)" \
         " ON CONFLICT (key) DO UPDATE SET hash = excluded.hash, image = excluded.image") \
     X(CUBIN_GET, "SELECT hash, image FROM cubin WHERE key = ?1") \
@@ -105,7 +119,7 @@
         " " TT__GPU_COLS \
         " FROM run JOIN env ON env.id = run.env_id JOIN gpu ON gpu.id = run.gpu_id WHERE run.gpu_id = ?1" \
         " AND run.id IN (SELECT run_id FROM trial JOIN problem ON problem.id = trial.problem_id" \
-        " WHERE ?2 IS NULL OR problem.op = ?2) ORDER BY run.source = 1, run.id DESC LIMIT 1") \
+        " WHERE ?2 IS NULL OR problem.op = ?2) ORDER BY run.source = 1, " TT__RUN_AGE " DESC LIMIT 1") \
     X(EXPORT_KERNELS, TT__EXPORT_TRIALS " SELECT DISTINCT kernel, hash FROM trial ORDER BY kernel, hash") \
     X(EXPORT_PROBLEMS, TT__EXPORT_TRIALS " SELECT " TT__PROBLEM_COLS " FROM problem" \
         " WHERE problem.id IN (SELECT problem_id FROM trial) ORDER BY " TT__PROBLEM_ORDER) \
@@ -122,7 +136,81 @@
     X(RECORDED_PROBLEM, "SELECT 1 FROM problem WHERE " TT__PROBLEM_IS \
         " AND EXISTS (SELECT 1 FROM trial WHERE trial.problem_id = problem.id)") \
     X(RECORDED_SIZES, "SELECT DISTINCT rows, cols FROM problem WHERE op = ?1" \
-        " AND EXISTS (SELECT 1 FROM trial WHERE trial.problem_id = problem.id) ORDER BY rows * cols, rows")
+        " AND EXISTS (SELECT 1 FROM trial WHERE trial.problem_id = problem.id) ORDER BY rows * cols, rows") \
+    /* The best final, or else the best screening, of each problem; the copy is the dense one of as many bytes. */ \
+    X(RECORDED_WINNERS, \
+        "WITH good AS (SELECT trial.*, row_number() OVER (PARTITION BY problem_id ORDER BY stage DESC, time," \
+        "   config_id) AS place FROM trial WHERE status = 0)," \
+        " best AS (SELECT good.*, problem.op, rows, cols, batch, elem_size FROM good JOIN problem" \
+        "   ON problem.id = problem_id WHERE place = 1)," \
+        " pair AS (SELECT best.*, (SELECT min(time) FROM best AS c WHERE c.op = 'copy' AND c.rows = best.rows" \
+        "   AND c.cols = best.cols AND c.batch = best.batch AND c.elem_size = best.elem_size) AS copy FROM best)" \
+        " INSERT INTO winner (gpu_id, problem_id, run_id, config_id, time_us, copy_us, copy_fraction," \
+        "   speedup_vs_default, trials, failed, unix_ms)" \
+        " SELECT run.gpu_id, problem_id, run_id, config_id, time / 1e4, coalesce(copy / 1e4, 0.0)," \
+        "   coalesce(1.0 * copy / time, 0.0), 0.0," \
+        "   (SELECT count(*) FROM trial AS t WHERE t.problem_id = pair.problem_id AND t.stage = 0)," \
+        "   (SELECT count(*) FROM trial AS t WHERE t.problem_id = pair.problem_id AND t.stage = 0" \
+        "     AND t.status NOT IN (0, 6)), run.started_ms" \
+        " FROM pair JOIN run ON run.id = run_id WHERE op IN ('transpose', 'transpose_in_place')") \
+    X(RECORDED_AT, "UPDATE trial SET at_ms = 0") \
+    X(MERGE_RUNS, "SELECT run.id, run.source, run.started_ms, run.ended_ms, " TT__GPU_COLS ", " TT__ENV_COLS \
+        " FROM run JOIN gpu ON gpu.id = run.gpu_id JOIN env ON env.id = run.env_id" \
+        " WHERE ?1 = 0 OR run.gpu_id = ?1 ORDER BY run.started_ms, run.id") \
+    X(MERGE_RUN_END, "UPDATE run SET ended_ms = ?2 WHERE id = ?1 AND ended_ms IS NULL") \
+    X(MERGE_PROBLEMS, "SELECT problem.id, " TT__PROBLEM_COLS " FROM problem ORDER BY problem.id") \
+    X(MERGE_CONFIGS, "SELECT config.id, template.kernel, template.op, template.hash, config.text FROM config" \
+        " JOIN template ON template.id = config.template_id ORDER BY config.id") \
+    X(MERGE_TRIALS, "SELECT " TT__TRIAL_COLS ", trial.problem_id, trial.stage, trial.config_id, trial.run_id," \
+        " trial.at_ms FROM trial") \
+    X(MERGE_TRIAL_PUT, "INSERT INTO trial (status, time, compile_us, regs, samples, reason, problem_id, stage," \
+        " config_id, run_id, at_ms) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11) ON CONFLICT DO NOTHING") \
+    X(MERGE_WINNERS, "SELECT w.problem_id, w.run_id, w.config_id, run.source, " TT__ENV_COLS ", w.time_us," \
+        " w.copy_us, w.copy_fraction, w.speedup_vs_default, w.trials, w.failed, w.unix_ms FROM winner w" \
+        " JOIN run ON run.id = w.run_id JOIN env ON env.id = run.env_id WHERE ?1 = 0 OR w.gpu_id = ?1") \
+    X(MERGE_RUN_GPU, "SELECT gpu_id FROM run WHERE id = ?1") \
+    X(MERGE_CUBINS, "SELECT key, hash, image FROM cubin") \
+    X(MERGE_CUBIN_PUT, "INSERT INTO cubin (key, hash, image) VALUES (?1, ?2, ?3) ON CONFLICT DO NOTHING") \
+    X(MERGE_LINKS, "SELECT template_hash, config, elem_size, cc, key FROM cubin_link") \
+    X(MERGE_LINK_PUT, "INSERT INTO cubin_link (template_hash, config, elem_size, cc, key)" \
+        " VALUES (?1, ?2, ?3, ?4, ?5) ON CONFLICT DO NOTHING") \
+    X(PRUNE_LIST_WINNERS, "SELECT gpu_id, problem_id FROM winner") \
+    X(PRUNE_LIST_TEXTS, "SELECT id, kernel, hash FROM template") \
+    X(PRUNE_WINNER, "DELETE FROM winner WHERE gpu_id = ?1 AND problem_id = ?2") \
+    X(PRUNE_WINNERS_OF_GPU, "DELETE FROM winner WHERE gpu_id = ?1") \
+    X(PRUNE_WINNERS_BEFORE, "DELETE FROM winner WHERE unix_ms < ?1") \
+    X(PRUNE_TRIALS_OF_GPU, "DELETE FROM trial WHERE run_id IN (SELECT id FROM run WHERE gpu_id = ?1)") \
+    X(PRUNE_TRIALS_BEFORE, "DELETE FROM trial WHERE run_id IN (SELECT id FROM run WHERE started_ms < ?1)" \
+        TT__NO_EVIDENCE) \
+    X(PRUNE_TRIALS_OF_TEXT, "DELETE FROM trial WHERE config_id IN (SELECT id FROM config WHERE template_id = ?1)" \
+        TT__NO_EVIDENCE) \
+    X(PRUNE_TRIALS_OF_OTHERS, "DELETE FROM trial WHERE run_id IN (SELECT run.id FROM run JOIN env" \
+        " ON env.id = run.env_id WHERE env.library <> ?1)" TT__NO_EVIDENCE) \
+    X(PRUNE_LINKS_OF_TEXT, "DELETE FROM cubin_link WHERE template_hash = (SELECT hash FROM template WHERE id = ?1)" \
+        " AND NOT EXISTS (SELECT 1 FROM winner w JOIN config ON config.id = w.config_id" \
+        " WHERE config.template_id = ?1 AND config.text = cubin_link.config)") \
+    X(UNDER_WAY, "SELECT 1 FROM run WHERE ended_ms IS NULL AND started_ms > ?1 LIMIT 1") \
+    X(SWEEP_RUNS, "DELETE FROM run WHERE id NOT IN (SELECT run_id FROM trial)" \
+        " AND id NOT IN (SELECT run_id FROM winner)") \
+    X(SWEEP_CONFIGS, "DELETE FROM config WHERE id NOT IN (SELECT config_id FROM trial)" \
+        " AND id NOT IN (SELECT config_id FROM winner)") \
+    X(SWEEP_TEMPLATES, "DELETE FROM template WHERE id NOT IN (SELECT template_id FROM config)") \
+    X(SWEEP_PROBLEMS, "DELETE FROM problem WHERE id NOT IN (SELECT problem_id FROM trial)" \
+        " AND id NOT IN (SELECT problem_id FROM winner)") \
+    X(SWEEP_ENVS, "DELETE FROM env WHERE id NOT IN (SELECT env_id FROM run)") \
+    X(SWEEP_GPUS, "DELETE FROM gpu WHERE id NOT IN (SELECT gpu_id FROM run)") \
+    X(SWEEP_CUBINS, "DELETE FROM cubin WHERE key NOT IN (SELECT key FROM cubin_link)") \
+    X(CHECK_INTEGRITY, "SELECT integrity_check FROM pragma_integrity_check(100) WHERE integrity_check <> 'ok'") \
+    X(CHECK_KEYS, "SELECT \"table\", parent, count(*) FROM pragma_foreign_key_check GROUP BY 1, 2") \
+    X(CHECK_GPUS, "SELECT gpu.id, " TT__GPU_COLS " FROM gpu") \
+    X(CHECK_ENVS, "SELECT env.id, " TT__ENV_COLS " FROM env") \
+    X(CHECK_RUNS, "SELECT id, started_ms FROM run WHERE started_ms NOT BETWEEN 0 AND 4102444800000") \
+    X(CHECK_WINNERS, "SELECT w.problem_id, w.time_us, w.copy_us, w.copy_fraction, w.speedup_vs_default," \
+        " w.trials, w.failed, w.unix_ms, run.gpu_id = w.gpu_id FROM winner w JOIN run ON run.id = w.run_id") \
+    X(CHECK_OPS, "SELECT problem_id, template.op, problem.op FROM winner w JOIN problem ON problem.id = problem_id" \
+        " JOIN config ON config.id = config_id JOIN template ON template.id = template_id" \
+        " WHERE template.op <> problem.op") \
+    X(FILE_BYTES, "SELECT page_count * page_size FROM pragma_page_count, pragma_page_size")
 
 /* clang-format on */
 

@@ -4,6 +4,8 @@
 
 #include <stdio.h>
 #include <stdlib.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 #include "db/conn.h"
 #include "db/path.h"
@@ -194,6 +196,8 @@ static tt_status open_memory(tt__store *s) {
 static tt_status open_file(tt__store *s) {
     header h;
     TT_TRY(tt__path_prepare(s->path, s->mode));
+    if (!s->foreign)
+        TT_TRY(tt__path_check_private(s->path));
     if (s->mode == TT__STORE_READ_ONLY) {
         TT_TRY(connect_read_only(s, &h));
         return check_header(s, &h);
@@ -208,7 +212,7 @@ static tt_status open_file(tt__store *s) {
     return h.version < (int)tt__n_migrations ? migrate(s) : TT_OK;
 }
 
-tt_status tt__store_open(tt__store **out, const char *path, tt__store_mode mode) {
+static tt_status open_store(tt__store **out, const char *path, tt__store_mode mode, bool foreign) {
     enum { PATIENCE_S = 120 };
     *out = NULL;
     if (!path || !*path)
@@ -222,6 +226,7 @@ tt_status tt__store_open(tt__store **out, const char *path, tt__store_mode mode)
     }
     s->path = copy;
     s->mode = mode;
+    s->foreign = foreign;
     s->patience_s = PATIENCE_S;
     tt_status status = strcmp(path, ":memory:") == 0 ? open_memory(s) : open_file(s);
     if (status != TT_OK) {
@@ -230,6 +235,17 @@ tt_status tt__store_open(tt__store **out, const char *path, tt__store_mode mode)
     }
     *out = s;
     return TT_OK;
+}
+
+tt_status tt__store_open(tt__store **out, const char *path, tt__store_mode mode) {
+    return open_store(out, path, mode, false);
+}
+
+tt_status tt__store_open_foreign(tt__store **out, const char *path, bool *trusted) {
+    struct stat st;
+    *trusted = stat(path, &st) == 0 && (st.st_uid == geteuid() || st.st_uid == 0) &&
+               tt__path_check_private(path) == TT_OK;
+    return open_store(out, path, TT__STORE_READ_ONLY, true);
 }
 
 void tt__store_close(tt__store **store) {

@@ -20,8 +20,11 @@ typedef enum tt__store_mode { TT__STORE_READ_WRITE, TT__STORE_READ_ONLY } tt__st
 /* Opens the file, creates it (0600, its folder 0700) and brings its schema up to date; READ_ONLY does
  * neither and fails if it is not there; it also works where nothing can be written. ":memory:" keeps nothing.
  * Refused with TT_E_DB and a sentence that says what to do: not a database, damaged, read-only, no such
- * folder, a newer schema. */
+ * folder, a newer schema, a file or folder that others can write. */
 tt_status tt__store_open(tt__store **out, const char *path, tt__store_mode mode);
+/* Opens, read-only, a file that anybody may have written, to be merged (db/merge.h) and nothing else.
+ * *trusted: it belongs to this user or root, and nobody else can write it. */
+tt_status tt__store_open_foreign(tt__store **out, const char *path, bool *trusted);
 void tt__store_close(tt__store **store);
 /* The path it was opened with; borrowed. */
 const char *tt__store_path(const tt__store *store);
@@ -114,8 +117,18 @@ typedef tt_status (*tt__winner_fn)(void *user, const tt__winner *w);
 tt_status tt__store_winners(tt__store *s, int64_t gpu_id, int cc, const char *op, int elem_size,
                             tt__winner_fn fn, void *user);
 
-/* ---- Cubins
- * ------------------------------------------------------------------------------------------------ */
+/* Winners by their problems alone, for a search through many: of an op and elem_size (0: any), of every GPU
+ * of this cc (0: of all), with rows and cols within these bounds. The rest of one is had from
+ * tt__store_winner_get. */
+typedef struct tt__bounds {
+    int64_t rows[2], cols[2]; /* least and most */
+} tt__bounds;
+typedef tt_status (*tt__winner_key_fn)(void *user, int64_t gpu_id, int64_t problem_id, int cc,
+                                       const tt__problem *p);
+tt_status tt__store_winner_keys(tt__store *s, int cc, const char *op, int elem_size, const tt__bounds *bounds,
+                                tt__winner_key_fn fn, void *user);
+
+/* ---- Cubins ---------------------------------------------------------------------------------- */
 
 /* `key` hashes everything that made the cubin: source, options, architecture, NVRTC version. The store
  * keeps a hash of the content too and refuses (TT_E_DB) a cubin that does not match it any more. */
@@ -130,6 +143,9 @@ tt_status tt__store_cubin_link(tt__store *s, const char *template_hash, const ch
 /* Appends the key, to be handed to tt__store_cubin_get; not *found if that cubin is not in the store. */
 tt_status tt__store_cubin_find(tt__store *s, const char *template_hash, const char *config, int elem_size,
                                int cc, tt__str *out, bool *found);
+
+/* A number that changes whenever another connection has changed the store; microseconds. */
+tt_status tt__store_version(tt__store *s, int64_t *version);
 
 /* Groups many small writes into one commit; nests not. Ends with tt__store_commit; closing rolls back. All
  * other writers wait meanwhile: keep it short. */

@@ -19,8 +19,8 @@ const char *tt__run_source_name(int source) {
 
 /* ---- Runs ------------------------------------------------------------------------------------ */
 
-tt_status tt__store_run_begin(tt__store *s, int64_t gpu_id, const tt__env *env, const char *source,
-                              int64_t *run_id) {
+tt_status tt__run_add(tt__store *s, int64_t gpu_id, const tt__env *env, const char *source,
+                      int64_t started_ms, int64_t *run_id) {
     int64_t kind = 0, env_id;
     bool own;
     *run_id = -1;
@@ -31,10 +31,15 @@ tt_status tt__store_run_begin(tt__store *s, int64_t gpu_id, const tt__env *env, 
     TT_TRY(tt__db_begin(s, &own));
     tt_status status = tt__env_id(s, env, &env_id);
     if (status == TT_OK)
-        status = tt__db_exec(s, TT__SQL_RUN_ADD, "iiii", gpu_id, env_id, kind, tt__unix_ms());
+        status = tt__db_exec(s, TT__SQL_RUN_ADD, "iiii", gpu_id, env_id, kind, started_ms);
     if (status == TT_OK)
         *run_id = sqlite3_last_insert_rowid(s->db);
     return tt__db_end(s, own, status);
+}
+
+tt_status tt__store_run_begin(tt__store *s, int64_t gpu_id, const tt__env *env, const char *source,
+                              int64_t *run_id) {
+    return tt__run_add(s, gpu_id, env, source, tt__unix_ms(), run_id);
 }
 
 tt_status tt__store_run_end(tt__store *s, int64_t run_id) {
@@ -81,7 +86,7 @@ static bool decode(const unsigned char *in, size_t size, int64_t base, tt__trial
 
 /* ---- Trials ---------------------------------------------------------------------------------- */
 
-static tt_status check_trial(const tt__trial *t) {
+tt_status tt__trial_check(const tt__trial *t) {
     if ((unsigned)t->status >= TT__TRIAL_STATUS_COUNT)
         return tt__fail(TT_E_INVALID, "trial status %d: there is no such status", (int)t->status);
     if (t->n_samples < 0 || t->n_samples > TT__SAMPLES_MAX)
@@ -101,7 +106,7 @@ static tt_status check_trial(const tt__trial *t) {
 tt_status tt__store_trial_put(tt__store *s, int64_t run_id, int64_t problem_id, int64_t config_id,
                               tt__stage stage, const tt__trial *trial) {
     unsigned char samples[SAMPLES_BYTES];
-    TT_TRY(check_trial(trial));
+    TT_TRY(tt__trial_check(trial));
     int64_t time = units(trial->time_us);
     size_t size = encode(samples, time, trial);
     return tt__db_exec(s, TT__SQL_TRIAL_PUT, "iiiiiiiiibt", problem_id, (int64_t)stage, config_id, run_id,

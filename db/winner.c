@@ -67,3 +67,22 @@ tt_status tt__store_winners(tt__store *s, int64_t gpu_id, int cc, const char *op
     tt__db_done(stmt);
     return status;
 }
+
+tt_status tt__store_winner_keys(tt__store *s, int cc, const char *op, int elem_size, const tt__bounds *bounds,
+                                tt__winner_key_fn fn, void *user) {
+    sqlite3_stmt *stmt;
+    bool row;
+    TT_TRY(tt__db_stmt(s, &stmt, TT__SQL_WINNER_KEYS, "itiiiii", (int64_t)cc, op, (int64_t)elem_size,
+                       bounds->rows[0], bounds->rows[1], bounds->cols[0], bounds->cols[1]));
+    tt_status status;
+    while ((status = tt__db_step(s, stmt, &row)) == TT_OK && row) {
+        tt__problem p;
+        tt__fields_read(stmt, 3, tt__problem_fields, TT__PROBLEM_FIELDS, &p);
+        status = fn(user, sqlite3_column_int64(stmt, 0), sqlite3_column_int64(stmt, 1),
+                    sqlite3_column_int(stmt, 2), &p);
+        if (status != TT_OK)
+            break;
+    }
+    tt__db_done(stmt);
+    return status;
+}

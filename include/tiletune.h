@@ -96,8 +96,12 @@ typedef struct tt_open_opts {
                              0: the best known one serves at once */
 } tt_open_opts;
 
-/* Opens the store, creating it if need be. Needs no GPU. `opts` may be NULL.
- * TT_E_DB if the file is no database, damaged, of a newer schema, or cannot be reached. */
+/* Below the store there are two layers that are only read: the system's store, $TILETUNE_SYSTEM_DB or
+ * /etc/tiletune/tiletune.db ("" : none), and the winners that come with the library.
+ *
+ * Opens the store, creating it if need be. Needs no GPU. `opts` may be NULL.
+ * TT_E_DB if the file is no database, damaged, of a newer schema, writable by others, or cannot be reached; or if
+ * $TILETUNE_SYSTEM_DB names such a one. */
 TT_API tt_status tt_open(tt_ctx **out, const tt_open_opts *opts);
 
 /* Frees the context and the plans that tt_transpose cached in it (plans from tt_plan_create live on).
@@ -126,8 +130,8 @@ typedef enum tt_match { /* the rung of the look-up ladder an answer stands on */
     TT_MATCH_EXACT = 0,  /* measured on this GPU for this very problem, and still valid */
     TT_MATCH_STALE,      /* as exact, but template, driver or library have changed since */
     TT_MATCH_NEAREST,    /* this GPU, the nearest problem that was measured */
-    TT_MATCH_OTHER_GPU,  /* another GPU of the same compute capability */
-    TT_MATCH_DEFAULT     /* nothing measured applies: the template's default configuration */
+    TT_MATCH_OTHER_GPU,  /* another GPU of the same compute capability, where that is nearer */
+    TT_MATCH_DEFAULT     /* nothing measured applies: what does well elsewhere, or a template's default */
 } tt_match;
 
 /* "exact", "stale", "nearest", "other-gpu", "default"; static storage. */
@@ -143,6 +147,7 @@ typedef struct tt_choice {
     double time_us;       /* median of a cold launch there; 0 for TT_MATCH_DEFAULT */
     double gbps;          /* 2 * rows * cols * batch * elem_size / time */
     char why[160];        /* why it is not exact, "" if it is */
+    char layer[16];       /* what knew it: "user" (the store), "system", "shipped"; "" for a template's default */
 } tt_choice;
 
 /* The best known configuration for a problem. Reads the store only: needs neither a GPU nor NVRTC if

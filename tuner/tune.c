@@ -4,6 +4,7 @@
 #include <stdlib.h>
 
 #include "base/clock.h"
+#include "dispatch/answers.h"
 #include "dispatch/context.h"
 #include "tuner/measure.h"
 #include "tuner/session.h"
@@ -211,6 +212,7 @@ static tt_status run_in_store(tt__session *s, tt_ctx *ctx, const tt__problem *pr
         pthread_mutex_unlock(&ctx->lock);
     else
         tt__store_close(&s->store);
+    tt__answers_forget(ctx);
     return status;
 }
 

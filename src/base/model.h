@@ -34,6 +34,14 @@ typedef struct tt__gpu {
     double peak_gbps;         /* theoretical memory rate; 0: unknown */
 } tt__gpu;
 
+/* Do results carry over? Some drivers report a few MB more or less of the same memory: 5 % is the same GPU.
+ */
+static inline bool tt__same_gpu(const tt__gpu *a, const tt__gpu *b) {
+    int64_t off = a->memory_bytes - b->memory_bytes;
+    return strcmp(a->name, b->name) == 0 && strcmp(a->mig, b->mig) == 0 && a->cc == b->cc &&
+           a->sm_count == b->sm_count && (off < 0 ? -off : off) <= b->memory_bytes / 20;
+}
+
 /* Whatever else can change a result: a stored one holds only while these stay the same. */
 typedef struct tt__env {
     char driver[32];  /* "580.159.04", or "CUDA 13.0" where only that is known */

@@ -1,182 +1,368 @@
-/* The look-up ladder. Winners are ranked by rung and distance; the first whose configuration is legal for the
- * problem is the answer, and the template's default stands below them all. */
+/* The look-up ladder. The very problem first, valid or else stale; then what was measured nearest to it; then
+ * what does well on other architectures and element sizes; then a template's default. On each rung every
+ * layer is asked, and the first whose configuration is legal for the problem is the answer. */
 #include <math.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
-#include "dispatch/context.h"
+#include "dispatch/answers.h"
+#include "dispatch/layers.h"
+#include "dispatch/shipped.h"
 #include "dispatch/validity.h"
 #include "gpu/driver.h"
+#include "template/config.h"
 
-enum { RANKED_MAX = 16 };
+/* Distances count doublings of one side. */
+static const double other_gpu = 1.5; /* as if measured for a matrix of almost three times the side */
+static const double stale = 0.5, other_cc = 1, other_elem_size = 1;
 
-typedef struct ranked {
-    tt_match match;
-    double distance;
-    tt__winner w;
-    char why[160];
-} ranked;
+enum { TRIES_MAX = 64 }; /* winners that are looked at, nearest first, before a rung is given up */
 
-typedef struct ranking {
-    const tt__template_set *templates;
+typedef struct query {
+    tt_ctx *ctx;
     const tt__gpu *gpu;
     const tt__problem *problem;
-    char driver[32]; /* of this machine; "" : unknown, not compared */
-    size_t n;
-    ranked items[RANKED_MAX]; /* best first */
-} ranking;
+    int64_t gpu_ids[TT__LAYER_COUNT]; /* of `gpu`; -1: unknown there */
+    char driver[32];                  /* of this machine; "" : unknown, not compared */
+    tt_choice *choice;
+    tt__candidate *candidate; /* may be NULL */
+} query;
 
-static bool same_gpu(const tt__gpu *a, const tt__gpu *b) {
-    return strcmp(a->name, b->name) == 0 && strcmp(a->mig, b->mig) == 0 && a->cc == b->cc &&
-           a->sm_count == b->sm_count && a->memory_bytes == b->memory_bytes;
-}
+/* A winner that may be the answer, by what is needed to rank it. */
+typedef struct lead {
+    double distance;
+    tt__layer layer;
+    bool here;                  /* measured on this GPU */
+    int64_t gpu_id, problem_id; /* in its store; of what is shipped, problem_id is its place */
+} lead;
 
-static bool same_problem(const tt__problem *a, const tt__problem *b) {
-    return a->rows == b->rows && a->cols == b->cols && a->lds == b->lds && a->ldd == b->ldd &&
-           a->batch == b->batch && a->src_stride == b->src_stride && a->dst_stride == b->dst_stride &&
-           a->elem_size == b->elem_size && a->align == b->align;
-}
+typedef struct leads {
+    const query *q;
+    tt__layer layer;
+    size_t n, cap;
+    lead *items;
+} leads;
 
-/* Each dimension counts by itself: 1 x 16M is nothing like 4096 x 4096. Doubling one side is 1. */
+/* Each dimension counts by itself: 1 x 16M is nothing like 4096 x 4096. */
 static double distance(const tt__problem *a, const tt__problem *b) {
     double d = fabs(log2((double)a->rows / (double)b->rows)) + fabs(log2((double)a->cols / (double)b->cols));
     d += fabs(log2((double)a->batch / (double)b->batch)) + 0.5 * fabs(log2((double)a->align / b->align));
-    d += 0.25 * ((a->lds == a->cols) != (b->lds == b->cols)) + 0.25 * ((a->ldd == a->rows) != (b->ldd == b->rows));
-    return d;
+    d += 0.25 * ((a->lds == a->cols) != (b->lds == b->cols)) +
+         0.25 * ((a->ldd == a->rows) != (b->ldd == b->rows));
+    return d + other_elem_size * fabs(log2((double)a->elem_size / b->elem_size));
 }
 
-static void insert(ranking *r, const ranked *item) {
-    size_t at = r->n;
-    while (at > 0 && (item->match < r->items[at - 1].match ||
-                      (item->match == r->items[at - 1].match && item->distance < r->items[at - 1].distance)))
-        at--;
-    if (at == RANKED_MAX)
-        return;
-    if (r->n < RANKED_MAX)
-        r->n++;
-    memmove(&r->items[at + 1], &r->items[at], (r->n - 1 - at) * sizeof *r->items);
-    r->items[at] = *item;
+static bool same_problem(const tt__problem *a, const tt__problem *b) {
+    return strcmp(a->op, b->op) == 0 && a->rows == b->rows && a->cols == b->cols && a->lds == b->lds &&
+           a->ldd == b->ldd && a->batch == b->batch && a->src_stride == b->src_stride &&
+           a->dst_stride == b->dst_stride && a->elem_size == b->elem_size && a->align == b->align;
 }
 
-static tt_status rank(void *user, const tt__winner *w) {
-    static const double stale_penalty = 0.5;
-    ranking *r = user;
-    ranked item = {.distance = distance(r->problem, &w->problem), .w = *w};
-    tt__winner_staleness(item.why, sizeof item.why, w, r->templates, r->driver);
-    bool here = same_gpu(&w->gpu, r->gpu), exact = same_problem(&w->problem, r->problem), stale = item.why[0];
-    if (here && exact) {
-        item.match = stale ? TT_MATCH_STALE : TT_MATCH_EXACT;
-    } else {
-        item.match = here ? TT_MATCH_NEAREST : TT_MATCH_OTHER_GPU;
-        item.distance += stale ? stale_penalty : 0;
-        char batch[32] = "";
-        if (w->problem.batch != r->problem->batch)
-            snprintf(batch, sizeof batch, " x %lld", (long long)w->problem.batch);
-        snprintf(item.why, sizeof item.why, "measured for %lld x %lld%s%s%.80s", (long long)w->problem.rows,
-                 (long long)w->problem.cols, batch, here ? "" : " on ", here ? "" : w->gpu.name);
+/* ---- Trying one ------------------------------------------------------------------------------------------
+ */
+
+/* Is the winner's configuration legal for the problem, if need be adapted to today's text of its template?
+ * What was measured here, for this very problem and with this text, has been run: only a plan needs its
+ * geometry worked out again. */
+static bool legal(const query *q, const tt__winner *w, bool proven, tt__candidate *out) {
+    size_t choice[TT__PARAMS_MAX];
+    char adapted[TT__CONFIG_MAX];
+    const tt__template *t = tt__template_set_find(&q->ctx->templates, w->kernel);
+    if (!t || strcmp(t->op, q->problem->op) != 0)
+        return false;
+    if (proven && !q->candidate) {
+        tt__copy(out->config, sizeof out->config, w->config);
+        return tt__config_parse(choice, t, w->config) == TT_OK;
     }
-    insert(r, &item);
+    bool same_text = strcmp(t->hash, w->hash) == 0;
+    if (!same_text && tt__config_adapt(adapted, t, w->config) != TT_OK)
+        return false;
+    return tt__space_resolve(out, t, q->gpu, q->problem, same_text ? w->config : adapted) == TT_OK;
+}
+
+static void answer(const query *q, tt_match match, tt__layer layer, const tt__winner *w,
+                   const tt__candidate *found) {
+    tt_choice *c = q->choice;
+    bool measured = match != TT_MATCH_DEFAULT;
+    *c = (tt_choice){.size = c->size, .match = match};
+    if (measured) {
+        c->rows = w->problem.rows;
+        c->cols = w->problem.cols;
+        c->time_us = w->time_us;
+        c->gbps = tt__gbps(&w->problem, w->time_us);
+        tt__copy(c->gpu, sizeof c->gpu, w->gpu.name);
+    }
+    tt__copy(c->kernel, sizeof c->kernel, w->kernel);
+    tt__copy(c->config, sizeof c->config, found->config);
+    tt__copy(c->layer, sizeof c->layer, tt__layer_name(layer));
+    if (q->candidate)
+        *q->candidate = *found;
+}
+
+static void explain(const query *q, const tt__winner *w, bool here) {
+    tt_choice *c = q->choice;
+    char batch[32] = "", elem[40] = "";
+    if (w->problem.batch != q->problem->batch)
+        snprintf(batch, sizeof batch, " x %lld", (long long)w->problem.batch);
+    if (w->problem.elem_size != q->problem->elem_size)
+        snprintf(elem, sizeof elem, " of %d-byte elements", w->problem.elem_size);
+    snprintf(c->why, sizeof c->why, "%s %lld x %lld%s%s%s%.60s",
+             c->match == TT_MATCH_DEFAULT ? "nothing was tuned for this; as for" : "measured for",
+             (long long)w->problem.rows, (long long)w->problem.cols, batch, elem, here ? "" : " on ",
+             here ? "" : w->gpu.name);
+}
+
+/* ---- The very problem ------------------------------------------------------------------------------------
+ */
+
+static tt_status winner_in(const query *q, tt__layer layer, tt__winner *w, bool *found) {
+    tt__store *store = tt__layer_store(q->ctx, layer);
+    int64_t problem_id;
+    *found = false;
+    if (layer == TT__LAYER_SHIPPED) {
+        for (size_t i = 0; i < tt__n_shipped && !*found; i++)
+            if (tt__same_gpu(&tt__shipped[i].gpu, q->gpu) &&
+                same_problem(&tt__shipped[i].problem, q->problem)) {
+                *w = tt__shipped[i];
+                *found = true;
+            }
+        return TT_OK;
+    }
+    if (!store || q->gpu_ids[layer] < 0)
+        return TT_OK;
+    TT_TRY(tt__store_known_problem(store, q->problem, &problem_id));
+    return problem_id < 0 ? TT_OK : tt__store_winner_get(store, q->gpu_ids[layer], problem_id, w, found);
+}
+
+/* A valid winner of any layer is better than a stale one of the first. */
+static tt_status try_exact(const query *q, bool *done) {
+    tt__candidate candidate;
+    char why[160];
+    bool found, has_stale = false;
+    for (tt__layer layer = 0; layer < TT__LAYER_COUNT; layer++) {
+        tt__winner w;
+        TT_TRY(winner_in(q, layer, &w, &found));
+        if (!found)
+            continue;
+        tt__winner_staleness(why, sizeof why, &w, &q->ctx->templates, q->driver, NULL);
+        bool proven = !*why && layer != TT__LAYER_SHIPPED && strcmp(w.source, "imported") != 0;
+        if ((*why && has_stale) || !legal(q, &w, proven, &candidate))
+            continue;
+        answer(q, *why ? TT_MATCH_STALE : TT_MATCH_EXACT, layer, &w, &candidate);
+        tt__copy(q->choice->why, sizeof q->choice->why, why);
+        has_stale = true;
+        *done = true;
+        if (!*why)
+            break;
+    }
     return TT_OK;
 }
 
-static void fill_choice(tt_choice *choice, const ranked *item) {
-    const tt__winner *w = &item->w;
-    size_t size = choice->size;
-    *choice = (tt_choice){.size = size,
-                          .match = item->match,
-                          .rows = w->problem.rows,
-                          .cols = w->problem.cols,
-                          .time_us = w->time_us,
-                          .gbps = tt__gbps(&w->problem, w->time_us)};
-    tt__copy(choice->kernel, sizeof choice->kernel, w->kernel);
-    tt__copy(choice->config, sizeof choice->config, w->config);
-    tt__copy(choice->gpu, sizeof choice->gpu, w->gpu.name);
-    tt__copy(choice->why, sizeof choice->why, item->why);
+/* ---- What is near ----------------------------------------------------------------------------------------
+ */
+
+static tt_status add_lead(void *user, int64_t gpu_id, int64_t problem_id, int cc, const tt__problem *p) {
+    leads *l = user;
+    const query *q = l->q;
+    if (l->n == l->cap) {
+        size_t cap = l->cap ? 2 * l->cap : 64;
+        lead *items = realloc(l->items, cap * sizeof *items);
+        if (!items)
+            return tt__fail_memory(cap * sizeof *items);
+        l->items = items;
+        l->cap = cap;
+    }
+    bool here = l->layer == TT__LAYER_SHIPPED ? tt__same_gpu(&tt__shipped[problem_id].gpu, q->gpu)
+                                              : gpu_id == q->gpu_ids[l->layer];
+    l->items[l->n++] = (lead){
+        .distance = distance(q->problem, p) + (here ? 0 : other_gpu) + (cc == q->gpu->cc ? 0 : other_cc),
+        .layer = l->layer,
+        .here = here,
+        .gpu_id = gpu_id,
+        .problem_id = problem_id,
+    };
+    return TT_OK;
 }
 
-/* Nothing measured applies: the default of the first template that allows the problem, or, where a
- * default asks for more alignment than there is, the first configuration that does. */
-static tt_status fall_back(tt_ctx *ctx, const tt__gpu *gpu, const tt__problem *p, tt_choice *choice,
-                           tt__candidate *candidate) {
-    tt_status status = TT_OK;
-    tt__space space = {0};
-    for (size_t i = 0; i < ctx->templates.n && space.n == 0 && status == TT_OK; i++)
-        status = tt__space_add(&space, ctx->templates.items[i], gpu, p);
-    if (status == TT_OK && space.n == 0)
-        status = tt__fail(TT_E_UNSUPPORTED,
-                          "no template can %s %lld x %lld of %d-byte elements aligned to %d bytes on %s", p->op,
-                          (long long)p->rows, (long long)p->cols, p->elem_size, p->align, gpu->name);
-    if (status == TT_OK) {
-        size_t size = choice->size;
-        *candidate = space.items[0];
-        *choice = (tt_choice){.size = size, .match = TT_MATCH_DEFAULT};
-        tt__copy(choice->kernel, sizeof choice->kernel, candidate->t->kernel);
-        tt__copy(choice->config, sizeof choice->config, candidate->config);
-        snprintf(choice->why, sizeof choice->why, "nothing was tuned for this; run tune --shapes %lldx%lld",
-                 (long long)p->rows, (long long)p->cols);
+static int by_distance(const void *x, const void *y) {
+    const lead *a = x, *b = y;
+    if (a->distance < b->distance || a->distance > b->distance)
+        return a->distance < b->distance ? -1 : 1;
+    if (a->layer != b->layer)
+        return a->layer < b->layer ? -1 : 1;
+    return (a->problem_id > b->problem_id) - (a->problem_id < b->problem_id); /* always the same answer */
+}
+
+/* Sides that are no further than so many doublings from what is asked for. */
+static void set_bounds(int64_t out[2], int64_t side, double within) {
+    double most = (double)side * exp2(within);
+    out[0] = (int64_t)((double)side / exp2(within));
+    out[1] = most < (double)INT64_MAX / 2 ? (int64_t)ceil(most) : INT64_MAX;
+}
+
+static tt_status collect(leads *l, bool anything, double within) {
+    const query *q = l->q;
+    tt__bounds bounds;
+    set_bounds(bounds.rows, q->problem->rows, within);
+    set_bounds(bounds.cols, q->problem->cols, within);
+    int cc = anything ? 0 : q->gpu->cc, elem_size = anything ? 0 : q->problem->elem_size;
+    for (l->layer = 0; l->layer < TT__LAYER_SHIPPED; l->layer++) {
+        tt__store *store = tt__layer_store(q->ctx, l->layer);
+        if (store)
+            TT_TRY(tt__store_winner_keys(store, cc, q->problem->op, elem_size, &bounds, add_lead, l));
     }
-    tt__space_free(&space);
+    for (size_t i = 0; i < tt__n_shipped; i++) {
+        const tt__winner *w = &tt__shipped[i];
+        if (strcmp(w->problem.op, q->problem->op) == 0 && (!cc || w->gpu.cc == cc) &&
+            (!elem_size || w->problem.elem_size == elem_size))
+            TT_TRY(add_lead(l, 0, (int64_t)i, w->gpu.cc, &w->problem));
+    }
+    if (l->n)
+        qsort(l->items, l->n, sizeof *l->items, by_distance);
+    return TT_OK;
+}
+
+static tt_status fetch(const query *q, const lead *l, tt__winner *w, bool *found) {
+    *found = true;
+    if (l->layer != TT__LAYER_SHIPPED)
+        return tt__store_winner_get(tt__layer_store(q->ctx, l->layer), l->gpu_id, l->problem_id, w, found);
+    *w = tt__shipped[l->problem_id];
+    return TT_OK;
+}
+
+/* The nearest legal one among those within some distance; being stale counts as a distance. *nearest: its
+ * own, or INFINITY. */
+static tt_status try_within(const query *q, bool anything, double within, double *nearest) {
+    leads all = {.q = q};
+    double best = INFINITY;
+    tt_status status = collect(&all, anything, within);
+    for (size_t i = 0; i < all.n && i < TRIES_MAX && status == TT_OK && all.items[i].distance < best; i++) {
+        const lead *l = &all.items[i];
+        tt__winner w;
+        tt__candidate candidate;
+        bool found;
+        char why[160];
+        status = fetch(q, l, &w, &found);
+        if (status != TT_OK || !found)
+            continue;
+        tt__winner_staleness(why, sizeof why, &w, &q->ctx->templates, l->here ? q->driver : NULL, NULL);
+        double score = l->distance + (*why ? stale : 0);
+        if (score >= best || !legal(q, &w, false, &candidate))
+            continue;
+        answer(q,
+               anything  ? TT_MATCH_DEFAULT
+               : l->here ? TT_MATCH_NEAREST
+                         : TT_MATCH_OTHER_GPU,
+               l->layer, &w, &candidate);
+        explain(q, &w, l->here);
+        best = score;
+    }
+    free(all.items);
+    *nearest = best;
     return status;
 }
 
-/* The winner of this very problem, valid or stale. */
-static tt_status rank_exact(tt_ctx *ctx, ranking *r, int64_t gpu_id) {
-    int64_t problem_id;
-    tt__winner w;
-    bool found;
-    TT_TRY(tt__store_known_problem(ctx->store, r->problem, &problem_id));
-    if (problem_id < 0)
-        return TT_OK;
-    TT_TRY(tt__store_winner_get(ctx->store, gpu_id, problem_id, &w, &found));
-    return found ? rank(r, &w) : TT_OK;
+/* Looks around in growing circles: what lies outside of one is further away than its radius. */
+static tt_status try_near(const query *q, bool anything, bool *done) {
+    static const double radii[] = {0.25, 1.25, 2, 3, 6, 64};
+    double nearest = INFINITY;
+    for (size_t i = 0; i < sizeof radii / sizeof *radii && nearest > (i ? radii[i - 1] : 0); i++)
+        TT_TRY(try_within(q, anything, radii[i], &nearest));
+    *done = nearest < INFINITY;
+    return TT_OK;
 }
 
-/* The first of the ranking that is legal for the problem. */
-static bool take_best(tt_ctx *ctx, const ranking *r, tt_choice *choice, tt__candidate *candidate) {
-    for (size_t i = 0; i < r->n; i++) {
-        const tt__template *t = tt__template_set_find(&ctx->templates, r->items[i].w.kernel);
-        if (t && tt__space_resolve(candidate, t, r->gpu, r->problem, r->items[i].w.config) == TT_OK) {
-            fill_choice(choice, &r->items[i]);
-            return true;
-        }
+/* ---- The defaults ----------------------------------------------------------------------------------------
+ */
+
+/* How often a template is a shipped winner: the only opinion there is where nothing was measured. */
+static size_t wins(const tt__template *t) {
+    size_t n = 0;
+    for (size_t i = 0; i < tt__n_shipped; i++)
+        n += strcmp(tt__shipped[i].kernel, t->kernel) == 0;
+    return n;
+}
+
+/* The default of the template that wins most often of those whose default is legal, or, where every default
+ * asks for more alignment than there is, the first configuration that does not. */
+static tt_status fall_back(const query *q) {
+    const tt__template_set *set = &q->ctx->templates;
+    const tt__problem *p = q->problem;
+    tt__space space = {0};
+    tt__candidate best = {0};
+    tt_status status = TT_OK;
+    for (size_t i = 0; i < set->n; i++) {
+        tt__candidate c;
+        const tt__template *t = set->items[i];
+        if (strcmp(t->op, p->op) == 0 && (!best.t || wins(t) > wins(best.t)) &&
+            tt__space_resolve(&c, t, q->gpu, p, t->default_config) == TT_OK)
+            best = c;
     }
-    return false;
+    for (size_t i = 0; i < set->n && !best.t && space.n == 0 && status == TT_OK; i++)
+        status = tt__space_add(&space, set->items[i], q->gpu, p);
+    if (!best.t && space.n > 0)
+        best = space.items[0];
+    if (status == TT_OK && !best.t)
+        status = tt__fail(
+            TT_E_UNSUPPORTED, "no template can %s %lld x %lld of %d-byte elements aligned to %d bytes on %s",
+            p->op, (long long)p->rows, (long long)p->cols, p->elem_size, p->align, q->gpu->name);
+    tt__space_free(&space);
+    if (status != TT_OK)
+        return status;
+    *q->choice = (tt_choice){.size = q->choice->size, .match = TT_MATCH_DEFAULT};
+    tt__copy(q->choice->kernel, sizeof q->choice->kernel, best.t->kernel);
+    tt__copy(q->choice->config, sizeof q->choice->config, best.config);
+    snprintf(q->choice->why, sizeof q->choice->why, "nothing was tuned for this; run tune --shapes %lldx%lld",
+             (long long)p->rows, (long long)p->cols);
+    if (q->candidate)
+        *q->candidate = best;
+    return TT_OK;
 }
 
 tt_status tt__ladder(tt_ctx *ctx, const tt__gpu *gpu, int64_t gpu_id, const tt__problem *p, tt_choice *choice,
                      tt__candidate *candidate) {
-    ranking r = {.templates = &ctx->templates, .gpu = gpu, .problem = p};
+    query q = {.ctx = ctx, .gpu = gpu, .problem = p, .choice = choice, .candidate = candidate};
+    bool done = false;
+    q.gpu_ids[TT__LAYER_USER] = gpu_id;
+    q.gpu_ids[TT__LAYER_SYSTEM] = -1;
+    if (ctx->system)
+        TT_TRY(tt__store_known_gpu(ctx->system, gpu, &q.gpu_ids[TT__LAYER_SYSTEM]));
     if (!ctx->gpu_name[0])
-        tt__driver_version(r.driver, sizeof r.driver);
-    /* A rung is climbed down from only if it holds nobody: the exact one is a look-up, the others are walks. */
-    if (gpu_id > 0) {
-        TT_TRY(rank_exact(ctx, &r, gpu_id));
-        if (take_best(ctx, &r, choice, candidate))
-            return TT_OK;
-        TT_TRY(tt__store_winners(ctx->store, gpu_id, 0, p->op, p->elem_size, rank, &r));
-        if (take_best(ctx, &r, choice, candidate))
-            return TT_OK;
+        tt__driver_version(q.driver, sizeof q.driver);
+    TT_TRY(try_exact(&q, &done));
+    for (int anything = 0; anything < 2 && !done; anything++)
+        TT_TRY(try_near(&q, anything, &done));
+    return done ? TT_OK : fall_back(&q);
+}
+
+static tt_status look_up(tt_choice *out, tt_ctx *ctx, const tt__problem *p) {
+    bool named = ctx->gpu_name[0];
+    tt__gpu gpu;
+    int64_t gpu_id;
+    const tt_choice *known = named ? tt__answers_get(ctx, NULL, p) : NULL;
+    if (!known) {
+        TT_TRY(tt__answers_gpu(ctx, &gpu, &gpu_id));
+        known = named ? NULL : tt__answers_get(ctx, &gpu, p);
     }
-    TT_TRY(tt__store_winners(ctx->store, 0, gpu->cc, p->op, p->elem_size, rank, &r));
-    if (take_best(ctx, &r, choice, candidate))
+    if (known) {
+        *out = *known;
         return TT_OK;
-    return fall_back(ctx, gpu, p, choice, candidate);
+    }
+    TT_TRY(tt__ladder(ctx, &gpu, gpu_id, p, out, NULL));
+    tt__answers_put(ctx, named ? NULL : &gpu, p, out);
+    return TT_OK;
 }
 
 tt_status tt_best(tt_choice *out, tt_ctx *ctx, const tt_problem *problem) {
     tt__problem p;
-    tt__gpu gpu;
-    tt__candidate candidate;
-    int64_t gpu_id;
     if (out->size != sizeof *out)
         return tt__fail(TT_E_INVALID, "tt_choice: size is %zu, expected %zu (start from TT_INIT(tt_choice))",
                         out->size, sizeof *out);
     *out = (tt_choice){.size = sizeof *out};
     TT_TRY(tt__problem_init(&p, problem));
     pthread_mutex_lock(&ctx->lock);
-    tt_status status = tt__context_gpu(ctx, &gpu, &gpu_id);
-    if (status == TT_OK)
-        status = tt__ladder(ctx, &gpu, gpu_id, &p, out, &candidate);
+    tt_status status = look_up(out, ctx, &p);
     pthread_mutex_unlock(&ctx->lock);
     return status;
 }

@@ -3,6 +3,8 @@
 
 #include <stdlib.h>
 
+#include "dispatch/answers.h"
+#include "dispatch/layers.h"
 #include "dispatch/first_use.h"
 #include "gpu/device.h"
 
@@ -47,6 +49,8 @@ tt_status tt_open(tt_ctx **out, const tt_open_opts *opts) {
                                              opts ? opts->n_templates : 0);
     if (status == TT_OK)
         status = open_store(ctx, opts);
+    if (status == TT_OK)
+        status = tt__system_open(&ctx->system);
     if (status != TT_OK)
         tt_close(&ctx);
     *out = ctx;
@@ -57,6 +61,8 @@ void tt_close(tt_ctx **ctx) {
     if (!*ctx)
         return;
     tt__plan_cache_free(&(*ctx)->plans);
+    tt__answers_free(&(*ctx)->answers);
+    tt__store_close(&(*ctx)->system);
     tt__first_use_free(*ctx);
     tt__store_close(&(*ctx)->store);
     tt__template_set_close(&(*ctx)->templates);
@@ -69,7 +75,7 @@ void tt_close(tt_ctx **ctx) {
 
 tt_status tt__context_gpu(tt_ctx *ctx, tt__gpu *gpu, int64_t *gpu_id) {
     if (ctx->gpu_name[0])
-        return tt__store_find_gpu(ctx->store, ctx->gpu_name, gpu, gpu_id);
+        return tt__layers_find_gpu(ctx, ctx->gpu_name, gpu, gpu_id);
     TT_TRY(tt__device_current(gpu));
     return tt__store_known_gpu(ctx->store, gpu, gpu_id);
 }

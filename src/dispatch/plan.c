@@ -4,6 +4,7 @@
 #include <stdlib.h>
 
 #include "dispatch/first_use.h"
+#include "dispatch/layers.h"
 #include "gpu/nvrtc.h"
 
 /* What a plan is made from. */
@@ -14,18 +15,6 @@ typedef struct making {
     tt__str cubin;     /* empty: the store has none */
     char refused[256]; /* why the stored one cannot be used, or "" */
 } making;
-
-static tt_status stored_cubin(tt_ctx *ctx, making *m) {
-    const tt__candidate *c = &m->candidate;
-    tt__str key = {0};
-    bool found;
-    tt_status status = tt__store_cubin_find(ctx->store, c->t->hash, c->config, m->problem->elem_size,
-                                            m->gpu.cc, &key, &found);
-    if (status == TT_OK && found)
-        status = tt__store_cubin_get(ctx->store, tt__str_text(&key), &m->cubin, &found);
-    tt__str_free(&key);
-    return status;
-}
 
 /* A stored cubin that store or driver no longer accept is no reason to fail: it is compiled anew. */
 static tt_status refuse_stored(making *m, tt_status why, tt_status forgivable) {
@@ -39,12 +28,14 @@ static tt_status refuse_stored(making *m, tt_status why, tt_status forgivable) {
 /* All that is asked of the store before a plan. */
 static tt_status choose(tt_plan *plan, tt_ctx *ctx, making *m) {
     int64_t gpu_id;
+    bool found;
     tt_choice *choice = &plan->choice;
     pthread_mutex_lock(&ctx->lock);
     tt_status status = tt__context_gpu(ctx, &m->gpu, &gpu_id);
     if (status == TT_OK)
         status = tt__ladder(ctx, &m->gpu, gpu_id, m->problem, choice, &m->candidate);
-    if (status == TT_OK && (status = stored_cubin(ctx, m)) != TT_OK)
+    if (status == TT_OK &&
+        (status = tt__layers_cubin(ctx, &m->gpu, m->problem, &m->candidate, &m->cubin, &found)) != TT_OK)
         status = refuse_stored(m, status, TT_E_DB);
     if (status == TT_OK && choice->match > TT_MATCH_STALE)
         tt__first_use_note(ctx, m->problem, choice->why, sizeof choice->why);

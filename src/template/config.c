@@ -68,6 +68,24 @@ tt_status tt__config_parse(size_t choice[TT__PARAMS_MAX], const tt__template *t,
     return TT_OK;
 }
 
+static bool has_param(const tt__template *t, const char *name, size_t n) {
+    for (size_t p = 0; p < t->n_params; p++)
+        if (equal(t->params[p].name, name, n))
+            return true;
+    return false;
+}
+
+tt_status tt__config_adapt(char out[TT__CONFIG_MAX], const tt__template *t, const char *config) {
+    size_t choice[TT__PARAMS_MAX], n, split;
+    bool chosen[TT__PARAMS_MAX] = {false};
+    TT_TRY(tt__config_parse(choice, t, t->default_config));
+    for (const char *at = config; next_word(&at, &n, &split); at += n)
+        if (split < n && has_param(t, at, split))
+            TT_TRY(choose(choice, chosen, t, at, split, n));
+    tt__config_format(out, t, choice);
+    return TT_OK;
+}
+
 void tt__config_format(char out[TT__CONFIG_MAX], const tt__template *t, const size_t *choice) {
     size_t used = 0;
     out[0] = '\0';

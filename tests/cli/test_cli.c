@@ -112,6 +112,16 @@ static const struct {
     {"list extra", "unexpected \"extra\""},
     {"doctor --fix", "unknown option --fix"},
     {"export", "--gpu NAME"},
+    {"prune --older-than 0", "0: at least 1"},
+    {"prune --older-than week", "\"week\" is not a whole number"},
+    {"prune", "--stale, --other-gpus or --older-than DAYS"},
+    {"show", "tune show --size 4096"},
+    {"merge", "which files?"},
+    {"import", "which file?"},
+    {"import x.json --size 0", "0: at least 1"},
+    {"vacuum all", "unexpected \"all\""},
+    {"--stale --sizes 64", "leave sizes and shapes out"},
+    {"--stale --device replay:x", "leave replay out"},
 };
 
 static void test_usage_errors(void **state) {
@@ -149,6 +159,9 @@ static void test_help(void **state) {
         {"help best", "--shape RxC"},     {"best --help", "--shape RxC"},
         {"best -h", "--shape RxC"},       {"help list", "tune list"},
         {"doctor --help", "tune doctor"}, {"export -h", "--output FILE"},
+        {"help show", "tune show"},       {"help prune", "--older-than DAYS"},
+        {"help merge", "OUT.db"},         {"import --help", "--kernel NAME"},
+        {"vacuum -h", "tune vacuum"},     {"check -h", "tune check"},
     };
     (void)state;
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {

@@ -111,7 +111,7 @@ static void test_plan(void **state) {
     CUstream stream;
     CU_OK(cu->cuStreamCreate(&stream, CU_STREAM_NON_BLOCKING));
     OK(tt_plan_create(&plan, ctx, &p));
-    assert_int_equal(tt_plan_choice(plan)->match, TT_MATCH_DEFAULT);
+    assert_true(tt_plan_choice(plan)->match > TT_MATCH_STALE); /* from what ships with the library */
     OK(tt_plan_launch(plan, a.d_dst, a.d_src, stream));
     CU_OK(cu->cuStreamSynchronize(stream));
     CU_OK(cu->cuStreamDestroy(stream));

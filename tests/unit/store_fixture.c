@@ -8,7 +8,7 @@ char dir[64];
 int make_dir(void **state) {
     (void)state;
     strcpy(dir, "/tmp/tt-store-XXXXXX");
-    return mkdtemp(dir) && chmod(dir, 0777) == 0 ? 0 : -1;
+    return mkdtemp(dir) && chmod(dir, 01777) == 0 ? 0 : -1;
 }
 
 int remove_dir(void **state) {

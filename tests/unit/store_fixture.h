@@ -14,6 +14,7 @@
 #include <cmocka.h>
 
 #include "db/conn.h"
+#include "db/field.h"
 
 /* A test in a new folder, `dir`, which is removed after it. */
 #define TEST(f) cmocka_unit_test_setup_teardown(f, make_dir, remove_dir)

@@ -55,7 +55,7 @@ bool tt__cli_store_absent(const tt__cli_args *args) {
     return absent;
 }
 
-tt_status tt__cli_store_open(tt__store **out, const tt__cli_args *args) {
+static tt_status open_store(tt__store **out, const tt__cli_args *args, tt__store_mode mode) {
     *out = NULL;
     tt__str path = {0};
     tt_status status = tt__cli_store_path(&path, args);
@@ -64,9 +64,21 @@ tt_status tt__cli_store_open(tt__store **out, const tt__cli_args *args) {
             tt__fail(TT_E_DB, "nothing was tuned yet: there is no %s (tune first, or name one with --db)",
                      tt__str_text(&path));
     else if (status == TT_OK)
-        status = tt__store_open(out, tt__str_text(&path), TT__STORE_READ_ONLY);
+        status = tt__store_open(out, tt__str_text(&path), TT__STORE_READ_ONLY); /* which creates nothing */
+    if (status == TT_OK && mode != TT__STORE_READ_ONLY) {
+        tt__store_close(out);
+        status = tt__store_open(out, tt__str_text(&path), mode);
+    }
     tt__str_free(&path);
     return status;
+}
+
+tt_status tt__cli_store_open(tt__store **out, const tt__cli_args *args) {
+    return open_store(out, args, TT__STORE_READ_ONLY);
+}
+
+tt_status tt__cli_store_open_to_write(tt__store **out, const tt__cli_args *args) {
+    return open_store(out, args, TT__STORE_READ_WRITE);
 }
 
 typedef struct gpu_names {

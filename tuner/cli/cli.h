@@ -45,7 +45,11 @@ typedef struct tt__cli_args {
     tt_effort effort;
     int64_t max_trials, seed;
     const char *strategy;
-    const char *db, *gpu, *output, *commit;
+    const char *db, *gpu, *output, *commit, *database, *kernel;
+    bool stale, other_gpus, dry_run;
+    int64_t older_than_days; /* 0: not given */
+    size_t n_files;          /* what stands without an option */
+    const char *const *files;
 } tt__cli_args;
 
 /* One option of one command: getopt's table and the help are made from it. `set` gets the value; without
@@ -64,10 +68,12 @@ typedef struct tt__cli_command {
     const char *summary;                  /* a line */
     const char *notes;                    /* ends the help */
     const tt__cli_option *options;        /* the last has no name */
+    bool takes_files;                     /* names without an option, in args->files */
     int (*run)(const tt__cli_args *args); /* returns the exit code; has printed its error */
 } tt__cli_command;
 
-extern const tt__cli_command tt__cmd_tune, tt__cmd_best, tt__cmd_list, tt__cmd_doctor, tt__cmd_export,
+extern const tt__cli_command tt__cmd_tune, tt__cmd_best, tt__cmd_list, tt__cmd_show, tt__cmd_doctor,
+    tt__cmd_export, tt__cmd_import, tt__cmd_merge, tt__cmd_prune, tt__cmd_vacuum, tt__cmd_check,
     tt__cmd_study;
 
 /* The exit code for a status. */
@@ -79,10 +85,15 @@ int tt__cli_fail(tt_status s);
 tt_status tt__cli_store_path(tt__str *out, const tt__cli_args *args);
 /* Opens the store to read it. TT_E_DB says so if there is none yet. */
 tt_status tt__cli_store_open(tt__store **out, const tt__cli_args *args);
+/* Opens the store that is there to change it; as tt__cli_store_open otherwise. */
+tt_status tt__cli_store_open_to_write(tt__store **out, const tt__cli_args *args);
 /* Is there no store at the default place yet (and no --db)? Then nothing was ever tuned. */
 bool tt__cli_store_absent(const tt__cli_args *args);
 /* Appends "NVIDIA A100, NVIDIA H100": the GPUs that have winners; `n` counts them and may be NULL. */
 tt_status tt__cli_store_gpus(tt__str *out, size_t *n, tt__store *store);
+
+/* --gpu; or else the name of the first device here. TT_E_INVALID lists what the store could answer for. */
+tt_status tt__cli_choose_gpu(char *out, size_t size, const tt__cli_args *args);
 
 /* "45.12 us", "1.234 ms"; "-" for 0. */
 const char *tt__cli_time(char *out, size_t size, double us);

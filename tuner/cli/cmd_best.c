@@ -10,8 +10,7 @@
 #include "tuner/cli/options.h"
 #include "tuner/cli/table.h"
 
-/* Without --gpu: the first device here, or else a sentence that lists what the store could answer for. */
-static tt_status choose_gpu(char *out, size_t size, const tt__cli_args *args) {
+tt_status tt__cli_choose_gpu(char *out, size_t size, const tt__cli_args *args) {
     tt__gpu here;
     if (args->gpu || tt__device_gpu(&here, 0) == TT_OK) {
         tt__copy(out, size, args->gpu ? args->gpu : here.name);
@@ -45,6 +44,7 @@ static int print_json(const tt_choice *c, const tt_problem *p, const char *gpu) 
     tt__json_number(&j, "gbps", tt__cli_known(c->gbps), 6);
     tt__json_string(&j, "match", tt_match_name(c->match));
     tt__json_string(&j, "why", c->why);
+    tt__json_string(&j, "layer", c->layer);
     if (c->rows > 0) {
         tt__json_open(&j, "measured", '{');
         tt__json_string(&j, "gpu", c->gpu);
@@ -76,6 +76,17 @@ static int print_text(const tt_choice *c) {
     }
     tt__table_cell(&t, "match");
     tt__table_cell(&t, "%s%s%s", tt_match_name(c->match), c->why[0] ? ": " : "", c->why);
+    if (c->layer[0]) {
+        static const struct {
+            const char *layer, *text;
+        } texts[] = {{"user", "your store"},
+                     {"system", "the system's store"},
+                     {"shipped", "what comes with tiletune"}};
+        tt__table_cell(&t, "from");
+        for (size_t i = 0; i < sizeof texts / sizeof *texts; i++)
+            if (strcmp(texts[i].layer, c->layer) == 0)
+                tt__table_cell(&t, "%s", texts[i].text);
+    }
     tt_status status = tt__table_print(&t, stdout, 0);
     tt__table_free(&t);
     return tt__cli_fail(status);
@@ -96,7 +107,7 @@ static int run(const tt__cli_args *args) {
     open.db_path = absent ? ":memory:" : args->db;
     open.gpu = gpu;
     open.read_only = !absent;
-    tt_status status = choose_gpu(gpu, sizeof gpu, args);
+    tt_status status = tt__cli_choose_gpu(gpu, sizeof gpu, args);
     if (status == TT_OK)
         status = tt_open(&ctx, &open);
     if (status == TT_OK)
@@ -126,7 +137,9 @@ const tt__cli_command tt__cmd_best = {
     .summary = "the best known configuration for one problem; needs no GPU",
     .notes =
         "How well the answer fits is said with it: exact, stale (the template or the driver has changed),\n"
-        "nearest (another size), other-gpu (of the same architecture), or default (nothing measured).\n",
+        "nearest (another size), other-gpu (of the same architecture), or default (nothing measured); and\n"
+        "which layer knew it: your store, the system's ($TILETUNE_SYSTEM_DB, or else\n"
+        "/etc/tiletune/tiletune.db), or the winners that come with tiletune.\n",
     .options = options,
     .run = run,
 };

@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include "base/json.h"
+#include "dispatch/layers.h"
 #include "gpu/device.h"
 #include "gpu/driver.h"
 #include "gpu/nvrtc.h"
@@ -265,6 +266,23 @@ static void check_store(examination *e, const tt__cli_args *args) {
     tt__str_free(&path);
 }
 
+/* Only if there is one, or is said to be. */
+static void check_system_store(examination *e) {
+    tt__str path = {0};
+    bool named;
+    if (tt__system_path(&path, &named) == TT_OK && *path.text && (named || access(path.text, F_OK) == 0)) {
+        finding *f = begin(e, true, "", "system store");
+        if (describe_store(&f->text, path.text) != TT_OK) {
+            f->todo = named ? "correct TILETUNE_SYSTEM_DB, or set it to \"\" to do without"
+                            : "it is not used: whoever looks after this machine has to mend it";
+            tt__str_add(&f->text, tt_last_error());
+        }
+        f->good = !*f->todo;
+        e->store_bad |= !f->good && named;
+    }
+    tt__str_free(&path);
+}
+
 static tt_status print_text(const examination *e, const char *verdict) {
     static const tt__column columns[] = {{"", false, false}, {"", false, false}, {"", false, true}};
     tt__table t = {.n_columns = 3, .columns = columns};
@@ -316,6 +334,7 @@ static int run(const tt__cli_args *args) {
     check_worker(e);
     check_templates(e, args);
     check_store(e, args);
+    check_system_store(e);
     const char *verdict = e->tuning_bad
                               ? "Tuning on a GPU will not work here until the problems above are solved."
                           : e->store_bad ? "The GPU is ready, but the store cannot be used."

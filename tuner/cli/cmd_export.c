@@ -5,8 +5,8 @@
 #include <string.h>
 
 #include "db/recording.h"
-#include "tuner/cli/cli.h"
 #include "tuner/cli/options.h"
+#include "tuner/cli/sharing.h"
 
 static tt_status write_file(const char *path, const tt__str *text) {
     FILE *f = fopen(path, "wb");
@@ -41,7 +41,41 @@ out:
     return status;
 }
 
+/* A store of its own with what this one has of a GPU, or of all. */
+static tt_status export_database(const tt__cli_args *args) {
+    tt__store *store = NULL, *to = NULL;
+    tt__gpu gpu;
+    tt__merge_opts opts = {.trusted = true};
+    tt__merged report = {0};
+    bool is_new = false;
+    tt_status status;
+    if (args->output || args->commit)
+        return tt__fail(TT_E_INVALID,
+                        "--output and --commit are for recordings: leave them out with --database");
+    TT_GOTO(tt__cli_store_open(&store, args));
+    if (args->gpu)
+        TT_GOTO(tt__store_find_gpu(store, args->gpu, &gpu, &opts.gpu_id));
+    TT_GOTO(tt__sharing_open(&to, args->database, &is_new));
+    if (is_new)
+        TT_GOTO(tt__store_begin(to));
+    status = is_new ? tt__store_merge(to, store, &opts, &report)
+                    : tt__fail(TT_E_INVALID, "%s is there already: name a new file, or use \"tune merge\"",
+                               args->database);
+    if (status == TT_OK)
+        status = tt__store_commit(to);
+    if (status == TT_OK)
+        tt__sharing_print(&report, args->database);
+    else
+        tt__sharing_discard(&to, args->database, is_new);
+out:
+    tt__store_close(&to);
+    tt__store_close(&store);
+    return status;
+}
+
 static int run(const tt__cli_args *args) {
+    if (args->database)
+        return tt__cli_fail(export_database(args));
     if (!args->gpu)
         return tt__cli_fail(
             tt__fail(TT_E_INVALID, "whose trials? give --gpu NAME, as in \"tune export --gpu h100\" (\"tune "
@@ -53,6 +87,8 @@ static const tt__cli_option options[] = {
     TT__OPT_GPU("whose trials; a part of its name is enough"),
     {"output", "FILE", "where to; default standard output", NULL, offsetof(tt__cli_args, output)},
     {"commit", "REV", "the source revision to note in the recording", NULL, offsetof(tt__cli_args, commit)},
+    {"database", "FILE", "write a store instead, of --gpu or of all: a new file", NULL,
+     offsetof(tt__cli_args, database)},
     TT__OPT_DB,
     TT__OPT_HELP,
     TT__OPT_END,
@@ -60,11 +96,12 @@ static const tt__cli_option options[] = {
 
 const tt__cli_command tt__cmd_export = {
     .name = "export",
-    .usage = "tune export --gpu NAME [--output FILE] [options]",
-    .summary = "the trials of a GPU as a recording (T4 JSON), to be replayed elsewhere",
+    .usage = "tune export --gpu NAME [--output FILE] | --database FILE [options]",
+    .summary = "the trials of a GPU as a recording (T4 JSON), or a store of its own",
     .notes =
         "The newest trials of every configuration are written, under the newest driver and NVRTC that the\n"
-        "GPU was measured with. Search them with \"tune --device replay:FILE\".\n",
+        "GPU was measured with. Search them with \"tune --device replay:FILE\", or take them over with\n"
+        "\"tune import FILE\". A database has everything, with cubins.\n",
     .options = options,
     .run = run,
 };

@@ -7,23 +7,14 @@
 #include <unistd.h>
 
 #include "base/json.h"
-#include "dispatch/validity.h"
-#include "gpu/device.h"
-#include "gpu/driver.h"
-#include "template/template.h"
-#include "tuner/cli/cli.h"
+#include "tuner/cli/judge.h"
 #include "tuner/cli/options.h"
 #include "tuner/cli/table.h"
 
-enum { HERE_MAX = 16 };
-
 typedef struct listing {
     bool json;
-    tt__template_set templates;
-    size_t n_here; /* GPUs of this machine */
-    char here[HERE_MAX][TT__GPU_NAME_MAX];
-    char driver[32];
-    size_t n;
+    tt__judge judge;
+    size_t n, n_stale;
     char heading[TT__GPU_NAME_MAX + 40]; /* the GPU that `table` is about */
     tt__table table;
     tt__json out;
@@ -34,25 +25,6 @@ static const tt__column columns[] = {
     {"configuration", false, true}, {"time", true, false},  {"GB/s", true, false},
     {"of copy", true, false},       {"date", false, false}, {"state", false, false},
 };
-
-static void look_around(listing *l) {
-    int n = 0;
-    tt__gpu gpu;
-    if (tt__device_count(&n) != TT_OK)
-        return;
-    for (int i = 0; i < n && i < HERE_MAX; i++)
-        if (tt__device_gpu(&gpu, i) == TT_OK)
-            tt__copy(l->here[l->n_here++], sizeof l->here[0], gpu.name);
-    tt__driver_version(l->driver, sizeof l->driver);
-}
-
-/* "" : valid. The driver counts only where the winner's GPU is. */
-static void judge(char *why, size_t size, const listing *l, const tt__winner *w) {
-    bool here = false;
-    for (size_t i = 0; i < l->n_here; i++)
-        here = here || strcmp(l->here[i], w->gpu.name) == 0;
-    tt__winner_staleness(why, size, w, &l->templates, here ? l->driver : "");
-}
 
 static void add_json(tt__json *j, const tt__winner *w, const char *when, const char *why) {
     tt__json_open(j, NULL, '{');
@@ -134,7 +106,8 @@ static tt_status on_winner(void *user, const tt__winner *w) {
     struct tm utc;
     if (gmtime_r(&seconds, &utc))
         strftime(when, sizeof when, "%Y-%m-%dT%H:%M:%SZ", &utc);
-    judge(why, sizeof why, l, w);
+    tt__judge_winner(&l->judge, w, why, sizeof why);
+    l->n_stale += *why != '\0';
     if (!l->json)
         return add_row_of_gpu(l, w, when, why);
     add_json(&l->out, w, when, why);
@@ -152,11 +125,10 @@ static tt_status collect(listing *l, const tt__cli_args *args) {
     TT_GOTO(tt__cli_store_open(&store, args));
     if (args->gpu)
         TT_GOTO(tt__store_find_gpu(store, args->gpu, &gpu, &gpu_id));
-    TT_GOTO(tt__template_set_open(&l->templates, args->templates, args->n_templates));
-    look_around(l);
+    TT_GOTO(tt__judge_open(&l->judge, store, args));
     TT_GOTO(tt__store_winners(store, gpu_id, 0, NULL, 0, on_winner, l));
 out:
-    tt__template_set_close(&l->templates);
+    tt__judge_close(&l->judge);
     tt__store_close(&store);
     return status;
 }
@@ -175,7 +147,10 @@ static int run(const tt__cli_args *args) {
         return tt__cli_print_json(&text);
     if (status == TT_OK && l.n)
         status = flush_table(&l);
-    else if (status == TT_OK)
+    if (status == TT_OK && l.n_stale)
+        printf("\n%zu of %zu are stale: \"tune --stale\" tunes those of a GPU in this machine again.\n",
+               l.n_stale, l.n);
+    else if (status == TT_OK && l.n == 0)
         fprintf(stderr, "tune: nothing is tuned yet; \"tune --sizes 4096\" would be a start\n");
     tt__table_free(&l.table);
     tt__str_free(&text);

@@ -1,9 +1,11 @@
 /* `tune` itself: runs tt_tune and prints what won. */
+#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
 #include "base/json.h"
-#include "tuner/cli/cli.h"
+#include "gpu/device.h"
+#include "tuner/cli/judge.h"
 #include "tuner/cli/options.h"
 #include "tuner/cli/running.h"
 #include "tuner/cli/table.h"
@@ -61,9 +63,19 @@ static const tt__column columns[] = {
     {"of peak", true, false}, {"vs default", true, false}, {"source", false, false},
 };
 
-static void add_result_row(tt__table *t, const tt_result *r) {
-    char time[32], copy[16], peak[16];
-    tt__table_cell(t, "%lldx%lld", (long long)r->rows, (long long)r->cols);
+/* 0: not all the same, which only --stale can bring about. */
+static int common_elem_size(const tt_report *report) {
+    int bytes = report->results[0].elem_size;
+    for (size_t i = 1; i < report->n_results; i++)
+        bytes = report->results[i].elem_size == bytes ? bytes : 0;
+    return bytes;
+}
+
+static void add_result_row(tt__table *t, const tt_result *r, int common_bytes) {
+    char time[32], copy[16], peak[16], bytes[32] = "";
+    if (!common_bytes)
+        snprintf(bytes, sizeof bytes, ", %d-byte", r->elem_size);
+    tt__table_cell(t, "%lldx%lld%s", (long long)r->rows, (long long)r->cols, bytes);
     tt__table_cell(t, "%s", r->kernel[0] ? r->kernel : "no winner");
     tt__table_cell(t, "%s", r->kernel[0] ? r->config : "-");
     tt__table_cell(t, "%s", tt__cli_time(time, sizeof time, r->time_us));
@@ -105,10 +117,13 @@ static int print_table(const tt_report *report, const tt__cli_args *args) {
         printf(", driver %s", report->driver);
     if (report->nvrtc[0])
         printf(", NVRTC %s", report->nvrtc);
-    printf("%s: transpose, %d-byte elements%s\n\n", args->replay ? ", replayed" : "",
-           report->results[0].elem_size, report->results[0].warm ? ", warm" : "");
+    int bytes = common_elem_size(report);
+    printf("%s: transpose", args->replay ? ", replayed" : "");
+    if (bytes)
+        printf(", %d-byte elements", bytes);
+    printf("%s\n\n", report->results[0].warm ? ", warm" : "");
     for (size_t i = 0; i < report->n_results; i++)
-        add_result_row(&t, &report->results[i]);
+        add_result_row(&t, &report->results[i], bytes);
     tt_status status = tt__table_print(&t, stdout, tt__cli_columns(STDOUT_FILENO));
     tt__table_free(&t);
     if (status == TT_OK)
@@ -144,7 +159,94 @@ static tt_status tune(void *user, tt_ctx *ctx, const tt_tune_opts *opts) {
     return tt_tune(&c->report, ctx, c->args->problems, c->args->n_problems, opts);
 }
 
+/* ---- --stale ---- */
+
+typedef struct stale_problems {
+    const tt__judge *judge;
+    tt__gpu gpu; /* of the device */
+    size_t n, n_unknown;
+    tt_problem *problems;
+} stale_problems;
+
+static tt_status add_stale(void *user, const tt__winner *w) {
+    stale_problems *s = user;
+    char why[160];
+    tt__judge_winner(s->judge, w, why, sizeof why);
+    if (!*why || !tt__same_gpu(&w->gpu, &s->gpu))
+        return TT_OK;
+    if (!tt__template_set_find(&s->judge->templates, w->kernel)) {
+        s->n_unknown++;
+        return TT_OK;
+    }
+    tt_problem *grown = realloc(s->problems, (s->n + 1) * sizeof *grown);
+    if (!grown)
+        return tt__fail_memory((s->n + 1) * sizeof *grown);
+    s->problems = grown;
+    const tt__problem *p = &w->problem;
+    grown[s->n++] = (tt_problem){.size = sizeof *grown,
+                                 .rows = p->rows,
+                                 .cols = p->cols,
+                                 .lds = p->lds,
+                                 .ldd = p->ldd,
+                                 .elem_size = p->elem_size,
+                                 .align = p->align,
+                                 .batch = p->batch,
+                                 .src_stride = p->src_stride,
+                                 .dst_stride = p->dst_stride,
+                                 .in_place = tt__in_place(p)};
+    return TT_OK;
+}
+
+static tt_status find_stale(const tt__cli_args *args, stale_problems *out) {
+    tt__store *store = NULL;
+    tt__judge judge = {0};
+    tt_status status;
+    *out = (stale_problems){.judge = &judge};
+    if (args->n_problems || args->replay)
+        return tt__fail(TT_E_INVALID,
+                        "--stale tunes what \"tune list\" calls stale, on a device: leave %s out",
+                        args->replay ? "replay" : "sizes and shapes");
+    TT_GOTO(tt__cli_store_open(&store, args));
+    TT_GOTO(tt__device_gpu(&out->gpu, args->device));
+    TT_GOTO(tt__judge_open(&judge, store, args));
+    TT_GOTO(tt__store_winners(store, 0, out->gpu.cc, NULL, 0, add_stale, out));
+    if (out->n_unknown)
+        fprintf(stderr, "tune: %zu more are of templates that are not here: name them with --template\n",
+                out->n_unknown);
+out:
+    tt__judge_close(&judge);
+    tt__store_close(&store);
+    return status;
+}
+
+static int run(const tt__cli_args *args);
+
+static int run_stale(const tt__cli_args *args) {
+    stale_problems found;
+    int code;
+    tt_status status = find_stale(args, &found);
+    if (status != TT_OK) {
+        code = tt__cli_fail(status);
+    } else if (found.n == 0 && !args->json) {
+        printf("Nothing of %s is stale.\n", found.gpu.name);
+        code = TT__EXIT_OK;
+    } else if (found.n == 0) {
+        printf("{\"results\":[]}\n");
+        code = TT__EXIT_OK;
+    } else {
+        tt__cli_args chosen = *args;
+        chosen.stale = false;
+        chosen.n_problems = found.n;
+        chosen.problems = found.problems;
+        code = run(&chosen);
+    }
+    free(found.problems);
+    return code;
+}
+
 static int run(const tt__cli_args *args) {
+    if (args->stale)
+        return run_stale(args);
     if (args->n_problems == 0)
         return tt__cli_fail(tt__fail(TT_E_INVALID, "nothing to tune: give --sizes or --shapes, as in "
                                                    "\"tune --device 0 --sizes 4096,8192\""));
@@ -176,6 +278,8 @@ static const tt__cli_option options[] = {
      tt__cli_add_only, 0},
     TT__OPT_DB,
     TT__OPTS_SEARCH,
+    {"stale", NULL, "tune what \"tune list\" calls stale, and nothing else", NULL,
+     offsetof(tt__cli_args, stale)},
     {"force", NULL, "measure again what is stored already", NULL, offsetof(tt__cli_args, force)},
     {"jobs", "N", "compile processes; default one for each CPU", tt__cli_set_jobs, 0},
     {"trial-timeout", "S", "seconds until a configuration is given up; default 10", tt__cli_set_trial_timeout,

@@ -279,6 +279,11 @@ tt_status tt__cli_set_strategy(tt__cli_args *args, const char *value) {
     return tt__strategy_find(&found, value);
 }
 
+tt_status tt__cli_set_older_than(tt__cli_args *args, const char *value) {
+    enum { DAYS_MAX = 36500 };
+    return parse_count(&args->older_than_days, value, strlen(value), DAYS_MAX);
+}
+
 tt_status tt__cli_add_template(tt__cli_args *args, const char *value) {
     const char **grown = realloc(args->templates, (args->n_templates + 1) * sizeof *grown);
     if (!grown)
@@ -389,6 +394,11 @@ tt_status tt__cli_parse(tt__cli_args *out, const tt__cli_command *c, int argc, c
             TT_TRY(take(out, c, found, arg));
         if (out->help)
             return TT_OK;
+    }
+    if (c->takes_files) {
+        out->n_files = (size_t)(argc - optind);
+        out->files = (const char *const *)argv + optind;
+        optind = argc;
     }
     return optind < argc ? fail_stray(c, argv[optind]) : finish(out);
 }

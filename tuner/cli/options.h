@@ -30,6 +30,7 @@ tt_status tt__cli_set_budget(tt__cli_args *args, const char *value);
 tt_status tt__cli_set_max_trials(tt__cli_args *args, const char *value);
 tt_status tt__cli_set_seed(tt__cli_args *args, const char *value);
 tt_status tt__cli_set_strategy(tt__cli_args *args, const char *value);
+tt_status tt__cli_set_older_than(tt__cli_args *args, const char *value);
 tt_status tt__cli_add_template(tt__cli_args *args, const char *value);
 
 #define TT__OPT_DB                                                                                           \

@@ -1,0 +1,104 @@
+/* Taking a JSON file apart with SQLite's functions: whether it is JSON at all, and walks over its arrays and
+ * objects. */
+#include <limits.h>
+
+#include "db/import.h"
+
+tt_status tt__import_sql_failed(tt__import *m) {
+    int rc = sqlite3_errcode(m->db);
+    if ((rc & 0xff) == SQLITE_NOMEM)
+        return tt__fail_memory(m->text.len);
+    return tt__fail(TT_E_INVALID, "%s: %s", m->path, sqlite3_errmsg(m->db));
+}
+
+tt_status tt__import_prepare(tt__import *m, sqlite3_stmt **stmt, const char *sql) {
+    return sqlite3_prepare_v2(m->db, sql, -1, stmt, NULL) == SQLITE_OK ? TT_OK : tt__import_sql_failed(m);
+}
+
+/* Steps through a statement of (key, type, value) rows, then makes it ready again. */
+static tt_status walk(tt__import *m, sqlite3_stmt *stmt, tt__member_fn fn, void *user) {
+    tt_status status = TT_OK;
+    int rc;
+    for (int64_t i = 0; (rc = sqlite3_step(stmt)) == SQLITE_ROW && status == TT_OK; i++) {
+        tt__member v = {.index = i,
+                        .key = sqlite3_column_type(stmt, 0) == SQLITE_TEXT
+                                   ? (const char *)sqlite3_column_text(stmt, 0)
+                                   : NULL,
+                        .type = (const char *)sqlite3_column_text(stmt, 1),
+                        .number = sqlite3_column_double(stmt, 2)};
+        v.json = (const char *)sqlite3_column_text(stmt, 2);
+        v.len = sqlite3_column_bytes(stmt, 2);
+        if (!v.json)
+            v.json = ""; /* null */
+        status = v.type ? fn(m, user, &v) : tt__fail_memory(0);
+        if (status != TT_OK)
+            break;
+    }
+    if (status == TT_OK && rc != SQLITE_DONE)
+        status = tt__import_sql_failed(m);
+    sqlite3_reset(stmt);
+    return status;
+}
+
+tt_status tt__import_walk_text(tt__import *m, sqlite3_stmt *stmt, const char *json, int len, tt__member_fn fn,
+                               void *user) {
+    if (sqlite3_bind_text(stmt, 1, json, len, SQLITE_STATIC) != SQLITE_OK)
+        return tt__import_sql_failed(m);
+    tt_status status = walk(m, stmt, fn, user);
+    sqlite3_clear_bindings(stmt);
+    return status;
+}
+
+/* Every member of one of the file's arrays or objects; TT_E_INVALID if that is not there. */
+tt_status tt__import_walk_file(tt__import *m, const char *where, const char *type, tt__member_fn fn,
+                               void *user) {
+    sqlite3_stmt *stmt = NULL;
+    tt_status status;
+    tt__str path = {0};
+    tt__str_addf(&path, "$.%s", where);
+    TT_GOTO(tt__str_check(&path));
+    TT_GOTO(tt__import_prepare(m, &stmt, "SELECT json_type(?1, ?2)"));
+    if (sqlite3_bind_text(stmt, 1, m->text.text, (int)m->text.len, SQLITE_STATIC) != SQLITE_OK ||
+        sqlite3_bind_text(stmt, 2, path.text, -1, SQLITE_STATIC) != SQLITE_OK ||
+        sqlite3_step(stmt) != SQLITE_ROW) {
+        status = tt__import_sql_failed(m);
+        goto out;
+    }
+    const char *actual = (const char *)sqlite3_column_text(stmt, 0);
+    if (!actual || strcmp(actual, type) != 0) {
+        status = tt__fail(TT_E_INVALID, "%s: %s is %s: expected an %s, as `tune export` writes it", m->path,
+                          where, actual ? actual : "missing", type);
+        goto out;
+    }
+    sqlite3_finalize(stmt);
+    stmt = NULL;
+    TT_GOTO(tt__import_prepare(m, &stmt, "SELECT key, type, value FROM json_each(?1, ?2)"));
+    if (sqlite3_bind_text(stmt, 2, path.text, -1, SQLITE_STATIC) != SQLITE_OK) {
+        status = tt__import_sql_failed(m);
+        goto out;
+    }
+    status = tt__import_walk_text(m, stmt, m->text.text, (int)m->text.len, fn, user);
+out:
+    sqlite3_finalize(stmt);
+    tt__str_free(&path);
+    return status;
+}
+
+tt_status tt__import_check_json(tt__import *m) {
+    sqlite3_stmt *stmt = NULL;
+    size_t nul = m->text.text ? strlen(m->text.text) : 0;
+    if (nul != m->text.len)
+        return tt__fail(TT_E_INVALID, "%s: not JSON: a NUL byte at offset %zu", m->path, nul);
+    if (m->text.len > INT_MAX)
+        return tt__fail(TT_E_INVALID, "%s: %zu bytes: too large for a recording", m->path, m->text.len);
+    TT_TRY(tt__import_prepare(m, &stmt, "SELECT json_valid(?1)"));
+    tt_status status = TT_OK;
+    if (sqlite3_bind_text(stmt, 1, tt__str_text(&m->text), (int)m->text.len, SQLITE_STATIC) != SQLITE_OK ||
+        sqlite3_step(stmt) != SQLITE_ROW)
+        status = tt__import_sql_failed(m);
+    else if (!sqlite3_column_int(stmt, 0))
+        status = tt__fail(TT_E_INVALID, "%s: not valid JSON (%zu bytes): is the file complete?", m->path,
+                          m->text.len);
+    sqlite3_finalize(stmt);
+    return status;
+}

@@ -1,0 +1,272 @@
+/* One store into another, row by row through the checks: two connections, since what is attached could bring
+ * views and triggers with it. Numbers of rows differ between stores and are translated. */
+#include "db/merge.h"
+
+#include <limits.h>
+#include <stdlib.h>
+
+#include "db/checked.h"
+
+/* Numbers of `from`, ascending, and what they are in `to`. */
+typedef struct id_map {
+    size_t n, cap;
+    struct id_pair {
+        int64_t from, to;
+    } * pairs;
+} id_map;
+
+typedef struct merge {
+    tt__store *to, *from;
+    const tt__merge_opts *opts;
+    tt__merged *report;
+    id_map runs, problems, configs;
+} merge;
+
+static tt_status map_add(id_map *m, int64_t from, int64_t to) {
+    if (m->n == m->cap) {
+        size_t cap = m->cap ? 2 * m->cap : 256;
+        struct id_pair *pairs = realloc(m->pairs, cap * sizeof *pairs);
+        if (!pairs)
+            return tt__fail_memory(cap * sizeof *pairs);
+        m->pairs = pairs;
+        m->cap = cap;
+    }
+    m->pairs[m->n++] = (struct id_pair){from, to};
+    return TT_OK;
+}
+
+static int by_from(const void *a, const void *b) {
+    int64_t x = ((const struct id_pair *)a)->from, y = ((const struct id_pair *)b)->from;
+    return (x > y) - (x < y);
+}
+
+/* -1: not among those that are taken. */
+static int64_t map_get(const id_map *m, int64_t from) {
+    struct id_pair key = {from, 0};
+    const struct id_pair *found = m->n ? bsearch(&key, m->pairs, m->n, sizeof key, by_from) : NULL;
+    return found ? found->to : -1;
+}
+
+/* Each row of a query on `from`; `what` names its table in a failure. */
+static tt_status each(merge *m, tt__sql sql, const char *what,
+                      tt_status (*take)(merge *m, sqlite3_stmt *row)) {
+    sqlite3_stmt *stmt;
+    bool row;
+    bool takes_gpu = sql == TT__SQL_MERGE_RUNS || sql == TT__SQL_MERGE_WINNERS;
+    TT_TRY(tt__db_stmt(m->from, &stmt, sql, takes_gpu ? "i" : "", m->opts->gpu_id));
+    tt_status status;
+    for (int64_t n = 1; (status = tt__db_step(m->from, stmt, &row)) == TT_OK && row; n++)
+        if ((status = take(m, stmt)) != TT_OK) {
+            if (status == TT_E_INVALID)
+                tt__fail_prefix(status, "%s: %s %lld", tt__store_path(m->from), what, (long long)n);
+            break;
+        }
+    tt__db_done(stmt);
+    return status;
+}
+
+/* ---- What trials refer to ---------------------------------------------------------------------- */
+
+static tt_status find_run(merge *m, int64_t gpu_id, const tt__env *env, int64_t source, int64_t started_ms,
+                          int64_t *id) {
+    sqlite3_stmt *stmt;
+    bool row;
+    int64_t env_id;
+    TT_TRY(tt__env_id(m->to, env, &env_id));
+    TT_TRY(tt__db_stmt(m->to, &stmt, TT__SQL_RUN_FIND, "iiii", gpu_id, env_id, source, started_ms));
+    tt_status status = tt__db_step(m->to, stmt, &row);
+    *id = row ? sqlite3_column_int64(stmt, 0) : -1;
+    tt__db_done(stmt);
+    return status;
+}
+
+static tt_status take_run(merge *m, sqlite3_stmt *row) {
+    tt__gpu gpu;
+    tt__env env;
+    int64_t gpu_id, id, source = sqlite3_column_int64(row, 1), started_ms = sqlite3_column_int64(row, 2);
+    const int64_t ms_max = INT64_C(4102444800000); /* the year 2100 */
+    if (source < 0 || source > 2 || started_ms < 0 || started_ms > ms_max)
+        return tt__fail(TT_E_INVALID,
+                        "source is %lld and started_ms %lld: expected 0 to 2, and a time before 2100",
+                        (long long)source, (long long)started_ms);
+    if (source == 0 && !m->opts->trusted)
+        source = 2;
+    TT_TRY(tt__checked_gpu(row, 4, &gpu));
+    TT_TRY(tt__checked_env(row, 4 + TT__GPU_FIELDS, &env));
+    TT_TRY(tt__store_known_gpu(m->to, &gpu,
+                               &gpu_id)); /* what is known of a GPU here is not for others to change */
+    if (gpu_id < 0)
+        TT_TRY(tt__store_gpu(m->to, &gpu, &gpu_id));
+    TT_TRY(find_run(m, gpu_id, &env, source, started_ms, &id));
+    if (id < 0) {
+        TT_TRY(tt__run_add(m->to, gpu_id, &env, tt__run_source_name((int)source), started_ms, &id));
+        m->report->runs++;
+    }
+    if (sqlite3_column_type(row, 3) == SQLITE_INTEGER)
+        TT_TRY(tt__db_exec(m->to, TT__SQL_MERGE_RUN_END, "ii", id, sqlite3_column_int64(row, 3)));
+    return map_add(&m->runs, sqlite3_column_int64(row, 0), id);
+}
+
+static tt_status take_problem(merge *m, sqlite3_stmt *row) {
+    tt__problem p;
+    int64_t id;
+    TT_TRY(tt__checked_problem(row, 1, &p));
+    TT_TRY(tt__store_problem(m->to, &p, &id));
+    return map_add(&m->problems, sqlite3_column_int64(row, 0), id);
+}
+
+static tt_status take_config(merge *m, sqlite3_stmt *row) {
+    tt__checked_text c;
+    int64_t id;
+    TT_TRY(tt__checked_config(row, 1, &c));
+    TT_TRY(tt__store_config(m->to, c.kernel, c.op, c.hash, c.config, &id));
+    return map_add(&m->configs, sqlite3_column_int64(row, 0), id);
+}
+
+/* ---- Trials and winners ------------------------------------------------------------------------ */
+
+static tt_status take_trial(merge *m, sqlite3_stmt *row) {
+    enum { PROBLEM = TT__TRIAL_COL_COUNT, STAGE, CONFIG, RUN, AT_MS };
+    tt__trial trial;
+    sqlite3_stmt *put;
+    bool none;
+    int64_t problem = map_get(&m->problems, sqlite3_column_int64(row, PROBLEM));
+    int64_t config = map_get(&m->configs, sqlite3_column_int64(row, CONFIG));
+    int64_t run = map_get(&m->runs, sqlite3_column_int64(row, RUN)), stage = sqlite3_column_int64(row, STAGE);
+    if (run < 0 && m->opts->gpu_id)
+        return TT_OK; /* of another GPU */
+    TT_TRY(tt__trial_read(m->from, row, &trial));
+    TT_TRY(tt__trial_check(&trial));
+    if (problem < 0 || config < 0 || run < 0 || (stage != 0 && stage != 1))
+        return tt__fail(TT_E_INVALID, "refers to a problem, configuration or run that is not there");
+    TT_TRY(tt__db_stmt(m->to, &put, TT__SQL_MERGE_TRIAL_PUT, ""));
+    for (int i = 0; i < TT__TRIAL_COL_COUNT; i++)
+        sqlite3_bind_value(put, i + 1, sqlite3_column_value(row, i));
+    const int64_t rest[] = {problem, stage, config, run, sqlite3_column_int64(row, AT_MS)};
+    for (int i = 0; i < 5; i++)
+        sqlite3_bind_int64(put, TT__TRIAL_COL_COUNT + 1 + i, rest[i]);
+    tt_status status = tt__db_step(m->to, put, &none);
+    if (status == TT_OK)
+        m->report->trials += sqlite3_changes(m->to->db);
+    tt__db_done(put);
+    return status;
+}
+
+static int compare(double a, double b) {
+    return (a > b) - (a < b);
+}
+
+/* Is the new one better evidence? See merge.h. */
+static bool better(const tt__winner *now, const tt__winner *then) {
+    static const char *const sources[] = {"replayed", "imported", "measured"}; /* ascending */
+    int rank[2] = {0, 0};
+    for (int i = 0; i < 3; i++) {
+        rank[0] = strcmp(now->source, sources[i]) == 0 ? i : rank[0];
+        rank[1] = strcmp(then->source, sources[i]) == 0 ? i : rank[1];
+    }
+    int order = rank[0] - rank[1];
+    if (!order)
+        order = compare(atof(now->env.library), atof(then->env.library));
+    if (!order && strcmp(now->env.driver, then->env.driver) == 0 &&
+        strcmp(now->env.nvrtc, then->env.nvrtc) == 0)
+        order = compare((double)now->trials, (double)then->trials);
+    if (!order)
+        order = compare((double)now->unix_ms, (double)then->unix_ms);
+    return order > 0;
+}
+
+static tt_status run_gpu(merge *m, int64_t run_id, int64_t *gpu_id) {
+    sqlite3_stmt *stmt;
+    bool row;
+    TT_TRY(tt__db_stmt(m->to, &stmt, TT__SQL_MERGE_RUN_GPU, "i", run_id));
+    tt_status status = tt__db_step(m->to, stmt, &row);
+    *gpu_id = row ? sqlite3_column_int64(stmt, 0) : -1;
+    tt__db_done(stmt);
+    return status;
+}
+
+static tt_status take_winner(merge *m, sqlite3_stmt *row) {
+    tt__winner w, old;
+    tt__env env;
+    bool found;
+    int64_t gpu_id, problem = map_get(&m->problems, sqlite3_column_int64(row, 0));
+    int64_t run = map_get(&m->runs, sqlite3_column_int64(row, 1));
+    int64_t config = map_get(&m->configs, sqlite3_column_int64(row, 2));
+    if (problem < 0 || run < 0 || config < 0)
+        return tt__fail(TT_E_INVALID, "refers to a problem, configuration or run that is not there");
+    TT_TRY(tt__checked_env(row, 4, &env));
+    TT_TRY(tt__checked_winner(row, 4 + TT__ENV_FIELDS, &w));
+    w.env = env;
+    int source = sqlite3_column_int(row, 3);
+    tt__copy(w.source, sizeof w.source, tt__run_source_name(source == 0 && !m->opts->trusted ? 2 : source));
+    TT_TRY(run_gpu(m, run, &gpu_id));
+    TT_TRY(tt__store_winner_get(m->to, gpu_id, problem, &old, &found));
+    if (found && !better(&w, &old)) {
+        m->report->kept++;
+        return TT_OK;
+    }
+    m->report->winners++;
+    return tt__store_winner_put(m->to, run, problem, config, &w);
+}
+
+/* ---- Cubins ------------------------------------------------------------------------------------ */
+
+static bool is_hash(const char *text) {
+    return text && strlen(text) == TT__HASH_SIZE - 1 && strspn(text, "0123456789abcdef") == TT__HASH_SIZE - 1;
+}
+
+static tt_status take_cubin(merge *m, sqlite3_stmt *row) {
+    char actual[TT__HASH_SIZE];
+    const char *key = (const char *)sqlite3_column_text(row, 0),
+               *hash = (const char *)sqlite3_column_text(row, 1);
+    const void *image = sqlite3_column_blob(row, 2);
+    size_t size = (size_t)sqlite3_column_bytes(row, 2);
+    if (!is_hash(key) || !is_hash(hash) || !image)
+        return tt__fail(TT_E_INVALID, "has no key, hash or image");
+    tt__hash(actual, image, size);
+    if (strcmp(actual, hash) != 0)
+        return tt__fail(TT_E_INVALID, "does not match its hash %.16s...", hash);
+    TT_TRY(tt__db_exec(m->to, TT__SQL_MERGE_CUBIN_PUT, "ttb", key, hash, image, size));
+    m->report->cubins += sqlite3_changes(m->to->db);
+    return TT_OK;
+}
+
+static tt_status take_link(merge *m, sqlite3_stmt *row) {
+    const char *hash = (const char *)sqlite3_column_text(row, 0),
+               *config = (const char *)sqlite3_column_text(row, 1);
+    const char *key = (const char *)sqlite3_column_text(row, 4);
+    if (!hash || !config || !is_hash(key))
+        return tt__fail(TT_E_INVALID, "names no cubin");
+    TT_TRY(tt__check_config(config));
+    return tt__db_exec(m->to, TT__SQL_MERGE_LINK_PUT, "ttiit", hash, config, sqlite3_column_int64(row, 2),
+                       sqlite3_column_int64(row, 3), key);
+}
+
+static tt_status merge_all(merge *m) {
+    TT_TRY(each(m, TT__SQL_MERGE_RUNS, "run", take_run));
+    if (m->runs.n)
+        qsort(m->runs.pairs, m->runs.n, sizeof *m->runs.pairs, by_from);
+    TT_TRY(each(m, TT__SQL_MERGE_PROBLEMS, "problem", take_problem));
+    TT_TRY(each(m, TT__SQL_MERGE_CONFIGS, "configuration", take_config));
+    TT_TRY(each(m, TT__SQL_MERGE_TRIALS, "trial", take_trial));
+    TT_TRY(each(m, TT__SQL_MERGE_WINNERS, "winner", take_winner));
+    if (m->opts->trusted) {
+        TT_TRY(each(m, TT__SQL_MERGE_CUBINS, "cubin", take_cubin));
+        TT_TRY(each(m, TT__SQL_MERGE_LINKS, "link to a cubin", take_link));
+    }
+    return TT_OK;
+}
+
+tt_status tt__store_merge(tt__store *to, tt__store *from, const tt__merge_opts *opts, tt__merged *report) {
+    merge m = {.to = to, .from = from, .opts = opts, .report = report};
+    bool own = !from->grouped;
+    if (!to->grouped)
+        return tt__fail(TT_E_INTERNAL, "%s: a merge outside tt__store_begin", tt__store_path(to));
+    if (own) /* all queries see one state, whatever others write meanwhile */
+        TT_TRY(tt__db_exec(from, TT__SQL_BEGIN_READING, ""));
+    tt_status status = tt__db_end(from, own, merge_all(&m));
+    free(m.runs.pairs);
+    free(m.problems.pairs);
+    free(m.configs.pairs);
+    return status;
+}

@@ -1,0 +1,123 @@
+/* A table of answers with one place for each hash: what falls on a taken place replaces it, so that it
+ * neither grows nor needs looking after. */
+#include "dispatch/answers.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/clock.h"
+
+enum { PLACES = 1024 };
+static const double look_again_s = 1;
+
+typedef struct answer {
+    bool used;
+    tt__gpu gpu; /* all zero: the named one */
+    tt__problem problem;
+    tt_choice choice;
+} answer;
+
+typedef struct tt__answers {
+    double looked_s;     /* when the stores were last asked whether they have changed */
+    int64_t versions[2]; /* of the user's and the system's store then */
+    bool knows_gpu;
+    tt__gpu gpu; /* that tt_open named */
+    int64_t gpu_id;
+    answer places[PLACES];
+} answers;
+
+static void forget(answers *a) {
+    a->knows_gpu = false;
+    for (size_t i = 0; i < PLACES; i++)
+        a->places[i].used = false;
+}
+
+static bool versions(tt_ctx *ctx, int64_t out[2]) {
+    out[1] = 0;
+    return tt__store_version(ctx->store, &out[0]) == TT_OK &&
+           (!ctx->system || tt__store_version(ctx->system, &out[1]) == TT_OK);
+}
+
+/* The table as it is good for now, made on first use; NULL: no memory, or a store that cannot be read. */
+static answers *fresh(tt_ctx *ctx) {
+    answers *a = ctx->answers;
+    double now = tt__now_s();
+    int64_t now_at[2];
+    if (a && now - a->looked_s < look_again_s)
+        return a;
+    if (!a)
+        a = ctx->answers = calloc(1, sizeof *a);
+    if (!a || !versions(ctx, now_at))
+        return NULL;
+    if (memcmp(now_at, a->versions, sizeof now_at) != 0)
+        forget(a);
+    memcpy(a->versions, now_at, sizeof now_at);
+    a->looked_s = now;
+    return a;
+}
+
+static answer *place_of(answers *a, const tt__problem *p) {
+    const uint64_t fields[] = {
+        (uint64_t)p->rows,       (uint64_t)p->cols,
+        (uint64_t)p->lds,        (uint64_t)p->ldd,
+        (uint64_t)p->batch,      (uint64_t)p->src_stride,
+        (uint64_t)p->dst_stride, (uint64_t)(p->elem_size * 64 + p->align * 2 + tt__in_place(p))};
+    uint64_t h = 0;
+    for (size_t i = 0; i < sizeof fields / sizeof *fields; i++)
+        h = ((h ^ fields[i]) * UINT64_C(0x9e3779b97f4a7c15)) ^ h >> 29;
+    return &a->places[(h ^ h >> 32) % PLACES];
+}
+
+static bool same_problem(const tt__problem *a, const tt__problem *b) {
+    return a->rows == b->rows && a->cols == b->cols && a->lds == b->lds && a->ldd == b->ldd &&
+           a->batch == b->batch && a->src_stride == b->src_stride && a->dst_stride == b->dst_stride &&
+           a->elem_size == b->elem_size && a->align == b->align && tt__in_place(a) == tt__in_place(b);
+}
+
+static bool is_for(const answer *at, const tt__gpu *gpu, const tt__problem *p) {
+    return at->used && same_problem(&at->problem, p) && (gpu ? tt__same_gpu(&at->gpu, gpu) : !at->gpu.cc);
+}
+
+tt_status tt__answers_gpu(tt_ctx *ctx, tt__gpu *gpu, int64_t *gpu_id) {
+    answers *a = ctx->gpu_name[0] ? fresh(ctx) : NULL;
+    if (!a || !a->knows_gpu) {
+        TT_TRY(tt__context_gpu(ctx, gpu, gpu_id));
+        if (a) {
+            a->gpu = *gpu;
+            a->gpu_id = *gpu_id;
+            a->knows_gpu = true;
+        }
+        return TT_OK;
+    }
+    *gpu = a->gpu;
+    *gpu_id = a->gpu_id;
+    return TT_OK;
+}
+
+const tt_choice *tt__answers_get(tt_ctx *ctx, const tt__gpu *gpu, const tt__problem *p) {
+    answers *a = fresh(ctx);
+    const answer *at = a ? place_of(a, p) : NULL;
+    return at && is_for(at, gpu, p) ? &at->choice : NULL;
+}
+
+void tt__answers_put(tt_ctx *ctx, const tt__gpu *gpu, const tt__problem *p, const tt_choice *choice) {
+    answers *a = fresh(ctx);
+    if (!a)
+        return;
+    answer new = {.used = true, .problem = *p, .choice = *choice};
+    if (gpu)
+        new.gpu = *gpu;
+    *place_of(a, p) = new;
+}
+
+void tt__answers_forget(tt_ctx *ctx) {
+    pthread_mutex_lock(&ctx->lock);
+    if (ctx->answers)
+        forget(ctx->answers);
+    pthread_mutex_unlock(&ctx->lock);
+}
+
+void tt__answers_free(answers **a) {
+    free(*a);
+    *a = NULL;
+}

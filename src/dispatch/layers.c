@@ -1,0 +1,89 @@
+/* The layers below the user's store. */
+#include "dispatch/layers.h"
+
+#include <stdlib.h>
+#include <strings.h>
+#include <unistd.h>
+
+#include "dispatch/shipped.h"
+
+const char *tt__layer_name(tt__layer layer) {
+    static const char *const names[TT__LAYER_COUNT] = {"user", "system", "shipped"};
+    return names[layer];
+}
+
+tt__store *tt__layer_store(const tt_ctx *ctx, tt__layer layer) {
+    return layer == TT__LAYER_USER ? ctx->store : layer == TT__LAYER_SYSTEM ? ctx->system : NULL;
+}
+
+tt_status tt__system_path(tt__str *out, bool *named) {
+    const char *path = getenv("TILETUNE_SYSTEM_DB");
+    *named = path != NULL;
+    tt__str_add(out, path ? path : "/etc/tiletune/tiletune.db");
+    return tt__str_check(out);
+}
+
+tt_status tt__system_open(tt__store **out) {
+    tt__str path = {0};
+    bool named;
+    *out = NULL;
+    tt_status status = tt__system_path(&path, &named);
+    if (status == TT_OK && *tt__str_text(&path) && (named || access(path.text, F_OK) == 0)) {
+        status = tt__store_open(out, path.text, TT__STORE_READ_ONLY);
+        if (status != TT_OK && named)
+            tt__fail_prefix(status, "TILETUNE_SYSTEM_DB");
+        else
+            status = TT_OK;
+    }
+    tt__str_free(&path);
+    return status;
+}
+
+/* The first whose name is the one wanted, or else has it as a part. */
+static const tt__gpu *shipped_gpu(const char *name) {
+    for (int part = 0; part < 2; part++)
+        for (size_t i = 0; i < tt__n_shipped; i++) {
+            const tt__gpu *gpu = &tt__shipped[i].gpu;
+            if (part ? strcasestr(gpu->name, name) != NULL : strcasecmp(gpu->name, name) == 0)
+                return gpu;
+        }
+    return NULL;
+}
+
+tt_status tt__layers_find_gpu(tt_ctx *ctx, const char *name, tt__gpu *gpu, int64_t *gpu_id) {
+    int64_t id;
+    tt_status status = tt__store_find_gpu(ctx->store, name, gpu, gpu_id);
+    if (status != TT_E_INVALID)
+        return status;
+    const tt__gpu *shipped = shipped_gpu(name);
+    char *why = strdup(tt_last_error()); /* of the user's store: the others only add to it */
+    if (ctx->system && tt__store_find_gpu(ctx->system, name, gpu, &id) == TT_OK)
+        status = tt__store_known_gpu(ctx->store, gpu, gpu_id);
+    else if (shipped) {
+        *gpu = *shipped;
+        status = tt__store_known_gpu(ctx->store, gpu, gpu_id);
+    } else {
+        tt__fail(status, "%s (%s comes with tiletune)", why ? why : "no such GPU",
+                 tt__n_shipped ? tt__shipped[0].gpu.name : "none");
+    }
+    free(why);
+    return status;
+}
+
+static tt_status cubin_in(tt__store *store, const tt__gpu *gpu, const tt__problem *p, const tt__candidate *c,
+                          tt__str *out, bool *found) {
+    tt__str key = {0};
+    tt_status status = tt__store_cubin_find(store, c->t->hash, c->config, p->elem_size, gpu->cc, &key, found);
+    if (status == TT_OK && *found)
+        status = tt__store_cubin_get(store, tt__str_text(&key), out, found);
+    tt__str_free(&key);
+    return status;
+}
+
+tt_status tt__layers_cubin(tt_ctx *ctx, const tt__gpu *gpu, const tt__problem *p, const tt__candidate *c,
+                           tt__str *out, bool *found) {
+    tt_status status = cubin_in(ctx->store, gpu, p, c, out, found);
+    if (status == TT_OK && !*found && ctx->system)
+        status = cubin_in(ctx->system, gpu, p, c, out, found);
+    return status;
+}

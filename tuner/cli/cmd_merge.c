@@ -1,0 +1,62 @@
+/*
+ * `tune merge`: several stores into one.
+ */
+#include <string.h>
+#include <sys/stat.h>
+
+#include "tuner/cli/options.h"
+#include "tuner/cli/sharing.h"
+
+static bool same_file(const char *a, const char *b) {
+    struct stat x, y;
+    return stat(a, &x) == 0 && stat(b, &y) == 0 && x.st_dev == y.st_dev && x.st_ino == y.st_ino;
+}
+
+static tt_status merge(const tt__cli_args *args) {
+    const char *into = args->files[0];
+    tt__store *to = NULL;
+    tt__merged report = {0};
+    bool is_new;
+    for (size_t i = 1; i < args->n_files; i++)
+        if (same_file(into, args->files[i]))
+            return tt__fail(TT_E_INVALID, "%s: cannot be merged into itself", into);
+    TT_TRY(tt__sharing_open(&to, into, &is_new));
+    tt_status status = tt__store_begin(to);
+    for (size_t i = 1; i < args->n_files && status == TT_OK; i++)
+        status = tt__sharing_take(to, args->files[i], true, NULL, &report);
+    if (status == TT_OK)
+        status = tt__store_commit(to);
+    if (status != TT_OK) {
+        tt__sharing_discard(&to, into, is_new);
+        return status;
+    }
+    tt__store_close(&to);
+    tt__sharing_print(&report, into);
+    return TT_OK;
+}
+
+static int run(const tt__cli_args *args) {
+    if (args->n_files < 2)
+        return tt__cli_fail(tt__fail(TT_E_INVALID, "which files? name the one to write and then those to "
+                                                   "read, as in \"tune merge all.db a.db b.db\""));
+    return tt__cli_fail(merge(args));
+}
+
+static const tt__cli_option options[] = {
+    TT__OPT_HELP,
+    TT__OPT_END,
+};
+
+const tt__cli_command tt__cmd_merge = {
+    .name = "merge",
+    .usage = "tune merge OUT.db A.db [B.db...]",
+    .summary = "several stores, or recordings, into one",
+    .notes =
+        "OUT.db is made if it is not there, and keeps what it has. Of two winners for one problem the\n"
+        "better evidence stays: measured before imported, then the one that more configurations were tried\n"
+        "for, then the newer one. If one file is bad, nothing is changed. Cubins are taken only from files\n"
+        "that belong to you or root and that nobody else can write.\n",
+    .options = options,
+    .takes_files = true,
+    .run = run,
+};

@@ -1,0 +1,97 @@
+/*
+ * `tune prune`: takes out of the store what is of no use any more.
+ */
+#include <string.h>
+
+#include "base/clock.h"
+#include "db/prune.h"
+#include "tuner/cli/judge.h"
+#include "tuner/cli/options.h"
+
+static bool is_elsewhere(void *user, const tt__gpu *gpu) {
+    return !tt__judge_here(user, gpu);
+}
+
+/* A kernel that is unknown here may be one of the user's, not named this time. */
+static bool is_old_text(void *user, const char *kernel, const char *hash) {
+    const tt__judge *j = user;
+    const tt__template *t = tt__template_set_find(&j->templates, kernel);
+    return t && strcmp(t->hash, hash) != 0;
+}
+
+static bool is_stale(void *user, const tt__winner *w) {
+    const tt__judge *j = user;
+    char why[160];
+    tt__judge_winner(j, w, why, sizeof why);
+    return *why && tt__template_set_find(&j->templates, w->kernel);
+}
+
+static void print(const tt__pruned *p, const tt__cli_args *args) {
+    printf("%s %lld winners, %lld trials, %lld runs and %lld cubins.%s\n",
+           args->dry_run ? "Would take out" : "Took out", (long long)p->winners, (long long)p->trials,
+           (long long)p->runs, (long long)p->cubins,
+           args->dry_run ? "" : " \"tune vacuum\" gives the space back.");
+}
+
+static tt_status prune(const tt__cli_args *args) {
+    const int64_t day_ms = INT64_C(24) * 3600 * 1000;
+    tt__store *store = NULL;
+    tt__judge judge = {0};
+    tt__pruned pruned;
+    tt_status status;
+    TT_GOTO(tt__cli_store_open_to_write(&store, args));
+    TT_GOTO(tt__judge_open(&judge, store, args));
+    if (args->other_gpus && judge.n_here == 0)
+        TT_GOTO(
+            tt__fail(TT_E_NO_DEVICE,
+                     "--other-gpus: there is no GPU here, so that all would go: \"tune doctor\" says why"));
+    tt__prune_opts opts = {
+        .user = &judge,
+        .gpu = args->other_gpus ? is_elsewhere : NULL,
+        .winner = args->stale ? is_stale : NULL,
+        .text = args->stale ? is_old_text : NULL,
+        .library = args->stale ? TT__METHOD : NULL,
+        .before_ms = args->older_than_days ? tt__unix_ms() - args->older_than_days * day_ms : 0,
+        .dry_run = args->dry_run,
+    };
+    TT_GOTO(tt__store_prune(store, &opts, &pruned));
+    print(&pruned, args);
+out:
+    tt__judge_close(&judge);
+    tt__store_close(&store);
+    return status;
+}
+
+static int run(const tt__cli_args *args) {
+    if (!args->stale && !args->other_gpus && !args->older_than_days)
+        return tt__cli_fail(tt__fail(
+            TT_E_INVALID,
+            "what is to go? give --stale, --other-gpus or --older-than DAYS (--dry-run only counts)"));
+    return tt__cli_fail(prune(args));
+}
+
+static const tt__cli_option options[] = {
+    {"stale", NULL, "winners that \"tune list\" calls stale, and trials of other\nversions of a template",
+     NULL, offsetof(tt__cli_args, stale)},
+    {"other-gpus", NULL, "everything of GPUs that are not in this machine", NULL,
+     offsetof(tt__cli_args, other_gpus)},
+    {"older-than", "DAYS", "winners and trials from before", tt__cli_set_older_than, 0},
+    {"dry-run", NULL, "only say how much it would be", NULL, offsetof(tt__cli_args, dry_run)},
+    TT__OPT_TEMPLATE,
+    TT__OPT_DB,
+    TT__OPT_HELP,
+    TT__OPT_END,
+};
+
+const tt__cli_command tt__cmd_prune = {
+    .name = "prune",
+    .usage = "tune prune --stale | --other-gpus | --older-than DAYS [--dry-run] [options]",
+    .summary = "takes out of the store what is of no use any more",
+    .notes = "The trials that a winner which stays is based on stay too. A stale winner still answers until "
+             "it is\n"
+             "replaced: \"tune --stale\" replaces it, pruning only forgets it. Results of templates that are "
+             "neither\n"
+             "built in nor named with --template are not taken for stale.\n",
+    .options = options,
+    .run = run,
+};

@@ -1,0 +1,277 @@
+/*
+ * `tune show`: all that the store knows about one problem on one GPU.
+ */
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "base/json.h"
+#include "tuner/cli/judge.h"
+#include "tuner/cli/options.h"
+#include "tuner/cli/table.h"
+
+enum { BEST_MAX = 10 };
+
+typedef struct row {
+    char kernel[TT__NAME_MAX], config[TT__CONFIG_MAX];
+    tt__trial trial;
+} row;
+
+typedef struct rows {
+    const tt__judge *judge;
+    size_t n, cap, n_seen;
+    size_t by_status[TT__TRIAL_STATUS_COUNT];
+    row *items; /* those that passed, by time */
+} rows;
+
+static tt_status add_row(void *user, const tt__trial_row *r) {
+    rows *all = user;
+    const tt__template *t = tt__template_set_find(&all->judge->templates, r->kernel);
+    if (t && strcmp(t->hash, r->hash) != 0)
+        return TT_OK; /* of another text of the kernel: no evidence today */
+    all->n_seen++;
+    all->by_status[r->trial->status]++;
+    if (r->trial->status != TT__TRIAL_OK)
+        return TT_OK;
+    if (all->n == all->cap) {
+        size_t cap = all->cap ? 2 * all->cap : 64;
+        row *items = realloc(all->items, cap * sizeof *items);
+        if (!items)
+            return tt__fail_memory(cap * sizeof *items);
+        all->items = items;
+        all->cap = cap;
+    }
+    row *out = &all->items[all->n++];
+    tt__copy(out->kernel, sizeof out->kernel, r->kernel);
+    tt__copy(out->config, sizeof out->config, r->config);
+    out->trial = *r->trial;
+    return TT_OK;
+}
+
+static int by_time(const void *a, const void *b) {
+    double x = ((const row *)a)->trial.time_us, y = ((const row *)b)->trial.time_us;
+    return (x > y) - (x < y);
+}
+
+static tt_status read_rows(rows *out, const tt__judge *j, int64_t gpu_id, int64_t problem_id,
+                           const tt__env *env, tt__stage stage) {
+    *out = (rows){.judge = j};
+    TT_TRY(tt__store_trials(j->store, gpu_id, env, problem_id, stage, add_row, out));
+    if (out->n)
+        qsort(out->items, out->n, sizeof *out->items, by_time);
+    return TT_OK;
+}
+
+/* ---- As text ----------------------------------------------------------------------------------- */
+
+static void when(char *out, size_t size, int64_t unix_ms) {
+    time_t seconds = (time_t)(unix_ms / 1000);
+    struct tm utc;
+    out[0] = '\0';
+    if (gmtime_r(&seconds, &utc))
+        strftime(out, size, "%Y-%m-%dT%H:%M:%SZ", &utc);
+}
+
+static void spread(char *out, size_t size, const tt__trial *t) {
+    float least = t->samples_us[0], most = t->samples_us[0];
+    for (int i = 1; i < t->n_samples; i++) {
+        least = t->samples_us[i] < least ? t->samples_us[i] : least;
+        most = t->samples_us[i] > most ? t->samples_us[i] : most;
+    }
+    snprintf(out, size, t->n_samples ? "%.2f to %.2f us in %d" : "-", (double)least, (double)most,
+             t->n_samples);
+}
+
+static tt_status print_rows(const char *title, const rows *all, const tt__problem *p, size_t most) {
+    static const tt__column columns[] = {{"kernel", false, false},  {"configuration", false, true},
+                                         {"time", true, false},     {"GB/s", true, false},
+                                         {"samples", false, false}, {"regs", true, false}};
+    tt__table t = {.n_columns = sizeof columns / sizeof *columns, .columns = columns};
+    char text[64];
+    if (all->n == 0)
+        return TT_OK;
+    for (size_t i = 0; i < all->n && i < most; i++) {
+        const row *r = &all->items[i];
+        tt__table_cell(&t, "%s", r->kernel);
+        tt__table_cell(&t, "%s", r->config);
+        tt__table_cell(&t, "%s", tt__cli_time(text, sizeof text, r->trial.time_us));
+        tt__table_cell(&t, "%.0f", tt__gbps(p, r->trial.time_us));
+        spread(text, sizeof text, &r->trial);
+        tt__table_cell(&t, "%s", text);
+        tt__table_cell(&t, r->trial.regs ? "%d" : "-", r->trial.regs);
+    }
+    printf("\n%s\n", title);
+    tt_status status = tt__table_print(&t, stdout, tt__cli_columns(STDOUT_FILENO));
+    tt__table_free(&t);
+    return status;
+}
+
+static tt_status print_winner(const tt__winner *w, const char *why) {
+    static const tt__column columns[] = {{"", false, false}, {"", false, false}};
+    tt__table t = {.n_columns = 2, .columns = columns};
+    char time[32], copy[16], date[32];
+    when(date, sizeof date, w->unix_ms);
+    const char *const cells[][2] = {{"winner", w->kernel},   {"configuration", w->config},
+                                    {"GPU", w->gpu.name},    {"measured", date},
+                                    {"source", w->source},   {"driver", w->env.driver},
+                                    {"NVRTC", w->env.nvrtc}, {"method", w->env.library}};
+    for (size_t i = 0; i < sizeof cells / sizeof *cells; i++) {
+        tt__table_cell(&t, "%s", cells[i][0]);
+        tt__table_cell(&t, "%s", cells[i][1][0] ? cells[i][1] : "unknown");
+    }
+    tt__table_cell(&t, "template");
+    tt__table_cell(&t, "%.12s", w->hash[0] ? w->hash : "unknown");
+    tt__table_cell(&t, "time");
+    tt__table_cell(&t, "%s, %.0f GB/s, %s of the tuned copy", tt__cli_time(time, sizeof time, w->time_us),
+                   tt__gbps(&w->problem, w->time_us), tt__cli_percent(copy, sizeof copy, w->copy_fraction));
+    tt__table_cell(&t, "tried");
+    tt__table_cell(&t, "%lld configurations, %lld failed", (long long)w->trials, (long long)w->failed);
+    tt__table_cell(&t, "state");
+    tt__table_cell(&t, "%s%s", *why ? "stale: " : "valid", why);
+    tt_status status = tt__table_print(&t, stdout, 0);
+    tt__table_free(&t);
+    return status;
+}
+
+static tt_status print_text(const tt__winner *w, const char *why, const rows *finals, const rows *screened) {
+    char title[64];
+    TT_TRY(print_winner(w, why));
+    TT_TRY(print_rows("Finals", finals, &w->problem, finals->n));
+    snprintf(title, sizeof title, "The best %d of the screening", BEST_MAX);
+    TT_TRY(print_rows(title, screened, &w->problem, BEST_MAX));
+    printf("\n%zu screened", screened->n_seen);
+    for (int s = 0; s < TT__TRIAL_STATUS_COUNT; s++)
+        if (screened->by_status[s])
+            printf(", %zu %s", screened->by_status[s], tt__trial_status_name((tt__trial_status)s));
+    printf("\n");
+    return TT_OK;
+}
+
+/* ---- As JSON ----------------------------------------------------------------------------------- */
+
+static void rows_json(tt__json *j, const char *key, const rows *all, size_t most) {
+    tt__json_open(j, key, '[');
+    for (size_t i = 0; i < all->n && i < most; i++) {
+        const row *r = &all->items[i];
+        tt__json_open(j, NULL, '{');
+        tt__json_string(j, "kernel", r->kernel);
+        tt__json_config(j, "config", r->config);
+        tt__json_number(j, "time_us", r->trial.time_us, 7);
+        tt__json_open(j, "samples_us", '[');
+        for (int k = 0; k < r->trial.n_samples; k++)
+            tt__json_number(j, NULL, (double)r->trial.samples_us[k], 7);
+        tt__json_close(j, ']');
+        tt__json_int(j, "regs", r->trial.regs);
+        tt__json_close(j, '}');
+    }
+    tt__json_close(j, ']');
+}
+
+static tt_status print_json(const tt__winner *w, const char *why, const rows *finals, const rows *screened) {
+    tt__str text = {0};
+    tt__json j = {.out = &text};
+    char date[32];
+    when(date, sizeof date, w->unix_ms);
+    tt__json_open(&j, NULL, '{');
+    const char *const texts[][2] = {{"gpu", w->gpu.name},
+                                    {"op", w->problem.op},
+                                    {"kernel", w->kernel},
+                                    {"template", w->hash},
+                                    {"source", w->source},
+                                    {"driver", w->env.driver},
+                                    {"nvrtc", w->env.nvrtc},
+                                    {"method", w->env.library},
+                                    {"date", date},
+                                    {"state", *why ? "stale" : "valid"},
+                                    {"why", why}};
+    for (size_t i = 0; i < sizeof texts / sizeof *texts; i++)
+        tt__json_string(&j, texts[i][0], texts[i][1]);
+    tt__json_int(&j, "rows", w->problem.rows);
+    tt__json_int(&j, "cols", w->problem.cols);
+    tt__json_int(&j, "elem_size", w->problem.elem_size);
+    tt__json_config(&j, "config", w->config);
+    tt__json_number(&j, "time_us", tt__cli_known(w->time_us), 7);
+    tt__json_number(&j, "copy_us", tt__cli_known(w->copy_us), 7);
+    tt__json_number(&j, "copy_fraction", tt__cli_known(w->copy_fraction), 5);
+    tt__json_int(&j, "trials", w->trials);
+    tt__json_int(&j, "failed", w->failed);
+    rows_json(&j, "finals", finals, finals->n);
+    rows_json(&j, "best", screened, BEST_MAX);
+    tt__json_close(&j, '}');
+    tt_status status = tt__str_check(&text);
+    if (status == TT_OK)
+        puts(tt__str_text(&text));
+    tt__str_free(&text);
+    return status;
+}
+
+/* ---- The command --------------------------------------------------------------------------------- */
+
+static tt_status show(const tt__cli_args *args, tt__store *store, tt__judge *judge) {
+    char name[TT__GPU_NAME_MAX], why[160];
+    tt__problem p;
+    tt__gpu gpu;
+    tt__winner w;
+    rows finals = {0}, screened = {0};
+    bool found = false;
+    int64_t gpu_id, problem_id;
+    TT_TRY(tt__problem_init(&p, &args->problems[0]));
+    TT_TRY(tt__cli_choose_gpu(name, sizeof name, args));
+    TT_TRY(tt__store_find_gpu(store, name, &gpu, &gpu_id));
+    TT_TRY(tt__store_known_problem(store, &p, &problem_id));
+    if (problem_id >= 0)
+        TT_TRY(tt__store_winner_get(store, gpu_id, problem_id, &w, &found));
+    if (!found)
+        return tt__fail(TT_E_NO_WINNER,
+                        "%lld x %lld of %d-byte elements aligned to %d bytes was not tuned on %s; \"tune "
+                        "list\" shows what was, \"tune best\" what would be taken",
+                        (long long)p.rows, (long long)p.cols, p.elem_size, p.align, gpu.name);
+    TT_TRY(tt__judge_open(judge, store, args));
+    tt__judge_winner(judge, &w, why, sizeof why);
+    tt_status status = read_rows(&finals, judge, gpu_id, problem_id, &w.env, TT__STAGE_FINAL);
+    if (status == TT_OK)
+        status = read_rows(&screened, judge, gpu_id, problem_id, &w.env, TT__STAGE_SCREEN);
+    if (status == TT_OK)
+        status = (args->json ? print_json : print_text)(&w, why, &finals, &screened);
+    free(finals.items);
+    free(screened.items);
+    return status;
+}
+
+static int run(const tt__cli_args *args) {
+    tt__store *store = NULL;
+    tt__judge judge = {0};
+    if (args->n_problems != 1)
+        return tt__cli_fail(tt__fail(
+            TT_E_INVALID, "which problem? give one --size or --shape, as in \"tune show --size 4096\""));
+    tt_status status = tt__cli_store_open(&store, args);
+    if (status == TT_OK)
+        status = show(args, store, &judge);
+    tt__judge_close(&judge);
+    tt__store_close(&store);
+    return tt__cli_fail(status);
+}
+
+static const tt__cli_option options[] = {
+    {"size", "N", "the square matrix to show", tt__cli_set_sizes, 0},
+    {"shape", "RxC", "the matrix of R rows and C columns to show", tt__cli_set_shapes, 0},
+    TT__OPT_ELEM_SIZE,
+    TT__OPT_DTYPE,
+    TT__OPTS_LAYOUT,
+    TT__OPT_GPU("a GPU as in \"tune list\", or a part of its name; default the\nfirst device here"),
+    TT__OPT_TEMPLATE,
+    TT__OPT_DB,
+    TT__OPT_JSON,
+    TT__OPT_HELP,
+    TT__OPT_END,
+};
+
+const tt__cli_command tt__cmd_show = {
+    .name = "show",
+    .usage = "tune show [--gpu NAME] --size N | --shape RxC [options]",
+    .summary = "one problem: its winner, where that comes from, the finals, the best trials",
+    .notes = "Trials are those under the driver, NVRTC and method that the winner was measured with.\n",
+    .options = options,
+    .run = run,
+};

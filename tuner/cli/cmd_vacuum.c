@@ -1,0 +1,34 @@
+/*
+ * `tune vacuum`: the store's file without its holes.
+ */
+#include "db/prune.h"
+#include "tuner/cli/cli.h"
+#include "tuner/cli/options.h"
+
+static int run(const tt__cli_args *args) {
+    tt__store *store = NULL;
+    int64_t before = 0, after = 0;
+    tt_status status = tt__cli_store_open_to_write(&store, args);
+    if (status == TT_OK)
+        status = tt__store_vacuum(store, &before, &after);
+    if (status == TT_OK)
+        printf("%s: %.2f MB, before %.2f MB\n", tt__store_path(store), (double)after * 1e-6,
+               (double)before * 1e-6);
+    tt__store_close(&store);
+    return tt__cli_fail(status);
+}
+
+static const tt__cli_option options[] = {
+    TT__OPT_DB,
+    TT__OPT_HELP,
+    TT__OPT_END,
+};
+
+const tt__cli_command tt__cmd_vacuum = {
+    .name = "vacuum",
+    .usage = "tune vacuum [--db PATH]",
+    .summary = "gives back the space of what was pruned",
+    .notes = "Needs as much room again on the disk while it runs. Others wait meanwhile.\n",
+    .options = options,
+    .run = run,
+};

@@ -1,0 +1,54 @@
+/* Looking around once, then judging winner by winner. */
+#include "tuner/cli/judge.h"
+
+#include <string.h>
+
+#include "dispatch/validity.h"
+#include "gpu/device.h"
+#include "gpu/driver.h"
+#include "gpu/nvrtc.h"
+
+static void look_around(tt__judge *j) {
+    int n = 0;
+    if (tt__device_count(&n) != TT_OK)
+        return;
+    for (int i = 0; i < n && j->n_here < TT__HERE_MAX; i++)
+        if (tt__device_gpu(&j->here[j->n_here], i) == TT_OK)
+            j->n_here++;
+    tt__driver_version(j->driver, sizeof j->driver);
+    if (tt__nvrtc_open() == TT_OK)
+        tt__copy(j->nvrtc, sizeof j->nvrtc, tt__nvrtc_version());
+}
+
+tt_status tt__judge_open(tt__judge *out, tt__store *store, const tt__cli_args *args) {
+    *out = (tt__judge){.store = store};
+    TT_TRY(tt__template_set_open(&out->templates, args->templates, args->n_templates));
+    look_around(out);
+    return TT_OK;
+}
+
+void tt__judge_close(tt__judge *j) {
+    tt__template_set_close(&j->templates);
+}
+
+bool tt__judge_here(const tt__judge *j, const tt__gpu *gpu) {
+    for (size_t i = 0; i < j->n_here; i++)
+        if (tt__same_gpu(&j->here[i], gpu))
+            return true;
+    return false;
+}
+
+static bool has_cubin(const tt__judge *j, const tt__winner *w) {
+    tt__str key = {0};
+    bool found = false;
+    tt_status status =
+        tt__store_cubin_find(j->store, w->hash, w->config, w->problem.elem_size, w->gpu.cc, &key, &found);
+    tt__str_free(&key);
+    return status == TT_OK && found;
+}
+
+void tt__judge_winner(const tt__judge *j, const tt__winner *w, char *why, size_t size) {
+    bool here = tt__judge_here(j, &w->gpu);
+    const char *nvrtc = here && strcmp(w->env.nvrtc, j->nvrtc) != 0 && !has_cubin(j, w) ? j->nvrtc : NULL;
+    tt__winner_staleness(why, size, w, &j->templates, here ? j->driver : NULL, nvrtc);
+}

@@ -1,0 +1,28 @@
+/* Which stored winners still hold, as `tune list`, `tune --stale` and `tune prune` see it: by the templates
+ * named, and by driver and NVRTC where the winner's GPU is in this machine. */
+#ifndef TT_CLI_JUDGE_H
+#define TT_CLI_JUDGE_H
+
+#include "template/template.h"
+#include "tuner/cli/cli.h"
+
+enum { TT__HERE_MAX = 16 };
+
+typedef struct tt__judge {
+    tt__template_set templates;
+    tt__store *store; /* borrowed */
+    size_t n_here;    /* GPUs of this machine; 0 without a driver */
+    tt__gpu here[TT__HERE_MAX];
+    char driver[32], nvrtc[16];
+} tt__judge;
+
+/* Close it in any case. */
+tt_status tt__judge_open(tt__judge *out, tt__store *store, const tt__cli_args *args);
+void tt__judge_close(tt__judge *j);
+
+/* Is this GPU in this machine? */
+bool tt__judge_here(const tt__judge *j, const tt__gpu *gpu);
+/* Writes why it is stale, or "" if it holds. May be called inside a walk over winners. */
+void tt__judge_winner(const tt__judge *j, const tt__winner *w, char *why, size_t size);
+
+#endif

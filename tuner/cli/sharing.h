@@ -1,0 +1,23 @@
+/* Taking files over into a store, for `tune import`, `merge` and `export --database`. */
+#ifndef TT_CLI_SHARING_H
+#define TT_CLI_SHARING_H
+
+#include "db/merge.h"
+#include "db/recording.h"
+#include "tuner/cli/cli.h"
+
+/* Takes a database or a T4 file over into `to`, which is inside tt__store_begin. Of a database, cubins come
+ * along only if `trust` and nobody but this user could have written it; otherwise a note says so on standard
+ * error. `foreign` as for tt__recording_open_t4. */
+tt_status tt__sharing_take(tt__store *to, const char *path, bool trust, const tt__foreign *foreign,
+                           tt__merged *report);
+
+/* "all.db: 12 winners (3 more are as good here already), 1400 trials, 12 cubins new". */
+void tt__sharing_print(const tt__merged *report, const char *into);
+
+/* Opens a store to be filled. *is_new: it was not there, and is to be removed with tt__sharing_discard on
+ * failure. */
+tt_status tt__sharing_open(tt__store **out, const char *path, bool *is_new);
+void tt__sharing_discard(tt__store **store, const char *path, bool is_new);
+
+#endif
