@@ -53,7 +53,6 @@ static tt_status tune(bench *b, const tt_problem *problems, size_t n, double unt
     tuning t = {.until_s = until_s};
     tt_tune_opts opts = TT_INIT(tt_tune_opts);
     opts.device = b->options->device;
-    opts.effort = TT_EFFORT_EXHAUSTIVE;
     opts.should_stop = time_is_up;
     opts.on_progress = show_progress;
     opts.user = &t;
