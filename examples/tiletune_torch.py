@@ -5,8 +5,8 @@
     tiletune = tiletune_torch.Tiletune()      # the store that `tune` fills; tune_budget_s=10 tunes on first use
     y = tiletune.transpose(x)                 # on torch's current stream; CuPy arrays go in and out likewise
 
-Gradients do not flow through it. The launch may be captured in a CUDA graph once the same shape has been transposed outside of one. As a program it
-compares itself with PyTorch on a GPU:
+Gradients do not flow through it. The launch may be captured in a CUDA graph once the same shape has been transposed
+outside of one. As a program it compares itself with PyTorch on a GPU:
 
     tiletune_torch.py --bench [--library FILE] [--db PATH] [--budget S] [--rounds N]
 """
@@ -27,7 +27,7 @@ class Problem(ctypes.Structure):
     _fields_ = [("size", ctypes.c_size_t), ("rows", ctypes.c_int64), ("cols", ctypes.c_int64),
                 ("lds", ctypes.c_int64), ("ldd", ctypes.c_int64), ("elem_size", ctypes.c_int),
                 ("align", ctypes.c_int), ("batch", ctypes.c_int64), ("src_stride", ctypes.c_int64),
-                ("dst_stride", ctypes.c_int64), ("in_place", ctypes.c_int)]
+                ("dst_stride", ctypes.c_int64), ("in_place", ctypes.c_int), ("warm", ctypes.c_int)]
 
 
 class Error(RuntimeError):
