@@ -82,7 +82,7 @@ static tt_status measure(tt__backend *b, const tt__template_set *set, const tt__
     }
     TT_TRY(b->ops->problem(b, &p));
     for (int session = 0; session < SESSIONS; session++) {
-        TT_TRY(b->ops->finals(b, entrants, c->n, trials));
+        TT_TRY(b->ops->finals(b, entrants, c->n, TT__FINAL_ROUNDS, trials));
         for (size_t i = 0; i < c->n; i++)
             memcpy(&c->samples_us[i][session * TT__FINAL_ROUNDS], trials[i].samples_us,
                    TT__FINAL_ROUNDS * sizeof(float));
@@ -95,15 +95,16 @@ static double print_contest(const tt_problem *p, const contest *c) {
     size_t best = 0;
     double worst = 0;
     for (size_t i = 1; i < c->n; i++)
-        if (tt__median(c->samples_us[i], SAMPLES_MAX) < tt__median(c->samples_us[best], SAMPLES_MAX))
+        if (tt__midmean(c->samples_us[i], SAMPLES_MAX) < tt__midmean(c->samples_us[best], SAMPLES_MAX))
             best = i;
     printf("%lld x %lld: %zu different winners\n", (long long)p->rows, (long long)p->cols, c->n);
     for (size_t i = 0; i < c->n; i++) {
         tt__ratio r = tt__paired_ratio(c->samples_us[i], c->samples_us[best], SAMPLES_MAX);
-        printf("  %2d times  %9.3f us  %+.3f %% (%+.3f to %+.3f)  %s %s\n", c->times_won[i],
-               tt__median(c->samples_us[i], SAMPLES_MAX), 100 * (r.median - 1), 100 * (r.low - 1),
-               100 * (r.high - 1), c->kernels[i], c->configs[i]);
-        worst = r.median - 1 > worst ? r.median - 1 : worst;
+        double us = tt__midmean(c->samples_us[i], SAMPLES_MAX);
+        double behind = us / tt__midmean(c->samples_us[best], SAMPLES_MAX) - 1;
+        printf("  %2d times  %9.3f us  %+.3f %% (%+.3f to %+.3f)  %s %s\n", c->times_won[i], us, 100 * behind,
+               100 * (r.low - 1), 100 * (r.high - 1), c->kernels[i], c->configs[i]);
+        worst = behind > worst ? behind : worst;
     }
     return worst;
 }

@@ -79,7 +79,9 @@ static tt_status wait(tt__backend *b, size_t *id, tt__trial *trial) {
     return TT_OK;
 }
 
-static tt_status finals(tt__backend *b, const tt__candidate *const *c, size_t n, tt__trial *trials) {
+static tt_status finals(tt__backend *b, const tt__candidate *const *c, size_t n, int rounds,
+                        tt__trial *trials) {
+    (void)rounds; /* as many as were recorded */
     for (size_t i = 0; i < n; i++)
         TT_TRY(look_up((replay *)b, c[i], TT__STAGE_FINAL, &trials[i]));
     return TT_OK;

@@ -1,6 +1,7 @@
 /* The finals and the election: the best few are measured again in interleaved rounds and compared in pairs,
  * so that neither drift nor one lucky sample crowns a winner, and the stored one keeps its place until it is
  * beaten beyond the noise. */
+#include <math.h>
 #include <stdio.h>
 
 #include "base/clock.h"
@@ -124,13 +125,25 @@ static tt_status store_final(tt__session *s, const entrant *e, const tt__trial *
     return tt__store_trial_put(s->store, s->run_id, e->of->problem_id, id, TT__STAGE_FINAL, trial);
 }
 
+/* As many as take about `worth_s`: small problems need them, since their times are few ticks of the clock. */
+static int rounds_of(const finals *f) {
+    static const double worth_s = 0.15, least_us = 10;
+    double round_us = 0;
+    for (size_t i = 0; i < f->n; i++)
+        round_us += fmax(f->entrants[i].of->trials[f->entrants[i].index].time_us, least_us);
+    double rounds = worth_s * 1e6 / round_us;
+    return rounds < TT__FINAL_ROUNDS       ? TT__FINAL_ROUNDS
+           : rounds > TT__FINAL_ROUNDS_MAX ? TT__FINAL_ROUNDS_MAX
+                                           : (int)rounds;
+}
+
 /* Measures the finalists, or, if that fails, falls back to what the screening said. */
 static tt_status hold_finals(tt__session *s, tt__search *search, finals *f) {
     const tt__candidate *candidates[TT__FINALISTS_MAX];
     for (size_t i = 0; i < f->n; i++)
         candidates[i] = f->entrants[i].c;
     tt__session_progress(s, search, "finals");
-    tt_status status = s->backend->ops->finals(s->backend, candidates, f->n, f->trials);
+    tt_status status = s->backend->ops->finals(s->backend, candidates, f->n, rounds_of(f), f->trials);
     if (status == TT_E_INTERRUPTED)
         return status;
     if (status != TT_OK)
@@ -155,10 +168,15 @@ tt__ratio tt__compare_trials(const tt__trial *a, const tt__trial *b) {
     return (tt__ratio){ratio, ratio, ratio};
 }
 
+/* What decides: finer than the median of times that are whole ticks of the clock. */
+static double middle_us(const finals *f, int i) {
+    return tt__midmean(f->trials[i].samples_us, (size_t)f->trials[i].n_samples);
+}
+
 static int choose(const finals *f) {
     int best = NOBODY;
     for (int i = 0; i < (int)f->n_contenders; i++)
-        if (took_part(f, i) && (best == NOBODY || f->trials[i].time_us < f->trials[best].time_us))
+        if (took_part(f, i) && (best == NOBODY || middle_us(f, i) < middle_us(f, best)))
             best = i;
     if (took_part(f, f->at_incumbent) &&
         tt__compare_trials(&f->trials[f->at_incumbent], &f->trials[best]).low <= 1.0)
@@ -167,8 +185,9 @@ static int choose(const finals *f) {
     for (int i = 0; i < (int)f->n_contenders; i++) {
         if (!took_part(f, i))
             continue;
-        tt__ratio r = tt__compare_trials(&f->trials[i], &f->trials[best]);
-        if (r.low <= 1.0 && r.median < indistinct && f->entrants[i].index < f->entrants[first].index)
+        bool may_be_as_fast = tt__compare_trials(&f->trials[i], &f->trials[best]).low <= 1.0;
+        if (may_be_as_fast && middle_us(f, i) < indistinct * middle_us(f, best) &&
+            f->entrants[i].index < f->entrants[first].index)
             first = i;
     }
     return first;

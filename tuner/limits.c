@@ -42,6 +42,6 @@ tt__limits tt__limits_of_copy(const tt__limits *problem) {
 }
 
 double tt__limits_finals_s(double best_us) {
-    static const double slack = 1.5, setup_s = 0.1;
-    return setup_s + slack * best_us * 1e-6 * TT__FINALISTS_MAX * (TT__FINAL_ROUNDS + 1);
+    static const double slack = 1.5, setup_s = 0.1, least_s = 0.15;
+    return setup_s + slack * fmax(least_s, best_us * 1e-6 * TT__FINALISTS_MAX * (TT__FINAL_ROUNDS + 1));
 }

@@ -174,7 +174,8 @@ static tt_status try_all(tt__session *s, tt__search *search, const char *phase, 
 }
 
 static bool wants_all(const tt__session *s, const tt__limits *limits, size_t n) {
-    return (!s->strategy || s->strategy == &tt__strategy_exhaustive) && limits->trials >= n && isinf(limits->deadline_s);
+    return (!s->strategy || s->strategy == &tt__strategy_exhaustive) && limits->trials >= n &&
+           isinf(limits->deadline_s);
 }
 
 /* If all is going to be tried, the order is of no account, and that of the space shares most cubins. */
@@ -246,7 +247,8 @@ static tt_status add_incumbent(tt__session *s, tt__search *search) {
     bool found;
     TT_TRY(tt__store_winner_get(s->store, s->gpu_id, search->problem_id, &w, &found));
     const tt__template *t = found ? tt__template_set_find(s->templates, w.kernel) : NULL;
-    if (!t || strcmp(t->hash, w.hash) != 0 || tt__template_competes(s->templates, t, s->opts->only, s->opts->n_only))
+    if (!t || strcmp(t->hash, w.hash) != 0 ||
+        tt__template_competes(s->templates, t, s->opts->only, s->opts->n_only))
         return TT_OK;
     tt__candidate c;
     tt_status status = tt__space_resolve(&c, t, &s->gpu, &search->problem, w.config);

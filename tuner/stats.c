@@ -16,12 +16,24 @@ static double middle(const double *sorted, size_t n) {
     return n % 2 ? sorted[n / 2] : (sorted[n / 2 - 1] + sorted[n / 2]) / 2;
 }
 
-double tt__median(const float *values, size_t n) {
-    double sorted[TT__SAMPLES_MAX];
+static void sort(double *sorted, const float *values, size_t n) {
     for (size_t i = 0; i < n; i++)
         sorted[i] = (double)values[i];
     qsort(sorted, n, sizeof *sorted, by_value);
+}
+
+double tt__median(const float *values, size_t n) {
+    double sorted[TT__SAMPLES_MAX];
+    sort(sorted, values, n);
     return middle(sorted, n);
+}
+
+double tt__midmean(const float *values, size_t n) {
+    double sorted[TT__SAMPLES_MAX], sum = 0;
+    sort(sorted, values, n);
+    for (size_t i = n / 4; i < n - n / 4; i++)
+        sum += sorted[i];
+    return sum / (double)(n - n / 4 - n / 4);
 }
 
 double tt__round_us(double us) {

@@ -7,6 +7,9 @@
 /* The median of n >= 1 values; reorders nothing. n is at most TT__SAMPLES_MAX. */
 double tt__median(const float *values, size_t n);
 
+/* The mean of the middle half of n >= 1 values, at most TT__SAMPLES_MAX. */
+double tt__midmean(const float *values, size_t n);
+
 /* To 0.1 ns, as the store keeps times: a run and its replay break ties alike. */
 double tt__round_us(double us);
 

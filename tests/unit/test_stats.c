@@ -66,6 +66,14 @@ static void test_relative_spread(void **state) {
     assert_true(tt__relative_spread(many, 31) == 0);
 }
 
+static void test_midmean(void **state) {
+    (void)state;
+    const float one[] = {7}, few[] = {3, 1, 2}, ticks[] = {5, 6, 5, 6, 6, 100, 5, 0};
+    assert_true(tt__midmean(one, 1) == 7);
+    assert_true(tt__midmean(few, 3) == 2);
+    assert_true(tt__midmean(ticks, 8) == 5.5);
+}
+
 static void test_most_samples(void **state) {
     (void)state;
     float many[TT__SAMPLES_MAX];
@@ -78,6 +86,7 @@ static void test_most_samples(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_median),
+        cmocka_unit_test(test_midmean),
         cmocka_unit_test(test_ratio_ignores_drift),
         cmocka_unit_test(test_ratio_ignores_an_outlier),
         cmocka_unit_test(test_ratio_interval),
