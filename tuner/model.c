@@ -23,7 +23,8 @@ const double tt__cost_weights[TT__COSTS] = {
     [TT__COST_ACCESSES] = 0.15,    /* loads and stores for each byte */
     [TT__COST_BLOCK_SIZE] = 0.01,  /* doublings or halvings of 256 threads */
     [TT__COST_CONFLICTS] = 0.1,    /* if it has bank conflicts that it could have padded away */
-    [TT__COST_ORDER] = 0.015, /* if blocks walk along rows of what no cache holds, or down wide pitches */
+    [TT__COST_ORDER] = 0.015,      /* if blocks walk along rows of what no cache holds; of wide pitches it
+                                      depends on the day */
     [TT__COST_CACHE_HINT] = 0.025, /* if stores do not stream although all fits the cache, or the reverse */
 };
 
@@ -168,7 +169,7 @@ static void find_costs(double costs[TT__COSTS], const tt__geometry *g, const tt_
     costs[TT__COST_ACCESSES] = 1 / g->read_access + 1 / g->write_access;
     costs[TT__COST_BLOCK_SIZE] = fabs(log2(g->threads / 256));
     costs[TT__COST_CONFLICTS] = g->unpadded;
-    costs[TT__COST_ORDER] = !cached && (wide ? g->down > 0 : g->down < 0);
+    costs[TT__COST_ORDER] = !cached && !wide && g->down < 0;
     costs[TT__COST_CACHE_HINT] = cached != g->streams;
 }
 
