@@ -112,7 +112,7 @@ static tt_status nominate(tt__session *s, tt__search *search, const tt__search *
 
 /* A place in the finals, as index or NOBODY: what was not measured there is not compared. */
 static bool took_part(const finals *f, int at) {
-    return at != NOBODY && f->trials[at].status == TT__TRIAL_OK && f->trials[at].n_samples > 0;
+    return at != NOBODY && f->trials[at].status == TT__TRIAL_OK && f->trials[at].time_us > 0;
 }
 
 static tt_status config_id(tt__session *s, const tt__candidate *c, int64_t *id) {
@@ -168,9 +168,11 @@ tt__ratio tt__compare_trials(const tt__trial *a, const tt__trial *b) {
     return (tt__ratio){ratio, ratio, ratio};
 }
 
-/* What decides: finer than the median of times that are whole ticks of the clock. */
+/* What decides: finer than the median of times that are whole ticks of the clock. Recordings of others may have
+ * no samples. */
 static double middle_us(const finals *f, int i) {
-    return tt__midmean(f->trials[i].samples_us, (size_t)f->trials[i].n_samples);
+    const tt__trial *t = &f->trials[i];
+    return t->n_samples > 0 ? tt__midmean(t->samples_us, (size_t)t->n_samples) : t->time_us;
 }
 
 static int choose(const finals *f) {
@@ -255,7 +257,7 @@ tt_status tt__stored_winner(tt__session *s, const tt__search *search, tt_result 
         return TT_OK;
     TT_TRY(tt__store_winner_get(s->store, s->gpu_id, search->problem_id, &w, holds));
     const tt__template *t = *holds ? tt__template_set_find(s->templates, w.kernel) : NULL;
-    *holds = t && strcmp(t->hash, w.hash) == 0 && strcmp(w.env.driver, s->env.driver) == 0 &&
+    *holds = t && (s->opts->replay || strcmp(w.source, "replayed") != 0) && strcmp(t->hash, w.hash) == 0 && strcmp(w.env.driver, s->env.driver) == 0 &&
              strcmp(w.env.nvrtc, s->env.nvrtc) == 0 && strcmp(w.env.library, s->env.library) == 0;
     if (*holds)
         fill_result(s, search, &w, result);

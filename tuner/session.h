@@ -70,7 +70,8 @@ tt_status tt__elect(tt__session *s, tt__search *search, const tt__search *copy, 
 /* a over b, in pairs where the samples pair up. */
 tt__ratio tt__compare_trials(const tt__trial *a, const tt__trial *b);
 
-/* The stored winner of the search's problem if it still holds: same environment, template and space. */
+/* The stored winner of the search's problem if nothing was measured and it still holds: of the same
+ * environment and template and, unless this is a replay, measured here. */
 tt_status tt__stored_winner(tt__session *s, const tt__search *search, tt_result *result, bool *holds);
 
 /* tt_tune, with a call after each problem; `after` may be NULL. */
