@@ -149,7 +149,8 @@ static bool in_time(const tt__search *search, const hunt *h) {
 static tt_status refill(tt__session *s, tt__search *search, hunt *h) {
     while (s->backend->ops->room(s->backend) > 0 &&
            h->n_pending < tt__strategy_window(h->strategy, search->n_tried) &&
-           n_counted(search) + h->n_pending < h->limits.trials) {
+           n_counted(search) + h->n_pending < h->limits.trials &&
+           search->n_tried + h->n_pending < search->space.n) {
         int64_t i;
         if ((search->cut = !in_time(search, h)))
             break;
@@ -198,17 +199,18 @@ static int by_time(const void *a, const void *b) {
 /* While the strategy waits for trials, compilers can be at what the model finds promising. */
 static tt_status expect_best(tt__session *s, const tt__search *search, const tt__limits *limits,
                              const tt__model *model) {
-    size_t n = search->space.n;
-    if (!s->backend->ops->expect || wants_all(s, limits, n))
+    size_t n = 0, most = limits->trials - n_counted(search);
+    if (!s->backend->ops->expect || wants_all(s, limits, search->space.n))
         return TT_OK;
-    ranked *order = calloc(n, sizeof *order);
+    ranked *order = calloc(search->space.n, sizeof *order);
     if (!order)
-        return tt__fail_memory(n * sizeof *order);
-    for (size_t i = 0; i < n; i++)
-        order[i] = (ranked){model->log_time[i], i};
+        return tt__fail_memory(search->space.n * sizeof *order);
+    for (size_t i = 0; i < search->space.n; i++)
+        if (search->known[i] == TT__UNTRIED)
+            order[n++] = (ranked){model->log_time[i], i};
     qsort(order, n, sizeof *order, by_time);
     tt_status status = TT_OK;
-    for (size_t i = 0; i < n && i < limits->trials && status == TT_OK; i++)
+    for (size_t i = 0; i < n && i < most && status == TT_OK; i++)
         status = s->backend->ops->expect(s->backend, &search->space.items[order[i].index], &search->problem);
     free(order);
     return status;
