@@ -52,7 +52,7 @@ typedef struct tt__live_opts {
 /* A CUDA device, behind a GPU worker and a farm of compile workers. */
 tt_status tt__backend_live(tt__backend **out, const tt__live_opts *opts);
 
-/* A recording; compiles and launches nothing. */
-tt_status tt__backend_replay(tt__backend **out, const char *path);
+/* A recording; compiles and launches nothing. `should_stop` may be NULL. */
+tt_status tt__backend_replay(tt__backend **out, const char *path, int (*should_stop)(void *user), void *user);
 
 #endif

@@ -10,6 +10,8 @@ enum { WAITING_MAX = 64 };
 typedef struct replay {
     tt__backend base;
     tt__recording *recording;
+    int (*should_stop)(void *user);
+    void *user;
     tt__problem problem, before; /* the one before may be the copy, whose best joins the finals */
     size_t n_waiting;
     struct {
@@ -31,13 +33,14 @@ static tt_status problem(tt__backend *b, const tt__problem *p) {
     r->before = r->problem;
     r->problem = *p;
     TT_TRY(tt__recording_has(r->recording, p, &has));
-    if (has || !tt__is_op(p, "transpose"))
+    if (has || !(tt__is_op(p, "transpose") || tt__in_place(p))) /* it is a recording without copies, or ladders */
         return TT_OK;
     tt__str list = {0};
     tt_status status = tt__recording_problems(r->recording, p->op, &list);
     if (status == TT_OK)
-        status = tt__fail(TT_E_INVALID, "the recording has no %lld x %lld of %d-byte elements; it has: %s",
-                          (long long)p->rows, (long long)p->cols, p->elem_size, tt__str_text(&list));
+        status = tt__fail(TT_E_INVALID, "the recording has no %s of %lld x %lld %d-byte elements like this; it has: %s",
+                          p->op, (long long)p->rows, (long long)p->cols, p->elem_size,
+                          list.len ? tt__str_text(&list) : "none of any size");
     tt__str_free(&list);
     return status;
 }
@@ -72,6 +75,8 @@ static tt_status wait(tt__backend *b, size_t *id, tt__trial *trial) {
     replay *r = (replay *)b;
     if (r->n_waiting == 0)
         return tt__fail(TT_E_INTERNAL, "waiting for no trial");
+    if (r->should_stop && r->should_stop(r->user))
+        return tt__fail(TT_E_INTERRUPTED, "interrupted");
     *id = r->waiting[0].id;
     TT_TRY(look_up(r, r->waiting[0].c, TT__STAGE_SCREEN, trial));
     r->n_waiting--;
@@ -94,12 +99,14 @@ static void close_replay(tt__backend *b) {
 
 static const tt__backend_ops replay_ops = {hello, problem, NULL, room, submit, wait, finals, close_replay};
 
-tt_status tt__backend_replay(tt__backend **out, const char *path) {
+tt_status tt__backend_replay(tt__backend **out, const char *path, int (*should_stop)(void *user), void *user) {
     *out = NULL;
     replay *r = calloc(1, sizeof *r);
     if (!r)
         return tt__fail_memory(sizeof *r);
     r->base.ops = &replay_ops;
+    r->should_stop = should_stop;
+    r->user = user;
     tt_status status = tt__recording_open(&r->recording, path);
     if (status != TT_OK) {
         free(r);

@@ -148,7 +148,7 @@ static double trial_timeout_s(const tt_tune_opts *opts) {
 static tt_status open_backend(tt__session *s) {
     const tt_tune_opts *opts = s->opts;
     if (opts->replay)
-        return tt__backend_replay(&s->backend, opts->replay);
+        return tt__backend_replay(&s->backend, opts->replay, opts->should_stop, opts->user);
     return tt__backend_live(&s->backend,
                             &(tt__live_opts){
                                 .device = opts->device,

@@ -388,10 +388,17 @@ static void test_replay_of_an_unknown_size(void **state) {
     (void)state;
     char line[512];
     run_result r;
-    run_tune(&r, NULL, replay(line, sizeof line, "--shapes 12345x54321"));
-    assert_true(r.code == 1 || r.code == 2);
-    assert_has(&r, r.err, "12345");
-    run_free(&r);
+    static const char *const unknown[][2] = {
+        {"--shapes 12345x54321", "no transpose of 12345 x 54321"},
+        {"--warm", "no transpose/warm of "},
+        {"--in-place", "no transpose_in_place of "},
+    };
+    for (size_t i = 0; i < sizeof unknown / sizeof *unknown; i++) {
+        run_tune(&r, NULL, replay(line, sizeof line, unknown[i][0]));
+        assert_code(&r, 2);
+        assert_has(&r, r.err, unknown[i][1]);
+        run_free(&r);
+    }
 }
 
 /* On a terminal: a bar that fits, redraws itself, and is gone in the end. */

@@ -1,0 +1,232 @@
+/* Searching and electing on a backend that makes its times up: what limits, stored trials and a lack of samples
+ * do to them. */
+#include <math.h>
+#include <unistd.h>
+
+#include "base/clock.h"
+#include "space_fixture.h"
+#include "tuner/session.h"
+
+static const char numbers[] =
+    "kernel numbers\nop transpose\nparam A 0 1 2 3 4 5 6 7 8 9\nparam B 0 1\nblock 32\n"
+    "grid rows\nargs dst, src\ndefault A=0 B=0\n";
+enum { SPACE = 20 };
+
+/* A trial takes 10 us and its index. */
+typedef struct fake {
+    tt__backend base;
+    size_t waiting[SPACE], n_waiting, n_expected;
+    unsigned pause_us; /* until a trial comes back */
+    int n_samples;     /* of each */
+    bool finals_known;
+} fake;
+
+static tt_status problem(tt__backend *b, const tt__problem *p) {
+    (void)b;
+    (void)p;
+    return TT_OK;
+}
+
+static tt_status expect(tt__backend *b, const tt__candidate *c, const tt__problem *p) {
+    (void)c;
+    (void)p;
+    ((fake *)b)->n_expected++;
+    return TT_OK;
+}
+
+static size_t room(const tt__backend *b) {
+    return SPACE - ((const fake *)b)->n_waiting;
+}
+
+static tt_status submit(tt__backend *b, size_t id, const tt__candidate *c, double cutoff_us) {
+    fake *f = (fake *)b;
+    (void)c;
+    (void)cutoff_us;
+    f->waiting[f->n_waiting++] = id;
+    return TT_OK;
+}
+
+static void fill(const fake *f, tt__trial *trial, double us) {
+    *trial = (tt__trial){.time_us = us, .n_samples = f->n_samples};
+    for (int i = 0; i < f->n_samples; i++)
+        trial->samples_us[i] = (float)us;
+}
+
+static tt_status wait(tt__backend *b, size_t *id, tt__trial *trial) {
+    fake *f = (fake *)b;
+    usleep(f->pause_us);
+    *id = f->waiting[0];
+    fill(f, trial, 10 + (double)*id);
+    memmove(f->waiting, f->waiting + 1, --f->n_waiting * sizeof *f->waiting);
+    return TT_OK;
+}
+
+static tt_status finals(tt__backend *b, const tt__candidate *const *c, size_t n, int rounds, tt__trial *trials) {
+    const fake *f = (const fake *)b;
+    (void)c;
+    (void)rounds;
+    for (size_t i = 0; i < n; i++)
+        if (f->finals_known)
+            fill(f, &trials[i], 10 + (double)i);
+        else
+            trials[i] = (tt__trial){.status = TT__TRIAL_SKIPPED};
+    return TT_OK;
+}
+
+static const tt__backend_ops ops = {NULL, problem, expect, room, submit, wait, finals, NULL};
+
+typedef struct bench {
+    field f;
+    fake backend;
+    tt__template_set set;
+    tt_tune_opts opts;
+    tt__session s;
+} bench;
+
+static void begin_run(bench *b, const char *source) {
+    assert_ok(tt__store_run_begin(b->s.store, b->s.gpu_id, &b->s.env, source, &b->s.run_id));
+}
+
+static void setup(bench *b) {
+    memset(b, 0, sizeof *b);
+    field_open(&b->f, numbers, NULL);
+    assert_int_equal(b->f.space.n, SPACE);
+    b->backend = (fake){.base = {&ops}, .n_samples = 7, .finals_known = true};
+    b->set = (tt__template_set){1, b->f.t};
+    b->opts = (tt_tune_opts)TT_INIT(tt_tune_opts);
+    b->s = (tt__session){.templates = &b->set,
+                         .backend = &b->backend.base,
+                         .opts = &b->opts,
+                         .gpu = field_gpu,
+                         .env = {"580.1", "13.0", TT__METHOD},
+                         .n_problems = 1,
+                         .end_s = INFINITY};
+    assert_ok(tt__store_open(&b->s.store, ":memory:", TT__STORE_READ_WRITE));
+    assert_ok(tt__store_gpu(b->s.store, &b->s.gpu, &b->s.gpu_id));
+    begin_run(b, "measured");
+}
+
+static void teardown(bench *b) {
+    tt__store_close(&b->s.store);
+    field_close(&b->f);
+}
+
+static void search(bench *b, const tt__limits *limits, tt__search *out) {
+    assert_ok(tt__search_run(&b->s, &b->f.problem, limits, "search", out));
+}
+
+/* A budget that ends when all has been asked for has cut nothing. */
+static void test_all_of_it_in_time(void **state) {
+    (void)state;
+    bench b;
+    tt__search all;
+    setup(&b);
+    b.backend.pause_us = 10000;
+    b.s.strategy = &tt__strategy_exhaustive; /* names all of it at once */
+    search(&b, &(tt__limits){SIZE_MAX, tt__now_s() + 0.35}, &all);
+    assert_int_equal(all.n_tried, SPACE);
+    assert_false(all.cut);
+    tt__search_close(&all);
+    teardown(&b);
+}
+
+/* What is known need not be compiled for those that are not. */
+static void test_goes_on_with_the_rest(void **state) {
+    (void)state;
+    bench b;
+    tt__search some;
+    setup(&b);
+    search(&b, &(tt__limits){5, INFINITY}, &some);
+    assert_int_equal(some.n_tried, 5);
+    assert_int_equal(b.backend.n_expected, 5);
+    tt__search_close(&some);
+    b.backend.n_expected = 0;
+    search(&b, &(tt__limits){8, INFINITY}, &some);
+    assert_int_equal(some.n_tried, 8);
+    assert_int_equal(some.n_measured, 3);
+    assert_int_equal(b.backend.n_expected, 3);
+    tt__search_close(&some);
+    teardown(&b);
+}
+
+/* Without finals, and without samples even, the screening's medians decide. */
+static void test_elects_without_samples(void **state) {
+    (void)state;
+    bench b;
+    tt__search all, copy = {.best = TT__NOTHING};
+    tt_result result = {0};
+    setup(&b);
+    b.backend.n_samples = 0;
+    for (int known = 0; known < 2; known++) {
+        b.backend.finals_known = known;
+        search(&b, &tt__no_limits, &all);
+        assert_ok(tt__elect(&b.s, &all, &copy, &result));
+        assert_string_equal(result.config, "A=0 B=0");
+        assert_true(result.time_us == 10);
+        tt__search_close(&all);
+    }
+    teardown(&b);
+}
+
+/* A winner that a replay stored says nothing to a run that measures. */
+static void test_a_replayed_winner_does_not_hold(void **state) {
+    (void)state;
+    bench b;
+    tt__search all, copy = {.best = TT__NOTHING};
+    tt_result result = {0};
+    bool holds;
+    setup(&b);
+    search(&b, &tt__no_limits, &all);
+    tt__search_close(&all);
+    search(&b, &tt__no_limits, &all);
+    assert_int_equal(all.n_measured, 0);
+    for (int replayed = 0; replayed < 2; replayed++) {
+        b.opts.replay = replayed ? "a recording" : NULL;
+        begin_run(&b, replayed ? "replayed" : "measured");
+        assert_ok(tt__elect(&b.s, &all, &copy, &result));
+        assert_ok(tt__stored_winner(&b.s, &all, &result, &holds));
+        assert_true(holds);
+    }
+    b.opts.replay = NULL;
+    assert_ok(tt__stored_winner(&b.s, &all, &result, &holds));
+    assert_false(holds);
+    tt__search_close(&all);
+    teardown(&b);
+}
+
+static int stop(void *user) {
+    ++*(int *)user;
+    return 1;
+}
+
+static void test_a_replay_stops_when_asked(void **state) {
+    (void)state;
+    int asked = 0;
+    tt_ctx *ctx;
+    tt_report *report;
+    tt_open_opts open = TT_INIT(tt_open_opts);
+    tt_problem p = TT_INIT(tt_problem);
+    tt_tune_opts tune = TT_INIT(tt_tune_opts);
+    open.db_path = ":memory:";
+    p.rows = p.cols = 4096;
+    tune.replay = TT_SOURCE_DIR "/recordings/h200.json";
+    tune.should_stop = stop;
+    tune.user = &asked;
+    assert_ok(tt_open(&ctx, &open));
+    assert_int_equal(tt_tune(&report, ctx, &p, 1, &tune), TT_E_INTERRUPTED);
+    assert_int_equal(asked, 1);
+    assert_int_equal(report->n_results, 0);
+    tt_report_free(&report);
+    tt_close(&ctx);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_all_of_it_in_time),
+        cmocka_unit_test(test_goes_on_with_the_rest),
+        cmocka_unit_test(test_elects_without_samples),
+        cmocka_unit_test(test_a_replayed_winner_does_not_hold),
+        cmocka_unit_test(test_a_replay_stops_when_asked),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
