@@ -215,8 +215,9 @@ typedef struct tt_tune_opts {
     size_t n_templates;
     int jobs;                      /* compile processes; 0: one per CPU */
     int force;                     /* 1: measure again what is already stored */
-    double trial_timeout_s;        /* a configuration that takes longer is killed; 0: 10 */
-    double compile_timeout_s;      /* and so is a compiler; 0: 60 */
+    double trial_timeout_s;        /* a configuration that takes longer is killed; 0: 10, or
+                                      a quarter of the budget but 1 at least */
+    double compile_timeout_s;      /* and so is a compiler; 0: 60, or a quarter but 5 */
     const char *const *only;       /* if n_only: no kernels compete but these, by name */
     size_t n_only;
     const char *trace_path;        /* a timeline of the run, Chrome trace format; NULL: none */

@@ -10,8 +10,6 @@
 #include "tuner/session.h"
 #include "tuner/verify.h"
 
-static const double default_trial_timeout_s = 10, default_compile_timeout_s = 60;
-
 static tt_status check_opts(const tt_tune_opts *opts, size_t n_problems) {
     if (opts->size != sizeof *opts)
         return tt__fail(TT_E_INVALID,
@@ -137,12 +135,11 @@ out:
     return status;
 }
 
-/* One hanging configuration must not eat up a budget. */
-static double trial_timeout_s(const tt_tune_opts *opts) {
-    if (opts->trial_timeout_s > 0)
-        return opts->trial_timeout_s;
-    return opts->budget_s > 0 ? fmin(default_trial_timeout_s, fmax(1, opts->budget_s / 4))
-                              : default_trial_timeout_s;
+/* One configuration that hangs must not eat up a budget. */
+static double timeout_s(const tt_tune_opts *opts, double asked_s, double usual_s, double least_s) {
+    if (asked_s > 0)
+        return asked_s;
+    return opts->budget_s > 0 ? fmin(usual_s, fmax(least_s, opts->budget_s / 4)) : usual_s;
 }
 
 static tt_status open_backend(tt__session *s) {
@@ -153,9 +150,8 @@ static tt_status open_backend(tt__session *s) {
                             &(tt__live_opts){
                                 .device = opts->device,
                                 .jobs = opts->jobs,
-                                .trial_timeout_s = trial_timeout_s(opts),
-                                .compile_timeout_s =
-                                    opts->compile_timeout_s > 0 ? opts->compile_timeout_s : default_compile_timeout_s,
+                                .trial_timeout_s = timeout_s(opts, opts->trial_timeout_s, 10, 1),
+                                .compile_timeout_s = timeout_s(opts, opts->compile_timeout_s, 60, 5),
                                 .store = s->store,
                                 .trace = s->trace,
                                 .should_stop = opts->should_stop,

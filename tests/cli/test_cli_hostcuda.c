@@ -199,6 +199,18 @@ static void test_budget(void **state) {
     run_free(&r);
 }
 
+/* Nor does a compiler that hangs eat it up. */
+static void test_budget_and_a_compiler_that_hangs(void **state) {
+    (void)state;
+    char line[256];
+    run_result r;
+    snprintf(line, sizeof line, "--sizes 131 --budget 4s --effort quick --db %s/hangs.db", folder);
+    tune(&r, "kernel=transpose_unaligned,THREADS=128:compile_hang", line);
+    assert_code(&r, 0);
+    assert_true(r.seconds < 20);
+    run_free(&r);
+}
+
 /* Nothing can be found in no time: that is said, and is no crash. */
 static void test_no_time_at_all(void **state) {
     (void)state;
@@ -423,6 +435,7 @@ int main(void) {
         cmocka_unit_test(test_force_measures_again),
         cmocka_unit_test(test_effort_goes_on),
         cmocka_unit_test(test_budget),
+        cmocka_unit_test(test_budget_and_a_compiler_that_hangs),
         cmocka_unit_test(test_no_time_at_all),
         cmocka_unit_test(test_interrupted_run_goes_on),
         cmocka_unit_test(test_every_configuration_is_wrong),
