@@ -396,6 +396,13 @@ static void test_warm(void **state) {
     tune(&r, "", line);
     assert_has(&r, r.out, "97x97 warm");
     run_free(&r);
+    setenv("HOSTCUDA_DRIVER_VERSION", "13010", 1);
+    snprintf(line, sizeof line, "--stale --json --effort quick --db %s", db);
+    tune(&r, "", line);
+    unsetenv("HOSTCUDA_DRIVER_VERSION");
+    assert_code(&r, 0);
+    assert_has(&r, r.out, "\"op\":\"transpose/warm\"");
+    run_free(&r);
 }
 
 /* Only these compete, and the stored winner of another template: it is not replaced by what is worse. */
