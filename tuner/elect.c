@@ -215,8 +215,8 @@ static void fill_result(const tt__session *s, const tt__search *search, const tt
     result->copy_fraction = w->copy_fraction;
     result->peak_fraction = s->gpu.peak_gbps > 0 ? result->gbps / s->gpu.peak_gbps : 0;
     result->speedup_vs_default = w->speedup_vs_default;
-    result->trials = (size_t)w->trials;
-    result->failed = (size_t)w->failed;
+    result->trials = search->n_tried - search->n_skipped;
+    result->failed = search->n_failed;
 }
 
 tt_status tt__elect(tt__session *s, tt__search *search, const tt__search *copy, tt_result *result) {

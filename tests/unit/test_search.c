@@ -187,6 +187,10 @@ static void test_a_replayed_winner_does_not_hold(void **state) {
         assert_ok(tt__stored_winner(&b.s, &all, &result, &holds));
         assert_true(holds);
     }
+    assert_int_equal(result.trials, SPACE);
+    all.n_tried = 1; /* the winner was elected among more templates: told is what this search knows */
+    assert_ok(tt__stored_winner(&b.s, &all, &result, &holds));
+    assert_int_equal(result.trials, 1);
     b.opts.replay = NULL;
     assert_ok(tt__stored_winner(&b.s, &all, &result, &holds));
     assert_false(holds);
