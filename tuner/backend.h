@@ -17,8 +17,8 @@ typedef struct tt__backend_ops {
     tt_status (*hello)(tt__backend *b, tt__gpu *gpu, tt__env *env);
     /* What follows is about this problem; no trial may be outstanding. TT_E_NO_MEMORY if it does not fit. */
     tt_status (*problem)(tt__backend *b, const tt__problem *p);
-    /* This candidate for that problem will probably be submitted: what can be prepared may be, once nothing that
-     * is submitted has to wait for it. Copied. May be NULL. */
+    /* This candidate for that problem will probably be submitted: what can be prepared may be, once nothing
+     * that is submitted has to wait for it. Copied. May be NULL. */
     tt_status (*expect)(tt__backend *b, const tt__candidate *c, const tt__problem *p);
     /* How many more trials it is worth having outstanding. */
     size_t (*room)(const tt__backend *b);
@@ -29,7 +29,8 @@ typedef struct tt__backend_ops {
     tt_status (*wait)(tt__backend *b, size_t *id, tt__trial *trial);
     /* Measures the n candidates again, in interleaved rounds: trials[i] has samples that pair up. One that is
      * not ok (not in the recording) is out of the finals. */
-    tt_status (*finals)(tt__backend *b, const tt__candidate *const *c, size_t n, int rounds, tt__trial *trials);
+    tt_status (*finals)(tt__backend *b, const tt__candidate *const *c, size_t n, int rounds,
+                        tt__trial *trials);
     void (*close)(tt__backend *b);
 } tt__backend_ops;
 

@@ -401,7 +401,8 @@ static tt_status finalist_cubins(live *l, const tt__candidate *const *c, size_t 
     return tt__cubins_save(&l->cubins, true);
 }
 
-static tt_status finals(tt__backend *b, const tt__candidate *const *c, size_t n, int rounds, tt__trial *trials) {
+static tt_status finals(tt__backend *b, const tt__candidate *const *c, size_t n, int rounds,
+                        tt__trial *trials) {
     live *l = (live *)b;
     tt__cubin *cubins[TT__FINALISTS_MAX];
     if (n == 0 || n > TT__FINALISTS_MAX)

@@ -33,12 +33,13 @@ static tt_status problem(tt__backend *b, const tt__problem *p) {
     r->before = r->problem;
     r->problem = *p;
     TT_TRY(tt__recording_has(r->recording, p, &has));
-    if (has || !(tt__is_op(p, "transpose") || tt__in_place(p))) /* it is a recording without copies, or ladders */
+    if (has || !(tt__is_op(p, "transpose") || tt__in_place(p))) /* copies and ladders may be missing */
         return TT_OK;
     tt__str list = {0};
     tt_status status = tt__recording_problems(r->recording, p->op, &list);
     if (status == TT_OK)
-        status = tt__fail(TT_E_INVALID, "the recording has no %s of %lld x %lld %d-byte elements like this; it has: %s",
+        status = tt__fail(TT_E_INVALID,
+                          "the recording has no %s of %lld x %lld %d-byte elements like this; it has: %s",
                           p->op, (long long)p->rows, (long long)p->cols, p->elem_size,
                           list.len ? tt__str_text(&list) : "none of any size");
     tt__str_free(&list);
@@ -99,7 +100,8 @@ static void close_replay(tt__backend *b) {
 
 static const tt__backend_ops replay_ops = {hello, problem, NULL, room, submit, wait, finals, close_replay};
 
-tt_status tt__backend_replay(tt__backend **out, const char *path, int (*should_stop)(void *user), void *user) {
+tt_status tt__backend_replay(tt__backend **out, const char *path, int (*should_stop)(void *user),
+                             void *user) {
     *out = NULL;
     replay *r = calloc(1, sizeof *r);
     if (!r)

@@ -168,8 +168,8 @@ tt__ratio tt__compare_trials(const tt__trial *a, const tt__trial *b) {
     return (tt__ratio){ratio, ratio, ratio};
 }
 
-/* What decides: finer than the median of times that are whole ticks of the clock. Recordings of others may have
- * no samples. */
+/* What decides: finer than the median of times that are whole ticks of the clock. Recordings of others may
+ * have no samples. */
 static double middle_us(const finals *f, int i) {
     const tt__trial *t = &f->trials[i];
     return t->n_samples > 0 ? tt__midmean(t->samples_us, (size_t)t->n_samples) : t->time_us;
@@ -257,8 +257,9 @@ tt_status tt__stored_winner(tt__session *s, const tt__search *search, tt_result 
         return TT_OK;
     TT_TRY(tt__store_winner_get(s->store, s->gpu_id, search->problem_id, &w, holds));
     const tt__template *t = *holds ? tt__template_set_find(s->templates, w.kernel) : NULL;
-    *holds = t && (s->opts->replay || strcmp(w.source, "replayed") != 0) && strcmp(t->hash, w.hash) == 0 && strcmp(w.env.driver, s->env.driver) == 0 &&
-             strcmp(w.env.nvrtc, s->env.nvrtc) == 0 && strcmp(w.env.library, s->env.library) == 0;
+    *holds = t && (s->opts->replay || strcmp(w.source, "replayed") != 0) && strcmp(t->hash, w.hash) == 0 &&
+             strcmp(w.env.driver, s->env.driver) == 0 && strcmp(w.env.nvrtc, s->env.nvrtc) == 0 &&
+             strcmp(w.env.library, s->env.library) == 0;
     if (*holds)
         fill_result(s, search, &w, result);
     return TT_OK;

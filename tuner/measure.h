@@ -1,7 +1,8 @@
 /*
- * Timing on the device. Warm: every launch gets the same buffers, behind one that is not timed. Cold: each launch gets buffers that no recent launch has touched, from a pool of
- * more than five times the L2 cache. Launches are queued behind a gate and timed by a pair of events each,
- * so that the host's launch latency stays outside. Lives in the GPU worker.
+ * Timing on the device. Cold: each launch gets buffers that no recent launch has touched, from a pool of more
+ * than five times the L2 cache. Warm: every launch gets the same buffers, behind one that is not timed.
+ * Launches are queued behind a gate and timed by a pair of events each, so that the host's launch latency
+ * stays outside. Lives in the GPU worker.
  */
 #ifndef TT_TUNER_MEASURE_H
 #define TT_TUNER_MEASURE_H

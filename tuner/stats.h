@@ -15,14 +15,14 @@ double tt__round_us(double us);
 
 typedef struct tt__ratio {
     double median;    /* of a[i] / b[i] */
-    double low, high; /* about 95 % of the time the true median lies within; for n < 6 the extremes */
+    double low, high; /* at least 95 % of the time the true median lies within; for n < 6 the extremes */
 } tt__ratio;
 
 /* Compares samples that were taken in the same rounds. n >= 1, at most TT__SAMPLES_MAX. */
 tt__ratio tt__paired_ratio(const float *a, const float *b, size_t n);
 
-/* Half the interval that holds the true median about 95 % of the time, as a part of the median; for n < 6 half
- * the range. n >= 1, at most TT__SAMPLES_MAX. */
+/* Half the interval that holds the true median about 95 % of the time, as a part of the median; for n < 6
+ * half the range. n >= 1, at most TT__SAMPLES_MAX. */
 double tt__relative_spread(const float *values, size_t n);
 
 #endif

@@ -63,11 +63,13 @@ static void no_winner(const tt__session *s, const tt__search *search, tt_result 
     while (first < search->space.n && search->known[first] != TT__TRIED)
         first++;
     if (search->space.n == 0)
-        snprintf(result->note, sizeof result->note, "no template%s supports %d-byte elements aligned to %d bytes",
+        snprintf(result->note, sizeof result->note,
+                 "no template%s supports %d-byte elements aligned to %d bytes",
                  s->opts->n_only ? " of those that shall compete" : "", p->elem_size, p->align);
     else if (first == search->space.n)
         snprintf(result->note, sizeof result->note,
-                 "the budget of %g s was over before a configuration could be tried: allow more", s->opts->budget_s);
+                 "the budget of %g s was over before a configuration could be tried: allow more",
+                 s->opts->budget_s);
     else
         snprintf(result->note, sizeof result->note, "all %zu configurations %sfailed, the first: %s: %.120s",
                  search->n_tried, search->n_tried < search->space.n ? "tried " : "",

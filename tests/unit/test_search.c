@@ -1,5 +1,5 @@
-/* Searching and electing on a backend that makes its times up: what limits, stored trials and a lack of samples
- * do to them. */
+/* Searching and electing on a backend that makes its times up: what limits, stored trials and a lack of
+ * samples do to them. */
 #include <math.h>
 #include <unistd.h>
 
@@ -61,7 +61,8 @@ static tt_status wait(tt__backend *b, size_t *id, tt__trial *trial) {
     return TT_OK;
 }
 
-static tt_status finals(tt__backend *b, const tt__candidate *const *c, size_t n, int rounds, tt__trial *trials) {
+static tt_status finals(tt__backend *b, const tt__candidate *const *c, size_t n, int rounds,
+                        tt__trial *trials) {
     const fake *f = (const fake *)b;
     (void)c;
     (void)rounds;

@@ -57,8 +57,7 @@ void tt__timeline_tried(tt__timeline *t, const tt__candidate *c, const tt__msg_t
 void tt__timeline_falls(tt__timeline *t, const tt__clock_falls *falls) {
     char note[96];
     double now_s = tt__now_s();
-    snprintf(note, sizeof note, "%d times, from %u to %u MHz", falls->n, falls->usual_mhz,
-             falls->lowest_mhz);
+    snprintf(note, sizeof note, "%d times, from %u to %u MHz", falls->n, falls->usual_mhz, falls->lowest_mhz);
     tt__trace_span(t->trace,
                    &(tt__span){row_of(TT__CREW_GPU), "clocks fell", now_s, now_s, NULL, NULL, note});
 }

@@ -58,7 +58,8 @@ tt_status tt__worker_path(tt__str *out) {
     }
     bool found = take(out, TT__LIBEXEC_DIR "/tiletune-worker");
     if (!found)
-        tt__fail(TT_E_IO, "tiletune-worker is not at %sor %s; reinstall tiletune, or name it in TILETUNE_WORKER",
+        tt__fail(TT_E_IO,
+                 "tiletune-worker is not at %sor %s; reinstall tiletune, or name it in TILETUNE_WORKER",
                  tt__str_text(&tried), TT__LIBEXEC_DIR "/tiletune-worker");
     tt__str_free(&tried);
     return found ? tt__str_check(out) : TT_E_IO;

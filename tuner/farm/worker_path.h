@@ -5,7 +5,8 @@
 #include "base/str.h"
 
 /* $TILETUNE_WORKER if set, else `tiletune-worker` beside this library or program, else in
- * ../libexec/tiletune or ../../libexec/tiletune from there, else where it was installed. TT_E_IO lists the places that were tried. */
+ * ../libexec/tiletune or ../../libexec/tiletune from there, else where it was installed. TT_E_IO lists the
+ * places that were tried. */
 tt_status tt__worker_path(tt__str *out);
 
 #endif
