@@ -12,7 +12,7 @@ static const size_t trials_of[] = {
     [TT_EFFORT_STANDARD] = 192, [TT_EFFORT_QUICK] = 48, [TT_EFFORT_EXHAUSTIVE] = SIZE_MAX};
 enum { EFFORTS = sizeof trials_of / sizeof *trials_of };
 
-const tt__limits tt__no_limits = {SIZE_MAX, INFINITY};
+const tt__limits tt__no_limits = {SIZE_MAX, INFINITY, false};
 
 tt_status tt__limits_check(const tt_tune_opts *opts) {
     if ((unsigned)opts->effort >= EFFORTS)
@@ -24,7 +24,7 @@ tt_status tt__limits_check(const tt_tune_opts *opts) {
 }
 
 tt__limits tt__limits_of(const tt_tune_opts *opts, double end_s, size_t n_left) {
-    tt__limits limits = {opts->max_trials ? opts->max_trials : trials_of[opts->effort], INFINITY};
+    tt__limits limits = {opts->max_trials ? opts->max_trials : trials_of[opts->effort], INFINITY, true};
     double now = tt__now_s();
     if (isfinite(end_s))
         limits.deadline_s = now + (end_s - now) / (double)(n_left ? n_left : 1);
@@ -34,6 +34,7 @@ tt__limits tt__limits_of(const tt_tune_opts *opts, double end_s, size_t n_left) 
 tt__limits tt__limits_of_copy(const tt__limits *problem) {
     tt__limits limits = *problem;
     double now = tt__now_s();
+    limits.finals = false;
     if (limits.trials != SIZE_MAX)
         limits.trials = (limits.trials + 1) / 2;
     if (isfinite(limits.deadline_s))

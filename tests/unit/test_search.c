@@ -124,10 +124,24 @@ static void test_all_of_it_in_time(void **state) {
     setup(&b);
     b.backend.pause_us = 10000;
     b.s.strategy = &tt__strategy_exhaustive; /* names all of it at once */
-    search(&b, &(tt__limits){SIZE_MAX, tt__now_s() + 0.35}, &all);
+    search(&b, &(tt__limits){SIZE_MAX, tt__now_s() + 0.35, true}, &all);
     assert_int_equal(all.n_tried, SPACE);
     assert_false(all.cut);
     tt__search_close(&all);
+    teardown(&b);
+}
+
+/* The copy has a small part of the time, of which no finals are held. */
+static void test_a_copy_in_little_time(void **state) {
+    (void)state;
+    bench b;
+    tt__search copy;
+    setup(&b);
+    tt__limits limits = tt__limits_of(&b.opts, tt__now_s() + 2, 1), of_copy = tt__limits_of_copy(&limits);
+    search(&b, &of_copy, &copy);
+    assert_int_equal(copy.n_tried, SPACE);
+    assert_false(copy.cut);
+    tt__search_close(&copy);
     teardown(&b);
 }
 
@@ -137,12 +151,12 @@ static void test_goes_on_with_the_rest(void **state) {
     bench b;
     tt__search some;
     setup(&b);
-    search(&b, &(tt__limits){5, INFINITY}, &some);
+    search(&b, &(tt__limits){5, INFINITY, true}, &some);
     assert_int_equal(some.n_tried, 5);
     assert_int_equal(b.backend.n_expected, 5);
     tt__search_close(&some);
     b.backend.n_expected = 0;
-    search(&b, &(tt__limits){8, INFINITY}, &some);
+    search(&b, &(tt__limits){8, INFINITY, true}, &some);
     assert_int_equal(some.n_tried, 8);
     assert_int_equal(some.n_measured, 3);
     assert_int_equal(b.backend.n_expected, 3);
@@ -228,6 +242,7 @@ static void test_a_replay_stops_when_asked(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_all_of_it_in_time),
+        cmocka_unit_test(test_a_copy_in_little_time),
         cmocka_unit_test(test_goes_on_with_the_rest),
         cmocka_unit_test(test_elects_without_samples),
         cmocka_unit_test(test_a_replayed_winner_does_not_hold),
