@@ -193,7 +193,7 @@ TT_API const char *tt_source_name(tt_source s);
 typedef struct tt_progress { /* borrowed for the duration of the call-back */
     size_t problem, n_problems;
     int64_t rows, cols;
-    const char *phase;      /* "start", "copy", "search", "finals" */
+    const char *phase;      /* "copy", "search", "finals" */
     size_t done, total;     /* configurations of this problem */
     size_t failed;          /* of those done: trials that are not ok */
     double best_us;         /* 0: none yet */
