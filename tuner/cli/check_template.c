@@ -188,9 +188,9 @@ static tt_status print_survey(const examined *e) {
         {"removes", true, false}, {"alone", true, false}, {"line", true, false}, {"what", false, true}};
     tt__table table = {.n_columns = 4, .columns = columns};
     printf("\n%lldx%lld, %d-byte elements, align %d, on %s (sm_%d): %.0f combinations of values,\n"
-           "%zu configurations\n",
+           "%zu configuration%s\n",
            (long long)e->p.rows, (long long)e->p.cols, e->p.elem_size, e->p.align, e->gpu.name, e->gpu.cc,
-           e->survey.combinations, e->space.n);
+           e->survey.combinations, e->space.n, e->space.n == 1 ? "" : "s");
     if (!e->counted) {
         printf("These are too many to count what each `where` removes.\n");
         return TT_OK;

@@ -65,11 +65,11 @@ const tt__cli_command tt__cmd_check = {
     .summary = "is a kernel template right, and what is its space? Or else: is the store whole?",
     .notes =
         "With a FILE: its annotations, the number of configurations for one problem, how many each `where`\n"
-        "removes (and alone, where all others hold) and how many the limits of the device, and what one\n"
-        "configuration needs as compiled. All options but --db are about that. Needs no GPU. Exit code 2 if the\n"
-        "file is wrong.\n"
-        "Without: pages, references, values and the hash of every cubin of the store. Exit code 4 if anything\n"
-        "is wrong. Neither changes anything.\n",
+        "removes (alone: while all others hold) and how many the limits of the device, and what one\n"
+        "configuration needs as compiled. Needs no GPU. Exit code 2 if the file is wrong.\n"
+        "Without: pages, references, values and the hash of every cubin of the store --db. Exit code 4 if\n"
+        "anything is wrong.\n"
+        "Neither changes anything.\n",
     .options = options,
     .takes_files = true,
     .run = run,

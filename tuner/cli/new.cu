@@ -14,18 +14,18 @@
 //
 // What may be varied: a name, then its values (integers or words). Each is a macro in the code.
 //@ param    TILE   16 32 64
-//@ param    ROWS   4 8 16
+//@ param    LINES  4 8 16
 //@ param    PAD    0 1
 //
 // The same without a macro: the value goes through `args`, so that all values share one compilation.
 //@ runtime  ORDER  0 1
 //
 // What must hold of parameters, problem and device. All lines must; others are never tried.
-//@ where    TILE % ROWS = 0 AND TILE * ROWS <= max_threads_per_block
+//@ where    TILE % LINES = 0 AND TILE * LINES <= max_threads_per_block
 //@ where    align >= elem_size AND batch = 1
 //
 // Threads of a block, in x, y, z.
-//@ block    TILE, ROWS
+//@ block    TILE, LINES
 //
 // Blocks, in x, y, z. One number is best: y and z end at 65535.
 //@ grid     ceil_div(rows, TILE) * ceil_div(cols, TILE)
@@ -37,7 +37,7 @@
 //@ args     dst, src, i64 rows, i64 cols, i64 lds, i64 ldd, i32 ORDER
 //
 // A value for every parameter: tried first, and used where nothing has been measured.
-//@ default  TILE=32 ROWS=8 PAD=1 ORDER=0
+//@ default  TILE=32 LINES=8 PAD=1 ORDER=0
 
 // ELEM_SIZE is there without being declared. A transpose only moves elements: their bytes are enough.
 #if ELEM_SIZE == 1
@@ -63,11 +63,11 @@ extern "C" __global__ void my_transpose(elem *__restrict__ dst, const elem *__re
     const long long col0 = (long long)(order == 0 ? blockIdx.x % across : blockIdx.x / down) * TILE;
     const int x = threadIdx.x;
 
-    for (int y = threadIdx.y; y < TILE; y += ROWS)
+    for (int y = threadIdx.y; y < TILE; y += LINES)
         if (row0 + y < rows && col0 + x < cols)
             tile[y * (TILE + PAD) + x] = src[(row0 + y) * lds + col0 + x];
     __syncthreads();
-    for (int y = threadIdx.y; y < TILE; y += ROWS)
+    for (int y = threadIdx.y; y < TILE; y += LINES)
         if (col0 + y < cols && row0 + x < rows)
             dst[(col0 + y) * ldd + row0 + x] = tile[x * (TILE + PAD) + y];
 }
