@@ -1,9 +1,9 @@
 /*
- * .nv.info is a list of attributes: a byte for the format, one for the attribute, and two that are the value or,
- * in the format with more, the number of bytes that follow. Those of interest are pairs of the kernel's index
- * in the symbol table and a value. Shared memory is a section for each kernel; since sm_90 it begins with the
- * kilobyte that the system takes for every block, which the driver does not count as the kernel's. Every offset
- * is checked before it is used.
+ * .nv.info is a list of attributes: a byte for the format, one for the attribute, and two that are the value
+ * or, in the format with more, the number of bytes that follow. Those of interest are pairs of the kernel's
+ * index in the symbol table and a value. Shared memory is a section for each kernel; since sm_90 it begins
+ * with the kilobyte that the system takes for every block, which the driver does not count as the kernel's.
+ * Every offset is checked before it is used.
  */
 #include "gpu/cubin.h"
 
@@ -38,7 +38,8 @@ static bool take(const image *im, void *out, uint64_t at, size_t size) {
 static bool take_section(const image *im, Elf64_Shdr *out, unsigned index) {
     return index < im->header.e_shnum &&
            take(im, out, im->header.e_shoff + (uint64_t)index * sizeof *out, sizeof *out) &&
-           (out->sh_type == SHT_NOBITS || (out->sh_offset <= im->n && out->sh_size <= im->n - out->sh_offset));
+           (out->sh_type == SHT_NOBITS ||
+            (out->sh_offset <= im->n && out->sh_size <= im->n - out->sh_offset));
 }
 
 /* Is it the text at `offset` of a section of texts? */
@@ -95,10 +96,12 @@ tt_status tt__cubin_read(tt__cubin_needs *out, const void *bytes, size_t n, cons
         section.sh_type != SHT_NOBITS)
         read_info(out, &im, &section, kernel);
     if (out->regs < 1)
-        return tt__fail(TT_E_UNSUPPORTED, "the compiled code does not say how many registers %s takes", kernel);
+        return tt__fail(TT_E_UNSUPPORTED, "the compiled code does not say how many registers %s takes",
+                        kernel);
     if (find_section(&im, &section, shared) && section.sh_size <= INT32_MAX) {
         int bytes = (int)section.sh_size;
-        bool reserved = find_section(&im, &section, ".nv.shared.reserved.0") && bytes >= RESERVED_SHARED_BYTES;
+        bool reserved =
+            find_section(&im, &section, ".nv.shared.reserved.0") && bytes >= RESERVED_SHARED_BYTES;
         out->static_shared_bytes = bytes - (reserved ? RESERVED_SHARED_BYTES : 0);
     }
     return TT_OK;

@@ -10,7 +10,7 @@
 typedef struct tt__cubin_needs {
     int regs;                /* per thread, as the driver counts them */
     int static_shared_bytes; /* per block */
-    int stack_bytes;         /* of local memory per thread: what was spilled, and arrays indexed at run time */
+    int stack_bytes; /* of local memory per thread: what was spilled, and arrays indexed at run time */
 } tt__cubin_needs;
 
 /* TT_E_UNSUPPORTED if the bytes are no cubin that tells of this kernel. Any bytes will do. */

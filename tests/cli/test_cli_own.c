@@ -1,6 +1,6 @@
 /*
- * Kernels of one's own, as their author meets them: `tune new`, `tune check FILE`, and tuning what these gave.
- * On the CPU stand-in, whose compiled code tells no registers; where the real NVRTC is, with that, too.
+ * Kernels of one's own, as their author meets them: `tune new`, `tune check FILE`, and tuning what these
+ * gave. On the CPU stand-in, whose compiled code tells no registers; where the real NVRTC is, with that, too.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -37,12 +37,14 @@ static const char *const here[] = {NULL};
 /* No device, and NVRTC where the library finds it by itself, or not at all. */
 static const char *const no_device[] = {"LD_LIBRARY_PATH", "TILETUNE_NVRTC", "CUDA_VISIBLE_DEVICES=", NULL};
 
-/* Runs a line in which each '@' stands for the folder of the test, and expects the exit code and the words. */
+/* Runs a line in which each '@' stands for the folder of the test, and expects the exit code and the words.
+ */
 static void expect(const char *const *env, int code, const char *says, const char *line) {
     char whole[1024] = "";
     run_result r;
     for (const char *c = line; *c; c++)
-        snprintf(whole + strlen(whole), sizeof whole - strlen(whole), *c == '@' ? "%s" : "%.1s", *c == '@' ? folder : c);
+        snprintf(whole + strlen(whole), sizeof whole - strlen(whole), *c == '@' ? "%s" : "%.1s",
+                 *c == '@' ? folder : c);
     run_tune(&r, &(run_spec){.env = env, .timeout_s = 240}, whole);
     assert_code(&r, code);
     assert_has(&r, code ? r.err : r.out, says);
@@ -65,12 +67,18 @@ static void write_file(const char *name, const char *text) {
 
 /* A template, line by line; 'A' in line 3 has four values and line 6 leaves two. */
 static const char *const lines[] = {
-    "//@ kernel   mine",          "//@ op       transpose",
-    "//@ param    A 16 32 64 128", "//@ runtime  R 1 2",
-    "//@ where    A <= 64",       "//@ where    A > 16 AND A <> 128",
-    "//@ where    R > 0",         "//@ block    A, iif(A = 64, 32, 8)",
-    "//@ grid     rows",          "//@ shared   A * 4",
-    "//@ args     dst, src, i32 R", "//@ default  A=32 R=1",
+    "//@ kernel   mine",
+    "//@ op       transpose",
+    "//@ param    A 16 32 64 128",
+    "//@ runtime  R 1 2",
+    "//@ where    A <= 64",
+    "//@ where    A > 16 AND A <> 128",
+    "//@ where    R > 0",
+    "//@ block    A, iif(A = 64, 32, 8)",
+    "//@ grid     rows",
+    "//@ shared   A * 4",
+    "//@ args     dst, src, i32 R",
+    "//@ default  A=32 R=1",
     "extern \"C\" __global__ void mine(int *dst, const int *src, int r) { dst[r] = src[A]; }",
 };
 
@@ -99,10 +107,12 @@ static void test_counts(void **state) {
         expect(here, 0, says[i], "check @/mine.cu");
     expect(here, 0, "17x35, 8-byte elements, align 8, on ", "check @/mine.cu --shape 17x35 --dtype f64");
     expect(here, 0, "align 4, on ", "check @/mine.cu --size 64 --lds 67");
-    expect(here, 0, "configurations\":2,\"wheres\":[{\"text\":\"A <= 64\",\"line\":5,\"removes\":2,\"alone\":0},",
+    expect(here, 0,
+           "configurations\":2,\"wheres\":[{\"text\":\"A <= 64\",\"line\":5,\"removes\":2,\"alone\":0},",
            "check @/mine.cu --json");
-    expect(here, 0, "\"limits\":{\"block\":2,\"grid\":0,\"shared\":0,\"args\":0},\"config\":{\"A\":32,\"R\":1},"
-                    "\"grid\":[4096,1,1],\"block\":[32,8,1],\"shared_bytes\":128,",
+    expect(here, 0,
+           "\"limits\":{\"block\":2,\"grid\":0,\"shared\":0,\"args\":0},\"config\":{\"A\":32,\"R\":1},"
+           "\"grid\":[4096,1,1],\"block\":[32,8,1],\"shared_bytes\":128,",
            "check @/mine.cu --json");
 }
 
@@ -126,8 +136,9 @@ static void test_other_ops(void **state) {
     expect(here, 0, "op transpose_in_place", "check @/self.cu --in-place");
     expect(here, 2, "ldd is 17: a destination row of 64 elements needs", "check @/self.cu --shape 64x17");
     expect(here, 2, "--in-place: mine is a copy", "check @/copy.cu --in-place");
-    expect(here, 2, "nothing asks for the op transpos: it is transpose, transpose_in_place or copy; did you mean "
-                    "transpose?",
+    expect(here, 2,
+           "nothing asks for the op transpos: it is transpose, transpose_in_place or copy; did you mean "
+           "transpose?",
            "check @/typo.cu");
 }
 
@@ -146,7 +157,8 @@ static void test_bad_files(void **state) {
         {8, "//@ block A / 0", "/bad.cu:8:11: block `A / 0` is NULL"},
         {9, "//@ grid rows,", "/bad.cu:9:15: `grid` has an empty expression"},
         {11, "//@ args dst, sra, i32 R", "/bad.cu:11:15: found 'sra', expected dst, src or"},
-        {12, "//@ default A=33 R=1", "/bad.cu:12:13: bad `default`: 33 is no value of A, expected one of 16 32 64 128"},
+        {12, "//@ default A=33 R=1",
+         "/bad.cu:12:13: bad `default`: 33 is no value of A, expected one of 16 32 64 128"},
         {13, "__global__ void mine();", "/bad.cu: the kernel mine must be declared extern \"C\""},
     };
     for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
@@ -169,11 +181,12 @@ static void test_too_many_combinations(void **state) {
     char text[4096] = "//@ kernel mine\n//@ op transpose\n//@ block 32\n//@ grid 1\n//@ args dst, src\n";
     char last[256] = "//@ default";
     for (char name = 'A'; name <= 'P'; name++) {
-        snprintf(text + strlen(text), sizeof text - strlen(text), "//@ param V_%c 1 2 3 4 5 6 7 8\n//@ where V_%c < 2\n", name,
-                 name);
+        snprintf(text + strlen(text), sizeof text - strlen(text),
+                 "//@ param V_%c 1 2 3 4 5 6 7 8\n//@ where V_%c < 2\n", name, name);
         snprintf(last + strlen(last), sizeof last - strlen(last), " V_%c=1", name);
     }
-    snprintf(text + strlen(text), sizeof text - strlen(text), "%s\nextern \"C\" __global__ void mine() {}\n", last);
+    snprintf(text + strlen(text), sizeof text - strlen(text), "%s\nextern \"C\" __global__ void mine() {}\n",
+             last);
     write_file("many.cu", text);
     expect(here, 0, ": 281474976710656 combinations of values,\n1 configuration\nThese are too many to count",
            "check @/many.cu");
@@ -189,6 +202,7 @@ static void test_compiling(void **state) {
     expect(here, 0, "compiled  not known: the compiled code does not say how many registers mine takes",
            "check @/mine.cu");
     expect(without, 0, "compiled  not known: TILETUNE_NVRTC names /nonexistent.so", "check @/mine.cu");
+    expect(here, 0, "more: tune check", "doctor --template @/mine.cu");
     write_with("broken.cu", 13, "extern \"C\" __global__ void mine(int *dst) { *dst = nosuch; }");
     expect(here, 2, "nosuch", "check @/broken.cu");
 
@@ -198,8 +212,9 @@ static void test_compiling(void **state) {
     assert_has(&r, r.out, "on a typical GPU (sm_90)");
     if (!strstr(r.out, "not known: NVRTC is not installed")) {
         assert_has(&r, r.out, "compiled   sm_90: ");
-        assert_has(&r, r.out, " registers, 0 bytes of static shared memory, nothing spilled\noccupancy  100.0%: an SM "
-                              "holds 8 of these blocks at once");
+        assert_has(&r, r.out,
+                   " registers, 0 bytes of static shared memory, nothing spilled\noccupancy  100.0%: an SM "
+                   "holds 8 of these blocks at once");
         expect(no_device, 2, "broken.cu(13): error: identifier \"nosuch\" is undefined", "check @/broken.cu");
     }
     run_free(&r);
@@ -225,8 +240,10 @@ static void test_new(void **state) {
 static void test_new_is_correct(void **state) {
     (void)state;
     static const char *const problems[] = {
-        "--sizes 64 --shapes 67x131 --effort exhaustive", "--shapes 70x33 --elem-size 1 --lds 40 --ldd 71 --max-trials 4",
-        "--sizes 65 --elem-size 8 --max-trials 4",        "--shapes 1x37 --elem-size 16 --max-trials 4",
+        "--sizes 64 --shapes 67x131 --effort exhaustive",
+        "--shapes 70x33 --elem-size 1 --lds 40 --ldd 71 --max-trials 4",
+        "--sizes 65 --elem-size 8 --max-trials 4",
+        "--shapes 1x37 --elem-size 16 --max-trials 4",
     };
     char line[512];
     run_result r;
@@ -236,8 +253,8 @@ static void test_new_is_correct(void **state) {
     run_free(&r);
     for (size_t i = 0; i < sizeof problems / sizeof *problems; i++) {
         char trials[32];
-        snprintf(line, sizeof line, "%s --template %s/correct.cu --only my_transpose --json --db %s/new.db", problems[i],
-                 folder, folder);
+        snprintf(line, sizeof line, "%s --template %s/correct.cu --only my_transpose --json --db %s/new.db",
+                 problems[i], folder, folder);
         run_tune(&r, &(run_spec){.timeout_s = 240}, line);
         assert_code(&r, 0);
         assert_null(strstr(r.out, "\"kernel\":\"transpose"));

@@ -1,5 +1,5 @@
-/* What is read out of a cubin is what the driver says of it once it is loaded: the default configurations of all
- * built-in templates. The CPU stand-in has no cubins that could be read. */
+/* What is read out of a cubin is what the driver says of it once it is loaded: the default configurations of
+ * all built-in templates. The CPU stand-in has no cubins that could be read. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -54,13 +54,14 @@ static void says_what_the_driver_says(void **state) {
     for (size_t i = 0; i < set.n; i++)
         compare(set.items[i], gpu.cc, 4);
     tt__template_set_close(&set);
-    static const char both[] = "//@ kernel both\n//@ op copy\n//@ param HELD 16 64\n//@ block 32\n//@ grid 1\n"
-                               "//@ args dst, src\n//@ default HELD=64\n"
-                               "extern \"C\" __global__ void both(int *p, const int *q) {\n"
-                               "    __shared__ int tile[100]; int held[HELD];\n"
-                               "    for (int i = 0; i < HELD; i++) held[q[i] & (HELD - 1)] = q[i + 1];\n"
-                               "    tile[threadIdx.x] = held[q[2] & (HELD - 1)]; __syncthreads();\n"
-                               "    p[threadIdx.x] = tile[q[3]]; }\n";
+    static const char both[] =
+        "//@ kernel both\n//@ op copy\n//@ param HELD 16 64\n//@ block 32\n//@ grid 1\n"
+        "//@ args dst, src\n//@ default HELD=64\n"
+        "extern \"C\" __global__ void both(int *p, const int *q) {\n"
+        "    __shared__ int tile[100]; int held[HELD];\n"
+        "    for (int i = 0; i < HELD; i++) held[q[i] & (HELD - 1)] = q[i + 1];\n"
+        "    tile[threadIdx.x] = held[q[2] & (HELD - 1)]; __syncthreads();\n"
+        "    p[threadIdx.x] = tile[q[3]]; }\n";
     tt__template *t;
     OK(tt__template_parse(&t, "both.cu", both));
     compare(t, gpu.cc, 4);

@@ -1,5 +1,5 @@
-/* What a cubin says of a kernel: of cubins that NVRTC makes here, cut and changed in thousands of ways. The gpu
- * suite compares with what the driver says. */
+/* What a cubin says of a kernel: of cubins that NVRTC makes here, cut and changed in thousands of ways. The
+ * gpu suite compares with what the driver says. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -15,16 +15,15 @@
 enum { EXIT_SKIPPED = 77, TILE_BYTES = 400, LOCAL_BYTES = 256 };
 
 /* Two kernels, so that the one asked for must be found. */
-static const char source[] =
-    "extern \"C\" __global__ void plain(int *p) { *p = 1; }\n"
-    "extern \"C\" __global__ void both(int *p, int n) {\n"
-    "    __shared__ int tile[100];\n"
-    "    int held[64];\n"
-    "    for (int i = 0; i < 64; i++) held[p[i] & 63] = p[i + n];\n"
-    "    tile[threadIdx.x] = held[n & 63];\n"
-    "    __syncthreads();\n"
-    "    p[threadIdx.x] = tile[n] + held[p[1] & 63];\n"
-    "}\n";
+static const char source[] = "extern \"C\" __global__ void plain(int *p) { *p = 1; }\n"
+                             "extern \"C\" __global__ void both(int *p, int n) {\n"
+                             "    __shared__ int tile[100];\n"
+                             "    int held[64];\n"
+                             "    for (int i = 0; i < 64; i++) held[p[i] & 63] = p[i + n];\n"
+                             "    tile[threadIdx.x] = held[n & 63];\n"
+                             "    __syncthreads();\n"
+                             "    p[threadIdx.x] = tile[n] + held[p[1] & 63];\n"
+                             "}\n";
 
 static tt__str cubin_for(int cc) {
     tt__str cubin = {0};

@@ -1,7 +1,7 @@
 /*
- * `tune check FILE.cu`: what an author wants to know of a kernel template before tuning it. What is wrong with
- * its annotations the parser says; this adds the space of one problem, what takes how much out of it, and the
- * needs of one configuration as compiled.
+ * `tune check FILE.cu`: what an author wants to know of a kernel template before tuning it. What is wrong
+ * with its annotations the parser says; this adds the space of one problem, what takes how much out of it,
+ * and the needs of one configuration as compiled.
  */
 #include <math.h>
 #include <string.h>
@@ -35,7 +35,7 @@ typedef struct examined {
     tt__problem p;
     tt__space space; /* the first is the default, if that is legal here */
     tt__survey survey;
-    bool counted;          /* else there are too many combinations, and the survey has no more than their number */
+    bool counted; /* else there are too many combinations, and the survey has no more than their number */
     tt__str not_default;   /* why the default is not legal here */
     tt__cubin_needs needs; /* of the first */
     int resident_blocks;   /* on an SM; -1: not known */
@@ -91,17 +91,20 @@ static tt_status check_op(const tt__template *t) {
             return TT_OK;
         tt__suggest_try(&near, ops[i]);
     }
-    return tt__fail(TT_E_TEMPLATE, "%s: nothing asks for the op %s: it is transpose, transpose_in_place or copy%s",
-                    t->path, t->op, tt__suggest_text(&near));
+    return tt__fail(TT_E_TEMPLATE,
+                    "%s: nothing asks for the op %s: it is transpose, transpose_in_place or copy%s", t->path,
+                    t->op, tt__suggest_text(&near));
 }
 
 static tt_status choose_problem(tt__problem *out, const tt__template *t, const tt__cli_args *args) {
     if (args->n_problems > 1)
-        return tt__fail(TT_E_INVALID, "%zu problems, but check counts for one: ask for each", args->n_problems);
+        return tt__fail(TT_E_INVALID, "%zu problems, but check counts for one: ask for each",
+                        args->n_problems);
     bool in_place = strcmp(t->op, "transpose_in_place") == 0;
     if (args->in_place && !in_place)
         return tt__fail(TT_E_INVALID, "--in-place: %s is a %s, not a transpose_in_place", t->kernel, t->op);
-    tt_problem asked = args->n_problems ? args->problems[0] : tt__cli_problem(args, ROWS_AND_COLS, ROWS_AND_COLS);
+    tt_problem asked =
+        args->n_problems ? args->problems[0] : tt__cli_problem(args, ROWS_AND_COLS, ROWS_AND_COLS);
     asked.in_place = in_place;
     TT_TRY(tt__problem_init(out, &asked));
     if (strcmp(t->op, "copy") == 0)
@@ -114,7 +117,8 @@ static tt_status count(examined *e) {
     TT_TRY(tt__space_add(&e->space, e->t, &e->gpu, &e->p));
     tt_status status = tt__space_survey(&e->survey, e->t, &e->gpu, &e->p);
     e->counted = status == TT_OK;
-    if (status != TT_OK && status != TT_E_TEMPLATE) /* which here means too many: their launches are checked */
+    if (status != TT_OK &&
+        status != TT_E_TEMPLATE) /* which here means too many: their launches are checked */
         return status;
     tt__candidate c;
     status = tt__space_resolve(&c, e->t, &e->gpu, &e->p, e->t->default_config);
@@ -166,7 +170,8 @@ static tt_status print_table(tt__table *t) {
 }
 
 static tt_status print_params(const tt__template *t) {
-    static const tt__column columns[] = {{"parameter", false, false}, {"", false, false}, {"values", false, true}};
+    static const tt__column columns[] = {
+        {"parameter", false, false}, {"", false, false}, {"values", false, true}};
     tt__table table = {.n_columns = 3, .columns = columns};
     if (t->n_params == 0)
         return TT_OK;
@@ -220,7 +225,8 @@ static void add_needs(tt__table *table, const examined *e) {
         return;
     }
     tt__str stack = {0};
-    tt__str_addf(&stack, "%d bytes of local memory a thread (spilled registers, or arrays indexed at run time)",
+    tt__str_addf(&stack,
+                 "%d bytes of local memory a thread (spilled registers, or arrays indexed at run time)",
                  n->stack_bytes);
     tt__table_cell(table, "sm_%d: %d registers, %d bytes of static shared memory, %s", e->gpu.cc, n->regs,
                    n->static_shared_bytes, n->stack_bytes ? tt__str_text(&stack) : "nothing spilled");
@@ -231,8 +237,9 @@ static void add_needs(tt__table *table, const examined *e) {
                        e->resident_blocks);
     else
         tt__table_cell(table, "%s",
-                       e->resident_blocks == 0 ? "none: a block needs more registers or shared memory than an SM has"
-                                               : "not known for this architecture");
+                       e->resident_blocks == 0
+                           ? "none: a block needs more registers or shared memory than an SM has"
+                           : "not known for this architecture");
 }
 
 static tt_status print_first(const examined *e) {
@@ -248,8 +255,8 @@ static tt_status print_first(const examined *e) {
         tt__table_cell(&table, "%s", *tt__str_text(&e->not_default) ? "first" : "default");
         tt__table_cell(&table, "%s", *c->config ? c->config : "no parameters");
         tt__table_cell(&table, "launch");
-        tt__table_cell(&table, "grid %ux%ux%u, block %ux%ux%u, %u bytes of dynamic shared memory", grid[0], grid[1],
-                       grid[2], block[0], block[1], block[2], c->launch.shared_bytes);
+        tt__table_cell(&table, "grid %ux%ux%u, block %ux%ux%u, %u bytes of dynamic shared memory", grid[0],
+                       grid[1], grid[2], block[0], block[1], block[2], c->launch.shared_bytes);
         add_needs(&table, e);
     }
     printf("\n");

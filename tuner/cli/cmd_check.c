@@ -1,8 +1,6 @@
 /*
  * `tune check`: reads everything in the store, or a kernel template, and says what is wrong with it.
  */
-#include <string.h>
-
 #include "db/check.h"
 #include "tuner/cli/cli.h"
 #include "tuner/cli/options.h"
@@ -32,16 +30,21 @@ static int check_store(const tt__cli_args *args) {
     return tt__cli_fail(status);
 }
 
+static bool about_a_template(const tt__cli_args *a) {
+    return a->n_problems || a->elem_size || a->batch || a->lds || a->ldd || a->align || a->warm ||
+           a->in_place || a->gpu || a->json;
+}
+
 static int run(const tt__cli_args *args) {
-    tt_problem plain = tt__cli_problem(&(tt__cli_args){0}, 0, 0), asked = tt__cli_problem(args, 0, 0);
     if (args->n_files > 1)
         return tt__cli_fail(
             tt__fail(TT_E_INVALID, "%zu files, but check reads one: check each", args->n_files));
     if (args->n_files == 1)
         return tt__cli_check_template(args, args->files[0]);
-    if (args->n_problems || args->gpu || args->json || memcmp(&asked, &plain, sizeof plain) != 0)
-        return tt__cli_fail(tt__fail(TT_E_INVALID, "which template? These options go with its file, as in \"tune check "
-                                                   "my_kernel.cu --size 4096\"; of the store it is --db alone"));
+    if (about_a_template(args))
+        return tt__cli_fail(tt__fail(TT_E_INVALID,
+                                     "which template? These options go with its file, as in \"tune check "
+                                     "my_kernel.cu --size 4096\"; of the store it is --db alone"));
     return check_store(args);
 }
 
@@ -51,8 +54,9 @@ static const tt__cli_option options[] = {
     TT__OPT_ELEM_SIZE,
     TT__OPT_DTYPE,
     TT__OPTS_LAYOUT,
-    TT__OPT_GPU("count for a GPU as in \"tune list\", or a part of its name;\ndefault the first device here, else a "
-                "typical one"),
+    TT__OPT_GPU(
+        "count for a GPU as in \"tune list\", or a part of its name;\ndefault the first device here, else a "
+        "typical one"),
     TT__OPT_DB,
     TT__OPT_JSON,
     TT__OPT_HELP,

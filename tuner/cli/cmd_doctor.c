@@ -161,7 +161,8 @@ static void check_worker(examination *e) {
     tt__str_free(&path);
 }
 
-static void check_template(examination *e, const tt__template *t) {
+/* Of one of the user's own there is a command that says more. */
+static void check_template(examination *e, const tt__template *t, bool own) {
     tt_problem asked = TT_INIT(tt_problem);
     tt__problem p;
     tt__space space = {0};
@@ -175,8 +176,9 @@ static void check_template(examination *e, const tt__template *t) {
     if (status != TT_OK)
         add_failure(e, "correct the template", name);
     else
-        tt__str_addf(&begin(e, true, "", name)->text, "%s, %zu configurations for 4096x4096 fp32%s", t->op,
-                     space.n, e->has_gpu ? "" : " on a typical GPU");
+        tt__str_addf(&begin(e, true, "", name)->text, "%s, %zu configurations for 4096x4096 fp32%s%s%s", t->op,
+                     space.n, e->has_gpu ? "" : " on a typical GPU", own ? "; more: tune check " : "",
+                     own ? t->path : "");
     tt__space_free(&space);
 }
 
@@ -189,7 +191,7 @@ static void check_templates(examination *e, const tt__cli_args *args) {
         return;
     }
     for (size_t i = 0; i < set.n; i++)
-        check_template(e, set.items[i]);
+        check_template(e, set.items[i], i >= tt__n_builtins);
     tt__template_set_close(&set);
 }
 

@@ -25,8 +25,9 @@ static tt_status write_new(const char *path) {
 
 static int run(const tt__cli_args *args) {
     if (args->n_files != 1)
-        return tt__cli_fail(
-            tt__fail(TT_E_INVALID, "new writes one file, and %zu are named: \"tune new my_kernel.cu\"", args->n_files));
+        return tt__cli_fail(tt__fail(TT_E_INVALID,
+                                     "new writes one file, and %zu are named: \"tune new my_kernel.cu\"",
+                                     args->n_files));
     const char *path = args->files[0];
     tt_status status = write_new(path);
     if (status == TT_OK)
@@ -46,8 +47,9 @@ const tt__cli_command tt__cmd_new = {
     .name = "new",
     .usage = "tune new FILE.cu",
     .summary = "writes a kernel template to start from",
-    .notes = "The file is correct as it is, and each of its annotations is explained. What is there already is\n"
-             "left alone (exit code 2).\n",
+    .notes =
+        "The file is correct as it is, and each of its annotations is explained. What is there already is\n"
+        "left alone (exit code 2).\n",
     .options = options,
     .takes_files = true,
     .run = run,
