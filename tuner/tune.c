@@ -45,16 +45,6 @@ static tt_status check_memory(const tt__session *s, const tt__problem *problems,
     return TT_OK;
 }
 
-/* The limit: a dense, aligned copy of as many elements, however the problem itself lies in memory. */
-static tt__problem copy_of(const tt__problem *p) {
-    tt__problem copy = *p;
-    tt__copy(copy.op, sizeof copy.op, tt__warm(p) ? "copy" TT__WARM : "copy");
-    copy.lds = copy.ldd = p->cols;
-    copy.src_stride = copy.dst_stride = p->rows * p->cols;
-    copy.align = 16;
-    return copy;
-}
-
 static void no_winner(const tt__session *s, const tt__search *search, tt_result *result) {
     const tt__problem *p = &search->problem;
     result->trials = search->n_tried - search->n_skipped;
@@ -95,7 +85,7 @@ static void trace_phase(const tt__session *s, const char *name, const tt__proble
 
 static tt_status tune_problem(tt__session *s, const tt__problem *p, tt_result *result) {
     tt__search copy = {.best = TT__NOTHING}, search = {.best = TT__NOTHING};
-    tt__problem copy_problem = copy_of(p);
+    tt__problem copy_problem = tt__problem_copy(p);
     tt__limits limits = tt__limits_of(s->opts, s->end_s, s->n_problems - s->at_problem);
     tt__limits copy_limits = tt__limits_of_copy(&limits);
     bool holds = false;

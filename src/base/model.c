@@ -130,6 +130,15 @@ tt_problem tt__problem_public(const tt__problem *p) {
     return out;
 }
 
+tt__problem tt__problem_copy(const tt__problem *p) {
+    tt__problem copy = *p;
+    tt__copy(copy.op, sizeof copy.op, tt__warm(p) ? "copy" TT__WARM : "copy");
+    copy.lds = copy.ldd = p->cols;
+    copy.src_stride = copy.dst_stride = p->rows * p->cols;
+    copy.align = 16;
+    return copy;
+}
+
 bool tt__problem_same(const tt__problem *a, const tt__problem *b) {
     return strcmp(a->op, b->op) == 0 && a->rows == b->rows && a->cols == b->cols && a->lds == b->lds &&
            a->ldd == b->ldd && a->batch == b->batch && a->src_stride == b->src_stride &&

@@ -109,6 +109,8 @@ static inline double tt__gbps(const tt__problem *p, double time_us) {
 tt_status tt__problem_init(tt__problem *out, const tt_problem *in);
 /* The way back: tt__problem_init makes the same problem of it. */
 tt_problem tt__problem_public(const tt__problem *p);
+/* The limit of a transpose: a dense, aligned copy of as many elements, however the problem itself lies in memory. */
+tt__problem tt__problem_copy(const tt__problem *p);
 bool tt__problem_same(const tt__problem *a, const tt__problem *b);
 
 typedef enum tt__arg_kind { TT__ARG_DST, TT__ARG_SRC, TT__ARG_I32, TT__ARG_I64, TT__ARG_F32 } tt__arg_kind;

@@ -1,7 +1,8 @@
 /*
  * The problem and the device stand in the one row of the table `facts`. A query of one configuration has the
  * parameters there, too, and the wheres as columns, so that the one that fails can be named; a query of the
- * whole space has a table for each parameter, cross-joined, and the wheres as filter.
+ * whole space has a table for each parameter, cross-joined, and the wheres as filter; one of all combinations
+ * has these tables and those columns.
  * The scanner (scan.c) is the first wall; the authorizer and the limits here are the second.
  */
 #include "template/expr.h"
@@ -21,13 +22,16 @@ enum {
     DEPTH_TOGETHER = 300, /* of all wheres, ANDed */
 };
 
+typedef enum scope { SCOPE_ONE, SCOPE_LEGAL, SCOPE_ALL } scope;
+
 struct tt__query {
     const tt__template *t;
     sqlite3 *db;
     sqlite3_stmt *stmt;
     int n_selects; /* seen by the authorizer in this statement */
     int steps_left;
-    int first_value; /* column of the first of `columns` */
+    int first_where; /* column of the first `where`, */
+    int first_value; /* and of the first of `columns` */
 };
 
 /* ---- Functions: NULL for whatever has no answer, so that no row of a query can fail -------------------- */
@@ -299,12 +303,12 @@ out:
 
 /* ---- Querying ------------------------------------------------------------------------------------------ */
 
-static tt_status write_query(tt__str *sql, const tt__template *t, bool all, const tt__expr *const *columns,
+static tt_status write_query(tt__str *sql, const tt__template *t, scope s, const tt__expr *const *columns,
                              size_t n_columns) {
     const char *before = "SELECT ";
-    for (size_t i = 0; i < t->n_params && all; i++, before = ",")
+    for (size_t i = 0; i < t->n_params && s != SCOPE_ONE; i++, before = ",")
         tt__str_addf(sql, "%stt_p%zu.\"#\"", before, i);
-    for (size_t i = 0; i < t->n_wheres && !all; i++, before = ",") {
+    for (size_t i = 0; i < t->n_wheres && s != SCOPE_LEGAL; i++, before = ",") {
         tt__str_addf(sql, "%s((", before);
         TT_TRY(tt__expr_scan(sql, t, &t->wheres[i]));
         tt__str_add(sql, "\n) IS TRUE)");
@@ -315,12 +319,12 @@ static tt_status write_query(tt__str *sql, const tt__template *t, bool all, cons
         tt__str_add(sql, "\n)");
     }
     tt__str_add(sql, " FROM tt_facts");
-    if (!all)
+    if (s == SCOPE_ONE)
         return tt__str_check(sql);
     for (size_t i = 0; i < t->n_params; i++)
         tt__str_addf(sql, " CROSS JOIN tt_p%zu", i);
     tt__str_add(sql, " WHERE tt_facts.\"#\"=1"); /* known as one row, it spares the sorting */
-    for (size_t i = 0; i < t->n_wheres; i++) {
+    for (size_t i = 0; i < t->n_wheres && s == SCOPE_LEGAL; i++) {
         tt__str_add(sql, " AND (");
         TT_TRY(tt__expr_scan(sql, t, &t->wheres[i]));
         tt__str_add(sql, "\n)");
@@ -330,16 +334,17 @@ static tt_status write_query(tt__str *sql, const tt__template *t, bool all, cons
     return tt__str_check(sql);
 }
 
-tt_status tt__query_open(tt__query **out, const tt__template *t, const tt__gpu *gpu, const tt__problem *p,
-                         const size_t *choice, const tt__expr *const *columns, size_t n_columns) {
+static tt_status open_query(tt__query **out, const tt__template *t, const tt__gpu *gpu, const tt__problem *p,
+                            scope s, const size_t *choice, const tt__expr *const *columns, size_t n_columns) {
     tt_status status = TT_OK;
     int64_t facts[TT__FACT_COUNT];
     tt__str sql = {0};
     list_facts(facts, gpu, p);
     TT_TRY(open_sandbox(out, t, facts, choice, DEPTH_TOGETHER));
     tt__query *q = *out;
-    TT_GOTO(write_query(&sql, t, choice == NULL, columns, n_columns));
-    q->first_value = (int)(choice ? t->n_wheres : t->n_params);
+    TT_GOTO(write_query(&sql, t, s, columns, n_columns));
+    q->first_where = s == SCOPE_ONE ? 0 : (int)t->n_params;
+    q->first_value = q->first_where + (s == SCOPE_LEGAL ? 0 : (int)t->n_wheres);
     if (sqlite3_prepare_v2(q->db, sql.text, -1, &q->stmt, NULL) != SQLITE_OK)
         TT_GOTO(fail_sqlite(q, "preparing the space"));
 out:
@@ -349,6 +354,16 @@ out:
         *out = NULL;
     }
     return status;
+}
+
+tt_status tt__query_open(tt__query **out, const tt__template *t, const tt__gpu *gpu, const tt__problem *p,
+                         const size_t *choice, const tt__expr *const *columns, size_t n_columns) {
+    return open_query(out, t, gpu, p, choice ? SCOPE_ONE : SCOPE_LEGAL, choice, columns, n_columns);
+}
+
+tt_status tt__query_open_all(tt__query **out, const tt__template *t, const tt__gpu *gpu, const tt__problem *p,
+                             const tt__expr *const *columns, size_t n_columns) {
+    return open_query(out, t, gpu, p, SCOPE_ALL, NULL, columns, n_columns);
 }
 
 tt_status tt__query_next(tt__query *q, bool *found) {
@@ -367,7 +382,7 @@ size_t tt__query_choice(const tt__query *q, size_t param) {
 }
 
 bool tt__query_where(const tt__query *q, size_t where) {
-    return sqlite3_column_int(q->stmt, (int)where) != 0;
+    return sqlite3_column_int(q->stmt, q->first_where + (int)where) != 0;
 }
 
 tt__value tt__query_value(const tt__query *q, size_t column) {

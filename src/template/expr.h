@@ -29,13 +29,16 @@ tt_status tt__expr_check(const tt__template *t);
  * configuration for which every `where` holds, in the order of declaration. */
 tt_status tt__query_open(tt__query **out, const tt__template *t, const tt__gpu *gpu, const tt__problem *p,
                          const size_t *choice, const tt__expr *const *columns, size_t n_columns);
+/* The same for each combination of values, whatever a `where` says of it. */
+tt_status tt__query_open_all(tt__query **out, const tt__template *t, const tt__gpu *gpu, const tt__problem *p,
+                             const tt__expr *const *columns, size_t n_columns);
 void tt__query_close(tt__query *q);
 
 /* Goes to the next row; *found is false after the last. TT_E_TEMPLATE if the evaluation takes too long. */
 tt_status tt__query_next(tt__query *q, bool *found);
 
-/* Of the current row: the index of a parameter's value (queries of the whole space); whether a `where` holds
- * (queries of one configuration); the value of a column. */
+/* Of the current row: the index of a parameter's value (not in queries of one configuration); whether a `where`
+ * holds (not in queries of those for which all do); the value of a column. */
 size_t tt__query_choice(const tt__query *q, size_t param);
 bool tt__query_where(const tt__query *q, size_t where);
 tt__value tt__query_value(const tt__query *q, size_t column);

@@ -16,8 +16,7 @@
 
 enum { SLOTS_MAX = 3 + 3 + 1 + TT__ARGS_MAX };
 
-typedef enum slot_kind { SLOT_BLOCK, SLOT_GRID, SLOT_SHARED, SLOT_ARG } slot_kind;
-static const char *const slot_names[] = {"block", "grid", "shared", "args"};
+static const char *const part_names[TT__PART_COUNT] = {"block", "grid", "shared", "args"};
 
 static const int64_t block_max[3] = {1024, 1024, 64}, grid_max[3] = {INT32_MAX, 65535, 65535};
 
@@ -29,13 +28,13 @@ typedef struct plan {
     size_t n;
     const tt__expr *exprs[SLOTS_MAX];
     struct {
-        slot_kind kind;
+        tt__part kind;
         int index;
     } slots[SLOTS_MAX];
     char *why; /* TT__REASON_MAX: the constraint that says no; NULL: nobody asks */
 } plan;
 
-static void plan_slot(plan *pl, slot_kind kind, int index, const tt__expr *e) {
+static void plan_slot(plan *pl, tt__part kind, int index, const tt__expr *e) {
     if (!e->text)
         return;
     pl->slots[pl->n].kind = kind;
@@ -46,12 +45,12 @@ static void plan_slot(plan *pl, slot_kind kind, int index, const tt__expr *e) {
 static plan make_plan(const tt__template *t, const tt__gpu *gpu, const tt__problem *p, char *why) {
     plan pl = {.t = t, .gpu = gpu, .p = p, .why = why};
     for (int i = 0; i < 3; i++)
-        plan_slot(&pl, SLOT_BLOCK, i, &t->block[i]);
+        plan_slot(&pl, TT__PART_BLOCK, i, &t->block[i]);
     for (int i = 0; i < 3; i++)
-        plan_slot(&pl, SLOT_GRID, i, &t->grid[i]);
-    plan_slot(&pl, SLOT_SHARED, 0, &t->shared);
+        plan_slot(&pl, TT__PART_GRID, i, &t->grid[i]);
+    plan_slot(&pl, TT__PART_SHARED, 0, &t->shared);
     for (int i = 0; i < t->n_args; i++)
-        plan_slot(&pl, SLOT_ARG, i, &t->args[i].value);
+        plan_slot(&pl, TT__PART_ARGS, i, &t->args[i].value);
     return pl;
 }
 
@@ -75,10 +74,10 @@ static bool within(const plan *pl, size_t slot, int64_t value, int64_t max) {
     if (value <= max)
         return true;
     static const char *const axes[] = {".x", ".y", ".z"};
-    slot_kind kind = pl->slots[slot].kind;
-    bool dim = kind == SLOT_BLOCK || kind == SLOT_GRID;
+    tt__part kind = pl->slots[slot].kind;
+    bool dim = kind == TT__PART_BLOCK || kind == TT__PART_GRID;
     return refuse(pl, pl->exprs[slot], "is %" PRId64 ", the limit of %s%s is %" PRId64, value,
-                  kind == SLOT_ARG ? "i32" : slot_names[kind], dim ? axes[pl->slots[slot].index] : "", max);
+                  kind == TT__PART_ARGS ? "i32" : part_names[kind], dim ? axes[pl->slots[slot].index] : "", max);
 }
 
 /* The template is wrong: a value that no launch can have. */
@@ -95,12 +94,12 @@ static tt_status fail_value(const plan *pl, const tt__candidate *c, size_t slot,
     return tt__template_fail(
         pl->t->path, e->line, e->column,
         "%s `%.200s` is %s for %s and %" PRId64 "x%" PRId64 " (elem_size %d), expected %s",
-        slot_names[pl->slots[slot].kind], e->text, value, c->config[0] ? c->config : "no parameters",
+        part_names[pl->slots[slot].kind], e->text, value, c->config[0] ? c->config : "no parameters",
         pl->p->rows, pl->p->cols, pl->p->elem_size, expected);
 }
 
 static tt_status set_dim(const plan *pl, tt__candidate *c, size_t slot, tt__value v, bool *legal) {
-    bool block = pl->slots[slot].kind == SLOT_BLOCK;
+    bool block = pl->slots[slot].kind == TT__PART_BLOCK;
     int i = pl->slots[slot].index;
     if (v.kind != TT__VALUE_INT || v.i < 1)
         return fail_value(pl, c, slot, v, "an integer of 1 or more");
@@ -138,8 +137,10 @@ static tt_status set_arg(const plan *pl, tt__candidate *c, size_t slot, tt__valu
     return TT_OK;
 }
 
-/* The launch of c->config from the current row. */
-static tt_status read_launch(const plan *pl, const tt__query *q, tt__candidate *c, bool *legal) {
+/* The launch of c->config from the current row. If it is not legal, *beyond is the part that
+ * exceeds a limit. */
+static tt_status read_launch(const plan *pl, const tt__query *q, tt__candidate *c, bool *legal,
+                             tt__part *beyond) {
     tt__launch *l = &c->launch;
     *l = (tt__launch){.grid = {1, 1, 1}, .block = {1, 1, 1}, .n_args = pl->t->n_args};
     *legal = true;
@@ -147,21 +148,24 @@ static tt_status read_launch(const plan *pl, const tt__query *q, tt__candidate *
         l->args[i].kind = pl->t->args[i].kind;
     for (size_t i = 0; i < pl->n && *legal; i++) {
         tt__value v = tt__query_value(q, i);
-        slot_kind kind = pl->slots[i].kind;
-        TT_TRY(kind == SLOT_SHARED ? set_shared(pl, c, i, v, legal)
-               : kind == SLOT_ARG  ? set_arg(pl, c, i, v, legal)
+        tt__part kind = *beyond = pl->slots[i].kind;
+        TT_TRY(kind == TT__PART_SHARED ? set_shared(pl, c, i, v, legal)
+               : kind == TT__PART_ARGS   ? set_arg(pl, c, i, v, legal)
                                    : set_dim(pl, c, i, v, legal));
     }
     int64_t threads = (int64_t)l->block[0] * l->block[1] * l->block[2];
-    if (*legal && threads > pl->gpu->max_threads_per_block)
+    if (*legal && threads > pl->gpu->max_threads_per_block) {
+        *beyond = TT__PART_BLOCK;
         *legal = refuse(pl, &pl->t->block[0], "makes blocks of %" PRId64 " threads, the limit is %d", threads,
                         pl->gpu->max_threads_per_block);
+    }
     return TT_OK;
 }
 
 /* ---- One configuration --------------------------------------------------------------------------------- */
 
 static tt_status read_one(const plan *pl, tt__query *q, tt__candidate *c, bool *legal) {
+    tt__part beyond;
     bool found;
     *legal = false;
     TT_TRY(tt__query_next(q, &found));
@@ -172,7 +176,7 @@ static tt_status read_one(const plan *pl, tt__query *q, tt__candidate *c, bool *
             refuse(pl, &pl->t->wheres[i], "does not hold");
             return TT_OK;
         }
-    return read_launch(pl, q, c, legal);
+    return read_launch(pl, q, c, legal, &beyond);
 }
 
 tt_status tt__space_resolve(tt__candidate *out, const tt__template *t, const tt__gpu *gpu,
@@ -229,6 +233,7 @@ static tt_status grow(tt__space *s, const plan *pl, size_t start) {
 
 static tt_status read_all(tt__space *s, const plan *pl, tt__query *q) {
     size_t start = s->n, choice[TT__PARAMS_MAX];
+    tt__part beyond;
     bool found, legal;
     for (;;) {
         TT_TRY(tt__query_next(q, &found));
@@ -239,7 +244,7 @@ static tt_status read_all(tt__space *s, const plan *pl, tt__query *q) {
         for (size_t i = 0; i < pl->t->n_params; i++)
             choice[i] = tt__query_choice(q, i);
         tt__config_format(c->config, pl->t, choice);
-        TT_TRY(read_launch(pl, q, c, &legal));
+        TT_TRY(read_launch(pl, q, c, &legal, &beyond));
         s->n += legal;
     }
 }
@@ -267,6 +272,50 @@ tt_status tt__space_add(tt__space *space, const tt__template *t, const tt__gpu *
         default_first(space, start, t->default_config);
     else
         space->n = start;
+    return status;
+}
+
+/* ---- What makes the space as large as it is ------------------------------------------------------------ */
+
+/* Counts the current row by what says no to it. */
+static tt_status count_row(tt__survey *s, const plan *pl, const tt__query *q) {
+    tt__candidate c = {0};
+    tt__part beyond;
+    bool legal;
+    size_t failed = 0, last = 0, choice[TT__PARAMS_MAX];
+    for (size_t i = 0; i < pl->t->n_wheres; i++)
+        if (!tt__query_where(q, i)) {
+            s->wheres[i].removed++;
+            last = i;
+            failed++;
+        }
+    if (failed == 1)
+        s->wheres[last].alone++;
+    if (failed)
+        return TT_OK; /* its geometry may be no number at all */
+    for (size_t i = 0; i < pl->t->n_params; i++)
+        choice[i] = tt__query_choice(q, i);
+    tt__config_format(c.config, pl->t, choice);
+    TT_TRY(read_launch(pl, q, &c, &legal, &beyond));
+    ++*(legal ? &s->legal : &s->beyond[beyond]);
+    return TT_OK;
+}
+
+tt_status tt__space_survey(tt__survey *out, const tt__template *t, const tt__gpu *gpu, const tt__problem *p) {
+    tt__query *q;
+    bool found = true;
+    *out = (tt__survey){.combinations = 1};
+    for (size_t i = 0; i < t->n_params; i++)
+        out->combinations *= (double)t->params[i].n_values;
+    plan pl = make_plan(t, gpu, p, NULL);
+    TT_TRY(tt__query_open_all(&q, t, gpu, p, pl.exprs, pl.n));
+    tt_status status = TT_OK;
+    while (status == TT_OK && found) {
+        status = tt__query_next(q, &found);
+        if (status == TT_OK && found)
+            status = count_row(out, &pl, q);
+    }
+    tt__query_close(q);
     return status;
 }
 

@@ -113,6 +113,23 @@ tt_status tt__space_add(tt__space *space, const tt__template *t, const tt__gpu *
 tt_status tt__space_append(tt__space *space, const tt__candidate *c);
 void tt__space_free(tt__space *space);
 
+/* The parts of a launch that can exceed a limit of the device or of CUDA. */
+typedef enum tt__part { TT__PART_BLOCK, TT__PART_GRID, TT__PART_SHARED, TT__PART_ARGS, TT__PART_COUNT } tt__part;
+
+/* What makes a space as large as it is. */
+typedef struct tt__survey {
+    double combinations; /* of all values: more than can be counted one by one, perhaps */
+    struct {
+        size_t removed, alone; /* combinations for which it does not hold; for which all others do */
+    } wheres[TT__WHERES_MAX];
+    size_t beyond[TT__PART_COUNT]; /* of those for which all hold: by the part that exceeds a limit */
+    size_t legal;
+} tt__survey;
+
+/* Goes through all combinations. TT_E_TEMPLATE as tt__space_add, and if they are too many to go through:
+ * `combinations` is there then, too. */
+tt_status tt__space_survey(tt__survey *out, const tt__template *t, const tt__gpu *gpu, const tt__problem *p);
+
 /* The launch of one configuration for one problem. TT_E_UNSUPPORTED (and the constraint that says no) if it
  * is not legal there, TT_E_INVALID if the text is no configuration of the template. */
 tt_status tt__space_resolve(tt__candidate *out, const tt__template *t, const tt__gpu *gpu,

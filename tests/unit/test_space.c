@@ -374,12 +374,57 @@ static void makes_compiler_options(void **state) {
     }
 }
 
+/* Counted by hand: A removes 16 and 128 in two lines that both do the latter; of the rest, R = 3 makes a number beyond
+ * i32, and else A = 64 too many threads. */
+static void tells_what_removes_how_much(void **state) {
+    (void)state;
+    tt__survey s;
+    tt__problem p = problem("transpose", 0);
+    tt__template *t = make("//@ param A 16 32 64 128\n//@ param R 1 2 3\n//@ where A <= 64\n"
+                           "//@ where A > 16 AND A <> 128\n//@ where A / (R - R) IS NULL AND R > 0\n"
+                           "//@ block A, iif(A = 64, 32, 8) / iif(A = 128, 0, 1)\n//@ grid 1\n"
+                           "//@ args dst, i32 iif(R = 3, 9999999999, R)\n//@ default A=32 R=1\n");
+    assert_int_equal(tt__space_survey(&s, t, &h100, &p), TT_OK);
+    assert_int_equal((int)s.combinations, 12);
+    assert_int_equal(s.wheres[0].removed, 3);
+    assert_int_equal(s.wheres[0].alone, 0);
+    assert_int_equal(s.wheres[1].removed, 6);
+    assert_int_equal(s.wheres[1].alone, 3);
+    assert_int_equal(s.wheres[2].removed, 0);
+    assert_int_equal(s.beyond[TT__PART_BLOCK], 2);
+    assert_int_equal(s.beyond[TT__PART_ARGS], 2);
+    assert_int_equal(s.beyond[TT__PART_GRID] + s.beyond[TT__PART_SHARED], 0);
+    assert_int_equal(s.legal, 2);
+    tt__template_free(&t);
+}
+
+/* Of every built-in template, problem and device: what is counted is what the space has. */
+static void counts_what_is_in_the_space(void **state) {
+    (void)state;
+    static const char *const names[] = {"transpose_tiled.cu", "transpose_vector.cu", "copy_linear.cu"};
+    static const tt__gpu *const gpus[] = {&h100, &small};
+    for (size_t i = 0; i < COUNT(names) * COUNT(shapes) * COUNT(gpus); i++) {
+        tt__template *t = load(names[i % COUNT(names)]);
+        tt__problem p = problem(t->op, i / COUNT(names) % COUNT(shapes));
+        const tt__gpu *gpu = gpus[i / COUNT(names) / COUNT(shapes)];
+        tt__space space = {0};
+        tt__survey s;
+        assert_int_equal(tt__space_add(&space, t, gpu, &p), TT_OK);
+        assert_int_equal(tt__space_survey(&s, t, gpu, &p), TT_OK);
+        assert_int_equal(s.legal, space.n);
+        tt__space_free(&space);
+        tt__template_free(&t);
+    }
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(agrees_with_loops),         cmocka_unit_test(has_known_sizes),
         cmocka_unit_test(knows_words_and_arguments), cmocka_unit_test(resolves_and_says_why_not),
         cmocka_unit_test(refuses_bad_geometry),      cmocka_unit_test(gives_up_on_endless_spaces),
         cmocka_unit_test(makes_compiler_options),
+        cmocka_unit_test(tells_what_removes_how_much),
+        cmocka_unit_test(counts_what_is_in_the_space),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -74,7 +74,7 @@ typedef struct tt__cli_command {
 
 extern const tt__cli_command tt__cmd_tune, tt__cmd_best, tt__cmd_list, tt__cmd_show, tt__cmd_doctor,
     tt__cmd_export, tt__cmd_import, tt__cmd_merge, tt__cmd_prune, tt__cmd_vacuum, tt__cmd_check,
-    tt__cmd_study;
+    tt__cmd_study, tt__cmd_new;
 
 /* The exit code for a status. */
 int tt__cli_exit_code(tt_status s);
@@ -94,6 +94,11 @@ tt_status tt__cli_store_gpus(tt__str *out, size_t *n, tt__store *store);
 
 /* --gpu; or else the name of the first device here. TT_E_INVALID lists what the store could answer for. */
 tt_status tt__cli_choose_gpu(char *out, size_t size, const tt__cli_args *args);
+
+/* Stands in where there is no device and none was named. */
+tt__gpu tt__cli_typical_gpu(void);
+/* `tune check FILE.cu`; the exit code. */
+int tt__cli_check_template(const tt__cli_args *args, const char *path);
 
 /* "45.12 us", "1.234 ms"; "-" for 0. */
 const char *tt__cli_time(char *out, size_t size, double us);

@@ -1,5 +1,5 @@
 /*
- * `tune check`: reads everything in the store and says what is wrong with it.
+ * `tune check`: reads everything in the store, or a kernel template, and says what is wrong with it.
  */
 #include "db/check.h"
 #include "tuner/cli/cli.h"
@@ -10,7 +10,7 @@ static void print(void *user, const char *what) {
     printf("%s\n", what);
 }
 
-static int run(const tt__cli_args *args) {
+static int check_store(const tt__cli_args *args) {
     tt__store *store = NULL;
     tt__checked c = {0};
     tt_status status = tt__cli_store_open(&store, args);
@@ -30,17 +30,51 @@ static int run(const tt__cli_args *args) {
     return tt__cli_fail(status);
 }
 
+static bool about_a_template(const tt__cli_args *a) {
+    return a->n_problems || a->elem_size || a->batch || a->lds || a->ldd || a->align || a->warm ||
+           a->in_place || a->gpu || a->json;
+}
+
+static int run(const tt__cli_args *args) {
+    if (args->n_files > 1)
+        return tt__cli_fail(
+            tt__fail(TT_E_INVALID, "%zu files, but check reads one: check each", args->n_files));
+    if (args->n_files == 1)
+        return tt__cli_check_template(args, args->files[0]);
+    if (about_a_template(args))
+        return tt__cli_fail(tt__fail(TT_E_INVALID,
+                                     "which template? These options go with its file, as in \"tune check "
+                                     "my_kernel.cu --size 4096\"; of the store it is --db alone"));
+    return check_store(args);
+}
+
 static const tt__cli_option options[] = {
+    {"size", "N", "count for a square matrix; default 4096", tt__cli_set_sizes, 0},
+    {"shape", "RxC", "count for a matrix of R rows and C columns", tt__cli_set_shapes, 0},
+    TT__OPT_ELEM_SIZE,
+    TT__OPT_DTYPE,
+    TT__OPTS_LAYOUT,
+    TT__OPT_GPU(
+        "count for a GPU as in \"tune list\", or a part of its name;\ndefault the first device here, else a "
+        "typical one"),
     TT__OPT_DB,
+    TT__OPT_JSON,
     TT__OPT_HELP,
     TT__OPT_END,
 };
 
 const tt__cli_command tt__cmd_check = {
     .name = "check",
-    .usage = "tune check [--db PATH]",
-    .summary = "is the store whole? Pages, references, values, the hash of every cubin",
-    .notes = "Changes nothing. Exit code 0 if nothing is wrong, 4 otherwise.\n",
+    .usage = "tune check FILE.cu [options]\n       tune check [--db PATH]",
+    .summary = "is a kernel template right, and what is its space? Or else: is the store whole?",
+    .notes =
+        "With a FILE: its annotations, the number of configurations for one problem, how many each `where`\n"
+        "removes (alone: while all others hold) and how many the limits of the device, and what one\n"
+        "configuration needs as compiled. Needs no GPU. Exit code 2 if the file is wrong.\n"
+        "Without: pages, references, values and the hash of every cubin of the store --db. Exit code 4 if\n"
+        "anything is wrong.\n"
+        "Neither changes anything.\n",
     .options = options,
+    .takes_files = true,
     .run = run,
 };

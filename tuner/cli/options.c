@@ -339,17 +339,24 @@ static tt_status apply(tt__cli_args *args, const tt__cli_option *o, const char *
     return TT_OK;
 }
 
+tt_problem tt__cli_problem(const tt__cli_args *args, int64_t rows, int64_t cols) {
+    tt_problem p = TT_INIT(tt_problem);
+    p.rows = rows;
+    p.cols = cols;
+    p.elem_size = args->elem_size ? args->elem_size : 4;
+    p.batch = args->batch;
+    p.lds = args->lds;
+    p.ldd = args->ldd;
+    p.align = (int)args->align;
+    p.in_place = args->in_place;
+    p.warm = args->warm;
+    return p;
+}
+
 static tt_status finish(tt__cli_args *args) {
     for (size_t i = 0; i < args->n_problems; i++) {
         tt__problem checked;
-        tt_problem *p = &args->problems[i];
-        p->elem_size = args->elem_size ? args->elem_size : 4;
-        p->batch = args->batch;
-        p->lds = args->lds;
-        p->ldd = args->ldd;
-        p->align = (int)args->align;
-        p->in_place = args->in_place;
-        p->warm = args->warm;
+        args->problems[i] = tt__cli_problem(args, args->problems[i].rows, args->problems[i].cols);
         TT_TRY(tt__problem_init(&checked, &args->problems[i]));
     }
     return TT_OK;

@@ -11,6 +11,9 @@
 tt_status tt__cli_parse(tt__cli_args *out, const tt__cli_command *command, int argc, char **argv);
 void tt__cli_args_free(tt__cli_args *args);
 
+/* The problem of that shape with all else that the options say. */
+tt_problem tt__cli_problem(const tt__cli_args *args, int64_t rows, int64_t cols);
+
 /* Setters for the tables. */
 tt_status tt__cli_set_sizes(tt__cli_args *args, const char *value);
 tt_status tt__cli_set_shapes(tt__cli_args *args, const char *value);

@@ -1,0 +1,283 @@
+/*
+ * Kernels of one's own, as their author meets them: `tune new`, `tune check FILE`, and tuning what these
+ * gave. On the CPU stand-in, whose compiled code tells no registers; where the real NVRTC is, with that, too.
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+#include "run.h"
+
+static const char *folder;
+
+static int enter(void **state) {
+    (void)state;
+    char nvrtc[512];
+    const char *host = getenv("HOSTCUDA_DIR");
+    folder = run_enter();
+    snprintf(nvrtc, sizeof nvrtc, "%s/libnvrtc.so", host);
+    setenv("LD_LIBRARY_PATH", host, 1);
+    setenv("TILETUNE_NVRTC", nvrtc, 1);
+    return 0;
+}
+
+static int leave(void **state) {
+    (void)state;
+    run_leave();
+    return 0;
+}
+
+static const char *const here[] = {NULL};
+/* No device, and NVRTC where the library finds it by itself, or not at all. */
+static const char *const no_device[] = {"LD_LIBRARY_PATH", "TILETUNE_NVRTC", "CUDA_VISIBLE_DEVICES=", NULL};
+
+/* Runs a line in which each '@' stands for the folder of the test, and expects the exit code and the words.
+ */
+static void expect(const char *const *env, int code, const char *says, const char *line) {
+    char whole[1024] = "";
+    run_result r;
+    for (const char *c = line; *c; c++)
+        snprintf(whole + strlen(whole), sizeof whole - strlen(whole), *c == '@' ? "%s" : "%.1s",
+                 *c == '@' ? folder : c);
+    run_tune(&r, &(run_spec){.env = env, .timeout_s = 240}, whole);
+    assert_code(&r, code);
+    assert_has(&r, code ? r.err : r.out, says);
+    if (code) {
+        assert_int_equal(strncmp(r.err, "tune: ", 6), 0);
+    } else {
+        assert_string_equal(r.err, "");
+    }
+    run_free(&r);
+}
+
+static void write_file(const char *name, const char *text) {
+    char path[256];
+    snprintf(path, sizeof path, "%s/%s", folder, name);
+    FILE *f = fopen(path, "w");
+    assert_non_null(f);
+    assert_true(fputs(text, f) >= 0);
+    fclose(f);
+}
+
+/* A template, line by line; 'A' in line 3 has four values and line 6 leaves two. */
+static const char *const lines[] = {
+    "//@ kernel   mine",
+    "//@ op       transpose",
+    "//@ param    A 16 32 64 128",
+    "//@ runtime  R 1 2",
+    "//@ where    A <= 64",
+    "//@ where    A > 16 AND A <> 128",
+    "//@ where    R > 0",
+    "//@ block    A, iif(A = 64, 32, 8)",
+    "//@ grid     rows",
+    "//@ shared   A * 4",
+    "//@ args     dst, src, i32 R",
+    "//@ default  A=32 R=1",
+    "extern \"C\" __global__ void mine(int *dst, const int *src, int r) { dst[r] = src[A]; }",
+};
+
+static void write_with(const char *name, size_t line, const char *instead) {
+    char text[2048] = "";
+    for (size_t i = 0; i < sizeof lines / sizeof *lines; i++)
+        snprintf(text + strlen(text), sizeof text - strlen(text), "%s\n", i + 1 == line ? instead : lines[i]);
+    write_file(name, text);
+}
+
+/* ---- tune check FILE ----------------------------------------------------------------------------------- */
+
+static void test_counts(void **state) {
+    (void)state;
+    static const char *const says[] = {
+        "kernel mine, op transpose",
+        "\nA          macro     16 32 64 128\nR          run time  1 2\n",
+        "\n4096x4096, 4-byte elements, align 16, on ",
+        ": 8 combinations of values,\n2 configurations\n",
+        "\n      2      0     5  where A <= 64\n      4      2     6  where A > 16 AND A <> 128\n",
+        "\n      0      0     7  where R > 0\n      2               limit: threads of a block\n",
+        "\ndefault   A=32 R=1\nlaunch    grid 4096x1x1, block 32x8x1, 128 bytes of dynamic shared memory\n",
+    };
+    write_with("mine.cu", 0, "");
+    for (size_t i = 0; i < sizeof says / sizeof *says; i++)
+        expect(here, 0, says[i], "check @/mine.cu");
+    expect(here, 0, "17x35, 8-byte elements, align 8, on ", "check @/mine.cu --shape 17x35 --dtype f64");
+    expect(here, 0, "align 4, on ", "check @/mine.cu --size 64 --lds 67");
+    expect(here, 0,
+           "configurations\":2,\"wheres\":[{\"text\":\"A <= 64\",\"line\":5,\"removes\":2,\"alone\":0},",
+           "check @/mine.cu --json");
+    expect(here, 0,
+           "\"limits\":{\"block\":2,\"grid\":0,\"shared\":0,\"args\":0},\"config\":{\"A\":32,\"R\":1},"
+           "\"grid\":[4096,1,1],\"block\":[32,8,1],\"shared_bytes\":128,",
+           "check @/mine.cu --json");
+}
+
+static void test_default_that_is_not_legal_here(void **state) {
+    (void)state;
+    write_with("some.cu", 7, "//@ where (rows > 100 OR A = 32 AND R = 2)");
+    expect(here, 0, "default   not legal here: mine A=32 R=1 cannot do 64x64", "check @/some.cu --size 64");
+    expect(here, 0, "first     A=32 R=2\n", "check @/some.cu --size 64");
+    write_with("none.cu", 7, "//@ where rows > 100");
+    expect(here, 0, "\n0 configurations\n", "check @/none.cu --size 64");
+    expect(here, 0, "\"config\":null,\"regs\":null", "check @/none.cu --size 64 --json");
+}
+
+static void test_other_ops(void **state) {
+    (void)state;
+    write_with("copy.cu", 2, "//@ op copy");
+    write_with("self.cu", 2, "//@ op transpose_in_place");
+    write_with("typo.cu", 2, "//@ op transpos");
+    expect(here, 0, "64x17, 4-byte elements, align 16, on ", "check @/copy.cu --shape 64x17");
+    expect(here, 0, "op transpose_in_place", "check @/self.cu");
+    expect(here, 0, "op transpose_in_place", "check @/self.cu --in-place");
+    expect(here, 2, "ldd is 17: a destination row of 64 elements needs", "check @/self.cu --shape 64x17");
+    expect(here, 2, "--in-place: mine is a copy", "check @/copy.cu --in-place");
+    expect(here, 2,
+           "nothing asks for the op transpos: it is transpose, transpose_in_place or copy; did you mean "
+           "transpose?",
+           "check @/typo.cu");
+}
+
+static void test_bad_files(void **state) {
+    (void)state;
+    static const struct {
+        size_t line;
+        const char *instead, *says;
+    } bad[] = {
+        {1, "//@ kernle mine", "/bad.cu:1:5: unknown annotation 'kernle'; did you mean kernel?"},
+        {1, "", "/bad.cu: no `kernel` annotation, expected a line: //@ kernel NAME"},
+        {3, "//@ param A", "/bad.cu:3:12: A has no values"},
+        {3, "//@ param rows 1", "/bad.cu:3:11: rows is a property of the problem"},
+        {6, "//@ where A > colz", "/bad.cu:6:15: unknown name colz; did you mean cols?"},
+        {6, "//@ where A > (16", "/bad.cu:6:"},
+        {8, "//@ block A / 0", "/bad.cu:8:11: block `A / 0` is NULL"},
+        {9, "//@ grid rows,", "/bad.cu:9:15: `grid` has an empty expression"},
+        {11, "//@ args dst, sra, i32 R", "/bad.cu:11:15: found 'sra', expected dst, src or"},
+        {12, "//@ default A=33 R=1",
+         "/bad.cu:12:13: bad `default`: 33 is no value of A, expected one of 16 32 64 128"},
+        {13, "__global__ void mine();", "/bad.cu: the kernel mine must be declared extern \"C\""},
+    };
+    for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
+        write_with("bad.cu", bad[i].line, bad[i].instead);
+        expect(here, 2, bad[i].says, "check @/bad.cu");
+        expect(here, 2, bad[i].says, "check @/bad.cu --json");
+    }
+    expect(here, 2, "cannot read ", "check @/nosuch.cu");
+    expect(here, 2, "2 files, but check reads one", "check @/bad.cu @/bad.cu");
+    write_with("mine.cu", 0, "");
+    expect(here, 2, "2 problems, but check counts for one", "check @/mine.cu --size 64,65");
+    expect(here, 2, "which template?", "check --size 64");
+    expect(here, 2, "which template?", "check --lds 64");
+    expect(here, 4, "nothing was tuned yet", "check");
+}
+
+/* Space that is too large to count in, but not to tune in. */
+static void test_too_many_combinations(void **state) {
+    (void)state;
+    char text[4096] = "//@ kernel mine\n//@ op transpose\n//@ block 32\n//@ grid 1\n//@ args dst, src\n";
+    char last[256] = "//@ default";
+    for (char name = 'A'; name <= 'P'; name++) {
+        snprintf(text + strlen(text), sizeof text - strlen(text),
+                 "//@ param V_%c 1 2 3 4 5 6 7 8\n//@ where V_%c < 2\n", name, name);
+        snprintf(last + strlen(last), sizeof last - strlen(last), " V_%c=1", name);
+    }
+    snprintf(text + strlen(text), sizeof text - strlen(text), "%s\nextern \"C\" __global__ void mine() {}\n",
+             last);
+    write_file("many.cu", text);
+    expect(here, 0, ": 281474976710656 combinations of values,\n1 configuration\nThese are too many to count",
+           "check @/many.cu");
+    expect(here, 0, "\"wheres\":null", "check @/many.cu --json");
+}
+
+static void test_compiling(void **state) {
+    (void)state;
+    static const char *const without[] = {"TILETUNE_NVRTC=/nonexistent.so", NULL};
+    run_result r;
+    char line[256];
+    write_with("mine.cu", 0, "");
+    expect(here, 0, "compiled  not known: the compiled code does not say how many registers mine takes",
+           "check @/mine.cu");
+    expect(without, 0, "compiled  not known: TILETUNE_NVRTC names /nonexistent.so", "check @/mine.cu");
+    expect(here, 0, "more: tune check", "doctor --template @/mine.cu");
+    write_with("broken.cu", 13, "extern \"C\" __global__ void mine(int *dst) { *dst = nosuch; }");
+    expect(here, 2, "nosuch", "check @/broken.cu");
+
+    snprintf(line, sizeof line, "check %s/mine.cu", folder);
+    run_tune(&r, &(run_spec){.env = no_device}, line);
+    assert_code(&r, 0);
+    assert_has(&r, r.out, "on a typical GPU (sm_90)");
+    if (!strstr(r.out, "not known: NVRTC is not installed")) {
+        assert_has(&r, r.out, "compiled   sm_90: ");
+        assert_has(&r, r.out,
+                   " registers, 0 bytes of static shared memory, nothing spilled\noccupancy  100.0%: an SM "
+                   "holds 8 of these blocks at once");
+        expect(no_device, 2, "broken.cu(13): error: identifier \"nosuch\" is undefined", "check @/broken.cu");
+    }
+    run_free(&r);
+    expect(no_device, 0, "on NVIDIA H200 (sm_90)", "check @/mine.cu --gpu H200");
+    expect(no_device, 2, "quux", "check @/mine.cu --gpu quux");
+}
+
+/* ---- tune new ------------------------------------------------------------------------------------------ */
+
+static void test_new(void **state) {
+    (void)state;
+    expect(here, 0, "new.cu --sizes 4096\n", "new @/new.cu");
+    expect(here, 0, "kernel my_transpose, op transpose", "check @/new.cu");
+    write_file("there.cu", "mine");
+    expect(here, 2, "there.cu is there already and is left as it is", "new @/there.cu");
+    expect(here, 2, "/there.cu:", "check @/there.cu"); /* left as it was */
+    expect(here, 2, "cannot write ", "new @/nosuch/new.cu");
+    expect(here, 2, "0 are named", "new");
+    expect(here, 2, "2 are named", "new @/a.cu @/b.cu");
+}
+
+/* Every configuration of it gives what the verifier expects, bit for bit; of other elements a few. */
+static void test_new_is_correct(void **state) {
+    (void)state;
+    static const char *const problems[] = {
+        "--sizes 64 --shapes 67x131 --effort exhaustive",
+        "--shapes 70x33 --elem-size 1 --lds 40 --ldd 71 --max-trials 4",
+        "--sizes 65 --elem-size 8 --max-trials 4",
+        "--shapes 1x37 --elem-size 16 --max-trials 4",
+    };
+    char line[512];
+    run_result r;
+    snprintf(line, sizeof line, "new %s/correct.cu", folder);
+    run_tune(&r, NULL, line);
+    assert_code(&r, 0);
+    run_free(&r);
+    for (size_t i = 0; i < sizeof problems / sizeof *problems; i++) {
+        char trials[32];
+        snprintf(line, sizeof line, "%s --template %s/correct.cu --only my_transpose --json --db %s/new.db",
+                 problems[i], folder, folder);
+        run_tune(&r, &(run_spec){.timeout_s = 240}, line);
+        assert_code(&r, 0);
+        assert_null(strstr(r.out, "\"kernel\":\"transpose"));
+        for (const char *at = r.out; (at = strstr(at, "\"kernel\":")); at++) {
+            assert_int_equal(strncmp(at, "\"kernel\":\"my_transpose\"", 23), 0);
+            assert_string_equal(run_json(trials, sizeof trials, at, "failed"), "0");
+            run_json(trials, sizeof trials, at, "trials");
+            assert_in_range(atoi(trials), i ? 1 : 30, 100);
+        }
+        run_free(&r);
+    }
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_counts),
+        cmocka_unit_test(test_default_that_is_not_legal_here),
+        cmocka_unit_test(test_other_ops),
+        cmocka_unit_test(test_bad_files),
+        cmocka_unit_test(test_too_many_combinations),
+        cmocka_unit_test(test_compiling),
+        cmocka_unit_test(test_new),
+        cmocka_unit_test(test_new_is_correct),
+    };
+    return cmocka_run_group_tests_name("cli-own", tests, enter, leave);
+}

@@ -1,0 +1,76 @@
+/* What is read out of a cubin is what the driver says of it once it is loaded: the default configurations of
+ * all built-in templates. The CPU stand-in has no cubins that could be read. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include "device.h"
+#include "gpu/cubin.h"
+#include "gpu/device.h"
+#include "gpu/kernel.h"
+#include "gpu/nvrtc.h"
+#include "template/template.h"
+
+enum { EXIT_SKIPPED = 77 };
+
+static void compare(const tt__template *t, int cc, int elem_size) {
+    tt__str options, cubin = {0};
+    int n;
+    tt__problem p = {.elem_size = elem_size};
+    tt__cubin_needs needs;
+    tt__kernel kernel;
+    OK(tt__config_options(&options, &n, t, t->default_config, &p));
+    OK(tt__nvrtc_compile(&cubin, t->path, t->source, tt__str_text(&options), n, cc));
+    tt_status status = tt__cubin_read(&needs, cubin.text, cubin.len, t->kernel);
+    if (device_is_host()) {
+        assert_int_equal(status, TT_E_UNSUPPORTED);
+    } else {
+        int stack = -1;
+        OK(status);
+        OK(tt__kernel_load(&kernel, cu, cubin.text, t->kernel, 0));
+        CUresult (*attribute)(int *, CUfunction_attribute, CUfunction);
+        device_symbol(&attribute, "cuFuncGetAttribute");
+        CU_OK(attribute(&stack, CU_FUNC_ATTRIBUTE_LOCAL_SIZE_BYTES, kernel.fn));
+        print_message("%s: %d registers, %d bytes shared, %d of stack\n", t->kernel, kernel.regs,
+                      kernel.static_shared_bytes, stack);
+        assert_int_equal(needs.regs, kernel.regs);
+        assert_int_equal(needs.static_shared_bytes, kernel.static_shared_bytes);
+        assert_int_equal(needs.stack_bytes, stack);
+        tt__kernel_unload(&kernel, cu);
+    }
+    tt__str_free(&options);
+    tt__str_free(&cubin);
+}
+
+static void says_what_the_driver_says(void **state) {
+    (void)state;
+    tt__gpu gpu;
+    tt__template_set set;
+    OK(tt__device_gpu(&gpu, 0));
+    OK(tt__template_set_open(&set, NULL, 0));
+    for (size_t i = 0; i < set.n; i++)
+        compare(set.items[i], gpu.cc, 4);
+    tt__template_set_close(&set);
+    static const char both[] =
+        "//@ kernel both\n//@ op copy\n//@ param HELD 16 64\n//@ block 32\n//@ grid 1\n"
+        "//@ args dst, src\n//@ default HELD=64\n"
+        "extern \"C\" __global__ void both(int *p, const int *q) {\n"
+        "    __shared__ int tile[100]; int held[HELD];\n"
+        "    for (int i = 0; i < HELD; i++) held[q[i] & (HELD - 1)] = q[i + 1];\n"
+        "    tile[threadIdx.x] = held[q[2] & (HELD - 1)]; __syncthreads();\n"
+        "    p[threadIdx.x] = tile[q[3]]; }\n";
+    tt__template *t;
+    OK(tt__template_parse(&t, "both.cu", both));
+    compare(t, gpu.cc, 4);
+    tt__template_free(&t);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {cmocka_unit_test(says_what_the_driver_says)};
+    if (!device_open())
+        return EXIT_SKIPPED;
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,12 @@
+/* The text that `tune new` writes: new.cu, made part of the program by scripts/embed.py. */
+#ifndef TT_CLI_NEW_H
+#define TT_CLI_NEW_H
+
+#include <stddef.h>
+
+#include "template/template.h"
+
+extern const tt__builtin tt__cli_new[]; /* one */
+extern const size_t tt__cli_n_new;
+
+#endif
