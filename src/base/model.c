@@ -126,6 +126,7 @@ tt_problem tt__problem_public(const tt__problem *p) {
     out.src_stride = p->src_stride;
     out.dst_stride = p->dst_stride;
     out.in_place = tt__in_place(p);
+    out.warm = tt__warm(p);
     return out;
 }
 

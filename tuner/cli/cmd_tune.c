@@ -182,18 +182,7 @@ static tt_status add_stale(void *user, const tt__winner *w) {
     if (!grown)
         return tt__fail_memory((s->n + 1) * sizeof *grown);
     s->problems = grown;
-    const tt__problem *p = &w->problem;
-    grown[s->n++] = (tt_problem){.size = sizeof *grown,
-                                 .rows = p->rows,
-                                 .cols = p->cols,
-                                 .lds = p->lds,
-                                 .ldd = p->ldd,
-                                 .elem_size = p->elem_size,
-                                 .align = p->align,
-                                 .batch = p->batch,
-                                 .src_stride = p->src_stride,
-                                 .dst_stride = p->dst_stride,
-                                 .in_place = tt__in_place(p)};
+    grown[s->n++] = tt__problem_public(&w->problem);
     return TT_OK;
 }
 
