@@ -91,8 +91,10 @@ typedef struct tt_open_opts {
     size_t n_templates;
     double tune_budget_s; /* > 0: tt_plan_create and tt_transpose first tune a problem that nobody has measured
                              on this GPU, for about so many seconds; once in a context, one at a time for all
-                             processes with one store, never while a graph is captured. Whatever becomes of
-                             it, the best known configuration serves. Not for a read-only store, nor with `gpu`.
+                             processes with one store, never while a graph is captured. A winner for the very
+                             problem is enough, also a stale one, of the system's store or among those that come
+                             with the library. Whatever becomes of it, the best known configuration serves.
+                             Not for a read-only store, nor with `gpu`.
                              0: the best known one serves at once */
 } tt_open_opts;
 
@@ -122,8 +124,8 @@ typedef struct tt_problem {
     int64_t src_stride; /* elements from one source matrix to the next; 0: rows * lds */
     int64_t dst_stride; /* elements from one destination matrix to the next; 0: cols * ldd */
     int in_place;       /* 1: dst and src are one array; square matrices only, lds = ldd */
-    int warm;           /* 1: the L2 cache may hold the arrays, as after the kernel that made them; tuned, stored
-                           and looked up apart from the cold problem */
+    int warm;           /* 1: the L2 cache may hold the arrays, as after the kernel that made them; tuned and stored
+                           apart from the cold problem, of which what is known is a default (TT_MATCH_DEFAULT) */
 } tt_problem;
 
 typedef enum tt_match { /* the rung of the look-up ladder an answer stands on */

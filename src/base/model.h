@@ -61,7 +61,7 @@ typedef struct tt__problem {
 } tt__problem;
 
 /* Warm: the L2 cache may hold the arrays already. The regime is a part of the op, "transpose/warm", so that
- * what was measured in the one never answers for the other. */
+ * what was measured in the one is a default in the other at best. Templates know of no regime. */
 #define TT__WARM "/warm"
 static inline bool tt__warm(const tt__problem *p) {
     return strchr(p->op, '/') != NULL;

@@ -24,6 +24,7 @@ enum { ROWS = 40, COLS = 56, BYTES = ROWS * COLS * 4, TRIES = 120 };
 static char folder[] = "/tmp/tiletune-nth-XXXXXX", stored[64];
 static CUdeviceptr src, dst;
 static unsigned char host[2][BYTES];
+static tt_choice chosen; /* by what was tried last, if it chose */
 static int (*fail_call)(long n); /* is the last one still to come? */
 
 /* ---- SQLite's allocations
@@ -82,9 +83,9 @@ static tt_status open_and_close(tt_ctx *unused) {
 }
 
 static tt_status best(tt_ctx *ctx) {
-    tt_choice choice = TT_INIT(tt_choice);
     tt_problem p = problem();
-    return tt_best(&choice, ctx, &p);
+    chosen = (tt_choice)TT_INIT(tt_choice);
+    return tt_best(&chosen, ctx, &p);
 }
 
 static tt_status plan(tt_ctx *ctx) {
@@ -92,8 +93,10 @@ static tt_status plan(tt_ctx *ctx) {
     tt_problem p = problem();
     tt_status status = tt_plan_create(&made, ctx, &p);
     assert_true((made != NULL) == (status == TT_OK));
-    if (status == TT_OK)
+    if (status == TT_OK) {
+        chosen = *tt_plan_choice(made);
         status = tt_plan_launch(made, dst, src, NULL);
+    }
     tt_plan_free(&made);
     return status;
 }
@@ -171,6 +174,7 @@ static void every(bool driver) {
     for (size_t i = 0; i < sizeof scenarios / sizeof *scenarios; i++) {
         const struct scenario *s = &scenarios[i];
         long n = 1, refused = 0, tried = 0, all = try(s, driver, 0).allocations;
+        const tt_choice usual = chosen;
         long step = driver || getenv("NTH_EVERY") ? 1 : all / TRIES + 1;
         for (outcome o = {.failed_at_all = true}; o.failed_at_all; n += step, tried++) {
             o = try(s, driver, n);
@@ -178,6 +182,10 @@ static void every(bool driver) {
             if (o.status != TT_OK && (o.status != expected || !*tt_last_error() || !o.failed_at_all))
                 fail_msg("%s: %s %ld failed: %s: %s", s->name, driver ? "driver call" : "allocation", n,
                          tt_strerror(o.status), tt_last_error());
+            if (o.status == TT_OK && strcmp(chosen.config, usual.config) != 0)
+                fail_msg("%s: %s %ld failed, and %s %s was chosen in place of %s %s", s->name,
+                         driver ? "driver call" : "allocation", n, chosen.kernel, chosen.config, usual.kernel,
+                         usual.config);
         }
         assert_int_equal(try(s, driver, 0).status, TT_OK);
         print_message("%s: %ld of %ld tried, %ld refused\n", s->name, tried, driver ? tried : all, refused);

@@ -57,6 +57,7 @@ static tt_choice best(tt_ctx *ctx, const tt__problem *p) {
     asked.elem_size = p->elem_size;
     asked.align = p->align;
     asked.batch = p->batch;
+    asked.warm = tt__warm(p);
     assert_ok(tt_best(&c, ctx, &asked));
     return c;
 }
@@ -261,6 +262,30 @@ static void a_bad_system_store(void **state) {
     tt_close(&ctx);
 }
 
+/* Warm and cold are two problems; what is known of one is a default for the other, also from memory. */
+static void warm_and_cold(void **state) {
+    (void)state;
+    const char *user = in_dir("user.db");
+    tt__problem cold = square(3000), warm = cold;
+    strcpy(warm.op, "transpose" TT__WARM);
+    tt__problem ways[] = {warm, cold};
+    tt__gpu gpu = h100;
+    gpu.cc = 80; /* of which nothing is shipped */
+    for (int other = 0; other < 2; other++) { /* first only the one is known, then the other too */
+        crown_in(user, &gpu, &ways[other], NULL, other ? NULL : small, 50);
+        tt_ctx *ctx = ctx_of(user, "h100");
+        for (int again = 0; again < 2; again++) {
+            tt_choice w = best(ctx, &warm), c = best(ctx, &cold);
+            assert_int_equal(w.match, TT_MATCH_EXACT);
+            assert_string_equal(w.config, small);
+            assert_int_equal(c.match, other ? TT_MATCH_EXACT : TT_MATCH_DEFAULT);
+            assert_int_equal(strcmp(c.config, small) == 0, !other);
+            assert_true(other || strstr(c.why, "as for 3000 x 3000, warm"));
+        }
+        tt_close(&ctx);
+    }
+}
+
 /* What another process finds out is seen, if not at once. */
 static void answers_do_not_grow_old(void **state) {
     (void)state;
@@ -359,6 +384,14 @@ static void shipped_winners_answer(void **state) {
         assert_string_equal(choice.layer, "shipped");
         if (choice.match == TT_MATCH_EXACT) /* else it was adapted to a newer text */
             assert_string_equal(choice.config, w->config);
+        tt_choice exact = choice;
+        tt_problem warm = tt__problem_public(&w->problem);
+        tt__problem p;
+        warm.warm = 1;
+        assert_ok(tt__problem_init(&p, &warm));
+        assert_ok(tt__ladder(ctx, &w->gpu, -1, &p, &choice, &c));
+        assert_int_equal(choice.match, TT_MATCH_DEFAULT); /* nothing warm is shipped, but this does well */
+        assert_string_equal(choice.config, exact.config);
     }
     assert_true(tt__n_shipped == 0 || legal > 0);
     tt_close(&ctx);
@@ -368,7 +401,7 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         TEST(every_input_counts),     TEST(the_table_is_complete),          TEST(layers_answer_in_order),
         TEST(a_bad_system_store),     TEST(answers_do_not_grow_old),        TEST(each_dimension_counts),
-        TEST(shipped_winners_answer), TEST(any_problem_has_a_legal_answer),
+        TEST(shipped_winners_answer), TEST(any_problem_has_a_legal_answer), TEST(warm_and_cold),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -101,6 +101,7 @@ static void a_full_key_is_its_own(void **state) {
         {.size = sizeof(tt_problem), .rows = 100, .cols = 30},
         {.size = sizeof(tt_problem), .rows = 64, .cols = 64, .elem_size = 2, .batch = 3, .in_place = 1},
         {.size = sizeof(tt_problem), .rows = 9, .cols = 7, .lds = 12, .ldd = 10, .align = 4, .src_stride = 5000},
+        {.size = sizeof(tt_problem), .rows = 8, .cols = 8, .in_place = 1, .warm = 1},
     };
     for (size_t i = 0; i < sizeof problems / sizeof *problems; i++) {
         tt__problem p, again;
