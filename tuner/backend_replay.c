@@ -31,13 +31,14 @@ static tt_status problem(tt__backend *b, const tt__problem *p) {
     r->before = r->problem;
     r->problem = *p;
     TT_TRY(tt__recording_has(r->recording, p, &has));
-    if (has || !tt__is_op(p, "transpose"))
+    if (has || tt__is_op(p, "copy"))
         return TT_OK;
     tt__str list = {0};
     tt_status status = tt__recording_problems(r->recording, p->op, &list);
     if (status == TT_OK)
-        status = tt__fail(TT_E_INVALID, "the recording has no %lld x %lld of %d-byte elements; it has: %s",
-                          (long long)p->rows, (long long)p->cols, p->elem_size, tt__str_text(&list));
+        status = tt__fail(TT_E_INVALID, "the recording has no %s of %lld x %lld of %d-byte elements; it has: %s",
+                          p->op, (long long)p->rows, (long long)p->cols, p->elem_size,
+                          list.len ? tt__str_text(&list) : "none of any size");
     tt__str_free(&list);
     return status;
 }
