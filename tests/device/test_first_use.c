@@ -77,6 +77,12 @@ static void test_works(const tt_plan *plan, int64_t rows, int64_t cols) {
     CU_OK(cu->cuMemFree(to));
 }
 
+/* What comes with the library may know better than a default. */
+static bool not_measured_here(const tt_plan *plan) {
+    tt_match match = tt_plan_choice(plan)->match;
+    return match == TT_MATCH_OTHER_GPU || match == TT_MATCH_DEFAULT;
+}
+
 static void tuned_once(void **state) {
     (void)state;
     tt_ctx *ctx;
@@ -84,7 +90,7 @@ static void tuned_once(void **state) {
     tt_problem p = problem_of(33, 33);
     OK(open_with(&ctx, db("once.db"), 0));
     OK(tt_plan_create(&plan, ctx, &p)); /* without a budget nothing is tuned */
-    assert_int_equal(tt_plan_choice(plan)->match, TT_MATCH_DEFAULT);
+    assert_true(not_measured_here(plan));
     tt_plan_free(&plan);
     tt_close(&ctx);
     OK(open_with(&ctx, db("once.db"), enough_s));
@@ -203,7 +209,7 @@ static void serves_whatever_becomes_of_it(void **state) {
         double before_s = tt__now_s();
         for (int k = 0; k < 2; k++) { /* the second time it is not tried */
             OK(tt_plan_create(&plan, ctx, &p));
-            assert_int_equal(tt_plan_choice(plan)->match, TT_MATCH_DEFAULT);
+            assert_true(not_measured_here(plan));
             if (!strstr(tt_plan_choice(plan)->why, cases[i].says))
                 fail_msg("%s", tt_plan_choice(plan)->why);
             test_works(plan, 41, 33);
@@ -247,7 +253,7 @@ static void waits_no_longer_than_the_budget(void **state) {
     double before_s = tt__now_s();
     OK(tt_plan_create(&plan, ctx, &p));
     assert_true(tt__now_s() - before_s >= 0.3 && tt__now_s() - before_s < 20);
-    assert_int_equal(tt_plan_choice(plan)->match, TT_MATCH_DEFAULT);
+    assert_true(not_measured_here(plan));
     assert_non_null(strstr(tt_plan_choice(plan)->why, "another process was tuning"));
     test_works(plan, 45, 33);
     close(fd);
@@ -272,7 +278,7 @@ static void not_in_a_capture(void **state) {
     CU_OK(begin(stream, CU_STREAM_CAPTURE_MODE_GLOBAL));
     assert_int_equal(tt_transpose(ctx, &p, 4096, 8192, stream), TT_E_CAPTURE);
     OK(tt_plan_create(&plan, ctx, &p));
-    assert_int_equal(tt_plan_choice(plan)->match, TT_MATCH_DEFAULT);
+    assert_true(not_measured_here(plan));
     CU_OK(end(stream, &graph));
     CU_OK(destroy(graph));
     CU_OK(cu->cuStreamDestroy(stream));

@@ -33,8 +33,8 @@ static void tune_once(void) {
     setpgid(0, 0);
     dup2(null, STDOUT_FILENO);
     dup2(log, STDERR_FILENO);
-    execl(tune, "tune", "--sizes", "33", "--force", "--quiet", "--json", "--jobs", "1", "--db", db,
-          (char *)NULL);
+    execl(tune, "tune", "--sizes", "33", "--effort", "exhaustive", "--force", "--quiet", "--json", "--jobs",
+          "1", "--db", db, (char *)NULL);
     _exit(127);
 }
 
