@@ -149,8 +149,9 @@ tt_status tt__store_find_gpu(tt__store *s, const char *name, tt__gpu *gpu, int64
         *gpu = f.part;
         *id = f.part_id;
     } else if (!f.names.len) {
-        status = tt__fail(TT_E_INVALID, "GPU \"%s\": the store %s knows no GPU yet: tune on one first", name,
-                          s->path);
+        status = tt__fail(TT_E_INVALID, "GPU \"%s\": the store%s%s knows no GPU yet: tune on one first", name,
+                          strcmp(s->path, ":memory:") == 0 ? "" : " ",
+                          strcmp(s->path, ":memory:") == 0 ? "" : s->path);
     } else {
         status = tt__fail(TT_E_INVALID, "GPU \"%s\": %s in %s; it has: %s", name,
                           f.ambiguous ? "several GPUs match" : "no such GPU", s->path, f.names.text);

@@ -40,8 +40,8 @@ tt_status tt__recording_problems(const tt__recording *r, const char *op, tt__str
     TT_TRY(tt__db_stmt(r->store, &stmt, TT__SQL_RECORDED_SIZES, "t", op));
     tt_status status;
     for (const char *comma = ""; (status = tt__db_step(r->store, stmt, &row)) == TT_OK && row; comma = ", ")
-        tt__str_addf(out, "%s%lldx%lld", comma, (long long)sqlite3_column_int64(stmt, 0),
-                     (long long)sqlite3_column_int64(stmt, 1));
+        tt__str_addf(out, "%s%lldx%lld of %lld bytes", comma, (long long)sqlite3_column_int64(stmt, 0),
+                     (long long)sqlite3_column_int64(stmt, 1), (long long)sqlite3_column_int64(stmt, 2));
     tt__db_done(stmt);
     return status == TT_OK ? tt__str_check(out) : status;
 }

@@ -47,7 +47,7 @@ const tt__env *tt__recording_env(const tt__recording *r);
  * is not in it. Borrowed. */
 const char *tt__recording_hash(const tt__recording *r, const char *kernel);
 
-/* Appends "1024x1024, 2048x2048, ..." : the problems of an op that it holds. */
+/* Appends "1024x1024 of 4 bytes, ..." : the problems of an op that it holds. */
 tt_status tt__recording_problems(const tt__recording *r, const char *op, tt__str *out);
 /* Does it hold any trial of this problem? */
 tt_status tt__recording_has(const tt__recording *r, const tt__problem *p, bool *has);

@@ -135,15 +135,16 @@
         " AND trial.stage = ?13 AND trial.config_id = config.id LIMIT 1") \
     X(RECORDED_PROBLEM, "SELECT 1 FROM problem WHERE " TT__PROBLEM_IS \
         " AND EXISTS (SELECT 1 FROM trial WHERE trial.problem_id = problem.id)") \
-    X(RECORDED_SIZES, "SELECT DISTINCT rows, cols FROM problem WHERE op = ?1" \
-        " AND EXISTS (SELECT 1 FROM trial WHERE trial.problem_id = problem.id) ORDER BY rows * cols, rows") \
-    /* The best final, or else the best screening, of each problem; the copy is the dense one of as many bytes. */ \
+    X(RECORDED_SIZES, "SELECT DISTINCT rows, cols, elem_size FROM problem WHERE op = ?1" \
+        " AND EXISTS (SELECT 1 FROM trial WHERE trial.problem_id = problem.id) ORDER BY elem_size, rows * cols, rows") \
+    /* The best final, or else the best screening, of each problem; the copy is the dense one of as many bytes in the same regime. */ \
     X(RECORDED_WINNERS, \
         "WITH good AS (SELECT trial.*, row_number() OVER (PARTITION BY problem_id ORDER BY stage DESC, time," \
         "   config_id) AS place FROM trial WHERE status = 0)," \
         " best AS (SELECT good.*, problem.op, rows, cols, batch, elem_size FROM good JOIN problem" \
         "   ON problem.id = problem_id WHERE place = 1)," \
-        " pair AS (SELECT best.*, (SELECT min(time) FROM best AS c WHERE c.op = 'copy' AND c.rows = best.rows" \
+        " pair AS (SELECT best.*, (SELECT min(time) FROM best AS c WHERE c.op = 'copy' || substr(best.op," \
+        "   instr(best.op || '/', '/')) AND c.rows = best.rows" \
         "   AND c.cols = best.cols AND c.batch = best.batch AND c.elem_size = best.elem_size) AS copy FROM best)" \
         " INSERT INTO winner (gpu_id, problem_id, run_id, config_id, time_us, copy_us, copy_fraction," \
         "   speedup_vs_default, trials, failed, unix_ms)" \
@@ -152,7 +153,8 @@
         "   (SELECT count(*) FROM trial AS t WHERE t.problem_id = pair.problem_id AND t.stage = 0)," \
         "   (SELECT count(*) FROM trial AS t WHERE t.problem_id = pair.problem_id AND t.stage = 0" \
         "     AND t.status NOT IN (0, 6)), run.started_ms" \
-        " FROM pair JOIN run ON run.id = run_id WHERE op IN ('transpose', 'transpose_in_place')") \
+        " FROM pair JOIN run ON run.id = run_id WHERE op IN ('transpose', 'transpose_in_place'," \
+        "   'transpose" TT__WARM "', 'transpose_in_place" TT__WARM "')") \
     X(RECORDED_AT, "UPDATE trial SET at_ms = 0") \
     X(MERGE_RUNS, "SELECT run.id, run.source, run.started_ms, run.ended_ms, " TT__GPU_COLS ", " TT__ENV_COLS \
         " FROM run JOIN gpu ON gpu.id = run.gpu_id JOIN env ON env.id = run.env_id" \
@@ -209,7 +211,7 @@
         " w.trials, w.failed, w.unix_ms, run.gpu_id = w.gpu_id FROM winner w JOIN run ON run.id = w.run_id") \
     X(CHECK_OPS, "SELECT problem_id, template.op, problem.op FROM winner w JOIN problem ON problem.id = problem_id" \
         " JOIN config ON config.id = config_id JOIN template ON template.id = template_id" \
-        " WHERE template.op <> problem.op") \
+        " WHERE problem.op NOT IN (template.op, template.op || '" TT__WARM "')") \
     X(FILE_BYTES, "SELECT page_count * page_size FROM pragma_page_count, pragma_page_size")
 
 /* clang-format on */

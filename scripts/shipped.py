@@ -9,7 +9,8 @@ import datetime
 import json
 import sys
 
-OPS = ("transpose", "transpose_in_place")
+WARM = "/warm"
+OPS = ("transpose", "transpose_in_place", "transpose" + WARM, "transpose_in_place" + WARM)
 SAME_COPY = ("rows", "cols", "batch", "elem_size")
 
 
@@ -47,15 +48,16 @@ def winners(recording):
         problem.setdefault("src_stride", problem["rows"] * problem["lds"])
         problem.setdefault("dst_stride", problem["cols"] * problem["ldd"])
     best = best_of(recording["results"])
-    copies = {tuple(p[k] for k in SAME_COPY): time_us(best[i])
-              for i, p in enumerate(meta["problems"]) if p["op"] == "copy" and i in best}
+    copies = {(p["op"], *(p[k] for k in SAME_COPY)): time_us(best[i])
+              for i, p in enumerate(meta["problems"]) if i in best}
     when = datetime.datetime.fromisoformat(meta["date"].replace("Z", "+00:00"))
     for i, problem in enumerate(meta["problems"]):
         if problem["op"] not in OPS or i not in best:
             continue
         r = best[i]
         screened = [x["invalidity"] for x in recording["results"] if x["problem"] == i and x["stage"] == "screen"]
-        copy = copies.get(tuple(problem[k] for k in SAME_COPY), 0)
+        copy_op = "copy" + (WARM if problem["op"].endswith(WARM) else "")
+        copy = copies.get((copy_op, *(problem[k] for k in SAME_COPY)), 0)
         values = {
             "kernel": r["kernel"],
             "hash": meta["kernels"].get(r["kernel"], ""),

@@ -39,7 +39,7 @@ static tt_status problem(tt__backend *b, const tt__problem *p) {
     tt_status status = tt__recording_problems(r->recording, p->op, &list);
     if (status == TT_OK)
         status = tt__fail(TT_E_INVALID,
-                          "the recording has no %s of %lld x %lld %d-byte elements like this; it has: %s",
+                          "the recording has no %s of %lld x %lld of %d-byte elements like this; it has: %s",
                           p->op, (long long)p->rows, (long long)p->cols, p->elem_size,
                           list.len ? tt__str_text(&list) : "none of any size");
     tt__str_free(&list);

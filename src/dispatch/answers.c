@@ -61,21 +61,15 @@ static answer *place_of(answers *a, const tt__problem *p) {
         (uint64_t)p->rows,       (uint64_t)p->cols,
         (uint64_t)p->lds,        (uint64_t)p->ldd,
         (uint64_t)p->batch,      (uint64_t)p->src_stride,
-        (uint64_t)p->dst_stride, (uint64_t)(p->elem_size * 64 + p->align * 2 + tt__in_place(p))};
+        (uint64_t)p->dst_stride, (uint64_t)(p->elem_size * 128 + p->align * 4 + tt__warm(p) * 2 + tt__in_place(p))};
     uint64_t h = 0;
     for (size_t i = 0; i < sizeof fields / sizeof *fields; i++)
         h = ((h ^ fields[i]) * UINT64_C(0x9e3779b97f4a7c15)) ^ h >> 29;
     return &a->places[(h ^ h >> 32) % PLACES];
 }
 
-static bool same_problem(const tt__problem *a, const tt__problem *b) {
-    return a->rows == b->rows && a->cols == b->cols && a->lds == b->lds && a->ldd == b->ldd &&
-           a->batch == b->batch && a->src_stride == b->src_stride && a->dst_stride == b->dst_stride &&
-           a->elem_size == b->elem_size && a->align == b->align && tt__in_place(a) == tt__in_place(b);
-}
-
 static bool is_for(const answer *at, const tt__gpu *gpu, const tt__problem *p) {
-    return at->used && same_problem(&at->problem, p) && (gpu ? tt__same_gpu(&at->gpu, gpu) : !at->gpu.cc);
+    return at->used && tt__problem_same(&at->problem, p) && (gpu ? tt__same_gpu(&at->gpu, gpu) : !at->gpu.cc);
 }
 
 tt_status tt__answers_gpu(tt_ctx *ctx, tt__gpu *gpu, int64_t *gpu_id) {

@@ -15,7 +15,7 @@
 
 /* Distances count doublings of one side. */
 static const double other_gpu = 1.5; /* as if measured for a matrix of almost three times the side */
-static const double stale = 0.5, other_cc = 1, other_elem_size = 1;
+static const double stale = 0.5, other_cc = 1, other_elem_size = 1, other_regime = 1;
 
 enum { TRIES_MAX = 64 }; /* winners that are looked at, nearest first, before a rung is given up */
 
@@ -50,35 +50,42 @@ static double distance(const tt__problem *a, const tt__problem *b) {
     d += fabs(log2((double)a->batch / (double)b->batch)) + 0.5 * fabs(log2((double)a->align / b->align));
     d += 0.25 * ((a->lds == a->cols) != (b->lds == b->cols)) +
          0.25 * ((a->ldd == a->rows) != (b->ldd == b->rows));
+    d += tt__warm(a) == tt__warm(b) ? 0 : other_regime;
     return d + other_elem_size * fabs(log2((double)a->elem_size / b->elem_size));
-}
-
-static bool same_problem(const tt__problem *a, const tt__problem *b) {
-    return strcmp(a->op, b->op) == 0 && a->rows == b->rows && a->cols == b->cols && a->lds == b->lds &&
-           a->ldd == b->ldd && a->batch == b->batch && a->src_stride == b->src_stride &&
-           a->dst_stride == b->dst_stride && a->elem_size == b->elem_size && a->align == b->align;
 }
 
 /* ---- Trying one ------------------------------------------------------------------------------------------
  */
 
+/* Is it legal? What is no configuration of the template, or not one for this problem, is passed over; memory
+ * that has run out is no reason to answer something else. */
+static tt_status is_legal(tt_status resolved, bool *yes) {
+    *yes = resolved == TT_OK;
+    bool no = resolved == TT_E_UNSUPPORTED || resolved == TT_E_INVALID || resolved == TT_E_TEMPLATE;
+    return no ? TT_OK : resolved;
+}
+
 /* Is the winner's configuration legal for the problem, if need be adapted to today's text of its template?
  * What was measured here, for this very problem and with this text, has been run: only a plan needs its
  * geometry worked out again. */
-static bool legal(const query *q, const tt__winner *w, bool proven, tt__candidate *out) {
+static tt_status legal(const query *q, const tt__winner *w, bool proven, tt__candidate *out, bool *yes) {
     size_t choice[TT__PARAMS_MAX];
     char adapted[TT__CONFIG_MAX];
     const tt__template *t = tt__template_set_find(&q->ctx->templates, w->kernel);
-    if (!t || strcmp(t->op, q->problem->op) != 0)
-        return false;
+    *yes = false;
+    if (!t || !tt__is_op(q->problem, t->op))
+        return TT_OK;
     if (proven && !q->candidate) {
         tt__copy(out->config, sizeof out->config, w->config);
-        return tt__config_parse(choice, t, w->config) == TT_OK;
+        return is_legal(tt__config_parse(choice, t, w->config), yes);
     }
     bool same_text = strcmp(t->hash, w->hash) == 0;
-    if (!same_text && tt__config_adapt(adapted, t, w->config) != TT_OK)
-        return false;
-    return tt__space_resolve(out, t, q->gpu, q->problem, same_text ? w->config : adapted) == TT_OK;
+    if (!same_text) {
+        TT_TRY(is_legal(tt__config_adapt(adapted, t, w->config), yes));
+        if (!*yes)
+            return TT_OK;
+    }
+    return is_legal(tt__space_resolve(out, t, q->gpu, q->problem, same_text ? w->config : adapted), yes);
 }
 
 static void answer(const query *q, tt_match match, tt__layer layer, const tt__winner *w,
@@ -103,13 +110,16 @@ static void answer(const query *q, tt_match match, tt__layer layer, const tt__wi
 static void explain(const query *q, const tt__winner *w, bool here) {
     tt_choice *c = q->choice;
     char batch[32] = "", elem[40] = "";
+    const char *regime = tt__warm(&w->problem) == tt__warm(q->problem) ? ""
+                         : tt__warm(&w->problem)                       ? ", warm"
+                                                                       : ", cold";
     if (w->problem.batch != q->problem->batch)
         snprintf(batch, sizeof batch, " x %lld", (long long)w->problem.batch);
     if (w->problem.elem_size != q->problem->elem_size)
         snprintf(elem, sizeof elem, " of %d-byte elements", w->problem.elem_size);
-    snprintf(c->why, sizeof c->why, "%s %lld x %lld%s%s%s%.60s",
+    snprintf(c->why, sizeof c->why, "%s %lld x %lld%s%s%s%s%.60s",
              c->match == TT_MATCH_DEFAULT ? "nothing was tuned for this; as for" : "measured for",
-             (long long)w->problem.rows, (long long)w->problem.cols, batch, elem, here ? "" : " on ",
+             (long long)w->problem.rows, (long long)w->problem.cols, batch, elem, regime, here ? "" : " on ",
              here ? "" : w->gpu.name);
 }
 
@@ -123,7 +133,7 @@ static tt_status winner_in(const query *q, tt__layer layer, tt__winner *w, bool 
     if (layer == TT__LAYER_SHIPPED) {
         for (size_t i = 0; i < tt__n_shipped && !*found; i++)
             if (tt__same_gpu(&tt__shipped[i].gpu, q->gpu) &&
-                same_problem(&tt__shipped[i].problem, q->problem)) {
+                tt__problem_same(&tt__shipped[i].problem, q->problem)) {
                 *w = tt__shipped[i];
                 *found = true;
             }
@@ -147,7 +157,10 @@ static tt_status try_exact(const query *q, bool *done) {
             continue;
         tt__winner_staleness(why, sizeof why, &w, &q->ctx->templates, q->driver, NULL);
         bool proven = !*why && layer != TT__LAYER_SHIPPED && strcmp(w.source, "imported") != 0;
-        if ((*why && has_stale) || !legal(q, &w, proven, &candidate))
+        if (*why && has_stale)
+            continue;
+        TT_TRY(legal(q, &w, proven, &candidate, &found));
+        if (!found)
             continue;
         answer(q, *why ? TT_MATCH_STALE : TT_MATCH_EXACT, layer, &w, &candidate);
         tt__copy(q->choice->why, sizeof q->choice->why, why);
@@ -194,6 +207,14 @@ static int by_distance(const void *x, const void *y) {
     return (a->problem_id > b->problem_id) - (a->problem_id < b->problem_id); /* always the same answer */
 }
 
+/* Looks for whatever there may be, if for `anything`: of the warm and the cold problem the other one too. */
+static bool is_wanted(const query *q, bool anything, const tt__winner *w) {
+    if (anything)
+        return tt__in_place(&w->problem) == tt__in_place(q->problem);
+    return strcmp(w->problem.op, q->problem->op) == 0 && w->gpu.cc == q->gpu->cc &&
+           w->problem.elem_size == q->problem->elem_size;
+}
+
 /* Sides that are no further than so many doublings from what is asked for. */
 static void set_bounds(int64_t out[2], int64_t side, double within) {
     double most = (double)side * exp2(within);
@@ -207,15 +228,18 @@ static tt_status collect(leads *l, bool anything, double within) {
     set_bounds(bounds.rows, q->problem->rows, within);
     set_bounds(bounds.cols, q->problem->cols, within);
     int cc = anything ? 0 : q->gpu->cc, elem_size = anything ? 0 : q->problem->elem_size;
+    tt_problem other = tt__problem_public(q->problem);
+    tt__problem regimes[2] = {*q->problem};
+    other.warm = !other.warm;
+    TT_TRY(tt__problem_init(&regimes[1], &other));
     for (l->layer = 0; l->layer < TT__LAYER_SHIPPED; l->layer++) {
         tt__store *store = tt__layer_store(q->ctx, l->layer);
-        if (store)
-            TT_TRY(tt__store_winner_keys(store, cc, q->problem->op, elem_size, &bounds, add_lead, l));
+        for (int r = 0; store && r <= anything; r++)
+            TT_TRY(tt__store_winner_keys(store, cc, regimes[r].op, elem_size, &bounds, add_lead, l));
     }
     for (size_t i = 0; i < tt__n_shipped; i++) {
         const tt__winner *w = &tt__shipped[i];
-        if (strcmp(w->problem.op, q->problem->op) == 0 && (!cc || w->gpu.cc == cc) &&
-            (!elem_size || w->problem.elem_size == elem_size))
+        if (is_wanted(q, anything, w))
             TT_TRY(add_lead(l, 0, (int64_t)i, w->gpu.cc, &w->problem));
     }
     if (l->n)
@@ -248,7 +272,7 @@ static tt_status try_within(const query *q, bool anything, double within, double
             continue;
         tt__winner_staleness(why, sizeof why, &w, &q->ctx->templates, l->here ? q->driver : NULL, NULL);
         double score = l->distance + (*why ? stale : 0);
-        if (score >= best || !legal(q, &w, false, &candidate))
+        if (score >= best || (status = legal(q, &w, false, &candidate, &found)) != TT_OK || !found)
             continue;
         answer(q,
                anything  ? TT_MATCH_DEFAULT
@@ -292,11 +316,14 @@ static tt_status fall_back(const query *q) {
     tt__space space = {0};
     tt__candidate best = {0};
     tt_status status = TT_OK;
-    for (size_t i = 0; i < set->n; i++) {
+    for (size_t i = 0; i < set->n && status == TT_OK; i++) {
         tt__candidate c;
+        bool yes;
         const tt__template *t = set->items[i];
-        if (strcmp(t->op, p->op) == 0 && (!best.t || wins(t) > wins(best.t)) &&
-            tt__space_resolve(&c, t, q->gpu, p, t->default_config) == TT_OK)
+        if (!tt__is_op(p, t->op) || (best.t && wins(t) <= wins(best.t)))
+            continue;
+        status = is_legal(tt__space_resolve(&c, t, q->gpu, p, t->default_config), &yes);
+        if (yes)
             best = c;
     }
     for (size_t i = 0; i < set->n && !best.t && space.n == 0 && status == TT_OK; i++)

@@ -256,8 +256,8 @@ static void test_nothing_tuned(void **state) {
     assert_string_equal(r.out, "{\"winners\":[]}\n");
     run_free(&r);
     run_tune(&r, NULL, "best --size 4096");
-    assert_code(&r, 4);
-    assert_has(&r, r.err, "nothing was tuned yet");
+    assert_code(&r, 2);
+    assert_has(&r, r.err, "give --gpu NAME (the store knows none yet; ");
     run_free(&r);
     run_tune(&r, NULL, "export --gpu h100");
     assert_code(&r, 4);

@@ -389,6 +389,26 @@ static void test_warm(void **state) {
         assert_int_equal(strstr(r.out, "\"match\":\"exact\"") != NULL, warm);
         run_free(&r);
     }
+    const struct {
+        const char *form, *says;
+    } lines[] = { /* out as a recording, in again, and replayed */
+        {"check --db %1$s/warm.db", "is whole"},
+        {"export --db %1$s/warm.db --gpu hostcuda --output %1$s/warm.json", ""},
+        {"import %1$s/warm.json --db %1$s/again.db", " 1 winners"},
+        {"check --db %1$s/again.db", "is whole"},
+        {"best --db %1$s/again.db --gpu hostcuda --size 97 --warm", "exact"},
+        {"show --db %1$s/again.db --gpu hostcuda --size 97 --warm --json", "\"source\":\"imported\""},
+        {"--device replay:%1$s/warm.json --sizes 97 --warm --only transpose_tiled", "replayed"},
+        {"list --db %1$s/again.db", "97x97 warm"},
+    };
+    for (size_t i = 0; i < sizeof lines / sizeof *lines; i++) {
+        snprintf(line, sizeof line, lines[i].form, folder);
+        tune(&r, "", line);
+        assert_code(&r, 0);
+        assert_has(&r, r.out, lines[i].says);
+        assert_null(strstr(r.out, "\"copy_us\":null")); /* the copy of the same regime was found too */
+        run_free(&r);
+    }
     snprintf(line, sizeof line, "list --db %s", db);
     tune(&r, "", line);
     assert_has(&r, r.out, "97x97 warm");

@@ -104,6 +104,22 @@ static void tuned_once(void **state) {
     assert_int_equal(number(db("once.db"), how_often_tuned), 1);
 }
 
+/* The warm problem is tuned, and not the cold one in its place. */
+static void warm_is_tuned_warm(void **state) {
+    (void)state;
+    tt_ctx *ctx;
+    tt_plan *plan;
+    tt_problem p = problem_of(33, 37);
+    p.warm = 1;
+    OK(open_with(&ctx, db("warm.db"), enough_s));
+    OK(tt_plan_create(&plan, ctx, &p));
+    assert_int_equal(tt_plan_choice(plan)->match, TT_MATCH_EXACT);
+    test_works(plan, 33, 37);
+    tt_plan_free(&plan);
+    tt_close(&ctx);
+    assert_int_equal(number(db("warm.db"), "SELECT count(*) FROM problem WHERE op NOT LIKE '%/warm'"), 0);
+}
+
 /* ---- Many at once ----------------------------------------------------------------------------------------
  */
 
@@ -311,6 +327,7 @@ int main(int argc, char **argv) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_budget_is_checked),
         cmocka_unit_test(tuned_once),
+        cmocka_unit_test(warm_is_tuned_warm),
         cmocka_unit_test(one_of_many_processes_tunes),
         cmocka_unit_test(one_of_many_threads_tunes),
         cmocka_unit_test(serves_whatever_becomes_of_it),

@@ -60,8 +60,9 @@ static void shows_and_tunes_what_is_stale(void **state) {
     expect(0, "1 of 1 are stale: \"tune --stale\"", "list --db %s", path);
     expect(0, "\"source\":\"measured\"", "--stale --json --quiet --db %s", path);
     expect(0, "\"state\":\"valid\"", "list --json --db %s", path);
-    expect(0, "{\"results\":[]}", "--stale --json --db %s", path);
+    expect(0, "\"results\":[],\"wall_s\"", "--stale --json --db %s", path);
     expect(2, "leave sizes and shapes out", "--stale --sizes 64 --db %s", path);
+    expect(2, "--in-place and --warm out", "--stale --warm --db %s", path);
 
     fault_number(path, "UPDATE env SET driver = 'CUDA 12.3'");
     expect(0, "stale: measured under driver CUDA 12.3", "list --db %s", path);

@@ -192,7 +192,7 @@ static void keeps_everything(void **state) {
 
     tt__str sizes = {0};
     assert_ok(tt__recording_problems(r, "transpose", &sizes));
-    assert_string_equal(sizes.text, "100x33");
+    assert_string_equal(sizes.text, "100x33 of 16 bytes");
     tt__str_free(&sizes);
     assert_ok(tt__recording_has(r, &odd, &found));
     assert_true(found);
@@ -296,7 +296,7 @@ static void exports_the_newest(void **state) {
     assert_false(has);
     tt__str sizes = {0};
     assert_ok(tt__recording_problems(r, "transpose", &sizes));
-    assert_string_equal(sizes.text, "64x64, 128x128");
+    assert_string_equal(sizes.text, "64x64 of 4 bytes, 128x128 of 4 bytes");
     tt__str_free(&sizes);
     tt__recording_close(&r);
 

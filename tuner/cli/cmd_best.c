@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "base/json.h"
+#include "dispatch/shipped.h"
 #include "gpu/device.h"
 #include "tuner/cli/cli.h"
 #include "tuner/cli/options.h"
@@ -19,12 +20,16 @@ tt_status tt__cli_choose_gpu(char *out, size_t size, const tt__cli_args *args) {
     tt__store *store = NULL;
     tt__str names = {0};
     size_t n = 0;
-    tt_status status = tt__cli_store_open(&store, args);
+    tt_status status = TT_OK;
+    if (!tt__cli_store_absent(args)) {
+        status = tt__cli_store_open(&store, args);
+        if (status == TT_OK)
+            status = tt__cli_store_gpus(&names, &n, store);
+    }
     if (status == TT_OK)
-        status = tt__cli_store_gpus(&names, &n, store);
-    if (status == TT_OK)
-        status = tt__fail(TT_E_INVALID, "which GPU? There is none here: give --gpu NAME (the store knows %s)",
-                          n ? tt__str_text(&names) : "none yet");
+        status = tt__fail(TT_E_INVALID,
+                          "which GPU? There is none here: give --gpu NAME (the store knows %s; %s comes with tiletune)",
+                          n ? tt__str_text(&names) : "none yet", tt__n_shipped ? tt__shipped[0].gpu.name : "none");
     tt__str_free(&names);
     tt__store_close(&store);
     return status;

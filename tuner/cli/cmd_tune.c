@@ -195,6 +195,9 @@ static tt_status find_stale(const tt__cli_args *args, stale_problems *out) {
         return tt__fail(TT_E_INVALID,
                         "--stale tunes what \"tune list\" calls stale, on a device: leave %s out",
                         args->replay ? "replay" : "sizes and shapes");
+    if (args->elem_size || args->batch || args->lds || args->ldd || args->align || args->in_place || args->warm)
+        return tt__fail(TT_E_INVALID, "--stale tunes each problem as it is stored: leave --elem-size, --dtype, "
+                                      "--batch, --lds, --ldd, --align, --in-place and --warm out");
     TT_GOTO(tt__cli_store_open(&store, args));
     TT_GOTO(tt__device_gpu(&out->gpu, args->device));
     TT_GOTO(tt__judge_open(&judge, store, args));
@@ -220,8 +223,9 @@ static int run_stale(const tt__cli_args *args) {
         printf("Nothing of %s is stale.\n", found.gpu.name);
         code = TT__EXIT_OK;
     } else if (found.n == 0) {
-        printf("{\"results\":[]}\n");
-        code = TT__EXIT_OK;
+        tt_report none = {0};
+        tt__copy(none.gpu, sizeof none.gpu, found.gpu.name);
+        code = print_json(&none);
     } else {
         tt__cli_args chosen = *args;
         chosen.stale = false;

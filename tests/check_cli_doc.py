@@ -1,0 +1,51 @@
+#!/usr/bin/env python3
+"""check_cli_doc.py TUNE ROOT: docs/cli.md and --help name the same options and commands.
+
+The section `tune` has a table with a row for each option of `tune`; the item of another command (a line that starts
+with `- `) names the options it takes beside those of the table, and no others.
+"""
+import re
+import subprocess
+import sys
+
+tune, root = sys.argv[1:]
+text = open(f"{root}/docs/cli.md", encoding="utf-8").read()
+wrong = []
+
+
+def options_of(*command):
+    out = subprocess.run([tune, *command, "--help"], capture_output=True, text=True, check=True).stdout
+    return set(re.findall(r"^  (?:-h, )?--([a-z-]+)", out, re.M)), out
+
+
+def compare(name, documented, has):
+    wrong.extend(f"docs/cli.md lacks --{o} of {name}" for o in sorted(has - documented))
+    wrong.extend(f"docs/cli.md has --{o}, which {name} does not" for o in sorted(documented - has))
+
+
+everywhere = {"help", "version"}  # said in the first paragraph
+main, out = options_of()
+rows = re.findall(r"^\| (`--[^|]*) \|", text.replace("|FILE", "").replace("|replay", ""), re.M)
+table = set(re.findall(r"--([a-z-]+)", " ".join(rows)))
+compare("tune", table | everywhere, main)
+
+items = {}
+for item in re.split(r"^- ", text.split("## The other commands")[1].split("\n## ")[0], flags=re.M)[1:]:
+    for part in re.split(r";\n?\s*(?=`tune )", item):
+        words = re.findall(r"`tune ([a-z]+)", part)
+        if words:
+            items[words[0]] = items.get(words[0], "") + part
+commands = re.findall(r"^  ([a-z]+) ", out.split("Commands:\n")[1].split("\n\n")[0], re.M)
+for command in commands:
+    if command == "help":
+        continue
+    if command not in items:
+        wrong.append(f"docs/cli.md lacks tune {command}")
+        continue
+    has, _ = options_of(command)
+    named = set(re.findall(r"--([a-z-]+)", items[command]))
+    compare(f"tune {command}", named | (has & (table | everywhere)), has)
+wrong.extend(f"docs/cli.md has tune {c}, which is no command" for c in items if c not in commands)
+if wrong:
+    sys.exit("\n".join(wrong))
+print(f"{len(main)} options of tune, {len(commands)} commands")
