@@ -122,9 +122,9 @@ static void test_all_of_it_in_time(void **state) {
     bench b;
     tt__search all;
     setup(&b);
-    b.backend.pause_us = 10000;
+    b.backend.pause_us = 20000;
     b.s.strategy = &tt__strategy_exhaustive; /* names all of it at once */
-    search(&b, &(tt__limits){SIZE_MAX, tt__now_s() + 0.35, true}, &all);
+    search(&b, &(tt__limits){SIZE_MAX, tt__now_s() + 0.7, true}, &all);
     assert_int_equal(all.n_tried, SPACE);
     assert_false(all.cut);
     tt__search_close(&all);
@@ -137,7 +137,7 @@ static void test_a_copy_in_little_time(void **state) {
     bench b;
     tt__search copy;
     setup(&b);
-    tt__limits limits = tt__limits_of(&b.opts, tt__now_s() + 2, 1), of_copy = tt__limits_of_copy(&limits);
+    tt__limits limits = tt__limits_of(&b.opts, tt__now_s() + 2.4, 1), of_copy = tt__limits_of_copy(&limits);
     search(&b, &of_copy, &copy);
     assert_int_equal(copy.n_tried, SPACE);
     assert_false(copy.cut);
