@@ -93,8 +93,10 @@ static tt_status lock_store(const char *store, double until_s, int *fd) {
     }
 out:
     tt__str_free(&path);
-    if (status != TT_OK && *fd >= 0)
+    if (status != TT_OK && *fd >= 0) {
         close(*fd);
+        *fd = -1;
+    }
     return status;
 }
 
