@@ -62,11 +62,12 @@ static tt_status greet(gpu_state *g, int fd) {
 }
 
 static tt_status open_context(gpu_state *g) {
-    if (g->context)
-        return TT_OK;
     CUdevice dev;
+    if (g->stream)
+        return TT_OK;
     TT_TRY(tt__cu_check(g->cu->cuDeviceGet(&dev, g->ordinal), "cuDeviceGet (%d)", g->ordinal));
-    TT_TRY(tt__cu_check(g->cu->cuDevicePrimaryCtxRetain(&g->context, dev), "cuDevicePrimaryCtxRetain"));
+    if (!g->context) /* the stream may have failed the last time */
+        TT_TRY(tt__cu_check(g->cu->cuDevicePrimaryCtxRetain(&g->context, dev), "cuDevicePrimaryCtxRetain"));
     TT_TRY(tt__cu_check(g->cu->cuCtxSetCurrent(g->context), "cuCtxSetCurrent"));
     return tt__cu_check(g->cu->cuStreamCreate(&g->stream, CU_STREAM_NON_BLOCKING), "cuStreamCreate");
 }
