@@ -19,6 +19,8 @@ typedef struct fake {
     unsigned pause_us; /* until a trial comes back */
     int n_samples;     /* of each */
     bool finals_known;
+    size_t n_unrecorded; /* so many at the front of the space */
+    bool ticks;          /* all the same at first, and in the finals to the median, but not to the mean */
 } fake;
 
 static tt_status problem(tt__backend *b, const tt__problem *p) {
@@ -56,9 +58,18 @@ static tt_status wait(tt__backend *b, size_t *id, tt__trial *trial) {
     fake *f = (fake *)b;
     usleep(f->pause_us);
     *id = f->waiting[0];
-    fill(f, trial, 10 + (double)*id);
+    fill(f, trial, f->ticks ? 10 : 10 + (double)*id);
+    if (*id < f->n_unrecorded)
+        *trial = (tt__trial){.status = TT__TRIAL_SKIPPED};
     memmove(f->waiting, f->waiting + 1, --f->n_waiting * sizeof *f->waiting);
     return TT_OK;
+}
+
+/* Of 7 samples four are 10; the other three are a tick more, or, of the fastest, less. */
+static void fill_ticks(const fake *f, tt__trial *trial, bool fastest) {
+    fill(f, trial, 10);
+    for (int i = 0; i < 3; i++)
+        trial->samples_us[2 * i] += fastest ? -0.1f : 0.1f;
 }
 
 static tt_status finals(tt__backend *b, const tt__candidate *const *c, size_t n, int rounds,
@@ -67,7 +78,9 @@ static tt_status finals(tt__backend *b, const tt__candidate *const *c, size_t n,
     (void)c;
     (void)rounds;
     for (size_t i = 0; i < n; i++)
-        if (f->finals_known)
+        if (f->ticks)
+            fill_ticks(f, &trials[i], i == 5);
+        else if (f->finals_known)
             fill(f, &trials[i], 10 + (double)i);
         else
             trials[i] = (tt__trial){.status = TT__TRIAL_SKIPPED};
@@ -183,6 +196,36 @@ static void test_elects_without_samples(void **state) {
     teardown(&b);
 }
 
+/* What a recording lacks costs no trial. */
+static void test_counts_what_there_is(void **state) {
+    (void)state;
+    bench b;
+    tt__search some;
+    setup(&b);
+    b.backend.n_unrecorded = 4;
+    b.s.strategy = &tt__strategy_exhaustive;
+    search(&b, &(tt__limits){5, INFINITY, true}, &some);
+    assert_int_equal(some.n_skipped, 4);
+    assert_int_equal(some.n_tried, 4 + 5);
+    tt__search_close(&some);
+    teardown(&b);
+}
+
+/* Where medians are the same tick of the clock, the mean of the middle half elects. */
+static void test_elects_between_ticks(void **state) {
+    (void)state;
+    bench b;
+    tt__search all, copy = {.best = TT__NOTHING};
+    tt_result result = {0};
+    setup(&b);
+    b.backend.ticks = true;
+    search(&b, &tt__no_limits, &all);
+    assert_ok(tt__elect(&b.s, &all, &copy, &result));
+    assert_string_equal(result.config, all.space.items[5].config);
+    tt__search_close(&all);
+    teardown(&b);
+}
+
 /* A winner that a replay stored says nothing to a run that measures. */
 static void test_a_replayed_winner_does_not_hold(void **state) {
     (void)state;
@@ -245,6 +288,8 @@ int main(void) {
         cmocka_unit_test(test_a_copy_in_little_time),
         cmocka_unit_test(test_goes_on_with_the_rest),
         cmocka_unit_test(test_elects_without_samples),
+        cmocka_unit_test(test_elects_between_ticks),
+        cmocka_unit_test(test_counts_what_there_is),
         cmocka_unit_test(test_a_replayed_winner_does_not_hold),
         cmocka_unit_test(test_a_replay_stops_when_asked),
     };
