@@ -10,12 +10,7 @@
 
 #include "tuner/session.h"
 
-enum {
-    SIZES_MAX = 32,
-    RUNS_MAX = TT__FINALISTS_MAX,
-    SESSIONS = 4,
-    SAMPLES_MAX = SESSIONS * TT__FINAL_ROUNDS
-};
+enum { SIZES_MAX = 32, RUNS_MAX = TT__FINALISTS_MAX, SAMPLES_MAX = TT__SAMPLES_MAX, SECONDS = 1 };
 static const double target = 0.005;
 
 typedef struct options {
@@ -67,7 +62,7 @@ static tt_status tune_once(const options *o, const char *db, contest *contests) 
     return status;
 }
 
-/* All winners of one size in the same rounds, in several sessions. */
+/* All winners of one size in the same rounds, in as many launches as a second allows. */
 static tt_status measure(tt__backend *b, const tt__template_set *set, const tt__gpu *gpu,
                          const tt_problem *problem, contest *c) {
     static tt__candidate candidates[RUNS_MAX];
@@ -81,12 +76,10 @@ static tt_status measure(tt__backend *b, const tt__template_set *set, const tt__
         entrants[i] = &candidates[i];
     }
     TT_TRY(b->ops->problem(b, &p));
-    for (int session = 0; session < SESSIONS; session++) {
-        TT_TRY(b->ops->finals(b, entrants, c->n, TT__FINAL_ROUNDS, trials));
-        for (size_t i = 0; i < c->n; i++)
-            memcpy(&c->samples_us[i][session * TT__FINAL_ROUNDS], trials[i].samples_us,
-                   TT__FINAL_ROUNDS * sizeof(float));
-    }
+    tt__rounds rounds = {TT__FINAL_ROUNDS_MAX, TT__FINAL_ROUNDS_MAX, SECONDS};
+    TT_TRY(b->ops->finals(b, entrants, c->n, rounds, trials));
+    for (size_t i = 0; i < c->n; i++)
+        memcpy(c->samples_us[i], trials[i].samples_us, sizeof c->samples_us[i]);
     return TT_OK;
 }
 
@@ -95,13 +88,13 @@ static double print_contest(const tt_problem *p, const contest *c) {
     size_t best = 0;
     double worst = 0;
     for (size_t i = 1; i < c->n; i++)
-        if (tt__midmean(c->samples_us[i], SAMPLES_MAX) < tt__midmean(c->samples_us[best], SAMPLES_MAX))
+        if (tt__midmean(c->samples_us[i], TT__FINAL_ROUNDS_MAX) < tt__midmean(c->samples_us[best], TT__FINAL_ROUNDS_MAX))
             best = i;
     printf("%lld x %lld: %zu different winners\n", (long long)p->rows, (long long)p->cols, c->n);
     for (size_t i = 0; i < c->n; i++) {
-        tt__ratio r = tt__paired_ratio(c->samples_us[i], c->samples_us[best], SAMPLES_MAX);
-        double us = tt__midmean(c->samples_us[i], SAMPLES_MAX);
-        double behind = us / tt__midmean(c->samples_us[best], SAMPLES_MAX) - 1;
+        tt__ratio r = tt__paired_ratio(c->samples_us[i], c->samples_us[best], TT__FINAL_ROUNDS_MAX);
+        double us = tt__midmean(c->samples_us[i], TT__FINAL_ROUNDS_MAX);
+        double behind = us / tt__midmean(c->samples_us[best], TT__FINAL_ROUNDS_MAX) - 1;
         printf("  %2d times  %9.3f us  %+.3f %% (%+.3f to %+.3f)  %s %s\n", c->times_won[i], us, 100 * behind,
                100 * (r.low - 1), 100 * (r.high - 1), c->kernels[i], c->configs[i]);
         worst = behind > worst ? behind : worst;

@@ -4,14 +4,14 @@
 //@ kernel   copy_linear
 //@ op       copy
 //@ param    VEC        4 8 16
-//@ param    THREADS    128 256 512 1024
+//@ runtime  THREADS    128 256 512 1024
 //@ param    UNROLL     1 2 4 8
-//@ param    STREAM     0 1
+//@ runtime  STREAM     0 1
 //@ where    align >= VEC
 //@ where    VEC * UNROLL >= 8
 //@ block    THREADS
 //@ grid     ceil_div(rows * cols * batch * elem_size, THREADS * UNROLL * VEC)
-//@ args     dst, src, i64 rows * cols * batch * elem_size
+//@ args     dst, src, i64 rows * cols * batch * elem_size, i32 STREAM
 //@ default  VEC=16 THREADS=256 UNROLL=4 STREAM=0
 
 #if VEC == 4
@@ -22,28 +22,36 @@ typedef uint2 vec;
 typedef uint4 vec;
 #endif
 
-extern "C" __global__ void __launch_bounds__(THREADS)
-    copy_linear(unsigned char *__restrict__ dst, const unsigned char *__restrict__ src, long long bytes) {
+// THREADS and STREAM share one cubin: the copy is there to compare with, and shall not hold up what is compared.
+extern "C" __global__ void __launch_bounds__(1024)
+    copy_linear(unsigned char *__restrict__ dst, const unsigned char *__restrict__ src, long long bytes, int stream) {
+    const int threads = blockDim.x;
     const long long n = bytes / VEC;
-    const long long first = (long long)blockIdx.x * (THREADS * UNROLL) + threadIdx.x;
+    const long long first = (long long)blockIdx.x * (threads * UNROLL) + threadIdx.x;
     const vec *from = (const vec *)src;
     vec *to = (vec *)dst;
 
-    if (first + (long long)(UNROLL - 1) * THREADS < n) {
+    if (first + (long long)(UNROLL - 1) * threads < n) {
         vec held[UNROLL];
+        if (stream) {
 #pragma unroll
-        for (int u = 0; u < UNROLL; u++)
-            held[u] = STREAM ? __ldcs(&from[first + u * THREADS]) : from[first + u * THREADS];
+            for (int u = 0; u < UNROLL; u++)
+                held[u] = __ldcs(&from[first + u * threads]);
 #pragma unroll
-        for (int u = 0; u < UNROLL; u++)
-            if (STREAM)
-                __stcs(&to[first + u * THREADS], held[u]);
-            else
-                to[first + u * THREADS] = held[u];
+            for (int u = 0; u < UNROLL; u++)
+                __stcs(&to[first + u * threads], held[u]);
+        } else {
+#pragma unroll
+            for (int u = 0; u < UNROLL; u++)
+                held[u] = from[first + u * threads];
+#pragma unroll
+            for (int u = 0; u < UNROLL; u++)
+                to[first + u * threads] = held[u];
+        }
     } else {
         for (int u = 0; u < UNROLL; u++)
-            if (first + u * THREADS < n)
-                to[first + u * THREADS] = from[first + u * THREADS];
+            if (first + u * threads < n)
+                to[first + u * threads] = from[first + u * threads];
     }
 
     // What is left when the size is no multiple of VEC: the first threads take a byte each.

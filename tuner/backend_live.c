@@ -401,7 +401,7 @@ static tt_status finalist_cubins(live *l, const tt__candidate *const *c, size_t 
     return tt__cubins_save(&l->cubins, true);
 }
 
-static tt_status finals(tt__backend *b, const tt__candidate *const *c, size_t n, int rounds,
+static tt_status finals(tt__backend *b, const tt__candidate *const *c, size_t n, tt__rounds rounds,
                         tt__trial *trials) {
     live *l = (live *)b;
     tt__cubin *cubins[TT__FINALISTS_MAX];

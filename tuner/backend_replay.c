@@ -85,7 +85,7 @@ static tt_status wait(tt__backend *b, size_t *id, tt__trial *trial) {
     return TT_OK;
 }
 
-static tt_status finals(tt__backend *b, const tt__candidate *const *c, size_t n, int rounds,
+static tt_status finals(tt__backend *b, const tt__candidate *const *c, size_t n, tt__rounds rounds,
                         tt__trial *trials) {
     (void)rounds; /* as many as were recorded */
     for (size_t i = 0; i < n; i++)

@@ -1,8 +1,8 @@
 /*
  * Timing on the device. Cold: each launch gets buffers that no recent launch has touched, from a pool of more
- * than five times the L2 cache. Warm: every launch gets the same buffers, behind one that is not timed.
- * Launches are queued behind a gate and timed by a pair of events each, so that the host's launch latency
- * stays outside. Lives in the GPU worker.
+ * than five times the L2 cache, and stands behind another kernel that has written some of the cache. Warm: every
+ * launch gets the same buffers, behind one that is not timed. A few launches at a time are queued behind a gate and
+ * timed by a pair of events each, so that the host's launch latency stays outside. Lives in the GPU worker.
  */
 #ifndef TT_TUNER_MEASURE_H
 #define TT_TUNER_MEASURE_H
@@ -18,6 +18,8 @@ typedef struct tt__bench_pool {
     size_t bytes, src_stride, stride; /* a slot is [src][dst] */
     size_t n_slots, next;
     bool warm;
+    CUfunction writer; /* tt_fill of the verifier: runs before each cold launch; NULL: nothing does */
+    size_t stir_bytes, next_stir;
     CUevent events[2 * TT__BATCH_MAX];
     volatile uint32_t *gate; /* NULL: the driver has no stream memory operations */
     CUdeviceptr gate_device;
@@ -37,7 +39,7 @@ typedef struct tt__timed {
     int align; /* what its arrays are aligned to, and no more, up to 16 */
 } tt__timed;
 
-/* Launches n (<= TT__BATCH_MAX) things in order, each on the next slot, and gives the time of each in us.
+/* Launches n things in order, each on the next slot, and gives the time of each in us.
  * *failed is set (and nothing timed) if the driver refuses a launch; TT_E_CUDA if the context is lost. */
 tt_status tt__pool_time(tt__bench_pool *pool, const tt__timed *things, int n, float *us, CUresult *failed);
 

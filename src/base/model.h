@@ -19,6 +19,7 @@ enum {
     TT__REASON_MAX = 512,
     TT__ARGS_MAX = 16,
     TT__SAMPLES_MAX = 128,
+    TT__LAPS_MAX = 16, /* launches behind one sample of the finals */
 };
 
 /* What makes results carry over from one GPU to another, and the limits a configuration must keep. */
@@ -50,7 +51,7 @@ typedef struct tt__env {
 } tt__env;
 
 /* Raised whenever measured times of old and new builds are no longer comparable. */
-#define TT__METHOD "1"
+#define TT__METHOD "2"
 
 /* A tt_problem with every default filled in; op names what competes for it. */
 typedef struct tt__problem {
@@ -154,5 +155,13 @@ typedef struct tt__trial {
     int n_samples;
     float samples_us[TT__SAMPLES_MAX]; /* in the order they were taken */
 } tt__trial;
+
+/* How long the finals measure: as many rounds as take `worth_s`. If that is more than the most, a round launches
+ * everybody several times, at most TT__LAPS_MAX, each time in another order; what counts of these is the mean of the
+ * middle half. */
+typedef struct tt__rounds {
+    int least, most; /* 1 to TT__SAMPLES_MAX */
+    double worth_s;
+} tt__rounds;
 
 #endif

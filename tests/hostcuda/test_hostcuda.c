@@ -101,12 +101,13 @@ static int run_copies(void) {
     static unsigned char from[100003], to[100003];
     harness_open_context();
     CUfunction fn = harness_kernel(
-        source, "-DVEC=16 -D THREADS=128 --define-macro=UNROLL=2 -DSTREAM=1 -arch=sm_90", "copy_linear");
+        source, "-DVEC=16 -D ANY=128 --define-macro=UNROLL=2 -arch=sm_90", "copy_linear");
     fill_random(from, sizeof from);
     for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++) {
         int64_t n = (int64_t)sizes[i];
         CUdeviceptr src = harness_alloc(sizes[i]), dst = harness_alloc(sizes[i]);
-        void *args[] = {&dst, &src, &n};
+        int32_t stream = i % 2;
+        void *args[] = {&dst, &src, &n, &stream};
         OK(cu.cuMemcpyHtoD(src, from, sizes[i]));
         OK(harness_launch(fn, ceil_div(n, 128 * 2 * 16), 128, 1, 0, args));
         OK(cu.cuMemcpyDtoH(to, dst, sizes[i]));

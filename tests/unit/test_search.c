@@ -21,6 +21,8 @@ typedef struct fake {
     bool finals_known;
     size_t n_unrecorded; /* so many at the front of the space */
     bool ticks;          /* all the same at first, and in the finals to the median, but not to the mean */
+    const tt__candidate *fastest; /* by that mean: of the first who come to the finals, the sixth */
+    size_t n_stages, n_entered;   /* of the finals; in all stages together */
 } fake;
 
 static tt_status problem(tt__backend *b, const tt__problem *p) {
@@ -72,14 +74,17 @@ static void fill_ticks(const fake *f, tt__trial *trial, bool fastest) {
         trial->samples_us[2 * i] += fastest ? -0.1f : 0.1f;
 }
 
-static tt_status finals(tt__backend *b, const tt__candidate *const *c, size_t n, int rounds,
+static tt_status finals(tt__backend *b, const tt__candidate *const *c, size_t n, tt__rounds rounds,
                         tt__trial *trials) {
-    const fake *f = (const fake *)b;
-    (void)c;
-    (void)rounds;
+    fake *f = (fake *)b;
+    assert_true(rounds.least >= 1 && rounds.most >= rounds.least && rounds.most <= TT__FINAL_ROUNDS_MAX);
+    f->n_stages++;
+    f->n_entered += n;
+    if (!f->fastest)
+        f->fastest = c[n > 5 ? 5 : 0];
     for (size_t i = 0; i < n; i++)
         if (f->ticks)
-            fill_ticks(f, &trials[i], i == 5);
+            fill_ticks(f, &trials[i], c[i] == f->fastest);
         else if (f->finals_known)
             fill(f, &trials[i], 10 + (double)i);
         else
@@ -222,6 +227,8 @@ static void test_elects_between_ticks(void **state) {
     search(&b, &tt__no_limits, &all);
     assert_ok(tt__elect(&b.s, &all, &copy, &result));
     assert_string_equal(result.config, all.space.items[5].config);
+    assert_int_equal(b.backend.n_stages, 3);
+    assert_int_equal(b.backend.n_entered, SPACE + 11 + 6);
     tt__search_close(&all);
     teardown(&b);
 }

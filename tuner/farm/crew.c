@@ -150,7 +150,7 @@ void tt__crew_ask_trial(tt__crew *crew, size_t job, double timeout_s, const tt__
 }
 
 void tt__crew_ask_finals(tt__crew *crew, double timeout_s, const tt__candidate *const *c,
-                         tt__cubin *const *cubins, size_t n, int rounds) {
+                         tt__cubin *const *cubins, size_t n, tt__rounds rounds) {
     struct iovec parts[1 + 3 * TT__FINALISTS_MAX];
     tt__msg_trial m[TT__FINALISTS_MAX];
     tt__msg_finals head = {(int)n, rounds};

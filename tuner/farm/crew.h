@@ -49,6 +49,6 @@ void tt__crew_ask_problem(tt__crew *crew, const tt__problem *p, const tt__cubin 
 void tt__crew_ask_trial(tt__crew *crew, size_t job, double timeout_s, const tt__candidate *c,
                         const tt__cubin *cubin, double cutoff_us);
 void tt__crew_ask_finals(tt__crew *crew, double timeout_s, const tt__candidate *const *c,
-                         tt__cubin *const *cubins, size_t n, int rounds);
+                         tt__cubin *const *cubins, size_t n, tt__rounds rounds);
 
 #endif

@@ -3,6 +3,7 @@
  * problem, and loads, verifies and times the configurations it is sent. When CUDA's context is lost it
  * reports the trial and leaves; the tuner starts another.
  */
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -18,7 +19,7 @@
 #include "tuner/verify.h"
 #include "tuner/watch.h"
 
-enum { SCREEN_FIRST = 3, SCREEN_MORE = 4, SCREEN_MAX = 23, FINALISTS_MAX = TT__BATCH_MAX };
+enum { SCREEN_FIRST = 4, SCREEN_MORE = 4, SCREEN_MAX = 24, FINALISTS_MAX = TT__BATCH_MAX };
 
 /* A median is known well enough when half the interval around it is no more than this part of it. What cannot
  * come into the finals need not be known so well: the cutoff is at 1.25 times the best, their limit at 1.06.
@@ -113,6 +114,7 @@ static tt_status open_problem(gpu_state *g, const tt__str *request) {
     TT_TRY(check_memory(g, &m->problem));
     TT_TRY(tt__verifier_open(&g->verifier, g->cu, g->stream, &m->problem, cubin));
     tt_status status = tt__pool_open(&g->pool, g->cu, g->stream, &m->problem, &g->gpu);
+    g->pool.writer = g->verifier.fill;
     if (status == TT_OK) /* zeros would be faster than real data */
         status = tt__verifier_randomise(&g->verifier, g->pool.base, g->pool.bytes);
     if (status == TT_OK)
@@ -248,26 +250,39 @@ static void shuffle(int *order, int n, uint32_t *state) {
     }
 }
 
-/* Every round times all finalists, each round in another order, so that neither order nor drift favours one.
- */
-static tt_status run_rounds(gpu_state *g, finals *f, int rounds) {
+/* Times all finalists once, in the order dealt. */
+static tt_status run_lap(gpu_state *g, finals *f, const int *order, float *us) {
+    tt__timed things[FINALISTS_MAX];
+    CUresult failed;
+    for (int k = 0; k < f->n; k++) {
+        int i = order[k];
+        things[k] = (tt__timed){&f->kernels[i], &f->m[i].launch, f->m[i].align};
+    }
+    TT_TRY(time_steadily(g, things, f->n, us, &failed));
+    return tt__cu_check(failed, "launch in the finals");
+}
+
+/* Every lap times all finalists, each in another order, so that neither order nor drift favours one. */
+static tt_status run_rounds(gpu_state *g, finals *f, const tt__rounds *r) {
     int order[FINALISTS_MAX];
+    float us[FINALISTS_MAX], of_round[FINALISTS_MAX][TT__LAPS_MAX];
     uint32_t state = 1;
     for (int i = 0; i < f->n; i++)
         order[i] = i;
-    for (int round = -1; round < rounds; round++) { /* round -1 warms up */
-        tt__timed things[FINALISTS_MAX];
-        float us[FINALISTS_MAX];
-        CUresult failed;
-        shuffle(order, f->n, &state);
-        for (int k = 0; k < f->n; k++) {
-            int i = order[k];
-            things[k] = (tt__timed){&f->kernels[i], &f->m[i].launch, f->m[i].align};
+    TT_TRY(run_lap(g, f, order, us)); /* warms up */
+    double begin_s = tt__now_s();
+    TT_TRY(run_lap(g, f, order, us));
+    double worth = r->worth_s / (tt__now_s() - begin_s);
+    int rounds = (int)fmax(r->least, fmin(worth, r->most)), laps = (int)fmax(1, fmin(worth / rounds, TT__LAPS_MAX));
+    for (int round = 0; round < rounds; round++) {
+        for (int lap = 0; lap < laps; lap++) {
+            shuffle(order, f->n, &state);
+            TT_TRY(run_lap(g, f, order, us));
+            for (int k = 0; k < f->n; k++)
+                of_round[order[k]][lap] = us[k];
         }
-        TT_TRY(time_steadily(g, things, f->n, us, &failed));
-        TT_TRY(tt__cu_check(failed, "launch in the finals"));
-        for (int k = 0; k < f->n && round >= 0; k++)
-            f->trials[order[k]].samples_us[round] = us[k];
+        for (int i = 0; i < f->n; i++)
+            f->trials[i].samples_us[round] = (float)tt__midmean(of_round[i], (size_t)laps);
     }
     for (int i = 0; i < f->n; i++) {
         f->trials[i].n_samples = rounds;
@@ -281,12 +296,13 @@ static tt_status run_rounds(gpu_state *g, finals *f, int rounds) {
 static tt_status run_finals(gpu_state *g, const tt__str *request, finals *f) {
     size_t at = 0;
     const tt__msg_finals *head = tt__wire_take(request, &at, sizeof *head);
-    if (!head || head->n > FINALISTS_MAX || head->rounds > TT__SAMPLES_MAX || head->rounds < 1 || !g->open)
+    if (!head || head->n > FINALISTS_MAX || head->rounds.most > TT__SAMPLES_MAX || head->rounds.least < 1 ||
+        head->rounds.most < head->rounds.least || !g->open)
         return tt__fail(TT_E_INTERNAL, "a bad request for finals");
     f->n = head->n;
     tt_status status = load_finals(g, request, at, f);
     if (status == TT_OK)
-        status = run_rounds(g, f, head->rounds);
+        status = run_rounds(g, f, &head->rounds);
     for (int i = 0; i < f->n; i++)
         tt__kernel_unload(&f->kernels[i], g->cu);
     return status;

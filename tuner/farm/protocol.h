@@ -82,7 +82,8 @@ typedef struct tt__msg_tried {
 } tt__msg_tried;
 
 typedef struct tt__msg_finals {
-    int n, rounds;
+    int n;
+    tt__rounds rounds;
 } tt__msg_finals;
 
 #endif

@@ -1,0 +1,208 @@
+/*
+ * Which of these configurations is the faster? Measures them in the same interleaved rounds, for longer than tuning
+ * does, and prints each one's ratio to the first. --all KERNEL looks first for the best of all configurations of a
+ * template, without any search: each is measured beside the first one, and the best few of them enter.
+ */
+#include <getopt.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "tuner/session.h"
+
+enum { SIZES_MAX = 32, GIVEN_MAX = 16, BEST = 12 };
+
+typedef struct options {
+    int device, n_given;
+    const char *template, *all, *given[GIVEN_MAX];
+    double seconds;
+    int64_t sizes[SIZES_MAX];
+    size_t n_sizes;
+} options;
+
+typedef struct bench {
+    const options *o;
+    tt__backend *backend;
+    tt__template_set set;
+    tt__gpu gpu;
+    tt__problem problem;
+    size_t n;
+    tt__candidate entrants[TT__FINALISTS_MAX];
+    tt__trial trials[TT__FINALISTS_MAX];
+} bench;
+
+static double middle_us(const tt__trial *t) {
+    return tt__midmean(t->samples_us, (size_t)t->n_samples);
+}
+
+/* "KERNEL NAME=VALUE ..." */
+static tt_status enter(bench *b, const char *text) {
+    char kernel[TT__NAME_MAX];
+    const char *config = strchr(text, ' ');
+    snprintf(kernel, sizeof kernel, "%.*s", (int)strcspn(text, " "), text);
+    const tt__template *t = tt__template_set_find(&b->set, kernel);
+    if (!t || !config)
+        return tt__fail(TT_E_INVALID, "\"%s\": expected a kernel's name and a configuration", text);
+    return tt__space_resolve(&b->entrants[b->n++], t, &b->gpu, &b->problem, config + 1);
+}
+
+static tt_status measure(bench *b, double seconds) {
+    const tt__candidate *c[TT__FINALISTS_MAX];
+    for (size_t i = 0; i < b->n; i++)
+        c[i] = &b->entrants[i];
+    tt__rounds rounds = {TT__FINAL_ROUNDS, TT__FINAL_ROUNDS_MAX, seconds};
+    return b->backend->ops->finals(b->backend, c, b->n, rounds, b->trials);
+}
+
+typedef struct ranked {
+    double ratio; /* to the first entrant */
+    const tt__candidate *c;
+} ranked;
+
+static int by_ratio(const void *x, const void *y) {
+    double a = ((const ranked *)x)->ratio, b = ((const ranked *)y)->ratio;
+    return (a > b) - (a < b);
+}
+
+static bool is_in(const bench *b, const tt__candidate *c) {
+    for (size_t i = 0; i < b->n; i++)
+        if (b->entrants[i].t == c->t && strcmp(b->entrants[i].config, c->config) == 0)
+            return true;
+    return false;
+}
+
+/* Ranks a whole space by groups that each hold the first entrant too, and lets the best few enter. */
+static tt_status enter_best(bench *b) {
+    const tt__template *t = tt__template_set_find(&b->set, b->o->all);
+    size_t n_given = b->n;
+    tt__space space = {0};
+    if (!t)
+        return tt__fail(TT_E_INVALID, "no template has the kernel \"%s\"", b->o->all);
+    TT_TRY(tt__space_add(&space, t, &b->gpu, &b->problem));
+    ranked *order = calloc(space.n, sizeof *order);
+    tt_status status = order ? TT_OK : tt__fail_memory(space.n * sizeof *order);
+    for (size_t first = 0; first < space.n && status == TT_OK; first += b->n - 1) {
+        for (b->n = 1; b->n < TT__FINALISTS_MAX && first + b->n - 1 < space.n; b->n++)
+            b->entrants[b->n] = space.items[first + b->n - 1];
+        status = measure(b, b->o->seconds);
+        for (size_t i = 1; i < b->n && status == TT_OK; i++)
+            order[first + i - 1] =
+                (ranked){middle_us(&b->trials[i]) / middle_us(&b->trials[0]), &space.items[first + i - 1]};
+    }
+    b->n = 1;
+    for (size_t i = 1; i < n_given && status == TT_OK; i++)
+        status = enter(b, b->o->given[i]);
+    if (status == TT_OK)
+        qsort(order, space.n, sizeof *order, by_ratio);
+    for (size_t i = 0; i < space.n && i < BEST && status == TT_OK; i++)
+        if (!is_in(b, order[i].c))
+            b->entrants[b->n++] = *order[i].c;
+    free(order);
+    tt__space_free(&space);
+    return status;
+}
+
+static void print(const bench *b) {
+    printf("%lld x %lld, %d rounds\n", (long long)b->problem.rows, (long long)b->problem.cols, b->trials[0].n_samples);
+    for (size_t i = 0; i < b->n; i++) {
+        tt__ratio r = tt__compare_trials(&b->trials[i], &b->trials[0]);
+        printf("  %9.3f us  %+.3f %% (%+.3f to %+.3f)  %s %s\n", middle_us(&b->trials[i]),
+               100 * (middle_us(&b->trials[i]) / middle_us(&b->trials[0]) - 1), 100 * (r.low - 1), 100 * (r.high - 1),
+               b->entrants[i].t->kernel, b->entrants[i].config);
+    }
+}
+
+static tt_status run(bench *b, int64_t side) {
+    tt_problem p = TT_INIT(tt_problem);
+    p.rows = p.cols = side;
+    TT_TRY(tt__problem_init(&b->problem, &p));
+    TT_TRY(b->backend->ops->problem(b->backend, &b->problem));
+    b->n = 0;
+    for (int i = 0; i < b->o->n_given; i++)
+        TT_TRY(enter(b, b->o->given[i]));
+    if (b->o->all)
+        TT_TRY(enter_best(b));
+    TT_TRY(measure(b, b->o->seconds));
+    print(b);
+    return TT_OK;
+}
+
+static tt_status run_all(bench *b) {
+    const options *o = b->o;
+    tt__store *store = NULL;
+    tt__env env;
+    tt_status status;
+    TT_GOTO(tt__store_open(&store, ":memory:", TT__STORE_READ_WRITE));
+    TT_GOTO(tt__template_set_open(&b->set, &o->template, o->template ? 1 : 0));
+    TT_GOTO(tt__backend_live(&b->backend, &(tt__live_opts){.device = o->device,
+                                                           .trial_timeout_s = 10,
+                                                           .compile_timeout_s = 60,
+                                                           .store = store}));
+    TT_GOTO(b->backend->ops->hello(b->backend, &b->gpu, &env));
+    for (size_t i = 0; i < o->n_sizes; i++)
+        TT_GOTO(run(b, o->sizes[i]));
+out:
+    if (b->backend)
+        b->backend->ops->close(b->backend);
+    tt__template_set_close(&b->set);
+    tt__store_close(&store);
+    return status;
+}
+
+static int usage(FILE *out) {
+    fprintf(out, "Usage: bench-paired [--template FILE] [--sizes N,...] [--all KERNEL] [--seconds S] [--device N]\n"
+                 "                    'KERNEL CONFIGURATION'...\n"
+                 "Measures up to %d configurations in the same rounds, for S seconds (1), and compares them with the "
+                 "first.\n"
+                 "With --all the best of all configurations of a kernel enter too. Sizes: 4096,8192 unless told.\n",
+            GIVEN_MAX);
+    return out == stdout ? 0 : 2;
+}
+
+static bool read_sizes(options *o, char *list) {
+    char *state = NULL;
+    o->n_sizes = 0;
+    for (char *word = strtok_r(list, ",", &state); word; word = strtok_r(NULL, ",", &state)) {
+        if (o->n_sizes == SIZES_MAX || atoll(word) < 1)
+            return false;
+        o->sizes[o->n_sizes++] = atoll(word);
+    }
+    return o->n_sizes > 0;
+}
+
+int main(int argc, char **argv) {
+    static const struct option longs[] = {
+        {"template", required_argument, NULL, 't'}, {"sizes", required_argument, NULL, 's'},
+        {"all", required_argument, NULL, 'a'},      {"seconds", required_argument, NULL, 'S'},
+        {"device", required_argument, NULL, 'd'},   {"help", no_argument, NULL, 'h'},
+        {NULL, 0, NULL, 0}};
+    static bench b;
+    options o = {.seconds = 1};
+    char usual[] = "4096,8192";
+    read_sizes(&o, usual);
+    for (int found; (found = getopt_long(argc, argv, "h", longs, NULL)) != -1;) {
+        bool fine = true;
+        if (found == 't')
+            o.template = optarg;
+        else if (found == 's')
+            fine = read_sizes(&o, optarg);
+        else if (found == 'a')
+            o.all = optarg;
+        else if (found == 'S')
+            fine = (o.seconds = atof(optarg)) > 0;
+        else if (found == 'd')
+            o.device = atoi(optarg);
+        else
+            return usage(found == 'h' ? stdout : stderr);
+        if (!fine)
+            return usage(stderr);
+    }
+    for (; optind < argc && o.n_given < GIVEN_MAX; optind++)
+        o.given[o.n_given++] = argv[optind];
+    if (o.n_given == 0 || optind < argc)
+        return usage(stderr);
+    b.o = &o;
+    if (run_all(&b) == TT_OK)
+        return 0;
+    fprintf(stderr, "bench-paired: %s\n", tt_last_error());
+    return 1;
+}

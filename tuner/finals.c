@@ -1,0 +1,208 @@
+/* Who is in the finals, and for how long. */
+#include "tuner/finals.h"
+
+#include <math.h>
+
+/* Screening medians are good to a few percent; what is further behind cannot win. */
+static const double within_reach = 1.06;
+
+/* With the incumbent and the default: TT__FINALISTS_MAX. */
+enum { CONTENDERS_MAX = 26, COPIES_MAX = 3 };
+
+/* No two stages have as many rounds, so that samples of different ones are never taken for pairs. */
+typedef struct stage {
+    tt__rounds rounds;
+    size_t contenders, copies; /* that may enter the next, and no further behind the leader than ... */
+    double within;
+} stage;
+static const stage stages[] = {
+    {{9, 15, 0.04}, 11, 2, 1.02},
+    {{17, 27, 0.05}, 6, 1, 1.01},
+    {{TT__FINAL_ROUNDS, TT__FINAL_ROUNDS_MAX, 0.08}, 0, 0, 0},
+};
+enum { STAGES = sizeof stages / sizeof *stages };
+
+/* ---- Nominating -----------------------------------------------------------------------------------------
+ */
+
+static int enter(tt__finals *f, const tt__search *of, int64_t index) {
+    const tt__candidate *c = &of->space.items[index];
+    for (size_t i = 0; i < f->n; i++)
+        if (f->entrants[i].c == c)
+            return (int)i;
+    f->entrants[f->n] = (tt__entrant){.c = c, .of = of, .index = index};
+    return (int)f->n++;
+}
+
+static bool passed(const tt__search *search, int64_t i) {
+    return search->known[i] == TT__TRIED && search->trials[i].status == TT__TRIAL_OK;
+}
+
+static bool has_entered(const tt__finals *f, const tt__search *of, int64_t index) {
+    for (size_t i = 0; i < f->n; i++)
+        if (f->entrants[i].of == of && f->entrants[i].index == index)
+            return true;
+    return false;
+}
+
+/* Enters the best `most` of a search by screening, fastest first. */
+static void enter_best(tt__finals *f, const tt__search *search, size_t most) {
+    if (search->best == TT__NOTHING)
+        return;
+    double limit = search->trials[search->best].time_us * within_reach;
+    for (size_t k = 0; k < most; k++) {
+        int64_t next = TT__NOBODY;
+        for (int64_t i = 0; i < (int64_t)search->space.n; i++)
+            if (passed(search, i) && search->trials[i].time_us <= limit && !has_entered(f, search, i) &&
+                (next == TT__NOBODY || search->trials[i].time_us < search->trials[next].time_us))
+                next = i;
+        if (next == TT__NOBODY)
+            break;
+        enter(f, search, next);
+    }
+}
+
+/* The default of the template that leads the screening, to say what tuning was worth. */
+static int64_t find_default(const tt__search *search) {
+    const tt__template *t = search->space.items[search->best].t;
+    for (int64_t i = 0; i < (int64_t)search->space.n; i++)
+        if (search->space.items[i].t == t && strcmp(search->space.items[i].config, t->default_config) == 0)
+            return i;
+    return TT__NOBODY;
+}
+
+/* The configuration that holds the title now, if it is still a member of the space. A search that did not
+ * come by it tries it yet. */
+static tt_status find_incumbent(tt__session *s, tt__search *search, int64_t *index) {
+    tt__winner w;
+    bool found;
+    *index = TT__NOBODY;
+    TT_TRY(tt__store_winner_get(s->store, s->gpu_id, search->problem_id, &w, &found));
+    for (int64_t i = 0; found && i < (int64_t)search->space.n; i++) {
+        const tt__candidate *c = &search->space.items[i];
+        if (strcmp(c->config, w.config) != 0 || strcmp(c->t->kernel, w.kernel) != 0)
+            continue;
+        TT_TRY(tt__search_try(s, search, (size_t)i));
+        if (passed(search, i))
+            *index = i;
+    }
+    return TT_OK;
+}
+
+tt_status tt__finals_nominate(tt__session *s, tt__search *search, const tt__search *copy, tt__finals *f) {
+    int64_t incumbent;
+    *f = (tt__finals){.at_default = TT__NOBODY, .at_incumbent = TT__NOBODY};
+    TT_TRY(find_incumbent(s, search, &incumbent));
+    int64_t leading_default = find_default(search);
+    if (leading_default != TT__NOBODY)
+        TT_TRY(tt__search_try(s, search, (size_t)leading_default));
+    enter_best(f, search, CONTENDERS_MAX);
+    if (incumbent != TT__NOBODY)
+        f->at_incumbent = enter(f, search, incumbent);
+    f->n_contenders = f->n;
+    if (leading_default != TT__NOBODY && passed(search, leading_default))
+        f->at_default = enter(f, search, leading_default);
+    enter_best(f, copy, COPIES_MAX);
+    return TT_OK;
+}
+
+/* ---- Eliminating ----------------------------------------------------------------------------------------
+ */
+
+static bool is_measured(const tt__trial *t) {
+    return t->status == TT__TRIAL_OK && t->time_us > 0;
+}
+
+bool tt__finals_took_part(const tt__finals *f, int at) {
+    return at != TT__NOBODY && !f->entrants[at].out && is_measured(&f->trials[at]);
+}
+
+double tt__finals_middle_us(const tt__finals *f, int i) {
+    const tt__trial *t = &f->trials[i];
+    return t->n_samples > 0 ? tt__midmean(t->samples_us, (size_t)t->n_samples) : t->time_us;
+}
+
+/* Of the places [first, end), those behind the best `most` are out, and those further than `within` behind the best. */
+static void eliminate(tt__finals *f, size_t first, size_t end, size_t most, double within) {
+    double us[TT__FINALISTS_MAX], least = INFINITY;
+    for (size_t i = first; i < end; i++) {
+        us[i] = tt__finals_took_part(f, (int)i) ? tt__finals_middle_us(f, (int)i) : INFINITY;
+        least = fmin(least, us[i]);
+    }
+    for (size_t i = first; i < end; i++) {
+        size_t before = 0;
+        for (size_t k = first; k < end; k++)
+            before += us[k] < us[i] || (us[k] == us[i] && k < i);
+        bool stays = before < most && us[i] <= within * least;
+        f->entrants[i].out |= !stays && (int)i != f->at_default && (int)i != f->at_incumbent;
+    }
+}
+
+/* ---- Holding --------------------------------------------------------------------------------------------
+ */
+
+static size_t n_in(const tt__finals *f, size_t end) {
+    size_t n = 0;
+    for (size_t i = 0; i < end; i++)
+        n += !f->entrants[i].out;
+    return n;
+}
+
+/* Measures those who are not out. Of one that is not recorded there is nothing to compare: it is out. */
+static tt_status hold_stage(tt__session *s, tt__finals *f, const stage *st) {
+    const tt__candidate *candidates[TT__FINALISTS_MAX] = {NULL};
+    size_t at[TT__FINALISTS_MAX], n = 0;
+    for (size_t i = 0; i < f->n; i++)
+        if (!f->entrants[i].out) {
+            at[n] = i;
+            candidates[n++] = f->entrants[i].c;
+        }
+    TT_TRY(s->backend->ops->finals(s->backend, candidates, n, st->rounds, f->fresh));
+    for (size_t k = 0; k < n; k++) {
+        f->trials[at[k]] = f->fresh[k];
+        f->entrants[at[k]].out = !is_measured(&f->fresh[k]);
+    }
+    return TT_OK;
+}
+
+static tt_status store_final(tt__session *s, const tt__entrant *e, const tt__trial *trial) {
+    const tt__candidate *c = e->c;
+    int64_t id;
+    TT_TRY(tt__store_config(s->store, c->t->kernel, c->t->op, c->t->hash, c->config, &id));
+    return tt__store_trial_put(s->store, s->run_id, e->of->problem_id, id, TT__STAGE_FINAL, trial);
+}
+
+/* The screening decides: all are back as they came. */
+static void fall_back(tt__finals *f) {
+    for (size_t i = 0; i < f->n; i++) {
+        tt__entrant *e = &f->entrants[i];
+        f->trials[i] = e->of->trials[e->index];
+        e->out = false;
+    }
+}
+
+tt_status tt__finals_hold(tt__session *s, tt__search *search, tt__finals *f) {
+    tt_status status = TT_OK;
+    tt__session_progress(s, search, "finals");
+    for (size_t k = 0; k < STAGES && status == TT_OK; k++) {
+        if (k + 1 < STAGES && n_in(f, f->n_contenders) <= stages[k].contenders)
+            continue; /* nobody to eliminate */
+        status = hold_stage(s, f, &stages[k]);
+        if (status == TT_E_INTERRUPTED)
+            return status;
+        f->interleaved |= status == TT_OK && n_in(f, f->n_contenders) > 0;
+        if (status == TT_OK && k + 1 < STAGES) {
+            eliminate(f, 0, f->n_contenders, stages[k].contenders, stages[k].within);
+            eliminate(f, f->n_contenders + (f->at_default >= (int)f->n_contenders), f->n, stages[k].copies, INFINITY);
+        }
+    }
+    if (status != TT_OK)
+        tt__session_message(s, "the finals failed (%s); the winner is the best of %s", tt_last_error(),
+                            f->interleaved ? "those that went well" : "the screening");
+    for (size_t i = 0; i < f->n && f->interleaved; i++)
+        if (is_measured(&f->trials[i]))
+            TT_TRY(store_final(s, &f->entrants[i], &f->trials[i]));
+    if (!f->interleaved)
+        fall_back(f);
+    return TT_OK;
+}
