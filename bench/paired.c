@@ -1,7 +1,8 @@
 /*
- * Which of these configurations is the faster? Measures them in the same interleaved rounds, for longer than tuning
- * does, and prints each one's ratio to the first. --all KERNEL looks first for the best of all configurations of a
- * template, without any search: each is measured beside the first one, and the best few of them enter.
+ * Which of these configurations is the faster? Measures them in the same interleaved rounds, for longer than
+ * tuning does, and prints each one's ratio to the first. --all KERNEL looks first for the best of all
+ * configurations of a template, without any search: each is measured beside the first one, and the best few
+ * of them enter.
  */
 #include <getopt.h>
 #include <stdio.h>
@@ -102,12 +103,13 @@ static tt_status enter_best(bench *b) {
 }
 
 static void print(const bench *b) {
-    printf("%lld x %lld, %d rounds\n", (long long)b->problem.rows, (long long)b->problem.cols, b->trials[0].n_samples);
+    printf("%lld x %lld, %d rounds\n", (long long)b->problem.rows, (long long)b->problem.cols,
+           b->trials[0].n_samples);
     for (size_t i = 0; i < b->n; i++) {
         tt__ratio r = tt__compare_trials(&b->trials[i], &b->trials[0]);
         printf("  %9.3f us  %+.3f %% (%+.3f to %+.3f)  %s %s\n", middle_us(&b->trials[i]),
-               100 * (middle_us(&b->trials[i]) / middle_us(&b->trials[0]) - 1), 100 * (r.low - 1), 100 * (r.high - 1),
-               b->entrants[i].t->kernel, b->entrants[i].config);
+               100 * (middle_us(&b->trials[i]) / middle_us(&b->trials[0]) - 1), 100 * (r.low - 1),
+               100 * (r.high - 1), b->entrants[i].t->kernel, b->entrants[i].config);
     }
 }
 
@@ -149,12 +151,14 @@ out:
 }
 
 static int usage(FILE *out) {
-    fprintf(out, "Usage: bench-paired [--template FILE] [--sizes N,...] [--all KERNEL] [--seconds S] [--device N]\n"
-                 "                    'KERNEL CONFIGURATION'...\n"
-                 "Measures up to %d configurations in the same rounds, for S seconds (1), and compares them with the "
-                 "first.\n"
-                 "With --all the best of all configurations of a kernel enter too. Sizes: 4096,8192 unless told.\n",
-            GIVEN_MAX);
+    fprintf(
+        out,
+        "Usage: bench-paired [--template FILE] [--sizes N,...] [--all KERNEL] [--seconds S] [--device N]\n"
+        "                    'KERNEL CONFIGURATION'...\n"
+        "Measures up to %d configurations in the same rounds, for S seconds (1), and compares them with the "
+        "first.\n"
+        "With --all the best of all configurations of a kernel enter too. Sizes: 4096,8192 unless told.\n",
+        GIVEN_MAX);
     return out == stdout ? 0 : 2;
 }
 
@@ -170,11 +174,13 @@ static bool read_sizes(options *o, char *list) {
 }
 
 int main(int argc, char **argv) {
-    static const struct option longs[] = {
-        {"template", required_argument, NULL, 't'}, {"sizes", required_argument, NULL, 's'},
-        {"all", required_argument, NULL, 'a'},      {"seconds", required_argument, NULL, 'S'},
-        {"device", required_argument, NULL, 'd'},   {"help", no_argument, NULL, 'h'},
-        {NULL, 0, NULL, 0}};
+    static const struct option longs[] = {{"template", required_argument, NULL, 't'},
+                                          {"sizes", required_argument, NULL, 's'},
+                                          {"all", required_argument, NULL, 'a'},
+                                          {"seconds", required_argument, NULL, 'S'},
+                                          {"device", required_argument, NULL, 'd'},
+                                          {"help", no_argument, NULL, 'h'},
+                                          {NULL, 0, NULL, 0}};
     static bench b;
     options o = {.seconds = 1};
     char usual[] = "4096,8192";

@@ -88,7 +88,8 @@ static double print_contest(const tt_problem *p, const contest *c) {
     size_t best = 0;
     double worst = 0;
     for (size_t i = 1; i < c->n; i++)
-        if (tt__midmean(c->samples_us[i], TT__FINAL_ROUNDS_MAX) < tt__midmean(c->samples_us[best], TT__FINAL_ROUNDS_MAX))
+        if (tt__midmean(c->samples_us[i], TT__FINAL_ROUNDS_MAX) <
+            tt__midmean(c->samples_us[best], TT__FINAL_ROUNDS_MAX))
             best = i;
     printf("%lld x %lld: %zu different winners\n", (long long)p->rows, (long long)p->cols, c->n);
     for (size_t i = 0; i < c->n; i++) {

@@ -27,8 +27,8 @@ typedef struct tt__backend_ops {
     tt_status (*submit)(tt__backend *b, size_t id, const tt__candidate *c, double cutoff_us);
     /* Waits for the next trial to end. TT_E_INTERRUPTED if should_stop said so. */
     tt_status (*wait)(tt__backend *b, size_t *id, tt__trial *trial);
-    /* Measures the n candidates again, in interleaved rounds: trials[i] has a sample for each round, so that samples
-     * pair up. One that is not ok (not in the recording) is out of the finals. */
+    /* Measures the n candidates again, in interleaved rounds: trials[i] has a sample for each round, so that
+     * samples pair up. One that is not ok (not in the recording) is out of the finals. */
     tt_status (*finals)(tt__backend *b, const tt__candidate *const *c, size_t n, tt__rounds rounds,
                         tt__trial *trials);
     void (*close)(tt__backend *b);

@@ -1,5 +1,5 @@
-/* The election: what the finals measured is compared in pairs, so that neither drift nor one lucky sample crowns a
- * winner, and the stored one keeps its place until it is beaten beyond the noise. */
+/* The election: what the finals measured is compared in pairs, so that neither drift nor one lucky sample
+ * crowns a winner, and the stored one keeps its place until it is beaten beyond the noise. */
 #include <stdlib.h>
 
 #include "base/clock.h"
@@ -18,7 +18,8 @@ tt__ratio tt__compare_trials(const tt__trial *a, const tt__trial *b) {
 static int choose(const tt__finals *f) {
     int best = TT__NOBODY;
     for (int i = 0; i < (int)f->n_contenders; i++)
-        if (tt__finals_took_part(f, i) && (best == TT__NOBODY || tt__finals_middle_us(f, i) < tt__finals_middle_us(f, best)))
+        if (tt__finals_took_part(f, i) &&
+            (best == TT__NOBODY || tt__finals_middle_us(f, i) < tt__finals_middle_us(f, best)))
             best = i;
     if (tt__finals_took_part(f, f->at_incumbent) &&
         tt__compare_trials(&f->trials[f->at_incumbent], &f->trials[best]).low <= 1.0)

@@ -122,7 +122,8 @@ double tt__finals_middle_us(const tt__finals *f, int i) {
     return t->n_samples > 0 ? tt__midmean(t->samples_us, (size_t)t->n_samples) : t->time_us;
 }
 
-/* Of the places [first, end), those behind the best `most` are out, and those further than `within` behind the best. */
+/* Of the places [first, end), those behind the best `most` are out, and those further than `within` behind
+ * the best. */
 static void eliminate(tt__finals *f, size_t first, size_t end, size_t most, double within) {
     double us[TT__FINALISTS_MAX], least = INFINITY;
     for (size_t i = first; i < end; i++) {
@@ -193,7 +194,8 @@ tt_status tt__finals_hold(tt__session *s, tt__search *search, tt__finals *f) {
         f->interleaved |= status == TT_OK && n_in(f, f->n_contenders) > 0;
         if (status == TT_OK && k + 1 < STAGES) {
             eliminate(f, 0, f->n_contenders, stages[k].contenders, stages[k].within);
-            eliminate(f, f->n_contenders + (f->at_default >= (int)f->n_contenders), f->n, stages[k].copies, INFINITY);
+            eliminate(f, f->n_contenders + (f->at_default >= (int)f->n_contenders), f->n, stages[k].copies,
+                      INFINITY);
         }
     }
     if (status != TT_OK)

@@ -7,11 +7,12 @@
 #include "base/clock.h"
 #include "base/status.h"
 
+static const size_t standard_if_short = 256;
 static const size_t trials_of[] = {
     [TT_EFFORT_STANDARD] = 192, [TT_EFFORT_QUICK] = 48, [TT_EFFORT_EXHAUSTIVE] = SIZE_MAX};
 enum { EFFORTS = sizeof trials_of / sizeof *trials_of };
 
-const tt__limits tt__no_limits = {SIZE_MAX, INFINITY, false};
+const tt__limits tt__no_limits = {SIZE_MAX, INFINITY, false, 0};
 
 tt_status tt__limits_check(const tt_tune_opts *opts) {
     if ((unsigned)opts->effort >= EFFORTS)
@@ -23,7 +24,9 @@ tt_status tt__limits_check(const tt_tune_opts *opts) {
 }
 
 tt__limits tt__limits_of(const tt_tune_opts *opts, double end_s, size_t n_left) {
-    tt__limits limits = {opts->max_trials ? opts->max_trials : trials_of[opts->effort], INFINITY, true};
+    tt__limits limits = {opts->max_trials ? opts->max_trials : trials_of[opts->effort], INFINITY, true, 0};
+    if (opts->effort == TT_EFFORT_STANDARD && !opts->max_trials)
+        limits.trials_if_short = standard_if_short;
     double now = tt__now_s();
     if (isfinite(end_s))
         limits.deadline_s = now + (end_s - now) / (double)(n_left ? n_left : 1);
@@ -34,6 +37,7 @@ tt__limits tt__limits_of_copy(const tt__limits *problem) {
     tt__limits limits = *problem;
     double now = tt__now_s();
     limits.finals = false;
+    limits.trials_if_short = 0;
     if (limits.trials != SIZE_MAX)
         limits.trials = (limits.trials + 1) / 2;
     if (isfinite(limits.deadline_s))

@@ -6,10 +6,14 @@
 
 #include "tiletune.h"
 
+/* Of what takes less, more configurations are about as fast as the best. */
+enum { TT__SHORT_US = 20 };
+
 typedef struct tt__limits {
-    size_t trials;     /* that ran, those of earlier runs included; SIZE_MAX: all there are */
-    double deadline_s; /* on the clock of tt__now_s, for everything about this problem; INFINITY: none */
-    bool finals;       /* are held by then, too */
+    size_t trials;          /* that ran, those of earlier runs included; SIZE_MAX: all there are */
+    double deadline_s;      /* on the clock of tt__now_s, for everything about this problem; INFINITY: none */
+    bool finals;            /* are held by then, too */
+    size_t trials_if_short; /* instead, where the fastest takes less than TT__SHORT_US; 0: the same */
 } tt__limits;
 
 /* Every configuration, however long it takes. */
@@ -21,8 +25,8 @@ tt_status tt__limits_check(const tt_tune_opts *opts);
 /* For the next of `n_left` problems of a run that ends at `end_s` (INFINITY: never): a fair part of the time
  * that is left, so that what one problem does not need is there for the others. */
 tt__limits tt__limits_of(const tt_tune_opts *opts, double end_s, size_t n_left);
-/* For the copy that the same problem is compared with, in the problem's finals: half of the trials, an eighth of
- * the time. */
+/* For the copy that the same problem is compared with, in the problem's finals: half of the trials, an eighth
+ * of the time. */
 tt__limits tt__limits_of_copy(const tt__limits *problem);
 
 /* How long the finals may take if the best takes that long. */

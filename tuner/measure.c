@@ -1,10 +1,10 @@
 /* The pool, the gate and the events. */
 #include "tuner/measure.h"
 
-enum { L2_TIMES = 5, SLOT_ALIGN = 512, SHIFT_MAX = 16, STIR_PARTS = 4 };
+enum { L2_TIMES = 5, SLOT_ALIGN = 512, SHIFT_MAX = 16 };
 
-/* With more launches queued behind it, a launch takes up to 0.8 us longer on an H200, whatever its size: from ten on.
- * Cold ones stand behind another launch each. */
+/* A launch with nine others queued behind it, or more, takes up to 0.8 us longer on an H200, whatever its size.
+ * A cold one takes two places, its own and that of the launch before it. */
 enum { QUEUED_WARM = 8, QUEUED_COLD = 4 };
 
 static size_t round_up(size_t n) {
@@ -18,10 +18,13 @@ static void lay_out(tt__bench_pool *pool, const tt__problem *p, const tt__gpu *g
     size_t flush = pool->warm ? 0 : L2_TIMES * (size_t)gpu->l2_bytes;
     size_t touched = tt__in_place(p) ? pool->stride - pool->src_stride : pool->stride; /* by a launch */
     pool->n_slots = touched >= flush ? 1 : flush / touched + 2;
-    if (!pool->warm)
-        pool->stir_bytes = touched < (size_t)gpu->l2_bytes / STIR_PARTS ? touched : (size_t)gpu->l2_bytes / STIR_PARTS;
-    pool->stir_bytes = pool->stir_bytes / SLOT_ALIGN * SLOT_ALIGN;
-    pool->bytes = pool->n_slots * pool->stride + STIR_PARTS * pool->stir_bytes;
+    if (!pool->warm) { /* as much as a launch touches, but a quarter of the cache at most; never what is in it
+                          already */
+        size_t most = (size_t)gpu->l2_bytes / 4;
+        pool->stir_bytes = (touched < most ? touched : most) / SLOT_ALIGN * SLOT_ALIGN;
+        pool->n_stirs = pool->stir_bytes ? 2 * (size_t)gpu->l2_bytes / pool->stir_bytes + 1 : 0;
+    }
+    pool->bytes = pool->n_slots * pool->stride + pool->n_stirs * pool->stir_bytes;
 }
 
 int64_t tt__pool_bytes(const tt__problem *p, const tt__gpu *gpu) {
@@ -76,8 +79,8 @@ void tt__pool_close(tt__bench_pool *pool) {
     *pool = (tt__bench_pool){0};
 }
 
-/* Another kernel writes something else, so that a launch finds the caches as others leave them: neither full of
- * its own, nor of what its neighbours in a round happened to write. */
+/* Another kernel writes something else, so that a launch finds the caches as others leave them: neither full
+ * of its own, nor of what its neighbours in a round happened to write. */
 static CUresult stir(tt__bench_pool *pool) {
     enum { THREADS = 256, BLOCKS_MAX = 2048 };
     long long n = (long long)(pool->stir_bytes / sizeof(uint32_t));
@@ -86,9 +89,10 @@ static CUresult stir(tt__bench_pool *pool) {
     CUdeviceptr at = pool->base + pool->n_slots * pool->stride + pool->next_stir * pool->stir_bytes;
     if (!pool->writer || n == 0)
         return CUDA_SUCCESS;
-    pool->next_stir = (pool->next_stir + 1) % STIR_PARTS;
-    return pool->cu->cuLaunchKernel(pool->writer, (unsigned)(blocks < BLOCKS_MAX ? blocks : BLOCKS_MAX), 1, 1, THREADS, 1,
-                                    1, 0, pool->stream, (void *[]){&at, &n, &seed, &inverted}, NULL);
+    pool->next_stir = (pool->next_stir + 1) % pool->n_stirs;
+    return pool->cu->cuLaunchKernel(pool->writer, (unsigned)(blocks < BLOCKS_MAX ? blocks : BLOCKS_MAX), 1, 1,
+                                    THREADS, 1, 1, 0, pool->stream, (void *[]){&at, &n, &seed, &inverted},
+                                    NULL);
 }
 
 static CUresult enqueue(tt__bench_pool *pool, const tt__timed *thing, int i) {

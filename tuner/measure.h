@@ -1,8 +1,9 @@
 /*
  * Timing on the device. Cold: each launch gets buffers that no recent launch has touched, from a pool of more
- * than five times the L2 cache, and stands behind another kernel that has written some of the cache. Warm: every
- * launch gets the same buffers, behind one that is not timed. A few launches at a time are queued behind a gate and
- * timed by a pair of events each, so that the host's launch latency stays outside. Lives in the GPU worker.
+ * than five times the L2 cache, and stands behind another kernel that has written some of the cache. Warm:
+ * every launch gets the same buffers, behind one that is not timed. A few launches at a time are queued
+ * behind a gate and timed by a pair of events each, so that the host's launch latency stays outside. Lives in
+ * the GPU worker.
  */
 #ifndef TT_TUNER_MEASURE_H
 #define TT_TUNER_MEASURE_H
@@ -19,7 +20,7 @@ typedef struct tt__bench_pool {
     size_t n_slots, next;
     bool warm;
     CUfunction writer; /* tt_fill of the verifier: runs before each cold launch; NULL: nothing does */
-    size_t stir_bytes, next_stir;
+    size_t stir_bytes, n_stirs, next_stir;
     CUevent events[2 * TT__BATCH_MAX];
     volatile uint32_t *gate; /* NULL: the driver has no stream memory operations */
     CUdeviceptr gate_device;

@@ -146,11 +146,23 @@ static bool in_time(const tt__search *search, const hunt *h) {
     return now + pace * (double)(h->n_pending + 1) + finals_s < h->limits.deadline_s;
 }
 
+/* How many trials there may be, as far as is known by now. */
+static size_t most_trials(const tt__search *search, const tt__limits *limits) {
+    bool is_short = search->best != TT__NOTHING && search->trials[search->best].time_us < TT__SHORT_US;
+    return is_short && limits->trials_if_short ? limits->trials_if_short : limits->trials;
+}
+
+static void set_wanted(tt__search *search, const tt__limits *limits) {
+    size_t most = most_trials(search, limits), known = n_counted(search);
+    search->wanted = most < search->space.n ? most : search->space.n;
+    search->wanted = search->wanted > known ? search->wanted : known;
+}
+
 /* Submits what the strategy names, while the backend has room and the strategy no reason to wait. */
 static tt_status refill(tt__session *s, tt__search *search, hunt *h) {
     while (s->backend->ops->room(s->backend) > 0 &&
            h->n_pending < tt__strategy_window(h->strategy, search->n_tried) &&
-           n_counted(search) + h->n_pending < h->limits.trials &&
+           n_counted(search) + h->n_pending < most_trials(search, &h->limits) &&
            search->n_tried + h->n_pending < search->space.n) {
         int64_t i;
         if ((search->cut = !in_time(search, h)))
@@ -171,6 +183,7 @@ static tt_status try_all(tt__session *s, tt__search *search, const char *phase, 
             return TT_OK;
         TT_TRY(take_one(s, search));
         h->n_pending--;
+        set_wanted(search, &h->limits);
         tt__session_progress(s, search, phase);
     }
 }
@@ -200,7 +213,7 @@ static int by_time(const void *a, const void *b) {
 /* While the strategy waits for trials, compilers can be at what the model finds promising. */
 static tt_status expect_best(tt__session *s, const tt__search *search, const tt__limits *limits,
                              const tt__model *model) {
-    size_t n = 0, most = limits->trials - n_counted(search);
+    size_t n = 0, most = most_trials(search, limits) - n_counted(search);
     if (!s->backend->ops->expect || wants_all(s, limits, search->space.n))
         return TT_OK;
     ranked *order = calloc(search->space.n, sizeof *order);
@@ -300,10 +313,9 @@ tt_status tt__search_run(tt__session *s, const tt__problem *p, const tt__limits 
             tt__store_trials(s->store, s->gpu_id, &s->env, out->problem_id, TT__STAGE_SCREEN, take_over, &t));
     }
     TT_TRY(s->backend->ops->problem(s->backend, p));
-    out->wanted = limits->trials < out->space.n ? limits->trials : out->space.n;
-    out->wanted = out->wanted > n_counted(out) ? out->wanted : n_counted(out);
+    set_wanted(out, limits);
     tt__session_progress(s, out, phase);
-    if (out->n_tried == out->space.n || n_counted(out) >= limits->trials)
+    if (out->n_tried == out->space.n || n_counted(out) >= most_trials(out, limits))
         return TT_OK;
     return search_on(s, out, limits, phase);
 }

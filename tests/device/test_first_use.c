@@ -77,8 +77,8 @@ static void test_works(const tt_plan *plan, int64_t rows, int64_t cols) {
     CU_OK(cu->cuMemFree(to));
 }
 
-/* Is it what a library says that has never tuned anything? That depends on the GPU: of one whose winners come with the
- * library, the nearest of them was measured on it. */
+/* Is it what a library says that has never tuned anything? That depends on the GPU: of one whose winners come
+ * with the library, the nearest of them was measured on it. */
 static bool as_if_untuned(const tt_plan *plan, const tt_problem *p) {
     tt_ctx *ctx;
     tt_choice expected = TT_INIT(tt_choice);

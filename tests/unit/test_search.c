@@ -142,7 +142,7 @@ static void test_all_of_it_in_time(void **state) {
     setup(&b);
     b.backend.pause_us = 20000;
     b.s.strategy = &tt__strategy_exhaustive; /* names all of it at once */
-    search(&b, &(tt__limits){SIZE_MAX, tt__now_s() + 0.7, true}, &all);
+    search(&b, &(tt__limits){SIZE_MAX, tt__now_s() + 0.7, true, 0}, &all);
     assert_int_equal(all.n_tried, SPACE);
     assert_false(all.cut);
     tt__search_close(&all);
@@ -169,12 +169,12 @@ static void test_goes_on_with_the_rest(void **state) {
     bench b;
     tt__search some;
     setup(&b);
-    search(&b, &(tt__limits){5, INFINITY, true}, &some);
+    search(&b, &(tt__limits){5, INFINITY, true, 0}, &some);
     assert_int_equal(some.n_tried, 5);
     assert_int_equal(b.backend.n_expected, 5);
     tt__search_close(&some);
     b.backend.n_expected = 0;
-    search(&b, &(tt__limits){8, INFINITY, true}, &some);
+    search(&b, &(tt__limits){8, INFINITY, true, 0}, &some);
     assert_int_equal(some.n_tried, 8);
     assert_int_equal(some.n_measured, 3);
     assert_int_equal(b.backend.n_expected, 3);
@@ -209,7 +209,7 @@ static void test_counts_what_there_is(void **state) {
     setup(&b);
     b.backend.n_unrecorded = 4;
     b.s.strategy = &tt__strategy_exhaustive;
-    search(&b, &(tt__limits){5, INFINITY, true}, &some);
+    search(&b, &(tt__limits){5, INFINITY, true, 0}, &some);
     assert_int_equal(some.n_skipped, 4);
     assert_int_equal(some.n_tried, 4 + 5);
     tt__search_close(&some);

@@ -152,6 +152,8 @@ void tt__crew_ask_trial(tt__crew *crew, size_t job, double timeout_s, const tt__
 void tt__crew_ask_finals(tt__crew *crew, double timeout_s, const tt__candidate *const *c,
                          tt__cubin *const *cubins, size_t n, tt__rounds rounds) {
     struct iovec parts[1 + 3 * TT__FINALISTS_MAX];
+    _Static_assert(sizeof parts / sizeof *parts <= TT__WIRE_PARTS_MAX,
+                   "the finalists do not fit into a message");
     tt__msg_trial m[TT__FINALISTS_MAX];
     tt__msg_finals head = {(int)n, rounds};
     parts[0] = (struct iovec){&head, sizeof head};

@@ -273,7 +273,8 @@ static tt_status run_rounds(gpu_state *g, finals *f, const tt__rounds *r) {
     double begin_s = tt__now_s();
     TT_TRY(run_lap(g, f, order, us));
     double worth = r->worth_s / (tt__now_s() - begin_s);
-    int rounds = (int)fmax(r->least, fmin(worth, r->most)), laps = (int)fmax(1, fmin(worth / rounds, TT__LAPS_MAX));
+    int rounds = (int)fmax(r->least, fmin(worth, r->most)),
+        laps = (int)fmax(1, fmin(worth / rounds, TT__LAPS_MAX));
     for (int round = 0; round < rounds; round++) {
         for (int lap = 0; lap < laps; lap++) {
             shuffle(order, f->n, &state);

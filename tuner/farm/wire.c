@@ -6,7 +6,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-enum { PARTS_MAX = 64, MESSAGE_MAX = 1 << 30 };
+enum { MESSAGE_MAX = 1 << 30 };
 
 typedef struct header {
     uint32_t type, size;
@@ -17,9 +17,9 @@ static tt_status gone(const char *what) {
 }
 
 tt_status tt__wire_send(int fd, uint32_t type, const struct iovec *parts, int n) {
-    struct iovec iov[PARTS_MAX + 1];
+    struct iovec iov[TT__WIRE_PARTS_MAX + 1];
     header h = {type, 0};
-    if (n > PARTS_MAX)
+    if (n > TT__WIRE_PARTS_MAX)
         return tt__fail(TT_E_INTERNAL, "message of %d parts", n);
     iov[0] = (struct iovec){&h, sizeof h};
     for (int i = 0; i < n; i++) {

@@ -8,7 +8,9 @@
 
 #include "base/str.h"
 
-/* Sends one message made of n parts, all of it. TT_E_IO if the other end is gone. */
+enum { TT__WIRE_PARTS_MAX = 128 };
+
+/* Sends one message made of n <= TT__WIRE_PARTS_MAX parts, all of it. TT_E_IO if the other end is gone. */
 tt_status tt__wire_send(int fd, uint32_t type, const struct iovec *parts, int n);
 
 /* Waits for one message and replaces the payload by it. TT_E_IO if the other end is gone. */
