@@ -138,9 +138,10 @@ static void list_linear(tt__space *s, const tt__gpu *g, const tt__problem *p) {
                          unroll, stream);
                 c->launch.block[0] = (unsigned)threads;
                 c->launch.grid[0] = (unsigned)grid;
-                c->launch.n_args = 3;
+                c->launch.n_args = 4;
                 c->launch.args[1].kind = TT__ARG_SRC;
                 c->launch.args[2] = (tt__arg){TT__ARG_I64, bytes, 0};
+                c->launch.args[3] = (tt__arg){TT__ARG_I32, stream, 0};
                 s->n++;
             }
 }
