@@ -291,7 +291,10 @@ static tt_status enumerate(tt__session *s, tt__search *search) {
 
 tt_status tt__search_run(tt__session *s, const tt__problem *p, const tt__limits *limits, const char *phase,
                          tt__search *out) {
-    *out = (tt__search){.problem = *p, .best = TT__NOTHING};
+    *out = (tt__search){.problem = *p, .best = TT__NOTHING, .copy_part = 1};
+    out->t = tt__template_set_for(s->templates, p);
+    if (!out->t)
+        return tt__fail(TT_E_UNSUPPORTED, "no kernel template does %s", p->op);
     TT_TRY(tt__store_problem(s->store, p, &out->problem_id));
     TT_TRY(enumerate(s, out));
     if (!s->opts->force) {
@@ -299,7 +302,7 @@ tt_status tt__search_run(tt__session *s, const tt__problem *p, const tt__limits 
         TT_TRY(
             tt__store_trials(s->store, s->gpu_id, &s->env, out->problem_id, TT__STAGE_SCREEN, take_over, &t));
     }
-    TT_TRY(s->backend->ops->problem(s->backend, p));
+    TT_TRY(s->backend->ops->problem(s->backend, p, out->t));
     out->wanted = limits->trials < out->space.n ? limits->trials : out->space.n;
     out->wanted = out->wanted > n_counted(out) ? out->wanted : n_counted(out);
     tt__session_progress(s, out, phase);

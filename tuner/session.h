@@ -41,6 +41,8 @@ typedef struct tt__session {
 /* What is known of one problem of one op. */
 typedef struct tt__search {
     tt__problem problem;
+    const tt__template *t; /* one whose task it is */
+    double copy_part;      /* its bytes as a part of those of the copy it is compared with */
     int64_t problem_id;
     tt__space space;
     tt__known *known;

@@ -137,7 +137,7 @@ static void fill(const study *st, const tt__session *s, tt__ladder *ladder) {
         const tt__candidate *c = st->c[id];
         if (!c)
             continue;
-        const tt__launch *launch = &c->launch;
+        const tt__pass *launch = &c->launch.passes[0];
         tt__copy(rung->kernel, sizeof rung->kernel, c->t->kernel);
         tt__copy(rung->config, sizeof rung->config, c->config);
         rung->threads = (int)(launch->block[0] * launch->block[1] * launch->block[2]);

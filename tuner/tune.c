@@ -6,6 +6,7 @@
 #include "base/clock.h"
 #include "dispatch/answers.h"
 #include "dispatch/context.h"
+#include "template/task.h"
 #include "tuner/measure.h"
 #include "tuner/session.h"
 #include "tuner/verify.h"
@@ -33,14 +34,19 @@ static tt_status check_opts(const tt_tune_opts *opts, size_t n_problems) {
 static tt_status check_memory(const tt__session *s, const tt__problem *problems, size_t n) {
     for (size_t i = 0; i < n && !s->opts->replay; i++) {
         const tt__problem *p = &problems[i];
-        int64_t needed = tt__verify_bytes(p) + tt__pool_bytes(p, &s->gpu);
+        const tt__template *t = tt__template_set_for(s->templates, p);
+        char text[TT__PROBLEM_TEXT_MAX];
+        tt__workload w;
+        if (!t)
+            continue;
+        TT_TRY(tt__workload_of(&w, t, &s->gpu, p));
+        int64_t needed = tt__verify_bytes(&w) + tt__pool_bytes(&w, &s->gpu);
         if (needed > s->gpu.memory_bytes)
-            return tt__fail(
-                TT_E_INVALID,
-                "%lld x %lld of %d-byte elements needs %.2f GB of device memory (source, destination, "
-                "and the copies to verify and measure with); %s has %.2f GB: choose a smaller size",
-                (long long)p->rows, (long long)p->cols, p->elem_size, (double)needed * 1e-9, s->gpu.name,
-                (double)s->gpu.memory_bytes * 1e-9);
+            return tt__fail(TT_E_INVALID,
+                            "%s of %d-byte elements needs %.2f GB of device memory (source, destination, and the "
+                            "copies to verify and measure with); %s has %.2f GB: choose a smaller size",
+                            tt__problem_text(text, p), p->elem_size, (double)needed * 1e-9, s->gpu.name,
+                            (double)s->gpu.memory_bytes * 1e-9);
     }
     return TT_OK;
 }

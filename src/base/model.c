@@ -1,6 +1,8 @@
 /* Filling in a problem's defaults, and the names of trial statuses. */
 #include "base/model.h"
 
+#include <stdio.h>
+
 #include "base/str.h"
 
 const char *tt__trial_status_name(tt__trial_status s) {
@@ -137,6 +139,22 @@ tt__problem tt__problem_copy(const tt__problem *p) {
     copy.src_stride = copy.dst_stride = p->rows * p->cols;
     copy.align = 16;
     return copy;
+}
+
+char *tt__problem_text(char out[TT__PROBLEM_TEXT_MAX], const tt__problem *p) {
+    size_t n, used = 0;
+    const char *variables = tt__variables(p, &n);
+    if (!variables) {
+        snprintf(out, TT__PROBLEM_TEXT_MAX, "%lldx%lld", (long long)p->rows, (long long)p->cols);
+        return out;
+    }
+    for (size_t i = 0; i < n; i++) {
+        out[used++] = variables[i];
+        if (variables[i] == ',' && used + 2 < TT__PROBLEM_TEXT_MAX)
+            out[used++] = ' ';
+    }
+    tt__copy(out + used, TT__PROBLEM_TEXT_MAX - used, n ? "" : "-");
+    return out;
 }
 
 bool tt__problem_same(const tt__problem *a, const tt__problem *b) {

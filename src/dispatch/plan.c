@@ -82,7 +82,7 @@ static tt_status load(tt_plan *plan, const making *m) {
     TT_TRY(tt__cu_check(plan->cu->cuThreadExchangeStreamCaptureMode(&mode),
                         "cuThreadExchangeStreamCaptureMode"));
     tt_status status =
-        tt__kernel_load(&plan->kernel, plan->cu, m->cubin.text, c->t->kernel, c->launch.shared_bytes);
+        tt__kernel_load(&plan->kernel, plan->cu, m->cubin.text, &c->t->symbols, &c->launch);
     plan->cu->cuThreadExchangeStreamCaptureMode(&mode);
     return status;
 }
@@ -153,7 +153,7 @@ tt_status tt_plan_launch(const tt_plan *plan, CUdeviceptr dst, CUdeviceptr src, 
             "dst 0x%llx or src 0x%llx is not a multiple of %llu bytes, which the plan was made for; "
             "set tt_problem.align to what both are multiples of",
             dst, src, plan->misaligned + 1);
-    CUresult r =
-        tt__kernel_launch_with(&plan->kernel, plan->cu, &plan->launch, plan->constants, dst, src, stream);
+    void *operands[] = {&src, &dst}; /* as kernel_templates/ops declare them; in place the one is the other */
+    CUresult r = tt__kernel_launch_with(&plan->kernel, plan->cu, &plan->launch, plan->constants, operands, stream);
     return r == CUDA_SUCCESS ? TT_OK : tt__cu_check(r, "cuLaunchKernel (%s)", plan->choice.kernel);
 }

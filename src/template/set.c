@@ -50,6 +50,13 @@ const tt__template *tt__template_set_find(const tt__template_set *set, const cha
     return NULL;
 }
 
+const tt__template *tt__template_set_for(const tt__template_set *set, const tt__problem *p) {
+    for (size_t i = 0; i < set->n; i++)
+        if (tt__is_op(p, set->items[i]->op))
+            return set->items[i];
+    return NULL;
+}
+
 bool tt__template_competes(const tt__template_set *set, const tt__template *t, const char *const *only, size_t n) {
     bool op_named = false;
     for (size_t i = 0; i < n; i++) {

@@ -82,20 +82,6 @@ static tt_status choose_gpu(tt__gpu *out, const tt__cli_args *args) {
     return status;
 }
 
-/* A template of an op that nothing asks for would never be tried, without a word. */
-static tt_status check_op(const tt__template *t) {
-    static const char *const ops[] = {"transpose", "transpose_in_place", "copy", "transpose_ladder"};
-    tt__suggest near = tt__suggest_for(t->op, strlen(t->op));
-    for (size_t i = 0; i < sizeof ops / sizeof *ops; i++) {
-        if (strcmp(t->op, ops[i]) == 0)
-            return TT_OK;
-        tt__suggest_try(&near, ops[i]);
-    }
-    return tt__fail(TT_E_TEMPLATE,
-                    "%s: nothing asks for the op %s: it is transpose, transpose_in_place or copy%s", t->path,
-                    t->op, tt__suggest_text(&near));
-}
-
 static tt_status choose_problem(tt__problem *out, const tt__template *t, const tt__cli_args *args) {
     if (args->n_problems > 1)
         return tt__fail(TT_E_INVALID, "%zu problems, but check counts for one: ask for each",
@@ -148,7 +134,7 @@ static tt_status compile(examined *e) {
     const tt__candidate *c = &e->space.items[0];
     tt_status status = compile_one(e, c);
     if (status == TT_OK) {
-        const tt__launch *l = &c->launch;
+        const tt__pass *l = &c->launch.passes[0];
         tt__block_needs needs = {.threads = (int)(l->block[0] * l->block[1] * l->block[2]),
                                  .regs = e->needs.regs,
                                  .shared_bytes = e->needs.static_shared_bytes + (int)l->shared_bytes};
@@ -251,12 +237,12 @@ static tt_status print_first(const examined *e) {
     }
     if (e->space.n) {
         const tt__candidate *c = &e->space.items[0];
-        const unsigned *grid = c->launch.grid, *block = c->launch.block;
+        const unsigned *grid = c->launch.passes[0].grid, *block = c->launch.passes[0].block;
         tt__table_cell(&table, "%s", *tt__str_text(&e->not_default) ? "first" : "default");
         tt__table_cell(&table, "%s", *c->config ? c->config : "no parameters");
         tt__table_cell(&table, "launch");
         tt__table_cell(&table, "grid %ux%ux%u, block %ux%ux%u, %u bytes of dynamic shared memory", grid[0],
-                       grid[1], grid[2], block[0], block[1], block[2], c->launch.shared_bytes);
+                       grid[1], grid[2], block[0], block[1], block[2], c->launch.passes[0].shared_bytes);
         add_needs(&table, e);
     }
     printf("\n");
@@ -333,9 +319,9 @@ static void write_first(tt__json *j, const examined *e) {
     if (e->space.n) {
         const tt__candidate *c = &e->space.items[0];
         tt__json_config(j, "config", c->config);
-        write_triple(j, "grid", c->launch.grid);
-        write_triple(j, "block", c->launch.block);
-        tt__json_int(j, "shared_bytes", c->launch.shared_bytes);
+        write_triple(j, "grid", c->launch.passes[0].grid);
+        write_triple(j, "block", c->launch.passes[0].block);
+        tt__json_int(j, "shared_bytes", c->launch.passes[0].shared_bytes);
     } else {
         tt__json_number(j, "config", (double)NAN, 1);
     }
@@ -362,7 +348,6 @@ int tt__cli_check_template(const tt__cli_args *args, const char *path) {
     examined e = {0};
     tt_status status;
     TT_GOTO(tt__template_load(&e.t, path));
-    TT_GOTO(check_op(e.t));
     TT_GOTO(choose_problem(&e.p, e.t, args));
     TT_GOTO(choose_gpu(&e.gpu, args));
     TT_GOTO(count(&e));
