@@ -34,6 +34,7 @@ static double eta(const tt__session *s, const tt__search *search) {
 }
 
 void tt__session_progress(const tt__session *s, const tt__search *search, const char *phase) {
+    char text[TT__PROBLEM_TEXT_MAX];
     if (!s->opts->on_progress)
         return;
     tt_progress p = {
@@ -41,6 +42,7 @@ void tt__session_progress(const tt__session *s, const tt__search *search, const 
         .n_problems = s->n_problems,
         .rows = search->problem.rows,
         .cols = search->problem.cols,
+        .text = tt__problem_text(text, &search->problem),
         .phase = phase,
         .done = n_counted(search),
         .total = search->wanted > n_counted(search) ? search->wanted : n_counted(search),

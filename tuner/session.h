@@ -76,9 +76,19 @@ tt__ratio tt__compare_trials(const tt__trial *a, const tt__trial *b);
  * environment and template and, unless this is a replay, measured here. */
 tt_status tt__stored_winner(tt__session *s, const tt__search *search, tt_result *result, bool *holds);
 
-/* tt_tune, with a call after each problem; `after` may be NULL. */
-tt_status tt__tune(tt_report **out, tt_ctx *ctx, const tt_problem *problems, size_t n_problems,
-                   const tt_tune_opts *opts, tt__after_fn after, void *user);
+typedef struct tt__tune_call {
+    size_t n;
+    const tt__problem *problems;
+    const char *path, *source; /* of a template beside those of the options; NULL: none */
+    tt__after_fn after;        /* after each problem; NULL: nothing */
+    void *user;
+} tt__tune_call;
+
+/* tt_tune. `opts` may be NULL. */
+tt_status tt__tune(tt_report **out, tt_ctx *ctx, const tt__tune_call *call, const tt_tune_opts *opts);
+
+/* Public problems, checked and filled in; *out is freed with free. */
+tt_status tt__problems_init(tt__problem **out, const tt_problem *problems, size_t n);
 
 /* Tells opts->on_progress, opts->on_message; both may be missing. */
 void tt__session_progress(const tt__session *s, const tt__search *search, const char *phase);

@@ -102,6 +102,10 @@ static inline bool tt__is_matrix(const tt__problem *p) {
     return !tt__variables(p, &n);
 }
 
+/* How far the variables of two problems of one kernel are apart: doublings of each number, 1 for another type;
+ * INFINITY if they are not of one kernel, or not of the same variables. */
+double tt__variables_distance(const tt__problem *a, const tt__problem *b);
+
 /* Does a template of this op do it, in whichever regime? */
 static inline bool tt__is_op(const tt__problem *p, const char *op) {
     size_t n = strlen(op);

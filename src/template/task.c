@@ -121,12 +121,15 @@ static tt_status take_value(int64_t *values, bool *given, const tt__template *t,
     return TT_OK;
 }
 
-static tt_status take_values(int64_t *values, bool *given, const tt__template *t, const char *text, size_t length) {
+static tt_status take_values(int64_t *values, bool *given, bool *warm, const tt__template *t, const char *text,
+                             size_t length) {
     for (size_t at = 0, n; at < length; at += n) {
         at += strspn(text + at, ", \t");
         n = strcspn(text + at, ", \t/");
         n = at + n > length ? length - at : n;
-        if (n)
+        if (n == 4 && strncmp(text + at, "warm", n) == 0)
+            *warm = true;
+        else if (n)
             TT_TRY(take_value(values, given, t, text + at, n));
         else
             break;
@@ -150,8 +153,8 @@ tt_status tt__facts_of(tt__facts *out, const tt__task *task, const tt__gpu *gpu,
     out->values[TT__FACT_ELEM_SIZE] = p->elem_size;
     out->values[TT__FACT_ALIGN] = p->align;
     if (text) {
-        bool given[TT__VARIABLES_MAX] = {false};
-        TT_TRY(take_values(out->variables, given, task->t, text, n));
+        bool given[TT__VARIABLES_MAX] = {false}, warm;
+        TT_TRY(take_values(out->variables, given, &warm, task->t, text, n));
         for (size_t i = 0; i < task->n_variables; i++)
             if (!given[i])
                 return tt__fail(TT_E_INVALID, "a problem of %s without %s: the file has changed since", task->t->kernel,
@@ -183,7 +186,7 @@ static tt_status default_value(int64_t *out, const tt__template *t, const tt__fa
     return status;
 }
 
-tt_status tt__task_problem(tt__problem *out, const tt__template *t, const char *text, bool warm) {
+tt_status tt__task_problem(tt__problem *out, const tt__template *t, const char *text) {
     static const tt__gpu no_gpu;
     const tt__task *task = t->own;
     tt__facts facts = {.task = task};
@@ -195,8 +198,9 @@ tt_status tt__task_problem(tt__problem *out, const tt__template *t, const char *
     device_facts(&facts, &no_gpu);
     facts.values[TT__FACT_ELEM_SIZE] = 4;
     facts.values[TT__FACT_ALIGN] = 16;
+    bool warm = false;
     if (text)
-        TT_TRY(take_values(facts.variables, given, t, text, strlen(text)));
+        TT_TRY(take_values(facts.variables, given, &warm, t, text, strlen(text)));
     tt__str_addf(&op, "%s/", t->op);
     tt_status status = TT_OK;
     for (size_t i = 0; i < task->n_variables && status == TT_OK; i++) {

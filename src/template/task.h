@@ -8,8 +8,8 @@
 #include "template/template.h"
 
 /* A problem of the template's own task from "n=4096,T=f32" (also with blanks for commas; what is not named gets
- * its default; NULL or "": all do). TT_E_INVALID says which word is wrong. */
-tt_status tt__task_problem(tt__problem *out, const tt__template *t, const char *text, bool warm);
+ * its default; NULL or "": all do; the word warm asks for the regime). TT_E_INVALID says which word is wrong. */
+tt_status tt__task_problem(tt__problem *out, const tt__template *t, const char *text);
 
 /* The buffers and the reference of a problem on a GPU. TT_E_TEMPLATE if a length or the reference's geometry is
  * nothing that can be, TT_E_UNSUPPORTED if the reference cannot be launched. */

@@ -119,7 +119,7 @@ static tt_status try_matrices(const tt__template *t, char *why, size_t size) {
 static tt_status try_own(const tt__template *t, char *why, size_t size) {
     tt_status status = TT_E_UNSUPPORTED;
     tt__problem p;
-    TT_TRY(tt__task_problem(&p, t, NULL, false));
+    TT_TRY(tt__task_problem(&p, t, NULL));
     for (size_t k = 0; k < COUNT(ccs) && status == TT_E_UNSUPPORTED; k++) {
         tt__gpu gpu = ordinary_gpu(ccs[k]);
         tt__candidate c;
@@ -147,7 +147,7 @@ static tt_status check_default(const tt__template *t, const tt__expr *config) {
 static tt_status check_metrics(const tt__template *t) {
     tt__gpu gpu = ordinary_gpu(ccs[0]);
     tt__problem p;
-    TT_TRY(tt__task_problem(&p, t, NULL, false));
+    TT_TRY(tt__task_problem(&p, t, NULL));
     for (size_t i = 0; i < t->own->n_metrics; i++) {
         const tt__metric *m = &t->own->metrics[i];
         double once, twice;

@@ -155,6 +155,8 @@ typedef struct tt__template_set {
 
 /* Parses all built-in templates, then the files named; TT_E_INVALID if two have one kernel name. */
 tt_status tt__template_set_open(tt__template_set *out, const char *const *paths, size_t n_paths);
+/* Adds one, and takes it over, also on failure: TT_E_INVALID if there is one of its name. */
+tt_status tt__template_set_add(tt__template_set *set, tt__template *t);
 void tt__template_set_close(tt__template_set *set);
 /* The first that does what the problem asks for, or NULL. */
 const tt__template *tt__template_set_for(const tt__template_set *set, const tt__problem *p);

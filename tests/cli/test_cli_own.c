@@ -139,7 +139,7 @@ static void test_other_ops(void **state) {
     expect(here, 2, "ldd is 17: a destination row of 64 elements needs", "check @/self.cu --shape 64x17");
     expect(here, 2, "--in-place: mine is a copy", "check @/copy.cu --in-place");
     expect(here, 2, "there is no op transpos; did you mean transpose?", "check @/typo.cu");
-    expect(here, 2, "/src.cu:11:16: found 'src', expected dst or a type and an expression", "check @/src.cu");
+    expect(here, 2, "/src.cu:11:19: found 'src', expected dst or a type and an expression", "check @/src.cu");
 }
 
 static void test_bad_files(void **state) {
