@@ -1,11 +1,10 @@
 // Moves particles that are stored as an array of structures: eight floats each, of which a step in time reads
 // six and writes four. soa.cu does the same to a structure of arrays.
 //
-// Neighbouring threads work on neighbouring particles, 32 bytes apart. ACCESS is how these get to the
-// registers:
-//   fields   one float at a time, as it is written down: each access of a warp touches 32 sectors for 4 bytes each
+// Neighbouring threads work on neighbouring particles, 32 bytes apart. ACCESS is how these get to registers:
+//   fields   a float at a time, as it is written down: an access of a warp touches 32 sectors for 4 bytes each
 //   vectors  two float4: the same sectors, but two accesses in place of six
-//   staged   the block carries its particles through shared memory, so that a warp reads and writes lines as a whole
+//   staged   through shared memory, to which the block carries its particles by whole lines
 // Mass and charge come along each time, because memory is read and written in sectors of 32 bytes.
 //
 //@ kernel    move_aos

@@ -1,7 +1,7 @@
 // The sum of n numbers in two passes. In the first, PER_SM blocks for each SM walk over the vector and leave
 // one partial sum each; in the second, one block adds those up. A thread has UNROLL accesses of VEC bytes in
 // flight and a sum of its own for each number of them, so that neither loads nor additions wait for each other.
-// REDUCE is how the threads of a block put their sums together.
+// REDUCE is how the threads of a block put their sums together. reduce_sum_once.cu needs one pass only.
 //
 //@ kernel    sum_parts
 //@ problem   n 268435456
@@ -56,7 +56,7 @@ static __device__ elem block_sum(elem sum) {
             if (t < half)
                 sums[t] += sums[t + half];
         }
-        return sums[0];
+        return t == 0 ? sums[0] : 0;
     }
     // A warp adds up its 32 sums without shared memory, and one warp those of all warps: one barrier in all.
     __shared__ elem sums[THREADS / 32];

@@ -24,7 +24,7 @@
 //@ grid      ceil_div(cols, BX * WIDTH), ceil_div(rows, BY * DEPTH)
 //@ shared    iif(SIDES = 'shared', (BY * DEPTH + 2) * (BX + 2) * WIDTH * 4, 0)
 //@ args      dst, src, i64 rows, i64 cols
-//@ default   SIDES=shuffle WIDTH=4 DEPTH=4 BX=64 BY=4
+//@ default   SIDES=shared WIDTH=1 DEPTH=1 BX=64 BY=4
 //@ reference stencil_2d_reference
 //@ block     32, 8
 //@ grid      ceil_div(cols, 32), ceil_div(rows, 8)
@@ -36,7 +36,7 @@ enum { cache, shuffle, shared };
 #define CENTRE    0.6f
 #define NEIGHBOUR 0.1f
 
-// WIDTH values that are loaded and stored at once: cols is a multiple of WIDTH, so no row begins within an access.
+// WIDTH values that are loaded and stored at once: as cols is a multiple of WIDTH, no row begins within one.
 #if WIDTH == 1
 typedef float vec;
 #elif WIDTH == 2
