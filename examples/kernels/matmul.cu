@@ -20,7 +20,6 @@
 //@ param     TM     4 8 16
 //@ param     TN     4 8 16
 //@ param     STAGES 2 3 4
-//@ where     cc >= 80
 //@ where     n % 4 = 0
 //@ where     TM * TN BETWEEN 64 AND 128
 //@ where     BM * BN / (TM * TN) BETWEEN 128 AND 512
@@ -45,21 +44,35 @@
 #define WARPS_X (BN / TN / LANES_X)
 #define STEP_M  (4 * BM / TM) // from one four rows of a thread to its next
 #define STEP_N  (4 * BN / TN)
-#define PITCH   (BM + 4) // of the transposed tile: keeps writes of a column off one bank
+#define PITCH   (BM + 4) // of the transposed tile; the 4 keep what is written together off one bank
 
-// Copies 4 or 16 bytes to shared memory while the thread goes on; writes zeros where `inside` is false.
-static __device__ void copy_4(float *to, const float *from, bool inside) {
-    asm volatile("cp.async.ca.shared.global [%0], [%1], 4, %2;" ::"r"((unsigned)__cvta_generic_to_shared(to)),
-                 "l"(from), "r"(inside ? 4 : 0)
-                 : "memory");
+// copy<4> and copy<16> copy so many bytes to shared memory while the thread goes on, or zeros where nothing is
+// `inside`. commit() ends a group of a thread's copies, and arrived() waits for all groups but the last STAGES - 2.
+#if __CUDA_ARCH__ >= 800
+template <int BYTES> static __device__ void copy(float *to, const float *from, bool inside) {
+    const unsigned shared = (unsigned)__cvta_generic_to_shared(to);
+    const int wanted = inside ? BYTES : 0;
+    if (BYTES == 16) // past the L1 cache
+        asm volatile("cp.async.cg.shared.global [%0], [%1], 16, %2;" ::"r"(shared), "l"(from), "r"(wanted)
+                     : "memory");
+    else
+        asm volatile("cp.async.ca.shared.global [%0], [%1], 4, %2;" ::"r"(shared), "l"(from), "r"(wanted)
+                     : "memory");
 }
-
-static __device__ void copy_16(float *to, const float *from, bool inside) {
-    asm volatile(
-        "cp.async.cg.shared.global [%0], [%1], 16, %2;" ::"r"((unsigned)__cvta_generic_to_shared(to)),
-        "l"(from), "r"(inside ? 16 : 0)
-        : "memory");
+static __device__ void commit() {
+    asm volatile("cp.async.commit_group;" ::: "memory");
 }
+static __device__ void arrived() {
+    asm volatile("cp.async.wait_group %0;" ::"n"(STAGES - 2) : "memory");
+}
+#else // a GPU without cp.async waits for each copy
+template <int BYTES> static __device__ void copy(float *to, const float *from, bool inside) {
+    for (int i = 0; i < BYTES / 4; i++)
+        to[i] = inside ? from[i] : 0.0f;
+}
+static __device__ void commit() {}
+static __device__ void arrived() {}
+#endif
 
 extern "C" __global__ void __launch_bounds__(THREADS)
     matmul(float *__restrict__ c, const float *__restrict__ a, const float *__restrict__ b, int m, int n,
@@ -84,10 +97,10 @@ extern "C" __global__ void __launch_bounds__(THREADS)
         const int stage = tile % STAGES, k0 = tile * BK;
 #pragma unroll
         for (int i = 0; i < BM; i += THREADS / BK)
-            copy_4(&as[stage][ak][am + i], a_from + (size_t)i * k + k0, row0 + am + i < m && k0 + ak < k);
+            copy<4>(&as[stage][ak][am + i], a_from + (size_t)i * k + k0, row0 + am + i < m && k0 + ak < k);
 #pragma unroll
         for (int i = 0; i < BK; i += THREADS / (BN / 4))
-            copy_16(&bs[stage][bk + i][bn], b_from + (size_t)(k0 + i) * n, k0 + bk + i < k && col0 + bn < n);
+            copy<16>(&bs[stage][bk + i][bn], b_from + (size_t)(k0 + i) * n, k0 + bk + i < k && col0 + bn < n);
     };
 
     const int tiles = (k + BK - 1) / BK;
@@ -95,17 +108,16 @@ extern "C" __global__ void __launch_bounds__(THREADS)
     for (int tile = 0; tile < STAGES - 1; tile++) {
         if (tile < tiles)
             fetch(tile);
-        asm volatile("cp.async.commit_group;");
+        commit();
     }
 
     float sums[TM][TN] = {};
     for (int tile = 0; tile < tiles; tile++) {
-        asm volatile("cp.async.wait_group %0;" ::"n"(STAGES - 2)
-                     : "memory"); // of this thread; the barrier: of all
-        __syncthreads();
+        arrived();
+        __syncthreads(); // now what all threads have copied is there
         if (tile + STAGES - 1 < tiles)
             fetch(tile + STAGES - 1); // into what the last round has read
-        asm volatile("cp.async.commit_group;");
+        commit();
 
         const int stage = tile % STAGES;
 #pragma unroll
