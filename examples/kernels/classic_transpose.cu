@@ -2,7 +2,7 @@
 // along rows. To tune it, the lines that begin with //@ and the reference at the end were added; the kernel is
 // as it was.
 //
-//@ kernel    transpose
+//@ kernel    classic_transpose
 //@ problem   rows 4096
 //@ problem   cols 4096
 //@ buffer    src f32 rows * cols in
@@ -23,7 +23,7 @@
 //@ args      dst, src, i32 rows, i32 cols
 //@ metric    gbps 2 * rows * cols * 4 / time_ns
 
-extern "C" __global__ void transpose(float *dst, const float *src, int rows, int cols) {
+extern "C" __global__ void classic_transpose(float *dst, const float *src, int rows, int cols) {
     __shared__ float tile[TILE_DIM][TILE_DIM + PAD];
 
     for (int u = 0; u < UNROLL; u++) {

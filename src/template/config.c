@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "gpu/nvrtc.h"
 #include "template/expr.h"
 #include "template/scan.h"
 #include "base/suggest.h"
@@ -158,7 +159,7 @@ static tt_status add_all(tt__str *out, int *n, const tt__template *t, const char
     tt__type type;
     TT_TRY(add_macros(out, n, t, config));
     for (size_t i = 0; (v = type_at(t, p, i, &type)); i++)
-        add_option(out, n, "-D%s=%s", v->name, tt__types[type].cuda);
+        add_option(out, n, TT__TYPEDEF "%s=%s", v->name, tt__types[type].cuda);
     add_option(out, n, "-DELEM_SIZE=%d", p->elem_size);
     for (size_t i = 0; i < t->n_options; i++) {
         tt__str_addn(out, t->options[i], strlen(t->options[i]) + 1);

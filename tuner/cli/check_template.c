@@ -4,15 +4,16 @@
  * and the needs of one configuration as compiled.
  */
 #include <math.h>
+#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
 #include "base/json.h"
-#include "base/suggest.h"
 #include "dispatch/context.h"
 #include "gpu/cubin.h"
 #include "gpu/device.h"
 #include "gpu/nvrtc.h"
+#include "template/task.h"
 #include "tuner/cli/options.h"
 #include "tuner/cli/table.h"
 #include "tuner/occupancy.h"
@@ -82,7 +83,26 @@ static tt_status choose_gpu(tt__gpu *out, const tt__cli_args *args) {
     return status;
 }
 
+/* Of a task of its own. */
+static tt_status choose_own_problem(tt__problem *out, const tt__template *t, const tt__cli_args *args) {
+    const char **problems;
+    size_t n;
+    if (args->n_problems || args->in_place)
+        return tt__fail(TT_E_INVALID, "%s says itself what it works on: give --problem in place of shapes", t->path);
+    if (args->n_texts > 1)
+        return tt__fail(TT_E_INVALID, "%zu problems, but check counts for one: ask for each", args->n_texts);
+    TT_TRY(tt__cli_own_problems(&problems, &n, args));
+    tt_status status = tt__task_problem(out, t, problems[0]);
+    free(problems);
+    return status;
+}
+
 static tt_status choose_problem(tt__problem *out, const tt__template *t, const tt__cli_args *args) {
+    if (t->own)
+        return choose_own_problem(out, t, args);
+    if (args->n_texts)
+        return tt__fail(TT_E_INVALID, "--problem %s: %s is a template for `op %s`, whose problems are shapes",
+                        args->texts[0], t->kernel, t->op);
     if (args->n_problems > 1)
         return tt__fail(TT_E_INVALID, "%zu problems, but check counts for one: ask for each",
                         args->n_problems);
@@ -174,13 +194,45 @@ static tt_status print_params(const tt__template *t) {
     return print_table(&table);
 }
 
+/* What it works on, and what says whether it is right. */
+static tt_status print_task(const examined *e) {
+    static const tt__column columns[] = {
+        {"operand", false, false}, {"", false, false}, {"type", false, false}, {"elements", true, false}, {"bytes", true, false}};
+    static const char *const directions[] = {"in", "out", "inout", "scratch", "scalar"}; /* as in tt__direction */
+    tt__table table = {.n_columns = 5, .columns = columns};
+    const tt__task *task = e->t->own;
+    tt__workload *w = task ? malloc(sizeof *w) : NULL;
+    if (!task)
+        return TT_OK;
+    tt_status status = w ? tt__workload_of(w, e->t, &e->gpu, &e->p) : tt__fail_memory(sizeof *w);
+    for (int i = 0; status == TT_OK && i < w->n; i++) {
+        const tt__array *a = &w->arrays[i];
+        tt__table_cell(&table, "%s", a->name);
+        tt__table_cell(&table, "%s", directions[a->direction]);
+        tt__table_cell(&table, "%s", tt__types[a->type].name);
+        tt__table_cell(&table, a->count ? "%lld" : "-", (long long)a->count);
+        tt__table_cell(&table, a->count ? "%lld" : "-", (long long)tt__array_bytes(a));
+    }
+    free(w);
+    printf("\n");
+    if (status == TT_OK)
+        status = print_table(&table);
+    printf("\n%s%s\n",
+           task->has_reference        ? "verified against "
+           : tt__task_verifies(task) ? "verified against raw data"
+                                      : "NOT VERIFIED: no `reference`, no `expect`; tuning it takes --unverified",
+           task->has_reference ? task->reference.name[0] : "");
+    return status;
+}
+
 static tt_status print_survey(const examined *e) {
     static const tt__column columns[] = {
         {"removes", true, false}, {"alone", true, false}, {"line", true, false}, {"what", false, true}};
     tt__table table = {.n_columns = 4, .columns = columns};
-    printf("\n%lldx%lld, %d-byte elements, align %d, on %s (sm_%d): %.0f combinations of values,\n"
+    char problem[TT__PROBLEM_TEXT_MAX];
+    printf("\n%s, %d-byte elements, align %d, on %s (sm_%d): %.0f combinations of values,\n"
            "%zu configuration%s\n",
-           (long long)e->p.rows, (long long)e->p.cols, e->p.elem_size, e->p.align, e->gpu.name, e->gpu.cc,
+           tt__problem_text(problem, &e->p), e->p.elem_size, e->p.align, e->gpu.name, e->gpu.cc,
            e->survey.combinations, e->space.n, e->space.n == 1 ? "" : "s");
     if (!e->counted) {
         printf("These are too many to count what each `where` removes.\n");
@@ -250,7 +302,13 @@ static tt_status print_first(const examined *e) {
 }
 
 static tt_status print_text(const examined *e) {
-    printf("%s: kernel %s, op %s\n", e->t->path, e->t->kernel, e->t->op);
+    printf("%s: kernel %s", e->t->path, e->t->kernel);
+    for (int i = 1; i < e->t->n_passes; i++)
+        printf(", then %s", e->t->symbols.name[i]);
+    if (!e->t->own)
+        printf(", op %s", e->t->op);
+    printf("\n");
+    TT_TRY(print_task(e));
     TT_TRY(print_params(e->t));
     TT_TRY(print_survey(e));
     return print_first(e);
