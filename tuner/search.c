@@ -51,13 +51,24 @@ void tt__session_progress(const tt__session *s, const tt__search *search, const 
         .eta_s = eta(s, search),
     };
     if (search->best != TT__NOTHING) {
-        p.best_us = search->trials[search->best].time_us;
-        p.best_config = search->space.items[search->best].config;
+        const tt__candidate *best = &search->space.items[search->best];
+        p.best_us = search->trials[search->best].time_us / best->weight;
+        p.best_config = best->config;
     }
     s->opts->on_progress(s->opts->user, &p);
 }
 
-static void keep(tt__search *search, size_t i, const tt__trial *trial) {
+void tt__trial_weigh(tt__trial *trial, double weight) {
+    trial->time_us *= weight;
+    for (int i = 0; i < trial->n_samples; i++)
+        trial->samples_us[i] = (float)((double)trial->samples_us[i] * weight);
+}
+
+/* Times are kept as what they are worth to the objective, which is all that a search compares. */
+static void keep(tt__search *search, size_t i, const tt__trial *measured) {
+    tt__trial weighed = *measured, *trial = &weighed;
+    if (search->t->task->objective >= 0)
+        tt__trial_weigh(trial, search->space.items[i].weight);
     search->trials[i] = *trial;
     search->known[i] = TT__TRIED;
     search->n_tried++;
@@ -111,7 +122,8 @@ static tt_status commit(tt__session *s, tt__search *search, size_t i, const tt__
 }
 
 static tt_status submit(tt__session *s, tt__search *search, size_t i) {
-    double cutoff = search->best == TT__NOTHING ? 0 : hopeless * search->trials[search->best].time_us;
+    bool timed = search->t->task->objective < 0; /* else a slow one may be worth more */
+    double cutoff = search->best == TT__NOTHING || !timed ? 0 : hopeless * search->trials[search->best].time_us;
     TT_TRY(s->backend->ops->submit(s->backend, i, &search->space.items[i], cutoff));
     search->known[i] = TT__PENDING;
     return TT_OK;

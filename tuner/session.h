@@ -69,6 +69,9 @@ tt_status tt__search_expect(tt__session *s, const tt__problem *p, const tt__limi
  * may be empty); fills the result. */
 tt_status tt__elect(tt__session *s, tt__search *search, const tt__search *copy, tt_result *result);
 
+/* A time, and its samples, times what they are worth to an objective. */
+void tt__trial_weigh(tt__trial *trial, double weight);
+
 /* a over b, in pairs where the samples pair up. */
 tt__ratio tt__compare_trials(const tt__trial *a, const tt__trial *b);
 

@@ -174,6 +174,7 @@ typedef struct tt__candidate {
     const tt__template *t; /* borrowed */
     char config[TT__CONFIG_MAX]; /* "TILE_DIM=32 BLOCK_ROWS=8", in the order of declaration */
     int align;                   /* of the problem it is for */
+    double weight; /* a time is worth so many times itself to the task's objective; 1: the time is the objective */
     tt__launch launch;
 } tt__candidate;
 
