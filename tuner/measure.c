@@ -14,7 +14,6 @@ static void lay_out(tt__bench_pool *pool, const tt__workload *w, const tt__gpu *
             continue;
         pool->offsets[i] = pool->stride;
         pool->stride += round_up((size_t)tt__array_bytes(a) + SHIFT_MAX);
-        pool->renews |= a->direction == TT__INOUT;
     }
     size_t touched = pool->stride; /* by a launch */
     for (int i = 0; i < 2 && w->copy_bytes; i++) {
@@ -55,6 +54,8 @@ tt_status tt__pool_open(tt__bench_pool *pool, const tt__verifier *verifier, cons
     const tt__driver *cu = verifier->cu;
     *pool = (tt__bench_pool){.cu = cu, .stream = verifier->stream, .verifier = verifier};
     lay_out(pool, &verifier->work, gpu);
+    for (int i = 0; i < verifier->work.n && !tt__is_matrix(&verifier->problem); i++)
+        pool->renews |= verifier->work.arrays[i].direction == TT__INOUT;
     tt_status status;
     TT_GOTO(tt__cu_check(cu->cuMemAlloc(&pool->base, pool->bytes), "cuMemAlloc (%zu bytes to measure in)",
                          pool->bytes));

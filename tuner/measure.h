@@ -19,7 +19,8 @@ typedef struct tt__bench_pool {
     size_t bytes, stride; /* a slot has a place for each buffer */
     size_t offsets[TT__OPERANDS_MAX], copy_offsets[2]; /* of the buffers; of the copy's source and destination */
     size_t n_slots, next;
-    bool warm, renews; /* renews: there is an `inout`, which every launch gets as it was */
+    bool warm;
+    bool renews; /* there is an `inout`, which every launch gets as it was; of a matrix the values do not matter */
     CUevent events[2 * TT__BATCH_MAX];
     volatile uint32_t *gate; /* NULL: the driver has no stream memory operations */
     CUdeviceptr gate_device;
