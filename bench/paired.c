@@ -117,7 +117,7 @@ static tt_status run(bench *b, int64_t side) {
     tt_problem p = TT_INIT(tt_problem);
     p.rows = p.cols = side;
     TT_TRY(tt__problem_init(&b->problem, &p));
-    TT_TRY(b->backend->ops->problem(b->backend, &b->problem));
+    TT_TRY(b->backend->ops->problem(b->backend, &b->problem, tt__template_set_for(&b->set, &b->problem)));
     b->n = 0;
     for (int i = 0; i < b->o->n_given; i++)
         TT_TRY(enter(b, b->o->given[i]));

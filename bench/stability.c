@@ -75,7 +75,7 @@ static tt_status measure(tt__backend *b, const tt__template_set *set, const tt__
         TT_TRY(tt__space_resolve(&candidates[i], t, gpu, &p, c->configs[i]));
         entrants[i] = &candidates[i];
     }
-    TT_TRY(b->ops->problem(b, &p));
+    TT_TRY(b->ops->problem(b, &p, tt__template_set_for(set, &p)));
     tt__rounds rounds = {TT__FINAL_ROUNDS_MAX, TT__FINAL_ROUNDS_MAX, SECONDS};
     TT_TRY(b->ops->finals(b, entrants, c->n, rounds, trials));
     for (size_t i = 0; i < c->n; i++)

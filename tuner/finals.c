@@ -3,6 +3,8 @@
 
 #include <math.h>
 
+#include "template/task.h"
+
 /* Screening medians are good to a few percent; what is further behind cannot win. */
 static const double within_reach = 1.06;
 
@@ -150,7 +152,7 @@ static size_t n_in(const tt__finals *f, size_t end) {
 }
 
 /* Measures those who are not out. Of one that is not recorded there is nothing to compare: it is out. */
-static tt_status hold_stage(tt__session *s, tt__finals *f, const stage *st) {
+static tt_status hold_stage(tt__session *s, const tt__search *search, tt__finals *f, const stage *st) {
     const tt__candidate *candidates[TT__FINALISTS_MAX] = {NULL};
     size_t at[TT__FINALISTS_MAX], n = 0;
     for (size_t i = 0; i < f->n; i++)
@@ -160,7 +162,10 @@ static tt_status hold_stage(tt__session *s, tt__finals *f, const stage *st) {
         }
     TT_TRY(s->backend->ops->finals(s->backend, candidates, n, st->rounds, f->fresh));
     for (size_t k = 0; k < n; k++) {
-        f->trials[at[k]] = f->fresh[k];
+        const tt__entrant *e = &f->entrants[at[k]];
+        f->trials[at[k]] = f->measured[at[k]] = f->fresh[k];
+        if (e->of == search && search->t->task->objective >= 0)
+            tt__trial_weigh(&f->trials[at[k]], e->c->weight);
         f->entrants[at[k]].out = !is_measured(&f->fresh[k]);
     }
     return TT_OK;
@@ -188,7 +193,7 @@ tt_status tt__finals_hold(tt__session *s, tt__search *search, tt__finals *f) {
     for (size_t k = 0; k < STAGES && status == TT_OK; k++) {
         if (k + 1 < STAGES && n_in(f, f->n_contenders) <= stages[k].contenders)
             continue; /* nobody to eliminate */
-        status = hold_stage(s, f, &stages[k]);
+        status = hold_stage(s, search, f, &stages[k]);
         if (status == TT_E_INTERRUPTED)
             return status;
         f->interleaved |= status == TT_OK && n_in(f, f->n_contenders) > 0;
@@ -202,8 +207,8 @@ tt_status tt__finals_hold(tt__session *s, tt__search *search, tt__finals *f) {
         tt__session_message(s, "the finals failed (%s); the winner is the best of %s", tt_last_error(),
                             f->interleaved ? "those that went well" : "the screening");
     for (size_t i = 0; i < f->n && f->interleaved; i++)
-        if (is_measured(&f->trials[i]))
-            TT_TRY(store_final(s, &f->entrants[i], &f->trials[i]));
+        if (is_measured(&f->measured[i]))
+            TT_TRY(store_final(s, &f->entrants[i], &f->measured[i]));
     if (!f->interleaved)
         fall_back(f);
     return TT_OK;

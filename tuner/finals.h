@@ -22,8 +22,9 @@ typedef struct tt__finals {
     tt__entrant entrants[TT__FINALISTS_MAX];
     int at_default, at_incumbent;        /* or TT__NOBODY; never eliminated */
     bool interleaved;                    /* else the samples are those of the screening */
-    tt__trial trials[TT__FINALISTS_MAX]; /* of the last stage each was in */
-    tt__trial fresh[TT__FINALISTS_MAX];  /* of the stage under way */
+    tt__trial trials[TT__FINALISTS_MAX];   /* of the last stage each was in, weighed like the search's */
+    tt__trial measured[TT__FINALISTS_MAX]; /* the same as measured: to be stored */
+    tt__trial fresh[TT__FINALISTS_MAX];    /* of the stage under way */
 } tt__finals;
 
 /* Chooses the entrants; tries the stored winner and the default of the leading template, if the search has

@@ -25,7 +25,8 @@ typedef struct fake {
     size_t n_stages, n_entered;   /* of the finals; in all stages together */
 } fake;
 
-static tt_status problem(tt__backend *b, const tt__problem *p) {
+static tt_status problem(tt__backend *b, const tt__problem *p, const tt__template *t) {
+    (void)t;
     (void)b;
     (void)p;
     return TT_OK;
