@@ -114,10 +114,13 @@ static tt__t1_values *param_of(tt__t1_work *w, size_t index) {
     return NULL;
 }
 
-static size_t shared_values(const tt__template *t, const size_t *a, const size_t *b) {
+/* The more parameters keep their values the better, and then the less the others move. */
+static size_t likeness(const tt__template *t, const size_t *a, const size_t *b) {
     size_t n = 0;
-    for (size_t i = 0; i < t->n_params; i++)
-        n += a[i] == b[i];
+    for (size_t i = 0; i < t->n_params; i++) {
+        size_t steps = a[i] > b[i] ? a[i] - b[i] : b[i] - a[i];
+        n += steps == 0 ? 10000 : TT__VALUES_MAX - steps;
+    }
     return n;
 }
 
@@ -128,8 +131,8 @@ static bool legal(const tt__template *t, const tt__problem *p, const size_t *cho
     return tt__space_resolve(&c, t, &ordinary, p, config) == TT_OK;
 }
 
-/* Of a space that is too large to list: one or two values are changed. */
-static bool climb(const tt__template *t, const tt__problem *p, size_t *choice) {
+/* Of a space that is too large to list: one or two values are changed, until that is legal. */
+static void climb(const tt__template *t, const tt__problem *p, size_t *choice) {
     int tries = CLIMB_TRIES;
     for (size_t i = 0; i < t->n_params; i++)
         for (size_t k = i; k < t->n_params; k++) {
@@ -139,12 +142,11 @@ static bool climb(const tt__template *t, const tt__problem *p, size_t *choice) {
                 if (k != i)
                     choice[k] = v / t->params[i].n_values;
                 if (tries-- <= 0 || legal(t, p, choice))
-                    return tries >= 0;
+                    return;
             }
             choice[i] = was_i;
             choice[k] = was_k;
         }
-    return false;
 }
 
 /* The legal configuration that is most like what was wanted. */
@@ -153,17 +155,18 @@ static tt_status nearest(size_t *choice, const tt__template *t, const tt__proble
     size_t wanted[TT__PARAMS_MAX], at[TT__PARAMS_MAX], best = 0;
     tt_status status = tt__space_add(&space, t, &ordinary, p);
     memcpy(wanted, choice, sizeof wanted);
-    if (status == TT_E_TEMPLATE) { /* also where an expression comes to nothing, which is said later */
+    if (status ==
+        TT_E_TEMPLATE) { /* or an expression comes to nothing, which the template's reader will say */
         tt__t1_note(notes, "the space cannot be listed: %s", tt_last_error());
-        return legal(t, p, choice) || climb(t, p, choice)
-                   ? TT_OK
-                   : tt__fail(TT_E_INVALID, "no configuration was found that is legal");
+        if (!legal(t, p, choice))
+            climb(t, p, choice);
+        return TT_OK;
     }
     if (status == TT_OK && space.n == 0)
         status = tt__fail(TT_E_INVALID, "no combination of values is legal");
     for (size_t i = 0; i < space.n && status == TT_OK; i++) {
         status = tt__config_parse(at, t, space.items[i].config);
-        size_t n = shared_values(t, at, wanted) + 1;
+        size_t n = likeness(t, at, wanted) + 1;
         if (status == TT_OK && n > best) {
             best = n;
             memcpy(choice, at, sizeof at);
@@ -177,7 +180,7 @@ static tt_status choose_default(tt__t1_work *w, const tt__template *t) {
     size_t choice[TT__PARAMS_MAX] = {0};
     bool changed = false;
     tt__problem p;
-    TT_TRY(tt__task_problem(&p, t, NULL, false));
+    TT_TRY(tt__task_problem(&p, t, NULL));
     TT_TRY(tt__config_parse(choice, t, t->default_config));
     TT_TRY(nearest(choice, t, &p, w->notes));
     for (size_t i = 0; i < t->n_params; i++) {

@@ -46,10 +46,10 @@ tt_status tt__t1_write_params(tt__t1_work *w);
 tt_status tt__t1_write_conditions(tt__t1_work *w);
 bool tt__t1_has(const tt__t1_work *w, const char *param);
 
-/* ---- task.c ---- */
+/* ---- launch.c, operands.c ---- */
 
 tt_status tt__t1_write_launch(tt__t1_work *w);
-tt_status tt__t1_write_operands(tt__t1_work *w);
 tt_status tt__t1_write_options(tt__t1_work *w);
+tt_status tt__t1_write_operands(tt__t1_work *w);
 
 #endif

@@ -10,9 +10,8 @@
 #include <string.h>
 
 #include "template/scan.h"
+#include "tuner/t1/python_token.h"
 #include "tuner/t1/python_value.h"
-
-typedef enum token { END, NUMBER, WORD, TEXT, SIGN } token;
 
 typedef struct parser {
     tt__py_arena *arena;
@@ -25,86 +24,32 @@ typedef struct parser {
     } bound;
     bool is_bound;
     int depth;
-    token token;
-    const char *at; /* the token, and its length */
-    size_t n;
+    tt__py_token token;
 } parser;
 
 static tt_status read_any(parser *p, tt__py *out);
 
-#define SHOW(p) ((int)((p)->n > 40 ? 40 : (p)->n)), (p)->at
+#define SHOW(p) ((int)((p)->token.n > 40 ? 40 : (p)->token.n)), (p)->token.at
 
 static tt_status unexpected(const parser *p, const char *expected) {
-    if (p->token == END)
+    if (p->token.kind == TT__PY_END)
         return tt__fail(TT_E_INVALID, "it ends, expected %s", expected);
     return tt__fail(TT_E_INVALID, "found '%.*s', expected %s", SHOW(p), expected);
 }
 
 /* ---- Tokens -------------------------------------------------------------------------------------------- */
 
-static const char *const signs[] = {"**", "//", "<<", ">>", "<=", ">=", "==", "!=", "&&", "||",
-                                    "+",  "-",  "*",  "/",  "%",  "<",  ">",  "(",  ")",  "[",
-                                    "]",  ",",  "|",  "&",  "^",  "~",  "!",  "."};
-
-static size_t number_length(const char *at) {
-    size_t n = strspn(at, "0123456789");
-    if (n == 1 && *at == '0' && (at[1] | 32) == 'x')
-        return 2 + strspn(at + 2, "0123456789abcdefABCDEF");
-    if (at[n] == '.')
-        n += 1 + strspn(at + n + 1, "0123456789");
-    if ((at[n] | 32) == 'e') {
-        size_t sign = at[n + 1] == '-' || at[n + 1] == '+';
-        size_t power = strspn(at + n + 1 + sign, "0123456789");
-        n += power ? 1 + sign + power : 0;
-    }
-    return n;
-}
-
 static tt_status lex(parser *p, const char *at) {
-    at += strspn(at, " \t\r\n");
-    p->at = at;
-    p->n = 1;
-    if (!*at) {
-        p->token = END;
-        p->n = 0;
-        return TT_OK;
-    }
-    if ((*at >= '0' && *at <= '9') || (*at == '.' && at[1] >= '0' && at[1] <= '9')) {
-        p->token = NUMBER;
-        p->n = number_length(at);
-        return tt__is_word_char(at[p->n]) ? tt__fail(TT_E_INVALID, "'%.*s' is no number", (int)p->n + 1, at)
-                                          : TT_OK;
-    }
-    if (tt__is_word_char(*at)) {
-        p->token = WORD;
-        while (tt__is_word_char(at[p->n]))
-            p->n++;
-        return TT_OK;
-    }
-    if (*at == '"' || *at == '\'') {
-        p->token = TEXT;
-        p->n = strcspn(at + 1, *at == '"' ? "\"\\" : "'\\") + 2;
-        return at[p->n - 1] == *at
-                   ? TT_OK
-                   : tt__fail(TT_E_INVALID, "a text that is never closed, or has a backslash");
-    }
-    p->token = SIGN;
-    for (size_t i = 0; i < sizeof signs / sizeof *signs; i++)
-        if (strncmp(at, signs[i], strlen(signs[i])) == 0) {
-            p->n = strlen(signs[i]);
-            return TT_OK;
-        }
-    return tt__fail(TT_E_INVALID,
-                    *at > ' ' && *at < 127 ? "'%c' is nothing known here" : "a character 0x%02x",
-                    (unsigned char)*at);
+    return tt__py_lex(&p->token, at);
 }
 
 static tt_status next(parser *p) {
-    return lex(p, p->at + p->n);
+    return lex(p, p->token.at + p->token.n);
 }
 
 static bool is(const parser *p, const char *text) {
-    return (p->token == WORD || p->token == SIGN) && strlen(text) == p->n && memcmp(p->at, text, p->n) == 0;
+    return (p->token.kind == TT__PY_NAME || p->token.kind == TT__PY_MARK) && strlen(text) == p->token.n &&
+           memcmp(p->token.at, text, p->token.n) == 0;
 }
 
 /* Goes over the token if it is this one. */
@@ -158,17 +103,17 @@ static tt_status read_comprehension(parser *p, items *list, const char *element)
     if (p->is_bound)
         return tt__fail(TT_E_INVALID, "a comprehension within another");
     TT_TRY(expect(p, "for"));
-    if (p->token != WORD)
+    if (p->token.kind != TT__PY_NAME)
         return unexpected(p, "a name");
-    p->bound.at = p->at;
-    p->bound.n = p->n;
+    p->bound.at = p->token.at;
+    p->bound.n = p->token.n;
     TT_TRY(next(p));
     TT_TRY(expect(p, "in"));
     TT_TRY(read_any(p, &through));
     if (through.kind != TT__PY_LIST)
         return tt__fail(TT_E_INVALID, "`in` is followed by no list");
     TT_TRY(accept(p, "if", &has_if));
-    const char *condition = p->at, *end = p->at;
+    const char *condition = p->token.at, *end = p->token.at;
     p->is_bound = true;
     for (size_t i = 0; i < through.n; i++) {
         tt__py holds = tt__py_bool(true);
@@ -176,7 +121,7 @@ static tt_status read_comprehension(parser *p, items *list, const char *element)
         TT_TRY(lex(p, condition));
         if (has_if)
             TT_TRY(read_any(p, &holds));
-        end = p->at;
+        end = p->token.at;
         if (!holds.constant)
             return tt__fail(TT_E_INVALID, "the `if` of a list depends on more than the list");
         TT_TRY(lex(p, element));
@@ -191,16 +136,16 @@ static tt_status read_comprehension(parser *p, items *list, const char *element)
 /* Up to `close`, which it goes over. In a comprehension the element is first skipped over, as its name has no
  * value. */
 static tt_status read_items(parser *p, items *list, const char *close) {
-    const char *element = p->at, *found = NULL;
+    const char *element = p->token.at, *found = NULL;
     int depth = 0;
     for (bool done = is(p, close); !done && !found;) {
-        if (p->token == END)
+        if (p->token.kind == TT__PY_END)
             return unexpected(p, close[0] == ']' ? "']'" : "')'");
         depth += is(p, "(") + is(p, "[");
         depth -= is(p, ")") + is(p, "]");
         done = depth < 0;
         if (depth == 0 && is(p, "for"))
-            found = p->at;
+            found = p->token.at;
         TT_TRY(next(p));
     }
     TT_TRY(lex(p, found ? found : element));
@@ -222,13 +167,13 @@ static tt_status read_items(parser *p, items *list, const char *close) {
 
 static tt_status read_number(parser *p, tt__py *out) {
     char text[64], *end;
-    if (p->n >= sizeof text)
-        return tt__fail(TT_E_INVALID, "a number of %zu digits", p->n);
-    memcpy(text, p->at, p->n);
-    text[p->n] = '\0';
+    if (p->token.n >= sizeof text)
+        return tt__fail(TT_E_INVALID, "a number of %zu digits", p->token.n);
+    memcpy(text, p->token.at, p->token.n);
+    text[p->token.n] = '\0';
     errno = 0;
-    bool hex = p->n > 1 && (text[1] | 32) == 'x';
-    if (hex || strspn(text, "0123456789") == p->n) {
+    bool hex = p->token.n > 1 && (text[1] | 32) == 'x';
+    if (hex || strspn(text, "0123456789") == p->token.n) {
         long long value = strtoll(text, &end, hex ? 16 : 10);
         if (errno || *end)
             return tt__fail(TT_E_INVALID, "%s is too large", text);
@@ -243,17 +188,17 @@ static tt_status read_number(parser *p, tt__py *out) {
 }
 
 static tt_status read_text(parser *p, tt__py *out) {
-    char *text = tt__py_alloc(p->arena, p->n);
+    char *text = tt__py_alloc(p->arena, p->token.n);
     if (!text)
         return TT_E_NO_MEMORY;
-    memcpy(text, p->at + 1, p->n - 2);
-    text[p->n - 2] = '\0';
+    memcpy(text, p->token.at + 1, p->token.n - 2);
+    text[p->token.n - 2] = '\0';
     *out = (tt__py){.kind = TT__PY_WORD, .constant = true, .text = text, .level = TT__PY_ATOM};
     return next(p);
 }
 
 static bool token_is(const parser *p, const char *at, size_t n) {
-    return n == p->n && memcmp(p->at, at, n) == 0;
+    return n == p->token.n && memcmp(p->token.at, at, n) == 0;
 }
 
 static tt_status read_call(parser *p, tt__py *out, const char *name, size_t n) {
@@ -267,7 +212,7 @@ static tt_status read_name(parser *p, tt__py *out) {
     static const char *const modules[] = {"math", "np", "numpy"};
     bool dot = false, module = false;
     if (is(p, "True") || is(p, "true") || is(p, "False") || is(p, "false")) {
-        *out = tt__py_bool((*p->at | 32) == 't');
+        *out = tt__py_bool((*p->token.at | 32) == 't');
         return next(p);
     }
     for (size_t i = 0; i < sizeof modules / sizeof *modules; i++)
@@ -281,14 +226,14 @@ static tt_status read_name(parser *p, tt__py *out) {
             *out = p->names[i].value;
             return next(p);
         }
-    const char *name = p->at;
-    size_t n = p->n;
+    const char *name = p->token.at;
+    size_t n = p->token.n;
     TT_TRY(next(p));
     if (module)
         TT_TRY(accept(p, ".", &dot));
     if (dot) {
-        name = p->at;
-        n = p->n;
+        name = p->token.at;
+        n = p->token.n;
         TT_TRY(next(p));
     }
     if (is(p, "("))
@@ -299,11 +244,11 @@ static tt_status read_name(parser *p, tt__py *out) {
 
 static tt_status read_atom(parser *p, tt__py *out) {
     items list = {0};
-    if (p->token == NUMBER)
+    if (p->token.kind == TT__PY_NUMBER)
         return read_number(p, out);
-    if (p->token == TEXT)
+    if (p->token.kind == TT__PY_TEXT)
         return read_text(p, out);
-    if (p->token == WORD)
+    if (p->token.kind == TT__PY_NAME)
         return read_name(p, out);
     bool list_form = is(p, "[");
     if (!list_form && !is(p, "("))
@@ -363,7 +308,8 @@ static tt_status enter(parser *p) {
 }
 
 static tt_status read_factor(parser *p, tt__py *out) {
-    char sign = p->token == SIGN && p->n == 1 && strchr("+-!~", *p->at) ? *p->at : 0;
+    char sign =
+        p->token.kind == TT__PY_MARK && p->token.n == 1 && strchr("+-!~", *p->token.at) ? *p->token.at : 0;
     tt_status status = TT_OK;
     if (!sign)
         return read_power(p, out);
@@ -482,8 +428,8 @@ tt_status tt__py_read(tt__py *out, tt__py_arena *arena, const char *text, const 
     if (strlen(text) > TT__PY_TEXT_MAX)
         return tt__fail(TT_E_INVALID, "%zu characters, the limit is %d", strlen(text), TT__PY_TEXT_MAX);
     TT_TRY(lex(&p, text));
-    if (p.token == END)
+    if (p.token.kind == TT__PY_END)
         return tt__fail(TT_E_INVALID, "it is empty");
     TT_TRY(read_any(&p, out));
-    return p.token == END ? TT_OK : unexpected(&p, "an operator or the end");
+    return p.token.kind == TT__PY_END ? TT_OK : unexpected(&p, "an operator or the end");
 }
