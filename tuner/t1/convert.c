@@ -160,6 +160,7 @@ static tt_status nearest(size_t *choice, const tt__template *t, const tt__proble
         tt__t1_note(notes, "the space cannot be listed: %s", tt_last_error());
         if (!legal(t, p, choice))
             climb(t, p, choice);
+        tt__space_free(&space);
         return TT_OK;
     }
     if (status == TT_OK && space.n == 0)
