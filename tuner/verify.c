@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <sys/stat.h>
 
 #include "base/str.h"
 
@@ -161,11 +162,19 @@ static tt_status open_area(tt__verifier *v, int i) {
 /* Raw data, which must be as long as the array. */
 static tt_status read_data(const tt__verifier *v, const char *path, const tt__array *a, CUdeviceptr to) {
     tt__str data = {0};
+    struct stat is;
+    if (stat(path, &is) != 0)
+        return tt__fail(TT_E_IO, "cannot read %s: %s", path, strerror(errno));
+    if (!S_ISREG(is.st_mode)) /* a pipe may have no end */
+        return tt__fail(TT_E_IO, "%s is no file", path);
+    if (is.st_size != tt__array_bytes(a))
+        return tt__fail(TT_E_IO, "%s has %lld bytes, but %s has %lld: %lld elements of %d bytes", path,
+                        (long long)is.st_size, a->name, (long long)tt__array_bytes(a), (long long)a->count,
+                        a->elem_size);
     TT_TRY(tt__read_file(&data, path));
     tt_status status = TT_OK;
     if (data.len != (size_t)tt__array_bytes(a))
-        status = tt__fail(TT_E_IO, "%s has %zu bytes, but %s has %lld: %lld elements of %d bytes", path, data.len,
-                          a->name, (long long)tt__array_bytes(a), (long long)a->count, a->elem_size);
+        status = tt__fail(TT_E_IO, "%s changed while it was read", path);
     else
         status = tt__cu_check(v->cu->cuMemcpyHtoD(to, data.text, data.len), "cuMemcpyHtoD (%s)", path);
     tt__str_free(&data);
