@@ -99,9 +99,8 @@ static tt_status add_problem(tt__import *m, const tt__problem *p) {
     if (!problems)
         return tt__fail_memory((m->n_problems + 1) * sizeof *m->problems);
     m->problems = problems;
-    char *op = m->problems[m->n_problems].op; /* as templates say it: without the regime */
-    tt__copy(op, sizeof p->op, p->op);
-    op[strcspn(op, "/")] = '\0';
+    /* As templates say it, without variables and regime: tt__check_problem has seen that it fits. */
+    tt__copy(m->problems[m->n_problems].op, strcspn(p->op, "/") + 1, p->op);
     TT_TRY(tt__store_problem(m->r->store, p, &m->problems[m->n_problems].id));
     m->n_problems++;
     return TT_OK;

@@ -31,7 +31,7 @@ typedef struct tt__import {
     size_t n_problems;
     struct {
         int64_t id;
-        char op[32];
+        char op[TT__NAME_MAX];
     } * problems;
     sqlite3_stmt *result, *config, *runtimes, *measurements;
     char place[64]; /* what is being read: "results[17]" */

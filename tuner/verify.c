@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <sys/stat.h>
 
 #include "base/str.h"
 
@@ -161,11 +162,19 @@ static tt_status open_area(tt__verifier *v, int i) {
 /* Raw data, which must be as long as the array. */
 static tt_status read_data(const tt__verifier *v, const char *path, const tt__array *a, CUdeviceptr to) {
     tt__str data = {0};
+    struct stat is;
+    if (stat(path, &is) != 0)
+        return tt__fail(TT_E_IO, "cannot read %s: %s", path, strerror(errno));
+    if (!S_ISREG(is.st_mode)) /* a pipe may have no end */
+        return tt__fail(TT_E_IO, "%s is no file", path);
+    if (is.st_size != tt__array_bytes(a))
+        return tt__fail(TT_E_IO, "%s has %lld bytes, but %s has %lld: %lld elements of %d bytes", path,
+                        (long long)is.st_size, a->name, (long long)tt__array_bytes(a), (long long)a->count,
+                        a->elem_size);
     TT_TRY(tt__read_file(&data, path));
     tt_status status = TT_OK;
     if (data.len != (size_t)tt__array_bytes(a))
-        status = tt__fail(TT_E_IO, "%s has %zu bytes, but %s has %lld: %lld elements of %d bytes", path, data.len,
-                          a->name, (long long)tt__array_bytes(a), (long long)a->count, a->elem_size);
+        status = tt__fail(TT_E_IO, "%s changed while it was read", path);
     else
         status = tt__cu_check(v->cu->cuMemcpyHtoD(to, data.text, data.len), "cuMemcpyHtoD (%s)", path);
     tt__str_free(&data);
@@ -340,9 +349,9 @@ static CUresult poison(tt__verifier *v) {
 
 /* Random bits that must still be there, from byte `from` of the area on. */
 static CUresult check_bits(tt__verifier *v, int i, size_t from, size_t bytes, CUdeviceptr found) {
-    long long first = (long long)((from + 3) / 4), n = (long long)((from + bytes) / 4) - first;
+    long long begin = (long long)from, end = (long long)(from + bytes);
     unsigned seed = seed_of(&v->work, i);
-    return n > 0 ? run(v, v->check_fill, n, (void *[]){&v->areas[i].live, &first, &n, &seed, &found}) : CUDA_SUCCESS;
+    return run(v, v->check_fill, (long long)(bytes / 4), (void *[]){&v->areas[i].live, &begin, &end, &seed, &found});
 }
 
 static CUresult compare(tt__verifier *v, int i, CUdeviceptr with, CUdeviceptr found) {
@@ -435,7 +444,15 @@ static tt_status explain(tt__verifier *v, int i, const finding *found, tt__trial
 static tt_status repair(tt__verifier *v, int i, const finding *found, tt__trial *trial) {
     const tt__array *a = &v->work.arrays[i];
     const tt__area *area = &v->areas[i];
-    int64_t at = (int64_t)found->first - (int64_t)area->head;
+    unsigned char is[16], was[16];
+    size_t word = found->first / 16 * 16, k = found->first % 16;
+    if (area->before) { /* whose comparison knows the word only */
+        TT_TRY(tt__cu_check(v->cu->cuMemcpyDtoH(is, area->live + word, 16), "cuMemcpyDtoH"));
+        TT_TRY(tt__cu_check(v->cu->cuMemcpyDtoH(was, area->before + word, 16), "cuMemcpyDtoH"));
+        while (k < 15 && is[k] == was[k])
+            k++;
+    }
+    int64_t at = (int64_t)(word + k) - (int64_t)area->head;
     if (at >= 0 && at < tt__array_bytes(a))
         snprintf(trial->reason, sizeof trial->reason, "wrote to the %s, first at byte %lld",
                  tt__is_matrix(&v->problem) ? "source" : a->name, (long long)at);

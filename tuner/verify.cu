@@ -30,12 +30,20 @@ extern "C" __global__ void tt_fill(unsigned int *words, long long n, unsigned in
     GRID_STRIDE(i, n) words[i] = mix(i, seed) ^ turn;
 }
 
-// Finds words that are no longer what tt_fill wrote at their place, `first` words behind the start of the fill.
-extern "C" __global__ void tt_check_fill(const unsigned int *words, long long first, long long n, unsigned int seed,
+// Finds bytes, from `begin` to before `end` of the fill, that are no longer what tt_fill wrote at their place.
+extern "C" __global__ void tt_check_fill(const unsigned int *words, long long begin, long long end, unsigned int seed,
                                          finding *f) {
-    GRID_STRIDE(i, n)
-    if (words[first + i] != mix(first + i, seed))
-        found(f, 4 * (first + i));
+    const long long first = begin / 4, n = (end + 3) / 4 - first;
+    GRID_STRIDE(i, n) {
+        const long long at = 4 * (first + (long long)i);
+        unsigned int changed = words[first + i] ^ mix(first + i, seed);
+        if (at < begin)
+            changed &= ~0u << 8 * (begin - at);
+        if (at + 4 > end)
+            changed &= ~0u >> 8 * (at + 4 - end);
+        if (changed)
+            found(f, at + (__ffs((int)changed) - 1) / 8);
+    }
 }
 
 // ---- Numbers
@@ -159,7 +167,9 @@ extern "C" __global__ void tt_compare(const uint4 *a, const uint4 *b, long long 
 static __device__ bool close(double got, double want, double abs_tolerance, double rel_tolerance) {
     if (got == want || (got != got && want != want))
         return true;
-    const double off = fabs(got - want); // of an infinity, an infinity or no number: never close
+    const double off = fabs(got - want);
+    if (off - off != 0) // an infinity or no number: a part of an infinity is one, too, and nothing is close to it
+        return false;
     return off <= abs_tolerance || off <= rel_tolerance * fabs(want);
 }
 

@@ -108,6 +108,9 @@ tt_status tt_plan_launch_args(const tt_plan *plan, void *const *args, size_t n, 
         return tt__fail(TT_E_INVALID, "%zu arguments for %s, which takes %d: %s first", n, plan->choice.kernel, w->n,
                         w->arrays[0].name);
     for (int i = 0; i < w->n; i++) {
+        if (!args || !args[i])
+            return tt__fail(TT_E_INVALID, "argument %d, %s, is NULL: it must point to %s", i, w->arrays[i].name,
+                            w->arrays[i].direction == TT__SCALAR ? "the scalar" : "the address of the buffer");
         CUdeviceptr at = w->arrays[i].direction == TT__SCALAR ? 16 : *(const CUdeviceptr *)args[i];
         if (at == 0 || at % 16)
             return bad_address(&w->arrays[i], at);

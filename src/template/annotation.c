@@ -62,7 +62,7 @@ tt_status tt__read_expr(tt__reader *r, tt__expr *out, tt__span s) {
     if (s.n == 0)
         return FAIL(r, s.at, "`%s` has an empty expression", r->keyword);
     out->line = r->line;
-    out->column = (int)(s.at - r->line_start) + 1;
+    out->column = tt__read_column(r, s.at);
     return tt__span_copy(&out->text, s);
 }
 
@@ -129,7 +129,7 @@ static tt_status read_param(tt__reader *r, tt__span rest) {
             return FAIL(r, rest.at, "the parameter %s is declared twice", p->name);
     TT_TRY(tt__read_new_name(r, p->name, sizeof p->name, rest));
     p->line = r->line;
-    p->column = (int)(rest.at - r->line_start) + 1;
+    p->column = tt__read_column(r, rest.at);
     t->n_params++;
     tt__take_word(&rest);
     if (rest.n == 0)
@@ -220,10 +220,13 @@ static tt_status read_kernel(tt__reader *r, tt__span rest) {
         tt__copy(t->kernel, sizeof t->kernel, name);
     r->launch = &t->passes[t->n_passes++];
     r->launch->line = r->line;
+    r->launch->column = tt__read_column(r, rest.at);
     return TT_OK;
 }
 
 static tt_status read_op(tt__reader *r, tt__span rest) {
+    r->t->op_line = r->line;
+    r->t->op_column = tt__read_column(r, rest.at);
     return tt__read_name(r, r->t->op, sizeof r->t->op, rest);
 }
 
@@ -308,8 +311,9 @@ static tt_status end_launch(const tt__reader *r, seen *seen, bool last) {
     for (size_t k = 0; k < COUNT(keywords); k++) {
         bool missing = !seen->line[k] && keywords[k].required && (last || keywords[k].times == OF_LAUNCH);
         if (missing && (name || !last) && keywords[k].times == OF_LAUNCH)
-            return tt__fail(TT_E_TEMPLATE, "%s: no `%s` annotation behind `%s`, expected a line: //@ %s", r->t->path,
-                            keywords[k].word, name ? name : r->t->kernel, keywords[k].form);
+            return tt__template_fail(r->t->path, r->launch->line, r->launch->column,
+                                     "no `%s` annotation behind `%s`, expected a line: //@ %s", keywords[k].word,
+                                     name ? name : r->t->kernel, keywords[k].form);
         if (missing)
             return tt__fail(TT_E_TEMPLATE, "%s: no `%s` annotation, expected a line: //@ %s", r->t->path,
                             keywords[k].word, keywords[k].form);

@@ -7,7 +7,9 @@
  */
 #include "template/expr.h"
 
+#include <math.h>
 #include <sqlite3.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -295,13 +297,18 @@ static tt_status check_launch(tt__query *q, const tt__geometry_expr *g) {
 /* Lengths and defaults are of the problem alone: no parameter is in their scope. */
 static tt_status check_task(const tt__template *t) {
     const tt__task *task = t->own;
+    const size_t n_variables = task->n_variables;
     tt__template problem = {.path = t->path, .task = task};
     const tt__facts facts = {.task = task};
     tt__query *q;
     tt_status status = TT_OK;
     TT_TRY(open_sandbox(&q, &problem, &facts, NULL, DEPTH_ALONE));
-    for (size_t i = 0; i < task->n_variables; i++)
-        TT_GOTO(check_one(q, &task->variables[i].value));
+    for (size_t i = 0; i < n_variables && status == TT_OK; i++) { /* those above it are in the scope of a default */
+        t->own->n_variables = i;
+        status = check_one(q, &task->variables[i].value);
+    }
+    t->own->n_variables = n_variables;
+    TT_GOTO(status);
     for (size_t i = 0; i < task->n_operands; i++)
         TT_GOTO(check_one(q, &task->operands[i].count));
 out:
@@ -348,6 +355,7 @@ out:
 tt_status tt__expr_max_regs(int *out, const tt__template *t, const size_t *choice) {
     static const tt__facts facts;
     const tt__expr *column = &t->max_regs;
+    char text[TT__NAME_MAX];
     tt__template params = *t;
     tt__query *q;
     bool found;
@@ -359,8 +367,8 @@ tt_status tt__expr_max_regs(int *out, const tt__template *t, const size_t *choic
     tt__query_close(q);
     if (status == TT_OK && (v.kind != TT__VALUE_INT || v.i < 16 || v.i > 255))
         status = tt__template_fail(t->path, t->max_regs.line, t->max_regs.column,
-                                   "`%.200s` comes to %lld, expected 16 to 255 registers", t->max_regs.text,
-                                   (long long)v.i);
+                                   "`%.200s` comes to %s, expected 16 to 255 registers", t->max_regs.text,
+                                   tt__value_text(text, v));
     *out = (int)v.i;
     return status;
 }
@@ -453,6 +461,18 @@ size_t tt__query_choice(const tt__query *q, size_t param) {
 
 bool tt__query_where(const tt__query *q, size_t where) {
     return sqlite3_column_int(q->stmt, q->first_where + (int)where) != 0;
+}
+
+char *tt__value_text(char out[TT__NAME_MAX], tt__value v) {
+    tt__copy(out, TT__NAME_MAX, v.kind == TT__VALUE_NULL ? "NULL (a division by zero?)" : "a word");
+    if (v.kind == TT__VALUE_INT)
+        snprintf(out, TT__NAME_MAX, "%lld", (long long)v.i);
+    if (v.kind == TT__VALUE_REAL)
+        snprintf(out, TT__NAME_MAX, v.f >= 0x1p63 || v.f < -0x1p63 ? "%g (beyond 64 bits)"
+                                    : v.f == floor(v.f)            ? "%.1f"
+                                                                   : "%g",
+                 v.f);
+    return out;
 }
 
 tt__value tt__query_value(const tt__query *q, size_t column) {

@@ -23,7 +23,11 @@ typedef struct tt__reader {
 /* A span for "%.*s", cut where it gets too long for a message. */
 #define TT__SHOW(s) ((int)((s).n > 60 ? 60 : (s).n)), (s).at
 #define TT__READ_FAIL(r, where, ...)                                                                         \
-    tt__template_fail((r)->t->path, (r)->line, (int)((where) - (r)->line_start) + 1, __VA_ARGS__)
+    tt__template_fail((r)->t->path, (r)->line, tt__read_column(r, where), __VA_ARGS__)
+
+static inline int tt__read_column(const tt__reader *r, const char *at) {
+    return (int)(at - r->line_start) + 1;
+}
 
 tt__span tt__trim(tt__span s);
 bool tt__span_is(tt__span s, const char *word);

@@ -202,6 +202,8 @@ static const char *name_at(const scanner *s, size_t i) {
     if (i < n_variables)
         return task->variables[i].name;
     i -= n_variables;
+    if (!task) /* what is about the parameters alone */
+        return NULL;
     return i < TT__FACT_TIME_NS || (i == TT__FACT_TIME_NS && is_metric(s)) ? tt__fact_names[i] : NULL;
 }
 

@@ -125,10 +125,12 @@ static tt_status take_values(int64_t *values, bool *given, bool *warm, const tt_
                              size_t length) {
     for (size_t at = 0, n; at < length; at += n) {
         at += strspn(text + at, ", \t");
-        n = strcspn(text + at, ", \t/");
+        n = strcspn(text + at, ", \t");
         n = at + n > length ? length - at : n;
         if (n == 4 && strncmp(text + at, "warm", n) == 0)
             *warm = true;
+        else if (n == 1 && text[at] == '-') /* how tt__problem_text says that there are none */
+            continue;
         else if (n)
             TT_TRY(take_value(values, given, t, text + at, n));
         else
@@ -169,6 +171,7 @@ tt_status tt__facts_of(tt__facts *out, const tt__task *task, const tt__gpu *gpu,
 /* The default of a variable, by those before it. */
 static tt_status default_value(int64_t *out, const tt__template *t, const tt__facts *facts, const tt__variable *v) {
     const tt__expr *column = &v->value;
+    char text[TT__NAME_MAX];
     tt__query *q;
     bool found;
     if (v->n_types) {
@@ -181,7 +184,8 @@ static tt_status default_value(int64_t *out, const tt__template *t, const tt__fa
     tt__query_close(q);
     if (status == TT_OK && (value.kind != TT__VALUE_INT || value.i < 1))
         status = tt__template_fail(t->path, v->value.line, v->value.column,
-                                   "the default of %s comes to no whole number of at least 1", v->name);
+                                   "the default of %s `%.200s` comes to %s, expected a whole number of at least 1",
+                                   v->name, v->value.text, tt__value_text(text, value));
     *out = value.i;
     return status;
 }
@@ -247,6 +251,7 @@ static const int64_t bytes_max = INT64_C(1) << 48;
 static tt_status set_array(tt__array *a, const tt__task *task, const tt__facts *facts, size_t i, tt__value count) {
     const tt__operand *o = &task->operands[i];
     const int elem_size = (int)facts->values[TT__FACT_ELEM_SIZE];
+    char text[TT__NAME_MAX];
     tt__copy(a->name, sizeof a->name, o->name);
     a->direction = o->scalar ? TT__SCALAR : o->direction;
     a->type = o->variable < 0 ? o->type : (tt__type)facts->variables[o->variable];
@@ -261,8 +266,8 @@ static tt_status set_array(tt__array *a, const tt__task *task, const tt__facts *
         return TT_OK;
     if (count.kind != TT__VALUE_INT || count.i < 1 || count.i > bytes_max / a->elem_size)
         return tt__template_fail(task->t->path, o->count.line, o->count.column,
-                                 "the length of %s `%.200s` comes to %lld, expected a whole number of 1 to 2^48 / %d",
-                                 o->name, o->count.text, (long long)count.i, a->elem_size);
+                                 "the length of %s `%.200s` comes to %s, expected a whole number of 1 to 2^48 / %d",
+                                 o->name, o->count.text, tt__value_text(text, count), a->elem_size);
     a->count = count.i;
     return TT_OK;
 }
@@ -283,6 +288,13 @@ static tt_status set_arrays(tt__workload *w, const tt__task *task, const tt__fac
         if (found && !task->operands[i].scalar)
             count = tt__query_value(q, at++);
         TT_GOTO(set_array(&w->arrays[i], task, facts, i, count));
+        const tt__operand *o = &task->operands[i];
+        const tt__array *a = &w->arrays[i], *from = &w->arrays[o->from];
+        if (!o->scalar && o->init == TT__INIT_COPY && tt__array_bytes(from) < tt__array_bytes(a))
+            TT_GOTO(tt__template_fail(task->t->path, o->count.line, o->count.column,
+                                      "%s is to hold what %s does, but that has %lld bytes, and %s has %lld", a->name,
+                                      from->name, (long long)tt__array_bytes(from), a->name,
+                                      (long long)tt__array_bytes(a)));
     }
 out:
     tt__query_close(q);

@@ -42,7 +42,7 @@ typedef struct tt__geometry_expr {
     tt__expr block[3], grid[3]; /* missing dimensions are 1 */
     tt__expr shared;            /* dynamic shared memory in bytes; missing is 0 */
     int first_arg, n_args;      /* of the template's args */
-    int line;                   /* of its `kernel` or `reference`; 0: there is none */
+    int line, column;           /* of its name behind `kernel` or `reference`; line 0: there is none */
 } tt__geometry_expr;
 
 typedef struct tt__arg_expr {
@@ -103,6 +103,7 @@ typedef struct tt__template {
     char hash[TT__HASH_SIZE]; /* of the whole file */
     char kernel[TT__NAME_MAX]; /* of the first pass: the template's own name */
     char op[TT__NAME_MAX]; /* that it competes for; of a template with a task of its own its own name */
+    int op_line, op_column;
     size_t n_params;
     tt__param params[TT__PARAMS_MAX];
     size_t n_wheres;

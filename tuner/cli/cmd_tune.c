@@ -12,16 +12,23 @@
 
 /* ---- Results ---- */
 
-static void add_result_json(tt__json *j, const tt_result *r) {
-    bool won = r->kernel[0];
-    tt__json_open(j, NULL, '{');
-    tt__json_string(j, "problem", r->problem);
+static void add_matrix_json(tt__json *j, const tt_result *r) {
     char op[32];
     snprintf(op, sizeof op, "transpose%s%s", r->in_place ? "_in_place" : "", r->warm ? TT__WARM : "");
     tt__json_string(j, "op", op);
     tt__json_int(j, "rows", r->rows);
     tt__json_int(j, "cols", r->cols);
     tt__json_int(j, "batch", r->batch);
+}
+
+static void add_result_json(tt__json *j, const tt_result *r, bool own) {
+    bool won = r->kernel[0];
+    tt__json_open(j, NULL, '{');
+    tt__json_string(j, "problem", r->problem);
+    if (!own)
+        add_matrix_json(j, r);
+    else if (r->warm)
+        tt__json_int(j, "warm", 1);
     tt__json_int(j, "elem_size", r->elem_size);
     if (won)
         tt__json_string(j, "kernel", r->kernel);
@@ -46,7 +53,7 @@ static void add_result_json(tt__json *j, const tt_result *r) {
     tt__json_close(j, '}');
 }
 
-static int print_json(const tt_report *report) {
+static int print_json(const tt_report *report, bool own) {
     tt__str text = {0};
     tt__json j = {.out = &text};
     tt__json_open(&j, NULL, '{');
@@ -55,7 +62,7 @@ static int print_json(const tt_report *report) {
     tt__json_string(&j, "nvrtc", report->nvrtc);
     tt__json_open(&j, "results", '[');
     for (size_t i = 0; i < report->n_results; i++)
-        add_result_json(&j, &report->results[i]);
+        add_result_json(&j, &report->results[i], own);
     tt__json_close(&j, ']');
     tt__json_number(&j, "wall_s", report->wall_s, 6);
     tt__json_close(&j, '}');
@@ -161,7 +168,7 @@ static int print_table(const tt_report *report, const tt__cli_args *args) {
 static int print_report(const tt_report *report, const tt__cli_args *args) {
     int code = TT__EXIT_OK;
     if (args->json)
-        code = print_json(report);
+        code = print_json(report, args->kernel_file != NULL);
     else if (report->n_results)
         code = print_table(report, args);
     fflush(stdout); /* before whatever comes on standard error */
@@ -267,7 +274,7 @@ static int run_stale(const tt__cli_args *args) {
     } else if (found.n == 0) {
         tt_report none = {0};
         tt__copy(none.gpu, sizeof none.gpu, found.gpu.name);
-        code = print_json(&none);
+        code = print_json(&none, false);
     } else {
         tt__cli_args chosen = *args;
         chosen.stale = false;
