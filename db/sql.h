@@ -108,7 +108,7 @@
     /* '0' comes behind '/'. */ \
     X(KERNEL_KEYS, "SELECT w.gpu_id, w.problem_id, gpu.cc, " TT__PROBLEM_COLS " FROM problem" \
         " CROSS JOIN gpu CROSS JOIN winner w ON w.gpu_id = gpu.id AND w.problem_id = problem.id" \
-        " WHERE problem.op > ?1 || '/' AND problem.op < ?1 || '0'") \
+        " WHERE problem.op >= ?1 || '/' AND problem.op < ?1 || '0'") \
     X(VERSION, "PRAGMA data_version") \
     X(CUBIN_PUT, "INSERT INTO cubin (key, hash, image) VALUES (?1, ?2, ?3)" \
         " ON CONFLICT (key) DO UPDATE SET hash = excluded.hash, image = excluded.image") \

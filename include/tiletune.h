@@ -293,7 +293,7 @@ TT_API tt_status tt_kernel_best(tt_choice *out, tt_kernel *kernel, const char *p
 /* As tt_tune. TT_E_INVALID if no reference says what is right, unless opts->unverified. */
 TT_API tt_status tt_kernel_tune(tt_report **out, tt_kernel *kernel, const char *const *problems, size_t n_problems,
                                 const tt_tune_opts *opts);
-/* As tt_plan_create. */
+/* As tt_plan_create, but nothing is tuned on first use. */
 TT_API tt_status tt_kernel_plan(tt_plan **out, tt_kernel *kernel, const char *problem);
 
 /* What a launch is given, in the order in which the file declares its buffers and scalars. */

@@ -297,6 +297,9 @@ static tt_status enumerate(tt__session *s, tt__search *search) {
     TT_TRY(add_templates(s, &search->problem, &search->space));
     if (s->opts->n_only)
         TT_TRY(add_incumbent(s, search));
+    double one = search->space.n ? search->space.items[0].weight : 1; /* the default's time counts as it is */
+    for (size_t i = 0; i < search->space.n; i++)
+        search->space.items[i].weight /= one;
     size_t n = search->space.n ? search->space.n : 1;
     search->known = calloc(n, sizeof *search->known);
     search->trials = calloc(n, sizeof *search->trials);

@@ -48,6 +48,8 @@ typedef struct leads {
 
 /* Each dimension counts by itself: 1 x 16M is nothing like 4096 x 4096. */
 static double distance(const tt__problem *a, const tt__problem *b) {
+    if (!tt__is_matrix(a) && tt__unverified(b) && !tt__unverified(a))
+        return INFINITY; /* what nobody knows to be right is no answer to who wants it right */
     if (!tt__is_matrix(a))
         return tt__variables_distance(a, b) + (tt__warm(a) == tt__warm(b) ? 0 : other_regime);
     double d = fabs(log2((double)a->rows / (double)b->rows)) + fabs(log2((double)a->cols / (double)b->cols));
@@ -174,7 +176,8 @@ static tt_status try_exact(const query *q, bool *done) {
         if (!found)
             continue;
         answer(q, *why ? TT_MATCH_STALE : TT_MATCH_EXACT, layer, &w, &candidate);
-        tt__copy(q->choice->why, sizeof q->choice->why, why);
+        tt__copy(q->choice->why, sizeof q->choice->why,
+                 !*why && tt__unverified(q->problem) ? "nothing verifies it" : why);
         has_stale = true;
         *done = true;
         if (!*why)

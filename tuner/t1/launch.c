@@ -113,41 +113,11 @@ tt_status tt__t1_write_launch(tt__t1_work *w) {
 
 /* ---- Options ------------------------------------------------------------------------------------------- */
 
-/* What NVRTC knows and a file of somebody else may say: nothing that names a file. */
-static const char *const known_options[] = {
-    "-use_fast_math",
-    "--use_fast_math",
-    "-ftz=",
-    "--ftz=",
-    "-prec-div=",
-    "--prec-div=",
-    "-prec-sqrt=",
-    "--prec-sqrt=",
-    "-fmad=",
-    "--fmad=",
-    "-lineinfo",
-    "--generate-line-info",
-    "-restrict",
-    "--restrict",
-    "-D",
-    "-U",
-    "--extra-device-vectorization",
-    "-extra-device-vectorization",
-};
-
 tt_status tt__t1_write_options(tt__t1_work *w) {
     size_t n = 0;
     for (size_t i = 0; i < w->t1->n_options; i++) {
         const char *option = w->t1->options[i];
-        bool known = false;
-        for (size_t k = 0; k < sizeof known_options / sizeof *known_options; k++) {
-            size_t length = strlen(known_options[k]);
-            bool open = known_options[k][length - 1] == '=' || length == 2; /* more follows */
-            known |= open ? strncmp(option, known_options[k], length) == 0 && option[length]
-                          : strcmp(option, known_options[k]) == 0;
-        }
-        for (const char *c = option; *c; c++)
-            known &= *c > ' ' && *c < 127;
+        bool known = tt__option_allowed(option, strlen(option));
         if (!known || n == TT__OPTIONS_MAX) {
             tt__t1_note(w->notes, "the compiler's option %.60s is left out: %s", option,
                         strstr(option, "-std=") ? "kernels are C++17"
