@@ -296,7 +296,7 @@ static const struct {
     {4, "//@ problem vN 1\n", 12, "t.cu:15:13: more than 12 variables"},
     {8, "//@ buffer bN f32 1 in\n", 11, "t.cu:18:12: more than 12 buffers and scalars"},
     {20, "//@ metric mN 1 / time_ns\n", 5, "t.cu:24:12: more than 4 metrics"},
-    {23, "//@ options -DN\n", 17, "t.cu:39:13: more than 16 options"},
+    {23, "//@ options -DaN\n", 17, "t.cu:39:13: more than 16 options"},
     {22, "//@ kernel kN\n//@ block 1\n//@ grid 1\n//@ args y\n", 4, "t.cu:34:12: more than 4 kernels"},
 };
 
@@ -349,8 +349,8 @@ static const struct {
     {"n=f32", "n is f32: it must be", 0},
     {"T=f16", "f16 is no value of T, expected one of f32 f64 i16", 0},
     {"T=4", "4 is no value of T, expected one of f32 f64 i16", 0},
-    {"n=4/2", "n is 4/2: it must be a whole number of at least 1", 0},
-    {"/warm", "found '/warm' in a problem of scale, expected NAME=VALUE", 0},
+    {"n=4/2", "found '/' in the problem n=4/2, expected NAME=VALUE,NAME=VALUE", 0},
+    {"/warm", "found '/' in the problem /warm, expected NAME=VALUE", 0},
     {"-", "scale/n=1000,half=500,T=f32", 4},
 };
 
