@@ -1,0 +1,264 @@
+// For small elements and rows that start anywhere: all global and shared accesses are aligned 32-bit words,
+// and bytes come to their places by shifts and permutations in registers.
+//
+// A thread takes micro-tiles of one word by as many rows as a word holds elements. The bytes of a row lie in one
+// or two aligned words, which a funnel shift joins; the second one is that of the next lane. Turned, the micro-tile goes
+// into shared memory, column by column. There, too, a run of the destination starts anywhere, and a second
+// shift makes aligned words of it.
+//
+// Each run that is written starts at the row's first multiple of 32 bytes in the tile, so that no sector is
+// written by two blocks: a tile is read 32 bytes further down than its neighbour begins. On an edge the same is
+// done with tests.
+//
+//@ kernel   transpose_shifted
+//@ op       transpose
+//@ param    READ_RUN   128 256 512
+//@ param    WRITE_RUN  128 256 512
+//@ param    THREADS    128 256 512 1024
+//@ param    V          4
+//@ runtime  ORDER      0 1
+//@ where    elem_size <= 2 AND align >= elem_size AND (lds * elem_size % 16 > 0 OR ldd * elem_size % 16 > 0)
+//@ where    THREADS >= READ_RUN / 4 AND (WRITE_RUN + 32) / 4 % (THREADS / (READ_RUN / 4)) = 0
+//@ where    READ_RUN * WRITE_RUN / elem_size / THREADS BETWEEN 16 AND 128
+//@ where    batch <= 65535
+//@ block    THREADS
+//@ grid     iif(ORDER = 0, ceil_div(cols * elem_size, READ_RUN), ceil_div(rows * elem_size, WRITE_RUN)), iif(ORDER = 0, ceil_div(rows * elem_size, WRITE_RUN), ceil_div(cols * elem_size, READ_RUN)), batch
+//@ shared   READ_RUN / elem_size * (WRITE_RUN + 36)
+//@ args     dst, src, i64 rows, i64 cols, i64 lds, i64 ldd, i64 src_stride, i64 dst_stride, i32 ORDER
+//@ default  READ_RUN=128 WRITE_RUN=128 THREADS=256 V=4 ORDER=1
+
+#if ELEM_SIZE == 1
+typedef unsigned char elem;
+#else
+typedef unsigned short elem;
+#endif
+typedef unsigned int word;
+
+#define WARP      32
+#define WORD      4
+#define SECTOR    32
+#define E         (WORD / ELEM_SIZE) // rows and columns of a micro-tile
+#define TILE_COLS (READ_RUN / ELEM_SIZE)
+#define TILE_ROWS (WRITE_RUN / ELEM_SIZE)
+#define READ_ROWS (TILE_ROWS + SECTOR / ELEM_SIZE)
+
+// Reading: micro-tiles side by side, and so many of them above each other at once.
+#define ACROSS      (READ_RUN / WORD)
+#define ABOVE       (THREADS / ACROSS)
+#define MICRO_TILES (READ_ROWS / E / ABOVE)
+
+// Writing: DOWN threads a destination row.
+#define DOWN    (WRITE_RUN / WORD)
+#define ABREAST (THREADS / DOWN)
+#define PITCH   (WRITE_RUN + SECTOR + WORD) // of a column in shared memory; an odd number of words
+
+// What moves one tile: the addresses of its first elements, its pitches in bytes, what there is of it.
+struct tile {
+    char *dst, *shared;
+    const char *src;
+    long long src_pitch, dst_pitch;
+    int height, width;               // bytes of a column and of a row
+    const char *src_begin, *src_end; // of the matrix
+    word first, last;                // its first and its last word, if they reach out of it
+};
+
+// The words of a thread's micro-tiles as they lie in memory; and of one of their rows, each lane of another one,
+// the word that follows the warp's last.
+struct words {
+    word own[MICRO_TILES][E], after;
+};
+
+#if defined __HOSTCUDA__ // the CPU stand-in of the tests speaks no PTX
+static __device__ word load_word(const char *p) {
+    return *(const word *)p;
+}
+#define KEEP(pointer)
+#else
+static __device__ word load_word(const char *p) {
+    word w;
+    asm volatile("ld.global.L2::128B.b32 %0, [%1];" : "=r"(w) : "l"(p));
+    return w;
+}
+// Or else the compiler makes each address anew, with multiplications.
+#define KEEP(pointer) asm volatile("" : "+l"(pointer))
+#endif
+
+// Bytes from a multiple of so many to `p`.
+static __device__ int past(const char *p, int multiple) {
+    return (int)((unsigned long long)p % multiple);
+}
+
+// Of the matrix, and no more, what lies in the word at `p`.
+static __device__ word load_partial(const tile &t, const char *p) {
+    word w = 0;
+#pragma unroll 1
+    for (int b = 0; b < WORD; b += ELEM_SIZE)
+        if (p + b >= t.src_begin && p + b < t.src_end)
+            w |= (word) * (const elem *)(p + b) << b * 8;
+    return w;
+}
+
+template <bool EDGE> static __device__ word load(const tile &t, const char *p) {
+    if (!EDGE || (p >= t.src_begin && p + WORD <= t.src_end))
+        return load_word(p);
+    return p < t.src_begin ? t.first : t.last;
+}
+
+template <bool EDGE> static __device__ void read(words &in, const tile &t) {
+    const int above = threadIdx.x / ACROSS * E, lane = threadIdx.x % WARP, at = threadIdx.x % ACROSS * WORD;
+    const int left = t.height / ELEM_SIZE - above;
+    const char *src = t.src + above * t.src_pitch + at, *p[E];
+    int skip[E];
+#pragma unroll
+    for (int r = 0; r < E; r++) {
+        p[r] = src + r * t.src_pitch;
+        skip[r] = past(p[r], WORD);
+        p[r] -= skip[r];
+    }
+#pragma unroll
+    for (int n = 0; n < MICRO_TILES; n++)
+#pragma unroll
+        for (int r = 0; r < E; r++) {
+            if (!EDGE || (n * ABOVE * E + r < left && at - skip[r] < t.width))
+                in.own[n][r] = load<EDGE>(t, p[r]);
+            else
+                in.own[n][r] = 0;
+            p[r] += ABOVE * E * t.src_pitch;
+            KEEP(p[r]);
+        }
+    const int row = lane / E * ABOVE * E + lane % E, after = (WARP - lane) * WORD;
+    src += row * t.src_pitch + after;
+    in.after = 0;
+    if (lane < MICRO_TILES * E && past(src, WORD) &&
+        (!EDGE || (row < left && at + after - past(src, WORD) < t.width)))
+        in.after = load<EDGE>(t, src - past(src, WORD));
+}
+
+static __device__ void turn(word *out, const word *in) {
+#if ELEM_SIZE == 1
+    const word a = __byte_perm(in[0], in[1], 0x5140), b = __byte_perm(in[2], in[3], 0x5140);
+    const word c = __byte_perm(in[0], in[1], 0x7362), d = __byte_perm(in[2], in[3], 0x7362);
+    out[0] = __byte_perm(a, b, 0x5410);
+    out[1] = __byte_perm(a, b, 0x7632);
+    out[2] = __byte_perm(c, d, 0x5410);
+    out[3] = __byte_perm(c, d, 0x7632);
+#else
+    out[0] = __byte_perm(in[0], in[1], 0x5410);
+    out[1] = __byte_perm(in[0], in[1], 0x7632);
+#endif
+}
+
+// Where a column stands in shared memory: those that a warp fills together lie side by side.
+static __device__ int place(int c) {
+    return (c % E * ACROSS + c / E) * PITCH;
+}
+
+template <bool SHIFT> static __device__ void put(const words &in, const tile &t) {
+    char *to = t.shared + threadIdx.x % ACROSS * PITCH + threadIdx.x / ACROSS * WORD;
+    const bool last = threadIdx.x % WARP == WARP - 1;
+#pragma unroll
+    for (int n = 0; n < MICRO_TILES; n++) {
+        word joined[E], out[E];
+#pragma unroll
+        for (int r = 0; r < E; r++) {
+            joined[r] = in.own[n][r];
+            if (SHIFT) {
+                const word next = __shfl_down_sync(~0u, in.own[n][r], 1);
+                const word after = __shfl_sync(~0u, in.after, n * E + r);
+                const int shift = past(t.src + r * t.src_pitch, WORD) * 8; // the same in all micro-tiles
+                joined[r] = __funnelshift_r(joined[r], last ? after : next, shift);
+            }
+        }
+        turn(out, joined);
+#pragma unroll
+        for (int c = 0; c < E; c++)
+            *(word *)(to + c * ACROSS * PITCH + n * ABOVE * WORD) = out[c];
+    }
+}
+
+// Of a word at `at` of a row what lies from its beginning to `end`.
+static __device__ void store_partial(char *row, int at, int end, word w) {
+#pragma unroll
+    for (int b = 0; b < WORD; b += ELEM_SIZE)
+        if (at + b >= 0 && at + b < end)
+            *(elem *)(row + at + b) = (elem)(w >> b * 8);
+}
+
+template <bool EDGE> static __device__ void write(const tile &t) {
+    const int u = threadIdx.x % DOWN * WORD, abreast = threadIdx.x / DOWN;
+    const int cols = t.width / ELEM_SIZE - abreast;
+    const char *from = t.shared + place(abreast) + u;
+    char *row = t.dst + abreast * t.dst_pitch + SECTOR - 1; // rounded down, it is the first multiple
+#pragma unroll
+    for (int c = 0; c < TILE_COLS; c += ABREAST) {
+        const int skip = SECTOR - 1 - past(row, SECTOR);
+        const char *low = from + (ABREAST % E ? place(c + abreast) - place(abreast) : place(c)) + skip / WORD * WORD;
+        const word w = __funnelshift_r(*(const word *)low, *(const word *)(low + WORD), skip * 8 % 32);
+        if (!EDGE || (c < cols && skip + u + WORD <= t.height))
+            *(word *)(row - past(row, SECTOR) + u) = w;
+        else if (c < cols)
+            store_partial(row - (SECTOR - 1), skip + u, t.height, w);
+        row += ABREAST * t.dst_pitch;
+        KEEP(row);
+    }
+}
+
+// What lies before the first sector of the destination's rows: only the matrix's first tiles have it to write.
+static __device__ void write_head(const tile &t) {
+    const int u = threadIdx.x % (SECTOR / WORD) * WORD - SECTOR;
+#pragma unroll 4
+    for (int c = threadIdx.x / (SECTOR / WORD); c < t.width / ELEM_SIZE; c += THREADS / (SECTOR / WORD)) {
+        char *row = t.dst + c * t.dst_pitch;
+        const int skip = SECTOR - 1 - past(row + SECTOR - 1, SECTOR);
+        const char *low = t.shared + place(c) + (skip + u & -WORD);
+        if (skip + u > -WORD)
+            store_partial(row, skip + u, min(skip, t.height),
+                          __funnelshift_r(skip + u < 0 ? 0 : *(const word *)low, *(const word *)(low + WORD), skip * 8 % 32));
+    }
+}
+
+extern "C" __global__ void __launch_bounds__(THREADS)
+    transpose_shifted(elem *__restrict__ dst, const elem *__restrict__ src, long long rows, long long cols,
+                      long long lds, long long ldd, long long src_stride, long long dst_stride, int order) {
+    extern __shared__ word shared[];
+
+    // Blocks are numbered along the rows (ORDER 0) or down the columns (ORDER 1) of the source.
+    const long long col0 = (long long)(order == 0 ? blockIdx.x : blockIdx.y) * TILE_COLS;
+    const long long row0 = (long long)(order == 0 ? blockIdx.y : blockIdx.x) * TILE_ROWS;
+    dst += blockIdx.z * dst_stride;
+    src += blockIdx.z * src_stride;
+    tile t;
+    t.dst = (char *)(dst + col0 * ldd + row0);
+    t.src = (const char *)(src + row0 * lds + col0);
+    t.shared = (char *)shared;
+    t.src_pitch = lds * ELEM_SIZE;
+    t.dst_pitch = ldd * ELEM_SIZE;
+    t.height = (int)min(rows - row0, (long long)READ_ROWS) * ELEM_SIZE;
+    t.width = (int)min(cols - col0, (long long)TILE_COLS) * ELEM_SIZE;
+    t.src_begin = (const char *)src;
+    t.src_end = (const char *)(src + (rows - 1) * lds + cols);
+
+    // Whether all of the tile is there, and no word of it reaches out of the matrix.
+    const char *end = t.src + (READ_ROWS - 1) * t.src_pitch + READ_RUN;
+    const bool whole = t.height == READ_ROWS * ELEM_SIZE && t.width == READ_RUN &&
+                       t.src - past(t.src, WORD) >= t.src_begin && end + WORD - 1 <= t.src_end;
+    words in;
+    if (whole) {
+        read<false>(in, t);
+    } else {
+        t.first = load_partial(t, t.src_begin - past(t.src_begin, WORD));
+        t.last = load_partial(t, t.src_end - past(t.src_end, WORD));
+        read<true>(in, t);
+    }
+    if (past(t.src, WORD) || past((const char *)t.src_pitch, WORD))
+        put<true>(in, t);
+    else
+        put<false>(in, t);
+    __syncthreads();
+    if (whole)
+        write<false>(t);
+    else
+        write<true>(t);
+    if (row0 == 0)
+        write_head(t);
+}
