@@ -13,12 +13,13 @@
 //@ kernel   transpose_shifted
 //@ op       transpose
 //@ param    READ_RUN   128 256 512
-//@ param    WRITE_RUN  128 256 512
+//@ param    WRITE_RUN  64 128 256 512
 //@ param    THREADS    128 256 512 1024
 //@ param    V          4
 //@ runtime  ORDER      0 1
-//@ where    elem_size <= 2 AND align >= elem_size AND (lds * elem_size % 16 > 0 OR ldd * elem_size % 16 > 0)
+//@ where    elem_size <= 4 AND align >= elem_size AND (lds * elem_size % 16 > 0 OR ldd * elem_size % 16 > 0)
 //@ where    THREADS >= READ_RUN / 4 AND (WRITE_RUN + 32) / 4 % (THREADS / (READ_RUN / 4)) = 0
+//@ where    READ_RUN / 4 * (WRITE_RUN + 32) / elem_size / THREADS <= 36
 //@ where    READ_RUN * WRITE_RUN / elem_size / THREADS BETWEEN 16 AND 128
 //@ where    batch <= 65535
 //@ block    THREADS
@@ -29,8 +30,10 @@
 
 #if ELEM_SIZE == 1
 typedef unsigned char elem;
-#else
+#elif ELEM_SIZE == 2
 typedef unsigned short elem;
+#else
+typedef unsigned int elem;
 #endif
 typedef unsigned int word;
 
@@ -46,6 +49,7 @@ typedef unsigned int word;
 #define ACROSS      (READ_RUN / WORD)
 #define ABOVE       (THREADS / ACROSS)
 #define MICRO_TILES (READ_ROWS / E / ABOVE)
+#define LOADS       (MICRO_TILES * E)
 
 // Writing: DOWN threads a destination row.
 #define DOWN    (WRITE_RUN / WORD)
@@ -65,7 +69,7 @@ struct tile {
 // The words of a thread's micro-tiles as they lie in memory; and of one of their rows, each lane of another one,
 // the word that follows the warp's last.
 struct words {
-    word own[MICRO_TILES][E], after;
+    word own[MICRO_TILES][E], after[(LOADS + WARP - 1) / WARP];
 };
 
 #if defined __HOSTCUDA__ // the CPU stand-in of the tests speaks no PTX
@@ -98,40 +102,48 @@ static __device__ word load_partial(const tile &t, const char *p) {
     return w;
 }
 
-template <bool EDGE> static __device__ word load(const tile &t, const char *p) {
-    if (!EDGE || (p >= t.src_begin && p + WORD <= t.src_end))
+// How a tile lies in the matrix: inside, on an edge, or so that a word of it reaches out of the matrix.
+enum { INSIDE, EDGE, CORNER };
+
+template <int WHERE> static __device__ word load(const tile &t, const char *p) {
+    if (WHERE < CORNER || (p >= t.src_begin && p + WORD <= t.src_end))
         return load_word(p);
     return p < t.src_begin ? t.first : t.last;
 }
 
-template <bool EDGE> static __device__ void read(words &in, const tile &t) {
+template <int WHERE> static __device__ void read(words &in, const tile &t) {
     const int above = threadIdx.x / ACROSS * E, lane = threadIdx.x % WARP, at = threadIdx.x % ACROSS * WORD;
     const int left = t.height / ELEM_SIZE - above;
     const char *src = t.src + above * t.src_pitch + at, *p[E];
-    int skip[E];
+    bool there[E];
 #pragma unroll
     for (int r = 0; r < E; r++) {
         p[r] = src + r * t.src_pitch;
-        skip[r] = past(p[r], WORD);
-        p[r] -= skip[r];
+        there[r] = at - past(p[r], WORD) < t.width;
+        p[r] -= past(p[r], WORD);
     }
 #pragma unroll
     for (int n = 0; n < MICRO_TILES; n++)
 #pragma unroll
         for (int r = 0; r < E; r++) {
-            if (!EDGE || (n * ABOVE * E + r < left && at - skip[r] < t.width))
-                in.own[n][r] = load<EDGE>(t, p[r]);
-            else
-                in.own[n][r] = 0;
+            in.own[n][r] = 0;
+            if (WHERE == INSIDE || (there[r] && n * ABOVE * E + r < left))
+                in.own[n][r] = load<WHERE>(t, p[r]);
             p[r] += ABOVE * E * t.src_pitch;
             KEEP(p[r]);
         }
-    const int row = lane / E * ABOVE * E + lane % E, after = (WARP - lane) * WORD;
-    src += row * t.src_pitch + after;
-    in.after = 0;
-    if (lane < MICRO_TILES * E && past(src, WORD) &&
-        (!EDGE || (row < left && at + after - past(src, WORD) < t.width)))
-        in.after = load<EDGE>(t, src - past(src, WORD));
+#if E > 1
+    const int after = (WARP - lane) * WORD;
+#pragma unroll
+    for (int k = 0; k < LOADS; k += WARP) {
+        const int row = (k + lane) / E * ABOVE * E + lane % E;
+        const char *q = src + row * t.src_pitch + after;
+        const int skip = past(q, WORD);
+        in.after[k / WARP] = 0;
+        if (skip && k + lane < LOADS && (WHERE == INSIDE || (row < left && at + after - skip < t.width)))
+            in.after[k / WARP] = load<WHERE>(t, q - skip);
+    }
+#endif
 }
 
 static __device__ void turn(word *out, const word *in) {
@@ -142,9 +154,11 @@ static __device__ void turn(word *out, const word *in) {
     out[1] = __byte_perm(a, b, 0x7632);
     out[2] = __byte_perm(c, d, 0x5410);
     out[3] = __byte_perm(c, d, 0x7632);
-#else
+#elif ELEM_SIZE == 2
     out[0] = __byte_perm(in[0], in[1], 0x5410);
     out[1] = __byte_perm(in[0], in[1], 0x7632);
+#else
+    out[0] = in[0];
 #endif
 }
 
@@ -164,7 +178,7 @@ template <bool SHIFT> static __device__ void put(const words &in, const tile &t)
             joined[r] = in.own[n][r];
             if (SHIFT) {
                 const word next = __shfl_down_sync(~0u, in.own[n][r], 1);
-                const word after = __shfl_sync(~0u, in.after, n * E + r);
+                const word after = __shfl_sync(~0u, in.after[(n * E + r) / WARP], (n * E + r) % WARP);
                 const int shift = past(t.src + r * t.src_pitch, WORD) * 8; // the same in all micro-tiles
                 joined[r] = __funnelshift_r(joined[r], last ? after : next, shift);
             }
@@ -184,17 +198,18 @@ static __device__ void store_partial(char *row, int at, int end, word w) {
             *(elem *)(row + at + b) = (elem)(w >> b * 8);
 }
 
-template <bool EDGE> static __device__ void write(const tile &t) {
+template <bool WHOLE> static __device__ void write(const tile &t) {
+    constexpr int once = WHOLE ? TILE_COLS / ABREAST : 4; // a long edge would not be any faster
     const int u = threadIdx.x % DOWN * WORD, abreast = threadIdx.x / DOWN;
     const int cols = t.width / ELEM_SIZE - abreast;
     const char *from = t.shared + place(abreast) + u;
     char *row = t.dst + abreast * t.dst_pitch + SECTOR - 1; // rounded down, it is the first multiple
-#pragma unroll
+#pragma unroll once
     for (int c = 0; c < TILE_COLS; c += ABREAST) {
         const int skip = SECTOR - 1 - past(row, SECTOR);
         const char *low = from + (ABREAST % E ? place(c + abreast) - place(abreast) : place(c)) + skip / WORD * WORD;
         const word w = __funnelshift_r(*(const word *)low, *(const word *)(low + WORD), skip * 8 % 32);
-        if (!EDGE || (c < cols && skip + u + WORD <= t.height))
+        if (WHOLE || (c < cols && skip + u + WORD <= t.height))
             *(word *)(row - past(row, SECTOR) + u) = w;
         else if (c < cols)
             store_partial(row - (SECTOR - 1), skip + u, t.height, w);
@@ -217,7 +232,8 @@ static __device__ void write_head(const tile &t) {
     }
 }
 
-extern "C" __global__ void __launch_bounds__(THREADS)
+// Few registers where few suffice, so that an SM holds 1,536 threads.
+extern "C" __global__ void __launch_bounds__(THREADS, (LOADS <= 20 ? 1536 : 1024) / THREADS)
     transpose_shifted(elem *__restrict__ dst, const elem *__restrict__ src, long long rows, long long cols,
                       long long lds, long long ldd, long long src_stride, long long dst_stride, int order) {
     extern __shared__ word shared[];
@@ -238,27 +254,27 @@ extern "C" __global__ void __launch_bounds__(THREADS)
     t.src_begin = (const char *)src;
     t.src_end = (const char *)(src + (rows - 1) * lds + cols);
 
-    // Whether all of the tile is there, and no word of it reaches out of the matrix.
-    const char *end = t.src + (READ_ROWS - 1) * t.src_pitch + READ_RUN;
-    const bool whole = t.height == READ_ROWS * ELEM_SIZE && t.width == READ_RUN &&
-                       t.src - past(t.src, WORD) >= t.src_begin && end + WORD - 1 <= t.src_end;
+    const char *end = t.src + (t.height / ELEM_SIZE - 1) * t.src_pitch + t.width;
+    const bool inside = t.height == READ_ROWS * ELEM_SIZE && t.width == READ_RUN;
     words in;
-    if (whole) {
-        read<false>(in, t);
-    } else {
+    if (t.src - past(t.src, WORD) < t.src_begin || end + (WORD - past(end, WORD)) % WORD > t.src_end) {
         t.first = load_partial(t, t.src_begin - past(t.src_begin, WORD));
         t.last = load_partial(t, t.src_end - past(t.src_end, WORD));
-        read<true>(in, t);
+        read<CORNER>(in, t);
+    } else if (inside) {
+        read<INSIDE>(in, t);
+    } else {
+        read<EDGE>(in, t);
     }
-    if (past(t.src, WORD) || past((const char *)t.src_pitch, WORD))
+    if (E > 1 && (past(t.src, WORD) || t.src_pitch % WORD))
         put<true>(in, t);
     else
         put<false>(in, t);
     __syncthreads();
-    if (whole)
-        write<false>(t);
-    else
+    if (inside)
         write<true>(t);
+    else
+        write<false>(t);
     if (row0 == 0)
         write_head(t);
 }
