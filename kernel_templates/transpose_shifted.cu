@@ -15,30 +15,35 @@
 //@ param    READ_RUN   128 256 512
 //@ param    WRITE_RUN  64 128 256 512
 //@ param    THREADS    128 256 512 1024
-//@ param    V          4
+//@ param    V          4 8
 //@ runtime  ORDER      0 1
-//@ where    elem_size <= 4 AND align >= elem_size AND (lds * elem_size % 16 > 0 OR ldd * elem_size % 16 > 0)
-//@ where    THREADS >= READ_RUN / 4 AND (WRITE_RUN + 32) / 4 % (THREADS / (READ_RUN / 4)) = 0
-//@ where    READ_RUN / 4 * (WRITE_RUN + 32) / elem_size / THREADS <= 36
+//@ where    V = max(elem_size, 4) AND align >= elem_size AND (lds * elem_size % 16 > 0 OR ldd * elem_size % 16 > 0)
+//@ where    THREADS >= READ_RUN / V AND THREADS >= WRITE_RUN / V AND THREADS / (READ_RUN / V) <= (WRITE_RUN + 32) / V
 //@ where    READ_RUN * WRITE_RUN / elem_size / THREADS BETWEEN 16 AND 128
+//@ where    READ_RUN / V * (WRITE_RUN + 32) / elem_size / THREADS <= 36
 //@ where    batch <= 65535
 //@ block    THREADS
 //@ grid     iif(ORDER = 0, ceil_div(cols * elem_size, READ_RUN), ceil_div(rows * elem_size, WRITE_RUN)), iif(ORDER = 0, ceil_div(rows * elem_size, WRITE_RUN), ceil_div(cols * elem_size, READ_RUN)), batch
-//@ shared   READ_RUN / elem_size * (WRITE_RUN + 36)
+//@ shared   READ_RUN / elem_size * (WRITE_RUN + 32 + V)
 //@ args     dst, src, i64 rows, i64 cols, i64 lds, i64 ldd, i64 src_stride, i64 dst_stride, i32 ORDER
 //@ default  READ_RUN=128 WRITE_RUN=128 THREADS=256 V=4 ORDER=1
 
 #if ELEM_SIZE == 1
 typedef unsigned char elem;
+typedef unsigned int word;
 #elif ELEM_SIZE == 2
 typedef unsigned short elem;
-#else
-typedef unsigned int elem;
-#endif
 typedef unsigned int word;
+#elif ELEM_SIZE == 4
+typedef unsigned int elem;
+typedef unsigned int word;
+#else
+typedef uint2 elem;
+typedef uint2 word;
+#endif
 
 #define WARP      32
-#define WORD      4
+#define WORD      V
 #define SECTOR    32
 #define E         (WORD / ELEM_SIZE) // rows and columns of a micro-tile
 #define TILE_COLS (READ_RUN / ELEM_SIZE)
@@ -48,7 +53,7 @@ typedef unsigned int word;
 // Reading: micro-tiles side by side, and so many of them above each other at once.
 #define ACROSS      (READ_RUN / WORD)
 #define ABOVE       (THREADS / ACROSS)
-#define MICRO_TILES (READ_ROWS / E / ABOVE)
+#define MICRO_TILES ((READ_ROWS / E + ABOVE - 1) / ABOVE)
 #define LOADS       (MICRO_TILES * E)
 
 // Writing: DOWN threads a destination row.
@@ -76,12 +81,27 @@ struct words {
 static __device__ word load_word(const char *p) {
     return *(const word *)p;
 }
+static __device__ void store_word(char *p, word w) {
+    *(word *)p = w;
+}
 #define KEEP(pointer)
 #else
 static __device__ word load_word(const char *p) {
     word w;
+#if ELEM_SIZE == 8
+    asm volatile("ld.global.L2::128B.v2.b32 {%0, %1}, [%2];" : "=r"(w.x), "=r"(w.y) : "l"(p));
+#else
     asm volatile("ld.global.L2::128B.b32 %0, [%1];" : "=r"(w) : "l"(p));
+#endif
     return w;
+}
+// What is read from shared memory next does not wait for it, which the compiler could not know.
+static __device__ void store_word(char *p, word w) {
+#if ELEM_SIZE == 8
+    asm volatile("st.global.v2.b32 [%0], {%1, %2};" ::"l"(p), "r"(w.x), "r"(w.y));
+#else
+    asm volatile("st.global.b32 [%0], %1;" ::"l"(p), "r"(w));
+#endif
 }
 // Or else the compiler makes each address anew, with multiplications.
 #define KEEP(pointer) asm volatile("" : "+l"(pointer))
@@ -94,11 +114,13 @@ static __device__ int past(const char *p, int multiple) {
 
 // Of the matrix, and no more, what lies in the word at `p`.
 static __device__ word load_partial(const tile &t, const char *p) {
-    word w = 0;
+    word w = word();
+#if E > 1
 #pragma unroll 1
     for (int b = 0; b < WORD; b += ELEM_SIZE)
         if (p + b >= t.src_begin && p + b < t.src_end)
             w |= (word) * (const elem *)(p + b) << b * 8;
+#endif
     return w;
 }
 
@@ -109,6 +131,11 @@ template <int WHERE> static __device__ word load(const tile &t, const char *p) {
     if (WHERE < CORNER || (p >= t.src_begin && p + WORD <= t.src_end))
         return load_word(p);
     return p < t.src_begin ? t.first : t.last;
+}
+
+// Of all threads but the last ones that is known when compiling.
+static __device__ bool has_micro_tile(int n) {
+    return (n + 1) * ABOVE * E <= READ_ROWS || (n * ABOVE + (int)threadIdx.x / ACROSS) * E < READ_ROWS;
 }
 
 template <int WHERE> static __device__ void read(words &in, const tile &t) {
@@ -126,8 +153,8 @@ template <int WHERE> static __device__ void read(words &in, const tile &t) {
     for (int n = 0; n < MICRO_TILES; n++)
 #pragma unroll
         for (int r = 0; r < E; r++) {
-            in.own[n][r] = 0;
-            if (WHERE == INSIDE || (there[r] && n * ABOVE * E + r < left))
+            in.own[n][r] = word();
+            if (has_micro_tile(n) && (WHERE == INSIDE || (there[r] && n * ABOVE * E + r < left)))
                 in.own[n][r] = load<WHERE>(t, p[r]);
             p[r] += ABOVE * E * t.src_pitch;
             KEEP(p[r]);
@@ -140,7 +167,7 @@ template <int WHERE> static __device__ void read(words &in, const tile &t) {
         const char *q = src + row * t.src_pitch + after;
         const int skip = past(q, WORD);
         in.after[k / WARP] = 0;
-        if (skip && k + lane < LOADS && (WHERE == INSIDE || (row < left && at + after - skip < t.width)))
+        if (skip && k + lane < LOADS && above + row < READ_ROWS && (WHERE == INSIDE || (row < left && at + after - skip < t.width)))
             in.after[k / WARP] = load<WHERE>(t, q - skip);
     }
 #endif
@@ -167,21 +194,33 @@ static __device__ int place(int c) {
     return (c % E * ACROSS + c / E) * PITCH;
 }
 
+// The word that lies at the same place as `w` but for so many bytes; `next` follows it.
+static __device__ word shift(word w, word next, int bytes) {
+#if E > 1
+    return __funnelshift_r(w, next, bytes * 8);
+#else
+    return w;
+#endif
+}
+
 template <bool SHIFT> static __device__ void put(const words &in, const tile &t) {
     char *to = t.shared + threadIdx.x % ACROSS * PITCH + threadIdx.x / ACROSS * WORD;
-    const bool last = threadIdx.x % WARP == WARP - 1;
 #pragma unroll
     for (int n = 0; n < MICRO_TILES; n++) {
         word joined[E], out[E];
+        if (!has_micro_tile(n))
+            break;
 #pragma unroll
         for (int r = 0; r < E; r++) {
             joined[r] = in.own[n][r];
+#if E > 1
             if (SHIFT) {
                 const word next = __shfl_down_sync(~0u, in.own[n][r], 1);
                 const word after = __shfl_sync(~0u, in.after[(n * E + r) / WARP], (n * E + r) % WARP);
-                const int shift = past(t.src + r * t.src_pitch, WORD) * 8; // the same in all micro-tiles
-                joined[r] = __funnelshift_r(joined[r], last ? after : next, shift);
+                const int skip = past(t.src + r * t.src_pitch, WORD); // the same in all micro-tiles
+                joined[r] = shift(joined[r], threadIdx.x % WARP == WARP - 1 ? after : next, skip);
             }
+#endif
         }
         turn(out, joined);
 #pragma unroll
@@ -192,10 +231,15 @@ template <bool SHIFT> static __device__ void put(const words &in, const tile &t)
 
 // Of a word at `at` of a row what lies from its beginning to `end`.
 static __device__ void store_partial(char *row, int at, int end, word w) {
+#if E > 1
 #pragma unroll
     for (int b = 0; b < WORD; b += ELEM_SIZE)
         if (at + b >= 0 && at + b < end)
             *(elem *)(row + at + b) = (elem)(w >> b * 8);
+#else
+    if (at >= 0 && at < end)
+        store_word(row + at, w);
+#endif
 }
 
 template <bool WHOLE> static __device__ void write(const tile &t) {
@@ -203,16 +247,18 @@ template <bool WHOLE> static __device__ void write(const tile &t) {
     const int u = threadIdx.x % DOWN * WORD, abreast = threadIdx.x / DOWN;
     const int cols = t.width / ELEM_SIZE - abreast;
     const char *from = t.shared + place(abreast) + u;
-    char *row = t.dst + abreast * t.dst_pitch + SECTOR - 1; // rounded down, it is the first multiple
+    // Rounded down, this is the first multiple; and the words of a sector lie in the sector of the same thread's first.
+    char *row = t.dst + abreast * t.dst_pitch + SECTOR - 1 + u / SECTOR * SECTOR;
+    const int first = past(row, WORD);
 #pragma unroll once
     for (int c = 0; c < TILE_COLS; c += ABREAST) {
         const int skip = SECTOR - 1 - past(row, SECTOR);
-        const char *low = from + (ABREAST % E ? place(c + abreast) - place(abreast) : place(c)) + skip / WORD * WORD;
-        const word w = __funnelshift_r(*(const word *)low, *(const word *)(low + WORD), skip * 8 % 32);
+        const char *low = from + skip / WORD * WORD + (ABREAST % E ? place(c + abreast) - place(abreast) : place(c));
+        const word w = shift(*(const word *)low, *(const word *)(low + WORD), WORD - 1 - (ABREAST % E ? past(row, WORD) : first));
         if (WHOLE || (c < cols && skip + u + WORD <= t.height))
-            *(word *)(row - past(row, SECTOR) + u) = w;
+            store_word((char *)((unsigned long long)row / SECTOR * SECTOR | u % SECTOR), w);
         else if (c < cols)
-            store_partial(row - (SECTOR - 1), skip + u, t.height, w);
+            store_partial(row - (SECTOR - 1) - u / SECTOR * SECTOR, skip + u, t.height, w);
         row += ABREAST * t.dst_pitch;
         KEEP(row);
     }
@@ -226,14 +272,16 @@ static __device__ void write_head(const tile &t) {
         char *row = t.dst + c * t.dst_pitch;
         const int skip = SECTOR - 1 - past(row + SECTOR - 1, SECTOR);
         const char *low = t.shared + place(c) + (skip + u & -WORD);
-        if (skip + u > -WORD)
-            store_partial(row, skip + u, min(skip, t.height),
-                          __funnelshift_r(skip + u < 0 ? 0 : *(const word *)low, *(const word *)(low + WORD), skip * 8 % 32));
+        if (skip + u > -WORD) {
+            const word before = skip + u < 0 ? word() : *(const word *)low;
+            const word after = E == 1 ? before : *(const word *)(low + WORD);
+            store_partial(row, skip + u, min(skip, t.height), shift(before, after, skip % WORD));
+        }
     }
 }
 
 // Few registers where few suffice, so that an SM holds 1,536 threads.
-extern "C" __global__ void __launch_bounds__(THREADS, (LOADS <= 20 ? 1536 : 1024) / THREADS)
+extern "C" __global__ void __launch_bounds__(THREADS, (LOADS <= 12 ? 2048 : LOADS <= 20 ? 1536 : 1024) / THREADS)
     transpose_shifted(elem *__restrict__ dst, const elem *__restrict__ src, long long rows, long long cols,
                       long long lds, long long ldd, long long src_stride, long long dst_stride, int order) {
     extern __shared__ word shared[];
