@@ -1,25 +1,25 @@
-// For small elements and rows that start anywhere: all global and shared accesses are aligned 32-bit words,
-// and bytes come to their places by shifts and permutations in registers.
+// For rows that start anywhere, of elements of 1, 2 or 4 bytes: all accesses are aligned 32-bit words, and
+// bytes come to their places by shifts and permutations in registers.
 //
-// A thread takes micro-tiles of one word by as many rows as a word holds elements. The bytes of a row lie in one
-// or two aligned words, which a funnel shift joins; the second one is that of the next lane. Turned, the micro-tile goes
-// into shared memory, column by column. There, too, a run of the destination starts anywhere, and a second
-// shift makes aligned words of it.
+// A thread takes micro-tiles, of one word by as many rows as a word holds elements. The bytes of a row lie in
+// one or two aligned words, which a funnel shift joins; the second one is that of the next lane. Turned, a
+// micro-tile goes into shared memory, column by column. There, too, a run of the destination begins anywhere
+// in a word, and a second shift makes aligned words of it.
 //
 // Each run that is written starts at the row's first multiple of 32 bytes in the tile, so that no sector is
-// written by two blocks: a tile is read 32 bytes further down than its neighbour begins. On an edge the same is
-// done with tests.
+// written by two blocks: a tile is read 32 bytes further down than its neighbour begins.
 //
 //@ kernel   transpose_shifted
 //@ op       transpose
 //@ param    READ_RUN   128 256 512
 //@ param    WRITE_RUN  64 128 256 512
-//@ param    THREADS    128 256 512 1024
-//@ param    V          4 8
+//@ param    THREADS    128 256 512
+//@ param    V          4
 //@ runtime  ORDER      0 1
-//@ where    V = max(elem_size, 4) AND align >= elem_size AND (lds * elem_size % 16 > 0 OR ldd * elem_size % 16 > 0)
-//@ where    THREADS >= READ_RUN / V AND THREADS >= WRITE_RUN / V AND THREADS / (READ_RUN / V) <= (WRITE_RUN + 32) / V
-//@ where    READ_RUN * WRITE_RUN / elem_size / THREADS BETWEEN 16 AND 128
+//@ where    elem_size <= 4 AND align >= elem_size AND (lds * elem_size % 16 > 0 OR ldd * elem_size % 16 > 0)
+//@ where    THREADS >= READ_RUN / V AND THREADS >= WRITE_RUN / V
+//@ where    (WRITE_RUN + 32) / V % (THREADS / (READ_RUN / V)) = 0
+//@ where    READ_RUN * WRITE_RUN / elem_size / THREADS >= 16
 //@ where    READ_RUN / V * (WRITE_RUN + 32) / elem_size / THREADS <= 36
 //@ where    batch <= 65535
 //@ block    THREADS
@@ -30,17 +30,12 @@
 
 #if ELEM_SIZE == 1
 typedef unsigned char elem;
-typedef unsigned int word;
 #elif ELEM_SIZE == 2
 typedef unsigned short elem;
-typedef unsigned int word;
-#elif ELEM_SIZE == 4
-typedef unsigned int elem;
-typedef unsigned int word;
 #else
-typedef uint2 elem;
-typedef uint2 word;
+typedef unsigned int elem;
 #endif
+typedef unsigned int word;
 
 #define WARP      32
 #define WORD      V
@@ -53,7 +48,7 @@ typedef uint2 word;
 // Reading: micro-tiles side by side, and so many of them above each other at once.
 #define ACROSS      (READ_RUN / WORD)
 #define ABOVE       (THREADS / ACROSS)
-#define MICRO_TILES ((READ_ROWS / E + ABOVE - 1) / ABOVE)
+#define MICRO_TILES (READ_ROWS / E / ABOVE)
 #define LOADS       (MICRO_TILES * E)
 
 // Writing: DOWN threads a destination row.
@@ -71,8 +66,8 @@ struct tile {
     word first, last;                // its first and its last word, if they reach out of it
 };
 
-// The words of a thread's micro-tiles as they lie in memory; and of one of their rows, each lane of another one,
-// the word that follows the warp's last.
+// The words of a thread's micro-tiles as they lie in memory; and of one of their rows, each lane of another
+// one, the word that follows the warp's last.
 struct words {
     word own[MICRO_TILES][E], after[(LOADS + WARP - 1) / WARP];
 };
@@ -88,20 +83,12 @@ static __device__ void store_word(char *p, word w) {
 #else
 static __device__ word load_word(const char *p) {
     word w;
-#if ELEM_SIZE == 8
-    asm volatile("ld.global.L2::128B.v2.b32 {%0, %1}, [%2];" : "=r"(w.x), "=r"(w.y) : "l"(p));
-#else
     asm volatile("ld.global.L2::128B.b32 %0, [%1];" : "=r"(w) : "l"(p));
-#endif
     return w;
 }
 // What is read from shared memory next does not wait for it, which the compiler could not know.
 static __device__ void store_word(char *p, word w) {
-#if ELEM_SIZE == 8
-    asm volatile("st.global.v2.b32 [%0], {%1, %2};" ::"l"(p), "r"(w.x), "r"(w.y));
-#else
     asm volatile("st.global.b32 [%0], %1;" ::"l"(p), "r"(w));
-#endif
 }
 // Or else the compiler makes each address anew, with multiplications.
 #define KEEP(pointer) asm volatile("" : "+l"(pointer))
@@ -114,13 +101,11 @@ static __device__ int past(const char *p, int multiple) {
 
 // Of the matrix, and no more, what lies in the word at `p`.
 static __device__ word load_partial(const tile &t, const char *p) {
-    word w = word();
-#if E > 1
+    word w = 0;
 #pragma unroll 1
     for (int b = 0; b < WORD; b += ELEM_SIZE)
         if (p + b >= t.src_begin && p + b < t.src_end)
             w |= (word) * (const elem *)(p + b) << b * 8;
-#endif
     return w;
 }
 
@@ -131,11 +116,6 @@ template <int WHERE> static __device__ word load(const tile &t, const char *p) {
     if (WHERE < CORNER || (p >= t.src_begin && p + WORD <= t.src_end))
         return load_word(p);
     return p < t.src_begin ? t.first : t.last;
-}
-
-// Of all threads but the last ones that is known when compiling.
-static __device__ bool has_micro_tile(int n) {
-    return (n + 1) * ABOVE * E <= READ_ROWS || (n * ABOVE + (int)threadIdx.x / ACROSS) * E < READ_ROWS;
 }
 
 template <int WHERE> static __device__ void read(words &in, const tile &t) {
@@ -153,8 +133,8 @@ template <int WHERE> static __device__ void read(words &in, const tile &t) {
     for (int n = 0; n < MICRO_TILES; n++)
 #pragma unroll
         for (int r = 0; r < E; r++) {
-            in.own[n][r] = word();
-            if (has_micro_tile(n) && (WHERE == INSIDE || (there[r] && n * ABOVE * E + r < left)))
+            in.own[n][r] = 0;
+            if (WHERE == INSIDE || (there[r] && n * ABOVE * E + r < left))
                 in.own[n][r] = load<WHERE>(t, p[r]);
             p[r] += ABOVE * E * t.src_pitch;
             KEEP(p[r]);
@@ -167,7 +147,7 @@ template <int WHERE> static __device__ void read(words &in, const tile &t) {
         const char *q = src + row * t.src_pitch + after;
         const int skip = past(q, WORD);
         in.after[k / WARP] = 0;
-        if (skip && k + lane < LOADS && above + row < READ_ROWS && (WHERE == INSIDE || (row < left && at + after - skip < t.width)))
+        if (skip && k + lane < LOADS && (WHERE == INSIDE || (row < left && at + after - skip < t.width)))
             in.after[k / WARP] = load<WHERE>(t, q - skip);
     }
 #endif
@@ -194,33 +174,21 @@ static __device__ int place(int c) {
     return (c % E * ACROSS + c / E) * PITCH;
 }
 
-// The word that lies at the same place as `w` but for so many bytes; `next` follows it.
-static __device__ word shift(word w, word next, int bytes) {
-#if E > 1
-    return __funnelshift_r(w, next, bytes * 8);
-#else
-    return w;
-#endif
-}
-
 template <bool SHIFT> static __device__ void put(const words &in, const tile &t) {
     char *to = t.shared + threadIdx.x % ACROSS * PITCH + threadIdx.x / ACROSS * WORD;
 #pragma unroll
     for (int n = 0; n < MICRO_TILES; n++) {
         word joined[E], out[E];
-        if (!has_micro_tile(n))
-            break;
 #pragma unroll
         for (int r = 0; r < E; r++) {
             joined[r] = in.own[n][r];
-#if E > 1
             if (SHIFT) {
                 const word next = __shfl_down_sync(~0u, in.own[n][r], 1);
                 const word after = __shfl_sync(~0u, in.after[(n * E + r) / WARP], (n * E + r) % WARP);
                 const int skip = past(t.src + r * t.src_pitch, WORD); // the same in all micro-tiles
-                joined[r] = shift(joined[r], threadIdx.x % WARP == WARP - 1 ? after : next, skip);
+                joined[r] =
+                    __funnelshift_r(joined[r], threadIdx.x % WARP == WARP - 1 ? after : next, skip * 8);
             }
-#endif
         }
         turn(out, joined);
 #pragma unroll
@@ -231,30 +199,32 @@ template <bool SHIFT> static __device__ void put(const words &in, const tile &t)
 
 // Of a word at `at` of a row what lies from its beginning to `end`.
 static __device__ void store_partial(char *row, int at, int end, word w) {
-#if E > 1
 #pragma unroll
     for (int b = 0; b < WORD; b += ELEM_SIZE)
         if (at + b >= 0 && at + b < end)
             *(elem *)(row + at + b) = (elem)(w >> b * 8);
-#else
-    if (at >= 0 && at < end)
-        store_word(row + at, w);
-#endif
+}
+
+// The word that begins so many bytes after `low`, of which only the remainder is left to move by.
+static __device__ word word_at(const char *low, int bytes) {
+    if (E == 1)
+        return *(const word *)low;
+    return __funnelshift_r(*(const word *)low, *(const word *)(low + WORD), bytes % WORD * 8);
 }
 
 template <bool WHOLE> static __device__ void write(const tile &t) {
-    constexpr int once = WHOLE ? TILE_COLS / ABREAST : 4; // a long edge would not be any faster
+    constexpr int once = WHOLE ? TILE_COLS / ABREAST : 4; // a longer edge would not be faster
     const int u = threadIdx.x % DOWN * WORD, abreast = threadIdx.x / DOWN;
     const int cols = t.width / ELEM_SIZE - abreast;
     const char *from = t.shared + place(abreast) + u;
-    // Rounded down, this is the first multiple; and the words of a sector lie in the sector of the same thread's first.
+    // Rounded down to a sector, this is where the thread's own sector begins.
     char *row = t.dst + abreast * t.dst_pitch + SECTOR - 1 + u / SECTOR * SECTOR;
-    const int first = past(row, WORD);
+    const int same = SECTOR - 1 - past(row, SECTOR); // where rows that are E apart begin alike within a word
 #pragma unroll once
     for (int c = 0; c < TILE_COLS; c += ABREAST) {
         const int skip = SECTOR - 1 - past(row, SECTOR);
-        const char *low = from + skip / WORD * WORD + (ABREAST % E ? place(c + abreast) - place(abreast) : place(c));
-        const word w = shift(*(const word *)low, *(const word *)(low + WORD), WORD - 1 - (ABREAST % E ? past(row, WORD) : first));
+        const int column = ABREAST % E ? place(c + abreast) - place(abreast) : place(c);
+        const word w = word_at(from + column + skip / WORD * WORD, ABREAST % E ? skip : same);
         if (WHOLE || (c < cols && skip + u + WORD <= t.height))
             store_word((char *)((unsigned long long)row / SECTOR * SECTOR | u % SECTOR), w);
         else if (c < cols)
@@ -264,24 +234,24 @@ template <bool WHOLE> static __device__ void write(const tile &t) {
     }
 }
 
-// What lies before the first sector of the destination's rows: only the matrix's first tiles have it to write.
+// What lies before the first sector of the destination's rows: only the matrix's first tiles have it to
+// write.
 static __device__ void write_head(const tile &t) {
     const int u = threadIdx.x % (SECTOR / WORD) * WORD - SECTOR;
 #pragma unroll 4
     for (int c = threadIdx.x / (SECTOR / WORD); c < t.width / ELEM_SIZE; c += THREADS / (SECTOR / WORD)) {
         char *row = t.dst + c * t.dst_pitch;
-        const int skip = SECTOR - 1 - past(row + SECTOR - 1, SECTOR);
-        const char *low = t.shared + place(c) + (skip + u & -WORD);
-        if (skip + u > -WORD) {
-            const word before = skip + u < 0 ? word() : *(const word *)low;
-            const word after = E == 1 ? before : *(const word *)(low + WORD);
-            store_partial(row, skip + u, min(skip, t.height), shift(before, after, skip % WORD));
-        }
+        const int at =
+            SECTOR - 1 - past(row + SECTOR - 1, SECTOR) + u; // of a word that may begin above the tile
+        const word *low = (const word *)(t.shared + place(c) + (at & -WORD));
+        if (at > -WORD)
+            store_partial(row, at, min(at - u, t.height),
+                          __funnelshift_r(at < 0 ? 0 : low[0], low[1], (at & WORD - 1) * 8));
     }
 }
 
 // Few registers where few suffice, so that an SM holds 1,536 threads.
-extern "C" __global__ void __launch_bounds__(THREADS, (LOADS <= 12 ? 2048 : LOADS <= 20 ? 1536 : 1024) / THREADS)
+extern "C" __global__ void __launch_bounds__(THREADS, (LOADS <= 20 ? 1536 : 1024) / THREADS)
     transpose_shifted(elem *__restrict__ dst, const elem *__restrict__ src, long long rows, long long cols,
                       long long lds, long long ldd, long long src_stride, long long dst_stride, int order) {
     extern __shared__ word shared[];
