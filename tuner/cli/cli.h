@@ -45,6 +45,10 @@ typedef struct tt__cli_args {
     tt_effort effort;
     int64_t max_trials, seed;
     const char *strategy;
+    const char *kernel_file; /* of one's own kernel, and its problems as they are written */
+    size_t n_texts;
+    const char **texts;
+    bool unverified, transpose;
     const char *db, *gpu, *output, *commit, *database, *kernel;
     bool stale, other_gpus, dry_run;
     int64_t older_than_days; /* 0: not given */
