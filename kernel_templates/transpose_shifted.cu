@@ -1,5 +1,5 @@
-// For rows that start anywhere, of elements of 1, 2 or 4 bytes: all accesses are aligned 32-bit words, and
-// bytes come to their places by shifts and permutations in registers.
+// For rows that are not aligned to 16 bytes, of elements of 1, 2 or 4 bytes: all accesses are aligned 32-bit
+// words, and bytes come to their places by shifts and permutations in registers.
 //
 // A thread takes micro-tiles, of one word by as many rows as a word holds elements. The bytes of a row lie in
 // one or two aligned words, which a funnel shift joins; the second one is that of the next lane. Turned, a
@@ -16,7 +16,7 @@
 //@ param    THREADS    128 256 512
 //@ param    V          4
 //@ runtime  ORDER      0 1
-//@ where    elem_size <= 4 AND align >= elem_size AND (lds * elem_size % 16 > 0 OR ldd * elem_size % 16 > 0)
+//@ where    elem_size <= 4 AND align BETWEEN elem_size AND 8
 //@ where    THREADS >= READ_RUN / V AND THREADS >= WRITE_RUN / V
 //@ where    (WRITE_RUN + 32) / V % (THREADS / (READ_RUN / V)) = 0
 //@ where    READ_RUN * WRITE_RUN / elem_size / THREADS >= 16
