@@ -46,6 +46,9 @@ typedef struct tt__member {
 } tt__member;
 typedef tt_status (*tt__member_fn)(tt__import *m, void *user, const tt__member *v);
 
+/* Takes m->text, which it frees, into m->r, whose store is open and empty. */
+tt_status tt__import_read(tt__import *m);
+
 /* TT_E_INVALID (or TT_E_NO_MEMORY) with the file and SQLite's words. */
 tt_status tt__import_sql_failed(tt__import *m);
 tt_status tt__import_prepare(tt__import *m, sqlite3_stmt **stmt, const char *sql);

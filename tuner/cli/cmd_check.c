@@ -35,17 +35,17 @@ static bool about_a_template(const tt__cli_args *a) {
            a->in_place || a->gpu || a->json;
 }
 
-static int run(const tt__cli_args *args) {
+static tt_status check(const tt__cli_args *args) {
     if (args->n_files > 1)
-        return tt__cli_fail(
-            tt__fail(TT_E_INVALID, "%zu files, but check reads one: check each", args->n_files));
-    if (args->n_files == 1)
-        return tt__cli_check_template(args, args->files[0]);
-    if (about_a_template(args))
-        return tt__cli_fail(tt__fail(TT_E_INVALID,
-                                     "which template? These options go with its file, as in \"tune check "
-                                     "my_kernel.cu --size 4096\"; of the store it is --db alone"));
-    return check_store(args);
+        return tt__fail(TT_E_INVALID, "%zu files, but check reads one: check each", args->n_files);
+    if (args->n_files == 0 && about_a_template(args))
+        return tt__fail(TT_E_INVALID, "which template? These options go with its file, as in \"tune check "
+                                      "my_kernel.cu --size 4096\"; of the store it is --db alone");
+    return TT_OK;
+}
+
+static int run(const tt__cli_args *args) {
+    return args->n_files ? tt__cli_check_template(args, args->files[0]) : check_store(args);
 }
 
 static const tt__cli_option options[] = {
@@ -76,5 +76,6 @@ const tt__cli_command tt__cmd_check = {
         "Neither changes anything.\n",
     .options = options,
     .takes_files = true,
+    .check = check,
     .run = run,
 };

@@ -62,11 +62,14 @@ out:
     return status;
 }
 
+static tt_status check(const tt__cli_args *args) {
+    return args->stale || args->other_gpus || args->older_than_days
+               ? TT_OK
+               : tt__fail(TT_E_INVALID, "what is to go? give --stale, --other-gpus or --older-than DAYS "
+                                        "(--dry-run only counts)");
+}
+
 static int run(const tt__cli_args *args) {
-    if (!args->stale && !args->other_gpus && !args->older_than_days)
-        return tt__cli_fail(tt__fail(
-            TT_E_INVALID,
-            "what is to go? give --stale, --other-gpus or --older-than DAYS (--dry-run only counts)"));
     return tt__cli_fail(prune(args));
 }
 
@@ -93,5 +96,6 @@ const tt__cli_command tt__cmd_prune = {
              "neither\n"
              "built in nor named with --template are not taken for stale.\n",
     .options = options,
+    .check = check,
     .run = run,
 };

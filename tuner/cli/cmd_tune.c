@@ -191,13 +191,6 @@ static tt_status find_stale(const tt__cli_args *args, stale_problems *out) {
     tt__judge judge = {0};
     tt_status status;
     *out = (stale_problems){.judge = &judge};
-    if (args->n_problems || args->replay)
-        return tt__fail(TT_E_INVALID,
-                        "--stale tunes what \"tune list\" calls stale, on a device: leave %s out",
-                        args->replay ? "replay" : "sizes and shapes");
-    if (args->elem_size || args->batch || args->lds || args->ldd || args->align || args->in_place || args->warm)
-        return tt__fail(TT_E_INVALID, "--stale tunes each problem as it is stored: leave --elem-size, --dtype, "
-                                      "--batch, --lds, --ldd, --align, --in-place and --warm out");
     TT_GOTO(tt__cli_store_open(&store, args));
     TT_GOTO(tt__device_gpu(&out->gpu, args->device));
     TT_GOTO(tt__judge_open(&judge, store, args));
@@ -237,12 +230,26 @@ static int run_stale(const tt__cli_args *args) {
     return code;
 }
 
+static tt_status check(const tt__cli_args *args) {
+    if (!args->stale)
+        return args->n_problems ? TT_OK
+                                : tt__fail(TT_E_INVALID, "nothing to tune: give --sizes or --shapes, as in "
+                                                         "\"tune --device 0 --sizes 4096,8192\"");
+    if (args->n_problems || args->replay)
+        return tt__fail(TT_E_INVALID,
+                        "--stale tunes what \"tune list\" calls stale, on a device: leave %s out",
+                        args->replay ? "replay" : "sizes and shapes");
+    if (args->elem_size || args->batch || args->lds || args->ldd || args->align || args->in_place ||
+        args->warm)
+        return tt__fail(TT_E_INVALID,
+                        "--stale tunes each problem as it is stored: leave --elem-size, --dtype, "
+                        "--batch, --lds, --ldd, --align, --in-place and --warm out");
+    return TT_OK;
+}
+
 static int run(const tt__cli_args *args) {
     if (args->stale)
         return run_stale(args);
-    if (args->n_problems == 0)
-        return tt__cli_fail(tt__fail(TT_E_INVALID, "nothing to tune: give --sizes or --shapes, as in "
-                                                   "\"tune --device 0 --sizes 4096,8192\""));
     call c = {.args = args};
     tt_status status = tt__cli_running(args, tune, &c);
     tt_report *report = c.report;
@@ -277,7 +284,8 @@ static const tt__cli_option options[] = {
     {"jobs", "N", "compile processes; default one for each CPU", tt__cli_set_jobs, 0},
     {"trial-timeout", "S", "seconds until a configuration is given up; default 10", tt__cli_set_trial_timeout,
      0},
-    {"compile-timeout", "S", "seconds until a compiler is given up; default 60", tt__cli_set_compile_timeout, 0},
+    {"compile-timeout", "S", "seconds until a compiler is given up; default 60", tt__cli_set_compile_timeout,
+     0},
     {"trace", "FILE", "write a timeline of the run, for chrome://tracing or Perfetto", NULL,
      offsetof(tt__cli_args, trace)},
     TT__OPT_JSON,
@@ -299,5 +307,6 @@ const tt__cli_command tt__cmd_tune = {
              "Exit codes: 0 done, 1 a problem has no winner, 2 usage, 3 no device, driver or NVRTC,\n"
              "4 the store, 130 interrupted.\n",
     .options = options,
+    .check = check,
     .run = run,
 };
