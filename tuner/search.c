@@ -22,7 +22,7 @@ void tt__session_message(const tt__session *s, const char *fmt, ...) {
 
 /* What is not in a recording costs nothing, and says nothing. */
 static size_t n_counted(const tt__search *search) {
-    return search->n_tried - search->n_skipped;
+    return search->n_tried - search->n_skipped - search->n_aside;
 }
 
 /* Assumes that what is left goes like what was done; the copy is small beside the transpose. */
@@ -92,6 +92,28 @@ static tt_status take_over(void *user, const tt__trial_row *row) {
         break;
     }
     return TT_OK;
+}
+
+/* Has a configuration of the template that stands in [first, end) of the space been tried? */
+static bool has_competed(const tt__search *search, size_t first, size_t end) {
+    while (first < end && search->known[first] != TT__TRIED)
+        first++;
+    return first < end;
+}
+
+/* Stored trials count towards the effort, but not for templates that had no part in them (which `only` left
+ * out, or which are new): these have their share of it yet to come. */
+static void set_aside(tt__search *search, size_t most) {
+    size_t n = 0, n_competed = 0;
+    for (size_t i = 0, end; i < search->space.n; i = end, n++) {
+        end = tt__strategy_end_of_template(&search->space, i);
+        n_competed += has_competed(search, i, end);
+    }
+    if (most == SIZE_MAX || n_competed == n)
+        return;
+    size_t share = (size_t)((double)most * (double)n_competed / (double)n);
+    if (n_counted(search) > share)
+        search->n_aside = n_counted(search) - share;
 }
 
 /* ---- Trying ---------------------------------------------------------------------------------------------
@@ -175,6 +197,17 @@ static tt_status try_all(tt__session *s, tt__search *search, const char *phase, 
     }
 }
 
+/* A template that the strategy never came to is tried once all the same: it has competed, and the same effort
+ * again measures nothing. */
+static tt_status try_the_rest(tt__session *s, tt__search *search, const hunt *h) {
+    for (size_t i = 0, end; i < search->space.n && !search->cut; i = end) {
+        end = tt__strategy_end_of_template(&search->space, i);
+        if (!has_competed(search, i, end) && !(search->cut = !in_time(search, h)))
+            TT_TRY(tt__search_try(s, search, i));
+    }
+    return TT_OK;
+}
+
 static bool wants_all(const tt__session *s, const tt__limits *limits, size_t n) {
     return (!s->strategy || s->strategy == &tt__strategy_exhaustive) && limits->trials >= n &&
            isinf(limits->deadline_s);
@@ -237,6 +270,7 @@ static tt_status search_on(tt__session *s, tt__search *search, const tt__limits 
     TT_GOTO(expect_best(s, search, limits, &model));
     TT_GOTO(h.strategy->open(&h.self, &h.view, s->opts->seed));
     TT_GOTO(try_all(s, search, phase, &h));
+    TT_GOTO(try_the_rest(s, search, &h));
 out:
     h.strategy->close(h.self);
     tt__model_close(&model);
@@ -300,7 +334,9 @@ tt_status tt__search_run(tt__session *s, const tt__problem *p, const tt__limits 
             tt__store_trials(s->store, s->gpu_id, &s->env, out->problem_id, TT__STAGE_SCREEN, take_over, &t));
     }
     TT_TRY(s->backend->ops->problem(s->backend, p));
-    out->wanted = limits->trials < out->space.n ? limits->trials : out->space.n;
+    set_aside(out, limits->trials);
+    out->wanted = out->space.n - out->n_aside;
+    out->wanted = limits->trials < out->wanted ? limits->trials : out->wanted;
     out->wanted = out->wanted > n_counted(out) ? out->wanted : n_counted(out);
     tt__session_progress(s, out, phase);
     if (out->n_tried == out->space.n || n_counted(out) >= limits->trials)

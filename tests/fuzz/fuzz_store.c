@@ -32,7 +32,7 @@ static void open_file(const char *path, const uint8_t *data, size_t size, bool f
     if (status == TT_OK)
         fuzz_merge(s, fresh);
     else
-        fuzz_want(status == TT_E_DB && *tt_last_error(), "a refusal");
+        fuzz_want((status == TT_E_DB || status == TT_E_NO_MEMORY) && *tt_last_error(), "a refusal");
     if (status == TT_OK && !fresh && fuzz_layout_same(&layout, data, size)) {
         keep(s, &layout);
     } else {
