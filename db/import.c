@@ -116,6 +116,7 @@ static tt_status on_problem(tt__import *m, void *user, const tt__member *v) {
     TT_TRY(read_object(m, v->json, v->len, tt__problem_fields, TT__PROBLEM_FIELDS, &p));
     if (!p.batch)
         p.batch = 1;
+    TT_TRY(at_place(m, tt__check_problem(&p))); /* so that the products below are numbers */
     if (!p.src_stride)
         p.src_stride = p.rows * p.lds;
     if (!p.dst_stride)

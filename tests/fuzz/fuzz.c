@@ -17,7 +17,7 @@ bool fuzz_fresh(const uint8_t *data, size_t size) {
         h = (h ^ word) * 0x9e3779b97f4a7c15;
         h ^= h >> 29;
     }
-    return h % 16 == 0;
+    return h % 64 == 0;
 }
 
 void fuzz_want(bool holds, const char *what) {

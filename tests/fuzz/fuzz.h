@@ -1,6 +1,6 @@
 /* What the fuzz targets share. Each is linked with libFuzzer by scripts/fuzz, and with replay.c, which goes
  * through the corpus as a test. A target keeps what it can from one execution to the next (a store in memory,
- * a connection), for speed; one execution in sixteen, chosen by its bytes, starts from nothing as a user
+ * a connection), for speed; one execution in 64, chosen by its bytes, starts from nothing as a user
  * would. */
 #ifndef TT_TESTS_FUZZ_H
 #define TT_TESTS_FUZZ_H

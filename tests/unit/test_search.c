@@ -215,6 +215,16 @@ static void test_effort_with_only(void **state) {
     expect_measured(&b, 12, 0, 6, 12);
     expect_measured(&b, 20, 2, 8, 12);
     teardown(&b);
+    setup_with(&b, letters);
+    b.s.strategy = &tt__strategy_exhaustive;
+    expect_measured(&b, 3, 3, 2, 1); /* never more than asked for, */
+    expect_measured(&b, 3, 0, 2, 1);
+    teardown(&b);
+    setup_with(&b, letters);
+    b.s.strategy = &tt__strategy_exhaustive;
+    expect_measured(&b, 1, 1, 1, 0); /* however few */
+    expect_measured(&b, 1, 0, 1, 0);
+    teardown(&b);
 }
 
 /* So it is with a template that is new; and one to which the strategy never comes is tried once. */
@@ -226,9 +236,9 @@ static void test_effort_with_a_new_template(void **state) {
     b.set.n = 1;
     expect_measured(&b, 10, 10, 10, 0);
     b.set.n = 2;
-    expect_measured(&b, 10, 6, 15, 1);
-    expect_measured(&b, 10, 0, 15, 1);
-    assert_int_equal(b.f.space.n, SPACE_OF_BOTH);
+    expect_measured(&b, 10, 5, 14, 1);
+    expect_measured(&b, 10, 0, 14, 1);
+    expect_measured(&b, 16, 1, 15, 1);
     teardown(&b);
 }
 

@@ -109,6 +109,9 @@ const char *tt__cli_percent(char *out, size_t size, double fraction);
 /* "8 s", "2 min 05 s", "1 h 02 min". */
 const char *tt__cli_duration(char *out, size_t size, double seconds);
 
+/* "1 winner", "2 winners". */
+const char *tt__cli_count(char *out, size_t size, int64_t n, const char *noun);
+
 /* A number for JSON where 0 means unknown: becomes null. */
 double tt__cli_known(double value);
 /* Prints a finished JSON text and a newline; an exit code. Frees `text`. */

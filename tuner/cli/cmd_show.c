@@ -126,7 +126,8 @@ static tt_status print_winner(const tt__winner *w, const char *why) {
     tt__table_cell(&t, "%s, %.0f GB/s, %s of the tuned copy", tt__cli_time(time, sizeof time, w->time_us),
                    tt__gbps(&w->problem, w->time_us), tt__cli_percent(copy, sizeof copy, w->copy_fraction));
     tt__table_cell(&t, "tried");
-    tt__table_cell(&t, "%lld configurations, %lld failed", (long long)w->trials, (long long)w->failed);
+    tt__table_cell(&t, "%lld configuration%s, %lld failed", (long long)w->trials, w->trials == 1 ? "" : "s",
+                   (long long)w->failed);
     tt__table_cell(&t, "state");
     tt__table_cell(&t, "%s%s", *why ? "stale: " : "valid", why);
     tt_status status = tt__table_print(&t, stdout, 0);

@@ -63,19 +63,42 @@ static const tt__column columns[] = {
     {"of peak", true, false}, {"vs default", true, false}, {"source", false, false},
 };
 
-/* 0: not all the same, which only --stale can bring about. */
-static int common_elem_size(const tt_report *report) {
-    int bytes = report->results[0].elem_size;
-    for (size_t i = 1; i < report->n_results; i++)
-        bytes = report->results[i].elem_size == bytes ? bytes : 0;
-    return bytes;
+/* What all results share stands in the title; where they differ, as with --stale, each row has its own. */
+typedef struct shared_words {
+    bool in_place, elem_size, batch, warm;
+} shared_words;
+
+static shared_words find_shared(const tt_report *report) {
+    const tt_result *first = &report->results[0];
+    shared_words s = {true, true, true, true};
+    for (size_t i = 1; i < report->n_results; i++) {
+        const tt_result *r = &report->results[i];
+        s.in_place = s.in_place && r->in_place == first->in_place;
+        s.elem_size = s.elem_size && r->elem_size == first->elem_size;
+        s.batch = s.batch && r->batch == first->batch;
+        s.warm = s.warm && r->warm == first->warm;
+    }
+    return s;
 }
 
-static void add_result_row(tt__table *t, const tt_result *r, int common_bytes) {
-    char time[32], copy[16], peak[16], bytes[32] = "";
-    if (!common_bytes)
-        snprintf(bytes, sizeof bytes, ", %d-byte", r->elem_size);
-    tt__table_cell(t, "%lldx%lld%s", (long long)r->rows, (long long)r->cols, bytes);
+/* Appends ", 2-byte elements, batch of 3, warm": of these what `which` says. */
+static void add_words(tt__str *out, const tt_result *r, shared_words which) {
+    if (which.in_place && r->in_place)
+        tt__str_add(out, ", in place");
+    if (which.elem_size)
+        tt__str_addf(out, ", %d-byte elements", r->elem_size);
+    if (which.batch && r->batch > 1)
+        tt__str_addf(out, ", batch of %lld", (long long)r->batch);
+    if (which.warm && r->warm)
+        tt__str_add(out, ", warm");
+}
+
+static void add_result_row(tt__table *t, const tt_result *r, shared_words shared) {
+    char time[32], copy[16], peak[16];
+    tt__str words = {0};
+    add_words(&words, r, (shared_words){!shared.in_place, !shared.elem_size, !shared.batch, !shared.warm});
+    tt__table_cell(t, "%lldx%lld%s", (long long)r->rows, (long long)r->cols, tt__str_text(&words));
+    tt__str_free(&words);
     tt__table_cell(t, "%s", r->kernel[0] ? r->kernel : "no winner");
     tt__table_cell(t, "%s", r->kernel[0] ? r->config : "-");
     tt__table_cell(t, "%s", tt__cli_time(time, sizeof time, r->time_us));
@@ -117,13 +140,13 @@ static int print_table(const tt_report *report, const tt__cli_args *args) {
         printf(", driver %s", report->driver);
     if (report->nvrtc[0])
         printf(", NVRTC %s", report->nvrtc);
-    int bytes = common_elem_size(report);
-    printf("%s: transpose", args->replay ? ", replayed" : "");
-    if (bytes)
-        printf(", %d-byte elements", bytes);
-    printf("%s\n\n", report->results[0].warm ? ", warm" : "");
+    tt__str words = {0};
+    shared_words shared = find_shared(report);
+    add_words(&words, &report->results[0], shared);
+    printf("%s: transpose%s\n\n", args->replay ? ", replayed" : "", tt__str_text(&words));
+    tt__str_free(&words);
     for (size_t i = 0; i < report->n_results; i++)
-        add_result_row(&t, &report->results[i], bytes);
+        add_result_row(&t, &report->results[i], shared);
     tt_status status = tt__table_print(&t, stdout, tt__cli_columns(STDOUT_FILENO));
     tt__table_free(&t);
     if (status == TT_OK)
@@ -196,8 +219,8 @@ static tt_status find_stale(const tt__cli_args *args, stale_problems *out) {
     TT_GOTO(tt__judge_open(&judge, store, args));
     TT_GOTO(tt__store_winners(store, 0, out->gpu.cc, NULL, 0, add_stale, out));
     if (out->n_unknown)
-        fprintf(stderr, "tune: %zu more are of templates that are not here: name them with --template\n",
-                out->n_unknown);
+        fprintf(stderr, "tune: %zu more %s of templates that are not here: name them with --template\n",
+                out->n_unknown, out->n_unknown == 1 ? "is" : "are");
 out:
     tt__judge_close(&judge);
     tt__store_close(&store);
