@@ -111,7 +111,7 @@ static void answer(const query *q, tt_match match, tt__layer layer, const tt__wi
 
 static void explain(const query *q, const tt__winner *w, bool here) {
     tt_choice *c = q->choice;
-    char batch[32] = "", elem[40] = "";
+    char batch[32] = "", elem[40] = "", text[256];
     const char *regime = tt__warm(&w->problem) == tt__warm(q->problem) ? ""
                          : tt__warm(&w->problem)                       ? ", warm"
                                                                        : ", cold";
@@ -119,10 +119,11 @@ static void explain(const query *q, const tt__winner *w, bool here) {
         snprintf(batch, sizeof batch, " x %lld", (long long)w->problem.batch);
     if (w->problem.elem_size != q->problem->elem_size)
         snprintf(elem, sizeof elem, " of %d-byte elements", w->problem.elem_size);
-    snprintf(c->why, sizeof c->why, "%s %lld x %lld%s%s%s%s%.60s",
+    snprintf(text, sizeof text, "%s %lld x %lld%s%s%s%s%.60s",
              c->match == TT_MATCH_DEFAULT ? "nothing was tuned for this; as for" : "measured for",
              (long long)w->problem.rows, (long long)w->problem.cols, batch, elem, regime, here ? "" : " on ",
              here ? "" : w->gpu.name);
+    tt__copy(c->why, sizeof c->why, text);
 }
 
 /* ---- The very problem ------------------------------------------------------------------------------------

@@ -65,6 +65,11 @@ static size_t list(span *out, const uint8_t *d, size_t size) {
     return n;
 }
 
+/* Longer than any field. */
+static const char long_text[] =
+    "\"aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa"
+    "aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa\"";
+
 static const char *const scalars[] = {"0",
                                       "1",
                                       "-1",
@@ -115,8 +120,7 @@ static const char *const scalars[] = {"0",
                                       "\"2026-01-01T00:00:00Z\"",
                                       "\"9999-99-99\"",
                                       "\"-4713-01-01\"",
-                                      "\"aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa"
-                                      "aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa\""};
+                                      long_text};
 
 /* Letters and digits inside a word, a number or a string; what would end a string stays out. */
 static void change_inside(uint8_t *d, span s, unsigned *r) {
