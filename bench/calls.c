@@ -72,18 +72,18 @@ static void restore_driver(dispatch *d, const tt__driver *kept) {
 
 static tt_status launch_raw(worker *w, int n) {
     const tt_plan *plan = w->d->plan;
-    const tt__launch *l = &plan->launch;
+    const tt__launch *launch = &plan->launch;
+    const tt__pass *l = &launch->passes[0];
     const tt__driver *cu = w->d->cu;
+    void *operands[] = {&w->src, &w->dst};
     tt__arg_value values[TT__ARGS_MAX];
     void *args[TT__ARGS_MAX];
     memcpy(values, plan->constants, sizeof values);
     for (int i = 0; i < l->n_args; i++)
-        args[i] = l->args[i].kind == TT__ARG_DST   ? (void *)&w->dst
-                  : l->args[i].kind == TT__ARG_SRC ? (void *)&w->src
-                                                   : (void *)&values[i];
+        args[i] = launch->args[i].type == TT__TYPE_NONE ? operands[launch->args[i].operand] : (void *)&values[i];
     CUresult r = CUDA_SUCCESS;
     for (int i = 0; i < n && r == CUDA_SUCCESS; i++)
-        r = cu->cuLaunchKernel(plan->kernel.fn, l->grid[0], l->grid[1], l->grid[2], l->block[0], l->block[1],
+        r = cu->cuLaunchKernel(plan->kernel.fns[0], l->grid[0], l->grid[1], l->grid[2], l->block[0], l->block[1],
                                l->block[2], l->shared_bytes, w->stream, args, NULL);
     return tt__cu_check(r, "cuLaunchKernel");
 }

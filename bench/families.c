@@ -98,7 +98,8 @@ typedef struct template_launch {
 
 static tt_status launch_template(const void *self, CUdeviceptr dst, CUdeviceptr src, CUstream stream) {
     const template_launch *l = self;
-    return tt__cu_check(tt__kernel_launch(&l->kernel, l->cu, &l->launch, dst, src, stream), "cuLaunchKernel");
+    void *operands[] = {&src, &dst};
+    return tt__cu_check(tt__kernel_launch(&l->kernel, l->cu, &l->launch, operands, stream), "cuLaunchKernel");
 }
 
 static tt_status cubin_of(tt__str *cubin, bench *b, const tt__candidate *c, const char *key,
@@ -113,7 +114,7 @@ static tt_status load_new(cached *item, bench *b, const tt__candidate *c, const 
     tt__str cubin = {0};
     tt_status status = cubin_of(&cubin, b, c, key, options, n);
     if (status == TT_OK)
-        status = tt__kernel_load(&item->kernel, b->cu, cubin.text, c->t->kernel, c->launch.shared_bytes);
+        status = tt__kernel_load(&item->kernel, b->cu, cubin.text, &c->t->symbols, &c->launch);
     tt__copy(item->key, sizeof item->key, key);
     tt__str_free(&cubin);
     return status;
@@ -255,7 +256,7 @@ tt_status bench_mirrored_open(bench_peer *peer, bench *b, const bench_case *c) {
         return tt__fail(TT_E_UNSUPPORTED, "single matrices only");
     if (p.align < 16)
         return tt__fail(TT_E_UNSUPPORTED, "rows are not aligned to 16 bytes");
-    tt__copy(p.op, sizeof p.op, "copy_mirrored");
+    tt__copy(p.op, sizeof p.op, "copy");
     tt_status status = tt__space_add(&space, b->mirrored, &b->gpu, &p);
     if (status == TT_OK)
         status = add_space(peer, b, &space, &p);

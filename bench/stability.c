@@ -80,7 +80,7 @@ static tt_status measure(tt__backend *b, const tt__template_set *set, const tt__
         TT_TRY(tt__space_resolve(&candidates[i], t, gpu, &p, c->configs[i]));
         entrants[i] = &candidates[i];
     }
-    TT_TRY(b->ops->problem(b, &p));
+    TT_TRY(b->ops->problem(b, &p, tt__template_set_for(set, &p)));
     for (int session = 0; session < SESSIONS; session++) {
         TT_TRY(b->ops->finals(b, entrants, c->n, TT__FINAL_ROUNDS, trials));
         for (size_t i = 0; i < c->n; i++)

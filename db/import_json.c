@@ -84,8 +84,7 @@ out:
     return status;
 }
 
-/* SQLite 3.40 takes {["a"]: 1} for JSON, and then reads beyond its tree. Only this is looked at here. */
-static bool keys_are_strings(const char *at) {
+bool tt__json_keys_are_strings(const char *at) {
     enum { DEPTH_MAX = 2000 }; /* SQLite's own */
     char open[DEPTH_MAX];
     size_t depth = 0;
@@ -124,7 +123,7 @@ tt_status tt__import_check_json(tt__import *m) {
     if (sqlite3_bind_text(stmt, 1, tt__str_text(&m->text), (int)m->text.len, SQLITE_STATIC) != SQLITE_OK ||
         sqlite3_step(stmt) != SQLITE_ROW)
         status = tt__import_sql_failed(m);
-    else if (!sqlite3_column_int(stmt, 0) || !keys_are_strings(tt__str_text(&m->text)))
+    else if (!sqlite3_column_int(stmt, 0) || !tt__json_keys_are_strings(tt__str_text(&m->text)))
         status = tt__fail(TT_E_INVALID, "%s: not valid JSON (%zu bytes): is the file complete?", m->path,
                           m->text.len);
     sqlite3_finalize(stmt);

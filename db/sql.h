@@ -50,7 +50,7 @@
     " AND w.problem_id = trial.problem_id AND w.config_id = trial.config_id)"
 
 /* Is the template one for the problem of a winner? */
-#define TT__OP_FITS "(problem.op IN (template.op, template.op || '" TT__WARM "'))"
+#define TT__OP_FITS "(problem.op = template.op OR substr(problem.op, 1, length(template.op) + 1) = template.op || '/')"
 
 #define TT__SQL(X) \
     X(BEGIN, "BEGIN IMMEDIATE") \
@@ -108,6 +108,10 @@
         " CROSS JOIN gpu CROSS JOIN winner w ON w.gpu_id = gpu.id AND w.problem_id = problem.id" \
         " WHERE problem.op = ?2 AND problem.rows BETWEEN ?4 AND ?5 AND problem.cols BETWEEN ?6 AND ?7" \
         " AND (?3 = 0 OR problem.elem_size = ?3) AND (?1 = 0 OR gpu.cc = ?1)") \
+    /* '0' comes behind '/'. */ \
+    X(KERNEL_KEYS, "SELECT w.gpu_id, w.problem_id, gpu.cc, " TT__PROBLEM_COLS " FROM problem" \
+        " CROSS JOIN gpu CROSS JOIN winner w ON w.gpu_id = gpu.id AND w.problem_id = problem.id" \
+        " WHERE problem.op > ?1 || '/' AND problem.op < ?1 || '0'") \
     X(VERSION, "PRAGMA data_version") \
     X(CUBIN_PUT, "INSERT INTO cubin (key, hash, image) VALUES (?1, ?2, ?3)" \
         " ON CONFLICT (key) DO UPDATE SET hash = excluded.hash, image = excluded.image") \
@@ -156,8 +160,8 @@
         "   (SELECT count(*) FROM trial AS t WHERE t.problem_id = pair.problem_id AND t.stage = 0)," \
         "   (SELECT count(*) FROM trial AS t WHERE t.problem_id = pair.problem_id AND t.stage = 0" \
         "     AND t.status NOT IN (0, 6)), run.started_ms" \
-        " FROM pair JOIN run ON run.id = run_id WHERE op IN ('transpose', 'transpose_in_place'," \
-        "   'transpose" TT__WARM "', 'transpose_in_place" TT__WARM "')") \
+        " FROM pair JOIN run ON run.id = run_id WHERE op NOT IN ('copy', 'transpose_ladder', 'copy" TT__WARM "'," \
+        "   'transpose_ladder" TT__WARM "')") \
     X(RECORDED_AT, "UPDATE trial SET at_ms = 0") \
     X(MERGE_RUNS, "SELECT run.id, run.source, run.started_ms, run.ended_ms, " TT__GPU_COLS ", " TT__ENV_COLS \
         " FROM run JOIN gpu ON gpu.id = run.gpu_id JOIN env ON env.id = run.env_id" \

@@ -128,6 +128,9 @@ typedef tt_status (*tt__winner_key_fn)(void *user, int64_t gpu_id, int64_t probl
 tt_status tt__store_winner_keys(tt__store *s, int cc, const char *op, int elem_size, const tt__bounds *bounds,
                                 tt__winner_key_fn fn, void *user);
 
+/* The same for all problems of a kernel of somebody's own. */
+tt_status tt__store_kernel_keys(tt__store *s, const char *kernel, tt__winner_key_fn fn, void *user);
+
 /* ---- Cubins ---------------------------------------------------------------------------------- */
 
 /* `key` hashes everything that made the cubin: source, options, architecture, NVRTC version. The store

@@ -68,13 +68,9 @@ tt_status tt__store_winners(tt__store *s, int64_t gpu_id, int cc, const char *op
     return status;
 }
 
-tt_status tt__store_winner_keys(tt__store *s, int cc, const char *op, int elem_size, const tt__bounds *bounds,
-                                tt__winner_key_fn fn, void *user) {
-    sqlite3_stmt *stmt;
-    bool row;
-    TT_TRY(tt__db_stmt(s, &stmt, TT__SQL_WINNER_KEYS, "itiiiii", (int64_t)cc, op, (int64_t)elem_size,
-                       bounds->rows[0], bounds->rows[1], bounds->cols[0], bounds->cols[1]));
+static tt_status keys(tt__store *s, sqlite3_stmt *stmt, tt__winner_key_fn fn, void *user) {
     tt_status status;
+    bool row;
     while ((status = tt__db_step(s, stmt, &row)) == TT_OK && row) {
         tt__problem p;
         tt__fields_read(stmt, 3, tt__problem_fields, TT__PROBLEM_FIELDS, &p);
@@ -85,4 +81,18 @@ tt_status tt__store_winner_keys(tt__store *s, int cc, const char *op, int elem_s
     }
     tt__db_done(stmt);
     return status;
+}
+
+tt_status tt__store_winner_keys(tt__store *s, int cc, const char *op, int elem_size, const tt__bounds *bounds,
+                                tt__winner_key_fn fn, void *user) {
+    sqlite3_stmt *stmt;
+    TT_TRY(tt__db_stmt(s, &stmt, TT__SQL_WINNER_KEYS, "itiiiii", (int64_t)cc, op, (int64_t)elem_size,
+                       bounds->rows[0], bounds->rows[1], bounds->cols[0], bounds->cols[1]));
+    return keys(s, stmt, fn, user);
+}
+
+tt_status tt__store_kernel_keys(tt__store *s, const char *kernel, tt__winner_key_fn fn, void *user) {
+    sqlite3_stmt *stmt;
+    TT_TRY(tt__db_stmt(s, &stmt, TT__SQL_KERNEL_KEYS, "t", kernel));
+    return keys(s, stmt, fn, user);
 }

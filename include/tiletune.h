@@ -148,7 +148,8 @@ typedef struct tt_choice {
     int64_t rows, cols;   /* the problem it was measured for; 0 for TT_MATCH_DEFAULT */
     double time_us;       /* median of a cold launch there; 0 for TT_MATCH_DEFAULT */
     double gbps;          /* 2 * rows * cols * batch * elem_size / time */
-    char why[160];        /* why it is not exact, "" if it is */
+    char why[224];        /* why it is not exact, "" if it is */
+    char problem[384];    /* the problem it was measured for, in words; "" for TT_MATCH_DEFAULT */
     char layer[16];       /* what knew it: "user" (the store), "system", "shipped"; "" for a template's default */
 } tt_choice;
 
@@ -195,6 +196,7 @@ TT_API const char *tt_source_name(tt_source s);
 typedef struct tt_progress { /* borrowed for the duration of the call-back */
     size_t problem, n_problems;
     int64_t rows, cols;
+    const char *text;       /* the problem in words, as in tt_result.problem */
     const char *phase;      /* "copy", "search", "finals" */
     size_t done, total;     /* configurations of this problem */
     size_t failed;          /* of those done: trials that are not ok */
@@ -232,6 +234,7 @@ typedef struct tt_tune_opts {
     double budget_s;      /* wall time from the call to the stored winners; 0: no end */
     uint64_t seed;        /* of the search: the same seed, store and recording give the same search */
     const char *strategy; /* NULL: the best there is; `tune --help` lists them */
+    int unverified;       /* 1: a kernel of yours that names no reference may be tuned; its results say so */
 } tt_tune_opts;
 
 typedef struct tt_result {
@@ -248,6 +251,9 @@ typedef struct tt_result {
     tt_source source;
     char note[256];             /* why there is no winner, or what the budget left out, or "" */
     size_t space;               /* configurations that there are for this problem */
+    char problem[384];          /* in words: "4096x4096", or "n=4096, T=f32" */
+    char metrics[192];          /* of a kernel of yours: "gbps 4012.3, gflops 668.7" */
+    int unverified;             /* 1: nobody knows whether the kernel's results are right */
 } tt_result;
 
 typedef struct tt_report {
@@ -268,6 +274,48 @@ typedef struct tt_report {
 TT_API tt_status tt_tune(tt_report **out, tt_ctx *ctx, const tt_problem *problems, size_t n_problems,
                          const tt_tune_opts *opts);
 TT_API void tt_report_free(tt_report **report);
+
+/* ---- Kernels of your own ----------------------------------------------------------------------- */
+
+/* A .cu file whose annotations say what it works on (docs/own-kernels.md). The store keeps its results under the
+ * kernel's name and the text's hash. Problems are texts: "n=1000000, T=f32"; what is not named gets the default
+ * that the file says, NULL is all defaults, and the word warm asks for what tt_problem.warm does. */
+typedef struct tt_kernel tt_kernel;
+
+/* From a file or, if it is not NULL, from `source`: then `path` stands for it in messages, and files of data are
+ * looked for beside it. `ctx` must outlive it. Any number of threads may use it at once, but for tt_kernel_close.
+ * TT_E_TEMPLATE says "path:line:column: what is wrong", TT_E_IO if the file cannot be read. */
+TT_API tt_status tt_kernel_open(tt_kernel **out, tt_ctx *ctx, const char *path, const char *source);
+/* Sets *kernel to NULL; NULL is fine. Plans live on. */
+TT_API void tt_kernel_close(tt_kernel **kernel);
+/* The name of its (first) kernel; borrowed. */
+TT_API const char *tt_kernel_name(const tt_kernel *kernel);
+
+/* As tt_best: out->problem is what was measured. */
+TT_API tt_status tt_kernel_best(tt_choice *out, tt_kernel *kernel, const char *problem);
+/* As tt_tune. TT_E_INVALID if no reference says what is right, unless opts->unverified. */
+TT_API tt_status tt_kernel_tune(tt_report **out, tt_kernel *kernel, const char *const *problems, size_t n_problems,
+                                const tt_tune_opts *opts);
+/* As tt_plan_create. */
+TT_API tt_status tt_kernel_plan(tt_plan **out, tt_kernel *kernel, const char *problem);
+
+/* What a launch is given, in the order in which the file declares its buffers and scalars. */
+typedef struct tt_argument {
+    size_t size;
+    const char *name;      /* texts are borrowed from the plan */
+    const char *type;      /* "f32" */
+    const char *direction; /* "in", "out", "inout", "scratch" (of no account before and after), "scalar" */
+    int64_t count;         /* elements; 0 of a scalar */
+    size_t bytes;          /* that a buffer must have; 0 of a scalar */
+} tt_argument;
+
+/* Fills the first n (their `size` is set here), and returns how many there are; 0 of a plan for a transpose. */
+TT_API size_t tt_plan_arguments(const tt_plan *plan, tt_argument *out, size_t n);
+
+/* Enqueues the launch, all kernels of the file in their order; asynchronous, allocates nothing, may be captured in a
+ * graph. args[i] points to argument i: to a CUdeviceptr, a multiple of 16 bytes, or to a scalar of its type. n is what
+ * tt_plan_arguments returns. A plan whose file has scratch buffers must not be launched twice at once on the same. */
+TT_API tt_status tt_plan_launch_args(const tt_plan *plan, void *const *args, size_t n, CUstream stream);
 
 #ifdef __cplusplus
 } /* extern "C" */

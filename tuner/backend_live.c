@@ -8,6 +8,7 @@
 #include <stdlib.h>
 
 #include "base/clock.h"
+#include "template/task.h"
 #include "tuner/farm/crew.h"
 #include "tuner/farm/cubins.h"
 #include "tuner/farm/timeline.h"
@@ -37,10 +38,12 @@ typedef struct live {
     tt__cubin **compiling; /* by each worker */
     tt__timeline timeline;
     tt__problem problem;
+    tt__workload work;
     problem_state state; /* of its arrays in the GPU worker */
     double asked_s;
     int failures;       /* to open it, one behind the other */
-    tt__cubin *checker; /* the verifier's kernels, for this problem */
+    tt__cubin *checker; /* the verifier's kernels */
+    tt__cubin *reference; /* the task's, or NULL */
     double cutoff_us;
     job jobs[JOBS_MAX];
     uint64_t submitted;
@@ -62,11 +65,17 @@ static tt_status hello(tt__backend *b, tt__gpu *gpu, tt__env *env) {
 /* ---- Jobs and their cubins ------------------------------------------------------------------------------
  */
 
-static tt_status problem(tt__backend *b, const tt__problem *p) {
+static tt_status problem(tt__backend *b, const tt__problem *p, const tt__template *t) {
     live *l = (live *)b;
+    const tt__template *of = t->task->t;
     l->problem = *p;
     l->state = CLOSED;
+    l->failures = 0;
     l->cutoff_us = 0;
+    l->reference = NULL;
+    TT_TRY(tt__workload_of(&l->work, t, &l->crew.gpu, p));
+    if (l->work.has_reference)
+        TT_TRY(tt__cubins_want(&l->cubins, of, of->default_config, p, &l->reference));
     return tt__cubins_want(&l->cubins, NULL, "", p, &l->checker);
 }
 
@@ -94,7 +103,7 @@ static tt_status submit(tt__backend *b, size_t id, const tt__candidate *c, doubl
     tt__cubin *cubin;
     TT_TRY(tt__cubins_want(&l->cubins, c->t, c->config, &l->problem, &cubin));
     *j = (job){.state = TO_COMPILE, .id = id, .order = ++l->submitted, .c = c, .cubin = cubin};
-    return tt__cubins_name(&l->cubins, c, l->problem.elem_size, cubin);
+    return tt__cubins_name(&l->cubins, c, &l->problem, cubin);
 }
 
 static void finish(job *j, tt__trial_status status, const char *reason) {
@@ -165,7 +174,7 @@ static tt_status ask_problem(live *l) {
         tt__timeline_span(&l->timeline, TT__CREW_GPU, "start", l->asked_s);
         l->asked_s = tt__now_s();
     }
-    tt__crew_ask_problem(crew, &l->problem, l->checker);
+    tt__crew_ask_problem(crew, &l->problem, &l->work, l->checker, l->reference);
     l->state = OPENING;
     return TT_OK;
 }
@@ -179,7 +188,8 @@ static tt_status opened(live *l) {
     return TT_OK;
 }
 
-/* A worker that dies over a problem, before any kernel of a template has run, deserves another chance. */
+/* A worker that dies over a problem, before any kernel of a template has run, deserves another chance; a reference that
+ * does not end gets none. */
 static tt_status try_again(live *l, tt_status status) {
     enum { TRIES = 3 };
     l->state = CLOSED;
@@ -239,6 +249,14 @@ static int oldest(const live *l, job_state state) {
     return best;
 }
 
+static tt_status no_reference(const live *l) {
+    const tt__template *of = l->reference->t;
+    return tt__fail(TT_E_COMPILE, "%s: the reference %s, which is compiled with the default configuration, is not to be "
+                                  "had: %s: %s",
+                    of->path, l->work.reference.name[0], tt__trial_status_name(l->reference->status),
+                    l->reference->reason);
+}
+
 /* An idle GPU gets a trial, a busy one also the next, so that it need not wait for us in between. */
 static tt_status feed_gpu(live *l) {
     const tt__worker *w = &l->crew.workers[TT__CREW_GPU];
@@ -248,6 +266,8 @@ static tt_status feed_gpu(live *l) {
         tt__timeline_starved(&l->timeline, more);
     if ((at == NO_JOB && !more) || l->checker->state != TT__CUBIN_READY)
         return TT_OK;
+    if (l->state == CLOSED && l->reference && l->reference->state != TT__CUBIN_READY)
+        return l->reference->state == TT__CUBIN_FAILED ? no_reference(l) : TT_OK;
     if (tt__worker_gone(w))
         drop_gpu_worker(l);
     if (l->state == CLOSED)
@@ -308,6 +328,9 @@ static tt_status lost(live *l, const tt__event *e) {
     tt__cubin *cubin = l->compiling[e->worker];
     if (gpu && l->state == OPENING) {
         drop_gpu_worker(l);
+        if (timeout && !tt__is_matrix(&l->problem))
+            return tt__fail(TT_E_CUDA, "preparing %s took longer than %g s: does the reference %s end?",
+                            l->work.arrays[0].name, tt__crew_start_timeout_s, l->work.reference.name[0]);
         return try_again(l, tt__fail(TT_E_IO, "the GPU worker %s",
                                      timeout ? "did not answer and was stopped" : e->reason));
     }
@@ -392,9 +415,11 @@ static tt_status await_problem(live *l) {
 /* The finalists' cubins. Their trials may be of an earlier run whose cubins have been pruned. */
 static tt_status finalist_cubins(live *l, const tt__candidate *const *c, size_t n, tt__cubin **cubins) {
     TT_TRY(await(l, l->checker)); /* if all trials were stored nobody has waited for it */
+    if (l->reference)
+        TT_TRY(await(l, l->reference));
     for (size_t i = 0; i < n; i++) {
         TT_TRY(tt__cubins_want(&l->cubins, c[i]->t, c[i]->config, &l->problem, &cubins[i]));
-        TT_TRY(tt__cubins_name(&l->cubins, c[i], l->problem.elem_size, cubins[i]));
+        TT_TRY(tt__cubins_name(&l->cubins, c[i], &l->problem, cubins[i]));
     }
     for (size_t i = 0; i < n; i++)
         TT_TRY(await(l, cubins[i]));

@@ -27,9 +27,10 @@ static tt_status hello(tt__backend *b, tt__gpu *gpu, tt__env *env) {
     return TT_OK;
 }
 
-static tt_status problem(tt__backend *b, const tt__problem *p) {
+static tt_status problem(tt__backend *b, const tt__problem *p, const tt__template *t) {
     replay *r = (replay *)b;
     bool has;
+    (void)t;
     r->before = r->problem;
     r->problem = *p;
     TT_TRY(tt__recording_has(r->recording, p, &has));

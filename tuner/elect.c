@@ -5,6 +5,7 @@
 #include <stdio.h>
 
 #include "base/clock.h"
+#include "template/task.h"
 #include "tuner/session.h"
 
 /* Screening medians are good to a few percent; what is further behind cannot win. */
@@ -157,6 +158,8 @@ static tt_status hold_finals(tt__session *s, tt__search *search, finals *f) {
             f->trials[i] = e->of->trials[e->index];
         else if (took_part(f, (int)i))
             TT_TRY(store_final(s, e, &f->trials[i]));
+        if (f->interleaved && e->of == search && search->t->task->objective >= 0)
+            tt__trial_weigh(&f->trials[i], e->c->weight);
     }
     return TT_OK;
 }
@@ -205,18 +208,36 @@ static int best_copy(const finals *f, const tt__search *copy) {
     return best;
 }
 
-static void fill_result(const tt__session *s, const tt__search *search, const tt__winner *w,
-                        tt_result *result) {
+/* What the template itself wants to be known of a winner. */
+static tt_status fill_metrics(const tt__session *s, const tt__search *search, const tt__winner *w, tt_result *result) {
+    const tt__task *task = search->t->task;
+    for (size_t i = 0; i < task->n_metrics; i++) {
+        double value;
+        size_t used = strlen(result->metrics);
+        TT_TRY(tt__metric_value(&value, search->t, i, &s->gpu, &search->problem, w->config, w->time_us));
+        if (strcmp(task->metrics[i].name, "gbps") == 0)
+            result->gbps = value;
+        snprintf(result->metrics + used, sizeof result->metrics - used, "%s%s %.6g", used ? ", " : "",
+                 task->metrics[i].name, value);
+    }
+    return TT_OK;
+}
+
+static tt_status fill_result(const tt__session *s, const tt__search *search, const tt__winner *w,
+                             tt_result *result) {
     tt__copy(result->kernel, sizeof result->kernel, w->kernel);
     tt__copy(result->config, sizeof result->config, w->config);
     result->time_us = w->time_us;
     result->gbps = tt__gbps(&search->problem, w->time_us);
+    if (!tt__is_matrix(&search->problem))
+        TT_TRY(fill_metrics(s, search, w, result));
     result->copy_us = w->copy_us;
     result->copy_fraction = w->copy_fraction;
     result->peak_fraction = s->gpu.peak_gbps > 0 ? result->gbps / s->gpu.peak_gbps : 0;
     result->speedup_vs_default = w->speedup_vs_default;
     result->trials = search->n_tried - search->n_skipped;
     result->failed = search->n_failed;
+    return TT_OK;
 }
 
 tt_status tt__elect(tt__session *s, tt__search *search, const tt__search *copy, tt_result *result) {
@@ -229,7 +250,7 @@ tt_status tt__elect(tt__session *s, tt__search *search, const tt__search *copy, 
     tt__winner w = {.gpu = s->gpu,
                     .problem = search->problem,
                     .env = s->env,
-                    .time_us = trial->time_us,
+                    .time_us = tt__round_us(trial->time_us / c->weight),
                     .trials = (int64_t)(search->n_tried - search->n_skipped),
                     .failed = (int64_t)search->n_failed,
                     .unix_ms = tt__unix_ms()};
@@ -239,15 +260,14 @@ tt_status tt__elect(tt__session *s, tt__search *search, const tt__search *copy, 
     tt__copy(w.source, sizeof w.source, s->opts->replay ? "replayed" : "measured");
     if (at_copy != NOBODY) {
         w.copy_us = f.trials[at_copy].time_us;
-        w.copy_fraction = tt__compare_trials(&f.trials[at_copy], trial).median;
+        w.copy_fraction = tt__compare_trials(&f.trials[at_copy], trial).median * c->weight * search->copy_part;
     }
     if (took_part(&f, f.at_default))
         w.speedup_vs_default = tt__compare_trials(&f.trials[f.at_default], trial).median;
     int64_t id;
     TT_TRY(config_id(s, c, &id));
     TT_TRY(tt__store_winner_put(s->store, s->run_id, search->problem_id, id, &w));
-    fill_result(s, search, &w, result);
-    return TT_OK;
+    return fill_result(s, search, &w, result);
 }
 
 tt_status tt__stored_winner(tt__session *s, const tt__search *search, tt_result *result, bool *holds) {
@@ -260,7 +280,5 @@ tt_status tt__stored_winner(tt__session *s, const tt__search *search, tt_result 
     *holds = t && (s->opts->replay || strcmp(w.source, "replayed") != 0) && strcmp(t->hash, w.hash) == 0 &&
              strcmp(w.env.driver, s->env.driver) == 0 && strcmp(w.env.nvrtc, s->env.nvrtc) == 0 &&
              strcmp(w.env.library, s->env.library) == 0;
-    if (*holds)
-        fill_result(s, search, &w, result);
-    return TT_OK;
+    return *holds ? fill_result(s, search, &w, result) : TT_OK;
 }

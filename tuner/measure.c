@@ -7,19 +7,28 @@ static size_t round_up(size_t n) {
     return (n + SLOT_ALIGN - 1) / SLOT_ALIGN * SLOT_ALIGN;
 }
 
-static void lay_out(tt__bench_pool *pool, const tt__problem *p, const tt__gpu *gpu) {
-    pool->src_stride = round_up((size_t)tt__src_bytes(p) + SHIFT_MAX);
-    pool->stride = pool->src_stride + round_up((size_t)tt__dst_bytes(p) + SHIFT_MAX);
-    pool->warm = tt__warm(p);
+static void lay_out(tt__bench_pool *pool, const tt__workload *w, const tt__gpu *gpu) {
+    for (int i = 0; i < w->n; i++) {
+        const tt__array *a = &w->arrays[i];
+        if (a->direction == TT__SCALAR)
+            continue;
+        pool->offsets[i] = pool->stride;
+        pool->stride += round_up((size_t)tt__array_bytes(a) + SHIFT_MAX);
+    }
+    size_t touched = pool->stride; /* by a launch */
+    for (int i = 0; i < 2 && w->copy_bytes; i++) {
+        pool->copy_offsets[i] = pool->stride;
+        pool->stride += round_up((size_t)w->copy_bytes + SHIFT_MAX);
+    }
+    pool->warm = w->warm;
     size_t flush = pool->warm ? 0 : L2_TIMES * (size_t)gpu->l2_bytes;
-    size_t touched = tt__in_place(p) ? pool->stride - pool->src_stride : pool->stride; /* by a launch */
     pool->n_slots = touched >= flush ? 1 : flush / touched + 2;
     pool->bytes = pool->n_slots * pool->stride;
 }
 
-int64_t tt__pool_bytes(const tt__problem *p, const tt__gpu *gpu) {
+int64_t tt__pool_bytes(const tt__workload *w, const tt__gpu *gpu) {
     tt__bench_pool pool = {0};
-    lay_out(&pool, p, gpu);
+    lay_out(&pool, w, gpu);
     return (int64_t)pool.bytes;
 }
 
@@ -41,10 +50,12 @@ static void open_gate(tt__bench_pool *pool) {
     }
 }
 
-tt_status tt__pool_open(tt__bench_pool *pool, const tt__driver *cu, CUstream stream, const tt__problem *p,
-                        const tt__gpu *gpu) {
-    *pool = (tt__bench_pool){.cu = cu, .stream = stream};
-    lay_out(pool, p, gpu);
+tt_status tt__pool_open(tt__bench_pool *pool, const tt__verifier *verifier, const tt__gpu *gpu) {
+    const tt__driver *cu = verifier->cu;
+    *pool = (tt__bench_pool){.cu = cu, .stream = verifier->stream, .verifier = verifier};
+    lay_out(pool, &verifier->work, gpu);
+    for (int i = 0; i < verifier->work.n && !tt__is_matrix(&verifier->problem); i++)
+        pool->renews |= verifier->work.arrays[i].direction == TT__INOUT;
     tt_status status;
     TT_GOTO(tt__cu_check(cu->cuMemAlloc(&pool->base, pool->bytes), "cuMemAlloc (%zu bytes to measure in)",
                          pool->bytes));
@@ -55,6 +66,28 @@ tt_status tt__pool_open(tt__bench_pool *pool, const tt__driver *cu, CUstream str
 out:
     tt__pool_close(pool);
     return status;
+}
+
+/* The address of a slot's place for an operand, if arrays are aligned to `align` and no more. */
+static CUdeviceptr place(const tt__bench_pool *pool, size_t slot, int operand, int align) {
+    return pool->base + slot * pool->stride + pool->offsets[operand] + (align < 16 ? (unsigned)align : 0);
+}
+
+static CUresult restore(const tt__bench_pool *pool, size_t slot, bool inputs) {
+    const tt__workload *w = &pool->verifier->work;
+    CUresult r = CUDA_SUCCESS;
+    for (int i = 0; i < w->n && r == CUDA_SUCCESS; i++)
+        if (inputs || w->arrays[i].direction == TT__INOUT)
+            r = tt__verifier_initial(pool->verifier, i, place(pool, slot, i, w->align));
+    return r;
+}
+
+tt_status tt__pool_fill(tt__bench_pool *pool) {
+    CUresult r = restore(pool, 0, true);
+    if (r == CUDA_SUCCESS)
+        r = tt__verifier_spread(pool->verifier, pool->base, pool->stride, pool->stride, pool->n_slots);
+    TT_TRY(tt__cu_check(r, "filling the arrays to measure with"));
+    return tt__cu_check(pool->cu->cuStreamSynchronize(pool->stream), "filling the arrays to measure with");
 }
 
 void tt__pool_close(tt__bench_pool *pool) {
@@ -70,15 +103,32 @@ void tt__pool_close(tt__bench_pool *pool) {
 }
 
 static CUresult enqueue(tt__bench_pool *pool, const tt__timed *thing, int i) {
-    CUdeviceptr src =
-        pool->base + pool->next * pool->stride + (thing->align < 16 ? (unsigned)thing->align : 0);
+    const tt__verifier *v = pool->verifier;
+    CUdeviceptr places[TT__OPERANDS_MAX];
+    void *operands[TT__OPERANDS_MAX];
+    for (int k = 0; k < v->work.n; k++) {
+        bool scalar = v->work.arrays[k].direction == TT__SCALAR;
+        places[k] = scalar ? 0 : place(pool, pool->next, k, thing->align);
+        operands[k] = scalar ? v->operands[k] : &places[k];
+    }
+    for (int k = 0; k < 2 && thing->copy && v->work.copy_bytes; k++) {
+        places[k] = pool->base + pool->next * pool->stride + pool->copy_offsets[k];
+        operands[k] = &places[k];
+    }
     pool->next = (pool->next + 1) % pool->n_slots;
     CUresult r = pool->cu->cuEventRecord(pool->events[2 * i], pool->stream);
     if (r == CUDA_SUCCESS)
-        r = tt__kernel_launch(thing->kernel, pool->cu, thing->launch, src + pool->src_stride, src,
-                              pool->stream);
+        r = tt__kernel_launch(thing->kernel, pool->cu, thing->launch, operands, pool->stream);
     if (r == CUDA_SUCCESS)
         r = pool->cu->cuEventRecord(pool->events[2 * i + 1], pool->stream);
+    return r;
+}
+
+/* What launches change is made anew before them all, or, where slots are few, before each. */
+static CUresult renew(tt__bench_pool *pool, int n) {
+    CUresult r = CUDA_SUCCESS;
+    for (size_t k = 0; k < (size_t)n && k < pool->n_slots && r == CUDA_SUCCESS; k++)
+        r = restore(pool, (pool->next + k) % pool->n_slots, false);
     return r;
 }
 
@@ -91,10 +141,17 @@ tt_status tt__pool_time(tt__bench_pool *pool, const tt__timed *things, int n, fl
             cu->cuStreamWaitValue32(pool->stream, pool->gate_device, 1, CU_STREAM_WAIT_VALUE_GEQ),
             "cuStreamWaitValue32"));
     }
-    if (pool->warm) /* its own events are overwritten by those of the first that counts */
+    bool each = pool->renews && pool->n_slots < (size_t)n;
+    if (pool->renews && !each)
+        *failed = renew(pool, n);
+    if (pool->warm && *failed == CUDA_SUCCESS) /* its own events are overwritten by those of the first that counts */
         *failed = enqueue(pool, &things[0], 0);
-    for (int i = 0; i < n && *failed == CUDA_SUCCESS; i++)
-        *failed = enqueue(pool, &things[i], i);
+    for (int i = 0; i < n && *failed == CUDA_SUCCESS; i++) {
+        if (each)
+            *failed = renew(pool, 1);
+        if (*failed == CUDA_SUCCESS)
+            *failed = enqueue(pool, &things[i], i);
+    }
     if (pool->gate)
         *pool->gate = 1;
     TT_TRY(tt__cu_check(cu->cuStreamSynchronize(pool->stream), "measuring"));

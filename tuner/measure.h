@@ -7,27 +7,32 @@
 #ifndef TT_TUNER_MEASURE_H
 #define TT_TUNER_MEASURE_H
 
-#include "gpu/kernel.h"
+#include "tuner/verify.h"
 
 enum { TT__BATCH_MAX = 32 };
 
 typedef struct tt__bench_pool {
     const tt__driver *cu;
     CUstream stream;
+    const tt__verifier *verifier; /* whose operands these are */
     CUdeviceptr base;
-    size_t bytes, src_stride, stride; /* a slot is [src][dst] */
+    size_t bytes, stride; /* a slot has a place for each buffer */
+    size_t offsets[TT__OPERANDS_MAX], copy_offsets[2]; /* of the buffers; of the copy's source and destination */
     size_t n_slots, next;
     bool warm;
+    bool renews; /* there is an `inout`, which every launch gets as it was; of a matrix the values do not matter */
     CUevent events[2 * TT__BATCH_MAX];
     volatile uint32_t *gate; /* NULL: the driver has no stream memory operations */
     CUdeviceptr gate_device;
 } tt__bench_pool;
 
-/* Device memory that the pool for this problem takes on this GPU, in bytes. */
-int64_t tt__pool_bytes(const tt__problem *p, const tt__gpu *gpu);
+/* Device memory that the pool for this workload takes on this GPU, in bytes. */
+int64_t tt__pool_bytes(const tt__workload *w, const tt__gpu *gpu);
 
-tt_status tt__pool_open(tt__bench_pool *pool, const tt__driver *cu, CUstream stream, const tt__problem *p,
-                        const tt__gpu *gpu);
+/* Allocates; tt__pool_fill makes the arrays hold what the verifier's do, and random bits where that is of no account.
+ * Both borrow the verifier until the pool is closed. */
+tt_status tt__pool_open(tt__bench_pool *pool, const tt__verifier *verifier, const tt__gpu *gpu);
+tt_status tt__pool_fill(tt__bench_pool *pool);
 void tt__pool_close(tt__bench_pool *pool);
 
 /* Something to time: one launch of a loaded kernel. */
@@ -35,6 +40,7 @@ typedef struct tt__timed {
     const tt__kernel *kernel;
     const tt__launch *launch;
     int align; /* what its arrays are aligned to, and no more, up to 16 */
+    bool copy; /* it is a copy of src to dst, which the workload has a place for, if its operands are others */
 } tt__timed;
 
 /* Launches n (<= TT__BATCH_MAX) things in order, each on the next slot, and gives the time of each in us.

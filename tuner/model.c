@@ -41,11 +41,13 @@ const char *const tt__cost_names[TT__COSTS] = {
  */
 
 static double blocks_of(const tt__launch *l) {
-    return (double)l->grid[0] * l->grid[1] * l->grid[2];
+    const unsigned *grid = l->passes[0].grid;
+    return (double)grid[0] * grid[1] * grid[2];
 }
 
 static double threads_of(const tt__launch *l) {
-    return (double)l->block[0] * l->block[1] * l->block[2];
+    const unsigned *block = l->passes[0].block;
+    return (double)block[0] * block[1] * block[2];
 }
 
 /* The names by which templates tell us what a launch does not show. */
@@ -72,7 +74,7 @@ static void read_launch(tt__geometry *g, const tt__candidate *c, const tt__probl
     double bytes = tt__moved_bytes(p) / 2;
     g->blocks = blocks_of(&c->launch);
     g->threads = threads_of(&c->launch);
-    g->shared_bytes = c->launch.shared_bytes;
+    g->shared_bytes = c->launch.passes[0].shared_bytes;
     g->thread_bytes = bytes / (g->blocks * g->threads);
     g->read_access = g->write_access = p->elem_size;
 }
@@ -85,8 +87,8 @@ static void read_tile(tt__geometry *g, const tt__candidate *c, const tt__candida
     double tile = (double)p->rows * (double)p->cols * (double)p->batch / g->blocks;
     g->read_run = wide * p->elem_size;
     g->write_run = fmin(fmax(1, tile / wide), (double)p->rows) * p->elem_size;
-    bool x_is_rows = c->launch.grid[0] > 1 && of_row->launch.grid[0] == 1;
-    bool x_is_cols = c->launch.grid[0] > 1 && of_row->launch.grid[0] == c->launch.grid[0];
+    unsigned x = c->launch.passes[0].grid[0], x_of_row = of_row->launch.passes[0].grid[0];
+    bool x_is_rows = x > 1 && x_of_row == 1, x_is_cols = x > 1 && x_of_row == x;
     g->down = x_is_rows ? 1 : x_is_cols ? -1 : 0;
 }
 
@@ -108,7 +110,7 @@ static void read_tiles(tt__model *m, const tt__space *space, size_t first, size_
     tt__problem row = *p;
     size_t at = 0;
     row.rows = 1;
-    if (!tt__in_place(p) && tt__space_add(&of_row, space->items[first].t, gpu, &row) == TT_OK)
+    if (tt__is_matrix(p) && !tt__in_place(p) && tt__space_add(&of_row, space->items[first].t, gpu, &row) == TT_OK)
         for (size_t i = first; i < end; i++) {
             const tt__candidate *c = find(&of_row, space->items[i].config, &at);
             if (c)
@@ -159,15 +161,17 @@ static void find_costs(double costs[TT__COSTS], const tt__geometry *g, const tt_
     double per_sm = g->blocks / (gpu->sm_count > 0 ? gpu->sm_count : 1);
     bool cached = tt__moved_bytes(p) <= (double)gpu->l2_bytes;
     bool wide = p->lds * p->elem_size % wide_pitch == 0;
+    costs[TT__COST_IDLE_SMS] = halvings(per_sm, 2);
+    costs[TT__COST_BLOCK_SIZE] = fabs(log2(g->threads / 256));
+    if (!tt__is_matrix(p)) /* how it moves bytes is its author's secret */
+        return;
     costs[TT__COST_READ_RUN] = halvings(g->read_run, 256);
     costs[TT__COST_WRITE_RUN] = halvings(g->write_run, 256);
     costs[TT__COST_LONG_RUN] = halvings(256, g->read_run) + halvings(256, g->write_run);
     costs[TT__COST_FEW_BLOCKS] = halvings(per_sm, 8);
-    costs[TT__COST_IDLE_SMS] = halvings(per_sm, 2);
     costs[TT__COST_LITTLE_WORK] = halvings(g->thread_bytes, 32);
     costs[TT__COST_MANY_LOADS] = fmin(g->thread_bytes / g->read_access, 64);
     costs[TT__COST_ACCESSES] = 1 / g->read_access + 1 / g->write_access;
-    costs[TT__COST_BLOCK_SIZE] = fabs(log2(g->threads / 256));
     costs[TT__COST_CONFLICTS] = g->unpadded;
     costs[TT__COST_ORDER] = !cached && !wide && g->down < 0;
     costs[TT__COST_CACHE_HINT] = cached != g->streams;
@@ -217,7 +221,7 @@ static void place(tt__model *m, const tt__space *space, const tt__walk *walk) {
         m->coords[i][read] = (float)log2(g->read_run + 1);
         m->coords[i][write] = (float)log2(g->write_run + 1);
         m->coords[i][threads] = (float)log2(g->threads);
-        m->coords[i][bytes] = (float)log2(g->thread_bytes);
+        m->coords[i][bytes] = (float)(g->thread_bytes > 0 ? log2(g->thread_bytes) : 0);
         place_params(m, names, i, space->items[i].t, walk->points[i]);
     }
 }

@@ -34,6 +34,7 @@ static double eta(const tt__session *s, const tt__search *search) {
 }
 
 void tt__session_progress(const tt__session *s, const tt__search *search, const char *phase) {
+    char text[TT__PROBLEM_TEXT_MAX];
     if (!s->opts->on_progress)
         return;
     tt_progress p = {
@@ -41,6 +42,7 @@ void tt__session_progress(const tt__session *s, const tt__search *search, const 
         .n_problems = s->n_problems,
         .rows = search->problem.rows,
         .cols = search->problem.cols,
+        .text = tt__problem_text(text, &search->problem),
         .phase = phase,
         .done = n_counted(search),
         .total = search->wanted > n_counted(search) ? search->wanted : n_counted(search),
@@ -49,13 +51,24 @@ void tt__session_progress(const tt__session *s, const tt__search *search, const 
         .eta_s = eta(s, search),
     };
     if (search->best != TT__NOTHING) {
-        p.best_us = search->trials[search->best].time_us;
-        p.best_config = search->space.items[search->best].config;
+        const tt__candidate *best = &search->space.items[search->best];
+        p.best_us = search->trials[search->best].time_us / best->weight;
+        p.best_config = best->config;
     }
     s->opts->on_progress(s->opts->user, &p);
 }
 
-static void keep(tt__search *search, size_t i, const tt__trial *trial) {
+void tt__trial_weigh(tt__trial *trial, double weight) {
+    trial->time_us *= weight;
+    for (int i = 0; i < trial->n_samples; i++)
+        trial->samples_us[i] = (float)((double)trial->samples_us[i] * weight);
+}
+
+/* Times are kept as what they are worth to the objective, which is all that a search compares. */
+static void keep(tt__search *search, size_t i, const tt__trial *measured) {
+    tt__trial weighed = *measured, *trial = &weighed;
+    if (search->t->task->objective >= 0)
+        tt__trial_weigh(trial, search->space.items[i].weight);
     search->trials[i] = *trial;
     search->known[i] = TT__TRIED;
     search->n_tried++;
@@ -140,7 +153,8 @@ static tt_status commit(tt__session *s, tt__search *search, size_t i, const tt__
 }
 
 static tt_status submit(tt__session *s, tt__search *search, size_t i) {
-    double cutoff = search->best == TT__NOTHING ? 0 : hopeless * search->trials[search->best].time_us;
+    bool timed = search->t->task->objective < 0; /* else a slow one may be worth more */
+    double cutoff = search->best == TT__NOTHING || !timed ? 0 : hopeless * search->trials[search->best].time_us;
     TT_TRY(s->backend->ops->submit(s->backend, i, &search->space.items[i], cutoff));
     search->known[i] = TT__PENDING;
     return TT_OK;
@@ -347,7 +361,10 @@ static tt_status enumerate(tt__session *s, tt__search *search) {
 
 tt_status tt__search_run(tt__session *s, const tt__problem *p, const tt__limits *limits, const char *phase,
                          tt__search *out) {
-    *out = (tt__search){.problem = *p, .best = TT__NOTHING};
+    *out = (tt__search){.problem = *p, .best = TT__NOTHING, .copy_part = 1};
+    out->t = tt__template_set_for(s->templates, p);
+    if (!out->t)
+        return tt__fail(TT_E_UNSUPPORTED, "no kernel template does %s", p->op);
     TT_TRY(tt__store_problem(s->store, p, &out->problem_id));
     TT_TRY(enumerate(s, out));
     if (!s->opts->force) {
@@ -355,7 +372,7 @@ tt_status tt__search_run(tt__session *s, const tt__problem *p, const tt__limits 
         TT_TRY(
             tt__store_trials(s->store, s->gpu_id, &s->env, out->problem_id, TT__STAGE_SCREEN, take_over, &t));
     }
-    TT_TRY(s->backend->ops->problem(s->backend, p));
+    TT_TRY(s->backend->ops->problem(s->backend, p, out->t));
     set_aside(out, limits->trials);
     out->wanted = out->space.n - out->n_aside;
     out->wanted = limits->trials < out->wanted ? limits->trials : out->wanted;

@@ -41,6 +41,8 @@ typedef struct tt__session {
 /* What is known of one problem of one op. */
 typedef struct tt__search {
     tt__problem problem;
+    const tt__template *t; /* one whose task it is */
+    double copy_part;      /* its bytes as a part of those of the copy it is compared with */
     int64_t problem_id;
     tt__space space;
     tt__known *known;
@@ -68,6 +70,9 @@ tt_status tt__search_expect(tt__session *s, const tt__problem *p, const tt__limi
  * may be empty); fills the result. */
 tt_status tt__elect(tt__session *s, tt__search *search, const tt__search *copy, tt_result *result);
 
+/* A time, and its samples, times what they are worth to an objective. */
+void tt__trial_weigh(tt__trial *trial, double weight);
+
 /* a over b, in pairs where the samples pair up. */
 tt__ratio tt__compare_trials(const tt__trial *a, const tt__trial *b);
 
@@ -75,9 +80,19 @@ tt__ratio tt__compare_trials(const tt__trial *a, const tt__trial *b);
  * environment and template and, unless this is a replay, measured here. */
 tt_status tt__stored_winner(tt__session *s, const tt__search *search, tt_result *result, bool *holds);
 
-/* tt_tune, with a call after each problem; `after` may be NULL. */
-tt_status tt__tune(tt_report **out, tt_ctx *ctx, const tt_problem *problems, size_t n_problems,
-                   const tt_tune_opts *opts, tt__after_fn after, void *user);
+typedef struct tt__tune_call {
+    size_t n;
+    const tt__problem *problems;
+    const char *path, *source; /* of a template beside those of the options; NULL: none */
+    tt__after_fn after;        /* after each problem; NULL: nothing */
+    void *user;
+} tt__tune_call;
+
+/* tt_tune. `opts` may be NULL. */
+tt_status tt__tune(tt_report **out, tt_ctx *ctx, const tt__tune_call *call, const tt_tune_opts *opts);
+
+/* Public problems, checked and filled in; *out is freed with free. */
+tt_status tt__problems_init(tt__problem **out, const tt_problem *problems, size_t n);
 
 /* Tells opts->on_progress, opts->on_message; both may be missing. */
 void tt__session_progress(const tt__session *s, const tt__search *search, const char *phase);

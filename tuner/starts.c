@@ -33,9 +33,11 @@ void tt__winners_free(tt__winners *w) {
 /* INFINITY: says nothing about this problem. */
 static double distance(const tt__winner *w, const tt__gpu *gpu, const tt__problem *p) {
     const tt__problem *q = &w->problem;
-    if (strcmp(q->op, p->op) != 0 || q->elem_size != p->elem_size)
+    bool matrix = tt__is_matrix(p);
+    if (matrix ? strcmp(q->op, p->op) != 0 || q->elem_size != p->elem_size : tt__warm(q) != tt__warm(p))
         return INFINITY;
-    double far =
+    double far = matrix ? 0 : tt__variables_distance(q, p);
+    far +=
         fabs(log2((double)q->rows / (double)p->rows)) + fabs(log2((double)q->cols / (double)p->cols));
     if (q->align != p->align || (q->lds == q->cols) != (p->lds == p->cols) ||
         (q->batch == 1) != (p->batch == 1))

@@ -6,6 +6,8 @@
  */
 #include "tuner/study.h"
 
+#include <stdlib.h>
+
 #include "tuner/occupancy.h"
 #include "tuner/session.h"
 
@@ -137,7 +139,7 @@ static void fill(const study *st, const tt__session *s, tt__ladder *ladder) {
         const tt__candidate *c = st->c[id];
         if (!c)
             continue;
-        const tt__launch *launch = &c->launch;
+        const tt__pass *launch = &c->launch.passes[0];
         tt__copy(rung->kernel, sizeof rung->kernel, c->t->kernel);
         tt__copy(rung->config, sizeof rung->config, c->config);
         rung->threads = (int)(launch->block[0] * launch->block[1] * launch->block[2]);
@@ -176,5 +178,10 @@ tt_status tt__study_run(tt_report **out, tt__ladder *ladders, tt_ctx *ctx, const
                         size_t n_problems, const tt_tune_opts *opts) {
     study st = {.ladders = ladders};
     memset(ladders, 0, n_problems * sizeof *ladders);
-    return tt__tune(out, ctx, problems, n_problems, opts, climb, &st);
+    tt__problem *p;
+    TT_TRY(tt__problems_init(&p, problems, n_problems));
+    tt_status status =
+        tt__tune(out, ctx, &(tt__tune_call){.n = n_problems, .problems = p, .after = climb, .user = &st}, opts);
+    free(p);
+    return status;
 }

@@ -6,6 +6,7 @@
 #include "base/clock.h"
 #include "dispatch/answers.h"
 #include "dispatch/context.h"
+#include "template/task.h"
 #include "tuner/measure.h"
 #include "tuner/session.h"
 #include "tuner/verify.h"
@@ -33,14 +34,19 @@ static tt_status check_opts(const tt_tune_opts *opts, size_t n_problems) {
 static tt_status check_memory(const tt__session *s, const tt__problem *problems, size_t n) {
     for (size_t i = 0; i < n && !s->opts->replay; i++) {
         const tt__problem *p = &problems[i];
-        int64_t needed = tt__verify_bytes(p) + tt__pool_bytes(p, &s->gpu);
+        const tt__template *t = tt__template_set_for(s->templates, p);
+        char text[TT__PROBLEM_TEXT_MAX];
+        tt__workload w;
+        if (!t)
+            continue;
+        TT_TRY(tt__workload_of(&w, t, &s->gpu, p));
+        int64_t needed = tt__verify_bytes(&w) + tt__pool_bytes(&w, &s->gpu);
         if (needed > s->gpu.memory_bytes)
-            return tt__fail(
-                TT_E_INVALID,
-                "%lld x %lld of %d-byte elements needs %.2f GB of device memory (source, destination, "
-                "and the copies to verify and measure with); %s has %.2f GB: choose a smaller size",
-                (long long)p->rows, (long long)p->cols, p->elem_size, (double)needed * 1e-9, s->gpu.name,
-                (double)s->gpu.memory_bytes * 1e-9);
+            return tt__fail(TT_E_INVALID,
+                            "%s of %d-byte elements needs %.2f GB of device memory (source, destination, and the "
+                            "copies to verify and measure with); %s has %.2f GB: choose a smaller size",
+                            tt__problem_text(text, p), p->elem_size, (double)needed * 1e-9, s->gpu.name,
+                            (double)s->gpu.memory_bytes * 1e-9);
     }
     return TT_OK;
 }
@@ -52,7 +58,9 @@ static void no_winner(const tt__session *s, const tt__search *search, tt_result 
     size_t first = 0;
     while (first < search->space.n && search->known[first] != TT__TRIED)
         first++;
-    if (search->space.n == 0)
+    if (search->space.n == 0 && !tt__is_matrix(p))
+        snprintf(result->note, sizeof result->note, "no configuration is legal for it: `tune check` says what removes them");
+    else if (search->space.n == 0)
         snprintf(result->note, sizeof result->note,
                  "no template%s supports %d-byte elements aligned to %d bytes",
                  s->opts->n_only ? " of those that shall compete" : "", p->elem_size, p->align);
@@ -67,25 +75,25 @@ static void no_winner(const tt__session *s, const tt__search *search, tt_result 
 }
 
 static void say_cut(const tt__session *s, const tt__search *search, tt_result *result) {
-    const tt__problem *p = &search->problem;
     snprintf(result->note, sizeof result->note,
              "the budget of %g s ended the search after %zu of %zu configurations", s->opts->budget_s,
              search->n_tried - search->n_skipped, search->wanted);
-    tt__session_message(s, "%lldx%lld: %s", (long long)p->rows, (long long)p->cols, result->note);
+    tt__session_message(s, "%s: %s", result->problem, result->note);
 }
 
 /* A span on the tuner's own row. */
 static void trace_phase(const tt__session *s, const char *name, const tt__problem *p, double *since_s) {
-    char size[64];
+    char size[TT__PROBLEM_TEXT_MAX];
     double now_s = tt__now_s();
-    snprintf(size, sizeof size, "%lldx%lld", (long long)p->rows, (long long)p->cols);
+    tt__problem_text(size, p);
     tt__trace_span(s->trace, &(tt__span){0, name, *since_s, now_s, p->op, size, NULL});
     *since_s = now_s;
 }
 
 static tt_status tune_problem(tt__session *s, const tt__problem *p, tt_result *result) {
     tt__search copy = {.best = TT__NOTHING}, search = {.best = TT__NOTHING};
-    tt__problem copy_problem = tt__problem_copy(p);
+    tt__problem copy_problem;
+    bool compares = false;
     tt__limits limits = tt__limits_of(s->opts, s->end_s, s->n_problems - s->at_problem);
     tt__limits copy_limits = tt__limits_of_copy(&limits);
     bool holds = false;
@@ -95,13 +103,22 @@ static tt_status tune_problem(tt__session *s, const tt__problem *p, tt_result *r
     result->in_place = tt__in_place(p);
     result->warm = tt__warm(p);
     result->elem_size = p->elem_size;
-    double since_s = tt__now_s();
+    result->unverified = tt__unverified(p);
+    char text[TT__PROBLEM_TEXT_MAX];
+    tt__copy(result->problem, sizeof result->problem, tt__problem_text(text, p));
+    double since_s = tt__now_s(), part = 1;
     tt_status status;
+    const tt__template *t = tt__template_set_for(s->templates, p);
+    if (t)
+        TT_GOTO(tt__task_copy(&copy_problem, &part, &compares, t, &s->gpu, p));
     TT_GOTO(tt__search_expect(s, p, &limits));
     trace_phase(s, "expect", p, &since_s);
-    TT_GOTO(tt__search_run(s, &copy_problem, &copy_limits, "copy", &copy));
-    trace_phase(s, "search", &copy_problem, &since_s);
+    if (compares) {
+        TT_GOTO(tt__search_run(s, &copy_problem, &copy_limits, "copy", &copy));
+        trace_phase(s, "search", &copy_problem, &since_s);
+    }
     TT_GOTO(tt__search_run(s, p, &limits, "search", &search));
+    search.copy_part = part;
     trace_phase(s, "search", p, &since_s);
     result->space = search.space.n;
     if (search.best == TT__NOTHING) {
@@ -229,47 +246,81 @@ static void end_trace(tt__session *s) {
         tt__session_message(s, "the trace %s is incomplete: %s", s->opts->trace_path, strerror(error));
 }
 
-tt_status tt_tune(tt_report **out, tt_ctx *ctx, const tt_problem *problems, size_t n_problems,
-                  const tt_tune_opts *opts) {
-    return tt__tune(out, ctx, problems, n_problems, opts, NULL, NULL);
+tt_status tt__problems_init(tt__problem **out, const tt_problem *problems, size_t n) {
+    tt_status status = TT_OK;
+    *out = calloc(n ? n : 1, sizeof **out);
+    if (!*out)
+        return tt__fail_memory(n * sizeof **out);
+    for (size_t i = 0; i < n && status == TT_OK; i++)
+        status = tt__problem_init(&(*out)[i], &problems[i]);
+    if (status != TT_OK) {
+        free(*out);
+        *out = NULL;
+    }
+    return status;
 }
 
-tt_status tt__tune(tt_report **out, tt_ctx *ctx, const tt_problem *problems, size_t n_problems,
-                   const tt_tune_opts *opts, tt__after_fn after, void *user) {
+tt_status tt_tune(tt_report **out, tt_ctx *ctx, const tt_problem *problems, size_t n_problems,
+                  const tt_tune_opts *opts) {
+    const tt_tune_opts defaults = TT_INIT(tt_tune_opts);
+    tt__problem *p;
+    *out = NULL;
+    TT_TRY(check_opts(opts ? opts : &defaults, n_problems));
+    TT_TRY(tt__problems_init(&p, problems, n_problems));
+    tt_status status = tt__tune(out, ctx, &(tt__tune_call){.n = n_problems, .problems = p}, opts);
+    free(p);
+    return status;
+}
+
+static tt_status open_templates(tt__template_set *out, const tt__tune_call *call, const tt_tune_opts *opts) {
+    tt__template *own;
+    TT_TRY(tt__template_set_open(out, opts->templates, opts->n_templates));
+    if (call->source) {
+        TT_TRY(tt__template_parse(&own, call->path, call->source));
+        TT_TRY(tt__template_set_add(out, own));
+    }
+    return tt__template_set_check(out, opts->only, opts->n_only);
+}
+
+/* What nobody can check is tuned only for those who say that they know. */
+static tt_status check_verified(const tt__tune_call *call, const tt_tune_opts *opts) {
+    for (size_t i = 0; i < call->n; i++)
+        if (tt__unverified(&call->problems[i]) && !opts->unverified)
+            return tt__fail(TT_E_INVALID,
+                            "%.*s names no reference, so that no result of it can be verified: add a `reference` or an "
+                            "`expect`, or say --unverified (tt_tune_opts.unverified)",
+                            (int)strcspn(call->problems[i].op, "/"), call->problems[i].op);
+    return TT_OK;
+}
+
+tt_status tt__tune(tt_report **out, tt_ctx *ctx, const tt__tune_call *call, const tt_tune_opts *opts) {
     const tt_tune_opts defaults = TT_INIT(tt_tune_opts);
     *out = NULL;
     opts = opts ? opts : &defaults;
-    TT_TRY(check_opts(opts, n_problems));
+    TT_TRY(check_opts(opts, call->n));
+    TT_TRY(check_verified(call, opts));
     const double started_s = tt__now_s();
     tt__trace *trace = NULL;
     if (opts->trace_path)
         TT_TRY(tt__trace_open(&trace, opts->trace_path));
     tt__template_set templates = {0};
     tt_result *results = NULL;
-    tt_report *report = new_report(n_problems, &results);
-    tt__problem *p = calloc(n_problems, sizeof *p);
-    tt_status status = report && p ? TT_OK : tt__fail_memory(n_problems * sizeof *p);
-    for (size_t i = 0; i < n_problems && status == TT_OK; i++)
-        status = tt__problem_init(&p[i], &problems[i]);
-    if (status == TT_OK)
-        status = tt__template_set_open(&templates, opts->templates, opts->n_templates);
-    if (status == TT_OK)
-        status = tt__template_set_check(&templates, opts->only, opts->n_only);
+    tt_report *report = new_report(call->n, &results);
+    tt_status status = report ? open_templates(&templates, call, opts) : tt__fail_memory(call->n * sizeof *results);
     tt__session session = {.templates = &templates,
                            .opts = opts,
                            .trace = trace,
-                           .n_problems = n_problems,
+                           .n_problems = call->n,
                            .started_s = started_s,
                            .end_s = opts->budget_s > 0 ? started_s + opts->budget_s : INFINITY,
-                           .after = after,
-                           .after_user = user};
+                           .after = call->after,
+                           .after_user = call->user};
     if (status == TT_OK && opts->strategy)
         status = tt__strategy_find(&session.strategy, opts->strategy);
     if (status == TT_OK)
-        status = run_in_store(&session, ctx, p, n_problems, report, results);
+        status = run_in_store(&session, ctx, call->problems, call->n, report, results);
     tt__winners_free(&session.elsewhere);
     tt__template_set_close(&templates);
-    free(p);
     end_trace(&session);
     if (status == TT_OK || status == TT_E_INTERRUPTED || status == TT_E_NO_WINNER) {
         report->wall_s = tt__now_s() - session.started_s;

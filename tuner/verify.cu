@@ -1,34 +1,9 @@
-// The checker's own kernels: random input, a plain reference, a poisoned output, and the comparison.
-// Compiled like a template, once for each element size; the CPU repeats tt_mix to check the reference.
+// The checker's own kernels: how arrays are filled, poisoned, and compared. They know areas - an array between its two
+// guards, a whole number of 16-byte words - and, where numbers are made or compared, the type of an element.
 
-#if ELEM_SIZE == 1
-typedef unsigned char elem;
-static __device__ elem invert(elem v) {
-    return (elem)~v;
-}
-#elif ELEM_SIZE == 2
-typedef unsigned short elem;
-static __device__ elem invert(elem v) {
-    return (elem)~v;
-}
-#elif ELEM_SIZE == 4
-typedef unsigned int elem;
-static __device__ elem invert(elem v) {
-    return ~v;
-}
-#elif ELEM_SIZE == 8
-typedef uint2 elem;
-static __device__ elem invert(elem v) {
-    return make_uint2(~v.x, ~v.y);
-}
-#elif ELEM_SIZE == 16
-typedef uint4 elem;
-static __device__ elem invert(elem v) {
-    return make_uint4(~v.x, ~v.y, ~v.z, ~v.w);
-}
-#endif
+typedef unsigned long long u64;
 
-static __device__ unsigned int mix(unsigned long long i, unsigned int seed) {
+static __device__ unsigned int mix(u64 i, unsigned int seed) {
     unsigned int h = (unsigned int)i * 0x9e3779b1u ^ ((unsigned int)(i >> 32) + seed) * 0x85ebca77u;
     h = (h ^ (h >> 16)) * 0x7feb352du;
     h = (h ^ (h >> 15)) * 0x846ca68bu;
@@ -36,57 +11,183 @@ static __device__ unsigned int mix(unsigned long long i, unsigned int seed) {
 }
 
 #define GRID_STRIDE(i, n)                                                                                    \
-    for (unsigned long long i = (unsigned long long)blockIdx.x * blockDim.x + threadIdx.x; i < (n);          \
-         i += (unsigned long long)gridDim.x * blockDim.x)
+    for (u64 i = (u64)blockIdx.x * blockDim.x + threadIdx.x; i < (u64)(n); i += (u64)gridDim.x * blockDim.x)
 
-// words[i] = random bits of i.
-extern "C" __global__ void tt_fill(unsigned int *words, long long n, unsigned int seed) {
-    GRID_STRIDE(i, (unsigned long long)n)
-    words[i] = mix(i, seed);
+// What comparisons have found, one for each array.
+typedef struct finding {
+    u64 n;     // 16-byte words that are wrong
+    u64 first; // byte of the area
+} finding;
+
+static __device__ void found(finding *f, u64 byte) {
+    atomicAdd(&f->n, 1ull);
+    atomicMin(&f->first, byte);
 }
 
-// Counts words that are no longer what tt_fill wrote, and keeps the first.
-extern "C" __global__ void tt_check_fill(const unsigned int *words, long long n, unsigned int seed,
-                                         unsigned long long *report) {
-    GRID_STRIDE(i, (unsigned long long)n)
-    if (words[i] != mix(i, seed)) {
-        atomicAdd(&report[0], 1ull);
-        atomicMin(&report[1], i);
+// words[i] = random bits of i, or their inverse.
+extern "C" __global__ void tt_fill(unsigned int *words, long long n, unsigned int seed, int inverted) {
+    const unsigned int turn = inverted ? ~0u : 0u;
+    GRID_STRIDE(i, n) words[i] = mix(i, seed) ^ turn;
+}
+
+// Finds words that are no longer what tt_fill wrote at their place, `first` words behind the start of the fill.
+extern "C" __global__ void tt_check_fill(const unsigned int *words, long long first, long long n, unsigned int seed,
+                                         finding *f) {
+    GRID_STRIDE(i, n)
+    if (words[first + i] != mix(first + i, seed))
+        found(f, 4 * (first + i));
+}
+
+// ---- Numbers
+
+// As tt__type of base/type.h.
+enum { I8 = 1, U8, I16, U16, I32, U32, I64, U64, F16, BF16, F32, F64 };
+
+static __device__ float half_to_float(unsigned short h) {
+    const unsigned int sign = (unsigned int)(h & 0x8000) << 16, exponent = h >> 10 & 31, mantissa = h & 1023;
+    if (exponent == 0)
+        return (sign ? -1.0f : 1.0f) * (float)mantissa * 5.9604644775390625e-8f; // 2^-24
+    return __uint_as_float(sign | (exponent == 31 ? 0x7f800000u : (exponent + 112) << 23) | mantissa << 13);
+}
+
+// The nearest one that is not larger in magnitude: random data need no better.
+static __device__ unsigned short float_to_half(float f) {
+    const unsigned int bits = __float_as_uint(f), sign = bits >> 16 & 0x8000;
+    const int exponent = (int)(bits >> 23 & 255) - 112;
+    if (exponent <= 0)
+        return (unsigned short)sign;
+    return (unsigned short)(sign | (exponent >= 31 ? 0x7bffu : (unsigned int)exponent << 10 | (bits >> 13 & 1023)));
+}
+
+static __device__ double number(const void *array, u64 i, int type) {
+    switch (type) {
+    case I8: return ((const signed char *)array)[i];
+    case U8: return ((const unsigned char *)array)[i];
+    case I16: return ((const short *)array)[i];
+    case U16: return ((const unsigned short *)array)[i];
+    case I32: return ((const int *)array)[i];
+    case U32: return ((const unsigned int *)array)[i];
+    case I64: return (double)((const long long *)array)[i];
+    case U64: return (double)((const u64 *)array)[i];
+    case F16: return half_to_float(((const unsigned short *)array)[i]);
+    case BF16: return __uint_as_float((unsigned int)((const unsigned short *)array)[i] << 16);
+    case F32: return ((const float *)array)[i];
+    default: return ((const double *)array)[i];
     }
 }
 
-// A thread's elements of `batch` matrices of rows x cols: (b, r, c) in a grid of any size.
-#define FOR_ELEMENTS(b, r, c, batch, rows, cols)                                                             \
-    for (long long b = blockIdx.z; b < (batch); b += gridDim.z)                                              \
-        for (long long r = blockIdx.y; r < (rows); r += gridDim.y)                                           \
-            for (long long c = (long long)blockIdx.x * blockDim.x + threadIdx.x; c < (cols);                 \
-                 c += (long long)gridDim.x * blockDim.x)
-
-// The reference, one thread an element: dst[c][r] = src[r][c] if `transposed`, else dst[r][c] = src[r][c].
-extern "C" __global__ void tt_reference(elem *dst, const elem *src, long long rows, long long cols,
-                                        long long lds, long long ldd, long long batch, long long src_stride,
-                                        long long dst_stride, int transposed) {
-    FOR_ELEMENTS(b, r, c, batch, rows, cols)
-    dst[b * dst_stride + (transposed ? c * ldd + r : r * ldd + c)] = src[b * src_stride + r * lds + c];
-}
-
-// Before a run the elements of dst (rows x cols) become those of the reference inverted: whatever a kernel
-// forgets to write is wrong. In place, where `src` is given, they become the source.
-extern "C" __global__ void tt_poison(elem *dst, const elem *ref, const elem *src, long long rows, long long cols,
-                                     long long ldd, long long batch, long long stride) {
-    FOR_ELEMENTS(b, r, c, batch, rows, cols) {
-        const long long i = b * stride + r * ldd + c;
-        dst[i] = src ? src[i] : invert(ref[i]);
+static __device__ void put_number(void *array, u64 i, int type, double v) {
+    switch (type) {
+    case I8: ((signed char *)array)[i] = (signed char)v; break;
+    case U8: ((unsigned char *)array)[i] = (unsigned char)v; break;
+    case I16: ((short *)array)[i] = (short)v; break;
+    case U16: ((unsigned short *)array)[i] = (unsigned short)v; break;
+    case I32: ((int *)array)[i] = (int)v; break;
+    case U32: ((unsigned int *)array)[i] = (unsigned int)v; break;
+    case I64: ((long long *)array)[i] = (long long)v; break;
+    case U64: ((u64 *)array)[i] = (u64)v; break;
+    case F16: ((unsigned short *)array)[i] = float_to_half((float)v); break;
+    case BF16: ((unsigned short *)array)[i] = (unsigned short)(__float_as_uint((float)v) >> 16); break;
+    case F32: ((float *)array)[i] = (float)v; break;
+    default: ((double *)array)[i] = v;
     }
 }
 
-// Counts 16-byte words that differ, and keeps the first.
-extern "C" __global__ void tt_compare(const uint4 *a, const uint4 *b, long long n, unsigned long long *report) {
-    GRID_STRIDE(i, (unsigned long long)n) {
+// Uniform from `low` to `high` (whole numbers of both ends), or normal: the sum of twelve uniform ones less 6 is near
+// enough, and the same on every machine.
+extern "C" __global__ void tt_numbers(void *array, long long n, int type, int normal, double low, double high,
+                                      unsigned int seed) {
+    const bool whole = type < F16;
+    GRID_STRIDE(i, n) {
+        double v = -6;
+        for (unsigned int k = 0; k < 12 && normal; k++)
+            v += mix(i * 12 + k, seed) * 0x1p-32;
+        if (!normal)
+            v = low + (high - low + (whole ? 1 : 0)) * (mix(i, seed) * 0x1p-32);
+        put_number(array, i, type, whole ? floor(v) : v);
+    }
+}
+
+// ---- Results
+
+// The reference ran twice, over random bits and over their inverse: a byte that came out as it went in both times is
+// one that nobody may write. A bit for each byte, set where it was written.
+extern "C" __global__ void tt_written(const uint4 *once, const uint4 *twice, long long n, unsigned int seed,
+                                      unsigned short *written) {
+    GRID_STRIDE(i, n) {
+        const uint4 a = once[i], b = twice[i];
+        const unsigned int as[4] = {a.x, a.y, a.z, a.w}, bs[4] = {b.x, b.y, b.z, b.w};
+        unsigned int bits = 0;
+        for (int w = 0; w < 4; w++) {
+            const unsigned int before = mix(4 * i + w, seed);
+            const unsigned int changed = (as[w] ^ before) | (bs[w] ^ ~before);
+            for (int k = 0; k < 4; k++)
+                bits |= (changed >> 8 * k & 255) ? 1u << (4 * w + k) : 0u;
+        }
+        written[i] = (unsigned short)bits;
+    }
+}
+
+// Four bits as the bytes of a word, all ones where set.
+static __device__ unsigned int spread(unsigned int bits) {
+    return ((bits & 15) * 0x00204081u & 0x01010101u) * 255u;
+}
+
+// Before a run, what must be written becomes the reference's inverse: whatever a kernel forgets is wrong. The rest is
+// as it has to stay.
+extern "C" __global__ void tt_poison(uint4 *out, const uint4 *ref, const unsigned short *written, long long n) {
+    GRID_STRIDE(i, n) {
+        const unsigned int bits = written[i];
+        uint4 v = ref[i];
+        v.x ^= spread(bits);
+        v.y ^= spread(bits >> 4);
+        v.z ^= spread(bits >> 8);
+        v.w ^= spread(bits >> 12);
+        out[i] = v;
+    }
+}
+
+// Finds 16-byte words that differ.
+extern "C" __global__ void tt_compare(const uint4 *a, const uint4 *b, long long n, finding *f) {
+    GRID_STRIDE(i, n) {
         const uint4 x = a[i], y = b[i];
-        if (x.x != y.x || x.y != y.y || x.z != y.z || x.w != y.w) {
-            atomicAdd(&report[0], 1ull);
-            atomicMin(&report[1], i);
+        if (x.x != y.x || x.y != y.y || x.z != y.z || x.w != y.w)
+            found(f, 16 * i);
+    }
+}
+
+static __device__ bool close(double got, double want, double abs_tolerance, double rel_tolerance) {
+    if (got == want || (got != got && want != want))
+        return true;
+    const double off = fabs(got - want); // of an infinity, an infinity or no number: never close
+    return off <= abs_tolerance || off <= rel_tolerance * fabs(want);
+}
+
+// The same for the elements of an array that starts `head` bytes behind the start of the area, which may be off by the
+// tolerance; what lies around them must not differ.
+extern "C" __global__ void tt_compare_numbers(const uint4 *a, const uint4 *b, long long n, long long head,
+                                              long long count, int type, int size, double abs_tolerance,
+                                              double rel_tolerance, finding *f) {
+    const unsigned char *as = (const unsigned char *)a, *bs = (const unsigned char *)b;
+    GRID_STRIDE(i, n) {
+        const uint4 x = a[i], y = b[i];
+        if (x.x == y.x && x.y == y.y && x.z == y.z && x.w == y.w)
+            continue;
+        for (long long byte = 16 * (long long)i; byte < 16 * (long long)i + 16; byte++) {
+            const long long element = (byte - head) / size;
+            const bool inside = byte >= head && element < count;
+            if (as[byte] == bs[byte] ||
+                (inside && close(number(as + head, element, type), number(bs + head, element, type), abs_tolerance,
+                                 rel_tolerance)))
+                continue;
+            found(f, byte);
+            break;
         }
     }
+}
+
+// The arrays of the first slot, into all slots behind it.
+extern "C" __global__ void tt_spread(uint4 *slots, long long words, long long stride, long long n_slots) {
+    for (long long s = 1 + blockIdx.y; s < n_slots; s += gridDim.y)
+        GRID_STRIDE(i, words) slots[s * stride + i] = slots[i];
 }

@@ -1,6 +1,10 @@
 /* Filling in a problem's defaults, and the names of trial statuses. */
 #include "base/model.h"
 
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+
 #include "base/str.h"
 
 const char *tt__trial_status_name(tt__trial_status s) {
@@ -137,6 +141,42 @@ tt__problem tt__problem_copy(const tt__problem *p) {
     copy.src_stride = copy.dst_stride = p->rows * p->cols;
     copy.align = 16;
     return copy;
+}
+
+double tt__variables_distance(const tt__problem *a, const tt__problem *b) {
+    size_t n, m, head;
+    const char *x = tt__variables(a, &n), *y = tt__variables(b, &m), *end_x = x + n, *end_y = y + m;
+    double far = 0;
+    if (!x || !y || x - a->op != y - b->op || strncmp(a->op, b->op, (size_t)(x - a->op)) != 0)
+        return INFINITY;
+    for (; x < end_x && y < end_y; x++, y++) {
+        head = strcspn(x, "=") + 1;
+        if (x + head >= end_x || strncmp(x, y, head) != 0)
+            return INFINITY;
+        double i = strtod(x + head, NULL), k = strtod(y + head, NULL);
+        n = strcspn(x, ",/");
+        m = strcspn(y, ",/");
+        far += i > 0 && k > 0 ? fabs(log2(i / k)) : n != m || strncmp(x, y, n) != 0;
+        x += n;
+        y += m;
+    }
+    return x < end_x || y < end_y ? INFINITY : far;
+}
+
+char *tt__problem_text(char out[TT__PROBLEM_TEXT_MAX], const tt__problem *p) {
+    size_t n, used = 0;
+    const char *variables = tt__variables(p, &n);
+    if (!variables) {
+        snprintf(out, TT__PROBLEM_TEXT_MAX, "%lldx%lld", (long long)p->rows, (long long)p->cols);
+        return out;
+    }
+    for (size_t i = 0; i < n; i++) {
+        out[used++] = variables[i];
+        if (variables[i] == ',' && used + 2 < TT__PROBLEM_TEXT_MAX)
+            out[used++] = ' ';
+    }
+    tt__copy(out + used, TT__PROBLEM_TEXT_MAX - used, n ? "" : "-");
+    return out;
 }
 
 bool tt__problem_same(const tt__problem *a, const tt__problem *b) {

@@ -11,13 +11,18 @@
 #include <string.h>
 
 #include "base/status.h"
+#include "base/type.h"
 
 enum {
     TT__NAME_MAX = 64,
     TT__GPU_NAME_MAX = 96,
     TT__CONFIG_MAX = 256,
+    TT__OP_MAX = 320,
+    TT__PATH_MAX = 512,
     TT__REASON_MAX = 512,
-    TT__ARGS_MAX = 16,
+    TT__PASSES_MAX = 4,    /* kernels that are launched one after the other */
+    TT__ARGS_MAX = 24,     /* of all of them together */
+    TT__OPERANDS_MAX = 12, /* buffers and scalars that a caller gives */
     TT__SAMPLES_MAX = 128,
 };
 
@@ -52,20 +57,54 @@ typedef struct tt__env {
 /* Raised whenever measured times of old and new builds are no longer comparable. */
 #define TT__METHOD "1"
 
-/* A tt_problem with every default filled in; op names what competes for it. */
+/* What is to be computed, every default filled in. `op` names what competes for it, and is all there is of a
+ * problem of somebody's own kernel, which is no matrix:
+ *
+ *   transpose           transpose_in_place, copy, transpose_ladder: the matrices that the numbers say
+ *   saxpy/T=f32,n=4096  the kernel saxpy with these values of its variables; the numbers are all 1, but
+ *                       elem_size (of its type) and align (16)
+ *
+ * Behind either may stand TT__UNVERIFIED, where no reference says what is right, and then TT__WARM. */
 typedef struct tt__problem {
-    char op[32]; /* "transpose", "transpose_in_place", "copy"; with TT__WARM behind it */
+    char op[TT__OP_MAX];
     int64_t rows, cols, lds, ldd;
     int64_t batch, src_stride, dst_stride;
     int elem_size, align;
 } tt__problem;
 
-/* Warm: the L2 cache may hold the arrays already. The regime is a part of the op, "transpose/warm", so that
- * what was measured in the one is a default in the other at best. Templates know of no regime. */
+/* Warm: the L2 cache may hold the arrays already. The regime is a part of the op, so that what was measured in
+ * the one is a default in the other at best. Templates know of no regime. */
 #define TT__WARM "/warm"
-static inline bool tt__warm(const tt__problem *p) {
-    return strchr(p->op, '/') != NULL;
+#define TT__UNVERIFIED "/unverified"
+
+/* Does the op say so, as the last or as a part in between? */
+static inline bool tt__op_says(const tt__problem *p, const char *what) {
+    const char *at = strstr(p->op, what);
+    return at && (at[strlen(what)] == '\0' || at[strlen(what)] == '/');
 }
+static inline bool tt__warm(const tt__problem *p) {
+    return tt__op_says(p, TT__WARM);
+}
+static inline bool tt__unverified(const tt__problem *p) {
+    return tt__op_says(p, TT__UNVERIFIED);
+}
+
+/* The problem of somebody's own kernel: NULL if it is a matrix; else its variables, "T=f32,n=4096", *n long. */
+static inline const char *tt__variables(const tt__problem *p, size_t *n) {
+    const char *at = strchr(p->op, '/');
+    if (!at || strncmp(at, TT__WARM, strlen(TT__WARM) + 1) == 0)
+        return NULL;
+    *n = strcspn(at + 1, "/");
+    return at + 1;
+}
+static inline bool tt__is_matrix(const tt__problem *p) {
+    size_t n;
+    return !tt__variables(p, &n);
+}
+
+/* How far the variables of two problems of one kernel are apart: doublings of each number, 1 for another type;
+ * INFINITY if they are not of one kernel, or not of the same variables. */
+double tt__variables_distance(const tt__problem *a, const tt__problem *b);
 
 /* Does a template of this op do it, in whichever regime? */
 static inline bool tt__is_op(const tt__problem *p, const char *op) {
@@ -97,8 +136,10 @@ static inline int64_t tt__dst_bytes(const tt__problem *p) {
     return ((p->batch - 1) * p->dst_stride + (tt__dst_rows(p) - 1) * p->ldd + tt__dst_cols(p)) * p->elem_size;
 }
 
-/* Bytes read plus bytes written, what GB/s are counted in. */
+/* Bytes read plus bytes written, what GB/s are counted in; 0: not a matrix, whose metrics its own file defines. */
 static inline double tt__moved_bytes(const tt__problem *p) {
+    if (!tt__is_matrix(p))
+        return 0;
     return 2.0 * (double)p->rows * (double)p->cols * (double)p->batch * p->elem_size;
 }
 static inline double tt__gbps(const tt__problem *p, double time_us) {
@@ -113,21 +154,35 @@ tt_problem tt__problem_public(const tt__problem *p);
 tt__problem tt__problem_copy(const tt__problem *p);
 bool tt__problem_same(const tt__problem *a, const tt__problem *b);
 
-typedef enum tt__arg_kind { TT__ARG_DST, TT__ARG_SRC, TT__ARG_I32, TT__ARG_I64, TT__ARG_F32 } tt__arg_kind;
+/* The problem in words, as a user would name it: "4096x4096", or "n=4096, T=f32". Returns out. */
+enum { TT__PROBLEM_TEXT_MAX = TT__OP_MAX + 64 };
+char *tt__problem_text(char out[TT__PROBLEM_TEXT_MAX], const tt__problem *p);
 
+/* An argument of a kernel: an operand, which the caller gives, or a value that the configuration decides. */
 typedef struct tt__arg {
-    tt__arg_kind kind;
-    int64_t i; /* I32, I64 */
-    double f;  /* F32 */
+    tt__type type; /* TT__TYPE_NONE: the operand */
+    int operand;
+    int64_t i; /* of an integer type */
+    double f;  /* of a floating one */
 } tt__arg;
 
-/* All a launch needs beside the function and the two addresses. */
-typedef struct tt__launch {
+/* All a launch needs beside the functions and the operands: one pass for each kernel, in their order. */
+typedef struct tt__pass {
     unsigned grid[3], block[3];
     unsigned shared_bytes; /* dynamic */
-    int n_args;
+    int first_arg, n_args; /* of args */
+} tt__pass;
+
+typedef struct tt__launch {
+    int n_passes;
+    tt__pass passes[TT__PASSES_MAX];
     tt__arg args[TT__ARGS_MAX];
 } tt__launch;
+
+/* The extern "C" names of the passes' kernels. */
+typedef struct tt__symbols {
+    char name[TT__PASSES_MAX][TT__NAME_MAX];
+} tt__symbols;
 
 typedef enum tt__trial_status {
     TT__TRIAL_OK = 0,

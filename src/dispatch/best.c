@@ -23,6 +23,7 @@ enum { TRIES_MAX = 64 }; /* winners that are looked at, nearest first, before a 
 
 typedef struct query {
     tt_ctx *ctx;
+    const tt__template_set *templates;
     const tt__gpu *gpu;
     const tt__problem *problem;
     int64_t gpu_ids[TT__LAYER_COUNT]; /* of `gpu`; -1: unknown there */
@@ -42,12 +43,15 @@ typedef struct lead {
 typedef struct leads {
     const query *q;
     tt__layer layer;
+    bool anything; /* also of other architectures */
     size_t n, cap;
     lead *items;
 } leads;
 
 /* Each dimension counts by itself: 1 x 16M is nothing like 4096 x 4096. */
 static double distance(const tt__problem *a, const tt__problem *b) {
+    if (!tt__is_matrix(a))
+        return tt__variables_distance(a, b) + (tt__warm(a) == tt__warm(b) ? 0 : other_regime);
     double d = fabs(log2((double)a->rows / (double)b->rows)) + fabs(log2((double)a->cols / (double)b->cols));
     d += fabs(log2((double)a->batch / (double)b->batch)) + 0.5 * fabs(log2((double)a->align / b->align));
     d += 0.25 * ((a->lds == a->cols) != (b->lds == b->cols)) +
@@ -73,7 +77,7 @@ static tt_status is_legal(tt_status resolved, bool *yes) {
 static tt_status legal(const query *q, const tt__winner *w, bool proven, tt__candidate *out, bool *yes) {
     size_t choice[TT__PARAMS_MAX];
     char adapted[TT__CONFIG_MAX];
-    const tt__template *t = tt__template_set_find(&q->ctx->templates, w->kernel);
+    const tt__template *t = tt__template_set_find(q->templates, w->kernel);
     *yes = false;
     if (!t || !tt__is_op(q->problem, t->op))
         return TT_OK;
@@ -96,8 +100,12 @@ static void answer(const query *q, tt_match match, tt__layer layer, const tt__wi
     bool measured = match != TT_MATCH_DEFAULT;
     *c = (tt_choice){.size = c->size, .match = match};
     if (measured) {
-        c->rows = w->problem.rows;
-        c->cols = w->problem.cols;
+        if (tt__is_matrix(&w->problem)) {
+            c->rows = w->problem.rows;
+            c->cols = w->problem.cols;
+        }
+        char text[TT__PROBLEM_TEXT_MAX];
+        tt__copy(c->problem, sizeof c->problem, tt__problem_text(text, &w->problem));
         c->time_us = w->time_us;
         c->gbps = tt__gbps(&w->problem, w->time_us);
         tt__copy(c->gpu, sizeof c->gpu, w->gpu.name);
@@ -111,7 +119,7 @@ static void answer(const query *q, tt_match match, tt__layer layer, const tt__wi
 
 static void explain(const query *q, const tt__winner *w, bool here) {
     tt_choice *c = q->choice;
-    char batch[32] = "", elem[40] = "", text[256];
+    char batch[32] = "", elem[40] = "", problem[TT__PROBLEM_TEXT_MAX], text[512];
     const char *regime = tt__warm(&w->problem) == tt__warm(q->problem) ? ""
                          : tt__warm(&w->problem)                       ? ", warm"
                                                                        : ", cold";
@@ -119,10 +127,13 @@ static void explain(const query *q, const tt__winner *w, bool here) {
         snprintf(batch, sizeof batch, " x %lld", (long long)w->problem.batch);
     if (w->problem.elem_size != q->problem->elem_size)
         snprintf(elem, sizeof elem, " of %d-byte elements", w->problem.elem_size);
-    snprintf(text, sizeof text, "%s %lld x %lld%s%s%s%s%.60s",
-             c->match == TT_MATCH_DEFAULT ? "nothing was tuned for this; as for" : "measured for",
-             (long long)w->problem.rows, (long long)w->problem.cols, batch, elem, regime, here ? "" : " on ",
-             here ? "" : w->gpu.name);
+    if (tt__is_matrix(&w->problem))
+        snprintf(problem, sizeof problem, "%lld x %lld", (long long)w->problem.rows, (long long)w->problem.cols);
+    else
+        tt__problem_text(problem, &w->problem);
+    snprintf(text, sizeof text, "%s %.80s%s%s%s%s%.60s",
+             c->match == TT_MATCH_DEFAULT ? "nothing was tuned for this; as for" : "measured for", problem, batch, elem,
+             regime, here ? "" : " on ", here ? "" : w->gpu.name);
     tt__copy(c->why, sizeof c->why, text);
 }
 
@@ -158,7 +169,7 @@ static tt_status try_exact(const query *q, bool *done) {
         TT_TRY(winner_in(q, layer, &w, &found));
         if (!found)
             continue;
-        tt__winner_staleness(why, sizeof why, &w, &q->ctx->templates, q->driver, NULL);
+        tt__winner_staleness(why, sizeof why, &w, q->templates, q->driver, NULL);
         bool proven = !*why && layer != TT__LAYER_SHIPPED && strcmp(w.source, "imported") != 0;
         if (*why && has_stale)
             continue;
@@ -181,6 +192,8 @@ static tt_status try_exact(const query *q, bool *done) {
 static tt_status add_lead(void *user, int64_t gpu_id, int64_t problem_id, int cc, const tt__problem *p) {
     leads *l = user;
     const query *q = l->q;
+    if (!tt__is_matrix(q->problem) && (isinf(distance(q->problem, p)) || (cc != q->gpu->cc && !l->anything)))
+        return TT_OK;
     if (l->n == l->cap) {
         size_t cap = l->cap ? 2 * l->cap : 64;
         lead *items = realloc(l->items, cap * sizeof *items);
@@ -225,12 +238,29 @@ static void set_bounds(int64_t out[2], int64_t side, double within) {
     out[1] = most < (double)INT64_MAX / 2 ? (int64_t)ceil(most) : INT64_MAX;
 }
 
+/* All problems of the kernel: there are not so many, and none that shipped. */
+static tt_status collect_own(leads *l) {
+    const query *q = l->q;
+    char op[TT__OP_MAX];
+    tt__copy(op, strcspn(q->problem->op, "/") + 1, q->problem->op);
+    for (l->layer = 0; l->layer < TT__LAYER_SHIPPED; l->layer++) {
+        tt__store *store = tt__layer_store(q->ctx, l->layer);
+        if (store)
+            TT_TRY(tt__store_kernel_keys(store, op, add_lead, l));
+    }
+    if (l->n)
+        qsort(l->items, l->n, sizeof *l->items, by_distance);
+    return TT_OK;
+}
+
 static tt_status collect(leads *l, bool anything, double within) {
     const query *q = l->q;
     tt__bounds bounds;
     set_bounds(bounds.rows, q->problem->rows, within);
     set_bounds(bounds.cols, q->problem->cols, within);
     int cc = anything ? 0 : q->gpu->cc, elem_size = anything ? 0 : q->problem->elem_size;
+    if (!tt__is_matrix(q->problem))
+        return collect_own(l);
     tt_problem other = tt__problem_public(q->problem);
     tt__problem regimes[2] = {*q->problem};
     other.warm = !other.warm;
@@ -261,7 +291,7 @@ static tt_status fetch(const query *q, const lead *l, tt__winner *w, bool *found
 /* The nearest legal one among those within some distance; being stale counts as a distance. *nearest: its
  * own, or INFINITY. */
 static tt_status try_within(const query *q, bool anything, double within, double *nearest) {
-    leads all = {.q = q};
+    leads all = {.q = q, .anything = anything};
     double best = INFINITY, most = anything ? INFINITY : furthest;
     tt_status status = collect(&all, anything, within);
     for (size_t i = 0; i < all.n && i < TRIES_MAX && status == TT_OK && all.items[i].distance < best; i++) {
@@ -273,7 +303,7 @@ static tt_status try_within(const query *q, bool anything, double within, double
         status = fetch(q, l, &w, &found);
         if (status != TT_OK || !found)
             continue;
-        tt__winner_staleness(why, sizeof why, &w, &q->ctx->templates, l->here ? q->driver : NULL, NULL);
+        tt__winner_staleness(why, sizeof why, &w, q->templates, l->here ? q->driver : NULL, NULL);
         double score = l->distance + (*why ? stale : 0);
         if (score >= best || score > most || (status = legal(q, &w, false, &candidate, &found)) != TT_OK ||
             !found)
@@ -317,11 +347,12 @@ static size_t wins(const tt__template *t) {
 /* The default of the template that wins most often of those whose default is legal, or, where every default
  * asks for more alignment than there is, the first configuration that does not. */
 static tt_status fall_back(const query *q) {
-    const tt__template_set *set = &q->ctx->templates;
+    const tt__template_set *set = q->templates;
     const tt__problem *p = q->problem;
     tt__space space = {0};
     tt__candidate best = {0};
     tt_status status = TT_OK;
+    char problem[TT__PROBLEM_TEXT_MAX];
     for (size_t i = 0; i < set->n && status == TT_OK; i++) {
         tt__candidate c;
         bool yes;
@@ -336,7 +367,10 @@ static tt_status fall_back(const query *q) {
         status = tt__space_add(&space, set->items[i], q->gpu, p);
     if (!best.t && space.n > 0)
         best = space.items[0];
-    if (status == TT_OK && !best.t)
+    if (status == TT_OK && !best.t && !tt__is_matrix(p))
+        status = tt__fail(TT_E_UNSUPPORTED, "%s has no legal configuration for %s on %s", set->items[0]->kernel,
+                          tt__problem_text(problem, p), q->gpu->name);
+    else if (status == TT_OK && !best.t)
         status = tt__fail(
             TT_E_UNSUPPORTED, "no template can %s %lld x %lld of %d-byte elements aligned to %d bytes on %s",
             p->op, (long long)p->rows, (long long)p->cols, p->elem_size, p->align, q->gpu->name);
@@ -346,16 +380,19 @@ static tt_status fall_back(const query *q) {
     *q->choice = (tt_choice){.size = q->choice->size, .match = TT_MATCH_DEFAULT};
     tt__copy(q->choice->kernel, sizeof q->choice->kernel, best.t->kernel);
     tt__copy(q->choice->config, sizeof q->choice->config, best.config);
-    snprintf(q->choice->why, sizeof q->choice->why, "nothing was tuned for this; run tune --shapes %lldx%lld",
-             (long long)p->rows, (long long)p->cols);
+    if (tt__is_matrix(p))
+        snprintf(q->choice->why, sizeof q->choice->why, "nothing was tuned for this; run tune --shapes %lldx%lld",
+                 (long long)p->rows, (long long)p->cols);
+    else
+        snprintf(q->choice->why, sizeof q->choice->why, "nothing was tuned for this kernel");
     if (q->candidate)
         *q->candidate = best;
     return TT_OK;
 }
 
-tt_status tt__ladder(tt_ctx *ctx, const tt__gpu *gpu, int64_t gpu_id, const tt__problem *p, tt_choice *choice,
-                     tt__candidate *candidate) {
-    query q = {.ctx = ctx, .gpu = gpu, .problem = p, .choice = choice, .candidate = candidate};
+tt_status tt__ladder_among(tt_ctx *ctx, const tt__template_set *templates, const tt__gpu *gpu, int64_t gpu_id,
+                           const tt__problem *p, tt_choice *choice, tt__candidate *candidate) {
+    query q = {.ctx = ctx, .templates = templates, .gpu = gpu, .problem = p, .choice = choice, .candidate = candidate};
     bool done = false;
     q.gpu_ids[TT__LAYER_USER] = gpu_id;
     q.gpu_ids[TT__LAYER_SYSTEM] = -1;
@@ -367,6 +404,11 @@ tt_status tt__ladder(tt_ctx *ctx, const tt__gpu *gpu, int64_t gpu_id, const tt__
     for (int anything = 0; anything < 2 && !done; anything++)
         TT_TRY(try_near(&q, anything, &done));
     return done ? TT_OK : fall_back(&q);
+}
+
+tt_status tt__ladder(tt_ctx *ctx, const tt__gpu *gpu, int64_t gpu_id, const tt__problem *p, tt_choice *choice,
+                     tt__candidate *candidate) {
+    return tt__ladder_among(ctx, &ctx->templates, gpu, gpu_id, p, choice, candidate);
 }
 
 static tt_status look_up(tt_choice *out, tt_ctx *ctx, const tt__problem *p) {

@@ -34,5 +34,8 @@ tt_status tt__context_gpu(tt_ctx *ctx, tt__gpu *gpu, int64_t *gpu_id);
  * GPU. The lock is held by the caller. */
 tt_status tt__ladder(tt_ctx *ctx, const tt__gpu *gpu, int64_t gpu_id, const tt__problem *p, tt_choice *choice,
                      tt__candidate *candidate);
+/* The same among other templates than the context's. */
+tt_status tt__ladder_among(tt_ctx *ctx, const tt__template_set *templates, const tt__gpu *gpu, int64_t gpu_id,
+                           const tt__problem *p, tt_choice *choice, tt__candidate *candidate);
 
 #endif

@@ -6,9 +6,11 @@
 #include "dispatch/first_use.h"
 #include "dispatch/layers.h"
 #include "gpu/nvrtc.h"
+#include "template/task.h"
 
 /* What a plan is made from. */
 typedef struct making {
+    const tt__template_set *templates;
     const tt__problem *problem;
     tt__gpu gpu;
     tt__candidate candidate;
@@ -33,7 +35,7 @@ static tt_status choose(tt_plan *plan, tt_ctx *ctx, making *m) {
     pthread_mutex_lock(&ctx->lock);
     tt_status status = tt__context_gpu(ctx, &m->gpu, &gpu_id);
     if (status == TT_OK)
-        status = tt__ladder(ctx, &m->gpu, gpu_id, m->problem, choice, &m->candidate);
+        status = tt__ladder_among(ctx, m->templates, &m->gpu, gpu_id, m->problem, choice, &m->candidate);
     if (status == TT_OK &&
         (status = tt__layers_cubin(ctx, &m->gpu, m->problem, &m->candidate, &m->cubin, &found)) != TT_OK)
         status = refuse_stored(m, status, TT_E_DB);
@@ -47,15 +49,16 @@ static tt_status choose(tt_plan *plan, tt_ctx *ctx, making *m) {
  */
 static tt_status keep_cubin(tt_ctx *ctx, const making *m, const char *options, int n) {
     const tt__candidate *c = &m->candidate;
-    char key[TT__HASH_SIZE];
+    char key[TT__HASH_SIZE], build[TT__CONFIG_MAX + TT__OP_MAX];
     if (ctx->read_only)
         return TT_OK;
     tt__cubin_key(key, c->t->source, options, n, m->gpu.cc, tt__nvrtc_version());
+    tt__config_build(build, c->t, c->config, m->problem);
     pthread_mutex_lock(&ctx->lock);
     tt_status status = tt__store_cubin_put(ctx->store, key, m->cubin.text, m->cubin.len);
     if (status == TT_OK)
         status =
-            tt__store_cubin_link(ctx->store, c->t->hash, c->config, m->problem->elem_size, m->gpu.cc, key);
+            tt__store_cubin_link(ctx->store, c->t->hash, build, m->problem->elem_size, m->gpu.cc, key);
     pthread_mutex_unlock(&ctx->lock);
     return status == TT_E_DB ? TT_OK : status;
 }
@@ -82,7 +85,7 @@ static tt_status load(tt_plan *plan, const making *m) {
     TT_TRY(tt__cu_check(plan->cu->cuThreadExchangeStreamCaptureMode(&mode),
                         "cuThreadExchangeStreamCaptureMode"));
     tt_status status =
-        tt__kernel_load(&plan->kernel, plan->cu, m->cubin.text, c->t->kernel, c->launch.shared_bytes);
+        tt__kernel_load(&plan->kernel, plan->cu, m->cubin.text, &c->t->symbols, &c->launch);
     plan->cu->cuThreadExchangeStreamCaptureMode(&mode);
     return status;
 }
@@ -99,8 +102,22 @@ static tt_status compile_and_load(tt_plan *plan, tt_ctx *ctx, making *m) {
     return load(plan, m);
 }
 
+/* What the caller will have to give. */
+static tt_status note_workload(tt_plan *plan, const making *m) {
+    if (tt__is_matrix(m->problem))
+        return TT_OK;
+    plan->work = calloc(1, sizeof *plan->work);
+    if (!plan->work)
+        return tt__fail_memory(sizeof *plan->work);
+    return tt__workload_of(plan->work, m->candidate.t, &m->gpu, m->problem);
+}
+
 tt_status tt__plan_make(tt_plan **out, tt_ctx *ctx, const tt__problem *p) {
-    making m = {.problem = p};
+    return tt__plan_make_among(out, ctx, &ctx->templates, p);
+}
+
+tt_status tt__plan_make_among(tt_plan **out, tt_ctx *ctx, const tt__template_set *templates, const tt__problem *p) {
+    making m = {.templates = templates, .problem = p};
     *out = NULL;
     tt_plan *plan = calloc(1, sizeof *plan);
     if (!plan)
@@ -111,14 +128,17 @@ tt_status tt__plan_make(tt_plan **out, tt_ctx *ctx, const tt__problem *p) {
     plan->in_place = tt__in_place(p);
     TT_GOTO(tt__driver_open(&plan->cu));
     TT_GOTO(choose(plan, ctx, &m));
+    TT_GOTO(note_workload(plan, &m));
     TT_GOTO(compile_and_load(plan, ctx, &m));
     plan->launch = m.candidate.launch;
     tt__kernel_constants(plan->constants, &plan->launch);
     *out = plan;
 out:
     tt__str_free(&m.cubin);
-    if (status != TT_OK)
+    if (status != TT_OK) {
+        free(plan->work);
         free(plan);
+    }
     return status;
 }
 
@@ -134,6 +154,7 @@ void tt_plan_free(tt_plan **plan) {
     if (!*plan)
         return;
     tt__kernel_unload(&(*plan)->kernel, (*plan)->cu);
+    free((*plan)->work);
     free(*plan);
     *plan = NULL;
 }
@@ -143,6 +164,8 @@ const tt_choice *tt_plan_choice(const tt_plan *plan) {
 }
 
 tt_status tt_plan_launch(const tt_plan *plan, CUdeviceptr dst, CUdeviceptr src, CUstream stream) {
+    if (plan->work)
+        return tt__fail(TT_E_INVALID, "a plan for %s: tt_plan_launch_args launches it", plan->choice.kernel);
     if ((dst == src) != plan->in_place)
         return tt__fail(TT_E_INVALID, "dst and src are both 0x%llx: %s", dst,
                         plan->in_place ? "they must be, in place, but src is another"
@@ -153,7 +176,7 @@ tt_status tt_plan_launch(const tt_plan *plan, CUdeviceptr dst, CUdeviceptr src, 
             "dst 0x%llx or src 0x%llx is not a multiple of %llu bytes, which the plan was made for; "
             "set tt_problem.align to what both are multiples of",
             dst, src, plan->misaligned + 1);
-    CUresult r =
-        tt__kernel_launch_with(&plan->kernel, plan->cu, &plan->launch, plan->constants, dst, src, stream);
+    void *operands[] = {&src, &dst}; /* as kernel_templates/ops declare them; in place the one is the other */
+    CUresult r = tt__kernel_launch_with(&plan->kernel, plan->cu, &plan->launch, plan->constants, operands, stream);
     return r == CUDA_SUCCESS ? TT_OK : tt__cu_check(r, "cuLaunchKernel (%s)", plan->choice.kernel);
 }

@@ -11,12 +11,13 @@ void tt__winner_staleness(char *why, size_t size, const tt__winner *w, const tt_
                           const char *driver, const char *nvrtc) {
     const tt__template *t = tt__template_set_find(templates, w->kernel);
     why[0] = '\0';
-    if (!t)
+    bool own = !tt__is_matrix(&w->problem); /* whose file need not be at hand */
+    if (!t && !own)
         snprintf(why, size, "no template %s here", w->kernel);
     else if (differs(w->env.library, TT__METHOD))
         snprintf(why, size, "measured by method %s, this is %s", *w->env.library ? w->env.library : "unknown",
                  TT__METHOD);
-    else if (strcmp(t->hash, w->hash) != 0)
+    else if (t && strcmp(t->hash, w->hash) != 0)
         snprintf(why, size, "template changed since");
     else if (differs(w->env.driver, driver))
         snprintf(why, size, "measured under driver %s, this is %s",

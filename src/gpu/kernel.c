@@ -1,34 +1,45 @@
-/* Loading and launching one kernel. */
+/* Loading and launching kernels. */
 #include "gpu/kernel.h"
 
-tt_status tt__kernel_allow_shared(tt__kernel *kernel, const tt__driver *cu, const char *name,
-                                  unsigned shared_bytes) {
+tt_status tt__kernel_allow_shared(tt__kernel *kernel, const tt__driver *cu, const tt__symbols *symbols,
+                                  const tt__launch *launch) {
     enum { SHARED_WITHOUT_ASKING = 48 * 1024 };
-    if (shared_bytes <= SHARED_WITHOUT_ASKING || shared_bytes <= kernel->shared_bytes)
-        return TT_OK;
-    TT_TRY(tt__cu_check(cu->cuFuncSetAttribute(kernel->fn, CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES,
-                                               (int)shared_bytes),
-                        "%s: %u bytes of dynamic shared memory", name, shared_bytes));
-    kernel->shared_bytes = shared_bytes;
+    for (int i = 0; i < launch->n_passes; i++) {
+        unsigned bytes = launch->passes[i].shared_bytes;
+        if (bytes <= SHARED_WITHOUT_ASKING || bytes <= kernel->shared_bytes[i])
+            continue;
+        TT_TRY(tt__cu_check(
+            cu->cuFuncSetAttribute(kernel->fns[i], CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES, (int)bytes),
+            "%s: %u bytes of dynamic shared memory", symbols->name[i], bytes));
+        kernel->shared_bytes[i] = bytes;
+    }
     return TT_OK;
 }
 
-tt_status tt__kernel_load(tt__kernel *out, const tt__driver *cu, const void *cubin, const char *name,
-                          unsigned shared_bytes) {
+static tt_status take_function(tt__kernel *out, const tt__driver *cu, const char *name, int i) {
     CUkernel handle;
-    *out = (tt__kernel){0};
-    TT_TRY(tt__cu_check(cu->cuLibraryLoadData(&out->library, cubin, NULL, NULL, 0, NULL, NULL, 0),
-                        "cuLibraryLoadData (%s)", name));
-    tt_status status;
-    TT_GOTO(tt__cu_check(cu->cuLibraryGetKernel(&handle, out->library, name), "cuLibraryGetKernel (%s)", name));
-    TT_GOTO(tt__cu_check(cu->cuKernelGetFunction(&out->fn, handle), "cuKernelGetFunction (%s)", name));
+    int regs, shared;
+    TT_TRY(tt__cu_check(cu->cuLibraryGetKernel(&handle, out->library, name), "cuLibraryGetKernel (%s)", name));
+    TT_TRY(tt__cu_check(cu->cuKernelGetFunction(&out->fns[i], handle), "cuKernelGetFunction (%s)", name));
     /* Asking for an attribute also makes a lazily loaded function real, before anything is timed. */
-    TT_GOTO(tt__cu_check(cu->cuFuncGetAttribute(&out->regs, CU_FUNC_ATTRIBUTE_NUM_REGS, out->fn),
-                         "cuFuncGetAttribute (%s)", name));
-    TT_GOTO(tt__cu_check(
-        cu->cuFuncGetAttribute(&out->static_shared_bytes, CU_FUNC_ATTRIBUTE_SHARED_SIZE_BYTES, out->fn),
-        "cuFuncGetAttribute (%s)", name));
-    TT_GOTO(tt__kernel_allow_shared(out, cu, name, shared_bytes));
+    TT_TRY(tt__cu_check(cu->cuFuncGetAttribute(&regs, CU_FUNC_ATTRIBUTE_NUM_REGS, out->fns[i]),
+                        "cuFuncGetAttribute (%s)", name));
+    TT_TRY(tt__cu_check(cu->cuFuncGetAttribute(&shared, CU_FUNC_ATTRIBUTE_SHARED_SIZE_BYTES, out->fns[i]),
+                        "cuFuncGetAttribute (%s)", name));
+    out->regs = regs > out->regs ? regs : out->regs;
+    out->static_shared_bytes = shared > out->static_shared_bytes ? shared : out->static_shared_bytes;
+    return TT_OK;
+}
+
+tt_status tt__kernel_load(tt__kernel *out, const tt__driver *cu, const void *cubin, const tt__symbols *symbols,
+                          const tt__launch *launch) {
+    *out = (tt__kernel){.n_passes = launch->n_passes};
+    TT_TRY(tt__cu_check(cu->cuLibraryLoadData(&out->library, cubin, NULL, NULL, 0, NULL, NULL, 0),
+                        "cuLibraryLoadData (%s)", symbols->name[0]));
+    tt_status status = TT_OK;
+    for (int i = 0; i < out->n_passes; i++)
+        TT_GOTO(take_function(out, cu, symbols->name[i], i));
+    TT_GOTO(tt__kernel_allow_shared(out, cu, symbols, launch));
     return TT_OK;
 out:
     tt__kernel_unload(out, cu);
@@ -42,34 +53,40 @@ void tt__kernel_unload(tt__kernel *kernel, const tt__driver *cu) {
 }
 
 void tt__kernel_constants(tt__arg_value out[TT__ARGS_MAX], const tt__launch *launch) {
-    for (int i = 0; i < launch->n_args; i++) {
+    const tt__pass *last = &launch->passes[launch->n_passes - 1];
+    for (int i = 0; i < last->first_arg + last->n_args; i++) {
         const tt__arg *arg = &launch->args[i];
-        if (arg->kind == TT__ARG_I32)
-            out[i].i32 = (int32_t)arg->i;
-        else if (arg->kind == TT__ARG_F32)
+        if (arg->type == TT__TYPE_F32)
             out[i].f32 = (float)arg->f;
+        else if (arg->type == TT__TYPE_F64)
+            out[i].f64 = arg->f;
+        else if (tt__types[arg->type].size == 4)
+            out[i].i32 = (int32_t)(uint32_t)arg->i; /* also of a u32 */
         else
             out[i].i64 = arg->i;
     }
 }
 
 CUresult tt__kernel_launch_with(const tt__kernel *kernel, const tt__driver *cu, const tt__launch *launch,
-                                const tt__arg_value *constants, CUdeviceptr dst, CUdeviceptr src,
-                                CUstream stream) {
-    void *args[TT__ARGS_MAX];
-    for (int i = 0; i < launch->n_args; i++) {
-        const tt__arg_kind kind = launch->args[i].kind;
-        args[i] = kind == TT__ARG_DST   ? (void *)&dst
-                  : kind == TT__ARG_SRC ? (void *)&src
-                                        : (void *)(uintptr_t)&constants[i];
+                                const tt__arg_value *constants, void *const *operands, CUstream stream) {
+    CUresult r = CUDA_SUCCESS;
+    for (int s = 0; s < launch->n_passes && r == CUDA_SUCCESS; s++) {
+        const tt__pass *pass = &launch->passes[s];
+        void *args[TT__ARGS_MAX];
+        for (int i = 0; i < pass->n_args; i++) {
+            const tt__arg *arg = &launch->args[pass->first_arg + i];
+            args[i] = arg->type == TT__TYPE_NONE ? operands[arg->operand]
+                                                 : (void *)(uintptr_t)&constants[pass->first_arg + i];
+        }
+        r = cu->cuLaunchKernel(kernel->fns[s], pass->grid[0], pass->grid[1], pass->grid[2], pass->block[0],
+                               pass->block[1], pass->block[2], pass->shared_bytes, stream, args, NULL);
     }
-    return cu->cuLaunchKernel(kernel->fn, launch->grid[0], launch->grid[1], launch->grid[2], launch->block[0],
-                              launch->block[1], launch->block[2], launch->shared_bytes, stream, args, NULL);
+    return r;
 }
 
 CUresult tt__kernel_launch(const tt__kernel *kernel, const tt__driver *cu, const tt__launch *launch,
-                           CUdeviceptr dst, CUdeviceptr src, CUstream stream) {
+                           void *const *operands, CUstream stream) {
     tt__arg_value constants[TT__ARGS_MAX];
     tt__kernel_constants(constants, launch);
-    return tt__kernel_launch_with(kernel, cu, launch, constants, dst, src, stream);
+    return tt__kernel_launch_with(kernel, cu, launch, constants, operands, stream);
 }

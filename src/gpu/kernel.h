@@ -1,6 +1,7 @@
-/* A loaded kernel: cubin to function to launch. The cubin is loaded as a CUlibrary, which the driver itself
- * takes into contexts and out of them: unlike a module it can be unloaded whatever context is current, and
- * after its own is gone. The function is that of the context that was current at loading. */
+/* A loaded kernel, or several that are launched one after the other: cubin to functions to launch. The cubin is
+ * loaded as a CUlibrary, which the driver itself takes into contexts and out of them: unlike a module it can be
+ * unloaded whatever context is current, and after its own is gone. The functions are those of the context that
+ * was current at loading. */
 #ifndef TT_GPU_KERNEL_H
 #define TT_GPU_KERNEL_H
 
@@ -8,18 +9,20 @@
 
 typedef struct tt__kernel {
     CUlibrary library;
-    CUfunction fn;
-    int regs; /* per thread */
-    int static_shared_bytes;
-    unsigned shared_bytes; /* dynamic, that it has been allowed beyond what every kernel is */
+    int n_passes;
+    CUfunction fns[TT__PASSES_MAX];
+    unsigned shared_bytes[TT__PASSES_MAX]; /* dynamic, that each has been allowed beyond what every kernel is */
+    int regs;                              /* per thread, of the pass that takes most */
+    int static_shared_bytes;               /* likewise */
 } tt__kernel;
 
-/* Loads the cubin and takes the function, allowing it `shared_bytes` of dynamic shared memory. TT_E_CUDA
- * (or TT_E_NO_MEMORY) if the driver refuses; nothing stays loaded then. */
-tt_status tt__kernel_load(tt__kernel *out, const tt__driver *cu, const void *cubin, const char *name,
-                          unsigned shared_bytes);
-/* Allows a loaded kernel more, if it is more. */
-tt_status tt__kernel_allow_shared(tt__kernel *kernel, const tt__driver *cu, const char *name, unsigned shared_bytes);
+/* Loads the cubin and takes the functions of the launch's passes, allowing each its dynamic shared memory.
+ * TT_E_CUDA (or TT_E_NO_MEMORY) if the driver refuses; nothing stays loaded then. */
+tt_status tt__kernel_load(tt__kernel *out, const tt__driver *cu, const void *cubin, const tt__symbols *symbols,
+                          const tt__launch *launch);
+/* Allows a loaded kernel more, if this launch takes more. */
+tt_status tt__kernel_allow_shared(tt__kernel *kernel, const tt__driver *cu, const tt__symbols *symbols,
+                                  const tt__launch *launch);
 void tt__kernel_unload(tt__kernel *kernel, const tt__driver *cu);
 
 /* One argument of a launch, as the kernel takes it. */
@@ -27,16 +30,18 @@ typedef union tt__arg_value {
     int32_t i32;
     int64_t i64;
     float f32;
+    double f64;
 } tt__arg_value;
 
-/* The arguments that stay the same from launch to launch; those of the two addresses are left alone. */
+/* The arguments that stay the same from launch to launch; those of operands are left alone. */
 void tt__kernel_constants(tt__arg_value out[TT__ARGS_MAX], const tt__launch *launch);
 
-/* Enqueues the launch. The arguments are read before it returns. */
+/* Enqueues the launch, all passes. operands[i] is the address of the i-th operand's value: of a CUdeviceptr, or of
+ * a scalar of its type. All are read before it returns. */
 CUresult tt__kernel_launch(const tt__kernel *kernel, const tt__driver *cu, const tt__launch *launch,
-                           CUdeviceptr dst, CUdeviceptr src, CUstream stream);
+                           void *const *operands, CUstream stream);
 /* The same with the constants at hand, for a launch that is repeated. */
 CUresult tt__kernel_launch_with(const tt__kernel *kernel, const tt__driver *cu, const tt__launch *launch,
-                                const tt__arg_value *constants, CUdeviceptr dst, CUdeviceptr src, CUstream stream);
+                                const tt__arg_value *constants, void *const *operands, CUstream stream);
 
 #endif

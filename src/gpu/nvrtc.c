@@ -199,6 +199,19 @@ tt_status tt__nvrtc_warm_up(void) {
     return status;
 }
 
+/* The source with its typedefs in front, lines numbered as before. */
+static tt_status with_typedefs(tt__str *out, const char *name, const char *source, const char *options, int n) {
+    for (int i = 0; i < n; i++, options += strlen(options) + 1) {
+        const char *at = options + strlen(TT__TYPEDEF), *sign = strchr(options, '=');
+        if (strncmp(options, TT__TYPEDEF, strlen(TT__TYPEDEF)) == 0 && sign)
+            tt__str_addf(out, "typedef %s %.*s;\n", sign + 1, (int)(sign - at), at);
+    }
+    if (out->len)
+        tt__str_addf(out, "#line 1 \"%s\"\n", name);
+    tt__str_add(out, source);
+    return tt__str_check(out);
+}
+
 tt_status tt__nvrtc_compile(tt__str *out, const char *name, const char *source, const char *options,
                             int n_options, int cc) {
     enum { OPTIONS_MAX = 64, RESERVED = 5 };
@@ -215,13 +228,18 @@ tt_status tt__nvrtc_compile(tt__str *out, const char *name, const char *source, 
     argv[argc++] = "-std=c++17";
     if (keeps_a_cache())
         argv[argc++] = "--no-cache"; /* ours is the store; filling that one more than doubles a compile */
+    tt__str text = {0};
+    tt_status status = with_typedefs(&text, name, source, options, n_options);
     for (int i = 0; i < n_options; i++, options += strlen(options) + 1)
-        argv[argc++] = options;
+        if (strncmp(options, TT__TYPEDEF, strlen(TT__TYPEDEF)) != 0)
+            argv[argc++] = options;
 
     nvrtcProgram program;
-    TT_TRY(check(table.nvrtcCreateProgram(&program, source, name, 0, NULL, NULL), "nvrtcCreateProgram"));
+    if (status == TT_OK)
+        status = check(table.nvrtcCreateProgram(&program, text.text, name, 0, NULL, NULL), "nvrtcCreateProgram");
+    tt__str_free(&text);
+    TT_TRY(status);
     nvrtcResult r = table.nvrtcCompileProgram(program, argc, argv);
-    tt_status status = TT_OK;
     size_t size = 0;
     char *cubin = NULL;
     if (r != NVRTC_SUCCESS)

@@ -8,84 +8,66 @@
 #include <string.h>
 #include <strings.h>
 
+#include "template/reader.h"
 #include "template/scan.h"
 #include "base/suggest.h"
 
-#define COUNT(a) (sizeof(a) / sizeof *(a))
-
-typedef struct span {
-    const char *at;
-    size_t n;
-} span;
-
-typedef struct reader {
-    tt__template *t;
-    tt__expr *config;
-    int line;
-    const char *line_start;
-    const char *keyword;
-} reader;
-
-/* A span for "%.*s", cut where it gets too long for a message. */
-#define SHOW(s) ((int)((s).n > 60 ? 60 : (s).n)), (s).at
-#define FAIL(r, where, ...)                                                                                  \
-    tt__template_fail((r)->t->path, (r)->line, (int)((where) - (r)->line_start) + 1, __VA_ARGS__)
+#define COUNT TT__COUNT
+#define SHOW TT__SHOW
+#define FAIL TT__READ_FAIL
 
 static bool is_blank(char c) {
     return c == ' ' || c == '\t' || c == '\r';
 }
 
-static span trim(span s) {
+tt__span tt__trim(tt__span s) {
     while (s.n && is_blank(*s.at))
-        s = (span){s.at + 1, s.n - 1};
+        s = (tt__span){s.at + 1, s.n - 1};
     while (s.n && is_blank(s.at[s.n - 1]))
         s.n--;
     return s;
 }
 
-/* Takes the first word off `rest`. */
-static span take_word(span *rest) {
-    *rest = trim(*rest);
-    span word = {rest->at, 0};
+tt__span tt__take_word(tt__span *rest) {
+    *rest = tt__trim(*rest);
+    tt__span word = {rest->at, 0};
     while (word.n < rest->n && !is_blank(word.at[word.n]))
         word.n++;
-    *rest = trim((span){rest->at + word.n, rest->n - word.n});
+    *rest = tt__trim((tt__span){rest->at + word.n, rest->n - word.n});
     return word;
 }
 
-/* Takes what stands in front of the next comma outside parentheses off `rest`; false after the last. */
-static bool take_item(span *item, span *rest) {
+bool tt__take_item(tt__span *item, tt__span *rest) {
     if (!rest->at)
         return false;
     int depth = 0;
     size_t n = 0;
     for (; n < rest->n && (rest->at[n] != ',' || depth > 0); n++)
         depth += (rest->at[n] == '(') - (rest->at[n] == ')');
-    *item = trim((span){rest->at, n});
-    *rest = n < rest->n ? (span){rest->at + n + 1, rest->n - n - 1} : (span){NULL, 0};
+    *item = tt__trim((tt__span){rest->at, n});
+    *rest = n < rest->n ? (tt__span){rest->at + n + 1, rest->n - n - 1} : (tt__span){NULL, 0};
     return true;
 }
 
-static bool is(span s, const char *word) {
+bool tt__span_is(tt__span s, const char *word) {
     return strlen(word) == s.n && memcmp(s.at, word, s.n) == 0;
 }
 
-static tt_status copy(char **out, span s) {
+tt_status tt__span_copy(char **out, tt__span s) {
     *out = strndup(s.at, s.n);
     return *out ? TT_OK : tt__fail_memory(s.n + 1);
 }
 
-static tt_status read_expr(reader *r, tt__expr *out, span s) {
+tt_status tt__read_expr(tt__reader *r, tt__expr *out, tt__span s) {
     if (s.n == 0)
         return FAIL(r, s.at, "`%s` has an empty expression", r->keyword);
     out->line = r->line;
     out->column = (int)(s.at - r->line_start) + 1;
-    return copy(&out->text, s);
+    return tt__span_copy(&out->text, s);
 }
 
-/* An identifier; what follows it on the line is a remark. */
-static tt_status read_name(reader *r, char *out, size_t size, span rest) {
-    span name = take_word(&rest);
+tt_status tt__read_name(tt__reader *r, char *out, size_t size, tt__span rest) {
+    tt__span name = tt__take_word(&rest);
     if (!tt__is_word(name.at, name.n))
         return FAIL(r, name.at, "found '%.*s', expected a name", SHOW(name));
     if (name.n >= size)
@@ -94,144 +76,254 @@ static tt_status read_name(reader *r, char *out, size_t size, span rest) {
     return TT_OK;
 }
 
-static tt_status read_kernel(reader *r, span rest) {
-    return read_name(r, r->t->kernel, sizeof r->t->kernel, rest);
+tt_status tt__read_number(tt__reader *r, double *out, tt__span s) {
+    char text[40], *end = text;
+    if (s.n > 0 && s.n < sizeof text) {
+        tt__copy(text, s.n + 1, s.at);
+        *out = strtod(text, &end);
+    }
+    return end > text && *end == '\0' && *out - *out == 0 ? TT_OK
+                                                          : FAIL(r, s.at, "found '%.*s', expected a number", SHOW(s));
 }
 
-static tt_status read_op(reader *r, span rest) {
-    return read_name(r, r->t->op, sizeof r->t->op, rest);
+tt_status tt__read_new_name(tt__reader *r, char *out, size_t size, tt__span rest) {
+    TT_TRY(tt__read_name(r, out, size, rest));
+    const char *taken = tt__name_taken(out);
+    const tt__template *t = r->t;
+    for (size_t i = 0; i < t->n_params && !taken; i++)
+        if (t->params[i].name != out && strcasecmp(t->params[i].name, out) == 0)
+            taken = "a parameter";
+    for (size_t i = 0; t->own && i < t->own->n_variables && !taken; i++)
+        if (t->own->variables[i].name != out && strcasecmp(t->own->variables[i].name, out) == 0)
+            taken = "a variable of the problem";
+    for (size_t i = 0; t->own && i < t->own->n_operands && !taken; i++)
+        if (t->own->operands[i].name != out && strcasecmp(t->own->operands[i].name, out) == 0)
+            taken = "an operand";
+    return taken ? FAIL(r, rest.at, "%s is %s, choose another name", out, taken) : TT_OK;
 }
 
-static tt_status read_value(reader *r, tt__param *p, span value) {
+static tt_status read_value(tt__reader *r, tt__param *p, tt__span value) {
     if (!tt__is_integer(value.at, value.n) && !tt__is_word(value.at, value.n))
         return FAIL(r, value.at, "value '%.*s' of %s is neither an integer nor a plain word", SHOW(value),
                     p->name);
     if (value.n >= TT__NAME_MAX)
         return FAIL(r, value.at, "a value of %zu characters, the limit is %d", value.n, TT__NAME_MAX - 1);
     for (size_t i = 0; i < p->n_values; i++)
-        if (is(value, p->values[i]))
+        if (tt__span_is(value, p->values[i]))
             return FAIL(r, value.at, "value %s of %s is given twice", p->values[i], p->name);
     if (p->n_values == TT__VALUES_MAX)
         return FAIL(r, value.at, "%s has more than %d values", p->name, TT__VALUES_MAX);
-    TT_TRY(copy(&p->values[p->n_values], value));
+    TT_TRY(tt__span_copy(&p->values[p->n_values], value));
     p->n_values++;
     return TT_OK;
 }
 
-static tt_status read_param(reader *r, span rest) {
+static tt_status read_param(tt__reader *r, tt__span rest) {
     tt__template *t = r->t;
     if (t->n_params == TT__PARAMS_MAX)
         return FAIL(r, rest.at, "more than %d parameters", TT__PARAMS_MAX);
     tt__param *p = &t->params[t->n_params];
-    TT_TRY(read_name(r, p->name, sizeof p->name, rest));
-    const char *taken = tt__name_taken(p->name);
-    if (taken)
-        return FAIL(r, rest.at, "%s is %s, choose another name", p->name, taken);
+    TT_TRY(tt__read_name(r, p->name, sizeof p->name, rest));
     for (size_t i = 0; i < t->n_params; i++)
         if (strcasecmp(t->params[i].name, p->name) == 0)
             return FAIL(r, rest.at, "the parameter %s is declared twice", p->name);
+    TT_TRY(tt__read_new_name(r, p->name, sizeof p->name, rest));
+    p->line = r->line;
+    p->column = (int)(rest.at - r->line_start) + 1;
     t->n_params++;
-    take_word(&rest);
+    tt__take_word(&rest);
     if (rest.n == 0)
         return FAIL(r, rest.at, "%s has no values", p->name);
     while (rest.n > 0) {
-        span value = take_word(&rest);
+        tt__span value = tt__take_word(&rest);
         TT_TRY(read_value(r, p, value));
     }
     return TT_OK;
 }
 
-static tt_status read_where(reader *r, span rest) {
+static tt_status read_where(tt__reader *r, tt__span rest) {
     if (r->t->n_wheres == TT__WHERES_MAX)
         return FAIL(r, rest.at, "more than %d `where` lines", TT__WHERES_MAX);
-    return read_expr(r, &r->t->wheres[r->t->n_wheres++], rest);
+    return tt__read_expr(r, &r->t->wheres[r->t->n_wheres++], rest);
 }
 
-static tt_status read_dims(reader *r, tt__expr dims[3], span rest) {
-    span item;
-    for (int n = 0; take_item(&item, &rest); n++) {
+static tt_status read_dims(tt__reader *r, tt__expr dims[3], tt__span rest) {
+    tt__span item;
+    for (int n = 0; tt__take_item(&item, &rest); n++) {
         if (n == 3)
             return FAIL(r, item.at, "`%s` has more than 3 dimensions", r->keyword);
-        TT_TRY(read_expr(r, &dims[n], item));
+        TT_TRY(tt__read_expr(r, &dims[n], item));
     }
     return TT_OK;
 }
 
-static tt_status read_block(reader *r, span rest) {
-    return read_dims(r, r->t->block, rest);
+static tt_status read_block(tt__reader *r, tt__span rest) {
+    return read_dims(r, r->launch->block, rest);
 }
 
-static tt_status read_grid(reader *r, span rest) {
-    return read_dims(r, r->t->grid, rest);
+static tt_status read_grid(tt__reader *r, tt__span rest) {
+    return read_dims(r, r->launch->grid, rest);
 }
 
-static tt_status read_shared(reader *r, span rest) {
-    return read_expr(r, &r->t->shared, rest);
+static tt_status read_shared(tt__reader *r, tt__span rest) {
+    return tt__read_expr(r, &r->launch->shared, rest);
 }
 
-static tt_status read_arg(reader *r, span item) {
-    static const char *const kinds[] = {"dst", "src", "i32", "i64", "f32"}; /* as in tt__arg_kind */
+/* A type and an expression, or the name of an operand, which is looked up when all are known. */
+static tt_status read_arg(tt__reader *r, tt__span item) {
     tt__template *t = r->t;
+    tt__arg_expr *arg = &t->args[t->n_args];
     if (item.n == 0)
         return FAIL(r, item.at, "`args` has an empty item");
-    if (t->n_args == TT__ARGS_MAX)
+    if (t->n_args == (int)COUNT(t->args) || r->launch->n_args == TT__ARGS_MAX)
         return FAIL(r, item.at, "more than %d arguments", TT__ARGS_MAX);
-    span rest = item, type = take_word(&rest);
-    tt__suggest near = tt__suggest_for(type.at, type.n);
-    size_t k = 0;
-    while (k < COUNT(kinds) && !is(type, kinds[k]))
-        tt__suggest_try(&near, kinds[k++]);
-    if (k == COUNT(kinds))
-        return FAIL(r, type.at, "found '%.*s', expected dst, src or i32, i64, f32 and an expression%s",
-                    SHOW(type), tt__suggest_text(&near));
-    bool address = k <= TT__ARG_SRC;
-    if (address && rest.n > 0)
-        return FAIL(r, rest.at, "found '%.*s' after %s, expected ','", SHOW(rest), kinds[k]);
-    t->args[t->n_args].kind = (tt__arg_kind)k;
+    tt__span rest = item, word = tt__take_word(&rest);
+    arg->type = tt__type_named(word.at, word.n);
+    if (arg->type && !tt__types[arg->type].argument)
+        return FAIL(r, word.at, "%.*s is a type of buffers; an argument is i32, u32, i64, u64, f32 or f64",
+                    SHOW(word));
+    if (!arg->type && rest.n > 0 && tt__is_word(word.at, word.n)) {
+        tt__suggest near = tt__suggest_for(word.at, word.n);
+        for (tt__type k = TT__TYPE_NONE + 1; k < TT__TYPE_COUNT; k++)
+            if (tt__types[k].argument)
+                tt__suggest_try(&near, tt__types[k].name);
+        return FAIL(r, rest.at, "found '%.*s' after %.*s, expected ','%s", SHOW(rest), SHOW(word),
+                    tt__suggest_text(&near));
+    }
+    if (!arg->type && !tt__is_word(word.at, word.n))
+        return FAIL(r, word.at, "found '%.*s', expected an operand's name, or a type and an expression", SHOW(word));
+    TT_TRY(tt__read_expr(r, &arg->value, arg->type ? rest : word));
     t->n_args++;
-    return address ? TT_OK : read_expr(r, &t->args[t->n_args - 1].value, rest);
+    r->launch->n_args++;
+    return TT_OK;
 }
 
-static tt_status read_args(reader *r, span rest) {
-    span item;
-    while (take_item(&item, &rest))
+static tt_status read_args(tt__reader *r, tt__span rest) {
+    tt__span item;
+    r->launch->first_arg = r->t->n_args;
+    while (tt__take_item(&item, &rest))
         TT_TRY(read_arg(r, item));
     return TT_OK;
 }
 
-static tt_status read_default(reader *r, span rest) {
-    return read_expr(r, r->config, rest);
+/* The first may stand anywhere; from the second on, what follows is about it. */
+static tt_status read_kernel(tt__reader *r, tt__span rest) {
+    tt__template *t = r->t;
+    if (t->n_passes == TT__PASSES_MAX)
+        return FAIL(r, rest.at, "more than %d kernels", TT__PASSES_MAX);
+    char *name = t->symbols.name[t->n_passes];
+    TT_TRY(tt__read_name(r, name, TT__NAME_MAX, rest));
+    for (int i = 0; i < t->n_passes; i++)
+        if (strcmp(t->symbols.name[i], name) == 0)
+            return FAIL(r, rest.at, "a second `kernel` %s, the first is in line %d", name, t->passes[i].line);
+    if (t->n_passes == 0)
+        tt__copy(t->kernel, sizeof t->kernel, name);
+    r->launch = &t->passes[t->n_passes++];
+    r->launch->line = r->line;
+    return TT_OK;
 }
 
-static tt_status read_runtime(reader *r, span rest) {
+static tt_status read_op(tt__reader *r, tt__span rest) {
+    return tt__read_name(r, r->t->op, sizeof r->t->op, rest);
+}
+
+static tt_status read_defines(tt__reader *r, tt__span rest) {
+    return tt__span_copy(&r->t->defines, rest);
+}
+
+static tt_status read_default(tt__reader *r, tt__span rest) {
+    return tt__read_expr(r, r->config, rest);
+}
+
+static tt_status read_runtime(tt__reader *r, tt__span rest) {
     TT_TRY(read_param(r, rest));
     r->t->params[r->t->n_params - 1].runtime = true;
     return TT_OK;
 }
 
+static tt_status read_options(tt__reader *r, tt__span rest) {
+    tt__template *t = r->t;
+    while (rest.n > 0) {
+        tt__span option = tt__take_word(&rest);
+        if (*option.at != '-')
+            return FAIL(r, option.at, "found '%.*s', expected an option of NVRTC, as in --use_fast_math", SHOW(option));
+        if (t->n_options == TT__OPTIONS_MAX)
+            return FAIL(r, option.at, "more than %d options", TT__OPTIONS_MAX);
+        TT_TRY(tt__span_copy(&t->options[t->n_options], option));
+        t->n_options++;
+    }
+    return TT_OK;
+}
+
+static tt_status read_max_regs(tt__reader *r, tt__span rest) {
+    return tt__read_expr(r, &r->t->max_regs, rest);
+}
+
+/* How often a keyword may stand. */
+typedef enum times { ONCE, OF_LAUNCH, OFTEN } times;
+
 static const struct {
     const char *word;
-    tt_status (*read)(reader *r, span rest);
-    bool repeats, required;
+    tt_status (*read)(tt__reader *r, tt__span rest);
+    times times; /* OF_LAUNCH: once for each kernel and the reference */
+    bool required;
     const char *form;
 } keywords[] = {
-    {"kernel", read_kernel, false, true, "kernel NAME"},
-    {"op", read_op, false, true, "op NAME"},
-    {"param", read_param, true, false, "param NAME VALUE ..."},
-    {"runtime", read_runtime, true, false, "runtime NAME VALUE ..."},
-    {"where", read_where, true, false, "where EXPRESSION"},
-    {"block", read_block, false, true, "block EXPRESSION, ..."},
-    {"grid", read_grid, false, true, "grid EXPRESSION, ..."},
-    {"shared", read_shared, false, false, "shared EXPRESSION"},
-    {"args", read_args, false, true, "args dst, src, TYPE EXPRESSION, ..."},
-    {"default", read_default, false, false, "default NAME=VALUE ..."}, /* required with parameters */
+    {"kernel", read_kernel, OFTEN, true, "kernel NAME"},
+    {"op", read_op, ONCE, true, "op NAME"},
+    {"param", read_param, OFTEN, false, "param NAME VALUE ..."},
+    {"runtime", read_runtime, OFTEN, false, "runtime NAME VALUE ..."},
+    {"where", read_where, OFTEN, false, "where EXPRESSION"},
+    {"block", read_block, OF_LAUNCH, true, "block EXPRESSION, ..."},
+    {"grid", read_grid, OF_LAUNCH, true, "grid EXPRESSION, ..."},
+    {"shared", read_shared, OF_LAUNCH, false, "shared EXPRESSION"},
+    {"args", read_args, OF_LAUNCH, true, "args dst, src, TYPE EXPRESSION, ..."},
+    {"default", read_default, ONCE, false, "default NAME=VALUE ..."}, /* required with parameters */
+    {"options", read_options, OFTEN, false, "options -OPTION ..."},
+    {"maxrregcount", read_max_regs, ONCE, false, "maxrregcount EXPRESSION"},
+    {"problem", tt__read_problem, OFTEN, false, "problem NAME VALUE"},
+    {"type", tt__read_type, OFTEN, false, "type NAME TYPE ..."},
+    {"buffer", tt__read_buffer, OFTEN, false, "buffer NAME TYPE LENGTH in|out|inout|scratch [DATA]"},
+    {"scalar", tt__read_scalar, OFTEN, false, "scalar NAME TYPE VALUE"},
+    {"reference", tt__read_reference, ONCE, false, "reference KERNEL"},
+    {"expect", tt__read_expect, OFTEN, false, "expect BUFFER FILE"},
+    {"tolerance", tt__read_tolerance, ONCE, false, "tolerance abs NUMBER rel NUMBER"},
+    {"metric", tt__read_metric, OFTEN, false, "metric NAME EXPRESSION"},
+    {"objective", tt__read_objective, ONCE, false, "objective minimize|maximize METRIC"},
+    {"defines", read_defines, ONCE, false, "defines OP ..."},
 };
 
-static tt_status read_annotation(reader *r, int *seen, span rest) {
-    span word = take_word(&rest);
+/* Lines in which keywords stood, 0: not yet. */
+typedef struct seen {
+    int line[COUNT(keywords)];
+} seen;
+
+/* A kernel or the reference begins: those before it must be complete, and those of a launch may stand again. The
+ * launch of the first kernel may have begun before its name. */
+static tt_status end_launch(const tt__reader *r, seen *seen, bool last) {
+    const char *name = r->launch == &r->t->passes[0] || !r->launch ? NULL
+                       : r->t->own && r->launch == &r->t->own->launch
+                           ? r->t->own->reference.name[0]
+                           : r->t->symbols.name[r->launch - r->t->passes];
+    for (size_t k = 0; k < COUNT(keywords); k++) {
+        bool missing = !seen->line[k] && keywords[k].required && (last || keywords[k].times == OF_LAUNCH);
+        if (missing && (name || !last) && keywords[k].times == OF_LAUNCH)
+            return tt__fail(TT_E_TEMPLATE, "%s: no `%s` annotation behind `%s`, expected a line: //@ %s", r->t->path,
+                            keywords[k].word, name ? name : r->t->kernel, keywords[k].form);
+        if (missing)
+            return tt__fail(TT_E_TEMPLATE, "%s: no `%s` annotation, expected a line: //@ %s", r->t->path,
+                            keywords[k].word, keywords[k].form);
+        if (keywords[k].times == OF_LAUNCH)
+            seen->line[k] = 0;
+    }
+    return TT_OK;
+}
+
+static tt_status read_annotation(tt__reader *r, seen *seen, tt__span rest) {
+    tt__span word = tt__take_word(&rest);
     tt__suggest near = tt__suggest_for(word.at, word.n);
     size_t k = 0;
-    while (k < COUNT(keywords) && !is(word, keywords[k].word))
+    while (k < COUNT(keywords) && !tt__span_is(word, keywords[k].word))
         tt__suggest_try(&near, keywords[k++].word);
     if (word.n == 0)
         return FAIL(r, word.at, "an empty annotation, expected a keyword after //@");
@@ -240,28 +332,46 @@ static tt_status read_annotation(reader *r, int *seen, span rest) {
     r->keyword = keywords[k].word;
     if (rest.n == 0)
         return FAIL(r, word.at, "`%s` stands alone, expected: %s", r->keyword, keywords[k].form);
-    if (seen[k] && !keywords[k].repeats)
-        return FAIL(r, word.at, "a second `%s`, the first is in line %d", r->keyword, seen[k]);
-    seen[k] = r->line;
+    if (seen->line[k] && keywords[k].times != OFTEN)
+        return FAIL(r, word.at, "a second `%s`, the first is in line %d", r->keyword, seen->line[k]);
+    bool begins = keywords[k].read == read_kernel ? r->t->n_passes > 0 : keywords[k].read == tt__read_reference;
+    if (begins && (r->t->n_passes > 0 || r->launch != &r->t->passes[0]))
+        TT_TRY(end_launch(r, seen, false));
+    seen->line[k] = r->line;
     return keywords[k].read(r, rest);
 }
 
+/* What is required of a template is not of an op's file, which has no kernel, nor of one with a task of its own,
+ * which has no op. */
+static void mark_present(const tt__template *t, seen *seen) {
+    for (size_t k = 0; k < COUNT(keywords); k++) {
+        bool no_op = keywords[k].read == read_op && t->own;
+        bool no_kernel = keywords[k].read == read_kernel && t->defines;
+        if ((no_op || no_kernel) && !seen->line[k])
+            seen->line[k] = 1;
+        if (keywords[k].read == read_default && t->n_params == 0 && !seen->line[k])
+            seen->line[k] = 1;
+    }
+}
+
 tt_status tt__annotation_read(tt__template *t, tt__expr *config) {
-    int seen[COUNT(keywords)] = {0}; /* line, 0: not yet */
-    reader r = {.t = t, .config = config, .line = 1};
+    seen seen = {{0}};
+    tt__reader r = {.t = t, .config = config, .line = 1, .launch = &t->passes[0]};
     const char *at = t->source;
     if (strncmp(at, "\xEF\xBB\xBF", 3) == 0) /* a byte order mark */
         at += 3;
     for (size_t n; *at; r.line++, at += n + (at[n] == '\n')) {
         n = strcspn(at, "\n");
-        span line = trim((span){at, n});
+        tt__span line = tt__trim((tt__span){at, n});
         r.line_start = at;
         if (line.n >= 3 && memcmp(line.at, "//@", 3) == 0)
-            TT_TRY(read_annotation(&r, seen, (span){line.at + 3, line.n - 3}));
+            TT_TRY(read_annotation(&r, &seen, (tt__span){line.at + 3, line.n - 3}));
     }
+    mark_present(t, &seen);
     for (size_t k = 0; k < COUNT(keywords); k++)
-        if (!seen[k] && (keywords[k].required || (keywords[k].read == read_default && t->n_params > 0)))
+        if (!seen.line[k] && keywords[k].read == read_default)
             return tt__fail(TT_E_TEMPLATE, "%s: no `%s` annotation, expected a line: //@ %s", t->path,
                             keywords[k].word, keywords[k].form);
-    return TT_OK;
+    TT_TRY(end_launch(&r, &seen, true));
+    return tt__task_finish(t);
 }

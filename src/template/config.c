@@ -1,8 +1,12 @@
 /* Configurations to and from text, and as options of the compiler. */
 #include "template/config.h"
 
+#include <stdarg.h>
+#include <stdio.h>
 #include <string.h>
 
+#include "gpu/nvrtc.h"
+#include "template/expr.h"
 #include "template/scan.h"
 #include "base/suggest.h"
 
@@ -105,20 +109,25 @@ static bool is_runtime(const tt__template *t, const char *name, size_t n) {
     return false;
 }
 
-tt_status tt__config_options(tt__str *out, int *n, const tt__template *t, const char *config,
-                             const tt__problem *p) {
-    *out = (tt__str){0};
-    *n = 0;
+static void add_option(tt__str *out, int *n, const char *fmt, ...) __attribute__((format(printf, 3, 4)));
+static void add_option(tt__str *out, int *n, const char *fmt, ...) {
+    char text[2 * TT__NAME_MAX + 16];
+    va_list args;
+    va_start(args, fmt);
+    vsnprintf(text, sizeof text, fmt, args);
+    va_end(args);
+    tt__str_addn(out, text, strlen(text) + 1);
+    ++*n;
+}
+
+static tt_status add_macros(tt__str *out, int *n, const tt__template *t, const char *config) {
     size_t length, split;
     for (const char *at = config; next_word(&at, &length, &split); at += length) {
         const char *value = at + split + 1;
         if (split == length || !tt__is_word(at, split) ||
-            (!tt__is_word(value, length - split - 1) && !tt__is_integer(value, length - split - 1))) {
-            tt__str_free(out);
-            *n = 0;
+            (!tt__is_word(value, length - split - 1) && !tt__is_integer(value, length - split - 1)))
             return tt__fail(TT_E_INVALID, "found '%.*s' in a configuration, expected NAME=VALUE",
                             length > SHOWN_MAX ? SHOWN_MAX : (int)length, at);
-        }
         if (is_runtime(t, at, split))
             continue;
         tt__str_add(out, "-D");
@@ -126,11 +135,68 @@ tt_status tt__config_options(tt__str *out, int *n, const tt__template *t, const 
         tt__str_addn(out, "", 1);
         ++*n;
     }
-    tt__str_addf(out, "-DELEM_SIZE=%d", p->elem_size);
-    tt__str_addn(out, "", 1);
-    ++*n;
-    tt_status status = tt__str_check(out);
-    if (status != TT_OK)
+    return TT_OK;
+}
+
+/* The n-th `type` of a problem's task and what the problem says it is; NULL behind the last. */
+static const tt__variable *type_at(const tt__template *t, const tt__problem *p, size_t n, tt__type *type) {
+    size_t length, seen = 0;
+    const char *text = tt__variables(p, &length);
+    for (size_t i = 0; text && i < t->task->n_variables; i++) {
+        const tt__variable *v = &t->task->variables[i];
+        size_t word = strcspn(text, ",/"), split = strcspn(text, "=");
+        if (v->n_types && seen++ == n && split < word) {
+            *type = tt__type_named(text + split + 1, word - split - 1);
+            return v;
+        }
+        text += word + (text[word] == ',');
+    }
+    return NULL;
+}
+
+static tt_status add_all(tt__str *out, int *n, const tt__template *t, const char *config, const tt__problem *p) {
+    const tt__variable *v;
+    tt__type type;
+    TT_TRY(add_macros(out, n, t, config));
+    for (size_t i = 0; (v = type_at(t, p, i, &type)); i++)
+        add_option(out, n, TT__TYPEDEF "%s=%s", v->name, tt__types[type].cuda);
+    add_option(out, n, "-DELEM_SIZE=%d", p->elem_size);
+    for (size_t i = 0; i < t->n_options; i++) {
+        tt__str_addn(out, t->options[i], strlen(t->options[i]) + 1);
+        ++*n;
+    }
+    if (t->max_regs.text) {
+        size_t choice[TT__PARAMS_MAX] = {0};
+        int regs;
+        TT_TRY(tt__config_parse(choice, t, config));
+        TT_TRY(tt__expr_max_regs(&regs, t, choice));
+        add_option(out, n, "--maxrregcount=%d", regs);
+    }
+    return TT_OK;
+}
+
+tt_status tt__config_options(tt__str *out, int *n, const tt__template *t, const char *config,
+                             const tt__problem *p) {
+    *out = (tt__str){0};
+    *n = 0;
+    tt_status status = t ? add_all(out, n, t, config, p) : add_macros(out, n, NULL, config);
+    if (status == TT_OK)
+        status = tt__str_check(out);
+    if (status != TT_OK) {
         tt__str_free(out);
+        *n = 0;
+    }
     return status;
+}
+
+void tt__config_build(char out[TT__CONFIG_MAX + TT__OP_MAX], const tt__template *t, const char *config,
+                      const tt__problem *p) {
+    const tt__variable *v;
+    tt__type type;
+    size_t used;
+    tt__copy(out, TT__CONFIG_MAX, config);
+    for (size_t i = 0; (v = type_at(t, p, i, &type)); i++) {
+        used = strlen(out);
+        snprintf(out + used, TT__CONFIG_MAX + TT__OP_MAX - used, " %s=%s", v->name, tt__types[type].name);
+    }
 }

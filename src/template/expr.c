@@ -116,52 +116,50 @@ static int bind_parameter(sqlite3_stmt *stmt, int at, const char *value) {
     return sqlite3_bind_text(stmt, at, value, -1, SQLITE_STATIC);
 }
 
-static void list_facts(int64_t out[TT__FACT_COUNT], const tt__gpu *gpu, const tt__problem *p) {
-    const int64_t facts[TT__FACT_COUNT] = {
-        [TT__FACT_ROWS] = p->rows,
-        [TT__FACT_COLS] = p->cols,
-        [TT__FACT_LDS] = p->lds,
-        [TT__FACT_LDD] = p->ldd,
-        [TT__FACT_BATCH] = p->batch,
-        [TT__FACT_SRC_STRIDE] = p->src_stride,
-        [TT__FACT_DST_STRIDE] = p->dst_stride,
-        [TT__FACT_ELEM_SIZE] = p->elem_size,
-        [TT__FACT_ALIGN] = p->align,
-        [TT__FACT_MAX_THREADS] = gpu->max_threads_per_block,
-        [TT__FACT_SHARED] = gpu->shared_per_block,
-        [TT__FACT_SM_COUNT] = gpu->sm_count,
-        [TT__FACT_CC] = gpu->cc,
-        [TT__FACT_L2_BYTES] = gpu->l2_bytes,
-    };
-    memcpy(out, facts, sizeof facts);
+/* One more column of the row of facts. */
+static void add_fact(tt__str *create, tt__str *insert, const char *name) {
+    tt__str_addf(create, ",\"%s\"", name);
+    tt__str_add(insert, ",?");
 }
 
-/* The table of facts, and in it the parameters if `choice` is given. Keys are called "#", which no name of an
- * expression can be. */
-static tt_status make_facts(tt__query *q, const int64_t *facts, const size_t *choice) {
+static int bind_fact(sqlite3_stmt *stmt, int at, const tt__facts *f, size_t i) {
+    const tt__variable *v = &f->task->variables[i];
+    if (v->n_types)
+        return sqlite3_bind_text(stmt, at, tt__types[f->variables[i]].name, -1, SQLITE_STATIC);
+    return sqlite3_bind_int64(stmt, at, f->variables[i]);
+}
+
+/* The table of facts: device and element, the task's variables, and the parameters if `choice` is given. Keys are
+ * called "#", which no name of an expression can be. */
+static tt_status make_facts(tt__query *q, const tt__facts *f, const size_t *choice) {
     tt_status status = TT_OK;
     const tt__template *t = q->t;
     tt__str create = {0}, insert = {0};
     sqlite3_stmt *stmt = NULL;
+    size_t n_variables = t->task ? t->task->n_variables : 0, n_params = choice ? t->n_params : 0;
+    int at = 1, rc;
     tt__str_add(&create, "CREATE TABLE tt_facts(\"#\" INTEGER PRIMARY KEY");
     tt__str_add(&insert, "INSERT INTO tt_facts VALUES(1");
-    size_t n = TT__FACT_COUNT + (choice ? t->n_params : 0);
-    for (size_t i = 0; i < n; i++) {
-        const char *name = i < TT__FACT_COUNT ? tt__fact_names[i] : t->params[i - TT__FACT_COUNT].name;
-        tt__str_addf(&create, ",\"%s\"", name);
-        tt__str_add(&insert, ",?");
-    }
+    for (size_t i = 0; i < TT__FACT_COUNT; i++)
+        add_fact(&create, &insert, tt__fact_names[i]);
+    for (size_t i = 0; i < n_variables; i++)
+        add_fact(&create, &insert, t->task->variables[i].name);
+    for (size_t i = 0; i < n_params; i++)
+        add_fact(&create, &insert, t->params[i].name);
     tt__str_add(&create, ")");
     tt__str_add(&insert, ")");
     TT_GOTO(tt__str_check(&create));
     TT_GOTO(tt__str_check(&insert));
     TT_GOTO(run(q, create.text));
-    int rc = sqlite3_prepare_v2(q->db, insert.text, -1, &stmt, NULL);
-    for (size_t i = 0; i < n && rc == SQLITE_OK; i++)
-        rc = i < TT__FACT_COUNT
-                 ? sqlite3_bind_int64(stmt, (int)i + 1, facts[i])
-                 : bind_parameter(stmt, (int)i + 1,
-                                  t->params[i - TT__FACT_COUNT].values[choice[i - TT__FACT_COUNT]]);
+    rc = sqlite3_prepare_v2(q->db, insert.text, -1, &stmt, NULL);
+    for (size_t i = 0; i < TT__FACT_TIME_NS && rc == SQLITE_OK; i++)
+        rc = sqlite3_bind_int64(stmt, at++, f->values[i]);
+    if (rc == SQLITE_OK)
+        rc = sqlite3_bind_double(stmt, at++, f->time_ns);
+    for (size_t i = 0; i < n_variables && rc == SQLITE_OK; i++)
+        rc = bind_fact(stmt, at++, f, i);
+    for (size_t i = 0; i < n_params && rc == SQLITE_OK; i++)
+        rc = bind_parameter(stmt, at++, t->params[i].values[choice[i]]);
     if (rc != SQLITE_OK || sqlite3_step(stmt) != SQLITE_DONE)
         status = fail_sqlite(q, "filling its tables");
 out:
@@ -214,8 +212,8 @@ static void lock(tt__query *q, int depth) {
     sqlite3_progress_handler(q->db, STEP_OPS, spend, q);
 }
 
-/* `choice` NULL: the whole space. Without `facts` the values do not matter, only the names. */
-static tt_status open_sandbox(tt__query **out, const tt__template *t, const int64_t *facts,
+/* `choice` NULL: the whole space. */
+static tt_status open_sandbox(tt__query **out, const tt__template *t, const tt__facts *facts,
                               const size_t *choice, int depth) {
     tt_status status = TT_OK;
     tt__query *q = calloc(1, sizeof *q);
@@ -281,23 +279,89 @@ out:
     return status;
 }
 
-tt_status tt__expr_check(const tt__template *t) {
-    static const int64_t facts[TT__FACT_COUNT];
-    static const size_t choice[TT__PARAMS_MAX];
+static tt_status check_launch(tt__query *q, const tt__geometry_expr *g) {
+    const tt__template *t = q->t;
+    for (size_t i = 0; i < 3; i++)
+        TT_TRY(check_one(q, &g->block[i]));
+    for (size_t i = 0; i < 3; i++)
+        TT_TRY(check_one(q, &g->grid[i]));
+    TT_TRY(check_one(q, &g->shared));
+    for (int i = g->first_arg; i < g->first_arg + g->n_args; i++)
+        if (t->args[i].type != TT__TYPE_NONE)
+            TT_TRY(check_one(q, &t->args[i].value));
+    return TT_OK;
+}
+
+/* Lengths and defaults are of the problem alone: no parameter is in their scope. */
+static tt_status check_task(const tt__template *t) {
+    const tt__task *task = t->own;
+    tt__template problem = {.path = t->path, .task = task};
+    const tt__facts facts = {.task = task};
     tt__query *q;
     tt_status status = TT_OK;
-    TT_TRY(open_sandbox(&q, t, facts, choice, DEPTH_ALONE));
-    for (size_t i = 0; i < t->n_wheres; i++)
-        TT_GOTO(check_one(q, &t->wheres[i]));
-    for (size_t i = 0; i < 3; i++)
-        TT_GOTO(check_one(q, &t->block[i]));
-    for (size_t i = 0; i < 3; i++)
-        TT_GOTO(check_one(q, &t->grid[i]));
-    TT_GOTO(check_one(q, &t->shared));
-    for (int i = 0; i < t->n_args; i++)
-        TT_GOTO(check_one(q, &t->args[i].value));
+    TT_TRY(open_sandbox(&q, &problem, &facts, NULL, DEPTH_ALONE));
+    for (size_t i = 0; i < task->n_variables; i++)
+        TT_GOTO(check_one(q, &task->variables[i].value));
+    for (size_t i = 0; i < task->n_operands; i++)
+        TT_GOTO(check_one(q, &task->operands[i].count));
 out:
     tt__query_close(q);
+    return status;
+}
+
+/* One cubin serves all problems: what it is compiled with is for the parameters alone to say. */
+static tt_status check_max_regs(const tt__template *t) {
+    static const size_t choice[TT__PARAMS_MAX];
+    static const tt__facts facts;
+    tt__template params = *t;
+    tt__query *q;
+    params.task = NULL;
+    TT_TRY(open_sandbox(&q, &params, &facts, choice, DEPTH_ALONE));
+    tt_status status = check_one(q, &t->max_regs);
+    tt__query_close(q);
+    return status;
+}
+
+tt_status tt__expr_check(const tt__template *t) {
+    static const size_t choice[TT__PARAMS_MAX];
+    const tt__facts facts = {.task = t->task};
+    tt__query *q;
+    tt_status status = TT_OK;
+    if (t->own)
+        TT_TRY(check_task(t));
+    if (t->max_regs.text)
+        TT_TRY(check_max_regs(t));
+    TT_TRY(open_sandbox(&q, t, &facts, choice, DEPTH_ALONE));
+    for (size_t i = 0; i < t->n_wheres; i++)
+        TT_GOTO(check_one(q, &t->wheres[i]));
+    for (int i = 0; i < t->n_passes; i++)
+        TT_GOTO(check_launch(q, &t->passes[i]));
+    if (t->own && t->own->has_reference)
+        TT_GOTO(check_launch(q, &t->own->launch));
+    for (size_t i = 0; t->own && i < t->own->n_metrics; i++)
+        TT_GOTO(check_one(q, &t->own->metrics[i].value));
+out:
+    tt__query_close(q);
+    return status;
+}
+
+tt_status tt__expr_max_regs(int *out, const tt__template *t, const size_t *choice) {
+    static const tt__facts facts;
+    const tt__expr *column = &t->max_regs;
+    tt__template params = *t;
+    tt__query *q;
+    bool found;
+    params.task = NULL;
+    params.n_wheres = 0;
+    TT_TRY(tt__query_open(&q, &params, &facts, choice, &column, 1));
+    tt_status status = tt__query_next(q, &found);
+    tt__value v = status == TT_OK && found ? tt__query_value(q, 0) : (tt__value){TT__VALUE_NULL, 0, 0};
+    tt__query_close(q);
+    if (status == TT_OK && (v.kind != TT__VALUE_INT || v.i < 16 || v.i > 255))
+        status = tt__template_fail(t->path, t->max_regs.line, t->max_regs.column,
+                                   "`%.200s` comes to %lld, expected 16 to 255 registers", t->max_regs.text,
+                                   (long long)v.i);
+    *out = (int)v.i;
     return status;
 }
 
@@ -334,12 +398,10 @@ static tt_status write_query(tt__str *sql, const tt__template *t, scope s, const
     return tt__str_check(sql);
 }
 
-static tt_status open_query(tt__query **out, const tt__template *t, const tt__gpu *gpu, const tt__problem *p,
-                            scope s, const size_t *choice, const tt__expr *const *columns, size_t n_columns) {
+static tt_status open_query(tt__query **out, const tt__template *t, const tt__facts *facts, scope s,
+                            const size_t *choice, const tt__expr *const *columns, size_t n_columns) {
     tt_status status = TT_OK;
-    int64_t facts[TT__FACT_COUNT];
     tt__str sql = {0};
-    list_facts(facts, gpu, p);
     TT_TRY(open_sandbox(out, t, facts, choice, DEPTH_TOGETHER));
     tt__query *q = *out;
     TT_GOTO(write_query(&sql, t, s, columns, n_columns));
@@ -356,14 +418,22 @@ out:
     return status;
 }
 
-tt_status tt__query_open(tt__query **out, const tt__template *t, const tt__gpu *gpu, const tt__problem *p,
-                         const size_t *choice, const tt__expr *const *columns, size_t n_columns) {
-    return open_query(out, t, gpu, p, choice ? SCOPE_ONE : SCOPE_LEGAL, choice, columns, n_columns);
+tt_status tt__query_open(tt__query **out, const tt__template *t, const tt__facts *facts, const size_t *choice,
+                         const tt__expr *const *columns, size_t n_columns) {
+    return open_query(out, t, facts, choice ? SCOPE_ONE : SCOPE_LEGAL, choice, columns, n_columns);
 }
 
-tt_status tt__query_open_all(tt__query **out, const tt__template *t, const tt__gpu *gpu, const tt__problem *p,
+tt_status tt__query_open_all(tt__query **out, const tt__template *t, const tt__facts *facts,
                              const tt__expr *const *columns, size_t n_columns) {
-    return open_query(out, t, gpu, p, SCOPE_ALL, NULL, columns, n_columns);
+    return open_query(out, t, facts, SCOPE_ALL, NULL, columns, n_columns);
+}
+
+tt_status tt__query_problem(tt__query **out, const tt__template *t, const tt__facts *facts,
+                            const tt__expr *const *columns, size_t n_columns) {
+    const tt__template problem = {.path = t->path, .task = t->task};
+    TT_TRY(open_query(out, &problem, facts, SCOPE_ONE, NULL, columns, n_columns));
+    (*out)->t = t; /* for messages: the other one goes */
+    return TT_OK;
 }
 
 tt_status tt__query_next(tt__query *q, bool *found) {

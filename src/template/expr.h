@@ -9,6 +9,7 @@
 #ifndef TT_TEMPLATE_EXPR_H
 #define TT_TEMPLATE_EXPR_H
 
+#include "template/scan.h"
 #include "template/template.h"
 
 typedef enum tt__value_kind { TT__VALUE_NULL, TT__VALUE_INT, TT__VALUE_REAL, TT__VALUE_TEXT } tt__value_kind;
@@ -25,13 +26,30 @@ typedef struct tt__query tt__query; /* use from one thread, free with tt__query_
  * TT_E_TEMPLATE names the place. */
 tt_status tt__expr_check(const tt__template *t);
 
+/* The `maxrregcount` of a configuration. TT_E_TEMPLATE if it comes to no number of registers. */
+tt_status tt__expr_max_regs(int *out, const tt__template *t, const size_t *choice);
+
+/* What expressions are about beside the parameters. */
+typedef struct tt__facts {
+    const tt__task *task;
+    int64_t values[TT__FACT_COUNT];
+    double time_ns;
+    int64_t variables[TT__VARIABLES_MAX]; /* of a `type`, its tt__type */
+} tt__facts;
+
+/* Those of a problem of this task on a GPU. TT_E_INVALID if the problem's text is none of the task's. */
+tt_status tt__facts_of(tt__facts *out, const tt__task *task, const tt__gpu *gpu, const tt__problem *p);
+
 /* Prepares the values of `columns` (borrowed), for one configuration or, if `choice` is NULL, for each
  * configuration for which every `where` holds, in the order of declaration. */
-tt_status tt__query_open(tt__query **out, const tt__template *t, const tt__gpu *gpu, const tt__problem *p,
-                         const size_t *choice, const tt__expr *const *columns, size_t n_columns);
+tt_status tt__query_open(tt__query **out, const tt__template *t, const tt__facts *facts, const size_t *choice,
+                         const tt__expr *const *columns, size_t n_columns);
 /* The same for each combination of values, whatever a `where` says of it. */
-tt_status tt__query_open_all(tt__query **out, const tt__template *t, const tt__gpu *gpu, const tt__problem *p,
+tt_status tt__query_open_all(tt__query **out, const tt__template *t, const tt__facts *facts,
                              const tt__expr *const *columns, size_t n_columns);
+/* The values of columns that no parameter occurs in: one row. */
+tt_status tt__query_problem(tt__query **out, const tt__template *t, const tt__facts *facts,
+                            const tt__expr *const *columns, size_t n_columns);
 void tt__query_close(tt__query *q);
 
 /* Goes to the next row; *found is false after the last. TT_E_TEMPLATE if the evaluation takes too long. */

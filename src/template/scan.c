@@ -17,11 +17,7 @@
 #define COUNT(a) (sizeof(a) / sizeof *(a))
 
 const char *const tt__fact_names[TT__FACT_COUNT] = {
-    "rows",      "cols",  "lds",
-    "ldd",       "batch", "src_stride",
-    "dst_stride", "elem_size", "align",
-    "max_threads_per_block", "shared_per_block", "sm_count",
-    "cc",        "l2_bytes",
+    "elem_size", "align", "max_threads_per_block", "shared_per_block", "sm_count", "cc", "l2_bytes", "time_ns",
 };
 
 /* min and max of one argument would be aggregates over the whole space. */
@@ -176,7 +172,9 @@ const char *tt__name_taken(const char *name) {
     size_t n = strlen(name);
     for (size_t i = 0; i < TT__FACT_COUNT; i++) /* ELEM_SIZE among them: kernels have it as a macro */
         if (same(name, n, tt__fact_names[i]))
-            return i < TT__FACT_MAX_THREADS ? "a property of the problem" : "a property of the device";
+            return i < TT__FACT_MAX_THREADS ? "a property of the problem"
+                   : i < TT__FACT_TIME_NS   ? "a property of the device"
+                                            : "the time of a launch";
     for (size_t i = 0; i < COUNT(tt__functions); i++)
         if (same(name, n, tt__functions[i].name))
             return "a function";
@@ -186,29 +184,56 @@ const char *tt__name_taken(const char *name) {
     return NULL;
 }
 
-static const char *name_in_scope(const scanner *s) {
-    for (size_t i = 0; i < s->t->n_params; i++)
-        if (strlen(s->t->params[i].name) == s->n && memcmp(s->token, s->t->params[i].name, s->n) == 0)
-            return s->t->params[i].name;
-    for (size_t i = 0; i < TT__FACT_COUNT; i++)
-        if (strlen(tt__fact_names[i]) == s->n && memcmp(s->token, tt__fact_names[i], s->n) == 0)
-            return tt__fact_names[i];
+static bool is_metric(const scanner *s) {
+    const tt__task *task = s->t->task;
+    for (size_t i = 0; task && i < task->n_metrics; i++)
+        if (s->e == &task->metrics[i].value)
+            return true;
+    return false;
+}
+
+/* Every name in scope in turn, NULL behind the last; a metric's also has the time. */
+static const char *name_at(const scanner *s, size_t i) {
+    const tt__task *task = s->t->task;
+    size_t n_variables = task ? task->n_variables : 0;
+    if (i < s->t->n_params)
+        return s->t->params[i].name;
+    i -= s->t->n_params;
+    if (i < n_variables)
+        return task->variables[i].name;
+    i -= n_variables;
+    return i < TT__FACT_TIME_NS || (i == TT__FACT_TIME_NS && is_metric(s)) ? tt__fact_names[i] : NULL;
+}
+
+static bool name_in_scope(const scanner *s) {
+    const char *name;
+    for (size_t i = 0; (name = name_at(s, i)); i++)
+        if (strlen(name) == s->n && memcmp(s->token, name, s->n) == 0)
+            return true;
+    return false;
+}
+
+static const char *same_value(const char *value, const char *word, size_t n, tt__suggest *near) {
+    if (!tt__is_word(value, strlen(value)))
+        return NULL;
+    if (strlen(value) == n && memcmp(value, word, n) == 0)
+        return value;
+    if (near)
+        tt__suggest_try(near, value);
     return NULL;
 }
 
-/* The word value of some parameter that the last token (without quotes) spells. */
+/* The word value of some parameter, or the type of some variable, that the last token (without quotes) spells. */
 static const char *value_in_scope(const scanner *s, const char *word, size_t n, tt__suggest *near) {
+    const tt__task *task = s->t->task;
+    const char *found = NULL;
     for (size_t i = 0; i < s->t->n_params; i++)
-        for (size_t v = 0; v < s->t->params[i].n_values; v++) {
-            const char *value = s->t->params[i].values[v];
-            if (!tt__is_word(value, strlen(value)))
-                continue;
-            if (strlen(value) == n && memcmp(value, word, n) == 0)
-                return value;
-            if (near)
-                tt__suggest_try(near, value);
-        }
-    return NULL;
+        for (size_t v = 0; v < s->t->params[i].n_values && !found; v++)
+            found = same_value(s->t->params[i].values[v], word, n, near);
+    for (size_t i = 0; task && i < task->n_variables; i++)
+        for (size_t v = 0; v < task->variables[i].n_types && !found; v++)
+            found = same_value(tt__types[task->variables[i].types[v]].name, word, n, near);
+    return found;
 }
 
 static void emit(scanner *s, const char *quote) {
@@ -236,10 +261,9 @@ static tt_status unknown_word(scanner *s) {
     if (value)
         return FAIL(s, s->token, "unknown name %s; did you mean the value '%s'?", value, value);
     tt__suggest near = tt__suggest_for(s->token, s->n);
-    for (size_t i = 0; i < s->t->n_params; i++)
-        tt__suggest_try(&near, s->t->params[i].name);
-    for (size_t i = 0; i < TT__FACT_COUNT; i++)
-        tt__suggest_try(&near, tt__fact_names[i]);
+    const char *name;
+    for (size_t i = 0; (name = name_at(s, i)); i++)
+        tt__suggest_try(&near, name);
     for (size_t i = 0; i < COUNT(tt__functions); i++)
         tt__suggest_try(&near, tt__functions[i].name);
     const char *next = s->token + s->n;

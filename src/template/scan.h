@@ -13,15 +13,8 @@ enum {
     TT__EXPR_ARGS_MAX = 16,    /* arguments of one function call */
 };
 
-/* The names an expression knows beside the parameters, in the order in which expr.c gives them values. */
+/* The names an expression knows beside the parameters and the task's variables. */
 typedef enum tt__fact {
-    TT__FACT_ROWS,
-    TT__FACT_COLS,
-    TT__FACT_LDS,
-    TT__FACT_LDD,
-    TT__FACT_BATCH,
-    TT__FACT_SRC_STRIDE,
-    TT__FACT_DST_STRIDE,
     TT__FACT_ELEM_SIZE,
     TT__FACT_ALIGN,
     TT__FACT_MAX_THREADS,
@@ -29,6 +22,7 @@ typedef enum tt__fact {
     TT__FACT_SM_COUNT,
     TT__FACT_CC,
     TT__FACT_L2_BYTES,
+    TT__FACT_TIME_NS, /* in metrics only */
     TT__FACT_COUNT
 } tt__fact;
 extern const char *const tt__fact_names[TT__FACT_COUNT];

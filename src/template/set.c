@@ -5,7 +5,7 @@
 #include "base/suggest.h"
 #include "template/template.h"
 
-static tt_status add(tt__template_set *set, tt__template *t) {
+tt_status tt__template_set_add(tt__template_set *set, tt__template *t) {
     const tt__template *other = tt__template_set_find(set, t->kernel);
     if (other) {
         tt_status s =
@@ -13,6 +13,12 @@ static tt_status add(tt__template_set *set, tt__template *t) {
         tt__template_free(&t);
         return s;
     }
+    tt__template **grown = realloc(set->items, (set->n + 1) * sizeof *grown);
+    if (!grown) {
+        tt__template_free(&t);
+        return tt__fail_memory((set->n + 1) * sizeof *grown);
+    }
+    set->items = grown;
     set->items[set->n++] = t;
     return TT_OK;
 }
@@ -21,14 +27,11 @@ tt_status tt__template_set_open(tt__template_set *out, const char *const *paths,
     tt_status status = TT_OK;
     size_t n = tt__n_builtins + n_paths;
     *out = (tt__template_set){0};
-    out->items = calloc(n ? n : 1, sizeof *out->items);
-    if (!out->items)
-        return tt__fail_memory(n * sizeof *out->items);
     for (size_t i = 0; i < n; i++) {
         tt__template *t;
         TT_GOTO(i < tt__n_builtins ? tt__template_builtin(&t, &tt__builtins[i])
                                    : tt__template_load(&t, paths[i - tt__n_builtins]));
-        TT_GOTO(add(out, t));
+        TT_GOTO(tt__template_set_add(out, t));
     }
 out:
     if (status != TT_OK)
@@ -46,6 +49,13 @@ void tt__template_set_close(tt__template_set *set) {
 const tt__template *tt__template_set_find(const tt__template_set *set, const char *kernel) {
     for (size_t i = 0; i < set->n; i++)
         if (strcmp(set->items[i]->kernel, kernel) == 0)
+            return set->items[i];
+    return NULL;
+}
+
+const tt__template *tt__template_set_for(const tt__template_set *set, const tt__problem *p) {
+    for (size_t i = 0; i < set->n; i++)
+        if (tt__is_op(p, set->items[i]->op))
             return set->items[i];
     return NULL;
 }

@@ -14,7 +14,7 @@
 #include "template/scan.h"
 #include "template/template.h"
 
-enum { SLOTS_MAX = 3 + 3 + 1 + TT__ARGS_MAX };
+enum { SLOTS_MAX = TT__PASSES_MAX * (3 + 3 + 1) + TT__ARGS_MAX + 1 }; /* and the objective */
 
 static const char *const part_names[TT__PART_COUNT] = {"block", "grid", "shared", "args"};
 
@@ -25,33 +25,52 @@ typedef struct plan {
     const tt__template *t;
     const tt__gpu *gpu;
     const tt__problem *p;
-    size_t n;
+    tt__facts facts;
+    int n_launches;
+    const tt__geometry_expr *launches; /* of each pass */
+    size_t n, n_slots; /* columns, and those that are numbers of the launch */
     const tt__expr *exprs[SLOTS_MAX];
     struct {
         tt__part kind;
-        int index;
+        int pass, index;
     } slots[SLOTS_MAX];
     char *why; /* TT__REASON_MAX: the constraint that says no; NULL: nobody asks */
 } plan;
 
-static void plan_slot(plan *pl, tt__part kind, int index, const tt__expr *e) {
+static void plan_slot(plan *pl, tt__part kind, int pass, int index, const tt__expr *e) {
     if (!e->text)
         return;
     pl->slots[pl->n].kind = kind;
+    pl->slots[pl->n].pass = pass;
     pl->slots[pl->n].index = index;
     pl->exprs[pl->n++] = e;
 }
 
-static plan make_plan(const tt__template *t, const tt__gpu *gpu, const tt__problem *p, char *why) {
-    plan pl = {.t = t, .gpu = gpu, .p = p, .why = why};
+static void plan_pass(plan *pl, int pass) {
+    const tt__geometry_expr *g = &pl->launches[pass];
     for (int i = 0; i < 3; i++)
-        plan_slot(&pl, TT__PART_BLOCK, i, &t->block[i]);
+        plan_slot(pl, TT__PART_BLOCK, pass, i, &g->block[i]);
     for (int i = 0; i < 3; i++)
-        plan_slot(&pl, TT__PART_GRID, i, &t->grid[i]);
-    plan_slot(&pl, TT__PART_SHARED, 0, &t->shared);
-    for (int i = 0; i < t->n_args; i++)
-        plan_slot(&pl, TT__PART_ARGS, i, &t->args[i].value);
-    return pl;
+        plan_slot(pl, TT__PART_GRID, pass, i, &g->grid[i]);
+    plan_slot(pl, TT__PART_SHARED, pass, 0, &g->shared);
+    for (int i = 0; i < g->n_args; i++)
+        if (pl->t->args[g->first_arg + i].type != TT__TYPE_NONE)
+            plan_slot(pl, TT__PART_ARGS, pass, i, &pl->t->args[g->first_arg + i].value);
+}
+
+/* Launches of the template's kernels, or, if `reference`, of the reference that its task names. */
+static tt_status make_plan(plan *pl, const tt__template *t, const tt__gpu *gpu, const tt__problem *p, bool reference,
+                           char *why) {
+    *pl = (plan){.t = t, .gpu = gpu, .p = p, .why = why};
+    pl->n_launches = reference ? 1 : t->n_passes;
+    pl->launches = reference ? &t->own->launch : t->passes;
+    TT_TRY(tt__facts_of(&pl->facts, t->task, gpu, p));
+    for (int i = 0; i < pl->n_launches; i++)
+        plan_pass(pl, i);
+    pl->n_slots = pl->n;
+    if (t->task->objective >= 0 && !reference)
+        pl->exprs[pl->n++] = &t->task->metrics[t->task->objective].value;
+    return TT_OK;
 }
 
 static bool refuse(const plan *pl, const tt__expr *e, const char *fmt, ...)
@@ -70,6 +89,11 @@ static bool refuse(const plan *pl, const tt__expr *e, const char *fmt, ...) {
     return false;
 }
 
+static const char *arg_type(const plan *pl, size_t slot) {
+    const tt__geometry_expr *g = &pl->launches[pl->slots[slot].pass];
+    return tt__types[pl->t->args[g->first_arg + pl->slots[slot].index].type].name;
+}
+
 static bool within(const plan *pl, size_t slot, int64_t value, int64_t max) {
     if (value <= max)
         return true;
@@ -77,13 +101,13 @@ static bool within(const plan *pl, size_t slot, int64_t value, int64_t max) {
     tt__part kind = pl->slots[slot].kind;
     bool dim = kind == TT__PART_BLOCK || kind == TT__PART_GRID;
     return refuse(pl, pl->exprs[slot], "is %" PRId64 ", the limit of %s%s is %" PRId64, value,
-                  kind == TT__PART_ARGS ? "i32" : part_names[kind], dim ? axes[pl->slots[slot].index] : "", max);
+                  kind == TT__PART_ARGS ? arg_type(pl, slot) : part_names[kind], dim ? axes[pl->slots[slot].index] : "", max);
 }
 
 /* The template is wrong: a value that no launch can have. */
 static tt_status fail_value(const plan *pl, const tt__candidate *c, size_t slot, tt__value v,
                             const char *expected) {
-    char value[64] = "a word";
+    char value[64] = "a word", problem[TT__PROBLEM_TEXT_MAX];
     if (v.kind == TT__VALUE_NULL)
         snprintf(value, sizeof value, "NULL (a division by zero?)");
     if (v.kind == TT__VALUE_INT)
@@ -91,21 +115,22 @@ static tt_status fail_value(const plan *pl, const tt__candidate *c, size_t slot,
     if (v.kind == TT__VALUE_REAL)
         snprintf(value, sizeof value, v.f >= 0x1p63 || v.f < -0x1p63 ? "%g, beyond 64 bits," : "%g", v.f);
     const tt__expr *e = pl->exprs[slot];
-    return tt__template_fail(
-        pl->t->path, e->line, e->column,
-        "%s `%.200s` is %s for %s and %" PRId64 "x%" PRId64 " (elem_size %d), expected %s",
-        part_names[pl->slots[slot].kind], e->text, value, c->config[0] ? c->config : "no parameters",
-        pl->p->rows, pl->p->cols, pl->p->elem_size, expected);
+    return tt__template_fail(pl->t->path, e->line, e->column,
+                             "%s `%.200s` is %s for %s and %s (elem_size %d), expected %s",
+                             part_names[pl->slots[slot].kind], e->text, value,
+                             c->config[0] ? c->config : "no parameters", tt__problem_text(problem, pl->p),
+                             pl->p->elem_size, expected);
 }
 
 static tt_status set_dim(const plan *pl, tt__candidate *c, size_t slot, tt__value v, bool *legal) {
     bool block = pl->slots[slot].kind == TT__PART_BLOCK;
+    tt__pass *pass = &c->launch.passes[pl->slots[slot].pass];
     int i = pl->slots[slot].index;
     if (v.kind != TT__VALUE_INT || v.i < 1)
         return fail_value(pl, c, slot, v, "an integer of 1 or more");
     *legal = within(pl, slot, v.i, block ? block_max[i] : grid_max[i]);
     if (*legal)
-        *(block ? &c->launch.block[i] : &c->launch.grid[i]) = (unsigned)v.i;
+        *(block ? &pass->block[i] : &pass->grid[i]) = (unsigned)v.i;
     return TT_OK;
 }
 
@@ -115,25 +140,58 @@ static tt_status set_shared(const plan *pl, tt__candidate *c, size_t slot, tt__v
     int64_t max = pl->gpu->shared_per_block;
     *legal = within(pl, slot, v.i, max < INT32_MAX ? max : INT32_MAX);
     if (*legal)
-        c->launch.shared_bytes = (unsigned)v.i;
+        c->launch.passes[pl->slots[slot].pass].shared_bytes = (unsigned)v.i;
     return TT_OK;
 }
 
 static tt_status set_arg(const plan *pl, tt__candidate *c, size_t slot, tt__value v, bool *legal) {
-    tt__arg *a = &c->launch.args[pl->slots[slot].index];
-    if (a->kind == TT__ARG_F32) {
-        if ((v.kind != TT__VALUE_INT && v.kind != TT__VALUE_REAL) || !(v.f >= -FLT_MAX && v.f <= FLT_MAX))
-            return fail_value(pl, c, slot, v, "a number that fits f32");
+    tt__arg *a = &c->launch.args[c->launch.passes[pl->slots[slot].pass].first_arg + pl->slots[slot].index];
+    const double most = a->type == TT__TYPE_F32 ? (double)FLT_MAX : DBL_MAX;
+    if (tt__types[a->type].floating) {
+        if ((v.kind != TT__VALUE_INT && v.kind != TT__VALUE_REAL) || !(v.f >= -most && v.f <= most))
+            return fail_value(pl, c, slot, v,
+                              a->type == TT__TYPE_F32 ? "a number that fits f32" : "a number that fits f64");
         a->f = v.f;
         return TT_OK;
     }
+    bool is_unsigned = a->type == TT__TYPE_U32 || a->type == TT__TYPE_U64;
     if (v.kind != TT__VALUE_INT)
         return fail_value(pl, c, slot, v, "an integer");
-    if (a->kind == TT__ARG_I32 && v.i < INT32_MIN)
-        *legal = refuse(pl, pl->exprs[slot], "is %" PRId64 ", which does not fit i32", v.i);
-    else if (a->kind == TT__ARG_I32)
-        *legal = within(pl, slot, v.i, INT32_MAX);
+    if (is_unsigned ? v.i < 0 : a->type == TT__TYPE_I32 && v.i < INT32_MIN)
+        *legal = refuse(pl, pl->exprs[slot], "is %" PRId64 ", which does not fit %s", v.i, tt__types[a->type].name);
+    else if (tt__types[a->type].size == 4)
+        *legal = within(pl, slot, v.i, is_unsigned ? UINT32_MAX : INT32_MAX);
     a->i = v.i;
+    return TT_OK;
+}
+
+/* All passes as they are before anything is known of a configuration. */
+static void start_launch(const plan *pl, tt__launch *l) {
+    int n = 0;
+    *l = (tt__launch){.n_passes = pl->n_launches};
+    for (int s = 0; s < l->n_passes; s++) {
+        const tt__geometry_expr *g = &pl->launches[s];
+        l->passes[s] =
+            (tt__pass){.grid = {1, 1, 1}, .block = {1, 1, 1}, .first_arg = n, .n_args = g->n_args};
+        for (int i = 0; i < g->n_args; i++, n++)
+            l->args[n] = (tt__arg){.type = pl->t->args[g->first_arg + i].type,
+                                   .operand = pl->t->args[g->first_arg + i].operand};
+    }
+}
+
+/* What a microsecond is worth, so that the least product of time and weight is the best of the objective. */
+static tt_status read_weight(const plan *pl, const tt__query *q, tt__candidate *c) {
+    c->weight = 1;
+    if (pl->n == pl->n_slots)
+        return TT_OK;
+    const tt__expr *e = pl->exprs[pl->n_slots];
+    tt__value v = tt__query_value(q, pl->n_slots);
+    bool number = v.kind == TT__VALUE_INT || v.kind == TT__VALUE_REAL;
+    if (!number || !(v.f > 0 && v.f <= DBL_MAX))
+        return tt__template_fail(pl->t->path, e->line, e->column,
+                                 "the objective `%.200s` is %g for %s, expected a number above 0", e->text,
+                                 number ? v.f : 0.0, c->config[0] ? c->config : "no parameters");
+    c->weight = pl->t->task->maximize ? 1 / v.f : v.f;
     return TT_OK;
 }
 
@@ -142,21 +200,23 @@ static tt_status set_arg(const plan *pl, tt__candidate *c, size_t slot, tt__valu
 static tt_status read_launch(const plan *pl, const tt__query *q, tt__candidate *c, bool *legal,
                              tt__part *beyond) {
     tt__launch *l = &c->launch;
-    *l = (tt__launch){.grid = {1, 1, 1}, .block = {1, 1, 1}, .n_args = pl->t->n_args};
+    start_launch(pl, l);
     *legal = true;
-    for (int i = 0; i < l->n_args; i++)
-        l->args[i].kind = pl->t->args[i].kind;
-    for (size_t i = 0; i < pl->n && *legal; i++) {
+    TT_TRY(read_weight(pl, q, c));
+    for (size_t i = 0; i < pl->n_slots && *legal; i++) {
         tt__value v = tt__query_value(q, i);
         tt__part kind = *beyond = pl->slots[i].kind;
         TT_TRY(kind == TT__PART_SHARED ? set_shared(pl, c, i, v, legal)
                : kind == TT__PART_ARGS   ? set_arg(pl, c, i, v, legal)
                                    : set_dim(pl, c, i, v, legal));
     }
-    int64_t threads = (int64_t)l->block[0] * l->block[1] * l->block[2];
-    if (*legal && threads > pl->gpu->max_threads_per_block) {
+    for (int s = 0; s < l->n_passes && *legal; s++) {
+        const unsigned *block = l->passes[s].block;
+        int64_t threads = (int64_t)block[0] * block[1] * block[2];
+        if (threads <= pl->gpu->max_threads_per_block)
+            continue;
         *beyond = TT__PART_BLOCK;
-        *legal = refuse(pl, &pl->t->block[0], "makes blocks of %" PRId64 " threads, the limit is %d", threads,
+        *legal = refuse(pl, &pl->launches[s].block[0], "makes blocks of %" PRId64 " threads, the limit is %d", threads,
                         pl->gpu->max_threads_per_block);
     }
     return TT_OK;
@@ -171,7 +231,8 @@ static tt_status read_one(const plan *pl, tt__query *q, tt__candidate *c, bool *
     TT_TRY(tt__query_next(q, &found));
     if (!found)
         return tt__fail(TT_E_INTERNAL, "%s: a configuration without a row", pl->t->path);
-    for (size_t i = 0; i < pl->t->n_wheres; i++)
+    bool reference = pl->launches != pl->t->passes; /* which no `where` is about */
+    for (size_t i = 0; i < pl->t->n_wheres && !reference; i++)
         if (!tt__query_where(q, i)) {
             refuse(pl, &pl->t->wheres[i], "does not hold");
             return TT_OK;
@@ -179,26 +240,40 @@ static tt_status read_one(const plan *pl, tt__query *q, tt__candidate *c, bool *
     return read_launch(pl, q, c, legal, &beyond);
 }
 
-tt_status tt__space_resolve(tt__candidate *out, const tt__template *t, const tt__gpu *gpu,
-                            const tt__problem *p, const char *config) {
+static tt_status resolve(tt__candidate *out, const tt__template *t, const tt__gpu *gpu, const tt__problem *p,
+                         const char *config, bool reference) {
     size_t choice[TT__PARAMS_MAX] = {0};
-    char why[TT__REASON_MAX] = "";
+    char why[TT__REASON_MAX] = "", problem[TT__PROBLEM_TEXT_MAX];
     bool legal = false;
     tt__query *q;
+    plan pl;
     *out = (tt__candidate){.t = t, .align = p->align};
-    if (!tt__is_op(p, t->op))
-        return tt__fail(TT_E_UNSUPPORTED, "%s is a %s, not a %s", t->kernel, t->op, p->op);
     TT_TRY(tt__config_parse(choice, t, config));
     tt__config_format(out->config, t, choice);
-    plan pl = make_plan(t, gpu, p, why);
-    TT_TRY(tt__query_open(&q, t, gpu, p, choice, pl.exprs, pl.n));
+    TT_TRY(make_plan(&pl, t, gpu, p, reference, why));
+    TT_TRY(tt__query_open(&q, t, &pl.facts, choice, pl.exprs, pl.n));
     tt_status status = read_one(&pl, q, out, &legal);
     tt__query_close(q);
     if (status == TT_OK && !legal)
-        status =
-            tt__fail(TT_E_UNSUPPORTED, "%s %s cannot do %" PRId64 "x%" PRId64 " (elem_size %d, align %d): %s",
-                     t->kernel, out->config, p->rows, p->cols, p->elem_size, p->align, why);
+        status = tt__fail(TT_E_UNSUPPORTED, "%s %s cannot do %s (elem_size %d, align %d): %s",
+                          reference ? t->own->reference.name[0] : t->kernel, out->config, tt__problem_text(problem, p),
+                          p->elem_size, p->align, why);
     return status;
+}
+
+tt_status tt__space_resolve(tt__candidate *out, const tt__template *t, const tt__gpu *gpu,
+                            const tt__problem *p, const char *config) {
+    *out = (tt__candidate){.t = t};
+    if (!tt__is_op(p, t->op))
+        return tt__fail(TT_E_UNSUPPORTED, "%s is a %s, not a %s", t->kernel, t->op, p->op);
+    return resolve(out, t, gpu, p, config, false);
+}
+
+tt_status tt__space_reference(tt__launch *out, const tt__task *task, const tt__gpu *gpu, const tt__problem *p) {
+    tt__candidate c;
+    TT_TRY(resolve(&c, task->t, gpu, p, task->t->default_config, true));
+    *out = c.launch;
+    return TT_OK;
 }
 
 /* ---- The whole space ----------------------------------------------------------------------------------- */
@@ -264,8 +339,9 @@ tt_status tt__space_add(tt__space *space, const tt__template *t, const tt__gpu *
     tt__query *q;
     if (!tt__is_op(p, t->op))
         return TT_OK;
-    plan pl = make_plan(t, gpu, p, NULL);
-    TT_TRY(tt__query_open(&q, t, gpu, p, NULL, pl.exprs, pl.n));
+    plan pl;
+    TT_TRY(make_plan(&pl, t, gpu, p, false, NULL));
+    TT_TRY(tt__query_open(&q, t, &pl.facts, NULL, pl.exprs, pl.n));
     tt_status status = read_all(space, &pl, q);
     tt__query_close(q);
     if (status == TT_OK)
@@ -307,8 +383,9 @@ tt_status tt__space_survey(tt__survey *out, const tt__template *t, const tt__gpu
     *out = (tt__survey){.combinations = 1};
     for (size_t i = 0; i < t->n_params; i++)
         out->combinations *= (double)t->params[i].n_values;
-    plan pl = make_plan(t, gpu, p, NULL);
-    TT_TRY(tt__query_open_all(&q, t, gpu, p, pl.exprs, pl.n));
+    plan pl;
+    TT_TRY(make_plan(&pl, t, gpu, p, false, NULL));
+    TT_TRY(tt__query_open_all(&q, t, &pl.facts, pl.exprs, pl.n));
     tt_status status = TT_OK;
     while (status == TT_OK && found) {
         status = tt__query_next(q, &found);

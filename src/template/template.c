@@ -11,6 +11,7 @@
 #include "template/config.h"
 #include "template/expr.h"
 #include "template/scan.h"
+#include "template/task.h"
 
 #define COUNT(a) (sizeof(a) / sizeof *(a))
 
@@ -32,9 +33,13 @@ static bool code_has(const char *source, const char *word) {
 }
 
 static tt_status check_code(const tt__template *t) {
-    if (!code_has(t->source, t->kernel))
-        return tt__fail(TT_E_TEMPLATE, "%s: the code has no kernel %s, which `kernel` names", t->path,
-                        t->kernel);
+    for (int i = 0; i < t->n_passes; i++)
+        if (!code_has(t->source, t->symbols.name[i]))
+            return tt__fail(TT_E_TEMPLATE, "%s: the code has no kernel %s, which `kernel` names", t->path,
+                            t->symbols.name[i]);
+    if (t->own && t->own->has_reference && !code_has(t->source, t->own->reference.name[0]))
+        return tt__fail(TT_E_TEMPLATE, "%s: the code has no kernel %s, which `reference` names", t->path,
+                        t->own->reference.name[0]);
     if (!code_has(t->source, "extern \"C\""))
         return tt__fail(TT_E_TEMPLATE, "%s: the kernel %s must be declared extern \"C\"", t->path, t->kernel);
     return TT_OK;
@@ -70,41 +75,97 @@ static tt_status take_default(tt__template *t, const tt__expr *config) {
     return TT_OK;
 }
 
+static const int ccs[] = {90, 120, 75};
+
+static tt__gpu ordinary_gpu(int cc) {
+    return (tt__gpu){.cc = cc,
+                     .sm_count = 100,
+                     .memory_bytes = (int64_t)64 << 30,
+                     .l2_bytes = (int64_t)50 << 20,
+                     .max_threads_per_block = 1024,
+                     .shared_per_block = 227 << 10};
+}
+
 /* Legal somewhere ordinary? The first combination stands for most templates; the others are there for those
  * made for one element size, one architecture or small matrices. */
-static tt_status check_default(const tt__template *t, const tt__expr *config) {
-    static const int elem_sizes[] = {4, 1, 2, 8, 16}, ccs[] = {90, 120, 75};
-    static const int64_t sizes[] = {8192, 8191, 256};
-    char why[1024] = "";
-    for (size_t k = 0; k < 2 * COUNT(sizes) * COUNT(ccs) * COUNT(elem_sizes); k++) {
+static tt_status try_matrices(const tt__template *t, char *why, size_t size) {
+    static const int elem_sizes[] = {4, 1, 2, 8, 16};
+    static const int64_t sides[] = {8192, 8191, 256};
+    tt_status status = TT_E_UNSUPPORTED;
+    for (size_t k = 0; k < 2 * COUNT(sides) * COUNT(ccs) * COUNT(elem_sizes) && status == TT_E_UNSUPPORTED; k++) {
         size_t i = k / 2;
         bool aligned = k % 2 == 0; /* or only as its elements are */
-        int64_t size = sizes[i / COUNT(elem_sizes) / COUNT(ccs)];
-        tt__problem p = {.rows = size,
-                         .cols = size,
-                         .lds = size,
-                         .ldd = size,
+        int64_t side = sides[i / COUNT(elem_sizes) / COUNT(ccs)];
+        tt__problem p = {.rows = side,
+                         .cols = side,
+                         .lds = side,
+                         .ldd = side,
                          .batch = 1,
-                         .src_stride = size * size,
-                         .dst_stride = size * size,
-                         .align = aligned && size % 16 == 0 ? 16 : elem_sizes[i % COUNT(elem_sizes)],
+                         .src_stride = side * side,
+                         .dst_stride = side * side,
+                         .align = aligned && side % 16 == 0 ? 16 : elem_sizes[i % COUNT(elem_sizes)],
                          .elem_size = elem_sizes[i % COUNT(elem_sizes)]};
-        tt__gpu gpu = {.cc = ccs[i / COUNT(elem_sizes) % COUNT(ccs)],
-                       .sm_count = 100,
-                       .memory_bytes = (int64_t)64 << 30,
-                       .l2_bytes = (int64_t)50 << 20,
-                       .max_threads_per_block = 1024,
-                       .shared_per_block = 227 << 10};
+        tt__gpu gpu = ordinary_gpu(ccs[i / COUNT(elem_sizes) % COUNT(ccs)]);
         tt__candidate c;
         tt__copy(p.op, sizeof p.op, t->op);
-        tt_status s = tt__space_resolve(&c, t, &gpu, &p, t->default_config);
-        if (s != TT_E_UNSUPPORTED)
-            return s;
+        status = tt__space_resolve(&c, t, &gpu, &p, t->default_config);
         if (k == 0)
-            tt__copy(why, sizeof why, tt_last_error());
+            tt__copy(why, size, tt_last_error());
     }
-    return tt__template_fail(t->path, config->text ? config->line : t->grid[0].line, 0,
-                             "the default configuration is not legal: %s", why);
+    return status;
+}
+
+/* A task of its own has a problem of its own that is ordinary. */
+static tt_status try_own(const tt__template *t, char *why, size_t size) {
+    tt_status status = TT_E_UNSUPPORTED;
+    tt__problem p;
+    TT_TRY(tt__task_problem(&p, t, NULL));
+    for (size_t k = 0; k < COUNT(ccs) && status == TT_E_UNSUPPORTED; k++) {
+        tt__gpu gpu = ordinary_gpu(ccs[k]);
+        tt__candidate c;
+        tt__workload w;
+        status = tt__space_resolve(&c, t, &gpu, &p, t->default_config);
+        if (k == 0)
+            tt__copy(why, size, tt_last_error());
+        if (status == TT_OK)
+            TT_TRY(tt__workload_of(&w, t, &gpu, &p));
+    }
+    return status;
+}
+
+static tt_status check_default(const tt__template *t, const tt__expr *config) {
+    char why[1024] = "";
+    tt_status status = t->own ? try_own(t, why, sizeof why) : try_matrices(t, why, sizeof why);
+    if (status != TT_E_UNSUPPORTED)
+        return status;
+    return tt__template_fail(t->path, config->text ? config->line : t->passes[0].grid[0].line, 0,
+                             "the default configuration is not legal%s: %s",
+                             t->own ? " for the default problem" : "", why);
+}
+
+/* Metrics that come to no number, and an objective that time does not decide. */
+static tt_status check_metrics(const tt__template *t) {
+    tt__gpu gpu = ordinary_gpu(ccs[0]);
+    tt__problem p;
+    TT_TRY(tt__task_problem(&p, t, NULL));
+    for (size_t i = 0; i < t->own->n_metrics; i++) {
+        const tt__metric *m = &t->own->metrics[i];
+        double once, twice;
+        TT_TRY(tt__metric_value(&once, t, i, &gpu, &p, NULL, 1000));
+        TT_TRY(tt__metric_value(&twice, t, i, &gpu, &p, NULL, 2000));
+        if (!(once > 0))
+            return tt__template_fail(t->path, m->value.line, m->value.column,
+                                     "the metric %s comes to %g for the default problem and a time of 1 ms, expected "
+                                     "a number above 0 (mind that / drops the fraction of whole numbers)",
+                                     m->name, once);
+        double factor = t->own->maximize ? 0.5 : 2;
+        if (t->own->objective == (int)i && !(twice > 0.99 * factor * once && twice < 1.01 * factor * once))
+            return tt__template_fail(t->path, m->value.line, m->value.column,
+                                     "%s is to be %s, but when the time doubles it goes from %g to %g: expected it to "
+                                     "%s", m->name, t->own->maximize ? "maximized" : "minimized", once, twice,
+                                     t->own->maximize ? "halve" : "double");
+    }
+    return TT_OK;
 }
 
 /* Trusted text is spared the queries, which are nearly all of the time. */
@@ -117,12 +178,16 @@ static tt_status build(tt__template *t, const char *path, const char *source, bo
         return tt__fail_memory(strlen(path) + strlen(source) + 2);
     tt__hash(t->hash, source, strlen(source));
     TT_GOTO(tt__annotation_read(t, &config));
+    if (t->defines && !trusted)
+        TT_GOTO(tt__fail(TT_E_TEMPLATE, "%s: `defines` is for the library's own files", path));
     TT_GOTO(check_config_size(t));
     if (!trusted)
         TT_GOTO(tt__expr_check(t));
     TT_GOTO(take_default(t, &config));
     if (!trusted)
         TT_GOTO(check_default(t, &config));
+    if (!trusted && t->own)
+        TT_GOTO(check_metrics(t));
     TT_GOTO(check_code(t));
 out:
     free(config.text);
@@ -191,6 +256,27 @@ tt_status tt__template_load(tt__template **out, const char *path) {
     return status;
 }
 
+static void free_launch(tt__geometry_expr *g) {
+    for (size_t i = 0; i < 3; i++) {
+        free(g->block[i].text);
+        free(g->grid[i].text);
+    }
+    free(g->shared.text);
+}
+
+static void free_task(tt__task *task) {
+    if (!task)
+        return;
+    for (size_t i = 0; i < task->n_variables; i++)
+        free(task->variables[i].value.text);
+    for (size_t i = 0; i < task->n_operands; i++)
+        free(task->operands[i].count.text);
+    for (size_t i = 0; i < task->n_metrics; i++)
+        free(task->metrics[i].value.text);
+    free_launch(&task->launch);
+    free(task);
+}
+
 void tt__template_free(tt__template **template) {
     tt__template *t = *template;
     *template = NULL;
@@ -198,17 +284,19 @@ void tt__template_free(tt__template **template) {
         return;
     free(t->path);
     free(t->source);
+    free(t->defines);
     for (size_t p = 0; p < t->n_params; p++)
         for (size_t v = 0; v < t->params[p].n_values; v++)
             free(t->params[p].values[v]);
     for (size_t i = 0; i < t->n_wheres; i++)
         free(t->wheres[i].text);
-    for (size_t i = 0; i < 3; i++) {
-        free(t->block[i].text);
-        free(t->grid[i].text);
-    }
-    free(t->shared.text);
+    for (size_t i = 0; i < TT__PASSES_MAX; i++)
+        free_launch(&t->passes[i]);
     for (int i = 0; i < t->n_args; i++)
         free(t->args[i].value.text);
+    for (size_t i = 0; i < t->n_options; i++)
+        free(t->options[i]);
+    free(t->max_regs.text);
+    free_task(t->own);
     free(t);
 }

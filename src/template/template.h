@@ -8,13 +8,18 @@
 #define TT_TEMPLATE_TEMPLATE_H
 
 #include "base/hash.h"
-#include "base/model.h"
+#include "base/workload.h"
 #include "base/str.h"
 
 enum {
     TT__PARAMS_MAX = 16,
     TT__VALUES_MAX = 32,
     TT__WHERES_MAX = 32,
+    TT__VARIABLES_MAX = 12,
+    TT__TYPES_MAX = 12, /* that a `type` may stand for */
+    TT__METRICS_MAX = 4,
+    TT__OPTIONS_MAX = 16,
+    TT__FILE_MAX = 128,
     TT__CONFIGS_MAX = 65536, /* legal configurations of one template for one problem */
 };
 
@@ -26,29 +31,94 @@ typedef struct tt__expr {
 
 typedef struct tt__param {
     char name[TT__NAME_MAX];
+    int line, column;
     bool runtime; /* reaches the kernel through `args` alone: all its values share one cubin */
     size_t n_values;
     char *values[TT__VALUES_MAX]; /* as written: integers, or words passed to the kernel as they are */
 } tt__param;
 
+/* How one kernel is launched. */
+typedef struct tt__geometry_expr {
+    tt__expr block[3], grid[3]; /* missing dimensions are 1 */
+    tt__expr shared;            /* dynamic shared memory in bytes; missing is 0 */
+    int first_arg, n_args;      /* of the template's args */
+    int line;                   /* of its `kernel` or `reference`; 0: there is none */
+} tt__geometry_expr;
+
+typedef struct tt__arg_expr {
+    tt__type type; /* TT__TYPE_NONE: an operand */
+    int operand;   /* of the task */
+    tt__expr value; /* its text is the operand's name, where it is one */
+} tt__arg_expr;
+
+/* ---- The task: what is computed on what, whatever computes it ------------------------------------------ */
+
+/* A number that makes a problem, or a type that does. */
+typedef struct tt__variable {
+    char name[TT__NAME_MAX];
+    tt__expr value; /* its default, of the variables before it; not given: the problem always says it */
+    size_t n_types; /* 0: a number */
+    tt__type types[TT__TYPES_MAX]; /* the first is the default */
+} tt__variable;
+
+/* What the caller gives to a launch: a buffer, or a scalar. */
+typedef struct tt__operand {
+    char name[TT__NAME_MAX];
+    bool scalar;
+    tt__type type;
+    int variable;   /* the one that is its type; -1: `type` says it */
+    tt__expr count; /* of a buffer's elements */
+    tt__direction direction;
+    tt__init init;    /* of in and inout */
+    double low, high; /* of TT__INIT_UNIFORM; of a scalar `low` is its value */
+    int from;         /* of TT__INIT_COPY: the operand */
+    char file[TT__FILE_MAX];   /* of TT__INIT_FILE: beside the template */
+    char expect[TT__FILE_MAX]; /* what it must hold afterwards, beside the template; "" : what the reference says */
+} tt__operand;
+
+typedef struct tt__metric {
+    char name[TT__NAME_MAX];
+    tt__expr value; /* of time_ns */
+} tt__metric;
+
+typedef struct tt__task {
+    const struct tt__template *t; /* in whose text it stands */
+    size_t n_variables;
+    tt__variable variables[TT__VARIABLES_MAX];
+    size_t n_operands;
+    tt__operand operands[TT__OPERANDS_MAX];
+    bool has_reference; /* else the operands' files say what is right, or nothing does */
+    tt__symbols reference;
+    tt__geometry_expr launch;
+    double abs_tolerance, rel_tolerance; /* both 0: bit for bit */
+    size_t n_metrics;
+    tt__metric metrics[TT__METRICS_MAX];
+    int objective; /* the metric that is to be best; -1: the time */
+    bool maximize;
+} tt__task;
+
 typedef struct tt__template {
     char *path;   /* for messages: "transpose_tiled.cu", or the user's path */
     char *source; /* the whole file */
     char hash[TT__HASH_SIZE]; /* of the whole file */
-    char kernel[TT__NAME_MAX];
-    char op[32];
+    char kernel[TT__NAME_MAX]; /* of the first pass: the template's own name */
+    char op[TT__NAME_MAX]; /* that it competes for; of a template with a task of its own its own name */
     size_t n_params;
     tt__param params[TT__PARAMS_MAX];
     size_t n_wheres;
     tt__expr wheres[TT__WHERES_MAX];
-    tt__expr block[3], grid[3]; /* missing dimensions are 1 */
-    tt__expr shared;            /* dynamic shared memory in bytes; missing is 0 */
+    int n_passes;
+    tt__symbols symbols; /* of the passes */
+    tt__geometry_expr passes[TT__PASSES_MAX];
     int n_args;
-    struct {
-        tt__arg_kind kind;
-        tt__expr value; /* not for DST and SRC */
-    } args[TT__ARGS_MAX];
+    tt__arg_expr args[2 * TT__ARGS_MAX]; /* of all passes and of the reference */
+    size_t n_options;
+    char *options[TT__OPTIONS_MAX]; /* more of them for the compiler */
+    tt__expr max_regs;              /* registers a thread may have; not given: as many as it likes */
     char default_config[TT__CONFIG_MAX];
+    char *defines;        /* of an op's file: the names of the ops whose task it is; else NULL */
+    tt__task *own;        /* what it declares itself, or NULL */
+    const tt__task *task; /* `own`, or that of its op */
 } tt__template;
 
 /* Parses the text of a template; `path` is for messages. TT_E_TEMPLATE says "path:line:column: what was
@@ -70,6 +140,13 @@ extern const size_t tt__n_builtins;
  * expressions are not tried again in every process that opens a context. */
 tt_status tt__template_builtin(tt__template **out, const tt__builtin *builtin);
 
+/* The task of a built-in op ("transpose"), or NULL and the status: TT_E_INVALID if there is no such op. It lives as
+ * long as the process. */
+tt_status tt__op_task(const tt__task **out, const char *op);
+/* The files that define them, as tt__builtins. */
+extern const tt__builtin tt__ops[];
+extern const size_t tt__n_ops;
+
 /* The templates a run knows: the built-in ones and those of the user. */
 typedef struct tt__template_set {
     size_t n;
@@ -78,7 +155,11 @@ typedef struct tt__template_set {
 
 /* Parses all built-in templates, then the files named; TT_E_INVALID if two have one kernel name. */
 tt_status tt__template_set_open(tt__template_set *out, const char *const *paths, size_t n_paths);
+/* Adds one, and takes it over, also on failure: TT_E_INVALID if there is one of its name. */
+tt_status tt__template_set_add(tt__template_set *set, tt__template *t);
 void tt__template_set_close(tt__template_set *set);
+/* The first that does what the problem asks for, or NULL. */
+const tt__template *tt__template_set_for(const tt__template_set *set, const tt__problem *p);
 /* The template of that kernel name, or NULL. */
 const tt__template *tt__template_set_find(const tt__template_set *set, const char *kernel);
 
@@ -93,6 +174,7 @@ typedef struct tt__candidate {
     const tt__template *t; /* borrowed */
     char config[TT__CONFIG_MAX]; /* "TILE_DIM=32 BLOCK_ROWS=8", in the order of declaration */
     int align;                   /* of the problem it is for */
+    double weight; /* a time is worth so many times itself to the task's objective; 1: the time is the objective */
     tt__launch launch;
 } tt__candidate;
 
@@ -135,9 +217,17 @@ tt_status tt__space_survey(tt__survey *out, const tt__template *t, const tt__gpu
 tt_status tt__space_resolve(tt__candidate *out, const tt__template *t, const tt__gpu *gpu,
                             const tt__problem *p, const char *config);
 
+/* The launch of a task's reference, which is compiled with the default configuration. Fails likewise. */
+tt_status tt__space_reference(tt__launch *out, const tt__task *task, const tt__gpu *gpu, const tt__problem *p);
+
 /* The compiler options a configuration means, "-DTILE_DIM=32" each, plus "-DELEM_SIZE=4"; frees with
- * tt__str_free. The options stand one behind the other, each with its NUL; *n counts them. */
+ * tt__str_free. The options stand one behind the other, each with its NUL; *n counts them. Of `t` NULL (the checker): those of
+ * `config` alone. */
 tt_status tt__config_options(tt__str *out, int *n, const tt__template *t, const char *config,
                              const tt__problem *p);
+
+/* A configuration with all else that makes its cubin for a problem another one: the types of its variables. */
+void tt__config_build(char out[TT__CONFIG_MAX + TT__OP_MAX], const tt__template *t, const char *config,
+                      const tt__problem *p);
 
 #endif

@@ -129,17 +129,17 @@ static void test_default_that_is_not_legal_here(void **state) {
 static void test_other_ops(void **state) {
     (void)state;
     write_with("copy.cu", 2, "//@ op copy");
-    write_with("self.cu", 2, "//@ op transpose_in_place");
+    write_file("self.cu", "//@ kernel mine\n//@ op transpose_in_place\n//@ block 32\n//@ grid rows\n"
+                          "//@ args dst, i64 rows\nextern \"C\" __global__ void mine(int *dst, long long rows) {}\n");
+    write_with("src.cu", 2, "//@ op transpose_in_place");
     write_with("typo.cu", 2, "//@ op transpos");
     expect(here, 0, "64x17, 4-byte elements, align 16, on ", "check @/copy.cu --shape 64x17");
     expect(here, 0, "op transpose_in_place", "check @/self.cu");
     expect(here, 0, "op transpose_in_place", "check @/self.cu --in-place");
     expect(here, 2, "ldd is 17: a destination row of 64 elements needs", "check @/self.cu --shape 64x17");
     expect(here, 2, "--in-place: mine is a copy", "check @/copy.cu --in-place");
-    expect(here, 2,
-           "nothing asks for the op transpos: it is transpose, transpose_in_place or copy; did you mean "
-           "transpose?",
-           "check @/typo.cu");
+    expect(here, 2, "there is no op transpos; did you mean transpose?", "check @/typo.cu");
+    expect(here, 2, "/src.cu:11:19: found 'src', expected dst or a type and an expression", "check @/src.cu");
 }
 
 static void test_bad_files(void **state) {
@@ -156,7 +156,7 @@ static void test_bad_files(void **state) {
         {6, "//@ where A > (16", "/bad.cu:6:"},
         {8, "//@ block A / 0", "/bad.cu:8:11: block `A / 0` is NULL"},
         {9, "//@ grid rows,", "/bad.cu:9:15: `grid` has an empty expression"},
-        {11, "//@ args dst, sra, i32 R", "/bad.cu:11:15: found 'sra', expected dst, src or"},
+        {11, "//@ args dst, sra, i32 R", "/bad.cu:11:15: found 'sra', expected src, dst or"},
         {12, "//@ default A=33 R=1",
          "/bad.cu:12:13: bad `default`: 33 is no value of A, expected one of 16 32 64 128"},
         {13, "__global__ void mine();", "/bad.cu: the kernel mine must be declared extern \"C\""},
@@ -226,7 +226,9 @@ static void test_compiling(void **state) {
 
 static void test_new(void **state) {
     (void)state;
-    expect(here, 0, "new.cu --sizes 4096\n", "new @/new.cu");
+    expect(here, 0, "new.cu --sizes 4096\n", "new --transpose @/new.cu");
+    expect(here, 0, "kernel.cu --problem n=16777216\n", "new @/kernel.cu");
+    expect(here, 0, "verified against my_saxpy_reference", "check @/kernel.cu --problem n=1000,elem=f64");
     expect(here, 0, "kernel my_transpose, op transpose", "check @/new.cu");
     write_file("there.cu", "mine");
     expect(here, 2, "there.cu is there already and is left as it is", "new @/there.cu");
@@ -247,7 +249,7 @@ static void test_new_is_correct(void **state) {
     };
     char line[512];
     run_result r;
-    snprintf(line, sizeof line, "new %s/correct.cu", folder);
+    snprintf(line, sizeof line, "new --transpose %s/correct.cu", folder);
     run_tune(&r, NULL, line);
     assert_code(&r, 0);
     run_free(&r);

@@ -30,10 +30,10 @@ static void compare(const tt__template *t, int cc, int elem_size) {
     } else {
         int stack = -1;
         OK(status);
-        OK(tt__kernel_load(&kernel, cu, cubin.text, t->kernel, 0));
+        OK(tt__kernel_load(&kernel, cu, cubin.text, &t->symbols, &(tt__launch){.n_passes = 1}));
         CUresult (*attribute)(int *, CUfunction_attribute, CUfunction);
         device_symbol(&attribute, "cuFuncGetAttribute");
-        CU_OK(attribute(&stack, CU_FUNC_ATTRIBUTE_LOCAL_SIZE_BYTES, kernel.fn));
+        CU_OK(attribute(&stack, CU_FUNC_ATTRIBUTE_LOCAL_SIZE_BYTES, kernel.fns[0]));
         print_message("%s: %d registers, %d bytes shared, %d of stack\n", t->kernel, kernel.regs,
                       kernel.static_shared_bytes, stack);
         assert_int_equal(needs.regs, kernel.regs);

@@ -152,7 +152,7 @@ static void nothing_works_at_all(void **state) {
 static void a_reference_that_is_wrong(void **state) {
     (void)state;
     run_result r;
-    run_with(&r, "reference.db", "kernel=tt_reference:wrong");
+    run_with(&r, "reference.db", "kernel=copy_reference:wrong");
     assert_true(r.code == 1 || r.code == 3);
     assert_has(&r, r.err, "the reference is wrong");
     run_free(&r);

@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "db/check.h"
 #include "db/conn.h"
@@ -25,6 +26,22 @@ void fuzz_want(bool holds, const char *what) {
         return;
     fprintf(stderr, "expected %s; the last error is \"%s\"\n", what, tt_last_error());
     abort();
+}
+
+static char path[64];
+
+static void remove_file(void) {
+    unlink(path);
+}
+
+const char *fuzz_file(const uint8_t *data, size_t size) {
+    if (!*path) {
+        snprintf(path, sizeof path, "/tmp/tt-fuzz-%d", (int)getpid());
+        atexit(remove_file);
+    }
+    FILE *f = fopen(path, "wb");
+    fuzz_want(f && fwrite(data, 1, size, f) == size && fclose(f) == 0, "a file");
+    return path;
 }
 
 static void print(void *user, const char *what) {

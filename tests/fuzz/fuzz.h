@@ -21,6 +21,8 @@ size_t LLVMFuzzerMutate(uint8_t *data, size_t size, size_t max_size);
 bool fuzz_fresh(const uint8_t *data, size_t size);
 /* Aborts with the last error unless it holds. */
 void fuzz_want(bool holds, const char *what);
+/* The bytes as a file, of which there is one at a time. */
+const char *fuzz_file(const uint8_t *data, size_t size);
 /* Takes a store over into another; what was taken must pass the check of a store. */
 void fuzz_merge(tt__store *from, bool fresh);
 /* Of this connection, which stays open, statements are prepared once. Of one only. */

@@ -2,9 +2,7 @@
  * passes its own check. */
 #include "fuzz.h"
 
-#include <stdio.h>
 #include <stdlib.h>
-#include <unistd.h>
 
 #include "db/import.h"
 #include "mutate_json.h"
@@ -23,22 +21,10 @@ static const tt__foreign foreign = {
                 .align = 16},
     .kernel = "transpose_tiled"};
 
-static char path[64];
-
-static void remove_file(void) {
-    unlink(path);
-}
-
 /* As a user would: by a file. */
 static void read_file(const uint8_t *data, size_t size) {
-    if (!*path) {
-        snprintf(path, sizeof path, "/tmp/tt-fuzz-%d", (int)getpid());
-        atexit(remove_file);
-    }
-    FILE *f = fopen(path, "wb");
-    fuzz_want(f && fwrite(data, 1, size, f) == size && fclose(f) == 0, "a file");
     tt__recording *r;
-    tt_status status = tt__recording_open_t4(&r, path, &foreign);
+    tt_status status = tt__recording_open_t4(&r, fuzz_file(data, size), &foreign);
     if (status == TT_OK)
         fuzz_merge(tt__recording_store(r), true);
     else

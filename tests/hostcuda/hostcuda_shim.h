@@ -151,6 +151,70 @@ static inline int __all_sync(unsigned mask, int predicate) {
     return __ballot_sync(mask, !predicate) == 0;
 }
 
+/* ---- Numbers ------------------------------------------------------------------------------------------ */
+
+template <class To, class From> static inline To hostcuda_bits(From from) {
+    To to;
+    static_assert(sizeof to == sizeof from, "as many bits");
+    memcpy(&to, &from, sizeof to);
+    return to;
+}
+static inline unsigned __float_as_uint(float v) {
+    return hostcuda_bits<unsigned>(v);
+}
+static inline int __float_as_int(float v) {
+    return hostcuda_bits<int>(v);
+}
+static inline float __uint_as_float(unsigned v) {
+    return hostcuda_bits<float>(v);
+}
+static inline float __int_as_float(int v) {
+    return hostcuda_bits<float>(v);
+}
+static inline long long __double_as_longlong(double v) {
+    return hostcuda_bits<long long>(v);
+}
+static inline double __longlong_as_double(long long v) {
+    return hostcuda_bits<double>(v);
+}
+
+#define HOSTCUDA_MATH(name)                                                                                  \
+    static inline double name(double v) {                                                                    \
+        return __builtin_##name(v);                                                                          \
+    }                                                                                                        \
+    static inline float name(float v) {                                                                      \
+        return __builtin_##name##f(v);                                                                       \
+    }                                                                                                        \
+    static inline float name##f(float v) {                                                                   \
+        return __builtin_##name##f(v);                                                                       \
+    }
+HOSTCUDA_MATH(fabs)
+HOSTCUDA_MATH(floor)
+HOSTCUDA_MATH(ceil)
+HOSTCUDA_MATH(sqrt)
+HOSTCUDA_MATH(exp)
+HOSTCUDA_MATH(log)
+HOSTCUDA_MATH(sin)
+HOSTCUDA_MATH(cos)
+template <class T> static inline T fma(T a, T b, T c) {
+    return a * b + c;
+}
+static inline float fmaf(float a, float b, float c) {
+    return a * b + c;
+}
+static inline float __fmaf_rn(float a, float b, float c) {
+    return a * b + c;
+}
+static inline float rsqrtf(float v) {
+    return 1.0f / __builtin_sqrtf(v);
+}
+static inline float fminf(float a, float b) {
+    return __builtin_fminf(a, b);
+}
+static inline float fmaxf(float a, float b) {
+    return __builtin_fmaxf(a, b);
+}
+
 /* ---- Memory ------------------------------------------------------------------------------------------ */
 
 #define HOSTCUDA_LOAD(name)                                                                                  \

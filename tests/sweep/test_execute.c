@@ -22,6 +22,7 @@
 #include "device/device.h"
 #include "gpu/device.h"
 #include "gpu/nvrtc.h"
+#include "template/task.h"
 #include "tuner/verify.h"
 
 enum { EXIT_SKIPPED = 77, SHOWN_MAX = 5, DEALT = 8, WORKERS_MAX = 64, SAMPLE_STEP = 5, OF_FIRST = 65536 };
@@ -147,7 +148,7 @@ static void try_candidate(worker *w, tt__verifier *v, const tt__candidate *c, tt
     tt__kernel kernel;
     tt__trial trial = {0};
     get_cubin(w, c->t->path, c->t->source, options, n);
-    MUST(tt__kernel_load(&kernel, cu, w->cubin.text, c->t->kernel, c->launch.shared_bytes));
+    MUST(tt__kernel_load(&kernel, cu, w->cubin.text, &c->t->symbols, &c->launch));
     MUST(tt__verify(v, &kernel, &c->launch, &trial));
     tt__kernel_unload(&kernel, cu);
     o->tried++;
@@ -162,7 +163,7 @@ static void try_candidate(worker *w, tt__verifier *v, const tt__candidate *c, tt
 }
 
 static bool small_enough(const tt__candidate *c, const shape *s) {
-    const unsigned *g = c->launch.grid;
+    const unsigned *g = c->launch.passes[0].grid;
     return s->max_blocks == 0 || (int64_t)g[0] * g[1] * g[2] <= s->max_blocks;
 }
 
@@ -199,17 +200,24 @@ static void try_template(worker *w, const tt__template *t, const shape *s, outco
     tt__problem p;
     tt__space space = {0};
     tt__verifier v;
-    tt__str checker = {0}, options;
+    tt__workload work;
+    tt__str checker = {0}, reference = {0}, options;
+    const tt__template *of = t->task->t;
     int n;
     if (!problem_of(&p, s, t->op))
         return;
     MUST(tt__space_add(&space, t, &w->gpu, &p));
     MUST(tt__config_options(&options, &n, NULL, "", &p));
     MUST(tt__nvrtc_compile(&checker, tt__checker[0].name, tt__checker[0].source, options.text, n, w->gpu.cc));
-    MUST(tt__verifier_open(&v, cu, NULL, &p, checker.text));
+    tt__str_free(&options);
+    MUST(tt__workload_of(&work, t, &w->gpu, &p));
+    MUST(tt__config_options(&options, &n, of, of->default_config, &p));
+    MUST(tt__nvrtc_compile(&reference, of->path, of->source, options.text, n, w->gpu.cc));
+    MUST(tt__verifier_open(&v, cu, NULL, &p, &work, checker.text, reference.text));
     try_all(w, &v, &space, s, o);
     tt__verifier_close(&v);
     tt__str_free(&checker);
+    tt__str_free(&reference);
     tt__str_free(&options);
     tt__space_free(&space);
 }
@@ -298,12 +306,13 @@ static void check_plainly(worker *w, const tt__candidate *c, const tt__problem *
         memcpy(want, src, n_dst);
     OK(tt__config_options(&options, &n, c->t, c->config, p));
     get_cubin(w, c->t->path, c->t->source, &options, n);
-    OK(tt__kernel_load(&kernel, cu, w->cubin.text, c->t->kernel, c->launch.shared_bytes));
+    OK(tt__kernel_load(&kernel, cu, w->cubin.text, &c->t->symbols, &c->launch));
     CU_OK(cu->cuMemAlloc(&d_src, n_src));
     CU_OK(cu->cuMemAlloc(&d_dst, n_dst));
     CU_OK(cu->cuMemcpyHtoD(d_src, src, n_src));
     CU_OK(cu->cuMemcpyHtoD(d_dst, want, n_dst));
-    CU_OK(tt__kernel_launch(&kernel, cu, &c->launch, d_dst, tt__in_place(p) ? d_dst : d_src, NULL));
+    CU_OK(tt__kernel_launch(&kernel, cu, &c->launch,
+                            (void *[]){tt__in_place(p) ? (void *)&d_dst : (void *)&d_src, &d_dst}, NULL));
     CU_OK(cu->cuCtxSynchronize());
     CU_OK(cu->cuMemcpyDtoH(got, d_dst, n_dst));
     expect(want, src, p);

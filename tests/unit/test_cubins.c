@@ -95,7 +95,7 @@ static void test_what_is_saved_is_found(void **state) {
     bool found;
     assert_ptr_equal(next(f), cubin);
     assert_int_equal(tt__cubins_ready(&f->cubins, cubin, "image", 5), TT_OK);
-    assert_int_equal(tt__cubins_name(&f->cubins, &c, 4, cubin), TT_OK);
+    assert_int_equal(tt__cubins_name(&f->cubins, &c, &f->p, cubin), TT_OK);
     assert_int_equal(tt__cubins_save(&f->cubins, true), TT_OK);
     assert_int_equal(tt__store_cubin_find(f->store, f->t->hash, "A=1 R=1", 4, 90, &key, &found), TT_OK);
     assert_true(found);

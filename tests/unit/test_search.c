@@ -26,7 +26,8 @@ typedef struct fake {
     bool ticks;          /* all the same at first, and in the finals to the median, but not to the mean */
 } fake;
 
-static tt_status problem(tt__backend *b, const tt__problem *p) {
+static tt_status problem(tt__backend *b, const tt__problem *p, const tt__template *t) {
+    (void)t;
     (void)b;
     (void)p;
     return TT_OK;

@@ -83,7 +83,7 @@ static tt__candidate *list_add(tt__space *s) {
         assert_non_null(s->items);
     }
     tt__candidate *c = &s->items[s->n];
-    *c = (tt__candidate){.launch = {.grid = {1, 1, 1}, .block = {1, 1, 1}}};
+    *c = (tt__candidate){.launch = {.n_passes = 1, .passes = {{.grid = {1, 1, 1}, .block = {1, 1, 1}}}}};
     return c;
 }
 
@@ -98,18 +98,19 @@ static void add_tiled(tt__space *s, const tt__gpu *g, const tt__problem *p, int 
     tt__candidate *c = list_add(s);
     snprintf(c->config, sizeof c->config, "TILE_DIM=%d BLOCK_ROWS=%d PAD=%d UNROLL=%d ORDER=%d", tile, rows,
              pad, unroll, order);
-    c->launch.block[0] = (unsigned)tile;
-    c->launch.block[1] = (unsigned)rows;
-    c->launch.grid[0] = (unsigned)x;
-    c->launch.grid[1] = (unsigned)y;
-    c->launch.shared_bytes = (unsigned)shared;
+    tt__pass *pass = &c->launch.passes[0];
+    pass->block[0] = (unsigned)tile;
+    pass->block[1] = (unsigned)rows;
+    pass->grid[0] = (unsigned)x;
+    pass->grid[1] = (unsigned)y;
+    pass->shared_bytes = (unsigned)shared;
     const tt__arg numbers[] = {
-        {TT__ARG_I64, p->rows, 0},       {TT__ARG_I64, p->cols, 0},       {TT__ARG_I64, p->lds, 0},
-        {TT__ARG_I64, p->ldd, 0},        {TT__ARG_I32, p->batch, 0},      {TT__ARG_I64, p->src_stride, 0},
-        {TT__ARG_I64, p->dst_stride, 0}, {TT__ARG_I32, unroll, 0},        {TT__ARG_I32, order, 0},
+        {TT__TYPE_I64, 0, p->rows, 0},       {TT__TYPE_I64, 0, p->cols, 0},  {TT__TYPE_I64, 0, p->lds, 0},
+        {TT__TYPE_I64, 0, p->ldd, 0},        {TT__TYPE_I32, 0, p->batch, 0}, {TT__TYPE_I64, 0, p->src_stride, 0},
+        {TT__TYPE_I64, 0, p->dst_stride, 0}, {TT__TYPE_I32, 0, unroll, 0},   {TT__TYPE_I32, 0, order, 0},
     };
-    c->launch.n_args = 2 + COUNT(numbers);
-    c->launch.args[1].kind = TT__ARG_SRC;
+    pass->n_args = 2 + COUNT(numbers);
+    c->launch.args[0].operand = 1; /* dst, then src */
     memcpy(&c->launch.args[2], numbers, sizeof numbers);
     s->n++;
 }
@@ -136,24 +137,27 @@ static void list_linear(tt__space *s, const tt__gpu *g, const tt__problem *p) {
                 tt__candidate *c = list_add(s);
                 snprintf(c->config, sizeof c->config, "VEC=%d THREADS=%d UNROLL=%d STREAM=%d", vec, threads,
                          unroll, stream);
-                c->launch.block[0] = (unsigned)threads;
-                c->launch.grid[0] = (unsigned)grid;
-                c->launch.n_args = 3;
-                c->launch.args[1].kind = TT__ARG_SRC;
-                c->launch.args[2] = (tt__arg){TT__ARG_I64, bytes, 0};
+                c->launch.passes[0].block[0] = (unsigned)threads;
+                c->launch.passes[0].grid[0] = (unsigned)grid;
+                c->launch.passes[0].n_args = 3;
+                c->launch.args[0].operand = 1;
+                c->launch.args[2] = (tt__arg){TT__TYPE_I64, 0, bytes, 0};
                 s->n++;
             }
 }
 
 static void same_launch(const tt__launch *a, const tt__launch *b) {
+    const tt__pass *x = &a->passes[0], *y = &b->passes[0];
+    assert_int_equal(a->n_passes, b->n_passes);
     for (int i = 0; i < 3; i++) {
-        assert_int_equal(a->grid[i], b->grid[i]);
-        assert_int_equal(a->block[i], b->block[i]);
+        assert_int_equal(x->grid[i], y->grid[i]);
+        assert_int_equal(x->block[i], y->block[i]);
     }
-    assert_int_equal(a->shared_bytes, b->shared_bytes);
-    assert_int_equal(a->n_args, b->n_args);
-    for (int i = 0; i < a->n_args; i++) {
-        assert_int_equal(a->args[i].kind, b->args[i].kind);
+    assert_int_equal(x->shared_bytes, y->shared_bytes);
+    assert_int_equal(x->n_args, y->n_args);
+    for (int i = 0; i < x->n_args; i++) {
+        assert_int_equal(a->args[i].type, b->args[i].type);
+        assert_int_equal(a->args[i].operand, b->args[i].operand);
         assert_int_equal(a->args[i].i, b->args[i].i);
     }
 }
@@ -245,14 +249,15 @@ static void knows_words_and_arguments(void **state) {
     for (size_t i = 0; i < s.n; i++) {
         const tt__launch *l = &s.items[i].launch;
         assert_string_equal(s.items[i].config, order[i]);
-        assert_int_equal(l->grid[0], 8);
-        assert_int_equal(l->grid[2], grid_z[i]);
-        assert_int_equal(l->block[2], 2);
-        assert_int_equal(l->shared_bytes, 0);
-        assert_int_equal(l->args[0].kind, TT__ARG_SRC);
+        assert_int_equal(l->passes[0].grid[0], 8);
+        assert_int_equal(l->passes[0].grid[2], grid_z[i]);
+        assert_int_equal(l->passes[0].block[2], 2);
+        assert_int_equal(l->passes[0].shared_bytes, 0);
+        assert_int_equal(l->args[0].type, TT__TYPE_NONE);
+        assert_int_equal(l->args[0].operand, 0);
         assert_int_equal(l->args[1].i, -64);
-        assert_int_equal(l->args[2].kind, TT__ARG_DST);
-        assert_true(l->args[3].kind == TT__ARG_F32 && l->args[3].f == 0.125);
+        assert_int_equal(l->args[2].operand, 1);
+        assert_true(l->args[3].type == TT__TYPE_F32 && l->args[3].f == 0.125);
         assert_int_equal(l->args[4].i, 512);
         assert_true(l->args[5].f == 3.0);
     }
@@ -355,18 +360,18 @@ static void gives_up_on_endless_spaces(void **state) {
 
 static void makes_compiler_options(void **state) {
     (void)state;
-    static const char expected[] = "-DTILE_DIM=32\0-DMODE=fast\0-DELEM_SIZE=4";
+    static const char expected[] = "-DTILE_DIM=32\0-DMODE=fast";
     static const char *const bad[] = {"A", "A=", "=1", "A=1;2", "A-B=1", "A=\"x\""};
     tt__problem p = problem("transpose", 0);
     tt__str out;
     int n;
     assert_int_equal(tt__config_options(&out, &n, NULL, "TILE_DIM=32 MODE=fast", &p), TT_OK);
-    assert_int_equal(n, 3);
+    assert_int_equal(n, 2);
     assert_int_equal(out.len, sizeof expected);
     assert_memory_equal(out.text, expected, sizeof expected);
     tt__str_free(&out);
     assert_int_equal(tt__config_options(&out, &n, NULL, "", &p), TT_OK);
-    assert_int_equal(n, 1);
+    assert_int_equal(n, 0);
     tt__str_free(&out);
     for (size_t i = 0; i < COUNT(bad); i++) {
         assert_int_equal(tt__config_options(&out, &n, NULL, bad[i], &p), TT_E_INVALID);

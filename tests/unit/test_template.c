@@ -75,14 +75,14 @@ static void reads_everything(void **state) {
     assert_string_equal(t->params[1].values[1], "fast");
     assert_int_equal(t->n_wheres, 1);
     assert_int_equal(t->wheres[0].line, 6);
-    assert_string_equal(t->block[1].text, "max(4, 8)");
-    assert_int_equal(t->block[1].column, 24);
-    assert_null(t->block[2].text);
-    assert_string_equal(t->grid[0].text, "ceil_div(cols, TILE_DIM)");
-    assert_string_equal(t->shared.text, "TILE_DIM * elem_size");
+    assert_string_equal(t->passes[0].block[1].text, "max(4, 8)");
+    assert_int_equal(t->passes[0].block[1].column, 24);
+    assert_null(t->passes[0].block[2].text);
+    assert_string_equal(t->passes[0].grid[0].text, "ceil_div(cols, TILE_DIM)");
+    assert_string_equal(t->passes[0].shared.text, "TILE_DIM * elem_size");
     assert_int_equal(t->n_args, 5);
-    assert_int_equal(t->args[0].kind, TT__ARG_DST);
-    assert_int_equal(t->args[3].kind, TT__ARG_I32);
+    assert_int_equal(t->args[0].operand, 1);
+    assert_int_equal(t->args[3].type, TT__TYPE_I32);
     assert_string_equal(t->args[3].value.text, "max(1, 2)");
     assert_string_equal(t->default_config, "TILE_DIM=32 MODE=fast");
     tt__template_free(&t);
@@ -134,10 +134,11 @@ static const struct {
      "t.cu:2:5: unknown annotation 'b?"
      "?n'"},
     {2, " ", "t.cu:2:4: an empty annotation, expected a keyword after //@"},
-    {2, "kernel k\n//@ kernel k", "t.cu:3:5: a second `kernel`, the first is in line 2"},
+    {2, "kernel k\n//@ kernel k", "t.cu: no `block` annotation behind `k`, expected a line: //@ block EXPRESSION, ..."},
     {3, "", "t.cu: no `op` annotation, expected a line: //@ op NAME"},
     {3, "op a-b", "t.cu:3:8: found 'a-b', expected a name"},
-    {3, "op " LONG32, "t.cu:3:8: a name of 32 characters, the limit is 31"},
+    {3, "op " LONG32 LONG32, "t.cu:3:8: a name of 64 characters, the limit is 63"},
+    {3, "op transposs", "t.cu: there is no op transposs; did you mean transpose?"},
     {3, "op copy\n//@ op copy", "t.cu:4:5: a second `op`, the first is in line 3"},
     {4, "param", "t.cu:4:5: `param` stands alone, expected: param NAME VALUE ..."},
     {4, "param TILE_DIM", "t.cu:4:19: TILE_DIM has no values"},
@@ -196,11 +197,13 @@ static const struct {
     {10, "args", "t.cu:10:5: `args` stands alone, expected: args dst, src, TYPE EXPRESSION, ..."},
     {10, "args dst,", "t.cu:10:14: `args` has an empty item"},
     {10, "args dst, , src", "t.cu:10:15: `args` has an empty item"},
-    {10, "args dts", "found 'dts', expected dst, src or i32, i64, f32 and an expression; did you mean dst?"},
+    {10, "args dts", "found 'dts', expected src, dst or a type and an expression; did you mean dst?"},
     {10, "args dst src", "t.cu:10:14: found 'src' after dst, expected ','"},
     {10, "args i64", "t.cu:10:13: `args` has an empty expression"},
     {10, "args i64, dst", "t.cu:10:13: `args` has an empty expression"},
-    {10, "args u32 rows", "t.cu:10:10: found 'u32', expected dst, src or i32, i64, f32"},
+    {10, "args i8 rows", "t.cu:10:10: i8 is a type of buffers; an argument is i32, u32, i64, u64, f32 or f64"},
+    {10, "args i23 rows", "t.cu:10:14: found 'rows' after i23, expected ','; did you mean i32?"},
+    {10, "args u32 -rows", "`-rows` is -8192, which does not fit u32"},
     {10, "args i64 0.5", "t.cu:10:14: args `0.5` is 0.5 for"},
     {10, "args i32 rows * 10000000", "`rows * 10000000` is 81920000000, the limit of i32 is 2147483647"},
     {10, "args i32 rows * -10000000", "`rows * -10000000` is -81920000000, which does not fit i32"},
@@ -242,7 +245,7 @@ static const struct {
     {4, "//@ param TILE_DIM 16 32", "\n//@ param PN 1", 15, "t.cu:20:14: more than 16 parameters"},
     {4, "//@ param TILE_DIM", " N", 33, "TILE_DIM has more than 32 values"},
     {6, "", "//@ where N < 99\n", 33, "t.cu:38:11: more than 32 `where` lines"},
-    {10, "//@ args dst", ", i32 N", 16, "more than 16 arguments"},
+    {10, "//@ args dst", ", i32 N", 24, "more than 24 arguments"},
     {4, "//@ param TILE_DIM 16 32", "\n//@ param " LONG32 "N 1", 7,
      "the limit is 255: shorten names or words"},
 };

@@ -4,15 +4,16 @@
  * and the needs of one configuration as compiled.
  */
 #include <math.h>
+#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
 #include "base/json.h"
-#include "base/suggest.h"
 #include "dispatch/context.h"
 #include "gpu/cubin.h"
 #include "gpu/device.h"
 #include "gpu/nvrtc.h"
+#include "template/task.h"
 #include "tuner/cli/options.h"
 #include "tuner/cli/table.h"
 #include "tuner/occupancy.h"
@@ -82,21 +83,26 @@ static tt_status choose_gpu(tt__gpu *out, const tt__cli_args *args) {
     return status;
 }
 
-/* A template of an op that nothing asks for would never be tried, without a word. */
-static tt_status check_op(const tt__template *t) {
-    static const char *const ops[] = {"transpose", "transpose_in_place", "copy", "transpose_ladder"};
-    tt__suggest near = tt__suggest_for(t->op, strlen(t->op));
-    for (size_t i = 0; i < sizeof ops / sizeof *ops; i++) {
-        if (strcmp(t->op, ops[i]) == 0)
-            return TT_OK;
-        tt__suggest_try(&near, ops[i]);
-    }
-    return tt__fail(TT_E_TEMPLATE,
-                    "%s: nothing asks for the op %s: it is transpose, transpose_in_place or copy%s", t->path,
-                    t->op, tt__suggest_text(&near));
+/* Of a task of its own. */
+static tt_status choose_own_problem(tt__problem *out, const tt__template *t, const tt__cli_args *args) {
+    const char **problems;
+    size_t n;
+    if (args->n_problems || args->in_place)
+        return tt__fail(TT_E_INVALID, "%s says itself what it works on: give --problem in place of shapes", t->path);
+    if (args->n_texts > 1)
+        return tt__fail(TT_E_INVALID, "%zu problems, but check counts for one: ask for each", args->n_texts);
+    TT_TRY(tt__cli_own_problems(&problems, &n, args));
+    tt_status status = tt__task_problem(out, t, problems[0]);
+    free(problems);
+    return status;
 }
 
 static tt_status choose_problem(tt__problem *out, const tt__template *t, const tt__cli_args *args) {
+    if (t->own)
+        return choose_own_problem(out, t, args);
+    if (args->n_texts)
+        return tt__fail(TT_E_INVALID, "--problem %s: %s is a template for `op %s`, whose problems are shapes",
+                        args->texts[0], t->kernel, t->op);
     if (args->n_problems > 1)
         return tt__fail(TT_E_INVALID, "%zu problems, but check counts for one: ask for each",
                         args->n_problems);
@@ -148,7 +154,7 @@ static tt_status compile(examined *e) {
     const tt__candidate *c = &e->space.items[0];
     tt_status status = compile_one(e, c);
     if (status == TT_OK) {
-        const tt__launch *l = &c->launch;
+        const tt__pass *l = &c->launch.passes[0];
         tt__block_needs needs = {.threads = (int)(l->block[0] * l->block[1] * l->block[2]),
                                  .regs = e->needs.regs,
                                  .shared_bytes = e->needs.static_shared_bytes + (int)l->shared_bytes};
@@ -188,13 +194,45 @@ static tt_status print_params(const tt__template *t) {
     return print_table(&table);
 }
 
+/* What it works on, and what says whether it is right. */
+static tt_status print_task(const examined *e) {
+    static const tt__column columns[] = {
+        {"operand", false, false}, {"", false, false}, {"type", false, false}, {"elements", true, false}, {"bytes", true, false}};
+    static const char *const directions[] = {"in", "out", "inout", "scratch", "scalar"}; /* as in tt__direction */
+    tt__table table = {.n_columns = 5, .columns = columns};
+    const tt__task *task = e->t->own;
+    tt__workload *w = task ? malloc(sizeof *w) : NULL;
+    if (!task)
+        return TT_OK;
+    tt_status status = w ? tt__workload_of(w, e->t, &e->gpu, &e->p) : tt__fail_memory(sizeof *w);
+    for (int i = 0; status == TT_OK && i < w->n; i++) {
+        const tt__array *a = &w->arrays[i];
+        tt__table_cell(&table, "%s", a->name);
+        tt__table_cell(&table, "%s", directions[a->direction]);
+        tt__table_cell(&table, "%s", tt__types[a->type].name);
+        tt__table_cell(&table, a->count ? "%lld" : "-", (long long)a->count);
+        tt__table_cell(&table, a->count ? "%lld" : "-", (long long)tt__array_bytes(a));
+    }
+    free(w);
+    printf("\n");
+    if (status == TT_OK)
+        status = print_table(&table);
+    printf("\n%s%s\n",
+           task->has_reference        ? "verified against "
+           : tt__task_verifies(task) ? "verified against raw data"
+                                      : "NOT VERIFIED: no `reference`, no `expect`; tuning it takes --unverified",
+           task->has_reference ? task->reference.name[0] : "");
+    return status;
+}
+
 static tt_status print_survey(const examined *e) {
     static const tt__column columns[] = {
         {"removes", true, false}, {"alone", true, false}, {"line", true, false}, {"what", false, true}};
     tt__table table = {.n_columns = 4, .columns = columns};
-    printf("\n%lldx%lld, %d-byte elements, align %d, on %s (sm_%d): %.0f combinations of values,\n"
+    char problem[TT__PROBLEM_TEXT_MAX];
+    printf("\n%s, %d-byte elements, align %d, on %s (sm_%d): %.0f combinations of values,\n"
            "%zu configuration%s\n",
-           (long long)e->p.rows, (long long)e->p.cols, e->p.elem_size, e->p.align, e->gpu.name, e->gpu.cc,
+           tt__problem_text(problem, &e->p), e->p.elem_size, e->p.align, e->gpu.name, e->gpu.cc,
            e->survey.combinations, e->space.n, e->space.n == 1 ? "" : "s");
     if (!e->counted) {
         printf("These are too many to count what each `where` removes.\n");
@@ -251,12 +289,12 @@ static tt_status print_first(const examined *e) {
     }
     if (e->space.n) {
         const tt__candidate *c = &e->space.items[0];
-        const unsigned *grid = c->launch.grid, *block = c->launch.block;
+        const unsigned *grid = c->launch.passes[0].grid, *block = c->launch.passes[0].block;
         tt__table_cell(&table, "%s", *tt__str_text(&e->not_default) ? "first" : "default");
         tt__table_cell(&table, "%s", *c->config ? c->config : "no parameters");
         tt__table_cell(&table, "launch");
         tt__table_cell(&table, "grid %ux%ux%u, block %ux%ux%u, %u bytes of dynamic shared memory", grid[0],
-                       grid[1], grid[2], block[0], block[1], block[2], c->launch.shared_bytes);
+                       grid[1], grid[2], block[0], block[1], block[2], c->launch.passes[0].shared_bytes);
         add_needs(&table, e);
     }
     printf("\n");
@@ -264,7 +302,13 @@ static tt_status print_first(const examined *e) {
 }
 
 static tt_status print_text(const examined *e) {
-    printf("%s: kernel %s, op %s\n", e->t->path, e->t->kernel, e->t->op);
+    printf("%s: kernel %s", e->t->path, e->t->kernel);
+    for (int i = 1; i < e->t->n_passes; i++)
+        printf(", then %s", e->t->symbols.name[i]);
+    if (!e->t->own)
+        printf(", op %s", e->t->op);
+    printf("\n");
+    TT_TRY(print_task(e));
     TT_TRY(print_params(e->t));
     TT_TRY(print_survey(e));
     return print_first(e);
@@ -333,9 +377,9 @@ static void write_first(tt__json *j, const examined *e) {
     if (e->space.n) {
         const tt__candidate *c = &e->space.items[0];
         tt__json_config(j, "config", c->config);
-        write_triple(j, "grid", c->launch.grid);
-        write_triple(j, "block", c->launch.block);
-        tt__json_int(j, "shared_bytes", c->launch.shared_bytes);
+        write_triple(j, "grid", c->launch.passes[0].grid);
+        write_triple(j, "block", c->launch.passes[0].block);
+        tt__json_int(j, "shared_bytes", c->launch.passes[0].shared_bytes);
     } else {
         tt__json_number(j, "config", (double)NAN, 1);
     }
@@ -362,7 +406,6 @@ int tt__cli_check_template(const tt__cli_args *args, const char *path) {
     examined e = {0};
     tt_status status;
     TT_GOTO(tt__template_load(&e.t, path));
-    TT_GOTO(check_op(e.t));
     TT_GOTO(choose_problem(&e.p, e.t, args));
     TT_GOTO(choose_gpu(&e.gpu, args));
     TT_GOTO(count(&e));

@@ -45,6 +45,10 @@ typedef struct tt__cli_args {
     tt_effort effort;
     int64_t max_trials, seed;
     const char *strategy;
+    const char *kernel_file; /* of one's own kernel, and its problems as they are written */
+    size_t n_texts;
+    const char **texts;
+    bool unverified, transpose;
     const char *db, *gpu, *output, *commit, *database, *kernel;
     bool stale, other_gpus, dry_run;
     int64_t older_than_days; /* 0: not given */
@@ -76,7 +80,7 @@ typedef struct tt__cli_command {
 
 extern const tt__cli_command tt__cmd_tune, tt__cmd_best, tt__cmd_list, tt__cmd_show, tt__cmd_doctor,
     tt__cmd_export, tt__cmd_import, tt__cmd_merge, tt__cmd_prune, tt__cmd_vacuum, tt__cmd_check,
-    tt__cmd_study, tt__cmd_new;
+    tt__cmd_study, tt__cmd_new, tt__cmd_import_t1;
 
 /* The exit code for a status. */
 int tt__cli_exit_code(tt_status s);

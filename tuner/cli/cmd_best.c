@@ -2,6 +2,7 @@
  * `tune best`: asks the store which configuration is best for one problem. Needs no GPU if told which one.
  */
 #include <math.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "base/json.h"
@@ -41,9 +42,11 @@ static int print_json(const tt_choice *c, const tt_problem *p, const char *gpu) 
     tt__json j = {.out = &text};
     tt__json_open(&j, NULL, '{');
     tt__json_string(&j, "gpu", c->gpu[0] ? c->gpu : gpu);
-    tt__json_int(&j, "rows", p->rows);
-    tt__json_int(&j, "cols", p->cols);
-    tt__json_int(&j, "elem_size", p->elem_size);
+    if (p) {
+        tt__json_int(&j, "rows", p->rows);
+        tt__json_int(&j, "cols", p->cols);
+        tt__json_int(&j, "elem_size", p->elem_size);
+    }
     tt__json_string(&j, "kernel", c->kernel);
     tt__json_config(&j, "config", c->config);
     tt__json_number(&j, "time_us", tt__cli_known(c->time_us), 7);
@@ -51,11 +54,14 @@ static int print_json(const tt_choice *c, const tt_problem *p, const char *gpu) 
     tt__json_string(&j, "match", tt_match_name(c->match));
     tt__json_string(&j, "why", c->why);
     tt__json_string(&j, "layer", c->layer);
-    if (c->rows > 0) {
+    if (*c->problem) {
         tt__json_open(&j, "measured", '{');
         tt__json_string(&j, "gpu", c->gpu);
-        tt__json_int(&j, "rows", c->rows);
-        tt__json_int(&j, "cols", c->cols);
+        tt__json_string(&j, "problem", c->problem);
+        if (p) {
+            tt__json_int(&j, "rows", c->rows);
+            tt__json_int(&j, "cols", c->cols);
+        }
         tt__json_close(&j, '}');
     } else {
         tt__json_number(&j, "measured", (double)NAN, 1);
@@ -74,11 +80,11 @@ static int print_text(const tt_choice *c) {
     tt__table_cell(&t, "%s", c->config);
     if (c->time_us > 0) {
         tt__table_cell(&t, "time");
-        tt__table_cell(&t, "%s, %.0f GB/s", tt__cli_time(time, sizeof time, c->time_us), c->gbps);
+        tt__table_cell(&t, c->gbps > 0 ? "%s, %.0f GB/s" : "%s", tt__cli_time(time, sizeof time, c->time_us), c->gbps);
     }
-    if (c->rows > 0) {
+    if (*c->problem) {
         tt__table_cell(&t, "measured");
-        tt__table_cell(&t, "%lldx%lld on %s", (long long)c->rows, (long long)c->cols, c->gpu);
+        tt__table_cell(&t, "%s on %s", c->problem, c->gpu);
     }
     tt__table_cell(&t, "match");
     tt__table_cell(&t, "%s%s%s", tt_match_name(c->match), c->why[0] ? ": " : "", c->why);
@@ -98,17 +104,35 @@ static int print_text(const tt_choice *c) {
     return tt__cli_fail(status);
 }
 
+/* Of a kernel of one's own. */
+static tt_status best_of_own(tt_choice *out, tt_ctx *ctx, const tt__cli_args *args) {
+    tt_kernel *kernel = NULL;
+    const char **problems = NULL;
+    size_t n;
+    tt_status status = tt_kernel_open(&kernel, ctx, args->kernel_file, NULL);
+    if (status == TT_OK)
+        status = tt__cli_own_problems(&problems, &n, args);
+    if (status == TT_OK)
+        status = tt_kernel_best(out, kernel, problems[0]);
+    free(problems);
+    tt_kernel_close(&kernel);
+    return status;
+}
+
 static tt_status check(const tt__cli_args *args) {
-    if (args->n_problems == 0)
-        return tt__fail(TT_E_INVALID,
-                        "which problem? give --size or --shape, as in \"tune best --size 4096\"");
-    if (args->n_problems > 1)
+    const bool own = args->kernel_file;
+    if (args->n_problems == 0 && !own)
+        return tt__fail(TT_E_INVALID, "which problem? give --size or --shape, as in \"tune best --size 4096\"");
+    if (args->n_problems + args->n_texts > 1)
         return tt__fail(TT_E_INVALID, "%zu problems, but best answers for one: ask for each",
-                        args->n_problems);
+                        args->n_problems + args->n_texts);
+    if (args->n_texts && !own)
+        return tt__fail(TT_E_INVALID, "--problem %s is of a kernel of yours: name its file with --kernel", args->texts[0]);
     return TT_OK;
 }
 
 static int run(const tt__cli_args *args) {
+    const bool own = args->kernel_file;
     char gpu[TT__GPU_NAME_MAX];
     tt_choice choice = TT_INIT(tt_choice);
     tt_open_opts open = TT_INIT(tt_open_opts);
@@ -121,11 +145,11 @@ static int run(const tt__cli_args *args) {
     if (status == TT_OK)
         status = tt_open(&ctx, &open);
     if (status == TT_OK)
-        status = tt_best(&choice, ctx, &args->problems[0]);
+        status = own ? best_of_own(&choice, ctx, args) : tt_best(&choice, ctx, &args->problems[0]);
     tt_close(&ctx);
     if (status != TT_OK)
         return tt__cli_fail(status);
-    return args->json ? print_json(&choice, &args->problems[0], gpu) : print_text(&choice);
+    return args->json ? print_json(&choice, own ? NULL : &args->problems[0], gpu) : print_text(&choice);
 }
 
 static const tt__cli_option options[] = {
@@ -134,6 +158,8 @@ static const tt__cli_option options[] = {
     TT__OPT_ELEM_SIZE,
     TT__OPT_DTYPE,
     TT__OPTS_LAYOUT,
+    {"kernel", "FILE.cu", "a kernel of yours in place of a transpose", NULL, offsetof(tt__cli_args, kernel_file)},
+    TT__OPT_PROBLEM,
     TT__OPT_GPU("a GPU as in \"tune list\", or a part of its name; default the\nfirst device here"),
     TT__OPT_DB,
     TT__OPT_JSON,
@@ -143,7 +169,8 @@ static const tt__cli_option options[] = {
 
 const tt__cli_command tt__cmd_best = {
     .name = "best",
-    .usage = "tune best [--gpu NAME] --size N | --shape RxC [options]",
+    .usage = "tune best [--gpu NAME] --size N | --shape RxC |\n"
+             "            --kernel FILE.cu [--problem NAME=VALUE[,...]] [options]",
     .summary = "the best known configuration for one problem; needs no GPU",
     .notes =
         "How well the answer fits is said with it: exact, stale (the template or the driver has changed),\n"

@@ -58,6 +58,7 @@ static const tt__cli_option options[] = {
     TT__OPT_ELEM_SIZE,
     TT__OPT_DTYPE,
     TT__OPTS_LAYOUT,
+    TT__OPT_PROBLEM,
     TT__OPT_GPU(
         "count for a GPU as in \"tune list\", or a part of its name;\ndefault the first device here, else a "
         "typical one"),

@@ -56,19 +56,19 @@ static void add_json(tt__json *j, const tt__winner *w, const char *when, const c
 }
 
 static void add_row(tt__table *t, const tt__winner *w, const char *when, const char *why) {
-    char time[32], copy[16], batch[32] = "", pitches[64] = "";
+    char time[32], copy[16], batch[32] = "", pitches[64] = "", problem[TT__PROBLEM_TEXT_MAX];
     const tt__problem *p = &w->problem;
     if (p->batch != 1)
         snprintf(batch, sizeof batch, " x %lld", (long long)p->batch);
     if (p->lds != p->cols || p->ldd != p->rows)
         snprintf(pitches, sizeof pitches, " (%lld, %lld)", (long long)p->lds, (long long)p->ldd);
-    tt__table_cell(t, "%lldx%lld%s%s%s%s", (long long)p->rows, (long long)p->cols, batch, pitches,
-                   tt__in_place(p) ? " in place" : "", tt__warm(p) ? " warm" : "");
+    tt__table_cell(t, "%s%s%s%s%s%s", tt__problem_text(problem, p), batch, pitches, tt__in_place(p) ? " in place" : "",
+                   tt__unverified(p) ? " not verified" : "", tt__warm(p) ? " warm" : "");
     tt__table_cell(t, "%d", p->elem_size);
     tt__table_cell(t, "%s", w->kernel);
     tt__table_cell(t, "%s", w->config);
     tt__table_cell(t, "%s", tt__cli_time(time, sizeof time, w->time_us));
-    tt__table_cell(t, "%.0f", tt__gbps(p, w->time_us));
+    tt__table_cell(t, tt__is_matrix(p) ? "%.0f" : "-", tt__gbps(p, w->time_us));
     tt__table_cell(t, "%s", tt__cli_percent(copy, sizeof copy, w->copy_fraction));
     tt__table_cell(t, "%.10s", when);
     const char *mark = strcmp(w->source, "measured") == 0 ? "" : w->source;

@@ -15,6 +15,7 @@
 static void add_result_json(tt__json *j, const tt_result *r) {
     bool won = r->kernel[0];
     tt__json_open(j, NULL, '{');
+    tt__json_string(j, "problem", r->problem);
     char op[32];
     snprintf(op, sizeof op, "transpose%s%s", r->in_place ? "_in_place" : "", r->warm ? TT__WARM : "");
     tt__json_string(j, "op", op);
@@ -32,6 +33,10 @@ static void add_result_json(tt__json *j, const tt_result *r) {
     tt__json_number(j, "copy_us", tt__cli_known(r->copy_us), 7);
     tt__json_number(j, "copy_fraction", tt__cli_known(r->copy_fraction), 5);
     tt__json_number(j, "peak_fraction", tt__cli_known(r->peak_fraction), 5);
+    if (*r->metrics)
+        tt__json_string(j, "metrics", r->metrics);
+    if (r->unverified)
+        tt__json_int(j, "unverified", 1);
     tt__json_number(j, "speedup_vs_default", tt__cli_known(r->speedup_vs_default), 5);
     tt__json_int(j, "trials", (int64_t)r->trials);
     tt__json_int(j, "failed", (int64_t)r->failed);
@@ -61,6 +66,11 @@ static const tt__column columns[] = {
     {"size", false, false},   {"kernel", false, false},    {"configuration", false, true},
     {"time", true, false},    {"GB/s", true, false},       {"of copy", true, false},
     {"of peak", true, false}, {"vs default", true, false}, {"source", false, false},
+};
+
+static const tt__column own_columns[] = {
+    {"problem", false, true}, {"configuration", false, true}, {"time", true, false},   {"metrics", false, false},
+    {"of copy", true, false}, {"vs default", true, false},    {"source", false, false},
 };
 
 /* What all results share stands in the title; where they differ, as with --stale, each row has its own. */
@@ -109,6 +119,17 @@ static void add_result_row(tt__table *t, const tt_result *r, shared_words shared
     tt__table_cell(t, "%s", tt_source_name(r->source));
 }
 
+static void add_own_row(tt__table *t, const tt_result *r) {
+    char time[32], copy[16];
+    tt__table_cell(t, "%s", r->problem);
+    tt__table_cell(t, "%s", !r->kernel[0] ? "no winner" : *r->config ? r->config : "the only one");
+    tt__table_cell(t, "%s", tt__cli_time(time, sizeof time, r->time_us));
+    tt__table_cell(t, "%s", *r->metrics ? r->metrics : "-");
+    tt__table_cell(t, "%s", tt__cli_percent(copy, sizeof copy, r->copy_fraction));
+    tt__table_cell(t, r->speedup_vs_default > 0 ? "%.2fx" : "-", r->speedup_vs_default);
+    tt__table_cell(t, "%s%s", tt_source_name(r->source), r->unverified ? ", not verified" : "");
+}
+
 static void print_footer(const tt_report *report, const tt__cli_args *args) {
     size_t trials = 0, failed = 0, space = 0;
     char wall[32];
@@ -134,7 +155,9 @@ static void print_footer(const tt_report *report, const tt__cli_args *args) {
 }
 
 static int print_table(const tt_report *report, const tt__cli_args *args) {
-    tt__table t = {.n_columns = sizeof columns / sizeof *columns, .columns = columns};
+    const bool own = args->kernel_file;
+    tt__table t = {.n_columns = own ? sizeof own_columns / sizeof *own_columns : sizeof columns / sizeof *columns,
+                   .columns = own ? own_columns : columns};
     printf("%s", report->gpu);
     if (report->driver[0])
         printf(", driver %s", report->driver);
@@ -142,11 +165,17 @@ static int print_table(const tt_report *report, const tt__cli_args *args) {
         printf(", NVRTC %s", report->nvrtc);
     tt__str words = {0};
     shared_words shared = find_shared(report);
-    add_words(&words, &report->results[0], shared);
-    printf("%s: transpose%s\n\n", args->replay ? ", replayed" : "", tt__str_text(&words));
+    if (own && report->results[0].warm)
+        tt__str_add(&words, ", warm");
+    else if (!own)
+        add_words(&words, &report->results[0], shared);
+    printf("%s: %s%s\n\n", args->replay ? ", replayed" : "", own ? args->kernel_file : "transpose", tt__str_text(&words));
     tt__str_free(&words);
     for (size_t i = 0; i < report->n_results; i++)
-        add_result_row(&t, &report->results[i], shared);
+        if (own)
+            add_own_row(&t, &report->results[i]);
+        else
+            add_result_row(&t, &report->results[i], shared);
     tt_status status = tt__table_print(&t, stdout, tt__cli_columns(STDOUT_FILENO));
     tt__table_free(&t);
     if (status == TT_OK)
@@ -165,7 +194,7 @@ static int print_report(const tt_report *report, const tt__cli_args *args) {
     for (size_t i = 0; i < report->n_results; i++) {
         const tt_result *r = &report->results[i];
         if (!r->kernel[0] && r->note[0])
-            fprintf(stderr, "tune: %lldx%lld: %s\n", (long long)r->rows, (long long)r->cols, r->note);
+            fprintf(stderr, "tune: %s: %s\n", r->problem, r->note);
         if (!r->kernel[0] && code == TT__EXIT_OK)
             code = TT__EXIT_NO_WINNER;
     }
@@ -177,8 +206,24 @@ typedef struct call {
     tt_report *report;
 } call;
 
+static tt_status tune_own(call *c, tt_ctx *ctx, const tt_tune_opts *opts) {
+    tt_kernel *kernel = NULL;
+    const char **problems = NULL;
+    size_t n;
+    tt_status status = tt_kernel_open(&kernel, ctx, c->args->kernel_file, NULL);
+    if (status == TT_OK)
+        status = tt__cli_own_problems(&problems, &n, c->args);
+    if (status == TT_OK)
+        status = tt_kernel_tune(&c->report, kernel, problems, n, opts);
+    free(problems);
+    tt_kernel_close(&kernel);
+    return status;
+}
+
 static tt_status tune(void *user, tt_ctx *ctx, const tt_tune_opts *opts) {
     call *c = user;
+    if (c->args->kernel_file)
+        return tune_own(c, ctx, opts);
     return tt_tune(&c->report, ctx, c->args->problems, c->args->n_problems, opts);
 }
 
@@ -253,20 +298,31 @@ static int run_stale(const tt__cli_args *args) {
     return code;
 }
 
+static tt_status check_what(const tt__cli_args *args) {
+    if (!args->kernel_file && args->n_texts)
+        return tt__fail(TT_E_INVALID, "--problem %s is of a kernel of yours: name its file with --kernel",
+                        args->texts[0]);
+    if (!args->kernel_file && args->n_problems == 0)
+        return tt__fail(TT_E_INVALID, "nothing to tune: give --sizes or --shapes, as in \"tune --device 0 --sizes "
+                                      "4096,8192\", or a kernel of yours with --kernel FILE.cu");
+    if (args->kernel_file && (args->n_problems || args->elem_size || args->batch || args->lds || args->ldd ||
+                              args->align || args->in_place))
+        return tt__fail(TT_E_INVALID, "%s: a kernel of yours has no sizes, shapes or layouts of matrices: its file says "
+                                      "what --problem may name",
+                        args->kernel_file);
+    return TT_OK;
+}
+
 static tt_status check(const tt__cli_args *args) {
     if (!args->stale)
-        return args->n_problems ? TT_OK
-                                : tt__fail(TT_E_INVALID, "nothing to tune: give --sizes or --shapes, as in "
-                                                         "\"tune --device 0 --sizes 4096,8192\"");
+        return check_what(args);
     if (args->n_problems || args->replay)
         return tt__fail(TT_E_INVALID,
                         "--stale tunes what \"tune list\" calls stale, on a device: leave %s out",
                         args->replay ? "replay" : "sizes and shapes");
-    if (args->elem_size || args->batch || args->lds || args->ldd || args->align || args->in_place ||
-        args->warm)
-        return tt__fail(TT_E_INVALID,
-                        "--stale tunes each problem as it is stored: leave --elem-size, --dtype, "
-                        "--batch, --lds, --ldd, --align, --in-place and --warm out");
+    if (args->elem_size || args->batch || args->lds || args->ldd || args->align || args->in_place || args->warm)
+        return tt__fail(TT_E_INVALID, "--stale tunes each problem as it is stored: leave --elem-size, --dtype, "
+                                      "--batch, --lds, --ldd, --align, --in-place and --warm out");
     return TT_OK;
 }
 
@@ -297,6 +353,11 @@ static const tt__cli_option options[] = {
     {"device", "N|replay:FILE",
      "the CUDA device, default 0; or a recording to search\ninstead, without any GPU", tt__cli_set_device, 0},
     TT__OPT_TEMPLATE,
+    {"kernel", "FILE.cu", "a kernel of yours in place of transposes: \"tune new\" writes one", NULL,
+     offsetof(tt__cli_args, kernel_file)},
+    TT__OPT_PROBLEM,
+    {"unverified", NULL, "tune a kernel of yours although nothing says what is right", NULL,
+     offsetof(tt__cli_args, unverified)},
     {"only", "NAME[,NAME...]", "of the templates (by kernel name) only these compete, and\nthe stored winner",
      tt__cli_add_only, 0},
     TT__OPT_DB,
@@ -320,11 +381,13 @@ static const tt__cli_option options[] = {
 
 const tt__cli_command tt__cmd_tune = {
     .name = "",
-    .usage = "tune [--device N|replay:FILE] --sizes N[,N...] | --shapes RxC[,RxC...] [options]",
+    .usage = "tune [--device N|replay:FILE] --sizes N[,N...] | --shapes RxC[,RxC...] |\n"
+             "            --kernel FILE.cu [--problem NAME=VALUE[,...]] [options]",
     .summary = "finds the fastest matrix transpose for a GPU and remembers it",
     .notes = "Examples:\n"
              "  tune --device 0 --sizes 4096,8192\n"
              "  tune --shapes 4096x1024 --dtype f16 --json\n"
+             "  tune --kernel saxpy.cu --problem n=16777216\n"
              "  tune --device replay:recordings/h200.json --sizes 4096\n"
              "\n"
              "Exit codes: 0 done, 1 a problem has no winner, 2 usage, 3 no device, driver or NVRTC,\n"

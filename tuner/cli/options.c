@@ -293,6 +293,32 @@ tt_status tt__cli_add_template(tt__cli_args *args, const char *value) {
     return TT_OK;
 }
 
+tt_status tt__cli_add_text(tt__cli_args *args, const char *value) {
+    const char **grown = realloc(args->texts, (args->n_texts + 1) * sizeof *grown);
+    if (!grown)
+        return tt__fail_memory((args->n_texts + 1) * sizeof *grown);
+    args->texts = grown;
+    grown[args->n_texts++] = value;
+    return TT_OK;
+}
+
+tt_status tt__cli_own_problems(const char ***out, size_t *n, const tt__cli_args *args) {
+    size_t count = args->n_texts ? args->n_texts : 1, bytes = 0;
+    for (size_t i = 0; i < args->n_texts; i++)
+        bytes += strlen(args->texts[i]);
+    bytes += count * sizeof " warm";
+    char **texts = malloc(count * sizeof *texts + bytes), *at = (char *)(texts + count);
+    if (!texts)
+        return tt__fail_memory(count * sizeof *texts + bytes);
+    for (size_t i = 0; i < count; i++) {
+        texts[i] = at;
+        at += sprintf(at, "%s%s", args->n_texts ? args->texts[i] : "", args->warm ? " warm" : "") + 1;
+    }
+    *out = (const char **)texts;
+    *n = count;
+    return TT_OK;
+}
+
 /* ---- The walk ---- */
 
 static const char *help_call(const tt__cli_command *c, char *out, size_t size) {
@@ -413,6 +439,7 @@ tt_status tt__cli_parse(tt__cli_args *out, const tt__cli_command *c, int argc, c
 void tt__cli_args_free(tt__cli_args *args) {
     free(args->problems);
     free(args->templates);
+    free(args->texts);
     for (size_t i = 0; i < args->n_only; i++)
         free(args->only[i]);
     free(args->only);

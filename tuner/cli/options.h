@@ -35,6 +35,11 @@ tt_status tt__cli_set_seed(tt__cli_args *args, const char *value);
 tt_status tt__cli_set_strategy(tt__cli_args *args, const char *value);
 tt_status tt__cli_set_older_than(tt__cli_args *args, const char *value);
 tt_status tt__cli_add_template(tt__cli_args *args, const char *value);
+tt_status tt__cli_add_text(tt__cli_args *args, const char *value);
+
+/* The problems of one's own kernel, with --warm; one of all defaults if none is given. The texts are the caller's to
+ * free, with the array: each stands behind it in one allocation. */
+tt_status tt__cli_own_problems(const char ***out, size_t *n, const tt__cli_args *args);
 
 #define TT__OPT_DB                                                                                           \
     {                                                                                                        \
@@ -76,6 +81,12 @@ tt_status tt__cli_add_template(tt__cli_args *args, const char *value);
     {                                                                                                        \
         "template", "FILE", "a kernel template of yours beside the built-in ones;\nmay be repeated",         \
             tt__cli_add_template, 0                                                                          \
+    }
+#define TT__OPT_PROBLEM                                                                                      \
+    {                                                                                                        \
+        "problem", "NAME=VALUE[,...]", "of your kernel; may be repeated. What is not named gets the\ndefault that " \
+                                       "the file says",                                                        \
+            tt__cli_add_text, 0                                                                              \
     }
 #define TT__OPT_HELP                                                                                         \
     { "help", NULL, "this text", NULL, offsetof(tt__cli_args, help) }

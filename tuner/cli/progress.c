@@ -66,8 +66,8 @@ static void split(parts *out, const tt__bar *bar, const tt_progress *p) {
     size_t n = 0;
     if (p->n_problems > 1)
         n = (size_t)snprintf(out->head, sizeof out->head, "[%zu/%zu] ", p->problem + 1, p->n_problems);
-    snprintf(out->head + n, sizeof out->head - n, "%s%lldx%lld %s", bar->replay ? "replay " : "",
-             (long long)p->rows, (long long)p->cols, p->phase ? p->phase : "");
+    snprintf(out->head + n, sizeof out->head - n, "%s%.100s %s", bar->replay ? "replay " : "", p->text,
+             p->phase ? p->phase : "");
     if (p->total)
         snprintf(out->counts, sizeof out->counts, "%zu/%zu", p->done, p->total);
     if (p->failed)

@@ -73,6 +73,7 @@ tt_status tt__cli_running(const tt__cli_args *args, tt__running_fn fn, void *use
     opts.max_trials = (size_t)args->max_trials;
     opts.seed = (uint64_t)args->seed;
     opts.strategy = args->strategy;
+    opts.unverified = args->unverified;
     opts.on_progress = on_progress;
     opts.on_message = on_message;
     opts.should_stop = should_stop;

@@ -118,23 +118,37 @@ void tt__crew_ask_compile(tt__crew *crew, size_t i, const char *name, const char
     tt__worker_ask(&crew->workers[i], 0, crew->compile_timeout_s, TT__MSG_COMPILE, parts, 4);
 }
 
-void tt__crew_ask_problem(tt__crew *crew, const tt__problem *p, const tt__cubin *checker) {
-    tt__msg_problem m = {*p, checker->image.len};
-    struct iovec parts[] = {{&m, sizeof m}, {checker->image.text, checker->image.len}};
-    tt__worker_ask(&crew->workers[TT__CREW_GPU], 0, tt__crew_start_timeout_s, TT__MSG_PROBLEM, parts, 2);
+static const char zeros[16];
+
+/* Behind a cubin, so that whatever follows it is aligned. */
+static size_t padding(const tt__cubin *cubin) {
+    return (sizeof zeros - cubin->image.len % sizeof zeros) % sizeof zeros;
+}
+
+void tt__crew_ask_problem(tt__crew *crew, const tt__problem *p, const tt__workload *w, const tt__cubin *checker,
+                          const tt__cubin *reference) {
+    size_t pad = padding(checker), reference_pad = reference ? padding(reference) : 0;
+    tt__msg_problem m = {.problem = *p, .work = *w, .checker_size = checker->image.len + pad};
+    m.reference_size = reference ? reference->image.len + reference_pad : 0;
+    struct iovec parts[] = {{&m, sizeof m},
+                            {checker->image.text, checker->image.len},
+                            {(void *)(uintptr_t)zeros, pad},
+                            {reference ? reference->image.text : NULL, reference ? reference->image.len : 0},
+                            {(void *)(uintptr_t)zeros, reference_pad}};
+    tt__worker_ask(&crew->workers[TT__CREW_GPU], 0, tt__crew_start_timeout_s, TT__MSG_PROBLEM, parts, 5);
 }
 
 /* A request for a trial, the cubin padded so that whatever follows it is aligned. */
 static void trial_parts(struct iovec parts[3], tt__msg_trial *m, const tt__candidate *c,
                         const tt__cubin *cubin, double cutoff_us) {
-    static const char zeros[16];
-    size_t pad = (sizeof zeros - cubin->image.len % sizeof zeros) % sizeof zeros;
+    size_t pad = padding(cubin);
     memset(m, 0, sizeof *m);
-    memcpy(m->kernel, c->t->kernel, sizeof m->kernel);
+    m->symbols = c->t->symbols;
     memcpy(m->key, cubin->key, sizeof m->key);
     m->launch = c->launch;
     m->cutoff_us = cutoff_us;
     m->align = c->align;
+    m->copy = strcmp(c->t->op, "copy") == 0;
     m->cubin_size = cubin->image.len + pad;
     parts[0] = (struct iovec){m, sizeof *m};
     parts[1] = (struct iovec){cubin->image.text, cubin->image.len};

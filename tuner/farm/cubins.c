@@ -164,12 +164,12 @@ void tt__cubin_failed(tt__cubin *cubin, tt__trial_status status, const char *rea
 /* ---- Storing --------------------------------------------------------------------------------------------
  */
 
-tt_status tt__cubins_name(tt__cubins *c, const tt__candidate *candidate, int elem_size,
+tt_status tt__cubins_name(tt__cubins *c, const tt__candidate *candidate, const tt__problem *p,
                           const tt__cubin *cubin) {
     TT_TRY(GROW(c->names, c->n_names, c->cap_names));
     tt__cubin_name *name = &c->names[c->n_names++];
-    *name = (tt__cubin_name){.t = candidate->t, .elem_size = elem_size, .cubin = cubin};
-    tt__copy(name->config, sizeof name->config, candidate->config);
+    *name = (tt__cubin_name){.t = candidate->t, .elem_size = p->elem_size, .cubin = cubin};
+    tt__config_build(name->build, candidate->t, candidate->config, p);
     return TT_OK;
 }
 
@@ -180,7 +180,7 @@ static tt_status write_all(tt__cubins *c) {
                                        c->items[i]->image.len));
     for (size_t i = 0; i < c->n_names; i++) {
         const tt__cubin_name *name = &c->names[i];
-        TT_TRY(tt__store_cubin_link(c->store, name->t->hash, name->config, name->elem_size, c->cc,
+        TT_TRY(tt__store_cubin_link(c->store, name->t->hash, name->build, name->elem_size, c->cc,
                                     name->cubin->key));
     }
     return TT_OK;

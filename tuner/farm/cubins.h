@@ -35,7 +35,7 @@ typedef struct tt__cubin {
 /* A configuration whose cubin the store shall find by its name. */
 typedef struct tt__cubin_name {
     const tt__template *t;
-    char config[TT__CONFIG_MAX];
+    char build[TT__CONFIG_MAX + TT__OP_MAX]; /* tt__config_build */
     int elem_size;
     const tt__cubin *cubin;
 } tt__cubin_name;
@@ -83,7 +83,7 @@ tt_status tt__cubins_ready(tt__cubins *c, tt__cubin *cubin, const void *image, s
 void tt__cubin_failed(tt__cubin *cubin, tt__trial_status status, const char *reason);
 
 /* Remembers that this configuration was tried with that cubin, so that a machine without NVRTC finds it. */
-tt_status tt__cubins_name(tt__cubins *c, const tt__candidate *candidate, int elem_size,
+tt_status tt__cubins_name(tt__cubins *c, const tt__candidate *candidate, const tt__problem *p,
                           const tt__cubin *cubin);
 /* Writes new cubins and names in one transaction, if the last time was some 50 ms ago, or now. */
 tt_status tt__cubins_save(tt__cubins *c, bool now);

@@ -80,17 +80,17 @@ static void close_problem(gpu_state *g) {
     g->open = false;
 }
 
-static tt_status check_memory(gpu_state *g, const tt__problem *p) {
+static tt_status check_memory(gpu_state *g, const tt__problem *p, const tt__workload *w) {
     size_t available, total;
-    int64_t needed = tt__verify_bytes(p) + tt__pool_bytes(p, &g->gpu);
+    char text[TT__PROBLEM_TEXT_MAX];
+    int64_t needed = tt__verify_bytes(w) + tt__pool_bytes(w, &g->gpu);
     TT_TRY(tt__cu_check(g->cu->cuMemGetInfo(&available, &total), "cuMemGetInfo"));
     if (needed <= (int64_t)available)
         return TT_OK;
-    return tt__fail(
-        TT_E_NO_MEMORY,
-        "%lld x %lld needs %.2f GB of device memory to verify and measure; %.2f of %.2f GB are free",
-        (long long)p->rows, (long long)p->cols, (double)needed * 1e-9, (double)available * 1e-9,
-        (double)total * 1e-9);
+    return tt__fail(TT_E_NO_MEMORY,
+                    "%s needs %.2f GB of device memory to verify and measure; %.2f of %.2f GB are free",
+                    tt__problem_text(text, p), (double)needed * 1e-9, (double)available * 1e-9,
+                    (double)total * 1e-9);
 }
 
 /* A GPU that was idle takes some milliseconds of work to raise its clocks. */
@@ -105,18 +105,22 @@ static tt_status settle(gpu_state *g) {
 static tt_status open_problem(gpu_state *g, const tt__str *request) {
     size_t at = 0;
     const tt__msg_problem *m = tt__wire_take(request, &at, sizeof *m);
-    const void *cubin = m ? tt__wire_take(request, &at, m->cubin_size) : NULL;
-    if (!cubin)
+    const void *checker = m ? tt__wire_take(request, &at, m->checker_size) : NULL;
+    const void *reference = checker ? tt__wire_take(request, &at, m->reference_size) : NULL;
+    if (!checker || !reference)
         return TT_E_IO;
     TT_TRY(open_context(g));
     close_problem(g);
-    TT_TRY(check_memory(g, &m->problem));
-    TT_TRY(tt__verifier_open(&g->verifier, g->cu, g->stream, &m->problem, cubin));
-    tt_status status = tt__pool_open(&g->pool, g->cu, g->stream, &m->problem, &g->gpu);
+    TT_TRY(check_memory(g, &m->problem, &m->work));
+    TT_TRY(tt__verifier_open(&g->verifier, g->cu, g->stream, &m->problem, &m->work, checker,
+                             m->reference_size ? reference : NULL));
+    tt_status status = tt__pool_open(&g->pool, &g->verifier, &g->gpu);
     if (status == TT_OK) /* zeros would be faster than real data */
         status = tt__verifier_randomise(&g->verifier, g->pool.base, g->pool.bytes);
     if (status == TT_OK)
         status = settle(g);
+    if (status == TT_OK)
+        status = tt__pool_fill(&g->pool);
     g->open = status == TT_OK;
     if (!g->open) {
         tt__pool_close(&g->pool);
@@ -147,7 +151,7 @@ static tt_status take_samples(gpu_state *g, const tt__kernel *kernel, const tt__
     tt__timed things[TT__BATCH_MAX];
     CUresult failed;
     for (int i = 0; i < n; i++)
-        things[i] = (tt__timed){kernel, &m->launch, m->align};
+        things[i] = (tt__timed){kernel, &m->launch, m->align, m->copy};
     TT_TRY(time_steadily(g, things, n, trial->samples_us + trial->n_samples, &failed));
     if (failed != CUDA_SUCCESS) {
         tt__cu_check(failed, "launch");
@@ -186,10 +190,10 @@ static tt_status measure(gpu_state *g, const tt__msg_trial *m, const tt__kernel 
 /* The kernel of a trial: that of the last one, where only launch parameters differ, or else a new one. */
 static tt_status load(gpu_state *g, const tt__msg_trial *m, const void *cubin) {
     if (g->key[0] && strcmp(g->key, m->key) == 0)
-        return tt__kernel_allow_shared(&g->kernel, g->cu, m->kernel, m->launch.shared_bytes);
+        return tt__kernel_allow_shared(&g->kernel, g->cu, &m->symbols, &m->launch);
     tt__kernel_unload(&g->kernel, g->cu);
     g->key[0] = '\0';
-    TT_TRY(tt__kernel_load(&g->kernel, g->cu, cubin, m->kernel, m->launch.shared_bytes));
+    TT_TRY(tt__kernel_load(&g->kernel, g->cu, cubin, &m->symbols, &m->launch));
     tt__copy(g->key, sizeof g->key, m->key);
     return TT_OK;
 }
@@ -232,7 +236,7 @@ static tt_status load_finals(gpu_state *g, const tt__str *request, size_t at, fi
         const void *cubin = tt__wire_take(request, &at, f->m[i].cubin_size);
         if (!cubin)
             return TT_E_IO;
-        TT_TRY(tt__kernel_load(&f->kernels[i], g->cu, cubin, f->m[i].kernel, f->m[i].launch.shared_bytes));
+        TT_TRY(tt__kernel_load(&f->kernels[i], g->cu, cubin, &f->m[i].symbols, &f->m[i].launch));
     }
     return TT_OK;
 }
@@ -262,7 +266,7 @@ static tt_status run_rounds(gpu_state *g, finals *f, int rounds) {
         shuffle(order, f->n, &state);
         for (int k = 0; k < f->n; k++) {
             int i = order[k];
-            things[k] = (tt__timed){&f->kernels[i], &f->m[i].launch, f->m[i].align};
+            things[k] = (tt__timed){&f->kernels[i], &f->m[i].launch, f->m[i].align, f->m[i].copy};
         }
         TT_TRY(time_steadily(g, things, f->n, us, &failed));
         TT_TRY(tt__cu_check(failed, "launch in the finals"));

@@ -3,7 +3,7 @@
 #define TT_TUNER_FARM_PROTOCOL_H
 
 #include "base/hash.h"
-#include "base/model.h"
+#include "base/workload.h"
 
 enum {
     /* worker -> tuner, once, when it has started: tt__msg_hello */
@@ -11,7 +11,7 @@ enum {
     /* compile: tt__msg_compile, then name, source, options; reply tt__msg_compiled, then the cubin */
     TT__MSG_COMPILE,
     TT__MSG_COMPILED,
-    /* gpu: tt__msg_problem, then the checker's cubin; reply tt__msg_done */
+    /* gpu: tt__msg_problem, then the cubins of checker and reference; reply tt__msg_done */
     TT__MSG_PROBLEM,
     TT__MSG_DONE,
     /* gpu: tt__msg_trial, then the cubin; reply tt__msg_tried */
@@ -49,15 +49,17 @@ typedef struct tt__msg_compiled {
 
 typedef struct tt__msg_problem {
     tt__problem problem;
-    size_t cubin_size;
+    tt__workload work;
+    size_t checker_size, reference_size; /* each padded to whole 16 bytes; reference_size 0: there is none */
 } tt__msg_problem;
 
 typedef struct tt__msg_trial {
-    char kernel[TT__NAME_MAX];
+    tt__symbols symbols;
     char key[TT__HASH_SIZE]; /* the cubin's: what is loaded already need not be loaded again */
     tt__launch launch;
     double cutoff_us; /* screening stops early beyond it; 0: never */
     int align;        /* of the arrays the configuration was chosen for */
+    bool copy;        /* the launch is the copy's */
     size_t cubin_size;
 } tt__msg_trial;
 

@@ -1,0 +1,108 @@
+/* The table of types, and how their values read. */
+#include "base/type.h"
+
+#include <inttypes.h>
+#include <math.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <string.h>
+
+const tt__type_info tt__types[TT__TYPE_COUNT] = {
+    [TT__TYPE_NONE] = {"", "", 0, false, false},
+    [TT__TYPE_I8] = {"i8", "signed char", 1, false, false},
+    [TT__TYPE_U8] = {"u8", "unsigned char", 1, false, false},
+    [TT__TYPE_I16] = {"i16", "short", 2, false, false},
+    [TT__TYPE_U16] = {"u16", "unsigned short", 2, false, false},
+    [TT__TYPE_I32] = {"i32", "int", 4, false, true},
+    [TT__TYPE_U32] = {"u32", "unsigned int", 4, false, true},
+    [TT__TYPE_I64] = {"i64", "long long", 8, false, true},
+    [TT__TYPE_U64] = {"u64", "unsigned long long", 8, false, true},
+    [TT__TYPE_F16] = {"f16", "unsigned short", 2, true, false},
+    [TT__TYPE_BF16] = {"bf16", "unsigned short", 2, true, false},
+    [TT__TYPE_F32] = {"f32", "float", 4, true, true},
+    [TT__TYPE_F64] = {"f64", "double", 8, true, true},
+    [TT__TYPE_ELEM] = {"elem", "", 0, false, false},
+};
+
+tt__type tt__type_named(const char *name, size_t n) {
+    for (tt__type t = TT__TYPE_NONE + 1; t < TT__TYPE_COUNT; t++)
+        if (strlen(tt__types[t].name) == n && memcmp(name, tt__types[t].name, n) == 0)
+            return t;
+    return TT__TYPE_NONE;
+}
+
+static double half(uint16_t bits) {
+    int exponent = bits >> 10 & 31, mantissa = bits & 1023;
+    double value = exponent == 31  ? (mantissa ? (double)NAN : (double)INFINITY)
+                   : exponent == 0 ? ldexp(mantissa, -24)
+                                   : ldexp(1024 + mantissa, exponent - 25);
+    return bits >> 15 ? -value : value;
+}
+
+static double bfloat(uint16_t bits) {
+    uint32_t wide = (uint32_t)bits << 16;
+    float f;
+    memcpy(&f, &wide, sizeof f);
+    return (double)f;
+}
+
+char *tt__type_text(char *out, size_t size, tt__type type, int elem_size, const void *at) {
+    union {
+        unsigned char bytes[16];
+        int8_t i8;
+        uint8_t u8;
+        int16_t i16;
+        uint16_t u16;
+        int32_t i32;
+        uint32_t u32;
+        int64_t i64;
+        uint64_t u64;
+        float f32;
+        double f64;
+    } v;
+    size_t n = (size_t)tt__type_size(type, elem_size), used = 2;
+    memcpy(&v, at, n);
+    switch (type) {
+    case TT__TYPE_I8:
+        snprintf(out, size, "%d", v.i8);
+        break;
+    case TT__TYPE_U8:
+        snprintf(out, size, "%u", v.u8);
+        break;
+    case TT__TYPE_I16:
+        snprintf(out, size, "%d", v.i16);
+        break;
+    case TT__TYPE_U16:
+        snprintf(out, size, "%u", v.u16);
+        break;
+    case TT__TYPE_I32:
+        snprintf(out, size, "%" PRId32, v.i32);
+        break;
+    case TT__TYPE_U32:
+        snprintf(out, size, "%" PRIu32, v.u32);
+        break;
+    case TT__TYPE_I64:
+        snprintf(out, size, "%" PRId64, v.i64);
+        break;
+    case TT__TYPE_U64:
+        snprintf(out, size, "%" PRIu64, v.u64);
+        break;
+    case TT__TYPE_F16:
+        snprintf(out, size, "%.5g", half(v.u16));
+        break;
+    case TT__TYPE_BF16:
+        snprintf(out, size, "%.4g", bfloat(v.u16));
+        break;
+    case TT__TYPE_F32:
+        snprintf(out, size, "%.9g", (double)v.f32);
+        break;
+    case TT__TYPE_F64:
+        snprintf(out, size, "%.17g", v.f64);
+        break;
+    default: /* most significant byte first */
+        snprintf(out, size, "0x");
+        for (size_t i = n; i-- > 0 && used + 2 < size; used += 2)
+            snprintf(out + used, size - used, "%02x", v.bytes[i]);
+    }
+    return out;
+}

@@ -1,0 +1,48 @@
+/* Element types of buffers and types of arguments: a table of what they are called here and in CUDA C++. */
+#ifndef TT_BASE_TYPE_H
+#define TT_BASE_TYPE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+typedef enum tt__type {
+    TT__TYPE_NONE = 0,
+    TT__TYPE_I8,
+    TT__TYPE_U8,
+    TT__TYPE_I16,
+    TT__TYPE_U16,
+    TT__TYPE_I32,
+    TT__TYPE_U32,
+    TT__TYPE_I64,
+    TT__TYPE_U64,
+    TT__TYPE_F16,
+    TT__TYPE_BF16,
+    TT__TYPE_F32,
+    TT__TYPE_F64,
+    TT__TYPE_ELEM, /* elem_size bytes of anything */
+    TT__TYPE_COUNT
+} tt__type;
+
+typedef struct tt__type_info {
+    const char *name; /* "f32" */
+    const char *cuda; /* "float"; of f16 and bf16 that of their bits, since NVRTC knows them by headers only */
+    int size;         /* bytes; 0: elem_size */
+    bool floating;
+    bool argument;    /* may be given by an expression */
+} tt__type_info;
+
+/* By tt__type; of TT__TYPE_NONE all is empty. */
+extern const tt__type_info tt__types[TT__TYPE_COUNT];
+
+/* The type of that name, or TT__TYPE_NONE. */
+tt__type tt__type_named(const char *name, size_t n);
+
+/* Bytes of an element, where elements have elem_size unless the type says otherwise. */
+static inline int tt__type_size(tt__type type, int elem_size) {
+    return tt__types[type].size ? tt__types[type].size : elem_size;
+}
+
+/* An element as text ("3.5", "-7", "0x00ff"), as of a buffer's element at `at`. Returns out. */
+char *tt__type_text(char *out, size_t size, tt__type type, int elem_size, const void *at);
+
+#endif
