@@ -42,7 +42,7 @@ def check_man(command):
             run("mandoc", "-Tlint", "-W", "error", file.name)
 
 
-TAKE_FILES = {"check", "import", "merge", "new"}  # without an option
+TAKE_FILES = {"check", "import", "import-t1", "merge", "new"}  # without an option
 
 
 def complete_bash(script, *words):
