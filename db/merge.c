@@ -186,6 +186,7 @@ static tt_status run_gpu(merge *m, int64_t run_id, int64_t *gpu_id) {
 }
 
 static tt_status take_winner(merge *m, sqlite3_stmt *row) {
+    enum { OP_FITS = 4 + TT__ENV_FIELDS + 7 };
     tt__winner w, old;
     tt__env env;
     bool found;
@@ -194,6 +195,8 @@ static tt_status take_winner(merge *m, sqlite3_stmt *row) {
     int64_t config = map_get(&m->configs, sqlite3_column_int64(row, 2));
     if (problem < 0 || run < 0 || config < 0)
         return tt__fail(TT_E_INVALID, "refers to a problem, configuration or run that is not there");
+    if (!sqlite3_column_int(row, OP_FITS))
+        return tt__fail(TT_E_INVALID, "its template is not one for its problem");
     TT_TRY(tt__checked_env(row, 4, &env));
     TT_TRY(tt__checked_winner(row, 4 + TT__ENV_FIELDS, &w));
     w.env = env;

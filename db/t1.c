@@ -11,6 +11,8 @@
 #include <string.h>
 #include <sys/stat.h>
 
+#include "db/import.h"
+
 typedef enum form { NAME = 1, NUMBER = 2, TRUTH = 4, LIST = 8, EXPRESSION = NAME | NUMBER } form;
 
 typedef struct member {
@@ -328,7 +330,7 @@ static tt_status check_json(reader *r) {
         sqlite3_bind_text(stmt, 1, tt__str_text(&r->text), (int)r->text.len, SQLITE_STATIC) != SQLITE_OK ||
         sqlite3_step(stmt) != SQLITE_ROW)
         status = sql_failed(r);
-    else if (sqlite3_column_bytes(stmt, 0) == 0)
+    else if (sqlite3_column_bytes(stmt, 0) == 0 || !tt__json_keys_are_strings(tt__str_text(&r->text)))
         status = tt__fail(TT_E_INVALID, "%s: not valid JSON (%zu bytes): is the file complete?", r->path,
                           r->text.len);
     else if (strcmp((const char *)sqlite3_column_text(stmt, 0), "object") != 0)

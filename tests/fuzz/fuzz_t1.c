@@ -3,6 +3,7 @@
 
 #include <string.h>
 
+#include "mutate_json.h"
 #include "template/template.h"
 #include "tuner/t1/t1.h"
 
@@ -32,4 +33,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
         fuzz_want(status == TT_E_INVALID && *tt_last_error(), "a refusal");
     tt__t1_free(&t1);
     return 0;
+}
+
+size_t LLVMFuzzerCustomMutator(uint8_t *data, size_t size, size_t max_size, unsigned seed) {
+    return fuzz_mutate_json(data, size, max_size, seed);
 }
