@@ -275,6 +275,11 @@ tt_status tt_tune(tt_report **out, tt_ctx *ctx, const tt_problem *problems, size
 static tt_status open_templates(tt__template_set *out, const tt__tune_call *call, const tt_tune_opts *opts) {
     tt__template *own;
     TT_TRY(tt__template_set_open(out, opts->templates, opts->n_templates));
+    for (size_t i = 0; i < out->n; i++)
+        if (out->items[i]->own)
+            return tt__fail(TT_E_INVALID, "%s says itself what it works on, and competes with nothing: tune it with "
+                                          "--kernel (tt_kernel_tune)",
+                            out->items[i]->path);
     if (call->source) {
         TT_TRY(tt__template_parse(&own, call->path, call->source));
         TT_TRY(tt__template_set_add(out, own));
