@@ -38,7 +38,8 @@
     "  JOIN config ON config.id = trial.config_id JOIN template ON template.id = config.template_id" \
     "  WHERE run.gpu_id = ?1 AND run.env_id = ?2 AND (run.source = 1) = ?3" \
     "   AND (?4 IS NULL OR problem.op = ?4))," \
-    " text AS (SELECT template_id, max(age) FROM mine GROUP BY kernel, op)," \
+    " text AS (SELECT template_id, max(age) FROM mine" \
+    "  GROUP BY kernel, substr(op, 1, instr(op || '/', '/') - 1))," /* without variables and regime */ \
     " live AS MATERIALIZED (SELECT * FROM mine WHERE template_id IN (SELECT template_id FROM text))," \
     " final AS (SELECT problem_id, run_id, max(age) FROM live WHERE stage = 1 GROUP BY problem_id)," \
     " trial AS (SELECT *, max(age) FROM live WHERE stage = 0" \

@@ -41,6 +41,12 @@ static tt_status check_memory(const tt__session *s, const tt__problem *problems,
             continue;
         TT_TRY(tt__workload_of(&w, t, &s->gpu, p));
         int64_t needed = tt__verify_bytes(&w) + tt__pool_bytes(&w, &s->gpu);
+        if (needed > s->gpu.memory_bytes && !tt__is_matrix(p))
+            return tt__fail(TT_E_INVALID,
+                            "%s needs %.2f GB of device memory (its buffers, and the copies to verify and measure with); %s "
+                            "has %.2f GB: choose a smaller problem",
+                            tt__problem_text(text, p), (double)needed * 1e-9, s->gpu.name,
+                            (double)s->gpu.memory_bytes * 1e-9);
         if (needed > s->gpu.memory_bytes)
             return tt__fail(TT_E_INVALID,
                             "%s of %d-byte elements needs %.2f GB of device memory (source, destination, and the "
@@ -275,6 +281,11 @@ tt_status tt_tune(tt_report **out, tt_ctx *ctx, const tt_problem *problems, size
 static tt_status open_templates(tt__template_set *out, const tt__tune_call *call, const tt_tune_opts *opts) {
     tt__template *own;
     TT_TRY(tt__template_set_open(out, opts->templates, opts->n_templates));
+    for (size_t i = 0; i < out->n; i++)
+        if (out->items[i]->own)
+            return tt__fail(TT_E_INVALID, "%s says itself what it works on, and competes with nothing: tune it with "
+                                          "--kernel (tt_kernel_tune)",
+                            out->items[i]->path);
     if (call->source) {
         TT_TRY(tt__template_parse(&own, call->path, call->source));
         TT_TRY(tt__template_set_add(out, own));

@@ -139,7 +139,14 @@ static tt_status try_matrices(const tt__template *t, char *why, size_t size) {
 static tt_status try_own(const tt__template *t, char *why, size_t size) {
     tt_status status = TT_E_UNSUPPORTED;
     tt__problem p;
-    TT_TRY(tt__task_problem(&p, t, NULL));
+    status = tt__task_problem(&p, t, NULL);
+    if (status == TT_E_INVALID) { /* too long a text */
+        tt__copy(why, size, tt_last_error());
+        return tt__template_fail(t->path, t->own->variables[0].value.line, t->own->variables[0].value.column,
+                                 "the default problem cannot be: %s", why);
+    }
+    TT_TRY(status);
+    status = TT_E_UNSUPPORTED;
     for (size_t k = 0; k < COUNT(ccs) && status == TT_E_UNSUPPORTED; k++) {
         tt__gpu gpu = ordinary_gpu(ccs[k]);
         tt__candidate c;

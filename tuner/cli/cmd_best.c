@@ -6,8 +6,10 @@
 #include <string.h>
 
 #include "base/json.h"
+#include "dispatch/own_kernel.h"
 #include "dispatch/shipped.h"
 #include "gpu/device.h"
+#include "template/task.h"
 #include "tuner/cli/cli.h"
 #include "tuner/cli/options.h"
 #include "tuner/cli/table.h"
@@ -37,7 +39,7 @@ tt_status tt__cli_choose_gpu(char *out, size_t size, const tt__cli_args *args) {
     return status;
 }
 
-static int print_json(const tt_choice *c, const tt_problem *p, const char *gpu) {
+static int print_json(const tt_choice *c, const tt_problem *p, bool unverified, const char *gpu) {
     tt__str text = {0};
     tt__json j = {.out = &text};
     tt__json_open(&j, NULL, '{');
@@ -51,6 +53,8 @@ static int print_json(const tt_choice *c, const tt_problem *p, const char *gpu) 
     tt__json_config(&j, "config", c->config);
     tt__json_number(&j, "time_us", tt__cli_known(c->time_us), 7);
     tt__json_number(&j, "gbps", tt__cli_known(c->gbps), 6);
+    if (unverified)
+        tt__json_int(&j, "unverified", 1);
     tt__json_string(&j, "match", tt_match_name(c->match));
     tt__json_string(&j, "why", c->why);
     tt__json_string(&j, "layer", c->layer);
@@ -70,7 +74,7 @@ static int print_json(const tt_choice *c, const tt_problem *p, const char *gpu) 
     return tt__cli_print_json(&text);
 }
 
-static int print_text(const tt_choice *c) {
+static int print_text(const tt_choice *c, bool unverified) {
     static const tt__column columns[] = {{"", false, false}, {"", false, false}};
     tt__table t = {.n_columns = 2, .columns = columns};
     char time[32];
@@ -84,7 +88,7 @@ static int print_text(const tt_choice *c) {
     }
     if (*c->problem) {
         tt__table_cell(&t, "measured");
-        tt__table_cell(&t, "%s on %s", c->problem, c->gpu);
+        tt__table_cell(&t, "%s on %s%s", c->problem, c->gpu, unverified ? ", not verified" : "");
     }
     tt__table_cell(&t, "match");
     tt__table_cell(&t, "%s%s%s", tt_match_name(c->match), c->why[0] ? ": " : "", c->why);
@@ -105,7 +109,7 @@ static int print_text(const tt_choice *c) {
 }
 
 /* Of a kernel of one's own. */
-static tt_status best_of_own(tt_choice *out, tt_ctx *ctx, const tt__cli_args *args) {
+static tt_status best_of_own(tt_choice *out, bool *unverified, tt_ctx *ctx, const tt__cli_args *args) {
     tt_kernel *kernel = NULL;
     const char **problems = NULL;
     size_t n;
@@ -114,6 +118,7 @@ static tt_status best_of_own(tt_choice *out, tt_ctx *ctx, const tt__cli_args *ar
         status = tt__cli_own_problems(&problems, &n, args);
     if (status == TT_OK)
         status = tt_kernel_best(out, kernel, problems[0]);
+    *unverified = status == TT_OK && !tt__task_verifies(kernel->t->task);
     free(problems);
     tt_kernel_close(&kernel);
     return status;
@@ -133,6 +138,7 @@ static tt_status check(const tt__cli_args *args) {
 
 static int run(const tt__cli_args *args) {
     const bool own = args->kernel_file;
+    bool unverified = false;
     char gpu[TT__GPU_NAME_MAX];
     tt_choice choice = TT_INIT(tt_choice);
     tt_open_opts open = TT_INIT(tt_open_opts);
@@ -145,11 +151,12 @@ static int run(const tt__cli_args *args) {
     if (status == TT_OK)
         status = tt_open(&ctx, &open);
     if (status == TT_OK)
-        status = own ? best_of_own(&choice, ctx, args) : tt_best(&choice, ctx, &args->problems[0]);
+        status = own ? best_of_own(&choice, &unverified, ctx, args) : tt_best(&choice, ctx, &args->problems[0]);
     tt_close(&ctx);
     if (status != TT_OK)
         return tt__cli_fail(status);
-    return args->json ? print_json(&choice, own ? NULL : &args->problems[0], gpu) : print_text(&choice);
+    return args->json ? print_json(&choice, own ? NULL : &args->problems[0], unverified, gpu)
+                      : print_text(&choice, unverified);
 }
 
 static const tt__cli_option options[] = {

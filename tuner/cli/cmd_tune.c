@@ -239,7 +239,7 @@ static tt_status tune(void *user, tt_ctx *ctx, const tt_tune_opts *opts) {
 typedef struct stale_problems {
     const tt__judge *judge;
     tt__gpu gpu; /* of the device */
-    size_t n, n_unknown;
+    size_t n, n_unknown, n_own;
     tt_problem *problems;
 } stale_problems;
 
@@ -249,6 +249,10 @@ static tt_status add_stale(void *user, const tt__winner *w) {
     tt__judge_winner(s->judge, w, why, sizeof why);
     if (!*why || !tt__same_gpu(&w->gpu, &s->gpu))
         return TT_OK;
+    if (!tt__is_matrix(&w->problem)) {
+        s->n_own++;
+        return TT_OK;
+    }
     if (!tt__template_set_find(&s->judge->templates, w->kernel)) {
         s->n_unknown++;
         return TT_OK;
@@ -273,6 +277,9 @@ static tt_status find_stale(const tt__cli_args *args, stale_problems *out) {
     if (out->n_unknown)
         fprintf(stderr, "tune: %zu more %s of templates that are not here: name them with --template\n",
                 out->n_unknown, out->n_unknown == 1 ? "is" : "are");
+    if (out->n_own)
+        fprintf(stderr, "tune: %zu more %s of kernels of yours: tune each with --kernel and --problem\n", out->n_own,
+                out->n_own == 1 ? "is" : "are");
 out:
     tt__judge_close(&judge);
     tt__store_close(&store);
