@@ -1,6 +1,6 @@
 /*
- * Kernels of one's own from the command line: tuned, looked up, checked, listed, exported, imported, merged, replayed,
- * and every file of examples/kernels tuned once. On the CPU stand-in.
+ * Kernels of one's own from the command line: tuned, looked up, checked, listed, exported, imported, merged,
+ * replayed, and every file of examples/kernels tuned once. On the CPU stand-in.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -47,7 +47,8 @@ static run_result tuned(int code, const char *line) {
     return r;
 }
 
-/* Expects the words on standard output, or, where it fails, on standard error; several with '|' between them. */
+/* Expects the words on standard output, or, where it fails, on standard error; several with '|' between them.
+ */
 static void expect(int code, const char *says, const char *line) {
     char copy[1024], *rest = NULL;
     run_result r = tuned(code, line);
@@ -82,16 +83,17 @@ static char *read_file(const char *name) {
 #define NAME "doubles_what_it_is_given_and_has_a_name_of_many_letters"
 static void write_doubles(const char *name, const char *kernel, const char *more) {
     char text[2048];
-    snprintf(text, sizeof text,
-             "//@ kernel    %s\n//@ problem   number_of_elements 100\n//@ type      T i32 f32\n"
-             "//@ buffer    y T number_of_elements inout\n//@ param     THREADS 32 64\n//@ block     THREADS\n"
-             "//@ grid      ceil_div(number_of_elements, THREADS)\n//@ args      y, i32 number_of_elements\n"
-             "//@ default   THREADS=32\n//@ metric    gbps 2 * number_of_elements * elem_size / time_ns\n%s"
-             "extern \"C\" __global__ void %s(T *y, int n) {\n"
-             "    int i = blockIdx.x * blockDim.x + threadIdx.x;\n    if (i < n) y[i] += y[i];\n}\n"
-             "extern \"C\" __global__ void plain(T *y, int n) {\n"
-             "    for (int i = 0; i < n; i++) y[i] = 2 * y[i];\n}\n",
-             kernel, more, kernel);
+    snprintf(
+        text, sizeof text,
+        "//@ kernel    %s\n//@ problem   number_of_elements 100\n//@ type      T i32 f32\n"
+        "//@ buffer    y T number_of_elements inout\n//@ param     THREADS 32 64\n//@ block     THREADS\n"
+        "//@ grid      ceil_div(number_of_elements, THREADS)\n//@ args      y, i32 number_of_elements\n"
+        "//@ default   THREADS=32\n//@ metric    gbps 2 * number_of_elements * elem_size / time_ns\n%s"
+        "extern \"C\" __global__ void %s(T *y, int n) {\n"
+        "    int i = blockIdx.x * blockDim.x + threadIdx.x;\n    if (i < n) y[i] += y[i];\n}\n"
+        "extern \"C\" __global__ void plain(T *y, int n) {\n"
+        "    for (int i = 0; i < n; i++) y[i] = 2 * y[i];\n}\n",
+        kernel, more, kernel);
     write_file(name, text);
 }
 #define REFERENCE "//@ reference plain\n//@ block 1\n//@ grid 1\n//@ args y, i32 number_of_elements\n"
@@ -127,14 +129,18 @@ static void test_tunes_problems(void **state) {
 
 static void test_looks_up(void **state) {
     (void)state;
-    expect(0, "match          exact|measured       number_of_elements=1000, T=i32 on hostcuda|from           your store",
+    expect(0,
+           "match          exact|measured       number_of_elements=1000, T=i32 on hostcuda|from           "
+           "your store",
            "best --kernel @/d.cu --problem number_of_elements=1000 --db @/d.db");
     expect(0, "nearest: measured for number_of_elements=1000, T=i32",
            "best --kernel @/d.cu --problem number_of_elements=900 --db @/d.db");
     expect(0, "\"problem\":\"number_of_elements=100, T=f32\"|\"match\":\"nearest\"",
            "best --kernel @/d.cu --problem number_of_elements=90,T=f32 --json --db @/d.db");
-    expect(0, "match          default", "best --kernel @/d.cu --gpu H200"); /* from the default store, which is not there */
-    expect(0, "number_of_elements=1000, T=i32       |number_of_elements=1000, T=i32 warm|valid", "list --db @/d.db");
+    expect(0, "match          default",
+           "best --kernel @/d.cu --gpu H200"); /* from the default store, which is not there */
+    expect(0, "number_of_elements=1000, T=i32       |number_of_elements=1000, T=i32 warm|valid",
+           "list --db @/d.db");
     expect(0, "\"op\":\"" NAME "/number_of_elements=1000,T=i32/warm\"", "list --json --db @/d.db");
     expect(0, "d.db is whole: 1 GPUs, 3 winners", "check --db @/d.db");
 }
@@ -165,7 +171,8 @@ static void test_refuses(void **state) {
         {"--kernel @/d.cu --problem T=f64", "f64 is no value of T, expected one of i32 f32"},
         {"--kernel @/nosuch.cu", "cannot read "},
         {"--kernel " TT_SOURCE_DIR "/kernel_templates/copy_linear.cu", "is a template for `op copy`"},
-        {"--sizes 64 --template @/d.cu", "says itself what it works on, and competes with nothing: tune it with --kernel"},
+        {"--sizes 64 --template @/d.cu",
+         "says itself what it works on, and competes with nothing: tune it with --kernel"},
         {"best --kernel @/d.cu --problem T=f32 --problem T=i32", "2 problems, but best answers for one"},
     };
     for (size_t i = 0; i < sizeof lines / sizeof *lines; i++)
@@ -176,19 +183,24 @@ static void test_refuses(void **state) {
 static void test_edited_files(void **state) {
     (void)state;
     write_doubles("edited.cu", NAME, REFERENCE "// One more line.\n");
-    expect(0, "stale: template changed since", "best --kernel @/edited.cu --problem number_of_elements=1000 --db @/d.db");
+    expect(0, "stale: template changed since",
+           "best --kernel @/edited.cu --problem number_of_elements=1000 --db @/d.db");
     expect(0, "stale", "list --template @/edited.cu --db @/d.db");
     expect(0, "valid", "list --template @/d.cu --db @/d.db");
     expect(0, "\"trials\":2|\"source\":\"measured\"",
            "--kernel @/edited.cu --problem number_of_elements=1000 --json --db @/d.db");
-    expect(0, "match          exact", "best --kernel @/edited.cu --problem number_of_elements=1000 --db @/d.db");
+    expect(0, "match          exact",
+           "best --kernel @/edited.cu --problem number_of_elements=1000 --db @/d.db");
     expect(0, "is whole", "check --db @/d.db");
-    /* A recording has one text of a kernel, the newest: what was measured with another one must not become its. */
+    /* A recording has one text of a kernel, the newest: what was measured with another one must not become
+     * its. */
     expect(0, "", "export --gpu hostcuda --output @/edited.json --db @/d.db");
     expect(0, "1 winners", "import @/edited.json --db @/edited.db");
-    expect(0, "match          exact", "best --kernel @/edited.cu --problem number_of_elements=1000 --db @/edited.db");
+    expect(0, "match          exact",
+           "best --kernel @/edited.cu --problem number_of_elements=1000 --db @/edited.db");
     expect(0, "match          nearest", "best --kernel @/edited.cu --problem T=f32 --db @/edited.db");
-    expect(0, "match          stale", "best --kernel @/d.cu --problem number_of_elements=1000 --db @/edited.db");
+    expect(0, "match          stale",
+           "best --kernel @/d.cu --problem number_of_elements=1000 --db @/edited.db");
 }
 
 /* ---- Files of results ---------------------------------------------------------------------------------- */
@@ -197,7 +209,8 @@ static void test_goes_around(void **state) {
     (void)state;
     expect(0, "", "--kernel @/d.cu --problem T=f32 --problem number_of_elements=1000 --json --db @/a.db");
     write_doubles("unsure.cu", "unsure", "");
-    expect(0, "not verified", "--kernel @/unsure.cu --unverified --warm --problem T=f32,number_of_elements=77 --db @/a.db");
+    expect(0, "not verified",
+           "--kernel @/unsure.cu --unverified --warm --problem T=f32,number_of_elements=77 --db @/a.db");
     expect(0, "", "export --gpu hostcuda --output @/a.json --db @/a.db");
     expect(0, "3 winners", "import @/a.json --db @/b.db");
     expect(0, "b.db is whole: 1 GPUs, 3 winners", "check --db @/b.db");
@@ -205,7 +218,8 @@ static void test_goes_around(void **state) {
     expect(0, "match          exact", "best --kernel @/d.cu --problem T=f32 --db @/b.db");
     expect(0, "on hostcuda, not verified|match          exact",
            "best --kernel @/unsure.cu --problem T=f32,number_of_elements=77,warm --db @/b.db");
-    expect(0, "\"unverified\":1", "best --kernel @/unsure.cu --problem T=f32,number_of_elements=77,warm --json --db @/b.db");
+    expect(0, "\"unverified\":1",
+           "best --kernel @/unsure.cu --problem T=f32,number_of_elements=77,warm --json --db @/b.db");
     expect(0, "", "export --database @/c.db --db @/a.db");
     expect(0, "3 winners, ", "import @/c.db --db @/e.db");
     expect(0, "", "merge @/f.db @/c.db @/b.db @/d.db");
@@ -227,17 +241,21 @@ static void test_replays(void **state) {
     assert_string_equal(run_json(replayed, sizeof replayed, r.out, "trials"), "2");
     run_free(&r);
     expect(0, "replayed, not verified",
-           "--device replay:@/a.json --kernel @/unsure.cu --unverified --warm --problem T=f32,number_of_elements=77");
-    expect(1, "not in the recording", "--device replay:@/a.json --kernel @/d.cu --problem number_of_elements=3");
+           "--device replay:@/a.json --kernel @/unsure.cu --unverified --warm --problem "
+           "T=f32,number_of_elements=77");
+    expect(1, "not in the recording",
+           "--device replay:@/a.json --kernel @/d.cu --problem number_of_elements=3");
 }
 
 /* A recording may come from anybody. */
 static void test_refuses_forged_ops(void **state) {
     (void)state;
     static const char good[] = "\"op\":\"" NAME "/number_of_elements=100,T=f32\"";
-    static const char *const ops[] = {"/n=1",        "a b/n=1",       NAME "/n=-1",  NAME "/n",     NAME "/n=1,",
-                                      NAME "/,n=1",  NAME "/n=1/cold", NAME "//",     NAME "/n=1/warm/unverified",
-                                      "../etc/n=1",  "1k/n=1",         NAME "/n=1;m=2", "transpose/cold"};
+    static const char *const ops[] = {"/n=1",           "a b/n=1",    NAME "/n=-1",
+                                      NAME "/n",        NAME "/n=1,", NAME "/,n=1",
+                                      NAME "/n=1/cold", NAME "//",    NAME "/n=1/warm/unverified",
+                                      "../etc/n=1",     "1k/n=1",     NAME "/n=1;m=2",
+                                      "transpose/cold"};
     char *text = read_file("a.json"), *at = strstr(text, good);
     assert_non_null(at);
     for (size_t i = 0; i < sizeof ops / sizeof *ops; i++) {
@@ -275,7 +293,8 @@ static void test_examples(void **state) {
     char line[256], got[32];
     setenv("HOSTCUDA_CC", "75", 1); /* without cp.async, which the stand-in does not know */
     for (size_t i = 0; i < sizeof examples / sizeof *examples; i++) {
-        snprintf(line, sizeof line, "--kernel ^/%s.cu --problem %s --max-trials 2 --jobs 2 --json --db :memory:",
+        snprintf(line, sizeof line,
+                 "--kernel ^/%s.cu --problem %s --max-trials 2 --jobs 2 --json --db :memory:",
                  examples[i].file, examples[i].problem);
         run_result r = tuned(0, line);
         if (strcmp(run_json(got, sizeof got, r.out, "failed"), "0") != 0 || strstr(r.out, "unverified"))

@@ -1,5 +1,5 @@
-/* Kernels of one's own through the library: opened, looked up, tuned, launched with the caller's arguments, and what
- * they leave in memory, computed here once more. */
+/* Kernels of one's own through the library: opened, looked up, tuned, launched with the caller's arguments,
+ * and what they leave in memory, computed here once more. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdint.h>
@@ -12,8 +12,9 @@
 
 #include "device.h"
 
-/* y += a * x + b + the sum of the 256 numbers of x around it; two passes with scratch between them. Whatever the type,
- * n ends with a part of a block. All numbers are small and whole in the tests: every sum is exact. */
+/* y += a * x + b + the sum of the 256 numbers of x around it; two passes with scratch between them. Whatever
+ * the type, n ends with a part of a block. All numbers are small and whole in the tests: every sum is exact.
+ */
 static const char source[] =
     "//@ kernel    parts_of\n"
     "//@ problem   n 1000\n"
@@ -215,8 +216,8 @@ static void check(const given *g, int n, int launches) {
         if (i < n)
             expected += launches * (g->a64 * x_at(i) + g->b + sum);
         if (get(data, g->elem_size, i) != expected)
-            fail_msg("y[%d] of %d after %d launches is %g, should be %g", i, n, launches, get(data, g->elem_size, i),
-                     expected);
+            fail_msg("y[%d] of %d after %d launches is %g, should be %g", i, n, launches,
+                     get(data, g->elem_size, i), expected);
     }
 }
 
@@ -305,19 +306,24 @@ static void test_refuses_arguments(void **state) {
     given g;
     OK(tt_kernel_plan(&plan, k, "n=64"));
     make(&g, 4, 1, 1);
-    refused(tt_plan_launch_args(plan, g.args, 4, NULL), TT_E_INVALID, "4 arguments for parts_of, which takes 5: x first");
-    refused(tt_plan_launch_args(plan, g.args, 6, NULL), TT_E_INVALID, "6 arguments for parts_of, which takes 5");
+    refused(tt_plan_launch_args(plan, g.args, 4, NULL), TT_E_INVALID,
+            "4 arguments for parts_of, which takes 5: x first");
+    refused(tt_plan_launch_args(plan, g.args, 6, NULL), TT_E_INVALID,
+            "6 arguments for parts_of, which takes 5");
     refused(tt_plan_launch_args(plan, NULL, 5, NULL), TT_E_INVALID, "argument 0, x, is NULL");
     CUdeviceptr y = g.y;
     g.y = 0;
-    refused(tt_plan_launch_args(plan, g.args, 5, NULL), TT_E_INVALID, "y is 0x0: it must be a device address");
+    refused(tt_plan_launch_args(plan, g.args, 5, NULL), TT_E_INVALID,
+            "y is 0x0: it must be a device address");
     g.y = y + 8;
     refused(tt_plan_launch_args(plan, g.args, 5, NULL), TT_E_INVALID, "that is a multiple of 16 bytes");
     g.y = y;
     g.args[4] = NULL;
-    refused(tt_plan_launch_args(plan, g.args, 5, NULL), TT_E_INVALID, "argument 4, b, is NULL: it must point to the scalar");
+    refused(tt_plan_launch_args(plan, g.args, 5, NULL), TT_E_INVALID,
+            "argument 4, b, is NULL: it must point to the scalar");
     check(&g, 64, 0);
-    refused(tt_plan_launch(plan, g.y, g.x, NULL), TT_E_INVALID, "a plan for parts_of: tt_plan_launch_args launches it");
+    refused(tt_plan_launch(plan, g.y, g.x, NULL), TT_E_INVALID,
+            "a plan for parts_of: tt_plan_launch_args launches it");
     p.rows = p.cols = 16;
     OK(tt_plan_create(&transpose, ctx, &p));
     assert_int_equal(tt_plan_arguments(transpose, NULL, 0), 0);
@@ -339,9 +345,11 @@ static void test_refuses_problems(void **state) {
     tt_report *report;
     tt_plan *plan;
     const char *huge[] = {"n=281474976710656"}, *large[] = {"n=70368744177"};
-    refused(tt_kernel_plan(&plan, k, huge[0]), TT_E_UNSUPPORTED, "has no legal configuration for n=281474976710656");
+    refused(tt_kernel_plan(&plan, k, huge[0]), TT_E_UNSUPPORTED,
+            "has no legal configuration for n=281474976710656");
     refused(tt_kernel_best(&choice, k, huge[0]), TT_E_UNSUPPORTED, "has no legal configuration");
-    refused(tt_kernel_tune(&report, k, huge, 1, NULL), TT_E_TEMPLATE, "own.cu:4:19: the length of x `n` comes to");
+    refused(tt_kernel_tune(&report, k, huge, 1, NULL), TT_E_TEMPLATE,
+            "own.cu:4:19: the length of x `n` comes to");
     assert_null(report);
     refused(tt_kernel_tune(&report, k, large, 1, NULL), TT_E_INVALID, "GB of device memory");
     assert_null(report);
@@ -351,8 +359,8 @@ static void test_refuses_problems(void **state) {
 static void test_capture(void **state) {
     (void)state;
     CUresult (*begin)(CUstream stream, CUstreamCaptureMode mode);
-    CUresult (*end)(CUstream stream, CUgraph *out);
-    CUresult (*instantiate)(CUgraphExec *out, CUgraph graph, unsigned long long flags);
+    CUresult (*end)(CUstream stream, CUgraph * out);
+    CUresult (*instantiate)(CUgraphExec * out, CUgraph graph, unsigned long long flags);
     CUresult (*replay)(CUgraphExec exec, CUstream stream);
     CUresult (*destroy)(CUgraph graph);
     CUresult (*destroy_exec)(CUgraphExec exec);
@@ -430,7 +438,8 @@ static void test_tunes(void **state) {
         assert_true(choice.gbps > 0.999 * r->gbps && choice.gbps < 1.001 * r->gbps);
     }
     tt_report_free(&report);
-    OK(tt_kernel_best(&choice, k, "n=1400,T=f64")); /* nearer than what is nearly as far, but of another type */
+    OK(tt_kernel_best(&choice, k,
+                      "n=1400,T=f64")); /* nearer than what is nearly as far, but of another type */
     assert_int_equal(choice.match, TT_MATCH_NEAREST);
     assert_string_equal(choice.problem, "n=1500, T=f64");
     assert_non_null(strstr(choice.why, "measured for n=1500, T=f64"));
@@ -468,7 +477,8 @@ static void test_launches_what_was_tuned(void **state) {
     tt_kernel_close(&k);
 }
 
-/* Results are stored under the hash of the text: another one is tuned anew, and is another kernel's winner. */
+/* Results are stored under the hash of the text: another one is tuned anew, and is another kernel's winner.
+ */
 static void test_edited_files_are_stale(void **state) {
     (void)state;
     static const char *const problems[] = {"n=1500"};
@@ -494,11 +504,12 @@ static void test_edited_files_are_stale(void **state) {
 /* Without a reference it must be asked for, and says so. */
 static void test_unverified(void **state) {
     (void)state;
-    static const char text[] = "//@ kernel    sets\n//@ problem   n 100\n//@ buffer    y i32 n out\n//@ block     32\n"
-                               "//@ grid      ceil_div(n, 32)\n//@ args      y, i64 n\n"
-                               "extern \"C\" __global__ void sets(int *y, long long n) {\n"
-                               "    long long i = (long long)blockIdx.x * 32 + threadIdx.x;\n"
-                               "    if (i < n) y[i] = (int)i;\n}\n";
+    static const char text[] =
+        "//@ kernel    sets\n//@ problem   n 100\n//@ buffer    y i32 n out\n//@ block     32\n"
+        "//@ grid      ceil_div(n, 32)\n//@ args      y, i64 n\n"
+        "extern \"C\" __global__ void sets(int *y, long long n) {\n"
+        "    long long i = (long long)blockIdx.x * 32 + threadIdx.x;\n"
+        "    if (i < n) y[i] = (int)i;\n}\n";
     static const char *const problems[] = {NULL};
     tt_kernel *k = open_text(text);
     tt_tune_opts opts = TT_INIT(tt_tune_opts);

@@ -1,6 +1,7 @@
 /*
- * Files of own kernels that mean no good, or are only wrong: what never ends is ended, what crashes takes nobody with
- * it, what asks for more than there is, or for what is not its own, is refused with its place. On the CPU stand-in.
+ * Files of own kernels that mean no good, or are only wrong: what never ends is ended, what crashes takes
+ * nobody with it, what asks for more than there is, or for what is not its own, is refused with its place. On
+ * the CPU stand-in.
  */
 #include "fault.h"
 
@@ -35,12 +36,14 @@ static void contains_bad_configurations(void **state) {
     assert_true(r.seconds < 30);
     run_free(&r);
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
-        static const char from[] = "FROM trial JOIN config ON config.id = config_id WHERE stage = 0 AND text =";
+        static const char from[] =
+            "FROM trial JOIN config ON config.id = config_id WHERE stage = 0 AND text =";
         snprintf(sql, sizeof sql, "SELECT status %s '%s'", from, cases[i].config);
         tt__trial_status status = (tt__trial_status)fault_number(db, sql);
         snprintf(sql, sizeof sql, "SELECT reason %s '%s'", from, cases[i].config);
         fault_text(reason, sizeof reason, db, sql);
-        if (status != cases[i].status || (!strstr(reason, cases[i].says) && !strstr(reason, cases[i].or_says)))
+        if (status != cases[i].status ||
+            (!strstr(reason, cases[i].says) && !strstr(reason, cases[i].or_says)))
             fail_msg("%s: %s (%s), expected %s (%s)", cases[i].config, tt__trial_status_name(status), reason,
                      tt__trial_status_name(cases[i].status), cases[i].says);
     }
@@ -67,18 +70,25 @@ static void contains_bad_references(void **state) {
     fault_tune(&r, "", "--kernel %s --json --db :memory:", file);
     assert_code(&r, 0);
     run_free(&r);
-    tune_bad_reference(file, 2, 3,
-                       "preparing the arrays and running the reference bad took longer than 3 s, six times the limit of a "
-                       "trial: does it end?");
+    tune_bad_reference(
+        file, 2, 3,
+        "preparing the arrays and running the reference bad took longer than 3 s, six times the limit of a "
+        "trial: does it end?");
     tune_bad_reference(file, 3, 2, "the reference bad"); /* a GPU says that it is an illegal address */
-    tune_bad_reference(file, 4, 1, "`iif(mode = 4, 3000000000, 4)` is 3000000000, the limit of grid.x is 2147483647");
-    fault_write(broken, "//@ kernel fine\n//@ problem mode 1\n//@ buffer y i32 4 out\n//@ param PARAM 1 2\n//@ block PARAM\n"
-                        "//@ grid 1\n//@ args y\n//@ default PARAM=1\n//@ reference bad\n//@ block 4\n//@ grid 1\n//@ args y\n"
-                        "extern \"C\" __global__ void fine(int *y) { y[threadIdx.x] = 1; }\n"
-                        "#if PARAM == 1\n"
-                        "extern \"C\" __global__ void bad(int *y) { y[threadIdx.x] = no_such_name; }\n"
-                        "#endif\n");
-    tune_bad_reference(broken, 1, 1, "the reference bad, which is compiled with the default configuration, is not to be had");
+    tune_bad_reference(file, 4, 1,
+                       "`iif(mode = 4, 3000000000, 4)` is 3000000000, the limit of grid.x is 2147483647");
+    fault_write(
+        broken,
+        "//@ kernel fine\n//@ problem mode 1\n//@ buffer y i32 4 out\n//@ param PARAM 1 2\n//@ block PARAM\n"
+        "//@ grid 1\n//@ args y\n//@ default PARAM=1\n//@ reference bad\n//@ block 4\n//@ grid 1\n//@ args "
+        "y\n"
+        "extern \"C\" __global__ void fine(int *y) { y[threadIdx.x] = 1; }\n"
+        "#if PARAM == 1\n"
+        "extern \"C\" __global__ void bad(int *y) { y[threadIdx.x] = no_such_name; }\n"
+        "#endif\n");
+    tune_bad_reference(
+        broken, 1, 1,
+        "the reference bad, which is compiled with the default configuration, is not to be had");
 }
 
 /* ---- Expressions --------------------------------------------------------------------------------------- */
@@ -139,10 +149,12 @@ static void refuses_expressions(void **state) {
             char line[256], text[1024], where[560];
             int at, column;
             snprintf(line, sizeof line, places[place], expressions[i].expression);
-            snprintf(text, sizeof text,
-                     "//@ kernel k\n//@ problem n 4\n//@ buffer y f32 n out\n//@ block 1\n//@ grid 1\n//@ args y\n%s"
-                     "extern \"C\" __global__ void k(float *y) {}\nextern \"C\" __global__ void j(float *y) {}\n",
-                     line);
+            snprintf(
+                text, sizeof text,
+                "//@ kernel k\n//@ problem n 4\n//@ buffer y f32 n out\n//@ block 1\n//@ grid 1\n//@ args "
+                "y\n%s"
+                "extern \"C\" __global__ void k(float *y) {}\nextern \"C\" __global__ void j(float *y) {}\n",
+                line);
             fault_write(file, text);
             tt__template *t;
             assert_int_equal(tt__template_load(&t, file), TT_E_TEMPLATE);
@@ -160,8 +172,9 @@ static void refuses_sizes(void **state) {
     static const struct {
         const char *buffer, *says;
     } cases[] = {
-        {"f32 281474976710656 scratch", ":2:18: the length of b `281474976710656` comes to 281474976710656, expected a whole "
-                                        "number of 1 to 2^48 / 4"},
+        {"f32 281474976710656 scratch",
+         ":2:18: the length of b `281474976710656` comes to 281474976710656, expected a whole "
+         "number of 1 to 2^48 / 4"},
         {"f32 n * 9223372036854775807 scratch", "comes to 3.68935e+19 (beyond 64 bits), expected"},
         {"u8 281474976710656 scratch", "GB of device memory"},
         {"f32 70368744177664 in zeros", "GB of device memory"},
@@ -172,7 +185,8 @@ static void refuses_sizes(void **state) {
         char text[512];
         run_result r;
         snprintf(text, sizeof text,
-                 "//@ problem n 4\n//@ buffer b %s\n//@ kernel k\n//@ buffer y f32 n out\n//@ block 1\n//@ grid 1\n"
+                 "//@ problem n 4\n//@ buffer b %s\n//@ kernel k\n//@ buffer y f32 n out\n//@ block 1\n//@ "
+                 "grid 1\n"
                  "//@ args y, b\nextern \"C\" __global__ void k(float *y, void *b) {}\n",
                  cases[i].buffer);
         fault_write(file, text);
@@ -190,8 +204,10 @@ static void refuses_what_is_no_file(void **state) {
     (void)state;
     const char *file = fault_path("pipe.cu"), *data = fault_path("data.bin");
     run_result r;
-    fault_write(file, "//@ kernel k\n//@ buffer x u8 100 in file data.bin\n//@ buffer y u8 100 out\n//@ block 100\n//@ grid 1\n"
-                      "//@ args x, y\nextern \"C\" __global__ void k(char *x, char *y) { y[threadIdx.x] = x[threadIdx.x]; }\n");
+    fault_write(file, "//@ kernel k\n//@ buffer x u8 100 in file data.bin\n//@ buffer y u8 100 out\n//@ "
+                      "block 100\n//@ grid 1\n"
+                      "//@ args x, y\nextern \"C\" __global__ void k(char *x, char *y) { y[threadIdx.x] = "
+                      "x[threadIdx.x]; }\n");
     for (int way = 0; way < 3; way++) {
         assert_int_equal(way == 0   ? mkfifo(data, 0600)
                          : way == 1 ? symlink("/dev/zero", data)

@@ -1,7 +1,7 @@
 /*
- * Kernels of one's own that are wrong somewhere: each fault is found, named with its place and both values, and
- * recorded. All faults of a file are configurations of one kernel, so that one run meets them all, and those after a
- * fault are judged as if it had not been. On the CPU stand-in.
+ * Kernels of one's own that are wrong somewhere: each fault is found, named with its place and both values,
+ * and recorded. All faults of a file are configurations of one kernel, so that one run meets them all, and
+ * those after a fault are judged as if it had not been. On the CPU stand-in.
  */
 #include "fault.h"
 
@@ -31,7 +31,8 @@ static void expect_wrong(const char *db, const char *problem, int fault, const c
     char reason[TT__REASON_MAX];
     tt__trial_status status = trial_of(reason, db, problem, fault);
     if (status != TT__TRIAL_WRONG_RESULT || !strstr(reason, says))
-        fail_msg("%s, fault %d: %s (%s), expected %s", problem, fault, tt__trial_status_name(status), reason, says);
+        fail_msg("%s, fault %d: %s (%s), expected %s", problem, fault, tt__trial_status_name(status), reason,
+                 says);
 }
 
 static void expect_right(const char *db, const char *problem, int fault) {
@@ -64,7 +65,8 @@ static void finds_every_fault(void **state) {
     char problem[64], says[128];
     run_result r;
     fault_tune(&r, "",
-               "--kernel %s --problem T=f32 --problem T=i32 --problem T=u8 --problem T=f64 --problem T=f16 --json --db %s",
+               "--kernel %s --problem T=f32 --problem T=i32 --problem T=u8 --problem T=f64 --problem T=f16 "
+               "--json --db %s",
                fault_source("own/faulty.cu"), db);
     assert_code(&r, 0);
     run_free(&r);
@@ -153,7 +155,8 @@ static void write_data(const char *name, int n, int plus, int other) {
 
 static void tune_files(int code, const char *says) {
     run_result r;
-    fault_tune(&r, "", "--kernel %s --json --force --db %s", fault_path("from_files.cu"), fault_path("files.db"));
+    fault_tune(&r, "", "--kernel %s --json --force --db %s", fault_path("from_files.cu"),
+               fault_path("files.db"));
     assert_code(&r, code);
     assert_has(&r, code ? r.err : r.out, says);
     run_free(&r);
@@ -180,12 +183,13 @@ static void reads_data_from_files(void **state) {
 
 /* ---- Nothing says what is right ------------------------------------------------------------------------ */
 
-static const char unverified[] = "//@ kernel    sets\n//@ problem   n 100\n//@ buffer    y i32 n out\n//@ runtime   F 0 1\n"
-                                 "//@ block     32\n//@ grid      ceil_div(n, 32)\n//@ args      y, i32 n, i32 F\n"
-                                 "//@ default   F=0\n"
-                                 "extern \"C\" __global__ void sets(int *y, int n, int fault) {\n"
-                                 "    int i = blockIdx.x * 32 + threadIdx.x;\n"
-                                 "    if (i < n + fault) y[i] = i;\n}\n";
+static const char unverified[] =
+    "//@ kernel    sets\n//@ problem   n 100\n//@ buffer    y i32 n out\n//@ runtime   F 0 1\n"
+    "//@ block     32\n//@ grid      ceil_div(n, 32)\n//@ args      y, i32 n, i32 F\n"
+    "//@ default   F=0\n"
+    "extern \"C\" __global__ void sets(int *y, int n, int fault) {\n"
+    "    int i = blockIdx.x * 32 + threadIdx.x;\n"
+    "    if (i < n + fault) y[i] = i;\n}\n";
 
 static void marks_what_was_not_verified(void **state) {
     (void)state;
@@ -195,8 +199,9 @@ static void marks_what_was_not_verified(void **state) {
     fault_write(file, unverified);
     fault_tune(&r, "", "--kernel %s --db %s", file, db);
     assert_code(&r, 2);
-    assert_has(&r, r.err, "sets names no reference, so that no result of it can be verified: add a `reference` or an "
-                          "`expect`, or say --unverified");
+    assert_has(&r, r.err,
+               "sets names no reference, so that no result of it can be verified: add a `reference` or an "
+               "`expect`, or say --unverified");
     run_free(&r);
     fault_tune(&r, "", "check %s", file);
     assert_code(&r, 0);
@@ -207,7 +212,8 @@ static void marks_what_was_not_verified(void **state) {
     assert_has(&r, r.out, "measured, not verified");
     run_free(&r);
     assert_int_equal(trial_of(reason, db, "n=100/unverified", 0), TT__TRIAL_OK);
-    assert_int_equal(trial_of(reason, db, "n=100/unverified", 1), TT__TRIAL_WRONG_RESULT); /* guards are guards */
+    assert_int_equal(trial_of(reason, db, "n=100/unverified", 1),
+                     TT__TRIAL_WRONG_RESULT); /* guards are guards */
     assert_string_equal(reason, "wrote 0 bytes behind the end of y");
     fault_tune(&r, "", "--kernel %s --unverified --json --db %s", file, db);
     assert_code(&r, 0);

@@ -25,21 +25,25 @@ static const tt__problem problem = {.op = "transpose",
                                     .elem_size = 4,
                                     .align = 16};
 
-/* Its own problem has a workload, and each metric a value; the texts that are asked for by hand are any bytes, too. */
+/* Its own problem has a workload, and each metric a value; the texts that are asked for by hand are any
+ * bytes, too. */
 static void look_at_task(const tt__template *t, const tt__problem *p, const char *text) {
     tt__workload w;
     tt__problem copy, other;
     double value, part;
     bool has;
     tt_status status = tt__workload_of(&w, t, &gpu, p);
-    fuzz_want(status == TT_OK || ((status == TT_E_TEMPLATE || status == TT_E_UNSUPPORTED) && *tt_last_error()), "a workload");
+    fuzz_want(status == TT_OK ||
+                  ((status == TT_E_TEMPLATE || status == TT_E_UNSUPPORTED) && *tt_last_error()),
+              "a workload");
     for (int i = 0; i < w.n && status == TT_OK; i++)
         fuzz_want(w.arrays[i].direction == TT__SCALAR || tt__array_bytes(&w.arrays[i]) > 0, "a length");
     for (size_t i = 0; i < t->task->n_metrics; i++)
         fuzz_want(tt__metric_value(&value, t, i, &gpu, p, NULL, 10) == TT_OK, "a metric");
     fuzz_want(tt__task_copy(&copy, &part, &has, t, &gpu, p) == TT_OK && part > 0, "a copy");
     status = tt__task_problem(&other, t, text);
-    fuzz_want(status == TT_OK || ((status == TT_E_INVALID || status == TT_E_TEMPLATE) && *tt_last_error()), "a problem");
+    fuzz_want(status == TT_OK || ((status == TT_E_INVALID || status == TT_E_TEMPLATE) && *tt_last_error()),
+              "a problem");
     fuzz_want(tt__variables_distance(p, p) == 0, "no distance from itself");
 }
 

@@ -1,5 +1,4 @@
-/* Tasks of one's own from their text: every sentence of refusal, problems as text, workloads, metrics. */
-#include <math.h>
+/* Tasks of one's own from their text: every sentence of refusal, and its place. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -9,62 +8,8 @@
 
 #include <cmocka.h>
 
-#include "template/task.h"
-
-#define COUNT(a) (sizeof(a) / sizeof *(a))
-
-static const char *const lines[] = {
-    "// y = a * x, and something that is counted.",
-    "//@ kernel    scale",
-    "//@ problem   n 1000",
-    "//@ problem   half ceil_div(n, 2)",
-    "//@ type      T f32 f64 i16",
-    "//@ buffer    x T n in uniform -1 1",
-    "//@ buffer    y T n + half - half out",
-    "//@ buffer    counts u32 4 * sm_count inout zeros",
-    "//@ scalar    a f32 2.5",
-    "//@ param     THREADS 32 64",
-    "//@ block     THREADS",
-    "//@ grid      ceil_div(n, THREADS)",
-    "//@ args      y, x, counts, a, i64 n",
-    "//@ default   THREADS=64",
-    "//@ reference scale_reference",
-    "//@ block     128",
-    "//@ grid      ceil_div(n, 128), 2",
-    "//@ args      y, x, counts, a, i64 n, i32 half",
-    "//@ tolerance abs 1e-6 rel 1e-5",
-    "//@ metric    gbps 2 * n * elem_size / time_ns",
-    "//@ objective maximize gbps",
-    "//@ maxrregcount THREADS",
-    "//@ options   --use_fast_math",
-    "extern \"C\" __global__ void scale(T *y) {}",
-    "extern \"C\" __global__ void scale_reference(T *y) {}",
-};
-
-static const tt__gpu gpu = {.name = "a GPU",
-                            .cc = 90,
-                            .sm_count = 100,
-                            .memory_bytes = (int64_t)64 << 30,
-                            .l2_bytes = (int64_t)50 << 20,
-                            .max_threads_per_block = 1024,
-                            .shared_per_block = 227 << 10};
-
-/* The text above with one line (from 1) replaced. */
-static tt__str text_with(size_t line, const char *instead) {
-    tt__str s = {0};
-    for (size_t i = 0; i < COUNT(lines); i++)
-        tt__str_addf(&s, "%s\n", i + 1 == line ? instead : lines[i]);
-    return s;
-}
-
-static tt__template *parsed(size_t line, const char *instead) {
-    tt__str text = text_with(line, instead);
-    tt__template *t;
-    if (tt__template_parse(&t, "t.cu", text.text) != TT_OK)
-        fail_msg("%s: %s", instead, tt_last_error());
-    tt__str_free(&text);
-    return t;
-}
+#include "task_fixture.h"
+#include "template/template.h"
 
 /* A line, what stands there instead (annotations without their //@), and the sentence it earns. */
 static const struct {
@@ -78,34 +23,56 @@ static const struct {
     {3, "problem 2n 5", "t.cu:3:13: found '2n', expected a name"},
     {3, "problem sm_count 5", "t.cu:3:13: sm_count is a property of the device, choose another name"},
     {3, "problem n 0", "t.cu:3:15: the default of n `0` comes to 0, expected a whole number of at least 1"},
-    {3, "problem n 1.5", "t.cu:3:15: the default of n `1.5` comes to 1.5, expected a whole number of at least 1"},
+    {3, "problem n 1.5",
+     "t.cu:3:15: the default of n `1.5` comes to 1.5, expected a whole number of at least 1"},
     {3, "problem n half", "t.cu:3:15: unknown name half"},
-    {3, "problem n 1 / 0", "t.cu:3:15: the default of n `1 / 0` comes to NULL (a division by zero?), expected a whole number of at least 1"},
+    {3, "problem n 1 / 0",
+     "t.cu:3:15: the default of n `1 / 0` comes to NULL (a division by zero?), expected a whole number of at "
+     "least 1"},
     {3, "problem n THREADS", "t.cu:3:15: unknown name THREADS"},
     {3, "problem n time_ns", "t.cu:3:15: unknown name time_ns"},
-    {3, "problem n (SELECT 1)", "t.cu:3:16: SELECT is not allowed: an expression is arithmetic and comparisons only"},
+    {3, "problem n (SELECT 1)",
+     "t.cu:3:16: SELECT is not allowed: an expression is arithmetic and comparisons only"},
     {3, "problem n 1000\n//@ problem N 4", "t.cu:4:13: N is a variable of the problem, choose another name"},
-    {3, "problem n 1000\n//@ problem half 4", "t.cu:5:15: half is a variable of the problem, choose another name"},
-    {3, "problem n 9223372036854775807 * 2", "t.cu:3:15: the default of n `9223372036854775807 * 2` comes to 1.84467e+19 (beyond 64 bits), expected a whole number"},
+    {3, "problem n 1000\n//@ problem half 4",
+     "t.cu:5:15: half is a variable of the problem, choose another name"},
+    {3, "problem n 9223372036854775807 * 2",
+     "t.cu:3:15: the default of n `9223372036854775807 * 2` comes to 1.84467e+19 (beyond 64 bits), expected "
+     "a whole number"},
     {4, "problem half n // 2", "t.cu:4:21: found '/', expected a value"},
     {4, "problem half m / 2", "t.cu:4:18: unknown name m"},
     {4, "problem half later\n//@ problem later 4", "t.cu:4:18: unknown name later"},
     {5, "type T", "t.cu:5:11: T has no types, expected: type NAME TYPE ..."},
-    {5, "type T f23", "t.cu:5:12: found 'f23', expected a type: i8 u8 i16 u16 i32 u32 i64 u64 f16 bf16 f32 f64; did you mean f32?"},
+    {5, "type T f23",
+     "t.cu:5:12: found 'f23', expected a type: i8 u8 i16 u16 i32 u32 i64 u64 f16 bf16 f32 f64; did you mean "
+     "f32?"},
     {5, "type T f32 f32", "t.cu:5:16: f32 is given twice"},
-    {5, "type T float", "t.cu:5:12: found 'float', expected a type: i8 u8 i16 u16 i32 u32 i64 u64 f16 bf16 f32 f64; did you mean f32?"},
-    {5, "type T elem", "t.cu:5:12: found 'elem', expected a type: i8 u8 i16 u16 i32 u32 i64 u64 f16 bf16 f32 f64"},
+    {5, "type T float",
+     "t.cu:5:12: found 'float', expected a type: i8 u8 i16 u16 i32 u32 i64 u64 f16 bf16 f32 f64; did you "
+     "mean f32?"},
+    {5, "type T elem",
+     "t.cu:5:12: found 'elem', expected a type: i8 u8 i16 u16 i32 u32 i64 u64 f16 bf16 f32 f64"},
     {5, "type n f32", "t.cu:5:10: n is a variable of the problem, choose another name"},
     {6, "buffer x", "t.cu:6:13: found '', expected a type: i8 u8 i16 u16 i32 u32 i64 u64 f16 bf16 f32 f64"},
-    {6, "buffer x T", "t.cu:6:15: x has no direction, expected: buffer NAME TYPE LENGTH in|out|inout|scratch [DATA]"},
-    {6, "buffer x T n", "t.cu:6:16: x has no direction, expected: buffer NAME TYPE LENGTH in|out|inout|scratch [DATA]"},
-    {6, "buffer x T n inn", "t.cu:6:18: x has no direction, expected: buffer NAME TYPE LENGTH in|out|inout|scratch [DATA]; did you mean in?"},
-    {6, "buffer x T n input", "t.cu:6:18: x has no direction, expected: buffer NAME TYPE LENGTH in|out|inout|scratch [DATA]; did you mean inout?"},
-    {6, "buffer x U n in", "t.cu:6:14: found 'U', expected a type: i8 u8 i16 u16 i32 u32 i64 u64 f16 bf16 f32 f64"},
-    {6, "buffer x elem n in", "t.cu:6:14: found 'elem', expected a type: i8 u8 i16 u16 i32 u32 i64 u64 f16 bf16 f32 f64"},
+    {6, "buffer x T",
+     "t.cu:6:15: x has no direction, expected: buffer NAME TYPE LENGTH in|out|inout|scratch [DATA]"},
+    {6, "buffer x T n",
+     "t.cu:6:16: x has no direction, expected: buffer NAME TYPE LENGTH in|out|inout|scratch [DATA]"},
+    {6, "buffer x T n inn",
+     "t.cu:6:18: x has no direction, expected: buffer NAME TYPE LENGTH in|out|inout|scratch [DATA]; did you "
+     "mean in?"},
+    {6, "buffer x T n input",
+     "t.cu:6:18: x has no direction, expected: buffer NAME TYPE LENGTH in|out|inout|scratch [DATA]; did you "
+     "mean inout?"},
+    {6, "buffer x U n in",
+     "t.cu:6:14: found 'U', expected a type: i8 u8 i16 u16 i32 u32 i64 u64 f16 bf16 f32 f64"},
+    {6, "buffer x elem n in",
+     "t.cu:6:14: found 'elem', expected a type: i8 u8 i16 u16 i32 u32 i64 u64 f16 bf16 f32 f64"},
     {6, "buffer x T in", "t.cu:6:16: `buffer` has an empty expression"},
     {6, "buffer f32 T n in", "t.cu:6:12: f32 is a type, choose another name"},
-    {6, "buffer x T n in unifrom", "t.cu:6:21: found 'unifrom', expected random, uniform, normal, zeros, file or a buffer above; did you mean uniform?"},
+    {6, "buffer x T n in unifrom",
+     "t.cu:6:21: found 'unifrom', expected random, uniform, normal, zeros, file or a buffer above; did you "
+     "mean uniform?"},
     {6, "buffer x T n in uniform 1", "t.cu:6:30: found '', expected a number"},
     {6, "buffer x T n in uniform 1 x", "t.cu:6:31: found 'x', expected a number"},
     {6, "buffer x T n in uniform 2 1", "t.cu:6:29: the lower end 2 is above the upper end 1"},
@@ -115,38 +82,62 @@ static const struct {
     {6, "buffer x u8 n in uniform -1 2", "t.cu:6:30: -1 does not fit u8, expected 0 to 255"},
     {6, "buffer x i32 n in normal", "t.cu:6:23: normal needs a floating-point type, and i32 is none"},
     {6, "buffer x T n in file", "t.cu:6:25: found '', expected the name of a file that lies beside this one"},
-    {6, "buffer x T n in file /etc/passwd", "t.cu:6:26: found '/etc/passwd', expected the name of a file that lies beside this one"},
-    {6, "buffer x T n in file ../secret", "t.cu:6:26: found '../secret', expected the name of a file that lies beside this one"},
-    {6, "buffer x T n in file .hidden", "t.cu:6:26: found '.hidden', expected the name of a file that lies beside this one"},
-    {6, "buffer x T n in file a/b.bin", "t.cu:6:26: found 'a/b.bin', expected the name of a file that lies beside this one"},
-    {6, "buffer x T n in file ..", "t.cu:6:26: found '..', expected the name of a file that lies beside this one"},
-    {6, "buffer x T n in y", "t.cu:6:21: found 'y', expected random, uniform, normal, zeros, file or a buffer above"},
-    {6, "buffer x T n in x", "t.cu:6:21: found 'x', expected random, uniform, normal, zeros, file or a buffer above"},
-    {6, "buffer x T n in a", "t.cu:6:21: found 'a', expected random, uniform, normal, zeros, file or a buffer above"},
+    {6, "buffer x T n in file /etc/passwd",
+     "t.cu:6:26: found '/etc/passwd', expected the name of a file that lies beside this one"},
+    {6, "buffer x T n in file ../secret",
+     "t.cu:6:26: found '../secret', expected the name of a file that lies beside this one"},
+    {6, "buffer x T n in file .hidden",
+     "t.cu:6:26: found '.hidden', expected the name of a file that lies beside this one"},
+    {6, "buffer x T n in file a/b.bin",
+     "t.cu:6:26: found 'a/b.bin', expected the name of a file that lies beside this one"},
+    {6, "buffer x T n in file ..",
+     "t.cu:6:26: found '..', expected the name of a file that lies beside this one"},
+    {6, "buffer x T n in y",
+     "t.cu:6:21: found 'y', expected random, uniform, normal, zeros, file or a buffer above"},
+    {6, "buffer x T n in x",
+     "t.cu:6:21: found 'x', expected random, uniform, normal, zeros, file or a buffer above"},
+    {6, "buffer x T n in a",
+     "t.cu:6:21: found 'a', expected random, uniform, normal, zeros, file or a buffer above"},
     {6, "buffer x T n * THREADS in", "t.cu:6:20: unknown name THREADS"},
     {6, "buffer x T n * k in", "t.cu:6:20: unknown name k"},
-    {6, "buffer x T n - n in", "t.cu:6:16: the length of x `n - n` comes to 0, expected a whole number of 1 to 2^48 / 4"},
-    {6, "buffer x T n * 1.0 in", "t.cu:6:16: the length of x `n * 1.0` comes to 1000.0, expected a whole number of 1 to 2^48 / 4"},
-    {6, "buffer x T n / 0 in", "t.cu:6:16: the length of x `n / 0` comes to NULL (a division by zero?), expected a whole number of 1 to 2^48 / 4"},
-    {6, "buffer x T 281474976710656 in", "t.cu:6:16: the length of x `281474976710656` comes to 281474976710656, expected a whole number of 1 to 2^48 / 4"},
-    {6, "buffer x T 9223372036854775807 * 4 in", "t.cu:6:16: the length of x `9223372036854775807 * 4` comes to 3.68935e+19 (beyond 64 bits), expected a whole number"},
-    {6, "buffer x T (SELECT count(*) FROM tt_facts) in", "t.cu:6:17: SELECT is not allowed: an expression is arithmetic and comparisons only"},
+    {6, "buffer x T n - n in",
+     "t.cu:6:16: the length of x `n - n` comes to 0, expected a whole number of 1 to 2^48 / 4"},
+    {6, "buffer x T n * 1.0 in",
+     "t.cu:6:16: the length of x `n * 1.0` comes to 1000.0, expected a whole number of 1 to 2^48 / 4"},
+    {6, "buffer x T n / 0 in",
+     "t.cu:6:16: the length of x `n / 0` comes to NULL (a division by zero?), expected a whole number of 1 "
+     "to 2^48 / 4"},
+    {6, "buffer x T 281474976710656 in",
+     "t.cu:6:16: the length of x `281474976710656` comes to 281474976710656, expected a whole number of 1 to "
+     "2^48 / 4"},
+    {6, "buffer x T 9223372036854775807 * 4 in",
+     "t.cu:6:16: the length of x `9223372036854775807 * 4` comes to 3.68935e+19 (beyond 64 bits), expected a "
+     "whole number"},
+    {6, "buffer x T (SELECT count(*) FROM tt_facts) in",
+     "t.cu:6:17: SELECT is not allowed: an expression is arithmetic and comparisons only"},
     {6, "buffer x T readfile('x') in", "t.cu:6:16: unknown function readfile"},
     {6, "buffer x T n in zeros and more", "t.cu:6:27: found 'and more' behind the end of the line's meaning"},
     {7, "buffer x T n out", "t.cu:7:12: x is an operand, choose another name"},
     {7, "buffer n T n out", "t.cu:7:12: n is a variable of the problem, choose another name"},
-    {7, "buffer y T n out zeros", "t.cu:7:22: found 'zeros', but what a buffer for `out` holds before is of no account: say inout if the kernel adds to"},
-    {7, "buffer y T n scratch zeros", "t.cu:7:26: found 'zeros', but what a buffer for `scratch` holds before is of no account"},
-    {8, "buffer counts u32 4 inout random bits", "t.cu:8:38: found 'bits' behind the end of the line's meaning"},
+    {7, "buffer y T n out zeros",
+     "t.cu:7:22: found 'zeros', but what a buffer for `out` holds before is of no account: say inout if the "
+     "kernel adds to"},
+    {7, "buffer y T n scratch zeros",
+     "t.cu:7:26: found 'zeros', but what a buffer for `scratch` holds before is of no account"},
+    {8, "buffer counts u32 4 inout random bits",
+     "t.cu:8:38: found 'bits' behind the end of the line's meaning"},
     {9, "scalar a", "t.cu:9:13: found '', expected a type: i8 u8 i16 u16 i32 u32 i64 u64 f16 bf16 f32 f64"},
     {9, "scalar a f32", "t.cu:9:17: found '', expected a number"},
     {9, "scalar a f16 1", "t.cu:9:18: a scalar is i32, u32, i64, u64, f32 or f64, and f16 is none of these"},
     {9, "scalar a u8 1", "t.cu:9:17: a scalar is i32, u32, i64, u64, f32 or f64, and u8 is none of these"},
     {9, "scalar a i32 2.5", "t.cu:9:18: found '2.5', expected a whole number for i32"},
-    {9, "scalar a i32 3000000000", "t.cu:9:18: 3000000000 does not fit i32, expected -2147483648 to 2147483647"},
+    {9, "scalar a i32 3000000000",
+     "t.cu:9:18: 3000000000 does not fit i32, expected -2147483648 to 2147483647"},
     {9, "scalar a u32 -1", "t.cu:9:18: -1 does not fit u32, expected 0 to 4294967295"},
-    {9, "scalar a i64 9007199254740993", "t.cu:9:18: 9007199254740993 does not fit i64, expected -9007199254740991 to 9007199254740991"},
-    {9, "scalar a f32 1e39", "t.cu:9:18: 1e39 does not fit f32, expected -3.4028234663852886e+38 to 3.4028234663852886e+38"},
+    {9, "scalar a i64 9007199254740993",
+     "t.cu:9:18: 9007199254740993 does not fit i64, expected -9007199254740991 to 9007199254740991"},
+    {9, "scalar a f32 1e39",
+     "t.cu:9:18: 1e39 does not fit f32, expected -3.4028234663852886e+38 to 3.4028234663852886e+38"},
     {9, "scalar a f32 two", "t.cu:9:18: found 'two', expected a number"},
     {9, "scalar a f32 nan", "t.cu:9:18: found 'nan', expected a number"},
     {9, "scalar a f32 2.5 x", "t.cu:9:18: found '2.5 x', expected a number"},
@@ -157,70 +148,115 @@ static const struct {
     {12, "grid ceil_div(m, THREADS)", "t.cu:12:19: unknown name m"},
     {12, "grid ceil_div(x, THREADS)", "t.cu:12:19: unknown name x"},
     {12, "grid time_ns", "t.cu:12:10: unknown name time_ns"},
-    {13, "args y, x, count, a, i64 n", "t.cu:13:16: found 'count', expected x, y or a type and an expression; did you mean counts?"},
+    {13, "args y, x, count, a, i64 n",
+     "t.cu:13:16: found 'count', expected x, y or a type and an expression; did you mean counts?"},
     {13, "args y, x, counts, b, i64 n", "t.cu:13:24: found 'b', expected x, y or a type and an expression"},
     {13, "args y, x, counts, a, i46 n", "t.cu:13:31: found 'n' after i46, expected ','; did you mean i64?"},
     {13, "args y, x, counts, a, n", "t.cu:13:27: found 'n', expected x, y or a type and an expression"},
-    {13, "args y, x, counts, a, f16 n", "t.cu:13:27: f16 is a type of buffers; an argument is i32, u32, i64, u64, f32 or f64"},
-    {14, "default THREADS=128", "t.cu:14:13: bad `default`: 128 is no value of THREADS, expected one of 32 64"},
-    {15, "reference scale_refrence", "t.cu:15:15: the code has no kernel scale_refrence, which `reference` names; did you mean scale_reference?"},
+    {13, "args y, x, counts, a, f16 n",
+     "t.cu:13:27: f16 is a type of buffers; an argument is i32, u32, i64, u64, f32 or f64"},
+    {14, "default THREADS=128",
+     "t.cu:14:13: bad `default`: 128 is no value of THREADS, expected one of 32 64"},
+    {15, "reference scale_refrence",
+     "t.cu:15:15: the code has no kernel scale_refrence, which `reference` names; did you mean "
+     "scale_reference?"},
     {15, "reference", "t.cu:15:5: `reference` stands alone, expected: reference KERNEL"},
     {15, "reference nosuch", "t.cu:15:15: the code has no kernel nosuch, which `reference` names"},
     {15, "reference 2nd", "t.cu:15:15: found '2nd', expected a name"},
-    {16, "", "t.cu:15:15: no `block` annotation behind `scale_reference`, expected a line: //@ block EXPRESSION, ..."},
-    {17, "", "t.cu:15:15: no `grid` annotation behind `scale_reference`, expected a line: //@ grid EXPRESSION, ..."},
-    {18, "", "t.cu:15:15: no `args` annotation behind `scale_reference`, expected a line: //@ args dst, src, TYPE EXPRESSION, ..."},
-    {16, "block 2000", "t.cu:14:15: the default configuration is not legal for the default problem: scale_reference THREADS=64 cannot do"},
+    {16, "",
+     "t.cu:15:15: no `block` annotation behind `scale_reference`, expected a line: //@ block EXPRESSION, "
+     "..."},
+    {17, "",
+     "t.cu:15:15: no `grid` annotation behind `scale_reference`, expected a line: //@ grid EXPRESSION, ..."},
+    {18, "",
+     "t.cu:15:15: no `args` annotation behind `scale_reference`, expected a line: //@ args dst, src, TYPE "
+     "EXPRESSION, ..."},
+    {16, "block 2000",
+     "t.cu:14:15: the default configuration is not legal for the default problem: scale_reference THREADS=64 "
+     "cannot do"},
     {18, "args y, z", "t.cu:18:13: found 'z', expected x, y or a type and an expression"},
-    {16, "kernel scale_reference", "t.cu:15:15: no `block` annotation behind `scale_reference`, expected a line: //@ block EXPRESSION, ..."},
+    {16, "kernel scale_reference",
+     "t.cu:15:15: no `block` annotation behind `scale_reference`, expected a line: //@ block EXPRESSION, "
+     "..."},
     {18, "args y, x\n//@ reference scale", "t.cu:19:5: a second `reference`, the first is in line 15"},
     {19, "tolerance", "t.cu:19:5: `tolerance` stands alone, expected: tolerance abs NUMBER rel NUMBER"},
     {19, "tolerance abs", "t.cu:19:18: found '', expected a number"},
     {19, "tolerance abs x", "t.cu:19:19: found 'x', expected a number"},
     {19, "tolerance abs -1", "t.cu:19:19: a tolerance is 0 or more"},
-    {19, "tolerance absolute 1", "t.cu:19:15: found 'absolute', expected exact, abs NUMBER or rel NUMBER; did you mean abs?"},
+    {19, "tolerance absolute 1",
+     "t.cu:19:15: found 'absolute', expected exact, abs NUMBER or rel NUMBER; did you mean abs?"},
     {19, "tolerance 1e-5", "t.cu:19:15: found '1e-5', expected exact, abs NUMBER or rel NUMBER"},
     {19, "tolerance exact abs 1", "t.cu:19:15: found 'exact', expected exact, abs NUMBER or rel NUMBER"},
     {19, "tolerance exact\n//@ tolerance exact", "t.cu:20:5: a second `tolerance`, the first is in line 19"},
     {19, "expect x right.bin", "t.cu:19:12: found 'x', expected an `out` or `inout` buffer above"},
     {19, "expect z right.bin", "t.cu:19:12: found 'z', expected an `out` or `inout` buffer above"},
-    {19, "expect y ../right.bin", "t.cu:19:14: found '../right.bin', expected the name of a file that lies beside this one"},
+    {19, "expect y ../right.bin",
+     "t.cu:19:14: found '../right.bin', expected the name of a file that lies beside this one"},
     {19, "expect y", "t.cu:19:13: found '', expected the name of a file that lies beside this one"},
     {19, "expect yy right.bin", "t.cu:19:12: found 'yy', expected an `out` or `inout` buffer above"},
     {20, "metric gbps", "t.cu:20:16: `metric` has an empty expression"},
-    {20, "metric gbps n", "t.cu:20:17: gbps is to be maximized, but when the time doubles it goes from 1000 to 1000: expected it to halve"},
-    {20, "metric gbps 2 * n / 1000000", "t.cu:20:17: the metric gbps comes to 0 for the default problem and a time of 1 ms, expected a number above 0 (mind"},
-    {20, "metric gbps n - n", "t.cu:20:17: the metric gbps comes to 0 for the default problem and a time of 1 ms, expected a number above 0 (mind"},
-    {20, "metric gbps 1 / 0", "t.cu:20:17: the metric gbps comes to 0 for the default problem and a time of 1 ms, expected a number above 0 (mind"},
-    {20, "metric gbps (SELECT 1)", "t.cu:20:18: SELECT is not allowed: an expression is arithmetic and comparisons only"},
+    {20, "metric gbps n",
+     "t.cu:20:17: gbps is to be maximized, but when the time doubles it goes from 1000 to 1000: expected it "
+     "to halve"},
+    {20, "metric gbps 2 * n / 1000000",
+     "t.cu:20:17: the metric gbps comes to 0 for the default problem and a time of 1 ms, expected a number "
+     "above 0 (mind"},
+    {20, "metric gbps n - n",
+     "t.cu:20:17: the metric gbps comes to 0 for the default problem and a time of 1 ms, expected a number "
+     "above 0 (mind"},
+    {20, "metric gbps 1 / 0",
+     "t.cu:20:17: the metric gbps comes to 0 for the default problem and a time of 1 ms, expected a number "
+     "above 0 (mind"},
+    {20, "metric gbps (SELECT 1)",
+     "t.cu:20:18: SELECT is not allowed: an expression is arithmetic and comparisons only"},
     {20, "metric gbps n * time_nn", "t.cu:20:21: unknown name time_nn; did you mean time_ns?"},
-    {20, "metric gbps 2 * n * time_ns", "t.cu:20:17: gbps is to be maximized, but when the time doubles it goes from 2e+09 to 4e+09: expected it to halve"},
+    {20, "metric gbps 2 * n * time_ns",
+     "t.cu:20:17: gbps is to be maximized, but when the time doubles it goes from 2e+09 to 4e+09: expected "
+     "it to halve"},
     {20, "metric gbps 2 * n / time_ns\n//@ metric gbps 1", "t.cu:21:12: a second metric gbps"},
     {20, "metric 2 * n", "t.cu:20:12: found '2', expected a name"},
     {21, "objective gbps", "t.cu:21:15: found 'gbps', expected minimize or maximize"},
-    {21, "objective maximise gbps", "t.cu:21:15: found 'maximise', expected minimize or maximize; did you mean maximize?"},
-    {21, "objective maximize gflops", "t.cu:21:24: found 'gflops', expected the name of a `metric` above, or minimize time"},
-    {21, "objective maximize gbsp", "t.cu:21:24: found 'gbsp', expected the name of a `metric` above, or minimize time; did you mean gbps?"},
-    {21, "objective maximize time", "t.cu:21:24: found 'time', expected the name of a `metric` above, or minimize time"},
-    {21, "objective minimize gbps", "t.cu:20:20: gbps is to be minimized, but when the time doubles it goes from 0.008 to 0.004: expected it to double"},
-    {21, "objective minimize time\n//@ objective minimize time", "t.cu:22:5: a second `objective`, the first is in line 21"},
+    {21, "objective maximise gbps",
+     "t.cu:21:15: found 'maximise', expected minimize or maximize; did you mean maximize?"},
+    {21, "objective maximize gflops",
+     "t.cu:21:24: found 'gflops', expected the name of a `metric` above, or minimize time"},
+    {21, "objective maximize gbsp",
+     "t.cu:21:24: found 'gbsp', expected the name of a `metric` above, or minimize time; did you mean gbps?"},
+    {21, "objective maximize time",
+     "t.cu:21:24: found 'time', expected the name of a `metric` above, or minimize time"},
+    {21, "objective minimize gbps",
+     "t.cu:20:20: gbps is to be minimized, but when the time doubles it goes from 0.008 to 0.004: expected "
+     "it to double"},
+    {21, "objective minimize time\n//@ objective minimize time",
+     "t.cu:22:5: a second `objective`, the first is in line 21"},
     {22, "maxrregcount n", "t.cu:22:18: unknown name n"},
     {22, "maxrregcount THREADS * 8", "t.cu:22:18: `THREADS * 8` comes to 512, expected 16 to 255 registers"},
     {22, "maxrregcount sm_count", "t.cu:22:18: unknown name sm_count"},
     {22, "maxrregcount 8", "t.cu:22:18: `8` comes to 8, expected 16 to 255 registers"},
     {22, "maxrregcount 1.5", "t.cu:22:18: `1.5` comes to 1.5, expected 16 to 255 registers"},
     {22, "maxrregcount THREAD", "t.cu:22:18: unknown name THREAD; did you mean THREADS?"},
-    {22, "maxrregcount (SELECT 32)", "t.cu:22:19: SELECT is not allowed: an expression is arithmetic and comparisons only"},
-    {22, "maxrregcount 32\n//@ maxrregcount 32", "t.cu:23:5: a second `maxrregcount`, the first is in line 22"},
-    {23, "options use_fast_math", "t.cu:23:13: found 'use_fast_math', expected an option of NVRTC, as in --use_fast_math"},
+    {22, "maxrregcount (SELECT 32)",
+     "t.cu:22:19: SELECT is not allowed: an expression is arithmetic and comparisons only"},
+    {22, "maxrregcount 32\n//@ maxrregcount 32",
+     "t.cu:23:5: a second `maxrregcount`, the first is in line 22"},
+    {23, "options use_fast_math",
+     "t.cu:23:13: found 'use_fast_math', expected an option of NVRTC, as in --use_fast_math"},
     {23, "options", "t.cu:23:5: `options` stands alone, expected: options -OPTION ..."},
-    {3, "op copy", "t.cu:3:8: `op copy` says what is computed, and so do `problem`, `type`, `buffer`, `scalar`, `reference` and what goes"},
-    {3, "op saxpy", "t.cu:3:8: `op saxpy` says what is computed, and so do `problem`, `type`, `buffer`, `scalar`, `reference` and what"},
-    {24, "extern \"C\" __global__ void skale(T *y) {}", "t.cu:2:15: the code has no kernel scale, which `kernel` names; did you mean skale?"},
-    {25, "extern \"C\" __global__ void scale_ref(T *y) {}", "t.cu:15:15: the code has no kernel scale_reference, which `reference` names"},
+    {3, "op copy",
+     "t.cu:3:8: `op copy` says what is computed, and so do `problem`, `type`, `buffer`, `scalar`, "
+     "`reference` and what goes"},
+    {3, "op saxpy",
+     "t.cu:3:8: `op saxpy` says what is computed, and so do `problem`, `type`, `buffer`, `scalar`, "
+     "`reference` and what"},
+    {24, "extern \"C\" __global__ void skale(T *y) {}",
+     "t.cu:2:15: the code has no kernel scale, which `kernel` names; did you mean skale?"},
+    {25, "extern \"C\" __global__ void scale_ref(T *y) {}",
+     "t.cu:15:15: the code has no kernel scale_reference, which `reference` names"},
     {3, "problem n 1000\n//@ defines scale", "t.cu:1: `defines` is for the library's own files"},
-    {22, "kernel second\n//@ block 32\n//@ args y", "t.cu:22:12: no `grid` annotation behind `second`, expected a line: //@ grid EXPRESSION, ..."},
-    {22, "kernel second", "t.cu:22:12: no `block` annotation behind `second`, expected a line: //@ block EXPRESSION, ..."},
+    {22, "kernel second\n//@ block 32\n//@ args y",
+     "t.cu:22:12: no `grid` annotation behind `second`, expected a line: //@ grid EXPRESSION, ..."},
+    {22, "kernel second",
+     "t.cu:22:12: no `block` annotation behind `second`, expected a line: //@ block EXPRESSION, ..."},
     {22, "kernel scale", "t.cu:22:12: a second `kernel` scale, the first is in line 2"},
     {22, "buffr z T n in", "t.cu:22:5: unknown annotation 'buffr'; did you mean buffer?"},
     {22, "probelm z 1", "t.cu:22:5: unknown annotation 'probelm'; did you mean problem?"},
@@ -241,15 +277,16 @@ static void refuses_damage(void **state) {
         tt__template *t = (tt__template *)&text;
         tt_status status = tt__template_parse(&t, "t.cu", text.text);
         if (status != TT_E_TEMPLATE || !strstr(tt_last_error(), damages[i].sentence))
-            fail_msg("%s\n  status   %d\n  found    %s\n  expected %s", damages[i].instead, status, tt_last_error(),
-                     damages[i].sentence);
+            fail_msg("%s\n  status   %d\n  found    %s\n  expected %s", damages[i].instead, status,
+                     tt_last_error(), damages[i].sentence);
         assert_null(t);
         tt__str_free(&line);
         tt__str_free(&text);
     }
 }
 
-/* What is missing has no place; all else has line and column, which none of the sentences above leaves out. */
+/* What is missing has no place; all else has line and column, which none of the sentences above leaves out.
+ */
 static void names_every_place(void **state) {
     (void)state;
     for (size_t i = 0; i < COUNT(damages); i++) {
@@ -270,7 +307,8 @@ static void says_what_is_missing(void **state) {
          "t.cu: no `buffer` annotation, expected a line: //@ buffer NAME TYPE LENGTH in|out|inout|scratch"},
         {"//@ kernel k\n//@ buffer x f32 4 in\n//@ block 1\n//@ grid 1\n//@ args x\nextern \"C\" k();",
          "t.cu: no buffer is `out` or `inout`: nothing would come of it"},
-        {"//@ kernel k\n//@ buffer x f32 4 out\n//@ buffer y f32 4 out\n//@ expect x x.bin\n//@ block 1\n//@ grid 1\n"
+        {"//@ kernel k\n//@ buffer x f32 4 out\n//@ buffer y f32 4 out\n//@ expect x x.bin\n//@ block 1\n//@ "
+         "grid 1\n"
          "//@ args x, y\nextern \"C\" k();",
          "t.cu: `expect` names what 1 of 2 result buffers must hold: name the others too, or a `reference`"},
         {"//@ kernel k\n//@ buffer x f32 4 out\n//@ block 1\n//@ args x\nextern \"C\" k();",
@@ -319,220 +357,12 @@ static void keeps_limits(void **state) {
     }
 }
 
-/* ---- Problems as text ---------------------------------------------------------------------------------- */
-
-/* What a text means, in canonical form, or the sentence that refuses it. */
-static const struct {
-    const char *text, *means;
-    int elem_size; /* 0: refused */
-} problems[] = {
-    {NULL, "scale/n=1000,half=500,T=f32", 4},
-    {"", "scale/n=1000,half=500,T=f32", 4},
-    {"  ", "scale/n=1000,half=500,T=f32", 4},
-    {"n=64", "scale/n=64,half=32,T=f32", 4},
-    {"T=f64 n=65", "scale/n=65,half=33,T=f64", 8},
-    {"T=i16", "scale/n=1000,half=500,T=i16", 2},
-    {"half=7,n=9", "scale/n=9,half=7,T=f32", 4},
-    {" half=7 , n=9,", "scale/n=9,half=7,T=f32", 4},
-    {"warm", "scale/n=1000,half=500,T=f32/warm", 4},
-    {"n=9 warm T=f64", "scale/n=9,half=5,T=f64/warm", 8},
-    {"n=9223372036854775807,half=1", "scale/n=9223372036854775807,half=1,T=f32", 4},
-    {"n", "found 'n' in a problem of scale, expected NAME=VALUE", 0},
-    {"cold", "found 'cold' in a problem of scale, expected NAME=VALUE", 0},
-    {"haf=4", "scale has no variable haf; did you mean half?", 0},
-    {"N=4", "scale has no variable N; did you mean n?", 0},
-    {"THREADS=32", "scale has no variable THREADS", 0},
-    {"n=4,n=4", "n is given twice", 0},
-    {"n=0", "n is 0: it must be a whole number of at least 1", 0},
-    {"n=-4", "n is -4: it must be a whole number of at least 1", 0},
-    {"n=1e6", "n is 1e6: it must be a whole number of at least 1", 0},
-    {"n=", "n is : it must be a whole number of at least 1", 0},
-    {"n=9223372036854775808", "n is 9223372036854775808: it must be", 0},
-    {"n=f32", "n is f32: it must be", 0},
-    {"T=f16", "f16 is no value of T, expected one of f32 f64 i16", 0},
-    {"T=4", "4 is no value of T, expected one of f32 f64 i16", 0},
-    {"n=4/2", "n is 4/2: it must be a whole number of at least 1", 0},
-    {"/warm", "found '/warm' in a problem of scale, expected NAME=VALUE", 0},
-    {"-", "scale/n=1000,half=500,T=f32", 4},
-};
-
-static void reads_problems(void **state) {
-    (void)state;
-    tt__template *t = parsed(0, NULL);
-    for (size_t i = 0; i < COUNT(problems); i++) {
-        tt__problem p, again;
-        tt_status status = tt__task_problem(&p, t, problems[i].text);
-        const char *found = status == TT_OK ? p.op : tt_last_error();
-        if (status != (problems[i].elem_size ? TT_OK : TT_E_INVALID) || !strstr(found, problems[i].means))
-            fail_msg("'%s': status %d, %s, expected %s", problems[i].text, status, found, problems[i].means);
-        if (status != TT_OK)
-            continue;
-        assert_string_equal(p.op, problems[i].means);
-        assert_int_equal(p.elem_size, problems[i].elem_size);
-        assert_int_equal(p.align, 16);
-        assert_false(tt__is_matrix(&p));
-        assert_false(tt__unverified(&p));
-        assert_int_equal(tt__warm(&p), problems[i].text && strstr(problems[i].text, "warm") != NULL);
-        assert_true(tt__is_op(&p, "scale"));
-        char text[TT__PROBLEM_TEXT_MAX]; /* the words of a message are a problem's text, too, but for the regime */
-        if (tt__warm(&p))
-            continue;
-        assert_int_equal(tt__task_problem(&again, t, tt__problem_text(text, &p)), TT_OK);
-        assert_string_equal(again.op, p.op);
-        assert_true(tt__problem_same(&again, &p));
-    }
-    tt__template_free(&t);
-}
-
-/* Without a reference: every problem says so. A file of right data is as good. */
-static void marks_what_nobody_verifies(void **state) {
-    (void)state;
-    static const char text[] = "//@ kernel k\n//@ buffer y f32 4 out\n//@ block 1\n//@ grid 1\n//@ args y\n%s"
-                               "extern \"C\" __global__ void k(float *y) {}\n";
-    for (int expects = 0; expects < 2; expects++) {
-        char whole[512];
-        tt__template *t;
-        tt__problem p;
-        snprintf(whole, sizeof whole, text, expects ? "//@ expect y y.bin\n" : "");
-        assert_int_equal(tt__template_parse(&t, "/some/where/t.cu", whole), TT_OK);
-        assert_int_equal(tt__task_problem(&p, t, "warm"), TT_OK);
-        assert_string_equal(p.op, expects ? "k//warm" : "k//unverified/warm");
-        assert_int_equal(tt__unverified(&p), !expects);
-        assert_true(tt__warm(&p));
-        assert_false(tt__is_matrix(&p));
-        assert_true(tt__is_op(&p, "k"));
-        tt__workload w;
-        assert_int_equal(tt__workload_of(&w, t, &gpu, &p), TT_OK);
-        assert_string_equal(w.arrays[0].expect, expects ? "/some/where/y.bin" : "");
-        tt__template_free(&t);
-    }
-}
-
-static double apart(const char *a, const char *b) {
-    tt__problem p = {.op = ""}, q = {.op = ""};
-    tt__copy(p.op, sizeof p.op, a);
-    tt__copy(q.op, sizeof q.op, b);
-    assert_true(tt__variables_distance(&p, &q) == tt__variables_distance(&q, &p));
-    return tt__variables_distance(&p, &q);
-}
-
-static void knows_how_far_problems_are_apart(void **state) {
-    (void)state;
-    assert_true(apart("k/n=8,m=4", "k/n=8,m=4") == 0);
-    assert_true(apart("k/n=8,m=4", "k/n=16,m=4") == 1);
-    assert_true(apart("k/n=8,m=4", "k/n=16,m=1") == 3);
-    assert_true(apart("k/n=8,T=f32", "k/n=8,T=f64") == 1);
-    assert_true(apart("k/n=8/warm", "k/n=8") == 0);
-    assert_true(isinf(apart("k/n=8", "l/n=8")));
-    assert_true(isinf(apart("k/n=8", "kk/n=8")));
-    assert_true(isinf(apart("k/n=8", "k/m=8")));
-    assert_true(isinf(apart("k/n=8", "k/n=8,m=4")));
-    assert_true(isinf(apart("k/n=8", "transpose")));
-}
-
-/* ---- Workloads ----------------------------------------------------------------------------------------- */
-
-static void lays_out_what_a_problem_works_on(void **state) {
-    (void)state;
-    tt__template *t = parsed(6, "//@ buffer    x T n * (1 + (T = 'f64')) in file data.bin");
-    tt__problem p;
-    tt__workload w;
-    assert_int_equal(tt__task_problem(&p, t, "n=10,T=f64"), TT_OK);
-    assert_int_equal(tt__workload_of(&w, t, &gpu, &p), TT_OK);
-    assert_int_equal(w.n, 4);
-    assert_string_equal(w.arrays[0].name, "x");
-    assert_int_equal(w.arrays[0].count, 20);
-    assert_int_equal(w.arrays[0].elem_size, 8);
-    assert_int_equal(w.arrays[0].type, TT__TYPE_F64);
-    assert_int_equal(w.arrays[0].direction, TT__IN);
-    assert_string_equal(w.arrays[0].file, "data.bin");
-    assert_int_equal(w.arrays[1].count, 10);
-    assert_int_equal(w.arrays[1].direction, TT__OUT);
-    assert_int_equal(w.arrays[2].count, 400); /* of sm_count */
-    assert_int_equal(w.arrays[2].elem_size, 4);
-    assert_int_equal(w.arrays[2].init, TT__INIT_ZEROS);
-    assert_int_equal(w.arrays[3].direction, TT__SCALAR);
-    assert_int_equal(w.arrays[3].count, 0);
-    assert_true(w.arrays[3].low == 2.5);
-    assert_true(w.has_reference);
-    assert_string_equal(w.reference.name[0], "scale_reference");
-    assert_int_equal(w.launch.n_passes, 1);
-    assert_int_equal(w.launch.passes[0].grid[0], 1);
-    assert_int_equal(w.launch.passes[0].grid[1], 2);
-    assert_int_equal(w.launch.passes[0].block[0], 128);
-    assert_int_equal(w.launch.passes[0].n_args, 6);
-    assert_int_equal(w.launch.args[2].operand, 2);
-    assert_int_equal(w.launch.args[5].i, 5);
-    assert_true(w.abs_tolerance == 1e-6 && w.rel_tolerance == 1e-5);
-
-    /* A length that only this problem makes impossible. */
-    assert_int_equal(tt__task_problem(&p, t, "n=281474976710656"), TT_OK);
-    assert_int_equal(tt__workload_of(&w, t, &gpu, &p), TT_E_TEMPLATE);
-    assert_non_null(strstr(tt_last_error(), "t.cu:6:19: the length of x `n * (1 + (T = 'f64'))` comes to 281474976710656, "
-                                            "expected a whole number of 1 to 2^48 / 4"));
-    /* A reference that cannot be launched. */
-    assert_int_equal(tt__task_problem(&p, t, "n=70368744177664"), TT_OK);
-    assert_int_equal(tt__workload_of(&w, t, &gpu, &p), TT_E_UNSUPPORTED);
-    assert_non_null(strstr(tt_last_error(), "scale_reference THREADS=64 cannot do n=70368744177664"));
-    tt__template_free(&t);
-}
-
-/* What holds what another one does must not be the longer one. */
-static void copies_only_what_is_there(void **state) {
-    (void)state;
-    tt__template *t = parsed(8, "//@ buffer    counts u32 half inout x");
-    tt__problem p;
-    tt__workload w;
-    assert_int_equal(tt__task_problem(&p, t, "n=8,half=9"), TT_OK);
-    assert_int_equal(tt__workload_of(&w, t, &gpu, &p), TT_E_TEMPLATE);
-    assert_non_null(strstr(tt_last_error(), "t.cu:8:26: counts is to hold what x does, but that has 32 bytes, and counts has 36"));
-    assert_int_equal(tt__task_problem(&p, t, "n=9,half=9"), TT_OK);
-    assert_int_equal(tt__workload_of(&w, t, &gpu, &p), TT_OK);
-    assert_int_equal(w.arrays[2].from, 0);
-    tt__template_free(&t);
-}
-
-/* ---- Metrics ------------------------------------------------------------------------------------------- */
-
-static void computes_metrics(void **state) {
-    (void)state;
-    tt__template *t = parsed(20, "//@ metric    gbps 2 * n * elem_size / time_ns\n"
-                                 "//@ metric    per_thread n / THREADS + time_ns * 0");
-    tt__problem p, copy;
-    double value, part;
-    bool has;
-    assert_int_equal(tt__metric_named(t->task, "gbps"), 0);
-    assert_int_equal(tt__metric_named(t->task, "per_thread"), 1);
-    assert_int_equal(tt__metric_named(t->task, "gflops"), -1);
-    assert_int_equal(t->task->objective, 0);
-    assert_true(t->task->maximize);
-    assert_int_equal(tt__task_problem(&p, t, "n=6400,T=f64"), TT_OK);
-    assert_int_equal(tt__metric_value(&value, t, 0, &gpu, &p, NULL, 2), TT_OK);
-    assert_true(fabs(value - 51.2) < 1e-9); /* 102400 bytes in 2000 ns */
-    assert_int_equal(tt__metric_value(&value, t, 1, &gpu, &p, NULL, 2), TT_OK);
-    assert_true(value == 100);
-    assert_int_equal(tt__metric_value(&value, t, 1, &gpu, &p, "THREADS=32", 2), TT_OK);
-    assert_true(value == 200);
-    /* Its copy moves as many bytes. */
-    assert_int_equal(tt__task_copy(&copy, &part, &has, t, &gpu, &p), TT_OK);
-    assert_true(has);
-    assert_true(fabs(part * tt__moved_bytes(&copy) - 102400) < 1);
-    assert_true(part > 0.4 && part <= 1);
-    tt__template_free(&t);
-}
-
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(refuses_damage),
         cmocka_unit_test(names_every_place),
         cmocka_unit_test(says_what_is_missing),
         cmocka_unit_test(keeps_limits),
-        cmocka_unit_test(reads_problems),
-        cmocka_unit_test(marks_what_nobody_verifies),
-        cmocka_unit_test(knows_how_far_problems_are_apart),
-        cmocka_unit_test(lays_out_what_a_problem_works_on),
-        cmocka_unit_test(copies_only_what_is_there),
-        cmocka_unit_test(computes_metrics),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
