@@ -65,7 +65,7 @@ tt_status bench_spaces_add(bench_spaces *s, const tt__template_set *templates, c
         for (const char *at = tt__str_text(&list);
              status == TT_OK && sscanf(at, "%lldx%lld%n", &rows, &cols, &used) == 2;) {
             status = add(s, templates, r, rows, cols, elem_size);
-            at += used;
+            at += used + strcspn(at + used, ","); /* behind the size may stand what else it is */
             at += strspn(at, ", ");
         }
     }

@@ -158,6 +158,8 @@ static tt_status hold_finals(tt__session *s, tt__search *search, finals *f) {
             f->trials[i] = e->of->trials[e->index];
         else if (took_part(f, (int)i))
             TT_TRY(store_final(s, e, &f->trials[i]));
+        if (f->interleaved && e->of == search && search->t->task->objective >= 0)
+            tt__trial_weigh(&f->trials[i], e->c->weight);
     }
     return TT_OK;
 }
@@ -248,7 +250,7 @@ tt_status tt__elect(tt__session *s, tt__search *search, const tt__search *copy, 
     tt__winner w = {.gpu = s->gpu,
                     .problem = search->problem,
                     .env = s->env,
-                    .time_us = trial->time_us,
+                    .time_us = tt__round_us(trial->time_us / c->weight),
                     .trials = (int64_t)(search->n_tried - search->n_skipped),
                     .failed = (int64_t)search->n_failed,
                     .unix_ms = tt__unix_ms()};
@@ -258,7 +260,7 @@ tt_status tt__elect(tt__session *s, tt__search *search, const tt__search *copy, 
     tt__copy(w.source, sizeof w.source, s->opts->replay ? "replayed" : "measured");
     if (at_copy != NOBODY) {
         w.copy_us = f.trials[at_copy].time_us;
-        w.copy_fraction = tt__compare_trials(&f.trials[at_copy], trial).median * search->copy_part;
+        w.copy_fraction = tt__compare_trials(&f.trials[at_copy], trial).median * c->weight * search->copy_part;
     }
     if (took_part(&f, f.at_default))
         w.speedup_vs_default = tt__compare_trials(&f.trials[f.at_default], trial).median;

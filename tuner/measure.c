@@ -7,6 +7,11 @@ static size_t round_up(size_t n) {
     return (n + SLOT_ALIGN - 1) / SLOT_ALIGN * SLOT_ALIGN;
 }
 
+/* So many that none is in the cache when its turn comes again. */
+static size_t slots(size_t bytes, size_t flush) {
+    return bytes >= flush ? 1 : flush / bytes + 2;
+}
+
 static void lay_out(tt__bench_pool *pool, const tt__workload *w, const tt__gpu *gpu) {
     for (int i = 0; i < w->n; i++) {
         const tt__array *a = &w->arrays[i];
@@ -14,17 +19,16 @@ static void lay_out(tt__bench_pool *pool, const tt__workload *w, const tt__gpu *
             continue;
         pool->offsets[i] = pool->stride;
         pool->stride += round_up((size_t)tt__array_bytes(a) + SHIFT_MAX);
-        pool->renews |= a->direction == TT__INOUT;
-    }
-    size_t touched = pool->stride; /* by a launch */
-    for (int i = 0; i < 2 && w->copy_bytes; i++) {
-        pool->copy_offsets[i] = pool->stride;
-        pool->stride += round_up((size_t)w->copy_bytes + SHIFT_MAX);
     }
     pool->warm = w->warm;
     size_t flush = pool->warm ? 0 : L2_TIMES * (size_t)gpu->l2_bytes;
-    pool->n_slots = touched >= flush ? 1 : flush / touched + 2;
-    pool->bytes = pool->n_slots * pool->stride;
+    pool->n_slots = slots(pool->stride, flush);
+    if (w->copy_bytes) { /* slots of its own behind the others */
+        pool->copy_stride = 2 * round_up((size_t)w->copy_bytes + SHIFT_MAX);
+        pool->n_copies = slots(pool->copy_stride, flush);
+        pool->copies = pool->n_slots * pool->stride;
+    }
+    pool->bytes = pool->n_slots * pool->stride + pool->n_copies * pool->copy_stride;
 }
 
 int64_t tt__pool_bytes(const tt__workload *w, const tt__gpu *gpu) {
@@ -55,6 +59,8 @@ tt_status tt__pool_open(tt__bench_pool *pool, const tt__verifier *verifier, cons
     const tt__driver *cu = verifier->cu;
     *pool = (tt__bench_pool){.cu = cu, .stream = verifier->stream, .verifier = verifier};
     lay_out(pool, &verifier->work, gpu);
+    for (int i = 0; i < verifier->work.n && !tt__is_matrix(&verifier->problem); i++)
+        pool->renews |= verifier->work.arrays[i].direction == TT__INOUT;
     tt_status status;
     TT_GOTO(tt__cu_check(cu->cuMemAlloc(&pool->base, pool->bytes), "cuMemAlloc (%zu bytes to measure in)",
                          pool->bytes));
@@ -101,6 +107,11 @@ void tt__pool_close(tt__bench_pool *pool) {
     *pool = (tt__bench_pool){0};
 }
 
+/* A copy with buffers of its own. */
+static bool is_apart(const tt__bench_pool *pool, const tt__timed *thing) {
+    return thing->copy && pool->n_copies > 0;
+}
+
 static CUresult enqueue(tt__bench_pool *pool, const tt__timed *thing, int i) {
     const tt__verifier *v = pool->verifier;
     CUdeviceptr places[TT__OPERANDS_MAX];
@@ -110,11 +121,16 @@ static CUresult enqueue(tt__bench_pool *pool, const tt__timed *thing, int i) {
         places[k] = scalar ? 0 : place(pool, pool->next, k, thing->align);
         operands[k] = scalar ? v->operands[k] : &places[k];
     }
-    for (int k = 0; k < 2 && thing->copy && v->work.copy_bytes; k++) {
-        places[k] = pool->base + pool->next * pool->stride + pool->copy_offsets[k];
-        operands[k] = &places[k];
+    if (is_apart(pool, thing)) {
+        CUdeviceptr slot = pool->base + pool->copies + pool->next_copy * pool->copy_stride;
+        places[0] = slot;
+        places[1] = slot + pool->copy_stride / 2;
+        operands[0] = &places[0];
+        operands[1] = &places[1];
+        pool->next_copy = (pool->next_copy + 1) % pool->n_copies;
+    } else {
+        pool->next = (pool->next + 1) % pool->n_slots;
     }
-    pool->next = (pool->next + 1) % pool->n_slots;
     CUresult r = pool->cu->cuEventRecord(pool->events[2 * i], pool->stream);
     if (r == CUDA_SUCCESS)
         r = tt__kernel_launch(thing->kernel, pool->cu, thing->launch, operands, pool->stream);
@@ -123,12 +139,15 @@ static CUresult enqueue(tt__bench_pool *pool, const tt__timed *thing, int i) {
     return r;
 }
 
-/* What launches change is made anew before them all, or, where slots are few, before each. */
-static CUresult renew(tt__bench_pool *pool, int n) {
-    CUresult r = CUDA_SUCCESS;
-    for (size_t k = 0; k < (size_t)n && k < pool->n_slots && r == CUDA_SUCCESS; k++)
-        r = restore(pool, (pool->next + k) % pool->n_slots, false);
-    return r;
+/* Every launch finds `inout` buffers as they were. Of many slots each is made anew behind its launch, so that it is out
+ * of the cache again when its turn comes; where there is but one, before it. */
+static CUresult renewed(tt__bench_pool *pool, const tt__timed *thing, int i) {
+    size_t slot = pool->next;
+    bool renews = pool->renews && !is_apart(pool, thing), before = pool->n_slots == 1;
+    CUresult r = renews && before ? restore(pool, slot, false) : CUDA_SUCCESS;
+    if (r == CUDA_SUCCESS)
+        r = enqueue(pool, thing, i);
+    return r == CUDA_SUCCESS && renews && !before ? restore(pool, slot, false) : r;
 }
 
 tt_status tt__pool_time(tt__bench_pool *pool, const tt__timed *things, int n, float *us, CUresult *failed) {
@@ -140,16 +159,15 @@ tt_status tt__pool_time(tt__bench_pool *pool, const tt__timed *things, int n, fl
             cu->cuStreamWaitValue32(pool->stream, pool->gate_device, 1, CU_STREAM_WAIT_VALUE_GEQ),
             "cuStreamWaitValue32"));
     }
-    bool each = pool->renews && pool->n_slots < (size_t)n;
-    if (pool->renews && !each)
-        *failed = renew(pool, n);
-    if (pool->warm && *failed == CUDA_SUCCESS) /* its own events are overwritten by those of the first that counts */
-        *failed = enqueue(pool, &things[0], 0);
+    /* The first of each kind finds what it will use as cold or as warm as the others do. */
     for (int i = 0; i < n && *failed == CUDA_SUCCESS; i++) {
-        if (each)
-            *failed = renew(pool, 1);
-        if (*failed == CUDA_SUCCESS)
-            *failed = enqueue(pool, &things[i], i);
+        bool turns = i == 0 || is_apart(pool, &things[i]) != is_apart(pool, &things[i - 1]);
+        if (pool->warm && turns) { /* its own events are overwritten by those of the launch that counts */
+            *failed = renewed(pool, &things[i], i);
+            if (*failed != CUDA_SUCCESS)
+                break;
+        }
+        *failed = renewed(pool, &things[i], i);
     }
     if (pool->gate)
         *pool->gate = 1;

@@ -17,9 +17,12 @@ typedef struct tt__bench_pool {
     const tt__verifier *verifier; /* whose operands these are */
     CUdeviceptr base;
     size_t bytes, stride; /* a slot has a place for each buffer */
-    size_t offsets[TT__OPERANDS_MAX], copy_offsets[2]; /* of the buffers; of the copy's source and destination */
+    size_t offsets[TT__OPERANDS_MAX]; /* of the buffers */
     size_t n_slots, next;
-    bool warm, renews; /* renews: there is an `inout`, which every launch gets as it was */
+    size_t copies, copy_stride; /* where the slots of the copy begin, if it has its own; [src][dst] */
+    size_t n_copies, next_copy;
+    bool warm;
+    bool renews; /* there is an `inout`, which every launch gets as it was; of a matrix the values do not matter */
     CUevent events[2 * TT__BATCH_MAX];
     volatile uint32_t *gate; /* NULL: the driver has no stream memory operations */
     CUdeviceptr gate_device;

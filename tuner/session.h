@@ -49,9 +49,10 @@ typedef struct tt__search {
     tt__trial *trials;
     size_t n_tried, n_failed, n_measured; /* n_measured: by this run */
     size_t n_skipped;                     /* of the tried: not in the recording */
-    size_t wanted;                        /* trials that are to be there in the end */
-    bool cut;                             /* the budget ended it before that */
-    int64_t best;                         /* index by screening, TT__NOTHING if none passed */
+    size_t n_aside; /* of the tried, by earlier runs: count for no more than their templates' share */
+    size_t wanted;  /* trials that are to be there in the end */
+    bool cut;       /* the budget ended it before that */
+    int64_t best;   /* index by screening, TT__NOTHING if none passed */
 } tt__search;
 
 /* Makes the space, takes the stored trials over (unless opts->force), and tries more of it, within the
@@ -68,6 +69,9 @@ tt_status tt__search_expect(tt__session *s, const tt__problem *p, const tt__limi
 /* Elects and stores the winner of a finished search, against the best copy of a search of op copy (which
  * may be empty); fills the result. */
 tt_status tt__elect(tt__session *s, tt__search *search, const tt__search *copy, tt_result *result);
+
+/* A time, and its samples, times what they are worth to an objective. */
+void tt__trial_weigh(tt__trial *trial, double weight);
 
 /* a over b, in pairs where the samples pair up. */
 tt__ratio tt__compare_trials(const tt__trial *a, const tt__trial *b);

@@ -16,6 +16,10 @@ typedef struct finding {
 } finding;
 enum { FINDINGS_BYTES = TT__OPERANDS_MAX * sizeof(finding) };
 
+static CUdeviceptr finding_of(const tt__verifier *v, int i) {
+    return v->findings + (CUdeviceptr)i * sizeof(finding);
+}
+
 uint32_t tt__mix(uint64_t i, uint32_t seed) { /* as in verify.cu */
     uint32_t h = (uint32_t)i * 0x9e3779b1u ^ ((uint32_t)(i >> 32) + seed) * 0x85ebca77u;
     h = (h ^ (h >> 16)) * 0x7feb352du;
@@ -114,7 +118,8 @@ static tt_status open_checker(tt__verifier *v, const void *cubin) {
     } fns[] = {{&v->fill, "tt_fill"},       {&v->check_fill, "tt_check_fill"},
                {&v->numbers, "tt_numbers"}, {&v->written, "tt_written"},
                {&v->poison, "tt_poison"},   {&v->compare, "tt_compare"},
-               {&v->spread, "tt_spread"},   {&v->compare_numbers, "tt_compare_numbers"}};
+               {&v->spread, "tt_spread"},   {&v->compare_numbers, "tt_compare_numbers"},
+               {&v->sum, "tt_sum"}};
     TT_TRY(tt__cu_check(v->cu->cuLibraryLoadData(&v->library, cubin, NULL, NULL, 0, NULL, NULL, 0),
                         "cuLibraryLoadData (checker)"));
     for (size_t i = 0; i < sizeof fns / sizeof *fns; i++) {
@@ -172,11 +177,14 @@ static tt_status read_data(const tt__verifier *v, const char *path, const tt__ar
                         (long long)is.st_size, a->name, (long long)tt__array_bytes(a), (long long)a->count,
                         a->elem_size);
     TT_TRY(tt__read_file(&data, path));
-    tt_status status = TT_OK;
-    if (data.len != (size_t)tt__array_bytes(a))
+    /* What is queued to be filled is filled before, and the copy has ended before whatever is queued next. */
+    tt_status status = tt__cu_check(v->cu->cuStreamSynchronize(v->stream), "filling");
+    if (status == TT_OK && data.len != (size_t)tt__array_bytes(a))
         status = tt__fail(TT_E_IO, "%s changed while it was read", path);
-    else
+    else if (status == TT_OK)
         status = tt__cu_check(v->cu->cuMemcpyHtoD(to, data.text, data.len), "cuMemcpyHtoD (%s)", path);
+    if (status == TT_OK)
+        status = tt__cu_check(v->cu->cuCtxSynchronize(), "cuMemcpyHtoD (%s)", path);
     tt__str_free(&data);
     return status;
 }
@@ -280,6 +288,106 @@ static tt_status find_written(tt__verifier *v) {
     return tt__cu_check(v->cu->cuStreamSynchronize(v->stream), "building the reference");
 }
 
+/* Must it be right bit for bit? Inputs must not change at all. */
+static bool is_exact(const tt__verifier *v, int i) {
+    const tt__array *a = &v->work.arrays[i];
+    return a->direction == TT__IN || a->type == TT__TYPE_ELEM ||
+           (v->work.abs_tolerance <= 0 && v->work.rel_tolerance <= 0);
+}
+
+/* The inverse of a whole number, -n - 1, may be within its tolerance: the upper bit of each byte is far off. */
+static unsigned poison_bits(const tt__verifier *v, int i) {
+    return is_exact(v, i) || tt__types[v->work.arrays[i].type].floating ? ~0u : 0x80808080u;
+}
+
+/* Random bits that must still be there, from byte `from` of the area on. */
+static CUresult check_bits(tt__verifier *v, int i, CUdeviceptr area, size_t from, size_t bytes, CUdeviceptr found) {
+    long long begin = (long long)from, end = (long long)(from + bytes);
+    unsigned seed = seed_of(&v->work, i);
+    return run(v, v->check_fill, (long long)(bytes / 4), (void *[]){&area, &begin, &end, &seed, &found});
+}
+
+static CUresult check_guards(tt__verifier *v, int i, CUdeviceptr at, CUdeviceptr found) {
+    const tt__area *area = &v->areas[i];
+    size_t tail = area->head + (size_t)tt__array_bytes(&v->work.arrays[i]);
+    CUresult r = check_bits(v, i, at, 0, area->head, found);
+    return r == CUDA_SUCCESS ? check_bits(v, i, at, tail, area->bytes - tail, found) : r;
+}
+
+static CUresult compare(tt__verifier *v, int i, CUdeviceptr with, CUdeviceptr found) {
+    const tt__array *a = &v->work.arrays[i];
+    tt__area *area = &v->areas[i];
+    long long words = (long long)(area->bytes / 16), head = (long long)area->head, count = a->count;
+    int type = a->type, size = a->elem_size;
+    double most = v->work.abs_tolerance, part = v->work.rel_tolerance;
+    if (is_exact(v, i))
+        return run(v, v->compare, words, (void *[]){&area->live, &with, &words, &found});
+    return run(v, v->compare_numbers, words,
+               (void *[]){&area->live, &with, &words, &head, &count, &type, &size, &most, &part, &found});
+}
+
+static CUresult check_area(tt__verifier *v, int i) {
+    const tt__array *a = &v->work.arrays[i];
+    const tt__area *area = &v->areas[i];
+    CUdeviceptr found = finding_of(v, i);
+    if (area->reference)
+        return compare(v, i, area->reference, found);
+    if (a->direction == TT__IN)
+        return area->before ? compare(v, i, area->before, found)
+                            : check_bits(v, i, area->live, 0, area->bytes, found);
+    return check_guards(v, i, area->live, found); /* of the array nobody knows what it should hold */
+}
+
+/* Starts with nothing found, queues the comparisons, and waits once, for all that was queued before, too. */
+static tt_status check(tt__verifier *v, CUresult (*look)(tt__verifier *v, int i), finding found[TT__OPERANDS_MAX],
+                       const char *what) {
+    TT_TRY(tt__cu_check(move(v, v->findings, v->findings + FINDINGS_BYTES, FINDINGS_BYTES), "%s", what));
+    for (int i = 0; i < v->work.n; i++)
+        if (v->work.arrays[i].direction != TT__SCALAR)
+            TT_TRY(tt__cu_check(look(v, i), "%s", what));
+    TT_TRY(tt__cu_check(v->cu->cuStreamSynchronize(v->stream), "%s", what));
+    return tt__cu_check(v->cu->cuMemcpyDtoH(found, v->findings, FINDINGS_BYTES), "cuMemcpyDtoH");
+}
+
+/* What the reference may have done to an operand: written around its results, or to what it only reads. */
+static CUresult look_behind_reference(tt__verifier *v, int i) {
+    const tt__area *area = &v->areas[i];
+    if (v->work.arrays[i].direction == TT__IN)
+        return check_area(v, i);
+    return check_guards(v, i, area->reference ? area->reference : area->live, finding_of(v, i));
+}
+
+/* A reference that overruns would make overrunning right, and all else wrong. */
+static tt_status check_reference(tt__verifier *v) {
+    finding found[TT__OPERANDS_MAX];
+    TT_TRY(check(v, look_behind_reference, found, "the reference"));
+    for (int i = 0; i < v->work.n; i++)
+        if (found[i].n)
+            return tt__fail(TT_E_INVALID, "the reference %s writes %s %s (byte %lld of it): it may write its results only",
+                            v->work.reference.name[0],
+                            v->work.arrays[i].direction == TT__IN ? "to the input" : "before or behind",
+                            v->work.arrays[i].name, (long long)found[i].first - (long long)v->areas[i].head);
+    return TT_OK;
+}
+
+/* All that runs are judged by, in a number. */
+static tt_status sum_kept(tt__verifier *v, uint64_t *out) {
+    CUdeviceptr sum = v->findings;
+    TT_TRY(tt__cu_check(v->cu->cuMemsetD8Async(sum, 0, sizeof *out, v->stream), "cuMemsetD8Async"));
+    for (int i = 0; i < v->work.n; i++) {
+        const tt__area *area = &v->areas[i];
+        CUdeviceptr kept[] = {area->before, area->reference, area->written};
+        for (unsigned k = 0; k < 3; k++) {
+            long long n = (long long)(area->bytes / (k == 2 ? 8 : 1) / 4);
+            unsigned seed = 64 + 3 * (unsigned)i + k;
+            if (kept[k])
+                TT_TRY(tt__cu_check(run(v, v->sum, n, (void *[]){&kept[k], &n, &seed, &sum}), "tt_sum"));
+        }
+    }
+    TT_TRY(tt__cu_check(v->cu->cuStreamSynchronize(v->stream), "tt_sum"));
+    return tt__cu_check(v->cu->cuMemcpyDtoH(out, sum, sizeof *out), "cuMemcpyDtoH");
+}
+
 static tt_status build_reference(tt__verifier *v, const void *cubin) {
     if (v->work.has_reference && cubin) {
         tt__kernel kernel;
@@ -287,9 +395,11 @@ static tt_status build_reference(tt__verifier *v, const void *cubin) {
         tt_status status = run_reference(v, &kernel);
         tt__kernel_unload(&kernel, v->cu);
         TT_TRY(status);
+        TT_TRY(check_reference(v));
     }
     TT_TRY(take_expected(v));
     TT_TRY(find_written(v));
+    TT_TRY(sum_kept(v, &v->kept));
     return tt__is_matrix(&v->problem) ? tt__verify_matrix_reference(v) : TT_OK;
 }
 
@@ -337,58 +447,15 @@ static CUresult poison(tt__verifier *v) {
     for (int i = 0; i < v->work.n && r == CUDA_SUCCESS; i++) {
         tt__area *area = &v->areas[i];
         long long words = (long long)(area->bytes / 16);
+        unsigned flip = poison_bits(v, i);
         if (area->written)
-            r = run(v, v->poison, words, (void *[]){&area->live, &area->reference, &area->written, &words});
+            r = run(v, v->poison, words, (void *[]){&area->live, &area->reference, &area->written, &words, &flip});
         else if (v->work.arrays[i].direction == TT__INOUT)
             r = move(v, area->live, area->before, area->bytes);
         else if (area->live && v->work.arrays[i].direction != TT__IN)
             r = fill(v, area->live, area->bytes, seed_of(&v->work, i), 0);
     }
     return r;
-}
-
-/* Random bits that must still be there, from byte `from` of the area on. */
-static CUresult check_bits(tt__verifier *v, int i, size_t from, size_t bytes, CUdeviceptr found) {
-    long long begin = (long long)from, end = (long long)(from + bytes);
-    unsigned seed = seed_of(&v->work, i);
-    return run(v, v->check_fill, (long long)(bytes / 4), (void *[]){&v->areas[i].live, &begin, &end, &seed, &found});
-}
-
-static CUresult compare(tt__verifier *v, int i, CUdeviceptr with, CUdeviceptr found) {
-    const tt__array *a = &v->work.arrays[i];
-    tt__area *area = &v->areas[i];
-    long long words = (long long)(area->bytes / 16), head = (long long)area->head, count = a->count;
-    int type = a->type, size = a->elem_size;
-    double most = v->work.abs_tolerance, part = v->work.rel_tolerance;
-    bool exact = a->direction == TT__IN || a->type == TT__TYPE_ELEM || (most <= 0 && part <= 0);
-    if (exact)
-        return run(v, v->compare, words, (void *[]){&area->live, &with, &words, &found});
-    return run(v, v->compare_numbers, words,
-               (void *[]){&area->live, &with, &words, &head, &count, &type, &size, &most, &part, &found});
-}
-
-static CUresult check_area(tt__verifier *v, int i) {
-    const tt__array *a = &v->work.arrays[i];
-    const tt__area *area = &v->areas[i];
-    CUdeviceptr found = v->findings + (CUdeviceptr)i * sizeof(finding);
-    if (a->direction == TT__SCALAR)
-        return CUDA_SUCCESS;
-    if (area->reference)
-        return compare(v, i, area->reference, found);
-    if (a->direction == TT__IN)
-        return area->before ? compare(v, i, area->before, found) : check_bits(v, i, 0, area->bytes, found);
-    size_t tail = area->head + (size_t)tt__array_bytes(a); /* of the array nobody knows what it should hold */
-    CUresult r = check_bits(v, i, 0, area->head, found);
-    return r == CUDA_SUCCESS ? check_bits(v, i, tail, area->bytes - tail, found) : r;
-}
-
-/* Queues the comparisons behind the kernel and waits once, for all of it. */
-static tt_status check(tt__verifier *v, finding found[TT__OPERANDS_MAX]) {
-    TT_TRY(tt__cu_check(move(v, v->findings, v->findings + FINDINGS_BYTES, FINDINGS_BYTES), "kernel"));
-    for (int i = 0; i < v->work.n; i++)
-        TT_TRY(tt__cu_check(check_area(v, i), "kernel"));
-    TT_TRY(tt__cu_check(v->cu->cuStreamSynchronize(v->stream), "kernel"));
-    return tt__cu_check(v->cu->cuMemcpyDtoH(found, v->findings, FINDINGS_BYTES), "cuMemcpyDtoH");
 }
 
 /* Words for what was found in a result: where it lies, and both values. */
@@ -464,6 +531,14 @@ static tt_status repair(tt__verifier *v, int i, const finding *found, tt__trial 
                         "repairing %s", a->name);
 }
 
+/* One that wrote far away may have changed what the next ones are compared with: then this worker is of no more use. */
+static tt_status check_kept(tt__verifier *v, const tt__trial *trial) {
+    uint64_t now;
+    TT_TRY(sum_kept(v, &now));
+    return now == v->kept ? TT_OK
+                          : tt__fail(TT_E_CUDA, "%s, and wrote over what results are compared with", trial->reason);
+}
+
 tt_status tt__verify(tt__verifier *v, const tt__kernel *kernel, const tt__launch *launch, tt__trial *trial) {
     TT_TRY(tt__cu_check(poison(v), "tt_poison"));
     CUresult r = tt__kernel_launch(kernel, v->cu, launch, v->operands, v->stream);
@@ -474,7 +549,7 @@ tt_status tt__verify(tt__verifier *v, const tt__kernel *kernel, const tt__launch
         return TT_OK;
     }
     finding found[TT__OPERANDS_MAX];
-    TT_TRY(check(v, found));
+    TT_TRY(check(v, check_area, found, "kernel"));
     for (int i = 0; i < v->work.n; i++) {
         if (!found[i].n)
             continue;
@@ -483,5 +558,5 @@ tt_status tt__verify(tt__verifier *v, const tt__kernel *kernel, const tt__launch
             TT_TRY(input ? repair(v, i, &found[i], trial) : explain(v, i, &found[i], trial));
         trial->status = TT__TRIAL_WRONG_RESULT;
     }
-    return TT_OK;
+    return trial->status == TT__TRIAL_OK ? TT_OK : check_kept(v, trial);
 }

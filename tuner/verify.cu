@@ -141,16 +141,17 @@ static __device__ unsigned int spread(unsigned int bits) {
     return ((bits & 15) * 0x00204081u & 0x01010101u) * 255u;
 }
 
-// Before a run, what must be written becomes the reference's inverse: whatever a kernel forgets is wrong. The rest is
-// as it has to stay.
-extern "C" __global__ void tt_poison(uint4 *out, const uint4 *ref, const unsigned short *written, long long n) {
+// Before a run, what must be written becomes the reference's inverse in the bits that are set in `flip`: whatever a
+// kernel forgets is wrong. The rest is as it has to stay.
+extern "C" __global__ void tt_poison(uint4 *out, const uint4 *ref, const unsigned short *written, long long n,
+                                     unsigned int flip) {
     GRID_STRIDE(i, n) {
         const unsigned int bits = written[i];
         uint4 v = ref[i];
-        v.x ^= spread(bits);
-        v.y ^= spread(bits >> 4);
-        v.z ^= spread(bits >> 8);
-        v.w ^= spread(bits >> 12);
+        v.x ^= spread(bits) & flip;
+        v.y ^= spread(bits >> 4) & flip;
+        v.z ^= spread(bits >> 8) & flip;
+        v.w ^= spread(bits >> 12) & flip;
         out[i] = v;
     }
 }
@@ -194,6 +195,13 @@ extern "C" __global__ void tt_compare_numbers(const uint4 *a, const uint4 *b, lo
             break;
         }
     }
+}
+
+// A sum over words and their places, which no stray write leaves as it was.
+extern "C" __global__ void tt_sum(const unsigned int *words, long long n, unsigned int seed, u64 *sum) {
+    u64 own = 0;
+    GRID_STRIDE(i, n) own += (u64)mix(i ^ words[i], seed) * (2 * i + 1);
+    atomicAdd(sum, own);
 }
 
 // The arrays of the first slot, into all slots behind it.

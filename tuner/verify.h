@@ -32,7 +32,8 @@ typedef struct tt__verifier {
     void *operands[TT__OPERANDS_MAX]; /* of tt__kernel_launch */
     CUdeviceptr findings;
     CUlibrary library;
-    CUfunction fill, check_fill, numbers, written, poison, compare, compare_numbers, spread;
+    CUfunction fill, check_fill, numbers, written, poison, compare, compare_numbers, spread, sum;
+    uint64_t kept; /* sum of all that runs are judged by */
 } tt__verifier;
 
 /* The text of the checker's kernels (verify.cu), to be compiled with tt__config_options of no template: one

@@ -2,6 +2,7 @@
 #include "dispatch/own_kernel.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 #include "dispatch/plan.h"
 #include "template/task.h"
@@ -65,7 +66,8 @@ tt_status tt_kernel_best(tt_choice *out, tt_kernel *kernel, const char *problem)
     int gbps = tt__metric_named(kernel->t->task, "gbps");
     if (status == TT_OK && gbps >= 0 && out->time_us > 0) { /* of the problem it was measured for */
         tt__problem measured;
-        if (tt__task_problem(&measured, kernel->t, out->problem) == TT_OK)
+        const char *text = strcmp(out->problem, "-") == 0 ? NULL : out->problem; /* it has no variables */
+        if (tt__task_problem(&measured, kernel->t, text) == TT_OK)
             status = tt__metric_value(&out->gbps, kernel->t, (size_t)gbps, &gpu, &measured, out->config, out->time_us);
     }
     return status;

@@ -53,7 +53,7 @@ static tt_status keep_cubin(tt_ctx *ctx, const making *m, const char *options, i
     if (ctx->read_only)
         return TT_OK;
     tt__cubin_key(key, c->t->source, options, n, m->gpu.cc, tt__nvrtc_version());
-    tt__config_build(build, c->t, c->config, m->problem);
+    tt__config_build(build, c->config, m->problem);
     pthread_mutex_lock(&ctx->lock);
     tt_status status = tt__store_cubin_put(ctx->store, key, m->cubin.text, m->cubin.len);
     if (status == TT_OK)

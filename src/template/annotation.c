@@ -169,14 +169,24 @@ static tt_status read_shared(tt__reader *r, tt__span rest) {
     return tt__read_expr(r, &r->launch->shared, rest);
 }
 
+/* Arguments of all kernels together, or of the reference: what one launch holds. */
+static int n_args_of(const tt__reader *r) {
+    int n = 0;
+    if (r->t->own && r->launch == &r->t->own->launch)
+        return r->launch->n_args;
+    for (int i = 0; i < TT__PASSES_MAX; i++)
+        n += r->t->passes[i].n_args;
+    return n;
+}
+
 /* A type and an expression, or the name of an operand, which is looked up when all are known. */
 static tt_status read_arg(tt__reader *r, tt__span item) {
     tt__template *t = r->t;
     tt__arg_expr *arg = &t->args[t->n_args];
     if (item.n == 0)
         return FAIL(r, item.at, "`args` has an empty item");
-    if (t->n_args == (int)COUNT(t->args) || r->launch->n_args == TT__ARGS_MAX)
-        return FAIL(r, item.at, "more than %d arguments", TT__ARGS_MAX);
+    if (n_args_of(r) == TT__ARGS_MAX)
+        return FAIL(r, item.at, "more than %d arguments%s", TT__ARGS_MAX, t->n_passes > 1 ? " of all kernels together" : "");
     tt__span rest = item, word = tt__take_word(&rest);
     arg->type = tt__type_named(word.at, word.n);
     if (arg->type && !tt__types[arg->type].argument)
@@ -250,6 +260,11 @@ static tt_status read_options(tt__reader *r, tt__span rest) {
         tt__span option = tt__take_word(&rest);
         if (*option.at != '-')
             return FAIL(r, option.at, "found '%.*s', expected an option of NVRTC, as in --use_fast_math", SHOW(option));
+        if (!tt__option_allowed(option.at, option.n))
+            return FAIL(r, option.at,
+                        "%.*s is not allowed: it is none of NVRTC's that only say how code is made (a value goes with = or "
+                        "without a blank)",
+                        SHOW(option));
         if (t->n_options == TT__OPTIONS_MAX)
             return FAIL(r, option.at, "more than %d options", TT__OPTIONS_MAX);
         TT_TRY(tt__span_copy(&t->options[t->n_options], option));
@@ -338,8 +353,8 @@ static tt_status read_annotation(tt__reader *r, seen *seen, tt__span rest) {
         return FAIL(r, word.at, "`%s` stands alone, expected: %s", r->keyword, keywords[k].form);
     if (seen->line[k] && keywords[k].times != OFTEN)
         return FAIL(r, word.at, "a second `%s`, the first is in line %d", r->keyword, seen->line[k]);
-    bool begins = keywords[k].read == read_kernel ? r->t->n_passes > 0 : keywords[k].read == tt__read_reference;
-    if (begins && (r->t->n_passes > 0 || r->launch != &r->t->passes[0]))
+    bool first = r->t->n_passes == 0 && r->launch == &r->t->passes[0]; /* nothing has begun yet */
+    if (!first && (keywords[k].read == read_kernel || keywords[k].read == tt__read_reference))
         TT_TRY(end_launch(r, seen, false));
     seen->line[k] = r->line;
     return keywords[k].read(r, rest);

@@ -204,6 +204,7 @@ static tt_status read_data(tt__reader *r, tt__operand *o, tt__span data) {
     const tt__task *task = r->t->own;
     bool floating = tt__types[o->type].floating;
     o->init = floating ? TT__INIT_UNIFORM : TT__INIT_RANDOM;
+    o->usual_init = data.n == 0; /* of another type of a `type` it may be another */
     o->high = 1;
     if (data.n == 0)
         return TT_OK;
@@ -265,9 +266,11 @@ tt_status tt__read_scalar(tt__reader *r, tt__span rest) {
     tt__operand *o;
     TT_TRY(add_operand(r, &o, &rest));
     o->scalar = true;
-    if (!tt__types[o->type].argument)
-        return FAIL(r, rest.at, "a scalar is i32, u32, i64, u64, f32 or f64, and %s is none of these",
-                    tt__types[o->type].name);
+    const tt__variable *v = o->variable < 0 ? NULL : &r->t->own->variables[o->variable];
+    for (size_t i = 0; i < (v ? v->n_types : 1); i++)
+        if (!tt__types[v ? v->types[i] : o->type].argument)
+            return FAIL(r, rest.at, "a scalar is i32, u32, i64, u64, f32 or f64, and %s is none of these",
+                        tt__types[v ? v->types[i] : o->type].name);
     TT_TRY(tt__read_number(r, &o->low, rest));
     return check_fits(r, o, rest, o->low);
 }

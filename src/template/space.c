@@ -14,7 +14,7 @@
 #include "template/scan.h"
 #include "template/template.h"
 
-enum { SLOTS_MAX = TT__PASSES_MAX * (3 + 3 + 1) + TT__ARGS_MAX };
+enum { SLOTS_MAX = TT__PASSES_MAX * (3 + 3 + 1) + TT__ARGS_MAX + 1 }; /* and the objective */
 
 static const char *const part_names[TT__PART_COUNT] = {"block", "grid", "shared", "args"};
 
@@ -28,7 +28,7 @@ typedef struct plan {
     tt__facts facts;
     int n_launches;
     const tt__geometry_expr *launches; /* of each pass */
-    size_t n;
+    size_t n, n_slots; /* columns, and those that are numbers of the launch */
     const tt__expr *exprs[SLOTS_MAX];
     struct {
         tt__part kind;
@@ -67,6 +67,9 @@ static tt_status make_plan(plan *pl, const tt__template *t, const tt__gpu *gpu, 
     TT_TRY(tt__facts_of(&pl->facts, t->task, gpu, p));
     for (int i = 0; i < pl->n_launches; i++)
         plan_pass(pl, i);
+    pl->n_slots = pl->n;
+    if (t->task->objective >= 0 && !reference)
+        pl->exprs[pl->n++] = &t->task->metrics[t->task->objective].value;
     return TT_OK;
 }
 
@@ -170,6 +173,22 @@ static void start_launch(const plan *pl, tt__launch *l) {
     }
 }
 
+/* What a microsecond is worth, so that the least product of time and weight is the best of the objective. */
+static tt_status read_weight(const plan *pl, const tt__query *q, tt__candidate *c) {
+    c->weight = 1;
+    if (pl->n == pl->n_slots)
+        return TT_OK;
+    const tt__expr *e = pl->exprs[pl->n_slots];
+    tt__value v = tt__query_value(q, pl->n_slots);
+    bool number = v.kind == TT__VALUE_INT || v.kind == TT__VALUE_REAL;
+    if (!number || !(v.f > 0 && v.f <= DBL_MAX))
+        return tt__template_fail(pl->t->path, e->line, e->column,
+                                 "the objective `%.200s` is %g for %s, expected a number above 0", e->text,
+                                 number ? v.f : 0.0, c->config[0] ? c->config : "no parameters");
+    c->weight = pl->t->task->maximize ? 1 / v.f : v.f;
+    return TT_OK;
+}
+
 /* The launch of c->config from the current row. If it is not legal, *beyond is the part that
  * exceeds a limit. */
 static tt_status read_launch(const plan *pl, const tt__query *q, tt__candidate *c, bool *legal,
@@ -177,7 +196,8 @@ static tt_status read_launch(const plan *pl, const tt__query *q, tt__candidate *
     tt__launch *l = &c->launch;
     start_launch(pl, l);
     *legal = true;
-    for (size_t i = 0; i < pl->n && *legal; i++) {
+    TT_TRY(read_weight(pl, q, c));
+    for (size_t i = 0; i < pl->n_slots && *legal; i++) {
         tt__value v = tt__query_value(q, i);
         tt__part kind = *beyond = pl->slots[i].kind;
         TT_TRY(kind == TT__PART_SHARED ? set_shared(pl, c, i, v, legal)

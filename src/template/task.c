@@ -123,6 +123,8 @@ static tt_status take_value(int64_t *values, bool *given, const tt__template *t,
 
 static tt_status take_values(int64_t *values, bool *given, bool *warm, const tt__template *t, const char *text,
                              size_t length) {
+    if (memchr(text, '/', length))
+        return tt__fail(TT_E_INVALID, "found '/' in the problem %.*s, expected NAME=VALUE,NAME=VALUE", (int)length, text);
     for (size_t at = 0, n; at < length; at += n) {
         at += strspn(text + at, ", \t");
         n = strcspn(text + at, ", \t");
@@ -256,7 +258,9 @@ static tt_status set_array(tt__array *a, const tt__task *task, const tt__facts *
     a->direction = o->scalar ? TT__SCALAR : o->direction;
     a->type = o->variable < 0 ? o->type : (tt__type)facts->variables[o->variable];
     a->elem_size = tt__type_size(a->type, elem_size);
-    a->init = o->init;
+    a->init = !o->usual_init                  ? o->init
+              : tt__types[a->type].floating ? TT__INIT_UNIFORM
+                                            : TT__INIT_RANDOM;
     a->low = o->low;
     a->high = o->high;
     a->from = o->from;

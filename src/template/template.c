@@ -223,10 +223,10 @@ static tt_status build(tt__template *t, const char *path, const char *source, bo
     TT_GOTO(take_default(t, &config));
     if (!trusted)
         TT_GOTO(check_max_regs(t));
-    if (!trusted)
-        TT_GOTO(check_default(t, &config));
     if (!trusted && t->own)
         TT_GOTO(check_metrics(t));
+    if (!trusted)
+        TT_GOTO(check_default(t, &config));
     TT_GOTO(check_code(t));
 out:
     free(config.text);

@@ -69,6 +69,7 @@ typedef struct tt__operand {
     int variable;   /* the one that is its type; -1: `type` says it */
     tt__expr count; /* of a buffer's elements */
     tt__direction direction;
+    bool usual_init;  /* what suits the type: uniform for floating point, else random */
     tt__init init;    /* of in and inout */
     double low, high; /* of TT__INIT_UNIFORM; of a scalar `low` is its value */
     int from;         /* of TT__INIT_COPY: the operand */
@@ -175,6 +176,7 @@ typedef struct tt__candidate {
     const tt__template *t; /* borrowed */
     char config[TT__CONFIG_MAX]; /* "TILE_DIM=32 BLOCK_ROWS=8", in the order of declaration */
     int align;                   /* of the problem it is for */
+    double weight; /* a time is worth so many times itself to the task's objective; 1: the time is the objective */
     tt__launch launch;
 } tt__candidate;
 
@@ -226,8 +228,12 @@ tt_status tt__space_reference(tt__launch *out, const tt__task *task, const tt__g
 tt_status tt__config_options(tt__str *out, int *n, const tt__template *t, const char *config,
                              const tt__problem *p);
 
+/* May a file say this option to NVRTC? Only what says how code is made: nothing that reads or writes files, makes
+ * something else than a cubin for this GPU, or takes the next word for its value. */
+bool tt__option_allowed(const char *option, size_t n);
+
 /* A configuration with all else that makes its cubin for a problem another one: the types of its variables. */
-void tt__config_build(char out[TT__CONFIG_MAX + TT__OP_MAX], const tt__template *t, const char *config,
-                      const tt__problem *p);
+enum { TT__BUILD_MAX = TT__CONFIG_MAX + TT__OP_MAX };
+void tt__config_build(char out[TT__BUILD_MAX], const char *config, const tt__problem *p);
 
 #endif

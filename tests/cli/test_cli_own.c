@@ -226,7 +226,9 @@ static void test_compiling(void **state) {
 
 static void test_new(void **state) {
     (void)state;
-    expect(here, 0, "new.cu --sizes 4096\n", "new @/new.cu");
+    expect(here, 0, "new.cu --sizes 4096\n", "new --transpose @/new.cu");
+    expect(here, 0, "kernel.cu --problem n=16777216\n", "new @/kernel.cu");
+    expect(here, 0, "verified against my_saxpy_reference", "check @/kernel.cu --problem n=1000,elem=f64");
     expect(here, 0, "kernel my_transpose, op transpose", "check @/new.cu");
     write_file("there.cu", "mine");
     expect(here, 2, "there.cu is there already and is left as it is", "new @/there.cu");
@@ -247,7 +249,7 @@ static void test_new_is_correct(void **state) {
     };
     char line[512];
     run_result r;
-    snprintf(line, sizeof line, "new %s/correct.cu", folder);
+    snprintf(line, sizeof line, "new --transpose %s/correct.cu", folder);
     run_tune(&r, NULL, line);
     assert_code(&r, 0);
     run_free(&r);

@@ -336,7 +336,7 @@ static const struct {
     {20, "//@ metric mN 1 / time_ns\n", 5, "t.cu:24:12: more than 4 metrics"},
     {23, "//@ problem a_variable_whose_name_is_as_long_as_any_may_be_so_that_few_N 1\n", 5,
      "t.cu:3:17: the default problem cannot be: the problem's text is 347 characters long, the limit is 319"},
-    {23, "//@ options -DN\n", 17, "t.cu:39:13: more than 16 options"},
+    {23, "//@ options -DaN\n", 17, "t.cu:39:13: more than 16 options"},
     {22, "//@ kernel kN\n//@ block 1\n//@ grid 1\n//@ args y\n", 4, "t.cu:34:12: more than 4 kernels"},
 };
 

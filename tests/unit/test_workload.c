@@ -61,8 +61,8 @@ static const struct {
     {"n=f32", "n is f32: it must be", 0},
     {"T=f16", "f16 is no value of T, expected one of f32 f64 i16", 0},
     {"T=4", "4 is no value of T, expected one of f32 f64 i16", 0},
-    {"n=4/2", "n is 4/2: it must be a whole number of at least 1", 0},
-    {"/warm", "found '/warm' in a problem of scale, expected NAME=VALUE", 0},
+    {"n=4/2", "found '/' in the problem n=4/2, expected NAME=VALUE,NAME=VALUE", 0},
+    {"/warm", "found '/' in the problem /warm, expected NAME=VALUE", 0},
     {"-", "scale/n=1000,half=500,T=f32", 4},
 };
 

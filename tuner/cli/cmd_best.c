@@ -30,9 +30,10 @@ tt_status tt__cli_choose_gpu(char *out, size_t size, const tt__cli_args *args) {
             status = tt__cli_store_gpus(&names, &n, store);
     }
     if (status == TT_OK)
-        status = tt__fail(TT_E_INVALID,
-                          "which GPU? There is none here: give --gpu NAME (the store knows %s; %s comes with tiletune)",
-                          n ? tt__str_text(&names) : "none yet", tt__n_shipped ? tt__shipped[0].gpu.name : "none");
+        status = tt__fail(
+            TT_E_INVALID,
+            "which GPU? There is none here: give --gpu NAME (the store knows %s; %s comes with tiletune)",
+            n ? tt__str_text(&names) : "none yet", tt__n_shipped ? tt__shipped[0].gpu.name : "none");
     tt__str_free(&names);
     tt__store_close(&store);
     return status;
@@ -123,18 +124,21 @@ static tt_status best_of_own(tt_choice *out, bool *unverified, tt_ctx *ctx, cons
     return status;
 }
 
+static tt_status check(const tt__cli_args *args) {
+    const bool own = args->kernel_file;
+    if (args->n_problems == 0 && !own)
+        return tt__fail(TT_E_INVALID, "which problem? give --size or --shape, as in \"tune best --size 4096\"");
+    if (args->n_problems + args->n_texts > 1)
+        return tt__fail(TT_E_INVALID, "%zu problems, but best answers for one: ask for each",
+                        args->n_problems + args->n_texts);
+    if (args->n_texts && !own)
+        return tt__fail(TT_E_INVALID, "--problem %s is of a kernel of yours: name its file with --kernel", args->texts[0]);
+    return TT_OK;
+}
+
 static int run(const tt__cli_args *args) {
     const bool own = args->kernel_file;
     bool unverified = false;
-    if (args->n_problems == 0 && !own)
-        return tt__cli_fail(
-            tt__fail(TT_E_INVALID, "which problem? give --size or --shape, as in \"tune best --size 4096\""));
-    if (args->n_problems + args->n_texts > 1)
-        return tt__cli_fail(tt__fail(TT_E_INVALID, "%zu problems, but best answers for one: ask for each",
-                                     args->n_problems + args->n_texts));
-    if (args->n_texts && !own)
-        return tt__cli_fail(tt__fail(TT_E_INVALID, "--problem %s is of a kernel of yours: name its file with --kernel",
-                                     args->texts[0]));
     char gpu[TT__GPU_NAME_MAX];
     tt_choice choice = TT_INIT(tt_choice);
     tt_open_opts open = TT_INIT(tt_open_opts);
@@ -181,5 +185,6 @@ const tt__cli_command tt__cmd_best = {
         "which layer knew it: your store, the system's ($TILETUNE_SYSTEM_DB, or else\n"
         "/etc/tiletune/tiletune.db), or the winners that come with tiletune.\n",
     .options = options,
+    .check = check,
     .run = run,
 };

@@ -1,5 +1,5 @@
 /*
- * `tune new`: writes a kernel template to start from.
+ * `tune new`: writes a kernel to start from.
  */
 #include <errno.h>
 #include <string.h>
@@ -7,14 +7,14 @@
 #include "tuner/cli/new.h"
 #include "tuner/cli/options.h"
 
-static tt_status write_new(const char *path) {
+static tt_status write_new(const char *path, const char *text) {
     FILE *f = fopen(path, "wx"); /* never what is there already, not even between a look and this */
     if (!f && errno == EEXIST)
         return tt__fail(TT_E_IO, "%s is there already and is left as it is: name a new file", path);
     if (!f)
         return tt__fail(TT_E_IO, "cannot write %s: %s", path, strerror(errno));
     errno = 0;
-    bool failed = fputs(tt__cli_new[0].source, f) == EOF;
+    bool failed = fputs(text, f) == EOF;
     failed |= fclose(f) != 0;
     if (!failed)
         return TT_OK;
@@ -23,14 +23,22 @@ static tt_status write_new(const char *path) {
     return tt__fail(TT_E_IO, "cannot write %s: %s", path, strerror(error));
 }
 
+static tt_status check(const tt__cli_args *args) {
+    return args->n_files == 1
+               ? TT_OK
+               : tt__fail(TT_E_INVALID, "new writes one file, and %zu are named: \"tune new my_kernel.cu\"",
+                          args->n_files);
+}
+
 static int run(const tt__cli_args *args) {
-    if (args->n_files != 1)
-        return tt__cli_fail(tt__fail(TT_E_INVALID,
-                                     "new writes one file, and %zu are named: \"tune new my_kernel.cu\"",
-                                     args->n_files));
     const char *path = args->files[0];
-    tt_status status = write_new(path);
-    if (status == TT_OK)
+    tt_status status = write_new(path, tt__cli_new[args->transpose].source);
+    if (status == TT_OK && !args->transpose)
+        printf("%s computes y = a * x + y, with every annotation explained. From here:\n"
+               "  tune check %s\n"
+               "  tune --kernel %s --problem n=16777216\n",
+               path, path, path);
+    else if (status == TT_OK)
         printf("%s is a tiled transpose with every annotation explained. From here:\n"
                "  tune check %s\n"
                "  tune --template %s --sizes 4096\n",
@@ -39,18 +47,21 @@ static int run(const tt__cli_args *args) {
 }
 
 static const tt__cli_option options[] = {
+    {"transpose", NULL, "a template that competes with the built-in transposes", NULL,
+     offsetof(tt__cli_args, transpose)},
     TT__OPT_HELP,
     TT__OPT_END,
 };
 
 const tt__cli_command tt__cmd_new = {
     .name = "new",
-    .usage = "tune new FILE.cu",
-    .summary = "writes a kernel template to start from",
+    .usage = "tune new [--transpose] FILE.cu",
+    .summary = "writes a kernel of your own to start from",
     .notes =
         "The file is correct as it is, and each of its annotations is explained. What is there already is\n"
         "left alone (exit code 2).\n",
     .options = options,
     .takes_files = true,
+    .check = check,
     .run = run,
 };

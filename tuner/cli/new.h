@@ -1,4 +1,4 @@
-/* The text that `tune new` writes: new.cu, made part of the program by scripts/embed.py. */
+/* The texts that `tune new` writes, made part of the program by scripts/embed.py. */
 #ifndef TT_CLI_NEW_H
 #define TT_CLI_NEW_H
 
@@ -6,7 +6,8 @@
 
 #include "template/template.h"
 
-extern const tt__builtin tt__cli_new[]; /* one */
+/* new_kernel.cu, new_transpose.cu */
+extern const tt__builtin tt__cli_new[];
 extern const size_t tt__cli_n_new;
 
 #endif
