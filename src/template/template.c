@@ -135,18 +135,22 @@ static tt_status try_matrices(const tt__template *t, char *why, size_t size) {
     return status;
 }
 
+/* The problem that nobody asked for anything of. */
+static tt_status default_problem(tt__problem *out, const tt__template *t) {
+    tt_status status = tt__task_problem(out, t, NULL);
+    if (status != TT_E_INVALID)
+        return status;
+    char why[256]; /* its text is too long */
+    tt__copy(why, sizeof why, tt_last_error());
+    return tt__template_fail(t->path, t->own->variables[0].value.line, t->own->variables[0].value.column,
+                             "the default problem cannot be: %s", why);
+}
+
 /* A task of its own has a problem of its own that is ordinary. */
 static tt_status try_own(const tt__template *t, char *why, size_t size) {
     tt_status status = TT_E_UNSUPPORTED;
     tt__problem p;
-    status = tt__task_problem(&p, t, NULL);
-    if (status == TT_E_INVALID) { /* too long a text */
-        tt__copy(why, size, tt_last_error());
-        return tt__template_fail(t->path, t->own->variables[0].value.line, t->own->variables[0].value.column,
-                                 "the default problem cannot be: %s", why);
-    }
-    TT_TRY(status);
-    status = TT_E_UNSUPPORTED;
+    TT_TRY(default_problem(&p, t));
     for (size_t k = 0; k < COUNT(ccs) && status == TT_E_UNSUPPORTED; k++) {
         tt__gpu gpu = ordinary_gpu(ccs[k]);
         tt__candidate c;
@@ -175,7 +179,7 @@ static tt_status check_default(const tt__template *t, const tt__expr *config) {
 static tt_status check_metrics(const tt__template *t) {
     tt__gpu gpu = ordinary_gpu(ccs[0]);
     tt__problem p;
-    TT_TRY(tt__task_problem(&p, t, NULL));
+    TT_TRY(default_problem(&p, t));
     for (size_t i = 0; i < t->own->n_metrics; i++) {
         const tt__metric *m = &t->own->metrics[i];
         double once, twice;

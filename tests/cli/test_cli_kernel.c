@@ -142,7 +142,7 @@ static void test_looks_up(void **state) {
     expect(0, "number_of_elements=1000, T=i32       |number_of_elements=1000, T=i32 warm|valid",
            "list --db @/d.db");
     expect(0, "\"op\":\"" NAME "/number_of_elements=1000,T=i32/warm\"", "list --json --db @/d.db");
-    expect(0, "d.db is whole: 1 GPUs, 3 winners", "check --db @/d.db");
+    expect(0, "d.db is whole: 1 GPU, 3 winners", "check --db @/d.db");
 }
 
 static void test_checks_files(void **state) {
@@ -195,7 +195,7 @@ static void test_edited_files(void **state) {
     /* A recording has one text of a kernel, the newest: what was measured with another one must not become
      * its. */
     expect(0, "", "export --gpu hostcuda --output @/edited.json --db @/d.db");
-    expect(0, "1 winners", "import @/edited.json --db @/edited.db");
+    expect(0, "1 winner,", "import @/edited.json --db @/edited.db");
     expect(0, "match          exact",
            "best --kernel @/edited.cu --problem number_of_elements=1000 --db @/edited.db");
     expect(0, "match          nearest", "best --kernel @/edited.cu --problem T=f32 --db @/edited.db");
@@ -213,7 +213,7 @@ static void test_goes_around(void **state) {
            "--kernel @/unsure.cu --unverified --warm --problem T=f32,number_of_elements=77 --db @/a.db");
     expect(0, "", "export --gpu hostcuda --output @/a.json --db @/a.db");
     expect(0, "3 winners", "import @/a.json --db @/b.db");
-    expect(0, "b.db is whole: 1 GPUs, 3 winners", "check --db @/b.db");
+    expect(0, "b.db is whole: 1 GPU, 3 winners", "check --db @/b.db");
     expect(0, "number_of_elements=77, T=f32 not verified warm", "list --db @/b.db");
     expect(0, "match          exact", "best --kernel @/d.cu --problem T=f32 --db @/b.db");
     expect(0, "on hostcuda, not verified|match          exact",

@@ -349,8 +349,8 @@ static void keeps_limits(void **state) {
                 *c == 'N' ? tt__str_addf(&line, "%d", k + 10) : tt__str_addn(&line, c, 1);
         tt__str text = text_with(floods[i].line, line.text);
         tt__template *t;
-        assert_int_equal(tt__template_parse(&t, "t.cu", text.text), TT_E_TEMPLATE);
-        if (!strstr(tt_last_error(), floods[i].sentence))
+        tt_status status = tt__template_parse(&t, "t.cu", text.text);
+        if (status != TT_E_TEMPLATE || !strstr(tt_last_error(), floods[i].sentence))
             fail_msg("found %s\n  expected %s", tt_last_error(), floods[i].sentence);
         tt__str_free(&line);
         tt__str_free(&text);
