@@ -48,8 +48,9 @@ static tt_status check_op(const char *op) {
         rest += strlen(TT__WARM);
     if (ok && !*rest)
         return TT_OK;
-    return tt__fail(TT_E_INVALID, "op is \"%.80s\": expected a name, or of a kernel of somebody's own NAME/VARIABLE=value,...",
-                    op);
+    return tt__fail(
+        TT_E_INVALID,
+        "op is \"%.80s\": expected a name, or of a kernel of somebody's own NAME/VARIABLE=value,...", op);
 }
 
 tt_status tt__check_problem(const tt__problem *p) {

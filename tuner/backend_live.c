@@ -41,8 +41,8 @@ typedef struct live {
     tt__workload work;
     problem_state state; /* of its arrays in the GPU worker */
     double asked_s;
-    int failures;       /* to open it, one behind the other */
-    tt__cubin *checker; /* the verifier's kernels */
+    int failures;         /* to open it, one behind the other */
+    tt__cubin *checker;   /* the verifier's kernels */
     tt__cubin *reference; /* the task's, or NULL */
     double cutoff_us;
     job jobs[JOBS_MAX];
@@ -194,8 +194,8 @@ static tt_status opened(live *l) {
     return TT_OK;
 }
 
-/* A worker that dies over a problem, before any kernel of a template has run, deserves another chance; a reference that
- * does not end gets none. */
+/* A worker that dies over a problem, before any kernel of a template has run, deserves another chance; a
+ * reference that does not end gets none. */
 static tt_status try_again(live *l, tt_status status) {
     enum { TRIES = 3 };
     l->state = CLOSED;
@@ -257,8 +257,9 @@ static int oldest(const live *l, job_state state) {
 
 static tt_status no_reference(const live *l) {
     const tt__template *of = l->reference->t;
-    return tt__fail(TT_E_COMPILE, "%s: the reference %s, which is compiled with the default configuration, is not to be "
-                                  "had: %s: %s",
+    return tt__fail(TT_E_COMPILE,
+                    "%s: the reference %s, which is compiled with the default configuration, is not to be "
+                    "had: %s: %s",
                     of->path, l->work.reference.name[0], tt__trial_status_name(l->reference->status),
                     l->reference->reason);
 }
@@ -332,10 +333,12 @@ static tt_status lost_opening(live *l, const tt__event *e) {
     const char *reference = own && l->reference ? l->work.reference.name[0] : "";
     drop_gpu_worker(l);
     if (timeout && own)
-        return tt__fail(TT_E_CUDA, "preparing the arrays%s%s took longer than %g s, six times the limit of a trial%s",
+        return tt__fail(TT_E_CUDA,
+                        "preparing the arrays%s%s took longer than %g s, six times the limit of a trial%s",
                         *reference ? " and running the reference " : "", reference, preparing_s(l),
                         *reference ? ": does it end?" : "");
-    return try_again(l, tt__fail(TT_E_IO, "the GPU worker %s%s%s", timeout ? "did not answer and was stopped" : e->reason,
+    return try_again(l, tt__fail(TT_E_IO, "the GPU worker %s%s%s",
+                                 timeout ? "did not answer and was stopped" : e->reason,
                                  *reference ? ", maybe because of the reference " : "", reference));
 }
 

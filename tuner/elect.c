@@ -209,7 +209,8 @@ static int best_copy(const finals *f, const tt__search *copy) {
 }
 
 /* What the template itself wants to be known of a winner. */
-static tt_status fill_metrics(const tt__session *s, const tt__search *search, const tt__winner *w, tt_result *result) {
+static tt_status fill_metrics(const tt__session *s, const tt__search *search, const tt__winner *w,
+                              tt_result *result) {
     const tt__task *task = search->t->task;
     for (size_t i = 0; i < task->n_metrics; i++) {
         double value;
@@ -260,7 +261,8 @@ tt_status tt__elect(tt__session *s, tt__search *search, const tt__search *copy, 
     tt__copy(w.source, sizeof w.source, s->opts->replay ? "replayed" : "measured");
     if (at_copy != NOBODY) {
         w.copy_us = f.trials[at_copy].time_us;
-        w.copy_fraction = tt__compare_trials(&f.trials[at_copy], trial).median * c->weight * search->copy_part;
+        w.copy_fraction =
+            tt__compare_trials(&f.trials[at_copy], trial).median * c->weight * search->copy_part;
     }
     if (took_part(&f, f.at_default))
         w.speedup_vs_default = tt__compare_trials(&f.trials[f.at_default], trial).median;

@@ -139,8 +139,8 @@ static CUresult enqueue(tt__bench_pool *pool, const tt__timed *thing, int i) {
     return r;
 }
 
-/* Every launch finds `inout` buffers as they were. Of many slots each is made anew behind its launch, so that it is out
- * of the cache again when its turn comes; where there is but one, before it. */
+/* Every launch finds `inout` buffers as they were. Of many slots each is made anew behind its launch, so that
+ * it is out of the cache again when its turn comes; where there is but one, before it. */
 static CUresult renewed(tt__bench_pool *pool, const tt__timed *thing, int i) {
     size_t slot = pool->next;
     bool renews = pool->renews && !is_apart(pool, thing), before = pool->n_slots == 1;

@@ -154,7 +154,8 @@ static tt_status commit(tt__session *s, tt__search *search, size_t i, const tt__
 
 static tt_status submit(tt__session *s, tt__search *search, size_t i) {
     bool timed = search->t->task->objective < 0; /* else a slow one may be worth more */
-    double cutoff = search->best == TT__NOTHING || !timed ? 0 : hopeless * search->trials[search->best].time_us;
+    double cutoff =
+        search->best == TT__NOTHING || !timed ? 0 : hopeless * search->trials[search->best].time_us;
     TT_TRY(s->backend->ops->submit(s->backend, i, &search->space.items[i], cutoff));
     search->known[i] = TT__PENDING;
     return TT_OK;

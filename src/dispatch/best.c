@@ -130,12 +130,13 @@ static void explain(const query *q, const tt__winner *w, bool here) {
     if (w->problem.elem_size != q->problem->elem_size)
         snprintf(elem, sizeof elem, " of %d-byte elements", w->problem.elem_size);
     if (tt__is_matrix(&w->problem))
-        snprintf(problem, sizeof problem, "%lld x %lld", (long long)w->problem.rows, (long long)w->problem.cols);
+        snprintf(problem, sizeof problem, "%lld x %lld", (long long)w->problem.rows,
+                 (long long)w->problem.cols);
     else
         tt__problem_text(problem, &w->problem);
     snprintf(text, sizeof text, "%s %.80s%s%s%s%s%.60s",
-             c->match == TT_MATCH_DEFAULT ? "nothing was tuned for this; as for" : "measured for", problem, batch, elem,
-             regime, here ? "" : " on ", here ? "" : w->gpu.name);
+             c->match == TT_MATCH_DEFAULT ? "nothing was tuned for this; as for" : "measured for", problem,
+             batch, elem, regime, here ? "" : " on ", here ? "" : w->gpu.name);
     tt__copy(c->why, sizeof c->why, text);
 }
 
@@ -371,8 +372,8 @@ static tt_status fall_back(const query *q) {
     if (!best.t && space.n > 0)
         best = space.items[0];
     if (status == TT_OK && !best.t && !tt__is_matrix(p))
-        status = tt__fail(TT_E_UNSUPPORTED, "%s has no legal configuration for %s on %s", set->items[0]->kernel,
-                          tt__problem_text(problem, p), q->gpu->name);
+        status = tt__fail(TT_E_UNSUPPORTED, "%s has no legal configuration for %s on %s",
+                          set->items[0]->kernel, tt__problem_text(problem, p), q->gpu->name);
     else if (status == TT_OK && !best.t)
         status = tt__fail(
             TT_E_UNSUPPORTED, "no template can %s %lld x %lld of %d-byte elements aligned to %d bytes on %s",
@@ -384,8 +385,9 @@ static tt_status fall_back(const query *q) {
     tt__copy(q->choice->kernel, sizeof q->choice->kernel, best.t->kernel);
     tt__copy(q->choice->config, sizeof q->choice->config, best.config);
     if (tt__is_matrix(p))
-        snprintf(q->choice->why, sizeof q->choice->why, "nothing was tuned for this; run tune --shapes %lldx%lld",
-                 (long long)p->rows, (long long)p->cols);
+        snprintf(q->choice->why, sizeof q->choice->why,
+                 "nothing was tuned for this; run tune --shapes %lldx%lld", (long long)p->rows,
+                 (long long)p->cols);
     else
         snprintf(q->choice->why, sizeof q->choice->why, "nothing was tuned for this kernel");
     if (q->candidate)
@@ -395,7 +397,12 @@ static tt_status fall_back(const query *q) {
 
 tt_status tt__ladder_among(tt_ctx *ctx, const tt__template_set *templates, const tt__gpu *gpu, int64_t gpu_id,
                            const tt__problem *p, tt_choice *choice, tt__candidate *candidate) {
-    query q = {.ctx = ctx, .templates = templates, .gpu = gpu, .problem = p, .choice = choice, .candidate = candidate};
+    query q = {.ctx = ctx,
+               .templates = templates,
+               .gpu = gpu,
+               .problem = p,
+               .choice = choice,
+               .candidate = candidate};
     bool done = false;
     q.gpu_ids[TT__LAYER_USER] = gpu_id;
     q.gpu_ids[TT__LAYER_SYSTEM] = -1;

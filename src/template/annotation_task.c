@@ -10,8 +10,8 @@
 #include "template/scan.h"
 
 #define COUNT TT__COUNT
-#define SHOW TT__SHOW
-#define FAIL TT__READ_FAIL
+#define SHOW  TT__SHOW
+#define FAIL  TT__READ_FAIL
 
 /* The template's own task, made when the first line asks for it. */
 static tt_status own_task(tt__reader *r, tt__task **out) {
@@ -52,10 +52,12 @@ tt_status tt__read_problem(tt__reader *r, tt__span rest) {
 
 /* What others call them. */
 static const char *type_meant(tt__span word) {
-    static const char *const names[][2] = {
-        {"float", "f32"},   {"double", "f64"},  {"half", "f16"},    {"int", "i32"},      {"unsigned", "u32"}, {"long", "i64"},
-        {"char", "i8"},     {"short", "i16"},   {"int8_t", "i8"},   {"uint8_t", "u8"},   {"int16_t", "i16"},  {"uint16_t", "u16"},
-        {"int32_t", "i32"}, {"uint32_t", "u32"}, {"int64_t", "i64"}, {"uint64_t", "u64"}, {"size_t", "u64"},   {"__half", "f16"}};
+    static const char *const names[][2] = {{"float", "f32"},    {"double", "f64"},   {"half", "f16"},
+                                           {"int", "i32"},      {"unsigned", "u32"}, {"long", "i64"},
+                                           {"char", "i8"},      {"short", "i16"},    {"int8_t", "i8"},
+                                           {"uint8_t", "u8"},   {"int16_t", "i16"},  {"uint16_t", "u16"},
+                                           {"int32_t", "i32"},  {"uint32_t", "u32"}, {"int64_t", "i64"},
+                                           {"uint64_t", "u64"}, {"size_t", "u64"},   {"__half", "f16"}};
     for (size_t i = 0; i < COUNT(names); i++)
         if (tt__span_is(word, names[i][0]))
             return names[i][1];
@@ -75,8 +77,10 @@ static tt_status read_type_name(tt__reader *r, tt__type *out, tt__span word) {
             tt__suggest_try(&near, task->variables[i].name);
     for (tt__type t = TT__TYPE_NONE + 1; t < TT__TYPE_ELEM; t++)
         tt__suggest_try(&near, tt__types[t].name);
-    return FAIL(r, word.at, "found '%.*s', expected a type: i8 u8 i16 u16 i32 u32 i64 u64 f16 bf16 f32 f64%s%s%s",
-                SHOW(word), meant ? "; did you mean " : tt__suggest_text(&near), meant ? meant : "", meant ? "?" : "");
+    return FAIL(r, word.at,
+                "found '%.*s', expected a type: i8 u8 i16 u16 i32 u32 i64 u64 f16 bf16 f32 f64%s%s%s",
+                SHOW(word), meant ? "; did you mean " : tt__suggest_text(&near), meant ? meant : "",
+                meant ? "?" : "");
 }
 
 tt_status tt__read_type(tt__reader *r, tt__span rest) {
@@ -128,7 +132,7 @@ static tt_status add_operand(tt__reader *r, tt__operand **out, tt__span *rest) {
     return TT_OK;
 }
 
-static const char *const directions[] = {"in", "out", "inout", "scratch"}; /* as in tt__direction */
+static const char *const directions[] = {"in", "out", "inout", "scratch"};           /* as in tt__direction */
 static const char *const inits[] = {"random", "uniform", "normal", "zeros", "file"}; /* as in tt__init */
 
 /* The last word that is a direction ends the length, which is an expression of any number of words. */
@@ -163,13 +167,15 @@ static tt_status no_direction(tt__reader *r, const tt__operand *o, tt__span rest
             break;
         }
     }
-    return FAIL(r, rest.at, "%s has no direction, expected: buffer NAME TYPE LENGTH in|out|inout|scratch [DATA]%s",
+    return FAIL(r, rest.at,
+                "%s has no direction, expected: buffer NAME TYPE LENGTH in|out|inout|scratch [DATA]%s",
                 o->name, meant);
 }
 
 static tt_status read_file(tt__reader *r, char out[TT__FILE_MAX], tt__span word) {
     if (word.n == 0 || word.n >= TT__FILE_MAX || memchr(word.at, '/', word.n) || *word.at == '.')
-        return FAIL(r, word.at, "found '%.*s', expected the name of a file that lies beside this one", SHOW(word));
+        return FAIL(r, word.at, "found '%.*s', expected the name of a file that lies beside this one",
+                    SHOW(word));
     tt__copy(out, word.n + 1, word.at);
     return TT_OK;
 }
@@ -192,10 +198,11 @@ static tt_status check_fits(tt__reader *r, const tt__operand *o, tt__span number
             least = -most;
         }
         if (!info->floating && !tt__is_integer(number.at, number.n))
-            return FAIL(r, number.at, "found '%.*s', expected a whole number for %s", SHOW(number), info->name);
+            return FAIL(r, number.at, "found '%.*s', expected a whole number for %s", SHOW(number),
+                        info->name);
         if (!(value >= least && value <= most))
-            return FAIL(r, number.at, "%.*s does not fit %s, expected %.17g to %.17g", SHOW(number), info->name, least,
-                        most);
+            return FAIL(r, number.at, "%.*s does not fit %s, expected %.17g to %.17g", SHOW(number),
+                        info->name, least, most);
     }
     return TT_OK;
 }
@@ -210,8 +217,8 @@ static tt_status read_data(tt__reader *r, tt__operand *o, tt__span data) {
         return TT_OK;
     tt__span word = tt__take_word(&data);
     if (o->direction == TT__OUT || o->direction == TT__SCRATCH)
-        return FAIL(r, word.at, "found '%.*s', but what a buffer for `%s` holds before is of no account%s", SHOW(word),
-                    directions[o->direction],
+        return FAIL(r, word.at, "found '%.*s', but what a buffer for `%s` holds before is of no account%s",
+                    SHOW(word), directions[o->direction],
                     o->direction == TT__OUT ? ": say inout if the kernel adds to it" : "");
     size_t k = 0;
     tt__suggest near = tt__suggest_for(word.at, word.n);
@@ -229,8 +236,8 @@ static tt_status read_data(tt__reader *r, tt__operand *o, tt__span data) {
         }
         if (o->from < 0)
             return FAIL(r, word.at,
-                        "found '%.*s', expected random, uniform, normal, zeros, file or a buffer above%s", SHOW(word),
-                        tt__suggest_text(&near));
+                        "found '%.*s', expected random, uniform, normal, zeros, file or a buffer above%s",
+                        SHOW(word), tt__suggest_text(&near));
     }
     if (k == TT__INIT_FILE)
         TT_TRY(read_file(r, o->file, tt__take_word(&data)));
@@ -246,7 +253,8 @@ static tt_status read_data(tt__reader *r, tt__operand *o, tt__span data) {
     if ((k == TT__INIT_UNIFORM || k == TT__INIT_NORMAL) && o->type == TT__TYPE_ELEM)
         return FAIL(r, word.at, "%s needs a type of numbers, and elem is none", inits[k]);
     if (k == TT__INIT_NORMAL && !floating)
-        return FAIL(r, word.at, "normal needs a floating-point type, and %s is none", tt__types[o->type].name);
+        return FAIL(r, word.at, "normal needs a floating-point type, and %s is none",
+                    tt__types[o->type].name);
     return data.n ? FAIL(r, data.at, "found '%.*s' behind the end of the line's meaning", SHOW(data)) : TT_OK;
 }
 
@@ -299,7 +307,8 @@ tt_status tt__read_expect(tt__reader *r, tt__span rest) {
             continue;
         tt__suggest_try(&near, o->name);
         if (tt__span_is(name, o->name))
-            return o->expect[0] ? FAIL(r, name.at, "a second `expect` of %s", o->name) : read_file(r, o->expect, rest);
+            return o->expect[0] ? FAIL(r, name.at, "a second `expect` of %s", o->name)
+                                : read_file(r, o->expect, rest);
     }
     return FAIL(r, name.at, "found '%.*s', expected an `out` or `inout` buffer above%s", SHOW(name),
                 tt__suggest_text(&near));
@@ -362,8 +371,8 @@ tt_status tt__read_objective(tt__reader *r, tt__span rest) {
     }
     if (tt__span_is(rest, "time") && !task->maximize)
         return TT_OK;
-    return FAIL(r, rest.at, "found '%.*s', expected the name of a `metric` above, or minimize time%s", SHOW(rest),
-                tt__suggest_text(&near));
+    return FAIL(r, rest.at, "found '%.*s', expected the name of a `metric` above, or minimize time%s",
+                SHOW(rest), tt__suggest_text(&near));
 }
 
 /* ---- The whole ----------------------------------------------------------------------------------------- */
@@ -382,8 +391,8 @@ static tt_status find_operands(tt__template *t) {
                 tt__suggest_try(&near, tt__types[type].name);
         if (k == n)
             return tt__template_fail(t->path, a->value.line, a->value.column,
-                                     "found '%.60s', expected %s%s%s or a type and an expression%s", a->value.text,
-                                     n ? t->task->operands[0].name : "", n > 1 ? ", " : "",
+                                     "found '%.60s', expected %s%s%s or a type and an expression%s",
+                                     a->value.text, n ? t->task->operands[0].name : "", n > 1 ? ", " : "",
                                      n > 1 ? t->task->operands[1].name : "", tt__suggest_text(&near));
         a->operand = (int)k;
     }
@@ -396,7 +405,8 @@ static tt_status check_params(const tt__template *t) {
         for (size_t k = 0; k < t->task->n_variables; k++)
             if (strcasecmp(t->params[i].name, t->task->variables[k].name) == 0)
                 return tt__template_fail(t->path, t->params[i].line, t->params[i].column,
-                                         "%s is a property of the problem, choose another name", t->params[i].name);
+                                         "%s is a property of the problem, choose another name",
+                                         t->params[i].name);
     return TT_OK;
 }
 
@@ -404,14 +414,16 @@ static tt_status check_own(tt__template *t) {
     const tt__task *task = t->own;
     size_t n_results = 0, n_expected = 0;
     if (t->op[0])
-        return tt__template_fail(t->path, t->op_line, t->op_column,
-                                 "`op %s` says what is computed, and so do `problem`, `type`, `buffer`, `scalar`, "
-                                 "`reference` and what goes with them: take away the one or the others",
-                                 t->op);
+        return tt__template_fail(
+            t->path, t->op_line, t->op_column,
+            "`op %s` says what is computed, and so do `problem`, `type`, `buffer`, `scalar`, "
+            "`reference` and what goes with them: take away the one or the others",
+            t->op);
     if (task->n_operands == 0)
-        return tt__fail(TT_E_TEMPLATE,
-                        "%s: no `buffer` annotation, expected a line: //@ buffer NAME TYPE LENGTH in|out|inout|scratch",
-                        t->path);
+        return tt__fail(
+            TT_E_TEMPLATE,
+            "%s: no `buffer` annotation, expected a line: //@ buffer NAME TYPE LENGTH in|out|inout|scratch",
+            t->path);
     for (size_t i = 0; i < task->n_operands; i++) {
         const tt__operand *o = &task->operands[i];
         bool result = !o->scalar && (o->direction == TT__OUT || o->direction == TT__INOUT);
@@ -419,10 +431,12 @@ static tt_status check_own(tt__template *t) {
         n_expected += result && o->expect[0];
     }
     if (n_results == 0)
-        return tt__fail(TT_E_TEMPLATE, "%s: no buffer is `out` or `inout`: nothing would come of it", t->path);
+        return tt__fail(TT_E_TEMPLATE, "%s: no buffer is `out` or `inout`: nothing would come of it",
+                        t->path);
     if (n_expected && !task->has_reference && n_expected < n_results)
         return tt__fail(TT_E_TEMPLATE,
-                        "%s: `expect` names what %zu of %zu result buffers must hold: name the others too, or a `reference`",
+                        "%s: `expect` names what %zu of %zu result buffers must hold: name the others too, "
+                        "or a `reference`",
                         t->path, n_expected, n_results);
     return TT_OK;
 }
@@ -436,7 +450,8 @@ tt_status tt__task_finish(tt__template *t) {
         const tt__task *builtin;
         if (!t->defines && tt__op_task(&builtin, t->op) == TT_OK)
             return tt__template_fail(t->path, t->passes[0].line, t->passes[0].column,
-                                     "the kernel is called %s, as one of the library's own ops: rename it", t->op);
+                                     "the kernel is called %s, as one of the library's own ops: rename it",
+                                     t->op);
     } else {
         char why[256];
         if (tt__op_task(&t->task, t->op) == TT_E_INVALID) {

@@ -131,8 +131,8 @@ static int bind_fact(sqlite3_stmt *stmt, int at, const tt__facts *f, size_t i) {
     return sqlite3_bind_int64(stmt, at, f->variables[i]);
 }
 
-/* The table of facts: device and element, the task's variables, and the parameters if `choice` is given. Keys are
- * called "#", which no name of an expression can be. */
+/* The table of facts: device and element, the task's variables, and the parameters if `choice` is given. Keys
+ * are called "#", which no name of an expression can be. */
 static tt_status make_facts(tt__query *q, const tt__facts *f, const size_t *choice) {
     tt_status status = TT_OK;
     const tt__template *t = q->t;
@@ -303,7 +303,8 @@ static tt_status check_task(const tt__template *t) {
     tt__query *q;
     tt_status status = TT_OK;
     TT_TRY(open_sandbox(&q, &problem, &facts, NULL, DEPTH_ALONE));
-    for (size_t i = 0; i < n_variables && status == TT_OK; i++) { /* those above it are in the scope of a default */
+    for (size_t i = 0; i < n_variables && status == TT_OK;
+         i++) { /* those above it are in the scope of a default */
         t->own->n_variables = i;
         status = check_one(q, &task->variables[i].value);
     }
@@ -468,9 +469,10 @@ char *tt__value_text(char out[TT__NAME_MAX], tt__value v) {
     if (v.kind == TT__VALUE_INT)
         snprintf(out, TT__NAME_MAX, "%lld", (long long)v.i);
     if (v.kind == TT__VALUE_REAL)
-        snprintf(out, TT__NAME_MAX, v.f >= 0x1p63 || v.f < -0x1p63 ? "%g (beyond 64 bits)"
-                                    : v.f == floor(v.f)            ? "%.1f"
-                                                                   : "%g",
+        snprintf(out, TT__NAME_MAX,
+                 v.f >= 0x1p63 || v.f < -0x1p63 ? "%g (beyond 64 bits)"
+                 : v.f == floor(v.f)            ? "%.1f"
+                                                : "%g",
                  v.f);
     return out;
 }

@@ -135,12 +135,11 @@ static tt_status try_matrices(const tt__template *t, char *why, size_t size) {
     return status;
 }
 
-/* The problem that nobody asked for anything of. */
 static tt_status default_problem(tt__problem *out, const tt__template *t) {
+    char why[512];
     tt_status status = tt__task_problem(out, t, NULL);
-    if (status != TT_E_INVALID)
+    if (status != TT_E_INVALID) /* too long a text */
         return status;
-    char why[256]; /* its text is too long */
     tt__copy(why, sizeof why, tt_last_error());
     return tt__template_fail(t->path, t->own->variables[0].value.line, t->own->variables[0].value.column,
                              "the default problem cannot be: %s", why);

@@ -195,7 +195,7 @@ static void test_edited_files(void **state) {
     /* A recording has one text of a kernel, the newest: what was measured with another one must not become
      * its. */
     expect(0, "", "export --gpu hostcuda --output @/edited.json --db @/d.db");
-    expect(0, "1 winner,", "import @/edited.json --db @/edited.db");
+    expect(0, "1 winner", "import @/edited.json --db @/edited.db");
     expect(0, "match          exact",
            "best --kernel @/edited.cu --problem number_of_elements=1000 --db @/edited.db");
     expect(0, "match          nearest", "best --kernel @/edited.cu --problem T=f32 --db @/edited.db");

@@ -461,17 +461,15 @@ static void test_launches_what_was_tuned(void **state) {
     static const struct {
         const char *problem;
         int n, elem_size;
-        tt_match match;
-    } cases[] = {{"n=1500", 1500, 4, TT_MATCH_EXACT},
-                 {"T=f64,n=1500", 1500, 8, TT_MATCH_EXACT},
-                 {"n=401,warm", 401, 4, TT_MATCH_NEAREST},
-                 {"n=1,T=f64", 1, 8, TT_MATCH_DEFAULT}}; /* too far from all of them */
+    } cases[] = {{"n=1500", 1500, 4}, {"T=f64,n=1500", 1500, 8}, {"n=401,warm", 401, 4}, {"n=1,T=f64", 1, 8}};
     tt_kernel *k = open_text(source);
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         tt_plan *plan;
         given g;
         OK(tt_kernel_plan(&plan, k, cases[i].problem));
-        assert_int_equal(tt_plan_choice(plan)->match, cases[i].match);
+        assert_int_equal(tt_plan_choice(plan)->match, i < 2    ? TT_MATCH_EXACT
+                                                      : i == 2 ? TT_MATCH_NEAREST
+                                                               : TT_MATCH_DEFAULT); /* too far away */
         make(&g, cases[i].elem_size, -4, 100);
         OK(tt_plan_launch_args(plan, g.args, N_ARGS, NULL));
         check(&g, cases[i].n, 1);

@@ -93,7 +93,8 @@ void fuzz_merge(tt__store *from, bool fresh) {
         }
         fuzz_want(tt__store_check(to, print, NULL, &checked) == TT_OK && !checked.findings, "a whole store");
     } else {
-        fuzz_want((status == TT_E_INVALID || status == TT_E_DB || status == TT_E_NO_MEMORY) && *tt_last_error(),
+        fuzz_want((status == TT_E_INVALID || status == TT_E_DB || status == TT_E_NO_MEMORY) &&
+                      *tt_last_error(),
                   "a refusal");
     }
     if (fresh) {
