@@ -74,8 +74,11 @@ static void keep(tt__search *search, size_t i, const tt__trial *measured) {
     search->n_tried++;
     search->n_skipped += trial->status == TT__TRIAL_SKIPPED;
     search->n_failed += trial->status != TT__TRIAL_OK && trial->status != TT__TRIAL_SKIPPED;
-    if (trial->status == TT__TRIAL_OK &&
-        (search->best == TT__NOTHING || trial->time_us < search->trials[search->best].time_us))
+    if (trial->status != TT__TRIAL_OK)
+        return;
+    double best_us = search->best == TT__NOTHING ? INFINITY : search->trials[search->best].time_us;
+    bool first = (int64_t)i < search->best; /* of two that are as fast: whatever order they come in */
+    if (trial->time_us < best_us || (trial->time_us <= best_us && first))
         search->best = (int64_t)i;
 }
 
