@@ -219,7 +219,8 @@ typedef struct tt_tune_opts {
     size_t n_templates;
     int jobs;                      /* compile processes; 0: one per CPU */
     int force;                     /* 1: measure again what is already stored */
-    double trial_timeout_s;        /* a configuration that takes longer is killed; 0: 10, or
+    double trial_timeout_s;        /* a configuration that takes longer is killed, and a reference of yours that
+                                      takes six times as long; 0: 10, or
                                       a quarter of the budget but 1 at least */
     double compile_timeout_s;      /* and so is a compiler; 0: 60, or a quarter but 5 */
     const char *const *only;       /* if n_only: no kernels compete but these, by name */
