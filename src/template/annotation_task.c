@@ -430,6 +430,13 @@ static tt_status check_own(tt__template *t) {
         n_results += result;
         n_expected += result && o->expect[0];
     }
+    for (int i = 0; i < t->n_passes && task->has_reference; i++)
+        if (strcmp(task->reference.name[0], t->symbols.name[i]) == 0)
+            return tt__template_fail(
+                t->path, task->launch.line, task->launch.column,
+                "%s is what is tuned, and cannot say itself what is right: a reference is another, "
+                "plain kernel",
+                t->symbols.name[i]);
     if (n_results == 0)
         return tt__fail(TT_E_TEMPLATE, "%s: no buffer is `out` or `inout`: nothing would come of it",
                         t->path);

@@ -375,17 +375,17 @@ tt_status tt__task_copy(tt__problem *out, double *part, bool *has, const tt__tem
                         const tt__problem *p) {
     enum { ROW = 4096, WORD = 4 };
     int gbps = tt__is_matrix(p) ? -1 : tt__metric_named(t->task, "gbps");
-    double rate, most = 0x1p44; /* far beyond any memory */
+    double rate, most = 0x1p40; /* far beyond any memory */
     *part = 1;
     *has = tt__is_matrix(p) || gbps >= 0;
     *out = tt__problem_copy(p);
     if (gbps < 0)
         return TT_OK;
     TT_TRY(tt__metric_value(&rate, t, (size_t)gbps, gpu, p, NULL, 1));
-    *has = rate > 0 && rate < most;
+    double words = rate * 1e3 / 2 / WORD; /* of each side, at 1 us */
+    *has = words > 0 && words < most;
     if (!*has)
         return TT_OK;
-    double words = rate * 1e3 / 2 / WORD; /* of each side, at 1 us */
     out->elem_size = WORD;
     out->cols = words < ROW ? (int64_t)(words / WORD + 1) * WORD : ROW;
     out->rows = words < ROW ? 1 : (int64_t)(words / ROW + 0.999);

@@ -162,6 +162,9 @@ static const struct {
      "scale_reference?"},
     {15, "reference", "t.cu:15:5: `reference` stands alone, expected: reference KERNEL"},
     {15, "reference nosuch", "t.cu:15:15: the code has no kernel nosuch, which `reference` names"},
+    {15, "reference scale",
+     "t.cu:15:15: scale is what is tuned, and cannot say itself what is right: a reference is another, plain "
+     "kernel"},
     {15, "reference 2nd", "t.cu:15:15: found '2nd', expected a name"},
     {16, "",
      "t.cu:15:15: no `block` annotation behind `scale_reference`, expected a line: //@ block EXPRESSION, "

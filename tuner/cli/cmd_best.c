@@ -133,6 +133,10 @@ static tt_status check(const tt__cli_args *args) {
                         args->n_problems + args->n_texts);
     if (args->n_texts && !own)
         return tt__fail(TT_E_INVALID, "--problem %s is of a kernel of yours: name its file with --kernel", args->texts[0]);
+    if (own && (args->n_problems || args->elem_size || args->batch || args->lds || args->ldd || args->align ||
+                args->in_place))
+        return tt__fail(TT_E_INVALID, "%s: a kernel of yours has no sizes, shapes or layouts of matrices: give --problem",
+                        args->kernel_file);
     return TT_OK;
 }
 
