@@ -80,11 +80,12 @@ static tt_status launch_raw(worker *w, int n) {
     void *args[TT__ARGS_MAX];
     memcpy(values, plan->constants, sizeof values);
     for (int i = 0; i < l->n_args; i++)
-        args[i] = launch->args[i].type == TT__TYPE_NONE ? operands[launch->args[i].operand] : (void *)&values[i];
+        args[i] =
+            launch->args[i].type == TT__TYPE_NONE ? operands[launch->args[i].operand] : (void *)&values[i];
     CUresult r = CUDA_SUCCESS;
     for (int i = 0; i < n && r == CUDA_SUCCESS; i++)
-        r = cu->cuLaunchKernel(plan->kernel.fns[0], l->grid[0], l->grid[1], l->grid[2], l->block[0], l->block[1],
-                               l->block[2], l->shared_bytes, w->stream, args, NULL);
+        r = cu->cuLaunchKernel(plan->kernel.fns[0], l->grid[0], l->grid[1], l->grid[2], l->block[0],
+                               l->block[1], l->block[2], l->shared_bytes, w->stream, args, NULL);
     return tt__cu_check(r, "cuLaunchKernel");
 }
 

@@ -46,8 +46,8 @@ static void remove_variant(bench_peer *peer, size_t at) {
         peer->variants[i] = peer->variants[i + 1];
 }
 
-/* Sorts the first n variants by their median over so many cold rounds. One that fails is removed. */
-static tt_status rank(bench *b, bench_peer *peer, size_t n, int rounds) {
+/* Sorts the first n variants by their median over so many rounds. One that fails is removed. */
+static tt_status rank(bench *b, bench_peer *peer, size_t n, int rounds, bench_regime regime) {
     static float us[BENCH_VARIANTS_MAX * ROUNDS_PICK];
     static timed_variant timed[BENCH_VARIANTS_MAX];
     const bench_variant *variants[BENCH_VARIANTS_MAX];
@@ -56,7 +56,7 @@ static tt_status rank(bench *b, bench_peer *peer, size_t n, int rounds) {
     while (n > 0) {
         for (size_t i = 0; i < n; i++)
             variants[i] = &peer->variants[i];
-        TT_TRY(bench_rounds(b->timer, variants, in_place, (int)n, rounds, BENCH_COLD, us, &failed));
+        TT_TRY(bench_rounds(b->timer, variants, in_place, (int)n, rounds, regime, us, &failed));
         if (failed < 0)
             break;
         put_note(peer, tt_last_error());
@@ -74,13 +74,14 @@ static tt_status rank(bench *b, bench_peer *peer, size_t n, int rounds) {
 
 /* The first variant becomes the fastest one whose result is right. */
 static tt_status settle(bench *b, const bench_case *c, bench_peer *peer) {
+    bench_regime regime = tt__warm(&c->problem) ? BENCH_WARM : BENCH_COLD;
     CUdeviceptr base, dst, src;
     size_t bytes;
     bench_timer_memory(b->timer, &base, &bytes, &dst, &src);
     if (peer->n > 1)
-        TT_TRY(rank(b, peer, peer->n, ROUNDS_SCREEN));
+        TT_TRY(rank(b, peer, peer->n, ROUNDS_SCREEN, regime));
     if (peer->n > 1)
-        TT_TRY(rank(b, peer, peer->n < PICKED ? peer->n : PICKED, ROUNDS_PICK));
+        TT_TRY(rank(b, peer, peer->n < PICKED ? peer->n : PICKED, ROUNDS_PICK, regime));
     for (int wrong = 0; peer->n > 0 && wrong < MAY_BE_WRONG; wrong++) {
         tt_status status = bench_check(b, c, &peer->variants[0], bench_peer_kinds[peer->id].check, dst, src);
         peer->in = status == TT_OK;
@@ -113,7 +114,7 @@ static tt_status enter(bench *b, const bench_case *c, bench_peer *peer, bench_pe
 /* ---- One case ---------------------------------------------------------------------------------------------
  */
 
-static bool wanted(const bench *b, const bench_case *c, bench_regime regime) {
+bool bench_wanted(const bench *b, const bench_case *c, bench_regime regime) {
     double bytes = tt__moved_bytes(&c->problem);
     bool random = strcmp(c->group, "random") == 0;
     switch (regime) {
@@ -124,6 +125,16 @@ static bool wanted(const bench *b, const bench_case *c, bench_regime regime) {
     default:
         return !random && bytes <= graph_bytes && bench_timer_has_graphs(b->timer);
     }
+}
+
+bool bench_wanted_warm(const bench *b, const bench_case *c) {
+    return bench_wanted(b, c, BENCH_WARM) || bench_wanted(b, c, BENCH_GRAPH_WARM);
+}
+
+tt_status bench_warm_case(bench_case *out, const bench_case *c) {
+    *out = *c;
+    out->public.warm = 1;
+    return tt__problem_init(&out->problem, &out->public);
 }
 
 static int rounds_for(const bench *b, const bench_case *c, bench_regime regime) {
@@ -173,37 +184,53 @@ static tt_status measure(bench *b, const bench_case *c, const bench_peer *peers,
     return TT_OK;
 }
 
-static tt_status measure_all(bench *b, const bench_case *c, bench_peer *peers, bench_result *results,
-                             bench_clocks *clocks) {
-    CUdeviceptr base, dst, src;
-    size_t bytes;
-    TT_TRY(bench_timer_case(b->timer, c));
-    bench_timer_memory(b->timer, &base, &bytes, &dst, &src);
-    TT_TRY(bench_fill(b, base, bytes));
+/* All peers enter; what is warm chooses among its variants warm, and looks ours up as warm. */
+static tt_status enter_all(bench *b, const bench_case *c, bench_peer *peers) {
     for (int i = 0; i < BENCH_PEERS; i++)
         TT_TRY(enter(b, c, &peers[i], (bench_peer_id)i));
-    if (!peers[BENCH_OURS].in)
-        return tt__fail(TT_E_NO_WINNER, "no result of ours: %s", peers[BENCH_OURS].note);
+    return peers[BENCH_OURS].in ? TT_OK
+                                : tt__fail(TT_E_NO_WINNER, "no result of ours: %s", peers[BENCH_OURS].note);
+}
+
+static tt_status measure_regimes(bench *b, const bench_case *c, const bench_contest *contest, bool warm,
+                                 bench_result *results, bench_clocks *clocks) {
     for (int r = 0; r < BENCH_REGIMES; r++)
-        if (wanted(b, c, (bench_regime)r)) {
-            TT_TRY(measure(b, c, peers, (bench_regime)r, &results[r]));
+        if (bench_is_warm((bench_regime)r) == warm && bench_wanted(b, c, (bench_regime)r)) {
+            TT_TRY(measure(b, c, contest->peers, (bench_regime)r, &results[r]));
             if (r == BENCH_COLD)
                 *clocks = bench_clocks_now(b);
         }
     return TT_OK;
 }
 
+static tt_status measure_all(bench *b, const bench_case *c, bench_contest *contests, bench_result *results,
+                             bench_clocks *clocks) {
+    CUdeviceptr base, dst, src;
+    size_t bytes;
+    bench_case warm;
+    TT_TRY(bench_timer_case(b->timer, c));
+    bench_timer_memory(b->timer, &base, &bytes, &dst, &src);
+    TT_TRY(bench_fill(b, base, bytes));
+    TT_TRY(enter_all(b, c, contests[0].peers));
+    TT_TRY(measure_regimes(b, c, &contests[0], false, results, clocks));
+    if (!bench_wanted_warm(b, c))
+        return TT_OK;
+    TT_TRY(bench_warm_case(&warm, c));
+    TT_TRY(enter_all(b, &warm, contests[1].peers));
+    return measure_regimes(b, c, &contests[1], true, results, clocks);
+}
+
 bool bench_run_case(bench *b, const bench_case *c, bench_report *report) {
-    bench_peer peers[BENCH_PEERS] = {{0}};
+    bench_contest contests[2] = {{{{0}}}};
     bench_result results[BENCH_REGIMES] = {{0}};
     bench_clocks clocks = {0};
     char note[512] = "";
-    if (measure_all(b, c, peers, results, &clocks) != TT_OK)
+    if (measure_all(b, c, contests, results, &clocks) != TT_OK)
         tt__copy(note, sizeof note, tt_last_error());
     bool is_lost = lost(b);
-    bench_report_case(report, b, c, peers, results, &clocks, note);
-    for (int i = 0; i < BENCH_PEERS; i++)
-        bench_peer_close(&peers[i]);
+    bench_report_case(report, b, c, contests, results, &clocks, note);
+    for (int i = 0; i < 2 * BENCH_PEERS; i++)
+        bench_peer_close(&contests[i / BENCH_PEERS].peers[i % BENCH_PEERS]);
     bench_timer_end_case(b->timer);
     if (is_lost)
         fprintf(stderr,

@@ -232,15 +232,11 @@ static tt_status add_space(bench_peer *peer, bench *b, const tt__space *space, c
     return status;
 }
 
-/* The same problem as the tuner's own tuned copy (tuner/tune.c), so that its trials are found. */
+/* The same problem as the tuner's own tuned copy, so that its trials are found. */
 tt_status bench_copy_open(bench_peer *peer, bench *b, const bench_case *c) {
-    tt__problem p = c->problem;
+    tt__problem p = tt__problem_copy(&c->problem);
     tt__space space = {0};
     tt_status status = TT_OK;
-    tt__copy(p.op, sizeof p.op, "copy");
-    p.lds = p.ldd = p.cols;
-    p.src_stride = p.dst_stride = p.rows * p.cols;
-    p.align = 16;
     for (size_t i = 0; i < b->ctx->templates.n && status == TT_OK; i++)
         status = tt__space_add(&space, b->ctx->templates.items[i], &b->gpu, &p);
     if (status == TT_OK)

@@ -61,12 +61,22 @@ static tt_status tune(bench *b, const tt_problem *problems, size_t n, double unt
     return status;
 }
 
+static bool is_missing(bench *b, const tt_problem *problem) {
+    tt_choice best = TT_INIT(tt_choice);
+    return tt_best(&best, b->ctx, problem) != TT_OK || best.match != TT_MATCH_EXACT;
+}
+
+/* Of what is measured warm too, as often as a user would tune it: for both. `missing` has room for two a
+ * case. */
 static size_t find_missing(bench *b, const bench_cases *cases, tt_problem *missing) {
     size_t n = 0;
     for (size_t i = 0; i < cases->n; i++) {
-        tt_choice best = TT_INIT(tt_choice);
-        if (tt_best(&best, b->ctx, &cases->items[i].public) != TT_OK || best.match != TT_MATCH_EXACT)
-            missing[n++] = cases->items[i].public;
+        const bench_case *c = &cases->items[i];
+        bench_case warm;
+        if (is_missing(b, &c->public))
+            missing[n++] = c->public;
+        if (bench_wanted_warm(b, c) && bench_warm_case(&warm, c) == TT_OK && is_missing(b, &warm.public))
+            missing[n++] = warm.public;
     }
     return n;
 }
@@ -74,7 +84,7 @@ static size_t find_missing(bench *b, const bench_cases *cases, tt_problem *missi
 /* All in one run; if a problem breaks it, those that are left one by one. */
 static void tune_missing(bench *b, const bench_cases *cases) {
     double started_s = tt__now_s(), until_s = started_s + b->options->tune_limit_s;
-    tt_problem *missing = calloc(cases->n, sizeof *missing);
+    tt_problem *missing = calloc(cases->n, 2 * sizeof *missing);
     size_t n = missing ? find_missing(b, cases, missing) : 0;
     tt_status status = n ? tune(b, missing, n, until_s) : TT_OK;
     bool broken = status != TT_OK && status != TT_E_INTERRUPTED && status != TT_E_NO_WINNER;
@@ -86,7 +96,7 @@ static void tune_missing(bench *b, const bench_cases *cases) {
             fprintf(stderr, "tuning %lld x %lld: %s: %s\n", (long long)missing[i].rows,
                     (long long)missing[i].cols, tt_strerror(status), tt_last_error());
     if (n)
-        fprintf(stderr, "tuned %zu cases in %.0f s\n", n - find_missing(b, cases, missing),
+        fprintf(stderr, "tuned %zu problems in %.0f s\n", n - find_missing(b, cases, missing),
                 tt__now_s() - started_s);
     free(missing);
 }

@@ -65,6 +65,11 @@ typedef struct bench_peer {
     char note[BENCH_NOTE_MAX];
 } bench_peer;
 
+/* Those who take part in a case: in one way cold, in another warm, with variants chosen for it. */
+typedef struct bench_contest {
+    bench_peer peers[BENCH_PEERS];
+} bench_contest;
+
 typedef enum bench_regime {
     BENCH_COLD,
     BENCH_WARM,
@@ -73,6 +78,9 @@ typedef enum bench_regime {
     BENCH_REGIMES
 } bench_regime;
 extern const char *const bench_regime_names[BENCH_REGIMES];
+static inline bool bench_is_warm(bench_regime regime) {
+    return regime == BENCH_WARM || regime == BENCH_GRAPH_WARM;
+}
 
 typedef struct bench_measured {
     bool in;
@@ -197,13 +205,20 @@ typedef struct bench_report {
 } bench_report;
 
 void bench_report_open(bench_report *r, const bench *b);
-/* Prints the lines of the case, and rewrites the file: what was measured survives whatever happens next. */
-void bench_report_case(bench_report *r, const bench *b, const bench_case *c, const bench_peer *peers,
+/* Prints the lines of the case, and rewrites the file: what was measured survives whatever happens next.
+ * `contests`: cold, warm. */
+void bench_report_case(bench_report *r, const bench *b, const bench_case *c, const bench_contest *contests,
                        const bench_result *results, const bench_clocks *clocks, const char *note);
 tt_status bench_report_write(bench_report *r, const bench *b);
 
 /* ---- contest.c --------------------------------------------------------------------------------------------
  */
+
+/* Whether the case is measured in that regime. */
+bool bench_wanted(const bench *b, const bench_case *c, bench_regime regime);
+bool bench_wanted_warm(const bench *b, const bench_case *c); /* in any that is warm */
+/* The case as it is looked up and tuned for the warm regimes. */
+tt_status bench_warm_case(bench_case *out, const bench_case *c);
 
 /* Measures a case and reports it, whatever happens. False if the CUDA context is lost. */
 bool bench_run_case(bench *b, const bench_case *c, bench_report *report);

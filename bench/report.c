@@ -51,8 +51,9 @@ static void print_ratio(const bench_measured *m) {
         printf(" %8s", "-");
 }
 
-static void print_regime(const bench_case *c, const bench_peer *peers, const bench_result *result,
-                         int regime) {
+static void print_regime(const bench_case *c, const bench_contest *contests, const bench_result *result,
+                         bench_regime regime) {
+    const bench_peer *peers = contests[bench_is_warm(regime)].peers;
     const bench_measured *ours = &result->peers[BENCH_OURS], *copy = &result->peers[BENCH_COPY];
     char of_copy[48] = "-";
     if (copy->in)
@@ -64,19 +65,23 @@ static void print_regime(const bench_case *c, const bench_peer *peers, const ben
     print_ratio(&result->peers[BENCH_MIRRORED]);
     print_ratio(&result->peers[BENCH_GEAM]);
     print_ratio(&result->peers[BENCH_CUTENSOR]);
-    printf("  %s\n", regime == BENCH_COLD ? tt_match_name(bench_ours_match(&peers[BENCH_OURS])) : "");
+    bool first = regime == BENCH_COLD || regime == BENCH_WARM;
+    printf("  %s\n", first ? tt_match_name(bench_ours_match(&peers[BENCH_OURS])) : "");
 }
 
-static void print_case(const bench_case *c, const bench_peer *peers, const bench_result *results,
+static void print_case(const bench_case *c, const bench_contest *contests, const bench_result *results,
                        const char *note) {
     for (int r = 0; r < BENCH_REGIMES; r++)
         if (results[r].launches && results[r].peers[BENCH_OURS].in)
-            print_regime(c, peers, &results[r], r);
+            print_regime(c, contests, &results[r], (bench_regime)r);
     if (note[0])
         printf("%-28s %s\n", c->name, note);
-    for (int i = 0; i < BENCH_PEERS; i++)
-        if (peers[i].broken)
-            printf("%-28s %s is out: %s\n", "", bench_peer_kinds[i].name, peers[i].note);
+    for (int i = 0; i < 2 * BENCH_PEERS; i++) {
+        const bench_peer *peer = &contests[i / BENCH_PEERS].peers[i % BENCH_PEERS];
+        if (peer->broken)
+            printf("%-28s %s is out%s: %s\n", "", bench_peer_kinds[i % BENCH_PEERS].name,
+                   i < BENCH_PEERS ? "" : " of what is warm", peer->note);
+    }
     fflush(stdout);
 }
 
@@ -93,8 +98,8 @@ static void put_measured(tt__json *j, const bench_case *c, const bench_measured 
     tt__json_close(j, '}');
 }
 
-static void put_peers(tt__json *j, const bench_peer *peers) {
-    tt__json_open(j, "peers", '{');
+static void put_peers(tt__json *j, const char *key, const bench_peer *peers) {
+    tt__json_open(j, key, '{');
     for (int i = 0; i < BENCH_PEERS; i++) {
         tt__json_open(j, bench_peer_kinds[i].name, '{');
         if (peers[i].in)
@@ -138,8 +143,8 @@ static void put_clocks(tt__json *j, const bench_clocks *clocks) {
     tt__json_close(j, '}');
 }
 
-static void put_case(tt__str *out, const bench_case *c, const bench_peer *peers, const bench_result *results,
-                     const bench_clocks *clocks, const char *note) {
+static void put_case(tt__str *out, const bench_case *c, const bench_contest *contests,
+                     const bench_result *results, const bench_clocks *clocks, const char *note) {
     const tt__problem *p = &c->problem;
     tt__json j = {.out = out};
     const struct {
@@ -160,19 +165,21 @@ static void put_case(tt__str *out, const bench_case *c, const bench_peer *peers,
         tt__json_int(&j, numbers[i].key, numbers[i].value);
     if (note[0])
         tt__json_string(&j, "note", note);
-    put_peers(&j, peers);
+    put_peers(&j, "peers", contests[0].peers);
+    if (results[BENCH_WARM].launches || results[BENCH_GRAPH_WARM].launches)
+        put_peers(&j, "peers_warm", contests[1].peers);
     put_regimes(&j, c, results);
     put_clocks(&j, clocks);
     tt__json_close(&j, '}');
 }
 
-void bench_report_case(bench_report *r, const bench *b, const bench_case *c, const bench_peer *peers,
+void bench_report_case(bench_report *r, const bench *b, const bench_case *c, const bench_contest *contests,
                        const bench_result *results, const bench_clocks *clocks, const char *note) {
-    print_case(c, peers, results, note);
+    print_case(c, contests, results, note);
     r->n_failed += !results[BENCH_COLD].peers[BENCH_OURS].in;
     if (r->n_cases++)
         tt__str_add(&r->cases, ",\n");
-    put_case(&r->cases, c, peers, results, clocks, note);
+    put_case(&r->cases, c, contests, results, clocks, note);
     if (bench_report_write(r, b) != TT_OK)
         fprintf(stderr, "bench-peers: %s\n", tt_last_error());
 }

@@ -47,8 +47,9 @@ static tt_status look_at_integrity(checking *c, sqlite3_stmt *row) {
 static tt_status look_at_keys(checking *c, sqlite3_stmt *row) {
     const char *table = (const char *)sqlite3_column_text(row, 0),
                *parent = (const char *)sqlite3_column_text(row, 1);
-    found(c, "%lld rows of %s refer to a %s that is not there", (long long)sqlite3_column_int64(row, 2),
-          table ? table : "?", parent ? parent : "?");
+    int64_t n = sqlite3_column_int64(row, 2);
+    found(c, "%lld row%s of %s refer%s to a %s that is not there", (long long)n, n == 1 ? "" : "s",
+          table ? table : "?", n == 1 ? "s" : "", parent ? parent : "?");
     return TT_OK;
 }
 

@@ -9,8 +9,53 @@ static bool power_of_two_to_16(int n) {
     return n >= 1 && n <= 16 && (n & (n - 1)) == 0;
 }
 
+static size_t word_length(const char *text, const char *more) {
+    size_t n = 0;
+    while (text[n] && (isalnum((unsigned char)text[n]) || strchr(more, text[n])))
+        n++;
+    return n;
+}
+
+/* The length of "NAME=value,NAME=value", which may be nothing; SIZE_MAX if it is no such text. */
+static size_t variables_length(const char *text) {
+    size_t n = 0;
+    for (bool more = *text && *text != '/'; more;) {
+        size_t name = word_length(text + n, "_"), value = 0;
+        if (name && text[n + name] == '=')
+            value = word_length(text + n + name + 1, "");
+        if (!value)
+            return SIZE_MAX;
+        n += name + 1 + value;
+        more = text[n] == ',';
+        n += more;
+    }
+    return n;
+}
+
+/* An op, as base/model.h has it. */
+static tt_status check_op(const char *op) {
+    size_t name = word_length(op, "_"), variables = 0;
+    const char *rest = op + name;
+    bool ok = name > 0 && name < TT__NAME_MAX && !isdigit((unsigned char)*op);
+    if (ok && *rest == '/' && strcmp(rest, TT__WARM) != 0) {
+        variables = variables_length(rest + 1);
+        ok = variables != SIZE_MAX;
+        rest += ok ? 1 + variables : 0;
+        if (ok && strncmp(rest, TT__UNVERIFIED, strlen(TT__UNVERIFIED)) == 0)
+            rest += strlen(TT__UNVERIFIED);
+    }
+    if (ok && strcmp(rest, TT__WARM) == 0)
+        rest += strlen(TT__WARM);
+    if (ok && !*rest)
+        return TT_OK;
+    return tt__fail(
+        TT_E_INVALID,
+        "op is \"%.80s\": expected a name, or of a kernel of somebody's own NAME/VARIABLE=value,...", op);
+}
+
 tt_status tt__check_problem(const tt__problem *p) {
     const int64_t elements_max = INT64_C(1) << 44;
+    TT_TRY(check_op(p->op));
     if (p->lds < p->cols || p->ldd < tt__dst_cols(p))
         return tt__fail(TT_E_INVALID, "lds is %lld and ldd %lld: less than a row", (long long)p->lds,
                         (long long)p->ldd);
@@ -23,13 +68,6 @@ tt_status tt__check_problem(const tt__problem *p) {
         return tt__fail(TT_E_INVALID, "elem_size is %d and align %d: expected 1, 2, 4, 8 or 16", p->elem_size,
                         p->align);
     return TT_OK;
-}
-
-static size_t word_length(const char *text, const char *more) {
-    size_t n = 0;
-    while (text[n] && (isalnum((unsigned char)text[n]) || strchr(more, text[n])))
-        n++;
-    return n;
 }
 
 tt_status tt__check_kernel(const char *kernel) {

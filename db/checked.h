@@ -23,7 +23,7 @@ tt_status tt__checked_env(sqlite3_stmt *stmt, int at, tt__env *out);
 tt_status tt__checked_problem(sqlite3_stmt *stmt, int at, tt__problem *out);
 
 typedef struct tt__checked_text {
-    char kernel[TT__NAME_MAX], op[32], hash[TT__HASH_SIZE], config[TT__CONFIG_MAX];
+    char kernel[TT__NAME_MAX], op[TT__NAME_MAX], hash[TT__HASH_SIZE], config[TT__CONFIG_MAX];
 } tt__checked_text;
 tt_status tt__checked_config(sqlite3_stmt *stmt, int at, tt__checked_text *out);
 

@@ -29,8 +29,9 @@ tt_status tt__db_fail(tt__store *s, int rc, const char *doing) {
     int os = s->db ? sqlite3_system_errno(s->db) : 0;
     const char *os_why = os ? strerror(os) : "no further reason";
     switch (rc & 0xff) {
-    case SQLITE_NOMEM:
-        return tt__fail_memory(0);
+    case SQLITE_NOMEM: /* SQLite also says so of some schemas that are damaged */
+        return tt__fail(TT_E_NO_MEMORY, "%s: cannot %s: there is not enough memory, or the file is damaged",
+                        s->path, doing);
     case SQLITE_NOTADB:
         return tt__fail(TT_E_DB,
                         "%s: cannot %s: this is not a tiletune store (not an SQLite database, or its header "

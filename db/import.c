@@ -99,9 +99,8 @@ static tt_status add_problem(tt__import *m, const tt__problem *p) {
     if (!problems)
         return tt__fail_memory((m->n_problems + 1) * sizeof *m->problems);
     m->problems = problems;
-    char *op = m->problems[m->n_problems].op; /* as templates say it: without the regime */
-    tt__copy(op, sizeof p->op, p->op);
-    op[strcspn(op, "/")] = '\0';
+    /* As templates say it, without variables and regime: tt__check_problem has seen that it fits. */
+    tt__copy(m->problems[m->n_problems].op, strcspn(p->op, "/") + 1, p->op);
     TT_TRY(tt__store_problem(m->r->store, p, &m->problems[m->n_problems].id));
     m->n_problems++;
     return TT_OK;
@@ -116,6 +115,7 @@ static tt_status on_problem(tt__import *m, void *user, const tt__member *v) {
     TT_TRY(read_object(m, v->json, v->len, tt__problem_fields, TT__PROBLEM_FIELDS, &p));
     if (!p.batch)
         p.batch = 1;
+    TT_TRY(at_place(m, tt__check_problem(&p))); /* so that the products below are numbers */
     if (!p.src_stride)
         p.src_stride = p.rows * p.lds;
     if (!p.dst_stride)
@@ -351,25 +351,29 @@ static tt_status read_all(tt__import *m) {
     return tt__store_commit(m->r->store);
 }
 
-static tt_status open_recording(tt__recording **out, tt__import *m) {
-    tt_status status;
-    *out = NULL;
-    TT_TRY(tt__read_file(&m->text, m->path));
-    m->r = calloc(1, sizeof *m->r);
-    if (!m->r) {
-        status = tt__fail_memory(sizeof *m->r);
-        goto out;
-    }
-    TT_GOTO(tt__store_open(&m->r->store, ":memory:", TT__STORE_READ_WRITE));
+tt_status tt__import_read(tt__import *m) {
     m->db = m->r->store->db;
-    status = read_all(m);
-out:
+    tt_status status = read_all(m);
     sqlite3_finalize(m->result);
     sqlite3_finalize(m->config);
     sqlite3_finalize(m->runtimes);
     sqlite3_finalize(m->measurements);
     free(m->problems);
     tt__str_free(&m->text);
+    return status;
+}
+
+static tt_status open_recording(tt__recording **out, tt__import *m) {
+    tt_status status;
+    *out = NULL;
+    TT_TRY(tt__read_file(&m->text, m->path));
+    m->r = calloc(1, sizeof *m->r);
+    status =
+        m->r ? tt__store_open(&m->r->store, ":memory:", TT__STORE_READ_WRITE) : tt__fail_memory(sizeof *m->r);
+    if (status == TT_OK)
+        status = tt__import_read(m);
+    else
+        tt__str_free(&m->text);
     if (status == TT_OK)
         *out = m->r;
     else

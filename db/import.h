@@ -31,7 +31,7 @@ typedef struct tt__import {
     size_t n_problems;
     struct {
         int64_t id;
-        char op[32];
+        char op[TT__NAME_MAX];
     } * problems;
     sqlite3_stmt *result, *config, *runtimes, *measurements;
     char place[64]; /* what is being read: "results[17]" */
@@ -46,9 +46,14 @@ typedef struct tt__member {
 } tt__member;
 typedef tt_status (*tt__member_fn)(tt__import *m, void *user, const tt__member *v);
 
+/* Takes m->text, which it frees, into m->r, whose store is open and empty. */
+tt_status tt__import_read(tt__import *m);
+
 /* TT_E_INVALID (or TT_E_NO_MEMORY) with the file and SQLite's words. */
 tt_status tt__import_sql_failed(tt__import *m);
 tt_status tt__import_prepare(tt__import *m, sqlite3_stmt **stmt, const char *sql);
+/* SQLite 3.40 takes {["a"]: 1} for JSON, and then reads beyond its tree: to be asked beside json_valid. */
+bool tt__json_keys_are_strings(const char *text);
 /* TT_E_INVALID unless the whole text is valid JSON. */
 tt_status tt__import_check_json(tt__import *m);
 /* Every row (key, type, value) of a statement whose ?1 is this text. */

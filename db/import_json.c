@@ -84,6 +84,33 @@ out:
     return status;
 }
 
+bool tt__json_keys_are_strings(const char *at) {
+    enum { DEPTH_MAX = 2000 }; /* SQLite's own */
+    char open[DEPTH_MAX];
+    size_t depth = 0;
+    bool key = false; /* comes next, unless the object ends */
+    for (; *at; at++) {
+        if (strchr(" \t\r\n", *at))
+            continue;
+        if (key && *at != '"' && *at != '}')
+            return false;
+        key = *at == '{' || (*at == ',' && depth && open[depth - 1] == '{');
+        if (*at == '"') {
+            for (at++; *at && *at != '"'; at++)
+                at += *at == '\\' && at[1];
+            if (!*at)
+                return false;
+        } else if (*at == '{' || *at == '[') {
+            if (depth == DEPTH_MAX)
+                return false;
+            open[depth++] = *at;
+        } else if (*at == '}' || *at == ']') {
+            depth -= depth > 0;
+        }
+    }
+    return true;
+}
+
 tt_status tt__import_check_json(tt__import *m) {
     sqlite3_stmt *stmt = NULL;
     size_t nul = m->text.text ? strlen(m->text.text) : 0;
@@ -96,7 +123,7 @@ tt_status tt__import_check_json(tt__import *m) {
     if (sqlite3_bind_text(stmt, 1, tt__str_text(&m->text), (int)m->text.len, SQLITE_STATIC) != SQLITE_OK ||
         sqlite3_step(stmt) != SQLITE_ROW)
         status = tt__import_sql_failed(m);
-    else if (!sqlite3_column_int(stmt, 0))
+    else if (!sqlite3_column_int(stmt, 0) || !tt__json_keys_are_strings(tt__str_text(&m->text)))
         status = tt__fail(TT_E_INVALID, "%s: not valid JSON (%zu bytes): is the file complete?", m->path,
                           m->text.len);
     sqlite3_finalize(stmt);

@@ -186,6 +186,7 @@ static tt_status run_gpu(merge *m, int64_t run_id, int64_t *gpu_id) {
 }
 
 static tt_status take_winner(merge *m, sqlite3_stmt *row) {
+    enum { OP_FITS = 4 + TT__ENV_FIELDS + 7 };
     tt__winner w, old;
     tt__env env;
     bool found;
@@ -194,6 +195,8 @@ static tt_status take_winner(merge *m, sqlite3_stmt *row) {
     int64_t config = map_get(&m->configs, sqlite3_column_int64(row, 2));
     if (problem < 0 || run < 0 || config < 0)
         return tt__fail(TT_E_INVALID, "refers to a problem, configuration or run that is not there");
+    if (!sqlite3_column_int(row, OP_FITS))
+        return tt__fail(TT_E_INVALID, "its template is not one for its problem");
     TT_TRY(tt__checked_env(row, 4, &env));
     TT_TRY(tt__checked_winner(row, 4 + TT__ENV_FIELDS, &w));
     w.env = env;
@@ -237,7 +240,8 @@ static tt_status take_link(merge *m, sqlite3_stmt *row) {
     const char *key = (const char *)sqlite3_column_text(row, 4);
     if (!hash || !config || !is_hash(key))
         return tt__fail(TT_E_INVALID, "names no cubin");
-    TT_TRY(tt__check_config(config));
+    if (strlen(config) < TT__CONFIG_MAX) /* a longer one names types, too: it is only looked up, never read */
+        TT_TRY(tt__check_config(config));
     return tt__db_exec(m->to, TT__SQL_MERGE_LINK_PUT, "ttiit", hash, config, sqlite3_column_int64(row, 2),
                        sqlite3_column_int64(row, 3), key);
 }

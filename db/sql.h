@@ -38,7 +38,8 @@
     "  JOIN config ON config.id = trial.config_id JOIN template ON template.id = config.template_id" \
     "  WHERE run.gpu_id = ?1 AND run.env_id = ?2 AND (run.source = 1) = ?3" \
     "   AND (?4 IS NULL OR problem.op = ?4))," \
-    " text AS (SELECT template_id, max(age) FROM mine GROUP BY kernel, op)," \
+    " text AS (SELECT template_id, max(age) FROM mine" \
+    "  GROUP BY kernel, substr(op, 1, instr(op || '/', '/') - 1))," /* without variables and regime */ \
     " live AS MATERIALIZED (SELECT * FROM mine WHERE template_id IN (SELECT template_id FROM text))," \
     " final AS (SELECT problem_id, run_id, max(age) FROM live WHERE stage = 1 GROUP BY problem_id)," \
     " trial AS (SELECT *, max(age) FROM live WHERE stage = 0" \
@@ -48,6 +49,9 @@
 /* What speaks for no winner. */
 #define TT__NO_EVIDENCE " AND NOT EXISTS (SELECT 1 FROM winner w WHERE w.run_id = trial.run_id" \
     " AND w.problem_id = trial.problem_id AND w.config_id = trial.config_id)"
+
+/* Is the template one for the problem of a winner? */
+#define TT__OP_FITS "(problem.op = template.op OR substr(problem.op, 1, length(template.op) + 1) = template.op || '/')"
 
 #define TT__SQL(X) \
     X(BEGIN, "BEGIN IMMEDIATE") \
@@ -108,7 +112,7 @@
     /* '0' comes behind '/'. */ \
     X(KERNEL_KEYS, "SELECT w.gpu_id, w.problem_id, gpu.cc, " TT__PROBLEM_COLS " FROM problem" \
         " CROSS JOIN gpu CROSS JOIN winner w ON w.gpu_id = gpu.id AND w.problem_id = problem.id" \
-        " WHERE problem.op > ?1 || '/' AND problem.op < ?1 || '0'") \
+        " WHERE problem.op >= ?1 || '/' AND problem.op < ?1 || '0'") \
     X(VERSION, "PRAGMA data_version") \
     X(CUBIN_PUT, "INSERT INTO cubin (key, hash, image) VALUES (?1, ?2, ?3)" \
         " ON CONFLICT (key) DO UPDATE SET hash = excluded.hash, image = excluded.image") \
@@ -172,8 +176,10 @@
     X(MERGE_TRIAL_PUT, "INSERT INTO trial (status, time, compile_us, regs, samples, reason, problem_id, stage," \
         " config_id, run_id, at_ms) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11) ON CONFLICT DO NOTHING") \
     X(MERGE_WINNERS, "SELECT w.problem_id, w.run_id, w.config_id, run.source, " TT__ENV_COLS ", w.time_us," \
-        " w.copy_us, w.copy_fraction, w.speedup_vs_default, w.trials, w.failed, w.unix_ms FROM winner w" \
-        " JOIN run ON run.id = w.run_id JOIN env ON env.id = run.env_id WHERE ?1 = 0 OR w.gpu_id = ?1") \
+        " w.copy_us, w.copy_fraction, w.speedup_vs_default, w.trials, w.failed, w.unix_ms, " TT__OP_FITS \
+        " FROM winner w JOIN run ON run.id = w.run_id JOIN env ON env.id = run.env_id" \
+        " LEFT JOIN problem ON problem.id = w.problem_id LEFT JOIN config ON config.id = w.config_id" \
+        " LEFT JOIN template ON template.id = config.template_id WHERE ?1 = 0 OR w.gpu_id = ?1") \
     X(MERGE_RUN_GPU, "SELECT gpu_id FROM run WHERE id = ?1") \
     X(MERGE_CUBINS, "SELECT key, hash, image FROM cubin") \
     X(MERGE_CUBIN_PUT, "INSERT INTO cubin (key, hash, image) VALUES (?1, ?2, ?3) ON CONFLICT DO NOTHING") \
@@ -215,7 +221,7 @@
         " w.trials, w.failed, w.unix_ms, run.gpu_id = w.gpu_id FROM winner w JOIN run ON run.id = w.run_id") \
     X(CHECK_OPS, "SELECT problem_id, template.op, problem.op FROM winner w JOIN problem ON problem.id = problem_id" \
         " JOIN config ON config.id = config_id JOIN template ON template.id = template_id" \
-        " WHERE problem.op <> template.op AND substr(problem.op, 1, length(template.op) + 1) <> template.op || '/'") \
+        " WHERE NOT " TT__OP_FITS) \
     X(FILE_BYTES, "SELECT page_count * page_size FROM pragma_page_count, pragma_page_size")
 
 /* clang-format on */

@@ -131,7 +131,7 @@ typedef struct tt_problem {
 typedef enum tt_match { /* the rung of the look-up ladder an answer stands on */
     TT_MATCH_EXACT = 0,  /* measured on this GPU for this very problem, and still valid */
     TT_MATCH_STALE,      /* as exact, but template, driver or library have changed since */
-    TT_MATCH_NEAREST,    /* this GPU, the nearest problem that was measured */
+    TT_MATCH_NEAREST,    /* this GPU, the nearest problem that was measured, if it is not far */
     TT_MATCH_OTHER_GPU,  /* another GPU of the same compute capability, where that is nearer */
     TT_MATCH_DEFAULT     /* nothing measured applies: what does well elsewhere, or a template's default */
 } tt_match;
@@ -219,7 +219,8 @@ typedef struct tt_tune_opts {
     size_t n_templates;
     int jobs;                      /* compile processes; 0: one per CPU */
     int force;                     /* 1: measure again what is already stored */
-    double trial_timeout_s;        /* a configuration that takes longer is killed; 0: 10, or
+    double trial_timeout_s;        /* a configuration that takes longer is killed, and a reference of yours that
+                                      takes six times as long; 0: 10, or
                                       a quarter of the budget but 1 at least */
     double compile_timeout_s;      /* and so is a compiler; 0: 60, or a quarter but 5 */
     const char *const *only;       /* if n_only: no kernels compete but these, by name */
@@ -267,7 +268,10 @@ typedef struct tt_report {
 /* Tunes the problems one after the other and stores every trial as it comes in and the winners. What
  * is stored and valid is not measured again. Compiling and measuring happen in worker processes:
  * nothing a kernel does can harm the caller, and the caller's CUDA contexts are not touched.
- * *out is also set, with what is known, on TT_E_INTERRUPTED and TT_E_NO_WINNER. */
+ * *out is also set, with what is known, on TT_E_INTERRUPTED and TT_E_NO_WINNER.
+ *
+ * The call-backs run in the caller's thread and may use `ctx`, but neither tune with it nor close it. Other threads may
+ * use it meanwhile; with a store ":memory:" they wait until the tuning is done. */
 TT_API tt_status tt_tune(tt_report **out, tt_ctx *ctx, const tt_problem *problems, size_t n_problems,
                          const tt_tune_opts *opts);
 TT_API void tt_report_free(tt_report **report);
@@ -293,7 +297,7 @@ TT_API tt_status tt_kernel_best(tt_choice *out, tt_kernel *kernel, const char *p
 /* As tt_tune. TT_E_INVALID if no reference says what is right, unless opts->unverified. */
 TT_API tt_status tt_kernel_tune(tt_report **out, tt_kernel *kernel, const char *const *problems, size_t n_problems,
                                 const tt_tune_opts *opts);
-/* As tt_plan_create. */
+/* As tt_plan_create, but nothing is tuned on first use. */
 TT_API tt_status tt_kernel_plan(tt_plan **out, tt_kernel *kernel, const char *problem);
 
 /* What a launch is given, in the order in which the file declares its buffers and scalars. */

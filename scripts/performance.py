@@ -15,6 +15,8 @@ RESULTS, PAGE = ROOT / "bench" / "results", ROOT / "docs" / "performance.md"
 PEERS = [("memcpy", "cuMemcpy"), ("mirrored", "mirrored copy"), ("geam", "geam"), ("cutensor", "cuTENSOR")]
 LIBRARIES = ["geam", "cutensor"]
 
+WARM = ("warm", "graph-warm")
+
 GROUPS = [  # group, what it is called
     ("large-4", "4 bytes, 256 MB and more"),
     ("square-medium", "4 bytes, 4096 and 2048"),
@@ -110,7 +112,7 @@ def case_rows(cases, regime, with_winner):
                with_interval(copy)]
         row += [number(ratio(case, regime, peer)) for peer, _ in PEERS]
         if with_winner:
-            winner = case["peers"]["ours"]
+            winner = case["peers_warm" if regime in WARM and "peers_warm" in case else "peers"]["ours"]
             row.append(f"`{winner.get('detail', '-')}`" + ("" if winner.get("match") == "exact"
                                                            else f" ({winner.get('match')})"))
         yield row
@@ -168,7 +170,8 @@ def gpu_section(r, torch):
         if members:
             yield f"### {title}"
             yield ""
-            yield from table(columns, case_rows(members, regime, False))
+            winner = regime in WARM and any("peers_warm" in c for c in members)
+            yield from table(columns + ["winner"] * winner, case_rows(members, regime, winner))
     if torch:
         yield from torch_section(torch, cases)
 

@@ -32,10 +32,10 @@ compare("tune", table | everywhere, main)
 items = {}
 for item in re.split(r"^- ", text.split("## The other commands")[1].split("\n## ")[0], flags=re.M)[1:]:
     for part in re.split(r";\n?\s*(?=`tune )", item):
-        words = re.findall(r"`tune ([a-z]+)", part)
+        words = re.findall(r"`tune ([a-z0-9-]+)", part)
         if words:
             items[words[0]] = items.get(words[0], "") + part
-commands = re.findall(r"^  ([a-z]+) ", out.split("Commands:\n")[1].split("\n\n")[0], re.M)
+commands = re.findall(r"^  ([a-z0-9-]+) ", out.split("Commands:\n")[1].split("\n\n")[0], re.M)
 for command in commands:
     if command == "help":
         continue

@@ -41,8 +41,8 @@ typedef struct live {
     tt__workload work;
     problem_state state; /* of its arrays in the GPU worker */
     double asked_s;
-    int failures;       /* to open it, one behind the other */
-    tt__cubin *checker; /* the verifier's kernels */
+    int failures;         /* to open it, one behind the other */
+    tt__cubin *checker;   /* the verifier's kernels */
     tt__cubin *reference; /* the task's, or NULL */
     double cutoff_us;
     job jobs[JOBS_MAX];
@@ -162,6 +162,12 @@ static tt_status adopt_from_gpu(live *l, const tt__msg_done *done) {
     return status;
 }
 
+/* A reference is plain, and it runs twice: it has several times as long as a configuration. */
+static double preparing_s(const live *l) {
+    enum { TRIALS = 6 };
+    return tt__is_matrix(&l->problem) ? tt__crew_start_timeout_s : TRIALS * l->opts.trial_timeout_s;
+}
+
 /* Sends this problem to the GPU worker, which is started again if it died. */
 static tt_status ask_problem(live *l) {
     tt__crew *crew = &l->crew;
@@ -174,7 +180,7 @@ static tt_status ask_problem(live *l) {
         tt__timeline_span(&l->timeline, TT__CREW_GPU, "start", l->asked_s);
         l->asked_s = tt__now_s();
     }
-    tt__crew_ask_problem(crew, &l->problem, &l->work, l->checker, l->reference);
+    tt__crew_ask_problem(crew, &l->problem, &l->work, l->checker, l->reference, preparing_s(l));
     l->state = OPENING;
     return TT_OK;
 }
@@ -188,8 +194,8 @@ static tt_status opened(live *l) {
     return TT_OK;
 }
 
-/* A worker that dies over a problem, before any kernel of a template has run, deserves another chance; a reference that
- * does not end gets none. */
+/* A worker that dies over a problem, before any kernel of a template has run, deserves another chance; a
+ * reference that does not end gets none. */
 static tt_status try_again(live *l, tt_status status) {
     enum { TRIES = 3 };
     l->state = CLOSED;
@@ -251,8 +257,9 @@ static int oldest(const live *l, job_state state) {
 
 static tt_status no_reference(const live *l) {
     const tt__template *of = l->reference->t;
-    return tt__fail(TT_E_COMPILE, "%s: the reference %s, which is compiled with the default configuration, is not to be "
-                                  "had: %s: %s",
+    return tt__fail(TT_E_COMPILE,
+                    "%s: the reference %s, which is compiled with the default configuration, is not to be "
+                    "had: %s: %s",
                     of->path, l->work.reference.name[0], tt__trial_status_name(l->reference->status),
                     l->reference->reason);
 }
@@ -320,20 +327,29 @@ static tt_status replied(live *l, const tt__event *e) {
     }
 }
 
+/* The worker is gone while it made the arrays ready and, perhaps, ran a reference of somebody's own. */
+static tt_status lost_opening(live *l, const tt__event *e) {
+    const bool timeout = e->kind == TT__EVENT_TIMEOUT, own = !tt__is_matrix(&l->problem);
+    const char *reference = own && l->reference ? l->work.reference.name[0] : "";
+    drop_gpu_worker(l);
+    if (timeout && own)
+        return tt__fail(TT_E_CUDA,
+                        "preparing the arrays%s%s took longer than %g s, six times the limit of a trial%s",
+                        *reference ? " and running the reference " : "", reference, preparing_s(l),
+                        *reference ? ": does it end?" : "");
+    return try_again(l, tt__fail(TT_E_IO, "the GPU worker %s%s%s",
+                                 timeout ? "did not answer and was stopped" : e->reason,
+                                 *reference ? ", maybe because of the reference " : "", reference));
+}
+
 /* The worker is gone, and with it what it was at. */
 static tt_status lost(live *l, const tt__event *e) {
     char reason[256];
     bool gpu = e->worker == TT__CREW_GPU, timeout = e->kind == TT__EVENT_TIMEOUT;
     job *j = &l->jobs[e->job];
     tt__cubin *cubin = l->compiling[e->worker];
-    if (gpu && l->state == OPENING) {
-        drop_gpu_worker(l);
-        if (timeout && !tt__is_matrix(&l->problem))
-            return tt__fail(TT_E_CUDA, "preparing %s took longer than %g s: does the reference %s end?",
-                            l->work.arrays[0].name, tt__crew_start_timeout_s, l->work.reference.name[0]);
-        return try_again(l, tt__fail(TT_E_IO, "the GPU worker %s",
-                                     timeout ? "did not answer and was stopped" : e->reason));
-    }
+    if (gpu && l->state == OPENING)
+        return lost_opening(l, e);
     if (gpu ? j->state != TRYING : !cubin || !cubin->t)
         return tt__fail(TT_E_IO, "a %s worker %s", gpu ? "GPU" : "compile",
                         timeout ? "did not answer and was stopped" : e->reason);

@@ -49,7 +49,8 @@ static int best_copy(const tt__finals *f, const tt__search *copy) {
 }
 
 /* What the template itself wants to be known of a winner. */
-static tt_status fill_metrics(const tt__session *s, const tt__search *search, const tt__winner *w, tt_result *result) {
+static tt_status fill_metrics(const tt__session *s, const tt__search *search, const tt__winner *w,
+                              tt_result *result) {
     const tt__task *task = search->t->task;
     for (size_t i = 0; i < task->n_metrics; i++) {
         double value;
@@ -57,8 +58,11 @@ static tt_status fill_metrics(const tt__session *s, const tt__search *search, co
         TT_TRY(tt__metric_value(&value, search->t, i, &s->gpu, &search->problem, w->config, w->time_us));
         if (strcmp(task->metrics[i].name, "gbps") == 0)
             result->gbps = value;
-        snprintf(result->metrics + used, sizeof result->metrics - used, "%s%s %.6g", used ? ", " : "",
-                 task->metrics[i].name, value);
+        size_t room = sizeof result->metrics - used;
+        int n = snprintf(result->metrics + used, room, "%s%s %.6g", used ? ", " : "", task->metrics[i].name,
+                         value);
+        if (n < 0 || (size_t)n >= room)
+            result->metrics[used] = '\0'; /* rather none than a part of a number */
     }
     return TT_OK;
 }

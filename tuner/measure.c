@@ -11,6 +11,11 @@ static size_t round_up(size_t n) {
     return (n + SLOT_ALIGN - 1) / SLOT_ALIGN * SLOT_ALIGN;
 }
 
+/* So many that none is in the cache when its turn comes again. */
+static size_t slots(size_t bytes, size_t flush) {
+    return bytes >= flush ? 1 : flush / bytes + 2;
+}
+
 static void lay_out(tt__bench_pool *pool, const tt__workload *w, const tt__gpu *gpu) {
     for (int i = 0; i < w->n; i++) {
         const tt__array *a = &w->arrays[i];
@@ -19,21 +24,22 @@ static void lay_out(tt__bench_pool *pool, const tt__workload *w, const tt__gpu *
         pool->offsets[i] = pool->stride;
         pool->stride += round_up((size_t)tt__array_bytes(a) + SHIFT_MAX);
     }
-    size_t touched = pool->stride; /* by a launch */
-    for (int i = 0; i < 2 && w->copy_bytes; i++) {
-        pool->copy_offsets[i] = pool->stride;
-        pool->stride += round_up((size_t)w->copy_bytes + SHIFT_MAX);
-    }
     pool->warm = w->warm;
     size_t flush = pool->warm ? 0 : L2_TIMES * (size_t)gpu->l2_bytes;
-    pool->n_slots = touched >= flush ? 1 : flush / touched + 2;
+    pool->n_slots = slots(pool->stride, flush);
+    if (w->copy_bytes) { /* slots of its own behind the others */
+        pool->copy_stride = 2 * round_up((size_t)w->copy_bytes + SHIFT_MAX);
+        pool->n_copies = slots(pool->copy_stride, flush);
+        pool->copies = pool->n_slots * pool->stride;
+    }
     if (!pool->warm) { /* as much as a launch touches, but a quarter of the cache at most; never what is in it
                           already */
-        size_t most = (size_t)gpu->l2_bytes / 4;
+        size_t most = (size_t)gpu->l2_bytes / 4, touched = pool->stride;
         pool->stir_bytes = (touched < most ? touched : most) / SLOT_ALIGN * SLOT_ALIGN;
         pool->n_stirs = pool->stir_bytes ? 2 * (size_t)gpu->l2_bytes / pool->stir_bytes + 1 : 0;
     }
-    pool->bytes = pool->n_slots * pool->stride + pool->n_stirs * pool->stir_bytes;
+    pool->stirs = pool->n_slots * pool->stride + pool->n_copies * pool->copy_stride;
+    pool->bytes = pool->stirs + pool->n_stirs * pool->stir_bytes;
 }
 
 int64_t tt__pool_bytes(const tt__workload *w, const tt__gpu *gpu) {
@@ -119,13 +125,18 @@ static CUresult stir(tt__bench_pool *pool) {
     long long n = (long long)(pool->stir_bytes / sizeof(uint32_t));
     long long blocks = (n + THREADS - 1) / THREADS;
     unsigned seed = 1, inverted = 0;
-    CUdeviceptr at = pool->base + pool->n_slots * pool->stride + pool->next_stir * pool->stir_bytes;
+    CUdeviceptr at = pool->base + pool->stirs + pool->next_stir * pool->stir_bytes;
     if (!pool->writer || n == 0)
         return CUDA_SUCCESS;
     pool->next_stir = (pool->next_stir + 1) % pool->n_stirs;
     return pool->cu->cuLaunchKernel(pool->writer, (unsigned)(blocks < BLOCKS_MAX ? blocks : BLOCKS_MAX), 1, 1,
                                     THREADS, 1, 1, 0, pool->stream, (void *[]){&at, &n, &seed, &inverted},
                                     NULL);
+}
+
+/* A copy with buffers of its own. */
+static bool is_apart(const tt__bench_pool *pool, const tt__timed *thing) {
+    return thing->copy && pool->n_copies > 0;
 }
 
 static CUresult enqueue(tt__bench_pool *pool, const tt__timed *thing, int i) {
@@ -137,11 +148,16 @@ static CUresult enqueue(tt__bench_pool *pool, const tt__timed *thing, int i) {
         places[k] = scalar ? 0 : place(pool, pool->next, k, thing->align);
         operands[k] = scalar ? v->operands[k] : &places[k];
     }
-    for (int k = 0; k < 2 && thing->copy && v->work.copy_bytes; k++) {
-        places[k] = pool->base + pool->next * pool->stride + pool->copy_offsets[k];
-        operands[k] = &places[k];
+    if (is_apart(pool, thing)) {
+        CUdeviceptr slot = pool->base + pool->copies + pool->next_copy * pool->copy_stride;
+        places[0] = slot;
+        places[1] = slot + pool->copy_stride / 2;
+        operands[0] = &places[0];
+        operands[1] = &places[1];
+        pool->next_copy = (pool->next_copy + 1) % pool->n_copies;
+    } else {
+        pool->next = (pool->next + 1) % pool->n_slots;
     }
-    pool->next = (pool->next + 1) % pool->n_slots;
     CUresult r = stir(pool);
     if (r == CUDA_SUCCESS)
         r = pool->cu->cuEventRecord(pool->events[2 * i], pool->stream);
@@ -152,12 +168,15 @@ static CUresult enqueue(tt__bench_pool *pool, const tt__timed *thing, int i) {
     return r;
 }
 
-/* What launches change is made anew before them all, or, where slots are few, before each. */
-static CUresult renew(tt__bench_pool *pool, int n) {
-    CUresult r = CUDA_SUCCESS;
-    for (size_t k = 0; k < (size_t)n && k < pool->n_slots && r == CUDA_SUCCESS; k++)
-        r = restore(pool, (pool->next + k) % pool->n_slots, false);
-    return r;
+/* Every launch finds `inout` buffers as they were. Of many slots each is made anew behind its launch, so that
+ * it is out of the cache again when its turn comes; where there is but one, before it. */
+static CUresult renewed(tt__bench_pool *pool, const tt__timed *thing, int i) {
+    size_t slot = pool->next;
+    bool renews = pool->renews && !is_apart(pool, thing), before = pool->n_slots == 1;
+    CUresult r = renews && before ? restore(pool, slot, false) : CUDA_SUCCESS;
+    if (r == CUDA_SUCCESS)
+        r = enqueue(pool, thing, i);
+    return r == CUDA_SUCCESS && renews && !before ? restore(pool, slot, false) : r;
 }
 
 static tt_status time_few(tt__bench_pool *pool, const tt__timed *things, int n, float *us, CUresult *failed) {
@@ -169,16 +188,15 @@ static tt_status time_few(tt__bench_pool *pool, const tt__timed *things, int n, 
             cu->cuStreamWaitValue32(pool->stream, pool->gate_device, 1, CU_STREAM_WAIT_VALUE_GEQ),
             "cuStreamWaitValue32"));
     }
-    bool each = pool->renews && pool->n_slots < (size_t)n;
-    if (pool->renews && !each)
-        *failed = renew(pool, n);
-    if (pool->warm && *failed == CUDA_SUCCESS) /* its own events are overwritten by those of the first that counts */
-        *failed = enqueue(pool, &things[0], 0);
+    /* The first of each kind finds what it will use as cold or as warm as the others do. */
     for (int i = 0; i < n && *failed == CUDA_SUCCESS; i++) {
-        if (each)
-            *failed = renew(pool, 1);
-        if (*failed == CUDA_SUCCESS)
-            *failed = enqueue(pool, &things[i], i);
+        bool turns = i == 0 || is_apart(pool, &things[i]) != is_apart(pool, &things[i - 1]);
+        if (pool->warm && turns) { /* its own events are overwritten by those of the launch that counts */
+            *failed = renewed(pool, &things[i], i);
+            if (*failed != CUDA_SUCCESS)
+                break;
+        }
+        *failed = renewed(pool, &things[i], i);
     }
     if (pool->gate)
         *pool->gate = 1;

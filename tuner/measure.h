@@ -17,13 +17,15 @@ typedef struct tt__bench_pool {
     CUstream stream;
     const tt__verifier *verifier; /* whose operands these are */
     CUdeviceptr base;
-    size_t bytes, stride; /* a slot has a place for each buffer */
-    size_t offsets[TT__OPERANDS_MAX], copy_offsets[2]; /* of the buffers; of the copy's source and destination */
+    size_t bytes, stride;             /* a slot has a place for each buffer */
+    size_t offsets[TT__OPERANDS_MAX]; /* of the buffers */
     size_t n_slots, next;
+    size_t copies, copy_stride; /* where the slots of the copy begin, if it has its own; [src][dst] */
+    size_t n_copies, next_copy;
     bool warm;
     bool renews; /* there is an `inout`, which every launch gets as it was; of a matrix the values do not matter */
     CUfunction writer; /* tt_fill of the verifier: runs before each cold launch; NULL: nothing does */
-    size_t stir_bytes, n_stirs, next_stir;
+    size_t stirs, stir_bytes, n_stirs, next_stir; /* where its places begin */
     CUevent events[2 * TT__BATCH_MAX];
     volatile uint32_t *gate; /* NULL: the driver has no stream memory operations */
     CUdeviceptr gate_device;
@@ -32,8 +34,8 @@ typedef struct tt__bench_pool {
 /* Device memory that the pool for this workload takes on this GPU, in bytes. */
 int64_t tt__pool_bytes(const tt__workload *w, const tt__gpu *gpu);
 
-/* Allocates; tt__pool_fill makes the arrays hold what the verifier's do, and random bits where that is of no account.
- * Both borrow the verifier until the pool is closed. */
+/* Allocates; tt__pool_fill makes the arrays hold what the verifier's do, and random bits where that is of no
+ * account. Both borrow the verifier until the pool is closed. */
 tt_status tt__pool_open(tt__bench_pool *pool, const tt__verifier *verifier, const tt__gpu *gpu);
 tt_status tt__pool_fill(tt__bench_pool *pool);
 void tt__pool_close(tt__bench_pool *pool);
@@ -43,7 +45,8 @@ typedef struct tt__timed {
     const tt__kernel *kernel;
     const tt__launch *launch;
     int align; /* what its arrays are aligned to, and no more, up to 16 */
-    bool copy; /* it is a copy of src to dst, which the workload has a place for, if its operands are others */
+    bool
+        copy; /* it is a copy of src to dst, which the workload has a place for, if its operands are others */
 } tt__timed;
 
 /* Launches n things in order, each on the next slot, and gives the time of each in us.

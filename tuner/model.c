@@ -110,7 +110,8 @@ static void read_tiles(tt__model *m, const tt__space *space, size_t first, size_
     tt__problem row = *p;
     size_t at = 0;
     row.rows = 1;
-    if (tt__is_matrix(p) && !tt__in_place(p) && tt__space_add(&of_row, space->items[first].t, gpu, &row) == TT_OK)
+    if (tt__is_matrix(p) && !tt__in_place(p) &&
+        tt__space_add(&of_row, space->items[first].t, gpu, &row) == TT_OK)
         for (size_t i = first; i < end; i++) {
             const tt__candidate *c = find(&of_row, space->items[i].config, &at);
             if (c)

@@ -22,7 +22,7 @@ void tt__session_message(const tt__session *s, const char *fmt, ...) {
 
 /* What is not in a recording costs nothing, and says nothing. */
 static size_t n_counted(const tt__search *search) {
-    return search->n_tried - search->n_skipped;
+    return search->n_tried - search->n_skipped - search->n_aside;
 }
 
 /* Assumes that what is left goes like what was done; the copy is small beside the transpose. */
@@ -74,8 +74,11 @@ static void keep(tt__search *search, size_t i, const tt__trial *measured) {
     search->n_tried++;
     search->n_skipped += trial->status == TT__TRIAL_SKIPPED;
     search->n_failed += trial->status != TT__TRIAL_OK && trial->status != TT__TRIAL_SKIPPED;
-    if (trial->status == TT__TRIAL_OK &&
-        (search->best == TT__NOTHING || trial->time_us < search->trials[search->best].time_us))
+    if (trial->status != TT__TRIAL_OK)
+        return;
+    double best_us = search->best == TT__NOTHING ? INFINITY : search->trials[search->best].time_us;
+    bool first = (int64_t)i < search->best; /* of two that are as fast: whatever order they come in */
+    if (trial->time_us < best_us || (trial->time_us <= best_us && first))
         search->best = (int64_t)i;
 }
 
@@ -107,6 +110,37 @@ static tt_status take_over(void *user, const tt__trial_row *row) {
     return TT_OK;
 }
 
+/* Has a configuration of the template that stands in [first, end) of the space been tried, or is it being
+ * tried? */
+static bool has_competed(const tt__search *search, size_t first, size_t end) {
+    while (first < end && search->known[first] == TT__UNTRIED)
+        first++;
+    return first < end;
+}
+
+/* How many templates there are for the problem, and how many of them have not competed. */
+static size_t count_templates(const tt__search *search, size_t *n_left_out) {
+    size_t n = 0;
+    *n_left_out = 0;
+    for (size_t i = 0, end; i < search->space.n; i = end, n++) {
+        end = tt__strategy_end_of_template(&search->space, i);
+        *n_left_out += !has_competed(search, i, end);
+    }
+    return n;
+}
+
+/* Stored trials count towards the effort, but not for templates that had no part in them (which `only` left
+ * out, or which are new): these have their share of it yet to come. An effort of a few trials is too small to
+ * share. */
+static void set_aside(tt__search *search, size_t most) {
+    size_t n_left_out, n = count_templates(search, &n_left_out);
+    if (most == SIZE_MAX || n_left_out == 0 || most < 2 * n)
+        return;
+    size_t share = (size_t)((double)most * (double)(n - n_left_out) / (double)n);
+    if (n_counted(search) > share)
+        search->n_aside = n_counted(search) - share;
+}
+
 /* ---- Trying ---------------------------------------------------------------------------------------------
  */
 
@@ -123,7 +157,8 @@ static tt_status commit(tt__session *s, tt__search *search, size_t i, const tt__
 
 static tt_status submit(tt__session *s, tt__search *search, size_t i) {
     bool timed = search->t->task->objective < 0; /* else a slow one may be worth more */
-    double cutoff = search->best == TT__NOTHING || !timed ? 0 : hopeless * search->trials[search->best].time_us;
+    double cutoff =
+        search->best == TT__NOTHING || !timed ? 0 : hopeless * search->trials[search->best].time_us;
     TT_TRY(s->backend->ops->submit(s->backend, i, &search->space.items[i], cutoff));
     search->known[i] = TT__PENDING;
     return TT_OK;
@@ -168,16 +203,26 @@ static size_t most_trials(const tt__search *search, const tt__limits *limits) {
 }
 
 static void set_wanted(tt__search *search, const tt__limits *limits) {
-    size_t most = most_trials(search, limits), known = n_counted(search);
-    search->wanted = most < search->space.n ? most : search->space.n;
+    size_t most = most_trials(search, limits), known = n_counted(search), all = search->space.n - search->n_aside;
+    search->wanted = most < all ? most : all;
     search->wanted = search->wanted > known ? search->wanted : known;
+}
+
+/* Trials that are kept for templates the strategy has not come to: one each, but half of the effort is its
+ * own. */
+static size_t n_kept(const tt__search *search, const tt__limits *limits) {
+    size_t n_left_out;
+    if (most_trials(search, limits) >= search->space.n)
+        return 0;
+    count_templates(search, &n_left_out);
+    return n_left_out < most_trials(search, limits) / 2 ? n_left_out : most_trials(search, limits) / 2;
 }
 
 /* Submits what the strategy names, while the backend has room and the strategy no reason to wait. */
 static tt_status refill(tt__session *s, tt__search *search, hunt *h) {
     while (s->backend->ops->room(s->backend) > 0 &&
            h->n_pending < tt__strategy_window(h->strategy, search->n_tried) &&
-           n_counted(search) + h->n_pending < most_trials(search, &h->limits) &&
+           n_counted(search) + h->n_pending + n_kept(search, &h->limits) < most_trials(search, &h->limits) &&
            search->n_tried + h->n_pending < search->space.n) {
         int64_t i;
         if ((search->cut = !in_time(search, h)))
@@ -201,6 +246,20 @@ static tt_status try_all(tt__session *s, tt__search *search, const char *phase, 
         set_wanted(search, &h->limits);
         tt__session_progress(s, search, phase);
     }
+}
+
+/* A template that the strategy never came to is tried once all the same: so it has competed, and the same
+ * effort again measures nothing. */
+static tt_status try_the_rest(tt__session *s, tt__search *search, const hunt *h) {
+    for (size_t i = 0, end; i < search->space.n && !search->cut; i = end) {
+        end = tt__strategy_end_of_template(&search->space, i);
+        if (has_competed(search, i, end) || n_counted(search) >= h->limits.trials)
+            continue;
+        search->cut = !in_time(search, h);
+        if (!search->cut)
+            TT_TRY(tt__search_try(s, search, i));
+    }
+    return TT_OK;
 }
 
 static bool wants_all(const tt__session *s, const tt__limits *limits, size_t n) {
@@ -265,6 +324,7 @@ static tt_status search_on(tt__session *s, tt__search *search, const tt__limits 
     TT_GOTO(expect_best(s, search, limits, &model));
     TT_GOTO(h.strategy->open(&h.self, &h.view, s->opts->seed));
     TT_GOTO(try_all(s, search, phase, &h));
+    TT_GOTO(try_the_rest(s, search, &h));
 out:
     h.strategy->close(h.self);
     tt__model_close(&model);
@@ -311,6 +371,9 @@ static tt_status enumerate(tt__session *s, tt__search *search) {
     TT_TRY(add_templates(s, &search->problem, &search->space));
     if (s->opts->n_only)
         TT_TRY(add_incumbent(s, search));
+    double one = search->space.n ? search->space.items[0].weight : 1; /* the default's time counts as it is */
+    for (size_t i = 0; i < search->space.n; i++)
+        search->space.items[i].weight /= one;
     size_t n = search->space.n ? search->space.n : 1;
     search->known = calloc(n, sizeof *search->known);
     search->trials = calloc(n, sizeof *search->trials);
@@ -331,6 +394,7 @@ tt_status tt__search_run(tt__session *s, const tt__problem *p, const tt__limits 
             tt__store_trials(s->store, s->gpu_id, &s->env, out->problem_id, TT__STAGE_SCREEN, take_over, &t));
     }
     TT_TRY(s->backend->ops->problem(s->backend, p, out->t));
+    set_aside(out, limits->trials);
     set_wanted(out, limits);
     tt__session_progress(s, out, phase);
     if (out->n_tried == out->space.n || n_counted(out) >= most_trials(out, limits))

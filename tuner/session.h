@@ -49,9 +49,10 @@ typedef struct tt__search {
     tt__trial *trials;
     size_t n_tried, n_failed, n_measured; /* n_measured: by this run */
     size_t n_skipped;                     /* of the tried: not in the recording */
-    size_t wanted;                        /* trials that are to be there in the end */
-    bool cut;                             /* the budget ended it before that */
-    int64_t best;                         /* index by screening, TT__NOTHING if none passed */
+    size_t n_aside; /* of the tried, by earlier runs: count for no more than their templates' share */
+    size_t wanted;  /* trials that are to be there in the end */
+    bool cut;       /* the budget ended it before that */
+    int64_t best;   /* index by screening, TT__NOTHING if none passed */
 } tt__search;
 
 /* Makes the space, takes the stored trials over (unless opts->force), and tries more of it, within the

@@ -37,8 +37,7 @@ static double distance(const tt__winner *w, const tt__gpu *gpu, const tt__proble
     if (matrix ? strcmp(q->op, p->op) != 0 || q->elem_size != p->elem_size : tt__warm(q) != tt__warm(p))
         return INFINITY;
     double far = matrix ? 0 : tt__variables_distance(q, p);
-    far +=
-        fabs(log2((double)q->rows / (double)p->rows)) + fabs(log2((double)q->cols / (double)p->cols));
+    far += fabs(log2((double)q->rows / (double)p->rows)) + fabs(log2((double)q->cols / (double)p->cols));
     if (q->align != p->align || (q->lds == q->cols) != (p->lds == p->cols) ||
         (q->batch == 1) != (p->batch == 1))
         far += other_layout;

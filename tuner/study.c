@@ -181,8 +181,8 @@ tt_status tt__study_run(tt_report **out, tt__ladder *ladders, tt_ctx *ctx, const
     memset(ladders, 0, n_problems * sizeof *ladders);
     tt__problem *p;
     TT_TRY(tt__problems_init(&p, problems, n_problems));
-    tt_status status =
-        tt__tune(out, ctx, &(tt__tune_call){.n = n_problems, .problems = p, .after = climb, .user = &st}, opts);
+    tt_status status = tt__tune(
+        out, ctx, &(tt__tune_call){.n = n_problems, .problems = p, .after = climb, .user = &st}, opts);
     free(p);
     return status;
 }

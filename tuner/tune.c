@@ -41,12 +41,20 @@ static tt_status check_memory(const tt__session *s, const tt__problem *problems,
             continue;
         TT_TRY(tt__workload_of(&w, t, &s->gpu, p));
         int64_t needed = tt__verify_bytes(&w) + tt__pool_bytes(&w, &s->gpu);
-        if (needed > s->gpu.memory_bytes)
+        if (needed > s->gpu.memory_bytes && !tt__is_matrix(p))
             return tt__fail(TT_E_INVALID,
-                            "%s of %d-byte elements needs %.2f GB of device memory (source, destination, and the "
-                            "copies to verify and measure with); %s has %.2f GB: choose a smaller size",
-                            tt__problem_text(text, p), p->elem_size, (double)needed * 1e-9, s->gpu.name,
+                            "%s needs %.2f GB of device memory (its buffers, and the copies to verify and "
+                            "measure with); %s "
+                            "has %.2f GB: choose a smaller problem",
+                            tt__problem_text(text, p), (double)needed * 1e-9, s->gpu.name,
                             (double)s->gpu.memory_bytes * 1e-9);
+        if (needed > s->gpu.memory_bytes)
+            return tt__fail(
+                TT_E_INVALID,
+                "%s of %d-byte elements needs %.2f GB of device memory (source, destination, and the "
+                "copies to verify and measure with); %s has %.2f GB: choose a smaller size",
+                tt__problem_text(text, p), p->elem_size, (double)needed * 1e-9, s->gpu.name,
+                (double)s->gpu.memory_bytes * 1e-9);
     }
     return TT_OK;
 }
@@ -59,7 +67,8 @@ static void no_winner(const tt__session *s, const tt__search *search, tt_result 
     while (first < search->space.n && search->known[first] != TT__TRIED)
         first++;
     if (search->space.n == 0 && !tt__is_matrix(p))
-        snprintf(result->note, sizeof result->note, "no configuration is legal for it: `tune check` says what removes them");
+        snprintf(result->note, sizeof result->note,
+                 "no configuration is legal for it: `tune check` says what removes them");
     else if (search->space.n == 0)
         snprintf(result->note, sizeof result->note,
                  "no template%s supports %d-byte elements aligned to %d bytes",
@@ -275,6 +284,12 @@ tt_status tt_tune(tt_report **out, tt_ctx *ctx, const tt_problem *problems, size
 static tt_status open_templates(tt__template_set *out, const tt__tune_call *call, const tt_tune_opts *opts) {
     tt__template *own;
     TT_TRY(tt__template_set_open(out, opts->templates, opts->n_templates));
+    for (size_t i = 0; i < out->n; i++)
+        if (out->items[i]->own)
+            return tt__fail(TT_E_INVALID,
+                            "%s says itself what it works on, and competes with nothing: tune it with "
+                            "--kernel (tt_kernel_tune)",
+                            out->items[i]->path);
     if (call->source) {
         TT_TRY(tt__template_parse(&own, call->path, call->source));
         TT_TRY(tt__template_set_add(out, own));
@@ -286,10 +301,11 @@ static tt_status open_templates(tt__template_set *out, const tt__tune_call *call
 static tt_status check_verified(const tt__tune_call *call, const tt_tune_opts *opts) {
     for (size_t i = 0; i < call->n; i++)
         if (tt__unverified(&call->problems[i]) && !opts->unverified)
-            return tt__fail(TT_E_INVALID,
-                            "%.*s names no reference, so that no result of it can be verified: add a `reference` or an "
-                            "`expect`, or say --unverified (tt_tune_opts.unverified)",
-                            (int)strcspn(call->problems[i].op, "/"), call->problems[i].op);
+            return tt__fail(
+                TT_E_INVALID,
+                "%.*s names no reference, so that no result of it can be verified: add a `reference` or an "
+                "`expect`, or say --unverified (tt_tune_opts.unverified)",
+                (int)strcspn(call->problems[i].op, "/"), call->problems[i].op);
     return TT_OK;
 }
 
@@ -306,7 +322,8 @@ tt_status tt__tune(tt_report **out, tt_ctx *ctx, const tt__tune_call *call, cons
     tt__template_set templates = {0};
     tt_result *results = NULL;
     tt_report *report = new_report(call->n, &results);
-    tt_status status = report ? open_templates(&templates, call, opts) : tt__fail_memory(call->n * sizeof *results);
+    tt_status status =
+        report ? open_templates(&templates, call, opts) : tt__fail_memory(call->n * sizeof *results);
     tt__session session = {.templates = &templates,
                            .opts = opts,
                            .trace = trace,

@@ -13,12 +13,11 @@ tt_status tt_kernel_tune(tt_report **out, tt_kernel *kernel, const char *const *
     for (size_t i = 0; i < n_problems && status == TT_OK; i++)
         status = tt__task_problem(&p[i], kernel->t, problems[i]);
     if (status == TT_OK)
-        status = tt__tune(out, kernel->ctx,
-                          &(tt__tune_call){.n = n_problems,
-                                           .problems = p,
-                                           .path = kernel->t->path,
-                                           .source = kernel->t->source},
-                          opts);
+        status = tt__tune(
+            out, kernel->ctx,
+            &(tt__tune_call){
+                .n = n_problems, .problems = p, .path = kernel->t->path, .source = kernel->t->source},
+            opts);
     free(p);
     return status;
 }

@@ -30,12 +30,20 @@ extern "C" __global__ void tt_fill(unsigned int *words, long long n, unsigned in
     GRID_STRIDE(i, n) words[i] = mix(i, seed) ^ turn;
 }
 
-// Finds words that are no longer what tt_fill wrote at their place, `first` words behind the start of the fill.
-extern "C" __global__ void tt_check_fill(const unsigned int *words, long long first, long long n, unsigned int seed,
+// Finds bytes, from `begin` to before `end` of the fill, that are no longer what tt_fill wrote at their place.
+extern "C" __global__ void tt_check_fill(const unsigned int *words, long long begin, long long end, unsigned int seed,
                                          finding *f) {
-    GRID_STRIDE(i, n)
-    if (words[first + i] != mix(first + i, seed))
-        found(f, 4 * (first + i));
+    const long long first = begin / 4, n = (end + 3) / 4 - first;
+    GRID_STRIDE(i, n) {
+        const long long at = 4 * (first + (long long)i);
+        unsigned int changed = words[first + i] ^ mix(first + i, seed);
+        if (at < begin)
+            changed &= ~0u << 8 * (begin - at);
+        if (at + 4 > end)
+            changed &= ~0u >> 8 * (at + 4 - end);
+        if (changed)
+            found(f, at + (__ffs((int)changed) - 1) / 8);
+    }
 }
 
 // ---- Numbers
@@ -133,16 +141,17 @@ static __device__ unsigned int spread(unsigned int bits) {
     return ((bits & 15) * 0x00204081u & 0x01010101u) * 255u;
 }
 
-// Before a run, what must be written becomes the reference's inverse: whatever a kernel forgets is wrong. The rest is
-// as it has to stay.
-extern "C" __global__ void tt_poison(uint4 *out, const uint4 *ref, const unsigned short *written, long long n) {
+// Before a run, what must be written becomes the reference's inverse in the bits that are set in `flip`: whatever a
+// kernel forgets is wrong. The rest is as it has to stay.
+extern "C" __global__ void tt_poison(uint4 *out, const uint4 *ref, const unsigned short *written, long long n,
+                                     unsigned int flip) {
     GRID_STRIDE(i, n) {
         const unsigned int bits = written[i];
         uint4 v = ref[i];
-        v.x ^= spread(bits);
-        v.y ^= spread(bits >> 4);
-        v.z ^= spread(bits >> 8);
-        v.w ^= spread(bits >> 12);
+        v.x ^= spread(bits) & flip;
+        v.y ^= spread(bits >> 4) & flip;
+        v.z ^= spread(bits >> 8) & flip;
+        v.w ^= spread(bits >> 12) & flip;
         out[i] = v;
     }
 }
@@ -159,7 +168,9 @@ extern "C" __global__ void tt_compare(const uint4 *a, const uint4 *b, long long 
 static __device__ bool close(double got, double want, double abs_tolerance, double rel_tolerance) {
     if (got == want || (got != got && want != want))
         return true;
-    const double off = fabs(got - want); // of an infinity, an infinity or no number: never close
+    const double off = fabs(got - want);
+    if (off - off != 0) // an infinity or no number: a part of an infinity is one, too, and nothing is close to it
+        return false;
     return off <= abs_tolerance || off <= rel_tolerance * fabs(want);
 }
 
@@ -184,6 +195,13 @@ extern "C" __global__ void tt_compare_numbers(const uint4 *a, const uint4 *b, lo
             break;
         }
     }
+}
+
+// A sum over words and their places, which no stray write leaves as it was.
+extern "C" __global__ void tt_sum(const unsigned int *words, long long n, unsigned int seed, u64 *sum) {
+    u64 own = 0;
+    GRID_STRIDE(i, n) own += (u64)mix(i ^ words[i], seed) * (2 * i + 1);
+    atomicAdd(sum, own);
 }
 
 // The arrays of the first slot, into all slots behind it.

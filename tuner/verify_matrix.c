@@ -1,4 +1,5 @@
-/* What is known of matrices beyond any task: the CPU can say what an element must be, and places have rows. */
+/* What is known of matrices beyond any task: the CPU can say what an element must be, and places have rows.
+ */
 #include <stdio.h>
 
 #include "tuner/verify.h"
@@ -24,8 +25,10 @@ tt_status tt__verify_matrix_reference(tt__verifier *v) {
     const uint64_t e = (uint64_t)p->elem_size;
     for (int i = 0; i < CHECKED_BY_CPU; i++) {
         /* The corners first, then anywhere. */
-        uint64_t r = i < 4 ? (i & 1 ? (uint64_t)p->rows - 1 : 0) : tt__mix((uint64_t)i, 7) % (uint64_t)p->rows;
-        uint64_t c = i < 4 ? (i & 2 ? (uint64_t)p->cols - 1 : 0) : tt__mix((uint64_t)i, 8) % (uint64_t)p->cols;
+        uint64_t r =
+            i < 4 ? (i & 1 ? (uint64_t)p->rows - 1 : 0) : tt__mix((uint64_t)i, 7) % (uint64_t)p->rows;
+        uint64_t c =
+            i < 4 ? (i & 2 ? (uint64_t)p->cols - 1 : 0) : tt__mix((uint64_t)i, 8) % (uint64_t)p->cols;
         uint64_t b = i < 4 ? (uint64_t)i % (uint64_t)p->batch : tt__mix((uint64_t)i, 9) % (uint64_t)p->batch;
         uint64_t to = b * (uint64_t)p->dst_stride +
                       (tt__dst_transposed(p) ? c * (uint64_t)p->ldd + r : r * (uint64_t)p->ldd + c);
@@ -36,8 +39,9 @@ tt_status tt__verify_matrix_reference(tt__verifier *v) {
         for (uint64_t k = 0; k < e; k++)
             want[k] = filled_byte(v->areas[src].head + from * e + k, TT__SEED_INPUT);
         if (memcmp(got, want, e))
-            return tt__fail(TT_E_INTERNAL, "the reference is wrong at row %llu, column %llu: the GPU, its driver "
-                                           "or NVRTC miscomputes a plain copy loop",
+            return tt__fail(TT_E_INTERNAL,
+                            "the reference is wrong at row %llu, column %llu: the GPU, its driver "
+                            "or NVRTC miscomputes a plain copy loop",
                             (unsigned long long)r, (unsigned long long)c);
     }
     return TT_OK;
@@ -46,10 +50,12 @@ tt_status tt__verify_matrix_reference(tt__verifier *v) {
 void tt__explain_matrix(const tt__verifier *v, int64_t at, char *out, size_t size) {
     const tt__problem *p = &v->problem;
     int64_t element = at / p->elem_size, matrix = p->batch > 1 ? element / p->dst_stride : 0;
-    int64_t row = (element - matrix * p->dst_stride) / p->ldd, col = (element - matrix * p->dst_stride) % p->ldd;
+    int64_t row = (element - matrix * p->dst_stride) / p->ldd,
+            col = (element - matrix * p->dst_stride) % p->ldd;
     if (col >= tt__dst_cols(p) || row >= tt__dst_rows(p))
         snprintf(out, size, "wrote between the rows of the destination, behind row %lld of matrix %lld",
                  (long long)row, (long long)matrix);
     else
-        snprintf(out, size, "dst[%lld][%lld] of matrix %lld", (long long)row, (long long)col, (long long)matrix);
+        snprintf(out, size, "dst[%lld][%lld] of matrix %lld", (long long)row, (long long)col,
+                 (long long)matrix);
 }

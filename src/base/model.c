@@ -144,7 +144,7 @@ tt__problem tt__problem_copy(const tt__problem *p) {
 }
 
 double tt__variables_distance(const tt__problem *a, const tt__problem *b) {
-    size_t n, m, head;
+    size_t n = 0, m = 0, head;
     const char *x = tt__variables(a, &n), *y = tt__variables(b, &m), *end_x = x + n, *end_y = y + m;
     double far = 0;
     if (!x || !y || x - a->op != y - b->op || strncmp(a->op, b->op, (size_t)(x - a->op)) != 0)

@@ -80,8 +80,10 @@ typedef struct tt__problem {
 
 /* Does the op say so, as the last or as a part in between? */
 static inline bool tt__op_says(const tt__problem *p, const char *what) {
-    const char *at = strstr(p->op, what);
-    return at && (at[strlen(what)] == '\0' || at[strlen(what)] == '/');
+    for (const char *at = strstr(p->op, what); at; at = strstr(at + 1, what))
+        if (at[strlen(what)] == '\0' || at[strlen(what)] == '/') /* and not a variable of that name */
+            return true;
+    return false;
 }
 static inline bool tt__warm(const tt__problem *p) {
     return tt__op_says(p, TT__WARM);

@@ -25,10 +25,11 @@ typedef enum tt__type {
 
 typedef struct tt__type_info {
     const char *name; /* "f32" */
-    const char *cuda; /* "float"; of f16 and bf16 that of their bits, since NVRTC knows them by headers only */
-    int size;         /* bytes; 0: elem_size */
+    const char
+        *cuda; /* "float"; of f16 and bf16 that of their bits, since NVRTC knows them by headers only */
+    int size;  /* bytes; 0: elem_size */
     bool floating;
-    bool argument;    /* may be given by an expression */
+    bool argument; /* may be given by an expression */
 } tt__type_info;
 
 /* By tt__type; of TT__TYPE_NONE all is empty. */

@@ -23,11 +23,11 @@ typedef struct tt__array {
     char name[TT__NAME_MAX];
     tt__direction direction;
     tt__type type;
-    int elem_size;    /* bytes */
-    int64_t count;    /* elements; 0 of a scalar */
+    int elem_size; /* bytes */
+    int64_t count; /* elements; 0 of a scalar */
     tt__init init;
-    double low, high; /* of TT__INIT_UNIFORM; of a scalar `low` is its value */
-    int from;         /* of TT__INIT_COPY */
+    double low, high;          /* of TT__INIT_UNIFORM; of a scalar `low` is its value */
+    int from;                  /* of TT__INIT_COPY */
     char file[TT__PATH_MAX];   /* of TT__INIT_FILE */
     char expect[TT__PATH_MAX]; /* raw data of what is right, or "" */
 } tt__array;
@@ -43,9 +43,10 @@ typedef struct tt__workload {
     bool warm;
     bool has_reference; /* else files say what is right, or nothing does */
     tt__symbols reference;
-    tt__launch launch; /* of the reference */
+    tt__launch launch;                   /* of the reference */
     double abs_tolerance, rel_tolerance; /* both 0: bit for bit */
-    int64_t copy_bytes; /* of each side of the copy that is timed beside it, which is no copy of src to dst; 0: none */
+    int64_t copy_bytes; /* of each side of the copy that is timed beside it, which is no copy of src to dst;
+                           0: none */
 } tt__workload;
 
 #endif

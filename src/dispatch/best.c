@@ -16,6 +16,8 @@
 /* Distances count doublings of one side. */
 static const double other_gpu = 1.5; /* as if measured for a matrix of almost three times the side */
 static const double stale = 0.5, other_cc = 1, other_elem_size = 1, other_regime = 1;
+/* What is further, as 1024 x 1024 from 120 x 120, says no more than what does well elsewhere. */
+static const double furthest = 6;
 
 enum { TRIES_MAX = 64 }; /* winners that are looked at, nearest first, before a rung is given up */
 
@@ -48,6 +50,8 @@ typedef struct leads {
 
 /* Each dimension counts by itself: 1 x 16M is nothing like 4096 x 4096. */
 static double distance(const tt__problem *a, const tt__problem *b) {
+    if (!tt__is_matrix(a) && tt__unverified(b) && !tt__unverified(a))
+        return INFINITY; /* what nobody knows to be right is no answer to who wants it right */
     if (!tt__is_matrix(a))
         return tt__variables_distance(a, b) + (tt__warm(a) == tt__warm(b) ? 0 : other_regime);
     double d = fabs(log2((double)a->rows / (double)b->rows)) + fabs(log2((double)a->cols / (double)b->cols));
@@ -117,7 +121,7 @@ static void answer(const query *q, tt_match match, tt__layer layer, const tt__wi
 
 static void explain(const query *q, const tt__winner *w, bool here) {
     tt_choice *c = q->choice;
-    char batch[32] = "", elem[40] = "", problem[TT__PROBLEM_TEXT_MAX];
+    char batch[32] = "", elem[40] = "", problem[TT__PROBLEM_TEXT_MAX], text[512];
     const char *regime = tt__warm(&w->problem) == tt__warm(q->problem) ? ""
                          : tt__warm(&w->problem)                       ? ", warm"
                                                                        : ", cold";
@@ -126,12 +130,14 @@ static void explain(const query *q, const tt__winner *w, bool here) {
     if (w->problem.elem_size != q->problem->elem_size)
         snprintf(elem, sizeof elem, " of %d-byte elements", w->problem.elem_size);
     if (tt__is_matrix(&w->problem))
-        snprintf(problem, sizeof problem, "%lld x %lld", (long long)w->problem.rows, (long long)w->problem.cols);
+        snprintf(problem, sizeof problem, "%lld x %lld", (long long)w->problem.rows,
+                 (long long)w->problem.cols);
     else
         tt__problem_text(problem, &w->problem);
-    snprintf(c->why, sizeof c->why, "%s %.80s%s%s%s%s%.60s",
-             c->match == TT_MATCH_DEFAULT ? "nothing was tuned for this; as for" : "measured for", problem, batch, elem,
-             regime, here ? "" : " on ", here ? "" : w->gpu.name);
+    snprintf(text, sizeof text, "%s %.80s%s%s%s%s%.60s",
+             c->match == TT_MATCH_DEFAULT ? "nothing was tuned for this; as for" : "measured for", problem,
+             batch, elem, regime, here ? "" : " on ", here ? "" : w->gpu.name);
+    tt__copy(c->why, sizeof c->why, text);
 }
 
 /* ---- The very problem ------------------------------------------------------------------------------------
@@ -174,7 +180,8 @@ static tt_status try_exact(const query *q, bool *done) {
         if (!found)
             continue;
         answer(q, *why ? TT_MATCH_STALE : TT_MATCH_EXACT, layer, &w, &candidate);
-        tt__copy(q->choice->why, sizeof q->choice->why, why);
+        tt__copy(q->choice->why, sizeof q->choice->why,
+                 !*why && tt__unverified(q->problem) ? "nothing verifies it" : why);
         has_stale = true;
         *done = true;
         if (!*why)
@@ -289,7 +296,7 @@ static tt_status fetch(const query *q, const lead *l, tt__winner *w, bool *found
  * own, or INFINITY. */
 static tt_status try_within(const query *q, bool anything, double within, double *nearest) {
     leads all = {.q = q, .anything = anything};
-    double best = INFINITY;
+    double best = INFINITY, most = anything ? INFINITY : furthest;
     tt_status status = collect(&all, anything, within);
     for (size_t i = 0; i < all.n && i < TRIES_MAX && status == TT_OK && all.items[i].distance < best; i++) {
         const lead *l = &all.items[i];
@@ -302,7 +309,8 @@ static tt_status try_within(const query *q, bool anything, double within, double
             continue;
         tt__winner_staleness(why, sizeof why, &w, q->templates, l->here ? q->driver : NULL, NULL);
         double score = l->distance + (*why ? stale : 0);
-        if (score >= best || (status = legal(q, &w, false, &candidate, &found)) != TT_OK || !found)
+        if (score >= best || score > most || (status = legal(q, &w, false, &candidate, &found)) != TT_OK ||
+            !found)
             continue;
         answer(q,
                anything  ? TT_MATCH_DEFAULT
@@ -321,7 +329,9 @@ static tt_status try_within(const query *q, bool anything, double within, double
 static tt_status try_near(const query *q, bool anything, bool *done) {
     static const double radii[] = {0.25, 1.25, 2, 3, 6, 64};
     double nearest = INFINITY;
-    for (size_t i = 0; i < sizeof radii / sizeof *radii && nearest > (i ? radii[i - 1] : 0); i++)
+    for (size_t i = 0; i < sizeof radii / sizeof *radii && nearest > (i ? radii[i - 1] : 0) &&
+                       (anything || radii[i] <= furthest);
+         i++)
         TT_TRY(try_within(q, anything, radii[i], &nearest));
     *done = nearest < INFINITY;
     return TT_OK;
@@ -362,8 +372,8 @@ static tt_status fall_back(const query *q) {
     if (!best.t && space.n > 0)
         best = space.items[0];
     if (status == TT_OK && !best.t && !tt__is_matrix(p))
-        status = tt__fail(TT_E_UNSUPPORTED, "%s has no legal configuration for %s on %s", set->items[0]->kernel,
-                          tt__problem_text(problem, p), q->gpu->name);
+        status = tt__fail(TT_E_UNSUPPORTED, "%s has no legal configuration for %s on %s",
+                          set->items[0]->kernel, tt__problem_text(problem, p), q->gpu->name);
     else if (status == TT_OK && !best.t)
         status = tt__fail(
             TT_E_UNSUPPORTED, "no template can %s %lld x %lld of %d-byte elements aligned to %d bytes on %s",
@@ -375,8 +385,9 @@ static tt_status fall_back(const query *q) {
     tt__copy(q->choice->kernel, sizeof q->choice->kernel, best.t->kernel);
     tt__copy(q->choice->config, sizeof q->choice->config, best.config);
     if (tt__is_matrix(p))
-        snprintf(q->choice->why, sizeof q->choice->why, "nothing was tuned for this; run tune --shapes %lldx%lld",
-                 (long long)p->rows, (long long)p->cols);
+        snprintf(q->choice->why, sizeof q->choice->why,
+                 "nothing was tuned for this; run tune --shapes %lldx%lld", (long long)p->rows,
+                 (long long)p->cols);
     else
         snprintf(q->choice->why, sizeof q->choice->why, "nothing was tuned for this kernel");
     if (q->candidate)
@@ -386,7 +397,12 @@ static tt_status fall_back(const query *q) {
 
 tt_status tt__ladder_among(tt_ctx *ctx, const tt__template_set *templates, const tt__gpu *gpu, int64_t gpu_id,
                            const tt__problem *p, tt_choice *choice, tt__candidate *candidate) {
-    query q = {.ctx = ctx, .templates = templates, .gpu = gpu, .problem = p, .choice = choice, .candidate = candidate};
+    query q = {.ctx = ctx,
+               .templates = templates,
+               .gpu = gpu,
+               .problem = p,
+               .choice = choice,
+               .candidate = candidate};
     bool done = false;
     q.gpu_ids[TT__LAYER_USER] = gpu_id;
     q.gpu_ids[TT__LAYER_SYSTEM] = -1;

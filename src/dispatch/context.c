@@ -4,16 +4,18 @@
 #include <stdlib.h>
 
 #include "dispatch/answers.h"
-#include "dispatch/layers.h"
 #include "dispatch/first_use.h"
+#include "dispatch/layers.h"
 #include "gpu/device.h"
 
 static tt_status check_opts(const tt_open_opts *opts) {
     if (opts && opts->size != sizeof *opts)
-        return tt__fail(TT_E_INVALID, "tt_open_opts: size is %zu, expected %zu (start from TT_INIT(tt_open_opts))",
+        return tt__fail(TT_E_INVALID,
+                        "tt_open_opts: size is %zu, expected %zu (start from TT_INIT(tt_open_opts))",
                         opts->size, sizeof *opts);
     if (opts && !(opts->tune_budget_s >= 0 && opts->tune_budget_s <= 86400))
-        return tt__fail(TT_E_INVALID, "tune_budget_s is %g: it must be from 0 (no tuning on first use) to 86400",
+        return tt__fail(TT_E_INVALID,
+                        "tune_budget_s is %g: it must be from 0 (no tuning on first use) to 86400",
                         opts->tune_budget_s);
     return TT_OK;
 }
@@ -32,21 +34,31 @@ static tt_status open_store(tt_ctx *ctx, const tt_open_opts *opts) {
     return status;
 }
 
+/* One thread may take it twice: tt_tune holds it while it uses a store in memory, and its call-backs may look
+ * up. */
+static void init_lock(pthread_mutex_t *lock) {
+    pthread_mutexattr_t attr;
+    pthread_mutexattr_init(&attr);
+    pthread_mutexattr_settype(&attr, PTHREAD_MUTEX_RECURSIVE);
+    pthread_mutex_init(lock, &attr);
+    pthread_mutexattr_destroy(&attr);
+}
+
 tt_status tt_open(tt_ctx **out, const tt_open_opts *opts) {
     *out = NULL;
     TT_TRY(check_opts(opts));
     tt_ctx *ctx = calloc(1, sizeof *ctx);
     if (!ctx)
         return tt__fail_memory(sizeof *ctx);
-    pthread_mutex_init(&ctx->lock, NULL);
+    init_lock(&ctx->lock);
     pthread_mutex_init(&ctx->making, NULL);
     pthread_mutex_init(&ctx->tuning, NULL);
     ctx->read_only = opts && opts->read_only;
     ctx->tune_budget_s = opts ? opts->tune_budget_s : 0;
     if (opts && opts->gpu)
         tt__copy(ctx->gpu_name, sizeof ctx->gpu_name, opts->gpu);
-    tt_status status = tt__template_set_open(&ctx->templates, opts ? opts->templates : NULL,
-                                             opts ? opts->n_templates : 0);
+    tt_status status =
+        tt__template_set_open(&ctx->templates, opts ? opts->templates : NULL, opts ? opts->n_templates : 0);
     if (status == TT_OK)
         status = open_store(ctx, opts);
     if (status == TT_OK)

@@ -74,7 +74,7 @@ static tt_status cubin_in(tt__store *store, const tt__gpu *gpu, const tt__proble
                           tt__str *out, bool *found) {
     tt__str key = {0};
     char build[TT__CONFIG_MAX + TT__OP_MAX];
-    tt__config_build(build, c->t, c->config, p);
+    tt__config_build(build, c->config, p);
     tt_status status = tt__store_cubin_find(store, c->t->hash, build, p->elem_size, gpu->cc, &key, found);
     if (status == TT_OK && *found)
         status = tt__store_cubin_get(store, tt__str_text(&key), out, found);

@@ -2,20 +2,23 @@
 #include "dispatch/own_kernel.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 #include "dispatch/plan.h"
 #include "template/task.h"
 
 static tt_status read_template(tt__template **out, const char *path, const char *source) {
     if (!path)
-        return tt__fail(TT_E_INVALID, "tt_kernel_open: path is NULL: it names the file, or stands for it in messages");
+        return tt__fail(TT_E_INVALID,
+                        "tt_kernel_open: path is NULL: it names the file, or stands for it in messages");
     TT_TRY(source ? tt__template_parse(out, path, source) : tt__template_load(out, path));
     if ((*out)->own)
         return TT_OK;
-    tt_status status = tt__fail(TT_E_INVALID,
-                                "%s is a template for `op %s`, which competes with the built-in ones: name it in "
-                                "tt_open_opts.templates, or to `tune` with --template",
-                                path, (*out)->op);
+    tt_status status =
+        tt__fail(TT_E_INVALID,
+                 "%s is a template for `op %s`, which competes with the built-in ones: name it in "
+                 "tt_open_opts.templates, or to `tune` with --template",
+                 path, (*out)->op);
     tt__template_free(out);
     return status;
 }
@@ -65,8 +68,10 @@ tt_status tt_kernel_best(tt_choice *out, tt_kernel *kernel, const char *problem)
     int gbps = tt__metric_named(kernel->t->task, "gbps");
     if (status == TT_OK && gbps >= 0 && out->time_us > 0) { /* of the problem it was measured for */
         tt__problem measured;
-        if (tt__task_problem(&measured, kernel->t, out->problem) == TT_OK)
-            status = tt__metric_value(&out->gbps, kernel->t, (size_t)gbps, &gpu, &measured, out->config, out->time_us);
+        const char *text = strcmp(out->problem, "-") == 0 ? NULL : out->problem; /* it has no variables */
+        if (tt__task_problem(&measured, kernel->t, text) == TT_OK)
+            status = tt__metric_value(&out->gbps, kernel->t, (size_t)gbps, &gpu, &measured, out->config,
+                                      out->time_us);
     }
     return status;
 }
@@ -81,7 +86,8 @@ tt_status tt_kernel_plan(tt_plan **out, tt_kernel *kernel, const char *problem) 
 /* ---- Launching ----------------------------------------------------------------------------------------- */
 
 size_t tt_plan_arguments(const tt_plan *plan, tt_argument *out, size_t n) {
-    static const char *const directions[] = {"in", "out", "inout", "scratch", "scalar"}; /* as in tt__direction */
+    static const char *const directions[] = {"in", "out", "inout", "scratch",
+                                             "scalar"}; /* as in tt__direction */
     size_t known = plan->work ? (size_t)plan->work->n : 0;
     for (size_t i = 0; i < n && i < known; i++) {
         const tt__array *a = &plan->work->arrays[i];
@@ -96,8 +102,8 @@ size_t tt_plan_arguments(const tt_plan *plan, tt_argument *out, size_t n) {
 }
 
 static tt_status bad_address(const tt__array *a, CUdeviceptr at) {
-    return tt__fail(TT_E_INVALID, "%s is 0x%llx: it must be a device address that is a multiple of 16 bytes", a->name,
-                    at);
+    return tt__fail(TT_E_INVALID, "%s is 0x%llx: it must be a device address that is a multiple of 16 bytes",
+                    a->name, at);
 }
 
 tt_status tt_plan_launch_args(const tt_plan *plan, void *const *args, size_t n, CUstream stream) {
@@ -105,13 +111,18 @@ tt_status tt_plan_launch_args(const tt_plan *plan, void *const *args, size_t n, 
     if (!w)
         return tt__fail(TT_E_INVALID, "a plan for a transpose: tt_plan_launch launches it");
     if (n != (size_t)w->n)
-        return tt__fail(TT_E_INVALID, "%zu arguments for %s, which takes %d: %s first", n, plan->choice.kernel, w->n,
-                        w->arrays[0].name);
+        return tt__fail(TT_E_INVALID, "%zu arguments for %s, which takes %d: %s first", n,
+                        plan->choice.kernel, w->n, w->arrays[0].name);
     for (int i = 0; i < w->n; i++) {
+        if (!args || !args[i])
+            return tt__fail(
+                TT_E_INVALID, "argument %d, %s, is NULL: it must point to %s", i, w->arrays[i].name,
+                w->arrays[i].direction == TT__SCALAR ? "the scalar" : "the address of the buffer");
         CUdeviceptr at = w->arrays[i].direction == TT__SCALAR ? 16 : *(const CUdeviceptr *)args[i];
         if (at == 0 || at % 16)
             return bad_address(&w->arrays[i], at);
     }
-    CUresult r = tt__kernel_launch_with(&plan->kernel, plan->cu, &plan->launch, plan->constants, args, stream);
+    CUresult r =
+        tt__kernel_launch_with(&plan->kernel, plan->cu, &plan->launch, plan->constants, args, stream);
     return r == CUDA_SUCCESS ? TT_OK : tt__cu_check(r, "cuLaunchKernel (%s)", plan->choice.kernel);
 }

@@ -53,12 +53,11 @@ static tt_status keep_cubin(tt_ctx *ctx, const making *m, const char *options, i
     if (ctx->read_only)
         return TT_OK;
     tt__cubin_key(key, c->t->source, options, n, m->gpu.cc, tt__nvrtc_version());
-    tt__config_build(build, c->t, c->config, m->problem);
+    tt__config_build(build, c->config, m->problem);
     pthread_mutex_lock(&ctx->lock);
     tt_status status = tt__store_cubin_put(ctx->store, key, m->cubin.text, m->cubin.len);
     if (status == TT_OK)
-        status =
-            tt__store_cubin_link(ctx->store, c->t->hash, build, m->problem->elem_size, m->gpu.cc, key);
+        status = tt__store_cubin_link(ctx->store, c->t->hash, build, m->problem->elem_size, m->gpu.cc, key);
     pthread_mutex_unlock(&ctx->lock);
     return status == TT_E_DB ? TT_OK : status;
 }
@@ -84,8 +83,7 @@ static tt_status load(tt_plan *plan, const making *m) {
     CUstreamCaptureMode mode = CU_STREAM_CAPTURE_MODE_RELAXED;
     TT_TRY(tt__cu_check(plan->cu->cuThreadExchangeStreamCaptureMode(&mode),
                         "cuThreadExchangeStreamCaptureMode"));
-    tt_status status =
-        tt__kernel_load(&plan->kernel, plan->cu, m->cubin.text, &c->t->symbols, &c->launch);
+    tt_status status = tt__kernel_load(&plan->kernel, plan->cu, m->cubin.text, &c->t->symbols, &c->launch);
     plan->cu->cuThreadExchangeStreamCaptureMode(&mode);
     return status;
 }
@@ -109,14 +107,16 @@ static tt_status note_workload(tt_plan *plan, const making *m) {
     plan->work = calloc(1, sizeof *plan->work);
     if (!plan->work)
         return tt__fail_memory(sizeof *plan->work);
-    return tt__workload_of(plan->work, m->candidate.t, &m->gpu, m->problem);
+    tt_status status = tt__workload_of(plan->work, m->candidate.t, &m->gpu, m->problem);
+    return status == TT_E_UNSUPPORTED ? TT_OK : status; /* the reference is, which nobody launches here */
 }
 
 tt_status tt__plan_make(tt_plan **out, tt_ctx *ctx, const tt__problem *p) {
     return tt__plan_make_among(out, ctx, &ctx->templates, p);
 }
 
-tt_status tt__plan_make_among(tt_plan **out, tt_ctx *ctx, const tt__template_set *templates, const tt__problem *p) {
+tt_status tt__plan_make_among(tt_plan **out, tt_ctx *ctx, const tt__template_set *templates,
+                              const tt__problem *p) {
     making m = {.templates = templates, .problem = p};
     *out = NULL;
     tt_plan *plan = calloc(1, sizeof *plan);
@@ -177,6 +177,7 @@ tt_status tt_plan_launch(const tt_plan *plan, CUdeviceptr dst, CUdeviceptr src, 
             "set tt_problem.align to what both are multiples of",
             dst, src, plan->misaligned + 1);
     void *operands[] = {&src, &dst}; /* as kernel_templates/ops declare them; in place the one is the other */
-    CUresult r = tt__kernel_launch_with(&plan->kernel, plan->cu, &plan->launch, plan->constants, operands, stream);
+    CUresult r =
+        tt__kernel_launch_with(&plan->kernel, plan->cu, &plan->launch, plan->constants, operands, stream);
     return r == CUDA_SUCCESS ? TT_OK : tt__cu_check(r, "cuLaunchKernel (%s)", plan->choice.kernel);
 }

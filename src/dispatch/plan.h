@@ -20,6 +20,7 @@ struct tt_plan {
  * the store, but not while it compiles and loads. */
 tt_status tt__plan_make(tt_plan **out, tt_ctx *ctx, const tt__problem *p);
 /* The same among other templates than the context's. */
-tt_status tt__plan_make_among(tt_plan **out, tt_ctx *ctx, const tt__template_set *templates, const tt__problem *p);
+tt_status tt__plan_make_among(tt_plan **out, tt_ctx *ctx, const tt__template_set *templates,
+                              const tt__problem *p);
 
 #endif

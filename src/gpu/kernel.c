@@ -56,6 +56,7 @@ void tt__kernel_constants(tt__arg_value out[TT__ARGS_MAX], const tt__launch *lau
     const tt__pass *last = &launch->passes[launch->n_passes - 1];
     for (int i = 0; i < last->first_arg + last->n_args; i++) {
         const tt__arg *arg = &launch->args[i];
+        out[i] = (tt__arg_value){0}; /* whatever its size, all of it is known */
         if (arg->type == TT__TYPE_F32)
             out[i].f32 = (float)arg->f;
         else if (arg->type == TT__TYPE_F64)

@@ -17,13 +17,14 @@ const char *tt__nvrtc_path(void);
 /* Appends "80 86 90 100": the compute capabilities it compiles for. */
 tt_status tt__nvrtc_archs(tt__str *out);
 
-/* An option of ours: a typedef in front of the source. A macro would reach NVRTC's own headers, whose templates have
- * a T of their own. */
+/* An option of ours: a typedef in front of the source. A macro would reach NVRTC's own headers, whose
+ * templates have a T of their own. */
 #define TT__TYPEDEF "typedef:"
 
 /* Compiles to a cubin for compute capability `cc` (90 is sm_90). `options` are n strings behind each other
- * (tt__config_options): NVRTC's own, and TT__TYPEDEF with "NAME=TYPE" behind it. Appends the cubin to `out`. TT_E_COMPILE carries NVRTC's log, shortened. If `cc` is
- * one that this NVRTC does not know, TT_E_UNSUPPORTED lists those it does. */
+ * (tt__config_options): NVRTC's own, and TT__TYPEDEF with "NAME=TYPE" behind it. Appends the cubin to `out`.
+ * TT_E_COMPILE carries NVRTC's log, shortened. If `cc` is one that this NVRTC does not know, TT_E_UNSUPPORTED
+ * lists those it does. */
 tt_status tt__nvrtc_compile(tt__str *out, const char *name, const char *source, const char *options,
                             int n_options, int cc);
 

@@ -8,99 +8,13 @@
 #include <string.h>
 #include <strings.h>
 
+#include "base/suggest.h"
 #include "template/reader.h"
 #include "template/scan.h"
-#include "base/suggest.h"
 
 #define COUNT TT__COUNT
-#define SHOW TT__SHOW
-#define FAIL TT__READ_FAIL
-
-static bool is_blank(char c) {
-    return c == ' ' || c == '\t' || c == '\r';
-}
-
-tt__span tt__trim(tt__span s) {
-    while (s.n && is_blank(*s.at))
-        s = (tt__span){s.at + 1, s.n - 1};
-    while (s.n && is_blank(s.at[s.n - 1]))
-        s.n--;
-    return s;
-}
-
-tt__span tt__take_word(tt__span *rest) {
-    *rest = tt__trim(*rest);
-    tt__span word = {rest->at, 0};
-    while (word.n < rest->n && !is_blank(word.at[word.n]))
-        word.n++;
-    *rest = tt__trim((tt__span){rest->at + word.n, rest->n - word.n});
-    return word;
-}
-
-bool tt__take_item(tt__span *item, tt__span *rest) {
-    if (!rest->at)
-        return false;
-    int depth = 0;
-    size_t n = 0;
-    for (; n < rest->n && (rest->at[n] != ',' || depth > 0); n++)
-        depth += (rest->at[n] == '(') - (rest->at[n] == ')');
-    *item = tt__trim((tt__span){rest->at, n});
-    *rest = n < rest->n ? (tt__span){rest->at + n + 1, rest->n - n - 1} : (tt__span){NULL, 0};
-    return true;
-}
-
-bool tt__span_is(tt__span s, const char *word) {
-    return strlen(word) == s.n && memcmp(s.at, word, s.n) == 0;
-}
-
-tt_status tt__span_copy(char **out, tt__span s) {
-    *out = strndup(s.at, s.n);
-    return *out ? TT_OK : tt__fail_memory(s.n + 1);
-}
-
-tt_status tt__read_expr(tt__reader *r, tt__expr *out, tt__span s) {
-    if (s.n == 0)
-        return FAIL(r, s.at, "`%s` has an empty expression", r->keyword);
-    out->line = r->line;
-    out->column = (int)(s.at - r->line_start) + 1;
-    return tt__span_copy(&out->text, s);
-}
-
-tt_status tt__read_name(tt__reader *r, char *out, size_t size, tt__span rest) {
-    tt__span name = tt__take_word(&rest);
-    if (!tt__is_word(name.at, name.n))
-        return FAIL(r, name.at, "found '%.*s', expected a name", SHOW(name));
-    if (name.n >= size)
-        return FAIL(r, name.at, "a name of %zu characters, the limit is %zu", name.n, size - 1);
-    tt__copy(out, name.n + 1, name.at);
-    return TT_OK;
-}
-
-tt_status tt__read_number(tt__reader *r, double *out, tt__span s) {
-    char text[40], *end = text;
-    if (s.n > 0 && s.n < sizeof text) {
-        tt__copy(text, s.n + 1, s.at);
-        *out = strtod(text, &end);
-    }
-    return end > text && *end == '\0' && *out - *out == 0 ? TT_OK
-                                                          : FAIL(r, s.at, "found '%.*s', expected a number", SHOW(s));
-}
-
-tt_status tt__read_new_name(tt__reader *r, char *out, size_t size, tt__span rest) {
-    TT_TRY(tt__read_name(r, out, size, rest));
-    const char *taken = tt__name_taken(out);
-    const tt__template *t = r->t;
-    for (size_t i = 0; i < t->n_params && !taken; i++)
-        if (t->params[i].name != out && strcasecmp(t->params[i].name, out) == 0)
-            taken = "a parameter";
-    for (size_t i = 0; t->own && i < t->own->n_variables && !taken; i++)
-        if (t->own->variables[i].name != out && strcasecmp(t->own->variables[i].name, out) == 0)
-            taken = "a variable of the problem";
-    for (size_t i = 0; t->own && i < t->own->n_operands && !taken; i++)
-        if (t->own->operands[i].name != out && strcasecmp(t->own->operands[i].name, out) == 0)
-            taken = "an operand";
-    return taken ? FAIL(r, rest.at, "%s is %s, choose another name", out, taken) : TT_OK;
-}
+#define SHOW  TT__SHOW
+#define FAIL  TT__READ_FAIL
 
 static tt_status read_value(tt__reader *r, tt__param *p, tt__span value) {
     if (!tt__is_integer(value.at, value.n) && !tt__is_word(value.at, value.n))
@@ -129,7 +43,7 @@ static tt_status read_param(tt__reader *r, tt__span rest) {
             return FAIL(r, rest.at, "the parameter %s is declared twice", p->name);
     TT_TRY(tt__read_new_name(r, p->name, sizeof p->name, rest));
     p->line = r->line;
-    p->column = (int)(rest.at - r->line_start) + 1;
+    p->column = tt__read_column(r, rest.at);
     t->n_params++;
     tt__take_word(&rest);
     if (rest.n == 0)
@@ -169,14 +83,25 @@ static tt_status read_shared(tt__reader *r, tt__span rest) {
     return tt__read_expr(r, &r->launch->shared, rest);
 }
 
+/* Arguments of all kernels together, or of the reference: what one launch holds. */
+static int n_args_of(const tt__reader *r) {
+    int n = 0;
+    if (r->t->own && r->launch == &r->t->own->launch)
+        return r->launch->n_args;
+    for (int i = 0; i < TT__PASSES_MAX; i++)
+        n += r->t->passes[i].n_args;
+    return n;
+}
+
 /* A type and an expression, or the name of an operand, which is looked up when all are known. */
 static tt_status read_arg(tt__reader *r, tt__span item) {
     tt__template *t = r->t;
     tt__arg_expr *arg = &t->args[t->n_args];
     if (item.n == 0)
         return FAIL(r, item.at, "`args` has an empty item");
-    if (t->n_args == (int)COUNT(t->args) || r->launch->n_args == TT__ARGS_MAX)
-        return FAIL(r, item.at, "more than %d arguments", TT__ARGS_MAX);
+    if (n_args_of(r) == TT__ARGS_MAX)
+        return FAIL(r, item.at, "more than %d arguments%s", TT__ARGS_MAX,
+                    t->n_passes > 1 ? " of all kernels together" : "");
     tt__span rest = item, word = tt__take_word(&rest);
     arg->type = tt__type_named(word.at, word.n);
     if (arg->type && !tt__types[arg->type].argument)
@@ -191,7 +116,8 @@ static tt_status read_arg(tt__reader *r, tt__span item) {
                     tt__suggest_text(&near));
     }
     if (!arg->type && !tt__is_word(word.at, word.n))
-        return FAIL(r, word.at, "found '%.*s', expected an operand's name, or a type and an expression", SHOW(word));
+        return FAIL(r, word.at, "found '%.*s', expected an operand's name, or a type and an expression",
+                    SHOW(word));
     TT_TRY(tt__read_expr(r, &arg->value, arg->type ? rest : word));
     t->n_args++;
     r->launch->n_args++;
@@ -220,10 +146,13 @@ static tt_status read_kernel(tt__reader *r, tt__span rest) {
         tt__copy(t->kernel, sizeof t->kernel, name);
     r->launch = &t->passes[t->n_passes++];
     r->launch->line = r->line;
+    r->launch->column = tt__read_column(r, rest.at);
     return TT_OK;
 }
 
 static tt_status read_op(tt__reader *r, tt__span rest) {
+    r->t->op_line = r->line;
+    r->t->op_column = tt__read_column(r, rest.at);
     return tt__read_name(r, r->t->op, sizeof r->t->op, rest);
 }
 
@@ -246,7 +175,14 @@ static tt_status read_options(tt__reader *r, tt__span rest) {
     while (rest.n > 0) {
         tt__span option = tt__take_word(&rest);
         if (*option.at != '-')
-            return FAIL(r, option.at, "found '%.*s', expected an option of NVRTC, as in --use_fast_math", SHOW(option));
+            return FAIL(r, option.at, "found '%.*s', expected an option of NVRTC, as in --use_fast_math",
+                        SHOW(option));
+        if (!tt__option_allowed(option.at, option.n))
+            return FAIL(r, option.at,
+                        "%.*s is not allowed: it is none of NVRTC's that only say how code is made (a value "
+                        "goes with = or "
+                        "without a blank)",
+                        SHOW(option));
         if (t->n_options == TT__OPTIONS_MAX)
             return FAIL(r, option.at, "more than %d options", TT__OPTIONS_MAX);
         TT_TRY(tt__span_copy(&t->options[t->n_options], option));
@@ -298,8 +234,8 @@ typedef struct seen {
     int line[COUNT(keywords)];
 } seen;
 
-/* A kernel or the reference begins: those before it must be complete, and those of a launch may stand again. The
- * launch of the first kernel may have begun before its name. */
+/* A kernel or the reference begins: those before it must be complete, and those of a launch may stand again.
+ * The launch of the first kernel may have begun before its name. */
 static tt_status end_launch(const tt__reader *r, seen *seen, bool last) {
     const char *name = r->launch == &r->t->passes[0] || !r->launch ? NULL
                        : r->t->own && r->launch == &r->t->own->launch
@@ -308,8 +244,9 @@ static tt_status end_launch(const tt__reader *r, seen *seen, bool last) {
     for (size_t k = 0; k < COUNT(keywords); k++) {
         bool missing = !seen->line[k] && keywords[k].required && (last || keywords[k].times == OF_LAUNCH);
         if (missing && (name || !last) && keywords[k].times == OF_LAUNCH)
-            return tt__fail(TT_E_TEMPLATE, "%s: no `%s` annotation behind `%s`, expected a line: //@ %s", r->t->path,
-                            keywords[k].word, name ? name : r->t->kernel, keywords[k].form);
+            return tt__template_fail(r->t->path, r->launch->line, r->launch->column,
+                                     "no `%s` annotation behind `%s`, expected a line: //@ %s",
+                                     keywords[k].word, name ? name : r->t->kernel, keywords[k].form);
         if (missing)
             return tt__fail(TT_E_TEMPLATE, "%s: no `%s` annotation, expected a line: //@ %s", r->t->path,
                             keywords[k].word, keywords[k].form);
@@ -334,15 +271,15 @@ static tt_status read_annotation(tt__reader *r, seen *seen, tt__span rest) {
         return FAIL(r, word.at, "`%s` stands alone, expected: %s", r->keyword, keywords[k].form);
     if (seen->line[k] && keywords[k].times != OFTEN)
         return FAIL(r, word.at, "a second `%s`, the first is in line %d", r->keyword, seen->line[k]);
-    bool begins = keywords[k].read == read_kernel ? r->t->n_passes > 0 : keywords[k].read == tt__read_reference;
-    if (begins && (r->t->n_passes > 0 || r->launch != &r->t->passes[0]))
+    bool first = r->t->n_passes == 0 && r->launch == &r->t->passes[0]; /* nothing has begun yet */
+    if (!first && (keywords[k].read == read_kernel || keywords[k].read == tt__read_reference))
         TT_TRY(end_launch(r, seen, false));
     seen->line[k] = r->line;
     return keywords[k].read(r, rest);
 }
 
-/* What is required of a template is not of an op's file, which has no kernel, nor of one with a task of its own,
- * which has no op. */
+/* What is required of a template is not of an op's file, which has no kernel, nor of one with a task of its
+ * own, which has no op. */
 static void mark_present(const tt__template *t, seen *seen) {
     for (size_t k = 0; k < COUNT(keywords); k++) {
         bool no_op = keywords[k].read == read_op && t->own;

@@ -1,4 +1,6 @@
 /* The `//@` lines of a task: the problem's variables, the operands, what is right, and what counts. */
+#include <float.h>
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
@@ -8,8 +10,8 @@
 #include "template/scan.h"
 
 #define COUNT TT__COUNT
-#define SHOW TT__SHOW
-#define FAIL TT__READ_FAIL
+#define SHOW  TT__SHOW
+#define FAIL  TT__READ_FAIL
 
 /* The template's own task, made when the first line asks for it. */
 static tt_status own_task(tt__reader *r, tt__task **out) {
@@ -39,7 +41,7 @@ static tt_status add_variable(tt__reader *r, tt__variable **out, tt__span *rest)
 }
 
 tt_status tt__read_problem(tt__reader *r, tt__span rest) {
-    tt__variable *v;
+    tt__variable *v = NULL;
     TT_TRY(add_variable(r, &v, &rest));
     if (rest.n == 0 && r->t->defines) /* the library always says them */
         return TT_OK;
@@ -48,19 +50,41 @@ tt_status tt__read_problem(tt__reader *r, tt__span rest) {
     return tt__read_expr(r, &v->value, rest);
 }
 
+/* What others call them. */
+static const char *type_meant(tt__span word) {
+    static const char *const names[][2] = {{"float", "f32"},    {"double", "f64"},   {"half", "f16"},
+                                           {"int", "i32"},      {"unsigned", "u32"}, {"long", "i64"},
+                                           {"char", "i8"},      {"short", "i16"},    {"int8_t", "i8"},
+                                           {"uint8_t", "u8"},   {"int16_t", "i16"},  {"uint16_t", "u16"},
+                                           {"int32_t", "i32"},  {"uint32_t", "u32"}, {"int64_t", "i64"},
+                                           {"uint64_t", "u64"}, {"size_t", "u64"},   {"__half", "f16"}};
+    for (size_t i = 0; i < COUNT(names); i++)
+        if (tt__span_is(word, names[i][0]))
+            return names[i][1];
+    return NULL;
+}
+
+/* elem is a type of the library's own files only: it is nothing that can be counted with. */
 static tt_status read_type_name(tt__reader *r, tt__type *out, tt__span word) {
     *out = tt__type_named(word.at, word.n);
-    if (*out)
+    if (*out && (*out != TT__TYPE_ELEM || r->t->defines))
         return TT_OK;
     tt__suggest near = tt__suggest_for(word.at, word.n);
-    for (tt__type t = TT__TYPE_NONE + 1; t < TT__TYPE_COUNT; t++)
+    const tt__task *task = r->t->own;
+    const char *meant = type_meant(word);
+    for (size_t i = 0; i < task->n_variables; i++)
+        if (task->variables[i].n_types)
+            tt__suggest_try(&near, task->variables[i].name);
+    for (tt__type t = TT__TYPE_NONE + 1; t < TT__TYPE_ELEM; t++)
         tt__suggest_try(&near, tt__types[t].name);
-    return FAIL(r, word.at, "found '%.*s', expected a type: i8 u8 i16 u16 i32 u32 i64 u64 f16 bf16 f32 f64%s",
-                SHOW(word), tt__suggest_text(&near));
+    return FAIL(r, word.at,
+                "found '%.*s', expected a type: i8 u8 i16 u16 i32 u32 i64 u64 f16 bf16 f32 f64%s%s%s",
+                SHOW(word), meant ? "; did you mean " : tt__suggest_text(&near), meant ? meant : "",
+                meant ? "?" : "");
 }
 
 tt_status tt__read_type(tt__reader *r, tt__span rest) {
-    tt__variable *v;
+    tt__variable *v = NULL;
     TT_TRY(add_variable(r, &v, &rest));
     if (rest.n == 0)
         return FAIL(r, rest.at, "%s has no types, expected: type NAME TYPE ...", v->name);
@@ -69,6 +93,9 @@ tt_status tt__read_type(tt__reader *r, tt__span rest) {
         if (v->n_types == TT__TYPES_MAX)
             return FAIL(r, word.at, "more than %d types", TT__TYPES_MAX);
         TT_TRY(read_type_name(r, &v->types[v->n_types], word));
+        for (size_t i = 0; i < v->n_types; i++)
+            if (v->types[i] == v->types[v->n_types])
+                return FAIL(r, word.at, "%.*s is given twice", SHOW(word));
         v->n_types++;
     }
     return TT_OK;
@@ -105,7 +132,7 @@ static tt_status add_operand(tt__reader *r, tt__operand **out, tt__span *rest) {
     return TT_OK;
 }
 
-static const char *const directions[] = {"in", "out", "inout", "scratch"}; /* as in tt__direction */
+static const char *const directions[] = {"in", "out", "inout", "scratch"};           /* as in tt__direction */
 static const char *const inits[] = {"random", "uniform", "normal", "zeros", "file"}; /* as in tt__init */
 
 /* The last word that is a direction ends the length, which is an expression of any number of words. */
@@ -123,39 +150,94 @@ static bool split_length(tt__span rest, tt__span *length, size_t *direction, tt_
     return false;
 }
 
+/* No direction: the word that was to be one, perhaps. */
+static tt_status no_direction(tt__reader *r, const tt__operand *o, tt__span rest) {
+    const char *meant = "";
+    tt__suggest near;
+    for (tt__span left = rest; left.n > 0;) {
+        tt__span word = tt__take_word(&left);
+        if (word.at == rest.at || !tt__is_word(word.at, word.n)) /* a length stands before it */
+            continue;
+        near = tt__suggest_for(word.at, word.n);
+        for (size_t d = 0; d < COUNT(directions); d++)
+            tt__suggest_try(&near, directions[d]);
+        if (near.best) {
+            meant = tt__suggest_text(&near);
+            rest = word;
+            break;
+        }
+    }
+    return FAIL(r, rest.at,
+                "%s has no direction, expected: buffer NAME TYPE LENGTH in|out|inout|scratch [DATA]%s",
+                o->name, meant);
+}
+
 static tt_status read_file(tt__reader *r, char out[TT__FILE_MAX], tt__span word) {
     if (word.n == 0 || word.n >= TT__FILE_MAX || memchr(word.at, '/', word.n) || *word.at == '.')
-        return FAIL(r, word.at, "found '%.*s', expected the name of a file that lies beside this one", SHOW(word));
+        return FAIL(r, word.at, "found '%.*s', expected the name of a file that lies beside this one",
+                    SHOW(word));
     tt__copy(out, word.n + 1, word.at);
+    return TT_OK;
+}
+
+/* Of every type that the operand may have: a number that is none of it would silently become another. */
+static tt_status check_fits(tt__reader *r, const tt__operand *o, tt__span number, double value) {
+    const tt__variable *v = o->variable < 0 ? NULL : &r->t->own->variables[o->variable];
+    for (size_t i = 0; i < (v ? v->n_types : 1); i++) {
+        tt__type type = v ? v->types[i] : o->type;
+        const tt__type_info *info = &tt__types[type];
+        const int bits = 8 * info->size;
+        const bool is_signed = *info->name == 'i';
+        double most = ldexp(1, is_signed ? bits - 1 : bits) - 1, least = is_signed ? -most - 1 : 0;
+        if (bits == 64) { /* what a double can tell from its neighbours */
+            most = 0x1p53 - 1;
+            least = is_signed ? -most : 0;
+        }
+        if (info->floating) {
+            most = type == TT__TYPE_F64 ? DBL_MAX : type == TT__TYPE_F16 ? 65504 : (double)FLT_MAX;
+            least = -most;
+        }
+        if (!info->floating && !tt__is_integer(number.at, number.n))
+            return FAIL(r, number.at, "found '%.*s', expected a whole number for %s", SHOW(number),
+                        info->name);
+        if (!(value >= least && value <= most))
+            return FAIL(r, number.at, "%.*s does not fit %s, expected %.17g to %.17g", SHOW(number),
+                        info->name, least, most);
+    }
     return TT_OK;
 }
 
 static tt_status read_data(tt__reader *r, tt__operand *o, tt__span data) {
     const tt__task *task = r->t->own;
-    tt__suggest near = tt__suggest_for(data.at, data.n);
     bool floating = tt__types[o->type].floating;
     o->init = floating ? TT__INIT_UNIFORM : TT__INIT_RANDOM;
+    o->usual_init = data.n == 0; /* of another type of a `type` it may be another */
     o->high = 1;
     if (data.n == 0)
         return TT_OK;
     tt__span word = tt__take_word(&data);
     if (o->direction == TT__OUT || o->direction == TT__SCRATCH)
-        return FAIL(r, word.at, "found '%.*s', but what an `%s` buffer holds before is of no account%s", SHOW(word),
-                    directions[o->direction],
+        return FAIL(r, word.at, "found '%.*s', but what a buffer for `%s` holds before is of no account%s",
+                    SHOW(word), directions[o->direction],
                     o->direction == TT__OUT ? ": say inout if the kernel adds to it" : "");
     size_t k = 0;
+    tt__suggest near = tt__suggest_for(word.at, word.n);
     while (k < COUNT(inits) && !tt__span_is(word, inits[k]))
         tt__suggest_try(&near, inits[k++]);
     o->init = (tt__init)k;
     if (k == TT__INIT_COPY) {
         o->from = -1;
-        for (size_t i = 0; i + 1 < task->n_operands; i++)
-            if (tt__span_is(word, task->operands[i].name) && !task->operands[i].scalar)
+        for (size_t i = 0; i + 1 < task->n_operands; i++) {
+            if (task->operands[i].scalar)
+                continue;
+            tt__suggest_try(&near, task->operands[i].name);
+            if (tt__span_is(word, task->operands[i].name))
                 o->from = (int)i;
+        }
         if (o->from < 0)
             return FAIL(r, word.at,
-                        "found '%.*s', expected random, uniform, normal, zeros, file or a buffer above%s", SHOW(word),
-                        tt__suggest_text(&near));
+                        "found '%.*s', expected random, uniform, normal, zeros, file or a buffer above%s",
+                        SHOW(word), tt__suggest_text(&near));
     }
     if (k == TT__INIT_FILE)
         TT_TRY(read_file(r, o->file, tt__take_word(&data)));
@@ -165,11 +247,14 @@ static tt_status read_data(tt__reader *r, tt__operand *o, tt__span data) {
         TT_TRY(tt__read_number(r, &o->high, high));
         if (o->low > o->high)
             return FAIL(r, low.at, "the lower end %g is above the upper end %g", o->low, o->high);
+        TT_TRY(check_fits(r, o, low, o->low));
+        TT_TRY(check_fits(r, o, high, o->high));
     }
     if ((k == TT__INIT_UNIFORM || k == TT__INIT_NORMAL) && o->type == TT__TYPE_ELEM)
         return FAIL(r, word.at, "%s needs a type of numbers, and elem is none", inits[k]);
     if (k == TT__INIT_NORMAL && !floating)
-        return FAIL(r, word.at, "normal needs a floating-point type, and %s is none", tt__types[o->type].name);
+        return FAIL(r, word.at, "normal needs a floating-point type, and %s is none",
+                    tt__types[o->type].name);
     return data.n ? FAIL(r, data.at, "found '%.*s' behind the end of the line's meaning", SHOW(data)) : TT_OK;
 }
 
@@ -179,8 +264,7 @@ tt_status tt__read_buffer(tt__reader *r, tt__span rest) {
     size_t direction = 0;
     TT_TRY(add_operand(r, &o, &rest));
     if (!split_length(rest, &length, &direction, &data))
-        return FAIL(r, rest.at, "%s has no direction, expected: buffer NAME TYPE LENGTH in|out|inout|scratch [DATA]",
-                    o->name);
+        return no_direction(r, o, rest);
     o->direction = (tt__direction)direction;
     TT_TRY(tt__read_expr(r, &o->count, length));
     return read_data(r, o, data);
@@ -190,14 +274,13 @@ tt_status tt__read_scalar(tt__reader *r, tt__span rest) {
     tt__operand *o;
     TT_TRY(add_operand(r, &o, &rest));
     o->scalar = true;
-    if (!tt__types[o->type].argument)
-        return FAIL(r, rest.at, "a scalar is i32, u32, i64, u64, f32 or f64, and %s is none of these",
-                    tt__types[o->type].name);
+    const tt__variable *v = o->variable < 0 ? NULL : &r->t->own->variables[o->variable];
+    for (size_t i = 0; i < (v ? v->n_types : 1); i++)
+        if (!tt__types[v ? v->types[i] : o->type].argument)
+            return FAIL(r, rest.at, "a scalar is i32, u32, i64, u64, f32 or f64, and %s is none of these",
+                        tt__types[v ? v->types[i] : o->type].name);
     TT_TRY(tt__read_number(r, &o->low, rest));
-    /* An f32 that is no float is rounded; an integer that is none would be cut. */
-    if (!tt__types[o->type].floating && !tt__is_integer(rest.at, rest.n))
-        return FAIL(r, rest.at, "found '%.*s', expected a whole number for %s", SHOW(rest), tt__types[o->type].name);
-    return TT_OK;
+    return check_fits(r, o, rest, o->low);
 }
 
 /* ---- What is right, and what counts -------------------------------------------------------------------- */
@@ -209,6 +292,7 @@ tt_status tt__read_reference(tt__reader *r, tt__span rest) {
     task->has_reference = true;
     r->launch = &task->launch;
     r->launch->line = r->line;
+    r->launch->column = tt__read_column(r, rest.at);
     return TT_OK;
 }
 
@@ -216,12 +300,18 @@ tt_status tt__read_expect(tt__reader *r, tt__span rest) {
     tt__task *task = NULL;
     TT_TRY(own_task(r, &task));
     tt__span name = tt__take_word(&rest);
+    tt__suggest near = tt__suggest_for(name.at, name.n);
     for (size_t i = 0; i < task->n_operands; i++) {
         tt__operand *o = &task->operands[i];
-        if (tt__span_is(name, o->name) && !o->scalar && (o->direction == TT__OUT || o->direction == TT__INOUT))
-            return read_file(r, o->expect, rest);
+        if (o->scalar || (o->direction != TT__OUT && o->direction != TT__INOUT))
+            continue;
+        tt__suggest_try(&near, o->name);
+        if (tt__span_is(name, o->name))
+            return o->expect[0] ? FAIL(r, name.at, "a second `expect` of %s", o->name)
+                                : read_file(r, o->expect, rest);
     }
-    return FAIL(r, name.at, "found '%.*s', expected an `out` or `inout` buffer above", SHOW(name));
+    return FAIL(r, name.at, "found '%.*s', expected an `out` or `inout` buffer above%s", SHOW(name),
+                tt__suggest_text(&near));
 }
 
 tt_status tt__read_tolerance(tt__reader *r, tt__span rest) {
@@ -235,7 +325,10 @@ tt_status tt__read_tolerance(tt__reader *r, tt__span rest) {
                      : tt__span_is(word, "rel") ? &task->rel_tolerance
                                                 : NULL;
         if (!to)
-            return FAIL(r, word.at, "found '%.*s', expected exact, abs NUMBER or rel NUMBER", SHOW(word));
+            return FAIL(r, word.at, "found '%.*s', expected exact, abs NUMBER or rel NUMBER%s", SHOW(word),
+                        word.n > 3 && memcmp(word.at, "abs", 3) == 0   ? "; did you mean abs?"
+                        : word.n > 3 && memcmp(word.at, "rel", 3) == 0 ? "; did you mean rel?"
+                                                                       : "");
         TT_TRY(tt__read_number(r, to, number));
         if (*to < 0)
             return FAIL(r, number.at, "a tolerance is 0 or more");
@@ -264,7 +357,10 @@ tt_status tt__read_objective(tt__reader *r, tt__span rest) {
     tt__span word = tt__take_word(&rest);
     task->maximize = tt__span_is(word, "maximize");
     if (!task->maximize && !tt__span_is(word, "minimize"))
-        return FAIL(r, word.at, "found '%.*s', expected minimize or maximize", SHOW(word));
+        return FAIL(r, word.at, "found '%.*s', expected minimize or maximize%s", SHOW(word),
+                    word.n > 2 && memcmp(word.at, "ma", 2) == 0   ? "; did you mean maximize?"
+                    : word.n > 2 && memcmp(word.at, "mi", 2) == 0 ? "; did you mean minimize?"
+                                                                  : "");
     tt__suggest near = tt__suggest_for(rest.at, rest.n);
     for (size_t i = 0; i < task->n_metrics; i++) {
         tt__suggest_try(&near, task->metrics[i].name);
@@ -275,8 +371,8 @@ tt_status tt__read_objective(tt__reader *r, tt__span rest) {
     }
     if (tt__span_is(rest, "time") && !task->maximize)
         return TT_OK;
-    return FAIL(r, rest.at, "found '%.*s', expected the name of a `metric` above, or minimize time%s", SHOW(rest),
-                tt__suggest_text(&near));
+    return FAIL(r, rest.at, "found '%.*s', expected the name of a `metric` above, or minimize time%s",
+                SHOW(rest), tt__suggest_text(&near));
 }
 
 /* ---- The whole ----------------------------------------------------------------------------------------- */
@@ -295,8 +391,8 @@ static tt_status find_operands(tt__template *t) {
                 tt__suggest_try(&near, tt__types[type].name);
         if (k == n)
             return tt__template_fail(t->path, a->value.line, a->value.column,
-                                     "found '%.60s', expected %s%s%s or a type and an expression%s", a->value.text,
-                                     n ? t->task->operands[0].name : "", n > 1 ? ", " : "",
+                                     "found '%.60s', expected %s%s%s or a type and an expression%s",
+                                     a->value.text, n ? t->task->operands[0].name : "", n > 1 ? ", " : "",
                                      n > 1 ? t->task->operands[1].name : "", tt__suggest_text(&near));
         a->operand = (int)k;
     }
@@ -309,7 +405,8 @@ static tt_status check_params(const tt__template *t) {
         for (size_t k = 0; k < t->task->n_variables; k++)
             if (strcasecmp(t->params[i].name, t->task->variables[k].name) == 0)
                 return tt__template_fail(t->path, t->params[i].line, t->params[i].column,
-                                         "%s is a property of the problem, choose another name", t->params[i].name);
+                                         "%s is a property of the problem, choose another name",
+                                         t->params[i].name);
     return TT_OK;
 }
 
@@ -317,25 +414,36 @@ static tt_status check_own(tt__template *t) {
     const tt__task *task = t->own;
     size_t n_results = 0, n_expected = 0;
     if (t->op[0])
-        return tt__fail(TT_E_TEMPLATE,
-                        "%s: `op %s` says what is computed, and so do `problem`, `type`, `buffer`, `scalar`, "
-                        "`reference` and what goes with them: take away the one or the others",
-                        t->path, t->op);
+        return tt__template_fail(
+            t->path, t->op_line, t->op_column,
+            "`op %s` says what is computed, and so do `problem`, `type`, `buffer`, `scalar`, "
+            "`reference` and what goes with them: take away the one or the others",
+            t->op);
     if (task->n_operands == 0)
-        return tt__fail(TT_E_TEMPLATE,
-                        "%s: no `buffer` annotation, expected a line: //@ buffer NAME TYPE LENGTH in|out|inout|scratch",
-                        t->path);
+        return tt__fail(
+            TT_E_TEMPLATE,
+            "%s: no `buffer` annotation, expected a line: //@ buffer NAME TYPE LENGTH in|out|inout|scratch",
+            t->path);
     for (size_t i = 0; i < task->n_operands; i++) {
         const tt__operand *o = &task->operands[i];
         bool result = !o->scalar && (o->direction == TT__OUT || o->direction == TT__INOUT);
         n_results += result;
         n_expected += result && o->expect[0];
     }
+    for (int i = 0; i < t->n_passes && task->has_reference; i++)
+        if (strcmp(task->reference.name[0], t->symbols.name[i]) == 0)
+            return tt__template_fail(
+                t->path, task->launch.line, task->launch.column,
+                "%s is what is tuned, and cannot say itself what is right: a reference is another, "
+                "plain kernel",
+                t->symbols.name[i]);
     if (n_results == 0)
-        return tt__fail(TT_E_TEMPLATE, "%s: no buffer is `out` or `inout`: nothing would come of it", t->path);
+        return tt__fail(TT_E_TEMPLATE, "%s: no buffer is `out` or `inout`: nothing would come of it",
+                        t->path);
     if (n_expected && !task->has_reference && n_expected < n_results)
         return tt__fail(TT_E_TEMPLATE,
-                        "%s: `expect` names what %zu of %zu result buffers must hold: name the others too, or a `reference`",
+                        "%s: `expect` names what %zu of %zu result buffers must hold: name the others too, "
+                        "or a `reference`",
                         t->path, n_expected, n_results);
     return TT_OK;
 }
@@ -348,13 +456,14 @@ tt_status tt__task_finish(tt__template *t) {
             tt__copy(t->op, sizeof t->op, t->kernel);
         const tt__task *builtin;
         if (!t->defines && tt__op_task(&builtin, t->op) == TT_OK)
-            return tt__fail(TT_E_TEMPLATE, "%s: the kernel is called %s, as one of the library's own ops: rename it",
-                            t->path, t->op);
+            return tt__template_fail(t->path, t->passes[0].line, t->passes[0].column,
+                                     "the kernel is called %s, as one of the library's own ops: rename it",
+                                     t->op);
     } else {
         char why[256];
         if (tt__op_task(&t->task, t->op) == TT_E_INVALID) {
             tt__copy(why, sizeof why, tt_last_error());
-            return tt__fail(TT_E_TEMPLATE, "%s: %s", t->path, why);
+            return tt__template_fail(t->path, t->op_line, t->op_column, "%s", why);
         }
         if (!t->task)
             return TT_E_NO_MEMORY;

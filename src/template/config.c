@@ -189,14 +189,42 @@ tt_status tt__config_options(tt__str *out, int *n, const tt__template *t, const 
     return status;
 }
 
-void tt__config_build(char out[TT__CONFIG_MAX + TT__OP_MAX], const tt__template *t, const char *config,
-                      const tt__problem *p) {
-    const tt__variable *v;
-    tt__type type;
-    size_t used;
+void tt__config_build(char out[TT__BUILD_MAX], const char *config, const tt__problem *p) {
+    size_t length = 0, used;
+    const char *text = tt__variables(p, &length), *end = text + length;
     tt__copy(out, TT__CONFIG_MAX, config);
-    for (size_t i = 0; (v = type_at(t, p, i, &type)); i++) {
+    for (size_t n; text && text < end; text += n + (text[n] == ',')) {
+        n = strcspn(text, ",/");
+        const char *sign = memchr(text, '=', n);
+        if (!sign || !tt__type_named(sign + 1, (size_t)(text + n - sign - 1))) /* a number is an argument */
+            continue;
         used = strlen(out);
-        snprintf(out + used, TT__CONFIG_MAX + TT__OP_MAX - used, " %s=%s", v->name, tt__types[type].name);
+        snprintf(out + used, TT__BUILD_MAX - used, " %.*s", (int)n, text);
     }
+}
+
+/* With '=' a value follows, with a blank it may, and -D and -U take theirs without either. */
+static const char *const allowed[] = {
+    "use_fast_math", "ftz=", "prec-div=", "prec-sqrt=", "fmad=", "extra-device-vectorization", "modify-stack-limit=",
+    "restrict", "lineinfo", "generate-line-info", "dopt=", "device-debug", "G", "disable-warnings", "w",
+    "diag-error=", "diag-suppress=", "diag-warn=", "device-int128", "device-float128",
+    "device-as-default-execution-space", "default-device", "opt-info=",
+};
+
+bool tt__option_allowed(const char *option, size_t n) {
+    size_t dashes = n > 1 && option[0] == '-' ? 1 + (option[1] == '-') : 0;
+    const char *name = option + dashes;
+    n -= dashes;
+    for (size_t i = 0; i < n; i++)
+        if (name[i] <= ' ' || name[i] >= 127)
+            return false;
+    if (dashes == 1 && n > 1 && (name[0] == 'D' || name[0] == 'U'))
+        return tt__is_word(name + 1, strcspn(name + 1, "= \t\r\n") < n ? strcspn(name + 1, "= \t\r\n") : n - 1);
+    for (size_t i = 0; dashes && i < sizeof allowed / sizeof *allowed; i++) {
+        size_t length = strlen(allowed[i]);
+        bool open = allowed[i][length - 1] == '=';
+        if (strncmp(name, allowed[i], length < n ? length : n) == 0 && (open ? n > length : n == length))
+            return true;
+    }
+    return false;
 }

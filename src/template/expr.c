@@ -7,7 +7,9 @@
  */
 #include "template/expr.h"
 
+#include <math.h>
 #include <sqlite3.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -129,8 +131,8 @@ static int bind_fact(sqlite3_stmt *stmt, int at, const tt__facts *f, size_t i) {
     return sqlite3_bind_int64(stmt, at, f->variables[i]);
 }
 
-/* The table of facts: device and element, the task's variables, and the parameters if `choice` is given. Keys are
- * called "#", which no name of an expression can be. */
+/* The table of facts: device and element, the task's variables, and the parameters if `choice` is given. Keys
+ * are called "#", which no name of an expression can be. */
 static tt_status make_facts(tt__query *q, const tt__facts *f, const size_t *choice) {
     tt_status status = TT_OK;
     const tt__template *t = q->t;
@@ -295,13 +297,19 @@ static tt_status check_launch(tt__query *q, const tt__geometry_expr *g) {
 /* Lengths and defaults are of the problem alone: no parameter is in their scope. */
 static tt_status check_task(const tt__template *t) {
     const tt__task *task = t->own;
+    const size_t n_variables = task->n_variables;
     tt__template problem = {.path = t->path, .task = task};
     const tt__facts facts = {.task = task};
     tt__query *q;
     tt_status status = TT_OK;
     TT_TRY(open_sandbox(&q, &problem, &facts, NULL, DEPTH_ALONE));
-    for (size_t i = 0; i < task->n_variables; i++)
-        TT_GOTO(check_one(q, &task->variables[i].value));
+    for (size_t i = 0; i < n_variables && status == TT_OK;
+         i++) { /* those above it are in the scope of a default */
+        t->own->n_variables = i;
+        status = check_one(q, &task->variables[i].value);
+    }
+    t->own->n_variables = n_variables;
+    TT_GOTO(status);
     for (size_t i = 0; i < task->n_operands; i++)
         TT_GOTO(check_one(q, &task->operands[i].count));
 out:
@@ -348,6 +356,7 @@ out:
 tt_status tt__expr_max_regs(int *out, const tt__template *t, const size_t *choice) {
     static const tt__facts facts;
     const tt__expr *column = &t->max_regs;
+    char text[TT__NAME_MAX];
     tt__template params = *t;
     tt__query *q;
     bool found;
@@ -359,8 +368,8 @@ tt_status tt__expr_max_regs(int *out, const tt__template *t, const size_t *choic
     tt__query_close(q);
     if (status == TT_OK && (v.kind != TT__VALUE_INT || v.i < 16 || v.i > 255))
         status = tt__template_fail(t->path, t->max_regs.line, t->max_regs.column,
-                                   "`%.200s` comes to %lld, expected 16 to 255 registers", t->max_regs.text,
-                                   (long long)v.i);
+                                   "`%.200s` comes to %s, expected 16 to 255 registers", t->max_regs.text,
+                                   tt__value_text(text, v));
     *out = (int)v.i;
     return status;
 }
@@ -453,6 +462,19 @@ size_t tt__query_choice(const tt__query *q, size_t param) {
 
 bool tt__query_where(const tt__query *q, size_t where) {
     return sqlite3_column_int(q->stmt, q->first_where + (int)where) != 0;
+}
+
+char *tt__value_text(char out[TT__NAME_MAX], tt__value v) {
+    tt__copy(out, TT__NAME_MAX, v.kind == TT__VALUE_NULL ? "NULL (a division by zero?)" : "a word");
+    if (v.kind == TT__VALUE_INT)
+        snprintf(out, TT__NAME_MAX, "%lld", (long long)v.i);
+    if (v.kind == TT__VALUE_REAL)
+        snprintf(out, TT__NAME_MAX,
+                 v.f >= 0x1p63 || v.f < -0x1p63 ? "%g (beyond 64 bits)"
+                 : v.f == floor(v.f)            ? "%.1f"
+                                                : "%g",
+                 v.f);
+    return out;
 }
 
 tt__value tt__query_value(const tt__query *q, size_t column) {

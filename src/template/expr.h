@@ -20,6 +20,9 @@ typedef struct tt__value {
     double f;  /* INT and REAL */
 } tt__value;
 
+/* As a message says what an expression comes to: "3", "0.5", "NULL (a division by zero?)". Returns out. */
+char *tt__value_text(char out[TT__NAME_MAX], tt__value v);
+
 typedef struct tt__query tt__query; /* use from one thread, free with tt__query_close */
 
 /* Checks that every expression of the template is one expression, compiles, and keeps to what is in scope.

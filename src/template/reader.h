@@ -23,7 +23,11 @@ typedef struct tt__reader {
 /* A span for "%.*s", cut where it gets too long for a message. */
 #define TT__SHOW(s) ((int)((s).n > 60 ? 60 : (s).n)), (s).at
 #define TT__READ_FAIL(r, where, ...)                                                                         \
-    tt__template_fail((r)->t->path, (r)->line, (int)((where) - (r)->line_start) + 1, __VA_ARGS__)
+    tt__template_fail((r)->t->path, (r)->line, tt__read_column(r, where), __VA_ARGS__)
+
+static inline int tt__read_column(const tt__reader *r, const char *at) {
+    return (int)(at - r->line_start) + 1;
+}
 
 tt__span tt__trim(tt__span s);
 bool tt__span_is(tt__span s, const char *word);
@@ -53,7 +57,8 @@ tt_status tt__read_tolerance(tt__reader *r, tt__span rest);
 tt_status tt__read_metric(tt__reader *r, tt__span rest);
 tt_status tt__read_objective(tt__reader *r, tt__span rest);
 
-/* After the last line: what a task needs is there, and names of operands become their numbers. TT_E_TEMPLATE. */
+/* After the last line: what a task needs is there, and names of operands become their numbers. TT_E_TEMPLATE.
+ */
 tt_status tt__task_finish(tt__template *t);
 
 #endif

@@ -196,13 +196,21 @@ static bool is_metric(const scanner *s) {
 static const char *name_at(const scanner *s, size_t i) {
     const tt__task *task = s->t->task;
     size_t n_variables = task ? task->n_variables : 0;
+    size_t n_facts = task ? TT__FACT_TIME_NS : 0; /* without a task: of the parameters alone */
+    for (size_t k = 0; k < n_variables; k++)
+        if (s->e == &task->variables[k].value) { /* a default knows what stands above it, and no device */
+            n_variables = k;
+            n_facts = TT__FACT_MAX_THREADS;
+        }
     if (i < s->t->n_params)
         return s->t->params[i].name;
     i -= s->t->n_params;
     if (i < n_variables)
         return task->variables[i].name;
     i -= n_variables;
-    return i < TT__FACT_TIME_NS || (i == TT__FACT_TIME_NS && is_metric(s)) ? tt__fact_names[i] : NULL;
+    if (!task) /* what is about the parameters alone */
+        return NULL;
+    return i < n_facts || (i == TT__FACT_TIME_NS && is_metric(s)) ? tt__fact_names[i] : NULL;
 }
 
 static bool name_in_scope(const scanner *s) {

@@ -107,17 +107,11 @@ static bool within(const plan *pl, size_t slot, int64_t value, int64_t max) {
 /* The template is wrong: a value that no launch can have. */
 static tt_status fail_value(const plan *pl, const tt__candidate *c, size_t slot, tt__value v,
                             const char *expected) {
-    char value[64] = "a word", problem[TT__PROBLEM_TEXT_MAX];
-    if (v.kind == TT__VALUE_NULL)
-        snprintf(value, sizeof value, "NULL (a division by zero?)");
-    if (v.kind == TT__VALUE_INT)
-        snprintf(value, sizeof value, "%" PRId64, v.i);
-    if (v.kind == TT__VALUE_REAL)
-        snprintf(value, sizeof value, v.f >= 0x1p63 || v.f < -0x1p63 ? "%g, beyond 64 bits," : "%g", v.f);
+    char value[TT__NAME_MAX], problem[TT__PROBLEM_TEXT_MAX];
     const tt__expr *e = pl->exprs[slot];
     return tt__template_fail(pl->t->path, e->line, e->column,
                              "%s `%.200s` is %s for %s and %s (elem_size %d), expected %s",
-                             part_names[pl->slots[slot].kind], e->text, value,
+                             part_names[pl->slots[slot].kind], e->text, tt__value_text(value, v),
                              c->config[0] ? c->config : "no parameters", tt__problem_text(problem, pl->p),
                              pl->p->elem_size, expected);
 }

@@ -46,9 +46,10 @@ static tt_status unknown_op(const char *op) {
         tt__suggest_try(&near, names[i]);
     const char *suggestion = tt__suggest_text(&near);
     return tt__fail(TT_E_INVALID, "there is no op %s%s", op,
-                    *suggestion ? suggestion
-                                : ": it is transpose, transpose_in_place or copy; or leave it out and say with "
-                                  "`problem` and `buffer` what the kernel works on");
+                    *suggestion
+                        ? suggestion
+                        : ": it is transpose, transpose_in_place or copy; or leave it out and say with "
+                          "`problem` and `buffer` what the kernel works on");
 }
 
 tt_status tt__op_task(const tt__task **out, const char *op) {
@@ -67,8 +68,12 @@ static int64_t matrix_value(const tt__problem *p, const char *name) {
     const struct {
         const char *name;
         int64_t value;
-    } values[] = {{"rows", p->rows},   {"cols", p->cols},   {"lds", p->lds},
-                  {"ldd", p->ldd},     {"batch", p->batch}, {"src_stride", p->src_stride},
+    } values[] = {{"rows", p->rows},
+                  {"cols", p->cols},
+                  {"lds", p->lds},
+                  {"ldd", p->ldd},
+                  {"batch", p->batch},
+                  {"src_stride", p->src_stride},
                   {"dst_stride", p->dst_stride}};
     for (size_t i = 0; i < COUNT(values); i++)
         if (strcmp(values[i].name, name) == 0)
@@ -83,7 +88,8 @@ static tt_status take_value(int64_t *values, bool *given, const tt__template *t,
     size_t split = sign ? (size_t)(sign - at) : n, i = 0;
     int shown = n > 60 ? 60 : (int)n;
     if (split == n)
-        return tt__fail(TT_E_INVALID, "found '%.*s' in a problem of %s, expected NAME=VALUE", shown, at, t->kernel);
+        return tt__fail(TT_E_INVALID, "found '%.*s' in a problem of %s, expected NAME=VALUE", shown, at,
+                        t->kernel);
     tt__suggest near = tt__suggest_for(at, split);
     for (; i < task->n_variables; i++) {
         if (strlen(task->variables[i].name) == split && memcmp(task->variables[i].name, at, split) == 0)
@@ -91,8 +97,8 @@ static tt_status take_value(int64_t *values, bool *given, const tt__template *t,
         tt__suggest_try(&near, task->variables[i].name);
     }
     if (i == task->n_variables)
-        return tt__fail(TT_E_INVALID, "%s has no variable %.*s%s", t->kernel, (int)(split > 60 ? 60 : split), at,
-                        tt__suggest_text(&near));
+        return tt__fail(TT_E_INVALID, "%s has no variable %.*s%s", t->kernel, (int)(split > 60 ? 60 : split),
+                        at, tt__suggest_text(&near));
     const tt__variable *v = &task->variables[i];
     if (given[i])
         return tt__fail(TT_E_INVALID, "%s is given twice", v->name);
@@ -109,8 +115,8 @@ static tt_status take_value(int64_t *values, bool *given, const tt__template *t,
         tt__str list = {0};
         for (size_t k = 0; k < v->n_types; k++)
             tt__str_addf(&list, " %s", tt__types[v->types[k]].name);
-        tt__fail(TT_E_INVALID, "%.*s is no value of %s, expected one of%s", (int)(n_value > 60 ? 60 : n_value), value,
-                 v->name, tt__str_text(&list));
+        tt__fail(TT_E_INVALID, "%.*s is no value of %s, expected one of%s",
+                 (int)(n_value > 60 ? 60 : n_value), value, v->name, tt__str_text(&list));
         tt__str_free(&list);
         return TT_E_INVALID;
     }
@@ -121,14 +127,19 @@ static tt_status take_value(int64_t *values, bool *given, const tt__template *t,
     return TT_OK;
 }
 
-static tt_status take_values(int64_t *values, bool *given, bool *warm, const tt__template *t, const char *text,
-                             size_t length) {
+static tt_status take_values(int64_t *values, bool *given, bool *warm, const tt__template *t,
+                             const char *text, size_t length) {
+    if (memchr(text, '/', length))
+        return tt__fail(TT_E_INVALID, "found '/' in the problem %.*s, expected NAME=VALUE,NAME=VALUE",
+                        (int)length, text);
     for (size_t at = 0, n; at < length; at += n) {
         at += strspn(text + at, ", \t");
-        n = strcspn(text + at, ", \t/");
+        n = strcspn(text + at, ", \t");
         n = at + n > length ? length - at : n;
         if (n == 4 && strncmp(text + at, "warm", n) == 0)
             *warm = true;
+        else if (n == 1 && text[at] == '-') /* how tt__problem_text says that there are none */
+            continue;
         else if (n)
             TT_TRY(take_value(values, given, t, text + at, n));
         else
@@ -157,8 +168,8 @@ tt_status tt__facts_of(tt__facts *out, const tt__task *task, const tt__gpu *gpu,
         TT_TRY(take_values(out->variables, given, &warm, task->t, text, n));
         for (size_t i = 0; i < task->n_variables; i++)
             if (!given[i])
-                return tt__fail(TT_E_INVALID, "a problem of %s without %s: the file has changed since", task->t->kernel,
-                                task->variables[i].name);
+                return tt__fail(TT_E_INVALID, "a problem of %s without %s: the file has changed since",
+                                task->t->kernel, task->variables[i].name);
         return TT_OK;
     }
     for (size_t i = 0; i < task->n_variables; i++)
@@ -167,8 +178,10 @@ tt_status tt__facts_of(tt__facts *out, const tt__task *task, const tt__gpu *gpu,
 }
 
 /* The default of a variable, by those before it. */
-static tt_status default_value(int64_t *out, const tt__template *t, const tt__facts *facts, const tt__variable *v) {
+static tt_status default_value(int64_t *out, const tt__template *t, const tt__facts *facts,
+                               const tt__variable *v) {
     const tt__expr *column = &v->value;
+    char text[TT__NAME_MAX];
     tt__query *q;
     bool found;
     if (v->n_types) {
@@ -180,8 +193,10 @@ static tt_status default_value(int64_t *out, const tt__template *t, const tt__fa
     tt__value value = status == TT_OK && found ? tt__query_value(q, 0) : (tt__value){TT__VALUE_NULL, 0, 0};
     tt__query_close(q);
     if (status == TT_OK && (value.kind != TT__VALUE_INT || value.i < 1))
-        status = tt__template_fail(t->path, v->value.line, v->value.column,
-                                   "the default of %s comes to no whole number of at least 1", v->name);
+        status =
+            tt__template_fail(t->path, v->value.line, v->value.column,
+                              "the default of %s `%.200s` comes to %s, expected a whole number of at least 1",
+                              v->name, v->value.text, tt__value_text(text, value));
     *out = value.i;
     return status;
 }
@@ -192,7 +207,8 @@ tt_status tt__task_problem(tt__problem *out, const tt__template *t, const char *
     tt__facts facts = {.task = task};
     bool given[TT__VARIABLES_MAX] = {false};
     tt__str op = {0};
-    *out = (tt__problem){.rows = 1, .cols = 1, .lds = 1, .ldd = 1, .batch = 1, .src_stride = 1, .dst_stride = 1};
+    *out =
+        (tt__problem){.rows = 1, .cols = 1, .lds = 1, .ldd = 1, .batch = 1, .src_stride = 1, .dst_stride = 1};
     out->elem_size = 4;
     out->align = 16;
     device_facts(&facts, &no_gpu);
@@ -238,20 +254,24 @@ bool tt__task_verifies(const tt__task *task) {
 /* The path of a file that lies beside the template. */
 static tt_status beside(char out[TT__PATH_MAX], const tt__template *t, const char *name) {
     const char *slash = strrchr(t->path, '/');
-    int n = *name ? snprintf(out, TT__PATH_MAX, "%.*s%s", slash ? (int)(slash - t->path + 1) : 0, t->path, name) : 0;
+    int n = *name
+                ? snprintf(out, TT__PATH_MAX, "%.*s%s", slash ? (int)(slash - t->path + 1) : 0, t->path, name)
+                : 0;
     return n < TT__PATH_MAX ? TT_OK : tt__fail(TT_E_INVALID, "%s: the path of %s is too long", t->path, name);
 }
 
 static const int64_t bytes_max = INT64_C(1) << 48;
 
-static tt_status set_array(tt__array *a, const tt__task *task, const tt__facts *facts, size_t i, tt__value count) {
+static tt_status set_array(tt__array *a, const tt__task *task, const tt__facts *facts, size_t i,
+                           tt__value count) {
     const tt__operand *o = &task->operands[i];
     const int elem_size = (int)facts->values[TT__FACT_ELEM_SIZE];
+    char text[TT__NAME_MAX];
     tt__copy(a->name, sizeof a->name, o->name);
     a->direction = o->scalar ? TT__SCALAR : o->direction;
     a->type = o->variable < 0 ? o->type : (tt__type)facts->variables[o->variable];
     a->elem_size = tt__type_size(a->type, elem_size);
-    a->init = o->init;
+    a->init = !o->usual_init ? o->init : tt__types[a->type].floating ? TT__INIT_UNIFORM : TT__INIT_RANDOM;
     a->low = o->low;
     a->high = o->high;
     a->from = o->from;
@@ -260,9 +280,10 @@ static tt_status set_array(tt__array *a, const tt__task *task, const tt__facts *
     if (o->scalar)
         return TT_OK;
     if (count.kind != TT__VALUE_INT || count.i < 1 || count.i > bytes_max / a->elem_size)
-        return tt__template_fail(task->t->path, o->count.line, o->count.column,
-                                 "the length of %s `%.200s` comes to %lld, expected a whole number of 1 to 2^48 / %d",
-                                 o->name, o->count.text, (long long)count.i, a->elem_size);
+        return tt__template_fail(
+            task->t->path, o->count.line, o->count.column,
+            "the length of %s `%.200s` comes to %s, expected a whole number of 1 to 2^48 / %d", o->name,
+            o->count.text, tt__value_text(text, count), a->elem_size);
     a->count = count.i;
     return TT_OK;
 }
@@ -283,13 +304,21 @@ static tt_status set_arrays(tt__workload *w, const tt__task *task, const tt__fac
         if (found && !task->operands[i].scalar)
             count = tt__query_value(q, at++);
         TT_GOTO(set_array(&w->arrays[i], task, facts, i, count));
+        const tt__operand *o = &task->operands[i];
+        const tt__array *a = &w->arrays[i], *from = &w->arrays[o->from];
+        if (!o->scalar && o->init == TT__INIT_COPY && tt__array_bytes(from) < tt__array_bytes(a))
+            TT_GOTO(tt__template_fail(task->t->path, o->count.line, o->count.column,
+                                      "%s is to hold what %s does, but that has %lld bytes, and %s has %lld",
+                                      a->name, from->name, (long long)tt__array_bytes(from), a->name,
+                                      (long long)tt__array_bytes(a)));
     }
 out:
     tt__query_close(q);
     return status;
 }
 
-tt_status tt__workload_of(tt__workload *out, const tt__template *t, const tt__gpu *gpu, const tt__problem *p) {
+tt_status tt__workload_of(tt__workload *out, const tt__template *t, const tt__gpu *gpu,
+                          const tt__problem *p) {
     const tt__task *task = t->task;
     tt__facts facts;
     *out = (tt__workload){.n = (int)task->n_operands,
@@ -320,8 +349,8 @@ int tt__metric_named(const tt__task *task, const char *name) {
     return -1;
 }
 
-tt_status tt__metric_value(double *out, const tt__template *t, size_t metric, const tt__gpu *gpu, const tt__problem *p,
-                           const char *config, double time_us) {
+tt_status tt__metric_value(double *out, const tt__template *t, size_t metric, const tt__gpu *gpu,
+                           const tt__problem *p, const char *config, double time_us) {
     const tt__task *task = t->task;
     const tt__expr *column = &task->metrics[metric].value;
     size_t choice[TT__PARAMS_MAX] = {0};
@@ -346,17 +375,17 @@ tt_status tt__task_copy(tt__problem *out, double *part, bool *has, const tt__tem
                         const tt__problem *p) {
     enum { ROW = 4096, WORD = 4 };
     int gbps = tt__is_matrix(p) ? -1 : tt__metric_named(t->task, "gbps");
-    double rate, most = 0x1p44; /* far beyond any memory */
+    double rate, most = 0x1p40; /* far beyond any memory */
     *part = 1;
     *has = tt__is_matrix(p) || gbps >= 0;
     *out = tt__problem_copy(p);
     if (gbps < 0)
         return TT_OK;
     TT_TRY(tt__metric_value(&rate, t, (size_t)gbps, gpu, p, NULL, 1));
-    *has = rate > 0 && rate < most;
+    double words = rate * 1e3 / 2 / WORD; /* of each side, at 1 us */
+    *has = words > 0 && words < most;
     if (!*has)
         return TT_OK;
-    double words = rate * 1e3 / 2 / WORD; /* of each side, at 1 us */
     out->elem_size = WORD;
     out->cols = words < ROW ? (int64_t)(words / WORD + 1) * WORD : ROW;
     out->rows = words < ROW ? 1 : (int64_t)(words / ROW + 0.999);

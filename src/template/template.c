@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/suggest.h"
 #include "template/annotation.h"
 #include "template/config.h"
 #include "template/expr.h"
@@ -32,14 +33,33 @@ static bool code_has(const char *source, const char *word) {
     return false;
 }
 
+/* The word of the code, in front of a parenthesis, that is nearest to the name. */
+static tt_status fail_code(const tt__template *t, const tt__geometry_expr *g, const char *name, const char *keyword) {
+    tt__suggest near = tt__suggest_for(name, strlen(name));
+    char best[TT__NAME_MAX] = "";
+    for (const char *at = t->source, *end; *at; at = end + (*end != '\0')) {
+        for (end = at; tt__is_word_char(*end);)
+            end++;
+        size_t n = (size_t)(end - at), distance = near.distance;
+        char word[TT__NAME_MAX];
+        if (!tt__is_word(at, n) || n >= sizeof word || *end != '(' || in_comment(t->source, at))
+            continue;
+        tt__copy(word, n + 1, at);
+        tt__suggest_try(&near, word);
+        if (near.distance < distance)
+            tt__copy(best, sizeof best, word);
+    }
+    near.best = *best ? best : NULL;
+    return tt__template_fail(t->path, g->line, g->column, "the code has no kernel %s, which `%s` names%s", name, keyword,
+                             tt__suggest_text(&near));
+}
+
 static tt_status check_code(const tt__template *t) {
     for (int i = 0; i < t->n_passes; i++)
         if (!code_has(t->source, t->symbols.name[i]))
-            return tt__fail(TT_E_TEMPLATE, "%s: the code has no kernel %s, which `kernel` names", t->path,
-                            t->symbols.name[i]);
+            return fail_code(t, &t->passes[i], t->symbols.name[i], "kernel");
     if (t->own && t->own->has_reference && !code_has(t->source, t->own->reference.name[0]))
-        return tt__fail(TT_E_TEMPLATE, "%s: the code has no kernel %s, which `reference` names", t->path,
-                        t->own->reference.name[0]);
+        return fail_code(t, &t->own->launch, t->own->reference.name[0], "reference");
     if (!code_has(t->source, "extern \"C\""))
         return tt__fail(TT_E_TEMPLATE, "%s: the kernel %s must be declared extern \"C\"", t->path, t->kernel);
     return TT_OK;
@@ -115,20 +135,30 @@ static tt_status try_matrices(const tt__template *t, char *why, size_t size) {
     return status;
 }
 
+static tt_status default_problem(tt__problem *out, const tt__template *t) {
+    char why[512];
+    tt_status status = tt__task_problem(out, t, NULL);
+    if (status != TT_E_INVALID) /* too long a text */
+        return status;
+    tt__copy(why, sizeof why, tt_last_error());
+    return tt__template_fail(t->path, t->own->variables[0].value.line, t->own->variables[0].value.column,
+                             "the default problem cannot be: %s", why);
+}
+
 /* A task of its own has a problem of its own that is ordinary. */
 static tt_status try_own(const tt__template *t, char *why, size_t size) {
     tt_status status = TT_E_UNSUPPORTED;
     tt__problem p;
-    TT_TRY(tt__task_problem(&p, t, NULL));
+    TT_TRY(default_problem(&p, t));
     for (size_t k = 0; k < COUNT(ccs) && status == TT_E_UNSUPPORTED; k++) {
         tt__gpu gpu = ordinary_gpu(ccs[k]);
         tt__candidate c;
         tt__workload w;
         status = tt__space_resolve(&c, t, &gpu, &p, t->default_config);
+        if (status == TT_OK)
+            status = tt__workload_of(&w, t, &gpu, &p);
         if (k == 0)
             tt__copy(why, size, tt_last_error());
-        if (status == TT_OK)
-            TT_TRY(tt__workload_of(&w, t, &gpu, &p));
     }
     return status;
 }
@@ -138,7 +168,8 @@ static tt_status check_default(const tt__template *t, const tt__expr *config) {
     tt_status status = t->own ? try_own(t, why, sizeof why) : try_matrices(t, why, sizeof why);
     if (status != TT_E_UNSUPPORTED)
         return status;
-    return tt__template_fail(t->path, config->text ? config->line : t->passes[0].grid[0].line, 0,
+    const tt__expr *at = config->text ? config : &t->passes[0].grid[0];
+    return tt__template_fail(t->path, at->line, at->column,
                              "the default configuration is not legal%s: %s",
                              t->own ? " for the default problem" : "", why);
 }
@@ -147,7 +178,7 @@ static tt_status check_default(const tt__template *t, const tt__expr *config) {
 static tt_status check_metrics(const tt__template *t) {
     tt__gpu gpu = ordinary_gpu(ccs[0]);
     tt__problem p;
-    TT_TRY(tt__task_problem(&p, t, NULL));
+    TT_TRY(default_problem(&p, t));
     for (size_t i = 0; i < t->own->n_metrics; i++) {
         const tt__metric *m = &t->own->metrics[i];
         double once, twice;
@@ -168,6 +199,15 @@ static tt_status check_metrics(const tt__template *t) {
     return TT_OK;
 }
 
+static tt_status check_max_regs(const tt__template *t) {
+    size_t choice[TT__PARAMS_MAX] = {0};
+    int regs;
+    if (!t->max_regs.text)
+        return TT_OK;
+    TT_TRY(tt__config_parse(choice, t, t->default_config));
+    return tt__expr_max_regs(&regs, t, choice);
+}
+
 /* Trusted text is spared the queries, which are nearly all of the time. */
 static tt_status build(tt__template *t, const char *path, const char *source, bool trusted) {
     tt_status status = TT_OK;
@@ -179,15 +219,17 @@ static tt_status build(tt__template *t, const char *path, const char *source, bo
     tt__hash(t->hash, source, strlen(source));
     TT_GOTO(tt__annotation_read(t, &config));
     if (t->defines && !trusted)
-        TT_GOTO(tt__fail(TT_E_TEMPLATE, "%s: `defines` is for the library's own files", path));
+        TT_GOTO(tt__template_fail(path, 1, 0, "`defines` is for the library's own files"));
     TT_GOTO(check_config_size(t));
     if (!trusted)
         TT_GOTO(tt__expr_check(t));
     TT_GOTO(take_default(t, &config));
     if (!trusted)
-        TT_GOTO(check_default(t, &config));
+        TT_GOTO(check_max_regs(t));
     if (!trusted && t->own)
         TT_GOTO(check_metrics(t));
+    if (!trusted)
+        TT_GOTO(check_default(t, &config));
     TT_GOTO(check_code(t));
 out:
     free(config.text);

@@ -42,7 +42,7 @@ typedef struct tt__geometry_expr {
     tt__expr block[3], grid[3]; /* missing dimensions are 1 */
     tt__expr shared;            /* dynamic shared memory in bytes; missing is 0 */
     int first_arg, n_args;      /* of the template's args */
-    int line;                   /* of its `kernel` or `reference`; 0: there is none */
+    int line, column;           /* of its name behind `kernel` or `reference`; line 0: there is none */
 } tt__geometry_expr;
 
 typedef struct tt__arg_expr {
@@ -69,6 +69,7 @@ typedef struct tt__operand {
     int variable;   /* the one that is its type; -1: `type` says it */
     tt__expr count; /* of a buffer's elements */
     tt__direction direction;
+    bool usual_init;  /* what suits the type: uniform for floating point, else random */
     tt__init init;    /* of in and inout */
     double low, high; /* of TT__INIT_UNIFORM; of a scalar `low` is its value */
     int from;         /* of TT__INIT_COPY: the operand */
@@ -103,6 +104,7 @@ typedef struct tt__template {
     char hash[TT__HASH_SIZE]; /* of the whole file */
     char kernel[TT__NAME_MAX]; /* of the first pass: the template's own name */
     char op[TT__NAME_MAX]; /* that it competes for; of a template with a task of its own its own name */
+    int op_line, op_column;
     size_t n_params;
     tt__param params[TT__PARAMS_MAX];
     size_t n_wheres;
@@ -226,8 +228,12 @@ tt_status tt__space_reference(tt__launch *out, const tt__task *task, const tt__g
 tt_status tt__config_options(tt__str *out, int *n, const tt__template *t, const char *config,
                              const tt__problem *p);
 
+/* May a file say this option to NVRTC? Only what says how code is made: nothing that reads or writes files, makes
+ * something else than a cubin for this GPU, or takes the next word for its value. */
+bool tt__option_allowed(const char *option, size_t n);
+
 /* A configuration with all else that makes its cubin for a problem another one: the types of its variables. */
-void tt__config_build(char out[TT__CONFIG_MAX + TT__OP_MAX], const tt__template *t, const char *config,
-                      const tt__problem *p);
+enum { TT__BUILD_MAX = TT__CONFIG_MAX + TT__OP_MAX };
+void tt__config_build(char out[TT__BUILD_MAX], const char *config, const tt__problem *p);
 
 #endif

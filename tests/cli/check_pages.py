@@ -42,6 +42,9 @@ def check_man(command):
             run("mandoc", "-Tlint", "-W", "error", file.name)
 
 
+TAKE_FILES = {"check", "import", "import-t1", "merge", "new"}  # without an option
+
+
 def complete_bash(script, *words):
     line = " ".join(f"'{word}'" for word in words)
     return set(run("bash", "-c", f"{script}\nCOMP_WORDS=({line}) COMP_CWORD={len(words) - 1}; _tune\n"
@@ -61,12 +64,16 @@ def check_bash(commands):
     with tempfile.TemporaryDirectory() as folder:
         open(f"{folder}/mine.cu", "w").close()
         assert complete_bash(script, "tune", "--template", f"{folder}/m") == {f"{folder}/mine.cu"}
+        for command in commands:
+            files = {f"{folder}/mine.cu"} if command and command[0] in TAKE_FILES else set()
+            assert complete_bash(script, "tune", *command, f"{folder}/m") == files, command
 
 
 def check_zsh(commands):
     script = page("--completion", "zsh")
     for option in set().union(*map(options_of, commands)):
         assert f"'*--{option}[" in script, option
+    assert script.count("'*:FILE:_files'") == len(TAKE_FILES)
     if shutil.which("zsh"):
         run("zsh", "-n", "/dev/stdin", text=script)
 
@@ -84,6 +91,8 @@ def check_fish(commands):
             got = run("fish", "--no-config", "-c",
                       f"complete -e tune; source {file.name}; complete -C 'tune {' '.join(command)} --'")
         assert {line.split()[0][2:] for line in got.splitlines()} == options_of(command), (command, got)
+    for name in TAKE_FILES:
+        assert f"'__fish_seen_subcommand_from {name}' -F" in script, name
 
 
 def main():

@@ -394,7 +394,7 @@ static void test_warm(void **state) {
     } lines[] = { /* out as a recording, in again, and replayed */
         {"check --db %1$s/warm.db", "is whole"},
         {"export --db %1$s/warm.db --gpu hostcuda --output %1$s/warm.json", ""},
-        {"import %1$s/warm.json --db %1$s/again.db", " 1 winners"},
+        {"import %1$s/warm.json --db %1$s/again.db", " 1 winner, "},
         {"check --db %1$s/again.db", "is whole"},
         {"best --db %1$s/again.db --gpu hostcuda --size 97 --warm", "exact"},
         {"show --db %1$s/again.db --gpu hostcuda --size 97 --warm --json", "\"source\":\"imported\""},

@@ -129,8 +129,9 @@ static void test_default_that_is_not_legal_here(void **state) {
 static void test_other_ops(void **state) {
     (void)state;
     write_with("copy.cu", 2, "//@ op copy");
-    write_file("self.cu", "//@ kernel mine\n//@ op transpose_in_place\n//@ block 32\n//@ grid rows\n"
-                          "//@ args dst, i64 rows\nextern \"C\" __global__ void mine(int *dst, long long rows) {}\n");
+    write_file("self.cu",
+               "//@ kernel mine\n//@ op transpose_in_place\n//@ block 32\n//@ grid rows\n"
+               "//@ args dst, i64 rows\nextern \"C\" __global__ void mine(int *dst, long long rows) {}\n");
     write_with("src.cu", 2, "//@ op transpose_in_place");
     write_with("typo.cu", 2, "//@ op transpos");
     expect(here, 0, "64x17, 4-byte elements, align 16, on ", "check @/copy.cu --shape 64x17");

@@ -72,7 +72,29 @@ static void shows_and_tunes_what_is_stale(void **state) {
     fault_number(path, "DELETE FROM cubin");
     expect(0, "stale: compiled by NVRTC 12.3", "list --db %s", path);
     fault_number(path, "UPDATE template SET kernel = 'of_mine' WHERE kernel LIKE 'transpose%%'");
-    expect(0, "1 more are of templates that are not here", "--stale --db %s", path);
+    expect(0, "1 more is of templates that are not here", "--stale --db %s", path);
+}
+
+/* In the table each row says what not all have. */
+static void tells_rows_apart(void **state) {
+    (void)state;
+    const char *path = copy("rows.db");
+    fault_number(
+        path,
+        "INSERT INTO problem (op, rows, cols, lds, ldd, batch, src_stride, dst_stride, elem_size, align)"
+        " SELECT op || '/warm', rows, cols, lds, ldd, 2, src_stride, dst_stride, elem_size, align"
+        " FROM problem WHERE op = 'transpose';"
+        "INSERT INTO winner SELECT gpu_id, (SELECT max(id) FROM problem), run_id, config_id, time_us,"
+        " copy_us, copy_fraction, speedup_vs_default, trials, failed, unix_ms FROM winner;"
+        "UPDATE template SET hash = 'x' || substr(hash, 2)");
+    static const char *const says[] = {": transpose, 4-byte elements\n", "\n33x33 ",
+                                       "\n33x33, batch of 2, warm "};
+    run_result r;
+    fault_tune(&r, "", "--stale --max-trials 4 --db %s", path);
+    assert_code(&r, 0);
+    for (size_t i = 0; i < sizeof says / sizeof *says; i++)
+        assert_has(&r, r.out, says[i]);
+    run_free(&r);
 }
 
 static void shows_one_problem(void **state) {
@@ -95,9 +117,9 @@ static void prunes(void **state) {
     expect(0, "Took out 0 winners, 0 trials", "prune --stale --other-gpus --older-than 1 --db %s", path);
     fault_number(path, "UPDATE template SET hash = 'x' || substr(hash, 2); UPDATE run SET ended_ms = 1;"
                        "UPDATE cubin_link SET template_hash = 'x' || substr(template_hash, 2)");
-    expect(0, "Would take out 1 winners", "prune --stale --dry-run --db %s", path);
+    expect(0, "Would take out 1 winner, ", "prune --stale --dry-run --db %s", path);
     assert_int_equal(fault_number(path, "SELECT count(*) FROM trial"), trials);
-    expect(0, "Took out 1 winners", "prune --stale --db %s", path);
+    expect(0, "Took out 1 winner, ", "prune --stale --db %s", path);
     assert_int_equal(fault_number(path, "SELECT count(*) FROM trial"), 0);
     assert_int_equal(fault_number(path, "SELECT count(*) FROM cubin"), 0);
     expect(0, "before", "vacuum --db %s", path);
@@ -107,17 +129,17 @@ static void prunes(void **state) {
     assert_true(st.st_size < 200000);
     path = copy("elsewhere.db");
     fault_number(path, "UPDATE gpu SET name = 'another'; UPDATE run SET ended_ms = 1");
-    expect(0, "Took out 1 winners", "prune --other-gpus --db %s", path);
+    expect(0, "Took out 1 winner, ", "prune --other-gpus --db %s", path);
     assert_int_equal(fault_number(path, "SELECT count(*) FROM gpu"), 0);
 }
 
 static void checks(void **state) {
     (void)state;
     const char *path = copy("checked.db");
-    expect(0, "is whole: 1 GPUs, 1 winners", "check --db %s", path);
+    expect(0, "is whole: 1 GPU, 1 winner, ", "check --db %s", path);
     fault_number(path, "UPDATE cubin SET image = x'00' WHERE id = (SELECT min(id) FROM cubin)");
     expect(4, "cubin 1: ", "check --db %s", path);
-    expect(4, "1 things are wrong", "check --db %s", path);
+    expect(4, "1 thing is wrong", "check --db %s", path);
     fault_number(path, "PRAGMA foreign_keys = OFF; DELETE FROM run");
     expect(4, "refer to a run that is not there", "check --db %s", path);
 }
@@ -128,13 +150,13 @@ static void takes_over(void **state) {
     const char *out = fault_path("exported.db"), *into = fault_path("into.db"), *json = fault_path("r.json");
     const char *all = fault_path("all.db"), *bad = fault_path("bad.json"), *fresh = fault_path("fresh.db");
     fault_text(config, sizeof config, db, "SELECT text FROM winner JOIN config ON config.id = config_id");
-    expect(0, "1 winners", "export --database %s --db %s", out, db);
+    expect(0, "1 winner, ", "export --database %s --db %s", out, db);
     expect(2, "there already", "export --database %s --db %s", out, db);
     assert_true(fault_number(out, "SELECT count(*) FROM cubin") > 0);
     assert_int_equal(fault_number(out, "SELECT count(*) FROM trial"),
                      fault_number(db, "SELECT count(*) FROM trial"));
 
-    expect(0, "1 winners", "import %s --db %s", out, into);
+    expect(0, "1 winner, ", "import %s --db %s", out, into);
     assert_int_equal(fault_number(into, "SELECT count(*) FROM cubin"), 0);
     assert_int_equal(fault_number(into, "SELECT source FROM run"), 2);
     expect(0, "valid (imported)", "list --db %s", into);
@@ -142,7 +164,7 @@ static void takes_over(void **state) {
     expect(0, "\"layer\":\"user\"", "best --size 33 --json --db %s", into);
 
     expect(0, "", "export --gpu hostcuda --output %s --db %s", json, db);
-    expect(0, "1 winners", "import %s --db %s", json, fresh);
+    expect(0, "1 winner, ", "import %s --db %s", json, fresh);
     fault_text(again, sizeof again, fresh, "SELECT text FROM winner JOIN config ON config.id = config_id");
     assert_true(*config && *again);
     /* What was measured elsewhere under the same driver and NVRTC is not measured again. */
@@ -150,7 +172,7 @@ static void takes_over(void **state) {
     assert_int_equal(fault_number(fresh, "SELECT count(*) FROM trial WHERE stage = 0"),
                      fault_number(db, "SELECT count(*) FROM trial WHERE stage = 0"));
 
-    expect(0, "1 winners (1 more are as good here already)", "merge %s %s %s", all, db, into);
+    expect(0, "1 winner (1 more is as good here already)", "merge %s %s %s", all, db, into);
     assert_true(fault_number(all, "SELECT count(*) FROM cubin") > 0);
     expect(0, "is whole", "check --db %s", all);
     expect(2, "into itself", "merge %s %s", all, all);
@@ -182,7 +204,7 @@ static void imports_other_tuners(void **state) {
     expect(2, "no template foo", "import %s --gpu hostcuda --kernel foo --size 4096 --db %s", json, path);
     expect(2, "in this machine", "import %s --gpu a100 --kernel transpose_tiled --size 4096 --db %s", json,
            path);
-    expect(0, "1 winners", "import %s --gpu hostcuda --kernel transpose_tiled --size 4096 --db %s", json,
+    expect(0, "1 winner, ", "import %s --gpu hostcuda --kernel transpose_tiled --size 4096 --db %s", json,
            path);
     expect(0, "stale: measured by method T4", "list --db %s", path);
     expect(0, "\"match\":\"stale\"", "best --size 4096 --json --db %s", path);
@@ -218,6 +240,7 @@ static void asks_the_system(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(shows_and_tunes_what_is_stale),
+        cmocka_unit_test(tells_rows_apart),
         cmocka_unit_test(shows_one_problem),
         cmocka_unit_test(prunes),
         cmocka_unit_test(checks),

@@ -1,5 +1,7 @@
 /* What the fuzz targets share. Each is linked with libFuzzer by scripts/fuzz, and with replay.c, which goes
- * through the corpus once, as a test. */
+ * through the corpus as a test. A target keeps what it can from one execution to the next (a store in memory,
+ * a connection), for speed; one execution in 64, chosen by its bytes, starts from nothing as a user
+ * would. */
 #ifndef TT_TESTS_FUZZ_H
 #define TT_TESTS_FUZZ_H
 
@@ -10,12 +12,32 @@
 #include "db/store.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+/* Each target has one: changes the bytes in place so that most of what comes out is still of its format. */
+size_t LLVMFuzzerCustomMutator(uint8_t *data, size_t size, size_t max_size, unsigned seed);
+/* Changes bytes blindly: libFuzzer's, or that of replay.c. */
+size_t LLVMFuzzerMutate(uint8_t *data, size_t size, size_t max_size);
 
-/* The bytes as a file, of which there is one at a time. */
-const char *fuzz_file(const uint8_t *data, size_t size);
+/* Is this an execution that starts from nothing? */
+bool fuzz_fresh(const uint8_t *data, size_t size);
 /* Aborts with the last error unless it holds. */
 void fuzz_want(bool holds, const char *what);
-/* Takes a store over into a new one; what was taken must pass the check of a store. */
-void fuzz_merge(tt__store *from);
+/* The bytes as a file, of which there is one at a time. */
+const char *fuzz_file(const uint8_t *data, size_t size);
+/* Takes a store over into another; what was taken must pass the check of a store. */
+void fuzz_merge(tt__store *from, bool fresh);
+/* Of this connection, which stays open, statements are prepared once. Of one only. */
+struct sqlite3;
+void fuzz_keep_statements(struct sqlite3 *db);
+/* Makes a store of ours empty, whatever state it was left in. */
+void fuzz_empty(tt__store *s);
+
+/* Numbers for the mutators: the next of a sequence, below `n`. */
+unsigned fuzz_random(unsigned *state, size_t n);
+/* Replaces data[at, at + old) by n bytes; the new size, or the old one where they do not fit. */
+size_t fuzz_splice(uint8_t *data, size_t size, size_t max_size, size_t at, size_t old, const void *with,
+                   size_t n);
+/* Changes, takes away, doubles and moves words and lines; `words` are good ones. */
+size_t fuzz_mutate_words(uint8_t *data, size_t size, size_t max_size, unsigned seed, const char *const *words,
+                         size_t n_words);
 
 #endif

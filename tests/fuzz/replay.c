@@ -9,37 +9,46 @@
 
 #include "base/str.h"
 
-static unsigned seed = 1;
+static unsigned state = 1;
 
-static void change(tt__str *text) {
-    for (unsigned n = 1 + (unsigned)rand_r(&seed) % 4; n && text->len; n--) {
-        size_t at = (size_t)rand_r(&seed) % text->len, from = (size_t)rand_r(&seed) % text->len;
-        switch (rand_r(&seed) % 4) {
+size_t LLVMFuzzerMutate(uint8_t *data, size_t size, size_t max_size) {
+    (void)max_size;
+    for (unsigned n = 1 + fuzz_random(&state, 4); n && size; n--) {
+        size_t at = fuzz_random(&state, size), from = fuzz_random(&state, size);
+        switch (fuzz_random(&state, 4)) {
         case 0:
-            text->text[at] = (char)rand_r(&seed);
+            data[at] = (uint8_t)fuzz_random(&state, 256);
             break;
         case 1:
-            text->text[at] ^= (char)(1 << rand_r(&seed) % 8);
+            data[at] ^= (uint8_t)(1u << fuzz_random(&state, 8));
             break;
         case 2: /* a piece of itself elsewhere */
-            memmove(text->text + at, text->text + from, (text->len - (at > from ? at : from)) % 64);
+            memmove(data + at, data + from, (size - (at > from ? at : from)) % 64);
             break;
         default:
-            text->len = rand_r(&seed) % 8 ? text->len : at;
+            size = fuzz_random(&state, 8) || !at ? size : at;
         }
     }
+    return size;
 }
 
+/* The file as it is, and then with one change upon the other, but from the start after each eighth. */
 static void run(const char *folder, const char *name, int times) {
     tt__str path = {0}, text = {0};
     tt__str_addf(&path, "%s/%s", folder, name);
+    fuzz_want(tt__read_file(&text, path.text) == TT_OK, "a file");
+    size_t size = text.len, most = 2 * size + 1024;
+    uint8_t *data = malloc(most);
+    fuzz_want(data != NULL, "memory");
     for (int i = 0; i <= times; i++) {
-        fuzz_want(tt__read_file(&text, path.text) == TT_OK, "a file");
+        if (i % 8 == 0)
+            memcpy(data, tt__str_text(&text), size = text.len);
         if (i)
-            change(&text);
-        LLVMFuzzerTestOneInput((const uint8_t *)tt__str_text(&text), text.len);
-        tt__str_free(&text);
+            size = LLVMFuzzerCustomMutator(data, size, most, fuzz_random(&state, 1u << 28));
+        LLVMFuzzerTestOneInput(data, size);
     }
+    free(data);
+    tt__str_free(&text);
     tt__str_free(&path);
 }
 

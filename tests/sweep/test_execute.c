@@ -59,6 +59,8 @@ static const shape shapes[] = {
     {131, 131, .elem_size = 1},
     {597, 1101, .elem_size = 1, .max_blocks = 30},
     {68, 44, .elem_size = 1, .align = 4},
+    {301, 528, .elem_size = 1, .max_blocks = 12}, /* rows aligned on one side only */
+    {304, 525, .elem_size = 1, .max_blocks = 12},
     {592, 1104, .elem_size = 1, .max_blocks = 16},
     {528, 528, .elem_size = 1, .max_blocks = 6},
     {256, 128, .elem_size = 2},
@@ -66,6 +68,7 @@ static const shape shapes[] = {
     {131, 131, .elem_size = 2},
     {301, 555, .elem_size = 2, .max_blocks = 30},
     {304, 528, .elem_size = 2, .max_blocks = 12},
+    {301, 528, .elem_size = 2, .max_blocks = 12},
     {128, 64, .elem_size = 8},
     {131, 67, .elem_size = 8},
     {70, 50, 80, 72, .elem_size = 8},

@@ -22,7 +22,7 @@
 #include "gpu/nvrtc.h"
 #include "tuner/verify.h"
 
-enum { EXIT_SKIPPED = 77, SAMPLE_MAX = 12, SHOWN_MAX = 10, WORKERS_MAX = 256 };
+enum { EXIT_SKIPPED = 77, SAMPLE_MAX = 6, SHOWN_MAX = 10, WORKERS_MAX = 256 };
 
 /* Limits of the first GPU of each architecture: they decide which configurations are legal. */
 static const tt__gpu gpus[] = {
@@ -65,8 +65,10 @@ static job *new_job(const char *name, const char *source, int cc, int elem_size)
     return &jobs.items[jobs.n++];
 }
 
-static bool same_options(const job *a, const job *b) {
-    return a->options.len == b->options.len && memcmp(a->options.text, b->options.text, a->options.len) == 0;
+static bool same_cubin(const job *a, const job *b) {
+    return a->source == b->source && a->cc == b->cc && a->options.len == b->options.len &&
+           memcmp(a->options.text, b->options.text, a->options.len) ==
+               0; /* the size of elements is an option, too */
 }
 
 static void add_shape(tt__space *space, const tt__template *t, const tt__gpu *gpu, int64_t size,
@@ -99,13 +101,13 @@ static void add_template(const tt__template *t, const tt__gpu *gpu, int elem_siz
         job *j = new_job(t->path, t->source, gpu->cc, elem_size);
         tt__copy(j->config, sizeof j->config, space.items[i].config);
         assert_int_equal(tt__config_options(&j->options, &j->n_options, t, j->config, &p), TT_OK);
-        bool known = false;
-        for (size_t k = start; k + 1 < jobs.n && !known; k++)
-            known = same_options(&jobs.items[k], j);
+        bool known = false; /* of this shape, or of one before */
+        for (size_t k = 0; k + 1 < jobs.n && !known; k++)
+            known = same_cubin(&jobs.items[k], j);
         if (known)
             tt__str_free(&jobs.items[--jobs.n].options);
     }
-    size_t step = (jobs.n - start + at_most - 1) / at_most;
+    size_t step = jobs.n == start ? 1 : (jobs.n - start + at_most - 1) / at_most;
     for (size_t i = start; i < jobs.n; i++) {
         if ((i - start) % step == 0)
             jobs.items[kept++] = jobs.items[i];

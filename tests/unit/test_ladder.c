@@ -270,7 +270,7 @@ static void warm_and_cold(void **state) {
     strcpy(warm.op, "transpose" TT__WARM);
     tt__problem ways[] = {warm, cold};
     tt__gpu gpu = h100;
-    gpu.cc = 80; /* of which nothing is shipped */
+    gpu.cc = 80;                              /* of which nothing is shipped */
     for (int other = 0; other < 2; other++) { /* first only the one is known, then the other too */
         crown_in(user, &gpu, &ways[other], NULL, other ? NULL : small, 50);
         tt_ctx *ctx = ctx_of(user, "h100");
@@ -337,6 +337,28 @@ static void each_dimension_counts(void **state) {
     tt_close(&ctx);
 }
 
+/* What was measured far away is no measurement of this: the nearest of all that is known, shipped or not, is
+ * as good. */
+static void far_is_not_near(void **state) {
+    (void)state;
+    const char *user = in_dir("user.db");
+    tt__problem large = square(8192);
+    tt__gpu gpu = h100, other = h100;
+    gpu.cc = other.cc = 80; /* of which nothing is shipped */
+    strcpy(other.name, "NVIDIA A100");
+    crown_in(user, &gpu, &large, NULL, small, 50);
+    crown_in(user, &other, &large, NULL, small, 50);
+    tt_ctx *ctx = ctx_of(user, h100.name);
+    tt__problem asked[] = {square(1024), square(1000), square(96)}; /* 6, 6.1 and 12.8 away */
+    for (int i = 0; i < 3; i++) {
+        tt_choice c = best(ctx, &asked[i]);
+        assert_int_equal(c.match, i ? TT_MATCH_DEFAULT : TT_MATCH_NEAREST);
+        assert_int_equal(c.time_us > 0, i == 0);
+        assert_true(i == 0 || tt__n_shipped == 0 || strcmp(c.layer, "shipped") == 0);
+    }
+    tt_close(&ctx);
+}
+
 /* Whatever is asked, the answer is legal for the problem on the GPU, on any architecture. */
 static void any_problem_has_a_legal_answer(void **state) {
     (void)state;
@@ -399,9 +421,10 @@ static void shipped_winners_answer(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        TEST(every_input_counts),     TEST(the_table_is_complete),          TEST(layers_answer_in_order),
-        TEST(a_bad_system_store),     TEST(answers_do_not_grow_old),        TEST(each_dimension_counts),
-        TEST(shipped_winners_answer), TEST(any_problem_has_a_legal_answer), TEST(warm_and_cold),
+        TEST(every_input_counts), TEST(the_table_is_complete),   TEST(layers_answer_in_order),
+        TEST(a_bad_system_store), TEST(answers_do_not_grow_old), TEST(each_dimension_counts),
+        TEST(far_is_not_near),    TEST(shipped_winners_answer),  TEST(any_problem_has_a_legal_answer),
+        TEST(warm_and_cold),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -52,8 +52,15 @@ static const tt__gpu h200 = {.name = "NVIDIA H200",
 static const tt__env env1 = {"580.159.04", "13.0", "1"}, env2 = {"590.10", "13.1", "1"};
 
 static tt__problem square(const char *op, int64_t n) {
-    tt__problem p = {.rows = n, .cols = n, .lds = n, .ldd = n, .batch = 1, .src_stride = n * n,
-                     .dst_stride = n * n, .elem_size = 4, .align = 16};
+    tt__problem p = {.rows = n,
+                     .cols = n,
+                     .lds = n,
+                     .ldd = n,
+                     .batch = 1,
+                     .src_stride = n * n,
+                     .dst_stride = n * n,
+                     .elem_size = 4,
+                     .align = 16};
     strcpy(p.op, op);
     return p;
 }
@@ -491,8 +498,15 @@ static void refuses_what_is_no_json(void **state) {
     static const struct {
         const char *text;
         size_t size;
-    } cases[] = {{"", 0},   {"{", 1},    {"x", 1}, {"\xff\xfe", 2}, {WHOLE "\0", sizeof WHOLE},
-                 {deep, 8}, {"{} {}", 5}};
+    } cases[] = {{"", 0},
+                 {"{", 1},
+                 {"x", 1},
+                 {"\xff\xfe", 2},
+                 {WHOLE "\0", sizeof WHOLE},
+                 {deep, 8},
+                 {"{} {}", 5},
+                 {"{[\"a\"]: 1}", 10}, /* these two are JSON to SQLite 3.40 */
+                 {"{\"\\\"]\":[1,{\"a\":2, {\"b\":\"c\"}:3}]}", 32}};
     tt__recording *r;
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         write_text(cases[i].text, cases[i].size);

@@ -10,12 +10,15 @@
 static const char numbers[] =
     "kernel numbers\nop transpose\nparam A 0 1 2 3 4 5 6 7 8 9\nparam B 0 1\nblock 32\n"
     "grid rows\nargs dst, src\ndefault A=0 B=0\n";
-enum { SPACE = 20 };
+static const char letters[] =
+    "kernel letters\nop transpose\nparam C 0 1 2 3 4 5 6 7 8 9\nparam D 0 1\nblock 32\n"
+    "grid rows\nargs dst, src\ndefault C=5 D=1\n";
+enum { SPACE = 20, SPACE_OF_BOTH = 40 };
 
 /* A trial takes 10 us and its index. */
 typedef struct fake {
     tt__backend base;
-    size_t waiting[SPACE], n_waiting, n_expected;
+    size_t waiting[SPACE_OF_BOTH], n_waiting, n_expected;
     unsigned pause_us; /* until a trial comes back */
     int n_samples;     /* of each */
     bool finals_known;
@@ -40,7 +43,7 @@ static tt_status expect(tt__backend *b, const tt__candidate *c, const tt__proble
 }
 
 static size_t room(const tt__backend *b) {
-    return SPACE - ((const fake *)b)->n_waiting;
+    return SPACE_OF_BOTH - ((const fake *)b)->n_waiting;
 }
 
 static tt_status submit(tt__backend *b, size_t id, const tt__candidate *c, double cutoff_us) {
@@ -107,12 +110,12 @@ static void begin_run(bench *b, const char *source) {
     assert_ok(tt__store_run_begin(b->s.store, b->s.gpu_id, &b->s.env, source, &b->s.run_id));
 }
 
-static void setup(bench *b) {
+static void setup_with(bench *b, const char *second) {
     memset(b, 0, sizeof *b);
-    field_open(&b->f, numbers, NULL);
-    assert_int_equal(b->f.space.n, SPACE);
+    field_open(&b->f, numbers, second);
+    assert_int_equal(b->f.space.n, second ? SPACE_OF_BOTH : SPACE);
     b->backend = (fake){.base = {&ops}, .n_samples = 7, .finals_known = true};
-    b->set = (tt__template_set){1, b->f.t};
+    b->set = (tt__template_set){second ? 2 : 1, b->f.t};
     b->opts = (tt_tune_opts)TT_INIT(tt_tune_opts);
     b->s = (tt__session){.templates = &b->set,
                          .backend = &b->backend.base,
@@ -124,6 +127,10 @@ static void setup(bench *b) {
     assert_ok(tt__store_open(&b->s.store, ":memory:", TT__STORE_READ_WRITE));
     assert_ok(tt__store_gpu(b->s.store, &b->s.gpu, &b->s.gpu_id));
     begin_run(b, "measured");
+}
+
+static void setup(bench *b) {
+    setup_with(b, NULL);
 }
 
 static void teardown(bench *b) {
@@ -180,6 +187,64 @@ static void test_goes_on_with_the_rest(void **state) {
     assert_int_equal(some.n_measured, 3);
     assert_int_equal(b.backend.n_expected, 3);
     tt__search_close(&some);
+    teardown(&b);
+}
+
+/* So many trials in all are wanted; so many are measured for it, and of each template so many are known then.
+ */
+static void expect_measured(bench *b, size_t wanted, size_t measured, size_t of_numbers, size_t of_letters) {
+    tt__search some;
+    size_t known[2] = {0, 0};
+    search(b, &(tt__limits){wanted, INFINITY, true}, &some);
+    for (size_t i = 0; i < some.space.n; i++)
+        known[some.space.items[i].t == b->f.t[1]] += some.known[i] == TT__TRIED;
+    assert_int_equal(some.n_measured, measured);
+    assert_int_equal(known[0], of_numbers);
+    assert_int_equal(known[1], of_letters);
+    assert_false(some.cut);
+    tt__search_close(&some);
+}
+
+/* The effort that one template alone has had is not that of the others. */
+static void test_effort_with_only(void **state) {
+    static const char *const only[] = {"letters"};
+    (void)state;
+    bench b;
+    setup_with(&b, letters);
+    b.s.strategy = &tt__strategy_exhaustive; /* numbers before letters */
+    b.opts.only = only;
+    b.opts.n_only = 1;
+    expect_measured(&b, 12, 12, 0, 12);
+    expect_measured(&b, 12, 0, 0, 12);
+    b.opts.n_only = 0;
+    expect_measured(&b, 12, 6, 6, 12); /* the other half */
+    expect_measured(&b, 12, 0, 6, 12);
+    expect_measured(&b, 20, 2, 8, 12);
+    teardown(&b);
+    setup_with(&b, letters);
+    b.s.strategy = &tt__strategy_exhaustive;
+    expect_measured(&b, 3, 3, 2, 1); /* never more than asked for, */
+    expect_measured(&b, 3, 0, 2, 1);
+    teardown(&b);
+    setup_with(&b, letters);
+    b.s.strategy = &tt__strategy_exhaustive;
+    expect_measured(&b, 1, 1, 1, 0); /* however few */
+    expect_measured(&b, 1, 0, 1, 0);
+    teardown(&b);
+}
+
+/* So it is with a template that is new; and one to which the strategy never comes is tried once. */
+static void test_effort_with_a_new_template(void **state) {
+    (void)state;
+    bench b;
+    setup_with(&b, letters);
+    b.s.strategy = &tt__strategy_exhaustive;
+    b.set.n = 1;
+    expect_measured(&b, 10, 10, 10, 0);
+    b.set.n = 2;
+    expect_measured(&b, 10, 5, 14, 1);
+    expect_measured(&b, 10, 0, 14, 1);
+    expect_measured(&b, 16, 1, 15, 1);
     teardown(&b);
 }
 
@@ -290,16 +355,53 @@ static void test_a_replay_stops_when_asked(void **state) {
     tt_close(&ctx);
 }
 
+/* A store in memory is the run's alone, but for who is told how it goes. */
+static void ask(void *user, const tt_progress *p) {
+    tt_ctx **ctx = user;
+    tt_choice c = TT_INIT(tt_choice);
+    tt_problem asked = TT_INIT(tt_problem);
+    (void)p;
+    asked.rows = asked.cols = 4096;
+    if (*ctx)
+        assert_ok(tt_best(&c, *ctx, &asked));
+    *ctx = NULL; /* once is enough */
+}
+
+static void test_a_call_back_may_look_up(void **state) {
+    (void)state;
+    tt_ctx *ctx, *asked;
+    tt_report *report;
+    tt_open_opts open = TT_INIT(tt_open_opts);
+    tt_problem p = TT_INIT(tt_problem);
+    tt_tune_opts tune = TT_INIT(tt_tune_opts);
+    open.db_path = ":memory:";
+    open.gpu = "NVIDIA H200";
+    p.rows = p.cols = 4096;
+    tune.replay = TT_SOURCE_DIR "/recordings/h200.json";
+    tune.effort = TT_EFFORT_QUICK;
+    tune.on_progress = ask;
+    tune.user = &asked;
+    assert_ok(tt_open(&ctx, &open));
+    asked = ctx;
+    assert_ok(tt_tune(&report, ctx, &p, 1, &tune));
+    assert_null(asked);
+    tt_report_free(&report);
+    tt_close(&ctx);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_all_of_it_in_time),
         cmocka_unit_test(test_a_copy_in_little_time),
         cmocka_unit_test(test_goes_on_with_the_rest),
+        cmocka_unit_test(test_effort_with_only),
+        cmocka_unit_test(test_effort_with_a_new_template),
         cmocka_unit_test(test_elects_without_samples),
         cmocka_unit_test(test_elects_between_ticks),
         cmocka_unit_test(test_counts_what_there_is),
         cmocka_unit_test(test_a_replayed_winner_does_not_hold),
         cmocka_unit_test(test_a_replay_stops_when_asked),
+        cmocka_unit_test(test_a_call_back_may_look_up),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

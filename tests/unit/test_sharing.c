@@ -191,6 +191,7 @@ static void refuses_bad_values(void **state) {
         {"UPDATE cubin SET key = 'x'", "no key"},
         {"PRAGMA foreign_keys = OFF; UPDATE trial SET config_id = 99 WHERE config_id = 2", "not there"},
         {"PRAGMA foreign_keys = OFF; UPDATE winner SET problem_id = 99", "not there"},
+        {"UPDATE problem SET op = 'copy'", "not one for its problem"},
     };
     for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
         tt__merged r;

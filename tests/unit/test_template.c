@@ -115,7 +115,7 @@ static void default_may_be_special(void **state) {
 }
 
 #define NOT_LEGAL                                                                                            \
-    "t.cu:11: the default configuration is not legal: k TILE_DIM=32 MODE=fast cannot do 8192x8192"
+    "t.cu:11:14: the default configuration is not legal: k TILE_DIM=32 MODE=fast cannot do 8192x8192"
 #define LONG32 "a_name_of_thirty_two_characters_"
 
 /* A line, what stands there instead (annotations without their //@), and the sentence it earns. */
@@ -126,7 +126,7 @@ static const struct {
     {2, "", "t.cu: no `kernel` annotation, expected a line: //@ kernel NAME"},
     {2, "kernel", "t.cu:2:5: `kernel` stands alone, expected: kernel NAME"},
     {2, "kernel 2k", "t.cu:2:12: found '2k', expected a name"},
-    {2, "kernel nosuch", "t.cu: the code has no kernel nosuch, which `kernel` names"},
+    {2, "kernel nosuch", "t.cu:2:12: the code has no kernel nosuch, which `kernel` names"},
     {2, "kernel " LONG32 LONG32, "t.cu:2:12: a name of 64 characters, the limit is 63"},
     {2, "kernle k", "t.cu:2:5: unknown annotation 'kernle'; did you mean kernel?"},
     {2, "banana k", "t.cu:2:5: unknown annotation 'banana'"},
@@ -134,11 +134,12 @@ static const struct {
      "t.cu:2:5: unknown annotation 'b?"
      "?n'"},
     {2, " ", "t.cu:2:4: an empty annotation, expected a keyword after //@"},
-    {2, "kernel k\n//@ kernel k", "t.cu: no `block` annotation behind `k`, expected a line: //@ block EXPRESSION, ..."},
+    {2, "kernel k\n//@ kernel k",
+     "t.cu:2:12: no `block` annotation behind `k`, expected a line: //@ block EXPRESSION, ..."},
     {3, "", "t.cu: no `op` annotation, expected a line: //@ op NAME"},
     {3, "op a-b", "t.cu:3:8: found 'a-b', expected a name"},
     {3, "op " LONG32 LONG32, "t.cu:3:8: a name of 64 characters, the limit is 63"},
-    {3, "op transposs", "t.cu: there is no op transposs; did you mean transpose?"},
+    {3, "op transposs", "t.cu:3:8: there is no op transposs; did you mean transpose?"},
     {3, "op copy\n//@ op copy", "t.cu:4:5: a second `op`, the first is in line 3"},
     {4, "param", "t.cu:4:5: `param` stands alone, expected: param NAME VALUE ..."},
     {4, "param TILE_DIM", "t.cu:4:19: TILE_DIM has no values"},
@@ -183,7 +184,7 @@ static const struct {
     {8, "grid 1, 2,", "t.cu:8:15: `grid` has an empty expression"},
     {8, "grid -1", "t.cu:8:10: grid `-1` is -1 for"},
     {8, "grid 1, rows * 1000", "`rows * 1000` is 8192000, the limit of grid.y is 65535 (t.cu:8)"},
-    {8, "grid rows * 9223372036854775807", "is 7.55579e+22, beyond 64 bits, for"},
+    {8, "grid rows * 9223372036854775807", "is 7.55579e+22 (beyond 64 bits) for"},
     {8, "grid abs(-9223372036854775807 - 1)", "is NULL"},
     {8, "grid ceil_div(-9223372036854775807 - 1, -1)", "is NULL"},
     {8, "grid ceil_div(1.0, 2)", "is NULL"},
@@ -201,7 +202,8 @@ static const struct {
     {10, "args dst src", "t.cu:10:14: found 'src' after dst, expected ','"},
     {10, "args i64", "t.cu:10:13: `args` has an empty expression"},
     {10, "args i64, dst", "t.cu:10:13: `args` has an empty expression"},
-    {10, "args i8 rows", "t.cu:10:10: i8 is a type of buffers; an argument is i32, u32, i64, u64, f32 or f64"},
+    {10, "args i8 rows",
+     "t.cu:10:10: i8 is a type of buffers; an argument is i32, u32, i64, u64, f32 or f64"},
     {10, "args i23 rows", "t.cu:10:14: found 'rows' after i23, expected ','; did you mean i32?"},
     {10, "args u32 -rows", "`-rows` is -8192, which does not fit u32"},
     {10, "args i64 0.5", "t.cu:10:14: args `0.5` is 0.5 for"},
@@ -218,8 +220,8 @@ static const struct {
     {11, "default TILE_DMI=32", "bad `default`: k has no parameter TILE_DMI; did you mean TILE_DIM?"},
     {11, "default MODE=fast MODE=fast", "t.cu:11:13: bad `default`: MODE is given twice"},
     {11, "default TILE_DIM=32, MODE=fast", "bad `default`: 32, is no value of TILE_DIM"},
-    {12, "// extern \"C\" void k();", "t.cu: the code has no kernel k, which `kernel` names"},
-    {12, "extern \"C\" kk(); k_();", "t.cu: the code has no kernel k, which `kernel` names"},
+    {12, "// extern \"C\" void k();", "t.cu:2:14: the code has no kernel k, which `kernel` names"},
+    {12, "extern \"C\" kk(); k_();", "t.cu:2:14: the code has no kernel k, which `kernel` names"},
     {12, "__global__ void k();", "t.cu: the kernel k must be declared extern \"C\""},
 };
 

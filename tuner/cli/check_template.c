@@ -88,7 +88,8 @@ static tt_status choose_own_problem(tt__problem *out, const tt__template *t, con
     const char **problems;
     size_t n;
     if (args->n_problems || args->in_place)
-        return tt__fail(TT_E_INVALID, "%s says itself what it works on: give --problem in place of shapes", t->path);
+        return tt__fail(TT_E_INVALID, "%s says itself what it works on: give --problem in place of shapes",
+                        t->path);
     if (args->n_texts > 1)
         return tt__fail(TT_E_INVALID, "%zu problems, but check counts for one: ask for each", args->n_texts);
     TT_TRY(tt__cli_own_problems(&problems, &n, args));
@@ -196,9 +197,13 @@ static tt_status print_params(const tt__template *t) {
 
 /* What it works on, and what says whether it is right. */
 static tt_status print_task(const examined *e) {
-    static const tt__column columns[] = {
-        {"operand", false, false}, {"", false, false}, {"type", false, false}, {"elements", true, false}, {"bytes", true, false}};
-    static const char *const directions[] = {"in", "out", "inout", "scratch", "scalar"}; /* as in tt__direction */
+    static const tt__column columns[] = {{"operand", false, false},
+                                         {"", false, false},
+                                         {"type", false, false},
+                                         {"elements", true, false},
+                                         {"bytes", true, false}};
+    static const char *const directions[] = {"in", "out", "inout", "scratch",
+                                             "scalar"}; /* as in tt__direction */
     tt__table table = {.n_columns = 5, .columns = columns};
     const tt__task *task = e->t->own;
     tt__workload *w = task ? malloc(sizeof *w) : NULL;
@@ -218,9 +223,10 @@ static tt_status print_task(const examined *e) {
     if (status == TT_OK)
         status = print_table(&table);
     printf("\n%s%s\n",
-           task->has_reference        ? "verified against "
-           : tt__task_verifies(task) ? "verified against raw data"
-                                      : "NOT VERIFIED: no `reference`, no `expect`; tuning it takes --unverified",
+           task->has_reference ? "verified against "
+           : tt__task_verifies(task)
+               ? "verified against raw data"
+               : "NOT VERIFIED: no `reference`, no `expect`; tuning it takes --unverified",
            task->has_reference ? task->reference.name[0] : "");
     return status;
 }

@@ -133,6 +133,11 @@ const char *tt__cli_duration(char *out, size_t size, double seconds) {
     return out;
 }
 
+const char *tt__cli_count(char *out, size_t size, int64_t n, const char *noun) {
+    snprintf(out, size, "%lld %s%s", (long long)n, noun, n == 1 ? "" : "s");
+    return out;
+}
+
 double tt__cli_known(double value) {
     return value > 0 ? value : (double)NAN;
 }

@@ -67,18 +67,20 @@ typedef struct tt__cli_option {
 } tt__cli_option;
 
 typedef struct tt__cli_command {
-    const char *name;                     /* "" is tuning itself */
-    const char *usage;                    /* behind "Usage: " */
-    const char *summary;                  /* a line */
-    const char *notes;                    /* ends the help */
-    const tt__cli_option *options;        /* the last has no name */
-    bool takes_files;                     /* names without an option, in args->files */
-    int (*run)(const tt__cli_args *args); /* returns the exit code; has printed its error */
+    const char *name;              /* "" is tuning itself */
+    const char *usage;             /* behind "Usage: " */
+    const char *summary;           /* a line */
+    const char *notes;             /* ends the help */
+    const tt__cli_option *options; /* the last has no name */
+    bool takes_files;              /* names without an option, in args->files */
+    /* What options have to do with each other, before anything is opened; NULL: nothing. TT_E_INVALID. */
+    tt_status (*check)(const tt__cli_args *args);
+    int (*run)(const tt__cli_args *args); /* what `check` has passed; the exit code; has printed its error */
 } tt__cli_command;
 
 extern const tt__cli_command tt__cmd_tune, tt__cmd_best, tt__cmd_list, tt__cmd_show, tt__cmd_doctor,
     tt__cmd_export, tt__cmd_import, tt__cmd_merge, tt__cmd_prune, tt__cmd_vacuum, tt__cmd_check,
-    tt__cmd_study, tt__cmd_new;
+    tt__cmd_study, tt__cmd_new, tt__cmd_import_t1;
 
 /* The exit code for a status. */
 int tt__cli_exit_code(tt_status s);
@@ -110,6 +112,9 @@ const char *tt__cli_time(char *out, size_t size, double us);
 const char *tt__cli_percent(char *out, size_t size, double fraction);
 /* "8 s", "2 min 05 s", "1 h 02 min". */
 const char *tt__cli_duration(char *out, size_t size, double seconds);
+
+/* "1 winner", "2 winners". */
+const char *tt__cli_count(char *out, size_t size, int64_t n, const char *noun);
 
 /* A number for JSON where 0 means unknown: becomes null. */
 double tt__cli_known(double value);

@@ -13,18 +13,22 @@ static void print(void *user, const char *what) {
 static int check_store(const tt__cli_args *args) {
     tt__store *store = NULL;
     tt__checked c = {0};
+    char gpus[32], winners[32], trials[32], cubins[32];
     tt_status status = tt__cli_store_open(&store, args);
     if (status == TT_OK)
         status = tt__store_check(store, print, NULL, &c);
     if (status == TT_OK && c.findings)
-        status = tt__fail(
-            TT_E_DB,
-            "%s: %lld things are wrong. The file is left as it is: what is whole in it can be had with "
-            "\"tune export --database\", or move it away to start afresh",
-            tt__store_path(store), (long long)c.findings);
+        status =
+            tt__fail(TT_E_DB,
+                     "%s: %lld thing%s wrong. The file is left as it is: what is whole in it can be had with "
+                     "\"tune export --database\", or move it away to start afresh",
+                     tt__store_path(store), (long long)c.findings, c.findings == 1 ? " is" : "s are");
     else if (status == TT_OK)
-        printf("%s is whole: %lld GPUs, %lld winners, %lld trials, %lld cubins\n", tt__store_path(store),
-               (long long)c.gpus, (long long)c.winners, (long long)c.trials, (long long)c.cubins);
+        printf("%s is whole: %s, %s, %s, %s\n", tt__store_path(store),
+               tt__cli_count(gpus, sizeof gpus, c.gpus, "GPU"),
+               tt__cli_count(winners, sizeof winners, c.winners, "winner"),
+               tt__cli_count(trials, sizeof trials, c.trials, "trial"),
+               tt__cli_count(cubins, sizeof cubins, c.cubins, "cubin"));
     tt__store_close(&store);
     fflush(stdout);
     return tt__cli_fail(status);
@@ -35,17 +39,17 @@ static bool about_a_template(const tt__cli_args *a) {
            a->in_place || a->gpu || a->json;
 }
 
-static int run(const tt__cli_args *args) {
+static tt_status check(const tt__cli_args *args) {
     if (args->n_files > 1)
-        return tt__cli_fail(
-            tt__fail(TT_E_INVALID, "%zu files, but check reads one: check each", args->n_files));
-    if (args->n_files == 1)
-        return tt__cli_check_template(args, args->files[0]);
-    if (about_a_template(args))
-        return tt__cli_fail(tt__fail(TT_E_INVALID,
-                                     "which template? These options go with its file, as in \"tune check "
-                                     "my_kernel.cu --size 4096\"; of the store it is --db alone"));
-    return check_store(args);
+        return tt__fail(TT_E_INVALID, "%zu files, but check reads one: check each", args->n_files);
+    if (args->n_files == 0 && about_a_template(args))
+        return tt__fail(TT_E_INVALID, "which template? These options go with its file, as in \"tune check "
+                                      "my_kernel.cu --size 4096\"; of the store it is --db alone");
+    return TT_OK;
+}
+
+static int run(const tt__cli_args *args) {
+    return args->n_files ? tt__cli_check_template(args, args->files[0]) : check_store(args);
 }
 
 static const tt__cli_option options[] = {
@@ -77,5 +81,6 @@ const tt__cli_command tt__cmd_check = {
         "Neither changes anything.\n",
     .options = options,
     .takes_files = true,
+    .check = check,
     .run = run,
 };

@@ -73,14 +73,16 @@ out:
     return status;
 }
 
+static tt_status check(const tt__cli_args *args) {
+    return args->database || args->gpu
+               ? TT_OK
+               : tt__fail(TT_E_INVALID,
+                          "whose trials? give --gpu NAME, as in \"tune export --gpu h100\" (\"tune "
+                          "list\" shows the GPUs)");
+}
+
 static int run(const tt__cli_args *args) {
-    if (args->database)
-        return tt__cli_fail(export_database(args));
-    if (!args->gpu)
-        return tt__cli_fail(
-            tt__fail(TT_E_INVALID, "whose trials? give --gpu NAME, as in \"tune export --gpu h100\" (\"tune "
-                                   "list\" shows the GPUs)"));
-    return tt__cli_fail(export(args));
+    return tt__cli_fail(args->database ? export_database(args) : export(args));
 }
 
 static const tt__cli_option options[] = {
@@ -103,5 +105,6 @@ const tt__cli_command tt__cmd_export = {
         "GPU was measured with. Search them with \"tune --device replay:FILE\", or take them over with\n"
         "\"tune import FILE\". A database has everything, with cubins.\n",
     .options = options,
+    .check = check,
     .run = run,
 };

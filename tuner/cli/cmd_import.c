@@ -74,10 +74,14 @@ out:
     return status;
 }
 
+static tt_status check(const tt__cli_args *args) {
+    return args->n_files
+               ? TT_OK
+               : tt__fail(TT_E_INVALID,
+                          "which file? name a recording or a store, as in \"tune import h200.json\"");
+}
+
 static int run(const tt__cli_args *args) {
-    if (args->n_files == 0)
-        return tt__cli_fail(tt__fail(
-            TT_E_INVALID, "which file? name a recording or a store, as in \"tune import h200.json\""));
     return tt__cli_fail(import(args));
 }
 
@@ -106,5 +110,6 @@ const tt__cli_command tt__cmd_import = {
         "and --size; their times count as stale.\n",
     .options = options,
     .takes_files = true,
+    .check = check,
     .run = run,
 };

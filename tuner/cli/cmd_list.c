@@ -62,8 +62,9 @@ static void add_row(tt__table *t, const tt__winner *w, const char *when, const c
         snprintf(batch, sizeof batch, " x %lld", (long long)p->batch);
     if (p->lds != p->cols || p->ldd != p->rows)
         snprintf(pitches, sizeof pitches, " (%lld, %lld)", (long long)p->lds, (long long)p->ldd);
-    tt__table_cell(t, "%s%s%s%s%s%s", tt__problem_text(problem, p), batch, pitches, tt__in_place(p) ? " in place" : "",
-                   tt__unverified(p) ? " not verified" : "", tt__warm(p) ? " warm" : "");
+    tt__table_cell(t, "%s%s%s%s%s%s", tt__problem_text(problem, p), batch, pitches,
+                   tt__in_place(p) ? " in place" : "", tt__unverified(p) ? " not verified" : "",
+                   tt__warm(p) ? " warm" : "");
     tt__table_cell(t, "%d", p->elem_size);
     tt__table_cell(t, "%s", w->kernel);
     tt__table_cell(t, "%s", w->config);

@@ -35,10 +35,14 @@ static tt_status merge(const tt__cli_args *args) {
     return TT_OK;
 }
 
+static tt_status check(const tt__cli_args *args) {
+    return args->n_files >= 2
+               ? TT_OK
+               : tt__fail(TT_E_INVALID, "which files? name the one to write and then those to read, as "
+                                        "in \"tune merge all.db a.db b.db\"");
+}
+
 static int run(const tt__cli_args *args) {
-    if (args->n_files < 2)
-        return tt__cli_fail(tt__fail(TT_E_INVALID, "which files? name the one to write and then those to "
-                                                   "read, as in \"tune merge all.db a.db b.db\""));
     return tt__cli_fail(merge(args));
 }
 
@@ -58,5 +62,6 @@ const tt__cli_command tt__cmd_merge = {
         "that belong to you or root and that nobody else can write.\n",
     .options = options,
     .takes_files = true,
+    .check = check,
     .run = run,
 };

@@ -23,11 +23,14 @@ static tt_status write_new(const char *path, const char *text) {
     return tt__fail(TT_E_IO, "cannot write %s: %s", path, strerror(error));
 }
 
+static tt_status check(const tt__cli_args *args) {
+    return args->n_files == 1
+               ? TT_OK
+               : tt__fail(TT_E_INVALID, "new writes one file, and %zu are named: \"tune new my_kernel.cu\"",
+                          args->n_files);
+}
+
 static int run(const tt__cli_args *args) {
-    if (args->n_files != 1)
-        return tt__cli_fail(tt__fail(TT_E_INVALID,
-                                     "new writes one file, and %zu are named: \"tune new my_kernel.cu\"",
-                                     args->n_files));
     const char *path = args->files[0];
     tt_status status = write_new(path, tt__cli_new[args->transpose].source);
     if (status == TT_OK && !args->transpose)
@@ -59,5 +62,6 @@ const tt__cli_command tt__cmd_new = {
         "left alone (exit code 2).\n",
     .options = options,
     .takes_files = true,
+    .check = check,
     .run = run,
 };

@@ -27,9 +27,12 @@ static bool is_stale(void *user, const tt__winner *w) {
 }
 
 static void print(const tt__pruned *p, const tt__cli_args *args) {
-    printf("%s %lld winners, %lld trials, %lld runs and %lld cubins.%s\n",
-           args->dry_run ? "Would take out" : "Took out", (long long)p->winners, (long long)p->trials,
-           (long long)p->runs, (long long)p->cubins,
+    char winners[32], trials[32], runs[32], cubins[32];
+    printf("%s %s, %s, %s and %s.%s\n", args->dry_run ? "Would take out" : "Took out",
+           tt__cli_count(winners, sizeof winners, p->winners, "winner"),
+           tt__cli_count(trials, sizeof trials, p->trials, "trial"),
+           tt__cli_count(runs, sizeof runs, p->runs, "run"),
+           tt__cli_count(cubins, sizeof cubins, p->cubins, "cubin"),
            args->dry_run ? "" : " \"tune vacuum\" gives the space back.");
 }
 
@@ -62,11 +65,14 @@ out:
     return status;
 }
 
+static tt_status check(const tt__cli_args *args) {
+    return args->stale || args->other_gpus || args->older_than_days
+               ? TT_OK
+               : tt__fail(TT_E_INVALID, "what is to go? give --stale, --other-gpus or --older-than DAYS "
+                                        "(--dry-run only counts)");
+}
+
 static int run(const tt__cli_args *args) {
-    if (!args->stale && !args->other_gpus && !args->older_than_days)
-        return tt__cli_fail(tt__fail(
-            TT_E_INVALID,
-            "what is to go? give --stale, --other-gpus or --older-than DAYS (--dry-run only counts)"));
     return tt__cli_fail(prune(args));
 }
 
@@ -93,5 +99,6 @@ const tt__cli_command tt__cmd_prune = {
              "neither\n"
              "built in nor named with --template are not taken for stale.\n",
     .options = options,
+    .check = check,
     .run = run,
 };

@@ -126,7 +126,8 @@ static tt_status print_winner(const tt__winner *w, const char *why) {
     tt__table_cell(&t, "%s, %.0f GB/s, %s of the tuned copy", tt__cli_time(time, sizeof time, w->time_us),
                    tt__gbps(&w->problem, w->time_us), tt__cli_percent(copy, sizeof copy, w->copy_fraction));
     tt__table_cell(&t, "tried");
-    tt__table_cell(&t, "%lld configurations, %lld failed", (long long)w->trials, (long long)w->failed);
+    tt__table_cell(&t, "%lld configuration%s, %lld failed", (long long)w->trials, w->trials == 1 ? "" : "s",
+                   (long long)w->failed);
     tt__table_cell(&t, "state");
     tt__table_cell(&t, "%s%s", *why ? "stale: " : "valid", why);
     tt_status status = tt__table_print(&t, stdout, 0);
@@ -239,12 +240,16 @@ static tt_status show(const tt__cli_args *args, tt__store *store, tt__judge *jud
     return status;
 }
 
+static tt_status check(const tt__cli_args *args) {
+    return args->n_problems == 1
+               ? TT_OK
+               : tt__fail(TT_E_INVALID,
+                          "which problem? give one --size or --shape, as in \"tune show --size 4096\"");
+}
+
 static int run(const tt__cli_args *args) {
     tt__store *store = NULL;
     tt__judge judge = {0};
-    if (args->n_problems != 1)
-        return tt__cli_fail(tt__fail(
-            TT_E_INVALID, "which problem? give one --size or --shape, as in \"tune show --size 4096\""));
     tt_status status = tt__cli_store_open(&store, args);
     if (status == TT_OK)
         status = show(args, store, &judge);
@@ -273,5 +278,6 @@ const tt__cli_command tt__cmd_show = {
     .summary = "one problem: its winner, where that comes from, the finals, the best trials",
     .notes = "Trials are those under the driver, NVRTC and method that the winner was measured with.\n",
     .options = options,
+    .check = check,
     .run = run,
 };

@@ -214,12 +214,16 @@ static int print(const call *c) {
     return code != TT__EXIT_OK ? code : noted;
 }
 
-static int run(const tt__cli_args *args) {
+static tt_status check(const tt__cli_args *args) {
     if (args->n_problems == 0)
-        return tt__cli_fail(tt__fail(TT_E_INVALID, "nothing to study: give --sizes or --shapes, as in "
-                                                   "\"tune study --device 0 --sizes 1024,4096\""));
-    if (args->json && args->csv)
-        return tt__cli_fail(tt__fail(TT_E_INVALID, "--json and --csv: one of them at a time"));
+        return tt__fail(TT_E_INVALID,
+                        "nothing to study: give --sizes or --shapes, as in \"tune study --device 0 "
+                        "--sizes 1024,4096\"");
+    return args->json && args->csv ? tt__fail(TT_E_INVALID, "--json and --csv: one of them at a time")
+                                   : TT_OK;
+}
+
+static int run(const tt__cli_args *args) {
     call c = {.args = args, .ladders = calloc(args->n_problems, sizeof *c.ladders)};
     if (!c.ladders)
         return tt__cli_fail(tt__fail_memory(args->n_problems * sizeof *c.ladders));
@@ -264,5 +268,6 @@ const tt__cli_command tt__cmd_study = {
              "  tune study --device 0 --sizes 512,1024,2048,4096,8192,16384,32768\n"
              "  tune study --sizes 4096 --dtype f16 --csv\n",
     .options = options,
+    .check = check,
     .run = run,
 };

@@ -12,16 +12,23 @@
 
 /* ---- Results ---- */
 
-static void add_result_json(tt__json *j, const tt_result *r) {
-    bool won = r->kernel[0];
-    tt__json_open(j, NULL, '{');
-    tt__json_string(j, "problem", r->problem);
+static void add_matrix_json(tt__json *j, const tt_result *r) {
     char op[32];
     snprintf(op, sizeof op, "transpose%s%s", r->in_place ? "_in_place" : "", r->warm ? TT__WARM : "");
     tt__json_string(j, "op", op);
     tt__json_int(j, "rows", r->rows);
     tt__json_int(j, "cols", r->cols);
     tt__json_int(j, "batch", r->batch);
+}
+
+static void add_result_json(tt__json *j, const tt_result *r, bool own) {
+    bool won = r->kernel[0];
+    tt__json_open(j, NULL, '{');
+    tt__json_string(j, "problem", r->problem);
+    if (!own)
+        add_matrix_json(j, r);
+    else if (r->warm)
+        tt__json_int(j, "warm", 1);
     tt__json_int(j, "elem_size", r->elem_size);
     if (won)
         tt__json_string(j, "kernel", r->kernel);
@@ -46,7 +53,7 @@ static void add_result_json(tt__json *j, const tt_result *r) {
     tt__json_close(j, '}');
 }
 
-static int print_json(const tt_report *report) {
+static int print_json(const tt_report *report, bool own) {
     tt__str text = {0};
     tt__json j = {.out = &text};
     tt__json_open(&j, NULL, '{');
@@ -55,7 +62,7 @@ static int print_json(const tt_report *report) {
     tt__json_string(&j, "nvrtc", report->nvrtc);
     tt__json_open(&j, "results", '[');
     for (size_t i = 0; i < report->n_results; i++)
-        add_result_json(&j, &report->results[i]);
+        add_result_json(&j, &report->results[i], own);
     tt__json_close(&j, ']');
     tt__json_number(&j, "wall_s", report->wall_s, 6);
     tt__json_close(&j, '}');
@@ -73,19 +80,42 @@ static const tt__column own_columns[] = {
     {"of copy", true, false}, {"vs default", true, false},    {"source", false, false},
 };
 
-/* 0: not all the same, which only --stale can bring about. */
-static int common_elem_size(const tt_report *report) {
-    int bytes = report->results[0].elem_size;
-    for (size_t i = 1; i < report->n_results; i++)
-        bytes = report->results[i].elem_size == bytes ? bytes : 0;
-    return bytes;
+/* What all results share stands in the title; where they differ, as with --stale, each row has its own. */
+typedef struct shared_words {
+    bool in_place, elem_size, batch, warm;
+} shared_words;
+
+static shared_words find_shared(const tt_report *report) {
+    const tt_result *first = &report->results[0];
+    shared_words s = {true, true, true, true};
+    for (size_t i = 1; i < report->n_results; i++) {
+        const tt_result *r = &report->results[i];
+        s.in_place = s.in_place && r->in_place == first->in_place;
+        s.elem_size = s.elem_size && r->elem_size == first->elem_size;
+        s.batch = s.batch && r->batch == first->batch;
+        s.warm = s.warm && r->warm == first->warm;
+    }
+    return s;
 }
 
-static void add_result_row(tt__table *t, const tt_result *r, int common_bytes) {
-    char time[32], copy[16], peak[16], bytes[32] = "";
-    if (!common_bytes)
-        snprintf(bytes, sizeof bytes, ", %d-byte", r->elem_size);
-    tt__table_cell(t, "%lldx%lld%s", (long long)r->rows, (long long)r->cols, bytes);
+/* Appends ", 2-byte elements, batch of 3, warm": of these what `which` says. */
+static void add_words(tt__str *out, const tt_result *r, shared_words which) {
+    if (which.in_place && r->in_place)
+        tt__str_add(out, ", in place");
+    if (which.elem_size)
+        tt__str_addf(out, ", %d-byte elements", r->elem_size);
+    if (which.batch && r->batch > 1)
+        tt__str_addf(out, ", batch of %lld", (long long)r->batch);
+    if (which.warm && r->warm)
+        tt__str_add(out, ", warm");
+}
+
+static void add_result_row(tt__table *t, const tt_result *r, shared_words shared) {
+    char time[32], copy[16], peak[16];
+    tt__str words = {0};
+    add_words(&words, r, (shared_words){!shared.in_place, !shared.elem_size, !shared.batch, !shared.warm});
+    tt__table_cell(t, "%lldx%lld%s", (long long)r->rows, (long long)r->cols, tt__str_text(&words));
+    tt__str_free(&words);
     tt__table_cell(t, "%s", r->kernel[0] ? r->kernel : "no winner");
     tt__table_cell(t, "%s", r->kernel[0] ? r->config : "-");
     tt__table_cell(t, "%s", tt__cli_time(time, sizeof time, r->time_us));
@@ -140,16 +170,19 @@ static int print_table(const tt_report *report, const tt__cli_args *args) {
         printf(", driver %s", report->driver);
     if (report->nvrtc[0])
         printf(", NVRTC %s", report->nvrtc);
-    int bytes = common_elem_size(report);
-    printf("%s: %s", args->replay ? ", replayed" : "", own ? args->kernel_file : "transpose");
-    if (bytes && !own)
-        printf(", %d-byte elements", bytes);
-    printf("%s\n\n", report->results[0].warm ? ", warm" : "");
+    tt__str words = {0};
+    shared_words shared = find_shared(report);
+    if (own && report->results[0].warm)
+        tt__str_add(&words, ", warm");
+    else if (!own)
+        add_words(&words, &report->results[0], shared);
+    printf("%s: %s%s\n\n", args->replay ? ", replayed" : "", own ? args->kernel_file : "transpose", tt__str_text(&words));
+    tt__str_free(&words);
     for (size_t i = 0; i < report->n_results; i++)
         if (own)
             add_own_row(&t, &report->results[i]);
         else
-            add_result_row(&t, &report->results[i], bytes);
+            add_result_row(&t, &report->results[i], shared);
     tt_status status = tt__table_print(&t, stdout, tt__cli_columns(STDOUT_FILENO));
     tt__table_free(&t);
     if (status == TT_OK)
@@ -161,7 +194,7 @@ static int print_table(const tt_report *report, const tt__cli_args *args) {
 static int print_report(const tt_report *report, const tt__cli_args *args) {
     int code = TT__EXIT_OK;
     if (args->json)
-        code = print_json(report);
+        code = print_json(report, args->kernel_file != NULL);
     else if (report->n_results)
         code = print_table(report, args);
     fflush(stdout); /* before whatever comes on standard error */
@@ -206,7 +239,7 @@ static tt_status tune(void *user, tt_ctx *ctx, const tt_tune_opts *opts) {
 typedef struct stale_problems {
     const tt__judge *judge;
     tt__gpu gpu; /* of the device */
-    size_t n, n_unknown;
+    size_t n, n_unknown, n_own;
     tt_problem *problems;
 } stale_problems;
 
@@ -216,6 +249,10 @@ static tt_status add_stale(void *user, const tt__winner *w) {
     tt__judge_winner(s->judge, w, why, sizeof why);
     if (!*why || !tt__same_gpu(&w->gpu, &s->gpu))
         return TT_OK;
+    if (!tt__is_matrix(&w->problem)) {
+        s->n_own++;
+        return TT_OK;
+    }
     if (!tt__template_set_find(&s->judge->templates, w->kernel)) {
         s->n_unknown++;
         return TT_OK;
@@ -233,20 +270,16 @@ static tt_status find_stale(const tt__cli_args *args, stale_problems *out) {
     tt__judge judge = {0};
     tt_status status;
     *out = (stale_problems){.judge = &judge};
-    if (args->n_problems || args->replay)
-        return tt__fail(TT_E_INVALID,
-                        "--stale tunes what \"tune list\" calls stale, on a device: leave %s out",
-                        args->replay ? "replay" : "sizes and shapes");
-    if (args->elem_size || args->batch || args->lds || args->ldd || args->align || args->in_place || args->warm)
-        return tt__fail(TT_E_INVALID, "--stale tunes each problem as it is stored: leave --elem-size, --dtype, "
-                                      "--batch, --lds, --ldd, --align, --in-place and --warm out");
     TT_GOTO(tt__cli_store_open(&store, args));
     TT_GOTO(tt__device_gpu(&out->gpu, args->device));
     TT_GOTO(tt__judge_open(&judge, store, args));
     TT_GOTO(tt__store_winners(store, 0, out->gpu.cc, NULL, 0, add_stale, out));
     if (out->n_unknown)
-        fprintf(stderr, "tune: %zu more are of templates that are not here: name them with --template\n",
-                out->n_unknown);
+        fprintf(stderr, "tune: %zu more %s of templates that are not here: name them with --template\n",
+                out->n_unknown, out->n_unknown == 1 ? "is" : "are");
+    if (out->n_own)
+        fprintf(stderr, "tune: %zu more %s of kernels of yours: tune each with --kernel and --problem\n", out->n_own,
+                out->n_own == 1 ? "is" : "are");
 out:
     tt__judge_close(&judge);
     tt__store_close(&store);
@@ -267,7 +300,7 @@ static int run_stale(const tt__cli_args *args) {
     } else if (found.n == 0) {
         tt_report none = {0};
         tt__copy(none.gpu, sizeof none.gpu, found.gpu.name);
-        code = print_json(&none);
+        code = print_json(&none, false);
     } else {
         tt__cli_args chosen = *args;
         chosen.stale = false;
@@ -294,14 +327,24 @@ static tt_status check_what(const tt__cli_args *args) {
     return TT_OK;
 }
 
+static tt_status check(const tt__cli_args *args) {
+    if (!args->stale)
+        return check_what(args);
+    if (args->n_problems || args->replay)
+        return tt__fail(TT_E_INVALID,
+                        "--stale tunes what \"tune list\" calls stale, on a device: leave %s out",
+                        args->replay ? "replay" : "sizes and shapes");
+    if (args->elem_size || args->batch || args->lds || args->ldd || args->align || args->in_place || args->warm)
+        return tt__fail(TT_E_INVALID, "--stale tunes each problem as it is stored: leave --elem-size, --dtype, "
+                                      "--batch, --lds, --ldd, --align, --in-place and --warm out");
+    return TT_OK;
+}
+
 static int run(const tt__cli_args *args) {
     if (args->stale)
         return run_stale(args);
-    tt_status status = check_what(args);
-    if (status != TT_OK)
-        return tt__cli_fail(status);
     call c = {.args = args};
-    status = tt__cli_running(args, tune, &c);
+    tt_status status = tt__cli_running(args, tune, &c);
     tt_report *report = c.report;
     int code = report ? print_report(report, args) : TT__EXIT_OK;
     bool noted = code == TT__EXIT_NO_WINNER && status == TT_E_NO_WINNER;
@@ -339,7 +382,8 @@ static const tt__cli_option options[] = {
     {"jobs", "N", "compile processes; default one for each CPU", tt__cli_set_jobs, 0},
     {"trial-timeout", "S", "seconds until a configuration is given up; default 10", tt__cli_set_trial_timeout,
      0},
-    {"compile-timeout", "S", "seconds until a compiler is given up; default 60", tt__cli_set_compile_timeout, 0},
+    {"compile-timeout", "S", "seconds until a compiler is given up; default 60", tt__cli_set_compile_timeout,
+     0},
     {"trace", "FILE", "write a timeline of the run, for chrome://tracing or Perfetto", NULL,
      offsetof(tt__cli_args, trace)},
     TT__OPT_JSON,
@@ -363,5 +407,6 @@ const tt__cli_command tt__cmd_tune = {
              "Exit codes: 0 done, 1 a problem has no winner, 2 usage, 3 no device, driver or NVRTC,\n"
              "4 the store, 130 interrupted.\n",
     .options = options,
+    .check = check,
     .run = run,
 };

@@ -51,6 +51,16 @@ static void put_commands(const tt__cli_commands *all, const char *between) {
     printf("help");
 }
 
+/* Behind those that name files without an option, files complete what is no option. */
+static void put_bash_files(const tt__cli_commands *all) {
+    const char *before = "";
+    for (size_t i = 0; i < all->n; i++)
+        if (all->items[i]->takes_files) {
+            printf("%s%s", before, all->items[i]->name);
+            before = "|";
+        }
+}
+
 static void put_bash(const tt__cli_commands *all) {
     printf("# bash completion for tune, made by: tune help --completion bash\n"
            "_tune() {\n"
@@ -72,6 +82,10 @@ static void put_bash(const tt__cli_commands *all) {
     printf("        help) words='--man --completion' ;;\n        *) words='");
     put_names(all->items[0]);
     printf("' ;;\n    esac\n    if [[ $cur != -* ]]; then\n"
+           "        if ((COMP_CWORD > 1)) && [[ ${COMP_WORDS[1]} == @(");
+    put_bash_files(all);
+    printf(") ]]; then\n            mapfile -t COMPREPLY < <(compgen -f -- \"$cur\")\n            return\n   "
+           "     fi\n"
            "        ((COMP_CWORD == 1)) || [[ $prev == help ]] || return\n        words='");
     put_commands(all, " ");
     printf("'\n    fi\n    mapfile -t COMPREPLY < <(compgen -W \"$words\" -- \"$cur\")\n}\n"
@@ -93,7 +107,7 @@ static void put_zsh_options(const tt__cli_command *c) {
         }
         printf("'");
     }
-    printf("\n            ;;\n");
+    printf("%s\n            ;;\n", c->takes_files ? " \\\n                '*:FILE:_files'" : "");
 }
 
 static void put_zsh(const tt__cli_commands *all) {
@@ -150,8 +164,11 @@ static void put_fish(const tt__cli_commands *all) {
            "complete -c tune -n '__fish_seen_subcommand_from help' -a '");
     put_commands(all, " ");
     printf("'\n");
-    for (size_t i = 0; i < all->n; i++)
+    for (size_t i = 0; i < all->n; i++) {
+        if (all->items[i]->takes_files)
+            printf("complete -c tune -n '__fish_seen_subcommand_from %s' -F\n", all->items[i]->name);
         put_fish_options(all->items[i], all);
+    }
 }
 
 tt_status tt__cli_print_completion(const char *shell, const tt__cli_commands *all) {

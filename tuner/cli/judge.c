@@ -41,8 +41,10 @@ bool tt__judge_here(const tt__judge *j, const tt__gpu *gpu) {
 static bool has_cubin(const tt__judge *j, const tt__winner *w) {
     tt__str key = {0};
     bool found = false;
+    char build[TT__BUILD_MAX];
+    tt__config_build(build, w->config, &w->problem);
     tt_status status =
-        tt__store_cubin_find(j->store, w->hash, w->config, w->problem.elem_size, w->gpu.cc, &key, &found);
+        tt__store_cubin_find(j->store, w->hash, build, w->problem.elem_size, w->gpu.cc, &key, &found);
     tt__str_free(&key);
     return status == TT_OK && found;
 }

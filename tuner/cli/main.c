@@ -1,20 +1,13 @@
 /*
- * The program `tune`: one table of commands, the help made from it, and the exit code.
+ * The program `tune`: the help, made from the tables of commands and options, and the exit code.
  */
 #include <errno.h>
 #include <string.h>
 #include <unistd.h>
 
-#include "base/suggest.h"
 #include "tuner/cli/cli.h"
 #include "tuner/cli/options.h"
 #include "tuner/cli/pages.h"
-
-static const tt__cli_command *const commands[] = {
-    &tt__cmd_tune,  &tt__cmd_best,   &tt__cmd_list,   &tt__cmd_show,  &tt__cmd_study, &tt__cmd_doctor, &tt__cmd_new,
-    &tt__cmd_check, &tt__cmd_export, &tt__cmd_import, &tt__cmd_merge, &tt__cmd_prune, &tt__cmd_vacuum,
-};
-enum { N_COMMANDS = sizeof commands / sizeof *commands };
 
 static void print_option(FILE *f, const tt__cli_option *o) {
     enum { HELP_COLUMN = 28 };
@@ -31,8 +24,8 @@ static void print_option(FILE *f, const tt__cli_option *o) {
 
 static void print_commands(FILE *f) {
     fprintf(f, "Commands:\n");
-    for (size_t i = 1; i < N_COMMANDS; i++)
-        fprintf(f, "  %-9s %s\n", commands[i]->name, commands[i]->summary);
+    for (size_t i = 1; i < tt__cli_all.n; i++)
+        fprintf(f, "  %-9s %s\n", tt__cli_all.items[i]->name, tt__cli_all.items[i]->summary);
     fprintf(f, "  %-9s %s\n", "help", "help on one of these");
 }
 
@@ -62,39 +55,22 @@ static void print_version(void) {
     printf("\n");
 }
 
-/* The command of that name, or NULL and an error that suggests the nearest. */
-static const tt__cli_command *find_command(const char *word) {
-    tt__suggest near = tt__suggest_for(word, strlen(word));
-    for (size_t i = 1; i < N_COMMANDS; i++) {
-        if (strcmp(word, commands[i]->name) == 0)
-            return commands[i];
-        tt__suggest_try(&near, commands[i]->name);
-    }
-    tt__suggest_try(&near, "help");
-    if (*word && strspn(word, "0123456789,") == strlen(word))
-        tt__fail(TT_E_INVALID, "unexpected \"%s\"; sizes are given as --sizes %s", word, word);
-    else
-        tt__fail(TT_E_INVALID, "unknown command \"%s\"%s", word,
-                 near.best ? tt__suggest_text(&near) : "; \"tune --help\" lists them");
-    return NULL;
-}
-
 /* tune help [COMMAND], tune help --man [COMMAND], tune help --completion SHELL */
 static int help(int argc, char **argv) {
-    const tt__cli_commands all = {commands, N_COMMANDS};
     const char *form = argc > 1 && argv[1][0] == '-' ? argv[1] : "", *word = argv[*form ? 2 : 1];
     bool man = strcmp(form, "--man") == 0;
     if (strcmp(form, "--completion") == 0)
-        return tt__cli_fail(tt__cli_print_completion(word ? word : "", &all));
+        return tt__cli_fail(tt__cli_print_completion(word ? word : "", &tt__cli_all));
     if (*form && !man && strcmp(form, "--help") != 0 && strcmp(form, "-h") != 0)
-        return tt__cli_fail(tt__fail(TT_E_INVALID, "unknown option %s; it is \"tune help [COMMAND]\", \"tune help --man "
-                                                   "[COMMAND]\" or \"tune help --completion bash|zsh|fish\"",
+        return tt__cli_fail(tt__fail(TT_E_INVALID,
+                                     "unknown option %s; it is \"tune help [COMMAND]\", \"tune help --man "
+                                     "[COMMAND]\" or \"tune help --completion bash|zsh|fish\"",
                                      form));
-    const tt__cli_command *c = word ? find_command(word) : &tt__cmd_tune;
+    const tt__cli_command *c = word ? tt__cli_find(word) : &tt__cmd_tune;
     if (!c)
         return tt__cli_fail(TT_E_INVALID);
     if (man)
-        tt__cli_print_man(c, &all);
+        tt__cli_print_man(c, &tt__cli_all);
     else
         print_help(c);
     return TT__EXIT_OK;
@@ -110,6 +86,8 @@ static int dispatch(const tt__cli_command *c, int argc, char **argv) {
         print_help(c);
     else if (args.version)
         print_version();
+    else if (c->check && (status = c->check(&args)) != TT_OK)
+        code = tt__cli_fail(status);
     else
         code = c->run(&args);
     tt__cli_args_free(&args);
@@ -132,6 +110,6 @@ int main(int argc, char **argv) {
         return close_output(dispatch(&tt__cmd_tune, argc, argv));
     if (strcmp(argv[1], "help") == 0)
         return close_output(help(argc - 1, argv + 1));
-    const tt__cli_command *c = find_command(argv[1]);
+    const tt__cli_command *c = tt__cli_find(argv[1]);
     return c ? close_output(dispatch(c, argc - 1, argv + 1)) : tt__cli_fail(TT_E_INVALID);
 }

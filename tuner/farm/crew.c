@@ -125,8 +125,8 @@ static size_t padding(const tt__cubin *cubin) {
     return (sizeof zeros - cubin->image.len % sizeof zeros) % sizeof zeros;
 }
 
-void tt__crew_ask_problem(tt__crew *crew, const tt__problem *p, const tt__workload *w, const tt__cubin *checker,
-                          const tt__cubin *reference) {
+void tt__crew_ask_problem(tt__crew *crew, const tt__problem *p, const tt__workload *w,
+                          const tt__cubin *checker, const tt__cubin *reference, double timeout_s) {
     size_t pad = padding(checker), reference_pad = reference ? padding(reference) : 0;
     tt__msg_problem m = {.problem = *p, .work = *w, .checker_size = checker->image.len + pad};
     m.reference_size = reference ? reference->image.len + reference_pad : 0;
@@ -135,7 +135,7 @@ void tt__crew_ask_problem(tt__crew *crew, const tt__problem *p, const tt__worklo
                             {(void *)(uintptr_t)zeros, pad},
                             {reference ? reference->image.text : NULL, reference ? reference->image.len : 0},
                             {(void *)(uintptr_t)zeros, reference_pad}};
-    tt__worker_ask(&crew->workers[TT__CREW_GPU], 0, tt__crew_start_timeout_s, TT__MSG_PROBLEM, parts, 5);
+    tt__worker_ask(&crew->workers[TT__CREW_GPU], 0, timeout_s, TT__MSG_PROBLEM, parts, 5);
 }
 
 /* A request for a trial, the cubin padded so that whatever follows it is aligned. */

@@ -44,9 +44,10 @@ void tt__crew_ask_compile(tt__crew *crew, size_t i, const char *name, const char
                           const tt__str *options, int n_options);
 
 /* Asks the GPU worker to get ready for a problem, for a trial, for the finals of n (<= TT__FINALISTS_MAX).
- * Cubins are READY; `reference` may be NULL. A trial may be asked for while another is under way (tt__worker_ask). */
-void tt__crew_ask_problem(tt__crew *crew, const tt__problem *p, const tt__workload *w, const tt__cubin *checker,
-                          const tt__cubin *reference);
+ * Cubins are READY; `reference` may be NULL. A trial may be asked for while another is under way
+ * (tt__worker_ask). */
+void tt__crew_ask_problem(tt__crew *crew, const tt__problem *p, const tt__workload *w,
+                          const tt__cubin *checker, const tt__cubin *reference, double timeout_s);
 void tt__crew_ask_trial(tt__crew *crew, size_t job, double timeout_s, const tt__candidate *c,
                         const tt__cubin *cubin, double cutoff_us);
 void tt__crew_ask_finals(tt__crew *crew, double timeout_s, const tt__candidate *const *c,

@@ -169,7 +169,7 @@ tt_status tt__cubins_name(tt__cubins *c, const tt__candidate *candidate, const t
     TT_TRY(GROW(c->names, c->n_names, c->cap_names));
     tt__cubin_name *name = &c->names[c->n_names++];
     *name = (tt__cubin_name){.t = candidate->t, .elem_size = p->elem_size, .cubin = cubin};
-    tt__config_build(name->build, candidate->t, candidate->config, p);
+    tt__config_build(name->build, candidate->config, p);
     return TT_OK;
 }
 

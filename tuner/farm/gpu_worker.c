@@ -88,10 +88,9 @@ static tt_status check_memory(gpu_state *g, const tt__problem *p, const tt__work
     TT_TRY(tt__cu_check(g->cu->cuMemGetInfo(&available, &total), "cuMemGetInfo"));
     if (needed <= (int64_t)available)
         return TT_OK;
-    return tt__fail(TT_E_NO_MEMORY,
-                    "%s needs %.2f GB of device memory to verify and measure; %.2f of %.2f GB are free",
-                    tt__problem_text(text, p), (double)needed * 1e-9, (double)available * 1e-9,
-                    (double)total * 1e-9);
+    return tt__fail(
+        TT_E_NO_MEMORY, "%s needs %.2f GB of device memory to verify and measure; %.2f of %.2f GB are free",
+        tt__problem_text(text, p), (double)needed * 1e-9, (double)available * 1e-9, (double)total * 1e-9);
 }
 
 /* A GPU that was idle takes some milliseconds of work to raise its clocks. */

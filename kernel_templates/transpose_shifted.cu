@@ -1,0 +1,298 @@
+// For rows that are not aligned to 16 bytes, of elements of 1, 2 or 4 bytes: all accesses are aligned 32-bit
+// words, and bytes come to their places by shifts and permutations in registers.
+//
+// A thread takes micro-tiles, of one word by as many rows as a word holds elements. The bytes of a row lie in
+// one or two aligned words, which a funnel shift joins; the second one is that of the next lane. Turned, a
+// micro-tile goes into shared memory, column by column. There, too, a run of the destination begins anywhere
+// in a word, and a second shift makes aligned words of it.
+//
+// Each run that is written starts at the row's first multiple of 32 bytes in the tile, so that no sector is
+// written by two blocks: a tile is read 32 bytes further down than its neighbour begins.
+//
+//@ kernel   transpose_shifted
+//@ op       transpose
+//@ param    READ_RUN   128 256 512
+//@ param    WRITE_RUN  64 128 256 512
+//@ param    THREADS    128 256 512
+//@ param    V          4
+//@ runtime  ORDER      0 1
+//@ where    elem_size <= 4 AND align BETWEEN elem_size AND 8
+//@ where    THREADS >= READ_RUN / V AND THREADS >= WRITE_RUN / V
+//@ where    (WRITE_RUN + 32) / V % (THREADS / (READ_RUN / V)) = 0
+//@ where    READ_RUN * WRITE_RUN / elem_size / THREADS >= 16
+//@ where    READ_RUN / V * (WRITE_RUN + 32) / elem_size / THREADS <= 36
+//@ where    batch <= 65535
+//@ block    THREADS
+//@ grid     iif(ORDER = 0, ceil_div(cols * elem_size, READ_RUN), ceil_div(rows * elem_size, WRITE_RUN)), iif(ORDER = 0, ceil_div(rows * elem_size, WRITE_RUN), ceil_div(cols * elem_size, READ_RUN)), batch
+//@ shared   READ_RUN / elem_size * (WRITE_RUN + 32 + V)
+//@ args     dst, src, i64 rows, i64 cols, i64 lds, i64 ldd, i64 src_stride, i64 dst_stride, i32 ORDER
+//@ default  READ_RUN=128 WRITE_RUN=128 THREADS=256 V=4 ORDER=1
+
+#if ELEM_SIZE == 1
+typedef unsigned char elem;
+#elif ELEM_SIZE == 2
+typedef unsigned short elem;
+#else
+typedef unsigned int elem;
+#endif
+typedef unsigned int word;
+
+#define WARP      32
+#define WORD      V
+#define SECTOR    32
+#define E         (WORD / ELEM_SIZE) // rows and columns of a micro-tile
+#define TILE_COLS (READ_RUN / ELEM_SIZE)
+#define TILE_ROWS (WRITE_RUN / ELEM_SIZE)
+#define READ_ROWS (TILE_ROWS + SECTOR / ELEM_SIZE)
+
+// Reading: micro-tiles side by side, and so many of them above each other at once.
+#define ACROSS      (READ_RUN / WORD)
+#define ABOVE       (THREADS / ACROSS)
+#define MICRO_TILES (READ_ROWS / E / ABOVE)
+#define LOADS       (MICRO_TILES * E)
+
+// Writing: DOWN threads a destination row.
+#define DOWN    (WRITE_RUN / WORD)
+#define ABREAST (THREADS / DOWN)
+#define PITCH   (WRITE_RUN + SECTOR + WORD) // of a column in shared memory; an odd number of words
+
+// What moves one tile: the addresses of its first elements, its pitches in bytes, what there is of it.
+struct tile {
+    char *dst, *shared;
+    const char *src;
+    long long src_pitch, dst_pitch;
+    int height, width;               // bytes of a column and of a row
+    const char *src_begin, *src_end; // of the matrix
+    word first, last;                // its first and its last word, if they reach out of it
+};
+
+// The words of a thread's micro-tiles as they lie in memory; and of one of their rows, each lane of another
+// one, the word that follows the warp's last.
+struct words {
+    word own[MICRO_TILES][E], after[(LOADS + WARP - 1) / WARP];
+};
+
+#if defined __HOSTCUDA__ // the CPU stand-in of the tests speaks no PTX
+static __device__ word load_word(const char *p) {
+    return *(const word *)p;
+}
+static __device__ void store_word(char *p, word w) {
+    *(word *)p = w;
+}
+#define KEEP(pointer)
+#else
+static __device__ word load_word(const char *p) {
+    word w;
+    asm volatile("ld.global.L2::128B.b32 %0, [%1];" : "=r"(w) : "l"(p));
+    return w;
+}
+// What is read from shared memory next does not wait for it, which the compiler could not know.
+static __device__ void store_word(char *p, word w) {
+    asm volatile("st.global.b32 [%0], %1;" ::"l"(p), "r"(w));
+}
+// Or else the compiler makes each address anew, with multiplications.
+#define KEEP(pointer) asm volatile("" : "+l"(pointer))
+#endif
+
+// Bytes from a multiple of so many to `p`.
+static __device__ int past(const char *p, int multiple) {
+    return (int)((unsigned long long)p % multiple);
+}
+
+// Of the matrix, and no more, what lies in the word at `p`.
+static __device__ word load_partial(const tile &t, const char *p) {
+    word w = 0;
+#pragma unroll 1
+    for (int b = 0; b < WORD; b += ELEM_SIZE)
+        if (p + b >= t.src_begin && p + b < t.src_end)
+            w |= (word) * (const elem *)(p + b) << b * 8;
+    return w;
+}
+
+// How a tile lies in the matrix: inside, on an edge, or so that a word of it reaches out of the matrix.
+enum { INSIDE, EDGE, CORNER };
+
+template <int WHERE> static __device__ word load(const tile &t, const char *p) {
+    if (WHERE < CORNER || (p >= t.src_begin && p + WORD <= t.src_end))
+        return load_word(p);
+    return p < t.src_begin ? t.first : t.last;
+}
+
+template <int WHERE> static __device__ void read(words &in, const tile &t) {
+    const int above = threadIdx.x / ACROSS * E, lane = threadIdx.x % WARP, at = threadIdx.x % ACROSS * WORD;
+    const int left = t.height / ELEM_SIZE - above;
+    const char *src = t.src + above * t.src_pitch + at, *p[E];
+    bool there[E];
+#pragma unroll
+    for (int r = 0; r < E; r++) {
+        p[r] = src + r * t.src_pitch;
+        there[r] = at - past(p[r], WORD) < t.width;
+        p[r] -= past(p[r], WORD);
+    }
+#pragma unroll
+    for (int n = 0; n < MICRO_TILES; n++)
+#pragma unroll
+        for (int r = 0; r < E; r++) {
+            in.own[n][r] = 0;
+            if (WHERE == INSIDE || (there[r] && n * ABOVE * E + r < left))
+                in.own[n][r] = load<WHERE>(t, p[r]);
+            p[r] += ABOVE * E * t.src_pitch;
+            KEEP(p[r]);
+        }
+#if E > 1
+    const int after = (WARP - lane) * WORD;
+#pragma unroll
+    for (int k = 0; k < LOADS; k += WARP) {
+        const int row = (k + lane) / E * ABOVE * E + lane % E;
+        const char *q = src + row * t.src_pitch + after;
+        const int skip = past(q, WORD);
+        in.after[k / WARP] = 0;
+        if (skip && k + lane < LOADS && (WHERE == INSIDE || (row < left && at + after - skip < t.width)))
+            in.after[k / WARP] = load<WHERE>(t, q - skip);
+    }
+#endif
+}
+
+static __device__ void turn(word *out, const word *in) {
+#if ELEM_SIZE == 1
+    const word a = __byte_perm(in[0], in[1], 0x5140), b = __byte_perm(in[2], in[3], 0x5140);
+    const word c = __byte_perm(in[0], in[1], 0x7362), d = __byte_perm(in[2], in[3], 0x7362);
+    out[0] = __byte_perm(a, b, 0x5410);
+    out[1] = __byte_perm(a, b, 0x7632);
+    out[2] = __byte_perm(c, d, 0x5410);
+    out[3] = __byte_perm(c, d, 0x7632);
+#elif ELEM_SIZE == 2
+    out[0] = __byte_perm(in[0], in[1], 0x5410);
+    out[1] = __byte_perm(in[0], in[1], 0x7632);
+#else
+    out[0] = in[0];
+#endif
+}
+
+// Where a column stands in shared memory: those that a warp fills together lie side by side.
+static __device__ int place(int c) {
+    return (c % E * ACROSS + c / E) * PITCH;
+}
+
+template <bool SHIFT> static __device__ void put(const words &in, const tile &t) {
+    char *to = t.shared + threadIdx.x % ACROSS * PITCH + threadIdx.x / ACROSS * WORD;
+#pragma unroll
+    for (int n = 0; n < MICRO_TILES; n++) {
+        word joined[E], out[E];
+#pragma unroll
+        for (int r = 0; r < E; r++) {
+            joined[r] = in.own[n][r];
+            if (SHIFT) {
+                const word next = __shfl_down_sync(~0u, in.own[n][r], 1);
+                const word after = __shfl_sync(~0u, in.after[(n * E + r) / WARP], (n * E + r) % WARP);
+                const int skip = past(t.src + r * t.src_pitch, WORD); // the same in all micro-tiles
+                joined[r] =
+                    __funnelshift_r(joined[r], threadIdx.x % WARP == WARP - 1 ? after : next, skip * 8);
+            }
+        }
+        turn(out, joined);
+#pragma unroll
+        for (int c = 0; c < E; c++)
+            *(word *)(to + c * ACROSS * PITCH + n * ABOVE * WORD) = out[c];
+    }
+}
+
+// Of a word at `at` of a row what lies from its beginning to `end`.
+static __device__ void store_partial(char *row, int at, int end, word w) {
+#pragma unroll
+    for (int b = 0; b < WORD; b += ELEM_SIZE)
+        if (at + b >= 0 && at + b < end)
+            *(elem *)(row + at + b) = (elem)(w >> b * 8);
+}
+
+// The word that begins so many bytes after `low`, of which only the remainder is left to move by.
+static __device__ word word_at(const char *low, int bytes) {
+    if (E == 1)
+        return *(const word *)low;
+    return __funnelshift_r(*(const word *)low, *(const word *)(low + WORD), bytes % WORD * 8);
+}
+
+template <bool WHOLE> static __device__ void write(const tile &t) {
+    constexpr int once = WHOLE ? TILE_COLS / ABREAST : 4; // a longer edge would not be faster
+    const int u = threadIdx.x % DOWN * WORD, abreast = threadIdx.x / DOWN;
+    const int cols = t.width / ELEM_SIZE - abreast;
+    const char *from = t.shared + place(abreast) + u;
+    // Rounded down to a sector, this is where the thread's own sector begins.
+    char *row = t.dst + abreast * t.dst_pitch + SECTOR - 1 + u / SECTOR * SECTOR;
+    const int same = SECTOR - 1 - past(row, SECTOR); // where rows that are E apart begin alike within a word
+#pragma unroll once
+    for (int c = 0; c < TILE_COLS; c += ABREAST) {
+        const int skip = SECTOR - 1 - past(row, SECTOR);
+        const int column = ABREAST % E ? place(c + abreast) - place(abreast) : place(c);
+        const word w = word_at(from + column + skip / WORD * WORD, ABREAST % E ? skip : same);
+        if (WHOLE || (c < cols && skip + u + WORD <= t.height))
+            store_word((char *)((unsigned long long)row / SECTOR * SECTOR | u % SECTOR), w);
+        else if (c < cols)
+            store_partial(row - (SECTOR - 1) - u / SECTOR * SECTOR, skip + u, t.height, w);
+        row += ABREAST * t.dst_pitch;
+        KEEP(row);
+    }
+}
+
+// What lies before the first sector of the destination's rows: only the matrix's first tiles have it to
+// write.
+static __device__ void write_head(const tile &t) {
+    const int u = threadIdx.x % (SECTOR / WORD) * WORD - SECTOR;
+#pragma unroll 4
+    for (int c = threadIdx.x / (SECTOR / WORD); c < t.width / ELEM_SIZE; c += THREADS / (SECTOR / WORD)) {
+        char *row = t.dst + c * t.dst_pitch;
+        const int at =
+            SECTOR - 1 - past(row + SECTOR - 1, SECTOR) + u; // of a word that may begin above the tile
+        const word *low = (const word *)(t.shared + place(c) + (at & -WORD));
+        if (at > -WORD)
+            store_partial(row, at, min(at - u, t.height),
+                          __funnelshift_r(at < 0 ? 0 : low[0], low[1], (at & WORD - 1) * 8));
+    }
+}
+
+// Few registers where few suffice, so that an SM holds 1,536 threads.
+extern "C" __global__ void __launch_bounds__(THREADS, (LOADS <= 20 ? 1536 : 1024) / THREADS)
+    transpose_shifted(elem *__restrict__ dst, const elem *__restrict__ src, long long rows, long long cols,
+                      long long lds, long long ldd, long long src_stride, long long dst_stride, int order) {
+    extern __shared__ word shared[];
+
+    // Blocks are numbered along the rows (ORDER 0) or down the columns (ORDER 1) of the source.
+    const long long col0 = (long long)(order == 0 ? blockIdx.x : blockIdx.y) * TILE_COLS;
+    const long long row0 = (long long)(order == 0 ? blockIdx.y : blockIdx.x) * TILE_ROWS;
+    dst += blockIdx.z * dst_stride;
+    src += blockIdx.z * src_stride;
+    tile t;
+    t.dst = (char *)(dst + col0 * ldd + row0);
+    t.src = (const char *)(src + row0 * lds + col0);
+    t.shared = (char *)shared;
+    t.src_pitch = lds * ELEM_SIZE;
+    t.dst_pitch = ldd * ELEM_SIZE;
+    t.height = (int)min(rows - row0, (long long)READ_ROWS) * ELEM_SIZE;
+    t.width = (int)min(cols - col0, (long long)TILE_COLS) * ELEM_SIZE;
+    t.src_begin = (const char *)src;
+    t.src_end = (const char *)(src + (rows - 1) * lds + cols);
+
+    const char *end = t.src + (t.height / ELEM_SIZE - 1) * t.src_pitch + t.width;
+    const bool inside = t.height == READ_ROWS * ELEM_SIZE && t.width == READ_RUN;
+    words in;
+    if (t.src - past(t.src, WORD) < t.src_begin || end + (WORD - past(end, WORD)) % WORD > t.src_end) {
+        t.first = load_partial(t, t.src_begin - past(t.src_begin, WORD));
+        t.last = load_partial(t, t.src_end - past(t.src_end, WORD));
+        read<CORNER>(in, t);
+    } else if (inside) {
+        read<INSIDE>(in, t);
+    } else {
+        read<EDGE>(in, t);
+    }
+    if (E > 1 && (past(t.src, WORD) || t.src_pitch % WORD))
+        put<true>(in, t);
+    else
+        put<false>(in, t);
+    __syncthreads();
+    if (inside)
+        write<true>(t);
+    else
+        write<false>(t);
+    if (row0 == 0)
+        write_head(t);
+}

@@ -1,0 +1,98 @@
+/* Cutting a line up: words, items, names, numbers, expressions. */
+#include "template/reader.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+
+#include "template/scan.h"
+
+#define SHOW TT__SHOW
+#define FAIL TT__READ_FAIL
+
+static bool is_blank(char c) {
+    return c == ' ' || c == '\t' || c == '\r';
+}
+
+tt__span tt__trim(tt__span s) {
+    while (s.n && is_blank(*s.at))
+        s = (tt__span){s.at + 1, s.n - 1};
+    while (s.n && is_blank(s.at[s.n - 1]))
+        s.n--;
+    return s;
+}
+
+tt__span tt__take_word(tt__span *rest) {
+    *rest = tt__trim(*rest);
+    tt__span word = {rest->at, 0};
+    while (word.n < rest->n && !is_blank(word.at[word.n]))
+        word.n++;
+    *rest = tt__trim((tt__span){rest->at + word.n, rest->n - word.n});
+    return word;
+}
+
+bool tt__take_item(tt__span *item, tt__span *rest) {
+    if (!rest->at)
+        return false;
+    int depth = 0;
+    size_t n = 0;
+    for (; n < rest->n && (rest->at[n] != ',' || depth > 0); n++)
+        depth += (rest->at[n] == '(') - (rest->at[n] == ')');
+    *item = tt__trim((tt__span){rest->at, n});
+    *rest = n < rest->n ? (tt__span){rest->at + n + 1, rest->n - n - 1} : (tt__span){NULL, 0};
+    return true;
+}
+
+bool tt__span_is(tt__span s, const char *word) {
+    return strlen(word) == s.n && memcmp(s.at, word, s.n) == 0;
+}
+
+tt_status tt__span_copy(char **out, tt__span s) {
+    *out = strndup(s.at, s.n);
+    return *out ? TT_OK : tt__fail_memory(s.n + 1);
+}
+
+tt_status tt__read_expr(tt__reader *r, tt__expr *out, tt__span s) {
+    if (s.n == 0)
+        return FAIL(r, s.at, "`%s` has an empty expression", r->keyword);
+    out->line = r->line;
+    out->column = tt__read_column(r, s.at);
+    return tt__span_copy(&out->text, s);
+}
+
+tt_status tt__read_name(tt__reader *r, char *out, size_t size, tt__span rest) {
+    tt__span name = tt__take_word(&rest);
+    if (!tt__is_word(name.at, name.n))
+        return FAIL(r, name.at, "found '%.*s', expected a name", SHOW(name));
+    if (name.n >= size)
+        return FAIL(r, name.at, "a name of %zu characters, the limit is %zu", name.n, size - 1);
+    tt__copy(out, name.n + 1, name.at);
+    return TT_OK;
+}
+
+tt_status tt__read_number(tt__reader *r, double *out, tt__span s) {
+    char text[40], *end = text;
+    if (s.n > 0 && s.n < sizeof text) {
+        tt__copy(text, s.n + 1, s.at);
+        *out = strtod(text, &end);
+    }
+    return end > text && *end == '\0' && *out - *out == 0
+               ? TT_OK
+               : FAIL(r, s.at, "found '%.*s', expected a number", SHOW(s));
+}
+
+tt_status tt__read_new_name(tt__reader *r, char *out, size_t size, tt__span rest) {
+    TT_TRY(tt__read_name(r, out, size, rest));
+    const char *taken = tt__name_taken(out);
+    const tt__template *t = r->t;
+    for (size_t i = 0; i < t->n_params && !taken; i++)
+        if (t->params[i].name != out && strcasecmp(t->params[i].name, out) == 0)
+            taken = "a parameter";
+    for (size_t i = 0; t->own && i < t->own->n_variables && !taken; i++)
+        if (t->own->variables[i].name != out && strcasecmp(t->own->variables[i].name, out) == 0)
+            taken = "a variable of the problem";
+    for (size_t i = 0; t->own && i < t->own->n_operands && !taken; i++)
+        if (t->own->operands[i].name != out && strcasecmp(t->own->operands[i].name, out) == 0)
+            taken = "an operand";
+    return taken ? FAIL(r, rest.at, "%s is %s, choose another name", out, taken) : TT_OK;
+}

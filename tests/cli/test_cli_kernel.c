@@ -1,0 +1,316 @@
+/*
+ * Kernels of one's own from the command line: tuned, looked up, checked, listed, exported, imported, merged,
+ * replayed, and every file of examples/kernels tuned once. On the CPU stand-in.
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+#include "run.h"
+
+static const char *folder;
+
+static int enter(void **state) {
+    (void)state;
+    char nvrtc[512];
+    const char *host = getenv("HOSTCUDA_DIR");
+    folder = run_enter();
+    snprintf(nvrtc, sizeof nvrtc, "%s/libnvrtc.so", host);
+    setenv("LD_LIBRARY_PATH", host, 1);
+    setenv("TILETUNE_NVRTC", nvrtc, 1);
+    return 0;
+}
+
+static int leave(void **state) {
+    (void)state;
+    run_leave();
+    return 0;
+}
+
+/* Runs a line in which each '@' stands for the folder of the test and each '^' for examples/kernels. */
+static run_result tuned(int code, const char *line) {
+    char whole[2048] = "";
+    run_result r;
+    for (const char *c = line; *c; c++)
+        snprintf(whole + strlen(whole), sizeof whole - strlen(whole), *c == '@' || *c == '^' ? "%s" : "%.1s",
+                 *c == '@'   ? folder
+                 : *c == '^' ? TT_SOURCE_DIR "/examples/kernels"
+                             : c);
+    run_tune(&r, &(run_spec){.timeout_s = 240}, whole);
+    assert_code(&r, code);
+    return r;
+}
+
+/* Expects the words on standard output, or, where it fails, on standard error; several with '|' between them.
+ */
+static void expect(int code, const char *says, const char *line) {
+    char copy[1024], *rest = NULL;
+    run_result r = tuned(code, line);
+    snprintf(copy, sizeof copy, "%s", says);
+    for (char *words = strtok_r(copy, "|", &rest); words; words = strtok_r(NULL, "|", &rest))
+        assert_has(&r, code ? r.err : r.out, words);
+    run_free(&r);
+}
+
+static void write_file(const char *name, const char *text) {
+    char path[256];
+    snprintf(path, sizeof path, "%s/%s", folder, name);
+    FILE *f = fopen(path, "w");
+    assert_non_null(f);
+    assert_true(fputs(text, f) >= 0);
+    fclose(f);
+}
+
+static char *read_file(const char *name) {
+    char path[256];
+    snprintf(path, sizeof path, "%s/%s", folder, name);
+    FILE *f = fopen(path, "r");
+    assert_non_null(f);
+    char *text = calloc(1, 1 << 20);
+    assert_non_null(text);
+    assert_true(fread(text, 1, (1 << 20) - 1, f) > 0);
+    fclose(f);
+    return text;
+}
+
+/* Doubles y; its name and its problems are longer than most. `more` is one more line. */
+#define NAME "doubles_what_it_is_given_and_has_a_name_of_many_letters"
+static void write_doubles(const char *name, const char *kernel, const char *more) {
+    char text[2048];
+    snprintf(
+        text, sizeof text,
+        "//@ kernel    %s\n//@ problem   number_of_elements 100\n//@ type      T i32 f32\n"
+        "//@ buffer    y T number_of_elements inout\n//@ param     THREADS 32 64\n//@ block     THREADS\n"
+        "//@ grid      ceil_div(number_of_elements, THREADS)\n//@ args      y, i32 number_of_elements\n"
+        "//@ default   THREADS=32\n//@ metric    gbps 2 * number_of_elements * elem_size / time_ns\n%s"
+        "extern \"C\" __global__ void %s(T *y, int n) {\n"
+        "    int i = blockIdx.x * blockDim.x + threadIdx.x;\n    if (i < n) y[i] += y[i];\n}\n"
+        "extern \"C\" __global__ void plain(T *y, int n) {\n"
+        "    for (int i = 0; i < n; i++) y[i] = 2 * y[i];\n}\n",
+        kernel, more, kernel);
+    write_file(name, text);
+}
+#define REFERENCE "//@ reference plain\n//@ block 1\n//@ grid 1\n//@ args y, i32 number_of_elements\n"
+
+/* ---- Tuning and looking up ----------------------------------------------------------------------------- */
+
+static void test_tunes_problems(void **state) {
+    (void)state;
+    char got[64];
+    write_doubles("d.cu", NAME, REFERENCE);
+    run_result r = tuned(0, "--kernel @/d.cu --problem number_of_elements=1000 --problem T=f32 --db @/d.db");
+    assert_has(&r, r.out, "/d.cu\n");
+    assert_has(&r, r.out, "problem                         configuration");
+    assert_has(&r, r.out, "number_of_elements=1000, T=i32  THREADS=");
+    assert_has(&r, r.out, "number_of_elements=100, T=f32   THREADS=");
+    assert_has(&r, r.out, "gbps ");
+    assert_has(&r, r.out, "4 of 4 configurations tried, 0 failed");
+    assert_null(strstr(r.out, "not verified"));
+    run_free(&r);
+    r = tuned(0, "--kernel @/d.cu --problem number_of_elements=1000,T=i32 --warm --json --db @/d.db");
+    assert_string_equal(run_json(got, sizeof got, r.out, "problem"), "number_of_elements=1000, T=i32");
+    assert_string_equal(run_json(got, sizeof got, r.out, "warm"), "1");
+    assert_string_equal(run_json(got, sizeof got, r.out, "kernel"), NAME);
+    assert_string_equal(run_json(got, sizeof got, r.out, "source"), "measured");
+    assert_has(&r, r.out, "\"metrics\":\"gbps ");
+    assert_null(strstr(r.out, "transpose"));
+    assert_null(strstr(r.out, "rows"));
+    assert_null(strstr(r.out, "unverified"));
+    run_free(&r);
+    expect(0, "\"source\":\"stored\"", "--kernel @/d.cu --problem T=f32 --json --db @/d.db");
+    expect(0, "\"source\":\"measured\"", "--kernel @/d.cu --problem T=f32 --json --force --db @/d.db");
+}
+
+static void test_looks_up(void **state) {
+    (void)state;
+    expect(0,
+           "match          exact|measured       number_of_elements=1000, T=i32 on hostcuda|from           "
+           "your store",
+           "best --kernel @/d.cu --problem number_of_elements=1000 --db @/d.db");
+    expect(0, "nearest: measured for number_of_elements=1000, T=i32",
+           "best --kernel @/d.cu --problem number_of_elements=900 --db @/d.db");
+    expect(0, "\"problem\":\"number_of_elements=100, T=f32\"|\"match\":\"nearest\"",
+           "best --kernel @/d.cu --problem number_of_elements=90,T=f32 --json --db @/d.db");
+    expect(0, "match          default",
+           "best --kernel @/d.cu --gpu H200"); /* from the default store, which is not there */
+    expect(0, "number_of_elements=1000, T=i32       |number_of_elements=1000, T=i32 warm|valid",
+           "list --db @/d.db");
+    expect(0, "\"op\":\"" NAME "/number_of_elements=1000,T=i32/warm\"", "list --json --db @/d.db");
+    expect(0, "d.db is whole: 1 GPU, 3 winners", "check --db @/d.db");
+}
+
+static void test_checks_files(void **state) {
+    (void)state;
+    expect(0,
+           "kernel " NAME "\n|y        inout  i32        100    400|verified against plain|"
+           "number_of_elements=100, T=i32, 4-byte elements|2 configurations|default   THREADS=32",
+           "check @/d.cu");
+    expect(0, "y        inout  f32         64    256", "check @/d.cu --problem number_of_elements=64,T=f32");
+    expect(0, "\"configurations\":2", "check @/d.cu --json");
+    expect(2, "has no variable number_of_element; did you mean number_of_elements?",
+           "check @/d.cu --problem number_of_element=64");
+    expect(2, "2 problems, but check counts for one", "check @/d.cu --problem T=f32 --problem T=i32");
+    expect(2, "give --problem in place of shapes", "check @/d.cu --size 64");
+}
+
+static void test_refuses(void **state) {
+    (void)state;
+    static const struct {
+        const char *line, *says;
+    } lines[] = {
+        {"--problem n=4", "--problem n=4 is of a kernel of yours: name its file with --kernel"},
+        {"--kernel @/d.cu --sizes 64", "a kernel of yours has no sizes, shapes or layouts of matrices"},
+        {"--kernel @/d.cu --elem-size 8", "a kernel of yours has no sizes"},
+        {"--kernel @/d.cu --problem m=4", "has no variable m"},
+        {"--kernel @/d.cu --problem T=f64", "f64 is no value of T, expected one of i32 f32"},
+        {"--kernel @/nosuch.cu", "cannot read "},
+        {"--kernel " TT_SOURCE_DIR "/kernel_templates/copy_linear.cu", "is a template for `op copy`"},
+        {"--sizes 64 --template @/d.cu",
+         "says itself what it works on, and competes with nothing: tune it with --kernel"},
+        {"best --kernel @/d.cu --problem T=f32 --problem T=i32", "2 problems, but best answers for one"},
+    };
+    for (size_t i = 0; i < sizeof lines / sizeof *lines; i++)
+        expect(2, lines[i].says, lines[i].line);
+}
+
+/* Under the same name and the same problem, another text: what is stored is of no use to it. */
+static void test_edited_files(void **state) {
+    (void)state;
+    write_doubles("edited.cu", NAME, REFERENCE "// One more line.\n");
+    expect(0, "stale: template changed since",
+           "best --kernel @/edited.cu --problem number_of_elements=1000 --db @/d.db");
+    expect(0, "stale", "list --template @/edited.cu --db @/d.db");
+    expect(0, "valid", "list --template @/d.cu --db @/d.db");
+    expect(0, "\"trials\":2|\"source\":\"measured\"",
+           "--kernel @/edited.cu --problem number_of_elements=1000 --json --db @/d.db");
+    expect(0, "match          exact",
+           "best --kernel @/edited.cu --problem number_of_elements=1000 --db @/d.db");
+    expect(0, "is whole", "check --db @/d.db");
+    /* A recording has one text of a kernel, the newest: what was measured with another one must not become
+     * its. */
+    expect(0, "", "export --gpu hostcuda --output @/edited.json --db @/d.db");
+    expect(0, "1 winner", "import @/edited.json --db @/edited.db");
+    expect(0, "match          exact",
+           "best --kernel @/edited.cu --problem number_of_elements=1000 --db @/edited.db");
+    expect(0, "match          nearest", "best --kernel @/edited.cu --problem T=f32 --db @/edited.db");
+    expect(0, "match          stale",
+           "best --kernel @/d.cu --problem number_of_elements=1000 --db @/edited.db");
+}
+
+/* ---- Files of results ---------------------------------------------------------------------------------- */
+
+static void test_goes_around(void **state) {
+    (void)state;
+    expect(0, "", "--kernel @/d.cu --problem T=f32 --problem number_of_elements=1000 --json --db @/a.db");
+    write_doubles("unsure.cu", "unsure", "");
+    expect(0, "not verified",
+           "--kernel @/unsure.cu --unverified --warm --problem T=f32,number_of_elements=77 --db @/a.db");
+    expect(0, "", "export --gpu hostcuda --output @/a.json --db @/a.db");
+    expect(0, "3 winners", "import @/a.json --db @/b.db");
+    expect(0, "b.db is whole: 1 GPU, 3 winners", "check --db @/b.db");
+    expect(0, "number_of_elements=77, T=f32 not verified warm", "list --db @/b.db");
+    expect(0, "match          exact", "best --kernel @/d.cu --problem T=f32 --db @/b.db");
+    expect(0, "on hostcuda, not verified|match          exact",
+           "best --kernel @/unsure.cu --problem T=f32,number_of_elements=77,warm --db @/b.db");
+    expect(0, "\"unverified\":1",
+           "best --kernel @/unsure.cu --problem T=f32,number_of_elements=77,warm --json --db @/b.db");
+    expect(0, "", "export --database @/c.db --db @/a.db");
+    expect(0, "3 winners, ", "import @/c.db --db @/e.db");
+    expect(0, "", "merge @/f.db @/c.db @/b.db @/d.db");
+    expect(0, "is whole", "check --db @/f.db");
+    expect(0, "is whole", "check --db @/e.db");
+    expect(0, "match          exact", "best --kernel @/d.cu --problem T=f32 --db @/f.db");
+}
+
+/* A recording is searched without a device, and says the same. */
+static void test_replays(void **state) {
+    (void)state;
+    char measured[64], replayed[64];
+    run_result r = tuned(0, "--kernel @/d.cu --problem T=f32 --json --db @/a.db");
+    run_json(measured, sizeof measured, r.out, "time_us");
+    run_free(&r);
+    r = tuned(0, "--device replay:@/a.json --kernel @/d.cu --problem T=f32 --json");
+    assert_string_equal(run_json(replayed, sizeof replayed, r.out, "source"), "replayed");
+    assert_string_equal(run_json(replayed, sizeof replayed, r.out, "time_us"), measured);
+    assert_string_equal(run_json(replayed, sizeof replayed, r.out, "trials"), "2");
+    run_free(&r);
+    expect(0, "replayed, not verified",
+           "--device replay:@/a.json --kernel @/unsure.cu --unverified --warm --problem "
+           "T=f32,number_of_elements=77");
+    expect(1, "not in the recording",
+           "--device replay:@/a.json --kernel @/d.cu --problem number_of_elements=3");
+}
+
+/* A recording may come from anybody. */
+static void test_refuses_forged_ops(void **state) {
+    (void)state;
+    static const char good[] = "\"op\":\"" NAME "/number_of_elements=100,T=f32\"";
+    static const char *const ops[] = {"/n=1",           "a b/n=1",    NAME "/n=-1",
+                                      NAME "/n",        NAME "/n=1,", NAME "/,n=1",
+                                      NAME "/n=1/cold", NAME "//",    NAME "/n=1/warm/unverified",
+                                      "../etc/n=1",     "1k/n=1",     NAME "/n=1;m=2",
+                                      "transpose/cold"};
+    char *text = read_file("a.json"), *at = strstr(text, good);
+    assert_non_null(at);
+    for (size_t i = 0; i < sizeof ops / sizeof *ops; i++) {
+        size_t size = strlen(text) + 512;
+        char *forged = malloc(size);
+        assert_non_null(forged);
+        snprintf(forged, size, "%.*s\"op\":\"%s\"%s", (int)(at - text), text, ops[i], at + strlen(good));
+        write_file("forged.json", forged);
+        free(forged);
+        expect(2, "op is \"", "import @/forged.json --db @/forged.db");
+    }
+    free(text);
+}
+
+/* ---- Examples ------------------------------------------------------------------------------------------ */
+
+/* All of them, each on a problem with edges: none of what is tried fails, and it is verified. */
+static void test_examples(void **state) {
+    (void)state;
+    static const struct {
+        const char *file, *problem;
+    } examples[] = {
+        {"aos", "n=1001"},
+        {"classic_transpose", "rows=96,cols=64"},
+        {"matmul", "m=70,n=68,k=36"},
+        {"matmul_tiled", "m=33,n=35,k=17"},
+        {"reduce_sum", "n=5003"},
+        {"reduce_sum_once", "n=5003"},
+        {"saxpy", "n=1003"},
+        {"soa", "n=1001"},
+        {"stencil_1d", "n=1003"},
+        {"stencil_2d", "rows=35,cols=67"},
+        {"vector_add", "n=1003,elem=f64"},
+    };
+    char line[256], got[32];
+    setenv("HOSTCUDA_CC", "75", 1); /* without cp.async, which the stand-in does not know */
+    for (size_t i = 0; i < sizeof examples / sizeof *examples; i++) {
+        snprintf(line, sizeof line,
+                 "--kernel ^/%s.cu --problem %s --max-trials 2 --jobs 2 --json --db :memory:",
+                 examples[i].file, examples[i].problem);
+        run_result r = tuned(0, line);
+        if (strcmp(run_json(got, sizeof got, r.out, "failed"), "0") != 0 || strstr(r.out, "unverified"))
+            fail_msg("%s: %s", examples[i].file, r.out);
+        run_free(&r);
+    }
+    unsetenv("HOSTCUDA_CC");
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_tunes_problems), cmocka_unit_test(test_looks_up),
+        cmocka_unit_test(test_checks_files),   cmocka_unit_test(test_refuses),
+        cmocka_unit_test(test_edited_files),   cmocka_unit_test(test_goes_around),
+        cmocka_unit_test(test_replays),        cmocka_unit_test(test_refuses_forged_ops),
+        cmocka_unit_test(test_examples),
+    };
+    return cmocka_run_group_tests_name("cli-kernel", tests, enter, leave);
+}

@@ -1,0 +1,184 @@
+/* Tuning problems of other tuners: imported, checked and tuned, on the CPU stand-in; and files that mean
+ * harm. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+#include "run.h"
+
+static const char *folder;
+
+static void copy(const char *name) {
+    char from[512], to[512], text[8192];
+    snprintf(from, sizeof from, "%s/tests/data/t1/%s", TT_SOURCE_DIR, name);
+    snprintf(to, sizeof to, "%s/%s", folder, name);
+    FILE *in = fopen(from, "r"), *out = fopen(to, "w");
+    assert_non_null(in);
+    assert_non_null(out);
+    size_t n = fread(text, 1, sizeof text, in);
+    assert_int_equal(fwrite(text, 1, n, out), n);
+    fclose(in);
+    fclose(out);
+}
+
+static int enter(void **state) {
+    (void)state;
+    char nvrtc[512];
+    const char *host = getenv("HOSTCUDA_DIR");
+    folder = run_enter();
+    snprintf(nvrtc, sizeof nvrtc, "%s/libnvrtc.so", host);
+    setenv("LD_LIBRARY_PATH", host, 1);
+    setenv("TILETUNE_NVRTC", nvrtc, 1);
+    copy("saxpy.json");
+    copy("saxpy.cu");
+    copy("threes.json");
+    copy("threes.cu");
+    return 0;
+}
+
+static int leave(void **state) {
+    (void)state;
+    run_leave();
+    return 0;
+}
+
+/* Runs a line in which each '@' stands for the folder of the test. */
+static void tune(run_result *r, const char *line) {
+    char whole[1024] = "";
+    for (const char *c = line; *c; c++)
+        snprintf(whole + strlen(whole), sizeof whole - strlen(whole), *c == '@' ? "%s" : "%.1s",
+                 *c == '@' ? folder : c);
+    run_tune(r, &(run_spec){.timeout_s = 240}, whole);
+}
+
+static void expect(int code, const char *out, const char *err, const char *line) {
+    run_result r;
+    tune(&r, line);
+    assert_code(&r, code);
+    assert_has(&r, r.out, out);
+    assert_has(&r, r.err, err);
+    if (code == 2)
+        assert_int_equal(strncmp(r.err, "tune: ", 6), 0);
+    run_free(&r);
+}
+
+static void write_file(const char *name, const void *bytes, size_t n) {
+    char path[256];
+    snprintf(path, sizeof path, "%s/%s", folder, name);
+    FILE *f = fopen(path, "w");
+    assert_non_null(f);
+    assert_int_equal(fwrite(bytes, 1, n, f), n);
+    fclose(f);
+}
+
+static void write_text(const char *name, const char *text) {
+    write_file(name, text, strlen(text));
+}
+
+/* As Kernel Tuner has it; what nothing says is asked for. */
+static void test_saxpy(void **state) {
+    (void)state;
+    char trials[32];
+    run_result r;
+    expect(0, "//@ kernel   saxpy\n//@ problem  problem_size_x 100000\n",
+           "saxpy.json: nothing says what is right", "import-t1 @/saxpy.json");
+    expect(0, "", "saxpy.json: the compiler's option -I/usr/include is left out",
+           "import-t1 @/saxpy.json --output @/s.cu");
+    expect(2, "", "s.cu is there already", "import-t1 @/saxpy.json --output @/s.cu");
+    expect(0, "kernel saxpy", "", "check @/s.cu");
+    /* What Python says of the same space. */
+    expect(0, "\"combinations\":80,\"configurations\":26,", "", "check @/s.cu --json");
+    tune(&r, "--kernel @/s.cu --problem problem_size_x=1003 --unverified --max-trials 6 --json --db @/t1.db");
+    assert_code(&r, 0);
+    assert_string_equal(run_json(trials, sizeof trials, r.out, "failed"), "0");
+    run_free(&r);
+}
+
+/* As KTT has it; a file says what is right. */
+static void test_threes(void **state) {
+    (void)state;
+    char failed[32];
+    float right[4096];
+    run_result r;
+    for (size_t i = 0; i < 4096; i++)
+        right[i] = 3;
+    write_file("threes.bin", right, sizeof right);
+    tune(&r, "import-t1 @/threes.json --output @/t.cu");
+    assert_code(&r, 0);
+    assert_string_equal(r.err, "");
+    run_free(&r);
+    tune(&r, "--kernel @/t.cu --json --db @/t1.db");
+    assert_code(&r, 0);
+    assert_string_equal(run_json(failed, sizeof failed, r.out, "failed"), "0");
+    run_free(&r);
+    right[4095] = 4;
+    write_file("threes.bin", right, sizeof right);
+    expect(1, "first wrong element at out[4095]: is 3, should be 4", "",
+           "--kernel @/t.cu --force --quiet --db @/other.db --json");
+}
+
+static void test_usage(void **state) {
+    (void)state;
+    expect(2, "", "import-t1 reads one file, and 0 are named", "import-t1");
+    expect(2, "", "import-t1 reads one file, and 2 are named", "import-t1 @/a @/b");
+    expect(2, "", "cannot read ", "import-t1 @/nosuch.json");
+    expect(2, "", ": no regular file", "import-t1 @");
+    expect(2, "", "cannot write ", "import-t1 @/saxpy.json --output @/no/such.cu");
+    write_text("empty.json", "");
+    expect(2, "", "empty.json: not valid JSON (0 bytes)", "import-t1 @/empty.json");
+    expect(2, "", "saxpy.cu: not valid JSON", "import-t1 @/saxpy.cu");
+}
+
+#define HEAD                                                                                                 \
+    "{\"ConfigurationSpace\": {\"TuningParameters\": []}, \"KernelSpecification\": {\"Language\": "          \
+    "\"CUDA\", "                                                                                             \
+    "\"KernelName\": \"k\", \"KernelFile\": "
+
+/* A kernel's file is in the folder of the problem, wherever its name leads. */
+static void test_hostile(void **state) {
+    (void)state;
+    char path[256], link[256];
+    write_text("up.json", HEAD "\"../up.cu\"}}");
+    write_text("root.json", HEAD "\"/etc/passwd\"}}");
+    write_text("link.json", HEAD "\"link.cu\"}}");
+    write_text("pipe.json", HEAD "\"pipe.cu\"}}");
+    write_text("self.json", HEAD "\".\"}}");
+    snprintf(path, sizeof path, "%s/../up.cu", folder);
+    snprintf(link, sizeof link, "%s/link.cu", folder);
+    assert_int_equal(symlink("/etc/passwd", link), 0);
+    snprintf(link, sizeof link, "%s/pipe.cu", folder);
+    assert_int_equal(mkfifo(link, 0600), 0);
+    FILE *f = fopen(path, "w");
+    assert_non_null(f);
+    fclose(f);
+    expect(2, "", "is outside the folder of this file", "import-t1 @/up.json");
+    expect(2, "", "KernelFile is /etc/passwd: expected a path relative to this file",
+           "import-t1 @/root.json");
+    expect(2, "", "is outside the folder of this file", "import-t1 @/link.json");
+    expect(2, "", "pipe.cu: no regular file", "import-t1 @/pipe.json");
+    expect(2, "", "is outside the folder of this file", "import-t1 @/self.json");
+    unlink(path);
+    char *large = malloc(2 << 20);
+    assert_non_null(large);
+    memset(large, ' ', 2 << 20);
+    write_file("large.json", large, 2 << 20);
+    free(large);
+    expect(2, "", "large.json: 2097152 bytes, the limit is 1048576", "import-t1 @/large.json");
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_saxpy),
+        cmocka_unit_test(test_threes),
+        cmocka_unit_test(test_usage),
+        cmocka_unit_test(test_hostile),
+    };
+    return cmocka_run_group_tests_name("cli-t1", tests, enter, leave);
+}
