@@ -148,6 +148,42 @@ static void test_elects_by_the_objective(void **state) {
     }
 }
 
+/* What says what is right is held to its own; what is poisoned is far off; what a launch changes is made
+ * anew. */
+static void test_judges_what_judges(void **state) {
+    (void)state;
+    static const struct {
+        int code;
+        const char *options, *says, *lines, *kernel, *reference;
+    } cases[] = {
+        {1, "", "first wrong element at y[0]", "//@ tolerance abs 1\n", "", "y[i] = 0;"},
+        {2, "", "the reference plain writes before or behind y (byte 256", "", "y[i] = i;",
+         "y[i] = i; if (i == 0) y[64] = 1;"},
+        {2, "", "the reference plain writes to the input x", "", "y[i] = i;", "y[i] = i; x[i] = 7;"},
+        {0, " --warm", "1 of 1 configurations tried, 0 failed", "//@ buffer z i32 64 inout zeros\n",
+         "y[i] = i; if (z[i]) *(volatile int *)0 = 1; z[i] = 1;", "y[i] = i; z[i] = 1;"},
+        {2, "", "names no reference", "//@ problem unverified 1\n", "y[i] = i;", NULL},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        char text[2048], line[128];
+        bool z = strstr(cases[i].lines, "buffer z");
+        const char *args = z ? "int *y, int *x, int *z" : "int *y, int *x", *names = z ? "y, x, z" : "y, x";
+        int n = snprintf(text, sizeof text,
+                         "//@ kernel judged\n//@ buffer x i32 64 in\n//@ buffer y i32 64 out\n%s"
+                         "//@ block 64\n//@ grid 1\n//@ args %s\nextern \"C\" __global__ void judged(%s) {\n"
+                         "    int i = threadIdx.x;\n    %s\n}\n",
+                         cases[i].lines, names, args, cases[i].kernel);
+        if (cases[i].reference)
+            snprintf(text + n, sizeof text - (size_t)n,
+                     "//@ reference plain\n//@ block 64\n//@ grid 1\n//@ args %s\n"
+                     "extern \"C\" __global__ void plain(%s) {\n    int i = threadIdx.x;\n    %s\n}\n",
+                     names, args, cases[i].reference);
+        write_file("judged.cu", text);
+        snprintf(line, sizeof line, "--kernel @/judged.cu --db :memory:%s", cases[i].options);
+        expect(cases[i].code, cases[i].says, line);
+    }
+}
+
 static void test_looks_up(void **state) {
     (void)state;
     expect(0,
@@ -330,6 +366,7 @@ int main(void) {
         cmocka_unit_test(test_tunes_problems),
         cmocka_unit_test(test_looks_up),
         cmocka_unit_test(test_elects_by_the_objective),
+        cmocka_unit_test(test_judges_what_judges),
         cmocka_unit_test(test_checks_files),
         cmocka_unit_test(test_refuses),
         cmocka_unit_test(test_edited_files),
