@@ -195,6 +195,15 @@ const char *run_enter(void) {
     return folder;
 }
 
+const char *run_enter_on_standins(void) {
+    char nvrtc[512];
+    const char *host = getenv("HOSTCUDA_DIR"), *folder = run_enter();
+    snprintf(nvrtc, sizeof nvrtc, "%s/libnvrtc.so", host);
+    setenv("LD_LIBRARY_PATH", host, 1);
+    setenv("TILETUNE_NVRTC", nvrtc, 1);
+    return folder;
+}
+
 static int remove_one(const char *path, const struct stat *st, int kind, struct FTW *at) {
     (void)st;
     (void)kind;

@@ -43,6 +43,8 @@ const char *run_json(char *out, size_t size, const char *json, const char *key);
 /* Makes a new empty folder the place of the default store, so that no test meets a user's; run_leave removes
  * it. Returns its path, which ends in no slash. */
 const char *run_enter(void);
+/* The same, and from now on on the stand-ins in $HOSTCUDA_DIR. */
+const char *run_enter_on_standins(void);
 void run_leave(void);
 
 #endif

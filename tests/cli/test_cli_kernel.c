@@ -18,12 +18,7 @@ static const char *folder;
 
 static int enter(void **state) {
     (void)state;
-    char nvrtc[512];
-    const char *host = getenv("HOSTCUDA_DIR");
-    folder = run_enter();
-    snprintf(nvrtc, sizeof nvrtc, "%s/libnvrtc.so", host);
-    setenv("LD_LIBRARY_PATH", host, 1);
-    setenv("TILETUNE_NVRTC", nvrtc, 1);
+    folder = run_enter_on_standins();
     return 0;
 }
 
@@ -125,6 +120,64 @@ static void test_tunes_problems(void **state) {
     run_free(&r);
     expect(0, "\"source\":\"stored\"", "--kernel @/d.cu --problem T=f32 --json --db @/d.db");
     expect(0, "\"source\":\"measured\"", "--kernel @/d.cu --problem T=f32 --json --force --db @/d.db");
+}
+
+/* The objective, not the time, says what is best: MODE=0 takes as long, is the default, and counts for less.
+ */
+static void test_elects_by_the_objective(void **state) {
+    (void)state;
+    static const char *const objectives[] = {"maximize rate", "minimize cost"};
+    for (size_t i = 0; i < sizeof objectives / sizeof *objectives; i++) {
+        char got[64], text[1024];
+        snprintf(text, sizeof text,
+                 "//@ kernel    by_objective\n//@ buffer    y i32 64 inout\n//@ runtime   MODE 0 1 2\n"
+                 "//@ block     64\n//@ grid      1\n//@ args      y\n//@ default   MODE=0\n"
+                 "//@ reference plain\n//@ block 64\n//@ grid 1\n//@ args y\n"
+                 "//@ metric    rate iif(MODE = 1, 1000, 1) / time_ns\n"
+                 "//@ metric    cost iif(MODE = 1, 1, 1000) * time_ns\n//@ objective %s\n"
+                 "extern \"C\" __global__ void by_objective(int *y) { y[threadIdx.x] += 1; }\n"
+                 "extern \"C\" __global__ void plain(int *y) { y[threadIdx.x] += 1; }\n",
+                 objectives[i]);
+        write_file("objective.cu", text);
+        run_result r = tuned(0, "--kernel @/objective.cu --db :memory: --json");
+        if (!strstr(r.out, "\"MODE\":1"))
+            fail_msg("%s: %s", objectives[i], r.out);
+        double us = atof(run_json(got, sizeof got, r.out, "time_us"));
+        assert_true(us > 0.5 && us < 1000); /* it is reported as it was measured */
+        run_free(&r);
+    }
+}
+
+/* What says what is right is held to its own; what is poisoned is far off; what a launch changes is made
+ * anew. */
+static void test_judges_what_judges(void **state) {
+    (void)state;
+    static const struct {
+        int code;
+        const char *says, *lines, *kernel, *reference;
+    } cases[] = {
+        {1, "first wrong element at y[0]", "//@ tolerance abs 1\n", "", "y[i] = 0;"},
+        {2, "the reference plain writes before or behind y (byte 256", "", "y[i] = i;",
+         "y[i] = i; if (i == 0) y[64] = 1;"},
+        {2, "the reference plain writes to the input x", "", "y[i] = i;", "y[i] = i; x[i] = 7;"},
+        {2, "names no reference", "//@ problem unverified 1\n", "y[i] = i;", NULL},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        char text[2048];
+        const char *args = "int *y, int *x", *names = "y, x";
+        int n = snprintf(text, sizeof text,
+                         "//@ kernel judged\n//@ buffer x i32 64 in\n//@ buffer y i32 64 out\n%s"
+                         "//@ block 64\n//@ grid 1\n//@ args %s\nextern \"C\" __global__ void judged(%s) {\n"
+                         "    int i = threadIdx.x;\n    %s\n}\n",
+                         cases[i].lines, names, args, cases[i].kernel);
+        if (cases[i].reference)
+            snprintf(text + n, sizeof text - (size_t)n,
+                     "//@ reference plain\n//@ block 64\n//@ grid 1\n//@ args %s\n"
+                     "extern \"C\" __global__ void plain(%s) {\n    int i = threadIdx.x;\n    %s\n}\n",
+                     names, args, cases[i].reference);
+        write_file("judged.cu", text);
+        expect(cases[i].code, cases[i].says, "--kernel @/judged.cu --db :memory:");
+    }
 }
 
 static void test_looks_up(void **state) {
@@ -306,10 +359,16 @@ static void test_examples(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_tunes_problems), cmocka_unit_test(test_looks_up),
-        cmocka_unit_test(test_checks_files),   cmocka_unit_test(test_refuses),
-        cmocka_unit_test(test_edited_files),   cmocka_unit_test(test_goes_around),
-        cmocka_unit_test(test_replays),        cmocka_unit_test(test_refuses_forged_ops),
+        cmocka_unit_test(test_tunes_problems),
+        cmocka_unit_test(test_looks_up),
+        cmocka_unit_test(test_elects_by_the_objective),
+        cmocka_unit_test(test_judges_what_judges),
+        cmocka_unit_test(test_checks_files),
+        cmocka_unit_test(test_refuses),
+        cmocka_unit_test(test_edited_files),
+        cmocka_unit_test(test_goes_around),
+        cmocka_unit_test(test_replays),
+        cmocka_unit_test(test_refuses_forged_ops),
         cmocka_unit_test(test_examples),
     };
     return cmocka_run_group_tests_name("cli-kernel", tests, enter, leave);
