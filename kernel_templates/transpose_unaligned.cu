@@ -1,12 +1,12 @@
-// For rows that start anywhere: both sides are accessed in aligned words all the same.
+// For rows of 8-byte elements that start anywhere: both sides are accessed in aligned words all the same.
+// transpose_shifted is for the smaller ones.
 //
 // A tile is copied to shared memory as it lies, in aligned chunks of 16 bytes that may reach over the ends of
 // its runs. The pitch there leaves the same remainder modulo 128 as the source's, so that the chunks of a cache
-// line stand alike on both sides. Then each thread gathers the elements of one aligned word of the
-// destination, which are a pitch apart: without bank conflicts where that is an odd number of elements. A
-// destination row's run starts at the first multiple of 32 bytes in it, wherever that is in the tile, so that
-// no sector is written by two blocks. For this the tile is read up to 31 bytes further down than its
-// neighbour begins.
+// line stand alike on both sides. A destination row's elements are a pitch apart then: its threads meet no bank
+// conflicts where that is an odd number of elements. Its run starts at the first multiple of 32 bytes in it,
+// wherever that is in the tile, so that no sector is written by two blocks. For this the tile is read up to
+// 31 bytes further down than its neighbour begins.
 //
 //@ kernel   transpose_unaligned
 //@ op       transpose
@@ -14,9 +14,9 @@
 //@ param    WRITE_RUN  128 256 512
 //@ param    THREADS    128 256 512
 //@ runtime  ORDER      0 1
-//@ where    align >= elem_size AND (lds * elem_size % 16 > 0 OR ldd * elem_size % 16 > 0)
+//@ where    elem_size = 8 AND align >= elem_size AND (lds * elem_size % 16 > 0 OR ldd * elem_size % 16 > 0)
 //@ where    READ_RUN * WRITE_RUN / elem_size / THREADS BETWEEN 16 AND 128
-//@ where    THREADS >= WRITE_RUN / max(elem_size, 4)
+//@ where    THREADS >= WRITE_RUN / elem_size
 //@ where    batch <= 65535
 //@ block    THREADS
 //@ grid     iif(ORDER = 0, ceil_div(cols * elem_size, READ_RUN), ceil_div(rows * elem_size, WRITE_RUN)), iif(ORDER = 0, ceil_div(rows * elem_size, WRITE_RUN), ceil_div(cols * elem_size, READ_RUN)), batch
@@ -24,25 +24,8 @@
 //@ args     dst, src, i64 rows, i64 cols, i64 lds, i64 ldd, i64 src_stride, i64 dst_stride, i32 READ_RUN + 30 + (lds * elem_size + 98) % 128, i32 ORDER
 //@ default  READ_RUN=256 WRITE_RUN=256 THREADS=256 ORDER=1
 
-#if ELEM_SIZE == 1
-typedef unsigned char elem;
-#elif ELEM_SIZE == 2
-typedef unsigned short elem;
-#elif ELEM_SIZE == 4
-typedef unsigned int elem;
-#elif ELEM_SIZE == 8
 typedef uint2 elem;
-#else
-typedef uint4 elem;
-#endif
 
-#if ELEM_SIZE < 4
-typedef unsigned int word;
-#else
-typedef elem word;
-#endif
-
-#define WORD      ((int)sizeof(word))
 #define TILE_COLS (READ_RUN / ELEM_SIZE)
 #define TILE_ROWS (WRITE_RUN / ELEM_SIZE)
 #define READ_ROWS (TILE_ROWS + SECTOR / ELEM_SIZE - 1)
@@ -51,11 +34,10 @@ typedef elem word;
 #define CHUNKS    (READ_RUN / 16 + 8)
 #define READ_STEP (THREADS / CHUNKS)
 
-// Writing: WORDS threads a destination row. Rows that are PERIOD apart begin alike.
+// Writing: TILE_ROWS threads a destination row. Rows that are PERIOD apart begin alike.
 #define SECTOR     32
-#define WORDS      (WRITE_RUN / WORD)
 #define PERIOD     (SECTOR / ELEM_SIZE)
-#define ABREAST    (THREADS / WORDS)
+#define ABREAST    (THREADS / TILE_ROWS)
 #define WRITE_STEP (ABREAST > PERIOD ? ABREAST : PERIOD)
 
 // What moves one tile: the addresses of its first elements, its pitches in bytes, what there is of it.
@@ -67,20 +49,6 @@ struct tile {
     long long height, width;         // from its first element to the end of the matrix
     const char *src_begin, *src_end; // of the matrix
 };
-
-// The word that lies at `p` and below it.
-static __device__ word gather(const char *p, int pitch) {
-#if ELEM_SIZE == 1
-    const unsigned char *b = (const unsigned char *)p;
-    const unsigned low = __byte_perm(b[0], b[pitch], 0x0040),
-                   high = __byte_perm(b[2 * pitch], b[3 * pitch], 0x0040);
-    return __byte_perm(low, high, 0x5410);
-#elif ELEM_SIZE == 2
-    return __byte_perm(*(const elem *)p, *(const elem *)(p + pitch), 0x5410);
-#else
-    return *(const word *)p;
-#endif
-}
 
 // From global memory to shared memory, 16 bytes, without a register and without waiting; the rest of the
 // cache line comes as far as L2. The CPU stand-in of the tests speaks no PTX.
@@ -153,14 +121,14 @@ static __device__ void read_edge(const tile &t) {
 
 static __device__ void write_whole(const tile &t) {
 #pragma unroll 1
-    for (int first = threadIdx.x / WORDS; first < WRITE_STEP; first += ABREAST) {
+    for (int first = threadIdx.x / TILE_ROWS; first < WRITE_STEP; first += ABREAST) {
         char *row = t.dst + first * t.dst_pitch;
-        const int at = (int)(-(unsigned long long)row % SECTOR) + threadIdx.x % WORDS * WORD;
+        const int at = (int)(-(unsigned long long)row % SECTOR) + threadIdx.x % TILE_ROWS * ELEM_SIZE;
         const char *from = t.shared + at / ELEM_SIZE * t.pitch + first * ELEM_SIZE;
         row += at;
 #pragma unroll
         for (int c = 0; c < TILE_COLS; c += WRITE_STEP) {
-            *(word *)row = gather(from + c * ELEM_SIZE, t.pitch);
+            *(elem *)row = *(const elem *)(from + c * ELEM_SIZE);
             row += WRITE_STEP * t.dst_pitch;
         }
     }
@@ -168,26 +136,18 @@ static __device__ void write_whole(const tile &t) {
 
 // On an edge: the first tile also writes what lies before its first segment, the last ones end early.
 static __device__ void write_edge(const tile &t, bool first) {
-    const int words = (SECTOR + WRITE_RUN) / WORD;
+    const int tall = (SECTOR + WRITE_RUN) / ELEM_SIZE;
     const int cols = (int)min(t.width, (long long)TILE_COLS);
 #pragma unroll 2
-    for (int k = threadIdx.x; k < cols * words; k += THREADS) {
-        const int c = k / words;
+    for (int k = threadIdx.x; k < cols * tall; k += THREADS) {
+        const int c = k / tall;
         char *row = t.dst + c * t.dst_pitch;
         const int skip = (int)(-(unsigned long long)row % SECTOR);
-        const int at = skip - SECTOR + k % words * WORD;
+        const int at = skip - SECTOR + k % tall * ELEM_SIZE;
         const int begin = first ? 0 : skip;
         const int end = (int)min(t.height * ELEM_SIZE, (long long)skip + WRITE_RUN);
-        const char *from = t.shared + at / ELEM_SIZE * t.pitch + c * ELEM_SIZE;
-        if (at >= begin && at + WORD <= end) {
-            *(word *)(row + at) = gather(from, t.pitch);
-            continue;
-        }
-#pragma unroll 1
-        for (int b = 0; b < WORD; b += ELEM_SIZE)
-            if (at + b >= begin && at + b < end)
-                *(elem *)(row + at + b) =
-                    *(const elem *)(t.shared + (at + b) / ELEM_SIZE * t.pitch + c * ELEM_SIZE);
+        if (at >= begin && at < end)
+            *(elem *)(row + at) = *(const elem *)(t.shared + at / ELEM_SIZE * t.pitch + c * ELEM_SIZE);
     }
 }
 
