@@ -27,7 +27,7 @@
 //@ where    iif(lds * elem_size % 128 > 0 OR ldd * elem_size % 128 > 0, THREADS >= 256, WRITE_RUN <= 512 AND THREADS <= 512)
 //@ where    VL <= 2 * VS AND VL * VS / elem_size <= 128
 //@ where    (READ_RUN / VL) * (WRITE_RUN / VS) % THREADS = 0
-//@ where    READ_RUN * WRITE_RUN / elem_size / THREADS BETWEEN 16 AND 256 AND READ_RUN * WRITE_RUN / elem_size <= 65536
+//@ where    READ_RUN * WRITE_RUN / elem_size / THREADS BETWEEN 16 AND 128 AND READ_RUN * WRITE_RUN / elem_size <= 65536
 //@ where    THREADS % (READ_RUN / VL) = 0 AND THREADS % (WRITE_RUN / VS) = 0
 //@ where    batch <= 65535
 //@ block    THREADS

@@ -24,7 +24,7 @@ enum {
     TT__ARGS_MAX = 24,     /* of all of them together */
     TT__OPERANDS_MAX = 12, /* buffers and scalars that a caller gives */
     TT__SAMPLES_MAX = 128,
-    TT__LAPS_MAX = 16, /* launches behind one sample of the finals */
+    TT__LAPS_MAX = 64, /* launches behind one sample of the finals */
 };
 
 /* What makes results carry over from one GPU to another, and the limits a configuration must keep. */
