@@ -10,7 +10,7 @@
 
 #include "tuner/session.h"
 
-enum { SIZES_MAX = 32, RUNS_MAX = TT__FINALISTS_MAX, SAMPLES_MAX = TT__SAMPLES_MAX, SECONDS = 1 };
+enum { SIZES_MAX = 32, RUNS_MAX = TT__FINALISTS_MAX, SAMPLES_MAX = TT__SAMPLES_MAX, SECONDS = 1, LOADS = 16 };
 static const double target = 0.005;
 
 typedef struct options {
@@ -77,7 +77,7 @@ static tt_status measure(tt__backend *b, const tt__template_set *set, const tt__
         entrants[i] = &candidates[i];
     }
     TT_TRY(b->ops->problem(b, &p, tt__template_set_for(set, &p)));
-    tt__rounds rounds = {TT__FINAL_ROUNDS_MAX, TT__FINAL_ROUNDS_MAX, SECONDS};
+    tt__rounds rounds = {TT__FINAL_ROUNDS_MAX, TT__FINAL_ROUNDS_MAX, SECONDS, LOADS};
     TT_TRY(b->ops->finals(b, entrants, c->n, rounds, trials));
     for (size_t i = 0; i < c->n; i++)
         memcpy(c->samples_us[i], trials[i].samples_us, sizeof c->samples_us[i]);

@@ -18,15 +18,15 @@ typedef struct stage {
     double within;
 } stage;
 static const stage stages[] = {
-    {{9, 15, 0.04}, 11, 2, 1.02},
-    {{17, 27, 0.05}, 6, 1, 1.01},
-    {{TT__FINAL_ROUNDS, TT__FINAL_ROUNDS_MAX, 0.08}, 0, 0, 0},
+    {{9, 15, 0.04, 1}, 11, 2, 1.02},
+    {{17, 27, 0.05, 1}, 6, 1, 1.01},
+    {{TT__FINAL_ROUNDS, TT__FINAL_ROUNDS_MAX, 0.08, 1}, 0, 0, 0},
 };
 enum { STAGES = sizeof stages / sizeof *stages };
 
 /* Single launches of a short problem spread by several percent, and what is asked for is half a percent: each
  * stage takes so many times as long. A budget has no time for that. */
-enum { SHORT_TIMES = 6 };
+enum { SHORT_TIMES = 6, SHORT_LOADS = 8 };
 
 /* ---- Nominating -----------------------------------------------------------------------------------------
  */
@@ -157,8 +157,10 @@ static size_t n_in(const tt__finals *f, size_t end) {
 
 static tt__rounds rounds_of(const tt__session *s, const tt__search *search, const stage *st) {
     tt__rounds rounds = st->rounds;
-    if (isinf(s->end_s) && search->trials[search->best].time_us < TT__SHORT_US)
+    if (isinf(s->end_s) && search->trials[search->best].time_us < TT__SHORT_US) {
         rounds.worth_s *= SHORT_TIMES;
+        rounds.loads = SHORT_LOADS;
+    }
     return rounds;
 }
 
