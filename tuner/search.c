@@ -179,50 +179,50 @@ typedef struct hunt {
     const tt__strategy *strategy;
     void *self;
     tt__view view;
-    tt__limits limits;
     double started_s;
     size_t n_pending;
 } hunt;
 
 /* Is there time for one more, after which those under way come back and the finals are held? */
 static bool in_time(const tt__search *search, const hunt *h) {
-    if (isinf(h->limits.deadline_s))
+    if (isinf(search->limits.deadline_s))
         return true;
     double now = tt__now_s(),
            best_us = search->best == TT__NOTHING ? 0 : search->trials[search->best].time_us;
     double pace = search->n_measured ? (now - h->started_s) / (double)search->n_measured : 0;
     enum { FINALS_IN_TRIALS = 4 }; /* at least: launches may take longer than what they are timed at */
-    double finals_s = h->limits.finals ? fmax(tt__limits_finals_s(best_us), FINALS_IN_TRIALS * pace) : 0;
-    return now + pace * (double)(h->n_pending + 1) + finals_s < h->limits.deadline_s;
+    double finals_s = search->limits.finals ? fmax(tt__limits_finals_s(best_us), FINALS_IN_TRIALS * pace) : 0;
+    return now + pace * (double)(h->n_pending + 1) + finals_s < search->limits.deadline_s;
 }
 
 /* How many trials there may be, as far as is known by now. */
-static size_t most_trials(const tt__search *search, const tt__limits *limits) {
+static size_t most_trials(const tt__search *search) {
+    const tt__limits *limits = &search->limits;
     bool is_short = search->best != TT__NOTHING && search->trials[search->best].time_us < TT__SHORT_US;
     return is_short && limits->trials_if_short ? limits->trials_if_short : limits->trials;
 }
 
-static void set_wanted(tt__search *search, const tt__limits *limits) {
-    size_t most = most_trials(search, limits), known = n_counted(search), all = search->space.n - search->n_aside;
+static void set_wanted(tt__search *search) {
+    size_t most = most_trials(search), known = n_counted(search), all = search->space.n - search->n_aside;
     search->wanted = most < all ? most : all;
     search->wanted = search->wanted > known ? search->wanted : known;
 }
 
 /* Trials that are kept for templates the strategy has not come to: one each, but half of the effort is its
  * own. */
-static size_t n_kept(const tt__search *search, const tt__limits *limits) {
+static size_t n_kept(const tt__search *search) {
     size_t n_left_out;
-    if (most_trials(search, limits) >= search->space.n)
+    if (most_trials(search) >= search->space.n)
         return 0;
     count_templates(search, &n_left_out);
-    return n_left_out < most_trials(search, limits) / 2 ? n_left_out : most_trials(search, limits) / 2;
+    return n_left_out < most_trials(search) / 2 ? n_left_out : most_trials(search) / 2;
 }
 
 /* Submits what the strategy names, while the backend has room and the strategy no reason to wait. */
 static tt_status refill(tt__session *s, tt__search *search, hunt *h) {
     while (s->backend->ops->room(s->backend) > 0 &&
            h->n_pending < tt__strategy_window(h->strategy, search->n_tried) &&
-           n_counted(search) + h->n_pending + n_kept(search, &h->limits) < most_trials(search, &h->limits) &&
+           n_counted(search) + h->n_pending + n_kept(search) < most_trials(search) &&
            search->n_tried + h->n_pending < search->space.n) {
         int64_t i;
         if ((search->cut = !in_time(search, h)))
@@ -243,7 +243,7 @@ static tt_status try_all(tt__session *s, tt__search *search, const char *phase, 
             return TT_OK;
         TT_TRY(take_one(s, search));
         h->n_pending--;
-        set_wanted(search, &h->limits);
+        set_wanted(search);
         tt__session_progress(s, search, phase);
     }
 }
@@ -253,7 +253,7 @@ static tt_status try_all(tt__session *s, tt__search *search, const char *phase, 
 static tt_status try_the_rest(tt__session *s, tt__search *search, const hunt *h) {
     for (size_t i = 0, end; i < search->space.n && !search->cut; i = end) {
         end = tt__strategy_end_of_template(&search->space, i);
-        if (has_competed(search, i, end) || n_counted(search) >= h->limits.trials)
+        if (has_competed(search, i, end) || n_counted(search) >= most_trials(search))
             continue;
         search->cut = !in_time(search, h);
         if (!search->cut)
@@ -262,23 +262,24 @@ static tt_status try_the_rest(tt__session *s, tt__search *search, const hunt *h)
     return TT_OK;
 }
 
-static bool wants_all(const tt__session *s, const tt__limits *limits, size_t n) {
-    return (!s->strategy || s->strategy == &tt__strategy_exhaustive) && limits->trials >= n &&
+static bool wants_all(const tt__session *s, const tt__search *search) {
+    const tt__limits *limits = &search->limits;
+    return (!s->strategy || s->strategy == &tt__strategy_exhaustive) && limits->trials >= search->space.n &&
            isinf(limits->deadline_s);
 }
 
 /* If all is going to be tried, the order is of no account, and that of the space shares most cubins. */
-static const tt__strategy *choose(const tt__session *s, const tt__search *search, const tt__limits *limits) {
+static const tt__strategy *choose(const tt__session *s, const tt__search *search) {
     if (s->strategy)
         return s->strategy;
-    return wants_all(s, limits, search->space.n) ? &tt__strategy_exhaustive : &tt__strategy_surrogate;
+    return wants_all(s, search) ? &tt__strategy_exhaustive : &tt__strategy_surrogate;
 }
 
-static tt_status search_on(tt__session *s, tt__search *search, const tt__limits *limits, const char *phase) {
+static tt_status search_on(tt__session *s, tt__search *search, const char *phase) {
     tt__walk walk;
     tt__model model = {0};
     tt__starts starts;
-    hunt h = {.strategy = choose(s, search, limits), .limits = *limits, .started_s = tt__now_s()};
+    hunt h = {.strategy = choose(s, search), .started_s = tt__now_s()};
     tt_status status;
     TT_GOTO(tt__walk_open(&walk, &search->space));
     TT_GOTO(tt__model_open(&model, &search->space, &s->gpu, &search->problem, &walk, NULL));
@@ -358,11 +359,11 @@ out:
     return status;
 }
 
-tt_status tt__search_expect(tt__session *s, const tt__search *search, const tt__limits *limits) {
-    size_t known = n_counted(search), most = most_trials(search, limits);
+tt_status tt__search_expect(tt__session *s, const tt__search *search) {
+    size_t known = n_counted(search), most = most_trials(search);
     if (!s->backend->ops->expect || known >= most || search->n_tried == search->space.n)
         return TT_OK;
-    if (!wants_all(s, limits, search->space.n))
+    if (!wants_all(s, search))
         return expect_best(s, search, most - known);
     for (size_t i = 0; i < search->space.n; i++)
         if (search->known[i] == TT__UNTRIED)
@@ -383,27 +384,29 @@ static tt_status enumerate(tt__session *s, tt__search *search) {
     return search->known && search->trials ? TT_OK : tt__fail_memory(n * sizeof *search->trials);
 }
 
-tt_status tt__search_open(tt__session *s, const tt__problem *p, tt__search *out) {
-    *out = (tt__search){.problem = *p, .best = TT__NOTHING, .copy_part = 1};
+tt_status tt__search_open(tt__session *s, const tt__problem *p, const tt__limits *limits, tt__search *out) {
+    *out = (tt__search){.problem = *p, .limits = *limits, .best = TT__NOTHING, .copy_part = 1};
     out->t = tt__template_set_for(s->templates, p);
     if (!out->t)
         return tt__fail(TT_E_UNSUPPORTED, "no kernel template does %s", p->op);
     TT_TRY(tt__store_problem(s->store, p, &out->problem_id));
     TT_TRY(enumerate(s, out));
-    if (s->opts->force)
-        return TT_OK;
-    takeover t = {.search = out, .replay = s->opts->replay != NULL};
-    return tt__store_trials(s->store, s->gpu_id, &s->env, out->problem_id, TT__STAGE_SCREEN, take_over, &t);
+    if (!s->opts->force) {
+        takeover t = {.search = out, .replay = s->opts->replay != NULL};
+        TT_TRY(
+            tt__store_trials(s->store, s->gpu_id, &s->env, out->problem_id, TT__STAGE_SCREEN, take_over, &t));
+    }
+    set_aside(out, most_trials(out));
+    set_wanted(out);
+    return TT_OK;
 }
 
-tt_status tt__search_run(tt__session *s, tt__search *search, const tt__limits *limits, const char *phase) {
+tt_status tt__search_run(tt__session *s, tt__search *search, const char *phase) {
     TT_TRY(s->backend->ops->problem(s->backend, &search->problem, search->t));
-    set_aside(search, limits->trials);
-    set_wanted(search, limits);
     tt__session_progress(s, search, phase);
-    if (search->n_tried == search->space.n || n_counted(search) >= most_trials(search, limits))
+    if (search->n_tried == search->space.n || n_counted(search) >= most_trials(search))
         return TT_OK;
-    return search_on(s, search, limits, phase);
+    return search_on(s, search, phase);
 }
 
 tt_status tt__search_try(tt__session *s, tt__search *search, size_t index) {

@@ -41,6 +41,7 @@ typedef struct tt__session {
 /* What is known of one problem of one op. */
 typedef struct tt__search {
     tt__problem problem;
+    tt__limits limits;
     const tt__template *t; /* one whose task it is */
     double copy_part;      /* its bytes as a part of those of the copy it is compared with */
     int64_t problem_id;
@@ -57,12 +58,12 @@ typedef struct tt__search {
 
 /* Makes the space and takes the stored trials over (unless opts->force). Release with tt__search_close in any
  * case. */
-tt_status tt__search_open(tt__session *s, const tt__problem *p, tt__search *out);
-/* Tells the backend what is likely to be wanted within these limits, so that compilers need not wait for it:
+tt_status tt__search_open(tt__session *s, const tt__problem *p, const tt__limits *limits, tt__search *out);
+/* Tells the backend what is likely to be wanted within the limits, so that compilers need not wait for it:
  * all, or what the model takes for the fastest. */
-tt_status tt__search_expect(tt__session *s, const tt__search *search, const tt__limits *limits);
+tt_status tt__search_expect(tt__session *s, const tt__search *search);
 /* Tries more of the space, within the limits. On TT_E_INTERRUPTED the search holds what is known. */
-tt_status tt__search_run(tt__session *s, tt__search *search, const tt__limits *limits, const char *phase);
+tt_status tt__search_run(tt__session *s, tt__search *search, const char *phase);
 /* Tries one more, beyond all limits, if it is untried. The search's problem must be the backend's. */
 tt_status tt__search_try(tt__session *s, tt__search *search, size_t index);
 void tt__search_close(tt__search *search);

@@ -164,8 +164,8 @@ static tt_status climb(void *user, tt__session *s, const tt__search *copy, const
     tt__search own;
     tt__copy(problem.op, sizeof problem.op, TT__LADDER_OP);
     tt_status status;
-    TT_GOTO(tt__search_open(s, &problem, &own));
-    TT_GOTO(tt__search_run(s, &own, &tt__no_limits, "ladder"));
+    TT_GOTO(tt__search_open(s, &problem, &tt__no_limits, &own));
+    TT_GOTO(tt__search_run(s, &own, "ladder"));
     TT_GOTO(check_recorded(s, &own));
     take_part(st, s, ladder, &own, copy, search, winner);
     TT_GOTO(hold_rounds(st, s, ladder, own.problem_id));
