@@ -62,6 +62,12 @@ static void write_file(const char *name, const char *text) {
     fclose(f);
 }
 
+static void remove_file(const char *name) {
+    char path[256];
+    snprintf(path, sizeof path, "%s/%s", folder, name);
+    unlink(path);
+}
+
 static char *read_file(const char *name) {
     char path[256];
     snprintf(path, sizeof path, "%s/%s", folder, name);
@@ -145,7 +151,30 @@ static void test_elects_by_the_objective(void **state) {
         double us = atof(run_json(got, sizeof got, r.out, "time_us"));
         assert_true(us > 0.5 && us < 1000); /* it is reported as it was measured */
         run_free(&r);
+        /* What carries the trials carries what they are worth: through a recording, a store, and both again. */
+        expect(0, "", "--kernel @/objective.cu --force --db @/objective.db --json");
+        expect(0, "", "export --gpu hostcuda --output @/objective.json --db @/objective.db");
+        remove_file("objective-2.db");
+        expect(0, "1 winner", "import @/objective.json --db @/objective-2.db");
+        expect(0, "\"MODE\":1|\"match\":\"exact\"", "best --kernel @/objective.cu --json --db @/objective-2.db");
+        remove_file("objective-3.db");
+        expect(0, "", "merge @/objective-3.db @/objective-2.db");
+        expect(0, "", "export --gpu hostcuda --output @/objective-3.json --db @/objective-3.db");
+        char *first = read_file("objective.json"), *again = read_file("objective-3.json");
+        assert_non_null(strstr(first, "\"objectives\":[\"weighed_time\"]"));
+        assert_non_null(strstr(first, "\"weight\":0.001,"));
+        assert_non_null(strstr(again, "\"weight\":0.001,"));
+        free(first);
+        free(again);
+        expect(0, "\"MODE\":1", "--device replay:@/objective-3.json --kernel @/objective.cu --json");
     }
+    char *text = read_file("objective.json"), *at = strstr(text, "\"weight\":");
+    assert_non_null(at);
+    memmove(at + 10, at + 9, strlen(at + 9) + 1);
+    at[9] = '-';
+    write_file("forged.json", text);
+    free(text);
+    expect(2, "weight is -", "import @/forged.json --db @/forged.db");
 }
 
 /* What says what is right is held to its own; what is poisoned is far off; what a launch changes is made
