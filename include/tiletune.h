@@ -283,8 +283,8 @@ TT_API void tt_report_free(tt_report **report);
  * that the file says, NULL is all defaults, and the word warm asks for what tt_problem.warm does. */
 typedef struct tt_kernel tt_kernel;
 
-/* From a file or, if it is not NULL, from `source`: then `path` stands for it in messages, and files of data are
- * looked for beside it. `ctx` must outlive it. Any number of threads may use it at once, but for tt_kernel_close.
+/* From a file or, if it is not NULL, from `source`: then `path` stands for it in messages, and headers and files of
+ * data are looked for beside it. The hash is of the text with the headers it includes. `ctx` must outlive it. Any number of threads may use it at once, but for tt_kernel_close.
  * TT_E_TEMPLATE says "path:line:column: what is wrong", TT_E_IO if the file cannot be read. */
 TT_API tt_status tt_kernel_open(tt_kernel **out, tt_ctx *ctx, const char *path, const char *source);
 /* Sets *kernel to NULL; NULL is fine. Plans live on. */

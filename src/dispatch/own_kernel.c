@@ -11,7 +11,7 @@ static tt_status read_template(tt__template **out, const char *path, const char 
     if (!path)
         return tt__fail(TT_E_INVALID,
                         "tt_kernel_open: path is NULL: it names the file, or stands for it in messages");
-    TT_TRY(source ? tt__template_parse(out, path, source) : tt__template_load(out, path));
+    TT_TRY(source ? tt__template_parse_at(out, path, source) : tt__template_load(out, path));
     if ((*out)->own)
         return TT_OK;
     tt_status status =

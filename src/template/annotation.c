@@ -291,6 +291,13 @@ static void mark_present(const tt__template *t, seen *seen) {
     }
 }
 
+/* `#line N` numbers the line behind it. */
+static int line_said(const char *text, int otherwise) {
+    enum { LINES_MAX = 100000000 };
+    long n = strtol(text, NULL, 10);
+    return n > 0 && n < LINES_MAX ? (int)n - 1 : otherwise;
+}
+
 tt_status tt__annotation_read(tt__template *t, tt__expr *config) {
     seen seen = {{0}};
     tt__reader r = {.t = t, .config = config, .line = 1, .launch = &t->passes[0]};
@@ -301,6 +308,9 @@ tt_status tt__annotation_read(tt__template *t, tt__expr *config) {
         n = strcspn(at, "\n");
         tt__span line = tt__trim((tt__span){at, n});
         r.line_start = at;
+        if (line.n > 6 &&
+            memcmp(line.at, "#line ", 6) == 0) /* around what was included: numbers as in the file */
+            r.line = line_said(line.at + 6, r.line);
         if (line.n >= 3 && memcmp(line.at, "//@", 3) == 0)
             TT_TRY(read_annotation(&r, &seen, (tt__span){line.at + 3, line.n - 3}));
     }

@@ -274,6 +274,17 @@ static void test_edited_files(void **state) {
     expect(0, "match          exact",
            "best --kernel @/edited.cu --problem number_of_elements=1000 --db @/d.db");
     expect(0, "is whole", "check --db @/d.db");
+    /* A header is a part of the text. */
+    write_file("part.h", "#pragma once\n#define HALF 2\n");
+    write_doubles("parted.cu", "parted", REFERENCE "#include \"part.h\"\n");
+    expect(0, "", "--kernel @/parted.cu --json --db @/parted.db");
+    expect(0, "match          exact", "best --kernel @/parted.cu --db @/parted.db");
+    write_file("part.h", "#pragma once\n#define HALF 3\n");
+    expect(0, "match          stale", "best --kernel @/parted.cu --db @/parted.db");
+    write_file("part.h", "#pragma once\nbroken();\n");
+    expect(2, "part.h:2:", "check @/parted.cu");
+    write_doubles("parted.cu", "parted", REFERENCE "#include \"elsewhere.h\"\n");
+    expect(2, "elsewhere.h", "check @/parted.cu");
     /* A recording has one text of a kernel, the newest: what was measured with another one must not become
      * its. */
     expect(0, "", "export --gpu hostcuda --output @/edited.json --db @/d.db");

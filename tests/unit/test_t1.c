@@ -323,7 +323,7 @@ static void test_kernels(void **state) {
                 "// void k(\n/* __global__ void k( */ __global__\n#if 0\n#endif\nvoid k(float *o, int n) {}",
                 "*/ extern \"C\" __global__\n");
     expect_text("x", "x", "#include <a.h>\n#include \"b.h\"\n__global__ void k(float *o, int n) {}\n",
-                "// - line 2 of the kernel's file includes \"b.h\", which");
+                "// - line 2 of the kernel's file includes \"b.h\", which is looked up beside this one");
     expect_refusal("x", "x", "//@ kernel k\n__global__ void k(float *o, int n) {}\n",
                    "line 1 is an annotation: the file is a template already");
     expect_refusal("x", "x", "template <int N>\n__global__ void k(float *o, int n) {}\n",
