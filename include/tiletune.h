@@ -151,6 +151,8 @@ typedef struct tt_choice {
     char why[224];        /* why it is not exact, "" if it is */
     char problem[384];    /* the problem it was measured for, in words; "" for TT_MATCH_DEFAULT */
     char layer[16];       /* what knew it: "user" (the store), "system", "shipped"; "" for a template's default */
+    int unverified;       /* 1: a kernel of yours that names neither a reference nor what to expect: nobody knows whether
+                             its results are right, on whichever rung the answer stands */
 } tt_choice;
 
 /* The best known configuration for a problem. Reads the store only: needs neither a GPU nor NVRTC if

@@ -308,6 +308,11 @@ static void test_goes_around(void **state) {
     expect(0, "3 winners", "import @/a.json --db @/b.db");
     expect(0, "b.db is whole: 1 GPU, 3 winners", "check --db @/b.db");
     expect(0, "number_of_elements=77, T=f32 not verified warm", "list --db @/b.db");
+    expect(0, "\"unverified\":1,\"kernel\":\"unsure\"", "list --json --db @/b.db");
+    expect(0, "unsure, whose results nothing verifies|match          default",
+           "best --kernel @/unsure.cu --problem T=f32,number_of_elements=1000000000 --db @/b.db");
+    expect(0, "\"unverified\":1,\"match\":\"default\"",
+           "best --kernel @/unsure.cu --problem T=f32,number_of_elements=1000000000 --json --db @/b.db");
     expect(0, "match          exact", "best --kernel @/d.cu --problem T=f32 --db @/b.db");
     expect(0, "on hostcuda, not verified|match          exact",
            "best --kernel @/unsure.cu --problem T=f32,number_of_elements=77,warm --db @/b.db");

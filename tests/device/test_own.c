@@ -231,6 +231,7 @@ static void test_launches_untuned(void **state) {
     assert_int_equal(choice.match, TT_MATCH_DEFAULT);
     assert_string_equal(choice.config, "STEP=1 EACH=1");
     assert_string_equal(choice.why, "nothing was tuned for this kernel");
+    assert_int_equal(choice.unverified, 0); /* it has a reference */
     OK(tt_kernel_plan(&plan, k, "n=777"));
     tt_kernel_close(&k); /* plans live on */
     make(&g, 4, 3, 5);
@@ -434,6 +435,7 @@ static void test_tunes(void **state) {
         assert_string_equal(choice.config, r->config);
         assert_string_equal(choice.problem, words[i]);
         assert_string_equal(choice.why, "");
+        assert_int_equal(choice.unverified, 0);
         assert_true(choice.time_us == r->time_us);
         assert_true(choice.gbps > 0.999 * r->gbps && choice.gbps < 1.001 * r->gbps);
     }
@@ -442,6 +444,7 @@ static void test_tunes(void **state) {
                       "n=1400,T=f64")); /* nearer than what is nearly as far, but of another type */
     assert_int_equal(choice.match, TT_MATCH_NEAREST);
     assert_string_equal(choice.problem, "n=1500, T=f64");
+    assert_int_equal(choice.unverified, 0);
     assert_non_null(strstr(choice.why, "measured for n=1500, T=f64"));
     OK(tt_kernel_best(&choice, k, "n=450,T=f64"));
     assert_int_equal(choice.match, TT_MATCH_NEAREST);
@@ -516,6 +519,7 @@ static void test_unverified(void **state) {
     tt_kernel *k = open_text(text);
     tt_tune_opts opts = TT_INIT(tt_tune_opts);
     tt_choice choice = TT_INIT(tt_choice);
+    char edited[sizeof text + 64];
     tt_report *report;
     refused(tt_kernel_tune(&report, k, problems, 1, &opts), TT_E_INVALID,
             "sets names no reference, so that no result of it can be verified");
@@ -525,8 +529,26 @@ static void test_unverified(void **state) {
     assert_int_equal(report->results[0].unverified, 1);
     assert_string_equal(report->results[0].problem, "n=100");
     tt_report_free(&report);
+    static const struct {
+        const char *problem;
+        tt_match match;
+    } rungs[] = {{"n=100", TT_MATCH_EXACT}, {"n=110", TT_MATCH_NEAREST}, {"n=100000000", TT_MATCH_DEFAULT}};
+    for (size_t i = 0; i < sizeof rungs / sizeof *rungs; i++) {
+        tt_plan *plan;
+        OK(tt_kernel_best(&choice, k, rungs[i].problem));
+        assert_int_equal(choice.match, rungs[i].match);
+        assert_int_equal(choice.unverified, 1);
+        OK(tt_kernel_plan(&plan, k, rungs[i].problem));
+        assert_int_equal(tt_plan_choice(plan)->match, rungs[i].match);
+        assert_int_equal(tt_plan_choice(plan)->unverified, 1);
+        tt_plan_free(&plan);
+    }
+    snprintf(edited, sizeof edited, "%s// One more line.\n", text);
+    tt_kernel_close(&k);
+    k = open_text(edited);
     OK(tt_kernel_best(&choice, k, "n=100"));
-    assert_int_equal(choice.match, TT_MATCH_EXACT);
+    assert_int_equal(choice.match, TT_MATCH_STALE);
+    assert_int_equal(choice.unverified, 1);
     tt_kernel_close(&k);
 }
 
