@@ -167,6 +167,7 @@ typedef struct tt__arg {
     int operand;
     int64_t i; /* of an integer type */
     double f;  /* of a floating one */
+    int bytes; /* that the kernel must take */
 } tt__arg;
 
 /* All a launch needs beside the functions and the operands: one pass for each kernel, in their order. */
