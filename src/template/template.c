@@ -308,9 +308,11 @@ void tt__template_free(tt__template **template) {
     free(t->path);
     free(t->source);
     free(t->defines);
-    for (size_t p = 0; p < t->n_params; p++)
+    for (size_t p = 0; p < t->n_params; p++) {
         for (size_t v = 0; v < t->params[p].n_values; v++)
             free(t->params[p].values[v]);
+        free(t->params[p].values);
+    }
     for (size_t i = 0; i < t->n_wheres; i++)
         free(t->wheres[i].text);
     for (size_t i = 0; i < TT__PASSES_MAX; i++)

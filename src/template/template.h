@@ -13,7 +13,7 @@
 
 enum {
     TT__PARAMS_MAX = 16,
-    TT__VALUES_MAX = 32,
+    TT__VALUES_MAX = 256, /* of a parameter: a place among them fits a byte (tuner/walk.h) */
     TT__WHERES_MAX = 32,
     TT__VARIABLES_MAX = 12,
     TT__TYPES_MAX = 12, /* that a `type` may stand for */
@@ -34,7 +34,7 @@ typedef struct tt__param {
     int line, column;
     bool runtime; /* reaches the kernel through `args` alone: all its values share one cubin */
     size_t n_values;
-    char *values[TT__VALUES_MAX]; /* as written: integers, or words passed to the kernel as they are */
+    char **values; /* as written: integers, or words passed to the kernel as they are */
 } tt__param;
 
 /* How one kernel is launched. */
