@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "dispatch/first_use.h"
 #include "dispatch/plan.h"
 #include "template/task.h"
 
@@ -80,6 +81,7 @@ tt_status tt_kernel_plan(tt_plan **out, tt_kernel *kernel, const char *problem) 
     tt__problem p;
     *out = NULL;
     TT_TRY(tt__task_problem(&p, kernel->t, problem));
+    tt__first_use(kernel->ctx, &kernel->set, &p);
     return tt__plan_make_among(out, kernel->ctx, &kernel->set, &p);
 }
 

@@ -98,13 +98,13 @@ static int teardown(void **state) {
     return system(command);
 }
 
-static tt_kernel *open_text(const char *text) {
+static inline tt_kernel *open_text(const char *text) {
     tt_kernel *k;
     OK(tt_kernel_open(&k, ctx, "own.cu", text));
     return k;
 }
 
-static void refused(tt_status status, tt_status expected, const char *says) {
+static inline void refused(tt_status status, tt_status expected, const char *says) {
     if (status != expected || !strstr(tt_last_error(), says))
         fail_msg("status %d: %s\n  expected %d: %s", status, tt_last_error(), expected, says);
 }
