@@ -166,6 +166,12 @@ static void test_elects_by_the_objective(void **state) {
         assert_non_null(strstr(again, "\"weight\":0.001,"));
         free(first);
         free(again);
+        /* What is worth most comes first, not what is fastest. */
+        expect(0,
+               "\"state\":\"valid\"|\"finals\":[{\"kernel\":\"by_objective\",\"config\":{\"MODE\":1}|"
+               "\"best\":[{\"kernel\":"
+               "\"by_objective\",\"config\":{\"MODE\":1}",
+               "show --kernel @/objective.cu --json --db @/objective-2.db");
         expect(0, "\"MODE\":1", "--device replay:@/objective-3.json --kernel @/objective.cu --json");
     }
     char *text = read_file("objective.json"), *at = strstr(text, "\"weight\":");
@@ -256,6 +262,9 @@ static void test_refuses(void **state) {
         {"--sizes 64 --template @/d.cu",
          "says itself what it works on, and competes with nothing: tune it with --kernel"},
         {"best --kernel @/d.cu --problem T=f32 --problem T=i32", "2 problems, but best answers for one"},
+        {"show --kernel @/d.cu --problem T=f32 --problem T=i32", "2 problems, but show shows one"},
+        {"show --kernel @/d.cu --size 64", "a kernel of yours has no sizes"},
+        {"show --kernel " TT_SOURCE_DIR "/kernel_templates/copy_linear.cu", "is a template for `op copy`"},
     };
     for (size_t i = 0; i < sizeof lines / sizeof *lines; i++)
         expect(2, lines[i].says, lines[i].line);
@@ -318,6 +327,10 @@ static void test_goes_around(void **state) {
            "best --kernel @/unsure.cu --problem T=f32,number_of_elements=77,warm --db @/b.db");
     expect(0, "\"unverified\":1",
            "best --kernel @/unsure.cu --problem T=f32,number_of_elements=77,warm --json --db @/b.db");
+    expect(0, "unsure|Finals|state          valid; its results were not verified",
+           "show --kernel @/unsure.cu --problem T=f32,number_of_elements=77,warm --db @/a.db");
+    expect(1, "number_of_elements=5, T=i32 was not tuned on hostcuda",
+           "show --kernel @/d.cu --problem number_of_elements=5 --db @/a.db");
     expect(0, "", "export --database @/c.db --db @/a.db");
     expect(0, "3 winners, ", "import @/c.db --db @/e.db");
     expect(0, "", "merge @/f.db @/c.db @/b.db @/d.db");

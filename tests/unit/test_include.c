@@ -11,6 +11,7 @@
 
 #include <cmocka.h>
 
+#include "template/include.h"
 #include "template/template.h"
 
 /* Six lines. */
@@ -131,6 +132,33 @@ static void headers_are_refused(void **state) {
     }
 }
 
+/* Whatever the text, it comes to an end, with a template's error at most. */
+static void survives_mutations(void **state) {
+    (void)state;
+    static const char *const pieces[] = {
+        "#include ", "\"loop.h\"", "\"once.h\"",  "<",           "\"",
+        "/*",        "*/",         "//",          "\n",          "#",
+        "'",         "\\",         "each.h",      "\"mix.h\"\n", "\n#pragma once\n",
+        " ",         "\r\n",       "\"each.h\"\n"};
+    uint32_t random = 1;
+    for (int i = 0; i < 3000; i++) {
+        tt__str text = {0}, out = {0};
+        char path[256];
+        for (int k = 0; k < 40; k++) {
+            random = random * 1664525u + 1013904223u;
+            tt__str_add(&text, pieces[(random >> 8) % (sizeof pieces / sizeof *pieces)]);
+        }
+        if (i % 2)
+            write_in("mix.h", tt__str_text(&text)); /* which the next one may include, and it itself */
+        snprintf(path, sizeof path, "%s/mine.cu", folder);
+        tt_status status = tt__include_expand(&out, path, tt__str_text(&text));
+        if (status != TT_OK && status != TT_E_TEMPLATE)
+            fail_msg("status %d: %s\n%s", status, tt_last_error(), tt__str_text(&text));
+        tt__str_free(&text);
+        tt__str_free(&out);
+    }
+}
+
 static int make_folder(void **state) {
     (void)state;
     char path[256];
@@ -152,6 +180,7 @@ int main(void) {
         cmocka_unit_test(headers_are_part_of_the_text),
         cmocka_unit_test(headers_come_in_as_often_as_they_should),
         cmocka_unit_test(headers_are_refused),
+        cmocka_unit_test(survives_mutations),
     };
     return cmocka_run_group_tests(tests, make_folder, remove_folder);
 }

@@ -122,19 +122,7 @@ static tt_status best_of_own(tt_choice *out, tt_ctx *ctx, const tt__cli_args *ar
 }
 
 static tt_status check(const tt__cli_args *args) {
-    const bool own = args->kernel_file;
-    if (args->n_problems == 0 && !own)
-        return tt__fail(TT_E_INVALID, "which problem? give --size or --shape, as in \"tune best --size 4096\"");
-    if (args->n_problems + args->n_texts > 1)
-        return tt__fail(TT_E_INVALID, "%zu problems, but best answers for one: ask for each",
-                        args->n_problems + args->n_texts);
-    if (args->n_texts && !own)
-        return tt__fail(TT_E_INVALID, "--problem %s is of a kernel of yours: name its file with --kernel", args->texts[0]);
-    if (own && (args->n_problems || args->elem_size || args->batch || args->lds || args->ldd || args->align ||
-                args->in_place))
-        return tt__fail(TT_E_INVALID, "%s: a kernel of yours has no sizes, shapes or layouts of matrices: give --problem",
-                        args->kernel_file);
-    return TT_OK;
+    return tt__cli_check_one(args, "best", "answers for one");
 }
 
 static int run(const tt__cli_args *args) {
