@@ -16,6 +16,7 @@ typedef struct options {
     int device, n_given;
     const char *template, *all, *given[GIVEN_MAX];
     double seconds;
+    int loads; /* of all kernels */
     int64_t sizes[SIZES_MAX];
     size_t n_sizes;
 } options;
@@ -50,7 +51,7 @@ static tt_status measure(bench *b, double seconds) {
     const tt__candidate *c[TT__FINALISTS_MAX];
     for (size_t i = 0; i < b->n; i++)
         c[i] = &b->entrants[i];
-    tt__rounds rounds = {TT__FINAL_ROUNDS, TT__FINAL_ROUNDS_MAX, seconds};
+    tt__rounds rounds = {TT__FINAL_ROUNDS, TT__FINAL_ROUNDS_MAX, seconds, b->o->loads};
     return b->backend->ops->finals(b->backend, c, b->n, rounds, b->trials);
 }
 
@@ -154,9 +155,11 @@ static int usage(FILE *out) {
     fprintf(
         out,
         "Usage: bench-paired [--template FILE] [--sizes N,...] [--all KERNEL] [--seconds S] [--device N]\n"
-        "                    'KERNEL CONFIGURATION'...\n"
+        "                    [--loads N] 'KERNEL CONFIGURATION'...\n"
         "Measures up to %d configurations in the same rounds, for S seconds (1), and compares them with the "
         "first.\n"
+        "In between all of them are loaded anew, N times (8): where its code lies makes a short kernel faster or "
+        "slower.\n"
         "With --all the best of all configurations of a kernel enter too. Sizes: 4096,8192 unless told.\n",
         GIVEN_MAX);
     return out == stdout ? 0 : 2;
@@ -178,11 +181,12 @@ int main(int argc, char **argv) {
                                           {"sizes", required_argument, NULL, 's'},
                                           {"all", required_argument, NULL, 'a'},
                                           {"seconds", required_argument, NULL, 'S'},
+                                          {"loads", required_argument, NULL, 'l'},
                                           {"device", required_argument, NULL, 'd'},
                                           {"help", no_argument, NULL, 'h'},
                                           {NULL, 0, NULL, 0}};
     static bench b;
-    options o = {.seconds = 1};
+    options o = {.seconds = 1, .loads = 8};
     char usual[] = "4096,8192";
     read_sizes(&o, usual);
     for (int found; (found = getopt_long(argc, argv, "h", longs, NULL)) != -1;) {
@@ -195,6 +199,8 @@ int main(int argc, char **argv) {
             o.all = optarg;
         else if (found == 'S')
             fine = (o.seconds = atof(optarg)) > 0;
+        else if (found == 'l')
+            fine = (o.loads = atoi(optarg)) >= 1 && o.loads <= TT__FINAL_ROUNDS;
         else if (found == 'd')
             o.device = atoi(optarg);
         else

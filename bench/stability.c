@@ -10,11 +10,12 @@
 
 #include "tuner/session.h"
 
-enum { SIZES_MAX = 32, RUNS_MAX = TT__FINALISTS_MAX, SAMPLES_MAX = TT__SAMPLES_MAX, SECONDS = 1 };
+enum { SIZES_MAX = 32, RUNS_MAX = TT__FINALISTS_MAX, SAMPLES_MAX = TT__SAMPLES_MAX, SECONDS = 1, LOADS = 16 };
 static const double target = 0.005;
 
 typedef struct options {
     int device, runs;
+    bool keep;
     size_t n_sizes;
     tt_problem problems[SIZES_MAX];
 } options;
@@ -76,7 +77,7 @@ static tt_status measure(tt__backend *b, const tt__template_set *set, const tt__
         entrants[i] = &candidates[i];
     }
     TT_TRY(b->ops->problem(b, &p, tt__template_set_for(set, &p)));
-    tt__rounds rounds = {TT__FINAL_ROUNDS_MAX, TT__FINAL_ROUNDS_MAX, SECONDS};
+    tt__rounds rounds = {TT__FINAL_ROUNDS_MAX, TT__FINAL_ROUNDS_MAX, SECONDS, LOADS};
     TT_TRY(b->ops->finals(b, entrants, c->n, rounds, trials));
     for (size_t i = 0; i < c->n; i++)
         memcpy(c->samples_us[i], trials[i].samples_us, sizeof c->samples_us[i]);
@@ -128,10 +129,10 @@ out:
 
 static int usage(FILE *out) {
     fprintf(out,
-            "Usage: bench-stability [--sizes N,...] [--runs N] [--device N]\n"
+            "Usage: bench-stability [--sizes N,...] [--runs N] [--device N] [--keep]\n"
             "Tunes N times (10, at most %d) from empty stores, measures the winners against each other, and "
             "fails if\n"
-            "they are more than %.1f %% apart. Sizes: 4096,8192 unless told.\n",
+            "they are more than %.1f %% apart. Sizes: 4096,8192 unless told; --keep leaves the stores where they are.\n",
             RUNS_MAX, 100 * target);
     return out == stdout ? 0 : 2;
 }
@@ -154,6 +155,7 @@ static int read_options(options *o, int argc, char **argv) {
     static const struct option longs[] = {{"sizes", required_argument, NULL, 's'},
                                           {"runs", required_argument, NULL, 'r'},
                                           {"device", required_argument, NULL, 'd'},
+                                          {"keep", no_argument, NULL, 'k'},
                                           {"help", no_argument, NULL, 'h'},
                                           {NULL, 0, NULL, 0}};
     char usual[] = "4096,8192";
@@ -167,6 +169,8 @@ static int read_options(options *o, int argc, char **argv) {
             fine = (o->runs = atoi(optarg)) >= 1 && o->runs <= RUNS_MAX;
         else if (found == 'd')
             o->device = atoi(optarg);
+        else if (found == 'k')
+            o->keep = true;
         else
             return 1 + usage(found == 'h' ? stdout : stderr);
         if (!fine)
@@ -204,6 +208,8 @@ int main(int argc, char **argv) {
                100 * target);
         code = worst > target;
     }
+    if (o.keep)
+        return code;
     snprintf(command, sizeof command, "rm -r %s", folder);
     return system(command) == 0 ? code : 1;
 }

@@ -76,7 +76,7 @@ static tt_status problem(tt__backend *b, const tt__problem *p, const tt__templat
     TT_TRY(tt__workload_of(&l->work, t, &l->crew.gpu, p));
     if (l->work.has_reference)
         TT_TRY(tt__cubins_want(&l->cubins, of, of->default_config, p, &l->reference));
-    return tt__cubins_want(&l->cubins, NULL, "", p, &l->checker);
+    return tt__cubins_want(&l->cubins, NULL, tt__verify_config(&l->work), p, &l->checker);
 }
 
 static tt_status expect(tt__backend *b, const tt__candidate *c, const tt__problem *p) {

@@ -15,26 +15,25 @@ static const int64_t wide_pitch = 131072;
 const double tt__cost_weights[TT__COSTS] = {
     [TT__COST_READ_RUN] = 0.03,    /* halvings of 256 bytes that a block reads in a row */
     [TT__COST_WRITE_RUN] = 0.01,   /* ... writes in a row */
-    [TT__COST_LONG_RUN] = 0.005,   /* doublings of them: the tile grows, the gain does not */
-    [TT__COST_FEW_BLOCKS] = 0.025, /* halvings of 8 blocks for each SM: they are not shared out well */
+    [TT__COST_FEW_BLOCKS] = 0.04,  /* halvings of 8 blocks for each SM: they are not shared out well */
     [TT__COST_IDLE_SMS] = 0.085,   /* halvings of 2 blocks for each SM */
     [TT__COST_LITTLE_WORK] = 0.05, /* halvings of 32 bytes for each thread: too little is under way */
     [TT__COST_MANY_LOADS] = 0.001, /* loads of each thread, up to 64 */
     [TT__COST_ACCESSES] = 0.15,    /* loads and stores for each byte */
     [TT__COST_BLOCK_SIZE] = 0.01,  /* doublings or halvings of 256 threads */
-    [TT__COST_CONFLICTS] = 0.1,    /* if it has bank conflicts that it could have padded away */
+    [TT__COST_CONFLICTS] = 0.05,   /* if it has bank conflicts that it could have padded away */
     [TT__COST_ORDER] = 0.015,      /* if blocks walk along rows of what no cache holds; of wide pitches it
                                       depends on the day */
     [TT__COST_CACHE_HINT] = 0.025, /* if stores do not stream although all fits the cache, or the reverse */
 };
 
 const char *const tt__cost_names[TT__COSTS] = {
-    [TT__COST_READ_RUN] = "read_run",     [TT__COST_WRITE_RUN] = "write_run",
-    [TT__COST_LONG_RUN] = "long_run",     [TT__COST_FEW_BLOCKS] = "few_blocks",
-    [TT__COST_IDLE_SMS] = "idle_sms",     [TT__COST_LITTLE_WORK] = "little_work",
-    [TT__COST_MANY_LOADS] = "many_loads", [TT__COST_ACCESSES] = "accesses",
-    [TT__COST_BLOCK_SIZE] = "block_size", [TT__COST_CONFLICTS] = "conflicts",
-    [TT__COST_ORDER] = "order",           [TT__COST_CACHE_HINT] = "cache_hint",
+    [TT__COST_READ_RUN] = "read_run",       [TT__COST_WRITE_RUN] = "write_run",
+    [TT__COST_FEW_BLOCKS] = "few_blocks",   [TT__COST_IDLE_SMS] = "idle_sms",
+    [TT__COST_LITTLE_WORK] = "little_work", [TT__COST_MANY_LOADS] = "many_loads",
+    [TT__COST_ACCESSES] = "accesses",       [TT__COST_BLOCK_SIZE] = "block_size",
+    [TT__COST_CONFLICTS] = "conflicts",     [TT__COST_ORDER] = "order",
+    [TT__COST_CACHE_HINT] = "cache_hint",
 };
 
 /* ---- Geometry --------------------------------------------------------------------------------------------
@@ -168,7 +167,6 @@ static void find_costs(double costs[TT__COSTS], const tt__geometry *g, const tt_
         return;
     costs[TT__COST_READ_RUN] = halvings(g->read_run, 256);
     costs[TT__COST_WRITE_RUN] = halvings(g->write_run, 256);
-    costs[TT__COST_LONG_RUN] = halvings(256, g->read_run) + halvings(256, g->write_run);
     costs[TT__COST_FEW_BLOCKS] = halvings(per_sm, 8);
     costs[TT__COST_LITTLE_WORK] = halvings(g->thread_bytes, 32);
     costs[TT__COST_MANY_LOADS] = fmin(g->thread_bytes / g->read_access, 64);

@@ -28,7 +28,6 @@ typedef struct tt__geometry {
 enum {
     TT__COST_READ_RUN,
     TT__COST_WRITE_RUN,
-    TT__COST_LONG_RUN,
     TT__COST_FEW_BLOCKS,
     TT__COST_IDLE_SMS,
     TT__COST_LITTLE_WORK,

@@ -275,36 +275,6 @@ static const tt__strategy *choose(const tt__session *s, const tt__search *search
     return wants_all(s, limits, search->space.n) ? &tt__strategy_exhaustive : &tt__strategy_surrogate;
 }
 
-typedef struct ranked {
-    double log_time;
-    size_t index;
-} ranked;
-
-static int by_time(const void *a, const void *b) {
-    const ranked *x = a, *y = b;
-    return x->log_time < y->log_time ? -1 : x->log_time > y->log_time ? 1 : x->index < y->index ? -1 : 1;
-}
-
-/* While the strategy waits for trials, compilers can be at what the model finds promising. */
-static tt_status expect_best(tt__session *s, const tt__search *search, const tt__limits *limits,
-                             const tt__model *model) {
-    size_t n = 0, most = most_trials(search, limits) - n_counted(search);
-    if (!s->backend->ops->expect || wants_all(s, limits, search->space.n))
-        return TT_OK;
-    ranked *order = calloc(search->space.n, sizeof *order);
-    if (!order)
-        return tt__fail_memory(search->space.n * sizeof *order);
-    for (size_t i = 0; i < search->space.n; i++)
-        if (search->known[i] == TT__UNTRIED)
-            order[n++] = (ranked){model->log_time[i], i};
-    qsort(order, n, sizeof *order, by_time);
-    tt_status status = TT_OK;
-    for (size_t i = 0; i < n && i < most && status == TT_OK; i++)
-        status = s->backend->ops->expect(s->backend, &search->space.items[order[i].index], &search->problem);
-    free(order);
-    return status;
-}
-
 static tt_status search_on(tt__session *s, tt__search *search, const tt__limits *limits, const char *phase) {
     tt__walk walk;
     tt__model model = {0};
@@ -322,7 +292,6 @@ static tt_status search_on(tt__session *s, tt__search *search, const tt__limits 
                         .trials = search->trials,
                         .starts = starts.at,
                         .n_starts = starts.n};
-    TT_GOTO(expect_best(s, search, limits, &model));
     TT_GOTO(h.strategy->open(&h.self, &h.view, s->opts->seed));
     TT_GOTO(try_all(s, search, phase, &h));
     TT_GOTO(try_the_rest(s, search, &h));
@@ -356,16 +325,50 @@ static tt_status add_templates(const tt__session *s, const tt__problem *p, tt__s
     return TT_OK;
 }
 
-tt_status tt__search_expect(tt__session *s, const tt__problem *p, const tt__limits *limits) {
-    tt__space space = {0};
-    if (!s->backend->ops->expect)
-        return TT_OK;
-    tt_status status = add_templates(s, p, &space);
-    bool all = wants_all(s, limits, space.n);
-    for (size_t i = 0; i < space.n && status == TT_OK && all; i++)
-        status = s->backend->ops->expect(s->backend, &space.items[i], p);
-    tt__space_free(&space);
+typedef struct ranked {
+    double log_time;
+    size_t index;
+} ranked;
+
+static int by_time(const void *a, const void *b) {
+    const ranked *x = a, *y = b;
+    return x->log_time < y->log_time ? -1 : x->log_time > y->log_time ? 1 : x->index < y->index ? -1 : 1;
+}
+
+/* The `most` of what is untried that the model has for the fastest. */
+static tt_status expect_best(tt__session *s, const tt__search *search, size_t most) {
+    tt__walk walk;
+    tt__model model = {0};
+    size_t n = 0;
+    ranked *order = calloc(search->space.n, sizeof *order);
+    tt_status status;
+    TT_GOTO(tt__walk_open(&walk, &search->space));
+    TT_GOTO(tt__model_open(&model, &search->space, &s->gpu, &search->problem, &walk, NULL));
+    if (!order)
+        TT_GOTO(tt__fail_memory(search->space.n * sizeof *order));
+    for (size_t i = 0; i < search->space.n; i++)
+        if (search->known[i] == TT__UNTRIED)
+            order[n++] = (ranked){model.log_time[i], i};
+    qsort(order, n, sizeof *order, by_time);
+    for (size_t i = 0; i < n && i < most; i++)
+        TT_GOTO(s->backend->ops->expect(s->backend, &search->space.items[order[i].index], &search->problem));
+out:
+    free(order);
+    tt__model_close(&model);
+    tt__walk_close(&walk);
     return status;
+}
+
+tt_status tt__search_expect(tt__session *s, const tt__search *search, const tt__limits *limits) {
+    size_t known = n_counted(search), most = most_trials(search, limits);
+    if (!s->backend->ops->expect || known >= most || search->n_tried == search->space.n)
+        return TT_OK;
+    if (!wants_all(s, limits, search->space.n))
+        return expect_best(s, search, most - known);
+    for (size_t i = 0; i < search->space.n; i++)
+        if (search->known[i] == TT__UNTRIED)
+            TT_TRY(s->backend->ops->expect(s->backend, &search->space.items[i], &search->problem));
+    return TT_OK;
 }
 
 static tt_status enumerate(tt__session *s, tt__search *search) {
@@ -381,26 +384,27 @@ static tt_status enumerate(tt__session *s, tt__search *search) {
     return search->known && search->trials ? TT_OK : tt__fail_memory(n * sizeof *search->trials);
 }
 
-tt_status tt__search_run(tt__session *s, const tt__problem *p, const tt__limits *limits, const char *phase,
-                         tt__search *out) {
+tt_status tt__search_open(tt__session *s, const tt__problem *p, tt__search *out) {
     *out = (tt__search){.problem = *p, .best = TT__NOTHING, .copy_part = 1};
     out->t = tt__template_set_for(s->templates, p);
     if (!out->t)
         return tt__fail(TT_E_UNSUPPORTED, "no kernel template does %s", p->op);
     TT_TRY(tt__store_problem(s->store, p, &out->problem_id));
     TT_TRY(enumerate(s, out));
-    if (!s->opts->force) {
-        takeover t = {.search = out, .replay = s->opts->replay != NULL};
-        TT_TRY(
-            tt__store_trials(s->store, s->gpu_id, &s->env, out->problem_id, TT__STAGE_SCREEN, take_over, &t));
-    }
-    TT_TRY(s->backend->ops->problem(s->backend, p, out->t));
-    set_aside(out, limits->trials);
-    set_wanted(out, limits);
-    tt__session_progress(s, out, phase);
-    if (out->n_tried == out->space.n || n_counted(out) >= most_trials(out, limits))
+    if (s->opts->force)
         return TT_OK;
-    return search_on(s, out, limits, phase);
+    takeover t = {.search = out, .replay = s->opts->replay != NULL};
+    return tt__store_trials(s->store, s->gpu_id, &s->env, out->problem_id, TT__STAGE_SCREEN, take_over, &t);
+}
+
+tt_status tt__search_run(tt__session *s, tt__search *search, const tt__limits *limits, const char *phase) {
+    TT_TRY(s->backend->ops->problem(s->backend, &search->problem, search->t));
+    set_aside(search, limits->trials);
+    set_wanted(search, limits);
+    tt__session_progress(s, search, phase);
+    if (search->n_tried == search->space.n || n_counted(search) >= most_trials(search, limits))
+        return TT_OK;
+    return search_on(s, search, limits, phase);
 }
 
 tt_status tt__search_try(tt__session *s, tt__search *search, size_t index) {

@@ -55,16 +55,17 @@ typedef struct tt__search {
     int64_t best;   /* index by screening, TT__NOTHING if none passed */
 } tt__search;
 
-/* Makes the space, takes the stored trials over (unless opts->force), and tries more of it, within the
- * limits. On TT_E_INTERRUPTED the search holds what is known. Release with tt__search_close in any case. */
-tt_status tt__search_run(tt__session *s, const tt__problem *p, const tt__limits *limits, const char *phase,
-                         tt__search *out);
+/* Makes the space and takes the stored trials over (unless opts->force). Release with tt__search_close in any
+ * case. */
+tt_status tt__search_open(tt__session *s, const tt__problem *p, tt__search *out);
+/* Tells the backend what is likely to be wanted within these limits, so that compilers need not wait for it:
+ * all, or what the model takes for the fastest. */
+tt_status tt__search_expect(tt__session *s, const tt__search *search, const tt__limits *limits);
+/* Tries more of the space, within the limits. On TT_E_INTERRUPTED the search holds what is known. */
+tt_status tt__search_run(tt__session *s, tt__search *search, const tt__limits *limits, const char *phase);
 /* Tries one more, beyond all limits, if it is untried. The search's problem must be the backend's. */
 tt_status tt__search_try(tt__session *s, tt__search *search, size_t index);
 void tt__search_close(tt__search *search);
-
-/* Tells the backend what a search for this problem within these limits will want, if that is everything. */
-tt_status tt__search_expect(tt__session *s, const tt__problem *p, const tt__limits *limits);
 
 /* Elects and stores the winner of a finished search, against the best copy of a search of op copy (which
  * may be empty); fills the result. */

@@ -109,7 +109,7 @@ static tt_status hold_rounds(study *st, tt__session *s, tt__ladder *ladder, int6
     if (n == 0)
         return TT_OK;
     tt_status status = s->backend->ops->finals(s->backend, c, n,
-                                               (tt__rounds){TT__FINAL_ROUNDS, TT__FINAL_ROUNDS, 0}, trials);
+                                               (tt__rounds){TT__FINAL_ROUNDS, TT__FINAL_ROUNDS, 0, 1}, trials);
     if (status == TT_E_INTERRUPTED)
         return status;
     if (status != TT_OK)
@@ -164,7 +164,8 @@ static tt_status climb(void *user, tt__session *s, const tt__search *copy, const
     tt__search own;
     tt__copy(problem.op, sizeof problem.op, TT__LADDER_OP);
     tt_status status;
-    TT_GOTO(tt__search_run(s, &problem, &tt__no_limits, "ladder", &own));
+    TT_GOTO(tt__search_open(s, &problem, &own));
+    TT_GOTO(tt__search_run(s, &own, &tt__no_limits, "ladder"));
     TT_GOTO(check_recorded(s, &own));
     take_part(st, s, ladder, &own, copy, search, winner);
     TT_GOTO(hold_rounds(st, s, ladder, own.problem_id));

@@ -120,13 +120,15 @@ static tt_status tune_problem(tt__session *s, const tt__problem *p, tt_result *r
     const tt__template *t = tt__template_set_for(s->templates, p);
     if (t)
         TT_GOTO(tt__task_copy(&copy_problem, &part, &compares, t, &s->gpu, p));
-    TT_GOTO(tt__search_expect(s, p, &limits));
+    TT_GOTO(tt__search_open(s, p, &search));
+    TT_GOTO(tt__search_expect(s, &search, &limits));
     trace_phase(s, "expect", p, &since_s);
     if (compares) {
-        TT_GOTO(tt__search_run(s, &copy_problem, &copy_limits, "copy", &copy));
+        TT_GOTO(tt__search_open(s, &copy_problem, &copy));
+        TT_GOTO(tt__search_run(s, &copy, &copy_limits, "copy"));
         trace_phase(s, "search", &copy_problem, &since_s);
     }
-    TT_GOTO(tt__search_run(s, p, &limits, "search", &search));
+    TT_GOTO(tt__search_run(s, &search, &limits, "search"));
     search.copy_part = part;
     trace_phase(s, "search", p, &since_s);
     result->space = search.space.n;

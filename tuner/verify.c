@@ -109,16 +109,30 @@ CUresult tt__verifier_spread(const tt__verifier *v, CUdeviceptr slots, size_t by
 }
 
 /* Must it be right bit for bit? Inputs must not change at all. */
-static bool is_exact(const tt__verifier *v, int i) {
-    const tt__array *a = &v->work.arrays[i];
-    return a->direction == TT__IN || a->type == TT__TYPE_ELEM ||
-           (v->work.abs_tolerance <= 0 && v->work.rel_tolerance <= 0);
+static bool is_exact(const tt__workload *w, int i) {
+    const tt__array *a = &w->arrays[i];
+    return a->direction == TT__IN || a->type == TT__TYPE_ELEM || (w->abs_tolerance <= 0 && w->rel_tolerance <= 0);
+}
+
+bool tt__verify_has_numbers(const tt__workload *w) {
+    for (int i = 0; i < w->n; i++) {
+        const tt__array *a = &w->arrays[i];
+        if (a->direction == TT__SCALAR)
+            continue;
+        if (a->init == TT__INIT_UNIFORM || a->init == TT__INIT_NORMAL || !is_exact(w, i))
+            return true;
+    }
+    return false;
+}
+
+const char *tt__verify_config(const tt__workload *w) {
+    return tt__verify_has_numbers(w) ? "NUMBERS=1" : "NUMBERS=0";
 }
 
 /* The inverse of a whole number, -n - 1, may be within its tolerance: the upper bit of each byte is far off.
  */
 static unsigned poison_bits(const tt__verifier *v, int i) {
-    return is_exact(v, i) || tt__types[v->work.arrays[i].type].floating ? ~0u : 0x80808080u;
+    return is_exact(&v->work, i) || tt__types[v->work.arrays[i].type].floating ? ~0u : 0x80808080u;
 }
 
 /* Random bits that must still be there, from byte `from` of the area on. */
@@ -143,7 +157,7 @@ static CUresult compare(tt__verifier *v, int i, CUdeviceptr with, CUdeviceptr fo
     long long words = (long long)(area->bytes / 16), head = (long long)area->head, count = a->count;
     int type = a->type, size = a->elem_size;
     double most = v->work.abs_tolerance, part = v->work.rel_tolerance;
-    if (is_exact(v, i))
+    if (is_exact(&v->work, i))
         return tt__verify_launch(v, v->compare, words, (void *[]){&area->live, &with, &words, &found});
     return tt__verify_launch(
         v, v->compare_numbers, words,

@@ -46,7 +46,68 @@ extern "C" __global__ void tt_check_fill(const unsigned int *words, long long be
     }
 }
 
-// ---- Numbers
+// ---- Results
+
+// The reference ran twice, over random bits and over their inverse: a byte that came out as it went in both times is
+// one that nobody may write. A bit for each byte, set where it was written.
+extern "C" __global__ void tt_written(const unsigned int *once, const unsigned int *twice, long long n,
+                                      unsigned int seed, unsigned short *written) {
+    GRID_STRIDE(i, n) {
+        unsigned int bits = 0;
+#pragma unroll 1 // it runs once, and whoever waits for the first trial waits for its compilation
+        for (u64 w = 4 * i; w < 4 * i + 4; w++) {
+            const unsigned int before = mix(w, seed), changed = (once[w] ^ before) | (twice[w] ^ ~before);
+            for (int k = 0; k < 4; k++)
+                bits |= (changed >> 8 * k & 255) ? 1u << (4 * (w & 3) + k) : 0u;
+        }
+        written[i] = (unsigned short)bits;
+    }
+}
+
+// Four bits as the bytes of a word, all ones where set.
+static __device__ unsigned int spread(unsigned int bits) {
+    return ((bits & 15) * 0x00204081u & 0x01010101u) * 255u;
+}
+
+// Before a run, what must be written becomes the reference's inverse in the bits that are set in `flip`: whatever a
+// kernel forgets is wrong. The rest is as it has to stay.
+extern "C" __global__ void tt_poison(uint4 *out, const uint4 *ref, const unsigned short *written, long long n,
+                                     unsigned int flip) {
+    GRID_STRIDE(i, n) {
+        const unsigned int bits = written[i];
+        uint4 v = ref[i];
+        v.x ^= spread(bits) & flip;
+        v.y ^= spread(bits >> 4) & flip;
+        v.z ^= spread(bits >> 8) & flip;
+        v.w ^= spread(bits >> 12) & flip;
+        out[i] = v;
+    }
+}
+
+// Finds 16-byte words that differ.
+extern "C" __global__ void tt_compare(const uint4 *a, const uint4 *b, long long n, finding *f) {
+    GRID_STRIDE(i, n) {
+        const uint4 x = a[i], y = b[i];
+        if (x.x != y.x || x.y != y.y || x.z != y.z || x.w != y.w)
+            found(f, 16 * i);
+    }
+}
+
+// A sum over words and their places, which no stray write leaves as it was.
+extern "C" __global__ void tt_sum(const unsigned int *words, long long n, unsigned int seed, u64 *sum) {
+    u64 own = 0;
+    GRID_STRIDE(i, n) own += (u64)mix(i ^ words[i], seed) * (2 * i + 1);
+    atomicAdd(sum, own);
+}
+
+// The arrays of the first slot, into all slots behind it.
+extern "C" __global__ void tt_spread(uint4 *slots, long long words, long long stride, long long n_slots) {
+    for (long long s = 1 + blockIdx.y; s < n_slots; s += gridDim.y)
+        GRID_STRIDE(i, words) slots[s * stride + i] = slots[i];
+}
+
+// ---- Numbers: of what is made or compared as such. Whoever moves bits is spared compiling this.
+#if NUMBERS
 
 // As tt__type of base/type.h.
 enum { I8 = 1, U8, I16, U16, I32, U32, I64, U64, F16, BF16, F32, F64 };
@@ -116,55 +177,6 @@ extern "C" __global__ void tt_numbers(void *array, long long n, int type, int no
     }
 }
 
-// ---- Results
-
-// The reference ran twice, over random bits and over their inverse: a byte that came out as it went in both times is
-// one that nobody may write. A bit for each byte, set where it was written.
-extern "C" __global__ void tt_written(const uint4 *once, const uint4 *twice, long long n, unsigned int seed,
-                                      unsigned short *written) {
-    GRID_STRIDE(i, n) {
-        const uint4 a = once[i], b = twice[i];
-        const unsigned int as[4] = {a.x, a.y, a.z, a.w}, bs[4] = {b.x, b.y, b.z, b.w};
-        unsigned int bits = 0;
-        for (int w = 0; w < 4; w++) {
-            const unsigned int before = mix(4 * i + w, seed);
-            const unsigned int changed = (as[w] ^ before) | (bs[w] ^ ~before);
-            for (int k = 0; k < 4; k++)
-                bits |= (changed >> 8 * k & 255) ? 1u << (4 * w + k) : 0u;
-        }
-        written[i] = (unsigned short)bits;
-    }
-}
-
-// Four bits as the bytes of a word, all ones where set.
-static __device__ unsigned int spread(unsigned int bits) {
-    return ((bits & 15) * 0x00204081u & 0x01010101u) * 255u;
-}
-
-// Before a run, what must be written becomes the reference's inverse in the bits that are set in `flip`: whatever a
-// kernel forgets is wrong. The rest is as it has to stay.
-extern "C" __global__ void tt_poison(uint4 *out, const uint4 *ref, const unsigned short *written, long long n,
-                                     unsigned int flip) {
-    GRID_STRIDE(i, n) {
-        const unsigned int bits = written[i];
-        uint4 v = ref[i];
-        v.x ^= spread(bits) & flip;
-        v.y ^= spread(bits >> 4) & flip;
-        v.z ^= spread(bits >> 8) & flip;
-        v.w ^= spread(bits >> 12) & flip;
-        out[i] = v;
-    }
-}
-
-// Finds 16-byte words that differ.
-extern "C" __global__ void tt_compare(const uint4 *a, const uint4 *b, long long n, finding *f) {
-    GRID_STRIDE(i, n) {
-        const uint4 x = a[i], y = b[i];
-        if (x.x != y.x || x.y != y.y || x.z != y.z || x.w != y.w)
-            found(f, 16 * i);
-    }
-}
-
 static __device__ bool close(double got, double want, double abs_tolerance, double rel_tolerance) {
     if (got == want || (got != got && want != want))
         return true;
@@ -174,7 +186,7 @@ static __device__ bool close(double got, double want, double abs_tolerance, doub
     return off <= abs_tolerance || off <= rel_tolerance * fabs(want);
 }
 
-// The same for the elements of an array that starts `head` bytes behind the start of the area, which may be off by the
+// As tt_compare, for the elements of an array that starts `head` bytes behind the start of the area, which may be off by the
 // tolerance; what lies around them must not differ.
 extern "C" __global__ void tt_compare_numbers(const uint4 *a, const uint4 *b, long long n, long long head,
                                               long long count, int type, int size, double abs_tolerance,
@@ -196,16 +208,4 @@ extern "C" __global__ void tt_compare_numbers(const uint4 *a, const uint4 *b, lo
         }
     }
 }
-
-// A sum over words and their places, which no stray write leaves as it was.
-extern "C" __global__ void tt_sum(const unsigned int *words, long long n, unsigned int seed, u64 *sum) {
-    u64 own = 0;
-    GRID_STRIDE(i, n) own += (u64)mix(i ^ words[i], seed) * (2 * i + 1);
-    atomicAdd(sum, own);
-}
-
-// The arrays of the first slot, into all slots behind it.
-extern "C" __global__ void tt_spread(uint4 *slots, long long words, long long stride, long long n_slots) {
-    for (long long s = 1 + blockIdx.y; s < n_slots; s += gridDim.y)
-        GRID_STRIDE(i, words) slots[s * stride + i] = slots[i];
-}
+#endif

@@ -37,10 +37,11 @@ typedef struct tt__verifier {
     uint64_t kept; /* sum of all that runs are judged by */
 } tt__verifier;
 
-/* The text of the checker's kernels (verify.cu), to be compiled with tt__config_options of no template: one
- * member. */
+/* The text of the checker's kernels (verify.cu), one member, to be compiled with tt__config_options of no
+ * template and the configuration that the workload needs. */
 extern const tt__builtin tt__checker[];
 extern const size_t tt__n_checker;
+const char *tt__verify_config(const tt__workload *w);
 
 /* Device memory that a verifier for this workload takes, in bytes. */
 int64_t tt__verify_bytes(const tt__workload *w);

@@ -12,15 +12,23 @@ static tt_status open_checker(tt__verifier *v, const void *cubin) {
     const struct {
         CUfunction *fn;
         const char *name;
-    } fns[] = {{&v->fill, "tt_fill"},       {&v->check_fill, "tt_check_fill"},
-               {&v->numbers, "tt_numbers"}, {&v->written, "tt_written"},
-               {&v->poison, "tt_poison"},   {&v->compare, "tt_compare"},
-               {&v->spread, "tt_spread"},   {&v->compare_numbers, "tt_compare_numbers"},
-               {&v->sum, "tt_sum"}};
+        bool numbers;
+    } fns[] = {{&v->fill, "tt_fill", false},
+               {&v->check_fill, "tt_check_fill", false},
+               {&v->written, "tt_written", false},
+               {&v->poison, "tt_poison", false},
+               {&v->compare, "tt_compare", false},
+               {&v->sum, "tt_sum", false},
+               {&v->spread, "tt_spread", false},
+               {&v->numbers, "tt_numbers", true},
+               {&v->compare_numbers, "tt_compare_numbers", true}};
+    const bool has_numbers = tt__verify_has_numbers(&v->work);
     TT_TRY(tt__cu_check(v->cu->cuLibraryLoadData(&v->library, cubin, NULL, NULL, 0, NULL, NULL, 0),
                         "cuLibraryLoadData (checker)"));
     for (size_t i = 0; i < sizeof fns / sizeof *fns; i++) {
         CUkernel kernel;
+        if (fns[i].numbers && !has_numbers)
+            continue;
         TT_TRY(tt__cu_check(v->cu->cuLibraryGetKernel(&kernel, v->library, fns[i].name),
                             "cuLibraryGetKernel (%s)", fns[i].name));
         TT_TRY(tt__cu_check(v->cu->cuKernelGetFunction(fns[i].fn, kernel), "cuKernelGetFunction (%s)",

@@ -18,6 +18,7 @@ size_t tt__verify_area_bytes(const tt__workload *w, int i);
 bool tt__verify_is_result(const tt__array *a);
 bool tt__verify_is_known(const tt__workload *w, const tt__array *a);
 bool tt__verify_is_kept(const tt__array *a);
+bool tt__verify_has_numbers(const tt__workload *w); /* that are made or compared as such */
 bool tt__verify_is_masked(const tt__workload *w, const tt__array *a);
 unsigned tt__verify_seed(const tt__workload *w, int i);
 CUdeviceptr tt__verify_finding(const tt__verifier *v, int i);

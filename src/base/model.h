@@ -24,7 +24,7 @@ enum {
     TT__ARGS_MAX = 24,     /* of all of them together */
     TT__OPERANDS_MAX = 12, /* buffers and scalars that a caller gives */
     TT__SAMPLES_MAX = 128,
-    TT__LAPS_MAX = 16, /* launches behind one sample of the finals */
+    TT__LAPS_MAX = 64, /* launches behind one sample of the finals */
 };
 
 /* What makes results carry over from one GPU to another, and the limits a configuration must keep. */
@@ -217,10 +217,12 @@ typedef struct tt__trial {
 
 /* How long the finals measure: as many rounds as take `worth_s`. If that is more than the most, a round launches
  * everybody several times, at most TT__LAPS_MAX, each time in another order; what counts of these is the mean of the
- * middle half. */
+ * middle half. `loads` times in between all kernels are loaded anew: where a kernel's code lies costs or saves it a
+ * percent of some microseconds, and the next process has it elsewhere. */
 typedef struct tt__rounds {
     int least, most; /* 1 to TT__SAMPLES_MAX */
     double worth_s;
+    int loads; /* 1 to `least` */
 } tt__rounds;
 
 #endif

@@ -58,7 +58,8 @@ static void open_session(tt__session *s, tt__template_set *templates, const tt_t
 
 static void check_rungs(tt__session *s, const tt__problem *p) {
     tt__search search;
-    OK(tt__search_run(s, p, &tt__no_limits, "ladder", &search));
+    OK(tt__search_open(s, p, &search));
+    OK(tt__search_run(s, &search, &tt__no_limits, "ladder"));
     assert_int_equal(search.space.n, OWN_RUNGS);
     for (size_t i = 0; i < search.space.n; i++) {
         const tt__trial *t = &search.trials[i];

@@ -139,7 +139,9 @@ static void teardown(bench *b) {
 }
 
 static void search(bench *b, const tt__limits *limits, tt__search *out) {
-    assert_ok(tt__search_run(&b->s, &b->f.problem, limits, "search", out));
+    assert_ok(tt__search_open(&b->s, &b->f.problem, out));
+    assert_ok(tt__search_expect(&b->s, out, limits));
+    assert_ok(tt__search_run(&b->s, out, limits, "search"));
 }
 
 /* A budget that ends when all has been asked for has cut nothing. */

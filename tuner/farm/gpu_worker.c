@@ -224,20 +224,36 @@ static tt_status try_one(gpu_state *g, const tt__msg_trial *m, const void *cubin
 typedef struct finals {
     int n;
     tt__msg_trial m[FINALISTS_MAX];
+    const void *cubins[FINALISTS_MAX]; /* in the request */
     tt__kernel kernels[FINALISTS_MAX];
     tt__trial trials[FINALISTS_MAX];
+    float of_round[FINALISTS_MAX][TT__LAPS_MAX];
 } finals;
 
-static tt_status load_finals(gpu_state *g, const tt__str *request, size_t at, finals *f) {
+static tt_status read_finals(const tt__str *request, size_t at, finals *f) {
     for (int i = 0; i < f->n; i++) {
         const tt__msg_trial *m = tt__wire_take(request, &at, sizeof *m);
         if (!m)
             return TT_E_IO;
         memcpy(&f->m[i], m, sizeof *m); /* it may lie unaligned in the message */
-        const void *cubin = tt__wire_take(request, &at, f->m[i].cubin_size);
-        if (!cubin)
+        f->cubins[i] = tt__wire_take(request, &at, f->m[i].cubin_size);
+        if (!f->cubins[i])
             return TT_E_IO;
-        TT_TRY(tt__kernel_load(&f->kernels[i], g->cu, cubin, &f->m[i].symbols, &f->m[i].launch));
+    }
+    return TT_OK;
+}
+
+static void unload_finals(gpu_state *g, finals *f) {
+    for (int i = 0; i < f->n; i++)
+        tt__kernel_unload(&f->kernels[i], g->cu);
+}
+
+/* In the order given, so that what comes to lie where differs from time to time. */
+static tt_status load_finals(gpu_state *g, finals *f, const int *order) {
+    unload_finals(g, f);
+    for (int k = 0; k < f->n; k++) {
+        int i = order[k];
+        TT_TRY(tt__kernel_load(&f->kernels[i], g->cu, f->cubins[i], &f->m[i].symbols, &f->m[i].launch));
     }
     return TT_OK;
 }
@@ -266,27 +282,38 @@ static tt_status run_lap(gpu_state *g, finals *f, const int *order, float *us) {
 }
 
 /* Every lap times all finalists, each in another order, so that neither order nor drift favours one. */
+static tt_status run_round(gpu_state *g, finals *f, int round, int laps, int *order, uint32_t *state) {
+    float us[FINALISTS_MAX];
+    for (int lap = 0; lap < laps; lap++) {
+        shuffle(order, f->n, state);
+        TT_TRY(run_lap(g, f, order, us));
+        for (int k = 0; k < f->n; k++)
+            f->of_round[order[k]][lap] = us[k];
+    }
+    for (int i = 0; i < f->n; i++)
+        f->trials[i].samples_us[round] = (float)tt__midmean(f->of_round[i], (size_t)laps);
+    return TT_OK;
+}
+
 static tt_status run_rounds(gpu_state *g, finals *f, const tt__rounds *r) {
-    int order[FINALISTS_MAX];
-    float us[FINALISTS_MAX], of_round[FINALISTS_MAX][TT__LAPS_MAX];
+    int order[FINALISTS_MAX], rounds = r->least, laps = 1;
+    float us[FINALISTS_MAX];
     uint32_t state = 1;
     for (int i = 0; i < f->n; i++)
         order[i] = i;
-    TT_TRY(run_lap(g, f, order, us)); /* warms up */
-    double begin_s = tt__now_s();
-    TT_TRY(run_lap(g, f, order, us));
-    double worth = r->worth_s / (tt__now_s() - begin_s);
-    int rounds = (int)fmax(r->least, fmin(worth, r->most)),
-        laps = (int)fmax(1, fmin(worth / rounds, TT__LAPS_MAX));
-    for (int round = 0; round < rounds; round++) {
-        for (int lap = 0; lap < laps; lap++) {
-            shuffle(order, f->n, &state);
+    for (int load = 0, round = 0; load < r->loads; load++) {
+        shuffle(order, f->n, &state);
+        TT_TRY(load_finals(g, f, order));
+        TT_TRY(run_lap(g, f, order, us)); /* warms up */
+        if (load == 0) {
+            double begin_s = tt__now_s();
             TT_TRY(run_lap(g, f, order, us));
-            for (int k = 0; k < f->n; k++)
-                of_round[order[k]][lap] = us[k];
+            double worth = r->worth_s / (tt__now_s() - begin_s);
+            rounds = (int)fmax(r->least, fmin(worth, r->most));
+            laps = (int)fmax(1, fmin(worth / rounds, TT__LAPS_MAX));
         }
-        for (int i = 0; i < f->n; i++)
-            f->trials[i].samples_us[round] = (float)tt__midmean(of_round[i], (size_t)laps);
+        for (; round < rounds * (load + 1) / r->loads; round++)
+            TT_TRY(run_round(g, f, round, laps, order, &state));
     }
     for (int i = 0; i < f->n; i++) {
         f->trials[i].n_samples = rounds;
@@ -300,15 +327,15 @@ static tt_status run_rounds(gpu_state *g, finals *f, const tt__rounds *r) {
 static tt_status run_finals(gpu_state *g, const tt__str *request, finals *f) {
     size_t at = 0;
     const tt__msg_finals *head = tt__wire_take(request, &at, sizeof *head);
-    if (!head || head->n > FINALISTS_MAX || head->rounds.most > TT__SAMPLES_MAX || head->rounds.least < 1 ||
-        head->rounds.most < head->rounds.least || !g->open)
+    const tt__rounds *r = head ? &head->rounds : NULL;
+    if (!head || head->n > FINALISTS_MAX || r->most > TT__SAMPLES_MAX || r->least < 1 || r->most < r->least ||
+        r->loads < 1 || r->loads > r->least || !g->open)
         return tt__fail(TT_E_INTERNAL, "a bad request for finals");
     f->n = head->n;
-    tt_status status = load_finals(g, request, at, f);
+    tt_status status = read_finals(request, at, f);
     if (status == TT_OK)
-        status = run_rounds(g, f, &head->rounds);
-    for (int i = 0; i < f->n; i++)
-        tt__kernel_unload(&f->kernels[i], g->cu);
+        status = run_rounds(g, f, r);
+    unload_finals(g, f);
     return status;
 }
 
