@@ -65,7 +65,9 @@ tt_status tt__run_add(tt__store *s, int64_t gpu_id, const tt__env *env, const ch
 
 /* A trial from TT__TRIAL_COLS. TT_E_DB if the row is damaged. */
 tt_status tt__trial_read(tt__store *s, sqlite3_stmt *stmt, tt__trial *out);
-enum { TT__TRIAL_COL_COUNT = 6 };
+enum { TT__TRIAL_COL_COUNT = 7 };
+/* Of a trial, and of what it may be divided by: the ratio of two metrics of one kernel. */
+#define TT__WEIGHT_MAX 1e100
 /* TT_E_INVALID if a number in it is negative, not finite or out of all proportion. */
 tt_status tt__trial_check(const tt__trial *t);
 

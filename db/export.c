@@ -56,8 +56,36 @@ static void write_ms(tt__json *j, const char *key, double ms, double per_ms) {
     tt__json_number(j, key, round(ms * per_ms) / per_ms, 12);
 }
 
+static void write_measurement(tt__json *j, const char *name, double ms) {
+    tt__json_open(j, NULL, '{');
+    tt__json_string(j, "name", name);
+    write_ms(j, "value", ms, 1e7); /* 0.1 ns */
+    tt__json_string(j, "unit", "ms");
+    tt__json_close(j, '}');
+}
+
+static void write_measurements(tt__json *j, const tt__trial *t, bool weighed) {
+    tt__json_open(j, "measurements", '[');
+    if (t->time_us > 0)
+        write_measurement(j, "time", t->time_us * 1e-3);
+    if (t->time_us > 0 && weighed)
+        write_measurement(j, "weighed_time", t->time_us * t->weight * 1e-3);
+    if (t->regs > 0) {
+        tt__json_open(j, NULL, '{');
+        tt__json_string(j, "name", "registers");
+        tt__json_int(j, "value", t->regs);
+        tt__json_string(j, "unit", "");
+        tt__json_close(j, '}');
+    }
+    tt__json_close(j, ']');
+    tt__json_open(j, "objectives", '[');
+    tt__json_string(j, NULL, weighed ? "weighed_time" : "time");
+    tt__json_close(j, ']');
+}
+
 static void write_result(export *x, const tt__trial *t, sqlite3_stmt *stmt, int at) {
-    enum { NS_PER_MS = 1000000, UNITS_PER_MS = 10 * NS_PER_MS, US_PER_MS = 1000 };
+    enum { NS_PER_MS = 1000000, US_PER_MS = 1000 };
+    bool weighed = sqlite3_column_int(stmt, at + 5) != 0;
     tt__json j = {.out = x->out};
     tt__json_open(&j, NULL, '{');
     tt__json_string(&j, "kernel", (const char *)sqlite3_column_text(stmt, at));
@@ -80,25 +108,9 @@ static void write_result(export *x, const tt__trial *t, sqlite3_stmt *stmt, int 
         write_ms(&j, NULL, (double)t->samples_us[i] * 1e-3, NS_PER_MS);
     tt__json_close(&j, ']');
     tt__json_close(&j, '}');
-    tt__json_open(&j, "measurements", '[');
-    if (t->time_us > 0) {
-        tt__json_open(&j, NULL, '{');
-        tt__json_string(&j, "name", "time");
-        write_ms(&j, "value", t->time_us * 1e-3, UNITS_PER_MS);
-        tt__json_string(&j, "unit", "ms");
-        tt__json_close(&j, '}');
-    }
-    if (t->regs > 0) {
-        tt__json_open(&j, NULL, '{');
-        tt__json_string(&j, "name", "registers");
-        tt__json_int(&j, "value", t->regs);
-        tt__json_string(&j, "unit", "");
-        tt__json_close(&j, '}');
-    }
-    tt__json_close(&j, ']');
-    tt__json_open(&j, "objectives", '[');
-    tt__json_string(&j, NULL, "time");
-    tt__json_close(&j, ']');
+    if (weighed)
+        tt__json_number(&j, "weight", t->weight, 17);
+    write_measurements(&j, t, weighed);
     tt__json_string(&j, "timestamp", (const char *)sqlite3_column_text(stmt, at + 3));
     tt__json_close(&j, '}');
 }
@@ -140,7 +152,7 @@ static tt_status write_problem_row(export *x, sqlite3_stmt *stmt) {
 static tt_status write_result_row(export *x, sqlite3_stmt *stmt) {
     tt__trial trial;
     TT_TRY(tt__trial_read(x->store, stmt, &trial));
-    for (int i = 0; i < 5; i++)
+    for (int i = 0; i < 6; i++)
         if (!sqlite3_column_text(stmt, TT__TRIAL_COL_COUNT + i))
             return tt__fail_memory(0);
     write_result(x, &trial, stmt, TT__TRIAL_COL_COUNT);

@@ -141,6 +141,7 @@ static const tt__field result_fields[] = {
     TT__FIELD_TEXT_OF(result, invalidity, "invalidity", 1, false),
     TT__FIELD_TEXT_OF(result, status, "status", 1, true),
     TT__FIELD_TEXT_OF(result, trial.reason, "reason", 0, true),
+    TT__FIELD_NUM_OF(result, trial.weight, "weight", TT__FIELD_F64, 1 / TT__WEIGHT_MAX, TT__WEIGHT_MAX, true),
     TT__FIELD_NUM_OF(result, trial.compile_ms, "times.compilation_time", TT__FIELD_F64, 0, TIME_MAX_MS,
                      false),
 };

@@ -9,7 +9,8 @@
 #define TT__ENV_COLS "env.driver, env.nvrtc, env.library"
 #define TT__PROBLEM_COLS "problem.op, problem.rows, problem.cols, problem.lds, problem.ldd," \
     " problem.batch, problem.src_stride, problem.dst_stride, problem.elem_size, problem.align"
-#define TT__TRIAL_COLS "trial.status, trial.time, trial.compile_us, trial.regs, trial.samples, trial.reason"
+#define TT__TRIAL_COLS "trial.status, trial.time, trial.compile_us, trial.regs, trial.samples, trial.reason," \
+    " trial.weight"
 
 #define TT__PROBLEM_IS "problem.op = ?1 AND problem.rows = ?2 AND problem.cols = ?3 AND problem.lds = ?4" \
     " AND problem.ldd = ?5 AND problem.batch = ?6 AND problem.src_stride = ?7 AND problem.dst_stride = ?8" \
@@ -34,7 +35,7 @@
 #define TT__EXPORT_TRIALS \
     "WITH mine AS MATERIALIZED (SELECT trial.*, config.text AS config, template.kernel, template.hash," \
     "   template.id AS template_id, run.started_ms, " TT__RUN_AGE " AS age, problem.op" \
-    "  FROM main.trial JOIN run ON run.id = trial.run_id JOIN problem ON problem.id = trial.problem_id" \
+    "  FROM trial JOIN run ON run.id = trial.run_id JOIN problem ON problem.id = trial.problem_id" \
     "  JOIN config ON config.id = trial.config_id JOIN template ON template.id = config.template_id" \
     "  WHERE run.gpu_id = ?1 AND run.env_id = ?2 AND (run.source = 1) = ?3" \
     "   AND (?4 IS NULL OR problem.op = ?4))," \
@@ -42,7 +43,7 @@
     "  GROUP BY kernel, substr(op, 1, instr(op || '/', '/') - 1))," /* without variables and regime */ \
     " live AS MATERIALIZED (SELECT * FROM mine WHERE template_id IN (SELECT template_id FROM text))," \
     " final AS (SELECT problem_id, run_id, max(age) FROM live WHERE stage = 1 GROUP BY problem_id)," \
-    " trial AS (SELECT *, max(age) FROM live WHERE stage = 0" \
+    " newest AS (SELECT *, max(age) FROM live WHERE stage = 0" \
     "   OR (problem_id, run_id) IN (SELECT problem_id, run_id FROM final)" \
     "  GROUP BY problem_id, stage, config_id)"
 
@@ -82,11 +83,11 @@
     X(RUN_FIND, "SELECT id FROM run WHERE gpu_id = ?1 AND env_id = ?2 AND source = ?3 AND started_ms = ?4") \
     X(RUN_END, "UPDATE run SET ended_ms = ?2 WHERE id = ?1") \
     X(TRIAL_PUT, "INSERT INTO trial (problem_id, stage, config_id, run_id, at_ms, status, time, compile_us," \
-        " regs, samples, reason) VALUES (?1, ?2, ?3, ?4, ?5 - (SELECT started_ms FROM run WHERE id = ?4)," \
-        " ?6, ?7, ?8, ?9, ?10, ?11) ON CONFLICT (problem_id, stage, config_id, run_id) DO UPDATE SET" \
+        " regs, samples, reason, weight) VALUES (?1, ?2, ?3, ?4, ?5 - (SELECT started_ms FROM run WHERE id = ?4)," \
+        " ?6, ?7, ?8, ?9, ?10, ?11, ?12) ON CONFLICT (problem_id, stage, config_id, run_id) DO UPDATE SET" \
         " at_ms = excluded.at_ms, status = excluded.status, time = excluded.time," \
         " compile_us = excluded.compile_us, regs = excluded.regs, samples = excluded.samples," \
-        " reason = excluded.reason") \
+        " reason = excluded.reason, weight = excluded.weight") \
     /* The columns beside max() are those of its row; CROSS JOIN keeps the walk in the order of the key. */ \
     X(TRIALS, "SELECT " TT__TRIAL_COLS ", template.kernel, template.hash, config.text, run.source," \
         " trial.run_id, max(" TT__RUN_AGE ") FROM trial CROSS JOIN run ON run.id = trial.run_id" \
@@ -128,14 +129,15 @@
         " FROM run JOIN env ON env.id = run.env_id JOIN gpu ON gpu.id = run.gpu_id WHERE run.gpu_id = ?1" \
         " AND run.id IN (SELECT run_id FROM trial JOIN problem ON problem.id = trial.problem_id" \
         " WHERE ?2 IS NULL OR problem.op = ?2) ORDER BY run.source = 1, " TT__RUN_AGE " DESC LIMIT 1") \
-    X(EXPORT_KERNELS, TT__EXPORT_TRIALS " SELECT DISTINCT kernel, hash FROM trial ORDER BY kernel, hash") \
+    X(EXPORT_KERNELS, TT__EXPORT_TRIALS " SELECT DISTINCT kernel, hash FROM newest ORDER BY kernel, hash") \
     X(EXPORT_PROBLEMS, TT__EXPORT_TRIALS " SELECT " TT__PROBLEM_COLS " FROM problem" \
-        " WHERE problem.id IN (SELECT problem_id FROM trial) ORDER BY " TT__PROBLEM_ORDER) \
+        " WHERE problem.id IN (SELECT problem_id FROM newest) ORDER BY " TT__PROBLEM_ORDER) \
     X(EXPORT_RESULTS, TT__EXPORT_TRIALS " SELECT " TT__TRIAL_COLS ", trial.kernel, trial.config," \
         " trial.stage," \
         " strftime('%Y-%m-%dT%H:%M:%fZ', (trial.started_ms + trial.at_ms) / 1000.0, 'unixepoch')," \
-        " dense_rank() OVER (ORDER BY " TT__PROBLEM_ORDER ") - 1 AS place" \
-        " FROM trial JOIN problem ON problem.id = trial.problem_id" \
+        " dense_rank() OVER (ORDER BY " TT__PROBLEM_ORDER ") - 1 AS place," \
+        " max(trial.weight <> 1) OVER (PARTITION BY trial.problem_id)" \
+        " FROM newest AS trial JOIN problem ON problem.id = trial.problem_id" \
         " ORDER BY place, trial.stage, trial.kernel, trial.config, trial.config_id") \
     X(RECORDED_TRIAL, "SELECT " TT__TRIAL_COLS " FROM template CROSS JOIN config CROSS JOIN problem" \
         " CROSS JOIN trial WHERE template.kernel = ?11 AND config.template_id = template.id" \
@@ -145,9 +147,9 @@
         " AND EXISTS (SELECT 1 FROM trial WHERE trial.problem_id = problem.id)") \
     X(RECORDED_SIZES, "SELECT DISTINCT rows, cols, elem_size FROM problem WHERE op = ?1" \
         " AND EXISTS (SELECT 1 FROM trial WHERE trial.problem_id = problem.id) ORDER BY elem_size, rows * cols, rows") \
-    /* The best final, or else the best screening, of each problem; the copy is the dense one of as many bytes in the same regime. */ \
+    /* The best final by its objective, or else the best screening, of each problem; the copy is the dense one of as many bytes in the same regime. */ \
     X(RECORDED_WINNERS, \
-        "WITH good AS (SELECT trial.*, row_number() OVER (PARTITION BY problem_id ORDER BY stage DESC, time," \
+        "WITH good AS (SELECT trial.*, row_number() OVER (PARTITION BY problem_id ORDER BY stage DESC, time * weight," \
         "   config_id) AS place FROM trial WHERE status = 0)," \
         " best AS (SELECT good.*, problem.op, rows, cols, batch, elem_size FROM good JOIN problem" \
         "   ON problem.id = problem_id WHERE place = 1)," \
@@ -173,8 +175,8 @@
         " JOIN template ON template.id = config.template_id ORDER BY config.id") \
     X(MERGE_TRIALS, "SELECT " TT__TRIAL_COLS ", trial.problem_id, trial.stage, trial.config_id, trial.run_id," \
         " trial.at_ms FROM trial") \
-    X(MERGE_TRIAL_PUT, "INSERT INTO trial (status, time, compile_us, regs, samples, reason, problem_id, stage," \
-        " config_id, run_id, at_ms) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11) ON CONFLICT DO NOTHING") \
+    X(MERGE_TRIAL_PUT, "INSERT INTO trial (status, time, compile_us, regs, samples, reason, weight," \
+        " problem_id, stage, config_id, run_id, at_ms) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12) ON CONFLICT DO NOTHING") \
     X(MERGE_WINNERS, "SELECT w.problem_id, w.run_id, w.config_id, run.source, " TT__ENV_COLS ", w.time_us," \
         " w.copy_us, w.copy_fraction, w.speedup_vs_default, w.trials, w.failed, w.unix_ms, " TT__OP_FITS \
         " FROM winner w JOIN run ON run.id = w.run_id JOIN env ON env.id = run.env_id" \

@@ -78,11 +78,6 @@ static tt_status check_header(tt__store *s, const header *h) {
                         "%s: the file is damaged (schema version %d). It is left as it is: move it away "
                         "to start afresh, or name another one (--db)",
                         s->path, h->version);
-    if (h->version < known && s->mode == TT__STORE_READ_ONLY)
-        return tt__fail(TT_E_DB,
-                        "%s: the store has schema %d, and this tiletune needs %d: open it once for "
-                        "writing to bring it up to date",
-                        s->path, h->version, known);
     return TT_OK;
 }
 
@@ -183,6 +178,20 @@ static tt_status migrate(tt__store *s) {
     return TT_OK;
 }
 
+/* What may not be written is read as if it had been brought up to date: in place of each migration that it lacks,
+ * a view of this connection. The statements name no schema, so that they find the views first. */
+static tt_status view(tt__store *s, const header *h) {
+    static const char *const views[] = {
+        "", /* an empty store is refused */
+        "PRAGMA temp_store = MEMORY; CREATE TEMP VIEW trial AS SELECT *, 1.0 AS weight FROM main.trial",
+    };
+    enum { VIEWS = sizeof views / sizeof *views };
+    int rc = SQLITE_OK;
+    for (int v = h->version; v < (int)tt__n_migrations && v < VIEWS && rc == SQLITE_OK; v++)
+        rc = tt__db_script(s, views[v]);
+    return rc == SQLITE_OK ? TT_OK : tt__db_fail(s, rc, "read its older schema");
+}
+
 static tt_status open_memory(tt__store *s) {
     int rc = connect(s, ":memory:", SQLITE_OPEN_READWRITE);
     if (rc != SQLITE_OK)
@@ -200,7 +209,8 @@ static tt_status open_file(tt__store *s) {
         TT_TRY(tt__path_check_private(s->path));
     if (s->mode == TT__STORE_READ_ONLY) {
         TT_TRY(connect_read_only(s, &h));
-        return check_header(s, &h);
+        TT_TRY(check_header(s, &h));
+        return view(s, &h);
     }
     int rc = connect_and_read(s, s->path, SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE, &h);
     if (rc != SQLITE_OK)

@@ -96,6 +96,8 @@ tt_status tt__trial_check(const tt__trial *t) {
         !(t->compile_ms >= 0 && t->compile_ms <= TIME_MAX_US))
         return tt__fail(TT_E_INVALID, "trial with a time of %g us, compiled in %g ms: expected 0 or more",
                         t->time_us, t->compile_ms);
+    if (!(t->weight >= 0 && t->weight <= TT__WEIGHT_MAX))
+        return tt__fail(TT_E_INVALID, "trial with a weight of %g: expected 0 to %g", t->weight, TT__WEIGHT_MAX);
     for (int i = 0; i < t->n_samples; i++)
         if (!(t->samples_us[i] >= 0 && (double)t->samples_us[i] <= TIME_MAX_US))
             return tt__fail(TT_E_INVALID, "trial with a sample of %g us: expected 0 or more",
@@ -109,26 +111,28 @@ tt_status tt__store_trial_put(tt__store *s, int64_t run_id, int64_t problem_id, 
     TT_TRY(tt__trial_check(trial));
     int64_t time = units(trial->time_us);
     size_t size = encode(samples, time, trial);
-    return tt__db_exec(s, TT__SQL_TRIAL_PUT, "iiiiiiiiibt", problem_id, (int64_t)stage, config_id, run_id,
+    return tt__db_exec(s, TT__SQL_TRIAL_PUT, "iiiiiiiiibtd", problem_id, (int64_t)stage, config_id, run_id,
                        tt__unix_ms(), (int64_t)trial->status, time, (int64_t)llround(trial->compile_ms * 1e3),
                        (int64_t)trial->regs, size ? (const void *)samples : NULL, size,
-                       *trial->reason ? trial->reason : NULL);
+                       *trial->reason ? trial->reason : NULL, trial->weight > 0 ? trial->weight : 1.0);
 }
 
 tt_status tt__trial_read(tt__store *s, sqlite3_stmt *stmt, tt__trial *out) {
     int64_t status = sqlite3_column_int64(stmt, 0), time = sqlite3_column_int64(stmt, 1);
     int64_t regs = sqlite3_column_int64(stmt, 3);
+    double weight = sqlite3_column_double(stmt, 6);
     const unsigned char *samples = sqlite3_column_blob(stmt, 4);
     int size = sqlite3_column_bytes(stmt, 4);
     const char *reason = (const char *)sqlite3_column_text(stmt, 5);
     *out = (tt__trial){0};
-    if (status < 0 || status >= TT__TRIAL_STATUS_COUNT || time < 0 || regs < 0 || regs > INT_MAX ||
+    if (status < 0 || status >= TT__TRIAL_STATUS_COUNT || time < 0 || regs < 0 || regs > INT_MAX || !(weight > 0) ||
         (size && !samples) || !decode(samples, (size_t)size, time, out))
         return tt__db_fail(s, SQLITE_CORRUPT, "read a trial");
     out->status = (tt__trial_status)status;
     out->time_us = (double)time / UNITS_PER_US;
     out->compile_ms = (double)sqlite3_column_int64(stmt, 2) * 1e-3;
     out->regs = (int)regs;
+    out->weight = weight;
     tt__copy(out->reason, sizeof out->reason, reason ? reason : "");
     return TT_OK;
 }

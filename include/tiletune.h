@@ -89,8 +89,8 @@ typedef struct tt_open_opts {
     int read_only;       /* 1: never write, and never create the file */
     const char *const *templates; /* n_templates paths of .cu files, known beside the built-in ones */
     size_t n_templates;
-    double tune_budget_s; /* > 0: tt_plan_create and tt_transpose first tune a problem that nobody has measured
-                             on this GPU, for about so many seconds; once in a context, one at a time for all
+    double tune_budget_s; /* > 0: tt_plan_create, tt_transpose and tt_kernel_plan first tune a problem that nobody
+                             has measured on this GPU, for about so many seconds; once in a context, one at a time for all
                              processes with one store, never while a graph is captured. A winner for the very
                              problem is enough, also a stale one, of the system's store or among those that come
                              with the library. Whatever becomes of it, the best known configuration serves.
@@ -151,6 +151,8 @@ typedef struct tt_choice {
     char why[224];        /* why it is not exact, "" if it is */
     char problem[384];    /* the problem it was measured for, in words; "" for TT_MATCH_DEFAULT */
     char layer[16];       /* what knew it: "user" (the store), "system", "shipped"; "" for a template's default */
+    int unverified;       /* 1: a kernel of yours that names neither a reference nor what to expect: nobody knows whether
+                             its results are right, on whichever rung the answer stands */
 } tt_choice;
 
 /* The best known configuration for a problem. Reads the store only: needs neither a GPU nor NVRTC if
@@ -283,8 +285,9 @@ TT_API void tt_report_free(tt_report **report);
  * that the file says, NULL is all defaults, and the word warm asks for what tt_problem.warm does. */
 typedef struct tt_kernel tt_kernel;
 
-/* From a file or, if it is not NULL, from `source`: then `path` stands for it in messages, and files of data are
- * looked for beside it. `ctx` must outlive it. Any number of threads may use it at once, but for tt_kernel_close.
+/* From a file or, if it is not NULL, from `source`: then `path` stands for it in messages, and headers and files of
+ * data are looked for beside it. The hash is of the text with the headers it includes. `ctx` must outlive it. Any
+ * number of threads may use it at once, but for tt_kernel_close.
  * TT_E_TEMPLATE says "path:line:column: what is wrong", TT_E_IO if the file cannot be read. */
 TT_API tt_status tt_kernel_open(tt_kernel **out, tt_ctx *ctx, const char *path, const char *source);
 /* Sets *kernel to NULL; NULL is fine. Plans live on. */
@@ -297,7 +300,8 @@ TT_API tt_status tt_kernel_best(tt_choice *out, tt_kernel *kernel, const char *p
 /* As tt_tune. TT_E_INVALID if no reference says what is right, unless opts->unverified. */
 TT_API tt_status tt_kernel_tune(tt_report **out, tt_kernel *kernel, const char *const *problems, size_t n_problems,
                                 const tt_tune_opts *opts);
-/* As tt_plan_create, but nothing is tuned on first use. */
+/* As tt_plan_create, also in tuning on first use (tt_open_opts.tune_budget_s); a kernel that names no reference is not
+ * tuned so. */
 TT_API tt_status tt_kernel_plan(tt_plan **out, tt_kernel *kernel, const char *problem);
 
 /* What a launch is given, in the order in which the file declares its buffers and scalars. */

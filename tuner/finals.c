@@ -176,6 +176,7 @@ static tt_status hold_stage(tt__session *s, const tt__search *search, tt__finals
     TT_TRY(s->backend->ops->finals(s->backend, candidates, n, rounds_of(s, search, st), f->fresh));
     for (size_t k = 0; k < n; k++) {
         const tt__entrant *e = &f->entrants[at[k]];
+        f->fresh[k].weight = e->c->weight;
         f->trials[at[k]] = f->measured[at[k]] = f->fresh[k];
         if (e->of == search && search->t->task->objective >= 0)
             tt__trial_weigh(&f->trials[at[k]], e->c->weight);

@@ -168,6 +168,7 @@ static tt_status take_one(tt__session *s, tt__search *search) {
     tt__trial trial;
     size_t i;
     TT_TRY(s->backend->ops->wait(s->backend, &i, &trial));
+    trial.weight = search->space.items[i].weight;
     return commit(s, search, i, &trial);
 }
 

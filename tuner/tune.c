@@ -78,7 +78,7 @@ static void no_winner(const tt__session *s, const tt__search *search, tt_result 
                  "the budget of %g s was over before a configuration could be tried: allow more",
                  s->opts->budget_s);
     else
-        snprintf(result->note, sizeof result->note, "all %zu configurations %sfailed, the first: %s: %.120s",
+        snprintf(result->note, sizeof result->note, "all %zu configurations %sfailed, the first: %s: %.160s",
                  search->n_tried, search->n_tried < search->space.n ? "tried " : "",
                  tt__trial_status_name(search->trials[first].status), search->trials[first].reason);
 }

@@ -167,6 +167,7 @@ typedef struct tt__arg {
     int operand;
     int64_t i; /* of an integer type */
     double f;  /* of a floating one */
+    int bytes; /* that the kernel must take */
 } tt__arg;
 
 /* All a launch needs beside the functions and the operands: one pass for each kernel, in their order. */
@@ -206,6 +207,7 @@ typedef struct tt__trial {
     tt__trial_status status;
     char reason[TT__REASON_MAX]; /* "" when ok */
     double time_us;              /* median of the samples; 0 unless ok */
+    double weight; /* what the time is worth to the objective of its kernel, in times itself; 0: as 1, the time is the objective */
     double compile_ms;           /* 0: came from the cache */
     int regs;                    /* registers per thread; 0: unknown */
     int static_shared_bytes;     /* of shared memory, beside the launch's; not stored */

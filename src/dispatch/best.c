@@ -413,7 +413,10 @@ tt_status tt__ladder_among(tt_ctx *ctx, const tt__template_set *templates, const
     TT_TRY(try_exact(&q, &done));
     for (int anything = 0; anything < 2 && !done; anything++)
         TT_TRY(try_near(&q, anything, &done));
-    return done ? TT_OK : fall_back(&q);
+    if (!done)
+        TT_TRY(fall_back(&q));
+    choice->unverified = tt__unverified(p); /* its winners are for no other problem, and others none for it */
+    return TT_OK;
 }
 
 tt_status tt__ladder(tt_ctx *ctx, const tt__gpu *gpu, int64_t gpu_id, const tt__problem *p, tt_choice *choice,

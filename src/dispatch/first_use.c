@@ -1,8 +1,8 @@
 /*
- * Tuning on first use. It is tt_tune, in its worker processes, on a connection of its own; here is only when
- * it runs: for a problem that nobody has measured, at most once in a context, one at a time in a process and,
- * by a lock on a file beside the store, on a store. Who waits for another's tuning waits no longer than the
- * budget.
+ * Tuning on first use. It is tt_tune, or tt_kernel_tune, in its worker processes, on a connection of its own;
+ * here is only when it runs: for a problem that nobody has measured, at most once in a context, one at a time
+ * in a process and, by a lock on a file beside the store, on a store. Who waits for another's tuning waits no
+ * longer than the budget.
  */
 #include "dispatch/first_use.h"
 
@@ -14,6 +14,7 @@
 #include <unistd.h>
 
 #include "base/clock.h"
+#include "dispatch/own_kernel.h"
 #include "gpu/device.h"
 
 /* A problem that was tried; written under `tuning` and `lock`, read under either. */
@@ -21,25 +22,40 @@ typedef struct tt__tuned {
     struct tt__tuned *next;
     int device;
     tt__problem problem;
+    char hash[TT__HASH_SIZE]; /* of the text of a kernel of somebody's own, "": of the context's templates */
     char note[128]; /* why it has no winner now, or "" */
 } tuned;
 
-static tuned *find(tt_ctx *ctx, int device, const tt__problem *p) {
-    for (tuned *t = ctx->tuned; t; t = t->next)
-        if (t->device == device && tt__problem_same(&t->problem, p))
+/* What is asked for. */
+typedef struct use {
+    tt_ctx *ctx;
+    const tt__template_set *templates;
+    const tt__problem *problem;
+    int device;
+} use;
+
+static const char *hash_of(const use *u) {
+    return u->templates == &u->ctx->templates ? "" : u->templates->items[0]->hash;
+}
+
+static tuned *find(const use *u) {
+    for (tuned *t = u->ctx->tuned; t; t = t->next)
+        if (t->device == u->device && tt__problem_same(&t->problem, u->problem) &&
+            strcmp(t->hash, hash_of(u)) == 0)
             return t;
     return NULL;
 }
 
 /* Is there nothing left to do: was it tried, or measured before? */
-static bool settled(tt_ctx *ctx, int device, const tt__problem *p) {
+static bool settled(const use *u) {
+    tt_ctx *ctx = u->ctx;
     tt__gpu gpu;
     int64_t gpu_id;
     tt__candidate candidate;
     tt_choice choice = TT_INIT(tt_choice);
     pthread_mutex_lock(&ctx->lock);
-    bool yes = find(ctx, device, p) || tt__context_gpu(ctx, &gpu, &gpu_id) != TT_OK ||
-               tt__ladder(ctx, &gpu, gpu_id, p, &choice, &candidate) != TT_OK ||
+    bool yes = find(u) || tt__context_gpu(ctx, &gpu, &gpu_id) != TT_OK ||
+               tt__ladder_among(ctx, u->templates, &gpu, gpu_id, u->problem, &choice, &candidate) != TT_OK ||
                choice.match <= TT_MATCH_STALE;
     pthread_mutex_unlock(&ctx->lock);
     return yes;
@@ -100,41 +116,59 @@ out:
     return status;
 }
 
-static tt_status run(tt_ctx *ctx, int device, const tt__problem *p, double until_s) {
-    tt_report *report = NULL;
-    tt_problem problem = tt__problem_public(p);
-    tt_tune_opts opts = TT_INIT(tt_tune_opts);
-    const char **paths = malloc((ctx->templates.n + 1) * sizeof *paths);
+static tt_status run_matrix(const use *u, tt_tune_opts *opts, tt_report **report) {
+    const tt__template_set *all = u->templates;
+    tt_problem problem = tt__problem_public(u->problem);
+    const char **paths = malloc((all->n + 1) * sizeof *paths);
     if (!paths)
-        return tt__fail_memory(ctx->templates.n * sizeof *paths);
-    for (size_t i = tt__n_builtins; i < ctx->templates.n; i++) /* the user's come after the built-in ones */
-        paths[opts.n_templates++] = ctx->templates.items[i]->path;
-    opts.templates = paths;
-    opts.device = device;
-    opts.budget_s = until_s - tt__now_s(); /* what was found by then is the winner */
-    if (opts.budget_s <= 0)
-        opts.budget_s = 1e-3;
-    tt_status status = tt_tune(&report, ctx, &problem, 1, &opts);
-    tt_report_free(&report);
+        return tt__fail_memory(all->n * sizeof *paths);
+    for (size_t i = tt__n_builtins; i < all->n; i++) /* the user's come after the built-in ones */
+        paths[opts->n_templates++] = all->items[i]->path;
+    opts->templates = paths;
+    tt_status status = tt_tune(report, u->ctx, &problem, 1, opts);
     free(paths);
     return status;
 }
 
+/* Nobody has said that results which nothing verifies will do: such a kernel is not tuned. */
+static tt_status run_own(const use *u, const tt_tune_opts *opts, tt_report **report) {
+    tt_kernel kernel = {.ctx = u->ctx, .t = u->templates->items[0], .set = *u->templates};
+    size_t n = 0;
+    const char *variables = tt__variables(u->problem, &n);
+    char text[TT__OP_MAX + 8];
+    snprintf(text, sizeof text, "%.*s%s", (int)n, variables, tt__warm(u->problem) ? " warm" : "");
+    return tt_kernel_tune(report, &kernel, (const char *[]){text}, 1, opts);
+}
+
+static tt_status run(const use *u, double until_s) {
+    tt_report *report = NULL;
+    tt_tune_opts opts = TT_INIT(tt_tune_opts);
+    opts.device = u->device;
+    opts.budget_s = until_s - tt__now_s(); /* what was found by then is the winner */
+    if (opts.budget_s <= 0)
+        opts.budget_s = 1e-3;
+    tt_status status = tt__is_matrix(u->problem) ? run_matrix(u, &opts, &report) : run_own(u, &opts, &report);
+    tt_report_free(&report);
+    return status;
+}
+
 /* `tuning` is held. */
-static void tune(tt_ctx *ctx, int device, const tt__problem *p, double until_s) {
+static void tune(const use *u, double until_s) {
+    tt_ctx *ctx = u->ctx;
     int fd = -1;
     tuned *t = calloc(1, sizeof *t);
     if (!t)
         return;
     tt_status status = lock_store(tt__store_path(ctx->store), until_s, &fd);
-    if (status == TT_OK && !settled(ctx, device, p)) /* another process may have tuned it meanwhile */
-        status = run(ctx, device, p, until_s);
+    if (status == TT_OK && !settled(u)) /* another process may have tuned it meanwhile */
+        status = run(u, until_s);
     if (status == TT_E_NO_WINNER)
         snprintf(t->note, sizeof t->note, "tuning found no winner within %g s", ctx->tune_budget_s);
     else if (status != TT_OK)
         snprintf(t->note, sizeof t->note, "tuning failed: %.100s", tt_last_error());
-    t->device = device;
-    t->problem = *p;
+    t->device = u->device;
+    t->problem = *u->problem;
+    tt__copy(t->hash, sizeof t->hash, hash_of(u));
     if (fd >= 0)
         close(fd);
     pthread_mutex_lock(&ctx->lock);
@@ -143,22 +177,23 @@ static void tune(tt_ctx *ctx, int device, const tt__problem *p, double until_s) 
     pthread_mutex_unlock(&ctx->lock);
 }
 
-void tt__first_use(tt_ctx *ctx, const tt__problem *p) {
-    int device;
+void tt__first_use(tt_ctx *ctx, const tt__template_set *templates, const tt__problem *p) {
+    use u = {.ctx = ctx, .templates = templates, .problem = p};
     if (!(ctx->tune_budget_s > 0) || ctx->read_only || ctx->gpu_name[0] ||
-        tt__device_current_ordinal(&device) != TT_OK || settled(ctx, device, p) || capturing())
+        tt__device_current_ordinal(&u.device) != TT_OK || settled(&u) || capturing())
         return;
     double until_s = tt__now_s() + ctx->tune_budget_s;
     if (!lock_until(&ctx->tuning, until_s))
         return;
-    if (!settled(ctx, device, p))
-        tune(ctx, device, p, until_s);
+    if (!settled(&u))
+        tune(&u, until_s);
     pthread_mutex_unlock(&ctx->tuning);
 }
 
-void tt__first_use_note(tt_ctx *ctx, const tt__problem *p, char *why, size_t size) {
-    int device;
-    const tuned *t = ctx->tuned && tt__device_current_ordinal(&device) == TT_OK ? find(ctx, device, p) : NULL;
+void tt__first_use_note(tt_ctx *ctx, const tt__template_set *templates, const tt__problem *p, char *why,
+                        size_t size) {
+    use u = {.ctx = ctx, .templates = templates, .problem = p};
+    const tuned *t = ctx->tuned && tt__device_current_ordinal(&u.device) == TT_OK ? find(&u) : NULL;
     size_t n = strlen(why);
     if (t && t->note[0])
         snprintf(why + n, size - n, "%s%s", n ? "; " : "", t->note);

@@ -4,14 +4,18 @@
 
 #include "dispatch/context.h"
 
-/* Tunes the problem on the current context's GPU if the context may, the store does not know it, and neither
+/* `templates` are the context's, or the one of a kernel of somebody's own (dispatch/own_kernel.h), whose problem `p` is
+ * then.
+ *
+ * Tunes the problem on the current context's GPU if the context may, the store does not know it, and neither
  * this nor another process is at it or has just been. Returns when the store is as good as it will get within
  * the budget. A failure to tune is none of the caller's: a lower rung of the ladder serves, and its
  * tt_choice.why says so (tt__first_use_note). No lock may be held. */
-void tt__first_use(tt_ctx *ctx, const tt__problem *p);
+void tt__first_use(tt_ctx *ctx, const tt__template_set *templates, const tt__problem *p);
 
 /* Adds to `why` what came of tuning the problem on first use, if it was tried and did not succeed. */
-void tt__first_use_note(tt_ctx *ctx, const tt__problem *p, char *why, size_t size);
+void tt__first_use_note(tt_ctx *ctx, const tt__template_set *templates, const tt__problem *p, char *why,
+                        size_t size);
 
 void tt__first_use_free(tt_ctx *ctx);
 

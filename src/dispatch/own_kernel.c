@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "dispatch/first_use.h"
 #include "dispatch/plan.h"
 #include "template/task.h"
 
@@ -11,7 +12,7 @@ static tt_status read_template(tt__template **out, const char *path, const char 
     if (!path)
         return tt__fail(TT_E_INVALID,
                         "tt_kernel_open: path is NULL: it names the file, or stands for it in messages");
-    TT_TRY(source ? tt__template_parse(out, path, source) : tt__template_load(out, path));
+    TT_TRY(source ? tt__template_parse_at(out, path, source) : tt__template_load(out, path));
     if ((*out)->own)
         return TT_OK;
     tt_status status =
@@ -80,6 +81,7 @@ tt_status tt_kernel_plan(tt_plan **out, tt_kernel *kernel, const char *problem) 
     tt__problem p;
     *out = NULL;
     TT_TRY(tt__task_problem(&p, kernel->t, problem));
+    tt__first_use(kernel->ctx, &kernel->set, &p);
     return tt__plan_make_among(out, kernel->ctx, &kernel->set, &p);
 }
 

@@ -40,7 +40,7 @@ static tt_status choose(tt_plan *plan, tt_ctx *ctx, making *m) {
         (status = tt__layers_cubin(ctx, &m->gpu, m->problem, &m->candidate, &m->cubin, &found)) != TT_OK)
         status = refuse_stored(m, status, TT_E_DB);
     if (status == TT_OK && choice->match > TT_MATCH_STALE)
-        tt__first_use_note(ctx, m->problem, choice->why, sizeof choice->why);
+        tt__first_use_note(ctx, m->templates, m->problem, choice->why, sizeof choice->why);
     pthread_mutex_unlock(&ctx->lock);
     return status;
 }
@@ -146,7 +146,7 @@ tt_status tt_plan_create(tt_plan **out, tt_ctx *ctx, const tt_problem *problem) 
     tt__problem p;
     *out = NULL;
     TT_TRY(tt__problem_init(&p, problem));
-    tt__first_use(ctx, &p);
+    tt__first_use(ctx, &ctx->templates, &p);
     return tt__plan_make(out, ctx, &p);
 }
 

@@ -55,7 +55,7 @@ static tt_status new_plan(tt_ctx *ctx, const tt_problem *problem, const tt__plan
     tt__plan_key_full(&full, &p, asked->words[0]);
     if (!tt__plan_cache_find(&ctx->plans, &full)) {
         TT_TRY(not_capturing(cu, &p, stream));
-        tt__first_use(ctx, &p);
+        tt__first_use(ctx, &ctx->templates, &p);
     }
     pthread_mutex_lock(&ctx->making);
     tt_status status = add_plan(ctx, asked, &full, &p, out);

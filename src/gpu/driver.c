@@ -17,9 +17,13 @@ static pthread_once_t once = PTHREAD_ONCE_INIT;
 static const struct {
     const char *name;
     size_t offset;
+    bool optional;
 } symbols[] = {
-#define SYMBOL(member, name, params) {name, offsetof(tt__driver, member)},
+#define SYMBOL(member, name, params) {name, offsetof(tt__driver, member), false},
     TT__DRIVER_SYMBOLS(SYMBOL)
+#undef SYMBOL
+#define SYMBOL(member, name, params) {name, offsetof(tt__driver, member), true},
+        TT__DRIVER_OPTIONAL(SYMBOL)
 #undef SYMBOL
 };
 
@@ -32,7 +36,7 @@ static tt_status load(void) {
                         dlerror());
     for (size_t i = 0; i < sizeof symbols / sizeof *symbols; i++) {
         void *address = dlsym(lib, symbols[i].name);
-        if (!address)
+        if (!address && !symbols[i].optional)
             return tt__fail(TT_E_NO_DRIVER, "libcuda.so.1 has no %s: the driver is too old, CUDA 12 or newer "
                                             "is needed",
                             symbols[i].name);

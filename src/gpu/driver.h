@@ -82,9 +82,15 @@
       (CUfunction fn, unsigned gx, unsigned gy, unsigned gz, unsigned bx, unsigned by, unsigned bz,          \
        unsigned shared_bytes, CUstream stream, void **args, void **extra))
 
+/* NULL where the driver is older than they are. */
+#define TT__DRIVER_OPTIONAL(X)                                                                               \
+    X(cuFuncGetParamInfo, "cuFuncGetParamInfo", /* CUDA 12.4 */                                              \
+      (CUfunction fn, size_t index, size_t *offset, size_t *size))
+
 typedef struct tt__driver {
 #define TT__MEMBER(member, name, params) CUresult(CUDAAPI *member) params;
     TT__DRIVER_SYMBOLS(TT__MEMBER)
+    TT__DRIVER_OPTIONAL(TT__MEMBER)
 #undef TT__MEMBER
 } tt__driver;
 

@@ -31,14 +31,43 @@ static tt_status take_function(tt__kernel *out, const tt__driver *cu, const char
     return TT_OK;
 }
 
+/* Whoever launches hands over so many addresses, and the driver reads so many bytes behind each: more than
+ * there are, if what a template says of its kernel is wrong. */
+static tt_status check_arguments(const tt__driver *cu, CUfunction fn, const char *name,
+                                 const tt__launch *launch, int s) {
+    enum { PARAMETERS_MAX = 4096 };
+    static const char advice[] = "make `args` name what the kernel takes, in its order";
+    const tt__pass *pass = &launch->passes[s];
+    size_t n = 0, offset, size;
+    CUresult r = CUDA_SUCCESS;
+    if (!cu->cuFuncGetParamInfo)
+        return TT_OK;
+    for (; n < PARAMETERS_MAX && (r = cu->cuFuncGetParamInfo(fn, n, &offset, &size)) == CUDA_SUCCESS; n++) {
+        const tt__arg *a = n < (size_t)pass->n_args ? &launch->args[pass->first_arg + (int)n] : NULL;
+        if (a && size != (size_t)a->bytes)
+            return tt__fail(TT_E_TEMPLATE,
+                            "parameter %zu of %s has %zu bytes, but item %zu of its `args`%s%s%s has %d: %s",
+                            n + 1, name, size, n + 1, a->type == TT__TYPE_NONE ? "" : " (",
+                            tt__types[a->type].name, a->type == TT__TYPE_NONE ? "" : ")", a->bytes, advice);
+    }
+    if (r == CUDA_ERROR_INVALID_VALUE &&
+        n != (size_t)pass->n_args) /* that is how it says that there are no more */
+        return tt__fail(TT_E_TEMPLATE, "%s has %zu parameter%s, but its `args` has %d item%s: %s", name, n,
+                        n == 1 ? "" : "s", pass->n_args, pass->n_args == 1 ? "" : "s", advice);
+    return TT_OK;
+}
+
 tt_status tt__kernel_load(tt__kernel *out, const tt__driver *cu, const void *cubin, const tt__symbols *symbols,
                           const tt__launch *launch) {
     *out = (tt__kernel){.n_passes = launch->n_passes};
     TT_TRY(tt__cu_check(cu->cuLibraryLoadData(&out->library, cubin, NULL, NULL, 0, NULL, NULL, 0),
                         "cuLibraryLoadData (%s)", symbols->name[0]));
     tt_status status = TT_OK;
-    for (int i = 0; i < out->n_passes; i++)
+    for (int i = 0; i < out->n_passes; i++) {
         TT_GOTO(take_function(out, cu, symbols->name[i], i));
+        if (launch->passes[i].n_args) /* else it is not to be launched */
+            TT_GOTO(check_arguments(cu, out->fns[i], symbols->name[i], launch, i));
+    }
     TT_GOTO(tt__kernel_allow_shared(out, cu, symbols, launch));
     return TT_OK;
 out:

@@ -17,7 +17,8 @@ typedef struct tt__kernel {
 } tt__kernel;
 
 /* Loads the cubin and takes the functions of the launch's passes, allowing each its dynamic shared memory.
- * TT_E_CUDA (or TT_E_NO_MEMORY) if the driver refuses; nothing stays loaded then. */
+ * TT_E_CUDA (or TT_E_NO_MEMORY) if the driver refuses, and TT_E_TEMPLATE if a pass has arguments that are not those
+ * of its function, in number and bytes, where the driver can tell; nothing stays loaded then. */
 tt_status tt__kernel_load(tt__kernel *out, const tt__driver *cu, const void *cubin, const tt__symbols *symbols,
                           const tt__launch *launch);
 /* Allows a loaded kernel more, if this launch takes more. */

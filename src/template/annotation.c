@@ -27,6 +27,13 @@ static tt_status read_value(tt__reader *r, tt__param *p, tt__span value) {
             return FAIL(r, value.at, "value %s of %s is given twice", p->values[i], p->name);
     if (p->n_values == TT__VALUES_MAX)
         return FAIL(r, value.at, "%s has more than %d values", p->name, TT__VALUES_MAX);
+    if ((p->n_values & (p->n_values - 1)) == 0) { /* 0 or a power of two: there is no more room */
+        size_t room = p->n_values ? 2 * p->n_values : 1;
+        char **grown = realloc(p->values, room * sizeof *grown);
+        if (!grown)
+            return tt__fail_memory(room * sizeof *grown);
+        p->values = grown;
+    }
     TT_TRY(tt__span_copy(&p->values[p->n_values], value));
     p->n_values++;
     return TT_OK;
@@ -291,6 +298,13 @@ static void mark_present(const tt__template *t, seen *seen) {
     }
 }
 
+/* `#line N` numbers the line behind it. */
+static int line_said(const char *text, int otherwise) {
+    enum { LINES_MAX = 100000000 };
+    long n = strtol(text, NULL, 10);
+    return n > 0 && n < LINES_MAX ? (int)n - 1 : otherwise;
+}
+
 tt_status tt__annotation_read(tt__template *t, tt__expr *config) {
     seen seen = {{0}};
     tt__reader r = {.t = t, .config = config, .line = 1, .launch = &t->passes[0]};
@@ -301,6 +315,9 @@ tt_status tt__annotation_read(tt__template *t, tt__expr *config) {
         n = strcspn(at, "\n");
         tt__span line = tt__trim((tt__span){at, n});
         r.line_start = at;
+        if (line.n > 6 &&
+            memcmp(line.at, "#line ", 6) == 0) /* around what was included: numbers as in the file */
+            r.line = line_said(line.at + 6, r.line);
         if (line.n >= 3 && memcmp(line.at, "//@", 3) == 0)
             TT_TRY(read_annotation(&r, &seen, (tt__span){line.at + 3, line.n - 3}));
     }

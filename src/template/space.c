@@ -159,6 +159,12 @@ static tt_status set_arg(const plan *pl, tt__candidate *c, size_t slot, tt__valu
     return TT_OK;
 }
 
+static int operand_bytes(const plan *pl, int operand) {
+    const tt__operand *o = &pl->t->task->operands[operand];
+    tt__type type = o->variable < 0 ? o->type : (tt__type)pl->facts.variables[o->variable];
+    return o->scalar ? tt__type_size(type, pl->p->elem_size) : (int)sizeof(uint64_t); /* an address */
+}
+
 /* All passes as they are before anything is known of a configuration. */
 static void start_launch(const plan *pl, tt__launch *l) {
     int n = 0;
@@ -167,9 +173,11 @@ static void start_launch(const plan *pl, tt__launch *l) {
         const tt__geometry_expr *g = &pl->launches[s];
         l->passes[s] =
             (tt__pass){.grid = {1, 1, 1}, .block = {1, 1, 1}, .first_arg = n, .n_args = g->n_args};
-        for (int i = 0; i < g->n_args; i++, n++)
-            l->args[n] = (tt__arg){.type = pl->t->args[g->first_arg + i].type,
-                                   .operand = pl->t->args[g->first_arg + i].operand};
+        for (int i = 0; i < g->n_args; i++, n++) {
+            const tt__arg_expr *a = &pl->t->args[g->first_arg + i];
+            int bytes = a->type == TT__TYPE_NONE ? operand_bytes(pl, a->operand) : tt__types[a->type].size;
+            l->args[n] = (tt__arg){.type = a->type, .operand = a->operand, .bytes = bytes};
+        }
     }
 }
 

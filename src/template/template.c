@@ -11,6 +11,7 @@
 #include "template/annotation.h"
 #include "template/config.h"
 #include "template/expr.h"
+#include "template/include.h"
 #include "template/scan.h"
 #include "template/task.h"
 
@@ -257,44 +258,24 @@ tt_status tt__template_builtin(tt__template **out, const tt__builtin *builtin) {
     return parse(out, builtin->name, builtin->source, true);
 }
 
-/* Appends the text with `#include "NAME.cuh"` lines replaced by these files, which stand beside `path`: as
- * scripts/embed.py does for the built-in ones. A template is hashed and compiled as one text. */
-static tt_status expand(tt__str *out, const char *path, const char *text) {
-    static const char include[] = "#include \"", suffix[] = ".cuh\"";
-    const char *slash = strrchr(path, '/');
-    for (const char *line = text; *line;) {
-        size_t n = strcspn(line, "\n"), head = strlen(include), tail = strlen(suffix);
-        if (n > head + tail && strncmp(line, include, head) == 0 && strncmp(line + n - tail, suffix, tail) == 0 &&
-            !memchr(line + head, '/', n - head)) {
-            tt__str name = {0}, part = {0};
-            tt__str_addf(&name, "%.*s%.*s", slash ? (int)(slash - path + 1) : 0, path, (int)(n - head - 1),
-                         line + head);
-            tt_status status = tt__read_file(&part, tt__str_text(&name));
-            tt__str_add(out, tt__str_text(&part));
-            tt__str_free(&name);
-            tt__str_free(&part);
-            if (status != TT_OK)
-                return tt__fail_prefix(status, "%s", path);
-        } else {
-            tt__str_addn(out, line, n);
-            tt__str_add(out, "\n");
-        }
-        line += n + (line[n] == '\n');
-    }
-    return tt__str_check(out);
+tt_status tt__template_parse_at(tt__template **out, const char *path, const char *source) {
+    tt__str text = {0};
+    *out = NULL;
+    tt_status status = tt__include_expand(&text, path, source);
+    if (status == TT_OK)
+        status = tt__template_parse(out, path, tt__str_text(&text));
+    tt__str_free(&text);
+    return status;
 }
 
 tt_status tt__template_load(tt__template **out, const char *path) {
-    tt__str file = {0}, text = {0};
+    tt__str file = {0};
     *out = NULL;
     TT_TRY(tt__read_file(&file, path));
     tt_status status = strlen(tt__str_text(&file)) == file.len
-                           ? expand(&text, path, tt__str_text(&file))
+                           ? tt__template_parse_at(out, path, tt__str_text(&file))
                            : tt__fail(TT_E_TEMPLATE, "%s: not a text file (it has a NUL byte)", path);
-    if (status == TT_OK)
-        status = tt__template_parse(out, path, tt__str_text(&text));
     tt__str_free(&file);
-    tt__str_free(&text);
     return status;
 }
 
@@ -327,9 +308,11 @@ void tt__template_free(tt__template **template) {
     free(t->path);
     free(t->source);
     free(t->defines);
-    for (size_t p = 0; p < t->n_params; p++)
+    for (size_t p = 0; p < t->n_params; p++) {
         for (size_t v = 0; v < t->params[p].n_values; v++)
             free(t->params[p].values[v]);
+        free(t->params[p].values);
+    }
     for (size_t i = 0; i < t->n_wheres; i++)
         free(t->wheres[i].text);
     for (size_t i = 0; i < TT__PASSES_MAX; i++)

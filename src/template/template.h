@@ -13,7 +13,7 @@
 
 enum {
     TT__PARAMS_MAX = 16,
-    TT__VALUES_MAX = 32,
+    TT__VALUES_MAX = 256, /* of a parameter: a place among them fits a byte (tuner/walk.h) */
     TT__WHERES_MAX = 32,
     TT__VARIABLES_MAX = 12,
     TT__TYPES_MAX = 12, /* that a `type` may stand for */
@@ -34,7 +34,7 @@ typedef struct tt__param {
     int line, column;
     bool runtime; /* reaches the kernel through `args` alone: all its values share one cubin */
     size_t n_values;
-    char *values[TT__VALUES_MAX]; /* as written: integers, or words passed to the kernel as they are */
+    char **values; /* as written: integers, or words passed to the kernel as they are */
 } tt__param;
 
 /* How one kernel is launched. */
@@ -100,8 +100,8 @@ typedef struct tt__task {
 
 typedef struct tt__template {
     char *path;   /* for messages: "transpose_tiled.cu", or the user's path */
-    char *source; /* the whole file */
-    char hash[TT__HASH_SIZE]; /* of the whole file */
+    char *source; /* the whole file, and the headers it includes (template/include.h) */
+    char hash[TT__HASH_SIZE];  /* of `source` */
     char kernel[TT__NAME_MAX]; /* of the first pass: the template's own name */
     char op[TT__NAME_MAX]; /* that it competes for; of a template with a task of its own its own name */
     int op_line, op_column;
@@ -127,6 +127,8 @@ typedef struct tt__template {
  * found, what was expected". Every expression is checked to compile and to use known names only, and the
  * default configuration to be legal for some ordinary problem on some ordinary GPU. */
 tt_status tt__template_parse(tt__template **out, const char *path, const char *source);
+/* The same of a text that may include headers from beside `path`. */
+tt_status tt__template_parse_at(tt__template **out, const char *path, const char *source);
 /* As above from a file: TT_E_IO if it cannot be read. */
 tt_status tt__template_load(tt__template **out, const char *path);
 void tt__template_free(tt__template **t);

@@ -62,6 +62,12 @@ static void write_file(const char *name, const char *text) {
     fclose(f);
 }
 
+static void remove_file(const char *name) {
+    char path[256];
+    snprintf(path, sizeof path, "%s/%s", folder, name);
+    unlink(path);
+}
+
 static char *read_file(const char *name) {
     char path[256];
     snprintf(path, sizeof path, "%s/%s", folder, name);
@@ -145,7 +151,36 @@ static void test_elects_by_the_objective(void **state) {
         double us = atof(run_json(got, sizeof got, r.out, "time_us"));
         assert_true(us > 0.5 && us < 1000); /* it is reported as it was measured */
         run_free(&r);
+        /* What carries the trials carries what they are worth: through a recording, a store, and both again. */
+        expect(0, "", "--kernel @/objective.cu --force --db @/objective.db --json");
+        expect(0, "", "export --gpu hostcuda --output @/objective.json --db @/objective.db");
+        remove_file("objective-2.db");
+        expect(0, "1 winner", "import @/objective.json --db @/objective-2.db");
+        expect(0, "\"MODE\":1|\"match\":\"exact\"", "best --kernel @/objective.cu --json --db @/objective-2.db");
+        remove_file("objective-3.db");
+        expect(0, "", "merge @/objective-3.db @/objective-2.db");
+        expect(0, "", "export --gpu hostcuda --output @/objective-3.json --db @/objective-3.db");
+        char *first = read_file("objective.json"), *again = read_file("objective-3.json");
+        assert_non_null(strstr(first, "\"objectives\":[\"weighed_time\"]"));
+        assert_non_null(strstr(first, "\"weight\":0.001,"));
+        assert_non_null(strstr(again, "\"weight\":0.001,"));
+        free(first);
+        free(again);
+        /* What is worth most comes first, not what is fastest. */
+        expect(0,
+               "\"state\":\"valid\"|\"finals\":[{\"kernel\":\"by_objective\",\"config\":{\"MODE\":1}|"
+               "\"best\":[{\"kernel\":"
+               "\"by_objective\",\"config\":{\"MODE\":1}",
+               "show --kernel @/objective.cu --json --db @/objective-2.db");
+        expect(0, "\"MODE\":1", "--device replay:@/objective-3.json --kernel @/objective.cu --json");
     }
+    char *text = read_file("objective.json"), *at = strstr(text, "\"weight\":");
+    assert_non_null(at);
+    memmove(at + 10, at + 9, strlen(at + 9) + 1);
+    at[9] = '-';
+    write_file("forged.json", text);
+    free(text);
+    expect(2, "weight is -", "import @/forged.json --db @/forged.db");
 }
 
 /* What says what is right is held to its own; what is poisoned is far off; what a launch changes is made
@@ -227,6 +262,9 @@ static void test_refuses(void **state) {
         {"--sizes 64 --template @/d.cu",
          "says itself what it works on, and competes with nothing: tune it with --kernel"},
         {"best --kernel @/d.cu --problem T=f32 --problem T=i32", "2 problems, but best answers for one"},
+        {"show --kernel @/d.cu --problem T=f32 --problem T=i32", "2 problems, but show shows one"},
+        {"show --kernel @/d.cu --size 64", "a kernel of yours has no sizes"},
+        {"show --kernel " TT_SOURCE_DIR "/kernel_templates/copy_linear.cu", "is a template for `op copy`"},
     };
     for (size_t i = 0; i < sizeof lines / sizeof *lines; i++)
         expect(2, lines[i].says, lines[i].line);
@@ -245,6 +283,17 @@ static void test_edited_files(void **state) {
     expect(0, "match          exact",
            "best --kernel @/edited.cu --problem number_of_elements=1000 --db @/d.db");
     expect(0, "is whole", "check --db @/d.db");
+    /* A header is a part of the text. */
+    write_file("part.h", "#pragma once\n#define HALF 2\n");
+    write_doubles("parted.cu", "parted", REFERENCE "#include \"part.h\"\n");
+    expect(0, "", "--kernel @/parted.cu --json --db @/parted.db");
+    expect(0, "match          exact", "best --kernel @/parted.cu --db @/parted.db");
+    write_file("part.h", "#pragma once\n#define HALF 3\n");
+    expect(0, "match          stale", "best --kernel @/parted.cu --db @/parted.db");
+    write_file("part.h", "#pragma once\nbroken();\n");
+    expect(2, "part.h:2:", "check @/parted.cu");
+    write_doubles("parted.cu", "parted", REFERENCE "#include \"elsewhere.h\"\n");
+    expect(2, "elsewhere.h", "check @/parted.cu");
     /* A recording has one text of a kernel, the newest: what was measured with another one must not become
      * its. */
     expect(0, "", "export --gpu hostcuda --output @/edited.json --db @/d.db");
@@ -268,11 +317,20 @@ static void test_goes_around(void **state) {
     expect(0, "3 winners", "import @/a.json --db @/b.db");
     expect(0, "b.db is whole: 1 GPU, 3 winners", "check --db @/b.db");
     expect(0, "number_of_elements=77, T=f32 not verified warm", "list --db @/b.db");
+    expect(0, "\"unverified\":1,\"kernel\":\"unsure\"", "list --json --db @/b.db");
+    expect(0, "unsure, whose results nothing verifies|match          default",
+           "best --kernel @/unsure.cu --problem T=f32,number_of_elements=1000000000 --db @/b.db");
+    expect(0, "\"unverified\":1,\"match\":\"default\"",
+           "best --kernel @/unsure.cu --problem T=f32,number_of_elements=1000000000 --json --db @/b.db");
     expect(0, "match          exact", "best --kernel @/d.cu --problem T=f32 --db @/b.db");
     expect(0, "on hostcuda, not verified|match          exact",
            "best --kernel @/unsure.cu --problem T=f32,number_of_elements=77,warm --db @/b.db");
     expect(0, "\"unverified\":1",
            "best --kernel @/unsure.cu --problem T=f32,number_of_elements=77,warm --json --db @/b.db");
+    expect(0, "unsure|Finals|state          valid; its results were not verified",
+           "show --kernel @/unsure.cu --problem T=f32,number_of_elements=77,warm --db @/a.db");
+    expect(1, "number_of_elements=5, T=i32 was not tuned on hostcuda",
+           "show --kernel @/d.cu --problem number_of_elements=5 --db @/a.db");
     expect(0, "", "export --database @/c.db --db @/a.db");
     expect(0, "3 winners, ", "import @/c.db --db @/e.db");
     expect(0, "", "merge @/f.db @/c.db @/b.db @/d.db");

@@ -119,6 +119,24 @@ static void test_threes(void **state) {
            "--kernel @/t.cu --force --quiet --db @/other.db --json");
 }
 
+/* A parameter of 40 values, more than there were once: all are in the space, and any may be taken. */
+static void test_many_values(void **state) {
+    (void)state;
+    write_text(
+        "many.json",
+        "{\"ConfigurationSpace\": {\"TuningParameters\": [{\"Name\": \"PART\", \"Type\": \"uint\","
+        " \"Values\": \"[7 * i for i in range(1, 41)]\"}]}, \"KernelSpecification\": {\"Language\": \"CUDA\","
+        " \"KernelName\": \"threes\", \"KernelFile\": \"threes.cu\", \"GlobalSizeType\": \"CUDA\","
+        " \"GlobalSize\": {\"X\": 32}, \"LocalSize\": {\"X\": 32}, \"Arguments\": [{\"Name\": \"out\","
+        " \"Type\": \"float4\", \"MemoryType\": \"Vector\", \"AccessType\": \"WriteOnly\", \"Size\": "
+        "1024}]}}");
+    expect(0, "", "", "import-t1 @/many.json --output @/many.cu");
+    expect(0, "\"configurations\":40,", "", "check @/many.cu --json");
+    expect(0, "\"space\":40", "",
+           "--kernel @/many.cu --unverified --effort quick --jobs 2 --json --db @/t1.db");
+    expect(0, "\"273\",\"280\"]", "", "check @/many.cu --json");
+}
+
 static void test_usage(void **state) {
     (void)state;
     expect(2, "", "import-t1 reads one file, and 0 are named", "import-t1");
@@ -170,10 +188,8 @@ static void test_hostile(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_saxpy),
-        cmocka_unit_test(test_threes),
-        cmocka_unit_test(test_usage),
-        cmocka_unit_test(test_hostile),
+        cmocka_unit_test(test_saxpy), cmocka_unit_test(test_threes),  cmocka_unit_test(test_many_values),
+        cmocka_unit_test(test_usage), cmocka_unit_test(test_hostile),
     };
     return cmocka_run_group_tests_name("cli-t1", tests, enter, leave);
 }

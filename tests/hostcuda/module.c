@@ -194,6 +194,20 @@ EXPORT CUresult cuFuncGetAttribute(int *value, CUfunction_attribute attr, CUfunc
     return CUDA_SUCCESS;
 }
 
+EXPORT CUresult cuFuncGetParamInfo(CUfunction fn, size_t index, size_t *offset, size_t *size) {
+    ENTER(NEEDS_CONTEXT);
+    REQUIRE(fn, CUDA_ERROR_INVALID_HANDLE);
+    REQUIRE(offset && index < fn->kernel->n_params, CUDA_ERROR_INVALID_VALUE);
+    *offset = 0;
+    for (size_t i = 0; i <= index; i++) { /* each at a multiple of its size, as scalars and addresses are */
+        const size_t bytes = fn->kernel->params[i].size, off = *offset % bytes;
+        *offset += (off ? bytes - off : 0) + (i < index ? bytes : 0);
+    }
+    if (size)
+        *size = fn->kernel->params[index].size;
+    return CUDA_SUCCESS;
+}
+
 EXPORT CUresult cuFuncSetAttribute(CUfunction fn, CUfunction_attribute attr, int value) {
     ENTER(NEEDS_CONTEXT);
     REQUIRE(fn, CUDA_ERROR_INVALID_HANDLE);

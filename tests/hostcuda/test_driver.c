@@ -27,6 +27,25 @@ static CUfunction fill_kernel(const char *options) {
     return harness_kernel(fill, options, "fill");
 }
 
+static int run_parameters(void) {
+    CUfunction fn = fill_kernel("-DVALUE=1 -arch=sm_90");
+    CUresult (*get)(CUfunction, size_t, size_t *, size_t *);
+    void *symbol = harness_driver_symbol("cuFuncGetParamInfo");
+    size_t offset = 99, size = 99;
+    memcpy(&get, &symbol, sizeof get);
+    OK(get(fn, 1, &offset, &size));
+    CHECK(offset == 8 && size == 8);
+    OK(get(fn, 0, &offset, NULL));
+    CHECK(offset == 0);
+    CHECK_CU(get(fn, 2, &offset, &size), CUDA_ERROR_INVALID_VALUE);
+    return 0;
+}
+
+static void test_parameters(void **state) {
+    (void)state;
+    PASSES("", run_parameters);
+}
+
 static int run_without_context(void) {
     CUdeviceptr p;
     CUcontext ctx;
@@ -360,6 +379,7 @@ static void test_driver_faults(void **state) {
 }
 
 const struct CMUnitTest driver_tests[] = {
+    cmocka_unit_test(test_parameters),
     cmocka_unit_test(test_rules),
     cmocka_unit_test(test_clock),
     cmocka_unit_test(test_faults),

@@ -106,14 +106,15 @@ static void add_tiled(tt__space *s, const tt__gpu *g, const tt__problem *p, int 
     pass->grid[1] = (unsigned)y;
     pass->shared_bytes = (unsigned)shared;
     const tt__arg numbers[] = {
-        {TT__TYPE_I64, 0, p->rows, 0},       {TT__TYPE_I64, 0, p->cols, 0},
-        {TT__TYPE_I64, 0, p->lds, 0},        {TT__TYPE_I64, 0, p->ldd, 0},
-        {TT__TYPE_I32, 0, p->batch, 0},      {TT__TYPE_I64, 0, p->src_stride, 0},
-        {TT__TYPE_I64, 0, p->dst_stride, 0}, {TT__TYPE_I32, 0, unroll, 0},
-        {TT__TYPE_I32, 0, order, 0},
+        {TT__TYPE_I64, 0, p->rows, 0, 8},       {TT__TYPE_I64, 0, p->cols, 0, 8},
+        {TT__TYPE_I64, 0, p->lds, 0, 8},        {TT__TYPE_I64, 0, p->ldd, 0, 8},
+        {TT__TYPE_I32, 0, p->batch, 0, 4},      {TT__TYPE_I64, 0, p->src_stride, 0, 8},
+        {TT__TYPE_I64, 0, p->dst_stride, 0, 8}, {TT__TYPE_I32, 0, unroll, 0, 4},
+        {TT__TYPE_I32, 0, order, 0, 4},
     };
     pass->n_args = 2 + COUNT(numbers);
     c->launch.args[0].operand = 1; /* dst, then src */
+    c->launch.args[0].bytes = c->launch.args[1].bytes = 8;
     memcpy(&c->launch.args[2], numbers, sizeof numbers);
     s->n++;
 }
@@ -144,8 +145,9 @@ static void list_linear(tt__space *s, const tt__gpu *g, const tt__problem *p) {
                 c->launch.passes[0].grid[0] = (unsigned)grid;
                 c->launch.passes[0].n_args = 4;
                 c->launch.args[0].operand = 1;
-                c->launch.args[2] = (tt__arg){TT__TYPE_I64, 0, bytes, 0};
-                c->launch.args[3] = (tt__arg){TT__TYPE_I32, 0, stream, 0};
+                c->launch.args[0].bytes = c->launch.args[1].bytes = 8;
+                c->launch.args[2] = (tt__arg){TT__TYPE_I64, 0, bytes, 0, 8};
+                c->launch.args[3] = (tt__arg){TT__TYPE_I32, 0, stream, 0, 4};
                 s->n++;
             }
 }
@@ -161,6 +163,7 @@ static void same_launch(const tt__launch *a, const tt__launch *b) {
     assert_int_equal(x->n_args, y->n_args);
     for (int i = 0; i < x->n_args; i++) {
         assert_int_equal(a->args[i].type, b->args[i].type);
+        assert_int_equal(a->args[i].bytes, b->args[i].bytes);
         assert_int_equal(a->args[i].operand, b->args[i].operand);
         assert_int_equal(a->args[i].i, b->args[i].i);
     }

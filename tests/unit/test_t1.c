@@ -231,6 +231,7 @@ static void test_files(void **state) {
         const char *part, *instead, *has;
     } good[] = {
         {"[1, 2]", "[1, 2]", "//@ param    B 32 64\n//@ param    U 1 2\n//@ where    B > U\n"},
+        {"[32, 64]", "range(1, 41)", " 29 30 31 32 33 34 35 36 37 38 39 40\n"},
         {"\"Conditions\": [{", "\"x\": [{", "//@ param    U 1 2\n//@ block    B\n"},
         {"\"[32, 64]\"", "\"[32, 64]\", \"Default\": 64", "//@ default  B=64 U=1\n"},
         {"\"[32, 64]\"", "\"[32, 64]\", \"Default\": [64]", "//@ default  B=64 U=1\n"},
@@ -285,7 +286,7 @@ static void test_bad_files(void **state) {
         {"\"U\"", "\"b\"", "b is there twice"},
         {"[32, 64]", "[]", "(B): no values"},
         {"[32, 64]", "[0.5]", "(B): the value 0.5: values are whole numbers and plain words"},
-        {"[32, 64]", "range(1, 40)", "(B): more than 32 values"},
+        {"[32, 64]", "range(1, 300)", "(B): more than 256 values"},
         {"[32, 64]", "['unsigned int']", "the value \"unsigned int\": values are"},
         {"[1, 2]", "[1, true, \"w\"]", "Conditions[0] \"B > U\": words are compared by == and != only"},
         {"B > U", "B > V", "Conditions[0] \"B > V\": V is no parameter"},
@@ -323,7 +324,7 @@ static void test_kernels(void **state) {
                 "// void k(\n/* __global__ void k( */ __global__\n#if 0\n#endif\nvoid k(float *o, int n) {}",
                 "*/ extern \"C\" __global__\n");
     expect_text("x", "x", "#include <a.h>\n#include \"b.h\"\n__global__ void k(float *o, int n) {}\n",
-                "// - line 2 of the kernel's file includes \"b.h\", which");
+                "// - line 2 of the kernel's file includes \"b.h\", which is looked up beside this one");
     expect_refusal("x", "x", "//@ kernel k\n__global__ void k(float *o, int n) {}\n",
                    "line 1 is an annotation: the file is a template already");
     expect_refusal("x", "x", "template <int N>\n__global__ void k(float *o, int n) {}\n",

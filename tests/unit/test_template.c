@@ -245,7 +245,7 @@ static const struct {
     const char *sentence;
 } floods[] = {
     {4, "//@ param TILE_DIM 16 32", "\n//@ param PN 1", 15, "t.cu:20:14: more than 16 parameters"},
-    {4, "//@ param TILE_DIM", " N", 33, "TILE_DIM has more than 32 values"},
+    {4, "//@ param TILE_DIM", " N", 257, "TILE_DIM has more than 256 values"},
     {6, "", "//@ where N < 99\n", 33, "t.cu:38:11: more than 32 `where` lines"},
     {10, "//@ args dst", ", i32 N", 24, "more than 24 arguments"},
     {4, "//@ param TILE_DIM 16 32", "\n//@ param " LONG32 "N 1", 7,

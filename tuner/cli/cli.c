@@ -138,6 +138,25 @@ const char *tt__cli_count(char *out, size_t size, int64_t n, const char *noun) {
     return out;
 }
 
+tt_status tt__cli_check_one(const tt__cli_args *args, const char *command, const char *does) {
+    const bool own = args->kernel_file;
+    if (args->n_problems == 0 && !own)
+        return tt__fail(TT_E_INVALID, "which problem? give --size or --shape, as in \"tune %s --size 4096\"",
+                        command);
+    if (args->n_problems + args->n_texts > 1)
+        return tt__fail(TT_E_INVALID, "%zu problems, but %s %s: ask for each",
+                        args->n_problems + args->n_texts, command, does);
+    if (args->n_texts && !own)
+        return tt__fail(TT_E_INVALID, "--problem %s is of a kernel of yours: name its file with --kernel",
+                        args->texts[0]);
+    if (own && (args->n_problems || args->elem_size || args->batch || args->lds || args->ldd || args->align ||
+                args->in_place))
+        return tt__fail(TT_E_INVALID,
+                        "%s: a kernel of yours has no sizes, shapes or layouts of matrices: give --problem",
+                        args->kernel_file);
+    return TT_OK;
+}
+
 double tt__cli_known(double value) {
     return value > 0 ? value : (double)NAN;
 }

@@ -101,6 +101,9 @@ tt_status tt__cli_store_gpus(tt__str *out, size_t *n, tt__store *store);
 /* --gpu; or else the name of the first device here. TT_E_INVALID lists what the store could answer for. */
 tt_status tt__cli_choose_gpu(char *out, size_t size, const tt__cli_args *args);
 
+/* TT_E_INVALID unless one problem is named, of matrices or of --kernel; `does`: "answers for one". */
+tt_status tt__cli_check_one(const tt__cli_args *args, const char *command, const char *does);
+
 /* Stands in where there is no device and none was named. */
 tt__gpu tt__cli_typical_gpu(void);
 /* `tune check FILE.cu`; the exit code. */

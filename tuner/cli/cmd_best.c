@@ -6,10 +6,8 @@
 #include <string.h>
 
 #include "base/json.h"
-#include "dispatch/own_kernel.h"
 #include "dispatch/shipped.h"
 #include "gpu/device.h"
-#include "template/task.h"
 #include "tuner/cli/cli.h"
 #include "tuner/cli/options.h"
 #include "tuner/cli/table.h"
@@ -39,7 +37,7 @@ tt_status tt__cli_choose_gpu(char *out, size_t size, const tt__cli_args *args) {
     return status;
 }
 
-static int print_json(const tt_choice *c, const tt_problem *p, bool unverified, const char *gpu) {
+static int print_json(const tt_choice *c, const tt_problem *p, const char *gpu) {
     tt__str text = {0};
     tt__json j = {.out = &text};
     tt__json_open(&j, NULL, '{');
@@ -53,7 +51,7 @@ static int print_json(const tt_choice *c, const tt_problem *p, bool unverified, 
     tt__json_config(&j, "config", c->config);
     tt__json_number(&j, "time_us", tt__cli_known(c->time_us), 7);
     tt__json_number(&j, "gbps", tt__cli_known(c->gbps), 6);
-    if (unverified)
+    if (c->unverified)
         tt__json_int(&j, "unverified", 1);
     tt__json_string(&j, "match", tt_match_name(c->match));
     tt__json_string(&j, "why", c->why);
@@ -74,12 +72,12 @@ static int print_json(const tt_choice *c, const tt_problem *p, bool unverified, 
     return tt__cli_print_json(&text);
 }
 
-static int print_text(const tt_choice *c, bool unverified) {
+static int print_text(const tt_choice *c) {
     static const tt__column columns[] = {{"", false, false}, {"", false, false}};
     tt__table t = {.n_columns = 2, .columns = columns};
     char time[32];
     tt__table_cell(&t, "kernel");
-    tt__table_cell(&t, "%s", c->kernel);
+    tt__table_cell(&t, "%s%s", c->kernel, c->unverified ? ", whose results nothing verifies" : "");
     tt__table_cell(&t, "configuration");
     tt__table_cell(&t, "%s", c->config);
     if (c->time_us > 0) {
@@ -88,7 +86,7 @@ static int print_text(const tt_choice *c, bool unverified) {
     }
     if (*c->problem) {
         tt__table_cell(&t, "measured");
-        tt__table_cell(&t, "%s on %s%s", c->problem, c->gpu, unverified ? ", not verified" : "");
+        tt__table_cell(&t, "%s on %s%s", c->problem, c->gpu, c->unverified ? ", not verified" : "");
     }
     tt__table_cell(&t, "match");
     tt__table_cell(&t, "%s%s%s", tt_match_name(c->match), c->why[0] ? ": " : "", c->why);
@@ -109,7 +107,7 @@ static int print_text(const tt_choice *c, bool unverified) {
 }
 
 /* Of a kernel of one's own. */
-static tt_status best_of_own(tt_choice *out, bool *unverified, tt_ctx *ctx, const tt__cli_args *args) {
+static tt_status best_of_own(tt_choice *out, tt_ctx *ctx, const tt__cli_args *args) {
     tt_kernel *kernel = NULL;
     const char **problems = NULL;
     size_t n;
@@ -118,31 +116,17 @@ static tt_status best_of_own(tt_choice *out, bool *unverified, tt_ctx *ctx, cons
         status = tt__cli_own_problems(&problems, &n, args);
     if (status == TT_OK)
         status = tt_kernel_best(out, kernel, problems[0]);
-    *unverified = status == TT_OK && !tt__task_verifies(kernel->t->task);
     free(problems);
     tt_kernel_close(&kernel);
     return status;
 }
 
 static tt_status check(const tt__cli_args *args) {
-    const bool own = args->kernel_file;
-    if (args->n_problems == 0 && !own)
-        return tt__fail(TT_E_INVALID, "which problem? give --size or --shape, as in \"tune best --size 4096\"");
-    if (args->n_problems + args->n_texts > 1)
-        return tt__fail(TT_E_INVALID, "%zu problems, but best answers for one: ask for each",
-                        args->n_problems + args->n_texts);
-    if (args->n_texts && !own)
-        return tt__fail(TT_E_INVALID, "--problem %s is of a kernel of yours: name its file with --kernel", args->texts[0]);
-    if (own && (args->n_problems || args->elem_size || args->batch || args->lds || args->ldd || args->align ||
-                args->in_place))
-        return tt__fail(TT_E_INVALID, "%s: a kernel of yours has no sizes, shapes or layouts of matrices: give --problem",
-                        args->kernel_file);
-    return TT_OK;
+    return tt__cli_check_one(args, "best", "answers for one");
 }
 
 static int run(const tt__cli_args *args) {
     const bool own = args->kernel_file;
-    bool unverified = false;
     char gpu[TT__GPU_NAME_MAX];
     tt_choice choice = TT_INIT(tt_choice);
     tt_open_opts open = TT_INIT(tt_open_opts);
@@ -155,12 +139,11 @@ static int run(const tt__cli_args *args) {
     if (status == TT_OK)
         status = tt_open(&ctx, &open);
     if (status == TT_OK)
-        status = own ? best_of_own(&choice, &unverified, ctx, args) : tt_best(&choice, ctx, &args->problems[0]);
+        status = own ? best_of_own(&choice, ctx, args) : tt_best(&choice, ctx, &args->problems[0]);
     tt_close(&ctx);
     if (status != TT_OK)
         return tt__cli_fail(status);
-    return args->json ? print_json(&choice, own ? NULL : &args->problems[0], unverified, gpu)
-                      : print_text(&choice, unverified);
+    return args->json ? print_json(&choice, own ? NULL : &args->problems[0], gpu) : print_text(&choice);
 }
 
 static const tt__cli_option options[] = {

@@ -38,6 +38,8 @@ static void add_json(tt__json *j, const tt__winner *w, const char *when, const c
     tt__json_int(j, "batch", w->problem.batch);
     tt__json_int(j, "elem_size", w->problem.elem_size);
     tt__json_int(j, "align", w->problem.align);
+    if (tt__unverified(&w->problem))
+        tt__json_int(j, "unverified", 1);
     tt__json_string(j, "kernel", w->kernel);
     tt__json_config(j, "config", w->config);
     tt__json_number(j, "time_us", tt__cli_known(w->time_us), 7);

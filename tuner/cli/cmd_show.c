@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include "base/json.h"
+#include "template/task.h"
 #include "tuner/cli/judge.h"
 #include "tuner/cli/options.h"
 #include "tuner/cli/table.h"
@@ -22,7 +23,7 @@ typedef struct rows {
     const tt__judge *judge;
     size_t n, cap, n_seen;
     size_t by_status[TT__TRIAL_STATUS_COUNT];
-    row *items; /* those that passed, by time */
+    row *items; /* those that passed, the best first */
 } rows;
 
 static tt_status add_row(void *user, const tt__trial_row *r) {
@@ -49,8 +50,10 @@ static tt_status add_row(void *user, const tt__trial_row *r) {
     return TT_OK;
 }
 
-static int by_time(const void *a, const void *b) {
-    double x = ((const row *)a)->trial.time_us, y = ((const row *)b)->trial.time_us;
+/* As the objective has it. */
+static int by_worth(const void *a, const void *b) {
+    const tt__trial *s = &((const row *)a)->trial, *t = &((const row *)b)->trial;
+    double x = s->time_us * s->weight, y = t->time_us * t->weight;
     return (x > y) - (x < y);
 }
 
@@ -59,7 +62,7 @@ static tt_status read_rows(rows *out, const tt__judge *j, int64_t gpu_id, int64_
     *out = (rows){.judge = j};
     TT_TRY(tt__store_trials(j->store, gpu_id, env, problem_id, stage, add_row, out));
     if (out->n)
-        qsort(out->items, out->n, sizeof *out->items, by_time);
+        qsort(out->items, out->n, sizeof *out->items, by_worth);
     return TT_OK;
 }
 
@@ -96,7 +99,7 @@ static tt_status print_rows(const char *title, const rows *all, const tt__proble
         tt__table_cell(&t, "%s", r->kernel);
         tt__table_cell(&t, "%s", r->config);
         tt__table_cell(&t, "%s", tt__cli_time(text, sizeof text, r->trial.time_us));
-        tt__table_cell(&t, "%.0f", tt__gbps(p, r->trial.time_us));
+        tt__table_cell(&t, tt__is_matrix(p) ? "%.0f" : "-", tt__gbps(p, r->trial.time_us));
         spread(text, sizeof text, &r->trial);
         tt__table_cell(&t, "%s", text);
         tt__table_cell(&t, r->trial.regs ? "%d" : "-", r->trial.regs);
@@ -107,10 +110,19 @@ static tt_status print_rows(const char *title, const rows *all, const tt__proble
     return status;
 }
 
+static void add_time(tt__table *t, const tt__winner *w) {
+    char time[32], copy[16], rate[32] = "";
+    if (tt__is_matrix(&w->problem))
+        snprintf(rate, sizeof rate, ", %.0f GB/s", tt__gbps(&w->problem, w->time_us));
+    tt__cli_percent(copy, sizeof copy, w->copy_fraction);
+    tt__table_cell(t, "time");
+    tt__table_cell(t, "%s%s, %s of the tuned copy", tt__cli_time(time, sizeof time, w->time_us), rate, copy);
+}
+
 static tt_status print_winner(const tt__winner *w, const char *why) {
     static const tt__column columns[] = {{"", false, false}, {"", false, false}};
     tt__table t = {.n_columns = 2, .columns = columns};
-    char time[32], copy[16], date[32];
+    char date[32];
     when(date, sizeof date, w->unix_ms);
     const char *const cells[][2] = {{"winner", w->kernel},   {"configuration", w->config},
                                     {"GPU", w->gpu.name},    {"measured", date},
@@ -122,14 +134,13 @@ static tt_status print_winner(const tt__winner *w, const char *why) {
     }
     tt__table_cell(&t, "template");
     tt__table_cell(&t, "%.12s", w->hash[0] ? w->hash : "unknown");
-    tt__table_cell(&t, "time");
-    tt__table_cell(&t, "%s, %.0f GB/s, %s of the tuned copy", tt__cli_time(time, sizeof time, w->time_us),
-                   tt__gbps(&w->problem, w->time_us), tt__cli_percent(copy, sizeof copy, w->copy_fraction));
+    add_time(&t, w);
     tt__table_cell(&t, "tried");
     tt__table_cell(&t, "%lld configuration%s, %lld failed", (long long)w->trials, w->trials == 1 ? "" : "s",
                    (long long)w->failed);
     tt__table_cell(&t, "state");
-    tt__table_cell(&t, "%s%s", *why ? "stale: " : "valid", why);
+    tt__table_cell(&t, "%s%s%s", *why ? "stale: " : "valid", why,
+                   tt__unverified(&w->problem) ? "; its results were not verified" : "");
     tt_status status = tt__table_print(&t, stdout, 0);
     tt__table_free(&t);
     return status;
@@ -188,6 +199,8 @@ static tt_status print_json(const tt__winner *w, const char *why, const rows *fi
                                     {"why", why}};
     for (size_t i = 0; i < sizeof texts / sizeof *texts; i++)
         tt__json_string(&j, texts[i][0], texts[i][1]);
+    if (tt__unverified(&w->problem))
+        tt__json_int(&j, "unverified", 1);
     tt__json_int(&j, "rows", w->problem.rows);
     tt__json_int(&j, "cols", w->problem.cols);
     tt__json_int(&j, "elem_size", w->problem.elem_size);
@@ -209,6 +222,36 @@ static tt_status print_json(const tt__winner *w, const char *why, const rows *fi
 
 /* ---- The command --------------------------------------------------------------------------------- */
 
+/* The problem of a kernel of one's own; its text is judged as if it had been named with --template. */
+static tt_status own_problem(tt__problem *out, tt__judge *judge, const tt__cli_args *args) {
+    tt__template *t;
+    const char **texts = NULL;
+    size_t n;
+    TT_TRY(tt__template_load(&t, args->kernel_file));
+    tt_status status = tt__cli_own_problems(&texts, &n, args);
+    if (status == TT_OK && !t->own)
+        status = tt__fail(TT_E_INVALID, "%s is a template for `op %s`: name it with --template",
+                          args->kernel_file, t->op);
+    if (status == TT_OK)
+        status = tt__task_problem(out, t, texts[0]);
+    free(texts);
+    if (status != TT_OK) {
+        tt__template_free(&t);
+        return status;
+    }
+    return tt__template_set_add(&judge->templates, t);
+}
+
+static tt_status fail_unknown(const tt__problem *p, const char *gpu) {
+    static const char advice[] = "\"tune list\" shows what was, \"tune best\" what would be taken";
+    char text[TT__PROBLEM_TEXT_MAX];
+    if (!tt__is_matrix(p))
+        return tt__fail(TT_E_NO_WINNER, "%s was not tuned on %s; %s", tt__problem_text(text, p), gpu, advice);
+    return tt__fail(TT_E_NO_WINNER,
+                    "%lld x %lld of %d-byte elements aligned to %d bytes was not tuned on %s; %s",
+                    (long long)p->rows, (long long)p->cols, p->elem_size, p->align, gpu, advice);
+}
+
 static tt_status show(const tt__cli_args *args, tt__store *store, tt__judge *judge) {
     char name[TT__GPU_NAME_MAX], why[160];
     tt__problem p;
@@ -217,18 +260,15 @@ static tt_status show(const tt__cli_args *args, tt__store *store, tt__judge *jud
     rows finals = {0}, screened = {0};
     bool found = false;
     int64_t gpu_id, problem_id;
-    TT_TRY(tt__problem_init(&p, &args->problems[0]));
+    TT_TRY(tt__judge_open(judge, store, args));
+    TT_TRY(args->kernel_file ? own_problem(&p, judge, args) : tt__problem_init(&p, &args->problems[0]));
     TT_TRY(tt__cli_choose_gpu(name, sizeof name, args));
     TT_TRY(tt__store_find_gpu(store, name, &gpu, &gpu_id));
     TT_TRY(tt__store_known_problem(store, &p, &problem_id));
     if (problem_id >= 0)
         TT_TRY(tt__store_winner_get(store, gpu_id, problem_id, &w, &found));
     if (!found)
-        return tt__fail(TT_E_NO_WINNER,
-                        "%lld x %lld of %d-byte elements aligned to %d bytes was not tuned on %s; \"tune "
-                        "list\" shows what was, \"tune best\" what would be taken",
-                        (long long)p.rows, (long long)p.cols, p.elem_size, p.align, gpu.name);
-    TT_TRY(tt__judge_open(judge, store, args));
+        return fail_unknown(&p, gpu.name);
     tt__judge_winner(judge, &w, why, sizeof why);
     tt_status status = read_rows(&finals, judge, gpu_id, problem_id, &w.env, TT__STAGE_FINAL);
     if (status == TT_OK)
@@ -241,10 +281,7 @@ static tt_status show(const tt__cli_args *args, tt__store *store, tt__judge *jud
 }
 
 static tt_status check(const tt__cli_args *args) {
-    return args->n_problems == 1
-               ? TT_OK
-               : tt__fail(TT_E_INVALID,
-                          "which problem? give one --size or --shape, as in \"tune show --size 4096\"");
+    return tt__cli_check_one(args, "show", "shows one");
 }
 
 static int run(const tt__cli_args *args) {
@@ -264,6 +301,9 @@ static const tt__cli_option options[] = {
     TT__OPT_ELEM_SIZE,
     TT__OPT_DTYPE,
     TT__OPTS_LAYOUT,
+    {"kernel", "FILE.cu", "a kernel of yours in place of a transpose", NULL,
+     offsetof(tt__cli_args, kernel_file)},
+    TT__OPT_PROBLEM,
     TT__OPT_GPU("a GPU as in \"tune list\", or a part of its name; default the\nfirst device here"),
     TT__OPT_TEMPLATE,
     TT__OPT_DB,
@@ -274,7 +314,8 @@ static const tt__cli_option options[] = {
 
 const tt__cli_command tt__cmd_show = {
     .name = "show",
-    .usage = "tune show [--gpu NAME] --size N | --shape RxC [options]",
+    .usage = "tune show [--gpu NAME] --size N | --shape RxC |\n"
+             "            --kernel FILE.cu [--problem NAME=VALUE[,...]] [options]",
     .summary = "one problem: its winner, where that comes from, the finals, the best trials",
     .notes = "Trials are those under the driver, NVRTC and method that the winner was measured with.\n",
     .options = options,

@@ -12,7 +12,7 @@ typedef struct tt__t1_values {
     const char *name;
     bool folded; /* has one value, and is a macro of the text instead of a parameter */
     size_t n, wanted;
-    const char *values[TT__VALUES_MAX];
+    const char **values; /* in the arena */
 } tt__t1_values;
 
 typedef struct tt__t1_work {

@@ -81,12 +81,12 @@ static tt_status check_lines(tt__str *notes, const char *source) {
                             number);
         bool include = strncmp(at, "#include", 8) == 0;
         const char *name = include ? at + 8 + strspn(at + 8, " \t") : "";
-        if (include && *name == '"' && strncmp(name + strcspn(name + 1, "\"\n") - 3, ".cuh\"", 5) != 0)
-            tt__t1_note(
-                notes,
-                "line %d of the kernel's file includes \"%.*s\", which the compiler will not find: put its "
-                "text there, or make it a \"NAME.cuh\" beside the kernel file",
-                number, (int)(strcspn(name + 1, "\"\r\n") > 80 ? 80 : strcspn(name + 1, "\"\r\n")), name + 1);
+        if (include && *name == '"')
+            tt__t1_note(notes,
+                        "line %d of the kernel's file includes \"%.*s\", which is looked up beside this one: "
+                        "put it there",
+                        number, (int)(strcspn(name + 1, "\"\r\n") > 80 ? 80 : strcspn(name + 1, "\"\r\n")),
+                        name + 1);
         line += n + (line[n] == '\n');
     }
     return TT_OK;

@@ -51,6 +51,9 @@ static tt_status read_values(tt__t1_work *w, tt__t1_values *p, const tt__t1_para
     TT_TRY(tt__py_read(&list, &w->arena, from->values, NULL, 0));
     const tt__py *items = list.kind == TT__PY_LIST ? list.items : &list;
     size_t n = list.kind == TT__PY_LIST ? list.n : 1;
+    p->values = tt__py_alloc(&w->arena, (n < TT__VALUES_MAX ? n : TT__VALUES_MAX) * sizeof *p->values);
+    if (!p->values)
+        return TT_E_NO_MEMORY;
     for (size_t i = 0; i < n; i++) {
         const char *text;
         bool twice = false;

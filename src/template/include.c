@@ -1,0 +1,207 @@
+/* Headers into the text that includes them. No preprocessor: conditions are left to the compiler, which skips what
+ * was pasted as it would have skipped the line. */
+#include "template/include.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include "template/reader.h"
+#include "template/scan.h"
+
+/* A file that is being read, and those that include it. */
+typedef struct file {
+    const struct file *by;
+    const char *path, *shown; /* shown: in `#line` */
+    char *real;               /* NULL: it is not there */
+    int depth;
+} file;
+
+typedef struct expansion {
+    tt__str *out;
+    size_t n_once;
+    char **once; /* real paths */
+} expansion;
+
+/* Is the directive's word next? Takes it. */
+static bool take_directive(tt__span *rest, const char *word) {
+    size_t n = strlen(word);
+    *rest = tt__trim(*rest);
+    if (rest->n < n || memcmp(rest->at, word, n) != 0 || (rest->n > n && tt__is_word_char(rest->at[n])))
+        return false;
+    *rest = tt__trim((tt__span){rest->at + n, rest->n - n});
+    return true;
+}
+
+/* What follows `#include`: false if the line is none. */
+static bool is_include(tt__span line, tt__span *operand) {
+    *operand = tt__trim(line);
+    if (!operand->n || *operand->at != '#')
+        return false;
+    *operand = (tt__span){operand->at + 1, operand->n - 1};
+    return take_directive(operand, "include");
+}
+
+static bool is_pragma_once(tt__span line) {
+    tt__span rest = tt__trim(line);
+    if (!rest.n || *rest.at != '#')
+        return false;
+    rest = (tt__span){rest.at + 1, rest.n - 1};
+    return take_directive(&rest, "pragma") && take_directive(&rest, "once");
+}
+
+/* Does a block comment go on behind this line? */
+static bool ends_in_comment(tt__span line, bool inside) {
+    char quote = 0;
+    for (size_t i = 0; i < line.n; i++) {
+        char c = line.at[i], next = i + 1 < line.n ? line.at[i + 1] : '\0';
+        if (inside) {
+            bool end = c == '*' && next == '/';
+            inside = !end;
+            i += end;
+        } else if (quote) {
+            i += c == '\\';
+            quote = c == quote ? 0 : quote;
+        } else if (c == '/' && next == '/') {
+            return false;
+        } else if (c == '/' && next == '*') {
+            inside = true;
+            i++;
+        } else if (c == '"' || (c == '\'' && (i == 0 || !tt__is_word_char(line.at[i - 1])))) { /* 1'000 is a number */
+            quote = c;
+        }
+    }
+    return inside;
+}
+
+static tt_status expand(expansion *x, const file *f, const char *text);
+
+/* The text of a header, checked; *found is false if there is nothing of that name. */
+static tt_status read_header(tt__str *out, const file *f, bool *found) {
+    struct stat st;
+    *out = (tt__str){0};
+    *found = f->real != NULL;
+    if (!*found)
+        return TT_OK;
+    if (stat(f->real, &st) != 0 || !S_ISREG(st.st_mode))
+        return tt__fail(TT_E_TEMPLATE, "%s: no regular file", f->path);
+    if (st.st_size > TT__INCLUDE_BYTES_MAX)
+        return tt__fail(TT_E_TEMPLATE, "%s: %lld bytes, the limit is %d", f->path, (long long)st.st_size,
+                        TT__INCLUDE_BYTES_MAX);
+    TT_TRY(tt__read_file(out, f->real));
+    if (strlen(tt__str_text(out)) == out->len)
+        return TT_OK;
+    tt__str_free(out);
+    return tt__fail(TT_E_TEMPLATE, "%s: not a text file (it has a NUL byte)", f->path);
+}
+
+static bool comes_in(const expansion *x, const file *f) {
+    for (const file *by = f->by; by; by = by->by)
+        if (by->real && strcmp(by->real, f->real) == 0)
+            return false;
+    for (size_t i = 0; i < x->n_once; i++)
+        if (strcmp(x->once[i], f->real) == 0)
+            return false;
+    return true;
+}
+
+static tt_status remember_once(expansion *x, const file *f) {
+    char **grown = realloc(x->once, (x->n_once + 1) * sizeof *grown);
+    if (!grown)
+        return tt__fail_memory((x->n_once + 1) * sizeof *grown);
+    x->once = grown;
+    grown[x->n_once] = strdup(f->real);
+    if (!grown[x->n_once])
+        return tt__fail_memory(strlen(f->real) + 1);
+    x->n_once++;
+    return TT_OK;
+}
+
+/* The header in place of the line, which stands in `line` of `by`; *pasted is false if there is no such file. */
+static tt_status paste(expansion *x, const file *by, int line, const char *name, bool *pasted) {
+    const char *slash = strrchr(by->path, '/');
+    tt__str path = {0}, text = {0};
+    file f = {.by = by, .shown = name, .depth = by->depth + 1};
+    tt_status status;
+    tt__str_addf(&path, "%.*s%s", slash && *name != '/' ? (int)(slash - by->path + 1) : 0, by->path, name);
+    TT_GOTO(tt__str_check(&path));
+    f.path = tt__str_text(&path);
+    f.real = realpath(f.path, NULL);
+    TT_GOTO(read_header(&text, &f, pasted));
+    if (!*pasted)
+        goto out;
+    if (f.depth > TT__INCLUDE_DEPTH_MAX)
+        TT_GOTO(tt__fail(TT_E_TEMPLATE, "headers include each other more than %d deep", TT__INCLUDE_DEPTH_MAX));
+    if (comes_in(x, &f)) {
+        tt__str_addf(x->out, "#line 1 \"%s\"\n", f.shown);
+        TT_GOTO(expand(x, &f, tt__str_text(&text)));
+    }
+    tt__str_addf(x->out, "#line %d \"%s\"\n", line + 1, by->shown);
+out:
+    free(f.real);
+    tt__str_free(&path);
+    tt__str_free(&text);
+    return status;
+}
+
+/* One line that is an `#include`. */
+static tt_status include(expansion *x, const file *f, int line, int column, tt__span whole, tt__span operand) {
+    char close = operand.n && *operand.at == '"' ? '"' : operand.n && *operand.at == '<' ? '>' : '\0';
+    const char *end = close ? memchr(operand.at + 1, close, operand.n - 1) : NULL;
+    char name[TT__PATH_MAX];
+    size_t n = end ? (size_t)(end - operand.at - 1) : 0;
+    bool pasted = false;
+    if (!end || n == 0 || n >= sizeof name)
+        return tt__template_fail(f->path, line, column,
+                                 "`#include %.*s`: expected \"FILE\" or <FILE>, written out: what comes in is part of "
+                                 "what results are known by",
+                                 TT__SHOW(operand));
+    tt__copy(name, n + 1, operand.at + 1);
+    if (close == '"' || *name == '/') {
+        tt_status status = paste(x, f, line, name, &pasted);
+        if (status != TT_OK && f->depth == 0 && status != TT_E_NO_MEMORY)
+            tt__fail_prefix(status, "%s:%d:%d", f->path, line, column);
+        TT_TRY(status);
+    }
+    if (!pasted && close == '"')
+        tt__str_addf(x->out, "#include <%s>%.*s\n", name, (int)(operand.at + operand.n - end - 1), end + 1);
+    else if (!pasted)
+        tt__str_addf(x->out, "%.*s\n", (int)whole.n, whole.at);
+    return TT_OK;
+}
+
+static tt_status expand(expansion *x, const file *f, const char *text) {
+    bool in_comment = false;
+    int number = 1;
+    for (const char *line = text; *line; number++) {
+        size_t n = strcspn(line, "\n");
+        tt__span whole = {line, n}, operand;
+        if (!in_comment && is_include(whole, &operand)) {
+            TT_TRY(include(x, f, number, (int)(operand.at - line) + 1, whole, operand));
+        } else if (!in_comment && f->depth > 0 && is_pragma_once(whole)) {
+            TT_TRY(remember_once(x, f));
+            tt__str_add(x->out, "\n");
+        } else {
+            in_comment = ends_in_comment(whole, in_comment);
+            tt__str_addn(x->out, line, n);
+            tt__str_add(x->out, "\n");
+        }
+        if (x->out->len > TT__INCLUDE_BYTES_MAX)
+            return tt__fail(TT_E_TEMPLATE, "%s: with all that it includes it has more than %d bytes", f->path,
+                            TT__INCLUDE_BYTES_MAX);
+        line += n + (line[n] == '\n');
+    }
+    return tt__str_check(x->out);
+}
+
+tt_status tt__include_expand(tt__str *out, const char *path, const char *text) {
+    const char *slash = strrchr(path, '/');
+    expansion x = {.out = out};
+    file f = {.path = path, .shown = slash ? slash + 1 : path, .real = realpath(path, NULL)};
+    tt_status status = expand(&x, &f, text);
+    for (size_t i = 0; i < x.n_once; i++)
+        free(x.once[i]);
+    free(x.once);
+    free(f.real);
+    return status;
+}

@@ -1,0 +1,238 @@
+/* Plans for kernels of one's own: what they take, what they refuse, and what launches leave in memory. */
+#include "own.h"
+
+static void test_launches_untuned(void **state) {
+    (void)state;
+    tt_kernel *k = open_text(source);
+    tt_choice choice = TT_INIT(tt_choice);
+    tt_plan *plan;
+    given g;
+    OK(tt_kernel_best(&choice, k, NULL));
+    assert_int_equal(choice.match, TT_MATCH_DEFAULT);
+    assert_string_equal(choice.config, "STEP=1 EACH=1");
+    assert_string_equal(choice.why, "nothing was tuned for this kernel");
+    assert_int_equal(choice.unverified, 0); /* it has a reference */
+    OK(tt_kernel_plan(&plan, k, "n=777"));
+    tt_kernel_close(&k); /* plans live on */
+    make(&g, 4, 3, 5);
+    OK(tt_plan_launch_args(plan, g.args, N_ARGS, NULL));
+    check(&g, 777, 1);
+    OK(tt_plan_launch_args(plan, g.args, N_ARGS, NULL));
+    check(&g, 777, 2);
+    tt_plan_free(&plan);
+    drop(&g);
+}
+
+static void test_says_what_it_takes(void **state) {
+    (void)state;
+    static const struct {
+        const char *name, *type, *direction;
+        int64_t count;
+        size_t bytes;
+    } expected[N_ARGS] = {{"x", "f64", "in", 1500, 12000},
+                          {"parts", "f64", "scratch", 6, 48},
+                          {"y", "f64", "inout", 1500, 12000},
+                          {"a", "f64", "scalar", 0, 0},
+                          {"b", "i32", "scalar", 0, 0}};
+    tt_kernel *k = open_text(source);
+    tt_argument args[N_ARGS + 1] = {{0}};
+    tt_plan *plan;
+    OK(tt_kernel_plan(&plan, k, "T=f64, n=1500"));
+    assert_int_equal(tt_plan_arguments(plan, NULL, 0), N_ARGS);
+    assert_int_equal(tt_plan_arguments(plan, args, 2), N_ARGS);
+    assert_int_equal(args[2].size, 0);
+    assert_int_equal(tt_plan_arguments(plan, args, N_ARGS + 1), N_ARGS);
+    for (int i = 0; i < N_ARGS; i++) {
+        assert_int_equal(args[i].size, sizeof *args);
+        assert_string_equal(args[i].name, expected[i].name);
+        assert_string_equal(args[i].type, expected[i].type);
+        assert_string_equal(args[i].direction, expected[i].direction);
+        assert_int_equal(args[i].count, expected[i].count);
+        assert_int_equal(args[i].bytes, expected[i].bytes);
+    }
+    assert_int_equal(args[N_ARGS].size, 0);
+    tt_plan_free(&plan);
+    tt_kernel_close(&k);
+}
+
+/* Two types of one configuration are two cubins, whichever comes first, and from the store as well. */
+static void test_types_are_told_apart(void **state) {
+    (void)state;
+    tt_kernel *k = open_text(source);
+    for (int round = 0; round < 3; round++) {
+        tt_plan *plans[2];
+        given g[2];
+        for (int i = 0; i < 2; i++)
+            OK(tt_kernel_plan(&plans[i ^ (round & 1)], k, i ^ (round & 1) ? "n=300,T=f64" : "n=300,T=f32"));
+        make(&g[0], 4, 2, 1);
+        make(&g[1], 8, 2, 1);
+        for (int turn = 1; turn < 3; turn++)
+            for (int i = 0; i < 2; i++) {
+                OK(tt_plan_launch_args(plans[i], g[i].args, N_ARGS, NULL));
+                check(&g[i], 300, turn);
+            }
+        for (int i = 0; i < 2; i++) {
+            drop(&g[i]);
+            tt_plan_free(&plans[i]);
+        }
+    }
+    tt_kernel_close(&k);
+}
+
+static void test_refuses_arguments(void **state) {
+    (void)state;
+    tt_kernel *k = open_text(source);
+    tt_problem p = TT_INIT(tt_problem);
+    tt_plan *plan, *transpose;
+    given g;
+    OK(tt_kernel_plan(&plan, k, "n=64"));
+    make(&g, 4, 1, 1);
+    refused(tt_plan_launch_args(plan, g.args, 4, NULL), TT_E_INVALID,
+            "4 arguments for parts_of, which takes 5: x first");
+    refused(tt_plan_launch_args(plan, g.args, 6, NULL), TT_E_INVALID,
+            "6 arguments for parts_of, which takes 5");
+    refused(tt_plan_launch_args(plan, NULL, 5, NULL), TT_E_INVALID, "argument 0, x, is NULL");
+    CUdeviceptr y = g.y;
+    g.y = 0;
+    refused(tt_plan_launch_args(plan, g.args, 5, NULL), TT_E_INVALID,
+            "y is 0x0: it must be a device address");
+    g.y = y + 8;
+    refused(tt_plan_launch_args(plan, g.args, 5, NULL), TT_E_INVALID, "that is a multiple of 16 bytes");
+    g.y = y;
+    g.args[4] = NULL;
+    refused(tt_plan_launch_args(plan, g.args, 5, NULL), TT_E_INVALID,
+            "argument 4, b, is NULL: it must point to the scalar");
+    check(&g, 64, 0);
+    refused(tt_plan_launch(plan, g.y, g.x, NULL), TT_E_INVALID,
+            "a plan for parts_of: tt_plan_launch_args launches it");
+    p.rows = p.cols = 16;
+    OK(tt_plan_create(&transpose, ctx, &p));
+    assert_int_equal(tt_plan_arguments(transpose, NULL, 0), 0);
+    refused(tt_plan_launch_args(transpose, g.args, 2, NULL), TT_E_INVALID, "a plan for a transpose");
+    tt_plan_free(&transpose);
+    tt_plan_free(&plan);
+    refused(tt_kernel_plan(&plan, k, "m=64"), TT_E_INVALID, "parts_of has no variable m");
+    assert_null(plan);
+    refused(tt_kernel_plan(&plan, k, "n=0"), TT_E_INVALID, "n is 0");
+    drop(&g);
+    tt_kernel_close(&k);
+}
+
+/* A length that cannot be, and a grid that no device has, in problems that the file cannot foresee. */
+static void test_refuses_problems(void **state) {
+    (void)state;
+    tt_kernel *k = open_text(source);
+    tt_choice choice = TT_INIT(tt_choice);
+    tt_report *report;
+    tt_plan *plan;
+    const char *huge[] = {"n=281474976710656"}, *large[] = {"n=70368744177"};
+    refused(tt_kernel_plan(&plan, k, huge[0]), TT_E_UNSUPPORTED,
+            "has no legal configuration for n=281474976710656");
+    refused(tt_kernel_best(&choice, k, huge[0]), TT_E_UNSUPPORTED, "has no legal configuration");
+    refused(tt_kernel_tune(&report, k, huge, 1, NULL), TT_E_TEMPLATE,
+            "own.cu:4:19: the length of x `n` comes to");
+    assert_null(report);
+    refused(tt_kernel_tune(&report, k, large, 1, NULL), TT_E_INVALID, "GB of device memory");
+    assert_null(report);
+    tt_kernel_close(&k);
+}
+
+/* `args` against what the kernel takes: the passes and the reference, in number and in bytes. Nothing is
+ * launched before. */
+static void test_compares_args(void **state) {
+    (void)state;
+    static const struct {
+        const char *old, *new, *says;
+        bool reference; /* which a plan does not launch */
+    } cases[] = {
+        {"args      parts, x, i64 n, i32 EACH", "args      parts, x, i32 n, i32 EACH",
+         "parameter 3 of parts_of has 8 bytes, but item 3 of its `args` (i32) has 4: make `args` name",
+         false},
+        {"args      y, x, parts, a, b, i64 n", "args      y, x, parts, b, a, i64 n",
+         "parameter 4 of whole has 8 bytes, but item 4 of its `args` has 4", false},
+        {"args      parts, x, i64 n, i32 EACH", "args      parts, x, i64 n",
+         "parts_of has 4 parameters, but its `args` has 3 items", false},
+        {"args      y, x, a, b, i64 n", "args      y, x, a, b, i64 n, i64 n",
+         "plain has 5 parameters, but its `args` has 6 items", true},
+    };
+    static const char *const problems[] = {"n=64,T=f64"};
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        char text[sizeof source + 64];
+        const char *at = strstr(source, cases[i].old);
+        assert_non_null(at);
+        snprintf(text, sizeof text, "%.*s%s%s", (int)(at - source), source, cases[i].new,
+                 at + strlen(cases[i].old));
+        tt_kernel *k = open_text(text);
+        tt_plan *plan;
+        tt_report *report;
+        if (!cases[i].reference) {
+            refused(tt_kernel_plan(&plan, k, problems[0]), TT_E_TEMPLATE, cases[i].says);
+            assert_null(plan);
+        }
+        tt_status status = tt_kernel_tune(&report, k, problems, 1, NULL);
+        if (cases[i].reference) {
+            refused(status, TT_E_TEMPLATE, cases[i].says);
+        } else {
+            assert_int_equal(status, TT_E_NO_WINNER);
+            assert_int_equal(report->results[0].failed, 4);
+            assert_string_equal(report->results[0].kernel, "");
+            if (!strstr(report->results[0].note, cases[i].says))
+                fail_msg("%s", report->results[0].note);
+        }
+        tt_report_free(&report);
+        tt_kernel_close(&k);
+    }
+}
+
+static void test_capture(void **state) {
+    (void)state;
+    CUresult (*begin)(CUstream stream, CUstreamCaptureMode mode);
+    CUresult (*end)(CUstream stream, CUgraph * out);
+    CUresult (*instantiate)(CUgraphExec * out, CUgraph graph, unsigned long long flags);
+    CUresult (*replay)(CUgraphExec exec, CUstream stream);
+    CUresult (*destroy)(CUgraph graph);
+    CUresult (*destroy_exec)(CUgraphExec exec);
+    device_symbol(&begin, "cuStreamBeginCapture_v2");
+    device_symbol(&end, "cuStreamEndCapture");
+    device_symbol(&instantiate, "cuGraphInstantiateWithFlags");
+    device_symbol(&replay, "cuGraphLaunch");
+    device_symbol(&destroy, "cuGraphDestroy");
+    device_symbol(&destroy_exec, "cuGraphExecDestroy");
+    tt_kernel *k = open_text(source);
+    CUstream stream;
+    CUgraph graph;
+    CUgraphExec exec;
+    tt_plan *plan;
+    given g;
+    make(&g, 4, 2, 1);
+    OK(tt_kernel_plan(&plan, k, "n=500"));
+    CU_OK(cu->cuStreamCreate(&stream, CU_STREAM_NON_BLOCKING));
+    CU_OK(begin(stream, CU_STREAM_CAPTURE_MODE_GLOBAL));
+    OK(tt_plan_launch_args(plan, g.args, N_ARGS, stream));
+    CU_OK(end(stream, &graph));
+    CU_OK(instantiate(&exec, graph, 0));
+    check(&g, 500, 0);
+    for (int i = 0; i < 3; i++)
+        CU_OK(replay(exec, stream));
+    CU_OK(cu->cuStreamSynchronize(stream));
+    check(&g, 500, 3);
+    CU_OK(destroy_exec(exec));
+    CU_OK(destroy(graph));
+    CU_OK(cu->cuStreamDestroy(stream));
+    tt_plan_free(&plan);
+    tt_kernel_close(&k);
+    drop(&g);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_launches_untuned),
+        cmocka_unit_test(test_says_what_it_takes),
+        cmocka_unit_test(test_types_are_told_apart),
+        cmocka_unit_test(test_refuses_arguments),
+        cmocka_unit_test(test_refuses_problems),
+        cmocka_unit_test(test_compares_args),
+        cmocka_unit_test(test_capture),
+    };
+    return device_open() ? cmocka_run_group_tests(tests, setup, teardown) : 77;
+}

@@ -1,0 +1,186 @@
+/* Headers in the text of a template: which come in, how often, under which lines, and what is refused. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+#include "template/include.h"
+#include "template/template.h"
+
+/* Six lines. */
+#define MINE                                                                                                 \
+    "//@ kernel mine\n//@ op copy\n//@ block 1\n//@ grid 1\n//@ args dst\nextern \"C\" void mine();\n"
+
+static char folder[] = "/tmp/tt-template-XXXXXX";
+
+static void write_in(const char *name, const char *text) {
+    char path[256];
+    snprintf(path, sizeof path, "%s/%s", folder, name);
+    FILE *f = fopen(path, "w");
+    assert_non_null(f);
+    assert_true(fputs(text, f) >= 0);
+    fclose(f);
+}
+
+static tt_status load_with(tt__template **t, const char *code) {
+    char path[256];
+    tt__str text = {0};
+    tt__str_addf(&text, "%s%s", MINE, code);
+    write_in("mine.cu", tt__str_text(&text));
+    tt__str_free(&text);
+    snprintf(path, sizeof path, "%s/mine.cu", folder);
+    return tt__template_load(t, path);
+}
+
+/* The code, its `#line`s left out, ends like this. */
+static void expect_code(const char *code, const char *expected) {
+    tt__template *t;
+    tt__str plain = {0};
+    assert_int_equal(load_with(&t, code), TT_OK);
+    for (const char *at = t->source + strlen(MINE); *at; at += strcspn(at, "\n") + 1)
+        if (strncmp(at, "#line ", 6) != 0 && *at != '\n')
+            tt__str_addf(&plain, "%.*s\n", (int)strcspn(at, "\n"), at);
+    assert_string_equal(tt__str_text(&plain), expected);
+    tt__str_free(&plain);
+    tt__template_free(&t);
+}
+
+static void headers_are_part_of_the_text(void **state) {
+    (void)state;
+    char first[TT__HASH_SIZE];
+    tt__template *t;
+    write_in("a.h", "int a;\n#include \"sub/b.h\"\nint z;\n");
+    write_in("sub/b.h", "int b;\n#  include \"c.h\" // beside b.h");
+    write_in("sub/c.h", "#pragma once\nint c;\n");
+    assert_int_equal(load_with(&t, "#include \"a.h\"\nint end;\n"), TT_OK);
+    assert_non_null(strstr(t->source, "\n#line 1 \"a.h\"\nint a;\n#line 1 \"sub/b.h\"\nint b;\n#line 1 \"c.h\"\n\nint c;\n"
+                                      "#line 3 \"sub/b.h\"\n#line 3 \"a.h\"\nint z;\n#line 8 \"mine.cu\"\nint end;\n"));
+    assert_null(strstr(t->source, folder)); /* or moving the files would change the hash */
+    tt__copy(first, sizeof first, t->hash);
+    tt__template_free(&t);
+    write_in("sub/c.h", "#pragma once\nint changed;\n");
+    assert_int_equal(load_with(&t, "#include \"a.h\"\nint end;\n"), TT_OK);
+    assert_string_not_equal(t->hash, first);
+    tt__template_free(&t);
+}
+
+static void headers_come_in_as_often_as_they_should(void **state) {
+    (void)state;
+    char absolute[64], line[256];
+    write_in("once.h", "# pragma  once\nint once;\n");
+    write_in("each.h", "int each;\n");
+    write_in("loop.h", "#include \"pool.h\"\nint loop;\n");
+    write_in("pool.h", "#include \"loop.h\"\nint pool;\n");
+    expect_code("#include \"once.h\"\n#include \"./once.h\"\n", "int once;\n");
+    expect_code("#include \"each.h\"\n#include\"each.h\" /* again */\n", "int each;\nint each;\n");
+    expect_code("#include \"loop.h\"\n", "int pool;\nint loop;\n");
+    expect_code("/* x\n#include \"each.h\"\n*/ int y; // #include \"each.h\"\n",
+                "/* x\n#include \"each.h\"\n*/ int y; // #include \"each.h\"\n");
+    expect_code("const char *s = \"/*\"; char c = '\"';\n#include \"each.h\"\n",
+                "const char *s = \"/*\"; char c = '\"';\nint each;\n");
+    expect_code("#include \"nosuch.h\" // a remark\n#include <each.h>\n#includes\n",
+                "#include <nosuch.h> // a remark\n#include <each.h>\n#includes\n");
+    snprintf(absolute, sizeof absolute, "%s/each.h", folder);
+    snprintf(line, sizeof line, "#include <%s>\n#include \"%s\"\n", absolute, absolute);
+    expect_code(line, "int each;\nint each;\n");
+}
+
+static void headers_are_refused(void **state) {
+    (void)state;
+    static const struct {
+        const char *code, *says;
+    } cases[] = {
+        {"\n#include NAME\n", "mine.cu:8:10: `#include NAME`: expected \"FILE\" or <FILE>"},
+        {"#include \"open\n", "mine.cu:7:10: `#include \"open`"},
+        {"#include \"sub\"\n", "mine.cu:7:10: "},
+        {"#include \"nul.h\"\n", "/nul.h: not a text file"},
+        {"#include \"macro.h\"\n", "macro.h:2:10: `#include M`"},
+        {"#include \"n40.h\"\n", "headers include each other more than 32 deep"},
+        {"#include \"large.h\"\n#include \"large.h\"\n", "with all that it includes it has more than 4194304 bytes"},
+        {"#include \"large.h\"\n#include \"n2.h\"\n//@ parm X 1\n", "mine.cu:9:5: unknown annotation 'parm'"},
+    };
+    char name[16], text[32], path[256];
+    for (int i = 40; i > 0; i--) {
+        snprintf(name, sizeof name, "n%d.h", i);
+        snprintf(text, sizeof text, "#include \"n%d.h\"\n\n", i - 1);
+        write_in(name, text);
+    }
+    write_in("macro.h", "#define M \"each.h\"\n#include M\n");
+    char *large = malloc(3 << 20);
+    assert_non_null(large);
+    memset(large, '\n', 3 << 20);
+    large[(3 << 20) - 1] = '\0';
+    write_in("large.h", large);
+    free(large);
+    snprintf(path, sizeof path, "%s/nul.h", folder);
+    FILE *f = fopen(path, "w");
+    assert_non_null(f);
+    assert_int_equal(fwrite("a\0b", 1, 3, f), 3);
+    fclose(f);
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        tt__template *t;
+        if (load_with(&t, cases[i].code) != TT_E_TEMPLATE || !strstr(tt_last_error(), cases[i].says))
+            fail_msg("%s\n  found    %s\n  expected %s", cases[i].code, tt_last_error(), cases[i].says);
+        assert_null(t);
+    }
+}
+
+/* Whatever the text, it comes to an end, with a template's error at most. */
+static void survives_mutations(void **state) {
+    (void)state;
+    static const char *const pieces[] = {
+        "#include ", "\"loop.h\"", "\"once.h\"",  "<",           "\"",
+        "/*",        "*/",         "//",          "\n",          "#",
+        "'",         "\\",         "each.h",      "\"mix.h\"\n", "\n#pragma once\n",
+        " ",         "\r\n",       "\"each.h\"\n"};
+    uint32_t random = 1;
+    for (int i = 0; i < 3000; i++) {
+        tt__str text = {0}, out = {0};
+        char path[256];
+        for (int k = 0; k < 40; k++) {
+            random = random * 1664525u + 1013904223u;
+            tt__str_add(&text, pieces[(random >> 8) % (sizeof pieces / sizeof *pieces)]);
+        }
+        if (i % 2)
+            write_in("mix.h", tt__str_text(&text)); /* which the next one may include, and it itself */
+        snprintf(path, sizeof path, "%s/mine.cu", folder);
+        tt_status status = tt__include_expand(&out, path, tt__str_text(&text));
+        if (status != TT_OK && status != TT_E_TEMPLATE)
+            fail_msg("status %d: %s\n%s", status, tt_last_error(), tt__str_text(&text));
+        tt__str_free(&text);
+        tt__str_free(&out);
+    }
+}
+
+static int make_folder(void **state) {
+    (void)state;
+    char path[256];
+    if (!mkdtemp(folder))
+        return -1;
+    snprintf(path, sizeof path, "%s/sub", folder);
+    return mkdir(path, 0700);
+}
+
+static int remove_folder(void **state) {
+    (void)state;
+    char command[128];
+    snprintf(command, sizeof command, "rm -r %s", folder);
+    return system(command);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(headers_are_part_of_the_text),
+        cmocka_unit_test(headers_come_in_as_often_as_they_should),
+        cmocka_unit_test(headers_are_refused),
+        cmocka_unit_test(survives_mutations),
+    };
+    return cmocka_run_group_tests(tests, make_folder, remove_folder);
+}
