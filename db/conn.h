@@ -56,6 +56,9 @@ tt_status tt__db_begin(tt__store *s, bool *own);
 /* Commits if `status` is TT_OK and rolls back otherwise; returns the first failure. */
 tt_status tt__db_end(tt__store *s, bool own, tt_status status);
 
+/* n_samples(BLOB) in SQL: how many samples a trial has. */
+void tt__db_n_samples(sqlite3_context *out, int n, sqlite3_value **values);
+
 /* The number of an environment, added on first use; -1 if unknown in a read-only store. */
 tt_status tt__env_id(tt__store *s, const tt__env *env, int64_t *id);
 

@@ -147,9 +147,10 @@
         " AND EXISTS (SELECT 1 FROM trial WHERE trial.problem_id = problem.id)") \
     X(RECORDED_SIZES, "SELECT DISTINCT rows, cols, elem_size FROM problem WHERE op = ?1" \
         " AND EXISTS (SELECT 1 FROM trial WHERE trial.problem_id = problem.id) ORDER BY elem_size, rows * cols, rows") \
-    /* The best final by its objective, or else the best screening, of each problem; the copy is the dense one of as many bytes in the same regime. */ \
+    /* The best by its objective of those that were in the last stage of the finals (they have the most samples), or else of the screening, of each problem; the copy is the dense one of as many bytes in the same regime. */ \
     X(RECORDED_WINNERS, \
-        "WITH good AS (SELECT trial.*, row_number() OVER (PARTITION BY problem_id ORDER BY stage DESC, time * weight," \
+        "WITH good AS (SELECT trial.*, row_number() OVER (PARTITION BY problem_id ORDER BY stage DESC," \
+        "   iif(stage = 1, n_samples(samples), 0) DESC, time * weight," \
         "   config_id) AS place FROM trial WHERE status = 0)," \
         " best AS (SELECT good.*, problem.op, rows, cols, batch, elem_size FROM good JOIN problem" \
         "   ON problem.id = problem_id WHERE place = 1)," \

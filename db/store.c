@@ -96,6 +96,11 @@ static int connect(tt__store *s, const char *name, int flags) {
     sqlite3_db_config(s->db, SQLITE_DBCONFIG_TRUSTED_SCHEMA, 0, NULL);
     sqlite3_limit(s->db, SQLITE_LIMIT_ATTACHED, 0);
     tt__db_be_patient(s);
+    rc =
+        sqlite3_create_function(s->db, "n_samples", 1, SQLITE_UTF8 | SQLITE_DETERMINISTIC | SQLITE_DIRECTONLY,
+                                NULL, tt__db_n_samples, NULL, NULL);
+    if (rc != SQLITE_OK)
+        return rc;
     return tt__db_script(s, "PRAGMA foreign_keys = ON; PRAGMA cell_size_check = ON");
 }
 
@@ -178,8 +183,8 @@ static tt_status migrate(tt__store *s) {
     return TT_OK;
 }
 
-/* What may not be written is read as if it had been brought up to date: in place of each migration that it lacks,
- * a view of this connection. The statements name no schema, so that they find the views first. */
+/* What may not be written is read as if it had been brought up to date: in place of each migration that it
+ * lacks, a view of this connection. The statements name no schema, so that they find the views first. */
 static tt_status view(tt__store *s, const header *h) {
     static const char *const views[] = {
         "", /* an empty store is refused */

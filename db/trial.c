@@ -66,6 +66,14 @@ static size_t encode(unsigned char out[SAMPLES_BYTES], int64_t base, const tt__t
     return n;
 }
 
+void tt__db_n_samples(sqlite3_context *out, int n, sqlite3_value **values) {
+    const unsigned char *in = sqlite3_value_blob(values[0]);
+    int size = sqlite3_value_bytes(values[0]), ends = 0;
+    for (int at = 0; in && n && at < size; at++)
+        ends += !(in[at] & 0x80);
+    sqlite3_result_int(out, ends);
+}
+
 static bool decode(const unsigned char *in, size_t size, int64_t base, tt__trial *t) {
     uint64_t zigzag = 0;
     int shift = 0;

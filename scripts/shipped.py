@@ -31,11 +31,13 @@ def time_us(result):
 
 
 def best_of(results):
-    """The index of a problem -> its best result: finals before screening, then by time."""
+    """The index of a problem -> its best result: finals before screening, those of the last stage (which have the most
+    samples) before those that were eliminated, then by time."""
     best = {}
     for r in results:
-        rank = (r["stage"] != "final", time_us(r))
-        if r["invalidity"] == "correct" and rank[1] > 0:
+        final = r["stage"] == "final"
+        rank = (not final, -len(r["times"]["runtimes"]) if final else 0, time_us(r))
+        if r["invalidity"] == "correct" and rank[-1] > 0:
             if r["problem"] not in best or rank < best[r["problem"]][0]:
                 best[r["problem"]] = (rank, r)
     return {index: r for index, (_, r) in best.items()}

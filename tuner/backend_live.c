@@ -451,7 +451,8 @@ static tt_status finals(tt__backend *b, const tt__candidate *const *c, size_t n,
     TT_TRY(finalist_cubins(l, c, n, cubins));
     TT_TRY(await_problem(l));
     double begin_s = tt__now_s();
-    tt__crew_ask_finals(&l->crew, l->opts.trial_timeout_s * (double)(n + 1), c, cubins, n, rounds);
+    double timeout_s = l->opts.trial_timeout_s * (double)(n + (size_t)rounds.loads) + 2 * rounds.worth_s;
+    tt__crew_ask_finals(&l->crew, timeout_s, c, cubins, n, rounds);
     TT_TRY(tt__crew_wait_for(&l->crew, TT__CREW_GPU, TT__MSG_FINISHED));
     tt__timeline_span(&l->timeline, TT__CREW_GPU, "finals", begin_s);
     TT_TRY(adopt_from_gpu(l, (const tt__msg_done *)l->crew.payload.text));

@@ -3,6 +3,7 @@
 
 #include <math.h>
 
+#include "base/clock.h"
 #include "template/task.h"
 
 /* Screening medians are good to a few percent; what is further behind cannot win. */
@@ -157,19 +158,25 @@ static size_t n_in(const tt__finals *f, size_t end) {
 
 static tt__rounds rounds_of(const tt__session *s, const tt__search *search, const stage *st) {
     tt__rounds rounds = st->rounds;
-    if (isinf(s->end_s) && search->trials[search->best].time_us < TT__SHORT_US) {
+    if (isinf(s->end_s) && tt__search_best_us(search) < TT__SHORT_US) {
         rounds.worth_s *= SHORT_TIMES;
         rounds.loads = SHORT_LOADS;
     }
     return rounds;
 }
 
+/* The default does not compete: it need not be there before the end. */
+static bool waits(const tt__finals *f, size_t i, const stage *st) {
+    return st->contenders > 0 && (int)i == f->at_default && i >= f->n_contenders;
+}
+
 /* Measures those who are not out. Of one that is not recorded there is nothing to compare: it is out. */
 static tt_status hold_stage(tt__session *s, const tt__search *search, tt__finals *f, const stage *st) {
     const tt__candidate *candidates[TT__FINALISTS_MAX] = {NULL};
     size_t at[TT__FINALISTS_MAX], n = 0;
+    int most = 0;
     for (size_t i = 0; i < f->n; i++)
-        if (!f->entrants[i].out) {
+        if (!f->entrants[i].out && !waits(f, i, st)) {
             at[n] = i;
             candidates[n++] = f->entrants[i].c;
         }
@@ -181,7 +188,10 @@ static tt_status hold_stage(tt__session *s, const tt__search *search, tt__finals
         if (e->of == search && search->t->task->objective >= 0)
             tt__trial_weigh(&f->trials[at[k]], e->c->weight);
         f->entrants[at[k]].out = !is_measured(&f->fresh[k]);
+        most = f->fresh[k].n_samples > most ? f->fresh[k].n_samples : most;
     }
+    for (size_t k = 0; k < n; k++) /* a recording knows the last stage only of those who were in it */
+        f->entrants[at[k]].out |= f->fresh[k].n_samples < most;
     return TT_OK;
 }
 
@@ -206,7 +216,9 @@ tt_status tt__finals_hold(tt__session *s, tt__search *search, tt__finals *f) {
     tt__session_progress(s, search, "finals");
     for (size_t k = 0; k < STAGES && status == TT_OK; k++) {
         if (k + 1 < STAGES && n_in(f, f->n_contenders) <= stages[k].contenders)
-            continue; /* nobody to eliminate */
+            continue; /* few enough */
+        if (f->interleaved && tt__now_s() > s->end_s)
+            break; /* the budget */
         status = hold_stage(s, search, f, &stages[k]);
         if (status == TT_E_INTERRUPTED)
             return status;

@@ -3,9 +3,9 @@
 
 enum { L2_TIMES = 5, SLOT_ALIGN = 512, SHIFT_MAX = 16 };
 
-/* A launch with nine others queued behind it, or more, takes up to 0.8 us longer on an H200, whatever its size.
- * A cold one takes two places, its own and that of the launch before it. */
-enum { QUEUED_WARM = 8, QUEUED_COLD = 4 };
+/* A launch with nine others queued behind it, or more, takes up to 0.8 us longer on an H200, whatever its
+ * size: so many are queued at most. */
+enum { QUEUED_MAX = 8 };
 
 static size_t round_up(size_t n) {
     return (n + SLOT_ALIGN - 1) / SLOT_ALIGN * SLOT_ALIGN;
@@ -210,10 +210,33 @@ static tt_status time_few(tt__bench_pool *pool, const tt__timed *things, int n, 
     return TT_OK;
 }
 
+/* What one launch that is timed puts into the queue: itself, the one before it that stirs the caches or,
+ * where they are warm, warms them, and copies that make its buffers anew. */
+static int places(const tt__bench_pool *pool, const tt__timed *thing, bool turns) {
+    const tt__workload *w = &pool->verifier->work;
+    int n = thing->launch->n_passes + (pool->n_stirs > 0);
+    for (int i = 0; i < w->n && pool->renews && !is_apart(pool, thing); i++)
+        n += w->arrays[i].direction == TT__INOUT;
+    return pool->warm && turns ? 2 * n : n;
+}
+
+/* How many of the things fit into the queue at once; one always does. */
+static int at_once(const tt__bench_pool *pool, const tt__timed *things, int n) {
+    int i = 0, used = 0;
+    for (; i < n; i++) {
+        used +=
+            places(pool, &things[i], i == 0 || is_apart(pool, &things[i]) != is_apart(pool, &things[i - 1]));
+        if (i > 0 && used > QUEUED_MAX)
+            break;
+    }
+    return i;
+}
+
 tt_status tt__pool_time(tt__bench_pool *pool, const tt__timed *things, int n, float *us, CUresult *failed) {
-    int at_once = (pool->warm ? QUEUED_WARM : QUEUED_COLD) / (pool->renews ? 2 : 1); /* renewing is a launch, too */
     *failed = CUDA_SUCCESS;
-    for (int i = 0; i < n && *failed == CUDA_SUCCESS; i += at_once)
-        TT_TRY(time_few(pool, things + i, n - i < at_once ? n - i : at_once, us + i, failed));
+    for (int i = 0, few; i < n && *failed == CUDA_SUCCESS; i += few) {
+        few = at_once(pool, things + i, n - i);
+        TT_TRY(time_few(pool, things + i, few, us + i, failed));
+    }
     return TT_OK;
 }

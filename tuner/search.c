@@ -175,6 +175,11 @@ static tt_status take_one(tt__session *s, tt__search *search) {
 /* ---- What the strategy wants, as far as the limits go ----------------------------------------------------
  */
 
+double tt__search_best_us(const tt__search *search) {
+    size_t best = (size_t)search->best;
+    return search->best == TT__NOTHING ? 0 : search->trials[best].time_us / search->space.items[best].weight;
+}
+
 /* One strategy at work. */
 typedef struct hunt {
     const tt__strategy *strategy;
@@ -188,18 +193,19 @@ typedef struct hunt {
 static bool in_time(const tt__search *search, const hunt *h) {
     if (isinf(search->limits.deadline_s))
         return true;
-    double now = tt__now_s(),
-           best_us = search->best == TT__NOTHING ? 0 : search->trials[search->best].time_us;
+    double now = tt__now_s();
     double pace = search->n_measured ? (now - h->started_s) / (double)search->n_measured : 0;
     enum { FINALS_IN_TRIALS = 4 }; /* at least: launches may take longer than what they are timed at */
-    double finals_s = search->limits.finals ? fmax(tt__limits_finals_s(best_us), FINALS_IN_TRIALS * pace) : 0;
+    double finals_s = search->limits.finals
+                          ? fmax(tt__limits_finals_s(tt__search_best_us(search)), FINALS_IN_TRIALS * pace)
+                          : 0;
     return now + pace * (double)(h->n_pending + 1) + finals_s < search->limits.deadline_s;
 }
 
 /* How many trials there may be, as far as is known by now. */
 static size_t most_trials(const tt__search *search) {
     const tt__limits *limits = &search->limits;
-    bool is_short = search->best != TT__NOTHING && search->trials[search->best].time_us < TT__SHORT_US;
+    bool is_short = search->best != TT__NOTHING && tt__search_best_us(search) < TT__SHORT_US;
     return is_short && limits->trials_if_short ? limits->trials_if_short : limits->trials;
 }
 

@@ -64,6 +64,8 @@ tt_status tt__search_open(tt__session *s, const tt__problem *p, const tt__limits
 tt_status tt__search_expect(tt__session *s, const tt__search *search);
 /* Tries more of the space, within the limits. On TT_E_INTERRUPTED the search holds what is known. */
 tt_status tt__search_run(tt__session *s, tt__search *search, const char *phase);
+/* The time, not weighed by any objective, of the best so far; 0: nothing has passed. */
+double tt__search_best_us(const tt__search *search);
 /* Tries one more, beyond all limits, if it is untried. The search's problem must be the backend's. */
 tt_status tt__search_try(tt__session *s, tt__search *search, size_t index);
 void tt__search_close(tt__search *search);

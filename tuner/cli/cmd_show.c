@@ -57,12 +57,18 @@ static int by_worth(const void *a, const void *b) {
     return (x > y) - (x < y);
 }
 
+/* Who came further in the finals has more samples, and stands first. */
+static int by_stage(const void *a, const void *b) {
+    const tt__trial *s = &((const row *)a)->trial, *t = &((const row *)b)->trial;
+    return s->n_samples != t->n_samples ? (s->n_samples < t->n_samples ? 1 : -1) : by_worth(a, b);
+}
+
 static tt_status read_rows(rows *out, const tt__judge *j, int64_t gpu_id, int64_t problem_id,
                            const tt__env *env, tt__stage stage) {
     *out = (rows){.judge = j};
     TT_TRY(tt__store_trials(j->store, gpu_id, env, problem_id, stage, add_row, out));
     if (out->n)
-        qsort(out->items, out->n, sizeof *out->items, by_worth);
+        qsort(out->items, out->n, sizeof *out->items, stage == TT__STAGE_FINAL ? by_stage : by_worth);
     return TT_OK;
 }
 
