@@ -106,10 +106,12 @@ extern "C" __global__ void __launch_bounds__(THREADS)
     extern __shared__ vec_of<VS>::type tile[];
 
     // Blocks are numbered along the rows (ORDER 0), down the columns (ORDER 1) or down the diagonals (ORDER 2) of
-    // the source: large powers of two as pitch put whole columns of tiles into the same few memory channels.
-    const unsigned bx = order == 0 ? blockIdx.x : order == 1 ? blockIdx.y : (blockIdx.x + blockIdx.y) % gridDim.y;
+    // the source: large powers of two as pitch put whole columns of tiles into the same few memory channels. They
+    // are numbered from its end: tiles on an edge take longer, and would hold up the end if they were begun last.
+    const unsigned x = gridDim.x - 1 - blockIdx.x, y = gridDim.y - 1 - blockIdx.y;
+    const unsigned bx = order == 0 ? x : order == 1 ? y : (x + y) % gridDim.y;
     const long long col0 = (long long)bx * TILE_COLS;
-    const long long row0 = (long long)(order == 0 ? blockIdx.y : blockIdx.x) * (TILE_ROWS - SEGMENT / ELEM_SIZE);
+    const long long row0 = (long long)(order == 0 ? y : x) * (TILE_ROWS - SEGMENT / ELEM_SIZE);
     elem *to = dst + blockIdx.z * dst_stride + col0 * ldd + row0;
     const elem *from = src + blockIdx.z * src_stride + row0 * lds + col0;
     if (row0 + TILE_ROWS <= rows && col0 + TILE_COLS <= cols)
