@@ -30,11 +30,6 @@
 
 typedef vec_of<V>::type vec;
 
-// So many registers as hold both tiles and what else there is, so that an SM holds as many threads as it can.
-#define WORDS (2 * RUN * RUN / ELEM_SIZE / THREADS / 4)
-#define AT_ONCE (WORDS <= 16 ? 1536 : WORDS <= 32 ? 1280 : WORDS <= 64 ? 640 : 1)
-#define BLOCKS (AT_ONCE > THREADS ? AT_ONCE / THREADS : 1)
-
 #if KEEP && !defined __HOSTCUDA__ // the CPU stand-in of the tests speaks no PTX
 typedef unsigned long long policy;
 static __device__ policy keeping() {
@@ -158,7 +153,7 @@ static __device__ void swap_whole_tiles(elem *upper, elem *lower, long long ld, 
         write_tile(upper, ld, lower_tile);
 }
 
-extern "C" __global__ void __launch_bounds__(THREADS, BLOCKS)
+extern "C" __global__ void __launch_bounds__(THREADS)
     transpose_in_place(elem *dst, long long n, long long ld, int batch, long long stride, int align) {
     extern __shared__ vec tiles[];
 
