@@ -7,12 +7,14 @@
 //@ runtime  THREADS    128 256 512 1024
 //@ param    UNROLL     1 2 4 8
 //@ runtime  STREAM     0 1
+//@ param    KEEP       0 1
 //@ where    align >= VEC
 //@ where    VEC * UNROLL >= 8
+//@ where    KEEP = 0 OR (cc >= 80 AND STREAM = 0 AND VEC = 16 AND rows * cols * batch * elem_size > l2_bytes)
 //@ block    THREADS
 //@ grid     ceil_div(rows * cols * batch * elem_size, THREADS * UNROLL * VEC)
 //@ args     dst, src, i64 rows * cols * batch * elem_size, i32 STREAM
-//@ default  VEC=16 THREADS=256 UNROLL=4 STREAM=0
+//@ default  VEC=16 THREADS=256 UNROLL=4 STREAM=0 KEEP=0
 
 #if VEC == 4
 typedef unsigned int vec;
@@ -20,6 +22,23 @@ typedef unsigned int vec;
 typedef uint2 vec;
 #else
 typedef uint4 vec;
+#endif
+
+// Where all threads of the block pass: with KEEP what is read stays in the L2 cache until nothing else is left to evict.
+#if KEEP && !defined __HOSTCUDA__ // the CPU stand-in of the tests speaks no PTX
+static __device__ uint4 load_together(const uint4 *from) {
+    uint4 v;
+    unsigned long long policy;
+    asm("createpolicy.fractional.L2::evict_last.b64 %0, 1.0;" : "=l"(policy));
+    asm volatile("ld.global.L2::cache_hint.v4.b32 {%0, %1, %2, %3}, [%4], %5;"
+                 : "=r"(v.x), "=r"(v.y), "=r"(v.z), "=r"(v.w)
+                 : "l"(from), "l"(policy));
+    return v;
+}
+#else
+static __device__ vec load_together(const vec *from) {
+    return *from;
+}
 #endif
 
 // THREADS and STREAM share one cubin: the copy is there to compare with, and shall not hold up what is compared.
@@ -31,7 +50,7 @@ extern "C" __global__ void __launch_bounds__(1024)
     const vec *from = (const vec *)src;
     vec *to = (vec *)dst;
 
-    if (first + (long long)(UNROLL - 1) * threads < n) {
+    if ((blockIdx.x + 1ll) * (threads * UNROLL) <= n) {
         vec held[UNROLL];
         if (stream) {
 #pragma unroll
@@ -43,7 +62,7 @@ extern "C" __global__ void __launch_bounds__(1024)
         } else {
 #pragma unroll
             for (int u = 0; u < UNROLL; u++)
-                held[u] = from[first + u * threads];
+                held[u] = load_together(&from[first + u * threads]);
 #pragma unroll
             for (int u = 0; u < UNROLL; u++)
                 to[first + u * threads] = held[u];

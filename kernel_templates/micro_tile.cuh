@@ -1,7 +1,7 @@
 // What the templates that turn micro-tiles in registers share: included by them, no template of its own.
 //
 // A micro-tile is MICRO_ROWS vectors of VL bytes, which lie in as many rows and hold MICRO_COLS elements each.
-// Turned, it is MICRO_COLS vectors of VS bytes. STREAM marks global accesses as used once.
+// Turned, it is MICRO_COLS vectors of VS bytes. STREAM 1 marks global accesses as used once, STREAM 2 loads as to be kept.
 
 #if ELEM_SIZE == 1
 typedef unsigned char elem;
@@ -30,10 +30,44 @@ template <int BYTES> union words_of {
 };
 
 template <class T> static __device__ T load(const T *p) {
-    return STREAM ? __ldcs(p) : *p;
+    return STREAM == 1 ? __ldcs(p) : *p;
 }
+
+// A load where all threads of the block pass. With STREAM 2 what is read stays in the L2 cache until nothing else is
+// left to evict: then what is written leaves it sooner, and in the order it was written in. Not elsewhere: the
+// compiler keeps the policy in registers that the threads of a warp share, also where they go different ways.
+#if STREAM == 2 && !defined __HOSTCUDA__ // the CPU stand-in of the tests speaks no PTX
+static __device__ unsigned long long keeping() {
+    unsigned long long policy;
+    asm("createpolicy.fractional.L2::evict_last.b64 %0, 1.0;" : "=l"(policy));
+    return policy;
+}
+static __device__ unsigned int load_together(const unsigned int *from) {
+    unsigned int v;
+    asm volatile("ld.global.L2::cache_hint.b32 %0, [%1], %2;" : "=r"(v) : "l"(from), "l"(keeping()));
+    return v;
+}
+static __device__ uint2 load_together(const uint2 *from) {
+    uint2 v;
+    asm volatile("ld.global.L2::cache_hint.v2.b32 {%0, %1}, [%2], %3;"
+                 : "=r"(v.x), "=r"(v.y)
+                 : "l"(from), "l"(keeping()));
+    return v;
+}
+static __device__ uint4 load_together(const uint4 *from) {
+    uint4 v;
+    asm volatile("ld.global.L2::cache_hint.v4.b32 {%0, %1, %2, %3}, [%4], %5;"
+                 : "=r"(v.x), "=r"(v.y), "=r"(v.z), "=r"(v.w)
+                 : "l"(from), "l"(keeping()));
+    return v;
+}
+#else
+template <class T> static __device__ T load_together(const T *from) {
+    return load(from);
+}
+#endif
 template <class T> static __device__ void store(T *p, T v) {
-    if (STREAM)
+    if (STREAM == 1)
         __stcs(p, v);
     else
         *p = v;

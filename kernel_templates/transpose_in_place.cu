@@ -1,23 +1,23 @@
 // A square matrix onto itself: a block takes a tile and its mirror image, holds both in registers and shared
 // memory, and writes each where the other was. Tiles are RUN bytes wide and high; micro-tiles are turned in
-// registers, V bytes an access. KEEP asks the L2 cache not to evict what is read: it is overwritten at once.
+// registers, V bytes an access. STREAM 2 asks the L2 cache not to evict what is read:
+// it is overwritten at once.
 //
 //@ kernel   transpose_in_place
 //@ op       transpose_in_place
 //@ param    RUN       64 128 256 512
 //@ param    V         4 8 16
 //@ param    THREADS   64 128 256 512
-//@ param    STREAM    0 1
-//@ param    KEEP      0 1
+//@ param    STREAM    0 1 2
 //@ where    V >= elem_size AND V <= max(align, 4)
 //@ where    (RUN / V) * (RUN / V) % THREADS = 0 AND THREADS % (RUN / V) = 0
 //@ where    RUN * RUN / elem_size / THREADS BETWEEN 4 AND 128 AND V * V / elem_size <= 64
-//@ where    iif(rows * cols * batch * elem_size <= l2_bytes, KEEP = 0, STREAM = 0 AND (KEEP = 0 OR cc >= 80))
+//@ where    STREAM = 0 OR iif(rows * cols * batch * elem_size <= l2_bytes, STREAM = 1, STREAM = 2 AND cc >= 80)
 //@ block    THREADS
 //@ grid     ceil_div(rows * elem_size, RUN) | 1, (ceil_div(rows * elem_size, RUN) + 1) / 2, min(batch, 65535)
 //@ shared   2 * RUN * RUN / elem_size
 //@ args     dst, i64 rows, i64 ldd, i32 batch, i64 dst_stride, i32 align
-//@ default  RUN=128 V=4 THREADS=256 STREAM=0 KEEP=0
+//@ default  RUN=128 V=4 THREADS=256 STREAM=0
 
 #define VL V
 #define VS V
@@ -30,52 +30,15 @@
 
 typedef vec_of<V>::type vec;
 
-#if KEEP && !defined __HOSTCUDA__ // the CPU stand-in of the tests speaks no PTX
-typedef unsigned long long policy;
-static __device__ policy keeping() {
-    policy p;
-    asm("createpolicy.fractional.L2::evict_last.b64 %0, 1.0;" : "=l"(p));
-    return p;
-}
-static __device__ unsigned int load_kept(const unsigned int *from, policy p) {
-    unsigned int v;
-    asm volatile("ld.global.L2::cache_hint.b32 %0, [%1], %2;" : "=r"(v) : "l"(from), "l"(p));
-    return v;
-}
-static __device__ uint2 load_kept(const uint2 *from, policy p) {
-    uint2 v;
-    asm volatile("ld.global.L2::cache_hint.v2.b32 {%0, %1}, [%2], %3;"
-                 : "=r"(v.x), "=r"(v.y)
-                 : "l"(from), "l"(p));
-    return v;
-}
-static __device__ uint4 load_kept(const uint4 *from, policy p) {
-    uint4 v;
-    asm volatile("ld.global.L2::cache_hint.v4.b32 {%0, %1, %2, %3}, [%4], %5;"
-                 : "=r"(v.x), "=r"(v.y), "=r"(v.z), "=r"(v.w)
-                 : "l"(from), "l"(p));
-    return v;
-}
-#else
-typedef int policy;
-static __device__ policy keeping() {
-    return 0;
-}
-template <class T> static __device__ T load_kept(const T *from, policy) {
-    return load(from);
-}
-#endif
-
 // Tiles inside the matrix need no tests.
 static __device__ void read_tile(words_of<V> (*in)[MICRO_ROWS], const elem *a, long long ld) {
     const int t = threadIdx.x;
-    const policy keep = keeping();
     a += (long long)(t / SIDE * MICRO_ROWS) * ld + t % SIDE * MICRO_COLS;
 #pragma unroll
     for (int m = 0; m < MICRO_TILES; m++)
 #pragma unroll
         for (int r = 0; r < MICRO_ROWS; r++)
-            in[m][r].v = load_kept((const vec *)(a + (m * (THREADS / SIDE) * MICRO_ROWS + r) * ld), keep);
+            in[m][r].v = load_together((const vec *)(a + (m * (THREADS / SIDE) * MICRO_ROWS + r) * ld));
 }
 
 static __device__ void put_tile(vec *tile, words_of<V> (*in)[MICRO_ROWS]) {

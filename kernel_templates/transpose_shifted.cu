@@ -19,6 +19,7 @@
 //@ param    THREADS    128 256 512
 //@ param    V          4
 //@ param    CLUSTER    1 2 4
+//@ param    KEEP       0 1
 //@ runtime  ORDER      0 1
 //@ where    elem_size <= 4 AND align BETWEEN elem_size AND 8
 //@ where    THREADS >= READ_RUN / V AND THREADS >= WRITE_RUN / V
@@ -26,12 +27,13 @@
 //@ where    READ_RUN * WRITE_RUN / elem_size / THREADS >= 16
 //@ where    READ_RUN / V * (WRITE_RUN + 32) / elem_size / THREADS <= 36
 //@ where    CLUSTER = 1 OR (elem_size = 1 AND READ_RUN = 128 AND ORDER = 1 AND cc >= 90)
+//@ where    KEEP = 0 OR (cc >= 80 AND rows * cols * batch * elem_size > l2_bytes)
 //@ where    batch <= 65535
 //@ block    THREADS
 //@ grid     iif(ORDER = 0, ceil_div(cols * elem_size, READ_RUN), ceil_div(rows * elem_size, WRITE_RUN)), iif(ORDER = 0, ceil_div(rows * elem_size, WRITE_RUN), ceil_div(cols * elem_size, READ_RUN * CLUSTER) * CLUSTER), batch
 //@ shared   READ_RUN / elem_size * (WRITE_RUN + 32 + V)
 //@ args     dst, src, i64 rows, i64 cols, i64 lds, i64 ldd, i64 src_stride, i64 dst_stride, i32 ORDER
-//@ default  READ_RUN=128 WRITE_RUN=128 THREADS=256 V=4 CLUSTER=1 ORDER=1
+//@ default  READ_RUN=128 WRITE_RUN=128 THREADS=256 V=4 CLUSTER=1 KEEP=0 ORDER=1
 
 #if ELEM_SIZE == 1
 typedef unsigned char elem;
@@ -84,19 +86,37 @@ static __device__ word load_word(const char *p) {
 static __device__ void store_word(char *p, word w) {
     *(word *)p = w;
 }
-#define KEEP(pointer)
+#define HOLD(pointer)
+static __device__ word load_together(const char *p) {
+    return load_word(p);
+}
 #else
 static __device__ word load_word(const char *p) {
     word w;
     asm volatile("ld.global.L2::128B.b32 %0, [%1];" : "=r"(w) : "l"(p));
     return w;
 }
+// Where all threads of the block pass. With KEEP what is read stays in the L2 cache until nothing else is
+// left to evict: then what is written leaves it sooner, and in the order it was written in. Not elsewhere:
+// the compiler keeps the policy in registers that the threads of a warp share, also where they go different
+// ways.
+static __device__ word load_together(const char *p) {
+#if KEEP
+    word w;
+    unsigned long long policy;
+    asm("createpolicy.fractional.L2::evict_last.b64 %0, 1.0;" : "=l"(policy));
+    asm volatile("ld.global.L2::cache_hint.L2::128B.b32 %0, [%1], %2;" : "=r"(w) : "l"(p), "l"(policy));
+    return w;
+#else
+    return load_word(p);
+#endif
+}
 // What is read from shared memory next does not wait for it, which the compiler could not know.
 static __device__ void store_word(char *p, word w) {
     asm volatile("st.global.b32 [%0], %1;" ::"l"(p), "r"(w));
 }
 // Or else the compiler makes each address anew, with multiplications.
-#define KEEP(pointer) asm volatile("" : "+l"(pointer))
+#define HOLD(pointer) asm volatile("" : "+l"(pointer))
 #endif
 
 // Bytes from a multiple of so many to `p`.
@@ -139,10 +159,12 @@ template <int WHERE> static __device__ void read(words &in, const tile &t) {
 #pragma unroll
         for (int r = 0; r < E; r++) {
             in.own[n][r] = 0;
-            if (WHERE == INSIDE || (there[r] && n * ABOVE * E + r < left))
+            if (WHERE == INSIDE)
+                in.own[n][r] = load_together(p[r]);
+            else if (there[r] && n * ABOVE * E + r < left)
                 in.own[n][r] = load<WHERE>(t, p[r]);
             p[r] += ABOVE * E * t.src_pitch;
-            KEEP(p[r]);
+            HOLD(p[r]);
         }
 #if E > 1
     const int after = (WARP - lane) * WORD;
@@ -235,7 +257,7 @@ template <bool WHOLE> static __device__ void write(const tile &t) {
         else if (c < cols)
             store_partial(row - (SECTOR - 1) - u / SECTOR * SECTOR, skip + u, t.height, w);
         row += ABREAST * t.dst_pitch;
-        KEEP(row);
+        HOLD(row);
     }
 }
 

@@ -7,15 +7,17 @@
 //@ param    TILE_COLS  8 16 32
 //@ param    TILE_ROWS  16 32 64
 //@ param    THREADS    64 128 256 512
+//@ param    KEEP       0 1
 //@ runtime  ORDER      0 1
 //@ where    elem_size = 16 AND align = 16
 //@ where    TILE_COLS * TILE_ROWS / THREADS BETWEEN 2 AND 16 AND THREADS >= TILE_ROWS
+//@ where    KEEP = 0 OR (cc >= 80 AND rows * cols * batch * elem_size > l2_bytes)
 //@ where    batch <= 65535
 //@ block    THREADS
 //@ grid     iif(ORDER = 0, ceil_div(cols, TILE_COLS), ceil_div(rows, TILE_ROWS)), iif(ORDER = 0, ceil_div(rows, TILE_ROWS), ceil_div(cols, TILE_COLS)), batch
 //@ shared   TILE_COLS * TILE_ROWS * 16
 //@ args     dst, src, i64 rows, i64 cols, i64 lds, i64 ldd, i64 src_stride, i64 dst_stride, i32 ORDER
-//@ default  TILE_COLS=32 TILE_ROWS=32 THREADS=256 ORDER=1
+//@ default  TILE_COLS=32 TILE_ROWS=32 THREADS=256 KEEP=0 ORDER=1
 
 typedef uint4 elem;
 
@@ -29,12 +31,26 @@ static __device__ void copy_element(elem *to, const elem *from) {
         "l"(from)
         : "memory");
 }
+// Where all threads of the block pass: what is read stays in the L2 cache until nothing else is left to
+// evict, so that what is written leaves it sooner, and in the order it was written in. Not elsewhere: the
+// compiler keeps the policy in registers that the threads of a warp share, also where they go different ways.
+static __device__ void copy_together(elem *to, const elem *from) {
+    unsigned long long policy;
+    asm("createpolicy.fractional.L2::evict_last.b64 %0, 1.0;" : "=l"(policy));
+    asm volatile("cp.async.cg.shared.global.L2::cache_hint [%0], [%1], 16, %2;" ::"r"(
+                     (unsigned int)__cvta_generic_to_shared(to)),
+                 "l"(from), "l"(policy)
+                 : "memory");
+}
 static __device__ void wait_for_elements() {
     asm volatile("cp.async.wait_all;" ::: "memory");
     __syncthreads();
 }
 #else
 static __device__ void copy_element(elem *to, const elem *from) {
+    *to = *from;
+}
+static __device__ void copy_together(elem *to, const elem *from) {
     *to = *from;
 }
 static __device__ void wait_for_elements() {
@@ -60,11 +76,19 @@ extern "C" __global__ void __launch_bounds__(THREADS)
     const int t = threadIdx.x;
 
     src += blockIdx.z * src_stride + (row0 + t / TILE_COLS) * lds + col0 + t % TILE_COLS;
+    if (KEEP && height == TILE_ROWS && width == TILE_COLS) {
 #pragma unroll
-    for (int r = t / TILE_COLS; r < TILE_ROWS + t / TILE_COLS; r += THREADS / TILE_COLS) {
-        if (r < height && t % TILE_COLS < width)
-            copy_element(&tile[place(r, t % TILE_COLS)], src);
-        src += THREADS / TILE_COLS * lds;
+        for (int r = t / TILE_COLS; r < TILE_ROWS + t / TILE_COLS; r += THREADS / TILE_COLS) {
+            copy_together(&tile[place(r, t % TILE_COLS)], src);
+            src += THREADS / TILE_COLS * lds;
+        }
+    } else {
+#pragma unroll
+        for (int r = t / TILE_COLS; r < TILE_ROWS + t / TILE_COLS; r += THREADS / TILE_COLS) {
+            if (r < height && t % TILE_COLS < width)
+                copy_element(&tile[place(r, t % TILE_COLS)], src);
+            src += THREADS / TILE_COLS * lds;
+        }
     }
     wait_for_elements();
 
