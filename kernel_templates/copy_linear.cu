@@ -7,12 +7,14 @@
 //@ runtime  THREADS    128 256 512 1024
 //@ param    UNROLL     1 2 4 8
 //@ runtime  STREAM     0 1
+//@ param    KEEP       0 1
 //@ where    align >= VEC
 //@ where    VEC * UNROLL >= 8
+//@ where    KEEP = 0 OR (cc >= 80 AND STREAM = 0 AND VEC = 16 AND rows * cols * batch * elem_size > l2_bytes)
 //@ block    THREADS
 //@ grid     ceil_div(rows * cols * batch * elem_size, THREADS * UNROLL * VEC)
 //@ args     dst, src, i64 rows * cols * batch * elem_size, i32 STREAM
-//@ default  VEC=16 THREADS=256 UNROLL=4 STREAM=0
+//@ default  VEC=16 THREADS=256 UNROLL=4 STREAM=0 KEEP=0
 
 #if VEC == 4
 typedef unsigned int vec;
@@ -21,6 +23,8 @@ typedef uint2 vec;
 #else
 typedef uint4 vec;
 #endif
+
+#include "keep.cuh"
 
 // THREADS and STREAM share one cubin: the copy is there to compare with, and shall not hold up what is compared.
 extern "C" __global__ void __launch_bounds__(1024)
@@ -31,7 +35,7 @@ extern "C" __global__ void __launch_bounds__(1024)
     const vec *from = (const vec *)src;
     vec *to = (vec *)dst;
 
-    if (first + (long long)(UNROLL - 1) * threads < n) {
+    if ((blockIdx.x + 1ll) * (threads * UNROLL) <= n) {
         vec held[UNROLL];
         if (stream) {
 #pragma unroll
@@ -43,10 +47,15 @@ extern "C" __global__ void __launch_bounds__(1024)
         } else {
 #pragma unroll
             for (int u = 0; u < UNROLL; u++)
-                held[u] = from[first + u * threads];
+                held[u] = KEEP ? load_kept(&from[first + u * threads]) : from[first + u * threads];
 #pragma unroll
             for (int u = 0; u < UNROLL; u++)
                 to[first + u * threads] = held[u];
+#if KEEP
+#pragma unroll
+            for (int u = 0; u < UNROLL; u++)
+                let_go(&from[first + u * threads]);
+#endif
         }
     } else {
         for (int u = 0; u < UNROLL; u++)

@@ -1,7 +1,10 @@
 // What the templates that turn micro-tiles in registers share: included by them, no template of its own.
 //
 // A micro-tile is MICRO_ROWS vectors of VL bytes, which lie in as many rows and hold MICRO_COLS elements each.
-// Turned, it is MICRO_COLS vectors of VS bytes. STREAM marks global accesses as used once.
+// Turned, it is MICRO_COLS vectors of VS bytes. STREAM 1 marks global accesses as used once, STREAM 2
+// what is read as to be kept for a while (keep.cuh).
+
+#include "keep.cuh"
 
 #if ELEM_SIZE == 1
 typedef unsigned char elem;
@@ -30,14 +33,33 @@ template <int BYTES> union words_of {
 };
 
 template <class T> static __device__ T load(const T *p) {
-    return STREAM ? __ldcs(p) : *p;
+    return STREAM == 1 ? __ldcs(p) : *p;
 }
+
 template <class T> static __device__ void store(T *p, T v) {
-    if (STREAM)
+    if (STREAM == 1)
         __stcs(p, v);
     else
         *p = v;
 }
+
+// The same for whole tiles, where all threads of a block pass: with STREAM 2 what is read is kept until `let_go`, or until it
+// is written over.
+#if STREAM == 2
+template <class T> static __device__ T load_together(const T *p) {
+    return load_kept(p);
+}
+template <class T> static __device__ void store_over(T *p, T v) {
+    store_and_let_go(p, v);
+}
+#else
+template <class T> static __device__ T load_together(const T *p) {
+    return load(p);
+}
+template <class T> static __device__ void store_over(T *p, T v) {
+    store(p, v);
+}
+#endif
 
 // One vector of the transposed micro-tile: column `c` of the MICRO_ROWS vectors. All indices are constants
 // after unrolling; what is left are byte permutations for the small types, and nothing for the others.

@@ -1,69 +1,76 @@
-// No shared memory and no barrier: a thread turns micro-tiles in registers and writes them itself. DEPTH
-// micro-tiles below each other make its pieces of a destination row DEPTH * VS bytes long: 32 fill a sector.
-// For matrices that the L2 cache holds easily, where a barrier costs more than scattered sectors do.
+// No shared memory and no barrier: a thread turns a micro-tile in registers and writes it itself. Side by
+// side and below each other, the threads of a warp read and write whole sectors of 32 bytes. For matrices
+// that the L2 cache holds easily, where a launch is so short that each instruction before the first load
+// counts: indices have 32 bits, and batches, which would add some, are compiled for themselves. Elements of
+// 16 bytes need no turning: there a thread has DEPTH of them.
 //
 //@ kernel   transpose_direct
 //@ op       transpose
 //@ param    VL        4 8 16
-//@ param    VS        8 16
-//@ param    DEPTH     1 2
-//@ param    LANES     8 16
+//@ param    VS        4 8 16
+//@ param    DEPTH     1 4
+//@ param    LANES     4 8 16
 //@ param    THREADS   64 128 256
 //@ param    STREAM    0 1
+//@ param    BATCHED   0 1
 //@ runtime  ORDER     0 1
 //@ where    VL >= elem_size AND VS >= elem_size AND VL <= align AND VS <= align
-//@ where    DEPTH * VS BETWEEN 16 AND 32 AND DEPTH * VL * VS / elem_size <= 128 AND VL * LANES >= 64
-//@ where    batch <= 65535 AND rows * cols * batch * elem_size <= l2_bytes / 4
-//@ block    LANES, THREADS / LANES
+//@ where    VL * VS / elem_size BETWEEN 16 AND 128 AND (VS = 16 OR elem_size >= 4)
+//@ where    VL * LANES BETWEEN 32 AND 128 AND VS >= LANES AND (DEPTH = 1 OR elem_size = 16)
+//@ where    rows * cols * batch * elem_size <= l2_bytes / 4 AND rows * lds < 2147483648 AND cols * ldd < 2147483648
+//@ where    BATCHED = (batch > 1) AND batch <= 65535
+//@ block    THREADS
 //@ grid     iif(ORDER = 0, ceil_div(cols * elem_size, LANES * VL), ceil_div(rows * elem_size, THREADS / LANES * DEPTH * VS)), iif(ORDER = 0, ceil_div(rows * elem_size, THREADS / LANES * DEPTH * VS), ceil_div(cols * elem_size, LANES * VL)), batch
-//@ args     dst, src, i64 rows, i64 cols, i64 lds, i64 ldd, i64 src_stride, i64 dst_stride, i32 ORDER
-//@ default  VL=8 VS=8 DEPTH=2 LANES=16 THREADS=128 STREAM=0 ORDER=0
+//@ args     dst, src, u32 rows, u32 cols, u32 lds, u32 ldd, i32 ORDER, i64 src_stride, i64 dst_stride
+//@ default  VL=8 VS=16 DEPTH=1 LANES=8 THREADS=128 STREAM=0 BATCHED=0 ORDER=0
 
 #include "micro_tile.cuh"
 
-#define TILE_COLS (LANES * MICRO_COLS)
-#define THREAD_ROWS (DEPTH * MICRO_ROWS)
-#define TILE_ROWS (THREADS / LANES * THREAD_ROWS)
+#define STEP (THREADS / LANES * MICRO_ROWS) // rows from one micro-tile of a thread to the next
 
-static __device__ void move_whole(elem *to, const elem *from, long long lds, long long ldd) {
+// What lies at the thread's place: whole micro-tiles, which need no tests, or what there is of them.
+template <bool WHOLE>
+static __device__ void move(elem *to, const elem *from, unsigned lds, unsigned ldd, int height, int width) {
     words_of<VL> in[DEPTH][MICRO_ROWS];
 #pragma unroll
     for (int d = 0; d < DEPTH; d++)
 #pragma unroll
-        for (int r = 0; r < MICRO_ROWS; r++)
-            in[d][r].v = load((const vec_of<VL>::type *)(from + (d * MICRO_ROWS + r) * lds));
+        for (int r = 0; r < MICRO_ROWS; r++) {
+            const elem *row = from + (d * STEP + r) * lds;
+            if (WHOLE)
+                in[d][r].v = load((const vec_of<VL>::type *)row);
+            else if (d * STEP + r < height)
+                load_edge(in[d][r], row, width, d * STEP + r == height - 1);
+        }
 #pragma unroll
     for (int c = 0; c < MICRO_COLS; c++)
 #pragma unroll
         for (int d = 0; d < DEPTH; d++) {
             words_of<VS> out;
             turn(out, in[d], c);
-            store((vec_of<VS>::type *)(to + c * ldd + d * MICRO_ROWS), out.v);
+            elem *row = to + c * ldd + d * STEP;
+            if (WHOLE)
+                store((vec_of<VS>::type *)row, out.v);
+            else if (c < width && d * STEP < height)
+                store_edge(row, out.v, height - d * STEP);
         }
 }
 
-static __device__ void move_edge(elem *to, const elem *from, long long lds, long long ldd, int height,
-                                 int width) {
-#pragma unroll 1
-    for (int r = 0; r < height; r++)
-#pragma unroll 1
-        for (int c = 0; c < width; c++)
-            to[c * ldd + r] = from[r * lds + c];
-}
-
 extern "C" __global__ void __launch_bounds__(THREADS)
-    transpose_direct(elem *__restrict__ dst, const elem *__restrict__ src, long long rows, long long cols,
-                     long long lds, long long ldd, long long src_stride, long long dst_stride, int order) {
+    transpose_direct(elem *__restrict__ dst, const elem *__restrict__ src, unsigned rows, unsigned cols,
+                     unsigned lds, unsigned ldd, int order, long long src_stride, long long dst_stride) {
     // Blocks are numbered along the rows (ORDER 0) or down the columns (ORDER 1) of the source.
-    const long long bx = order == 0 ? blockIdx.x : blockIdx.y, by = order == 0 ? blockIdx.y : blockIdx.x;
-    const long long col = (bx * LANES + threadIdx.x) * MICRO_COLS;
-    const long long row = by * TILE_ROWS + threadIdx.y * THREAD_ROWS;
-    const int width = (int)min(cols - col, (long long)MICRO_COLS);
-    const int height = (int)min(rows - row, (long long)THREAD_ROWS);
-    elem *to = dst + blockIdx.z * dst_stride + col * ldd + row;
-    const elem *from = src + blockIdx.z * src_stride + row * lds + col;
-    if (width == MICRO_COLS && height == THREAD_ROWS)
-        move_whole(to, from, lds, ldd);
-    else if (width > 0)
-        move_edge(to, from, lds, ldd, height, width);
+    const unsigned bx = order == 0 ? blockIdx.x : blockIdx.y, by = order == 0 ? blockIdx.y : blockIdx.x;
+    const unsigned col = (bx * LANES + threadIdx.x % LANES) * MICRO_COLS;
+    const unsigned row = (by * (THREADS / LANES * DEPTH) + threadIdx.x / LANES) * MICRO_ROWS;
+    const elem *from = src + (row * lds + col);
+    elem *to = dst + (col * ldd + row);
+#if BATCHED
+    from += blockIdx.z * src_stride;
+    to += blockIdx.z * dst_stride;
+#endif
+    if (row + (DEPTH - 1) * STEP + MICRO_ROWS <= rows && col + MICRO_COLS <= cols)
+        move<true>(to, from, lds, ldd, 0, 0);
+    else if (row < rows && col < cols)
+        move<false>(to, from, lds, ldd, (int)(rows - row), (int)(cols - col));
 }

@@ -1,16 +1,17 @@
 // A square matrix onto itself: a block takes a tile and its mirror image, holds both in registers and shared
 // memory, and writes each where the other was. Tiles are RUN bytes wide and high; micro-tiles are turned in
-// registers, V bytes an access.
+// registers, V bytes an access. STREAM 2 asks the L2 cache not to evict what is read: it is overwritten at once.
 //
 //@ kernel   transpose_in_place
 //@ op       transpose_in_place
 //@ param    RUN       64 128 256 512
 //@ param    V         4 8 16
 //@ param    THREADS   64 128 256 512
-//@ param    STREAM    0 1
+//@ param    STREAM    0 1 2
 //@ where    V >= elem_size AND V <= max(align, 4)
 //@ where    (RUN / V) * (RUN / V) % THREADS = 0 AND THREADS % (RUN / V) = 0
 //@ where    RUN * RUN / elem_size / THREADS BETWEEN 4 AND 128 AND V * V / elem_size <= 64
+//@ where    STREAM = 0 OR iif(rows * cols * batch * elem_size <= l2_bytes, STREAM = 1, STREAM = 2 AND cc >= 80)
 //@ block    THREADS
 //@ grid     ceil_div(rows * elem_size, RUN) | 1, (ceil_div(rows * elem_size, RUN) + 1) / 2, min(batch, 65535)
 //@ shared   2 * RUN * RUN / elem_size
@@ -36,7 +37,7 @@ static __device__ void read_tile(words_of<V> (*in)[MICRO_ROWS], const elem *a, l
     for (int m = 0; m < MICRO_TILES; m++)
 #pragma unroll
         for (int r = 0; r < MICRO_ROWS; r++)
-            in[m][r].v = load((const vec *)(a + (m * (THREADS / SIDE) * MICRO_ROWS + r) * ld));
+            in[m][r].v = load_together((const vec *)(a + (m * (THREADS / SIDE) * MICRO_ROWS + r) * ld));
 }
 
 static __device__ void put_tile(vec *tile, words_of<V> (*in)[MICRO_ROWS]) {
@@ -51,7 +52,7 @@ static __device__ void write_tile(elem *a, long long ld, const vec *tile) {
     a += (long long)(t / SIDE) * ld + t % SIDE * MICRO_ROWS;
 #pragma unroll
     for (int k = 0; k < VECTORS; k++)
-        store((vec *)(a + k * (THREADS / SIDE) * ld), tile[place(t / SIDE + k * (THREADS / SIDE), t % SIDE, SIDE)]);
+        store_over((vec *)(a + k * (THREADS / SIDE) * ld), tile[place(t / SIDE + k * (THREADS / SIDE), t % SIDE, SIDE)]);
 }
 
 // Tiles on the edge; `upper` has `height` rows and `width` columns. Only `lower` can have the matrix's last row.

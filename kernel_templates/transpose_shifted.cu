@@ -9,24 +9,29 @@
 // Each run that is written starts at the row's first multiple of 32 bytes in the tile, so that no sector is
 // written by two blocks: a tile is read 32 bytes further down than its neighbour begins.
 //
+// Blocks of a cluster run at the same time and near each other: CLUSTER tiles side by side share the cache
+// lines in which their runs meet, which then cross from one half of the L2 cache to the other once.
+//
 //@ kernel   transpose_shifted
 //@ op       transpose
 //@ param    READ_RUN   128 256 512
 //@ param    WRITE_RUN  64 128 256 512
 //@ param    THREADS    128 256 512
 //@ param    V          4
+//@ param    CLUSTER    1 2 4
 //@ runtime  ORDER      0 1
 //@ where    elem_size <= 4 AND align BETWEEN elem_size AND 8
 //@ where    THREADS >= READ_RUN / V AND THREADS >= WRITE_RUN / V
 //@ where    (WRITE_RUN + 32) / V % (THREADS / (READ_RUN / V)) = 0
 //@ where    READ_RUN * WRITE_RUN / elem_size / THREADS >= 16
 //@ where    READ_RUN / V * (WRITE_RUN + 32) / elem_size / THREADS <= 36
+//@ where    CLUSTER = 1 OR (elem_size = 1 AND READ_RUN = 128 AND ORDER = 1 AND cc >= 90)
 //@ where    batch <= 65535
 //@ block    THREADS
-//@ grid     iif(ORDER = 0, ceil_div(cols * elem_size, READ_RUN), ceil_div(rows * elem_size, WRITE_RUN)), iif(ORDER = 0, ceil_div(rows * elem_size, WRITE_RUN), ceil_div(cols * elem_size, READ_RUN)), batch
+//@ grid     iif(ORDER = 0, ceil_div(cols * elem_size, READ_RUN), ceil_div(rows * elem_size, WRITE_RUN)), iif(ORDER = 0, ceil_div(rows * elem_size, WRITE_RUN), ceil_div(cols * elem_size, READ_RUN * CLUSTER) * CLUSTER), batch
 //@ shared   READ_RUN / elem_size * (WRITE_RUN + 32 + V)
 //@ args     dst, src, i64 rows, i64 cols, i64 lds, i64 ldd, i64 src_stride, i64 dst_stride, i32 ORDER
-//@ default  READ_RUN=128 WRITE_RUN=128 THREADS=256 V=4 ORDER=1
+//@ default  READ_RUN=128 WRITE_RUN=128 THREADS=256 V=4 CLUSTER=1 ORDER=1
 
 #if ELEM_SIZE == 1
 typedef unsigned char elem;
@@ -250,15 +255,25 @@ static __device__ void write_head(const tile &t) {
     }
 }
 
+#if CLUSTER > 1
+#define TOGETHER __cluster_dims__(1, CLUSTER, 1)
+#else
+#define TOGETHER
+#endif
+
 // Few registers where few suffice, so that an SM holds 1,536 threads.
-extern "C" __global__ void __launch_bounds__(THREADS, (LOADS <= 20 ? 1536 : 1024) / THREADS)
+extern "C" __global__ void TOGETHER __launch_bounds__(THREADS, (LOADS <= 20 ? 1536 : 1024) / THREADS)
     transpose_shifted(elem *__restrict__ dst, const elem *__restrict__ src, long long rows, long long cols,
                       long long lds, long long ldd, long long src_stride, long long dst_stride, int order) {
     extern __shared__ word shared[];
 
-    // Blocks are numbered along the rows (ORDER 0) or down the columns (ORDER 1) of the source.
-    const long long col0 = (long long)(order == 0 ? blockIdx.x : blockIdx.y) * TILE_COLS;
-    const long long row0 = (long long)(order == 0 ? blockIdx.y : blockIdx.x) * TILE_ROWS;
+    // Blocks are numbered along the rows (ORDER 0) or down the columns (ORDER 1) of the source, from its end:
+    // tiles on an edge take longer, and would hold up the end if they were begun last.
+    const unsigned x = gridDim.x - 1 - blockIdx.x, y = gridDim.y - 1 - blockIdx.y;
+    const long long col0 = (long long)(order == 0 ? x : y) * TILE_COLS;
+    const long long row0 = (long long)(order == 0 ? y : x) * TILE_ROWS;
+    if (CLUSTER > 1 && col0 >= cols)
+        return;
     dst += blockIdx.z * dst_stride;
     src += blockIdx.z * src_stride;
     tile t;

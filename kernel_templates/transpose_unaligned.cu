@@ -157,9 +157,11 @@ extern "C" __global__ void __launch_bounds__(THREADS)
                         int order) {
     extern __shared__ __align__(128) uint4 shared[];
 
-    // Blocks are numbered along the rows (ORDER 0) or down the columns (ORDER 1) of the source.
-    const long long col0 = (long long)(order == 0 ? blockIdx.x : blockIdx.y) * TILE_COLS;
-    const long long row0 = (long long)(order == 0 ? blockIdx.y : blockIdx.x) * TILE_ROWS;
+    // Blocks are numbered along the rows (ORDER 0) or down the columns (ORDER 1) of the source, from its end: tiles
+    // on an edge take longer, and would hold up the end if they were begun last.
+    const unsigned x = gridDim.x - 1 - blockIdx.x, y = gridDim.y - 1 - blockIdx.y;
+    const long long col0 = (long long)(order == 0 ? x : y) * TILE_COLS;
+    const long long row0 = (long long)(order == 0 ? y : x) * TILE_ROWS;
     dst += blockIdx.z * dst_stride;
     src += blockIdx.z * src_stride;
     tile t;

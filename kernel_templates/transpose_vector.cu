@@ -20,11 +20,11 @@
 //@ param    VL         4 8 16
 //@ param    VS         4 8 16
 //@ param    THREADS    128 256 512 1024
-//@ param    STREAM     0 1
+//@ param    STREAM     0 1 2
 //@ param    SEGMENT    0 32
 //@ runtime  ORDER      0 1 2
 //@ where    VL >= elem_size AND VS >= elem_size AND VL <= align AND VS <= align
-//@ where    STREAM = 0 OR rows * cols * batch * elem_size <= l2_bytes
+//@ where    STREAM = 0 OR iif(rows * cols * batch * elem_size <= l2_bytes, STREAM = 1, STREAM = 2 AND cc >= 80 AND lds * elem_size % 128 = 0)
 //@ where    SEGMENT = 0 OR (ldd * elem_size % SEGMENT > 0 AND WRITE_RUN >= 2 * SEGMENT)
 //@ where    ORDER < 2 OR lds * elem_size % 32768 = 0 OR ldd * elem_size % 32768 = 0
 //@ where    iif(lds * elem_size % 128 > 0 OR ldd * elem_size % 128 > 0, THREADS >= 256, WRITE_RUN <= 512 AND THREADS <= 512)
@@ -38,7 +38,7 @@
 //@ grid     iif(ORDER = 0, ceil_div(cols * elem_size, READ_RUN), ceil_div(rows * elem_size, WRITE_RUN - SEGMENT)), iif(ORDER = 0, ceil_div(rows * elem_size, WRITE_RUN - SEGMENT), ceil_div(cols * elem_size, READ_RUN)), batch
 //@ shared   READ_RUN * WRITE_RUN / elem_size
 //@ args     dst, src, i64 rows, i64 cols, i64 lds, i64 ldd, i64 src_stride, i64 dst_stride, i32 ORDER
-//@ default  READ_RUN=256 WRITE_RUN=256 VL=4 VS=4 THREADS=256 STREAM=0 SEGMENT=0 ORDER=1
+//@ default  READ_RUN=128 WRITE_RUN=128 VL=4 VS=4 THREADS=256 STREAM=0 SEGMENT=0 ORDER=1
 
 #include "micro_tile.cuh"
 
@@ -72,7 +72,8 @@ static __device__ void move_whole_tile(elem *dst, const elem *src, long long lds
     for (int m = 0; m < MICRO_TILES; m++)
 #pragma unroll
         for (int r = 0; r < MICRO_ROWS; r++)
-            in[m][r].v = load((const vl *)(src + (m * (THREADS / ACROSS) * MICRO_ROWS + r) * lds));
+            in[m][r].v =
+                load_together((const vl *)(src + (m * (THREADS / ACROSS) * MICRO_ROWS + r) * lds));
 #pragma unroll
     for (int m = 0; m < MICRO_TILES; m++)
         put(tile, in[m], t % ACROSS, t / ACROSS + m * (THREADS / ACROSS), DOWN);
@@ -86,6 +87,13 @@ static __device__ void move_whole_tile(elem *dst, const elem *src, long long lds
         if (is_ours(row, u, first))
             store((vs *)(row + u * MICRO_ROWS), tile[place(t / DOWN + k * (THREADS / DOWN), u, DOWN)]);
     }
+#if STREAM == 2
+#pragma unroll
+    for (int m = 0; m < MICRO_TILES; m++)
+#pragma unroll
+        for (int r = 0; r < MICRO_ROWS; r++)
+            let_go(src + (m * (THREADS / ACROSS) * MICRO_ROWS + r) * lds);
+#endif
 }
 
 // A tile on the edge: `height` and `width` are what there is from its first element to the end of the matrix.

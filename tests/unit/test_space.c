@@ -132,15 +132,17 @@ static void list_linear(tt__space *s, const tt__gpu *g, const tt__problem *p) {
     int64_t bytes = p->rows * p->cols * p->elem_size;
     for (int vec = 4; vec <= 16; vec *= 2)
         for (int threads = 128; threads <= 1024; threads *= 2)
-            for (int unroll_stream = 0; unroll_stream < 8; unroll_stream++) {
-                int unroll = 1 << unroll_stream / 2, stream = unroll_stream % 2;
+            for (int k = 0; k < 16; k++) {
+                int unroll = 1 << k / 4, stream = k / 2 % 2, keep = k % 2;
                 int64_t grid = ceil_div(bytes, (int64_t)threads * unroll * vec);
                 if (p->align < vec || vec * unroll < 8 || threads > g->max_threads_per_block ||
                     grid > INT32_MAX)
                     continue;
+                if (keep && (g->cc < 80 || stream || vec < 16 || bytes * p->batch <= g->l2_bytes))
+                    continue;
                 tt__candidate *c = list_add(s);
-                snprintf(c->config, sizeof c->config, "VEC=%d THREADS=%d UNROLL=%d STREAM=%d", vec, threads,
-                         unroll, stream);
+                snprintf(c->config, sizeof c->config, "VEC=%d THREADS=%d UNROLL=%d STREAM=%d KEEP=%d", vec,
+                         threads, unroll, stream, keep);
                 c->launch.passes[0].block[0] = (unsigned)threads;
                 c->launch.passes[0].grid[0] = (unsigned)grid;
                 c->launch.passes[0].n_args = 4;
@@ -231,7 +233,7 @@ static void has_known_sizes(void **state) {
     assert_int_equal(tt__space_add(&s, linear, &h100, &p), TT_OK); /* another op adds nothing */
     assert_int_equal(s.n, 416);
     assert_int_equal(tt__space_add(&s, linear, &h100, &copy), TT_OK);
-    assert_int_equal(s.n, 416 + (3 * 4 * 4 - 4) * 2);
+    assert_int_equal(s.n, 416 + (3 * 4 * 4 - 4) * 2 + 4 * 4);
     assert_string_equal(s.items[416].config, linear->default_config);
     tt__space_free(&s);
     tt__template_free(&tiled);
