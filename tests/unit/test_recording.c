@@ -319,6 +319,37 @@ static void exports_the_newest(void **state) {
     tt__store_close(&s);
 }
 
+/* Who was eliminated may have had luck in few samples: those of the last stage have the most. */
+static void elects_from_the_last_stage(void **state) {
+    (void)state;
+    tt__store *s;
+    tt__recording *r;
+    tt__winner w;
+    tt__str json = {0};
+    bool found;
+    assert_ok(tt__store_open(&s, ":memory:", TT__STORE_READ_WRITE));
+    int64_t run = new_run(s, &env1, "measured");
+    tt__problem p = square("transpose", 64);
+    put_time(s, run, 64, "abc", "A=1", TT__STAGE_FINAL, 5);
+    for (int i = 0; i < 2; i++) {
+        tt__trial t = good(6 + i);
+        t.n_samples = 9;
+        for (int k = 3; k < 9; k++)
+            t.samples_us[k] = 6000; /* longer in the store than the others' samples */
+        put(s, run, &p, "abc", i ? "A=3" : "A=2", TT__STAGE_FINAL, &t);
+    }
+    put_time(s, run, 64, "abc", "A=4", TT__STAGE_SCREEN, 4);
+    assert_ok(tt__recording_export(s, 1, NULL, "", &json));
+    write_text(json.text, json.len);
+    tt__str_free(&json);
+    assert_ok(tt__recording_open_t4(&r, file, NULL));
+    assert_ok(tt__store_winner_get(tt__recording_store(r), 1, 1, &w, &found));
+    assert_true(found);
+    assert_string_equal(w.config, "A=2");
+    tt__recording_close(&r);
+    tt__store_close(&s);
+}
+
 static void exports_replays_for_want_of_better(void **state) {
     (void)state;
     tt__store *s;
@@ -554,7 +585,7 @@ int main(void) {
         TEST(exports_the_newest),       TEST(exports_replays_for_want_of_better),
         TEST(stays_small_and_fast),     TEST(refuses_bad_files),
         TEST(refuses_too_many_samples), TEST(refuses_what_is_no_json),
-        TEST(survives_damage),
+        TEST(survives_damage),          TEST(elects_from_the_last_stage),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

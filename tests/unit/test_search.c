@@ -26,6 +26,7 @@ typedef struct fake {
     bool ticks;          /* all the same at first, and in the finals to the median, but not to the mean */
     const tt__candidate *fastest; /* by that mean: of the first who come to the finals, the sixth */
     size_t n_stages, n_entered;   /* of the finals; in all stages together */
+    size_t fails_at;              /* the stage that fails; 0: none */
 } fake;
 
 static tt_status problem(tt__backend *b, const tt__problem *p, const tt__template *t) {
@@ -82,7 +83,8 @@ static tt_status finals(tt__backend *b, const tt__candidate *const *c, size_t n,
                         tt__trial *trials) {
     fake *f = (fake *)b;
     assert_true(rounds.least >= 1 && rounds.most >= rounds.least && rounds.most <= TT__FINAL_ROUNDS_MAX);
-    f->n_stages++;
+    if (++f->n_stages == f->fails_at)
+        return tt__fail(TT_E_CUDA, "this stage fails");
     f->n_entered += n;
     if (!f->fastest)
         f->fastest = c[n > 5 ? 5 : 0];
@@ -104,6 +106,7 @@ typedef struct bench {
     tt__template_set set;
     tt_tune_opts opts;
     tt__session s;
+    bool is_short; /* the effort that is wanted is that of short problems */
 } bench;
 
 static void begin_run(bench *b, const char *source) {
@@ -197,7 +200,10 @@ static void test_goes_on_with_the_rest(void **state) {
 static void expect_measured(bench *b, size_t wanted, size_t measured, size_t of_numbers, size_t of_letters) {
     tt__search some;
     size_t known[2] = {0, 0};
-    search(b, &(tt__limits){wanted, INFINITY, true}, &some);
+    tt__limits limits = {wanted, INFINITY, true, 0};
+    if (b->is_short) /* the fastest takes 10 us */
+        limits = (tt__limits){wanted / 2, INFINITY, true, wanted};
+    search(b, &limits, &some);
     for (size_t i = 0; i < some.space.n; i++)
         known[some.space.items[i].t == b->f.t[1]] += some.known[i] == TT__TRIED;
     assert_int_equal(some.n_measured, measured);
@@ -238,16 +244,38 @@ static void test_effort_with_only(void **state) {
 /* So it is with a template that is new; and one to which the strategy never comes is tried once. */
 static void test_effort_with_a_new_template(void **state) {
     (void)state;
-    bench b;
-    setup_with(&b, letters);
-    b.s.strategy = &tt__strategy_exhaustive;
-    b.set.n = 1;
-    expect_measured(&b, 10, 10, 10, 0);
-    b.set.n = 2;
-    expect_measured(&b, 10, 5, 14, 1);
-    expect_measured(&b, 10, 0, 14, 1);
-    expect_measured(&b, 16, 1, 15, 1);
-    teardown(&b);
+    for (int is_short = 0; is_short < 2; is_short++) {
+        bench b;
+        setup_with(&b, letters);
+        b.is_short = is_short;
+        b.s.strategy = &tt__strategy_exhaustive;
+        b.set.n = 1;
+        expect_measured(&b, 10, 10, 10, 0);
+        b.set.n = 2;
+        expect_measured(&b, 10, 5, 14, 1);
+        expect_measured(&b, 10, 0, 14, 1);
+        expect_measured(&b, 16, 1, 15, 1);
+        teardown(&b);
+    }
+}
+
+/* A stage that fails ends the finals: those before it stand, and who is left is elected. */
+static void test_a_stage_that_fails(void **state) {
+    (void)state;
+    for (size_t fails_at = 1; fails_at <= 2; fails_at++) {
+        bench b;
+        tt__search all, copy = {.best = TT__NOTHING};
+        tt_result result = {0};
+        setup(&b);
+        b.backend.ticks = true;
+        search(&b, &tt__no_limits, &all);
+        b.backend.fails_at = fails_at;
+        assert_ok(tt__elect(&b.s, &all, &copy, &result));
+        assert_int_equal(b.backend.n_stages, fails_at);
+        assert_true(result.time_us > 0);
+        tt__search_close(&all);
+        teardown(&b);
+    }
 }
 
 /* Without finals, and without samples even, the screening's medians decide. */
@@ -398,6 +426,7 @@ int main(void) {
         cmocka_unit_test(test_goes_on_with_the_rest),
         cmocka_unit_test(test_effort_with_only),
         cmocka_unit_test(test_effort_with_a_new_template),
+        cmocka_unit_test(test_a_stage_that_fails),
         cmocka_unit_test(test_elects_without_samples),
         cmocka_unit_test(test_elects_between_ticks),
         cmocka_unit_test(test_counts_what_there_is),
