@@ -31,13 +31,14 @@ def char_array(data):
 
 
 def expand(path, data):
-    """Puts the text of a file beside it in place of each `#include "NAME.cuh"`, so that the text is whole."""
+    """Puts the text of a file beside it in place of each `#include "NAME.cuh"`, there too, so that the text is whole."""
     lines = []
     for line in data.split(b"\n"):
         match = re.fullmatch(rb'#include "([\w.]+\.cuh)"', line)
         if match:
-            with open(os.path.join(os.path.dirname(path), match.group(1).decode()), "rb") as f:
-                lines.append(f.read().rstrip(b"\n"))
+            beside = os.path.join(os.path.dirname(path), match.group(1).decode())
+            with open(beside, "rb") as f:
+                lines.append(expand(beside, f.read()).rstrip(b"\n"))
         else:
             lines.append(line)
     return b"\n".join(lines)
