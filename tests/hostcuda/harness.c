@@ -157,7 +157,16 @@ char *harness_template(const char *file) {
     if (!f || !text || fread(text, 1, (1 << 16) - 1, f) == 0)
         harness_fail(path, 0, "cannot be read");
     fclose(f);
-    return text;
+    char *at = strstr(text, "\n#include \""), name[64], *whole = NULL;
+    if (at && sscanf(at, "\n#include \"%63[^\"]\"", name) == 1) { /* what a header includes, too */
+        char *header = harness_template(name);
+        *at = '\0';
+        if (asprintf(&whole, "%s\n%s%s", text, header, strchr(at + 1, '\n')) < 0)
+            harness_fail(path, 0, "no memory");
+        free(header);
+        free(text);
+    }
+    return whole ? whole : text;
 }
 
 CUdeviceptr harness_alloc(size_t bytes) {
