@@ -73,9 +73,9 @@ typedef struct tt__problem {
     int elem_size, align;
 } tt__problem;
 
-/* Warm: the L2 cache may hold the arrays already. The regime is a part of the op, so that what was measured in
- * the one is a default in the other at best. Templates know of no regime. */
-#define TT__WARM "/warm"
+/* Warm: the L2 cache may hold the arrays already. The regime is a part of the op, so that what was measured
+ * in the one is a default in the other at best. Templates know of no regime. */
+#define TT__WARM       "/warm"
 #define TT__UNVERIFIED "/unverified"
 
 /* Does the op say so, as the last or as a part in between? */
@@ -92,7 +92,8 @@ static inline bool tt__unverified(const tt__problem *p) {
     return tt__op_says(p, TT__UNVERIFIED);
 }
 
-/* The problem of somebody's own kernel: NULL if it is a matrix; else its variables, "T=f32,n=4096", *n long. */
+/* The problem of somebody's own kernel: NULL if it is a matrix; else its variables, "T=f32,n=4096", *n long.
+ */
 static inline const char *tt__variables(const tt__problem *p, size_t *n) {
     const char *at = strchr(p->op, '/');
     if (!at || strncmp(at, TT__WARM, strlen(TT__WARM) + 1) == 0)
@@ -105,8 +106,8 @@ static inline bool tt__is_matrix(const tt__problem *p) {
     return !tt__variables(p, &n);
 }
 
-/* How far the variables of two problems of one kernel are apart: doublings of each number, 1 for another type;
- * INFINITY if they are not of one kernel, or not of the same variables. */
+/* How far the variables of two problems of one kernel are apart: doublings of each number, 1 for another
+ * type; INFINITY if they are not of one kernel, or not of the same variables. */
 double tt__variables_distance(const tt__problem *a, const tt__problem *b);
 
 /* Does a template of this op do it, in whichever regime? */
@@ -139,7 +140,8 @@ static inline int64_t tt__dst_bytes(const tt__problem *p) {
     return ((p->batch - 1) * p->dst_stride + (tt__dst_rows(p) - 1) * p->ldd + tt__dst_cols(p)) * p->elem_size;
 }
 
-/* Bytes read plus bytes written, what GB/s are counted in; 0: not a matrix, whose metrics its own file defines. */
+/* Bytes read plus bytes written, what GB/s are counted in; 0: not a matrix, whose metrics its own file
+ * defines. */
 static inline double tt__moved_bytes(const tt__problem *p) {
     if (!tt__is_matrix(p))
         return 0;
@@ -153,7 +155,8 @@ static inline double tt__gbps(const tt__problem *p, double time_us) {
 tt_status tt__problem_init(tt__problem *out, const tt_problem *in);
 /* The way back: tt__problem_init makes the same problem of it. */
 tt_problem tt__problem_public(const tt__problem *p);
-/* The limit of a transpose: a dense, aligned copy of as many elements, however the problem itself lies in memory. */
+/* The limit of a transpose: a dense, aligned copy of as many elements, however the problem itself lies in
+ * memory. */
 tt__problem tt__problem_copy(const tt__problem *p);
 bool tt__problem_same(const tt__problem *a, const tt__problem *b);
 
@@ -186,6 +189,7 @@ typedef struct tt__launch {
 /* The extern "C" names of the passes' kernels. */
 typedef struct tt__symbols {
     char name[TT__PASSES_MAX][TT__NAME_MAX];
+    bool foreign; /* of a file that is not ours: what it says of them may be wrong */
 } tt__symbols;
 
 typedef enum tt__trial_status {
@@ -207,18 +211,19 @@ typedef struct tt__trial {
     tt__trial_status status;
     char reason[TT__REASON_MAX]; /* "" when ok */
     double time_us;              /* median of the samples; 0 unless ok */
-    double weight; /* what the time is worth to the objective of its kernel, in times itself; 0: as 1, the time is the objective */
-    double compile_ms;           /* 0: came from the cache */
-    int regs;                    /* registers per thread; 0: unknown */
-    int static_shared_bytes;     /* of shared memory, beside the launch's; not stored */
+    double weight;     /* what the time is worth to the objective of its kernel, in times itself; 0: as 1, the
+                          time is the objective */
+    double compile_ms; /* 0: came from the cache */
+    int regs;          /* registers per thread; 0: unknown */
+    int static_shared_bytes; /* of shared memory, beside the launch's; not stored */
     int n_samples;
     float samples_us[TT__SAMPLES_MAX]; /* in the order they were taken */
 } tt__trial;
 
-/* How long the finals measure: as many rounds as take `worth_s`. If that is more than the most, a round launches
- * everybody several times, at most TT__LAPS_MAX, each time in another order; what counts of these is the mean of the
- * middle half. `loads` times in between all kernels are loaded anew: where a kernel's code lies costs or saves it a
- * percent of some microseconds, and the next process has it elsewhere. */
+/* How long the finals measure: as many rounds as take `worth_s`. If that is more than the most, a round
+ * launches everybody several times, at most TT__LAPS_MAX, each time in another order; what counts of these is
+ * the mean of the middle half. `loads` times in between all kernels are loaded anew: where a kernel's code
+ * lies costs or saves it a percent of some microseconds, and the next process has it elsewhere. */
 typedef struct tt__rounds {
     int least, most; /* 1 to TT__SAMPLES_MAX */
     double worth_s;

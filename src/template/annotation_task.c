@@ -290,6 +290,7 @@ tt_status tt__read_reference(tt__reader *r, tt__span rest) {
     TT_TRY(own_task(r, &task));
     TT_TRY(tt__read_name(r, task->reference.name[0], TT__NAME_MAX, rest));
     task->has_reference = true;
+    task->reference.foreign = r->t->symbols.foreign;
     r->launch = &task->launch;
     r->launch->line = r->line;
     r->launch->column = tt__read_column(r, rest.at);

@@ -211,6 +211,7 @@ static tt_status check_max_regs(const tt__template *t) {
 
 /* Trusted text is spared the queries, which are nearly all of the time. */
 static tt_status build(tt__template *t, const char *path, const char *source, bool trusted) {
+    t->symbols.foreign = !trusted;
     tt_status status = TT_OK;
     tt__expr config = {0};
     t->path = strdup(path);
