@@ -9,8 +9,9 @@
 /* Screening medians are good to a few percent; what is further behind cannot win. */
 static const double within_reach = 1.06;
 
-/* With the incumbent and the default: TT__FINALISTS_MAX. */
-enum { CONTENDERS_MAX = 26, COPIES_MAX = 3 };
+/* With the incumbent and the default: TT__FINALISTS_MAX. Of short problems the screening, in which each
+ * kernel was loaded once, tells less: three times as many enter, and run in heats. */
+enum { CONTENDERS_MAX = 26, HEATS = 3, COPIES_MAX = 3 };
 
 /* No two stages have as many rounds, so that samples of different ones are never taken for pairs. */
 typedef struct stage {
@@ -19,6 +20,7 @@ typedef struct stage {
     double within;
 } stage;
 static const stage stages[] = {
+    {{7, 7, 0.04, 1}, CONTENDERS_MAX, COPIES_MAX, 1.03}, /* as many in every heat */
     {{9, 15, 0.04, 1}, 11, 2, 1.02},
     {{17, 27, 0.05, 1}, 6, 1, 1.01},
     {{TT__FINAL_ROUNDS, TT__FINAL_ROUNDS_MAX, 0.08, 1}, 0, 0, 0},
@@ -28,6 +30,11 @@ enum { STAGES = sizeof stages / sizeof *stages };
 /* Single launches of a short problem spread by several percent, and what is asked for is half a percent: each
  * stage takes so many times as long. A budget has no time for that. */
 enum { SHORT_TIMES = 6, SHORT_LOADS = 8 };
+
+/* Has it to be measured for long? */
+static bool is_short(const tt__session *s, const tt__search *search) {
+    return isinf(s->end_s) && search->best != TT__NOTHING && tt__search_best_us(search) < TT__SHORT_US;
+}
 
 /* ---- Nominating -----------------------------------------------------------------------------------------
  */
@@ -103,7 +110,7 @@ tt_status tt__finals_nominate(tt__session *s, tt__search *search, const tt__sear
     int64_t leading_default = find_default(search);
     if (leading_default != TT__NOBODY)
         TT_TRY(tt__search_try(s, search, (size_t)leading_default));
-    enter_best(f, search, CONTENDERS_MAX);
+    enter_best(f, search, is_short(s, search) ? HEATS * CONTENDERS_MAX : CONTENDERS_MAX);
     if (incumbent != TT__NOBODY)
         f->at_incumbent = enter(f, search, incumbent);
     f->n_contenders = f->n;
@@ -132,7 +139,7 @@ double tt__finals_middle_us(const tt__finals *f, int i) {
 /* Of the places [first, end), those behind the best `most` are out, and those further than `within` behind
  * the best. */
 static void eliminate(tt__finals *f, size_t first, size_t end, size_t most, double within) {
-    double us[TT__FINALISTS_MAX], least = INFINITY;
+    double us[TT__ENTRANTS_MAX], least = INFINITY;
     for (size_t i = first; i < end; i++) {
         us[i] = tt__finals_took_part(f, (int)i) ? tt__finals_middle_us(f, (int)i) : INFINITY;
         least = fmin(least, us[i]);
@@ -158,9 +165,9 @@ static size_t n_in(const tt__finals *f, size_t end) {
 
 static tt__rounds rounds_of(const tt__session *s, const tt__search *search, const stage *st) {
     tt__rounds rounds = st->rounds;
-    if (isinf(s->end_s) && tt__search_best_us(search) < TT__SHORT_US) {
+    if (is_short(s, search)) {
         rounds.worth_s *= SHORT_TIMES;
-        rounds.loads = SHORT_LOADS;
+        rounds.loads = rounds.least < SHORT_LOADS ? rounds.least : SHORT_LOADS;
     }
     return rounds;
 }
@@ -170,17 +177,28 @@ static bool waits(const tt__finals *f, size_t i, const stage *st) {
     return st->contenders > 0 && (int)i == f->at_default && i >= f->n_contenders;
 }
 
+/* In as many heats as it takes, none with fewer than the others by more than one. */
+static tt_status run_heats(tt__session *s, const tt__candidate *const *c, size_t n, tt__rounds rounds,
+                           tt__trial *trials) {
+    size_t heats = (n + TT__FINALISTS_MAX - 1) / TT__FINALISTS_MAX;
+    for (size_t h = 0; h < heats; h++) {
+        size_t first = n * h / heats, end = n * (h + 1) / heats;
+        TT_TRY(s->backend->ops->finals(s->backend, c + first, end - first, rounds, trials + first));
+    }
+    return TT_OK;
+}
+
 /* Measures those who are not out. Of one that is not recorded there is nothing to compare: it is out. */
 static tt_status hold_stage(tt__session *s, const tt__search *search, tt__finals *f, const stage *st) {
-    const tt__candidate *candidates[TT__FINALISTS_MAX] = {NULL};
-    size_t at[TT__FINALISTS_MAX], n = 0;
+    const tt__candidate *candidates[TT__ENTRANTS_MAX] = {NULL};
+    size_t at[TT__ENTRANTS_MAX], n = 0;
     int most = 0;
     for (size_t i = 0; i < f->n; i++)
         if (!f->entrants[i].out && !waits(f, i, st)) {
             at[n] = i;
             candidates[n++] = f->entrants[i].c;
         }
-    TT_TRY(s->backend->ops->finals(s->backend, candidates, n, rounds_of(s, search, st), f->fresh));
+    TT_TRY(run_heats(s, candidates, n, rounds_of(s, search, st), f->fresh));
     for (size_t k = 0; k < n; k++) {
         const tt__entrant *e = &f->entrants[at[k]];
         f->fresh[k].weight = e->c->weight;

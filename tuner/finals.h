@@ -1,14 +1,14 @@
 /*
  * The finals: the best few by screening, and what they are held against, measured again in interleaved
- * rounds. Three stages, each with fewer entrants and more launches of each: most are out of reach after a
- * few, and what decides needs many.
+ * rounds. Three stages, or four, each with fewer entrants and more launches of each: most are out of reach
+ * after a few, and what decides needs many.
  */
 #ifndef TT_TUNER_FINALS_H
 #define TT_TUNER_FINALS_H
 
 #include "tuner/session.h"
 
-enum { TT__NOBODY = -1 };
+enum { TT__NOBODY = -1, TT__ENTRANTS_MAX = 3 * TT__FINALISTS_MAX };
 
 typedef struct tt__entrant {
     const tt__candidate *c;
@@ -19,12 +19,12 @@ typedef struct tt__entrant {
 
 typedef struct tt__finals {
     size_t n, n_contenders; /* the contenders come first, then perhaps the default, then the copies */
-    tt__entrant entrants[TT__FINALISTS_MAX];
-    int at_default, at_incumbent;        /* or TT__NOBODY; never eliminated */
-    bool interleaved;                    /* else the samples are those of the screening */
-    tt__trial trials[TT__FINALISTS_MAX];   /* of the last stage each was in, weighed like the search's */
-    tt__trial measured[TT__FINALISTS_MAX]; /* the same as measured: to be stored */
-    tt__trial fresh[TT__FINALISTS_MAX];    /* of the stage under way */
+    tt__entrant entrants[TT__ENTRANTS_MAX];
+    int at_default, at_incumbent;         /* or TT__NOBODY; never eliminated */
+    bool interleaved;                     /* else the samples are those of the screening */
+    tt__trial trials[TT__ENTRANTS_MAX];   /* of the last stage each was in, weighed like the search's */
+    tt__trial measured[TT__ENTRANTS_MAX]; /* the same as measured: to be stored */
+    tt__trial fresh[TT__ENTRANTS_MAX];    /* of the stage under way */
 } tt__finals;
 
 /* Chooses the entrants; tries the stored winner and the default of the leading template, if the search has

@@ -83,6 +83,7 @@ static tt_status finals(tt__backend *b, const tt__candidate *const *c, size_t n,
                         tt__trial *trials) {
     fake *f = (fake *)b;
     assert_true(rounds.least >= 1 && rounds.most >= rounds.least && rounds.most <= TT__FINAL_ROUNDS_MAX);
+    assert_true(n >= 1 && n <= TT__FINALISTS_MAX && rounds.loads >= 1 && rounds.loads <= rounds.least);
     if (++f->n_stages == f->fails_at)
         return tt__fail(TT_E_CUDA, "this stage fails");
     f->n_entered += n;
