@@ -52,7 +52,7 @@ static tt_status replay(double *reached, const bench_space *b, const tt__strateg
         memmove(waiting, waiting + 1, --n_waiting * sizeof *waiting);
         known[i] = TT__TRIED;
         if (b->trials[i].status == TT__TRIAL_OK)
-            best = fmax(best, b->best_us / b->trials[i].time_us);
+            best = fmax(best, b->best_us / b->judged_us[i]);
         reached[done++] = best;
     }
     for (; done < o->evaluations; done++)

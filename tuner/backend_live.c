@@ -290,13 +290,22 @@ static tt_status feed_gpu(live *l) {
     return TT_OK;
 }
 
+/* May one more compile what is only expected? A few stay free for what is wanted: an expected one may take
+ * long, or hang. */
+static bool may_work_ahead(const live *l) {
+    size_t n = l->crew.n - TT__CREW_COMPILER, ahead = 0;
+    for (size_t w = TT__CREW_COMPILER; w < l->crew.n; w++)
+        ahead += l->crew.workers[w].busy && l->compiling[w] && !l->compiling[w]->wanted;
+    return ahead + (n + 3) / 4 < n;
+}
+
 static tt_status feed_compilers(live *l) {
     tt__crew *crew = &l->crew;
     for (size_t w = TT__CREW_COMPILER; w < crew->n; w++) {
         tt__cubin *cubin;
         if (crew->workers[w].busy)
             continue;
-        TT_TRY(tt__cubins_next(&l->cubins, &cubin));
+        TT_TRY(tt__cubins_next(&l->cubins, may_work_ahead(l), &cubin));
         if (!cubin)
             break;
         if (tt__worker_gone(&crew->workers[w]))

@@ -11,6 +11,9 @@
 /* Rows so many bytes apart meet in the same part of the memory (docs/performance.md). */
 static const int64_t wide_pitch = 131072;
 
+/* How much of a cache hint it is not to keep what was read. */
+static const double keeping = 0.4;
+
 /* What one of each adds to the logarithm of the time. docs/search.md has where the numbers come from. */
 const double tt__cost_weights[TT__COSTS] = {
     [TT__COST_READ_RUN] = 0.03,    /* halvings of 256 bytes that a block reads in a row */
@@ -24,7 +27,8 @@ const double tt__cost_weights[TT__COSTS] = {
     [TT__COST_CONFLICTS] = 0.05,   /* if it has bank conflicts that it could have padded away */
     [TT__COST_ORDER] = 0.015,      /* if blocks walk along rows of what no cache holds; of wide pitches it
                                       depends on the day */
-    [TT__COST_CACHE_HINT] = 0.025, /* if stores do not stream although all fits the cache, or the reverse */
+    [TT__COST_CACHE_HINT] = 0.025, /* if stores do not stream although all fits the cache, or the reverse;
+                                      less if nothing is kept of what does not fit */
 };
 
 const char *const tt__cost_names[TT__COSTS] = {
@@ -65,7 +69,9 @@ static void read_parameters(tt__geometry *g, const tt__template *t, const tt__po
             if (named && accesses[i].write)
                 g->write_access = value;
         }
-        g->streams |= strcmp(p->name, "STREAM") == 0 && value > 0;
+        g->streams |= strcmp(p->name, "STREAM") == 0 && value == 1;
+        g->keeps |=
+            (strcmp(p->name, "STREAM") == 0 && value == 2) || (strcmp(p->name, "KEEP") == 0 && value > 0);
     }
 }
 
@@ -159,7 +165,9 @@ static double halvings(double have, double full) {
 static void find_costs(double costs[TT__COSTS], const tt__geometry *g, const tt__gpu *gpu,
                        const tt__problem *p) {
     double per_sm = g->blocks / (gpu->sm_count > 0 ? gpu->sm_count : 1);
-    bool cached = tt__moved_bytes(p) <= (double)gpu->l2_bytes;
+    double moved = tt__moved_bytes(p), l2 = (double)gpu->l2_bytes;
+    bool cached = moved <= l2,
+         exceeds = moved / 2 > l2; /* between the two, hints and order are all the same */
     bool wide = p->lds * p->elem_size % wide_pitch == 0;
     costs[TT__COST_IDLE_SMS] = halvings(per_sm, 2);
     costs[TT__COST_BLOCK_SIZE] = fabs(log2(g->threads / 256));
@@ -172,8 +180,11 @@ static void find_costs(double costs[TT__COSTS], const tt__geometry *g, const tt_
     costs[TT__COST_MANY_LOADS] = fmin(g->thread_bytes / g->read_access, 64);
     costs[TT__COST_ACCESSES] = 1 / g->read_access + 1 / g->write_access;
     costs[TT__COST_CONFLICTS] = g->unpadded;
-    costs[TT__COST_ORDER] = !cached && !wide && g->down < 0;
-    costs[TT__COST_CACHE_HINT] = cached != g->streams;
+    costs[TT__COST_ORDER] = exceeds && !wide && g->down < 0;
+    if (cached)
+        costs[TT__COST_CACHE_HINT] = !g->streams;
+    if (exceeds)
+        costs[TT__COST_CACHE_HINT] = g->streams ? 1 : g->keeps ? 0 : keeping;
 }
 
 /* ---- Coordinates -----------------------------------------------------------------------------------------

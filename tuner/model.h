@@ -22,6 +22,7 @@ typedef struct tt__geometry {
     int down; /* blocks that follow each other: 1 down a column of the source, -1 along a row, 0 unknown */
     bool unpadded; /* others of its template take more shared memory for the same tile */
     bool streams;  /* stores ask not to stay in the cache */
+    bool keeps;    /* loads ask to stay in it for a while */
 } tt__geometry;
 
 /* What makes a launch slower than it could be, each counted in a unit of its own (model.c says which). */

@@ -56,7 +56,7 @@ static tt__cubin *want(fixture *f, const char *config) {
 
 static tt__cubin *next(fixture *f) {
     tt__cubin *cubin;
-    assert_int_equal(tt__cubins_next(&f->cubins, &cubin), TT_OK);
+    assert_int_equal(tt__cubins_next(&f->cubins, true, &cubin), TT_OK);
     return cubin;
 }
 

@@ -126,9 +126,9 @@ static tt__cubin *next_wanted(const tt__cubins *c) {
     return best;
 }
 
-tt_status tt__cubins_next(tt__cubins *c, tt__cubin **out) {
+tt_status tt__cubins_next(tt__cubins *c, bool ahead, tt__cubin **out) {
     tt__cubin *next = next_wanted(c);
-    while (!next && c->at_expected < c->n_expected) {
+    while (!next && ahead && c->at_expected < c->n_expected) {
         const tt__expected *e = &c->expected[c->at_expected++];
         TT_TRY(find_or_add(c, e->t, e->config, &e->problem, &next));
         if (next->state != TT__CUBIN_IDLE)

@@ -73,8 +73,8 @@ tt_status tt__cubins_want(tt__cubins *c, const tt__template *t, const char *conf
 /* This configuration will probably be wanted: when nothing else is to be compiled, its cubin may be. */
 tt_status tt__cubins_expect(tt__cubins *c, const tt__template *t, const char *config, const tt__problem *p);
 
-/* The next one to compile, now COMPILING; NULL if there is none. */
-tt_status tt__cubins_next(tt__cubins *c, tt__cubin **out);
+/* The next one to compile, now COMPILING; NULL if there is none. What is expected only if `ahead`. */
+tt_status tt__cubins_next(tt__cubins *c, bool ahead, tt__cubin **out);
 /* About how many are still to be compiled that nobody compiles yet. */
 size_t tt__cubins_queued(const tt__cubins *c);
 
