@@ -12,12 +12,12 @@
 static const int64_t wide_pitch = 131072;
 
 /* How much of a cache hint it is not to keep what was read. */
-static const double keeping = 0.4;
+static const double keeping = 0.7;
 
 /* What one of each adds to the logarithm of the time. docs/search.md has where the numbers come from. */
 const double tt__cost_weights[TT__COSTS] = {
     [TT__COST_READ_RUN] = 0.03,    /* halvings of 256 bytes that a block reads in a row */
-    [TT__COST_WRITE_RUN] = 0.01,   /* ... writes in a row */
+    [TT__COST_WRITE_RUN] = 0.025,  /* ... writes in a row */
     [TT__COST_FEW_BLOCKS] = 0.04,  /* halvings of 8 blocks for each SM: they are not shared out well */
     [TT__COST_IDLE_SMS] = 0.085,   /* halvings of 2 blocks for each SM */
     [TT__COST_LITTLE_WORK] = 0.05, /* halvings of 32 bytes for each thread: too little is under way */
@@ -201,6 +201,11 @@ static size_t coord_of(tt__model *m, const char *names[], const char *name) {
     return m->n_coords++;
 }
 
+/* 0, 1 or 2 is no quantity: which of the orders, which of the hints. */
+static bool is_choice(const tt__param *p) {
+    return p->n_values <= 3 && strcmp(p->values[0], "0") == 0;
+}
+
 static void place_params(tt__model *m, const char *names[], size_t i, const tt__template *t,
                          const tt__point point) {
     for (size_t k = 0; k < t->n_params; k++) {
@@ -209,7 +214,7 @@ static void place_params(tt__model *m, const char *names[], size_t i, const tt__
         if (at == TT__COORDS_MAX)
             continue;
         double value = strtod(p->values[point[k]], NULL);
-        m->words[at] |= !tt__param_is_number(p);
+        m->words[at] |= !tt__param_is_number(p) || is_choice(p);
         m->coords[i][at] = (float)(value >= 1 ? log2(value) + 1 : point[k]);
     }
 }

@@ -16,7 +16,7 @@ static const double opinion = 0.005;
 static const double caution = 0.05;
 /* Where no improvement is left to expect, the prediction orders. */
 static const double faint = 1e-9;
-enum { STARTS_MAX = 2, GREEDY = 5 };
+enum { STARTS_MAX = 2, GREEDY = 8 };
 
 typedef struct surrogate {
     tt__gp *gp;
