@@ -177,6 +177,17 @@ static bool waits(const tt__finals *f, size_t i, const stage *st) {
     return st->contenders > 0 && (int)i == f->at_default && i >= f->n_contenders;
 }
 
+/* Of the places [first, end): a recording knows a stage only of those who were in it, and of the others an
+ * earlier one, in which there were fewer rounds. */
+static void drop_earlier(tt__finals *f, size_t first, size_t end) {
+    int most = 0;
+    for (size_t i = first; i < end; i++)
+        if (!f->entrants[i].out && f->trials[i].n_samples > most)
+            most = f->trials[i].n_samples;
+    for (size_t i = first; i < end; i++)
+        f->entrants[i].out |= f->trials[i].n_samples < most;
+}
+
 /* In as many heats as it takes, none with fewer than the others by more than one. */
 static tt_status run_heats(tt__session *s, const tt__candidate *const *c, size_t n, tt__rounds rounds,
                            tt__trial *trials) {
@@ -192,7 +203,6 @@ static tt_status run_heats(tt__session *s, const tt__candidate *const *c, size_t
 static tt_status hold_stage(tt__session *s, const tt__search *search, tt__finals *f, const stage *st) {
     const tt__candidate *candidates[TT__ENTRANTS_MAX] = {NULL};
     size_t at[TT__ENTRANTS_MAX], n = 0;
-    int most = 0;
     for (size_t i = 0; i < f->n; i++)
         if (!f->entrants[i].out && !waits(f, i, st)) {
             at[n] = i;
@@ -206,10 +216,9 @@ static tt_status hold_stage(tt__session *s, const tt__search *search, tt__finals
         if (e->of == search && search->t->task->objective >= 0)
             tt__trial_weigh(&f->trials[at[k]], e->c->weight);
         f->entrants[at[k]].out = !is_measured(&f->fresh[k]);
-        most = f->fresh[k].n_samples > most ? f->fresh[k].n_samples : most;
     }
-    for (size_t k = 0; k < n; k++) /* a recording knows the last stage only of those who were in it */
-        f->entrants[at[k]].out |= f->fresh[k].n_samples < most;
+    drop_earlier(f, 0, f->n_contenders);
+    drop_earlier(f, f->n_contenders + (f->at_default >= (int)f->n_contenders), f->n);
     return TT_OK;
 }
 
@@ -253,6 +262,8 @@ tt_status tt__finals_hold(tt__session *s, tt__search *search, tt__finals *f) {
     for (size_t i = 0; i < f->n && f->interleaved; i++)
         if (is_measured(&f->measured[i]))
             TT_TRY(store_final(s, &f->entrants[i], &f->measured[i]));
+    if (n_in(f, f->n_contenders) == 0) /* not one has passed the last stage, or any */
+        f->interleaved = false;
     if (!f->interleaved)
         fall_back(f);
     return TT_OK;

@@ -84,6 +84,31 @@ static double to_beat(const surrogate *s, const tt__view *view) {
     return best;
 }
 
+/* Do they differ in nothing but arguments of the launch? */
+static bool are_siblings(const tt__view *view, size_t a, size_t b) {
+    const tt__template *t = view->space->items[a].t;
+    if (view->space->items[b].t != t)
+        return false;
+    for (size_t k = 0; k < t->n_params; k++)
+        if (!t->params[k].runtime && view->walk->points[a][k] != view->walk->points[b][k])
+            return false;
+    return true;
+}
+
+/* What shares the best trial's cubin is tried at once: it costs no compilation, and where one order of blocks
+ * is bad for most tiles, it may yet be the one for the best. */
+static int64_t sibling_of_best(const tt__view *view) {
+    int64_t best = TT__NOTHING;
+    for (size_t i = 0; i < view->space->n; i++)
+        if (tt__strategy_passed(view, i) &&
+            (best == TT__NOTHING || view->trials[i].time_us < view->trials[best].time_us))
+            best = (int64_t)i;
+    for (size_t i = 0; best != TT__NOTHING && i < view->space->n; i++)
+        if (view->known[i] == TT__UNTRIED && are_siblings(view, (size_t)best, i))
+            return (int64_t)i;
+    return TT__NOTHING;
+}
+
 static tt_status next(int64_t *index, void *self, const tt__view *view) {
     surrogate *s = self;
     double most = -INFINITY;
@@ -93,6 +118,8 @@ static tt_status next(int64_t *index, void *self, const tt__view *view) {
         s->n_started++;
         return TT_OK;
     }
+    if (tt__gp_rows(s->gp) >= GREEDY && (*index = sibling_of_best(view)) != TT__NOTHING)
+        return TT_OK;
     TT_TRY(learn(s, view));
     tt__strategy_odds(s->odds, view);
     tt__gp_predict(s->gp, &mean, &deviation);

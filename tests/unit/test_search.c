@@ -26,7 +26,7 @@ typedef struct fake {
     bool ticks;          /* all the same at first, and in the finals to the median, but not to the mean */
     const tt__candidate *fastest; /* by that mean: of the first who come to the finals, the sixth */
     size_t n_stages, n_entered;   /* of the finals; in all stages together */
-    size_t fails_at;              /* the stage that fails; 0: none */
+    size_t fails_at, lost_at;     /* the stage that fails, that nobody passes; 0: none */
 } fake;
 
 static tt_status problem(tt__backend *b, const tt__problem *p, const tt__template *t) {
@@ -90,7 +90,9 @@ static tt_status finals(tt__backend *b, const tt__candidate *const *c, size_t n,
     if (!f->fastest)
         f->fastest = c[n > 5 ? 5 : 0];
     for (size_t i = 0; i < n; i++)
-        if (f->ticks)
+        if (f->n_stages == f->lost_at)
+            trials[i] = (tt__trial){.status = TT__TRIAL_SKIPPED};
+        else if (f->ticks)
             fill_ticks(f, &trials[i], c[i] == f->fastest);
         else if (f->finals_known)
             fill(f, &trials[i], 10 + (double)i);
@@ -260,6 +262,23 @@ static void test_effort_with_a_new_template(void **state) {
     }
 }
 
+/* Where nobody passes the last stage, the screening decides. */
+static void test_a_stage_that_nobody_passes(void **state) {
+    (void)state;
+    bench b;
+    tt__search all, copy = {.best = TT__NOTHING};
+    tt_result result = {0};
+    setup(&b);
+    b.backend.ticks = true;
+    search(&b, &tt__no_limits, &all);
+    b.backend.lost_at = 2;
+    assert_ok(tt__elect(&b.s, &all, &copy, &result));
+    assert_true(b.backend.n_stages >= 2);
+    assert_true(result.time_us > 0);
+    tt__search_close(&all);
+    teardown(&b);
+}
+
 /* A stage that fails ends the finals: those before it stand, and who is left is elected. */
 static void test_a_stage_that_fails(void **state) {
     (void)state;
@@ -427,6 +446,7 @@ int main(void) {
         cmocka_unit_test(test_goes_on_with_the_rest),
         cmocka_unit_test(test_effort_with_only),
         cmocka_unit_test(test_effort_with_a_new_template),
+        cmocka_unit_test(test_a_stage_that_nobody_passes),
         cmocka_unit_test(test_a_stage_that_fails),
         cmocka_unit_test(test_elects_without_samples),
         cmocka_unit_test(test_elects_between_ticks),
