@@ -8,17 +8,17 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "bench/sizes.h"
 #include "tuner/session.h"
 
-enum { SIZES_MAX = 32, GIVEN_MAX = 16, BEST = 12 };
+enum { GIVEN_MAX = 16, BEST = 12 };
 
 typedef struct options {
     int device, n_given;
     const char *template, *all, *given[GIVEN_MAX];
     double seconds;
     int loads; /* of all kernels */
-    int64_t sizes[SIZES_MAX];
-    size_t n_sizes;
+    bench_sizes sizes;
 } options;
 
 typedef struct bench {
@@ -141,8 +141,8 @@ static tt_status run_all(bench *b) {
                                                            .compile_timeout_s = 60,
                                                            .store = store}));
     TT_GOTO(b->backend->ops->hello(b->backend, &b->gpu, &env));
-    for (size_t i = 0; i < o->n_sizes; i++)
-        TT_GOTO(run(b, o->sizes[i]));
+    for (size_t i = 0; i < o->sizes.n; i++)
+        TT_GOTO(run(b, o->sizes.items[i]));
 out:
     if (b->backend)
         b->backend->ops->close(b->backend);
@@ -158,43 +158,30 @@ static int usage(FILE *out) {
         "                    [--loads N] 'KERNEL CONFIGURATION'...\n"
         "Measures up to %d configurations in the same rounds, for S seconds (1), and compares them with the "
         "first.\n"
-        "In between all of them are loaded anew, N times (8): where its code lies makes a short kernel faster or "
+        "In between all of them are loaded anew, N times (8): where its code lies makes a short kernel "
+        "faster or "
         "slower.\n"
         "With --all the best of all configurations of a kernel enter too. Sizes: 4096,8192 unless told.\n",
         GIVEN_MAX);
     return out == stdout ? 0 : 2;
 }
 
-static bool read_sizes(options *o, char *list) {
-    char *state = NULL;
-    o->n_sizes = 0;
-    for (char *word = strtok_r(list, ",", &state); word; word = strtok_r(NULL, ",", &state)) {
-        if (o->n_sizes == SIZES_MAX || atoll(word) < 1)
-            return false;
-        o->sizes[o->n_sizes++] = atoll(word);
-    }
-    return o->n_sizes > 0;
-}
-
 int main(int argc, char **argv) {
-    static const struct option longs[] = {{"template", required_argument, NULL, 't'},
-                                          {"sizes", required_argument, NULL, 's'},
-                                          {"all", required_argument, NULL, 'a'},
-                                          {"seconds", required_argument, NULL, 'S'},
-                                          {"loads", required_argument, NULL, 'l'},
-                                          {"device", required_argument, NULL, 'd'},
-                                          {"help", no_argument, NULL, 'h'},
-                                          {NULL, 0, NULL, 0}};
+    static const struct option longs[] = {
+        {"template", required_argument, NULL, 't'}, {"sizes", required_argument, NULL, 's'},
+        {"all", required_argument, NULL, 'a'},      {"seconds", required_argument, NULL, 'S'},
+        {"loads", required_argument, NULL, 'l'},    {"device", required_argument, NULL, 'd'},
+        {"help", no_argument, NULL, 'h'},           {NULL, 0, NULL, 0}};
     static bench b;
     options o = {.seconds = 1, .loads = 8};
     char usual[] = "4096,8192";
-    read_sizes(&o, usual);
+    bench_sizes_read(&o.sizes, usual);
     for (int found; (found = getopt_long(argc, argv, "h", longs, NULL)) != -1;) {
         bool fine = true;
         if (found == 't')
             o.template = optarg;
         else if (found == 's')
-            fine = read_sizes(&o, optarg);
+            fine = bench_sizes_read(&o.sizes, optarg);
         else if (found == 'a')
             o.all = optarg;
         else if (found == 'S')

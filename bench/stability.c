@@ -8,16 +8,17 @@
 #include <stdlib.h>
 #include <unistd.h>
 
+#include "bench/sizes.h"
 #include "tuner/session.h"
 
-enum { SIZES_MAX = 32, RUNS_MAX = TT__FINALISTS_MAX, SAMPLES_MAX = TT__SAMPLES_MAX, SECONDS = 1, LOADS = 16 };
+enum { RUNS_MAX = TT__FINALISTS_MAX, SAMPLES_MAX = TT__SAMPLES_MAX, SECONDS = 1, LOADS = 16 };
 static const double target = 0.005;
 
 typedef struct options {
     int device, runs;
     bool keep;
     size_t n_sizes;
-    tt_problem problems[SIZES_MAX];
+    tt_problem problems[BENCH_SIZES_MAX];
 } options;
 
 /* The different winners of one size, and what became of them. */
@@ -132,32 +133,30 @@ static int usage(FILE *out) {
             "Usage: bench-stability [--sizes N,...] [--runs N] [--device N] [--keep]\n"
             "Tunes N times (10, at most %d) from empty stores, measures the winners against each other, and "
             "fails if\n"
-            "they are more than %.1f %% apart. Sizes: 4096,8192 unless told; --keep leaves the stores where they are.\n",
+            "they are more than %.1f %% apart. Sizes: 4096,8192 unless told; --keep leaves the stores where "
+            "they are.\n",
             RUNS_MAX, 100 * target);
     return out == stdout ? 0 : 2;
 }
 
 static bool read_sizes(options *o, char *list) {
-    char *state = NULL;
-    o->n_sizes = 0;
-    for (char *word = strtok_r(list, ",", &state); word; word = strtok_r(NULL, ",", &state)) {
-        if (o->n_sizes == SIZES_MAX || atoll(word) < 1)
-            return false;
-        tt_problem *p = &o->problems[o->n_sizes++];
+    bench_sizes sizes;
+    if (!bench_sizes_read(&sizes, list))
+        return false;
+    for (o->n_sizes = 0; o->n_sizes < sizes.n; o->n_sizes++) {
+        tt_problem *p = &o->problems[o->n_sizes];
         *p = (tt_problem)TT_INIT(tt_problem);
-        p->rows = p->cols = atoll(word);
+        p->rows = p->cols = sizes.items[o->n_sizes];
     }
-    return o->n_sizes > 0;
+    return true;
 }
 
 /* 0: go on; else the exit code + 1. */
 static int read_options(options *o, int argc, char **argv) {
-    static const struct option longs[] = {{"sizes", required_argument, NULL, 's'},
-                                          {"runs", required_argument, NULL, 'r'},
-                                          {"device", required_argument, NULL, 'd'},
-                                          {"keep", no_argument, NULL, 'k'},
-                                          {"help", no_argument, NULL, 'h'},
-                                          {NULL, 0, NULL, 0}};
+    static const struct option longs[] = {
+        {"sizes", required_argument, NULL, 's'},  {"runs", required_argument, NULL, 'r'},
+        {"device", required_argument, NULL, 'd'}, {"keep", no_argument, NULL, 'k'},
+        {"help", no_argument, NULL, 'h'},         {NULL, 0, NULL, 0}};
     char usual[] = "4096,8192";
     *o = (options){.runs = 10};
     read_sizes(o, usual);
@@ -180,7 +179,7 @@ static int read_options(options *o, int argc, char **argv) {
 }
 
 int main(int argc, char **argv) {
-    static contest contests[SIZES_MAX];
+    static contest contests[BENCH_SIZES_MAX];
     char folder[] = "/tmp/tiletune-stability-XXXXXX", db[64], command[80];
     options o;
     int code = read_options(&o, argc, argv);

@@ -13,6 +13,7 @@
 #include <cmocka.h>
 
 #include "run.h"
+#include "write_in.h"
 
 static const char *folder;
 
@@ -53,15 +54,6 @@ static void expect(int code, const char *says, const char *line) {
     run_free(&r);
 }
 
-static void write_file(const char *name, const char *text) {
-    char path[256];
-    snprintf(path, sizeof path, "%s/%s", folder, name);
-    FILE *f = fopen(path, "w");
-    assert_non_null(f);
-    assert_true(fputs(text, f) >= 0);
-    fclose(f);
-}
-
 static void remove_file(const char *name) {
     char path[256];
     snprintf(path, sizeof path, "%s/%s", folder, name);
@@ -95,7 +87,7 @@ static void write_doubles(const char *name, const char *kernel, const char *more
         "extern \"C\" __global__ void plain(T *y, int n) {\n"
         "    for (int i = 0; i < n; i++) y[i] = 2 * y[i];\n}\n",
         kernel, more, kernel);
-    write_file(name, text);
+    write_in(folder, name, text);
 }
 #define REFERENCE "//@ reference plain\n//@ block 1\n//@ grid 1\n//@ args y, i32 number_of_elements\n"
 
@@ -144,19 +136,21 @@ static void test_elects_by_the_objective(void **state) {
                  "extern \"C\" __global__ void by_objective(int *y) { y[threadIdx.x] += 1; }\n"
                  "extern \"C\" __global__ void plain(int *y) { y[threadIdx.x] += 1; }\n",
                  objectives[i]);
-        write_file("objective.cu", text);
+        write_in(folder, "objective.cu", text);
         run_result r = tuned(0, "--kernel @/objective.cu --db :memory: --json");
         if (!strstr(r.out, "\"MODE\":1"))
             fail_msg("%s: %s", objectives[i], r.out);
         double us = atof(run_json(got, sizeof got, r.out, "time_us"));
         assert_true(us > 0.5 && us < 1000); /* it is reported as it was measured */
         run_free(&r);
-        /* What carries the trials carries what they are worth: through a recording, a store, and both again. */
+        /* What carries the trials carries what they are worth: through a recording, a store, and both again.
+         */
         expect(0, "", "--kernel @/objective.cu --force --db @/objective.db --json");
         expect(0, "", "export --gpu hostcuda --output @/objective.json --db @/objective.db");
         remove_file("objective-2.db");
         expect(0, "1 winner", "import @/objective.json --db @/objective-2.db");
-        expect(0, "\"MODE\":1|\"match\":\"exact\"", "best --kernel @/objective.cu --json --db @/objective-2.db");
+        expect(0, "\"MODE\":1|\"match\":\"exact\"",
+               "best --kernel @/objective.cu --json --db @/objective-2.db");
         remove_file("objective-3.db");
         expect(0, "", "merge @/objective-3.db @/objective-2.db");
         expect(0, "", "export --gpu hostcuda --output @/objective-3.json --db @/objective-3.db");
@@ -178,7 +172,7 @@ static void test_elects_by_the_objective(void **state) {
     assert_non_null(at);
     memmove(at + 10, at + 9, strlen(at + 9) + 1);
     at[9] = '-';
-    write_file("forged.json", text);
+    write_in(folder, "forged.json", text);
     free(text);
     expect(2, "weight is -", "import @/forged.json --db @/forged.db");
 }
@@ -210,7 +204,7 @@ static void test_judges_what_judges(void **state) {
                      "//@ reference plain\n//@ block 64\n//@ grid 1\n//@ args %s\n"
                      "extern \"C\" __global__ void plain(%s) {\n    int i = threadIdx.x;\n    %s\n}\n",
                      names, args, cases[i].reference);
-        write_file("judged.cu", text);
+        write_in(folder, "judged.cu", text);
         expect(cases[i].code, cases[i].says, "--kernel @/judged.cu --db :memory:");
     }
 }
@@ -284,13 +278,13 @@ static void test_edited_files(void **state) {
            "best --kernel @/edited.cu --problem number_of_elements=1000 --db @/d.db");
     expect(0, "is whole", "check --db @/d.db");
     /* A header is a part of the text. */
-    write_file("part.h", "#pragma once\n#define HALF 2\n");
+    write_in(folder, "part.h", "#pragma once\n#define HALF 2\n");
     write_doubles("parted.cu", "parted", REFERENCE "#include \"part.h\"\n");
     expect(0, "", "--kernel @/parted.cu --json --db @/parted.db");
     expect(0, "match          exact", "best --kernel @/parted.cu --db @/parted.db");
-    write_file("part.h", "#pragma once\n#define HALF 3\n");
+    write_in(folder, "part.h", "#pragma once\n#define HALF 3\n");
     expect(0, "match          stale", "best --kernel @/parted.cu --db @/parted.db");
-    write_file("part.h", "#pragma once\nbroken();\n");
+    write_in(folder, "part.h", "#pragma once\nbroken();\n");
     expect(2, "part.h:2:", "check @/parted.cu");
     write_doubles("parted.cu", "parted", REFERENCE "#include \"elsewhere.h\"\n");
     expect(2, "elsewhere.h", "check @/parted.cu");
@@ -374,7 +368,7 @@ static void test_refuses_forged_ops(void **state) {
         char *forged = malloc(size);
         assert_non_null(forged);
         snprintf(forged, size, "%.*s\"op\":\"%s\"%s", (int)(at - text), text, ops[i], at + strlen(good));
-        write_file("forged.json", forged);
+        write_in(folder, "forged.json", forged);
         free(forged);
         expect(2, "op is \"", "import @/forged.json --db @/forged.db");
     }

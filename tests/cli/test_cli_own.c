@@ -13,6 +13,7 @@
 #include <cmocka.h>
 
 #include "run.h"
+#include "write_in.h"
 
 static const char *folder;
 
@@ -51,15 +52,6 @@ static void expect(const char *const *env, int code, const char *says, const cha
     run_free(&r);
 }
 
-static void write_file(const char *name, const char *text) {
-    char path[256];
-    snprintf(path, sizeof path, "%s/%s", folder, name);
-    FILE *f = fopen(path, "w");
-    assert_non_null(f);
-    assert_true(fputs(text, f) >= 0);
-    fclose(f);
-}
-
 /* A template, line by line; 'A' in line 3 has four values and line 6 leaves two. */
 static const char *const lines[] = {
     "//@ kernel   mine",
@@ -81,7 +73,7 @@ static void write_with(const char *name, size_t line, const char *instead) {
     char text[2048] = "";
     for (size_t i = 0; i < sizeof lines / sizeof *lines; i++)
         snprintf(text + strlen(text), sizeof text - strlen(text), "%s\n", i + 1 == line ? instead : lines[i]);
-    write_file(name, text);
+    write_in(folder, name, text);
 }
 
 /* ---- tune check FILE ----------------------------------------------------------------------------------- */
@@ -124,9 +116,9 @@ static void test_default_that_is_not_legal_here(void **state) {
 static void test_other_ops(void **state) {
     (void)state;
     write_with("copy.cu", 2, "//@ op copy");
-    write_file("self.cu",
-               "//@ kernel mine\n//@ op transpose_in_place\n//@ block 32\n//@ grid rows\n"
-               "//@ args dst, i64 rows\nextern \"C\" __global__ void mine(int *dst, long long rows) {}\n");
+    write_in(folder, "self.cu",
+             "//@ kernel mine\n//@ op transpose_in_place\n//@ block 32\n//@ grid rows\n"
+             "//@ args dst, i64 rows\nextern \"C\" __global__ void mine(int *dst, long long rows) {}\n");
     write_with("src.cu", 2, "//@ op transpose_in_place");
     write_with("typo.cu", 2, "//@ op transpos");
     expect(here, 0, "64x17, 4-byte elements, align 16, on ", "check @/copy.cu --shape 64x17");
@@ -183,7 +175,7 @@ static void test_too_many_combinations(void **state) {
     }
     snprintf(text + strlen(text), sizeof text - strlen(text), "%s\nextern \"C\" __global__ void mine() {}\n",
              last);
-    write_file("many.cu", text);
+    write_in(folder, "many.cu", text);
     expect(here, 0, ": 281474976710656 combinations of values,\n1 configuration\nThese are too many to count",
            "check @/many.cu");
     expect(here, 0, "\"wheres\":null", "check @/many.cu --json");
@@ -226,7 +218,7 @@ static void test_new(void **state) {
     expect(here, 0, "kernel.cu --problem n=16777216\n", "new @/kernel.cu");
     expect(here, 0, "verified against my_saxpy_reference", "check @/kernel.cu --problem n=1000,elem=f64");
     expect(here, 0, "kernel my_transpose, op transpose", "check @/new.cu");
-    write_file("there.cu", "mine");
+    write_in(folder, "there.cu", "mine");
     expect(here, 2, "there.cu is there already and is left as it is", "new @/there.cu");
     expect(here, 2, "/there.cu:", "check @/there.cu"); /* left as it was */
     expect(here, 2, "cannot write ", "new @/nosuch/new.cu");

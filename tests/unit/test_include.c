@@ -13,6 +13,7 @@
 
 #include "template/include.h"
 #include "template/template.h"
+#include "write_in.h"
 
 /* Six lines. */
 #define MINE                                                                                                 \
@@ -20,20 +21,11 @@
 
 static char folder[] = "/tmp/tt-template-XXXXXX";
 
-static void write_in(const char *name, const char *text) {
-    char path[256];
-    snprintf(path, sizeof path, "%s/%s", folder, name);
-    FILE *f = fopen(path, "w");
-    assert_non_null(f);
-    assert_true(fputs(text, f) >= 0);
-    fclose(f);
-}
-
 static tt_status load_with(tt__template **t, const char *code) {
     char path[256];
     tt__str text = {0};
     tt__str_addf(&text, "%s%s", MINE, code);
-    write_in("mine.cu", tt__str_text(&text));
+    write_in(folder, "mine.cu", tt__str_text(&text));
     tt__str_free(&text);
     snprintf(path, sizeof path, "%s/mine.cu", folder);
     return tt__template_load(t, path);
@@ -56,16 +48,17 @@ static void headers_are_part_of_the_text(void **state) {
     (void)state;
     char first[TT__HASH_SIZE];
     tt__template *t;
-    write_in("a.h", "int a;\n#include \"sub/b.h\"\nint z;\n");
-    write_in("sub/b.h", "int b;\n#  include \"c.h\" // beside b.h");
-    write_in("sub/c.h", "#pragma once\nint c;\n");
+    write_in(folder, "a.h", "int a;\n#include \"sub/b.h\"\nint z;\n");
+    write_in(folder, "sub/b.h", "int b;\n#  include \"c.h\" // beside b.h");
+    write_in(folder, "sub/c.h", "#pragma once\nint c;\n");
     assert_int_equal(load_with(&t, "#include \"a.h\"\nint end;\n"), TT_OK);
-    assert_non_null(strstr(t->source, "\n#line 1 \"a.h\"\nint a;\n#line 1 \"sub/b.h\"\nint b;\n#line 1 \"c.h\"\n\nint c;\n"
-                                      "#line 3 \"sub/b.h\"\n#line 3 \"a.h\"\nint z;\n#line 8 \"mine.cu\"\nint end;\n"));
+    assert_non_null(strstr(
+        t->source, "\n#line 1 \"a.h\"\nint a;\n#line 1 \"sub/b.h\"\nint b;\n#line 1 \"c.h\"\n\nint c;\n"
+                   "#line 3 \"sub/b.h\"\n#line 3 \"a.h\"\nint z;\n#line 8 \"mine.cu\"\nint end;\n"));
     assert_null(strstr(t->source, folder)); /* or moving the files would change the hash */
     tt__copy(first, sizeof first, t->hash);
     tt__template_free(&t);
-    write_in("sub/c.h", "#pragma once\nint changed;\n");
+    write_in(folder, "sub/c.h", "#pragma once\nint changed;\n");
     assert_int_equal(load_with(&t, "#include \"a.h\"\nint end;\n"), TT_OK);
     assert_string_not_equal(t->hash, first);
     tt__template_free(&t);
@@ -74,10 +67,10 @@ static void headers_are_part_of_the_text(void **state) {
 static void headers_come_in_as_often_as_they_should(void **state) {
     (void)state;
     char absolute[64], line[256];
-    write_in("once.h", "# pragma  once\nint once;\n");
-    write_in("each.h", "int each;\n");
-    write_in("loop.h", "#include \"pool.h\"\nint loop;\n");
-    write_in("pool.h", "#include \"loop.h\"\nint pool;\n");
+    write_in(folder, "once.h", "# pragma  once\nint once;\n");
+    write_in(folder, "each.h", "int each;\n");
+    write_in(folder, "loop.h", "#include \"pool.h\"\nint loop;\n");
+    write_in(folder, "pool.h", "#include \"loop.h\"\nint pool;\n");
     expect_code("#include \"once.h\"\n#include \"./once.h\"\n", "int once;\n");
     expect_code("#include \"each.h\"\n#include\"each.h\" /* again */\n", "int each;\nint each;\n");
     expect_code("#include \"loop.h\"\n", "int pool;\nint loop;\n");
@@ -103,21 +96,22 @@ static void headers_are_refused(void **state) {
         {"#include \"nul.h\"\n", "/nul.h: not a text file"},
         {"#include \"macro.h\"\n", "macro.h:2:10: `#include M`"},
         {"#include \"n40.h\"\n", "headers include each other more than 32 deep"},
-        {"#include \"large.h\"\n#include \"large.h\"\n", "with all that it includes it has more than 4194304 bytes"},
+        {"#include \"large.h\"\n#include \"large.h\"\n",
+         "with all that it includes it has more than 4194304 bytes"},
         {"#include \"large.h\"\n#include \"n2.h\"\n//@ parm X 1\n", "mine.cu:9:5: unknown annotation 'parm'"},
     };
     char name[16], text[32], path[256];
     for (int i = 40; i > 0; i--) {
         snprintf(name, sizeof name, "n%d.h", i);
         snprintf(text, sizeof text, "#include \"n%d.h\"\n\n", i - 1);
-        write_in(name, text);
+        write_in(folder, name, text);
     }
-    write_in("macro.h", "#define M \"each.h\"\n#include M\n");
+    write_in(folder, "macro.h", "#define M \"each.h\"\n#include M\n");
     char *large = malloc(3 << 20);
     assert_non_null(large);
     memset(large, '\n', 3 << 20);
     large[(3 << 20) - 1] = '\0';
-    write_in("large.h", large);
+    write_in(folder, "large.h", large);
     free(large);
     snprintf(path, sizeof path, "%s/nul.h", folder);
     FILE *f = fopen(path, "w");
@@ -149,7 +143,8 @@ static void survives_mutations(void **state) {
             tt__str_add(&text, pieces[(random >> 8) % (sizeof pieces / sizeof *pieces)]);
         }
         if (i % 2)
-            write_in("mix.h", tt__str_text(&text)); /* which the next one may include, and it itself */
+            write_in(folder, "mix.h",
+                     tt__str_text(&text)); /* which the next one may include, and it itself */
         snprintf(path, sizeof path, "%s/mine.cu", folder);
         tt_status status = tt__include_expand(&out, path, tt__str_text(&text));
         if (status != TT_OK && status != TT_E_TEMPLATE)
