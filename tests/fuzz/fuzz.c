@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <unistd.h>
 
 #include "db/check.h"
@@ -28,19 +29,15 @@ void fuzz_want(bool holds, const char *what) {
     abort();
 }
 
-static char path[64];
-
-static void remove_file(void) {
-    unlink(path);
-}
-
+/* In memory: closing a file that was truncated waits for the disk. */
 const char *fuzz_file(const uint8_t *data, size_t size) {
-    if (!*path) {
-        snprintf(path, sizeof path, "/tmp/tt-fuzz-%d", (int)getpid());
-        atexit(remove_file);
+    static char path[32];
+    static int fd = -1;
+    if (fd < 0) {
+        fd = memfd_create("fuzz", MFD_CLOEXEC);
+        snprintf(path, sizeof path, "/proc/self/fd/%d", fd);
     }
-    FILE *f = fopen(path, "wb");
-    fuzz_want(f && fwrite(data, 1, size, f) == size && fclose(f) == 0, "a file");
+    fuzz_want(ftruncate(fd, 0) == 0 && pwrite(fd, data, size, 0) == (ssize_t)size, "a file");
     return path;
 }
 
