@@ -21,6 +21,16 @@ static const double furthest = 6;
 
 enum { TRIES_MAX = 64 }; /* winners that are looked at, nearest first, before a rung is given up */
 
+/* Configurations that are not legal for the problem. Winners share them, and every wider circle meets again
+ * what the one before has looked at. Those that do not fit are worked out anew. */
+typedef struct refusals {
+    size_t n;
+    struct {
+        const tt__template *t;
+        char config[TT__CONFIG_MAX];
+    } items[TRIES_MAX];
+} refusals;
+
 typedef struct query {
     tt_ctx *ctx;
     const tt__template_set *templates;
@@ -30,6 +40,7 @@ typedef struct query {
     char driver[32];                  /* of this machine; "" : unknown, not compared */
     tt_choice *choice;
     tt__candidate *candidate; /* may be NULL */
+    refusals *refused;
 } query;
 
 /* A winner that may be the answer, by what is needed to rank it. */
@@ -73,6 +84,20 @@ static tt_status is_legal(tt_status resolved, bool *yes) {
     return no ? TT_OK : resolved;
 }
 
+static bool was_refused(const refusals *r, const tt__template *t, const char *config) {
+    for (size_t i = 0; i < r->n; i++)
+        if (r->items[i].t == t && strcmp(r->items[i].config, config) == 0)
+            return true;
+    return false;
+}
+
+static void note_refused(refusals *r, const tt__template *t, const char *config) {
+    if (r->n == TRIES_MAX)
+        return;
+    r->items[r->n].t = t;
+    tt__copy(r->items[r->n++].config, TT__CONFIG_MAX, config);
+}
+
 /* Is the winner's configuration legal for the problem, if need be adapted to today's text of its template?
  * What was measured here, for this very problem and with this text, has been run: only a plan needs its
  * geometry worked out again. */
@@ -87,13 +112,20 @@ static tt_status legal(const query *q, const tt__winner *w, bool proven, tt__can
         tt__copy(out->config, sizeof out->config, w->config);
         return is_legal(tt__config_parse(choice, t, w->config), yes);
     }
-    bool same_text = strcmp(t->hash, w->hash) == 0;
-    if (!same_text) {
+    const char *config = w->config;
+    if (strcmp(t->hash, w->hash) != 0) {
         TT_TRY(is_legal(tt__config_adapt(adapted, t, w->config), yes));
         if (!*yes)
             return TT_OK;
+        config = adapted;
     }
-    return is_legal(tt__space_resolve(out, t, q->gpu, q->problem, same_text ? w->config : adapted), yes);
+    *yes = false;
+    if (was_refused(q->refused, t, config))
+        return TT_OK;
+    TT_TRY(is_legal(tt__space_resolve(out, t, q->gpu, q->problem, config), yes));
+    if (!*yes)
+        note_refused(q->refused, t, config);
+    return TT_OK;
 }
 
 static void answer(const query *q, tt_match match, tt__layer layer, const tt__winner *w,
@@ -397,12 +429,15 @@ static tt_status fall_back(const query *q) {
 
 tt_status tt__ladder_among(tt_ctx *ctx, const tt__template_set *templates, const tt__gpu *gpu, int64_t gpu_id,
                            const tt__problem *p, tt_choice *choice, tt__candidate *candidate) {
+    refusals refused;
     query q = {.ctx = ctx,
                .templates = templates,
                .gpu = gpu,
                .problem = p,
                .choice = choice,
-               .candidate = candidate};
+               .candidate = candidate,
+               .refused = &refused};
+    refused.n = 0;
     bool done = false;
     q.gpu_ids[TT__LAYER_USER] = gpu_id;
     q.gpu_ids[TT__LAYER_SYSTEM] = -1;
