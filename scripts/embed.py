@@ -9,10 +9,12 @@ gives, for a struct whose first two members are `const char *`:
     const tt__migration tt__migrations[] = {{"001-initial.sql", text_0}, ...};
     const size_t tt__n_migrations = 1;
 
+With --hash the third member, a `const char *` too, is the SHA-256 of the text.
 A line `#include "NAME.cuh"` is replaced by that file of the same folder: a text stands for itself.
 The texts are char arrays, because a string literal may not be longer than 4095 bytes in strict C11.
 """
 import argparse
+import hashlib
 import os
 import re
 import sys
@@ -51,6 +53,7 @@ def main():
     parser.add_argument("--type", required=True)
     parser.add_argument("--array", required=True)
     parser.add_argument("--count", required=True)
+    parser.add_argument("--hash", action="store_true")
     parser.add_argument("files", nargs="+")
     args = parser.parse_args()
 
@@ -63,13 +66,15 @@ def main():
             sys.exit(f"embed.py: {name!r}: this name cannot be written in C as it is")
 
     parts = ["/* Made by scripts/embed.py: edit the files it was made from. */", f'#include "{args.header}"', ""]
+    hashes = []
     for i, path in enumerate(files):
         with open(path, "rb") as f:
             data = expand(path, f.read())
         if b"\0" in data:
             sys.exit(f"embed.py: {path}: not a text file (NUL at offset {data.index(0)})")
+        hashes.append(f', "{hashlib.sha256(data).hexdigest()}"' if args.hash else "")
         parts += [f"static const char text_{i}[] = {{", char_array(data), "};", ""]
-    records = "\n".join(f'    {{"{name}", text_{i}}},' for i, name in enumerate(names))
+    records = "\n".join(f'    {{"{name}", text_{i}{hashes[i]}}},' for i, name in enumerate(names))
     parts += [f"const {args.type} {args.array}[] = {{", records, "};",
               f"const size_t {args.count} = {len(files)};", ""]
     text = "\n".join(parts)

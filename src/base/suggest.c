@@ -40,7 +40,8 @@ tt__suggest tt__suggest_for(const char *word, size_t n) {
 
 void tt__suggest_try(tt__suggest *s, const char *name) {
     size_t n = strlen(name);
-    if (s->n > WORD_MAX || n > WORD_MAX)
+    size_t apart = n > s->n ? n - s->n : s->n - n; /* so many letters are inserted or dropped at least */
+    if (s->n > WORD_MAX || n > WORD_MAX || apart >= s->distance)
         return;
     size_t d = distance(s->word, s->n, name, n);
     if (d < s->distance) {

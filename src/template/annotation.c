@@ -263,16 +263,22 @@ static tt_status end_launch(const tt__reader *r, seen *seen, bool last) {
     return TT_OK;
 }
 
+static tt_status fail_keyword(tt__reader *r, tt__span word) {
+    tt__suggest near = tt__suggest_for(word.at, word.n);
+    for (size_t k = 0; k < COUNT(keywords); k++)
+        tt__suggest_try(&near, keywords[k].word);
+    return FAIL(r, word.at, "unknown annotation '%.*s'%s", SHOW(word), tt__suggest_text(&near));
+}
+
 static tt_status read_annotation(tt__reader *r, seen *seen, tt__span rest) {
     tt__span word = tt__take_word(&rest);
-    tt__suggest near = tt__suggest_for(word.at, word.n);
     size_t k = 0;
     while (k < COUNT(keywords) && !tt__span_is(word, keywords[k].word))
-        tt__suggest_try(&near, keywords[k++].word);
+        k++;
     if (word.n == 0)
         return FAIL(r, word.at, "an empty annotation, expected a keyword after //@");
     if (k == COUNT(keywords))
-        return FAIL(r, word.at, "unknown annotation '%.*s'%s", SHOW(word), tt__suggest_text(&near));
+        return fail_keyword(r, word);
     r->keyword = keywords[k].word;
     if (rest.n == 0)
         return FAIL(r, word.at, "`%s` stands alone, expected: %s", r->keyword, keywords[k].form);

@@ -378,23 +378,30 @@ tt_status tt__read_objective(tt__reader *r, tt__span rest) {
 
 /* ---- The whole ----------------------------------------------------------------------------------------- */
 
+static tt_status fail_operand(const tt__template *t, const tt__arg_expr *a) {
+    size_t n = t->task->n_operands;
+    tt__suggest near = tt__suggest_for(a->value.text, strlen(a->value.text));
+    for (size_t k = 0; k < n; k++)
+        tt__suggest_try(&near, t->task->operands[k].name);
+    for (tt__type type = TT__TYPE_NONE + 1; type < TT__TYPE_COUNT; type++)
+        if (tt__types[type].argument)
+            tt__suggest_try(&near, tt__types[type].name);
+    return tt__template_fail(t->path, a->value.line, a->value.column,
+                             "found '%.60s', expected %s%s%s or a type and an expression%s", a->value.text,
+                             n ? t->task->operands[0].name : "", n > 1 ? ", " : "",
+                             n > 1 ? t->task->operands[1].name : "", tt__suggest_text(&near));
+}
+
 static tt_status find_operands(tt__template *t) {
     for (int i = 0; i < t->n_args; i++) {
         tt__arg_expr *a = &t->args[i];
         size_t k = 0, n = t->task->n_operands;
         if (a->type != TT__TYPE_NONE)
             continue;
-        tt__suggest near = tt__suggest_for(a->value.text, strlen(a->value.text));
         while (k < n && strcmp(t->task->operands[k].name, a->value.text) != 0)
-            tt__suggest_try(&near, t->task->operands[k++].name);
-        for (tt__type type = TT__TYPE_NONE + 1; type < TT__TYPE_COUNT && k == n; type++)
-            if (tt__types[type].argument)
-                tt__suggest_try(&near, tt__types[type].name);
+            k++;
         if (k == n)
-            return tt__template_fail(t->path, a->value.line, a->value.column,
-                                     "found '%.60s', expected %s%s%s or a type and an expression%s",
-                                     a->value.text, n ? t->task->operands[0].name : "", n > 1 ? ", " : "",
-                                     n > 1 ? t->task->operands[1].name : "", tt__suggest_text(&near));
+            return fail_operand(t, a);
         a->operand = (int)k;
     }
     return TT_OK;

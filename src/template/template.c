@@ -209,8 +209,9 @@ static tt_status check_max_regs(const tt__template *t) {
     return tt__expr_max_regs(&regs, t, choice);
 }
 
-/* Trusted text is spared the queries, which are nearly all of the time. */
-static tt_status build(tt__template *t, const char *path, const char *source, bool trusted) {
+/* Trusted text is spared the queries and, if it comes with its hash, the hashing, which are nearly all of the
+ * time. */
+static tt_status build(tt__template *t, const char *path, const char *source, const char *hash, bool trusted) {
     t->symbols.foreign = !trusted;
     tt_status status = TT_OK;
     tt__expr config = {0};
@@ -218,7 +219,10 @@ static tt_status build(tt__template *t, const char *path, const char *source, bo
     t->source = strdup(source);
     if (!t->path || !t->source)
         return tt__fail_memory(strlen(path) + strlen(source) + 2);
-    tt__hash(t->hash, source, strlen(source));
+    if (hash)
+        tt__copy(t->hash, sizeof t->hash, hash);
+    else
+        tt__hash(t->hash, source, strlen(source));
     TT_GOTO(tt__annotation_read(t, &config));
     if (t->defines && !trusted)
         TT_GOTO(tt__template_fail(path, 1, 0, "`defines` is for the library's own files"));
@@ -238,12 +242,12 @@ out:
     return status;
 }
 
-static tt_status parse(tt__template **out, const char *path, const char *source, bool trusted) {
+static tt_status parse(tt__template **out, const char *path, const char *source, const char *hash, bool trusted) {
     tt__template *t = calloc(1, sizeof *t);
     *out = NULL;
     if (!t)
         return tt__fail_memory(sizeof *t);
-    tt_status status = build(t, path, source, trusted);
+    tt_status status = build(t, path, source, hash, trusted);
     if (status == TT_OK)
         *out = t;
     else
@@ -252,11 +256,11 @@ static tt_status parse(tt__template **out, const char *path, const char *source,
 }
 
 tt_status tt__template_parse(tt__template **out, const char *path, const char *source) {
-    return parse(out, path, source, false);
+    return parse(out, path, source, NULL, false);
 }
 
 tt_status tt__template_builtin(tt__template **out, const tt__builtin *builtin) {
-    return parse(out, builtin->name, builtin->source, true);
+    return parse(out, builtin->name, builtin->source, builtin->hash, true);
 }
 
 tt_status tt__template_parse_at(tt__template **out, const char *path, const char *source) {

@@ -137,6 +137,7 @@ void tt__template_free(tt__template **t);
 typedef struct tt__builtin {
     const char *name; /* "transpose_tiled.cu" */
     const char *source;
+    const char *hash; /* of the source, made when the library is; NULL: not made */
 } tt__builtin;
 extern const tt__builtin tt__builtins[];
 extern const size_t tt__n_builtins;

@@ -13,7 +13,7 @@
 
 #define COUNT(a) (sizeof(a) / sizeof *(a))
 
-__attribute__((weak)) const tt__builtin tt__builtins[] = {{"", ""}};
+__attribute__((weak)) const tt__builtin tt__builtins[] = {{"", "", NULL}};
 __attribute__((weak)) const size_t tt__n_builtins = 0;
 
 /* 16 in TILE_DIM and fast in MODE, `i64 EXPRESSION` as the only argument. */

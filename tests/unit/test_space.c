@@ -18,7 +18,7 @@
 #endif
 #define COUNT(a) (sizeof(a) / sizeof *(a))
 
-__attribute__((weak)) const tt__builtin tt__builtins[] = {{"", ""}};
+__attribute__((weak)) const tt__builtin tt__builtins[] = {{"", "", NULL}};
 __attribute__((weak)) const size_t tt__n_builtins = 0;
 
 static const tt__gpu h100 = {.cc = 90,

@@ -231,7 +231,7 @@ static tt_status convert(tt__t1_work *w, tt__str *out, const char *source) {
         status = tt__t1_at(w, status, "KernelSpecification.KernelFile %.200s", w->t1->file);
     if (status == TT_OK)
         status = write_all(&text, w, code.text);
-    tt__builtin unchecked = {w->path, tt__str_text(&text)};
+    tt__builtin unchecked = {w->path, tt__str_text(&text), NULL};
     if (status == TT_OK)
         status = tt__template_builtin(&t, &unchecked); /* the default is not known to be legal yet */
     if (status == TT_OK)
