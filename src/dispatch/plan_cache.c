@@ -29,13 +29,15 @@ static uint64_t word_of(int high, int low) {
 void tt__plan_key_of(tt__plan_key *out, const tt_problem *p, unsigned long long context, int base_align) {
     *out = (tt__plan_key){{context, (uint64_t)p->rows, (uint64_t)p->cols, (uint64_t)p->lds, (uint64_t)p->ldd,
                            (uint64_t)p->batch, (uint64_t)p->src_stride, (uint64_t)p->dst_stride,
-                           word_of(p->elem_size, p->align), word_of((p->in_place != 0) + 2 * (p->warm != 0), base_align)}};
+                           word_of(p->elem_size, p->align),
+                           word_of((p->in_place != 0) + 2 * (p->warm != 0), base_align)}};
 }
 
 void tt__plan_key_full(tt__plan_key *out, const tt__problem *p, unsigned long long context) {
     *out = (tt__plan_key){{context, (uint64_t)p->rows, (uint64_t)p->cols, (uint64_t)p->lds, (uint64_t)p->ldd,
                            (uint64_t)p->batch, (uint64_t)p->src_stride, (uint64_t)p->dst_stride,
-                           word_of(p->elem_size, p->align), word_of(tt__in_place(p) + 2 * tt__warm(p), p->align)}};
+                           word_of(p->elem_size, p->align),
+                           word_of(tt__in_place(p) + 2 * tt__warm(p), p->align)}};
 }
 
 /* Each word times an odd number of its own: the products do not wait for each other. */
@@ -51,10 +53,19 @@ static size_t hash(const tt__plan_key *key) {
     return (size_t)(h ^ h >> 29);
 }
 
-static entry *find(table *t, const tt__plan_key *key, size_t *at) {
+/* Word by word, as it was written just now: wider loads, memcmp's, would wait until the words are in the
+ * cache. */
+static bool same(const tt__plan_key *a, const tt__plan_key *b) {
+    for (int i = 0; i < TT__PLAN_KEY_WORDS; i++)
+        if (a->words[i] != b->words[i])
+            return false;
+    return true;
+}
+
+static inline entry *find(table *t, const tt__plan_key *key, size_t *at) {
     for (*at = hash(key) & (t->cap - 1);; *at = (*at + 1) & (t->cap - 1)) {
         entry *e = atomic_load_explicit(&t->slots[*at], memory_order_acquire);
-        if (!e || memcmp(&e->key, key, sizeof *key) == 0)
+        if (!e || same(&e->key, key))
             return e;
     }
 }

@@ -44,8 +44,10 @@ static tt_status add_plan(tt_ctx *ctx, const tt__plan_key *asked, const tt__plan
                                                    : tt__plan_cache_add(&ctx->plans, asked, *out, false);
 }
 
-static tt_status new_plan(tt_ctx *ctx, const tt_problem *problem, const tt__plan_key *asked, int base_align,
-                          CUstream stream, tt_plan **out) {
+/* Out of the way of a launch whose plan is there. */
+static __attribute__((noinline)) tt_status new_plan(tt_ctx *ctx, const tt_problem *problem,
+                                                    const tt__plan_key *asked, int base_align,
+                                                    CUstream stream, tt_plan **out) {
     const tt__driver *cu;
     tt__plan_key full;
     tt__problem p;
