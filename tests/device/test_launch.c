@@ -286,6 +286,45 @@ static void test_many_threads(void **state) {
     }
 }
 
+/* On a device of its own, in the context that all threads share: what comes out is right each time. */
+static void *transpose_on(void *arg) {
+    CUdevice device;
+    CUcontext context;
+    CUdeviceptr from, to;
+    unsigned char out[BYTES];
+    bool ok = cu->cuDeviceGet(&device, (int)(uintptr_t)arg) == CUDA_SUCCESS &&
+              cu->cuDevicePrimaryCtxRetain(&context, device) == CUDA_SUCCESS &&
+              cu->cuCtxSetCurrent(context) == CUDA_SUCCESS && cu->cuMemAlloc(&from, BYTES) == CUDA_SUCCESS &&
+              cu->cuMemAlloc(&to, BYTES) == CUDA_SUCCESS &&
+              cu->cuMemcpyHtoD(from, src, BYTES) == CUDA_SUCCESS;
+    for (int i = 0; i < CALLS && ok; i++) {
+        tt_problem p = problem_of(7 + i % PROBLEMS, 44);
+        ok = tt_transpose(ctx, &p, to, from, NULL) == TT_OK && cu->cuCtxSynchronize() == CUDA_SUCCESS &&
+             cu->cuMemcpyDtoH(out, to, BYTES) == CUDA_SUCCESS &&
+             transposed(out, src, p.rows, 44, 44, p.rows, 4);
+    }
+    if (!ok)
+        fprintf(stderr, "device %d: %s\n", (int)(uintptr_t)arg, tt_last_error());
+    ok = ok && cu->cuMemFree(from) == CUDA_SUCCESS && cu->cuMemFree(to) == CUDA_SUCCESS &&
+         cu->cuDevicePrimaryCtxRelease(device) == CUDA_SUCCESS;
+    return ok ? &primary : NULL;
+}
+
+static void test_devices_at_once(void **state) {
+    (void)state;
+    pthread_t threads[THREADS];
+    int n;
+    CU_OK(cu->cuDeviceGetCount(&n));
+    print_message("%d devices\n", n);
+    for (int i = 0; i < THREADS; i++)
+        assert_int_equal(pthread_create(&threads[i], NULL, transpose_on, (void *)(uintptr_t)(i % n)), 0);
+    for (int i = 0; i < THREADS; i++) {
+        void *ok;
+        pthread_join(threads[i], &ok);
+        assert_non_null(ok);
+    }
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_no_allocation),
@@ -295,6 +334,7 @@ int main(void) {
         cmocka_unit_test(test_contexts_come_and_go),
         cmocka_unit_test(test_several_devices),
         cmocka_unit_test(test_many_threads),
+        cmocka_unit_test(test_devices_at_once),
     };
     setenv("HOSTCUDA_DEVICES", "2", 0); /* a GPU has what it has */
     return device_open() ? cmocka_run_group_tests(tests, setup, teardown) : 77;
