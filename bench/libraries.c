@@ -362,4 +362,6 @@ void bench_libraries_close(void) {
         blas.destroy(blas.handle);
     if (tensor.handle)
         tensor.destroy(tensor.handle);
+    memset(&blas, 0, sizeof blas); /* whoever asks again opens them again */
+    memset(&tensor, 0, sizeof tensor);
 }
