@@ -11,7 +11,7 @@
 
 /* What a plan is for: the problem, with its defaults filled in or as the caller wrote it, the CUDA context,
  * and the alignment of the addresses. */
-enum { TT__PLAN_KEY_WORDS = 10 };
+enum { TT__PLAN_KEY_WORDS = 10, TT__PLAN_KEY_CONTEXT = 9 };
 typedef struct tt__plan_key {
     uint64_t words[TT__PLAN_KEY_WORDS];
 } tt__plan_key;
