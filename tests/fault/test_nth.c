@@ -29,7 +29,10 @@
 enum { ROWS = 40, COLS = 56, BYTES = ROWS * COLS * 4, TRIES = 120, PROCESSES_MAX = 256 };
 
 static char folder[] = "/tmp/tiletune-nth-XXXXXX";
-static char stored[64], bare[64], fresh[64]; /* with winners and cubins; with winners only; a copy of that */
+static char stored[64], bare[64]; /* with winners and cubins; with winners only */
+static char fresh[64];            /* made for each try */
+static const char nothing[] = "", older[] = TT_SOURCE_DIR "/tests/data/store-v1.db"; /* what it is made of */
+static const char *opened;                                                           /* by open_and_close */
 static CUdeviceptr src, dst;
 static unsigned char host[2][BYTES];
 static int64_t rows;           /* of what is asked for */
@@ -57,7 +60,7 @@ static tt_problem problem(void) {
 static tt_status open_and_close(tt_ctx *unused) {
     tt_ctx *ctx;
     (void)unused;
-    tt_status status = open_it(&ctx, stored, 0, false);
+    tt_status status = open_it(&ctx, opened, 0, false);
     assert_true((ctx != NULL) == (status == TT_OK));
     tt_close(&ctx);
     return status;
@@ -97,21 +100,24 @@ static tt_status transpose(tt_ctx *ctx) {
 
 static const struct scenario {
     const char *name, *db;
+    const char *from; /* what `fresh` is made of */
     tt_status (*run)(tt_ctx *ctx);
     int64_t rows;
     double budget_s;
     bool read_only;
     tt_match match; /* of what is chosen */
 } scenarios[] = {
-    {"open and close", stored, open_and_close, 0, 0, false, TT_MATCH_EXACT},
-    {"best, tuned", stored, best, ROWS, 0, false, TT_MATCH_EXACT},
-    {"best, tuned nearby", stored, best, ROWS + 4, 0, false, TT_MATCH_NEAREST},
-    {"best, nothing tuned", ":memory:", best, ROWS, 0, false, TT_MATCH_DEFAULT},
-    {"plan, stored", stored, plan, ROWS, 0, false, TT_MATCH_EXACT},
-    {"plan, stored, read-only", stored, plan, ROWS, 0, true, TT_MATCH_EXACT},
-    {"plan, compiled", fresh, plan, ROWS, 0, false, TT_MATCH_EXACT},
-    {"plan, tuned on first use, without a worker", ":memory:", plan, ROWS, 5, false, TT_MATCH_DEFAULT},
-    {"transpose", stored, transpose, ROWS, 0, false, TT_MATCH_EXACT},
+    {"open and close", stored, NULL, open_and_close, 0, 0, false, TT_MATCH_EXACT},
+    {"open a new store", stored, nothing, open_and_close, 0, 0, false, TT_MATCH_EXACT},
+    {"open a store of an older schema", stored, older, open_and_close, 0, 0, false, TT_MATCH_EXACT},
+    {"best, tuned", stored, NULL, best, ROWS, 0, false, TT_MATCH_EXACT},
+    {"best, tuned nearby", stored, NULL, best, ROWS + 4, 0, false, TT_MATCH_NEAREST},
+    {"best, nothing tuned", ":memory:", NULL, best, ROWS, 0, false, TT_MATCH_DEFAULT},
+    {"plan, stored", stored, NULL, plan, ROWS, 0, false, TT_MATCH_EXACT},
+    {"plan, stored, read-only", stored, NULL, plan, ROWS, 0, true, TT_MATCH_EXACT},
+    {"plan, compiled", fresh, bare, plan, ROWS, 0, false, TT_MATCH_EXACT},
+    {"plan, tuned on first use, without a worker", ":memory:", NULL, plan, ROWS, 5, false, TT_MATCH_DEFAULT},
+    {"transpose", stored, NULL, transpose, ROWS, 0, false, TT_MATCH_EXACT},
 };
 
 /* ---- Failing
@@ -153,13 +159,18 @@ static bool is_transposed(void) {
     return transposed(host[1], host[0], ROWS, COLS, COLS, ROWS, 4);
 }
 
-static void copy_file(const char *to, const char *from) {
-    char line[256];
+static void make(const char *path, const char *from) {
+    static const char *const beside[] = {"", "-wal", "-shm"};
     tt__str text;
-    snprintf(line, sizeof line, "%s-wal", to);
-    unlink(line);
+    for (size_t i = 0; i < sizeof beside / sizeof *beside; i++) {
+        char name[128];
+        snprintf(name, sizeof name, "%s%s", path, beside[i]);
+        unlink(name);
+    }
+    if (from == nothing)
+        return;
     OK(tt__read_file(&text, from));
-    FILE *f = fopen(to, "wb");
+    FILE *f = fopen(path, "wb");
     assert_non_null(f);
     assert_true(fwrite(text.text, 1, text.len, f) == text.len && fchmod(fileno(f), 0600) == 0 &&
                 fclose(f) == 0);
@@ -177,8 +188,9 @@ static outcome try(const struct scenario *s, const struct kind *k, long n) {
     outcome o;
     long live = alloc_live(), objects = device_objects(), files = sql_files();
     rows = s->rows;
-    if (s->db == fresh)
-        copy_file(fresh, bare);
+    opened = s->from ? fresh : stored;
+    if (s->from)
+        make(fresh, s->from);
     OK(open_it(&ctx, s->db, s->budget_s, s->read_only));
     long before = k->count ? k->count() : 0;
     k->arm(n);
@@ -186,6 +198,8 @@ static outcome try(const struct scenario *s, const struct kind *k, long n) {
     o.count = k->count ? k->count() - before : 0;
     o.failed_at_all = !k->arm(0) && n > 0;
     tt_close(&ctx);
+    if (s->run == open_and_close && open_and_close(NULL) != TT_OK)
+        fail_msg("%s: %s %ld failed, and then it cannot be opened: %s", s->name, k->name, n, tt_last_error());
     /* A plan that works, and an object that is left: the call that failed was to unload it. */
     bool not_unloaded = k->arm == fail_driver && o.status == TT_OK && device_objects() == objects + 1;
     if (alloc_live() != live || sql_files() != files || (device_objects() != objects && !not_unloaded))
@@ -212,7 +226,8 @@ static void every(const struct kind *k) {
         long refused = 0, tried = 0, all = try(s, k, 0).count;
         const tt_choice usual = chosen;
         assert_int_equal(usual.match, s->match);
-        long step = getenv("NTH_EVERY") ? shares : all / TRIES + 1, n = 1 + share;
+        bool sampled = k->arm == fail_allocation && !getenv("NTH_EVERY");
+        long step = sampled ? all / TRIES + 1 : shares, n = 1 + share;
         for (outcome o = {.failed_at_all = true}; o.failed_at_all; n += step, tried++) {
             o = try(s, k, n);
             refused += o.status != TT_OK;
@@ -290,7 +305,7 @@ static int enter(void **state) {
     CU_OK(cu->cuMemAlloc(&dst, BYTES));
     CU_OK(cu->cuMemcpyHtoD(src, host[0], BYTES));
     OK(crown(bare));
-    copy_file(stored, bare);
+    make(stored, bare);
     OK(open_it(&ctx, stored, 0, false));
     OK(transpose(ctx)); /* stores the cubins */
     rows = ROWS;
