@@ -24,7 +24,8 @@
 //@ param    SEGMENT    0 32
 //@ runtime  ORDER      0 1 2
 //@ where    VL >= elem_size AND VS >= elem_size AND VL <= align AND VS <= align
-//@ where    STREAM = 0 OR iif(rows * cols * batch * elem_size <= l2_bytes, STREAM = 1, STREAM = 2 AND cc >= 80 AND lds * elem_size % 128 = 0)
+//@ where    STREAM <> 1 OR rows * cols * batch * elem_size <= l2_bytes
+//@ where    STREAM <> 2 OR (rows * cols * batch * elem_size > 2 * l2_bytes AND elem_size > 1 AND cc >= 80 AND lds * elem_size % 128 = 0)
 //@ where    SEGMENT = 0 OR (ldd * elem_size % SEGMENT > 0 AND WRITE_RUN >= 2 * SEGMENT)
 //@ where    ORDER < 2 OR lds * elem_size % 32768 = 0 OR ldd * elem_size % 32768 = 0
 //@ where    iif(lds * elem_size % 128 > 0 OR ldd * elem_size % 128 > 0, THREADS >= 256, WRITE_RUN <= 512 AND THREADS <= 512)
