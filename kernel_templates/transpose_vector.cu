@@ -126,7 +126,7 @@ extern "C" __global__ void __launch_bounds__(THREADS)
     // Blocks are numbered along the rows (ORDER 0), down the columns (ORDER 1) or down the diagonals (ORDER 2) of
     // the source: large powers of two as pitch put whole columns of tiles into the same few memory channels. For
     // the largest (ORDER 64), they go along the rows of a strip of 64 tiles, and then of the next strip.
-    const bool strips = order == STRIP;
+    const bool strips = ELEM_SIZE >= 8 && order == STRIP; // smaller elements gain nothing by it
     const unsigned bx = strips       ? blockIdx.z * STRIP + blockIdx.x
                         : order == 0 ? blockIdx.x
                         : order == 1 ? blockIdx.y
