@@ -435,6 +435,14 @@ static void test_only(void **state) {
     assert_code(&r, 0);
     assert_string_equal(run_json(known, sizeof known, r.out, "kernel"), "faulty");
     run_free(&r);
+    for (int named = 0; named < 2; named++) { /* whoever does not know the template cannot take its winner */
+        snprintf(line, sizeof line, "best --size 97 --db %s/only.db%s%s", folder,
+                 named ? " --template " TT_SOURCE_DIR "/tests/fault/faulty.cu" : "", named ? " --json" : "");
+        tune(&r, "", line);
+        assert_code(&r, 0);
+        assert_has(&r, r.out, named ? "\"match\":\"exact\"" : "match          default");
+        run_free(&r);
+    }
     snprintf(line, sizeof line, "--sizes 97 --json --force %s --db %s", faulty, tuned);
     tune(&r, "kernel=faulty:slow=9", line);
     assert_code(&r, 0);
