@@ -53,6 +53,13 @@ variables = set(re.findall(r"^\| `([A-Z_]+)`", readme, re.M))
 on_page = set(re.findall(r"^\.B ([A-Z_]+)$", page.split(".SH ENVIRONMENT")[1], re.M))
 wrong.extend(f"README.md lacks the variable {v}" for v in sorted(on_page - variables))
 wrong.extend(f"tune.1 lacks the variable {v}" for v in sorted(variables - on_page))
+# What an author is shown of a template: all but what depends on the GPU at hand and on NVRTC.
+block = open(f"{root}/kernel_templates/README.md", encoding="utf-8").read().split("## Checking it")[1].split("```")[1]
+checked = subprocess.run([tune, "check", f"{root}/kernel_templates/transpose_tiled.cu"], capture_output=True,
+                         text=True, check=True).stdout
+for line in block.strip().splitlines():
+    if not line.startswith(("compiled", "occupancy")) and line.split(", on ")[0] not in checked:
+        wrong.append(f"kernel_templates/README.md shows what tune check does not: {line}")
 if wrong:
     sys.exit("\n".join(wrong))
 print(f"{len(main)} options of tune, {len(commands)} commands")

@@ -321,6 +321,8 @@ static void test_goes_around(void **state) {
     expect(0, "\"unverified\":1,\"match\":\"default\"",
            "best --kernel @/unsure.cu --problem T=f32,number_of_elements=1000000000 --json --db @/b.db");
     expect(0, "match          exact", "best --kernel @/d.cu --problem T=f32 --db @/b.db");
+    expect(0, "match          default: nothing was tuned for this; as for |, warm", /* warm is nothing measured cold */
+           "best --kernel @/unsure.cu --problem T=f32,number_of_elements=77 --db @/b.db");
     expect(0, "on hostcuda, not verified|match          exact",
            "best --kernel @/unsure.cu --problem T=f32,number_of_elements=77,warm --db @/b.db");
     expect(0, "\"unverified\":1",
