@@ -91,8 +91,8 @@ typedef struct tt_open_opts {
     const char *const *templates; /* n_templates paths of .cu files, known beside the built-in ones */
     size_t n_templates;
     double tune_budget_s; /* > 0: tt_plan_create, tt_transpose and tt_kernel_plan first tune a problem that nobody
-                             has measured on this GPU, for about so many seconds; once in a context, one at a time for all
-                             processes with one store, never while a graph is captured. A winner for the very
+                             has measured on this GPU, for about so many seconds; once for each tt_ctx, one at a time for
+                             all processes with one store, never while a graph is captured. A winner for the very
                              problem is enough, also a stale one, of the system's store or among those that come
                              with the library. Whatever becomes of it, the best known configuration serves.
                              Not for a read-only store, nor with `gpu`.
@@ -107,8 +107,8 @@ typedef struct tt_open_opts {
  * $TILETUNE_SYSTEM_DB names such a one. TT_E_TEMPLATE or TT_E_IO of a file among `templates`. */
 TT_API tt_status tt_open(tt_ctx **out, const tt_open_opts *opts);
 
-/* Frees the context and the plans that tt_transpose cached in it (plans from tt_plan_create live on).
- * Sets *ctx to NULL; NULL is fine. No other thread may be using the context. */
+/* Frees *ctx and the plans that tt_transpose cached in it (plans from tt_plan_create live on), and sets it to NULL;
+ * NULL is fine. No other thread may be using it. */
 TT_API void tt_close(tt_ctx **ctx);
 
 /* ---- Problems and choices --------------------------------------------------------------------- */
@@ -275,7 +275,7 @@ typedef struct tt_report {
 /* Tunes the problems one after the other and stores every trial as it comes in and the winners. What
  * is stored and valid is not measured again. Compiling and measuring happen in worker processes:
  * nothing a kernel does can harm the caller, and the caller's CUDA contexts are not touched.
- * *out is also set, with what is known, on TT_E_INTERRUPTED and TT_E_NO_WINNER. TT_E_INVALID if the context was opened
+ * *out is also set, with what is known, on TT_E_INTERRUPTED and TT_E_NO_WINNER. TT_E_INVALID if `ctx` was opened
  * read-only, or a problem cannot fit the device's memory.
  *
  * The call-backs run in the caller's thread and may use `ctx`, but neither tune with it nor close it. Other threads may
