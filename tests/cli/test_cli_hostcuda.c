@@ -233,6 +233,7 @@ static void test_interrupted_run_goes_on(void **state) {
     run_tune(&r, &(run_spec){.interrupt_at = "search", .timeout_s = tune_timeout_s}, line);
     assert_code(&r, 130);
     assert_has(&r, r.err, "run the same command again");
+    assert_has(&r, r.out, "\"results\":["); /* what it has */
     run_free(&r);
     tune(&r, "", line);
     assert_code(&r, 0);
