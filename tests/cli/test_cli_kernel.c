@@ -226,6 +226,7 @@ static void test_looks_up(void **state) {
     expect(0, "\"op\":\"" NAME "/number_of_elements=1000,T=i32/warm\"", "list --json --db @/d.db");
     expect(0, "d.db is whole: 1 GPU, 3 winners", "check --db @/d.db");
     expect(0, "d.db: 3 winners for hostcuda", "doctor --db @/d.db");
+    expect(2, "--stale tunes transposes", "--stale --kernel @/d.cu --db @/d.db");
     expect(2, "which template?", "check --db @/d.db --problem T=f32");
 }
 

@@ -334,6 +334,9 @@ static tt_status check(const tt__cli_args *args) {
         return tt__fail(TT_E_INVALID,
                         "--stale tunes what \"tune list\" calls stale, on a device: leave %s out",
                         args->replay ? "replay" : "sizes and shapes");
+    if (args->kernel_file || args->n_texts)
+        return tt__fail(TT_E_INVALID, "--stale tunes transposes: leave --kernel and --problem out, or tune a kernel of "
+                                      "yours without --stale");
     if (args->elem_size || args->batch || args->lds || args->ldd || args->align || args->in_place || args->warm)
         return tt__fail(TT_E_INVALID, "--stale tunes each problem as it is stored: leave --elem-size, --dtype, "
                                       "--batch, --lds, --ldd, --align, --in-place and --warm out");
