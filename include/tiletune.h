@@ -108,7 +108,7 @@ typedef struct tt_open_opts {
 TT_API tt_status tt_open(tt_ctx **out, const tt_open_opts *opts);
 
 /* Frees *ctx and the plans that tt_transpose cached in it (plans from tt_plan_create live on), and sets it to NULL;
- * NULL is fine. No other thread may be using it. */
+ * NULL is fine. No other thread may be using it; of launches and graphs the same holds as in tt_plan_free. */
 TT_API void tt_close(tt_ctx **ctx);
 
 /* ---- Problems and choices --------------------------------------------------------------------- */
@@ -172,8 +172,8 @@ TT_API tt_status tt_best(tt_choice *out, tt_ctx *ctx, const tt_problem *problem)
  * before. TT_E_NO_NVRTC if it has to be compiled and cannot be; TT_E_UNSUPPORTED if no template fits. */
 TT_API tt_status tt_plan_create(tt_plan **out, tt_ctx *ctx, const tt_problem *problem);
 
-/* Sets *plan to NULL; NULL is fine. No launch of the plan may be in flight. Any context may be current or
- * none, and the plan's own may be gone. */
+/* Sets *plan to NULL; NULL is fine. No launch of the plan may be in flight, and graphs that captured one must not be
+ * launched any more. Any context may be current or none, and the plan's own may be gone. */
 TT_API void tt_plan_free(tt_plan **plan);
 
 /* What the plan will run; borrowed until the plan is freed. */
