@@ -14,7 +14,8 @@
  *             the library makes (tt_progress, tt_report, tt_result) has none.
  * Errors      Everything fallible returns tt_status; tt_last_error() has the sentence behind it.
  * Threads     A tt_ctx may be used from any number of threads at once, except in tt_close. A tt_plan is
- *             immutable and may be launched from any thread whose current CUDA context is the plan's.
+ *             immutable and may be launched from any thread whose current CUDA context is the plan's. Neither
+ *             may be used in a child process after fork.
  * Manners     The library never prints, never exits, never changes the environment, and works in the
  *             CUDA context that is current in the caller's thread.
  */
@@ -179,7 +180,8 @@ TT_API void tt_plan_free(tt_plan **plan);
 /* What the plan will run; borrowed until the plan is freed. */
 TT_API const tt_choice *tt_plan_choice(const tt_plan *plan);
 
-/* Enqueues the transpose on `stream`; asynchronous, allocates nothing, may be captured in a graph.
+/* Enqueues the transpose on `stream` (NULL: the context's default stream); asynchronous, allocates nothing, may be
+ * captured in a graph. What goes wrong on the device shows in a later CUDA call, as with any kernel.
  * dst and src are device addresses and must keep the alignment the plan was made for (TT_E_INVALID otherwise). In
  * place they must be the same; else the arrays must not overlap, of which only equal addresses are noticed. */
 TT_API tt_status tt_plan_launch(const tt_plan *plan, CUdeviceptr dst, CUdeviceptr src, CUstream stream);
@@ -273,8 +275,9 @@ typedef struct tt_report {
 } tt_report;
 
 /* Tunes the problems one after the other and stores every trial as it comes in and the winners. What
- * is stored and valid is not measured again. Compiling and measuring happen in worker processes:
- * nothing a kernel does can harm the caller, and the caller's CUDA contexts are not touched.
+ * is stored and valid is not measured again. Compiling and measuring happen in worker processes, children of
+ * the caller that are awaited by their numbers: nothing a kernel does can harm the caller, and the caller's
+ * CUDA contexts are not touched.
  * *out is also set, with what is known, on TT_E_INTERRUPTED and TT_E_NO_WINNER. TT_E_INVALID if `ctx` was opened
  * read-only, or a problem cannot fit the device's memory.
  *
