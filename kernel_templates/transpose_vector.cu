@@ -24,14 +24,14 @@
 //@ param    STREAM     0 1 2
 //@ param    SEGMENT    0 32
 //@ param    PREFETCH   0 128 256
-//@ runtime  ORDER      0 1 2 64
+//@ runtime  ORDER      0 1 2 3
 //@ where    VL >= elem_size AND VS >= elem_size AND VL <= align AND VS <= align
 //@ where    STREAM <> 1 OR rows * cols * batch * elem_size <= l2_bytes
 //@ where    STREAM <> 2 OR (rows * cols * batch * elem_size > 2 * l2_bytes AND elem_size > 1 AND cc >= 80 AND lds * elem_size % 128 = 0)
 //@ where    SEGMENT = 0 OR (ldd * elem_size % SEGMENT > 0 AND WRITE_RUN >= 2 * SEGMENT)
 //@ where    PREFETCH = 0 OR (STREAM <> 1 AND lds * elem_size % 128 > 0 AND PREFETCH = iif(elem_size > 1 AND rows * cols * batch * elem_size > 2 * l2_bytes, 256, 128))
 //@ where    ORDER <> 2 OR lds * elem_size % 32768 = 0 OR ldd * elem_size % 32768 = 0
-//@ where    ORDER <> 64 OR (elem_size >= 8 AND batch = 1 AND lds * elem_size % 131072 = 0 AND ldd * elem_size % 131072 = 0)
+//@ where    ORDER <> 3 OR (elem_size >= 8 AND batch = 1 AND lds * elem_size % 131072 = 0 AND ldd * elem_size % 131072 = 0)
 //@ where    iif(lds * elem_size % 128 > 0 OR ldd * elem_size % 128 > 0, THREADS >= 256, WRITE_RUN <= 512 AND THREADS <= 512)
 //@ where    VL <= 2 * VS AND VL * VS / elem_size <= 128
 //@ where    (READ_RUN / VL) * (WRITE_RUN / VS) % THREADS = 0
@@ -40,7 +40,7 @@
 //@ where    THREADS % (READ_RUN / VL) = 0 AND THREADS % (WRITE_RUN / VS) = 0
 //@ where    batch <= 65535
 //@ block    THREADS
-//@ grid     iif(ORDER = 64, 64, iif(ORDER = 0, ceil_div(cols * elem_size, READ_RUN), ceil_div(rows * elem_size, WRITE_RUN - SEGMENT))), iif(ORDER IN (0, 64), ceil_div(rows * elem_size, WRITE_RUN - SEGMENT), ceil_div(cols * elem_size, READ_RUN)), iif(ORDER = 64, ceil_div(cols * elem_size, 64 * READ_RUN), batch)
+//@ grid     iif(ORDER = 3, 64, iif(ORDER = 0, ceil_div(cols * elem_size, READ_RUN), ceil_div(rows * elem_size, WRITE_RUN - SEGMENT))), iif(ORDER IN (0, 3), ceil_div(rows * elem_size, WRITE_RUN - SEGMENT), ceil_div(cols * elem_size, READ_RUN)), iif(ORDER = 3, ceil_div(cols * elem_size, 64 * READ_RUN), batch)
 //@ shared   READ_RUN * WRITE_RUN / elem_size
 //@ args     dst, src, i64 rows, i64 cols, i64 lds, i64 ldd, i64 src_stride, i64 dst_stride, i32 ORDER
 //@ default  READ_RUN=128 WRITE_RUN=128 VL=4 VS=4 THREADS=256 STREAM=0 SEGMENT=0 PREFETCH=0 ORDER=1
@@ -54,7 +54,7 @@
 #define MICRO_TILES (ACROSS * DOWN / THREADS)
 #define VECTORS (TILE_COLS * DOWN / THREADS) // that a thread writes
 
-#define STRIP 64 // tiles
+#define STRIP 64 // tiles side by side
 
 // Whether this block writes vector `u` of the destination row at `to`: its neighbours have the ends of the tile.
 static __device__ bool is_ours(const elem *to, int u, bool first) {
@@ -126,8 +126,8 @@ extern "C" __global__ void __launch_bounds__(THREADS)
 
     // Blocks are numbered along the rows (ORDER 0), down the columns (ORDER 1) or down the diagonals (ORDER 2) of
     // the source: large powers of two as pitch put whole columns of tiles into the same few memory channels. For
-    // the largest (ORDER 64), they go along the rows of a strip of 64 tiles, and then of the next strip.
-    const bool strips = ELEM_SIZE >= 8 && order == STRIP; // smaller elements gain nothing by it
+    // the largest (ORDER 3) they go along the rows of a strip of 64 tiles, and then of the next strip.
+    const bool strips = ELEM_SIZE >= 8 && order == 3; // smaller elements gain nothing by it
     const unsigned bx = strips       ? blockIdx.z * STRIP + blockIdx.x
                         : order == 0 ? blockIdx.x
                         : order == 1 ? blockIdx.y
