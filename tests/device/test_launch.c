@@ -337,5 +337,5 @@ int main(void) {
         cmocka_unit_test(test_devices_at_once),
     };
     setenv("HOSTCUDA_DEVICES", "2", 0); /* a GPU has what it has */
-    return device_open() ? cmocka_run_group_tests(tests, setup, teardown) : 77;
+    return device_open() ? cmocka_run_group_tests(tests, setup, teardown) : device_missing();
 }
