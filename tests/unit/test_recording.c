@@ -285,6 +285,20 @@ static void elects_from_the_last_stage(void **state) {
     tt__store_close(&s);
 }
 
+/* The screening takes as many samples as it needs. */
+static void elects_from_the_screening(void **state) {
+    (void)state;
+    tt__store *s = must_open(":memory:");
+    tt__problem p = square(64);
+    tt__trial noisy = good(5);
+    int64_t run = new_run(s, &env1, "measured");
+    noisy.n_samples = 9;
+    put(s, run, &p, "abc", "A=1", TT__STAGE_SCREEN, &noisy);
+    put_time(s, run, 64, "abc", "A=2", TT__STAGE_SCREEN, 4);
+    expect_elected(s, "A=2", 4);
+    tt__store_close(&s);
+}
+
 /* Of a kernel with an objective the least product of time and weight wins; a time is told as it was measured.
  */
 static void elects_by_the_objective(void **state) {
@@ -293,12 +307,19 @@ static void elects_by_the_objective(void **state) {
     int64_t run = new_run(s, &env1, "measured");
     tt__problem p = square(64);
     tt__trial got, fast = good(5), worth = good(6);
+    tt__str json;
     bool found;
     fast.weight = 1.5;
     put(s, run, &p, "abc", "A=1", TT__STAGE_FINAL, &fast);
     put(s, run, &p, "abc", "A=2", TT__STAGE_FINAL, &worth);
     expect_elected(s, "A=2", 6);
-    tt__recording *r = export_and_open(s, NULL, NULL);
+    put_time(s, run, 128, "abc", "A=1", TT__STAGE_FINAL, 7); /* all of it weighs 1 */
+    tt__recording *r = export_and_open(s, NULL, &json);
+    assert_non_null(strstr(json.text, "{\"name\":\"time\",\"value\":0.005,\"unit\":\"ms\"},"
+                                      "{\"name\":\"weighed_time\",\"value\":0.0075,\"unit\":\"ms\"}"));
+    assert_non_null(strstr(json.text, "{\"name\":\"weighed_time\",\"value\":0.006,\"unit\":\"ms\"}"));
+    assert_null(strstr(json.text, "{\"name\":\"weighed_time\",\"value\":0.007,"));
+    tt__str_free(&json);
     for (int i = 0; i < 2; i++) {
         assert_ok(tt__recording_trial(r, &p, "tiled", i ? "A=2" : "A=1", TT__STAGE_FINAL, &got, &found));
         assert_true(found && got.weight == (i ? 1 : 1.5) && got.time_us == (i ? 6 : 5));
@@ -396,6 +417,7 @@ int main(void) {
         TEST(is_t4),
         TEST(exports_the_newest),
         TEST(elects_from_the_last_stage),
+        TEST(elects_from_the_screening),
         TEST(elects_by_the_objective),
         TEST(ships_whom_an_import_elects),
         TEST(exports_replays_for_want_of_better),

@@ -103,6 +103,10 @@ static void refuses_bad_files(void **state) {
          "results[1]: configuration.A is real"},
         {"\"configuration\":{\"A\":1}", "\"configuration\":{\"A\":{}}",
          "results[1]: configuration.A is object"},
+        {"\"correctness\":1", "\"weight\":0", "results[1]: weight is 0"},
+        {"\"correctness\":1", "\"weight\":2e100", "results[1]: weight is 2e+100"},
+        {"\"correctness\":1", "\"weight\":1e-100", NULL},
+        {"\"correctness\":1", "\"weight\":1e100", NULL},
         {"\"correctness\":1", "\"correctness\":1,\"new_member\":[1]", NULL},
     };
     tt__recording *r;
