@@ -31,7 +31,7 @@ static size_t room(const tt__backend *b) {
 static tt_status submit(tt__backend *b, size_t id, const tt__candidate *c, double cutoff_us) {
     fake *f = (fake *)b;
     (void)c;
-    (void)cutoff_us;
+    f->cutoff_us = cutoff_us;
     f->waiting[f->n_waiting++] = id;
     return TT_OK;
 }

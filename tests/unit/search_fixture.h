@@ -15,6 +15,7 @@ extern const char letters[]; /* another one */
 typedef struct fake {
     tt__backend base;
     size_t waiting[SPACE_OF_BOTH], n_waiting, n_expected;
+    double cutoff_us;  /* of the last one */
     unsigned pause_us; /* until a trial comes back */
     int n_samples;     /* of each */
     bool finals_known, alike;

@@ -52,6 +52,49 @@ static void test_goes_on_with_the_rest(void **state) {
     bench_close(&b);
 }
 
+/* What cannot win need not be measured well. */
+static void test_cutoff(void **state) {
+    (void)state;
+    bench b;
+    tt__search some;
+    bench_open(&b, false);
+    assert_ok(tt__search_open(&b.s, &b.f.problem, &tt__no_limits, &some));
+    assert_ok(tt__search_try(&b.s, &some, 10));
+    assert_true(b.backend.cutoff_us == 0);
+    assert_ok(tt__search_try(&b.s, &some, 0));
+    assert_true(b.backend.cutoff_us == 1.25 * 20);
+    assert_ok(tt__search_try(&b.s, &some, 1));
+    assert_true(b.backend.cutoff_us == 1.25 * 10);
+    assert_int_equal(some.n_tried, 3);
+    assert_ok(tt__search_try(&b.s, &some, 1)); /* it is known */
+    assert_int_equal(some.n_tried, 3);
+    tt__search_close(&some);
+    bench_close(&b);
+}
+
+static void keep_progress(void *user, const tt_progress *p) {
+    *(double *)user = p->best_us;
+}
+
+/* Times are told as they were measured, not as what they are worth. */
+static void test_tells_times(void **state) {
+    (void)state;
+    bench b;
+    tt__search all;
+    double told_us = 0;
+    bench_open(&b, false);
+    bench_search(&b, &tt__no_limits, &all);
+    all.space.items[all.best].weight = 0.5;
+    b.opts.on_progress = keep_progress;
+    b.opts.user = &told_us;
+    tt__session_progress(&b.s, &all, "search");
+    assert_true(told_us == 20);
+    assert_true(tt__search_best_us(&all) == 20);
+    tt__search_close(&all);
+    assert_true(tt__search_best_us(&all) == 0);
+    bench_close(&b);
+}
+
 /* So many trials in all are wanted; so many are measured for it, and of each template so many are known then.
  */
 static void expect_measured(bench *b, size_t wanted, size_t measured, size_t of_numbers, size_t of_letters) {
@@ -193,10 +236,16 @@ static void test_a_call_back_may_look_up(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_all_of_it_in_time),          cmocka_unit_test(test_a_copy_in_little_time),
-        cmocka_unit_test(test_goes_on_with_the_rest),      cmocka_unit_test(test_effort_with_only),
-        cmocka_unit_test(test_effort_with_a_new_template), cmocka_unit_test(test_counts_what_there_is),
-        cmocka_unit_test(test_a_replay_stops_when_asked),  cmocka_unit_test(test_a_call_back_may_look_up),
+        cmocka_unit_test(test_all_of_it_in_time),
+        cmocka_unit_test(test_a_copy_in_little_time),
+        cmocka_unit_test(test_goes_on_with_the_rest),
+        cmocka_unit_test(test_cutoff),
+        cmocka_unit_test(test_tells_times),
+        cmocka_unit_test(test_effort_with_only),
+        cmocka_unit_test(test_effort_with_a_new_template),
+        cmocka_unit_test(test_counts_what_there_is),
+        cmocka_unit_test(test_a_replay_stops_when_asked),
+        cmocka_unit_test(test_a_call_back_may_look_up),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
