@@ -7,7 +7,8 @@
 
 enum { SPACE = 20, SPACE_OF_BOTH = 40, STAGES_MAX = 8 };
 extern const char numbers[]; /* a template of SPACE configurations, the default first */
-extern const char letters[]; /* another one */
+extern const char
+    letters[]; /* another one, of which the model expects something: those with STREAM=0 are faster */
 
 /* A trial takes 10 us and its index, or, where all are alike, 10 us. In the finals it takes 10 us and step_us
  * for each that stands before it, and the first n_ticks of its samples a tick longer; of the fastest,
@@ -15,9 +16,10 @@ extern const char letters[]; /* another one */
 typedef struct fake {
     tt__backend base;
     size_t waiting[SPACE_OF_BOTH], n_waiting, n_expected;
-    double cutoff_us;  /* of the last one */
-    unsigned pause_us; /* until a trial comes back */
-    int n_samples;     /* of each */
+    const tt__candidate *expected[SPACE_OF_BOTH]; /* the first of them */
+    double cutoff_us;                             /* of the last one */
+    unsigned pause_us;                            /* until a trial comes back */
+    int n_samples;                                /* of each */
     bool finals_known, alike;
     size_t n_unrecorded; /* so many at the front of the space */
     double step_us;

@@ -116,6 +116,17 @@ static void test_cache_hints(void **state) {
         tt__model_close(&m);
     }
     field_close(&f);
+    field_open(&f, tiles, NULL); /* so it is with the order of blocks: down is better, where it matters */
+    for (size_t k = 0; k < sizeof cases / sizeof *cases; k++) {
+        tt__gpu gpu = field_gpu;
+        tt__model m;
+        gpu.l2_bytes = cases[k].l2_bytes;
+        assert_ok(tt__model_open(&m, &f.space, &gpu, &f.problem, &f.walk, NULL));
+        for (size_t i = 0; i < f.space.n; i++)
+            assert_true(m.costs[i][TT__COST_ORDER] == (k == 0 && field_value(&f, i, "ORDER") == 0));
+        tt__model_close(&m);
+    }
+    field_close(&f);
 }
 
 static void test_gp(void **state) {

@@ -49,6 +49,62 @@ static void test_goes_on_with_the_rest(void **state) {
     assert_int_equal(some.n_measured, 3);
     assert_int_equal(b.backend.n_expected, 3);
     tt__search_close(&some);
+    b.backend.n_expected = 0;
+    bench_search(&b, &(tt__limits){8, INFINITY, true, 0}, &some);
+    assert_int_equal(b.backend.n_expected, 0);
+    tt__search_close(&some);
+    bench_close(&b);
+}
+
+/* What the model takes for fastest is expected first, and nothing that is known; where all is wanted and
+ * there is time for it, all in the order of the space. */
+static void test_expects(void **state) {
+    static const char *const only[] = {"letters"};
+    static const struct {
+        size_t trials;
+        double in_s;
+        bool by_model;
+    } cases[] = {{9, INFINITY, true}, {SIZE_MAX, 100, true}, {SIZE_MAX, INFINITY, false}};
+    (void)state;
+    for (size_t k = 0; k < sizeof cases / sizeof *cases; k++) {
+        bench b;
+        tt__search some;
+        bench_open(&b, true);
+        b.opts.only = only;
+        b.opts.n_only = 1;
+        tt__limits limits = {cases[k].trials, tt__now_s() + cases[k].in_s, true, 0};
+        assert_ok(tt__search_open(&b.s, &b.f.problem, &limits, &some));
+        for (size_t i = 0; i < 4; i++)
+            assert_ok(tt__search_try(&b.s, &some, i));
+        assert_ok(tt__search_expect(&b.s, &some));
+        size_t expected = cases[k].trials < SPACE ? cases[k].trials - 4 : SPACE - 4;
+        assert_int_equal(b.backend.n_expected, expected);
+        for (size_t i = 0; i < expected; i++)
+            assert_int_equal(some.known[b.backend.expected[i] - some.space.items], TT__UNTRIED);
+        for (size_t i = 0; i < 5; i++)
+            if (cases[k].by_model)
+                assert_non_null(strstr(b.backend.expected[i]->config, "STREAM=0"));
+            else
+                assert_ptr_equal(b.backend.expected[i], &some.space.items[4 + i]);
+        tt__search_close(&some);
+        bench_close(&b);
+    }
+}
+
+/* Of those that are as fast the first in the space is the best, whatever order they come in. */
+static void test_the_best_of_equals(void **state) {
+    (void)state;
+    bench b;
+    tt__search some;
+    bench_open(&b, false);
+    b.backend.alike = true;
+    assert_ok(tt__search_open(&b.s, &b.f.problem, &tt__no_limits, &some));
+    static const size_t order[] = {10, 5, 7}, best[] = {10, 5, 5};
+    for (size_t k = 0; k < 3; k++) {
+        assert_ok(tt__search_try(&b.s, &some, order[k]));
+        assert_int_equal(some.best, best[k]);
+    }
+    tt__search_close(&some);
     bench_close(&b);
 }
 
@@ -239,6 +295,8 @@ int main(void) {
         cmocka_unit_test(test_all_of_it_in_time),
         cmocka_unit_test(test_a_copy_in_little_time),
         cmocka_unit_test(test_goes_on_with_the_rest),
+        cmocka_unit_test(test_expects),
+        cmocka_unit_test(test_the_best_of_equals),
         cmocka_unit_test(test_cutoff),
         cmocka_unit_test(test_tells_times),
         cmocka_unit_test(test_effort_with_only),
