@@ -116,6 +116,13 @@ static void test_tunes_problems(void **state) {
     assert_null(strstr(r.out, "rows"));
     assert_null(strstr(r.out, "unverified"));
     run_free(&r);
+    /* One element is a quarter of the least that a copy moves. */
+    r = tuned(0, "--kernel @/d.cu --problem number_of_elements=1,T=i32 --json --db :memory:");
+    double us = atof(run_json(got, sizeof got, r.out, "time_us")),
+           copy_us = atof(run_json(got, sizeof got, r.out, "copy_us")),
+           fraction = atof(run_json(got, sizeof got, r.out, "copy_fraction"));
+    assert_true(fraction > 0.1 * copy_us / us && fraction < 0.5 * copy_us / us);
+    run_free(&r);
     expect(0, "\"source\":\"stored\"", "--kernel @/d.cu --problem T=f32 --json --db @/d.db");
     expect(0, "\"source\":\"measured\"", "--kernel @/d.cu --problem T=f32 --json --force --db @/d.db");
 }
