@@ -165,6 +165,7 @@ static void open(bench *b, const char *op, tt__direction second, bool warm) {
                             .args = {{.operand = 0}, {.operand = 1}}}};
     b->verifier = (tt__verifier){
         .cu = &driver,
+        .fill = AT('W'),
         .work = {.n = 2,
                  .align = 16,
                  .warm = warm,
@@ -177,7 +178,6 @@ static void open(bench *b, const char *op, tt__direction second, bool warm) {
         b->verifier.work.copy_bytes = COPY_BYTES;
     assert_int_equal(tt__pool_open(&b->pool, &b->verifier, &gpu), TT_OK);
     assert_int_equal(seen.allocated, tt__pool_bytes(&b->verifier.work, &gpu));
-    b->pool.writer = AT('W');
     for (int i = 0; i < THINGS; i++)
         b->things[i] = (tt__timed){&b->kernel, &b->launch, 16, false};
     seen.n = 0;
