@@ -116,6 +116,15 @@ static void test_tunes_problems(void **state) {
     assert_null(strstr(r.out, "rows"));
     assert_null(strstr(r.out, "unverified"));
     run_free(&r);
+    /* What there is no room for is left out, not cut in two. */
+#define LONG "_of_such_a_name_that_two_of_them_are_all_there_is_room_for"
+    write_doubles("m.cu", NAME,
+                  REFERENCE "//@ metric m2" LONG " 1 / time_ns\n//@ metric m3" LONG
+                            " 1 / time_ns\n//@ metric m4" LONG " 1 / time_ns\n");
+    r = tuned(0, "--kernel @/m.cu --json --db :memory:");
+    assert_has(&r, r.out, ", m3" LONG);
+    assert_null(strstr(r.out, "m4_"));
+    run_free(&r);
     /* One element is a quarter of the least that a copy moves. */
     r = tuned(0, "--kernel @/d.cu --problem number_of_elements=1,T=i32 --json --db :memory:");
     double us = atof(run_json(got, sizeof got, r.out, "time_us")),

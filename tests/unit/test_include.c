@@ -94,6 +94,7 @@ static void headers_are_refused(void **state) {
         {"#include \"open\n", "mine.cu:7:10: `#include \"open`"},
         {"#include \"sub\"\n", "mine.cu:7:10: "},
         {"#include \"nul.h\"\n", "/nul.h: not a text file"},
+        {"#include \"huge.h\"\n", "/huge.h: 4194305 bytes, the limit is 4194304"},
         {"#include \"macro.h\"\n", "macro.h:2:10: `#include M`"},
         {"#include \"n40.h\"\n", "headers include each other more than 32 deep"},
         {"#include \"large.h\"\n#include \"large.h\"\n",
@@ -113,6 +114,9 @@ static void headers_are_refused(void **state) {
     large[(3 << 20) - 1] = '\0';
     write_in(folder, "large.h", large);
     free(large);
+    write_in(folder, "huge.h", "");
+    snprintf(path, sizeof path, "%s/huge.h", folder);
+    assert_int_equal(truncate(path, (4 << 20) + 1), 0);
     snprintf(path, sizeof path, "%s/nul.h", folder);
     FILE *f = fopen(path, "w");
     assert_non_null(f);

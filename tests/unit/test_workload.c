@@ -119,6 +119,26 @@ static void marks_what_nobody_verifies(void **state) {
     }
 }
 
+/* What a store or a recording has of another text of the kernel. */
+static void refuses_problems_of_another_text(void **state) {
+    (void)state;
+    static const struct {
+        const char *op, *says;
+    } cases[] = {{"scale/n=1000,T=f32", "a problem of scale without half: the file has changed since"},
+                 {"scale/n=1000,half=500,T=f32,m=4", "scale has no variable m"}};
+    for (size_t i = 0; i < COUNT(cases); i++) {
+        tt__template *t = parsed(1, "");
+        tt__problem p;
+        tt__workload w;
+        assert_int_equal(tt__task_problem(&p, t, NULL), TT_OK);
+        tt__copy(p.op, sizeof p.op, cases[i].op);
+        assert_int_equal(tt__workload_of(&w, t, &gpu, &p), TT_E_INVALID);
+        if (!strstr(tt_last_error(), cases[i].says))
+            fail_msg("%s: %s", cases[i].op, tt_last_error());
+        tt__template_free(&t);
+    }
+}
+
 static double apart(const char *a, const char *b) {
     tt__problem p = {.op = ""}, q = {.op = ""};
     tt__copy(p.op, sizeof p.op, a);
@@ -239,6 +259,7 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(reads_problems),
         cmocka_unit_test(marks_what_nobody_verifies),
+        cmocka_unit_test(refuses_problems_of_another_text),
         cmocka_unit_test(knows_how_far_problems_are_apart),
         cmocka_unit_test(lays_out_what_a_problem_works_on),
         cmocka_unit_test(copies_only_what_is_there),
