@@ -207,6 +207,40 @@ static void test_too_large_for_the_device(void **state) {
     run_free(&r);
 }
 
+/* Times on the stand-in are exact: those of the finals are each entrant's own, in all rounds. The default,
+ * nine times as slow, and the best six are in the last stage. */
+static const char finals_are_exact[] =
+    "import json, sys\n"
+    "finals = json.load(sys.stdin)['finals']\n"
+    "slow = [f for f in finals if f['config'] == {'KIND': 11}]\n"
+    "fast = [f for f in finals if f not in slow]\n"
+    "assert all(len(set(f['samples_us'])) == 1 and f['time_us'] == f['samples_us'][0] for f in finals), "
+    "finals\n"
+    "assert abs(slow[0]['time_us'] / fast[0]['time_us'] - 9) < 0.01, finals\n"
+    "assert len({f['time_us'] for f in fast}) == 1, finals\n"
+    "n = [len(f['samples_us']) for f in finals]\n"
+    "assert n == sorted(n, reverse=True) and n.count(n[0]) == 7 and 31 <= n[0] <= 127 and "
+    "len(slow[0]['samples_us']) == n[0], n\n"
+    "assert n[7:] == 5 * [n[7]] and 17 <= n[7] <= 27, n\n";
+
+static void test_finals(void **state) {
+    (void)state;
+    char line[512], value[64];
+    run_result r;
+    const char *faulty = "--template " TT_SOURCE_DIR "/tests/fault/faulty.cu";
+    snprintf(line, sizeof line, "--sizes 99 --json %s --only faulty --db %s/finals.db", faulty, folder);
+    tune(&r, "kernel=faulty,KIND=11:slow=9", line);
+    assert_code(&r, 0);
+    assert_string_equal(run_json(value, sizeof value, r.out, "speedup_vs_default"), "9");
+    run_free(&r);
+    snprintf(line, sizeof line, "'%s' show --size 99 --json %s --db %s/finals.db | python3 -c \"$0\"",
+             getenv("TUNE"), faulty, folder);
+    const char *argv[] = {"sh", "-c", line, finals_are_exact, NULL};
+    run(&r, argv, NULL);
+    assert_code(&r, 0);
+    run_free(&r);
+}
+
 /* What is tuned warm is stored apart, and answers for warm problems only; others get what comes with the
  * library. */
 static void test_warm(void **state) {
@@ -302,6 +336,7 @@ int main(void) {
         cmocka_unit_test(test_no_nvrtc),
         cmocka_unit_test(test_no_such_device),
         cmocka_unit_test(test_too_large_for_the_device),
+        cmocka_unit_test(test_finals),
         cmocka_unit_test(test_warm),
         cmocka_unit_test(test_only),
     };

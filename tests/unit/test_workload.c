@@ -5,6 +5,7 @@
 #include <stddef.h>
 #include <stdint.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include <cmocka.h>
@@ -252,6 +253,32 @@ static void computes_metrics(void **state) {
     assert_true(has);
     assert_true(fabs(part * tt__moved_bytes(&copy) - 102400) < 1);
     assert_true(part > 0.4 && part <= 1);
+    static const struct {
+        const char *problem;
+        int64_t rows, cols; /* 0: none */
+    } copies[] = {{"n=1", 1, 4},
+                  {"n=4", 1, 8},
+                  {"n=4095", 1, 4096},
+                  {"n=4096", 1, 4096},
+                  {"n=5000", 2, 4096},
+                  {"n=1099511627775", 268435456, 4096},
+                  {"n=1099511627776", 0, 0}};
+    for (size_t i = 0; i < COUNT(copies); i++) {
+        assert_int_equal(tt__task_problem(&p, t, copies[i].problem), TT_OK);
+        assert_int_equal(tt__task_copy(&copy, &part, &has, t, &gpu, &p), TT_OK);
+        assert_int_equal(has, copies[i].rows > 0);
+        if (has) {
+            assert_int_equal(copy.rows, copies[i].rows);
+            assert_int_equal(copy.cols, copies[i].cols);
+            assert_true(fabs(part * tt__moved_bytes(&copy) / (8.0 * (double)atoll(copies[i].problem + 2)) -
+                             1) < 1e-9);
+        }
+    }
+    tt__template_free(&t);
+    t = parsed(20, "//@ metric    gbps (n - 900) / time_ns");
+    assert_int_equal(tt__task_problem(&p, t, "n=900"), TT_OK);
+    assert_int_equal(tt__task_copy(&copy, &part, &has, t, &gpu, &p), TT_OK);
+    assert_false(has); /* it moves nothing */
     tt__template_free(&t);
 }
 
