@@ -296,6 +296,22 @@ static void not_in_a_capture(void **state) {
     assert_int_equal(number(db("capture.db"), how_often_tuned), 0);
 }
 
+/* What was measured under another driver was measured. */
+static void not_what_is_stale(void **state) {
+    (void)state;
+    tt_ctx *ctx;
+    tt_plan *plan;
+    tt_problem p = problem_of(33, 33);
+    assert_int_equal(number(db("once.db"), "UPDATE env SET driver = 'old' RETURNING 1"), 1);
+    OK(open_with(&ctx, db("once.db"), enough_s));
+    OK(tt_plan_create(&plan, ctx, &p));
+    assert_int_equal(tt_plan_choice(plan)->match, TT_MATCH_STALE);
+    assert_null(strstr(tt_plan_choice(plan)->why, "tuning"));
+    tt_plan_free(&plan);
+    tt_close(&ctx);
+    assert_int_equal(number(db("once.db"), how_often_tuned), 1);
+}
+
 /* Who may not write, or asks for another GPU, does not tune. */
 static void not_for_who_only_asks(void **state) {
     (void)state;
@@ -384,6 +400,7 @@ int main(int argc, char **argv) {
         cmocka_unit_test(a_budget_is_checked),
         cmocka_unit_test(tuned_once),
         cmocka_unit_test(warm_is_tuned_warm),
+        cmocka_unit_test(not_what_is_stale),
         cmocka_unit_test(not_for_who_only_asks),
         cmocka_unit_test(tunes_the_users_templates),
         cmocka_unit_test(one_of_many_processes_tunes),
