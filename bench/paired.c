@@ -5,6 +5,7 @@
  * of them enter.
  */
 #include <getopt.h>
+#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -18,7 +19,8 @@ typedef struct options {
     const char *template, *all, *given[GIVEN_MAX];
     double seconds;
     int loads; /* of all kernels */
-    bench_sizes sizes;
+    int elem_size;
+    bench_sizes rows, cols;
 } options;
 
 typedef struct bench {
@@ -104,8 +106,8 @@ static tt_status enter_best(bench *b) {
 }
 
 static void print(const bench *b) {
-    printf("%lld x %lld, %d rounds\n", (long long)b->problem.rows, (long long)b->problem.cols,
-           b->trials[0].n_samples);
+    printf("%d B %lld x %lld, %d rounds\n", b->problem.elem_size, (long long)b->problem.rows,
+           (long long)b->problem.cols, b->trials[0].n_samples);
     for (size_t i = 0; i < b->n; i++) {
         tt__ratio r = tt__compare_trials(&b->trials[i], &b->trials[0]);
         printf("  %9.3f us  %+.3f %% (%+.3f to %+.3f)  %s %s\n", middle_us(&b->trials[i]),
@@ -114,9 +116,11 @@ static void print(const bench *b) {
     }
 }
 
-static tt_status run(bench *b, int64_t side) {
+static tt_status run(bench *b, int64_t rows, int64_t cols) {
     tt_problem p = TT_INIT(tt_problem);
-    p.rows = p.cols = side;
+    p.rows = rows;
+    p.cols = cols;
+    p.elem_size = b->o->elem_size;
     TT_TRY(tt__problem_init(&b->problem, &p));
     TT_TRY(b->backend->ops->problem(b->backend, &b->problem, tt__template_set_for(&b->set, &b->problem)));
     b->n = 0;
@@ -141,8 +145,8 @@ static tt_status run_all(bench *b) {
                                                            .compile_timeout_s = 60,
                                                            .store = store}));
     TT_GOTO(b->backend->ops->hello(b->backend, &b->gpu, &env));
-    for (size_t i = 0; i < o->sizes.n; i++)
-        TT_GOTO(run(b, o->sizes.items[i]));
+    for (size_t i = 0; i < o->rows.n; i++)
+        TT_GOTO(run(b, o->rows.items[i], o->cols.items[i]));
 out:
     if (b->backend)
         b->backend->ops->close(b->backend);
@@ -151,17 +155,28 @@ out:
     return status;
 }
 
+static bool read_shape(options *o, const char *text) {
+    char end;
+    o->rows.n = o->cols.n = 1;
+    if (sscanf(text, "%" SCNd64 "x%" SCNd64 "%c", o->rows.items, o->cols.items, &end) == 2)
+        return true;
+    fprintf(stderr, "--shape: '%s': expected ROWSxCOLS\n", text);
+    return false;
+}
+
 static int usage(FILE *out) {
     fprintf(
         out,
-        "Usage: bench-paired [--template FILE] [--sizes N,...] [--all KERNEL] [--seconds S] [--device N]\n"
-        "                    [--loads N] 'KERNEL CONFIGURATION'...\n"
+        "Usage: bench-paired [--template FILE] [--sizes N,...] [--shape ROWSxCOLS] [--elem-size N]\n"
+        "                    [--all KERNEL] [--seconds S] [--device N] [--loads N] 'KERNEL "
+        "CONFIGURATION'...\n"
         "Measures up to %d configurations in the same rounds, for S seconds (1), and compares them with the "
         "first.\n"
         "In between all of them are loaded anew, N times (8): where its code lies makes a short kernel "
         "faster or "
         "slower.\n"
-        "With --all the best of all configurations of a kernel enter too. Sizes: 4096,8192 unless told.\n",
+        "With --all the best of all configurations of a kernel enter too. Sizes: 4096,8192 of 4 bytes unless "
+        "told.\n",
         GIVEN_MAX);
     return out == stdout ? 0 : 2;
 }
@@ -169,19 +184,25 @@ static int usage(FILE *out) {
 int main(int argc, char **argv) {
     static const struct option longs[] = {
         {"template", required_argument, NULL, 't'}, {"sizes", required_argument, NULL, 's'},
+        {"shape", required_argument, NULL, 'r'},    {"elem-size", required_argument, NULL, 'e'},
         {"all", required_argument, NULL, 'a'},      {"seconds", required_argument, NULL, 'S'},
         {"loads", required_argument, NULL, 'l'},    {"device", required_argument, NULL, 'd'},
         {"help", no_argument, NULL, 'h'},           {NULL, 0, NULL, 0}};
     static bench b;
     options o = {.seconds = 1, .loads = 8};
     char usual[] = "4096,8192";
-    bench_sizes_read(&o.sizes, usual);
+    bench_sizes_read(&o.rows, usual);
+    o.cols = o.rows;
     for (int found; (found = getopt_long(argc, argv, "h", longs, NULL)) != -1;) {
         bool fine = true;
         if (found == 't')
             o.template = optarg;
         else if (found == 's')
-            fine = bench_sizes_read(&o.sizes, optarg);
+            fine = bench_sizes_read(&o.rows, optarg) && (o.cols = o.rows).n > 0;
+        else if (found == 'r')
+            fine = read_shape(&o, optarg);
+        else if (found == 'e')
+            fine = (o.elem_size = atoi(optarg)) > 0;
         else if (found == 'a')
             o.all = optarg;
         else if (found == 'S')

@@ -249,7 +249,9 @@ int main(int argc, char **argv) {
               stderr);
         return 2;
     }
-    if (run(&o, argv + optind, argc - optind, &spaces) == TT_OK)
+    const tt__strategy *only;
+    tt_status status = o.only ? tt__strategy_find(&only, o.only) : TT_OK;
+    if (status == TT_OK && run(&o, argv + optind, argc - optind, &spaces) == TT_OK)
         return 0;
     fprintf(stderr, "bench-strategies: %s\n", tt_last_error());
     return 1;

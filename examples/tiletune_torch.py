@@ -50,6 +50,11 @@ def load(path=None):
     return lib
 
 
+def apart(rows, cols, pitch, batch=1, stride=0):
+    """Does row lie behind row, and matrix behind matrix? Not where something is expanded, reversed or a window."""
+    return (rows == 1 or pitch >= cols) and (batch == 1 or stride >= (rows - 1) * pitch + cols)
+
+
 class Tiletune:
     """A tt_ctx. Any number of threads may use one."""
 
@@ -79,24 +84,27 @@ class Tiletune:
             return self._transpose_cupy(x)
         import torch
         strides = x.stride()
-        if not x.is_cuda or x.dim() not in (2, 3) or strides[-1] != 1 or 0 in x.shape:
+        if not x.is_cuda or x.dim() not in (2, 3) or strides[-1] != 1 or 0 in x.shape or x.is_conj() or x.is_neg():
             return x.transpose(-1, -2).contiguous()
         rows, cols = x.shape[-2:]
+        if not apart(rows, cols, strides[-2], *((x.shape[0], strides[0]) if x.dim() == 3 else ())):
+            return x.transpose(-1, -2).contiguous()
         y = torch.empty((*x.shape[:-2], cols, rows), dtype=x.dtype, device=x.device)
         with torch.cuda.device(x.device):
             self.launch(y.data_ptr(), x.data_ptr(), torch.cuda.current_stream().cuda_stream, rows, cols,
-                        x.element_size(), lds=strides[-2], batch=x.shape[0] if x.dim() == 3 else 0,
+                        x.element_size(), lds=strides[-2] if rows > 1 else 0, batch=x.shape[0] if x.dim() == 3 else 0,
                         src_stride=strides[0] if x.dim() == 3 else 0)
         return y
 
     def _transpose_cupy(self, x):
         import cupy
-        if x.ndim != 2 or x.strides[1] != x.itemsize or x.strides[0] % x.itemsize or x.size == 0:
+        if x.ndim != 2 or x.strides[1] != x.itemsize or x.strides[0] % x.itemsize or x.size == 0 or \
+                not apart(*x.shape, x.strides[0] // x.itemsize):
             return cupy.ascontiguousarray(x.T)
         with x.device:
             y = cupy.empty((x.shape[1], x.shape[0]), dtype=x.dtype)
             self.launch(y.data.ptr, x.data.ptr, cupy.cuda.get_current_stream().ptr, x.shape[0], x.shape[1],
-                        x.itemsize, lds=x.strides[0] // x.itemsize)
+                        x.itemsize, lds=x.strides[0] // x.itemsize if x.shape[0] > 1 else 0)
         return y
 
 

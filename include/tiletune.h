@@ -9,11 +9,13 @@
  * Units       Names end in their unit. GB/s are 10^9 bytes per second, bytes read plus bytes written.
  * Ownership   `T **out` gives the caller an object with one matching free, or NULL on failure. Strings
  *             passed in are copied; a returned `const T *` is borrowed from the object it came from.
- * Structs     Every struct starts with `size`, set by the caller to sizeof (TT_INIT does it), so that
- *             it can grow. A zero in any other input field means the default.
+ * Structs     A struct that the caller makes starts with `size`, which is its sizeof (TT_INIT sets it; a call
+ *             refuses another with TT_E_INVALID). A zero in any other input field means the default. What
+ *             the library makes (tt_progress, tt_report, tt_result) has none.
  * Errors      Everything fallible returns tt_status; tt_last_error() has the sentence behind it.
  * Threads     A tt_ctx may be used from any number of threads at once, except in tt_close. A tt_plan is
- *             immutable and may be launched from any thread whose current CUDA context is the plan's.
+ *             immutable and may be launched from any thread whose current CUDA context is the plan's. Neither
+ *             may be used in a child process after fork.
  * Manners     The library never prints, never exits, never changes the environment, and works in the
  *             CUDA context that is current in the caller's thread.
  */
@@ -90,8 +92,8 @@ typedef struct tt_open_opts {
     const char *const *templates; /* n_templates paths of .cu files, known beside the built-in ones */
     size_t n_templates;
     double tune_budget_s; /* > 0: tt_plan_create, tt_transpose and tt_kernel_plan first tune a problem that nobody
-                             has measured on this GPU, for about so many seconds; once in a context, one at a time for all
-                             processes with one store, never while a graph is captured. A winner for the very
+                             has measured on this GPU, for about so many seconds; once for each tt_ctx, one at a time for
+                             all processes with one store, never while a graph is captured. A winner for the very
                              problem is enough, also a stale one, of the system's store or among those that come
                              with the library. Whatever becomes of it, the best known configuration serves.
                              Not for a read-only store, nor with `gpu`.
@@ -103,34 +105,35 @@ typedef struct tt_open_opts {
  *
  * Opens the store, creating it if need be. Needs no GPU. `opts` may be NULL.
  * TT_E_DB if the file is no database, damaged, of a newer schema, writable by others, or cannot be reached; or if
- * $TILETUNE_SYSTEM_DB names such a one. */
+ * $TILETUNE_SYSTEM_DB names such a one. TT_E_TEMPLATE or TT_E_IO of a file among `templates`. */
 TT_API tt_status tt_open(tt_ctx **out, const tt_open_opts *opts);
 
-/* Frees the context and the plans that tt_transpose cached in it (plans from tt_plan_create live on).
- * Sets *ctx to NULL; NULL is fine. No other thread may be using the context. */
+/* Frees *ctx and the plans that tt_transpose cached in it (plans from tt_plan_create live on), and sets it to NULL;
+ * NULL is fine. No other thread may be using it; of launches and graphs the same holds as in tt_plan_free. */
 TT_API void tt_close(tt_ctx **ctx);
 
 /* ---- Problems and choices --------------------------------------------------------------------- */
 
 typedef struct tt_problem {
     size_t size;
-    int64_t rows, cols; /* of the source, in elements; both > 0 */
+    int64_t rows, cols; /* of the source, in elements; both > 0, and with gaps and batch 2^44 elements at most */
     int64_t lds;        /* elements from one source row to the next, >= cols; 0: cols */
-    int64_t ldd;        /* elements from one destination row to the next, >= rows; 0: rows */
+    int64_t ldd;        /* elements from one destination row to the next, >= rows; 0: rows, in place lds */
     int elem_size;      /* bytes: 1, 2, 4, 8 or 16; 0: 4 */
     int align;          /* bytes that divide both base addresses, row pitches and batch strides: 1, 2, 4,
-                           8 or 16; 0: what these allow, base addresses taken as multiples of 16 */
+                           8 or 16; 0, or more than pitches and strides allow: what these allow, base addresses
+                           taken as multiples of 16 */
     int64_t batch;      /* so many matrices of this shape; 0: 1 */
-    int64_t src_stride; /* elements from one source matrix to the next; 0: rows * lds */
+    int64_t src_stride; /* elements from one source matrix to the next; 0: rows * lds; without a batch of no account */
     int64_t dst_stride; /* elements from one destination matrix to the next; 0: cols * ldd */
-    int in_place;       /* 1: dst and src are one array; square matrices only, lds = ldd */
+    int in_place;       /* 1: dst and src are one array; square matrices only, lds = ldd and equal strides */
     int warm;           /* 1: the L2 cache may hold the arrays, as after the kernel that made them; tuned and stored
                            apart from the cold problem, of which what is known is a default (TT_MATCH_DEFAULT) */
 } tt_problem;
 
 typedef enum tt_match { /* the rung of the look-up ladder an answer stands on */
     TT_MATCH_EXACT = 0,  /* measured on this GPU for this very problem, and still valid */
-    TT_MATCH_STALE,      /* as exact, but template, driver or library have changed since */
+    TT_MATCH_STALE,      /* as exact, but template, driver or the way of measuring have changed since */
     TT_MATCH_NEAREST,    /* this GPU, the nearest problem that was measured, if it is not far */
     TT_MATCH_OTHER_GPU,  /* another GPU of the same compute capability, where that is nearer */
     TT_MATCH_DEFAULT     /* nothing measured applies: what does well elsewhere, or a template's default */
@@ -145,9 +148,9 @@ typedef struct tt_choice {
     char kernel[64];      /* name of the kernel template */
     char config[256];     /* "TILE_DIM=32 BLOCK_ROWS=8 ..." */
     char gpu[96];         /* where it was measured; "" for TT_MATCH_DEFAULT */
-    int64_t rows, cols;   /* the problem it was measured for; 0 for TT_MATCH_DEFAULT */
-    double time_us;       /* median of a cold launch there; 0 for TT_MATCH_DEFAULT */
-    double gbps;          /* 2 * rows * cols * batch * elem_size / time */
+    int64_t rows, cols;   /* the problem it was measured for; 0 for TT_MATCH_DEFAULT, and of a kernel of yours */
+    double time_us;       /* median of a launch there, cold or warm as that problem is; 0 for TT_MATCH_DEFAULT */
+    double gbps;          /* 2 * rows * cols * batch * elem_size / time; of a kernel of yours its metric gbps, or 0 */
     char why[224];        /* why it is not exact, "" if it is */
     char problem[384];    /* the problem it was measured for, in words; "" for TT_MATCH_DEFAULT */
     char layer[16];       /* what knew it: "user" (the store), "system", "shipped"; "" for a template's default */
@@ -157,7 +160,8 @@ typedef struct tt_choice {
 
 /* The best known configuration for a problem. Reads the store only: needs neither a GPU nor NVRTC if
  * tt_open was told the GPU, else the CUDA context that is current in this thread says which GPU it is.
- * TT_E_NO_DEVICE if it is not told and no context is current; TT_E_UNSUPPORTED if no template fits. */
+ * TT_E_NO_DEVICE if it is not told and no context is current; TT_E_INVALID if it was told one that nobody knows, or
+ * the problem is none; TT_E_UNSUPPORTED if no template fits. */
 TT_API tt_status tt_best(tt_choice *out, tt_ctx *ctx, const tt_problem *problem);
 
 /* ---- Launching -------------------------------------------------------------------------------- */
@@ -165,19 +169,21 @@ TT_API tt_status tt_best(tt_choice *out, tt_ctx *ctx, const tt_problem *problem)
 /* Makes a plan in the current CUDA context: looks the problem up, takes the cubin from the store or
  * compiles it with NVRTC (and stores it), loads it. The plan outlives `ctx`. Its CUDA context must be
  * current whenever it is launched. Loading disturbs no graph that is being captured, but takes its time
- * (30 ms to compile, tt_open_opts.tune_budget_s to tune): make plans before. */
+ * (about a millisecond from the store, tenths of a second to compile, tt_open_opts.tune_budget_s to tune): make plans
+ * before. TT_E_NO_NVRTC if it has to be compiled and cannot be; TT_E_UNSUPPORTED if no template fits. */
 TT_API tt_status tt_plan_create(tt_plan **out, tt_ctx *ctx, const tt_problem *problem);
 
-/* Sets *plan to NULL; NULL is fine. No launch of the plan may be in flight. Any context may be current or
- * none, and the plan's own may be gone. */
+/* Sets *plan to NULL; NULL is fine. No launch of the plan may be in flight, and graphs that captured one must not be
+ * launched any more. Any context may be current or none, and the plan's own may be gone. */
 TT_API void tt_plan_free(tt_plan **plan);
 
 /* What the plan will run; borrowed until the plan is freed. */
 TT_API const tt_choice *tt_plan_choice(const tt_plan *plan);
 
-/* Enqueues the transpose on `stream`; asynchronous, allocates nothing, may be captured in a graph.
- * dst and src are device addresses and must keep the alignment the plan was made for; they must not overlap,
- * or, in place, must be the same (TT_E_INVALID otherwise). */
+/* Enqueues the transpose on `stream` (NULL: the context's default stream); asynchronous, allocates nothing, may be
+ * captured in a graph. What goes wrong on the device shows in a later CUDA call, as with any kernel.
+ * dst and src are device addresses and must keep the alignment the plan was made for (TT_E_INVALID otherwise). In
+ * place they must be the same; else the arrays must not overlap, of which only equal addresses are noticed. */
 TT_API tt_status tt_plan_launch(const tt_plan *plan, CUdeviceptr dst, CUdeviceptr src, CUstream stream);
 
 /* tt_plan_create + tt_plan_launch with a cache of plans inside `ctx`, one for each problem, CUDA
@@ -217,7 +223,8 @@ typedef struct tt_tune_opts {
     size_t size;
     int device;                    /* CUDA ordinal */
     const char *replay;            /* a recording to search instead of a device; NULL: measure */
-    const char *const *templates;  /* n_templates paths of .cu files that compete beside the built-in ones */
+    const char *const *templates;  /* n_templates paths of .cu files that compete beside the built-in ones; those of
+                                      tt_open_opts do so only if they are named here too */
     size_t n_templates;
     int jobs;                      /* compile processes; 0: one per CPU */
     int force;                     /* 1: measure again what is already stored */
@@ -236,7 +243,7 @@ typedef struct tt_tune_opts {
     size_t max_trials;    /* of each problem, in place of what the effort says; 0: as the effort says */
     double budget_s;      /* wall time from the call to the stored winners; 0: no end */
     uint64_t seed;        /* of the search: the same seed, store and recording give the same search */
-    const char *strategy; /* NULL: the best there is; `tune --help` lists them */
+    const char *strategy; /* NULL: what suits; `tune --help` lists them */
     int unverified;       /* 1: a kernel of yours that names no reference may be tuned; its results say so */
 } tt_tune_opts;
 
@@ -268,9 +275,11 @@ typedef struct tt_report {
 } tt_report;
 
 /* Tunes the problems one after the other and stores every trial as it comes in and the winners. What
- * is stored and valid is not measured again. Compiling and measuring happen in worker processes:
- * nothing a kernel does can harm the caller, and the caller's CUDA contexts are not touched.
- * *out is also set, with what is known, on TT_E_INTERRUPTED and TT_E_NO_WINNER.
+ * is stored and valid is not measured again. Compiling and measuring happen in worker processes, children of
+ * the caller that are awaited by their numbers: nothing a kernel does can harm the caller, and the caller's
+ * CUDA contexts are not touched.
+ * *out is also set, with what is known, on TT_E_INTERRUPTED and TT_E_NO_WINNER. TT_E_INVALID if `ctx` was opened
+ * read-only, or a problem cannot fit the device's memory.
  *
  * The call-backs run in the caller's thread and may use `ctx`, but neither tune with it nor close it. Other threads may
  * use it meanwhile; with a store ":memory:" they wait until the tuning is done. */
@@ -288,14 +297,15 @@ typedef struct tt_kernel tt_kernel;
 /* From a file or, if it is not NULL, from `source`: then `path` stands for it in messages, and headers and files of
  * data are looked for beside it. The hash is of the text with the headers it includes. `ctx` must outlive it. Any
  * number of threads may use it at once, but for tt_kernel_close.
- * TT_E_TEMPLATE says "path:line:column: what is wrong", TT_E_IO if the file cannot be read. */
+ * TT_E_TEMPLATE says "path:line:column: what is wrong", TT_E_IO if the file cannot be read, TT_E_INVALID if it is a
+ * template with an `op`: that is one for tt_open_opts.templates. */
 TT_API tt_status tt_kernel_open(tt_kernel **out, tt_ctx *ctx, const char *path, const char *source);
 /* Sets *kernel to NULL; NULL is fine. Plans live on. */
 TT_API void tt_kernel_close(tt_kernel **kernel);
 /* The name of its (first) kernel; borrowed. */
 TT_API const char *tt_kernel_name(const tt_kernel *kernel);
 
-/* As tt_best: out->problem is what was measured. */
+/* As tt_best; out->problem is what was measured. */
 TT_API tt_status tt_kernel_best(tt_choice *out, tt_kernel *kernel, const char *problem);
 /* As tt_tune. TT_E_INVALID if no reference says what is right, unless opts->unverified. */
 TT_API tt_status tt_kernel_tune(tt_report **out, tt_kernel *kernel, const char *const *problems, size_t n_problems,

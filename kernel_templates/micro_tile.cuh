@@ -2,7 +2,8 @@
 //
 // A micro-tile is MICRO_ROWS vectors of VL bytes, which lie in as many rows and hold MICRO_COLS elements each.
 // Turned, it is MICRO_COLS vectors of VS bytes. STREAM 1 marks global accesses as used once, STREAM 2
-// what is read as to be kept for a while (keep.cuh).
+// what is read as to be kept for a while (keep.cuh). PREFETCH is what a load brings into the L2 cache, in bytes: 0 for no
+// more than it asks for.
 
 #include "keep.cuh"
 
@@ -43,6 +44,35 @@ template <class T> static __device__ void store(T *p, T v) {
         *p = v;
 }
 
+#if PREFETCH > 0 && !defined __HOSTCUDA__ // the CPU stand-in of the tests speaks no PTX
+#if PREFETCH == 128
+#define AHEAD ".L2::128B"
+#else
+#define AHEAD ".L2::256B"
+#endif
+static __device__ unsigned int load_ahead(const unsigned int *from) {
+    unsigned int v;
+    asm volatile("ld.global" AHEAD ".b32 %0, [%1];" : "=r"(v) : "l"(from));
+    return v;
+}
+static __device__ uint2 load_ahead(const uint2 *from) {
+    uint2 v;
+    asm volatile("ld.global" AHEAD ".v2.b32 {%0, %1}, [%2];" : "=r"(v.x), "=r"(v.y) : "l"(from));
+    return v;
+}
+static __device__ uint4 load_ahead(const uint4 *from) {
+    uint4 v;
+    asm volatile("ld.global" AHEAD ".v4.b32 {%0, %1, %2, %3}, [%4];"
+                 : "=r"(v.x), "=r"(v.y), "=r"(v.z), "=r"(v.w)
+                 : "l"(from));
+    return v;
+}
+#else
+template <class T> static __device__ T load_ahead(const T *p) {
+    return load(p);
+}
+#endif
+
 // The same for whole tiles, where all threads of a block pass: with STREAM 2 what is read is kept until `let_go`, or until it
 // is written over.
 #if STREAM == 2
@@ -54,7 +84,7 @@ template <class T> static __device__ void store_over(T *p, T v) {
 }
 #else
 template <class T> static __device__ T load_together(const T *p) {
-    return load(p);
+    return load_ahead(p);
 }
 template <class T> static __device__ void store_over(T *p, T v) {
     store(p, v);

@@ -1,8 +1,8 @@
 // No shared memory and no barrier: a thread turns a micro-tile in registers and writes it itself. Side by
 // side and below each other, the threads of a warp read and write whole sectors of 32 bytes. For matrices
 // that the L2 cache holds easily, where a launch is so short that each instruction before the first load
-// counts: indices have 32 bits, and batches, which would add some, are compiled for themselves. Elements of
-// 16 bytes need no turning: there a thread has DEPTH of them.
+// counts: indices have 32 bits, and batches and edges, which would add some, are compiled for themselves. Elements
+// of 16 bytes need no turning: there a thread has DEPTH of them.
 //
 //@ kernel   transpose_direct
 //@ op       transpose
@@ -13,16 +13,18 @@
 //@ param    THREADS   64 128 256
 //@ param    STREAM    0 1
 //@ param    BATCHED   0 1
+//@ param    EDGES     0 1
 //@ runtime  ORDER     0 1
 //@ where    VL >= elem_size AND VS >= elem_size AND VL <= align AND VS <= align
 //@ where    VL * VS / elem_size BETWEEN 16 AND 128 AND (VS = 16 OR elem_size >= 4)
 //@ where    VL * LANES BETWEEN 32 AND 128 AND VS >= LANES AND (DEPTH = 1 OR elem_size = 16)
 //@ where    rows * cols * batch * elem_size <= l2_bytes / 4 AND rows * lds < 2147483648 AND cols * ldd < 2147483648
 //@ where    BATCHED = (batch > 1) AND batch <= 65535
+//@ where    EDGES = (cols * elem_size % (LANES * VL) > 0 OR rows * elem_size % (THREADS / LANES * DEPTH * VS) > 0)
 //@ block    THREADS
 //@ grid     iif(ORDER = 0, ceil_div(cols * elem_size, LANES * VL), ceil_div(rows * elem_size, THREADS / LANES * DEPTH * VS)), iif(ORDER = 0, ceil_div(rows * elem_size, THREADS / LANES * DEPTH * VS), ceil_div(cols * elem_size, LANES * VL)), batch
 //@ args     dst, src, u32 rows, u32 cols, u32 lds, u32 ldd, i32 ORDER, i64 src_stride, i64 dst_stride
-//@ default  VL=8 VS=16 DEPTH=1 LANES=8 THREADS=128 STREAM=0 BATCHED=0 ORDER=0
+//@ default  VL=8 VS=16 DEPTH=1 LANES=8 THREADS=128 STREAM=0 BATCHED=0 EDGES=0 ORDER=0
 
 #include "micro_tile.cuh"
 
@@ -56,7 +58,8 @@ static __device__ void move(elem *to, const elem *from, unsigned lds, unsigned l
         }
 }
 
-extern "C" __global__ void __launch_bounds__(THREADS)
+// One block is as good as many: or else the compiler spills to do with 32 registers.
+extern "C" __global__ void __launch_bounds__(THREADS, 1)
     transpose_direct(elem *__restrict__ dst, const elem *__restrict__ src, unsigned rows, unsigned cols,
                      unsigned lds, unsigned ldd, int order, long long src_stride, long long dst_stride) {
     // Blocks are numbered along the rows (ORDER 0) or down the columns (ORDER 1) of the source.
@@ -69,7 +72,7 @@ extern "C" __global__ void __launch_bounds__(THREADS)
     from += blockIdx.z * src_stride;
     to += blockIdx.z * dst_stride;
 #endif
-    if (row + (DEPTH - 1) * STEP + MICRO_ROWS <= rows && col + MICRO_COLS <= cols)
+    if (!EDGES || (row + (DEPTH - 1) * STEP + MICRO_ROWS <= rows && col + MICRO_COLS <= cols))
         move<true>(to, from, lds, ldd, 0, 0);
     else if (row < rows && col < cols)
         move<false>(to, from, lds, ldd, (int)(rows - row), (int)(cols - col));

@@ -8,7 +8,8 @@
 //
 // Rows whose pitch is no multiple of 128 bytes start anywhere in a cache line. Then each run that is written
 // starts at the row's first multiple of SEGMENT bytes in the tile, so that no segment is written by two blocks:
-// a tile is as much higher than its neighbour is away. SEGMENT 0 is for all others.
+// a tile is as much higher than its neighbour is away. SEGMENT 0 is for all others. The runs that are read meet in a
+// line, too: PREFETCH has it fetched whole, and in a large matrix with its neighbour, by whoever is first.
 //
 // What is left out never came first in recordings: more than 128 bytes a thread, and so many in accesses of 4 bytes
 // where 8 are possible. It also takes longest to compile, up to half a second.
@@ -22,11 +23,15 @@
 //@ param    THREADS    128 256 512 1024
 //@ param    STREAM     0 1 2
 //@ param    SEGMENT    0 32
-//@ runtime  ORDER      0 1 2
+//@ param    PREFETCH   0 128 256
+//@ runtime  ORDER      0 1 2 3
 //@ where    VL >= elem_size AND VS >= elem_size AND VL <= align AND VS <= align
-//@ where    STREAM = 0 OR iif(rows * cols * batch * elem_size <= l2_bytes, STREAM = 1, STREAM = 2 AND cc >= 80 AND lds * elem_size % 128 = 0)
+//@ where    STREAM <> 1 OR rows * cols * batch * elem_size <= l2_bytes
+//@ where    STREAM <> 2 OR (rows * cols * batch * elem_size > 2 * l2_bytes AND elem_size > 1 AND cc >= 80 AND lds * elem_size % 128 = 0)
 //@ where    SEGMENT = 0 OR (ldd * elem_size % SEGMENT > 0 AND WRITE_RUN >= 2 * SEGMENT)
-//@ where    ORDER < 2 OR lds * elem_size % 32768 = 0 OR ldd * elem_size % 32768 = 0
+//@ where    PREFETCH = 0 OR (STREAM <> 1 AND lds * elem_size % 128 > 0 AND PREFETCH = iif(elem_size > 1 AND rows * cols * batch * elem_size > 2 * l2_bytes, 256, 128))
+//@ where    ORDER <> 2 OR lds * elem_size % 32768 = 0 OR ldd * elem_size % 32768 = 0
+//@ where    ORDER <> 3 OR (elem_size >= 8 AND batch = 1 AND lds * elem_size % 131072 = 0 AND ldd * elem_size % 131072 = 0)
 //@ where    iif(lds * elem_size % 128 > 0 OR ldd * elem_size % 128 > 0, THREADS >= 256, WRITE_RUN <= 512 AND THREADS <= 512)
 //@ where    VL <= 2 * VS AND VL * VS / elem_size <= 128
 //@ where    (READ_RUN / VL) * (WRITE_RUN / VS) % THREADS = 0
@@ -35,10 +40,10 @@
 //@ where    THREADS % (READ_RUN / VL) = 0 AND THREADS % (WRITE_RUN / VS) = 0
 //@ where    batch <= 65535
 //@ block    THREADS
-//@ grid     iif(ORDER = 0, ceil_div(cols * elem_size, READ_RUN), ceil_div(rows * elem_size, WRITE_RUN - SEGMENT)), iif(ORDER = 0, ceil_div(rows * elem_size, WRITE_RUN - SEGMENT), ceil_div(cols * elem_size, READ_RUN)), batch
+//@ grid     iif(ORDER = 3, 64, iif(ORDER = 0, ceil_div(cols * elem_size, READ_RUN), ceil_div(rows * elem_size, WRITE_RUN - SEGMENT))), iif(ORDER IN (0, 3), ceil_div(rows * elem_size, WRITE_RUN - SEGMENT), ceil_div(cols * elem_size, READ_RUN)), iif(ORDER = 3, ceil_div(cols * elem_size, 64 * READ_RUN), batch)
 //@ shared   READ_RUN * WRITE_RUN / elem_size
 //@ args     dst, src, i64 rows, i64 cols, i64 lds, i64 ldd, i64 src_stride, i64 dst_stride, i32 ORDER
-//@ default  READ_RUN=128 WRITE_RUN=128 VL=4 VS=4 THREADS=256 STREAM=0 SEGMENT=0 ORDER=1
+//@ default  READ_RUN=128 WRITE_RUN=128 VL=4 VS=4 THREADS=256 STREAM=0 SEGMENT=0 PREFETCH=0 ORDER=1
 
 #include "micro_tile.cuh"
 
@@ -48,6 +53,8 @@
 #define DOWN (TILE_ROWS / MICRO_ROWS)   // and above each other: also the vectors of a shared row
 #define MICRO_TILES (ACROSS * DOWN / THREADS)
 #define VECTORS (TILE_COLS * DOWN / THREADS) // that a thread writes
+
+#define STRIP 64 // tiles side by side
 
 // Whether this block writes vector `u` of the destination row at `to`: its neighbours have the ends of the tile.
 static __device__ bool is_ours(const elem *to, int u, bool first) {
@@ -118,12 +125,20 @@ extern "C" __global__ void __launch_bounds__(THREADS)
     extern __shared__ vec_of<VS>::type tile[];
 
     // Blocks are numbered along the rows (ORDER 0), down the columns (ORDER 1) or down the diagonals (ORDER 2) of
-    // the source: large powers of two as pitch put whole columns of tiles into the same few memory channels.
-    const unsigned bx = order == 0 ? blockIdx.x : order == 1 ? blockIdx.y : (blockIdx.x + blockIdx.y) % gridDim.y;
+    // the source: large powers of two as pitch put whole columns of tiles into the same few memory channels. For
+    // the largest (ORDER 3) they go along the rows of a strip of 64 tiles, and then of the next strip.
+    const bool strips = ELEM_SIZE >= 8 && order == 3; // smaller elements gain nothing by it
+    const unsigned bx = strips       ? blockIdx.z * STRIP + blockIdx.x
+                        : order == 0 ? blockIdx.x
+                        : order == 1 ? blockIdx.y
+                                     : (blockIdx.x + blockIdx.y) % gridDim.y;
+    const unsigned by = strips || order == 0 ? blockIdx.y : blockIdx.x, matrix = strips ? 0 : blockIdx.z;
     const long long col0 = (long long)bx * TILE_COLS;
-    const long long row0 = (long long)(order == 0 ? blockIdx.y : blockIdx.x) * (TILE_ROWS - SEGMENT / ELEM_SIZE);
-    elem *to = dst + blockIdx.z * dst_stride + col0 * ldd + row0;
-    const elem *from = src + blockIdx.z * src_stride + row0 * lds + col0;
+    const long long row0 = (long long)by * (TILE_ROWS - SEGMENT / ELEM_SIZE);
+    if (strips && col0 >= cols)
+        return;
+    elem *to = dst + matrix * dst_stride + col0 * ldd + row0;
+    const elem *from = src + matrix * src_stride + row0 * lds + col0;
     if (row0 + TILE_ROWS <= rows && col0 + TILE_COLS <= cols)
         move_whole_tile(to, from, lds, ldd, row0 == 0, tile);
     else

@@ -3,7 +3,7 @@
 GPU and element size the bandwidth of every rung by size, and of the largest size all that was measured.
 
     tune study --device 0 --sizes 512,1024,2048,4096,8192,16384,32768 --csv > bench/results/study-h200-f32.csv
-    scripts/study_tables.py
+    scripts/study_tables.py             # --check writes nothing and exits 1 if the page is not what would be made
 """
 import csv
 import pathlib
@@ -65,7 +65,10 @@ def main():
     before, rest = text.split(BEGIN, 1)
     after = rest.split(END, 1)[1]
     made = "".join(section(p) for p in sorted((ROOT / "bench/results").glob("study-*.csv")))
-    page.write_text(before + BEGIN + made + ("\n" if made else "") + END + after, encoding="utf-8")
+    now = before + BEGIN + made + ("\n" if made else "") + END + after
+    if "--check" in sys.argv[1:]:
+        sys.exit(0 if now == text else "docs/study.md is not what bench/results/study-*.csv say: scripts/study_tables.py")
+    page.write_text(now, encoding="utf-8")
 
 
 if __name__ == "__main__":

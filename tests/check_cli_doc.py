@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
-"""check_cli_doc.py TUNE ROOT: docs/cli.md and --help name the same options and commands.
+"""check_cli_doc.py TUNE ROOT: docs/cli.md and --help name the same options and commands, README.md and the manual
+page the same environment variables.
 
 The section `tune` has a table with a row for each option of `tune`; the item of another command (a line that starts
 with `- `) names the options it takes beside those of the table, and no others.
@@ -46,6 +47,19 @@ for command in commands:
     named = set(re.findall(r"--([a-z-]+)", items[command]))
     compare(f"tune {command}", named | (has & (table | everywhere)), has)
 wrong.extend(f"docs/cli.md has tune {c}, which is no command" for c in items if c not in commands)
+readme = open(f"{root}/README.md", encoding="utf-8").read().split("## Environment variables")[1].split("\n## ")[0]
+page = subprocess.run([tune, "help", "--man"], capture_output=True, text=True, check=True).stdout
+variables = set(re.findall(r"^\| `([A-Z_]+)`", readme, re.M))
+on_page = set(re.findall(r"^\.B ([A-Z_]+)$", page.split(".SH ENVIRONMENT")[1], re.M))
+wrong.extend(f"README.md lacks the variable {v}" for v in sorted(on_page - variables))
+wrong.extend(f"tune.1 lacks the variable {v}" for v in sorted(variables - on_page))
+# What an author is shown of a template: all but what depends on the GPU at hand and on NVRTC.
+block = open(f"{root}/kernel_templates/README.md", encoding="utf-8").read().split("## Checking it")[1].split("```")[1]
+checked = subprocess.run([tune, "check", f"{root}/kernel_templates/transpose_tiled.cu"], capture_output=True,
+                         text=True, check=True).stdout
+for line in block.strip().splitlines():
+    if not line.startswith(("compiled", "occupancy")) and line.split(", on ")[0] not in checked:
+        wrong.append(f"kernel_templates/README.md shows what tune check does not: {line}")
 if wrong:
     sys.exit("\n".join(wrong))
 print(f"{len(main)} options of tune, {len(commands)} commands")

@@ -50,7 +50,7 @@ typedef struct tt__timed {
 } tt__timed;
 
 /* Launches n things in order, each on the next slot, and gives the time of each in us.
- * *failed is set (and nothing timed) if the driver refuses a launch; TT_E_CUDA if the context is lost. */
+ * *failed is set (and no time is of use) if the driver refuses a launch; TT_E_CUDA if the context is lost. */
 tt_status tt__pool_time(tt__bench_pool *pool, const tt__timed *things, int n, float *us, CUresult *failed);
 
 #endif

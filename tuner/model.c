@@ -201,9 +201,9 @@ static size_t coord_of(tt__model *m, const char *names[], const char *name) {
     return m->n_coords++;
 }
 
-/* 0, 1 or 2 is no quantity: which of the orders, which of the hints. */
+/* A few values from 0 on are no quantity: which of the orders, which of the hints. */
 static bool is_choice(const tt__param *p) {
-    return p->n_values <= 3 && strcmp(p->values[0], "0") == 0;
+    return p->n_values <= 4 && strcmp(p->values[0], "0") == 0;
 }
 
 static void place_params(tt__model *m, const char *names[], size_t i, const tt__template *t,

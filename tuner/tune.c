@@ -113,6 +113,7 @@ static tt_status tune_problem(tt__session *s, const tt__problem *p, tt_result *r
     result->warm = tt__warm(p);
     result->elem_size = p->elem_size;
     result->unverified = tt__unverified(p);
+    result->source = s->opts->replay ? TT_SOURCE_REPLAYED : TT_SOURCE_MEASURED; /* also without a winner */
     char text[TT__PROBLEM_TEXT_MAX];
     tt__copy(result->problem, sizeof result->problem, tt__problem_text(text, p));
     double since_s = tt__now_s(), part = 1;
@@ -138,12 +139,10 @@ static tt_status tune_problem(tt__session *s, const tt__problem *p, tt_result *r
     }
     if (!s->opts->force)
         TT_GOTO(tt__stored_winner(s, &search, result, &holds));
-    if (holds)
-        result->source = TT_SOURCE_STORED;
-    else
+    if (!holds)
         TT_GOTO(tt__elect(s, &search, &copy, result));
-    if (s->opts->replay)
-        result->source = TT_SOURCE_REPLAYED;
+    else if (!s->opts->replay)
+        result->source = TT_SOURCE_STORED;
     if (search.cut)
         say_cut(s, &search, result);
     if (s->after)

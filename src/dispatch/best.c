@@ -196,7 +196,9 @@ static tt_status try_exact(const query *q, bool *done) {
 static tt_status add_lead(void *user, int64_t gpu_id, int64_t problem_id, int cc, const tt__problem *p) {
     leads *l = user;
     const query *q = l->q;
-    if (!tt__is_matrix(q->problem) && (isinf(distance(q->problem, p)) || (cc != q->gpu->cc && !l->anything)))
+    if (!tt__is_matrix(q->problem) &&
+        (isinf(distance(q->problem, p)) ||
+         (!l->anything && (cc != q->gpu->cc || tt__warm(p) != tt__warm(q->problem)))))
         return TT_OK;
     if (l->n == l->cap) {
         size_t cap = l->cap ? 2 * l->cap : 64;

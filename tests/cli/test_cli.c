@@ -334,6 +334,11 @@ static void test_replay_json(void **state) {
     assert_code(&r, 0);
     assert_string_equal(run_json(second, sizeof second, r.out, "config"), first);
     run_free(&r);
+    run_tune(&r, NULL, replay(line, sizeof line, "--json --quiet --only transpose_wide")); /* of 16 bytes alone */
+    assert_code(&r, 1);
+    assert_has(&r, r.out, "\"kernel\":null");
+    assert_has(&r, r.out, "\"source\":\"replayed\"");
+    run_free(&r);
 }
 
 /* The winner, in `out`, of a replay with these options beside the sizes. */

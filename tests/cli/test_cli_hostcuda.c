@@ -306,6 +306,22 @@ static void test_only(void **state) {
     assert_code(&r, 0);
     assert_string_equal(run_json(known, sizeof known, r.out, "kernel"), "faulty");
     run_free(&r);
+    for (int named = 0; named < 2; named++) { /* whoever does not know the template cannot take its winner */
+        snprintf(line, sizeof line, "best --size 97 --db %s/only.db%s%s", folder,
+                 named ? " --template " TT_SOURCE_DIR "/tests/fault/faulty.cu" : "", named ? " --json" : "");
+        tune(&r, "", line);
+        assert_code(&r, 0);
+        assert_has(&r, r.out, named ? "\"match\":\"exact\"" : "match          default");
+        run_free(&r);
+    }
+    for (int quiet = 0; quiet < 2; quiet++) {
+        snprintf(line, sizeof line, "--stale --db %s/only.db%s", folder, quiet ? " --quiet" : "");
+        tune(&r, "", line);
+        assert_code(&r, 0);
+        assert_has(&r, r.out, "Nothing of ");
+        assert_int_equal(strstr(r.err, "1 more is of templates that are not here") != NULL, !quiet);
+        run_free(&r);
+    }
     snprintf(line, sizeof line, "--sizes 97 --json --force %s --db %s", faulty, tuned);
     tune(&r, "kernel=faulty:slow=9", line);
     assert_code(&r, 0);

@@ -256,6 +256,9 @@ static void test_looks_up(void **state) {
            "list --db @/d.db");
     expect(0, "\"op\":\"" NAME "/number_of_elements=1000,T=i32/warm\"", "list --json --db @/d.db");
     expect(0, "d.db is whole: 1 GPU, 3 winners", "check --db @/d.db");
+    expect(0, "d.db: 3 winners for hostcuda", "doctor --db @/d.db");
+    expect(2, "--stale tunes transposes", "--stale --kernel @/d.cu --db @/d.db");
+    expect(2, "which template?", "check --db @/d.db --problem T=f32");
 }
 
 static void test_checks_files(void **state) {
@@ -266,6 +269,8 @@ static void test_checks_files(void **state) {
            "check @/d.cu");
     expect(0, "y        inout  f32         64    256", "check @/d.cu --problem number_of_elements=64,T=f32");
     expect(0, "\"configurations\":2", "check @/d.cu --json");
+    expect(0, "{\"name\":\"y\",\"direction\":\"inout\",\"type\":\"f32\",\"count\":64,\"bytes\":256}",
+           "check @/d.cu --json --problem number_of_elements=64,T=f32");
     expect(2, "has no variable number_of_element; did you mean number_of_elements?",
            "check @/d.cu --problem number_of_element=64");
     expect(2, "2 problems, but check counts for one", "check @/d.cu --problem T=f32 --problem T=i32");
@@ -348,6 +353,8 @@ static void test_goes_around(void **state) {
     expect(0, "\"unverified\":1,\"match\":\"default\"",
            "best --kernel @/unsure.cu --problem T=f32,number_of_elements=1000000000 --json --db @/b.db");
     expect(0, "match          exact", "best --kernel @/d.cu --problem T=f32 --db @/b.db");
+    expect(0, "match          default: nothing was tuned for this; as for |, warm", /* warm is nothing measured cold */
+           "best --kernel @/unsure.cu --problem T=f32,number_of_elements=77 --db @/b.db");
     expect(0, "on hostcuda, not verified|match          exact",
            "best --kernel @/unsure.cu --problem T=f32,number_of_elements=77,warm --db @/b.db");
     expect(0, "\"unverified\":1",

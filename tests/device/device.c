@@ -6,6 +6,7 @@
 #include <stdarg.h>
 #include <stdint.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include <cmocka.h>
@@ -22,6 +23,11 @@ bool device_open(void) {
     return cu->cuDeviceGet(&dev, 0) == CUDA_SUCCESS &&
            cu->cuDevicePrimaryCtxRetain(&context, dev) == CUDA_SUCCESS &&
            cu->cuCtxSetCurrent(context) == CUDA_SUCCESS;
+}
+
+int device_missing(void) {
+    enum { EXIT_SKIPPED = 77 };
+    return getenv("TILETUNE_REQUIRE_GPU") ? EXIT_FAILURE : EXIT_SKIPPED;
 }
 
 void device_ok(tt_status s, const char *what, const char *file, int line) {

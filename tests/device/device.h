@@ -7,6 +7,8 @@
 
 /* Makes device 0's primary context current; false if there is no driver or no GPU. */
 bool device_open(void);
+/* What a test program without one exits with: skipped, or failed where TILETUNE_REQUIRE_GPU says that there is one. */
+int device_missing(void);
 extern const tt__driver *cu;
 
 /* Fails the running test, with the library's or CUDA's words. */

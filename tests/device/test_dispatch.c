@@ -203,5 +203,5 @@ int main(void) {
         cmocka_unit_test(test_threads),
         cmocka_unit_test(test_needs_a_context),
     };
-    return device_open() ? cmocka_run_group_tests(tests, setup, teardown) : 77;
+    return device_open() ? cmocka_run_group_tests(tests, setup, teardown) : device_missing();
 }

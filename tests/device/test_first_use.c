@@ -411,6 +411,6 @@ int main(int argc, char **argv) {
         cmocka_unit_test(waits_no_longer_than_the_budget),
     };
     if (!device_open())
-        return 77;
+        return device_missing();
     return argc == 5 ? be_a_process(argv) : cmocka_run_group_tests(tests, enter, leave);
 }

@@ -297,5 +297,5 @@ int main(void) {
         cmocka_unit_test(test_many_threads),
     };
     setenv("HOSTCUDA_DEVICES", "2", 0); /* a GPU has what it has */
-    return device_open() ? cmocka_run_group_tests(tests, setup, teardown) : 77;
+    return device_open() ? cmocka_run_group_tests(tests, setup, teardown) : device_missing();
 }

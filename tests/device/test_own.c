@@ -208,5 +208,5 @@ int main(void) {
         cmocka_unit_test(test_edited_files_are_stale),
         cmocka_unit_test(test_unverified),
     };
-    return device_open() ? cmocka_run_group_tests(tests, setup, teardown) : 77;
+    return device_open() ? cmocka_run_group_tests(tests, setup, teardown) : device_missing();
 }

@@ -180,5 +180,5 @@ int main(void) {
         cmocka_unit_test(test_not_what_nothing_verifies),
         cmocka_unit_test(test_not_in_a_capture),
     };
-    return device_open() ? cmocka_run_group_tests(tests, setup, teardown) : 77;
+    return device_open() ? cmocka_run_group_tests(tests, setup, teardown) : device_missing();
 }

@@ -234,5 +234,5 @@ int main(void) {
         cmocka_unit_test(test_compares_args),
         cmocka_unit_test(test_capture),
     };
-    return device_open() ? cmocka_run_group_tests(tests, setup, teardown) : 77;
+    return device_open() ? cmocka_run_group_tests(tests, setup, teardown) : device_missing();
 }

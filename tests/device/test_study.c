@@ -205,5 +205,5 @@ int main(void) {
     /* On the stand-in, most of the tuning that comes before the study is cut short. */
     setenv("HOSTCUDA_FAULTS", "kernel=transpose_vector:compile_error;kernel=transpose_direct:compile_error",
            0);
-    return device_open() ? cmocka_run_group_tests(tests, setup, teardown) : 77;
+    return device_open() ? cmocka_run_group_tests(tests, setup, teardown) : device_missing();
 }

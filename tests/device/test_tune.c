@@ -185,5 +185,5 @@ int main(void) {
         cmocka_unit_test(test_too_large),
         cmocka_unit_test(test_no_such_device),
     };
-    return device_open() ? cmocka_run_group_tests(tests, setup, teardown) : 77;
+    return device_open() ? cmocka_run_group_tests(tests, setup, teardown) : device_missing();
 }

@@ -55,6 +55,14 @@ class Array:
     def data_ptr(self):
         return self.address
 
+    def is_conj(self):
+        return False
+
+    is_neg = is_conj
+
+    def transpose(self, *_):
+        return types.SimpleNamespace(contiguous=lambda: "left to PyTorch")
+
 
 def fake_torch():
     torch = types.ModuleType("torch")
@@ -98,6 +106,18 @@ def main():
         wanted = [list(column) for column in zip(*x.rows())]
         assert tiletune.transpose(x).rows() == wanted, (rows, cols, itemsize, pitch)
         assert tiletune.transpose(sys.modules["cupy"].wrap(x)).array.rows() == wanted
+    sys.modules["cupy"].ascontiguousarray = lambda x: "left to CuPy"
+    for rows, cols, pitch in [(3, 5, 0), (3, 5, 1), (3, 5, -5)]:  # expanded, a window, reversed
+        x = Array(rows, cols, 4)
+        x.pitch = pitch
+        assert tiletune.transpose(x) == "left to PyTorch", pitch
+        wrapped = sys.modules["cupy"].wrap(x)
+        wrapped.T = None
+        assert tiletune.transpose(wrapped) == "left to CuPy", pitch
+    Array.expected, x = 4, Array(1, 5, 4)
+    wanted = [list(column) for column in zip(*x.rows())]
+    x.pitch = 1  # of a single row it means nothing
+    assert tiletune.transpose(x).rows() == wanted
     try:
         tiletune.launch(1, 2, 0, rows=-1, cols=3, elem_size=4)
     except tiletune_torch.Error as e:

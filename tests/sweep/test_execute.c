@@ -78,6 +78,8 @@ static const shape shapes[] = {
     {33, 47, 50, 41, .elem_size = 16},
     {70, 70, .elem_size = 16},
     {20, 30, 2048, 0, .elem_size = 16}, /* rows a far power of two apart */
+    {20, 30, 8192, 8192, .elem_size = 16},
+    {8, 520, 8192, 8192, .elem_size = 16, .max_blocks = 128}, /* more than 64 tiles side by side */
 };
 enum { N_SHAPES = sizeof shapes / sizeof *shapes };
 

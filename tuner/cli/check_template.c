@@ -195,6 +195,8 @@ static tt_status print_params(const tt__template *t) {
     return print_table(&table);
 }
 
+static const char *const directions[] = {"in", "out", "inout", "scratch", "scalar"}; /* as in tt__direction */
+
 /* What it works on, and what says whether it is right. */
 static tt_status print_task(const examined *e) {
     static const tt__column columns[] = {{"operand", false, false},
@@ -202,8 +204,6 @@ static tt_status print_task(const examined *e) {
                                          {"type", false, false},
                                          {"elements", true, false},
                                          {"bytes", true, false}};
-    static const char *const directions[] = {"in", "out", "inout", "scratch",
-                                             "scalar"}; /* as in tt__direction */
     tt__table table = {.n_columns = 5, .columns = columns};
     const tt__task *task = e->t->own;
     tt__workload *w = task ? malloc(sizeof *w) : NULL;
@@ -341,11 +341,42 @@ static void write_template(tt__json *j, const tt__template *t) {
     tt__json_close(j, ']');
 }
 
+/* Of a kernel of one's own: the problem, the operands, and what says whether they are right. */
+static tt_status write_task(tt__json *j, const examined *e) {
+    const tt__task *task = e->t->own;
+    char text[TT__PROBLEM_TEXT_MAX];
+    tt__workload *w = malloc(sizeof *w);
+    tt_status status = w ? tt__workload_of(w, e->t, &e->gpu, &e->p) : tt__fail_memory(sizeof *w);
+    tt__json_string(j, "problem", tt__problem_text(text, &e->p));
+    tt__json_open(j, "operands", '[');
+    for (int i = 0; status == TT_OK && i < w->n; i++) {
+        const tt__array *a = &w->arrays[i];
+        tt__json_open(j, NULL, '{');
+        tt__json_string(j, "name", a->name);
+        tt__json_string(j, "direction", directions[a->direction]);
+        tt__json_string(j, "type", tt__types[a->type].name);
+        tt__json_int(j, "count", a->count);
+        tt__json_int(j, "bytes", tt__array_bytes(a));
+        tt__json_close(j, '}');
+    }
+    tt__json_close(j, ']');
+    if (task->has_reference)
+        tt__json_string(j, "reference", task->reference.name[0]);
+    else
+        tt__json_number(j, "reference", (double)NAN, 1);
+    if (!tt__task_verifies(task))
+        tt__json_int(j, "unverified", 1);
+    free(w);
+    return status;
+}
+
 static void write_space(tt__json *j, const examined *e) {
     tt__json_string(j, "gpu", e->gpu.name);
     tt__json_int(j, "cc", e->gpu.cc);
-    tt__json_int(j, "rows", e->p.rows);
-    tt__json_int(j, "cols", e->p.cols);
+    if (!e->t->own) {
+        tt__json_int(j, "rows", e->p.rows);
+        tt__json_int(j, "cols", e->p.cols);
+    }
     tt__json_int(j, "elem_size", e->p.elem_size);
     tt__json_int(j, "align", e->p.align);
     tt__json_number(j, "combinations", e->survey.combinations, 17);
@@ -402,9 +433,14 @@ static tt_status print_json(const examined *e) {
     tt__json j = {.out = &text};
     tt__json_open(&j, NULL, '{');
     write_template(&j, e->t);
+    tt_status status = e->t->own ? write_task(&j, e) : TT_OK;
     write_space(&j, e);
     write_first(&j, e);
     tt__json_close(&j, '}');
+    if (status != TT_OK) {
+        tt__str_free(&text);
+        return status;
+    }
     return tt__cli_print_json(&text) == TT__EXIT_OK ? TT_OK : TT_E_NO_MEMORY;
 }
 

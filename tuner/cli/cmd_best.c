@@ -135,6 +135,8 @@ static int run(const tt__cli_args *args) {
     open.db_path = absent ? ":memory:" : args->db;
     open.gpu = gpu;
     open.read_only = !absent;
+    open.templates = args->templates;
+    open.n_templates = args->n_templates;
     tt_status status = tt__cli_choose_gpu(gpu, sizeof gpu, args);
     if (status == TT_OK)
         status = tt_open(&ctx, &open);
@@ -154,6 +156,7 @@ static const tt__cli_option options[] = {
     TT__OPTS_LAYOUT,
     {"kernel", "FILE.cu", "a kernel of yours in place of a transpose", NULL, offsetof(tt__cli_args, kernel_file)},
     TT__OPT_PROBLEM,
+    TT__OPT_TEMPLATE,
     TT__OPT_GPU("a GPU as in \"tune list\", or a part of its name; default the\nfirst device here"),
     TT__OPT_DB,
     TT__OPT_JSON,
@@ -167,8 +170,9 @@ const tt__cli_command tt__cmd_best = {
              "            --kernel FILE.cu [--problem NAME=VALUE[,...]] [options]",
     .summary = "the best known configuration for one problem; needs no GPU",
     .notes =
-        "How well the answer fits is said with it: exact, stale (the template or the driver has changed),\n"
-        "nearest (another size), other-gpu (of the same architecture), or default (nothing measured); and\n"
+        "How well the answer fits is said with it: exact, stale (the template, the driver or the way of\n"
+        "measuring has changed), nearest (another size), other-gpu (of the same compute capability), or\n"
+        "default (nothing that was measured applies). A template of yours is known if it is named. And\n"
         "which layer knew it: your store, the system's ($TILETUNE_SYSTEM_DB, or else\n"
         "/etc/tiletune/tiletune.db), or the winners that come with tiletune.\n",
     .options = options,

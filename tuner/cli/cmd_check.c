@@ -36,7 +36,7 @@ static int check_store(const tt__cli_args *args) {
 
 static bool about_a_template(const tt__cli_args *a) {
     return a->n_problems || a->elem_size || a->batch || a->lds || a->ldd || a->align || a->warm ||
-           a->in_place || a->gpu || a->json;
+           a->in_place || a->gpu || a->json || a->n_texts;
 }
 
 static tt_status check(const tt__cli_args *args) {

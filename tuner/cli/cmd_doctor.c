@@ -176,9 +176,9 @@ static void check_template(examination *e, const tt__template *t, bool own) {
     if (status != TT_OK)
         add_failure(e, "correct the template", name);
     else
-        tt__str_addf(&begin(e, true, "", name)->text, "%s, %zu configurations for 4096x4096 fp32%s%s%s",
-                     t->op, space.n, e->has_gpu ? "" : " on a typical GPU", own ? "; more: tune check " : "",
-                     own ? t->path : "");
+        tt__str_addf(&begin(e, true, "", name)->text, "%s, %zu configuration%s for 4096x4096 fp32%s%s%s",
+                     t->op, space.n, space.n == 1 ? "" : "s", e->has_gpu ? "" : " on a typical GPU",
+                     own ? "; more: tune check " : "", own ? t->path : "");
     tt__space_free(&space);
 }
 
@@ -223,7 +223,7 @@ static tt_status describe_store(tt__str *out, const char *path) {
     tt__str names = {0};
     tt_status status;
     TT_GOTO(tt__store_open(&store, path, TT__STORE_READ_ONLY));
-    TT_GOTO(tt__store_winners(store, 0, 0, "transpose", 0, count_winner, &winners));
+    TT_GOTO(tt__store_winners(store, 0, 0, NULL, 0, count_winner, &winners));
     TT_GOTO(tt__cli_store_gpus(&names, &gpus, store));
     tt__str_addf(out, "%s: %zu winner%s", path, winners, winners == 1 ? "" : "s");
     if (gpus)

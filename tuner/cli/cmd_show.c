@@ -323,7 +323,8 @@ const tt__cli_command tt__cmd_show = {
     .usage = "tune show [--gpu NAME] --size N | --shape RxC |\n"
              "            --kernel FILE.cu [--problem NAME=VALUE[,...]] [options]",
     .summary = "one problem: its winner, where that comes from, the finals, the best trials",
-    .notes = "Trials are those under the driver, NVRTC and method that the winner was measured with.\n",
+    .notes = "Trials are those under the driver, NVRTC and method that the winner was measured with, and\n"
+             "of each template that is here only those of its present text.\n",
     .options = options,
     .check = check,
     .run = run,

@@ -274,10 +274,10 @@ static tt_status find_stale(const tt__cli_args *args, stale_problems *out) {
     TT_GOTO(tt__device_gpu(&out->gpu, args->device));
     TT_GOTO(tt__judge_open(&judge, store, args));
     TT_GOTO(tt__store_winners(store, 0, out->gpu.cc, NULL, 0, add_stale, out));
-    if (out->n_unknown)
+    if (out->n_unknown && !args->quiet)
         fprintf(stderr, "tune: %zu more %s of templates that are not here: name them with --template\n",
                 out->n_unknown, out->n_unknown == 1 ? "is" : "are");
-    if (out->n_own)
+    if (out->n_own && !args->quiet)
         fprintf(stderr, "tune: %zu more %s of kernels of yours: tune each with --kernel and --problem\n", out->n_own,
                 out->n_own == 1 ? "is" : "are");
 out:
@@ -334,6 +334,9 @@ static tt_status check(const tt__cli_args *args) {
         return tt__fail(TT_E_INVALID,
                         "--stale tunes what \"tune list\" calls stale, on a device: leave %s out",
                         args->replay ? "replay" : "sizes and shapes");
+    if (args->kernel_file || args->n_texts)
+        return tt__fail(TT_E_INVALID, "--stale tunes transposes: leave --kernel and --problem out, or tune a kernel of "
+                                      "yours without --stale");
     if (args->elem_size || args->batch || args->lds || args->ldd || args->align || args->in_place || args->warm)
         return tt__fail(TT_E_INVALID, "--stale tunes each problem as it is stored: leave --elem-size, --dtype, "
                                       "--batch, --lds, --ldd, --align, --in-place and --warm out");

@@ -14,7 +14,10 @@ static void print_option(FILE *f, const tt__cli_option *o) {
     char left[64];
     snprintf(left, sizeof left, "  %s--%s%s%s", strcmp(o->name, "help") == 0 ? "-h, " : "", o->name,
              o->arg ? " " : "", o->arg ? o->arg : "");
-    fprintf(f, "%-*s", HELP_COLUMN, left);
+    bool fits = strlen(left) < HELP_COLUMN;
+    fprintf(f, "%-*s", fits ? HELP_COLUMN : 0, left);
+    if (!fits)
+        fprintf(f, "\n%*s", HELP_COLUMN, "");
     for (const char *line = o->help; *line;) {
         size_t n = strcspn(line, "\n");
         fprintf(f, "%.*s\n%*s", (int)n, line, line[n] ? HELP_COLUMN : 0, "");

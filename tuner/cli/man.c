@@ -18,10 +18,13 @@ static const struct {
       {"TILETUNE_DB", "The store. --db goes before it."},
       {"XDG_DATA_HOME",
        "Without TILETUNE_DB the store is tiletune/tiletune.db in this folder; default ~/.local/share."},
+      {"TILETUNE_SYSTEM_DB",
+       "A store that is only read, asked after yours; default /etc/tiletune/tiletune.db, empty: none."},
       {"TILETUNE_NVRTC", "The libnvrtc.so to load, in place of those that are searched for."},
       {"TILETUNE_WORKER",
        "The program tiletune-worker, in place of the one beside the library or in libexec."},
       {"TILETUNE_DEBUG", "If set, what workers, compiler and driver write to standard error is shown."},
+      {"COLUMNS", "On a terminal, the width that tables are fitted to, in place of the terminal's."},
 };
 
 /* As running text: a hyphen is one of an option, and no line is a request. */

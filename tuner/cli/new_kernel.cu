@@ -36,7 +36,7 @@
 //@ grid      ceil_div(n, THREADS * PER_THREAD)
 //@ args      y, x, a, i64 n, i32 PER_THREAD
 //
-// A value for every parameter: tried first, and used where nothing has been measured.
+// A value for every parameter: used where nothing has been measured, and what a winner is compared with.
 //@ default   THREADS=256 PER_THREAD=1
 //
 // A plain kernel that says what is right, and how far numbers may be off.

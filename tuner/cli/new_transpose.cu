@@ -33,10 +33,10 @@
 // Dynamic shared memory in bytes. Left out, it is 0.
 //@ shared   TILE * (TILE + PAD) * elem_size
 //
-// The kernel's arguments in order: dst, src, or i32, i64, f32 and an expression.
+// The kernel's arguments in order: dst, src, or a type (i32 u32 i64 u64 f32 f64) and an expression.
 //@ args     dst, src, i64 rows, i64 cols, i64 lds, i64 ldd, i32 ORDER
 //
-// A value for every parameter: tried first, and used where nothing has been measured.
+// A value for every parameter: used where nothing has been measured, and what a winner is compared with.
 //@ default  TILE=32 LINES=8 PAD=1 ORDER=0
 
 // ELEM_SIZE is there without being declared. A transpose only moves elements: their bytes are enough.

@@ -1,0 +1,101 @@
+#!/usr/bin/env python3
+"""check_examples.py TUNE ROOT CC...: what the pages show as code is code, and what they count is as many.
+
+Blocks of C compile against include/tiletune.h within a function that has what they take for granted; `tune check` reads
+blocks of CUDA; numbers are those of files, tables and constants. CC... is the compiler with its options.
+"""
+import pathlib
+import re
+import subprocess
+import sys
+import tempfile
+
+tune, root, compiler = sys.argv[1], pathlib.Path(sys.argv[2]), sys.argv[3:]
+GIVEN = """#include <stddef.h>
+#include <stdint.h>
+#include <tiletune.h>
+void example(%s);
+void example(%s) {
+%s}
+"""
+PAGES = {  # page: parameters of the function around its C, "" if it has none
+    "README.md": "int64_t rows, int64_t cols, CUdeviceptr dst, CUdeviceptr src, CUstream stream",
+    "docs/own-kernels.md": "tt_ctx *ctx, tt_report *report, CUdeviceptr x, CUdeviceptr y, float a, CUstream stream",
+    "kernel_templates/README.md": "",
+}
+WORDS = dict(zip("one two three four five six seven eight nine ten eleven twelve thirteen".split(), range(1, 14)))
+wrong = []
+
+
+def blocks(page, language):
+    return re.findall(rf"^```{language}\n(.*?)^```", (root / page).read_text(encoding="utf-8"), re.M | re.S)
+
+
+def run(*command):
+    done = subprocess.run(command, capture_output=True, text=True)
+    return "" if done.returncode == 0 else done.stdout + done.stderr
+
+
+def count(page, pattern, number):
+    found = re.search(pattern, (root / page).read_text(encoding="utf-8"))
+    if not found or WORDS.get(found[1]) != number:
+        wrong.append(f"{page} says '{found[0] if found else pattern}': there are {number}")
+
+
+n = 0
+with tempfile.TemporaryDirectory() as folder:
+    for page, parameters in PAGES.items():
+        for text in blocks(page, "c"):
+            source = pathlib.Path(folder, "example.c")
+            body = re.sub(r"#include[^\n]*\n", "\n", text)
+            source.write_text(GIVEN % (parameters, parameters, body), encoding="utf-8")
+            said = run(*compiler, "-std=c11", "-Wall", "-Wextra", "-Werror", "-fsyntax-only", f"-I{root}/include", str(source))
+            wrong += [f"{page}: {said}"] if said else []
+            n += 1
+        for text in blocks(page, "cuda"):
+            source = pathlib.Path(folder, "example.cu")
+            source.write_text(text, encoding="utf-8")
+            said = run(tune, "check", str(source))
+            wrong += [f"{page}: {said}"] if said else []
+            n += 1
+
+kernels = {p.name for p in (root / "examples/kernels").glob("*.cu")}
+count("README.md", r"and (\w+) examples", len(kernels))
+page = (root / "docs/own-kernels.md").read_text(encoding="utf-8")
+wrong += [f"docs/own-kernels.md does not tell of {name}" for name in sorted(kernels) if f"`{name}`" not in page]
+names = re.search(r"enum \{\n((?:    TT__COST_\w+,\n)+)", (root / "tuner/model.h").read_text(encoding="utf-8"))[1]
+count("docs/search.md", r"a sum of (\w+) costs", names.count("TT__COST_"))
+count("docs/search.md", r"The (\w+) weights", names.count("TT__COST_"))
+
+
+def constant(file, pattern):
+    return re.search(pattern, (root / file).read_text(encoding="utf-8"))[1]
+
+
+def says(page, text):
+    if text not in (root / page).read_text(encoding="utf-8"):
+        wrong.append(f"{page} does not say '{text}'")
+
+
+quick, usual = (constant("tuner/limits.c", rf"\[TT_EFFORT_{e}\] = (\d+)") for e in ("QUICK", "STANDARD"))
+short, below = constant("tuner/limits.c", r"standard_if_short = (\d+)"), constant("tuner/limits.h", r"TT__SHORT_US = (\d+)")
+says("docs/cli.md", f"`quick` {quick}, `standard` (the default) {usual} ({short} where the best takes less than {below} us)")
+says("docs/search.md", f"| `quick` | {quick} |")
+says("docs/search.md", f"| `standard` (default) | {usual}; {short} where the best takes less than {below} us |")
+finals = (root / "tuner/finals.c").read_text(encoding="utf-8")
+rounds = {name: constant("tuner/backend.h", rf"{name} = (\d+)") for name in ("TT__FINAL_ROUNDS", "TT__FINAL_ROUNDS_MAX")}
+stages = re.findall(r"\{\{(\w+), (\w+), ([\d.]+), 1\}, (\w+), (\w+), ([\d.]+)\}", finals)
+contenders = constant("tuner/finals.c", r"CONTENDERS_MAX = (\d+)")
+for at, (least, most, seconds, enter, _, within) in enumerate(stages):
+    least, most, enter = rounds.get(least, least), rounds.get(most, most), contenders if enter.isupper() else enter
+    row = f"| {at} | {seconds} s | {least}{'' if least == most else f' to {most}'} |"
+    says("docs/measuring.md", row + (f" the {enter} contenders in the lead" if at < 2 else f" {enter}," if at == 2 else " |"))
+    if at < 3:
+        behind = f"not more than {round(100 * float(within)) - 100} % behind"
+        line = next((x for x in (root / "docs/measuring.md").read_text().splitlines() if x.startswith(row)), "")
+        wrong += [] if behind in line else [f"docs/measuring.md, stage {at}: not '{behind}'"]
+if len(stages) != 4:
+    wrong.append(f"tuner/finals.c: {len(stages)} stages found, 4 expected")
+if wrong:
+    sys.exit("\n".join(wrong))
+print(f"{n} examples")

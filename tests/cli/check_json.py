@@ -1,0 +1,102 @@
+#!/usr/bin/env python3
+"""check_json.py TUNE ROOT: the members of each --json are those that docs/cli.md names, and no others.
+
+A paragraph of its section JSON that starts with **`tune COMMAND --json`** lists them in backticks. HOSTCUDA_DIR is the folder of the CPU stand-ins.
+"""
+import json
+import os
+import re
+import subprocess
+import sys
+import tempfile
+
+tune, root = sys.argv[1:]
+stand_ins = os.environ["HOSTCUDA_DIR"]
+recording = os.path.join(root, "recordings/h200.json")
+NO_MEMBERS = {"null", "where"}
+UNVERIFIED = """//@ kernel scale
+//@ problem n 1000
+//@ buffer x f32 n inout
+//@ param THREADS 32 64
+//@ block THREADS
+//@ grid ceil_div(n, THREADS)
+//@ args x, i64 n
+//@ default THREADS=32
+//@ metric gbps 8 * n / time_ns
+extern "C" __global__ void scale(float *x, long long n) {
+    long long i = (long long)blockIdx.x * THREADS + threadIdx.x;
+    if (i < n)
+        x[i] *= 2;
+}
+"""
+
+
+def documented():
+    section = open(os.path.join(root, "docs/cli.md"), encoding="utf-8").read().split("\n## JSON\n")[1]
+    pages = {}
+    for paragraph in section.split("\n\n"):
+        found = re.match(r"\*\*`tune ?(.*?) --json`\*\*", paragraph)
+        if found:
+            code = " ".join(re.findall(r"`([^`]*)`", paragraph[found.end():]))
+            pages[found[1].split()[0] if found[1] else "tune"] = set(re.findall(r"[a-z_]+", code)) - NO_MEMBERS
+    return pages
+
+
+def members(value):
+    if isinstance(value, list):
+        return set().union(*map(members, value)) if value else set()
+    if not isinstance(value, dict):
+        return set()
+    names = set(value)
+    for key, inner in value.items():
+        names |= set() if key == "config" else members(inner)
+    return names
+
+
+def run(*arguments, host=False, codes=(0,)):
+    env = {**os.environ, "TILETUNE_SYSTEM_DB": "", "HOSTCUDA_EXECUTE": "1"}
+    if host:
+        env |= {"LD_LIBRARY_PATH": stand_ins, "TILETUNE_NVRTC": os.path.join(stand_ins, "libnvrtc.so")}
+    done = subprocess.run([tune, *arguments], capture_output=True, text=True, env=env)
+    assert done.returncode in codes, (arguments, done)
+    return done.stdout
+
+
+def main():
+    seen = {}
+
+    def look(name, *arguments, **how):
+        seen.setdefault(name, set()).update(members(json.loads(run(*arguments, "--json", **how))))
+
+    with tempfile.TemporaryDirectory() as folder:
+        db, kernel = os.path.join(folder, "store.db"), os.path.join(folder, "scale.cu")
+        with open(kernel, "w", encoding="utf-8") as file:
+            file.write(UNVERIFIED)
+        own, replay = ("--kernel", kernel, "--db", db), "replay:" + recording
+        look("tune", *own, "--unverified", "--warm", "--quiet", "--max-trials", "2", host=True)
+        look("tune", "--device", replay, "--sizes", "4096", "--quiet", "--max-trials", "4")
+        run("import", recording, "--db", db)
+        look("best", "best", *own, "--warm", host=True)
+        look("best", "best", "--size", "4096", "--gpu", "h200", "--db", db)
+        look("study", "study", "--device", replay, "--sizes", "4096", "--quiet", "--max-trials", "4")
+        look("list", "list", "--db", db)
+        look("show", "show", *own, "--warm", host=True)
+        look("show", "show", "--size", "4096", "--gpu", "h200", "--db", db)
+        look("check", "check", kernel, host=True)
+        look("check", "check", os.path.join(root, "examples/kernels/saxpy.cu"), host=True)
+        look("check", "check", os.path.join(root, "kernel_templates/transpose_tiled.cu"), host=True)
+        look("doctor", "doctor", "--db", db, host=True, codes=(0, 3, 4))
+    wrong = []
+    pages = documented()
+    wrong += [f"docs/cli.md has no JSON of {name}" for name in seen if name not in pages]
+    for name, words in pages.items():
+        has = seen.get(name, set())
+        wrong += [f"docs/cli.md has no {m} in the JSON of {name}" for m in sorted(has - words)]
+        wrong += [f"docs/cli.md has {m} in the JSON of {name}, which is not there" for m in sorted(words - has)]
+    if wrong:
+        sys.exit("\n".join(wrong))
+    print(f"{sum(map(len, pages.values()))} members of {len(pages)} commands")
+
+
+if __name__ == "__main__":
+    main()
