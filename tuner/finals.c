@@ -249,7 +249,7 @@ tt_status tt__finals_hold(tt__session *s, tt__search *search, tt__finals *f) {
         status = hold_stage(s, search, f, &stages[k]);
         if (status == TT_E_INTERRUPTED)
             return status;
-        f->interleaved |= status == TT_OK && n_in(f, f->n_contenders) > 0;
+        f->interleaved |= status == TT_OK;
         if (status == TT_OK && k + 1 < STAGES) {
             eliminate(f, 0, f->n_contenders, stages[k].contenders, stages[k].within);
             eliminate(f, f->n_contenders + (f->at_default >= (int)f->n_contenders), f->n, stages[k].copies,

@@ -126,12 +126,12 @@ static CUresult stir(tt__bench_pool *pool) {
     long long blocks = (n + THREADS - 1) / THREADS;
     unsigned seed = 1, inverted = 0;
     CUdeviceptr at = pool->base + pool->stirs + pool->next_stir * pool->stir_bytes;
-    if (!pool->writer || n == 0)
+    if (n == 0)
         return CUDA_SUCCESS;
     pool->next_stir = (pool->next_stir + 1) % pool->n_stirs;
-    return pool->cu->cuLaunchKernel(pool->writer, (unsigned)(blocks < BLOCKS_MAX ? blocks : BLOCKS_MAX), 1, 1,
-                                    THREADS, 1, 1, 0, pool->stream, (void *[]){&at, &n, &seed, &inverted},
-                                    NULL);
+    return pool->cu->cuLaunchKernel(pool->verifier->fill,
+                                    (unsigned)(blocks < BLOCKS_MAX ? blocks : BLOCKS_MAX), 1, 1, THREADS, 1,
+                                    1, 0, pool->stream, (void *[]){&at, &n, &seed, &inverted}, NULL);
 }
 
 /* A copy with buffers of its own. */

@@ -23,9 +23,9 @@ typedef struct tt__bench_pool {
     size_t copies, copy_stride; /* where the slots of the copy begin, if it has its own; [src][dst] */
     size_t n_copies, next_copy;
     bool warm;
-    bool renews; /* there is an `inout`, which every launch gets as it was; of a matrix the values do not matter */
-    CUfunction writer; /* tt_fill of the verifier: runs before each cold launch; NULL: nothing does */
-    size_t stirs, stir_bytes, n_stirs, next_stir; /* where its places begin */
+    bool renews; /* there is an `inout`, which every launch gets as it was; of a matrix the values do not
+                    matter */
+    size_t stirs, stir_bytes, n_stirs, next_stir; /* where what is written before each cold launch lies */
     CUevent events[2 * TT__BATCH_MAX];
     volatile uint32_t *gate; /* NULL: the driver has no stream memory operations */
     CUdeviceptr gate_device;

@@ -59,7 +59,7 @@ static int64_t number(const char *path, const char *sql) {
     return value;
 }
 
-static const char how_often_tuned[] = "SELECT count(DISTINCT run_id) FROM trial";
+static const char how_often_tuned[] = "SELECT count(*) FROM run";
 
 static void test_works(const tt_plan *plan, int64_t rows, int64_t cols) {
     static unsigned char src[BYTES], dst[BYTES];
@@ -296,6 +296,69 @@ static void not_in_a_capture(void **state) {
     assert_int_equal(number(db("capture.db"), how_often_tuned), 0);
 }
 
+/* What was measured under another driver was measured. */
+static void not_what_is_stale(void **state) {
+    (void)state;
+    tt_ctx *ctx;
+    tt_plan *plan;
+    tt_problem p = problem_of(33, 33);
+    assert_int_equal(number(db("once.db"), "UPDATE env SET driver = 'old' RETURNING 1"), 1);
+    OK(open_with(&ctx, db("once.db"), enough_s));
+    OK(tt_plan_create(&plan, ctx, &p));
+    assert_int_equal(tt_plan_choice(plan)->match, TT_MATCH_STALE);
+    assert_null(strstr(tt_plan_choice(plan)->why, "tuning"));
+    tt_plan_free(&plan);
+    tt_close(&ctx);
+    assert_int_equal(number(db("once.db"), how_often_tuned), 1);
+}
+
+/* Who may not write, or asks for another GPU, does not tune. */
+static void not_for_who_only_asks(void **state) {
+    (void)state;
+    tt_problem p = problem_of(47, 33);
+    for (int named = 0; named < 2; named++) {
+        tt_ctx *ctx;
+        tt_plan *plan;
+        tt_open_opts opts = TT_INIT(tt_open_opts);
+        opts.db_path = db("once.db");
+        opts.tune_budget_s = enough_s;
+        opts.read_only = !named;
+        opts.gpu = named ? "NVIDIA H200" : NULL;
+        int64_t before = number(db("once.db"), how_often_tuned);
+        OK(tt_open(&ctx, &opts));
+        tt_status status = tt_plan_create(&plan, ctx, &p);
+        if (status == TT_OK)
+            assert_null(strstr(tt_plan_choice(plan)->why, "tuning"));
+        assert_true(status == TT_OK || named);
+        tt_plan_free(&plan);
+        tt_close(&ctx);
+        assert_int_equal(number(db("once.db"), how_often_tuned), before);
+    }
+}
+
+/* The user's templates compete. */
+static void tunes_the_users_templates(void **state) {
+    (void)state;
+    static const char *const templates[] = {TT_SOURCE_DIR "/tests/fault/faulty.cu"};
+    tt_ctx *ctx;
+    tt_plan *plan;
+    tt_problem p = problem_of(33, 31);
+    tt_open_opts opts = TT_INIT(tt_open_opts);
+    opts.db_path = db("templates.db");
+    opts.tune_budget_s = enough_s;
+    opts.templates = templates;
+    opts.n_templates = 1;
+    OK(tt_open(&ctx, &opts));
+    OK(tt_plan_create(&plan, ctx, &p));
+    assert_int_equal(tt_plan_choice(plan)->match, TT_MATCH_EXACT);
+    tt_plan_free(&plan);
+    tt_close(&ctx);
+    assert_int_equal(number(db("templates.db"),
+                            "SELECT count(*) > 0 FROM trial JOIN config ON config.id = config_id "
+                            "JOIN template ON template.id = template_id WHERE kernel = 'faulty'"),
+                     1);
+}
+
 static void a_budget_is_checked(void **state) {
     (void)state;
     static const double bad[] = {-1, 1e9};
@@ -337,6 +400,9 @@ int main(int argc, char **argv) {
         cmocka_unit_test(a_budget_is_checked),
         cmocka_unit_test(tuned_once),
         cmocka_unit_test(warm_is_tuned_warm),
+        cmocka_unit_test(not_what_is_stale),
+        cmocka_unit_test(not_for_who_only_asks),
+        cmocka_unit_test(tunes_the_users_templates),
         cmocka_unit_test(one_of_many_processes_tunes),
         cmocka_unit_test(one_of_many_threads_tunes),
         cmocka_unit_test(serves_whatever_becomes_of_it),

@@ -22,6 +22,17 @@ static void test_opens(void **state) {
     OK(tt_kernel_open(&k, ctx, "nowhere.cu", source));
     assert_string_equal(tt_kernel_name(k), "parts_of");
     tt_kernel_close(&k);
+    /* A text has its headers beside its path. */
+    char text[sizeof source + 64], header[128];
+    snprintf(header, sizeof header, "%s/beside.h", folder);
+    f = fopen(header, "w");
+    assert_non_null(f);
+    assert_true(fputs("#include MACRO\n", f) >= 0);
+    fclose(f);
+    snprintf(text, sizeof text, "%s#include \"beside.h\"\n", source);
+    refused(tt_kernel_open(&k, ctx, path, text), TT_E_TEMPLATE, "/beside.h:1:10: `#include MACRO`");
+    OK(tt_kernel_open(&k, ctx, "nowhere.cu", text)); /* NVRTC may know one of that name */
+    tt_kernel_close(&k);
     refused(tt_kernel_open(&k, ctx, NULL, source), TT_E_INVALID, "path is NULL");
     assert_null(k);
     refused(tt_kernel_open(&k, ctx, "own.cu", "//@ kernle k\n"), TT_E_TEMPLATE,

@@ -113,11 +113,25 @@ static void test_what_is_saved_is_found(void **state) {
     tt__cubins_close(&again);
 }
 
+/* What is only expected waits while no compiler may work ahead. */
+static void test_works_ahead_if_it_may(void **state) {
+    fixture *f = *state;
+    tt__cubin *cubin;
+    assert_int_equal(tt__cubins_expect(&f->cubins, f->t, "A=1 R=1", &f->p), TT_OK);
+    assert_int_equal(tt__cubins_next(&f->cubins, false, &cubin), TT_OK);
+    assert_null(cubin);
+    tt__cubin *wanted = want(f, "A=2 R=1");
+    assert_int_equal(tt__cubins_next(&f->cubins, false, &cubin), TT_OK);
+    assert_ptr_equal(cubin, wanted);
+    assert_non_null(next(f));
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(test_order, enter, leave),
         cmocka_unit_test_setup_teardown(test_a_failure_is_remembered, enter, leave),
         cmocka_unit_test_setup_teardown(test_what_is_saved_is_found, enter, leave),
+        cmocka_unit_test_setup_teardown(test_works_ahead_if_it_may, enter, leave),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

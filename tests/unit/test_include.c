@@ -66,7 +66,7 @@ static void headers_are_part_of_the_text(void **state) {
 
 static void headers_come_in_as_often_as_they_should(void **state) {
     (void)state;
-    char absolute[64], line[256];
+    char absolute[64], line[256], whole[256];
     write_in(folder, "once.h", "# pragma  once\nint once;\n");
     write_in(folder, "each.h", "int each;\n");
     write_in(folder, "loop.h", "#include \"pool.h\"\nint loop;\n");
@@ -80,6 +80,22 @@ static void headers_come_in_as_often_as_they_should(void **state) {
                 "const char *s = \"/*\"; char c = '\"';\nint each;\n");
     expect_code("#include \"nosuch.h\" // a remark\n#include <each.h>\n#includes\n",
                 "#include <nosuch.h> // a remark\n#include <each.h>\n#includes\n");
+    write_in(folder, "quiet.h", "/*\n#pragma once\n*/\nint quiet;\n");
+    expect_code("#pragma once\nint x;\n", "#pragma once\nint x;\n"); /* of the text itself it says nothing */
+    expect_code("#include \"quiet.h\"\n#include \"quiet.h\"\n",
+                "/*\n#pragma once\n*/\nint quiet;\n/*\n#pragma once\n*/\nint quiet;\n");
+    static const char *const no_comments[] = {"const char *s = \"\\\"/*\";\n", "int y; // no /* comment\n",
+                                              "int y; /* one */ // /*\n"};
+    static const char *const comments[] = {"/*/ int y;\n", "int n = 1'000; /* it's one\n"};
+    for (size_t i = 0; i < 3; i++) {
+        snprintf(line, sizeof line, "%s#include \"each.h\"\n", no_comments[i]);
+        snprintf(whole, sizeof whole, "%sint each;\n", no_comments[i]);
+        expect_code(line, whole);
+    }
+    for (size_t i = 0; i < 2; i++) {
+        snprintf(line, sizeof line, "%s#include \"each.h\"\n*/\n", comments[i]);
+        expect_code(line, line);
+    }
     snprintf(absolute, sizeof absolute, "%s/each.h", folder);
     snprintf(line, sizeof line, "#include <%s>\n#include \"%s\"\n", absolute, absolute);
     expect_code(line, "int each;\nint each;\n");
@@ -94,8 +110,10 @@ static void headers_are_refused(void **state) {
         {"#include \"open\n", "mine.cu:7:10: `#include \"open`"},
         {"#include \"sub\"\n", "mine.cu:7:10: "},
         {"#include \"nul.h\"\n", "/nul.h: not a text file"},
+        {"#include \"huge.h\"\n", "/huge.h: 4194305 bytes, the limit is 4194304"},
         {"#include \"macro.h\"\n", "macro.h:2:10: `#include M`"},
-        {"#include \"n40.h\"\n", "headers include each other more than 32 deep"},
+        {"#include \"\"\n", "mine.cu:7:10: `#include \"\"`: expected \"FILE\" or <FILE>"},
+        {"#include \"n33.h\"\n", "mine.cu:7:10: headers include each other more than 32 deep"},
         {"#include \"large.h\"\n#include \"large.h\"\n",
          "with all that it includes it has more than 4194304 bytes"},
         {"#include \"large.h\"\n#include \"n2.h\"\n//@ parm X 1\n", "mine.cu:9:5: unknown annotation 'parm'"},
@@ -113,11 +131,22 @@ static void headers_are_refused(void **state) {
     large[(3 << 20) - 1] = '\0';
     write_in(folder, "large.h", large);
     free(large);
+    write_in(folder, "huge.h", "");
+    snprintf(path, sizeof path, "%s/huge.h", folder);
+    assert_int_equal(truncate(path, (4 << 20) + 1), 0);
     snprintf(path, sizeof path, "%s/nul.h", folder);
     FILE *f = fopen(path, "w");
     assert_non_null(f);
     assert_int_equal(fwrite("a\0b", 1, 3, f), 3);
     fclose(f);
+    tt__template *deep;
+    assert_int_equal(load_with(&deep, "#include \"n32.h\"\n"), TT_OK);
+    tt__template_free(&deep);
+    tt__str longest = {0};
+    tt__str_addf(&longest, "#include \"%0*d.h\"\n", TT__PATH_MAX, 0);
+    assert_int_equal(load_with(&deep, tt__str_text(&longest)), TT_E_TEMPLATE);
+    assert_non_null(strstr(tt_last_error(), "written out"));
+    tt__str_free(&longest);
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         tt__template *t;
         if (load_with(&t, cases[i].code) != TT_E_TEMPLATE || !strstr(tt_last_error(), cases[i].says))

@@ -70,6 +70,65 @@ static void test_cheaper_is_better(void **state) {
     field_close(&f);
 }
 
+/* What counts by same and different, and what by how much. */
+static void test_coordinates(void **state) {
+    (void)state;
+    static const char text[] =
+        "kernel words\nop transpose\nparam W 16 32 64\nparam ORDER 0 1 2\nparam UNROLL 0 1 2 4 8\n"
+        "param MODE plain other\nparam V 1 2\nblock 256\ngrid rows\nargs dst, src\n"
+        "default W=16 ORDER=0 UNROLL=0 MODE=plain V=1\n";
+    static const bool words[] = {
+        true,  false, false, false, false, /* what the launch shows, the kernel first */
+        false, true,  false, true,  false};
+    field f;
+    field_open(&f, text, NULL);
+    assert_int_equal(f.model.n_coords, sizeof words / sizeof *words);
+    for (size_t k = 0; k < f.model.n_coords; k++)
+        assert_int_equal(f.model.words[k], words[k]);
+    field_close(&f);
+}
+
+/* Of what no cache holds, what is read is kept and what is written is not; of what it holds, the reverse. */
+static void test_cache_hints(void **state) {
+    (void)state;
+    static const char text[] =
+        "kernel hints\nop transpose\nparam STREAM 0 1 2\nparam KEEP 0 1\nblock 256\ngrid rows\n"
+        "args dst, src\ndefault STREAM=0 KEEP=0\n";
+    static const struct {
+        int64_t l2_bytes;
+        double none, streams, keeps;
+    } cases[] = {{INT64_C(1) << 25, 0.7, 1, 0}, /* 4096 x 4096 of 4 bytes, read and written: 1 << 27 */
+                 {INT64_C(1) << 26, 0, 0, 0},   /* either, not both */
+                 {INT64_C(1) << 27, 1, 0, 1}};
+    field f;
+    field_open(&f, text, NULL);
+    for (size_t k = 0; k < sizeof cases / sizeof *cases; k++) {
+        tt__gpu gpu = field_gpu;
+        tt__model m;
+        gpu.l2_bytes = cases[k].l2_bytes;
+        assert_ok(tt__model_open(&m, &f.space, &gpu, &f.problem, &f.walk, NULL));
+        for (size_t i = 0; i < f.space.n; i++) {
+            int stream = field_value(&f, i, "STREAM");
+            bool keeps = stream == 2 || field_value(&f, i, "KEEP");
+            double cost = stream == 1 ? cases[k].streams : keeps ? cases[k].keeps : cases[k].none;
+            assert_true(m.costs[i][TT__COST_CACHE_HINT] == cost);
+        }
+        tt__model_close(&m);
+    }
+    field_close(&f);
+    field_open(&f, tiles, NULL); /* so it is with the order of blocks: down is better, where it matters */
+    for (size_t k = 0; k < sizeof cases / sizeof *cases; k++) {
+        tt__gpu gpu = field_gpu;
+        tt__model m;
+        gpu.l2_bytes = cases[k].l2_bytes;
+        assert_ok(tt__model_open(&m, &f.space, &gpu, &f.problem, &f.walk, NULL));
+        for (size_t i = 0; i < f.space.n; i++)
+            assert_true(m.costs[i][TT__COST_ORDER] == (k == 0 && field_value(&f, i, "ORDER") == 0));
+        tt__model_close(&m);
+    }
+    field_close(&f);
+}
+
 static void test_gp(void **state) {
     (void)state;
     field f;
@@ -106,10 +165,9 @@ static void test_gp(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_tiles_are_seen),
-        cmocka_unit_test(test_odd_templates),
-        cmocka_unit_test(test_cheaper_is_better),
-        cmocka_unit_test(test_gp),
+        cmocka_unit_test(test_tiles_are_seen),    cmocka_unit_test(test_odd_templates),
+        cmocka_unit_test(test_cheaper_is_better), cmocka_unit_test(test_coordinates),
+        cmocka_unit_test(test_cache_hints),       cmocka_unit_test(test_gp),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,6 +1,8 @@
 /* What the store remembers: GPUs, problems, configurations, trials, winners, cubins. */
 #include "store_fixture.h"
 
+#include <math.h>
+
 static void knows_gpus(void **state) {
     (void)state;
     tt__store *s = must_open(":memory:");
@@ -95,6 +97,7 @@ static void keeps_trials(void **state) {
     assert_true(x.trial[0].compile_ms > 41.1249 && x.trial[0].compile_ms < 41.1251);
     assert_true(x.trial[0].time_us > 50.12339 && x.trial[0].time_us < 50.12341);
     assert_int_equal(x.trial[0].n_samples, 3);
+    assert_true(x.trial[0].weight == 1); /* unless it has another */
     for (int i = 0; i < 3; i++) {
         double off = (double)(x.trial[0].samples_us[i] - t.samples_us[i]);
         assert_true(off < 1e-4 && off > -1e-4);
@@ -140,10 +143,12 @@ static void gives_the_newest_trial(void **state) {
     x = trials(s, id, &env2, TT__STAGE_SCREEN);
     assert_int_equal(x.n, 1);
     assert_int_equal((int)x.trial[0].time_us, 30);
+    t1.weight = 0.25;
     assert_ok(tt__store_trial_put(s, run3, id.problem, id.config, TT__STAGE_SCREEN, &t1)); /* taken again */
     x = trials(s, id, &env2, TT__STAGE_SCREEN);
     assert_int_equal(x.n, 1);
     assert_int_equal((int)x.trial[0].time_us, 10);
+    assert_true(x.trial[0].weight == 0.25);
     tt__store_close(&s);
 }
 
@@ -157,9 +162,19 @@ static void refuses_bad_trials(void **state) {
     assert_fails(tt__store_trial_put(s, id.run, id.problem, id.config, TT__STAGE_SCREEN, &t), TT_E_INVALID,
                  "-1");
     t = good(10);
-    t.time_us = 0.0 / (t.samples_us[0] > 0 ? 0.0 : 1.0);
+    t.time_us = NAN;
     assert_fails(tt__store_trial_put(s, id.run, id.problem, id.config, TT__STAGE_SCREEN, &t), TT_E_INVALID,
                  "nan");
+    static const struct {
+        double weight;
+        const char *says;
+    } weights[] = {{-1, "-1"}, {2e100, "2e+100"}, {NAN, "nan"}};
+    for (size_t i = 0; i < sizeof weights / sizeof *weights; i++) {
+        t = good(10);
+        t.weight = weights[i].weight;
+        assert_fails(tt__store_trial_put(s, id.run, id.problem, id.config, TT__STAGE_SCREEN, &t),
+                     TT_E_INVALID, weights[i].says);
+    }
     t = good(10);
     t.n_samples = TT__SAMPLES_MAX + 1;
     assert_fails(tt__store_trial_put(s, id.run, id.problem, id.config, TT__STAGE_SCREEN, &t), TT_E_INVALID,

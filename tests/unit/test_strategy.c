@@ -146,6 +146,48 @@ static void test_starts_come_first(void **state) {
     field_close(&f);
 }
 
+/* Differ in the order of blocks alone, which is an argument of the launch. */
+static bool are_siblings(const field *f, size_t a, size_t b) {
+    return field_value(f, a, "A") == field_value(f, b, "A") &&
+           field_value(f, a, "B") == field_value(f, b, "B");
+}
+
+/* Once the best is known to be good, what shares its cubin comes next. */
+static void test_siblings_of_the_best(void **state) {
+    (void)state;
+    enum { FROM = 10 }; /* before, the model alone decides */
+    field f;
+    course c;
+    size_t n_siblings = 0;
+    field_open(&f,
+               "kernel orders\nop transpose\nparam A 1 2 4 8 16 32\nparam B 1 2 4 8\nruntime ORDER 0 1 2\n"
+               "block 256\ngrid ceil_div(rows * cols, 256 * 16)\nargs dst, src, i32 ORDER\ndefault A=4 B=4 "
+               "ORDER=0\n",
+               NULL);
+    for (size_t i = 0; i < f.space.n; i++)
+        field_set(&f, i,
+                  100 + abs(field_value(&f, i, "A") - 9) + field_value(&f, i, "B") +
+                      5.0 * field_value(&f, i, "ORDER"));
+    play(&c, &f, &tt__strategy_surrogate, 1, 1, SIZE_MAX);
+    bool *known = calloc(f.space.n, sizeof *known);
+    assert_non_null(known);
+    for (size_t k = 0, best = c.tried[0]; k < c.n; k++) {
+        bool has = false;
+        for (size_t i = 0; i < f.space.n; i++)
+            has |= !known[i] && are_siblings(&f, best, i);
+        if (k >= FROM && has) {
+            assert_true(are_siblings(&f, best, c.tried[k]));
+            n_siblings++;
+        }
+        known[c.tried[k]] = true;
+        if (f.trials[c.tried[k]].time_us < f.trials[best].time_us)
+            best = c.tried[k];
+    }
+    assert_true(n_siblings > 0);
+    free(known);
+    field_close(&f);
+}
+
 /* A whole template fails, and half of the other: no strategy that learns spends its trials there. */
 static void test_failures_are_avoided(void **state) {
     (void)state;
@@ -214,6 +256,7 @@ int main(void) {
         cmocka_unit_test(test_a_seed_repeats_itself),    cmocka_unit_test(test_starts_come_first),
         cmocka_unit_test(test_failures_are_avoided),     cmocka_unit_test(test_nothing_works),
         cmocka_unit_test(test_a_space_of_one),           cmocka_unit_test(test_find),
+        cmocka_unit_test(test_siblings_of_the_best),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

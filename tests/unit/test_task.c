@@ -196,6 +196,8 @@ static const struct {
     {19, "expect y ../right.bin",
      "t.cu:19:14: found '../right.bin', expected the name of a file that lies beside this one"},
     {19, "expect y", "t.cu:19:13: found '', expected the name of a file that lies beside this one"},
+    {19, "expect y right.bin\n//@ expect y left.bin", "t.cu:20:12: a second `expect` of y"},
+    {9, "param A 1 2\n//@ scalar a f32 2.5", "t.cu:10:12: a is a parameter, choose another name"},
     {19, "expect yy right.bin", "t.cu:19:12: found 'yy', expected an `out` or `inout` buffer above"},
     {20, "metric gbps", "t.cu:20:16: `metric` has an empty expression"},
     {20, "metric gbps n",

@@ -5,6 +5,7 @@
 #include <stddef.h>
 #include <stdint.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include <cmocka.h>
@@ -115,6 +116,26 @@ static void marks_what_nobody_verifies(void **state) {
         tt__workload w;
         assert_int_equal(tt__workload_of(&w, t, &gpu, &p), TT_OK);
         assert_string_equal(w.arrays[0].expect, expects ? "/some/where/y.bin" : "");
+        tt__template_free(&t);
+    }
+}
+
+/* What a store or a recording has of another text of the kernel. */
+static void refuses_problems_of_another_text(void **state) {
+    (void)state;
+    static const struct {
+        const char *op, *says;
+    } cases[] = {{"scale/n=1000,T=f32", "a problem of scale without half: the file has changed since"},
+                 {"scale/n=1000,half=500,T=f32,m=4", "scale has no variable m"}};
+    for (size_t i = 0; i < COUNT(cases); i++) {
+        tt__template *t = parsed(1, "");
+        tt__problem p;
+        tt__workload w;
+        assert_int_equal(tt__task_problem(&p, t, NULL), TT_OK);
+        tt__copy(p.op, sizeof p.op, cases[i].op);
+        assert_int_equal(tt__workload_of(&w, t, &gpu, &p), TT_E_INVALID);
+        if (!strstr(tt_last_error(), cases[i].says))
+            fail_msg("%s: %s", cases[i].op, tt_last_error());
         tt__template_free(&t);
     }
 }
@@ -232,6 +253,32 @@ static void computes_metrics(void **state) {
     assert_true(has);
     assert_true(fabs(part * tt__moved_bytes(&copy) - 102400) < 1);
     assert_true(part > 0.4 && part <= 1);
+    static const struct {
+        const char *problem;
+        int64_t rows, cols; /* 0: none */
+    } copies[] = {{"n=1", 1, 4},
+                  {"n=4", 1, 8},
+                  {"n=4095", 1, 4096},
+                  {"n=4096", 1, 4096},
+                  {"n=5000", 2, 4096},
+                  {"n=1099511627775", 268435456, 4096},
+                  {"n=1099511627776", 0, 0}};
+    for (size_t i = 0; i < COUNT(copies); i++) {
+        assert_int_equal(tt__task_problem(&p, t, copies[i].problem), TT_OK);
+        assert_int_equal(tt__task_copy(&copy, &part, &has, t, &gpu, &p), TT_OK);
+        assert_int_equal(has, copies[i].rows > 0);
+        if (has) {
+            assert_int_equal(copy.rows, copies[i].rows);
+            assert_int_equal(copy.cols, copies[i].cols);
+            assert_true(fabs(part * tt__moved_bytes(&copy) / (8.0 * (double)atoll(copies[i].problem + 2)) -
+                             1) < 1e-9);
+        }
+    }
+    tt__template_free(&t);
+    t = parsed(20, "//@ metric    gbps (n - 900) / time_ns");
+    assert_int_equal(tt__task_problem(&p, t, "n=900"), TT_OK);
+    assert_int_equal(tt__task_copy(&copy, &part, &has, t, &gpu, &p), TT_OK);
+    assert_false(has); /* it moves nothing */
     tt__template_free(&t);
 }
 
@@ -239,6 +286,7 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(reads_problems),
         cmocka_unit_test(marks_what_nobody_verifies),
+        cmocka_unit_test(refuses_problems_of_another_text),
         cmocka_unit_test(knows_how_far_problems_are_apart),
         cmocka_unit_test(lays_out_what_a_problem_works_on),
         cmocka_unit_test(copies_only_what_is_there),

@@ -1,5 +1,5 @@
 /*
- * Exit codes, the default store, and the words for times and fractions.
+ * Exit codes, the default store, what is written and printed, and the words for times and fractions.
  */
 #include "tuner/cli/cli.h"
 
@@ -159,6 +159,22 @@ tt_status tt__cli_check_one(const tt__cli_args *args, const char *command, const
 
 double tt__cli_known(double value) {
     return value > 0 ? value : (double)NAN;
+}
+
+tt_status tt__cli_write_new(const char *path, const char *text, size_t n) {
+    FILE *f = fopen(path, "wx"); /* never what is there already, not even between a look and this */
+    if (!f && errno == EEXIST)
+        return tt__fail(TT_E_IO, "%s is there already and is left as it is: name a new file", path);
+    if (!f)
+        return tt__fail(TT_E_IO, "cannot write %s: %s", path, strerror(errno));
+    errno = 0;
+    bool failed = fwrite(text, 1, n, f) != n;
+    failed |= fclose(f) != 0;
+    if (!failed)
+        return TT_OK;
+    int error = errno ? errno : EIO;
+    remove(path);
+    return tt__fail(TT_E_IO, "cannot write %s: %s", path, strerror(error));
 }
 
 int tt__cli_print_json(tt__str *text) {

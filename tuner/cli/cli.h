@@ -121,6 +121,8 @@ const char *tt__cli_count(char *out, size_t size, int64_t n, const char *noun);
 
 /* A number for JSON where 0 means unknown: becomes null. */
 double tt__cli_known(double value);
+/* Writes a file that is not there yet; TT_E_IO if it is, and no part of one stays behind. */
+tt_status tt__cli_write_new(const char *path, const char *text, size_t n);
 /* Prints a finished JSON text and a newline; an exit code. Frees `text`. */
 int tt__cli_print_json(tt__str *text);
 

@@ -47,22 +47,6 @@ out:
     return status;
 }
 
-static tt_status write_new(const char *path, const tt__str *text) {
-    FILE *f = fopen(path, "wx"); /* never what is there already, not even between a look and this */
-    if (!f && errno == EEXIST)
-        return tt__fail(TT_E_IO, "%s is there already and is left as it is: name a new file", path);
-    if (!f)
-        return tt__fail(TT_E_IO, "cannot write %s: %s", path, strerror(errno));
-    errno = 0;
-    bool failed = fwrite(text->text, 1, text->len, f) != text->len;
-    failed |= fclose(f) != 0;
-    if (!failed)
-        return TT_OK;
-    int error = errno ? errno : EIO;
-    remove(path);
-    return tt__fail(TT_E_IO, "cannot write %s: %s", path, strerror(error));
-}
-
 static void print_notes(const char *path, const char *notes) {
     for (const char *line = notes; *line; line += strcspn(line, "\n") + 1)
         fprintf(stderr, "%s: %.*s\n", path, (int)strcspn(line, "\n"), line);
@@ -77,7 +61,7 @@ static tt_status import(const char *path, const char *output) {
     TT_GOTO(read_kernel(&source, path, t1->file));
     TT_GOTO(tt__t1_convert(&text, &notes, t1, path, tt__str_text(&source)));
     if (output)
-        TT_GOTO(write_new(output, &text));
+        TT_GOTO(tt__cli_write_new(output, text.text, text.len));
     print_notes(path, tt__str_text(&notes));
     if (!output)
         fwrite(text.text, 1, text.len, stdout);

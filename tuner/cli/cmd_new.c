@@ -1,27 +1,10 @@
 /*
  * `tune new`: writes a kernel to start from.
  */
-#include <errno.h>
 #include <string.h>
 
 #include "tuner/cli/new.h"
 #include "tuner/cli/options.h"
-
-static tt_status write_new(const char *path, const char *text) {
-    FILE *f = fopen(path, "wx"); /* never what is there already, not even between a look and this */
-    if (!f && errno == EEXIST)
-        return tt__fail(TT_E_IO, "%s is there already and is left as it is: name a new file", path);
-    if (!f)
-        return tt__fail(TT_E_IO, "cannot write %s: %s", path, strerror(errno));
-    errno = 0;
-    bool failed = fputs(text, f) == EOF;
-    failed |= fclose(f) != 0;
-    if (!failed)
-        return TT_OK;
-    int error = errno ? errno : EIO;
-    remove(path);
-    return tt__fail(TT_E_IO, "cannot write %s: %s", path, strerror(error));
-}
 
 static tt_status check(const tt__cli_args *args) {
     return args->n_files == 1
@@ -32,7 +15,8 @@ static tt_status check(const tt__cli_args *args) {
 
 static int run(const tt__cli_args *args) {
     const char *path = args->files[0];
-    tt_status status = write_new(path, tt__cli_new[args->transpose].source);
+    const char *text = tt__cli_new[args->transpose].source;
+    tt_status status = tt__cli_write_new(path, text, strlen(text));
     if (status == TT_OK && !args->transpose)
         printf("%s computes y = a * x + y, with every annotation explained. From here:\n"
                "  tune check %s\n"

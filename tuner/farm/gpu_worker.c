@@ -115,7 +115,6 @@ static tt_status open_problem(gpu_state *g, const tt__str *request) {
     TT_TRY(tt__verifier_open(&g->verifier, g->cu, g->stream, &m->problem, &m->work, checker,
                              m->reference_size ? reference : NULL));
     tt_status status = tt__pool_open(&g->pool, &g->verifier, &g->gpu);
-    g->pool.writer = g->verifier.fill;
     if (status == TT_OK) /* zeros would be faster than real data */
         status = tt__verifier_randomise(&g->verifier, g->pool.base, g->pool.bytes);
     if (status == TT_OK)

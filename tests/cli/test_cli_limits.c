@@ -1,0 +1,249 @@
+/*
+ * How far a run of `tune` goes, and what it tells meanwhile, on the CPU stand-in for a GPU ($HOSTCUDA_DIR):
+ * efforts, budgets, interruptions, the bar, the timeline.
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "run.h"
+
+enum { EXIT_SKIPPED = 77 };
+static const double tune_timeout_s = 540;
+static const char *folder;
+
+static void tune(run_result *r, const char *faults, const char *line) {
+    char rule[256];
+    snprintf(rule, sizeof rule, "HOSTCUDA_FAULTS=%s", faults);
+    const char *env[] = {*faults ? rule : "HOSTCUDA_FAULTS", NULL};
+    run_tune(r, &(run_spec){.env = env, .timeout_s = tune_timeout_s}, line);
+}
+
+static int enter(void **state) {
+    (void)state;
+    run_result r;
+    char line[256];
+    folder = run_enter_on_standins();
+    snprintf(line, sizeof line, "--sizes 97 --json --db %s/first.db", folder);
+    tune(&r, "",
+         line); /* no budget below is spent on compiling for the stand-in, which keeps what it has compiled */
+    assert_code(&r, 0);
+    run_free(&r);
+    return 0;
+}
+
+static int leave(void **state) {
+    (void)state;
+    run_leave();
+    return 0;
+}
+
+/* The same effort again measures nothing, a higher one goes on from there. */
+static void test_effort_goes_on(void **state) {
+    (void)state;
+    char line[256], known[256], got[256], number[32];
+    run_result r;
+    snprintf(line, sizeof line, "--sizes 64 --json --effort quick --db %s/effort.db", folder);
+    tune(&r, "", line);
+    assert_code(&r, 0);
+    int quick = atoi(run_json(number, sizeof number, r.out, "trials"));
+    assert_in_range(quick, 48, 49);
+    run_json(known, sizeof known, r.out, "config");
+    run_free(&r);
+    tune(&r, "", line);
+    assert_has(&r, r.out, "\"source\":\"stored\"");
+    assert_string_equal(run_json(got, sizeof got, r.out, "config"), known);
+    run_free(&r);
+    snprintf(line, sizeof line, "--sizes 64 --json --max-trials 80 --db %s/effort.db", folder);
+    tune(&r, "", line);
+    assert_code(&r, 0);
+    assert_has(&r, r.out, "\"source\":\"measured\"");
+    assert_in_range(atoi(run_json(number, sizeof number, r.out, "trials")), 80, 82);
+    run_free(&r);
+}
+
+/* A budget ends the search with a winner, says so, and the next run goes on. */
+static void test_budget(void **state) {
+    (void)state;
+    char line[256], number[32];
+    run_result r;
+    snprintf(line, sizeof line, "--sizes 517,518 --json --effort exhaustive --budget 3s --db %s/budget.db",
+             folder);
+    tune(&r, "", line);
+    assert_code(&r, 0);
+    assert_has(&r, r.out, "the budget of 3 s ended the search after");
+    assert_has(&r, r.err, "518x518: the budget of 3 s");
+    assert_true(r.seconds < 6); /* workers have to be started, and the machine may be busy */
+    assert_true(atoi(run_json(number, sizeof number, r.out, "trials")) <
+                atoi(run_json(line, sizeof line, r.out, "space")));
+    int first = atoi(number);
+    run_free(&r);
+    snprintf(line, sizeof line, "--sizes 517 --json --max-trials %d --db %s/budget.db", first + 10, folder);
+    tune(&r, "", line);
+    assert_code(&r, 0);
+    assert_in_range(atoi(run_json(number, sizeof number, r.out, "trials")), first + 10, first + 12);
+    run_free(&r);
+}
+
+/* Nor does a compiler that hangs eat it up. */
+static void test_budget_and_a_compiler_that_hangs(void **state) {
+    (void)state;
+    char line[256];
+    run_result r;
+    snprintf(line, sizeof line, "--sizes 131 --budget 4s --effort quick --db %s/hangs.db", folder);
+    tune(&r, "kernel=transpose_shifted,THREADS=128:compile_hang", line);
+    assert_code(&r, 0);
+    assert_true(r.seconds < 20);
+    assert_has(&r, r.out, " failed, in ");
+    assert_null(strstr(r.out, " 0 failed, in "));
+    run_free(&r);
+}
+
+/* Nothing can be found in no time: that is said, and is no crash. */
+static void test_no_time_at_all(void **state) {
+    (void)state;
+    char line[256];
+    run_result r;
+    snprintf(line, sizeof line, "--sizes 133 --budget 10ms --db %s/no-time.db", folder);
+    tune(&r, "", line);
+    assert_code(&r, 1);
+    assert_has(&r, r.err, "the budget of 0.01 s was over before a configuration could be tried: allow more");
+    run_free(&r);
+}
+
+static void test_interrupted_run_goes_on(void **state) {
+    (void)state;
+    char line[256];
+    run_result r;
+    snprintf(line, sizeof line, "--sizes 81 --json --db %s/interrupted.db", folder);
+    run_tune(&r, &(run_spec){.interrupt_at = "search", .timeout_s = tune_timeout_s}, line);
+    assert_code(&r, 130);
+    assert_has(&r, r.err, "run the same command again");
+    assert_has(&r, r.out, "\"results\":["); /* what it has */
+    run_free(&r);
+    tune(&r, "", line);
+    assert_code(&r, 0);
+    run_free(&r);
+    snprintf(line, sizeof line, "--sizes 89 --db %s/interrupted.db", folder);
+    run_tune(&r, &(run_spec){.interrupt_at = "search", .interrupt_twice = true, .timeout_s = 60}, line);
+    assert_code(&r, 130);
+    run_free(&r);
+}
+
+static void test_bar(void **state) {
+    (void)state;
+    char line[256];
+    run_result r;
+    snprintf(line, sizeof line, "--sizes 41 --json --db %s/bar.db", folder);
+    run_tune(&r, &(run_spec){.columns = 80, .timeout_s = tune_timeout_s}, line);
+    assert_code(&r, 0);
+    assert_has(&r, r.err, "\r41x41 ");
+    assert_has(&r, r.err, "[#");
+    assert_has(&r, r.err, " left");
+    size_t n = strlen(r.err);
+    assert_true(n >= 4 && strcmp(r.err + n - 4, "\r\033[K") == 0);
+    run_free(&r);
+}
+
+static void test_clocks_that_fall(void **state) {
+    (void)state;
+    static const struct {
+        const char *clocks, *says;
+    } cases[] = {
+        {"HOSTCUDA_CLOCKS=1980,1980,1980,900,1980",
+         "fell from 1980 to 900 MHz because of heat: samples are taken again"},
+        {"HOSTCUDA_CLOCKS=345,900,1980,1980,1800,1980", NULL}, /* rises, then moves as it always does */
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        char line[256];
+        const char *env[] = {cases[i].clocks, NULL};
+        run_result r;
+        snprintf(line, sizeof line, "--sizes 45 --only transpose_tiled --json --db %s/clocks-%zu.db", folder,
+                 i);
+        run_tune(&r, &(run_spec){.env = env, .timeout_s = tune_timeout_s}, line);
+        assert_code(&r, 0);
+        if (cases[i].says)
+            assert_has(&r, r.err, cases[i].says);
+        else
+            assert_null(strstr(r.err, " fell "));
+        run_free(&r);
+    }
+}
+
+/* The timeline is whole JSON with a row for each process, also where a run is interrupted. */
+static void test_trace(void **state) {
+    (void)state;
+    char line[512], path[160];
+    snprintf(path, sizeof path, "%s/trace.json", folder);
+    for (int interrupted = 0; interrupted < 2; interrupted++) {
+        run_result r;
+        snprintf(line, sizeof line, "--sizes 57 --jobs 2 --json --db %s/trace-%d.db --trace %s", folder,
+                 interrupted, path);
+        run_tune(&r, &(run_spec){.interrupt_at = interrupted ? "search" : NULL, .timeout_s = tune_timeout_s},
+                 line);
+        assert_code(&r, interrupted ? 130 : 0);
+        run_free(&r);
+        const char *argv[] = {TT_SOURCE_DIR "/scripts/trace_report.py", path, "--json", NULL};
+        run(&r, argv, NULL);
+        assert_code(&r, 0);
+        if (!interrupted) {
+            assert_has(&r, r.out, "\"gpu_busy\": ");
+            assert_has(&r, r.out, "\"compiles_per_s\": ");
+            assert_has(&r, r.out, "\"gpu_finals_s\": ");
+        }
+        run_free(&r);
+    }
+    run_result r;
+    run_tune(&r, NULL, "--sizes 57 --trace /nonexistent/trace.json");
+    assert_code(&r, 2);
+    assert_has(&r, r.err, "/nonexistent/trace.json");
+    run_free(&r);
+}
+
+/* Compilers that the copy leaves idle are at what the model expects of the transposes. */
+static const char compiles_ahead[] =
+    "import json, sys\n"
+    "spans = [e for e in json.load(open(sys.argv[1])) if e['ph'] == 'X']\n"
+    "copy = [s for s in spans if s['name'] == 'search' and s['args']['kernel'] == 'copy'][0]\n"
+    "sys.exit(not any(s['name'] == 'compile' and s['args']['kernel'].startswith('transpose') and\n"
+    "                 s['ts'] < copy['ts'] + copy['dur'] for s in spans))\n";
+
+static void test_works_ahead(void **state) {
+    (void)state;
+    char line[512], path[160];
+    run_result r;
+    snprintf(path, sizeof path, "%s/ahead.json", folder);
+    snprintf(line, sizeof line, "--sizes 57 --effort quick --jobs 2 --json --db %s/ahead.db --trace %s",
+             folder, path);
+    tune(&r, "", line);
+    assert_code(&r, 0);
+    run_free(&r);
+    const char *argv[] = {"python3", "-c", compiles_ahead, path, NULL};
+    run(&r, argv, NULL);
+    assert_code(&r, 0);
+    run_free(&r);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_effort_goes_on),
+        cmocka_unit_test(test_budget),
+        cmocka_unit_test(test_budget_and_a_compiler_that_hangs),
+        cmocka_unit_test(test_no_time_at_all),
+        cmocka_unit_test(test_interrupted_run_goes_on),
+        cmocka_unit_test(test_bar),
+        cmocka_unit_test(test_clocks_that_fall),
+        cmocka_unit_test(test_trace),
+        cmocka_unit_test(test_works_ahead),
+    };
+    if (!getenv("HOSTCUDA_DIR")) {
+        print_message("HOSTCUDA_DIR is not set: skipped\n");
+        return EXIT_SKIPPED;
+    }
+    return cmocka_run_group_tests_name("cli_limits", tests, enter, leave);
+}

@@ -1,0 +1,133 @@
+/* A session of searches and elections on a backend that makes its times up. */
+#include "search_fixture.h"
+
+#include <math.h>
+#include <unistd.h>
+
+const char numbers[] = "kernel numbers\nop transpose\nparam A 0 1 2 3 4 5 6 7 8 9\nparam B 0 1\nblock 32\n"
+                       "grid rows\nargs dst, src\ndefault A=0 B=0\n";
+const char letters[] =
+    "kernel letters\nop transpose\nparam C 0 1 2 3 4 5 6 7 8 9\nparam STREAM 0 1\nblock 32\n"
+    "grid rows\nargs dst, src\ndefault C=5 STREAM=1\n";
+enum { US = 10, SLOW_US = 20, LUCKY_US = 1, SAMPLES_MISSING = 2 };
+
+static tt_status problem(tt__backend *b, const tt__problem *p, const tt__template *t) {
+    (void)t;
+    (void)b;
+    (void)p;
+    return TT_OK;
+}
+
+static tt_status expect(tt__backend *b, const tt__candidate *c, const tt__problem *p) {
+    fake *f = (fake *)b;
+    (void)p;
+    if (f->n_expected < SPACE_OF_BOTH)
+        f->expected[f->n_expected] = c;
+    f->n_expected++;
+    return TT_OK;
+}
+
+static size_t room(const tt__backend *b) {
+    return SPACE_OF_BOTH - ((const fake *)b)->n_waiting;
+}
+
+static tt_status submit(tt__backend *b, size_t id, const tt__candidate *c, double cutoff_us) {
+    fake *f = (fake *)b;
+    (void)c;
+    f->cutoff_us = cutoff_us;
+    f->waiting[f->n_waiting++] = id;
+    return TT_OK;
+}
+
+static void fill(tt__trial *trial, int n_samples, double us) {
+    *trial = (tt__trial){.time_us = us, .n_samples = n_samples};
+    for (int i = 0; i < n_samples; i++)
+        trial->samples_us[i] = (float)us;
+}
+
+static tt_status wait(tt__backend *b, size_t *id, tt__trial *trial) {
+    fake *f = (fake *)b;
+    usleep(f->pause_us);
+    *id = f->waiting[0];
+    fill(trial, f->n_samples, f->slow_default && *id == 0 ? SLOW_US : f->alike ? US : US + (double)*id);
+    if (*id < f->n_unrecorded)
+        *trial = (tt__trial){.status = TT__TRIAL_SKIPPED};
+    memmove(f->waiting, f->waiting + 1, --f->n_waiting * sizeof *f->waiting);
+    return TT_OK;
+}
+
+static void final_trial(const fake *f, const tt__candidate *c, size_t i, tt__trial *trial) {
+    if (f->n_stages == f->lost_at || !f->finals_known) {
+        *trial = (tt__trial){.status = TT__TRIAL_SKIPPED};
+        return;
+    }
+    if (c == f->earlier) {
+        fill(trial, f->n_samples - SAMPLES_MISSING, LUCKY_US);
+        return;
+    }
+    bool slow = f->slow_default && strcmp(c->config, c->t->default_config) == 0;
+    fill(trial, f->n_samples, slow ? SLOW_US : US + f->step_us * (double)i);
+    for (int k = 0; k < f->n_ticks; k++)
+        trial->samples_us[k] += c == f->fastest ? -f->tick_us : f->tick_us;
+}
+
+static tt_status finals(tt__backend *b, const tt__candidate *const *c, size_t n, tt__rounds rounds,
+                        tt__trial *trials) {
+    fake *f = (fake *)b;
+    assert_true(rounds.least >= 1 && rounds.most >= rounds.least && rounds.most <= TT__FINAL_ROUNDS_MAX);
+    assert_true(n >= 1 && n <= TT__FINALISTS_MAX && rounds.loads >= 1 && rounds.loads <= rounds.least);
+    assert_true(f->n_stages < STAGES_MAX);
+    f->n_in[f->n_stages] = n;
+    f->rounds[f->n_stages] = rounds;
+    if (++f->n_stages == f->fails_at)
+        return tt__fail(f->fails_with, "this stage fails");
+    if (!f->fastest)
+        f->fastest = c[n > 5 ? 5 : 0];
+    for (size_t i = 0; i < n; i++)
+        final_trial(f, c[i], i, &trials[i]);
+    return TT_OK;
+}
+
+static const tt__backend_ops ops = {NULL, problem, expect, room, submit, wait, finals, NULL};
+
+static void remember(void *user, const char *line) {
+    bench *b = user;
+    tt__copy(b->message, sizeof b->message, line);
+}
+
+void bench_begin_run(bench *b, const char *source) {
+    assert_ok(tt__store_run_begin(b->s.store, b->s.gpu_id, &b->s.env, source, &b->s.run_id));
+}
+
+void bench_open(bench *b, bool both) {
+    memset(b, 0, sizeof *b);
+    field_open(&b->f, numbers, both ? letters : NULL);
+    assert_int_equal(b->f.space.n, both ? SPACE_OF_BOTH : SPACE);
+    b->backend =
+        (fake){.base = {&ops}, .n_samples = 7, .finals_known = true, .step_us = 1, .fails_with = TT_E_CUDA};
+    b->set = (tt__template_set){both ? 2 : 1, b->f.t};
+    b->opts = (tt_tune_opts)TT_INIT(tt_tune_opts);
+    b->opts.on_message = remember;
+    b->opts.user = b;
+    b->s = (tt__session){.templates = &b->set,
+                         .backend = &b->backend.base,
+                         .opts = &b->opts,
+                         .gpu = field_gpu,
+                         .env = {"580.1", "13.0", TT__METHOD},
+                         .n_problems = 1,
+                         .end_s = INFINITY};
+    assert_ok(tt__store_open(&b->s.store, ":memory:", TT__STORE_READ_WRITE));
+    assert_ok(tt__store_gpu(b->s.store, &b->s.gpu, &b->s.gpu_id));
+    bench_begin_run(b, "measured");
+}
+
+void bench_close(bench *b) {
+    tt__store_close(&b->s.store);
+    field_close(&b->f);
+}
+
+void bench_search(bench *b, const tt__limits *limits, tt__search *out) {
+    assert_ok(tt__search_open(&b->s, &b->f.problem, limits, out));
+    assert_ok(tt__search_expect(&b->s, out));
+    assert_ok(tt__search_run(&b->s, out, "search"));
+}

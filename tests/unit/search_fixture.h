@@ -1,0 +1,55 @@
+/* A session of searches and elections on a backend that makes its times up. */
+#ifndef TT_TESTS_SEARCH_FIXTURE_H
+#define TT_TESTS_SEARCH_FIXTURE_H
+
+#include "space_fixture.h"
+#include "tuner/session.h"
+
+enum { SPACE = 20, SPACE_OF_BOTH = 40, STAGES_MAX = 8 };
+extern const char numbers[]; /* a template of SPACE configurations, the default first */
+extern const char
+    letters[]; /* another one, of which the model expects something: those with STREAM=0 are faster */
+
+/* A trial takes 10 us and its index, or, where all are alike, 10 us. In the finals it takes 10 us and step_us
+ * for each that stands before it, and the first n_ticks of its samples a tick longer; of the fastest,
+ * shorter. */
+typedef struct fake {
+    tt__backend base;
+    size_t waiting[SPACE_OF_BOTH], n_waiting, n_expected;
+    const tt__candidate *expected[SPACE_OF_BOTH]; /* the first of them */
+    double cutoff_us;                             /* of the last one */
+    unsigned pause_us;                            /* until a trial comes back */
+    int n_samples;                                /* of each */
+    bool finals_known, alike;
+    size_t n_unrecorded; /* so many at the front of the space */
+    double step_us;
+    float tick_us;
+    int n_ticks;
+    const tt__candidate *fastest; /* unless it is set: of the first who come to the finals, the sixth */
+    const tt__candidate *earlier; /* of whom the finals know fewer samples, which are of 1 us */
+    bool slow_default;            /* the first of the space takes 20 us */
+    size_t n_stages;              /* of the finals, and heats of them */
+    size_t n_in[STAGES_MAX];      /* who was in each */
+    tt__rounds rounds[STAGES_MAX];
+    size_t fails_at, lost_at; /* the stage that fails, that nobody passes, from 1; 0: none */
+    tt_status fails_with;
+} fake;
+
+typedef struct bench {
+    field f;
+    fake backend;
+    tt__template_set set;
+    tt_tune_opts opts;
+    tt__session s;
+    bool is_short;      /* the effort that is wanted is that of short problems */
+    char message[1024]; /* the last one */
+} bench;
+
+/* Both templates, or numbers alone. */
+void bench_open(bench *b, bool both);
+void bench_close(bench *b);
+void bench_begin_run(bench *b, const char *source);
+/* Release with tt__search_close. */
+void bench_search(bench *b, const tt__limits *limits, tt__search *out);
+
+#endif

@@ -1,0 +1,390 @@
+/* Finals and elections on a backend that makes its times up: who takes part, who wins, what a lack of samples
+ * or time does to them. */
+#include <math.h>
+
+#include "base/clock.h"
+#include "search_fixture.h"
+
+/* A race of all the space, which screening cannot tell apart. */
+typedef struct race {
+    bench b;
+    tt__search all, copy; /* without a copy, unless one is searched */
+    tt_result result;
+} race;
+
+static void race_open(race *r, bool both) {
+    *r = (race){.copy = {.best = TT__NOTHING}};
+    bench_open(&r->b, both);
+    r->b.backend.alike = true;
+    r->b.backend.step_us = 0;
+    r->b.backend.tick_us = 0.1f;
+    r->b.backend.n_ticks = 3; /* of seven: no median shows them */
+    bench_search(&r->b, &tt__no_limits, &r->all);
+}
+
+static void run(race *r) {
+    r->b.backend.n_stages = 0;
+    assert_ok(tt__elect(&r->b.s, &r->all, &r->copy, &r->result));
+}
+
+static void race_close(race *r) {
+    tt__search_close(&r->all);
+    tt__search_close(&r->copy);
+    bench_close(&r->b);
+}
+
+static void expect_elected(const race *r, size_t at) {
+    assert_string_equal(r->result.config, r->all.space.items[at].config);
+    assert_string_equal(r->result.kernel, r->all.space.items[at].t->kernel);
+}
+
+static void expect_stages(const race *r, const size_t *n_in, size_t n) {
+    assert_int_equal(r->b.backend.n_stages, n);
+    for (size_t i = 0; i < n; i++)
+        assert_int_equal(r->b.backend.n_in[i], n_in[i]);
+}
+#define EXPECT_STAGES(r, ...)                                                                                \
+    expect_stages(r, (size_t[]){__VA_ARGS__}, sizeof((size_t[]){__VA_ARGS__}) / sizeof(size_t))
+
+static tt__winner stored_winner(const race *r) {
+    tt__winner w;
+    bool found;
+    assert_ok(tt__store_winner_get(r->b.s.store, r->b.s.gpu_id, r->all.problem_id, &w, &found));
+    assert_true(found);
+    return w;
+}
+
+static tt_status count(void *user, const tt__trial_row *row) {
+    assert_int_equal(row->trial->status, TT__TRIAL_OK);
+    ++*(size_t *)user;
+    return TT_OK;
+}
+
+static void expect_stored_finals(const race *r, size_t expected) {
+    size_t n = 0;
+    assert_ok(tt__store_trials(r->b.s.store, r->b.s.gpu_id, &r->b.s.env, r->all.problem_id, TT__STAGE_FINAL,
+                               count, &n));
+    assert_int_equal(n, expected);
+}
+
+/* Where medians are the same tick of the clock, the mean of the middle half elects. */
+static void test_elects_between_ticks(void **state) {
+    (void)state;
+    race r;
+    race_open(&r, false);
+    run(&r);
+    expect_elected(&r, 5);
+    EXPECT_STAGES(&r, SPACE, 11, 6);
+    expect_stored_finals(&r, SPACE);
+    race_close(&r);
+}
+
+/* Of those that no user could tell apart the first in the space wins. */
+static void test_elects_the_first_of_equals(void **state) {
+    (void)state;
+    race r;
+    race_open(&r, false);
+    r.b.backend.tick_us = 0.01f;
+    run(&r);
+    expect_elected(&r, 0);
+    race_close(&r);
+    race_open(&r, false);
+    r.b.backend.tick_us = 0.01f;
+    r.b.backend.n_ticks = 7; /* by little, but always */
+    run(&r);
+    expect_elected(&r, 5);
+    race_close(&r);
+}
+
+/* Who is too far behind goes home early, and a stage for few is left out; of the copies the best are always
+ * held. */
+static void test_leaves_stages_out(void **state) {
+    (void)state;
+    race r;
+    race_open(&r, false);
+    bench_search(&r.b, &tt__no_limits, &r.copy);
+    r.all.copy_part = 0.5;
+    r.b.backend.step_us = 0.15;
+    r.b.backend.tick_us = 0;
+    run(&r);
+    expect_elected(&r, 0);
+    EXPECT_STAGES(&r, SPACE + 3, 2 + 2);
+    assert_true(fabs(r.result.copy_us - 10.3) < 1e-6); /* the third of the last stage */
+    assert_true(fabs(r.result.copy_fraction - 0.5 * 1.03) < 1e-6);
+    race_close(&r);
+    race_open(&r, false);
+    tt__search_close(&r.all);
+    r.b.opts.force = true;
+    r.b.backend.n_unrecorded = SPACE - 11;
+    bench_search(&r.b, &tt__no_limits, &r.all);
+    run(&r);
+    EXPECT_STAGES(&r, 11, 6);
+    assert_int_equal(r.result.trials, 11);
+    assert_int_equal(stored_winner(&r).trials, 11);
+    race_close(&r);
+}
+
+/* More than fit into one measurement run in heats, of which each has as many. So many are there of short
+ * problems only, which are loaded several times. */
+static void test_heats(void **state) {
+    (void)state;
+    race r;
+    race_open(&r, true);
+    r.b.backend.fastest = &r.all.space.items[25]; /* in the second heat */
+    run(&r);
+    EXPECT_STAGES(&r, 20, 20, 26, 11, 6);
+    expect_elected(&r, 25);
+    for (size_t i = 0; i < r.b.backend.n_stages; i++)
+        assert_int_equal(r.b.backend.rounds[i].loads, i < 2 ? 7 : 8);
+    race_close(&r);
+}
+
+/* Only the last stage needs the default, which shows what tuning was worth; where it is a contender it is in
+ * all. */
+static void test_the_default_waits(void **state) {
+    (void)state;
+    race r;
+    race_open(&r, false);
+    tt__search_close(&r.all);
+    r.b.backend.slow_default = true;
+    r.b.opts.force = true;
+    bench_search(&r.b, &tt__no_limits, &r.all);
+    bench_search(&r.b, &tt__no_limits, &r.copy);
+    run(&r);
+    EXPECT_STAGES(&r, SPACE - 1 + 3, 11 + 2, 6 + 1 + 1);
+    assert_true(r.result.speedup_vs_default == 2);
+    race_close(&r);
+    race_open(&r, false);
+    r.all.known[0] = TT__UNTRIED;
+    run(&r);
+    assert_int_equal(r.all.known[0], TT__TRIED);
+    race_close(&r);
+    race_open(&r, false);
+    r.b.backend.slow_default = true; /* in the finals */
+    run(&r);
+    EXPECT_STAGES(&r, SPACE, 11 + 1, 6 + 1);
+    assert_true(r.result.speedup_vs_default == 2);
+    race_close(&r);
+}
+
+/* What a recording knows of an earlier stage only, with fewer samples, is not compared with what was in the
+ * last: neither contenders nor copies. */
+static void test_samples_of_an_earlier_stage(void **state) {
+    (void)state;
+    for (int of_copy = 0; of_copy < 2; of_copy++) {
+        race r;
+        race_open(&r, false);
+        bench_search(&r.b, &tt__no_limits, &r.copy);
+        r.b.backend.earlier = of_copy ? &r.copy.space.items[1] : &r.all.space.items[7];
+        run(&r);
+        expect_elected(&r, 5);
+        assert_true(r.result.copy_us == 10);
+        race_close(&r);
+    }
+}
+
+/* A budget leaves no time for what short problems get, and where none is left the first stage decides. */
+static void test_the_budget_is_over(void **state) {
+    (void)state;
+    race r;
+    race_open(&r, true);
+    run(&r);
+    double worth_s = r.b.backend.rounds[0].worth_s;
+    r.b.s.end_s = tt__now_s() - 1;
+    run(&r);
+    EXPECT_STAGES(&r, 26);
+    expect_elected(&r, 5);
+    assert_int_equal(r.b.backend.rounds[0].loads, 1);
+    assert_true(worth_s >= 5 * r.b.backend.rounds[0].worth_s);
+    race_close(&r);
+}
+
+/* The incumbent is in all stages, however far behind, and stays until the ratio is beyond doubt. */
+static void test_the_incumbent(void **state) {
+    (void)state;
+    race r;
+    race_open(&r, false);
+    run(&r);
+    expect_elected(&r, 5);
+    r.b.backend.fastest = &r.all.space.items[15];
+    run(&r);
+    expect_elected(&r, 5); /* four of seven pairs are ties */
+    EXPECT_STAGES(&r, SPACE, 11, 6 + 1);
+    r.b.backend.n_ticks = 6;
+    run(&r);
+    expect_elected(&r, 5); /* one is */
+    r.b.backend.n_ticks = 7;
+    run(&r);
+    expect_elected(&r, 15);
+    race_close(&r);
+    race_open(&r, false);
+    r.b.backend.fastest = &r.all.space.items[0];
+    run(&r);
+    expect_elected(&r, 0);
+    r.b.backend.slow_default = true;
+    r.b.backend.fastest = &r.all.space.items[15];
+    run(&r);
+    expect_elected(&r, 15);
+    EXPECT_STAGES(&r, SPACE, 11 + 1, 6 + 1);
+    r.all.known[15] = TT__UNTRIED; /* another search did not come by it */
+    r.b.backend.fastest = NULL;
+    run(&r);
+    assert_int_equal(r.all.known[15], TT__TRIED);
+    race_close(&r);
+}
+
+/* Where nobody passes the last stage, the screening decides. */
+static void test_a_stage_that_nobody_passes(void **state) {
+    (void)state;
+    race r;
+    race_open(&r, false);
+    r.b.backend.lost_at = 2;
+    run(&r);
+    EXPECT_STAGES(&r, SPACE, 11);
+    expect_elected(&r, 0);
+    assert_true(r.result.time_us == 10);
+    expect_stored_finals(&r, SPACE - 11); /* who was in the first alone */
+    race_close(&r);
+}
+
+/* A stage that fails ends the finals: those before it stand, and who is left is elected. */
+static void test_a_stage_that_fails(void **state) {
+    (void)state;
+    for (size_t fails_at = 1; fails_at <= 2; fails_at++) {
+        race r;
+        race_open(&r, false);
+        r.b.backend.fails_at = fails_at;
+        run(&r);
+        assert_int_equal(r.b.backend.n_stages, fails_at);
+        expect_elected(&r, fails_at == 1 ? 0 : 5);
+        assert_string_equal(
+            r.b.message,
+            fails_at == 1 ? "the finals failed (this stage fails); the winner is the best of the screening"
+                          : "the finals failed (this stage fails); the winner is the best of those that went "
+                            "well");
+        race_close(&r);
+    }
+}
+
+/* Who stops a run gets no winner. */
+static void test_a_stage_that_is_interrupted(void **state) {
+    (void)state;
+    race r;
+    race_open(&r, false);
+    r.b.backend.fails_at = 2;
+    r.b.backend.fails_with = TT_E_INTERRUPTED;
+    assert_int_equal(tt__elect(&r.b.s, &r.all, &r.copy, &r.result), TT_E_INTERRUPTED);
+    assert_string_equal(r.result.config, "");
+    assert_string_equal(r.b.message, "");
+    race_close(&r);
+}
+
+/* Samples that are not as many are not of the same rounds. */
+static void test_trials_that_do_not_pair(void **state) {
+    (void)state;
+    tt__trial a = {.time_us = 20, .n_samples = 3, .samples_us = {10, 10, 10}},
+              b = {.time_us = 10, .n_samples = 2, .samples_us = {10, 10}};
+    tt__ratio r = tt__compare_trials(&a, &b);
+    assert_true(r.median == 2 && r.low == 2 && r.high == 2);
+    b.n_samples = 3;
+    b.samples_us[2] = 10;
+    assert_true(tt__compare_trials(&a, &b).median == 1);
+    a.n_samples = b.n_samples = 0;
+    assert_true(tt__compare_trials(&a, &b).median == 2);
+}
+
+/* Without finals, and without samples even, the screening's medians decide. */
+static void test_elects_without_samples(void **state) {
+    (void)state;
+    bench b;
+    tt__search all, copy = {.best = TT__NOTHING};
+    tt_result result = {0};
+    bench_open(&b, false);
+    b.backend.n_samples = 0;
+    for (int known = 0; known < 2; known++) {
+        b.backend.finals_known = known;
+        bench_search(&b, &tt__no_limits, &all);
+        assert_ok(tt__elect(&b.s, &all, &copy, &result));
+        assert_string_equal(result.config, "A=0 B=0");
+        assert_true(result.time_us == 10);
+        assert_int_equal(b.backend.n_in[0], 1); /* the next takes a tenth longer */
+        tt__search_close(&all);
+    }
+    bench_close(&b);
+}
+
+/* A winner that a replay stored says nothing to a run that measures. */
+static void test_a_replayed_winner_does_not_hold(void **state) {
+    (void)state;
+    bench b;
+    tt__search all, copy = {.best = TT__NOTHING};
+    tt_result result = {0};
+    bool holds;
+    bench_open(&b, false);
+    bench_search(&b, &tt__no_limits, &all);
+    tt__search_close(&all);
+    bench_search(&b, &tt__no_limits, &all);
+    assert_int_equal(all.n_measured, 0);
+    for (int replayed = 0; replayed < 2; replayed++) {
+        b.opts.replay = replayed ? "a recording" : NULL;
+        bench_begin_run(&b, replayed ? "replayed" : "measured");
+        assert_ok(tt__elect(&b.s, &all, &copy, &result));
+        assert_ok(tt__stored_winner(&b.s, &all, &result, &holds));
+        assert_true(holds);
+    }
+    assert_int_equal(result.trials, SPACE);
+    all.n_tried = 1; /* the winner was elected among more templates: told is what this search knows */
+    assert_ok(tt__stored_winner(&b.s, &all, &result, &holds));
+    assert_int_equal(result.trials, 1);
+    b.opts.replay = NULL;
+    assert_ok(tt__stored_winner(&b.s, &all, &result, &holds));
+    assert_false(holds);
+    tt__search_close(&all);
+    bench_close(&b);
+}
+
+static bool holds(race *r) {
+    bool answer;
+    r->all.n_measured = 0;
+    assert_ok(tt__stored_winner(&r->b.s, &r->all, &r->result, &answer));
+    return answer;
+}
+
+/* It holds for the driver, the compiler, the method and the text that it was measured with. */
+static void test_a_winner_holds(void **state) {
+    (void)state;
+    race r;
+    race_open(&r, false);
+    run(&r);
+    assert_true(holds(&r));
+    char *const validators[] = {r.b.s.env.driver, r.b.s.env.nvrtc, r.b.s.env.library, r.b.f.t[0]->hash};
+    for (size_t i = 0; i < sizeof validators / sizeof *validators; i++) {
+        char *last = validators[i] + strlen(validators[i]) - 1, was = *last;
+        *last = '?';
+        assert_false(holds(&r));
+        *last = was;
+    }
+    assert_true(holds(&r));
+    race_close(&r);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_elects_between_ticks),
+        cmocka_unit_test(test_elects_the_first_of_equals),
+        cmocka_unit_test(test_leaves_stages_out),
+        cmocka_unit_test(test_heats),
+        cmocka_unit_test(test_the_default_waits),
+        cmocka_unit_test(test_samples_of_an_earlier_stage),
+        cmocka_unit_test(test_the_budget_is_over),
+        cmocka_unit_test(test_the_incumbent),
+        cmocka_unit_test(test_a_stage_that_nobody_passes),
+        cmocka_unit_test(test_a_stage_that_fails),
+        cmocka_unit_test(test_a_stage_that_is_interrupted),
+        cmocka_unit_test(test_trials_that_do_not_pair),
+        cmocka_unit_test(test_elects_without_samples),
+        cmocka_unit_test(test_a_replayed_winner_does_not_hold),
+        cmocka_unit_test(test_a_winner_holds),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,90 @@
+/* What efforts and budgets mean. */
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "base/clock.h"
+#include "base/status.h"
+#include "tuner/limits.h"
+
+static void test_efforts(void **state) {
+    static const struct {
+        tt_effort effort;
+        size_t max_trials, trials, if_short, of_copy;
+    } cases[] = {
+        {TT_EFFORT_STANDARD, 0, 192, 256, 96},
+        {TT_EFFORT_QUICK, 0, 48, 0, 24},
+        {TT_EFFORT_EXHAUSTIVE, 0, SIZE_MAX, 0, SIZE_MAX},
+        {TT_EFFORT_STANDARD, 7, 7, 0, 4},
+        {TT_EFFORT_EXHAUSTIVE, 1, 1, 0, 1},
+    };
+    (void)state;
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        tt_tune_opts opts = TT_INIT(tt_tune_opts);
+        opts.effort = cases[i].effort;
+        opts.max_trials = cases[i].max_trials;
+        assert_int_equal(tt__limits_check(&opts), TT_OK);
+        tt__limits limits = tt__limits_of(&opts, INFINITY, 3), copy = tt__limits_of_copy(&limits);
+        assert_int_equal(limits.trials, cases[i].trials);
+        assert_int_equal(limits.trials_if_short, cases[i].if_short);
+        assert_true(limits.finals && isinf(limits.deadline_s));
+        assert_int_equal(copy.trials, cases[i].of_copy);
+        assert_int_equal(copy.trials_if_short, 0);
+        assert_true(!copy.finals && isinf(copy.deadline_s));
+    }
+}
+
+/* Each problem gets its part of what is left, and the copy an eighth of that. */
+static void test_budgets(void **state) {
+    static const double long_s = 1e6, noise_s = 100; /* however busy the machine */
+    (void)state;
+    tt_tune_opts opts = TT_INIT(tt_tune_opts);
+    double now = tt__now_s();
+    for (size_t n = 0; n < 4; n++) {
+        tt__limits limits = tt__limits_of(&opts, now + long_s, n), copy = tt__limits_of_copy(&limits);
+        double part = long_s / (double)(n ? n : 1);
+        assert_true(fabs(limits.deadline_s - now - part) < noise_s);
+        assert_true(fabs(copy.deadline_s - now - part / 8) < noise_s);
+    }
+}
+
+static void test_what_finals_take(void **state) {
+    (void)state;
+    double least = tt__limits_finals_s(0);
+    assert_true(fabs(least - 0.4) < 1e-9);
+    assert_true(tt__limits_finals_s(1) == least);
+    assert_true(tt__limits_finals_s(10000) > 850 * 0.01); /* so many launches of 10 ms */
+    assert_true(tt__limits_finals_s(10000) < 2 * 850 * 0.01);
+}
+
+static void test_refuses(void **state) {
+    (void)state;
+    tt_tune_opts opts = TT_INIT(tt_tune_opts);
+    opts.effort = (tt_effort)3;
+    assert_int_equal(tt__limits_check(&opts), TT_E_INVALID);
+    assert_non_null(strstr(tt_last_error(), "effort is 3"));
+    opts.effort = (tt_effort)-1;
+    assert_int_equal(tt__limits_check(&opts), TT_E_INVALID);
+    opts.effort = TT_EFFORT_QUICK;
+    static const double budgets[] = {-1, NAN};
+    for (size_t i = 0; i < 2; i++) {
+        opts.budget_s = budgets[i];
+        assert_int_equal(tt__limits_check(&opts), TT_E_INVALID);
+        assert_non_null(strstr(tt_last_error(), "budget_s is "));
+    }
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_efforts),
+        cmocka_unit_test(test_budgets),
+        cmocka_unit_test(test_what_finals_take),
+        cmocka_unit_test(test_refuses),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
