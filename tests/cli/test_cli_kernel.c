@@ -284,6 +284,8 @@ static void test_refuses(void **state) {
     } lines[] = {
         {"--problem n=4", "--problem n=4 is of a kernel of yours: name its file with --kernel"},
         {"--kernel @/d.cu --sizes 64", "a kernel of yours has no sizes, shapes or layouts of matrices"},
+        {"--kernel @/d.cu --only transpose_tiled", "d.cu competes with nobody: leave --only and --template out"},
+        {"--kernel @/d.cu --template @/d.cu", "d.cu competes with nobody: leave --only and --template out"},
         {"--kernel @/d.cu --elem-size 8", "a kernel of yours has no sizes"},
         {"--kernel @/d.cu --problem m=4", "has no variable m"},
         {"--kernel @/d.cu --problem T=f64", "f64 is no value of T, expected one of i32 f32"},

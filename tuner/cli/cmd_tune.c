@@ -324,6 +324,10 @@ static tt_status check_what(const tt__cli_args *args) {
         return tt__fail(TT_E_INVALID, "%s: a kernel of yours has no sizes, shapes or layouts of matrices: its file says "
                                       "what --problem may name",
                         args->kernel_file);
+    if (args->kernel_file && (args->n_only || args->n_templates))
+        return tt__fail(TT_E_INVALID, "%s competes with nobody: leave --only and --template out, which are about "
+                                      "templates for transposes",
+                        args->kernel_file);
     return TT_OK;
 }
 
