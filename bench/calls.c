@@ -34,8 +34,7 @@ static double now_ns(void) {
     return 1e9 * (double)t.tv_sec + (double)t.tv_nsec;
 }
 
-/* ---- A driver that does nothing ---------------------------------------------------------------------------
- */
+/* ---- A driver that does nothing ------------------------------------------------------------------------ */
 
 static CUresult CUDAAPI no_launch(CUfunction fn, unsigned gx, unsigned gy, unsigned gz, unsigned bx,
                                   unsigned by, unsigned bz, unsigned shared_bytes, CUstream stream,

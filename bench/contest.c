@@ -25,8 +25,7 @@ static bool lost(const bench *b) {
     return b->cu->cuCtxSynchronize() != CUDA_SUCCESS;
 }
 
-/* ---- Choosing a peer's variant ----------------------------------------------------------------------------
- */
+/* ---- Choosing a peer's variant ------------------------------------------------------------------------- */
 
 typedef struct timed_variant {
     double us;
@@ -111,8 +110,7 @@ static tt_status enter(bench *b, const bench_case *c, bench_peer *peer, bench_pe
     return settle(b, c, peer);
 }
 
-/* ---- One case ---------------------------------------------------------------------------------------------
- */
+/* ---- One case ------------------------------------------------------------------------------------------ */
 
 bool bench_wanted(const bench *b, const bench_case *c, bench_regime regime) {
     double bytes = tt__moved_bytes(&c->problem);

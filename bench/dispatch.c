@@ -35,8 +35,7 @@ tt_status dispatch_open_cuda(dispatch *d) {
     return tt__cu_check(d->cu->cuCtxSetCurrent(d->context), "cuCtxSetCurrent");
 }
 
-/* ---- What comes out ---------------------------------------------------------------------------------------
- */
+/* ---- What comes out ------------------------------------------------------------------------------------ */
 
 static void put_costs(tt__json *j, const char *key, int threads, const dispatch_cost *costs) {
     tt__json_open(j, key, '{');
@@ -139,8 +138,7 @@ static void print_results(const dispatch *d, const results *r) {
     print_target("first tuned launch beyond cuInit and the context", s->beyond, 5, "ms");
 }
 
-/* ---- The program ------------------------------------------------------------------------------------------
- */
+/* ---- The program --------------------------------------------------------------------------------------- */
 
 static tt_status measure(dispatch *d, results *r) {
     int threads = d->options->threads;

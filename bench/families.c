@@ -31,8 +31,7 @@ void bench_peer_close(bench_peer *peer) {
     *peer = (bench_peer){0};
 }
 
-/* ---- Ours -------------------------------------------------------------------------------------------------
- */
+/* ---- Ours ---------------------------------------------------------------------------------------------- */
 
 static tt_status launch_plan(const void *self, CUdeviceptr dst, CUdeviceptr src, CUstream stream) {
     return tt_plan_launch(self, dst, src, stream);
@@ -56,8 +55,7 @@ tt_match bench_ours_match(const bench_peer *ours) {
     return ours->n ? tt_plan_choice(ours->variants[0].self)->match : TT_MATCH_DEFAULT;
 }
 
-/* ---- The driver's copy ------------------------------------------------------------------------------------
- */
+/* ---- The driver's copy --------------------------------------------------------------------------------- */
 
 typedef struct driver_copy {
     const tt__driver *cu;
@@ -77,8 +75,7 @@ tt_status bench_memcpy_open(bench_peer *peer, bench *b, const bench_case *c) {
     return bench_variant_add(peer, &(bench_variant){"cuMemcpyDtoDAsync", launch_driver_copy, d, free});
 }
 
-/* ---- Kernels of a template, each compiled and loaded once -------------------------------------------------
- */
+/* ---- Kernels of a template, each compiled and loaded once ---------------------------------------------- */
 
 typedef struct cached {
     char key[TT__HASH_SIZE];
@@ -162,8 +159,7 @@ void bench_kernels_close(bench *b) {
     b->kernels = NULL;
 }
 
-/* ---- Families ---------------------------------------------------------------------------------------------
- */
+/* ---- Families ------------------------------------------------------------------------------------------ */
 
 typedef struct standing { /* a configuration of the space, and how it did when it was tuned */
     size_t at;

@@ -69,8 +69,7 @@ static void *find_library(const char *forced, const char *const *names, char *pa
     return NULL;
 }
 
-/* ---- cuBLAS -----------------------------------------------------------------------------------------------
- */
+/* ---- cuBLAS -------------------------------------------------------------------------------------------- */
 
 typedef void *cublas_handle;
 typedef int (*geam_fn)(cublas_handle handle, int transa, int transb, int m, int n, const void *alpha,
@@ -177,8 +176,7 @@ tt_status bench_geam_open(bench_peer *peer, bench *b, const bench_case *c) {
     return TT_OK;
 }
 
-/* ---- cuTENSOR ---------------------------------------------------------------------------------------------
- */
+/* ---- cuTENSOR ------------------------------------------------------------------------------------------ */
 
 typedef void *tensor_object;
 

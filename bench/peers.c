@@ -27,8 +27,7 @@ const bench_peer_kind bench_peer_kinds[BENCH_PEERS] = {
     [BENCH_CUTENSOR] = {"cutensor", BENCH_IS_TRANSPOSE, bench_cutensor_open},
 };
 
-/* ---- Tuning what is missing -------------------------------------------------------------------------------
- */
+/* ---- Tuning what is missing ---------------------------------------------------------------------------- */
 
 typedef struct tuning {
     double until_s;
@@ -101,8 +100,7 @@ static void tune_missing(bench *b, const bench_cases *cases) {
     free(missing);
 }
 
-/* ---- The program ------------------------------------------------------------------------------------------
- */
+/* ---- The program --------------------------------------------------------------------------------------- */
 
 static tt_status open_device(bench *b) {
     CUdevice dev;

@@ -40,8 +40,7 @@ typedef struct bench_options {
     double tune_limit_s;
 } bench_options;
 
-/* ---- What is timed ----------------------------------------------------------------------------------------
- */
+/* ---- What is timed ------------------------------------------------------------------------------------- */
 
 /* Enqueues one launch; asynchronous. */
 typedef tt_status (*bench_launch_fn)(const void *self, CUdeviceptr dst, CUdeviceptr src, CUstream stream);
@@ -93,8 +92,7 @@ typedef struct bench_result {
     bench_measured peers[BENCH_PEERS];
 } bench_result;
 
-/* ---- The device ------------------------------------------------------------------------------------------
- */
+/* ---- The device ---------------------------------------------------------------------------------------- */
 
 typedef struct bench_timer bench_timer;
 typedef struct bench_checker bench_checker;
@@ -120,8 +118,7 @@ typedef struct bench {
     char cublas[64], cutensor[64]; /* versions, "" if not loaded */
 } bench;
 
-/* ---- cases.c: which problems ------------------------------------------------------------------------------
- */
+/* ---- cases.c: which problems --------------------------------------------------------------------------- */
 
 typedef struct bench_cases {
     size_t n, cap;
@@ -132,8 +129,7 @@ typedef struct bench_cases {
  * [IN_PLACE]]]]` (0: the default). TT_E_INVALID names the line. */
 tt_status bench_cases_get(bench_cases *out, const char *which);
 
-/* ---- timing.c: buffers, the gate, rounds ------------------------------------------------------------------
- */
+/* ---- timing.c: buffers, the gate, rounds --------------------------------------------------------------- */
 
 tt_status bench_timer_open(bench_timer **out, bench *b);
 void bench_timer_close(bench_timer **t);
@@ -153,8 +149,7 @@ tt_status bench_rounds(bench_timer *t, const bench_variant *const *variants, con
 /* Launches in one measurement of that regime: 1, or those of a graph. */
 int bench_launches(const bench_timer *t, bench_regime regime);
 
-/* ---- check.c: is the result right? ------------------------------------------------------------------------
- */
+/* ---- check.c: is the result right? --------------------------------------------------------------------- */
 
 /* Random bits that are ordinary numbers in every floating-point type. */
 tt_status bench_fill(bench *b, CUdeviceptr ptr, size_t bytes);
@@ -164,8 +159,7 @@ tt_status bench_check(bench *b, const bench_case *c, const bench_variant *v, ben
                       CUdeviceptr dst, CUdeviceptr src);
 void bench_checkers_close(bench *b);
 
-/* ---- families.c and libraries.c: the peers ----------------------------------------------------------------
- */
+/* ---- families.c and libraries.c: the peers ------------------------------------------------------------- */
 
 typedef struct bench_peer_kind {
     const char *name;
@@ -211,8 +205,7 @@ void bench_report_case(bench_report *r, const bench *b, const bench_case *c, con
                        const bench_result *results, const bench_clocks *clocks, const char *note);
 tt_status bench_report_write(bench_report *r, const bench *b);
 
-/* ---- contest.c --------------------------------------------------------------------------------------------
- */
+/* ---- contest.c ----------------------------------------------------------------------------------------- */
 
 /* Whether the case is measured in that regime. */
 bool bench_wanted(const bench *b, const bench_case *c, bench_regime regime);

@@ -41,8 +41,7 @@ void bench_report_open(bench_report *r, const bench *b) {
            "of copy [95 %]", "memcpy", "mirrored", "x geam", "x cuT.", "match");
 }
 
-/* ---- The table --------------------------------------------------------------------------------------------
- */
+/* ---- The table ----------------------------------------------------------------------------------------- */
 
 static void print_ratio(const bench_measured *m) {
     if (m->in)
@@ -85,8 +84,7 @@ static void print_case(const bench_case *c, const bench_contest *contests, const
     fflush(stdout);
 }
 
-/* ---- JSON -------------------------------------------------------------------------------------------------
- */
+/* ---- JSON ---------------------------------------------------------------------------------------------- */
 
 static void put_measured(tt__json *j, const bench_case *c, const bench_measured *m, int id) {
     tt__json_open(j, bench_peer_kinds[id].name, '{');

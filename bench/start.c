@@ -21,8 +21,7 @@ static int64_t now_ns(void) {
     return (int64_t)t.tv_sec * 1000000000 + t.tv_nsec;
 }
 
-/* ---- The process that is started --------------------------------------------------------------------------
- */
+/* ---- The process that is started ----------------------------------------------------------------------- */
 
 static bool nvrtc_is_loaded(void) {
     char line[4352];
@@ -69,8 +68,7 @@ int dispatch_be_started(const char *started_ns, dispatch *d) {
     return 0;
 }
 
-/* ---- The one that starts it ------------------------------------------------------------------------------
- */
+/* ---- The one that starts it ---------------------------------------------------------------------------- */
 
 static tt_status read_start(int fd, pid_t pid, dispatch_start *out) {
     char text[256] = "";

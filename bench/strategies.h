@@ -12,8 +12,8 @@ typedef struct bench_space {
     tt__problem problem;
     tt__space space; /* what was recorded of it */
     tt__trial *trials;
-    double *judged_us; /* the time in the finals of those that were there, else the screening's: of a thousand noisy
-                          screenings the best is luck; INFINITY: it failed */
+    double *judged_us; /* the time in the finals of those that were there, else the screening's: of a thousand
+                          noisy screenings the best is luck; INFINITY: it failed */
     double best_us;
     size_t n_good; /* members within 1 % of the best */
     tt__walk walk;

@@ -52,8 +52,7 @@ typedef struct shot {
     CUdeviceptr dst, src;
 } shot;
 
-/* ---- Opening ----------------------------------------------------------------------------------------------
- */
+/* ---- Opening ------------------------------------------------------------------------------------------- */
 
 /* A library that synchronises while its launches are queued, or a queue that is full, would wait for the gate
  * forever: a gate that stays closed for a second is opened, which spoils a sample and saves the run. */
@@ -142,8 +141,7 @@ void bench_timer_close(bench_timer **timer) {
     *timer = NULL;
 }
 
-/* ---- Arrays -----------------------------------------------------------------------------------------------
- */
+/* ---- Arrays -------------------------------------------------------------------------------------------- */
 
 static size_t round_up(size_t n) {
     return (n + SLOT_ALIGN - 1) / SLOT_ALIGN * SLOT_ALIGN;
@@ -188,8 +186,7 @@ static void next_arrays(bench_timer *t, bool cold, bool in_place, CUdeviceptr *d
     *dst = in_place ? *src : *src + t->src_stride;
 }
 
-/* ---- Measuring --------------------------------------------------------------------------------------------
- */
+/* ---- Measuring ----------------------------------------------------------------------------------------- */
 
 static tt_status fire(bench_timer *t, const shot *s) {
     if (s->exec)

@@ -12,8 +12,8 @@
 tt_status tt__check_problem(const tt__problem *p);
 /* A kernel's name: an identifier. */
 tt_status tt__check_kernel(const char *kernel);
-/* "TILE_DIM=32 MODE=fast": names and words, single blanks between them. "" is a template without parameters.
- */
+/* "TILE_DIM=32 MODE=fast": names and words, single blanks between them. "" is a template
+ * without parameters. */
 tt_status tt__check_config(const char *config);
 
 /* A GPU, an environment, a problem, a configuration (kernel, op, hash, text) or a trial from the columns from

@@ -35,8 +35,8 @@ int tt__fields_bind(sqlite3_stmt *stmt, int first, const tt__field *f, size_t n,
 /* Reads members from the columns from `first` on; returns the column after them. */
 int tt__fields_read(sqlite3_stmt *stmt, int first, const tt__field *f, size_t n, void *object);
 
-/* Checks the columns that tt__fields_read would read: type, range, length. TT_E_INVALID says which is what.
- */
+/* Checks the columns that tt__fields_read would read: type, range, length. TT_E_INVALID
+ * says which is what. */
 tt_status tt__fields_check(sqlite3_stmt *stmt, int first, const tt__field *f, size_t n);
 
 void tt__fields_write_json(tt__json *j, const tt__field *f, size_t n, const void *object);

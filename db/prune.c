@@ -1,5 +1,5 @@
-/* Deleting, all or nothing. A dry run deletes as well, counts, and rolls back: it cannot be wrong about it.
- */
+/* Deleting, all or nothing. A dry run deletes as well, counts, and rolls back: it cannot
+ * be wrong about it. */
 #include "db/prune.h"
 
 #include <stdlib.h>

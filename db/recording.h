@@ -52,8 +52,8 @@ tt_status tt__recording_problems(const tt__recording *r, const char *op, tt__str
 /* Does it hold any trial of this problem? */
 tt_status tt__recording_has(const tt__recording *r, const tt__problem *p, bool *has);
 
-/* The trial of one configuration; *found is false if it was not recorded. Stage FINAL falls back to nothing.
- */
+/* The trial of one configuration; *found is false if it was not recorded. Stage FINAL
+ * falls back to nothing. */
 tt_status tt__recording_trial(const tt__recording *r, const tt__problem *p, const char *kernel,
                               const char *config, tt__stage stage, tt__trial *out, bool *found);
 

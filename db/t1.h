@@ -15,8 +15,8 @@ enum {
     TT__T1_OPTIONS_MAX = 32,
 };
 
-/* Texts are NULL where there is none, or null. Numbers are texts, lists their JSON, which is Python's, too.
- */
+/* Texts are NULL where there is none, or null. Numbers are texts, lists their JSON,
+ * which is Python's, too. */
 
 typedef struct tt__t1_param {
     char *name, *type, *values, *initial;

@@ -105,7 +105,8 @@ tt_status tt__trial_check(const tt__trial *t) {
         return tt__fail(TT_E_INVALID, "trial with a time of %g us, compiled in %g ms: expected 0 or more",
                         t->time_us, t->compile_ms);
     if (!(t->weight >= 0 && t->weight <= TT__WEIGHT_MAX))
-        return tt__fail(TT_E_INVALID, "trial with a weight of %g: expected 0 to %g", t->weight, TT__WEIGHT_MAX);
+        return tt__fail(TT_E_INVALID, "trial with a weight of %g: expected 0 to %g", t->weight,
+                        TT__WEIGHT_MAX);
     for (int i = 0; i < t->n_samples; i++)
         if (!(t->samples_us[i] >= 0 && (double)t->samples_us[i] <= TIME_MAX_US))
             return tt__fail(TT_E_INVALID, "trial with a sample of %g us: expected 0 or more",
@@ -133,8 +134,8 @@ tt_status tt__trial_read(tt__store *s, sqlite3_stmt *stmt, tt__trial *out) {
     int size = sqlite3_column_bytes(stmt, 4);
     const char *reason = (const char *)sqlite3_column_text(stmt, 5);
     *out = (tt__trial){0};
-    if (status < 0 || status >= TT__TRIAL_STATUS_COUNT || time < 0 || regs < 0 || regs > INT_MAX || !(weight > 0) ||
-        (size && !samples) || !decode(samples, (size_t)size, time, out))
+    if (status < 0 || status >= TT__TRIAL_STATUS_COUNT || time < 0 || regs < 0 || regs > INT_MAX ||
+        !(weight > 0) || (size && !samples) || !decode(samples, (size_t)size, time, out))
         return tt__db_fail(s, SQLITE_CORRUPT, "read a trial");
     out->status = (tt__trial_status)status;
     out->time_us = (double)time / UNITS_PER_US;

@@ -62,8 +62,7 @@ static tt_status hello(tt__backend *b, tt__gpu *gpu, tt__env *env) {
     return TT_OK;
 }
 
-/* ---- Jobs and their cubins ------------------------------------------------------------------------------
- */
+/* ---- Jobs and their cubins ----------------------------------------------------------------------------- */
 
 static tt_status problem(tt__backend *b, const tt__problem *p, const tt__template *t) {
     live *l = (live *)b;
@@ -142,8 +141,7 @@ static tt_status compiled(live *l, size_t worker) {
                             l->crew.payload.len - sizeof *m);
 }
 
-/* ---- Trying ---------------------------------------------------------------------------------------------
- */
+/* ---- Trying -------------------------------------------------------------------------------------------- */
 
 /* The GPU worker is gone, or of no more use: what was waiting for it waits for the next one. */
 static void drop_gpu_worker(live *l) {
@@ -243,8 +241,7 @@ static void tried(live *l, job *j) {
         drop_gpu_worker(l);
 }
 
-/* ---- The loop -------------------------------------------------------------------------------------------
- */
+/* ---- The loop ------------------------------------------------------------------------------------------ */
 
 /* The oldest job in a state, or NO_JOB. */
 static int oldest(const live *l, job_state state) {
@@ -416,8 +413,7 @@ static tt_status wait(tt__backend *b, size_t *id, tt__trial *trial) {
     return TT_OK;
 }
 
-/* ---- Finals ---------------------------------------------------------------------------------------------
- */
+/* ---- Finals -------------------------------------------------------------------------------------------- */
 
 static tt_status await(live *l, const tt__cubin *cubin) {
     while (cubin->state <= TT__CUBIN_COMPILING) {

@@ -102,7 +102,8 @@ static tt_status crown(tt__session *s, const tt__search *search, const tt__searc
     tt__copy(w.source, sizeof w.source, s->opts->replay ? "replayed" : "measured");
     if (at_copy != TT__NOBODY) {
         w.copy_us = f->trials[at_copy].time_us;
-        w.copy_fraction = tt__compare_trials(&f->trials[at_copy], trial).median * c->weight * search->copy_part;
+        w.copy_fraction =
+            tt__compare_trials(&f->trials[at_copy], trial).median * c->weight * search->copy_part;
     }
     if (tt__finals_took_part(f, f->at_default))
         w.speedup_vs_default = tt__compare_trials(&f->trials[f->at_default], trial).median;

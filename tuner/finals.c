@@ -36,8 +36,7 @@ static bool is_short(const tt__session *s, const tt__search *search) {
     return isinf(s->end_s) && search->best != TT__NOTHING && tt__search_best_us(search) < TT__SHORT_US;
 }
 
-/* ---- Nominating -----------------------------------------------------------------------------------------
- */
+/* ---- Nominating ---------------------------------------------------------------------------------------- */
 
 static int enter(tt__finals *f, const tt__search *of, int64_t index) {
     const tt__candidate *c = &of->space.items[index];
@@ -120,8 +119,7 @@ tt_status tt__finals_nominate(tt__session *s, tt__search *search, const tt__sear
     return TT_OK;
 }
 
-/* ---- Eliminating ----------------------------------------------------------------------------------------
- */
+/* ---- Eliminating --------------------------------------------------------------------------------------- */
 
 static bool is_measured(const tt__trial *t) {
     return t->status == TT__TRIAL_OK && t->time_us > 0;
@@ -153,8 +151,7 @@ static void eliminate(tt__finals *f, size_t first, size_t end, size_t most, doub
     }
 }
 
-/* ---- Holding --------------------------------------------------------------------------------------------
- */
+/* ---- Holding ------------------------------------------------------------------------------------------- */
 
 static size_t n_in(const tt__finals *f, size_t end) {
     size_t n = 0;

@@ -40,8 +40,7 @@ const char *const tt__cost_names[TT__COSTS] = {
     [TT__COST_CACHE_HINT] = "cache_hint",
 };
 
-/* ---- Geometry --------------------------------------------------------------------------------------------
- */
+/* ---- Geometry ------------------------------------------------------------------------------------------ */
 
 static double blocks_of(const tt__launch *l) {
     const unsigned *grid = l->passes[0].grid;
@@ -135,8 +134,8 @@ static int by_tile(const void *a, const void *b) {
     return 0;
 }
 
-/* A template that can pad its tiles has bank conflicts where it does not: others take more for the same tile.
- */
+/* A template that can pad its tiles has bank conflicts where it does not: others take
+ * more for the same tile. */
 static tt_status find_unpadded(tt__model *m, size_t first, size_t end) {
     tt__geometry **sorted = calloc(end - first, sizeof(tt__geometry *)), *most;
     if (!sorted)
@@ -155,8 +154,7 @@ static tt_status find_unpadded(tt__model *m, size_t first, size_t end) {
     return TT_OK;
 }
 
-/* ---- Costs -----------------------------------------------------------------------------------------------
- */
+/* ---- Costs --------------------------------------------------------------------------------------------- */
 
 static double halvings(double have, double full) {
     return have > 0 && have < full ? log2(full / have) : 0;
@@ -187,8 +185,7 @@ static void find_costs(double costs[TT__COSTS], const tt__geometry *g, const tt_
         costs[TT__COST_CACHE_HINT] = g->streams ? 1 : g->keeps ? 0 : keeping;
 }
 
-/* ---- Coordinates -----------------------------------------------------------------------------------------
- */
+/* ---- Coordinates --------------------------------------------------------------------------------------- */
 
 /* The coordinate of a parameter; those of one name are one, whatever the template. */
 static size_t coord_of(tt__model *m, const char *names[], const char *name) {
@@ -241,8 +238,7 @@ static void place(tt__model *m, const tt__space *space, const tt__walk *walk) {
     }
 }
 
-/* ---- The model -------------------------------------------------------------------------------------------
- */
+/* ---- The model ----------------------------------------------------------------------------------------- */
 
 tt_status tt__model_open(tt__model *m, const tt__space *space, const tt__gpu *gpu, const tt__problem *p,
                          const tt__walk *walk, const double *weights) {

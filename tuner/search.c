@@ -82,8 +82,7 @@ static void keep(tt__search *search, size_t i, const tt__trial *measured) {
         search->best = (int64_t)i;
 }
 
-/* ---- Stored trials --------------------------------------------------------------------------------------
- */
+/* ---- Stored trials ------------------------------------------------------------------------------------- */
 
 typedef struct takeover {
     tt__search *search;
@@ -141,8 +140,7 @@ static void set_aside(tt__search *search, size_t most) {
         search->n_aside = n_counted(search) - share;
 }
 
-/* ---- Trying ---------------------------------------------------------------------------------------------
- */
+/* ---- Trying -------------------------------------------------------------------------------------------- */
 
 static tt_status commit(tt__session *s, tt__search *search, size_t i, const tt__trial *trial) {
     const tt__candidate *c = &search->space.items[i];
@@ -172,8 +170,7 @@ static tt_status take_one(tt__session *s, tt__search *search) {
     return commit(s, search, i, &trial);
 }
 
-/* ---- What the strategy wants, as far as the limits go ----------------------------------------------------
- */
+/* ---- What the strategy wants, as far as the limits go -------------------------------------------------- */
 
 double tt__search_best_us(const tt__search *search) {
     size_t best = (size_t)search->best;

@@ -9,8 +9,8 @@
 
 typedef enum tt__known { TT__UNTRIED = 0, TT__PENDING, TT__TRIED } tt__known;
 
-/* What a strategy may look at; all borrowed. The trials grow during the search; arrays have space->n members.
- */
+/* What a strategy may look at; all borrowed. The trials grow during the search; arrays
+ * have space->n members. */
 typedef struct tt__view {
     const tt__space *space;
     const tt__walk *walk;

@@ -35,8 +35,7 @@ const char *tt__rung_title(tt__rung_id id) {
     return rungs[id].title;
 }
 
-/* ---- Who takes part -------------------------------------------------------------------------------------
- */
+/* ---- Who takes part ------------------------------------------------------------------------------------ */
 
 typedef struct study {
     tt__ladder *ladders;
@@ -89,8 +88,7 @@ static tt_status check_recorded(const tt__session *s, const tt__search *own) {
         s->opts->replay, (long long)own->problem.rows, (long long)own->problem.cols, own->problem.elem_size);
 }
 
-/* ---- The rounds -----------------------------------------------------------------------------------------
- */
+/* ---- The rounds ---------------------------------------------------------------------------------------- */
 
 static bool passed(const tt__rung *rung) {
     return rung->trial.status == TT__TRIAL_OK && rung->trial.time_us > 0;
@@ -108,8 +106,8 @@ static tt_status hold_rounds(study *st, tt__session *s, tt__ladder *ladder, int6
         }
     if (n == 0)
         return TT_OK;
-    tt_status status = s->backend->ops->finals(s->backend, c, n,
-                                               (tt__rounds){TT__FINAL_ROUNDS, TT__FINAL_ROUNDS, 0, 1}, trials);
+    tt_status status = s->backend->ops->finals(
+        s->backend, c, n, (tt__rounds){TT__FINAL_ROUNDS, TT__FINAL_ROUNDS, 0, 1}, trials);
     if (status == TT_E_INTERRUPTED)
         return status;
     if (status != TT_OK)
@@ -127,8 +125,7 @@ static tt_status hold_rounds(study *st, tt__session *s, tt__ladder *ladder, int6
     return TT_OK;
 }
 
-/* ---- What it comes to -----------------------------------------------------------------------------------
- */
+/* ---- What it comes to ---------------------------------------------------------------------------------- */
 
 static double ratio(const tt__rung *a, const tt__rung *b) {
     return passed(a) && passed(b) ? tt__compare_trials(&a->trial, &b->trial).median : 0;

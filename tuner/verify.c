@@ -111,7 +111,8 @@ CUresult tt__verifier_spread(const tt__verifier *v, CUdeviceptr slots, size_t by
 /* Must it be right bit for bit? Inputs must not change at all. */
 static bool is_exact(const tt__workload *w, int i) {
     const tt__array *a = &w->arrays[i];
-    return a->direction == TT__IN || a->type == TT__TYPE_ELEM || (w->abs_tolerance <= 0 && w->rel_tolerance <= 0);
+    return a->direction == TT__IN || a->type == TT__TYPE_ELEM ||
+           (w->abs_tolerance <= 0 && w->rel_tolerance <= 0);
 }
 
 bool tt__verify_has_numbers(const tt__workload *w) {
@@ -129,8 +130,8 @@ const char *tt__verify_config(const tt__workload *w) {
     return tt__verify_has_numbers(w) ? "NUMBERS=1" : "NUMBERS=0";
 }
 
-/* The inverse of a whole number, -n - 1, may be within its tolerance: the upper bit of each byte is far off.
- */
+/* The inverse of a whole number, -n - 1, may be within its tolerance: the upper bit of
+ * each byte is far off. */
 static unsigned poison_bits(const tt__verifier *v, int i) {
     return is_exact(&v->work, i) || tt__types[v->work.arrays[i].type].floating ? ~0u : 0x80808080u;
 }

@@ -1,5 +1,5 @@
-/* What is known of matrices beyond any task: the CPU can say what an element must be, and places have rows.
- */
+/* What is known of matrices beyond any task: the CPU can say what an element must be,
+ * and places have rows. */
 #include <stdio.h>
 
 #include "tuner/verify.h"

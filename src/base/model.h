@@ -40,8 +40,8 @@ typedef struct tt__gpu {
     double peak_gbps;         /* theoretical memory rate; 0: unknown */
 } tt__gpu;
 
-/* Do results carry over? Some drivers report a few MB more or less of the same memory: 5 % is the same GPU.
- */
+/* Do results carry over? Some drivers report a few MB more or less of the same memory: 5
+ * % is the same GPU. */
 static inline bool tt__same_gpu(const tt__gpu *a, const tt__gpu *b) {
     int64_t off = a->memory_bytes - b->memory_bytes;
     return strcmp(a->name, b->name) == 0 && strcmp(a->mig, b->mig) == 0 && a->cc == b->cc &&
@@ -92,8 +92,8 @@ static inline bool tt__unverified(const tt__problem *p) {
     return tt__op_says(p, TT__UNVERIFIED);
 }
 
-/* The problem of somebody's own kernel: NULL if it is a matrix; else its variables, "T=f32,n=4096", *n long.
- */
+/* The problem of somebody's own kernel: NULL if it is a matrix; else its variables,
+ * "T=f32,n=4096", *n long. */
 static inline const char *tt__variables(const tt__problem *p, size_t *n) {
     const char *at = strchr(p->op, '/');
     if (!at || strncmp(at, TT__WARM, strlen(TT__WARM) + 1) == 0)

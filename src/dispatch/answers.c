@@ -58,10 +58,14 @@ static answers *fresh(tt_ctx *ctx) {
 
 static answer *place_of(answers *a, const tt__problem *p) {
     const uint64_t fields[] = {
-        (uint64_t)p->rows,       (uint64_t)p->cols,
-        (uint64_t)p->lds,        (uint64_t)p->ldd,
-        (uint64_t)p->batch,      (uint64_t)p->src_stride,
-        (uint64_t)p->dst_stride, (uint64_t)(p->elem_size * 128 + p->align * 4 + tt__warm(p) * 2 + tt__in_place(p))};
+        (uint64_t)p->rows,
+        (uint64_t)p->cols,
+        (uint64_t)p->lds,
+        (uint64_t)p->ldd,
+        (uint64_t)p->batch,
+        (uint64_t)p->src_stride,
+        (uint64_t)p->dst_stride,
+        (uint64_t)(p->elem_size * 128 + p->align * 4 + tt__warm(p) * 2 + tt__in_place(p))};
     uint64_t h = 0;
     for (size_t i = 0; i < sizeof fields / sizeof *fields; i++)
         h = ((h ^ fields[i]) * UINT64_C(0x9e3779b97f4a7c15)) ^ h >> 29;

@@ -73,8 +73,7 @@ static double distance(const tt__problem *a, const tt__problem *b) {
     return d + other_elem_size * fabs(log2((double)a->elem_size / b->elem_size));
 }
 
-/* ---- Trying one ------------------------------------------------------------------------------------------
- */
+/* ---- Trying one ---------------------------------------------------------------------------------------- */
 
 /* Is it legal? What is no configuration of the template, or not one for this problem, is passed over; memory
  * that has run out is no reason to answer something else. */
@@ -172,8 +171,7 @@ static void explain(const query *q, const tt__winner *w, bool here) {
     tt__copy(c->why, sizeof c->why, text);
 }
 
-/* ---- The very problem ------------------------------------------------------------------------------------
- */
+/* ---- The very problem ---------------------------------------------------------------------------------- */
 
 static tt_status winner_in(const query *q, tt__layer layer, tt__winner *w, bool *found) {
     tt__store *store = tt__layer_store(q->ctx, layer);
@@ -222,8 +220,7 @@ static tt_status try_exact(const query *q, bool *done) {
     return TT_OK;
 }
 
-/* ---- What is near ----------------------------------------------------------------------------------------
- */
+/* ---- What is near -------------------------------------------------------------------------------------- */
 
 static tt_status add_lead(void *user, int64_t gpu_id, int64_t problem_id, int cc, const tt__problem *p) {
     leads *l = user;
@@ -371,8 +368,7 @@ static tt_status try_near(const query *q, bool anything, bool *done) {
     return TT_OK;
 }
 
-/* ---- The defaults ----------------------------------------------------------------------------------------
- */
+/* ---- The defaults -------------------------------------------------------------------------------------- */
 
 /* How often a template is a shipped winner: the only opinion there is where nothing was measured. */
 static size_t wins(const tt__template *t) {

@@ -14,24 +14,24 @@ struct tt__tuned;
 /* Locks are taken in the order tuning, making, lock. */
 struct tt_ctx {
     tt__store *store;
-    tt__store *system;      /* the layer below it, read-only; NULL: none */
-    pthread_mutex_t lock;   /* of the store */
-    pthread_mutex_t making; /* of adding to the plan cache: one plan at a time is made for it */
-    pthread_mutex_t tuning; /* of tuning on first use: one at a time, and nothing else waits for it */
+    tt__store *system;          /* the layer below it, read-only; NULL: none */
+    pthread_mutex_t lock;       /* of the store */
+    pthread_mutex_t making;     /* of adding to the plan cache: one plan at a time is made for it */
+    pthread_mutex_t tuning;     /* of tuning on first use: one at a time, and nothing else waits for it */
     tt__template_set templates; /* immutable */
     char gpu_name[TT__GPU_NAME_MAX]; /* of tt_open_opts; "" : the current CUDA context's */
     bool read_only;
     double tune_budget_s; /* 0: no tuning on first use */
     tt__plan_cache plans;
     struct tt__answers *answers; /* of tt_best */
-    struct tt__tuned *tuned; /* first_use.c's */
+    struct tt__tuned *tuned;     /* first_use.c's */
 };
 
 /* Which GPU the context answers for, and its id in the store (-1: the store has never seen it). */
 tt_status tt__context_gpu(tt_ctx *ctx, tt__gpu *gpu, int64_t *gpu_id);
 
-/* The look-up ladder: fills the choice and, unless it is NULL, the candidate it means for this problem on this
- * GPU. The lock is held by the caller. */
+/* The look-up ladder: fills the choice and, unless it is NULL, the candidate it means for this problem on
+ * this GPU. The lock is held by the caller. */
 tt_status tt__ladder(tt_ctx *ctx, const tt__gpu *gpu, int64_t gpu_id, const tt__problem *p, tt_choice *choice,
                      tt__candidate *candidate);
 /* The same among other templates than the context's. */

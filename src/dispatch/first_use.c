@@ -23,7 +23,7 @@ typedef struct tt__tuned {
     int device;
     tt__problem problem;
     char hash[TT__HASH_SIZE]; /* of the text of a kernel of somebody's own, "": of the context's templates */
-    char note[128]; /* why it has no winner now, or "" */
+    char note[128];           /* why it has no winner now, or "" */
 } tuned;
 
 /* What is asked for. */

@@ -14,15 +14,15 @@ const char *tt__layer_name(tt__layer layer);
 /* The store of a layer; NULL if it has none. Borrowed. */
 tt__store *tt__layer_store(const tt_ctx *ctx, tt__layer layer);
 
-/* The path of the system's store in `out`, and whether the environment names it; "" if there is to be none.
- */
+/* The path of the system's store in `out`, and whether the environment names it; "" if
+ * there is to be none. */
 tt_status tt__system_path(tt__str *out, bool *named);
 /* Opens it to read. NULL if there is none. One that cannot be used is an error only if it was named: `tune
  * doctor` tells of the other. */
 tt_status tt__system_open(tt__store **out);
 
-/* As tt__store_find_gpu, in the first layer that knows the name; gpu_id is that in the user's store, or -1.
- */
+/* As tt__store_find_gpu, in the first layer that knows the name; gpu_id is that in the
+ * user's store, or -1. */
 tt_status tt__layers_find_gpu(tt_ctx *ctx, const char *name, tt__gpu *gpu, int64_t *gpu_id);
 
 /* Appends the cubin that a configuration was last measured with, from the first layer that has it. */

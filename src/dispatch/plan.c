@@ -45,8 +45,8 @@ static tt_status choose(tt_plan *plan, tt_ctx *ctx, making *m) {
     return status;
 }
 
-/* A store that cannot be written (read-only, full) costs the next process a compile, not this one its plan.
- */
+/* A store that cannot be written (read-only, full) costs the next process a compile, not
+ * this one its plan. */
 static tt_status keep_cubin(tt_ctx *ctx, const making *m, const char *options, int n) {
     const tt__candidate *c = &m->candidate;
     char key[TT__HASH_SIZE], build[TT__CONFIG_MAX + TT__OP_MAX];

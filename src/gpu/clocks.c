@@ -1,5 +1,5 @@
-/* NVML, as much of it as is needed; types and values as in nvml.h, which need not be there to compile this.
- */
+/* NVML, as much of it as is needed; types and values as in nvml.h, which need not be
+ * there to compile this. */
 #include "gpu/clocks.h"
 
 #include <dlfcn.h>

@@ -11,8 +11,8 @@
  * millisecond. One thread. */
 unsigned tt__clocks_sm_mhz(int ordinal);
 
-/* "heat", "power", "heat and power": what holds the clocks down now beyond the ordinary; "" if nothing does.
- */
+/* "heat", "power", "heat and power": what holds the clocks down now beyond the ordinary;
+ * "" if nothing does. */
 void tt__clocks_why(char *out, size_t size, int ordinal);
 
 #endif

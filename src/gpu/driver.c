@@ -30,15 +30,17 @@ static const struct {
 static tt_status load(void) {
     void *lib = dlopen("libcuda.so.1", RTLD_NOW | RTLD_LOCAL);
     if (!lib)
-        return tt__fail(TT_E_NO_DRIVER,
-                        "the CUDA driver is not installed (%s); install NVIDIA's driver, or search a recording "
-                        "with --device replay:FILE",
-                        dlerror());
+        return tt__fail(
+            TT_E_NO_DRIVER,
+            "the CUDA driver is not installed (%s); install NVIDIA's driver, or search a recording "
+            "with --device replay:FILE",
+            dlerror());
     for (size_t i = 0; i < sizeof symbols / sizeof *symbols; i++) {
         void *address = dlsym(lib, symbols[i].name);
         if (!address && !symbols[i].optional)
-            return tt__fail(TT_E_NO_DRIVER, "libcuda.so.1 has no %s: the driver is too old, CUDA 12 or newer "
-                                            "is needed",
+            return tt__fail(TT_E_NO_DRIVER,
+                            "libcuda.so.1 has no %s: the driver is too old, CUDA 12 or newer "
+                            "is needed",
                             symbols[i].name);
         memcpy((char *)&table + symbols[i].offset, &address, sizeof address);
     }
@@ -47,8 +49,9 @@ static tt_status load(void) {
         tt__copy(path, sizeof path, info.dli_fname);
     CUresult r = table.cuInit(0);
     if (r == CUDA_ERROR_NO_DEVICE)
-        return tt__fail(TT_E_NO_DEVICE, "the CUDA driver finds no GPU on this machine; search a recording with "
-                                        "--device replay:FILE");
+        return tt__fail(TT_E_NO_DEVICE,
+                        "the CUDA driver finds no GPU on this machine; search a recording with "
+                        "--device replay:FILE");
     if (r != CUDA_SUCCESS) {
         tt__cu_check(r, "cuInit");
         return tt__fail(TT_E_NO_DRIVER, "the CUDA driver does not start: %s", tt_last_error());

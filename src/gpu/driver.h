@@ -37,7 +37,7 @@
     X(cuDeviceGetName, "cuDeviceGetName", (char *name, int size, CUdevice dev))                              \
     X(cuDeviceGetPCIBusId, "cuDeviceGetPCIBusId", (char *out, int size, CUdevice dev))                       \
     X(cuDeviceGetAttribute, "cuDeviceGetAttribute", (int *value, CUdevice_attribute attr, CUdevice dev))     \
-    X(cuDeviceTotalMem, "cuDeviceTotalMem_v2", (size_t *bytes, CUdevice dev))                                \
+    X(cuDeviceTotalMem, "cuDeviceTotalMem_v2", (size_t * bytes, CUdevice dev))                               \
     X(cuDevicePrimaryCtxRetain, "cuDevicePrimaryCtxRetain", (CUcontext * ctx, CUdevice dev))                 \
     X(cuDevicePrimaryCtxRelease, "cuDevicePrimaryCtxRelease_v2", (CUdevice dev))                             \
     X(cuCtxSetCurrent, "cuCtxSetCurrent", (CUcontext ctx))                                                   \
@@ -45,7 +45,7 @@
     X(cuCtxGetDevice, "cuCtxGetDevice", (CUdevice * dev))                                                    \
     X(cuCtxGetId, "cuCtxGetId", (CUcontext ctx, unsigned long long *id))                                     \
     X(cuCtxSynchronize, "cuCtxSynchronize", (void))                                                          \
-    X(cuMemGetInfo, "cuMemGetInfo_v2", (size_t *free_bytes, size_t *total_bytes))                            \
+    X(cuMemGetInfo, "cuMemGetInfo_v2", (size_t * free_bytes, size_t * total_bytes))                          \
     X(cuMemAlloc, "cuMemAlloc_v2", (CUdeviceptr * ptr, size_t bytes))                                        \
     X(cuMemFree, "cuMemFree_v2", (CUdeviceptr ptr))                                                          \
     X(cuMemcpyHtoD, "cuMemcpyHtoD_v2", (CUdeviceptr dst, const void *src, size_t bytes))                     \
@@ -85,7 +85,7 @@
 /* NULL where the driver is older than they are. */
 #define TT__DRIVER_OPTIONAL(X)                                                                               \
     X(cuFuncGetParamInfo, "cuFuncGetParamInfo", /* CUDA 12.4 */                                              \
-      (CUfunction fn, size_t index, size_t *offset, size_t *size))
+      (CUfunction fn, size_t index, size_t * offset, size_t * size))
 
 typedef struct tt__driver {
 #define TT__MEMBER(member, name, params) CUresult(CUDAAPI *member) params;

@@ -87,7 +87,8 @@ static tt_status load(tt__str *tried) {
     const char *forced = getenv("TILETUNE_NVRTC");
     void *lib = forced && *forced ? try_open("", forced, tried) : find(tried);
     if (!lib && forced && *forced)
-        return tt__fail(TT_E_NO_NVRTC, "TILETUNE_NVRTC names %s, which cannot be loaded: %s", forced, dlerror());
+        return tt__fail(TT_E_NO_NVRTC, "TILETUNE_NVRTC names %s, which cannot be loaded: %s", forced,
+                        dlerror());
     if (!lib)
         return tt__fail(TT_E_NO_NVRTC,
                         "NVRTC is not installed; install the CUDA Toolkit 12 or 13 (or the pip package "
@@ -133,8 +134,8 @@ const char *tt__nvrtc_path(void) {
 
 static tt_status check(nvrtcResult r, const char *what) {
     return r == NVRTC_SUCCESS ? TT_OK
-                              : tt__fail(r == NVRTC_ERROR_OUT_OF_MEMORY ? TT_E_NO_MEMORY : TT_E_NO_NVRTC, "%s: %s",
-                                         what, table.nvrtcGetErrorString(r));
+                              : tt__fail(r == NVRTC_ERROR_OUT_OF_MEMORY ? TT_E_NO_MEMORY : TT_E_NO_NVRTC,
+                                         "%s: %s", what, table.nvrtcGetErrorString(r));
 }
 
 tt_status tt__nvrtc_archs(tt__str *out) {
@@ -157,10 +158,11 @@ static tt_status check_arch(int cc) {
         snprintf(wanted, sizeof wanted, " %d ", cc);
         snprintf(padded, sizeof padded, " %s ", tt__str_text(&archs));
         if (!strstr(padded, wanted))
-            status = tt__fail(TT_E_UNSUPPORTED,
-                              "NVRTC %s cannot compile for compute capability %d.%d, only for: %s; use another "
-                              "NVRTC through TILETUNE_NVRTC",
-                              version, cc / 10, cc % 10, tt__str_text(&archs));
+            status =
+                tt__fail(TT_E_UNSUPPORTED,
+                         "NVRTC %s cannot compile for compute capability %d.%d, only for: %s; use another "
+                         "NVRTC through TILETUNE_NVRTC",
+                         version, cc / 10, cc % 10, tt__str_text(&archs));
     }
     tt__str_free(&archs);
     return status;
@@ -193,14 +195,15 @@ tt_status tt__nvrtc_warm_up(void) {
     if (n < 1 || n > (int)(sizeof archs / sizeof *archs))
         return tt__fail(TT_E_INTERNAL, "NVRTC lists %d architectures", n);
     TT_TRY(check(table.nvrtcGetSupportedArchs(archs), "nvrtcGetSupportedArchs"));
-    tt_status status = tt__nvrtc_compile(&cubin, "warm_up.cu", "extern \"C\" __global__ void warm_up(int *p) { *p = 1; }",
-                                         "", 0, archs[0]);
+    tt_status status = tt__nvrtc_compile(
+        &cubin, "warm_up.cu", "extern \"C\" __global__ void warm_up(int *p) { *p = 1; }", "", 0, archs[0]);
     tt__str_free(&cubin);
     return status;
 }
 
 /* The source with its typedefs in front, lines numbered as before. */
-static tt_status with_typedefs(tt__str *out, const char *name, const char *source, const char *options, int n) {
+static tt_status with_typedefs(tt__str *out, const char *name, const char *source, const char *options,
+                               int n) {
     for (int i = 0; i < n; i++, options += strlen(options) + 1) {
         const char *at = options + strlen(TT__TYPEDEF), *sign = strchr(options, '=');
         if (strncmp(options, TT__TYPEDEF, strlen(TT__TYPEDEF)) == 0 && sign)
@@ -236,7 +239,8 @@ tt_status tt__nvrtc_compile(tt__str *out, const char *name, const char *source, 
 
     nvrtcProgram program;
     if (status == TT_OK)
-        status = check(table.nvrtcCreateProgram(&program, text.text, name, 0, NULL, NULL), "nvrtcCreateProgram");
+        status =
+            check(table.nvrtcCreateProgram(&program, text.text, name, 0, NULL, NULL), "nvrtcCreateProgram");
     tt__str_free(&text);
     TT_TRY(status);
     nvrtcResult r = table.nvrtcCompileProgram(program, argc, argv);

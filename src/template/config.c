@@ -5,10 +5,10 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/suggest.h"
 #include "gpu/nvrtc.h"
 #include "template/expr.h"
 #include "template/scan.h"
-#include "base/suggest.h"
 
 #define BLANKS " \t"
 enum { SHOWN_MAX = 80 };
@@ -154,7 +154,8 @@ static const tt__variable *type_at(const tt__template *t, const tt__problem *p, 
     return NULL;
 }
 
-static tt_status add_all(tt__str *out, int *n, const tt__template *t, const char *config, const tt__problem *p) {
+static tt_status add_all(tt__str *out, int *n, const tt__template *t, const char *config,
+                         const tt__problem *p) {
     const tt__variable *v;
     tt__type type;
     TT_TRY(add_macros(out, n, t, config));
@@ -205,10 +206,29 @@ void tt__config_build(char out[TT__BUILD_MAX], const char *config, const tt__pro
 
 /* With '=' a value follows, with a blank it may, and -D and -U take theirs without either. */
 static const char *const allowed[] = {
-    "use_fast_math", "ftz=", "prec-div=", "prec-sqrt=", "fmad=", "extra-device-vectorization", "modify-stack-limit=",
-    "restrict", "lineinfo", "generate-line-info", "dopt=", "device-debug", "G", "disable-warnings", "w",
-    "diag-error=", "diag-suppress=", "diag-warn=", "device-int128", "device-float128",
-    "device-as-default-execution-space", "default-device", "opt-info=",
+    "use_fast_math",
+    "ftz=",
+    "prec-div=",
+    "prec-sqrt=",
+    "fmad=",
+    "extra-device-vectorization",
+    "modify-stack-limit=",
+    "restrict",
+    "lineinfo",
+    "generate-line-info",
+    "dopt=",
+    "device-debug",
+    "G",
+    "disable-warnings",
+    "w",
+    "diag-error=",
+    "diag-suppress=",
+    "diag-warn=",
+    "device-int128",
+    "device-float128",
+    "device-as-default-execution-space",
+    "default-device",
+    "opt-info=",
 };
 
 bool tt__option_allowed(const char *option, size_t n) {
@@ -219,7 +239,8 @@ bool tt__option_allowed(const char *option, size_t n) {
         if (name[i] <= ' ' || name[i] >= 127)
             return false;
     if (dashes == 1 && n > 1 && (name[0] == 'D' || name[0] == 'U'))
-        return tt__is_word(name + 1, strcspn(name + 1, "= \t\r\n") < n ? strcspn(name + 1, "= \t\r\n") : n - 1);
+        return tt__is_word(name + 1,
+                           strcspn(name + 1, "= \t\r\n") < n ? strcspn(name + 1, "= \t\r\n") : n - 1);
     for (size_t i = 0; dashes && i < sizeof allowed / sizeof *allowed; i++) {
         size_t length = strlen(allowed[i]);
         bool open = allowed[i][length - 1] == '=';

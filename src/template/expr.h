@@ -58,8 +58,8 @@ void tt__query_close(tt__query *q);
 /* Goes to the next row; *found is false after the last. TT_E_TEMPLATE if the evaluation takes too long. */
 tt_status tt__query_next(tt__query *q, bool *found);
 
-/* Of the current row: the index of a parameter's value (not in queries of one configuration); whether a `where`
- * holds (not in queries of those for which all do); the value of a column. */
+/* Of the current row: the index of a parameter's value (not in queries of one configuration); whether a
+ * `where` holds (not in queries of those for which all do); the value of a column. */
 size_t tt__query_choice(const tt__query *q, size_t param);
 bool tt__query_where(const tt__query *q, size_t where);
 tt__value tt__query_value(const tt__query *q, size_t column);

@@ -1,5 +1,5 @@
-/* Headers into the text that includes them. No preprocessor: conditions are left to the compiler, which skips what
- * was pasted as it would have skipped the line. */
+/* Headers into the text that includes them. No preprocessor: conditions are left to the compiler, which skips
+ * what was pasted as it would have skipped the line. */
 #include "template/include.h"
 
 #include <stdlib.h>
@@ -67,7 +67,8 @@ static bool ends_in_comment(tt__span line, bool inside) {
         } else if (c == '/' && next == '*') {
             inside = true;
             i++;
-        } else if (c == '"' || (c == '\'' && (i == 0 || !tt__is_word_char(line.at[i - 1])))) { /* 1'000 is a number */
+        } else if (c == '"' ||
+                   (c == '\'' && (i == 0 || !tt__is_word_char(line.at[i - 1])))) { /* 1'000 is a number */
             quote = c;
         }
     }
@@ -117,7 +118,8 @@ static tt_status remember_once(expansion *x, const file *f) {
     return TT_OK;
 }
 
-/* The header in place of the line, which stands in `line` of `by`; *pasted is false if there is no such file. */
+/* The header in place of the line, which stands in `line` of `by`; *pasted is false if
+ * there is no such file. */
 static tt_status paste(expansion *x, const file *by, int line, const char *name, bool *pasted) {
     const char *slash = strrchr(by->path, '/');
     tt__str path = {0}, text = {0};
@@ -131,7 +133,8 @@ static tt_status paste(expansion *x, const file *by, int line, const char *name,
     if (!*pasted)
         goto out;
     if (f.depth > TT__INCLUDE_DEPTH_MAX)
-        TT_GOTO(tt__fail(TT_E_TEMPLATE, "headers include each other more than %d deep", TT__INCLUDE_DEPTH_MAX));
+        TT_GOTO(
+            tt__fail(TT_E_TEMPLATE, "headers include each other more than %d deep", TT__INCLUDE_DEPTH_MAX));
     if (comes_in(x, &f)) {
         tt__str_addf(x->out, "#line 1 \"%s\"\n", f.shown);
         TT_GOTO(expand(x, &f, tt__str_text(&text)));
@@ -145,17 +148,19 @@ out:
 }
 
 /* One line that is an `#include`. */
-static tt_status include(expansion *x, const file *f, int line, int column, tt__span whole, tt__span operand) {
+static tt_status include(expansion *x, const file *f, int line, int column, tt__span whole,
+                         tt__span operand) {
     char close = operand.n && *operand.at == '"' ? '"' : operand.n && *operand.at == '<' ? '>' : '\0';
     const char *end = close ? memchr(operand.at + 1, close, operand.n - 1) : NULL;
     char name[TT__PATH_MAX];
     size_t n = end ? (size_t)(end - operand.at - 1) : 0;
     bool pasted = false;
     if (!end || n == 0 || n >= sizeof name)
-        return tt__template_fail(f->path, line, column,
-                                 "`#include %.*s`: expected \"FILE\" or <FILE>, written out: what comes in is part of "
-                                 "what results are known by",
-                                 TT__SHOW(operand));
+        return tt__template_fail(
+            f->path, line, column,
+            "`#include %.*s`: expected \"FILE\" or <FILE>, written out: what comes in is part of "
+            "what results are known by",
+            TT__SHOW(operand));
     tt__copy(name, n + 1, operand.at + 1);
     if (close == '"' || *name == '/') {
         tt_status status = paste(x, f, line, name, &pasted);

@@ -57,8 +57,8 @@ tt_status tt__read_tolerance(tt__reader *r, tt__span rest);
 tt_status tt__read_metric(tt__reader *r, tt__span rest);
 tt_status tt__read_objective(tt__reader *r, tt__span rest);
 
-/* After the last line: what a task needs is there, and names of operands become their numbers. TT_E_TEMPLATE.
- */
+/* After the last line: what a task needs is there, and names of operands become their
+ * numbers. TT_E_TEMPLATE. */
 tt_status tt__task_finish(tt__template *t);
 
 #endif

@@ -17,7 +17,8 @@
 #define COUNT(a) (sizeof(a) / sizeof *(a))
 
 const char *const tt__fact_names[TT__FACT_COUNT] = {
-    "elem_size", "align", "max_threads_per_block", "shared_per_block", "sm_count", "cc", "l2_bytes", "time_ns",
+    "elem_size", "align",   "max_threads_per_block", "shared_per_block", "sm_count", "cc",
+    "l2_bytes",  "time_ns",
 };
 
 /* min and max of one argument would be aggregates over the whole space. */
@@ -231,7 +232,8 @@ static const char *same_value(const char *value, const char *word, size_t n, tt_
     return NULL;
 }
 
-/* The word value of some parameter, or the type of some variable, that the last token (without quotes) spells. */
+/* The word value of some parameter, or the type of some variable, that the last token (without quotes)
+ * spells. */
 static const char *value_in_scope(const scanner *s, const char *word, size_t n, tt__suggest *near) {
     const tt__task *task = s->t->task;
     const char *found = NULL;

@@ -60,7 +60,8 @@ const tt__template *tt__template_set_for(const tt__template_set *set, const tt__
     return NULL;
 }
 
-bool tt__template_competes(const tt__template_set *set, const tt__template *t, const char *const *only, size_t n) {
+bool tt__template_competes(const tt__template_set *set, const tt__template *t, const char *const *only,
+                           size_t n) {
     bool op_named = false;
     for (size_t i = 0; i < n; i++) {
         if (strcmp(only[i], t->kernel) == 0)

@@ -28,7 +28,7 @@ typedef struct plan {
     tt__facts facts;
     int n_launches;
     const tt__geometry_expr *launches; /* of each pass */
-    size_t n, n_slots; /* columns, and those that are numbers of the launch */
+    size_t n, n_slots;                 /* columns, and those that are numbers of the launch */
     const tt__expr *exprs[SLOTS_MAX];
     struct {
         tt__part kind;
@@ -59,8 +59,8 @@ static void plan_pass(plan *pl, int pass) {
 }
 
 /* Launches of the template's kernels, or, if `reference`, of the reference that its task names. */
-static tt_status make_plan(plan *pl, const tt__template *t, const tt__gpu *gpu, const tt__problem *p, bool reference,
-                           char *why) {
+static tt_status make_plan(plan *pl, const tt__template *t, const tt__gpu *gpu, const tt__problem *p,
+                           bool reference, char *why) {
     *pl = (plan){.t = t, .gpu = gpu, .p = p, .why = why};
     pl->n_launches = reference ? 1 : t->n_passes;
     pl->launches = reference ? &t->own->launch : t->passes;
@@ -101,7 +101,8 @@ static bool within(const plan *pl, size_t slot, int64_t value, int64_t max) {
     tt__part kind = pl->slots[slot].kind;
     bool dim = kind == TT__PART_BLOCK || kind == TT__PART_GRID;
     return refuse(pl, pl->exprs[slot], "is %" PRId64 ", the limit of %s%s is %" PRId64, value,
-                  kind == TT__PART_ARGS ? arg_type(pl, slot) : part_names[kind], dim ? axes[pl->slots[slot].index] : "", max);
+                  kind == TT__PART_ARGS ? arg_type(pl, slot) : part_names[kind],
+                  dim ? axes[pl->slots[slot].index] : "", max);
 }
 
 /* The template is wrong: a value that no launch can have. */
@@ -152,7 +153,8 @@ static tt_status set_arg(const plan *pl, tt__candidate *c, size_t slot, tt__valu
     if (v.kind != TT__VALUE_INT)
         return fail_value(pl, c, slot, v, "an integer");
     if (is_unsigned ? v.i < 0 : a->type == TT__TYPE_I32 && v.i < INT32_MIN)
-        *legal = refuse(pl, pl->exprs[slot], "is %" PRId64 ", which does not fit %s", v.i, tt__types[a->type].name);
+        *legal = refuse(pl, pl->exprs[slot], "is %" PRId64 ", which does not fit %s", v.i,
+                        tt__types[a->type].name);
     else if (tt__types[a->type].size == 4)
         *legal = within(pl, slot, v.i, is_unsigned ? UINT32_MAX : INT32_MAX);
     a->i = v.i;
@@ -171,8 +173,7 @@ static void start_launch(const plan *pl, tt__launch *l) {
     *l = (tt__launch){.n_passes = pl->n_launches};
     for (int s = 0; s < l->n_passes; s++) {
         const tt__geometry_expr *g = &pl->launches[s];
-        l->passes[s] =
-            (tt__pass){.grid = {1, 1, 1}, .block = {1, 1, 1}, .first_arg = n, .n_args = g->n_args};
+        l->passes[s] = (tt__pass){.grid = {1, 1, 1}, .block = {1, 1, 1}, .first_arg = n, .n_args = g->n_args};
         for (int i = 0; i < g->n_args; i++, n++) {
             const tt__arg_expr *a = &pl->t->args[g->first_arg + i];
             int bytes = a->type == TT__TYPE_NONE ? operand_bytes(pl, a->operand) : tt__types[a->type].size;
@@ -209,8 +210,8 @@ static tt_status read_launch(const plan *pl, const tt__query *q, tt__candidate *
         tt__value v = tt__query_value(q, i);
         tt__part kind = *beyond = pl->slots[i].kind;
         TT_TRY(kind == TT__PART_SHARED ? set_shared(pl, c, i, v, legal)
-               : kind == TT__PART_ARGS   ? set_arg(pl, c, i, v, legal)
-                                   : set_dim(pl, c, i, v, legal));
+               : kind == TT__PART_ARGS ? set_arg(pl, c, i, v, legal)
+                                       : set_dim(pl, c, i, v, legal));
     }
     for (int s = 0; s < l->n_passes && *legal; s++) {
         const unsigned *block = l->passes[s].block;
@@ -218,8 +219,8 @@ static tt_status read_launch(const plan *pl, const tt__query *q, tt__candidate *
         if (threads <= pl->gpu->max_threads_per_block)
             continue;
         *beyond = TT__PART_BLOCK;
-        *legal = refuse(pl, &pl->launches[s].block[0], "makes blocks of %" PRId64 " threads, the limit is %d", threads,
-                        pl->gpu->max_threads_per_block);
+        *legal = refuse(pl, &pl->launches[s].block[0], "makes blocks of %" PRId64 " threads, the limit is %d",
+                        threads, pl->gpu->max_threads_per_block);
     }
     return TT_OK;
 }
@@ -258,8 +259,8 @@ static tt_status resolve(tt__candidate *out, const tt__template *t, const tt__gp
     tt__query_close(q);
     if (status == TT_OK && !legal)
         status = tt__fail(TT_E_UNSUPPORTED, "%s %s cannot do %s (elem_size %d, align %d): %s",
-                          reference ? t->own->reference.name[0] : t->kernel, out->config, tt__problem_text(problem, p),
-                          p->elem_size, p->align, why);
+                          reference ? t->own->reference.name[0] : t->kernel, out->config,
+                          tt__problem_text(problem, p), p->elem_size, p->align, why);
     return status;
 }
 
@@ -271,7 +272,8 @@ tt_status tt__space_resolve(tt__candidate *out, const tt__template *t, const tt_
     return resolve(out, t, gpu, p, config, false);
 }
 
-tt_status tt__space_reference(tt__launch *out, const tt__task *task, const tt__gpu *gpu, const tt__problem *p) {
+tt_status tt__space_reference(tt__launch *out, const tt__task *task, const tt__gpu *gpu,
+                              const tt__problem *p) {
     tt__candidate c;
     TT_TRY(resolve(&c, task->t, gpu, p, task->t->default_config, true));
     *out = c.launch;

@@ -16,8 +16,8 @@ tt_status tt__task_problem(tt__problem *out, const tt__template *t, const char *
  * is nothing that can be, TT_E_UNSUPPORTED if the reference cannot be launched. */
 tt_status tt__workload_of(tt__workload *out, const tt__template *t, const tt__gpu *gpu, const tt__problem *p);
 
-/* A metric of a configuration (NULL: the default one), for a time; 0 if it comes to nothing that is a number.
- */
+/* A metric of a configuration (NULL: the default one), for a time; 0 if it comes to
+ * nothing that is a number. */
 tt_status tt__metric_value(double *out, const tt__template *t, size_t metric, const tt__gpu *gpu,
                            const tt__problem *p, const char *config, double time_us);
 

@@ -35,7 +35,8 @@ static bool code_has(const char *source, const char *word) {
 }
 
 /* The word of the code, in front of a parenthesis, that is nearest to the name. */
-static tt_status fail_code(const tt__template *t, const tt__geometry_expr *g, const char *name, const char *keyword) {
+static tt_status fail_code(const tt__template *t, const tt__geometry_expr *g, const char *name,
+                           const char *keyword) {
     tt__suggest near = tt__suggest_for(name, strlen(name));
     char best[TT__NAME_MAX] = "";
     for (const char *at = t->source, *end; *at; at = end + (*end != '\0')) {
@@ -51,8 +52,8 @@ static tt_status fail_code(const tt__template *t, const tt__geometry_expr *g, co
             tt__copy(best, sizeof best, word);
     }
     near.best = *best ? best : NULL;
-    return tt__template_fail(t->path, g->line, g->column, "the code has no kernel %s, which `%s` names%s", name, keyword,
-                             tt__suggest_text(&near));
+    return tt__template_fail(t->path, g->line, g->column, "the code has no kernel %s, which `%s` names%s",
+                             name, keyword, tt__suggest_text(&near));
 }
 
 static tt_status check_code(const tt__template *t) {
@@ -113,7 +114,8 @@ static tt_status try_matrices(const tt__template *t, char *why, size_t size) {
     static const int elem_sizes[] = {4, 1, 2, 8, 16};
     static const int64_t sides[] = {8192, 8191, 256};
     tt_status status = TT_E_UNSUPPORTED;
-    for (size_t k = 0; k < 2 * COUNT(sides) * COUNT(ccs) * COUNT(elem_sizes) && status == TT_E_UNSUPPORTED; k++) {
+    for (size_t k = 0; k < 2 * COUNT(sides) * COUNT(ccs) * COUNT(elem_sizes) && status == TT_E_UNSUPPORTED;
+         k++) {
         size_t i = k / 2;
         bool aligned = k % 2 == 0; /* or only as its elements are */
         int64_t side = sides[i / COUNT(elem_sizes) / COUNT(ccs)];
@@ -170,8 +172,7 @@ static tt_status check_default(const tt__template *t, const tt__expr *config) {
     if (status != TT_E_UNSUPPORTED)
         return status;
     const tt__expr *at = config->text ? config : &t->passes[0].grid[0];
-    return tt__template_fail(t->path, at->line, at->column,
-                             "the default configuration is not legal%s: %s",
+    return tt__template_fail(t->path, at->line, at->column, "the default configuration is not legal%s: %s",
                              t->own ? " for the default problem" : "", why);
 }
 
@@ -186,16 +187,19 @@ static tt_status check_metrics(const tt__template *t) {
         TT_TRY(tt__metric_value(&once, t, i, &gpu, &p, NULL, 1000));
         TT_TRY(tt__metric_value(&twice, t, i, &gpu, &p, NULL, 2000));
         if (!(once > 0))
-            return tt__template_fail(t->path, m->value.line, m->value.column,
-                                     "the metric %s comes to %g for the default problem and a time of 1 ms, expected "
-                                     "a number above 0 (mind that / drops the fraction of whole numbers)",
-                                     m->name, once);
+            return tt__template_fail(
+                t->path, m->value.line, m->value.column,
+                "the metric %s comes to %g for the default problem and a time of 1 ms, expected "
+                "a number above 0 (mind that / drops the fraction of whole numbers)",
+                m->name, once);
         double factor = t->own->maximize ? 0.5 : 2;
         if (t->own->objective == (int)i && !(twice > 0.99 * factor * once && twice < 1.01 * factor * once))
-            return tt__template_fail(t->path, m->value.line, m->value.column,
-                                     "%s is to be %s, but when the time doubles it goes from %g to %g: expected it to "
-                                     "%s", m->name, t->own->maximize ? "maximized" : "minimized", once, twice,
-                                     t->own->maximize ? "halve" : "double");
+            return tt__template_fail(
+                t->path, m->value.line, m->value.column,
+                "%s is to be %s, but when the time doubles it goes from %g to %g: expected it to "
+                "%s",
+                m->name, t->own->maximize ? "maximized" : "minimized", once, twice,
+                t->own->maximize ? "halve" : "double");
     }
     return TT_OK;
 }
@@ -211,7 +215,8 @@ static tt_status check_max_regs(const tt__template *t) {
 
 /* Trusted text is spared the queries and, if it comes with its hash, the hashing, which are nearly all of the
  * time. */
-static tt_status build(tt__template *t, const char *path, const char *source, const char *hash, bool trusted) {
+static tt_status build(tt__template *t, const char *path, const char *source, const char *hash,
+                       bool trusted) {
     t->symbols.foreign = !trusted;
     tt_status status = TT_OK;
     tt__expr config = {0};
@@ -242,7 +247,8 @@ out:
     return status;
 }
 
-static tt_status parse(tt__template **out, const char *path, const char *source, const char *hash, bool trusted) {
+static tt_status parse(tt__template **out, const char *path, const char *source, const char *hash,
+                       bool trusted) {
     tt__template *t = calloc(1, sizeof *t);
     *out = NULL;
     if (!t)

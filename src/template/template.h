@@ -8,8 +8,8 @@
 #define TT_TEMPLATE_TEMPLATE_H
 
 #include "base/hash.h"
-#include "base/workload.h"
 #include "base/str.h"
+#include "base/workload.h"
 
 enum {
     TT__PARAMS_MAX = 16,
@@ -46,8 +46,8 @@ typedef struct tt__geometry_expr {
 } tt__geometry_expr;
 
 typedef struct tt__arg_expr {
-    tt__type type; /* TT__TYPE_NONE: an operand */
-    int operand;   /* of the task */
+    tt__type type;  /* TT__TYPE_NONE: an operand */
+    int operand;    /* of the task */
     tt__expr value; /* its text is the operand's name, where it is one */
 } tt__arg_expr;
 
@@ -69,12 +69,13 @@ typedef struct tt__operand {
     int variable;   /* the one that is its type; -1: `type` says it */
     tt__expr count; /* of a buffer's elements */
     tt__direction direction;
-    bool usual_init;  /* what suits the type: uniform for floating point, else random */
-    tt__init init;    /* of in and inout */
-    double low, high; /* of TT__INIT_UNIFORM; of a scalar `low` is its value */
-    int from;         /* of TT__INIT_COPY: the operand */
+    bool usual_init;           /* what suits the type: uniform for floating point, else random */
+    tt__init init;             /* of in and inout */
+    double low, high;          /* of TT__INIT_UNIFORM; of a scalar `low` is its value */
+    int from;                  /* of TT__INIT_COPY: the operand */
     char file[TT__FILE_MAX];   /* of TT__INIT_FILE: beside the template */
-    char expect[TT__FILE_MAX]; /* what it must hold afterwards, beside the template; "" : what the reference says */
+    char expect[TT__FILE_MAX]; /* what it must hold afterwards, beside the template; "" : what the reference
+                                  says */
 } tt__operand;
 
 typedef struct tt__metric {
@@ -99,11 +100,11 @@ typedef struct tt__task {
 } tt__task;
 
 typedef struct tt__template {
-    char *path;   /* for messages: "transpose_tiled.cu", or the user's path */
-    char *source; /* the whole file, and the headers it includes (template/include.h) */
+    char *path;                /* for messages: "transpose_tiled.cu", or the user's path */
+    char *source;              /* the whole file, and the headers it includes (template/include.h) */
     char hash[TT__HASH_SIZE];  /* of `source` */
     char kernel[TT__NAME_MAX]; /* of the first pass: the template's own name */
-    char op[TT__NAME_MAX]; /* that it competes for; of a template with a task of its own its own name */
+    char op[TT__NAME_MAX];     /* that it competes for; of a template with a task of its own its own name */
     int op_line, op_column;
     size_t n_params;
     tt__param params[TT__PARAMS_MAX];
@@ -145,8 +146,8 @@ extern const size_t tt__n_builtins;
  * expressions are not tried again in every process that opens a context. */
 tt_status tt__template_builtin(tt__template **out, const tt__builtin *builtin);
 
-/* The task of a built-in op ("transpose"), or NULL and the status: TT_E_INVALID if there is no such op. It lives as
- * long as the process. */
+/* The task of a built-in op ("transpose"), or NULL and the status: TT_E_INVALID if there is no such op. It
+ * lives as long as the process. */
 tt_status tt__op_task(const tt__task **out, const char *op);
 /* The files that define them, as tt__builtins. */
 extern const tt__builtin tt__ops[];
@@ -168,18 +169,21 @@ const tt__template *tt__template_set_for(const tt__template_set *set, const tt__
 /* The template of that kernel name, or NULL. */
 const tt__template *tt__template_set_find(const tt__template_set *set, const char *kernel);
 
-/* Does it compete, if of each op for which `only` names templates (by kernel) no others shall? n 0: all do. */
-bool tt__template_competes(const tt__template_set *set, const tt__template *t, const char *const *only, size_t n);
+/* Does it compete, if of each op for which `only` names templates (by kernel) no others
+ * shall? n 0: all do. */
+bool tt__template_competes(const tt__template_set *set, const tt__template *t, const char *const *only,
+                           size_t n);
 /* TT_E_INVALID if one of these names no template of the set. */
 tt_status tt__template_set_check(const tt__template_set *set, const char *const *only, size_t n);
 
 /* ---- The space: which configurations a problem on a GPU allows, and how each is launched -------------- */
 
 typedef struct tt__candidate {
-    const tt__template *t; /* borrowed */
+    const tt__template *t;       /* borrowed */
     char config[TT__CONFIG_MAX]; /* "TILE_DIM=32 BLOCK_ROWS=8", in the order of declaration */
     int align;                   /* of the problem it is for */
-    double weight; /* a time is worth so many times itself to the task's objective; 1: the time is the objective */
+    double weight; /* a time is worth so many times itself to the task's objective; 1: the time is the
+                      objective */
     tt__launch launch;
 } tt__candidate;
 
@@ -201,7 +205,13 @@ tt_status tt__space_append(tt__space *space, const tt__candidate *c);
 void tt__space_free(tt__space *space);
 
 /* The parts of a launch that can exceed a limit of the device or of CUDA. */
-typedef enum tt__part { TT__PART_BLOCK, TT__PART_GRID, TT__PART_SHARED, TT__PART_ARGS, TT__PART_COUNT } tt__part;
+typedef enum tt__part {
+    TT__PART_BLOCK,
+    TT__PART_GRID,
+    TT__PART_SHARED,
+    TT__PART_ARGS,
+    TT__PART_COUNT
+} tt__part;
 
 /* What makes a space as large as it is. */
 typedef struct tt__survey {
@@ -223,19 +233,21 @@ tt_status tt__space_resolve(tt__candidate *out, const tt__template *t, const tt_
                             const tt__problem *p, const char *config);
 
 /* The launch of a task's reference, which is compiled with the default configuration. Fails likewise. */
-tt_status tt__space_reference(tt__launch *out, const tt__task *task, const tt__gpu *gpu, const tt__problem *p);
+tt_status tt__space_reference(tt__launch *out, const tt__task *task, const tt__gpu *gpu,
+                              const tt__problem *p);
 
 /* The compiler options a configuration means, "-DTILE_DIM=32" each, plus "-DELEM_SIZE=4"; frees with
- * tt__str_free. The options stand one behind the other, each with its NUL; *n counts them. Of `t` NULL (the checker): those of
- * `config` alone. */
+ * tt__str_free. The options stand one behind the other, each with its NUL; *n counts them. Of `t` NULL (the
+ * checker): those of `config` alone. */
 tt_status tt__config_options(tt__str *out, int *n, const tt__template *t, const char *config,
                              const tt__problem *p);
 
-/* May a file say this option to NVRTC? Only what says how code is made: nothing that reads or writes files, makes
- * something else than a cubin for this GPU, or takes the next word for its value. */
+/* May a file say this option to NVRTC? Only what says how code is made: nothing that reads or writes files,
+ * makes something else than a cubin for this GPU, or takes the next word for its value. */
 bool tt__option_allowed(const char *option, size_t n);
 
-/* A configuration with all else that makes its cubin for a problem another one: the types of its variables. */
+/* A configuration with all else that makes its cubin for a problem another one: the
+ * types of its variables. */
 enum { TT__BUILD_MAX = TT__CONFIG_MAX + TT__OP_MAX };
 void tt__config_build(char out[TT__BUILD_MAX], const char *config, const tt__problem *p);
 

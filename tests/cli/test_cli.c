@@ -334,7 +334,8 @@ static void test_replay_json(void **state) {
     assert_code(&r, 0);
     assert_string_equal(run_json(second, sizeof second, r.out, "config"), first);
     run_free(&r);
-    run_tune(&r, NULL, replay(line, sizeof line, "--json --quiet --only transpose_wide")); /* of 16 bytes alone */
+    run_tune(&r, NULL,
+             replay(line, sizeof line, "--json --quiet --only transpose_wide")); /* of 16 bytes alone */
     assert_code(&r, 1);
     assert_has(&r, r.out, "\"kernel\":null");
     assert_has(&r, r.out, "\"source\":\"replayed\"");
@@ -360,7 +361,8 @@ static const char *replayed(char *out, size_t size, const char *sizes, const cha
     return out;
 }
 
-/* What a problem's search finds does not depend on the others of the run, and standard finds what exhaustive does. */
+/* What a problem's search finds does not depend on the others of the run, and standard finds what exhaustive
+ * does. */
 static void test_effort(void **state) {
     (void)state;
     char alone[256], other[256];
@@ -378,7 +380,8 @@ static void test_effort(void **state) {
 
 static void test_max_trials(void **state) {
     (void)state;
-    static const char *const strategies[] = {"surrogate", "model", "local", "genetic", "random", "exhaustive"};
+    static const char *const strategies[] = {"surrogate", "model",  "local",
+                                             "genetic",   "random", "exhaustive"};
     char got[256], again[256], options[64];
     int trials;
     for (size_t i = 0; i < sizeof strategies / sizeof *strategies; i++) {

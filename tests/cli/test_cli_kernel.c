@@ -43,8 +43,8 @@ static run_result tuned(int code, const char *line) {
     return r;
 }
 
-/* Expects the words on standard output, or, where it fails, on standard error; several with '|' between them.
- */
+/* Expects the words on standard output, or, where it fails, on standard error; several
+ * with '|' between them. */
 static void expect(int code, const char *says, const char *line) {
     char copy[1024], *rest = NULL;
     run_result r = tuned(code, line);
@@ -143,8 +143,8 @@ static size_t n_of(const char *text, const char *part) {
     return n;
 }
 
-/* The objective, not the time, says what is best: MODE=0 takes as long, is the default, and counts for less.
- */
+/* The objective, not the time, says what is best: MODE=0 takes as long, is the default,
+ * and counts for less. */
 static void test_elects_by_the_objective(void **state) {
     (void)state;
     static const char *const objectives[] = {"maximize rate", "minimize cost"};
@@ -284,7 +284,8 @@ static void test_refuses(void **state) {
     } lines[] = {
         {"--problem n=4", "--problem n=4 is of a kernel of yours: name its file with --kernel"},
         {"--kernel @/d.cu --sizes 64", "a kernel of yours has no sizes, shapes or layouts of matrices"},
-        {"--kernel @/d.cu --only transpose_tiled", "d.cu competes with nobody: leave --only and --template out"},
+        {"--kernel @/d.cu --only transpose_tiled",
+         "d.cu competes with nobody: leave --only and --template out"},
         {"--kernel @/d.cu --template @/d.cu", "d.cu competes with nobody: leave --only and --template out"},
         {"--kernel @/d.cu --elem-size 8", "a kernel of yours has no sizes"},
         {"--kernel @/d.cu --problem m=4", "has no variable m"},
@@ -355,7 +356,8 @@ static void test_goes_around(void **state) {
     expect(0, "\"unverified\":1,\"match\":\"default\"",
            "best --kernel @/unsure.cu --problem T=f32,number_of_elements=1000000000 --json --db @/b.db");
     expect(0, "match          exact", "best --kernel @/d.cu --problem T=f32 --db @/b.db");
-    expect(0, "match          default: nothing was tuned for this; as for |, warm", /* warm is nothing measured cold */
+    expect(0, "match          default: nothing was tuned for this; as for |, warm", /* warm is nothing
+                                                                                       measured cold */
            "best --kernel @/unsure.cu --problem T=f32,number_of_elements=77 --db @/b.db");
     expect(0, "on hostcuda, not verified|match          exact",
            "best --kernel @/unsure.cu --problem T=f32,number_of_elements=77,warm --db @/b.db");

@@ -33,8 +33,8 @@ static const char *const here[] = {NULL};
 /* No device, and NVRTC where the library finds it by itself, or not at all. */
 static const char *const no_device[] = {"LD_LIBRARY_PATH", "TILETUNE_NVRTC", "CUDA_VISIBLE_DEVICES=", NULL};
 
-/* Runs a line in which each '@' stands for the folder of the test, and expects the exit code and the words.
- */
+/* Runs a line in which each '@' stands for the folder of the test, and expects the exit
+ * code and the words. */
 static void expect(const char *const *env, int code, const char *says, const char *line) {
     char whole[1024] = "";
     run_result r;

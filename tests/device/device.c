@@ -65,8 +65,8 @@ bool transposed(const unsigned char *dst, const unsigned char *src, int64_t rows
     for (int64_t r = 0; r < rows; r++)
         for (int64_t c = 0; c < cols; c++)
             if (memcmp(dst + (size_t)(c * ldd + r) * e, src + (size_t)(r * lds + c) * e, e) != 0) {
-                fprintf(stderr, "dst[%lld][%lld] is wrong (%lld x %lld, %d bytes)\n", (long long)c, (long long)r,
-                        (long long)rows, (long long)cols, elem_size);
+                fprintf(stderr, "dst[%lld][%lld] is wrong (%lld x %lld, %d bytes)\n", (long long)c,
+                        (long long)r, (long long)rows, (long long)cols, elem_size);
                 return false;
             }
     return true;

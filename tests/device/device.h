@@ -7,12 +7,13 @@
 
 /* Makes device 0's primary context current; false if there is no driver or no GPU. */
 bool device_open(void);
-/* What a test program without one exits with: skipped, or failed where TILETUNE_REQUIRE_GPU says that there is one. */
+/* What a test program without one exits with: skipped, or failed where TILETUNE_REQUIRE_GPU says that there
+ * is one. */
 int device_missing(void);
 extern const tt__driver *cu;
 
 /* Fails the running test, with the library's or CUDA's words. */
-#define OK(call) device_ok((call), #call, __FILE__, __LINE__)
+#define OK(call)    device_ok((call), #call, __FILE__, __LINE__)
 #define CU_OK(call) device_ok(tt__cu_check((call), "%s", #call), #call, __FILE__, __LINE__)
 void device_ok(tt_status s, const char *what, const char *file, int line);
 

@@ -1,5 +1,5 @@
-/* A kernel of one's own that the tests of them share, what it is given, and what it must leave, computed here once
- * more. */
+/* A kernel of one's own that the tests of them share, what it is given, and what it must leave, computed here
+ * once more. */
 #ifndef TT_TESTS_DEVICE_OWN_H
 #define TT_TESTS_DEVICE_OWN_H
 

@@ -1,5 +1,5 @@
-/* Plans and tt_transpose on a device: every element size, leading dimensions, misaligned bases, several threads,
- * and what the library refuses. Shapes are small; the templates' own sweep is elsewhere. */
+/* Plans and tt_transpose on a device: every element size, leading dimensions, misaligned bases, several
+ * threads, and what the library refuses. Shapes are small; the templates' own sweep is elsewhere. */
 #include <pthread.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -75,16 +75,16 @@ static tt_problem problem_of(int64_t rows, int64_t cols, int64_t lds, int64_t ld
 
 static const struct {
     int64_t rows, cols, lds, ldd;
-} shapes[] = {{1, 1, 0, 0},     {1, 97, 0, 0},     {97, 1, 0, 0},      {64, 64, 0, 0},
-              {31, 65, 0, 0},   {127, 131, 0, 0},  {100, 60, 128, 104}, {33, 47, 50, 41},
-              {200, 16, 16, 208}};
+} shapes[] = {{1, 1, 0, 0},     {1, 97, 0, 0},       {97, 1, 0, 0},    {64, 64, 0, 0},    {31, 65, 0, 0},
+              {127, 131, 0, 0}, {100, 60, 128, 104}, {33, 47, 50, 41}, {200, 16, 16, 208}};
 static const int elem_sizes[] = {1, 2, 4, 8, 16};
 
 static void test_transpose(void **state) {
     (void)state;
     for (size_t i = 0; i < sizeof shapes / sizeof *shapes; i++)
         for (size_t e = 0; e < sizeof elem_sizes / sizeof *elem_sizes; e++) {
-            tt_problem p = problem_of(shapes[i].rows, shapes[i].cols, shapes[i].lds, shapes[i].ldd, elem_sizes[e]);
+            tt_problem p =
+                problem_of(shapes[i].rows, shapes[i].cols, shapes[i].lds, shapes[i].ldd, elem_sizes[e]);
             arrays a = make(&p, 0);
             OK(tt_transpose(ctx, &p, a.d_dst, a.d_src, NULL));
             check_and_free(&a, &p, 0);

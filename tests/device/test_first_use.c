@@ -128,8 +128,7 @@ static void warm_is_tuned_warm(void **state) {
     assert_int_equal(number(db("warm.db"), "SELECT count(*) FROM problem WHERE op NOT LIKE '%/warm'"), 0);
 }
 
-/* ---- Many at once ----------------------------------------------------------------------------------------
- */
+/* ---- Many at once -------------------------------------------------------------------------------------- */
 
 static FILE *start_process(const char *path, int64_t rows, int64_t cols) {
     char line[8192];
@@ -196,8 +195,7 @@ static void one_of_many_threads_tunes(void **state) {
     assert_int_equal(number(db("threads.db"), how_often_tuned), 1);
 }
 
-/* ---- When it does not work out ---------------------------------------------------------------------------
- */
+/* ---- When it does not work out ------------------------------------------------------------------------- */
 
 static void serves_whatever_becomes_of_it(void **state) {
     (void)state;

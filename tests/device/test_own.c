@@ -130,8 +130,8 @@ static void test_launches_what_was_tuned(void **state) {
     tt_kernel_close(&k);
 }
 
-/* Results are stored under the hash of the text: another one is tuned anew, and is another kernel's winner.
- */
+/* Results are stored under the hash of the text: another one is tuned anew, and is
+ * another kernel's winner. */
 static void test_edited_files_are_stale(void **state) {
     (void)state;
     static const char *const problems[] = {"n=1500"};

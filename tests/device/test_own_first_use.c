@@ -1,5 +1,5 @@
-/* Kernels of one's own are tuned on first use by the code that tunes transposes so: once, if something verifies them,
- * never while a graph is captured, and there is a plan that works whatever becomes of it. */
+/* Kernels of one's own are tuned on first use by the code that tunes transposes so: once, if something
+ * verifies them, never while a graph is captured, and there is a plan that works whatever becomes of it. */
 #include "own.h"
 
 #include <pthread.h>
@@ -25,7 +25,8 @@ static tt_kernel *open_in(tt_ctx *in, const char *text) {
 }
 
 /* A plan that stands on this rung, computes what it should, and says so. */
-static void expect_plan(tt_kernel *k, const char *problem, int n, int elem_size, tt_match match, const char *why) {
+static void expect_plan(tt_kernel *k, const char *problem, int n, int elem_size, tt_match match,
+                        const char *why) {
     tt_plan *plan;
     given g;
     OK(tt_kernel_plan(&plan, k, problem));
@@ -114,7 +115,8 @@ static void test_many_threads(void **state) {
 /* Another text of the kernel is another kernel: what became of the one says nothing of the other. */
 static void test_serves_whatever_becomes_of_it(void **state) {
     (void)state;
-    char *worker = strdup(getenv("TILETUNE_WORKER") ? getenv("TILETUNE_WORKER") : ""), edited[sizeof source + 64];
+    char *worker = strdup(getenv("TILETUNE_WORKER") ? getenv("TILETUNE_WORKER") : ""),
+         edited[sizeof source + 64];
     tt_ctx *in = open_with("fails", enough_s);
     tt_kernel *k = open_in(in, source);
     setenv("TILETUNE_WORKER", "/nonexistent", 1);

@@ -33,8 +33,7 @@ static int teardown(void **state) {
     return system(command);
 }
 
-/* ---- Every rung is correct ------------------------------------------------------------------------------
- */
+/* ---- Every rung is correct ----------------------------------------------------------------------------- */
 
 static const struct {
     int64_t rows, cols, lds, ldd;
@@ -49,8 +48,8 @@ static void open_session(tt__session *s, tt__template_set *templates, const tt_t
         .templates = templates, .strategy = &tt__strategy_exhaustive, .opts = opts, .n_problems = 1};
     OK(tt__template_set_open(templates, NULL, 0));
     OK(tt__store_open(&s->store, ":memory:", TT__STORE_READ_WRITE));
-    OK(tt__backend_live(
-        &s->backend, &(tt__live_opts){.trial_timeout_s = 30, .compile_timeout_s = 60, .store = s->store}));
+    OK(tt__backend_live(&s->backend,
+                        &(tt__live_opts){.trial_timeout_s = 30, .compile_timeout_s = 60, .store = s->store}));
     OK(s->backend->ops->hello(s->backend, &s->gpu, &s->env));
     OK(tt__store_gpu(s->store, &s->gpu, &s->gpu_id));
     OK(tt__store_run_begin(s->store, s->gpu_id, &s->env, "measured", &s->run_id));
@@ -102,8 +101,7 @@ static void test_every_rung_is_right(void **state) {
     tt__template_set_close(&templates);
 }
 
-/* ---- A study --------------------------------------------------------------------------------------------
- */
+/* ---- A study ------------------------------------------------------------------------------------------- */
 
 static tt_ctx *open_context(const char *path) {
     tt_ctx *ctx;
@@ -155,8 +153,8 @@ static void export_to(const char *db, const char *path) {
     tt__store_close(&store);
 }
 
-/* What was studied is seen again in its recording; one of a run that only tuned says that it has no ladder.
- */
+/* What was studied is seen again in its recording; one of a run that only tuned says
+ * that it has no ladder. */
 static void test_study_and_replay(void **state) {
     (void)state;
     char db[128], path[128];

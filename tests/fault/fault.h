@@ -15,8 +15,8 @@
 
 #include "cli/run.h"
 
-/* The problem of most tests: rows are aligned to 4 bytes only, which leaves the space small. All of it is tried, so
- * that no fault is left out. */
+/* The problem of most tests: rows are aligned to 4 bytes only, which leaves the space small. All of it is
+ * tried, so that no fault is left out. */
 #define SMALL "--sizes 33 --effort exhaustive"
 /* Long enough for the slowest build on a busy machine. */
 extern const double fault_timeout_s;

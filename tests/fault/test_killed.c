@@ -192,8 +192,10 @@ static pid_t start_program(const char *db, reported *r) {
 
 static size_t screened(const char *db, const char *op) {
     char sql[256];
-    snprintf(sql, sizeof sql,
-             "SELECT count(*) FROM trial JOIN problem ON problem.id = problem_id WHERE stage = 0 AND op = '%s'", op);
+    snprintf(
+        sql, sizeof sql,
+        "SELECT count(*) FROM trial JOIN problem ON problem.id = problem_id WHERE stage = 0 AND op = '%s'",
+        op);
     return (size_t)fault_number(db, sql);
 }
 
@@ -209,7 +211,8 @@ static bool kill_program(const char *db, reported *r, double after_s) {
     return WIFSIGNALED(status);
 }
 
-/* TILETUNE_KILLS=100 asks for so many moments. A store that the run got through with is followed by an empty one. */
+/* TILETUNE_KILLS=100 asks for so many moments. A store that the run got through with is followed by an empty
+ * one. */
 static void what_was_reported_is_there(void **state) {
     (void)state;
     const char *wanted = getenv("TILETUNE_KILLS");

@@ -9,8 +9,7 @@
 #include <signal.h>
 #include <unistd.h>
 
-/* ---- What the run cannot begin without -------------------------------------------------------------------
- */
+/* ---- What the run cannot begin without ----------------------------------------------------------------- */
 
 static const struct {
     const char *env[3]; /* %s: the folder */
@@ -66,8 +65,7 @@ static void says_what_is_missing(void **state) {
         assert_int_equal(fault_number(fault_path("missing.db"), "SELECT count(*) FROM trial"), 0);
 }
 
-/* ---- Workers that somebody else kills --------------------------------------------------------------------
- */
+/* ---- Workers that somebody else kills ------------------------------------------------------------------ */
 
 typedef struct murder {
     const char *role, *db;
@@ -140,8 +138,7 @@ static void a_compile_worker_is_killed(void **state) {
     survives_the_loss_of_a_worker("compile", 8);
 }
 
-/* ---- Templates of the user's -----------------------------------------------------------------------------
- */
+/* ---- Templates of the user's --------------------------------------------------------------------------- */
 
 /* faulty.cu with one piece of text replaced. */
 static const char *changed(const char *name, const char *from, const char *to) {
@@ -215,8 +212,7 @@ static void a_template_of_another_op(void **state) {
     run_free(&r);
 }
 
-/* ---- A driver of which one call fails --------------------------------------------------------------------
- */
+/* ---- A driver of which one call fails ------------------------------------------------------------------ */
 
 /* From the first call of a GPU worker to those of its trials. Where every worker fails in its first trial,
  * every configuration fails and the run is long: these numbers are left out. */

@@ -39,8 +39,7 @@ static int64_t rows;           /* of what is asked for */
 static tt_choice chosen;       /* by what was tried last, if it chose */
 static long share, shares = 1; /* this process, from 0, of so many */
 
-/* ---- What is tried ----------------------------------------------------------------------------------------
- */
+/* ---- What is tried ------------------------------------------------------------------------------------- */
 
 static tt_status open_it(tt_ctx **ctx, const char *db, double budget_s, bool read_only) {
     tt_open_opts opts = TT_INIT(tt_open_opts);
@@ -258,8 +257,7 @@ static void every_driver_call(void **state) {
     every(&kinds[3]);
 }
 
-/* ---- What is there before ---------------------------------------------------------------------------------
- */
+/* ---- What is there before ------------------------------------------------------------------------------ */
 
 /* A store in which the default of a template has won for two problems. */
 static tt_status crown(const char *path) {

@@ -15,8 +15,8 @@ enum { EXIT_SKIPPED = 77 };
 
 static bool on_gpu;
 
-/* How each fault is recorded, and what the reason says, on either; what the stand-in must be told for that.
- */
+/* How each fault is recorded, and what the reason says, on either; what the stand-in
+ * must be told for that. */
 static const struct {
     const char *kernel;
     tt__trial_status status;

@@ -1,5 +1,5 @@
-/* See memory.h. Reading only: a write is an error. A log beside the file is empty, its index lies in memory.
- */
+/* See memory.h. Reading only: a write is an error. A log beside the file is empty, its
+ * index lies in memory. */
 #include "memory.h"
 
 #include <sqlite3.h>

@@ -83,8 +83,8 @@ EXPORT int hostcuda_live_objects(void) {
     return hostcuda_state.n_live + (int)hostcuda_live_allocations();
 }
 
-/* From now on, the n-th call fails; 0: none. For tests that try every n in one process. Returns whether the call that
- * was to fail before is still to come. */
+/* From now on, the n-th call fails; 0: none. For tests that try every n in one process. Returns whether the
+ * call that was to fail before is still to come. */
 EXPORT int hostcuda_fail_call(long n) {
     pthread_mutex_lock(&lock);
     const int pending = hostcuda_state.faults.on[HOSTCUDA_CALL_FAILS] &&

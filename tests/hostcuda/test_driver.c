@@ -379,10 +379,7 @@ static void test_driver_faults(void **state) {
 }
 
 const struct CMUnitTest driver_tests[] = {
-    cmocka_unit_test(test_parameters),
-    cmocka_unit_test(test_rules),
-    cmocka_unit_test(test_clock),
-    cmocka_unit_test(test_faults),
-    cmocka_unit_test(test_driver_faults),
+    cmocka_unit_test(test_parameters), cmocka_unit_test(test_rules),         cmocka_unit_test(test_clock),
+    cmocka_unit_test(test_faults),     cmocka_unit_test(test_driver_faults),
 };
 const size_t n_driver_tests = sizeof driver_tests / sizeof *driver_tests;

@@ -114,8 +114,7 @@ static bool problem_of(tt__problem *p, const shape *s, const char *op) {
     return true;
 }
 
-/* ---- One process of several; a failure of anything but a configuration ends it ----------------------------
- */
+/* ---- One process of several; a failure of anything but a configuration ends it ------------------------- */
 
 #define MUST(call)                                                                                           \
     do {                                                                                                     \
@@ -246,8 +245,7 @@ static void work(size_t number, size_t n_workers) {
     _exit(0);
 }
 
-/* ---- The tests ------------------------------------------------------------------------------------------
- */
+/* ---- The tests ----------------------------------------------------------------------------------------- */
 
 static void every_configuration_is_right(void **state) {
     (void)state;

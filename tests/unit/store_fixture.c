@@ -96,9 +96,16 @@ void assert_same_gpu(const tt__gpu *a, const tt__gpu *b) {
 }
 
 tt__problem square(int64_t n) {
-    return (tt__problem){
-        .op = "transpose", .rows = n, .cols = n, .lds = n, .ldd = n, .batch = 1, .src_stride = n * n,
-        .dst_stride = n * n, .elem_size = 4, .align = 16};
+    return (tt__problem){.op = "transpose",
+                         .rows = n,
+                         .cols = n,
+                         .lds = n,
+                         .ldd = n,
+                         .batch = 1,
+                         .src_stride = n * n,
+                         .dst_stride = n * n,
+                         .elem_size = 4,
+                         .align = 16};
 }
 
 tt__trial good(double time_us) {

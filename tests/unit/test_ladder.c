@@ -1,5 +1,5 @@
-/* The look-up ladder: what a winner depends on, layers, distances, and the answer for a problem nobody tuned.
- */
+/* The look-up ladder: what a winner depends on, layers, distances, and the answer for a
+ * problem nobody tuned. */
 #include "store_fixture.h"
 
 #include "dispatch/context.h"
@@ -389,8 +389,8 @@ static void any_problem_has_a_legal_answer(void **state) {
     tt_close(&ctx);
 }
 
-/* On the GPU of a shipped winner, with nothing tuned: that winner, whether its template has changed or not.
- */
+/* On the GPU of a shipped winner, with nothing tuned: that winner, whether its template
+ * has changed or not. */
 static void shipped_winners_answer(void **state) {
     (void)state;
     tt_ctx *ctx = ctx_of(":memory:", NULL);

@@ -15,8 +15,8 @@ enum { L2_BYTES = 1 << 20, ARRAY_BYTES = 195 * 512, COPY_BYTES = 60000, LOG_MAX 
 static const CUdeviceptr memory = UINT64_C(1) << 40;
 #define AT(n) ((void *)(uintptr_t)(n))
 
-/* One letter for each call that uses the stream: W writer, K kernel, C copy, E event, G gate, S synchronize.
- */
+/* One letter for each call that uses the stream: W writer, K kernel, C copy, E event, G
+ * gate, S synchronize. */
 static struct {
     char calls[LOG_MAX];
     size_t n, n_events, at_events, allocated;

@@ -1,5 +1,5 @@
-/* The plan cache by itself: threads look up while one adds. Run it under ThreadSanitizer: behind a driver, whose
- * own lock puts every call in order, nobody would see a race. */
+/* The plan cache by itself: threads look up while one adds. Run it under ThreadSanitizer: behind a driver,
+ * whose own lock puts every call in order, nobody would see a race. */
 #include <pthread.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -100,7 +100,13 @@ static void a_full_key_is_its_own(void **state) {
     static const tt_problem problems[] = {
         {.size = sizeof(tt_problem), .rows = 100, .cols = 30},
         {.size = sizeof(tt_problem), .rows = 64, .cols = 64, .elem_size = 2, .batch = 3, .in_place = 1},
-        {.size = sizeof(tt_problem), .rows = 9, .cols = 7, .lds = 12, .ldd = 10, .align = 4, .src_stride = 5000},
+        {.size = sizeof(tt_problem),
+         .rows = 9,
+         .cols = 7,
+         .lds = 12,
+         .ldd = 10,
+         .align = 4,
+         .src_stride = 5000},
         {.size = sizeof(tt_problem), .rows = 8, .cols = 8, .in_place = 1, .warm = 1},
     };
     for (size_t i = 0; i < sizeof problems / sizeof *problems; i++) {

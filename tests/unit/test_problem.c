@@ -9,7 +9,8 @@
 
 #include "base/model.h"
 
-#define PROBLEM(...) {.size = sizeof(tt_problem), __VA_ARGS__}
+#define PROBLEM(...)                                                                                         \
+    { .size = sizeof(tt_problem), __VA_ARGS__ }
 
 static void defaults(void **state) {
     (void)state;

@@ -299,8 +299,8 @@ static void elects_from_the_screening(void **state) {
     tt__store_close(&s);
 }
 
-/* Of a kernel with an objective the least product of time and weight wins; a time is told as it was measured.
- */
+/* Of a kernel with an objective the least product of time and weight wins; a time is
+ * told as it was measured. */
 static void elects_by_the_objective(void **state) {
     (void)state;
     tt__store *s = must_open(":memory:");

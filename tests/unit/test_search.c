@@ -151,8 +151,8 @@ static void test_tells_times(void **state) {
     bench_close(&b);
 }
 
-/* So many trials in all are wanted; so many are measured for it, and of each template so many are known then.
- */
+/* So many trials in all are wanted; so many are measured for it, and of each template so
+ * many are known then. */
 static void expect_measured(bench *b, size_t wanted, size_t measured, size_t of_numbers, size_t of_letters) {
     tt__search some;
     size_t known[2] = {0, 0};

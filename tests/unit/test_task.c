@@ -290,8 +290,8 @@ static void refuses_damage(void **state) {
     }
 }
 
-/* What is missing has no place; all else has line and column, which none of the sentences above leaves out.
- */
+/* What is missing has no place; all else has line and column, which none of the
+ * sentences above leaves out. */
 static void names_every_place(void **state) {
     (void)state;
     for (size_t i = 0; i < COUNT(damages); i++) {

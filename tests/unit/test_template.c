@@ -21,7 +21,8 @@
 #define TINY(name)                                                                                           \
     "//@ kernel " name "\n//@ op copy\n//@ block 1\n//@ grid 1\n//@ args dst\nextern \"C\" void " name "();" \
     "\n"
-__attribute__((weak)) const tt__builtin tt__builtins[] = {{"one.cu", TINY("one"), NULL}, {"two.cu", TINY("two"), NULL}};
+__attribute__((weak))
+const tt__builtin tt__builtins[] = {{"one.cu", TINY("one"), NULL}, {"two.cu", TINY("two"), NULL}};
 __attribute__((weak)) const size_t tt__n_builtins = 2;
 
 static const char *const lines[] = {

@@ -82,7 +82,8 @@ static int print_text(const tt_choice *c) {
     tt__table_cell(&t, "%s", c->config);
     if (c->time_us > 0) {
         tt__table_cell(&t, "time");
-        tt__table_cell(&t, c->gbps > 0 ? "%s, %.0f GB/s" : "%s", tt__cli_time(time, sizeof time, c->time_us), c->gbps);
+        tt__table_cell(&t, c->gbps > 0 ? "%s, %.0f GB/s" : "%s", tt__cli_time(time, sizeof time, c->time_us),
+                       c->gbps);
     }
     if (*c->problem) {
         tt__table_cell(&t, "measured");
@@ -154,7 +155,8 @@ static const tt__cli_option options[] = {
     TT__OPT_ELEM_SIZE,
     TT__OPT_DTYPE,
     TT__OPTS_LAYOUT,
-    {"kernel", "FILE.cu", "a kernel of yours in place of a transpose", NULL, offsetof(tt__cli_args, kernel_file)},
+    {"kernel", "FILE.cu", "a kernel of yours in place of a transpose", NULL,
+     offsetof(tt__cli_args, kernel_file)},
     TT__OPT_PROBLEM,
     TT__OPT_TEMPLATE,
     TT__OPT_GPU("a GPU as in \"tune list\", or a part of its name; default the\nfirst device here"),

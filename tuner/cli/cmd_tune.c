@@ -76,8 +76,9 @@ static const tt__column columns[] = {
 };
 
 static const tt__column own_columns[] = {
-    {"problem", false, true}, {"configuration", false, true}, {"time", true, false},   {"metrics", false, false},
-    {"of copy", true, false}, {"vs default", true, false},    {"source", false, false},
+    {"problem", false, true},  {"configuration", false, true}, {"time", true, false},
+    {"metrics", false, false}, {"of copy", true, false},       {"vs default", true, false},
+    {"source", false, false},
 };
 
 /* What all results share stands in the title; where they differ, as with --stale, each row has its own. */
@@ -163,7 +164,8 @@ static void print_footer(const tt_report *report, const tt__cli_args *args) {
 
 static int print_table(const tt_report *report, const tt__cli_args *args) {
     const bool own = args->kernel_file;
-    tt__table t = {.n_columns = own ? sizeof own_columns / sizeof *own_columns : sizeof columns / sizeof *columns,
+    tt__table t = {.n_columns =
+                       own ? sizeof own_columns / sizeof *own_columns : sizeof columns / sizeof *columns,
                    .columns = own ? own_columns : columns};
     printf("%s", report->gpu);
     if (report->driver[0])
@@ -176,7 +178,8 @@ static int print_table(const tt_report *report, const tt__cli_args *args) {
         tt__str_add(&words, ", warm");
     else if (!own)
         add_words(&words, &report->results[0], shared);
-    printf("%s: %s%s\n\n", args->replay ? ", replayed" : "", own ? args->kernel_file : "transpose", tt__str_text(&words));
+    printf("%s: %s%s\n\n", args->replay ? ", replayed" : "", own ? args->kernel_file : "transpose",
+           tt__str_text(&words));
     tt__str_free(&words);
     for (size_t i = 0; i < report->n_results; i++)
         if (own)
@@ -278,8 +281,8 @@ static tt_status find_stale(const tt__cli_args *args, stale_problems *out) {
         fprintf(stderr, "tune: %zu more %s of templates that are not here: name them with --template\n",
                 out->n_unknown, out->n_unknown == 1 ? "is" : "are");
     if (out->n_own && !args->quiet)
-        fprintf(stderr, "tune: %zu more %s of kernels of yours: tune each with --kernel and --problem\n", out->n_own,
-                out->n_own == 1 ? "is" : "are");
+        fprintf(stderr, "tune: %zu more %s of kernels of yours: tune each with --kernel and --problem\n",
+                out->n_own, out->n_own == 1 ? "is" : "are");
 out:
     tt__judge_close(&judge);
     tt__store_close(&store);
@@ -317,16 +320,19 @@ static tt_status check_what(const tt__cli_args *args) {
         return tt__fail(TT_E_INVALID, "--problem %s is of a kernel of yours: name its file with --kernel",
                         args->texts[0]);
     if (!args->kernel_file && args->n_problems == 0)
-        return tt__fail(TT_E_INVALID, "nothing to tune: give --sizes or --shapes, as in \"tune --device 0 --sizes "
-                                      "4096,8192\", or a kernel of yours with --kernel FILE.cu");
+        return tt__fail(TT_E_INVALID,
+                        "nothing to tune: give --sizes or --shapes, as in \"tune --device 0 --sizes "
+                        "4096,8192\", or a kernel of yours with --kernel FILE.cu");
     if (args->kernel_file && (args->n_problems || args->elem_size || args->batch || args->lds || args->ldd ||
                               args->align || args->in_place))
-        return tt__fail(TT_E_INVALID, "%s: a kernel of yours has no sizes, shapes or layouts of matrices: its file says "
-                                      "what --problem may name",
+        return tt__fail(TT_E_INVALID,
+                        "%s: a kernel of yours has no sizes, shapes or layouts of matrices: its file says "
+                        "what --problem may name",
                         args->kernel_file);
     if (args->kernel_file && (args->n_only || args->n_templates))
-        return tt__fail(TT_E_INVALID, "%s competes with nobody: leave --only and --template out, which are about "
-                                      "templates for transposes",
+        return tt__fail(TT_E_INVALID,
+                        "%s competes with nobody: leave --only and --template out, which are about "
+                        "templates for transposes",
                         args->kernel_file);
     return TT_OK;
 }
@@ -339,11 +345,14 @@ static tt_status check(const tt__cli_args *args) {
                         "--stale tunes what \"tune list\" calls stale, on a device: leave %s out",
                         args->replay ? "replay" : "sizes and shapes");
     if (args->kernel_file || args->n_texts)
-        return tt__fail(TT_E_INVALID, "--stale tunes transposes: leave --kernel and --problem out, or tune a kernel of "
-                                      "yours without --stale");
-    if (args->elem_size || args->batch || args->lds || args->ldd || args->align || args->in_place || args->warm)
-        return tt__fail(TT_E_INVALID, "--stale tunes each problem as it is stored: leave --elem-size, --dtype, "
-                                      "--batch, --lds, --ldd, --align, --in-place and --warm out");
+        return tt__fail(TT_E_INVALID,
+                        "--stale tunes transposes: leave --kernel and --problem out, or tune a kernel of "
+                        "yours without --stale");
+    if (args->elem_size || args->batch || args->lds || args->ldd || args->align || args->in_place ||
+        args->warm)
+        return tt__fail(TT_E_INVALID,
+                        "--stale tunes each problem as it is stored: leave --elem-size, --dtype, "
+                        "--batch, --lds, --ldd, --align, --in-place and --warm out");
     return TT_OK;
 }
 

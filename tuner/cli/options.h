@@ -37,8 +37,8 @@ tt_status tt__cli_set_older_than(tt__cli_args *args, const char *value);
 tt_status tt__cli_add_template(tt__cli_args *args, const char *value);
 tt_status tt__cli_add_text(tt__cli_args *args, const char *value);
 
-/* The problems of one's own kernel, with --warm; one of all defaults if none is given. The texts are the caller's to
- * free, with the array: each stands behind it in one allocation. */
+/* The problems of one's own kernel, with --warm; one of all defaults if none is given. The texts are the
+ * caller's to free, with the array: each stands behind it in one allocation. */
 tt_status tt__cli_own_problems(const char ***out, size_t *n, const tt__cli_args *args);
 
 #define TT__OPT_DB                                                                                           \
@@ -58,16 +58,18 @@ tt_status tt__cli_own_problems(const char ***out, size_t *n, const tt__cli_args 
     {"batch", "N", "so many matrices of each shape; default 1", tt__cli_set_batch, 0},                       \
         {"lds", "N", "leading dimension of the source, in elements; default COLS", tt__cli_set_lds, 0},      \
         {"ldd", "N", "leading dimension of the destination; default ROWS", tt__cli_set_ldd, 0},              \
-        {"align", "N", "bytes that divide all addresses, pitches and strides;\ndefault what the pitches allow, "  \
-                       "at most 16",                                                                         \
+        {"align", "N",                                                                                       \
+         "bytes that divide all addresses, pitches and strides;\ndefault what the pitches allow, "           \
+         "at most 16",                                                                                       \
          tt__cli_set_align, 0},                                                                              \
         {"warm", NULL, "the L2 cache may hold the matrices; tuned and stored apart", NULL,                   \
          offsetof(tt__cli_args, warm)},                                                                      \
     {                                                                                                        \
-        "in-place", NULL, "transpose square matrices onto themselves", NULL, offsetof(tt__cli_args, in_place) \
+        "in-place", NULL, "transpose square matrices onto themselves", NULL,                                 \
+            offsetof(tt__cli_args, in_place)                                                                 \
     }
 #define TT__OPTS_SEARCH                                                                                      \
-    {"effort", "LEVEL", "quick, standard (the default) or exhaustive: how many\nconfigurations are tried",     \
+    {"effort", "LEVEL", "quick, standard (the default) or exhaustive: how many\nconfigurations are tried",   \
      tt__cli_set_effort, 0},                                                                                 \
         {"budget", "TIME", "be done after this long, as in 10s, 500ms or 2m", tt__cli_set_budget, 0},        \
         {"max-trials", "N", "configurations to try for each problem, whatever the effort",                   \
@@ -84,8 +86,9 @@ tt_status tt__cli_own_problems(const char ***out, size_t *n, const tt__cli_args 
     }
 #define TT__OPT_PROBLEM                                                                                      \
     {                                                                                                        \
-        "problem", "NAME=VALUE[,...]", "of your kernel; may be repeated. What is not named gets the\ndefault that " \
-                                       "the file says",                                                        \
+        "problem", "NAME=VALUE[,...]",                                                                       \
+            "of your kernel; may be repeated. What is not named gets the\ndefault that "                     \
+            "the file says",                                                                                 \
             tt__cli_add_text, 0                                                                              \
     }
 #define TT__OPT_HELP                                                                                         \

@@ -55,8 +55,7 @@ void tt__cubins_close(tt__cubins *c) {
     *c = (tt__cubins){0};
 }
 
-/* ---- Asking ---------------------------------------------------------------------------------------------
- */
+/* ---- Asking -------------------------------------------------------------------------------------------- */
 
 static const char *source_of(const tt__template *t) {
     return t ? t->source : tt__checker[0].source;
@@ -113,8 +112,7 @@ tt_status tt__cubins_expect(tt__cubins *c, const tt__template *t, const char *co
     return TT_OK;
 }
 
-/* ---- Compiling ------------------------------------------------------------------------------------------
- */
+/* ---- Compiling ----------------------------------------------------------------------------------------- */
 
 static tt__cubin *next_wanted(const tt__cubins *c) {
     tt__cubin *best = NULL;
@@ -161,8 +159,7 @@ void tt__cubin_failed(tt__cubin *cubin, tt__trial_status status, const char *rea
     tt__copy(cubin->reason, sizeof cubin->reason, reason);
 }
 
-/* ---- Storing --------------------------------------------------------------------------------------------
- */
+/* ---- Storing ------------------------------------------------------------------------------------------- */
 
 tt_status tt__cubins_name(tt__cubins *c, const tt__candidate *candidate, const tt__problem *p,
                           const tt__cubin *cubin) {

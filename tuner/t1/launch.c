@@ -1,5 +1,5 @@
-/* The kernel of a T1 file: how it is launched, what it works on, what is right, and the compiler's options.
- */
+/* The kernel of a T1 file: how it is launched, what it works on, what is right, and the
+ * compiler's options. */
 #include <string.h>
 
 #include "tuner/t1/convert.h"
