@@ -65,9 +65,7 @@ static void restore_driver(dispatch *d, const tt__driver *kept) {
     *(tt__driver *)(uintptr_t)d->cu = *kept;
 }
 
-/* ---- One thread
- * --------------------------------------------------------------------------------------------
- */
+/* ---- One thread ---------------------------------------------------------------------------------------- */
 
 static tt_status launch_raw(worker *w, int n) {
     const tt_plan *plan = w->d->plan;
@@ -135,8 +133,7 @@ static void *run(void *arg) {
     return NULL;
 }
 
-/* ---- All of them
- * ------------------------------------------------------------------------------------------- */
+/* ---- All of them --------------------------------------------------------------------------------------- */
 
 static tt_status open_worker(worker *w, dispatch *d) {
     size_t bytes = (size_t)d->problem.rows * (size_t)d->problem.cols * 4;

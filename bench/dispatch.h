@@ -30,9 +30,7 @@ typedef struct dispatch {
 /* Device 0 or the one asked for: its primary context becomes current. */
 tt_status dispatch_open_cuda(dispatch *d);
 
-/* ---- calls.c: the cost of a call
- * ----------------------------------------------------------------------------
- */
+/* ---- calls.c: the cost of a call ----------------------------------------------------------------------- */
 
 typedef enum dispatch_way {
     DISPATCH_RAW,
@@ -55,9 +53,7 @@ typedef struct dispatch_cost {
  * the library's own. Geam takes part with one thread and a driver. */
 tt_status dispatch_calls(dispatch *d, int threads, bool empty, dispatch_cost costs[DISPATCH_WAYS]);
 
-/* ---- start.c: a new process
- * --------------------------------------------------------------------------------
- */
+/* ---- start.c: a new process ---------------------------------------------------------------------------- */
 
 /* Milliseconds, medians over the starts. */
 typedef struct dispatch_start {

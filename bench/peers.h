@@ -186,8 +186,7 @@ void bench_libraries_close(void);
 /* The match that ours stands on; TT_MATCH_DEFAULT if the peer is not in. */
 tt_match bench_ours_match(const bench_peer *ours);
 
-/* ---- clocks.c, report.c
- * ------------------------------------------------------------------------------------- */
+/* ---- clocks.c, report.c -------------------------------------------------------------------------------- */
 
 /* Asks NVML, if it is there; call right after work. */
 bench_clocks bench_clocks_now(const bench *b);

@@ -125,6 +125,11 @@ static bool is_measured(const tt__trial *t) {
     return t->status == TT__TRIAL_OK && t->time_us > 0;
 }
 
+/* Behind the contenders, and the default where it is none of them. */
+static size_t first_copy(const tt__finals *f) {
+    return f->n_contenders + (f->at_default >= (int)f->n_contenders);
+}
+
 bool tt__finals_took_part(const tt__finals *f, int at) {
     return at != TT__NOBODY && !f->entrants[at].out && is_measured(&f->trials[at]);
 }
@@ -215,7 +220,7 @@ static tt_status hold_stage(tt__session *s, const tt__search *search, tt__finals
         f->entrants[at[k]].out = !is_measured(&f->fresh[k]);
     }
     drop_earlier(f, 0, f->n_contenders);
-    drop_earlier(f, f->n_contenders + (f->at_default >= (int)f->n_contenders), f->n);
+    drop_earlier(f, first_copy(f), f->n);
     return TT_OK;
 }
 
@@ -249,8 +254,7 @@ tt_status tt__finals_hold(tt__session *s, tt__search *search, tt__finals *f) {
         f->interleaved |= status == TT_OK;
         if (status == TT_OK && k + 1 < STAGES) {
             eliminate(f, 0, f->n_contenders, stages[k].contenders, stages[k].within);
-            eliminate(f, f->n_contenders + (f->at_default >= (int)f->n_contenders), f->n, stages[k].copies,
-                      INFINITY);
+            eliminate(f, first_copy(f), f->n, stages[k].copies, INFINITY);
         }
     }
     if (status != TT_OK)

@@ -41,12 +41,13 @@ bool tt__strategy_passed(const tt__view *view, size_t index) {
            view->trials[index].time_us > 0;
 }
 
-double tt__strategy_fastest(const tt__view *view) {
-    double fastest_us = 0;
+int64_t tt__strategy_fastest(const tt__view *view) {
+    int64_t fastest = TT__NOTHING;
     for (size_t i = 0; i < view->space->n; i++)
-        if (tt__strategy_passed(view, i) && (fastest_us == 0 || view->trials[i].time_us < fastest_us))
-            fastest_us = view->trials[i].time_us;
-    return fastest_us;
+        if (tt__strategy_passed(view, i) &&
+            (fastest == TT__NOTHING || view->trials[i].time_us < view->trials[fastest].time_us))
+            fastest = (int64_t)i;
+    return fastest;
 }
 
 /* For [first, end), which share a template, and for the groups of one parameter's values; k behind the last

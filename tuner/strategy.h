@@ -60,8 +60,8 @@ const tt__strategy *tt__strategy_at(size_t n);
 
 /* Tried, and with a time. */
 bool tt__strategy_passed(const tt__view *view, size_t index);
-/* The fastest time so far, 0 if nothing has passed. */
-double tt__strategy_fastest(const tt__view *view);
+/* The fastest so far, or TT__NOTHING. */
+int64_t tt__strategy_fastest(const tt__view *view);
 /* How likely each configuration is to pass, by how many have that share its template or a value of one of its
  * parameters: the least of these counts. A failure says nothing else: it has no time. */
 void tt__strategy_odds(double *odds, const tt__view *view);

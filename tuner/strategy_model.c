@@ -88,10 +88,10 @@ static tt_status next(int64_t *index, void *self, const tt__view *view) {
     *index = tt__strategy_start(view, &at_start);
     if (*index != TT__NOTHING)
         return TT_OK;
-    double fastest_us = tt__strategy_fastest(view);
+    int64_t fastest = tt__strategy_fastest(view);
     tt__strategy_odds(g->odds, view);
     predict(g, view);
-    double limit = fastest_us > 0 ? log(fastest_us * hopeless) : INFINITY;
+    double limit = fastest != TT__NOTHING ? log(view->trials[fastest].time_us * hopeless) : INFINITY;
     bool look_around = ++g->named % LOOK_AROUND == 0;
     double least = INFINITY;
     for (size_t i = 0; i < view->space->n; i++) {

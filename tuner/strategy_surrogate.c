@@ -75,9 +75,10 @@ static double improvement(double best, double mean, double deviation) {
 
 /* What is to be beaten: the fastest trial or, as long as there is none, the best that is under way. */
 static double to_beat(const surrogate *s, const tt__view *view) {
-    double best = INFINITY, fastest_us = tt__strategy_fastest(view);
-    if (fastest_us > 0)
-        return log(fastest_us);
+    double best = INFINITY;
+    int64_t fastest = tt__strategy_fastest(view);
+    if (fastest != TT__NOTHING)
+        return log(view->trials[fastest].time_us);
     for (size_t i = 0; i < view->space->n; i++)
         if (view->known[i] != TT__UNTRIED && s->prior[i] < best)
             best = s->prior[i];
@@ -98,11 +99,7 @@ static bool are_siblings(const tt__view *view, size_t a, size_t b) {
 /* What shares the best trial's cubin is tried at once: it costs no compilation, and where one order of blocks
  * is bad for most tiles, it may yet be the one for the best. */
 static int64_t sibling_of_best(const tt__view *view) {
-    int64_t best = TT__NOTHING;
-    for (size_t i = 0; i < view->space->n; i++)
-        if (tt__strategy_passed(view, i) &&
-            (best == TT__NOTHING || view->trials[i].time_us < view->trials[best].time_us))
-            best = (int64_t)i;
+    int64_t best = tt__strategy_fastest(view);
     for (size_t i = 0; best != TT__NOTHING && i < view->space->n; i++)
         if (view->known[i] == TT__UNTRIED && are_siblings(view, (size_t)best, i))
             return (int64_t)i;

@@ -150,6 +150,13 @@ void run_tune(run_result *r, const run_spec *spec, const char *line) {
     free(words);
 }
 
+void run_tune_faulty(run_result *r, const char *faults, const char *line) {
+    char rule[256];
+    snprintf(rule, sizeof rule, "HOSTCUDA_FAULTS=%s", faults);
+    const char *env[] = {*faults ? rule : "HOSTCUDA_FAULTS", NULL};
+    run_tune(r, &(run_spec){.env = env, .timeout_s = RUN_TUNE_TIMEOUT_S}, line);
+}
+
 void run_free(run_result *r) {
     free(r->out);
     free(r->err);
@@ -211,8 +218,10 @@ static int remove_one(const char *path, const struct stat *st, int kind, struct 
     return remove(path);
 }
 
-void run_leave(void) {
+int run_leave(void **state) {
+    (void)state;
     if (folder[0])
         nftw(folder, remove_one, 16, FTW_DEPTH | FTW_PHYS);
     folder[0] = '\0';
+    return 0;
 }

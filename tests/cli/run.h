@@ -29,6 +29,10 @@ typedef struct run_result {
 void run(run_result *r, const char *const *argv, const run_spec *spec);
 /* The program $TUNE, its arguments written with single blanks between them. */
 void run_tune(run_result *r, const run_spec *spec, const char *line);
+/* The same on the stand-ins, where these faults happen (tests/hostcuda/README.md; "" : none), with time
+ * enough to compile kernels for them. */
+enum { RUN_TUNE_TIMEOUT_S = 540 };
+void run_tune_faulty(run_result *r, const char *faults, const char *line);
 void run_free(run_result *r);
 
 /* Fail the test with everything that was printed. */
@@ -40,11 +44,11 @@ void run_assert_has(const run_result *r, const char *text, const char *part, con
 /* The value of the first "key": in a JSON text, without quotes, in `out`; "" if it is not there. */
 const char *run_json(char *out, size_t size, const char *json, const char *key);
 
-/* Makes a new empty folder the place of the default store, so that no test meets a user's; run_leave removes
- * it. Returns its path, which ends in no slash. */
+/* Makes a new empty folder the place of the default store, so that no test meets a user's; run_leave, which
+ * cmocka can call as it is, removes it. Returns its path, which ends in no slash. */
 const char *run_enter(void);
 /* The same, and from now on on the stand-ins in $HOSTCUDA_DIR. */
 const char *run_enter_on_standins(void);
-void run_leave(void);
+int run_leave(void **state);
 
 #endif

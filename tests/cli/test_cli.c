@@ -24,12 +24,6 @@ static int enter(void **state) {
     return 0;
 }
 
-static int leave(void **state) {
-    (void)state;
-    run_leave();
-    return 0;
-}
-
 static bool one_error_line(const char *err) {
     const char *end = strchr(err, '\n');
     return strncmp(err, "tune: ", 6) == 0 && end && end[1] == '\0';
@@ -437,17 +431,17 @@ int main(void) {
         cmocka_unit_test(test_help),
         cmocka_unit_test(test_version),
         cmocka_unit_test(test_output_that_cannot_be_written),
-        cmocka_unit_test_setup_teardown(test_no_device, enter, leave),
-        cmocka_unit_test_setup_teardown(test_missing_files, enter, leave),
-        cmocka_unit_test_setup_teardown(test_broken_store, enter, leave),
-        cmocka_unit_test_setup_teardown(test_nothing_tuned, enter, leave),
-        cmocka_unit_test_setup_teardown(test_doctor_without_gpu, enter, leave),
-        cmocka_unit_test_setup_teardown(test_replay_table, enter, leave),
-        cmocka_unit_test_setup_teardown(test_replay_json, enter, leave),
-        cmocka_unit_test_setup_teardown(test_effort, enter, leave),
-        cmocka_unit_test_setup_teardown(test_max_trials, enter, leave),
-        cmocka_unit_test_setup_teardown(test_replay_of_an_unknown_size, enter, leave),
-        cmocka_unit_test_setup_teardown(test_bar, enter, leave),
+        cmocka_unit_test_setup_teardown(test_no_device, enter, run_leave),
+        cmocka_unit_test_setup_teardown(test_missing_files, enter, run_leave),
+        cmocka_unit_test_setup_teardown(test_broken_store, enter, run_leave),
+        cmocka_unit_test_setup_teardown(test_nothing_tuned, enter, run_leave),
+        cmocka_unit_test_setup_teardown(test_doctor_without_gpu, enter, run_leave),
+        cmocka_unit_test_setup_teardown(test_replay_table, enter, run_leave),
+        cmocka_unit_test_setup_teardown(test_replay_json, enter, run_leave),
+        cmocka_unit_test_setup_teardown(test_effort, enter, run_leave),
+        cmocka_unit_test_setup_teardown(test_max_trials, enter, run_leave),
+        cmocka_unit_test_setup_teardown(test_replay_of_an_unknown_size, enter, run_leave),
+        cmocka_unit_test_setup_teardown(test_bar, enter, run_leave),
     };
     return cmocka_run_group_tests_name("cli", tests, NULL, NULL);
 }

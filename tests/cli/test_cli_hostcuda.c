@@ -16,18 +16,10 @@
 #include "run.h"
 
 enum { EXIT_SKIPPED = 77 };
-static const double tune_timeout_s = 540;
 
 static const char *folder;
 static char tuned[128]; /* the store of the one whole run that most tests look at */
 static char gpu[96], config[256];
-
-static void tune(run_result *r, const char *faults, const char *line) {
-    char rule[256];
-    snprintf(rule, sizeof rule, "HOSTCUDA_FAULTS=%s", faults);
-    const char *env[] = {*faults ? rule : "HOSTCUDA_FAULTS", NULL};
-    run_tune(r, &(run_spec){.env = env, .timeout_s = tune_timeout_s}, line);
-}
 
 static const char *with_db(char *out, size_t size, const char *line) {
     snprintf(out, size, "%s --db %s", line, tuned);
@@ -40,7 +32,7 @@ static int enter(void **state) {
     folder = run_enter_on_standins();
     snprintf(tuned, sizeof tuned, "%s/tuned.db", folder);
     run_result r;
-    tune(&r, "", with_db(line, sizeof line, "--sizes 97 --json"));
+    run_tune_faulty(&r, "", with_db(line, sizeof line, "--sizes 97 --json"));
     assert_code(&r, 0);
     assert_has(&r, r.out, "\"source\":\"measured\"");
     run_json(gpu, sizeof gpu, r.out, "gpu");
@@ -49,16 +41,10 @@ static int enter(void **state) {
     return 0;
 }
 
-static int leave(void **state) {
-    (void)state;
-    run_leave();
-    return 0;
-}
-
 static void test_doctor(void **state) {
     (void)state;
     run_result r;
-    tune(&r, "", "doctor");
+    run_tune_faulty(&r, "", "doctor");
     assert_code(&r, 0);
     assert_has(&r, r.out, gpu);
     assert_has(&r, r.out, "Everything is ready");
@@ -70,7 +56,7 @@ static void test_second_run_is_stored(void **state) {
     (void)state;
     char line[256], again[256];
     run_result r;
-    tune(&r, "", with_db(line, sizeof line, "--sizes 97 --json"));
+    run_tune_faulty(&r, "", with_db(line, sizeof line, "--sizes 97 --json"));
     assert_code(&r, 0);
     assert_has(&r, r.out, "\"source\":\"stored\"");
     assert_string_equal(run_json(again, sizeof again, r.out, "config"), config);
@@ -81,18 +67,18 @@ static void test_list_and_best(void **state) {
     (void)state;
     char line[256], known[256];
     run_result r;
-    tune(&r, "", with_db(line, sizeof line, "list"));
+    run_tune_faulty(&r, "", with_db(line, sizeof line, "list"));
     assert_code(&r, 0);
     assert_has(&r, r.out, gpu);
     assert_has(&r, r.out, "97x97");
     assert_has(&r, r.out, "valid");
     run_free(&r);
-    tune(&r, "", with_db(line, sizeof line, "best --size 97 --json"));
+    run_tune_faulty(&r, "", with_db(line, sizeof line, "best --size 97 --json"));
     assert_code(&r, 0);
     assert_has(&r, r.out, "\"match\":\"exact\"");
     assert_string_equal(run_json(known, sizeof known, r.out, "config"), config);
     run_free(&r);
-    tune(&r, "", with_db(line, sizeof line, "best --size 100"));
+    run_tune_faulty(&r, "", with_db(line, sizeof line, "best --size 100"));
     assert_code(&r, 0);
     assert_has(&r, r.out, "nearest");
     run_free(&r);
@@ -110,7 +96,7 @@ static void test_best_without_gpu(void **state) {
     assert_code(&r, 0);
     assert_has(&r, r.out, "\"match\":\"exact\"");
     run_free(&r);
-    tune(&r, "driver:init_error", with_db(line, sizeof line, "best --size 97"));
+    run_tune_faulty(&r, "driver:init_error", with_db(line, sizeof line, "best --size 97"));
     assert_code(&r, 2);
     assert_has(&r, r.err, gpu);
     run_free(&r);
@@ -130,7 +116,7 @@ static void test_export_and_replay(void **state) {
     assert_string_equal(r.out, "");
     run_free(&r);
     snprintf(line, sizeof line, "--device replay:%s --sizes 97 --json", path);
-    tune(&r, "driver:init_error", line);
+    run_tune_faulty(&r, "driver:init_error", line);
     assert_code(&r, 0);
     assert_has(&r, r.out, "\"source\":\"replayed\"");
     assert_string_equal(run_json(again, sizeof again, r.out, "config"), config);
@@ -141,7 +127,7 @@ static void test_force_measures_again(void **state) {
     (void)state;
     char line[256];
     run_result r;
-    tune(&r, "", with_db(line, sizeof line, "--sizes 97 --json --force --quiet"));
+    run_tune_faulty(&r, "", with_db(line, sizeof line, "--sizes 97 --json --force --quiet"));
     assert_code(&r, 0);
     assert_has(&r, r.out, "\"source\":\"measured\"");
     assert_string_equal(r.err, "");
@@ -154,7 +140,7 @@ static void test_every_configuration_is_wrong(void **state) {
     char line[256];
     run_result r;
     snprintf(line, sizeof line, "--sizes 49 --json --db %s/wrong.db", folder);
-    tune(&r, "kernel=transpose_tiled:wrong", line);
+    run_tune_faulty(&r, "kernel=transpose_tiled:wrong", line);
     char kernel[64];
     run_json(kernel, sizeof kernel, r.out, "kernel");
     assert_string_not_equal(kernel, "transpose_tiled");
@@ -167,11 +153,11 @@ static void test_drivers_that_fail(void **state) {
     (void)state;
     for (size_t i = 0; i < sizeof faults / sizeof *faults; i++) {
         run_result r;
-        tune(&r, faults[i], "--sizes 64");
+        run_tune_faulty(&r, faults[i], "--sizes 64");
         assert_code(&r, 3);
         assert_string_equal(r.out, "");
         run_free(&r);
-        tune(&r, faults[i], "doctor");
+        run_tune_faulty(&r, faults[i], "doctor");
         assert_code(&r, 3);
         assert_has(&r, r.out, "PROBLEM");
         run_free(&r);
@@ -191,7 +177,7 @@ static void test_no_nvrtc(void **state) {
 static void test_no_such_device(void **state) {
     (void)state;
     run_result r;
-    tune(&r, "", "--device 99 --sizes 64");
+    run_tune_faulty(&r, "", "--device 99 --sizes 64");
     assert_code(&r, 3);
     assert_has(&r, r.err, "99");
     assert_has(&r, r.err, gpu);
@@ -201,7 +187,7 @@ static void test_no_such_device(void **state) {
 static void test_too_large_for_the_device(void **state) {
     (void)state;
     run_result r;
-    tune(&r, "", "--sizes 4194304");
+    run_tune_faulty(&r, "", "--sizes 4194304");
     assert_code(&r, 2);
     assert_has(&r, r.err, "4194304");
     run_free(&r);
@@ -229,7 +215,7 @@ static void test_finals(void **state) {
     run_result r;
     const char *faulty = "--template " TT_SOURCE_DIR "/tests/fault/faulty.cu";
     snprintf(line, sizeof line, "--sizes 99 --json %s --only faulty --db %s/finals.db", faulty, folder);
-    tune(&r, "kernel=faulty,KIND=11:slow=9", line);
+    run_tune_faulty(&r, "kernel=faulty,KIND=11:slow=9", line);
     assert_code(&r, 0);
     assert_string_equal(run_json(value, sizeof value, r.out, "speedup_vs_default"), "9");
     run_free(&r);
@@ -249,14 +235,14 @@ static void test_warm(void **state) {
     run_result r;
     snprintf(db, sizeof db, "%s/warm.db", folder);
     snprintf(line, sizeof line, "--sizes 97 --warm --json --only transpose_tiled --db %s", db);
-    tune(&r, "", line);
+    run_tune_faulty(&r, "", line);
     assert_code(&r, 0);
     assert_has(&r, r.out, "\"op\":\"transpose/warm\"");
     assert_has(&r, r.out, "\"copy_us\":");
     run_free(&r);
     for (int warm = 0; warm < 2; warm++) {
         snprintf(line, sizeof line, "best --size 97 %s --json --db %s", warm ? "--warm" : "", db);
-        tune(&r, "", line);
+        run_tune_faulty(&r, "", line);
         assert_code(&r, 0);
         assert_int_equal(strstr(r.out, "\"match\":\"exact\"") != NULL, warm);
         run_free(&r);
@@ -276,19 +262,19 @@ static void test_warm(void **state) {
     };
     for (size_t i = 0; i < sizeof lines / sizeof *lines; i++) {
         snprintf(line, sizeof line, lines[i].form, folder);
-        tune(&r, "", line);
+        run_tune_faulty(&r, "", line);
         assert_code(&r, 0);
         assert_has(&r, r.out, lines[i].says);
         assert_null(strstr(r.out, "\"copy_us\":null")); /* the copy of the same regime was found too */
         run_free(&r);
     }
     snprintf(line, sizeof line, "list --db %s", db);
-    tune(&r, "", line);
+    run_tune_faulty(&r, "", line);
     assert_has(&r, r.out, "97x97 warm");
     run_free(&r);
     setenv("HOSTCUDA_DRIVER_VERSION", "13010", 1);
     snprintf(line, sizeof line, "--stale --json --effort quick --db %s", db);
-    tune(&r, "", line);
+    run_tune_faulty(&r, "", line);
     unsetenv("HOSTCUDA_DRIVER_VERSION");
     assert_code(&r, 0);
     assert_has(&r, r.out, "\"op\":\"transpose/warm\"");
@@ -302,38 +288,38 @@ static void test_only(void **state) {
     run_result r;
     const char *faulty = "--template " TT_SOURCE_DIR "/tests/fault/faulty.cu --only faulty";
     snprintf(line, sizeof line, "--sizes 97 --json %s --db %s/only.db", faulty, folder);
-    tune(&r, "", line);
+    run_tune_faulty(&r, "", line);
     assert_code(&r, 0);
     assert_string_equal(run_json(known, sizeof known, r.out, "kernel"), "faulty");
     run_free(&r);
     for (int named = 0; named < 2; named++) { /* whoever does not know the template cannot take its winner */
         snprintf(line, sizeof line, "best --size 97 --db %s/only.db%s%s", folder,
                  named ? " --template " TT_SOURCE_DIR "/tests/fault/faulty.cu" : "", named ? " --json" : "");
-        tune(&r, "", line);
+        run_tune_faulty(&r, "", line);
         assert_code(&r, 0);
         assert_has(&r, r.out, named ? "\"match\":\"exact\"" : "match          default");
         run_free(&r);
     }
     for (int quiet = 0; quiet < 2; quiet++) {
         snprintf(line, sizeof line, "--stale --db %s/only.db%s", folder, quiet ? " --quiet" : "");
-        tune(&r, "", line);
+        run_tune_faulty(&r, "", line);
         assert_code(&r, 0);
         assert_has(&r, r.out, "Nothing of ");
         assert_int_equal(strstr(r.err, "1 more is of templates that are not here") != NULL, !quiet);
         run_free(&r);
     }
     snprintf(line, sizeof line, "--sizes 97 --json --force %s --db %s", faulty, tuned);
-    tune(&r, "kernel=faulty:slow=9", line);
+    run_tune_faulty(&r, "kernel=faulty:slow=9", line);
     assert_code(&r, 0);
     assert_string_equal(run_json(known, sizeof known, r.out, "config"), config);
     run_free(&r);
     snprintf(line, sizeof line, "--sizes 97 --json --only copy_linear,ladder_tiles --db %s",
              tuned); /* of other ops */
-    tune(&r, "", line);
+    run_tune_faulty(&r, "", line);
     assert_code(&r, 0);
     assert_has(&r, r.out, "\"source\":\"stored\"");
     run_free(&r);
-    tune(&r, "", "--sizes 97 --only transpose_driect");
+    run_tune_faulty(&r, "", "--sizes 97 --only transpose_driect");
     assert_code(&r, 2);
     assert_has(&r, r.err, "transpose_driect; did you mean transpose_direct?");
     run_free(&r);
@@ -360,5 +346,5 @@ int main(void) {
         print_message("HOSTCUDA_DIR is not set: skipped\n");
         return EXIT_SKIPPED;
     }
-    return cmocka_run_group_tests_name("cli_hostcuda", tests, enter, leave);
+    return cmocka_run_group_tests_name("cli_hostcuda", tests, enter, run_leave);
 }

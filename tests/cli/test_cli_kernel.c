@@ -23,12 +23,6 @@ static int enter(void **state) {
     return 0;
 }
 
-static int leave(void **state) {
-    (void)state;
-    run_leave();
-    return 0;
-}
-
 /* Runs a line in which each '@' stands for the folder of the test and each '^' for examples/kernels. */
 static run_result tuned(int code, const char *line) {
     char whole[2048] = "";
@@ -465,5 +459,5 @@ int main(void) {
         cmocka_unit_test(test_refuses_forged_ops),
         cmocka_unit_test(test_examples),
     };
-    return cmocka_run_group_tests_name("cli-kernel", tests, enter, leave);
+    return cmocka_run_group_tests_name("cli-kernel", tests, enter, run_leave);
 }

@@ -14,15 +14,7 @@
 #include "run.h"
 
 enum { EXIT_SKIPPED = 77 };
-static const double tune_timeout_s = 540;
 static const char *folder;
-
-static void tune(run_result *r, const char *faults, const char *line) {
-    char rule[256];
-    snprintf(rule, sizeof rule, "HOSTCUDA_FAULTS=%s", faults);
-    const char *env[] = {*faults ? rule : "HOSTCUDA_FAULTS", NULL};
-    run_tune(r, &(run_spec){.env = env, .timeout_s = tune_timeout_s}, line);
-}
 
 static int enter(void **state) {
     (void)state;
@@ -30,16 +22,10 @@ static int enter(void **state) {
     char line[256];
     folder = run_enter_on_standins();
     snprintf(line, sizeof line, "--sizes 97 --json --db %s/first.db", folder);
-    tune(&r, "",
-         line); /* no budget below is spent on compiling for the stand-in, which keeps what it has compiled */
+    run_tune_faulty(&r, "",
+                    line); /* what is compiled for the stand-in is kept: no budget below is spent on it */
     assert_code(&r, 0);
     run_free(&r);
-    return 0;
-}
-
-static int leave(void **state) {
-    (void)state;
-    run_leave();
     return 0;
 }
 
@@ -49,18 +35,18 @@ static void test_effort_goes_on(void **state) {
     char line[256], known[256], got[256], number[32];
     run_result r;
     snprintf(line, sizeof line, "--sizes 64 --json --effort quick --db %s/effort.db", folder);
-    tune(&r, "", line);
+    run_tune_faulty(&r, "", line);
     assert_code(&r, 0);
     int quick = atoi(run_json(number, sizeof number, r.out, "trials"));
     assert_in_range(quick, 48, 49);
     run_json(known, sizeof known, r.out, "config");
     run_free(&r);
-    tune(&r, "", line);
+    run_tune_faulty(&r, "", line);
     assert_has(&r, r.out, "\"source\":\"stored\"");
     assert_string_equal(run_json(got, sizeof got, r.out, "config"), known);
     run_free(&r);
     snprintf(line, sizeof line, "--sizes 64 --json --max-trials 80 --db %s/effort.db", folder);
-    tune(&r, "", line);
+    run_tune_faulty(&r, "", line);
     assert_code(&r, 0);
     assert_has(&r, r.out, "\"source\":\"measured\"");
     assert_in_range(atoi(run_json(number, sizeof number, r.out, "trials")), 80, 82);
@@ -74,7 +60,7 @@ static void test_budget(void **state) {
     run_result r;
     snprintf(line, sizeof line, "--sizes 517,518 --json --effort exhaustive --budget 3s --db %s/budget.db",
              folder);
-    tune(&r, "", line);
+    run_tune_faulty(&r, "", line);
     assert_code(&r, 0);
     assert_has(&r, r.out, "the budget of 3 s ended the search after");
     assert_has(&r, r.err, "518x518: the budget of 3 s");
@@ -84,7 +70,7 @@ static void test_budget(void **state) {
     int first = atoi(number);
     run_free(&r);
     snprintf(line, sizeof line, "--sizes 517 --json --max-trials %d --db %s/budget.db", first + 10, folder);
-    tune(&r, "", line);
+    run_tune_faulty(&r, "", line);
     assert_code(&r, 0);
     assert_in_range(atoi(run_json(number, sizeof number, r.out, "trials")), first + 10, first + 12);
     run_free(&r);
@@ -96,7 +82,7 @@ static void test_budget_and_a_compiler_that_hangs(void **state) {
     char line[256];
     run_result r;
     snprintf(line, sizeof line, "--sizes 131 --budget 4s --effort quick --db %s/hangs.db", folder);
-    tune(&r, "kernel=transpose_shifted,THREADS=128:compile_hang", line);
+    run_tune_faulty(&r, "kernel=transpose_shifted,THREADS=128:compile_hang", line);
     assert_code(&r, 0);
     assert_true(r.seconds < 20);
     assert_has(&r, r.out, " failed, in ");
@@ -110,7 +96,7 @@ static void test_no_time_at_all(void **state) {
     char line[256];
     run_result r;
     snprintf(line, sizeof line, "--sizes 133 --budget 10ms --db %s/no-time.db", folder);
-    tune(&r, "", line);
+    run_tune_faulty(&r, "", line);
     assert_code(&r, 1);
     assert_has(&r, r.err, "the budget of 0.01 s was over before a configuration could be tried: allow more");
     run_free(&r);
@@ -121,12 +107,12 @@ static void test_interrupted_run_goes_on(void **state) {
     char line[256];
     run_result r;
     snprintf(line, sizeof line, "--sizes 81 --json --db %s/interrupted.db", folder);
-    run_tune(&r, &(run_spec){.interrupt_at = "search", .timeout_s = tune_timeout_s}, line);
+    run_tune(&r, &(run_spec){.interrupt_at = "search", .timeout_s = RUN_TUNE_TIMEOUT_S}, line);
     assert_code(&r, 130);
     assert_has(&r, r.err, "run the same command again");
     assert_has(&r, r.out, "\"results\":["); /* what it has */
     run_free(&r);
-    tune(&r, "", line);
+    run_tune_faulty(&r, "", line);
     assert_code(&r, 0);
     run_free(&r);
     snprintf(line, sizeof line, "--sizes 89 --db %s/interrupted.db", folder);
@@ -140,7 +126,7 @@ static void test_bar(void **state) {
     char line[256];
     run_result r;
     snprintf(line, sizeof line, "--sizes 41 --json --db %s/bar.db", folder);
-    run_tune(&r, &(run_spec){.columns = 80, .timeout_s = tune_timeout_s}, line);
+    run_tune(&r, &(run_spec){.columns = 80, .timeout_s = RUN_TUNE_TIMEOUT_S}, line);
     assert_code(&r, 0);
     assert_has(&r, r.err, "\r41x41 ");
     assert_has(&r, r.err, "[#");
@@ -165,7 +151,7 @@ static void test_clocks_that_fall(void **state) {
         run_result r;
         snprintf(line, sizeof line, "--sizes 45 --only transpose_tiled --json --db %s/clocks-%zu.db", folder,
                  i);
-        run_tune(&r, &(run_spec){.env = env, .timeout_s = tune_timeout_s}, line);
+        run_tune(&r, &(run_spec){.env = env, .timeout_s = RUN_TUNE_TIMEOUT_S}, line);
         assert_code(&r, 0);
         if (cases[i].says)
             assert_has(&r, r.err, cases[i].says);
@@ -184,7 +170,8 @@ static void test_trace(void **state) {
         run_result r;
         snprintf(line, sizeof line, "--sizes 57 --jobs 2 --json --db %s/trace-%d.db --trace %s", folder,
                  interrupted, path);
-        run_tune(&r, &(run_spec){.interrupt_at = interrupted ? "search" : NULL, .timeout_s = tune_timeout_s},
+        run_tune(&r,
+                 &(run_spec){.interrupt_at = interrupted ? "search" : NULL, .timeout_s = RUN_TUNE_TIMEOUT_S},
                  line);
         assert_code(&r, interrupted ? 130 : 0);
         run_free(&r);
@@ -220,7 +207,7 @@ static void test_works_ahead(void **state) {
     snprintf(path, sizeof path, "%s/ahead.json", folder);
     snprintf(line, sizeof line, "--sizes 57 --effort quick --jobs 2 --json --db %s/ahead.db --trace %s",
              folder, path);
-    tune(&r, "", line);
+    run_tune_faulty(&r, "", line);
     assert_code(&r, 0);
     run_free(&r);
     const char *argv[] = {"python3", "-c", compiles_ahead, path, NULL};
@@ -245,5 +232,5 @@ int main(void) {
         print_message("HOSTCUDA_DIR is not set: skipped\n");
         return EXIT_SKIPPED;
     }
-    return cmocka_run_group_tests_name("cli_limits", tests, enter, leave);
+    return cmocka_run_group_tests_name("cli_limits", tests, enter, run_leave);
 }

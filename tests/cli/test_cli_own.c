@@ -23,12 +23,6 @@ static int enter(void **state) {
     return 0;
 }
 
-static int leave(void **state) {
-    (void)state;
-    run_leave();
-    return 0;
-}
-
 static const char *const here[] = {NULL};
 /* No device, and NVRTC where the library finds it by itself, or not at all. */
 static const char *const no_device[] = {"LD_LIBRARY_PATH", "TILETUNE_NVRTC", "CUDA_VISIBLE_DEVICES=", NULL};
@@ -269,5 +263,5 @@ int main(void) {
         cmocka_unit_test(test_new),
         cmocka_unit_test(test_new_is_correct),
     };
-    return cmocka_run_group_tests_name("cli-own", tests, enter, leave);
+    return cmocka_run_group_tests_name("cli-own", tests, enter, run_leave);
 }

@@ -33,12 +33,6 @@ static int enter(void **state) {
     return 0;
 }
 
-static int leave(void **state) {
-    (void)state;
-    run_leave();
-    return 0;
-}
-
 /* Blanks in a row become one, and so do digits and points: one 9. */
 static void simplify(char *text) {
     char *to = text;
@@ -223,5 +217,5 @@ int main(void) {
         print_message("HOSTCUDA_DIR is not set: skipped\n");
         return 77;
     }
-    return cmocka_run_group_tests_name("cli_study", tests, enter, leave);
+    return cmocka_run_group_tests_name("cli_study", tests, enter, run_leave);
 }

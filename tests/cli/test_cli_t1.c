@@ -38,12 +38,6 @@ static int enter(void **state) {
     return 0;
 }
 
-static int leave(void **state) {
-    (void)state;
-    run_leave();
-    return 0;
-}
-
 /* Runs a line in which each '@' stands for the folder of the test. */
 static void tune(run_result *r, const char *line) {
     char whole[1024] = "";
@@ -191,5 +185,5 @@ int main(void) {
         cmocka_unit_test(test_saxpy), cmocka_unit_test(test_threes),  cmocka_unit_test(test_many_values),
         cmocka_unit_test(test_usage), cmocka_unit_test(test_hostile),
     };
-    return cmocka_run_group_tests_name("cli-t1", tests, enter, leave);
+    return cmocka_run_group_tests_name("cli-t1", tests, enter, run_leave);
 }

@@ -23,12 +23,6 @@ int fault_enter(void **state) {
     return 0;
 }
 
-int fault_leave(void **state) {
-    (void)state;
-    run_leave();
-    return 0;
-}
-
 static char *next_path(void) {
     static char paths[16][512];
     static unsigned at;

@@ -21,9 +21,9 @@
 /* Long enough for the slowest build on a busy machine. */
 extern const double fault_timeout_s;
 
-/* For a group's setup and teardown: a new folder, and the stand-ins for driver and NVRTC. */
+/* For a group's setup, with run_leave for its teardown: a new folder, and the stand-ins for driver and NVRTC.
+ */
 int fault_enter(void **state);
-int fault_leave(void **state);
 /* As fault_enter, on whatever device there is. */
 void fault_enter_device(void);
 

@@ -183,5 +183,5 @@ int main(void) {
         cmocka_unit_test(all_live),
         cmocka_unit_test(one_is_killed_every_second),
     };
-    return cmocka_run_group_tests(tests, enter, fault_leave);
+    return cmocka_run_group_tests(tests, enter, run_leave);
 }

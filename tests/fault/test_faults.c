@@ -165,5 +165,5 @@ int main(void) {
         cmocka_unit_test(a_kernel_that_is_wrong_everywhere), cmocka_unit_test(nothing_works_at_all),
         cmocka_unit_test(a_reference_that_is_wrong),
     };
-    return cmocka_run_group_tests(tests, enter, fault_leave);
+    return cmocka_run_group_tests(tests, enter, run_leave);
 }

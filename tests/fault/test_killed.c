@@ -250,5 +250,5 @@ int main(void) {
         cmocka_unit_test(what_was_reported_is_there),
         cmocka_unit_test(interrupted),
     };
-    return cmocka_run_group_tests(tests, enter, fault_leave);
+    return cmocka_run_group_tests(tests, enter, run_leave);
 }

@@ -257,5 +257,5 @@ int main(void) {
         cmocka_unit_test(a_template_of_another_op),
         cmocka_unit_test(any_driver_call_may_fail),
     };
-    return cmocka_run_group_tests(tests, fault_enter, fault_leave);
+    return cmocka_run_group_tests(tests, fault_enter, run_leave);
 }

@@ -119,9 +119,7 @@ static const struct scenario {
     {"transpose", stored, NULL, transpose, ROWS, 0, false, TT_MATCH_EXACT},
 };
 
-/* ---- Failing
- * ------------------------------------------------------------------------------------------------
- */
+/* ---- Failing ------------------------------------------------------------------------------------------- */
 
 static int (*fail_driver_call)(long n);
 

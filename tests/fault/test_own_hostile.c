@@ -227,5 +227,5 @@ int main(void) {
         cmocka_unit_test(refuses_expressions),         cmocka_unit_test(refuses_sizes),
         cmocka_unit_test(refuses_what_is_no_file),
     };
-    return cmocka_run_group_tests(tests, fault_enter, fault_leave);
+    return cmocka_run_group_tests(tests, fault_enter, run_leave);
 }

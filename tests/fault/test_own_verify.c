@@ -237,5 +237,5 @@ int main(void) {
         cmocka_unit_test(reads_data_from_files),
         cmocka_unit_test(marks_what_was_not_verified),
     };
-    return cmocka_run_group_tests(tests, fault_enter, fault_leave);
+    return cmocka_run_group_tests(tests, fault_enter, run_leave);
 }

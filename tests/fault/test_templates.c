@@ -123,5 +123,5 @@ int main(int argc, char **argv) {
         print_message("%s\n", tt_last_error());
         return getenv("TILETUNE_REQUIRE_GPU") ? 1 : EXIT_SKIPPED;
     }
-    return cmocka_run_group_tests(tests, enter, fault_leave);
+    return cmocka_run_group_tests(tests, enter, run_leave);
 }

@@ -249,5 +249,5 @@ int main(void) {
         cmocka_unit_test(others_can_write),
         cmocka_unit_test(asks_the_system),
     };
-    return cmocka_run_group_tests(tests, enter, fault_leave);
+    return cmocka_run_group_tests(tests, enter, run_leave);
 }

@@ -26,8 +26,7 @@ static char path[64];
 
 static fuzz_layout *noting;
 
-/* ---- What is noted
- * --------------------------------------------------------------------------------------------- */
+/* ---- What is noted ------------------------------------------------------------------------------------- */
 
 static void note(size_t at, size_t n) {
     if (!noting)
@@ -76,8 +75,7 @@ bool fuzz_layout_same(const fuzz_layout *layout, const uint8_t *data, size_t siz
     return true;
 }
 
-/* ---- The file
- * -------------------------------------------------------------------------------------------------- */
+/* ---- The file ------------------------------------------------------------------------------------------ */
 
 static int on_close(sqlite3_file *f) {
     for (int i = 0; i < REGIONS_MAX; i++)
@@ -188,8 +186,7 @@ static const sqlite3_io_methods methods = {.iVersion = 2,
                                            .xShmBarrier = on_barrier,
                                            .xShmUnmap = on_unmap};
 
-/* ---- The VFS
- * --------------------------------------------------------------------------------------------------- */
+/* ---- The VFS ------------------------------------------------------------------------------------------- */
 
 static sqlite3_vfs *system_vfs, vfs;
 

@@ -74,7 +74,7 @@ static void test_cheaper_is_better(void **state) {
 static void test_coordinates(void **state) {
     (void)state;
     static const char text[] =
-        "kernel words\nop transpose\nparam W 16 32 64\nparam ORDER 0 1 2\nparam UNROLL 0 1 2 4 8\n"
+        "kernel words\nop transpose\nparam W 16 32 64\nparam ORDER 0 1 2 3\nparam UNROLL 0 1 2 4 8\n"
         "param MODE plain other\nparam V 1 2\nblock 256\ngrid rows\nargs dst, src\n"
         "default W=16 ORDER=0 UNROLL=0 MODE=plain V=1\n";
     static const bool words[] = {
