@@ -22,8 +22,8 @@ static int enter(void **state) {
     char line[256];
     folder = run_enter_on_standins();
     snprintf(line, sizeof line, "--sizes 97 --json --db %s/first.db", folder);
-    run_tune_faulty(&r, "",
-                    line); /* what is compiled for the stand-in is kept: no budget below is spent on it */
+    /* What is compiled for the stand-in is kept: no budget below is spent on it. */
+    run_tune_faulty(&r, "", line);
     assert_code(&r, 0);
     run_free(&r);
     return 0;
