@@ -3,11 +3,13 @@
  * gave. On the CPU stand-in, whose compiled code tells no registers; where the real NVRTC is, with that, too.
  */
 #include <setjmp.h>
+#include <signal.h>
 #include <stdarg.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <unistd.h>
 
 #include <cmocka.h>
@@ -220,6 +222,22 @@ static void test_new(void **state) {
     expect(here, 2, "2 are named", "new @/a.cu @/b.cu");
 }
 
+/* Where no more can be written, no part of a file stays. */
+static void test_new_without_room(void **state) {
+    (void)state;
+    struct rlimit usual, small;
+    char path[512];
+    assert_int_equal(getrlimit(RLIMIT_FSIZE, &usual), 0);
+    small = (struct rlimit){.rlim_cur = 100, .rlim_max = usual.rlim_max};
+    signal(SIGXFSZ, SIG_IGN);
+    setrlimit(RLIMIT_FSIZE, &small);
+    expect(here, 2, "cannot write ", "new @/large.cu");
+    setrlimit(RLIMIT_FSIZE, &usual);
+    signal(SIGXFSZ, SIG_DFL);
+    snprintf(path, sizeof path, "%s/large.cu", folder);
+    assert_int_not_equal(access(path, F_OK), 0);
+}
+
 /* Every configuration of it gives what the verifier expects, bit for bit; of other elements a few. */
 static void test_new_is_correct(void **state) {
     (void)state;
@@ -261,6 +279,7 @@ int main(void) {
         cmocka_unit_test(test_too_many_combinations),
         cmocka_unit_test(test_compiling),
         cmocka_unit_test(test_new),
+        cmocka_unit_test(test_new_without_room),
         cmocka_unit_test(test_new_is_correct),
     };
     return cmocka_run_group_tests_name("cli-own", tests, enter, run_leave);

@@ -1,0 +1,130 @@
+/* `tune check FILE.cu --json`. */
+#include "tuner/cli/check.h"
+
+#include <math.h>
+#include <stdlib.h>
+
+#include "base/json.h"
+#include "tuner/cli/cli.h"
+
+static void write_template(tt__json *j, const tt__template *t) {
+    tt__json_string(j, "file", t->path);
+    tt__json_string(j, "kernel", t->kernel);
+    tt__json_string(j, "op", t->op);
+    tt__json_string(j, "hash", t->hash);
+    tt__json_open(j, "params", '[');
+    for (size_t i = 0; i < t->n_params; i++) {
+        tt__json_open(j, NULL, '{');
+        tt__json_string(j, "name", t->params[i].name);
+        tt__json_string(j, "kind", t->params[i].runtime ? "runtime" : "macro");
+        tt__json_open(j, "values", '[');
+        for (size_t v = 0; v < t->params[i].n_values; v++)
+            tt__json_string(j, NULL, t->params[i].values[v]);
+        tt__json_close(j, ']');
+        tt__json_close(j, '}');
+    }
+    tt__json_close(j, ']');
+}
+
+/* Of a kernel of one's own: the problem, the operands, and what says whether they are right. */
+static tt_status write_task(tt__json *j, const tt__examined *e) {
+    const tt__task *task = e->t->own;
+    char text[TT__PROBLEM_TEXT_MAX];
+    tt__workload *w = malloc(sizeof *w);
+    tt_status status = w ? tt__workload_of(w, e->t, &e->gpu, &e->p) : tt__fail_memory(sizeof *w);
+    tt__json_string(j, "problem", tt__problem_text(text, &e->p));
+    tt__json_open(j, "operands", '[');
+    for (int i = 0; status == TT_OK && i < w->n; i++) {
+        const tt__array *a = &w->arrays[i];
+        tt__json_open(j, NULL, '{');
+        tt__json_string(j, "name", a->name);
+        tt__json_string(j, "direction", tt__check_directions[a->direction]);
+        tt__json_string(j, "type", tt__types[a->type].name);
+        tt__json_int(j, "count", a->count);
+        tt__json_int(j, "bytes", tt__array_bytes(a));
+        tt__json_close(j, '}');
+    }
+    tt__json_close(j, ']');
+    if (task->has_reference)
+        tt__json_string(j, "reference", task->reference.name[0]);
+    else
+        tt__json_number(j, "reference", (double)NAN, 1);
+    if (!tt__task_verifies(task))
+        tt__json_int(j, "unverified", 1);
+    free(w);
+    return status;
+}
+
+static void write_space(tt__json *j, const tt__examined *e) {
+    tt__json_string(j, "gpu", e->gpu.name);
+    tt__json_int(j, "cc", e->gpu.cc);
+    if (!e->t->own) {
+        tt__json_int(j, "rows", e->p.rows);
+        tt__json_int(j, "cols", e->p.cols);
+    }
+    tt__json_int(j, "elem_size", e->p.elem_size);
+    tt__json_int(j, "align", e->p.align);
+    tt__json_number(j, "combinations", e->survey.combinations, 17);
+    tt__json_int(j, "configurations", (int64_t)e->space.n);
+    if (!e->counted) {
+        tt__json_number(j, "wheres", (double)NAN, 1);
+        tt__json_number(j, "limits", (double)NAN, 1);
+        return;
+    }
+    tt__json_open(j, "wheres", '[');
+    for (size_t i = 0; i < e->t->n_wheres; i++) {
+        tt__json_open(j, NULL, '{');
+        tt__json_string(j, "text", e->t->wheres[i].text);
+        tt__json_int(j, "line", e->t->wheres[i].line);
+        tt__json_int(j, "removes", (int64_t)e->survey.wheres[i].removed);
+        tt__json_int(j, "alone", (int64_t)e->survey.wheres[i].alone);
+        tt__json_close(j, '}');
+    }
+    tt__json_close(j, ']');
+    tt__json_open(j, "limits", '{');
+    for (size_t i = 0; i < TT__PART_COUNT; i++)
+        tt__json_int(j, tt__check_parts[i].key, (int64_t)e->survey.beyond[i]);
+    tt__json_close(j, '}');
+}
+
+static void write_triple(tt__json *j, const char *key, const unsigned *values) {
+    tt__json_open(j, key, '[');
+    for (size_t i = 0; i < 3; i++)
+        tt__json_int(j, NULL, values[i]);
+    tt__json_close(j, ']');
+}
+
+static void write_first(tt__json *j, const tt__examined *e) {
+    bool known = !*tt__str_text(&e->not_compiled);
+    if (e->space.n) {
+        const tt__candidate *c = &e->space.items[0];
+        tt__json_config(j, "config", c->config);
+        write_triple(j, "grid", c->launch.passes[0].grid);
+        write_triple(j, "block", c->launch.passes[0].block);
+        tt__json_int(j, "shared_bytes", c->launch.passes[0].shared_bytes);
+    } else {
+        tt__json_number(j, "config", (double)NAN, 1);
+    }
+    tt__json_number(j, "regs", known ? e->needs.regs : (double)NAN, 9);
+    tt__json_number(j, "static_shared_bytes", known ? e->needs.static_shared_bytes : (double)NAN, 9);
+    tt__json_number(j, "stack_bytes", known ? e->needs.stack_bytes : (double)NAN, 9);
+    tt__json_number(j, "occupancy", known && e->resident_blocks >= 0 ? e->occupancy : (double)NAN, 4);
+    tt__json_string(j, "not_default", tt__str_text(&e->not_default));
+    tt__json_string(j, "not_compiled", tt__str_text(&e->not_compiled));
+}
+
+tt_status tt__check_print_json(const tt__examined *e) {
+    tt__str text = {0};
+    tt__json j = {.out = &text};
+    tt__json_open(&j, NULL, '{');
+    write_template(&j, e->t);
+    tt_status status = e->t->own ? write_task(&j, e) : TT_OK;
+    write_space(&j, e);
+    write_first(&j, e);
+    tt__json_close(&j, '}');
+    if (status != TT_OK) {
+        tt__str_free(&text);
+        return status;
+    }
+    return tt__cli_print_json(&text) == TT__EXIT_OK ? TT_OK : TT_E_NO_MEMORY;
+}

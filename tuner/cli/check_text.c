@@ -1,0 +1,157 @@
+/* `tune check FILE.cu` as text. */
+#include "tuner/cli/check.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "tuner/cli/cli.h"
+#include "tuner/cli/table.h"
+
+static tt_status print_table(tt__table *t) {
+    tt_status status = tt__table_print(t, stdout, tt__cli_columns(STDOUT_FILENO));
+    tt__table_free(t);
+    return status;
+}
+
+static tt_status print_params(const tt__template *t) {
+    static const tt__column columns[] = {
+        {"parameter", false, false}, {"", false, false}, {"values", false, true}};
+    tt__table table = {.n_columns = 3, .columns = columns};
+    if (t->n_params == 0)
+        return TT_OK;
+    for (size_t i = 0; i < t->n_params; i++) {
+        tt__str values = {0};
+        for (size_t v = 0; v < t->params[i].n_values; v++)
+            tt__str_addf(&values, "%s%s", v ? " " : "", t->params[i].values[v]);
+        tt__table_cell(&table, "%s", t->params[i].name);
+        tt__table_cell(&table, "%s", t->params[i].runtime ? "run time" : "macro");
+        tt__table_cell(&table, "%s", tt__str_text(&values));
+        tt__str_free(&values);
+    }
+    printf("\n");
+    return print_table(&table);
+}
+
+/* What it works on, and what says whether it is right. */
+static tt_status print_task(const tt__examined *e) {
+    static const tt__column columns[] = {{"operand", false, false},
+                                         {"", false, false},
+                                         {"type", false, false},
+                                         {"elements", true, false},
+                                         {"bytes", true, false}};
+    tt__table table = {.n_columns = 5, .columns = columns};
+    const tt__task *task = e->t->own;
+    tt__workload *w = task ? malloc(sizeof *w) : NULL;
+    if (!task)
+        return TT_OK;
+    tt_status status = w ? tt__workload_of(w, e->t, &e->gpu, &e->p) : tt__fail_memory(sizeof *w);
+    for (int i = 0; status == TT_OK && i < w->n; i++) {
+        const tt__array *a = &w->arrays[i];
+        tt__table_cell(&table, "%s", a->name);
+        tt__table_cell(&table, "%s", tt__check_directions[a->direction]);
+        tt__table_cell(&table, "%s", tt__types[a->type].name);
+        tt__table_cell(&table, a->count ? "%lld" : "-", (long long)a->count);
+        tt__table_cell(&table, a->count ? "%lld" : "-", (long long)tt__array_bytes(a));
+    }
+    free(w);
+    printf("\n");
+    if (status == TT_OK)
+        status = print_table(&table);
+    printf("\n%s%s\n",
+           task->has_reference ? "verified against "
+           : tt__task_verifies(task)
+               ? "verified against raw data"
+               : "NOT VERIFIED: no `reference`, no `expect`; tuning it takes --unverified",
+           task->has_reference ? task->reference.name[0] : "");
+    return status;
+}
+
+static tt_status print_survey(const tt__examined *e) {
+    static const tt__column columns[] = {
+        {"removes", true, false}, {"alone", true, false}, {"line", true, false}, {"what", false, true}};
+    tt__table table = {.n_columns = 4, .columns = columns};
+    char problem[TT__PROBLEM_TEXT_MAX];
+    printf("\n%s, %d-byte elements, align %d, on %s (sm_%d): %.0f combinations of values,\n"
+           "%zu configuration%s\n",
+           tt__problem_text(problem, &e->p), e->p.elem_size, e->p.align, e->gpu.name, e->gpu.cc,
+           e->survey.combinations, e->space.n, e->space.n == 1 ? "" : "s");
+    if (!e->counted) {
+        printf("These are too many to count what each `where` removes.\n");
+        return TT_OK;
+    }
+    for (size_t i = 0; i < e->t->n_wheres; i++) {
+        tt__table_cell(&table, "%zu", e->survey.wheres[i].removed);
+        tt__table_cell(&table, "%zu", e->survey.wheres[i].alone);
+        tt__table_cell(&table, "%d", e->t->wheres[i].line);
+        tt__table_cell(&table, "where %s", e->t->wheres[i].text);
+    }
+    for (size_t i = 0; i < TT__PART_COUNT; i++) {
+        tt__table_cell(&table, "%zu", e->survey.beyond[i]);
+        tt__table_cell(&table, "%s", "");
+        tt__table_cell(&table, "%s", "");
+        tt__table_cell(&table, "%s", tt__check_parts[i].text);
+    }
+    printf("\n");
+    return print_table(&table);
+}
+
+static void add_needs(tt__table *table, const tt__examined *e) {
+    const tt__cubin_needs *n = &e->needs;
+    tt__table_cell(table, "compiled");
+    if (*tt__str_text(&e->not_compiled)) {
+        tt__table_cell(table, "%s: %s", e->refused ? "FAILED" : "not known",
+                       e->refused ? "the compiler's words are below" : tt__str_text(&e->not_compiled));
+        return;
+    }
+    tt__str stack = {0};
+    tt__str_addf(&stack,
+                 "%d bytes of local memory a thread (spilled registers, or arrays indexed at run time)",
+                 n->stack_bytes);
+    tt__table_cell(table, "sm_%d: %d registers, %d bytes of static shared memory, %s", e->gpu.cc, n->regs,
+                   n->static_shared_bytes, n->stack_bytes ? tt__str_text(&stack) : "nothing spilled");
+    tt__str_free(&stack);
+    tt__table_cell(table, "occupancy");
+    if (e->resident_blocks > 0)
+        tt__table_cell(table, "%.1f%%: an SM holds %d of these blocks at once", e->occupancy * 100,
+                       e->resident_blocks);
+    else
+        tt__table_cell(table, "%s",
+                       e->resident_blocks == 0
+                           ? "none: a block needs more registers or shared memory than an SM has"
+                           : "not known for this architecture");
+}
+
+static tt_status print_first(const tt__examined *e) {
+    static const tt__column columns[] = {{"", false, false}, {"", false, true}};
+    tt__table table = {.n_columns = 2, .columns = columns};
+    if (*tt__str_text(&e->not_default)) {
+        tt__table_cell(&table, "default");
+        tt__table_cell(&table, "not legal here: %s", tt__str_text(&e->not_default));
+    }
+    if (e->space.n) {
+        const tt__candidate *c = &e->space.items[0];
+        const unsigned *grid = c->launch.passes[0].grid, *block = c->launch.passes[0].block;
+        tt__table_cell(&table, "%s", *tt__str_text(&e->not_default) ? "first" : "default");
+        tt__table_cell(&table, "%s", *c->config ? c->config : "no parameters");
+        tt__table_cell(&table, "launch");
+        tt__table_cell(&table, "grid %ux%ux%u, block %ux%ux%u, %u bytes of dynamic shared memory", grid[0],
+                       grid[1], grid[2], block[0], block[1], block[2], c->launch.passes[0].shared_bytes);
+        add_needs(&table, e);
+    }
+    printf("\n");
+    return print_table(&table);
+}
+
+tt_status tt__check_print_text(const tt__examined *e) {
+    printf("%s: kernel %s", e->t->path, e->t->kernel);
+    for (int i = 1; i < e->t->n_passes; i++)
+        printf(", then %s", e->t->symbols.name[i]);
+    if (!e->t->own)
+        printf(", op %s", e->t->op);
+    printf("\n");
+    TT_TRY(print_task(e));
+    TT_TRY(print_params(e->t));
+    TT_TRY(print_survey(e));
+    return print_first(e);
+}
