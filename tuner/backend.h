@@ -21,6 +21,9 @@ typedef struct tt__backend_ops {
     /* This candidate for that problem will probably be submitted: what can be prepared may be, once nothing
      * that is submitted has to wait for it. Copied. May be NULL. */
     tt_status (*expect)(tt__backend *b, const tt__candidate *c, const tt__problem *p);
+    /* Trials of the problem follow: what they need of the device can be made ready meanwhile. Does not wait.
+     * May be NULL. */
+    tt_status (*prepare)(tt__backend *b);
     /* How many more trials it is worth having outstanding. */
     size_t (*room)(const tt__backend *b);
     /* Asks for a trial; the candidate is borrowed until its trial has come back. Screening may stop early

@@ -39,8 +39,7 @@ typedef struct live {
     tt__timeline timeline;
     tt__problem problem;
     tt__workload work;
-    problem_state state; /* of its arrays in the GPU worker */
-    double asked_s;
+    problem_state state;  /* of its arrays in the GPU worker */
     int failures;         /* to open it, one behind the other */
     tt__cubin *checker;   /* the verifier's kernels */
     tt__cubin *reference; /* the task's, or NULL */
@@ -54,7 +53,7 @@ static tt_status hello(tt__backend *b, tt__gpu *gpu, tt__env *env) {
     live *l = (live *)b;
     double begin_s = tt__now_s();
     TT_TRY(tt__crew_hello(&l->crew));
-    tt__timeline_span(&l->timeline, TT__CREW_GPU, "start", begin_s);
+    tt__timeline_span(&l->timeline, TT__CREW_GPU, "start", begin_s, tt__now_s());
     *gpu = l->crew.gpu;
     *env = l->crew.env;
     l->cubins.cc = gpu->cc;
@@ -170,13 +169,12 @@ static double preparing_s(const live *l) {
 static tt_status ask_problem(live *l) {
     tt__crew *crew = &l->crew;
     tt__worker *w = &crew->workers[TT__CREW_GPU];
-    l->asked_s = tt__now_s();
     if (!w->pid) {
+        double begin_s = tt__now_s();
         TT_TRY(tt__crew_start(crew, TT__CREW_GPU));
         TT_TRY(tt__crew_wait_for(crew, TT__CREW_GPU, TT__MSG_HELLO));
         TT_TRY(tt__crew_adopt(&((const tt__msg_hello *)crew->payload.text)->done));
-        tt__timeline_span(&l->timeline, TT__CREW_GPU, "start", l->asked_s);
-        l->asked_s = tt__now_s();
+        tt__timeline_span(&l->timeline, TT__CREW_GPU, "start", begin_s, tt__now_s());
     }
     tt__crew_ask_problem(crew, &l->problem, &l->work, l->checker, l->reference, preparing_s(l));
     l->state = OPENING;
@@ -184,9 +182,10 @@ static tt_status ask_problem(live *l) {
 }
 
 static tt_status opened(live *l) {
+    const tt__msg_opened *m = (const tt__msg_opened *)l->crew.payload.text;
     l->state = CLOSED;
-    TT_TRY(adopt_from_gpu(l, (const tt__msg_done *)l->crew.payload.text));
-    tt__timeline_span(&l->timeline, TT__CREW_GPU, "problem", l->asked_s);
+    TT_TRY(adopt_from_gpu(l, &m->done));
+    tt__timeline_span(&l->timeline, TT__CREW_GPU, "problem", m->begin_s, m->end_s);
     l->state = OPEN;
     l->failures = 0;
     return TT_OK;
@@ -261,6 +260,18 @@ static tt_status no_reference(const live *l) {
                     l->reference->reason);
 }
 
+/* The arrays, once there is what they are filled and checked with. */
+static tt_status prepare(tt__backend *b) {
+    live *l = (live *)b;
+    if (l->checker->state != TT__CUBIN_READY)
+        return TT_OK;
+    if (l->state == CLOSED && l->reference && l->reference->state != TT__CUBIN_READY)
+        return l->reference->state == TT__CUBIN_FAILED ? no_reference(l) : TT_OK;
+    if (tt__worker_gone(&l->crew.workers[TT__CREW_GPU]))
+        drop_gpu_worker(l);
+    return l->state == CLOSED ? open_problem(l) : TT_OK;
+}
+
 /* An idle GPU gets a trial, a busy one also the next, so that it need not wait for us in between. */
 static tt_status feed_gpu(live *l) {
     const tt__worker *w = &l->crew.workers[TT__CREW_GPU];
@@ -268,15 +279,10 @@ static tt_status feed_gpu(live *l) {
     bool more = oldest(l, TO_COMPILE) != NO_JOB;
     if (!w->busy && at == NO_JOB)
         tt__timeline_starved(&l->timeline, more);
-    if ((at == NO_JOB && !more) || l->checker->state != TT__CUBIN_READY)
+    if (at == NO_JOB && !more)
         return TT_OK;
-    if (l->state == CLOSED && l->reference && l->reference->state != TT__CUBIN_READY)
-        return l->reference->state == TT__CUBIN_FAILED ? no_reference(l) : TT_OK;
-    if (tt__worker_gone(w))
-        drop_gpu_worker(l);
-    if (l->state == CLOSED)
-        return open_problem(l);
-    if (l->state == OPENING || at == NO_JOB)
+    TT_TRY(prepare(&l->base));
+    if (l->state != OPEN || at == NO_JOB)
         return TT_OK;
     if (!w->busy) {
         ask_trial(l, (size_t)at, tt__timeline_lacked(&l->timeline));
@@ -323,7 +329,7 @@ static tt_status replied(live *l, const tt__event *e) {
         return tt__crew_adopt(&((const tt__msg_hello *)l->crew.payload.text)->done);
     case TT__MSG_COMPILED:
         return compiled(l, e->worker);
-    case TT__MSG_DONE:
+    case TT__MSG_OPENED:
         return opened(l);
     case TT__MSG_TRIED:
         tried(l, &l->jobs[e->job]);
@@ -459,7 +465,7 @@ static tt_status finals(tt__backend *b, const tt__candidate *const *c, size_t n,
     double timeout_s = l->opts.trial_timeout_s * (double)(n + (size_t)rounds.loads) + 2 * rounds.worth_s;
     tt__crew_ask_finals(&l->crew, timeout_s, c, cubins, n, rounds);
     TT_TRY(tt__crew_wait_for(&l->crew, TT__CREW_GPU, TT__MSG_FINISHED));
-    tt__timeline_span(&l->timeline, TT__CREW_GPU, "finals", begin_s);
+    tt__timeline_span(&l->timeline, TT__CREW_GPU, "finals", begin_s, tt__now_s());
     TT_TRY(adopt_from_gpu(l, (const tt__msg_done *)l->crew.payload.text));
     const char *rest = l->crew.payload.text + sizeof(tt__msg_done);
     tt__clock_falls falls;
@@ -478,7 +484,8 @@ static void close_live(tt__backend *b) {
     free(l);
 }
 
-static const tt__backend_ops live_ops = {hello, problem, expect, room, submit, wait, finals, close_live};
+static const tt__backend_ops live_ops = {hello,  problem, expect, prepare,   room,
+                                         submit, wait,    finals, close_live};
 
 tt_status tt__backend_live(tt__backend **out, const tt__live_opts *opts) {
     *out = NULL;

@@ -31,9 +31,19 @@ enum { STAGES = sizeof stages / sizeof *stages };
  * stage takes so many times as long. A budget has no time for that. */
 enum { SHORT_TIMES = 6, SHORT_LOADS = 8 };
 
+/* Times of different stages are of different rounds, and lie up to 1 % apart. Who asks for every
+ * configuration wants to know how near they are: those who enter are then all in the last stage, for four
+ * times as long. */
+enum { ALL_TIMES = 4 };
+
 /* Has it to be measured for long? */
 static bool is_short(const tt__session *s, const tt__search *search) {
     return isinf(s->end_s) && search->best != TT__NOTHING && tt__search_best_us(search) < TT__SHORT_US;
+}
+
+/* Does everybody stay until the last stage? */
+static bool keeps_all(const tt__session *s) {
+    return isinf(s->end_s) && s->opts->effort == TT_EFFORT_EXHAUSTIVE;
 }
 
 /* ---- Nominating ---------------------------------------------------------------------------------------- */
@@ -75,15 +85,6 @@ static void enter_best(tt__finals *f, const tt__search *search, size_t most) {
     }
 }
 
-/* The default of the template that leads the screening, to say what tuning was worth. */
-static int64_t find_default(const tt__search *search) {
-    const tt__template *t = search->space.items[search->best].t;
-    for (int64_t i = 0; i < (int64_t)search->space.n; i++)
-        if (search->space.items[i].t == t && strcmp(search->space.items[i].config, t->default_config) == 0)
-            return i;
-    return TT__NOBODY;
-}
-
 /* The configuration that holds the title now, if it is still a member of the space. A search that did not
  * come by it tries it yet. */
 static tt_status find_incumbent(tt__session *s, tt__search *search, int64_t *index) {
@@ -106,14 +107,15 @@ tt_status tt__finals_nominate(tt__session *s, tt__search *search, const tt__sear
     int64_t incumbent;
     *f = (tt__finals){.at_default = TT__NOBODY, .at_incumbent = TT__NOBODY};
     TT_TRY(find_incumbent(s, search, &incumbent));
-    int64_t leading_default = find_default(search);
-    if (leading_default != TT__NOBODY)
+    int64_t leading_default =
+        tt__search_default(search, (size_t)search->best); /* shows what tuning was worth */
+    if (leading_default != TT__NOTHING)
         TT_TRY(tt__search_try(s, search, (size_t)leading_default));
     enter_best(f, search, is_short(s, search) ? HEATS * CONTENDERS_MAX : CONTENDERS_MAX);
     if (incumbent != TT__NOBODY)
         f->at_incumbent = enter(f, search, incumbent);
     f->n_contenders = f->n;
-    if (leading_default != TT__NOBODY && passed(search, leading_default))
+    if (leading_default != TT__NOTHING && passed(search, leading_default))
         f->at_default = enter(f, search, leading_default);
     enter_best(f, copy, COPIES_MAX);
     return TT_OK;
@@ -171,6 +173,8 @@ static tt__rounds rounds_of(const tt__session *s, const tt__search *search, cons
         rounds.worth_s *= SHORT_TIMES;
         rounds.loads = rounds.least < SHORT_LOADS ? rounds.least : SHORT_LOADS;
     }
+    if (keeps_all(s))
+        rounds.worth_s *= ALL_TIMES;
     return rounds;
 }
 
@@ -244,7 +248,8 @@ tt_status tt__finals_hold(tt__session *s, tt__search *search, tt__finals *f) {
     tt_status status = TT_OK;
     tt__session_progress(s, search, "finals");
     for (size_t k = 0; k < STAGES && status == TT_OK; k++) {
-        if (k + 1 < STAGES && n_in(f, f->n_contenders) <= stages[k].contenders)
+        size_t most = keeps_all(s) ? CONTENDERS_MAX + 1 : stages[k].contenders; /* one may be the incumbent */
+        if (k + 1 < STAGES && n_in(f, f->n_contenders) <= most)
             continue; /* few enough */
         if (f->interleaved && tt__now_s() > s->end_s)
             break; /* the budget */

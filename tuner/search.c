@@ -329,6 +329,14 @@ static tt_status add_templates(const tt__session *s, const tt__problem *p, tt__s
     return TT_OK;
 }
 
+int64_t tt__search_default(const tt__search *search, size_t of) {
+    const tt__template *t = search->space.items[of].t;
+    for (int64_t i = 0; i < (int64_t)search->space.n; i++)
+        if (search->space.items[i].t == t && strcmp(search->space.items[i].config, t->default_config) == 0)
+            return i;
+    return TT__NOTHING;
+}
+
 typedef struct ranked {
     double log_time;
     size_t index;
@@ -339,7 +347,8 @@ static int by_time(const void *a, const void *b) {
     return x->log_time < y->log_time ? -1 : x->log_time > y->log_time ? 1 : x->index < y->index ? -1 : 1;
 }
 
-/* The `most` of what is untried that the model has for the fastest. */
+/* The `most` of what is untried that the model has for the fastest, and the default of the template that will
+ * probably lead: the finals ask for it. */
 static tt_status expect_best(tt__session *s, const tt__search *search, size_t most) {
     tt__walk walk;
     tt__model model = {0};
@@ -354,8 +363,11 @@ static tt_status expect_best(tt__session *s, const tt__search *search, size_t mo
         if (search->known[i] == TT__UNTRIED)
             order[n++] = (ranked){model.log_time[i], i};
     qsort(order, n, sizeof *order, by_time);
-    for (size_t i = 0; i < n && i < most; i++)
-        TT_GOTO(s->backend->ops->expect(s->backend, &search->space.items[order[i].index], &search->problem));
+    int64_t leading_default = n ? tt__search_default(search, order[0].index) : TT__NOTHING;
+    for (size_t i = 0; i < n; i++)
+        if (i < most || (int64_t)order[i].index == leading_default)
+            TT_GOTO(
+                s->backend->ops->expect(s->backend, &search->space.items[order[i].index], &search->problem));
 out:
     free(order);
     tt__model_close(&model);
@@ -410,6 +422,8 @@ tt_status tt__search_run(tt__session *s, tt__search *search, const char *phase) 
     tt__session_progress(s, search, phase);
     if (search->n_tried == search->space.n || n_counted(search) >= most_trials(search))
         return TT_OK;
+    if (s->backend->ops->prepare)
+        TT_TRY(s->backend->ops->prepare(s->backend)); /* while the search is planned */
     return search_on(s, search, phase);
 }
 

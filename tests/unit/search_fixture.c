@@ -27,6 +27,11 @@ static tt_status expect(tt__backend *b, const tt__candidate *c, const tt__proble
     return TT_OK;
 }
 
+static tt_status prepare(tt__backend *b) {
+    ((fake *)b)->n_prepared++;
+    return TT_OK;
+}
+
 static size_t room(const tt__backend *b) {
     return SPACE_OF_BOTH - ((const fake *)b)->n_waiting;
 }
@@ -88,7 +93,7 @@ static tt_status finals(tt__backend *b, const tt__candidate *const *c, size_t n,
     return TT_OK;
 }
 
-static const tt__backend_ops ops = {NULL, problem, expect, room, submit, wait, finals, NULL};
+static const tt__backend_ops ops = {NULL, problem, expect, prepare, room, submit, wait, finals, NULL};
 
 static void remember(void *user, const char *line) {
     bench *b = user;

@@ -15,7 +15,7 @@ extern const char
  * shorter. */
 typedef struct fake {
     tt__backend base;
-    size_t waiting[SPACE_OF_BOTH], n_waiting, n_expected;
+    size_t waiting[SPACE_OF_BOTH], n_waiting, n_expected, n_prepared;
     const tt__candidate *expected[SPACE_OF_BOTH]; /* the first of them */
     double cutoff_us;                             /* of the last one */
     unsigned pause_us;                            /* until a trial comes back */

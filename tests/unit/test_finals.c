@@ -139,6 +139,34 @@ static void test_heats(void **state) {
     race_close(&r);
 }
 
+/* With exhaustive effort whoever enters is in the last stage, the incumbent too, and all for longer; a budget
+ * has no time for that. */
+static void test_all_stay(void **state) {
+    (void)state;
+    race r;
+    race_open(&r, false);
+    run(&r);
+    double worth_s = r.b.backend.rounds[2].worth_s;
+    r.b.opts.effort = TT_EFFORT_EXHAUSTIVE;
+    run(&r);
+    EXPECT_STAGES(&r, SPACE);
+    assert_true(r.b.backend.rounds[0].worth_s >= 3 * worth_s);
+    expect_elected(&r, 5);
+    r.b.s.end_s = tt__now_s() + 60;
+    run(&r);
+    EXPECT_STAGES(&r, SPACE, 11, 6);
+    race_close(&r);
+    race_open(&r, true);
+    r.b.opts.effort = TT_EFFORT_EXHAUSTIVE;
+    r.b.backend.fastest = &r.all.space.items[25];
+    run(&r);
+    EXPECT_STAGES(&r, 20, 20, 26);
+    r.b.backend.fastest = &r.all.space.items[39]; /* not among those of the second stage, but for the title */
+    run(&r);
+    EXPECT_STAGES(&r, 20, 20, 27);
+    race_close(&r);
+}
+
 /* Only the last stage needs the default, which shows what tuning was worth; where it is a contender it is in
  * all. */
 static void test_the_default_waits(void **state) {
@@ -374,6 +402,7 @@ int main(void) {
         cmocka_unit_test(test_elects_the_first_of_equals),
         cmocka_unit_test(test_leaves_stages_out),
         cmocka_unit_test(test_heats),
+        cmocka_unit_test(test_all_stay),
         cmocka_unit_test(test_the_default_waits),
         cmocka_unit_test(test_samples_of_an_earlier_stage),
         cmocka_unit_test(test_the_budget_is_over),

@@ -56,6 +56,31 @@ static void test_goes_on_with_the_rest(void **state) {
     bench_close(&b);
 }
 
+/* The default of the template that the model has in the lead comes behind what it takes for fastest: the
+ * finals will ask for it. The arrays are made ready where something is tried, and there alone. */
+static void test_expects_the_default(void **state) {
+    static const char *const only[] = {"letters"};
+    (void)state;
+    bench b;
+    tt__search some;
+    bench_open(&b, true);
+    b.opts.only = only;
+    b.opts.n_only = 1;
+    assert_ok(tt__search_open(&b.s, &b.f.problem, &(tt__limits){5, INFINITY, true, 0}, &some));
+    assert_ok(tt__search_expect(&b.s, &some));
+    assert_int_equal(b.backend.n_expected, 5 + 1);
+    assert_string_equal(b.backend.expected[5]->config, "C=5 STREAM=1");
+    assert_int_equal(tt__search_default(&some, SPACE - 1), 0);
+    assert_int_equal(b.backend.n_prepared, 0);
+    for (int again = 0; again < 2; again++) {
+        assert_ok(tt__search_run(&b.s, &some, "search"));
+        assert_int_equal(some.n_tried, 5);
+        assert_int_equal(b.backend.n_prepared, 1);
+    }
+    tt__search_close(&some);
+    bench_close(&b);
+}
+
 /* What the model takes for fastest is expected first, and nothing that is known; where all is wanted and
  * there is time for it, all in the order of the space. */
 static void test_expects(void **state) {
@@ -296,6 +321,7 @@ int main(void) {
         cmocka_unit_test(test_a_copy_in_little_time),
         cmocka_unit_test(test_goes_on_with_the_rest),
         cmocka_unit_test(test_expects),
+        cmocka_unit_test(test_expects_the_default),
         cmocka_unit_test(test_the_best_of_equals),
         cmocka_unit_test(test_cutoff),
         cmocka_unit_test(test_tells_times),

@@ -348,10 +348,11 @@ static void tell_falls(gpu_state *g, tt__clock_falls *out) {
 /* Serves one request; not TT_OK ends the worker. */
 static tt_status serve(gpu_state *g, int fd, uint32_t type, const tt__str *request, finals *f) {
     if (type == TT__MSG_PROBLEM) {
-        tt__msg_done done = {0};
-        fill_done(&done, open_problem(g, request));
-        TT_TRY(tt__wire_send(fd, TT__MSG_DONE, &(struct iovec){&done, sizeof done}, 1));
-        return done.status == TT_E_CUDA ? TT_E_CUDA : TT_OK;
+        tt__msg_opened reply = {.begin_s = g->times.begin_s};
+        fill_done(&reply.done, open_problem(g, request));
+        reply.end_s = tt__now_s();
+        TT_TRY(tt__wire_send(fd, TT__MSG_OPENED, &(struct iovec){&reply, sizeof reply}, 1));
+        return reply.done.status == TT_E_CUDA ? TT_E_CUDA : TT_OK;
     }
     if (type == TT__MSG_TRIAL) {
         size_t at = 0;

@@ -11,9 +11,9 @@ enum {
     /* compile: tt__msg_compile, then name, source, options; reply tt__msg_compiled, then the cubin */
     TT__MSG_COMPILE,
     TT__MSG_COMPILED,
-    /* gpu: tt__msg_problem, then the cubins of checker and reference; reply tt__msg_done */
+    /* gpu: tt__msg_problem, then the cubins of checker and reference; reply tt__msg_opened */
     TT__MSG_PROBLEM,
-    TT__MSG_DONE,
+    TT__MSG_OPENED,
     /* gpu: tt__msg_trial, then the cubin; reply tt__msg_tried */
     TT__MSG_TRIAL,
     TT__MSG_TRIED,
@@ -52,6 +52,11 @@ typedef struct tt__msg_problem {
     tt__workload work;
     size_t checker_size, reference_size; /* each padded to whole 16 bytes; reference_size 0: there is none */
 } tt__msg_problem;
+
+typedef struct tt__msg_opened {
+    tt__msg_done done;
+    double begin_s, end_s;
+} tt__msg_opened;
 
 typedef struct tt__msg_trial {
     tt__symbols symbols;

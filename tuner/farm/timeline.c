@@ -21,8 +21,8 @@ void tt__timeline_open(tt__timeline *t, tt__trace *trace, size_t n) {
     }
 }
 
-void tt__timeline_span(tt__timeline *t, size_t worker, const char *name, double begin_s) {
-    tt__trace_span(t->trace, &(tt__span){row_of(worker), name, begin_s, tt__now_s(), NULL, NULL, NULL});
+void tt__timeline_span(tt__timeline *t, size_t worker, const char *name, double begin_s, double end_s) {
+    tt__trace_span(t->trace, &(tt__span){row_of(worker), name, begin_s, end_s, NULL, NULL, NULL});
 }
 
 void tt__timeline_compiled(tt__timeline *t, size_t worker, const tt__cubin *cubin,

@@ -16,8 +16,8 @@ typedef struct tt__timeline {
 /* n workers, the GPU's first; rows are numbered like them. */
 void tt__timeline_open(tt__timeline *t, tt__trace *trace, size_t n);
 
-/* From begin_s to now. */
-void tt__timeline_span(tt__timeline *t, size_t worker, const char *name, double begin_s);
+/* Of a worker, as it or we know it. */
+void tt__timeline_span(tt__timeline *t, size_t worker, const char *name, double begin_s, double end_s);
 void tt__timeline_compiled(tt__timeline *t, size_t worker, const tt__cubin *cubin, const tt__msg_compiled *m);
 /* `waited_for` is what the GPU lacked before. */
 void tt__timeline_tried(tt__timeline *t, const tt__candidate *c, const tt__msg_tried *m,
