@@ -26,22 +26,22 @@ static tt_status compile(const tt__str *request, tt__str *cubin, tt__msg_compile
     return status;
 }
 
-int tt__compile_worker(int fd) {
+int tt__compile_worker(void) {
     tt__msg_hello hello = {0};
     fill_done(&hello.done, tt__nvrtc_open());
     tt__copy(hello.nvrtc, sizeof hello.nvrtc, tt__nvrtc_version());
-    if (tt__wire_send(fd, TT__MSG_HELLO, &(struct iovec){&hello, sizeof hello}, 1) != TT_OK)
+    if (tt__wire_reply(TT__MSG_HELLO, &(struct iovec){&hello, sizeof hello}, 1) != TT_OK)
         return 1;
     if (hello.done.status == TT_OK)
         tt__nvrtc_warm_up(); /* while the driver starts; if it fails, what is asked for will say so */
     tt__str request = {0}, cubin = {0};
     uint32_t type;
-    while (tt__wire_recv(fd, &type, &request) == TT_OK && type == TT__MSG_COMPILE) {
+    while (tt__wire_recv(TT__WIRE_FD, &type, &request) == TT_OK && type == TT__MSG_COMPILE) {
         tt__msg_compiled reply = {0};
         cubin.len = 0;
         fill_done(&reply.done, compile(&request, &cubin, &reply));
         struct iovec parts[] = {{&reply, sizeof reply}, {cubin.text, cubin.len}};
-        if (tt__wire_send(fd, TT__MSG_COMPILED, parts, 2) != TT_OK)
+        if (tt__wire_reply(TT__MSG_COMPILED, parts, 2) != TT_OK)
             break;
     }
     tt__str_free(&request);

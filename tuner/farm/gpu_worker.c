@@ -48,7 +48,7 @@ static void fill_done(tt__msg_done *done, tt_status status) {
     tt__copy(done->error, sizeof done->error, status == TT_OK ? "" : tt_last_error());
 }
 
-static tt_status greet(gpu_state *g, int fd) {
+static tt_status greet(gpu_state *g) {
     tt__msg_hello hello = {0};
     tt_status status = tt__device_gpu(&g->gpu, g->ordinal);
     fill_done(&hello.done, status);
@@ -58,7 +58,7 @@ static tt_status greet(gpu_state *g, int fd) {
         tt__driver_cuda_version(&hello.cuda_version);
         tt__driver_open(&g->cu);
     }
-    TT_TRY(tt__wire_send(fd, TT__MSG_HELLO, &(struct iovec){&hello, sizeof hello}, 1));
+    TT_TRY(tt__wire_reply(TT__MSG_HELLO, &(struct iovec){&hello, sizeof hello}, 1));
     return status;
 }
 
@@ -346,12 +346,12 @@ static void tell_falls(gpu_state *g, tt__clock_falls *out) {
 }
 
 /* Serves one request; not TT_OK ends the worker. */
-static tt_status serve(gpu_state *g, int fd, uint32_t type, const tt__str *request, finals *f) {
+static tt_status serve(gpu_state *g, uint32_t type, const tt__str *request, finals *f) {
     if (type == TT__MSG_PROBLEM) {
         tt__msg_opened reply = {.begin_s = g->times.begin_s};
         fill_done(&reply.done, open_problem(g, request));
         reply.end_s = tt__now_s();
-        TT_TRY(tt__wire_send(fd, TT__MSG_OPENED, &(struct iovec){&reply, sizeof reply}, 1));
+        TT_TRY(tt__wire_reply(TT__MSG_OPENED, &(struct iovec){&reply, sizeof reply}, 1));
         return reply.done.status == TT_E_CUDA ? TT_E_CUDA : TT_OK;
     }
     if (type == TT__MSG_TRIAL) {
@@ -367,7 +367,7 @@ static tt_status serve(gpu_state *g, int fd, uint32_t type, const tt__str *reque
         reply.times = g->times;
         reply.sm_mhz = g->watch.now_mhz;
         tell_falls(g, &reply.falls);
-        TT_TRY(tt__wire_send(fd, TT__MSG_TRIED, &(struct iovec){&reply, sizeof reply}, 1));
+        TT_TRY(tt__wire_reply(TT__MSG_TRIED, &(struct iovec){&reply, sizeof reply}, 1));
         return status;
     }
     if (type == TT__MSG_FINALS) {
@@ -378,28 +378,28 @@ static tt_status serve(gpu_state *g, int fd, uint32_t type, const tt__str *reque
         tell_falls(g, &falls);
         struct iovec parts[] = {
             {&done, sizeof done}, {&falls, sizeof falls}, {f->trials, (size_t)f->n * sizeof *f->trials}};
-        TT_TRY(tt__wire_send(fd, TT__MSG_FINISHED, parts, 3));
+        TT_TRY(tt__wire_reply(TT__MSG_FINISHED, parts, 3));
         return done.status == TT_E_CUDA ? TT_E_CUDA : TT_OK;
     }
     return tt__fail(TT_E_INTERNAL, "message of type %u", type);
 }
 
-int tt__gpu_worker(int fd, int ordinal) {
+int tt__gpu_worker(int ordinal) {
     gpu_state g = {.ordinal = ordinal, .watch = {.ordinal = ordinal}};
     tt__str request = {0};
     uint32_t type;
     finals *f = malloc(sizeof *f); /* too large for a stack */
-    if (!f || greet(&g, fd) != TT_OK) {
+    if (!f || greet(&g) != TT_OK) {
         free(f);
         return 1;
     }
     open_context(&g); /* while the first kernels compile; a failure comes back with the problem */
     do {
         g.times.idle_s = tt__now_s();
-        if (tt__wire_recv(fd, &type, &request) != TT_OK)
+        if (tt__wire_recv(TT__WIRE_FD, &type, &request) != TT_OK)
             break;
         g.times.begin_s = tt__now_s();
-    } while (serve(&g, fd, type, &request, f) == TT_OK);
+    } while (serve(&g, type, &request, f) == TT_OK);
     tt__str_free(&request);
     free(f);
     return 0; /* the driver takes back what the process held */

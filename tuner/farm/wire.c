@@ -3,6 +3,7 @@
 
 #include <errno.h>
 #include <string.h>
+#include <sys/eventfd.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
@@ -44,6 +45,11 @@ tt_status tt__wire_send(int fd, uint32_t type, const struct iovec *parts, int n)
         }
     }
     return TT_OK;
+}
+
+tt_status tt__wire_reply(uint32_t type, const struct iovec *parts, int n) {
+    TT_TRY(tt__wire_send(TT__WIRE_FD, type, parts, n));
+    return eventfd_write(TT__WIRE_BELL, 1) == 0 ? TT_OK : gone("bell");
 }
 
 static tt_status read_all(int fd, void *out, size_t size) {

@@ -9,6 +9,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/eventfd.h>
 #include <sys/socket.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -18,7 +19,7 @@
 
 extern char **environ;
 
-enum { WORKER_FD = 3, WORKERS_MAX = 512 };
+enum { WORKERS_MAX = 512 };
 
 /* The half of the socket's buffer leaves room for the books that Linux keeps in it. */
 static size_t room_for_one_more(int fd) {
@@ -27,18 +28,33 @@ static size_t room_for_one_more(int fd) {
     return getsockopt(fd, SOL_SOCKET, SO_SNDBUF, &bytes, &size) == 0 && bytes > 0 ? (size_t)bytes / 2 : 0;
 }
 
+/* Out of the way of the numbers that a worker finds its descriptors under. */
+static int open_bell(void) {
+    enum { BEYOND = 16 };
+    int low = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK | EFD_SEMAPHORE);
+    int fd = low < 0 ? low : fcntl(low, F_DUPFD_CLOEXEC, BEYOND);
+    if (low >= 0)
+        close(low);
+    return fd;
+}
+
 tt_status tt__worker_start(tt__worker *w, const char *role, const char *arg, double timeout_s) {
-    *w = (tt__worker){.fd = -1};
+    *w = (tt__worker){.fd = -1, .bell = -1};
     tt__str path = {0};
     TT_TRY(tt__worker_path(&path));
-    int fds[2];
-    if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, fds) != 0) {
+    int fds[2], bell = open_bell();
+    if (bell < 0 || socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, fds) != 0) {
+        int error = errno;
+        if (bell >= 0)
+            close(bell);
         tt__str_free(&path);
-        return tt__fail(TT_E_IO, "cannot start a worker: socketpair: %s", strerror(errno));
+        return tt__fail(TT_E_IO, "cannot start a worker: %s: %s", bell < 0 ? "eventfd" : "socketpair",
+                        strerror(error));
     }
     posix_spawn_file_actions_t actions;
     posix_spawn_file_actions_init(&actions);
-    posix_spawn_file_actions_adddup2(&actions, fds[1], WORKER_FD);
+    posix_spawn_file_actions_adddup2(&actions, fds[1], TT__WIRE_FD);
+    posix_spawn_file_actions_adddup2(&actions, bell, TT__WIRE_BELL);
     posix_spawn_file_actions_addopen(&actions, STDOUT_FILENO, "/dev/null", O_WRONLY, 0);
     if (!getenv("TILETUNE_DEBUG")) /* a dying compiler or driver may print; the trial has the reason */
         posix_spawn_file_actions_addopen(&actions, STDERR_FILENO, "/dev/null", O_WRONLY, 0);
@@ -48,6 +64,7 @@ tt_status tt__worker_start(tt__worker *w, const char *role, const char *arg, dou
     close(fds[1]);
     if (error) {
         close(fds[0]);
+        close(bell);
         w->pid = 0;
         tt__fail(TT_E_IO, "cannot start %s: %s", tt__str_text(&path), strerror(error));
         tt__str_free(&path);
@@ -55,6 +72,7 @@ tt_status tt__worker_start(tt__worker *w, const char *role, const char *arg, dou
     }
     tt__str_free(&path);
     w->fd = fds[0];
+    w->bell = bell;
     w->ahead_bytes = room_for_one_more(fds[0]);
     w->busy = true;
     w->deadline_s = tt__now_s() + timeout_s;
@@ -67,6 +85,7 @@ static void stop(tt__worker *w, char *reason, size_t size) {
     if (w->pid <= 0)
         return;
     close(w->fd);
+    close(w->bell);
     if (waitpid(w->pid, &status, WNOHANG) == 0) {
         kill(w->pid, SIGKILL);
         while (waitpid(w->pid, &status, 0) < 0 && errno == EINTR)
@@ -76,7 +95,7 @@ static void stop(tt__worker *w, char *reason, size_t size) {
         snprintf(reason, size, "killed by signal %d (%s)", WTERMSIG(status), strsignal(WTERMSIG(status)));
     else
         snprintf(reason, size, "ended with exit code %d", WEXITSTATUS(status));
-    *w = (tt__worker){.fd = -1};
+    *w = (tt__worker){.fd = -1, .bell = -1};
 }
 
 void tt__worker_stop(tt__worker *w) {
@@ -124,7 +143,7 @@ static void crashed(tt__worker *w, tt__event *event) {
 }
 
 tt_status tt__workers_wait(tt__worker *workers, size_t n, double wait_s, tt__event *event, tt__str *payload) {
-    struct pollfd fds[WORKERS_MAX];
+    struct pollfd fds[2 * WORKERS_MAX]; /* the socket, which tells when the other end is gone, and the bell */
     size_t which[WORKERS_MAX], n_fds = 0;
     double now = tt__now_s(), until = now + wait_s;
     *event = (tt__event){.kind = TT__EVENT_NONE};
@@ -133,17 +152,21 @@ tt_status tt__workers_wait(tt__worker *workers, size_t n, double wait_s, tt__eve
             continue;
         if (workers[i].deadline_s < until)
             until = workers[i].deadline_s;
-        fds[n_fds] = (struct pollfd){.fd = workers[i].fd, .events = POLLIN};
+        fds[2 * n_fds] = (struct pollfd){.fd = workers[i].fd};
+        fds[2 * n_fds + 1] = (struct pollfd){.fd = workers[i].bell, .events = POLLIN};
         which[n_fds++] = i;
     }
     int ms = until > now ? (int)((until - now) * 1e3) + 1 : 0;
-    int ready = poll(fds, n_fds, ms);
+    int ready = poll(fds, 2 * n_fds, ms);
     if (ready < 0 && errno != EINTR)
         return tt__fail(TT_E_IO, "poll: %s", strerror(errno));
     for (size_t k = 0; ready > 0 && k < n_fds; k++) {
-        if (!fds[k].revents)
+        eventfd_t replies;
+        if (!fds[2 * k].revents && !fds[2 * k + 1].revents)
             continue;
         tt__worker *w = &workers[which[k]];
+        if (fds[2 * k + 1].revents)
+            eventfd_read(w->bell, &replies); /* one of them */
         event->worker = which[k];
         event->job = w->job;
         if (tt__wire_recv(w->fd, &event->type, payload) == TT_OK) {

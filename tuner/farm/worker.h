@@ -12,7 +12,7 @@
 
 typedef struct tt__worker {
     pid_t pid; /* 0: not running */
-    int fd;
+    int fd, bell;
     bool busy;          /* a reply is due */
     double deadline_s;  /* on tt__now_s()'s clock, while busy */
     size_t job;         /* the caller's, of the request under way */

@@ -35,17 +35,16 @@ static void step_back(void) {
 }
 
 int main(int argc, char **argv) {
-    enum { FD = 3 };
     prctl(PR_SET_PDEATHSIG, SIGKILL);
     signal(SIGINT, SIG_IGN);
     signal(SIGTERM, SIG_IGN);
     if (argc == 3 && strcmp(argv[1], "compile") == 0) {
         limit_memory((size_t)strtoull(argv[2], NULL, 10));
         step_back();
-        return tt__compile_worker(FD);
+        return tt__compile_worker();
     }
     if (argc == 3 && strcmp(argv[1], "gpu") == 0)
-        return tt__gpu_worker(FD, atoi(argv[2]));
+        return tt__gpu_worker(atoi(argv[2]));
     fprintf(stderr, "tiletune-worker is started by tiletune itself; the program to use is `tune`\n");
     return 2;
 }
