@@ -124,7 +124,7 @@ static tt_status kernel_of(tt__kernel *out, bench *b, const tt__candidate *c, co
     int n = 0;
     if (!cache && !(cache = b->kernels = calloc(1, sizeof *cache)))
         return tt__fail_memory(sizeof *cache);
-    tt_status status = tt__config_options(&options, &n, c->t, c->config, p);
+    tt_status status = tt__config_options(&options, &n, c, p);
     if (status == TT_OK)
         tt__cubin_key(key, c->t->source, options.text, n, b->gpu.cc, tt__nvrtc_version());
     size_t at = 0;

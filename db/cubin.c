@@ -44,6 +44,17 @@ tt_status tt__store_cubin_link(tt__store *s, const char *template_hash, const ch
                        key);
 }
 
+tt_status tt__store_cubin_linked(tt__store *s, const char *template_hash, const char *config, int elem_size,
+                                 int cc, bool *found) {
+    sqlite3_stmt *stmt;
+    *found = false;
+    TT_TRY(tt__db_stmt(s, &stmt, TT__SQL_CUBIN_LINKED, "ttii", template_hash, config, (int64_t)elem_size,
+                       (int64_t)cc));
+    tt_status status = tt__db_step(s, stmt, found);
+    tt__db_done(stmt);
+    return status;
+}
+
 tt_status tt__store_cubin_find(tt__store *s, const char *template_hash, const char *config, int elem_size,
                                int cc, tt__str *out, bool *found) {
     sqlite3_stmt *stmt;

@@ -52,6 +52,8 @@
     " AND w.problem_id = trial.problem_id AND w.config_id = trial.config_id)"
 
 /* Is the template one for the problem of a winner? */
+/* Cubins are linked to a configuration, and to what is derived from it behind that. */
+#define TT__BEGINS(text, config) "(" text " = " config " OR substr(" text ", 1, length(" config ") + 1) = " config " || ' ')"
 #define TT__OP_FITS "(problem.op = template.op OR substr(problem.op, 1, length(template.op) + 1) = template.op || '/')"
 
 #define TT__SQL(X) \
@@ -122,6 +124,8 @@
         " VALUES (?1, ?2, ?3, ?4, ?5) ON CONFLICT DO UPDATE SET key = excluded.key") \
     X(CUBIN_FIND, "SELECT cubin.key FROM cubin_link JOIN cubin ON cubin.key = cubin_link.key" \
         " WHERE template_hash = ?1 AND config = ?2 AND elem_size = ?3 AND cc = ?4") \
+    X(CUBIN_LINKED, "SELECT 1 FROM cubin_link JOIN cubin ON cubin.key = cubin_link.key" \
+        " WHERE template_hash = ?1 AND " TT__BEGINS("config", "?2") " AND elem_size = ?3 AND cc = ?4") \
     /* The newest run with trials, measured before replayed. */ \
     X(EXPORT_ENV, "SELECT run.env_id, run.source = 1," \
         " strftime('%Y-%m-%dT%H:%M:%SZ', run.started_ms / 1000.0, 'unixepoch'), " TT__ENV_COLS "," \
@@ -203,7 +207,7 @@
         " ON env.id = run.env_id WHERE env.library <> ?1)" TT__NO_EVIDENCE) \
     X(PRUNE_LINKS_OF_TEXT, "DELETE FROM cubin_link WHERE template_hash = (SELECT hash FROM template WHERE id = ?1)" \
         " AND NOT EXISTS (SELECT 1 FROM winner w JOIN config ON config.id = w.config_id" \
-        " WHERE config.template_id = ?1 AND config.text = cubin_link.config)") \
+        " WHERE config.template_id = ?1 AND " TT__BEGINS("cubin_link.config", "config.text") ")") \
     X(UNDER_WAY, "SELECT 1 FROM run WHERE ended_ms IS NULL AND started_ms > ?1 LIMIT 1") \
     X(SWEEP_RUNS, "DELETE FROM run WHERE id NOT IN (SELECT run_id FROM trial)" \
         " AND id NOT IN (SELECT run_id FROM winner)") \

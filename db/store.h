@@ -143,6 +143,9 @@ tt_status tt__store_cubin_get(tt__store *s, const char *key, tt__str *out, bool 
  * (kernel hash, config, elem_size, cc) -> key. */
 tt_status tt__store_cubin_link(tt__store *s, const char *template_hash, const char *config, int elem_size,
                                int cc, const char *key);
+/* Is there a cubin of what begins with that configuration? */
+tt_status tt__store_cubin_linked(tt__store *s, const char *template_hash, const char *config, int elem_size,
+                                 int cc, bool *found);
 /* Appends the key, to be handed to tt__store_cubin_get; not *found if that cubin is not in the store. */
 tt_status tt__store_cubin_find(tt__store *s, const char *template_hash, const char *config, int elem_size,
                                int cc, tt__str *out, bool *found);

@@ -66,27 +66,36 @@ static tt_status hello(tt__backend *b, tt__gpu *gpu, tt__env *env) {
 
 static tt_status problem(tt__backend *b, const tt__problem *p, const tt__template *t) {
     live *l = (live *)b;
-    const tt__template *of = t->task->t;
+    tt__candidate c = {0};
     l->problem = *p;
     l->state = CLOSED;
     l->failures = 0;
     l->cutoff_us = 0;
     l->reference = NULL;
     TT_TRY(tt__workload_of(&l->work, t, &l->crew.gpu, p));
-    if (l->work.has_reference)
-        TT_TRY(tt__cubins_want(&l->cubins, of, of->default_config, p, &l->reference));
-    return tt__cubins_want(&l->cubins, NULL, tt__verify_config(&l->work), p, &l->checker);
+    if (l->work.has_reference) {
+        TT_TRY(tt__space_reference(&c, t->task, &l->crew.gpu, p));
+        TT_TRY(tt__cubins_want(&l->cubins, &c, p, &l->reference));
+    }
+    c.t = NULL;
+    tt__copy(c.config, sizeof c.config, tt__verify_config(&l->work));
+    return tt__cubins_want(&l->cubins, &c, p, &l->checker);
 }
 
 /* The first of a task comes with its reference: another problem, as the copy, may be at work until then. */
 static tt_status expect(tt__backend *b, const tt__candidate *c, const tt__problem *p) {
     live *l = (live *)b;
     const tt__task *task = c->t->task;
+    tt__candidate reference;
     if (task->has_reference && task != l->expected) {
         l->expected = task;
-        TT_TRY(tt__cubins_expect(&l->cubins, task->t, task->t->default_config, p));
+        tt_status status = tt__space_reference(&reference, task, &l->crew.gpu, p);
+        if (status == TT_OK)
+            status = tt__cubins_expect(&l->cubins, &reference, p);
+        if (status != TT_OK && status != TT_E_UNSUPPORTED) /* which is told when the problem's turn comes */
+            return status;
     }
-    return tt__cubins_expect(&l->cubins, c->t, c->config, p);
+    return tt__cubins_expect(&l->cubins, c, p);
 }
 
 static size_t room(const tt__backend *b) {
@@ -107,7 +116,7 @@ static tt_status submit(tt__backend *b, size_t id, const tt__candidate *c, doubl
         return tt__fail(TT_E_INTERNAL, "more than %d trials at once", JOBS_MAX);
     l->cutoff_us = cutoff_us;
     tt__cubin *cubin;
-    TT_TRY(tt__cubins_want(&l->cubins, c->t, c->config, &l->problem, &cubin));
+    TT_TRY(tt__cubins_want(&l->cubins, c, &l->problem, &cubin));
     *j = (job){.state = TO_COMPILE, .id = id, .order = ++l->submitted, .c = c, .cubin = cubin};
     return tt__cubins_name(&l->cubins, c, &l->problem, cubin);
 }
@@ -453,7 +462,7 @@ static tt_status finalist_cubins(live *l, const tt__candidate *const *c, size_t 
     if (l->reference)
         TT_TRY(await(l, l->reference));
     for (size_t i = 0; i < n; i++) {
-        TT_TRY(tt__cubins_want(&l->cubins, c[i]->t, c[i]->config, &l->problem, &cubins[i]));
+        TT_TRY(tt__cubins_want(&l->cubins, c[i], &l->problem, &cubins[i]));
         TT_TRY(tt__cubins_name(&l->cubins, c[i], &l->problem, cubins[i]));
     }
     for (size_t i = 0; i < n; i++)

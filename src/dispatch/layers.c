@@ -73,8 +73,8 @@ tt_status tt__layers_find_gpu(tt_ctx *ctx, const char *name, tt__gpu *gpu, int64
 static tt_status cubin_in(tt__store *store, const tt__gpu *gpu, const tt__problem *p, const tt__candidate *c,
                           tt__str *out, bool *found) {
     tt__str key = {0};
-    char build[TT__CONFIG_MAX + TT__OP_MAX];
-    tt__config_build(build, c->config, p);
+    char build[TT__BUILD_MAX];
+    tt__config_build(build, c, p);
     tt_status status = tt__store_cubin_find(store, c->t->hash, build, p->elem_size, gpu->cc, &key, found);
     if (status == TT_OK && *found)
         status = tt__store_cubin_get(store, tt__str_text(&key), out, found);

@@ -49,11 +49,11 @@ static tt_status choose(tt_plan *plan, tt_ctx *ctx, making *m) {
  * this one its plan. */
 static tt_status keep_cubin(tt_ctx *ctx, const making *m, const char *options, int n) {
     const tt__candidate *c = &m->candidate;
-    char key[TT__HASH_SIZE], build[TT__CONFIG_MAX + TT__OP_MAX];
+    char key[TT__HASH_SIZE], build[TT__BUILD_MAX];
     if (ctx->read_only)
         return TT_OK;
     tt__cubin_key(key, c->t->source, options, n, m->gpu.cc, tt__nvrtc_version());
-    tt__config_build(build, c->config, m->problem);
+    tt__config_build(build, c, m->problem);
     pthread_mutex_lock(&ctx->lock);
     tt_status status = tt__store_cubin_put(ctx->store, key, m->cubin.text, m->cubin.len);
     if (status == TT_OK)
@@ -67,7 +67,7 @@ static tt_status compile_cubin(tt_ctx *ctx, making *m) {
     tt__str options = {0};
     int n;
     tt_status status;
-    TT_GOTO(tt__config_options(&options, &n, c->t, c->config, m->problem));
+    TT_GOTO(tt__config_options(&options, &n, c, m->problem));
     TT_GOTO(tt__nvrtc_compile(&m->cubin, c->t->path, c->t->source, options.text, n, m->gpu.cc));
     TT_GOTO(keep_cubin(ctx, m, options.text, n));
 out:

@@ -62,6 +62,18 @@ static tt_status read_param(tt__reader *r, tt__span rest) {
     return TT_OK;
 }
 
+static tt_status read_derived(tt__reader *r, tt__span rest) {
+    tt__template *t = r->t;
+    if (t->n_derived == TT__DERIVED_MAX)
+        return FAIL(r, rest.at, "more than %d `derived` lines", TT__DERIVED_MAX);
+    tt__derived *d = &t->derived[t->n_derived];
+    TT_TRY(tt__read_new_name(r, d->name, sizeof d->name, rest));
+    t->n_derived++;
+    d->column = tt__read_column(r, rest.at);
+    tt__take_word(&rest);
+    return tt__read_expr(r, &d->value, rest);
+}
+
 static tt_status read_where(tt__reader *r, tt__span rest) {
     if (r->t->n_wheres == TT__WHERES_MAX)
         return FAIL(r, rest.at, "more than %d `where` lines", TT__WHERES_MAX);
@@ -216,6 +228,7 @@ static const struct {
     {"op", read_op, ONCE, true, "op NAME"},
     {"param", read_param, OFTEN, false, "param NAME VALUE ..."},
     {"runtime", read_runtime, OFTEN, false, "runtime NAME VALUE ..."},
+    {"derived", read_derived, OFTEN, false, "derived NAME EXPRESSION"},
     {"where", read_where, OFTEN, false, "where EXPRESSION"},
     {"block", read_block, OF_LAUNCH, true, "block EXPRESSION, ..."},
     {"grid", read_grid, OF_LAUNCH, true, "grid EXPRESSION, ..."},

@@ -408,13 +408,19 @@ static tt_status find_operands(tt__template *t) {
 }
 
 /* Upper and lower case are equal here, as they are to SQLite. */
-static tt_status check_params(const tt__template *t) {
+static tt_status check_name(const tt__template *t, const char *name, int line, int column) {
+    for (size_t k = 0; k < t->task->n_variables; k++)
+        if (strcasecmp(name, t->task->variables[k].name) == 0)
+            return tt__template_fail(t->path, line, column,
+                                     "%s is a property of the problem, choose another name", name);
+    return TT_OK;
+}
+
+static tt_status check_names(const tt__template *t) {
     for (size_t i = 0; i < t->n_params; i++)
-        for (size_t k = 0; k < t->task->n_variables; k++)
-            if (strcasecmp(t->params[i].name, t->task->variables[k].name) == 0)
-                return tt__template_fail(t->path, t->params[i].line, t->params[i].column,
-                                         "%s is a property of the problem, choose another name",
-                                         t->params[i].name);
+        TT_TRY(check_name(t, t->params[i].name, t->params[i].line, t->params[i].column));
+    for (size_t i = 0; i < t->n_derived; i++)
+        TT_TRY(check_name(t, t->derived[i].name, t->derived[i].value.line, t->derived[i].column));
     return TT_OK;
 }
 
@@ -476,6 +482,6 @@ tt_status tt__task_finish(tt__template *t) {
         if (!t->task)
             return TT_E_NO_MEMORY;
     }
-    TT_TRY(check_params(t));
+    TT_TRY(check_names(t));
     return find_operands(t);
 }

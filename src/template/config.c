@@ -1,6 +1,7 @@
 /* Configurations to and from text, and as options of the compiler. */
 #include "template/config.h"
 
+#include <inttypes.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
@@ -154,11 +155,13 @@ static const tt__variable *type_at(const tt__template *t, const tt__problem *p, 
     return NULL;
 }
 
-static tt_status add_all(tt__str *out, int *n, const tt__template *t, const char *config,
-                         const tt__problem *p) {
+static tt_status add_all(tt__str *out, int *n, const tt__candidate *c, const tt__problem *p) {
+    const tt__template *t = c->t;
     const tt__variable *v;
     tt__type type;
-    TT_TRY(add_macros(out, n, t, config));
+    TT_TRY(add_macros(out, n, t, c->config));
+    for (size_t i = 0; i < t->n_derived; i++)
+        add_option(out, n, "-D%s=%" PRId64, t->derived[i].name, c->derived[i]);
     for (size_t i = 0; (v = type_at(t, p, i, &type)); i++)
         add_option(out, n, TT__TYPEDEF "%s=%s", v->name, tt__types[type].cuda);
     add_option(out, n, "-DELEM_SIZE=%d", p->elem_size);
@@ -169,18 +172,17 @@ static tt_status add_all(tt__str *out, int *n, const tt__template *t, const char
     if (t->max_regs.text) {
         size_t choice[TT__PARAMS_MAX] = {0};
         int regs;
-        TT_TRY(tt__config_parse(choice, t, config));
+        TT_TRY(tt__config_parse(choice, t, c->config));
         TT_TRY(tt__expr_max_regs(&regs, t, choice));
         add_option(out, n, "--maxrregcount=%d", regs);
     }
     return TT_OK;
 }
 
-tt_status tt__config_options(tt__str *out, int *n, const tt__template *t, const char *config,
-                             const tt__problem *p) {
+tt_status tt__config_options(tt__str *out, int *n, const tt__candidate *c, const tt__problem *p) {
     *out = (tt__str){0};
     *n = 0;
-    tt_status status = t ? add_all(out, n, t, config, p) : add_macros(out, n, NULL, config);
+    tt_status status = c->t ? add_all(out, n, c, p) : add_macros(out, n, NULL, c->config);
     if (status == TT_OK)
         status = tt__str_check(out);
     if (status != TT_OK) {
@@ -190,10 +192,10 @@ tt_status tt__config_options(tt__str *out, int *n, const tt__template *t, const 
     return status;
 }
 
-void tt__config_build(char out[TT__BUILD_MAX], const char *config, const tt__problem *p) {
+void tt__config_build(char out[TT__BUILD_MAX], const tt__candidate *c, const tt__problem *p) {
     size_t length = 0, used;
     const char *text = tt__variables(p, &length), *end = text + length;
-    tt__copy(out, TT__CONFIG_MAX, config);
+    tt__copy(out, TT__CONFIG_MAX, c->config);
     for (size_t n; text && text < end; text += n + (text[n] == ',')) {
         n = strcspn(text, ",/");
         const char *sign = memchr(text, '=', n);
@@ -201,6 +203,10 @@ void tt__config_build(char out[TT__BUILD_MAX], const char *config, const tt__pro
             continue;
         used = strlen(out);
         snprintf(out + used, TT__BUILD_MAX - used, " %.*s", (int)n, text);
+    }
+    for (size_t i = 0; c->t && i < c->t->n_derived; i++) {
+        used = strlen(out);
+        snprintf(out + used, TT__BUILD_MAX - used, " %s=%" PRId64, c->t->derived[i].name, c->derived[i]);
     }
 }
 

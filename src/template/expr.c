@@ -340,6 +340,8 @@ tt_status tt__expr_check(const tt__template *t) {
     if (t->max_regs.text)
         TT_TRY(check_max_regs(t));
     TT_TRY(open_sandbox(&q, t, &facts, choice, DEPTH_ALONE));
+    for (size_t i = 0; i < t->n_derived; i++)
+        TT_GOTO(check_one(q, &t->derived[i].value));
     for (size_t i = 0; i < t->n_wheres; i++)
         TT_GOTO(check_one(q, &t->wheres[i]));
     for (int i = 0; i < t->n_passes; i++)

@@ -88,6 +88,9 @@ tt_status tt__read_new_name(tt__reader *r, char *out, size_t size, tt__span rest
     for (size_t i = 0; i < t->n_params && !taken; i++)
         if (t->params[i].name != out && strcasecmp(t->params[i].name, out) == 0)
             taken = "a parameter";
+    for (size_t i = 0; i < t->n_derived && !taken; i++)
+        if (t->derived[i].name != out && strcasecmp(t->derived[i].name, out) == 0)
+            taken = "`derived` already";
     for (size_t i = 0; t->own && i < t->own->n_variables && !taken; i++)
         if (t->own->variables[i].name != out && strcasecmp(t->own->variables[i].name, out) == 0)
             taken = "a variable of the problem";

@@ -214,10 +214,14 @@ static const char *name_at(const scanner *s, size_t i) {
     return i < n_facts || (i == TT__FACT_TIME_NS && is_metric(s)) ? tt__fact_names[i] : NULL;
 }
 
+static bool is_token(const scanner *s, const char *name) {
+    return strlen(name) == s->n && memcmp(s->token, name, s->n) == 0;
+}
+
 static bool name_in_scope(const scanner *s) {
     const char *name;
     for (size_t i = 0; (name = name_at(s, i)); i++)
-        if (strlen(name) == s->n && memcmp(s->token, name, s->n) == 0)
+        if (is_token(s, name))
             return true;
     return false;
 }
@@ -262,7 +266,26 @@ static tt_status operand(scanner *s) {
     return TT_OK;
 }
 
+/* What is derived is compiled in, and the values of a run-time parameter share what is compiled. */
+static tt_status check_derived(const scanner *s) {
+    bool derived = false;
+    for (size_t i = 0; i < s->t->n_derived; i++)
+        derived |= s->e == &s->t->derived[i].value;
+    for (size_t i = 0; i < s->t->n_params && derived; i++)
+        if (s->t->params[i].runtime && is_token(s, s->t->params[i].name))
+            return FAIL(
+                s, s->token,
+                "%.*s is a `runtime` parameter, whose values share one compilation: what is `derived` "
+                "cannot depend on it",
+                TOKEN(s));
+    return TT_OK;
+}
+
 static tt_status unknown_word(scanner *s) {
+    for (size_t i = 0; i < s->t->n_derived; i++)
+        if (is_token(s, s->t->derived[i].name))
+            return FAIL(s, s->token, "%.*s is `derived`: a macro of the code, which expressions do not know",
+                        TOKEN(s));
     for (size_t i = 0; i < COUNT(refused_words); i++)
         if (same(s->token, s->n, refused_words[i]))
             return FAIL(s, s->token, "%s is not allowed: an expression is arithmetic and comparisons only",
@@ -299,6 +322,7 @@ static tt_status scan_word(scanner *s) {
         return FAIL(s, s->at, "found '%.*s' in front of a quote, expected an operator", TOKEN(s));
     if (name_in_scope(s)) {
         TT_TRY(operand(s));
+        TT_TRY(check_derived(s));
         emit(s, "\""); /* a parameter may be called ORDER */
         return TT_OK;
     }

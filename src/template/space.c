@@ -14,7 +14,8 @@
 #include "template/scan.h"
 #include "template/template.h"
 
-enum { SLOTS_MAX = TT__PASSES_MAX * (3 + 3 + 1) + TT__ARGS_MAX + 1 }; /* and the objective */
+/* And the objective. */
+enum { SLOTS_MAX = TT__PASSES_MAX * (3 + 3 + 1) + TT__ARGS_MAX + 1 + TT__DERIVED_MAX };
 
 static const char *const part_names[TT__PART_COUNT] = {"block", "grid", "shared", "args"};
 
@@ -29,6 +30,7 @@ typedef struct plan {
     int n_launches;
     const tt__geometry_expr *launches; /* of each pass */
     size_t n, n_slots;                 /* columns, and those that are numbers of the launch */
+    size_t first_derived;              /* the last ones */
     const tt__expr *exprs[SLOTS_MAX];
     struct {
         tt__part kind;
@@ -70,6 +72,9 @@ static tt_status make_plan(plan *pl, const tt__template *t, const tt__gpu *gpu, 
     pl->n_slots = pl->n;
     if (t->task->objective >= 0 && !reference)
         pl->exprs[pl->n++] = &t->task->metrics[t->task->objective].value;
+    pl->first_derived = pl->n;
+    for (size_t i = 0; i < t->n_derived; i++)
+        pl->exprs[pl->n++] = &t->derived[i].value;
     return TT_OK;
 }
 
@@ -105,16 +110,16 @@ static bool within(const plan *pl, size_t slot, int64_t value, int64_t max) {
                   dim ? axes[pl->slots[slot].index] : "", max);
 }
 
-/* The template is wrong: a value that no launch can have. */
+/* The template is wrong: a value that no launch, and nothing that is derived, can have. */
 static tt_status fail_value(const plan *pl, const tt__candidate *c, size_t slot, tt__value v,
                             const char *expected) {
     char value[TT__NAME_MAX], problem[TT__PROBLEM_TEXT_MAX];
     const tt__expr *e = pl->exprs[slot];
     return tt__template_fail(pl->t->path, e->line, e->column,
                              "%s `%.200s` is %s for %s and %s (elem_size %d), expected %s",
-                             part_names[pl->slots[slot].kind], e->text, tt__value_text(value, v),
-                             c->config[0] ? c->config : "no parameters", tt__problem_text(problem, pl->p),
-                             pl->p->elem_size, expected);
+                             slot < pl->n_slots ? part_names[pl->slots[slot].kind] : "derived", e->text,
+                             tt__value_text(value, v), c->config[0] ? c->config : "no parameters",
+                             tt__problem_text(problem, pl->p), pl->p->elem_size, expected);
 }
 
 static tt_status set_dim(const plan *pl, tt__candidate *c, size_t slot, tt__value v, bool *legal) {
@@ -185,7 +190,7 @@ static void start_launch(const plan *pl, tt__launch *l) {
 /* What a microsecond is worth, so that the least product of time and weight is the best of the objective. */
 static tt_status read_weight(const plan *pl, const tt__query *q, tt__candidate *c) {
     c->weight = 1;
-    if (pl->n == pl->n_slots)
+    if (pl->first_derived == pl->n_slots)
         return TT_OK;
     const tt__expr *e = pl->exprs[pl->n_slots];
     tt__value v = tt__query_value(q, pl->n_slots);
@@ -195,6 +200,16 @@ static tt_status read_weight(const plan *pl, const tt__query *q, tt__candidate *
                                  "the objective `%.200s` is %g for %s, expected a number above 0", e->text,
                                  number ? v.f : 0.0, c->config[0] ? c->config : "no parameters");
     c->weight = pl->t->task->maximize ? 1 / v.f : v.f;
+    return TT_OK;
+}
+
+static tt_status read_derived(const plan *pl, const tt__query *q, tt__candidate *c) {
+    for (size_t i = pl->first_derived; i < pl->n; i++) {
+        tt__value v = tt__query_value(q, i);
+        if (v.kind != TT__VALUE_INT)
+            return fail_value(pl, c, i, v, "an integer");
+        c->derived[i - pl->first_derived] = v.i;
+    }
     return TT_OK;
 }
 
@@ -222,7 +237,7 @@ static tt_status read_launch(const plan *pl, const tt__query *q, tt__candidate *
         *legal = refuse(pl, &pl->launches[s].block[0], "makes blocks of %" PRId64 " threads, the limit is %d",
                         threads, pl->gpu->max_threads_per_block);
     }
-    return TT_OK;
+    return *legal ? read_derived(pl, q, c) : TT_OK;
 }
 
 /* ---- One configuration --------------------------------------------------------------------------------- */
@@ -272,12 +287,9 @@ tt_status tt__space_resolve(tt__candidate *out, const tt__template *t, const tt_
     return resolve(out, t, gpu, p, config, false);
 }
 
-tt_status tt__space_reference(tt__launch *out, const tt__task *task, const tt__gpu *gpu,
+tt_status tt__space_reference(tt__candidate *out, const tt__task *task, const tt__gpu *gpu,
                               const tt__problem *p) {
-    tt__candidate c;
-    TT_TRY(resolve(&c, task->t, gpu, p, task->t->default_config, true));
-    *out = c.launch;
-    return TT_OK;
+    return resolve(out, task->t, gpu, p, task->t->default_config, true);
 }
 
 /* ---- The whole space ----------------------------------------------------------------------------------- */

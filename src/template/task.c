@@ -337,7 +337,12 @@ tt_status tt__workload_of(tt__workload *out, const tt__template *t, const tt__gp
         TT_TRY(tt__task_copy(&copy, &part, &has, t, gpu, p));
         out->copy_bytes = has ? tt__src_bytes(&copy) : 0;
     }
-    return task->has_reference ? tt__space_reference(&out->launch, task, gpu, p) : TT_OK;
+    if (task->has_reference) {
+        tt__candidate c;
+        TT_TRY(tt__space_reference(&c, task, gpu, p));
+        out->launch = c.launch;
+    }
+    return TT_OK;
 }
 
 /* ---- Metrics ------------------------------------------------------------------------------------------- */

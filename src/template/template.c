@@ -324,6 +324,8 @@ void tt__template_free(tt__template **template) {
             free(t->params[p].values[v]);
         free(t->params[p].values);
     }
+    for (size_t i = 0; i < t->n_derived; i++)
+        free(t->derived[i].value.text);
     for (size_t i = 0; i < t->n_wheres; i++)
         free(t->wheres[i].text);
     for (size_t i = 0; i < TT__PASSES_MAX; i++)

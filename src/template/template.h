@@ -19,6 +19,7 @@ enum {
     TT__TYPES_MAX = 12, /* that a `type` may stand for */
     TT__METRICS_MAX = 4,
     TT__OPTIONS_MAX = 16,
+    TT__DERIVED_MAX = 8,
     TT__FILE_MAX = 128,
     TT__CONFIGS_MAX = 65536, /* legal configurations of one template for one problem */
 };
@@ -36,6 +37,14 @@ typedef struct tt__param {
     size_t n_values;
     char **values; /* as written: integers, or words passed to the kernel as they are */
 } tt__param;
+
+/* A macro whose value follows from the problem, the device and the macros that are chosen: it is no part of a
+ * configuration, which so is the same where the value is another. */
+typedef struct tt__derived {
+    char name[TT__NAME_MAX];
+    int column;     /* of the name, in the line of */
+    tt__expr value; /* an integer */
+} tt__derived;
 
 /* How one kernel is launched. */
 typedef struct tt__geometry_expr {
@@ -108,6 +117,8 @@ typedef struct tt__template {
     int op_line, op_column;
     size_t n_params;
     tt__param params[TT__PARAMS_MAX];
+    size_t n_derived;
+    tt__derived derived[TT__DERIVED_MAX];
     size_t n_wheres;
     tt__expr wheres[TT__WHERES_MAX];
     int n_passes;
@@ -179,9 +190,10 @@ tt_status tt__template_set_check(const tt__template_set *set, const char *const 
 /* ---- The space: which configurations a problem on a GPU allows, and how each is launched -------------- */
 
 typedef struct tt__candidate {
-    const tt__template *t;       /* borrowed */
-    char config[TT__CONFIG_MAX]; /* "TILE_DIM=32 BLOCK_ROWS=8", in the order of declaration */
-    int align;                   /* of the problem it is for */
+    const tt__template *t;            /* borrowed */
+    char config[TT__CONFIG_MAX];      /* "TILE_DIM=32 BLOCK_ROWS=8", in the order of declaration */
+    int64_t derived[TT__DERIVED_MAX]; /* what it makes of the problem it is for, whose alignment is */
+    int align;
     double weight; /* a time is worth so many times itself to the task's objective; 1: the time is the
                       objective */
     tt__launch launch;
@@ -197,8 +209,8 @@ typedef struct tt__space {
  * gpu->max_threads_per_block threads and is at most 1024 x 1024 x 64, dynamic shared memory fits
  * gpu->shared_per_block, the grid is within CUDA's limits (x < 2^31, y and z < 65536), and every i32 argument
  * fits 32 bits. A template of another op adds nothing. On failure the space stays as it was: TT_E_TEMPLATE if
- * the geometry of a configuration is nothing that can be launched (NULL, no integer, zero or negative), or if
- * the space is too large. */
+ * the geometry of a configuration is nothing that can be launched (NULL, no integer, zero or negative), if
+ * what is derived from it is no integer, or if the space is too large. */
 tt_status tt__space_add(tt__space *space, const tt__template *t, const tt__gpu *gpu, const tt__problem *p);
 /* Appends one that tt__space_resolve made. */
 tt_status tt__space_append(tt__space *space, const tt__candidate *c);
@@ -232,23 +244,22 @@ tt_status tt__space_survey(tt__survey *out, const tt__template *t, const tt__gpu
 tt_status tt__space_resolve(tt__candidate *out, const tt__template *t, const tt__gpu *gpu,
                             const tt__problem *p, const char *config);
 
-/* The launch of a task's reference, which is compiled with the default configuration. Fails likewise. */
-tt_status tt__space_reference(tt__launch *out, const tt__task *task, const tt__gpu *gpu,
+/* That of a task's reference, which is compiled with the default configuration. Fails likewise. */
+tt_status tt__space_reference(tt__candidate *out, const tt__task *task, const tt__gpu *gpu,
                               const tt__problem *p);
 
-/* The compiler options a configuration means, "-DTILE_DIM=32" each, plus "-DELEM_SIZE=4"; frees with
- * tt__str_free. The options stand one behind the other, each with its NUL; *n counts them. Of `t` NULL (the
- * checker): those of `config` alone. */
-tt_status tt__config_options(tt__str *out, int *n, const tt__template *t, const char *config,
-                             const tt__problem *p);
+/* The compiler options that a configuration means for the problem it is for, "-DTILE_DIM=32" each, what is
+ * derived and "-DELEM_SIZE=4"; frees with tt__str_free. The options stand one behind the other, each with its
+ * NUL; *n counts them. Without a template (the checker): those of its configuration alone. */
+tt_status tt__config_options(tt__str *out, int *n, const tt__candidate *c, const tt__problem *p);
 
 /* May a file say this option to NVRTC? Only what says how code is made: nothing that reads or writes files,
  * makes something else than a cubin for this GPU, or takes the next word for its value. */
 bool tt__option_allowed(const char *option, size_t n);
 
-/* A configuration with all else that makes its cubin for a problem another one: the
- * types of its variables. */
-enum { TT__BUILD_MAX = TT__CONFIG_MAX + TT__OP_MAX };
-void tt__config_build(char out[TT__BUILD_MAX], const char *config, const tt__problem *p);
+/* A configuration with all else that makes its cubin for a problem another one: the types of its variables,
+ * and what is derived. Without a template, who knows only the configuration gets what it begins with. */
+enum { TT__BUILD_MAX = TT__CONFIG_MAX + TT__OP_MAX + TT__DERIVED_MAX * (TT__NAME_MAX + 24) };
+void tt__config_build(char out[TT__BUILD_MAX], const tt__candidate *c, const tt__problem *p);
 
 #endif

@@ -22,6 +22,7 @@ UNVERIFIED = """//@ kernel scale
 //@ grid ceil_div(n, THREADS)
 //@ args x, i64 n
 //@ default THREADS=32
+//@ derived EDGES n % THREADS > 0
 //@ metric gbps 8 * n / time_ns
 extern "C" __global__ void scale(float *x, long long n) {
     long long i = (long long)blockIdx.x * THREADS + threadIdx.x;

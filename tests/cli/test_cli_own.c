@@ -99,6 +99,40 @@ static void test_counts(void **state) {
            "check @/mine.cu --json");
 }
 
+/* What is derived is said, and compiled: a kernel that cannot be with EDGES=1 is refused for such a shape. */
+static void test_derived(void **state) {
+    (void)state;
+    write_with("derived.cu", 7, "//@ derived EDGES cols % A > 0\n//@ derived TWICE 2 * A");
+    expect(
+        here, 0,
+        "\nA          macro     16 32 64 128\nR          run time  1 2\nEDGES      derived   cols % A > 0\n"
+        "TWICE      derived   2 * A\n",
+        "check @/derived.cu");
+    expect(here, 0, "\ndefault   A=32 R=1\nderived   EDGES=0 TWICE=64\nlaunch    grid", "check @/derived.cu");
+    expect(here, 0, "\nderived   EDGES=1 TWICE=64\n", "check @/derived.cu --size 65");
+    expect(here, 0, "\"derived\":[{\"name\":\"EDGES\",\"text\":\"cols % A > 0\",\"line\":7,\"value\":1},",
+           "check @/derived.cu --size 65 --json");
+    write_with("derived.cu", 7, "//@ derived EDGES cols % (A - 32) > 0");
+    expect(here, 2,
+           "/derived.cu:7:19: derived `cols % (A - 32) > 0` is NULL (a division by zero?) for A=32 R=1 and "
+           "8192x8192 (elem_size 4), expected an integer",
+           "check @/derived.cu");
+    write_with("derived.cu", 7, "//@ derived EDGES cols % R > 0");
+    expect(here, 2, "/derived.cu:7:26: R is a `runtime` parameter, whose values share one compilation",
+           "check @/derived.cu");
+    write_with("derived.cu", 7, "//@ derived EDGES iif(cols = 67, cols / 0, 0)");
+    expect(here, 0, "\nderived   EDGES=0\n", "check @/derived.cu --size 64");
+    expect(here, 2,
+           "derived `iif(cols = 67, cols / 0, 0)` is NULL (a division by zero?) for A=32 R=1 and 67x67",
+           "check @/derived.cu --size 67");
+    write_with("derived.cu", 13,
+               "//@ derived EDGES cols % A > 0\nextern \"C\" __global__ void mine(int *dst, const int *src, "
+               "int r) {\n"
+               "#if EDGES\n#error edges\n#endif\ndst[r] = src[A]; }");
+    expect(here, 0, "\ncompiled  not known: the compiled code does not say", "check @/derived.cu --size 64");
+    expect(here, 2, "edges", "check @/derived.cu --size 65");
+}
+
 static void test_default_that_is_not_legal_here(void **state) {
     (void)state;
     write_with("some.cu", 7, "//@ where (rows > 100 OR A = 32 AND R = 2)");
@@ -273,6 +307,7 @@ static void test_new_is_correct(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_counts),
+        cmocka_unit_test(test_derived),
         cmocka_unit_test(test_default_that_is_not_legal_here),
         cmocka_unit_test(test_other_ops),
         cmocka_unit_test(test_bad_files),

@@ -18,9 +18,11 @@ static void compare(const tt__template *t, int cc, int elem_size) {
     tt__str options, cubin = {0};
     int n;
     tt__problem p = {.elem_size = elem_size};
+    tt__candidate c = {.t = t};
     tt__cubin_needs needs;
     tt__kernel kernel;
-    OK(tt__config_options(&options, &n, t, t->default_config, &p));
+    tt__copy(c.config, sizeof c.config, t->default_config);
+    OK(tt__config_options(&options, &n, &c, &p));
     OK(tt__nvrtc_compile(&cubin, t->path, t->source, tt__str_text(&options), n, cc));
     tt_status status = tt__cubin_read(&needs, cubin.text, cubin.len, t->kernel);
     if (device_is_host()) {

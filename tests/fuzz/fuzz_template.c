@@ -61,10 +61,11 @@ static void look_at(const tt__template *t, const char *text) {
         tt__str options = {0};
         int n;
         fuzz_want(tt__space_resolve(&again, t, &gpu, &own, space.items[i].config) == TT_OK, "a legal member");
-        status = tt__config_options(&options, &n, t, space.items[i].config, &own);
+        status = tt__config_options(&options, &n, &space.items[i], &own);
         fuzz_want(status == TT_OK || status == TT_E_TEMPLATE, "options of the compiler");
         tt__str_free(&options);
         fuzz_want(memcmp(&again.launch, &space.items[i].launch, sizeof again.launch) == 0, "one geometry");
+        fuzz_want(memcmp(again.derived, space.items[i].derived, sizeof again.derived) == 0, "one derivation");
     }
     tt__space_free(&space);
 }
@@ -91,6 +92,7 @@ size_t LLVMFuzzerCustomMutator(uint8_t *data, size_t size, size_t max_size, unsi
                                         "op",
                                         "param",
                                         "runtime",
+                                        "derived",
                                         "where",
                                         "block",
                                         "grid",

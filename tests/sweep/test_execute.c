@@ -191,7 +191,7 @@ static void try_all(worker *w, tt__verifier *v, const tt__space *space, const sh
         int n;
         if (!small_enough(c, s))
             continue;
-        MUST(tt__config_options(&options, &n, c->t, c->config, &v->problem));
+        MUST(tt__config_options(&options, &n, c, &v->problem));
         bool mine = (i == 0 || in_sample(w, &options, s)) && k++ / DEALT % w->n_workers == w->number;
         if (mine)
             try_candidate(w, v, c, &options, n, o);
@@ -207,15 +207,17 @@ static void try_template(worker *w, const tt__template *t, const shape *s, outco
     tt__workload work;
     tt__str checker = {0}, reference = {0}, options;
     const tt__template *of = t->task->t;
+    tt__candidate reference_of;
     int n;
     if (!problem_of(&p, s, t->op))
         return;
     MUST(tt__space_add(&space, t, &w->gpu, &p));
-    MUST(tt__config_options(&options, &n, NULL, "", &p));
+    MUST(tt__config_options(&options, &n, &(tt__candidate){0}, &p));
     MUST(tt__nvrtc_compile(&checker, tt__checker[0].name, tt__checker[0].source, options.text, n, w->gpu.cc));
     tt__str_free(&options);
     MUST(tt__workload_of(&work, t, &w->gpu, &p));
-    MUST(tt__config_options(&options, &n, of, of->default_config, &p));
+    MUST(tt__space_reference(&reference_of, t->task, &w->gpu, &p));
+    MUST(tt__config_options(&options, &n, &reference_of, &p));
     MUST(tt__nvrtc_compile(&reference, of->path, of->source, options.text, n, w->gpu.cc));
     MUST(tt__verifier_open(&v, cu, NULL, &p, &work, checker.text, reference.text));
     try_all(w, &v, &space, s, o);
@@ -307,7 +309,7 @@ static void check_plainly(worker *w, const tt__candidate *c, const tt__problem *
     memset(want, 0x5a, n_dst);
     if (tt__in_place(p))
         memcpy(want, src, n_dst);
-    OK(tt__config_options(&options, &n, c->t, c->config, p));
+    OK(tt__config_options(&options, &n, c, p));
     get_cubin(w, c->t->path, c->t->source, &options, n);
     OK(tt__kernel_load(&kernel, cu, w->cubin.text, &c->t->symbols, &c->launch));
     CU_OK(cu->cuMemAlloc(&d_src, n_src));

@@ -100,7 +100,7 @@ static void add_template(const tt__template *t, const tt__gpu *gpu, int elem_siz
     for (size_t i = 0; i < space.n; i++) {
         job *j = new_job(t->path, t->source, gpu->cc, elem_size);
         tt__copy(j->config, sizeof j->config, space.items[i].config);
-        assert_int_equal(tt__config_options(&j->options, &j->n_options, t, j->config, &p), TT_OK);
+        assert_int_equal(tt__config_options(&j->options, &j->n_options, &space.items[i], &p), TT_OK);
         bool known = false; /* of this shape, or of one before */
         for (size_t k = 0; k + 1 < jobs.n && !known; k++)
             known = same_cubin(&jobs.items[k], j);
@@ -122,7 +122,7 @@ static void add_checkers(int cc) {
     for (size_t e = 0; e < sizeof elem_sizes / sizeof *elem_sizes; e++) {
         job *j = new_job(tt__checker[0].name, tt__checker[0].source, cc, elem_sizes[e]);
         tt__problem p = {.elem_size = elem_sizes[e]};
-        assert_int_equal(tt__config_options(&j->options, &j->n_options, NULL, "", &p), TT_OK);
+        assert_int_equal(tt__config_options(&j->options, &j->n_options, &(tt__candidate){0}, &p), TT_OK);
     }
 }
 

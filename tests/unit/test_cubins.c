@@ -13,6 +13,7 @@ static const char text[] = "//@ kernel   k\n"
                            "//@ op       transpose\n"
                            "//@ param    A 1 2 3 4\n"
                            "//@ runtime  R 1 2\n"
+                           "//@ derived  EDGES rows % 32 > 0\n"
                            "//@ block    32\n"
                            "//@ grid     R\n"
                            "//@ args     dst, src\n"
@@ -48,10 +49,25 @@ static int leave(void **state) {
     return 0;
 }
 
+static const tt__gpu gpu = {.cc = 90, .max_threads_per_block = 1024};
+
+static tt__candidate candidate(const fixture *f, const char *config) {
+    tt__candidate c;
+    if (tt__space_resolve(&c, f->t, &gpu, &f->p, config) != TT_OK)
+        fail_msg("%s", tt_last_error());
+    return c;
+}
+
 static tt__cubin *want(fixture *f, const char *config) {
+    tt__candidate c = candidate(f, config);
     tt__cubin *cubin;
-    assert_int_equal(tt__cubins_want(&f->cubins, f->t, config, &f->p, &cubin), TT_OK);
+    assert_int_equal(tt__cubins_want(&f->cubins, &c, &f->p, &cubin), TT_OK);
     return cubin;
+}
+
+static void expect(fixture *f, const char *config) {
+    tt__candidate c = candidate(f, config);
+    assert_int_equal(tt__cubins_expect(&f->cubins, &c, &f->p), TT_OK);
 }
 
 static tt__cubin *next(fixture *f) {
@@ -64,7 +80,7 @@ static void test_order(void **state) {
     fixture *f = *state;
     static const char *const expected[] = {"A=1 R=1", "A=2 R=1", "A=2 R=2", "A=3 R=1", "A=4 R=1"};
     for (size_t i = 0; i < sizeof expected / sizeof *expected; i++)
-        assert_int_equal(tt__cubins_expect(&f->cubins, f->t, expected[i], &f->p), TT_OK);
+        expect(f, expected[i]);
     tt__cubin *four = want(f, "A=4 R=2"), *three = want(f, "A=3 R=2");
     assert_ptr_equal(next(f), four); /* in the order of wanting */
     assert_ptr_equal(next(f), three);
@@ -87,28 +103,71 @@ static void test_a_failure_is_remembered(void **state) {
     assert_string_equal(cubin->reason, "compiled longer than 5 s");
 }
 
+/* Sizes for which the same is derived share a cubin, others do not: also not what the store finds by name. */
+static void test_what_is_derived_makes_another(void **state) {
+    fixture *f = *state;
+    static const int64_t sides[] = {64, 96, 100, 50};
+    tt__cubin *cubins[4];
+    tt__str key = {0};
+    bool found;
+    for (size_t i = 0; i < 4; i++) {
+        f->p.rows = sides[i];
+        tt__candidate c = candidate(f, "A=1 R=1");
+        cubins[i] = want(f, "A=1 R=1");
+        assert_int_equal(tt__cubins_name(&f->cubins, &c, &f->p, cubins[i]), TT_OK);
+    }
+    assert_ptr_equal(cubins[0], cubins[1]);
+    assert_ptr_equal(cubins[2], cubins[3]);
+    assert_ptr_not_equal(cubins[0], cubins[2]);
+    assert_string_not_equal(cubins[0]->key, cubins[2]->key);
+    assert_ptr_equal(next(f), cubins[0]);
+    assert_ptr_equal(next(f), cubins[2]);
+    assert_null(next(f));
+    assert_int_equal(tt__cubins_ready(&f->cubins, cubins[0], "image", 5), TT_OK);
+    assert_int_equal(tt__cubins_save(&f->cubins, true), TT_OK);
+    assert_int_equal(tt__store_cubin_find(f->store, f->t->hash, "A=1 R=1 EDGES=0", 4, 90, &key, &found),
+                     TT_OK);
+    assert_true(found);
+    assert_string_equal(tt__str_text(&key), cubins[0]->key);
+    tt__str_free(&key);
+    assert_int_equal(tt__store_cubin_find(f->store, f->t->hash, "A=1 R=1 EDGES=1", 4, 90, &key, &found),
+                     TT_OK);
+    assert_false(found);
+    static const struct {
+        const char *config;
+        bool linked;
+    } linked[] = {{"A=1 R=1", true},        {"A=1 R=1 EDGES=0", true}, {"A=1 R=1 EDGES=1", false},
+                  {"A=1 R=1 EDGES", false}, {"A=1 R=", false},         {"A=2 R=1", false}};
+    for (size_t i = 0; i < sizeof linked / sizeof *linked; i++) {
+        assert_int_equal(tt__store_cubin_linked(f->store, f->t->hash, linked[i].config, 4, 90, &found),
+                         TT_OK);
+        assert_int_equal(found, linked[i].linked);
+    }
+}
+
 static void test_what_is_saved_is_found(void **state) {
     fixture *f = *state;
     tt__cubin *cubin = want(f, "A=1 R=1");
-    tt__candidate c = {.t = f->t, .config = "A=1 R=1"};
+    tt__candidate c = candidate(f, "A=1 R=1"), other = candidate(f, "A=1 R=2");
     tt__str key = {0};
     bool found;
     assert_ptr_equal(next(f), cubin);
     assert_int_equal(tt__cubins_ready(&f->cubins, cubin, "image", 5), TT_OK);
     assert_int_equal(tt__cubins_name(&f->cubins, &c, &f->p, cubin), TT_OK);
     assert_int_equal(tt__cubins_save(&f->cubins, true), TT_OK);
-    assert_int_equal(tt__store_cubin_find(f->store, f->t->hash, "A=1 R=1", 4, 90, &key, &found), TT_OK);
+    assert_int_equal(tt__store_cubin_find(f->store, f->t->hash, "A=1 R=1 EDGES=0", 4, 90, &key, &found),
+                     TT_OK);
     assert_true(found);
     assert_string_equal(tt__str_text(&key), cubin->key);
     tt__str_free(&key);
 
     tt__cubins again = {.store = f->store, .cc = 90, .nvrtc = "13.0"};
-    assert_int_equal(tt__cubins_want(&again, f->t, "A=1 R=2", &f->p, &cubin), TT_OK);
+    assert_int_equal(tt__cubins_want(&again, &other, &f->p, &cubin), TT_OK);
     assert_int_equal(cubin->state, TT__CUBIN_READY);
     assert_int_equal(cubin->image.len, 5);
     tt__cubins_close(&again);
     again = (tt__cubins){.store = f->store, .cc = 100, .nvrtc = "13.0"}; /* of another GPU */
-    assert_int_equal(tt__cubins_want(&again, f->t, "A=1 R=2", &f->p, &cubin), TT_OK);
+    assert_int_equal(tt__cubins_want(&again, &other, &f->p, &cubin), TT_OK);
     assert_int_equal(cubin->state, TT__CUBIN_IDLE);
     tt__cubins_close(&again);
 }
@@ -117,7 +176,7 @@ static void test_what_is_saved_is_found(void **state) {
 static void test_works_ahead_if_it_may(void **state) {
     fixture *f = *state;
     tt__cubin *cubin;
-    assert_int_equal(tt__cubins_expect(&f->cubins, f->t, "A=1 R=1", &f->p), TT_OK);
+    expect(f, "A=1 R=1");
     assert_int_equal(tt__cubins_next(&f->cubins, false, &cubin), TT_OK);
     assert_null(cubin);
     tt__cubin *wanted = want(f, "A=2 R=1");
@@ -130,6 +189,7 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(test_order, enter, leave),
         cmocka_unit_test_setup_teardown(test_a_failure_is_remembered, enter, leave),
+        cmocka_unit_test_setup_teardown(test_what_is_derived_makes_another, enter, leave),
         cmocka_unit_test_setup_teardown(test_what_is_saved_is_found, enter, leave),
         cmocka_unit_test_setup_teardown(test_works_ahead_if_it_may, enter, leave),
     };

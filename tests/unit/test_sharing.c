@@ -293,24 +293,28 @@ static void prunes(void **state) {
         {{.before_ms = 4000000000000}, 1, 20, 1, 0},
         {{0}, 0, 0, 0, 0},
     };
-    for (size_t i = 0; i < 2 * (sizeof cases / sizeof *cases); i++) {
+    const size_t n = sizeof cases / sizeof *cases;
+    for (size_t i = 0; i < 4 * n; i++) {
         char name[32];
         tt__pruned p;
-        tt__prune_opts opts = cases[i / 2].opts;
+        size_t k = i / 2 % n;
+        tt__prune_opts opts = cases[k].opts;
         opts.dry_run = i % 2 == 0;
         snprintf(name, sizeof name, "p%zu.db", i);
         const char *path = a_store(name, 20, 50, 20);
         raw_sql(path, "UPDATE run SET ended_ms = 1");
+        if (i >= 2 * n) /* and the same where something is derived */
+            raw_sql(path, "UPDATE cubin_link SET config = config || ' EDGES=1'");
         tt__store *s = must_open(path);
         assert_ok(tt__store_prune(s, &opts, &p));
         int64_t before, after;
         assert_ok(tt__store_vacuum(s, &before, &after));
         tt__store_close(&s);
-        if (p.winners != cases[i / 2].winners || p.trials != cases[i / 2].trials ||
-            p.runs != cases[i / 2].runs || p.cubins != cases[i / 2].cubins)
+        if (p.winners != cases[k].winners || p.trials != cases[k].trials || p.runs != cases[k].runs ||
+            p.cubins != cases[k].cubins)
             fail_msg("case %zu took %d winners, %d trials, %d runs, %d cubins", i / 2, (int)p.winners,
                      (int)p.trials, (int)p.runs, (int)p.cubins);
-        int64_t left = opts.dry_run ? 20 : 20 - cases[i / 2].trials;
+        int64_t left = opts.dry_run ? 20 : 20 - cases[k].trials;
         assert_int_equal(raw_sql(path, "SELECT count(*) FROM trial"), left);
         assert_int_equal(raw_sql(path, "SELECT count(*) FROM config"),
                          opts.dry_run ? 21 : left); /* one is unused */

@@ -7,7 +7,8 @@
 #include "base/json.h"
 #include "tuner/cli/cli.h"
 
-static void write_template(tt__json *j, const tt__template *t) {
+static void write_template(tt__json *j, const tt__examined *e) {
+    const tt__template *t = e->t;
     tt__json_string(j, "file", t->path);
     tt__json_string(j, "kernel", t->kernel);
     tt__json_string(j, "op", t->op);
@@ -21,6 +22,17 @@ static void write_template(tt__json *j, const tt__template *t) {
         for (size_t v = 0; v < t->params[i].n_values; v++)
             tt__json_string(j, NULL, t->params[i].values[v]);
         tt__json_close(j, ']');
+        tt__json_close(j, '}');
+    }
+    tt__json_close(j, ']');
+    tt__json_open(j, "derived", '[');
+    for (size_t i = 0; i < t->n_derived; i++) {
+        tt__json_open(j, NULL, '{');
+        tt__json_string(j, "name", t->derived[i].name);
+        tt__json_string(j, "text", t->derived[i].value.text);
+        tt__json_int(j, "line", t->derived[i].value.line);
+        if (e->space.n)
+            tt__json_int(j, "value", e->space.items[0].derived[i]);
         tt__json_close(j, '}');
     }
     tt__json_close(j, ']');
@@ -117,7 +129,7 @@ tt_status tt__check_print_json(const tt__examined *e) {
     tt__str text = {0};
     tt__json j = {.out = &text};
     tt__json_open(&j, NULL, '{');
-    write_template(&j, e->t);
+    write_template(&j, e);
     tt_status status = e->t->own ? write_task(&j, e) : TT_OK;
     write_space(&j, e);
     write_first(&j, e);

@@ -117,7 +117,7 @@ static tt_status count(tt__examined *e) {
 static tt_status compile_one(tt__examined *e, const tt__candidate *c) {
     tt__str options = {0}, cubin = {0};
     int n;
-    tt_status status = tt__config_options(&options, &n, e->t, c->config, &e->p);
+    tt_status status = tt__config_options(&options, &n, c, &e->p);
     if (status == TT_OK)
         status = tt__nvrtc_compile(&cubin, e->t->path, e->t->source, tt__str_text(&options), n, e->gpu.cc);
     if (status == TT_OK)

@@ -1,6 +1,7 @@
 /* `tune check FILE.cu` as text. */
 #include "tuner/cli/check.h"
 
+#include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -18,7 +19,7 @@ static tt_status print_params(const tt__template *t) {
     static const tt__column columns[] = {
         {"parameter", false, false}, {"", false, false}, {"values", false, true}};
     tt__table table = {.n_columns = 3, .columns = columns};
-    if (t->n_params == 0)
+    if (t->n_params + t->n_derived == 0)
         return TT_OK;
     for (size_t i = 0; i < t->n_params; i++) {
         tt__str values = {0};
@@ -28,6 +29,11 @@ static tt_status print_params(const tt__template *t) {
         tt__table_cell(&table, "%s", t->params[i].runtime ? "run time" : "macro");
         tt__table_cell(&table, "%s", tt__str_text(&values));
         tt__str_free(&values);
+    }
+    for (size_t i = 0; i < t->n_derived; i++) {
+        tt__table_cell(&table, "%s", t->derived[i].name);
+        tt__table_cell(&table, "derived");
+        tt__table_cell(&table, "%s", t->derived[i].value.text);
     }
     printf("\n");
     return print_table(&table);
@@ -131,9 +137,17 @@ static tt_status print_first(const tt__examined *e) {
     }
     if (e->space.n) {
         const tt__candidate *c = &e->space.items[0];
+        tt__str derived = {0};
         const unsigned *grid = c->launch.passes[0].grid, *block = c->launch.passes[0].block;
         tt__table_cell(&table, "%s", *tt__str_text(&e->not_default) ? "first" : "default");
         tt__table_cell(&table, "%s", *c->config ? c->config : "no parameters");
+        for (size_t i = 0; i < e->t->n_derived; i++)
+            tt__str_addf(&derived, "%s%s=%" PRId64, i ? " " : "", e->t->derived[i].name, c->derived[i]);
+        if (e->t->n_derived) {
+            tt__table_cell(&table, "derived");
+            tt__table_cell(&table, "%s", tt__str_text(&derived));
+        }
+        tt__str_free(&derived);
         tt__table_cell(&table, "launch");
         tt__table_cell(&table, "grid %ux%ux%u, block %ux%ux%u, %u bytes of dynamic shared memory", grid[0],
                        grid[1], grid[2], block[0], block[1], block[2], c->launch.passes[0].shared_bytes);

@@ -38,14 +38,19 @@ bool tt__judge_here(const tt__judge *j, const tt__gpu *gpu) {
     return false;
 }
 
+/* Of a kernel whose file is not at hand: one of that configuration, whatever was derived for it. */
 static bool has_cubin(const tt__judge *j, const tt__winner *w) {
-    tt__str key = {0};
+    const tt__template *t = tt__template_set_find(&j->templates, w->kernel);
+    tt__candidate c = {0};
     bool found = false;
     char build[TT__BUILD_MAX];
-    tt__config_build(build, w->config, &w->problem);
+    if (!t || tt__space_resolve(&c, t, &w->gpu, &w->problem, w->config) != TT_OK) {
+        c = (tt__candidate){0};
+        tt__copy(c.config, sizeof c.config, w->config);
+    }
+    tt__config_build(build, &c, &w->problem);
     tt_status status =
-        tt__store_cubin_find(j->store, w->hash, build, w->problem.elem_size, w->gpu.cc, &key, &found);
-    tt__str_free(&key);
+        tt__store_cubin_linked(j->store, w->hash, build, w->problem.elem_size, w->gpu.cc, &found);
     return status == TT_OK && found;
 }
 

@@ -79,15 +79,15 @@ out:
     return status;
 }
 
-static tt_status find_or_add(tt__cubins *c, const tt__template *t, const char *config, const tt__problem *p,
+static tt_status find_or_add(tt__cubins *c, const tt__candidate *candidate, const tt__problem *p,
                              tt__cubin **out) {
     *out = NULL;
     tt__cubin *fresh = calloc(1, sizeof *fresh);
     if (!fresh)
         return tt__fail_memory(sizeof *fresh);
-    fresh->t = t;
-    tt__copy(fresh->config, sizeof fresh->config, config);
-    tt_status status = tt__config_options(&fresh->options, &fresh->n_options, t, config, p);
+    fresh->t = candidate->t;
+    tt__copy(fresh->config, sizeof fresh->config, candidate->config);
+    tt_status status = tt__config_options(&fresh->options, &fresh->n_options, candidate, p);
     tt__cubin *const *known = status == TT_OK ? tfind(fresh, &c->by_input, by_input) : NULL;
     if (status == TT_OK && !known)
         return add(c, fresh, out);
@@ -96,19 +96,17 @@ static tt_status find_or_add(tt__cubins *c, const tt__template *t, const char *c
     return status;
 }
 
-tt_status tt__cubins_want(tt__cubins *c, const tt__template *t, const char *config, const tt__problem *p,
+tt_status tt__cubins_want(tt__cubins *c, const tt__candidate *candidate, const tt__problem *p,
                           tt__cubin **out) {
-    TT_TRY(find_or_add(c, t, config, p, out));
+    TT_TRY(find_or_add(c, candidate, p, out));
     if (!(*out)->wanted)
         (*out)->wanted = ++c->n_wanted;
     return TT_OK;
 }
 
-tt_status tt__cubins_expect(tt__cubins *c, const tt__template *t, const char *config, const tt__problem *p) {
+tt_status tt__cubins_expect(tt__cubins *c, const tt__candidate *candidate, const tt__problem *p) {
     TT_TRY(GROW(c->expected, c->n_expected, c->cap_expected));
-    tt__expected *e = &c->expected[c->n_expected++];
-    *e = (tt__expected){.t = t, .problem = *p};
-    tt__copy(e->config, sizeof e->config, config);
+    c->expected[c->n_expected++] = (tt__expected){.candidate = *candidate, .problem = *p};
     return TT_OK;
 }
 
@@ -128,7 +126,7 @@ tt_status tt__cubins_next(tt__cubins *c, bool ahead, tt__cubin **out) {
     tt__cubin *next = next_wanted(c);
     while (!next && ahead && c->at_expected < c->n_expected) {
         const tt__expected *e = &c->expected[c->at_expected++];
-        TT_TRY(find_or_add(c, e->t, e->config, &e->problem, &next));
+        TT_TRY(find_or_add(c, &e->candidate, &e->problem, &next));
         if (next->state != TT__CUBIN_IDLE)
             next = NULL;
     }
@@ -166,7 +164,7 @@ tt_status tt__cubins_name(tt__cubins *c, const tt__candidate *candidate, const t
     TT_TRY(GROW(c->names, c->n_names, c->cap_names));
     tt__cubin_name *name = &c->names[c->n_names++];
     *name = (tt__cubin_name){.t = candidate->t, .elem_size = p->elem_size, .cubin = cubin};
-    tt__config_build(name->build, candidate->config, p);
+    tt__config_build(name->build, candidate, p);
     return TT_OK;
 }
 

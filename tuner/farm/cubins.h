@@ -35,14 +35,13 @@ typedef struct tt__cubin {
 /* A configuration whose cubin the store shall find by its name. */
 typedef struct tt__cubin_name {
     const tt__template *t;
-    char build[TT__CONFIG_MAX + TT__OP_MAX]; /* tt__config_build */
+    char build[TT__BUILD_MAX]; /* tt__config_build */
     int elem_size;
     const tt__cubin *cubin;
 } tt__cubin_name;
 
 typedef struct tt__expected {
-    const tt__template *t;
-    char config[TT__CONFIG_MAX];
+    tt__candidate candidate;
     tt__problem problem;
 } tt__expected;
 
@@ -66,12 +65,12 @@ typedef struct tt__cubins {
  * below must outlive this. Cubins that are not saved yet are lost in closing. */
 void tt__cubins_close(tt__cubins *c);
 
-/* The cubin of a configuration (of the checker: t NULL, config ""), from now on wanted; taken from the store
+/* The cubin of a configuration (of the checker: without a template), from now on wanted; taken from the store
  * if it is there. Stays this object's. */
-tt_status tt__cubins_want(tt__cubins *c, const tt__template *t, const char *config, const tt__problem *p,
+tt_status tt__cubins_want(tt__cubins *c, const tt__candidate *candidate, const tt__problem *p,
                           tt__cubin **out);
 /* This configuration will probably be wanted: when nothing else is to be compiled, its cubin may be. */
-tt_status tt__cubins_expect(tt__cubins *c, const tt__template *t, const char *config, const tt__problem *p);
+tt_status tt__cubins_expect(tt__cubins *c, const tt__candidate *candidate, const tt__problem *p);
 
 /* The next one to compile, now COMPILING; NULL if there is none. What is expected only if `ahead`. */
 tt_status tt__cubins_next(tt__cubins *c, bool ahead, tt__cubin **out);
