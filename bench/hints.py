@@ -14,8 +14,8 @@ import re
 import statistics
 
 TEMPLATES = pathlib.Path(__file__).resolve().parent.parent / "kernel_templates"
-VECTOR = {"READ_RUN": 256, "WRITE_RUN": 256, "VL": 8, "VS": 8, "THREADS": 512, "SEGMENT": 0, "PREFETCH": 0, "ELEM_SIZE": 4}
-IN_PLACE = {"RUN": 256, "V": 8, "THREADS": 128, "ELEM_SIZE": 4}
+VECTOR = {"READ_RUN": 256, "WRITE_RUN": 256, "VL": 8, "VS": 8, "THREADS": 512, "SEGMENT": 0, "PREFETCH": 0, "EDGES": 0, "ELEM_SIZE": 4}
+IN_PLACE = {"RUN": 256, "V": 8, "THREADS": 128, "EDGES": 0, "ALIGNED": 1, "BATCHED": 0, "ELEM_SIZE": 4}
 COPY = {"VEC": 16, "UNROLL": 1, "KEEP": 0}
 COPY_BYTES, COPY_THREADS, COPIES = 16 << 20, 256, 6
 
@@ -72,7 +72,7 @@ def mover(cupy, numpy, n, case):
         run, side = IN_PLACE["RUN"], n * 4 // IN_PLACE["RUN"]
         made = kernel(cupy, "transpose_in_place", IN_PLACE | {"STREAM": stream}, exchanged, 2 * run * run // 4)
         grid, block, shared = (side | 1, (side + 1) // 2), (IN_PLACE["THREADS"],), 2 * run * run // 4
-        return lambda dst, src: made(grid, block, (dst, i64(n), i64(n), i32(1), i64(0), i32(16)), shared_mem=shared)
+        return lambda dst, src: made(grid, block, (dst, i64(n), i64(n), i32(1), i64(0)), shared_mem=shared)
     tiles, shared = n * 4 // VECTOR["READ_RUN"], VECTOR["READ_RUN"] * VECTOR["WRITE_RUN"] // 4
     made = kernel(cupy, "transpose_vector", VECTOR | {"STREAM": stream}, exchanged, shared)
     args = (i64(n), i64(n), i64(n), i64(n), i64(0), i64(0), i32(1))

@@ -12,19 +12,18 @@
 //@ param    LANES     4 8 16
 //@ param    THREADS   64 128 256
 //@ param    STREAM    0 1
-//@ param    BATCHED   0 1
-//@ param    EDGES     0 1
 //@ runtime  ORDER     0 1
+//@ derived  BATCHED   batch > 1
+//@ derived  EDGES     cols * elem_size % (LANES * VL) > 0 OR rows * elem_size % (THREADS / LANES * DEPTH * VS) > 0
 //@ where    VL >= elem_size AND VS >= elem_size AND VL <= align AND VS <= align
 //@ where    VL * VS / elem_size BETWEEN 16 AND 128 AND (VS = 16 OR elem_size >= 4)
 //@ where    VL * LANES BETWEEN 32 AND 128 AND VS >= LANES AND (DEPTH = 1 OR elem_size = 16)
 //@ where    rows * cols * batch * elem_size <= l2_bytes / 4 AND rows * lds < 2147483648 AND cols * ldd < 2147483648
-//@ where    BATCHED = (batch > 1) AND batch <= 65535
-//@ where    EDGES = (cols * elem_size % (LANES * VL) > 0 OR rows * elem_size % (THREADS / LANES * DEPTH * VS) > 0)
+//@ where    batch <= 65535
 //@ block    THREADS
 //@ grid     iif(ORDER = 0, ceil_div(cols * elem_size, LANES * VL), ceil_div(rows * elem_size, THREADS / LANES * DEPTH * VS)), iif(ORDER = 0, ceil_div(rows * elem_size, THREADS / LANES * DEPTH * VS), ceil_div(cols * elem_size, LANES * VL)), batch
 //@ args     dst, src, u32 rows, u32 cols, u32 lds, u32 ldd, i32 ORDER, i64 src_stride, i64 dst_stride
-//@ default  VL=8 VS=16 DEPTH=1 LANES=8 THREADS=128 STREAM=0 BATCHED=0 EDGES=0 ORDER=0
+//@ default  VL=8 VS=16 DEPTH=1 LANES=8 THREADS=128 STREAM=0 ORDER=0
 
 #include "micro_tile.cuh"
 
@@ -35,15 +34,14 @@ template <bool WHOLE>
 static __device__ void move(elem *to, const elem *from, unsigned lds, unsigned ldd, int height, int width) {
     words_of<VL> in[DEPTH][MICRO_ROWS];
 #pragma unroll
-    for (int d = 0; d < DEPTH; d++)
+    for (int d = 0; d < DEPTH; d++) {
+        const elem *first = from + d * STEP * lds;
+        if (!WHOLE)
+            load_edge(in[d], first, lds, height - d * STEP, width, true);
 #pragma unroll
-        for (int r = 0; r < MICRO_ROWS; r++) {
-            const elem *row = from + (d * STEP + r) * lds;
-            if (WHOLE)
-                in[d][r].v = load((const vec_of<VL>::type *)row);
-            else if (d * STEP + r < height)
-                load_edge(in[d][r], row, width, d * STEP + r == height - 1);
-        }
+        for (int r = 0; r < MICRO_ROWS && WHOLE; r++)
+            in[d][r].v = load((const vec_of<VL>::type *)(first + r * lds));
+    }
 #pragma unroll
     for (int c = 0; c < MICRO_COLS; c++)
 #pragma unroll
@@ -72,8 +70,13 @@ extern "C" __global__ void __launch_bounds__(THREADS, 1)
     from += blockIdx.z * src_stride;
     to += blockIdx.z * dst_stride;
 #endif
-    if (!EDGES || (row + (DEPTH - 1) * STEP + MICRO_ROWS <= rows && col + MICRO_COLS <= cols))
-        move<true>(to, from, lds, ldd, 0, 0);
-    else if (row < rows && col < cols)
+#if EDGES
+    if (row >= rows || col >= cols)
+        return;
+    if (row + (DEPTH - 1) * STEP + MICRO_ROWS > rows || col + MICRO_COLS > cols) {
         move<false>(to, from, lds, ldd, (int)(rows - row), (int)(cols - col));
+        return;
+    }
+#endif
+    move<true>(to, from, lds, ldd, 0, 0);
 }

@@ -8,6 +8,9 @@
 //@ param    V         4 8 16
 //@ param    THREADS   64 128 256 512
 //@ param    STREAM    0 1 2
+//@ derived  EDGES     rows * elem_size % RUN > 0
+//@ derived  ALIGNED   align >= V
+//@ derived  BATCHED   batch > 1
 //@ where    V >= elem_size AND V <= max(align, 4)
 //@ where    (RUN / V) * (RUN / V) % THREADS = 0 AND THREADS % (RUN / V) = 0
 //@ where    RUN * RUN / elem_size / THREADS BETWEEN 4 AND 128 AND V * V / elem_size <= 64
@@ -15,7 +18,7 @@
 //@ block    THREADS
 //@ grid     ceil_div(rows * elem_size, RUN) | 1, (ceil_div(rows * elem_size, RUN) + 1) / 2, min(batch, 65535)
 //@ shared   2 * RUN * RUN / elem_size
-//@ args     dst, i64 rows, i64 ldd, i32 batch, i64 dst_stride, i32 align
+//@ args     dst, i64 rows, i64 ldd, i32 batch, i64 dst_stride
 //@ default  RUN=128 V=4 THREADS=256 STREAM=0
 
 #define VL V
@@ -29,6 +32,7 @@
 
 typedef vec_of<V>::type vec;
 
+#if ALIGNED
 // Tiles inside the matrix need no tests.
 static __device__ void read_tile(words_of<V> (*in)[MICRO_ROWS], const elem *a, long long ld) {
     const int t = threadIdx.x;
@@ -55,27 +59,45 @@ static __device__ void write_tile(elem *a, long long ld, const vec *tile) {
         store_over((vec *)(a + k * (THREADS / SIDE) * ld), tile[place(t / SIDE + k * (THREADS / SIDE), t % SIDE, SIDE)]);
 }
 
-// Tiles on the edge; `upper` has `height` rows and `width` columns. Only `lower` can have the matrix's last row.
-static __device__ void write_edge_tile(elem *a, long long ld, int height, int width, const vec *tile) {
-#pragma unroll 1
-    for (int k = threadIdx.x; k < TILE * SIDE; k += THREADS) {
-        const int r = k / SIDE, u = k % SIDE;
-        if (r < height && u * MICRO_ROWS < width)
-            store_edge(a + r * ld + u * MICRO_ROWS, tile[place(r, u, SIDE)], width - u * MICRO_ROWS);
-    }
-}
+#if EDGES
+// Tiles on the edge, one after the other by the same code; `upper` has `height` rows and `width` columns. Only `lower` can
+// have the matrix's last row.
 static __device__ void swap_edge_tiles(elem *upper, elem *lower, long long ld, int height, int width, vec *tiles) {
-    vec *upper_tile = tiles, *lower_tile = tiles + TILE * SIDE;
 #pragma unroll 1
-    for (int k = threadIdx.x; k < SIDE * SIDE; k += THREADS) {
-        put_edge(upper_tile, upper, ld, height, width, upper == lower, k % SIDE, k / SIDE, SIDE);
-        put_edge(lower_tile, lower, ld, width, height, true, k % SIDE, k / SIDE, SIDE);
+    for (int k = threadIdx.x; k < 2 * SIDE * SIDE; k += THREADS) {
+        const bool low = k >= SIDE * SIDE;
+        const int at = k % (SIDE * SIDE);
+        put_edge(tiles + low * TILE * SIDE, low ? lower : upper, ld, low ? width : height, low ? height : width,
+                 low || upper == lower, at % SIDE, at / SIDE, SIDE);
     }
     __syncthreads();
-    write_edge_tile(lower, ld, width, height, upper_tile);
-    write_edge_tile(upper, ld, height, width, lower_tile);
+#pragma unroll 1
+    for (int k = threadIdx.x; k < 2 * TILE * SIDE; k += THREADS) {
+        const bool low = k < TILE * SIDE; // written from the other's tile
+        const int r = k % (TILE * SIDE) / SIDE, u = k % SIDE, left = (low ? height : width) - u * MICRO_ROWS;
+        if (r < (low ? width : height) && left > 0)
+            store_edge((low ? lower : upper) + r * ld + u * MICRO_ROWS, tiles[!low * TILE * SIDE + place(r, u, SIDE)],
+                       left);
+    }
 }
+#endif
 
+static __device__ void swap_whole_tiles(elem *upper, elem *lower, long long ld, vec *tiles) {
+    vec *upper_tile = tiles, *lower_tile = tiles + TILE * SIDE;
+    words_of<V> in[2][MICRO_TILES][MICRO_ROWS];
+    const bool two = upper != lower; // on the diagonal there is only one
+    read_tile(in[0], upper, ld);
+    if (two)
+        read_tile(in[1], lower, ld);
+    put_tile(upper_tile, in[0]);
+    if (two)
+        put_tile(lower_tile, in[1]);
+    __syncthreads();
+    write_tile(lower, ld, upper_tile);
+    if (two)
+        write_tile(upper, ld, lower_tile);
+}
+#else
 // Where vectors would not be aligned: element by element.
 static __device__ void swap_elements(elem *upper, elem *lower, long long ld, int height, int width,
                                      elem *tiles) {
@@ -98,25 +120,10 @@ static __device__ void swap_elements(elem *upper, elem *lower, long long ld, int
             upper[r * ld + c] = lower_tile[c * TILE + r];
     }
 }
-
-static __device__ void swap_whole_tiles(elem *upper, elem *lower, long long ld, vec *tiles) {
-    vec *upper_tile = tiles, *lower_tile = tiles + TILE * SIDE;
-    words_of<V> in[2][MICRO_TILES][MICRO_ROWS];
-    const bool two = upper != lower; // on the diagonal there is only one
-    read_tile(in[0], upper, ld);
-    if (two)
-        read_tile(in[1], lower, ld);
-    put_tile(upper_tile, in[0]);
-    if (two)
-        put_tile(lower_tile, in[1]);
-    __syncthreads();
-    write_tile(lower, ld, upper_tile);
-    if (two)
-        write_tile(upper, ld, lower_tile);
-}
+#endif
 
 extern "C" __global__ void __launch_bounds__(THREADS)
-    transpose_in_place(elem *dst, long long n, long long ld, int batch, long long stride, int align) {
+    transpose_in_place(elem *dst, long long n, long long ld, int batch, long long stride) {
     extern __shared__ vec tiles[];
 
     // Tiles on and above the diagonal, folded into the rectangle of blocks.
@@ -132,16 +139,25 @@ extern "C" __global__ void __launch_bounds__(THREADS)
     const int height = (int)min(n - by * TILE, (long long)TILE);
     const int width = (int)min(n - bx * TILE, (long long)TILE);
 
-    for (int b = blockIdx.z; b < batch; b += gridDim.z) {
+#if BATCHED
+    for (int b = blockIdx.z; b < batch; b += gridDim.z)
+#else
+    const int b = 0;
+#endif
+    {
         elem *upper = dst + b * stride + by * TILE * ld + bx * TILE;
         elem *lower = dst + b * stride + bx * TILE * ld + by * TILE;
-        if (b != blockIdx.z)
+        if (BATCHED && b != blockIdx.z)
             __syncthreads(); // the last tiles have been read out
-        if (align < V)
-            swap_elements(upper, lower, ld, height, width, (elem *)tiles);
-        else if (height == TILE && width == TILE)
-            swap_whole_tiles(upper, lower, ld, tiles);
-        else
+#if !ALIGNED
+        swap_elements(upper, lower, ld, height, width, (elem *)tiles);
+#else
+#if EDGES
+        if (height < TILE || width < TILE)
             swap_edge_tiles(upper, lower, ld, height, width, tiles);
+        else
+#endif
+            swap_whole_tiles(upper, lower, ld, tiles);
+#endif
     }
 }

@@ -10,6 +10,8 @@
 //@ param    PAD        0 1 2 4
 //@ runtime  UNROLL     1 2 4 8
 //@ runtime  ORDER      0 1
+//@ derived  EDGES      cols % TILE_DIM > 0 OR rows % TILE_DIM > 0
+//@ derived  BATCHED    batch > 1
 //@ where    TILE_DIM % BLOCK_ROWS = 0
 //@ where    TILE_DIM * BLOCK_ROWS BETWEEN 64 AND max_threads_per_block
 //@ where    TILE_DIM < 128 OR BLOCK_ROWS >= 8
@@ -54,6 +56,7 @@ static __device__ void move_whole_tile(elem *dst, const elem *src, long long lds
 }
 
 // A tile on the edge has `height` rows and `width` columns of the source; small code rather than fast.
+#if EDGES
 static __device__ void move_edge_tile(elem *dst, const elem *src, long long lds, long long ldd, int height,
                                       int width, elem *tile) {
     const int tx = threadIdx.x;
@@ -67,6 +70,7 @@ static __device__ void move_edge_tile(elem *dst, const elem *src, long long lds,
         if (tx < height)
             dst[y * ldd + tx] = tile[tx * (TILE_DIM + PAD) + y];
 }
+#endif
 
 extern "C" __global__ void __launch_bounds__(TILE_DIM *BLOCK_ROWS)
     transpose_tiled(elem *__restrict__ dst, const elem *__restrict__ src, long long rows, long long cols,
@@ -78,20 +82,27 @@ extern "C" __global__ void __launch_bounds__(TILE_DIM *BLOCK_ROWS)
     const long long col0 = (long long)(order == 0 ? blockIdx.x : blockIdx.y) * TILE_DIM;
     const long long first = (long long)(order == 0 ? blockIdx.y : blockIdx.x) * unroll * TILE_DIM;
 
+#if BATCHED
     for (int b = blockIdx.z; b < batch; b += gridDim.z)
+#else
+    const int b = 0;
+#endif
 #pragma unroll 1
         for (int u = 0; u < unroll; u++) {
             const long long row0 = first + u * TILE_DIM;
             if (row0 >= rows)
                 break;
-            if (u > 0 || b != blockIdx.z)
+            if (u > 0 || (BATCHED && b != blockIdx.z))
                 __syncthreads(); // the last tile has been read out
             elem *to = dst + b * dst_stride + col0 * ldd + row0;
             const elem *from = src + b * src_stride + row0 * lds + col0;
-            if (row0 + TILE_DIM <= rows && col0 + TILE_DIM <= cols)
-                move_whole_tile(to, from, lds, ldd, tile);
-            else
+#if EDGES
+            if (row0 + TILE_DIM > rows || col0 + TILE_DIM > cols) {
                 move_edge_tile(to, from, lds, ldd, (int)min(rows - row0, (long long)TILE_DIM),
                                (int)min(cols - col0, (long long)TILE_DIM), tile);
+                continue;
+            }
+#endif
+            move_whole_tile(to, from, lds, ldd, tile);
         }
 }

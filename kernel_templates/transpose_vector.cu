@@ -25,11 +25,12 @@
 //@ param    SEGMENT    0 32
 //@ param    PREFETCH   0 128 256
 //@ runtime  ORDER      0 1 2 3
+//@ derived  EDGES      SEGMENT > 0 OR cols * elem_size % READ_RUN > 0 OR rows * elem_size % WRITE_RUN > 0
 //@ where    VL >= elem_size AND VS >= elem_size AND VL <= align AND VS <= align
 //@ where    STREAM <> 1 OR rows * cols * batch * elem_size <= l2_bytes
 //@ where    STREAM <> 2 OR (rows * cols * batch * elem_size > 2 * l2_bytes AND elem_size > 1 AND cc >= 80 AND lds * elem_size % 128 = 0)
 //@ where    SEGMENT = 0 OR (ldd * elem_size % SEGMENT > 0 AND WRITE_RUN >= 2 * SEGMENT)
-//@ where    PREFETCH = 0 OR (STREAM <> 1 AND lds * elem_size % 128 > 0 AND PREFETCH = iif(elem_size > 1 AND rows * cols * batch * elem_size > 2 * l2_bytes, 256, 128))
+//@ where    PREFETCH = 0 OR (STREAM <> 1 AND cc >= 80 AND lds * elem_size % 128 > 0 AND PREFETCH = iif(elem_size > 1 AND rows * cols * batch * elem_size > 2 * l2_bytes, 256, 128))
 //@ where    ORDER <> 2 OR lds * elem_size % 32768 = 0 OR ldd * elem_size % 32768 = 0
 //@ where    ORDER <> 3 OR (elem_size >= 8 AND batch = 1 AND lds * elem_size % 131072 = 0 AND ldd * elem_size % 131072 = 0)
 //@ where    iif(lds * elem_size % 128 > 0 OR ldd * elem_size % 128 > 0, THREADS >= 256, WRITE_RUN <= 512 AND THREADS <= 512)
@@ -104,6 +105,7 @@ static __device__ void move_whole_tile(elem *dst, const elem *src, long long lds
 }
 
 // A tile on the edge: `height` and `width` are what there is from its first element to the end of the matrix.
+#if EDGES
 static __device__ void move_edge_tile(elem *dst, const elem *src, long long lds, long long ldd, int height,
                                       int width, bool first, vec_of<VS>::type *tile) {
 #pragma unroll 1
@@ -118,6 +120,7 @@ static __device__ void move_edge_tile(elem *dst, const elem *src, long long lds,
             store_edge(to + row, tile[place(c, u, DOWN)], height - row);
     }
 }
+#endif
 
 extern "C" __global__ void __launch_bounds__(THREADS)
     transpose_vector(elem *__restrict__ dst, const elem *__restrict__ src, long long rows, long long cols,
@@ -139,9 +142,12 @@ extern "C" __global__ void __launch_bounds__(THREADS)
         return;
     elem *to = dst + matrix * dst_stride + col0 * ldd + row0;
     const elem *from = src + matrix * src_stride + row0 * lds + col0;
-    if (row0 + TILE_ROWS <= rows && col0 + TILE_COLS <= cols)
-        move_whole_tile(to, from, lds, ldd, row0 == 0, tile);
-    else
+#if EDGES
+    if (row0 + TILE_ROWS > rows || col0 + TILE_COLS > cols) {
         move_edge_tile(to, from, lds, ldd, (int)min(rows - row0, (long long)1 << 30),
                        (int)min(cols - col0, (long long)1 << 30), row0 == 0, tile);
+        return;
+    }
+#endif
+    move_whole_tile(to, from, lds, ldd, row0 == 0, tile);
 }

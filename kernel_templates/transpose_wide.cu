@@ -8,6 +8,7 @@
 //@ param    TILE_ROWS  16 32 64
 //@ param    THREADS    64 128 256 512
 //@ runtime  ORDER      0 1
+//@ derived  EDGES      cols % TILE_COLS > 0 OR rows % TILE_ROWS > 0
 //@ where    elem_size = 16 AND align = 16
 //@ where    TILE_COLS * TILE_ROWS / THREADS BETWEEN 2 AND 16 AND THREADS >= TILE_ROWS
 //@ where    batch <= 65535
@@ -62,7 +63,7 @@ extern "C" __global__ void __launch_bounds__(THREADS)
     src += blockIdx.z * src_stride + (row0 + t / TILE_COLS) * lds + col0 + t % TILE_COLS;
 #pragma unroll
     for (int r = t / TILE_COLS; r < TILE_ROWS + t / TILE_COLS; r += THREADS / TILE_COLS) {
-        if (r < height && t % TILE_COLS < width)
+        if (!EDGES || (r < height && t % TILE_COLS < width))
             copy_element(&tile[place(r, t % TILE_COLS)], src);
         src += THREADS / TILE_COLS * lds;
     }
@@ -71,7 +72,7 @@ extern "C" __global__ void __launch_bounds__(THREADS)
     dst += blockIdx.z * dst_stride + (col0 + t / TILE_ROWS) * ldd + row0 + t % TILE_ROWS;
 #pragma unroll
     for (int c = t / TILE_ROWS; c < TILE_COLS + t / TILE_ROWS; c += THREADS / TILE_ROWS) {
-        if (c < width && t % TILE_ROWS < height)
+        if (!EDGES || (c < width && t % TILE_ROWS < height))
             *dst = tile[place(t % TILE_ROWS, c)];
         dst += THREADS / TILE_ROWS * ldd;
     }

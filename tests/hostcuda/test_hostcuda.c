@@ -83,8 +83,9 @@ static int run_transposes(void) {
     harness_open_context();
     for (size_t i = 0; i < sizeof configs / sizeof *configs; i++) {
         const config *c = &configs[i];
-        snprintf(options, sizeof options, "-arch=sm_90 -DTILE_DIM=%u -DBLOCK_ROWS=%u -DPAD=%u -DELEM_SIZE=%u",
-                 c->tile, c->block_rows, c->pad, c->elem_size);
+        snprintf(options, sizeof options,
+                 "-arch=sm_90 -DTILE_DIM=%u -DBLOCK_ROWS=%u -DPAD=%u -DEDGES=1 -DBATCHED=%u -DELEM_SIZE=%u",
+                 c->tile, c->block_rows, c->pad, (unsigned)i % 2, c->elem_size);
         CUfunction fn = harness_kernel(source, options, "transpose_tiled");
         OK(cu.cuFuncSetAttribute(fn, CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES, 232448));
         for (size_t k = 0; k < sizeof shapes / sizeof *shapes; k++)
