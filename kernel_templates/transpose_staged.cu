@@ -1,6 +1,5 @@
-// For bytes in rows that are not aligned to 16 bytes, where few tiles are all at work at the same time: of a
-// matrix of some 16 MB. What comes from memory waits in no register, so an SM holds 2,048 threads where
-// transpose_shifted has 1,536 of them.
+// For bytes in rows that are not aligned to 16 bytes, of matrices so small that most tiles are at work at once. What
+// comes from memory waits in no register, so an SM holds 2,048 threads, where it holds 1,536 of transpose_shifted.
 //
 // A tile is copied to shared memory as it lies, in aligned chunks of 16 bytes. In each row they begin with
 // the sector of its first byte, so that no two requests ask for parts of one sector. From there a thread
@@ -186,14 +185,12 @@ static __device__ void store_partial(char *row, int at, int end, word w) {
 }
 
 static __device__ void write_whole(const tile &t) {
-    constexpr int down = WRITE_RUN / WORD,
-                  abreast = THREADS / down; // threads a destination row, rows at once
+    constexpr int down = WRITE_RUN / WORD, abreast = THREADS / down; // threads a row, and rows at once
     const int u = threadIdx.x % down * WORD, first = threadIdx.x / down;
     const char *from = t.shared + place(first) + u;
     // Rounded down to a sector, this is where the thread's own sector begins.
     char *row = t.dst + first * t.dst_pitch + SECTOR - 1 + u / SECTOR * SECTOR;
-    const int same =
-        SECTOR - 1 - past(row, SECTOR); // rows that are a micro-tile apart begin alike within a word
+    const int same = SECTOR - 1 - past(row, SECTOR); // rows that are four apart begin alike within a word
 #pragma unroll
     for (int c = 0; c < READ_RUN; c += abreast) {
         const int skip = SECTOR - 1 - past(row, SECTOR);
