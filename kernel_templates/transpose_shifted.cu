@@ -1,5 +1,6 @@
 // For rows that are not aligned to 16 bytes, of elements of 1, 2 or 4 bytes: all accesses are aligned 32-bit
-// words, and bytes come to their places by shifts and permutations in registers.
+// words, or chunks of four of them (VS 16, where whole tiles are written), and bytes come to their places by
+// shifts and permutations in registers.
 //
 // A thread takes micro-tiles, of one word by as many rows as a word holds elements. The bytes of a row lie in
 // one or two aligned words, which a funnel shift joins; the second one is that of the next lane. Turned, a
@@ -17,21 +18,22 @@
 //@ param    READ_RUN   128 256 512
 //@ param    WRITE_RUN  64 128 256 512
 //@ param    THREADS    128 256 512
-//@ param    V          4
+//@ param    VS         4 16
 //@ param    CLUSTER    1 2 4
 //@ runtime  ORDER      0 1
 //@ where    elem_size <= 4 AND align BETWEEN elem_size AND 8
-//@ where    THREADS >= READ_RUN / V AND THREADS >= WRITE_RUN / V
-//@ where    (WRITE_RUN + 32) / V % (THREADS / (READ_RUN / V)) = 0
+//@ where    THREADS >= READ_RUN / 4 AND THREADS >= WRITE_RUN / 4
+//@ where    (WRITE_RUN + 32) / 4 % (THREADS / (READ_RUN / 4)) = 0
 //@ where    READ_RUN * WRITE_RUN / elem_size / THREADS >= 16
-//@ where    READ_RUN / V * (WRITE_RUN + 32) / elem_size / THREADS <= 36
-//@ where    CLUSTER = 1 OR (elem_size = 1 AND READ_RUN = 128 AND ORDER = 1 AND cc >= 90)
+//@ where    READ_RUN / 4 * (WRITE_RUN + 32) / elem_size / THREADS <= 36
+//@ where    VS = 4 OR (elem_size <= 2 AND READ_RUN = 128 AND WRITE_RUN BETWEEN 128 AND 128 * elem_size AND THREADS = 256)
+//@ where    CLUSTER = 1 OR (READ_RUN = 128 AND THREADS = 256 AND ORDER = 1 AND cc >= 90 AND (elem_size = 1 OR (elem_size = 2 AND WRITE_RUN >= 128 AND CLUSTER = 2)))
 //@ where    batch <= 65535
 //@ block    THREADS
 //@ grid     iif(ORDER = 0, ceil_div(cols * elem_size, READ_RUN), ceil_div(rows * elem_size, WRITE_RUN)), iif(ORDER = 0, ceil_div(rows * elem_size, WRITE_RUN), ceil_div(cols * elem_size, READ_RUN * CLUSTER) * CLUSTER), batch
-//@ shared   READ_RUN / elem_size * (WRITE_RUN + 32 + V)
+//@ shared   READ_RUN / elem_size * (WRITE_RUN + 32 + iif(VS = 4, 4, 8))
 //@ args     dst, src, i64 rows, i64 cols, i64 lds, i64 ldd, i64 src_stride, i64 dst_stride, i32 ORDER
-//@ default  READ_RUN=128 WRITE_RUN=128 THREADS=256 V=4 CLUSTER=1 ORDER=1
+//@ default  READ_RUN=128 WRITE_RUN=128 THREADS=256 VS=4 CLUSTER=1 ORDER=1
 
 #if ELEM_SIZE == 1
 typedef unsigned char elem;
@@ -43,7 +45,7 @@ typedef unsigned int elem;
 typedef unsigned int word;
 
 #define WARP      32
-#define WORD      V
+#define WORD      4
 #define SECTOR    32
 #define E         (WORD / ELEM_SIZE) // rows and columns of a micro-tile
 #define TILE_COLS (READ_RUN / ELEM_SIZE)
@@ -56,10 +58,10 @@ typedef unsigned int word;
 #define MICRO_TILES (READ_ROWS / E / ABOVE)
 #define LOADS       (MICRO_TILES * E)
 
-// Writing: DOWN threads a destination row.
-#define DOWN    (WRITE_RUN / WORD)
-#define ABREAST (THREADS / DOWN)
-#define PITCH   (WRITE_RUN + SECTOR + WORD) // of a column in shared memory; an odd number of words
+// Of a column in shared memory. With words to write an odd number of words, for the turned micro-tiles. With
+// chunks of four words an even one: a warp writes four destination rows, and where their pitch is odd, the
+// words that its threads read at once lie in different banks then.
+#define PITCH (WRITE_RUN + SECTOR + (VS == WORD ? WORD : 2 * WORD))
 
 // What moves one tile: the addresses of its first elements, its pitches in bytes, what there is of it.
 struct tile {
@@ -81,8 +83,9 @@ struct words {
 static __device__ word load_word(const char *p) {
     return *(const word *)p;
 }
-static __device__ void store_word(char *p, word w) {
-    *(word *)p = w;
+template <int BYTES> static __device__ void store(char *p, const word *w) {
+    for (int k = 0; k < BYTES / WORD; k++)
+        ((word *)p)[k] = w[k];
 }
 #define KEEP(pointer)
 #else
@@ -92,8 +95,12 @@ static __device__ word load_word(const char *p) {
     return w;
 }
 // What is read from shared memory next does not wait for it, which the compiler could not know.
-static __device__ void store_word(char *p, word w) {
-    asm volatile("st.global.b32 [%0], %1;" ::"l"(p), "r"(w));
+template <int BYTES> static __device__ void store(char *p, const word *w) {
+    if (BYTES == WORD)
+        asm volatile("st.global.b32 [%0], %1;" ::"l"(p), "r"(w[0]));
+    else
+        asm volatile("st.global.v4.b32 [%0], {%1, %2, %3, %4};" ::"l"(p), "r"(w[0]), "r"(w[BYTES / WORD / 4]),
+                     "r"(w[BYTES / WORD / 2]), "r"(w[BYTES / WORD - 1]));
 }
 // Or else the compiler makes each address anew, with multiplications.
 #define KEEP(pointer) asm volatile("" : "+l"(pointer))
@@ -218,23 +225,31 @@ static __device__ word word_at(const char *low, int bytes) {
 }
 
 template <bool WHOLE> static __device__ void write(const tile &t) {
-    constexpr int once = WHOLE ? TILE_COLS / ABREAST : 4; // a longer edge would not be faster
-    const int u = threadIdx.x % DOWN * WORD, abreast = threadIdx.x / DOWN;
-    const int cols = t.width / ELEM_SIZE - abreast;
-    const char *from = t.shared + place(abreast) + u;
+    constexpr int bytes = WHOLE ? VS : WORD, down = WRITE_RUN / bytes; // threads a destination row
+    constexpr int abreast = THREADS / down;                            // rows at once
+    constexpr int once = WHOLE ? TILE_COLS / abreast : 4;              // a longer edge would not be faster
+    const int u = threadIdx.x % down * bytes, nth = threadIdx.x / down;
+    // Chunks: a warp's rows are E apart, which stand side by side in shared memory.
+    const int first = bytes == WORD ? nth : nth * E % abreast + nth * E / abreast;
+    const int cols = t.width / ELEM_SIZE - first;
+    const char *from = t.shared + place(first) + u;
     // Rounded down to a sector, this is where the thread's own sector begins.
-    char *row = t.dst + abreast * t.dst_pitch + SECTOR - 1 + u / SECTOR * SECTOR;
+    char *row = t.dst + first * t.dst_pitch + SECTOR - 1 + u / SECTOR * SECTOR;
     const int same = SECTOR - 1 - past(row, SECTOR); // where rows that are E apart begin alike within a word
 #pragma unroll once
-    for (int c = 0; c < TILE_COLS; c += ABREAST) {
+    for (int c = 0; c < TILE_COLS; c += abreast) {
         const int skip = SECTOR - 1 - past(row, SECTOR);
-        const int column = ABREAST % E ? place(c + abreast) - place(abreast) : place(c);
-        const word w = word_at(from + column + skip / WORD * WORD, ABREAST % E ? skip : same);
+        const int column = abreast % E ? place(c + first) - place(first) : place(c);
+        const char *low = from + column + skip / WORD * WORD;
+        word w[bytes / WORD];
+#pragma unroll
+        for (int k = 0; k < bytes / WORD; k++)
+            w[k] = word_at(low + k * WORD, abreast % E ? skip : same);
         if (WHOLE || (c < cols && skip + u + WORD <= t.height))
-            store_word((char *)((unsigned long long)row / SECTOR * SECTOR | u % SECTOR), w);
+            store<bytes>((char *)((unsigned long long)row / SECTOR * SECTOR | u % SECTOR), w);
         else if (c < cols)
-            store_partial(row - (SECTOR - 1) - u / SECTOR * SECTOR, skip + u, t.height, w);
-        row += ABREAST * t.dst_pitch;
+            store_partial(row - (SECTOR - 1) - u / SECTOR * SECTOR, skip + u, t.height, w[0]);
+        row += abreast * t.dst_pitch;
         KEEP(row);
     }
 }
