@@ -9,6 +9,8 @@ const char numbers[] = "kernel numbers\nop transpose\nparam A 0 1 2 3 4 5 6 7 8 
 const char letters[] =
     "kernel letters\nop transpose\nparam C 0 1 2 3 4 5 6 7 8 9\nparam STREAM 0 1\nblock 32\n"
     "grid rows\nargs dst, src\ndefault C=5 STREAM=1\n";
+static const char words[] = "kernel words\nop transpose\nparam D 0 1 2 3 4 5 6 7 8 9\nparam E 0 1\nblock 32\n"
+                            "grid rows\nargs dst, src\ndefault D=0 E=0\n";
 enum { US = 10, SLOW_US = 20, LUCKY_US = 1, SAMPLES_MISSING = 2 };
 
 static tt_status problem(tt__backend *b, const tt__problem *p, const tt__template *t) {
@@ -54,7 +56,7 @@ static tt_status wait(tt__backend *b, size_t *id, tt__trial *trial) {
     fake *f = (fake *)b;
     usleep(f->pause_us);
     *id = f->waiting[0];
-    fill(trial, f->n_samples, f->slow_default && *id == 0 ? SLOW_US : f->alike ? US : US + (double)*id);
+    fill(trial, f->n_samples, f->slow_default && *id == 0 ? SLOW_US : f->alike ? f->us : f->us + (double)*id);
     if (*id < f->n_unrecorded)
         *trial = (tt__trial){.status = TT__TRIAL_SKIPPED};
     memmove(f->waiting, f->waiting + 1, --f->n_waiting * sizeof *f->waiting);
@@ -108,8 +110,12 @@ void bench_open(bench *b, bool both) {
     memset(b, 0, sizeof *b);
     field_open(&b->f, numbers, both ? letters : NULL);
     assert_int_equal(b->f.space.n, both ? SPACE_OF_BOTH : SPACE);
-    b->backend =
-        (fake){.base = {&ops}, .n_samples = 7, .finals_known = true, .step_us = 1, .fails_with = TT_E_CUDA};
+    b->backend = (fake){.base = {&ops},
+                        .n_samples = 7,
+                        .us = US,
+                        .finals_known = true,
+                        .step_us = 1,
+                        .fails_with = TT_E_CUDA};
     b->set = (tt__template_set){both ? 2 : 1, b->f.t};
     b->opts = (tt_tune_opts)TT_INIT(tt_tune_opts);
     b->opts.on_message = remember;
@@ -124,6 +130,11 @@ void bench_open(bench *b, bool both) {
     assert_ok(tt__store_open(&b->s.store, ":memory:", TT__STORE_READ_WRITE));
     assert_ok(tt__store_gpu(b->s.store, &b->s.gpu, &b->s.gpu_id));
     bench_begin_run(b, "measured");
+}
+
+void bench_add_words(bench *b) {
+    b->f.t[2] = field_template(words);
+    b->set.n = 3;
 }
 
 void bench_close(bench *b) {

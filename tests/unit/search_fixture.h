@@ -10,8 +10,8 @@ extern const char numbers[]; /* a template of SPACE configurations, the default 
 extern const char
     letters[]; /* another one, of which the model expects something: those with STREAM=0 are faster */
 
-/* A trial takes 10 us and its index, or, where all are alike, 10 us. In the finals it takes 10 us and step_us
- * for each that stands before it, and the first n_ticks of its samples a tick longer; of the fastest,
+/* A trial takes `us` (10) and its index, or, where all are alike, `us`. In the finals it takes 10 us and
+ * step_us for each that stands before it, and the first n_ticks of its samples a tick longer; of the fastest,
  * shorter. */
 typedef struct fake {
     tt__backend base;
@@ -19,7 +19,8 @@ typedef struct fake {
     const tt__candidate *expected[SPACE_OF_BOTH]; /* the first of them */
     double cutoff_us;                             /* of the last one */
     unsigned pause_us;                            /* until a trial comes back */
-    int n_samples;                                /* of each */
+    double us;
+    int n_samples; /* of each */
     bool finals_known, alike;
     size_t n_unrecorded; /* so many at the front of the space */
     double step_us;
@@ -45,8 +46,9 @@ typedef struct bench {
     char message[1024]; /* the last one */
 } bench;
 
-/* Both templates, or numbers alone. */
+/* Both templates, or numbers alone; of the next searches the third is `words`, which is like numbers. */
 void bench_open(bench *b, bool both);
+void bench_add_words(bench *b);
 void bench_close(bench *b);
 void bench_begin_run(bench *b, const char *source);
 /* Release with tt__search_close. */

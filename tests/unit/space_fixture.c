@@ -11,8 +11,7 @@ const tt__gpu field_gpu = {.name = "NVIDIA H200",
                            .max_threads_per_block = 1024,
                            .shared_per_block = 232448};
 
-/* Annotations that begin with "kernel NAME". */
-static tt__template *parse(const char *annotations) {
+tt__template *field_template(const char *annotations) {
     tt__str text = {0};
     tt__template *t;
     for (const char *line = annotations; *line; line += strspn(line, "\n")) {
@@ -32,8 +31,8 @@ void field_open(field *f, const char *first, const char *second) {
     *f = (field){0};
     p.rows = p.cols = 4096;
     assert_ok(tt__problem_init(&f->problem, &p));
-    f->t[0] = parse(first);
-    f->t[1] = second ? parse(second) : NULL;
+    f->t[0] = field_template(first);
+    f->t[1] = second ? field_template(second) : NULL;
     for (int i = 0; i < 2 && f->t[i]; i++)
         assert_ok(tt__space_add(&f->space, f->t[i], &field_gpu, &f->problem));
     f->known = calloc(f->space.n, sizeof *f->known);
@@ -52,7 +51,7 @@ void field_close(field *f) {
     tt__space_free(&f->space);
     free(f->known);
     free(f->trials);
-    for (int i = 0; i < 2; i++)
+    for (int i = 0; i < 3; i++)
         tt__template_free(&f->t[i]);
 }
 

@@ -21,7 +21,7 @@
     } while (0)
 
 typedef struct field {
-    tt__template *t[2];
+    tt__template *t[3]; /* the third is a test's own */
     tt__problem problem;
     tt__space space;
     tt__walk walk;
@@ -38,6 +38,8 @@ extern const tt__gpu field_gpu;
  * for 4096 x 4096 of 4 bytes. Nothing has a time yet. */
 void field_open(field *f, const char *first, const char *second);
 void field_close(field *f);
+/* A template of such annotations, which begin with "kernel NAME". */
+tt__template *field_template(const char *annotations);
 /* The value of a parameter, -1 if it has none of that name. */
 int field_value(const field *f, size_t index, const char *name);
 /* Gives a configuration its time; 0: it fails. */

@@ -167,6 +167,24 @@ static void test_all_stay(void **state) {
     race_close(&r);
 }
 
+/* Short is what takes less than 20 us. */
+static void test_what_is_short(void **state) {
+    (void)state;
+    for (int is_short = 0; is_short < 2; is_short++) {
+        race r;
+        race_open(&r, false);
+        tt__search_close(&r.all);
+        r.b.opts.force = true;
+        r.b.backend.us = is_short ? 19.99 : 20;
+        bench_search(&r.b, &tt__no_limits, &r.all);
+        run(&r);
+        EXPECT_STAGES(&r, SPACE, 11, 6);
+        for (size_t i = 0; i < r.b.backend.n_stages; i++)
+            assert_int_equal(r.b.backend.rounds[i].loads, is_short ? 8 : 1);
+        race_close(&r);
+    }
+}
+
 /* Only the last stage needs the default, which shows what tuning was worth; where it is a contender it is in
  * all. */
 static void test_the_default_waits(void **state) {
@@ -403,6 +421,7 @@ int main(void) {
         cmocka_unit_test(test_leaves_stages_out),
         cmocka_unit_test(test_heats),
         cmocka_unit_test(test_all_stay),
+        cmocka_unit_test(test_what_is_short),
         cmocka_unit_test(test_the_default_waits),
         cmocka_unit_test(test_samples_of_an_earlier_stage),
         cmocka_unit_test(test_the_budget_is_over),

@@ -178,20 +178,25 @@ static void test_tells_times(void **state) {
 
 /* So many trials in all are wanted; so many are measured for it, and of each template so
  * many are known then. */
-static void expect_measured(bench *b, size_t wanted, size_t measured, size_t of_numbers, size_t of_letters) {
+static void expect_known(bench *b, size_t wanted, size_t measured, const size_t of[3]) {
     tt__search some;
-    size_t known[2] = {0, 0};
+    size_t known[3] = {0, 0, 0};
     tt__limits limits = {wanted, INFINITY, true, 0};
     if (b->is_short) /* the fastest takes 10 us */
         limits = (tt__limits){wanted / 2, INFINITY, true, wanted};
     bench_search(b, &limits, &some);
     for (size_t i = 0; i < some.space.n; i++)
-        known[some.space.items[i].t == b->f.t[1]] += some.known[i] == TT__TRIED;
+        for (size_t k = 0; k < 3; k++)
+            known[k] += some.space.items[i].t == b->f.t[k] && some.known[i] == TT__TRIED;
     assert_int_equal(some.n_measured, measured);
-    assert_int_equal(known[0], of_numbers);
-    assert_int_equal(known[1], of_letters);
+    for (size_t k = 0; k < 3; k++)
+        assert_int_equal(known[k], of[k]);
     assert_false(some.cut);
     tt__search_close(&some);
+}
+
+static void expect_measured(bench *b, size_t wanted, size_t measured, size_t of_numbers, size_t of_letters) {
+    expect_known(b, wanted, measured, (size_t[]){of_numbers, of_letters, 0});
 }
 
 /* The effort that one template alone has had is not that of the others. */
@@ -236,6 +241,65 @@ static void test_effort_with_a_new_template(void **state) {
         expect_measured(&b, 10, 5, 14, 1);
         expect_measured(&b, 10, 0, 14, 1);
         expect_measured(&b, 16, 1, 15, 1);
+        bench_close(&b);
+    }
+}
+
+/* Stored trials of one template of three count for a third of the effort, of two for two thirds; the rest is
+ * open to all, but that each that is new is tried. */
+static void test_effort_of_three_templates(void **state) {
+    static const char *const only[] = {"letters", "numbers"};
+    static const struct {
+        size_t n_only, wanted;
+        size_t first[3], measured, then[3];
+    } cases[] = {
+        {1, 12, {0, 12, 0}, 8, {7, 12, 1}},
+        {2, 12, {11, 1, 0}, 4, {14, 1, 1}},
+        {1, 6, {0, 6, 0}, 4, {3, 6, 1}},
+        {1, 5, {0, 5, 0}, 0, {0, 5, 0}}, /* less than two trials a template */
+    };
+    (void)state;
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        bench b;
+        bench_open(&b, true);
+        bench_add_words(&b);
+        b.s.strategy = &tt__strategy_exhaustive; /* numbers, letters, words */
+        b.opts.only = only;
+        b.opts.n_only = cases[i].n_only;
+        expect_known(&b, cases[i].wanted, cases[i].wanted, cases[i].first);
+        b.opts.n_only = 0;
+        expect_known(&b, cases[i].wanted, cases[i].measured, cases[i].then);
+        expect_known(&b, cases[i].wanted, 0, cases[i].then);
+        bench_close(&b);
+    }
+}
+
+/* Half of an effort, however small, is the strategy's own: the other one is kept for those it never comes to.
+ */
+static void test_half_is_the_strategys(void **state) {
+    static const size_t of[][3] = {{1, 0, 0}, {1, 1, 0}, {2, 1, 0}, {2, 1, 1}};
+    (void)state;
+    for (size_t wanted = 1; wanted <= 4; wanted++) {
+        bench b;
+        bench_open(&b, true);
+        bench_add_words(&b);
+        b.s.strategy = &tt__strategy_exhaustive;
+        expect_known(&b, wanted, wanted, of[wanted - 1]);
+        bench_close(&b);
+    }
+}
+
+/* Short is what takes less than 20 us. */
+static void test_effort_of_a_short_problem(void **state) {
+    (void)state;
+    for (int is_short = 0; is_short < 2; is_short++) {
+        bench b;
+        bench_open(&b, false);
+        b.is_short = true; /* else half as many are wanted */
+        b.backend.alike = true;
+        b.backend.us = is_short ? 19.99 : 20;
+        size_t measured = is_short ? 14 : 7;
+        expect_measured(&b, 14, measured, measured, 0);
         bench_close(&b);
     }
 }
@@ -327,6 +391,9 @@ int main(void) {
         cmocka_unit_test(test_tells_times),
         cmocka_unit_test(test_effort_with_only),
         cmocka_unit_test(test_effort_with_a_new_template),
+        cmocka_unit_test(test_effort_of_three_templates),
+        cmocka_unit_test(test_half_is_the_strategys),
+        cmocka_unit_test(test_effort_of_a_short_problem),
         cmocka_unit_test(test_counts_what_there_is),
         cmocka_unit_test(test_a_replay_stops_when_asked),
         cmocka_unit_test(test_a_call_back_may_look_up),
