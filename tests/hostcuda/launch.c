@@ -123,8 +123,9 @@ CUresult hostcuda_launch(CUfunction fn, hostcuda_geometry *g, void **args) {
     if (r != CUDA_SUCCESS)
         return r;
     g->moved_bytes = moved_bytes(fn, args);
-    hostcuda_state.clock_us +=
-        hostcuda_launch_us(g) * (fn->faults.on[HOSTCUDA_SLOW] ? fn->faults.value[HOSTCUDA_SLOW] : 1);
+    const double slow = fn->faults.on[HOSTCUDA_SLOW] ? fn->faults.value[HOSTCUDA_SLOW] : 1;
+    const double moved = 1 + hostcuda_number("HOSTCUDA_MOVED", 0) / 100 * (double)fn->module->n_before;
+    hostcuda_state.clock_us += hostcuda_launch_us(g) * slow * moved;
     return CUDA_SUCCESS;
 }
 

@@ -101,6 +101,7 @@ CUresult hostcuda_module_open(CUmodule *out, const void *bytes) {
         hostcuda_module_close(m);
         return CUDA_ERROR_INVALID_IMAGE;
     }
+    m->n_before = hostcuda_state.n_loads++;
     *out = m;
     return CUDA_SUCCESS;
 }

@@ -24,6 +24,7 @@ struct CUmod_st {
     char *facts;
     size_t facts_bytes;
     uint32_t cc;
+    long n_before; /* modules that this process has opened before */
     CUfunction functions;
 };
 
