@@ -7,6 +7,7 @@
 
 #include <dirent.h>
 #include <signal.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 /* ---- What the run cannot begin without ----------------------------------------------------------------- */
@@ -63,6 +64,57 @@ static void says_what_is_missing(void **state) {
     }
     if (access(fault_path("missing.db"), F_OK) == 0)
         assert_int_equal(fault_number(fault_path("missing.db"), "SELECT count(*) FROM trial"), 0);
+}
+
+/* Puts a driver that lacks a function into a folder, to be named in $LD_LIBRARY_PATH: the stand-in, in which
+ * that function has another name. */
+static void make_driver_without(const char *function, const char *in) {
+    char from[512], to[512], name[64];
+    static char bytes[4 << 20];
+    size_t n_name = (size_t)snprintf(name, sizeof name, "%c%s", 0, function) + 1, n_found = 0;
+    snprintf(from, sizeof from, "%s/libcuda.so.1", getenv("HOSTCUDA_DIR"));
+    snprintf(to, sizeof to, "%s/libcuda.so.1", in);
+    FILE *f = fopen(from, "rb");
+    assert_non_null(f);
+    size_t n = fread(bytes, 1, sizeof bytes, f);
+    fclose(f);
+    assert_true(n < sizeof bytes);
+    for (char *at = bytes; (at = memmem(at, n - (size_t)(at - bytes), name, n_name)); n_found++)
+        at[1] = '_';
+    assert_true(n_found > 0);
+    mkdir(in, 0700);
+    f = fopen(to, "wb");
+    assert_non_null(f);
+    assert_int_equal(fwrite(bytes, 1, n, f), n);
+    assert_int_equal(fclose(f), 0);
+}
+
+/* What came with CUDA 12 has to be there. What came later need not: then the parameters of a template of the
+ * user's are not compared with its `args`, and all else is as ever. */
+static void an_old_driver(void **state) {
+    (void)state;
+    static const struct {
+        const char *function;
+        int code;
+    } cases[] = {{"cuCtxGetId", 3}, {"cuFuncGetParamInfo", 0}};
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        char path[600], line[2048], text[64];
+        const char *in = fault_path("old");
+        make_driver_without(cases[i].function, in);
+        snprintf(path, sizeof path, "LD_LIBRARY_PATH=%s", in);
+        snprintf(line, sizeof line, SMALL " --quiet --json --template %s --only faulty --db %s",
+                 fault_source("faulty.cu"), fault_path("old.db"));
+        run_result r;
+        run_tune(&r, &(run_spec){.env = (const char *[]){path, NULL}, .timeout_s = fault_timeout_s}, line);
+        assert_code(&r, cases[i].code);
+        if (cases[i].code) {
+            assert_has(&r, r.err, "libcuda.so.1 has no cuCtxGetId: the driver is too old");
+        } else {
+            assert_string_equal(run_json(text, sizeof text, r.out, "trials"), "12");
+            assert_string_equal(run_json(text, sizeof text, r.out, "failed"), "0");
+        }
+        run_free(&r);
+    }
 }
 
 /* ---- Workers that somebody else kills ------------------------------------------------------------------ */
@@ -249,6 +301,7 @@ static void any_driver_call_may_fail(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(says_what_is_missing),
+        cmocka_unit_test(an_old_driver),
         cmocka_unit_test(a_gpu_worker_is_killed),
         cmocka_unit_test(a_compile_worker_is_killed),
         cmocka_unit_test(a_bad_annotation_is_named),
