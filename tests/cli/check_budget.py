@@ -1,0 +1,54 @@
+#!/usr/bin/env python3
+"""Whether a run of `tune` kept its budget, by its own timeline and however busy the machine was: what is asked for
+after a deadline is nothing, so that no more is begun behind it than had been asked for; and of the time behind the
+end little is spent on anything else."""
+
+import json
+import sys
+
+
+def main() -> int:
+    path, budget_s, n_problems, seconds, idle_s = sys.argv[1], *map(float, sys.argv[2:6])
+    with open(path, encoding="utf-8") as f:
+        events = json.load(f)
+    n_workers = sum(e["ph"] == "M" and e["name"] == "thread_name" for e in events)
+    at_once = 2 * n_workers  # trials that are asked for and not back: room() in tuner/backend_live.c
+    spans = [(e["tid"], e["name"], e["ts"] * 1e-6, (e["ts"] + e["dur"]) * 1e-6) for e in events if e["ph"] == "X"]
+    phases = [s for s in spans if s[0] == 0]
+    loads = [begin for row, name, begin, _ in spans if row == 1 and name == "load"]
+    end = min(begin for _, name, begin, _ in spans if name == "start") + budget_s
+    wrong = []
+
+    def expect_few(what: str, begun: list[float], since: float, until: float, most: int) -> None:
+        late = [b for b in begun if since < b < until]
+        if len(late) > most:
+            wrong.append(f"{len(late)} {what} were begun between {since:.3f} and {until:.3f} s, not {most} at most")
+
+    at_problem, n_searches = -1, 0
+    for _, name, begin, finished in phases:
+        if name == "expect":  # a problem has its part of what is left, and the copy an eighth of that
+            at_problem, n_searches, part = at_problem + 1, 0, (end - begin) / (n_problems - at_problem - 1)
+            since = begin
+        elif name == "search":
+            limit = since + (part / 8 if n_searches == 0 else part)
+            expect_few(f"trials of problem {at_problem}", loads, max(begin, limit), finished, at_once)
+            n_searches += 1
+        else:
+            expect_few("trials in the finals: the incumbent and the default", loads, begin, finished, 2)
+    expect_few("stages of finals", [b for row, name, b, _ in spans if row == 1 and name == "finals"], end, seconds, 1)
+
+    at = end  # what was under way, or had been asked for, comes to its end
+    for begin, finished in sorted((s[2], s[3]) for s in spans if s[0] > 0 and s[1] != "wait"):
+        idle_s -= max(0, min(begin, seconds) - at)
+        at = max(at, finished)
+    idle_s -= max(0, seconds - at)
+    if idle_s < 0:
+        wrong.append(f"of {seconds:.3f} s, {-idle_s:.3f} s too much behind {end:.3f} s were spent on nothing in the timeline")
+    if at_problem + 1 != n_problems:
+        wrong.append(f"{at_problem + 1} problems, not {n_problems:.0f}")
+    print("\n".join(wrong), end="\n" if wrong else "", file=sys.stderr)
+    return bool(wrong)
+
+
+if __name__ == "__main__":
+    sys.exit(main())
