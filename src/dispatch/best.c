@@ -3,19 +3,18 @@
  * layer is asked, and the first whose configuration is legal for the problem is the answer. */
 #include <math.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "dispatch/answers.h"
 #include "dispatch/layers.h"
+#include "dispatch/near.h"
 #include "dispatch/shipped.h"
 #include "dispatch/validity.h"
 #include "gpu/driver.h"
 #include "template/config.h"
 
-/* Distances count doublings of one side. */
-static const double other_gpu = 1.5; /* as if measured for a matrix of almost three times the side */
-static const double stale = 0.5, other_cc = 1, other_elem_size = 1, other_regime = 1;
+/* Distances count doublings of one side (near.h); so far away is what is stale. */
+static const double stale = 0.5;
 /* What is further, as 1024 x 1024 from 120 x 120, says no more than what does well elsewhere. */
 static const double furthest = 6;
 
@@ -32,46 +31,13 @@ typedef struct refusals {
 } refusals;
 
 typedef struct query {
-    tt_ctx *ctx;
+    tt__asked asked;
     const tt__template_set *templates;
-    const tt__gpu *gpu;
-    const tt__problem *problem;
-    int64_t gpu_ids[TT__LAYER_COUNT]; /* of `gpu`; -1: unknown there */
-    char driver[32];                  /* of this machine; "" : unknown, not compared */
+    char driver[32]; /* of this machine; "" : unknown, not compared */
     tt_choice *choice;
     tt__candidate *candidate; /* may be NULL */
     refusals *refused;
 } query;
-
-/* A winner that may be the answer, by what is needed to rank it. */
-typedef struct lead {
-    double distance;
-    tt__layer layer;
-    bool here;                  /* measured on this GPU */
-    int64_t gpu_id, problem_id; /* in its store; of what is shipped, problem_id is its place */
-} lead;
-
-typedef struct leads {
-    const query *q;
-    tt__layer layer;
-    bool anything; /* also of other architectures */
-    size_t n, cap;
-    lead *items;
-} leads;
-
-/* Each dimension counts by itself: 1 x 16M is nothing like 4096 x 4096. */
-static double distance(const tt__problem *a, const tt__problem *b) {
-    if (!tt__is_matrix(a) && tt__unverified(b) && !tt__unverified(a))
-        return INFINITY; /* what nobody knows to be right is no answer to who wants it right */
-    if (!tt__is_matrix(a))
-        return tt__variables_distance(a, b) + (tt__warm(a) == tt__warm(b) ? 0 : other_regime);
-    double d = fabs(log2((double)a->rows / (double)b->rows)) + fabs(log2((double)a->cols / (double)b->cols));
-    d += fabs(log2((double)a->batch / (double)b->batch)) + 0.5 * fabs(log2((double)a->align / b->align));
-    d += 0.25 * ((a->lds == a->cols) != (b->lds == b->cols)) +
-         0.25 * ((a->ldd == a->rows) != (b->ldd == b->rows));
-    d += tt__warm(a) == tt__warm(b) ? 0 : other_regime;
-    return d + other_elem_size * fabs(log2((double)a->elem_size / b->elem_size));
-}
 
 /* ---- Trying one ---------------------------------------------------------------------------------------- */
 
@@ -105,7 +71,7 @@ static tt_status legal(const query *q, const tt__winner *w, bool proven, tt__can
     char adapted[TT__CONFIG_MAX];
     const tt__template *t = tt__template_set_find(q->templates, w->kernel);
     *yes = false;
-    if (!t || !tt__is_op(q->problem, t->op))
+    if (!t || !tt__is_op(q->asked.problem, t->op))
         return TT_OK;
     if (proven && !q->candidate) {
         tt__copy(out->config, sizeof out->config, w->config);
@@ -121,7 +87,7 @@ static tt_status legal(const query *q, const tt__winner *w, bool proven, tt__can
     *yes = false;
     if (was_refused(q->refused, t, config))
         return TT_OK;
-    TT_TRY(is_legal(tt__space_resolve(out, t, q->gpu, q->problem, config), yes));
+    TT_TRY(is_legal(tt__space_resolve(out, t, q->asked.gpu, q->asked.problem, config), yes));
     if (!*yes)
         note_refused(q->refused, t, config);
     return TT_OK;
@@ -153,12 +119,12 @@ static void answer(const query *q, tt_match match, tt__layer layer, const tt__wi
 static void explain(const query *q, const tt__winner *w, bool here) {
     tt_choice *c = q->choice;
     char batch[32] = "", elem[40] = "", problem[TT__PROBLEM_TEXT_MAX], text[512];
-    const char *regime = tt__warm(&w->problem) == tt__warm(q->problem) ? ""
-                         : tt__warm(&w->problem)                       ? ", warm"
-                                                                       : ", cold";
-    if (w->problem.batch != q->problem->batch)
+    const char *regime = tt__warm(&w->problem) == tt__warm(q->asked.problem) ? ""
+                         : tt__warm(&w->problem)                             ? ", warm"
+                                                                             : ", cold";
+    if (w->problem.batch != q->asked.problem->batch)
         snprintf(batch, sizeof batch, " x %lld", (long long)w->problem.batch);
-    if (w->problem.elem_size != q->problem->elem_size)
+    if (w->problem.elem_size != q->asked.problem->elem_size)
         snprintf(elem, sizeof elem, " of %d-byte elements", w->problem.elem_size);
     if (tt__is_matrix(&w->problem))
         snprintf(problem, sizeof problem, "%lld x %lld", (long long)w->problem.rows,
@@ -174,22 +140,23 @@ static void explain(const query *q, const tt__winner *w, bool here) {
 /* ---- The very problem ---------------------------------------------------------------------------------- */
 
 static tt_status winner_in(const query *q, tt__layer layer, tt__winner *w, bool *found) {
-    tt__store *store = tt__layer_store(q->ctx, layer);
+    tt__store *store = tt__layer_store(q->asked.ctx, layer);
     int64_t problem_id;
     *found = false;
     if (layer == TT__LAYER_SHIPPED) {
         for (size_t i = 0; i < tt__n_shipped && !*found; i++)
-            if (tt__same_gpu(&tt__shipped[i].gpu, q->gpu) &&
-                tt__problem_same(&tt__shipped[i].problem, q->problem)) {
+            if (tt__same_gpu(&tt__shipped[i].gpu, q->asked.gpu) &&
+                tt__problem_same(&tt__shipped[i].problem, q->asked.problem)) {
                 *w = tt__shipped[i];
                 *found = true;
             }
         return TT_OK;
     }
-    if (!store || q->gpu_ids[layer] < 0)
+    if (!store || q->asked.gpu_ids[layer] < 0)
         return TT_OK;
-    TT_TRY(tt__store_known_problem(store, q->problem, &problem_id));
-    return problem_id < 0 ? TT_OK : tt__store_winner_get(store, q->gpu_ids[layer], problem_id, w, found);
+    TT_TRY(tt__store_known_problem(store, q->asked.problem, &problem_id));
+    return problem_id < 0 ? TT_OK
+                          : tt__store_winner_get(store, q->asked.gpu_ids[layer], problem_id, w, found);
 }
 
 /* A valid winner of any layer is better than a stale one of the first. */
@@ -211,7 +178,7 @@ static tt_status try_exact(const query *q, bool *done) {
             continue;
         answer(q, *why ? TT_MATCH_STALE : TT_MATCH_EXACT, layer, &w, &candidate);
         tt__copy(q->choice->why, sizeof q->choice->why,
-                 !*why && tt__unverified(q->problem) ? "nothing verifies it" : why);
+                 !*why && tt__unverified(q->asked.problem) ? "nothing verifies it" : why);
         has_stale = true;
         *done = true;
         if (!*why)
@@ -222,120 +189,19 @@ static tt_status try_exact(const query *q, bool *done) {
 
 /* ---- What is near -------------------------------------------------------------------------------------- */
 
-static tt_status add_lead(void *user, int64_t gpu_id, int64_t problem_id, int cc, const tt__problem *p) {
-    leads *l = user;
-    const query *q = l->q;
-    if (!tt__is_matrix(q->problem) &&
-        (isinf(distance(q->problem, p)) ||
-         (!l->anything && (cc != q->gpu->cc || tt__warm(p) != tt__warm(q->problem)))))
-        return TT_OK;
-    if (l->n == l->cap) {
-        size_t cap = l->cap ? 2 * l->cap : 64;
-        lead *items = realloc(l->items, cap * sizeof *items);
-        if (!items)
-            return tt__fail_memory(cap * sizeof *items);
-        l->items = items;
-        l->cap = cap;
-    }
-    bool here = l->layer == TT__LAYER_SHIPPED ? tt__same_gpu(&tt__shipped[problem_id].gpu, q->gpu)
-                                              : gpu_id == q->gpu_ids[l->layer];
-    l->items[l->n++] = (lead){
-        .distance = distance(q->problem, p) + (here ? 0 : other_gpu) + (cc == q->gpu->cc ? 0 : other_cc),
-        .layer = l->layer,
-        .here = here,
-        .gpu_id = gpu_id,
-        .problem_id = problem_id,
-    };
-    return TT_OK;
-}
-
-static int by_distance(const void *x, const void *y) {
-    const lead *a = x, *b = y;
-    if (a->distance < b->distance || a->distance > b->distance)
-        return a->distance < b->distance ? -1 : 1;
-    if (a->layer != b->layer)
-        return a->layer < b->layer ? -1 : 1;
-    return (a->problem_id > b->problem_id) - (a->problem_id < b->problem_id); /* always the same answer */
-}
-
-/* Looks for whatever there may be, if for `anything`: of the warm and the cold problem the other one too. */
-static bool is_wanted(const query *q, bool anything, const tt__winner *w) {
-    if (anything)
-        return tt__in_place(&w->problem) == tt__in_place(q->problem);
-    return strcmp(w->problem.op, q->problem->op) == 0 && w->gpu.cc == q->gpu->cc &&
-           w->problem.elem_size == q->problem->elem_size;
-}
-
-/* Sides that are no further than so many doublings from what is asked for. */
-static void set_bounds(int64_t out[2], int64_t side, double within) {
-    double most = (double)side * exp2(within);
-    out[0] = (int64_t)((double)side / exp2(within));
-    out[1] = most < (double)INT64_MAX / 2 ? (int64_t)ceil(most) : INT64_MAX;
-}
-
-/* All problems of the kernel: there are not so many, and none that shipped. */
-static tt_status collect_own(leads *l) {
-    const query *q = l->q;
-    char op[TT__OP_MAX];
-    tt__copy(op, strcspn(q->problem->op, "/") + 1, q->problem->op);
-    for (l->layer = 0; l->layer < TT__LAYER_SHIPPED; l->layer++) {
-        tt__store *store = tt__layer_store(q->ctx, l->layer);
-        if (store)
-            TT_TRY(tt__store_kernel_keys(store, op, add_lead, l));
-    }
-    if (l->n)
-        qsort(l->items, l->n, sizeof *l->items, by_distance);
-    return TT_OK;
-}
-
-static tt_status collect(leads *l, bool anything, double within) {
-    const query *q = l->q;
-    tt__bounds bounds;
-    set_bounds(bounds.rows, q->problem->rows, within);
-    set_bounds(bounds.cols, q->problem->cols, within);
-    int cc = anything ? 0 : q->gpu->cc, elem_size = anything ? 0 : q->problem->elem_size;
-    if (!tt__is_matrix(q->problem))
-        return collect_own(l);
-    tt_problem other = tt__problem_public(q->problem);
-    tt__problem regimes[2] = {*q->problem};
-    other.warm = !other.warm;
-    TT_TRY(tt__problem_init(&regimes[1], &other));
-    for (l->layer = 0; l->layer < TT__LAYER_SHIPPED; l->layer++) {
-        tt__store *store = tt__layer_store(q->ctx, l->layer);
-        for (int r = 0; store && r <= anything; r++)
-            TT_TRY(tt__store_winner_keys(store, cc, regimes[r].op, elem_size, &bounds, add_lead, l));
-    }
-    for (size_t i = 0; i < tt__n_shipped; i++) {
-        const tt__winner *w = &tt__shipped[i];
-        if (is_wanted(q, anything, w))
-            TT_TRY(add_lead(l, 0, (int64_t)i, w->gpu.cc, &w->problem));
-    }
-    if (l->n)
-        qsort(l->items, l->n, sizeof *l->items, by_distance);
-    return TT_OK;
-}
-
-static tt_status fetch(const query *q, const lead *l, tt__winner *w, bool *found) {
-    *found = true;
-    if (l->layer != TT__LAYER_SHIPPED)
-        return tt__store_winner_get(tt__layer_store(q->ctx, l->layer), l->gpu_id, l->problem_id, w, found);
-    *w = tt__shipped[l->problem_id];
-    return TT_OK;
-}
-
 /* The nearest legal one among those within some distance; being stale counts as a distance. *nearest: its
  * own, or INFINITY. */
 static tt_status try_within(const query *q, bool anything, double within, double *nearest) {
-    leads all = {.q = q, .anything = anything};
+    tt__leads all;
     double best = INFINITY, most = anything ? INFINITY : furthest;
-    tt_status status = collect(&all, anything, within);
+    tt_status status = tt__near_collect(&all, &q->asked, anything, within);
     for (size_t i = 0; i < all.n && i < TRIES_MAX && status == TT_OK && all.items[i].distance < best; i++) {
-        const lead *l = &all.items[i];
+        const tt__lead *l = &all.items[i];
         tt__winner w;
         tt__candidate candidate;
         bool found;
         char why[160];
-        status = fetch(q, l, &w, &found);
+        status = tt__near_fetch(&q->asked, l, &w, &found);
         if (status != TT_OK || !found)
             continue;
         tt__winner_staleness(why, sizeof why, &w, q->templates, l->here ? q->driver : NULL, NULL);
@@ -351,7 +217,7 @@ static tt_status try_within(const query *q, bool anything, double within, double
         explain(q, &w, l->here);
         best = score;
     }
-    free(all.items);
+    tt__near_free(&all);
     *nearest = best;
     return status;
 }
@@ -382,7 +248,7 @@ static size_t wins(const tt__template *t) {
  * asks for more alignment than there is, the first configuration that does not. */
 static tt_status fall_back(const query *q) {
     const tt__template_set *set = q->templates;
-    const tt__problem *p = q->problem;
+    const tt__problem *p = q->asked.problem;
     tt__space space = {0};
     tt__candidate best = {0};
     tt_status status = TT_OK;
@@ -393,21 +259,21 @@ static tt_status fall_back(const query *q) {
         const tt__template *t = set->items[i];
         if (!tt__is_op(p, t->op) || (best.t && wins(t) <= wins(best.t)))
             continue;
-        status = is_legal(tt__space_resolve(&c, t, q->gpu, p, t->default_config), &yes);
+        status = is_legal(tt__space_resolve(&c, t, q->asked.gpu, p, t->default_config), &yes);
         if (yes)
             best = c;
     }
     for (size_t i = 0; i < set->n && !best.t && space.n == 0 && status == TT_OK; i++)
-        status = tt__space_add(&space, set->items[i], q->gpu, p);
+        status = tt__space_add(&space, set->items[i], q->asked.gpu, p);
     if (!best.t && space.n > 0)
         best = space.items[0];
     if (status == TT_OK && !best.t && !tt__is_matrix(p))
         status = tt__fail(TT_E_UNSUPPORTED, "%s has no legal configuration for %s on %s",
-                          set->items[0]->kernel, tt__problem_text(problem, p), q->gpu->name);
+                          set->items[0]->kernel, tt__problem_text(problem, p), q->asked.gpu->name);
     else if (status == TT_OK && !best.t)
         status = tt__fail(
             TT_E_UNSUPPORTED, "no template can %s %lld x %lld of %d-byte elements aligned to %d bytes on %s",
-            p->op, (long long)p->rows, (long long)p->cols, p->elem_size, p->align, q->gpu->name);
+            p->op, (long long)p->rows, (long long)p->cols, p->elem_size, p->align, q->asked.gpu->name);
     tt__space_free(&space);
     if (status != TT_OK)
         return status;
@@ -428,19 +294,17 @@ static tt_status fall_back(const query *q) {
 tt_status tt__ladder_among(tt_ctx *ctx, const tt__template_set *templates, const tt__gpu *gpu, int64_t gpu_id,
                            const tt__problem *p, tt_choice *choice, tt__candidate *candidate) {
     refusals refused;
-    query q = {.ctx = ctx,
+    query q = {.asked = {.ctx = ctx, .gpu = gpu, .problem = p},
                .templates = templates,
-               .gpu = gpu,
-               .problem = p,
                .choice = choice,
                .candidate = candidate,
                .refused = &refused};
     refused.n = 0;
     bool done = false;
-    q.gpu_ids[TT__LAYER_USER] = gpu_id;
-    q.gpu_ids[TT__LAYER_SYSTEM] = -1;
+    q.asked.gpu_ids[TT__LAYER_USER] = gpu_id;
+    q.asked.gpu_ids[TT__LAYER_SYSTEM] = -1;
     if (ctx->system)
-        TT_TRY(tt__store_known_gpu(ctx->system, gpu, &q.gpu_ids[TT__LAYER_SYSTEM]));
+        TT_TRY(tt__store_known_gpu(ctx->system, gpu, &q.asked.gpu_ids[TT__LAYER_SYSTEM]));
     if (!ctx->gpu_name[0])
         tt__driver_version(q.driver, sizeof q.driver);
     TT_TRY(try_exact(&q, &done));
