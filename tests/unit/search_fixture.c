@@ -2,7 +2,6 @@
 #include "search_fixture.h"
 
 #include <math.h>
-#include <unistd.h>
 
 const char numbers[] = "kernel numbers\nop transpose\nparam A 0 1 2 3 4 5 6 7 8 9\nparam B 0 1\nblock 32\n"
                        "grid rows\nargs dst, src\ndefault A=0 B=0\n";
@@ -54,7 +53,6 @@ static void fill(tt__trial *trial, int n_samples, double us) {
 
 static tt_status wait(tt__backend *b, size_t *id, tt__trial *trial) {
     fake *f = (fake *)b;
-    usleep(f->pause_us);
     *id = f->waiting[0];
     fill(trial, f->n_samples, f->slow_default && *id == 0 ? SLOW_US : f->alike ? f->us : f->us + (double)*id);
     if (*id < f->n_unrecorded)

@@ -18,7 +18,6 @@ typedef struct fake {
     size_t waiting[SPACE_OF_BOTH], n_waiting, n_expected, n_prepared;
     const tt__candidate *expected[SPACE_OF_BOTH]; /* the first of them */
     double cutoff_us;                             /* of the last one */
-    unsigned pause_us;                            /* until a trial comes back */
     double us;
     int n_samples; /* of each */
     bool finals_known, alike;

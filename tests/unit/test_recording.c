@@ -2,8 +2,8 @@
 #include "db/recording.h"
 
 #include <math.h>
+#include <time.h>
 
-#include "base/clock.h"
 #include "dispatch/shipped.h"
 #include "store_fixture.h"
 
@@ -398,12 +398,12 @@ static void stays_small_and_fast(void **state) {
     assert_ok(tt__store_commit(s));
     tt__recording *r = export_and_open(s, NULL, &json);
     assert_true(json.len < 1300000);
-    double start = tt__now_s();
+    clock_t start = clock();
     for (int i = 0; i < 5000; i++) {
         snprintf(config, sizeof config, "TILE_DIM=%d BLOCK_ROWS=8 PAD=1 UNROLL=1 ORDER=0", i % 500);
         assert_true(recorded(r, 1024 << i / 1000, config, TT__STAGE_SCREEN) > 0);
     }
-    double each_us = (tt__now_s() - start) / 5000 * 1e6;
+    double each_us = (double)(clock() - start) / CLOCKS_PER_SEC / 5000 * 1e6; /* of this process alone */
     print_message("%zu bytes, %.1f us a look-up\n", json.len, each_us);
     assert_true(each_us < 200); /* 5 when nothing slows it down */
     tt__recording_close(&r);

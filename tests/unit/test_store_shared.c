@@ -27,12 +27,13 @@ static void groups_writes(void **state) {
 static void waits_for_others(void **state) {
     (void)state;
     const char *path = in_dir("w.db");
-    int held[2];
+    int held[2], go[2];
     char byte = 0;
     tt__store *s = must_open(path);
     ids id = some_ids(s);
     tt__store_close(&s);
     assert_int_equal(pipe(held), 0);
+    assert_int_equal(pipe(go), 0);
     fflush(NULL);
     pid_t pid = fork();
     if (pid == 0) {
@@ -40,7 +41,8 @@ static void waits_for_others(void **state) {
         check(tt__store_open(&mine, path, TT__STORE_READ_WRITE) == TT_OK);
         check(tt__store_begin(mine) == TT_OK);
         check(write(held[1], "x", 1) == 1);
-        usleep(700000);
+        check(read(go[0], &byte, 1) == 1);
+        usleep(300000);
         check(tt__store_commit(mine) == TT_OK);
         tt__store_close(&mine);
         _exit(0);
@@ -57,8 +59,11 @@ static void waits_for_others(void **state) {
     assert_int_equal(x.n, 0);
     s->patience_s = 60;
     double start = tt__now_s();
+    assert_int_equal(write(go[1], "x", 1), 1);
+    close(go[0]);
+    close(go[1]);
     assert_ok(tt__store_trial_put(s, id.run, id.problem, id.config, TT__STAGE_SCREEN, &t));
-    assert_true(tt__now_s() - start > 0.1);
+    assert_true(tt__now_s() - start >= 0.3);
     tt__store_close(&s);
     int status;
     waitpid(pid, &status, 0);
