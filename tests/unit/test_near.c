@@ -1,0 +1,208 @@
+/* How far what was measured is from what is asked for, what is looked at, and in which order. */
+#include "dispatch/near.h"
+
+#include <math.h>
+
+#include "dispatch/context.h"
+#include "store_fixture.h"
+
+/* An architecture of which nothing is shipped. */
+static tt__gpu a_gpu(const char *name, int cc) {
+    tt__gpu gpu = h100;
+    tt__copy(gpu.name, sizeof gpu.name, name);
+    gpu.cc = cc;
+    return gpu;
+}
+
+static void crown(const char *path, const tt__gpu *gpu, const tt__problem *p) {
+    tt__store *s = must_open(path);
+    tt__winner w = a_winner(50);
+    int64_t gpu_id, problem, config, run;
+    assert_ok(tt__store_gpu(s, gpu, &gpu_id));
+    assert_ok(tt__store_problem(s, p, &problem));
+    assert_ok(tt__store_config(s, "k", "transpose", "abcd", "A=1", &config));
+    assert_ok(tt__store_run_begin(s, gpu_id, &env1, "measured", &run));
+    assert_ok(tt__store_winner_put(s, run, problem, config, &w));
+    tt__store_close(&s);
+}
+
+typedef struct asking {
+    tt_ctx *ctx;
+    tt__asked asked;
+} asking;
+
+static void ask(asking *a, const char *path, const tt__gpu *gpu, const tt__problem *p) {
+    tt_open_opts opts = TT_INIT(tt_open_opts);
+    opts.db_path = path;
+    assert_ok(tt_open(&a->ctx, &opts));
+    a->asked = (tt__asked){.ctx = a->ctx, .gpu = gpu, .problem = p, .gpu_ids = {-1, -1, -1}};
+    assert_ok(tt__store_known_gpu(a->ctx->store, gpu, &a->asked.gpu_ids[TT__LAYER_USER]));
+    if (a->ctx->system)
+        assert_ok(tt__store_known_gpu(a->ctx->system, gpu, &a->asked.gpu_ids[TT__LAYER_SYSTEM]));
+}
+
+/* The distance of the one winner of a new store; -1: it is not looked at. What is shipped is of no account.
+ */
+static double distance(const tt__gpu *there, const tt__problem *measured, const tt__problem *wanted,
+                       bool anything, double within) {
+    const char *path = in_dir("one.db");
+    tt__gpu here = a_gpu("here", 80);
+    asking a;
+    tt__leads leads;
+    double found = -1;
+    remove(path);
+    crown(path, there, measured);
+    ask(&a, path, &here, wanted);
+    assert_ok(tt__near_collect(&leads, &a.asked, anything, within));
+    for (size_t i = 0; i < leads.n; i++)
+        if (leads.items[i].layer == TT__LAYER_USER) {
+            assert_true(found < 0);
+            found = leads.items[i].distance;
+            assert_int_equal(leads.items[i].here, strcmp(there->name, "here") == 0);
+        }
+    tt__near_free(&leads);
+    tt_close(&a.ctx);
+    return found;
+}
+
+/* Distances as docs/store.md has them; that of the very same is 0. */
+static void each_dimension_counts(void **state) {
+    (void)state;
+    tt__problem p = square(1024), other[10];
+    const struct {
+        double near, anything; /* -1: not looked at */
+    } expected[] = {{1, 1},       {2, 2},  {2, 2},  {1, 1},   {0.25, 0.25},
+                    {0.25, 0.25}, {-1, 2}, {-1, 1}, {-1, -1}, {0, 0}};
+    for (size_t i = 0; i < 10; i++)
+        other[i] = p;
+    other[0].rows = other[0].ldd = 512;
+    other[1].cols = other[1].lds = 4096;
+    other[2].batch = 4;
+    other[3].align = 4;
+    other[4].lds = 1040;
+    other[5].ldd = 1040;
+    other[6].elem_size = 1;
+    strcpy(other[7].op, "transpose" TT__WARM);
+    strcpy(other[8].op, "transpose_in_place");
+    tt__gpu here = a_gpu("here", 80);
+    for (size_t i = 0; i < 10; i++)
+        for (int anything = 0; anything < 2; anything++) {
+            double got = distance(&here, &other[i], &p, anything, 64),
+                   want = anything ? expected[i].anything : expected[i].near;
+            if (fabs(got - want) > 1e-9)
+                fail_msg("problem %zu, anything %d: %g, expected %g", i, anything, got, want);
+        }
+}
+
+static void elsewhere(void **state) {
+    (void)state;
+    tt__problem p = square(1024);
+    tt__gpu other = a_gpu("other", 80), newer = a_gpu("newer", 90);
+    assert_true(distance(&other, &p, &p, false, 64) == 1.5);
+    assert_true(distance(&other, &p, &p, true, 64) == 1.5);
+    assert_true(distance(&newer, &p, &p, false, 64) < 0);
+    assert_true(distance(&newer, &p, &p, true, 64) == 2.5);
+}
+
+/* A circle is a square: sides that are no more than so many doublings away, larger or smaller. */
+static void circles(void **state) {
+    (void)state;
+    tt__gpu here = a_gpu("here", 80);
+    tt__problem p = square(1024), small = square(512), large = square(2048);
+    for (int i = 0; i < 2; i++) {
+        const tt__problem *q = i ? &small : &large;
+        assert_true(distance(&here, q, &p, false, 1) == 2);
+        assert_true(distance(&here, q, &p, false, 0.99) < 0);
+    }
+}
+
+static tt__problem own(const char *op) {
+    tt__problem p = square(1);
+    tt__copy(p.op, sizeof p.op, op);
+    return p;
+}
+
+/* Of a kernel of one's own all problems are looked at; what nothing verifies does for nobody who wants it
+ * right. */
+static void kernels_of_ones_own(void **state) {
+    (void)state;
+    static const struct {
+        const char *measured;
+        double near, anything;
+    } cases[] = {
+        {"saxpy/T=f32,n=4096", 0, 0},
+        {"saxpy/T=f32,n=1024", 2, 2},
+        {"saxpy/T=f64,n=4096", 1, 1},
+        {"saxpy/T=f32,n=4096/warm", -1, 1},
+        {"saxpy/T=f32,n=4096/unverified", -1, -1},
+        {"daxpy/T=f32,n=4096", -1, -1},
+    };
+    tt__gpu here = a_gpu("here", 80), newer = a_gpu("newer", 90);
+    tt__problem p = own(cases[0].measured), unverified = own(cases[4].measured);
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        tt__problem q = own(cases[i].measured);
+        for (int anything = 0; anything < 2; anything++) {
+            double got = distance(&here, &q, &p, anything, 0),
+                   want = anything ? cases[i].anything : cases[i].near;
+            if (fabs(got - want) > 1e-9)
+                fail_msg("%s, anything %d: %g, expected %g", q.op, anything, got, want);
+        }
+    }
+    assert_true(distance(&newer, &p, &p, false, 0) < 0);
+    assert_true(distance(&newer, &p, &p, true, 0) == 2.5);
+    assert_true(distance(&here, &p, &unverified, false, 0) == 0); /* the other way round it does */
+}
+
+/* Nearest first; of those that are as near, the user's before the system's, and the one that came first. */
+static void the_order(void **state) {
+    (void)state;
+    const char *user = in_dir("user.db"), *system = in_dir("system.db");
+    tt__gpu here = a_gpu("here", 80);
+    for (int is_own = 0; is_own < 2; is_own++) {
+        tt__problem p = is_own ? own("k/a=64,b=64") : square(1024), near[] = {p, p}, far = p;
+        if (is_own) {
+            strcpy(near[0].op, "k/a=64,b=128");
+            strcpy(near[1].op, "k/a=128,b=64");
+            strcpy(far.op, "k/a=256,b=64");
+        } else {
+            near[0].rows = near[0].ldd = 2048;
+            near[1].cols = near[1].lds = 2048;
+            far.cols = far.lds = 4096;
+        }
+        for (int swapped = 0; swapped < 2; swapped++) {
+            asking a;
+            tt__leads leads;
+            remove(user);
+            remove(system);
+            crown(user, &here, &far);
+            for (int i = 0; i < 2; i++) {
+                crown(system, &here, &near[i ^ swapped]);
+                crown(user, &here, &near[i ^ swapped]);
+            }
+            setenv("TILETUNE_SYSTEM_DB", system, 1);
+            ask(&a, user, &here, &p);
+            assert_ok(tt__near_collect(&leads, &a.asked, false, 64));
+            assert_int_equal(leads.n, 5);
+            for (int i = 0; i < 4; i++) {
+                tt__winner w;
+                bool found;
+                assert_true(leads.items[i].distance == 1 && leads.items[i].here);
+                assert_int_equal(leads.items[i].layer, i < 2 ? TT__LAYER_USER : TT__LAYER_SYSTEM);
+                assert_ok(tt__near_fetch(&a.asked, &leads.items[i], &w, &found));
+                assert_true(found && tt__problem_same(&w.problem, &near[i % 2 ^ swapped]));
+            }
+            assert_true(leads.items[4].distance == 2);
+            tt__near_free(&leads);
+            tt_close(&a.ctx);
+            unsetenv("TILETUNE_SYSTEM_DB");
+        }
+    }
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        TEST(each_dimension_counts), TEST(elsewhere), TEST(circles),
+        TEST(kernels_of_ones_own),   TEST(the_order),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
