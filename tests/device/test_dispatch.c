@@ -100,6 +100,11 @@ static void test_misaligned_bases(void **state) {
             arrays a = make(&p, shift);
             OK(tt_transpose(ctx, &p, a.d_dst, a.d_src, NULL));
             check_and_free(&a, &p, shift);
+            a = make(&p, 0); /* one of the two alone */
+            OK(tt_transpose(ctx, &p, a.d_dst + shift, a.d_src, NULL));
+            OK(tt_transpose(ctx, &p, a.d_dst, a.d_src + shift, NULL));
+            OK(tt_transpose(ctx, &p, a.d_dst, a.d_src, NULL));
+            check_and_free(&a, &p, 0);
         }
 }
 

@@ -109,7 +109,8 @@ static void test_no_allocation(void **state) {
     drop(&a);
 }
 
-/* However a problem is written, it is one plan; addresses of another alignment are another. */
+/* However a problem is written, it is one plan; another alignment, of the addresses or as it is written, is
+ * another. */
 static void test_one_plan_a_problem(void **state) {
     (void)state;
     arrays a = make();
@@ -124,7 +125,13 @@ static void test_one_plan_a_problem(void **state) {
     p.align = 16;
     OK(tt_transpose(ctx, &p, a.dst, a.src, NULL));
     assert_int_equal(device_objects(), live);
+    p.align = 4;
+    OK(tt_transpose(ctx, &p, a.dst, a.src, NULL));
+    if (device_is_host())
+        assert_int_equal(device_objects(), live + 1);
+    p.align = 16;
     OK(tt_transpose(ctx, &p, a.dst + 4, a.src, NULL));
+    OK(tt_transpose(ctx, &p, a.dst, a.src + 4, NULL));
     if (device_is_host())
         assert_int_equal(device_objects(), live + 1);
     drop(&a);

@@ -1,11 +1,9 @@
-/* The look-up ladder: what a winner depends on, layers, distances, and the answer for a
- * problem nobody tuned. */
+/* The look-up ladder: layers, what is near and what is not, and the answer for a problem nobody tuned. */
 #include "store_fixture.h"
 
 #include "dispatch/context.h"
 #include "dispatch/layers.h"
 #include "dispatch/shipped.h"
-#include "dispatch/validity.h"
 
 static tt_ctx *ctx_of(const char *db, const char *gpu) {
     tt_ctx *ctx;
@@ -24,8 +22,8 @@ static const tt__template *classic(tt_ctx *ctx) {
 }
 
 /* Makes this configuration (NULL: the default one) the winner of a problem in a store. */
-static void crown(tt__store *s, const tt__gpu *gpu, const tt__problem *p, const char *hash,
-                  const char *config, double time_us) {
+static void crown_of(tt__store *s, const char *source, const tt__gpu *gpu, const tt__problem *p,
+                     const char *hash, const char *config, double time_us) {
     const tt__env env = {"580.159.04", "13.0", TT__METHOD};
     tt_ctx *ctx = ctx_of(":memory:", NULL);
     const tt__template *t = classic(ctx);
@@ -35,7 +33,7 @@ static void crown(tt__store *s, const tt__gpu *gpu, const tt__problem *p, const 
     assert_ok(tt__store_problem(s, p, &problem));
     assert_ok(tt__store_config(s, t->kernel, t->op, hash ? hash : t->hash,
                                config ? config : t->default_config, &config_id));
-    assert_ok(tt__store_run_begin(s, gpu_id, &env, "measured", &run));
+    assert_ok(tt__store_run_begin(s, gpu_id, &env, source, &run));
     assert_ok(tt__store_winner_put(s, run, problem, config_id, &w));
     tt_close(&ctx);
 }
@@ -43,7 +41,7 @@ static void crown(tt__store *s, const tt__gpu *gpu, const tt__problem *p, const 
 static void crown_in(const char *path, const tt__gpu *gpu, const tt__problem *p, const char *hash,
                      const char *config, double time_us) {
     tt__store *s = must_open(path);
-    crown(s, gpu, p, hash, config, time_us);
+    crown_of(s, "measured", gpu, p, hash, config, time_us);
     tt__store_close(&s);
 }
 
@@ -60,136 +58,6 @@ static tt_choice best(tt_ctx *ctx, const tt__problem *p) {
     asked.warm = tt__warm(p);
     assert_ok(tt_best(&c, ctx, &asked));
     return c;
-}
-
-/* ---- Validity ------------------------------------------------------------------------------------------ */
-
-/* What a result depends on, each changed once. */
-typedef struct world {
-    tt__gpu gpu;
-    tt__problem problem;
-    char hash[TT__HASH_SIZE], driver[32], nvrtc[16], library[16], kernel[TT__NAME_MAX];
-} world;
-
-#define INPUT(m, kind)                                                                                       \
-    { #m, kind, offsetof(world, m) }
-static const struct {
-    const char *name;
-    enum { A_TEXT, AN_INT, AN_I64, SOME_MEMORY } kind;
-    size_t offset;
-} inputs[] = {
-    INPUT(gpu.name, A_TEXT),
-    INPUT(gpu.mig, A_TEXT),
-    INPUT(gpu.cc, AN_INT),
-    INPUT(gpu.sm_count, AN_INT),
-    INPUT(gpu.memory_bytes, SOME_MEMORY),
-    INPUT(problem.op, A_TEXT),
-    INPUT(problem.rows, AN_I64),
-    INPUT(problem.cols, AN_I64),
-    INPUT(problem.lds, AN_I64),
-    INPUT(problem.ldd, AN_I64),
-    INPUT(problem.batch, AN_I64),
-    INPUT(problem.src_stride, AN_I64),
-    INPUT(problem.dst_stride, AN_I64),
-    INPUT(problem.elem_size, AN_INT),
-    INPUT(problem.align, AN_INT),
-    INPUT(hash, A_TEXT),
-    INPUT(kernel, A_TEXT),
-    INPUT(driver, A_TEXT),
-    INPUT(nvrtc, A_TEXT),
-    INPUT(library, A_TEXT),
-};
-
-static void change(world *w, size_t input) {
-    char *at = (char *)w + inputs[input].offset;
-    if (inputs[input].kind == A_TEXT)
-        *at = *at == 'Z' ? 'Y' : 'Z';
-    else if (inputs[input].kind == AN_INT)
-        *(int *)(void *)at *= 2;
-    else if (inputs[input].kind == AN_I64)
-        *(int64_t *)(void *)at *= 2;
-    else
-        *(int64_t *)(void *)at += *(int64_t *)(void *)at / 10;
-}
-
-/* Does what was measured in one world hold in another? By the key, and by the validators. */
-static bool holds(const world *then, const world *now) {
-    tt__store *s = must_open(":memory:");
-    tt__template t = {0};
-    tt__template *items[] = {&t};
-    const tt__template_set set = {1, items};
-    const tt__env env_then = {0};
-    tt__env env = env_then;
-    tt__winner w = a_winner(50);
-    int64_t gpu, problem, config, run;
-    bool found = false;
-    char why[160];
-    tt__copy(env.driver, sizeof env.driver, then->driver);
-    tt__copy(env.nvrtc, sizeof env.nvrtc, then->nvrtc);
-    tt__copy(env.library, sizeof env.library, then->library);
-    assert_ok(tt__store_gpu(s, &then->gpu, &gpu));
-    assert_ok(tt__store_problem(s, &then->problem, &problem));
-    assert_ok(tt__store_config(s, then->kernel, then->problem.op, then->hash, "A=1", &config));
-    assert_ok(tt__store_run_begin(s, gpu, &env, "measured", &run));
-    assert_ok(tt__store_winner_put(s, run, problem, config, &w));
-
-    tt__copy(t.kernel, sizeof t.kernel, now->kernel);
-    tt__copy(t.hash, sizeof t.hash, now->hash);
-    assert_ok(tt__store_known_gpu(s, &now->gpu, &gpu));
-    assert_ok(tt__store_known_problem(s, &now->problem, &problem));
-    if (gpu >= 0 && problem >= 0)
-        assert_ok(tt__store_winner_get(s, gpu, problem, &w, &found));
-    if (found)
-        tt__winner_staleness(why, sizeof why, &w, &set, now->driver, now->nvrtc);
-    tt__store_close(&s);
-    return found && !*why;
-}
-
-static void every_input_counts(void **state) {
-    (void)state;
-    world base = {.gpu = h100,
-                  .problem = square(4096),
-                  .hash = "abcd",
-                  .driver = "580.159.04",
-                  .nvrtc = "13.0",
-                  .library = TT__METHOD,
-                  .kernel = "transpose_tiled"};
-    assert_true(holds(&base, &base));
-    for (size_t i = 0; i < sizeof inputs / sizeof *inputs; i++) {
-        world other = base;
-        change(&other, i);
-        bool is_method = strcmp(inputs[i].name, "library") == 0; /* that of this build is a constant */
-        if (!is_method && holds(&base, &other))
-            fail_msg("%s has changed, and the result still holds", inputs[i].name);
-        if (holds(&other, &base))
-            fail_msg("%s was another, and the result holds", inputs[i].name);
-    }
-    world other = base; /* what may differ */
-    other.gpu.memory_bytes += other.gpu.memory_bytes / 30;
-    other.gpu.l2_bytes++;
-    assert_true(holds(&base, &other));
-    *other.driver = *other.nvrtc = '\0'; /* unknown here: not compared */
-    assert_true(holds(&base, &other));
-}
-
-/* The fields that identify a problem or a GPU are those that the table above changes. */
-static void the_table_is_complete(void **state) {
-    (void)state;
-    for (size_t i = 0; i < TT__PROBLEM_FIELDS + TT__GPU_ID_FIELDS + TT__ENV_FIELDS; i++) {
-        char name[64];
-        size_t k = 0, n = sizeof inputs / sizeof *inputs;
-        if (i < TT__PROBLEM_FIELDS)
-            snprintf(name, sizeof name, "problem.%s", tt__problem_fields[i].name);
-        else if (i < TT__PROBLEM_FIELDS + TT__GPU_ID_FIELDS)
-            snprintf(name, sizeof name, "gpu.%s", tt__gpu_fields[i - TT__PROBLEM_FIELDS].name);
-        else
-            snprintf(name, sizeof name, "%s",
-                     tt__env_fields[i - TT__PROBLEM_FIELDS - TT__GPU_ID_FIELDS].name);
-        while (k < n && strcmp(inputs[k].name, name) != 0)
-            k++;
-        if (k == n)
-            fail_msg("%s identifies results, and no test changes it", name);
-    }
 }
 
 /* ---- Layers -------------------------------------------------------------------------------------------- */
@@ -337,6 +205,84 @@ static void each_dimension_counts(void **state) {
     tt_close(&ctx);
 }
 
+/* A stale winner counts as if it were 0.5 further away than it is. */
+static void stale_is_further(void **state) {
+    (void)state;
+    static const struct {
+        int64_t sides[2];      /* of 1000: the first is nearer */
+        const char *hashes[2]; /* NULL: valid */
+        int64_t best;
+    } cases[] = {
+        {{1050, 1120}, {"0123", NULL}, 1120}, /* 0.14 + 0.5 and 0.33 */
+        {{1050, 1400}, {"0123", NULL}, 1050}, /* 0.64 and 0.97 */
+        {{1050, 1120}, {"0123", "4567"}, 1050},
+        {{1050, 1120}, {NULL, "4567"}, 1050},
+    };
+    tt__gpu gpu = h100;
+    gpu.cc = 80; /* of which nothing is shipped */
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        const char *user = in_dir("stale.db");
+        tt__problem asked = square(1000);
+        remove(user);
+        for (int k = 0; k < 2; k++) {
+            tt__problem p = square(cases[i].sides[k]);
+            crown_in(user, &gpu, &p, cases[i].hashes[k], small, 50);
+        }
+        tt_ctx *ctx = ctx_of(user, h100.name);
+        tt_choice c = best(ctx, &asked);
+        assert_int_equal(c.match, TT_MATCH_NEAREST);
+        assert_int_equal(c.rows, cases[i].best);
+        tt_close(&ctx);
+    }
+}
+
+/* What was measured here has been run; what somebody else has written down has to be legal. */
+static void imported_winners_are_looked_at(void **state) {
+    (void)state;
+    static const char *const sources[] = {"measured", "imported"};
+    tt__problem p = square(3000);
+    for (int i = 0; i < 2; i++) {
+        const char *user = in_dir("imported.db");
+        remove(user);
+        tt__store *s = must_open(user); /* a block of 16 threads, and `where` wants 64 */
+        crown_of(s, sources[i], &h100, &p, NULL, "TILE_DIM=16 BLOCK_ROWS=2 PAD=1 UNROLL=1 ORDER=1", 50);
+        tt__store_close(&s);
+        tt_ctx *ctx = ctx_of(user, "h100");
+        tt_choice c = best(ctx, &p);
+        assert_int_equal(c.match == TT_MATCH_EXACT, i == 0);
+        assert_int_equal(strncmp(c.config, "TILE_DIM=16 BLOCK_ROWS=2 ", 25) == 0, i == 0);
+        tt_close(&ctx);
+    }
+}
+
+/* Some problem's answer is never that of another one that happens to have its place in memory. */
+static void answers_are_not_mixed_up(void **state) {
+    (void)state;
+    enum { OTHERS = 1200 };
+    const char *user = in_dir("user.db");
+    tt__problem p = square(3000);
+    crown_in(user, &h100, &p, NULL, small, 50);
+    tt_ctx *ctx = ctx_of(user, "h100");
+    assert_int_equal(best(ctx, &p).match, TT_MATCH_EXACT);
+    for (int64_t i = 0; i < OTHERS; i++) {
+        tt__problem other = square(3001 + i);
+        assert_int_not_equal(best(ctx, &other).match, TT_MATCH_EXACT);
+    }
+    tt_close(&ctx);
+}
+
+/* However far away, what is shipped says more than a default. */
+static void a_tiny_matrix(void **state) {
+    (void)state;
+    tt_ctx *ctx = ctx_of(":memory:", NULL);
+    tt__problem p = square(1);
+    tt_choice choice = TT_INIT(tt_choice);
+    assert_ok(tt__ladder(ctx, &h100, -1, &p, &choice, NULL));
+    assert_int_equal(choice.match, TT_MATCH_DEFAULT);
+    assert_true(tt__n_shipped == 0 || strstr(choice.why, "nothing was tuned for this; as for "));
+    tt_close(&ctx);
+}
+
 /* What was measured far away is no measurement of this: the nearest of all that is known, shipped or not, is
  * as good. */
 static void far_is_not_near(void **state) {
@@ -421,10 +367,18 @@ static void shipped_winners_answer(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        TEST(every_input_counts), TEST(the_table_is_complete),   TEST(layers_answer_in_order),
-        TEST(a_bad_system_store), TEST(answers_do_not_grow_old), TEST(each_dimension_counts),
-        TEST(far_is_not_near),    TEST(shipped_winners_answer),  TEST(any_problem_has_a_legal_answer),
+        TEST(layers_answer_in_order),
+        TEST(a_bad_system_store),
         TEST(warm_and_cold),
+        TEST(answers_do_not_grow_old),
+        TEST(answers_are_not_mixed_up),
+        TEST(each_dimension_counts),
+        TEST(stale_is_further),
+        TEST(imported_winners_are_looked_at),
+        TEST(far_is_not_near),
+        TEST(a_tiny_matrix),
+        TEST(shipped_winners_answer),
+        TEST(any_problem_has_a_legal_answer),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

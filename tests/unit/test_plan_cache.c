@@ -78,7 +78,7 @@ static void every_field_counts(void **state) {
     tt__plan_key_of(&keys[n++], &p, 2, 16);
     tt__plan_key_of(&keys[n++], &p, 1, 8);
     int64_t *const wide[] = {&p.rows, &p.cols, &p.lds, &p.ldd, &p.batch, &p.src_stride, &p.dst_stride};
-    int *const narrow[] = {&p.elem_size, &p.align, &p.in_place};
+    int *const narrow[] = {&p.elem_size, &p.align, &p.in_place, &p.warm};
     for (size_t i = 0; i < sizeof wide / sizeof *wide; i++) {
         *wide[i] += 128;
         tt__plan_key_of(&keys[n++], &p, 1, 16);
@@ -92,6 +92,13 @@ static void every_field_counts(void **state) {
     for (size_t i = 0; i < n; i++)
         for (size_t k = 0; k < i; k++)
             assert_memory_not_equal(&keys[i], &keys[k], sizeof keys[i]);
+    for (size_t i = 0; i < n; i++) {
+        assert_null(tt__plan_cache_find(&cache, &keys[i]));
+        assert_int_equal(tt__plan_cache_add(&cache, &keys[i], plan((int)i), false), TT_OK);
+    }
+    for (size_t i = 0; i < n; i++)
+        assert_ptr_equal(tt__plan_cache_find(&cache, &keys[i]), plan((int)i));
+    tt__plan_cache_free(&cache);
 }
 
 /* Filling in the defaults twice gives the same key, and the same problem. */
