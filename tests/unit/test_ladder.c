@@ -105,6 +105,7 @@ static void layers_answer_in_order(void **state) {
     c = best(ctx, &p);
     assert_int_equal(c.match, TT_MATCH_STALE);
     assert_string_equal(c.config, small);
+    assert_string_equal(c.layer, "user");
     tt_close(&ctx);
     crown_in(user, &h100, &p, "0123", "TILE_DIM=17 BLOCK_ROWS=16 PAD=1 GONE=5", 50);
     crown_in(system, &h100, &p, NULL, NULL, 60);

@@ -190,6 +190,92 @@ static void refuses_bad_trials(void **state) {
     tt__store_close(&s);
 }
 
+/* The largest and the smallest that make sense are taken, and come back as they were. */
+static void takes_the_utmost(void **state) {
+    (void)state;
+    tt__store *s = must_open(":memory:");
+    ids id = some_ids(s);
+    static const double most = 1e12;
+    tt__trial t = {.time_us = most, .compile_ms = most, .weight = 1e100, .n_samples = 1};
+    t.samples_us[0] = 0;
+    assert_ok(tt__store_trial_put(s, id.run, id.problem, id.config, TT__STAGE_SCREEN, &t));
+    seen x = trials(s, id, &env1, TT__STAGE_SCREEN);
+    assert_true(x.n == 1 && x.trial[0].time_us == most && x.trial[0].compile_ms == most);
+    assert_true(x.trial[0].weight == 1e100);
+    for (int i = 0; i < 4; i++) {
+        tt__trial more = t;
+        if (i == 3)
+            more.samples_us[0] = 1.01e12f;
+        else
+            *(i == 0 ? &more.time_us : i == 1 ? &more.compile_ms : &more.weight) *= 1.01;
+        assert_fails(tt__store_trial_put(s, id.run, id.problem, id.config, TT__STAGE_FINAL, &more),
+                     TT_E_INVALID, "1.01e+1");
+    }
+    static const tt__trial none; /* an ok one that took no time */
+    assert_ok(tt__store_trial_put(s, id.run, id.problem, id.config, TT__STAGE_FINAL, &none));
+    x = trials(s, id, &env1, TT__STAGE_FINAL);
+    assert_true(x.n == 1 && x.trial[0].weight == 1 && x.trial[0].time_us == 0 && x.trial[0].n_samples == 0);
+    t = none;
+    t.n_samples = -1;
+    assert_fails(tt__store_trial_put(s, id.run, id.problem, id.config, TT__STAGE_FINAL, &t), TT_E_INVALID,
+                 "-1");
+    t = none;
+    t.status = TT__TRIAL_STATUS_COUNT;
+    assert_fails(tt__store_trial_put(s, id.run, id.problem, id.config, TT__STAGE_FINAL, &t), TT_E_INVALID,
+                 "no such status");
+    tt__store_close(&s);
+}
+
+/* A trial that somebody has written past us is taken for what it is if it makes sense, and refused if not. */
+static void reads_no_nonsense(void **state) {
+    (void)state;
+    static const struct {
+        const char *set;
+        bool is_fine;
+    } cases[] = {
+        {"regs = 2147483647", true},
+        {"regs = 2147483648", false},
+        {"regs = -1", false},
+        {"regs = 0", true},
+        {"time = 0", true},
+        {"time = -1", false},
+        {"status = -1", false},
+        {"status = 6", true},
+        {"status = 7", false},
+        {"weight = 0", false},
+        {"weight = -1", false},
+        {"samples = NULL", true},
+        {"samples = x'00'", true},
+        {"samples = x'80'", false},                  /* goes on */
+        {"samples = x'ffffffffffffffffff01'", true}, /* all of 64 bits */
+        {"samples = x'80808080808080808080'", false},
+        {"samples = x'8080808080808080808000'", false}, /* more than them */
+        {"samples = zeroblob(128)", true},
+        {"samples = zeroblob(129)", false},
+    };
+    const char *path = in_dir("nonsense.db");
+    assert_int_equal(TT__TRIAL_STATUS_COUNT, 7);
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        char sql[256];
+        seen x = {0};
+        remove(path);
+        tt__store *s = must_open(path);
+        ids id = some_ids(s);
+        tt__trial t = good(10);
+        assert_ok(tt__store_trial_put(s, id.run, id.problem, id.config, TT__STAGE_SCREEN, &t));
+        tt__store_close(&s);
+        snprintf(sql, sizeof sql, "PRAGMA ignore_check_constraints = 1; UPDATE trial SET %s", cases[i].set);
+        raw_sql(path, sql);
+        s = must_open(path);
+        tt_status got = tt__store_trials(s, id.gpu, &env1, id.problem, TT__STAGE_SCREEN, see, &x);
+        if (got != (cases[i].is_fine ? TT_OK : TT_E_DB) || x.n != cases[i].is_fine)
+            fail_msg("%s: %s", cases[i].set, tt_strerror(got));
+        if (!cases[i].is_fine)
+            assert_non_null(strstr(tt_last_error(), "cannot read a trial"));
+        tt__store_close(&s);
+    }
+}
+
 static tt_status list_winner(void *user, const tt__winner *w) {
     tt__str_addf(user, "%.1s%d/%s/%lldx%lld/%d ", w->gpu.name, w->gpu.cc, w->problem.op,
                  (long long)w->problem.rows, (long long)w->problem.cols, w->problem.elem_size);
@@ -316,6 +402,7 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         TEST(knows_gpus),         TEST(knows_problems_and_configs),
         TEST(keeps_trials),       TEST(gives_the_newest_trial),
+        TEST(takes_the_utmost),   TEST(reads_no_nonsense),
         TEST(refuses_bad_trials), TEST(keeps_winners),
         TEST(keeps_cubins),
     };
