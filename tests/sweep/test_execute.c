@@ -80,6 +80,10 @@ static const shape shapes[] = {
     {20, 30, 2048, 0, .elem_size = 16}, /* rows a far power of two apart */
     {20, 30, 8192, 8192, .elem_size = 16},
     {8, 520, 8192, 8192, .elem_size = 16, .max_blocks = 128}, /* more than 64 tiles side by side */
+    /* more than twice the stand-in's L2 cache */
+    {1088, 512, .elem_size = 4, .max_blocks = 136},
+    {544, 512, .elem_size = 8, .max_blocks = 272},
+    {512, 288, 8192, 0, .elem_size = 16, .max_blocks = 576},
 };
 enum { N_SHAPES = sizeof shapes / sizeof *shapes };
 
