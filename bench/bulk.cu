@@ -1,9 +1,12 @@
-// Transposes and copies by bulk copies between global and shared memory: drafts that lost, kept for bench/bulk.py.
+// Transposes and copies by bulk copies between global and shared memory: drafts that lost, kept for
+// bench/bulk.py.
 //
-// transpose_bulk: a cluster of CLUSTER blocks carries square tiles of TILE x TILE elements, of which each block has as many
-// rows. They come in row by row or, with TENSOR, whole; are turned in place, through registers and the shared memory of the
-// whole cluster; and leave the same way. A block has STAGES of them under way and stays until all are done. KEEP reads with the
-// priority evict_last and does not let go. With PHASES all blocks read, and then all write, in turn.
+// transpose_bulk: a cluster of CLUSTER blocks carries square tiles of TILE x TILE elements, of which each
+// block has as many rows. They come in row by row or, with TENSOR, whole; are turned in place, through
+// registers and the shared memory of the whole cluster; and leave the same way. A block has STAGES of them
+// under way and stays until all are done. KEEP reads with the priority evict_last and does not let go. With
+// PHASES all blocks read, and then all write, in turn.
+//
 // copy_bulk: the same of CHUNK bytes, READ or WRITE alone or both.
 
 typedef unsigned int u32;
@@ -25,27 +28,42 @@ static __device__ void expect(u32 bar, u32 bytes) {
 static __device__ void wait_for(u32 bar, u32 parity) {
     u32 done = 0;
     while (!done)
-        asm volatile("{\n.reg .pred p;\nmbarrier.try_wait.parity.shared::cta.b64 p, [%1], %2;\nselp.u32 %0, 1, 0, p;\n}"
+        asm volatile("{\n.reg .pred p;\nmbarrier.try_wait.parity.shared::cta.b64 p, [%1], %2;\nselp.u32 %0, "
+                     "1, 0, p;\n}"
                      : "=r"(done)
                      : "r"(bar), "r"(parity)
                      : "memory");
 }
 static __device__ u64 policy() {
     u64 p;
-#if KEEP
     asm("createpolicy.fractional.L2::evict_last.b64 %0, 1.0;" : "=l"(p));
-#else
-    asm("createpolicy.fractional.L2::evict_normal.b64 %0, 1.0;" : "=l"(p));
-#endif
     return p;
 }
+#define TO_SHARED      "cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes"
+#define TILE_TO_SHARED "cp.async.bulk.tensor.2d.shared::cluster.global.tile.mbarrier::complete_tx::bytes"
 static __device__ void bulk_in(u32 to, const void *from, u32 bytes, u32 bar) {
-    asm volatile("cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes.L2::cache_hint [%0], [%1], %2, [%3], %4;" ::"r"(to),
-                 "l"(from), "r"(bytes), "r"(bar), "l"(policy())
+#if KEEP
+    asm volatile(TO_SHARED ".L2::cache_hint [%0], [%1], %2, [%3], %4;" ::"r"(to), "l"(from), "r"(bytes),
+                 "r"(bar), "l"(policy())
                  : "memory");
+#else
+    asm volatile(TO_SHARED " [%0], [%1], %2, [%3];" ::"r"(to), "l"(from), "r"(bytes), "r"(bar) : "memory");
+#endif
+}
+static __device__ void box_in(u32 to, const void *map, u32 x, u32 y, u32 bar) {
+#if KEEP
+    asm volatile(TILE_TO_SHARED ".L2::cache_hint [%0], [%1, {%2, %3}], [%4], %5;" ::"r"(to), "l"(map), "r"(x),
+                 "r"(y), "r"(bar), "l"(policy())
+                 : "memory");
+#else
+    asm volatile(TILE_TO_SHARED " [%0], [%1, {%2, %3}], [%4];" ::"r"(to), "l"(map), "r"(x), "r"(y), "r"(bar)
+                 : "memory");
+#endif
 }
 static __device__ void bulk_out(void *to, u32 from, u32 bytes) {
-    asm volatile("cp.async.bulk.global.shared::cta.bulk_group [%0], [%1], %2;" ::"l"(to), "r"(from), "r"(bytes) : "memory");
+    asm volatile("cp.async.bulk.global.shared::cta.bulk_group [%0], [%1], %2;" ::"l"(to), "r"(from),
+                 "r"(bytes)
+                 : "memory");
 }
 static __device__ void commit() {
     asm volatile("cp.async.bulk.commit_group;" ::: "memory");
@@ -57,7 +75,8 @@ static __device__ void all_but_last_read() {
     asm volatile("cp.async.bulk.wait_group.read 1;" ::: "memory");
 }
 
-// One thread of a block: waits for one of each other block. `count` only grows, by as much as there are blocks.
+// One thread of a block: waits for one of each other block. `count` only grows, by as much as there are
+// blocks.
 static __device__ void meet(u32 *count) {
     const u32 mine = atomicAdd(count, 1), target = (mine / gridDim.x + 1) * gridDim.x;
     u32 now;
@@ -67,12 +86,12 @@ static __device__ void meet(u32 *count) {
 }
 
 #ifdef TILE
-#define N (16 / ELEM_SIZE) // elements of an access: micro-tiles are N x N
-#define ROW (TILE * ELEM_SIZE)
-#define ROWS (TILE / CLUSTER) // of a tile, in a block
-#define STAGE (ROWS * ROW)
-#define ACROSS (TILE / N)
-#define DOWN (ROWS / N)
+#define N           (16 / ELEM_SIZE) // elements of an access: micro-tiles are N x N
+#define ROW         (TILE * ELEM_SIZE)
+#define ROWS        (TILE / CLUSTER) // of a tile, in a block
+#define STAGE       (ROWS * ROW)
+#define ACROSS      (TILE / N)
+#define DOWN        (ROWS / N)
 #define MICRO_TILES (ACROSS * DOWN / THREADS)
 
 struct place {
@@ -85,7 +104,8 @@ struct place {
 
 static __device__ void sync_cluster() {
 #if CLUSTER > 1
-    asm volatile("barrier.cluster.arrive.release.aligned;\nbarrier.cluster.wait.acquire.aligned;" ::: "memory");
+    asm volatile("barrier.cluster.arrive.release.aligned;\nbarrier.cluster.wait.acquire.aligned;" ::
+                     : "memory");
 #else
     __syncthreads();
 #endif
@@ -99,25 +119,25 @@ static __device__ void read_tile(const place &p, u32 tile, int stage, u32 bar) {
     __syncwarp();
 #if TENSOR
     if (threadIdx.x == 0)
-        asm volatile("cp.async.bulk.tensor.2d.shared::cluster.global.tile.mbarrier::complete_tx::bytes.L2::cache_hint [%0], [%1, {%2, %3}], "
-                     "[%4], %5;" ::"r"(to),
-                     "l"(p.src_map), "r"(x * (ROW / 4)), "r"(y * TILE + p.rank * ROWS), "r"(bar), "l"(policy())
-                     : "memory");
+        box_in(to, p.src_map, x * (ROW / 4), y * TILE + p.rank * ROWS, bar);
 #else
     for (int r = threadIdx.x; r < ROWS; r += 32)
-        bulk_in(to + r * ROW, p.src + ((long long)y * TILE + p.rank * ROWS + r) * p.pitch + (long long)x * ROW, ROW, bar);
+        bulk_in(to + r * ROW,
+                p.src + ((long long)y * TILE + p.rank * ROWS + r) * p.pitch + (long long)x * ROW, ROW, bar);
 #endif
 }
 static __device__ void write_tile(const place &p, u32 tile, int stage) {
     const u32 x = tile / p.down, y = tile % p.down, from = shared_address(held) + stage * STAGE;
 #if TENSOR
     if (threadIdx.x == 0)
-        asm volatile("cp.async.bulk.tensor.2d.global.shared::cta.tile.bulk_group [%0, {%1, %2}], [%3];" ::"l"(p.dst_map),
+        asm volatile("cp.async.bulk.tensor.2d.global.shared::cta.tile.bulk_group [%0, {%1, %2}], [%3];" ::"l"(
+                         p.dst_map),
                      "r"(y * (ROW / 4)), "r"(x * TILE + p.rank * ROWS), "r"(from)
                      : "memory");
 #else
     for (int r = threadIdx.x; r < ROWS; r += 32)
-        bulk_out(p.dst + ((long long)x * TILE + p.rank * ROWS + r) * p.pitch + (long long)y * ROW, from + r * ROW, ROW);
+        bulk_out(p.dst + ((long long)x * TILE + p.rank * ROWS + r) * p.pitch + (long long)y * ROW,
+                 from + r * ROW, ROW);
 #endif
     commit();
 }
@@ -150,10 +170,12 @@ static __device__ void turn_tile(const place &p, int stage) {
                 o[k] = w[m][k / (4 / N)][c * (4 / N) + k % (4 / N)];
 #if CLUSTER > 1
             asm("mapa.shared::cluster.u32 %0, %1, %2;" : "=r"(to) : "r"(to), "r"(across / DOWN));
-            asm volatile("st.shared::cluster.v4.b32 [%0], {%1, %2, %3, %4};" ::"r"(to), "r"(o[0]), "r"(o[1]), "r"(o[2]), "r"(o[3])
+            asm volatile("st.shared::cluster.v4.b32 [%0], {%1, %2, %3, %4};" ::"r"(to), "r"(o[0]), "r"(o[1]),
+                         "r"(o[2]), "r"(o[3])
                          : "memory");
 #else
-            asm volatile("st.shared.v4.b32 [%0], {%1, %2, %3, %4};" ::"r"(to), "r"(o[0]), "r"(o[1]), "r"(o[2]), "r"(o[3])
+            asm volatile("st.shared.v4.b32 [%0], {%1, %2, %3, %4};" ::"r"(to), "r"(o[0]), "r"(o[1]),
+                         "r"(o[2]), "r"(o[3])
                          : "memory");
 #endif
         }
@@ -166,8 +188,8 @@ extern "C" __global__ void __launch_bounds__(THREADS)
 #if CLUSTER > 1
     __cluster_dims__(CLUSTER, 1, 1)
 #endif
-        transpose_bulk(unsigned char *dst, const unsigned char *src, const void *dst_map, const void *src_map, long long pitch,
-                       u32 side, u32 *count) {
+        transpose_bulk(unsigned char *dst, const unsigned char *src, const void *dst_map, const void *src_map,
+                       long long pitch, u32 side, u32 *count) {
     const place p = {dst, src, dst_map, src_map, pitch, side, blockIdx.x % CLUSTER};
     const u32 bars = shared_address(held) + STAGES * STAGE, tiles = side * side, first = blockIdx.x / CLUSTER;
     const u32 step = gridDim.x / CLUSTER;

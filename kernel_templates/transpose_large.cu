@@ -1,14 +1,16 @@
-// transpose_vector's whole tiles, of matrices of which the cache holds a part: an order that suits large powers of two,
-// and less work for a smaller cache afterwards.
+// The whole tiles of transpose_vector, for matrices of which the cache holds a part: in an order that suits
+// rows 128 KB apart, and with less work for the cache of what comes next.
 //
-// Blocks walk down the columns of the source. Where rows are 128 KB apart, what is read at about the same time differs
-// in the high bits of the address alone, and how well it spreads over the memory depends on where the array lies: 4 %
-// and more. So every other group of rows is read from the other half of its columns: half a pitch away. Groups are 8 MB, and SKEW
-// says which bits of a group's number count.
+// Blocks walk down the columns of the source. Where rows are 128 KB apart, what is read at about the same
+// time differs in the high bits of its address alone, and how well these spread over the memory depends on
+// where the array lies: some 4 % of the time. So a part of the rows is read half a row away from the others.
+// Groups of rows of 8 MB have numbers, and SKEW says which bits of a number count: with an odd number of them
+// set, the group begins in the middle. What is best for one place (SKEW 0) is worst for another, so that no
+// measuring may choose it.
 //
-// What is read is to be kept (keep.cuh) and must be let go of. Most of it has left the cache by the end, whatever it
-// was marked with: so only the last blocks let go, each of the tile that was read `tail` columns of tiles before its own, and
-// do not keep theirs. That is as much as the cache holds.
+// What is read is to be kept, and must be let go of (keep.cuh). Most of it has left the cache by the end,
+// whatever its priority: so only the last `tail` columns of tiles, as many as the cache can hold, do not keep
+// theirs, and let go of the `tail` columns before them.
 //
 //@ kernel   transpose_large
 //@ op       transpose
@@ -22,7 +24,7 @@
 //@ where    rows * cols * elem_size > 2 * l2_bytes AND lds * elem_size % 128 = 0
 //@ where    rows * elem_size % WRITE_RUN = 0 AND cols * elem_size % READ_RUN = 0 AND cols * elem_size >= 2 * READ_RUN
 //@ where    VL >= elem_size AND VS >= elem_size
-//@ where    SKEW = 0 OR lds * elem_size % 131072 = 0
+//@ where    iif(SKEW = 0, lds * elem_size <> 131072, lds * elem_size % 131072 = 0)
 //@ where    READ_RUN * WRITE_RUN / elem_size / THREADS = 32 AND VL * VS / elem_size <= 32
 //@ block    THREADS
 //@ grid     rows * elem_size / WRITE_RUN, cols * elem_size / READ_RUN
@@ -30,19 +32,19 @@
 //@ args     dst, src, i64 lds, i64 ldd, i32 min(ceil_div(l2_bytes, rows * READ_RUN), cols * elem_size / READ_RUN / 2), i32 SKEW
 //@ default  READ_RUN=256 WRITE_RUN=256 VL=8 VS=8 THREADS=512 SKEW=0
 
-#define STREAM 0
+#define STREAM   0
 #define PREFETCH 0
 #include "micro_tile.cuh"
 
-#define TILE_COLS (READ_RUN / ELEM_SIZE)
-#define TILE_ROWS (WRITE_RUN / ELEM_SIZE)
-#define ACROSS (TILE_COLS / MICRO_COLS) // micro-tiles side by side
-#define DOWN (TILE_ROWS / MICRO_ROWS)   // and above each other: also the vectors of a shared row
+#define TILE_COLS   (READ_RUN / ELEM_SIZE)
+#define TILE_ROWS   (WRITE_RUN / ELEM_SIZE)
+#define ACROSS      (TILE_COLS / MICRO_COLS) // micro-tiles side by side
+#define DOWN        (TILE_ROWS / MICRO_ROWS) // and above each other: also the vectors of a shared row
 #define MICRO_TILES (ACROSS * DOWN / THREADS)
-#define VECTORS (TILE_COLS * DOWN / THREADS) // that a thread writes
-#define BETWEEN (THREADS / ACROSS * MICRO_ROWS) // rows from one micro-tile of a thread to its next
+#define VECTORS     (TILE_COLS * DOWN / THREADS)    // that a thread writes
+#define BETWEEN     (THREADS / ACROSS * MICRO_ROWS) // rows from one micro-tile of a thread to its next
 
-#define GROUP 23 // the bits of the offset within a group of rows
+#define GROUP    23               // the bits of the offset within a group of rows
 #define RESIDENT (2048 / THREADS) // blocks that fill an SM, as long as a thread has 32 registers
 
 // The column of tiles that a block gets, where the columns of a group of rows begin at `first`.
@@ -52,8 +54,8 @@ static __device__ unsigned int turned(unsigned int column, unsigned int first, u
 }
 
 extern "C" __global__ void __launch_bounds__(THREADS, RESIDENT)
-    transpose_large(elem *__restrict__ dst, const elem *__restrict__ src, long long lds, long long ldd, int tail,
-                    int skew) {
+    transpose_large(elem *__restrict__ dst, const elem *__restrict__ src, long long lds, long long ldd,
+                    int tail, int skew) {
     extern __shared__ vec_of<VS>::type tile[];
     typedef vec_of<VL>::type vl;
     typedef vec_of<VS>::type vs;
@@ -93,7 +95,8 @@ extern "C" __global__ void __launch_bounds__(THREADS, RESIDENT)
         *(vs *)(to + k * (THREADS / DOWN) * ldd) = tile[place(t / DOWN + k * (THREADS / DOWN), u, DOWN)];
 
     if (last) {
-        const elem *old = from + (long long)turned(blockIdx.y - (unsigned int)tail, first, columns) * TILE_COLS;
+        const elem *old =
+            from + (long long)turned(blockIdx.y - (unsigned int)tail, first, columns) * TILE_COLS;
 #pragma unroll
         for (int m = 0; m < MICRO_TILES; m++)
 #pragma unroll
