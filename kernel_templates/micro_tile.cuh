@@ -133,22 +133,19 @@ static __device__ void put(vec_of<VS>::type *tile, const words_of<VL> *in, int a
     }
 }
 
-// The first `left` elements of a vector, where a row ends: its whole words, and what there is of the one behind them.
-static __device__ void load_part(words_of<VL> &in, const elem *from, int left) {
-    const unsigned int *words = (const unsigned int *)from;
-    const int bytes = left * ELEM_SIZE;
-    unsigned int rest = 0;
-#if ELEM_SIZE < 4
-    const unsigned char *end = (const unsigned char *)(words + bytes / 4);
-    if (bytes & 2)
-        rest = *(const unsigned short *)end;
-    if (bytes & 1)
-        rest |= (unsigned int)end[bytes & 2] << (bytes & 2) * 8;
-#endif
+// Where a row ends after `left` elements. A vector that reaches over the end of a source row reads padding or
+// the next row; only of the last row is it read element by element.
+static __device__ void load_edge(words_of<VL> &in, const elem *from, int left, bool last_row) {
+    if (!last_row || left >= MICRO_COLS) {
+        in.v = load((const vec_of<VL>::type *)from);
+        return;
+    }
 #pragma unroll
-    for (int k = 0; k < VL / 4; k++)
-        in.w[k] = 4 * k + 4 <= bytes ? words[k] : rest;
+    for (int c = 0; c < MICRO_COLS; c++)
+        if (c < left)
+            ((elem *)&in)[c] = from[c];
 }
+// What is written there: whole words, and what there is of the one behind them.
 static __device__ void store_part(elem *to, const words_of<VS> &out, int left) {
     unsigned int *words = (unsigned int *)to;
     const int bytes = left * ELEM_SIZE;
@@ -168,21 +165,6 @@ static __device__ void store_part(elem *to, const words_of<VS> &out, int left) {
 #endif
 }
 
-// A vector that reaches over the end of a source row reads padding or the next row; only of the last row must it not,
-// which can be but one of a micro-tile. `height` and `width` are what there is from its first element on.
-template <class LD>
-static __device__ void load_edge(words_of<VL> *in, const elem *from, LD ld, int height, int width, bool last) {
-    const int cut = last && width < MICRO_COLS ? height - 1 : -1;
-    words_of<VL> part;
-    if (cut >= 0 && cut < MICRO_ROWS)
-        load_part(part, from + cut * ld, width);
-#pragma unroll
-    for (int r = 0; r < MICRO_ROWS; r++)
-        if (r == cut)
-            in[r].v = part.v;
-        else if (r < height)
-            in[r].v = load((const vec_of<VL>::type *)(from + r * ld));
-}
 static __device__ void store_edge(elem *to, vec_of<VS>::type v, int left) {
     words_of<VS> out;
     out.v = v;
@@ -200,6 +182,9 @@ static __device__ void put_edge(vec_of<VS>::type *tile, const elem *from, long l
     const int row = down * MICRO_ROWS, col = across * MICRO_COLS;
     if (row >= height || col >= width)
         return;
-    load_edge(in, from + row * ld + col, ld, height - row, width - col, last);
+#pragma unroll
+    for (int r = 0; r < MICRO_ROWS; r++)
+        if (row + r < height)
+            load_edge(in[r], from + (row + r) * ld + col, width - col, last && row + r == height - 1);
     put(tile, in, across, down, tile_down);
 }

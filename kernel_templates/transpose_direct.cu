@@ -34,14 +34,15 @@ template <bool WHOLE>
 static __device__ void move(elem *to, const elem *from, unsigned lds, unsigned ldd, int height, int width) {
     words_of<VL> in[DEPTH][MICRO_ROWS];
 #pragma unroll
-    for (int d = 0; d < DEPTH; d++) {
-        const elem *first = from + d * STEP * lds;
-        if (!WHOLE)
-            load_edge(in[d], first, lds, height - d * STEP, width, true);
+    for (int d = 0; d < DEPTH; d++)
 #pragma unroll
-        for (int r = 0; r < MICRO_ROWS && WHOLE; r++)
-            in[d][r].v = load((const vec_of<VL>::type *)(first + r * lds));
-    }
+        for (int r = 0; r < MICRO_ROWS; r++) {
+            const elem *row = from + (d * STEP + r) * lds;
+            if (WHOLE)
+                in[d][r].v = load((const vec_of<VL>::type *)row);
+            else if (d * STEP + r < height)
+                load_edge(in[d][r], row, width, d * STEP + r == height - 1);
+        }
 #pragma unroll
     for (int c = 0; c < MICRO_COLS; c++)
 #pragma unroll
@@ -71,10 +72,9 @@ extern "C" __global__ void __launch_bounds__(THREADS, 1)
     to += blockIdx.z * dst_stride;
 #endif
 #if EDGES
-    if (row >= rows || col >= cols)
-        return;
     if (row + (DEPTH - 1) * STEP + MICRO_ROWS > rows || col + MICRO_COLS > cols) {
-        move<false>(to, from, lds, ldd, (int)(rows - row), (int)(cols - col));
+        if (row < rows && col < cols)
+            move<false>(to, from, lds, ldd, (int)(rows - row), (int)(cols - col));
         return;
     }
 #endif
