@@ -4,6 +4,7 @@
 #include <math.h>
 
 #include "dispatch/context.h"
+#include "dispatch/shipped.h"
 #include "store_fixture.h"
 
 /* An architecture of which nothing is shipped. */
@@ -153,6 +154,31 @@ static void kernels_of_ones_own(void **state) {
     assert_true(distance(&here, &p, &unverified, false, 0) == 0); /* the other way round it does */
 }
 
+/* What is shipped for this architecture, op and element size; with `anything`, what is in place like it. */
+static void what_is_shipped(void **state) {
+    (void)state;
+    tt__problem asked[] = {square(3000), square(3000), square(3000)};
+    asked[1].elem_size = 2;
+    strcpy(asked[2].op, "transpose_in_place");
+    for (size_t k = 0; tt__n_shipped && k < 3; k++)
+        for (int anything = 0; anything < 2; anything++) {
+            asking a;
+            tt__leads leads;
+            size_t n = 0;
+            ask(&a, ":memory:", &tt__shipped[0].gpu, &asked[k]);
+            assert_ok(tt__near_collect(&leads, &a.asked, anything, 0));
+            for (size_t i = 0; i < tt__n_shipped; i++) {
+                const tt__problem *p = &tt__shipped[i].problem;
+                n += anything ? tt__in_place(p) == tt__in_place(&asked[k])
+                              : tt__shipped[i].gpu.cc == tt__shipped[0].gpu.cc &&
+                                    strcmp(p->op, asked[k].op) == 0 && p->elem_size == asked[k].elem_size;
+            }
+            assert_int_equal(leads.n, n);
+            tt__near_free(&leads);
+            tt_close(&a.ctx);
+        }
+}
+
 /* Nearest first; of those that are as near, the user's before the system's, and the one that came first. */
 static void the_order(void **state) {
     (void)state;
@@ -201,8 +227,8 @@ static void the_order(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        TEST(each_dimension_counts), TEST(elsewhere), TEST(circles),
-        TEST(kernels_of_ones_own),   TEST(the_order),
+        TEST(each_dimension_counts), TEST(elsewhere),       TEST(circles),
+        TEST(kernels_of_ones_own),   TEST(what_is_shipped), TEST(the_order),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -101,6 +101,21 @@ static void every_field_counts(void **state) {
     tt__plan_cache_free(&cache);
 }
 
+/* Keys that differ in the last word alone meet in one slot sooner or later. */
+static void contexts_are_told_apart(void **state) {
+    (void)state;
+    tt_problem p = TT_INIT(tt_problem);
+    p.rows = p.cols = 64;
+    for (int i = 0; i < PLANS; i++) {
+        tt__plan_key key;
+        tt__plan_key_of(&key, &p, (unsigned long long)i, 16);
+        assert_null(tt__plan_cache_find(&cache, &key));
+        assert_int_equal(tt__plan_cache_add(&cache, &key, plan(i), false), TT_OK);
+        assert_ptr_equal(tt__plan_cache_find(&cache, &key), plan(i));
+    }
+    tt__plan_cache_free(&cache);
+}
+
 /* Filling in the defaults twice gives the same key, and the same problem. */
 static void a_full_key_is_its_own(void **state) {
     (void)state;
@@ -133,6 +148,7 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(found_while_others_are_added),
         cmocka_unit_test(every_field_counts),
+        cmocka_unit_test(contexts_are_told_apart),
         cmocka_unit_test(a_full_key_is_its_own),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

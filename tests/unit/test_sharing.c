@@ -322,7 +322,8 @@ static void prunes(void **state) {
     }
 }
 
-/* A run that is under way keeps the rows that its next trial will refer to. */
+/* A run that is under way keeps the rows that its next trial will refer to; after a day it has been killed.
+ */
 static void pruning_leaves_a_run_alone(void **state) {
     (void)state;
     const char *path = in_dir("live.db");
@@ -330,10 +331,17 @@ static void pruning_leaves_a_run_alone(void **state) {
     ids id = fill(s, 3, 50, 3);
     tt__pruned p;
     tt__trial t = good(5);
+    raw_sql(path, "UPDATE run SET started_ms = started_ms - 23 * 3600 * 1000");
     assert_ok(tt__store_prune(s, &(tt__prune_opts){.gpu = is_h100}, &p));
     assert_int_equal(p.trials, 3);
     assert_int_equal(p.runs, 0);
     assert_ok(tt__store_trial_put(s, id.run, id.problem, id.config, TT__STAGE_SCREEN, &t));
+    assert_fails(tt__store_trial_put(s, id.run, id.problem, 77, TT__STAGE_SCREEN, &t), TT_E_DB,
+                 "FOREIGN KEY"); /* pruning does without, and puts them in force again */
+    raw_sql(path, "UPDATE run SET started_ms = started_ms - 2 * 3600 * 1000");
+    assert_ok(tt__store_prune(s, &(tt__prune_opts){.gpu = is_h100}, &p));
+    assert_int_equal(p.trials, 1);
+    assert_int_equal(p.runs, 1);
     tt__store_close(&s);
     assert_intact(path);
 }
