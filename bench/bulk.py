@@ -14,7 +14,7 @@ import statistics
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 SHARED = 220 << 10  # what the blocks of an SM have together
-VECTOR = {"READ_RUN": 256, "WRITE_RUN": 256, "VL": 8, "VS": 8, "THREADS": 512, "SEGMENT": 0, "PREFETCH": 0, "ELEM_SIZE": 4}
+VECTOR = {"READ_RUN": 256, "WRITE_RUN": 256, "VL": 8, "VS": 8, "THREADS": 512, "SEGMENT": 0, "PREFETCH": 0, "EDGES": 0, "ELEM_SIZE": 4}
 LARGE = {"READ_RUN": 256, "WRITE_RUN": 256, "VL": 8, "VS": 8, "THREADS": 512, "ELEM_SIZE": 4}
 # Its name; TILE, CLUSTER, THREADS, STAGES, TENSOR, KEEP, PHASES; blocks an SM.
 BULK = [

@@ -38,7 +38,7 @@ def launches(cupy, numpy, n, elem, shape, orders):
     copy, _ = kernel(cupy, "copy_linear", {"VEC": 16, "UNROLL": 1, "KEEP": 0})
     size = n * n * elem
     yield "a copy", lambda dst, src: copy((size // 4096,), (256,), (dst, src, i64(size), i32(0)))
-    vector, _ = kernel(cupy, "transpose_vector", macros | {"STREAM": 2, "SEGMENT": 0, "PREFETCH": 0})
+    vector, _ = kernel(cupy, "transpose_vector", macros | {"STREAM": 2, "SEGMENT": 0, "PREFETCH": 0, "EDGES": 0})
     for order in orders:
         grid = (across, down) if order == 0 else (down, across) if order == 1 else (64, down, across // 64)
         yield f"`transpose_vector`, ORDER {order}", lambda dst, src, grid=grid, order=order: vector(
