@@ -51,9 +51,10 @@
 #define TT__NO_EVIDENCE " AND NOT EXISTS (SELECT 1 FROM winner w WHERE w.run_id = trial.run_id" \
     " AND w.problem_id = trial.problem_id AND w.config_id = trial.config_id)"
 
-/* Is the template one for the problem of a winner? */
 /* Cubins are linked to a configuration, and to what is derived from it behind that. */
 #define TT__BEGINS(text, config) "(" text " = " config " OR substr(" text ", 1, length(" config ") + 1) = " config " || ' ')"
+
+/* Is the template one for the problem of a winner? */
 #define TT__OP_FITS "(problem.op = template.op OR substr(problem.op, 1, length(template.op) + 1) = template.op || '/')"
 
 #define TT__SQL(X) \
