@@ -27,6 +27,8 @@
 // The same without a macro: the value goes through `args`, so that all values share one compilation.
 //@ runtime   PER_THREAD 1 2 4 8
 //
+// (A line `derived WHOLE n % THREADS = 0` would be a macro that follows from the problem and other macros: nobody chooses it.)
+//
 // What must hold; others are never tried.
 //@ where     THREADS <= max_threads_per_block
 //

@@ -20,6 +20,8 @@
 // The same without a macro: the value goes through `args`, so that all values share one compilation.
 //@ runtime  ORDER  0 1
 //
+// (A line `derived EDGES rows % TILE > 0` would be a macro that follows from the problem and other macros: nobody chooses it.)
+//
 // What must hold of parameters, problem and device. All lines must; others are never tried.
 //@ where    TILE % LINES = 0 AND TILE * LINES <= max_threads_per_block
 //@ where    align >= elem_size AND batch = 1
