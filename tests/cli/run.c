@@ -202,6 +202,11 @@ const char *run_enter(void) {
     return folder;
 }
 
+const char *run_enter_without_gpu(void) {
+    setenv("CUDA_VISIBLE_DEVICES", "", 1);
+    return run_enter();
+}
+
 const char *run_enter_on_standins(void) {
     char nvrtc[512];
     const char *host = getenv("HOSTCUDA_DIR"), *folder = run_enter();

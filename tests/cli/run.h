@@ -47,7 +47,9 @@ const char *run_json(char *out, size_t size, const char *json, const char *key);
 /* Makes a new empty folder the place of the default store, so that no test meets a user's; run_leave, which
  * cmocka can call as it is, removes it. Returns its path, which ends in no slash. */
 const char *run_enter(void);
-/* The same, and from now on on the stand-ins in $HOSTCUDA_DIR. */
+/* The same, and a machine with a GPU has none from now on. */
+const char *run_enter_without_gpu(void);
+/* The same as run_enter, and from now on on the stand-ins in $HOSTCUDA_DIR. */
 const char *run_enter_on_standins(void);
 int run_leave(void **state);
 
