@@ -7,15 +7,13 @@ alone. N x N elements of 4 bytes. Needs CuPy. Every transpose and copy is checke
 """
 import argparse
 import ctypes
-import pathlib
 import random
-import re
 import statistics
 
-ROOT = pathlib.Path(__file__).resolve().parent.parent
+import cupy_kernels as kernels
+
 SHARED = 220 << 10  # what the blocks of an SM have together
-VECTOR = {"READ_RUN": 256, "WRITE_RUN": 256, "VL": 8, "VS": 8, "THREADS": 512, "SEGMENT": 0, "PREFETCH": 0, "EDGES": 0, "ELEM_SIZE": 4}
-LARGE = {"READ_RUN": 256, "WRITE_RUN": 256, "VL": 8, "VS": 8, "THREADS": 512, "ELEM_SIZE": 4}
+TILE = (256, 256, 8, 8, 512)  # of transpose_vector and transpose_large
 # Its name; TILE, CLUSTER, THREADS, STAGES, TENSOR, KEEP, PHASES; blocks an SM.
 BULK = [
     ("64 x 64, three stages, four blocks, row by row", (64, 1, 128, 3, 0, 0, 0), 4),
@@ -38,24 +36,11 @@ COPIES = [
 ]
 
 
-def source(path):
-    text = (ROOT / path).read_text()
-    while "#include \"" in text:
-        text = re.sub(r'#include "(\S+)"', lambda found: (ROOT / "kernel_templates" / found[1]).read_text(), text)
-    return text
-
-
 class Bench:
     def __init__(self, cupy, numpy, n):
         self.cupy, self.numpy, self.n, self.maps = cupy, numpy, n, {}
         self.sms = cupy.cuda.runtime.getDeviceProperties(0)["multiProcessorCount"]
-        self.l2 = cupy.cuda.runtime.getDeviceProperties(0)["l2CacheSize"]
         self.driver = ctypes.CDLL("libcuda.so.1")
-
-    def kernel(self, path, name, macros, shared=0):
-        made = self.cupy.RawKernel(source(path), name, options=("--std=c++17",) + tuple(f"-D{k}={v}" for k, v in macros.items()))
-        made.max_dynamic_shared_size_bytes = shared
-        return made
 
     def tensor_map(self, array, rows, width):
         """The map of an array whose boxes are `rows` x `width` elements, in device memory."""
@@ -76,7 +61,7 @@ class Bench:
         tile, cluster, threads, stages, tensor = parameters[:5]
         names = ("TILE", "CLUSTER", "THREADS", "STAGES", "TENSOR", "KEEP", "PHASES")
         shared = stages * tile * tile * 4 // cluster + 8 * stages
-        made = self.kernel("bench/bulk.cu", "transpose_bulk", dict(zip(names, parameters)) | {"ELEM_SIZE": 4}, shared)
+        made = kernels.kernel(self.cupy, "transpose_bulk", dict(zip(names, parameters)) | {"ELEM_SIZE": 4}, shared, path="bench/bulk.cu")
         # Clusters of four leave SMs without one; blocks that wait for each other must all be there.
         grid = self.sms * min(blocks, SHARED // shared) // cluster * cluster
         grid = grid if cluster == 1 else grid * 10 // 11 // cluster * cluster
@@ -90,26 +75,10 @@ class Bench:
     def bulk_copy(self, parameters, blocks):
         chunk, stages = parameters[:2]
         names = ("CHUNK", "STAGES", "READ", "WRITE", "PHASES")
-        made = self.kernel("bench/bulk.cu", "copy_bulk", dict(zip(names, parameters)) | {"KEEP": 0}, stages * (chunk + 8))
+        shared = stages * (chunk + 8)
+        made = kernels.kernel(self.cupy, "copy_bulk", dict(zip(names, parameters)) | {"KEEP": 0}, shared, path="bench/bulk.cu")
         count, chunks = self.cupy.zeros(1, dtype=self.cupy.uint32), self.numpy.uint32(4 * self.n * self.n // chunk)
-        return lambda dst, src: made((self.sms * blocks,), (32,), (dst, src, chunks, count), shared_mem=stages * (chunk + 8))
-
-    def copy(self, keep):
-        made = self.kernel("kernel_templates/copy_linear.cu", "copy_linear", {"VEC": 16, "UNROLL": 1, "KEEP": keep})
-        size = 4 * self.n * self.n
-        return lambda dst, src: made((size // 4096,), (256,), (dst, src, self.numpy.int64(size), self.numpy.int32(0)))
-
-    def vector(self, stream):
-        made = self.kernel("kernel_templates/transpose_vector.cu", "transpose_vector", VECTOR | {"STREAM": stream}, 16384)
-        n, side = self.numpy.int64(self.n), self.n // 64
-        zero, order = self.numpy.int64(0), self.numpy.int32(1)
-        return lambda dst, src: made((side, side), (512,), (dst, src, n, n, n, n, zero, zero, order), shared_mem=16384)
-
-    def large(self):
-        made = self.kernel("kernel_templates/transpose_large.cu", "transpose_large", LARGE, 16384)
-        n, side, skew = self.numpy.int64(self.n), self.n // 64, self.numpy.int32(self.n * 4 % 131072 == 0)
-        tail = self.numpy.int32(min(side // 2, -(-self.l2 // (self.n * 256))))
-        return lambda dst, src: made((side, side), (512,), (dst, src, n, n, tail, skew), shared_mem=16384)
+        return lambda dst, src: made((self.sms * blocks,), (32,), (dst, src, chunks, count), shared_mem=shared)
 
 
 def main():
@@ -121,9 +90,11 @@ def main():
     import numpy
     n = options.size
     bench = Bench(cupy, numpy, n)
-    cases = [("copy, `copy_linear`", bench.copy(0), "copy"), ("copy, `copy_linear`, KEEP", bench.copy(1), "copy"),
-             ("`transpose_vector`", bench.vector(0), "transpose"), ("`transpose_vector`, STREAM 2", bench.vector(2), "transpose"),
-             ("`transpose_large`", bench.large(), "transpose")]
+    cases = [("copy, `copy_linear`", kernels.copy(cupy, numpy, 4 * n * n), "copy"),
+             ("copy, `copy_linear`, KEEP", kernels.copy(cupy, numpy, 4 * n * n, keep=1), "copy"),
+             ("`transpose_vector`", kernels.vector(cupy, numpy, n, 4, TILE, 0, 1), "transpose"),
+             ("`transpose_vector`, STREAM 2", kernels.vector(cupy, numpy, n, 4, TILE, 2, 1), "transpose"),
+             ("`transpose_large`", kernels.large(cupy, numpy, n, 4, TILE, int(n * 4 % 131072 == 0)), "transpose")]
     cases += [(name, bench.bulk(*what), "transpose") for name, *what in BULK]
     cases += [(name, bench.bulk_copy(*what), "copy" if what[0][2] and what[0][3] else "part") for name, *what in COPIES]
     src = cupy.arange(n * n, dtype=cupy.uint32).reshape(n, n) * cupy.uint32(2654435761)
@@ -138,16 +109,9 @@ def main():
     for _ in range(options.rounds):
         random.shuffle(order)
         for i in order:
-            begin, end = cupy.cuda.Event(), cupy.cuda.Event()
             bench.driver.cuCtxResetPersistingL2Cache()
-            cases[i][1](dst, src)
-            begin.record()
-            cases[i][1](dst, src)
-            end.record()
-            end.synchronize()
-            times[i].append(cupy.cuda.get_elapsed_time(begin, end) * 1e3)
-    device = cupy.cuda.runtime.getDeviceProperties(0)["name"].decode()
-    print(f"{n} x {n} at 4 bytes, {device}, CUDA driver API {cupy.cuda.runtime.driverGetVersion()}; medians of {options.rounds}\n")
+            times[i].append(kernels.time_us(cupy, cases[i][1], dst, src))
+    print(f"{n} x {n} at 4 bytes, {kernels.where(cupy, options.rounds)}\n")
     print("| | us | of the copy |\n|---|---:|---:|")
     for (name, _, kind), v in zip(cases, times):
         share = f"{statistics.median(a / b for a, b in zip(times[0], v)):.3f}" if kind != "part" else "-"

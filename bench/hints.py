@@ -8,16 +8,14 @@ Prints the table of docs/performance.md ("Keeping what was read"). Every kernel'
 """
 import argparse
 import ctypes
-import pathlib
 import random
-import re
 import statistics
 
-TEMPLATES = pathlib.Path(__file__).resolve().parent.parent / "kernel_templates"
-VECTOR = {"READ_RUN": 256, "WRITE_RUN": 256, "VL": 8, "VS": 8, "THREADS": 512, "SEGMENT": 0, "PREFETCH": 0, "EDGES": 0, "ELEM_SIZE": 4}
+import cupy_kernels as kernels
+
+TILE = (256, 256, 8, 8, 512)  # of transpose_vector
 IN_PLACE = {"RUN": 256, "V": 8, "THREADS": 128, "EDGES": 0, "ALIGNED": 1, "BATCHED": 0, "ELEM_SIZE": 4}
-COPY = {"VEC": 16, "UNROLL": 1, "KEEP": 0}
-COPY_BYTES, COPY_THREADS, COPIES = 16 << 20, 256, 6
+COPY_BYTES, COPIES = 16 << 20, 6
 
 # In place of what stands in the headers: (text, its replacement).
 LET_GO = ('asm volatile("applypriority.global.L2::evict_normal [%0], 128;" ::"l"(from) : "memory");', ";")
@@ -45,38 +43,16 @@ CASES = [
 ]
 
 
-def source(name, exchanged=()):
-    """The template's text with its headers in place, and every exchange made at least once."""
-    text = (TEMPLATES / name).read_text()
-    while "#include \"" in text:
-        text = re.sub(r'#include "(\S+)"', lambda found: (TEMPLATES / found[1]).read_text(), text)
-    for old, new in exchanged:
-        if old not in text:
-            raise SystemExit(f"{name}: there is no {old!r} to exchange any more")
-        text = text.replace(old, new)
-    return text
-
-
-def kernel(cupy, name, macros, exchanged=(), shared=0):
-    options = tuple(f"-D{key}={value}" for key, value in macros.items()) + ("--std=c++17",)
-    made = cupy.RawKernel(source(name + ".cu", exchanged), name, options=options)
-    made.max_dynamic_shared_size_bytes = shared
-    return made
-
-
 def mover(cupy, numpy, n, case):
     """launch(dst, src) of the case's kernel."""
-    i64, i32 = numpy.int64, numpy.int32
     in_place, stream, exchanged = case[3:]
-    if in_place:
-        run, side = IN_PLACE["RUN"], n * 4 // IN_PLACE["RUN"]
-        made = kernel(cupy, "transpose_in_place", IN_PLACE | {"STREAM": stream}, exchanged, 2 * run * run // 4)
-        grid, block, shared = (side | 1, (side + 1) // 2), (IN_PLACE["THREADS"],), 2 * run * run // 4
-        return lambda dst, src: made(grid, block, (dst, i64(n), i64(n), i32(1), i64(0)), shared_mem=shared)
-    tiles, shared = n * 4 // VECTOR["READ_RUN"], VECTOR["READ_RUN"] * VECTOR["WRITE_RUN"] // 4
-    made = kernel(cupy, "transpose_vector", VECTOR | {"STREAM": stream}, exchanged, shared)
-    args = (i64(n), i64(n), i64(n), i64(n), i64(0), i64(0), i32(1))
-    return lambda dst, src: made((tiles, tiles), (VECTOR["THREADS"],), (dst, src) + args, shared_mem=shared)
+    if not in_place:
+        return kernels.vector(cupy, numpy, n, 4, TILE, stream, 1, exchanged)
+    run, side = IN_PLACE["RUN"], n * 4 // IN_PLACE["RUN"]
+    grid, block, shared = (side | 1, (side + 1) // 2), (IN_PLACE["THREADS"],), 2 * run * run // 4
+    made = kernels.kernel(cupy, "transpose_in_place", IN_PLACE | {"STREAM": stream}, shared, exchanged)
+    args = (numpy.int64(n), numpy.int64(n), numpy.int32(1), numpy.int64(0))
+    return lambda dst, src: made(grid, block, (dst,) + args, shared_mem=shared)
 
 
 def check(cupy, n, case, launch, src, dst):
@@ -94,8 +70,7 @@ def main():
     import cupy
     import numpy
     n = options.size
-    copy = kernel(cupy, "copy_linear", COPY)
-    blocks = COPY_BYTES // (COPY["VEC"] * COPY_THREADS)
+    copy = kernels.copy(cupy, numpy, COPY_BYTES)
     src = cupy.arange(n * n, dtype=cupy.uint32) * cupy.uint32(2654435761)
     dst, small, other = cupy.zeros_like(src), cupy.zeros(COPY_BYTES, dtype=cupy.uint8), cupy.zeros(COPY_BYTES, dtype=cupy.uint8)
     launches = [mover(cupy, numpy, n, case) for case in CASES]
@@ -105,7 +80,7 @@ def main():
 
     def copies(count):
         for _ in range(count):
-            copy((blocks,), (COPY_THREADS,), (other, small, numpy.int64(COPY_BYTES), numpy.int32(0)))
+            copy(other, small)
 
     forget = ctypes.CDLL("libcuda.so.1").cuCtxResetPersistingL2Cache  # what the case before has kept
     order = list(range(len(CASES)))
@@ -125,8 +100,7 @@ def main():
             events[3].synchronize()
             times[i].append(cupy.cuda.get_elapsed_time(events[0], events[1]) * 1e3)
             behind[i].append(cupy.cuda.get_elapsed_time(events[2], events[3]) * 1e3)
-    name = cupy.cuda.runtime.getDeviceProperties(0)["name"].decode()
-    print(f"{n} x {n} at 4 bytes, {name}, CUDA driver API {cupy.cuda.runtime.driverGetVersion()}; medians of {options.rounds}\n")
+    print(f"{n} x {n} at 4 bytes, {kernels.where(cupy, options.rounds)}\n")
     print("| loads | stores | let go of | us | the copy behind |\n|---|---|---|---:|---:|")
     for i, case in enumerate(CASES):
         mark = "**" if case[0].startswith("**") else ""
