@@ -244,6 +244,40 @@ static size_t wins(const tt__template *t) {
     return n;
 }
 
+static void add_option(tt_choice *c, const char *option, int64_t value) {
+    size_t at = strlen(c->why);
+    snprintf(c->why + at, sizeof c->why - at, " --%s %lld", option, (long long)value);
+}
+
+/* Says how to tune this very problem: what a shape alone would not ask for has an option. */
+static tt_status advise(tt_choice *c, const tt__problem *p) {
+    tt_problem plain = TT_INIT(tt_problem);
+    tt__problem usual;
+    plain.rows = p->rows;
+    plain.cols = p->cols;
+    plain.lds = p->lds;
+    plain.ldd = p->ldd;
+    plain.batch = p->batch;
+    plain.elem_size = p->elem_size;
+    TT_TRY(tt__problem_init(&usual, &plain));
+    snprintf(c->why, sizeof c->why, "nothing was tuned for this; run tune --shapes %lldx%lld",
+             (long long)p->rows, (long long)p->cols);
+    if (p->elem_size != 4)
+        add_option(c, "elem-size", p->elem_size);
+    if (p->batch > 1)
+        add_option(c, "batch", p->batch);
+    if (p->lds != p->cols)
+        add_option(c, "lds", p->lds);
+    if (p->ldd != p->rows)
+        add_option(c, "ldd", p->ldd);
+    if (p->align < usual.align)
+        add_option(c, "align", p->align);
+    size_t at = strlen(c->why);
+    snprintf(c->why + at, sizeof c->why - at, "%s%s", tt__in_place(p) ? " --in-place" : "",
+             tt__warm(p) ? " --warm" : "");
+    return TT_OK;
+}
+
 /* The default of the template that wins most often of those whose default is legal, or, where every default
  * asks for more alignment than there is, the first configuration that does not. */
 static tt_status fall_back(const query *q) {
@@ -281,9 +315,7 @@ static tt_status fall_back(const query *q) {
     tt__copy(q->choice->kernel, sizeof q->choice->kernel, best.t->kernel);
     tt__copy(q->choice->config, sizeof q->choice->config, best.config);
     if (tt__is_matrix(p))
-        snprintf(q->choice->why, sizeof q->choice->why,
-                 "nothing was tuned for this; run tune --shapes %lldx%lld", (long long)p->rows,
-                 (long long)p->cols);
+        TT_TRY(advise(q->choice, p));
     else
         snprintf(q->choice->why, sizeof q->choice->why, "nothing was tuned for this kernel");
     if (q->candidate)

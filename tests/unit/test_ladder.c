@@ -317,6 +317,37 @@ static void far_is_not_near(void **state) {
     tt_close(&ctx);
 }
 
+/* What to run tunes the problem that was asked for, and no other. In place nothing is shipped. */
+static void the_advice_is_about_the_problem(void **state) {
+    (void)state;
+    static const struct {
+        tt_problem asked;
+        const char *says;
+    } cases[] = {
+        {{.rows = 40, .cols = 40}, "40x40"},
+        {{.rows = 41, .cols = 41, .elem_size = 2, .batch = 3}, "41x41 --elem-size 2 --batch 3"},
+        {{.rows = 40, .cols = 40, .lds = 48}, "40x40 --lds 48 --ldd 48"},
+        {{.rows = 40, .cols = 40, .elem_size = 1, .align = 4}, "40x40 --elem-size 1 --align 4"},
+        {{.rows = 40, .cols = 40, .lds = 41, .align = 4, .warm = 1}, "40x40 --lds 41 --ldd 41"},
+    };
+    tt_ctx *ctx = ctx_of(":memory:", h100.name);
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        tt_problem asked = cases[i].asked;
+        tt__problem p;
+        tt__candidate c;
+        tt_choice choice = TT_INIT(tt_choice);
+        char says[224];
+        asked.size = sizeof asked;
+        asked.in_place = 1;
+        assert_ok(tt__problem_init(&p, &asked));
+        assert_ok(tt__ladder(ctx, &h100, -1, &p, &choice, &c));
+        snprintf(says, sizeof says, "nothing was tuned for this; run tune --shapes %s --in-place%s",
+                 cases[i].says, asked.warm ? " --warm" : "");
+        assert_string_equal(choice.why, says);
+    }
+    tt_close(&ctx);
+}
+
 /* Whatever is asked, the answer is legal for the problem on the GPU, on any architecture. */
 static void any_problem_has_a_legal_answer(void **state) {
     (void)state;
@@ -389,6 +420,7 @@ int main(void) {
         TEST(imported_winners_are_looked_at),
         TEST(far_is_not_near),
         TEST(far_and_farther),
+        TEST(the_advice_is_about_the_problem),
         TEST(shipped_winners_answer),
         TEST(any_problem_has_a_legal_answer),
     };
