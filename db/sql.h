@@ -51,8 +51,9 @@
 #define TT__NO_EVIDENCE " AND NOT EXISTS (SELECT 1 FROM winner w WHERE w.run_id = trial.run_id" \
     " AND w.problem_id = trial.problem_id AND w.config_id = trial.config_id)"
 
-/* Cubins are linked to a configuration, and to what is derived from it behind that. */
-#define TT__BEGINS(text, config) "(" text " = " config " OR substr(" text ", 1, length(" config ") + 1) = " config " || ' ')"
+/* Cubins are linked to a configuration, and to what is derived from it behind that and a blank, the last
+ * character before '!'. So written, an index finds them. */
+#define TT__BEGINS(text, config) "(" text " >= " config " AND " text " < " config " || '!')"
 
 /* Is the template one for the problem of a winner? */
 #define TT__OP_FITS "(problem.op = template.op OR substr(problem.op, 1, length(template.op) + 1) = template.op || '/')"
@@ -207,8 +208,10 @@
     X(PRUNE_TRIALS_OF_OTHERS, "DELETE FROM trial WHERE run_id IN (SELECT run.id FROM run JOIN env" \
         " ON env.id = run.env_id WHERE env.library <> ?1)" TT__NO_EVIDENCE) \
     X(PRUNE_LINKS_OF_TEXT, "DELETE FROM cubin_link WHERE template_hash = (SELECT hash FROM template WHERE id = ?1)" \
-        " AND NOT EXISTS (SELECT 1 FROM winner w JOIN config ON config.id = w.config_id" \
-        " WHERE config.template_id = ?1 AND " TT__BEGINS("cubin_link.config", "config.text") ")") \
+        " AND config NOT IN (SELECT k.config FROM config CROSS JOIN cubin_link k WHERE config.template_id = ?1" \
+        " AND config.id IN (SELECT config_id FROM winner)" \
+        " AND k.template_hash = (SELECT hash FROM template WHERE id = ?1)" \
+        " AND " TT__BEGINS("k.config", "config.text") ")") \
     X(UNDER_WAY, "SELECT 1 FROM run WHERE ended_ms IS NULL AND started_ms > ?1 LIMIT 1") \
     X(SWEEP_RUNS, "DELETE FROM run WHERE id NOT IN (SELECT run_id FROM trial)" \
         " AND id NOT IN (SELECT run_id FROM winner)") \

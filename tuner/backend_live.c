@@ -64,9 +64,22 @@ static tt_status hello(tt__backend *b, tt__gpu *gpu, tt__env *env) {
 
 /* ---- Jobs and their cubins ----------------------------------------------------------------------------- */
 
+static tt_status turn(live *l);
+
+/* The arrays of a problem of which nothing was tried. What is heard of them later would be taken for what is
+ * heard of the next. */
+static tt_status await_opening(live *l) {
+    while (l->state == OPENING) {
+        TT_TRY(tt__crew_stop_asked(&l->crew));
+        TT_TRY(turn(l));
+    }
+    return TT_OK;
+}
+
 static tt_status problem(tt__backend *b, const tt__problem *p, const tt__template *t) {
     live *l = (live *)b;
     tt__candidate c = {0};
+    TT_TRY(await_opening(l));
     l->problem = *p;
     l->state = CLOSED;
     l->failures = 0;

@@ -4,6 +4,7 @@
 #include <sys/stat.h>
 
 #include "db/check.h"
+#include "db/conn.h"
 #include "db/merge.h"
 #include "db/prune.h"
 #include "db/recording.h"
@@ -322,6 +323,65 @@ static void prunes(void **state) {
     }
 }
 
+/* What a winner's cubins are linked to begins with its configuration and a blank, and so does nothing else.
+ */
+static void prunes_links_of_others(void **state) {
+    (void)state;
+    static const struct {
+        const char *behind;
+        bool stays;
+    } links[] = {{"", true},   {" EDGES=0", true}, {" EDGES=1 BATCHED=0", true}, {"0", false},
+                 {"!", false}, {"%", false},       {"0 EDGES=0", false},         {" EDGES=-1", true}};
+    const size_t n = sizeof links / sizeof *links;
+    const char *path = a_store("links.db", 2, 50, 2);
+    char sql[1024];
+    tt__pruned p;
+    raw_sql(path, "UPDATE run SET ended_ms = 1; DELETE FROM cubin_link");
+    for (size_t i = 0; i < n; i++) {
+        snprintf(sql, sizeof sql,
+                 "INSERT INTO cubin_link SELECT template.hash, config.text || '%s', 4, %zu, cubin.key"
+                 " FROM cubin, winner JOIN config ON config.id = config_id"
+                 " JOIN template ON template.id = template_id LIMIT 1",
+                 links[i].behind, i);
+        raw_sql(path, sql);
+    }
+    assert_int_equal(raw_sql(path, "SELECT count(*) FROM cubin_link"), n);
+    tt__store *s = must_open(path);
+    assert_ok(tt__store_prune(s, &(tt__prune_opts){.text = text_abcd}, &p));
+    tt__store_close(&s);
+    for (size_t i = 0; i < n; i++) {
+        snprintf(sql, sizeof sql, "SELECT count(*) FROM cubin_link WHERE cc = %zu", i);
+        if (raw_sql(path, sql) != links[i].stays)
+            fail_msg("\"%s\" %s", links[i].behind, links[i].stays ? "is gone" : "is there");
+    }
+}
+
+/* With a hundred thousand of them a walk through all would show. */
+static void finds_links_by_index(void **state) {
+    (void)state;
+    static const tt__sql asked[] = {TT__SQL_CUBIN_FIND, TT__SQL_CUBIN_LINKED, TT__SQL_PRUNE_LINKS_OF_TEXT};
+#define X(name, text) [TT__SQL_##name] = text,
+    static const char *const texts[] = {TT__SQL(X)};
+#undef X
+    tt__store *s = must_open(":memory:");
+    for (size_t i = 0; i < sizeof asked / sizeof *asked; i++) {
+        sqlite3_stmt *stmt;
+        char sql[2048];
+        int n = 0;
+        snprintf(sql, sizeof sql, "EXPLAIN QUERY PLAN %s", texts[asked[i]]);
+        assert_int_equal(sqlite3_prepare_v2(s->db, sql, -1, &stmt, NULL), SQLITE_OK);
+        while (sqlite3_step(stmt) == SQLITE_ROW) {
+            const char *step = (const char *)sqlite3_column_text(stmt, 3);
+            n += strstr(step, "template_hash=? AND config") != NULL;
+            if (strstr(step, "CORRELATED") || strstr(step, "SCAN cubin") || strstr(step, "SCAN k"))
+                fail_msg("%s", step);
+        }
+        assert_int_equal(n, 1);
+        sqlite3_finalize(stmt);
+    }
+    tt__store_close(&s);
+}
+
 /* A run that is under way keeps the rows that its next trial will refer to; after a day it has been killed.
  */
 static void pruning_leaves_a_run_alone(void **state) {
@@ -446,6 +506,8 @@ int main(void) {
         TEST(age_is_not_the_order_of_arrival),
         TEST(checks),
         TEST(prunes),
+        TEST(prunes_links_of_others),
+        TEST(finds_links_by_index),
         TEST(pruning_leaves_a_run_alone),
         TEST(reads_other_tuners),
         TEST(imports_recordings),

@@ -17,7 +17,12 @@ static tt_status gone(const char *what) {
     return tt__fail(TT_E_IO, "worker %s: %s", what, errno ? strerror(errno) : "it has ended");
 }
 
-tt_status tt__wire_send(int fd, uint32_t type, const struct iovec *parts, int n) {
+static tt_status ring(void) {
+    return eventfd_write(TT__WIRE_BELL, 1) == 0 ? TT_OK : gone("bell");
+}
+
+/* Who rings does it once: behind the message, or when the rest of it has to wait until somebody reads. */
+static tt_status send_all(int fd, uint32_t type, const struct iovec *parts, int n, bool rings) {
     struct iovec iov[TT__WIRE_PARTS_MAX + 1];
     header h = {type, 0};
     if (n > TT__WIRE_PARTS_MAX)
@@ -29,9 +34,14 @@ tt_status tt__wire_send(int fd, uint32_t type, const struct iovec *parts, int n)
     }
     struct msghdr msg = {.msg_iov = iov, .msg_iovlen = (size_t)n + 1};
     while (msg.msg_iovlen) {
-        ssize_t sent = sendmsg(fd, &msg, MSG_NOSIGNAL);
+        ssize_t sent = sendmsg(fd, &msg, MSG_NOSIGNAL | (rings ? MSG_DONTWAIT : 0));
         if (sent < 0 && errno == EINTR)
             continue;
+        if (sent < 0 && rings && errno == EAGAIN) {
+            TT_TRY(ring());
+            rings = false;
+            continue;
+        }
         if (sent < 0)
             return gone("send");
         while (msg.msg_iovlen && (size_t)sent >= msg.msg_iov->iov_len) {
@@ -44,12 +54,15 @@ tt_status tt__wire_send(int fd, uint32_t type, const struct iovec *parts, int n)
             msg.msg_iov->iov_len -= (size_t)sent;
         }
     }
-    return TT_OK;
+    return rings ? ring() : TT_OK;
+}
+
+tt_status tt__wire_send(int fd, uint32_t type, const struct iovec *parts, int n) {
+    return send_all(fd, type, parts, n, false);
 }
 
 tt_status tt__wire_reply(uint32_t type, const struct iovec *parts, int n) {
-    TT_TRY(tt__wire_send(TT__WIRE_FD, type, parts, n));
-    return eventfd_write(TT__WIRE_BELL, 1) == 0 ? TT_OK : gone("bell");
+    return send_all(TT__WIRE_FD, type, parts, n, true);
 }
 
 static tt_status read_all(int fd, void *out, size_t size) {

@@ -13,10 +13,10 @@ enum { TT__WIRE_PARTS_MAX = 128 };
 /* Sends one message made of n <= TT__WIRE_PARTS_MAX parts, all of it. TT_E_IO if the other end is gone. */
 tt_status tt__wire_send(int fd, uint32_t type, const struct iovec *parts, int n);
 
-/* The same from a worker, which then rings: the tuner does not listen for messages, but for the bell. Linux
- * lets who waits for a message go on where it comes from, as the sender is expected to wait for an answer,
- * and the GPU worker would stand still while the tuner thinks about what it has heard. TT_E_IO if there is no
- * bell. */
+/* The same from a worker, which rings behind it, or before the rest of a message that the socket cannot hold:
+ * the tuner does not listen for messages, but for the bell. Linux lets who waits for a message go on where it
+ * comes from, as the sender is expected to wait for an answer, and the GPU worker would stand still while the
+ * tuner thinks about what it has heard. TT_E_IO if there is no bell. */
 tt_status tt__wire_reply(uint32_t type, const struct iovec *parts, int n);
 
 /* What a worker inherits: its socket, and an eventfd that counts its replies. */

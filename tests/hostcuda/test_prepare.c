@@ -1,0 +1,122 @@
+/* Problems whose arrays are made ready ahead, on the CPU stand-in. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+#include "device/device.h"
+#include "template/task.h"
+#include "tuner/backend.h"
+
+static const char doubled[] = "//@ kernel    doubled\n"
+                              "//@ problem   n 1000\n"
+                              "//@ buffer    x i32 n in\n"
+                              "//@ buffer    y i32 n out\n"
+                              "//@ param     TIMES 2\n"
+                              "//@ block     64\n"
+                              "//@ grid      ceil_div(n, 64)\n"
+                              "//@ args      y, x, i64 n\n"
+                              "//@ default   TIMES=2\n"
+                              "//@ reference added\n"
+                              "//@ block     64\n"
+                              "//@ grid      ceil_div(n, 64)\n"
+                              "//@ args      y, x, i64 n\n"
+                              "extern \"C\" __global__ void doubled(int *y, const int *x, long long n) {\n"
+                              "    const long long i = blockIdx.x * 64 + threadIdx.x;\n"
+                              "    if (i < n)\n"
+                              "        y[i] = (int)(TIMES * (unsigned)x[i]);\n"
+                              "}\n"
+                              "extern \"C\" __global__ void added(int *y, const int *x, long long n) {\n"
+                              "    const long long i = blockIdx.x * 64 + threadIdx.x;\n"
+                              "    if (i < n)\n"
+                              "        y[i] = (int)((unsigned)x[i] + (unsigned)x[i]);\n"
+                              "}\n";
+
+typedef struct bench {
+    tt__template_set templates;
+    tt__template *own;
+    tt__store *store;
+    tt__backend *backend;
+    tt__gpu gpu;
+} bench;
+
+static void open_bench(bench *b) {
+    tt__env env;
+    *b = (bench){0};
+    OK(tt__template_set_open(&b->templates, NULL, 0));
+    OK(tt__template_parse(&b->own, "doubled.cu", doubled));
+    OK(tt__store_open(&b->store, ":memory:", TT__STORE_READ_WRITE));
+    OK(tt__backend_live(&b->backend,
+                        &(tt__live_opts){.trial_timeout_s = 60, .compile_timeout_s = 60, .store = b->store}));
+    OK(b->backend->ops->hello(b->backend, &b->gpu, &env));
+}
+
+static void close_bench(bench *b) {
+    b->backend->ops->close(b->backend);
+    tt__store_close(&b->store);
+    tt__template_free(&b->own);
+    tt__template_set_close(&b->templates);
+}
+
+static void a_trial(bench *b, const tt__template *t, const tt__problem *p) {
+    tt__candidate c;
+    tt__trial trial;
+    size_t id;
+    OK(tt__space_resolve(&c, t, &b->gpu, p, t->default_config));
+    OK(b->backend->ops->submit(b->backend, 7, &c, 0));
+    OK(b->backend->ops->wait(b->backend, &id, &trial));
+    assert_int_equal(id, 7);
+    if (trial.status != TT__TRIAL_OK)
+        fail_msg("%s: %s", tt__trial_status_name(trial.status), trial.reason);
+}
+
+static tt__problem matrix(int64_t side) {
+    tt_problem asked = TT_INIT(tt_problem);
+    tt__problem p;
+    asked.rows = asked.cols = side;
+    OK(tt__problem_init(&p, &asked));
+    return p;
+}
+
+/* A search that ends before its first trial leaves arrays that are being made ready, or are, to the next one,
+ * which must not take them for its own. */
+static void nothing_tried(unsigned meanwhile_us) {
+    bench b;
+    open_bench(&b);
+    const tt__backend_ops *ops = b.backend->ops;
+    const tt__template *t = tt__template_set_find(&b.templates, "transpose_tiled");
+    tt__problem first = matrix(33), second = matrix(65), third;
+    OK(ops->problem(b.backend, &first, t));
+    a_trial(&b, t, &first);
+    OK(ops->problem(b.backend, &second, t));
+    OK(ops->prepare(b.backend));
+    usleep(meanwhile_us);
+    OK(tt__task_problem(&third, b.own, "n=5000"));
+    OK(ops->problem(b.backend, &third, b.own)); /* its reference is not compiled yet */
+    OK(ops->prepare(b.backend));
+    a_trial(&b, b.own, &third);
+    OK(ops->problem(b.backend, &first, t));
+    OK(ops->prepare(b.backend));
+    OK(ops->problem(b.backend, &second, t));
+    OK(ops->prepare(b.backend));
+    OK(ops->problem(b.backend, &first, t));
+    OK(ops->prepare(b.backend));
+    a_trial(&b, t, &first);
+    close_bench(&b);
+}
+
+static void test_nothing_tried(void **state) {
+    (void)state;
+    nothing_tried(0);
+    nothing_tried(500000);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_nothing_tried),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,225 @@
+/* Workers and their bells: this program is its own worker program, and answers as its role says. */
+#include <dirent.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+#include "tuner/farm/wire.h"
+#include "tuner/farm/worker.h"
+
+enum { HELLO = 1, ASK, REPLY, LARGE = 5 << 20, TIMEOUT_S = 20 };
+
+/* ---- The worker ---------------------------------------------------------------------------------------- */
+
+static int serve(const char *role, size_t bytes) {
+    char *text = calloc(1, bytes + 1);
+    tt__str request = {0};
+    uint32_t type;
+    const bool goes_unheard = strcmp(role, "unheard") == 0;
+    if (!text || tt__wire_reply(HELLO, NULL, 0) != TT_OK)
+        return 1;
+    while (tt__wire_recv(TT__WIRE_FD, &type, &request) == TT_OK) {
+        struct iovec parts[] = {{request.text, request.len}, {text, bytes}};
+        if (goes_unheard) { /* as one that dies between its reply and the bell */
+            tt__wire_send(TT__WIRE_FD, REPLY, parts, 2);
+            return 7;
+        }
+        if (tt__wire_reply(REPLY, parts, 2) != TT_OK)
+            return 1;
+    }
+    tt__str_free(&request);
+    free(text);
+    return 0;
+}
+
+/* ---- The tuner ----------------------------------------------------------------------------------------- */
+
+typedef struct office {
+    tt__worker worker;
+    tt__event event;
+    tt__str payload;
+} office;
+
+/* Waits for what there is to hear. */
+static void hear(office *o) {
+    do {
+        assert_true(o->worker.busy);
+        assert_int_equal(tt__workers_wait(&o->worker, 1, TIMEOUT_S, &o->event, &o->payload), TT_OK);
+    } while (o->event.kind == TT__EVENT_NONE);
+}
+
+static void hear_reply(office *o, uint32_t type, size_t bytes) {
+    hear(o);
+    assert_int_equal(o->event.kind, TT__EVENT_REPLY);
+    assert_int_equal(o->event.type, type);
+    assert_int_equal(o->payload.len, bytes);
+}
+
+static void start(office *o, const char *role, size_t bytes) {
+    char arg[32];
+    *o = (office){0};
+    snprintf(arg, sizeof arg, "%zu", bytes);
+    if (tt__worker_start(&o->worker, role, arg, TIMEOUT_S) != TT_OK)
+        fail_msg("%s", tt_last_error());
+    hear_reply(o, HELLO, 0);
+}
+
+static void ask(office *o, size_t job, int what) {
+    tt__worker_ask(&o->worker, job, TIMEOUT_S, ASK, &(struct iovec){&what, sizeof what}, 1);
+}
+
+static void end(office *o) {
+    tt__worker_stop(&o->worker);
+    tt__str_free(&o->payload);
+}
+
+static size_t n_descriptors(void) {
+    size_t n = 0;
+    DIR *d = opendir("/proc/self/fd");
+    assert_non_null(d);
+    while (readdir(d))
+        n++;
+    closedir(d);
+    return n;
+}
+
+/* One after the other, and each with the next request behind it. */
+static void test_replies(void **state) {
+    (void)state;
+    enum { N = 200 };
+    office o;
+    size_t before = n_descriptors();
+    start(&o, "plain", 0);
+    ask(&o, 0, 0);
+    for (int i = 0; i < N; i++) {
+        int got;
+        if (i + 1 < N)
+            ask(&o, (size_t)i + 1, i + 1);
+        hear_reply(&o, REPLY, sizeof got);
+        memcpy(&got, o.payload.text, sizeof got);
+        assert_int_equal(got, i);
+        assert_int_equal(o.event.job, i);
+    }
+    assert_false(o.worker.busy);
+    end(&o);
+    assert_int_equal(n_descriptors(), before);
+}
+
+/* A reply that the socket's buffer cannot hold is read while it is being sent. */
+static void test_large(void **state) {
+    (void)state;
+    office o;
+    start(&o, "plain", LARGE);
+    for (int i = 0; i < 3; i++) {
+        ask(&o, 0, i);
+        hear_reply(&o, REPLY, sizeof i + LARGE);
+    }
+    ask(&o, 0, 3); /* a large one behind another */
+    ask(&o, 1, 4);
+    hear_reply(&o, REPLY, sizeof(int) + LARGE);
+    hear_reply(&o, REPLY, sizeof(int) + LARGE);
+    assert_false(o.worker.busy);
+    end(&o);
+}
+
+/* What was said is heard, although nobody rang; then the end is. */
+static void test_dies_before_the_bell(void **state) {
+    (void)state;
+    office o;
+    start(&o, "unheard", 0);
+    ask(&o, 4, 17);
+    ask(&o, 5, 18);
+    hear_reply(&o, REPLY, sizeof(int));
+    assert_int_equal(o.event.job, 4);
+    assert_true(o.worker.busy);
+    hear(&o);
+    assert_int_equal(o.event.kind, TT__EVENT_CRASHED);
+    assert_int_equal(o.event.job, 5);
+    assert_string_equal(o.event.reason, "ended with exit code 7");
+    end(&o);
+
+    start(&o, "unheard", 0);
+    ask(&o, 0, 0);
+    hear_reply(&o, REPLY, sizeof(int));
+    for (int i = 0; i < 1000 && !tt__worker_gone(&o.worker); i++)
+        usleep(1000);
+    assert_true(tt__worker_gone(&o.worker));
+    end(&o);
+}
+
+/* A program may have closed any of the descriptors that a worker finds its own under. */
+static void test_descriptors_closed(void **state) {
+    (void)state;
+    for (unsigned closed = 0; closed < 32; closed++) {
+        pid_t pid = fork();
+        if (pid == 0) {
+            alarm(TIMEOUT_S);
+            for (int fd = 0; fd < 5; fd++)
+                if (closed >> fd & 1)
+                    close(fd);
+            office o = {0};
+            if (tt__worker_start(&o.worker, "plain", "3", TIMEOUT_S) != TT_OK)
+                _exit(1);
+            for (int i = 0; i < 2; i++) {
+                if (tt__workers_wait(&o.worker, 1, TIMEOUT_S, &o.event, &o.payload) != TT_OK)
+                    _exit(2);
+                if (o.event.kind != TT__EVENT_REPLY)
+                    _exit(3);
+                ask(&o, 0, i);
+            }
+            tt__worker_stop(&o.worker);
+            _exit(0);
+        }
+        int status;
+        assert_int_equal(waitpid(pid, &status, 0), pid);
+        if (status != 0)
+            fail_msg("with the descriptors %x closed: %x", closed, (unsigned)status);
+    }
+}
+
+/* No descriptor left: said, and none lost. */
+static void test_no_descriptors(void **state) {
+    (void)state;
+    pid_t pid = fork();
+    if (pid == 0) {
+        size_t before = n_descriptors();
+        bool good = true;
+        for (rlim_t most = 3; most < 24; most++) { /* there are more open, but nothing below is free */
+            struct rlimit limit = {most, 64};
+            tt__worker w;
+            setrlimit(RLIMIT_NOFILE, &limit);
+            tt_status status = tt__worker_start(&w, "plain", "0", TIMEOUT_S);
+            if (status == TT_OK)
+                tt__worker_stop(&w);
+            good &= status == TT_OK || (status == TT_E_IO && w.pid == 0);
+        }
+        setrlimit(RLIMIT_NOFILE, &(struct rlimit){64, 64});
+        _exit(good && n_descriptors() == before ? 0 : 1);
+    }
+    int status;
+    assert_int_equal(waitpid(pid, &status, 0), pid);
+    assert_int_equal(status, 0);
+}
+
+int main(int argc, char **argv) {
+    if (argc == 3)
+        return serve(argv[1], strtoull(argv[2], NULL, 10));
+    setenv("TILETUNE_WORKER", "/proc/self/exe", 1);
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_replies),
+        cmocka_unit_test(test_large),
+        cmocka_unit_test(test_dies_before_the_bell),
+        cmocka_unit_test(test_descriptors_closed),
+        cmocka_unit_test(test_no_descriptors),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
