@@ -3,10 +3,14 @@
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/resource.h>
 #include <unistd.h>
 
 #include <cmocka.h>
 
+#include "db/conn.h"
 #include "device/device.h"
 #include "template/task.h"
 #include "tuner/backend.h"
@@ -15,7 +19,7 @@ static const char doubled[] = "//@ kernel    doubled\n"
                               "//@ problem   n 1000\n"
                               "//@ buffer    x i32 n in\n"
                               "//@ buffer    y i32 n out\n"
-                              "//@ param     TIMES 2\n"
+                              "//@ param     TIMES 2 3\n" /* only one of them is right */
                               "//@ block     64\n"
                               "//@ grid      ceil_div(n, 64)\n"
                               "//@ args      y, x, i64 n\n"
@@ -43,14 +47,15 @@ typedef struct bench {
     tt__gpu gpu;
 } bench;
 
-static void open_bench(bench *b) {
+static void open_bench(bench *b, int jobs) {
     tt__env env;
     *b = (bench){0};
     OK(tt__template_set_open(&b->templates, NULL, 0));
     OK(tt__template_parse(&b->own, "doubled.cu", doubled));
     OK(tt__store_open(&b->store, ":memory:", TT__STORE_READ_WRITE));
-    OK(tt__backend_live(&b->backend,
-                        &(tt__live_opts){.trial_timeout_s = 60, .compile_timeout_s = 60, .store = b->store}));
+    OK(tt__backend_live(
+        &b->backend,
+        &(tt__live_opts){.jobs = jobs, .trial_timeout_s = 60, .compile_timeout_s = 60, .store = b->store}));
     OK(b->backend->ops->hello(b->backend, &b->gpu, &env));
 }
 
@@ -85,7 +90,7 @@ static tt__problem matrix(int64_t side) {
  * which must not take them for its own. */
 static void nothing_tried(unsigned meanwhile_us) {
     bench b;
-    open_bench(&b);
+    open_bench(&b, 2);
     const tt__backend_ops *ops = b.backend->ops;
     const tt__template *t = tt__template_set_find(&b.templates, "transpose_tiled");
     tt__problem first = matrix(33), second = matrix(65), third;
@@ -108,6 +113,69 @@ static void nothing_tried(unsigned meanwhile_us) {
     close_bench(&b);
 }
 
+static size_t n_cubins(const bench *b) {
+    sqlite3_stmt *stmt;
+    assert_int_equal(sqlite3_prepare_v2(b->store->db, "SELECT count(*) FROM cubin", -1, &stmt, NULL),
+                     SQLITE_OK);
+    assert_int_equal(sqlite3_step(stmt), SQLITE_ROW);
+    size_t n = (size_t)sqlite3_column_int64(stmt, 0);
+    sqlite3_finalize(stmt);
+    return n;
+}
+
+/* With what is expected of a task comes its reference, while another problem is at work. */
+static void test_reference_is_expected(void **state) {
+    (void)state;
+    enum { SAVED_WITHIN_US = 100000 };
+    bench b;
+    tt__candidate c;
+    tt__problem first = matrix(33), next;
+    open_bench(&b, 2);
+    const tt__template *t = tt__template_set_find(&b.templates, "transpose_tiled");
+    OK(tt__task_problem(&next, b.own, "n=5000"));
+    OK(tt__space_resolve(&c, b.own, &b.gpu, &next, "TIMES=3"));
+    OK(b.backend->ops->problem(b.backend, &first, t));
+    a_trial(&b, t, &first);
+    usleep(SAVED_WITHIN_US);
+    a_trial(&b, t, &first);
+    size_t before = n_cubins(&b);
+    OK(b.backend->ops->expect(b.backend, &c, &next));
+    for (int i = 0; i < 200 && n_cubins(&b) < before + 2; i++) {
+        OK(b.backend->ops->problem(b.backend, &first, t));
+        a_trial(&b, t, &first);
+        usleep(SAVED_WITHIN_US / 2);
+    }
+    assert_int_equal(n_cubins(&b), before + 2);
+    close_bench(&b);
+}
+
+/* Compilers, of which there is one for each CPU, are nicer than the GPU worker by ten. */
+static void test_who_is_nice(void **state) {
+    (void)state;
+    bench b;
+    int pid, n = 0, ours = getpriority(PRIO_PROCESS, 0);
+    char path[64];
+    open_bench(&b, 1);
+    snprintf(path, sizeof path, "/proc/self/task/%d/children", (int)getpid());
+    FILE *children = fopen(path, "r");
+    assert_non_null(children);
+    for (; fscanf(children, "%d", &pid) == 1; n++) {
+        char role[256] = "";
+        snprintf(path, sizeof path, "/proc/%d/cmdline", pid);
+        FILE *f = fopen(path, "r");
+        assert_non_null(f);
+        size_t length = fread(role, 1, sizeof role - 1, f);
+        fclose(f);
+        assert_true(length > strlen(role) + 1);
+        bool compiles = strcmp(role + strlen(role) + 1, "compile") == 0;
+        int nice = ours + (compiles ? 10 : 0);
+        assert_int_equal(getpriority(PRIO_PROCESS, (id_t)pid), nice < 19 ? nice : 19);
+    }
+    assert_int_equal(n, 2);
+    fclose(children);
+    close_bench(&b);
+}
+
 static void test_nothing_tried(void **state) {
     (void)state;
     nothing_tried(0);
@@ -117,6 +185,8 @@ static void test_nothing_tried(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_nothing_tried),
+        cmocka_unit_test(test_reference_is_expected),
+        cmocka_unit_test(test_who_is_nice),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
