@@ -32,7 +32,7 @@ static int serve(const char *role, size_t bytes) {
         struct iovec parts[] = {{request.text, request.len}, {text, bytes}};
         if (goes_unheard) { /* as one that dies between its reply and the bell */
             tt__wire_send(TT__WIRE_FD, REPLY, parts, 2);
-            return 7;
+            _exit(7); /* whatever it held, also where a sanitizer looks for leaks */
         }
         if (tt__wire_reply(REPLY, parts, 2) != TT_OK)
             return 1;
