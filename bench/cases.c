@@ -2,7 +2,8 @@
  * from a fixed seed, or a file. */
 #include <math.h>
 #include <stdio.h>
-#include <stdlib.h>
+
+#include "base/grow.h"
 
 #include "bench/peers.h"
 
@@ -56,14 +57,7 @@ static const row table[] = {
 };
 
 static tt_status add(bench_cases *out, const char *group, const tt_problem *p) {
-    if (out->n == out->cap) {
-        size_t cap = out->cap ? 2 * out->cap : 128;
-        bench_case *items = realloc(out->items, cap * sizeof *items);
-        if (!items)
-            return tt__fail_memory(cap * sizeof *items);
-        out->items = items;
-        out->cap = cap;
-    }
+    TT_TRY(TT__GROW(out->items, out->n));
     bench_case *c = &out->items[out->n];
     *c = (bench_case){.public = *p};
     TT_TRY(tt__problem_init(&c->problem, p));

@@ -3,6 +3,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "base/grow.h"
 #include "bench/peers.h"
 #include "dispatch/plan.h"
 #include "gpu/nvrtc.h"
@@ -83,7 +84,7 @@ typedef struct cached {
 } cached;
 
 struct bench_kernel_cache {
-    size_t n, cap;
+    size_t n;
     cached *items;
 };
 
@@ -130,15 +131,8 @@ static tt_status kernel_of(tt__kernel *out, bench *b, const tt__candidate *c, co
     size_t at = 0;
     while (status == TT_OK && at < cache->n && strcmp(cache->items[at].key, key) != 0)
         at++;
-    if (status == TT_OK && at == cache->cap) {
-        size_t cap = cache->cap ? 2 * cache->cap : 256;
-        cached *items = realloc(cache->items, cap * sizeof *items);
-        status = items ? TT_OK : tt__fail_memory(cap * sizeof *items);
-        if (items) {
-            cache->items = items;
-            cache->cap = cap;
-        }
-    }
+    if (status == TT_OK && at == cache->n)
+        status = TT__GROW(cache->items, cache->n);
     if (status == TT_OK && at == cache->n) {
         status = load_new(&cache->items[at], b, c, key, options.text, n);
         cache->n += status == TT_OK;

@@ -121,7 +121,7 @@ typedef struct bench {
 /* ---- cases.c: which problems --------------------------------------------------------------------------- */
 
 typedef struct bench_cases {
-    size_t n, cap;
+    size_t n;
     bench_case *items;
 } bench_cases;
 

@@ -3,6 +3,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "base/grow.h"
+
 #include "bench/strategies.h"
 
 static tt_status read_trials(bench_space *b, const tt__recording *r) {
@@ -53,12 +55,9 @@ static tt_status add(bench_spaces *s, const tt__template_set *templates, const t
     TT_TRY(tt__recording_has(r, &problem, &has));
     if (!has)
         return TT_OK;
-    bench_space *grown = realloc(s->items, (s->n + 1) * sizeof *grown);
-    if (!grown)
-        return tt__fail_memory((s->n + 1) * sizeof *grown);
-    s->items = grown;
-    grown[s->n] = (bench_space){.problem = problem};
-    return fill(&grown[s->n++], templates, r);
+    TT_TRY(TT__GROW(s->items, s->n));
+    s->items[s->n] = (bench_space){.problem = problem};
+    return fill(&s->items[s->n++], templates, r);
 }
 
 tt_status bench_spaces_add(bench_spaces *s, const tt__template_set *templates, const char *path) {

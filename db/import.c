@@ -7,6 +7,7 @@
 #include <stdlib.h>
 
 #include "base/clock.h"
+#include "base/grow.h"
 #include "db/checked.h"
 
 /* The last error, with its place in front. */
@@ -78,11 +79,8 @@ static tt_status on_metadata(tt__import *m, void *user, const tt__member *v) {
 
 static tt_status on_kernel(tt__import *m, void *user, const tt__member *v) {
     (void)user;
-    tt__recorded_kernel *kernels = realloc(m->r->kernels, (m->r->n_kernels + 1) * sizeof *kernels);
-    if (!kernels)
-        return tt__fail_memory((m->r->n_kernels + 1) * sizeof *kernels);
-    m->r->kernels = kernels;
-    tt__recorded_kernel *k = &kernels[m->r->n_kernels];
+    TT_TRY(TT__GROW(m->r->kernels, m->r->n_kernels));
+    tt__recorded_kernel *k = &m->r->kernels[m->r->n_kernels];
     if (!v->key || strlen(v->key) >= sizeof k->kernel || strcmp(v->type, "text") != 0 ||
         (size_t)v->len >= sizeof k->hash)
         return tt__fail(TT_E_INVALID,
@@ -95,10 +93,7 @@ static tt_status on_kernel(tt__import *m, void *user, const tt__member *v) {
 }
 
 static tt_status add_problem(tt__import *m, const tt__problem *p) {
-    void *problems = realloc(m->problems, (m->n_problems + 1) * sizeof *m->problems);
-    if (!problems)
-        return tt__fail_memory((m->n_problems + 1) * sizeof *m->problems);
-    m->problems = problems;
+    TT_TRY(TT__GROW(m->problems, m->n_problems));
     /* As templates say it, without variables and regime: tt__check_problem has seen that it fits. */
     tt__copy(m->problems[m->n_problems].op, strcspn(p->op, "/") + 1, p->op);
     TT_TRY(tt__store_problem(m->r->store, p, &m->problems[m->n_problems].id));

@@ -5,11 +5,12 @@
 #include <limits.h>
 #include <stdlib.h>
 
+#include "base/grow.h"
 #include "db/checked.h"
 
 /* Numbers of `from`, ascending, and what they are in `to`. */
 typedef struct id_map {
-    size_t n, cap;
+    size_t n;
     struct id_pair {
         int64_t from, to;
     } * pairs;
@@ -23,14 +24,7 @@ typedef struct merge {
 } merge;
 
 static tt_status map_add(id_map *m, int64_t from, int64_t to) {
-    if (m->n == m->cap) {
-        size_t cap = m->cap ? 2 * m->cap : 256;
-        struct id_pair *pairs = realloc(m->pairs, cap * sizeof *pairs);
-        if (!pairs)
-            return tt__fail_memory(cap * sizeof *pairs);
-        m->pairs = pairs;
-        m->cap = cap;
-    }
+    TT_TRY(TT__GROW(m->pairs, m->n));
     m->pairs[m->n++] = (struct id_pair){from, to};
     return TT_OK;
 }

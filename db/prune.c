@@ -5,25 +5,19 @@
 #include <stdlib.h>
 
 #include "base/clock.h"
+#include "base/grow.h"
 #include "db/conn.h"
 #include "db/field.h"
 
 enum { UNDER_WAY_MS = 24 * 3600 * 1000 }; /* a run that has not ended after that was killed */
 
 typedef struct id_list {
-    size_t n, cap;
+    size_t n;
     int64_t *ids;
 } id_list;
 
 static tt_status list_add(id_list *l, int64_t id) {
-    if (l->n == l->cap) {
-        size_t cap = l->cap ? 2 * l->cap : 64;
-        int64_t *ids = realloc(l->ids, cap * sizeof *ids);
-        if (!ids)
-            return tt__fail_memory(cap * sizeof *ids);
-        l->ids = ids;
-        l->cap = cap;
-    }
+    TT_TRY(TT__GROW(l->ids, l->n));
     l->ids[l->n++] = id;
     return TT_OK;
 }

@@ -11,6 +11,7 @@
 #include <string.h>
 #include <sys/stat.h>
 
+#include "base/grow.h"
 #include "db/import.h"
 
 typedef enum form { NAME = 1, NUMBER = 2, TRUTH = 4, LIST = 8, EXPRESSION = NAME | NUMBER } form;
@@ -166,11 +167,8 @@ static tt_status look(reader *r, const char *place, const char **type) {
 }
 
 static tt_status keep(reader *r, char **out, const char *text) {
-    char **grown = realloc(r->t1->texts, (r->t1->n_texts + 1) * sizeof *grown);
-    if (!grown)
-        return tt__fail_memory((r->t1->n_texts + 1) * sizeof *grown);
-    r->t1->texts = grown;
-    *out = grown[r->t1->n_texts] = strdup(text);
+    TT_TRY(TT__GROW(r->t1->texts, r->t1->n_texts));
+    *out = r->t1->texts[r->t1->n_texts] = strdup(text);
     if (!*out)
         return tt__fail_memory(strlen(text) + 1);
     r->t1->n_texts++;

@@ -4,6 +4,8 @@
 #include <math.h>
 #include <stdlib.h>
 
+#include "base/grow.h"
+
 /* Another GPU, even a related one, says less than any size on this one. */
 static const double same_cc = 100, any_gpu = 200;
 /* As much as a size twice as large in one direction. */
@@ -12,10 +14,7 @@ enum { SOURCES_MAX = 8, OF_EACH = 3 };
 
 static tt_status keep(void *user, const tt__winner *w) {
     tt__winners *all = user;
-    tt__winner *grown = realloc(all->items, (all->n + 1) * sizeof *grown);
-    if (!grown)
-        return tt__fail_memory((all->n + 1) * sizeof *grown);
-    all->items = grown;
+    TT_TRY(TT__GROW(all->items, all->n));
     all->items[all->n++] = *w;
     return TT_OK;
 }

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/grow.h"
 #include "dispatch/shipped.h"
 
 /* Distances count doublings of one side. */
@@ -40,14 +41,7 @@ static tt_status add_lead(void *user, int64_t gpu_id, int64_t problem_id, int cc
         (isinf(distance(q->problem, p)) ||
          (!g->anything && (cc != q->gpu->cc || tt__warm(p) != tt__warm(q->problem)))))
         return TT_OK;
-    if (l->n == l->cap) {
-        size_t cap = l->cap ? 2 * l->cap : 64;
-        tt__lead *items = realloc(l->items, cap * sizeof *items);
-        if (!items)
-            return tt__fail_memory(cap * sizeof *items);
-        l->items = items;
-        l->cap = cap;
-    }
+    TT_TRY(TT__GROW(l->items, l->n));
     bool here = g->layer == TT__LAYER_SHIPPED ? tt__same_gpu(&tt__shipped[problem_id].gpu, q->gpu)
                                               : gpu_id == q->gpu_ids[g->layer];
     l->items[l->n++] = (tt__lead){

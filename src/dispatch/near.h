@@ -23,7 +23,7 @@ typedef struct tt__lead {
 } tt__lead;
 
 typedef struct tt__leads {
-    size_t n, cap;
+    size_t n;
     tt__lead *items; /* nearest first, in the same order each time */
 } tt__leads;
 

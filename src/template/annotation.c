@@ -8,6 +8,7 @@
 #include <string.h>
 #include <strings.h>
 
+#include "base/grow.h"
 #include "base/suggest.h"
 #include "template/reader.h"
 #include "template/scan.h"
@@ -27,13 +28,7 @@ static tt_status read_value(tt__reader *r, tt__param *p, tt__span value) {
             return FAIL(r, value.at, "value %s of %s is given twice", p->values[i], p->name);
     if (p->n_values == TT__VALUES_MAX)
         return FAIL(r, value.at, "%s has more than %d values", p->name, TT__VALUES_MAX);
-    if ((p->n_values & (p->n_values - 1)) == 0) { /* 0 or a power of two: there is no more room */
-        size_t room = p->n_values ? 2 * p->n_values : 1;
-        char **grown = realloc(p->values, room * sizeof *grown);
-        if (!grown)
-            return tt__fail_memory(room * sizeof *grown);
-        p->values = grown;
-    }
+    TT_TRY(TT__GROW(p->values, p->n_values));
     TT_TRY(tt__span_copy(&p->values[p->n_values], value));
     p->n_values++;
     return TT_OK;

@@ -6,6 +6,7 @@
 #include <string.h>
 #include <sys/stat.h>
 
+#include "base/grow.h"
 #include "template/reader.h"
 #include "template/scan.h"
 
@@ -107,12 +108,9 @@ static bool comes_in(const expansion *x, const file *f) {
 }
 
 static tt_status remember_once(expansion *x, const file *f) {
-    char **grown = realloc(x->once, (x->n_once + 1) * sizeof *grown);
-    if (!grown)
-        return tt__fail_memory((x->n_once + 1) * sizeof *grown);
-    x->once = grown;
-    grown[x->n_once] = strdup(f->real);
-    if (!grown[x->n_once])
+    TT_TRY(TT__GROW(x->once, x->n_once));
+    x->once[x->n_once] = strdup(f->real);
+    if (!x->once[x->n_once])
         return tt__fail_memory(strlen(f->real) + 1);
     x->n_once++;
     return TT_OK;

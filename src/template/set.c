@@ -2,6 +2,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/grow.h"
 #include "base/suggest.h"
 #include "template/template.h"
 
@@ -13,14 +14,12 @@ tt_status tt__template_set_add(tt__template_set *set, tt__template *t) {
         tt__template_free(&t);
         return s;
     }
-    tt__template **grown = realloc(set->items, (set->n + 1) * sizeof *grown);
-    if (!grown) {
+    tt_status status = TT__GROW(set->items, set->n);
+    if (status == TT_OK)
+        set->items[set->n++] = t;
+    else
         tt__template_free(&t);
-        return tt__fail_memory((set->n + 1) * sizeof *grown);
-    }
-    set->items = grown;
-    set->items[set->n++] = t;
-    return TT_OK;
+    return status;
 }
 
 tt_status tt__template_set_open(tt__template_set *out, const char *const *paths, size_t n_paths) {

@@ -9,6 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/grow.h"
 #include "template/config.h"
 #include "template/expr.h"
 #include "template/scan.h"
@@ -295,15 +296,7 @@ tt_status tt__space_reference(tt__candidate *out, const tt__task *task, const tt
 /* ---- The whole space ----------------------------------------------------------------------------------- */
 
 static tt_status make_room(tt__space *s) {
-    if (s->n == s->cap) {
-        size_t cap = s->cap ? 2 * s->cap : 64;
-        tt__candidate *items = realloc(s->items, cap * sizeof *items);
-        if (!items)
-            return tt__fail_memory(cap * sizeof *items);
-        s->items = items;
-        s->cap = cap;
-    }
-    return TT_OK;
+    return TT__GROW(s->items, s->n);
 }
 
 tt_status tt__space_append(tt__space *s, const tt__candidate *c) {

@@ -200,7 +200,7 @@ typedef struct tt__candidate {
 } tt__candidate;
 
 typedef struct tt__space {
-    size_t n, cap;
+    size_t n;
     tt__candidate *items;
 } tt__space; /* zero-initialise */
 

@@ -154,3 +154,30 @@ tt__winner a_winner(double time_us) {
                         .failed = 3,
                         .unix_ms = 1763717640123};
 }
+
+ids fill_store(tt__store *s, int n_trials, double time_us, int64_t trials) {
+    ids id = some_ids(s);
+    for (int i = n_trials - 1; i >= 0; i--) {
+        char text[32];
+        tt__trial t = good(time_us + i);
+        snprintf(text, sizeof text, "I=%d", i);
+        assert_ok(tt__store_config(s, "transpose_tiled", "transpose", "abcd", text, &id.config));
+        assert_ok(tt__store_trial_put(s, id.run, id.problem, id.config, TT__STAGE_SCREEN, &t));
+    }
+    tt__winner w = a_winner(time_us);
+    w.trials = trials;
+    assert_ok(tt__store_winner_put(s, id.run, id.problem, id.config, &w));
+    char image[] = "a cubin", hash[TT__HASH_SIZE];
+    tt__hash(hash, image, sizeof image);
+    assert_ok(tt__store_cubin_put(s, hash, image, sizeof image));
+    assert_ok(tt__store_cubin_link(s, "abcd", "I=0", 4, 90, hash));
+    return id;
+}
+
+const char *a_store(const char *name, int n_trials, double time_us, int64_t trials) {
+    const char *path = in_dir(name);
+    tt__store *s = must_open(path);
+    fill_store(s, n_trials, time_us, trials);
+    tt__store_close(&s);
+    return path;
+}

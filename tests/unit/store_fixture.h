@@ -71,6 +71,12 @@ typedef struct ids {
 /* Those of the H100, 4096 x 4096, one configuration, and a new run under env1. */
 ids some_ids(tt__store *s);
 
+/* A GPU, so many trials of one configuration each, the first of them as the winner, of so many trials, and
+ * its cubin. */
+ids fill_store(tt__store *s, int n_trials, double time_us, int64_t trials);
+/* The path of a new store that holds these. */
+const char *a_store(const char *name, int n_trials, double time_us, int64_t trials);
+
 /* The first few trials of a walk. */
 typedef struct seen {
     int n;

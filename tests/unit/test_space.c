@@ -5,12 +5,12 @@
 #include <stddef.h>
 #include <stdint.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include <cmocka.h>
 
 #include "base/clock.h"
+#include "base/grow.h"
 #include "template/template.h"
 
 #ifndef TT_SOURCE_DIR
@@ -77,11 +77,7 @@ static int64_t ceil_div(int64_t a, int64_t b) {
 /* ---- The same spaces, by hand -------------------------------------------------------------------------- */
 
 static tt__candidate *list_add(tt__space *s) {
-    if (s->n == s->cap) {
-        s->cap = s->cap ? 2 * s->cap : 64;
-        s->items = realloc(s->items, s->cap * sizeof *s->items);
-        assert_non_null(s->items);
-    }
+    assert_int_equal(TT__GROW(s->items, s->n), TT_OK);
     tt__candidate *c = &s->items[s->n];
     *c = (tt__candidate){.launch = {.n_passes = 1, .passes = {{.grid = {1, 1, 1}, .block = {1, 1, 1}}}}};
     return c;
@@ -367,86 +363,6 @@ static void gives_up_on_endless_spaces(void **state) {
     }
 }
 
-static void makes_compiler_options(void **state) {
-    (void)state;
-    static const char expected[] = "-DTILE_DIM=32\0-DMODE=fast";
-    static const char *const bad[] = {"A", "A=", "=1", "A=1;2", "A-B=1", "A=\"x\""};
-    tt__problem p = problem("transpose", 0);
-    tt__candidate c = {.config = "TILE_DIM=32 MODE=fast"};
-    tt__str out;
-    int n;
-    assert_int_equal(tt__config_options(&out, &n, &c, &p), TT_OK);
-    assert_int_equal(n, 2);
-    assert_int_equal(out.len, sizeof expected);
-    assert_memory_equal(out.text, expected, sizeof expected);
-    tt__str_free(&out);
-    c.config[0] = '\0';
-    assert_int_equal(tt__config_options(&out, &n, &c, &p), TT_OK);
-    assert_int_equal(n, 0);
-    tt__str_free(&out);
-    for (size_t i = 0; i < COUNT(bad); i++) {
-        tt__copy(c.config, sizeof c.config, bad[i]);
-        assert_int_equal(tt__config_options(&out, &n, &c, &p), TT_E_INVALID);
-        assert_null(out.text);
-    }
-}
-
-/* What is derived is in the options and in the name of what is built, and in no configuration. Where a
- * `where` does not hold it may come to nothing: A - 16 is 0. */
-static void derives_what_the_problem_fixes(void **state) {
-    (void)state;
-    static const struct {
-        size_t shape;
-        const char *config, *build;
-        size_t n_options;
-        const char *options; /* '|' is the end of one */
-    } cases[] = {
-        {0, "A=32 R=1", "A=32 R=1 EDGES=0 EACH=512 MINUS=-8192", 5,
-         "-DA=32|-DEDGES=0|-DEACH=512|-DMINUS=-8192|-DELEM_SIZE=4|"},
-        {0, "A=32 R=2", "A=32 R=2 EDGES=0 EACH=512 MINUS=-8192", 5,
-         "-DA=32|-DEDGES=0|-DEACH=512|-DMINUS=-8192|-DELEM_SIZE=4|"},
-        {6, "A=32 R=1", "A=32 R=1 EDGES=1 EACH=6 MINUS=-100", 5,
-         "-DA=32|-DEDGES=1|-DEACH=6|-DMINUS=-100|-DELEM_SIZE=8|"},
-        {6, "A=64 R=1", "A=64 R=1 EDGES=1 EACH=2 MINUS=-100", 5,
-         "-DA=64|-DEDGES=1|-DEACH=2|-DMINUS=-100|-DELEM_SIZE=8|"},
-    };
-    tt__template *t = make("//@ param A 16 32 64\n//@ runtime R 1 2\n//@ derived EDGES rows % A > 0\n"
-                           "//@ derived EACH rows / (A - 16)\n//@ where A > 16\n//@ derived MINUS -rows\n"
-                           "//@ block 1\n//@ grid R\n//@ args dst\n//@ default A=32 R=1\n");
-    for (size_t i = 0; i < COUNT(cases); i++) {
-        tt__problem p = problem("transpose", cases[i].shape);
-        tt__candidate c;
-        tt__space space = {0};
-        tt__survey s;
-        tt__str out;
-        char build[TT__BUILD_MAX];
-        int n;
-        size_t at = 0;
-        assert_int_equal(tt__space_resolve(&c, t, &h100, &p, cases[i].config), TT_OK);
-        assert_string_equal(c.config, cases[i].config);
-        assert_int_equal(tt__space_add(&space, t, &h100, &p), TT_OK);
-        assert_int_equal(tt__space_survey(&s, t, &h100, &p), TT_OK);
-        assert_int_equal(space.n, 4);
-        assert_int_equal(s.legal, 4);
-        while (strcmp(space.items[at].config, c.config) != 0)
-            at++;
-        assert_memory_equal(space.items[at].derived, c.derived, sizeof c.derived);
-        assert_int_equal(tt__config_options(&out, &n, &c, &p), TT_OK);
-        assert_int_equal(n, cases[i].n_options);
-        for (size_t k = 0; k < out.len; k++)
-            out.text[k] = out.text[k] ? out.text[k] : '|';
-        assert_string_equal(out.text, cases[i].options);
-        tt__config_build(build, &c, &p);
-        assert_string_equal(build, cases[i].build);
-        c.t = NULL;
-        tt__config_build(build, &c, &p);
-        assert_string_equal(build, cases[i].config);
-        tt__str_free(&out);
-        tt__space_free(&space);
-    }
-    tt__template_free(&t);
-}
-
 /* Counted by hand: A removes 16 and 128 in two lines that both do the latter; of the rest, R = 3 makes a
  * number beyond i32, and else A = 64 too many threads. */
 static void tells_what_removes_how_much(void **state) {
@@ -495,8 +411,7 @@ int main(void) {
         cmocka_unit_test(agrees_with_loops),           cmocka_unit_test(has_known_sizes),
         cmocka_unit_test(knows_words_and_arguments),   cmocka_unit_test(resolves_and_says_why_not),
         cmocka_unit_test(refuses_bad_geometry),        cmocka_unit_test(gives_up_on_endless_spaces),
-        cmocka_unit_test(makes_compiler_options),      cmocka_unit_test(tells_what_removes_how_much),
-        cmocka_unit_test(counts_what_is_in_the_space), cmocka_unit_test(derives_what_the_problem_fixes),
+        cmocka_unit_test(tells_what_removes_how_much), cmocka_unit_test(counts_what_is_in_the_space),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -6,6 +6,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "base/grow.h"
 #include "base/json.h"
 #include "template/task.h"
 #include "tuner/cli/judge.h"
@@ -21,7 +22,7 @@ typedef struct row {
 
 typedef struct rows {
     const tt__judge *judge;
-    size_t n, cap, n_seen;
+    size_t n, n_seen;
     size_t by_status[TT__TRIAL_STATUS_COUNT];
     row *items; /* those that passed, the best first */
 } rows;
@@ -35,14 +36,7 @@ static tt_status add_row(void *user, const tt__trial_row *r) {
     all->by_status[r->trial->status]++;
     if (r->trial->status != TT__TRIAL_OK)
         return TT_OK;
-    if (all->n == all->cap) {
-        size_t cap = all->cap ? 2 * all->cap : 64;
-        row *items = realloc(all->items, cap * sizeof *items);
-        if (!items)
-            return tt__fail_memory(cap * sizeof *items);
-        all->items = items;
-        all->cap = cap;
-    }
+    TT_TRY(TT__GROW(all->items, all->n));
     row *out = &all->items[all->n++];
     tt__copy(out->kernel, sizeof out->kernel, r->kernel);
     tt__copy(out->config, sizeof out->config, r->config);

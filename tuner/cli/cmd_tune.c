@@ -3,6 +3,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/grow.h"
 #include "base/json.h"
 #include "gpu/device.h"
 #include "tuner/cli/judge.h"
@@ -260,11 +261,8 @@ static tt_status add_stale(void *user, const tt__winner *w) {
         s->n_unknown++;
         return TT_OK;
     }
-    tt_problem *grown = realloc(s->problems, (s->n + 1) * sizeof *grown);
-    if (!grown)
-        return tt__fail_memory((s->n + 1) * sizeof *grown);
-    s->problems = grown;
-    grown[s->n++] = tt__problem_public(&w->problem);
+    TT_TRY(TT__GROW(s->problems, s->n));
+    s->problems[s->n++] = tt__problem_public(&w->problem);
     return TT_OK;
 }
 

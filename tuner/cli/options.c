@@ -11,6 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/grow.h"
 #include "base/model.h"
 #include "base/suggest.h"
 #include "tuner/strategy.h"
@@ -47,14 +48,11 @@ static tt_status add_problem(tt__cli_args *args, int64_t rows, int64_t cols) {
     for (size_t i = 0; i < args->n_problems; i++)
         if (args->problems[i].rows == rows && args->problems[i].cols == cols)
             return TT_OK;
-    tt_problem *grown = realloc(args->problems, (args->n_problems + 1) * sizeof *grown);
-    if (!grown)
-        return tt__fail_memory((args->n_problems + 1) * sizeof *grown);
-    args->problems = grown;
-    grown[args->n_problems] = (tt_problem)TT_INIT(tt_problem);
-    grown[args->n_problems].rows = rows;
-    grown[args->n_problems].cols = cols;
-    args->n_problems++;
+    TT_TRY(TT__GROW(args->problems, args->n_problems));
+    tt_problem *p = &args->problems[args->n_problems++];
+    *p = (tt_problem)TT_INIT(tt_problem);
+    p->rows = rows;
+    p->cols = cols;
     return TT_OK;
 }
 
@@ -216,12 +214,9 @@ tt_status tt__cli_set_compile_timeout(tt__cli_args *args, const char *value) {
 }
 
 static tt_status add_only(tt__cli_args *args, const char *item, size_t n) {
-    char **grown = realloc(args->only, (args->n_only + 1) * sizeof *grown);
-    if (!grown)
-        return tt__fail_memory((args->n_only + 1) * sizeof *grown);
-    args->only = grown;
-    grown[args->n_only] = strndup(item, n);
-    return grown[args->n_only++] ? TT_OK : tt__fail_memory(n);
+    TT_TRY(TT__GROW(args->only, args->n_only));
+    args->only[args->n_only] = strndup(item, n);
+    return args->only[args->n_only++] ? TT_OK : tt__fail_memory(n);
 }
 
 tt_status tt__cli_add_only(tt__cli_args *args, const char *value) {
@@ -285,20 +280,14 @@ tt_status tt__cli_set_older_than(tt__cli_args *args, const char *value) {
 }
 
 tt_status tt__cli_add_template(tt__cli_args *args, const char *value) {
-    const char **grown = realloc(args->templates, (args->n_templates + 1) * sizeof *grown);
-    if (!grown)
-        return tt__fail_memory((args->n_templates + 1) * sizeof *grown);
-    args->templates = grown;
-    grown[args->n_templates++] = value;
+    TT_TRY(TT__GROW(args->templates, args->n_templates));
+    args->templates[args->n_templates++] = value;
     return TT_OK;
 }
 
 tt_status tt__cli_add_text(tt__cli_args *args, const char *value) {
-    const char **grown = realloc(args->texts, (args->n_texts + 1) * sizeof *grown);
-    if (!grown)
-        return tt__fail_memory((args->n_texts + 1) * sizeof *grown);
-    args->texts = grown;
-    grown[args->n_texts++] = value;
+    TT_TRY(TT__GROW(args->texts, args->n_texts));
+    args->texts[args->n_texts++] = value;
     return TT_OK;
 }
 

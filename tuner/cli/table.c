@@ -7,18 +7,12 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/grow.h"
+
 enum { GAP = 2, WRAP_MIN = 12 };
 
 void tt__table_cell(tt__table *t, const char *fmt, ...) {
-    if (t->n_cells == t->cap && !t->failed) {
-        size_t cap = t->cap ? 2 * t->cap : 64;
-        char **grown = realloc(t->cells, cap * sizeof *grown);
-        t->failed = !grown;
-        if (grown) {
-            t->cells = grown;
-            t->cap = cap;
-        }
-    }
+    t->failed |= TT__GROW(t->cells, t->n_cells) != TT_OK;
     if (t->failed)
         return;
     va_list args;

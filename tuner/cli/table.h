@@ -19,7 +19,7 @@ typedef struct tt__column {
 typedef struct tt__table {
     size_t n_columns;
     const tt__column *columns; /* borrowed */
-    size_t n_cells, cap;
+    size_t n_cells;
     char **cells; /* row by row */
     bool failed;
 } tt__table; /* initialise n_columns and columns, zero the rest */

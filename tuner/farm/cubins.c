@@ -6,6 +6,7 @@
 #include <stdlib.h>
 
 #include "base/clock.h"
+#include "base/grow.h"
 #include "gpu/nvrtc.h"
 #include "tuner/verify.h"
 
@@ -20,20 +21,6 @@ static int by_input(const void *a, const void *b) {
         return x->options.len < y->options.len ? -1 : 1;
     return x->options.len ? memcmp(x->options.text, y->options.text, x->options.len) : 0;
 }
-
-/* Room for one more at the end of an array. */
-static tt_status grow(void **items, size_t n, size_t *cap, size_t size) {
-    if (n < *cap)
-        return TT_OK;
-    size_t wanted = *cap ? 2 * *cap : 64;
-    void *grown = realloc(*items, wanted * size);
-    if (!grown)
-        return tt__fail_memory(wanted * size);
-    *items = grown;
-    *cap = wanted;
-    return TT_OK;
-}
-#define GROW(items, n, cap) grow((void **)&(items), n, &(cap), sizeof *(items))
 
 static void drop(tt__cubin *cubin) {
     tt__str_free(&cubin->options);
@@ -66,7 +53,7 @@ static tt_status add(tt__cubins *c, tt__cubin *fresh, tt__cubin **out) {
     bool found;
     tt_status status;
     tt__cubin_key(fresh->key, source_of(fresh->t), fresh->options.text, fresh->n_options, c->cc, c->nvrtc);
-    TT_GOTO(GROW(c->items, c->n, c->cap));
+    TT_GOTO(TT__GROW(c->items, c->n));
     TT_GOTO(tt__store_cubin_get(c->store, fresh->key, &fresh->image, &found));
     fresh->state = found ? TT__CUBIN_READY : TT__CUBIN_IDLE;
     if (!tsearch(fresh, &c->by_input, by_input))
@@ -105,7 +92,7 @@ tt_status tt__cubins_want(tt__cubins *c, const tt__candidate *candidate, const t
 }
 
 tt_status tt__cubins_expect(tt__cubins *c, const tt__candidate *candidate, const tt__problem *p) {
-    TT_TRY(GROW(c->expected, c->n_expected, c->cap_expected));
+    TT_TRY(TT__GROW(c->expected, c->n_expected));
     c->expected[c->n_expected++] = (tt__expected){.candidate = *candidate, .problem = *p};
     return TT_OK;
 }
@@ -161,7 +148,7 @@ void tt__cubin_failed(tt__cubin *cubin, tt__trial_status status, const char *rea
 
 tt_status tt__cubins_name(tt__cubins *c, const tt__candidate *candidate, const tt__problem *p,
                           const tt__cubin *cubin) {
-    TT_TRY(GROW(c->names, c->n_names, c->cap_names));
+    TT_TRY(TT__GROW(c->names, c->n_names));
     tt__cubin_name *name = &c->names[c->n_names++];
     *name = (tt__cubin_name){.t = candidate->t, .elem_size = p->elem_size, .cubin = cubin};
     tt__config_build(name->build, candidate, p);

@@ -50,14 +50,14 @@ typedef struct tt__cubins {
     int cc;
     const char *nvrtc; /* version */
     tt__cubin **items; /* in the order in which they became known */
-    size_t n, cap;
+    size_t n;
     void *by_input;
     uint64_t n_wanted;
     size_t n_idle, n_fresh;
     tt__expected *expected;
-    size_t n_expected, cap_expected, at_expected;
+    size_t n_expected, at_expected;
     tt__cubin_name *names; /* to be stored */
-    size_t n_names, cap_names;
+    size_t n_names;
     double saved_s;
 } tt__cubins;
 
