@@ -12,8 +12,9 @@
 #include <unistd.h>
 
 #include "bench/peers.h"
+#include "tuner/measure.h"
 
-enum { L2_TIMES = 5, SLOT_ALIGN = 512, WARM_UPS = 2, GRAPH_LAUNCHES = 128 };
+enum { SLOT_ALIGN = 512, WARM_UPS = 2, GRAPH_LAUNCHES = 128 };
 
 const char *const bench_regime_names[BENCH_REGIMES] = {"cold", "warm", "graph-cold", "graph-warm"};
 
@@ -30,10 +31,10 @@ typedef struct graph_api {
 struct bench_timer {
     const tt__driver *cu;
     CUstream stream;
-    size_t l2_bytes;
+    const tt__gpu *gpu;
     CUdeviceptr base;
-    size_t bytes, src_stride, stride; /* a slot is [src][dst] */
-    size_t n_slots, next;
+    size_t bytes, src_stride; /* a slot is [src][dst] */
+    tt__slots slots;
     CUevent events[2 * BENCH_SHOTS_MAX];
     volatile uint32_t *gate; /* NULL: the driver has no stream memory operations */
     CUdeviceptr gate_device;
@@ -115,7 +116,7 @@ tt_status bench_timer_open(bench_timer **out, bench *b) {
         return tt__fail_memory(sizeof *t);
     t->cu = b->cu;
     t->stream = b->stream;
-    t->l2_bytes = (size_t)b->gpu.l2_bytes;
+    t->gpu = &b->gpu;
     t->random = 0x2545f4914f6cdd1du;
     for (int i = 0; i < 2 * BENCH_SHOTS_MAX; i++)
         TT_TRY(tt__cu_check(t->cu->cuEventCreate(&t->events[i], CU_EVENT_DEFAULT), "cuEventCreate"));
@@ -148,13 +149,12 @@ static size_t round_up(size_t n) {
 }
 
 tt_status bench_timer_case(bench_timer *t, const bench_case *c) {
-    size_t available, total, flush = L2_TIMES * t->l2_bytes;
+    size_t available, total;
     t->src_stride = round_up((size_t)tt__src_bytes(&c->problem));
-    t->stride = t->src_stride + round_up((size_t)tt__dst_bytes(&c->problem));
-    t->n_slots = t->stride >= flush ? 1 : flush / t->stride + 2;
-    t->bytes = t->n_slots * t->stride;
-    t->next = 0;
     TT_TRY(tt__cu_check(t->cu->cuMemGetInfo(&available, &total), "cuMemGetInfo"));
+    t->slots = tt__slots_for(t->src_stride + round_up((size_t)tt__dst_bytes(&c->problem)), t->gpu, false,
+                             available / 2);
+    t->bytes = (t->slots.n - 1) * t->slots.stride + t->slots.bytes;
     if (t->bytes > available)
         return tt__fail(TT_E_NO_MEMORY, "needs %.2f GB of device memory, %.2f are free",
                         (double)t->bytes * 1e-9, (double)available * 1e-9);
@@ -179,11 +179,17 @@ bool bench_timer_has_graphs(const bench_timer *t) {
     return t->has_graphs;
 }
 
-/* The next arrays of a regime; in place the source's array is both. */
+static void turn(bench_timer *t) {
+    t->slots.next = (t->slots.next + 1) % t->slots.n;
+}
+
+/* The next arrays of a regime; in place the source's array is both. Where slots are places, a round shares
+ * one. */
 static void next_arrays(bench_timer *t, bool cold, bool in_place, CUdeviceptr *dst, CUdeviceptr *src) {
-    size_t slot = cold ? t->next++ % t->n_slots : 0;
-    *src = t->base + slot * t->stride;
+    *src = t->base + (cold ? t->slots.next : 0) * t->slots.stride;
     *dst = in_place ? *src : *src + t->src_stride;
+    if (cold && !t->slots.are_places)
+        turn(t);
 }
 
 /* ---- Measuring ----------------------------------------------------------------------------------------- */
@@ -305,6 +311,8 @@ static tt_status run_round(bench_timer *t, const shot *shots, const bool *in_pla
         for (k = 0; k < many; k++)
             us[order[from + k]] = batch_us[k];
     }
+    if (cold && t->slots.are_places)
+        turn(t);
     return TT_OK;
 }
 

@@ -1,7 +1,8 @@
 /* The pool, the gate and the events. */
 #include "tuner/measure.h"
 
-enum { L2_TIMES = 5, SLOT_ALIGN = 512, SHIFT_MAX = 16 };
+enum { L2_TIMES = 5, SLOT_ALIGN = 512, SHIFT_MAX = 16, PLACES = 4 };
+static const size_t gib = (size_t)1 << 30, large_bytes = (size_t)256 << 20;
 
 /* A launch with nine others queued behind it, or more, takes up to 0.8 us longer on an H200, whatever its
  * size: so many are queued at most. */
@@ -11,40 +12,58 @@ static size_t round_up(size_t n) {
     return (n + SLOT_ALIGN - 1) / SLOT_ALIGN * SLOT_ALIGN;
 }
 
-/* So many that none is in the cache when its turn comes again. */
-static size_t slots(size_t bytes, size_t flush) {
-    return bytes >= flush ? 1 : flush / bytes + 2;
+tt__slots tt__slots_for(size_t bytes, const tt__gpu *gpu, bool warm, size_t room) {
+    size_t flush = L2_TIMES * (size_t)gpu->l2_bytes;
+    tt__slots s = {.n = 1, .bytes = bytes, .stride = bytes};
+    if (warm)
+        return s;
+    if (bytes < flush) { /* so many that none is in the cache when its turn comes again */
+        s.n = flush / bytes + 2;
+    } else if (bytes >= large_bytes) {
+        /* How well accesses spread over the memory's channels may depend on where an array lies, the bits of
+         * 1 and 2 GiB among others (docs/performance.md, "Rows 128 KB apart"). An odd number of GiB apart,
+         * four slots differ in these. */
+        size_t apart = (((bytes + gib - 1) / gib) | 1) * gib;
+        for (s.n = PLACES; s.n > 1 && (s.n - 1) * apart + bytes > room;)
+            s.n--;
+        s.stride = s.n > 1 ? apart : bytes;
+        s.are_places = s.n > 1;
+    }
+    return s;
 }
 
-static void lay_out(tt__bench_pool *pool, const tt__workload *w, const tt__gpu *gpu) {
+static size_t all_bytes(const tt__slots *s) {
+    return s->n > 0 ? (s->n - 1) * s->stride + s->bytes : 0;
+}
+
+/* [copies][stirs][slots]: the rest of the slots is made like the first. */
+static void lay_out(tt__bench_pool *pool, const tt__workload *w, const tt__gpu *gpu, size_t room) {
+    size_t touched = 0;
     for (int i = 0; i < w->n; i++) {
         const tt__array *a = &w->arrays[i];
         if (a->direction == TT__SCALAR)
             continue;
-        pool->offsets[i] = pool->stride;
-        pool->stride += round_up((size_t)tt__array_bytes(a) + SHIFT_MAX);
+        pool->offsets[i] = touched;
+        touched += round_up((size_t)tt__array_bytes(a) + SHIFT_MAX);
     }
     pool->warm = w->warm;
-    size_t flush = pool->warm ? 0 : L2_TIMES * (size_t)gpu->l2_bytes;
-    pool->n_slots = slots(pool->stride, flush);
-    if (w->copy_bytes) { /* slots of its own behind the others */
-        pool->copy_stride = 2 * round_up((size_t)w->copy_bytes + SHIFT_MAX);
-        pool->n_copies = slots(pool->copy_stride, flush);
-        pool->copies = pool->n_slots * pool->stride;
-    }
+    pool->slots = tt__slots_for(touched, gpu, w->warm, room);
+    if (w->copy_bytes)
+        pool->copies = tt__slots_for(2 * round_up((size_t)w->copy_bytes + SHIFT_MAX), gpu, w->warm, 0);
     if (!pool->warm) { /* as much as a launch touches, but a quarter of the cache at most; never what is in it
                           already */
-        size_t most = (size_t)gpu->l2_bytes / 4, touched = pool->stride;
+        size_t most = (size_t)gpu->l2_bytes / 4;
         pool->stir_bytes = (touched < most ? touched : most) / SLOT_ALIGN * SLOT_ALIGN;
         pool->n_stirs = pool->stir_bytes ? 2 * (size_t)gpu->l2_bytes / pool->stir_bytes + 1 : 0;
     }
-    pool->stirs = pool->n_slots * pool->stride + pool->n_copies * pool->copy_stride;
-    pool->bytes = pool->stirs + pool->n_stirs * pool->stir_bytes;
+    pool->stirs_at = all_bytes(&pool->copies);
+    pool->slots_at = pool->stirs_at + pool->n_stirs * pool->stir_bytes;
+    pool->bytes = pool->slots_at + all_bytes(&pool->slots);
 }
 
 int64_t tt__pool_bytes(const tt__workload *w, const tt__gpu *gpu) {
     tt__bench_pool pool = {0};
-    lay_out(&pool, w, gpu);
+    lay_out(&pool, w, gpu, 0);
     return (int64_t)pool.bytes;
 }
 
@@ -68,8 +87,10 @@ static void open_gate(tt__bench_pool *pool) {
 
 tt_status tt__pool_open(tt__bench_pool *pool, const tt__verifier *verifier, const tt__gpu *gpu) {
     const tt__driver *cu = verifier->cu;
+    size_t available, total;
     *pool = (tt__bench_pool){.cu = cu, .stream = verifier->stream, .verifier = verifier};
-    lay_out(pool, &verifier->work, gpu);
+    TT_TRY(tt__cu_check(cu->cuMemGetInfo(&available, &total), "cuMemGetInfo"));
+    lay_out(pool, &verifier->work, gpu, available / 2); /* others may want some, too */
     for (int i = 0; i < verifier->work.n && !tt__is_matrix(&verifier->problem); i++)
         pool->renews |= verifier->work.arrays[i].direction == TT__INOUT;
     tt_status status;
@@ -86,7 +107,8 @@ out:
 
 /* The address of a slot's place for an operand, if arrays are aligned to `align` and no more. */
 static CUdeviceptr place(const tt__bench_pool *pool, size_t slot, int operand, int align) {
-    return pool->base + slot * pool->stride + pool->offsets[operand] + (align < 16 ? (unsigned)align : 0);
+    return pool->base + pool->slots_at + slot * pool->slots.stride + pool->offsets[operand] +
+           (align < 16 ? (unsigned)align : 0);
 }
 
 static CUresult restore(const tt__bench_pool *pool, size_t slot, bool inputs) {
@@ -99,9 +121,13 @@ static CUresult restore(const tt__bench_pool *pool, size_t slot, bool inputs) {
 }
 
 tt_status tt__pool_fill(tt__bench_pool *pool) {
+    const tt__slots *slots = &pool->slots;
+    /* Random bits in all but the other slots: zeros would be faster than real data. */
+    TT_TRY(tt__verifier_randomise(pool->verifier, pool->base, pool->slots_at + slots->bytes));
     CUresult r = restore(pool, 0, true);
     if (r == CUDA_SUCCESS)
-        r = tt__verifier_spread(pool->verifier, pool->base, pool->stride, pool->stride, pool->n_slots);
+        r = tt__verifier_spread(pool->verifier, pool->base + pool->slots_at, slots->bytes, slots->stride,
+                                slots->n);
     TT_TRY(tt__cu_check(r, "filling the arrays to measure with"));
     return tt__cu_check(pool->cu->cuStreamSynchronize(pool->stream), "filling the arrays to measure with");
 }
@@ -125,7 +151,7 @@ static CUresult stir(tt__bench_pool *pool) {
     long long n = (long long)(pool->stir_bytes / sizeof(uint32_t));
     long long blocks = (n + THREADS - 1) / THREADS;
     unsigned seed = 1, inverted = 0;
-    CUdeviceptr at = pool->base + pool->stirs + pool->next_stir * pool->stir_bytes;
+    CUdeviceptr at = pool->base + pool->stirs_at + pool->next_stir * pool->stir_bytes;
     if (n == 0)
         return CUDA_SUCCESS;
     pool->next_stir = (pool->next_stir + 1) % pool->n_stirs;
@@ -136,7 +162,12 @@ static CUresult stir(tt__bench_pool *pool) {
 
 /* A copy with buffers of its own. */
 static bool is_apart(const tt__bench_pool *pool, const tt__timed *thing) {
-    return thing->copy && pool->n_copies > 0;
+    return thing->copy && pool->copies.n > 0;
+}
+
+/* The next in turn. */
+static void turn(tt__slots *slots) {
+    slots->next = (slots->next + 1) % slots->n;
 }
 
 static CUresult enqueue(tt__bench_pool *pool, const tt__timed *thing, int i) {
@@ -145,18 +176,18 @@ static CUresult enqueue(tt__bench_pool *pool, const tt__timed *thing, int i) {
     void *operands[TT__OPERANDS_MAX];
     for (int k = 0; k < v->work.n; k++) {
         bool scalar = v->work.arrays[k].direction == TT__SCALAR;
-        places[k] = scalar ? 0 : place(pool, pool->next, k, thing->align);
+        places[k] = scalar ? 0 : place(pool, pool->slots.next, k, thing->align);
         operands[k] = scalar ? v->operands[k] : &places[k];
     }
     if (is_apart(pool, thing)) {
-        CUdeviceptr slot = pool->base + pool->copies + pool->next_copy * pool->copy_stride;
+        CUdeviceptr slot = pool->base + pool->copies.next * pool->copies.stride;
         places[0] = slot;
-        places[1] = slot + pool->copy_stride / 2;
+        places[1] = slot + pool->copies.bytes / 2;
         operands[0] = &places[0];
         operands[1] = &places[1];
-        pool->next_copy = (pool->next_copy + 1) % pool->n_copies;
-    } else {
-        pool->next = (pool->next + 1) % pool->n_slots;
+        turn(&pool->copies);
+    } else if (!pool->stays) {
+        turn(&pool->slots);
     }
     CUresult r = stir(pool);
     if (r == CUDA_SUCCESS)
@@ -171,8 +202,8 @@ static CUresult enqueue(tt__bench_pool *pool, const tt__timed *thing, int i) {
 /* Every launch finds `inout` buffers as they were. Of many slots each is made anew behind its launch, so that
  * it is out of the cache again when its turn comes; where there is but one, before it. */
 static CUresult renewed(tt__bench_pool *pool, const tt__timed *thing, int i) {
-    size_t slot = pool->next;
-    bool renews = pool->renews && !is_apart(pool, thing), before = pool->n_slots == 1;
+    size_t slot = pool->slots.next;
+    bool renews = pool->renews && !is_apart(pool, thing), before = pool->slots.n == 1 || pool->stays;
     CUresult r = renews && before ? restore(pool, slot, false) : CUDA_SUCCESS;
     if (r == CUDA_SUCCESS)
         r = enqueue(pool, thing, i);
@@ -232,11 +263,15 @@ static int at_once(const tt__bench_pool *pool, const tt__timed *things, int n) {
     return i;
 }
 
-tt_status tt__pool_time(tt__bench_pool *pool, const tt__timed *things, int n, float *us, CUresult *failed) {
+tt_status tt__pool_time(tt__bench_pool *pool, const tt__timed *things, int n, bool together, float *us,
+                        CUresult *failed) {
     *failed = CUDA_SUCCESS;
+    pool->stays = together && pool->slots.are_places;
     for (int i = 0, few; i < n && *failed == CUDA_SUCCESS; i += few) {
         few = at_once(pool, things + i, n - i);
         TT_TRY(time_few(pool, things + i, few, us + i, failed));
     }
+    if (pool->stays)
+        turn(&pool->slots);
     return TT_OK;
 }

@@ -1,6 +1,7 @@
 /*
  * Timing on the device. Cold: each launch gets buffers that no recent launch has touched, from a pool of more
- * than five times the L2 cache, and stands behind another kernel that has written some of the cache. Warm:
+ * than five times the L2 cache, and stands behind another kernel that has written some of the cache; large
+ * ones at several places of the GPU's memory, because what these are worth differs by some percent. Warm:
  * every launch gets the same buffers, behind one that is not timed. A few launches at a time are queued
  * behind a gate and timed by a pair of events each, so that the host's launch latency stays outside. Lives in
  * the GPU worker.
@@ -12,26 +13,35 @@
 
 enum { TT__BATCH_MAX = 32 };
 
+/* Arrays of the same size that launches use in turn. */
+typedef struct tt__slots {
+    size_t n, bytes, stride, next;
+    bool are_places; /* each is its own flush: there are several only because it matters where one lies */
+} tt__slots;
+
+/* For arrays of so many bytes in all, of which more places than one may take `room` bytes at most. */
+tt__slots tt__slots_for(size_t bytes, const tt__gpu *gpu, bool warm, size_t room);
+
 typedef struct tt__bench_pool {
     const tt__driver *cu;
     CUstream stream;
     const tt__verifier *verifier; /* whose operands these are */
     CUdeviceptr base;
-    size_t bytes, stride;             /* a slot has a place for each buffer */
-    size_t offsets[TT__OPERANDS_MAX]; /* of the buffers */
-    size_t n_slots, next;
-    size_t copies, copy_stride; /* where the slots of the copy begin, if it has its own; [src][dst] */
-    size_t n_copies, next_copy;
+    size_t bytes, slots_at, stirs_at; /* copies begin at 0 */
+    size_t offsets[TT__OPERANDS_MAX]; /* of the buffers within a slot */
+    tt__slots slots, copies;          /* copies: of the copy, if it has buffers of its own; [src][dst] */
+    bool stays;                       /* everything gets the same slot for now */
     bool warm;
     bool renews; /* there is an `inout`, which every launch gets as it was; of a matrix the values do not
                     matter */
-    size_t stirs, stir_bytes, n_stirs, next_stir; /* where what is written before each cold launch lies */
+    size_t stir_bytes, n_stirs, next_stir; /* what is written before each cold launch */
     CUevent events[2 * TT__BATCH_MAX];
     volatile uint32_t *gate; /* NULL: the driver has no stream memory operations */
     CUdeviceptr gate_device;
 } tt__bench_pool;
 
-/* Device memory that the pool for this workload takes on this GPU, in bytes. */
+/* Device memory that the pool for this workload needs on this GPU, in bytes. It takes more where there is
+ * more than twice as much. */
 int64_t tt__pool_bytes(const tt__workload *w, const tt__gpu *gpu);
 
 /* Allocates; tt__pool_fill makes the arrays hold what the verifier's do, and random bits where that is of no
@@ -49,8 +59,10 @@ typedef struct tt__timed {
         copy; /* it is a copy of src to dst, which the workload has a place for, if its operands are others */
 } tt__timed;
 
-/* Launches n things in order, each on the next slot, and gives the time of each in us.
+/* Launches n things in order, each on the next slot, and gives the time of each in us. `together`: they are
+ * to be compared, so that where slots are places all get the same one, and those of the next call the next.
  * *failed is set (and no time is of use) if the driver refuses a launch; TT_E_CUDA if the context is lost. */
-tt_status tt__pool_time(tt__bench_pool *pool, const tt__timed *things, int n, float *us, CUresult *failed);
+tt_status tt__pool_time(tt__bench_pool *pool, const tt__timed *things, int n, bool together, float *us,
+                        CUresult *failed);
 
 #endif

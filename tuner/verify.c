@@ -79,7 +79,7 @@ CUresult tt__verify_fill(const tt__verifier *v, CUdeviceptr ptr, size_t bytes, u
     return tt__verify_launch(v, v->fill, n, (void *[]){&ptr, &n, &seed, &inverted});
 }
 
-tt_status tt__verifier_randomise(tt__verifier *v, CUdeviceptr ptr, size_t bytes) {
+tt_status tt__verifier_randomise(const tt__verifier *v, CUdeviceptr ptr, size_t bytes) {
     TT_TRY(tt__cu_check(tt__verify_fill(v, ptr, bytes, TT__SEED_OUTPUT, 0), "tt_fill"));
     return tt__cu_check(v->cu->cuStreamSynchronize(v->stream), "filling %zu bytes", bytes);
 }

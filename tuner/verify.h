@@ -57,7 +57,7 @@ void tt__verifier_close(tt__verifier *v);
 tt_status tt__verify(tt__verifier *v, const tt__kernel *kernel, const tt__launch *launch, tt__trial *trial);
 
 /* Fills device memory with random bits (bytes rounded down to 4). */
-tt_status tt__verifier_randomise(tt__verifier *v, CUdeviceptr ptr, size_t bytes);
+tt_status tt__verifier_randomise(const tt__verifier *v, CUdeviceptr ptr, size_t bytes);
 
 /* Copies what operand i holds before a run to `to`, asynchronously; nothing if that is of no account. */
 CUresult tt__verifier_initial(const tt__verifier *v, int i, CUdeviceptr to);

@@ -13,13 +13,14 @@
 
 enum { L2_BYTES = 1 << 20, ARRAY_BYTES = 195 * 512, COPY_BYTES = 60000, LOG_MAX = 512, THINGS = 32 };
 static const CUdeviceptr memory = UINT64_C(1) << 40;
+static size_t array_bytes = ARRAY_BYTES;
 #define AT(n) ((void *)(uintptr_t)(n))
 
 /* One letter for each call that uses the stream: W writer, K kernel, C copy, E event, G
  * gate, S synchronize. */
 static struct {
     char calls[LOG_MAX];
-    size_t n, n_events, at_events, allocated;
+    size_t n, n_events, at_events, available, allocated;
     CUdeviceptr src[LOG_MAX], dst[LOG_MAX]; /* of a kernel; of a writer dst */
     bool has_gate;
     uint32_t gate;
@@ -99,6 +100,12 @@ static CUresult alloc(CUdeviceptr *ptr, size_t bytes) {
     return CUDA_SUCCESS;
 }
 
+static CUresult memory_info(size_t *available, size_t *total) {
+    *available = seen.available;
+    *total = seen.available + 1;
+    return CUDA_SUCCESS;
+}
+
 static CUresult release(CUdeviceptr ptr) {
     assert_int_equal(ptr, memory);
     return CUDA_SUCCESS;
@@ -138,6 +145,7 @@ static const tt__driver driver = {.cuLaunchKernel = launch,
                                   .cuMemHostGetDevicePointer = host_pointer,
                                   .cuMemFreeHost = host_free,
                                   .cuMemAlloc = alloc,
+                                  .cuMemGetInfo = memory_info,
                                   .cuMemFree = release,
                                   .cuEventCreate = event_create,
                                   .cuEventDestroy = event_destroy,
@@ -157,8 +165,10 @@ typedef struct bench {
 /* src to dst; `second` is the direction of dst. Begins a new list. */
 static void open(bench *b, const char *op, tt__direction second, bool warm) {
     bool has_gate = seen.has_gate;
+    size_t available = seen.available;
     memset(&seen, 0, sizeof seen);
     seen.has_gate = has_gate;
+    seen.available = available;
     *b = (bench){.kernel = {.n_passes = 1, .fns = {AT('K')}},
                  .launch = {.n_passes = 1,
                             .passes = {{{1, 1, 1}, {32, 1, 1}, 0, 0, 2}},
@@ -172,12 +182,13 @@ static void open(bench *b, const char *op, tt__direction second, bool warm) {
                  .arrays = {{.direction = TT__IN, .elem_size = 4}, {.direction = second, .elem_size = 4}}},
         .areas = {{.live = 4096}, {.live = 8192, .before = 16384}}};
     for (int i = 0; i < 2; i++)
-        b->verifier.work.arrays[i].count = ARRAY_BYTES / 4;
+        b->verifier.work.arrays[i].count = (int64_t)array_bytes / 4;
     strcpy(b->verifier.problem.op, op);
     if (second == TT__INOUT)
         b->verifier.work.copy_bytes = COPY_BYTES;
     assert_int_equal(tt__pool_open(&b->pool, &b->verifier, &gpu), TT_OK);
-    assert_int_equal(seen.allocated, tt__pool_bytes(&b->verifier.work, &gpu));
+    if (!available)
+        assert_int_equal(seen.allocated, tt__pool_bytes(&b->verifier.work, &gpu));
     for (int i = 0; i < THINGS; i++)
         b->things[i] = (tt__timed){&b->kernel, &b->launch, 16, false};
     seen.n = 0;
@@ -187,7 +198,7 @@ static void measure(bench *b, int n) {
     CUresult failed;
     memset(seen.calls, 0, sizeof seen.calls);
     seen.n = 0;
-    assert_int_equal(tt__pool_time(&b->pool, b->things, n, b->us, &failed), TT_OK);
+    assert_int_equal(tt__pool_time(&b->pool, b->things, n, false, b->us, &failed), TT_OK);
     assert_int_equal(failed, CUDA_SUCCESS);
 }
 
@@ -221,19 +232,20 @@ static void test_cold(void **state) {
     for (size_t i = 0; i < seen.n; i++)
         if (seen.calls[i] == 'K') {
             assert_true(seen.dst[i] >= seen.src[i] + ARRAY_BYTES && seen.src[i] % 512 == 0);
-            assert_true(seen.dst[i] + ARRAY_BYTES <= memory + b.pool.stirs);
+            assert_true(seen.src[i] >= memory + b.pool.slots_at);
+            assert_true(seen.dst[i] + ARRAY_BYTES <= memory + seen.allocated);
             at[n++] = seen.src[i];
         } else if (seen.calls[i] == 'W') {
-            assert_true(seen.dst[i] >= memory + b.pool.stirs &&
-                        seen.dst[i] + b.pool.stir_bytes <= memory + seen.allocated);
+            assert_true(seen.dst[i] >= memory + b.pool.stirs_at &&
+                        seen.dst[i] + b.pool.stir_bytes <= memory + b.pool.slots_at);
             stirred[n_stirred++] = seen.dst[i];
         }
-    assert_int_equal(b.pool.stir_bytes, b.pool.stride); /* as much as a launch touches */
+    assert_int_equal(b.pool.stir_bytes, b.pool.slots.bytes); /* as much as a launch touches */
     /* A place comes again when so much else has been touched as fills the cache five times. */
     size_t turn = 1;
     while (at[turn] != at[0])
         turn++;
-    assert_true((turn - 1) * 2 * ARRAY_BYTES >= 5 * L2_BYTES && turn == b.pool.n_slots);
+    assert_true((turn - 1) * 2 * ARRAY_BYTES >= 5 * L2_BYTES && turn == b.pool.slots.n);
     for (size_t i = 0; i + 1 < n_stirred; i++)
         assert_true(stirred[i] != stirred[i + 1]);
     close(&b);
@@ -252,7 +264,8 @@ static void test_unaligned(void **state) {
             assert_int_equal(seen.src[i] % 16, align);
             assert_int_equal(seen.dst[i] % 16, align);
             assert_true(seen.src[i] + ARRAY_BYTES <= seen.dst[i]);
-            assert_true(seen.dst[i] + ARRAY_BYTES <= memory + align / 4 * b.pool.stride);
+            assert_true(seen.dst[i] + ARRAY_BYTES <=
+                        memory + b.pool.slots_at + align / 4 * b.pool.slots.stride);
             align *= 2;
         }
     close(&b);
@@ -305,15 +318,15 @@ static void test_copies(void **state) {
     size_t n = 0;
     for (size_t i = 0; i < seen.n; i++)
         if (seen.calls[i] == 'K' && ++n % 2 == 0) {
-            assert_true(seen.src[i] >= memory + b.pool.copies && seen.src[i] != first);
+            assert_true(seen.src[i] >= memory && seen.src[i] != first);
             assert_true(seen.dst[i] >= seen.src[i] + COPY_BYTES);
-            assert_true(seen.dst[i] + COPY_BYTES <= memory + b.pool.stirs);
+            assert_true(seen.dst[i] + COPY_BYTES <= memory + b.pool.stirs_at);
             first = seen.src[i];
         } else if (seen.calls[i] == 'K') {
-            assert_true(seen.dst[i] + ARRAY_BYTES <= memory + b.pool.copies);
+            assert_true(seen.src[i] >= memory + b.pool.slots_at);
             kernels[n / 2] = seen.src[i];
         }
-    assert_int_equal(kernels[1], kernels[0] + b.pool.stride); /* the next slot */
+    assert_int_equal(kernels[1], kernels[0] + b.pool.slots.stride); /* the next slot */
     close(&b);
     open(&b, "scale/n=1/warm", TT__INOUT, true);
     b.things[1].copy = true;
@@ -330,7 +343,7 @@ static void test_refused(void **state) {
     seen.has_gate = true;
     open(&b, "transpose", TT__OUT, false);
     seen.fails_at = 6;
-    assert_int_equal(tt__pool_time(&b.pool, b.things, THINGS, b.us, &failed), TT_OK);
+    assert_int_equal(tt__pool_time(&b.pool, b.things, THINGS, false, b.us, &failed), TT_OK);
     assert_int_equal(failed, CUDA_ERROR_INVALID_VALUE);
     assert_int_equal(seen.n_kernels, 6);
     assert_int_equal(seen.gate, 1);
@@ -363,11 +376,89 @@ static void test_passes(void **state) {
     close(&b);
 }
 
+/* A large array is its own flush, and yet there are several: an odd number of GiB apart, as far as half of
+ * the memory that is free goes. */
+static void test_how_many_places(void **state) {
+    (void)state;
+    const size_t mib = (size_t)1 << 20, gib = (size_t)1 << 30;
+    const struct {
+        size_t bytes, room, n, stride;
+    } cases[] = {
+        {256 * mib, 100 * gib, 4, gib},
+        {256 * mib, 3 * gib + 256 * mib, 4, gib},
+        {256 * mib, 3 * gib + 256 * mib - 1, 3, gib},
+        {256 * mib, gib, 1, 256 * mib},
+        {256 * mib - 512, 100 * gib, 1, 256 * mib - 512}, /* so little lies in one place */
+        {gib, 100 * gib, 4, gib},
+        {gib + 512, 100 * gib, 4, 3 * gib},
+        {4 * gib, 100 * gib, 4, 5 * gib},
+        {16 * gib, 40 * gib, 2, 17 * gib},
+        {16 * gib, 0, 1, 16 * gib},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        tt__slots s = tt__slots_for(cases[i].bytes, &gpu, false, cases[i].room);
+        assert_int_equal(s.n, cases[i].n);
+        assert_int_equal(s.bytes, cases[i].bytes);
+        assert_int_equal(s.stride, cases[i].stride);
+        assert_true(s.are_places == (s.n > 1));
+        assert_int_equal(tt__slots_for(cases[i].bytes, &gpu, true, cases[i].room).n, 1);
+    }
+    tt__slots small = tt__slots_for(5 * L2_BYTES - 512, &gpu, false, 100 * gib);
+    assert_true(small.n == 3 && !small.are_places && small.stride == small.bytes);
+    /* Of a GPU with a larger cache they are no flush of their own. */
+    assert_false(tt__slots_for(256 * mib, &(tt__gpu){.l2_bytes = 100 << 20}, false, 100 * gib).are_places);
+}
+
+/* One kernel goes round the places; of several that are compared each gets the same, and the next round the
+ * next. */
+static void test_places(void **state) {
+    (void)state;
+    bench b;
+    CUdeviceptr at[LOG_MAX] = {0};
+    CUresult failed;
+    size_t n = 0;
+    array_bytes = (size_t)200 << 20;
+    seen.available = (size_t)100 << 30;
+    open(&b, "transpose", TT__OUT, false);
+    assert_true(b.pool.slots.are_places && b.pool.slots.n == 4);
+    assert_int_equal(seen.allocated, b.pool.slots_at + 3 * b.pool.slots.stride + b.pool.slots.bytes);
+    assert_int_equal(tt__pool_time(&b.pool, b.things, 6, false, b.us, &failed), TT_OK);
+    for (int round = 0; round < 5; round++)
+        assert_int_equal(tt__pool_time(&b.pool, b.things, 6, true, b.us, &failed), TT_OK);
+    assert_int_equal(tt__pool_time(&b.pool, b.things, 1, false, b.us, &failed), TT_OK);
+    for (size_t i = 0; i < seen.n; i++)
+        if (seen.calls[i] == 'K')
+            at[n++] = (seen.src[i] - memory - b.pool.slots_at) / b.pool.slots.stride;
+    assert_int_equal(n, 6 + 5 * 6 + 1);
+    for (size_t i = 0; i < n; i++)
+        assert_int_equal(at[i], i < 6 ? i % 4 : (i / 6 + 1) % 4);
+    close(&b);
+    array_bytes = ARRAY_BYTES;
+}
+
+/* What a kernel changes is made as it was before the launch, where the next gets the same place. */
+static void test_renews_places(void **state) {
+    (void)state;
+    bench b;
+    CUresult failed;
+    array_bytes = (size_t)200 << 20;
+    seen.available = (size_t)100 << 30;
+    open(&b, "scale/n=1", TT__INOUT, false);
+    assert_int_equal(tt__pool_time(&b.pool, b.things, 2, true, b.us, &failed), TT_OK);
+    expect_calls("CWEKECWEKES", 1, "");
+    measure(&b, 2);
+    expect_calls("WEKECWEKECS", 1, "");
+    close(&b);
+    array_bytes = ARRAY_BYTES;
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_cold),   cmocka_unit_test(test_unaligned), cmocka_unit_test(test_warm),
-        cmocka_unit_test(test_renews), cmocka_unit_test(test_copies),    cmocka_unit_test(test_refused),
-        cmocka_unit_test(test_passes),
+        cmocka_unit_test(test_cold),   cmocka_unit_test(test_unaligned),
+        cmocka_unit_test(test_warm),   cmocka_unit_test(test_renews),
+        cmocka_unit_test(test_copies), cmocka_unit_test(test_refused),
+        cmocka_unit_test(test_passes), cmocka_unit_test(test_how_many_places),
+        cmocka_unit_test(test_places), cmocka_unit_test(test_renews_places),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

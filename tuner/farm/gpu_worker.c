@@ -98,7 +98,7 @@ static tt_status settle(gpu_state *g) {
     enum { TURNS = 20 };
     for (int i = 0; i < TURNS && !tt__watch_settled(&g->watch); i++)
         for (double begin_s = tt__now_s(); tt__now_s() < begin_s + settle_s;)
-            TT_TRY(tt__verifier_randomise(&g->verifier, g->pool.base, g->pool.bytes));
+            TT_TRY(tt__pool_fill(&g->pool));
     return TT_OK;
 }
 
@@ -115,12 +115,10 @@ static tt_status open_problem(gpu_state *g, const tt__str *request) {
     TT_TRY(tt__verifier_open(&g->verifier, g->cu, g->stream, &m->problem, &m->work, checker,
                              m->reference_size ? reference : NULL));
     tt_status status = tt__pool_open(&g->pool, &g->verifier, &g->gpu);
-    if (status == TT_OK) /* zeros would be faster than real data */
-        status = tt__verifier_randomise(&g->verifier, g->pool.base, g->pool.bytes);
-    if (status == TT_OK)
-        status = settle(g);
     if (status == TT_OK)
         status = tt__pool_fill(&g->pool);
+    if (status == TT_OK)
+        status = settle(g);
     g->open = status == TT_OK;
     if (!g->open) {
         tt__pool_close(&g->pool);
@@ -136,10 +134,11 @@ static void refuse(tt__trial *trial, tt__trial_status status) {
 }
 
 /* Times things, and once more, or twice, where the clocks fell meanwhile. */
-static tt_status time_steadily(gpu_state *g, const tt__timed *things, int n, float *us, CUresult *failed) {
+static tt_status time_steadily(gpu_state *g, const tt__timed *things, int n, bool together, float *us,
+                               CUresult *failed) {
     enum { TRIES = 3 };
     for (int i = 1;; i++) {
-        TT_TRY(tt__pool_time(&g->pool, things, n, us, failed));
+        TT_TRY(tt__pool_time(&g->pool, things, n, together, us, failed));
         if (*failed != CUDA_SUCCESS || tt__watch_steady(&g->watch) || i == TRIES)
             return TT_OK;
         tt__watch_recover(&g->watch);
@@ -152,7 +151,7 @@ static tt_status take_samples(gpu_state *g, const tt__kernel *kernel, const tt__
     CUresult failed;
     for (int i = 0; i < n; i++)
         things[i] = (tt__timed){kernel, &m->launch, m->align, m->copy};
-    TT_TRY(time_steadily(g, things, n, trial->samples_us + trial->n_samples, &failed));
+    TT_TRY(time_steadily(g, things, n, false, trial->samples_us + trial->n_samples, &failed));
     if (failed != CUDA_SUCCESS) {
         tt__cu_check(failed, "launch");
         refuse(trial, TT__TRIAL_LAUNCH_ERROR);
@@ -276,7 +275,7 @@ static tt_status run_lap(gpu_state *g, finals *f, const int *order, float *us) {
         int i = order[k];
         things[k] = (tt__timed){&f->kernels[i], &f->m[i].launch, f->m[i].align, f->m[i].copy};
     }
-    TT_TRY(time_steadily(g, things, f->n, us, &failed));
+    TT_TRY(time_steadily(g, things, f->n, true, us, &failed));
     return tt__cu_check(failed, "launch in the finals");
 }
 
