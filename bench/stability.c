@@ -15,7 +15,7 @@ enum { RUNS_MAX = TT__FINALISTS_MAX, SAMPLES_MAX = TT__SAMPLES_MAX, SECONDS = 1,
 static const double target = 0.005;
 
 typedef struct options {
-    int device, runs;
+    int device, runs, elem_size;
     bool keep;
     size_t n_sizes;
     tt_problem problems[BENCH_SIZES_MAX];
@@ -130,7 +130,7 @@ out:
 
 static int usage(FILE *out) {
     fprintf(out,
-            "Usage: bench-stability [--sizes N,...] [--runs N] [--device N] [--keep]\n"
+            "Usage: bench-stability [--sizes N,...] [--elem-size N] [--runs N] [--device N] [--keep]\n"
             "Tunes N times (10, at most %d) from empty stores, measures the winners against each other, and "
             "fails if\n"
             "they are more than %.1f %% apart. Sizes: 4096,8192 unless told; --keep leaves the stores where "
@@ -153,12 +153,15 @@ static bool read_sizes(options *o, char *list) {
 
 /* 0: go on; else the exit code + 1. */
 static int read_options(options *o, int argc, char **argv) {
-    static const struct option longs[] = {
-        {"sizes", required_argument, NULL, 's'},  {"runs", required_argument, NULL, 'r'},
-        {"device", required_argument, NULL, 'd'}, {"keep", no_argument, NULL, 'k'},
-        {"help", no_argument, NULL, 'h'},         {NULL, 0, NULL, 0}};
+    static const struct option longs[] = {{"sizes", required_argument, NULL, 's'},
+                                          {"runs", required_argument, NULL, 'r'},
+                                          {"device", required_argument, NULL, 'd'},
+                                          {"elem-size", required_argument, NULL, 'e'},
+                                          {"keep", no_argument, NULL, 'k'},
+                                          {"help", no_argument, NULL, 'h'},
+                                          {NULL, 0, NULL, 0}};
     char usual[] = "4096,8192";
-    *o = (options){.runs = 10};
+    *o = (options){.runs = 10, .elem_size = 4};
     read_sizes(o, usual);
     for (int found; (found = getopt_long(argc, argv, "h", longs, NULL)) != -1;) {
         bool fine = true;
@@ -168,6 +171,8 @@ static int read_options(options *o, int argc, char **argv) {
             fine = (o->runs = atoi(optarg)) >= 1 && o->runs <= RUNS_MAX;
         else if (found == 'd')
             o->device = atoi(optarg);
+        else if (found == 'e')
+            fine = (o->elem_size = atoi(optarg)) > 0;
         else if (found == 'k')
             o->keep = true;
         else
@@ -175,6 +180,8 @@ static int read_options(options *o, int argc, char **argv) {
         if (!fine)
             return 1 + usage(stderr);
     }
+    for (size_t i = 0; i < o->n_sizes; i++)
+        o->problems[i].elem_size = o->elem_size;
     return optind < argc ? 1 + usage(stderr) : 0;
 }
 
