@@ -6,15 +6,21 @@
 #include "bench/peers.h"
 
 enum {
-    ROUNDS_SMALL = 101,
+    ROUNDS_SMALL = 127,
     ROUNDS_LARGE = 31,
     ROUNDS_GRAPH = 21,
     ROUNDS_SCREEN = 3,
-    ROUNDS_PICK = 9,
+    ROUNDS_PICK = 25,
+    ROUNDS_PICK_LARGE = 9,
     PICKED = 4,      /* variants that are measured again to choose the one */
     MAY_BE_WRONG = 3 /* of these, before the peer is out */
 };
-static const double large_bytes = 64 << 20, graph_bytes = 40 << 20; /* read and written */
+/* Read and written. Launches up to `large_bytes` differ by several percent from one to the next. */
+static const double large_bytes = 512 << 20, graph_bytes = 40 << 20;
+
+static bool is_large(const bench_case *c) {
+    return tt__moved_bytes(&c->problem) >= large_bytes;
+}
 
 static void put_note(bench_peer *peer, const char *text) {
     peer->in = false;
@@ -80,7 +86,8 @@ static tt_status settle(bench *b, const bench_case *c, bench_peer *peer) {
     if (peer->n > 1)
         TT_TRY(rank(b, peer, peer->n, ROUNDS_SCREEN, regime));
     if (peer->n > 1)
-        TT_TRY(rank(b, peer, peer->n < PICKED ? peer->n : PICKED, ROUNDS_PICK, regime));
+        TT_TRY(rank(b, peer, peer->n < PICKED ? peer->n : PICKED,
+                    is_large(c) ? ROUNDS_PICK_LARGE : ROUNDS_PICK, regime));
     for (int wrong = 0; peer->n > 0 && wrong < MAY_BE_WRONG; wrong++) {
         tt_status status = bench_check(b, c, &peer->variants[0], bench_peer_kinds[peer->id].check, dst, src);
         peer->in = status == TT_OK;
@@ -140,7 +147,7 @@ static int rounds_for(const bench *b, const bench_case *c, bench_regime regime) 
         return b->options->rounds;
     if (regime == BENCH_GRAPH_COLD || regime == BENCH_GRAPH_WARM)
         return ROUNDS_GRAPH;
-    return tt__moved_bytes(&c->problem) < large_bytes ? ROUNDS_SMALL : ROUNDS_LARGE;
+    return is_large(c) ? ROUNDS_LARGE : ROUNDS_SMALL;
 }
 
 /* Measures all that are in, in the same rounds. One that fails is out of this regime. */

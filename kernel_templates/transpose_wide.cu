@@ -1,41 +1,45 @@
-// Elements of 8 and 16 bytes need no turning: each goes to its place in a padded tile of shared memory and from there to its
-// place in the destination, an element a thread and access, whatever the alignment. For matrices that the L2 cache
-// nearly holds, where a launch is so short that what counts is how many instructions stand before the first load, and
-// how many an SM executes at all: edges have no path of their own, pitches have 32 bits, and all loads are in
-// flight before the first of them is waited for.
+// Elements of 4 bytes and more need no turning: each goes to its place in a padded tile of shared memory and
+// from there to its place in the destination, an element a thread and access, whatever the alignment. For
+// matrices that the L2 cache nearly holds, where a launch is so short that what counts is how many
+// instructions stand before the first load, and how many an SM executes at all: edges have no path of their
+// own, pitches have 32 bits, and all loads are in flight before the first of them is waited for.
 //
 //@ kernel   transpose_wide
 //@ op       transpose
-//@ param    TILE_COLS  16 32
+//@ param    TILE_COLS  16 32 64
 //@ param    TILE_ROWS  16 32 64
 //@ param    THREADS    64 128 256
 //@ param    STREAM     0 1
 //@ runtime  ORDER      0 1
 //@ derived  BATCHED    batch > 1
 //@ derived  EDGES      cols % TILE_COLS > 0 OR rows % TILE_ROWS > 0
-//@ where    elem_size >= 8 AND align >= elem_size
-//@ where    TILE_COLS * TILE_ROWS / THREADS IN (4, 8)
-//@ where    rows * cols * batch * elem_size <= iif(STREAM = 1, 1, 2) * l2_bytes
+//@ where    elem_size >= 4 AND align >= elem_size
+//@ where    TILE_COLS * TILE_ROWS * elem_size BETWEEN 4096 AND 16384
+//@ where    TILE_COLS * TILE_ROWS / THREADS BETWEEN 2 AND 8
+//@ where    rows * cols * batch * elem_size <= iif(elem_size = 4, l2_bytes / 4, iif(STREAM = 1, 1, 2) * l2_bytes)
 //@ where    batch <= 65535
 //@ block    THREADS
 //@ grid     iif(ORDER = 0, ceil_div(cols, TILE_COLS), ceil_div(rows, TILE_ROWS)), iif(ORDER = 0, ceil_div(rows, TILE_ROWS), ceil_div(cols, TILE_COLS)), batch
 //@ shared   (TILE_COLS + 1) * TILE_ROWS * elem_size
 //@ args     dst, src, u32 rows, u32 cols, u32 lds, u32 ldd, i32 ORDER, i64 src_stride, i64 dst_stride
-//@ default  TILE_COLS=16 TILE_ROWS=32 THREADS=128 STREAM=0 ORDER=0
+//@ default  TILE_COLS=32 TILE_ROWS=32 THREADS=256 STREAM=0 ORDER=0
 
-#if ELEM_SIZE == 8
+#if ELEM_SIZE == 4
+typedef unsigned int elem;
+#elif ELEM_SIZE == 8
 typedef uint2 elem;
 #else
 typedef uint4 elem;
 #endif
 
-#define PITCH (TILE_COLS + 1) // odd, so that a column is read without bank conflicts
-#define HELD (TILE_COLS * TILE_ROWS / THREADS)
-#define READ_STEP (THREADS / TILE_COLS)
+#define PITCH      (TILE_COLS + 1) // odd, so that a column is read without bank conflicts
+#define HELD       (TILE_COLS * TILE_ROWS / THREADS)
+#define READ_STEP  (THREADS / TILE_COLS)
 #define WRITE_STEP (THREADS / TILE_ROWS)
 
-// An address in global memory of which the compiler does not know what it is made of: or else it would compute all that
-// follow from its parts again, with 64 bits, in place of one multiplication and addition each.
+// An address in global memory of which the compiler does not know what it is made of. Or else it would
+// compute all that follow from its parts again, with 64 bits, where one multiplication that adds is enough
+// for each.
 #if !defined __HOSTCUDA__ // the CPU stand-in of the tests speaks no PTX
 typedef unsigned long long address;
 static __device__ address address_of(const elem *p) {
@@ -62,8 +66,8 @@ static __device__ elem *below(address a, unsigned pitch, unsigned rows) {
 }
 
 extern "C" __global__ void __launch_bounds__(THREADS)
-    transpose_wide(elem *__restrict__ dst, const elem *__restrict__ src, unsigned rows, unsigned cols, unsigned lds,
-                   unsigned ldd, int order, long long src_stride, long long dst_stride) {
+    transpose_wide(elem *__restrict__ dst, const elem *__restrict__ src, unsigned rows, unsigned cols,
+                   unsigned lds, unsigned ldd, int order, long long src_stride, long long dst_stride) {
     extern __shared__ elem tile[];
     elem held[HELD];
 
@@ -76,7 +80,8 @@ extern "C" __global__ void __launch_bounds__(THREADS)
 #endif
 
     const unsigned down = threadIdx.x / TILE_COLS, across = threadIdx.x % TILE_COLS;
-    const int height = col0 + across < cols ? (int)(rows - row0 - down) : 0; // from the thread's first element on
+    const int height =
+        col0 + across < cols ? (int)(rows - row0 - down) : 0; // from the thread's first element on
     const address from = address_of(src + ((unsigned long long)(row0 + down) * lds + col0 + across));
 #pragma unroll
     for (int k = 0; k < HELD; k++)
