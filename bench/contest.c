@@ -51,7 +51,8 @@ static void remove_variant(bench_peer *peer, size_t at) {
         peer->variants[i] = peer->variants[i + 1];
 }
 
-/* Sorts the first n variants by their median over so many rounds. One that fails is removed. */
+/* Sorts the first n variants by their times over so many rounds: by the mean of the middle half, since small
+ * ones differ by less than the clock ticks. One that fails is removed. */
 static tt_status rank(bench *b, bench_peer *peer, size_t n, int rounds, bench_regime regime) {
     static float us[BENCH_VARIANTS_MAX * ROUNDS_PICK];
     static timed_variant timed[BENCH_VARIANTS_MAX];
@@ -70,7 +71,7 @@ static tt_status rank(bench *b, bench_peer *peer, size_t n, int rounds, bench_re
         n--;
     }
     for (size_t i = 0; i < n; i++)
-        timed[i] = (timed_variant){tt__median(&us[i * (size_t)rounds], (size_t)rounds), peer->variants[i]};
+        timed[i] = (timed_variant){tt__midmean(&us[i * (size_t)rounds], (size_t)rounds), peer->variants[i]};
     qsort(timed, n, sizeof *timed, by_time);
     for (size_t i = 0; i < n; i++)
         peer->variants[i] = timed[i].variant;
@@ -179,12 +180,18 @@ static tt_status measure(bench *b, const bench_case *c, const bench_peer *peers,
     }
     result->rounds = rounds;
     result->launches = bench_launches(b->timer, regime);
+    const float *copy = NULL;
+    for (int i = 0; i < n; i++)
+        if (id[i] == BENCH_COPY)
+            copy = &us[i * rounds];
     for (int i = 0; i < n; i++) {
         const float *mine = &us[i * rounds];
         bench_measured *m = &result->peers[id[i]];
         *m = (bench_measured){.in = true, .us = tt__median(mine, (size_t)rounds)};
         if (id[0] == BENCH_OURS)
             m->ratio = tt__paired_ratio(mine, us, (size_t)rounds);
+        if (id[i] == BENCH_MEMCPY && copy)
+            m->over_copy = tt__paired_ratio(mine, copy, (size_t)rounds);
     }
     return TT_OK;
 }
