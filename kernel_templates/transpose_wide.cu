@@ -1,8 +1,8 @@
-// Elements of 4 bytes and more need no turning: each goes to its place in a padded tile of shared memory and
-// from there to its place in the destination, an element a thread and access, whatever the alignment. For
-// matrices that the L2 cache nearly holds, where a launch is so short that what counts is how many
-// instructions stand before the first load, and how many an SM executes at all: edges have no path of their
-// own, pitches have 32 bits, and all loads are in flight before the first of them is waited for.
+// Elements of 4 bytes and more need no turning: each goes to its place in a padded tile of shared memory and from
+// there to its place in the destination, an element a thread and access, whatever the alignment. For matrices that
+// the L2 cache nearly holds, where a launch is so short that each instruction before the first load shows, and each
+// wait: edges have no path of their own, pitches have 32 bits, and all loads are in flight before the first of them
+// is waited for.
 //
 //@ kernel   transpose_wide
 //@ op       transpose
