@@ -6,15 +6,21 @@
 #include "bench/peers.h"
 
 enum {
-    ROUNDS_SMALL = 101,
+    ROUNDS_SMALL = 127,
     ROUNDS_LARGE = 31,
     ROUNDS_GRAPH = 21,
     ROUNDS_SCREEN = 3,
-    ROUNDS_PICK = 9,
+    ROUNDS_PICK = 25,
+    ROUNDS_PICK_LARGE = 9,
     PICKED = 4,      /* variants that are measured again to choose the one */
     MAY_BE_WRONG = 3 /* of these, before the peer is out */
 };
-static const double large_bytes = 64 << 20, graph_bytes = 40 << 20; /* read and written */
+/* Read and written. Launches up to `large_bytes` differ by several percent from one to the next. */
+static const double large_bytes = 512 << 20, graph_bytes = 40 << 20;
+
+static bool is_large(const bench_case *c) {
+    return tt__moved_bytes(&c->problem) >= large_bytes;
+}
 
 static void put_note(bench_peer *peer, const char *text) {
     peer->in = false;
@@ -45,7 +51,8 @@ static void remove_variant(bench_peer *peer, size_t at) {
         peer->variants[i] = peer->variants[i + 1];
 }
 
-/* Sorts the first n variants by their median over so many rounds. One that fails is removed. */
+/* Sorts the first n variants by their times over so many rounds: by the mean of the middle half, since small
+ * ones differ by less than the clock ticks. One that fails is removed. */
 static tt_status rank(bench *b, bench_peer *peer, size_t n, int rounds, bench_regime regime) {
     static float us[BENCH_VARIANTS_MAX * ROUNDS_PICK];
     static timed_variant timed[BENCH_VARIANTS_MAX];
@@ -64,7 +71,7 @@ static tt_status rank(bench *b, bench_peer *peer, size_t n, int rounds, bench_re
         n--;
     }
     for (size_t i = 0; i < n; i++)
-        timed[i] = (timed_variant){tt__median(&us[i * (size_t)rounds], (size_t)rounds), peer->variants[i]};
+        timed[i] = (timed_variant){tt__midmean(&us[i * (size_t)rounds], (size_t)rounds), peer->variants[i]};
     qsort(timed, n, sizeof *timed, by_time);
     for (size_t i = 0; i < n; i++)
         peer->variants[i] = timed[i].variant;
@@ -80,7 +87,8 @@ static tt_status settle(bench *b, const bench_case *c, bench_peer *peer) {
     if (peer->n > 1)
         TT_TRY(rank(b, peer, peer->n, ROUNDS_SCREEN, regime));
     if (peer->n > 1)
-        TT_TRY(rank(b, peer, peer->n < PICKED ? peer->n : PICKED, ROUNDS_PICK, regime));
+        TT_TRY(rank(b, peer, peer->n < PICKED ? peer->n : PICKED,
+                    is_large(c) ? ROUNDS_PICK_LARGE : ROUNDS_PICK, regime));
     for (int wrong = 0; peer->n > 0 && wrong < MAY_BE_WRONG; wrong++) {
         tt_status status = bench_check(b, c, &peer->variants[0], bench_peer_kinds[peer->id].check, dst, src);
         peer->in = status == TT_OK;
@@ -140,7 +148,7 @@ static int rounds_for(const bench *b, const bench_case *c, bench_regime regime) 
         return b->options->rounds;
     if (regime == BENCH_GRAPH_COLD || regime == BENCH_GRAPH_WARM)
         return ROUNDS_GRAPH;
-    return tt__moved_bytes(&c->problem) < large_bytes ? ROUNDS_SMALL : ROUNDS_LARGE;
+    return is_large(c) ? ROUNDS_LARGE : ROUNDS_SMALL;
 }
 
 /* Measures all that are in, in the same rounds. One that fails is out of this regime. */
@@ -172,12 +180,18 @@ static tt_status measure(bench *b, const bench_case *c, const bench_peer *peers,
     }
     result->rounds = rounds;
     result->launches = bench_launches(b->timer, regime);
+    const float *copy = NULL;
+    for (int i = 0; i < n; i++)
+        if (id[i] == BENCH_COPY)
+            copy = &us[i * rounds];
     for (int i = 0; i < n; i++) {
         const float *mine = &us[i * rounds];
         bench_measured *m = &result->peers[id[i]];
         *m = (bench_measured){.in = true, .us = tt__median(mine, (size_t)rounds)};
         if (id[0] == BENCH_OURS)
             m->ratio = tt__paired_ratio(mine, us, (size_t)rounds);
+        if (id[i] == BENCH_MEMCPY && copy)
+            m->over_copy = tt__paired_ratio(mine, copy, (size_t)rounds);
     }
     return TT_OK;
 }

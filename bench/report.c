@@ -93,6 +93,13 @@ static void put_measured(tt__json *j, const bench_case *c, const bench_measured 
     tt__json_number(j, "ratio", m->ratio.median, 5);
     tt__json_number(j, "low", m->ratio.low, 5);
     tt__json_number(j, "high", m->ratio.high, 5);
+    if (m->over_copy.median > 0) {
+        tt__json_open(j, "over_copy", '{');
+        tt__json_number(j, "ratio", m->over_copy.median, 5);
+        tt__json_number(j, "low", m->over_copy.low, 5);
+        tt__json_number(j, "high", m->over_copy.high, 5);
+        tt__json_close(j, '}');
+    }
     tt__json_close(j, '}');
 }
 

@@ -1,79 +1,112 @@
-// Elements of 16 bytes need no turning: each is copied to its place in shared memory and from there to its
-// place in the destination, an element a thread and access. The copy into shared memory needs no registers
-// and no waiting, and edges need no path of their own.
+// Elements of 4 bytes and more need no turning: each goes to its place in a padded tile of shared memory and from
+// there to its place in the destination, an element a thread and access, whatever the alignment. For matrices that
+// the L2 cache nearly holds, where a launch is so short that each instruction before the first load shows, and each
+// wait: edges have no path of their own, pitches have 32 bits, and all loads are in flight before the first of them
+// is waited for.
 //
 //@ kernel   transpose_wide
 //@ op       transpose
-//@ param    TILE_COLS  8 16 32
+//@ param    TILE_COLS  16 32 64
 //@ param    TILE_ROWS  16 32 64
-//@ param    THREADS    64 128 256 512
+//@ param    THREADS    64 128 256
+//@ param    STREAM     0 1
 //@ runtime  ORDER      0 1
+//@ derived  BATCHED    batch > 1
 //@ derived  EDGES      cols % TILE_COLS > 0 OR rows % TILE_ROWS > 0
-//@ where    elem_size = 16 AND align = 16
-//@ where    TILE_COLS * TILE_ROWS / THREADS BETWEEN 2 AND 16 AND THREADS >= TILE_ROWS
+//@ where    elem_size >= 4 AND align >= elem_size
+//@ where    TILE_COLS * TILE_ROWS * elem_size BETWEEN 4096 AND 16384
+//@ where    TILE_COLS * TILE_ROWS / THREADS BETWEEN 2 AND 8
+//@ where    rows * cols * batch * elem_size <= iif(elem_size = 4, l2_bytes / 4, iif(STREAM = 1, 1, 2) * l2_bytes)
 //@ where    batch <= 65535
 //@ block    THREADS
 //@ grid     iif(ORDER = 0, ceil_div(cols, TILE_COLS), ceil_div(rows, TILE_ROWS)), iif(ORDER = 0, ceil_div(rows, TILE_ROWS), ceil_div(cols, TILE_COLS)), batch
-//@ shared   TILE_COLS * TILE_ROWS * 16
-//@ args     dst, src, i64 rows, i64 cols, i64 lds, i64 ldd, i64 src_stride, i64 dst_stride, i32 ORDER
-//@ default  TILE_COLS=32 TILE_ROWS=32 THREADS=256 ORDER=1
+//@ shared   (TILE_COLS + 1) * TILE_ROWS * elem_size
+//@ args     dst, src, u32 rows, u32 cols, u32 lds, u32 ldd, i32 ORDER, i64 src_stride, i64 dst_stride
+//@ default  TILE_COLS=32 TILE_ROWS=32 THREADS=256 STREAM=0 ORDER=0
 
+#if ELEM_SIZE == 4
+typedef unsigned int elem;
+#elif ELEM_SIZE == 8
+typedef uint2 elem;
+#else
 typedef uint4 elem;
+#endif
 
-#define BANKED 8 // elements that span the 32 banks
+#define PITCH      (TILE_COLS + 1) // odd, so that a column is read without bank conflicts
+#define HELD       (TILE_COLS * TILE_ROWS / THREADS)
+#define READ_STEP  (THREADS / TILE_COLS)
+#define WRITE_STEP (THREADS / TILE_ROWS)
 
-// The CPU stand-in of the tests speaks no PTX.
-#if __CUDA_ARCH__ >= 800 && !defined __HOSTCUDA__
-static __device__ void copy_element(elem *to, const elem *from) {
-    asm volatile(
-        "cp.async.cg.shared.global [%0], [%1], 16;" ::"r"((unsigned int)__cvta_generic_to_shared(to)),
-        "l"(from)
-        : "memory");
+// An address in global memory of which the compiler does not know what it is made of. Or else it would
+// compute all that follow from its parts again, with 64 bits, where one multiplication that adds is enough
+// for each.
+#if !defined __HOSTCUDA__ // the CPU stand-in of the tests speaks no PTX
+typedef unsigned long long address;
+static __device__ address address_of(const elem *p) {
+    address a = __cvta_generic_to_global(p);
+    asm volatile("" : "+l"(a));
+    return a;
 }
-static __device__ void wait_for_elements() {
-    asm volatile("cp.async.wait_all;" ::: "memory");
-    __syncthreads();
+static __device__ elem *element(address a) {
+    return (elem *)__cvta_global_to_generic(a);
 }
 #else
-static __device__ void copy_element(elem *to, const elem *from) {
-    *to = *from;
+typedef char *address;
+static __device__ address address_of(const elem *p) {
+    return (char *)p;
 }
-static __device__ void wait_for_elements() {
-    __syncthreads();
+static __device__ elem *element(address a) {
+    return (elem *)a;
 }
 #endif
 
-// Where an element stands: swizzled, so that a column is read without bank conflicts.
-static __device__ int place(int row, int col) {
-    return row * TILE_COLS + (col ^ row % BANKED);
+// The element `rows` rows below, `pitch` elements each.
+static __device__ elem *below(address a, unsigned pitch, unsigned rows) {
+    return element(a + (unsigned long long)pitch * (rows * ELEM_SIZE));
 }
 
 extern "C" __global__ void __launch_bounds__(THREADS)
-    transpose_wide(elem *__restrict__ dst, const elem *__restrict__ src, long long rows, long long cols,
-                   long long lds, long long ldd, long long src_stride, long long dst_stride, int order) {
+    transpose_wide(elem *__restrict__ dst, const elem *__restrict__ src, unsigned rows, unsigned cols,
+                   unsigned lds, unsigned ldd, int order, long long src_stride, long long dst_stride) {
     extern __shared__ elem tile[];
+    elem held[HELD];
 
     // Blocks are numbered along the rows (ORDER 0) or down the columns (ORDER 1) of the source.
-    const long long col0 = (long long)(order == 0 ? blockIdx.x : blockIdx.y) * TILE_COLS;
-    const long long row0 = (long long)(order == 0 ? blockIdx.y : blockIdx.x) * TILE_ROWS;
-    const int height = (int)min(rows - row0, (long long)TILE_ROWS);
-    const int width = (int)min(cols - col0, (long long)TILE_COLS);
-    const int t = threadIdx.x;
+    const unsigned row0 = (order == 0 ? blockIdx.y : blockIdx.x) * TILE_ROWS;
+    const unsigned col0 = (order == 0 ? blockIdx.x : blockIdx.y) * TILE_COLS;
+#if BATCHED
+    src += blockIdx.z * src_stride;
+    dst += blockIdx.z * dst_stride;
+#endif
 
-    src += blockIdx.z * src_stride + (row0 + t / TILE_COLS) * lds + col0 + t % TILE_COLS;
+    const unsigned down = threadIdx.x / TILE_COLS, across = threadIdx.x % TILE_COLS;
+    const int height =
+        col0 + across < cols ? (int)(rows - row0 - down) : 0; // from the thread's first element on
+    const address from = address_of(src + ((unsigned long long)(row0 + down) * lds + col0 + across));
 #pragma unroll
-    for (int r = t / TILE_COLS; r < TILE_ROWS + t / TILE_COLS; r += THREADS / TILE_COLS) {
-        if (!EDGES || (r < height && t % TILE_COLS < width))
-            copy_element(&tile[place(r, t % TILE_COLS)], src);
-        src += THREADS / TILE_COLS * lds;
-    }
-    wait_for_elements();
+    for (int k = 0; k < HELD; k++)
+        if (!EDGES || k * READ_STEP < height) {
+            const elem *p = below(from, lds, k * READ_STEP);
+            held[k] = STREAM ? __ldcs(p) : *p;
+        }
+#pragma unroll
+    for (int k = 0; k < HELD; k++)
+        tile[(k * READ_STEP + down) * PITCH + across] = held[k];
+    __syncthreads();
 
-    dst += blockIdx.z * dst_stride + (col0 + t / TILE_ROWS) * ldd + row0 + t % TILE_ROWS;
+    const unsigned c = threadIdx.x / TILE_ROWS, r = threadIdx.x % TILE_ROWS;
+    const int width = row0 + r < rows ? (int)(cols - col0 - c) : 0;
+    const address to = address_of(dst + ((unsigned long long)(col0 + c) * ldd + row0 + r));
 #pragma unroll
-    for (int c = t / TILE_ROWS; c < TILE_COLS + t / TILE_ROWS; c += THREADS / TILE_ROWS) {
-        if (!EDGES || (c < width && t % TILE_ROWS < height))
-            *dst = tile[place(t % TILE_ROWS, c)];
-        dst += THREADS / TILE_ROWS * ldd;
-    }
+    for (int k = 0; k < HELD; k++)
+        held[k] = tile[r * PITCH + k * WRITE_STEP + c];
+#pragma unroll
+    for (int k = 0; k < HELD; k++)
+        if (!EDGES || k * WRITE_STEP < width) {
+            elem *p = below(to, ldd, k * WRITE_STEP);
+            if (STREAM)
+                __stcs(p, held[k]);
+            else
+                *p = held[k];
+        }
 }
