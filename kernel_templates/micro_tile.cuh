@@ -118,18 +118,28 @@ static __device__ void turn(words_of<VS> &out, const words_of<VL> *in, int c) {
 
 // A tile in shared memory stands transposed already: a row for each of its columns, `down` vectors long. The
 // vectors of a row are swizzled by XOR, so that neither filling nor reading has bank conflicts.
-static __device__ int place(int c, int u, int down) {
+//
+// How the places are computed decides in what order the compiler lets loads and stores go. For elements of 1 and 2
+// bytes unsigned columns and one address for a micro-tile, whose columns are swizzled alike, take up to 12 % less
+// time (1024 x 1024 at 1 byte, H200); for larger ones an address for each vector, up to 6 % (2048 x 2048 at 4).
+#if ELEM_SIZE <= 2
+typedef unsigned int column_no;
+#else
+typedef int column_no;
+#endif
+static __device__ int place(column_no c, int u, int down) {
     const int banked = 128 / VS; // vectors that span the 32 banks
     return c * down + (u ^ (c / MICRO_COLS % (down < banked ? down : banked)));
 }
 
 // Puts the micro-tile that is `across`, `down` in its tile there.
 static __device__ void put(vec_of<VS>::type *tile, const words_of<VL> *in, int across, int down, int tile_down) {
+    const int first = place(across * MICRO_COLS, down, tile_down);
 #pragma unroll
     for (int c = 0; c < MICRO_COLS; c++) {
         words_of<VS> out;
         turn(out, in, c);
-        tile[place(across * MICRO_COLS + c, down, tile_down)] = out.v;
+        tile[ELEM_SIZE <= 2 ? first + c * tile_down : place(across * MICRO_COLS + c, down, tile_down)] = out.v;
     }
 }
 

@@ -122,7 +122,15 @@ static __device__ void move_edge_tile(elem *dst, const elem *src, long long lds,
 }
 #endif
 
-extern "C" __global__ void __launch_bounds__(THREADS)
+// With registers for so many blocks the compiler keeps less, where it would take more than it needs.
+#if ELEM_SIZE <= 2
+#define HELD (READ_RUN * WRITE_RUN / ELEM_SIZE / THREADS) // bytes
+#define RESIDENT ((HELD <= 32 ? 2048 : HELD <= 64 ? 1536 : 1024) / THREADS)
+#else
+#define RESIDENT 0
+#endif
+
+extern "C" __global__ void __launch_bounds__(THREADS, RESIDENT)
     transpose_vector(elem *__restrict__ dst, const elem *__restrict__ src, long long rows, long long cols,
                      long long lds, long long ldd, long long src_stride, long long dst_stride, int order) {
     extern __shared__ vec_of<VS>::type tile[];
