@@ -58,19 +58,20 @@
 
 #define STRIP 64 // tiles side by side
 
-// Bytes of a destination row from the tile's beginning to the next one's.
+// Bytes of a destination row from the beginning of a tile to that of the next one.
 #define STEP (WRITE_RUN - (SEGMENT > 0 ? SEGMENT - VS : 0))
 
-// Of the destination row at `to` in vectors where its first whole segment begins.
-static __device__ int first_segment(const char *to) {
-    return SEGMENT > 0 ? (int)(-(unsigned long long)to % max(SEGMENT, 1)) / VS : 0;
-}
-
-// Whether this block writes vector `u` of the destination row at `to`: its neighbours have the ends of the tile.
+// Whether this block writes vector `u` of the destination row at `to`: its neighbours have the ends of the tile. A row whose
+// first segment begins with the tile has one more: that of the next tile begins STEP bytes later, which is VS more
+// than whole segments, and so just behind the beginning of a segment.
 static __device__ bool is_ours(const elem *to, int u, bool first) {
-    const char *row = (const char *)to;
-    return SEGMENT == 0 ||
-           ((first || u >= first_segment(row)) && u < STEP / VS + first_segment(row + STEP));
+#if SEGMENT == 0
+    return true;
+#else
+    const int begin = (int)(-(unsigned long long)to % SEGMENT) / VS;
+    const int end = (begin > 0 ? begin : SEGMENT / VS) + (WRITE_RUN - SEGMENT) / VS;
+    return (first || u >= begin) && u < end;
+#endif
 }
 
 // A tile inside the matrix needs no tests.
