@@ -7,8 +7,9 @@
 // flight before the first store.
 //
 // Rows whose pitch is no multiple of 128 bytes start anywhere in a cache line. Then each run that is written
-// starts at the row's first multiple of SEGMENT bytes in the tile, so that no segment is written by two blocks:
-// a tile is as much higher than its neighbour is away. SEGMENT 0 is for all others. The runs that are read meet in a
+// starts at the row's first multiple of SEGMENT bytes in the tile, and ends where that of the next tile starts, so
+// that no segment is written by two blocks: a tile is higher than its neighbour is away, by what a run's start can
+// be moved, which is VS bytes less than a segment. SEGMENT 0 is for all others. The runs that are read meet in a
 // line, too: PREFETCH has it fetched whole, and in a large matrix with its neighbour, by whoever is first.
 //
 // What is left out never came first in recordings: more than 128 bytes a thread, and so many in accesses of 4 bytes
@@ -41,7 +42,7 @@
 //@ where    THREADS % (READ_RUN / VL) = 0 AND THREADS % (WRITE_RUN / VS) = 0
 //@ where    batch <= 65535
 //@ block    THREADS
-//@ grid     iif(ORDER = 3, 64, iif(ORDER = 0, ceil_div(cols * elem_size, READ_RUN), ceil_div(rows * elem_size, WRITE_RUN - SEGMENT))), iif(ORDER IN (0, 3), ceil_div(rows * elem_size, WRITE_RUN - SEGMENT), ceil_div(cols * elem_size, READ_RUN)), iif(ORDER = 3, ceil_div(cols * elem_size, 64 * READ_RUN), batch)
+//@ grid     iif(ORDER = 3, 64, iif(ORDER = 0, ceil_div(cols * elem_size, READ_RUN), ceil_div(rows * elem_size, WRITE_RUN - max(SEGMENT - VS, 0)))), iif(ORDER IN (0, 3), ceil_div(rows * elem_size, WRITE_RUN - max(SEGMENT - VS, 0)), ceil_div(cols * elem_size, READ_RUN)), iif(ORDER = 3, ceil_div(cols * elem_size, 64 * READ_RUN), batch)
 //@ shared   READ_RUN * WRITE_RUN / elem_size
 //@ args     dst, src, i64 rows, i64 cols, i64 lds, i64 ldd, i64 src_stride, i64 dst_stride, i32 ORDER
 //@ default  READ_RUN=128 WRITE_RUN=128 VL=4 VS=4 THREADS=256 STREAM=0 SEGMENT=0 PREFETCH=0 ORDER=1
@@ -57,13 +58,19 @@
 
 #define STRIP 64 // tiles side by side
 
-// Whether this block writes vector `u` of the destination row at `to`: its neighbours have the ends of the tile.
+// Bytes of a destination row from the beginning of a tile to that of the next one.
+#define STEP (WRITE_RUN - (SEGMENT > 0 ? SEGMENT - VS : 0))
+
+// Whether this block writes vector `u` of the destination row at `to`: its neighbours have the ends of the tile. A row whose
+// first segment begins with the tile has one more: that of the next tile begins STEP bytes later, which is VS more
+// than whole segments, and so just behind the beginning of a segment.
 static __device__ bool is_ours(const elem *to, int u, bool first) {
 #if SEGMENT == 0
     return true;
 #else
     const int begin = (int)(-(unsigned long long)to % SEGMENT) / VS;
-    return (first || u >= begin) && u < begin + (WRITE_RUN - SEGMENT) / VS;
+    const int end = (begin > 0 ? begin : SEGMENT / VS) + (WRITE_RUN - SEGMENT) / VS;
+    return (first || u >= begin) && u < end;
 #endif
 }
 
@@ -145,7 +152,7 @@ extern "C" __global__ void __launch_bounds__(THREADS, RESIDENT)
                                      : (blockIdx.x + blockIdx.y) % gridDim.y;
     const unsigned by = strips || order == 0 ? blockIdx.y : blockIdx.x, matrix = strips ? 0 : blockIdx.z;
     const long long col0 = (long long)bx * TILE_COLS;
-    const long long row0 = (long long)by * (TILE_ROWS - SEGMENT / ELEM_SIZE);
+    const long long row0 = (long long)by * (STEP / ELEM_SIZE);
     if (strips && col0 >= cols)
         return;
     elem *to = dst + matrix * dst_stride + col0 * ldd + row0;
