@@ -78,7 +78,13 @@ static tt_status rank(bench *b, bench_peer *peer, size_t n, int rounds, bench_re
     return TT_OK;
 }
 
-/* The first variant becomes the fastest one whose result is right. */
+/* The yardstick is to be the fastest there is, whatever runs before it: the best few stay until the end. */
+static size_t n_measured(const bench_peer *peer) {
+    size_t most = peer->id == BENCH_COPY ? PICKED : 1;
+    return peer->n < most ? peer->n : most;
+}
+
+/* The first variants become the fastest ones whose results are right; the others go. */
 static tt_status settle(bench *b, const bench_case *c, bench_peer *peer) {
     bench_regime regime = tt__warm(&c->problem) ? BENCH_WARM : BENCH_COLD;
     CUdeviceptr base, dst, src;
@@ -89,19 +95,27 @@ static tt_status settle(bench *b, const bench_case *c, bench_peer *peer) {
     if (peer->n > 1)
         TT_TRY(rank(b, peer, peer->n < PICKED ? peer->n : PICKED,
                     is_large(c) ? ROUNDS_PICK_LARGE : ROUNDS_PICK, regime));
-    for (int wrong = 0; peer->n > 0 && wrong < MAY_BE_WRONG; wrong++) {
-        tt_status status = bench_check(b, c, &peer->variants[0], bench_peer_kinds[peer->id].check, dst, src);
-        peer->in = status == TT_OK;
-        peer->broken = !peer->in;
-        if (peer->in)
-            return TT_OK;
+    if (peer->n == 0)
+        return TT_OK;
+    size_t right = 0;
+    for (int wrong = 0; right < n_measured(peer) && wrong < MAY_BE_WRONG;) {
+        bench_variant *variant = &peer->variants[right];
+        if (bench_check(b, c, variant, bench_peer_kinds[peer->id].check, dst, src) == TT_OK) {
+            right++;
+            continue;
+        }
         char note[BENCH_NOTE_MAX];
-        snprintf(note, sizeof note, "%.80s: %.150s", peer->variants[0].detail, tt_last_error());
+        snprintf(note, sizeof note, "%.80s: %.150s", variant->detail, tt_last_error());
         put_note(peer, note);
         if (lost(b))
             return TT_E_CUDA;
-        remove_variant(peer, 0);
+        remove_variant(peer, right);
+        wrong++;
     }
+    while (peer->n > right) /* nobody has checked the others */
+        remove_variant(peer, peer->n - 1);
+    peer->in = right > 0;
+    peer->broken = !peer->in;
     return TT_OK;
 }
 
@@ -151,48 +165,71 @@ static int rounds_for(const bench *b, const bench_case *c, bench_regime regime) 
     return is_large(c) ? ROUNDS_LARGE : ROUNDS_SMALL;
 }
 
+/* Who is measured: a variant of a peer. */
+typedef struct entrant {
+    int peer;
+    const bench_variant *variant;
+} entrant;
+
+static int line_up(entrant *e, const bench_peer *peers, const bool *out) {
+    int n = 0;
+    for (int i = 0; i < BENCH_PEERS; i++)
+        for (size_t k = 0; peers[i].in && !out[i] && k < n_measured(&peers[i]); k++)
+            e[n++] = (entrant){i, &peers[i].variants[k]};
+    return n;
+}
+
+/* Fills in what the rounds found: of each peer its fastest variant. */
+static void compare(const entrant *e, int n, int rounds, const float *us, bench_result *result) {
+    const float *of[BENCH_PEERS] = {NULL};
+    for (int i = 0; i < n; i++) {
+        const float *mine = &us[i * rounds], **best = &of[e[i].peer];
+        if (*best && tt__midmean(*best, (size_t)rounds) <= tt__midmean(mine, (size_t)rounds))
+            continue;
+        *best = mine;
+        result->peers[e[i].peer] = (bench_measured){
+            .in = true, .us = tt__median(mine, (size_t)rounds), .detail = e[i].variant->detail};
+    }
+    for (int i = 0; i < BENCH_PEERS; i++) {
+        bench_measured *m = &result->peers[i];
+        if (m->in && of[BENCH_OURS])
+            m->ratio = tt__paired_ratio(of[i], of[BENCH_OURS], (size_t)rounds);
+        if (m->in && i == BENCH_MEMCPY && of[BENCH_COPY])
+            m->over_copy = tt__paired_ratio(of[i], of[BENCH_COPY], (size_t)rounds);
+    }
+}
+
 /* Measures all that are in, in the same rounds. One that fails is out of this regime. */
 static tt_status measure(bench *b, const bench_case *c, const bench_peer *peers, bench_regime regime,
                          bench_result *result) {
-    static float us[BENCH_PEERS * TT__SAMPLES_MAX];
+    enum { MOST = BENCH_PEERS + PICKED };
+    static float us[MOST * TT__SAMPLES_MAX];
     bool out[BENCH_PEERS] = {false};
-    int rounds = rounds_for(b, c, regime), failed = 0, n = 0, id[BENCH_PEERS];
+    entrant e[MOST];
+    int rounds = rounds_for(b, c, regime), failed = 0, n = 0;
     while (failed >= 0) {
-        const bench_variant *variants[BENCH_PEERS];
-        bool in_place[BENCH_PEERS];
-        n = 0;
-        for (int i = 0; i < BENCH_PEERS; i++)
-            if (peers[i].in && !out[i]) {
-                id[n] = i;
-                in_place[n] = i == BENCH_OURS && tt__in_place(&c->problem);
-                variants[n++] = &peers[i].variants[0];
-            }
+        const bench_variant *variants[MOST];
+        bool in_place[MOST];
+        n = line_up(e, peers, out);
+        for (int i = 0; i < n; i++) {
+            variants[i] = e[i].variant;
+            in_place[i] = e[i].peer == BENCH_OURS && tt__in_place(&c->problem);
+        }
         if (n == 0)
             return TT_OK;
         TT_TRY(bench_rounds(b->timer, variants, in_place, n, rounds, regime, us, &failed));
         if (failed < 0)
             break;
-        fprintf(stderr, "%s: %s is out of %s: %s\n", c->name, bench_peer_kinds[id[failed]].name,
+        int peer = e[failed].peer;
+        fprintf(stderr, "%s: %s is out of %s: %s\n", c->name, bench_peer_kinds[peer].name,
                 bench_regime_names[regime], tt_last_error());
-        out[id[failed]] = true;
+        out[peer] = true;
         if (lost(b))
             return TT_E_CUDA;
     }
     result->rounds = rounds;
     result->launches = bench_launches(b->timer, regime);
-    const float *copy = NULL;
-    for (int i = 0; i < n; i++)
-        if (id[i] == BENCH_COPY)
-            copy = &us[i * rounds];
-    for (int i = 0; i < n; i++) {
-        const float *mine = &us[i * rounds];
-        bench_measured *m = &result->peers[id[i]];
-        *m = (bench_measured){.in = true, .us = tt__median(mine, (size_t)rounds)};
-        if (id[0] == BENCH_OURS)
-            m->ratio = tt__paired_ratio(mine, us, (size_t)rounds);
-        if (id[i] == BENCH_MEMCPY && copy)
-            m->over_copy = tt__paired_ratio(mine, copy, (size_t)rounds);
-    }
+    compare(e, n, rounds, us, result);
     return TT_OK;
 }
 

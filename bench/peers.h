@@ -84,6 +84,7 @@ static inline bool bench_is_warm(bench_regime regime) {
 typedef struct bench_measured {
     bool in;
     double us;           /* median */
+    const char *detail;  /* the variant's, the contest's */
     tt__ratio ratio;     /* its time over ours, paired: above 1 we are faster */
     tt__ratio over_copy; /* the driver's copy: its time over the tuned copy's; median 0: one of them is out */
 } bench_measured;

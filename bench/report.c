@@ -88,6 +88,8 @@ static void print_case(const bench_case *c, const bench_contest *contests, const
 
 static void put_measured(tt__json *j, const bench_case *c, const bench_measured *m, int id) {
     tt__json_open(j, bench_peer_kinds[id].name, '{');
+    if (id == BENCH_COPY) /* of several that were measured */
+        tt__json_string(j, "detail", m->detail);
     tt__json_number(j, "us", m->us, 6);
     tt__json_number(j, "gbps", tt__gbps(&c->problem, m->us), 5);
     tt__json_number(j, "ratio", m->ratio.median, 5);
