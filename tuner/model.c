@@ -16,7 +16,8 @@ static const double keeping = 0.7;
 
 /* What one of each adds to the logarithm of the time. docs/search.md has where the numbers come from. */
 const double tt__cost_weights[TT__COSTS] = {
-    [TT__COST_READ_RUN] = 0.03,    /* halvings of 256 bytes that a block reads in a row */
+    [TT__COST_READ_RUN] = 0.03,    /* halvings of 256 bytes that a block reads in a row; from a cache line
+                                      on each counts twice */
     [TT__COST_WRITE_RUN] = 0.025,  /* ... writes in a row */
     [TT__COST_FEW_BLOCKS] = 0.04,  /* halvings of 8 blocks for each SM: they are not shared out well */
     [TT__COST_IDLE_SMS] = 0.085,   /* halvings of 2 blocks for each SM */
@@ -160,6 +161,11 @@ static double halvings(double have, double full) {
     return have > 0 && have < full ? log2(full / have) : 0;
 }
 
+/* Of two cache lines, and of one again. */
+static double short_run(double bytes) {
+    return halvings(bytes, 256) + halvings(bytes, 128);
+}
+
 static void find_costs(double costs[TT__COSTS], const tt__geometry *g, const tt__gpu *gpu,
                        const tt__problem *p) {
     double per_sm = g->blocks / (gpu->sm_count > 0 ? gpu->sm_count : 1);
@@ -171,8 +177,8 @@ static void find_costs(double costs[TT__COSTS], const tt__geometry *g, const tt_
     costs[TT__COST_BLOCK_SIZE] = fabs(log2(g->threads / 256));
     if (!tt__is_matrix(p)) /* how it moves bytes is its author's secret */
         return;
-    costs[TT__COST_READ_RUN] = halvings(g->read_run, 256);
-    costs[TT__COST_WRITE_RUN] = halvings(g->write_run, 256);
+    costs[TT__COST_READ_RUN] = short_run(g->read_run);
+    costs[TT__COST_WRITE_RUN] = short_run(g->write_run);
     costs[TT__COST_FEW_BLOCKS] = halvings(per_sm, 8);
     costs[TT__COST_LITTLE_WORK] = halvings(g->thread_bytes, 32);
     costs[TT__COST_MANY_LOADS] = fmin(g->thread_bytes / g->read_access, 64);
