@@ -286,8 +286,10 @@ typedef struct tt_report {
  * is stored and valid is not measured again. Compiling and measuring happen in worker processes, children of
  * the caller that are awaited by their numbers: nothing a kernel does can harm the caller, and the caller's
  * CUDA contexts are not touched.
- * *out is also set, with what is known, on TT_E_INTERRUPTED and TT_E_NO_WINNER. TT_E_INVALID if `ctx` was
- * opened read-only, or a problem cannot fit the device's memory.
+ * Arrays of 256 MB and more are measured at up to four places of the device's memory, which takes up to half
+ * of what is free meanwhile; what has to fit are the source, the destination, and copies to verify with. *out
+ * is also set, with what is known, on TT_E_INTERRUPTED and TT_E_NO_WINNER. TT_E_INVALID if `ctx` was opened
+ * read-only, or a problem cannot fit the device's memory.
  *
  * The call-backs run in the caller's thread and may use `ctx`, but neither tune with it nor close it. Other
  * threads may use it meanwhile; with a store ":memory:" they wait until the tuning is done. */
