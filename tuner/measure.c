@@ -85,17 +85,27 @@ static void open_gate(tt__bench_pool *pool) {
     }
 }
 
+/* Where all places are too much after all, because others came first or the copies are large, fewer will do.
+ */
+static tt_status allocate(tt__bench_pool *pool, const tt__gpu *gpu, size_t room) {
+    CUresult r;
+    do {
+        lay_out(pool, &pool->verifier->work, gpu, room);
+        r = pool->cu->cuMemAlloc(&pool->base, pool->bytes);
+        room = all_bytes(&pool->slots) - 1;
+    } while (r == CUDA_ERROR_OUT_OF_MEMORY && pool->slots.are_places);
+    return tt__cu_check(r, "cuMemAlloc (%zu bytes to measure in)", pool->bytes);
+}
+
 tt_status tt__pool_open(tt__bench_pool *pool, const tt__verifier *verifier, const tt__gpu *gpu) {
     const tt__driver *cu = verifier->cu;
     size_t available, total;
     *pool = (tt__bench_pool){.cu = cu, .stream = verifier->stream, .verifier = verifier};
     TT_TRY(tt__cu_check(cu->cuMemGetInfo(&available, &total), "cuMemGetInfo"));
-    lay_out(pool, &verifier->work, gpu, available / 2); /* others may want some, too */
     for (int i = 0; i < verifier->work.n && !tt__is_matrix(&verifier->problem); i++)
         pool->renews |= verifier->work.arrays[i].direction == TT__INOUT;
     tt_status status;
-    TT_GOTO(tt__cu_check(cu->cuMemAlloc(&pool->base, pool->bytes), "cuMemAlloc (%zu bytes to measure in)",
-                         pool->bytes));
+    TT_GOTO(allocate(pool, gpu, available / 2)); /* others may want some, too */
     for (int i = 0; i < 2 * TT__BATCH_MAX; i++)
         TT_GOTO(tt__cu_check(cu->cuEventCreate(&pool->events[i], CU_EVENT_DEFAULT), "cuEventCreate"));
     open_gate(pool);
@@ -204,10 +214,12 @@ static CUresult enqueue(tt__bench_pool *pool, const tt__timed *thing, int i) {
 static CUresult renewed(tt__bench_pool *pool, const tt__timed *thing, int i) {
     size_t slot = pool->slots.next;
     bool renews = pool->renews && !is_apart(pool, thing), before = pool->slots.n == 1 || pool->stays;
-    CUresult r = renews && before ? restore(pool, slot, false) : CUDA_SUCCESS;
+    CUresult r = renews && before ? restore(pool, slot, false) : CUDA_SUCCESS, behind = CUDA_SUCCESS;
     if (r == CUDA_SUCCESS)
         r = enqueue(pool, thing, i);
-    return r == CUDA_SUCCESS && renews && !before ? restore(pool, slot, false) : r;
+    if (renews && !before) /* if it was refused, too: its first kernels may have run */
+        behind = restore(pool, slot, false);
+    return r == CUDA_SUCCESS ? behind : r;
 }
 
 static tt_status time_few(tt__bench_pool *pool, const tt__timed *things, int n, float *us, CUresult *failed) {
@@ -271,7 +283,10 @@ tt_status tt__pool_time(tt__bench_pool *pool, const tt__timed *things, int n, bo
         few = at_once(pool, things + i, n - i);
         TT_TRY(time_few(pool, things + i, few, us + i, failed));
     }
-    if (pool->stays)
+    if (pool->stays) { /* what comes by alone relies on who was there before */
+        CUresult r = pool->renews ? restore(pool, pool->slots.next, false) : CUDA_SUCCESS;
+        *failed = *failed == CUDA_SUCCESS ? r : *failed;
         turn(&pool->slots);
+    }
     return TT_OK;
 }

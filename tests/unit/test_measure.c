@@ -21,6 +21,7 @@ static size_t array_bytes = ARRAY_BYTES;
 static struct {
     char calls[LOG_MAX];
     size_t n, n_events, at_events, available, allocated;
+    size_t room;                            /* no more is given at once; 0: all that is wanted */
     CUdeviceptr src[LOG_MAX], dst[LOG_MAX]; /* of a kernel; of a writer dst */
     bool has_gate;
     uint32_t gate;
@@ -95,6 +96,8 @@ static CUresult host_free(void *ptr) {
 }
 
 static CUresult alloc(CUdeviceptr *ptr, size_t bytes) {
+    if (seen.room && bytes > seen.room)
+        return CUDA_ERROR_OUT_OF_MEMORY;
     seen.allocated = bytes;
     *ptr = memory;
     return CUDA_SUCCESS;
@@ -165,10 +168,11 @@ typedef struct bench {
 /* src to dst; `second` is the direction of dst. Begins a new list. */
 static void open(bench *b, const char *op, tt__direction second, bool warm) {
     bool has_gate = seen.has_gate;
-    size_t available = seen.available;
+    size_t available = seen.available, room = seen.room;
     memset(&seen, 0, sizeof seen);
     seen.has_gate = has_gate;
     seen.available = available;
+    seen.room = room;
     *b = (bench){.kernel = {.n_passes = 1, .fns = {AT('K')}},
                  .launch = {.n_passes = 1,
                             .passes = {{{1, 1, 1}, {32, 1, 1}, 0, 0, 2}},
@@ -436,6 +440,28 @@ static void test_places(void **state) {
     array_bytes = ARRAY_BYTES;
 }
 
+/* Others took what was free a moment ago, or all else that a pool holds is large: fewer places do. */
+static void test_fewer_places(void **state) {
+    (void)state;
+    bench b;
+    const size_t mib = (size_t)1 << 20, gib = (size_t)1 << 30;
+    const struct {
+        size_t room, n;
+    } cases[] = {{5 * gib, 4}, {2 * gib + 600 * mib, 3}, {gib + 600 * mib, 2}, {gib, 1}};
+    array_bytes = 200 * mib;
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        seen.available = 16 * gib;
+        seen.room = cases[i].room;
+        open(&b, "transpose", TT__OUT, false);
+        assert_int_equal(b.pool.slots.n, cases[i].n);
+        assert_int_equal(seen.allocated, b.pool.bytes);
+        assert_int_equal(b.pool.bytes,
+                         b.pool.slots_at + (b.pool.slots.n - 1) * b.pool.slots.stride + b.pool.slots.bytes);
+        close(&b);
+    }
+    array_bytes = ARRAY_BYTES;
+}
+
 /* What a kernel changes is made as it was before the launch, where the next gets the same place. */
 static void test_renews_places(void **state) {
     (void)state;
@@ -445,20 +471,31 @@ static void test_renews_places(void **state) {
     seen.available = (size_t)100 << 30;
     open(&b, "scale/n=1", TT__INOUT, false);
     assert_int_equal(tt__pool_time(&b.pool, b.things, 2, true, b.us, &failed), TT_OK);
-    expect_calls("CWEKECWEKES", 1, "");
+    expect_calls("CWEKECWEKESC", 1,
+                 ""); /* the last: one kernel alone comes by there, too, and makes it anew behind it */
     measure(&b, 2);
     expect_calls("WEKECWEKECS", 1, "");
+    seen.n = 0;
+    b.kernel.n_passes = b.launch.n_passes = 2;
+    b.kernel.fns[1] = AT('K');
+    b.launch.passes[1] = b.launch.passes[0];
+    seen.fails_at = seen.n_kernels + 2; /* the first of two may have changed it */
+    memset(seen.calls, 0, sizeof seen.calls);
+    assert_int_equal(tt__pool_time(&b.pool, b.things, 1, false, b.us, &failed), TT_OK);
+    assert_int_equal(failed, CUDA_ERROR_INVALID_VALUE);
+    expect_calls("WEKCS", 1, "");
     close(&b);
     array_bytes = ARRAY_BYTES;
 }
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_cold),   cmocka_unit_test(test_unaligned),
-        cmocka_unit_test(test_warm),   cmocka_unit_test(test_renews),
-        cmocka_unit_test(test_copies), cmocka_unit_test(test_refused),
-        cmocka_unit_test(test_passes), cmocka_unit_test(test_how_many_places),
-        cmocka_unit_test(test_places), cmocka_unit_test(test_renews_places),
+        cmocka_unit_test(test_cold),          cmocka_unit_test(test_unaligned),
+        cmocka_unit_test(test_warm),          cmocka_unit_test(test_renews),
+        cmocka_unit_test(test_copies),        cmocka_unit_test(test_refused),
+        cmocka_unit_test(test_passes),        cmocka_unit_test(test_how_many_places),
+        cmocka_unit_test(test_places),        cmocka_unit_test(test_fewer_places),
+        cmocka_unit_test(test_renews_places),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
