@@ -13,11 +13,11 @@
 
 enum { L2_BYTES = 1 << 20, ARRAY_BYTES = 195 * 512, COPY_BYTES = 60000, LOG_MAX = 512, THINGS = 32 };
 static const CUdeviceptr memory = UINT64_C(1) << 40;
-static size_t array_bytes = ARRAY_BYTES;
+static size_t array_bytes = ARRAY_BYTES, copy_bytes = COPY_BYTES;
 #define AT(n) ((void *)(uintptr_t)(n))
 
-/* One letter for each call that uses the stream: W writer, K kernel, C copy, E event, G
- * gate, S synchronize. */
+/* One letter for each call that uses the stream: W writer, K kernel, P the checker's that spreads one slot to
+ * the others, C copy, E event, G gate, S synchronize. */
 static struct {
     char calls[LOG_MAX];
     size_t n, n_events, at_events, available, allocated;
@@ -27,6 +27,7 @@ static struct {
     uint32_t gate;
     size_t fails_at; /* the launch of a kernel, from 1 */
     size_t n_kernels;
+    long long n_words[LOG_MAX], step, n_slots; /* of a writer; of P */
 } seen;
 
 static void saw(char call) {
@@ -48,6 +49,11 @@ static CUresult launch(CUfunction fn, unsigned gx, unsigned gy, unsigned gz, uns
             return CUDA_ERROR_INVALID_VALUE;
     } else {
         seen.dst[seen.n] = *(CUdeviceptr *)args[0];
+        seen.n_words[seen.n] = *(long long *)args[1];
+        if ((uintptr_t)fn == 'P') {
+            seen.step = *(long long *)args[2];
+            seen.n_slots = *(long long *)args[3];
+        }
     }
     saw((char)(uintptr_t)fn);
     return CUDA_SUCCESS;
@@ -180,6 +186,7 @@ static void open(bench *b, const char *op, tt__direction second, bool warm) {
     b->verifier = (tt__verifier){
         .cu = &driver,
         .fill = AT('W'),
+        .spread = AT('P'),
         .work = {.n = 2,
                  .align = 16,
                  .warm = warm,
@@ -189,7 +196,7 @@ static void open(bench *b, const char *op, tt__direction second, bool warm) {
         b->verifier.work.arrays[i].count = (int64_t)array_bytes / 4;
     strcpy(b->verifier.problem.op, op);
     if (second == TT__INOUT)
-        b->verifier.work.copy_bytes = COPY_BYTES;
+        b->verifier.work.copy_bytes = (int64_t)copy_bytes;
     assert_int_equal(tt__pool_open(&b->pool, &b->verifier, &gpu), TT_OK);
     if (!available)
         assert_int_equal(seen.allocated, tt__pool_bytes(&b->verifier.work, &gpu));
@@ -329,6 +336,9 @@ static void test_copies(void **state) {
         } else if (seen.calls[i] == 'K') {
             assert_true(seen.src[i] >= memory + b.pool.slots_at);
             kernels[n / 2] = seen.src[i];
+        } else if (seen.calls[i] == 'W') {
+            assert_true(seen.dst[i] >= memory + b.pool.stirs_at &&
+                        seen.dst[i] + b.pool.stir_bytes <= memory + b.pool.slots_at);
         }
     assert_int_equal(kernels[1], kernels[0] + b.pool.slots.stride); /* the next slot */
     close(&b);
@@ -438,6 +448,41 @@ static void test_places(void **state) {
         assert_int_equal(at[i], i < 6 ? i % 4 : (i / 6 + 1) % 4);
     close(&b);
     array_bytes = ARRAY_BYTES;
+    open(&b, "transpose", TT__OUT, false); /* small ones would find each other's in the cache */
+    assert_int_equal(tt__pool_time(&b.pool, b.things, 6, true, b.us, &failed), TT_OK);
+    n = 0;
+    for (size_t i = 0; i < seen.n; i++)
+        if (seen.calls[i] == 'K')
+            assert_int_equal(seen.src[i], memory + b.pool.slots_at + n++ * b.pool.slots.stride);
+    assert_int_equal(n, 6);
+    close(&b);
+}
+
+/* All that is read holds something, and every slot what the verifier's arrays do. */
+static void test_fill(void **state) {
+    (void)state;
+    bench b;
+    for (int large = 0; large < 2; large++) {
+        array_bytes = large ? (size_t)200 << 20 : ARRAY_BYTES;
+        seen.available = (size_t)100 << 30;
+        open(&b, "scale/n=1", TT__INOUT, false);
+        const tt__slots *slots = &b.pool.slots;
+        CUdeviceptr first = memory + b.pool.slots_at;
+        memset(seen.calls, 0, sizeof seen.calls);
+        assert_int_equal(tt__pool_fill(&b.pool), TT_OK);
+        assert_string_equal(seen.calls, "WSCCPS");
+        assert_int_equal(seen.dst[0], memory);
+        assert_int_equal(seen.n_words[0], (b.pool.slots_at + slots->bytes) / 4);
+        assert_true(seen.src[2] == 4096 && seen.dst[2] == first);
+        assert_true(seen.src[3] == 16384 && seen.dst[3] == first + b.pool.offsets[1]);
+        assert_int_equal(seen.dst[4], first);
+        assert_int_equal(seen.n_words[4], slots->bytes / 16);
+        assert_int_equal(seen.step, slots->stride / 16);
+        assert_int_equal(seen.n_slots, slots->n);
+        assert_true(!large || slots->stride > slots->bytes);
+        close(&b);
+    }
+    array_bytes = ARRAY_BYTES;
 }
 
 /* Others took what was free a moment ago, or all else that a pool holds is large: fewer places do. */
@@ -446,11 +491,15 @@ static void test_fewer_places(void **state) {
     bench b;
     const size_t mib = (size_t)1 << 20, gib = (size_t)1 << 30;
     const struct {
-        size_t room, n;
-    } cases[] = {{5 * gib, 4}, {2 * gib + 600 * mib, 3}, {gib + 600 * mib, 2}, {gib, 1}};
+        size_t available, room, n;
+    } cases[] = {{16 * gib, 5 * gib, 4},
+                 {16 * gib, 2 * gib + 600 * mib, 3},
+                 {16 * gib, gib + 600 * mib, 2},
+                 {16 * gib, gib, 1},
+                 {6 * gib, 0, 3}}; /* the other half is for others */
     array_bytes = 200 * mib;
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
-        seen.available = 16 * gib;
+        seen.available = cases[i].available;
         seen.room = cases[i].room;
         open(&b, "transpose", TT__OUT, false);
         assert_int_equal(b.pool.slots.n, cases[i].n);
@@ -469,7 +518,10 @@ static void test_renews_places(void **state) {
     CUresult failed;
     array_bytes = (size_t)200 << 20;
     seen.available = (size_t)100 << 30;
+    copy_bytes = array_bytes; /* the copy lies at one place */
     open(&b, "scale/n=1", TT__INOUT, false);
+    copy_bytes = COPY_BYTES;
+    assert_true(b.pool.slots.are_places && b.pool.copies.n == 1);
     assert_int_equal(tt__pool_time(&b.pool, b.things, 2, true, b.us, &failed), TT_OK);
     expect_calls("CWEKECWEKESC", 1,
                  ""); /* the last: one kernel alone comes by there, too, and makes it anew behind it */
@@ -490,12 +542,12 @@ static void test_renews_places(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_cold),          cmocka_unit_test(test_unaligned),
-        cmocka_unit_test(test_warm),          cmocka_unit_test(test_renews),
-        cmocka_unit_test(test_copies),        cmocka_unit_test(test_refused),
-        cmocka_unit_test(test_passes),        cmocka_unit_test(test_how_many_places),
-        cmocka_unit_test(test_places),        cmocka_unit_test(test_fewer_places),
-        cmocka_unit_test(test_renews_places),
+        cmocka_unit_test(test_cold),   cmocka_unit_test(test_unaligned),
+        cmocka_unit_test(test_warm),   cmocka_unit_test(test_renews),
+        cmocka_unit_test(test_copies), cmocka_unit_test(test_refused),
+        cmocka_unit_test(test_passes), cmocka_unit_test(test_how_many_places),
+        cmocka_unit_test(test_places), cmocka_unit_test(test_fewer_places),
+        cmocka_unit_test(test_fill),   cmocka_unit_test(test_renews_places),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
