@@ -1,0 +1,49 @@
+"""What scripts/performance.py holds targets against: check_performance.py ROOT."""
+import pathlib
+import sys
+
+sys.path.insert(0, str(pathlib.Path(sys.argv[1]) / "scripts"))
+sys.dont_write_bytecode = True
+import performance  # noqa: E402
+
+
+def peer(us, ratio, **more):
+    return {"us": us, "gbps": 1, "ratio": ratio, "low": ratio - 0.01, "high": ratio + 0.01, **more}
+
+
+def case(name, over_copy, group="large-4"):
+    """Ours takes 10 us, the tuned copy 9.9, the driver's as much less or more."""
+    memcpy = peer(9.9 * over_copy["ratio"], 0.99 * over_copy["ratio"], over_copy=over_copy)
+    regime = {"ours": peer(10, 1), "copy": peer(9.9, 0.99), "memcpy": memcpy, "mirrored": peer(10.2, 1.02)}
+    return {"group": group, "name": name, "regimes": {"cold": regime}}
+
+
+def target(cases, of):
+    return next(row for row in performance.target_rows(cases) if row[1] == of and row[3] != "not measured")
+
+
+faster = case("faster", {"ratio": 0.98, "low": 0.97, "high": 0.99})
+alike = case("alike", {"ratio": 0.99, "low": 0.97, "high": 1.001})
+slower = case("slower", {"ratio": 1.1, "low": 1.09, "high": 1.11})
+old = {"group": "large-4", "name": "old", "regimes": {"cold": {
+    "ours": peer(10, 1), "copy": peer(9.9, 0.99), "memcpy": peer(9.8, 0.98)}}}
+
+# The driver's copy, only in the place of the tuned copy, and only beyond the noise.
+assert performance.yardstick(faster, "cold", "copy") == "memcpy"
+assert performance.yardstick(faster, "cold", "mirrored") == "mirrored"
+assert performance.yardstick(faster, "warm", "copy") == "copy"
+for other in (alike, slower, old):
+    assert performance.yardstick(other, "cold", "copy") == "copy", other["name"]
+
+# Without a paired ratio that of the times, above 1 where the tuned copy is faster.
+assert performance.over_copy(peer(11, 1), peer(10, 1))["ratio"] == 1.1
+assert performance.over_copy(faster["regimes"]["cold"]["memcpy"], peer(1, 1))["ratio"] == 0.98
+
+row = target([faster, alike, slower], "the tuned copy")
+assert row[3].startswith("0.970 [0.960, 0.980] at faster (cuMemcpy)") and row[4] == "no", row
+row = target([alike, slower], "the tuned copy")
+assert row[3] == "0.990 [0.980, 1.000] at alike" and row[4] == "yes", row
+assert target([faster], "the mirrored copy")[3] == "1.020 [1.010, 1.030] at faster"
+assert target([slower, faster], "cuMemcpy")[3:] == ("0.980 [0.970, 0.990] at faster", "no")
+assert target([slower], "cuMemcpy")[4] == "yes"
+assert target([old], "cuMemcpy")[3] == "0.990 at old"

@@ -1,0 +1,51 @@
+/* What NVRTC is asked, and how often: an NVRTC that only writes it down. */
+#include <dlfcn.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "gpu/nvrtc.h"
+
+static char *asked;
+static const int *n_open;
+
+static void expect(const char *name, tt_status status, const char *attempts) {
+    tt__str cubin = {0};
+    asked[0] = '\0';
+    assert_int_equal(tt__nvrtc_compile(&cubin, name, "", "-DN=1\0-DM=2", 2, 90), status);
+    assert_string_equal(asked, attempts);
+    assert_int_equal(cubin.len, status == TT_OK ? sizeof "image" : 0); /* once */
+    assert_int_equal(*n_open, 0);
+    tt__str_free(&cubin);
+}
+
+static void leaves_out_what_few_want(void **state) {
+    (void)state;
+    expect("plain.cu", TT_OK, "--minimal ");
+    expect("textures.cu", TT_OK, "--minimal -DM=2 ");
+    expect("old.cu", TT_OK, "--minimal -DM=2 ");
+}
+
+/* The last word is that of the attempt with everything; what no option can help is not tried again. */
+static void says_why_once(void **state) {
+    (void)state;
+    expect("wrong.cu", TT_E_COMPILE, "--minimal -DM=2 ");
+    assert_string_equal(tt_last_error(), "wrong.cu: NVRTC_ERROR_COMPILATION: of the second attempt");
+    expect("memory.cu", TT_E_COMPILE, "--minimal ");
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(leaves_out_what_few_want),
+        cmocka_unit_test(says_why_once),
+    };
+    void *lib = dlopen(getenv("TILETUNE_NVRTC"), RTLD_NOW);
+    asked = lib ? dlsym(lib, "fake_nvrtc_asked") : NULL;
+    n_open = lib ? dlsym(lib, "fake_nvrtc_open") : NULL;
+    return asked && n_open ? cmocka_run_group_tests(tests, NULL, NULL) : 1;
+}
