@@ -286,7 +286,7 @@ typedef struct tt_report {
  * is stored and valid is not measured again. Compiling and measuring happen in worker processes, children of
  * the caller that are awaited by their numbers: nothing a kernel does can harm the caller, and the caller's
  * CUDA contexts are not touched.
- * Arrays of 256 MB and more are measured at up to four places of the device's memory, which takes up to half
+ * Arrays of 256 MB and more in all are measured at up to four places of the memory, which takes up to half
  * of what is free meanwhile; what has to fit are the source, the destination, and copies to verify with. *out
  * is also set, with what is known, on TT_E_INTERRUPTED and TT_E_NO_WINNER. TT_E_INVALID if `ctx` was opened
  * read-only, or a problem cannot fit the device's memory.
