@@ -4,7 +4,7 @@
 #include "space_fixture.h"
 #include "tuner/gp.h"
 
-static const char tiles[] = "kernel tiles\nop transpose\nparam W 16 32 64\nparam H 32 128\nparam PAD 0 "
+static const char tiles[] = "kernel tiles\nop transpose\nparam W 16 32 64\nparam H 16 32 128\nparam PAD 0 "
                             "1\nparam ORDER 0 1\nparam VL 4 8\n"
                             "block 8, 32\ngrid iif(ORDER = 0, ceil_div(cols, W), ceil_div(rows, H)), "
                             "iif(ORDER = 0, ceil_div(rows, H), "
@@ -26,6 +26,10 @@ static void test_tiles_are_seen(void **state) {
         assert_int_equal(g->unpadded, field_value(&f, i, "PAD") == 0);
         assert_true(g->read_access == field_value(&f, i, "VL"));
         assert_true(g->write_access == 4);
+        /* Of two cache lines, and of one again. */
+        double w = field_value(&f, i, "W"), h = field_value(&f, i, "H");
+        assert_true(f.model.costs[i][TT__COST_READ_RUN] == (w == 16 ? 3 : w == 32 ? 1 : 0));
+        assert_true(f.model.costs[i][TT__COST_WRITE_RUN] == (h == 16 ? 3 : h == 32 ? 1 : 0));
     }
     field_close(&f);
 }
