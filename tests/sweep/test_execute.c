@@ -90,8 +90,8 @@ static const shape shapes[] = {
     {154, 74, .elem_size = 4, .max_blocks = 24},
     {156, 76, .elem_size = 4, .max_blocks = 24},
     {134, 66, .elem_size = 8, .max_blocks = 48},
-    {50, 75, 75, 52, .elem_size = 4, .batch = 2, .src_stride = 3752,
-     .dst_stride = 3905}, /* begins anywhere */
+    /* matrices that begin anywhere in a sector */
+    {50, 75, 75, 52, .elem_size = 4, .batch = 2, .src_stride = 3752, .dst_stride = 3905},
     /* more than twice the stand-in's L2 cache */
     {1088, 512, .elem_size = 4, .max_blocks = 136},
     {544, 512, .elem_size = 8, .max_blocks = 272},
