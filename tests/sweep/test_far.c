@@ -21,31 +21,27 @@
 
 enum { EXIT_SKIPPED = 77, EACH = 3, MARGIN = 64 };
 
+#define BITS(n) (INT64_C(1) << (n))
 static const tt_problem shapes[] = {
-    {.rows = 16, .cols = 16, .lds = INT64_C(1) << 30, .elem_size = 4},
-    {.rows = 16, .cols = 16, .ldd = INT64_C(1) << 30, .elem_size = 4},
-    {.rows = 37, .cols = 21, .lds = (INT64_C(1) << 32) - 16, .elem_size = 4},
-    {.rows = 21, .cols = 37, .ldd = (INT64_C(1) << 32) - 1, .elem_size = 4},
-    {.rows = 21, .cols = 37, .lds = (INT64_C(1) << 32) + 1, .ldd = INT64_C(1) << 32, .elem_size = 4},
-    {.rows = 37, .cols = 21, .lds = (INT64_C(1) << 32) - 1, .ldd = (INT64_C(1) << 31) + 1, .elem_size = 8},
-    {.rows = 37, .cols = 21, .lds = (INT64_C(1) << 31) + 2, .ldd = (INT64_C(1) << 32) + 2, .elem_size = 8},
-    {.rows = 20, .cols = 18, .lds = (INT64_C(1) << 32) - 1, .ldd = (INT64_C(1) << 32) - 1, .elem_size = 16},
-    {.rows = 19,
-     .cols = 17,
-     .elem_size = 4,
-     .batch = 3,
-     .src_stride = INT64_C(1) << 33,
-     .dst_stride = (INT64_C(1) << 33) + 1},
-    {.rows = 70, .cols = 150, .lds = (INT64_C(1) << 32) + 16, .ldd = (INT64_C(1) << 31) + 16, .elem_size = 1},
-    {.rows = 70, .cols = 150, .lds = (INT64_C(1) << 31) + 5, .ldd = (INT64_C(1) << 32) + 3, .elem_size = 1},
-    {.rows = 150, .cols = 70, .lds = (INT64_C(1) << 31) + 4, .ldd = (INT64_C(1) << 31) + 20, .elem_size = 2},
-    {.rows = 40, .cols = 40, .lds = (INT64_C(1) << 31) + 4, .elem_size = 4, .in_place = 1},
+    {.rows = 16, .cols = 16, .lds = BITS(30), .elem_size = 4},
+    {.rows = 16, .cols = 16, .ldd = BITS(30), .elem_size = 4},
+    {.rows = 37, .cols = 21, .lds = BITS(32) - 16, .elem_size = 4},
+    {.rows = 21, .cols = 37, .ldd = BITS(32) - 1, .elem_size = 4},
+    {.rows = 21, .cols = 18, .lds = BITS(32) + 1, .ldd = BITS(32), .elem_size = 4},
+    {.rows = 9, .cols = 21, .lds = BITS(32) - 1, .ldd = BITS(31) + 1, .elem_size = 8},
+    {.rows = 21, .cols = 9, .lds = BITS(31) + 2, .ldd = BITS(32) + 2, .elem_size = 8},
+    {.rows = 5, .cols = 6, .lds = BITS(32) - 1, .ldd = BITS(32) - 1, .elem_size = 16},
+    {.rows = 19, .cols = 17, .elem_size = 4, .batch = 3, .src_stride = BITS(33), .dst_stride = BITS(33) + 1},
+    {.rows = 70, .cols = 150, .lds = BITS(32) + 16, .ldd = BITS(31) + 16, .elem_size = 1},
+    {.rows = 70, .cols = 150, .lds = BITS(31) + 5, .ldd = BITS(32) + 3, .elem_size = 1},
+    {.rows = 150, .cols = 70, .lds = BITS(31) + 4, .ldd = BITS(31) + 20, .elem_size = 2},
+    {.rows = 40, .cols = 40, .lds = BITS(31) + 4, .elem_size = 4, .in_place = 1},
 };
 enum { N_SHAPES = sizeof shapes / sizeof *shapes };
 
 static const char *const ops[2] = {"transpose", "transpose_in_place"};
 
-/* Zeros until written to. */
+/* Zeros until written to. NULL where Linux gives no more than there is. */
 static unsigned char *reserve(size_t bytes) {
     void *at = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
     return at == MAP_FAILED ? NULL : at;
@@ -89,7 +85,8 @@ static void check(const tt__candidate *c, const tt__problem *p, const tt__gpu *g
     tt__kernel kernel;
     tt__str options, cubin = {0};
     int n;
-    assert_true(dst && src);
+    if (!dst || !src)
+        skip();
     fill(src, p);
     OK(tt__config_options(&options, &n, c, p));
     OK(tt__nvrtc_compile(&cubin, c->t->path, c->t->source, options.text, n, gpu->cc));
