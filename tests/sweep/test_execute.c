@@ -80,6 +80,18 @@ static const shape shapes[] = {
     {20, 30, 2048, 0, .elem_size = 16}, /* rows a far power of two apart */
     {20, 30, 8192, 8192, .elem_size = 16},
     {8, 520, 8192, 8192, .elem_size = 16, .max_blocks = 128}, /* more than 64 tiles side by side */
+    /* destination rows of whole vectors, of each width, but no whole sectors, and several tiles tall */
+    {604, 300, .elem_size = 1, .max_blocks = 24},
+    {616, 264, .elem_size = 1, .max_blocks = 24},
+    {306, 150, .elem_size = 2, .max_blocks = 24},
+    {308, 148, .elem_size = 2, .max_blocks = 24},
+    {312, 152, .elem_size = 2, .max_blocks = 24},
+    {151, 75, .elem_size = 4, .max_blocks = 24},
+    {154, 74, .elem_size = 4, .max_blocks = 24},
+    {156, 76, .elem_size = 4, .max_blocks = 24},
+    {134, 66, .elem_size = 8, .max_blocks = 48},
+    /* matrices that begin anywhere in a sector */
+    {50, 75, 75, 52, .elem_size = 4, .batch = 2, .src_stride = 3752, .dst_stride = 3905},
     /* more than twice the stand-in's L2 cache */
     {1088, 512, .elem_size = 4, .max_blocks = 136},
     {544, 512, .elem_size = 8, .max_blocks = 272},

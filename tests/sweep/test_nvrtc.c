@@ -1,9 +1,9 @@
 /*
  * The cubins of the built-in templates, compiled by the real NVRTC (it needs no GPU): for elements of 4
- * bytes, 4096 x 4096 and compute capability 9.0 all there are. Of those of other elements, shapes, and
- * architectures that this NVRTC knows, a sample; with TT_SWEEP=all everything. Configurations that differ in
- * run-time parameters only are one cubin. NVRTC scales over processes, so there is one for each CPU; they
- * share a list, and what they found is told when all are done.
+ * bytes, 4096 x 4096, 1024 x 1024 and compute capability 9.0 all there are. Of those of other elements,
+ * shapes, and architectures that this NVRTC knows, a sample; with TT_SWEEP=all everything. Configurations
+ * that differ in run-time parameters only are one cubin. NVRTC scales over processes, so there is one for
+ * each CPU; they share a list, and what they found is told when all are done.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -26,9 +26,24 @@ enum { EXIT_SKIPPED = 77, SAMPLE_MAX = 6, SHOWN_MAX = 10, WORKERS_MAX = 256 };
 
 /* Limits of the first GPU of each architecture: they decide which configurations are legal. */
 static const tt__gpu gpus[] = {
-    {.name = "A100", .cc = 80, .sm_count = 108, .max_threads_per_block = 1024, .shared_per_block = 166912},
-    {.name = "H100", .cc = 90, .sm_count = 132, .max_threads_per_block = 1024, .shared_per_block = 232448},
-    {.name = "B200", .cc = 100, .sm_count = 148, .max_threads_per_block = 1024, .shared_per_block = 232448},
+    {.name = "A100",
+     .cc = 80,
+     .sm_count = 108,
+     .max_threads_per_block = 1024,
+     .shared_per_block = 166912,
+     .l2_bytes = 41943040},
+    {.name = "H100",
+     .cc = 90,
+     .sm_count = 132,
+     .max_threads_per_block = 1024,
+     .shared_per_block = 232448,
+     .l2_bytes = 52428800},
+    {.name = "B200",
+     .cc = 100,
+     .sm_count = 148,
+     .max_threads_per_block = 1024,
+     .shared_per_block = 232448,
+     .l2_bytes = 132644864},
 };
 static const int elem_sizes[] = {1, 2, 4, 8, 16};
 
@@ -84,7 +99,8 @@ static void add_shape(tt__space *space, const tt__template *t, const tt__gpu *gp
 }
 
 /* The cubins of one template for one architecture, element size and shape, at most so many of them. Size 0:
- * rows that begin on cache lines, that are far powers of two apart, and neither. */
+ * rows that begin on cache lines, that are far powers of two apart, and neither, and what the L2 cache
+ * holds, in rows that begin on cache lines and anywhere. */
 static void add_template(const tt__template *t, const tt__gpu *gpu, int elem_size, int64_t size,
                          size_t at_most) {
     tt__space space = {0};
@@ -95,6 +111,8 @@ static void add_template(const tt__template *t, const tt__gpu *gpu, int elem_siz
         add_shape(&space, t, gpu, 4096, elem_size);
         add_shape(&space, t, gpu, 8192, elem_size);
         add_shape(&space, t, gpu, 4112, elem_size);
+        add_shape(&space, t, gpu, 1024, elem_size);
+        add_shape(&space, t, gpu, 1025, elem_size);
     }
     size_t start = jobs.n, kept = start;
     for (size_t i = 0; i < space.n; i++) {
@@ -223,8 +241,10 @@ static void every_configuration_compiles(void **state) {
             continue;
         }
         n_archs++;
-        for (size_t i = 0; i < set.n && gpus[g].cc == 90; i++)
+        for (size_t i = 0; i < set.n && gpus[g].cc == 90; i++) {
             add_template(set.items[i], &gpus[g], 4, 4096, SIZE_MAX / 2);
+            add_template(set.items[i], &gpus[g], 4, 1024, SIZE_MAX / 2);
+        }
         for (size_t e = 0; e < sizeof elem_sizes / sizeof *elem_sizes; e++)
             for (size_t i = 0; i < set.n && (all || elem_sizes[e] == 4 || gpus[g].cc == 90); i++)
                 add_template(set.items[i], &gpus[g], elem_sizes[e], 0, all ? SIZE_MAX / 2 : SAMPLE_MAX);
