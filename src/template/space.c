@@ -295,12 +295,8 @@ tt_status tt__space_reference(tt__candidate *out, const tt__task *task, const tt
 
 /* ---- The whole space ----------------------------------------------------------------------------------- */
 
-static tt_status make_room(tt__space *s) {
-    return TT__GROW(s->items, s->n);
-}
-
 tt_status tt__space_append(tt__space *s, const tt__candidate *c) {
-    TT_TRY(make_room(s));
+    TT_TRY(TT__GROW(s->items, s->n));
     s->items[s->n++] = *c;
     return TT_OK;
 }
@@ -310,7 +306,7 @@ static tt_status grow(tt__space *s, const plan *pl, size_t start) {
     if (s->n - start == TT__CONFIGS_MAX)
         return tt__fail(TT_E_TEMPLATE, "%s: more than %d legal configurations for one problem", pl->t->path,
                         TT__CONFIGS_MAX);
-    TT_TRY(make_room(s));
+    TT_TRY(TT__GROW(s->items, s->n));
     s->items[s->n] = (tt__candidate){.t = pl->t, .align = pl->p->align};
     return TT_OK;
 }
