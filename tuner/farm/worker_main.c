@@ -8,6 +8,10 @@
 #include <sys/resource.h>
 #include <unistd.h>
 
+#ifdef __GLIBC__
+#include <malloc.h>
+#endif
+
 #include "tuner/farm/roles.h"
 
 /* What this process has of the memory that RLIMIT_DATA counts: a sanitizer's shadow is beyond any limit. */
@@ -34,6 +38,16 @@ static void step_back(void) {
     setpriority(PRIO_PROCESS, 0, getpriority(PRIO_PROCESS, 0) + NICER);
 }
 
+/* A compile frees some 10 MB in the end, and the next asks for as much: what Linux does not get back it need
+ * not clear again. */
+static void keep_memory(void) {
+#ifdef __GLIBC__
+    enum { LARGEST_BLOCK = 32 << 20, ALL = 1 << 30 };
+    mallopt(M_MMAP_THRESHOLD, LARGEST_BLOCK);
+    mallopt(M_TRIM_THRESHOLD, ALL);
+#endif
+}
+
 int main(int argc, char **argv) {
     prctl(PR_SET_PDEATHSIG, SIGKILL);
     signal(SIGINT, SIG_IGN);
@@ -41,6 +55,7 @@ int main(int argc, char **argv) {
     if (argc == 3 && strcmp(argv[1], "compile") == 0) {
         limit_memory((size_t)strtoull(argv[2], NULL, 10));
         step_back();
+        keep_memory();
         return tt__compile_worker();
     }
     if (argc == 3 && strcmp(argv[1], "gpu") == 0)
