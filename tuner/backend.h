@@ -13,6 +13,11 @@ typedef struct tt__backend tt__backend;
 
 /* One table of functions per kind; every one is called from the session's thread only. */
 typedef struct tt__backend_ops {
+    /* The probable name of the GPU, long before hello can tell all of it; "": not known. May be NULL. */
+    tt_status (*name)(tt__backend *b, char out[TT__GPU_NAME_MAX]);
+    /* Until hello has told, the GPU is taken for this one: what is expected meanwhile can be prepared. May be
+     * NULL. */
+    void (*presume)(tt__backend *b, const tt__gpu *gpu);
     /* Whose results these are. */
     tt_status (*hello)(tt__backend *b, tt__gpu *gpu, tt__env *env);
     /* What follows is about this problem of the task of `t`; no trial may be outstanding. TT_E_NO_MEMORY if
@@ -40,6 +45,10 @@ typedef struct tt__backend_ops {
 
 struct tt__backend {
     const tt__backend_ops *ops;
+    /* Called during finals, unless it is NULL, while the device is at work and compilers may be idle: what
+     * comes next can be planned, and expected. */
+    void (*meanwhile)(void *user);
+    void *user;
 };
 
 enum { TT__FINALISTS_MAX = 32, TT__FINAL_ROUNDS = 31, TT__FINAL_ROUNDS_MAX = 127 };

@@ -44,27 +44,80 @@ typedef struct live {
     tt__cubin *checker;   /* the verifier's kernels */
     tt__cubin *reference; /* the task's, or NULL */
     const tt__task *expected;
+    double started_s;         /* the workers */
+    bool presumed, described; /* the GPU */
+    bool mistaken;            /* what was presumed cannot be compiled for */
     double cutoff_us;
     job jobs[JOBS_MAX];
     uint64_t submitted;
+    bool at_finals;
+    tt__msg_done finals_done; /* when they are over, and how the finalists did */
+    tt__trial finalists[TT__FINALISTS_MAX];
     int n_falls; /* of the GPU's clocks */
 } live;
 
-static tt_status hello(tt__backend *b, tt__gpu *gpu, tt__env *env) {
+static tt_status turn(live *l);
+
+/* ---- The GPU ------------------------------------------------------------------------------------------- */
+
+static tt_status name(tt__backend *b, char out[TT__GPU_NAME_MAX]) {
     live *l = (live *)b;
-    double begin_s = tt__now_s();
-    TT_TRY(tt__crew_hello(&l->crew));
-    tt__timeline_span(&l->timeline, TT__CREW_GPU, "start", begin_s, tt__now_s());
-    *gpu = l->crew.gpu;
-    *env = l->crew.env;
-    l->cubins.cc = gpu->cc;
+    l->started_s = tt__now_s();
+    TT_TRY(tt__crew_start_all(&l->crew, out));
     l->cubins.nvrtc = l->crew.env.nvrtc;
     return TT_OK;
 }
 
-/* ---- Jobs and their cubins ----------------------------------------------------------------------------- */
+static void presume(tt__backend *b, const tt__gpu *gpu) {
+    live *l = (live *)b;
+    if (l->crew.compiling.status != TT_OK)
+        return;
+    l->crew.gpu = *gpu;
+    l->cubins.cc = gpu->cc;
+    l->presumed = true;
+}
 
-static tt_status turn(live *l);
+/* Cubins of a GPU that is not there, and whoever compiles one. */
+static void forget_cubins(live *l) {
+    for (size_t w = TT__CREW_COMPILER; w < l->crew.n; w++) {
+        if (l->compiling[w])
+            tt__worker_stop(&l->crew.workers[w]);
+        l->compiling[w] = NULL;
+    }
+    tt__cubins_close(&l->cubins);
+    l->cubins = (tt__cubins){.store = l->opts.store, .nvrtc = l->crew.env.nvrtc};
+}
+
+static tt_status await_description(live *l) {
+    if (!l->presumed) { /* nothing is compiled yet */
+        TT_TRY(tt__crew_wait_for(&l->crew, TT__CREW_GPU, TT__MSG_DESCRIBED));
+        return tt__crew_described(&l->crew);
+    }
+    while (!l->described) {
+        TT_TRY(tt__crew_stop_asked(&l->crew));
+        TT_TRY(turn(l));
+    }
+    return TT_OK;
+}
+
+static tt_status hello(tt__backend *b, tt__gpu *gpu, tt__env *env) {
+    live *l = (live *)b;
+    char unused[TT__GPU_NAME_MAX];
+    if (l->started_s == 0)
+        TT_TRY(name(b, unused));
+    TT_TRY(await_description(l));
+    tt__timeline_span(&l->timeline, TT__CREW_GPU, "start", l->started_s, tt__now_s());
+    *gpu = l->crew.gpu;
+    *env = l->crew.env;
+    if (l->mistaken || (l->presumed && l->cubins.cc != gpu->cc))
+        forget_cubins(l);
+    l->cubins.cc = gpu->cc;
+    tt__cubins_expect_nothing(&l->cubins);
+    l->expected = NULL;
+    return TT_OK;
+}
+
+/* ---- Jobs and their cubins ----------------------------------------------------------------------------- */
 
 /* The arrays of a problem of which nothing was tried. What is heard of them later would be taken for what is
  * heard of the next. */
@@ -95,19 +148,29 @@ static tt_status problem(tt__backend *b, const tt__problem *p, const tt__templat
     return tt__cubins_want(&l->cubins, &c, p, &l->checker);
 }
 
-/* The first of a task comes with its reference: another problem, as the copy, may be at work until then. */
+/* What every problem of a task needs: the checker, and the reference. If they are not to be had, that is told
+ * when a problem's turn comes. */
+static tt_status expect_task(live *l, const tt__template *t, const tt__problem *p) {
+    tt__workload work;
+    tt__candidate c = {0};
+    tt_status status = tt__workload_of(&work, t, &l->crew.gpu, p);
+    if (status == TT_OK) {
+        tt__copy(c.config, sizeof c.config, tt__verify_config(&work));
+        TT_TRY(tt__cubins_expect(&l->cubins, &c, p));
+    }
+    if (status == TT_OK && t->task->has_reference &&
+        tt__space_reference(&c, t->task, &l->crew.gpu, p) == TT_OK)
+        TT_TRY(tt__cubins_expect(&l->cubins, &c, p));
+    return TT_OK;
+}
+
+/* The first of a task comes with what its checking takes: another problem, as the copy, may be at work until
+ * then. */
 static tt_status expect(tt__backend *b, const tt__candidate *c, const tt__problem *p) {
     live *l = (live *)b;
-    const tt__task *task = c->t->task;
-    tt__candidate reference;
-    if (task->has_reference && task != l->expected) {
-        l->expected = task;
-        tt_status status = tt__space_reference(&reference, task, &l->crew.gpu, p);
-        if (status == TT_OK)
-            status = tt__cubins_expect(&l->cubins, &reference, p);
-        if (status != TT_OK && status != TT_E_UNSUPPORTED) /* which is told when the problem's turn comes */
-            return status;
-    }
+    if (c->t->task != l->expected)
+        TT_TRY(expect_task(l, c->t, p));
+    l->expected = c->t->task;
     return tt__cubins_expect(&l->cubins, c, p);
 }
 
@@ -165,6 +228,11 @@ static tt_status compiled(live *l, size_t worker) {
         tt__cubin_failed(cubin, TT__TRIAL_COMPILE_ERROR, m->done.error);
         return TT_OK;
     }
+    if (m->done.status != TT_OK && l->presumed && !l->described) { /* for a GPU that may not be there */
+        l->mistaken = true;
+        tt__cubins_expect_nothing(&l->cubins);
+        return TT_OK;
+    }
     TT_TRY(tt__crew_adopt(&m->done)); /* NVRTC itself is unusable: no other configuration would fare better */
     return tt__cubins_ready(&l->cubins, cubin, l->crew.payload.text + sizeof *m,
                             l->crew.payload.len - sizeof *m);
@@ -201,9 +269,7 @@ static tt_status ask_problem(live *l) {
     tt__worker *w = &crew->workers[TT__CREW_GPU];
     if (!w->pid) {
         double begin_s = tt__now_s();
-        TT_TRY(tt__crew_start(crew, TT__CREW_GPU));
-        TT_TRY(tt__crew_wait_for(crew, TT__CREW_GPU, TT__MSG_HELLO));
-        TT_TRY(tt__crew_adopt(&((const tt__msg_hello *)crew->payload.text)->done));
+        TT_TRY(tt__crew_restart_gpu(crew));
         tt__timeline_span(&l->timeline, TT__CREW_GPU, "start", begin_s, tt__now_s());
     }
     tt__crew_ask_problem(crew, &l->problem, &l->work, l->checker, l->reference, preparing_s(l));
@@ -215,6 +281,8 @@ static tt_status opened(live *l) {
     const tt__msg_opened *m = (const tt__msg_opened *)l->crew.payload.text;
     l->state = CLOSED;
     TT_TRY(adopt_from_gpu(l, &m->done));
+    if (m->context_end_s > 0)
+        tt__timeline_span(&l->timeline, TT__CREW_GPU, "context", m->context_begin_s, m->context_end_s);
     tt__timeline_span(&l->timeline, TT__CREW_GPU, "problem", m->begin_s, m->end_s);
     l->state = OPEN;
     l->failures = 0;
@@ -353,16 +421,34 @@ static tt_status feed_compilers(live *l) {
     return TT_OK;
 }
 
+static void finished(live *l) {
+    const char *at = l->crew.payload.text;
+    tt__clock_falls falls;
+    l->at_finals = false;
+    memcpy(&l->finals_done, at, sizeof l->finals_done);
+    memcpy(&falls, at += sizeof l->finals_done, sizeof falls);
+    at += sizeof falls;
+    size_t size = (size_t)(l->crew.payload.text + l->crew.payload.len - at);
+    memcpy(l->finalists, at, size < sizeof l->finalists ? size : sizeof l->finalists);
+    note_falls(l, &falls);
+}
+
 static tt_status replied(live *l, const tt__event *e) {
     switch (e->type) {
     case TT__MSG_HELLO:
         return tt__crew_adopt(&((const tt__msg_hello *)l->crew.payload.text)->done);
+    case TT__MSG_DESCRIBED:
+        l->described = true;
+        return tt__crew_described(&l->crew);
     case TT__MSG_COMPILED:
         return compiled(l, e->worker);
     case TT__MSG_OPENED:
         return opened(l);
     case TT__MSG_TRIED:
         tried(l, &l->jobs[e->job]);
+        return TT_OK;
+    case TT__MSG_FINISHED:
+        finished(l);
         return TT_OK;
     default:
         return tt__fail(TT_E_INTERNAL, "an unexpected message of type %u", e->type);
@@ -380,7 +466,7 @@ static tt_status lost_opening(live *l, const tt__event *e) {
                         *reference ? " and running the reference " : "", reference, preparing_s(l),
                         *reference ? ": does it end?" : "");
     return try_again(l, tt__fail(TT_E_IO, "the GPU worker %s%s%s",
-                                 timeout ? "did not answer and was stopped" : e->reason,
+                                 timeout ? "did not answer in time and was stopped" : e->reason,
                                  *reference ? ", maybe because of the reference " : "", reference));
 }
 
@@ -393,8 +479,8 @@ static tt_status lost(live *l, const tt__event *e) {
     if (gpu && l->state == OPENING)
         return lost_opening(l, e);
     if (gpu ? j->state != TRYING : !cubin || !cubin->t)
-        return tt__fail(TT_E_IO, "a %s worker %s", gpu ? "GPU" : "compile",
-                        timeout ? "did not answer and was stopped" : e->reason);
+        return tt__fail(TT_E_IO, "%s worker %s", gpu ? "the GPU" : "a compile",
+                        timeout ? "did not answer in time and was stopped" : e->reason);
     if (timeout)
         snprintf(reason, sizeof reason, "%s longer than %g s", gpu ? "ran" : "compiled",
                  gpu ? l->opts.trial_timeout_s : l->opts.compile_timeout_s);
@@ -483,6 +569,23 @@ static tt_status finalist_cubins(live *l, const tt__candidate *const *c, size_t 
     return tt__cubins_save(&l->cubins, true);
 }
 
+/* A GPU worker that nobody listens to any more is of no use. */
+static tt_status await_finals(live *l) {
+    tt_status status = TT_OK;
+    l->at_finals = true;
+    if (l->base.meanwhile)
+        l->base.meanwhile(l->base.user);
+    while (l->at_finals && status == TT_OK) {
+        status = tt__crew_stop_asked(&l->crew);
+        if (status == TT_OK)
+            status = turn(l);
+    }
+    if (l->at_finals)
+        drop_gpu_worker(l);
+    l->at_finals = false;
+    return status;
+}
+
 static tt_status finals(tt__backend *b, const tt__candidate *const *c, size_t n, tt__rounds rounds,
                         tt__trial *trials) {
     live *l = (live *)b;
@@ -494,14 +597,11 @@ static tt_status finals(tt__backend *b, const tt__candidate *const *c, size_t n,
     double begin_s = tt__now_s();
     double timeout_s = l->opts.trial_timeout_s * (double)(n + (size_t)rounds.loads) + 2 * rounds.worth_s;
     tt__crew_ask_finals(&l->crew, timeout_s, c, cubins, n, rounds);
-    TT_TRY(tt__crew_wait_for(&l->crew, TT__CREW_GPU, TT__MSG_FINISHED));
+    tt_status status = await_finals(l);
     tt__timeline_span(&l->timeline, TT__CREW_GPU, "finals", begin_s, tt__now_s());
-    TT_TRY(adopt_from_gpu(l, (const tt__msg_done *)l->crew.payload.text));
-    const char *rest = l->crew.payload.text + sizeof(tt__msg_done);
-    tt__clock_falls falls;
-    memcpy(&falls, rest, sizeof falls);
-    note_falls(l, &falls);
-    memcpy(trials, rest + sizeof(tt__clock_falls), n * sizeof *trials);
+    TT_TRY(status);
+    TT_TRY(adopt_from_gpu(l, &l->finals_done));
+    memcpy(trials, l->finalists, n * sizeof *trials);
     return TT_OK;
 }
 
@@ -514,8 +614,17 @@ static void close_live(tt__backend *b) {
     free(l);
 }
 
-static const tt__backend_ops live_ops = {hello,  problem, expect, prepare,   room,
-                                         submit, wait,    finals, close_live};
+static const tt__backend_ops live_ops = {.name = name,
+                                         .presume = presume,
+                                         .hello = hello,
+                                         .problem = problem,
+                                         .expect = expect,
+                                         .prepare = prepare,
+                                         .room = room,
+                                         .submit = submit,
+                                         .wait = wait,
+                                         .finals = finals,
+                                         .close = close_live};
 
 tt_status tt__backend_live(tt__backend **out, const tt__live_opts *opts) {
     *out = NULL;

@@ -99,8 +99,13 @@ static void close_replay(tt__backend *b) {
     free(b);
 }
 
-static const tt__backend_ops replay_ops = {hello,  problem, NULL,   NULL,        room,
-                                           submit, wait,    finals, close_replay};
+static const tt__backend_ops replay_ops = {.hello = hello,
+                                           .problem = problem,
+                                           .room = room,
+                                           .submit = submit,
+                                           .wait = wait,
+                                           .finals = finals,
+                                           .close = close_replay};
 
 tt_status tt__backend_replay(tt__backend **out, const char *path, int (*should_stop)(void *user),
                              void *user) {

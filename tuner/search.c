@@ -20,6 +20,14 @@ void tt__session_message(const tt__session *s, const char *fmt, ...) {
     s->opts->on_message(s->opts->user, line);
 }
 
+void tt__session_phase(const tt__session *s, const char *name, const tt__problem *p, double *since_s) {
+    char size[TT__PROBLEM_TEXT_MAX];
+    double now_s = tt__now_s();
+    tt__problem_text(size, p);
+    tt__trace_span(s->trace, &(tt__span){0, name, *since_s, now_s, p->op, size, NULL});
+    *since_s = now_s;
+}
+
 /* What is not in a recording costs nothing, and says nothing. */
 static size_t n_counted(const tt__search *search) {
     return search->n_tried - search->n_skipped - search->n_aside;
@@ -389,7 +397,7 @@ tt_status tt__search_expect(tt__session *s, const tt__search *search) {
 
 static tt_status enumerate(tt__session *s, tt__search *search) {
     TT_TRY(add_templates(s, &search->problem, &search->space));
-    if (s->opts->n_only)
+    if (s->opts->n_only && search->problem_id)
         TT_TRY(add_incumbent(s, search));
     double one = search->space.n ? search->space.items[0].weight : 1; /* the default's time counts as it is */
     for (size_t i = 0; i < search->space.n; i++)
@@ -398,6 +406,16 @@ static tt_status enumerate(tt__session *s, tt__search *search) {
     search->known = calloc(n, sizeof *search->known);
     search->trials = calloc(n, sizeof *search->trials);
     return search->known && search->trials ? TT_OK : tt__fail_memory(n * sizeof *search->trials);
+}
+
+/* Of a stored winner nothing is known yet. */
+tt_status tt__search_foresee(tt__session *s, const tt__problem *p, const tt__limits *limits) {
+    tt__search search = {.problem = *p, .limits = *limits, .best = TT__NOTHING};
+    tt_status status = enumerate(s, &search);
+    if (status == TT_OK)
+        status = tt__search_expect(s, &search);
+    tt__search_close(&search);
+    return status;
 }
 
 tt_status tt__search_open(tt__session *s, const tt__problem *p, const tt__limits *limits, tt__search *out) {

@@ -59,6 +59,8 @@ typedef struct tt__search {
 /* Makes the space and takes the stored trials over (unless opts->force). Release with tt__search_close in any
  * case. */
 tt_status tt__search_open(tt__session *s, const tt__problem *p, const tt__limits *limits, tt__search *out);
+/* As tt__search_expect of the search that will be opened, without the store; s->gpu may be presumed. */
+tt_status tt__search_foresee(tt__session *s, const tt__problem *p, const tt__limits *limits);
 /* Tells the backend what is likely to be wanted within the limits, so that compilers need not wait for it:
  * all, or what the model takes for the fastest. */
 tt_status tt__search_expect(tt__session *s, const tt__search *search);
@@ -103,6 +105,8 @@ tt_status tt__problems_init(tt__problem **out, const tt_problem *problems, size_
 
 /* Tells opts->on_progress, opts->on_message; both may be missing. */
 void tt__session_progress(const tt__session *s, const tt__search *search, const char *phase);
+/* A span on the tuner's own row of the timeline, until now, which becomes *since_s. */
+void tt__session_phase(const tt__session *s, const char *name, const tt__problem *p, double *since_s);
 void tt__session_message(const tt__session *s, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 
 #endif

@@ -5,10 +5,10 @@
 
 #include "base/clock.h"
 #include "dispatch/answers.h"
-#include "dispatch/context.h"
+#include "dispatch/layers.h"
 #include "template/task.h"
 #include "tuner/measure.h"
-#include "tuner/session.h"
+#include "tuner/pair.h"
 #include "tuner/verify.h"
 
 static tt_status check_opts(const tt_tune_opts *opts, size_t n_problems) {
@@ -90,22 +90,9 @@ static void say_cut(const tt__session *s, const tt__search *search, tt_result *r
     tt__session_message(s, "%s: %s", result->problem, result->note);
 }
 
-/* A span on the tuner's own row. */
-static void trace_phase(const tt__session *s, const char *name, const tt__problem *p, double *since_s) {
-    char size[TT__PROBLEM_TEXT_MAX];
-    double now_s = tt__now_s();
-    tt__problem_text(size, p);
-    tt__trace_span(s->trace, &(tt__span){0, name, *since_s, now_s, p->op, size, NULL});
-    *since_s = now_s;
-}
-
-static tt_status tune_problem(tt__session *s, const tt__problem *p, tt_result *result) {
-    tt__search copy = {.best = TT__NOTHING}, search = {.best = TT__NOTHING};
-    tt__problem copy_problem;
-    bool compares = false;
-    tt__limits limits = tt__limits_of(s->opts, s->end_s, s->n_problems - s->at_problem);
-    tt__limits copy_limits = tt__limits_of_copy(&limits);
-    bool holds = false;
+/* What is known of a result before anything was tried. */
+static void begin_result(const tt__session *s, const tt__problem *p, tt_result *result) {
+    char text[TT__PROBLEM_TEXT_MAX];
     result->rows = p->rows;
     result->cols = p->cols;
     result->batch = p->batch;
@@ -114,44 +101,85 @@ static tt_status tune_problem(tt__session *s, const tt__problem *p, tt_result *r
     result->elem_size = p->elem_size;
     result->unverified = tt__unverified(p);
     result->source = s->opts->replay ? TT_SOURCE_REPLAYED : TT_SOURCE_MEASURED; /* also without a winner */
-    char text[TT__PROBLEM_TEXT_MAX];
     tt__copy(result->problem, sizeof result->problem, tt__problem_text(text, p));
-    double since_s = tt__now_s(), part = 1;
-    tt_status status;
-    const tt__template *t = tt__template_set_for(s->templates, p);
-    if (t)
-        TT_GOTO(tt__task_copy(&copy_problem, &part, &compares, t, &s->gpu, p));
-    TT_GOTO(tt__search_open(s, p, &limits, &search));
-    TT_GOTO(tt__search_expect(s, &search));
-    trace_phase(s, "expect", p, &since_s);
-    if (compares) {
-        TT_GOTO(tt__search_open(s, &copy_problem, &copy_limits, &copy));
-        TT_GOTO(tt__search_run(s, &copy, "copy"));
-        trace_phase(s, "search", &copy_problem, &since_s);
-    }
-    TT_GOTO(tt__search_run(s, &search, "search"));
-    search.copy_part = part;
-    trace_phase(s, "search", p, &since_s);
-    result->space = search.space.n;
-    if (search.best == TT__NOTHING) {
-        no_winner(s, &search, result);
-        goto out;
+}
+
+/* Elects the winner of searches that are over. */
+static tt_status end_result(tt__session *s, tt__pair *pair, tt_result *result) {
+    tt__search *search = &pair->search;
+    double since_s = tt__now_s();
+    bool holds = false;
+    result->space = search->space.n;
+    if (search->best == TT__NOTHING) {
+        no_winner(s, search, result);
+        return TT_OK;
     }
     if (!s->opts->force)
-        TT_GOTO(tt__stored_winner(s, &search, result, &holds));
+        TT_TRY(tt__stored_winner(s, search, result, &holds));
     if (!holds)
-        TT_GOTO(tt__elect(s, &search, &copy, result));
+        TT_TRY(tt__elect(s, search, &pair->copy, result));
     else if (!s->opts->replay)
         result->source = TT_SOURCE_STORED;
-    if (search.cut)
-        say_cut(s, &search, result);
+    if (search->cut)
+        say_cut(s, search, result);
     if (s->after)
-        TT_GOTO(s->after(s->after_user, s, &copy, &search, result));
-    trace_phase(s, "finals", p, &since_s);
-out:
-    tt__search_close(&copy);
-    tt__search_close(&search);
+        TT_TRY(s->after(s->after_user, s, &pair->copy, search, result));
+    tt__session_phase(s, "finals", &search->problem, &since_s);
+    return TT_OK;
+}
+
+/* The problems of a run, of which the next may be open ahead of its turn. */
+typedef struct queue {
+    tt__session *s;
+    const tt__problem *problems;
+    tt__pair next;
+} queue;
+
+/* If it fails its turn will tell. */
+static void open_next(void *user) {
+    queue *q = user;
+    size_t next = q->s->at_problem + 1, n = q->s->n_problems;
+    if (!q->next.open && next < n)
+        tt__pair_open(q->s, &q->problems[next], n - next, &q->next);
+}
+
+static tt_status tune_next(queue *q, tt_result *result) {
+    tt__session *s = q->s;
+    const tt__problem *p = &q->problems[s->at_problem];
+    const size_t n_left = s->n_problems - s->at_problem;
+    tt__pair pair = q->next;
+    q->next = (tt__pair){.open = false};
+    begin_result(s, p, result);
+    tt_status status = pair.open ? TT_OK : tt__pair_open(s, p, n_left, &pair);
+    if (status == TT_OK)
+        status = tt__pair_run(s, &pair, n_left);
+    if (status == TT_OK)
+        status = end_result(s, &pair, result);
+    tt__pair_close(&pair);
     return status;
+}
+
+static tt_status tune_all(tt__session *s, const tt__problem *problems, tt_report *report,
+                          tt_result *results) {
+    queue q = {.s = s, .problems = problems};
+    size_t without = 0;
+    tt_status status = TT_OK;
+    s->backend->meanwhile = open_next;
+    s->backend->user = &q;
+    while (status == TT_OK && s->at_problem < s->n_problems) {
+        tt_result *result = &results[s->at_problem];
+        status = tune_next(&q, result);
+        without += result->kernel[0] == '\0';
+        s->at_problem += status == TT_OK;
+    }
+    s->backend->meanwhile = NULL;
+    tt__pair_close(&q.next);
+    report->n_results = s->at_problem;
+    TT_TRY(status);
+    TT_TRY(tt__store_run_end(s->store, s->run_id));
+    if (without)
+        return tt__fail(TT_E_NO_WINNER, "%zu of %zu problems have no winner", without, s->n_problems);
+    return TT_OK;
 }
 
 /* One configuration that hangs must not eat up a budget. */
@@ -179,9 +207,41 @@ static tt_status open_backend(tt__session *s) {
                             });
 }
 
-static tt_status run(tt__session *s, const tt__problem *problems, size_t n, tt_report *report,
+/* The GPU by its name, if a layer knows it. */
+static bool find_gpu(tt__session *s, tt_ctx *ctx, const char *name) {
+    pthread_mutex_lock(&ctx->lock);
+    bool known = *name && tt__layers_find_gpu(ctx, name, &s->gpu, &s->gpu_id) == TT_OK;
+    pthread_mutex_unlock(&ctx->lock);
+    return known;
+}
+
+static tt_status has_winner(const tt__session *s, const tt__problem *p, bool *found) {
+    tt__winner w;
+    int64_t id;
+    *found = false;
+    if (s->gpu_id < 0)
+        return TT_OK;
+    TT_TRY(tt__store_problem(s->store, p, &id));
+    return tt__store_winner_get(s->store, s->gpu_id, id, &w, found);
+}
+
+/* CUDA takes some 100 ms to start, in which compilers could be at work already if it were known for what:
+ * most likely for the GPU that was known under this name before. Whatever goes wrong here is told later. */
+static void foresee(tt__session *s, tt_ctx *ctx, const tt__problem *first) {
+    const tt__backend_ops *ops = s->backend->ops;
+    char name[TT__GPU_NAME_MAX];
+    bool settled = false;
+    if (!ops->name || ops->name(s->backend, name) != TT_OK || !find_gpu(s, ctx, name))
+        return;
+    ops->presume(s->backend, &s->gpu);
+    if (s->opts->force || (has_winner(s, first, &settled) == TT_OK && !settled))
+        tt__pair_foresee(s, first, s->n_problems);
+}
+
+static tt_status run(tt__session *s, tt_ctx *ctx, const tt__problem *problems, size_t n, tt_report *report,
                      tt_result *results) {
     TT_TRY(open_backend(s));
+    foresee(s, ctx, &problems[0]);
     TT_TRY(s->backend->ops->hello(s->backend, &s->gpu, &s->env));
     tt__copy(report->gpu, sizeof report->gpu, s->gpu.name);
     tt__copy(report->driver, sizeof report->driver, s->env.driver);
@@ -191,21 +251,7 @@ static tt_status run(tt__session *s, const tt__problem *problems, size_t n, tt_r
     TT_TRY(tt__store_run_begin(s->store, s->gpu_id, &s->env, s->opts->replay ? "replayed" : "measured",
                                &s->run_id));
     TT_TRY(tt__winners_load(&s->elsewhere, s->store));
-    size_t without = 0;
-    for (size_t i = 0; i < n; i++) {
-        s->at_problem = i;
-        report->n_results = i + 1;
-        tt_status status = tune_problem(s, &problems[i], &results[i]);
-        if (status != TT_OK) {
-            report->n_results = i;
-            return status;
-        }
-        without += results[i].kernel[0] == '\0';
-    }
-    TT_TRY(tt__store_run_end(s->store, s->run_id));
-    if (without)
-        return tt__fail(TT_E_NO_WINNER, "%zu of %zu problems have no winner", without, n);
-    return TT_OK;
+    return tune_all(s, problems, report, results);
 }
 
 /* A run has a connection of its own, so that others may use the context meanwhile; ":memory:" has but one. */
@@ -220,7 +266,7 @@ static tt_status run_in_store(tt__session *s, tt_ctx *ctx, const tt__problem *pr
     } else {
         TT_TRY(tt__store_open(&s->store, tt__store_path(ctx->store), TT__STORE_READ_WRITE));
     }
-    tt_status status = run(s, problems, n, report, results);
+    tt_status status = run(s, ctx, problems, n, report, results);
     if (s->backend)
         s->backend->ops->close(s->backend);
     if (shared)

@@ -10,7 +10,7 @@ static const double costs_at_most = 0.02; /* of the time, where reading takes a 
 
 static void read_clocks(tt__watch *w) {
     double begin_s = tt__now_s();
-    w->now_mhz = tt__clocks_sm_mhz(w->ordinal);
+    w->now_mhz = tt__nvml_sm_mhz(w->ordinal);
     w->read_s = tt__now_s();
     w->cost_s = w->read_s - begin_s;
 }
@@ -30,7 +30,7 @@ bool tt__watch_steady(tt__watch *w) {
         return true;
     if (w->n_falls++ == 0 || w->now_mhz < w->lowest_mhz) {
         w->lowest_mhz = w->now_mhz;
-        tt__clocks_why(w->why, sizeof w->why, w->ordinal);
+        tt__nvml_why_slow(w->why, sizeof w->why, w->ordinal);
     }
     return false;
 }

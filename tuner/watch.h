@@ -2,7 +2,7 @@
 #ifndef TT_TUNER_WATCH_H
 #define TT_TUNER_WATCH_H
 
-#include "gpu/clocks.h"
+#include "gpu/nvml.h"
 
 typedef struct tt__watch {
     int ordinal;

@@ -93,7 +93,13 @@ static tt_status finals(tt__backend *b, const tt__candidate *const *c, size_t n,
     return TT_OK;
 }
 
-static const tt__backend_ops ops = {NULL, problem, expect, prepare, room, submit, wait, finals, NULL};
+static const tt__backend_ops ops = {.problem = problem,
+                                    .expect = expect,
+                                    .prepare = prepare,
+                                    .room = room,
+                                    .submit = submit,
+                                    .wait = wait,
+                                    .finals = finals};
 
 static void remember(void *user, const char *line) {
     bench *b = user;

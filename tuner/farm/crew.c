@@ -79,7 +79,7 @@ tt_status tt__crew_adopt(const tt__msg_done *done) {
     return done->status == TT_OK ? TT_OK : tt__fail(done->status, "%s", done->error);
 }
 
-static tt_status check_versions(const tt__crew *crew, const tt__msg_hello *gpu) {
+static tt_status check_versions(const tt__crew *crew, const tt__msg_described *gpu) {
     const char *nvrtc = crew->env.nvrtc;
     int nvrtc_major = atoi(nvrtc), driver_major = gpu->cuda_version / 1000;
     if (nvrtc_major <= driver_major)
@@ -91,21 +91,42 @@ static tt_status check_versions(const tt__crew *crew, const tt__msg_hello *gpu) 
         gpu->driver, driver_major, gpu->cuda_version % 1000 / 10, nvrtc, nvrtc_major, driver_major);
 }
 
-tt_status tt__crew_hello(tt__crew *crew) {
+static void ask_description(tt__crew *crew) {
+    tt__worker_ask(&crew->workers[TT__CREW_GPU], 0, tt__crew_start_timeout_s, TT__MSG_DESCRIBE, NULL, 0);
+}
+
+tt_status tt__crew_start_all(tt__crew *crew, char gpu_name[TT__GPU_NAME_MAX]) {
+    tt__msg_hello hello;
     for (size_t i = 0; i < crew->n; i++) /* NVRTC is loaded while the driver starts */
         TT_TRY(tt__crew_start(crew, i));
     TT_TRY(tt__crew_wait_for(crew, TT__CREW_GPU, TT__MSG_HELLO));
-    tt__msg_hello gpu, compiler;
+    memcpy(&hello, crew->payload.text, sizeof hello);
+    tt__copy(gpu_name, TT__GPU_NAME_MAX, hello.gpu_name);
+    ask_description(crew);
+    TT_TRY(tt__crew_wait_for(crew, TT__CREW_COMPILER, TT__MSG_HELLO));
+    memcpy(&hello, crew->payload.text, sizeof hello);
+    crew->compiling = hello.done;
+    tt__copy(crew->env.nvrtc, sizeof crew->env.nvrtc, hello.nvrtc);
+    return TT_OK;
+}
+
+tt_status tt__crew_described(tt__crew *crew) {
+    tt__msg_described gpu;
     memcpy(&gpu, crew->payload.text, sizeof gpu);
     TT_TRY(tt__crew_adopt(&gpu.done));
-    TT_TRY(tt__crew_wait_for(crew, TT__CREW_COMPILER, TT__MSG_HELLO));
-    memcpy(&compiler, crew->payload.text, sizeof compiler);
-    TT_TRY(tt__crew_adopt(&compiler.done));
+    TT_TRY(tt__crew_adopt(&crew->compiling)); /* without a driver that would be of no account */
     crew->gpu = gpu.gpu;
     tt__copy(crew->env.driver, sizeof crew->env.driver, gpu.driver);
-    tt__copy(crew->env.nvrtc, sizeof crew->env.nvrtc, compiler.nvrtc);
     tt__copy(crew->env.library, sizeof crew->env.library, TT__METHOD);
     return check_versions(crew, &gpu);
+}
+
+tt_status tt__crew_restart_gpu(tt__crew *crew) {
+    TT_TRY(tt__crew_start(crew, TT__CREW_GPU));
+    TT_TRY(tt__crew_wait_for(crew, TT__CREW_GPU, TT__MSG_HELLO));
+    ask_description(crew);
+    TT_TRY(tt__crew_wait_for(crew, TT__CREW_GPU, TT__MSG_DESCRIBED));
+    return tt__crew_described(crew);
 }
 
 void tt__crew_ask_compile(tt__crew *crew, size_t i, const char *name, const char *source,

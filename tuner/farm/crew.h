@@ -3,6 +3,7 @@
 #define TT_TUNER_FARM_CREW_H
 
 #include "tuner/farm/cubins.h"
+#include "tuner/farm/protocol.h"
 #include "tuner/farm/worker.h"
 
 enum { TT__CREW_GPU = 0, TT__CREW_COMPILER = 1 }; /* the GPU worker, and the first of the compilers */
@@ -12,9 +13,10 @@ typedef struct tt__crew {
     size_t n;
     double compile_timeout_s;
     tt__worker *workers;
-    tt__gpu gpu; /* after tt__crew_hello */
+    tt__gpu gpu; /* after tt__crew_described */
     tt__env env;
-    tt__str payload; /* of the last reply; 0..n-1 have one reply buffer between them */
+    tt__msg_done compiling; /* can the compilers compile? */
+    tt__str payload;        /* of the last reply; 0..n-1 have one reply buffer between them */
     int (*should_stop)(void *user);
     void *user;
 } tt__crew;
@@ -26,9 +28,15 @@ tt_status tt__crew_open(tt__crew *crew, int device, int jobs, double compile_tim
                         int (*should_stop)(void *user), void *user);
 void tt__crew_close(tt__crew *crew);
 
-/* Starts all workers, and learns the GPU and the environment from the GPU worker's greeting and a compiler's.
- * TT_E_NO_DRIVER, TT_E_NO_DEVICE, TT_E_NO_NVRTC, or TT_E_NO_DRIVER if the driver is older than NVRTC. */
-tt_status tt__crew_hello(tt__crew *crew);
+/* Starts all workers, and waits for the GPU worker's greeting, which has the GPU's probable name or "", and
+ * for that of the first compiler. The GPU worker is then asked to describe its GPU, and busy until CUDA has
+ * started. */
+tt_status tt__crew_start_all(tt__crew *crew, char gpu_name[TT__GPU_NAME_MAX]);
+/* Takes the GPU and the environment from the description, which is in `payload`. TT_E_NO_DRIVER,
+ * TT_E_NO_DEVICE, TT_E_NO_NVRTC, or TT_E_NO_DRIVER if the driver is older than NVRTC. */
+tt_status tt__crew_described(tt__crew *crew);
+/* Starts the GPU worker again, and waits until it is ready. */
+tt_status tt__crew_restart_gpu(tt__crew *crew);
 
 /* Starts worker i; it is busy until its hello. */
 tt_status tt__crew_start(tt__crew *crew, size_t i);

@@ -97,6 +97,10 @@ tt_status tt__cubins_expect(tt__cubins *c, const tt__candidate *candidate, const
     return TT_OK;
 }
 
+void tt__cubins_expect_nothing(tt__cubins *c) {
+    c->n_expected = c->at_expected = 0;
+}
+
 /* ---- Compiling ----------------------------------------------------------------------------------------- */
 
 static tt__cubin *next_wanted(const tt__cubins *c) {

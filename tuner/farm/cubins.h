@@ -72,6 +72,9 @@ tt_status tt__cubins_want(tt__cubins *c, const tt__candidate *candidate, const t
 /* This configuration will probably be wanted: when nothing else is to be compiled, its cubin may be. */
 tt_status tt__cubins_expect(tt__cubins *c, const tt__candidate *candidate, const tt__problem *p);
 
+/* Nothing is expected any more. */
+void tt__cubins_expect_nothing(tt__cubins *c);
+
 /* The next one to compile, now COMPILING; NULL if there is none. What is expected only if `ahead`. */
 tt_status tt__cubins_next(tt__cubins *c, bool ahead, tt__cubin **out);
 /* About how many are still to be compiled that nobody compiles yet. */

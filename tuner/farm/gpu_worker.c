@@ -11,6 +11,7 @@
 #include "base/str.h"
 #include "gpu/device.h"
 #include "gpu/driver.h"
+#include "gpu/nvml.h"
 #include "tuner/farm/protocol.h"
 #include "tuner/farm/roles.h"
 #include "tuner/farm/wire.h"
@@ -33,6 +34,7 @@ typedef struct gpu_state {
     tt__gpu gpu;
     int ordinal;
     CUcontext context;
+    double context_begin_s, context_end_s; /* while it was made; 0: that was told */
     CUstream stream;
     bool open;               /* a problem's arrays are there */
     tt__trial_times times;   /* of the trial under way */
@@ -48,29 +50,48 @@ static void fill_done(tt__msg_done *done, tt_status status) {
     tt__copy(done->error, sizeof done->error, status == TT_OK ? "" : tt_last_error());
 }
 
-static tt_status greet(gpu_state *g) {
+/* Says hello while CUDA has yet to start, which takes some 100 ms. */
+static tt_status greet(const gpu_state *g) {
     tt__msg_hello hello = {0};
+    tt__nvml_name(hello.gpu_name, sizeof hello.gpu_name, g->ordinal);
+    return tt__wire_reply(TT__MSG_HELLO, &(struct iovec){&hello, sizeof hello}, 1);
+}
+
+/* Starts CUDA, and says what it has found once that is asked for. */
+static tt_status describe(gpu_state *g, tt__str *request) {
+    tt__msg_described reply = {0};
+    uint32_t type;
     tt_status status = tt__device_gpu(&g->gpu, g->ordinal);
-    fill_done(&hello.done, status);
+    fill_done(&reply.done, status);
     if (status == TT_OK) {
-        hello.gpu = g->gpu;
-        tt__driver_version(hello.driver, sizeof hello.driver);
-        tt__driver_cuda_version(&hello.cuda_version);
+        reply.gpu = g->gpu;
+        tt__driver_version(reply.driver, sizeof reply.driver);
+        tt__driver_cuda_version(&reply.cuda_version);
         tt__driver_open(&g->cu);
     }
-    TT_TRY(tt__wire_reply(TT__MSG_HELLO, &(struct iovec){&hello, sizeof hello}, 1));
+    TT_TRY(tt__wire_recv(TT__WIRE_FD, &type, request));
+    if (type != TT__MSG_DESCRIBE)
+        return tt__fail(TT_E_INTERNAL, "message of type %u", type);
+    TT_TRY(tt__wire_reply(TT__MSG_DESCRIBED, &(struct iovec){&reply, sizeof reply}, 1));
     return status;
 }
 
-static tt_status open_context(gpu_state *g) {
+static tt_status make_context(gpu_state *g) {
     CUdevice dev;
-    if (g->stream)
-        return TT_OK;
     TT_TRY(tt__cu_check(g->cu->cuDeviceGet(&dev, g->ordinal), "cuDeviceGet (%d)", g->ordinal));
     if (!g->context) /* the stream may have failed the last time */
         TT_TRY(tt__cu_check(g->cu->cuDevicePrimaryCtxRetain(&g->context, dev), "cuDevicePrimaryCtxRetain"));
     TT_TRY(tt__cu_check(g->cu->cuCtxSetCurrent(g->context), "cuCtxSetCurrent"));
     return tt__cu_check(g->cu->cuStreamCreate(&g->stream, CU_STREAM_NON_BLOCKING), "cuStreamCreate");
+}
+
+static tt_status open_context(gpu_state *g) {
+    if (g->stream)
+        return TT_OK;
+    g->context_begin_s = tt__now_s();
+    tt_status status = make_context(g);
+    g->context_end_s = tt__now_s();
+    return status;
 }
 
 static void close_problem(gpu_state *g) {
@@ -350,6 +371,9 @@ static tt_status serve(gpu_state *g, uint32_t type, const tt__str *request, fina
         tt__msg_opened reply = {.begin_s = g->times.begin_s};
         fill_done(&reply.done, open_problem(g, request));
         reply.end_s = tt__now_s();
+        reply.context_begin_s = g->context_begin_s;
+        reply.context_end_s = g->context_end_s;
+        g->context_begin_s = g->context_end_s = 0;
         TT_TRY(tt__wire_reply(TT__MSG_OPENED, &(struct iovec){&reply, sizeof reply}, 1));
         return reply.done.status == TT_E_CUDA ? TT_E_CUDA : TT_OK;
     }
@@ -388,7 +412,8 @@ int tt__gpu_worker(int ordinal) {
     tt__str request = {0};
     uint32_t type;
     finals *f = malloc(sizeof *f); /* too large for a stack */
-    if (!f || greet(&g) != TT_OK) {
+    if (!f || greet(&g) != TT_OK || describe(&g, &request) != TT_OK) {
+        tt__str_free(&request);
         free(f);
         return 1;
     }

@@ -11,6 +11,9 @@ enum {
     /* compile: tt__msg_compile, then name, source, options; reply tt__msg_compiled, then the cubin */
     TT__MSG_COMPILE,
     TT__MSG_COMPILED,
+    /* gpu, once, and before all else: nothing; reply tt__msg_described, as soon as CUDA has started */
+    TT__MSG_DESCRIBE,
+    TT__MSG_DESCRIBED,
     /* gpu: tt__msg_problem, then the cubins of checker and reference; reply tt__msg_opened */
     TT__MSG_PROBLEM,
     TT__MSG_OPENED,
@@ -31,11 +34,16 @@ typedef struct tt__msg_done {
 
 typedef struct tt__msg_hello {
     tt__msg_done done;
-    char nvrtc[16]; /* compile worker */
-    tt__gpu gpu;    /* gpu worker ... */
+    char nvrtc[16];                  /* compile worker */
+    char gpu_name[TT__GPU_NAME_MAX]; /* gpu worker: tt__nvml_name */
+} tt__msg_hello;
+
+typedef struct tt__msg_described {
+    tt__msg_done done;
+    tt__gpu gpu;
     char driver[32];
     int cuda_version;
-} tt__msg_hello;
+} tt__msg_described;
 
 typedef struct tt__msg_compile {
     int cc, n_options;
@@ -55,6 +63,7 @@ typedef struct tt__msg_problem {
 
 typedef struct tt__msg_opened {
     tt__msg_done done;
+    double context_begin_s, context_end_s; /* while it made its CUDA context; 0: before */
     double begin_s, end_s;
 } tt__msg_opened;
 

@@ -1,0 +1,110 @@
+/* As much of NVML as is needed; types and values as in nvml.h, which need not be there to compile this. */
+#include "gpu/nvml.h"
+
+#include <dlfcn.h>
+#include <stdio.h>
+
+#include "gpu/driver.h"
+
+enum { CLOCK_SM = 1 };
+
+static struct {
+    bool tried, works;
+    int (*init)(void);
+    int (*by_index)(unsigned index, void **device);
+    int (*by_bus)(const char *bus, void **device);
+    int (*name)(void *device, char *name, unsigned length);
+    int (*clock)(void *device, int type, unsigned *mhz);
+    int (*limits)(void *device, unsigned long long *reasons);
+} nvml;
+
+static struct {
+    bool tried;
+    int ordinal;
+    void *handle; /* NULL: not found */
+} device;
+
+static const struct {
+    unsigned long long bits;
+    const char *words;
+} reasons[] = {
+    {0x08, "the hardware's brake"},
+    {0x20 | 0x40, "heat"},
+    {0x04 | 0x80, "power"},
+};
+
+static bool load(void) {
+    void *lib = dlopen("libnvidia-ml.so.1", RTLD_NOW | RTLD_LOCAL);
+    const struct {
+        void *member;
+        const char *name;
+    } symbols[] = {
+        {&nvml.init, "nvmlInit_v2"},
+        {&nvml.by_index, "nvmlDeviceGetHandleByIndex_v2"},
+        {&nvml.by_bus, "nvmlDeviceGetHandleByPciBusId_v2"},
+        {&nvml.name, "nvmlDeviceGetName"},
+        {&nvml.clock, "nvmlDeviceGetClockInfo"},
+        {&nvml.limits, "nvmlDeviceGetCurrentClocksThrottleReasons"},
+    };
+    for (size_t i = 0; lib && i < sizeof symbols / sizeof *symbols; i++) {
+        void *address = dlsym(lib, symbols[i].name);
+        if (!address)
+            return false;
+        memcpy(symbols[i].member, &address, sizeof address);
+    }
+    return lib && nvml.init() == 0;
+}
+
+static bool works(void) {
+    if (!nvml.tried)
+        nvml.works = load();
+    nvml.tried = true;
+    return nvml.works;
+}
+
+/* The same GPU by its place on the bus: NVML counts devices that CUDA_VISIBLE_DEVICES hides. */
+static void *find_on_bus(int ordinal) {
+    char bus[32] = "";
+    const tt__driver *cu;
+    CUdevice dev;
+    void *found;
+    if (!works() || tt__driver_open(&cu) != TT_OK || cu->cuDeviceGet(&dev, ordinal) != CUDA_SUCCESS ||
+        cu->cuDeviceGetPCIBusId(bus, sizeof bus, dev) != CUDA_SUCCESS || nvml.by_bus(bus, &found) != 0)
+        return NULL;
+    return found;
+}
+
+static void *find_device(int ordinal) {
+    if (!device.tried || device.ordinal != ordinal)
+        device.handle = find_on_bus(ordinal);
+    device.tried = true;
+    device.ordinal = ordinal;
+    return device.handle;
+}
+
+void tt__nvml_name(char *out, size_t size, int ordinal) {
+    void *probably;
+    out[0] = '\0';
+    if (!works() || ordinal < 0 || nvml.by_index((unsigned)ordinal, &probably) != 0 ||
+        nvml.name(probably, out, (unsigned)size) != 0)
+        out[0] = '\0';
+}
+
+unsigned tt__nvml_sm_mhz(int ordinal) {
+    unsigned mhz;
+    void *handle = find_device(ordinal);
+    return handle && nvml.clock(handle, CLOCK_SM, &mhz) == 0 ? mhz : 0;
+}
+
+void tt__nvml_why_slow(char *out, size_t size, int ordinal) {
+    unsigned long long limits = 0;
+    void *handle = find_device(ordinal);
+    out[0] = '\0';
+    if (!handle || nvml.limits(handle, &limits) != 0)
+        return;
+    for (size_t i = 0; i < sizeof reasons / sizeof *reasons; i++)
+        if (limits & reasons[i].bits) {
+            size_t n = strlen(out);
+            snprintf(out + n, size - n, "%s%s", n ? " and " : "", reasons[i].words);
+        }
+}
