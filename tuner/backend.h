@@ -20,8 +20,8 @@ typedef struct tt__backend_ops {
     void (*presume)(tt__backend *b, const tt__gpu *gpu);
     /* Whose results these are. */
     tt_status (*hello)(tt__backend *b, tt__gpu *gpu, tt__env *env);
-    /* What follows is about this problem of the task of `t`; no trial may be outstanding. TT_E_NO_MEMORY if
-     * it does not fit. */
+    /* What follows is about this problem of the task of `t`; trials that are outstanding are given up.
+     * TT_E_NO_MEMORY if it does not fit. */
     tt_status (*problem)(tt__backend *b, const tt__problem *p, const tt__template *t);
     /* This candidate for that problem will probably be submitted: what can be prepared may be, once nothing
      * that is submitted has to wait for it. Copied. May be NULL. */

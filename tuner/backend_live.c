@@ -57,6 +57,7 @@ typedef struct live {
 } live;
 
 static tt_status turn(live *l);
+static void drop_gpu_worker(live *l);
 
 /* ---- The GPU ------------------------------------------------------------------------------------------- */
 
@@ -129,9 +130,17 @@ static tt_status await_opening(live *l) {
     return TT_OK;
 }
 
+/* Of a search that was given up. */
+static void forget_jobs(live *l) {
+    if (l->crew.workers[TT__CREW_GPU].busy && l->state == OPEN)
+        drop_gpu_worker(l);
+    memset(l->jobs, 0, sizeof l->jobs);
+}
+
 static tt_status problem(tt__backend *b, const tt__problem *p, const tt__template *t) {
     live *l = (live *)b;
     tt__candidate c = {0};
+    forget_jobs(l);
     TT_TRY(await_opening(l));
     l->problem = *p;
     l->state = CLOSED;

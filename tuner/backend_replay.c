@@ -31,6 +31,7 @@ static tt_status problem(tt__backend *b, const tt__problem *p, const tt__templat
     replay *r = (replay *)b;
     bool has;
     (void)t;
+    r->n_waiting = 0;
     r->before = r->problem;
     r->problem = *p;
     TT_TRY(tt__recording_has(r->recording, p, &has));

@@ -61,14 +61,22 @@ void tt__pair_close(tt__pair *pair) {
     pair->open = false;
 }
 
-tt_status tt__pair_run(tt__session *s, tt__pair *pair, size_t n_left) {
+tt_status tt__pair_run_copy(tt__session *s, tt__pair *pair, size_t n_left) {
     double since_s = tt__now_s();
+    const tt__limits limits = tt__limits_of(s->opts, s->end_s, n_left);
+    if (!pair->has_copy || pair->copy_done)
+        return TT_OK;
+    pair->copy.limits = tt__limits_of_copy(&limits);
+    TT_TRY(tt__search_run(s, &pair->copy, "copy"));
+    pair->copy_done = true;
+    tt__session_phase(s, "search", &pair->copy.problem, &since_s);
+    return TT_OK;
+}
+
+tt_status tt__pair_run(tt__session *s, tt__pair *pair, size_t n_left) {
     pair->search.limits = tt__limits_of(s->opts, s->end_s, n_left);
-    if (pair->has_copy) {
-        pair->copy.limits = tt__limits_of_copy(&pair->search.limits);
-        TT_TRY(tt__search_run(s, &pair->copy, "copy"));
-        tt__session_phase(s, "search", &pair->copy.problem, &since_s);
-    }
+    TT_TRY(tt__pair_run_copy(s, pair, n_left));
+    double since_s = tt__now_s();
     TT_TRY(tt__search_run(s, &pair->search, "search"));
     tt__session_phase(s, "search", &pair->search.problem, &since_s);
     return TT_OK;

@@ -8,7 +8,9 @@
 #include "tuner/session.h"
 
 typedef struct tt__pair {
-    bool open, has_copy; /* a problem may be compared with no copy: then that search is empty */
+    bool open;
+    bool has_copy; /* a problem may be compared with no copy: then that search is empty */
+    bool copy_done;
     tt__search copy, search;
 } tt__pair;
 
@@ -19,7 +21,9 @@ tt_status tt__pair_open(tt__session *s, const tt__problem *p, size_t n_left, tt_
 tt_status tt__pair_foresee(tt__session *s, const tt__problem *p, size_t n_left);
 void tt__pair_close(tt__pair *pair);
 
-/* Searches the copy, then the problem, from now on within what is left of the budget. */
+/* Searches the copy, unless that is done; then perhaps the problem. Of what is left of the budget they have
+ * their part as of now. */
+tt_status tt__pair_run_copy(tt__session *s, tt__pair *pair, size_t n_left);
 tt_status tt__pair_run(tt__session *s, tt__pair *pair, size_t n_left);
 
 #endif

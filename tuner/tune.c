@@ -132,7 +132,7 @@ static tt_status end_result(tt__session *s, tt__pair *pair, tt_result *result) {
 typedef struct queue {
     tt__session *s;
     const tt__problem *problems;
-    tt__pair next;
+    tt__pair now, next;
 } queue;
 
 /* If it fails its turn will tell. */
@@ -143,20 +143,38 @@ static void open_next(void *user) {
         tt__pair_open(q->s, &q->problems[next], n - next, &q->next);
 }
 
+/* The first two copies are searched one behind the other: of the few kernels that a copy may be most are
+ * compiled by then, and the compilers get ahead with those of the transposes. */
+static tt_status copy_next(queue *q) {
+    tt__session *s = q->s;
+    if (s->at_problem > 0 || s->n_problems < 2 || isfinite(s->end_s) || s->opts->replay)
+        return TT_OK;
+    open_next(q);
+    TT_TRY(tt__pair_run_copy(s, &q->now, s->n_problems));
+    if (!q->next.open)
+        return TT_OK;
+    s->at_problem++;
+    tt_status status = tt__pair_run_copy(s, &q->next, s->n_problems - 1);
+    s->at_problem--;
+    if (status != TT_OK)
+        tt__pair_close(&q->next);
+    return status == TT_E_INTERRUPTED ? status : TT_OK;
+}
+
 static tt_status tune_next(queue *q, tt_result *result) {
     tt__session *s = q->s;
     const tt__problem *p = &q->problems[s->at_problem];
     const size_t n_left = s->n_problems - s->at_problem;
-    tt__pair pair = q->next;
-    q->next = (tt__pair){.open = false};
     begin_result(s, p, result);
-    tt_status status = pair.open ? TT_OK : tt__pair_open(s, p, n_left, &pair);
-    if (status == TT_OK)
-        status = tt__pair_run(s, &pair, n_left);
-    if (status == TT_OK)
-        status = end_result(s, &pair, result);
-    tt__pair_close(&pair);
-    return status;
+    q->now = q->next;
+    q->next = (tt__pair){.open = false};
+    if (!q->now.open)
+        TT_TRY(tt__pair_open(s, p, n_left, &q->now));
+    TT_TRY(copy_next(q));
+    TT_TRY(tt__pair_run(s, &q->now, n_left));
+    TT_TRY(end_result(s, &q->now, result));
+    tt__pair_close(&q->now);
+    return TT_OK;
 }
 
 static tt_status tune_all(tt__session *s, const tt__problem *problems, tt_report *report,
@@ -173,6 +191,7 @@ static tt_status tune_all(tt__session *s, const tt__problem *problems, tt_report
         s->at_problem += status == TT_OK;
     }
     s->backend->meanwhile = NULL;
+    tt__pair_close(&q.now);
     tt__pair_close(&q.next);
     report->n_results = s->at_problem;
     TT_TRY(status);
