@@ -400,13 +400,13 @@ static tt_status feed_gpu(live *l) {
     return TT_OK;
 }
 
-/* May one more compile what is only expected? A few stay free for what is wanted: an expected one may take
- * long, or hang. */
+/* May one more compile what is only expected? One in eight stays free for what is wanted: expected ones may
+ * hang. */
 static bool may_work_ahead(const live *l) {
     size_t n = l->crew.n - TT__CREW_COMPILER, ahead = 0;
     for (size_t w = TT__CREW_COMPILER; w < l->crew.n; w++)
         ahead += l->crew.workers[w].busy && l->compiling[w] && !l->compiling[w]->wanted;
-    return ahead + (n + 3) / 4 < n;
+    return ahead + (n + 7) / 8 < n;
 }
 
 static tt_status feed_compilers(live *l) {
