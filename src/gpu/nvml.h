@@ -1,7 +1,7 @@
 /*
  * NVML, where it is installed (libnvidia-ml.so.1, loaded at run time like the driver): what a GPU is called,
  * which it knows long before CUDA has started, and its clocks. What else would explain that a GPU is slower
- * now than a moment ago. One thread.
+ * now than a moment ago. One thread at a time.
  */
 #ifndef TT_GPU_NVML_H
 #define TT_GPU_NVML_H

@@ -4,6 +4,7 @@
  * reports the trial and leaves; the tuner starts another.
  */
 #include <math.h>
+#include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -50,20 +51,25 @@ static void fill_done(tt__msg_done *done, tt_status status) {
     tt__copy(done->error, sizeof done->error, status == TT_OK ? "" : tt_last_error());
 }
 
-/* Says hello while CUDA has yet to start, which takes some 100 ms. */
-static tt_status greet(const gpu_state *g) {
+/* A thread of its own: CUDA takes 100 ms to start, and NVML 20. A failure shows in what comes next. */
+static void *greet(void *ordinal) {
     tt__msg_hello hello = {0};
-    tt__nvml_name(hello.gpu_name, sizeof hello.gpu_name, g->ordinal);
-    return tt__wire_reply(TT__MSG_HELLO, &(struct iovec){&hello, sizeof hello}, 1);
+    tt__nvml_name(hello.gpu_name, sizeof hello.gpu_name, *(const int *)ordinal);
+    tt__wire_reply(TT__MSG_HELLO, &(struct iovec){&hello, sizeof hello}, 1);
+    return NULL;
 }
 
-/* Starts CUDA, and says what it has found once that is asked for. A context is made in half the time if it is
- * for few streams; there is one. */
+/* Says hello, starts CUDA, and says what it has found once that is asked for. */
 static tt_status describe(gpu_state *g, tt__str *request) {
     tt__msg_described reply = {0};
     uint32_t type;
-    setenv("CUDA_DEVICE_MAX_CONNECTIONS", "1", 0);
+    pthread_t greeting;
+    bool aside = pthread_create(&greeting, NULL, greet, &g->ordinal) == 0;
+    if (!aside)
+        greet(&g->ordinal);
     tt_status status = tt__device_gpu(&g->gpu, g->ordinal);
+    if (aside)
+        pthread_join(greeting, NULL);
     fill_done(&reply.done, status);
     if (status == TT_OK) {
         reply.gpu = g->gpu;
@@ -413,8 +419,9 @@ int tt__gpu_worker(int ordinal) {
     gpu_state g = {.ordinal = ordinal, .watch = {.ordinal = ordinal}};
     tt__str request = {0};
     uint32_t type;
-    finals *f = malloc(sizeof *f); /* too large for a stack */
-    if (!f || greet(&g) != TT_OK || describe(&g, &request) != TT_OK) {
+    finals *f = malloc(sizeof *f);                 /* too large for a stack */
+    setenv("CUDA_DEVICE_MAX_CONNECTIONS", "1", 0); /* a context for one stream is made in half the time */
+    if (!f || describe(&g, &request) != TT_OK) {
         tt__str_free(&request);
         free(f);
         return 1;
