@@ -9,7 +9,7 @@
 
 static const size_t standard_if_short = 256;
 static const size_t trials_of[] = {
-    [TT_EFFORT_STANDARD] = 128, [TT_EFFORT_QUICK] = 48, [TT_EFFORT_EXHAUSTIVE] = SIZE_MAX};
+    [TT_EFFORT_STANDARD] = 192, [TT_EFFORT_QUICK] = 48, [TT_EFFORT_EXHAUSTIVE] = SIZE_MAX};
 enum { EFFORTS = sizeof trials_of / sizeof *trials_of };
 
 const tt__limits tt__no_limits = {SIZE_MAX, INFINITY, false, 0};
