@@ -19,17 +19,14 @@ static tt_status draw(outline *o, const tt__session *s, const tt__problem *p, si
     return t ? tt__task_copy(&o->copy, &o->part, &o->has_copy, t, &s->gpu, p) : TT_OK;
 }
 
-/* What the copy's search wants comes first, for it is held first. */
 static tt_status open_both(tt__session *s, const tt__problem *p, size_t n_left, tt__pair *out) {
     outline o;
     TT_TRY(draw(&o, s, p, n_left));
     out->has_copy = o.has_copy;
     TT_TRY(tt__search_open(s, p, &o.limits, &out->search));
     out->search.copy_part = o.part;
-    if (o.has_copy) {
+    if (o.has_copy) /* what it wants comes before what is expected */
         TT_TRY(tt__search_open(s, &o.copy, &o.copy_limits, &out->copy));
-        TT_TRY(tt__search_expect(s, &out->copy));
-    }
     return tt__search_expect(s, &out->search);
 }
 

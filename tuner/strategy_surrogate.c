@@ -14,6 +14,10 @@
 static const double opinion = 0.005;
 /* How much slower (as a logarithm) a configuration counts when only 1 in e of its like has passed. */
 static const double caution = 0.05;
+/* What a trial takes, beside one whose cubin is there, if a compiler has to be waited for (16 of them). As
+ * long as the best is looked for each trial counts; behind so many, time does. */
+static const double dear = 4;
+enum { FRUGAL = 48 };
 /* Where no improvement is left to expect, the prediction orders. */
 static const double faint = 1e-9;
 enum { STARTS_MAX = 2, GREEDY = 8 };
@@ -23,6 +27,8 @@ typedef struct surrogate {
     size_t at_start, n_started;
     unsigned char *row_of; /* 1: is a row of the process */
     double *prior, *odds;
+    size_t *cubin_of;         /* tt__walk_cubins */
+    unsigned char *asked_for; /* by that: a configuration has been named that has the cubin */
 } surrogate;
 
 static void close_surrogate(void *self) {
@@ -33,6 +39,8 @@ static void close_surrogate(void *self) {
     free(s->row_of);
     free(s->prior);
     free(s->odds);
+    free(s->cubin_of);
+    free(s->asked_for);
     free(s);
 }
 
@@ -44,8 +52,11 @@ static tt_status open_surrogate(void **self, const tt__view *view, uint64_t seed
     s->row_of = calloc(n, sizeof *s->row_of);
     s->prior = calloc(n, sizeof *s->prior);
     s->odds = calloc(n, sizeof *s->odds);
-    if (!s->row_of || !s->prior || !s->odds)
+    s->cubin_of = calloc(n, sizeof *s->cubin_of);
+    s->asked_for = calloc(n, sizeof *s->asked_for);
+    if (!s->row_of || !s->prior || !s->odds || !s->cubin_of || !s->asked_for)
         return tt__fail_memory(n * sizeof *s->prior);
+    TT_TRY(tt__walk_cubins(view->walk, s->cubin_of));
     for (size_t i = 0; i < n; i++)
         s->prior[i] = view->model->log_time[i] + opinion * tt__random_unit(&seed);
     return tt__gp_open(&s->gp, view->model);
@@ -53,6 +64,9 @@ static tt_status open_surrogate(void **self, const tt__view *view, uint64_t seed
 
 /* Rows for what was tried or named since, values for what has come back. */
 static tt_status learn(surrogate *s, const tt__view *view) {
+    for (size_t i = 0; i < view->space->n; i++)
+        if (view->known[i] != TT__UNTRIED)
+            s->asked_for[s->cubin_of[i]] = 1;
     for (size_t i = 0; i < view->space->n; i++)
         if (view->known[i] != TT__UNTRIED && !s->row_of[i] && tt__gp_has_room(s->gp)) {
             TT_TRY(tt__gp_add(s->gp, i));
@@ -85,23 +99,12 @@ static double to_beat(const surrogate *s, const tt__view *view) {
     return best;
 }
 
-/* Do they differ in nothing but arguments of the launch? */
-static bool are_siblings(const tt__view *view, size_t a, size_t b) {
-    const tt__template *t = view->space->items[a].t;
-    if (view->space->items[b].t != t)
-        return false;
-    for (size_t k = 0; k < t->n_params; k++)
-        if (!t->params[k].runtime && view->walk->points[a][k] != view->walk->points[b][k])
-            return false;
-    return true;
-}
-
 /* What shares the best trial's cubin is tried at once: it costs no compilation, and where one order of blocks
  * is bad for most tiles, it may yet be the one for the best. */
-static int64_t sibling_of_best(const tt__view *view) {
+static int64_t sibling_of_best(const surrogate *s, const tt__view *view) {
     int64_t best = tt__strategy_fastest(view);
     for (size_t i = 0; best != TT__NOTHING && i < view->space->n; i++)
-        if (view->known[i] == TT__UNTRIED && are_siblings(view, (size_t)best, i))
+        if (view->known[i] == TT__UNTRIED && s->cubin_of[i] == s->cubin_of[best])
             return (int64_t)i;
     return TT__NOTHING;
 }
@@ -115,18 +118,19 @@ static tt_status next(int64_t *index, void *self, const tt__view *view) {
         s->n_started++;
         return TT_OK;
     }
-    if (tt__gp_rows(s->gp) >= GREEDY && (*index = sibling_of_best(view)) != TT__NOTHING)
+    if (tt__gp_rows(s->gp) >= GREEDY && (*index = sibling_of_best(s, view)) != TT__NOTHING)
         return TT_OK;
     TT_TRY(learn(s, view));
     tt__strategy_odds(s->odds, view);
     tt__gp_predict(s->gp, &mean, &deviation);
     double best = to_beat(s, view);
-    bool greedy = tt__gp_rows(s->gp) < GREEDY;
+    bool greedy = tt__gp_rows(s->gp) < GREEDY, frugal = tt__gp_rows(s->gp) >= FRUGAL;
     for (size_t i = 0; i < view->space->n; i++) {
         if (view->known[i] != TT__UNTRIED)
             continue;
         double at = s->prior[i] + mean[i] - caution * log(s->odds[i]);
-        double gain = (greedy ? 0 : improvement(best, at, deviation[i])) - faint * at;
+        double gain = greedy ? 0 : improvement(best, at, deviation[i]);
+        gain = gain / (frugal && !s->asked_for[s->cubin_of[i]] ? dear : 1) - faint * at;
         if (gain > most) {
             most = gain;
             *index = (int64_t)i;

@@ -245,22 +245,26 @@ static tt_status has_winner(const tt__session *s, const tt__problem *p, bool *fo
 }
 
 /* CUDA takes some 100 ms to start, in which compilers could be at work already if it were known for what:
- * most likely for the GPU that was known under this name before. Whatever goes wrong here is told later. */
-static void foresee(tt__session *s, tt_ctx *ctx, const tt__problem *first) {
+ * most likely for the GPU that was known under this name before. If that goes wrong its turn will tell. */
+static tt_status foresee(tt__session *s, tt_ctx *ctx, const tt__problem *first) {
     const tt__backend_ops *ops = s->backend->ops;
     char name[TT__GPU_NAME_MAX];
     bool settled = false;
-    if (!ops->name || ops->name(s->backend, name) != TT_OK || !find_gpu(s, ctx, name))
-        return;
+    if (!ops->name)
+        return TT_OK;
+    TT_TRY(ops->name(s->backend, name));
+    if (!find_gpu(s, ctx, name))
+        return TT_OK;
     ops->presume(s->backend, &s->gpu);
     if (s->opts->force || (has_winner(s, first, &settled) == TT_OK && !settled))
         tt__pair_foresee(s, first, s->n_problems);
+    return TT_OK;
 }
 
 static tt_status run(tt__session *s, tt_ctx *ctx, const tt__problem *problems, size_t n, tt_report *report,
                      tt_result *results) {
     TT_TRY(open_backend(s));
-    foresee(s, ctx, &problems[0]);
+    TT_TRY(foresee(s, ctx, &problems[0]));
     TT_TRY(s->backend->ops->hello(s->backend, &s->gpu, &s->env));
     tt__copy(report->gpu, sizeof report->gpu, s->gpu.name);
     tt__copy(report->driver, sizeof report->driver, s->env.driver);

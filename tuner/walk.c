@@ -44,3 +44,36 @@ int tt__walk_steps(const tt__walk *w, const tt__template *t, const tt__point fro
     }
     return steps;
 }
+
+typedef struct built {
+    const tt__template *t;
+    tt__point point; /* of what is compiled in; the rest is 0 */
+    size_t index;
+} built;
+
+static int by_what_is_built(const void *a, const void *b) {
+    const built *x = a, *y = b;
+    uintptr_t of_x = (uintptr_t)x->t, of_y = (uintptr_t)y->t;
+    int order = memcmp(x->point, y->point, sizeof x->point);
+    return order ? order : (of_x > of_y) - (of_x < of_y);
+}
+
+tt_status tt__walk_cubins(const tt__walk *w, size_t *of) {
+    size_t n = w->space->n;
+    built *all = calloc(n ? n : 1, sizeof *all);
+    if (!all)
+        return tt__fail_memory(n * sizeof *all);
+    for (size_t i = 0; i < n; i++) {
+        all[i] = (built){.t = w->space->items[i].t, .index = i};
+        for (size_t k = 0; k < all[i].t->n_params; k++)
+            all[i].point[k] = all[i].t->params[k].runtime ? 0 : w->points[i][k];
+    }
+    qsort(all, n, sizeof *all, by_what_is_built);
+    for (size_t i = 0, first = 0; i < n; i++) {
+        if (by_what_is_built(&all[first], &all[i]) != 0)
+            first = i;
+        of[all[i].index] = all[first].index;
+    }
+    free(all);
+    return TT_OK;
+}

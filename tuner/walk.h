@@ -24,6 +24,10 @@ void tt__walk_close(tt__walk *w);
  * numbers, one for any two different words. */
 int tt__walk_steps(const tt__walk *w, const tt__template *t, const tt__point from, size_t to);
 
+/* Sorts the space by cubins: of configurations that differ in nothing but arguments of the launch all have
+ * the same of[i], the index of one of them. `of` has room for the space. */
+tt_status tt__walk_cubins(const tt__walk *w, size_t *of);
+
 /* Are all values of this parameter numbers? */
 bool tt__param_is_number(const tt__param *p);
 

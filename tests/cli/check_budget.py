@@ -24,16 +24,15 @@ def main() -> int:
         if len(late) > most:
             wrong.append(f"{len(late)} {what} were begun between {since:.3f} and {until:.3f} s, not {most} at most")
 
-    at_problem, n_searches = -1, 0
-    for _, name, begin, finished in phases:
-        if name == "expect":  # a problem has its part of what is left, and the copy an eighth of that
-            at_problem, n_searches, part = at_problem + 1, 0, (end - begin) / (n_problems - at_problem - 1)
-            since = begin
-        elif name == "search":
-            limit = since + (part / 8 if n_searches == 0 else part)
-            expect_few(f"trials of problem {at_problem}", loads, max(begin, limit), finished, at_once)
+    n_searches, part, since = 0, 0.0, 0.0  # of each problem one of the copy, and its own
+    for _, name, begin, finished in sorted(phases, key=lambda phase: phase[2]):
+        if name == "search" and n_searches % 2 == 0:  # its part of what is left, and the copy has an eighth of that
+            since, part = begin, (end - begin) / (n_problems - n_searches // 2)
+        if name == "search":
+            limit = since + (part if n_searches % 2 else part / 8)
+            expect_few(f"trials of problem {n_searches // 2}", loads, max(begin, limit), finished, at_once)
             n_searches += 1
-        else:
+        elif name == "finals":
             expect_few("trials in the finals: the incumbent and the default", loads, begin, finished, 2)
     expect_few("stages of finals", [b for row, name, b, _ in spans if row == 1 and name == "finals"], end, seconds, 1)
 
@@ -44,8 +43,8 @@ def main() -> int:
     idle_s -= max(0, seconds - at)
     if idle_s < 0:
         wrong.append(f"of {seconds:.3f} s, {-idle_s:.3f} s too much behind {end:.3f} s were spent on nothing in the timeline")
-    if at_problem + 1 != n_problems:
-        wrong.append(f"{at_problem + 1} problems, not {n_problems:.0f}")
+    if n_searches != 2 * n_problems:
+        wrong.append(f"{n_searches} searches, not two for each of {n_problems:.0f} problems")
     print("\n".join(wrong), end="\n" if wrong else "", file=sys.stderr)
     return bool(wrong)
 
