@@ -44,6 +44,11 @@ static CUresult CUDAAPI no_launch(CUfunction fn, unsigned gx, unsigned gy, unsig
     return CUDA_SUCCESS;
 }
 
+static CUresult CUDAAPI no_launch_ex(const CUlaunchConfig *config, CUfunction fn, void **args, void **extra) {
+    (void)config, (void)fn, (void)args, (void)extra;
+    return CUDA_SUCCESS;
+}
+
 static unsigned long long fixed_id;
 
 static CUresult CUDAAPI no_id(CUcontext context, unsigned long long *id) {
@@ -58,6 +63,7 @@ static void empty_driver(dispatch *d, tt__driver *kept) {
     *kept = *table;
     kept->cuCtxGetId(NULL, &fixed_id);
     table->cuLaunchKernel = no_launch;
+    table->cuLaunchKernelEx = no_launch_ex;
     table->cuCtxGetId = no_id;
 }
 
@@ -81,8 +87,7 @@ static tt_status launch_raw(worker *w, int n) {
             launch->args[i].type == TT__TYPE_NONE ? operands[launch->args[i].operand] : (void *)&values[i];
     CUresult r = CUDA_SUCCESS;
     for (int i = 0; i < n && r == CUDA_SUCCESS; i++)
-        r = cu->cuLaunchKernel(plan->kernel.fns[0], l->grid[0], l->grid[1], l->grid[2], l->block[0],
-                               l->block[1], l->block[2], l->shared_bytes, w->stream, args, NULL);
+        r = tt__pass_launch(l, cu, plan->kernel.fns[0], args, w->stream);
     return tt__cu_check(r, "cuLaunchKernel");
 }
 

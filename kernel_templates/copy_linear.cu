@@ -11,6 +11,7 @@
 //@ where    align >= VEC
 //@ where    VEC * UNROLL >= 8
 //@ where    KEEP = 0 OR (cc >= 80 AND STREAM = 0 AND VEC = 16 AND rows * cols * batch * elem_size > l2_bytes)
+//@ launch   early
 //@ block    THREADS
 //@ grid     ceil_div(rows * cols * batch * elem_size, THREADS * UNROLL * VEC)
 //@ args     dst, src, i64 rows * cols * batch * elem_size, i32 STREAM
@@ -24,16 +25,18 @@ typedef uint2 vec;
 typedef uint4 vec;
 #endif
 
+#include "early.cuh"
 #include "keep.cuh"
 
 // THREADS and STREAM share one cubin: the copy is there to compare with, and shall not hold up what is compared.
 extern "C" __global__ void __launch_bounds__(1024)
-    copy_linear(unsigned char *__restrict__ dst, const unsigned char *__restrict__ src, long long bytes, int stream) {
+    copy_linear(unsigned char *dst, const unsigned char *src, long long bytes, int stream) {
     const int threads = blockDim.x;
     const long long n = bytes / VEC;
     const long long first = (long long)blockIdx.x * (threads * UNROLL) + threadIdx.x;
     const vec *from = (const vec *)src;
     vec *to = (vec *)dst;
+    wait_for_earlier();
 
     if ((blockIdx.x + 1ll) * (threads * UNROLL) <= n) {
         vec held[UNROLL];

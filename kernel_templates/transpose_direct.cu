@@ -20,11 +20,13 @@
 //@ where    VL * LANES BETWEEN 32 AND 128 AND VS >= LANES AND (DEPTH = 1 OR elem_size = 16)
 //@ where    rows * cols * batch * elem_size <= l2_bytes / 4 AND rows * lds < 2147483648 AND cols * ldd < 2147483648
 //@ where    batch <= 65535
+//@ launch   early
 //@ block    THREADS
 //@ grid     iif(ORDER = 0, ceil_div(cols * elem_size, LANES * VL), ceil_div(rows * elem_size, THREADS / LANES * DEPTH * VS)), iif(ORDER = 0, ceil_div(rows * elem_size, THREADS / LANES * DEPTH * VS), ceil_div(cols * elem_size, LANES * VL)), batch
 //@ args     dst, src, u32 rows, u32 cols, u32 lds, u32 ldd, i32 ORDER, i64 src_stride, i64 dst_stride
 //@ default  VL=8 VS=16 DEPTH=1 LANES=8 THREADS=128 STREAM=0 ORDER=0
 
+#include "early.cuh"
 #include "micro_tile.cuh"
 
 #define STEP (THREADS / LANES * MICRO_ROWS) // rows from one micro-tile of a thread to the next
@@ -59,7 +61,7 @@ static __device__ void move(elem *to, const elem *from, unsigned lds, unsigned l
 
 // One block is as good as many: or else the compiler spills to do with 32 registers.
 extern "C" __global__ void __launch_bounds__(THREADS, 1)
-    transpose_direct(elem *__restrict__ dst, const elem *__restrict__ src, unsigned rows, unsigned cols,
+    transpose_direct(elem *dst, const elem *src, unsigned rows, unsigned cols,
                      unsigned lds, unsigned ldd, int order, long long src_stride, long long dst_stride) {
     // Blocks are numbered along the rows (ORDER 0) or down the columns (ORDER 1) of the source.
     const unsigned bx = order == 0 ? blockIdx.x : blockIdx.y, by = order == 0 ? blockIdx.y : blockIdx.x;
@@ -71,6 +73,7 @@ extern "C" __global__ void __launch_bounds__(THREADS, 1)
     from += blockIdx.z * src_stride;
     to += blockIdx.z * dst_stride;
 #endif
+    wait_for_earlier();
 #if EDGES
     if (row + (DEPTH - 1) * STEP + MICRO_ROWS > rows || col + MICRO_COLS > cols) {
         if (row < rows && col < cols)

@@ -41,12 +41,14 @@
 //@ where    READ_RUN * WRITE_RUN / elem_size / THREADS < 128 OR min(VL, VS) >= min(8, align)
 //@ where    THREADS % (READ_RUN / VL) = 0 AND THREADS % (WRITE_RUN / VS) = 0
 //@ where    batch <= 65535
+//@ launch   early
 //@ block    THREADS
 //@ grid     iif(ORDER = 3, 64, iif(ORDER = 0, ceil_div(cols * elem_size, READ_RUN), ceil_div(rows * elem_size, WRITE_RUN - max(SEGMENT - VS, 0)))), iif(ORDER IN (0, 3), ceil_div(rows * elem_size, WRITE_RUN - max(SEGMENT - VS, 0)), ceil_div(cols * elem_size, READ_RUN)), iif(ORDER = 3, ceil_div(cols * elem_size, 64 * READ_RUN), batch)
 //@ shared   READ_RUN * WRITE_RUN / elem_size
 //@ args     dst, src, i64 rows, i64 cols, i64 lds, i64 ldd, i64 src_stride, i64 dst_stride, i32 ORDER
 //@ default  READ_RUN=128 WRITE_RUN=128 VL=4 VS=4 THREADS=256 STREAM=0 SEGMENT=0 PREFETCH=0 ORDER=1
 
+#include "early.cuh"
 #include "micro_tile.cuh"
 
 #define TILE_COLS (READ_RUN / ELEM_SIZE)
@@ -138,7 +140,7 @@ static __device__ void move_edge_tile(elem *dst, const elem *src, long long lds,
 #endif
 
 extern "C" __global__ void __launch_bounds__(THREADS, RESIDENT)
-    transpose_vector(elem *__restrict__ dst, const elem *__restrict__ src, long long rows, long long cols,
+    transpose_vector(elem *dst, const elem *src, long long rows, long long cols,
                      long long lds, long long ldd, long long src_stride, long long dst_stride, int order) {
     extern __shared__ vec_of<VS>::type tile[];
 
@@ -157,6 +159,7 @@ extern "C" __global__ void __launch_bounds__(THREADS, RESIDENT)
         return;
     elem *to = dst + matrix * dst_stride + col0 * ldd + row0;
     const elem *from = src + matrix * src_stride + row0 * lds + col0;
+    wait_for_earlier();
 #if EDGES
     if (row0 + TILE_ROWS > rows || col0 + TILE_COLS > cols) {
         move_edge_tile(to, from, lds, ldd, (int)min(rows - row0, (long long)1 << 30),

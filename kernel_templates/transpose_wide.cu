@@ -18,11 +18,14 @@
 //@ where    TILE_COLS * TILE_ROWS / THREADS BETWEEN 2 AND 8
 //@ where    rows * cols * batch * elem_size <= iif(elem_size = 4, l2_bytes / 4, iif(STREAM = 1, 1, 2) * l2_bytes)
 //@ where    batch <= 65535
+//@ launch   early
 //@ block    THREADS
 //@ grid     iif(ORDER = 0, ceil_div(cols, TILE_COLS), ceil_div(rows, TILE_ROWS)), iif(ORDER = 0, ceil_div(rows, TILE_ROWS), ceil_div(cols, TILE_COLS)), batch
 //@ shared   (TILE_COLS + 1) * TILE_ROWS * elem_size
 //@ args     dst, src, u32 rows, u32 cols, u32 lds, u32 ldd, i32 ORDER, i64 src_stride, i64 dst_stride
 //@ default  TILE_COLS=32 TILE_ROWS=32 THREADS=256 STREAM=0 ORDER=0
+
+#include "early.cuh"
 
 #if ELEM_SIZE == 4
 typedef unsigned int elem;
@@ -66,7 +69,7 @@ static __device__ elem *below(address a, unsigned pitch, unsigned rows) {
 }
 
 extern "C" __global__ void __launch_bounds__(THREADS)
-    transpose_wide(elem *__restrict__ dst, const elem *__restrict__ src, unsigned rows, unsigned cols,
+    transpose_wide(elem *dst, const elem *src, unsigned rows, unsigned cols,
                    unsigned lds, unsigned ldd, int order, long long src_stride, long long dst_stride) {
     extern __shared__ elem tile[];
     elem held[HELD];
@@ -83,6 +86,7 @@ extern "C" __global__ void __launch_bounds__(THREADS)
     const int height =
         col0 + across < cols ? (int)(rows - row0 - down) : 0; // from the thread's first element on
     const address from = address_of(src + ((unsigned long long)(row0 + down) * lds + col0 + across));
+    wait_for_earlier();
 #pragma unroll
     for (int k = 0; k < HELD; k++)
         if (!EDGES || k * READ_STEP < height) {

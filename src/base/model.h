@@ -178,6 +178,7 @@ typedef struct tt__pass {
     unsigned grid[3], block[3];
     unsigned shared_bytes; /* dynamic */
     int first_arg, n_args; /* of args */
+    bool early; /* may begin before the kernel in front of it has ended, for which it waits itself */
 } tt__pass;
 
 typedef struct tt__launch {

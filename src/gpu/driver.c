@@ -44,6 +44,10 @@ static tt_status load(void) {
                             symbols[i].name);
         memcpy((char *)&table + symbols[i].offset, &address, sizeof address);
     }
+    enum { EARLY_IN_GRAPHS = 12030 };
+    int version = 0;
+    if (table.cuDriverGetVersion(&version) != CUDA_SUCCESS || version < EARLY_IN_GRAPHS)
+        table.cuLaunchKernelEx = NULL;
     Dl_info info;
     if (dladdr((void *)(uintptr_t)table.cuInit, &info) && info.dli_fname)
         tt__copy(path, sizeof path, info.dli_fname);

@@ -85,7 +85,9 @@
 /* NULL where the driver is older than they are. */
 #define TT__DRIVER_OPTIONAL(X)                                                                               \
     X(cuFuncGetParamInfo, "cuFuncGetParamInfo", /* CUDA 12.4 */                                              \
-      (CUfunction fn, size_t index, size_t * offset, size_t * size))
+      (CUfunction fn, size_t index, size_t * offset, size_t * size))                                         \
+    X(cuLaunchKernelEx, "cuLaunchKernelEx", /* early: cuStreamBeginCapture takes it since CUDA 12.3 */       \
+      (const CUlaunchConfig *config, CUfunction fn, void **args, void **extra))
 
 typedef struct tt__driver {
 #define TT__MEMBER(member, name, params) CUresult(CUDAAPI *member) params;

@@ -100,6 +100,32 @@ void tt__kernel_constants(tt__arg_value out[TT__ARGS_MAX], const tt__launch *lau
     }
 }
 
+/* The kernel in front need not have ended: this one waits on the device for what it has been doing. */
+static CUresult launch_early(const tt__driver *cu, CUfunction fn, const tt__pass *pass, CUstream stream,
+                             void **args) {
+    CUlaunchAttribute attribute = {.id = CU_LAUNCH_ATTRIBUTE_PROGRAMMATIC_STREAM_SERIALIZATION,
+                                   .value = {.programmaticStreamSerializationAllowed = 1}};
+    const CUlaunchConfig config = {.gridDimX = pass->grid[0],
+                                   .gridDimY = pass->grid[1],
+                                   .gridDimZ = pass->grid[2],
+                                   .blockDimX = pass->block[0],
+                                   .blockDimY = pass->block[1],
+                                   .blockDimZ = pass->block[2],
+                                   .sharedMemBytes = pass->shared_bytes,
+                                   .hStream = stream,
+                                   .attrs = &attribute,
+                                   .numAttrs = 1};
+    return cu->cuLaunchKernelEx(&config, fn, args, NULL);
+}
+
+CUresult tt__pass_launch(const tt__pass *pass, const tt__driver *cu, CUfunction fn, void **args,
+                         CUstream stream) {
+    if (pass->early && cu->cuLaunchKernelEx)
+        return launch_early(cu, fn, pass, stream, args);
+    return cu->cuLaunchKernel(fn, pass->grid[0], pass->grid[1], pass->grid[2], pass->block[0], pass->block[1],
+                              pass->block[2], pass->shared_bytes, stream, args, NULL);
+}
+
 CUresult tt__kernel_launch_with(const tt__kernel *kernel, const tt__driver *cu, const tt__launch *launch,
                                 const tt__arg_value *constants, void *const *operands, CUstream stream) {
     CUresult r = CUDA_SUCCESS;
@@ -111,8 +137,7 @@ CUresult tt__kernel_launch_with(const tt__kernel *kernel, const tt__driver *cu, 
             args[i] = arg->type == TT__TYPE_NONE ? operands[arg->operand]
                                                  : (void *)(uintptr_t)&constants[pass->first_arg + i];
         }
-        r = cu->cuLaunchKernel(kernel->fns[s], pass->grid[0], pass->grid[1], pass->grid[2], pass->block[0],
-                               pass->block[1], pass->block[2], pass->shared_bytes, stream, args, NULL);
+        r = tt__pass_launch(pass, cu, kernel->fns[s], args, stream);
     }
     return r;
 }

@@ -39,6 +39,11 @@ typedef union tt__arg_value {
 /* The arguments that stay the same from launch to launch; those of operands are left alone. */
 void tt__kernel_constants(tt__arg_value out[TT__ARGS_MAX], const tt__launch *launch);
 
+/* Enqueues one pass: early, where it says so and the driver can. args[i] is the address of the i-th argument.
+ */
+CUresult tt__pass_launch(const tt__pass *pass, const tt__driver *cu, CUfunction fn, void **args,
+                         CUstream stream);
+
 /* Enqueues the launch, all passes. operands[i] is the address of the i-th operand's value: of a CUdeviceptr,
  * or of a scalar of its type. All are read before it returns. */
 CUresult tt__kernel_launch(const tt__kernel *kernel, const tt__driver *cu, const tt__launch *launch,

@@ -146,6 +146,13 @@ static tt_status read_args(tt__reader *r, tt__span rest) {
     return TT_OK;
 }
 
+static tt_status read_launch(tt__reader *r, tt__span rest) {
+    if (!tt__span_is(rest, "early"))
+        return FAIL(r, rest.at, "found '%.*s', expected: early", SHOW(rest));
+    r->launch->early = true;
+    return TT_OK;
+}
+
 /* The first may stand anywhere; from the second on, what follows is about it. */
 static tt_status read_kernel(tt__reader *r, tt__span rest) {
     tt__template *t = r->t;
@@ -229,6 +236,7 @@ static const struct {
     {"grid", read_grid, OF_LAUNCH, true, "grid EXPRESSION, ..."},
     {"shared", read_shared, OF_LAUNCH, false, "shared EXPRESSION"},
     {"args", read_args, OF_LAUNCH, true, "args dst, src, TYPE EXPRESSION, ..."},
+    {"launch", read_launch, OF_LAUNCH, false, "launch early"},
     {"default", read_default, ONCE, false, "default NAME=VALUE ..."}, /* required with parameters */
     {"options", read_options, OFTEN, false, "options -OPTION ..."},
     {"maxrregcount", read_max_regs, ONCE, false, "maxrregcount EXPRESSION"},

@@ -175,11 +175,16 @@ static int operand_bytes(const plan *pl, int operand) {
 
 /* All passes as they are before anything is known of a configuration. */
 static void start_launch(const plan *pl, tt__launch *l) {
+    enum { EARLY_FROM_CC = 90 };
     int n = 0;
     *l = (tt__launch){.n_passes = pl->n_launches};
     for (int s = 0; s < l->n_passes; s++) {
         const tt__geometry_expr *g = &pl->launches[s];
-        l->passes[s] = (tt__pass){.grid = {1, 1, 1}, .block = {1, 1, 1}, .first_arg = n, .n_args = g->n_args};
+        l->passes[s] = (tt__pass){.grid = {1, 1, 1},
+                                  .block = {1, 1, 1},
+                                  .first_arg = n,
+                                  .n_args = g->n_args,
+                                  .early = g->early && pl->gpu->cc >= EARLY_FROM_CC};
         for (int i = 0; i < g->n_args; i++, n++) {
             const tt__arg_expr *a = &pl->t->args[g->first_arg + i];
             int bytes = a->type == TT__TYPE_NONE ? operand_bytes(pl, a->operand) : tt__types[a->type].size;

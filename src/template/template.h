@@ -51,6 +51,7 @@ typedef struct tt__geometry_expr {
     tt__expr block[3], grid[3]; /* missing dimensions are 1 */
     tt__expr shared;            /* dynamic shared memory in bytes; missing is 0 */
     int first_arg, n_args;      /* of the template's args */
+    bool early;                 /* tt__pass, where the device can */
     int line, column;           /* of its name behind `kernel` or `reference`; line 0: there is none */
 } tt__geometry_expr;
 

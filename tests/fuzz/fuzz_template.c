@@ -97,6 +97,8 @@ size_t LLVMFuzzerCustomMutator(uint8_t *data, size_t size, size_t max_size, unsi
                                         "block",
                                         "grid",
                                         "shared",
+                                        "launch",
+                                        "early",
                                         "args",
                                         "default",
                                         "transpose",

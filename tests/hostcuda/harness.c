@@ -157,16 +157,17 @@ char *harness_template(const char *file) {
     if (!f || !text || fread(text, 1, (1 << 16) - 1, f) == 0)
         harness_fail(path, 0, "cannot be read");
     fclose(f);
-    char *at = strstr(text, "\n#include \""), name[64], *whole = NULL;
-    if (at && sscanf(at, "\n#include \"%63[^\"]\"", name) == 1) { /* what a header includes, too */
-        char *header = harness_template(name);
+    char *at, name[64], *whole;
+    while ((at = strstr(text, "\n#include \"")) && sscanf(at, "\n#include \"%63[^\"]\"", name) == 1) {
+        char *header = harness_template(name); /* with what it includes itself */
         *at = '\0';
         if (asprintf(&whole, "%s\n%s%s", text, header, strchr(at + 1, '\n')) < 0)
             harness_fail(path, 0, "no memory");
         free(header);
         free(text);
+        text = whole;
     }
-    return whole ? whole : text;
+    return text;
 }
 
 CUdeviceptr harness_alloc(size_t bytes) {

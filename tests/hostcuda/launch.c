@@ -146,6 +146,24 @@ EXPORT CUresult cuLaunchKernel(CUfunction fn, unsigned gx, unsigned gy, unsigned
     return capture ? hostcuda_capture(capture, fn, &g, args) : hostcuda_launch(fn, &g, args);
 }
 
+/* Of launch attributes only the one that lets a kernel begin early, which means nothing where kernels run one
+ * after the other. */
+EXPORT CUresult cuLaunchKernelEx(const CUlaunchConfig *config, CUfunction fn, void **args, void **extra) {
+    int major;
+    REQUIRE(config && (config->attrs || config->numAttrs == 0), CUDA_ERROR_INVALID_VALUE);
+    for (unsigned i = 0; i < config->numAttrs; i++) {
+        const CUlaunchAttribute *a = &config->attrs[i];
+        REQUIRE(a->id == CU_LAUNCH_ATTRIBUTE_PROGRAMMATIC_STREAM_SERIALIZATION &&
+                    a->value.programmaticStreamSerializationAllowed == 1,
+                CUDA_ERROR_NOT_SUPPORTED);
+        const CUresult r = cuDeviceGetAttribute(&major, CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR, 0);
+        REQUIRE(r == CUDA_SUCCESS && major >= 9, CUDA_ERROR_NOT_SUPPORTED);
+    }
+    return cuLaunchKernel(fn, config->gridDimX, config->gridDimY, config->gridDimZ, config->blockDimX,
+                          config->blockDimY, config->blockDimZ, config->sharedMemBytes, config->hStream, args,
+                          extra);
+}
+
 EXPORT CUresult cuOccupancyMaxActiveBlocksPerMultiprocessor(int *n, CUfunction fn, int block_threads,
                                                             size_t shared_bytes) {
     ENTER(NEEDS_CONTEXT);

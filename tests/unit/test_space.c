@@ -142,6 +142,7 @@ static void list_linear(tt__space *s, const tt__gpu *g, const tt__problem *p) {
                 c->launch.passes[0].block[0] = (unsigned)threads;
                 c->launch.passes[0].grid[0] = (unsigned)grid;
                 c->launch.passes[0].n_args = 4;
+                c->launch.passes[0].early = g->cc >= 90;
                 c->launch.args[0].operand = 1;
                 c->launch.args[0].bytes = c->launch.args[1].bytes = 8;
                 c->launch.args[2] = (tt__arg){TT__TYPE_I64, 0, bytes, 0, 8};
@@ -158,6 +159,7 @@ static void same_launch(const tt__launch *a, const tt__launch *b) {
         assert_int_equal(x->block[i], y->block[i]);
     }
     assert_int_equal(x->shared_bytes, y->shared_bytes);
+    assert_int_equal(x->early, y->early);
     assert_int_equal(x->n_args, y->n_args);
     for (int i = 0; i < x->n_args; i++) {
         assert_int_equal(a->args[i].type, b->args[i].type);

@@ -1,0 +1,193 @@
+/* Templates that are launched early wait for the kernel in front of them before they read what it writes, in
+ * a stream and in a graph: behind one that lets others begin at once, and writes much later. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "device.h"
+#include "gpu/device.h"
+#include "gpu/kernel.h"
+#include "gpu/nvrtc.h"
+#include "template/template.h"
+
+enum { SIDE = 96, BYTES = SIDE * SIDE * 4, TIMES = 20 };
+
+static const char late_writer[] =
+    "//@ kernel  late_writer\n//@ op      copy\n//@ block   256\n//@ grid    ceil_div(rows * cols, 256)\n"
+    "//@ args    dst, src, i64 rows * cols\n"
+    "extern \"C\" __global__ void late_writer(int *dst, const int *src, long long n) {\n"
+    "    const long long i = blockIdx.x * 256ll + threadIdx.x;\n"
+    "#if __CUDA_ARCH__ >= 900 && !defined __HOSTCUDA__\n"
+    "    asm volatile(\"griddepcontrol.launch_dependents;\" ::: \"memory\");\n"
+    "    for (const long long begin = clock64(); clock64() - begin < 40000;)\n        ;\n"
+    "#endif\n"
+    "    if (i < n)\n        dst[i] = src[i];\n}\n";
+
+/* It says that it waits, and does not. */
+static const char liar[] =
+    "//@ kernel  liar\n//@ op      transpose\n//@ launch  early\n//@ block   32, 8\n"
+    "//@ grid    ceil_div(cols, 32), ceil_div(rows, 8)\n//@ args    dst, src, i64 rows, i64 cols\n"
+    "extern \"C\" __global__ void liar(int *dst, const int *src, long long rows, long long cols) {\n"
+    "    const long long r = blockIdx.y * 8ll + threadIdx.y, c = blockIdx.x * 32ll + threadIdx.x;\n"
+    "    if (r < rows && c < cols)\n        dst[c * rows + r] = src[r * cols + c];\n}\n";
+
+typedef struct loaded {
+    tt__candidate c;
+    tt__kernel kernel;
+} loaded;
+
+static tt__gpu gpu;
+static CUstream stream;
+static CUdeviceptr fresh, work, out;
+
+static CUresult (*begin_capture)(CUstream stream, CUstreamCaptureMode mode);
+static CUresult (*end_capture)(CUstream stream, CUgraph *out);
+static CUresult (*instantiate)(CUgraphExec *out, CUgraph graph, unsigned long long flags);
+static CUresult (*graph_launch)(CUgraphExec exec, CUstream stream);
+static CUresult (*graph_destroy)(CUgraph graph);
+static CUresult (*exec_destroy)(CUgraphExec exec);
+
+static int setup(void **state) {
+    (void)state;
+    device_symbol(&begin_capture, "cuStreamBeginCapture_v2");
+    device_symbol(&end_capture, "cuStreamEndCapture");
+    device_symbol(&instantiate, "cuGraphInstantiateWithFlags");
+    device_symbol(&graph_launch, "cuGraphLaunch");
+    device_symbol(&graph_destroy, "cuGraphDestroy");
+    device_symbol(&exec_destroy, "cuGraphExecDestroy");
+    OK(tt__device_gpu(&gpu, 0));
+    CU_OK(cu->cuStreamCreate(&stream, CU_STREAM_NON_BLOCKING));
+    CU_OK(cu->cuMemAlloc(&fresh, BYTES));
+    CU_OK(cu->cuMemAlloc(&work, BYTES));
+    CU_OK(cu->cuMemAlloc(&out, BYTES));
+    return 0;
+}
+
+static int teardown(void **state) {
+    (void)state;
+    CU_OK(cu->cuMemFree(fresh));
+    CU_OK(cu->cuMemFree(work));
+    CU_OK(cu->cuMemFree(out));
+    CU_OK(cu->cuStreamDestroy(stream));
+    return 0;
+}
+
+/* Its default configuration. */
+static void load(loaded *l, const tt__template *t) {
+    tt__problem p = {.rows = SIDE,
+                     .cols = SIDE,
+                     .lds = SIDE,
+                     .ldd = SIDE,
+                     .batch = 1,
+                     .src_stride = SIDE * SIDE,
+                     .dst_stride = SIDE * SIDE,
+                     .elem_size = 4,
+                     .align = 16};
+    tt__str options, cubin = {0};
+    int n;
+    tt__copy(p.op, sizeof p.op, t->op);
+    OK(tt__space_resolve(&l->c, t, &gpu, &p, t->default_config));
+    OK(tt__config_options(&options, &n, &l->c, &p));
+    OK(tt__nvrtc_compile(&cubin, t->path, t->source, tt__str_text(&options), n, gpu.cc));
+    OK(tt__kernel_load(&l->kernel, cu, cubin.text, &t->symbols, &l->c.launch));
+    tt__str_free(&options);
+    tt__str_free(&cubin);
+}
+
+static void launch(const loaded *l, CUdeviceptr dst, CUdeviceptr src) {
+    void *operands[] = {&src, &dst};
+    CU_OK(tt__kernel_launch(&l->kernel, cu, &l->c.launch, operands, stream));
+}
+
+/* How often what it made of `work` is not what the writer put there last. */
+static int count_wrong(const loaded *writer, const loaded *l, bool in_graph) {
+    static unsigned char src[BYTES], dst[BYTES];
+    int wrong = 0;
+    CUgraph graph;
+    CUgraphExec exec;
+    if (in_graph) {
+        CU_OK(begin_capture(stream, CU_STREAM_CAPTURE_MODE_GLOBAL));
+        launch(writer, work, fresh);
+        launch(l, out, work);
+        CU_OK(end_capture(stream, &graph));
+        CU_OK(instantiate(&exec, graph, 0));
+    }
+    for (int n = 0; n < (device_is_host() ? 2 : TIMES); n++) {
+        for (uint32_t i = 0; i < BYTES; i++)
+            src[i] = (unsigned char)((i + (uint32_t)n * BYTES) * 2654435761u >> 13);
+        CU_OK(cu->cuMemcpyHtoD(fresh, src, BYTES));
+        if (in_graph) {
+            CU_OK(graph_launch(exec, stream));
+        } else {
+            launch(writer, work, fresh);
+            launch(l, out, work);
+        }
+        CU_OK(cu->cuStreamSynchronize(stream));
+        CU_OK(cu->cuMemcpyDtoH(dst, out, BYTES));
+        wrong += strcmp(l->c.t->op, "copy") == 0 ? memcmp(dst, src, BYTES) != 0
+                                                 : !transposed(dst, src, SIDE, SIDE, SIDE, SIDE, 4);
+    }
+    if (in_graph) {
+        CU_OK(exec_destroy(exec));
+        CU_OK(graph_destroy(graph));
+    }
+    return wrong;
+}
+
+static void test_each_waits(void **state) {
+    (void)state;
+    loaded writer, l;
+    tt__template *t;
+    tt__template_set set;
+    int n_early = 0;
+    OK(tt__template_parse(&t, "late_writer.cu", late_writer));
+    load(&writer, t);
+    OK(tt__template_set_open(&set, NULL, 0));
+    for (size_t i = 0; i < set.n; i++) {
+        if (!set.items[i]->passes[0].early)
+            continue;
+        load(&l, set.items[i]);
+        assert_int_equal(l.c.launch.passes[0].early, gpu.cc >= 90);
+        for (int in_graph = 0; in_graph < 2; in_graph++)
+            if (count_wrong(&writer, &l, in_graph))
+                fail_msg("%s does not wait", set.items[i]->kernel);
+        tt__kernel_unload(&l.kernel, cu);
+        n_early++;
+    }
+    assert_true(n_early >= 3);
+    tt__kernel_unload(&writer.kernel, cu);
+    tt__template_set_close(&set);
+    tt__template_free(&t);
+}
+
+/* Or else the test above would say nothing. */
+static void test_who_does_not_wait_is_found_out(void **state) {
+    (void)state;
+    loaded writer, l;
+    tt__template *t, *u;
+    if (device_is_host() || gpu.cc < 90 || !cu->cuLaunchKernelEx)
+        skip();
+    OK(tt__template_parse(&t, "late_writer.cu", late_writer));
+    OK(tt__template_parse(&u, "liar.cu", liar));
+    load(&writer, t);
+    load(&l, u);
+    for (int in_graph = 0; in_graph < 2; in_graph++)
+        assert_true(count_wrong(&writer, &l, in_graph) > 0);
+    tt__kernel_unload(&writer.kernel, cu);
+    tt__kernel_unload(&l.kernel, cu);
+    tt__template_free(&t);
+    tt__template_free(&u);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {cmocka_unit_test(test_each_waits),
+                                       cmocka_unit_test(test_who_does_not_wait_is_found_out)};
+    if (!device_open())
+        return device_missing();
+    return cmocka_run_group_tests(tests, setup, teardown);
+}
