@@ -56,6 +56,20 @@ static tt_status fail_code(const tt__template *t, const tt__geometry_expr *g, co
                              name, keyword, tt__suggest_text(&near));
 }
 
+/* No verification would notice: what is launched alone has nothing to wait for. */
+static tt_status check_early(const tt__template *t) {
+    bool waits =
+        code_has(t->source, "griddepcontrol.wait") || code_has(t->source, "cudaGridDependencySynchronize");
+    for (int i = 0; i < t->n_passes && !waits; i++)
+        if (t->passes[i].early)
+            return tt__template_fail(
+                t->path, t->passes[i].line, t->passes[i].column,
+                "%s says `launch early`, and the code does not wait: call wait_for_earlier() of "
+                "early.cuh before global memory is read or written",
+                t->symbols.name[i]);
+    return TT_OK;
+}
+
 static tt_status check_code(const tt__template *t) {
     for (int i = 0; i < t->n_passes; i++)
         if (!code_has(t->source, t->symbols.name[i]))
@@ -64,7 +78,7 @@ static tt_status check_code(const tt__template *t) {
         return fail_code(t, &t->own->launch, t->own->reference.name[0], "reference");
     if (!code_has(t->source, "extern \"C\""))
         return tt__fail(TT_E_TEMPLATE, "%s: the kernel %s must be declared extern \"C\"", t->path, t->kernel);
-    return TT_OK;
+    return check_early(t);
 }
 
 /* Whatever the values, a configuration must fit the text that carries it. */

@@ -28,13 +28,15 @@ static const char late_writer[] =
     "#endif\n"
     "    if (i < n)\n        dst[i] = src[i];\n}\n";
 
-/* It says that it waits, and does not. */
+/* It says that it waits, and does so too late. */
 static const char liar[] =
     "//@ kernel  liar\n//@ op      transpose\n//@ launch  early\n//@ block   32, 8\n"
     "//@ grid    ceil_div(cols, 32), ceil_div(rows, 8)\n//@ args    dst, src, i64 rows, i64 cols\n"
     "extern \"C\" __global__ void liar(int *dst, const int *src, long long rows, long long cols) {\n"
     "    const long long r = blockIdx.y * 8ll + threadIdx.y, c = blockIdx.x * 32ll + threadIdx.x;\n"
-    "    if (r < rows && c < cols)\n        dst[c * rows + r] = src[r * cols + c];\n}\n";
+    "    if (r < rows && c < cols)\n        dst[c * rows + r] = src[r * cols + c];\n"
+    "#if __CUDA_ARCH__ >= 900 && !defined __HOSTCUDA__\n"
+    "    asm volatile(\"griddepcontrol.wait;\" ::: \"memory\");\n#endif\n}\n";
 
 typedef struct loaded {
     tt__candidate c;

@@ -224,6 +224,8 @@ static const struct {
     {9, "shared 1\n//@ shared 1", "t.cu:10:5: a second `shared`, the first is in line 9"},
     {9, "launch", "t.cu:9:5: `launch` stands alone, expected: launch early"},
     {9, "launch late", "t.cu:9:12: found 'late', expected: early"},
+    {9, "launch early\n// griddepcontrol.wait",
+     "t.cu:2:14: k says `launch early`, and the code does not wait: call wait_for_earlier() of early.cuh"},
     {9, "launch early\n//@ launch early", "t.cu:10:5: a second `launch`, the first is in line 9"},
     {10, "", "t.cu: no `args` annotation, expected a line: //@ args dst, src, TYPE EXPRESSION, ..."},
     {10, "args", "t.cu:10:5: `args` stands alone, expected: args dst, src, TYPE EXPRESSION, ..."},
