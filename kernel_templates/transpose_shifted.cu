@@ -13,6 +13,11 @@
 // Blocks of a cluster run at the same time and near each other: CLUSTER tiles side by side share the cache
 // lines in which their runs meet, which then cross from one half of the L2 cache to the other once.
 //
+// STAY 0 is a block for each tile. Where a matrix has only a few tiles for each block that is at work at
+// once, the blocks that are done first get all that are left, and end long after the others. Then STAY blocks
+// for each SM stay and share the tiles out evenly; they read the next tile before they write the one they
+// have.
+//
 //@ kernel   transpose_shifted
 //@ op       transpose
 //@ param    READ_RUN   128 256 512
@@ -20,6 +25,7 @@
 //@ param    THREADS    128 256 512
 //@ param    VS         4 16
 //@ param    CLUSTER    1 2 4
+//@ param    STAY       0 4 5
 //@ runtime  ORDER      0 1
 //@ where    elem_size <= 4 AND align BETWEEN elem_size AND 8
 //@ where    THREADS >= READ_RUN / 4 AND THREADS >= WRITE_RUN / 4
@@ -29,11 +35,13 @@
 //@ where    VS = 4 OR (elem_size <= 2 AND READ_RUN = 128 AND WRITE_RUN BETWEEN 128 AND 128 * elem_size AND THREADS = 256)
 //@ where    CLUSTER = 1 OR (READ_RUN = 128 AND THREADS = 256 AND ORDER = 1 AND cc >= 90 AND (elem_size = 1 OR (elem_size = 2 AND WRITE_RUN >= 128 AND CLUSTER = 2)))
 //@ where    batch <= 65535
+//@ where    STAY = 0 OR (READ_RUN = 128 AND WRITE_RUN = 128 AND THREADS = 256 AND CLUSTER = 1 AND ORDER = 0 AND batch = 1 AND (elem_size = 1 AND VS = 16 OR elem_size = 2 AND VS = 4 AND STAY = 5))
+//@ where    STAY = 0 OR ceil_div(rows * elem_size, WRITE_RUN) * ceil_div(cols * elem_size, READ_RUN) BETWEEN sm_count * STAY + 1 AND sm_count * 16
 //@ block    THREADS
-//@ grid     iif(ORDER = 0, ceil_div(cols * elem_size, READ_RUN), ceil_div(rows * elem_size, WRITE_RUN)), iif(ORDER = 0, ceil_div(rows * elem_size, WRITE_RUN), ceil_div(cols * elem_size, READ_RUN * CLUSTER) * CLUSTER), batch
+//@ grid     iif(ORDER = 0, ceil_div(cols * elem_size, READ_RUN), ceil_div(rows * elem_size, WRITE_RUN)), iif(ORDER = 0, iif(STAY = 0, ceil_div(rows * elem_size, WRITE_RUN), min(ceil_div(rows * elem_size, WRITE_RUN), max(1, sm_count * STAY / ceil_div(cols * elem_size, READ_RUN)))), ceil_div(cols * elem_size, READ_RUN * CLUSTER) * CLUSTER), batch
 //@ shared   READ_RUN / elem_size * (WRITE_RUN + 32 + iif(VS = 4, 4, 8))
 //@ args     dst, src, i64 rows, i64 cols, i64 lds, i64 ldd, i64 src_stride, i64 dst_stride, i32 ORDER
-//@ default  READ_RUN=128 WRITE_RUN=128 THREADS=256 VS=4 CLUSTER=1 ORDER=1
+//@ default  READ_RUN=128 WRITE_RUN=128 THREADS=256 VS=4 CLUSTER=1 STAY=0 ORDER=1
 
 #if ELEM_SIZE == 1
 typedef unsigned char elem;
@@ -270,6 +278,56 @@ static __device__ void write_head(const tile &t) {
     }
 }
 
+static __device__ bool is_whole(const tile &t) {
+    return t.height == READ_ROWS * ELEM_SIZE && t.width == READ_RUN;
+}
+
+// Before and behind the tile lie four elements of the matrix or more.
+static __device__ bool is_amid(long long rows, long long cols, long long row0, long long col0) {
+    return (row0 | col0) != 0 && (rows - row0 >= READ_ROWS + WORD || cols - col0 >= TILE_COLS + WORD);
+}
+
+static __device__ bool is_in_corner(const tile &t) {
+    const char *end = t.src + (t.height / ELEM_SIZE - 1) * t.src_pitch + t.width;
+    return t.src - past(t.src, WORD) < t.src_begin || end + (WORD - past(end, WORD)) % WORD > t.src_end;
+}
+
+// `amid`: a word that lies in the tile in part cannot reach out of the matrix. What has to be worked out to
+// know it otherwise would hold up the first load.
+static __device__ void read_tile(words &in, tile &t, const elem *src, long long rows, long long cols,
+                                 bool amid) {
+    if (!amid) {
+        t.src_begin = (const char *)src;
+        t.src_end = t.src_begin + (rows - 1) * t.src_pitch + cols * ELEM_SIZE;
+        if (is_in_corner(t)) {
+            t.first = load_partial(t, t.src_begin - past(t.src_begin, WORD));
+            t.last = load_partial(t, t.src_end - past(t.src_end, WORD));
+            read<CORNER>(in, t);
+            return;
+        }
+    }
+    if (is_whole(t))
+        read<INSIDE>(in, t);
+    else
+        read<EDGE>(in, t);
+}
+
+static __device__ void put_tile(const words &in, const tile &t) {
+    if (E > 1 && (past(t.src, WORD) || t.src_pitch % WORD))
+        put<true>(in, t);
+    else
+        put<false>(in, t);
+}
+
+static __device__ void write_tile(const tile &t, bool first) {
+    if (is_whole(t))
+        write<true>(t);
+    else
+        write<false>(t);
+    if (first)
+        write_head(t);
+}
+
 #if CLUSTER > 1
 #define TOGETHER __cluster_dims__(1, CLUSTER, 1)
 #else
@@ -277,52 +335,66 @@ static __device__ void write_head(const tile &t) {
 #endif
 
 // Few registers where few suffice, so that an SM holds 1,536 threads.
-extern "C" __global__ void TOGETHER __launch_bounds__(THREADS, (LOADS <= 20 ? 1536 : 1024) / THREADS)
+#if STAY
+#define AT_ONCE STAY
+#else
+#define AT_ONCE ((LOADS <= 20 ? 1536 : 1024) / THREADS)
+#endif
+
+extern "C" __global__ void TOGETHER __launch_bounds__(THREADS, AT_ONCE)
     transpose_shifted(elem *__restrict__ dst, const elem *__restrict__ src, long long rows, long long cols,
                       long long lds, long long ldd, long long src_stride, long long dst_stride, int order) {
     extern __shared__ word shared[];
+    tile t;
+    words in;
+    t.shared = (char *)shared;
+    t.src_pitch = lds * ELEM_SIZE;
+    t.dst_pitch = ldd * ELEM_SIZE;
 
     // Blocks are numbered along the rows (ORDER 0) or down the columns (ORDER 1) of the source, from its end:
     // tiles on an edge take longer, and would hold up the end if they were begun last.
-    const unsigned x = gridDim.x - 1 - blockIdx.x, y = gridDim.y - 1 - blockIdx.y;
+    const unsigned x = gridDim.x - 1 - blockIdx.x;
+#if STAY
+    const int col0 = x * TILE_COLS, up = gridDim.y * TILE_ROWS;
+    int row0 = ((unsigned)(rows - 1) / TILE_ROWS - blockIdx.y) * TILE_ROWS;
+    tile next = t;
+    next.src = (const char *)(src + row0 * lds + col0);
+    next.dst = (char *)(dst + col0 * ldd + row0);
+    next.height = min((int)rows - row0, READ_ROWS) * ELEM_SIZE;
+    next.width = min((int)cols - col0, TILE_COLS) * ELEM_SIZE;
+    for (const int first = row0;;) {
+        const bool begun = row0 != first;
+        if (row0 >= 0)
+            read_tile(in, next, src, rows, cols, is_amid(rows, cols, row0, col0));
+        if (begun)
+            write_tile(t, row0 + up == 0);
+        if (row0 < 0)
+            break;
+        if (begun)
+            __syncthreads();
+        put_tile(in, next);
+        __syncthreads();
+        t = next;
+        row0 -= up;
+        next.src -= up * t.src_pitch;
+        next.dst -= up * ELEM_SIZE;
+        next.height = min((int)rows - row0, READ_ROWS) * ELEM_SIZE;
+    }
+#else
+    const unsigned y = gridDim.y - 1 - blockIdx.y;
     const long long col0 = (long long)(order == 0 ? x : y) * TILE_COLS;
     const long long row0 = (long long)(order == 0 ? y : x) * TILE_ROWS;
     if (CLUSTER > 1 && col0 >= cols)
         return;
     dst += blockIdx.z * dst_stride;
     src += blockIdx.z * src_stride;
-    tile t;
     t.dst = (char *)(dst + col0 * ldd + row0);
     t.src = (const char *)(src + row0 * lds + col0);
-    t.shared = (char *)shared;
-    t.src_pitch = lds * ELEM_SIZE;
-    t.dst_pitch = ldd * ELEM_SIZE;
     t.height = (int)min(rows - row0, (long long)READ_ROWS) * ELEM_SIZE;
     t.width = (int)min(cols - col0, (long long)TILE_COLS) * ELEM_SIZE;
-    t.src_begin = (const char *)src;
-    t.src_end = (const char *)(src + (rows - 1) * lds + cols);
-
-    const char *end = t.src + (t.height / ELEM_SIZE - 1) * t.src_pitch + t.width;
-    const bool inside = t.height == READ_ROWS * ELEM_SIZE && t.width == READ_RUN;
-    words in;
-    if (t.src - past(t.src, WORD) < t.src_begin || end + (WORD - past(end, WORD)) % WORD > t.src_end) {
-        t.first = load_partial(t, t.src_begin - past(t.src_begin, WORD));
-        t.last = load_partial(t, t.src_end - past(t.src_end, WORD));
-        read<CORNER>(in, t);
-    } else if (inside) {
-        read<INSIDE>(in, t);
-    } else {
-        read<EDGE>(in, t);
-    }
-    if (E > 1 && (past(t.src, WORD) || t.src_pitch % WORD))
-        put<true>(in, t);
-    else
-        put<false>(in, t);
+    read_tile(in, t, src, rows, cols, is_amid(rows, cols, row0, col0));
+    put_tile(in, t);
     __syncthreads();
-    if (inside)
-        write<true>(t);
-    else
-        write<false>(t);
-    if (row0 == 0)
-        write_head(t);
+    write_tile(t, row0 == 0);
+#endif
 }
