@@ -35,7 +35,7 @@
 //@ where    VS = 4 OR (elem_size <= 2 AND READ_RUN = 128 AND WRITE_RUN BETWEEN 128 AND 128 * elem_size AND THREADS = 256)
 //@ where    CLUSTER = 1 OR (READ_RUN = 128 AND THREADS = 256 AND ORDER = 1 AND cc >= 90 AND (elem_size = 1 OR (elem_size = 2 AND WRITE_RUN >= 128 AND CLUSTER = 2)))
 //@ where    batch <= 65535
-//@ where    STAY = 0 OR (READ_RUN = 128 AND WRITE_RUN = 128 AND THREADS = 256 AND CLUSTER = 1 AND ORDER = 0 AND batch = 1 AND (elem_size = 1 AND VS = 16 OR elem_size = 2 AND VS = 4 AND STAY = 5))
+//@ where    STAY = 0 OR (READ_RUN = 128 AND WRITE_RUN = 128 AND THREADS = 256 AND CLUSTER = 1 AND ORDER = 0 AND batch = 1 AND elem_size = 1 AND VS = 16)
 //@ where    STAY = 0 OR ceil_div(rows * elem_size, WRITE_RUN) * ceil_div(cols * elem_size, READ_RUN) BETWEEN sm_count * STAY + 1 AND sm_count * 16
 //@ block    THREADS
 //@ grid     iif(ORDER = 0, ceil_div(cols * elem_size, READ_RUN), ceil_div(rows * elem_size, WRITE_RUN)), iif(ORDER = 0, iif(STAY = 0, ceil_div(rows * elem_size, WRITE_RUN), min(ceil_div(rows * elem_size, WRITE_RUN), max(1, sm_count * STAY / ceil_div(cols * elem_size, READ_RUN)))), ceil_div(cols * elem_size, READ_RUN * CLUSTER) * CLUSTER), batch
@@ -278,40 +278,6 @@ static __device__ void write_head(const tile &t) {
     }
 }
 
-static __device__ bool is_whole(const tile &t) {
-    return t.height == READ_ROWS * ELEM_SIZE && t.width == READ_RUN;
-}
-
-// Before and behind the tile lie four elements of the matrix or more.
-static __device__ bool is_amid(long long rows, long long cols, long long row0, long long col0) {
-    return (row0 | col0) != 0 && (rows - row0 >= READ_ROWS + WORD || cols - col0 >= TILE_COLS + WORD);
-}
-
-static __device__ bool is_in_corner(const tile &t) {
-    const char *end = t.src + (t.height / ELEM_SIZE - 1) * t.src_pitch + t.width;
-    return t.src - past(t.src, WORD) < t.src_begin || end + (WORD - past(end, WORD)) % WORD > t.src_end;
-}
-
-// `amid`: a word that lies in the tile in part cannot reach out of the matrix. What has to be worked out to
-// know it otherwise would hold up the first load.
-static __device__ void read_tile(words &in, tile &t, const elem *src, long long rows, long long cols,
-                                 bool amid) {
-    if (!amid) {
-        t.src_begin = (const char *)src;
-        t.src_end = t.src_begin + (rows - 1) * t.src_pitch + cols * ELEM_SIZE;
-        if (is_in_corner(t)) {
-            t.first = load_partial(t, t.src_begin - past(t.src_begin, WORD));
-            t.last = load_partial(t, t.src_end - past(t.src_end, WORD));
-            read<CORNER>(in, t);
-            return;
-        }
-    }
-    if (is_whole(t))
-        read<INSIDE>(in, t);
-    else
-        read<EDGE>(in, t);
-}
-
 static __device__ void put_tile(const words &in, const tile &t) {
     if (E > 1 && (past(t.src, WORD) || t.src_pitch % WORD))
         put<true>(in, t);
@@ -319,14 +285,72 @@ static __device__ void put_tile(const words &in, const tile &t) {
         put<false>(in, t);
 }
 
-static __device__ void write_tile(const tile &t, bool first) {
-    if (is_whole(t))
-        write<true>(t);
-    else
-        write<false>(t);
-    if (first)
-        write_head(t);
+#if STAY
+static __device__ bool is_whole(const tile &t) {
+    return t.height == READ_ROWS * ELEM_SIZE && t.width == READ_RUN;
 }
+
+// What most tiles are is found out first, since until then nothing is on its way from memory. `amid`: the
+// matrix has something before the tile, and four elements more in each row or below.
+static __device__ void read_tile(words &in, tile &t, const elem *src, long long rows, long long cols,
+                                 bool amid) {
+    if (amid && is_whole(t)) {
+        read<INSIDE>(in, t);
+        return;
+    }
+    KEEP(rows); // or else what follows is worked out for all
+    t.src_begin = (const char *)src;
+    t.src_end = t.src_begin + (rows - 1) * t.src_pitch + cols * ELEM_SIZE;
+    const char *end = t.src + (t.height / ELEM_SIZE - 1) * t.src_pitch + t.width;
+    if (t.src - past(t.src, WORD) < t.src_begin || end + (WORD - past(end, WORD)) % WORD > t.src_end) {
+        t.first = load_partial(t, t.src_begin - past(t.src_begin, WORD));
+        t.last = load_partial(t, t.src_end - past(t.src_end, WORD));
+        read<CORNER>(in, t);
+    } else {
+        read<EDGE>(in, t);
+    }
+}
+
+// All tiles of a block, which lie above each other, from the lowest up.
+static __device__ void take_tiles(elem *dst, const elem *src, long long rows, long long cols, long long lds,
+                                  long long ldd, char *shared) {
+    const int col0 = (gridDim.x - 1 - blockIdx.x) * TILE_COLS, up = gridDim.y * TILE_ROWS;
+    const int lowest = ((unsigned)(rows - 1) / TILE_ROWS - blockIdx.y) * TILE_ROWS;
+    tile t, next;
+    words in;
+    t.shared = shared;
+    t.src_pitch = lds * ELEM_SIZE;
+    t.dst_pitch = ldd * ELEM_SIZE;
+    next = t;
+    next.src = (const char *)(src + lowest * lds + col0);
+    next.dst = (char *)(dst + col0 * ldd + lowest);
+    next.width = min((int)cols - col0, TILE_COLS) * ELEM_SIZE;
+    for (int row0 = lowest;; row0 -= up) {
+        if (row0 >= 0) {
+            next.height = min((int)rows - row0, READ_ROWS) * ELEM_SIZE;
+            read_tile(in, next, src, rows, cols,
+                      (row0 | col0) && (rows - row0 >= READ_ROWS + WORD || cols - col0 >= TILE_COLS + WORD));
+        }
+        if (row0 != lowest) {
+            if (is_whole(t))
+                write<true>(t);
+            else
+                write<false>(t);
+            if (row0 + up == 0)
+                write_head(t);
+        }
+        if (row0 < 0)
+            break;
+        if (row0 != lowest)
+            __syncthreads();
+        put_tile(in, next);
+        __syncthreads();
+        t = next;
+        next.src -= up * t.src_pitch;
+        next.dst -= up * ELEM_SIZE;
+    }
+}
+#endif
 
 #if CLUSTER > 1
 #define TOGETHER __cluster_dims__(1, CLUSTER, 1)
@@ -345,56 +369,49 @@ extern "C" __global__ void TOGETHER __launch_bounds__(THREADS, AT_ONCE)
     transpose_shifted(elem *__restrict__ dst, const elem *__restrict__ src, long long rows, long long cols,
                       long long lds, long long ldd, long long src_stride, long long dst_stride, int order) {
     extern __shared__ word shared[];
-    tile t;
-    words in;
-    t.shared = (char *)shared;
-    t.src_pitch = lds * ELEM_SIZE;
-    t.dst_pitch = ldd * ELEM_SIZE;
 
     // Blocks are numbered along the rows (ORDER 0) or down the columns (ORDER 1) of the source, from its end:
     // tiles on an edge take longer, and would hold up the end if they were begun last.
-    const unsigned x = gridDim.x - 1 - blockIdx.x;
 #if STAY
-    const int col0 = x * TILE_COLS, up = gridDim.y * TILE_ROWS;
-    int row0 = ((unsigned)(rows - 1) / TILE_ROWS - blockIdx.y) * TILE_ROWS;
-    tile next = t;
-    next.src = (const char *)(src + row0 * lds + col0);
-    next.dst = (char *)(dst + col0 * ldd + row0);
-    next.height = min((int)rows - row0, READ_ROWS) * ELEM_SIZE;
-    next.width = min((int)cols - col0, TILE_COLS) * ELEM_SIZE;
-    for (const int first = row0;;) {
-        const bool begun = row0 != first;
-        if (row0 >= 0)
-            read_tile(in, next, src, rows, cols, is_amid(rows, cols, row0, col0));
-        if (begun)
-            write_tile(t, row0 + up == 0);
-        if (row0 < 0)
-            break;
-        if (begun)
-            __syncthreads();
-        put_tile(in, next);
-        __syncthreads();
-        t = next;
-        row0 -= up;
-        next.src -= up * t.src_pitch;
-        next.dst -= up * ELEM_SIZE;
-        next.height = min((int)rows - row0, READ_ROWS) * ELEM_SIZE;
-    }
+    take_tiles(dst, src, rows, cols, lds, ldd, (char *)shared);
 #else
-    const unsigned y = gridDim.y - 1 - blockIdx.y;
+    const unsigned x = gridDim.x - 1 - blockIdx.x, y = gridDim.y - 1 - blockIdx.y;
     const long long col0 = (long long)(order == 0 ? x : y) * TILE_COLS;
     const long long row0 = (long long)(order == 0 ? y : x) * TILE_ROWS;
     if (CLUSTER > 1 && col0 >= cols)
         return;
     dst += blockIdx.z * dst_stride;
     src += blockIdx.z * src_stride;
+    tile t;
     t.dst = (char *)(dst + col0 * ldd + row0);
     t.src = (const char *)(src + row0 * lds + col0);
+    t.shared = (char *)shared;
+    t.src_pitch = lds * ELEM_SIZE;
+    t.dst_pitch = ldd * ELEM_SIZE;
     t.height = (int)min(rows - row0, (long long)READ_ROWS) * ELEM_SIZE;
     t.width = (int)min(cols - col0, (long long)TILE_COLS) * ELEM_SIZE;
-    read_tile(in, t, src, rows, cols, is_amid(rows, cols, row0, col0));
+    t.src_begin = (const char *)src;
+    t.src_end = (const char *)(src + (rows - 1) * lds + cols);
+
+    const char *end = t.src + (t.height / ELEM_SIZE - 1) * t.src_pitch + t.width;
+    const bool inside = t.height == READ_ROWS * ELEM_SIZE && t.width == READ_RUN;
+    words in;
+    if (t.src - past(t.src, WORD) < t.src_begin || end + (WORD - past(end, WORD)) % WORD > t.src_end) {
+        t.first = load_partial(t, t.src_begin - past(t.src_begin, WORD));
+        t.last = load_partial(t, t.src_end - past(t.src_end, WORD));
+        read<CORNER>(in, t);
+    } else if (inside) {
+        read<INSIDE>(in, t);
+    } else {
+        read<EDGE>(in, t);
+    }
     put_tile(in, t);
     __syncthreads();
-    write_tile(t, row0 == 0);
+    if (inside)
+        write<true>(t);
+    else
+        write<false>(t);
+    if (row0 == 0)
+        write_head(t);
 #endif
 }
