@@ -13,6 +13,11 @@
 // Blocks of a cluster run at the same time and near each other: CLUSTER tiles side by side share the cache
 // lines in which their runs meet, which then cross from one half of the L2 cache to the other once.
 //
+// STAY 0 is a block for each tile. Where a matrix has only a few tiles for each block that is at work at
+// once, the blocks that are done first get all that are left, and end long after the others. Then STAY blocks
+// for each SM stay and share the tiles out evenly; they read the next tile before they write the one they
+// have.
+//
 //@ kernel   transpose_shifted
 //@ op       transpose
 //@ param    READ_RUN   128 256 512
@@ -20,6 +25,7 @@
 //@ param    THREADS    128 256 512
 //@ param    VS         4 16
 //@ param    CLUSTER    1 2 4
+//@ param    STAY       0 4 5
 //@ runtime  ORDER      0 1
 //@ where    elem_size <= 4 AND align BETWEEN elem_size AND 8
 //@ where    THREADS >= READ_RUN / 4 AND THREADS >= WRITE_RUN / 4
@@ -29,11 +35,13 @@
 //@ where    VS = 4 OR (elem_size <= 2 AND READ_RUN = 128 AND WRITE_RUN BETWEEN 128 AND 128 * elem_size AND THREADS = 256)
 //@ where    CLUSTER = 1 OR (READ_RUN = 128 AND THREADS = 256 AND ORDER = 1 AND cc >= 90 AND (elem_size = 1 OR (elem_size = 2 AND WRITE_RUN >= 128 AND CLUSTER = 2)))
 //@ where    batch <= 65535
+//@ where    STAY = 0 OR (READ_RUN = 128 AND WRITE_RUN = 128 AND THREADS = 256 AND CLUSTER = 1 AND ORDER = 0 AND batch = 1 AND elem_size = 1 AND VS = 16)
+//@ where    STAY = 0 OR ceil_div(rows * elem_size, WRITE_RUN) * ceil_div(cols * elem_size, READ_RUN) BETWEEN sm_count * STAY + 1 AND sm_count * 16
 //@ block    THREADS
-//@ grid     iif(ORDER = 0, ceil_div(cols * elem_size, READ_RUN), ceil_div(rows * elem_size, WRITE_RUN)), iif(ORDER = 0, ceil_div(rows * elem_size, WRITE_RUN), ceil_div(cols * elem_size, READ_RUN * CLUSTER) * CLUSTER), batch
+//@ grid     iif(ORDER = 0, ceil_div(cols * elem_size, READ_RUN), ceil_div(rows * elem_size, WRITE_RUN)), iif(ORDER = 0, iif(STAY = 0, ceil_div(rows * elem_size, WRITE_RUN), min(ceil_div(rows * elem_size, WRITE_RUN), max(1, sm_count * STAY / ceil_div(cols * elem_size, READ_RUN)))), ceil_div(cols * elem_size, READ_RUN * CLUSTER) * CLUSTER), batch
 //@ shared   READ_RUN / elem_size * (WRITE_RUN + 32 + iif(VS = 4, 4, 8))
 //@ args     dst, src, i64 rows, i64 cols, i64 lds, i64 ldd, i64 src_stride, i64 dst_stride, i32 ORDER
-//@ default  READ_RUN=128 WRITE_RUN=128 THREADS=256 VS=4 CLUSTER=1 ORDER=1
+//@ default  READ_RUN=128 WRITE_RUN=128 THREADS=256 VS=4 CLUSTER=1 STAY=0 ORDER=1
 
 #if ELEM_SIZE == 1
 typedef unsigned char elem;
@@ -270,6 +278,80 @@ static __device__ void write_head(const tile &t) {
     }
 }
 
+static __device__ void put_tile(const words &in, const tile &t) {
+    if (E > 1 && (past(t.src, WORD) || t.src_pitch % WORD))
+        put<true>(in, t);
+    else
+        put<false>(in, t);
+}
+
+#if STAY
+static __device__ bool is_whole(const tile &t) {
+    return t.height == READ_ROWS * ELEM_SIZE && t.width == READ_RUN;
+}
+
+// What most tiles are is found out first, since until then nothing is on its way from memory. `amid`: the
+// matrix has something before the tile, and four elements more in each row or below.
+static __device__ void read_tile(words &in, tile &t, const elem *src, long long rows, long long cols,
+                                 bool amid) {
+    if (amid && is_whole(t)) {
+        read<INSIDE>(in, t);
+        return;
+    }
+    KEEP(rows); // or else what follows is worked out for all
+    t.src_begin = (const char *)src;
+    t.src_end = t.src_begin + (rows - 1) * t.src_pitch + cols * ELEM_SIZE;
+    const char *end = t.src + (t.height / ELEM_SIZE - 1) * t.src_pitch + t.width;
+    if (t.src - past(t.src, WORD) < t.src_begin || end + (WORD - past(end, WORD)) % WORD > t.src_end) {
+        t.first = load_partial(t, t.src_begin - past(t.src_begin, WORD));
+        t.last = load_partial(t, t.src_end - past(t.src_end, WORD));
+        read<CORNER>(in, t);
+    } else {
+        read<EDGE>(in, t);
+    }
+}
+
+// All tiles of a block, which lie above each other, from the lowest up.
+static __device__ void take_tiles(elem *dst, const elem *src, long long rows, long long cols, long long lds,
+                                  long long ldd, char *shared) {
+    const int col0 = (gridDim.x - 1 - blockIdx.x) * TILE_COLS, up = gridDim.y * TILE_ROWS;
+    const int lowest = ((unsigned)(rows - 1) / TILE_ROWS - blockIdx.y) * TILE_ROWS;
+    tile t, next;
+    words in;
+    t.shared = shared;
+    t.src_pitch = lds * ELEM_SIZE;
+    t.dst_pitch = ldd * ELEM_SIZE;
+    next = t;
+    next.src = (const char *)(src + lowest * lds + col0);
+    next.dst = (char *)(dst + col0 * ldd + lowest);
+    next.width = min((int)cols - col0, TILE_COLS) * ELEM_SIZE;
+    for (int row0 = lowest;; row0 -= up) {
+        if (row0 >= 0) {
+            next.height = min((int)rows - row0, READ_ROWS) * ELEM_SIZE;
+            read_tile(in, next, src, rows, cols,
+                      (row0 | col0) && (rows - row0 >= READ_ROWS + WORD || cols - col0 >= TILE_COLS + WORD));
+        }
+        if (row0 != lowest) {
+            if (is_whole(t))
+                write<true>(t);
+            else
+                write<false>(t);
+            if (row0 + up == 0)
+                write_head(t);
+        }
+        if (row0 < 0)
+            break;
+        if (row0 != lowest)
+            __syncthreads();
+        put_tile(in, next);
+        __syncthreads();
+        t = next;
+        next.src -= up * t.src_pitch;
+        next.dst -= up * ELEM_SIZE;
+    }
+}
+#endif
+
 #if CLUSTER > 1
 #define TOGETHER __cluster_dims__(1, CLUSTER, 1)
 #else
@@ -277,13 +359,22 @@ static __device__ void write_head(const tile &t) {
 #endif
 
 // Few registers where few suffice, so that an SM holds 1,536 threads.
-extern "C" __global__ void TOGETHER __launch_bounds__(THREADS, (LOADS <= 20 ? 1536 : 1024) / THREADS)
+#if STAY
+#define AT_ONCE STAY
+#else
+#define AT_ONCE ((LOADS <= 20 ? 1536 : 1024) / THREADS)
+#endif
+
+extern "C" __global__ void TOGETHER __launch_bounds__(THREADS, AT_ONCE)
     transpose_shifted(elem *__restrict__ dst, const elem *__restrict__ src, long long rows, long long cols,
                       long long lds, long long ldd, long long src_stride, long long dst_stride, int order) {
     extern __shared__ word shared[];
 
     // Blocks are numbered along the rows (ORDER 0) or down the columns (ORDER 1) of the source, from its end:
     // tiles on an edge take longer, and would hold up the end if they were begun last.
+#if STAY
+    take_tiles(dst, src, rows, cols, lds, ldd, (char *)shared);
+#else
     const unsigned x = gridDim.x - 1 - blockIdx.x, y = gridDim.y - 1 - blockIdx.y;
     const long long col0 = (long long)(order == 0 ? x : y) * TILE_COLS;
     const long long row0 = (long long)(order == 0 ? y : x) * TILE_ROWS;
@@ -314,10 +405,7 @@ extern "C" __global__ void TOGETHER __launch_bounds__(THREADS, (LOADS <= 20 ? 15
     } else {
         read<EDGE>(in, t);
     }
-    if (E > 1 && (past(t.src, WORD) || t.src_pitch % WORD))
-        put<true>(in, t);
-    else
-        put<false>(in, t);
+    put_tile(in, t);
     __syncthreads();
     if (inside)
         write<true>(t);
@@ -325,4 +413,5 @@ extern "C" __global__ void TOGETHER __launch_bounds__(THREADS, (LOADS <= 20 ? 15
         write<false>(t);
     if (row0 == 0)
         write_head(t);
+#endif
 }

@@ -63,6 +63,7 @@ static const shape shapes[] = {
     {304, 525, .elem_size = 1, .max_blocks = 12},
     {592, 1104, .elem_size = 1, .max_blocks = 16},
     {528, 528, .elem_size = 1, .max_blocks = 6},
+    {603, 1048, .elem_size = 1, .max_blocks = 20}, /* several tiles for each block that stays */
     {256, 128, .elem_size = 2},
     {131, 67, .elem_size = 2},
     {131, 131, .elem_size = 2},
