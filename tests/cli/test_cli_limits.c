@@ -234,30 +234,6 @@ static void test_trace(void **state) {
     run_free(&r);
 }
 
-/* Compilers that the copy leaves idle are at what the model expects of the transposes. */
-static const char compiles_ahead[] =
-    "import json, sys\n"
-    "spans = [e for e in json.load(open(sys.argv[1])) if e['ph'] == 'X']\n"
-    "copy = [s for s in spans if s['name'] == 'search' and s['args']['kernel'] == 'copy'][0]\n"
-    "sys.exit(not any(s['name'] == 'compile' and s['args']['kernel'].startswith('transpose') and\n"
-    "                 s['ts'] < copy['ts'] + copy['dur'] for s in spans))\n";
-
-static void test_works_ahead(void **state) {
-    (void)state;
-    char line[512], path[160];
-    run_result r;
-    snprintf(path, sizeof path, "%s/ahead.json", folder);
-    snprintf(line, sizeof line, "--sizes 57 --effort quick --jobs 2 --json --db %s/ahead.db --trace %s",
-             folder, path);
-    run_tune_faulty(&r, "", line);
-    assert_code(&r, 0);
-    run_free(&r);
-    const char *argv[] = {"python3", "-c", compiles_ahead, path, NULL};
-    run(&r, argv, NULL);
-    assert_code(&r, 0);
-    run_free(&r);
-}
-
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_effort_goes_on),
@@ -268,7 +244,6 @@ int main(void) {
         cmocka_unit_test(test_bar),
         cmocka_unit_test(test_clocks_that_fall),
         cmocka_unit_test(test_trace),
-        cmocka_unit_test(test_works_ahead),
     };
     if (!getenv("HOSTCUDA_DIR")) {
         print_message("HOSTCUDA_DIR is not set: skipped\n");
