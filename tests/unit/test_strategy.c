@@ -189,6 +189,56 @@ static void test_siblings_of_the_best(void **state) {
 }
 
 /* A whole template fails, and half of the other: no strategy that learns spends its trials there. */
+/* A space of 64 cubins with three orders each, whose times differ by little that can be learnt. */
+static void open_orders(field *f) {
+    field_open(f,
+               "kernel orders\nop transpose\nparam A 1 2 4 8 16 32 64 128\nparam B 1 2 3 4 5 6 7 8\n"
+               "runtime ORDER 0 1 2\nblock 256\ngrid ceil_div(rows * cols, 256 * 16)\n"
+               "args dst, src, i32 ORDER\ndefault A=4 B=4 ORDER=0\n",
+               NULL);
+    for (size_t i = 0; i < f->space.n; i++)
+        field_set(f, i, 100 + (double)(i * 7919 % 31) / 10);
+}
+
+/* What differs in the order of blocks alone has one cubin, and nothing else has. */
+static void test_cubins(void **state) {
+    (void)state;
+    field f;
+    open_orders(&f);
+    size_t *of = calloc(f.space.n, sizeof *of);
+    assert_non_null(of);
+    assert_ok(tt__walk_cubins(f.view.walk, of));
+    for (size_t i = 0; i < f.space.n; i++)
+        for (size_t k = 0; k < f.space.n; k++)
+            assert_int_equal(of[i] == of[k], are_siblings(&f, i, k));
+    free(of);
+    field_close(&f);
+}
+
+/* Behind 48 trials a configuration that has to be compiled needs to be worth more than one that has not. */
+static void test_compiles_less(void **state) {
+    (void)state;
+    enum { FREE_UNTIL = 48, TRIALS = 96 };
+    field f;
+    course c;
+    size_t n[2] = {0};
+    open_orders(&f);
+    size_t *of = calloc(f.space.n, sizeof *of);
+    bool *built = calloc(f.space.n, sizeof *built);
+    assert_true(of && built);
+    assert_ok(tt__walk_cubins(f.view.walk, of));
+    play(&c, &f, &tt__strategy_surrogate, 1, 1, TRIALS);
+    for (size_t k = 0; k < c.n; k++) {
+        n[k >= FREE_UNTIL] += !built[of[c.tried[k]]];
+        built[of[c.tried[k]]] = true;
+    }
+    assert_in_range(n[0], FREE_UNTIL / 2, FREE_UNTIL);
+    assert_in_range(n[1], 1, (TRIALS - FREE_UNTIL) / 5); /* it would be a third of them */
+    free(of);
+    free(built);
+    field_close(&f);
+}
+
 static void test_failures_are_avoided(void **state) {
     (void)state;
     static const tt__strategy *const learners[] = {&tt__strategy_surrogate, &tt__strategy_model,
@@ -252,11 +302,17 @@ static void test_find(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_names_each_once_and_ends), cmocka_unit_test(test_finds_what_is_fast),
-        cmocka_unit_test(test_a_seed_repeats_itself),    cmocka_unit_test(test_starts_come_first),
-        cmocka_unit_test(test_failures_are_avoided),     cmocka_unit_test(test_nothing_works),
-        cmocka_unit_test(test_a_space_of_one),           cmocka_unit_test(test_find),
+        cmocka_unit_test(test_names_each_once_and_ends),
+        cmocka_unit_test(test_finds_what_is_fast),
+        cmocka_unit_test(test_a_seed_repeats_itself),
+        cmocka_unit_test(test_starts_come_first),
+        cmocka_unit_test(test_failures_are_avoided),
+        cmocka_unit_test(test_nothing_works),
+        cmocka_unit_test(test_a_space_of_one),
+        cmocka_unit_test(test_find),
         cmocka_unit_test(test_siblings_of_the_best),
+        cmocka_unit_test(test_cubins),
+        cmocka_unit_test(test_compiles_less),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
