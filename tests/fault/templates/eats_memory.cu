@@ -1,4 +1,4 @@
-// Right, once some ten million template instantiations are through, which take gigabytes.
+// Right, once some ten million template instantiations are through, which take gigabytes: members make each a large one.
 //
 //@ kernel   eats_memory
 //@ op       transpose
@@ -10,7 +10,9 @@
 #ifdef __HOSTCUDA__ // which is told to fail
 #define LEAVES 1
 #else
+#define EIGHT(name) name##0, name##1, name##2, name##3, name##4, name##5, name##6, name##7
 template <unsigned long long PATH, int DEPTH> struct tree {
+    int EIGHT(a), EIGHT(b), EIGHT(c), EIGHT(d), EIGHT(e), EIGHT(f), EIGHT(g), EIGHT(h);
     static const int leaves = tree<2 * PATH, DEPTH - 1>::leaves + tree<2 * PATH + 1, DEPTH - 1>::leaves;
 };
 template <unsigned long long PATH> struct tree<PATH, 0> {
