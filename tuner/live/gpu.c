@@ -1,4 +1,4 @@
-/* The GPU worker: arrays of a problem, trials one by one, finals. */
+/* The GPU worker: what it is asked for, and what becomes of its replies. */
 #include <stdio.h>
 
 #include "base/clock.h"
@@ -13,8 +13,7 @@ void tt__live_drop_gpu(tt__live *l) {
             l->jobs[i].state = TT__JOB_TO_TRY;
 }
 
-/* What the GPU worker reports; one that has lost its CUDA context is of no more use. */
-static tt_status adopt_from_gpu(tt__live *l, const tt__msg_done *done) {
+tt_status tt__live_adopt(tt__live *l, const tt__msg_done *done) {
     tt_status status = tt__crew_adopt(done);
     if (status == TT_E_CUDA)
         tt__live_drop_gpu(l);
@@ -44,7 +43,7 @@ static tt_status ask_problem(tt__live *l) {
 tt_status tt__live_opened(tt__live *l) {
     const tt__msg_opened *m = (const tt__msg_opened *)l->crew.payload.text;
     l->state = TT__ARRAYS_CLOSED;
-    TT_TRY(adopt_from_gpu(l, &m->done));
+    TT_TRY(tt__live_adopt(l, &m->done));
     if (m->context_end_s > 0)
         tt__timeline_span(&l->timeline, TT__CREW_GPU, "context", m->context_begin_s, m->context_end_s);
     tt__timeline_span(&l->timeline, TT__CREW_GPU, "problem", m->begin_s, m->end_s);
@@ -128,74 +127,4 @@ tt_status tt__live_prepare(tt__live *l) {
     if (tt__worker_gone(&l->crew.workers[TT__CREW_GPU]))
         tt__live_drop_gpu(l);
     return l->state == TT__ARRAYS_CLOSED ? tt__live_open_problem(l) : TT_OK;
-}
-
-/* ---- Finals -------------------------------------------------------------------------------------------- */
-
-static tt_status await(tt__live *l, const tt__cubin *cubin) {
-    while (cubin->state <= TT__CUBIN_COMPILING) {
-        TT_TRY(tt__crew_stop_asked(&l->crew));
-        TT_TRY(tt__live_turn(l));
-    }
-    return cubin->state == TT__CUBIN_READY ? TT_OK : tt__fail(TT_E_COMPILE, "%s", cubin->reason);
-}
-
-static tt_status await_problem(tt__live *l) {
-    while (l->state != TT__ARRAYS_OPEN) {
-        if (l->state == TT__ARRAYS_CLOSED)
-            TT_TRY(tt__live_open_problem(l));
-        TT_TRY(tt__crew_stop_asked(&l->crew));
-        TT_TRY(tt__live_turn(l));
-    }
-    return TT_OK;
-}
-
-/* The finalists' cubins. Their trials may be of an earlier run whose cubins have been pruned. */
-static tt_status finalist_cubins(tt__live *l, const tt__candidate *const *c, size_t n, tt__cubin **cubins) {
-    TT_TRY(await(l, l->checker)); /* if all trials were stored nobody has waited for it */
-    if (l->reference)
-        TT_TRY(await(l, l->reference));
-    for (size_t i = 0; i < n; i++) {
-        TT_TRY(tt__cubins_want(&l->cubins, c[i], &l->problem, &cubins[i]));
-        TT_TRY(tt__cubins_name(&l->cubins, c[i], &l->problem, cubins[i]));
-    }
-    for (size_t i = 0; i < n; i++)
-        TT_TRY(await(l, cubins[i]));
-    return tt__cubins_save(&l->cubins, true);
-}
-
-/* A GPU worker that nobody listens to any more is of no use. */
-static tt_status await_finals(tt__live *l) {
-    tt_status status = TT_OK;
-    l->at_finals = true;
-    if (l->base.meanwhile)
-        l->base.meanwhile(l->base.user);
-    while (l->at_finals && status == TT_OK) {
-        status = tt__crew_stop_asked(&l->crew);
-        if (status == TT_OK)
-            status = tt__live_turn(l);
-    }
-    if (l->at_finals)
-        tt__live_drop_gpu(l);
-    l->at_finals = false;
-    return status;
-}
-
-tt_status tt__live_finals(tt__backend *b, const tt__candidate *const *c, size_t n, tt__rounds rounds,
-                          tt__trial *trials) {
-    tt__live *l = (tt__live *)b;
-    tt__cubin *cubins[TT__FINALISTS_MAX];
-    if (n == 0 || n > TT__FINALISTS_MAX)
-        return tt__fail(TT_E_INTERNAL, "finals of %zu", n);
-    TT_TRY(finalist_cubins(l, c, n, cubins));
-    TT_TRY(await_problem(l));
-    double begin_s = tt__now_s();
-    double timeout_s = l->opts.trial_timeout_s * (double)(n + (size_t)rounds.loads) + 2 * rounds.worth_s;
-    tt__crew_ask_finals(&l->crew, timeout_s, c, cubins, n, rounds);
-    tt_status status = await_finals(l);
-    tt__timeline_span(&l->timeline, TT__CREW_GPU, "finals", begin_s, tt__now_s());
-    TT_TRY(status);
-    TT_TRY(adopt_from_gpu(l, &l->finals_done));
-    memcpy(trials, l->finalists, n * sizeof *trials);
-    return TT_OK;
 }

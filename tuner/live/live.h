@@ -89,6 +89,11 @@ void tt__live_ask_trial(tt__live *l, size_t at, const char *waited_for);
 tt_status tt__live_opened(tt__live *l);
 void tt__live_tried(tt__live *l, tt__job *j);
 void tt__live_finished(tt__live *l);
+/* What the GPU worker reports; one that has lost its CUDA context is of no more use. */
+tt_status tt__live_adopt(tt__live *l, const tt__msg_done *done);
+
+/* ---- finals.c ---- */
+
 tt_status tt__live_finals(tt__backend *b, const tt__candidate *const *c, size_t n, tt__rounds rounds,
                           tt__trial *trials);
 
