@@ -24,14 +24,17 @@ static bool in_comment(const char *source, const char *at) {
     return at[0] == '/' && at[1] == '/';
 }
 
-/* Is the word in the text, outside lines that are comments? */
-static bool code_has(const char *source, const char *word) {
-    size_t n = strlen(word);
+/* How often is the word in the text, outside lines that are comments? */
+static size_t count_in_code(const char *source, const char *word) {
+    size_t n = strlen(word), found = 0;
     for (const char *hit = source; (hit = strstr(hit, word)); hit += n)
-        if ((hit == source || !tt__is_word_char(hit[-1])) && !tt__is_word_char(hit[n]) &&
-            !in_comment(source, hit))
-            return true;
-    return false;
+        found += (hit == source || !tt__is_word_char(hit[-1])) && !tt__is_word_char(hit[n]) &&
+                 !in_comment(source, hit);
+    return found;
+}
+
+static bool code_has(const char *source, const char *word) {
+    return count_in_code(source, word) > 0;
 }
 
 /* The word of the code, in front of a parenthesis, that is nearest to the name. */
@@ -56,18 +59,21 @@ static tt_status fail_code(const tt__template *t, const tt__geometry_expr *g, co
                              name, keyword, tt__suggest_text(&near));
 }
 
-/* No verification would notice: what is launched alone has nothing to wait for. */
-static tt_status check_early(const tt__template *t) {
-    bool waits =
-        code_has(t->source, "griddepcontrol.wait") || code_has(t->source, "cudaGridDependencySynchronize");
-    for (int i = 0; i < t->n_passes && !waits; i++)
-        if (t->passes[i].early)
-            return tt__template_fail(
-                t->path, t->passes[i].line, t->passes[i].column,
-                "%s says `launch early`, and the code does not wait: call wait_for_earlier() of "
-                "early.cuh before global memory is read or written",
-                t->symbols.name[i]);
-    return TT_OK;
+/* Whether a kernel of the text may wait for those in front of it. To include early.cuh is not yet to wait. */
+static bool code_waits(const char *source) {
+    const size_t n_defined = count_in_code(source, "void wait_for_earlier");
+    const size_t n_waits =
+        count_in_code(source, "griddepcontrol.wait") + count_in_code(source, "cudaGridDependencySynchronize");
+    return n_defined ? n_waits > 1 || count_in_code(source, "wait_for_earlier") > n_defined : n_waits > 0;
+}
+
+static tt_status check_early(const tt__template *t, const tt__geometry_expr *g, const char *name) {
+    if (!g->early || code_waits(t->source))
+        return TT_OK;
+    return tt__template_fail(t->path, g->line, g->column,
+                             "%s says `launch early`, and the code does not wait: call wait_for_earlier() of "
+                             "early.cuh before global memory is read or written",
+                             name);
 }
 
 static tt_status check_code(const tt__template *t) {
@@ -78,7 +84,12 @@ static tt_status check_code(const tt__template *t) {
         return fail_code(t, &t->own->launch, t->own->reference.name[0], "reference");
     if (!code_has(t->source, "extern \"C\""))
         return tt__fail(TT_E_TEMPLATE, "%s: the kernel %s must be declared extern \"C\"", t->path, t->kernel);
-    return check_early(t);
+    /* No verification would notice: what is launched alone has nothing to wait for. */
+    for (int i = 0; i < t->n_passes; i++)
+        TT_TRY(check_early(t, &t->passes[i], t->symbols.name[i]));
+    if (t->own && t->own->has_reference)
+        TT_TRY(check_early(t, &t->own->launch, t->own->reference.name[0]));
+    return TT_OK;
 }
 
 /* Whatever the values, a configuration must fit the text that carries it. */

@@ -181,6 +181,10 @@ static const struct {
     {16, "kernel scale_reference",
      "t.cu:15:15: no `block` annotation behind `scale_reference`, expected a line: //@ block EXPRESSION, "
      "..."},
+    {18, "args y, x, counts, a, i64 n, i32 half\n//@ launch early",
+     "t.cu:15:15: scale_reference says `launch early`, and the code does not wait"},
+    {13, "args y, x, counts, a, i64 n\n//@ launch early",
+     "t.cu:2:15: scale says `launch early`, and the code does not wait"},
     {18, "args y, x\n//@ reference scale", "t.cu:19:5: a second `reference`, the first is in line 15"},
     {19, "tolerance", "t.cu:19:5: `tolerance` stands alone, expected: tolerance abs NUMBER rel NUMBER"},
     {19, "tolerance abs", "t.cu:19:18: found '', expected a number"},

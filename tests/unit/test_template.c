@@ -226,6 +226,10 @@ static const struct {
     {9, "launch late", "t.cu:9:12: found 'late', expected: early"},
     {9, "launch early\n// griddepcontrol.wait",
      "t.cu:2:14: k says `launch early`, and the code does not wait: call wait_for_earlier() of early.cuh"},
+    {9,
+     "launch early\nstatic void wait_for_earlier() {\n    asm(\"griddepcontrol.wait;\");\n}\nstatic void "
+     "wait_for_earlier() {\n}\n// wait_for_earlier();",
+     "t.cu:2:14: k says `launch early`, and the code does not wait"},
     {9, "launch early\n//@ launch early", "t.cu:10:5: a second `launch`, the first is in line 9"},
     {10, "", "t.cu: no `args` annotation, expected a line: //@ args dst, src, TYPE EXPRESSION, ..."},
     {10, "args", "t.cu:10:5: `args` stands alone, expected: args dst, src, TYPE EXPRESSION, ..."},
@@ -266,6 +270,29 @@ static void refuses_damage(void **state) {
         tt__str_addf(&line, "%s%s", annotation ? "//@ " : "", damages[i].instead);
         tt__str text = text_with(damages[i].line, line.text);
         expect_refused(&text, damages[i].sentence);
+        tt__str_free(&line);
+    }
+}
+
+static void takes_kernels_that_wait(void **state) {
+    (void)state;
+    static const char *const codes[] = {
+        "asm volatile(\"griddepcontrol.wait;\");",
+        "cudaGridDependencySynchronize();",
+        "static void wait_for_earlier() {\n    asm(\"griddepcontrol.wait;\");\n}\nwait_for_earlier();",
+        "static void wait_for_earlier() {\n    "
+        "asm(\"griddepcontrol.wait;\");\n}\nasm(\"griddepcontrol.wait;\");",
+    };
+    for (size_t i = 0; i < COUNT(codes); i++) {
+        tt__template *t;
+        tt__str line = {0};
+        tt__str_addf(&line, "//@ launch early\n%s", codes[i]);
+        tt__str text = text_with(9, line.text);
+        if (tt__template_parse(&t, "t.cu", text.text) != TT_OK)
+            fail_msg("%s", tt_last_error());
+        assert_true(t->passes[0].early);
+        tt__template_free(&t);
+        tt__str_free(&text);
         tt__str_free(&line);
     }
 }
@@ -425,9 +452,13 @@ static void survives_mutations(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(reads_everything),       cmocka_unit_test(needs_no_parameters),
-        cmocka_unit_test(default_may_be_special), cmocka_unit_test(refuses_damage),
-        cmocka_unit_test(keeps_limits),           cmocka_unit_test(sets_hold_builtins_and_files),
+        cmocka_unit_test(reads_everything),
+        cmocka_unit_test(needs_no_parameters),
+        cmocka_unit_test(default_may_be_special),
+        cmocka_unit_test(refuses_damage),
+        cmocka_unit_test(takes_kernels_that_wait),
+        cmocka_unit_test(keeps_limits),
+        cmocka_unit_test(sets_hold_builtins_and_files),
         cmocka_unit_test(survives_mutations),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
