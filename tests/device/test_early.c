@@ -186,8 +186,59 @@ static void test_who_does_not_wait_is_found_out(void **state) {
     tt__template_free(&u);
 }
 
+static struct { int early, usual; } launched;
+
+static CUresult CUDAAPI take_early(const CUlaunchConfig *config, CUfunction fn, void **args, void **extra) {
+    (void)fn, (void)args, (void)extra;
+    assert_int_equal(config->numAttrs, 1);
+    assert_int_equal(config->attrs->id, CU_LAUNCH_ATTRIBUTE_PROGRAMMATIC_STREAM_SERIALIZATION);
+    assert_int_equal(config->attrs->value.programmaticStreamSerializationAllowed, 1);
+    const unsigned all[] = {config->gridDimX,  config->gridDimY,  config->gridDimZ,      config->blockDimX,
+                            config->blockDimY, config->blockDimZ, config->sharedMemBytes};
+    for (unsigned i = 0; i < sizeof all / sizeof *all; i++)
+        assert_int_equal(all[i], i + 1);
+    assert_ptr_equal(config->hStream, stream);
+    launched.early++;
+    return CUDA_SUCCESS;
+}
+
+static CUresult CUDAAPI take_usual(CUfunction fn, unsigned gx, unsigned gy, unsigned gz, unsigned bx,
+                                   unsigned by, unsigned bz, unsigned shared_bytes, CUstream s, void **args,
+                                   void **extra) {
+    (void)fn, (void)gx, (void)gy, (void)gz, (void)bx, (void)by, (void)bz, (void)shared_bytes, (void)s;
+    (void)args, (void)extra;
+    launched.usual++;
+    return CUDA_SUCCESS;
+}
+
+/* Each kernel of a launch for itself, and all as usual where the driver is older than captures that take it.
+ */
+static void test_who_is_launched_early(void **state) {
+    (void)state;
+    int version;
+    CU_OK(cu->cuDriverGetVersion(&version));
+    assert_int_equal(cu->cuLaunchKernelEx != NULL, version >= 12030);
+
+    tt__driver fake = *cu;
+    tt__launch two = {.n_passes = 2};
+    const tt__kernel kernel = {.n_passes = 2};
+    two.passes[0] = (tt__pass){.grid = {1, 2, 3}, .block = {4, 5, 6}, .shared_bytes = 7};
+    two.passes[1] = two.passes[0];
+    two.passes[1].early = true;
+    fake.cuLaunchKernel = take_usual;
+    fake.cuLaunchKernelEx = take_early;
+    CU_OK(tt__kernel_launch(&kernel, &fake, &two, NULL, stream));
+    assert_int_equal(launched.early, 1);
+    assert_int_equal(launched.usual, 1);
+    fake.cuLaunchKernelEx = NULL;
+    CU_OK(tt__kernel_launch(&kernel, &fake, &two, NULL, stream));
+    assert_int_equal(launched.early, 1);
+    assert_int_equal(launched.usual, 3);
+}
+
 int main(void) {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(test_each_waits),
+    const struct CMUnitTest tests[] = {cmocka_unit_test(test_who_is_launched_early),
+                                       cmocka_unit_test(test_each_waits),
                                        cmocka_unit_test(test_who_does_not_wait_is_found_out)};
     if (!device_open())
         return device_missing();

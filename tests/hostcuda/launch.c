@@ -147,17 +147,24 @@ EXPORT CUresult cuLaunchKernel(CUfunction fn, unsigned gx, unsigned gy, unsigned
 }
 
 /* Of launch attributes only the one that lets a kernel begin early, which means nothing where kernels run one
- * after the other. */
+ * after the other. A capture takes it since CUDA 12.3. */
 EXPORT CUresult cuLaunchKernelEx(const CUlaunchConfig *config, CUfunction fn, void **args, void **extra) {
-    int major;
+    enum { EARLY_IN_GRAPHS = 12030 };
+    int major, version;
+    CUstreamCaptureStatus status;
     REQUIRE(config && (config->attrs || config->numAttrs == 0), CUDA_ERROR_INVALID_VALUE);
     for (unsigned i = 0; i < config->numAttrs; i++) {
         const CUlaunchAttribute *a = &config->attrs[i];
         REQUIRE(a->id == CU_LAUNCH_ATTRIBUTE_PROGRAMMATIC_STREAM_SERIALIZATION &&
                     a->value.programmaticStreamSerializationAllowed == 1,
                 CUDA_ERROR_NOT_SUPPORTED);
-        const CUresult r = cuDeviceGetAttribute(&major, CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR, 0);
+        CUresult r = cuDeviceGetAttribute(&major, CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR, 0);
         REQUIRE(r == CUDA_SUCCESS && major >= 9, CUDA_ERROR_NOT_SUPPORTED);
+        r = cuStreamIsCapturing(config->hStream, &status);
+        REQUIRE(r == CUDA_SUCCESS, r);
+        r = cuDriverGetVersion(&version);
+        REQUIRE(r == CUDA_SUCCESS && (status == CU_STREAM_CAPTURE_STATUS_NONE || version >= EARLY_IN_GRAPHS),
+                CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED);
     }
     return cuLaunchKernel(fn, config->gridDimX, config->gridDimY, config->gridDimZ, config->blockDimX,
                           config->blockDimY, config->blockDimZ, config->sharedMemBytes, config->hStream, args,
