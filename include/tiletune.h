@@ -187,7 +187,10 @@ TT_API void tt_plan_free(tt_plan **plan);
 TT_API const tt_choice *tt_plan_choice(const tt_plan *plan);
 
 /* Enqueues the transpose on `stream` (NULL: the context's default stream); asynchronous, allocates nothing,
- * may be captured in a graph. What goes wrong on the device shows in a later CUDA call, as with any kernel.
+ * may be captured in a graph. It is in the stream's order, also where its blocks begin before the kernel in
+ * front of it has ended (compute capability 9.0 and later), for which they wait before they touch memory. In
+ * a graph the edge between the two is programmatic then: cuGraphGetEdges has to be asked for its data, too.
+ * What goes wrong on the device shows in a later CUDA call, as with any kernel.
  * dst and src are device addresses and must keep the alignment the plan was made for (TT_E_INVALID
  * otherwise). In place they must be the same; else the arrays must not overlap, of which only equal addresses
  * are noticed. */

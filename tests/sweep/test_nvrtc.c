@@ -4,6 +4,9 @@
  * shapes, and architectures that this NVRTC knows, a sample; with TT_SWEEP=all everything. Configurations
  * that differ in run-time parameters only are one cubin. NVRTC scales over processes, so there is one for
  * each CPU; they share a list, and what they found is told when all are done.
+ *
+ * Of kernels that are launched early the machine code is looked at, too: neither a verification nor most runs
+ * would notice a compiler that moves a load in front of the wait.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -17,6 +20,7 @@
 #include <unistd.h>
 
 #include <cmocka.h>
+#include <elf.h>
 
 #include "base/clock.h"
 #include "gpu/nvrtc.h"
@@ -52,6 +56,7 @@ typedef struct job {
     char config[TT__CONFIG_MAX];
     tt__str options;
     int n_options, cc, elem_size;
+    const char *early; /* the kernel, if it is launched early */
 } job;
 
 static struct {
@@ -61,7 +66,7 @@ static struct {
 
 /* What the workers share. */
 typedef struct outcome {
-    enum { UNTRIED, STARTED, COMPILED, REFUSED } state;
+    enum { UNTRIED, STARTED, COMPILED, REFUSED, HASTY } state;
     double ms;
 } outcome;
 static struct shared {
@@ -118,6 +123,7 @@ static void add_template(const tt__template *t, const tt__gpu *gpu, int elem_siz
     for (size_t i = 0; i < space.n; i++) {
         job *j = new_job(t->path, t->source, gpu->cc, elem_size);
         tt__copy(j->config, sizeof j->config, space.items[i].config);
+        j->early = space.items[i].launch.passes[0].early ? t->kernel : NULL;
         assert_int_equal(tt__config_options(&j->options, &j->n_options, &space.items[i], &p), TT_OK);
         bool known = false; /* of this shape, or of one before */
         for (size_t k = 0; k + 1 < jobs.n && !known; k++)
@@ -144,6 +150,51 @@ static void add_checkers(int cc) {
     }
 }
 
+/* ---- Early launches ------------------------------------------------------------------------------------ */
+
+/* The section with the kernel's instructions, in an ELF file that NVRTC has just made. */
+static const unsigned char *find_code(size_t *size, const char *cubin, size_t n, const char *kernel) {
+    char wanted[256];
+    Elf64_Ehdr header;
+    Elf64_Shdr names, section;
+    snprintf(wanted, sizeof wanted, ".text.%s", kernel);
+    memcpy(&header, cubin, sizeof header);
+    memcpy(&names, cubin + header.e_shoff + header.e_shstrndx * sizeof names, sizeof names);
+    for (unsigned i = 0; i < header.e_shnum; i++) {
+        memcpy(&section, cubin + header.e_shoff + i * sizeof section, sizeof section);
+        if (strcmp(cubin + names.sh_offset + section.sh_name, wanted) == 0 &&
+            section.sh_offset + section.sh_size <= n) {
+            *size = section.sh_size;
+            return (const unsigned char *)cubin + section.sh_offset;
+        }
+    }
+    return NULL;
+}
+
+/* Does the code wait for the kernel in front, once, before anything that reaches global memory, and load
+ * nothing by the path of what no kernel writes (LDG.CONSTANT)? Instructions of compute capability 9.0 to 12.0
+ * have 16 bytes; the operation is in the lowest twelve bits, of which the upper three say where its operands
+ * are. */
+static bool waits_first(const char *cubin, size_t n, const char *kernel) {
+    enum { BYTES = 16, WAIT = 0x82e, WHAT = 0x1ff, CONSTANT = 1 << 15 };
+    enum { LOAD = 0x180, LOAD_GLOBAL, STORE = 0x185, STORE_GLOBAL, REDUCE = 0x18e, CACHE = 0x18f };
+    size_t size = 0;
+    int n_waits = 0, n_loads = 0, n_wrong = 0;
+    const unsigned char *code = find_code(&size, cubin, n, kernel);
+    for (size_t at = 0; code && at + BYTES <= size; at += BYTES) {
+        uint64_t low, high;
+        memcpy(&low, code + at, sizeof low);
+        memcpy(&high, code + at + sizeof low, sizeof high);
+        const int what = (int)(low & WHAT);
+        n_waits += (low & 0xfff) == WAIT;
+        n_loads += what == LOAD_GLOBAL;
+        if (what == LOAD || what == LOAD_GLOBAL || what == STORE || what == STORE_GLOBAL || what == REDUCE ||
+            what == CACHE)
+            n_wrong += n_waits == 0 || (what == LOAD_GLOBAL && high & CONSTANT);
+    }
+    return n_waits == 1 && n_loads > 0 && n_wrong == 0;
+}
+
 /* ---- Compiling ----------------------------------------------------------------------------------------- */
 
 static void work(void) {
@@ -160,10 +211,11 @@ static void work(void) {
             tt__nvrtc_compile(&cubin, j->name, j->source, j->options.text, j->n_options, j->cc) == TT_OK &&
             cubin.len > 4 && memcmp(cubin.text, "\177ELF", 4) == 0;
         o->ms = 1e3 * (tt__now_s() - start);
-        o->state = ok ? COMPILED : REFUSED;
-        if (!ok && atomic_fetch_add(&shared->n_shown, 1) < SHOWN_MAX)
+        bool hasty = ok && j->early && !waits_first(cubin.text, cubin.len, j->early);
+        o->state = hasty ? HASTY : ok ? COMPILED : REFUSED;
+        if (o->state != COMPILED && atomic_fetch_add(&shared->n_shown, 1) < SHOWN_MAX)
             fprintf(stderr, "%s, %d bytes, sm_%d, %s: %s\n", j->name, j->elem_size, j->cc, j->config,
-                    tt_last_error());
+                    hasty ? "launched early, and does not wait before it reads and writes" : tt_last_error());
         tt__str_free(&cubin);
     }
 }
@@ -228,6 +280,33 @@ static bool supported(int cc) {
     return strstr(padded, wanted) != NULL;
 }
 
+static bool compiled_waits_first(const char *body) {
+    tt__str source = {0}, cubin = {0};
+    tt__str_addf(&source, "extern \"C\" __global__ void k(int *d, const int *s) {\n%s\n}\n", body);
+    if (tt__nvrtc_compile(&cubin, "k.cu", tt__str_text(&source), "", 0, 90) != TT_OK)
+        fail_msg("%s", tt_last_error());
+    bool waits = waits_first(cubin.text, cubin.len, "k");
+    tt__str_free(&source);
+    tt__str_free(&cubin);
+    return waits;
+}
+
+/* Or else what follows would say nothing. */
+static void hasty_code_is_found_out(void **state) {
+    (void)state;
+    if (!supported(90))
+        skip();
+#define WAIT "asm volatile(\"griddepcontrol.wait;\" ::: \"memory\");"
+    assert_true(compiled_waits_first(WAIT " d[threadIdx.x] = s[threadIdx.x];"));
+    assert_false(compiled_waits_first("d[threadIdx.x] = s[threadIdx.x];"));
+    assert_false(compiled_waits_first("int v = s[threadIdx.x]; " WAIT " d[threadIdx.x] = v;"));
+    assert_false(compiled_waits_first("d[1] = 1; " WAIT " d[threadIdx.x] = s[threadIdx.x];"));
+    assert_false(compiled_waits_first(WAIT " d[threadIdx.x] = __ldg(s + threadIdx.x);"));
+    assert_false(
+        compiled_waits_first("if (s) " WAIT "else d[0] = 1; " WAIT " d[threadIdx.x] = s[threadIdx.x];"));
+#undef WAIT
+}
+
 static void every_configuration_compiles(void **state) {
     (void)state;
     tt__template_set set;
@@ -263,7 +342,8 @@ static void every_configuration_compiles(void **state) {
 }
 
 int main(void) {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(every_configuration_compiles)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(hasty_code_is_found_out),
+                                       cmocka_unit_test(every_configuration_compiles)};
     unsetenv("TILETUNE_NVRTC");
     if (tt__nvrtc_open() != TT_OK) {
         fprintf(stderr, "skipped: %s\n", tt_last_error());
