@@ -5,6 +5,7 @@
 #include "driver.h"
 
 #include <pthread.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -147,6 +148,9 @@ EXPORT CUresult cuInit(unsigned flags) {
     hostcuda_process *p = &hostcuda_state;
     ENTER(NEEDS_NOTHING);
     REQUIRE(flags == 0, CUDA_ERROR_INVALID_VALUE);
+    usleep((useconds_t)(1e3 * p->faults.value[HOSTCUDA_INIT_SLOW]));
+    if (p->faults.on[HOSTCUDA_INIT_CRASH])
+        raise(SIGSEGV);
     REQUIRE(!p->faults.on[HOSTCUDA_INIT_ERROR], CUDA_ERROR_UNKNOWN);
     p->n_devices = (int)hostcuda_number("HOSTCUDA_DEVICES", 1);
     REQUIRE(p->n_devices > 0 && !p->faults.on[HOSTCUDA_NO_DEVICE], CUDA_ERROR_NO_DEVICE);

@@ -24,6 +24,8 @@
     X(SLOW, "slow")                                                                                          \
     X(NO_DEVICE, "no_device")                                                                                \
     X(INIT_ERROR, "init_error")                                                                              \
+    X(INIT_CRASH, "init_crash")                                                                              \
+    X(INIT_SLOW, "init_slow")                                                                                \
     X(CALL_FAILS, "call_fails")                                                                              \
     X(ALLOC_FAILS, "alloc_fails")
 
