@@ -188,7 +188,6 @@ static void test_siblings_of_the_best(void **state) {
     field_close(&f);
 }
 
-/* A whole template fails, and half of the other: no strategy that learns spends its trials there. */
 /* A space of 64 cubins with three orders each, whose times differ by little that can be learnt. */
 static void open_orders(field *f) {
     field_open(f,
@@ -239,6 +238,7 @@ static void test_compiles_less(void **state) {
     field_close(&f);
 }
 
+/* A whole template fails, and half of the other: no strategy that learns spends its trials there. */
 static void test_failures_are_avoided(void **state) {
     (void)state;
     static const tt__strategy *const learners[] = {&tt__strategy_surrogate, &tt__strategy_model,
