@@ -150,6 +150,8 @@ static tt_status copy_next(queue *q) {
     if (s->at_problem > 0 || s->n_problems < 2 || isfinite(s->end_s) || s->opts->replay)
         return TT_OK;
     open_next(q);
+    if (q->next.open && q->next.copy.problem_id == q->now.copy.problem_id)
+        tt__pair_close(&q->next); /* the same copy, whose trials it will find in the store */
     TT_TRY(tt__pair_run_copy(s, &q->now, s->n_problems));
     if (!q->next.open)
         return TT_OK;

@@ -4,6 +4,7 @@
  * the next problem during finals. None of it changes what is found.
  */
 #include <setjmp.h>
+#include <signal.h>
 #include <stdarg.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -109,6 +110,149 @@ static void test_what_fails_ahead(void **state) {
     assert_in_range(survived, 2, n / 2);
 }
 
+/* Two problems that are compared with the same copy: its trials are taken once. */
+static const char measures_one_copy[] =
+    "import json, sys\n"
+    "measured = [e for e in json.load(open(sys.argv[1])) if e['name'] == 'measure']\n"
+    "sys.exit(sum(e['args']['kernel'] == 'copy_linear' for e in measured) != 3)\n";
+
+static void test_one_copy_for_both(void **state) {
+    (void)state;
+    static const char text[] =
+        "//@ kernel scale\n//@ problem n 4096\n//@ type elem f32 i32\n//@ buffer x elem n in\n"
+        "//@ buffer y elem n out\n//@ param THREADS 64 128\n//@ block THREADS\n//@ grid ceil_div(n, "
+        "THREADS)\n"
+        "//@ args y, x, i64 n\n//@ default THREADS=64\n//@ metric gbps 2 * n * elem_size / time_ns\n"
+        "extern \"C\" __global__ void scale(elem *y, const elem *x, long long n) {\n"
+        "    long long i = (long long)blockIdx.x * THREADS + threadIdx.x;\n"
+        "    if (i < n) y[i] = x[i] + x[i];\n}\n";
+    char line[512];
+    run_result r;
+    snprintf(line, sizeof line, "%s/scale.cu", folder);
+    FILE *f = fopen(line, "w");
+    assert_non_null(f);
+    fputs(text, f);
+    fclose(f);
+    snprintf(line, sizeof line,
+             "--kernel %s/scale.cu --unverified --problem elem=f32 --problem elem=i32 --max-trials 6 --json "
+             "--db %s/one-copy.db --trace %s/one-copy.json",
+             folder, folder, folder);
+    run_tune_faulty(&r, "", line);
+    assert_code(&r, 0);
+    run_free(&r);
+    assert_timeline("one-copy", measures_one_copy);
+}
+
+/* ---- A GPU that is presumed -----------------------------------------------------------------------------
+ */
+
+/* A run while CUDA takes its time to start. `name`: what NVML calls the GPU; NULL: there is none. */
+static void run_slow_start(run_result *r, const char *name, const char *cc, const char *fault,
+                           const char *line) {
+    char called[64] = "HOSTCUDA_NVML_NAME", is[32], faults[96];
+    if (name)
+        snprintf(called, sizeof called, "HOSTCUDA_NVML_NAME=%s", name);
+    snprintf(is, sizeof is, "HOSTCUDA_CC=%s", cc);
+    snprintf(faults, sizeof faults, "HOSTCUDA_FAULTS=driver:init_slow=600%s", fault);
+    const char *env[] = {called, is, faults, NULL};
+    run_tune(r, &(run_spec){.env = env, .timeout_s = RUN_TUNE_TIMEOUT_S}, line);
+}
+
+/* Whether compilers were at work before CUDA had started. */
+static const char nothing_early[] =
+    "import json, sys\n"
+    "spans = [e for e in json.load(open(sys.argv[1])) if e['ph'] == 'X']\n"
+    "start = [s for s in spans if s['name'] == 'start'][0]\n"
+    "sys.exit(any(s['name'] == 'compile' and s['ts'] < start['ts'] + start['dur'] for s in spans))\n";
+static const char some_early[] =
+    "import json, sys\n"
+    "spans = [e for e in json.load(open(sys.argv[1])) if e['ph'] == 'X']\n"
+    "start = [s for s in spans if s['name'] == 'start'][0]\n"
+    "sys.exit(not any(s['name'] == 'compile' and s['ts'] < start['ts'] + start['dur'] for s in spans))\n";
+
+/* For a GPU that is known by its name compilers are at work while CUDA starts, but not on what has a winner,
+ * which may need nothing. */
+static void test_compiles_while_cuda_starts(void **state) {
+    (void)state;
+    static const struct {
+        const char *name, *sizes, *script;
+    } runs[] = {{NULL, "42 --max-trials 4", nothing_early},
+                {"hostcuda", "43 --max-trials 4", some_early},
+                {"nobody", "45 --max-trials 4", nothing_early},
+                {"hostcuda", "42 --max-trials 12", nothing_early},
+                {"hostcuda", "42 --max-trials 12 --force --only transpose_tiled", NULL}};
+    for (size_t i = 0; i < sizeof runs / sizeof *runs; i++) {
+        char line[512];
+        run_result r;
+        snprintf(line, sizeof line,
+                 "--sizes %s --jobs 4 --json --quiet --db %s/start.db --trace %s/start.json", runs[i].sizes,
+                 folder, folder);
+        run_slow_start(&r, runs[i].name, "90", "", line);
+        assert_code(&r, 0);
+        assert_has(&r, r.out, "\"failed\":0");
+        run_free(&r);
+        if (runs[i].script)
+            assert_timeline("start", runs[i].script);
+    }
+}
+
+/* The GPU has the name of one that it is not: of another architecture (80), or of one that NVRTC does not
+ * know (120). What was compiled for that one is forgotten. */
+static void test_mistaken(void **state) {
+    (void)state;
+    static const char *const ccs[] = {"80", "120"};
+    for (size_t i = 0; i < sizeof ccs / sizeof *ccs; i++) {
+        char line[512];
+        run_result r;
+        snprintf(line, sizeof line,
+                 "--sizes 46 --max-trials 6 --jobs 4 --json --quiet --force --db %s/mistaken-%s.db --trace "
+                 "%s/mistaken.json",
+                 folder, ccs[i], folder);
+        run_slow_start(&r, NULL, ccs[i], "", line);
+        assert_code(&r, i ? 1 : 0);
+        run_free(&r);
+        run_slow_start(&r, "hostcuda", "90", "", line);
+        assert_code(&r, 0);
+        assert_has(&r, r.out, "\"failed\":0");
+        run_free(&r);
+        if (i == 0)
+            assert_timeline("mistaken", some_early);
+    }
+}
+
+static void interrupt_early(void *user, pid_t pid, double seconds, const char *err) {
+    bool *done = user;
+    (void)err;
+    if (!*done && seconds > 0.3)
+        kill(-pid, SIGINT);
+    *done = *done || seconds > 0.3;
+}
+
+/* What ends a run while its GPU is only presumed: the GPU worker, there is no such GPU, somebody. */
+static void test_ends_before_cuda_has_started(void **state) {
+    (void)state;
+    char line[512];
+    run_result r;
+    snprintf(line, sizeof line, "--sizes 47 --max-trials 6 --jobs 4 --force --db %s/early.db", folder);
+    run_slow_start(&r, NULL, "90", "", line);
+    assert_code(&r, 0);
+    run_free(&r);
+    run_slow_start(&r, "hostcuda", "90", ";driver:init_crash", line);
+    assert_code(&r, 2);
+    assert_has(&r, r.err, "the GPU worker killed by signal 11");
+    run_free(&r);
+    run_slow_start(&r, "hostcuda", "90", ";driver:no_device", line);
+    assert_code(&r, 3);
+    assert_has(&r, r.err, "finds no GPU on this machine");
+    run_free(&r);
+    bool done = false;
+    const char *env[] = {"HOSTCUDA_NVML_NAME=hostcuda", "HOSTCUDA_FAULTS=driver:init_slow=20000", NULL};
+    run_tune(&r, &(run_spec){.env = env, .timeout_s = 60, .meanwhile = interrupt_early, .user = &done}, line);
+    assert_code(&r, 130);
+    assert_true(r.seconds < 15);
+    run_free(&r);
+}
+
 /* Whatever the GPU is taken for by its name, the result is that of the one that is there. */
 static void test_presumed(void **state) {
     (void)state;
@@ -142,6 +286,10 @@ int main(void) {
         cmocka_unit_test(test_works_ahead),
         cmocka_unit_test(test_order),
         cmocka_unit_test(test_what_fails_ahead),
+        cmocka_unit_test(test_one_copy_for_both),
+        cmocka_unit_test(test_compiles_while_cuda_starts),
+        cmocka_unit_test(test_mistaken),
+        cmocka_unit_test(test_ends_before_cuda_has_started),
         cmocka_unit_test(test_presumed),
     };
     if (!getenv("HOSTCUDA_DIR")) {
