@@ -59,9 +59,9 @@ static void test_works_ahead(void **state) {
 /* The first two copies, then one problem after the other; what comes next is planned in the finals before. */
 static const char in_order[] =
     "import json, sys\n"
-    "phases = [(e['ts'], e['name'], e['args']['kernel'], e['args']['config'])\n"
+    "phases = [(e['ts'], e['name'], e['args']['kernel'], e['args']['config'], e['ts'] + e['dur'])\n"
     "          for e in json.load(open(sys.argv[1])) if e['ph'] == 'X' and e['tid'] == 0]\n"
-    "seen = [phase[1:] for phase in sorted(phases)]\n"
+    "seen = [phase[1:4] for phase in sorted(phases)]\n"
     "a, b, c = '40x40', '48x48', '56x56'\n"
     "wanted = [('expect', 'transpose', a), ('expect', 'transpose', b), ('search', 'copy', a), ('search', "
     "'copy', b),\n"
@@ -69,7 +69,9 @@ static const char in_order[] =
     "          ('finals', 'transpose', b), ('expect', 'transpose', c), ('search', 'copy', c),\n"
     "          ('search', 'transpose', c), ('finals', 'transpose', c)]\n"
     "if seen != wanted:\n"
-    "    sys.exit('\\n'.join(map(str, seen)))\n";
+    "    sys.exit('\\n'.join(map(str, seen)))\n"
+    "finals_of_b, expect_c = sorted(phases)[7:9]\n"
+    "sys.exit(expect_c[4] > finals_of_b[4])\n";
 
 static void test_order(void **state) {
     (void)state;
