@@ -99,6 +99,17 @@ static void test_counts(void **state) {
            "check @/mine.cu --json");
 }
 
+static void test_launched_early(void **state) {
+    (void)state;
+    write_with("early.cu", 10, "//@ shared   A * 4\n//@ launch   early");
+    expect(here, 2, "mine says `launch early`, and the code does not wait", "check @/early.cu");
+    write_with("early.cu", 10,
+               "//@ shared   A * 4\n//@ launch   early\n#ifndef __HOSTCUDA__\n"
+               "static __device__ void wait() { asm(\"griddepcontrol.wait;\"); }\n#endif");
+    expect(here, 0, ", 128 bytes of dynamic shared memory, early\n", "check @/early.cu");
+    expect(here, 0, "\"shared_bytes\":128,\"early\":1,", "check @/early.cu --json");
+}
+
 /* What is derived is said, and compiled: a kernel that cannot be with EDGES=1 is refused for such a shape. */
 static void test_derived(void **state) {
     (void)state;
@@ -307,6 +318,7 @@ static void test_new_is_correct(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_counts),
+        cmocka_unit_test(test_launched_early),
         cmocka_unit_test(test_derived),
         cmocka_unit_test(test_default_that_is_not_legal_here),
         cmocka_unit_test(test_other_ops),

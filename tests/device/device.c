@@ -51,6 +51,15 @@ void device_symbol(void *fn, const char *name) {
     memcpy(fn, &address, sizeof address);
 }
 
+void device_graphs_open(device_graphs *g) {
+    device_symbol(&g->begin_capture, "cuStreamBeginCapture_v2");
+    device_symbol(&g->end_capture, "cuStreamEndCapture");
+    device_symbol(&g->instantiate, "cuGraphInstantiateWithFlags");
+    device_symbol(&g->launch, "cuGraphLaunch");
+    device_symbol(&g->destroy, "cuGraphDestroy");
+    device_symbol(&g->destroy_exec, "cuGraphExecDestroy");
+}
+
 long device_objects(void) {
     int (*live)(void);
     if (!device_is_host())

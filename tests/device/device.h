@@ -23,6 +23,17 @@ bool device_is_host(void);
 /* Puts a driver function that the library does not use into the function pointer at `fn`. */
 void device_symbol(void *fn, const char *name);
 
+/* CUDA graphs, of which the library itself uses nothing. */
+typedef struct device_graphs {
+    CUresult (*begin_capture)(CUstream stream, CUstreamCaptureMode mode);
+    CUresult (*end_capture)(CUstream stream, CUgraph *out);
+    CUresult (*instantiate)(CUgraphExec *out, CUgraph graph, unsigned long long flags);
+    CUresult (*launch)(CUgraphExec exec, CUstream stream);
+    CUresult (*destroy)(CUgraph graph);
+    CUresult (*destroy_exec)(CUgraphExec exec);
+} device_graphs;
+void device_graphs_open(device_graphs *g);
+
 /* What is loaded, created and allocated and still there; 0 on a GPU, which does not tell. */
 long device_objects(void);
 

@@ -47,21 +47,11 @@ static tt__gpu gpu;
 static CUstream stream;
 static CUdeviceptr fresh, work, out;
 
-static CUresult (*begin_capture)(CUstream stream, CUstreamCaptureMode mode);
-static CUresult (*end_capture)(CUstream stream, CUgraph *out);
-static CUresult (*instantiate)(CUgraphExec *out, CUgraph graph, unsigned long long flags);
-static CUresult (*graph_launch)(CUgraphExec exec, CUstream stream);
-static CUresult (*graph_destroy)(CUgraph graph);
-static CUresult (*exec_destroy)(CUgraphExec exec);
+static device_graphs graphs;
 
 static int setup(void **state) {
     (void)state;
-    device_symbol(&begin_capture, "cuStreamBeginCapture_v2");
-    device_symbol(&end_capture, "cuStreamEndCapture");
-    device_symbol(&instantiate, "cuGraphInstantiateWithFlags");
-    device_symbol(&graph_launch, "cuGraphLaunch");
-    device_symbol(&graph_destroy, "cuGraphDestroy");
-    device_symbol(&exec_destroy, "cuGraphExecDestroy");
+    device_graphs_open(&graphs);
     OK(tt__device_gpu(&gpu, 0));
     CU_OK(cu->cuStreamCreate(&stream, CU_STREAM_NON_BLOCKING));
     CU_OK(cu->cuMemAlloc(&fresh, BYTES));
@@ -113,18 +103,18 @@ static int count_wrong(const loaded *writer, const loaded *l, bool in_graph) {
     CUgraph graph;
     CUgraphExec exec;
     if (in_graph) {
-        CU_OK(begin_capture(stream, CU_STREAM_CAPTURE_MODE_GLOBAL));
+        CU_OK(graphs.begin_capture(stream, CU_STREAM_CAPTURE_MODE_GLOBAL));
         launch(writer, work, fresh);
         launch(l, out, work);
-        CU_OK(end_capture(stream, &graph));
-        CU_OK(instantiate(&exec, graph, 0));
+        CU_OK(graphs.end_capture(stream, &graph));
+        CU_OK(graphs.instantiate(&exec, graph, 0));
     }
     for (int n = 0; n < (device_is_host() ? 2 : TIMES); n++) {
         for (uint32_t i = 0; i < BYTES; i++)
             src[i] = (unsigned char)((i + (uint32_t)n * BYTES) * 2654435761u >> 13);
         CU_OK(cu->cuMemcpyHtoD(fresh, src, BYTES));
         if (in_graph) {
-            CU_OK(graph_launch(exec, stream));
+            CU_OK(graphs.launch(exec, stream));
         } else {
             launch(writer, work, fresh);
             launch(l, out, work);
@@ -135,8 +125,8 @@ static int count_wrong(const loaded *writer, const loaded *l, bool in_graph) {
                                                  : !transposed(dst, src, SIDE, SIDE, SIDE, SIDE, 4);
     }
     if (in_graph) {
-        CU_OK(exec_destroy(exec));
-        CU_OK(graph_destroy(graph));
+        CU_OK(graphs.destroy_exec(exec));
+        CU_OK(graphs.destroy(graph));
     }
     return wrong;
 }

@@ -21,30 +21,15 @@ static unsigned char src[BYTES], dst[BYTES];
 
 static CUresult (*ctx_create)(CUcontext *out, unsigned flags, CUdevice device);
 static CUresult (*ctx_destroy)(CUcontext context);
-static CUresult (*begin_capture)(CUstream stream, CUstreamCaptureMode mode);
-static CUresult (*end_capture)(CUstream stream, CUgraph *out);
-static CUresult (*instantiate)(CUgraphExec *out, CUgraph graph, unsigned long long flags);
-static CUresult (*graph_launch)(CUgraphExec exec, CUstream stream);
-static CUresult (*graph_destroy)(CUgraph graph);
-static CUresult (*exec_destroy)(CUgraphExec exec);
+static device_graphs graphs;
 
 static int setup(void **state) {
     (void)state;
     tt_open_opts opts = TT_INIT(tt_open_opts);
     opts.db_path = ":memory:";
-    const struct {
-        const char *name;
-        void *fn;
-    } symbols[] = {{"cuCtxCreate_v2", &ctx_create},
-                   {"cuCtxDestroy_v2", &ctx_destroy},
-                   {"cuStreamBeginCapture_v2", &begin_capture},
-                   {"cuStreamEndCapture", &end_capture},
-                   {"cuGraphInstantiateWithFlags", &instantiate},
-                   {"cuGraphLaunch", &graph_launch},
-                   {"cuGraphDestroy", &graph_destroy},
-                   {"cuGraphExecDestroy", &exec_destroy}};
-    for (size_t i = 0; i < sizeof symbols / sizeof *symbols; i++)
-        device_symbol(symbols[i].fn, symbols[i].name);
+    device_symbol(&ctx_create, "cuCtxCreate_v2");
+    device_symbol(&ctx_destroy, "cuCtxDestroy_v2");
+    device_graphs_open(&graphs);
     for (size_t i = 0; i < BYTES; i++)
         src[i] = (unsigned char)(i * 2654435761u >> 13);
     CU_OK(cu->cuCtxGetCurrent(&primary));
@@ -152,17 +137,17 @@ static void test_capture(void **state) {
     CU_OK(cu->cuStreamSynchronize(stream));
     memset(dst, 0, BYTES);
     CU_OK(cu->cuMemcpyHtoD(b.dst, dst, BYTES));
-    CU_OK(begin_capture(stream, CU_STREAM_CAPTURE_MODE_GLOBAL));
+    CU_OK(graphs.begin_capture(stream, CU_STREAM_CAPTURE_MODE_GLOBAL));
     OK(tt_plan_launch(plan, a.dst, a.src, stream));
     OK(tt_transpose(ctx, &p, b.dst, b.src, stream));
-    CU_OK(end_capture(stream, &graph));
-    CU_OK(instantiate(&exec, graph, 0));
+    CU_OK(graphs.end_capture(stream, &graph));
+    CU_OK(graphs.instantiate(&exec, graph, 0));
     assert_false(is_done(&a, ROWS, COLS));
-    CU_OK(graph_launch(exec, stream));
+    CU_OK(graphs.launch(exec, stream));
     assert_true(is_done(&a, ROWS, COLS));
     assert_true(is_done(&b, ROWS, COLS));
-    CU_OK(exec_destroy(exec));
-    CU_OK(graph_destroy(graph));
+    CU_OK(graphs.destroy_exec(exec));
+    CU_OK(graphs.destroy(graph));
     CU_OK(cu->cuStreamDestroy(stream));
     tt_plan_free(&plan);
     drop(&a);
@@ -182,13 +167,13 @@ static void test_nothing_is_made_in_a_capture(void **state) {
         CUgraph graph;
         tt_plan *plan;
         tt_problem p = problem_of(20 + i, 30);
-        CU_OK(begin_capture(stream, modes[i]));
+        CU_OK(graphs.begin_capture(stream, modes[i]));
         assert_int_equal(tt_transpose(ctx, &p, a.dst, a.src, stream), TT_E_CAPTURE);
         assert_non_null(strstr(tt_last_error(), "before the capture"));
         OK(tt_plan_create(&plan, ctx, &p)); /* this one is asked for, and harms nothing */
         OK(tt_plan_launch(plan, a.dst, a.src, stream));
-        CU_OK(end_capture(stream, &graph));
-        CU_OK(graph_destroy(graph));
+        CU_OK(graphs.end_capture(stream, &graph));
+        CU_OK(graphs.destroy(graph));
         OK(tt_transpose(ctx, &p, a.dst, a.src, stream));
         CU_OK(cu->cuStreamSynchronize(stream));
         assert_true(is_done(&a, 20 + i, 30));
@@ -196,10 +181,10 @@ static void test_nothing_is_made_in_a_capture(void **state) {
 
         /* The default stream would wait for a blocking stream that is captured. */
         p = problem_of(20 + i, 31);
-        CU_OK(begin_capture(blocking, modes[i]));
+        CU_OK(graphs.begin_capture(blocking, modes[i]));
         assert_int_equal(tt_transpose(ctx, &p, a.dst, a.src, NULL), TT_E_CAPTURE);
-        CU_OK(end_capture(blocking, &graph));
-        CU_OK(graph_destroy(graph));
+        CU_OK(graphs.end_capture(blocking, &graph));
+        CU_OK(graphs.destroy(graph));
     }
     CU_OK(cu->cuStreamDestroy(stream));
     CU_OK(cu->cuStreamDestroy(blocking));

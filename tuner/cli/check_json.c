@@ -114,6 +114,8 @@ static void write_first(tt__json *j, const tt__examined *e) {
         write_triple(j, "grid", c->launch.passes[0].grid);
         write_triple(j, "block", c->launch.passes[0].block);
         tt__json_int(j, "shared_bytes", c->launch.passes[0].shared_bytes);
+        if (c->launch.passes[0].early)
+            tt__json_int(j, "early", 1);
     } else {
         tt__json_number(j, "config", (double)NAN, 1);
     }

@@ -149,8 +149,9 @@ static tt_status print_first(const tt__examined *e) {
         }
         tt__str_free(&derived);
         tt__table_cell(&table, "launch");
-        tt__table_cell(&table, "grid %ux%ux%u, block %ux%ux%u, %u bytes of dynamic shared memory", grid[0],
-                       grid[1], grid[2], block[0], block[1], block[2], c->launch.passes[0].shared_bytes);
+        tt__table_cell(&table, "grid %ux%ux%u, block %ux%ux%u, %u bytes of dynamic shared memory%s", grid[0],
+                       grid[1], grid[2], block[0], block[1], block[2], c->launch.passes[0].shared_bytes,
+                       c->launch.passes[0].early ? ", early" : "");
         add_needs(&table, e);
     }
     printf("\n");
