@@ -85,7 +85,7 @@ def main():
         look("show", "show", "--size", "4096", "--gpu", "h200", "--db", db)
         look("check", "check", kernel, host=True)
         look("check", "check", os.path.join(root, "examples/kernels/saxpy.cu"), host=True)
-        look("check", "check", os.path.join(root, "kernel_templates/transpose_tiled.cu"), host=True)
+        look("check", "check", os.path.join(root, "kernel_templates/transpose_vector.cu"), host=True)
         look("doctor", "doctor", "--db", db, host=True, codes=(0, 3, 4))
     wrong = []
     pages = documented()
