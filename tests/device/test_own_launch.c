@@ -186,18 +186,8 @@ static void test_compares_args(void **state) {
 
 static void test_capture(void **state) {
     (void)state;
-    CUresult (*begin)(CUstream stream, CUstreamCaptureMode mode);
-    CUresult (*end)(CUstream stream, CUgraph * out);
-    CUresult (*instantiate)(CUgraphExec * out, CUgraph graph, unsigned long long flags);
-    CUresult (*replay)(CUgraphExec exec, CUstream stream);
-    CUresult (*destroy)(CUgraph graph);
-    CUresult (*destroy_exec)(CUgraphExec exec);
-    device_symbol(&begin, "cuStreamBeginCapture_v2");
-    device_symbol(&end, "cuStreamEndCapture");
-    device_symbol(&instantiate, "cuGraphInstantiateWithFlags");
-    device_symbol(&replay, "cuGraphLaunch");
-    device_symbol(&destroy, "cuGraphDestroy");
-    device_symbol(&destroy_exec, "cuGraphExecDestroy");
+    device_graphs graphs;
+    device_graphs_open(&graphs);
     tt_kernel *k = open_text(source);
     CUstream stream;
     CUgraph graph;
@@ -207,17 +197,17 @@ static void test_capture(void **state) {
     make(&g, 4, 2, 1);
     OK(tt_kernel_plan(&plan, k, "n=500"));
     CU_OK(cu->cuStreamCreate(&stream, CU_STREAM_NON_BLOCKING));
-    CU_OK(begin(stream, CU_STREAM_CAPTURE_MODE_GLOBAL));
+    CU_OK(graphs.begin_capture(stream, CU_STREAM_CAPTURE_MODE_GLOBAL));
     OK(tt_plan_launch_args(plan, g.args, N_ARGS, stream));
-    CU_OK(end(stream, &graph));
-    CU_OK(instantiate(&exec, graph, 0));
+    CU_OK(graphs.end_capture(stream, &graph));
+    CU_OK(graphs.instantiate(&exec, graph, 0));
     check(&g, 500, 0);
     for (int i = 0; i < 3; i++)
-        CU_OK(replay(exec, stream));
+        CU_OK(graphs.launch(exec, stream));
     CU_OK(cu->cuStreamSynchronize(stream));
     check(&g, 500, 3);
-    CU_OK(destroy_exec(exec));
-    CU_OK(destroy(graph));
+    CU_OK(graphs.destroy_exec(exec));
+    CU_OK(graphs.destroy(graph));
     CU_OK(cu->cuStreamDestroy(stream));
     tt_plan_free(&plan);
     tt_kernel_close(&k);

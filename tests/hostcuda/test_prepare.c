@@ -113,6 +113,29 @@ static void nothing_tried(unsigned meanwhile_us) {
     close_bench(&b);
 }
 
+/* Trials that nobody waits for any more are given up with their problem: what is heard of the next problem is
+ * about its own. */
+static void test_trials_given_up(void **state) {
+    (void)state;
+    enum { TRIALS = 6 };
+    bench b;
+    tt__candidate c;
+    tt__trial trial;
+    size_t id;
+    tt__problem first = matrix(33), second = matrix(65);
+    open_bench(&b, 2);
+    const tt__template *t = tt__template_set_find(&b.templates, "transpose_tiled");
+    OK(tt__space_resolve(&c, t, &b.gpu, &first, t->default_config));
+    OK(b.backend->ops->problem(b.backend, &first, t));
+    for (size_t i = 0; i < TRIALS; i++)
+        OK(b.backend->ops->submit(b.backend, 100 + i, &c, 0));
+    OK(b.backend->ops->wait(b.backend, &id, &trial)); /* one is under way, and another asked for */
+    OK(b.backend->ops->problem(b.backend, &second, t));
+    a_trial(&b, t, &second);
+    a_trial(&b, t, &second);
+    close_bench(&b);
+}
+
 static size_t n_cubins(const bench *b) {
     sqlite3_stmt *stmt;
     assert_int_equal(sqlite3_prepare_v2(b->store->db, "SELECT count(*) FROM cubin", -1, &stmt, NULL),
@@ -185,6 +208,7 @@ static void test_nothing_tried(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_nothing_tried),
+        cmocka_unit_test(test_trials_given_up),
         cmocka_unit_test(test_reference_is_expected),
         cmocka_unit_test(test_who_is_nice),
     };
