@@ -115,10 +115,9 @@ out:
     return status;
 }
 
-/* The address of a slot's place for an operand, if arrays are aligned to `align` and no more. */
-static CUdeviceptr place(const tt__bench_pool *pool, size_t slot, int operand, int align) {
-    return pool->base + pool->slots_at + slot * pool->slots.stride + pool->offsets[operand] +
-           (align < 16 ? (unsigned)align : 0);
+/* The address of a slot's place for an operand, if arrays begin so far from a multiple of 16. */
+static CUdeviceptr place(const tt__bench_pool *pool, size_t slot, int operand, int offset) {
+    return pool->base + pool->slots_at + slot * pool->slots.stride + pool->offsets[operand] + (unsigned)offset;
 }
 
 static CUresult restore(const tt__bench_pool *pool, size_t slot, bool inputs) {
@@ -126,7 +125,7 @@ static CUresult restore(const tt__bench_pool *pool, size_t slot, bool inputs) {
     CUresult r = CUDA_SUCCESS;
     for (int i = 0; i < w->n && r == CUDA_SUCCESS; i++)
         if (inputs || w->arrays[i].direction == TT__INOUT)
-            r = tt__verifier_initial(pool->verifier, i, place(pool, slot, i, w->align));
+            r = tt__verifier_initial(pool->verifier, i, place(pool, slot, i, w->offset));
     return r;
 }
 
@@ -186,7 +185,7 @@ static CUresult enqueue(tt__bench_pool *pool, const tt__timed *thing, int i) {
     void *operands[TT__OPERANDS_MAX];
     for (int k = 0; k < v->work.n; k++) {
         bool scalar = v->work.arrays[k].direction == TT__SCALAR;
-        places[k] = scalar ? 0 : place(pool, pool->slots.next, k, thing->align);
+        places[k] = scalar ? 0 : place(pool, pool->slots.next, k, thing->offset);
         operands[k] = scalar ? v->operands[k] : &places[k];
     }
     if (is_apart(pool, thing)) {

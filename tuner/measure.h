@@ -54,7 +54,7 @@ void tt__pool_close(tt__bench_pool *pool);
 typedef struct tt__timed {
     const tt__kernel *kernel;
     const tt__launch *launch;
-    int align; /* what its arrays are aligned to, and no more, up to 16 */
+    int offset; /* bytes from a multiple of 16 to where its arrays begin */
     bool
         copy; /* it is a copy of src to dst, which the workload has a place for, if its operands are others */
 } tt__timed;

@@ -134,6 +134,10 @@ tt_problem tt__problem_public(const tt__problem *p) {
     return out;
 }
 
+int tt__base_offset(const tt__problem *p) {
+    return p->align < most_align(p) ? p->align : 0;
+}
+
 tt__problem tt__problem_copy(const tt__problem *p) {
     tt__problem copy = *p;
     tt__copy(copy.op, sizeof copy.op, tt__warm(p) ? "copy" TT__WARM : "copy");

@@ -39,7 +39,8 @@ static inline int64_t tt__array_bytes(const tt__array *a) {
 typedef struct tt__workload {
     int n;
     tt__array arrays[TT__OPERANDS_MAX];
-    int align; /* what their addresses are multiples of, and no more, up to 16 */
+    int align;  /* what their addresses are multiples of, up to 16: to verify, of no more than that */
+    int offset; /* tt__base_offset: from a multiple of 16 to where they begin when they are timed */
     bool warm;
     bool has_reference; /* else files say what is right, or nothing does */
     tt__symbols reference;

@@ -271,7 +271,7 @@ static tt_status resolve(tt__candidate *out, const tt__template *t, const tt__gp
     bool legal = false;
     tt__query *q;
     plan pl;
-    *out = (tt__candidate){.t = t, .align = p->align};
+    *out = (tt__candidate){.t = t, .offset = tt__base_offset(p)};
     TT_TRY(tt__config_parse(choice, t, config));
     tt__config_format(out->config, t, choice);
     TT_TRY(make_plan(&pl, t, gpu, p, reference, why));
@@ -312,7 +312,7 @@ static tt_status grow(tt__space *s, const plan *pl, size_t start) {
         return tt__fail(TT_E_TEMPLATE, "%s: more than %d legal configurations for one problem", pl->t->path,
                         TT__CONFIGS_MAX);
     TT_TRY(TT__GROW(s->items, s->n));
-    s->items[s->n] = (tt__candidate){.t = pl->t, .align = pl->p->align};
+    s->items[s->n] = (tt__candidate){.t = pl->t, .offset = tt__base_offset(pl->p)};
     return TT_OK;
 }
 

@@ -323,6 +323,7 @@ tt_status tt__workload_of(tt__workload *out, const tt__template *t, const tt__gp
     tt__facts facts;
     *out = (tt__workload){.n = (int)task->n_operands,
                           .align = p->align,
+                          .offset = tt__base_offset(p),
                           .warm = tt__warm(p),
                           .has_reference = task->has_reference,
                           .reference = task->reference,

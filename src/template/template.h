@@ -193,8 +193,8 @@ tt_status tt__template_set_check(const tt__template_set *set, const char *const 
 typedef struct tt__candidate {
     const tt__template *t;            /* borrowed */
     char config[TT__CONFIG_MAX];      /* "TILE_DIM=32 BLOCK_ROWS=8", in the order of declaration */
-    int64_t derived[TT__DERIVED_MAX]; /* what it makes of the problem it is for, whose alignment is */
-    int align;
+    int64_t derived[TT__DERIVED_MAX]; /* what it makes of the problem it is for */
+    int offset;                       /* tt__base_offset of that */
     double weight; /* a time is worth so many times itself to the task's objective; 1: the time is the
                       objective */
     tt__launch launch;

@@ -36,22 +36,22 @@ static void test_cold(void **state) {
     close(&b);
 }
 
-/* Arrays that are aligned to so much are aligned to no more. */
-static void test_unaligned(void **state) {
+/* Arrays begin as far from a multiple of 16 as they shall. */
+static void test_offsets(void **state) {
     (void)state;
     bench b;
     open(&b, "transpose", TT__OUT, false);
-    b.things[0].align = 4;
-    b.things[1].align = 8;
+    b.things[0].offset = 4;
+    b.things[1].offset = 8;
     measure(&b, 2);
-    for (size_t i = 0, align = 4; i < seen.n; i++)
+    for (size_t i = 0, offset = 4; i < seen.n; i++)
         if (seen.calls[i] == 'K') {
-            assert_int_equal(seen.src[i] % 16, align);
-            assert_int_equal(seen.dst[i] % 16, align);
+            assert_int_equal(seen.src[i] % 16, offset);
+            assert_int_equal(seen.dst[i] % 16, offset);
             assert_true(seen.src[i] + ARRAY_BYTES <= seen.dst[i]);
             assert_true(seen.dst[i] + ARRAY_BYTES <=
-                        memory + b.pool.slots_at + align / 4 * b.pool.slots.stride);
-            align *= 2;
+                        memory + b.pool.slots_at + offset / 4 * b.pool.slots.stride);
+            offset *= 2;
         }
     close(&b);
 }
@@ -166,7 +166,7 @@ static void test_passes(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_cold),   cmocka_unit_test(test_unaligned), cmocka_unit_test(test_warm),
+        cmocka_unit_test(test_cold),   cmocka_unit_test(test_offsets), cmocka_unit_test(test_warm),
         cmocka_unit_test(test_renews), cmocka_unit_test(test_copies),    cmocka_unit_test(test_refused),
         cmocka_unit_test(test_passes),
     };

@@ -17,16 +17,17 @@ static void defaults(void **state) {
     static const struct {
         tt_problem asked;
         int64_t lds, ldd, batch, src_stride, dst_stride;
-        int elem_size, align;
+        int elem_size, align, offset;
     } cases[] = {
-        {PROBLEM(.rows = 8, .cols = 12), 12, 8, 1, 96, 96, 4, 16},
-        {PROBLEM(.rows = 7, .cols = 12), 12, 7, 1, 84, 84, 4, 4},
-        {PROBLEM(.rows = 8, .cols = 12, .align = 8), 12, 8, 1, 96, 96, 4, 8},
-        {PROBLEM(.rows = 7, .cols = 5, .align = 16), 5, 7, 1, 35, 35, 4, 4}, /* no more than pitches allow */
-        {PROBLEM(.rows = 8, .cols = 16, .elem_size = 1), 16, 8, 1, 128, 128, 1, 8},
-        {PROBLEM(.rows = 8, .cols = 8, .lds = 10, .in_place = 1), 10, 10, 1, 80, 80, 4, 8},
-        {PROBLEM(.rows = 4, .cols = 4, .src_stride = 99), 4, 4, 1, 16, 16, 4, 16}, /* without a batch: none */
-        {PROBLEM(.rows = 4, .cols = 4, .batch = 2, .src_stride = 17), 4, 4, 2, 17, 16, 4, 4},
+        {PROBLEM(.rows = 8, .cols = 12), 12, 8, 1, 96, 96, 4, 16, 0},
+        {PROBLEM(.rows = 7, .cols = 12), 12, 7, 1, 84, 84, 4, 4, 0},
+        {PROBLEM(.rows = 8, .cols = 12, .align = 8), 12, 8, 1, 96, 96, 4, 8, 8},
+        {PROBLEM(.rows = 7, .cols = 5, .align = 16), 5, 7, 1, 35, 35, 4, 4, 0}, /* no more than pitches allow */
+        {PROBLEM(.rows = 8, .cols = 16, .elem_size = 1), 16, 8, 1, 128, 128, 1, 8, 0},
+        {PROBLEM(.rows = 8, .cols = 16, .elem_size = 1, .align = 1), 16, 8, 1, 128, 128, 1, 1, 1},
+        {PROBLEM(.rows = 8, .cols = 8, .lds = 10, .in_place = 1), 10, 10, 1, 80, 80, 4, 8, 0},
+        {PROBLEM(.rows = 4, .cols = 4, .src_stride = 99), 4, 4, 1, 16, 16, 4, 16, 0}, /* without a batch: none */
+        {PROBLEM(.rows = 4, .cols = 4, .batch = 2, .src_stride = 17), 4, 4, 2, 17, 16, 4, 4, 0},
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         tt__problem p;
@@ -38,6 +39,7 @@ static void defaults(void **state) {
         assert_int_equal(p.dst_stride, cases[i].dst_stride);
         assert_int_equal(p.elem_size, cases[i].elem_size);
         assert_int_equal(p.align, cases[i].align);
+        assert_int_equal(tt__base_offset(&p), cases[i].offset);
     }
 }
 

@@ -168,7 +168,7 @@ static void trial_parts(struct iovec parts[3], tt__msg_trial *m, const tt__candi
     memcpy(m->key, cubin->key, sizeof m->key);
     m->launch = c->launch;
     m->cutoff_us = cutoff_us;
-    m->align = c->align;
+    m->offset = c->offset;
     m->copy = strcmp(c->t->op, "copy") == 0;
     m->cubin_size = cubin->image.len + pad;
     parts[0] = (struct iovec){m, sizeof *m};

@@ -179,7 +179,7 @@ static tt_status take_samples(gpu_state *g, const tt__kernel *kernel, const tt__
     tt__timed things[TT__BATCH_MAX];
     CUresult failed;
     for (int i = 0; i < n; i++)
-        things[i] = (tt__timed){kernel, &m->launch, m->align, m->copy};
+        things[i] = (tt__timed){kernel, &m->launch, m->offset, m->copy};
     TT_TRY(time_steadily(g, things, n, false, trial->samples_us + trial->n_samples, &failed));
     if (failed != CUDA_SUCCESS) {
         tt__cu_check(failed, "launch");
@@ -302,7 +302,7 @@ static tt_status run_lap(gpu_state *g, finals *f, const int *order, float *us) {
     CUresult failed;
     for (int k = 0; k < f->n; k++) {
         int i = order[k];
-        things[k] = (tt__timed){&f->kernels[i], &f->m[i].launch, f->m[i].align, f->m[i].copy};
+        things[k] = (tt__timed){&f->kernels[i], &f->m[i].launch, f->m[i].offset, f->m[i].copy};
     }
     TT_TRY(time_steadily(g, things, f->n, true, us, &failed));
     return tt__cu_check(failed, "launch in the finals");

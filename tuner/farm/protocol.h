@@ -72,7 +72,7 @@ typedef struct tt__msg_trial {
     char key[TT__HASH_SIZE]; /* the cubin's: what is loaded already need not be loaded again */
     tt__launch launch;
     double cutoff_us; /* screening stops early beyond it; 0: never */
-    int align;        /* of the arrays the configuration was chosen for */
+    int offset;       /* tt__base_offset of the problem that the configuration was chosen for */
     bool copy;        /* the launch is the copy's */
     size_t cubin_size;
 } tt__msg_trial;
