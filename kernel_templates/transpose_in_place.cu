@@ -15,6 +15,7 @@
 //@ where    (RUN / V) * (RUN / V) % THREADS = 0 AND THREADS % (RUN / V) = 0
 //@ where    RUN * RUN / elem_size / THREADS BETWEEN 4 AND 128 AND V * V / elem_size <= 64
 //@ where    STREAM = 0 OR iif(rows * cols * batch * elem_size <= l2_bytes, STREAM = 1, STREAM = 2 AND cc >= 80)
+//@ launch   early
 //@ block    THREADS
 //@ grid     ceil_div(rows * elem_size, RUN) | 1, (ceil_div(rows * elem_size, RUN) + 1) / 2, min(batch, 65535)
 //@ shared   2 * RUN * RUN / elem_size
@@ -23,6 +24,7 @@
 
 #define VL V
 #define VS V
+#include "early.cuh"
 #include "micro_tile.cuh"
 
 #define TILE (RUN / ELEM_SIZE)
@@ -139,6 +141,7 @@ extern "C" __global__ void __launch_bounds__(THREADS)
     const int height = (int)min(n - by * TILE, (long long)TILE);
     const int width = (int)min(n - bx * TILE, (long long)TILE);
 
+    wait_for_earlier();
 #if BATCHED
     for (int b = blockIdx.z; b < batch; b += gridDim.z)
 #else

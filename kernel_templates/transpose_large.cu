@@ -26,6 +26,7 @@
 //@ where    VL >= elem_size AND VS >= elem_size
 //@ where    iif(SKEW = 0, lds * elem_size <> 131072, lds * elem_size % 131072 = 0)
 //@ where    READ_RUN * WRITE_RUN / elem_size / THREADS = 32 AND VL * VS / elem_size <= 32
+//@ launch   early
 //@ block    THREADS
 //@ grid     rows * elem_size / WRITE_RUN, cols * elem_size / READ_RUN
 //@ shared   READ_RUN * WRITE_RUN / elem_size
@@ -34,6 +35,7 @@
 
 #define STREAM   0
 #define PREFETCH 0
+#include "early.cuh"
 #include "micro_tile.cuh"
 
 #define TILE_COLS   (READ_RUN / ELEM_SIZE)
@@ -54,7 +56,7 @@ static __device__ unsigned int turned(unsigned int column, unsigned int first, u
 }
 
 extern "C" __global__ void __launch_bounds__(THREADS, RESIDENT)
-    transpose_large(elem *__restrict__ dst, const elem *__restrict__ src, long long lds, long long ldd,
+    transpose_large(elem *dst, const elem *src, long long lds, long long ldd,
                     int tail, int skew) {
     extern __shared__ vec_of<VS>::type tile[];
     typedef vec_of<VL>::type vl;
@@ -70,6 +72,7 @@ extern "C" __global__ void __launch_bounds__(THREADS, RESIDENT)
     const elem *from = src + (row + t / ACROSS * MICRO_ROWS) * lds + t % ACROSS * MICRO_COLS;
     const elem *at = from + (long long)column * TILE_COLS;
     words_of<VL> in[MICRO_TILES][MICRO_ROWS];
+    wait_for_earlier();
     if (!last) {
 #pragma unroll
         for (int m = 0; m < MICRO_TILES; m++)

@@ -20,11 +20,14 @@
 //@ where    elem_size = 1 AND align <= 8
 //@ where    READ_RUN * WRITE_RUN / THREADS = 64
 //@ where    batch <= 65535
+//@ launch   early
 //@ block    THREADS
 //@ grid     iif(ORDER = 0, ceil_div(cols, READ_RUN), ceil_div(rows, WRITE_RUN)), iif(ORDER = 0, ceil_div(rows, WRITE_RUN), ceil_div(cols, READ_RUN)), batch
 //@ shared   max((WRITE_RUN + 32) * (READ_RUN + 32), READ_RUN * (WRITE_RUN + 36))
 //@ args     dst, src, i64 rows, i64 cols, i64 lds, i64 ldd, i64 src_stride, i64 dst_stride, i32 ORDER
 //@ default  READ_RUN=128 WRITE_RUN=128 THREADS=256 ORDER=0
+
+#include "early.cuh"
 
 typedef unsigned char elem;
 typedef unsigned int word;
@@ -222,7 +225,7 @@ template <int FROM, int RUN> static __device__ void write_part(const tile &t) {
 }
 
 extern "C" __global__ void __launch_bounds__(THREADS, 2048 / THREADS)
-    transpose_staged(elem *__restrict__ dst, const elem *__restrict__ src, long long rows, long long cols,
+    transpose_staged(elem *dst, const elem *src, long long rows, long long cols,
                      long long lds, long long ldd, long long src_stride, long long dst_stride, int order) {
     extern __shared__ __align__(16) uint4 shared[];
 
@@ -244,6 +247,7 @@ extern "C" __global__ void __launch_bounds__(THREADS, 2048 / THREADS)
     t.src_begin = (const char *)src;
     t.src_end = (const char *)(src + (rows - 1) * lds + cols);
 
+    wait_for_earlier();
     const char *end = t.src + (READ_ROWS - 1) * lds + READ_PITCH;
     if (t.height == READ_ROWS && t.src - past(t.src, SECTOR) >= t.src_begin && end <= t.src_end)
         read<true>(t);

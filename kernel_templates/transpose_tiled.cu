@@ -16,11 +16,14 @@
 //@ where    TILE_DIM * BLOCK_ROWS BETWEEN 64 AND max_threads_per_block
 //@ where    TILE_DIM < 128 OR BLOCK_ROWS >= 8
 //@ where    align >= elem_size
+//@ launch   early
 //@ block    TILE_DIM, BLOCK_ROWS
 //@ grid     iif(ORDER = 0, ceil_div(cols, TILE_DIM), ceil_div(rows, TILE_DIM * UNROLL)), iif(ORDER = 0, ceil_div(rows, TILE_DIM * UNROLL), ceil_div(cols, TILE_DIM)), min(batch, 65535)
 //@ shared   TILE_DIM * (TILE_DIM + PAD) * elem_size
 //@ args     dst, src, i64 rows, i64 cols, i64 lds, i64 ldd, i32 batch, i64 src_stride, i64 dst_stride, i32 UNROLL, i32 ORDER
 //@ default  TILE_DIM=32 BLOCK_ROWS=8 PAD=1 UNROLL=1 ORDER=1
+
+#include "early.cuh"
 
 #if ELEM_SIZE == 1
 typedef unsigned char elem;
@@ -73,7 +76,7 @@ static __device__ void move_edge_tile(elem *dst, const elem *src, long long lds,
 #endif
 
 extern "C" __global__ void __launch_bounds__(TILE_DIM *BLOCK_ROWS)
-    transpose_tiled(elem *__restrict__ dst, const elem *__restrict__ src, long long rows, long long cols,
+    transpose_tiled(elem *dst, const elem *src, long long rows, long long cols,
                     long long lds, long long ldd, int batch, long long src_stride, long long dst_stride,
                     int unroll, int order) {
     extern __shared__ elem tile[];
@@ -82,6 +85,7 @@ extern "C" __global__ void __launch_bounds__(TILE_DIM *BLOCK_ROWS)
     const long long col0 = (long long)(order == 0 ? blockIdx.x : blockIdx.y) * TILE_DIM;
     const long long first = (long long)(order == 0 ? blockIdx.y : blockIdx.x) * unroll * TILE_DIM;
 
+    wait_for_earlier();
 #if BATCHED
     for (int b = blockIdx.z; b < batch; b += gridDim.z)
 #else

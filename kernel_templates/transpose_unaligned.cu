@@ -18,11 +18,14 @@
 //@ where    READ_RUN * WRITE_RUN / elem_size / THREADS BETWEEN 16 AND 128
 //@ where    THREADS >= WRITE_RUN / elem_size
 //@ where    batch <= 65535
+//@ launch   early
 //@ block    THREADS
 //@ grid     iif(ORDER = 0, ceil_div(cols * elem_size, READ_RUN), ceil_div(rows * elem_size, WRITE_RUN)), iif(ORDER = 0, ceil_div(rows * elem_size, WRITE_RUN), ceil_div(cols * elem_size, READ_RUN)), batch
 //@ shared   ((WRITE_RUN + 32) / elem_size - 1) * (READ_RUN + 30 + (lds * elem_size + 98) % 128) + 128
 //@ args     dst, src, i64 rows, i64 cols, i64 lds, i64 ldd, i64 src_stride, i64 dst_stride, i32 READ_RUN + 30 + (lds * elem_size + 98) % 128, i32 ORDER
 //@ default  READ_RUN=256 WRITE_RUN=256 THREADS=256 ORDER=1
+
+#include "early.cuh"
 
 typedef uint2 elem;
 
@@ -152,7 +155,7 @@ static __device__ void write_edge(const tile &t, bool first) {
 }
 
 extern "C" __global__ void __launch_bounds__(THREADS)
-    transpose_unaligned(elem *__restrict__ dst, const elem *__restrict__ src, long long rows, long long cols,
+    transpose_unaligned(elem *dst, const elem *src, long long rows, long long cols,
                         long long lds, long long ldd, long long src_stride, long long dst_stride, int pitch,
                         int order) {
     extern __shared__ __align__(128) uint4 shared[];
@@ -175,6 +178,7 @@ extern "C" __global__ void __launch_bounds__(THREADS)
     t.width = cols - col0;
     t.src_begin = (const char *)src;
     t.src_end = (const char *)(src + (rows - 1) * lds + cols);
+    wait_for_earlier();
     // A tile that touches neither the first row nor the last cannot reach out of the matrix.
     if (row0 > 0 && t.height > READ_ROWS && t.width >= TILE_COLS) {
         read_whole(t);
