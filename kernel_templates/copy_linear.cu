@@ -8,6 +8,7 @@
 //@ param    UNROLL     1 2 4 8
 //@ runtime  STREAM     0 1
 //@ param    KEEP       0 1
+//@ derived  WHOLE      rows * cols * batch * elem_size % 131072 = 0 AND rows * cols * batch * elem_size < 17179869184
 //@ where    align >= VEC
 //@ where    VEC * UNROLL >= 8
 //@ where    KEEP = 0 OR (cc >= 80 AND STREAM = 0 AND VEC = 16 AND rows * cols * batch * elem_size > l2_bytes)
@@ -28,17 +29,25 @@ typedef uint4 vec;
 #include "early.cuh"
 #include "keep.cuh"
 
+// WHOLE: so many bytes that every block has its share to the full, whatever a block takes, and no more than 2^32
+// vectors. A small copy is so short that each instruction before the first load shows.
+#if WHOLE
+typedef unsigned index;
+#else
+typedef long long index;
+#endif
+
 // THREADS and STREAM share one cubin: the copy is there to compare with, and shall not hold up what is compared.
 extern "C" __global__ void __launch_bounds__(1024)
     copy_linear(unsigned char *dst, const unsigned char *src, long long bytes, int stream) {
     const int threads = blockDim.x;
     const long long n = bytes / VEC;
-    const long long first = (long long)blockIdx.x * (threads * UNROLL) + threadIdx.x;
+    const index first = (index)blockIdx.x * (threads * UNROLL) + threadIdx.x;
     const vec *from = (const vec *)src;
     vec *to = (vec *)dst;
     wait_for_earlier();
 
-    if ((blockIdx.x + 1ll) * (threads * UNROLL) <= n) {
+    if (WHOLE || (blockIdx.x + 1ll) * (threads * UNROLL) <= n) {
         vec held[UNROLL];
         if (stream) {
 #pragma unroll
@@ -67,6 +76,6 @@ extern "C" __global__ void __launch_bounds__(1024)
     }
 
     // What is left when the size is no multiple of VEC: the first threads take a byte each.
-    if (blockIdx.x == 0 && threadIdx.x < bytes - n * VEC)
+    if (!WHOLE && blockIdx.x == 0 && threadIdx.x < bytes - n * VEC)
         dst[n * VEC + threadIdx.x] = src[n * VEC + threadIdx.x];
 }
