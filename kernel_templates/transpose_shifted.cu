@@ -37,11 +37,14 @@
 //@ where    batch <= 65535
 //@ where    STAY = 0 OR (READ_RUN = 128 AND WRITE_RUN = 128 AND THREADS = 256 AND CLUSTER = 1 AND ORDER = 0 AND batch = 1 AND elem_size = 1 AND VS = 16)
 //@ where    STAY = 0 OR ceil_div(rows * elem_size, WRITE_RUN) * ceil_div(cols * elem_size, READ_RUN) BETWEEN sm_count * STAY + 1 AND sm_count * 16
+//@ launch   early
 //@ block    THREADS
 //@ grid     iif(ORDER = 0, ceil_div(cols * elem_size, READ_RUN), ceil_div(rows * elem_size, WRITE_RUN)), iif(ORDER = 0, iif(STAY = 0, ceil_div(rows * elem_size, WRITE_RUN), min(ceil_div(rows * elem_size, WRITE_RUN), max(1, sm_count * STAY / ceil_div(cols * elem_size, READ_RUN)))), ceil_div(cols * elem_size, READ_RUN * CLUSTER) * CLUSTER), batch
 //@ shared   READ_RUN / elem_size * (WRITE_RUN + 32 + iif(VS = 4, 4, 8))
 //@ args     dst, src, i64 rows, i64 cols, i64 lds, i64 ldd, i64 src_stride, i64 dst_stride, i32 ORDER
 //@ default  READ_RUN=128 WRITE_RUN=128 THREADS=256 VS=4 CLUSTER=1 STAY=0 ORDER=1
+
+#include "early.cuh"
 
 #if ELEM_SIZE == 1
 typedef unsigned char elem;
@@ -76,9 +79,7 @@ struct tile {
     char *dst, *shared;
     const char *src;
     long long src_pitch, dst_pitch;
-    int height, width;               // bytes of a column and of a row
-    const char *src_begin, *src_end; // of the matrix
-    word first, last;                // its first and its last word, if they reach out of it
+    int height, width; // bytes of a column and of a row
 };
 
 // The words of a thread's micro-tiles as they lie in memory; and of one of their rows, each lane of another
@@ -119,26 +120,8 @@ static __device__ int past(const char *p, int multiple) {
     return (int)((unsigned long long)p % multiple);
 }
 
-// Of the matrix, and no more, what lies in the word at `p`.
-static __device__ word load_partial(const tile &t, const char *p) {
-    word w = 0;
-#pragma unroll 1
-    for (int b = 0; b < WORD; b += ELEM_SIZE)
-        if (p + b >= t.src_begin && p + b < t.src_end)
-            w |= (word) * (const elem *)(p + b) << b * 8;
-    return w;
-}
-
-// How a tile lies in the matrix: inside, on an edge, or so that a word of it reaches out of the matrix.
-enum { INSIDE, EDGE, CORNER };
-
-template <int WHERE> static __device__ word load(const tile &t, const char *p) {
-    if (WHERE < CORNER || (p >= t.src_begin && p + WORD <= t.src_end))
-        return load_word(p);
-    return p < t.src_begin ? t.first : t.last;
-}
-
-template <int WHERE> static __device__ void read(words &in, const tile &t) {
+// Where the tile is not `INSIDE`, what is not of its rows is left out, and so many rows at its beginning.
+template <bool INSIDE> static __device__ void read(words &in, const tile &t, int before) {
     const int above = threadIdx.x / ACROSS * E, lane = threadIdx.x % WARP, at = threadIdx.x % ACROSS * WORD;
     const int left = t.height / ELEM_SIZE - above;
     const char *src = t.src + above * t.src_pitch + at, *p[E];
@@ -154,8 +137,8 @@ template <int WHERE> static __device__ void read(words &in, const tile &t) {
 #pragma unroll
         for (int r = 0; r < E; r++) {
             in.own[n][r] = 0;
-            if (WHERE == INSIDE || (there[r] && n * ABOVE * E + r < left))
-                in.own[n][r] = load<WHERE>(t, p[r]);
+            if (INSIDE || (there[r] && n * ABOVE * E + r < left && (n > 0 || above + r >= before)))
+                in.own[n][r] = load_word(p[r]);
             p[r] += ABOVE * E * t.src_pitch;
             KEEP(p[r]);
         }
@@ -167,8 +150,8 @@ template <int WHERE> static __device__ void read(words &in, const tile &t) {
         const char *q = src + row * t.src_pitch + after;
         const int skip = past(q, WORD);
         in.after[k / WARP] = 0;
-        if (skip && k + lane < LOADS && (WHERE == INSIDE || (row < left && at + after - skip < t.width)))
-            in.after[k / WARP] = load<WHERE>(t, q - skip);
+        if (skip && k + lane < LOADS && (INSIDE || (row < left && at + after - skip < t.width)))
+            in.after[k / WARP] = load_word(q - skip);
     }
 #endif
 }
@@ -285,32 +268,72 @@ static __device__ void put_tile(const words &in, const tile &t) {
         put<false>(in, t);
 }
 
-#if STAY
+// Words of so many rows may reach out of the matrix, at its beginning and at its end. A path of its own for such
+// words would be as long as that for whole tiles, and one block alone would fetch it and go it, when all others are
+// done.
+static __device__ int reaching(long long pitch, int rows) {
+    return min(rows, pitch < WORD - ELEM_SIZE ? WORD - ELEM_SIZE : 1);
+}
+
+// So these rows, as wide as the tile, are copied an element at a time.
+static __device__ void copy_rows(elem *dst, const elem *src, long long lds, long long ldd, int rows,
+                                 int width) {
+#pragma unroll 1
+    for (int r = 0; r < rows; r++)
+#pragma unroll 1
+        for (int c = threadIdx.x; c < width; c += THREADS)
+            dst[c * ldd + r] = src[r * lds + c];
+}
+
 static __device__ bool is_whole(const tile &t) {
     return t.height == READ_ROWS * ELEM_SIZE && t.width == READ_RUN;
 }
 
-// What most tiles are is found out first, since until then nothing is on its way from memory. `amid`: the
-// matrix has something before the tile, and four elements more in each row or below.
-static __device__ void read_tile(words &in, tile &t, const elem *src, long long rows, long long cols,
-                                 bool amid) {
-    if (amid && is_whole(t)) {
-        read<INSIDE>(in, t);
-        return;
-    }
-    KEEP(rows); // or else what follows is worked out for all
-    t.src_begin = (const char *)src;
-    t.src_end = t.src_begin + (rows - 1) * t.src_pitch + cols * ELEM_SIZE;
-    const char *end = t.src + (t.height / ELEM_SIZE - 1) * t.src_pitch + t.width;
-    if (t.src - past(t.src, WORD) < t.src_begin || end + (WORD - past(end, WORD)) % WORD > t.src_end) {
-        t.first = load_partial(t, t.src_begin - past(t.src_begin, WORD));
-        t.last = load_partial(t, t.src_end - past(t.src_end, WORD));
-        read<CORNER>(in, t);
-    } else {
-        read<EDGE>(in, t);
-    }
+// So many of the elements that are left as tell how a tile lies.
+static __device__ int at_most(long long left, int tile) {
+    return (int)min(left, (long long)(tile + WORD));
 }
 
+// `down` and `right`: what the matrix has from the tile's first element on, or at_most() of it; `first`: the
+// matrix begins with the tile. What most tiles are is found out first, since until then nothing is on its way
+// from memory. Where words would reach out of the matrix, rows are left out: at its beginning they hold
+// anything, and by those at its end the tile is made lower. Returns how many these are.
+static __device__ int read_tile(words &in, tile &t, const elem *src, long long rows, long long cols, int down,
+                                int right, bool first) {
+    t.height = min(down, READ_ROWS) * ELEM_SIZE;
+    t.width = min(right, TILE_COLS) * ELEM_SIZE;
+    // The matrix has something before it, and four elements more in each row or below.
+    const bool amid =
+        !(first && past(t.src, WORD)) && (down >= READ_ROWS + WORD || right >= TILE_COLS + WORD);
+    if (is_whole(t) && (E == 1 || amid)) {
+        read<true>(in, t, 0);
+        return 0;
+    }
+    KEEP(rows); // or else what follows is worked out for all
+    int before = 0, behind = 0;
+    if (E > 1) {
+        const int height = t.height / ELEM_SIZE;
+        const char *end = t.src + (height - 1) * t.src_pitch + t.width;
+        if (end + (WORD - past(end, WORD)) % WORD > (const char *)(src + cols) + (rows - 1) * t.src_pitch)
+            behind = reaching(t.src_pitch, height);
+        if (first && past(t.src, WORD))
+            before = reaching(t.src_pitch, height);
+        t.height -= behind * ELEM_SIZE;
+    }
+    read<false>(in, t, before);
+    return behind;
+}
+
+static __device__ void write_tile(const tile &t, bool first) {
+    if (is_whole(t))
+        write<true>(t);
+    else
+        write<false>(t);
+    if (first)
+        write_head(t);
+}
+
+#if STAY
 // All tiles of a block, which lie above each other, from the lowest up.
 static __device__ void take_tiles(elem *dst, const elem *src, long long rows, long long cols, long long lds,
                                   long long ldd, char *shared) {
@@ -324,21 +347,18 @@ static __device__ void take_tiles(elem *dst, const elem *src, long long rows, lo
     next = t;
     next.src = (const char *)(src + lowest * lds + col0);
     next.dst = (char *)(dst + col0 * ldd + lowest);
-    next.width = min((int)cols - col0, TILE_COLS) * ELEM_SIZE;
-    for (int row0 = lowest;; row0 -= up) {
-        if (row0 >= 0) {
-            next.height = min((int)rows - row0, READ_ROWS) * ELEM_SIZE;
-            read_tile(in, next, src, rows, cols,
-                      (row0 | col0) && (rows - row0 >= READ_ROWS + WORD || cols - col0 >= TILE_COLS + WORD));
-        }
-        if (row0 != lowest) {
-            if (is_whole(t))
-                write<true>(t);
-            else
-                write<false>(t);
-            if (row0 + up == 0)
-                write_head(t);
-        }
+    int row0 = lowest;
+    wait_for_earlier();
+    if (blockIdx.y + 1 == gridDim.y && cols - col0 < TILE_COLS + WORD) { // who has the fewest tiles does it
+        const int n = reaching(t.src_pitch, rows);
+        copy_rows(dst + col0 * ldd + rows - n, src + (rows - n) * lds + col0, lds, ldd, n,
+                  min((int)cols - col0, TILE_COLS));
+    }
+    for (;; row0 -= up) {
+        if (row0 >= 0)
+            read_tile(in, next, src, rows, cols, (int)rows - row0, (int)cols - col0, (row0 | col0) == 0);
+        if (row0 != lowest)
+            write_tile(t, row0 + up == 0);
         if (row0 < 0)
             break;
         if (row0 != lowest)
@@ -348,6 +368,10 @@ static __device__ void take_tiles(elem *dst, const elem *src, long long rows, lo
         t = next;
         next.src -= up * t.src_pitch;
         next.dst -= up * ELEM_SIZE;
+    }
+    if (row0 + up + col0 == 0 && past((const char *)src, WORD)) {
+        __syncthreads();
+        copy_rows(dst, src, lds, ldd, reaching(t.src_pitch, rows), min((int)cols, TILE_COLS));
     }
 }
 #endif
@@ -366,7 +390,7 @@ static __device__ void take_tiles(elem *dst, const elem *src, long long rows, lo
 #endif
 
 extern "C" __global__ void TOGETHER __launch_bounds__(THREADS, AT_ONCE)
-    transpose_shifted(elem *__restrict__ dst, const elem *__restrict__ src, long long rows, long long cols,
+    transpose_shifted(elem *dst, const elem *src, long long rows, long long cols,
                       long long lds, long long ldd, long long src_stride, long long dst_stride, int order) {
     extern __shared__ word shared[];
 
@@ -388,30 +412,20 @@ extern "C" __global__ void TOGETHER __launch_bounds__(THREADS, AT_ONCE)
     t.shared = (char *)shared;
     t.src_pitch = lds * ELEM_SIZE;
     t.dst_pitch = ldd * ELEM_SIZE;
-    t.height = (int)min(rows - row0, (long long)READ_ROWS) * ELEM_SIZE;
-    t.width = (int)min(cols - col0, (long long)TILE_COLS) * ELEM_SIZE;
-    t.src_begin = (const char *)src;
-    t.src_end = (const char *)(src + (rows - 1) * lds + cols);
-
-    const char *end = t.src + (t.height / ELEM_SIZE - 1) * t.src_pitch + t.width;
-    const bool inside = t.height == READ_ROWS * ELEM_SIZE && t.width == READ_RUN;
+    wait_for_earlier();
     words in;
-    if (t.src - past(t.src, WORD) < t.src_begin || end + (WORD - past(end, WORD)) % WORD > t.src_end) {
-        t.first = load_partial(t, t.src_begin - past(t.src_begin, WORD));
-        t.last = load_partial(t, t.src_end - past(t.src_end, WORD));
-        read<CORNER>(in, t);
-    } else if (inside) {
-        read<INSIDE>(in, t);
-    } else {
-        read<EDGE>(in, t);
-    }
+    const int down = at_most(rows - row0, READ_ROWS), right = at_most(cols - col0, TILE_COLS);
+    const bool first = (x | y) == 0;
+    const int behind = read_tile(in, t, src, rows, cols, down, right, first);
+    if (behind)
+        copy_rows((elem *)(t.dst + t.height), (const elem *)(t.src + t.height / ELEM_SIZE * t.src_pitch), lds,
+                  ldd, behind, t.width / ELEM_SIZE);
     put_tile(in, t);
     __syncthreads();
-    if (inside)
-        write<true>(t);
-    else
-        write<false>(t);
-    if (row0 == 0)
-        write_head(t);
+    write_tile(t, row0 == 0);
+    if (E > 1 && first && past((const char *)src, WORD)) {
+        __syncthreads();
+        copy_rows(dst, src, lds, ldd, reaching(t.src_pitch, t.height / ELEM_SIZE), t.width / ELEM_SIZE);
+    }
 #endif
 }

@@ -177,7 +177,8 @@ static const unsigned char *find_code(size_t *size, const char *cubin, size_t n,
  * are. */
 static bool waits_first(const char *cubin, size_t n, const char *kernel) {
     enum { BYTES = 16, WAIT = 0x82e, WHAT = 0x1ff, CONSTANT = 1 << 15 };
-    enum { LOAD = 0x180, LOAD_GLOBAL, STORE = 0x185, STORE_GLOBAL, REDUCE = 0x18e, CACHE = 0x18f };
+    enum { LOAD = 0x180, LOAD_GLOBAL, STORE = 0x185, STORE_GLOBAL, REDUCE = 0x18e, CACHE };
+    enum { COPY = 0x1ae }; /* from global to shared memory: LDGSTS */
     size_t size = 0;
     int n_waits = 0, n_loads = 0, n_wrong = 0;
     const unsigned char *code = find_code(&size, cubin, n, kernel);
@@ -187,9 +188,9 @@ static bool waits_first(const char *cubin, size_t n, const char *kernel) {
         memcpy(&high, code + at + sizeof low, sizeof high);
         const int what = (int)(low & WHAT);
         n_waits += (low & 0xfff) == WAIT;
-        n_loads += what == LOAD_GLOBAL;
+        n_loads += what == LOAD_GLOBAL || what == COPY;
         if (what == LOAD || what == LOAD_GLOBAL || what == STORE || what == STORE_GLOBAL || what == REDUCE ||
-            what == CACHE)
+            what == CACHE || what == COPY)
             n_wrong += n_waits == 0 || (what == LOAD_GLOBAL && high & CONSTANT);
     }
     return n_waits == 1 && n_loads > 0 && n_wrong == 0;
@@ -302,6 +303,12 @@ static void hasty_code_is_found_out(void **state) {
     assert_false(compiled_waits_first("int v = s[threadIdx.x]; " WAIT " d[threadIdx.x] = v;"));
     assert_false(compiled_waits_first("d[1] = 1; " WAIT " d[threadIdx.x] = s[threadIdx.x];"));
     assert_false(compiled_waits_first(WAIT " d[threadIdx.x] = __ldg(s + threadIdx.x);"));
+#define COPY_ASYNC                                                                                           \
+    "asm volatile(\"cp.async.ca.shared.global [%0], [%1], 4;\" "                                             \
+    "::\"r\"((unsigned)__cvta_generic_to_shared(&t)), "                                                      \
+    "\"l\"(s)); "
+    assert_true(compiled_waits_first("__shared__ int t; " WAIT COPY_ASYNC "d[0] = t;"));
+    assert_false(compiled_waits_first("__shared__ int t; " COPY_ASYNC WAIT "d[0] = t;"));
     assert_false(
         compiled_waits_first("if (s) " WAIT "else d[0] = 1; " WAIT " d[threadIdx.x] = s[threadIdx.x];"));
 #undef WAIT
