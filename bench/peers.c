@@ -94,9 +94,15 @@ static void tune_missing(bench *b, const bench_cases *cases) {
         if ((status = tune(b, &missing[i], 1, until_s)) != TT_OK)
             fprintf(stderr, "tuning %lld x %lld: %s: %s\n", (long long)missing[i].rows,
                     (long long)missing[i].cols, tt_strerror(status), tt_last_error());
-    if (n)
-        fprintf(stderr, "tuned %zu problems in %.0f s\n", n - find_missing(b, cases, missing),
-                tt__now_s() - started_s);
+    if (n) {
+        double took_s = tt__now_s() - started_s;
+        size_t without = find_missing(b, cases, missing);
+        fprintf(stderr, "tuned %zu problems in %.0f s\n", n - without, took_s);
+        if (without)
+            fprintf(stderr,
+                    "%zu problems have no winner of their own: raise --tune-limit, now %g s, or see above\n",
+                    without, b->options->tune_limit_s);
+    }
     free(missing);
 }
 
@@ -193,7 +199,7 @@ static int parse(bench_options *o, int argc, char **argv) {
                                             {"cutensor", required_argument, NULL, 'T'},
                                             {"help", no_argument, NULL, 'h'},
                                             {NULL, 0, NULL, 0}};
-    *o = (bench_options){.cases = "default", .commit = "unknown", .tune_limit_s = 150};
+    *o = (bench_options){.cases = "default", .commit = "unknown", .tune_limit_s = 300};
     for (int c; (c = getopt_long(argc, argv, "h", options, NULL)) != -1;)
         switch (c) {
         case 'b':

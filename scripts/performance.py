@@ -92,9 +92,15 @@ def with_interval(m):
     return f"{m['ratio']:.3f} [{m['low']:.3f}, {m['high']:.3f}]" if m.get("ratio") else "-"
 
 
+def is_tuned(case, regime):
+    """A case that tuning had no time for is listed, and counts for no target."""
+    return case["peers_warm" if regime in WARM and "peers_warm" in case else "peers"]["ours"].get("match") == "exact"
+
+
 def target_rows(cases):
     for group, regime, peers, least in TARGETS:
-        found = [(ratio(c, regime, p), p, c) for c in cases if c["group"] == group
+        members = [c for c in cases if c["group"] == group]
+        found = [(ratio(c, regime, p), p, c) for c in members if is_tuned(c, regime)
                  for p in (yardstick(c, regime, p) for p in peers) if ratio(c, regime, p)]
         of = " and ".join(NAMES[p] for p in peers) + ("" if regime == "cold" else ", in a warm CUDA graph")
         title = dict(GROUPS)[group]
@@ -102,11 +108,13 @@ def target_rows(cases):
             yield title, of, f"{least:g}", "not measured", ""
             continue
         worst, peer, case = min(found, key=lambda f: f[0])
-        failed = sum(1 for c in cases if c["group"] == group and not measured(c, "cold", "ours"))
+        failed = sum(1 for c in members if not measured(c, "cold", "ours"))
+        untuned = sum(1 for c in members if measured(c, "cold", "ours") and not is_tuned(c, regime))
         reached = f"{with_interval(measured(case, regime, peer))} at {case['name']}"
         reached += f" ({NAMES[peer]})" if peers != [peer] else ""
         reached += f"; {failed} not measured" if failed else ""
-        yield title, of, f"{least:g}", reached, "yes" if worst >= least and not failed else "no"
+        reached += f"; {untuned} of {len(members)} not tuned" if untuned else ""
+        yield title, of, f"{least:g}", reached, "yes" if worst >= least and not failed and not untuned else "no"
     ours = [(over_copy(m, c), case) for case in cases
             for m, c in [(measured(case, "cold", "memcpy"), measured(case, "cold", "copy"))] if m and c]
     if ours:
@@ -215,6 +223,7 @@ ratios of a round, the peer's time over ours, so above 1 ours is the faster; in 
 *GB/s* are 10^9 bytes read and written a second. The *tuned copy* is the fastest of a family of linear copy kernels; the
 *mirrored copy* reads tiles and writes them at mirrored places, without transposing, which is a stricter ceiling. Where `cuMemcpy` is
 faster than the tuned copy beyond the noise, the targets are held against it.
+A winner of a case that tuning had no time for says in brackets where it comes from, and counts for no target.
 Cold, unless it says otherwise: no array that a launch touches was touched by a recent one.
 
 To measure again: `tune` as usual (or `bench-peers --tune`), then `bench-peers` and `scripts/performance.py`.
