@@ -94,7 +94,8 @@ def with_interval(m):
 
 def is_tuned(case, regime):
     """A case that tuning had no time for is listed, and counts for no target."""
-    return case["peers_warm" if regime in WARM and "peers_warm" in case else "peers"]["ours"].get("match") == "exact"
+    peers = case.get("peers_warm" if regime in WARM and "peers_warm" in case else "peers", {})
+    return peers.get("ours", {}).get("match", "exact") == "exact"
 
 
 def target_rows(cases):

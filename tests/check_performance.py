@@ -43,6 +43,14 @@ row = target([faster, alike, slower], "the tuned copy")
 assert row[3].startswith("0.970 [0.960, 0.980] at faster (cuMemcpy)") and row[4] == "no", row
 row = target([alike, slower], "the tuned copy")
 assert row[3] == "0.990 [0.980, 1.000] at alike" and row[4] == "yes", row
+
+# What tuning had no time for is neither the worst case nor forgotten.
+untuned = dict(faster, name="untuned", peers={"ours": {"match": "nearest"}})
+row = target([alike, untuned, slower], "the tuned copy")
+assert row[3] == "0.990 [0.980, 1.000] at alike; 1 of 3 not tuned" and row[4] == "no", row
+tuned = dict(alike, peers={"ours": {"match": "exact"}}, peers_warm={"ours": {"match": "nearest"}})
+assert performance.is_tuned(tuned, "cold") and not performance.is_tuned(tuned, "graph-warm")
+
 assert target([faster], "the mirrored copy")[3] == "1.020 [1.010, 1.030] at faster"
 assert target([slower, faster], "cuMemcpy")[3:] == ("0.980 [0.970, 0.990] at faster", "no")
 assert target([slower], "cuMemcpy")[4] == "yes"

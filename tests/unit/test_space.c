@@ -108,6 +108,7 @@ static void add_tiled(tt__space *s, const tt__gpu *g, const tt__problem *p, int 
         {TT__TYPE_I64, 0, p->dst_stride, 0, 8}, {TT__TYPE_I32, 0, unroll, 0, 4},
         {TT__TYPE_I32, 0, order, 0, 4},
     };
+    pass->early = g->cc >= 90;
     pass->n_args = 2 + COUNT(numbers);
     c->launch.args[0].operand = 1; /* dst, then src */
     c->launch.args[0].bytes = c->launch.args[1].bytes = 8;
