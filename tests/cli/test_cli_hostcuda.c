@@ -14,6 +14,7 @@
 #include <cmocka.h>
 
 #include "run.h"
+#include "write_in.h"
 
 enum { EXIT_SKIPPED = 77 };
 
@@ -325,6 +326,45 @@ static void test_only(void **state) {
     run_free(&r);
 }
 
+/* With AT 0 it stops unless the source begins at a multiple of 16 bytes, with AT 1 if it does. */
+static const char particular[] =
+    "//@ kernel   particular\n//@ op       transpose\n//@ param    AT 0 1\n//@ where    elem_size = 1\n"
+    "//@ block    32\n//@ grid     ceil_div(cols, 32), rows\n//@ args     dst, src, i64 cols, i64 lds, i64 "
+    "ldd\n"
+    "//@ default  AT=0\n"
+    "extern \"C\" __global__ void particular(char *dst, const char *src, long long cols, long long lds,\n"
+    "                                      long long ldd) {\n"
+    "    const long long c = blockIdx.x * 32ll + threadIdx.x, r = blockIdx.y;\n"
+    "    if (((unsigned long long)src % 16 != 0) != AT)\n        __trap();\n"
+    "    if (c < cols)\n        dst[c * ldd + r] = src[r * lds + c];\n}\n";
+
+/* To be verified, arrays are aligned to what pitches allow and no more. To be timed, they begin where
+ * allocators put them, unless it is said that they are aligned less than that. */
+static void test_where_arrays_begin(void **state) {
+    (void)state;
+    static const struct {
+        const char *problem, *winner; /* NULL: one fails when it is verified, the other when it is timed */
+    } runs[] = {
+        {"--shapes 48x64", "\"AT\":0"},
+        {"--shapes 48x64 --align 1", "\"AT\":1"},
+        {"--shapes 45x63", NULL},
+        {"--shapes 45x63 --align 1", NULL},
+    };
+    write_in(folder, "particular.cu", particular);
+    for (size_t i = 0; i < sizeof runs / sizeof *runs; i++) {
+        char line[512];
+        run_result r;
+        snprintf(line, sizeof line,
+                 "%s --elem-size 1 --template %s/particular.cu --only particular --db %s/at.db "
+                 "--jobs 1 --json",
+                 runs[i].problem, folder, folder);
+        run_tune_faulty(&r, "", line);
+        assert_code(&r, runs[i].winner ? 0 : 1);
+        assert_has(&r, r.out, runs[i].winner ? runs[i].winner : "\"failed\":2");
+        run_free(&r);
+    }
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_doctor),
@@ -341,6 +381,7 @@ int main(void) {
         cmocka_unit_test(test_finals),
         cmocka_unit_test(test_warm),
         cmocka_unit_test(test_only),
+        cmocka_unit_test(test_where_arrays_begin),
     };
     if (!getenv("HOSTCUDA_DIR")) {
         print_message("HOSTCUDA_DIR is not set: skipped\n");
