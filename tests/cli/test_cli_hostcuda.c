@@ -328,10 +328,12 @@ static void test_only(void **state) {
 
 /* With AT 0 it stops unless the source begins at a multiple of 16 bytes, with AT 1 if it does. */
 static const char particular[] =
-    "//@ kernel   particular\n//@ op       transpose\n//@ param    AT 0 1\n//@ where    elem_size = 1\n"
+    "//@ kernel   particular\n//@ op       transpose\n//@ param    AT 0 1\n//@ param    TWIN 1 2\n//@ where  "
+    "  "
+    "elem_size = 1\n"
     "//@ block    32\n//@ grid     ceil_div(cols, 32), rows\n//@ args     dst, src, i64 cols, i64 lds, i64 "
     "ldd\n"
-    "//@ default  AT=0\n"
+    "//@ default  AT=0 TWIN=1\n"
     "extern \"C\" __global__ void particular(char *dst, const char *src, long long cols, long long lds,\n"
     "                                      long long ldd) {\n"
     "    const long long c = blockIdx.x * 32ll + threadIdx.x, r = blockIdx.y;\n"
@@ -343,12 +345,13 @@ static const char particular[] =
 static void test_where_arrays_begin(void **state) {
     (void)state;
     static const struct {
-        const char *problem, *winner; /* NULL: one fails when it is verified, the other when it is timed */
+        const char *problem, *winner; /* NULL: who is right when it is verified is wrong when it is timed */
+        const char *show;
     } runs[] = {
-        {"--shapes 48x64", "\"AT\":0"},
-        {"--shapes 48x64 --align 1", "\"AT\":1"},
-        {"--shapes 45x63", NULL},
-        {"--shapes 45x63 --align 1", NULL},
+        {"--shapes 48x64", "\"AT\":0", "--shape 48x64"},
+        {"--shapes 48x64 --align 1", "\"AT\":1", "--shape 48x64 --align 1"},
+        {"--shapes 45x63", NULL, NULL},
+        {"--shapes 45x63 --align 1", NULL, NULL},
     };
     write_in(folder, "particular.cu", particular);
     for (size_t i = 0; i < sizeof runs / sizeof *runs; i++) {
@@ -360,7 +363,15 @@ static void test_where_arrays_begin(void **state) {
                  runs[i].problem, folder, folder);
         run_tune_faulty(&r, "", line);
         assert_code(&r, runs[i].winner ? 0 : 1);
-        assert_has(&r, r.out, runs[i].winner ? runs[i].winner : "\"failed\":2");
+        assert_has(&r, r.out, runs[i].winner ? runs[i].winner : "\"kernel\":null");
+        assert_has(&r, r.out, runs[i].winner ? "\"failed\":2" : "\"failed\":4");
+        run_free(&r);
+        if (!runs[i].winner)
+            continue;
+        snprintf(line, sizeof line, "show %s --elem-size 1 --template %s/particular.cu --db %s/at.db --json",
+                 runs[i].show, folder, folder);
+        run_tune_faulty(&r, "", line);
+        assert_has(&r, r.out, "\"finals\":[{");
         run_free(&r);
     }
 }
