@@ -20,7 +20,8 @@ import sys
 class OpenOpts(ctypes.Structure):
     _fields_ = [("size", ctypes.c_size_t), ("db_path", ctypes.c_char_p), ("gpu", ctypes.c_char_p),
                 ("read_only", ctypes.c_int), ("templates", ctypes.POINTER(ctypes.c_char_p)),
-                ("n_templates", ctypes.c_size_t), ("tune_budget_s", ctypes.c_double)]
+                ("n_templates", ctypes.c_size_t), ("tune_budget_s", ctypes.c_double),
+                ("no_early_launch", ctypes.c_int)]
 
 
 class Problem(ctypes.Structure):

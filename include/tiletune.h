@@ -99,6 +99,10 @@ typedef struct tt_open_opts {
                              or among those that come with the library. Whatever becomes of it, the best known
                              configuration serves. Not for a read-only store, nor with `gpu`. 0: the best
                              known one serves at once */
+    int no_early_launch; /* 1: no kernel begins before the one in front of it in its stream has ended. 0: from
+                            compute capability 9.0 on most do (programmatic dependent launch), and wait on the
+                            device for what it wrote: short kernels follow each other sooner, and in a
+                            captured graph the edge between two kernels is a programmatic one */
 } tt_open_opts;
 
 /* Below the store there are two layers that are only read: the system's store, $TILETUNE_SYSTEM_DB or

@@ -55,6 +55,7 @@ tt_status tt_open(tt_ctx **out, const tt_open_opts *opts) {
     pthread_mutex_init(&ctx->tuning, NULL);
     ctx->read_only = opts && opts->read_only;
     ctx->tune_budget_s = opts ? opts->tune_budget_s : 0;
+    ctx->no_early_launch = opts && opts->no_early_launch;
     if (opts && opts->gpu)
         tt__copy(ctx->gpu_name, sizeof ctx->gpu_name, opts->gpu);
     tt_status status =

@@ -22,6 +22,7 @@ struct tt_ctx {
     char gpu_name[TT__GPU_NAME_MAX]; /* of tt_open_opts; "" : the current CUDA context's */
     bool read_only;
     double tune_budget_s; /* 0: no tuning on first use */
+    bool no_early_launch;
     tt__plan_cache plans;
     struct tt__answers *answers; /* of tt_best */
     struct tt__tuned *tuned;     /* first_use.c's */

@@ -131,6 +131,8 @@ tt_status tt__plan_make_among(tt_plan **out, tt_ctx *ctx, const tt__template_set
     TT_GOTO(note_workload(plan, &m));
     TT_GOTO(compile_and_load(plan, ctx, &m));
     plan->launch = m.candidate.launch;
+    for (int i = 0; i < plan->launch.n_passes; i++)
+        plan->launch.passes[i].early &= !ctx->no_early_launch;
     tt__kernel_constants(plan->constants, &plan->launch);
     *out = plan;
 out:

@@ -10,6 +10,7 @@
 #include <cmocka.h>
 
 #include "device.h"
+#include "dispatch/plan.h"
 #include "gpu/device.h"
 #include "gpu/kernel.h"
 #include "gpu/nvrtc.h"
@@ -252,10 +253,28 @@ static void test_who_is_launched_early(void **state) {
     assert_int_equal(launched.usual, 3);
 }
 
+static void test_who_wants_none(void **state) {
+    (void)state;
+    for (int no = 0; no < 2; no++) {
+        tt_ctx *ctx;
+        tt_plan *plan;
+        tt_open_opts opts = TT_INIT(tt_open_opts);
+        tt_problem p = TT_INIT(tt_problem);
+        opts.db_path = ":memory:";
+        opts.no_early_launch = no;
+        p.rows = p.cols = SIDE;
+        OK(tt_open(&ctx, &opts));
+        OK(tt_plan_create(&plan, ctx, &p));
+        assert_int_equal(plan->launch.passes[0].early, gpu.cc >= 90 && !no);
+        tt_plan_free(&plan);
+        tt_close(&ctx);
+    }
+}
+
 int main(void) {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(test_who_is_launched_early),
-                                       cmocka_unit_test(test_each_waits),
-                                       cmocka_unit_test(test_who_does_not_wait_is_found_out)};
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_who_is_launched_early), cmocka_unit_test(test_each_waits),
+        cmocka_unit_test(test_who_wants_none), cmocka_unit_test(test_who_does_not_wait_is_found_out)};
     if (!device_open())
         return device_missing();
     return cmocka_run_group_tests(tests, setup, teardown);
