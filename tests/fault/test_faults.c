@@ -5,6 +5,10 @@
  */
 #include "fault.h"
 
+#include <dirent.h>
+#include <signal.h>
+#include <stdbool.h>
+
 #include "base/model.h"
 
 enum { LURE, HEALTHY = 11 };
@@ -160,11 +164,78 @@ static void a_reference_that_is_wrong(void **state) {
     assert_int_equal(fault_number(fault_path("reference.db"), "SELECT count(*) FROM trial"), 0);
 }
 
+/* ---- Compilers that are killed --------------------------------------------------------------------------
+ */
+
+typedef struct hunt {
+    int left;      /* so many are still to be killed */
+    double next_s; /* not before then */
+} hunt;
+
+/* Is it a compile worker of the tuner? */
+static bool is_prey(const char *pid, pid_t tuner) {
+    char path[64], line[256] = "";
+    int parent = 0;
+    snprintf(path, sizeof path, "/proc/%s/stat", pid);
+    FILE *f = fopen(path, "r");
+    bool found = f && fscanf(f, "%*d (%*[^)]) %*c %d", &parent) == 1 && parent == tuner;
+    if (f)
+        fclose(f);
+    snprintf(path, sizeof path, "/proc/%s/cmdline", pid);
+    if (!found || !(f = fopen(path, "r")))
+        return false;
+    size_t n = fread(line, 1, sizeof line - 1, f);
+    fclose(f);
+    return n > sizeof "tiletune-worker" && strcmp(line + strlen(line) + 1, "compile") == 0;
+}
+
+static void kill_compilers(void *user, pid_t tuner, double seconds, const char *err) {
+    (void)err;
+    hunt *h = user;
+    DIR *all;
+    if (h->left == 0 || seconds < h->next_s || !(all = opendir("/proc")))
+        return;
+    for (struct dirent *d; (d = readdir(all));)
+        if (is_prey(d->d_name, tuner)) {
+            kill(atoi(d->d_name), SIGKILL);
+            h->left--;
+            h->next_s = seconds + 0.5;
+        }
+    closedir(all);
+}
+
+/* Nothing can be tried without the verifier's own kernels: another compiler takes them over, and a third. */
+static void compilers_that_die_over_the_checker(void **state) {
+    (void)state;
+    const char *env[] = {"HOSTCUDA_FAULTS=kernel=tt_fill:compile_slow=1500", NULL};
+    for (int forever = 0; forever < 2; forever++) {
+        hunt h = {.left = forever ? 1000 : 2, .next_s = 0.7};
+        run_spec spec = {.env = env, .timeout_s = fault_timeout_s, .meanwhile = kill_compilers, .user = &h};
+        char line[512];
+        run_result r;
+        snprintf(line, sizeof line, "--sizes 33 --max-trials 4 --jobs 1 --json --db %s",
+                 fault_path(forever ? "hunted.db" : "hunt.db"));
+        run_tune(&r, &spec, line);
+        if (forever) {
+            assert_true(r.code > 0);
+            assert_has(&r, r.err, "a compile worker ");
+        } else {
+            assert_code(&r, 0);
+            assert_int_equal(h.left, 0);
+            assert_has(&r, r.out, "\"failed\":0,");
+        }
+        run_free(&r);
+    }
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(every_fault_is_one_trial),          cmocka_unit_test(the_fastest_that_is_right_wins),
-        cmocka_unit_test(a_kernel_that_is_wrong_everywhere), cmocka_unit_test(nothing_works_at_all),
+        cmocka_unit_test(every_fault_is_one_trial),
+        cmocka_unit_test(the_fastest_that_is_right_wins),
+        cmocka_unit_test(a_kernel_that_is_wrong_everywhere),
+        cmocka_unit_test(nothing_works_at_all),
         cmocka_unit_test(a_reference_that_is_wrong),
+        cmocka_unit_test(compilers_that_die_over_the_checker),
     };
     return cmocka_run_group_tests(tests, enter, run_leave);
 }

@@ -129,6 +129,11 @@ tt_status tt__cubins_next(tt__cubins *c, bool ahead, tt__cubin **out) {
     return TT_OK;
 }
 
+void tt__cubins_again(tt__cubins *c, tt__cubin *cubin) {
+    cubin->state = TT__CUBIN_IDLE;
+    c->n_idle++;
+}
+
 size_t tt__cubins_queued(const tt__cubins *c) {
     return c->n_idle + c->n_expected - c->at_expected;
 }

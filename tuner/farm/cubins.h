@@ -30,7 +30,12 @@ typedef struct tt__cubin {
     tt__trial_status status; /* FAILED: what becomes of every trial with it ... */
     char reason[TT__REASON_MAX];
     bool fresh; /* not in the store yet */
+    int lost;   /* compilers that died over it */
 } tt__cubin;
+
+static inline const char *tt__cubin_kernel(const tt__cubin *cubin) {
+    return cubin->t ? cubin->t->kernel : "checker";
+}
 
 /* A configuration whose cubin the store shall find by its name. */
 typedef struct tt__cubin_name {
@@ -80,6 +85,8 @@ tt_status tt__cubins_next(tt__cubins *c, bool ahead, tt__cubin **out);
 /* About how many are still to be compiled that nobody compiles yet. */
 size_t tt__cubins_queued(const tt__cubins *c);
 
+/* Its compiler is gone: another one may try. */
+void tt__cubins_again(tt__cubins *c, tt__cubin *cubin);
 /* One way or the other it has been compiled. */
 tt_status tt__cubins_ready(tt__cubins *c, tt__cubin *cubin, const void *image, size_t size);
 void tt__cubin_failed(tt__cubin *cubin, tt__trial_status status, const char *reason);

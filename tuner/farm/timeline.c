@@ -27,9 +27,9 @@ void tt__timeline_span(tt__timeline *t, size_t worker, const char *name, double 
 
 void tt__timeline_compiled(tt__timeline *t, size_t worker, const tt__cubin *cubin,
                            const tt__msg_compiled *m) {
-    tt__trace_span(t->trace, &(tt__span){row_of(worker), "compile", m->begin_s, m->end_s,
-                                         cubin->t ? cubin->t->kernel : "checker", cubin->config,
-                                         m->done.status == TT_OK ? NULL : "failed"});
+    tt__trace_span(t->trace,
+                   &(tt__span){row_of(worker), "compile", m->begin_s, m->end_s, tt__cubin_kernel(cubin),
+                               cubin->config, m->done.status == TT_OK ? NULL : "failed"});
 }
 
 void tt__timeline_tried(tt__timeline *t, const tt__candidate *c, const tt__msg_tried *m,
@@ -62,11 +62,10 @@ void tt__timeline_falls(tt__timeline *t, const tt__clock_falls *falls) {
                    &(tt__span){row_of(TT__CREW_GPU), "clocks fell", now_s, now_s, NULL, NULL, note});
 }
 
-void tt__timeline_lost(tt__timeline *t, size_t worker, const tt__template *template, const char *config,
+void tt__timeline_lost(tt__timeline *t, size_t worker, const char *kernel, const char *config,
                        const char *reason) {
     double now_s = tt__now_s();
-    tt__trace_span(t->trace,
-                   &(tt__span){row_of(worker), "lost", now_s, now_s, template->kernel, config, reason});
+    tt__trace_span(t->trace, &(tt__span){row_of(worker), "lost", now_s, now_s, kernel, config, reason});
 }
 
 void tt__timeline_queues(tt__timeline *t, int64_t to_compile, int64_t to_try) {

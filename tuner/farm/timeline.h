@@ -25,7 +25,7 @@ void tt__timeline_tried(tt__timeline *t, const tt__candidate *c, const tt__msg_t
 /* The GPU's clocks fell, and samples were taken again. */
 void tt__timeline_falls(tt__timeline *t, const tt__clock_falls *falls);
 /* A worker was lost over a configuration. */
-void tt__timeline_lost(tt__timeline *t, size_t worker, const tt__template *template, const char *config,
+void tt__timeline_lost(tt__timeline *t, size_t worker, const char *kernel, const char *config,
                        const char *reason);
 void tt__timeline_queues(tt__timeline *t, int64_t to_compile, int64_t to_try);
 

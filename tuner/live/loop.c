@@ -141,6 +141,13 @@ static tt_status lost_opening(tt__live *l, const tt__event *e) {
                                           *reference ? ", maybe because of the reference " : "", reference));
 }
 
+/* Nothing can be tried without it: a compiler that dies over it, as of want of memory, deserves another
+ * chance. */
+static bool is_tried_again(const tt__live *l, tt__cubin *cubin) {
+    enum { TRIES = 3 };
+    return (!cubin->t || cubin == l->reference) && ++cubin->lost < TRIES;
+}
+
 /* The worker is gone, and with it what it was at. */
 static tt_status lost(tt__live *l, const tt__event *e) {
     char reason[256];
@@ -149,7 +156,8 @@ static tt_status lost(tt__live *l, const tt__event *e) {
     tt__cubin *cubin = l->compiling[e->worker];
     if (gpu && l->state == TT__ARRAYS_OPENING)
         return lost_opening(l, e);
-    if (gpu ? j->state != TT__JOB_TRYING : !cubin || !cubin->t)
+    bool again = !gpu && !timeout && cubin && is_tried_again(l, cubin);
+    if (gpu ? j->state != TT__JOB_TRYING : !cubin || (!cubin->t && !again))
         return tt__fail(TT_E_IO, "%s worker %s", gpu ? "the GPU" : "a compile",
                         timeout ? "did not answer in time and was stopped" : e->reason);
     if (timeout)
@@ -158,14 +166,17 @@ static tt_status lost(tt__live *l, const tt__event *e) {
     else
         snprintf(reason, sizeof reason, "its %s %s", gpu ? "GPU worker" : "compiler", e->reason);
     tt__trial_status status = timeout ? TT__TRIAL_TIMEOUT : TT__TRIAL_CRASHED;
-    tt__timeline_lost(&l->timeline, e->worker, gpu ? j->c->t : cubin->t, gpu ? j->c->config : cubin->config,
-                      reason);
+    tt__timeline_lost(&l->timeline, e->worker, gpu ? j->c->t->kernel : tt__cubin_kernel(cubin),
+                      gpu ? j->c->config : cubin->config, reason);
     if (gpu) {
         finish(j, status, reason);
         tt__live_drop_gpu(l);
     } else {
         l->compiling[e->worker] = NULL;
-        tt__cubin_failed(cubin, status, reason);
+        if (again)
+            tt__cubins_again(&l->cubins, cubin);
+        else
+            tt__cubin_failed(cubin, status, reason);
     }
     return TT_OK;
 }
