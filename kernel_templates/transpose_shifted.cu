@@ -35,7 +35,7 @@
 //@ where    VS = 4 OR (elem_size <= 2 AND READ_RUN = 128 AND WRITE_RUN BETWEEN 128 AND 128 * elem_size AND THREADS = 256)
 //@ where    CLUSTER = 1 OR (READ_RUN = 128 AND THREADS = 256 AND ORDER = 1 AND cc >= 90 AND (elem_size = 1 OR (elem_size = 2 AND WRITE_RUN >= 128 AND CLUSTER = 2)))
 //@ where    batch <= 65535
-//@ where    STAY = 0 OR (READ_RUN = 128 AND WRITE_RUN = 128 AND THREADS = 256 AND CLUSTER = 1 AND ORDER = 0 AND batch = 1 AND elem_size = 1 AND VS = 16)
+//@ where    STAY = 0 OR (READ_RUN = 128 AND WRITE_RUN = 128 AND THREADS = 256 AND CLUSTER = 1 AND ORDER = 0 AND batch = 1 AND elem_size = 1 AND VS = 16 AND lds >= 4)
 //@ where    STAY = 0 OR ceil_div(rows * elem_size, WRITE_RUN) * ceil_div(cols * elem_size, READ_RUN) BETWEEN sm_count * STAY + 1 AND sm_count * 16
 //@ launch   early
 //@ block    THREADS
@@ -268,10 +268,10 @@ static __device__ void put_tile(const words &in, const tile &t) {
         put<false>(in, t);
 }
 
-// Words of so many rows may reach out of the matrix, at its beginning and at its end. A path of its own for such
-// words would be as long as that for whole tiles, and one block alone would fetch it and go it, when all others are
-// done.
-static __device__ int reaching(long long pitch, int rows) {
+// Words of so many rows, at most, reach out of the matrix, at its beginning and at its end. A path of its own
+// for such words would be as long as that for whole tiles, and one block alone would fetch it and go it, when
+// all others are done.
+static __device__ int most_reaching(long long pitch, int rows) {
     return min(rows, pitch < WORD - ELEM_SIZE ? WORD - ELEM_SIZE : 1);
 }
 
@@ -315,9 +315,9 @@ static __device__ int read_tile(words &in, tile &t, const elem *src, long long r
         const int height = t.height / ELEM_SIZE;
         const char *end = t.src + (height - 1) * t.src_pitch + t.width;
         if (end + (WORD - past(end, WORD)) % WORD > (const char *)(src + cols) + (rows - 1) * t.src_pitch)
-            behind = reaching(t.src_pitch, height);
+            behind = most_reaching(t.src_pitch, height);
         if (first && past(t.src, WORD))
-            before = reaching(t.src_pitch, height);
+            before = most_reaching(t.src_pitch, height);
         t.height -= behind * ELEM_SIZE;
     }
     read<false>(in, t, before);
@@ -349,8 +349,10 @@ static __device__ void take_tiles(elem *dst, const elem *src, long long rows, lo
     next.dst = (char *)(dst + col0 * ldd + lowest);
     int row0 = lowest;
     wait_for_earlier();
-    if (blockIdx.y + 1 == gridDim.y && cols - col0 < TILE_COLS + WORD) { // who has the fewest tiles does it
-        const int n = reaching(t.src_pitch, rows);
+    // What read_tile() leaves out is the matrix's last row, since rows are no shorter than a word: the block
+    // with the fewest tiles copies it for all.
+    if (blockIdx.y + 1 == gridDim.y && cols - col0 < TILE_COLS + WORD) {
+        const int n = most_reaching(t.src_pitch, rows);
         copy_rows(dst + col0 * ldd + rows - n, src + (rows - n) * lds + col0, lds, ldd, n,
                   min((int)cols - col0, TILE_COLS));
     }
@@ -371,7 +373,7 @@ static __device__ void take_tiles(elem *dst, const elem *src, long long rows, lo
     }
     if (row0 + up + col0 == 0 && past((const char *)src, WORD)) {
         __syncthreads();
-        copy_rows(dst, src, lds, ldd, reaching(t.src_pitch, rows), min((int)cols, TILE_COLS));
+        copy_rows(dst, src, lds, ldd, most_reaching(t.src_pitch, rows), min((int)cols, TILE_COLS));
     }
 }
 #endif
@@ -425,7 +427,7 @@ extern "C" __global__ void TOGETHER __launch_bounds__(THREADS, AT_ONCE)
     write_tile(t, row0 == 0);
     if (E > 1 && first && past((const char *)src, WORD)) {
         __syncthreads();
-        copy_rows(dst, src, lds, ldd, reaching(t.src_pitch, t.height / ELEM_SIZE), t.width / ELEM_SIZE);
+        copy_rows(dst, src, lds, ldd, most_reaching(t.src_pitch, t.height / ELEM_SIZE), t.width / ELEM_SIZE);
     }
 #endif
 }

@@ -105,12 +105,12 @@ def target_rows(cases):
                  for p in (yardstick(c, regime, p) for p in peers) if ratio(c, regime, p)]
         of = " and ".join(NAMES[p] for p in peers) + ("" if regime == "cold" else ", in a warm CUDA graph")
         title = dict(GROUPS)[group]
-        if not found:
-            yield title, of, f"{least:g}", "not measured", ""
-            continue
-        worst, peer, case = min(found, key=lambda f: f[0])
         failed = sum(1 for c in members if not measured(c, "cold", "ours"))
         untuned = sum(1 for c in members if measured(c, "cold", "ours") and not is_tuned(c, regime))
+        if not found:
+            yield title, of, f"{least:g}", "not tuned" if untuned else "not measured", "no" if untuned else ""
+            continue
+        worst, peer, case = min(found, key=lambda f: f[0])
         reached = f"{with_interval(measured(case, regime, peer))} at {case['name']}"
         reached += f" ({NAMES[peer]})" if peers != [peer] else ""
         reached += f"; {failed} not measured" if failed else ""

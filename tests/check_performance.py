@@ -48,6 +48,8 @@ assert row[3] == "0.990 [0.980, 1.000] at alike" and row[4] == "yes", row
 untuned = dict(faster, name="untuned", peers={"ours": {"match": "nearest"}})
 row = target([alike, untuned, slower], "the tuned copy")
 assert row[3] == "0.990 [0.980, 1.000] at alike; 1 of 3 not tuned" and row[4] == "no", row
+row = next(performance.target_rows([untuned]))
+assert row[3] == "not tuned" and row[4] == "no", row
 tuned = dict(alike, peers={"ours": {"match": "exact"}}, peers_warm={"ours": {"match": "nearest"}})
 assert performance.is_tuned(tuned, "cold") and not performance.is_tuned(tuned, "graph-warm")
 

@@ -131,6 +131,7 @@ tt_status tt__cubins_next(tt__cubins *c, bool ahead, tt__cubin **out) {
 
 void tt__cubins_again(tt__cubins *c, tt__cubin *cubin) {
     cubin->state = TT__CUBIN_IDLE;
+    cubin->wanted = cubin->wanted ? cubin->wanted : ++c->n_wanted;
     c->n_idle++;
 }
 

@@ -85,7 +85,7 @@ tt_status tt__cubins_next(tt__cubins *c, bool ahead, tt__cubin **out);
 /* About how many are still to be compiled that nobody compiles yet. */
 size_t tt__cubins_queued(const tt__cubins *c);
 
-/* Its compiler is gone: another one may try. */
+/* Its compiler is gone: another one shall try. From now on it is wanted. */
 void tt__cubins_again(tt__cubins *c, tt__cubin *cubin);
 /* One way or the other it has been compiled. */
 tt_status tt__cubins_ready(tt__cubins *c, tt__cubin *cubin, const void *image, size_t size);

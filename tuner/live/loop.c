@@ -145,7 +145,10 @@ static tt_status lost_opening(tt__live *l, const tt__event *e) {
  * chance. */
 static bool is_tried_again(const tt__live *l, tt__cubin *cubin) {
     enum { TRIES = 3 };
-    return (!cubin->t || cubin == l->reference) && ++cubin->lost < TRIES;
+    /* Of a matrix only the reference, which may be compiled ahead, is of a template with a task of its own.
+     */
+    bool needed = !cubin->t || cubin == l->reference || (cubin->t->own && tt__is_matrix(&l->problem));
+    return needed && ++cubin->lost < TRIES;
 }
 
 /* The worker is gone, and with it what it was at. */
