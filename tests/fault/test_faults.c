@@ -164,8 +164,7 @@ static void a_reference_that_is_wrong(void **state) {
     assert_int_equal(fault_number(fault_path("reference.db"), "SELECT count(*) FROM trial"), 0);
 }
 
-/* ---- Compilers that are killed --------------------------------------------------------------------------
- */
+/* ---- Compilers that are killed ---- */
 
 typedef struct hunt {
     int left;      /* so many are still to be killed */
@@ -193,7 +192,7 @@ static void kill_compilers(void *user, pid_t tuner, double seconds, const char *
     (void)err;
     hunt *h = user;
     DIR *all;
-    if (h->left == 0 || seconds < h->next_s || !(all = opendir("/proc")))
+    if (h->left <= 0 || seconds < h->next_s || !(all = opendir("/proc")))
         return;
     for (struct dirent *d; (d = readdir(all));)
         if (is_prey(d->d_name, tuner)) {
@@ -204,24 +203,39 @@ static void kill_compilers(void *user, pid_t tuner, double seconds, const char *
     closedir(all);
 }
 
-/* Nothing can be tried without the verifier's own kernels: another compiler takes them over, and a third. */
-static void compilers_that_die_over_the_checker(void **state) {
+/* Nothing can be tried without the verifier's own kernels and the reference: another compiler takes them
+ * over, and a third. Also if they are compiled ahead, for a GPU that is only presumed. */
+static void compilers_that_die_over_what_all_need(void **state) {
     (void)state;
-    const char *env[] = {"HOSTCUDA_FAULTS=kernel=tt_fill:compile_slow=1500", NULL};
-    for (int forever = 0; forever < 2; forever++) {
+    static const struct {
+        const char *faults, *gpu, *says;
+        int jobs;
+    } runs[] = {
+        {"kernel=tt_fill:compile_slow=1500", "HOSTCUDA_NVML_NAME", "as did 2 before it, over the verifier's",
+         1},
+        {"kernel=copy_reference:compile_slow=1500", "HOSTCUDA_NVML_NAME", "the reference copy_reference", 1},
+        {"driver:init_slow=2500;kernel=tt_fill:compile_slow=1500", "HOSTCUDA_NVML_NAME=hostcuda",
+         "as did 2 before it, over the verifier's", 2},
+    };
+    for (size_t i = 0; i < 2 * sizeof runs / sizeof *runs; i++) {
+        bool forever = i % 2;
+        const char *db = fault_path("whole.db"); /* which knows the GPU */
+        char rules[128], line[512];
+        run_result r;
+        snprintf(rules, sizeof rules, "HOSTCUDA_FAULTS=%s", runs[i / 2].faults);
+        const char *env[] = {rules, runs[i / 2].gpu, NULL};
         hunt h = {.left = forever ? 1000 : 2, .next_s = 0.7};
         run_spec spec = {.env = env, .timeout_s = fault_timeout_s, .meanwhile = kill_compilers, .user = &h};
-        char line[512];
-        run_result r;
-        snprintf(line, sizeof line, "--sizes 33 --max-trials 4 --jobs 1 --json --db %s",
-                 fault_path(forever ? "hunted.db" : "hunt.db"));
+        snprintf(line, sizeof line, "--sizes 33 --max-trials 4 --force --jobs %d --json --db %s",
+                 runs[i / 2].jobs, db);
+        fault_number(db, "DELETE FROM cubin_link; DELETE FROM cubin");
         run_tune(&r, &spec, line);
         if (forever) {
             assert_true(r.code > 0);
-            assert_has(&r, r.err, "a compile worker ");
+            assert_has(&r, r.err, runs[i / 2].says);
         } else {
             assert_code(&r, 0);
-            assert_int_equal(h.left, 0);
+            assert_true(h.left <= 0);
             assert_has(&r, r.out, "\"failed\":0,");
         }
         run_free(&r);
@@ -235,7 +249,7 @@ int main(void) {
         cmocka_unit_test(a_kernel_that_is_wrong_everywhere),
         cmocka_unit_test(nothing_works_at_all),
         cmocka_unit_test(a_reference_that_is_wrong),
-        cmocka_unit_test(compilers_that_die_over_the_checker),
+        cmocka_unit_test(compilers_that_die_over_what_all_need),
     };
     return cmocka_run_group_tests(tests, enter, run_leave);
 }

@@ -145,8 +145,7 @@ static tt_status lost_opening(tt__live *l, const tt__event *e) {
  * chance. */
 static bool is_tried_again(const tt__live *l, tt__cubin *cubin) {
     enum { TRIES = 3 };
-    /* Of a matrix only the reference, which may be compiled ahead, is of a template with a task of its own.
-     */
+    /* A reference of matrices, which may be compiled ahead, is of a template with a task of its own. */
     bool needed = !cubin->t || cubin == l->reference || (cubin->t->own && tt__is_matrix(&l->problem));
     return needed && ++cubin->lost < TRIES;
 }
@@ -160,6 +159,11 @@ static tt_status lost(tt__live *l, const tt__event *e) {
     if (gpu && l->state == TT__ARRAYS_OPENING)
         return lost_opening(l, e);
     bool again = !gpu && !timeout && cubin && is_tried_again(l, cubin);
+    if (!gpu && !timeout && cubin && !cubin->t && !again)
+        return tt__fail(TT_E_IO,
+                        "a compile worker %s, as did %d before it, over the verifier's own kernels: is there "
+                        "memory enough for %zu compilers? Fewer: --jobs N",
+                        e->reason, cubin->lost - 1, l->crew.n - TT__CREW_COMPILER);
     if (gpu ? j->state != TT__JOB_TRYING : !cubin || (!cubin->t && !again))
         return tt__fail(TT_E_IO, "%s worker %s", gpu ? "the GPU" : "a compile",
                         timeout ? "did not answer in time and was stopped" : e->reason);
