@@ -18,6 +18,10 @@
 // for each SM stay and share the tiles out evenly; they read the next tile before they write the one they
 // have.
 //
+// Tiles inside the matrix take a path of their own where there are many (OWN): they put what they read into
+// shared memory word by word as it arrives, and not once all of it is there. Where all tiles are at work at
+// once, those on the edges would fetch theirs alone, and end last.
+//
 //@ kernel   transpose_shifted
 //@ op       transpose
 //@ param    READ_RUN   128 256 512
@@ -27,6 +31,7 @@
 //@ param    CLUSTER    1 2 4
 //@ param    STAY       0 4 5
 //@ runtime  ORDER      0 1
+//@ derived  OWN        STAY = 0 AND ceil_div(rows * elem_size, WRITE_RUN) * ceil_div(cols * elem_size, READ_RUN) * batch > 6 * sm_count
 //@ where    elem_size <= 4 AND align BETWEEN elem_size AND 8
 //@ where    THREADS >= READ_RUN / 4 AND THREADS >= WRITE_RUN / 4
 //@ where    (WRITE_RUN + 32) / 4 % (THREADS / (READ_RUN / 4)) = 0
@@ -285,30 +290,24 @@ static __device__ void copy_rows(elem *dst, const elem *src, long long lds, long
             dst[c * ldd + r] = src[r * lds + c];
 }
 
-static __device__ bool is_whole(const tile &t) {
-    return t.height == READ_ROWS * ELEM_SIZE && t.width == READ_RUN;
-}
-
 // So many of the elements that are left as tell how a tile lies.
 static __device__ int at_most(long long left, int tile) {
     return (int)min(left, (long long)(tile + WORD));
 }
 
 // `down` and `right`: what the matrix has from the tile's first element on, or at_most() of it; `first`: the
-// matrix begins with the tile. What most tiles are is found out first, since until then nothing is on its way
-// from memory. Where words would reach out of the matrix, rows are left out: at its beginning they hold
-// anything, and by those at its end the tile is made lower. Returns how many these are.
-static __device__ int read_tile(words &in, tile &t, const elem *src, long long rows, long long cols, int down,
-                                int right, bool first) {
-    t.height = min(down, READ_ROWS) * ELEM_SIZE;
-    t.width = min(right, TILE_COLS) * ELEM_SIZE;
-    // The matrix has something before it, and four elements more in each row or below.
+// matrix begins with the tile. Is the tile whole, and does no word of it reach out of the matrix? Not where that
+// has something before it, and four elements more in each row or below.
+static __device__ bool is_inside(const tile &t, int down, int right, bool first) {
     const bool amid =
         !(first && past(t.src, WORD)) && (down >= READ_ROWS + WORD || right >= TILE_COLS + WORD);
-    if (is_whole(t) && (E == 1 || amid)) {
-        read<true>(in, t, 0);
-        return 0;
-    }
+    return down >= READ_ROWS && right >= TILE_COLS && (E == 1 || amid);
+}
+
+// Where words would reach out of the matrix, rows are left out: at its beginning they hold anything, and by
+// those at its end the tile is made lower. Returns how many these are.
+static __device__ int read_edge(words &in, tile &t, const elem *src, long long rows, long long cols,
+                                bool first) {
     KEEP(rows); // or else what follows is worked out for all
     int before = 0, behind = 0;
     if (E > 1) {
@@ -324,8 +323,19 @@ static __device__ int read_tile(words &in, tile &t, const elem *src, long long r
     return behind;
 }
 
+// What most tiles are is found out first, since until then nothing is on its way from memory.
+static __device__ int read_tile(words &in, tile &t, const elem *src, long long rows, long long cols, int down,
+                                int right, bool first) {
+    t.height = min(down, READ_ROWS) * ELEM_SIZE;
+    t.width = min(right, TILE_COLS) * ELEM_SIZE;
+    if (OWN || !is_inside(t, down, right, first)) // with a path of their own they do not come here
+        return read_edge(in, t, src, rows, cols, first);
+    read<true>(in, t, 0);
+    return 0;
+}
+
 static __device__ void write_tile(const tile &t, bool first) {
-    if (is_whole(t))
+    if (t.height == READ_ROWS * ELEM_SIZE && t.width == READ_RUN)
         write<true>(t);
     else
         write<false>(t);
@@ -351,11 +361,9 @@ static __device__ void take_tiles(elem *dst, const elem *src, long long rows, lo
     wait_for_earlier();
     // What read_tile() leaves out is the matrix's last row, since rows are no shorter than a word: the block
     // with the fewest tiles copies it for all.
-    if (blockIdx.y + 1 == gridDim.y && cols - col0 < TILE_COLS + WORD) {
-        const int n = most_reaching(t.src_pitch, rows);
-        copy_rows(dst + col0 * ldd + rows - n, src + (rows - n) * lds + col0, lds, ldd, n,
+    if (blockIdx.y + 1 == gridDim.y && cols - col0 < TILE_COLS + WORD)
+        copy_rows(dst + col0 * ldd + rows - 1, src + (rows - 1) * lds + col0, lds, ldd, 1,
                   min((int)cols - col0, TILE_COLS));
-    }
     for (;; row0 -= up) {
         if (row0 >= 0)
             read_tile(in, next, src, rows, cols, (int)rows - row0, (int)cols - col0, (row0 | col0) == 0);
@@ -373,8 +381,22 @@ static __device__ void take_tiles(elem *dst, const elem *src, long long rows, lo
     }
     if (row0 + up + col0 == 0 && past((const char *)src, WORD)) {
         __syncthreads();
-        copy_rows(dst, src, lds, ldd, most_reaching(t.src_pitch, rows), min((int)cols, TILE_COLS));
+        copy_rows(dst, src, lds, ldd, 1, min((int)cols, TILE_COLS));
     }
+}
+#endif
+
+#if OWN
+static __device__ void take_inside(tile &t, bool first) {
+    words in;
+    t.height = READ_ROWS * ELEM_SIZE;
+    t.width = READ_RUN;
+    read<true>(in, t, 0);
+    put_tile(in, t);
+    __syncthreads();
+    write<true>(t);
+    if (first)
+        write_head(t);
 }
 #endif
 
@@ -415,9 +437,15 @@ extern "C" __global__ void TOGETHER __launch_bounds__(THREADS, AT_ONCE)
     t.src_pitch = lds * ELEM_SIZE;
     t.dst_pitch = ldd * ELEM_SIZE;
     wait_for_earlier();
-    words in;
     const int down = at_most(rows - row0, READ_ROWS), right = at_most(cols - col0, TILE_COLS);
     const bool first = (x | y) == 0;
+#if OWN
+    if (is_inside(t, down, right, first)) {
+        take_inside(t, row0 == 0);
+        return;
+    }
+#endif
+    words in;
     const int behind = read_tile(in, t, src, rows, cols, down, right, first);
     if (behind)
         copy_rows((elem *)(t.dst + t.height), (const elem *)(t.src + t.height / ELEM_SIZE * t.src_pitch), lds,

@@ -72,6 +72,8 @@ static const shape shapes[] = {
     {131, 67, .elem_size = 2},
     {131, 131, .elem_size = 2},
     {301, 555, .elem_size = 2, .max_blocks = 30},
+    /* so many tiles that those inside have a path of their own */
+    {150, 131, .elem_size = 4, .with = " STAY=0 "},
     /* words of several rows reach out of the matrix; and of one whose last tile is a whole one */
     {1, 37, .elem_size = 1},
     {37, 1, .elem_size = 1},
