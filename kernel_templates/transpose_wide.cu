@@ -1,13 +1,14 @@
 // Elements of 4 bytes and more need no turning: each goes to its place in a padded tile of shared memory and from
-// there to its place in the destination, an element a thread and access, whatever the alignment. For matrices that
-// the L2 cache nearly holds, where a launch is so short that each instruction before the first load shows, and each
-// wait: edges have no path of their own, pitches have 32 bits, and all loads are in flight before the first of them
-// is waited for.
+// there to its place in the destination. They are read VL bytes at once, as far as the alignment allows it, and written
+// one by one. For matrices that the L2 cache nearly holds, where a launch is so short that each instruction before the
+// first load shows, and each wait: edges have no path of their own, pitches have 32 bits, and all loads are in flight
+// before the first of them is waited for.
 //
 //@ kernel   transpose_wide
 //@ op       transpose
 //@ param    TILE_COLS  16 32 64
 //@ param    TILE_ROWS  16 32 64
+//@ param    VL         4 8 16
 //@ param    THREADS    64 128 256
 //@ param    STREAM     0 1
 //@ runtime  ORDER      0 1
@@ -15,7 +16,8 @@
 //@ derived  EDGES      cols % TILE_COLS > 0 OR rows % TILE_ROWS > 0
 //@ where    elem_size >= 4 AND align >= elem_size
 //@ where    TILE_COLS * TILE_ROWS * elem_size BETWEEN 4096 AND 16384
-//@ where    TILE_COLS * TILE_ROWS / THREADS BETWEEN 2 AND 8
+//@ where    VL IN (elem_size, 16) AND VL <= align AND cols * elem_size % VL = 0
+//@ where    TILE_COLS * TILE_ROWS / THREADS BETWEEN max(2, VL / elem_size) AND 8
 //@ where    rows * cols * batch * elem_size <= iif(elem_size = 4, l2_bytes / 4, iif(STREAM = 1, 1, 2) * l2_bytes)
 //@ where    batch <= 65535
 //@ launch   early
@@ -23,7 +25,7 @@
 //@ grid     iif(ORDER = 0, ceil_div(cols, TILE_COLS), ceil_div(rows, TILE_ROWS)), iif(ORDER = 0, ceil_div(rows, TILE_ROWS), ceil_div(cols, TILE_COLS)), batch
 //@ shared   (TILE_COLS + 1) * TILE_ROWS * elem_size
 //@ args     dst, src, u32 rows, u32 cols, u32 lds, u32 ldd, i32 ORDER, i64 src_stride, i64 dst_stride
-//@ default  TILE_COLS=32 TILE_ROWS=32 THREADS=256 STREAM=0 ORDER=0
+//@ default  TILE_COLS=32 TILE_ROWS=32 VL=4 THREADS=256 STREAM=0 ORDER=0
 
 #include "early.cuh"
 
@@ -37,8 +39,23 @@ typedef uint4 elem;
 
 #define PITCH      (TILE_COLS + 1) // odd, so that a column is read without bank conflicts
 #define HELD       (TILE_COLS * TILE_ROWS / THREADS)
-#define READ_STEP  (THREADS / TILE_COLS)
+#define MICRO_COLS (VL / ELEM_SIZE)
+#define ACROSS     (TILE_COLS / MICRO_COLS) // threads
+#define READ_STEP  (THREADS / ACROSS)
 #define WRITE_STEP (THREADS / TILE_ROWS)
+
+// What is read at once.
+#if VL == 4
+typedef unsigned int vec;
+#elif VL == 8
+typedef uint2 vec;
+#else
+typedef uint4 vec;
+#endif
+union elems {
+    vec v;
+    elem e[MICRO_COLS];
+};
 
 // An address in global memory of which the compiler does not know what it is made of. Or else it would
 // compute all that follow from its parts again, with 64 bits, where one multiplication that adds is enough
@@ -72,7 +89,8 @@ extern "C" __global__ void __launch_bounds__(THREADS)
     transpose_wide(elem *dst, const elem *src, unsigned rows, unsigned cols,
                    unsigned lds, unsigned ldd, int order, long long src_stride, long long dst_stride) {
     extern __shared__ elem tile[];
-    elem held[HELD];
+    elems in[HELD / MICRO_COLS];
+    elem out[HELD];
 
     // Blocks are numbered along the rows (ORDER 0) or down the columns (ORDER 1) of the source.
     const unsigned row0 = (order == 0 ? blockIdx.y : blockIdx.x) * TILE_ROWS;
@@ -82,20 +100,22 @@ extern "C" __global__ void __launch_bounds__(THREADS)
     dst += blockIdx.z * dst_stride;
 #endif
 
-    const unsigned down = threadIdx.x / TILE_COLS, across = threadIdx.x % TILE_COLS;
+    const unsigned down = threadIdx.x / ACROSS, across = threadIdx.x % ACROSS * MICRO_COLS;
     const int height =
         col0 + across < cols ? (int)(rows - row0 - down) : 0; // from the thread's first element on
     const address from = address_of(src + ((unsigned long long)(row0 + down) * lds + col0 + across));
     wait_for_earlier();
 #pragma unroll
-    for (int k = 0; k < HELD; k++)
+    for (int k = 0; k < HELD / MICRO_COLS; k++)
         if (!EDGES || k * READ_STEP < height) {
-            const elem *p = below(from, lds, k * READ_STEP);
-            held[k] = STREAM ? __ldcs(p) : *p;
+            const vec *p = (const vec *)below(from, lds, k * READ_STEP);
+            in[k].v = STREAM ? __ldcs(p) : *p;
         }
 #pragma unroll
-    for (int k = 0; k < HELD; k++)
-        tile[(k * READ_STEP + down) * PITCH + across] = held[k];
+    for (int k = 0; k < HELD / MICRO_COLS; k++)
+#pragma unroll
+        for (int e = 0; e < MICRO_COLS; e++)
+            tile[(k * READ_STEP + down) * PITCH + across + e] = in[k].e[e];
     __syncthreads();
 
     const unsigned c = threadIdx.x / TILE_ROWS, r = threadIdx.x % TILE_ROWS;
@@ -103,14 +123,14 @@ extern "C" __global__ void __launch_bounds__(THREADS)
     const address to = address_of(dst + ((unsigned long long)(col0 + c) * ldd + row0 + r));
 #pragma unroll
     for (int k = 0; k < HELD; k++)
-        held[k] = tile[r * PITCH + k * WRITE_STEP + c];
+        out[k] = tile[r * PITCH + k * WRITE_STEP + c];
 #pragma unroll
     for (int k = 0; k < HELD; k++)
         if (!EDGES || k * WRITE_STEP < width) {
             elem *p = below(to, ldd, k * WRITE_STEP);
             if (STREAM)
-                __stcs(p, held[k]);
+                __stcs(p, out[k]);
             else
-                *p = held[k];
+                *p = out[k];
         }
 }
