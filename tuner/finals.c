@@ -29,7 +29,7 @@ enum { STAGES = sizeof stages / sizeof *stages };
 
 /* Single launches of a short problem spread by several percent, and what is asked for is half a percent: each
  * stage takes so many times as long. A budget has no time for that. */
-enum { SHORT_TIMES = 6, SHORT_LOADS = 8 };
+enum { SHORT_TIMES = 6, SHORT_LOADS = 16 };
 
 /* Times of different stages are of different rounds, and lie up to 1 % apart. Who asks for every
  * configuration wants to know how near they are: those who enter are then all in the last stage, for four

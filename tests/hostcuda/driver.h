@@ -24,7 +24,7 @@ struct CUctx_st {
 typedef struct hostcuda_process {
     int initialized_pid; /* 0: cuInit has not been called */
     int n_devices;
-    long calls, allocs, n_loads;
+    long calls, allocs;
     hostcuda_faults faults; /* those of "driver" */
     CUresult pending;       /* found at the next call that synchronises ... */
     CUresult sticky;        /* ... and then returned by every call */

@@ -124,7 +124,7 @@ CUresult hostcuda_launch(CUfunction fn, hostcuda_geometry *g, void **args) {
         return r;
     g->moved_bytes = moved_bytes(fn, args);
     const double slow = fn->faults.on[HOSTCUDA_SLOW] ? fn->faults.value[HOSTCUDA_SLOW] : 1;
-    const double moved = 1 + hostcuda_number("HOSTCUDA_MOVED", 0) / 100 * (double)fn->module->n_before;
+    const double moved = 1 + hostcuda_number("HOSTCUDA_MOVED", 0) / 100 * (double)fn->module->place;
     hostcuda_state.clock_us += hostcuda_launch_us(g) * slow * moved;
     return CUDA_SUCCESS;
 }

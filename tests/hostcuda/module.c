@@ -33,7 +33,29 @@ static hostcuda_faults function_faults(CUmodule m, const char *name) {
     return faults;
 }
 
+/* Those that are open, by place. */
+static CUmodule first_open;
+
+static void take_place(CUmodule m) {
+    CUmodule *at = &first_open;
+    while (*at && (*at)->place == m->place) {
+        at = &(*at)->next;
+        m->place++;
+    }
+    m->next = *at;
+    *at = m;
+}
+
+static void leave_place(CUmodule m) {
+    for (CUmodule *at = &first_open; *at; at = &(*at)->next)
+        if (*at == m) {
+            *at = m->next;
+            return;
+        }
+}
+
 void hostcuda_module_close(CUmodule m) {
+    leave_place(m);
     while (m->functions) {
         CUfunction next = m->functions->next;
         free(m->functions);
@@ -101,7 +123,7 @@ CUresult hostcuda_module_open(CUmodule *out, const void *bytes) {
         hostcuda_module_close(m);
         return CUDA_ERROR_INVALID_IMAGE;
     }
-    m->n_before = hostcuda_state.n_loads++;
+    take_place(m);
     *out = m;
     return CUDA_SUCCESS;
 }

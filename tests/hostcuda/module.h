@@ -24,8 +24,9 @@ struct CUmod_st {
     char *facts;
     size_t facts_bytes;
     uint32_t cc;
-    long n_before; /* modules that this process has opened before */
+    long place; /* where its code lies: the first that was free */
     CUfunction functions;
+    CUmodule next; /* that is open */
 };
 
 /* In the current context; the lock is held. CUDA_ERROR_INVALID_IMAGE and the like. */

@@ -252,7 +252,8 @@ typedef struct finals {
     int n;
     tt__msg_trial m[FINALISTS_MAX];
     const void *cubins[FINALISTS_MAX]; /* in the request */
-    tt__kernel kernels[FINALISTS_MAX];
+    int n_loaded;
+    tt__kernel *loaded, *kernels; /* all of them, and those of the last time */
     tt__trial trials[FINALISTS_MAX];
     float of_round[FINALISTS_MAX][TT__LAPS_MAX];
 } finals;
@@ -271,13 +272,18 @@ static tt_status read_finals(const tt__str *request, size_t at, finals *f) {
 }
 
 static void unload_finals(gpu_state *g, finals *f) {
-    for (int i = 0; i < f->n; i++)
-        tt__kernel_unload(&f->kernels[i], g->cu);
+    for (int i = 0; i < f->n_loaded; i++)
+        tt__kernel_unload(&f->loaded[i], g->cu);
+    free(f->loaded);
+    f->loaded = NULL;
+    f->n_loaded = 0;
 }
 
-/* In the order given, so that what comes to lie where differs from time to time. */
+/* In the order given. Those of earlier times stay where they are: if they made room, the same few places
+ * would be dealt again. */
 static tt_status load_finals(gpu_state *g, finals *f, const int *order) {
-    unload_finals(g, f);
+    f->kernels = f->loaded + f->n_loaded;
+    f->n_loaded += f->n;
     for (int k = 0; k < f->n; k++) {
         int i = order[k];
         TT_TRY(tt__kernel_load(&f->kernels[i], g->cu, f->cubins[i], &f->m[i].symbols, &f->m[i].launch));
@@ -359,7 +365,9 @@ static tt_status run_finals(gpu_state *g, const tt__str *request, finals *f) {
         r->loads < 1 || r->loads > r->least || !g->open)
         return tt__fail(TT_E_INTERNAL, "a bad request for finals");
     f->n = head->n;
-    tt_status status = read_finals(request, at, f);
+    size_t bytes = (size_t)f->n * (size_t)r->loads * sizeof *f->loaded;
+    f->loaded = calloc(1, bytes + 1); /* a final of nobody is one, too */
+    tt_status status = f->loaded ? read_finals(request, at, f) : tt__fail_memory(bytes);
     if (status == TT_OK)
         status = run_rounds(g, f, r);
     unload_finals(g, f);
@@ -419,7 +427,7 @@ int tt__gpu_worker(int ordinal) {
     gpu_state g = {.ordinal = ordinal, .watch = {.ordinal = ordinal}};
     tt__str request = {0};
     uint32_t type;
-    finals *f = malloc(sizeof *f);                 /* too large for a stack */
+    finals *f = calloc(1, sizeof *f);              /* too large for a stack */
     setenv("CUDA_DEVICE_MAX_CONNECTIONS", "1", 0); /* a context for one stream is made in half the time */
     if (!f || describe(&g, &request) != TT_OK) {
         tt__str_free(&request);
