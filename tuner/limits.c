@@ -9,7 +9,7 @@
 
 static const size_t standard_if_short = 256;
 static const size_t trials_of[] = {
-    [TT_EFFORT_STANDARD] = 192, [TT_EFFORT_QUICK] = 48, [TT_EFFORT_EXHAUSTIVE] = SIZE_MAX};
+    [TT_EFFORT_STANDARD] = 128, [TT_EFFORT_QUICK] = 48, [TT_EFFORT_EXHAUSTIVE] = SIZE_MAX};
 enum { EFFORTS = sizeof trials_of / sizeof *trials_of };
 
 const tt__limits tt__no_limits = {SIZE_MAX, INFINITY, false, 0};
@@ -39,7 +39,7 @@ tt__limits tt__limits_of_copy(const tt__limits *problem) {
     limits.finals = false;
     limits.trials_if_short = 0;
     if (limits.trials != SIZE_MAX)
-        limits.trials = (limits.trials + 1) / 2;
+        limits.trials = (3 * limits.trials + 3) / 4;
     if (isfinite(limits.deadline_s))
         limits.deadline_s = now + (limits.deadline_s - now) / 8;
     return limits;

@@ -116,7 +116,7 @@ static void test_what_fails_ahead(void **state) {
 static const char measures_one_copy[] =
     "import json, sys\n"
     "measured = [e for e in json.load(open(sys.argv[1])) if e['name'] == 'measure']\n"
-    "sys.exit(sum(e['args']['kernel'] == 'copy_linear' for e in measured) != 3)\n";
+    "sys.exit(sum(e['args']['kernel'] == 'copy_linear' for e in measured) != 5)\n";
 
 static void test_one_copy_for_both(void **state) {
     (void)state;

@@ -17,10 +17,10 @@ static void test_efforts(void **state) {
         tt_effort effort;
         size_t max_trials, trials, if_short, of_copy;
     } cases[] = {
-        {TT_EFFORT_STANDARD, 0, 192, 256, 96},
-        {TT_EFFORT_QUICK, 0, 48, 0, 24},
+        {TT_EFFORT_STANDARD, 0, 128, 256, 96},
+        {TT_EFFORT_QUICK, 0, 48, 0, 36},
         {TT_EFFORT_EXHAUSTIVE, 0, SIZE_MAX, 0, SIZE_MAX},
-        {TT_EFFORT_STANDARD, 7, 7, 0, 4},
+        {TT_EFFORT_STANDARD, 7, 7, 0, 6},
         {TT_EFFORT_EXHAUSTIVE, 1, 1, 0, 1},
     };
     (void)state;
