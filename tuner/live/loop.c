@@ -74,22 +74,9 @@ tt_status tt__live_feed_gpu(tt__live *l) {
     return TT_OK;
 }
 
-/* Is the GPU about to wait for what is being compiled? */
-static bool runs_dry(const tt__live *l) {
-    enum { FEW = 4 };
-    int to_compile = 0, to_try = 0;
-    for (int i = 0; i < TT__JOBS_MAX; i++) {
-        to_compile += l->jobs[i].state == TT__JOB_TO_COMPILE;
-        to_try += l->jobs[i].state == TT__JOB_TO_TRY;
-    }
-    return l->state == TT__ARRAYS_OPEN && to_compile > 0 && to_try < FEW;
-}
-
 /* May one more compile what is only expected? One in eight stays free for what is wanted: expected ones may
- * hang. And they share the cores with it: what the GPU is about to wait for comes first. */
+ * hang. */
 static bool may_work_ahead(const tt__live *l) {
-    if (runs_dry(l))
-        return false;
     size_t n = l->crew.n - TT__CREW_COMPILER, ahead = 0;
     for (size_t w = TT__CREW_COMPILER; w < l->crew.n; w++)
         ahead += l->crew.workers[w].busy && l->compiling[w] && !l->compiling[w]->wanted;
