@@ -13,6 +13,8 @@
 #define EIGHT(name) name##0, name##1, name##2, name##3, name##4, name##5, name##6, name##7
 template <unsigned long long PATH, int DEPTH> struct tree {
     int EIGHT(a), EIGHT(b), EIGHT(c), EIGHT(d), EIGHT(e), EIGHT(f), EIGHT(g), EIGHT(h);
+    int EIGHT(i), EIGHT(j), EIGHT(k), EIGHT(l), EIGHT(m), EIGHT(n), EIGHT(o), EIGHT(p);
+    int EIGHT(q), EIGHT(r), EIGHT(s), EIGHT(t), EIGHT(u), EIGHT(v), EIGHT(w), EIGHT(x);
     static const int leaves = tree<2 * PATH, DEPTH - 1>::leaves + tree<2 * PATH + 1, DEPTH - 1>::leaves;
 };
 template <unsigned long long PATH> struct tree<PATH, 0> {
