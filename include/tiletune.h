@@ -229,7 +229,7 @@ typedef struct tt_progress { /* borrowed for the duration of the call-back */
 
 /* How many configurations of each problem are tried; those stored count. */
 typedef enum tt_effort {
-    TT_EFFORT_STANDARD = 0, /* some hundreds, chosen by a search that learns from them: seconds */
+    TT_EFFORT_STANDARD = 0, /* one or two hundred, chosen by a search that learns from them: seconds */
     TT_EFFORT_QUICK,        /* some dozens */
     TT_EFFORT_EXHAUSTIVE    /* every one */
 } tt_effort;

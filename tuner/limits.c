@@ -7,12 +7,13 @@
 #include "base/clock.h"
 #include "base/status.h"
 
-static const size_t standard_if_short = 256;
+/* In a small space there is little to choose, and trying it in its order has the compilers wait for nothing. */
+static const size_t standard_if_short = 256, standard_whole = 192;
 static const size_t trials_of[] = {
     [TT_EFFORT_STANDARD] = 128, [TT_EFFORT_QUICK] = 48, [TT_EFFORT_EXHAUSTIVE] = SIZE_MAX};
 enum { EFFORTS = sizeof trials_of / sizeof *trials_of };
 
-const tt__limits tt__no_limits = {SIZE_MAX, INFINITY, false, 0};
+const tt__limits tt__no_limits = {SIZE_MAX, INFINITY, false, 0, 0};
 
 tt_status tt__limits_check(const tt_tune_opts *opts) {
     if ((unsigned)opts->effort >= EFFORTS)
@@ -24,9 +25,12 @@ tt_status tt__limits_check(const tt_tune_opts *opts) {
 }
 
 tt__limits tt__limits_of(const tt_tune_opts *opts, double end_s, size_t n_left) {
-    tt__limits limits = {opts->max_trials ? opts->max_trials : trials_of[opts->effort], INFINITY, true, 0};
-    if (opts->effort == TT_EFFORT_STANDARD && !opts->max_trials)
+    tt__limits limits = {opts->max_trials ? opts->max_trials : trials_of[opts->effort], INFINITY, true, 0,
+                         0};
+    if (opts->effort == TT_EFFORT_STANDARD && !opts->max_trials) {
         limits.trials_if_short = standard_if_short;
+        limits.whole = standard_whole;
+    }
     double now = tt__now_s();
     if (isfinite(end_s))
         limits.deadline_s = now + (end_s - now) / (double)(n_left ? n_left : 1);
@@ -37,9 +41,9 @@ tt__limits tt__limits_of_copy(const tt__limits *problem) {
     tt__limits limits = *problem;
     double now = tt__now_s();
     limits.finals = false;
-    limits.trials_if_short = 0;
+    limits.trials_if_short = limits.whole = 0;
     if (limits.trials != SIZE_MAX)
-        limits.trials = (3 * limits.trials + 3) / 4;
+        limits.trials -= limits.trials / 4;
     if (isfinite(limits.deadline_s))
         limits.deadline_s = now + (limits.deadline_s - now) / 8;
     return limits;

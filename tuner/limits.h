@@ -14,6 +14,7 @@ typedef struct tt__limits {
     double deadline_s;      /* on the clock of tt__now_s, for everything about this problem; INFINITY: none */
     bool finals;            /* are held by then, too */
     size_t trials_if_short; /* instead, where the fastest takes less than TT__SHORT_US; 0: the same */
+    size_t whole;           /* spaces of no more configurations than this are tried whole all the same */
 } tt__limits;
 
 /* Every configuration, however long it takes. */
@@ -25,8 +26,8 @@ tt_status tt__limits_check(const tt_tune_opts *opts);
 /* For the next of `n_left` problems of a run that ends at `end_s` (INFINITY: never): a fair part of the time
  * that is left, so that what one problem does not need is there for the others. */
 tt__limits tt__limits_of(const tt_tune_opts *opts, double end_s, size_t n_left);
-/* For the copy that the same problem is compared with, in the problem's finals: three quarters of the trials, an eighth
- * of the time. */
+/* For the copy that the same problem is compared with, in the problem's finals: three quarters of the trials,
+ * an eighth of the time. */
 tt__limits tt__limits_of_copy(const tt__limits *problem);
 
 /* How long the finals may take if the best takes that long. */

@@ -210,6 +210,8 @@ static bool in_time(const tt__search *search, const hunt *h) {
 /* How many trials there may be, as far as is known by now. */
 static size_t most_trials(const tt__search *search) {
     const tt__limits *limits = &search->limits;
+    if (search->space.n <= limits->whole && limits->trials < limits->whole)
+        return limits->whole;
     bool is_short = search->best != TT__NOTHING && tt__search_best_us(search) < TT__SHORT_US;
     return is_short && limits->trials_if_short ? limits->trials_if_short : limits->trials;
 }
@@ -276,8 +278,8 @@ static tt_status try_the_rest(tt__session *s, tt__search *search, const hunt *h)
 
 static bool wants_all(const tt__session *s, const tt__search *search) {
     const tt__limits *limits = &search->limits;
-    return (!s->strategy || s->strategy == &tt__strategy_exhaustive) && limits->trials >= search->space.n &&
-           isinf(limits->deadline_s);
+    bool fits = search->space.n <= limits->trials || search->space.n <= limits->whole;
+    return (!s->strategy || s->strategy == &tt__strategy_exhaustive) && fits && isinf(limits->deadline_s);
 }
 
 /* If all is going to be tried, the order is of no account, and that of the space shares most cubins. */

@@ -76,7 +76,7 @@ static void each_is_recorded_and_the_good_one_wins(void **state) {
     (void)state;
     char line[8192], rules[1024] = "kernel=good_but_slow:slow=64", got[64];
     const char *db = fault_path("templates.db");
-    /* What a compiler may allocate is shared out among the jobs: of more than a few it is gone in time. */
+    /* The more jobs, the less memory each compiler may take: what eats it has to meet its limit in time. */
     snprintf(line, sizeof line, "--sizes 256 --json --trial-timeout 3 --compile-timeout 20 --jobs %d --db %s",
              on_gpu ? 32 : 4, db);
     add_template(line, sizeof line, "good");

@@ -1,6 +1,6 @@
-/* The rounds of finals in the GPU worker, on the CPU stand-in, where a launch takes the longer the more stood
- * before its code when that was loaded ($HOSTCUDA_MOVED): so each sample tells behind which load it was taken,
- * and no load has the places of an earlier one. */
+/* The rounds of finals in the GPU worker, on the CPU stand-in, where a launch takes the longer the more code
+ * stands before its own ($HOSTCUDA_MOVED): so each sample tells behind which load it was taken, and that no
+ * load has the places of an earlier one. */
 #include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>

@@ -72,8 +72,12 @@ static const shape shapes[] = {
     {131, 67, .elem_size = 2},
     {131, 131, .elem_size = 2},
     {301, 555, .elem_size = 2, .max_blocks = 30},
-    /* so many tiles that those inside have a path of their own */
+    /* so many tiles, of 128 bytes and less, that those inside have a path of their own */
     {150, 131, .elem_size = 4, .with = " STAY=0 "},
+    {603, 1049, .elem_size = 1, .with = " VS=16 CLUSTER=1 STAY=0 "},
+    {301, 555, .elem_size = 2, .with = " WRITE_RUN=128 THREADS=256 VS=16 CLUSTER=1 STAY=0 "},
+    {163, 133, 137, 165, .elem_size = 1, .batch = 9, .src_stride = 22403, .dst_stride = 22009,
+     .with = " VS=16 CLUSTER=1 STAY=0 "},
     /* words of several rows reach out of the matrix; and of one whose last tile is a whole one */
     {1, 37, .elem_size = 1},
     {37, 1, .elem_size = 1},

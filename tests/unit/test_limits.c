@@ -15,13 +15,13 @@
 static void test_efforts(void **state) {
     static const struct {
         tt_effort effort;
-        size_t max_trials, trials, if_short, of_copy;
+        size_t max_trials, trials, if_short, whole, of_copy;
     } cases[] = {
-        {TT_EFFORT_STANDARD, 0, 128, 256, 96},
-        {TT_EFFORT_QUICK, 0, 48, 0, 36},
-        {TT_EFFORT_EXHAUSTIVE, 0, SIZE_MAX, 0, SIZE_MAX},
-        {TT_EFFORT_STANDARD, 7, 7, 0, 6},
-        {TT_EFFORT_EXHAUSTIVE, 1, 1, 0, 1},
+        {TT_EFFORT_STANDARD, 0, 128, 256, 192, 96},
+        {TT_EFFORT_QUICK, 0, 48, 0, 0, 36},
+        {TT_EFFORT_EXHAUSTIVE, 0, SIZE_MAX, 0, 0, SIZE_MAX},
+        {TT_EFFORT_STANDARD, 7, 7, 0, 0, 6},
+        {TT_EFFORT_EXHAUSTIVE, 1, 1, 0, 0, 1},
     };
     (void)state;
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
@@ -34,7 +34,9 @@ static void test_efforts(void **state) {
         assert_int_equal(limits.trials_if_short, cases[i].if_short);
         assert_true(limits.finals && isinf(limits.deadline_s));
         assert_int_equal(copy.trials, cases[i].of_copy);
+        assert_int_equal(limits.whole, cases[i].whole);
         assert_int_equal(copy.trials_if_short, 0);
+        assert_int_equal(copy.whole, 0);
         assert_true(!copy.finals && isinf(copy.deadline_s));
     }
 }

@@ -12,7 +12,7 @@ static void test_all_of_it_in_time(void **state) {
     bench_open(&b, false);
     b.backend.us = 1e5;                      /* finals of that take a minute and more */
     b.s.strategy = &tt__strategy_exhaustive; /* names all of it at once */
-    bench_search(&b, &(tt__limits){SIZE_MAX, tt__now_s() + 60, true, 0}, &all);
+    bench_search(&b, &(tt__limits){SIZE_MAX, tt__now_s() + 60, true, 0, 0}, &all);
     assert_int_equal(all.n_tried, SPACE);
     assert_false(all.cut);
     tt__search_close(&all);
@@ -40,21 +40,40 @@ static void test_goes_on_with_the_rest(void **state) {
     bench b;
     tt__search some;
     bench_open(&b, false);
-    bench_search(&b, &(tt__limits){5, INFINITY, true, 0}, &some);
+    bench_search(&b, &(tt__limits){5, INFINITY, true, 0, 0}, &some);
     assert_int_equal(some.n_tried, 5);
     assert_int_equal(b.backend.n_expected, 5);
     tt__search_close(&some);
     b.backend.n_expected = 0;
-    bench_search(&b, &(tt__limits){8, INFINITY, true, 0}, &some);
+    bench_search(&b, &(tt__limits){8, INFINITY, true, 0, 0}, &some);
     assert_int_equal(some.n_tried, 8);
     assert_int_equal(some.n_measured, 3);
     assert_int_equal(b.backend.n_expected, 3);
     tt__search_close(&some);
     b.backend.n_expected = 0;
-    bench_search(&b, &(tt__limits){8, INFINITY, true, 0}, &some);
+    bench_search(&b, &(tt__limits){8, INFINITY, true, 0, 0}, &some);
     assert_int_equal(b.backend.n_expected, 0);
     tt__search_close(&some);
     bench_close(&b);
+}
+
+/* A space that is hardly larger than the effort is tried whole, in its order, unless time is short. */
+static void test_small_spaces(void **state) {
+    (void)state;
+    bench b;
+    tt__search some;
+    bench_open(&b, false);
+    bench_search(&b, &(tt__limits){1, INFINITY, true, 0, 0}, &some);
+    size_t all = some.space.n;
+    tt__search_close(&some);
+    bench_close(&b);
+    for (size_t whole = all - 1; whole <= all + 1; whole++) {
+        bench_open(&b, false);
+        bench_search(&b, &(tt__limits){5, INFINITY, true, 0, whole}, &some);
+        assert_int_equal(some.n_tried, whole < all ? 5 : all);
+        tt__search_close(&some);
+        bench_close(&b);
+    }
 }
 
 /* The default of the template that the model has in the lead comes behind what it takes for fastest: the
@@ -67,7 +86,7 @@ static void test_expects_the_default(void **state) {
     bench_open(&b, true);
     b.opts.only = only;
     b.opts.n_only = 1;
-    assert_ok(tt__search_open(&b.s, &b.f.problem, &(tt__limits){5, INFINITY, true, 0}, &some));
+    assert_ok(tt__search_open(&b.s, &b.f.problem, &(tt__limits){5, INFINITY, true, 0, 0}, &some));
     assert_ok(tt__search_expect(&b.s, &some));
     assert_int_equal(b.backend.n_expected, 5 + 1);
     assert_string_equal(b.backend.expected[5]->config, "C=5 STREAM=1");
@@ -98,7 +117,7 @@ static void test_expects(void **state) {
         bench_open(&b, true);
         b.opts.only = only;
         b.opts.n_only = 1;
-        tt__limits limits = {cases[k].trials, tt__now_s() + cases[k].in_s, true, 0};
+        tt__limits limits = {cases[k].trials, tt__now_s() + cases[k].in_s, true, 0, 0};
         assert_ok(tt__search_open(&b.s, &b.f.problem, &limits, &some));
         for (size_t i = 0; i < 4; i++)
             assert_ok(tt__search_try(&b.s, &some, i));
@@ -182,9 +201,9 @@ static void test_tells_times(void **state) {
 static void expect_known(bench *b, size_t wanted, size_t measured, const size_t of[3]) {
     tt__search some;
     size_t known[3] = {0, 0, 0};
-    tt__limits limits = {wanted, INFINITY, true, 0};
+    tt__limits limits = {wanted, INFINITY, true, 0, 0};
     if (b->is_short) /* the fastest takes 10 us */
-        limits = (tt__limits){wanted / 2, INFINITY, true, wanted};
+        limits = (tt__limits){wanted / 2, INFINITY, true, wanted, 0};
     bench_search(b, &limits, &some);
     for (size_t i = 0; i < some.space.n; i++)
         for (size_t k = 0; k < 3; k++)
@@ -313,7 +332,7 @@ static void test_counts_what_there_is(void **state) {
     bench_open(&b, false);
     b.backend.n_unrecorded = 4;
     b.s.strategy = &tt__strategy_exhaustive;
-    bench_search(&b, &(tt__limits){5, INFINITY, true, 0}, &some);
+    bench_search(&b, &(tt__limits){5, INFINITY, true, 0, 0}, &some);
     assert_int_equal(some.n_skipped, 4);
     assert_int_equal(some.n_tried, 4 + 5);
     tt__search_close(&some);
@@ -385,6 +404,7 @@ int main(void) {
         cmocka_unit_test(test_all_of_it_in_time),
         cmocka_unit_test(test_a_copy_in_little_time),
         cmocka_unit_test(test_goes_on_with_the_rest),
+        cmocka_unit_test(test_small_spaces),
         cmocka_unit_test(test_expects),
         cmocka_unit_test(test_expects_the_default),
         cmocka_unit_test(test_the_best_of_equals),

@@ -427,7 +427,7 @@ int tt__gpu_worker(int ordinal) {
     gpu_state g = {.ordinal = ordinal, .watch = {.ordinal = ordinal}};
     tt__str request = {0};
     uint32_t type;
-    finals *f = calloc(1, sizeof *f);              /* too large for a stack */
+    finals *f = malloc(sizeof *f);                 /* too large for a stack */
     setenv("CUDA_DEVICE_MAX_CONNECTIONS", "1", 0); /* a context for one stream is made in half the time */
     if (!f || describe(&g, &request) != TT_OK) {
         tt__str_free(&request);
