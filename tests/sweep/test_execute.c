@@ -47,6 +47,7 @@ static const shape shapes[] = {
     {67, 67, 69, 69, .elem_size = 4},
     {70, 50, 80, 72, .elem_size = 4},
     {70, 50, 82, 74, .elem_size = 4, .align = 4},
+    {70, 52, 80, 72, .elem_size = 4, .with = " TILE_ROWS=32 VL=16 "},
     {40, 36, .elem_size = 4, .batch = 3},
     {33, 33, 40, 40, .elem_size = 4, .batch = 2, .src_stride = 1332, .dst_stride = 1332},
     {33, 35, 40, 36, .elem_size = 4, .batch = 2, .src_stride = 1333, .dst_stride = 1301},
@@ -72,11 +73,12 @@ static const shape shapes[] = {
     {131, 67, .elem_size = 2},
     {131, 131, .elem_size = 2},
     {301, 555, .elem_size = 2, .max_blocks = 30},
-    /* so many tiles, of 128 bytes and less, that those inside have a path of their own */
-    {150, 131, .elem_size = 4, .with = " STAY=0 "},
-    {603, 1049, .elem_size = 1, .with = " VS=16 CLUSTER=1 STAY=0 "},
-    {301, 555, .elem_size = 2, .with = " WRITE_RUN=128 THREADS=256 VS=16 CLUSTER=1 STAY=0 "},
-    {163, 133, 137, 165, .elem_size = 1, .batch = 9, .src_stride = 22403, .dst_stride = 22009,
+    /* so many tiles, of 128 bytes and less, that those inside have a path of their own; some are high enough
+     * to be written, but not to be read, and of some, whole ones, words reach out of the matrix */
+    {149, 131, 131, 153, .elem_size = 4, .with = " STAY=0 "},
+    {650, 1049, 1049, 653, .elem_size = 1, .with = " VS=16 CLUSTER=1 STAY=0 "},
+    {325, 555, 555, 327, .elem_size = 2, .with = " WRITE_RUN=128 THREADS=256 VS=16 CLUSTER=1 STAY=0 "},
+    {160, 128, 129, 161, .elem_size = 1, .batch = 13, .src_stride = 20641, .dst_stride = 20609,
      .with = " VS=16 CLUSTER=1 STAY=0 "},
     /* words of several rows reach out of the matrix; and of one whose last tile is a whole one */
     {1, 37, .elem_size = 1},
