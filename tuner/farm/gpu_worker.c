@@ -361,13 +361,14 @@ static tt_status run_finals(gpu_state *g, const tt__str *request, finals *f) {
     size_t at = 0;
     const tt__msg_finals *head = tt__wire_take(request, &at, sizeof *head);
     const tt__rounds *r = head ? &head->rounds : NULL;
-    if (!head || head->n > FINALISTS_MAX || r->most > TT__SAMPLES_MAX || r->least < 1 || r->most < r->least ||
-        r->loads < 1 || r->loads > r->least || !g->open)
+    if (!head || head->n < 1 || head->n > FINALISTS_MAX || r->most > TT__SAMPLES_MAX || r->least < 1 ||
+        r->most < r->least || r->loads < 1 || r->loads > r->least || !g->open)
         return tt__fail(TT_E_INTERNAL, "a bad request for finals");
     f->n = head->n;
-    size_t bytes = (size_t)f->n * (size_t)r->loads * sizeof *f->loaded;
-    f->loaded = calloc(1, bytes + 1); /* a final of nobody is one, too */
-    tt_status status = f->loaded ? read_finals(request, at, f) : tt__fail_memory(bytes);
+    size_t n_kernels = (size_t)(f->n * r->loads);
+    f->loaded = calloc(n_kernels, sizeof *f->loaded);
+    tt_status status =
+        f->loaded ? read_finals(request, at, f) : tt__fail_memory(n_kernels * sizeof *f->loaded);
     if (status == TT_OK)
         status = run_rounds(g, f, r);
     unload_finals(g, f);
