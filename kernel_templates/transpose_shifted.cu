@@ -18,9 +18,9 @@
 // for each SM stay and share the tiles out evenly; they read the next tile before they write the one they
 // have.
 //
-// Tiles inside the matrix take a path of their own where there are many (OWN): they put what they read into
-// shared memory word by word as it arrives, and not once all of it is there. Where all tiles are at work at
-// once, those on the edges would fetch theirs alone, and end last.
+// Tiles inside the matrix take a path of their own from the first load to the last store (OWN), which has a third
+// fewer instructions behind the loads than one that edges share. Where that is long, with more than 20 loads a
+// thread, it pays only if there are many tiles.
 //
 //@ kernel   transpose_shifted
 //@ op       transpose
@@ -31,7 +31,7 @@
 //@ param    CLUSTER    1 2 4
 //@ param    STAY       0 4 5
 //@ runtime  ORDER      0 1
-//@ derived  OWN        STAY = 0 AND ceil_div(rows * elem_size, WRITE_RUN) * ceil_div(cols * elem_size, READ_RUN) * batch > 6 * sm_count
+//@ derived  OWN        STAY = 0 AND (READ_RUN / 4 * (WRITE_RUN + 32) / elem_size / THREADS <= 20 OR ceil_div(rows * elem_size, WRITE_RUN) * ceil_div(cols * elem_size, READ_RUN) * batch > 6 * sm_count)
 //@ where    elem_size <= 4 AND align BETWEEN elem_size AND 8
 //@ where    THREADS >= READ_RUN / 4 AND THREADS >= WRITE_RUN / 4
 //@ where    (WRITE_RUN + 32) / 4 % (THREADS / (READ_RUN / 4)) = 0

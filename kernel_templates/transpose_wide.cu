@@ -1,14 +1,14 @@
 // Elements of 4 bytes and more need no turning: each goes to its place in a padded tile of shared memory and from
-// there to its place in the destination. They are read VL bytes at once, as far as the alignment allows it, and written
-// one by one. For matrices that the L2 cache nearly holds, where a launch is so short that each instruction before the
-// first load shows, and each wait: edges have no path of their own, pitches have 32 bits, and all loads are in flight
-// before the first of them is waited for.
+// there to its place in the destination. They are read VL bytes at once, or one by one where they are as long, and
+// written one by one. For matrices that the L2 cache nearly holds, where a launch is so short that each instruction
+// before the first load shows, and each wait: edges have no path of their own, pitches have 32 bits, and all loads
+// are in flight before the first of them is waited for.
 //
 //@ kernel   transpose_wide
 //@ op       transpose
 //@ param    TILE_COLS  16 32 64
 //@ param    TILE_ROWS  16 32 64
-//@ param    VL         4 8 16
+//@ param    VL         4 16
 //@ param    THREADS    64 128 256
 //@ param    STREAM     0 1
 //@ runtime  ORDER      0 1
@@ -16,7 +16,7 @@
 //@ derived  EDGES      cols % TILE_COLS > 0 OR rows % TILE_ROWS > 0
 //@ where    elem_size >= 4 AND align >= elem_size
 //@ where    TILE_COLS * TILE_ROWS * elem_size BETWEEN 4096 AND 16384
-//@ where    VL IN (elem_size, 16) AND VL <= align AND cols * elem_size % VL = 0
+//@ where    VL = 4 OR (elem_size < 16 AND align >= 16 AND cols * elem_size % 16 = 0)
 //@ where    TILE_COLS * TILE_ROWS / THREADS BETWEEN max(2, VL / elem_size) AND 8
 //@ where    rows * cols * batch * elem_size <= iif(elem_size = 4, l2_bytes / 4, iif(STREAM = 1, 1, 2) * l2_bytes)
 //@ where    batch <= 65535
@@ -39,18 +39,16 @@ typedef uint4 elem;
 
 #define PITCH      (TILE_COLS + 1) // odd, so that a column is read without bank conflicts
 #define HELD       (TILE_COLS * TILE_ROWS / THREADS)
-#define MICRO_COLS (VL / ELEM_SIZE)
+#define MICRO_COLS (VL > ELEM_SIZE ? VL / ELEM_SIZE : 1)
 #define ACROSS     (TILE_COLS / MICRO_COLS) // threads
 #define READ_STEP  (THREADS / ACROSS)
 #define WRITE_STEP (THREADS / TILE_ROWS)
 
 // What is read at once.
-#if VL == 4
-typedef unsigned int vec;
-#elif VL == 8
-typedef uint2 vec;
-#else
+#if VL == 16
 typedef uint4 vec;
+#else
+typedef elem vec;
 #endif
 union elems {
     vec v;
