@@ -26,6 +26,9 @@ typedef struct tt__backend_ops {
     /* This candidate for that problem will probably be submitted: what can be prepared may be, once nothing
      * that is submitted has to wait for it. Copied. May be NULL. */
     tt_status (*expect)(tt__backend *b, const tt__candidate *c, const tt__problem *p);
+    /* These n of the problem at hand will probably be submitted soon, the first of them first: they come
+     * before all that is expected, and replace those of the last call. Copied. May be NULL. */
+    tt_status (*expect_next)(tt__backend *b, const tt__candidate *const *c, size_t n);
     /* Trials of the problem follow: what they need of the device can be made ready meanwhile. Does not wait.
      * May be NULL. */
     tt_status (*prepare)(tt__backend *b);

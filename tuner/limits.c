@@ -7,7 +7,8 @@
 #include "base/clock.h"
 #include "base/status.h"
 
-/* In a small space there is little to choose, and trying it in its order has the compilers wait for nothing. */
+/* In a small space there is little to choose, and trying it in its order has the compilers wait for nothing.
+ */
 static const size_t standard_if_short = 256, standard_whole = 192;
 static const size_t trials_of[] = {
     [TT_EFFORT_STANDARD] = 128, [TT_EFFORT_QUICK] = 48, [TT_EFFORT_EXHAUSTIVE] = SIZE_MAX};
@@ -25,8 +26,7 @@ tt_status tt__limits_check(const tt_tune_opts *opts) {
 }
 
 tt__limits tt__limits_of(const tt_tune_opts *opts, double end_s, size_t n_left) {
-    tt__limits limits = {opts->max_trials ? opts->max_trials : trials_of[opts->effort], INFINITY, true, 0,
-                         0};
+    tt__limits limits = {opts->max_trials ? opts->max_trials : trials_of[opts->effort], INFINITY, true, 0, 0};
     if (opts->effort == TT_EFFORT_STANDARD && !opts->max_trials) {
         limits.trials_if_short = standard_if_short;
         limits.whole = standard_whole;

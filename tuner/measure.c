@@ -117,7 +117,8 @@ out:
 
 /* The address of a slot's place for an operand, if arrays begin so far from a multiple of 16. */
 static CUdeviceptr place(const tt__bench_pool *pool, size_t slot, int operand, int offset) {
-    return pool->base + pool->slots_at + slot * pool->slots.stride + pool->offsets[operand] + (unsigned)offset;
+    return pool->base + pool->slots_at + slot * pool->slots.stride + pool->offsets[operand] +
+           (unsigned)offset;
 }
 
 static CUresult restore(const tt__bench_pool *pool, size_t slot, bool inputs) {

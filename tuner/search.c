@@ -210,7 +210,7 @@ static bool in_time(const tt__search *search, const hunt *h) {
 /* How many trials there may be, as far as is known by now. */
 static size_t most_trials(const tt__search *search) {
     const tt__limits *limits = &search->limits;
-    if (search->space.n <= limits->whole && limits->trials < limits->whole)
+    if (search->space.n <= limits->whole)
         return limits->whole;
     bool is_short = search->best != TT__NOTHING && tt__search_best_us(search) < TT__SHORT_US;
     return is_short && limits->trials_if_short ? limits->trials_if_short : limits->trials;
@@ -250,9 +250,25 @@ static tt_status refill(tt__session *s, tt__search *search, hunt *h) {
     return TT_OK;
 }
 
+/* Trials say what to look at next, and compiling that takes longer than what is under way by then. So
+ * compilers that are idle get ahead of the strategy. */
+static tt_status expect_next(tt__session *s, const tt__search *search, const hunt *h) {
+    enum { LIKELY = 8 };
+    const tt__candidate *c[LIKELY];
+    size_t at[LIKELY], named = n_counted(search) + h->n_pending + n_kept(search), most = most_trials(search);
+    size_t n_left = h->n_pending > 0 && named < most ? most - named : 0;
+    if (!h->strategy->likely || !s->backend->ops->expect_next)
+        return TT_OK;
+    size_t n = h->strategy->likely(at, n_left < LIKELY ? n_left : LIKELY, h->self, &h->view);
+    for (size_t i = 0; i < n; i++)
+        c[i] = &search->space.items[at[i]];
+    return s->backend->ops->expect_next(s->backend, c, n);
+}
+
 static tt_status try_all(tt__session *s, tt__search *search, const char *phase, hunt *h) {
     for (;;) {
         TT_TRY(refill(s, search, h));
+        TT_TRY(expect_next(s, search, h));
         if (h->n_pending == 0)
             return TT_OK;
         TT_TRY(take_one(s, search));
@@ -277,9 +293,8 @@ static tt_status try_the_rest(tt__session *s, tt__search *search, const hunt *h)
 }
 
 static bool wants_all(const tt__session *s, const tt__search *search) {
-    const tt__limits *limits = &search->limits;
-    bool fits = search->space.n <= limits->trials || search->space.n <= limits->whole;
-    return (!s->strategy || s->strategy == &tt__strategy_exhaustive) && fits && isinf(limits->deadline_s);
+    return (!s->strategy || s->strategy == &tt__strategy_exhaustive) &&
+           most_trials(search) >= search->space.n && isinf(search->limits.deadline_s);
 }
 
 /* If all is going to be tried, the order is of no account, and that of the space shares most cubins. */

@@ -32,6 +32,9 @@ typedef struct tt__strategy {
      * pending the search is over. What it names is pending, or tried, by the next call. */
     tt_status (*next)(int64_t *index, void *self, const tt__view *view);
     void (*close)(void *self);
+    /* Up to `most` untried indices that may be named soon, the most probable first; returns how many. No two
+     * share a cubin, and nothing that is tried or pending has theirs. May be NULL. */
+    size_t (*likely)(size_t *out, size_t most, void *self, const tt__view *view);
 } tt__strategy;
 
 /* Everything, in the order of the space. */

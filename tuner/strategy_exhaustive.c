@@ -19,5 +19,10 @@ static tt_status next(int64_t *index, void *self, const tt__view *view) {
 }
 
 const tt__strategy tt__strategy_exhaustive = {
-    "exhaustive", "everything, in the order of the space", SIZE_MAX, open_exhaustive, next, free,
+    .name = "exhaustive",
+    .summary = "everything, in the order of the space",
+    .window = SIZE_MAX,
+    .open = open_exhaustive,
+    .next = next,
+    .close = free,
 };

@@ -92,5 +92,10 @@ static tt_status next(int64_t *index, void *self, const tt__view *view) {
 }
 
 const tt__strategy tt__strategy_genetic = {
-    "genetic", "crosses and mutates the fastest", 8, open_genetic, next, free,
+    .name = "genetic",
+    .summary = "crosses and mutates the fastest",
+    .window = 8,
+    .open = open_genetic,
+    .next = next,
+    .close = free,
 };

@@ -70,5 +70,10 @@ static tt_status next(int64_t *index, void *self, const tt__view *view) {
 }
 
 const tt__strategy tt__strategy_local = {
-    "local", "from neighbour to faster neighbour, with restarts", 8, open_local, next, free,
+    .name = "local",
+    .summary = "from neighbour to faster neighbour, with restarts",
+    .window = 8,
+    .open = open_local,
+    .next = next,
+    .close = free,
 };

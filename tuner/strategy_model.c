@@ -105,5 +105,10 @@ static tt_status next(int64_t *index, void *self, const tt__view *view) {
 }
 
 const tt__strategy tt__strategy_model = {
-    "model", "best first by a model of the launch that trials correct", 8, open_guided, next, close_guided,
+    .name = "model",
+    .summary = "best first by a model of the launch that trials correct",
+    .window = 8,
+    .open = open_guided,
+    .next = next,
+    .close = close_guided,
 };

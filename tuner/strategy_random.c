@@ -19,5 +19,10 @@ static tt_status next(int64_t *index, void *self, const tt__view *view) {
 }
 
 const tt__strategy tt__strategy_random = {
-    "random", "everything, in random order", SIZE_MAX, open_random, next, free,
+    .name = "random",
+    .summary = "everything, in random order",
+    .window = SIZE_MAX,
+    .open = open_random,
+    .next = next,
+    .close = free,
 };

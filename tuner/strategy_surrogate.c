@@ -27,6 +27,8 @@ typedef struct surrogate {
     size_t at_start, n_started;
     unsigned char *row_of; /* 1: is a row of the process */
     double *prior, *odds;
+    double *gain;             /* what each promised the last time that all were compared ... */
+    bool compared;            /* ... if they have been */
     size_t *cubin_of;         /* tt__walk_cubins */
     unsigned char *asked_for; /* by that: a configuration has been named that has the cubin */
 } surrogate;
@@ -39,6 +41,7 @@ static void close_surrogate(void *self) {
     free(s->row_of);
     free(s->prior);
     free(s->odds);
+    free(s->gain);
     free(s->cubin_of);
     free(s->asked_for);
     free(s);
@@ -52,9 +55,10 @@ static tt_status open_surrogate(void **self, const tt__view *view, uint64_t seed
     s->row_of = calloc(n, sizeof *s->row_of);
     s->prior = calloc(n, sizeof *s->prior);
     s->odds = calloc(n, sizeof *s->odds);
+    s->gain = calloc(n, sizeof *s->gain);
     s->cubin_of = calloc(n, sizeof *s->cubin_of);
     s->asked_for = calloc(n, sizeof *s->asked_for);
-    if (!s->row_of || !s->prior || !s->odds || !s->cubin_of || !s->asked_for)
+    if (!s->row_of || !s->prior || !s->odds || !s->gain || !s->cubin_of || !s->asked_for)
         return tt__fail_memory(n * sizeof *s->prior);
     TT_TRY(tt__walk_cubins(view->walk, s->cubin_of));
     for (size_t i = 0; i < n; i++)
@@ -62,11 +66,15 @@ static tt_status open_surrogate(void **self, const tt__view *view, uint64_t seed
     return tt__gp_open(&s->gp, view->model);
 }
 
-/* Rows for what was tried or named since, values for what has come back. */
-static tt_status learn(surrogate *s, const tt__view *view) {
+static void note_cubins(surrogate *s, const tt__view *view) {
     for (size_t i = 0; i < view->space->n; i++)
         if (view->known[i] != TT__UNTRIED)
             s->asked_for[s->cubin_of[i]] = 1;
+}
+
+/* Rows for what was tried or named since, values for what has come back. */
+static tt_status learn(surrogate *s, const tt__view *view) {
+    note_cubins(s, view);
     for (size_t i = 0; i < view->space->n; i++)
         if (view->known[i] != TT__UNTRIED && !s->row_of[i] && tt__gp_has_room(s->gp)) {
             TT_TRY(tt__gp_add(s->gp, i));
@@ -130,17 +138,48 @@ static tt_status next(int64_t *index, void *self, const tt__view *view) {
             continue;
         double at = s->prior[i] + mean[i] - caution * log(s->odds[i]);
         double gain = greedy ? 0 : improvement(best, at, deviation[i]);
-        gain = gain / (frugal && !s->asked_for[s->cubin_of[i]] ? dear : 1) - faint * at;
-        if (gain > most) {
-            most = gain;
+        s->gain[i] = gain / (frugal && !s->asked_for[s->cubin_of[i]] ? dear : 1) - faint * at;
+        if (s->gain[i] > most) {
+            most = s->gain[i];
             *index = (int64_t)i;
         }
     }
+    s->compared = true;
     return TT_OK;
 }
 
+/* Has this cubin been asked for, or does one of the n have it? */
+static bool is_covered(const surrogate *s, size_t cubin, const size_t *out, size_t n) {
+    bool is = s->asked_for[cubin];
+    for (size_t k = 0; k < n && !is; k++)
+        is = s->cubin_of[out[k]] == cubin;
+    return is;
+}
+
+/* By what they promised when something was named last. */
+static size_t likely(size_t *out, size_t most, void *self, const tt__view *view) {
+    surrogate *s = self;
+    size_t n = 0;
+    note_cubins(s, view);
+    while (s->compared && n < most) {
+        int64_t best = TT__NOTHING;
+        for (size_t i = 0; i < view->space->n; i++)
+            if (view->known[i] == TT__UNTRIED && !is_covered(s, s->cubin_of[i], out, n) &&
+                (best == TT__NOTHING || s->gain[i] > s->gain[best]))
+                best = (int64_t)i;
+        if (best == TT__NOTHING)
+            break;
+        out[n++] = (size_t)best;
+    }
+    return n;
+}
+
 const tt__strategy tt__strategy_surrogate = {
-    "surrogate", "largest expected improvement by a Gaussian process over the model",
-    8,           open_surrogate,
-    next,        close_surrogate,
+    .name = "surrogate",
+    .summary = "largest expected improvement by a Gaussian process over the model",
+    .window = 8,
+    .open = open_surrogate,
+    .next = next,
+    .close = close_surrogate,
+    .likely = likely,
 };

@@ -28,6 +28,17 @@ static tt_status expect(tt__backend *b, const tt__candidate *c, const tt__proble
     return TT_OK;
 }
 
+/* What is expected next is not under way yet, and no more than is left to try. */
+static tt_status expect_next(tt__backend *b, const tt__candidate *const *c, size_t n) {
+    fake *f = (fake *)b;
+    for (size_t i = 0; i < n; i++)
+        for (size_t k = 0; k < f->n_submitted; k++)
+            assert_ptr_not_equal(c[i], f->submitted[k]);
+    f->n_next = n;
+    f->most_next = n > f->most_next ? n : f->most_next;
+    return TT_OK;
+}
+
 static tt_status prepare(tt__backend *b) {
     ((fake *)b)->n_prepared++;
     return TT_OK;
@@ -39,7 +50,8 @@ static size_t room(const tt__backend *b) {
 
 static tt_status submit(tt__backend *b, size_t id, const tt__candidate *c, double cutoff_us) {
     fake *f = (fake *)b;
-    (void)c;
+    if (f->n_submitted < SPACE_OF_BOTH)
+        f->submitted[f->n_submitted++] = c;
     f->cutoff_us = cutoff_us;
     f->waiting[f->n_waiting++] = id;
     return TT_OK;
@@ -95,6 +107,7 @@ static tt_status finals(tt__backend *b, const tt__candidate *const *c, size_t n,
 
 static const tt__backend_ops ops = {.problem = problem,
                                     .expect = expect,
+                                    .expect_next = expect_next,
                                     .prepare = prepare,
                                     .room = room,
                                     .submit = submit,

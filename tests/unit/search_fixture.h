@@ -16,8 +16,10 @@ extern const char
 typedef struct fake {
     tt__backend base;
     size_t waiting[SPACE_OF_BOTH], n_waiting, n_expected, n_prepared;
-    const tt__candidate *expected[SPACE_OF_BOTH]; /* the first of them */
-    double cutoff_us;                             /* of the last one */
+    const tt__candidate *expected[SPACE_OF_BOTH];  /* the first of them */
+    const tt__candidate *submitted[SPACE_OF_BOTH]; /* the first of them */
+    size_t n_submitted, n_next, most_next;         /* expected next: the last time, and at most */
+    double cutoff_us;                              /* of the last one */
     double us;
     int n_samples; /* of each */
     bool finals_known, alike;

@@ -70,6 +70,16 @@ static void expect(fixture *f, const char *config) {
     assert_int_equal(tt__cubins_expect(&f->cubins, &c, &f->p), TT_OK);
 }
 
+static void expect_next(fixture *f, size_t n, const char *const *configs) {
+    tt__candidate c[4];
+    const tt__candidate *pointers[4] = {0};
+    for (size_t i = 0; i < n; i++) {
+        c[i] = candidate(f, configs[i]);
+        pointers[i] = &c[i];
+    }
+    assert_int_equal(tt__cubins_expect_next(&f->cubins, pointers, n, &f->p), TT_OK);
+}
+
 static tt__cubin *next(fixture *f) {
     tt__cubin *cubin;
     assert_int_equal(tt__cubins_next(&f->cubins, true, &cubin), TT_OK);
@@ -91,6 +101,26 @@ static void test_order(void **state) {
     assert_int_equal(tt__cubins_queued(&f->cubins), 0);
     assert_ptr_equal(want(f, "A=2 R=2"), two);
     assert_int_equal(two->state, TT__CUBIN_COMPILING);
+}
+
+/* What is expected next comes before the rest, behind what is wanted, and no longer than until that is said
+ * anew. */
+static void test_next_before_the_rest(void **state) {
+    fixture *f = *state;
+    expect(f, "A=1 R=1");
+    expect_next(f, 2, (const char *const[]){"A=4 R=1", "A=3 R=2"});
+    assert_int_equal(tt__cubins_queued(&f->cubins), 3);
+    tt__cubin *two = want(f, "A=2 R=1");
+    assert_ptr_equal(next(f), two);
+    assert_string_equal(next(f)->config, "A=4 R=1");
+    expect_next(f, 2, (const char *const[]){"A=4 R=2", "A=2 R=2"}); /* both are being compiled */
+    assert_string_equal(next(f)->config, "A=1 R=1");
+    expect_next(f, 1, (const char *const[]){"A=3 R=1"});
+    expect_next(f, 0, NULL);
+    assert_null(next(f));
+    expect_next(f, 1, (const char *const[]){"A=3 R=1"});
+    tt__cubins_expect_nothing(&f->cubins);
+    assert_null(next(f));
 }
 
 static void test_a_failure_is_remembered(void **state) {
@@ -188,6 +218,7 @@ static void test_works_ahead_if_it_may(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(test_order, enter, leave),
+        cmocka_unit_test_setup_teardown(test_next_before_the_rest, enter, leave),
         cmocka_unit_test_setup_teardown(test_a_failure_is_remembered, enter, leave),
         cmocka_unit_test_setup_teardown(test_what_is_derived_makes_another, enter, leave),
         cmocka_unit_test_setup_teardown(test_what_is_saved_is_found, enter, leave),

@@ -57,23 +57,43 @@ static void test_goes_on_with_the_rest(void **state) {
     bench_close(&b);
 }
 
-/* A space that is hardly larger than the effort is tried whole, in its order, unless time is short. */
+/* A space that is hardly larger than the effort is tried whole, and in its order; any other by what the model
+ * takes for fastest. */
 static void test_small_spaces(void **state) {
+    static const char *const only[] = {"letters"};
     (void)state;
-    bench b;
-    tt__search some;
-    bench_open(&b, false);
-    bench_search(&b, &(tt__limits){1, INFINITY, true, 0, 0}, &some);
-    size_t all = some.space.n;
-    tt__search_close(&some);
-    bench_close(&b);
-    for (size_t whole = all - 1; whole <= all + 1; whole++) {
-        bench_open(&b, false);
+    for (size_t whole = SPACE - 1; whole <= SPACE + 1; whole++) {
+        bench b;
+        tt__search some;
+        bench_open(&b, true);
+        b.opts.only = only;
+        b.opts.n_only = 1;
         bench_search(&b, &(tt__limits){5, INFINITY, true, 0, whole}, &some);
-        assert_int_equal(some.n_tried, whole < all ? 5 : all);
+        assert_int_equal(some.space.n, SPACE);
+        assert_int_equal(some.n_tried, whole < SPACE ? 5 : SPACE);
+        for (size_t i = 0; i < some.n_tried; i++)
+            if (whole < SPACE)
+                assert_non_null(strstr(b.backend.expected[i]->config, "STREAM=0"));
+            else
+                assert_ptr_equal(b.backend.expected[i], &some.space.items[i]);
         tt__search_close(&some);
         bench_close(&b);
     }
+}
+
+/* While trials are under way the strategy says what it leans towards, as long as it has some left to name. */
+static void test_expects_next(void **state) {
+    (void)state;
+    enum { TRIALS = 30 };
+    bench b;
+    tt__search some;
+    bench_open(&b, true);
+    bench_search(&b, &(tt__limits){TRIALS, INFINITY, true, 0, 0}, &some);
+    assert_int_equal(some.n_tried, TRIALS);
+    assert_int_equal(b.backend.most_next, 8);
+    assert_int_equal(b.backend.n_next, 0);
+    tt__search_close(&some);
+    bench_close(&b);
 }
 
 /* The default of the template that the model has in the lead comes behind what it takes for fastest: the
@@ -405,6 +425,7 @@ int main(void) {
         cmocka_unit_test(test_a_copy_in_little_time),
         cmocka_unit_test(test_goes_on_with_the_rest),
         cmocka_unit_test(test_small_spaces),
+        cmocka_unit_test(test_expects_next),
         cmocka_unit_test(test_expects),
         cmocka_unit_test(test_expects_the_default),
         cmocka_unit_test(test_the_best_of_equals),

@@ -238,6 +238,57 @@ static void test_compiles_less(void **state) {
     field_close(&f);
 }
 
+/* What may be named soon: nothing that has been compiled for, each cubin once; and most of what is named is
+ * among what was said when it was not known yet. */
+static void test_likely(void **state) {
+    (void)state;
+    enum { UNDER_WAY = 6, LIKELY = 8, TRIALS = 90 };
+    const tt__strategy *s = &tt__strategy_surrogate;
+    size_t out[LIKELY], n = 0, waiting[UNDER_WAY], n_waiting = 0, n_named = 0, n_new = 0, n_foretold = 0;
+    field f;
+    void *self;
+    field_open(&f,
+               "kernel orders\nop transpose\nparam A 1 2 4 8 16 32 64 128\nparam B 1 2 3 4 5 6 7 8\n"
+               "runtime ORDER 0 1 2\nblock 256\ngrid ceil_div(rows * cols, 256 * 16)\n"
+               "args dst, src, i32 ORDER\ndefault A=4 B=4 ORDER=0\n",
+               NULL);
+    for (size_t i = 0; i < f.space.n; i++)
+        field_set(&f, i, 100 + abs(field_value(&f, i, "A") - 9) + 3.0 * field_value(&f, i, "B"));
+    assert_ok(s->open(&self, &f.view, 1));
+    assert_int_equal(s->likely(out, LIKELY, self, &f.view), 0); /* nothing has been compared */
+    while (n_named < TRIALS) {
+        int64_t i;
+        assert_ok(s->next(&i, self, &f.view));
+        bool is_new = true, is_foretold = false;
+        for (size_t k = 0; k < f.space.n; k++)
+            is_new &= f.known[k] == TT__UNTRIED || !are_siblings(&f, (size_t)i, k);
+        for (size_t k = 0; k < n; k++)
+            is_foretold |= are_siblings(&f, (size_t)i, out[k]);
+        n_new += is_new && n_named > 0;
+        n_foretold += is_new && is_foretold;
+        f.known[i] = TT__PENDING;
+        waiting[n_waiting++] = (size_t)i;
+        n_named++;
+        n = s->likely(out, LIKELY, self, &f.view);
+        assert_int_equal(s->likely(out, 1, self, &f.view), n > 0);
+        assert_int_equal(s->likely(out, LIKELY, self, &f.view), n);
+        for (size_t k = 0; k < n; k++) {
+            for (size_t m = 0; m < f.space.n; m++)
+                assert_false(f.known[m] != TT__UNTRIED && are_siblings(&f, out[k], m));
+            for (size_t m = 0; m < k; m++)
+                assert_false(are_siblings(&f, out[k], out[m]));
+        }
+        if (n_waiting == UNDER_WAY) {
+            f.known[waiting[0]] = TT__TRIED;
+            memmove(waiting, waiting + 1, --n_waiting * sizeof *waiting);
+        }
+    }
+    s->close(self);
+    assert_in_range(n_new, 10, 63);
+    assert_in_range(n_foretold, (n_new + 1) / 2, n_new);
+    field_close(&f);
+}
+
 /* A whole template fails, and half of the other: no strategy that learns spends its trials there. */
 static void test_failures_are_avoided(void **state) {
     (void)state;
@@ -313,6 +364,7 @@ int main(void) {
         cmocka_unit_test(test_siblings_of_the_best),
         cmocka_unit_test(test_cubins),
         cmocka_unit_test(test_compiles_less),
+        cmocka_unit_test(test_likely),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

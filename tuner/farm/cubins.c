@@ -37,7 +37,8 @@ void tt__cubins_close(tt__cubins *c) {
     for (size_t i = 0; i < c->n; i++)
         drop(c->items[i]);
     free(c->items);
-    free(c->expected);
+    free(c->expected.items);
+    free(c->next.items);
     free(c->names);
     *c = (tt__cubins){0};
 }
@@ -91,14 +92,31 @@ tt_status tt__cubins_want(tt__cubins *c, const tt__candidate *candidate, const t
     return TT_OK;
 }
 
+static tt_status add_expected(tt__expectations *list, const tt__candidate *candidate, const tt__problem *p) {
+    TT_TRY(TT__GROW(list->items, list->n));
+    list->items[list->n++] = (tt__expected){.candidate = *candidate, .problem = *p};
+    return TT_OK;
+}
+
+static void expect_nothing(tt__expectations *list) {
+    list->n = list->at = 0;
+}
+
 tt_status tt__cubins_expect(tt__cubins *c, const tt__candidate *candidate, const tt__problem *p) {
-    TT_TRY(TT__GROW(c->expected, c->n_expected));
-    c->expected[c->n_expected++] = (tt__expected){.candidate = *candidate, .problem = *p};
+    return add_expected(&c->expected, candidate, p);
+}
+
+tt_status tt__cubins_expect_next(tt__cubins *c, const tt__candidate *const *candidates, size_t n,
+                                 const tt__problem *p) {
+    expect_nothing(&c->next);
+    for (size_t i = 0; i < n; i++)
+        TT_TRY(add_expected(&c->next, candidates[i], p));
     return TT_OK;
 }
 
 void tt__cubins_expect_nothing(tt__cubins *c) {
-    c->n_expected = c->at_expected = 0;
+    expect_nothing(&c->next);
+    expect_nothing(&c->expected);
 }
 
 /* ---- Compiling ----------------------------------------------------------------------------------------- */
@@ -113,14 +131,23 @@ static tt__cubin *next_wanted(const tt__cubins *c) {
     return best;
 }
 
+/* The first of a list that nobody has compiled, or NULL. */
+static tt_status next_expected(tt__cubins *c, tt__expectations *list, tt__cubin **out) {
+    for (*out = NULL; !*out && list->at < list->n; list->at++) {
+        const tt__expected *e = &list->items[list->at];
+        TT_TRY(find_or_add(c, &e->candidate, &e->problem, out));
+        if ((*out)->state != TT__CUBIN_IDLE)
+            *out = NULL;
+    }
+    return TT_OK;
+}
+
 tt_status tt__cubins_next(tt__cubins *c, bool ahead, tt__cubin **out) {
     tt__cubin *next = next_wanted(c);
-    while (!next && ahead && c->at_expected < c->n_expected) {
-        const tt__expected *e = &c->expected[c->at_expected++];
-        TT_TRY(find_or_add(c, &e->candidate, &e->problem, &next));
-        if (next->state != TT__CUBIN_IDLE)
-            next = NULL;
-    }
+    if (!next && ahead)
+        TT_TRY(next_expected(c, &c->next, &next));
+    if (!next && ahead)
+        TT_TRY(next_expected(c, &c->expected, &next));
     if (next) {
         next->state = TT__CUBIN_COMPILING;
         c->n_idle--;
@@ -136,7 +163,7 @@ void tt__cubins_again(tt__cubins *c, tt__cubin *cubin) {
 }
 
 size_t tt__cubins_queued(const tt__cubins *c) {
-    return c->n_idle + c->n_expected - c->at_expected;
+    return c->n_idle + c->next.n - c->next.at + c->expected.n - c->expected.at;
 }
 
 tt_status tt__cubins_ready(tt__cubins *c, tt__cubin *cubin, const void *image, size_t size) {

@@ -50,6 +50,12 @@ typedef struct tt__expected {
     tt__problem problem;
 } tt__expected;
 
+/* Those before `at` have been seen to. */
+typedef struct tt__expectations {
+    tt__expected *items;
+    size_t n, at;
+} tt__expectations;
+
 typedef struct tt__cubins {
     tt__store *store;
     int cc;
@@ -59,9 +65,8 @@ typedef struct tt__cubins {
     void *by_input;
     uint64_t n_wanted;
     size_t n_idle, n_fresh;
-    tt__expected *expected;
-    size_t n_expected, at_expected;
-    tt__cubin_name *names; /* to be stored */
+    tt__expectations expected, next; /* in general, and soon */
+    tt__cubin_name *names;           /* to be stored */
     size_t n_names;
     double saved_s;
 } tt__cubins;
@@ -76,6 +81,10 @@ tt_status tt__cubins_want(tt__cubins *c, const tt__candidate *candidate, const t
                           tt__cubin **out);
 /* This configuration will probably be wanted: when nothing else is to be compiled, its cubin may be. */
 tt_status tt__cubins_expect(tt__cubins *c, const tt__candidate *candidate, const tt__problem *p);
+
+/* And these n sooner than all others, the first of them first; they replace those of the last call. */
+tt_status tt__cubins_expect_next(tt__cubins *c, const tt__candidate *const *candidates, size_t n,
+                                 const tt__problem *p);
 
 /* Nothing is expected any more. */
 void tt__cubins_expect_nothing(tt__cubins *c);

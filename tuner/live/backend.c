@@ -68,6 +68,11 @@ static tt_status expect(tt__backend *b, const tt__candidate *c, const tt__proble
     return tt__cubins_expect(&l->cubins, c, p);
 }
 
+static tt_status expect_next(tt__backend *b, const tt__candidate *const *c, size_t n) {
+    tt__live *l = (tt__live *)b;
+    return tt__cubins_expect_next(&l->cubins, c, n, &l->problem);
+}
+
 static size_t room(const tt__backend *b) {
     const tt__live *l = (const tt__live *)b;
     size_t wanted = 2 * l->crew.n, used = 0;
@@ -125,6 +130,7 @@ static const tt__backend_ops live_ops = {.name = tt__live_name,
                                          .hello = tt__live_hello,
                                          .problem = problem,
                                          .expect = expect,
+                                         .expect_next = expect_next,
                                          .prepare = prepare,
                                          .room = room,
                                          .submit = submit,
