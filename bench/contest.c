@@ -12,14 +12,19 @@ enum {
     ROUNDS_SCREEN = 3,
     ROUNDS_PICK = 25,
     ROUNDS_PICK_LARGE = 9,
-    PICKED = 4,      /* variants that are measured again to choose the one */
-    MAY_BE_WRONG = 3 /* of these, before the peer is out */
+    PICKED = 4,       /* variants that are measured again to choose the one */
+    SHORT_LOADS = 21, /* where the code of a short kernel lies is worth several percent in a graph */
+    MAY_BE_WRONG = 3  /* of these, before the peer is out */
 };
 /* Read and written. Launches up to `large_bytes` differ by several percent from one to the next. */
-static const double large_bytes = 512 << 20, graph_bytes = 40 << 20;
+static const double large_bytes = 512 << 20, short_bytes = 40 << 20;
 
 static bool is_large(const bench_case *c) {
     return tt__moved_bytes(&c->problem) >= large_bytes;
+}
+
+static bool is_short(const bench_case *c) {
+    return tt__moved_bytes(&c->problem) <= short_bytes;
 }
 
 static void put_note(bench_peer *peer, const char *text) {
@@ -135,15 +140,14 @@ static tt_status enter(bench *b, const bench_case *c, bench_peer *peer, bench_pe
 /* ---- One case ------------------------------------------------------------------------------------------ */
 
 bool bench_wanted(const bench *b, const bench_case *c, bench_regime regime) {
-    double bytes = tt__moved_bytes(&c->problem);
     bool random = strcmp(c->group, "random") == 0;
     switch (regime) {
     case BENCH_COLD:
         return true;
     case BENCH_WARM: /* beyond that nothing is left of the last launch */
-        return !random && bytes <= 4.0 * (double)b->gpu.l2_bytes;
+        return !random && tt__moved_bytes(&c->problem) <= 4.0 * (double)b->gpu.l2_bytes;
     default:
-        return !random && bytes <= graph_bytes && bench_timer_has_graphs(b->timer);
+        return !random && is_short(c) && bench_timer_has_graphs(b->timer);
     }
 }
 
@@ -164,6 +168,8 @@ static int rounds_for(const bench *b, const bench_case *c, bench_regime regime) 
         return ROUNDS_GRAPH;
     return is_large(c) ? ROUNDS_LARGE : ROUNDS_SMALL;
 }
+
+enum { ENTRANTS_MAX = BENCH_PEERS + PICKED };
 
 /* Who is measured: a variant of a peer. */
 typedef struct entrant {
@@ -199,25 +205,50 @@ static void compare(const entrant *e, int n, int rounds, const float *us, bench_
     }
 }
 
+static int reload(const entrant *e, int n) {
+    for (int i = 0; i < n; i++)
+        if (e[i].variant->reload && e[i].variant->reload(e[i].variant->self) != TT_OK)
+            return i;
+    return -1;
+}
+
+/* The rounds of n entrants: of a short problem behind several loads of their kernels. *failed as bench_rounds
+ * has it. */
+static tt_status run_rounds(bench *b, const bench_case *c, const entrant *e, int n, int rounds,
+                            bench_regime regime, float *us, int *failed) {
+    static float part[ENTRANTS_MAX * TT__SAMPLES_MAX];
+    const bench_variant *variants[ENTRANTS_MAX];
+    bool in_place[ENTRANTS_MAX];
+    const int loads = !is_short(c) ? 1 : rounds < SHORT_LOADS ? rounds : SHORT_LOADS;
+    for (int i = 0; i < n; i++) {
+        variants[i] = e[i].variant;
+        in_place[i] = e[i].peer == BENCH_OURS && tt__in_place(&c->problem);
+    }
+    for (int load = 0; load < loads; load++) {
+        const int from = rounds * load / loads, many = rounds * (load + 1) / loads - from;
+        if ((*failed = load ? reload(e, n) : -1) >= 0)
+            return TT_OK;
+        TT_TRY(bench_rounds(b->timer, variants, in_place, n, many, regime, part, failed));
+        if (*failed >= 0)
+            return TT_OK;
+        for (int i = 0; i < n; i++)
+            memcpy(&us[i * rounds + from], &part[i * many], (size_t)many * sizeof *us);
+    }
+    return TT_OK;
+}
+
 /* Measures all that are in, in the same rounds. One that fails is out of this regime. */
 static tt_status measure(bench *b, const bench_case *c, const bench_peer *peers, bench_regime regime,
                          bench_result *result) {
-    enum { MOST = BENCH_PEERS + PICKED };
-    static float us[MOST * TT__SAMPLES_MAX];
+    static float us[ENTRANTS_MAX * TT__SAMPLES_MAX];
     bool out[BENCH_PEERS] = {false};
-    entrant e[MOST];
+    entrant e[ENTRANTS_MAX];
     int rounds = rounds_for(b, c, regime), failed = 0, n = 0;
     while (failed >= 0) {
-        const bench_variant *variants[MOST];
-        bool in_place[MOST];
         n = line_up(e, peers, out);
-        for (int i = 0; i < n; i++) {
-            variants[i] = e[i].variant;
-            in_place[i] = e[i].peer == BENCH_OURS && tt__in_place(&c->problem);
-        }
         if (n == 0)
             return TT_OK;
-        TT_TRY(bench_rounds(b->timer, variants, in_place, n, rounds, regime, us, &failed));
+        TT_TRY(run_rounds(b, c, e, n, rounds, regime, us, &failed));
         if (failed < 0)
             break;
         int peer = e[failed].peer;

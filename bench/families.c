@@ -34,26 +34,54 @@ void bench_peer_close(bench_peer *peer) {
 
 /* ---- Ours ---------------------------------------------------------------------------------------------- */
 
-static tt_status launch_plan(const void *self, CUdeviceptr dst, CUdeviceptr src, CUstream stream) {
-    return tt_plan_launch(self, dst, src, stream);
+/* A plan for each time that its kernel was loaded; the last one is launched. */
+typedef struct our_plans {
+    tt_ctx *ctx;
+    tt_problem problem;
+    tt_plan **items;
+    size_t n;
+} our_plans;
+
+static tt_status load_plan(void *self) {
+    our_plans *p = self;
+    TT_TRY(TT__GROW(p->items, p->n));
+    TT_TRY(tt_plan_create(&p->items[p->n], p->ctx, &p->problem));
+    p->n++;
+    return TT_OK;
 }
 
-static void release_plan(void *self) {
-    tt_plan *plan = self;
-    tt_plan_free(&plan);
+static tt_status launch_plan(const void *self, CUdeviceptr dst, CUdeviceptr src, CUstream stream) {
+    const our_plans *p = self;
+    return tt_plan_launch(p->items[p->n - 1], dst, src, stream);
+}
+
+static void release_plans(void *self) {
+    our_plans *p = self;
+    for (size_t i = 0; i < p->n; i++)
+        tt_plan_free(&p->items[i]);
+    free(p->items);
+    free(p);
 }
 
 tt_status bench_ours_open(bench_peer *peer, bench *b, const bench_case *c) {
-    tt_plan *plan;
-    TT_TRY(tt_plan_create(&plan, b->ctx, &c->public));
-    const tt_choice *choice = tt_plan_choice(plan);
-    bench_variant v = {.launch = launch_plan, .self = plan, .release = release_plan};
+    our_plans *p = calloc(1, sizeof *p);
+    if (!p)
+        return tt__fail_memory(sizeof *p);
+    *p = (our_plans){.ctx = b->ctx, .problem = c->public};
+    bench_variant v = {.launch = launch_plan, .self = p, .release = release_plans, .reload = load_plan};
+    tt_status status = load_plan(p);
+    if (status != TT_OK) {
+        release_plans(p);
+        return status;
+    }
+    const tt_choice *choice = tt_plan_choice(p->items[0]);
     snprintf(v.detail, sizeof v.detail, "%s %s", choice->kernel, choice->config);
     return bench_variant_add(peer, &v);
 }
 
 tt_match bench_ours_match(const bench_peer *ours) {
-    return ours->n ? tt_plan_choice(ours->variants[0].self)->match : TT_MATCH_DEFAULT;
+    const our_plans *p = ours->n ? ours->variants[0].self : NULL;
+    return p ? tt_plan_choice(p->items[0])->match : TT_MATCH_DEFAULT;
 }
 
 /* ---- The driver's copy --------------------------------------------------------------------------------- */
@@ -73,24 +101,32 @@ tt_status bench_memcpy_open(bench_peer *peer, bench *b, const bench_case *c) {
     if (!d)
         return tt__fail_memory(sizeof *d);
     *d = (driver_copy){b->cu, (size_t)(tt__moved_bytes(&c->problem) / 2)};
-    return bench_variant_add(peer, &(bench_variant){"cuMemcpyDtoDAsync", launch_driver_copy, d, free});
+    return bench_variant_add(
+        peer, &(bench_variant){
+                  .detail = "cuMemcpyDtoDAsync", .launch = launch_driver_copy, .self = d, .release = free});
 }
 
-/* ---- Kernels of a template, each compiled and loaded once ---------------------------------------------- */
+/* ---- Kernels of a template, each compiled and loaded once, as far as nobody asks for more ---------------
+ */
 
 typedef struct cached {
     char key[TT__HASH_SIZE];
+    tt__str cubin;
     tt__kernel kernel;
 } cached;
 
 struct bench_kernel_cache {
     size_t n;
-    cached *items;
+    cached **items;
 };
 
 typedef struct template_launch {
     const tt__driver *cu;
-    tt__kernel kernel;
+    const tt__template *t;
+    const cached *of;
+    tt__kernel kernel; /* that of the cache, or the last that was loaded: */
+    tt__kernel *loaded;
+    size_t n_loaded;
     tt__launch launch;
 } template_launch;
 
@@ -100,6 +136,22 @@ static tt_status launch_template(const void *self, CUdeviceptr dst, CUdeviceptr 
     return tt__cu_check(tt__kernel_launch(&l->kernel, l->cu, &l->launch, operands, stream), "cuLaunchKernel");
 }
 
+static tt_status reload_template(void *self) {
+    template_launch *l = self;
+    TT_TRY(TT__GROW(l->loaded, l->n_loaded));
+    TT_TRY(tt__kernel_load(&l->kernel, l->cu, l->of->cubin.text, &l->t->symbols, &l->launch));
+    l->loaded[l->n_loaded++] = l->kernel;
+    return TT_OK;
+}
+
+static void release_template(void *self) {
+    template_launch *l = self;
+    for (size_t i = 0; i < l->n_loaded; i++)
+        tt__kernel_unload(&l->loaded[i], l->cu);
+    free(l->loaded);
+    free(l);
+}
+
 static tt_status cubin_of(tt__str *cubin, bench *b, const tt__candidate *c, const char *key,
                           const char *options, int n) {
     bool found;
@@ -107,18 +159,23 @@ static tt_status cubin_of(tt__str *cubin, bench *b, const tt__candidate *c, cons
     return found ? TT_OK : tt__nvrtc_compile(cubin, c->t->path, c->t->source, options, n, b->gpu.cc);
 }
 
-static tt_status load_new(cached *item, bench *b, const tt__candidate *c, const char *key,
+static tt_status load_new(cached **out, bench *b, const tt__candidate *c, const char *key,
                           const char *options, int n) {
-    tt__str cubin = {0};
-    tt_status status = cubin_of(&cubin, b, c, key, options, n);
-    if (status == TT_OK)
-        status = tt__kernel_load(&item->kernel, b->cu, cubin.text, &c->t->symbols, &c->launch);
+    cached *item = *out = calloc(1, sizeof *item);
+    if (!item)
+        return tt__fail_memory(sizeof *item);
     tt__copy(item->key, sizeof item->key, key);
-    tt__str_free(&cubin);
+    tt_status status = cubin_of(&item->cubin, b, c, key, options, n);
+    if (status == TT_OK)
+        status = tt__kernel_load(&item->kernel, b->cu, item->cubin.text, &c->t->symbols, &c->launch);
+    if (status != TT_OK) {
+        tt__str_free(&item->cubin);
+        free(item);
+    }
     return status;
 }
 
-static tt_status kernel_of(tt__kernel *out, bench *b, const tt__candidate *c, const tt__problem *p) {
+static tt_status kernel_of(const cached **out, bench *b, const tt__candidate *c, const tt__problem *p) {
     struct bench_kernel_cache *cache = b->kernels;
     char key[TT__HASH_SIZE];
     tt__str options = {0};
@@ -129,7 +186,7 @@ static tt_status kernel_of(tt__kernel *out, bench *b, const tt__candidate *c, co
     if (status == TT_OK)
         tt__cubin_key(key, c->t->source, options.text, n, b->gpu.cc, tt__nvrtc_version());
     size_t at = 0;
-    while (status == TT_OK && at < cache->n && strcmp(cache->items[at].key, key) != 0)
+    while (status == TT_OK && at < cache->n && strcmp(cache->items[at]->key, key) != 0)
         at++;
     if (status == TT_OK && at == cache->n)
         status = TT__GROW(cache->items, cache->n);
@@ -138,15 +195,18 @@ static tt_status kernel_of(tt__kernel *out, bench *b, const tt__candidate *c, co
         cache->n += status == TT_OK;
     }
     if (status == TT_OK)
-        *out = cache->items[at].kernel;
+        *out = cache->items[at];
     tt__str_free(&options);
     return status;
 }
 
 void bench_kernels_close(bench *b) {
     struct bench_kernel_cache *cache = b->kernels;
-    for (size_t i = 0; cache && i < cache->n; i++)
-        tt__kernel_unload(&cache->items[i].kernel, b->cu);
+    for (size_t i = 0; cache && i < cache->n; i++) {
+        tt__kernel_unload(&cache->items[i]->kernel, b->cu);
+        tt__str_free(&cache->items[i]->cubin);
+        free(cache->items[i]);
+    }
     if (cache)
         free(cache->items);
     free(cache);
@@ -209,14 +269,17 @@ static tt_status add_space(bench_peer *peer, bench *b, const tt__space *space, c
             status = tt__fail_memory(sizeof *l);
             break;
         }
-        *l = (template_launch){.cu = b->cu, .launch = c->launch};
-        bench_variant v = {.launch = launch_template, .self = l, .release = free};
+        *l = (template_launch){.cu = b->cu, .t = c->t, .launch = c->launch};
+        bench_variant v = {
+            .launch = launch_template, .self = l, .release = release_template, .reload = reload_template};
         snprintf(v.detail, sizeof v.detail, "%s %s", c->t->kernel, c->config);
-        status = kernel_of(&l->kernel, b, c, p);
-        if (status == TT_OK)
-            status = bench_variant_add(peer, &v);
-        else
-            free(l);
+        status = kernel_of(&l->of, b, c, p);
+        if (status != TT_OK) {
+            release_template(l);
+            break;
+        }
+        l->kernel = l->of->kernel;
+        status = bench_variant_add(peer, &v);
     }
     free(s.items);
     return status;

@@ -50,6 +50,8 @@ typedef struct bench_variant {
     bench_launch_fn launch;
     void *self;
     void (*release)(void *self); /* may be NULL */
+    /* Loads its kernel once more, while those of earlier times stay: at another place. May be NULL. */
+    tt_status (*reload)(void *self);
 } bench_variant;
 
 /* What makes a result right: dst is the transpose, the first bytes of src, or src's elements in any order. */
