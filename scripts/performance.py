@@ -224,6 +224,7 @@ ratios of a round, the peer's time over ours, so above 1 ours is the faster; in 
 *GB/s* are 10^9 bytes read and written a second. The *tuned copy* is the fastest of a family of linear copy kernels; the
 *mirrored copy* reads tiles and writes them at mirrored places, without transposing, which is a stricter ceiling. Where `cuMemcpy` is
 faster than the tuned copy beyond the noise, the targets are held against it.
+Up to 40 MB read and written, our kernels and the copies are loaded 21 times for the rounds of a case, since where code lies matters.
 A winner of a case that tuning had no time for says in brackets where it comes from, and counts for no target.
 Cold, unless it says otherwise: no array that a launch touches was touched by a recent one.
 
