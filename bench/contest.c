@@ -13,7 +13,7 @@ enum {
     ROUNDS_PICK = 25,
     ROUNDS_PICK_LARGE = 9,
     PICKED = 4,       /* variants that are measured again to choose the one */
-    SHORT_LOADS = 21, /* where the code of a short kernel lies is worth several percent in a graph */
+    SHORT_LOADS = 21, /* where the code of a short kernel lies is worth some percent in a graph */
     MAY_BE_WRONG = 3  /* of these, before the peer is out */
 };
 /* Read and written. Launches up to `large_bytes` differ by several percent from one to the next. */
@@ -64,6 +64,7 @@ static tt_status rank(bench *b, bench_peer *peer, size_t n, int rounds, bench_re
     const bench_variant *variants[BENCH_VARIANTS_MAX];
     const bool in_place[BENCH_VARIANTS_MAX] = {false};
     int failed = 0;
+    bench_gate_again(b->timer);
     while (n > 0) {
         for (size_t i = 0; i < n; i++)
             variants[i] = &peer->variants[i];
@@ -244,6 +245,7 @@ static tt_status measure(bench *b, const bench_case *c, const bench_peer *peers,
     bool out[BENCH_PEERS] = {false};
     entrant e[ENTRANTS_MAX];
     int rounds = rounds_for(b, c, regime), failed = 0, n = 0;
+    bench_gate_again(b->timer);
     while (failed >= 0) {
         n = line_up(e, peers, out);
         if (n == 0)

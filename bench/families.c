@@ -138,9 +138,10 @@ static tt_status launch_template(const void *self, CUdeviceptr dst, CUdeviceptr 
 
 static tt_status reload_template(void *self) {
     template_launch *l = self;
+    tt__kernel fresh;
     TT_TRY(TT__GROW(l->loaded, l->n_loaded));
-    TT_TRY(tt__kernel_load(&l->kernel, l->cu, l->of->cubin.text, &l->t->symbols, &l->launch));
-    l->loaded[l->n_loaded++] = l->kernel;
+    TT_TRY(tt__kernel_load(&fresh, l->cu, l->of->cubin.text, &l->t->symbols, &l->launch));
+    l->kernel = l->loaded[l->n_loaded++] = fresh;
     return TT_OK;
 }
 

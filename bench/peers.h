@@ -50,7 +50,8 @@ typedef struct bench_variant {
     bench_launch_fn launch;
     void *self;
     void (*release)(void *self); /* may be NULL */
-    /* Loads its kernel once more, while those of earlier times stay: at another place. May be NULL. */
+    /* Loads its kernel once more, while those of earlier times stay: at another place. If that fails the last
+     * one is launched on. May be NULL. */
     tt_status (*reload)(void *self);
 } bench_variant;
 
@@ -145,6 +146,8 @@ void bench_timer_memory(const bench_timer *t, CUdeviceptr *base, size_t *bytes, 
                         CUdeviceptr *src);
 bool bench_timer_has_graphs(const bench_timer *t);
 
+/* What follows waits behind the gate again, although somebody did who was timed before. */
+void bench_gate_again(bench_timer *t);
 /* Times each variant once a round, in a new random order every round: us[i * rounds + round]. *failed is the
  * index of a variant that could not be launched (then nothing is measured), else -1. `in_place[i]` variants
  * get one array for both. TT_E_CUDA: the context is lost. */

@@ -42,7 +42,7 @@ struct bench_timer {
     bool has_graphs;
     graph_api graph;
     pthread_t watchdog;
-    bool watched, ungated; /* ungated: someone waited for the gate in this regime */
+    bool watched, ungated; /* ungated: someone waited for the gate */
     atomic_bool stop, closed, forced;
 };
 
@@ -327,6 +327,10 @@ static tt_status first_launches(bench_timer *t, shot *shots, const bool *in_plac
     return r == CUDA_SUCCESS ? TT_OK : tt__cu_check(r, "the first launches");
 }
 
+void bench_gate_again(bench_timer *t) {
+    t->ungated = false;
+}
+
 tt_status bench_rounds(bench_timer *t, const bench_variant *const *variants, const bool *in_place, int n,
                        int rounds, bench_regime regime, float *us, int *failed) {
     bool cold = regime == BENCH_COLD || regime == BENCH_GRAPH_COLD;
@@ -334,7 +338,6 @@ tt_status bench_rounds(bench_timer *t, const bench_variant *const *variants, con
     float one[BENCH_VARIANTS_MAX];
     tt_status status = TT_OK;
     *failed = -1;
-    t->ungated = false;
     shot *shots = calloc((size_t)n, sizeof *shots);
     if (!shots)
         return tt__fail_memory((size_t)n * sizeof *shots);

@@ -23,7 +23,7 @@ typedef struct fake {
 static struct {
     fake of[BENCH_PEERS][FAKES_MAX];
     size_t n[BENCH_PEERS];
-    int rounds[STAGES], entrants, n_checked, n_final; /* n_final: rounds */
+    int rounds[STAGES], entrants, n_checked, n_gated, n_final; /* n_final: rounds */
     bool ours_in_place, others_in_place;
     bench_result cold;
     char detail[16], note[BENCH_NOTE_MAX];
@@ -64,6 +64,11 @@ const bench_peer_kind bench_peer_kinds[BENCH_PEERS] = {
     {"ours", BENCH_IS_TRANSPOSE, open_fakes}, {"memcpy", BENCH_IS_COPY, open_fakes},
     {"copy", BENCH_IS_COPY, open_fakes},      {"mirrored", BENCH_IS_PERMUTATION, open_fakes},
     {"geam", BENCH_IS_TRANSPOSE, open_fakes}, {"cutensor", BENCH_IS_TRANSPOSE, open_fakes}};
+
+void bench_gate_again(bench_timer *t) {
+    (void)t;
+    now.n_gated++;
+}
 
 tt_status bench_rounds(bench_timer *t, const bench_variant *const *variants, const bool *in_place, int n,
                        int rounds, bench_regime regime, float *us, int *failed) {
@@ -276,6 +281,7 @@ static void short_ones_are_loaded_again(void **state) {
         run(cases[k].side, false);
         assert_int_equal(now.cold.rounds, 127);
         assert_int_equal(now.n_final, 127);
+        assert_int_equal(now.n_gated, 2 + 2 + 1); /* two rankings of two peers, and once for all loads */
         for (int i = 0; i < 6; i++) {
             assert_int_equal(now.of[BENCH_COPY][i].lined_up[FINAL], i < 4 ? loads : 0);
             assert_int_equal(now.of[BENCH_COPY][i].reloaded, i < 4 ? loads - 1 : 0);
