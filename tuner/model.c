@@ -54,20 +54,24 @@ static double threads_of(const tt__launch *l) {
 }
 
 /* The names by which templates tell us what a launch does not show. */
-static void read_parameters(tt__geometry *g, const tt__template *t, const tt__point point) {
+static void read_parameters(tt__geometry *g, const tt__template *t, const tt__point point, int elem_size) {
     static const struct {
         const char *name;
-        bool read, write;
-    } accesses[] = {{"VL", true, false}, {"VS", false, true}, {"V", true, true}, {"VEC", true, true}};
+        bool read, write, whole; /* whole: of transposes, whose accesses move an element at least */
+    } accesses[] = {{"VL", true, false, true},
+                    {"VS", false, true, true},
+                    {"V", true, true, true},
+                    {"VEC", true, true, false}};
     for (size_t k = 0; k < t->n_params; k++) {
         const tt__param *p = &t->params[k];
         double value = strtod(p->values[point[k]], NULL);
         for (size_t i = 0; i < sizeof accesses / sizeof *accesses; i++) {
             bool named = strcmp(p->name, accesses[i].name) == 0 && value > 0;
+            double access = accesses[i].whole ? fmax(value, elem_size) : value;
             if (named && accesses[i].read)
-                g->read_access = value;
+                g->read_access = access;
             if (named && accesses[i].write)
-                g->write_access = value;
+                g->write_access = access;
         }
         g->streams |= strcmp(p->name, "STREAM") == 0 && value == 1;
         g->keeps |=
@@ -258,7 +262,7 @@ tt_status tt__model_open(tt__model *m, const tt__space *space, const tt__gpu *gp
         return tt__fail_memory(n * sizeof *m->coords);
     for (size_t i = 0; i < space->n; i++) {
         read_launch(&m->geometry[i], &space->items[i], p);
-        read_parameters(&m->geometry[i], space->items[i].t, walk->points[i]);
+        read_parameters(&m->geometry[i], space->items[i].t, walk->points[i], p->elem_size);
     }
     for (size_t first = 0, end; first < space->n; first = end) {
         for (end = first + 1; end < space->n && space->items[end].t == space->items[first].t; end++)

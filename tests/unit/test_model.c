@@ -34,6 +34,25 @@ static void test_tiles_are_seen(void **state) {
     field_close(&f);
 }
 
+/* What an access moves: of VL, VS and V an element at least, of VEC so many bytes, whatever they are of. */
+static void test_accesses(void **state) {
+    (void)state;
+    field f;
+    field_open(
+        &f,
+        "kernel vectors\nop transpose\nparam VL 2 4 8\nparam VS 2 16\nblock 32\ngrid rows\nargs dst, src\n"
+        "default VL=4 VS=16\n",
+        "kernel bytes\nop transpose\nparam VEC 2 4 8\nblock 32\ngrid rows\nargs dst, src\ndefault VEC=2\n");
+    for (size_t i = 0; i < f.space.n; i++) {
+        const tt__geometry *g = &f.model.geometry[i];
+        bool vectors = f.space.items[i].t == f.t[0];
+        int vec = field_value(&f, i, "VEC"), vl = field_value(&f, i, "VL"), vs = field_value(&f, i, "VS");
+        assert_true(g->read_access == (vectors ? vl < 4 ? 4 : vl : vec));
+        assert_true(g->write_access == (vectors ? vs < 4 ? 4 : vs : vec));
+    }
+    field_close(&f);
+}
+
 /* One long list of blocks, and a template that cannot say what it does on a matrix of one row. */
 static void test_odd_templates(void **state) {
     (void)state;
@@ -169,9 +188,13 @@ static void test_gp(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_tiles_are_seen),    cmocka_unit_test(test_odd_templates),
-        cmocka_unit_test(test_cheaper_is_better), cmocka_unit_test(test_coordinates),
-        cmocka_unit_test(test_cache_hints),       cmocka_unit_test(test_gp),
+        cmocka_unit_test(test_tiles_are_seen),
+        cmocka_unit_test(test_odd_templates),
+        cmocka_unit_test(test_cheaper_is_better),
+        cmocka_unit_test(test_coordinates),
+        cmocka_unit_test(test_cache_hints),
+        cmocka_unit_test(test_accesses),
+        cmocka_unit_test(test_gp),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
