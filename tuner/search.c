@@ -256,7 +256,7 @@ static tt_status expect_next(tt__session *s, const tt__search *search, const hun
     enum { LIKELY = 8 };
     const tt__candidate *c[LIKELY];
     size_t at[LIKELY], named = n_counted(search) + h->n_pending + n_kept(search), most = most_trials(search);
-    size_t n_left = h->n_pending > 0 && named < most ? most - named : 0;
+    size_t n_left = named < most && !search->cut ? most - named : 0;
     if (!h->strategy->likely || !s->backend->ops->expect_next)
         return TT_OK;
     size_t n = h->strategy->likely(at, n_left < LIKELY ? n_left : LIKELY, h->self, &h->view);

@@ -73,8 +73,10 @@ static const shape shapes[] = {
     {131, 67, .elem_size = 2},
     {131, 131, .elem_size = 2},
     {301, 555, .elem_size = 2, .max_blocks = 30},
-    /* so many tiles, of 128 bytes and less, that those inside have a path of their own; some are high enough
-     * to be written, but not to be read, and of some, whole ones, words reach out of the matrix */
+    /* those inside have a path of their own: of few loads, and of more, if there are many tiles; some tiles
+     * are high enough to be written, but not to be read, and of some, whole ones, words reach out of the
+     * matrix */
+    {650, 1049, 1049, 653, .elem_size = 1, .with = " WRITE_RUN=256 THREADS=256 VS=4 CLUSTER=1 "},
     {149, 131, 131, 153, .elem_size = 4, .with = " STAY=0 "},
     {650, 1049, 1049, 653, .elem_size = 1, .with = " VS=16 CLUSTER=1 STAY=0 "},
     {325, 555, 555, 327, .elem_size = 2, .with = " WRITE_RUN=128 THREADS=256 VS=16 CLUSTER=1 STAY=0 "},

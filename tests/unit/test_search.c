@@ -88,6 +88,7 @@ static void test_expects_next(void **state) {
     bench b;
     tt__search some;
     bench_open(&b, true);
+    b.backend.wanted = TRIALS;
     bench_search(&b, &(tt__limits){TRIALS, INFINITY, true, 0, 0}, &some);
     assert_int_equal(some.n_tried, TRIALS);
     assert_int_equal(b.backend.most_next, 8);

@@ -26,6 +26,7 @@ static tt_status problem(tt__backend *b, const tt__problem *p, const tt__templat
     tt__live *l = (tt__live *)b;
     tt__candidate c = {0};
     forget_jobs(l);
+    TT_TRY(tt__cubins_expect_next(&l->cubins, NULL, 0, p));
     TT_TRY(await_opening(l));
     l->problem = *p;
     l->state = TT__ARRAYS_CLOSED;
