@@ -238,6 +238,16 @@ static void test_compiles_less(void **state) {
     field_close(&f);
 }
 
+/* Nobody has asked for their cubins, and no two share one. */
+static void expect_uncovered(const field *f, const size_t *out, size_t n) {
+    for (size_t k = 0; k < n; k++) {
+        for (size_t i = 0; i < f->space.n; i++)
+            assert_false(f->known[i] != TT__UNTRIED && are_siblings(f, out[k], i));
+        for (size_t i = 0; i < k; i++)
+            assert_false(are_siblings(f, out[k], out[i]));
+    }
+}
+
 /* What may be named soon: nothing that has been compiled for, each cubin once; and most of what is named is
  * among what was said when it was not known yet. */
 static void test_likely(void **state) {
@@ -247,11 +257,7 @@ static void test_likely(void **state) {
     size_t out[LIKELY], n = 0, waiting[UNDER_WAY], n_waiting = 0, n_named = 0, n_new = 0, n_foretold = 0;
     field f;
     void *self;
-    field_open(&f,
-               "kernel orders\nop transpose\nparam A 1 2 4 8 16 32 64 128\nparam B 1 2 3 4 5 6 7 8\n"
-               "runtime ORDER 0 1 2\nblock 256\ngrid ceil_div(rows * cols, 256 * 16)\n"
-               "args dst, src, i32 ORDER\ndefault A=4 B=4 ORDER=0\n",
-               NULL);
+    open_orders(&f);
     for (size_t i = 0; i < f.space.n; i++)
         field_set(&f, i, 100 + abs(field_value(&f, i, "A") - 9) + 3.0 * field_value(&f, i, "B"));
     assert_ok(s->open(&self, &f.view, 1));
@@ -272,12 +278,7 @@ static void test_likely(void **state) {
         n = s->likely(out, LIKELY, self, &f.view);
         assert_int_equal(s->likely(out, 1, self, &f.view), n > 0);
         assert_int_equal(s->likely(out, LIKELY, self, &f.view), n);
-        for (size_t k = 0; k < n; k++) {
-            for (size_t m = 0; m < f.space.n; m++)
-                assert_false(f.known[m] != TT__UNTRIED && are_siblings(&f, out[k], m));
-            for (size_t m = 0; m < k; m++)
-                assert_false(are_siblings(&f, out[k], out[m]));
-        }
+        expect_uncovered(&f, out, n);
         if (n_waiting == UNDER_WAY) {
             f.known[waiting[0]] = TT__TRIED;
             memmove(waiting, waiting + 1, --n_waiting * sizeof *waiting);
