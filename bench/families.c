@@ -106,8 +106,7 @@ tt_status bench_memcpy_open(bench_peer *peer, bench *b, const bench_case *c) {
                   .detail = "cuMemcpyDtoDAsync", .launch = launch_driver_copy, .self = d, .release = free});
 }
 
-/* ---- Kernels of a template, each compiled and loaded once, as far as nobody asks for more ---------------
- */
+/* ---- Kernels of a template, each compiled once, and loaded once unless more is asked for --------------- */
 
 typedef struct cached {
     char key[TT__HASH_SIZE];

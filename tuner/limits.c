@@ -7,8 +7,7 @@
 #include "base/clock.h"
 #include "base/status.h"
 
-/* In a small space there is little to choose, and trying it in its order has the compilers wait for nothing.
- */
+/* In a small space there is little to choose, and in its own order compilers wait for nothing. */
 static const size_t standard_if_short = 256, standard_whole = 192;
 static const size_t trials_of[] = {
     [TT_EFFORT_STANDARD] = 128, [TT_EFFORT_QUICK] = 48, [TT_EFFORT_EXHAUSTIVE] = SIZE_MAX};
