@@ -146,10 +146,46 @@ static size_t n_cubins(const bench *b) {
     return n;
 }
 
+enum { SAVED_WITHIN_US = 100000 };
+
+/* What is expected next is compiled while another configuration is tried, and forgotten with its problem. */
+static void test_expected_next(void **state) {
+    static const char *const configs[] = {"TILE_DIM=32 BLOCK_ROWS=8 PAD=2 UNROLL=1 ORDER=0",
+                                          "TILE_DIM=16 BLOCK_ROWS=8 PAD=2 UNROLL=1 ORDER=0"};
+    (void)state;
+    bench b;
+    tt__candidate c[2];
+    const tt__candidate *next[] = {&c[0], &c[1]};
+    tt__problem p = matrix(33);
+    open_bench(&b, 2);
+    const tt__backend_ops *ops = b.backend->ops;
+    const tt__template *t = tt__template_set_find(&b.templates, "transpose_tiled");
+    for (int i = 0; i < 2; i++)
+        OK(tt__space_resolve(&c[i], t, &b.gpu, &p, configs[i]));
+    OK(ops->problem(b.backend, &p, t));
+    a_trial(&b, t, &p);
+    usleep(SAVED_WITHIN_US);
+    a_trial(&b, t, &p);
+    size_t before = n_cubins(&b);
+    OK(ops->expect_next(b.backend, &next[0], 1));
+    for (int i = 0; i < 200 && n_cubins(&b) < before + 1; i++) {
+        a_trial(&b, t, &p);
+        usleep(SAVED_WITHIN_US / 2);
+    }
+    assert_int_equal(n_cubins(&b), before + 1);
+    OK(ops->expect_next(b.backend, &next[1], 1));
+    OK(ops->problem(b.backend, &p, t));
+    for (int i = 0; i < 20; i++) {
+        a_trial(&b, t, &p);
+        usleep(SAVED_WITHIN_US / 2);
+    }
+    assert_int_equal(n_cubins(&b), before + 1);
+    close_bench(&b);
+}
+
 /* With what is expected of a task comes its reference, while another problem is at work. */
 static void test_reference_is_expected(void **state) {
     (void)state;
-    enum { SAVED_WITHIN_US = 100000 };
     bench b;
     tt__candidate c;
     tt__problem first = matrix(33), next;
@@ -207,9 +243,8 @@ static void test_nothing_tried(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_nothing_tried),
-        cmocka_unit_test(test_trials_given_up),
-        cmocka_unit_test(test_reference_is_expected),
+        cmocka_unit_test(test_nothing_tried), cmocka_unit_test(test_trials_given_up),
+        cmocka_unit_test(test_expected_next), cmocka_unit_test(test_reference_is_expected),
         cmocka_unit_test(test_who_is_nice),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
