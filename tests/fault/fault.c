@@ -2,21 +2,49 @@
 #include "fault.h"
 
 #include <sqlite3.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "gpu/device.h"
+
+enum { EXIT_SKIPPED = 77 };
 
 const double fault_timeout_s = 200;
 
 static const char *folder;
+static bool on_gpu;
 
-void fault_enter_device(void) {
-    folder = run_enter();
+bool fault_choose(int argc, char **argv, int *code) {
+    int status, n;
+    on_gpu = argc > 1 && strcmp(argv[1], "gpu") == 0;
+    *code = 0;
+    if (!on_gpu)
+        return true;
+    pid_t pid = fork(); /* a process that has initialised CUDA has none after a fork */
+    if (pid == 0) {
+        bool found = tt__device_count(&n) == TT_OK;
+        if (!found)
+            fprintf(stderr, "%s\n", tt_last_error());
+        _exit(!found);
+    }
+    if (pid > 0 && waitpid(pid, &status, 0) == pid && WIFEXITED(status) && WEXITSTATUS(status) == 0)
+        return true;
+    *code = getenv("TILETUNE_REQUIRE_GPU") ? 1 : EXIT_SKIPPED;
+    return false;
+}
+
+bool fault_on_gpu(void) {
+    return on_gpu;
 }
 
 int fault_enter(void **state) {
     (void)state;
     char nvrtc[512];
+    folder = run_enter();
+    if (on_gpu)
+        return 0;
     const char *host = getenv("HOSTCUDA_DIR");
     assert_non_null(host);
-    fault_enter_device();
     snprintf(nvrtc, sizeof nvrtc, "%s/libnvrtc.so", host);
     setenv("LD_LIBRARY_PATH", host, 1);
     setenv("TILETUNE_NVRTC", nvrtc, 1);

@@ -5,6 +5,7 @@
 
 #include <setjmp.h>
 #include <stdarg.h>
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -21,11 +22,14 @@
 /* Long enough for the slowest build on a busy machine. */
 extern const double fault_timeout_s;
 
-/* For a group's setup, with run_leave for its teardown: a new folder, and the stand-ins for driver and NVRTC.
- */
+/* Some of them run on a GPU too, with the argument "gpu". False: there is none, and *code is what the program
+ * ends with. This process stays one that may fork, without a CUDA of its own. */
+bool fault_choose(int argc, char **argv, int *code);
+bool fault_on_gpu(void);
+
+/* For a group's setup, with run_leave for its teardown: a new folder, and the stand-ins for driver and NVRTC
+ * unless it runs on a GPU. */
 int fault_enter(void **state);
-/* As fault_enter, on whatever device there is. */
-void fault_enter_device(void);
 
 /* A path in the folder, and one in this source folder; static, the last few stay valid. */
 const char *fault_path(const char *name) __attribute__((returns_nonnull));

@@ -1,5 +1,6 @@
 /*
- * Runs that end at a random moment: by kill -9 of the whole process group, of the tuner alone, and by Ctrl-C.
+ * On the CPU stand-in (suite fault), and with the argument "gpu" on a GPU (suite gpu). Runs that end at a
+ * random moment: by kill -9 of the whole process group, of the tuner alone, and by Ctrl-C.
  * Whatever was stored stays, nothing is measured twice, no process is left, and the run that follows goes on
  * until every configuration has been tried once.
  */
@@ -54,6 +55,7 @@ static int enter(void **state) {
         n_trials = fault_number(db, SCREENED);
         run_free(&r);
     }
+    print_message("%.2f s a run, %lld trials\n", whole_s, (long long)n_trials);
     /* Orphans become children of this process, which can then wait for them. */
     return prctl(PR_SET_CHILD_SUBREAPER, 1);
 }
@@ -105,14 +107,18 @@ static void assert_nobody_left(pid_t group) {
     fail_msg("workers outlive their tuner");
 }
 
+/* A random moment in that share of a run. */
+static double moment(double share, unsigned *seed) {
+    return whole_s * (0.02 + share * (rand_r(seed) % 1000) / 1000);
+}
+
 /* Ends a run at random moments until it has been hit so many times, or was through before. */
 static void disturb(const char *db, int times, int signal, bool group, int code, unsigned seed) {
     int hits = 0;
     int64_t stored = 0;
     for (int i = 0; i < times; i++) {
         run_result r;
-        blow b = {
-            .at_s = whole_s * (0.02 + 0.2 * (rand_r(&seed) % 1000) / 1000), .signal = signal, .group = group};
+        blow b = {.at_s = moment(fault_on_gpu() ? 0.5 : 0.2, &seed), .signal = signal, .group = group};
         run_on(&r, db, &b);
         if (b.pid)
             assert_nobody_left(b.pid);
@@ -182,6 +188,7 @@ static pid_t start_program(const char *db, reported *r) {
     tt_problem problem = TT_INIT(tt_problem);
     open.db_path = db;
     problem.rows = problem.cols = 33;
+    tune.effort = TT_EFFORT_EXHAUSTIVE;
     tune.on_progress = on_progress;
     tune.user = r;
     tt_status status = tt_open(&ctx, &open);
@@ -211,8 +218,8 @@ static bool kill_program(const char *db, reported *r, double after_s) {
     return WIFSIGNALED(status);
 }
 
-/* TILETUNE_KILLS=100 asks for so many moments. A store that the run got through with is followed by an empty
- * one. */
+/* TILETUNE_KILLS=100 asks for so many moments. A store that the run got through with, or that took a dozen
+ * blows, is finished and followed by an empty one. */
 static void what_was_reported_is_there(void **state) {
     (void)state;
     const char *wanted = getenv("TILETUNE_KILLS");
@@ -225,9 +232,10 @@ static void what_was_reported_is_there(void **state) {
         char name[32], db[512];
         snprintf(name, sizeof name, "reported-%d.db", stores++);
         snprintf(db, sizeof db, "%s", fault_path(name));
-        for (bool killed = true; killed && left > 0;) {
+        bool killed = true;
+        for (int blows = 0; killed && blows < 12 && left > 0; blows++) {
             *r = (reported){0, 0};
-            killed = kill_program(db, r, whole_s * (0.02 + 0.5 * (rand_r(&seed) % 1000) / 1000));
+            killed = kill_program(db, r, moment(0.5, &seed));
             left -= killed;
             if (access(db, F_OK) != 0 || fault_number(db, "PRAGMA user_version") == 0)
                 continue;
@@ -243,12 +251,13 @@ static void what_was_reported_is_there(void **state) {
     munmap(r, sizeof *r);
 }
 
-int main(void) {
+int main(int argc, char **argv) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(killed_with_its_workers),
         cmocka_unit_test(killed_alone),
         cmocka_unit_test(what_was_reported_is_there),
         cmocka_unit_test(interrupted),
     };
-    return cmocka_run_group_tests(tests, enter, run_leave);
+    int code;
+    return fault_choose(argc, argv, &code) ? cmocka_run_group_tests(tests, enter, run_leave) : code;
 }

@@ -6,14 +6,7 @@
  */
 #include "fault.h"
 
-#include <unistd.h>
-
 #include "base/model.h"
-#include "gpu/device.h"
-
-enum { EXIT_SKIPPED = 77 };
-
-static bool on_gpu;
 
 /* How each fault is recorded, and what the reason says, on either; what the stand-in
  * must be told for that. */
@@ -38,7 +31,7 @@ static const struct {
 enum { N_FAULTS = sizeof faults / sizeof *faults };
 
 static bool left_out(size_t i) {
-    return on_gpu && strcmp(faults[i].kernel, "crashes_the_compiler") == 0;
+    return fault_on_gpu() && strcmp(faults[i].kernel, "crashes_the_compiler") == 0;
 }
 
 static void add_template(char *line, size_t size, const char *kernel) {
@@ -78,7 +71,7 @@ static void each_is_recorded_and_the_good_one_wins(void **state) {
     const char *db = fault_path("templates.db");
     /* The more jobs, the less memory each compiler may take: what eats it has to meet its limit in time. */
     snprintf(line, sizeof line, "--sizes 256 --json --trial-timeout 3 --compile-timeout 20 --jobs %d --db %s",
-             on_gpu ? 32 : 4, db);
+             fault_on_gpu() ? 32 : 4, db);
     add_template(line, sizeof line, "good");
     add_template(line, sizeof line, "good_but_slow");
     size_t n_faults = 0;
@@ -97,7 +90,7 @@ static void each_is_recorded_and_the_good_one_wins(void **state) {
         if (!left_out(i))
             n += (size_t)snprintf(line + n, sizeof line - n, ",%s", faults[i].kernel);
     run_result r;
-    fault_tune(&r, on_gpu ? "" : rules, "%s", line);
+    fault_tune(&r, fault_on_gpu() ? "" : rules, "%s", line);
     assert_code(&r, 0);
     assert_string_equal(run_json(got, sizeof got, r.out, "kernel"), "good");
     assert_int_equal(atoi(run_json(got, sizeof got, r.out, "trials")), (int)n_faults + 2);
@@ -109,20 +102,8 @@ static void each_is_recorded_and_the_good_one_wins(void **state) {
             assert_recorded(db, i);
 }
 
-static int enter(void **state) {
-    if (!on_gpu)
-        return fault_enter(state);
-    fault_enter_device();
-    return 0;
-}
-
 int main(int argc, char **argv) {
     const struct CMUnitTest tests[] = {cmocka_unit_test(each_is_recorded_and_the_good_one_wins)};
-    int n;
-    on_gpu = argc > 1 && strcmp(argv[1], "gpu") == 0;
-    if (on_gpu && tt__device_count(&n) != TT_OK) {
-        print_message("%s\n", tt_last_error());
-        return getenv("TILETUNE_REQUIRE_GPU") ? 1 : EXIT_SKIPPED;
-    }
-    return cmocka_run_group_tests(tests, enter, run_leave);
+    int code;
+    return fault_choose(argc, argv, &code) ? cmocka_run_group_tests(tests, fault_enter, run_leave) : code;
 }
