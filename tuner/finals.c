@@ -21,8 +21,8 @@ typedef struct stage {
 } stage;
 static const stage stages[] = {
     {{7, 7, 0.04, 1}, CONTENDERS_MAX, COPIES_MAX, 1.03}, /* as many in every heat */
-    {{9, 15, 0.04, 1}, 11, 2, 1.02},
-    {{17, 27, 0.05, 1}, 6, 1, 1.01},
+    {{9, 21, 0.04, 1}, 11, 2, 1.02},
+    {{22, 30, 0.05, 1}, 6, 1, 1.01},
     {{TT__FINAL_ROUNDS, TT__FINAL_ROUNDS_MAX, 0.08, 1}, 0, 0, 0},
 };
 enum { STAGES = sizeof stages / sizeof *stages };
@@ -138,7 +138,7 @@ bool tt__finals_took_part(const tt__finals *f, int at) {
 
 double tt__finals_middle_us(const tt__finals *f, int i) {
     const tt__trial *t = &f->trials[i];
-    return t->n_samples > 0 ? tt__midmean(t->samples_us, (size_t)t->n_samples) : t->time_us;
+    return t->n_samples > 0 ? tt__lower_mean(t->samples_us, (size_t)t->n_samples) : t->time_us;
 }
 
 /* Of the places [first, end), those behind the best `most` are out, and those further than `within` behind

@@ -28,12 +28,21 @@ double tt__median(const float *values, size_t n) {
     return middle(sorted, n);
 }
 
-double tt__midmean(const float *values, size_t n) {
+/* Without so many of the lowest, and of the highest. */
+static double trimmed_mean(const float *values, size_t n, size_t low, size_t high) {
     double sorted[TT__SAMPLES_MAX], sum = 0;
     sort(sorted, values, n);
-    for (size_t i = n / 4; i < n - n / 4; i++)
+    for (size_t i = low; i < n - high; i++)
         sum += sorted[i];
-    return sum / (double)(n - n / 4 - n / 4);
+    return sum / (double)(n - low - high);
+}
+
+double tt__midmean(const float *values, size_t n) {
+    return trimmed_mean(values, n, n / 4, n / 4);
+}
+
+double tt__lower_mean(const float *values, size_t n) {
+    return trimmed_mean(values, n, 0, n / 4);
 }
 
 double tt__round_us(double us) {
@@ -62,4 +71,11 @@ double tt__relative_spread(const float *values, size_t n) {
         sorted[i] = (double)values[i];
     tt__ratio r = interval(sorted, n);
     return r.median > 0 ? (r.high - r.low) / 2 / r.median : 0;
+}
+
+int tt__deal_rounds(const tt__rounds *r, double worth, int *laps) {
+    static const double few =
+        0.75; /* of the most samples; a lap is rather one of its own than to leave less */
+    *laps = (int)fmax(1, fmin(floor(worth / (few * r->most)), TT__LAPS_MAX));
+    return (int)fmax(r->least, fmin(worth / *laps, r->most));
 }

@@ -4,11 +4,17 @@
 
 #include <stddef.h>
 
+#include "base/model.h"
+
 /* The median of n >= 1 values; reorders nothing. n is at most TT__SAMPLES_MAX. */
 double tt__median(const float *values, size_t n);
 
 /* The mean of the middle half of n >= 1 values, at most TT__SAMPLES_MAX. */
 double tt__midmean(const float *values, size_t n);
+
+/* The mean of the lower three quarters of n >= 1 values, at most TT__SAMPLES_MAX: for launches, of which some
+ * are slower by a few percent for no reason of their own, and none is faster. */
+double tt__lower_mean(const float *values, size_t n);
 
 /* To 0.1 ns, as the store keeps times: a run and its replay break ties alike. */
 double tt__round_us(double us);
@@ -24,5 +30,8 @@ tt__ratio tt__paired_ratio(const float *a, const float *b, size_t n);
 /* Half the interval that holds the true median about 95 % of the time, as a part of the median; for n < 6
  * half the range. n >= 1, at most TT__SAMPLES_MAX. */
 double tt__relative_spread(const float *values, size_t n);
+
+/* The number of rounds, and of laps in each, for about `worth` laps in all, or as many as the least takes. */
+int tt__deal_rounds(const tt__rounds *r, double worth, int *laps);
 
 #endif

@@ -1,4 +1,5 @@
 /* Medians and paired ratios, against values worked out by hand. */
+#include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -74,6 +75,43 @@ static void test_midmean(void **state) {
     assert_true(tt__midmean(ticks, 8) == 5.5);
 }
 
+static void test_lower_mean(void **state) {
+    (void)state;
+    const float one[] = {7}, few[] = {3, 1, 2}, modes[] = {38, 36, 37, 36, 40, 35, 36, 38};
+    assert_true(tt__lower_mean(one, 1) == 7);
+    assert_true(tt__lower_mean(few, 3) == 2);
+    assert_true(fabs(tt__lower_mean(modes, 8) - 218 / 6.0) < 1e-12);
+}
+
+/* Rather many samples than samples of many launches. */
+static void test_deal_rounds(void **state) {
+    (void)state;
+    static const struct {
+        tt__rounds r;
+        double worth;
+        int rounds, laps;
+    } cases[] = {
+        {{9, 21, 0, 1}, 0.2, 9, 1},
+        {{9, 21, 0, 1}, 15.9, 15, 1},
+        {{9, 21, 0, 1}, 31, 21, 1},
+        {{9, 21, 0, 1}, 32, 16, 2},
+        {{22, 30, 0, 1}, 44, 30, 1},
+        {{22, 30, 0, 1}, 45, 22, 2},
+        {{22, 30, 0, 1}, 66, 30, 2},
+        {{31, 127, 0, 1}, 200, 100, 2},
+        {{7, 7, 0, 1}, 14, 7, 2},
+        {{1, 1, 0, 1}, 0, 1, 1},
+        {{8, 8, 0, 1}, 12, 8, 2},
+        {{5, 20, 0, 1}, 1e9, 20, TT__LAPS_MAX},
+        {{5, 20, 0, 1}, INFINITY, 20, TT__LAPS_MAX},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        int laps;
+        assert_int_equal(tt__deal_rounds(&cases[i].r, cases[i].worth, &laps), cases[i].rounds);
+        assert_int_equal(laps, cases[i].laps);
+    }
+}
+
 static void test_most_samples(void **state) {
     (void)state;
     float many[TT__SAMPLES_MAX];
@@ -87,6 +125,8 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_median),
         cmocka_unit_test(test_midmean),
+        cmocka_unit_test(test_lower_mean),
+        cmocka_unit_test(test_deal_rounds),
         cmocka_unit_test(test_ratio_ignores_drift),
         cmocka_unit_test(test_ratio_ignores_an_outlier),
         cmocka_unit_test(test_ratio_interval),

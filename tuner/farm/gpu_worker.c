@@ -342,8 +342,7 @@ static tt_status run_rounds(gpu_state *g, finals *f, const tt__rounds *r) {
             double begin_s = tt__now_s();
             TT_TRY(run_lap(g, f, order, us));
             double worth = r->worth_s / (tt__now_s() - begin_s);
-            rounds = (int)fmax(r->least, fmin(worth, r->most));
-            laps = (int)fmax(1, fmin(worth / rounds, TT__LAPS_MAX));
+            rounds = tt__deal_rounds(r, worth, &laps);
         }
         for (; round < rounds * (load + 1) / r->loads; round++)
             TT_TRY(run_round(g, f, round, laps, order, &state));
