@@ -62,7 +62,7 @@ def main():
     finals = [entrants for path in args.recordings for entrants in read_finals(path)]
     middles = [[trimmed(.25, .25)(samples) for samples in entrants] for entrants in finals]
     print(f"{len(finals)} problems, {args.times} times each")
-    print(f"{"judged by":<24}{'rounds':<28}{'lost':>8}{'worst problem':>16}{'behind':>12}")
+    print(f"{'judged by':<24}{'rounds':<28}{'lost':>8}{'worst problem':>16}{'behind':>12}")
     for judged, judge in JUDGES.items():
         for named, stages in STAGES.items():
             rng, lost, behind = random.Random(1), [], 0
