@@ -4,6 +4,7 @@
 
 #include "base/clock.h"
 #include "search_fixture.h"
+#include "tuner/finals.h"
 
 /* A race of all the space, which screening cannot tell apart. */
 typedef struct race {
@@ -39,9 +40,13 @@ static void expect_elected(const race *r, size_t at) {
 }
 
 static void expect_stages(const race *r, const size_t *n_in, size_t n) {
+    const tt__rounds *rounds = r->b.backend.rounds;
     assert_int_equal(r->b.backend.n_stages, n);
-    for (size_t i = 0; i < n; i++)
+    for (size_t i = 0; i < n; i++) {
         assert_int_equal(r->b.backend.n_in[i], n_in[i]);
+        if (i > 0 && rounds[i].least != rounds[i - 1].least) /* no heat: never as many samples */
+            assert_true(rounds[i].least > rounds[i - 1].most);
+    }
 }
 #define EXPECT_STAGES(r, ...)                                                                                \
     expect_stages(r, (size_t[]){__VA_ARGS__}, sizeof((size_t[]){__VA_ARGS__}) / sizeof(size_t))
@@ -67,7 +72,7 @@ static void expect_stored_finals(const race *r, size_t expected) {
     assert_int_equal(n, expected);
 }
 
-/* Where medians are the same tick of the clock, the mean of the middle half elects. */
+/* Where medians are the same tick of the clock, the mean of the lower three quarters elects. */
 static void test_elects_between_ticks(void **state) {
     (void)state;
     race r;
@@ -77,6 +82,33 @@ static void test_elects_between_ticks(void **state) {
     EXPECT_STAGES(&r, SPACE, 11, 6);
     expect_stored_finals(&r, SPACE);
     race_close(&r);
+}
+
+/* The slowest quarter counts for nothing, the fastest for as much as the rest. */
+static void test_judges_by_the_lower_three_quarters(void **state) {
+    (void)state;
+    static tt__finals f;
+    f.trials[1] = (tt__trial){.time_us = 12, .n_samples = 8, .samples_us = {12, 10, 9, 12, 50, 12, 14, 11}};
+    assert_true(tt__finals_middle_us(&f, 1) == 11);
+    f.trials[1].n_samples = 0;
+    assert_true(tt__finals_middle_us(&f, 1) == 12);
+}
+
+/* Those that no user could tell apart are less than 0.2 % apart. */
+static void test_who_are_equals(void **state) {
+    (void)state;
+    static const struct {
+        float tick_us;
+        size_t elected;
+    } cases[] = {{0.018f, 0}, {0.030f, 5}}; /* 0.15 and 0.25 % of 10 us */
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        race r;
+        race_open(&r, false);
+        r.b.backend.tick_us = cases[i].tick_us;
+        run(&r);
+        expect_elected(&r, cases[i].elected);
+        race_close(&r);
+    }
 }
 
 /* Of those that no user could tell apart the first in the space wins. */
@@ -418,6 +450,8 @@ static void test_a_winner_holds(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_elects_between_ticks),
+        cmocka_unit_test(test_judges_by_the_lower_three_quarters),
+        cmocka_unit_test(test_who_are_equals),
         cmocka_unit_test(test_elects_the_first_of_equals),
         cmocka_unit_test(test_leaves_stages_out),
         cmocka_unit_test(test_heats),
