@@ -73,9 +73,10 @@ double tt__relative_spread(const float *values, size_t n) {
     return r.median > 0 ? (r.high - r.low) / 2 / r.median : 0;
 }
 
+/* A lap is rather a sample of its own, as long as there are samples to add: of several the mean hides which
+ * were slow. */
 int tt__deal_rounds(const tt__rounds *r, double worth, int *laps) {
-    static const double few =
-        0.75; /* of the most samples; a lap is rather one of its own than to leave less */
-    *laps = (int)fmax(1, fmin(floor(worth / (few * r->most)), TT__LAPS_MAX));
+    static const double enough = 0.75; /* of the most */
+    *laps = (int)fmax(1, fmin(floor(worth / (enough * r->most)), TT__LAPS_MAX));
     return (int)fmax(r->least, fmin(worth / *laps, r->most));
 }
