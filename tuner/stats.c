@@ -77,6 +77,7 @@ double tt__relative_spread(const float *values, size_t n) {
  * were slow. */
 int tt__deal_rounds(const tt__rounds *r, double worth, int *laps) {
     static const double enough = 0.75; /* of the most */
-    *laps = (int)fmax(1, fmin(floor(worth / (enough * r->most)), TT__LAPS_MAX));
+    double samples = fmax(enough * r->most, r->least);
+    *laps = (int)fmax(1, fmin(floor(worth / samples), TT__LAPS_MAX));
     return (int)fmax(r->least, fmin(worth / *laps, r->most));
 }

@@ -31,7 +31,7 @@ tt__ratio tt__paired_ratio(const float *a, const float *b, size_t n);
  * half the range. n >= 1, at most TT__SAMPLES_MAX. */
 double tt__relative_spread(const float *values, size_t n);
 
-/* The number of rounds, and of laps in each, for about `worth` laps in all, or as many as the least takes. */
+/* The number of rounds, and of laps in each, for `worth` laps in all, or as many as the least takes. */
 int tt__deal_rounds(const tt__rounds *r, double worth, int *laps);
 
 #endif

@@ -156,8 +156,8 @@ tt_status tt__problem_init(tt__problem *out, const tt_problem *in);
 /* The way back: tt__problem_init makes the same problem of it. */
 tt_problem tt__problem_public(const tt__problem *p);
 /* How many bytes from a multiple of 16 its arrays begin when they are timed: 0, as allocators have it, unless
- * it says that they are aligned less than pitches and strides allow. For some configurations that is worth 7
- * % where rows begin anywhere. */
+ * it says that they are aligned less than pitches and strides allow. For some configurations that is worth
+ * seven percent where rows begin anywhere. */
 int tt__base_offset(const tt__problem *p);
 /* The limit of a transpose: a dense, aligned copy of as many elements, however the problem itself lies in
  * memory. */
@@ -225,9 +225,9 @@ typedef struct tt__trial {
     float samples_us[TT__SAMPLES_MAX]; /* in the order they were taken */
 } tt__trial;
 
-/* How long the finals measure: as many rounds as take `worth_s`. If that is far more than the most, a round
- * launches everybody several times, at most TT__LAPS_MAX, each time in another order; what counts of these is
- * the mean of the middle half. `loads` times in between all kernels are loaded anew: where a kernel's code
+/* How long the finals measure: as many rounds as take `worth_s`. If that is 1.5 times the most and more, a
+ * round launches everybody several times, at most TT__LAPS_MAX, each time in another order; what counts of
+ * these is the mean of the middle half. `loads` times in between all kernels are loaded anew: where a kernel's code
  * lies costs or saves it a percent of some microseconds, and the next process has it elsewhere. */
 typedef struct tt__rounds {
     int least, most; /* 1 to TT__SAMPLES_MAX */

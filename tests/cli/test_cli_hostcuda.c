@@ -208,7 +208,7 @@ static const char finals_are_exact[] =
     "n = [len(f['samples_us']) for f in finals]\n"
     "assert n == sorted(n, reverse=True) and n.count(n[0]) == 7 and 31 <= n[0] <= 127 and "
     "len(slow[0]['samples_us']) == n[0], n\n"
-    "assert n[7:] == 5 * [n[7]] and 17 <= n[7] <= 27, n\n";
+    "assert n[7:] == 5 * [n[7]] and 22 <= n[7] <= 30, n\n";
 
 static void test_finals(void **state) {
     (void)state;

@@ -20,16 +20,19 @@ bool fault_choose(int argc, char **argv, int *code) {
     *code = 0;
     if (!on_gpu)
         return true;
-    pid_t pid = fork(); /* a process that has initialised CUDA has none after a fork */
+    pid_t pid = fork(); /* CUDA does not work in a child that is forked once it is initialised */
     if (pid == 0) {
         bool found = tt__device_count(&n) == TT_OK;
         if (!found)
             fprintf(stderr, "%s\n", tt_last_error());
-        _exit(!found);
+        _exit(found ? 0 : EXIT_SKIPPED);
     }
-    if (pid > 0 && waitpid(pid, &status, 0) == pid && WIFEXITED(status) && WEXITSTATUS(status) == 0)
+    bool ended = pid > 0 && waitpid(pid, &status, 0) == pid && WIFEXITED(status);
+    if (ended && WEXITSTATUS(status) == 0)
         return true;
-    *code = getenv("TILETUNE_REQUIRE_GPU") ? 1 : EXIT_SKIPPED;
+    if (!ended)
+        fprintf(stderr, "the process that looks for a device does not start, or dies\n");
+    *code = ended && !getenv("TILETUNE_REQUIRE_GPU") ? EXIT_SKIPPED : 1;
     return false;
 }
 

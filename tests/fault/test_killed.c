@@ -17,8 +17,11 @@
 
 enum { KILLED = 128 + SIGKILL, INTERRUPTED = 130 };
 
-static double whole_s;   /* what a run takes that nobody disturbs */
-static int64_t n_trials; /* and how many configurations it screens */
+/* Of a run that nobody disturbs: how many configurations it screens, and when it has the last of them. */
+static int64_t n_trials;
+static double trials_s;
+
+static int n_amid; /* blows behind which some of the trials were there, and some were not */
 
 #define SCREENED "SELECT count(*) FROM trial WHERE stage = 0"
 
@@ -38,7 +41,7 @@ static void strike(void *user, pid_t pid, double seconds, const char *err) {
 }
 
 static void run_on(run_result *r, const char *db, blow *b) {
-    char line[512];
+    char line[640];
     snprintf(line, sizeof line, SMALL " --json --db %s", db);
     run_spec spec = {.timeout_s = fault_timeout_s, .meanwhile = b ? strike : NULL, .user = b};
     run_tune(r, &spec, line);
@@ -51,11 +54,11 @@ static int enter(void **state) {
         const char *db = fault_path(i ? "whole.db" : "first.db");
         run_on(&r, db, NULL);
         assert_code(&r, 0);
-        whole_s = r.seconds;
         n_trials = fault_number(db, SCREENED);
+        trials_s = (double)fault_number(db, "SELECT max(at_ms) FROM trial WHERE stage = 0") / 1000;
         run_free(&r);
     }
-    print_message("%.2f s a run, %lld trials\n", whole_s, (long long)n_trials);
+    print_message("%lld trials in %.2f s\n", (long long)n_trials, trials_s);
     /* Orphans become children of this process, which can then wait for them. */
     return prctl(PR_SET_CHILD_SUBREAPER, 1);
 }
@@ -107,19 +110,63 @@ static void assert_nobody_left(pid_t group) {
     fail_msg("workers outlive their tuner");
 }
 
-/* A random moment in that share of a run. */
-static double moment(double share, unsigned *seed) {
-    return whole_s * (0.02 + share * (rand_r(seed) % 1000) / 1000);
+/* A random one, from the start of a run until it has its trials. */
+static double moment_s(unsigned *seed) {
+    return trials_s * (0.02 + (rand_r(seed) % 1000) / 1000.0);
 }
 
-/* Ends a run at random moments until it has been hit so many times, or was through before. */
-static void disturb(const char *db, int times, int signal, bool group, int code, unsigned seed) {
+/* ---- One store behind the other ---- */
+
+enum { MOST_BLOWS = 12, HOW_MANY_FULL_ONES = 4 };
+
+typedef struct stores {
+    const char *name;
+    char db[512]; /* the one that blows hit now */
+    int n, blows;
+    int64_t held;
+} stores;
+
+static void begin_store(stores *s) {
+    char name[64];
+    snprintf(name, sizeof name, "%s-%d.db", s->name, s->n++);
+    snprintf(s->db, sizeof s->db, "%s", fault_path(name));
+    s->blows = 0;
+    s->held = 0;
+}
+
+static bool is_store(const char *db) { /* not before a run has made one */
+    return access(db, F_OK) == 0 && fault_number(db, "PRAGMA user_version") != 0;
+}
+
+/* After each blow. Finishes a store that took a dozen, or whose run came through, and every fourth of those
+ * that have all their trials: finals take longer than they. */
+static void look_after(stores *s, bool came_through) {
+    s->blows++;
+    if (is_store(s->db)) {
+        check_store(s->db);
+        int64_t holds = fault_number(s->db, SCREENED);
+        assert_true(holds >= s->held);
+        s->held = holds;
+        n_amid += holds > 0 && holds < n_trials;
+    }
+    bool is_full = s->held == n_trials;
+    if (!is_full && !came_through && s->blows < MOST_BLOWS)
+        return;
+    if (!is_full || came_through || s->n % HOW_MANY_FULL_ONES == 0)
+        finish(s->db);
+    unlink(fault_path("before.db"));
+    begin_store(s);
+}
+
+/* Ends runs at random moments. */
+static void disturb(const char *name, int times, int signal, bool group, int code, unsigned seed) {
     int hits = 0;
-    int64_t stored = 0;
+    stores s = {.name = name};
+    begin_store(&s);
     for (int i = 0; i < times; i++) {
         run_result r;
-        blow b = {.at_s = moment(fault_on_gpu() ? 0.5 : 0.2, &seed), .signal = signal, .group = group};
-        run_on(&r, db, &b);
+        blow b = {.at_s = moment_s(&seed), .signal = signal, .group = group};
+        run_on(&r, s.db, &b);
         if (b.pid)
             assert_nobody_left(b.pid);
         if (r.code != 0)
@@ -127,34 +174,27 @@ static void disturb(const char *db, int times, int signal, bool group, int code,
         if (code == INTERRUPTED && r.code != 0)
             assert_has(&r, r.err, "run the same command again");
         hits += r.code != 0;
+        look_after(&s, r.code == 0);
         run_free(&r);
-        if (access(db, F_OK) != 0)
-            continue; /* hit before there was a store */
-        if (fault_number(db, "PRAGMA user_version") == 0)
-            continue;
-        check_store(db);
-        assert_true(fault_number(db, SCREENED) >= stored);
-        stored = fault_number(db, SCREENED);
     }
+    finish(s.db);
+    print_message("%d of %d runs hit, %d stores\n", hits, times, s.n);
     assert_true(hits > 0);
-    print_message("%d of %d runs hit, then %lld of %lld trials were there\n", hits, times, (long long)stored,
-                  (long long)n_trials);
-    finish(db);
 }
 
 static void killed_with_its_workers(void **state) {
     (void)state;
-    disturb(fault_path("group.db"), 12, SIGKILL, true, KILLED, 1);
+    disturb("group", 12, SIGKILL, true, KILLED, 1);
 }
 
 static void killed_alone(void **state) {
     (void)state;
-    disturb(fault_path("alone.db"), 4, SIGKILL, false, KILLED, 2);
+    disturb("alone", 4, SIGKILL, false, KILLED, 2);
 }
 
 static void interrupted(void **state) {
     (void)state;
-    disturb(fault_path("interrupted.db"), 4, SIGINT, true, INTERRUPTED, 3);
+    disturb("interrupted", 4, SIGINT, true, INTERRUPTED, 3);
 }
 
 /* ---- What was reported is there ---- */
@@ -218,45 +258,48 @@ static bool kill_program(const char *db, reported *r, double after_s) {
     return WIFSIGNALED(status);
 }
 
-/* TILETUNE_KILLS=100 asks for so many moments. A store that the run got through with, or that took a dozen
- * blows, is finished and followed by an empty one. */
+/* TILETUNE_KILLS=100 asks for so many moments. */
 static void what_was_reported_is_there(void **state) {
     (void)state;
     const char *wanted = getenv("TILETUNE_KILLS");
-    int left = wanted ? atoi(wanted) : 12, stores = 0;
+    int left = wanted ? atoi(wanted) : 12, most_stores = left + 3;
     unsigned seed = 4;
     size_t most = 0;
+    stores s = {.name = "reported"};
     reported *r = mmap(NULL, sizeof *r, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
     assert_ptr_not_equal(r, MAP_FAILED);
+    begin_store(&s);
     while (left > 0) {
-        char name[32], db[512];
-        snprintf(name, sizeof name, "reported-%d.db", stores++);
-        snprintf(db, sizeof db, "%s", fault_path(name));
-        bool killed = true;
-        for (int blows = 0; killed && blows < 12 && left > 0; blows++) {
-            *r = (reported){0, 0};
-            killed = kill_program(db, r, moment(0.5, &seed));
-            left -= killed;
-            if (access(db, F_OK) != 0 || fault_number(db, "PRAGMA user_version") == 0)
-                continue;
-            check_store(db);
-            assert_true(screened(db, "copy") >= r->copies);
-            assert_true(screened(db, "transpose") >= r->transposes);
+        *r = (reported){0, 0};
+        bool killed = kill_program(s.db, r, moment_s(&seed));
+        left -= killed;
+        if (is_store(s.db)) {
+            assert_true(screened(s.db, "copy") >= r->copies);
+            assert_true(screened(s.db, "transpose") >= r->transposes);
             most = r->transposes > most ? r->transposes : most;
         }
-        finish(db);
+        look_after(&s, !killed);
+        if (s.n > most_stores)
+            fail_msg("runs no longer take the %.2f s until their last trial", trials_s);
     }
-    print_message("%d stores; up to %zu transposes were reported before the blow\n", stores, most);
+    finish(s.db);
+    print_message("%d stores; up to %zu transposes were reported before the blow\n", s.n, most);
     assert_true(most > 0);
     munmap(r, sizeof *r);
 }
 
+/* The last one. */
+static void blows_came_amid_the_trials(void **state) {
+    (void)state;
+    print_message("%d blows came amid the trials\n", n_amid);
+    assert_true(n_amid > 0);
+}
+
 int main(int argc, char **argv) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(killed_with_its_workers),
-        cmocka_unit_test(killed_alone),
-        cmocka_unit_test(what_was_reported_is_there),
-        cmocka_unit_test(interrupted),
+        cmocka_unit_test(killed_with_its_workers),    cmocka_unit_test(killed_alone),
+        cmocka_unit_test(what_was_reported_is_there), cmocka_unit_test(interrupted),
+        cmocka_unit_test(blows_came_amid_the_trials),
     };
     int code;
     return fault_choose(argc, argv, &code) ? cmocka_run_group_tests(tests, enter, run_leave) : code;
