@@ -227,8 +227,9 @@ typedef struct tt__trial {
 
 /* How long the finals measure: as many rounds as take `worth_s`. If that is 1.5 times the most and more, a
  * round launches everybody several times, at most TT__LAPS_MAX, each time in another order; what counts of
- * these is the mean of the middle half. `loads` times in between all kernels are loaded anew: where a kernel's code
- * lies costs or saves it a percent of some microseconds, and the next process has it elsewhere. */
+ * these is the mean of the middle half. `loads` times in between all kernels are loaded anew: where a
+ * kernel's code lies costs or saves it a percent of some microseconds, and the next process has it elsewhere.
+ */
 typedef struct tt__rounds {
     int least, most; /* 1 to TT__SAMPLES_MAX */
     double worth_s;
