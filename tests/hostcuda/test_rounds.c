@@ -120,10 +120,38 @@ static void test_order_of_loads(void **state) {
     close_bench(&b);
 }
 
+/* What the samples of an entrant lie apart. */
+static double spread(bench *b, tt__rounds rounds) {
+    hold(b, rounds);
+    const tt__trial *t = &b->trials[0];
+    double least = t->samples_us[0], most = least;
+    for (int i = 1; i < t->n_samples; i++) {
+        least = fmin(least, t->samples_us[i]);
+        most = fmax(most, t->samples_us[i]);
+    }
+    return most / least - 1;
+}
+
+/* Of launches whose times vary, samples of many laps vary less. */
+static void test_laps(void **state) {
+    (void)state;
+    enum { ROUNDS = 20 };
+    bench b = {0};
+    setenv("HOSTCUDA_NOISE", "10", 1);
+    open_bench(&b);
+    double of_one = spread(&b, (tt__rounds){ROUNDS, ROUNDS, 0, 1}),
+           of_many = spread(&b, (tt__rounds){ROUNDS, ROUNDS, 100, 1});
+    assert_true(of_one > 0.1);
+    assert_true(of_many < of_one / 2);
+    close_bench(&b);
+    unsetenv("HOSTCUDA_NOISE");
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_rounds_and_loads),
         cmocka_unit_test(test_order_of_loads),
+        cmocka_unit_test(test_laps),
     };
     setenv("HOSTCUDA_MOVED", "1", 1);
     return cmocka_run_group_tests(tests, NULL, NULL);
