@@ -65,16 +65,17 @@ def main():
     finals = [entrants for path in args.recordings for entrants in read_finals(path)]
     middles = [[trimmed(.25, .25)(samples) for samples in entrants] for entrants in finals]
     print(f"{len(finals)} problems, {args.times} times each")
-    print(f"{'judged by':<24}{'rounds':<8}{'lost':>8}{'worst problem':>16}{'behind':>12}")
+    print(f"{'judged by':<24}{'rounds':<8}{'lost':>8}{'worst problem':>16}{'behind':>12}  lost by problems of")
     for judged, judge in JUDGES.items():
         for rounds in ROUNDS:
-            rng, lost, behind = random.Random(1), [], 0
+            rng, lost, losers, behind = random.Random(1), [], [], 0
             for entrants, middle in zip(finals, middles):
                 ends = [hold(entrants, middle, rounds, judge, rng) for _ in range(args.times)]
                 lost.append(sum(end > LOST for end in ends) / args.times)
+                losers += [min(middle)] if lost[-1] else []
                 behind += sum(ends) / args.times
             print(f"{judged:<24}{', '.join(map(str, rounds)):<8}{sum(lost) / len(finals):>8.2%}{max(lost):>16.1%}"
-                  f"{behind / len(finals):>12.4%}")
+                  f"{behind / len(finals):>12.4%}  {', '.join(f'{1e3 * ms:.0f}' for ms in sorted(losers))} us")
 
 
 if __name__ == "__main__":
