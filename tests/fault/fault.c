@@ -1,6 +1,8 @@
 /* See fault.h. */
 #include "fault.h"
 
+#include <dirent.h>
+#include <signal.h>
 #include <sqlite3.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -87,6 +89,45 @@ void fault_tune(run_result *r, const char *rules, const char *line, ...) {
     va_end(args);
     snprintf(rule, sizeof rule, "HOSTCUDA_FAULTS=%s", rules);
     run_tune(r, &(run_spec){.env = (const char *[]){rule, NULL}, .timeout_s = fault_timeout_s}, text);
+}
+
+/* What a process has in /proc, with its NULs; "" if it has gone. */
+static void read_proc(char *text, size_t size, const char *pid, const char *name) {
+    char path[64];
+    snprintf(path, sizeof path, "/proc/%s/%s", pid, name);
+    memset(text, 0, size);
+    FILE *f = fopen(path, "r");
+    if (!f)
+        return;
+    size_t n = fread(text, 1, size - 1, f);
+    text[n] = '\0';
+    fclose(f);
+}
+
+static bool is_worker(const char *pid, pid_t tuner, const char *role, const char *at) {
+    enum { COMM_SIZE = 16 };
+    char text[1024];
+    int parent;
+    read_proc(text, sizeof text, pid, "stat");
+    const char *name = strchr(text, '('), *end = strrchr(text, ')');
+    if (!name || !end || sscanf(end + 1, " %*c %d", &parent) != 1 || parent != tuner)
+        return false;
+    if (at && ((int)(end - name) - 1 != (int)strnlen(at, COMM_SIZE - 1) ||
+               strncmp(name + 1, at, (size_t)(end - name) - 1) != 0))
+        return false;
+    read_proc(text, sizeof text, pid, "cmdline");
+    return strcmp(text, "tiletune-worker") == 0 && strcmp(text + strlen(text) + 1, role) == 0;
+}
+
+int fault_strike(pid_t tuner, const char *role, const char *at, int signal, int most) {
+    int n = 0;
+    DIR *all = opendir("/proc");
+    assert_non_null(all);
+    for (struct dirent *d; n < most && (d = readdir(all));)
+        if (d->d_name[0] >= '1' && d->d_name[0] <= '9' && is_worker(d->d_name, tuner, role, at))
+            n += kill(atoi(d->d_name), signal) == 0;
+    closedir(all);
+    return n;
 }
 
 /* Runs every statement, and gives the last one at its first row. */

@@ -5,7 +5,6 @@
  */
 #include "fault.h"
 
-#include <dirent.h>
 #include <signal.h>
 #include <stdbool.h>
 
@@ -171,36 +170,13 @@ typedef struct hunt {
     double next_s; /* not before then */
 } hunt;
 
-/* Is it a compile worker of the tuner? */
-static bool is_prey(const char *pid, pid_t tuner) {
-    char path[64], line[256] = "";
-    int parent = 0;
-    snprintf(path, sizeof path, "/proc/%s/stat", pid);
-    FILE *f = fopen(path, "r");
-    bool found = f && fscanf(f, "%*d (%*[^)]) %*c %d", &parent) == 1 && parent == tuner;
-    if (f)
-        fclose(f);
-    snprintf(path, sizeof path, "/proc/%s/cmdline", pid);
-    if (!found || !(f = fopen(path, "r")))
-        return false;
-    size_t n = fread(line, 1, sizeof line - 1, f);
-    fclose(f);
-    return n > sizeof "tiletune-worker" && strcmp(line + strlen(line) + 1, "compile") == 0;
-}
-
 static void kill_compilers(void *user, pid_t tuner, double seconds, const char *err) {
     (void)err;
     hunt *h = user;
-    DIR *all;
-    if (h->left <= 0 || seconds < h->next_s || !(all = opendir("/proc")))
-        return;
-    for (struct dirent *d; (d = readdir(all));)
-        if (is_prey(d->d_name, tuner)) {
-            kill(atoi(d->d_name), SIGKILL);
-            h->left--;
-            h->next_s = seconds + 0.5;
-        }
-    closedir(all);
+    int n = h->left > 0 && seconds >= h->next_s ? fault_strike(tuner, "compile", NULL, SIGKILL, 100) : 0;
+    h->left -= n;
+    if (n)
+        h->next_s = seconds + 0.5;
 }
 
 /* Nothing can be tried without the verifier's own kernels and the reference: another compiler takes them

@@ -5,7 +5,6 @@
  */
 #include "fault.h"
 
-#include <dirent.h>
 #include <signal.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -125,29 +124,6 @@ typedef struct murder {
     bool killed;
 } murder;
 
-/* Is it a worker of that role, and the tuner's child? */
-static bool is_worker(const char *pid_text, pid_t tuner, const char *role) {
-    char path[64], text[512] = "", *end;
-    snprintf(path, sizeof path, "/proc/%s/stat", pid_text);
-    FILE *f = fopen(path, "r");
-    if (!f)
-        return false;
-    size_t n = fread(text, 1, sizeof text - 1, f);
-    fclose(f);
-    text[n] = '\0';
-    end = strrchr(text, ')');
-    int parent;
-    if (!end || sscanf(end + 1, " %*c %d", &parent) != 1 || parent != tuner)
-        return false;
-    snprintf(path, sizeof path, "/proc/%s/cmdline", pid_text);
-    if (!(f = fopen(path, "r")))
-        return false;
-    n = fread(text, 1, sizeof text - 1, f);
-    fclose(f);
-    text[n] = '\0';
-    return strcmp(text, "tiletune-worker") == 0 && strcmp(text + strlen(text) + 1, role) == 0;
-}
-
 static void kill_one(void *user, pid_t tuner, double seconds, const char *err) {
     (void)seconds;
     murder *m = user;
@@ -155,12 +131,7 @@ static void kill_one(void *user, pid_t tuner, double seconds, const char *err) {
         fault_number(m->db, "SELECT count(*) FROM trial JOIN problem ON problem.id = problem_id"
                             " WHERE op = 'transpose'") < m->at)
         return;
-    DIR *proc = opendir("/proc");
-    assert_non_null(proc);
-    for (struct dirent *d; !m->killed && (d = readdir(proc));)
-        if (d->d_name[0] >= '1' && d->d_name[0] <= '9' && is_worker(d->d_name, tuner, m->role))
-            m->killed = kill(atoi(d->d_name), SIGKILL) == 0;
-    closedir(proc);
+    m->killed = fault_strike(tuner, m->role, NULL, SIGKILL, 1) == 1;
 }
 
 /* Costs at most what the worker was at: one trial, or one cubin and the configurations that share it. */

@@ -1,4 +1,7 @@
 /* The compile worker: source in, cubin out. */
+#include <string.h>
+#include <sys/prctl.h>
+
 #include "base/clock.h"
 #include "gpu/nvrtc.h"
 #include "tuner/farm/protocol.h"
@@ -10,6 +13,12 @@ static void fill_done(tt__msg_done *done, tt_status status) {
     tt__copy(done->error, sizeof done->error, status == TT_OK ? "" : tt_last_error());
 }
 
+/* `top` and `ps` say which file a compiler is at: one that takes long, or all memory, is found at once. */
+static void be_called(const char *path) {
+    const char *slash = strrchr(path, '/');
+    prctl(PR_SET_NAME, slash ? slash + 1 : path); /* of which Linux keeps 15 characters */
+}
+
 static tt_status compile(const tt__str *request, tt__str *cubin, tt__msg_compiled *reply) {
     size_t at = 0;
     const tt__msg_compile *m = tt__wire_take(request, &at, sizeof *m);
@@ -18,11 +27,13 @@ static tt_status compile(const tt__str *request, tt__str *cubin, tt__msg_compile
     const char *options = source ? tt__wire_take(request, &at, m->options_size) : NULL;
     if (!options)
         return TT_E_IO;
+    be_called(name);
     reply->begin_s = tt__now_s();
     tt_status status = tt__nvrtc_compile(cubin, name, source, options, m->n_options, m->cc);
     if (status == TT_E_NO_MEMORY) /* this kernel was too much for it: another may do */
         status = tt__fail(TT_E_COMPILE, "the compiler has run out of memory");
     reply->end_s = tt__now_s();
+    be_called("tiletune-worker");
     return status;
 }
 
