@@ -23,7 +23,11 @@ def source(path, exchanged=()):
 
 def kernel(cupy, name, macros, shared=0, exchanged=(), path=None):
     """The kernel of a template, or of another file."""
-    text = source(path or f"kernel_templates/{name}.cu", exchanged)
+    path = path or f"kernel_templates/{name}.cu"
+    text = source(path, exchanged)
+    missing = [each for each in re.findall(r"^//@ (?:param|derived) +(\w+)", text, re.M) if each not in macros]
+    if missing:
+        raise SystemExit(f"{path}: no value is given for {', '.join(missing)}")
     made = cupy.RawKernel(text, name, options=("--std=c++17",) + tuple(f"-D{key}={value}" for key, value in macros.items()))
     made.max_dynamic_shared_size_bytes = shared
     return made
@@ -31,7 +35,7 @@ def kernel(cupy, name, macros, shared=0, exchanged=(), path=None):
 
 def copy(cupy, numpy, size, keep=0):
     """copy_linear of so many bytes, a multiple of 4096."""
-    made = kernel(cupy, "copy_linear", {"VEC": 16, "UNROLL": 1, "KEEP": keep})
+    made = kernel(cupy, "copy_linear", {"VEC": 16, "UNROLL": 1, "KEEP": keep, "WHOLE": int(size % 131072 == 0 and size < 1 << 34)})
     return lambda dst, src: made((size // 4096,), (256,), (dst, src, numpy.int64(size), numpy.int32(0)))
 
 

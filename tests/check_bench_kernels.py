@@ -1,0 +1,27 @@
+"""Kernels that bench/*.py make of the templates have a value for every macro, and the texts that they exchange are there:
+check_bench_kernels.py ROOT. Needs neither CuPy nor a GPU; what the kernels do is checked where the scripts run.
+"""
+import pathlib
+import sys
+import types
+
+sys.path.insert(0, str(pathlib.Path(sys.argv[1]) / "bench"))
+sys.dont_write_bytecode = True
+import cupy_kernels  # noqa: E402
+import hints  # noqa: E402
+import placement  # noqa: E402
+
+numpy = types.SimpleNamespace(int32=int, int64=int)
+runtime = types.SimpleNamespace(getDeviceProperties=lambda device: {"l2CacheSize": 60 << 20})
+cupy = types.SimpleNamespace(RawKernel=lambda text, name, options: types.SimpleNamespace(), cuda=types.SimpleNamespace(runtime=runtime))
+
+for case in hints.CASES:
+    hints.mover(cupy, numpy, 16384, case)
+for n, elem, tile, orders in placement.CASES:
+    assert len(list(placement.launches(cupy, numpy, n, elem, tile, orders))) > len(orders) + 1
+try:
+    cupy_kernels.kernel(cupy, "copy_linear", {"VEC": 16, "UNROLL": 1})
+except SystemExit as error:
+    assert str(error) == "kernel_templates/copy_linear.cu: no value is given for KEEP, WHOLE", error
+else:
+    raise AssertionError("macros without a value")
