@@ -105,16 +105,19 @@ static void read_proc(char *text, size_t size, const char *pid, const char *name
 }
 
 static bool is_worker(const char *pid, pid_t tuner, const char *role, const char *at) {
-    enum { COMM_SIZE = 16 };
-    char text[1024];
+    char text[1024], name[16]; /* of which Linux keeps 15 characters */
     int parent;
     read_proc(text, sizeof text, pid, "stat");
-    const char *name = strchr(text, '('), *end = strrchr(text, ')');
-    if (!name || !end || sscanf(end + 1, " %*c %d", &parent) != 1 || parent != tuner)
+    const char *end = strrchr(text, ')');
+    if (!end || sscanf(end + 1, " %*c %d", &parent) != 1 || parent != tuner)
         return false;
-    if (at && ((int)(end - name) - 1 != (int)strnlen(at, COMM_SIZE - 1) ||
-               strncmp(name + 1, at, (size_t)(end - name) - 1) != 0))
-        return false;
+    if (at) {
+        read_proc(text, sizeof text, pid, "comm");
+        snprintf(name, sizeof name, "%s", at);
+        text[strcspn(text, "\n")] = '\0';
+        if (strcmp(text, name) != 0)
+            return false;
+    }
     read_proc(text, sizeof text, pid, "cmdline");
     return strcmp(text, "tiletune-worker") == 0 && strcmp(text + strlen(text) + 1, role) == 0;
 }
