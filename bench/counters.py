@@ -2,19 +2,24 @@
 """What hardware counters say of winners and of a copy: bench/counters.py [--build DIR] [--db PATH] [CASE ...]
 
 A CASE is ELEM_SIZE:ROWSxCOLS. Tunes what the store does not know, then has `ncu` look at one launch of each winner, by
-the library, and of one `copy_linear` of as many bytes, at the clocks there are and with empty caches. Needs CuPy and
-ncu, and memory for two arrays of a case. Prints the table of docs/performance.md ("Where targets are missed").
+the library, and of one `copy_linear` of as many bytes (VEC=16 UNROLL=1 KEEP=0), at the clocks there are and with empty
+caches. Needs CuPy and ncu, and memory for three arrays of a case. Prints the table of docs/performance.md ("Where
+targets are missed").
 """
 import argparse
 import csv
+import importlib.util
 import io
 import json
 import pathlib
+import re
+import shutil
 import subprocess
 import sys
 
 import cupy_kernels as kernels
 
+# The worst case of each target that is missed, and one for comparison.
 CASES = ["4:32768x32768", "16:8192x8192", "1:10000x12016", "4:16384x16384"]
 # Column: metric, what it is divided by, how it is printed.
 COLUMNS = {
@@ -34,9 +39,23 @@ OURS = "regex:^(transpose_|copy_linear)"
 
 
 def parsed(case):
-    elem, shape = case.split(":")
-    rows, cols = shape.split("x")
-    return int(elem), int(rows), int(cols)
+    return tuple(map(int, re.split("[:x]", case)))
+
+
+def case(text):
+    if not re.fullmatch(r"(1|2|4|8|16):[1-9]\d*x[1-9]\d*", text):
+        raise argparse.ArgumentTypeError(f"{text!r} is no ELEM_SIZE:ROWSxCOLS, as 4:32768x32768 is")
+    return text
+
+
+def check_tools(build):
+    """What is missing is better known before anything is tuned."""
+    if not shutil.which("ncu"):
+        raise SystemExit("bench/counters.py: there is no ncu in PATH; it comes with the CUDA Toolkit (Nsight Compute)")
+    if not importlib.util.find_spec("cupy"):
+        raise SystemExit("bench/counters.py: CuPy is not installed here")
+    if not (build / "tune").exists():
+        raise SystemExit(f"bench/counters.py: there is no {build / 'tune'}; build it, or say where it is: --build DIR")
 
 
 def launch(options):
@@ -76,9 +95,9 @@ def counted(options):
     return [dict(zip(names, row)) for row in rows]
 
 
-def tuned(options, case):
+def tuned(options, which):
     """The winner, in words."""
-    elem, rows, cols = parsed(case)
+    elem, rows, cols = parsed(which)
     common = ["--elem-size", str(elem), "--db", options.db]
     subprocess.run([options.build / "tune", "--shapes", f"{rows}x{cols}", "--quiet", *common], check=True, stdout=subprocess.DEVNULL)
     best = json.loads(subprocess.run([options.build / "tune", "best", "--shape", f"{rows}x{cols}", "--json", *common], check=True,
@@ -87,8 +106,11 @@ def tuned(options, case):
 
 
 def cell(row, metric, unit, form):
-    text = row.get(metric, "")
-    return format(float(text.replace(",", "")) / unit, form) if text.replace(",", "").replace(".", "").isdigit() else "-"
+    try:
+        return format(float(row[metric].replace(",", "")) / unit, form)
+    except (KeyError, ValueError):
+        print(f"bench/counters.py: ncu says nothing of {metric}", file=sys.stderr)
+        return "-"
 
 
 def main():
@@ -96,12 +118,14 @@ def main():
     parser.add_argument("--build", type=pathlib.Path, default=kernels.ROOT / "build")
     parser.add_argument("--db", default="counters.db", help="the store of the winners")
     parser.add_argument("--launch", action="store_true", help=argparse.SUPPRESS)
-    parser.add_argument("cases", nargs="*", default=CASES, metavar="CASE", help=f"ELEM_SIZE:ROWSxCOLS; default {' '.join(CASES)}")
+    parser.add_argument("cases", nargs="*", type=case, default=CASES, metavar="CASE", help=f"ELEM_SIZE:ROWSxCOLS; default {' '.join(CASES)}")
     options = parser.parse_args()
+    options.build = options.build.resolve()
     if options.launch:
         launch(options)
         return
-    winners = [tuned(options, case) for case in options.cases]
+    check_tools(options.build)
+    winners = [tuned(options, each) for each in options.cases]
     rows = counted(options)
     if len(rows) != 2 * len(winners):
         raise SystemExit(f"ncu saw {len(rows)} launches in place of {2 * len(winners)}")

@@ -1,8 +1,9 @@
 /*
  * Does tuning name the same winner every time, or one that cannot be told apart? Tunes several times, each
  * time from an empty store, then measures the winners of each size against each other in the same interleaved
- * rounds and prints how far they are apart. The rounds are held in several processes: where a process has its
- * code and its arrays makes one short kernel up to half a percent faster than another.
+ * rounds and prints how far they are apart. Where a process has its code and its arrays makes one short
+ * kernel up to half a percent faster than another, so the rounds are held in many processes, and the interval
+ * is of what these say.
  */
 #include <getopt.h>
 #include <stdio.h>
@@ -12,7 +13,7 @@
 #include "bench/sizes.h"
 #include "tuner/session.h"
 
-enum { RUNS_MAX = TT__FINALISTS_MAX, PROCESSES = 6, ROUNDS = 21, SAMPLES = PROCESSES * ROUNDS, LOADS = 16 };
+enum { RUNS_MAX = TT__FINALISTS_MAX, PROCESSES = 24, ROUNDS = 21, LOADS = 16 };
 static const double seconds = 0.3; /* in each process */
 static const double target = 0.005;
 
@@ -28,7 +29,8 @@ typedef struct contest {
     size_t n;
     char kernels[RUNS_MAX][64], configs[RUNS_MAX][256];
     int times_won[RUNS_MAX];
-    float samples_us[RUNS_MAX][SAMPLES];
+    size_t n_processes; /* that have measured them */
+    float us[RUNS_MAX][PROCESSES];
 } contest;
 
 static int fail(void) {
@@ -68,7 +70,7 @@ static tt_status tune_once(const options *o, const char *db, contest *contests) 
 
 /* All winners of one size in the same rounds, in as many launches as the time allows. */
 static tt_status measure(tt__backend *b, const tt__template_set *set, const tt__gpu *gpu,
-                         const tt_problem *problem, contest *c, int process) {
+                         const tt_problem *problem, contest *c) {
     static tt__candidate candidates[RUNS_MAX];
     static tt__trial trials[RUNS_MAX];
     const tt__candidate *entrants[RUNS_MAX];
@@ -83,23 +85,22 @@ static tt_status measure(tt__backend *b, const tt__template_set *set, const tt__
     tt__rounds rounds = {ROUNDS, ROUNDS, seconds, LOADS};
     TT_TRY(b->ops->finals(b, entrants, c->n, rounds, trials));
     for (size_t i = 0; i < c->n; i++)
-        memcpy(c->samples_us[i] + process * ROUNDS, trials[i].samples_us,
-               ROUNDS * sizeof *trials[i].samples_us);
+        c->us[i][c->n_processes] = (float)tt__lower_mean(trials[i].samples_us, ROUNDS);
+    c->n_processes++;
     return TT_OK;
 }
 
 /* Prints the winners of one size and returns by how much the slowest is behind the fastest. */
 static double print_contest(const tt_problem *p, const contest *c) {
-    size_t best = 0;
+    size_t best = 0, n = c->n_processes;
     double worst = 0;
     for (size_t i = 1; i < c->n; i++)
-        if (tt__midmean(c->samples_us[i], SAMPLES) < tt__midmean(c->samples_us[best], SAMPLES))
+        if (tt__midmean(c->us[i], n) < tt__midmean(c->us[best], n))
             best = i;
     printf("%lld x %lld: %zu different winners\n", (long long)p->rows, (long long)p->cols, c->n);
     for (size_t i = 0; i < c->n; i++) {
-        tt__ratio r = tt__paired_ratio(c->samples_us[i], c->samples_us[best], SAMPLES);
-        double us = tt__midmean(c->samples_us[i], SAMPLES);
-        double behind = us / tt__midmean(c->samples_us[best], SAMPLES) - 1;
+        tt__ratio r = tt__paired_ratio(c->us[i], c->us[best], n);
+        double us = tt__midmean(c->us[i], n), behind = us / tt__midmean(c->us[best], n) - 1;
         printf("  %2d times  %9.3f us  %+.3f %% (%+.3f to %+.3f)  %s %s\n", c->times_won[i], us, 100 * behind,
                100 * (r.low - 1), 100 * (r.high - 1), c->kernels[i], c->configs[i]);
         worst = behind > worst ? behind : worst;
@@ -107,9 +108,21 @@ static double print_contest(const tt_problem *p, const contest *c) {
     return worst;
 }
 
+/* One winner alone is measured once, for its time. */
+static bool is_due(const contest *c) {
+    return c->n > 1 || c->n_processes == 0;
+}
+
+static bool any_is_due(const options *o, const contest *contests) {
+    for (size_t i = 0; i < o->n_sizes; i++)
+        if (is_due(&contests[i]))
+            return true;
+    return false;
+}
+
 /* All sizes, in a GPU worker of their own. */
 static tt_status measure_in(tt__store *store, const tt__template_set *set, const options *o,
-                            contest *contests, int process) {
+                            contest *contests) {
     tt__backend *backend;
     tt__gpu gpu;
     tt__env env;
@@ -119,7 +132,8 @@ static tt_status measure_in(tt__store *store, const tt__template_set *set, const
                       .device = o->device, .trial_timeout_s = 10, .compile_timeout_s = 60, .store = store}));
     TT_GOTO(backend->ops->hello(backend, &gpu, &env));
     for (size_t i = 0; i < o->n_sizes; i++)
-        TT_GOTO(measure(backend, set, &gpu, &o->problems[i], &contests[i], process));
+        if (is_due(&contests[i]))
+            TT_GOTO(measure(backend, set, &gpu, &o->problems[i], &contests[i]));
 out:
     backend->ops->close(backend);
     return status;
@@ -131,8 +145,8 @@ static tt_status measure_all(const options *o, const char *db, contest *contests
     tt_status status;
     TT_GOTO(tt__store_open(&store, db, TT__STORE_READ_WRITE));
     TT_GOTO(tt__template_set_open(&set, NULL, 0));
-    for (int process = 0; process < PROCESSES; process++)
-        TT_GOTO(measure_in(store, &set, o, contests, process));
+    for (int i = 0; i < PROCESSES && any_is_due(o, contests); i++)
+        TT_GOTO(measure_in(store, &set, o, contests));
 out:
     tt__template_set_close(&set);
     tt__store_close(&store);

@@ -1,12 +1,14 @@
-"""Kernels that bench/*.py make of the templates have a value for every macro, and the texts that they exchange are there:
-check_bench_kernels.py ROOT. Needs neither CuPy nor a GPU; what the kernels do is checked where the scripts run.
+"""Kernels that bench/hints.py and bench/placement.py make of the templates have a value for every macro, and the texts that they
+exchange are there; bench/counters.py takes what is a case: check_bench_kernels.py ROOT. Needs neither CuPy nor a GPU; what the kernels do is checked where the scripts run.
 """
+import argparse
 import pathlib
 import sys
 import types
 
 sys.path.insert(0, str(pathlib.Path(sys.argv[1]) / "bench"))
 sys.dont_write_bytecode = True
+import counters  # noqa: E402
 import cupy_kernels  # noqa: E402
 import hints  # noqa: E402
 import placement  # noqa: E402
@@ -25,3 +27,13 @@ except SystemExit as error:
     assert str(error) == "kernel_templates/copy_linear.cu: no value is given for KEEP, WHOLE", error
 else:
     raise AssertionError("macros without a value")
+
+assert [counters.parsed(counters.case(each)) for each in counters.CASES][2] == (1, 10000, 12016)
+for wrong in ("4:100", "foo", "4:10x20x30", "a:10x10", "3:10x10", "4:0x10"):
+    try:
+        counters.case(wrong)
+    except argparse.ArgumentTypeError as error:
+        assert wrong in str(error), error
+    else:
+        raise AssertionError(wrong)
+assert counters.cell({"a metric": "2,008.1e+03"}, "a metric", 1e3, ".1f") == "2008.1"

@@ -13,7 +13,7 @@ static void fill_done(tt__msg_done *done, tt_status status) {
     tt__copy(done->error, sizeof done->error, status == TT_OK ? "" : tt_last_error());
 }
 
-/* `top` and `ps` say which file a compiler is at: one that takes long, or all memory, is found at once. */
+/* `top` and `ps -e` say which file a compiler is at: one that takes long, or all memory, is found at once. */
 static void be_called(const char *path) {
     const char *slash = strrchr(path, '/');
     prctl(PR_SET_NAME, slash ? slash + 1 : path); /* of which Linux keeps 15 characters */
