@@ -3,7 +3,7 @@
 
 A CASE is ELEM_SIZE:ROWSxCOLS. Tunes what the store does not know, then has `ncu` look at one launch of each winner, by
 the library, and of one `copy_linear` of as many bytes (VEC=16 UNROLL=1 KEEP=0), at the clocks there are and with empty
-caches. Needs CuPy and ncu, and memory for three arrays of a case. Prints the table of docs/performance.md ("Where
+caches. Needs CuPy and ncu, and memory for three arrays of a case. Prints the table of docs/limits.md ("Where
 targets are missed").
 """
 import argparse

@@ -4,7 +4,7 @@
 What a transpose of N x N elements of 4 bytes takes when its loads and stores carry one priority or another, and what a
 copy of 16 MB takes then, over and over: what was kept makes its cache smaller. The kernels are
 kernel_templates/transpose_vector.cu and transpose_in_place.cu, with their hints exchanged in the text. Needs CuPy.
-Prints the table of docs/performance.md ("Keeping what was read"). Every kernel's result is checked first.
+Prints the table of docs/limits.md ("Keeping what was read"). Every kernel's result is checked first.
 """
 import argparse
 import ctypes

@@ -3,7 +3,7 @@
 
 Of matrices whose rows are 128 KB apart it depends on where the source lies in the GPU's memory how long blocks take that walk down its
 columns. The source begins 0, 1, 2 and 3 GiB into one large array; kernels are those of kernel_templates/, transpose_large with every
-SKEW. Needs CuPy and 24 GiB of memory. Prints the table of docs/performance.md ("Rows 128 KB apart"). Every
+SKEW. Needs CuPy and 24 GiB of memory. Prints the table of docs/limits.md ("Rows 128 KB apart"). Every
 kernel's result is checked first.
 """
 import argparse

@@ -2,8 +2,8 @@
 """Makes docs/performance.md from bench/results/*.json: scripts/performance.py [--check]
 
 Of each GPU the newest file of bench-peers counts (and of bench/pytorch.py, if there is one). What has to be said
-in words, why a target is out of reach for one, stands in bench/results/notes.md and is taken over as it is.
---check writes nothing and exits 1 if the page is not what would be made.
+in words, why a target is out of reach for one, stands in docs/limits.md. --check writes nothing and exits 1 if the page
+is not what would be made.
 """
 import argparse
 import json
@@ -228,6 +228,8 @@ Up to 40 MB read and written, our kernels and the copies are loaded 21 times for
 A winner of a case that tuning had no time for says in brackets where it comes from, and counts for no target.
 Cold, unless it says otherwise: no array that a launch touches was touched by a recent one.
 
+Where a target is missed, why, and what was tried: [limits.md](limits.md).
+
 To measure again: `tune` as usual (or `bench-peers --tune`), then `bench-peers` and `scripts/performance.py`.
 """
 
@@ -263,9 +265,6 @@ def make():
         lines += gpu_section(result, torch.get(gpu))
     if not peers:
         lines += ["Nothing has been measured yet.", ""]
-    notes = RESULTS / "notes.md"
-    if notes.is_file():
-        lines += notes.read_text(encoding="utf-8").splitlines() + [""]
     while len(lines) > 1 and not lines[-1]:
         lines.pop()
     text = "\n".join(lines) + "\n"

@@ -21,7 +21,7 @@ tt__slots tt__slots_for(size_t bytes, const tt__gpu *gpu, bool warm, size_t room
         s.n = flush / bytes + 2;
     } else if (bytes >= large_bytes) {
         /* How well accesses spread over the memory's channels may depend on where an array lies, the bits of
-         * 1 and 2 GiB among others (docs/performance.md, "Rows 128 KB apart"). An odd number of GiB apart,
+         * 1 and 2 GiB among others (docs/limits.md, "Rows 128 KB apart"). An odd number of GiB apart,
          * four slots differ in these. */
         size_t apart = (((bytes + gib - 1) / gib) | 1) * gib;
         for (s.n = PLACES; s.n > 1 && (s.n - 1) * apart + bytes > room;)

@@ -8,7 +8,7 @@
 #include <math.h>
 #include <stdlib.h>
 
-/* Rows so many bytes apart meet in the same part of the memory (docs/performance.md). */
+/* Rows so many bytes apart meet in the same part of the memory (docs/limits.md). */
 static const int64_t wide_pitch = 131072;
 
 /* How much of a cache hint it is not to keep what was read. */
