@@ -95,13 +95,20 @@ def counted(options):
     return [dict(zip(names, row)) for row in rows]
 
 
+def tune(options, which, *arguments):
+    """What `tune` prints of a case."""
+    elem, rows, cols = parsed(which)
+    arguments = [each.replace("SHAPE", f"{rows}x{cols}") for each in arguments] + ["--elem-size", str(elem), "--db", options.db]
+    ran = subprocess.run([options.build / "tune", *arguments], stdout=subprocess.PIPE, text=True)
+    if ran.returncode:  # it has said why
+        raise SystemExit(f"bench/counters.py: tune {' '.join(arguments)} failed")
+    return ran.stdout
+
+
 def tuned(options, which):
     """The winner, in words."""
-    elem, rows, cols = parsed(which)
-    common = ["--elem-size", str(elem), "--db", options.db]
-    subprocess.run([options.build / "tune", "--shapes", f"{rows}x{cols}", "--quiet", *common], check=True, stdout=subprocess.DEVNULL)
-    best = json.loads(subprocess.run([options.build / "tune", "best", "--shape", f"{rows}x{cols}", "--json", *common], check=True,
-                                     stdout=subprocess.PIPE, text=True).stdout)
+    tune(options, which, "--shapes", "SHAPE", "--quiet")
+    best = json.loads(tune(options, which, "best", "--shape", "SHAPE", "--json"))
     return f"`{best['kernel']} {' '.join(f'{key}={value}' for key, value in best['config'].items())}`"
 
 

@@ -1,5 +1,6 @@
-"""Kernels that bench/hints.py and bench/placement.py make of the templates have a value for every macro, and the texts that they
-exchange are there; bench/counters.py takes what is a case: check_bench_kernels.py ROOT. Needs neither CuPy nor a GPU; what the kernels do is checked where the scripts run.
+"""Kernels that bench/hints.py and bench/placement.py make of the templates have a value for every macro, and the texts that
+they exchange are there; bench/counters.py takes what is a case: check_bench_kernels.py ROOT. Needs neither CuPy nor a GPU;
+what the kernels do is checked where the scripts run.
 """
 import argparse
 import pathlib

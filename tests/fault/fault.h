@@ -41,7 +41,8 @@ void fault_tune(run_result *r, const char *rules, const char *line, ...)
     __attribute__((format(printf, 3, 4)));
 
 /* Sends a signal to the workers of `tune` in that role ("compile", "gpu"), at most so many; to those alone,
- * if `at` is not NULL, that compile a file of that name, of which 15 characters count. How many it were. */
+ * if `at` is not NULL, that compile a file of that name, of which 15 characters count. Returns how many were
+ * hit. */
 int fault_strike(pid_t tuner, const char *role, const char *at, int signal, int most);
 
 /* Runs SQL on a store: the first number, or text, of the last statement; 0 or "" if there is none. */

@@ -277,6 +277,8 @@ static void what_was_reported_is_there(void **state) {
             assert_true(screened(s.db, "copy") >= r->copies);
             assert_true(screened(s.db, "transpose") >= r->transposes);
             most = r->transposes > most ? r->transposes : most;
+        } else {
+            assert_int_equal(r->copies + r->transposes, 0);
         }
         look_after(&s, !killed);
         if (s.n > most_stores)
