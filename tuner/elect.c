@@ -8,7 +8,7 @@
 #include "tuner/finals.h"
 
 /* Candidates that differ by less are the same to any user: then the first in the space wins, every time. */
-static const double indistinct = 1.002;
+static const double indistinct = 1.001;
 
 tt__ratio tt__compare_trials(const tt__trial *a, const tt__trial *b) {
     if (a->n_samples == b->n_samples && a->n_samples > 0)

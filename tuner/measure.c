@@ -1,12 +1,8 @@
 /* The pool, the gate and the events. */
 #include "tuner/measure.h"
 
-enum { L2_TIMES = 5, SLOT_ALIGN = 512, SHIFT_MAX = 16, PLACES = 4 };
+enum { L2_TIMES = 5, FLUSH_TIMES = 2, SLOT_ALIGN = 512, SHIFT_MAX = 16, PLACES = 4 };
 static const size_t gib = (size_t)1 << 30, large_bytes = (size_t)256 << 20;
-
-/* A launch with nine others queued behind it, or more, takes up to 0.8 us longer on an H200, whatever its
- * size: so many are queued at most. */
-enum { QUEUED_MAX = 8 };
 
 static size_t round_up(size_t n) {
     return (n + SLOT_ALIGN - 1) / SLOT_ALIGN * SLOT_ALIGN;
@@ -36,7 +32,7 @@ static size_t all_bytes(const tt__slots *s) {
     return s->n > 0 ? (s->n - 1) * s->stride + s->bytes : 0;
 }
 
-/* [copies][stirs][slots]: the rest of the slots is made like the first. */
+/* [copies][flush][slots]: the rest of the slots is made like the first. */
 static void lay_out(tt__bench_pool *pool, const tt__workload *w, const tt__gpu *gpu, size_t room) {
     size_t touched = 0;
     for (int i = 0; i < w->n; i++) {
@@ -50,14 +46,10 @@ static void lay_out(tt__bench_pool *pool, const tt__workload *w, const tt__gpu *
     pool->slots = tt__slots_for(touched, gpu, w->warm, room);
     if (w->copy_bytes)
         pool->copies = tt__slots_for(2 * round_up((size_t)w->copy_bytes + SHIFT_MAX), gpu, w->warm, 0);
-    if (!pool->warm) { /* as much as a launch touches, but a quarter of the cache at most; never what is in it
-                          already */
-        size_t most = (size_t)gpu->l2_bytes / 4;
-        pool->stir_bytes = (touched < most ? touched : most) / SLOT_ALIGN * SLOT_ALIGN;
-        pool->n_stirs = pool->stir_bytes ? 2 * (size_t)gpu->l2_bytes / pool->stir_bytes + 1 : 0;
-    }
-    pool->stirs_at = all_bytes(&pool->copies);
-    pool->slots_at = pool->stirs_at + pool->n_stirs * pool->stir_bytes;
+    if (!pool->warm)
+        pool->flush_bytes = FLUSH_TIMES * (size_t)gpu->l2_bytes / SLOT_ALIGN * SLOT_ALIGN;
+    pool->flush_at = all_bytes(&pool->copies);
+    pool->slots_at = pool->flush_at + pool->flush_bytes;
     pool->bytes = pool->slots_at + all_bytes(&pool->slots);
 }
 
@@ -106,8 +98,8 @@ tt_status tt__pool_open(tt__bench_pool *pool, const tt__verifier *verifier, cons
         pool->renews |= verifier->work.arrays[i].direction == TT__INOUT;
     tt_status status;
     TT_GOTO(allocate(pool, gpu, available / 2)); /* others may want some, too */
-    for (int i = 0; i < 2 * TT__BATCH_MAX; i++)
-        TT_GOTO(tt__cu_check(cu->cuEventCreate(&pool->events[i], CU_EVENT_DEFAULT), "cuEventCreate"));
+    TT_GOTO(tt__cu_check(cu->cuEventCreate(&pool->begin, CU_EVENT_DEFAULT), "cuEventCreate"));
+    TT_GOTO(tt__cu_check(cu->cuEventCreate(&pool->end, CU_EVENT_DEFAULT), "cuEventCreate"));
     open_gate(pool);
     return TT_OK;
 out:
@@ -144,9 +136,10 @@ tt_status tt__pool_fill(tt__bench_pool *pool) {
 
 void tt__pool_close(tt__bench_pool *pool) {
     const tt__driver *cu = pool->cu;
-    for (int i = 0; i < 2 * TT__BATCH_MAX; i++)
-        if (pool->events[i])
-            cu->cuEventDestroy(pool->events[i]);
+    if (pool->begin)
+        cu->cuEventDestroy(pool->begin);
+    if (pool->end)
+        cu->cuEventDestroy(pool->end);
     if (pool->gate)
         cu->cuMemFreeHost((void *)(uintptr_t)pool->gate);
     if (pool->base)
@@ -154,17 +147,16 @@ void tt__pool_close(tt__bench_pool *pool) {
     *pool = (tt__bench_pool){0};
 }
 
-/* Another kernel writes something else, so that a launch finds the caches as others leave them: neither full
- * of its own, nor of what its neighbours in a round happened to write. */
-static CUresult stir(tt__bench_pool *pool) {
+/* Every launch finds the L2 cache full of what another kernel has written: none of its own data, and nothing
+ * of what its neighbours in a round happened to leave there. */
+static CUresult flush(tt__bench_pool *pool) {
     enum { THREADS = 256, BLOCKS_MAX = 2048 };
-    long long n = (long long)(pool->stir_bytes / sizeof(uint32_t));
+    long long n = (long long)(pool->flush_bytes / sizeof(uint32_t));
     long long blocks = (n + THREADS - 1) / THREADS;
     unsigned seed = 1, inverted = 0;
-    CUdeviceptr at = pool->base + pool->stirs_at + pool->next_stir * pool->stir_bytes;
+    CUdeviceptr at = pool->base + pool->flush_at;
     if (n == 0)
         return CUDA_SUCCESS;
-    pool->next_stir = (pool->next_stir + 1) % pool->n_stirs;
     return pool->cu->cuLaunchKernel(pool->verifier->fill,
                                     (unsigned)(blocks < BLOCKS_MAX ? blocks : BLOCKS_MAX), 1, 1, THREADS, 1,
                                     1, 0, pool->stream, (void *[]){&at, &n, &seed, &inverted}, NULL);
@@ -180,7 +172,7 @@ static void turn(tt__slots *slots) {
     slots->next = (slots->next + 1) % slots->n;
 }
 
-static CUresult enqueue(tt__bench_pool *pool, const tt__timed *thing, int i) {
+static CUresult enqueue(tt__bench_pool *pool, const tt__timed *thing) {
     const tt__verifier *v = pool->verifier;
     CUdeviceptr places[TT__OPERANDS_MAX];
     void *operands[TT__OPERANDS_MAX];
@@ -199,31 +191,29 @@ static CUresult enqueue(tt__bench_pool *pool, const tt__timed *thing, int i) {
     } else if (!pool->stays) {
         turn(&pool->slots);
     }
-    CUresult r = stir(pool);
+    CUresult r = flush(pool);
     if (r == CUDA_SUCCESS)
-        r = pool->cu->cuEventRecord(pool->events[2 * i], pool->stream);
+        r = pool->cu->cuEventRecord(pool->begin, pool->stream);
     if (r == CUDA_SUCCESS)
         r = tt__kernel_launch(thing->kernel, pool->cu, thing->launch, operands, pool->stream);
     if (r == CUDA_SUCCESS)
-        r = pool->cu->cuEventRecord(pool->events[2 * i + 1], pool->stream);
+        r = pool->cu->cuEventRecord(pool->end, pool->stream);
     return r;
 }
 
-/* Every launch finds `inout` buffers as they were. Of many slots each is made anew behind its launch, so that
- * it is out of the cache again when its turn comes; where there is but one, before it. */
-static CUresult renewed(tt__bench_pool *pool, const tt__timed *thing, int i) {
-    size_t slot = pool->slots.next;
-    bool renews = pool->renews && !is_apart(pool, thing), before = pool->slots.n == 1 || pool->stays;
-    CUresult r = renews && before ? restore(pool, slot, false) : CUDA_SUCCESS, behind = CUDA_SUCCESS;
-    if (r == CUDA_SUCCESS)
-        r = enqueue(pool, thing, i);
-    if (renews && !before) /* if it was refused, too: its first kernels may have run */
-        behind = restore(pool, slot, false);
-    return r == CUDA_SUCCESS ? behind : r;
+/* Every launch finds `inout` buffers as they were. */
+static CUresult renewed(tt__bench_pool *pool, const tt__timed *thing) {
+    CUresult r = CUDA_SUCCESS;
+    if (pool->renews && !is_apart(pool, thing))
+        r = restore(pool, pool->slots.next, false);
+    return r == CUDA_SUCCESS ? enqueue(pool, thing) : r;
 }
 
-static tt_status time_few(tt__bench_pool *pool, const tt__timed *things, int n, float *us, CUresult *failed) {
+/* One launch at a time: with another queued behind it one may take 0.4 us longer, whatever its size (measured
+ * on an H200). */
+static tt_status time_one(tt__bench_pool *pool, const tt__timed *thing, float *us, CUresult *failed) {
     const tt__driver *cu = pool->cu;
+    float ms = 0;
     *failed = CUDA_SUCCESS;
     if (pool->gate) {
         *pool->gate = 0;
@@ -231,62 +221,26 @@ static tt_status time_few(tt__bench_pool *pool, const tt__timed *things, int n, 
             cu->cuStreamWaitValue32(pool->stream, pool->gate_device, 1, CU_STREAM_WAIT_VALUE_GEQ),
             "cuStreamWaitValue32"));
     }
-    /* The first of each kind finds what it will use as cold or as warm as the others do. */
-    for (int i = 0; i < n && *failed == CUDA_SUCCESS; i++) {
-        bool turns = i == 0 || is_apart(pool, &things[i]) != is_apart(pool, &things[i - 1]);
-        if (pool->warm && turns) { /* its own events are overwritten by those of the launch that counts */
-            *failed = renewed(pool, &things[i], i);
-            if (*failed != CUDA_SUCCESS)
-                break;
-        }
-        *failed = renewed(pool, &things[i], i);
-    }
+    if (pool->warm) /* its own events are overwritten by those of the launch that counts */
+        *failed = renewed(pool, thing);
+    if (*failed == CUDA_SUCCESS)
+        *failed = renewed(pool, thing);
     if (pool->gate)
         *pool->gate = 1;
     TT_TRY(tt__cu_check(cu->cuStreamSynchronize(pool->stream), "measuring"));
-    for (int i = 0; i < n && *failed == CUDA_SUCCESS; i++) {
-        float ms;
-        TT_TRY(tt__cu_check(cu->cuEventElapsedTime(&ms, pool->events[2 * i], pool->events[2 * i + 1]),
-                            "cuEventElapsedTime"));
-        us[i] = ms * 1e3f;
-    }
+    if (*failed == CUDA_SUCCESS)
+        TT_TRY(tt__cu_check(cu->cuEventElapsedTime(&ms, pool->begin, pool->end), "cuEventElapsedTime"));
+    *us = ms * 1e3f;
     return TT_OK;
-}
-
-/* What one launch that is timed puts into the queue: itself, the one before it that stirs the caches or,
- * where they are warm, warms them, and copies that make its buffers anew. */
-static int places(const tt__bench_pool *pool, const tt__timed *thing, bool turns) {
-    const tt__workload *w = &pool->verifier->work;
-    int n = thing->launch->n_passes + (pool->n_stirs > 0);
-    for (int i = 0; i < w->n && pool->renews && !is_apart(pool, thing); i++)
-        n += w->arrays[i].direction == TT__INOUT;
-    return pool->warm && turns ? 2 * n : n;
-}
-
-/* How many of the things fit into the queue at once; one always does. */
-static int at_once(const tt__bench_pool *pool, const tt__timed *things, int n) {
-    int i = 0, used = 0;
-    for (; i < n; i++) {
-        used +=
-            places(pool, &things[i], i == 0 || is_apart(pool, &things[i]) != is_apart(pool, &things[i - 1]));
-        if (i > 0 && used > QUEUED_MAX)
-            break;
-    }
-    return i;
 }
 
 tt_status tt__pool_time(tt__bench_pool *pool, const tt__timed *things, int n, bool together, float *us,
                         CUresult *failed) {
     *failed = CUDA_SUCCESS;
     pool->stays = together && pool->slots.are_places;
-    for (int i = 0, few; i < n && *failed == CUDA_SUCCESS; i += few) {
-        few = at_once(pool, things + i, n - i);
-        TT_TRY(time_few(pool, things + i, few, us + i, failed));
-    }
-    if (pool->stays) { /* what comes by alone relies on who was there before */
-        CUresult r = pool->renews ? restore(pool, pool->slots.next, false) : CUDA_SUCCESS;
-        *failed = *failed == CUDA_SUCCESS ? r : *failed;
+    for (int i = 0; i < n && *failed == CUDA_SUCCESS; i++)
+        TT_TRY(time_one(pool, &things[i], &us[i], failed));
+    if (pool->stays)
         turn(&pool->slots);
-    }
     return TT_OK;
 }

@@ -1,10 +1,9 @@
 /*
- * Timing on the device. Cold: each launch gets buffers that no recent launch has touched, from a pool of more
- * than five times the L2 cache, and stands behind another kernel that has written some of the cache; large
- * ones at several places of the GPU's memory, because what these are worth differs by some percent. Warm:
- * every launch gets the same buffers, behind one that is not timed. A few launches at a time are queued
- * behind a gate and timed by a pair of events each, so that the host's launch latency stays outside. Lives in
- * the GPU worker.
+ * Timing on the device, one launch at a time, by a pair of events. Cold: each gets buffers that no recent
+ * launch has touched, at several places of the GPU's memory because what these are worth differs by some
+ * percent, and stands behind a kernel that writes twice the L2 cache. Warm: every launch gets the same
+ * buffers, behind one of its own that is not timed. All wait behind a gate until they are queued, so that the
+ * host's launch latency stays outside. Lives in the GPU worker.
  */
 #ifndef TT_TUNER_MEASURE_H
 #define TT_TUNER_MEASURE_H
@@ -27,15 +26,15 @@ typedef struct tt__bench_pool {
     CUstream stream;
     const tt__verifier *verifier; /* whose operands these are */
     CUdeviceptr base;
-    size_t bytes, slots_at, stirs_at; /* copies begin at 0 */
+    size_t bytes, slots_at, flush_at; /* copies begin at 0 */
     size_t offsets[TT__OPERANDS_MAX]; /* of the buffers within a slot */
     tt__slots slots, copies;          /* copies: of the copy, if it has buffers of its own; [src][dst] */
     bool stays;                       /* everything gets the same slot for now */
     bool warm;
     bool renews; /* there is an `inout`, which every launch gets as it was; of a matrix the values do not
                     matter */
-    size_t stir_bytes, n_stirs, next_stir; /* what is written before each cold launch */
-    CUevent events[2 * TT__BATCH_MAX];
+    size_t flush_bytes; /* what is written before each cold launch */
+    CUevent begin, end;
     volatile uint32_t *gate; /* NULL: the driver has no stream memory operations */
     CUdeviceptr gate_device;
 } tt__bench_pool;

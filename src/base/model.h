@@ -56,7 +56,7 @@ typedef struct tt__env {
 } tt__env;
 
 /* Raised whenever measured times of old and new builds are no longer comparable. */
-#define TT__METHOD "4"
+#define TT__METHOD "5"
 
 /* What is to be computed, every default filled in. `op` names what competes for it, and is all there is of a
  * problem of somebody's own kernel, which is no matrix:
