@@ -21,21 +21,21 @@ typedef struct stage {
 } stage;
 static const stage stages[] = {
     {{7, 7, 0.03, 1}, CONTENDERS_MAX, COPIES_MAX, 1.03}, /* as many in every heat */
-    {{9, 21, 0.03, 1}, 11, 2, 1.02},
-    {{22, 30, 0.04, 1}, 6, 1, 1.01},
-    {{TT__FINAL_ROUNDS, TT__FINAL_ROUNDS_MAX, 0.10, 1}, 0, 0, 0},
+    {{9, 21, 0.04, 1}, 11, 2, 1.02},
+    {{22, 30, 0.05, 1}, 6, 1, 1.01},
+    {{TT__FINAL_ROUNDS, TT__FINAL_ROUNDS_MAX, 0.16, 1}, 0, 0, 0},
 };
 enum { STAGES = sizeof stages / sizeof *stages };
 
 /* Single launches of a short problem spread by several percent, and what is asked for is half a percent: each
  * stage takes so many times as long, and every round has its kernels at other places. A budget has no time
  * for that. */
-enum { SHORT_TIMES = 8 };
+enum { SHORT_TIMES = 6 };
 
 /* Times of different stages are of different rounds, and lie up to 1 % apart. Who asks for every
- * configuration wants to know how near they are: those who enter are then all in the last stage, for three
- * times as long. */
-enum { ALL_TIMES = 3 };
+ * configuration wants to know how near they are: those who enter are then all in the last stage, for twice
+ * as long. */
+enum { ALL_TIMES = 2 };
 
 /* Has it to be measured for long? */
 static bool is_short(const tt__session *s, const tt__search *search) {

@@ -4,6 +4,10 @@
 enum { L2_TIMES = 5, FLUSH_TIMES = 2, SLOT_ALIGN = 512, SHIFT_MAX = 16, PLACES = 4 };
 static const size_t gib = (size_t)1 << 30, large_bytes = (size_t)256 << 20;
 
+/* With another queued behind it a launch may take 0.4 us longer, whatever its size, and with nine up to 0.8
+ * (H200). So a cold one is alone. Warm ones come in trains, as they do where data is warm, but short ones. */
+enum { TRAIN_MAX = 8 };
+
 static size_t round_up(size_t n) {
     return (n + SLOT_ALIGN - 1) / SLOT_ALIGN * SLOT_ALIGN;
 }
@@ -98,8 +102,8 @@ tt_status tt__pool_open(tt__bench_pool *pool, const tt__verifier *verifier, cons
         pool->renews |= verifier->work.arrays[i].direction == TT__INOUT;
     tt_status status;
     TT_GOTO(allocate(pool, gpu, available / 2)); /* others may want some, too */
-    TT_GOTO(tt__cu_check(cu->cuEventCreate(&pool->begin, CU_EVENT_DEFAULT), "cuEventCreate"));
-    TT_GOTO(tt__cu_check(cu->cuEventCreate(&pool->end, CU_EVENT_DEFAULT), "cuEventCreate"));
+    for (int i = 0; i < 2 * TT__BATCH_MAX; i++)
+        TT_GOTO(tt__cu_check(cu->cuEventCreate(&pool->events[i], CU_EVENT_DEFAULT), "cuEventCreate"));
     open_gate(pool);
     return TT_OK;
 out:
@@ -136,10 +140,9 @@ tt_status tt__pool_fill(tt__bench_pool *pool) {
 
 void tt__pool_close(tt__bench_pool *pool) {
     const tt__driver *cu = pool->cu;
-    if (pool->begin)
-        cu->cuEventDestroy(pool->begin);
-    if (pool->end)
-        cu->cuEventDestroy(pool->end);
+    for (int i = 0; i < 2 * TT__BATCH_MAX; i++)
+        if (pool->events[i])
+            cu->cuEventDestroy(pool->events[i]);
     if (pool->gate)
         cu->cuMemFreeHost((void *)(uintptr_t)pool->gate);
     if (pool->base)
@@ -167,12 +170,18 @@ static bool is_apart(const tt__bench_pool *pool, const tt__timed *thing) {
     return thing->copy && pool->copies.n > 0;
 }
 
+/* The first of each kind in a train runs once before it is timed, and finds what it will use as warm as the
+ * others do. */
+static bool leads(const tt__bench_pool *pool, const tt__timed *things, int i) {
+    return i == 0 || is_apart(pool, &things[i]) != is_apart(pool, &things[i - 1]);
+}
+
 /* The next in turn. */
 static void turn(tt__slots *slots) {
     slots->next = (slots->next + 1) % slots->n;
 }
 
-static CUresult enqueue(tt__bench_pool *pool, const tt__timed *thing) {
+static CUresult enqueue(tt__bench_pool *pool, const tt__timed *thing, int i) {
     const tt__verifier *v = pool->verifier;
     CUdeviceptr places[TT__OPERANDS_MAX];
     void *operands[TT__OPERANDS_MAX];
@@ -193,27 +202,24 @@ static CUresult enqueue(tt__bench_pool *pool, const tt__timed *thing) {
     }
     CUresult r = flush(pool);
     if (r == CUDA_SUCCESS)
-        r = pool->cu->cuEventRecord(pool->begin, pool->stream);
+        r = pool->cu->cuEventRecord(pool->events[2 * i], pool->stream);
     if (r == CUDA_SUCCESS)
         r = tt__kernel_launch(thing->kernel, pool->cu, thing->launch, operands, pool->stream);
     if (r == CUDA_SUCCESS)
-        r = pool->cu->cuEventRecord(pool->end, pool->stream);
+        r = pool->cu->cuEventRecord(pool->events[2 * i + 1], pool->stream);
     return r;
 }
 
 /* Every launch finds `inout` buffers as they were. */
-static CUresult renewed(tt__bench_pool *pool, const tt__timed *thing) {
+static CUresult renewed(tt__bench_pool *pool, const tt__timed *thing, int i) {
     CUresult r = CUDA_SUCCESS;
     if (pool->renews && !is_apart(pool, thing))
         r = restore(pool, pool->slots.next, false);
-    return r == CUDA_SUCCESS ? enqueue(pool, thing) : r;
+    return r == CUDA_SUCCESS ? enqueue(pool, thing, i) : r;
 }
 
-/* One launch at a time: with another queued behind it one may take 0.4 us longer, whatever its size (measured
- * on an H200). */
-static tt_status time_one(tt__bench_pool *pool, const tt__timed *thing, float *us, CUresult *failed) {
+static tt_status time_few(tt__bench_pool *pool, const tt__timed *things, int n, float *us, CUresult *failed) {
     const tt__driver *cu = pool->cu;
-    float ms = 0;
     *failed = CUDA_SUCCESS;
     if (pool->gate) {
         *pool->gate = 0;
@@ -221,25 +227,53 @@ static tt_status time_one(tt__bench_pool *pool, const tt__timed *thing, float *u
             cu->cuStreamWaitValue32(pool->stream, pool->gate_device, 1, CU_STREAM_WAIT_VALUE_GEQ),
             "cuStreamWaitValue32"));
     }
-    if (pool->warm) /* its own events are overwritten by those of the launch that counts */
-        *failed = renewed(pool, thing);
-    if (*failed == CUDA_SUCCESS)
-        *failed = renewed(pool, thing);
+    for (int i = 0; i < n && *failed == CUDA_SUCCESS; i++) {
+        if (pool->warm &&
+            leads(pool, things, i)) /* its events are overwritten by those of the one that counts */
+            *failed = renewed(pool, &things[i], i);
+        if (*failed == CUDA_SUCCESS)
+            *failed = renewed(pool, &things[i], i);
+    }
     if (pool->gate)
         *pool->gate = 1;
     TT_TRY(tt__cu_check(cu->cuStreamSynchronize(pool->stream), "measuring"));
-    if (*failed == CUDA_SUCCESS)
-        TT_TRY(tt__cu_check(cu->cuEventElapsedTime(&ms, pool->begin, pool->end), "cuEventElapsedTime"));
-    *us = ms * 1e3f;
+    for (int i = 0; i < n && *failed == CUDA_SUCCESS; i++) {
+        float ms;
+        TT_TRY(tt__cu_check(cu->cuEventElapsedTime(&ms, pool->events[2 * i], pool->events[2 * i + 1]),
+                            "cuEventElapsedTime"));
+        us[i] = ms * 1e3f;
+    }
     return TT_OK;
+}
+
+/* What it puts into the queue of a train: its kernels, and copies that make its buffers anew. */
+static int wagons(const tt__bench_pool *pool, const tt__timed *thing) {
+    const tt__workload *w = &pool->verifier->work;
+    int n = thing->launch->n_passes;
+    for (int i = 0; i < w->n && pool->renews && !is_apart(pool, thing); i++)
+        n += w->arrays[i].direction == TT__INOUT;
+    return n;
+}
+
+/* How many of the things are queued at once; one always is. */
+static int at_once(const tt__bench_pool *pool, const tt__timed *things, int n) {
+    int i = 0, used = 0;
+    for (; i < n && (i == 0 || pool->warm); i++) {
+        used += wagons(pool, &things[i]) * (leads(pool, things, i) ? 2 : 1);
+        if (i > 0 && used > TRAIN_MAX)
+            break;
+    }
+    return i;
 }
 
 tt_status tt__pool_time(tt__bench_pool *pool, const tt__timed *things, int n, bool together, float *us,
                         CUresult *failed) {
     *failed = CUDA_SUCCESS;
     pool->stays = together && pool->slots.are_places;
-    for (int i = 0; i < n && *failed == CUDA_SUCCESS; i++)
-        TT_TRY(time_one(pool, &things[i], &us[i], failed));
+    for (int i = 0, few; i < n && *failed == CUDA_SUCCESS; i += few) {
+        few = at_once(pool, things + i, n - i);
+        TT_TRY(time_few(pool, things + i, few, us + i, failed));
+    }
     if (pool->stays)
         turn(&pool->slots);
     return TT_OK;

@@ -1,9 +1,9 @@
 /*
- * Timing on the device, one launch at a time, by a pair of events. Cold: each gets buffers that no recent
- * launch has touched, at several places of the GPU's memory because what these are worth differs by some
- * percent, and stands behind a kernel that writes twice the L2 cache. Warm: every launch gets the same
- * buffers, behind one of its own that is not timed. All wait behind a gate until they are queued, so that the
- * host's launch latency stays outside. Lives in the GPU worker.
+ * Timing on the device, by a pair of events for each launch. Cold: each gets buffers that no recent launch has
+ * touched, at several places of the GPU's memory because what these are worth differs by some percent, and
+ * stands behind a kernel that writes twice the L2 cache, and in front of nobody. Warm: every launch gets the
+ * same buffers, in short trains whose first is not timed. All wait behind a gate until they are queued, so
+ * that the host's launch latency stays outside. Lives in the GPU worker.
  */
 #ifndef TT_TUNER_MEASURE_H
 #define TT_TUNER_MEASURE_H
@@ -34,7 +34,7 @@ typedef struct tt__bench_pool {
     bool renews; /* there is an `inout`, which every launch gets as it was; of a matrix the values do not
                     matter */
     size_t flush_bytes; /* what is written before each cold launch */
-    CUevent begin, end;
+    CUevent events[2 * TT__BATCH_MAX];
     volatile uint32_t *gate; /* NULL: the driver has no stream memory operations */
     CUdeviceptr gate_device;
 } tt__bench_pool;

@@ -183,7 +183,7 @@ static void test_all_stay(void **state) {
     r.b.opts.effort = TT_EFFORT_EXHAUSTIVE;
     run(&r);
     EXPECT_STAGES(&r, SPACE);
-    assert_true(fabs(r.b.backend.rounds[0].worth_s / worth_s - 3) < 1e-9);
+    assert_true(fabs(r.b.backend.rounds[0].worth_s / worth_s - 2) < 1e-9);
     expect_elected(&r, 5);
     r.b.s.end_s = tt__now_s() + 60;
     run(&r);
