@@ -4,10 +4,6 @@
 enum { L2_TIMES = 5, FLUSH_TIMES = 2, SLOT_ALIGN = 512, SHIFT_MAX = 16, PLACES = 4 };
 static const size_t gib = (size_t)1 << 30, large_bytes = (size_t)256 << 20;
 
-/* With another queued behind it a launch may take 0.4 us longer, whatever its size, and with nine up to 0.8
- * (H200). So a cold one is alone. Warm ones come in trains, as they do where data is warm, but short ones. */
-enum { TRAIN_MAX = 8 };
-
 static size_t round_up(size_t n) {
     return (n + SLOT_ALIGN - 1) / SLOT_ALIGN * SLOT_ALIGN;
 }
@@ -102,7 +98,7 @@ tt_status tt__pool_open(tt__bench_pool *pool, const tt__verifier *verifier, cons
         pool->renews |= verifier->work.arrays[i].direction == TT__INOUT;
     tt_status status;
     TT_GOTO(allocate(pool, gpu, available / 2)); /* others may want some, too */
-    for (int i = 0; i < 2 * TT__BATCH_MAX; i++)
+    for (int i = 0; i < 2 * TT__TRAIN_MAX; i++)
         TT_GOTO(tt__cu_check(cu->cuEventCreate(&pool->events[i], CU_EVENT_DEFAULT), "cuEventCreate"));
     open_gate(pool);
     return TT_OK;
@@ -140,7 +136,7 @@ tt_status tt__pool_fill(tt__bench_pool *pool) {
 
 void tt__pool_close(tt__bench_pool *pool) {
     const tt__driver *cu = pool->cu;
-    for (int i = 0; i < 2 * TT__BATCH_MAX; i++)
+    for (int i = 0; i < 2 * TT__TRAIN_MAX; i++)
         if (pool->events[i])
             cu->cuEventDestroy(pool->events[i]);
     if (pool->gate)
@@ -260,7 +256,7 @@ static int at_once(const tt__bench_pool *pool, const tt__timed *things, int n) {
     int i = 0, used = 0;
     for (; i < n && (i == 0 || pool->warm); i++) {
         used += wagons(pool, &things[i]) * (leads(pool, things, i) ? 2 : 1);
-        if (i > 0 && used > TRAIN_MAX)
+        if (i > 0 && used > TT__TRAIN_MAX)
             break;
     }
     return i;

@@ -1,16 +1,19 @@
 /*
- * Timing on the device, by a pair of events for each launch. Cold: each gets buffers that no recent launch has
- * touched, at several places of the GPU's memory because what these are worth differs by some percent, and
- * stands behind a kernel that writes twice the L2 cache, and in front of nobody. Warm: every launch gets the
- * same buffers, in short trains whose first is not timed. All wait behind a gate until they are queued, so
- * that the host's launch latency stays outside. Lives in the GPU worker.
+ * Timing on the device, by a pair of events for each launch. Cold: each gets buffers that no recent launch
+ * has touched, at several places of the GPU's memory because what these are worth differs by some percent,
+ * and stands behind a kernel that writes twice the L2 cache, and in front of nobody. Warm: every launch gets
+ * the same buffers, in short trains whose first is not timed. All wait behind a gate until they are queued,
+ * so that the host's launch latency stays outside. Lives in the GPU worker.
  */
 #ifndef TT_TUNER_MEASURE_H
 #define TT_TUNER_MEASURE_H
 
 #include "tuner/verify.h"
 
-enum { TT__BATCH_MAX = 32 };
+/* Launches in a warm train. With nine others queued behind it one takes up to 0.8 us longer, whatever its
+ * size, and it may with one (H200): so cold ones are alone, and trains, which launches come in where data is
+ * warm, are short. */
+enum { TT__TRAIN_MAX = 8 };
 
 /* Arrays of the same size that launches use in turn. */
 typedef struct tt__slots {
@@ -34,7 +37,7 @@ typedef struct tt__bench_pool {
     bool renews; /* there is an `inout`, which every launch gets as it was; of a matrix the values do not
                     matter */
     size_t flush_bytes; /* what is written before each cold launch */
-    CUevent events[2 * TT__BATCH_MAX];
+    CUevent events[2 * TT__TRAIN_MAX];
     volatile uint32_t *gate; /* NULL: the driver has no stream memory operations */
     CUdeviceptr gate_device;
 } tt__bench_pool;

@@ -240,7 +240,6 @@ static const struct attribute {
     {CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT, 4},
     {CU_DEVICE_ATTRIBUTE_MAX_THREADS_PER_MULTIPROCESSOR, 2048},
     {CU_DEVICE_ATTRIBUTE_MAX_BLOCKS_PER_MULTIPROCESSOR, 32},
-    {CU_DEVICE_ATTRIBUTE_L2_CACHE_SIZE, 1 << 20},
     {CU_DEVICE_ATTRIBUTE_MEMORY_CLOCK_RATE, 1562500},
     {CU_DEVICE_ATTRIBUTE_GLOBAL_MEMORY_BUS_WIDTH, 256},
     {CU_DEVICE_ATTRIBUTE_CAN_MAP_HOST_MEMORY, 1},
@@ -259,6 +258,8 @@ static int attribute_value(CUdevice_attribute id) {
         return hostcuda_shared_limit();
     case CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_MULTIPROCESSOR:
         return hostcuda_shared_limit() + 1024;
+    case CU_DEVICE_ATTRIBUTE_L2_CACHE_SIZE:
+        return (int)hostcuda_number("HOSTCUDA_L2", 1 << 20);
     default:
         break;
     }

@@ -155,16 +155,17 @@ static int run_old_driver(void) {
 }
 
 static int run_device(void) {
-    int n, major, minor, version;
+    int n, major, minor, version, l2;
     char name[64];
     harness_open_driver();
     OK(cu.cuInit(0));
     OK(cu.cuDeviceGetCount(&n));
     OK(cu.cuDeviceGetAttribute(&major, CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR, 2));
     OK(cu.cuDeviceGetAttribute(&minor, CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR, 2));
+    OK(cu.cuDeviceGetAttribute(&l2, CU_DEVICE_ATTRIBUTE_L2_CACHE_SIZE, 2));
     OK(cu.cuDeviceGetName(name, sizeof name, 2));
     OK(cu.cuDriverGetVersion(&version));
-    CHECK(n == 3 && major == 8 && minor == 6 && strcmp(name, "toy") == 0 && version == 12040);
+    CHECK(n == 3 && major == 8 && minor == 6 && strcmp(name, "toy") == 0 && version == 12040 && l2 == 4096);
     return 0;
 }
 
@@ -185,7 +186,9 @@ static void test_rules(void **state) {
     PASSES("", run_wrong_arch);
     PASSES("HOSTCUDA_DRIVER_VERSION=12040", run_old_driver);
     PASSES("HOSTCUDA_NVRTC_VERSION=12.4|HOSTCUDA_DRIVER_VERSION=12040", run_launch_limits);
-    PASSES("HOSTCUDA_DEVICES=3|HOSTCUDA_CC=86|HOSTCUDA_NAME=toy|HOSTCUDA_DRIVER_VERSION=12040", run_device);
+    PASSES(
+        "HOSTCUDA_DEVICES=3|HOSTCUDA_CC=86|HOSTCUDA_NAME=toy|HOSTCUDA_DRIVER_VERSION=12040|HOSTCUDA_L2=4096",
+        run_device);
     PASSES("", run_fork);
 }
 

@@ -13,6 +13,7 @@
 #include "gpu/device.h"
 #include "gpu/driver.h"
 #include "gpu/nvml.h"
+#include "tuner/backend.h"
 #include "tuner/farm/protocol.h"
 #include "tuner/farm/roles.h"
 #include "tuner/farm/wire.h"
@@ -21,7 +22,7 @@
 #include "tuner/verify.h"
 #include "tuner/watch.h"
 
-enum { SCREEN_FIRST = 4, SCREEN_MORE = 4, SCREEN_MAX = 24, FINALISTS_MAX = TT__BATCH_MAX };
+enum { SCREEN_FIRST = 4, SCREEN_MORE = 4, SCREEN_MAX = 24, FINALISTS_MAX = TT__FINALISTS_MAX };
 
 /* A median is known well enough when half the interval around it is no more than this part of it. What cannot
  * come into the finals need not be known so well: the cutoff is at 1.25 times the best, their limit at 1.06.
@@ -176,7 +177,7 @@ static tt_status time_steadily(gpu_state *g, const tt__timed *things, int n, boo
 
 static tt_status take_samples(gpu_state *g, const tt__kernel *kernel, const tt__msg_trial *m, int n,
                               tt__trial *trial) {
-    tt__timed things[TT__BATCH_MAX];
+    tt__timed things[SCREEN_MAX];
     CUresult failed;
     for (int i = 0; i < n; i++)
         things[i] = (tt__timed){kernel, &m->launch, m->offset, m->copy};
@@ -291,8 +292,8 @@ static tt_status load_finals(gpu_state *g, finals *f, const int *order) {
     return TT_OK;
 }
 
-/* Deals the n places of a round anew: whoever comes first finds the L2 cache as the one before left it, and
- * nobody shall always have the same neighbour. The same numbers in every run. */
+/* Deals the n places of a round anew: a warm launch finds the L2 cache as its neighbour left it, which shall
+ * not always be the same, and no place is as good as another. The same numbers in every run. */
 static void shuffle(int *order, int n, uint32_t *state) {
     for (int i = n - 1; i > 0; i--) {
         *state = *state * 1664525u + 1013904223u;
