@@ -62,6 +62,7 @@ static void test_what_finals_take(void **state) {
     assert_true(tt__limits_finals_s(1) == least);
     assert_true(tt__limits_finals_s(10000) > 850 * 0.01); /* so many launches of 10 ms */
     assert_true(tt__limits_finals_s(10000) < 2 * 850 * 0.01);
+    assert_true(tt__limits_finals_s(1000) > 0.1 + 1.5 * 850 * 0.00105); /* each behind a flush */
 }
 
 static void test_refuses(void **state) {
