@@ -224,8 +224,8 @@ static tt_status time_few(tt__bench_pool *pool, const tt__timed *things, int n, 
             "cuStreamWaitValue32"));
     }
     for (int i = 0; i < n && *failed == CUDA_SUCCESS; i++) {
-        if (pool->warm &&
-            leads(pool, things, i)) /* its events are overwritten by those of the one that counts */
+        /* The events of the one that is not timed are overwritten by those of the one that is. */
+        if (pool->warm && leads(pool, things, i))
             *failed = renewed(pool, &things[i], i);
         if (*failed == CUDA_SUCCESS)
             *failed = renewed(pool, &things[i], i);

@@ -10,9 +10,8 @@
 
 #include "tuner/verify.h"
 
-/* Launches in a warm train. With nine others queued behind it one takes up to 0.8 us longer, whatever its
- * size, and it may with one (H200): so cold ones are alone, and trains, which launches come in where data is
- * warm, are short. */
+/* Launches in a warm train. With nine others queued behind it a launch takes up to 0.8 us longer, whatever
+ * its size, and with a single one it may take 0.4 us (H200). So cold ones are alone, and trains are short. */
 enum { TT__TRAIN_MAX = 8 };
 
 /* Arrays of the same size that launches use in turn. */
