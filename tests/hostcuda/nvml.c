@@ -1,6 +1,6 @@
 /* A stand-in for NVML, with the clocks that $HOSTCUDA_CLOCKS lists: "1980,900,1980" are those of the SMs in
- * MHz, one for each time that they are asked for, the last for ever. Without it there is no GPU on any bus. That
- * of index 0 is called $HOSTCUDA_NVML_NAME; without it there is none.
+ * MHz, one for each time that they are asked for, the last for ever. Without it there is no GPU on any bus.
+ * That of index 0 is called $HOSTCUDA_NVML_NAME; without it there is none.
  */
 #include <stdio.h>
 #include <stdlib.h>

@@ -20,6 +20,7 @@ typedef struct fake {
     const tt__candidate *submitted[SPACE_OF_BOTH]; /* the first of them */
     size_t n_submitted, n_next, most_next;         /* expected next: the last time, and at most */
     size_t wanted;                                 /* trials; 0: any number */
+    size_t kept;                                   /* of these, for templates left out */
     double cutoff_us;                              /* of the last one */
     double us;
     int n_samples; /* of each */

@@ -22,11 +22,11 @@ static void defaults(void **state) {
         {PROBLEM(.rows = 8, .cols = 12), 12, 8, 1, 96, 96, 4, 16, 0},
         {PROBLEM(.rows = 7, .cols = 12), 12, 7, 1, 84, 84, 4, 4, 0},
         {PROBLEM(.rows = 8, .cols = 12, .align = 8), 12, 8, 1, 96, 96, 4, 8, 8},
-        {PROBLEM(.rows = 7, .cols = 5, .align = 16), 5, 7, 1, 35, 35, 4, 4, 0}, /* no more than pitches allow */
+        {PROBLEM(.rows = 7, .cols = 5, .align = 16), 5, 7, 1, 35, 35, 4, 4, 0}, /* as pitches allow */
         {PROBLEM(.rows = 8, .cols = 16, .elem_size = 1), 16, 8, 1, 128, 128, 1, 8, 0},
         {PROBLEM(.rows = 8, .cols = 16, .elem_size = 1, .align = 1), 16, 8, 1, 128, 128, 1, 1, 1},
         {PROBLEM(.rows = 8, .cols = 8, .lds = 10, .in_place = 1), 10, 10, 1, 80, 80, 4, 8, 0},
-        {PROBLEM(.rows = 4, .cols = 4, .src_stride = 99), 4, 4, 1, 16, 16, 4, 16, 0}, /* without a batch: none */
+        {PROBLEM(.rows = 4, .cols = 4, .src_stride = 99), 4, 4, 1, 16, 16, 4, 16, 0}, /* no batch: none */
         {PROBLEM(.rows = 4, .cols = 4, .batch = 2, .src_stride = 17), 4, 4, 2, 17, 16, 4, 4, 0},
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {

@@ -97,6 +97,35 @@ static void test_expects_next(void **state) {
     bench_close(&b);
 }
 
+static size_t first_untried(size_t *out, size_t most, void *self, const tt__view *view) {
+    size_t n = 0;
+    (void)self;
+    for (size_t i = 0; i < view->space->n && n < most; i++)
+        if (view->known[i] == TT__UNTRIED)
+            out[n++] = i;
+    return n;
+}
+
+/* The trial that is kept for a template to which the strategy does not come is not the strategy's to lean to.
+ */
+static void test_expects_next_what_is_not_kept(void **state) {
+    (void)state;
+    enum { TRIALS = 9 };
+    bench b;
+    tt__search some;
+    tt__strategy in_order = tt__strategy_exhaustive;
+    in_order.likely = first_untried;
+    bench_open(&b, true);
+    b.s.strategy = &in_order;
+    b.backend.wanted = TRIALS;
+    b.backend.kept = 1;
+    bench_search(&b, &(tt__limits){TRIALS, INFINITY, true, 0, 0}, &some);
+    assert_int_equal(some.n_tried, TRIALS);
+    assert_int_equal(b.backend.most_next, 0);
+    tt__search_close(&some);
+    bench_close(&b);
+}
+
 /* The default of the template that the model has in the lead comes behind what it takes for fastest: the
  * finals will ask for it. The arrays are made ready where something is tried, and there alone. */
 static void test_expects_the_default(void **state) {
@@ -427,6 +456,7 @@ int main(void) {
         cmocka_unit_test(test_goes_on_with_the_rest),
         cmocka_unit_test(test_small_spaces),
         cmocka_unit_test(test_expects_next),
+        cmocka_unit_test(test_expects_next_what_is_not_kept),
         cmocka_unit_test(test_expects),
         cmocka_unit_test(test_expects_the_default),
         cmocka_unit_test(test_the_best_of_equals),
