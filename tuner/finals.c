@@ -28,8 +28,8 @@ static const stage stages[] = {
 enum { STAGES = sizeof stages / sizeof *stages };
 
 /* Single launches of a short problem spread by several percent, and what is asked for is half a percent: each
- * stage takes so many times as long, and every round has its kernels at other places. A budget has no time
- * for that. */
+ * stage takes so many times as long, and loads its kernels as often as it has rounds at least, at other
+ * places each time. A budget has no time for that. */
 enum { SHORT_TIMES = 6 };
 
 /* Times of different stages are of different rounds, and lie up to 1 % apart. Who asks for every

@@ -50,9 +50,7 @@ tt__limits tt__limits_of_copy(const tt__limits *problem) {
 
 double tt__limits_finals_s(double best_us) {
     static const double slack = 1.5, setup_s = 0.1, least_s = 0.2;
-    enum {
-        LAUNCHES = 850,
-        BESIDE_US = 60
-    }; /* in all stages together, where times are long; a flush and a wait */
+    enum { LAUNCHES = 850 }; /* in all stages together, where times are long */
+    enum { BESIDE_US = 60 }; /* each: a flush, and waiting for it */
     return setup_s + slack * fmax(least_s, (best_us + BESIDE_US) * 1e-6 * LAUNCHES);
 }

@@ -251,10 +251,12 @@ static int wagons(const tt__bench_pool *pool, const tt__timed *thing) {
     return n;
 }
 
-/* How many of the things are queued at once; one always is. */
+/* How many of the things are queued at once: of warm ones a train. */
 static int at_once(const tt__bench_pool *pool, const tt__timed *things, int n) {
     int i = 0, used = 0;
-    for (; i < n && (i == 0 || pool->warm); i++) {
+    if (!pool->warm)
+        return 1;
+    for (; i < n; i++) {
         used += wagons(pool, &things[i]) * (leads(pool, things, i) ? 2 : 1);
         if (i > 0 && used > TT__TRAIN_MAX)
             break;

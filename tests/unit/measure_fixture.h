@@ -26,7 +26,7 @@ static struct {
     size_t n, n_events, available, allocated;
     size_t room;                            /* no more is given at once; 0: all that is wanted */
     CUdeviceptr src[LOG_MAX], dst[LOG_MAX]; /* of a kernel; of a writer dst */
-    bool has_gate;
+    bool has_gate, refuses_copies;
     uint32_t gate;
     size_t fails_at;          /* the launch of a kernel, from 1 */
     size_t n_kernels, us;     /* launched since `open`: the first takes 1 us, the next 2, and so on */
@@ -66,6 +66,8 @@ static CUresult launch(CUfunction fn, unsigned gx, unsigned gy, unsigned gz, uns
 
 static CUresult copy(CUdeviceptr dst, CUdeviceptr src, size_t n, CUstream stream) {
     (void)n, (void)stream;
+    if (seen.refuses_copies)
+        return CUDA_ERROR_INVALID_VALUE;
     seen.src[seen.n] = src;
     seen.dst[seen.n] = dst;
     saw('C');

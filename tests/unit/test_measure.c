@@ -141,6 +141,16 @@ static void test_refused(void **state) {
     assert_int_equal(seen.calls[seen.n - 1], 'S');
     assert_true(b.us[4] > 0 && b.us[5] == 0 && b.us[6] == 0);
     close(&b);
+    for (int warm = 0; warm < 2; warm++) { /* what cannot be made anew is not launched */
+        seen.has_gate = true;
+        open(&b, warm ? "scale/n=1/warm" : "scale/n=1", TT__INOUT, warm);
+        seen.refuses_copies = true;
+        assert_int_equal(tt__pool_time(&b.pool, b.things, 2, false, b.us, &failed), TT_OK);
+        assert_int_equal(failed, CUDA_ERROR_INVALID_VALUE);
+        expect_calls("GS", 1, "");
+        assert_int_equal(seen.gate, 1);
+        close(&b);
+    }
 }
 
 /* Several kernels are timed as one, and are as many places in a train; one that takes more runs alone. */
