@@ -1,13 +1,14 @@
 #!/usr/bin/env python3
-"""What hardware counters say of winners and of a copy: bench/counters.py [--build DIR] [--db PATH] [CASE ...]
+"""What hardware counters say of winners and of a copy: bench/counters.py [--build DIR] [--db PATH] [--output FILE.json] [CASE ...]
 
 A CASE is ELEM_SIZE:ROWSxCOLS. Tunes what the store does not know, then has `ncu` look at one launch of each winner, by
 the library, and of one `copy_linear` of as many bytes (VEC=16 UNROLL=1 KEEP=0), at the clocks there are and with empty
-caches. Needs CuPy and ncu, and memory for three arrays of a case. Prints the table of docs/limits.md ("Where
-targets are missed").
+caches. Needs CuPy and ncu, and memory for three arrays of a case. Prints a table, and writes what scripts/performance.py
+makes the one of docs/performance.md of.
 """
 import argparse
 import csv
+import datetime
 import importlib.util
 import io
 import json
@@ -19,21 +20,24 @@ import sys
 
 import cupy_kernels as kernels
 
-# The worst case of each target that is missed, and one for comparison.
-CASES = ["4:32768x32768", "16:8192x8192", "1:10000x12016", "4:16384x16384"]
-# Column: metric, what it is divided by, how it is printed.
+sys.path.insert(0, str(kernels.ROOT / "scripts"))
+import performance  # noqa: E402
+
+# The worst case of each target that is missed or is met by little, the next ones of two of them, and one for comparison.
+CASES = ["4:32768x32768", "16:8192x8192", "1:10000x12016", "8:16384x16384", "4:4100x8204", "1:10001x10001", "4:16384x16384"]
+# Column: metric, what it is divided by, how many decimals are printed.
 COLUMNS = {
-    "us": ("gpu__time_duration.sum", 1e3, ".1f"),
-    "DRAM busy, %": ("dram__throughput.avg.pct_of_peak_sustained_elapsed", 1, ".1f"),
-    "read, GB/s": ("dram__bytes_read.sum.per_second", 1e9, ".0f"),
-    "written, GB/s": ("dram__bytes_write.sum.per_second", 1e9, ".0f"),
-    "partition link busy, %": ("lts__ltcfabric2ltc_cycles_active.avg.pct_of_peak_sustained_elapsed", 1, ".1f"),
-    "sectors read, M": ("lts__t_sectors_op_read.sum", 1e6, ".2f"),
-    "written, M": ("lts__t_sectors_op_write.sum", 1e6, ".2f"),
-    "sectors a load": ("l1tex__average_t_sectors_per_request_pipe_lsu_mem_global_op_ld.ratio", 1, ".2f"),
-    "a store": ("l1tex__average_t_sectors_per_request_pipe_lsu_mem_global_op_st.ratio", 1, ".2f"),
-    "bank conflicts, M": ("l1tex__data_bank_conflicts_pipe_lsu_mem_shared.sum", 1e6, ".2f"),
-    "warps of the possible, %": ("sm__warps_active.avg.pct_of_peak_sustained_active", 1, ".1f"),
+    "us": ("gpu__time_duration.sum", 1e3, 1),
+    "DRAM busy, %": ("dram__throughput.avg.pct_of_peak_sustained_elapsed", 1, 1),
+    "read, GB/s": ("dram__bytes_read.sum.per_second", 1e9, 0),
+    "written, GB/s": ("dram__bytes_write.sum.per_second", 1e9, 0),
+    "partition link busy, %": ("lts__ltcfabric2ltc_cycles_active.avg.pct_of_peak_sustained_elapsed", 1, 1),
+    "sectors read, M": ("lts__t_sectors_op_read.sum", 1e6, 2),
+    "written, M": ("lts__t_sectors_op_write.sum", 1e6, 2),
+    "sectors a load": ("l1tex__average_t_sectors_per_request_pipe_lsu_mem_global_op_ld.ratio", 1, 2),
+    "a store": ("l1tex__average_t_sectors_per_request_pipe_lsu_mem_global_op_st.ratio", 1, 2),
+    "bank conflicts, M": ("l1tex__data_bank_conflicts_pipe_lsu_mem_shared.sum", 1e6, 2),
+    "warps of the possible, %": ("sm__warps_active.avg.pct_of_peak_sustained_active", 1, 1),
 }
 OURS = "regex:^(transpose_|copy_linear)"
 
@@ -106,24 +110,47 @@ def tune(options, which, *arguments):
 
 
 def tuned(options, which):
-    """The winner, in words."""
+    """What `tune best` knows of the winner."""
     tune(options, which, "--shapes", "SHAPE", "--quiet")
-    best = json.loads(tune(options, which, "best", "--shape", "SHAPE", "--json"))
-    return f"`{best['kernel']} {' '.join(f'{key}={value}' for key, value in best['config'].items())}`"
+    return json.loads(tune(options, which, "best", "--shape", "SHAPE", "--json"))
 
 
-def cell(row, metric, unit, form):
+def words(best):
+    return f"{best['kernel']} {' '.join(f'{key}={value}' for key, value in best['config'].items())}"
+
+
+def cell(row, metric, unit, digits):
+    """A number, or None."""
     try:
-        return format(float(row[metric].replace(",", "")) / unit, form)
+        return round(float(row[metric].replace(",", "")) / unit, digits)
     except (KeyError, ValueError):
         print(f"bench/counters.py: ncu says nothing of {metric}", file=sys.stderr)
-        return "-"
+        return None
+
+
+def cells(row):
+    return {name: cell(row, *column) for name, column in COLUMNS.items()}
+
+
+def result(options, winners, rows):
+    """In the form of bench-peers, as far as it goes."""
+    now = datetime.datetime.now(datetime.timezone.utc)
+    cases = []
+    for which, best, copy, ours in zip(options.cases, winners, rows[::2], rows[1::2]):
+        elem, n_rows, n_cols = parsed(which)
+        cases.append({"name": f"{elem} B {n_rows} x {n_cols}", "elem_size": elem, "rows": n_rows, "cols": n_cols, "winner": words(best),
+                      "copy": cells(copy), "ours": cells(ours)})
+    return {"program": "bench-counters", "commit": options.commit, "date": now.strftime("%Y-%m-%dT%H:%M:%SZ"),
+            "gpu": {"name": winners[0]["gpu"]}, "driver": winners[0]["driver"],
+            "digits": {name: digits for name, (_, _, digits) in COLUMNS.items()}, "cases": cases}
 
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
     parser.add_argument("--build", type=pathlib.Path, default=kernels.ROOT / "build")
     parser.add_argument("--db", default="counters.db", help="the store of the winners")
+    parser.add_argument("--output", help="a file for scripts/performance.py, in bench/results/")
+    parser.add_argument("--commit", default="unknown")
     parser.add_argument("--launch", action="store_true", help=argparse.SUPPRESS)
     parser.add_argument("cases", nargs="*", type=case, default=CASES, metavar="CASE", help=f"ELEM_SIZE:ROWSxCOLS; default {' '.join(CASES)}")
     options = parser.parse_args()
@@ -136,11 +163,10 @@ def main():
     rows = counted(options)
     if len(rows) != 2 * len(winners):
         raise SystemExit(f"ncu saw {len(rows)} launches in place of {2 * len(winners)}")
-    print(f"| | | {' | '.join(COLUMNS)} |\n|---|---|{'---:|' * len(COLUMNS)}")
-    for i, row in enumerate(rows):
-        elem, shape = options.cases[i // 2].split(":")
-        name = f"{elem} B {shape.replace('x', ' x ')}" if i % 2 == 0 else ""
-        print(f"| {name} | {winners[i // 2] if i % 2 else 'a copy'} | {' | '.join(cell(row, *column) for column in COLUMNS.values())} |")
+    found = result(options, winners, rows)
+    print("\n".join(performance.counters_table(found)))
+    if options.output:
+        pathlib.Path(options.output).write_text(json.dumps(found) + "\n", encoding="utf-8")
 
 
 if __name__ == "__main__":

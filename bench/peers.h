@@ -12,7 +12,7 @@
 #include "gpu/kernel.h"
 #include "tuner/stats.h"
 
-enum { BENCH_VARIANTS_MAX = 512, BENCH_SHOTS_MAX = 32, BENCH_NOTE_MAX = 256 };
+enum { BENCH_VARIANTS_MAX = 512, BENCH_NOTE_MAX = 256 };
 
 /* The peers in the order of the tables; ours comes first. */
 typedef enum bench_peer_id {

@@ -2,8 +2,8 @@
 """Times PyTorch's transposes: bench/pytorch.py [--output FILE.json] [--rounds N] [--commit TEXT]
 
 `x.t().contiguous()` and `y.copy_(x.t())` in fp32, fp16 and uint8, cold (arrays rotated through more than five
-times the L2 cache), by CUDA events behind a busy kernel, so that the interpreter's latency stays outside. Writes
-JSON for scripts/performance.py, in the form of bench-peers.
+times the L2 cache, each launch behind a write of twice that cache and in front of nobody), by CUDA events behind a busy
+kernel, so that the interpreter's latency stays outside. Writes JSON for scripts/performance.py, in the form of bench-peers.
 """
 import argparse
 import datetime
@@ -17,7 +17,8 @@ import sys
 SHAPES = [(1024, 1024), (2048, 2048), (4096, 4096), (8192, 8192), (16384, 16384), (8191, 8191), (64, 4 << 20),
           (4 << 20, 64)]
 TYPES = {"float32": 4, "float16": 2, "uint8": 1}
-SLEEP_CYCLES = 4_000_000  # about 2 ms of GPU time in which the host queues a round
+SLEEP_CYCLES = 400_000  # about 0.2 ms of GPU time in which the host queues a launch
+FLUSH_TIMES = 2  # the L2 cache, as in tuner/measure.h
 
 
 def interval(ratios):
@@ -27,23 +28,24 @@ def interval(ratios):
     return ordered[low], ordered[-1 - low]
 
 
-def measure(torch, movers, slots, rounds):
+def measure(torch, movers, slots, flush, rounds):
     """Median-ready samples in us: {name: [one a round]}, each round in a random order."""
     samples = {name: [] for name in movers}
     at = 0
     for turn in range(-2, rounds):  # two rounds warm up
         order = random.sample(sorted(movers), len(movers))
-        events = {name: [torch.cuda.Event(enable_timing=True) for _ in range(2)] for name in movers}
-        torch.cuda._sleep(SLEEP_CYCLES)
         for name in order:
             x, y = slots[at % len(slots)]
             at += 1
-            events[name][0].record()
+            begin, end = (torch.cuda.Event(enable_timing=True) for _ in range(2))
+            torch.cuda._sleep(SLEEP_CYCLES)
+            flush.zero_()
+            begin.record()
             movers[name](x, y)
-            events[name][1].record()
-        torch.cuda.synchronize()
-        for name in movers if turn >= 0 else ():
-            samples[name].append(events[name][0].elapsed_time(events[name][1]) * 1e3)
+            end.record()
+            torch.cuda.synchronize()
+            if turn >= 0:
+                samples[name].append(begin.elapsed_time(end) * 1e3)
     return samples
 
 
@@ -65,7 +67,8 @@ def run_case(torch, rows, cols, dtype, elem_size, rounds, l2_bytes):
     y.copy_(x.t())
     if not (torch.equal(y.t(), x) and torch.equal(x.t().contiguous(), y)):
         raise RuntimeError("PyTorch's transpose is wrong")
-    samples = measure(torch, movers, slots, rounds)
+    flush = torch.empty(FLUSH_TIMES * l2_bytes, device="cuda", dtype=torch.uint8)
+    samples = measure(torch, movers, slots, flush, rounds)
     regime = {"rounds": rounds, "launches": 1}
     for name, us in samples.items():
         ratios = [m / u for m, u in zip(samples["memcpy"], us)]

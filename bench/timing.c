@@ -1,8 +1,9 @@
 /*
- * Timing. Cold: each launch gets arrays that no recent launch has touched, from a pool of more than five
- * times the L2 cache. Warm: always the same arrays. Launches wait behind a gate until all of a round are
- * queued, so that the host's launch latency stays outside the pairs of events; a graph holds many launches
- * instead.
+ * Timing, as tuner/measure.c has it. Cold: each launch gets arrays that no recent launch has touched, from a
+ * pool of more than five times the L2 cache, stands behind a write of twice that cache, and in front of
+ * nobody. Warm: always the same arrays, in short trains whose first is launched once before it is timed. All
+ * wait behind a gate until they are queued, so that the host's launch latency stays outside the pairs of
+ * events. A graph holds many launches instead, cold ones on arrays in turn.
  */
 #include <dlfcn.h>
 #include <pthread.h>
@@ -32,10 +33,11 @@ struct bench_timer {
     const tt__driver *cu;
     CUstream stream;
     const tt__gpu *gpu;
-    CUdeviceptr base;
+    CUdeviceptr base, flush;
+    size_t flush_bytes;
     size_t bytes, src_stride; /* a slot is [src][dst] */
     tt__slots slots;
-    CUevent events[2 * BENCH_SHOTS_MAX];
+    CUevent events[2 * TT__TRAIN_MAX];
     volatile uint32_t *gate; /* NULL: the driver has no stream memory operations */
     CUdeviceptr gate_device;
     uint64_t random;
@@ -118,7 +120,10 @@ tt_status bench_timer_open(bench_timer **out, bench *b) {
     t->stream = b->stream;
     t->gpu = &b->gpu;
     t->random = 0x2545f4914f6cdd1du;
-    for (int i = 0; i < 2 * BENCH_SHOTS_MAX; i++)
+    t->flush_bytes = TT__FLUSH_TIMES * (size_t)b->gpu.l2_bytes;
+    TT_TRY(tt__cu_check(t->cu->cuMemAlloc(&t->flush, t->flush_bytes), "cuMemAlloc (%zu bytes to flush with)",
+                        t->flush_bytes));
+    for (int i = 0; i < 2 * TT__TRAIN_MAX; i++)
         TT_TRY(tt__cu_check(t->cu->cuEventCreate(&t->events[i], CU_EVENT_DEFAULT), "cuEventCreate"));
     open_gate(t);
     open_graphs(t);
@@ -133,9 +138,11 @@ void bench_timer_close(bench_timer **timer) {
     atomic_store(&t->stop, true);
     if (t->watched)
         pthread_join(t->watchdog, NULL);
-    for (int i = 0; i < 2 * BENCH_SHOTS_MAX; i++)
+    for (int i = 0; i < 2 * TT__TRAIN_MAX; i++)
         if (t->events[i])
             t->cu->cuEventDestroy(t->events[i]);
+    if (t->flush)
+        t->cu->cuMemFree(t->flush);
     if (t->gate)
         t->cu->cuMemFreeHost((void *)(uintptr_t)t->gate);
     free(t);
@@ -200,7 +207,17 @@ static tt_status fire(bench_timer *t, const shot *s) {
     return s->variant->launch(s->variant->self, s->dst, s->src, t->stream);
 }
 
-static tt_status enqueue(bench_timer *t, const shot *s, int i) {
+/* Whatever ran before, the L2 cache is full of what something else has written. */
+static tt_status flush(bench_timer *t) {
+    return tt__cu_check(t->cu->cuMemsetD8Async(t->flush, 0, t->flush_bytes, t->stream), "cuMemsetD8Async");
+}
+
+/* Behind what the launch is to find in the cache: nothing of its own, or all of it. */
+static tt_status enqueue(bench_timer *t, const shot *s, int i, bool cold) {
+    if (!s->exec && cold)
+        TT_TRY(flush(t));
+    else if (!s->exec && i == 0)
+        TT_TRY(fire(t, s));
     TT_TRY(tt__cu_check(t->cu->cuEventRecord(t->events[2 * i], t->stream), "cuEventRecord"));
     TT_TRY(fire(t, s));
     return tt__cu_check(t->cu->cuEventRecord(t->events[2 * i + 1], t->stream), "cuEventRecord");
@@ -222,13 +239,13 @@ static void lift_gate(bench_timer *t) {
     }
 }
 
-/* Times n shots one after the other. What a launch says when it fails is kept as the last error. */
-static tt_status time_shots(bench_timer *t, const shot *shots, int n, float *us, int *failed) {
+/* Times n shots, a train, one after the other. What a launch says when it fails is kept as the last error. */
+static tt_status time_shots(bench_timer *t, const shot *shots, int n, bool cold, float *us, int *failed) {
     bool gated = t->gate && !t->ungated;
     tt_status status = gated ? close_gate(t) : TT_OK;
     *failed = -1;
     for (int i = 0; i < n && *failed < 0 && status == TT_OK; i++)
-        if (enqueue(t, &shots[i], i) != TT_OK)
+        if (enqueue(t, &shots[i], i, cold) != TT_OK)
             *failed = i;
     if (gated)
         lift_gate(t);
@@ -285,25 +302,24 @@ static void shuffle(bench_timer *t, int *order, int n) {
     }
 }
 
-/* One round in a random order. A gate holds BENCH_SHOTS_MAX launches at most, or one graph: more might fill
- * the queue behind it. */
+/* One round in a random order. */
 static tt_status run_round(bench_timer *t, const shot *shots, const bool *in_place, int n, bool cold,
                            float *us, int *failed) {
     int order[BENCH_VARIANTS_MAX];
     for (int i = 0; i < n; i++)
         order[i] = i;
     shuffle(t, order, n);
-    const int at_once = shots[0].exec ? 1 : BENCH_SHOTS_MAX;
+    const int at_once = shots[0].exec || cold ? 1 : TT__TRAIN_MAX;
     for (int from = 0; from < n; from += at_once) {
-        shot batch[BENCH_SHOTS_MAX];
-        float batch_us[BENCH_SHOTS_MAX];
+        shot batch[TT__TRAIN_MAX];
+        float batch_us[TT__TRAIN_MAX];
         int k, many = n - from < at_once ? n - from : at_once;
         for (k = 0; k < many; k++) {
             batch[k] = shots[order[from + k]];
             if (!batch[k].exec)
                 next_arrays(t, cold, in_place[order[from + k]], &batch[k].dst, &batch[k].src);
         }
-        TT_TRY(time_shots(t, batch, many, batch_us, failed));
+        TT_TRY(time_shots(t, batch, many, cold, batch_us, failed));
         if (*failed >= 0) {
             *failed = order[from + *failed];
             return TT_OK;

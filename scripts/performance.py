@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Makes docs/performance.md from bench/results/*.json: scripts/performance.py [--check]
 
-Of each GPU the newest file of bench-peers counts (and of bench/pytorch.py, if there is one). What has to be said
+Of each GPU the newest file of bench-peers counts (and of bench/counters.py and bench/pytorch.py, if there is one). What has to be said
 in words, why a target is out of reach for one, stands in docs/limits.md. --check writes nothing and exits 1 if the page
 is not what would be made.
 """
@@ -170,7 +170,25 @@ def head(r):
     yield ""
 
 
-def gpu_section(r, torch):
+def counters_table(r):
+    """Of each case a copy and the winner."""
+    def row(name, what, counted):
+        return [name, what] + [number(counted[column], digits) for column, digits in r["digits"].items()]
+    rows = [row(*each) for case in r["cases"] for each in ((case["name"], "a copy", case["copy"]), ("", f"`{case['winner']}`", case["ours"]))]
+    yield from table(["", "kernel", *r["digits"]], rows)
+
+
+def counters_section(r):
+    yield "### Where targets are missed: hardware counters"
+    yield ""
+    yield (f"`bench/counters.py` at commit `{r['commit']}`, driver {r['driver']}: winners as the default command stores them, and a copy of as many bytes "
+           "(`copy_linear`, not the tuned one), one launch each with empty caches, under `ncu`. Sectors are those that L2 slices are asked for, so that "
+           "what crosses the partition link, between the halves of the L2 cache, counts twice. What they say of the limit: [limits.md](limits.md), \"Where targets are missed\".")
+    yield ""
+    yield from counters_table(r)
+
+
+def gpu_section(r, counters, torch):
     cases = r["cases"]
     yield from head(r)
     yield "### Targets"
@@ -178,6 +196,8 @@ def gpu_section(r, torch):
     yield from table(["case", "speed relative to", "at least", "worst case", "met"], target_rows(cases))
     yield from out_rows(cases)
     yield ""
+    if counters:
+        yield from counters_section(counters)
     columns = ["case", "us", "GB/s", "of the tuned copy"] + [f"x {name}" for _, name in PEERS]
     for group, title in GROUPS:
         members = [c for c in cases if c["group"] == group]
@@ -259,10 +279,10 @@ def read_results():
 
 def make():
     files = list(read_results())
-    peers, torch = newest(files, "bench-peers"), newest(files, "bench-pytorch")
+    peers, counters, torch = (newest(files, program) for program in ("bench-peers", "bench-counters", "bench-pytorch"))
     lines = INTRODUCTION.splitlines() + [""]
     for gpu, result in peers.items():
-        lines += gpu_section(result, torch.get(gpu))
+        lines += gpu_section(result, counters.get(gpu), torch.get(gpu))
     if not peers:
         lines += ["Nothing has been measured yet.", ""]
     while len(lines) > 1 and not lines[-1]:

@@ -37,4 +37,11 @@ for wrong in ("4:100", "foo", "4:10x20x30", "a:10x10", "3:10x10", "4:0x10"):
         assert wrong in str(error), error
     else:
         raise AssertionError(wrong)
-assert counters.cell({"a metric": "2,008.1e+03"}, "a metric", 1e3, ".1f") == "2008.1"
+assert counters.cell({"a metric": "2,008.14e+03"}, "a metric", 1e3, 1) == 2008.1
+assert counters.cell({"a metric": ""}, "a metric", 1, 1) is None
+
+rows = [{metric: str(value) for metric, _, _ in counters.COLUMNS.values()} for value in (2e3, 1e3)]
+best = {"gpu": "a GPU", "driver": "1.2", "kernel": "k", "config": {"A": 1, "B": 2}}
+found = counters.result(types.SimpleNamespace(cases=["4:10x20"], commit="abc"), [best], rows)
+table = list(counters.performance.counters_table(found))
+assert table[2].startswith("| 4 B 10 x 20 | a copy | 2.0 | 2000.0 |") and table[3].startswith("|  | `k A=1 B=2` | 1.0 | 1000.0 |"), table

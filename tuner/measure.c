@@ -1,7 +1,7 @@
 /* The pool, the gate and the events. */
 #include "tuner/measure.h"
 
-enum { L2_TIMES = 5, FLUSH_TIMES = 2, SLOT_ALIGN = 512, SHIFT_MAX = 16, PLACES = 4 };
+enum { L2_TIMES = 5, SLOT_ALIGN = 512, SHIFT_MAX = 16, PLACES = 4 };
 static const size_t gib = (size_t)1 << 30, large_bytes = (size_t)256 << 20;
 
 static size_t round_up(size_t n) {
@@ -47,7 +47,7 @@ static void lay_out(tt__bench_pool *pool, const tt__workload *w, const tt__gpu *
     if (w->copy_bytes)
         pool->copies = tt__slots_for(2 * round_up((size_t)w->copy_bytes + SHIFT_MAX), gpu, w->warm, 0);
     if (!pool->warm)
-        pool->flush_bytes = FLUSH_TIMES * (size_t)gpu->l2_bytes / SLOT_ALIGN * SLOT_ALIGN;
+        pool->flush_bytes = TT__FLUSH_TIMES * (size_t)gpu->l2_bytes / SLOT_ALIGN * SLOT_ALIGN;
     pool->flush_at = all_bytes(&pool->copies);
     pool->slots_at = pool->flush_at + pool->flush_bytes;
     pool->bytes = pool->slots_at + all_bytes(&pool->slots);

@@ -14,6 +14,9 @@
  * its size, and with a single one it may take 0.4 us (H200). So cold ones are alone, and trains are short. */
 enum { TT__TRAIN_MAX = 8 };
 
+/* L2 caches that are written before each cold launch. */
+enum { TT__FLUSH_TIMES = 2 };
+
 /* Arrays of the same size that launches use in turn. */
 typedef struct tt__slots {
     size_t n, bytes, stride, next;
