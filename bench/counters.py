@@ -110,9 +110,9 @@ def tune(options, which, *arguments):
 
 
 def tuned(options, which):
-    """What `tune best` knows of the winner."""
+    """What `tune show` knows of the winner."""
     tune(options, which, "--shapes", "SHAPE", "--quiet")
-    return json.loads(tune(options, which, "best", "--shape", "SHAPE", "--json"))
+    return json.loads(tune(options, which, "show", "--shape", "SHAPE", "--json"))
 
 
 def words(best):
