@@ -60,6 +60,8 @@ text = "\n".join(performance.counters_section(counted))
 assert "| 4 B 1 x 2 | a copy | 2.0 | - |\n|  | `k A=1` | 2.1 | 91.20 |" in text and "commit `abc`" in text, text
 
 assert target([faster], "the mirrored copy")[3] == "1.020 [1.010, 1.030] at faster"
-assert target([slower, faster], "cuMemcpy")[3:] == ("0.980 [0.970, 0.990] at faster", "no")
+beyond = "; below 1 beyond the noise: {} of {} cases"
+assert target([slower, faster, alike], "cuMemcpy")[3:] == ("0.980 [0.970, 0.990] at faster" + beyond.format(1, 3), "no")
+assert target([slower, alike], "cuMemcpy")[3:] == ("0.990 [0.970, 1.001] at alike" + beyond.format(0, 2), "no")
 assert target([slower], "cuMemcpy")[4] == "yes"
-assert target([old], "cuMemcpy")[3] == "0.990 at old"
+assert target([old], "cuMemcpy")[3] == "0.990 at old" + beyond.format(1, 1)
