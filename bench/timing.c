@@ -3,7 +3,7 @@
  * pool of more than five times the L2 cache, stands behind a write of twice that cache, and in front of
  * nobody. Warm: always the same arrays, in short trains whose first is launched once before it is timed. All
  * wait behind a gate until they are queued, so that the host's launch latency stays outside the pairs of
- * events. A graph holds many launches instead, cold ones on arrays in turn.
+ * events. A graph holds many launches instead, cold ones on arrays in turn, and nothing stands before it.
  */
 #include <dlfcn.h>
 #include <pthread.h>
@@ -121,8 +121,9 @@ tt_status bench_timer_open(bench_timer **out, bench *b) {
     t->gpu = &b->gpu;
     t->random = 0x2545f4914f6cdd1du;
     t->flush_bytes = TT__FLUSH_TIMES * (size_t)b->gpu.l2_bytes;
-    TT_TRY(tt__cu_check(t->cu->cuMemAlloc(&t->flush, t->flush_bytes), "cuMemAlloc (%zu bytes to flush with)",
-                        t->flush_bytes));
+    if (t->flush_bytes > 0)
+        TT_TRY(tt__cu_check(t->cu->cuMemAlloc(&t->flush, t->flush_bytes),
+                            "cuMemAlloc (%zu bytes to flush the L2 cache with)", t->flush_bytes));
     for (int i = 0; i < 2 * TT__TRAIN_MAX; i++)
         TT_TRY(tt__cu_check(t->cu->cuEventCreate(&t->events[i], CU_EVENT_DEFAULT), "cuEventCreate"));
     open_gate(t);
@@ -207,19 +208,26 @@ static tt_status fire(bench_timer *t, const shot *s) {
     return s->variant->launch(s->variant->self, s->dst, s->src, t->stream);
 }
 
-/* Whatever ran before, the L2 cache is full of what something else has written. */
+/* Whatever ran before, the L2 cache is full of what something else has written. (The tuner has a kernel write
+ * random bits, this is the driver's fill.) */
 static tt_status flush(bench_timer *t) {
+    if (!t->flush)
+        return TT_OK;
     return tt__cu_check(t->cu->cuMemsetD8Async(t->flush, 0, t->flush_bytes, t->stream), "cuMemsetD8Async");
 }
 
-/* Behind what the launch is to find in the cache: nothing of its own, or all of it. */
-static tt_status enqueue(bench_timer *t, const shot *s, int i, bool cold) {
+/* A launch that is refused says so in *refused, and why in the last error; all else that fails is returned.
+ */
+static tt_status enqueue(bench_timer *t, const shot *s, int i, bool cold, bool *refused) {
+    const bool leads = !s->exec && !cold && i == 0;
+    *refused = false;
     if (!s->exec && cold)
         TT_TRY(flush(t));
-    else if (!s->exec && i == 0)
-        TT_TRY(fire(t, s));
+    if (leads && (*refused = fire(t, s) != TT_OK))
+        return TT_OK;
     TT_TRY(tt__cu_check(t->cu->cuEventRecord(t->events[2 * i], t->stream), "cuEventRecord"));
-    TT_TRY(fire(t, s));
+    if ((*refused = fire(t, s) != TT_OK))
+        return TT_OK;
     return tt__cu_check(t->cu->cuEventRecord(t->events[2 * i + 1], t->stream), "cuEventRecord");
 }
 
@@ -239,14 +247,16 @@ static void lift_gate(bench_timer *t) {
     }
 }
 
-/* Times n shots, a train, one after the other. What a launch says when it fails is kept as the last error. */
+/* Times n shots that are queued together. */
 static tt_status time_shots(bench_timer *t, const shot *shots, int n, bool cold, float *us, int *failed) {
-    bool gated = t->gate && !t->ungated;
+    bool gated = t->gate && !t->ungated, refused;
     tt_status status = gated ? close_gate(t) : TT_OK;
     *failed = -1;
-    for (int i = 0; i < n && *failed < 0 && status == TT_OK; i++)
-        if (enqueue(t, &shots[i], i, cold) != TT_OK)
+    for (int i = 0; i < n && *failed < 0 && status == TT_OK; i++) {
+        status = enqueue(t, &shots[i], i, cold, &refused);
+        if (refused)
             *failed = i;
+    }
     if (gated)
         lift_gate(t);
     TT_TRY(status);
@@ -302,6 +312,13 @@ static void shuffle(bench_timer *t, int *order, int n) {
     }
 }
 
+/* How many of n are queued together. Warm ones are trains of the same length, as nearly as may be, in which
+ * the untimed first takes a place, too. */
+static int at_once_of(const shot *shots, int n, bool cold) {
+    const int most = TT__TRAIN_MAX - 1, trains = (n + most - 1) / most;
+    return shots[0].exec || cold ? 1 : (n + trains - 1) / trains;
+}
+
 /* One round in a random order. */
 static tt_status run_round(bench_timer *t, const shot *shots, const bool *in_place, int n, bool cold,
                            float *us, int *failed) {
@@ -309,7 +326,7 @@ static tt_status run_round(bench_timer *t, const shot *shots, const bool *in_pla
     for (int i = 0; i < n; i++)
         order[i] = i;
     shuffle(t, order, n);
-    const int at_once = shots[0].exec || cold ? 1 : TT__TRAIN_MAX;
+    const int at_once = at_once_of(shots, n, cold);
     for (int from = 0; from < n; from += at_once) {
         shot batch[TT__TRAIN_MAX];
         float batch_us[TT__TRAIN_MAX];

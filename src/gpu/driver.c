@@ -91,8 +91,10 @@ tt_status tt__cu_check(CUresult r, const char *what, ...) {
     vsnprintf(text, sizeof text, what, args);
     va_end(args);
     const char *name = NULL, *words = NULL;
-    table.cuGetErrorName(r, &name);
-    table.cuGetErrorString(r, &words);
+    if (table.cuGetErrorName) /* a test's own driver was not loaded here */
+        table.cuGetErrorName(r, &name);
+    if (table.cuGetErrorString)
+        table.cuGetErrorString(r, &words);
     return tt__fail(r == CUDA_ERROR_OUT_OF_MEMORY ? TT_E_NO_MEMORY : TT_E_CUDA, "%s: %s (%d): %s", text,
                     name ? name : "CUDA error", (int)r, words ? words : "no description");
 }
