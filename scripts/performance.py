@@ -54,10 +54,10 @@ TARGETS = [  # group, regime, against which, at least
 NAMES = {"memcpy": "cuMemcpy", "copy": "the tuned copy", "mirrored": "the mirrored copy", "geam": "geam", "cutensor": "cuTENSOR"}
 
 
-def table(head, rows):
-    """A Markdown table; the first column reads from the left, the others from the right."""
+def table(head, rows, texts=1):
+    """A Markdown table; the first columns, of text, read from the left, the others from the right."""
     yield "| " + " | ".join(head) + " |"
-    yield "|---|" + "---:|" * (len(head) - 1)
+    yield "|" + "---|" * texts + "---:|" * (len(head) - texts)
     for row in rows:
         yield "| " + " | ".join(str(cell) for cell in row) + " |"
     yield ""
@@ -177,7 +177,7 @@ def counters_table(r):
     def row(name, what, counted):
         return [name, what] + [number(counted[column], digits) for column, digits in r["digits"].items()]
     rows = [row(*each) for case in r["cases"] for each in ((case["name"], "a copy", case["copy"]), ("", f"`{case['winner']}`", case["ours"]))]
-    yield from table(["", "kernel", *r["digits"]], rows)
+    yield from table(["", "kernel", *r["digits"]], rows, texts=2)
 
 
 def counters_section(r):
@@ -185,7 +185,9 @@ def counters_section(r):
     yield ""
     yield (f"`bench/counters.py` at commit `{r['commit']}`, driver {r['driver']}: winners as the default command stores them, and a copy of as many bytes "
            "(`copy_linear`, not the tuned one), one launch each with empty caches, under `ncu`. Sectors are those that L2 slices are asked for, so that "
-           "what crosses the partition link, between the halves of the L2 cache, counts twice. What they say of the limit: [limits.md](limits.md), \"Where targets are missed\".")
+           "what crosses the partition link, between the halves of the L2 cache, counts twice. They were tuned in a store of their own: where several are alike, "
+           "the winner may be another one than below. 4 B 16384 x 16384, which meets its target, is for comparison. "
+           "What they say of the limit: [limits.md](limits.md), \"Where targets are missed\".")
     yield ""
     yield from counters_table(r)
 
@@ -248,8 +250,8 @@ ratios of a round, the peer's time over ours, so above 1 ours is the faster; in 
 faster than the tuned copy beyond the noise, the targets are held against it.
 Up to 40 MB read and written, our kernels and the copies are loaded 21 times for the rounds of a case, since where code lies matters.
 A winner of a case that tuning had no time for says in brackets where it comes from, and counts for no target.
-Cold, unless it says otherwise: no array that a launch touches was touched by a recent one, and each launch stands behind a write of twice
-the L2 cache and in front of nobody, as when `tune` measures ([measuring.md](measuring.md)).
+Cold, unless it says otherwise: no array that a launch touches was touched by a recent one, and each launch, if it is not one of a graph, stands behind a
+write of twice the L2 cache and in front of nobody, as when `tune` measures ([measuring.md](measuring.md)).
 
 Where a target is missed, why, and what was tried: [limits.md](limits.md).
 

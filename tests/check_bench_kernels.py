@@ -29,7 +29,7 @@ except SystemExit as error:
 else:
     raise AssertionError("macros without a value")
 
-assert [counters.parsed(counters.case(each)) for each in counters.CASES][2] == (1, 10000, 12016)
+assert [counters.parsed(counters.case(each)) for each in counters.CASES][3] == (1, 10000, 12016)
 for wrong in ("4:100", "foo", "4:10x20x30", "a:10x10", "3:10x10", "4:0x10"):
     try:
         counters.case(wrong)
@@ -44,4 +44,5 @@ rows = [{metric: str(value) for metric, _, _ in counters.COLUMNS.values()} for v
 best = {"gpu": "a GPU", "driver": "1.2", "kernel": "k", "config": {"A": 1, "B": 2}}
 found = counters.result(types.SimpleNamespace(cases=["4:10x20"], commit="abc"), [best], rows)
 table = list(counters.performance.counters_table(found))
+assert found["set"] == "some"  # which a full run goes before
 assert table[2].startswith("| 4 B 10 x 20 | a copy | 2.0 | 2000.0 |") and table[3].startswith("|  | `k A=1 B=2` | 1.0 | 1000.0 |"), table
