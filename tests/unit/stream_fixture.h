@@ -22,7 +22,7 @@ static const CUdeviceptr memory = UINT64_C(1) << 40;
  * that spreads one slot to the others, C copy, E event, G gate, S synchronize. */
 static struct {
     char calls[LOG_MAX];
-    size_t n, n_events, available, allocated, given; /* allocated: the last time; given: up to now */
+    size_t n, n_events, n_arrays, available, allocated, given; /* allocated: the last time; given: up to now */
     size_t room;                                     /* no more is given at once; 0: all that is wanted */
     CUdeviceptr src[LOG_MAX], dst[LOG_MAX];          /* of a kernel; of a writer dst */
     bool has_gate, refuses_copies, refuses_fills;
@@ -123,6 +123,7 @@ static CUresult alloc(CUdeviceptr *ptr, size_t bytes) {
     seen.allocated = bytes;
     *ptr = memory + seen.given;
     seen.given += bytes;
+    seen.n_arrays++;
     return CUDA_SUCCESS;
 }
 
@@ -133,7 +134,8 @@ static CUresult memory_info(size_t *available, size_t *total) {
 }
 
 static CUresult release(CUdeviceptr ptr) {
-    assert_true(ptr >= memory && ptr < memory + seen.given);
+    assert_true(ptr >= memory && ptr < memory + seen.given && seen.n_arrays > 0);
+    seen.n_arrays--;
     return CUDA_SUCCESS;
 }
 
