@@ -104,7 +104,8 @@ static void test_cold(void **state) {
     end();
 }
 
-/* Trains of five and four, or of four, whose first is launched once before it is timed, always on the same arrays. */
+/* Trains of five and four, or of four, whose first is launched once before it is timed, always on the same
+ * arrays. */
 static void test_warm(void **state) {
     (void)state;
     begin(true, L2_BYTES);
