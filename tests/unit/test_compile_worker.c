@@ -1,0 +1,73 @@
+/* The compiler of the farm, as a process of its own, with an NVRTC that refuses what the name of a program says. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "tuner/farm/protocol.h"
+#include "tuner/farm/worker.h"
+
+enum { TIMEOUT_S = 20 };
+
+static tt__worker worker;
+static tt__event event;
+static tt__str payload;
+
+static void hear(uint32_t type) {
+    do
+        assert_int_equal(tt__workers_wait(&worker, 1, TIMEOUT_S, &event, &payload), TT_OK);
+    while (event.kind == TT__EVENT_NONE);
+    assert_int_equal(event.kind, TT__EVENT_REPLY);
+    assert_int_equal(event.type, type);
+}
+
+static void compile(const char *name, tt_status status) {
+    static char source[] = "", options[] = "-DN=1";
+    tt__msg_compile m = {90, 1, strlen(name) + 1, sizeof source, sizeof options};
+    tt__worker_ask(&worker, 0, TIMEOUT_S, TT__MSG_COMPILE,
+                   (struct iovec[]){{&m, sizeof m},
+                                    {(void *)(uintptr_t)name, m.name_size},
+                                    {source, sizeof source},
+                                    {options, sizeof options}},
+                   4);
+    hear(TT__MSG_COMPILED);
+    const tt__msg_compiled *reply = (const tt__msg_compiled *)payload.text;
+    assert_int_equal(reply->done.status, status);
+    assert_int_equal(payload.len - sizeof *reply, status == TT_OK ? sizeof "image" : 0);
+    assert_true(reply->begin_s > 0 && reply->end_s >= reply->begin_s);
+}
+
+static void expect_name(const char *name) {
+    char path[64], text[64] = "";
+    snprintf(path, sizeof path, "/proc/%d/comm", (int)worker.pid);
+    FILE *f = fopen(path, "r");
+    assert_non_null(f);
+    assert_non_null(fgets(text, sizeof text, f));
+    fclose(f);
+    text[strcspn(text, "\n")] = '\0';
+    assert_string_equal(text, name);
+}
+
+/* While it has nothing to do it is not called what it was last at, whether that went well or not. */
+static void test_names(void **state) {
+    (void)state;
+    assert_int_equal(tt__worker_start(&worker, "compile", "", TIMEOUT_S), TT_OK);
+    hear(TT__MSG_HELLO);
+    compile("kernels/plain.cu", TT_OK);
+    expect_name("tiletune-worker");
+    compile("wrong.cu", TT_E_COMPILE);
+    expect_name("tiletune-worker");
+    compile("plain.cu", TT_OK);
+    expect_name("tiletune-worker");
+    tt__worker_stop(&worker);
+    tt__str_free(&payload);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {cmocka_unit_test(test_names)};
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
