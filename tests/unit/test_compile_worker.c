@@ -1,4 +1,5 @@
-/* The compiler of the farm, as a process of its own, with an NVRTC that refuses what the name of a program says. */
+/* The compiler of the farm, as a process of its own, with an NVRTC that refuses what the name of a program
+ * says. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
