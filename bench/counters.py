@@ -57,8 +57,10 @@ def case(text):
     return text
 
 
-def check_tools(build):
+def check_tools(build, output):
     """What is missing is better known before anything is tuned."""
+    if output and not output.parent.is_dir():
+        raise SystemExit(f"bench/counters.py: there is no folder {output.parent} for --output {output}; make it first")
     if not shutil.which("ncu"):
         raise SystemExit("bench/counters.py: there is no ncu in PATH; it comes with the CUDA Toolkit (Nsight Compute)")
     if not importlib.util.find_spec("cupy"):
@@ -145,8 +147,8 @@ def result(options, winners, rows):
         elem, n_rows, n_cols = parsed(which)
         cases.append({"name": f"{elem} B {n_rows} x {n_cols}", "elem_size": elem, "rows": n_rows, "cols": n_cols, "winner": words(best),
                       "copy": cells(copy), "ours": cells(ours)})
-    return {"program": "bench-counters", "set": "default" if options.cases == CASES else "some", "commit": options.commit, "date": now.strftime("%Y-%m-%dT%H:%M:%SZ"),
-            "gpu": {"name": winners[0]["gpu"]}, "driver": winners[0]["driver"],
+    return {"program": "bench-counters", "set": "default" if options.cases == CASES else "some", "commit": options.commit,
+            "date": now.strftime("%Y-%m-%dT%H:%M:%SZ"), "gpu": {"name": winners[0]["gpu"]}, "driver": winners[0]["driver"],
             "digits": {name: digits for name, (_, _, digits) in COLUMNS.items()}, "cases": cases}
 
 
@@ -154,7 +156,7 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
     parser.add_argument("--build", type=pathlib.Path, default=kernels.ROOT / "build")
     parser.add_argument("--db", default="counters.db", help="the store of the winners")
-    parser.add_argument("--output", help="a file for scripts/performance.py, in bench/results/")
+    parser.add_argument("--output", type=pathlib.Path, help="a file for scripts/performance.py, in bench/results/")
     parser.add_argument("--commit", default="unknown")
     parser.add_argument("--launch", action="store_true", help=argparse.SUPPRESS)
     parser.add_argument("cases", nargs="*", type=case, default=CASES, metavar="CASE", help=f"ELEM_SIZE:ROWSxCOLS; default {' '.join(CASES)}")
@@ -163,7 +165,7 @@ def main():
     if options.launch:
         launch(options)
         return
-    check_tools(options.build)
+    check_tools(options.build, options.output)
     winners = [tuned(options, each) for each in options.cases]
     rows = counted(options)
     if len(rows) != 2 * len(winners):
@@ -171,7 +173,7 @@ def main():
     found = result(options, winners, rows)
     print("\n".join(performance.counters_table(found)))
     if options.output:
-        pathlib.Path(options.output).write_text(json.dumps(found) + "\n", encoding="utf-8")
+        options.output.write_text(json.dumps(found) + "\n", encoding="utf-8")
 
 
 if __name__ == "__main__":

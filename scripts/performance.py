@@ -172,24 +172,33 @@ def head(r):
     yield ""
 
 
-def counters_table(r):
+def counters_table(r, label=lambda case: case["name"]):
     """Of each case a copy and the winner."""
     def row(name, what, counted):
         return [name, what] + [number(counted[column], digits) for column, digits in r["digits"].items()]
-    rows = [row(*each) for case in r["cases"] for each in ((case["name"], "a copy", case["copy"]), ("", f"`{case['winner']}`", case["ours"]))]
+    rows = [row(*each) for case in r["cases"] for each in ((label(case), "a copy", case["copy"]), ("", f"`{case['winner']}`", case["ours"]))]
     yield from table(["", "kernel", *r["digits"]], rows, texts=2)
 
 
-def counters_section(r):
+def standing(name, cases):
+    """What bench-peers found of the case that is counted, and what it is to reach."""
+    for case in cases:
+        least = [target[3] for target in TARGETS if target[:3] == (case["group"], "cold", ["copy"])]
+        if case["name"] == name and least and ratio(case, "cold", "copy"):
+            return f"{name}: {ratio(case, 'cold', yardstick(case, 'cold', 'copy')):.3f} of {least[0]:g}"
+    return name
+
+
+def counters_section(r, cases):
     yield "### Where targets are missed: hardware counters"
     yield ""
     yield (f"`bench/counters.py` at commit `{r['commit']}`, driver {r['driver']}: winners as the default command stores them, and a copy of as many bytes "
            "(`copy_linear`, not the tuned one), one launch each with empty caches, under `ncu`. Sectors are those that L2 slices are asked for, so that "
-           "what crosses the partition link, between the halves of the L2 cache, counts twice. They were tuned in a store of their own: where several are alike, "
-           "the winner may be another one than below. 4 B 16384 x 16384, which meets its target, is for comparison. "
+           "what crosses the partition link, between the halves of the L2 cache, counts twice. Beside each case what the targets' run found, whose winner may be "
+           "another one where several are alike. "
            "What they say of the limit: [limits.md](limits.md), \"Where targets are missed\".")
     yield ""
-    yield from counters_table(r)
+    yield from counters_table(r, lambda case: standing(case["name"], cases))
 
 
 def gpu_section(r, counters, torch):
@@ -201,7 +210,7 @@ def gpu_section(r, counters, torch):
     yield from out_rows(cases)
     yield ""
     if counters:
-        yield from counters_section(counters)
+        yield from counters_section(counters, cases)
     columns = ["case", "us", "GB/s", "of the tuned copy"] + [f"x {name}" for _, name in PEERS]
     for group, title in GROUPS:
         members = [c for c in cases if c["group"] == group]

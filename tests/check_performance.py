@@ -56,8 +56,9 @@ assert performance.is_tuned(tuned, "cold") and not performance.is_tuned(tuned, "
 # Counters come with the GPU that they are of, and what was not counted is no number.
 counted = {"gpu": {"name": "a GPU"}, "commit": "abc", "driver": "1.2", "digits": {"us": 1, "busy, %": 2},
            "cases": [{"name": "4 B 1 x 2", "winner": "k A=1", "copy": {"us": 2.0, "busy, %": None}, "ours": {"us": 2.14, "busy, %": 91.2}}]}
-text = "\n".join(performance.counters_section(counted))
-assert "| 4 B 1 x 2 | a copy | 2.0 | - |\n|  | `k A=1` | 2.1 | 91.20 |" in text and "commit `abc`" in text, text
+text = "\n".join(performance.counters_section(counted, [dict(faster, name="4 B 1 x 2"), alike]))
+assert "| 4 B 1 x 2: 0.970 of 0.975 | a copy | 2.0 | - |\n|  | `k A=1` | 2.1 | 91.20 |" in text and "commit `abc`" in text, text
+assert performance.standing("4 B 1 x 2", [alike]) == "4 B 1 x 2"
 
 assert target([faster], "the mirrored copy")[3] == "1.020 [1.010, 1.030] at faster"
 beyond = "; below 1 beyond the noise: {} of {} cases"

@@ -91,7 +91,7 @@ tt_status tt__cu_check(CUresult r, const char *what, ...) {
     vsnprintf(text, sizeof text, what, args);
     va_end(args);
     const char *name = NULL, *words = NULL;
-    if (table.cuGetErrorName) /* a test's own driver was not loaded here */
+    if (table.cuGetErrorName) /* not there if no driver was loaded, but a test's own stands in for it */
         table.cuGetErrorName(r, &name);
     if (table.cuGetErrorString)
         table.cuGetErrorString(r, &words);

@@ -22,8 +22,8 @@ static const CUdeviceptr memory = UINT64_C(1) << 40;
  * that spreads one slot to the others, C copy, E event, G gate, S synchronize. */
 static struct {
     char calls[LOG_MAX];
-    size_t n, n_events, n_arrays, available, allocated,
-        given;                              /* allocated: the last time; given: up to now */
+    size_t n, n_events, n_arrays, available;
+    size_t allocated, given;                /* the last time; up to now */
     size_t room;                            /* no more is given at once; 0: all that is wanted */
     CUdeviceptr src[LOG_MAX], dst[LOG_MAX]; /* of a kernel; of a writer dst */
     bool has_gate, refuses_copies, refuses_fills;

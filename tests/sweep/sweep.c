@@ -1,0 +1,206 @@
+/* The shapes, and the processes. Shapes are small: whole tiles, edges, less than a tile, one row, one column,
+ * leading dimensions, batches, every alignment. */
+#include "sweep.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+#include "gpu/device.h"
+#include "gpu/nvrtc.h"
+
+const sweep_shape sweep_shapes[] = {
+    /* 4 bytes: all kinds of shapes */
+    {96, 96, .elem_size = 4},
+    {64, 200, .elem_size = 4},
+    {1, 1, .elem_size = 4},
+    {1, 37, .elem_size = 4},
+    {37, 1, .elem_size = 4},
+    {131, 67, .elem_size = 4},
+    {67, 67, 69, 69, .elem_size = 4},
+    {70, 50, 80, 72, .elem_size = 4},
+    {70, 50, 82, 74, .elem_size = 4, .align = 4},
+    {70, 52, 80, 72, .elem_size = 4, .with = " TILE_ROWS=32 VL=16 "},
+    {40, 36, .elem_size = 4, .batch = 3},
+    {33, 33, 40, 40, .elem_size = 4, .batch = 2, .src_stride = 1332, .dst_stride = 1332},
+    {33, 35, 40, 36, .elem_size = 4, .batch = 2, .src_stride = 1333, .dst_stride = 1301},
+    /* more than one of the largest tiles in both directions */
+    {264, 392, .elem_size = 4, .max_blocks = 12},
+    {263, 391, .elem_size = 4, .max_blocks = 30},
+    {1100, 152, .elem_size = 4, .max_blocks = 8},
+    {272, 272, .elem_size = 4, .max_blocks = 6},
+    {256, 128, .elem_size = 1},
+    {131, 67, .elem_size = 1},
+    {131, 131, .elem_size = 1},
+    {597, 1101, .elem_size = 1, .max_blocks = 30},
+    {68, 44, .elem_size = 1, .align = 4},
+    {301, 528, .elem_size = 1, .max_blocks = 12}, /* rows aligned on one side only */
+    {304, 525, .elem_size = 1, .max_blocks = 12},
+    {592, 1104, .elem_size = 1, .max_blocks = 16},
+    {528, 528, .elem_size = 1, .max_blocks = 6},
+    /* several tiles for each block that stays; and where words reach out of the matrix */
+    {603, 1048, .elem_size = 1, .with = " STAY=4 "},
+    {601, 1049, .elem_size = 1, .with = " STAY=4 "},
+    {601, 1049, .elem_size = 1, .with = " STAY=5 "},
+    {256, 128, .elem_size = 2},
+    {131, 67, .elem_size = 2},
+    {131, 131, .elem_size = 2},
+    {301, 555, .elem_size = 2, .max_blocks = 30},
+    /* those inside have a path of their own: of few loads, and of more, if there are many tiles; some tiles
+     * are high enough to be written, but not to be read, and of some, whole ones, words reach out of the
+     * matrix */
+    {650, 1049, 1049, 653, .elem_size = 1, .with = " WRITE_RUN=256 THREADS=256 VS=4 CLUSTER=1 "},
+    {149, 131, 131, 153, .elem_size = 4, .with = " STAY=0 "},
+    {650, 1049, 1049, 653, .elem_size = 1, .with = " VS=16 CLUSTER=1 STAY=0 "},
+    {325, 555, 555, 327, .elem_size = 2, .with = " WRITE_RUN=128 THREADS=256 VS=16 CLUSTER=1 STAY=0 "},
+    {160, 128, 129, 161, .elem_size = 1, .batch = 13, .src_stride = 20641, .dst_stride = 20609,
+     .with = " VS=16 CLUSTER=1 STAY=0 "},
+    /* words of several rows reach out of the matrix; and of one whose last tile is a whole one */
+    {1, 37, .elem_size = 1},
+    {37, 1, .elem_size = 1},
+    {39, 1, .elem_size = 1},
+    {37, 2, .elem_size = 1},
+    {5, 3, .elem_size = 1},
+    {67, 2, 3, 0, .elem_size = 1},
+    {160, 128, 129, 161, .elem_size = 1},
+    {1, 2, .elem_size = 2, .align = 2},
+    {37, 1, .elem_size = 2},
+    {80, 64, 65, 81, .elem_size = 2},
+    {304, 528, .elem_size = 2, .max_blocks = 12},
+    {301, 528, .elem_size = 2, .max_blocks = 12},
+    {128, 64, .elem_size = 8},
+    {131, 67, .elem_size = 8},
+    {70, 50, 80, 72, .elem_size = 8},
+    {136, 136, .elem_size = 8},
+    {64, 32, .elem_size = 16},
+    {131, 67, .elem_size = 16},
+    {33, 47, 50, 41, .elem_size = 16},
+    {70, 70, .elem_size = 16},
+    {20, 30, 2048, 0, .elem_size = 16}, /* rows a far power of two apart */
+    {20, 30, 8192, 8192, .elem_size = 16},
+    {8, 520, 8192, 8192, .elem_size = 16, .max_blocks = 128}, /* more than 64 tiles side by side */
+    /* destination rows of whole vectors, of each width, but no whole sectors, and several tiles tall */
+    {604, 300, .elem_size = 1, .max_blocks = 24},
+    {616, 264, .elem_size = 1, .max_blocks = 24},
+    {306, 150, .elem_size = 2, .max_blocks = 24},
+    {308, 148, .elem_size = 2, .max_blocks = 24},
+    {312, 152, .elem_size = 2, .max_blocks = 24},
+    {151, 75, .elem_size = 4, .max_blocks = 24},
+    {154, 74, .elem_size = 4, .max_blocks = 24},
+    {156, 76, .elem_size = 4, .max_blocks = 24},
+    {134, 66, .elem_size = 8, .max_blocks = 48},
+    /* matrices that begin anywhere in a sector */
+    {50, 75, 75, 52, .elem_size = 4, .batch = 2, .src_stride = 3752, .dst_stride = 3905},
+    /* more than twice the stand-in's L2 cache */
+    {1088, 512, .elem_size = 4, .max_blocks = 136},
+    {544, 512, .elem_size = 8, .max_blocks = 272},
+    {512, 288, 8192, 0, .elem_size = 16, .max_blocks = 576},
+};
+const size_t sweep_n_shapes = sizeof sweep_shapes / sizeof *sweep_shapes;
+
+bool sweep_problem(tt__problem *p, const sweep_shape *s, const char *op) {
+    tt_problem asked = TT_INIT(tt_problem);
+    asked.rows = s->rows;
+    asked.cols = s->cols;
+    asked.lds = s->lds;
+    asked.ldd = s->ldd;
+    asked.elem_size = s->elem_size;
+    asked.align = s->align;
+    asked.batch = s->batch;
+    asked.src_stride = s->src_stride;
+    asked.dst_stride = s->dst_stride;
+    asked.in_place = strcmp(op, "transpose_in_place") == 0;
+    if (tt__problem_init(p, &asked) != TT_OK)
+        return false;
+    tt__copy(p->op, sizeof p->op, op);
+    if (!tt__dst_transposed(p)) { /* a copy is dense */
+        p->lds = p->ldd = p->cols;
+        p->src_stride = p->dst_stride = p->rows * p->cols;
+    }
+    return true;
+}
+
+bool sweep_is_for(const sweep_shape *s, const tt__candidate *c) {
+    const unsigned *g = c->launch.passes[0].grid;
+    if (s->with)
+        return strstr(c->config, s->with) != NULL;
+    return s->max_blocks == 0 || (int64_t)g[0] * g[1] * g[2] <= s->max_blocks;
+}
+
+bool sweep_open_device(tt__gpu *gpu) {
+    enum { SM_COUNT = 4, L2_BYTES = 1 << 20 };
+    if (!device_open())
+        return false;
+    MUST(tt__device_gpu(gpu, 0));
+    if (!device_is_host()) {
+        gpu->sm_count = SM_COUNT;
+        gpu->l2_bytes = L2_BYTES;
+    }
+    return true;
+}
+
+void sweep_compile(sweep_cubin *last, const char *name, const char *source, tt__str *options, int n, int cc) {
+    bool same = last->cubin.len && last->source == source && last->options.len == options->len &&
+                memcmp(last->options.text, options->text, options->len) == 0;
+    if (same) {
+        tt__str_free(options);
+        return;
+    }
+    sweep_cubin_free(last);
+    last->source = source;
+    last->options = *options;
+    MUST(tt__nvrtc_compile(&last->cubin, name, source, options->text, n, cc));
+}
+
+void sweep_cubin_free(sweep_cubin *last) {
+    tt__str_free(&last->options);
+    tt__str_free(&last->cubin);
+}
+
+size_t sweep_n_processes(void) {
+    enum { MOST = 64 };
+    long n = sysconf(_SC_NPROCESSORS_ONLN);
+    return n < 1 ? 1 : n > MOST ? MOST : (size_t)n;
+}
+
+int sweep_deal_out(void (*share)(size_t number, size_t n)) {
+    const size_t n = sweep_n_processes();
+    pid_t *pids = calloc(n, sizeof *pids);
+    int bad = 0;
+    assert_non_null(pids);
+    fflush(NULL);
+    for (size_t i = 0; i < n; i++) {
+        pids[i] = fork();
+        assert_true(pids[i] >= 0);
+        if (pids[i] == 0)
+            share(i, n);
+    }
+    for (size_t i = 0; i < n; i++) {
+        int status;
+        assert_int_equal(waitpid(pids[i], &status, 0), pids[i]);
+        bad += status != 0;
+    }
+    free(pids);
+    return bad;
+}
+
+/* In a process of its own: those that are forked later could not use it. */
+static bool has_device(void) {
+    int status;
+    pid_t pid = fork();
+    if (pid == 0)
+        _exit(!device_open());
+    return pid > 0 && waitpid(pid, &status, 0) == pid && status == 0;
+}
+
+int sweep_main(const char *name, void (*test)(void **state)) {
+    const struct CMUnitTest tests[] = {{name, test, NULL, NULL, NULL}};
+    return has_device() ? cmocka_run_group_tests_name(name, tests, NULL, NULL) : device_missing();
+}

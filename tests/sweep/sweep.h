@@ -1,0 +1,56 @@
+/* What the sweeps of the built-in templates share: shapes, the configurations for them, and a process for
+ * each CPU. On the CPU stand-in or on a GPU. */
+#ifndef TT_TESTS_SWEEP_H
+#define TT_TESTS_SWEEP_H
+
+#include "base/str.h"
+#include "device/device.h"
+#include "template/task.h"
+
+/* max_blocks leaves the large shapes to the large tiles: 0 is all configurations. `with`: a shape for those
+ * configurations, all of them, that have this. In-place templates take part in what is square. */
+typedef struct sweep_shape {
+    int64_t rows, cols, lds, ldd;
+    int elem_size, align, max_blocks;
+    int64_t batch, src_stride, dst_stride;
+    const char *with;
+} sweep_shape;
+extern const sweep_shape sweep_shapes[];
+extern const size_t sweep_n_shapes;
+
+/* A failure of anything but a configuration ends the process. */
+#define MUST(call)                                                                                           \
+    do {                                                                                                     \
+        if ((call) != TT_OK) {                                                                               \
+            fprintf(stderr, "%s: %s\n", #call, tt_last_error());                                             \
+            _exit(1);                                                                                        \
+        }                                                                                                    \
+    } while (0)
+
+/* The shape as a problem of an op, whose names say whether the result is transposed and where it goes. False
+ * if it is none. */
+bool sweep_problem(tt__problem *p, const sweep_shape *s, const char *op);
+/* Is the configuration one for this shape? */
+bool sweep_is_for(const sweep_shape *s, const tt__candidate *c);
+
+/* Opens the device. A GPU is described as the stand-in is in what templates go by, so that the same shapes
+ * have the same configurations, which are right whatever the real numbers. */
+bool sweep_open_device(tt__gpu *gpu);
+
+/* The last cubin: configurations that share it follow each other. */
+typedef struct sweep_cubin {
+    const char *source;
+    tt__str options, cubin;
+} sweep_cubin;
+/* Takes the options over. */
+void sweep_compile(sweep_cubin *last, const char *name, const char *source, tt__str *options, int n, int cc);
+void sweep_cubin_free(sweep_cubin *last);
+
+size_t sweep_n_processes(void);
+/* Forks a process for each CPU; how many of them ended badly. `share` does not return. */
+int sweep_deal_out(void (*share)(size_t number, size_t n));
+
+/* Runs the test in processes of its own, or says that there is no device; what main returns. */
+int sweep_main(const char *name, void (*test)(void **state));
+
+#endif
