@@ -17,7 +17,7 @@ struct tt__session;
 struct tt__search;
 
 /* Called for a problem that has a winner, while the searches that found it are still open. */
-typedef tt_status (*tt__after_fn)(void *user, struct tt__session *s, const struct tt__search *copy,
+typedef tt_status (*tt__after_fn)(void *user, struct tt__session *s, struct tt__search *copy,
                                   const struct tt__search *search, const tt_result *winner);
 
 typedef struct tt__session {

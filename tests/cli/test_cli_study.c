@@ -110,6 +110,23 @@ static void test_table(void **state) {
     run_free(&r);
 }
 
+/* Whatever little is tried: each rung is. */
+static void test_few_trials(void **state) {
+    (void)state;
+    for (int trials = 1; trials <= 2; trials++) {
+        run_result r;
+        char line[256];
+        snprintf(line, sizeof line, "study --db %s/few-%d.db --sizes 72 --quiet --max-trials %d", folder,
+                 trials, trials);
+        run_tune(&r, &(run_spec){.timeout_s = 200}, line);
+        assert_code(&r, 0);
+        assert_string_equal(r.err, "");
+        simplify(r.out);
+        assert_has(&r, r.out, "\ncopy 9 us 9 9x 9% 9% 9% 9 9\nnaive, coalesced reads 9 us");
+        run_free(&r);
+    }
+}
+
 static size_t count(const char *text, const char *part) {
     size_t n = 0;
     for (const char *at = text; (at = strstr(at, part)); at++)
@@ -204,13 +221,10 @@ static void test_replay(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_usage_errors),
-        cmocka_unit_test(test_help),
-        cmocka_unit_test(test_table),
-        cmocka_unit_test(test_json),
-        cmocka_unit_test(test_csv),
-        cmocka_unit_test(test_replay),
-        cmocka_unit_test(test_a_rung_that_fails),
+        cmocka_unit_test(test_usage_errors), cmocka_unit_test(test_help),
+        cmocka_unit_test(test_table),        cmocka_unit_test(test_few_trials),
+        cmocka_unit_test(test_json),         cmocka_unit_test(test_csv),
+        cmocka_unit_test(test_replay),       cmocka_unit_test(test_a_rung_that_fails),
         cmocka_unit_test(test_no_device),
     };
     if (!getenv("HOSTCUDA_DIR")) {
