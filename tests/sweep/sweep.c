@@ -146,22 +146,50 @@ bool sweep_open_device(tt__gpu *gpu) {
     return true;
 }
 
-void sweep_compile(sweep_cubin *last, const char *name, const char *source, tt__str *options, int n, int cc) {
-    bool same = last->cubin.len && last->source == source && last->options.len == options->len &&
-                memcmp(last->options.text, options->text, options->len) == 0;
-    if (same) {
-        tt__str_free(options);
-        return;
-    }
-    sweep_cubin_free(last);
-    last->source = source;
-    last->options = *options;
-    MUST(tt__nvrtc_compile(&last->cubin, name, source, options->text, n, cc));
+typedef struct sweep_cubin {
+    const char *source;
+    tt__str options, cubin;
+    struct sweep_cubin *next;
+} sweep_cubin;
+
+static uint32_t fnv_1a(uint32_t hash, const char *text, size_t len) {
+    for (size_t i = 0; i < len; i++)
+        hash = (hash ^ (unsigned char)text[i]) * 16777619u;
+    return hash;
 }
 
-void sweep_cubin_free(sweep_cubin *last) {
-    tt__str_free(&last->options);
-    tt__str_free(&last->cubin);
+uint32_t sweep_hash(const char *name, const tt__str *options) {
+    uint32_t hash = fnv_1a(fnv_1a(2166136261u, name, strlen(name)), options->text, options->len);
+    return hash ^ hash >> 16;
+}
+
+const char *sweep_compile(sweep_cubins *all, const char *name, const char *source, tt__str *options, int n,
+                          int cc) {
+    sweep_cubin **bucket = &all->buckets[sweep_hash(name, options) % SWEEP_BUCKETS], *made = *bucket;
+    while (made && (made->source != source || made->options.len != options->len ||
+                    memcmp(made->options.text, options->text, options->len) != 0))
+        made = made->next;
+    if (made) {
+        tt__str_free(options);
+        return made->cubin.text;
+    }
+    made = calloc(1, sizeof *made);
+    assert_non_null(made);
+    *made = (sweep_cubin){.source = source, .options = *options, .next = *bucket};
+    MUST(tt__nvrtc_compile(&made->cubin, name, source, options->text, n, cc));
+    *bucket = made;
+    return made->cubin.text;
+}
+
+void sweep_cubins_free(sweep_cubins *all) {
+    for (size_t i = 0; i < SWEEP_BUCKETS; i++)
+        while (all->buckets[i]) {
+            sweep_cubin *c = all->buckets[i];
+            all->buckets[i] = c->next;
+            tt__str_free(&c->options);
+            tt__str_free(&c->cubin);
+            free(c);
+        }
 }
 
 size_t sweep_n_processes(void) {

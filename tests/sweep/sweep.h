@@ -37,14 +37,17 @@ bool sweep_is_for(const sweep_shape *s, const tt__candidate *c);
  * have the same configurations, which are right whatever the real numbers. */
 bool sweep_open_device(tt__gpu *gpu);
 
-/* The last cubin: configurations that share it follow each other. */
-typedef struct sweep_cubin {
-    const char *source;
-    tt__str options, cubin;
-} sweep_cubin;
-/* Takes the options over. */
-void sweep_compile(sweep_cubin *last, const char *name, const char *source, tt__str *options, int n, int cc);
-void sweep_cubin_free(sweep_cubin *last);
+/* What a process has compiled. */
+enum { SWEEP_BUCKETS = 4096 };
+typedef struct sweep_cubins {
+    struct sweep_cubin *buckets[SWEEP_BUCKETS];
+} sweep_cubins;
+/* Of a source with these options. Where processes share the work by it, each kernel is compiled once. */
+uint32_t sweep_hash(const char *name, const tt__str *options);
+/* Takes the options over. What it returns lives as long as the cubins. */
+const char *sweep_compile(sweep_cubins *all, const char *name, const char *source, tt__str *options, int n,
+                          int cc);
+void sweep_cubins_free(sweep_cubins *all);
 
 size_t sweep_n_processes(void);
 /* Forks a process for each CPU; how many of them ended badly. `share` does not return. */

@@ -20,7 +20,7 @@
 #include "sweep.h"
 #include "tuner/verify.h"
 
-enum { SHOWN_MAX = 5, DEALT = 8, SAMPLE_STEP = 5, OF_FIRST = 65536 };
+enum { SHOWN_MAX = 5, SAMPLE_STEP = 5, OF_FIRST = 65536 };
 
 /* What the processes share: of each the shapes. */
 typedef struct outcome {
@@ -32,7 +32,7 @@ static outcome *outcomes;
 typedef struct worker {
     size_t number, n_workers, shown;
     tt__gpu gpu;
-    sweep_cubin last;
+    sweep_cubins cubins;
     bool of_first[OF_FIRST]; /* by hash: is a cubin of the first shape */
 } worker;
 
@@ -40,8 +40,8 @@ static void try_candidate(worker *w, tt__verifier *v, const tt__candidate *c, tt
                           outcome *o) {
     tt__kernel kernel;
     tt__trial trial = {0};
-    sweep_compile(&w->last, c->t->path, c->t->source, options, n, w->gpu.cc);
-    MUST(tt__kernel_load(&kernel, cu, w->last.cubin.text, &c->t->symbols, &c->launch));
+    const char *cubin = sweep_compile(&w->cubins, c->t->path, c->t->source, options, n, w->gpu.cc);
+    MUST(tt__kernel_load(&kernel, cu, cubin, &c->t->symbols, &c->launch));
     MUST(tt__verify(v, &kernel, &c->launch, &trial));
     tt__kernel_unload(&kernel, cu);
     o->tried++;
@@ -55,20 +55,15 @@ static void try_candidate(worker *w, tt__verifier *v, const tt__candidate *c, tt
                 tt__trial_status_name(trial.status), trial.reason);
 }
 
-/* Chosen by cubin: those of the first shape, and a few of the others. */
-static bool in_sample(worker *w, const tt__str *options, const sweep_shape *s) {
+/* Chosen by kernel: those of the first shape, and a few of the others. */
+static bool in_sample(worker *w, uint32_t hash, const sweep_shape *s) {
     const char *sweep = getenv("TT_SWEEP");
-    uint32_t hash = 2166136261u; /* FNV-1a */
-    for (size_t i = 0; i < options->len; i++)
-        hash = (hash ^ (unsigned char)options->text[i]) * 16777619u;
-    hash ^= hash >> 16;
     if (s == sweep_shapes)
         w->of_first[hash % OF_FIRST] = true;
     return w->of_first[hash % OF_FIRST] || hash % SAMPLE_STEP == 0 || (sweep && strcmp(sweep, "all") == 0);
 }
 
 static void try_all(worker *w, tt__verifier *v, const tt__space *space, const sweep_shape *s, outcome *o) {
-    size_t k = 0;
     for (size_t i = 0; i < space->n; i++) {
         const tt__candidate *c = &space->items[i];
         tt__str options;
@@ -76,9 +71,9 @@ static void try_all(worker *w, tt__verifier *v, const tt__space *space, const sw
         if (!sweep_is_for(s, c))
             continue;
         MUST(tt__config_options(&options, &n, c, &v->problem));
-        bool mine =
-            (i == 0 || s->with || in_sample(w, &options, s)) && k++ / DEALT % w->n_workers == w->number;
-        if (mine)
+        uint32_t hash = sweep_hash(c->t->path, &options);
+        bool chosen = i == 0 || s->with || in_sample(w, hash, s);
+        if (chosen && hash / OF_FIRST % w->n_workers == w->number)
             try_candidate(w, v, c, &options, n, o);
         else
             tt__str_free(&options);
@@ -90,26 +85,23 @@ static void try_template(worker *w, const tt__template *t, const sweep_shape *s,
     tt__space space = {0};
     tt__verifier v;
     tt__workload work;
-    tt__str checker = {0}, reference = {0}, options;
     const tt__template *of = t->task->t;
     tt__candidate reference_of;
+    tt__str options;
     int n;
     if (!sweep_problem(&p, s, t->op))
         return;
     MUST(tt__space_add(&space, t, &w->gpu, &p));
     MUST(tt__config_options(&options, &n, &(tt__candidate){0}, &p));
-    MUST(tt__nvrtc_compile(&checker, tt__checker[0].name, tt__checker[0].source, options.text, n, w->gpu.cc));
-    tt__str_free(&options);
+    const char *checker =
+        sweep_compile(&w->cubins, tt__checker[0].name, tt__checker[0].source, &options, n, w->gpu.cc);
     MUST(tt__workload_of(&work, t, &w->gpu, &p));
     MUST(tt__space_reference(&reference_of, t->task, &w->gpu, &p));
     MUST(tt__config_options(&options, &n, &reference_of, &p));
-    MUST(tt__nvrtc_compile(&reference, of->path, of->source, options.text, n, w->gpu.cc));
-    MUST(tt__verifier_open(&v, cu, NULL, &p, &work, checker.text, reference.text));
+    const char *reference = sweep_compile(&w->cubins, of->path, of->source, &options, n, w->gpu.cc);
+    MUST(tt__verifier_open(&v, cu, NULL, &p, &work, checker, reference));
     try_all(w, &v, &space, s, o);
     tt__verifier_close(&v);
-    tt__str_free(&checker);
-    tt__str_free(&reference);
-    tt__str_free(&options);
     tt__space_free(&space);
 }
 
@@ -126,7 +118,7 @@ static void work(size_t number, size_t n_workers) {
             try_template(&w, set.items[i], &sweep_shapes[s], o);
         o->ms = 1e3 * (tt__now_s() - start);
     }
-    sweep_cubin_free(&w.last);
+    sweep_cubins_free(&w.cubins);
     tt__template_set_close(&set);
     _exit(0);
 }
