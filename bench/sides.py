@@ -59,11 +59,13 @@ class Gpu:
         number = numpy.full(len(self.half), -1, dtype=numpy.int32)
         for h in (0, 1):
             number[numpy.sort(self.sms[self.of_block == h])[:each]] = numpy.arange(each)
-        cycles = cupy.zeros((2, n), dtype=cupy.uint32)
-        self.map_lines((self.n_sms,), (1,), (array, numpy.uint64(n), numpy.uint32(stride // LINE), cupy.asarray(self.half),
-                                             cupy.asarray(number), numpy.uint32(each), cycles))
-        cycles = cycles.get().astype(int)
-        return (cycles[1] < cycles[0]).astype(numpy.int32)
+        least = numpy.full((2, n), 1 << 31, dtype=numpy.int64)
+        for _ in range(3):  # now and then something else is in the way
+            cycles = cupy.zeros((2, n), dtype=cupy.uint32)
+            self.map_lines((self.n_sms,), (1,), (array, numpy.uint64(n), numpy.uint32(stride // LINE), cupy.asarray(self.half),
+                                                 cupy.asarray(number), numpy.uint32(each), cycles))
+            least = numpy.minimum(least, cycles.get())
+        return (least[1] < least[0]).astype(numpy.int32)
 
 
 def print_bits(gpu, array):
