@@ -8,6 +8,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -196,6 +197,12 @@ size_t sweep_n_processes(void) {
     enum { MOST = 64 };
     long n = sysconf(_SC_NPROCESSORS_ONLN);
     return n < 1 ? 1 : n > MOST ? MOST : (size_t)n;
+}
+
+void *sweep_shared(size_t bytes) {
+    void *at = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+    assert_true(at != MAP_FAILED);
+    return at;
 }
 
 int sweep_deal_out(void (*share)(size_t number, size_t n)) {

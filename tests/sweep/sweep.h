@@ -50,6 +50,8 @@ const char *sweep_compile(sweep_cubins *all, const char *name, const char *sourc
 void sweep_cubins_free(sweep_cubins *all);
 
 size_t sweep_n_processes(void);
+/* Zeroed memory that the processes will share. */
+void *sweep_shared(size_t bytes);
 /* Forks a process for each CPU; how many of them ended badly. `share` does not return. */
 int sweep_deal_out(void (*share)(size_t number, size_t n));
 
