@@ -33,12 +33,15 @@ extern "C" __global__ void latencies(u32 *from, const u64 *lines, u32 n, u32 *cy
     }
 }
 
-// Of every `stride`-th line, from an SM of each half: the SM with number[SM] = k takes every k-th of `n_each`.
+// Of every `stride`-th line, from an SM of each half, one of which begins in the middle: the SM with number[SM] = k takes the
+// k-th of every `n_each` lines.
 extern "C" __global__ void map_lines(u32 *from, u64 n, u32 stride, const int *half, const int *number, u32 n_each,
                                      u32 *cycles) {
     if (number[sm()] >= 0)
-        for (u64 i = number[sm()]; i < n; i += n_each)
+        for (u64 k = number[sm()]; k < n; k += n_each) {
+            const u64 i = half[sm()] ? (k + n / 2) % n : k;
             cycles[half[sm()] * n + i] = latency(from + i * stride * 32);
+        }
 }
 
 // A copy of granules of 4 KB in lists, one for each half of the SMs, whose blocks share it out. Or, of a copy,

@@ -1,18 +1,21 @@
 """Kernels that bench/hints.py and bench/placement.py make of the templates have a value for every macro, and the texts that
-they exchange are there; bench/counters.py takes what is a case: check_bench_kernels.py ROOT. Needs neither CuPy nor a GPU;
-what the kernels do is checked where the scripts run.
+they exchange are there; bench/bulk.py and bench/sides.py find their kernels; bench/counters.py takes what is a case:
+check_bench_kernels.py ROOT. Needs neither CuPy nor a GPU; what the kernels do is checked where the scripts run.
 """
 import argparse
 import pathlib
+import re
 import sys
 import types
 
 sys.path.insert(0, str(pathlib.Path(sys.argv[1]) / "bench"))
 sys.dont_write_bytecode = True
+import bulk  # noqa: E402
 import counters  # noqa: E402
 import cupy_kernels  # noqa: E402
 import hints  # noqa: E402
 import placement  # noqa: E402
+import sides  # noqa: E402
 
 numpy = types.SimpleNamespace(int32=int, int64=int)
 runtime = types.SimpleNamespace(getDeviceProperties=lambda device: {"l2CacheSize": 60 << 20})
@@ -28,6 +31,11 @@ except SystemExit as error:
     assert str(error) == "kernel_templates/copy_linear.cu: no value is given for KEEP, WHOLE", error
 else:
     raise AssertionError("macros without a value")
+
+for script in bulk, sides:
+    text = pathlib.Path(script.__file__).read_text()
+    kernels = re.findall(r"__global__[^;{]*?(\w+)\([^()]*\) {", cupy_kernels.source(f"bench/{script.__name__}.cu"))
+    assert len(kernels) > 1 and all(f'"{name}"' in text for name in kernels), kernels
 
 assert [counters.parsed(counters.case(each)) for each in counters.CASES][3] == (1, 10000, 12016)
 for wrong in ("4:100", "foo", "4:10x20x30", "a:10x10", "3:10x10", "4:0x10"):

@@ -42,7 +42,8 @@ enum { SWEEP_BUCKETS = 4096 };
 typedef struct sweep_cubins {
     struct sweep_cubin *buckets[SWEEP_BUCKETS];
 } sweep_cubins;
-/* Of a source with these options. Where processes share the work by it, each kernel is compiled once. */
+/* Of a source with these options. Where processes share the work by it, each kernel is compiled once, but
+ * those that all of them need. */
 uint32_t sweep_hash(const char *name, const tt__str *options);
 /* Takes the options over. What it returns lives as long as the cubins. */
 const char *sweep_compile(sweep_cubins *all, const char *name, const char *source, tt__str *options, int n,

@@ -126,8 +126,9 @@ static void check_share(size_t number, size_t n_workers) {
                 sweep_shapes[s].align || (p.rows * p.cols >= most_elements && !sweep_shapes[s].with))
                 continue;
             OK(tt__space_add(&space, set.items[i], &w.gpu, &p));
-            for (size_t k = 0; k < EACH && space.n && !sweep_shapes[s].with; k++)
-                check_both(&w, &space.items[k * (space.n - 1) / (EACH - 1)], &p);
+            const size_t few = space.n < EACH ? space.n : EACH;
+            for (size_t k = 0; k < few && !sweep_shapes[s].with; k++)
+                check_both(&w, &space.items[few > 1 ? k * (space.n - 1) / (few - 1) : 0], &p);
             for (size_t k = 0; k < space.n && sweep_shapes[s].with; k++)
                 if (sweep_is_for(&sweep_shapes[s], &space.items[k]))
                     check_both(&w, &space.items[k], &p);

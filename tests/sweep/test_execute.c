@@ -131,7 +131,8 @@ static void every_configuration_is_right(void **state) {
     for (size_t s = 0; s < sweep_n_shapes; s++) {
         outcome sum = {0};
         for (size_t i = 0; i < n; i++) {
-            sum.chosen = outcomes[i * sweep_n_shapes + s].chosen;
+            sum.chosen = outcomes[s].chosen;
+            assert_int_equal(outcomes[i * sweep_n_shapes + s].chosen, sum.chosen);
             sum.tried += outcomes[i * sweep_n_shapes + s].tried;
             sum.failed += outcomes[i * sweep_n_shapes + s].failed;
             sum.ms += outcomes[i * sweep_n_shapes + s].ms;
