@@ -17,7 +17,7 @@
 #include "gpu/device.h"
 #include "gpu/nvrtc.h"
 
-const sweep_shape sweep_shapes[] = {
+static const sweep_shape by_hand[] = {
     /* 4 bytes: all kinds of shapes */
     {96, 96, .elem_size = 4},
     {64, 200, .elem_size = 4},
@@ -104,7 +104,66 @@ const sweep_shape sweep_shapes[] = {
     {544, 512, .elem_size = 8, .max_blocks = 272},
     {512, 288, 8192, 0, .elem_size = 16, .max_blocks = 576},
 };
-const size_t sweep_n_shapes = sizeof sweep_shapes / sizeof *sweep_shapes;
+
+/* In bytes, for each size of elements: whatever configurations are legal anywhere, most are legal for one of
+ * these. `fits`: the L2 cache holds the arrays, or else next to nothing of them. */
+static const struct {
+    int rows, cols, lds, ldd, batch;
+    bool fits;
+} rest[] = {
+    {512, 512, 0, 0, 1, true},           {512, 512, 528, 0, 1, false},
+    {512, 512, 0, 528, 1, false},        {512, 512, 528, 0, 3, true},
+    {514, 514, 0, 0, 1, false},          {514, 514, 0, 0, 3, false},
+    {514, 514, 0, 0, 3, true},           {516, 512, 0, 0, 1, false},
+    {516, 516, 0, 0, 1, true},           {516, 516, 0, 0, 3, false},
+    {520, 512, 0, 0, 1, false},          {528, 512, 0, 0, 1, false},
+    {528, 528, 0, 0, 1, false},          {528, 528, 0, 0, 3, false},
+    {528, 528, 0, 0, 3, true},           {516, 1028, 0, 0, 3, false},
+    {512, 1024, 0, 0, 3, true},          {1024, 512, 0, 0, 3, true},
+    {1024, 1024, 0, 0, 1, true},         {1024, 1024, 0, 0, 3, false},
+    {1028, 1028, 0, 0, 3, false},        {1024, 2048, 0, 0, 1, false},
+    {2048, 512, 0, 0, 3, true},          {2048, 1024, 0, 0, 1, true},
+    {512, 512, 32768, 0, 1, true},       {512, 1024, 32768, 0, 1, false},
+    {528, 528, 32768, 0, 1, false},      {528, 528, 32768, 0, 1, true},
+    {528, 528, 0, 32768, 1, false},      {528, 528, 0, 32768, 1, true},
+    {528, 528, 32768, 32768, 1, false},  {528, 528, 32768, 32768, 1, true},
+    {512, 1024, 131072, 0, 1, false},    {512, 512, 131072, 131072, 1, false},
+    {512, 512, 131072, 131072, 1, true}, {528, 528, 131072, 131072, 1, false},
+    {528, 528, 131072, 131072, 1, true}, {2564, 2564, 0, 0, 1, false},
+};
+
+enum { N_BY_HAND = sizeof by_hand / sizeof *by_hand, N_REST = sizeof rest / sizeof *rest, ELEM_SIZES = 5 };
+sweep_shape sweep_shapes[N_BY_HAND + N_REST * ELEM_SIZES];
+size_t sweep_n_shapes;
+
+static void list_shapes(void) {
+    memcpy(sweep_shapes, by_hand, sizeof by_hand);
+    sweep_n_shapes = N_BY_HAND;
+    for (size_t i = 0; i < N_REST; i++)
+        for (int e = 1; e <= 1 << (ELEM_SIZES - 1); e *= 2)
+            if (rest[i].rows % e == 0 && rest[i].cols % e == 0)
+                sweep_shapes[sweep_n_shapes++] = (sweep_shape){.rows = rest[i].rows / e,
+                                                               .cols = rest[i].cols / e,
+                                                               .lds = rest[i].lds / e,
+                                                               .ldd = rest[i].ldd / e,
+                                                               .elem_size = e,
+                                                               .batch = rest[i].batch,
+                                                               .l2_bytes = rest[i].fits ? 64 << 20 : 1 << 10,
+                                                               .rest = true};
+}
+
+bool sweep_ask(tt__problem *p, const tt_problem *problem, const char *op) {
+    tt_problem asked = *problem;
+    asked.in_place = strcmp(op, "transpose_in_place") == 0;
+    if (tt__problem_init(p, &asked) != TT_OK)
+        return false;
+    tt__copy(p->op, sizeof p->op, op);
+    if (!tt__dst_transposed(p)) { /* a copy is dense */
+        p->lds = p->ldd = p->cols;
+        p->src_stride = p->dst_stride = p->rows * p->cols;
+    }
+    return true;
+}
 
 bool sweep_problem(tt__problem *p, const sweep_shape *s, const char *op) {
     tt_problem asked = TT_INIT(tt_problem);
@@ -117,15 +176,7 @@ bool sweep_problem(tt__problem *p, const sweep_shape *s, const char *op) {
     asked.batch = s->batch;
     asked.src_stride = s->src_stride;
     asked.dst_stride = s->dst_stride;
-    asked.in_place = strcmp(op, "transpose_in_place") == 0;
-    if (tt__problem_init(p, &asked) != TT_OK)
-        return false;
-    tt__copy(p->op, sizeof p->op, op);
-    if (!tt__dst_transposed(p)) { /* a copy is dense */
-        p->lds = p->ldd = p->cols;
-        p->src_stride = p->dst_stride = p->rows * p->cols;
-    }
-    return true;
+    return sweep_ask(p, &asked, op);
 }
 
 bool sweep_is_for(const sweep_shape *s, const tt__candidate *c) {
@@ -153,20 +204,21 @@ typedef struct sweep_cubin {
     struct sweep_cubin *next;
 } sweep_cubin;
 
-static uint32_t fnv_1a(uint32_t hash, const char *text, size_t len) {
+uint64_t sweep_hash(uint64_t hash, const char *text, size_t len) { /* FNV-1a */
     for (size_t i = 0; i < len; i++)
-        hash = (hash ^ (unsigned char)text[i]) * 16777619u;
+        hash = (hash ^ (unsigned char)text[i]) * 0x100000001b3u;
     return hash;
 }
 
-uint32_t sweep_hash(const char *name, const tt__str *options) {
-    uint32_t hash = fnv_1a(fnv_1a(2166136261u, name, strlen(name)), options->text, options->len);
-    return hash ^ hash >> 16;
+uint64_t sweep_kernel(const char *name, const tt__str *options) {
+    uint64_t hash =
+        sweep_hash(sweep_hash(0xcbf29ce484222325u, name, strlen(name)), options->text, options->len);
+    return hash ^ hash >> 32;
 }
 
 const char *sweep_compile(sweep_cubins *all, const char *name, const char *source, tt__str *options, int n,
                           int cc) {
-    sweep_cubin **bucket = &all->buckets[sweep_hash(name, options) % SWEEP_BUCKETS], *made = *bucket;
+    sweep_cubin **bucket = &all->buckets[sweep_kernel(name, options) % SWEEP_BUCKETS], *made = *bucket;
     while (made && (made->source != source || made->options.len != options->len ||
                     memcmp(made->options.text, options->text, options->len) != 0))
         made = made->next;
@@ -194,7 +246,7 @@ void sweep_cubins_free(sweep_cubins *all) {
 }
 
 size_t sweep_n_processes(void) {
-    enum { MOST = 64 };
+    enum { MOST = 256 };
     long n = sysconf(_SC_NPROCESSORS_ONLN);
     return n < 1 ? 1 : n > MOST ? MOST : (size_t)n;
 }
@@ -237,5 +289,6 @@ static bool has_device(void) {
 
 int sweep_main(const char *name, void (*test)(void **state)) {
     const struct CMUnitTest tests[] = {{name, test, NULL, NULL, NULL}};
+    list_shapes();
     return has_device() ? cmocka_run_group_tests_name(name, tests, NULL, NULL) : device_missing();
 }

@@ -8,15 +8,19 @@
 #include "template/task.h"
 
 /* max_blocks leaves the large shapes to the large tiles: 0 is all configurations. `with`: a shape for those
- * configurations, all of them, that have this. In-place templates take part in what is square. */
+ * configurations, all of them, that have this. In-place templates take part in what is square. `rest`: for
+ * configurations that no shape before had, on a GPU with an L2 cache of so many bytes (0: as the device is
+ * described). */
 typedef struct sweep_shape {
     int64_t rows, cols, lds, ldd;
     int elem_size, align, max_blocks;
     int64_t batch, src_stride, dst_stride;
     const char *with;
+    int64_t l2_bytes;
+    bool rest;
 } sweep_shape;
-extern const sweep_shape sweep_shapes[];
-extern const size_t sweep_n_shapes;
+extern sweep_shape sweep_shapes[]; /* from sweep_main() on */
+extern size_t sweep_n_shapes;
 
 /* A failure of anything but a configuration ends the process. */
 #define MUST(call)                                                                                           \
@@ -27,8 +31,9 @@ extern const size_t sweep_n_shapes;
         }                                                                                                    \
     } while (0)
 
-/* The shape as a problem of an op, whose names say whether the result is transposed and where it goes. False
- * if it is none. */
+/* A problem of an op, whose names say whether the result is transposed and where it goes. False if it is
+ * none. */
+bool sweep_ask(tt__problem *p, const tt_problem *problem, const char *op);
 bool sweep_problem(tt__problem *p, const sweep_shape *s, const char *op);
 /* Is the configuration one for this shape? */
 bool sweep_is_for(const sweep_shape *s, const tt__candidate *c);
@@ -42,9 +47,10 @@ enum { SWEEP_BUCKETS = 4096 };
 typedef struct sweep_cubins {
     struct sweep_cubin *buckets[SWEEP_BUCKETS];
 } sweep_cubins;
-/* Of a source with these options. Where processes share the work by it, each kernel is compiled once, but
- * those that all of them need. */
-uint32_t sweep_hash(const char *name, const tt__str *options);
+uint64_t sweep_hash(uint64_t hash, const char *text, size_t len);
+/* The hash of a source with these options. Where processes share the work by it, each kernel is compiled
+ * once, but those that all of them need. */
+uint64_t sweep_kernel(const char *name, const tt__str *options);
 /* Takes the options over. What it returns lives as long as the cubins. */
 const char *sweep_compile(sweep_cubins *all, const char *name, const char *source, tt__str *options, int n,
                           int cc);

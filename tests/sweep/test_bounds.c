@@ -101,7 +101,7 @@ static void check_both(worker *w, const tt__candidate *c, const tt__problem *p) 
     int n;
     w->o->n++;
     OK(tt__config_options(&options, &n, c, p));
-    if (sweep_hash(c->t->path, &options) % w->n_workers != w->number) {
+    if (sweep_kernel(c->t->path, &options) % w->n_workers != w->number) {
         tt__str_free(&options);
         return;
     }
@@ -123,7 +123,8 @@ static void check_share(size_t number, size_t n_workers) {
             tt__problem p;
             tt__space space = {0};
             if (!sweep_problem(&p, &sweep_shapes[s], set.items[i]->op) || !tt__dst_transposed(&p) ||
-                sweep_shapes[s].align || (p.rows * p.cols >= most_elements && !sweep_shapes[s].with))
+                sweep_shapes[s].align || sweep_shapes[s].rest ||
+                (p.rows * p.cols >= most_elements && !sweep_shapes[s].with))
                 continue;
             OK(tt__space_add(&space, set.items[i], &w.gpu, &p));
             const size_t few = space.n < EACH ? space.n : EACH;

@@ -15,8 +15,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/mman.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 #include <cmocka.h>
@@ -24,9 +22,10 @@
 
 #include "base/clock.h"
 #include "gpu/nvrtc.h"
+#include "sweep.h"
 #include "tuner/verify.h"
 
-enum { EXIT_SKIPPED = 77, SAMPLE_MAX = 6, SHOWN_MAX = 10, WORKERS_MAX = 256 };
+enum { EXIT_SKIPPED = 77, SAMPLE_MAX = 6, SHOWN_MAX = 10 };
 
 /* Limits of the first GPU of each architecture: they decide which configurations are legal. */
 static const tt__gpu gpus[] = {
@@ -198,11 +197,12 @@ static bool waits_first(const char *cubin, size_t n, const char *kernel) {
 
 /* ---- Compiling ----------------------------------------------------------------------------------------- */
 
-static void work(void) {
+static void work(size_t number, size_t n_workers) {
+    (void)number, (void)n_workers;
     for (;;) {
         size_t i = atomic_fetch_add(&shared->next, 1);
         if (i >= jobs.n)
-            return;
+            _exit(0);
         const job *j = &jobs.items[i];
         outcome *o = &shared->outcomes[i];
         tt__str cubin = {0};
@@ -222,27 +222,10 @@ static void work(void) {
 }
 
 static void compile_all(void) {
-    size_t size = sizeof *shared + jobs.n * sizeof *shared->outcomes;
-    pid_t pids[WORKERS_MAX];
-    long n = sysconf(_SC_NPROCESSORS_ONLN);
-    n = n < 1 ? 1 : n > WORKERS_MAX ? WORKERS_MAX : n;
-    shared = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
-    assert_true(shared != MAP_FAILED);
-    fflush(NULL);
-    for (long i = 0; i < n; i++) {
-        pids[i] = fork();
-        assert_true(pids[i] >= 0);
-        if (pids[i] == 0) {
-            work();
-            _exit(0);
-        }
-    }
-    for (long i = 0; i < n; i++) {
-        int status;
-        assert_int_equal(waitpid(pids[i], &status, 0), pids[i]);
-        if (status != 0)
-            fprintf(stderr, "a compiling process ended with status 0x%x\n", (unsigned)status);
-    }
+    shared = sweep_shared(sizeof *shared + jobs.n * sizeof *shared->outcomes);
+    int bad = sweep_deal_out(work);
+    if (bad)
+        fprintf(stderr, "%d compiling processes ended badly\n", bad);
 }
 
 /* One line for each template, architecture and element size; returns how many did not compile. */
