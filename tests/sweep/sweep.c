@@ -105,8 +105,8 @@ static const sweep_shape by_hand[] = {
     {512, 288, 8192, 0, .elem_size = 16, .max_blocks = 576},
 };
 
-/* In bytes, for each size of elements: whatever configurations are legal anywhere, most are legal for one of
- * these. `fits`: the L2 cache holds the arrays, or else next to nothing of them. */
+/* In bytes, for each size of elements: with these the shapes have every configuration, which test_execute
+ * checks. `fits`: the L2 cache holds the arrays, or else next to nothing of them. */
 static const struct {
     int rows, cols, lds, ldd, batch;
     bool fits;
