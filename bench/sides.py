@@ -152,6 +152,11 @@ def print_times(gpu, src, dst, rounds):
     for which in mover.granules:
         mover.check(which)
     linear = {f"`copy_linear`{', KEEP' * keep}": kernels.copy(cupy, gpu.numpy, SIZE, keep) for keep in (0, 1)}
+    for which, launch in linear.items():
+        dst[:] = 0
+        launch(dst, src)
+        if not bool((dst == src).all()):
+            raise SystemExit(f"bench/sides.py: {which}: a wrong result")
     times = {(which, name): [] for which in mover.granules for name in mover.kernels} | {(which, "a copy"): [] for which in linear}
     for _ in range(rounds):
         order = list(times)

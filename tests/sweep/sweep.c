@@ -85,8 +85,10 @@ static const sweep_shape by_hand[] = {
     {33, 47, 50, 41, .elem_size = 16},
     {70, 70, .elem_size = 16},
     {20, 30, 2048, 0, .elem_size = 16}, /* rows a far power of two apart */
-    {20, 30, 8192, 8192, .elem_size = 16},
+    {40, 66, 8192, 8192, .elem_size = 16},
     {8, 520, 8192, 8192, .elem_size = 16, .max_blocks = 128}, /* more than 64 tiles side by side */
+    {16, 1040, 16384, 16384, .elem_size = 8,
+     .with = " VL=8 VS=8 THREADS=256 STREAM=0 SEGMENT=0 PREFETCH=0 ORDER=3"},
     /* destination rows of whole vectors, of each width, but no whole sectors, and several tiles tall */
     {604, 300, .elem_size = 1, .max_blocks = 24},
     {616, 264, .elem_size = 1, .max_blocks = 24},
@@ -106,30 +108,81 @@ static const sweep_shape by_hand[] = {
 };
 
 /* In bytes, for each size of elements: with these the shapes have every configuration, which test_execute
- * checks. `fits`: the L2 cache holds the arrays, or else next to nothing of them. */
+ * checks. `fits`: the L2 cache holds the arrays, or else next to nothing of them. Small ones first, which are
+ * left less and less to try. Of 4096 rows 128 KB apart transpose_large has four groups, so that SKEW turns
+ * some. */
 static const struct {
     int rows, cols, lds, ldd, batch;
     bool fits;
+    int align;
 } rest[] = {
-    {512, 512, 0, 0, 1, true},           {512, 512, 528, 0, 1, false},
-    {512, 512, 0, 528, 1, false},        {512, 512, 528, 0, 3, true},
-    {514, 514, 0, 0, 1, false},          {514, 514, 0, 0, 3, false},
-    {514, 514, 0, 0, 3, true},           {516, 512, 0, 0, 1, false},
-    {516, 516, 0, 0, 1, true},           {516, 516, 0, 0, 3, false},
-    {520, 512, 0, 0, 1, false},          {528, 512, 0, 0, 1, false},
-    {528, 528, 0, 0, 1, false},          {528, 528, 0, 0, 3, false},
-    {528, 528, 0, 0, 3, true},           {516, 1028, 0, 0, 3, false},
-    {512, 1024, 0, 0, 3, true},          {1024, 512, 0, 0, 3, true},
-    {1024, 1024, 0, 0, 1, true},         {1024, 1024, 0, 0, 3, false},
-    {1028, 1028, 0, 0, 3, false},        {1024, 2048, 0, 0, 1, false},
-    {2048, 512, 0, 0, 3, true},          {2048, 1024, 0, 0, 1, true},
-    {512, 512, 32768, 0, 1, true},       {512, 1024, 32768, 0, 1, false},
-    {528, 528, 32768, 0, 1, false},      {528, 528, 32768, 0, 1, true},
-    {528, 528, 0, 32768, 1, false},      {528, 528, 0, 32768, 1, true},
-    {528, 528, 32768, 32768, 1, false},  {528, 528, 32768, 32768, 1, true},
-    {512, 1024, 131072, 0, 1, false},    {512, 512, 131072, 131072, 1, false},
-    {512, 512, 131072, 131072, 1, true}, {528, 528, 131072, 131072, 1, false},
-    {528, 528, 131072, 131072, 1, true}, {2564, 2564, 0, 0, 1, false},
+    {130, 1030, 0, 0, 1, false, 0},
+    {1024, 1024, 0, 0, 1, false, 1},
+    {1024, 1024, 0, 0, 1, false, 4},
+    {1024, 1024, 1028, 1028, 1, true, 0},
+    {1028, 1028, 0, 0, 1, true, 0},
+    {1028, 1028, 1032, 1032, 1, false, 0},
+    {1040, 1040, 0, 0, 1, false, 1},
+    {1040, 1040, 0, 0, 1, true, 1},
+    {8192, 256, 0, 0, 1, true, 0},
+    {8192, 256, 0, 0, 3, true, 0},
+    {2048, 1024, 0, 2052, 1, false, 0},
+    {2048, 1024, 1028, 0, 1, false, 0},
+    {2048, 1024, 0, 2064, 1, false, 0},
+    {2048, 1024, 1040, 0, 1, true, 0},
+    {1536, 1536, 0, 0, 1, false, 1},
+    {1536, 1536, 0, 0, 1, true, 0},
+    {1536, 1536, 0, 0, 1, true, 1},
+    {1536, 1536, 0, 1540, 1, false, 0},
+    {1538, 1538, 0, 0, 1, false, 0},
+    {1024, 1024, 0, 0, 3, false, 1},
+    {1024, 1024, 0, 0, 3, true, 1},
+    {1028, 1028, 0, 0, 3, false, 0},
+    {1024, 1024, 1040, 1040, 3, true, 0},
+    {1040, 1040, 0, 0, 3, false, 0},
+    {1040, 1040, 0, 0, 3, false, 1},
+    {1040, 1040, 0, 0, 3, true, 0},
+    {1040, 1040, 0, 0, 3, true, 1},
+    {2048, 2048, 2064, 0, 1, false, 0},
+    {1536, 1536, 0, 0, 3, false, 0},
+    {1536, 1536, 0, 0, 3, false, 1},
+    {1536, 1536, 0, 0, 3, true, 0},
+    {1536, 1536, 0, 0, 3, true, 1},
+    {4096, 1024, 0, 0, 3, true, 0},
+    {4112, 1040, 0, 0, 3, true, 0},
+    {8208, 2064, 0, 0, 1, false, 0},
+    {9216, 2048, 0, 0, 1, true, 0},
+    {1024, 1024, 0, 32768, 1, false, 0},
+    {1024, 1024, 0, 32768, 1, false, 4},
+    {1024, 1024, 0, 32768, 1, true, 0},
+    {1024, 1024, 0, 32768, 1, true, 4},
+    {1024, 1024, 1040, 32768, 1, true, 4},
+    {1024, 1024, 32768, 1040, 1, false, 4},
+    {2048, 1024, 1028, 32768, 1, true, 0},
+    {2048, 1024, 1040, 32768, 1, false, 0},
+    {2048, 1024, 1040, 32768, 1, false, 4},
+    {2048, 1024, 1040, 32768, 1, true, 0},
+    {1028, 1028, 0, 32768, 1, false, 0},
+    {1028, 1028, 0, 32768, 1, true, 0},
+    {1028, 1028, 32768, 0, 1, false, 0},
+    {1028, 1028, 32768, 0, 1, true, 0},
+    {1040, 1040, 0, 32768, 1, false, 0},
+    {1040, 1040, 32768, 0, 1, false, 0},
+    {1040, 1040, 32768, 0, 1, true, 0},
+    {1040, 1040, 32768, 32768, 1, false, 0},
+    {1040, 1040, 32768, 32768, 1, false, 4},
+    {1040, 1040, 32768, 32768, 1, true, 0},
+    {1040, 1040, 32768, 32768, 1, true, 4},
+    {2064, 1040, 0, 32768, 1, true, 0},
+    {8208, 2064, 0, 0, 3, false, 0},
+    {9216, 2048, 0, 0, 3, true, 0},
+    {2048, 1024, 32768, 2052, 1, false, 0},
+    {2048, 1024, 32768, 2064, 1, false, 0},
+    {4096, 1024, 131072, 0, 1, false, 0},
+    {1024, 1024, 131072, 131072, 1, false, 0},
+    {1024, 1024, 131072, 131072, 1, true, 0},
+    {1040, 1040, 131072, 131072, 1, false, 0},
+    {1040, 1040, 131072, 131072, 1, true, 0},
 };
 
 enum { N_BY_HAND = sizeof by_hand / sizeof *by_hand, N_REST = sizeof rest / sizeof *rest, ELEM_SIZES = 5 };
@@ -141,27 +194,29 @@ static void list_shapes(void) {
     sweep_n_shapes = N_BY_HAND;
     for (size_t i = 0; i < N_REST; i++)
         for (int e = 1; e <= 1 << (ELEM_SIZES - 1); e *= 2)
-            if (rest[i].rows % e == 0 && rest[i].cols % e == 0)
+            if ((rest[i].rows | rest[i].cols | rest[i].lds | rest[i].ldd) % e == 0)
                 sweep_shapes[sweep_n_shapes++] = (sweep_shape){.rows = rest[i].rows / e,
                                                                .cols = rest[i].cols / e,
                                                                .lds = rest[i].lds / e,
                                                                .ldd = rest[i].ldd / e,
                                                                .elem_size = e,
+                                                               .align = rest[i].align,
                                                                .batch = rest[i].batch,
                                                                .l2_bytes = rest[i].fits ? 64 << 20 : 1 << 10,
-                                                               .rest = true};
+                                                               .rest = (int)i + 1};
 }
 
 bool sweep_ask(tt__problem *p, const tt_problem *problem, const char *op) {
     tt_problem asked = *problem;
     asked.in_place = strcmp(op, "transpose_in_place") == 0;
-    if (tt__problem_init(p, &asked) != TT_OK)
+    if (asked.in_place && asked.rows != asked.cols)
         return false;
+    if (asked.in_place)
+        asked.ldd = asked.lds, asked.dst_stride = asked.src_stride;
+    MUST(tt__problem_init(p, &asked));
     tt__copy(p->op, sizeof p->op, op);
-    if (!tt__dst_transposed(p)) { /* a copy is dense */
-        p->lds = p->ldd = p->cols;
-        p->src_stride = p->dst_stride = p->rows * p->cols;
-    }
+    if (!tt__dst_transposed(p))
+        *p = tt__problem_copy(p);
     return true;
 }
 
@@ -210,7 +265,7 @@ uint64_t sweep_hash(uint64_t hash, const char *text, size_t len) { /* FNV-1a */
     return hash;
 }
 
-uint64_t sweep_kernel(const char *name, const tt__str *options) {
+uint64_t sweep_hash_kernel(const char *name, const tt__str *options) {
     uint64_t hash =
         sweep_hash(sweep_hash(0xcbf29ce484222325u, name, strlen(name)), options->text, options->len);
     return hash ^ hash >> 32;
@@ -218,7 +273,7 @@ uint64_t sweep_kernel(const char *name, const tt__str *options) {
 
 const char *sweep_compile(sweep_cubins *all, const char *name, const char *source, tt__str *options, int n,
                           int cc) {
-    sweep_cubin **bucket = &all->buckets[sweep_kernel(name, options) % SWEEP_BUCKETS], *made = *bucket;
+    sweep_cubin **bucket = &all->buckets[sweep_hash_kernel(name, options) % SWEEP_BUCKETS], *made = *bucket;
     while (made && (made->source != source || made->options.len != options->len ||
                     memcmp(made->options.text, options->text, options->len) != 0))
         made = made->next;
@@ -272,6 +327,8 @@ int sweep_deal_out(void (*share)(size_t number, size_t n)) {
     for (size_t i = 0; i < n; i++) {
         int status;
         assert_int_equal(waitpid(pids[i], &status, 0), pids[i]);
+        if (WIFSIGNALED(status))
+            fprintf(stderr, "process %zu was ended by signal %d\n", i, WTERMSIG(status));
         bad += status != 0;
     }
     free(pids);

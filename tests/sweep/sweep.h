@@ -7,17 +7,15 @@
 #include "device/device.h"
 #include "template/task.h"
 
-/* max_blocks leaves the large shapes to the large tiles: 0 is all configurations. `with`: a shape for those
- * configurations, all of them, that have this. In-place templates take part in what is square. `rest`: for
- * configurations that no shape before had, on a GPU with an L2 cache of so many bytes (0: as the device is
- * described). */
+/* In-place templates take part in what is square. */
 typedef struct sweep_shape {
     int64_t rows, cols, lds, ldd;
-    int elem_size, align, max_blocks;
+    int elem_size, align;
     int64_t batch, src_stride, dst_stride;
-    const char *with;
-    int64_t l2_bytes;
-    bool rest;
+    int max_blocks;   /* leaves it to the large tiles; 0: for all configurations */
+    const char *with; /* for those, all of them, that have this; NULL: for all */
+    int64_t l2_bytes; /* of the GPU's L2 cache; 0: as the device is described */
+    int rest;         /* for what no shape before had: of which row of the rest, from 1 */
 } sweep_shape;
 extern sweep_shape sweep_shapes[]; /* from sweep_main() on */
 extern size_t sweep_n_shapes;
@@ -32,7 +30,7 @@ extern size_t sweep_n_shapes;
     } while (0)
 
 /* A problem of an op, whose names say whether the result is transposed and where it goes. False if it is
- * none. */
+ * none: nothing but a square goes in place. */
 bool sweep_ask(tt__problem *p, const tt_problem *problem, const char *op);
 bool sweep_problem(tt__problem *p, const sweep_shape *s, const char *op);
 /* Is the configuration one for this shape? */
@@ -50,7 +48,7 @@ typedef struct sweep_cubins {
 uint64_t sweep_hash(uint64_t hash, const char *text, size_t len);
 /* The hash of a source with these options. Where processes share the work by it, each kernel is compiled
  * once, but those that all of them need. */
-uint64_t sweep_kernel(const char *name, const tt__str *options);
+uint64_t sweep_hash_kernel(const char *name, const tt__str *options);
 /* Takes the options over. What it returns lives as long as the cubins. */
 const char *sweep_compile(sweep_cubins *all, const char *name, const char *source, tt__str *options, int n,
                           int cc);

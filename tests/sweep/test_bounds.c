@@ -101,7 +101,7 @@ static void check_both(worker *w, const tt__candidate *c, const tt__problem *p) 
     int n;
     w->o->n++;
     OK(tt__config_options(&options, &n, c, p));
-    if (sweep_kernel(c->t->path, &options) % w->n_workers != w->number) {
+    if (sweep_hash_kernel(c->t->path, &options) % w->n_workers != w->number) {
         tt__str_free(&options);
         return;
     }

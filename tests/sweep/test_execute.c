@@ -2,8 +2,9 @@
  * The configurations of the built-in templates, run on the CPU stand-in, or on a GPU, and verified bit for
  * bit, with guard bands, by the tuner's own verifier. Compiling takes long: of the first shape every legal
  * configuration takes part, of the others those whose cubin is there by then and a sample, with TT_SWEEP=all
- * everything. There is one process for each CPU, and the configurations are dealt out to them. The shapes,
- * all together, have every configuration that is legal for any problem of bench-peers, which is checked, too.
+ * everything. There is one process for each CPU, and the configurations are dealt out to them. Whether the
+ * shapes, all together, have every configuration that is legal for any problem, several blocks of it, is
+ * checked, too, by a thousand and more problems.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -22,15 +23,15 @@
 
 enum { SHOWN_MAX = 5, SAMPLE_STEP = 5, OF_FIRST = 65536, HAD_MAX = 1 << 17 };
 
-/* What the processes share: of each the shapes. */
+/* What the processes share: of each the shapes. Each process knows of all that were new and chosen. */
 typedef struct outcome {
-    size_t chosen, tried, failed; /* each process knows of all that were chosen */
+    size_t n_new, chosen, tried, failed;
     double ms;
 } outcome;
 static outcome *outcomes;
 
 typedef struct worker {
-    size_t number, n_workers, shown;
+    size_t number, n_workers, shown, n_asked, n_left_out;
     tt__gpu gpu;
     sweep_cubins cubins;
     bool of_first[OF_FIRST]; /* by hash: is a cubin of the first shape */
@@ -57,20 +58,43 @@ static void try_candidate(worker *w, tt__verifier *v, const tt__candidate *c, ou
                 tt__trial_status_name(trial.status), trial.reason);
 }
 
-/* What shapes so far had, as hashes, in every process all of it: configurations, with what is derived from
- * the problem. */
-static uint64_t had[HAD_MAX];
+/* ---- What shapes so far had ---------------------------------------------------------------------------- */
 
-static bool was_had(uint64_t kernel, const tt__candidate *c, bool add) {
-    uint64_t key = sweep_hash(kernel, c->config, strlen(c->config)) | 1; /* 0 is none */
-    size_t i = key / HAD_MAX % HAD_MAX;
-    while (had[i] && had[i] != key)
+/* Configurations with what is derived from the problem, as hashes, in every process all of it. A small shape
+ * shows little of a configuration for large ones: whole tiles, edges and their neighbours are all there only
+ * if the grid has several blocks in both directions. So of each it is known which grids there were. */
+typedef struct entry {
+    uint64_t hash;
+    bool had[4]; /* by the directions in which there were several blocks */
+} entry;
+static entry entries[HAD_MAX];
+static size_t n_entries;
+
+static entry *find_entry(uint64_t kernel, const tt__candidate *c) {
+    uint64_t hash = sweep_hash(kernel, c->config, strlen(c->config)) | 1; /* 0 is none */
+    size_t i = hash / HAD_MAX % HAD_MAX;
+    while (entries[i].hash && entries[i].hash != hash)
         i = (i + 1) % HAD_MAX;
-    bool was = had[i] != 0;
-    if (add)
-        had[i] = key;
-    return was;
+    if (!entries[i].hash && ++n_entries == HAD_MAX)
+        MUST(tt__fail(TT_E_INVALID, "more than %d configurations: HAD_MAX is too small", HAD_MAX - 1));
+    entries[i].hash = hash;
+    return &entries[i];
 }
+
+static unsigned directions(const tt__candidate *c) {
+    const unsigned *grid = c->launch.passes[0].grid;
+    return (grid[0] > 1) + 2 * (grid[1] > 1);
+}
+
+/* With several blocks wherever this has them. */
+static bool was_had(const entry *e, const tt__candidate *c) {
+    for (unsigned d = 0; d < 4; d++)
+        if (e->had[d] && (d & directions(c)) == directions(c))
+            return true;
+    return false;
+}
+
+/* ---- Trying -------------------------------------------------------------------------------------------- */
 
 /* Chosen by kernel: those of the first shape, and a few of the others. */
 static bool in_sample(worker *w, uint64_t hash, const sweep_shape *s) {
@@ -93,9 +117,12 @@ static size_t *pick(worker *w, const tt__space *space, const tt__problem *p, con
         if (!sweep_is_for(s, c))
             continue;
         MUST(tt__config_options(&options, &n, c, p));
-        uint64_t hash = sweep_kernel(c->t->path, &options);
-        bool again = was_had(hash, c, true) && s->rest;
-        bool chosen = !again && ((i == 0 && !s->rest) || s->with || in_sample(w, hash, s));
+        uint64_t hash = sweep_hash_kernel(c->t->path, &options);
+        entry *e = find_entry(hash, c);
+        bool is_new = !was_had(e, c);
+        bool chosen = s->rest ? is_new && in_sample(w, hash, s) : i == 0 || s->with || in_sample(w, hash, s);
+        e->had[directions(c)] = true;
+        o->n_new += is_new;
         o->chosen += chosen;
         if (chosen && hash / OF_FIRST % w->n_workers == w->number)
             mine[(*n_mine)++] = i;
@@ -160,39 +187,82 @@ static size_t left_out(const worker *w, const tt__template *t, const tt_problem 
         tt__str options;
         int n;
         MUST(tt__config_options(&options, &n, c, &p));
-        bool missing = !was_had(sweep_kernel(t->path, &options), c, false);
+        bool missing = !was_had(find_entry(sweep_hash_kernel(t->path, &options), c), c);
         tt__str_free(&options);
         if (missing && n_missing++ == 0)
-            fprintf(stderr, "%s of %lld x %lld, %d bytes: no shape has %s\n", t->kernel, (long long)p.rows,
-                    (long long)p.cols, p.elem_size, c->config);
+            fprintf(
+                stderr,
+                "%s of %lld x %lld, %d bytes, ld %lld and %lld, aligned to %d, batch %lld: no shape, with as "
+                "large a grid, has %s; the rest in sweep.c needs another row\n",
+                t->kernel, (long long)p.rows, (long long)p.cols, p.elem_size, (long long)p.lds,
+                (long long)p.ldd, p.align, (long long)p.batch, c->config);
     }
     tt__space_free(&space);
     return n_missing;
 }
 
-/* By the problems of bench-peers, and small and large squares, alone and in batches. */
-static size_t all_left_out(const worker *w, const tt__template_set *set) {
-    static const int64_t squares[] = {1,    64,   100,  1000,  1024,  1025,  2046,
-                                      4096, 4112, 5001, 16384, 65536, 131072};
-    enum { BATCH = 3 };
+static int64_t draw(uint64_t *state, int64_t n) { /* xorshift64: below n */
+    *state ^= *state << 13;
+    *state ^= *state >> 7;
+    *state ^= *state << 17;
+    return (int64_t)(*state >> 11) % n;
+}
+
+/* At least n elements: as many, some more, whole cache lines and some more, or far powers of two. */
+static int64_t draw_pitch(uint64_t *state, int64_t n, int elem_size) {
+    enum { LINE = 128, FAR = 32768, VERY_FAR = 131072 };
+    static const int bytes[] = {1, 1, LINE, FAR, FAR, VERY_FAR};
+    const int64_t unit = bytes[draw(state, 6)] / elem_size;
+    const int64_t more = draw(state, 2) ? 0 : draw(state, 64);
+    return unit < 2 ? n + more : (n + unit - 1) / unit * unit + (unit == LINE / elem_size ? more : 0);
+}
+
+/* Sides are any number, or multiples of a power of two; a quarter are arrays that are not aligned. */
+static tt_problem draw_problem(uint64_t *state) {
+    enum { FEW = 64, MANY = 512, UNITS = 13, BATCH_MAX = 3 };
+    tt_problem p = TT_INIT(tt_problem);
+    const int64_t unit = 1 << draw(state, UNITS), other = draw(state, 2) ? unit : 1 << draw(state, UNITS);
+    p.elem_size = 1 << draw(state, 5);
+    p.rows = (1 + draw(state, draw(state, 3) ? FEW : MANY)) * unit;
+    p.cols = draw(state, 3) ? (1 + draw(state, draw(state, 3) ? FEW : MANY)) * other : p.rows;
+    p.lds = draw_pitch(state, p.cols, p.elem_size);
+    p.ldd = draw_pitch(state, p.rows, p.elem_size);
+    p.batch = draw(state, 2) ? 1 : 1 + draw(state, BATCH_MAX);
+    p.align = draw(state, 4) ? 0 : 1 << draw(state, 5);
+    return p;
+}
+
+/* If it is this process's turn. */
+static void ask(worker *w, const tt__template_set *set, const tt_problem *p) {
+    for (size_t i = 0; i < set->n && w->n_asked % w->n_workers == w->number; i++)
+        w->n_left_out += left_out(w, set->items[i], p);
+    w->n_asked++;
+}
+
+/* The problems of bench-peers, small and large squares, alone and in batches, and random problems. */
+static void ask_all(worker *w, const tt__template_set *set) {
+    static const int64_t squares[] = {1,    64,   100,  256,  1000,  1024,  1025,
+                                      2046, 4096, 4112, 5001, 16384, 65536, 131072};
+    enum { BATCH = 3, RANDOM = 1000 };
     bench_cases cases;
-    size_t n = 0;
+    uint64_t state = 0x9e3779b97f4a7c15u;
     MUST(bench_cases_get(&cases, "default"));
-    for (size_t i = 0; i < set->n; i++) {
-        for (size_t k = 0; k < cases.n; k++)
-            n += left_out(w, set->items[i], &cases.items[k].public);
-        for (size_t k = 0; k < sizeof squares / sizeof *squares; k++)
-            for (int e = 1; e <= 16; e *= 2)
-                for (int batch = 1; batch <= BATCH; batch += BATCH - 1) {
-                    tt_problem p = TT_INIT(tt_problem);
-                    p.rows = p.cols = squares[k];
-                    p.elem_size = e;
-                    p.batch = batch;
-                    n += left_out(w, set->items[i], &p);
-                }
+    for (size_t k = 0; k < cases.n; k++)
+        ask(w, set, &cases.items[k].public);
+    for (size_t k = 0; k < sizeof squares / sizeof *squares; k++)
+        for (int e = 1; e <= 16; e *= 2)
+            for (int batch = 1; batch <= BATCH; batch += BATCH - 1) {
+                tt_problem p = TT_INIT(tt_problem);
+                p.rows = p.cols = squares[k];
+                p.elem_size = e;
+                p.batch = batch;
+                ask(w, set, &p);
+            }
+    for (int k = 0; k < RANDOM; k++) {
+        tt_problem p = draw_problem(&state);
+        ask(w, set, &p);
     }
     free(cases.items);
-    return n;
 }
 
 static void work(size_t number, size_t n_workers) {
@@ -208,10 +278,10 @@ static void work(size_t number, size_t n_workers) {
             try_template(&w, set.items[i], &sweep_shapes[s], o);
         o->ms = 1e3 * (tt__now_s() - start);
     }
-    size_t n_missing = number == 0 ? all_left_out(&w, &set) : 0;
+    ask_all(&w, &set);
     sweep_cubins_free(&w.cubins);
     tt__template_set_close(&set);
-    _exit(n_missing > 0);
+    _exit(w.n_left_out > 0);
 }
 
 static void every_configuration_is_right(void **state) {
@@ -219,7 +289,9 @@ static void every_configuration_is_right(void **state) {
     const size_t n = sweep_n_processes();
     outcomes = sweep_shared(n * sweep_n_shapes * sizeof *outcomes);
     int bad = sweep_deal_out(work);
+    size_t n_new = 0; /* for a row of the rest */
     for (size_t s = 0; s < sweep_n_shapes; s++) {
+        const int row = sweep_shapes[s].rest;
         outcome sum = {0};
         for (size_t i = 0; i < n; i++) {
             sum.chosen = outcomes[s].chosen;
@@ -232,7 +304,11 @@ static void every_configuration_is_right(void **state) {
             printf("%4lld x %-4lld %2d bytes: %4zu configurations, %zu failed, %5.1f s\n",
                    (long long)sweep_shapes[s].rows, (long long)sweep_shapes[s].cols,
                    sweep_shapes[s].elem_size, sum.tried, sum.failed, sum.ms / 1e3);
-        assert_true(sum.tried == sum.chosen && (sum.tried > 0 || sweep_shapes[s].rest));
+        assert_true(sum.tried == sum.chosen && (sum.tried > 0 || row > 0));
+        n_new += outcomes[s].n_new;
+        if (row > 0 && (s + 1 == sweep_n_shapes || sweep_shapes[s + 1].rest != row) && n_new == 0)
+            fail_msg("row %d of the rest in sweep.c has nothing that is new", row);
+        n_new = s + 1 < sweep_n_shapes && sweep_shapes[s + 1].rest == row ? n_new : 0;
         bad += sum.failed != 0;
     }
     assert_int_equal(bad, 0);
