@@ -121,6 +121,9 @@ static inline bool tt__in_place(const tt__problem *p) {
     return tt__is_op(p, "transpose_in_place");
 }
 
+/* What is to be said, after all else, where elements are aligned to less than their size. */
+#define TT__MISPLACED "; the address of each must be a multiple of its size"
+
 /* Bytes of the arrays, from the first element to the end of the last row. */
 static inline int64_t tt__src_bytes(const tt__problem *p) {
     return ((p->batch - 1) * p->src_stride + (p->rows - 1) * p->lds + p->cols) * p->elem_size;

@@ -91,6 +91,39 @@ static void test_transpose(void **state) {
         }
 }
 
+static void test_misaligned_in_place(void **state) {
+    (void)state;
+    for (size_t e = 0; e < sizeof elem_sizes / sizeof *elem_sizes; e++)
+        for (unsigned shift = (unsigned)elem_sizes[e]; shift < 16; shift *= 2) {
+            tt_problem p = problem_of(80, 80, 0, 0, elem_sizes[e]);
+            arrays a = make(&p, shift);
+            p.in_place = 1;
+            CU_OK(cu->cuMemcpyHtoD(a.d_dst, a.src, (size_t)a.src_bytes));
+            OK(tt_transpose(ctx, &p, a.d_dst, a.d_dst, NULL));
+            check_and_free(&a, &p, shift);
+        }
+}
+
+/* A kernel that reads such an element would leave the caller's context unusable. */
+static void test_elements_off_their_places(void **state) {
+    (void)state;
+    for (size_t e = 1; e < sizeof elem_sizes / sizeof *elem_sizes; e++)
+        for (int in_place = 0; in_place <= 1; in_place++)
+            for (int shift = 1; shift < elem_sizes[e]; shift *= 2) {
+                tt_problem p = problem_of(80, 80, 0, 0, elem_sizes[e]);
+                arrays a = make(&p, (unsigned)shift);
+                p.in_place = in_place;
+                assert_int_equal(tt_transpose(ctx, &p, a.d_dst, in_place ? a.d_dst : a.d_src, NULL),
+                                 TT_E_UNSUPPORTED);
+                assert_non_null(strstr(tt_last_error(), "multiple of its size"));
+                p.in_place = 0;
+                OK(tt_transpose(ctx, &p, a.d_dst - shift, a.d_src - shift, NULL));
+                CU_OK(cu->cuMemcpyDtoH(a.src, a.d_src - shift, (size_t)a.src_bytes));
+                a.d_dst -= (unsigned)shift, a.d_src -= (unsigned)shift;
+                check_and_free(&a, &p, 0);
+            }
+}
+
 /* tt_transpose looks at the pointers: bases of every alignment that the element size allows. */
 static void test_misaligned_bases(void **state) {
     (void)state;
@@ -202,6 +235,8 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_transpose),
         cmocka_unit_test(test_misaligned_bases),
+        cmocka_unit_test(test_misaligned_in_place),
+        cmocka_unit_test(test_elements_off_their_places),
         cmocka_unit_test(test_plan),
         cmocka_unit_test(test_plan_refuses_misaligned),
         cmocka_unit_test(test_plan_outlives_context),

@@ -28,6 +28,8 @@ enum { ARGS_MAX = 256, RESULT_FD = 3 };
 static const char flags[] = "-std=c++17 -O1 -w -fPIC -shared -nostdlib -fno-exceptions -fno-rtti "
                             "-fno-strict-aliasing -fvisibility=hidden -fno-threadsafe-statics -pipe";
 
+#define IS_UBSAN "__ubsan_handle_type_mismatch_v1_abort"
+
 /* A kernel gets the sanitizers that the process has: it is theirs that it will call.
  * Those of "undefined" that need the C++ runtime are left out. */
 static const struct sanitizer {
@@ -35,10 +37,12 @@ static const struct sanitizer {
     const char *flag;
 } sanitizers[] = {
     {"__asan_init", "-fsanitize=address"},
-    {"__ubsan_handle_type_mismatch_v1_abort",
-     "-fsanitize=alignment,bounds,bool,integer-divide-by-zero,null,pointer-overflow,shift,"
-     "signed-integer-overflow"},
+    {IS_UBSAN, "-fsanitize=alignment,bounds,bool,integer-divide-by-zero,null,pointer-overflow,shift,"
+               "signed-integer-overflow"},
 };
+
+/* A GPU refuses a misaligned access, where a CPU takes it: without UBSan the shim says so. */
+static const char *const alignment[] = {"-fsanitize=alignment", "-DHOSTCUDA_ALIGNMENT"};
 
 static void add_words(const char **argv, size_t *n, char *words) {
     char *state = NULL;
@@ -95,6 +99,9 @@ bool hostcuda_compile(char **library, size_t *library_bytes, char **log, const c
     add_words(argv, &n, cxx);
     add_words(argv, &n, fixed);
     bool plain = getenv("HOSTCUDA_PLAIN") != NULL;
+    for (size_t i = 0; i < sizeof alignment / sizeof *alignment && (plain || !dlsym(RTLD_DEFAULT, IS_UBSAN));
+         i++)
+        argv[n++] = alignment[i];
     for (size_t i = 0; i < sizeof sanitizers / sizeof *sanitizers && !plain; i++)
         if (dlsym(RTLD_DEFAULT, sanitizers[i].symbol))
             argv[n++] = sanitizers[i].flag;

@@ -5,6 +5,7 @@
  */
 #include "fiber.h"
 
+#include <stdbool.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -26,7 +27,7 @@ static struct scheduler {
     hostcuda_env *env;
     void **args;
     unsigned n, next, done, at_block_barrier, at_warp_barrier;
-    bool aborted;
+    CUresult error; /* not CUDA_SUCCESS: aborted */
     uint3 index[HOSTCUDA_THREADS_MAX];
     uint8_t states[HOSTCUDA_THREADS_MAX];
     unsigned masks[HOSTCUDA_THREADS_MAX]; /* of those at a warp barrier */
@@ -103,11 +104,21 @@ static void yield(void) {
     wait_as(READY);
 }
 
-static void trap(void) {
-    fprintf(stderr, "hostcuda: thread %u of block (%u, %u, %u) trapped\n", s.env->linear, s.env->block.x,
-            s.env->block.y, s.env->block.z);
-    s.aborted = true;
+static void give_up(CUresult error) {
+    fprintf(stderr, " in thread %u of block (%u, %u, %u)\n", s.env->linear, s.env->block.x, s.env->block.y,
+            s.env->block.z);
+    s.error = error;
     hostcuda_stack_switch(&s.current->stack, &s.main_stack);
+}
+
+static void trap(void) {
+    fprintf(stderr, "hostcuda: a trap");
+    give_up(CUDA_ERROR_LAUNCH_FAILED);
+}
+
+static void misaligned(const char *file, unsigned line) {
+    fprintf(stderr, "hostcuda: %s:%u: a misaligned address", file, line);
+    give_up(CUDA_ERROR_MISALIGNED_ADDRESS);
 }
 
 static unsigned long long clock_ns(void) {
@@ -146,12 +157,12 @@ static void resume(fiber *f) {
 }
 
 /* A wait in which nobody can take the next step is a deadlock in the kernel. */
-static bool run_block(void) {
+static CUresult run_block(void) {
     memset(s.states, RUNNING, s.n);
     s.next = s.done = s.at_block_barrier = s.at_warp_barrier = 0;
-    while (s.done < s.n && !s.aborted) {
+    while (s.done < s.n && s.error == CUDA_SUCCESS) {
         bool progress = false;
-        while (s.next < s.n && !s.aborted) {
+        while (s.next < s.n && s.error == CUDA_SUCCESS) {
             fiber *f = s.idle[--s.n_idle];
             if (!f->is_open)
                 hostcuda_stack_open(&f->stack, fiber_main);
@@ -159,7 +170,7 @@ static bool run_block(void) {
             resume(f);
             progress = true;
         }
-        for (unsigned t = 0; t < s.n && !s.aborted; t++) {
+        for (unsigned t = 0; t < s.n && s.error == CUDA_SUCCESS; t++) {
             if (s.states[t] != READY)
                 continue;
             s.states[t] = RUNNING;
@@ -170,10 +181,10 @@ static bool run_block(void) {
         if (!progress) {
             fprintf(stderr, "hostcuda: deadlock: %u threads of block (%u, %u, %u) wait for good\n",
                     s.n - s.done, s.env->block.x, s.env->block.y, s.env->block.z);
-            s.aborted = true;
+            s.error = CUDA_ERROR_LAUNCH_FAILED;
         }
     }
-    return !s.aborted;
+    return s.error;
 }
 
 static void begin_launch(const hostcuda_kernel *kernel, hostcuda_env *env, uint3 grid, uint3 block,
@@ -182,7 +193,7 @@ static void begin_launch(const hostcuda_kernel *kernel, hostcuda_env *env, uint3
     s.env = env;
     s.args = args;
     s.n = block.x * block.y * block.z;
-    s.aborted = false;
+    s.error = CUDA_SUCCESS;
     s.n_idle = 0;
     for (unsigned i = HOSTCUDA_THREADS_MAX; i-- > 0;)
         s.idle[s.n_idle++] = &fibers[i];
@@ -196,6 +207,7 @@ static void begin_launch(const hostcuda_kernel *kernel, hostcuda_env *env, uint3
                           .warp_barrier = warp_barrier,
                           .yield = yield,
                           .trap = trap,
+                          .misaligned = misaligned,
                           .clock = clock_ns};
 }
 
@@ -206,23 +218,23 @@ static void abandon_fibers(void) {
             hostcuda_stack_reset(&fibers[i].stack, fiber_main);
 }
 
-bool hostcuda_run_grid(const hostcuda_kernel *kernel, hostcuda_env *env, uint3 grid, uint3 block,
-                       size_t shared_bytes, void **args) {
+CUresult hostcuda_run_grid(const hostcuda_kernel *kernel, hostcuda_env *env, uint3 grid, uint3 block,
+                           size_t shared_bytes, void **args) {
     void *dynamic = NULL;
-    bool ok = true;
+    CUresult result = CUDA_SUCCESS;
     if (posix_memalign(&dynamic, 256, shared_bytes) != 0)
         abort();
     begin_launch(kernel, env, grid, block, args);
     env->dynamic = dynamic;
-    for (unsigned z = 0; z < grid.z && ok; z++)
-        for (unsigned y = 0; y < grid.y && ok; y++)
-            for (unsigned x = 0; x < grid.x && ok; x++) {
+    for (unsigned z = 0; z < grid.z && result == CUDA_SUCCESS; z++)
+        for (unsigned y = 0; y < grid.y && result == CUDA_SUCCESS; y++)
+            for (unsigned x = 0; x < grid.x && result == CUDA_SUCCESS; x++) {
                 env->block = (uint3){x, y, z};
                 memset(dynamic, 0xA5, shared_bytes);
-                ok = run_block();
+                result = run_block();
             }
-    if (!ok)
+    if (result != CUDA_SUCCESS)
         abandon_fibers();
     free(dynamic);
-    return ok;
+    return result;
 }

@@ -19,7 +19,8 @@ typedef struct hostcuda_env {
     void (*block_barrier)(void);
     void (*warp_barrier)(unsigned mask);
     void (*yield)(void);
-    void (*trap)(void); /* does not return */
+    void (*trap)(void); /* does not return; nor does the next one */
+    void (*misaligned)(const char *file, unsigned line);
     unsigned long long (*clock)(void);
 } hostcuda_env;
 

@@ -95,6 +95,16 @@ static inline void __nanosleep(unsigned) {
 static inline void __trap() {
     hostcuda.trap();
 }
+#ifdef HOSTCUDA_ALIGNMENT
+/* What the compiler has called, with where it is first of all, before an access that is not aligned. */
+extern "C" void __ubsan_handle_type_mismatch_v1_abort(void *found, void *) {
+    const struct place {
+        const char *file;
+        unsigned line;
+    } *at = (const struct place *)found;
+    hostcuda.misaligned(at->file, at->line);
+}
+#endif
 static inline long long clock64() {
     return (long long)hostcuda.clock();
 }

@@ -68,10 +68,10 @@ static CUresult run(CUfunction fn, const hostcuda_geometry *g, void **args) {
 
     if ((is_wrong || once) && t.bytes && (before = malloc(t.bytes)))
         memcpy(before, t.at, t.bytes);
-    if (!hostcuda_run_grid(fn->kernel, fn->module->env, (uint3){g->grid[0], g->grid[1], g->grid[2]},
-                           (uint3){g->block[0], g->block[1], g->block[2]}, g->shared_bytes, args))
-        hostcuda_state.pending = CUDA_ERROR_LAUNCH_FAILED;
-    else if (!hostcuda_memory_intact())
+    hostcuda_state.pending =
+        hostcuda_run_grid(fn->kernel, fn->module->env, (uint3){g->grid[0], g->grid[1], g->grid[2]},
+                          (uint3){g->block[0], g->block[1], g->block[2]}, g->shared_bytes, args);
+    if (hostcuda_state.pending == CUDA_SUCCESS && !hostcuda_memory_intact())
         hostcuda_state.pending = CUDA_ERROR_ILLEGAL_ADDRESS;
     if (before)
         spoil(&t, before, !is_wrong);

@@ -291,7 +291,7 @@ static int run_past(void) {
 }
 
 static int run_slanted(void) {
-    OK(run_quietly("slanted", 2));
+    CHECK_CU(run_quietly("slanted", 2), CUDA_ERROR_MISALIGNED_ADDRESS);
     return 0;
 }
 
@@ -363,8 +363,8 @@ static void test_language(void **state) {
     PASSES("", run_bad_source);
 }
 
-/* A sanitizer ends the process where it happens. Without one the red zones make an error of an overrun, and a
- * misaligned access goes unnoticed. */
+/* A sanitizer ends the process where it happens. Without one the red zones make an error of an overrun, and
+ * the shim one of a misaligned access. */
 static void test_bad_accesses(void **state) {
     (void)state;
     const int past = harness_child("", run_past, 60), slanted = harness_child("", run_slanted, 60);
