@@ -126,9 +126,9 @@ typedef struct tt_problem {
     int64_t lds;        /* elements from one source row to the next, >= cols; 0: cols */
     int64_t ldd;        /* elements from one destination row to the next, >= rows; 0: rows, in place lds */
     int elem_size;      /* bytes: 1, 2, 4, 8 or 16; 0: 4 */
-    int align;          /* bytes that divide both base addresses, row pitches and batch strides: 1, 2, 4,
-                           8 or 16; 0, or more than pitches and strides allow: what these allow, base addresses
-                           taken as multiples of 16 */
+    int align;          /* bytes that divide both base addresses, row pitches and batch strides: 1, 2, 4, 8
+                           or 16, elem_size at least; 0, or more than pitches and strides allow: what these
+                           allow, base addresses taken as multiples of 16 */
     int64_t batch;      /* so many matrices of this shape; 0: 1 */
     int64_t src_stride; /* elements from one source matrix to the next; 0: rows * lds; without a batch of no
                            account */
@@ -201,10 +201,11 @@ TT_API const tt_choice *tt_plan_choice(const tt_plan *plan);
 TT_API tt_status tt_plan_launch(const tt_plan *plan, CUdeviceptr dst, CUdeviceptr src, CUstream stream);
 
 /* tt_plan_create + tt_plan_launch with a cache of plans inside `ctx`, one for each problem, CUDA
- * context and alignment of the pointers (`problem->align` may stay 0: the pointers are looked at). A plan
- * that is there is found without a lock or an allocation, from any number of threads at once, and serves
- * until tt_close, whatever is tuned meanwhile. While
- * `stream` is captured only such a plan can be used: TT_E_CAPTURE otherwise, and the capture goes on. */
+ * context and alignment of the pointers (`problem->align` may stay 0: the pointers are looked at;
+ * TT_E_INVALID if one is no multiple of the size of an element). A plan that is there is found without a lock
+ * or an allocation, from any number of threads at once, and serves until tt_close, whatever is tuned
+ * meanwhile. While `stream` is captured only such a plan can be used: TT_E_CAPTURE otherwise, and the capture
+ * goes on. */
 TT_API tt_status tt_transpose(tt_ctx *ctx, const tt_problem *problem, CUdeviceptr dst, CUdeviceptr src,
                               CUstream stream);
 

@@ -11,7 +11,7 @@
 //@ derived  EDGES     rows * elem_size % RUN > 0
 //@ derived  ALIGNED   align >= V
 //@ derived  BATCHED   batch > 1
-//@ where    align >= elem_size AND V >= elem_size AND V <= max(align, 4)
+//@ where    V >= elem_size AND V <= max(align, 4)
 //@ where    (RUN / V) * (RUN / V) % THREADS = 0 AND THREADS % (RUN / V) = 0
 //@ where    RUN * RUN / elem_size / THREADS BETWEEN 4 AND 128 AND V * V / elem_size <= 64
 //@ where    STREAM = 0 OR iif(rows * cols * batch * elem_size <= l2_bytes, STREAM = 1, STREAM = 2 AND cc >= 80)

@@ -71,9 +71,8 @@ static void no_winner(const tt__session *s, const tt__search *search, tt_result 
                  "no configuration is legal for it: `tune check` says what removes them");
     else if (search->space.n == 0)
         snprintf(result->note, sizeof result->note,
-                 "no template%s supports %d-byte elements aligned to %d bytes%s",
-                 s->opts->n_only ? " of those that shall compete" : "", p->elem_size, p->align,
-                 p->align < p->elem_size ? TT__MISPLACED : "");
+                 "no template%s supports %d-byte elements aligned to %d bytes",
+                 s->opts->n_only ? " of those that shall compete" : "", p->elem_size, p->align);
     else if (first == search->space.n)
         snprintf(result->note, sizeof result->note,
                  "the budget of %g s was over before a configuration could be tried: allow more",

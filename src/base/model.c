@@ -110,11 +110,22 @@ tt_status tt__problem_init(tt__problem *out, const tt_problem *in) {
     TT_TRY(check_strides(out));
     if (in->in_place)
         TT_TRY(check_in_place(out));
-    int most = most_align(out), a = in->align;
+    int a = in->align;
     if (a != 0 && a != 1 && a != 2 && a != 4 && a != 8 && a != 16)
         return tt__fail(TT_E_INVALID, "align is %d bytes: it must be 1, 2, 4, 8, 16, or 0 for the default",
                         a);
-    out->align = a && a < most ? a : most;
+    out->align = most_align(out);
+    return a ? tt__problem_align(out, a) : TT_OK;
+}
+
+/* A kernel that reads an element elsewhere leaves its context unusable. */
+tt_status tt__problem_align(tt__problem *p, int align) {
+    if (align < p->elem_size)
+        return tt__fail(
+            TT_E_INVALID,
+            "elements of %d bytes lie at multiples of %d: arrays aligned to %d cannot be transposed",
+            p->elem_size, p->elem_size, align);
+    p->align = align < p->align ? align : p->align;
     return TT_OK;
 }
 

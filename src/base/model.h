@@ -121,9 +121,6 @@ static inline bool tt__in_place(const tt__problem *p) {
     return tt__is_op(p, "transpose_in_place");
 }
 
-/* What is to be said, after all else, where elements are aligned to less than their size. */
-#define TT__MISPLACED "; the address of each must be a multiple of its size"
-
 /* Bytes of the arrays, from the first element to the end of the last row. */
 static inline int64_t tt__src_bytes(const tt__problem *p) {
     return ((p->batch - 1) * p->src_stride + (p->rows - 1) * p->lds + p->cols) * p->elem_size;
@@ -156,6 +153,8 @@ static inline double tt__gbps(const tt__problem *p, double time_us) {
 
 /* Checks a public problem and fills in the defaults; TT_E_INVALID names the field and its value. */
 tt_status tt__problem_init(tt__problem *out, const tt_problem *in);
+/* With arrays that are aligned to so many bytes, or less; TT_E_INVALID if that is less than an element. */
+tt_status tt__problem_align(tt__problem *p, int align);
 /* The way back: tt__problem_init makes the same problem of it. */
 tt_problem tt__problem_public(const tt__problem *p);
 /* How many bytes from a multiple of 16 its arrays begin when they are timed: 0, as allocators have it, unless

@@ -305,10 +305,9 @@ static tt_status fall_back(const query *q) {
         status = tt__fail(TT_E_UNSUPPORTED, "%s has no legal configuration for %s on %s",
                           set->items[0]->kernel, tt__problem_text(problem, p), q->asked.gpu->name);
     else if (status == TT_OK && !best.t)
-        status = tt__fail(TT_E_UNSUPPORTED,
-                          "no template can %s %lld x %lld of %d-byte elements aligned to %d bytes on %s%s",
-                          p->op, (long long)p->rows, (long long)p->cols, p->elem_size, p->align,
-                          q->asked.gpu->name, p->align < p->elem_size ? TT__MISPLACED : "");
+        status = tt__fail(
+            TT_E_UNSUPPORTED, "no template can %s %lld x %lld of %d-byte elements aligned to %d bytes on %s",
+            p->op, (long long)p->rows, (long long)p->cols, p->elem_size, p->align, q->asked.gpu->name);
     tt__space_free(&space);
     if (status != TT_OK)
         return status;

@@ -53,7 +53,7 @@ static __attribute__((noinline)) tt_status new_plan(tt_ctx *ctx, const tt_proble
     tt__problem p;
     TT_TRY(tt__driver_open(&cu));
     TT_TRY(tt__problem_init(&p, problem));
-    p.align = p.align < base_align ? p.align : base_align;
+    TT_TRY(tt__problem_align(&p, base_align));
     tt__plan_key_full(&full, &p, asked->words[TT__PLAN_KEY_CONTEXT]);
     if (!tt__plan_cache_find(&ctx->plans, &full)) {
         TT_TRY(not_capturing(cu, &p, stream));

@@ -35,6 +35,7 @@ static _Thread_local CUcontext current;
     X(CUDA_ERROR_NOT_FOUND, "named symbol not found")                                                        \
     X(CUDA_ERROR_NOT_READY, "device not ready")                                                              \
     X(CUDA_ERROR_ILLEGAL_ADDRESS, "an illegal memory access was encountered")                                \
+    X(CUDA_ERROR_MISALIGNED_ADDRESS, "misaligned address")                                                   \
     X(CUDA_ERROR_LAUNCH_OUT_OF_RESOURCES, "too many resources requested for launch")                         \
     X(CUDA_ERROR_CONTEXT_IS_DESTROYED, "context is destroyed")                                               \
     X(CUDA_ERROR_LAUNCH_FAILED, "unspecified launch failure")                                                \

@@ -104,21 +104,21 @@ static void yield(void) {
     wait_as(READY);
 }
 
-static void give_up(CUresult error) {
-    fprintf(stderr, " in thread %u of block (%u, %u, %u)\n", s.env->linear, s.env->block.x, s.env->block.y,
-            s.env->block.z);
+static void give_up(CUresult error, const char *what) {
+    fprintf(stderr, "hostcuda: %s in thread %u of block (%u, %u, %u)\n", what, s.env->linear, s.env->block.x,
+            s.env->block.y, s.env->block.z);
     s.error = error;
     hostcuda_stack_switch(&s.current->stack, &s.main_stack);
 }
 
 static void trap(void) {
-    fprintf(stderr, "hostcuda: a trap");
-    give_up(CUDA_ERROR_LAUNCH_FAILED);
+    give_up(CUDA_ERROR_LAUNCH_FAILED, "a trap");
 }
 
 static void misaligned(const char *file, unsigned line) {
-    fprintf(stderr, "hostcuda: %s:%u: a misaligned address", file, line);
-    give_up(CUDA_ERROR_MISALIGNED_ADDRESS);
+    char what[256];
+    snprintf(what, sizeof what, "%s:%u: a misaligned address", file, line);
+    give_up(CUDA_ERROR_MISALIGNED_ADDRESS, what);
 }
 
 static unsigned long long clock_ns(void) {

@@ -97,7 +97,8 @@ static inline void __trap() {
 }
 #ifdef HOSTCUDA_ALIGNMENT
 /* What the compiler has called, with where it is first of all, before an access that is not aligned. */
-extern "C" void __ubsan_handle_type_mismatch_v1_abort(void *found, void *) {
+extern "C" __attribute__((no_sanitize("alignment"))) void __ubsan_handle_type_mismatch_v1_abort(void *found,
+                                                                                                void *) {
     const struct place {
         const char *file;
         unsigned line;

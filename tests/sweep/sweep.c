@@ -117,6 +117,8 @@ static const struct {
     int align;
 } rest[] = {
     {130, 1030, 0, 0, 1, false, 0},
+    {301, 531, 0, 0, 1, false, 0},
+    {601, 1049, 0, 0, 1, false, 0},
     {1024, 1024, 0, 0, 1, false, 2},
     {1024, 1024, 0, 0, 1, false, 4},
     {1024, 1024, 1028, 1028, 1, true, 0},
@@ -130,7 +132,6 @@ static const struct {
     {2048, 1024, 1028, 0, 1, false, 0},
     {2048, 1024, 0, 2064, 1, false, 0},
     {2048, 1024, 1040, 0, 1, true, 0},
-    {1536, 1536, 0, 0, 1, false, 2},
     {1536, 1536, 0, 0, 1, true, 0},
     {1536, 1536, 0, 0, 1, true, 2},
     {1536, 1536, 0, 1540, 1, false, 0},
@@ -192,7 +193,7 @@ static void list_shapes(void) {
     sweep_n_shapes = N_BY_HAND;
     for (size_t i = 0; i < N_REST; i++)
         for (int e = 1; e <= 1 << (ELEM_SIZES - 1); e *= 2)
-            if ((rest[i].rows | rest[i].cols | rest[i].lds | rest[i].ldd) % e == 0)
+            if ((rest[i].rows | rest[i].cols | rest[i].lds | rest[i].ldd | rest[i].align) % e == 0)
                 sweep_shapes[sweep_n_shapes++] = (sweep_shape){.rows = rest[i].rows / e,
                                                                .cols = rest[i].cols / e,
                                                                .lds = rest[i].lds / e,

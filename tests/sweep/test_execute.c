@@ -26,6 +26,7 @@ enum { SHOWN_MAX = 5, SAMPLE_STEP = 5, OF_FIRST = 65536, HAD_MAX = 1 << 17 };
 /* What the processes share: of each the shapes. Each process knows of all that were new and chosen. */
 typedef struct outcome {
     size_t n_new, chosen, tried, failed;
+    int cc;
     double ms;
 } outcome;
 static outcome *outcomes;
@@ -81,9 +82,13 @@ static entry *find_entry(uint64_t kernel, const tt__candidate *c) {
     return &entries[i];
 }
 
+/* Of clusters, where blocks come in these. The strips of transpose_vector (ORDER 3) are 64 blocks wide,
+ * however narrow a matrix is. */
 static unsigned directions(const tt__candidate *c) {
-    const unsigned *grid = c->launch.passes[0].grid;
-    return (grid[0] > 1) + 2 * (grid[1] > 1);
+    static const char clusters[] = "CLUSTER=";
+    const char *at = strstr(c->config, clusters);
+    const unsigned *grid = c->launch.passes[0].grid, least = at ? (unsigned)atoi(at + strlen(clusters)) : 1;
+    return (grid[0] > 1) + 2 * (grid[1] > least);
 }
 
 /* With several blocks wherever this has them. */
@@ -217,7 +222,8 @@ static int64_t draw_pitch(uint64_t *state, int64_t n, int elem_size) {
     return unit < 2 ? n + more : (n + unit - 1) / unit * unit + (unit == LINE / elem_size ? more : 0);
 }
 
-/* Sides are any number, or multiples of a power of two; a quarter are arrays that are not aligned. */
+/* Sides are any number, or multiples of a power of two; of some the arrays are aligned to less than pitches
+ * allow. */
 static tt_problem draw_problem(uint64_t *state) {
     enum { FEW = 64, MANY = 512, UNITS = 13, BATCH_MAX = 3 };
     tt_problem p = TT_INIT(tt_problem);
@@ -228,7 +234,8 @@ static tt_problem draw_problem(uint64_t *state) {
     p.lds = draw_pitch(state, p.cols, p.elem_size);
     p.ldd = draw_pitch(state, p.rows, p.elem_size);
     p.batch = draw(state, 2) ? 1 : 1 + draw(state, BATCH_MAX);
-    p.align = draw(state, 4) ? 0 : 1 << draw(state, 5);
+    p.align = draw(state, 4) ? 0 : p.elem_size << draw(state, 3);
+    p.align = p.align > 16 ? 16 : p.align;
     return p;
 }
 
@@ -277,6 +284,7 @@ static void work(size_t number, size_t n_workers) {
         for (size_t i = 0; i < set.n; i++)
             try_template(&w, set.items[i], &sweep_shapes[s], o);
         o->ms = 1e3 * (tt__now_s() - start);
+        o->cc = w.gpu.cc;
     }
     ask_all(&w, &set);
     sweep_cubins_free(&w.cubins);
@@ -306,7 +314,8 @@ static void every_configuration_is_right(void **state) {
                    sweep_shapes[s].elem_size, sum.tried, sum.failed, sum.ms / 1e3);
         assert_true(sum.tried == sum.chosen && (sum.tried > 0 || row > 0));
         n_new += outcomes[s].n_new;
-        if (row > 0 && (s + 1 == sweep_n_shapes || sweep_shapes[s + 1].rest != row) && n_new == 0)
+        if (row > 0 && (s + 1 == sweep_n_shapes || sweep_shapes[s + 1].rest != row) && n_new == 0 &&
+            outcomes[s].cc >= 90) /* older GPUs have fewer configurations */
             fail_msg("row %d of the rest in sweep.c has nothing that is new", row);
         n_new = s + 1 < sweep_n_shapes && sweep_shapes[s + 1].rest == row ? n_new : 0;
         bad += sum.failed != 0;

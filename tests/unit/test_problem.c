@@ -53,6 +53,7 @@ static void refusals(void **state) {
         {PROBLEM(.rows = 0, .cols = 1), "rows and cols must be at least 1"},
         {PROBLEM(.rows = 1, .cols = 1, .elem_size = 3), "elem_size is 3 bytes"},
         {PROBLEM(.rows = 1, .cols = 1, .align = 32), "align is 32 bytes"},
+        {PROBLEM(.rows = 8, .cols = 8, .align = 2), "elements of 4 bytes lie at multiples of 4"},
         {PROBLEM(.rows = 1, .cols = 4, .lds = 3), "lds is 3"},
         {PROBLEM(.rows = 4, .cols = 1, .ldd = 3), "ldd is 3"},
         {PROBLEM(.rows = 1, .cols = 1, .batch = -1), "batch is -1"},
