@@ -1,5 +1,5 @@
 /* The problems: the classes that the project has targets for, a few of each for a quick look, random shapes
- * from a fixed seed, or a file. */
+ * from a fixed seed, narrow ones, or a file. */
 #include <math.h>
 #include <stdio.h>
 
@@ -56,6 +56,39 @@ static const row table[] = {
     {"odd", 4095, 4097, 1 + 2 + 4 + 8, 4, 0, 0},
 };
 
+/* For which tiles are too large: AoS to SoA and back, images by channel, and small matrices in batches. */
+static const row narrow[] = {
+    {"few-columns", 1 << 24, 3, 1 + 2 + 4 + 8, 0, 0, 0},
+    {"few-columns", 1 << 24, 4, 1 + 4, 0, 0, 0},
+    {"few-columns", 1 << 25, 2, 4, 0, 0, 0},
+    {"few-columns", 1 << 23, 8, 4, 0, 0, 0},
+    {"few-columns", 1 << 22, 16, 2 + 4, 0, 0, 0},
+    {"few-columns", 1 << 26, 1, 4, 0, 0, 0},
+    {"few-columns", 1000000, 3, 4, 0, 0, 0},
+    {"few-columns", 5000011, 7, 4, 0, 0, 0},
+    {"few-columns", 224 * 224, 3, 1 + 4, 0, 64, 0},
+    {"few-columns", 512, 49, 2, 0, 1024, 0},
+    {"few-rows", 3, 1 << 24, 1 + 2 + 4 + 8, 0, 0, 0},
+    {"few-rows", 4, 1 << 24, 1 + 4, 0, 0, 0},
+    {"few-rows", 2, 1 << 25, 4, 0, 0, 0},
+    {"few-rows", 8, 1 << 23, 4, 0, 0, 0},
+    {"few-rows", 16, 1 << 22, 2 + 4, 0, 0, 0},
+    {"few-rows", 1, 1 << 26, 4, 0, 0, 0},
+    {"few-rows", 3, 1000000, 4, 0, 0, 0},
+    {"few-rows", 7, 5000011, 4, 0, 0, 0},
+    {"few-rows", 3, 224 * 224, 1 + 4, 0, 64, 0},
+    {"few-rows", 49, 512, 2, 0, 1024, 0},
+    {"small", 3, 3, 8, 0, 1000000, 0},
+    {"small", 4, 4, 4, 0, 4000000, 0},
+    {"small", 8, 8, 4, 0, 1000000, 0},
+    {"small", 8, 8, 4, 0, 60000, 0},
+    {"small", 16, 16, 1 + 2, 0, 400000, 0},
+    {"small", 32, 32, 4, 0, 65536, 0},
+    {"small", 64, 64, 1, 0, 70000, 0},
+    {"small", 100, 30, 4, 0, 4096, 0},
+    {"small", 6, 6, 4, 0, 1000000, 1},
+};
+
 static tt_status add(bench_cases *out, const char *group, const tt_problem *p) {
     TT_TRY(TT__GROW(out->items, out->n));
     bench_case *c = &out->items[out->n];
@@ -81,10 +114,10 @@ static tt_status add_shape(bench_cases *out, const char *group, int64_t rows, in
     return add(out, group, &p);
 }
 
-static tt_status add_table(bench_cases *out, bool quick) {
-    for (size_t i = 0; i < sizeof table / sizeof *table; i++)
+static tt_status add_rows(bench_cases *out, const row *rows, size_t n, bool quick) {
+    for (size_t i = 0; i < n; i++)
         for (int e = 1; e <= 16; e *= 2) {
-            const row *r = &table[i];
+            const row *r = &rows[i];
             if (!((quick ? r->quick : r->elem_sizes) & e))
                 continue;
             tt_problem p = TT_INIT(tt_problem);
@@ -168,9 +201,11 @@ static tt_status add_file(bench_cases *out, const char *path) {
 
 tt_status bench_cases_get(bench_cases *out, const char *which) {
     *out = (bench_cases){0};
+    if (strcmp(which, "narrow") == 0)
+        return add_rows(out, narrow, sizeof narrow / sizeof *narrow, false);
     bool quick = strcmp(which, "quick") == 0;
     if (!quick && strcmp(which, "default") != 0)
         return add_file(out, which);
-    TT_TRY(add_table(out, quick));
+    TT_TRY(add_rows(out, table, sizeof table / sizeof *table, quick));
     return add_random(out, quick ? RANDOM_QUICK : RANDOM_SHAPES);
 }

@@ -1,7 +1,7 @@
 /*
  * bench-peers: tiletune's winners against cuMemcpyDtoD, tuned copies, cuBLAS geam and cuTENSOR.
  *
- *   bench-peers [--db PATH] [--device N] [--cases default|quick|FILE] [--rounds N] [--tune] [--output FILE]
+ *   bench-peers [--db PATH] [--device N] [--cases default|quick|narrow|FILE] [--rounds N] [--tune]
  * ...
  *
  * One process, one stream, the same arrays for all. A contender that is wrong, or fails, is named and left
@@ -160,7 +160,7 @@ static tt_status run(bench *b, const bench_cases *cases, int *exit_status) {
 }
 
 static int usage(FILE *to) {
-    fputs("usage: bench-peers [--db PATH] [--device N] [--cases default|quick|FILE] [--rounds N]\n"
+    fputs("usage: bench-peers [--db PATH] [--device N] [--cases default|quick|narrow|FILE] [--rounds N]\n"
           "                   [--tune] [--tune-limit SECONDS] [--without PEER,...] [--output FILE]\n"
           "                   [--commit TEXT] [--cublas FILE] [--cutensor FILE]\n"
           "PEER: memcpy, copy, mirrored, geam, cutensor. A FILE of cases has lines\n"

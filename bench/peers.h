@@ -130,7 +130,7 @@ typedef struct bench_cases {
     bench_case *items;
 } bench_cases;
 
-/* "default", "quick", or a file of lines `ROWS COLS [ELEM_SIZE [LDS LDD [BATCH
+/* "default", "quick", "narrow", or a file of lines `ROWS COLS [ELEM_SIZE [LDS LDD [BATCH
  * [IN_PLACE]]]]` (0: the default). TT_E_INVALID names the line. */
 tt_status bench_cases_get(bench_cases *out, const char *which);
 

@@ -8,7 +8,8 @@
 #include "base/json.h"
 #include "bench/peers.h"
 
-/* bench/results/peers-nvidia-h200-20260131.json, or, away from the source tree, in the current folder. */
+/* bench/results/peers-nvidia-h200-20260131.json (peers-narrow-...), or, away from the source tree, in the
+ * current folder. */
 static void default_path(bench_report *r, const bench *b) {
     const char *folder = "bench/results/";
     char gpu[TT__GPU_NAME_MAX];
@@ -23,8 +24,9 @@ static void default_path(bench_report *r, const bench *b) {
             gpu[n++] = '-';
     }
     gpu[n] = '\0';
-    snprintf(r->path, sizeof r->path, "%speers-%s-%.4s%.2s%.2s.json", access(folder, W_OK) == 0 ? folder : "",
-             gpu, r->date, r->date + 5, r->date + 8);
+    snprintf(
+        r->path, sizeof r->path, "%speers-%s%s-%.4s%.2s%.2s.json", access(folder, W_OK) == 0 ? folder : "",
+        strcmp(b->options->cases, "narrow") == 0 ? "narrow-" : "", gpu, r->date, r->date + 5, r->date + 8);
 }
 
 void bench_report_open(bench_report *r, const bench *b) {

@@ -134,28 +134,34 @@ static tt__gpu ordinary_gpu(int cc) {
 }
 
 /* Legal somewhere ordinary? The first combination stands for most templates; the others are there for those
- * made for one element size, one architecture or small matrices. */
+ * made for one element size, one architecture, small matrices, few rows or columns, or batches. */
 static tt_status try_matrices(const tt__template *t, char *why, size_t size) {
     static const int elem_sizes[] = {4, 1, 2, 8, 16};
-    static const int64_t sides[] = {8192, 8191, 256};
+    static const struct {
+        int64_t rows, cols, batch;
+    } shapes[] = {{8192, 8192, 1}, {8191, 8191, 1}, {256, 256, 1},
+                  {16, 16, 4096},  {1 << 20, 4, 1}, {4, 1 << 20, 1}};
     tt_status status = TT_E_UNSUPPORTED;
-    for (size_t k = 0; k < 2 * COUNT(sides) * COUNT(ccs) * COUNT(elem_sizes) && status == TT_E_UNSUPPORTED;
+    for (size_t k = 0; k < 2 * COUNT(shapes) * COUNT(ccs) * COUNT(elem_sizes) && status == TT_E_UNSUPPORTED;
          k++) {
         size_t i = k / 2;
         bool aligned = k % 2 == 0; /* or only as its elements are */
-        int64_t side = sides[i / COUNT(elem_sizes) / COUNT(ccs)];
-        tt__problem p = {.rows = side,
-                         .cols = side,
-                         .lds = side,
-                         .ldd = side,
-                         .batch = 1,
-                         .src_stride = side * side,
-                         .dst_stride = side * side,
-                         .align = aligned && side % 16 == 0 ? 16 : elem_sizes[i % COUNT(elem_sizes)],
+        int64_t rows = shapes[i / COUNT(elem_sizes) / COUNT(ccs)].rows;
+        int64_t cols = shapes[i / COUNT(elem_sizes) / COUNT(ccs)].cols;
+        tt__problem p = {.rows = rows,
+                         .cols = cols,
+                         .lds = cols,
+                         .ldd = rows,
+                         .batch = shapes[i / COUNT(elem_sizes) / COUNT(ccs)].batch,
+                         .src_stride = rows * cols,
+                         .dst_stride = rows * cols,
+                         .align = aligned && rows * cols % 256 == 0 ? 16 : elem_sizes[i % COUNT(elem_sizes)],
                          .elem_size = elem_sizes[i % COUNT(elem_sizes)]};
         tt__gpu gpu = ordinary_gpu(ccs[i / COUNT(elem_sizes) % COUNT(ccs)]);
         tt__candidate c;
         tt__copy(p.op, sizeof p.op, t->op);
+        if (tt__in_place(&p) && rows != cols)
+            continue;
         status = tt__space_resolve(&c, t, &gpu, &p, t->default_config);
         if (k == 0)
             tt__copy(why, size, tt_last_error());

@@ -184,13 +184,70 @@ static const struct {
     {1040, 1040, 131072, 131072, 1, true, 0},
 };
 
-enum { N_BY_HAND = sizeof by_hand / sizeof *by_hand, N_REST = sizeof rest / sizeof *rest, ELEM_SIZES = 5 };
-sweep_shape sweep_shapes[N_BY_HAND + N_REST * ELEM_SIZES];
+/* Few rows or columns, or small matrices one behind the other, for the templates made for these: in elements,
+ * as many as make several of their largest chunks. `skewed`: the other side is odd, or else a multiple of 16.
+ * Many sizes, as they are compiled in: with bytes turned in words, all rows at once or some, gathered one by
+ * one... */
+static const struct {
+    int rows, cols; /* 0: as many as it takes */
+    bool skewed;
+    int batch;
+    int gap_lds, gap_ldd;
+} narrow[] = {
+    {3, 0, true, 1, 0, 0},   {7, 0, false, 1, 0, 0}, {5, 0, true, 3, 2, 0},    {4, 0, false, 3, 0, 0},
+    {1, 0, true, 1, 0, 0},   {16, 0, true, 1, 0, 0}, {12, 0, false, 1, 48, 0}, {0, 3, true, 1, 0, 0},
+    {0, 4, false, 1, 0, 16}, {0, 5, true, 3, 2, 1},  {0, 1, true, 1, 0, 0},    {0, 16, false, 1, 0, 0},
+    {0, 11, false, 3, 0, 0}, {8, 12, true, 0, 0, 0}, {3, 5, true, 0, 0, 0},    {5, 5, true, 0, 0, 0},
+    {16, 16, true, 0, 0, 0}, {17, 8, true, 0, 0, 0}, {1, 2, true, 0, 0, 0},
+};
+/* The same of elements that are small enough for more of them to be few. */
+static const struct {
+    int rows, cols, batch, elem_sizes;
+} less_narrow[] = {
+    {100, 0, 1, 1 + 2}, {49, 0, 3, 1 + 2}, {66, 0, 1, 1},      {37, 0, 1, 1 + 2},  {0, 64, 1, 1 + 2},
+    {0, 100, 1, 1 + 2}, {0, 33, 1, 1 + 4}, {64, 64, 0, 1 + 2}, {40, 12, 0, 1 + 2}, {70, 16, 0, 1 + 2},
+};
+
+enum {
+    N_BY_HAND = sizeof by_hand / sizeof *by_hand,
+    N_REST = sizeof rest / sizeof *rest,
+    N_NARROW = sizeof narrow / sizeof *narrow,
+    N_LESS_NARROW = sizeof less_narrow / sizeof *less_narrow,
+    ELEM_SIZES = 5
+};
+sweep_shape sweep_shapes[N_BY_HAND + (N_NARROW + N_LESS_NARROW + N_REST) * ELEM_SIZES];
 size_t sweep_n_shapes;
+
+static void add_narrow(int rows, int cols, bool skewed, int batch, int elem_size) {
+    enum { BYTES = 40000, UNIT = 16 };
+    const int64_t few = rows && cols ? rows * cols : rows + cols;
+    const int64_t many = BYTES / elem_size / few / UNIT * UNIT + UNIT + skewed;
+    sweep_shapes[sweep_n_shapes++] = (sweep_shape){.rows = rows ? rows : many,
+                                                   .cols = cols ? cols : many,
+                                                   .elem_size = elem_size,
+                                                   .batch = rows && cols ? many : batch,
+                                                   .with = "CHUNK=",
+                                                   .sampled = true};
+}
+
+static void list_narrow(void) {
+    for (int e = 1; e <= 1 << (ELEM_SIZES - 1); e *= 2) {
+        for (size_t i = 0; i < N_NARROW; i++) {
+            add_narrow(narrow[i].rows, narrow[i].cols, narrow[i].skewed, narrow[i].batch, e);
+            sweep_shape *s = &sweep_shapes[sweep_n_shapes - 1];
+            s->lds = s->cols + narrow[i].gap_lds;
+            s->ldd = s->rows + narrow[i].gap_ldd;
+        }
+        for (size_t i = 0; i < N_LESS_NARROW; i++)
+            if (less_narrow[i].elem_sizes & e)
+                add_narrow(less_narrow[i].rows, less_narrow[i].cols, true, less_narrow[i].batch, e);
+    }
+}
 
 static void list_shapes(void) {
     memcpy(sweep_shapes, by_hand, sizeof by_hand);
     sweep_n_shapes = N_BY_HAND;
+    list_narrow();
     for (size_t i = 0; i < N_REST; i++)
         for (int e = 1; e <= 1 << (ELEM_SIZES - 1); e *= 2)
             if ((rest[i].rows | rest[i].cols | rest[i].lds | rest[i].ldd | rest[i].align) % e == 0)
@@ -267,6 +324,20 @@ uint64_t sweep_hash(uint64_t hash, const char *text, size_t len) { /* FNV-1a */
 uint64_t sweep_hash_kernel(const char *name, const tt__str *options) {
     uint64_t hash =
         sweep_hash(sweep_hash(0xcbf29ce484222325u, name, strlen(name)), options->text, options->len);
+    return hash ^ hash >> 32;
+}
+
+uint64_t sweep_hash_kind(const char *name, const tt__str *options) {
+    static const char *const sizes[] = {"-DN_ROWS=", "-DN_COLS=", "-DPITCH=", "-DSPAN="};
+    uint64_t hash = sweep_hash(0xcbf29ce484222325u, name, strlen(name));
+    for (size_t at = 0, len; at < options->len; at += len) {
+        const char *option = options->text + at;
+        bool is_size = false;
+        len = strlen(option) + 1;
+        for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++)
+            is_size |= strncmp(option, sizes[i], strlen(sizes[i])) == 0;
+        hash = is_size ? hash : sweep_hash(hash, option, len);
+    }
     return hash ^ hash >> 32;
 }
 

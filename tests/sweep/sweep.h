@@ -14,6 +14,7 @@ typedef struct sweep_shape {
     int64_t batch, src_stride, dst_stride;
     int max_blocks;   /* leaves it to the large tiles; 0: for all configurations */
     const char *with; /* for those, all of them, that have this; NULL: for all */
+    bool sampled;     /* a sample of those is enough */
     int64_t l2_bytes; /* of the GPU's L2 cache; 0: as the device is described */
     int rest;         /* for what no shape before had: of which row of the rest, from 1 */
 } sweep_shape;
@@ -49,6 +50,8 @@ uint64_t sweep_hash(uint64_t hash, const char *text, size_t len);
 /* The hash of a source with these options. Where processes share the work by it, each kernel is compiled
  * once, but those that all of them need. */
 uint64_t sweep_hash_kernel(const char *name, const tt__str *options);
+/* Without macros that are a size of the problem, of which there is no end. */
+uint64_t sweep_hash_kind(const char *name, const tt__str *options);
 /* Takes the options over. What it returns lives as long as the cubins. */
 const char *sweep_compile(sweep_cubins *all, const char *name, const char *source, tt__str *options, int n,
                           int cc);

@@ -112,8 +112,21 @@ static void check_both(worker *w, const tt__candidate *c, const tt__problem *p) 
         check_plainly(cubin, c, p, (size_t)(3 * p->align % 16));
 }
 
-static void check_share(size_t number, size_t n_workers) {
+/* Of those that are for the shape all, if they are named and no sample is enough, or else a few. */
+static void check_some(worker *w, const tt__space *space, const sweep_shape *s, const tt__problem *p) {
     enum { EACH = 5 };
+    size_t n = 0, *all = calloc(space->n + 1, sizeof *all);
+    assert_non_null(all);
+    for (size_t i = 0; i < space->n; i++)
+        if (!s->with || sweep_is_for(s, &space->items[i]))
+            all[n++] = i;
+    const size_t few = (s->with && !s->sampled) || n < EACH ? n : EACH;
+    for (size_t k = 0; k < few; k++)
+        check_both(w, &space->items[all[few > 1 ? k * (n - 1) / (few - 1) : 0]], p);
+    free(all);
+}
+
+static void check_share(size_t number, size_t n_workers) {
     worker w = {.number = number, .n_workers = n_workers, .o = &outcomes[number]};
     tt__template_set set;
     assert_true(sweep_open_device(&w.gpu));
@@ -127,12 +140,7 @@ static void check_share(size_t number, size_t n_workers) {
                 (p.rows * p.cols >= most_elements && !sweep_shapes[s].with))
                 continue;
             OK(tt__space_add(&space, set.items[i], &w.gpu, &p));
-            const size_t few = space.n < EACH ? space.n : EACH;
-            for (size_t k = 0; k < few && !sweep_shapes[s].with; k++)
-                check_both(&w, &space.items[few > 1 ? k * (space.n - 1) / (few - 1) : 0], &p);
-            for (size_t k = 0; k < space.n && sweep_shapes[s].with; k++)
-                if (sweep_is_for(&sweep_shapes[s], &space.items[k]))
-                    check_both(&w, &space.items[k], &p);
+            check_some(&w, &space, &sweep_shapes[s], &p);
             tt__space_free(&space);
         }
     sweep_cubins_free(&w.cubins);

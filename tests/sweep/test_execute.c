@@ -123,9 +123,10 @@ static size_t *pick(worker *w, const tt__space *space, const tt__problem *p, con
             continue;
         MUST(tt__config_options(&options, &n, c, p));
         uint64_t hash = sweep_hash_kernel(c->t->path, &options);
-        entry *e = find_entry(hash, c);
+        entry *e = find_entry(sweep_hash_kind(c->t->path, &options), c);
         bool is_new = !was_had(e, c);
-        bool chosen = s->rest ? is_new && in_sample(w, hash, s) : i == 0 || s->with || in_sample(w, hash, s);
+        bool chosen = s->rest ? is_new && in_sample(w, hash, s)
+                              : i == 0 || (s->with && !s->sampled) || in_sample(w, hash, s);
         e->had[directions(c)] = true;
         o->n_new += is_new;
         o->chosen += chosen;
@@ -192,7 +193,7 @@ static size_t left_out(const worker *w, const tt__template *t, const tt_problem 
         tt__str options;
         int n;
         MUST(tt__config_options(&options, &n, c, &p));
-        bool missing = !was_had(find_entry(sweep_hash_kernel(t->path, &options), c), c);
+        bool missing = !was_had(find_entry(sweep_hash_kind(t->path, &options), c), c);
         tt__str_free(&options);
         if (missing && n_missing++ == 0)
             fprintf(

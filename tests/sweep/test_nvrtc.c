@@ -90,33 +90,36 @@ static bool same_cubin(const job *a, const job *b) {
                0; /* the size of elements is an option, too */
 }
 
-static void add_shape(tt__space *space, const tt__template *t, const tt__gpu *gpu, int64_t size,
-                      int elem_size) {
+static void add_shape(tt__space *space, const tt__template *t, const tt__gpu *gpu, int64_t rows, int64_t cols,
+                      int64_t batch, int elem_size) {
     tt__problem p;
     tt_problem asked = TT_INIT(tt_problem);
-    asked.rows = asked.cols = size;
+    asked.rows = rows;
+    asked.cols = cols;
+    asked.batch = batch;
     asked.elem_size = elem_size;
     assert_int_equal(tt__problem_init(&p, &asked), TT_OK);
     tt__copy(p.op, sizeof p.op, t->op);
+    if (tt__in_place(&p) && rows != cols)
+        return;
     if (tt__space_add(space, t, gpu, &p) != TT_OK)
         fail_msg("%s", tt_last_error());
 }
 
 /* The cubins of one template for one architecture, element size and shape, at most so many of them. Size 0:
- * rows that begin on cache lines, that are far powers of two apart, and neither, and what the L2 cache
- * holds, in rows that begin on cache lines and anywhere. */
+ * rows that begin on cache lines, that are far powers of two apart, and neither, what the L2 cache
+ * holds, in rows that begin on cache lines and anywhere, few columns or rows, and a batch of small ones. */
 static void add_template(const tt__template *t, const tt__gpu *gpu, int elem_size, int64_t size,
                          size_t at_most) {
     tt__space space = {0};
     tt__problem p = {.elem_size = elem_size};
-    if (size) {
-        add_shape(&space, t, gpu, size, elem_size);
-    } else {
-        add_shape(&space, t, gpu, 4096, elem_size);
-        add_shape(&space, t, gpu, 8192, elem_size);
-        add_shape(&space, t, gpu, 4112, elem_size);
-        add_shape(&space, t, gpu, 1024, elem_size);
-        add_shape(&space, t, gpu, 1025, elem_size);
+    static const int64_t sizes[] = {4096, 8192, 4112, 1024, 1025};
+    for (size_t i = 0; i < (size ? 1 : sizeof sizes / sizeof *sizes); i++)
+        add_shape(&space, t, gpu, size ? size : sizes[i], size ? size : sizes[i], 1, elem_size);
+    if (!size) {
+        add_shape(&space, t, gpu, 100000, 3, 1, elem_size);
+        add_shape(&space, t, gpu, 3, 100001, 1, elem_size);
+        add_shape(&space, t, gpu, 16, 16, 4096, elem_size);
     }
     size_t start = jobs.n, kept = start;
     for (size_t i = 0; i < space.n; i++) {
