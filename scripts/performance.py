@@ -14,6 +14,7 @@ ROOT = pathlib.Path(__file__).resolve().parent.parent
 RESULTS, PAGE = ROOT / "bench" / "results", ROOT / "docs" / "performance.md"
 PEERS = [("memcpy", "cuMemcpy"), ("mirrored", "mirrored copy"), ("geam", "geam"), ("cutensor", "cuTENSOR")]
 LIBRARIES = ["geam", "cutensor"]
+COLUMNS = ["case", "us", "GB/s", "of the tuned copy"] + [f"x {name}" for _, name in PEERS]
 
 WARM = ("warm", "graph-warm")
 
@@ -31,6 +32,11 @@ GROUPS = [  # group, what it is called
     ("odd", "Odd leading dimensions, 1 to 8 bytes"),
     ("random", "60 random shapes of all types"),
     ("file", "Others"),
+]
+NARROW = [  # the groups of `bench-peers --cases narrow`
+    ("few-columns", "Few columns"),
+    ("few-rows", "Few rows"),
+    ("small", "Small matrices in batches"),
 ]
 TARGETS = [  # group, regime, against which, at least
     ("large-4", "cold", ["copy"], 0.975),
@@ -201,7 +207,24 @@ def counters_section(r, cases):
     yield from counters_table(r, lambda case: standing(case["name"], cases))
 
 
-def gpu_section(r, counters, torch):
+def cases_section(title, cases, level):
+    if cases:
+        yield f"{level} {title}"
+        yield ""
+        yield from table(COLUMNS + ["winner"], case_rows(cases, "cold", True))
+
+
+def narrow_section(r):
+    yield "### Few rows or columns, and small matrices in batches"
+    yield ""
+    yield (f"`bench-peers --tune --cases narrow` at commit `{r['commit']}`, driver {r['driver']}, cold. What they took before they had templates of their own: "
+           "[limits.md](limits.md), \"Few rows, few columns, small matrices\".")
+    yield ""
+    for group, title in NARROW:
+        yield from cases_section(title, [c for c in r["cases"] if c["group"] == group], "####")
+
+
+def gpu_section(r, counters, torch, narrow):
     cases = r["cases"]
     yield from head(r)
     yield "### Targets"
@@ -211,13 +234,10 @@ def gpu_section(r, counters, torch):
     yield ""
     if counters:
         yield from counters_section(counters, cases)
-    columns = ["case", "us", "GB/s", "of the tuned copy"] + [f"x {name}" for _, name in PEERS]
     for group, title in GROUPS:
-        members = [c for c in cases if c["group"] == group]
-        if members:
-            yield f"### {title}"
-            yield ""
-            yield from table(columns + ["winner"], case_rows(members, "cold", True))
+        yield from cases_section(title, [c for c in cases if c["group"] == group], "###")
+    if narrow:
+        yield from narrow_section(narrow)
     for regime, title in (("warm", "Warm: always the same arrays"),
                           ("graph-cold", "CUDA graphs of 128 launches, cold"),
                           ("graph-warm", "CUDA graphs of 128 launches, warm")):
@@ -226,7 +246,7 @@ def gpu_section(r, counters, torch):
             yield f"### {title}"
             yield ""
             winner = regime in WARM and any("peers_warm" in c for c in members)
-            yield from table(columns + ["winner"] * winner, case_rows(members, regime, winner))
+            yield from table(COLUMNS + ["winner"] * winner, case_rows(members, regime, winner))
     if torch:
         yield from torch_section(torch, cases)
 
@@ -268,11 +288,11 @@ To measure again: `tune` as usual (or `bench-peers --tune`), then `bench-peers` 
 """
 
 
-def newest(files, program):
-    """The newest result for each GPU; a full run goes before any other."""
+def newest(files, program, narrow=False):
+    """The newest result for each GPU; a full run goes before any other but those of narrow matrices, which are for themselves."""
     best = {}
     for result in files:
-        if result.get("program") != program or not result.get("cases"):
+        if result.get("program") != program or not result.get("cases") or (result.get("set") == "narrow") != narrow:
             continue
         key = result["gpu"]["name"]
         rank = (result.get("set", "default") == "default", result["date"])
@@ -294,9 +314,10 @@ def read_results():
 def make():
     files = list(read_results())
     peers, counters, torch = (newest(files, program) for program in ("bench-peers", "bench-counters", "bench-pytorch"))
+    narrow = newest(files, "bench-peers", narrow=True)
     lines = INTRODUCTION.splitlines() + [""]
     for gpu, result in peers.items():
-        lines += gpu_section(result, counters.get(gpu), torch.get(gpu))
+        lines += gpu_section(result, counters.get(gpu), torch.get(gpu), narrow.get(gpu))
     if not peers:
         lines += ["Nothing has been measured yet.", ""]
     while len(lines) > 1 and not lines[-1]:

@@ -341,7 +341,8 @@ static bool elects(tt__store *s, const tt__winner *w) {
 /* scripts/shipped.py, which the build runs, elects from the recordings whom an import elects. */
 static void ships_whom_an_import_elects(void **state) {
     (void)state;
-    static const char *const names[] = {"h200", "h200-1byte", "h200-2bytes", "h200-8bytes", "h200-shapes"};
+    static const char *const names[] = {"h200",        "h200-1byte",  "h200-2bytes",
+                                        "h200-8bytes", "h200-shapes", "h200-narrow"};
     enum { NAMES = sizeof names / sizeof *names };
     tt__recording *r[NAMES];
     for (size_t i = 0; i < NAMES; i++) {

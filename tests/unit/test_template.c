@@ -100,10 +100,16 @@ static void needs_no_parameters(void **state) {
     tt__template_free(&t);
 }
 
-/* For one element size, one architecture, small matrices: the default need not be legal everywhere. */
+/* For one element size, one architecture, small matrices, few rows or columns, or batches: the default need
+ * not be legal everywhere. */
 static void default_may_be_special(void **state) {
     (void)state;
-    static const char *const wheres[] = {"elem_size = 16", "cc >= 100", "rows < 1000 AND elem_size = 2"};
+    static const char *const wheres[] = {"elem_size = 16",
+                                         "cc >= 100",
+                                         "rows < 1000 AND elem_size = 2",
+                                         "rows > 1000 AND cols < 9",
+                                         "rows < 9 AND cols > 1000",
+                                         "batch > 1 AND rows < 100"};
     for (size_t i = 0; i < COUNT(wheres); i++) {
         tt__str s = {0};
         tt__template *t;
@@ -211,7 +217,7 @@ static const struct {
     {8, "", "t.cu: no `grid` annotation, expected a line: //@ grid EXPRESSION, ..."},
     {8, "grid 1, 2,", "t.cu:8:15: `grid` has an empty expression"},
     {8, "grid -1", "t.cu:8:10: grid `-1` is -1 for"},
-    {8, "grid 1, rows * 1000", "`rows * 1000` is 8192000, the limit of grid.y is 65535 (t.cu:8)"},
+    {8, "grid 1, rows * 20000", "`rows * 20000` is 163840000, the limit of grid.y is 65535 (t.cu:8)"},
     {8, "grid rows * 9223372036854775807", "is 7.55579e+22 (beyond 64 bits) for"},
     {8, "grid abs(-9223372036854775807 - 1)", "is NULL"},
     {8, "grid ceil_div(-9223372036854775807 - 1, -1)", "is NULL"},
@@ -244,8 +250,8 @@ static const struct {
     {10, "args i23 rows", "t.cu:10:14: found 'rows' after i23, expected ','; did you mean i32?"},
     {10, "args u32 -rows", "`-rows` is -8192, which does not fit u32"},
     {10, "args i64 0.5", "t.cu:10:14: args `0.5` is 0.5 for"},
-    {10, "args i32 rows * 10000000", "`rows * 10000000` is 81920000000, the limit of i32 is 2147483647"},
-    {10, "args i32 rows * -10000000", "`rows * -10000000` is -81920000000, which does not fit i32"},
+    {10, "args i32 rows * 1000000000", "`rows * 1000000000` is 8192000000000, the limit of i32 is 2147483647"},
+    {10, "args i32 rows * -1000000000", "`rows * -1000000000` is -8192000000000, which does not fit i32"},
     {10, "args f32 NULL", "t.cu:10:14: args `NULL` is NULL"},
     {10, "args f32 1e39", "expected a number that fits f32"},
     {11, "", "t.cu: no `default` annotation, expected a line: //@ default NAME=VALUE ..."},
