@@ -82,8 +82,9 @@ static void compile(loaded *l, const tt__template *t) {
 }
 
 static tt_status resolve(loaded *l, const tt__template *t, const tt__gpu *on, int64_t rows, int64_t cols,
-                         int elem_size) {
-    const tt_problem asked = {.size = sizeof asked, .rows = rows, .cols = cols, .elem_size = elem_size};
+                         int64_t batch, int elem_size) {
+    const tt_problem asked = {
+        .size = sizeof asked, .rows = rows, .cols = cols, .batch = batch, .elem_size = elem_size};
     OK(tt__problem_init(&l->p, &asked));
     tt__copy(l->p.op, sizeof l->p.op, t->op);
     return tt__space_resolve(&l->c, t, on, &l->p, t->default_config);
@@ -93,21 +94,22 @@ static tt_status resolve(loaded *l, const tt__template *t, const tt__gpu *on, in
  * exceed the cache. */
 static void load(loaded *l, const tt__template *t) {
     static const struct {
-        int side, elem_size;
-    } squares[] = {{SIDE, 4}, {SIDE - 1, 4}, {SIDE - 1, 8}, {SIDE - 1, 1}};
+        int side, batch, elem_size;
+    } squares[] = {
+        {SIDE, 1, 4}, {SIDE - 1, 1, 4}, {SIDE - 1, 1, 8}, {SIDE - 1, 1, 1}, {8, BYTES / 64 / 4, 4}};
     enum { N = sizeof squares / sizeof *squares };
     tt__gpu small = gpu;
     small.l2_bytes = BYTES / 8;
     size_t i = 0;
     while (resolve(l, t, i < N ? &gpu : &small, squares[i % N].side, squares[i % N].side,
-                   squares[i % N].elem_size) != TT_OK)
+                   squares[i % N].batch, squares[i % N].elem_size) != TT_OK)
         if (++i == 2 * N)
             fail_msg("%s: none of the matrices is for it: %s", t->kernel, tt_last_error());
     compile(l, t);
 }
 
 static void load_writer(loaded *l, const tt__template *t) {
-    OK(resolve(l, t, &gpu, BYTES / SIDE / 4, SIDE, 4));
+    OK(resolve(l, t, &gpu, BYTES / SIDE / 4, SIDE, 1, 4));
     compile(l, t);
 }
 
@@ -116,10 +118,20 @@ static void launch(const loaded *l, CUdeviceptr dst, CUdeviceptr src) {
     CU_OK(tt__kernel_launch(&l->kernel, cu, &l->c.launch, operands, stream));
 }
 
+static bool is_right(const tt__problem *p, const unsigned char *dst, const unsigned char *src) {
+    const int side = (int)p->rows;
+    const size_t matrix = (size_t)(side * side * p->elem_size), n = matrix * (size_t)p->batch;
+    if (strcmp(p->op, "copy") == 0)
+        return memcmp(dst, src, n) == 0;
+    for (size_t at = 0; at < n; at += matrix)
+        if (!transposed(dst + at, src + at, side, side, side, side, p->elem_size))
+            return false;
+    return true;
+}
+
 /* How often what it made of `work` is not what the writer put there last. */
 static int count_wrong(const loaded *writer, const loaded *l, bool in_graph) {
     static unsigned char src[BYTES], dst[BYTES];
-    const int side = (int)l->p.rows, elem_size = l->p.elem_size;
     const CUdeviceptr made = tt__in_place(&l->p) ? work : out;
     int wrong = 0;
     CUgraph graph;
@@ -143,8 +155,7 @@ static int count_wrong(const loaded *writer, const loaded *l, bool in_graph) {
         }
         CU_OK(cu->cuStreamSynchronize(stream));
         CU_OK(cu->cuMemcpyDtoH(dst, made, BYTES));
-        wrong += strcmp(l->c.t->op, "copy") == 0 ? memcmp(dst, src, (size_t)(side * side * elem_size)) != 0
-                                                 : !transposed(dst, src, side, side, side, side, elem_size);
+        wrong += !is_right(&l->p, dst, src);
     }
     if (in_graph) {
         CU_OK(graphs.destroy_exec(exec));
