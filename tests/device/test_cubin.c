@@ -14,16 +14,35 @@
 #include "gpu/nvrtc.h"
 #include "template/template.h"
 
-static void compare(const tt__template *t, int cc, int elem_size) {
+/* For the first of these matrices that it can do, whose sizes may be compiled in, or else for none. */
+static void resolve(tt__candidate *c, tt__problem *p, const tt__template *t, const tt__gpu *gpu) {
+    static const tt_problem asked[] = {{.rows = 4096, .cols = 4096},
+                                       {.rows = 4096, .cols = 3},
+                                       {.rows = 3, .cols = 4096},
+                                       {.rows = 8, .cols = 8, .batch = 512}};
+    for (size_t i = 0; i < sizeof asked / sizeof *asked; i++) {
+        tt_problem public = asked[i];
+        public.size = sizeof public;
+        OK(tt__problem_init(p, &public));
+        tt__copy(p->op, sizeof p->op, t->op);
+        if (tt__space_resolve(c, t, gpu, p, t->default_config) == TT_OK)
+            return;
+    }
+    *p = (tt__problem){.elem_size = 4};
+    *c = (tt__candidate){.t = t};
+    tt__copy(c->config, sizeof c->config, t->default_config);
+}
+
+static void compare(const tt__template *t, const tt__gpu *gpu) {
     tt__str options, cubin = {0};
     int n;
-    tt__problem p = {.elem_size = elem_size};
-    tt__candidate c = {.t = t};
+    tt__problem p;
+    tt__candidate c;
     tt__cubin_needs needs;
     tt__kernel kernel;
-    tt__copy(c.config, sizeof c.config, t->default_config);
+    resolve(&c, &p, t, gpu);
     OK(tt__config_options(&options, &n, &c, &p));
-    OK(tt__nvrtc_compile(&cubin, t->path, t->source, tt__str_text(&options), n, cc));
+    OK(tt__nvrtc_compile(&cubin, t->path, t->source, tt__str_text(&options), n, gpu->cc));
     tt_status status = tt__cubin_read(&needs, cubin.text, cubin.len, t->kernel);
     if (device_is_host()) {
         assert_int_equal(status, TT_E_UNSUPPORTED);
@@ -52,7 +71,7 @@ static void says_what_the_driver_says(void **state) {
     OK(tt__device_gpu(&gpu, 0));
     OK(tt__template_set_open(&set, NULL, 0));
     for (size_t i = 0; i < set.n; i++)
-        compare(set.items[i], gpu.cc, 4);
+        compare(set.items[i], &gpu);
     tt__template_set_close(&set);
     static const char both[] =
         "//@ kernel both\n//@ op copy\n//@ param HELD 16 64\n//@ block 32\n//@ grid 1\n"
@@ -64,7 +83,7 @@ static void says_what_the_driver_says(void **state) {
         "    p[threadIdx.x] = tile[q[3]]; }\n";
     tt__template *t;
     OK(tt__template_parse(&t, "both.cu", both));
-    compare(t, gpu.cc, 4);
+    compare(t, &gpu);
     tt__template_free(&t);
 }
 
