@@ -66,3 +66,10 @@ assert target([slower, faster, alike], "cuMemcpy")[3:] == ("0.980 [0.970, 0.990]
 assert target([slower, alike], "cuMemcpy")[3:] == ("0.990 [0.970, 1.001] at alike" + beyond.format(0, 2), "no")
 assert target([slower], "cuMemcpy")[4] == "yes"
 assert target([old], "cuMemcpy")[3] == "0.990 at old" + beyond.format(1, 1)
+
+# Of each GPU the newest full run, and the newest of narrow matrices beside it, which never stands in for that.
+runs = [{"program": "bench-peers", "gpu": {"name": "a GPU"}, "date": date, "set": which, "cases": [{}]}
+        for date, which in (("2026-01", "default"), ("2026-02", "quick"), ("2026-03", "narrow"), ("2026-02", "narrow"))]
+assert performance.newest(runs, "bench-peers")["a GPU"]["date"] == "2026-01"
+assert performance.newest(runs, "bench-peers", narrow=True)["a GPU"]["date"] == "2026-03"
+assert performance.newest(runs[2:], "bench-peers") == {}
