@@ -214,14 +214,29 @@ def cases_section(title, cases, level):
         yield from table(COLUMNS + ["winner"], case_rows(cases, "cold", True))
 
 
+def regime_sections(cases, level):
+    for regime, title in (("warm", "Warm: always the same arrays"),
+                          ("graph-cold", "CUDA graphs of 128 launches, cold"),
+                          ("graph-warm", "CUDA graphs of 128 launches, warm")):
+        members = [c for c in cases if measured(c, regime, "ours")]
+        if members:
+            yield f"{level} {title}"
+            yield ""
+            winner = regime in WARM and any("peers_warm" in c for c in members)
+            yield from table(COLUMNS + ["winner"] * winner, case_rows(members, regime, winner))
+
+
 def narrow_section(r):
     yield "### Few rows or columns, and small matrices in batches"
     yield ""
-    yield (f"`bench-peers --tune --cases narrow` at commit `{r['commit']}`, driver {r['driver']}, cold. What they took before they had templates of their own: "
+    yield (f"`bench-peers --tune --cases narrow` at commit `{r['commit']}`, driver {r['driver']}. What they took before they had templates of their own: "
            "[limits.md](limits.md), \"Few rows, few columns, small matrices\".")
+    yield ""
+    yield from out_rows(r["cases"])
     yield ""
     for group, title in NARROW:
         yield from cases_section(title, [c for c in r["cases"] if c["group"] == group], "####")
+    yield from regime_sections(r["cases"], "####")
 
 
 def gpu_section(r, counters, torch, narrow):
@@ -238,15 +253,7 @@ def gpu_section(r, counters, torch, narrow):
         yield from cases_section(title, [c for c in cases if c["group"] == group], "###")
     if narrow:
         yield from narrow_section(narrow)
-    for regime, title in (("warm", "Warm: always the same arrays"),
-                          ("graph-cold", "CUDA graphs of 128 launches, cold"),
-                          ("graph-warm", "CUDA graphs of 128 launches, warm")):
-        members = [c for c in cases if measured(c, regime, "ours")]
-        if members:
-            yield f"### {title}"
-            yield ""
-            winner = regime in WARM and any("peers_warm" in c for c in members)
-            yield from table(COLUMNS + ["winner"] * winner, case_rows(members, regime, winner))
+    yield from regime_sections(cases, "###")
     if torch:
         yield from torch_section(torch, cases)
 
@@ -284,7 +291,7 @@ write of twice the L2 cache and in front of nobody, as when `tune` measures ([me
 
 Where a target is missed, why, and what was tried: [limits.md](limits.md).
 
-To measure again: `tune` as usual (or `bench-peers --tune`), then `bench-peers` and `scripts/performance.py`.
+To measure again: `tune` as usual (or `bench-peers --tune`), then `bench-peers`, `bench-peers --tune --cases narrow` and `scripts/performance.py`.
 """
 
 

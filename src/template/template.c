@@ -146,6 +146,7 @@ static tt_status try_matrices(const tt__template *t, char *why, size_t size) {
          k++) {
         size_t i = k / 2;
         bool aligned = k % 2 == 0; /* or only as its elements are */
+        int e = elem_sizes[i % COUNT(elem_sizes)];
         int64_t rows = shapes[i / COUNT(elem_sizes) / COUNT(ccs)].rows;
         int64_t cols = shapes[i / COUNT(elem_sizes) / COUNT(ccs)].cols;
         tt__problem p = {.rows = rows,
@@ -155,8 +156,8 @@ static tt_status try_matrices(const tt__template *t, char *why, size_t size) {
                          .batch = shapes[i / COUNT(elem_sizes) / COUNT(ccs)].batch,
                          .src_stride = rows * cols,
                          .dst_stride = rows * cols,
-                         .align = aligned && rows * cols % 256 == 0 ? 16 : elem_sizes[i % COUNT(elem_sizes)],
-                         .elem_size = elem_sizes[i % COUNT(elem_sizes)]};
+                         .align = aligned && rows * e % 16 == 0 && cols * e % 16 == 0 ? 16 : e,
+                         .elem_size = e};
         tt__gpu gpu = ordinary_gpu(ccs[i / COUNT(elem_sizes) % COUNT(ccs)]);
         tt__candidate c;
         tt__copy(p.op, sizeof p.op, t->op);

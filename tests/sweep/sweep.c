@@ -101,6 +101,12 @@ static const sweep_shape by_hand[] = {
     {134, 66, .elem_size = 8, .max_blocks = 48},
     /* matrices that begin anywhere in a sector */
     {50, 75, 75, 52, .elem_size = 4, .batch = 2, .src_stride = 3752, .dst_stride = 3905},
+    /* more matrices than z of a grid has blocks; and some with gaps between rows, and between matrices */
+    {2, 1, .elem_size = 1, .batch = 70000, .with = "CHUNK=16384 VS=4 PAD=0 THREADS=128"},
+    {3, 1001, 1004, 0, .elem_size = 4, .batch = 3, .src_stride = 3013, .dst_stride = 3005,
+     .with = "CHUNK=4096"},
+    {1001, 3, 4, 1003, .elem_size = 2, .batch = 3, .src_stride = 4005, .dst_stride = 3011,
+     .with = "CHUNK=4096"},
     /* more than twice the stand-in's L2 cache */
     {1088, 512, .elem_size = 4, .max_blocks = 136},
     {544, 512, .elem_size = 8, .max_blocks = 272},

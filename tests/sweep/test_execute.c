@@ -254,9 +254,13 @@ static void ask_all(worker *w, const tt__template_set *set) {
     enum { BATCH = 3, RANDOM = 1000 };
     bench_cases cases;
     uint64_t state = 0x9e3779b97f4a7c15u;
-    MUST(bench_cases_get(&cases, "default"));
-    for (size_t k = 0; k < cases.n; k++)
-        ask(w, set, &cases.items[k].public);
+    static const char *const sets[] = {"default", "narrow"};
+    for (size_t i = 0; i < sizeof sets / sizeof *sets; i++) {
+        MUST(bench_cases_get(&cases, sets[i]));
+        for (size_t k = 0; k < cases.n; k++)
+            ask(w, set, &cases.items[k].public);
+        free(cases.items);
+    }
     for (size_t k = 0; k < sizeof squares / sizeof *squares; k++)
         for (int e = 1; e <= 16; e *= 2)
             for (int batch = 1; batch <= BATCH; batch += BATCH - 1) {
@@ -270,7 +274,6 @@ static void ask_all(worker *w, const tt__template_set *set) {
         tt_problem p = draw_problem(&state);
         ask(w, set, &p);
     }
-    free(cases.items);
 }
 
 static void work(size_t number, size_t n_workers) {
