@@ -63,7 +63,7 @@ struct reach {
 };
 static __device__ reach reach_of(const elem *run, const elem *begin, const elem *end) {
     const long long low = (const char *)begin - (const char *)run, high = (const char *)end - (const char *)run;
-    const reach r = {(int)max(low, -1ll << 30), (int)min(high, 1ll << 30)};
+    const reach r = {(int)max(low, -(1ll << 30)), (int)min(high, 1ll << 30)};
     return r;
 }
 
