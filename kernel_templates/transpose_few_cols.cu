@@ -1,5 +1,5 @@
 // Of a matrix of few columns a tile would be nearly empty. So a block takes as many rows as make CHUNK bytes, reads them
-// as the one run that they are, and writes a run to each row of the destination.
+// as the one run that they are, with what lies between them, and writes a run to each row of the destination.
 //
 //@ kernel   transpose_few_cols
 //@ op       transpose
@@ -11,7 +11,7 @@
 //@ derived  PITCH    lds
 //@ derived  SPAN     iif(CHUNK / lds >= 128, CHUNK / lds / 128 * 128, CHUNK / lds / 32 * 32) / elem_size
 //@ derived  BATCHED  batch > 1
-//@ where    lds * elem_size <= 256 AND CHUNK / lds >= 64
+//@ where    lds * elem_size <= 256 AND lds <= 2 * cols AND CHUNK / lds >= 64
 //@ where    VS >= elem_size AND CHUNK / THREADS BETWEEN 32 AND 128
 //@ launch   early
 //@ block    THREADS
