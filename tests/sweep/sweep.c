@@ -191,63 +191,56 @@ static const struct {
 };
 
 /* Few rows or columns, or small matrices one behind the other, for the templates made for these: in elements,
- * as many as make several of their largest chunks. `skewed`: the other side is odd, or else a multiple of 16.
- * Many sizes, as they are compiled in: with bytes turned in words, all rows at once or some, gathered one by
- * one... */
+ * as many as make several of their largest chunks. Many sizes, as they are compiled in: with bytes turned in
+ * words, all rows at once or some, gathered one by one... */
+enum { ALL_SIZES = 1 + 2 + 4 + 8 + 16 };
 static const struct {
-    int rows, cols; /* 0: as many as it takes */
-    bool skewed;
-    int batch;
-    int gap_lds, gap_ldd;
+    int elem_sizes, rows, cols; /* 0: as many as it takes, a multiple of 16, */
+    bool skewed;                /* or one more */
+    int batch, gap_lds, gap_ldd;
 } narrow[] = {
-    {3, 0, true, 1, 0, 0},   {7, 0, false, 1, 0, 0}, {5, 0, true, 3, 2, 0},    {4, 0, false, 3, 0, 0},
-    {1, 0, true, 1, 0, 0},   {16, 0, true, 1, 0, 0}, {12, 0, false, 1, 48, 0}, {0, 3, true, 1, 0, 0},
-    {0, 4, false, 1, 0, 16}, {0, 5, true, 3, 2, 1},  {0, 1, true, 1, 0, 0},    {0, 16, false, 1, 0, 0},
-    {0, 11, false, 3, 0, 0}, {8, 12, true, 0, 0, 0}, {3, 5, true, 0, 0, 0},    {5, 5, true, 0, 0, 0},
-    {16, 16, true, 0, 0, 0}, {17, 8, true, 0, 0, 0}, {1, 2, true, 0, 0, 0},
-};
-/* The same of elements that are small enough for more of them to be few. */
-static const struct {
-    int rows, cols, batch, elem_sizes;
-} less_narrow[] = {
-    {100, 0, 1, 1 + 2}, {49, 0, 3, 1 + 2}, {66, 0, 1, 1},      {37, 0, 1, 1 + 2},  {0, 64, 1, 1 + 2},
-    {0, 100, 1, 1 + 2}, {0, 33, 1, 1 + 4}, {64, 64, 0, 1 + 2}, {40, 12, 0, 1 + 2}, {70, 16, 0, 1 + 2},
+    {ALL_SIZES, 3, 0, true, 1, 0, 0},    {ALL_SIZES, 7, 0, false, 1, 0, 0},
+    {ALL_SIZES, 5, 0, true, 3, 2, 0},    {ALL_SIZES, 4, 0, false, 3, 0, 0},
+    {ALL_SIZES, 1, 0, true, 1, 0, 0},    {ALL_SIZES, 16, 0, true, 1, 0, 0},
+    {ALL_SIZES, 12, 0, false, 1, 48, 0}, {ALL_SIZES, 0, 3, true, 1, 0, 0},
+    {ALL_SIZES, 0, 4, false, 1, 0, 16},  {ALL_SIZES, 0, 5, true, 3, 2, 1},
+    {ALL_SIZES, 0, 1, true, 1, 0, 0},    {ALL_SIZES, 0, 16, false, 1, 0, 0},
+    {ALL_SIZES, 0, 11, false, 3, 0, 0},  {ALL_SIZES, 8, 12, true, 0, 0, 0},
+    {ALL_SIZES, 3, 5, true, 0, 0, 0},    {ALL_SIZES, 5, 5, true, 0, 0, 0},
+    {ALL_SIZES, 16, 16, true, 0, 0, 0},  {ALL_SIZES, 17, 8, true, 0, 0, 0},
+    {ALL_SIZES, 1, 2, true, 0, 0, 0},    {1 + 2, 100, 0, true, 1, 0, 0},
+    {1 + 2, 49, 0, true, 3, 0, 0},       {1, 66, 0, true, 1, 0, 0},
+    {1 + 2, 37, 0, true, 1, 0, 0},       {1 + 2, 0, 64, true, 1, 0, 0},
+    {1 + 2, 0, 100, true, 1, 0, 0},      {1 + 4, 0, 33, true, 1, 0, 0},
+    {1 + 2, 64, 64, true, 0, 0, 0},      {1 + 2, 40, 12, true, 0, 0, 0},
+    {1 + 2, 70, 16, true, 0, 0, 0},
 };
 
 enum {
     N_BY_HAND = sizeof by_hand / sizeof *by_hand,
     N_REST = sizeof rest / sizeof *rest,
     N_NARROW = sizeof narrow / sizeof *narrow,
-    N_LESS_NARROW = sizeof less_narrow / sizeof *less_narrow,
     ELEM_SIZES = 5
 };
-sweep_shape sweep_shapes[N_BY_HAND + (N_NARROW + N_LESS_NARROW + N_REST) * ELEM_SIZES];
+sweep_shape sweep_shapes[N_BY_HAND + (N_NARROW + N_REST) * ELEM_SIZES];
 size_t sweep_n_shapes;
 
-static void add_narrow(int rows, int cols, bool skewed, int batch, int elem_size) {
-    enum { BYTES = 40000, UNIT = 16 };
-    const int64_t few = rows && cols ? rows * cols : rows + cols;
-    const int64_t many = BYTES / elem_size / few / UNIT * UNIT + UNIT + skewed;
-    sweep_shapes[sweep_n_shapes++] = (sweep_shape){.rows = rows ? rows : many,
-                                                   .cols = cols ? cols : many,
-                                                   .elem_size = elem_size,
-                                                   .batch = rows && cols ? many : batch,
-                                                   .with = "CHUNK=",
-                                                   .sampled = true};
-}
-
 static void list_narrow(void) {
-    for (int e = 1; e <= 1 << (ELEM_SIZES - 1); e *= 2) {
+    enum { BYTES = 40000, UNIT = 16 };
+    for (int e = 1; e <= 1 << (ELEM_SIZES - 1); e *= 2)
         for (size_t i = 0; i < N_NARROW; i++) {
-            add_narrow(narrow[i].rows, narrow[i].cols, narrow[i].skewed, narrow[i].batch, e);
-            sweep_shape *s = &sweep_shapes[sweep_n_shapes - 1];
-            s->lds = s->cols + narrow[i].gap_lds;
-            s->ldd = s->rows + narrow[i].gap_ldd;
+            const int64_t r = narrow[i].rows, c = narrow[i].cols, few = r && c ? r * c : r + c;
+            const int64_t many = BYTES / e / few / UNIT * UNIT + UNIT + narrow[i].skewed;
+            if (narrow[i].elem_sizes & e)
+                sweep_shapes[sweep_n_shapes++] = (sweep_shape){.rows = r ? r : many,
+                                                               .cols = c ? c : many,
+                                                               .lds = (c ? c : many) + narrow[i].gap_lds,
+                                                               .ldd = (r ? r : many) + narrow[i].gap_ldd,
+                                                               .elem_size = e,
+                                                               .batch = r && c ? many : narrow[i].batch,
+                                                               .with = "CHUNK=",
+                                                               .sampled = true};
         }
-        for (size_t i = 0; i < N_LESS_NARROW; i++)
-            if (less_narrow[i].elem_sizes & e)
-                add_narrow(less_narrow[i].rows, less_narrow[i].cols, true, less_narrow[i].batch, e);
-    }
 }
 
 static void list_shapes(void) {
