@@ -56,7 +56,8 @@ static const row table[] = {
     {"odd", 4095, 4097, 1 + 2 + 4 + 8, 4, 0, 0},
 };
 
-/* For which tiles are too large: AoS to SoA and back, images by channel, and small matrices in batches. */
+/* For which tiles are too large: AoS to SoA and back, images by channel, and small matrices in batches. And
+ * in place, rows that begin anywhere. */
 static const row narrow[] = {
     {"few-columns", 1 << 24, 3, 1 + 2 + 4 + 8, 0, 0, 0},
     {"few-columns", 1 << 24, 4, 1 + 4, 0, 0, 0},
@@ -78,6 +79,8 @@ static const row narrow[] = {
     {"few-rows", 7, 5000011, 4, 0, 0, 0},
     {"few-rows", 3, 224 * 224, 1 + 4, 0, 64, 0},
     {"few-rows", 49, 512, 2, 0, 1024, 0},
+    {"few-rows", 70, 1 << 22, 1, 0, 0, 0},
+    {"few-rows", 100, 1000000, 2, 0, 0, 0},
     {"small", 3, 3, 8, 0, 1000000, 0},
     {"small", 4, 4, 4, 0, 4000000, 0},
     {"small", 8, 8, 4, 0, 1000000, 0},
@@ -87,6 +90,22 @@ static const row narrow[] = {
     {"small", 64, 64, 1, 0, 70000, 0},
     {"small", 100, 30, 4, 0, 4096, 0},
     {"small", 6, 6, 4, 0, 1000000, 1},
+    {"small", 15, 15, 1, 0, 1000000, 0},
+    {"small", 33, 33, 2, 0, 65536, 0},
+    {"small", 127, 129, 2, 0, 8192, 0},
+    {"small", 64, 197, 2, 0, 4096, 0},
+    {"small", 100, 100, 4, 0, 16384, 0},
+    {"small", 100, 100, 4, 0, 4096, 1},
+    {"in-place-odd", 8191, 8191, 1 + 2 + 4 + 8, 0, 0, 1},
+    {"in-place-odd", 333, 333, 4, 0, 500, 1},
+};
+
+/* Narrow ones with gaps between rows, 4 bytes. */
+static const struct {
+    int64_t rows, cols, lds, ldd, batch;
+} gaps[] = {
+    {1 << 24, 3, 4, 0, 0}, {1 << 24, 3, 8, 0, 0}, {3, 1 << 24, 0, 4, 0},
+    {8, 8, 9, 0, 500000},  {8, 8, 0, 9, 500000},
 };
 
 static tt_status add(bench_cases *out, const char *group, const tt_problem *p) {
@@ -128,6 +147,20 @@ static tt_status add_rows(bench_cases *out, const row *rows, size_t n, bool quic
             p.in_place = r->in_place;
             TT_TRY(add(out, r->group, &p));
         }
+    return TT_OK;
+}
+
+static tt_status add_narrow(bench_cases *out) {
+    TT_TRY(add_rows(out, narrow, sizeof narrow / sizeof *narrow, false));
+    for (size_t i = 0; i < sizeof gaps / sizeof *gaps; i++) {
+        tt_problem p = TT_INIT(tt_problem);
+        p.rows = gaps[i].rows;
+        p.cols = gaps[i].cols;
+        p.lds = gaps[i].lds;
+        p.ldd = gaps[i].ldd;
+        p.batch = gaps[i].batch;
+        TT_TRY(add(out, "gaps", &p));
+    }
     return TT_OK;
 }
 
@@ -202,7 +235,7 @@ static tt_status add_file(bench_cases *out, const char *path) {
 tt_status bench_cases_get(bench_cases *out, const char *which) {
     *out = (bench_cases){0};
     if (strcmp(which, "narrow") == 0)
-        return add_rows(out, narrow, sizeof narrow / sizeof *narrow, false);
+        return add_narrow(out);
     bool quick = strcmp(which, "quick") == 0;
     if (!quick && strcmp(which, "default") != 0)
         return add_file(out, which);

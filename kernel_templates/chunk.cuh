@@ -2,8 +2,8 @@
 // the destination there, element by element: included by them, no template of its own.
 //
 // A run is what lies together. It may begin at any element: what is read are the aligned vectors of 16 bytes that it
-// touches, and what is written the aligned vectors of VS bytes, of which those at its ends are not whole. PAD leaves a
-// place free behind each 128 bytes of shared memory, or else elements that are a power of two apart share a bank.
+// touches, and what is written the aligned vectors of VS bytes, of which those at its ends are not whole. With PADDED a
+// place is left free behind each 128 bytes of shared memory, or else elements that are a power of two apart share a bank.
 
 #include "early.cuh"
 
@@ -26,30 +26,54 @@ typedef uint4 elem;
 // Vectors that a run of so many elements touches, wherever it begins.
 #define TOUCHED(n, bytes) (((n) * ELEM_SIZE + (bytes)-1) / (bytes) + (ELEM_SIZE < (bytes)))
 
-#if VS == 16
-typedef uint4 out_vec;
+// A vector, if `is` one. The compiler may store a uint4 word by word, and loads no other vector's elements before it has
+// branched around this one.
+#define WORDS (VS / 4)
+static __device__ void store_if(bool is, elem *to, const unsigned int *w) {
+#if defined __HOSTCUDA__ // the CPU stand-in of the tests speaks no PTX
+    for (int i = 0; is && i < WORDS; i++)
+        ((unsigned int *)to)[i] = w[i];
+#elif VS == 16
+    asm volatile("{ .reg .pred is; setp.ne.b32 is, %0, 0; @is st.global.v4.b32 [%1], {%2, %3, %4, %5}; }" ::"r"((int)is),
+                 "l"(to), "r"(w[0]), "r"(w[1]), "r"(w[2]), "r"(w[3]));
 #elif VS == 8
-typedef uint2 out_vec;
+    asm volatile("{ .reg .pred is; setp.ne.b32 is, %0, 0; @is st.global.v2.b32 [%1], {%2, %3}; }" ::"r"((int)is), "l"(to),
+                 "r"(w[0]), "r"(w[1]));
 #else
-typedef unsigned int out_vec;
+    asm volatile("{ .reg .pred is; setp.ne.b32 is, %0, 0; @is st.global.b32 [%1], %2; }" ::"r"((int)is), "l"(to), "r"(w[0]));
 #endif
+}
+// Element `i` of it.
+static __device__ void set_element(unsigned int *w, int i, elem e) {
+#if ELEM_SIZE == 16
+    w[4 * i] = e.x, w[4 * i + 1] = e.y, w[4 * i + 2] = e.z, w[4 * i + 3] = e.w;
+#elif ELEM_SIZE == 8
+    w[2 * i] = e.x, w[2 * i + 1] = e.y;
+#else
+    const int shift = i * ELEM_SIZE % 4 * 8;
+    w[i * ELEM_SIZE / 4] = shift ? w[i * ELEM_SIZE / 4] | (unsigned int)e << shift : e;
+#endif
+}
 
 // Bytes from the last multiple of so many to `p`.
 static __device__ int past(const elem *p, int multiple) {
     return (int)((unsigned long long)p % multiple);
 }
 
-// Where byte `b` of what was read is.
+// Where byte `b` is of what leaves such places free, or does not.
+template <bool LEAVES> static __device__ int placed(int b) {
+    return LEAVES ? b + b / 128u * UNIT : b;
+}
 static __device__ int place(int b) {
-    return PAD ? b + b / 128 * UNIT : b;
+    return placed<PADDED>(b);
 }
 
 static __device__ void put(char *tile, int b, uint4 v) {
     char *to = tile + place(b);
-#if PAD && UNIT == 4
+#if PADDED && ELEM_SIZE <= 4
     unsigned int *words = (unsigned int *)to;
     words[0] = v.x, words[1] = v.y, words[2] = v.z, words[3] = v.w;
-#elif PAD && UNIT == 8
+#elif PADDED && ELEM_SIZE == 8
     uint2 *pairs = (uint2 *)to;
     pairs[0] = make_uint2(v.x, v.y), pairs[1] = make_uint2(v.z, v.w);
 #else
@@ -57,70 +81,123 @@ static __device__ void put(char *tile, int b, uint4 v) {
 #endif
 }
 
-// The bytes of a run that may be read: from its `low`th to its `high`th, where the array begins and ends.
-struct reach {
-    int low, high;
+// So many runs of `n` elements, the first from `first` on, `pitch` elements from one to the next, in the array from `begin`
+// to `end`. `amid`: 16 elements and more of it lie before and behind, which is quicker to know than that no vector reaches
+// out of it.
+struct runs {
+    const elem *first;
+    long long pitch;
+    int many, n;
+    const elem *begin, *end;
+    bool amid;
 };
-static __device__ reach reach_of(const elem *run, const elem *begin, const elem *end) {
-    const long long low = (const char *)begin - (const char *)run, high = (const char *)end - (const char *)run;
-    const reach r = {(int)max(low, -(1ll << 30)), (int)min(high, 1ll << 30)};
-    return r;
-}
 
-// RUNS runs of `n` elements, MOST at the most, `pitch` elements apart, become what lies from `tile` on, each TILE_PITCH bytes
-// behind the last one, and as many bytes behind a multiple of 16 as in the array from `begin` to `end`. All loads are
-// in flight before the first is waited for.
-#define TILE_PITCH(most) ((TOUCHED(most, VEC) | 1) * VEC) // odd, so that the runs begin at different banks
+// Bytes from one run of MOST elements to the next in shared memory, where runs begin SKEW bytes further behind a multiple of
+// 16 than the last: so many behind one there, too. An odd number of elements, if that can be.
+#if SKEW
+#define TILE_PITCH(most) (((most) * ELEM_SIZE + 45 - SKEW) / VEC * VEC + SKEW)
+#else
+#define TILE_PITCH(most) ((TOUCHED(most, VEC) | 1) * VEC)
+#endif
 
-template <int RUNS, int MOST>
-static __device__ void read_runs(char *tile, const elem *src, long long pitch, int n, const elem *begin,
-                                 const elem *end) {
-    const int vectors = TOUCHED(MOST, VEC), each = (RUNS * vectors + THREADS - 1) / THREADS;
-    uint4 in[each];
-#pragma unroll
-    for (int k = 0; k < each; k++) {
-        const int i = (int)threadIdx.x + k * THREADS;
-        const elem *run = src + i / vectors * pitch;
-        const int at = i % vectors * VEC - past(run, VEC);
-        const reach r = reach_of(run, begin, end);
-        if (i < RUNS * vectors && at < n * ELEM_SIZE && at >= r.low && at + VEC <= r.high)
-            in[k] = *(const uint4 *)((const char *)run + at);
+// RUNS runs of MOST elements at the most on their way to shared memory, of which byte 0 of the first comes to byte past(first,
+// VEC). All loads are in flight before `put` waits for the first.
+template <int RUNS, int MOST> struct carried {
+    static const int VECTORS = TOUCHED(MOST, VEC), EACH = (RUNS * VECTORS + THREADS - 1) / THREADS;
+    uint4 in[EACH];
+    int to[EACH]; // where in shared memory; below 0: nowhere
+    bool is_inside = false;
+
+    // Of the vectors the `i`th.
+    struct vector {
+        int at, to; // of its run, and in shared memory
+        const char *from;
+        bool there;
+        __device__ vector(const runs &r, int i) {
+            const int run = RUNS > 1 ? i / (unsigned)VECTORS : 0, head = past(r.first, VEC);
+            const elem *begin = r.first + run * r.pitch;
+            at = (i - run * VECTORS) * VEC - (RUNS > 1 && SKEW ? past(begin, VEC) : head);
+            to = head + run * TILE_PITCH(MOST) + at;
+            from = (const char *)begin + at;
+            there = (EACH * THREADS == RUNS * VECTORS || i < RUNS * VECTORS) && run < r.many && at < r.n * ELEM_SIZE;
+        }
+    };
+    // Does no vector reach out of the array?
+    static __device__ bool inside(const runs &r) {
+        const char *last = (const char *)(r.first + (r.many - 1) * r.pitch + r.n);
+        return r.amid || ((const char *)r.first - past(r.first, VEC) >= (const char *)r.begin &&
+                          last + (VEC - 1) - ((unsigned long long)last + VEC - 1) % VEC <= (const char *)r.end);
     }
+
+    __device__ void load(const runs &r) {
+        is_inside = inside(r);
+        if (!is_inside)
+            return;
 #pragma unroll
-    for (int k = 0; k < each; k++) {
-        const int i = (int)threadIdx.x + k * THREADS, to = i / vectors * TILE_PITCH(MOST) + i % vectors * VEC;
-        const elem *run = src + i / vectors * pitch;
-        const int at = i % vectors * VEC - past(run, VEC);
-        const reach r = reach_of(run, begin, end);
-        if (i >= RUNS * vectors || at >= n * ELEM_SIZE)
-            continue;
-        if (at >= r.low && at + VEC <= r.high) {
-            put(tile, to, in[k]);
-            continue;
+        for (int k = 0; k < EACH; k++) {
+            const vector v(r, threadIdx.x + k * THREADS);
+            to[k] = v.there ? v.to : -1;
+            if (v.there)
+                in[k] = *(const uint4 *)v.from;
+        }
+    }
+    __device__ void put_into(char *tile, const runs &r) const {
+        if (is_inside) {
+#pragma unroll
+            for (int k = 0; k < EACH; k++)
+                if (to[k] >= 0)
+                    put(tile, to[k], in[k]);
+            return;
         }
 #pragma unroll 1
-        for (int b = 0; b < VEC; b += ELEM_SIZE)
-            if (at + b >= r.low && at + b < r.high)
-                *(elem *)(tile + place(to + b)) = *(const elem *)((const char *)run + at + b);
+        for (int i = threadIdx.x; i < RUNS * VECTORS; i += THREADS) {
+            const vector v(r, i);
+#pragma unroll 1
+            for (int b = 0; v.there && b < VEC; b += ELEM_SIZE)
+                if (v.at + b >= 0 && v.at + b < r.n * ELEM_SIZE)
+                    *(elem *)(tile + place(v.to + b)) = *(const elem *)(v.from + b);
+        }
     }
+};
+
+template <int RUNS, int MOST> static __device__ void read_runs(char *tile, const runs &r) {
+    carried<RUNS, MOST> c;
+    c.load(r);
+    c.put_into(tile, r);
 }
 
-// Writes vector `v` of the `n` elements from `run` on. FROM tells where in the tile the elements lie: from the q-th on,
-// one after the other.
-template <class FROM> static __device__ void write_vector(elem *run, int v, int n, const char *tile, FROM from) {
-    const int q = v * PER - past(run, VS) / ELEM_SIZE, first = max(q, 0), behind = min(q + PER, n);
-    from.start(first);
-    if (q >= 0 && q + PER <= n) {
-        union {
-            out_vec v;
-            elem e[PER];
-        } out;
+// Elements from `run` to the first multiple of so many bytes.
+static __device__ int before(const elem *run, int multiple) {
+    return (int)(-(unsigned long long)run % multiple) / ELEM_SIZE;
+}
+
+// Writes runs of `n` elements, MOST at the most: `many`, RUNS at the most, `pitch` elements apart. FROM(c, q)
+// tells where in the tile run c lies from its q-th element on: `at` so many behind it. First the whole vectors, then what is
+// left at the ends of the runs, unless the caller knows them to be `even`, without any.
+template <int RUNS, int MOST, class FROM>
+static __device__ void write_runs(elem *dst, long long pitch, int many, int n, const char *tile, bool even, FROM from) {
+    const int vectors = MOST / PER;
+#pragma unroll 4
+    for (int k = 0; k < RUNS * vectors; k += THREADS) {
+        const int i = k + (int)threadIdx.x, c = RUNS > 1 ? i / (unsigned)vectors : 0;
+        elem *run = dst + c * pitch;
+        const int q = (i - c * vectors) * PER + before(run, VS);
+        const bool is = c < many && q + PER <= n;
+        const auto place_of = from(is ? c : 0, is ? q : 0);
+        unsigned int words[WORDS];
 #pragma unroll
-        for (int i = 0; i < PER; i++)
-            out.e[i] = *(const elem *)(tile + place(from.next()));
-        *(out_vec *)(run + q) = out.v;
-    } else
+        for (int j = 0; j < PER; j++)
+            set_element(words, j, *(const elem *)(tile + place(place_of.at(j))));
+        store_if(is, run + q, words);
+    }
+    if (PER == 1 || even)
+        return;
 #pragma unroll 1
-        for (int i = first; i < behind; i++)
-            run[i] = *(const elem *)(tile + place(from.next()));
+    for (int i = threadIdx.x; i < many * 2 * PER; i += THREADS) {
+        const int c = i / (2 * PER), j = i % (2 * PER);
+        elem *run = dst + c * pitch;
+        const int first = min(before(run, VS), n), last = first + (n - first) / PER * PER, q = j < PER ? j : last + j - PER;
+        if (q < (j < PER ? first : n))
+            run[q] = *(const elem *)(tile + place(from(c, q).at(0)));
+    }
 }

@@ -1,66 +1,76 @@
 // What transpose_small does, and in place: included by both, no template of its own.
 
-#include "turned.cuh"
+#include "turned_run.cuh"
 
-#define CAN_TURN (ELEM_SIZE < WORD && group_of(N_ROWS) > 0)
-#define GROUP (CAN_TURN ? group_of(N_ROWS) : 1)
-
-#define MATRIX (N_ROWS * N_COLS)
-#define VECTORS TOUCHED(SPAN *MATRIX, VS) // of the run that is written
-#define READ_BYTES (TOUCHED(SPAN *MATRIX, VEC) * VEC)
+#define MATRIX (N_ROWS * N_COLS)  // elements of one
+#define READ_SPAN (SPAN * STRIDE) // of what is read, with gaps
+#define CAN_TURN (ELEM_SIZE < WORD && !GAPS && N_COLS % ABREAST == 0 && PITCH % ABREAST == 0 && STRIDE % ABREAST == 0)
 
 // Down the columns of one matrix after the other, from byte `head` of the tile on.
-struct columns {
-    int head, at, row, col; // `at`: of the row's element in that column
-    __device__ void start(int q) {
-        row = q % N_ROWS;
-        col = q / N_ROWS % N_COLS;
-        at = head + (q / MATRIX * MATRIX + row * N_COLS + col) * ELEM_SIZE;
-    }
-    __device__ int next() {
-        const int here = at;
-        at += N_COLS * ELEM_SIZE;
-        if (++row == N_ROWS) {
-            row = 0;
-            at += (1 - MATRIX) * ELEM_SIZE;
-            if (++col == N_COLS) {
-                col = 0;
-                at += (MATRIX - N_COLS) * ELEM_SIZE;
-            }
-        }
-        return here;
+struct place_in_columns {
+    int from, left, left_all; // `left`: of the column, of the matrix
+    __device__ int at(int i) const {
+        const int over = i / N_ROWS + (i % N_ROWS >= left), over_all = i / MATRIX + (i % MATRIX >= left_all);
+        return from + (i * PITCH + over * (1 - N_ROWS * PITCH) + over_all * (STRIDE - N_COLS)) * ELEM_SIZE;
     }
 };
-struct group {
-    int at; // of its first element
-    __device__ int operator()(int i) const { return at + i * N_COLS * ELEM_SIZE; }
+struct columns {
+    int head;
+    __device__ place_in_columns operator()(int before, unsigned int q) const { // the q-th element behind so many columns
+        const int column = before + q / N_ROWS, row = q % N_ROWS, matrix = column / (unsigned)N_COLS;
+        const int col = column - matrix * N_COLS;
+        return place_in_columns{head + (matrix * STRIDE + row * PITCH + col) * ELEM_SIZE, N_ROWS - row,
+                                MATRIX - col * N_ROWS - row};
+    }
+};
+// Where the destination's matrices have gaps, one of them.
+struct columns_of {
+    columns all;
+    int matrix;
+    __device__ place_in_columns operator()(int col, unsigned int q) const { return all(matrix * N_COLS + col, q); }
 };
 
-static __device__ void move_matrices(elem *dst, const elem *src, int batch) {
+#if CAN_TURN
+template <bool ALIGNED> static __device__ void turn_matrices(char *out, const elem *to, int n, const char *tile, int head) {
+    const int across = N_COLS / ABREAST, each = across * TURN_ROUNDS;
+#pragma unroll 1
+    for (int i = threadIdx.x; i < n * each; i += THREADS) {
+        const int matrix = i / each, round = i % each / across, col = i % across * ABREAST;
+        turn_round<PITCH * ELEM_SIZE, ALIGNED>(out, begin_of(to) + (matrix * MATRIX + col * N_ROWS) * ELEM_SIZE, tile,
+                                              head + (matrix * STRIDE + col) * ELEM_SIZE, round);
+    }
+}
+#endif
+
+static __device__ void move_matrices(elem *dst, const elem *src, int batch, long long ldd, long long dst_stride) {
     extern __shared__ uint4 shared[];
     char *tile = (char *)shared;
     const long long first = (long long)blockIdx.x * SPAN;
-    const int n = (int)min((long long)SPAN, batch - first) * MATRIX;
-    const elem *from = src + first * MATRIX;
-    elem *to = dst + first * MATRIX;
+    const int n = (int)min((long long)SPAN, batch - first), used = (N_ROWS - 1) * PITCH + N_COLS;
+    const elem *from = src + first * STRIDE, *end = src + (batch - 1) * (long long)STRIDE + used;
+    elem *to = dst + first * (GAPS ? dst_stride : MATRIX);
+    const int head = past(from, VEC);
+
+    const bool amid = first > 0 && batch - first >= SPAN + VEC;
 
     wait_for_earlier();
-    read_runs<1, SPAN * MATRIX>(tile, from, 0, n, src, src + (long long)batch * MATRIX);
+    read_runs<1, READ_SPAN>(tile, runs{from, 0, 1, (n - 1) * STRIDE + used, src, end, amid});
     __syncthreads();
-    const int head = past(from, VEC);
-    if (CAN_TURN && N_COLS % ABREAST == 0 && past(to, WORD) == 0) {
-        char *out = tile + place(READ_BYTES) + VEC - place(READ_BYTES) % VEC;
-        const int across = N_COLS / ABREAST > 0 ? N_COLS / ABREAST : 1, groups = across * (N_ROWS / GROUP);
-        for (int i = threadIdx.x; i < SPAN * groups; i += THREADS) {
-            const int begin = i / groups * MATRIX, row = i % groups / across * GROUP, col = i % across * ABREAST;
-            turn_rows<GROUP>(out, past(to, VS) + (begin + col * N_ROWS + row) * ELEM_SIZE, N_ROWS, tile,
-                             group{head + (begin + row * N_COLS + col) * ELEM_SIZE});
-        }
-        __syncthreads();
-        for (int v = threadIdx.x; v < VECTORS; v += THREADS)
-            write_turned(to, v, n, out);
+    if (GAPS) {
+        for (int m = 0; m < n; m++)
+            write_runs<N_COLS, N_ROWS>(to + m * dst_stride, ldd, N_COLS, N_ROWS, tile, false, columns_of{{head}, m});
         return;
     }
-    for (int v = threadIdx.x; v < VECTORS; v += THREADS)
-        write_vector(to, v, n, tile, columns{head, 0, 0, 0});
+    const bool even = past(to, VS) == 0 && n * MATRIX % PER == 0;
+#if CAN_TURN
+    char *out = second_tile(tile, TOUCHED(READ_SPAN, VEC) * VEC);
+    if (head % WORD == 0)
+        turn_matrices<true>(out, to, n, tile, head);
+    else
+        turn_matrices<false>(out, to, n, tile, head);
+    __syncthreads();
+    write_turned<SPAN * MATRIX>(to, n * MATRIX, out, even);
+#else
+    write_runs<1, SPAN * MATRIX>(to, 0, 1, n * MATRIX, tile, even, columns{head});
+#endif
 }

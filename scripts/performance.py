@@ -37,6 +37,8 @@ NARROW = [  # the groups of `bench-peers --cases narrow`
     ("few-columns", "Few columns"),
     ("few-rows", "Few rows"),
     ("small", "Small matrices in batches"),
+    ("gaps", "With gaps"),
+    ("in-place-odd", "In place, rows that begin anywhere"),
 ]
 TARGETS = [  # group, regime, against which, at least
     ("large-4", "cold", ["copy"], 0.975),

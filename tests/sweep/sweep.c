@@ -80,6 +80,8 @@ static const sweep_shape by_hand[] = {
     {131, 67, .elem_size = 8},
     {70, 50, 80, 72, .elem_size = 8},
     {136, 136, .elem_size = 8},
+    {193, 193, .elem_size = 8},
+    {193, 193, .elem_size = 8, .batch = 3},
     {64, 32, .elem_size = 16},
     {131, 67, .elem_size = 16},
     {33, 47, 50, 41, .elem_size = 16},
@@ -199,21 +201,61 @@ static const struct {
     bool skewed;                /* or one more */
     int batch, gap_lds, gap_ldd;
 } narrow[] = {
-    {ALL_SIZES, 3, 0, true, 1, 0, 0},    {ALL_SIZES, 7, 0, false, 1, 0, 0},
-    {ALL_SIZES, 5, 0, true, 3, 2, 0},    {ALL_SIZES, 4, 0, false, 3, 0, 0},
-    {ALL_SIZES, 1, 0, true, 1, 0, 0},    {ALL_SIZES, 16, 0, true, 1, 0, 0},
-    {ALL_SIZES, 12, 0, false, 1, 48, 0}, {ALL_SIZES, 0, 3, true, 1, 0, 0},
-    {ALL_SIZES, 0, 4, false, 1, 0, 16},  {ALL_SIZES, 0, 5, true, 3, 2, 1},
-    {ALL_SIZES, 0, 1, true, 1, 0, 0},    {ALL_SIZES, 0, 16, false, 1, 0, 0},
-    {ALL_SIZES, 0, 11, false, 3, 0, 0},  {ALL_SIZES, 8, 12, true, 0, 0, 0},
-    {ALL_SIZES, 3, 5, true, 0, 0, 0},    {ALL_SIZES, 5, 5, true, 0, 0, 0},
-    {ALL_SIZES, 16, 16, true, 0, 0, 0},  {ALL_SIZES, 17, 8, true, 0, 0, 0},
-    {ALL_SIZES, 1, 2, true, 0, 0, 0},    {1 + 2, 100, 0, true, 1, 0, 0},
-    {1 + 2, 49, 0, true, 3, 0, 0},       {1, 66, 0, true, 1, 0, 0},
-    {1 + 2, 37, 0, true, 1, 0, 0},       {1 + 2, 0, 64, true, 1, 0, 0},
-    {1 + 2, 0, 100, true, 1, 0, 0},      {1 + 4, 0, 33, true, 1, 0, 0},
-    {1 + 2, 64, 64, true, 0, 0, 0},      {1 + 2, 40, 12, true, 0, 0, 0},
+    {ALL_SIZES, 3, 0, true, 1, 0, 0},
+    {ALL_SIZES, 7, 0, false, 1, 0, 0},
+    {ALL_SIZES, 5, 0, true, 3, 2, 0},
+    {ALL_SIZES, 4, 0, false, 3, 0, 0},
+    {ALL_SIZES, 1, 0, true, 1, 0, 0},
+    {ALL_SIZES, 16, 0, true, 1, 0, 0},
+    {ALL_SIZES, 12, 0, false, 1, 48, 0},
+    {ALL_SIZES, 0, 3, true, 1, 0, 0},
+    {ALL_SIZES, 0, 4, false, 1, 0, 16},
+    {ALL_SIZES, 0, 5, true, 3, 2, 1},
+    {ALL_SIZES, 0, 1, true, 1, 0, 0},
+    {ALL_SIZES, 0, 16, false, 1, 0, 0},
+    {ALL_SIZES, 0, 11, false, 3, 0, 0},
+    {ALL_SIZES, 8, 12, true, 0, 0, 0},
+    {ALL_SIZES, 3, 5, true, 0, 0, 0},
+    {ALL_SIZES, 5, 5, true, 0, 0, 0},
+    {ALL_SIZES, 16, 16, true, 0, 0, 0},
+    {ALL_SIZES, 17, 8, true, 0, 0, 0},
+    {ALL_SIZES, 1, 2, true, 0, 0, 0},
+    {1 + 2, 100, 0, true, 1, 0, 0},
+    {1 + 2, 49, 0, true, 3, 0, 0},
+    {1, 66, 0, true, 1, 0, 0},
+    {1 + 2, 37, 0, true, 1, 0, 0},
+    {1 + 2, 0, 64, true, 1, 0, 0},
+    {1 + 2, 0, 100, true, 1, 0, 0},
+    {1 + 4, 0, 33, true, 1, 0, 0},
+    {1 + 2, 64, 64, true, 0, 0, 0},
+    {1 + 2, 40, 12, true, 0, 0, 0},
     {1 + 2, 70, 16, true, 0, 0, 0},
+    {1, 200, 0, true, 1, 0, 0},
+    /* gaps in the destination; rows far apart; small matrices with gaps on one side and on both; larger ones
+     */
+    {ALL_SIZES, 3, 0, true, 1, 0, 1},
+    {ALL_SIZES, 13, 0, false, 3, 5, 3},
+    {ALL_SIZES, 0, 3, true, 1, 61, 0},
+    {ALL_SIZES, 0, 3, true, 3, 80, 2},
+    {1 + 2, 0, 20, false, 1, 101, 0},
+    {ALL_SIZES, 8, 8, true, 0, 1, 0},
+    {ALL_SIZES, 8, 8, true, 0, 0, 1},
+    {ALL_SIZES, 6, 5, true, 0, 3, 2},
+    {ALL_SIZES, 29, 31, true, 0, 0, 0},
+    {1 + 2 + 4, 93, 97, true, 0, 0, 0},
+    {1 + 2, 101, 140, true, 0, 0, 0},
+    {1, 15, 15, true, 0, 0, 0},
+    {ALL_SIZES, 30, 30, true, 0, 2, 0},
+    {1, 135, 135, true, 0, 0, 0},
+    {1, 135, 135, true, 0, 2, 1},
+    {2, 95, 95, true, 0, 0, 0},
+    {2, 95, 95, true, 0, 2, 1},
+    {4, 67, 67, true, 0, 0, 0},
+    {4, 67, 67, true, 0, 2, 1},
+    {8, 47, 47, true, 0, 0, 0},
+    {8, 47, 47, true, 0, 2, 1},
+    {16, 33, 33, true, 0, 0, 0},
+    {16, 33, 33, true, 0, 2, 1},
 };
 
 enum {
@@ -327,7 +369,8 @@ uint64_t sweep_hash_kernel(const char *name, const tt__str *options) {
 }
 
 uint64_t sweep_hash_kind(const char *name, const tt__str *options) {
-    static const char *const sizes[] = {"-DN_ROWS=", "-DN_COLS=", "-DPITCH=", "-DSPAN="};
+    static const char *const sizes[] = {
+        "-DN_ROWS=", "-DN_COLS=", "-DPITCH=", "-DSPAN=", "-DSTRIDE=", "-DSKEW="};
     uint64_t hash = sweep_hash(0xcbf29ce484222325u, name, strlen(name));
     for (size_t at = 0, len; at < options->len; at += len) {
         const char *option = options->text + at;

@@ -1,0 +1,131 @@
+// A square matrix onto itself where rows begin anywhere: as transpose_in_place, a block takes a tile and its mirror image, RUN
+// bytes wide. Both are read as they lie, in aligned vectors of 16 bytes, and what is written are aligned vectors of VS bytes,
+// of which those at the ends of a tile's rows are not whole. So many threads as a row has vectors begin with its first whole
+// sector, and end in front of it.
+//
+//@ kernel   transpose_in_place_unaligned
+//@ op       transpose_in_place
+//@ param    RUN      128 256 512
+//@ param    VS       4 8 16
+//@ param    THREADS  128 256 512
+//@ derived  SKEW     ldd * elem_size % 16
+//@ derived  BATCHED  batch > 1
+//@ where    align < 16 AND VS >= elem_size AND VS <= 4 * elem_size AND THREADS >= RUN / VS
+//@ where    RUN * RUN / elem_size / 16 / THREADS BETWEEN 2 AND 8
+//@ launch   early
+//@ block    THREADS
+//@ grid     ceil_div(rows * elem_size, RUN) | 1, (ceil_div(rows * elem_size, RUN) + 1) / 2, min(batch, 65535)
+//@ shared   2 * (RUN / elem_size * ((RUN + 45 - ldd * elem_size % 16) / 16 * 16 + ldd * elem_size % 16) + 96)
+//@ args     dst, i64 rows, i64 ldd, i32 batch, i64 dst_stride
+//@ default  RUN=128 VS=4 THREADS=128
+
+#define PADDED 0
+#include "chunk.cuh"
+
+#define TILE (RUN / ELEM_SIZE)
+#define PITCH TILE_PITCH(TILE)
+#define SECTOR 32
+#define ACROSS (RUN / VS) // vectors of a row
+#define ABREAST (THREADS / ACROSS)
+
+#if defined __HOSTCUDA__ || __CUDA_ARCH__ < 800 // the CPU stand-in of the tests speaks no PTX
+static __device__ void copy_vector(char *to, const char *from) {
+    *(uint4 *)to = *(const uint4 *)from;
+}
+static __device__ void wait_for_copies() {
+    __syncthreads();
+}
+#else // from global memory to shared memory without a register
+static __device__ void copy_vector(char *to, const char *from) {
+    asm volatile("cp.async.cg.shared.global [%0], [%1], 16;" ::"r"((unsigned int)__cvta_generic_to_shared(to)), "l"(from)
+                 : "memory");
+}
+static __device__ void wait_for_copies() {
+    asm volatile("cp.async.wait_all;" ::: "memory");
+    __syncthreads();
+}
+#endif
+
+static __device__ void read_tile(char *tile, const runs &r) {
+    typedef carried<TILE, TILE> all;
+    if (all::inside(r)) {
+#pragma unroll
+        for (int k = 0; k < all::EACH; k++) {
+            const all::vector v(r, threadIdx.x + k * THREADS);
+            if (v.there)
+                copy_vector(tile + v.to, v.from);
+        }
+    } else
+        all().put_into(tile, r);
+}
+
+// Writes `rows` rows of `n` elements from the columns of what was read.
+template <bool WHOLE>
+static __device__ void write_rows(elem *dst, long long ld, int rows, int n, const char *tile, int head) {
+    const int across = threadIdx.x % ACROSS, first = threadIdx.x / ACROSS;
+    elem *row = dst + first * ld;
+    const char *from = tile + head + first * ELEM_SIZE;
+#pragma unroll 4
+    for (int c = 0; c < TILE; c += ABREAST) {
+        const int q = before(row, VS) + (across + before(row, SECTOR) / PER) % ACROSS * PER;
+        const bool is = WHOLE ? PER == 1 || q + PER <= TILE : first + c < rows && q + PER <= n;
+        unsigned int words[WORDS];
+#pragma unroll
+        for (int j = 0; j < PER; j++)
+            set_element(words, j, *(const elem *)(from + (is ? q : 0) * PITCH + j * PITCH));
+        store_if(is, row + q, words);
+        row += ABREAST * ld;
+        from += ABREAST * ELEM_SIZE;
+    }
+    if (PER == 1)
+        return;
+#pragma unroll 1
+    for (int i = threadIdx.x; i < rows * 2 * PER; i += THREADS) {
+        const int c = i / (2 * PER), j = i % (2 * PER);
+        elem *run = dst + c * ld;
+        const int lead = min(before(run, VS), n), last = lead + (n - lead) / PER * PER, q = j < PER ? j : last + j - PER;
+        if (q < (j < PER ? lead : n))
+            run[q] = *(const elem *)(tile + head + q * PITCH + c * ELEM_SIZE);
+    }
+}
+static __device__ void write_tile(elem *dst, long long ld, int rows, int n, const char *tile, int head) {
+    if (rows == TILE && n == TILE)
+        write_rows<true>(dst, ld, rows, n, tile, head);
+    else
+        write_rows<false>(dst, ld, rows, n, tile, head);
+}
+
+extern "C" __global__ void __launch_bounds__(THREADS)
+    transpose_in_place_unaligned(elem *dst, long long n, long long ld, int batch, long long stride) {
+    extern __shared__ uint4 shared[];
+    char *upper_tile = (char *)shared, *lower_tile = upper_tile + (TILE * PITCH + 95) / VEC * VEC;
+
+    // Tiles on and above the diagonal, folded into the rectangle of blocks.
+    const int side = (int)((n + TILE - 1) / TILE), x = blockIdx.x, y = blockIdx.y;
+    long long bx, by;
+    if (side % 2) {
+        by = x >= y ? y : side - y;
+        bx = x >= y ? x : side - 1 - x;
+    } else {
+        by = x > y ? y : side - 1 - y;
+        bx = x > y ? x - 1 : side - 1 - x;
+    }
+    const int height = (int)min(n - by * TILE, (long long)TILE), width = (int)min(n - bx * TILE, (long long)TILE);
+    const elem *end = dst + (batch - 1) * stride + (n - 1) * ld + n;
+
+    wait_for_earlier();
+    for (int b = BATCHED ? blockIdx.z : 0; b < batch; b += gridDim.z) {
+        elem *upper = dst + b * stride + by * TILE * ld + bx * TILE, *lower = dst + b * stride + bx * TILE * ld + by * TILE;
+        const runs from_upper = {upper, ld, height, width, dst, end, false},
+                   from_lower = {lower, ld, width, height, dst, end, false};
+        if (BATCHED && b != blockIdx.z)
+            __syncthreads(); // the last tiles have been read out
+        read_tile(upper_tile, from_upper);
+        if (upper != lower)
+            read_tile(lower_tile, from_lower);
+        wait_for_copies();
+        write_tile(lower, ld, width, height, upper_tile, past(upper, VEC));
+        if (upper != lower)
+            write_tile(upper, ld, height, width, lower_tile, past(lower, VEC));
+    }
+}
