@@ -106,7 +106,7 @@ template <int RUNS, int MOST> struct carried {
     static const int VECTORS = TOUCHED(MOST, VEC), EACH = (RUNS * VECTORS + THREADS - 1) / THREADS;
     uint4 in[EACH];
     int to[EACH]; // where in shared memory; below 0: nowhere
-    bool is_inside = false;
+    bool is_inside;
 
     // Of the vectors the `i`th.
     struct vector {

@@ -1,5 +1,6 @@
 // What transpose_small does, and in place: included by both, no template of its own.
 
+#define PADDED PAD
 #include "turned_run.cuh"
 
 #define MATRIX (N_ROWS * N_COLS)  // elements of one

@@ -21,6 +21,7 @@
 //@ args     dst, src, i64 cols, i64 lds, i64 ldd, i32 batch, i64 src_stride, i64 dst_stride
 //@ default  CHUNK=8192 VS=16 PAD=1 THREADS=128
 
+#define PADDED (PAD && ELEM_SIZE >= 4) // smaller ones are read in words that lie side by side
 #include "turned_run.cuh"
 
 #define PITCH TILE_PITCH(SPAN)

@@ -28,37 +28,6 @@
 #define ACROSS (RUN / VS) // vectors of a row
 #define ABREAST (THREADS / ACROSS)
 
-#if defined __HOSTCUDA__ || __CUDA_ARCH__ < 800 // the CPU stand-in of the tests speaks no PTX
-static __device__ void copy_vector(char *to, const char *from) {
-    *(uint4 *)to = *(const uint4 *)from;
-}
-static __device__ void wait_for_copies() {
-    __syncthreads();
-}
-#else // from global memory to shared memory without a register
-static __device__ void copy_vector(char *to, const char *from) {
-    asm volatile("cp.async.cg.shared.global [%0], [%1], 16;" ::"r"((unsigned int)__cvta_generic_to_shared(to)), "l"(from)
-                 : "memory");
-}
-static __device__ void wait_for_copies() {
-    asm volatile("cp.async.wait_all;" ::: "memory");
-    __syncthreads();
-}
-#endif
-
-static __device__ void read_tile(char *tile, const runs &r) {
-    typedef carried<TILE, TILE> all;
-    if (all::inside(r)) {
-#pragma unroll
-        for (int k = 0; k < all::EACH; k++) {
-            const all::vector v(r, threadIdx.x + k * THREADS);
-            if (v.there)
-                copy_vector(tile + v.to, v.from);
-        }
-    } else
-        all().put_into(tile, r);
-}
-
 // Writes `rows` rows of `n` elements from the columns of what was read.
 template <bool WHOLE>
 static __device__ void write_rows(elem *dst, long long ld, int rows, int n, const char *tile, int head) {
@@ -120,10 +89,14 @@ extern "C" __global__ void __launch_bounds__(THREADS)
                    from_lower = {lower, ld, width, height, dst, end, false};
         if (BATCHED && b != blockIdx.z)
             __syncthreads(); // the last tiles have been read out
-        read_tile(upper_tile, from_upper);
+        carried<TILE, TILE> one, other;
+        one.load(from_upper);
         if (upper != lower)
-            read_tile(lower_tile, from_lower);
-        wait_for_copies();
+            other.load(from_lower);
+        one.put_into(upper_tile, from_upper);
+        if (upper != lower)
+            other.put_into(lower_tile, from_lower);
+        __syncthreads();
         write_tile(lower, ld, width, height, upper_tile, past(upper, VEC));
         if (upper != lower)
             write_tile(upper, ld, height, width, lower_tile, past(lower, VEC));

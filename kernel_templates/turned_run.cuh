@@ -1,8 +1,6 @@
 // Of templates that write one run, for elements of 1 and 2 bytes: what so many rows have in ABREAST columns that lie side
 // by side, a word each, is turned in registers and put where it belongs in a second tile, which is as the run that is to
-// be written. With PAD it is the second tile that leaves places free. Included by templates, no template of its own.
-
-#define PADDED (PAD && ELEM_SIZE >= 4) // of the first one words are read that follow each other
+// be written. It leaves places free with PAD. Included by templates, no template of its own.
 
 #include "turned.cuh"
 
@@ -30,10 +28,11 @@ static __device__ int begin_of(const elem *dst) {
 
 // The word that begins with byte `b` of what was read.
 template <bool ALIGNED> static __device__ unsigned int word_at(const char *tile, int b) {
+    const int low = b & -WORD;
     if (ALIGNED)
-        return *(const unsigned int *)(tile + b);
-    const unsigned int *low = (const unsigned int *)(tile + (b & -WORD));
-    return __funnelshift_r(low[0], low[1], b % WORD * 8);
+        return *(const unsigned int *)(tile + place(b));
+    return __funnelshift_r(*(const unsigned int *)(tile + place(low)), *(const unsigned int *)(tile + place(low + WORD)),
+                           b % WORD * 8);
 }
 
 // Turns the rows from `row` on, of which row 0 is at byte `from`, each STEP bytes behind the last; the element there is to be
