@@ -26,13 +26,22 @@ typedef uint4 elem;
 // Vectors that a run of so many elements touches, wherever it begins.
 #define TOUCHED(n, bytes) (((n) * ELEM_SIZE + (bytes)-1) / (bytes) + (ELEM_SIZE < (bytes)))
 
-// A vector, if `is` one. The compiler may store a uint4 word by word, and loads no other vector's elements before it has
-// branched around this one.
+// Writes a vector, if it `is` one. A plain store in an `if` would not do: the compiler may write a uint4 word by word, and
+// branches around it, so that what the next vector is made of is loaded only then. The compiler is not told that memory
+// changes: nothing that was written may be read again.
 #define WORDS (VS / 4)
 static __device__ void store_if(bool is, elem *to, const unsigned int *w) {
 #if defined __HOSTCUDA__ // the CPU stand-in of the tests speaks no PTX
-    for (int i = 0; is && i < WORDS; i++)
-        ((unsigned int *)to)[i] = w[i];
+#if VS == 16
+    if (is)
+        *(uint4 *)to = make_uint4(w[0], w[1], w[2], w[3]);
+#elif VS == 8
+    if (is)
+        *(uint2 *)to = make_uint2(w[0], w[1]);
+#else
+    if (is)
+        *(unsigned int *)to = w[0];
+#endif
 #elif VS == 16
     asm volatile("{ .reg .pred is; setp.ne.b32 is, %0, 0; @is st.global.v4.b32 [%1], {%2, %3, %4, %5}; }" ::"r"((int)is),
                  "l"(to), "r"(w[0]), "r"(w[1]), "r"(w[2]), "r"(w[3]));
@@ -101,7 +110,7 @@ struct runs {
 #endif
 
 // RUNS runs of MOST elements at the most on their way to shared memory, of which byte 0 of the first comes to byte past(first,
-// VEC). All loads are in flight before `put` waits for the first.
+// VEC). All loads are in flight before `put_into` waits for the first.
 template <int RUNS, int MOST> struct carried {
     static const int VECTORS = TOUCHED(MOST, VEC), EACH = (RUNS * VECTORS + THREADS - 1) / THREADS;
     uint4 in[EACH];

@@ -1,6 +1,7 @@
 // What transpose_small does, and in place: included by both, no template of its own.
 
-#define PADDED PAD
+// Of smaller elements words are read that lie side by side, of short rows those of several matrices.
+#define PADDED (PAD && (ELEM_SIZE >= 4 || N_COLS * ELEM_SIZE < 32))
 #include "turned_run.cuh"
 
 #define MATRIX (N_ROWS * N_COLS)  // elements of one

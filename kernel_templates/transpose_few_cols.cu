@@ -21,7 +21,7 @@
 //@ grid     batch * ceil_div(rows, iif(CHUNK / min(lds, cols + 48 / elem_size) >= 128, CHUNK / min(lds, cols + 48 / elem_size) / 128 * 128, CHUNK / min(lds, cols + 48 / elem_size) / 32 * 32) / elem_size)
 //@ shared   (CHUNK + 32) / 128 * (128 + PAD * max(4, elem_size)) + 192
 //@ args     dst, src, i64 rows, i64 lds, i64 ldd, i32 batch, i64 src_stride, i64 dst_stride
-//@ default  CHUNK=8192 VS=8 PAD=1 THREADS=128
+//@ default  CHUNK=8192 VS=16 PAD=1 THREADS=128
 
 #define PADDED PAD
 #include "turned.cuh"

@@ -17,7 +17,7 @@
 //@ launch   early
 //@ block    THREADS
 //@ grid     batch * ceil_div(cols, iif(CHUNK / rows >= 128, CHUNK / rows / 128 * 128, CHUNK / rows / 32 * 32) / elem_size)
-//@ shared   (CHUNK + 48 * rows) / 128 * (128 + PAD * max(4, elem_size)) + 192 + iif(elem_size < 4, (CHUNK + 64) / 128 * (128 + PAD * 4) + 160, 0)
+//@ shared   (CHUNK + 48 * rows) / 128 * (128 + PAD * max(4, elem_size)) + 192 + iif(elem_size < 4 AND ldd = rows, (CHUNK + 64) / 128 * (128 + PAD * 4) + 160, 0)
 //@ args     dst, src, i64 cols, i64 lds, i64 ldd, i32 batch, i64 src_stride, i64 dst_stride
 //@ default  CHUNK=8192 VS=16 PAD=1 THREADS=128
 

@@ -10,14 +10,14 @@
 //@ param    THREADS  128 256 512
 //@ derived  SKEW     ldd * elem_size % 16
 //@ derived  BATCHED  batch > 1
-//@ where    align < 16 AND VS >= elem_size AND VS <= 4 * elem_size AND THREADS >= RUN / VS
-//@ where    RUN * RUN / elem_size / 16 / THREADS BETWEEN 2 AND 8
+//@ where    align < 16 AND VS >= elem_size AND VS <= 8 * elem_size
+//@ where    RUN * RUN / elem_size / 16 / THREADS BETWEEN 1 AND 8
 //@ launch   early
 //@ block    THREADS
 //@ grid     ceil_div(rows * elem_size, RUN) | 1, (ceil_div(rows * elem_size, RUN) + 1) / 2, min(batch, 65535)
 //@ shared   2 * (RUN / elem_size * ((RUN + 45 - ldd * elem_size % 16) / 16 * 16 + ldd * elem_size % 16) + 96)
 //@ args     dst, i64 rows, i64 ldd, i32 batch, i64 dst_stride
-//@ default  RUN=128 VS=4 THREADS=128
+//@ default  RUN=128 VS=8 THREADS=128
 
 #define PADDED 0
 #include "chunk.cuh"

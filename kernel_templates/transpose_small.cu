@@ -19,9 +19,9 @@
 //@ launch   early
 //@ block    THREADS
 //@ grid     ceil_div(batch, CHUNK / (src_stride * elem_size))
-//@ shared   ((CHUNK + 64) / 128 * (128 + PAD * max(4, elem_size)) + 192) * iif(elem_size < 4 AND cols % (4 / elem_size) = 0, 2, 1)
+//@ shared   ((CHUNK + 64) / 128 * (128 + PAD * max(4, elem_size)) + 192) * iif(elem_size < 4 AND ldd = rows AND dst_stride = rows * cols AND (cols | lds | src_stride) % (4 / elem_size) = 0, 2, 1)
 //@ args     dst, src, i32 batch, i64 ldd, i64 dst_stride
-//@ default  CHUNK=8192 VS=8 PAD=1 THREADS=128
+//@ default  CHUNK=8192 VS=16 PAD=1 THREADS=128
 
 #define SKEW 0
 #include "small.cuh"
