@@ -231,8 +231,7 @@ static const struct {
     {1 + 2, 40, 12, true, 0, 0, 0},
     {1 + 2, 70, 16, true, 0, 0, 0},
     {1, 200, 0, true, 1, 0, 0},
-    /* gaps in the destination; rows far apart; small matrices with gaps on one side and on both; larger ones
-     */
+    /* gaps in the destination; rows far apart; small matrices with gaps on one side, on both; larger ones */
     {ALL_SIZES, 3, 0, true, 1, 0, 1},
     {ALL_SIZES, 13, 0, false, 3, 5, 3},
     {ALL_SIZES, 0, 3, true, 1, 61, 0},

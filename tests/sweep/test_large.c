@@ -55,7 +55,8 @@ static void check(tt__verifier *v, const tt__candidate *c, sweep_cubins *cubins,
         fail_msg("%s %s: %s: %s", c->t->kernel, c->config, tt__trial_status_name(trial.status), trial.reason);
 }
 
-/* All templates of the op, one verifier for all. Returns how many configurations that were. */
+/* All templates of the op, one verifier for all. Returns how many configurations that were; 0: there is not
+ * enough memory. */
 static size_t check_all(const tt__template_set *set, const tt__problem *p, const tt__gpu *gpu) {
     sweep_cubins cubins = {0};
     tt__verifier v;
@@ -70,7 +71,7 @@ static size_t check_all(const tt__template_set *set, const tt__problem *p, const
         MUST(tt__workload_of(&work, t, gpu, p));
         CU_OK(cu->cuMemGetInfo(&available, &total));
         if (n_checked == 0 && (int64_t)available < tt__verify_bytes(&work))
-            break;
+            return 0;
         MUST(tt__space_add(&space, t, gpu, p));
         for (size_t k = 0; k < EACH && space.n; k++, n_checked++) {
             if (n_checked == 0) {
@@ -84,8 +85,8 @@ static size_t check_all(const tt__template_set *set, const tt__problem *p, const
         }
         tt__space_free(&space);
     }
-    if (n_checked)
-        tt__verifier_close(&v);
+    assert_true(n_checked > 0);
+    tt__verifier_close(&v);
     sweep_cubins_free(&cubins);
     return n_checked;
 }
