@@ -3,7 +3,8 @@
 
 What a transpose of N x N elements of 4 bytes takes when its loads and stores carry one priority or another, and what a
 copy of 16 MB takes then, over and over: what was kept makes its cache smaller. The kernels are
-kernel_templates/transpose_vector.cu and transpose_in_place.cu, with their hints exchanged in the text. Needs CuPy.
+kernel_templates/transpose_vector.cu, transpose_in_place.cu and, for N - 1 x N - 1, transpose_in_place_unaligned.cu, with
+their hints exchanged in the text. Needs CuPy.
 Prints the table of docs/limits.md ("Keeping what was read"). Every kernel's result is checked first.
 """
 import argparse
@@ -14,7 +15,8 @@ import statistics
 import cupy_kernels as kernels
 
 TILE = (256, 256, 8, 8, 512)  # of transpose_vector
-IN_PLACE = {"RUN": 256, "V": 8, "THREADS": 128, "EDGES": 0, "ALIGNED": 1, "BATCHED": 0, "ELEM_SIZE": 4}
+IN_PLACE = {"RUN": 256, "V": 8, "THREADS": 128, "EDGES": 0, "LINES": 0, "BATCHED": 0, "ELEM_SIZE": 4}
+UNALIGNED = {"RUN": 256, "VS": 4, "THREADS": 128, "SKEW": 12, "BATCHED": 0, "ELEM_SIZE": 4}
 COPY_BYTES, COPIES = 16 << 20, 6
 
 # In place of what stands in the headers: (text, its replacement).
@@ -27,38 +29,47 @@ AT_ONCE = [LET_GO, ("    return load_kept(p);", """    const T v = load_kept(p);
         asm volatile("applypriority.global.L2::evict_normal [%0], 128;" ::"l"(p) : "memory");
     return v;""")]
 STORE_PLAIN = ("    store_and_let_go(p, v);", "    store(p, v);")
+STORE_PLAIN_IF = ("#if KEEP && __CUDA_ARCH__ >= 800\n#define STORE", "#if 0\n#define STORE")
 
-# Loads, stores, let go of; in place or not; STREAM; what is exchanged.
+# Loads, stores, let go of; the template; STREAM, or KEEP; what is exchanged.
 CASES = [
-    ("plain", "plain", "-", False, 0, []),
-    ("`evict_last`", "plain", "-", False, 2, [LET_GO]),
-    ("`evict_last`, of half of the lines", "plain", "-", False, 2, [LET_GO, HALF]),
-    ("`evict_last`", "`evict_first`", "-", False, 2, [LET_GO] + WRITE_FIRST),
-    ("`evict_last`", "plain", "at once", False, 2, AT_ONCE),
-    ("**`evict_last`**", "**plain**", "**behind the stores**", False, 2, []),
-    ("`evict_first`", "plain", "-", False, 2, [LET_GO, READ_FIRST]),
-    ("in place: plain", "plain", "-", True, 0, []),
-    ("in place: `evict_last`", "plain", "-", True, 2, [LET_GO, STORE_PLAIN]),
-    ("**in place: `evict_last`**", "**`evict_normal`**", "**by the store**", True, 2, []),
+    ("plain", "plain", "-", "transpose_vector", 0, []),
+    ("`evict_last`", "plain", "-", "transpose_vector", 2, [LET_GO]),
+    ("`evict_last`, of half of the lines", "plain", "-", "transpose_vector", 2, [LET_GO, HALF]),
+    ("`evict_last`", "`evict_first`", "-", "transpose_vector", 2, [LET_GO] + WRITE_FIRST),
+    ("`evict_last`", "plain", "at once", "transpose_vector", 2, AT_ONCE),
+    ("**`evict_last`**", "**plain**", "**behind the stores**", "transpose_vector", 2, []),
+    ("`evict_first`", "plain", "-", "transpose_vector", 2, [LET_GO, READ_FIRST]),
+    ("in place: plain", "plain", "-", "transpose_in_place", 0, []),
+    ("in place: `evict_last`", "plain", "-", "transpose_in_place", 2, [LET_GO, STORE_PLAIN]),
+    ("**in place: `evict_last`**", "**`evict_normal`**", "**by the store**", "transpose_in_place", 2, []),
+    ("in place, odd rows: plain", "plain", "-", "transpose_in_place_unaligned", 0, []),
+    ("in place, odd rows: `evict_last`", "plain", "-", "transpose_in_place_unaligned", 1, [STORE_PLAIN_IF]),
+    ("**in place, odd rows: `evict_last`**", "**`evict_normal`**", "**by the store**", "transpose_in_place_unaligned", 1, []),
 ]
+
+
+def side(n, case):
+    return n - 1 if case[3] == "transpose_in_place_unaligned" else n
 
 
 def mover(cupy, numpy, n, case):
     """launch(dst, src) of the case's kernel."""
-    in_place, stream, exchanged = case[3:]
-    if not in_place:
-        return kernels.vector(cupy, numpy, n, 4, TILE, stream, 1, exchanged)
-    run, side = IN_PLACE["RUN"], n * 4 // IN_PLACE["RUN"]
-    grid, block, shared = (side | 1, (side + 1) // 2), (IN_PLACE["THREADS"],), 2 * run * run // 4
-    made = kernels.kernel(cupy, "transpose_in_place", IN_PLACE | {"STREAM": stream}, shared, exchanged)
-    args = (numpy.int64(n), numpy.int64(n), numpy.int32(1), numpy.int64(0))
-    return lambda dst, src: made(grid, block, (dst,) + args, shared_mem=shared)
+    name, keep, exchanged = case[3:]
+    if name == "transpose_vector":
+        return kernels.vector(cupy, numpy, n, 4, TILE, keep, 1, exchanged)
+    macros = IN_PLACE | {"STREAM": keep} if name == "transpose_in_place" else UNALIGNED | {"KEEP": keep}
+    tiles, shared = n * 4 // macros["RUN"], 2 * 64 * 300 + 192  # enough for both
+    made = kernels.kernel(cupy, name, macros, shared, exchanged)
+    args = (numpy.int64(side(n, case)), numpy.int64(side(n, case)), numpy.int32(1), numpy.int64(0))
+    return lambda dst, src: made((tiles | 1, (tiles + 1) // 2), (macros["THREADS"],), (dst,) + args, shared_mem=shared)
 
 
 def check(cupy, n, case, launch, src, dst):
-    dst[:] = src if case[3] else 0
+    m = side(n, case)
+    dst[:] = 0 if case[3] == "transpose_vector" else src
     launch(dst, src)
-    if not bool((dst.reshape(n, n) == src.reshape(n, n).T).all()):
+    if not bool((dst[:m * m].reshape(m, m) == src[:m * m].reshape(m, m).T).all()):
         raise SystemExit(f"{' | '.join(case[:3])}: a wrong result")
 
 

@@ -26,33 +26,51 @@ typedef uint4 elem;
 // Vectors that a run of so many elements touches, wherever it begins.
 #define TOUCHED(n, bytes) (((n) * ELEM_SIZE + (bytes)-1) / (bytes) + (ELEM_SIZE < (bytes)))
 
-// Writes a vector, if it `is` one. A plain store in an `if` would not do: the compiler may write a uint4 word by word, and
-// branches around it, so that what the next vector is made of is loaded only then. The compiler is not told that memory
-// changes: nothing that was written may be read again.
 #define WORDS (VS / 4)
-static __device__ void store_if(bool is, elem *to, const unsigned int *w) {
+
+// Writes so many bytes of `w`, a vector or an element, if `is`. A plain store in an `if` would not do: the compiler may write
+// a uint4 word by word, and branches around it, so that what the next vector is made of is loaded only then. The compiler is
+// not told that memory changes: nothing that was written may be read again. With KEEP it is written over what was kept.
 #if defined __HOSTCUDA__ // the CPU stand-in of the tests speaks no PTX
-#if VS == 16
-    if (is)
+template <int BYTES> static __device__ void store_if(bool is, elem *to, const unsigned int *w) {
+    if (!is)
+        return;
+    if (BYTES == 16)
         *(uint4 *)to = make_uint4(w[0], w[1], w[2], w[3]);
-#elif VS == 8
-    if (is)
+    else if (BYTES == 8)
         *(uint2 *)to = make_uint2(w[0], w[1]);
-#else
-    if (is)
+    else if (BYTES == 4)
         *(unsigned int *)to = w[0];
-#endif
-#elif VS == 16
-    asm volatile("{ .reg .pred is; setp.ne.b32 is, %0, 0; @is st.global.v4.b32 [%1], {%2, %3, %4, %5}; }" ::"r"((int)is),
-                 "l"(to), "r"(w[0]), "r"(w[1]), "r"(w[2]), "r"(w[3]));
-#elif VS == 8
-    asm volatile("{ .reg .pred is; setp.ne.b32 is, %0, 0; @is st.global.v2.b32 [%1], {%2, %3}; }" ::"r"((int)is), "l"(to),
-                 "r"(w[0]), "r"(w[1]));
-#else
-    asm volatile("{ .reg .pred is; setp.ne.b32 is, %0, 0; @is st.global.b32 [%1], %2; }" ::"r"((int)is), "l"(to), "r"(w[0]));
-#endif
+    else if (BYTES == 2)
+        *(unsigned short *)to = (unsigned short)w[0];
+    else
+        *(unsigned char *)to = (unsigned char)w[0];
 }
-// Element `i` of it.
+#else
+#if KEEP && __CUDA_ARCH__ >= 800
+#define STORE "{ .reg .pred is; setp.ne.b32 is, %0, 0; @is st.global.L2::cache_hint"
+#define STORED ", %2; }"
+#define POLICY usual_policy()
+#else
+#define STORE "{ .reg .pred is; setp.ne.b32 is, %0, 0; @is st.global"
+#define STORED "; }"
+#define POLICY 0ull
+#endif
+template <int BYTES> static __device__ void store_if(bool is, elem *to, const unsigned int *w) {
+    if (BYTES == 16)
+        asm volatile(STORE ".v4.b32 [%1], {%3, %4, %5, %6}" STORED ::"r"((int)is), "l"(to), "l"(POLICY), "r"(w[0]), "r"(w[1]),
+                     "r"(w[2]), "r"(w[3]));
+    else if (BYTES == 8)
+        asm volatile(STORE ".v2.b32 [%1], {%3, %4}" STORED ::"r"((int)is), "l"(to), "l"(POLICY), "r"(w[0]), "r"(w[1]));
+    else if (BYTES == 4)
+        asm volatile(STORE ".b32 [%1], %3" STORED ::"r"((int)is), "l"(to), "l"(POLICY), "r"(w[0]));
+    else if (BYTES == 2)
+        asm volatile(STORE ".b16 [%1], %3" STORED ::"r"((int)is), "l"(to), "l"(POLICY), "h"((unsigned short)w[0]));
+    else
+        asm volatile(STORE ".b8 [%1], %3" STORED ::"r"((int)is), "l"(to), "l"(POLICY), "r"(w[0]));
+}
+#endif
+// Element `i` of what is to be written.
 static __device__ void set_element(unsigned int *w, int i, elem e) {
 #if ELEM_SIZE == 16
     w[4 * i] = e.x, w[4 * i + 1] = e.y, w[4 * i + 2] = e.z, w[4 * i + 3] = e.w;
@@ -138,7 +156,8 @@ template <int RUNS, int MOST> struct carried {
                           last + (VEC - 1) - ((unsigned long long)last + VEC - 1) % VEC <= (const char *)r.end);
     }
 
-    __device__ void load(const runs &r) {
+    // `read(to, is, from)` reads a vector, if it `is` there. All threads of a warp come to it.
+    template <class READ> __device__ void load(const runs &r, READ read) {
         is_inside = inside(r);
         if (!is_inside)
             return;
@@ -146,8 +165,7 @@ template <int RUNS, int MOST> struct carried {
         for (int k = 0; k < EACH; k++) {
             const vector v(r, threadIdx.x + k * THREADS);
             to[k] = v.there ? v.to : -1;
-            if (v.there)
-                in[k] = *(const uint4 *)v.from;
+            read(in[k], v.there, (const uint4 *)v.from);
         }
     }
     __device__ void put_into(char *tile, const runs &r) const {
@@ -171,13 +189,30 @@ template <int RUNS, int MOST> struct carried {
 
 template <int RUNS, int MOST> static __device__ void read_runs(char *tile, const runs &r) {
     carried<RUNS, MOST> c;
-    c.load(r);
+    c.load(r, [](uint4 &to, bool is, const uint4 *from) {
+        if (is)
+            to = *from;
+    });
     c.put_into(tile, r);
 }
 
 // Elements from `run` to the first multiple of so many bytes.
 static __device__ int before(const elem *run, int multiple) {
     return (int)(-(unsigned long long)run % multiple) / ELEM_SIZE;
+}
+
+// Writes what is no whole vector at the ends of such runs, of which `at` tells where element q of run c is. All threads pass.
+template <class AT> static __device__ void write_ends(elem *dst, long long pitch, int many, int n, AT at) {
+#pragma unroll 1
+    for (int k = 0; k < many * 2 * PER; k += THREADS) {
+        const int i = k + (int)threadIdx.x, c = i / (2 * PER), j = i % (2 * PER);
+        elem *run = dst + c * pitch;
+        const int first = min(before(run, VS), n), last = first + (n - first) / PER * PER, q = j < PER ? j : last + j - PER;
+        const bool is = c < many && q < (j < PER ? first : n);
+        unsigned int element[UNIT / 4];
+        set_element(element, 0, *(const elem *)at(is ? c : 0, is ? q : 0));
+        store_if<ELEM_SIZE>(is, run + q, element);
+    }
 }
 
 // Writes runs of `n` elements, MOST at the most: `many`, RUNS at the most, `pitch` elements apart. FROM(c, q)
@@ -197,16 +232,8 @@ static __device__ void write_runs(elem *dst, long long pitch, int many, int n, c
 #pragma unroll
         for (int j = 0; j < PER; j++)
             set_element(words, j, *(const elem *)(tile + place(place_of.at(j))));
-        store_if(is, run + q, words);
+        store_if<VS>(is, run + q, words);
     }
-    if (PER == 1 || even)
-        return;
-#pragma unroll 1
-    for (int i = threadIdx.x; i < many * 2 * PER; i += THREADS) {
-        const int c = i / (2 * PER), j = i % (2 * PER);
-        elem *run = dst + c * pitch;
-        const int first = min(before(run, VS), n), last = first + (n - first) / PER * PER, q = j < PER ? j : last + j - PER;
-        if (q < (j < PER ? first : n))
-            run[q] = *(const elem *)(tile + place(from(c, q).at(0)));
-    }
+    if (PER > 1 && !even)
+        write_ends(dst, pitch, many, n, [&](int c, int q) { return tile + place(from(c, q).at(0)); });
 }

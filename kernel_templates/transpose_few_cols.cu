@@ -58,7 +58,7 @@ static __device__ void write_columns(elem *dst, long long ldd, int v, const char
             out[w] = join([&](int i) {
                 return part{in[w][(i * PITCH + c) / ABREAST], (i * PITCH + c) % ABREAST};
             });
-        store_if(true, dst + c * ldd + v * PER, out);
+        store_if<VS>(true, dst + c * ldd + v * PER, out);
     }
 }
 #endif

@@ -1,6 +1,7 @@
 // A square matrix onto itself: a block takes a tile and its mirror image, holds both in registers and shared
 // memory, and writes each where the other was. Tiles are RUN bytes wide and high; micro-tiles are turned in
-// registers, V bytes an access. STREAM 2 asks the L2 cache not to evict what is read: it is overwritten at once.
+// registers, V bytes an access. STREAM 2 asks the L2 cache not to evict what is read: it is overwritten at once. Where rows are
+// no whole lines, LINES has what is read first of one bring all of it.
 //
 //@ kernel   transpose_in_place
 //@ op       transpose_in_place
@@ -8,24 +9,27 @@
 //@ param    V         4 8 16
 //@ param    THREADS   64 128 256 512
 //@ param    STREAM    0 1 2
+//@ param    LINES     0 128 256
 //@ derived  EDGES     rows * elem_size % RUN > 0
-//@ derived  ALIGNED   align >= V
 //@ derived  BATCHED   batch > 1
-//@ where    V >= elem_size AND V <= max(align, 4)
+//@ where    V >= elem_size AND V <= align
 //@ where    (RUN / V) * (RUN / V) % THREADS = 0 AND THREADS % (RUN / V) = 0
 //@ where    RUN * RUN / elem_size / THREADS BETWEEN 4 AND 128 AND V * V / elem_size <= 64
 //@ where    STREAM = 0 OR iif(rows * cols * batch * elem_size <= l2_bytes, STREAM = 1, STREAM = 2 AND cc >= 80)
+//@ where    LINES = 0 OR (STREAM <> 1 AND cc >= 80 AND ldd * elem_size % 128 > 0)
 //@ launch   early
 //@ block    THREADS
 //@ grid     ceil_div(rows * elem_size, RUN) | 1, (ceil_div(rows * elem_size, RUN) + 1) / 2, min(batch, 65535)
 //@ shared   2 * RUN * RUN / elem_size
 //@ args     dst, i64 rows, i64 ldd, i32 batch, i64 dst_stride
-//@ default  RUN=128 V=4 THREADS=256 STREAM=0
+//@ default  RUN=128 V=4 THREADS=256 STREAM=0 LINES=0
 
 #define VL V
 #define VS V
 #include "early.cuh"
 #include "micro_tile.cuh"
+#define KEEP (STREAM == 2)
+#include "in_place.cuh"
 
 #define TILE (RUN / ELEM_SIZE)
 #define SIDE (RUN / V) // micro-tiles on a side of a tile: also the vectors of a shared row
@@ -34,7 +38,6 @@
 
 typedef vec_of<V>::type vec;
 
-#if ALIGNED
 // Tiles inside the matrix need no tests.
 static __device__ void read_tile(words_of<V> (*in)[MICRO_ROWS], const elem *a, long long ld) {
     const int t = threadIdx.x;
@@ -42,8 +45,13 @@ static __device__ void read_tile(words_of<V> (*in)[MICRO_ROWS], const elem *a, l
 #pragma unroll
     for (int m = 0; m < MICRO_TILES; m++)
 #pragma unroll
-        for (int r = 0; r < MICRO_ROWS; r++)
-            in[m][r].v = load_together((const vec *)(a + (m * (THREADS / SIDE) * MICRO_ROWS + r) * ld));
+        for (int r = 0; r < MICRO_ROWS; r++) {
+            const vec *from = (const vec *)(a + (m * (THREADS / SIDE) * MICRO_ROWS + r) * ld);
+            if (STREAM == 1)
+                in[m][r].v = load(from);
+            else
+                read_over(in[m][r].v, true, from);
+        }
 }
 
 static __device__ void put_tile(vec *tile, words_of<V> (*in)[MICRO_ROWS]) {
@@ -99,47 +107,13 @@ static __device__ void swap_whole_tiles(elem *upper, elem *lower, long long ld, 
     if (two)
         write_tile(upper, ld, lower_tile);
 }
-#else
-// Where vectors would not be aligned: element by element.
-static __device__ void swap_elements(elem *upper, elem *lower, long long ld, int height, int width,
-                                     elem *tiles) {
-    elem *upper_tile = tiles, *lower_tile = tiles + TILE * TILE;
-#pragma unroll 1
-    for (int k = threadIdx.x; k < TILE * TILE; k += THREADS) {
-        const int r = k / TILE, c = k % TILE;
-        if (r < height && c < width)
-            upper_tile[k] = upper[r * ld + c];
-        if (r < width && c < height)
-            lower_tile[k] = lower[r * ld + c];
-    }
-    __syncthreads();
-#pragma unroll 1
-    for (int k = threadIdx.x; k < TILE * TILE; k += THREADS) {
-        const int r = k / TILE, c = k % TILE;
-        if (r < width && c < height)
-            lower[r * ld + c] = upper_tile[c * TILE + r];
-        if (r < height && c < width)
-            upper[r * ld + c] = lower_tile[c * TILE + r];
-    }
-}
-#endif
 
 extern "C" __global__ void __launch_bounds__(THREADS)
     transpose_in_place(elem *dst, long long n, long long ld, int batch, long long stride) {
     extern __shared__ vec tiles[];
 
-    // Tiles on and above the diagonal, folded into the rectangle of blocks.
-    const int side = (int)((n + TILE - 1) / TILE), x = blockIdx.x, y = blockIdx.y;
-    long long bx, by;
-    if (side % 2) {
-        by = x >= y ? y : side - y;
-        bx = x >= y ? x : side - 1 - x;
-    } else {
-        by = x > y ? y : side - 1 - y;
-        bx = x > y ? x - 1 : side - 1 - x;
-    }
-    const int height = (int)min(n - by * TILE, (long long)TILE);
-    const int width = (int)min(n - bx * TILE, (long long)TILE);
+    const tile_above at((int)((n + TILE - 1) / TILE));
+    const int height = (int)min(n - at.row * TILE, (long long)TILE), width = (int)min(n - at.col * TILE, (long long)TILE);
 
     wait_for_earlier();
 #if BATCHED
@@ -148,19 +122,15 @@ extern "C" __global__ void __launch_bounds__(THREADS)
     const int b = 0;
 #endif
     {
-        elem *upper = dst + b * stride + by * TILE * ld + bx * TILE;
-        elem *lower = dst + b * stride + bx * TILE * ld + by * TILE;
+        elem *upper = dst + b * stride + at.row * TILE * ld + at.col * TILE;
+        elem *lower = dst + b * stride + at.col * TILE * ld + at.row * TILE;
         if (BATCHED && b != blockIdx.z)
             __syncthreads(); // the last tiles have been read out
-#if !ALIGNED
-        swap_elements(upper, lower, ld, height, width, (elem *)tiles);
-#else
 #if EDGES
         if (height < TILE || width < TILE)
             swap_edge_tiles(upper, lower, ld, height, width, tiles);
         else
 #endif
             swap_whole_tiles(upper, lower, ld, tiles);
-#endif
     }
 }

@@ -1,7 +1,7 @@
 // A square matrix onto itself where rows begin anywhere: as transpose_in_place, a block takes a tile and its mirror image, RUN
 // bytes wide. Both are read as they lie, in aligned vectors of 16 bytes, and what is written are aligned vectors of VS bytes,
 // of which those at the ends of a tile's rows are not whole. So many threads as a row has vectors begin with its first whole
-// sector, and end in front of it.
+// line, and end in front of it. Of the lines in which two tiles meet the one that is read first brings all to the L2 cache.
 //
 //@ kernel   transpose_in_place_unaligned
 //@ op       transpose_in_place
@@ -9,6 +9,7 @@
 //@ param    VS       4 8 16
 //@ param    THREADS  128 256 512
 //@ derived  SKEW     ldd * elem_size % 16
+//@ derived  KEEP     rows * cols * batch * elem_size > l2_bytes
 //@ derived  BATCHED  batch > 1
 //@ where    align < 16 AND VS >= elem_size AND VS <= 8 * elem_size
 //@ where    RUN * RUN / elem_size / 16 / THREADS BETWEEN 1 AND 8
@@ -19,14 +20,21 @@
 //@ args     dst, i64 rows, i64 ldd, i32 batch, i64 dst_stride
 //@ default  RUN=128 VS=8 THREADS=128
 
+#define LINES 128
 #define PADDED 0
+#include "keep.cuh"
+
 #include "chunk.cuh"
+#include "in_place.cuh"
 
 #define TILE (RUN / ELEM_SIZE)
 #define PITCH TILE_PITCH(TILE)
-#define SECTOR 32
+#define LINE 128
 #define ACROSS (RUN / VS) // vectors of a row
 #define ABREAST (THREADS / ACROSS)
+// For both tiles' vectors and all else. With as many blocks at once as these leave room for.
+#define REGISTERS (2 * 4 * carried<TILE, TILE>::EACH + 40)
+#define BLOCKS (65536 / (REGISTERS * THREADS) > 0 ? 65536 / (REGISTERS * THREADS) : 1)
 
 // Writes `rows` rows of `n` elements from the columns of what was read.
 template <bool WHOLE>
@@ -36,26 +44,18 @@ static __device__ void write_rows(elem *dst, long long ld, int rows, int n, cons
     const char *from = tile + head + first * ELEM_SIZE;
 #pragma unroll 4
     for (int c = 0; c < TILE; c += ABREAST) {
-        const int q = before(row, VS) + (across + before(row, SECTOR) / PER) % ACROSS * PER;
+        const int q = before(row, VS) + (across + before(row, LINE) / PER) % ACROSS * PER;
         const bool is = WHOLE ? PER == 1 || q + PER <= TILE : first + c < rows && q + PER <= n;
         unsigned int words[WORDS];
 #pragma unroll
         for (int j = 0; j < PER; j++)
             set_element(words, j, *(const elem *)(from + (is ? q : 0) * PITCH + j * PITCH));
-        store_if(is, row + q, words);
+        store_if<VS>(is, row + q, words);
         row += ABREAST * ld;
         from += ABREAST * ELEM_SIZE;
     }
-    if (PER == 1)
-        return;
-#pragma unroll 1
-    for (int i = threadIdx.x; i < rows * 2 * PER; i += THREADS) {
-        const int c = i / (2 * PER), j = i % (2 * PER);
-        elem *run = dst + c * ld;
-        const int lead = min(before(run, VS), n), last = lead + (n - lead) / PER * PER, q = j < PER ? j : last + j - PER;
-        if (q < (j < PER ? lead : n))
-            run[q] = *(const elem *)(tile + head + q * PITCH + c * ELEM_SIZE);
-    }
+    if (PER > 1)
+        write_ends(dst, ld, rows, n, [&](int c, int q) { return tile + head + q * PITCH + c * ELEM_SIZE; });
 }
 static __device__ void write_tile(elem *dst, long long ld, int rows, int n, const char *tile, int head) {
     if (rows == TILE && n == TILE)
@@ -64,41 +64,34 @@ static __device__ void write_tile(elem *dst, long long ld, int rows, int n, cons
         write_rows<false>(dst, ld, rows, n, tile, head);
 }
 
-extern "C" __global__ void __launch_bounds__(THREADS)
+extern "C" __global__ void __launch_bounds__(THREADS, BLOCKS)
     transpose_in_place_unaligned(elem *dst, long long n, long long ld, int batch, long long stride) {
     extern __shared__ uint4 shared[];
     char *upper_tile = (char *)shared, *lower_tile = upper_tile + (TILE * PITCH + 95) / VEC * VEC;
-
-    // Tiles on and above the diagonal, folded into the rectangle of blocks.
-    const int side = (int)((n + TILE - 1) / TILE), x = blockIdx.x, y = blockIdx.y;
-    long long bx, by;
-    if (side % 2) {
-        by = x >= y ? y : side - y;
-        bx = x >= y ? x : side - 1 - x;
-    } else {
-        by = x > y ? y : side - 1 - y;
-        bx = x > y ? x - 1 : side - 1 - x;
-    }
-    const int height = (int)min(n - by * TILE, (long long)TILE), width = (int)min(n - bx * TILE, (long long)TILE);
+    const tile_above at((int)((n + TILE - 1) / TILE));
+    const int height = (int)min(n - at.row * TILE, (long long)TILE), width = (int)min(n - at.col * TILE, (long long)TILE);
     const elem *end = dst + (batch - 1) * stride + (n - 1) * ld + n;
+    const auto read = [](uint4 &to, bool is, const uint4 *from) { read_over(to, is, from); };
 
     wait_for_earlier();
     for (int b = BATCHED ? blockIdx.z : 0; b < batch; b += gridDim.z) {
-        elem *upper = dst + b * stride + by * TILE * ld + bx * TILE, *lower = dst + b * stride + bx * TILE * ld + by * TILE;
-        const runs from_upper = {upper, ld, height, width, dst, end, false},
-                   from_lower = {lower, ld, width, height, dst, end, false};
+        elem *upper = dst + b * stride + at.row * TILE * ld + at.col * TILE;
+        elem *lower = dst + b * stride + at.col * TILE * ld + at.row * TILE;
+        const runs from_upper = {upper, ld, height, width, dst, end, false};
+        const runs from_lower = {lower, ld, width, height, dst, end, false};
+        const bool two = upper != lower; // on the diagonal there is only one
         if (BATCHED && b != blockIdx.z)
             __syncthreads(); // the last tiles have been read out
         carried<TILE, TILE> one, other;
-        one.load(from_upper);
-        if (upper != lower)
-            other.load(from_lower);
+        one.load(from_upper, read);
+        if (two)
+            other.load(from_lower, read);
         one.put_into(upper_tile, from_upper);
-        if (upper != lower)
+        if (two)
             other.put_into(lower_tile, from_lower);
         __syncthreads();
         write_tile(lower, ld, width, height, upper_tile, past(upper, VEC));
-        if (upper != lower)
+        if (two)
             write_tile(upper, ld, height, width, lower_tile, past(lower, VEC));
     }
 }

@@ -102,13 +102,8 @@ template <int MOST> static __device__ void write_turned(elem *run, int n, const 
         const int v = k + (int)threadIdx.x, q = first + v * PER;
         unsigned int words[WORDS];
         load_vector(words, out, begin + (q < last ? v : 0) * VS, past(run, WORD));
-        store_if(q < last, run + q, words);
+        store_if<VS>(q < last, run + q, words);
     }
-    if (even)
-        return;
-    for (int j = threadIdx.x; j < 2 * PER; j += THREADS) {
-        const int q = j < PER ? j : last + j - PER;
-        if (q < (j < PER ? first : n))
-            run[q] = *(const elem *)(out + place_turned(begin_of(run) + q * ELEM_SIZE));
-    }
+    if (!even)
+        write_ends(run, 0, 1, n, [&](int, int q) { return out + place_turned(begin_of(run) + q * ELEM_SIZE); });
 }

@@ -109,7 +109,7 @@ tt_status tt__finals_nominate(tt__session *s, tt__search *search, const tt__sear
     *f = (tt__finals){.at_default = TT__NOBODY, .at_incumbent = TT__NOBODY};
     TT_TRY(find_incumbent(s, search, &incumbent));
     int64_t leading_default =
-        tt__search_default(search, (size_t)search->best); /* shows what tuning was worth */
+        tt__strategy_default(&search->space, (size_t)search->best); /* shows what tuning was worth */
     if (leading_default != TT__NOTHING)
         TT_TRY(tt__search_try(s, search, (size_t)leading_default));
     enter_best(f, search, is_short(s, search) ? HEATS * CONTENDERS_MAX : CONTENDERS_MAX);

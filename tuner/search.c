@@ -354,14 +354,6 @@ static tt_status add_templates(const tt__session *s, const tt__problem *p, tt__s
     return TT_OK;
 }
 
-int64_t tt__search_default(const tt__search *search, size_t of) {
-    const tt__template *t = search->space.items[of].t;
-    for (int64_t i = 0; i < (int64_t)search->space.n; i++)
-        if (search->space.items[i].t == t && strcmp(search->space.items[i].config, t->default_config) == 0)
-            return i;
-    return TT__NOTHING;
-}
-
 typedef struct ranked {
     double log_time;
     size_t index;
@@ -388,7 +380,7 @@ static tt_status expect_best(tt__session *s, const tt__search *search, size_t mo
         if (search->known[i] == TT__UNTRIED)
             order[n++] = (ranked){model.log_time[i], i};
     qsort(order, n, sizeof *order, by_time);
-    int64_t leading_default = n ? tt__search_default(search, order[0].index) : TT__NOTHING;
+    int64_t leading_default = n ? tt__strategy_default(&search->space, order[0].index) : TT__NOTHING;
     for (size_t i = 0; i < n; i++)
         if (i < most || (int64_t)order[i].index == leading_default)
             TT_GOTO(

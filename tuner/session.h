@@ -68,9 +68,6 @@ tt_status tt__search_expect(tt__session *s, const tt__search *search);
 tt_status tt__search_run(tt__session *s, tt__search *search, const char *phase);
 /* The time, not weighed by any objective, of the best so far; 0: nothing has passed. */
 double tt__search_best_us(const tt__search *search);
-/* Where the default of the template stands that configuration `of` is of; TT__NOTHING: it is not in this
- * space. */
-int64_t tt__search_default(const tt__search *search, size_t of);
 /* Tries one more, beyond all limits, if it is untried. The search's problem must be the backend's. */
 tt_status tt__search_try(tt__session *s, tt__search *search, size_t index);
 void tt__search_close(tt__search *search);

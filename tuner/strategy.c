@@ -73,6 +73,14 @@ size_t tt__strategy_end_of_template(const tt__space *space, size_t first) {
     return end;
 }
 
+int64_t tt__strategy_default(const tt__space *space, size_t of) {
+    const tt__template *t = space->items[of].t;
+    for (size_t i = 0; i < space->n; i++)
+        if (space->items[i].t == t && strcmp(space->items[i].config, t->default_config) == 0)
+            return (int64_t)i;
+    return TT__NOTHING;
+}
+
 void tt__strategy_odds(double *odds, const tt__view *view) {
     const tt__space *space = view->space;
     for (size_t i = 0; i < space->n; i++)

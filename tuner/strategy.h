@@ -70,6 +70,9 @@ int64_t tt__strategy_fastest(const tt__view *view);
 void tt__strategy_odds(double *odds, const tt__view *view);
 /* Behind the last configuration that has the template of `first`: each template's stand together. */
 size_t tt__strategy_end_of_template(const tt__space *space, size_t first);
+/* Where the default of the template stands that configuration `of` is of; TT__NOTHING: it is not in this
+ * space. */
+int64_t tt__strategy_default(const tt__space *space, size_t of);
 /* Any untried index, each as likely as the other; TT__NOTHING if there is none. */
 int64_t tt__strategy_any(const tt__view *view, uint64_t *random);
 /* The next start that is untried, from *at on, which moves behind it; TT__NOTHING if there is none. */

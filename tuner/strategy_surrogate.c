@@ -20,7 +20,9 @@ static const double dear = 4;
 enum { FRUGAL = 48 };
 /* Where no improvement is left to expect, the prediction orders. */
 static const double faint = 1e-9;
-enum { STARTS_MAX = 2, GREEDY = 8 };
+/* ACQUAINTED: behind so many trials a template that had none gets one, however slow it is taken to be. The
+ * model knows no template, and of a matrix of few rows it can be wrong by more than the process ventures. */
+enum { STARTS_MAX = 2, GREEDY = 8, ACQUAINTED = 24 };
 
 typedef struct surrogate {
     tt__gp *gp;
@@ -117,6 +119,24 @@ static int64_t sibling_of_best(const surrogate *s, const tt__view *view) {
     return TT__NOTHING;
 }
 
+/* The default of a template of which nothing has been named yet, or what the model has for its best. */
+static int64_t stranger(const surrogate *s, const tt__view *view) {
+    for (size_t first = 0, end; first < view->space->n; first = end) {
+        bool known = false;
+        size_t best = first;
+        end = tt__strategy_end_of_template(view->space, first);
+        for (size_t i = first; i < end; i++) {
+            known = known || view->known[i] != TT__UNTRIED;
+            if (s->prior[i] < s->prior[best])
+                best = i;
+        }
+        int64_t its_default = tt__strategy_default(view->space, first);
+        if (!known)
+            return its_default != TT__NOTHING ? its_default : (int64_t)best;
+    }
+    return TT__NOTHING;
+}
+
 static tt_status next(int64_t *index, void *self, const tt__view *view) {
     surrogate *s = self;
     double most = -INFINITY;
@@ -127,6 +147,8 @@ static tt_status next(int64_t *index, void *self, const tt__view *view) {
         return TT_OK;
     }
     if (tt__gp_rows(s->gp) >= GREEDY && (*index = sibling_of_best(s, view)) != TT__NOTHING)
+        return TT_OK;
+    if (tt__gp_rows(s->gp) >= ACQUAINTED && (*index = stranger(s, view)) != TT__NOTHING)
         return TT_OK;
     TT_TRY(learn(s, view));
     tt__strategy_odds(s->odds, view);

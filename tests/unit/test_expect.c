@@ -110,7 +110,7 @@ static void test_expects_the_default(void **state) {
     assert_ok(tt__search_expect(&b.s, &some));
     assert_int_equal(b.backend.n_expected, 5 + 1);
     assert_string_equal(b.backend.expected[5]->config, "C=5 STREAM=1");
-    assert_int_equal(tt__search_default(&some, SPACE - 1), 0);
+    assert_int_equal(tt__strategy_default(&some.space, SPACE - 1), 0);
     assert_int_equal(b.backend.n_prepared, 0);
     for (int again = 0; again < 2; again++) {
         assert_ok(tt__search_run(&b.s, &some, "search"));
