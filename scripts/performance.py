@@ -38,6 +38,7 @@ NARROW = [  # the groups of `bench-peers --cases narrow`
     ("few-rows", "Few rows"),
     ("small", "Small matrices in batches"),
     ("gaps", "With gaps"),
+    ("in-place-lines", "In place, rows of whole 16 bytes that are no whole lines"),
     ("in-place-odd", "In place, rows that begin anywhere"),
 ]
 TARGETS = [  # group, regime, against which, at least
