@@ -58,8 +58,9 @@ def mover(cupy, numpy, n, case):
     name, keep, exchanged = case[3:]
     if name == "transpose_vector":
         return kernels.vector(cupy, numpy, n, 4, TILE, keep, 1, exchanged)
-    macros = IN_PLACE | {"STREAM": keep} if name == "transpose_in_place" else UNALIGNED | {"KEEP": keep}
-    tiles, shared = n * 4 // macros["RUN"], 2 * 64 * 300 + 192  # enough for both
+    aligned = name == "transpose_in_place"
+    macros = IN_PLACE | {"STREAM": keep} if aligned else UNALIGNED | {"KEEP": keep}
+    tiles, shared = n * 4 // macros["RUN"], 2 * 64 * 256 if aligned else 2 * (64 * 300 + 96)
     made = kernels.kernel(cupy, name, macros, shared, exchanged)
     args = (numpy.int64(side(n, case)), numpy.int64(side(n, case)), numpy.int32(1), numpy.int64(0))
     return lambda dst, src: made((tiles | 1, (tiles + 1) // 2), (macros["THREADS"],), (dst,) + args, shared_mem=shared)

@@ -2,8 +2,8 @@
 // will write over. Included by them behind keep.cuh, no template of its own.
 
 // Reads a vector, if it `is` to be read. LINES bytes around it, if any, come to the L2 cache: where rows are no whole lines,
-// two tiles read a part of one each. With KEEP they stay there until they are written over (keep.cuh). All threads of a warp
-// pass.
+// two tiles read a part of one each. With KEEP they stay there until they are written over. All threads of a warp pass. What
+// keep.cuh and micro_tile.cuh have for this does one or the other, and in place both together gain more than each.
 #if (KEEP || LINES) && __CUDA_ARCH__ >= 800 && !defined __HOSTCUDA__ // the CPU stand-in of the tests speaks no PTX
 #if LINES == 256
 #define AROUND ".L2::256B"

@@ -1,7 +1,7 @@
 // A square matrix onto itself: a block takes a tile and its mirror image, holds both in registers and shared
 // memory, and writes each where the other was. Tiles are RUN bytes wide and high; micro-tiles are turned in
 // registers, V bytes an access. STREAM 2 asks the L2 cache not to evict what is read: it is overwritten at once. Where rows are
-// no whole lines, LINES has what is read first of one bring all of it.
+// no whole lines, two tiles meet in one: with LINES the load that comes first brings all of it to the L2 cache.
 //
 //@ kernel   transpose_in_place
 //@ op       transpose_in_place

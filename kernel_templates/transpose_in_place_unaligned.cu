@@ -1,7 +1,7 @@
 // A square matrix onto itself where rows begin anywhere: as transpose_in_place, a block takes a tile and its mirror image, RUN
 // bytes wide. Both are read as they lie, in aligned vectors of 16 bytes, and what is written are aligned vectors of VS bytes,
 // of which those at the ends of a tile's rows are not whole. So many threads as a row has vectors begin with its first whole
-// line, and end in front of it. Of the lines in which two tiles meet the one that is read first brings all to the L2 cache.
+// line, and end in front of it. Two tiles meet in a line: the load that comes first brings all of it to the L2 cache.
 //
 //@ kernel   transpose_in_place_unaligned
 //@ op       transpose_in_place
@@ -32,7 +32,7 @@
 #define LINE 128
 #define ACROSS (RUN / VS) // vectors of a row
 #define ABREAST (THREADS / ACROSS)
-// For both tiles' vectors and all else. With as many blocks at once as these leave room for.
+// Of a thread, for both tiles' vectors and all else; as many blocks at once as these leave room for.
 #define REGISTERS (2 * 4 * carried<TILE, TILE>::EACH + 40)
 #define BLOCKS (65536 / (REGISTERS * THREADS) > 0 ? 65536 / (REGISTERS * THREADS) : 1)
 

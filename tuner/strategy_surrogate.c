@@ -130,9 +130,10 @@ static int64_t stranger(const surrogate *s, const tt__view *view) {
             if (s->prior[i] < s->prior[best])
                 best = i;
         }
+        if (known)
+            continue;
         int64_t its_default = tt__strategy_default(view->space, first);
-        if (!known)
-            return its_default != TT__NOTHING ? its_default : (int64_t)best;
+        return its_default != TT__NOTHING ? its_default : (int64_t)best;
     }
     return TT__NOTHING;
 }
