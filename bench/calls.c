@@ -222,7 +222,7 @@ static tt_status run_all(worker *workers, int threads) {
 static void open_geam(dispatch *d, bench *b, bench_peer *peer, worker *w) {
     bench_case c = {.public = d->problem};
     b->cu = d->cu;
-    if (tt__problem_init(&c.problem, &d->problem) != TT_OK ||
+    if (bench_matrix(&c.problem, &c.public) != TT_OK ||
         d->cu->cuStreamCreate(&b->stream, CU_STREAM_NON_BLOCKING) != CUDA_SUCCESS)
         return;
     w->stream = b->stream;

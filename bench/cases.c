@@ -4,6 +4,7 @@
 #include <stdio.h>
 
 #include "base/grow.h"
+#include "base/read_file.h"
 
 #include "bench/peers.h"
 
@@ -115,15 +116,16 @@ static tt_status add(bench_cases *out, const char *group, const tt_problem *p) {
     TT_TRY(TT__GROW(out->items, out->n));
     bench_case *c = &out->items[out->n];
     *c = (bench_case){.public = *p};
-    TT_TRY(tt__problem_init(&c->problem, p));
+    TT_TRY(bench_matrix(&c->problem, &c->public));
+    p = &c->public;
     tt__copy(c->group, sizeof c->group, group);
     char pitch[32] = "", batch[24] = "";
-    if (c->problem.lds != p->cols || c->problem.ldd != p->rows)
-        snprintf(pitch, sizeof pitch, " ld %lld/%lld", (long long)c->problem.lds, (long long)c->problem.ldd);
-    if (c->problem.batch > 1)
-        snprintf(batch, sizeof batch, "%lld x ", (long long)c->problem.batch);
-    snprintf(c->name, sizeof c->name, "%d B %s%lld x %lld%s%s", c->problem.elem_size, batch,
-             (long long)p->rows, (long long)p->cols, pitch, p->in_place ? " in place" : "");
+    if (p->lds != p->cols || p->ldd != p->rows)
+        snprintf(pitch, sizeof pitch, " ld %lld/%lld", (long long)p->lds, (long long)p->ldd);
+    if (p->batch > 1)
+        snprintf(batch, sizeof batch, "%lld x ", (long long)p->batch);
+    snprintf(c->name, sizeof c->name, "%d B %s%lld x %lld%s%s", p->elem_size, batch, (long long)p->rows,
+             (long long)p->cols, pitch, p->in_place ? " in place" : "");
     out->n++;
     return TT_OK;
 }

@@ -6,6 +6,7 @@
 #include "bench/peers.h"
 #include "bench/texts.h"
 #include "gpu/nvrtc.h"
+#include "tuner/verify.h"
 
 enum { POISON = 0x40 /* sets the bit that bench_fill clears in every second byte */, THREADS = 256 };
 
@@ -61,7 +62,23 @@ static tt_status checker(bench_checker **out, bench *b, int elem_size) {
     return status;
 }
 
+tt_status bench_flusher(bench *b, CUfunction *fill) {
+    tt__str cubin = {0};
+    tt_status status =
+        tt__nvrtc_compile(&cubin, tt__checker[0].name, tt__checker[0].source, "-DNUMBERS=0", 1, b->gpu.cc);
+    if (status == TT_OK)
+        status = tt__cu_check(b->cu->cuModuleLoadData(&b->flusher, cubin.text), "cuModuleLoadData (tt_fill)");
+    if (status == TT_OK)
+        status = tt__cu_check(b->cu->cuModuleGetFunction(fill, b->flusher, "tt_fill"),
+                              "cuModuleGetFunction (tt_fill)");
+    tt__str_free(&cubin);
+    return status;
+}
+
 void bench_checkers_close(bench *b) {
+    if (b->flusher)
+        b->cu->cuModuleUnload(b->flusher);
+    b->flusher = NULL;
     for (size_t i = 0; i < sizeof b->checkers / sizeof *b->checkers; i++) {
         if (b->checkers[i])
             unload(b->checkers[i]);
@@ -91,7 +108,7 @@ tt_status bench_fill(bench *b, CUdeviceptr ptr, size_t bytes) {
     return run(k, k->fill, n, (void *[]){&ptr, &n}, "bench_fill");
 }
 
-static tt_status count_wrong(bench *b, const tt__problem *p, CUdeviceptr dst, CUdeviceptr src,
+static tt_status count_wrong(bench *b, const tt_problem *p, CUdeviceptr dst, CUdeviceptr src,
                              bool transposed, uint64_t *wrong) {
     bench_checker *k;
     TT_TRY(checker(&k, b, p->elem_size));
@@ -116,7 +133,7 @@ static tt_status sum(bench *b, int elem_size, CUdeviceptr array, int64_t rows, i
     return run_report(k, k->sum, rows * cols, (void *[]){&array, &r, &c, &l, &k->report}, result);
 }
 
-static tt_status judge(bench *b, const tt__problem *p, bench_check_kind kind, CUdeviceptr dst,
+static tt_status judge(bench *b, const tt_problem *p, bench_check_kind kind, CUdeviceptr dst,
                        CUdeviceptr src, uint64_t *wrong) {
     if (kind != BENCH_IS_PERMUTATION)
         return count_wrong(b, p, dst, src, kind == BENCH_IS_TRANSPOSE, wrong);
@@ -129,16 +146,16 @@ static tt_status judge(bench *b, const tt__problem *p, bench_check_kind kind, CU
 
 tt_status bench_check(bench *b, const bench_case *c, const bench_variant *v, bench_check_kind kind,
                       CUdeviceptr dst, CUdeviceptr src) {
-    const tt__problem *p = &c->problem;
-    bool in_place = kind == BENCH_IS_TRANSPOSE && tt__in_place(p);
+    const tt_problem *p = &c->public;
+    bool in_place = kind == BENCH_IS_TRANSPOSE && p->in_place;
     uint64_t wrong = 0;
-    TT_TRY(tt__cu_check(b->cu->cuMemsetD8Async(dst, POISON, (size_t)tt__dst_bytes(p), b->stream),
+    TT_TRY(tt__cu_check(b->cu->cuMemsetD8Async(dst, POISON, (size_t)bench_dst_bytes(p), b->stream),
                         "cuMemsetD8Async"));
     TT_TRY(judge(b, p, kind, dst, src, &wrong));
     if (wrong == 0)
         return tt__fail(TT_E_INTERNAL, "the check finds nothing wrong with a poisoned result");
     if (in_place)
-        TT_TRY(tt__cu_check(b->cu->cuMemcpyDtoDAsync(dst, src, (size_t)tt__src_bytes(p), b->stream),
+        TT_TRY(tt__cu_check(b->cu->cuMemcpyDtoDAsync(dst, src, (size_t)bench_src_bytes(p), b->stream),
                             "cuMemcpyDtoDAsync"));
     TT_TRY(v->launch(v->self, dst, in_place ? dst : src, b->stream));
     TT_TRY(tt__cu_check(b->cu->cuStreamSynchronize(b->stream), "%s", v->detail));

@@ -20,11 +20,11 @@ enum {
 static const double large_bytes = 512 << 20, short_bytes = 40 << 20;
 
 static bool is_large(const bench_case *c) {
-    return tt__moved_bytes(&c->problem) >= large_bytes;
+    return c->problem.moved_bytes >= large_bytes;
 }
 
 static bool is_short(const bench_case *c) {
-    return tt__moved_bytes(&c->problem) <= short_bytes;
+    return c->problem.moved_bytes <= short_bytes;
 }
 
 static void put_note(bench_peer *peer, const char *text) {
@@ -92,7 +92,7 @@ static size_t n_measured(const bench_peer *peer) {
 
 /* The first variants become the fastest ones whose results are right; the others go. */
 static tt_status settle(bench *b, const bench_case *c, bench_peer *peer) {
-    bench_regime regime = tt__warm(&c->problem) ? BENCH_WARM : BENCH_COLD;
+    bench_regime regime = c->public.warm ? BENCH_WARM : BENCH_COLD;
     CUdeviceptr base, dst, src;
     size_t bytes;
     bench_timer_memory(b->timer, &base, &bytes, &dst, &src);
@@ -146,7 +146,7 @@ bool bench_wanted(const bench *b, const bench_case *c, bench_regime regime) {
     case BENCH_COLD:
         return true;
     case BENCH_WARM: /* beyond that nothing is left of the last launch */
-        return !random && tt__moved_bytes(&c->problem) <= 4.0 * (double)b->gpu.l2_bytes;
+        return !random && c->problem.moved_bytes <= 4.0 * (double)b->gpu.l2_bytes;
     default:
         return !random && is_short(c) && bench_timer_has_graphs(b->timer);
     }
@@ -159,7 +159,7 @@ bool bench_wanted_warm(const bench *b, const bench_case *c) {
 tt_status bench_warm_case(bench_case *out, const bench_case *c) {
     *out = *c;
     out->public.warm = 1;
-    return tt__problem_init(&out->problem, &out->public);
+    return bench_matrix(&out->problem, &out->public);
 }
 
 static int rounds_for(const bench *b, const bench_case *c, bench_regime regime) {
@@ -223,7 +223,7 @@ static tt_status run_rounds(bench *b, const bench_case *c, const entrant *e, int
     const int loads = !is_short(c) ? 1 : rounds < SHORT_LOADS ? rounds : SHORT_LOADS;
     for (int i = 0; i < n; i++) {
         variants[i] = e[i].variant;
-        in_place[i] = e[i].peer == BENCH_OURS && tt__in_place(&c->problem);
+        in_place[i] = e[i].peer == BENCH_OURS && c->public.in_place;
     }
     for (int load = 0; load < loads; load++) {
         const int from = rounds * load / loads, many = rounds * (load + 1) / loads - from;
@@ -285,19 +285,24 @@ static tt_status measure_regimes(bench *b, const bench_case *c, const bench_cont
     return TT_OK;
 }
 
-static tt_status measure_all(bench *b, const bench_case *c, bench_contest *contests, bench_result *results,
-                             bench_clocks *clocks) {
+static tt_status make_arrays(bench *b, const bench_case *c) {
     CUdeviceptr base, dst, src;
     size_t bytes;
-    bench_case warm;
     TT_TRY(bench_timer_case(b->timer, c));
     bench_timer_memory(b->timer, &base, &bytes, &dst, &src);
-    TT_TRY(bench_fill(b, base, bytes));
+    return bench_fill(b, base, bytes);
+}
+
+static tt_status measure_all(bench *b, const bench_case *c, bench_contest *contests, bench_result *results,
+                             bench_clocks *clocks) {
+    bench_case warm;
+    TT_TRY(make_arrays(b, c));
     TT_TRY(enter_all(b, c, contests[0].peers));
     TT_TRY(measure_regimes(b, c, &contests[0], false, results, clocks));
     if (!bench_wanted_warm(b, c))
         return TT_OK;
     TT_TRY(bench_warm_case(&warm, c));
+    TT_TRY(make_arrays(b, &warm));
     TT_TRY(enter_all(b, &warm, contests[1].peers));
     return measure_regimes(b, c, &contests[1], true, results, clocks);
 }

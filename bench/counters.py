@@ -18,9 +18,8 @@ import shutil
 import subprocess
 import sys
 
-import cupy_kernels as kernels
-
-sys.path.insert(0, str(kernels.ROOT / "scripts"))
+ROOT = pathlib.Path(__file__).resolve().parent.parent
+sys.path.insert(0, str(ROOT / "scripts"))
 import performance  # noqa: E402
 
 # Where targets are missed, and one case for comparison.
@@ -69,9 +68,22 @@ def check_tools(build, output):
         raise SystemExit(f"bench/counters.py: there is no {build / 'tune'}; build it, or say where it is: --build DIR")
 
 
+def copy_macros(size):
+    return {"VEC": 16, "UNROLL": 1, "KEEP": 0, "WHOLE": int(size % 131072 == 0 and size < 1 << 34)}
+
+
+def copy(cupy, numpy, dst, src):
+    """copy_linear; the size is a multiple of 4096 bytes."""
+    text = (ROOT / "kernel_templates/copy_linear.cu").read_text()
+    while "#include \"" in text:
+        text = re.sub(r'#include "(\S+)"', lambda found: (ROOT / "kernel_templates" / found[1]).read_text(), text)
+    options = ("--std=c++17",) + tuple(f"-D{name}={value}" for name, value in copy_macros(src.size).items())
+    cupy.RawKernel(text, "copy_linear", options=options)((src.size // 4096,), (256,), (dst, src, numpy.int64(src.size), numpy.int32(0)))
+
+
 def launch(options):
     """What `ncu` watches: of each case the copy, then the winner."""
-    sys.path.insert(0, str(kernels.ROOT / "examples"))
+    sys.path.insert(0, str(ROOT / "examples"))
     import cupy
     import numpy
     import tiletune_torch
@@ -82,7 +94,7 @@ def launch(options):
         words = src.view(cupy.uint32)
         words[:] = cupy.arange(words.size, dtype=cupy.uint32)
         words *= cupy.uint32(2654435761)
-        kernels.copy(cupy, numpy, src.size)(dst, src)
+        copy(cupy, numpy, dst, src)
         tiletune.launch(dst.data.ptr, src.data.ptr, cupy.cuda.get_current_stream().ptr, rows, cols, elem)
         cupy.cuda.runtime.deviceSynchronize()
         a, b = (x[:size].reshape(*shape, elem) for x, shape in ((src, (rows, cols)), (dst, (cols, rows))))
@@ -154,7 +166,7 @@ def result(options, winners, rows):
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
-    parser.add_argument("--build", type=pathlib.Path, default=kernels.ROOT / "build")
+    parser.add_argument("--build", type=pathlib.Path, default=ROOT / "build")
     parser.add_argument("--db", default="counters.db", help="the store of the winners")
     parser.add_argument("--output", type=pathlib.Path, help="a file for scripts/performance.py, in bench/results/")
     parser.add_argument("--commit", default="unknown")

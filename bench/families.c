@@ -7,6 +7,7 @@
 #include "bench/peers.h"
 #include "dispatch/plan.h"
 #include "gpu/nvrtc.h"
+#include "template/operation.h"
 
 /* If the store knows how the copies did, only so many of the best enter. */
 enum { SHORT_LIST = 10 };
@@ -100,7 +101,7 @@ tt_status bench_memcpy_open(bench_peer *peer, bench *b, const bench_case *c) {
     driver_copy *d = malloc(sizeof *d);
     if (!d)
         return tt__fail_memory(sizeof *d);
-    *d = (driver_copy){b->cu, (size_t)(tt__moved_bytes(&c->problem) / 2)};
+    *d = (driver_copy){b->cu, (size_t)(c->problem.moved_bytes / 2)};
     return bench_variant_add(
         peer, &(bench_variant){
                   .detail = "cuMemcpyDtoDAsync", .launch = launch_driver_copy, .self = d, .release = free});
@@ -287,9 +288,10 @@ static tt_status add_space(bench_peer *peer, bench *b, const tt__space *space, c
 
 /* The same problem as the tuner's own tuned copy, so that its trials are found. */
 tt_status bench_copy_open(bench_peer *peer, bench *b, const bench_case *c) {
-    tt__problem p = tt__problem_copy(&c->problem);
+    tt__problem p;
     tt__space space = {0};
     tt_status status = TT_OK;
+    tt__problem_copy(&p, &c->problem);
     for (size_t i = 0; i < b->ctx->templates.n && status == TT_OK; i++)
         status = tt__space_add(&space, b->ctx->templates.items[i], &b->gpu, &p);
     if (status == TT_OK)
@@ -299,16 +301,14 @@ tt_status bench_copy_open(bench_peer *peer, bench *b, const bench_case *c) {
 }
 
 tt_status bench_mirrored_open(bench_peer *peer, bench *b, const bench_case *c) {
-    tt__problem p = c->problem;
     tt__space space = {0};
-    if (p.batch > 1 || tt__in_place(&p))
+    if (c->public.batch > 1 || c->public.in_place)
         return tt__fail(TT_E_UNSUPPORTED, "single matrices only");
-    if (p.align < 16)
+    if (c->public.align < 16)
         return tt__fail(TT_E_UNSUPPORTED, "rows are not aligned to 16 bytes");
-    tt__copy(p.op, sizeof p.op, "copy");
-    tt_status status = tt__space_add(&space, b->mirrored, &b->gpu, &p);
+    tt_status status = tt__space_add(&space, b->mirrored, &b->gpu, &c->problem);
     if (status == TT_OK)
-        status = add_space(peer, b, &space, &p);
+        status = add_space(peer, b, &space, &c->problem);
     tt__space_free(&space);
     return status;
 }

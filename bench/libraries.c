@@ -142,7 +142,7 @@ static tt_status launch_geam(const void *self, CUdeviceptr dst, CUdeviceptr src,
 }
 
 tt_status bench_geam_open(bench_peer *peer, bench *b, const bench_case *c) {
-    const tt__problem *p = &c->problem;
+    const tt_problem *p = &c->public;
     const struct {
         int elem_size;
         const char *name;
@@ -152,7 +152,7 @@ tt_status bench_geam_open(bench_peer *peer, bench *b, const bench_case *c) {
                  {8, "Dgeam", &blas.d, one_d, zero_d},
                  {8, "Cgeam", &blas.c, one_f, zero_f},
                  {16, "Zgeam", &blas.z, one_d, zero_d}};
-    if (p->elem_size < 4 || p->batch > 1 || tt__in_place(p))
+    if (p->elem_size < 4 || p->batch > 1 || p->in_place)
         return tt__fail(TT_E_UNSUPPORTED, "geam has no %s",
                         p->elem_size < 4 ? "such type" : "such operation");
     if (!blas.tried) {
@@ -291,7 +291,7 @@ static tt_status add_plan(bench_peer *peer, tensor_object operation, int algo, c
     return bench_variant_add(peer, &v);
 }
 
-static tt_status add_type(bench_peer *peer, const tt__problem *p, int type, bool is_double,
+static tt_status add_type(bench_peer *peer, const tt_problem *p, int type, bool is_double,
                           const char *name) {
     enum { ALIGN = 128 };
     const int64_t extent_a[] = {p->cols, p->rows, p->batch}, stride_a[] = {1, p->lds, p->src_stride};
@@ -335,9 +335,9 @@ tt_status bench_cutensor_open(bench_peer *peer, bench *b, const bench_case *c) {
                  {8, R_64F, true, "R_64F"},
                  {8, C_32F, false, "C_32F"},
                  {16, C_64F, true, "C_64F"}};
-    const tt__problem *p = &c->problem;
+    const tt_problem *p = &c->public;
     tt_status status = TT_OK;
-    if (p->elem_size == 1 || tt__in_place(p))
+    if (p->elem_size == 1 || p->in_place)
         return tt__fail(TT_E_UNSUPPORTED, "cuTENSOR has no %s",
                         p->elem_size == 1 ? "such type" : "such operation");
     if (!tensor.tried) {

@@ -5,7 +5,7 @@
 // between threads. Every element arrives exactly once, at a place that no one has asked for.
 //
 //@ kernel   copy_mirrored
-//@ op       copy
+//@ op       transpose
 //@ param    READ_RUN   128 256 512 1024
 //@ param    WRITE_RUN  128 256 512 1024
 //@ param    THREADS    256 512

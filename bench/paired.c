@@ -9,8 +9,10 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "bench/matrix.h"
 #include "bench/sizes.h"
-#include "tuner/session.h"
+#include "tuner/elect.h"
+#include "tuner/gpu_backend/backend.h"
 
 enum { GIVEN_MAX = 16, BEST = 12 };
 
@@ -28,6 +30,7 @@ typedef struct bench {
     tt__backend *backend;
     tt__template_set set;
     tt__gpu gpu;
+    tt_problem matrix; /* with all defaults filled in */
     tt__problem problem;
     size_t n;
     tt__candidate entrants[TT__FINALISTS_MAX];
@@ -107,8 +110,8 @@ static tt_status enter_best(bench *b) {
 }
 
 static void print(const bench *b) {
-    printf("%d B %lld x %lld, %d rounds\n", b->problem.elem_size, (long long)b->problem.rows,
-           (long long)b->problem.cols, b->trials[0].n_samples);
+    printf("%d B %lld x %lld, %d rounds\n", b->matrix.elem_size, (long long)b->matrix.rows,
+           (long long)b->matrix.cols, b->trials[0].n_samples);
     for (size_t i = 0; i < b->n; i++) {
         tt__ratio r = tt__compare_trials(&b->trials[i], &b->trials[0]);
         printf("  %9.3f us  %+.3f %% (%+.3f to %+.3f)  %s %s\n", middle_us(&b->trials[i]),
@@ -118,11 +121,8 @@ static void print(const bench *b) {
 }
 
 static tt_status run(bench *b, int64_t rows, int64_t cols) {
-    tt_problem p = TT_INIT(tt_problem);
-    p.rows = rows;
-    p.cols = cols;
-    p.elem_size = b->o->elem_size;
-    TT_TRY(tt__problem_init(&b->problem, &p));
+    b->matrix = (tt_problem){.rows = rows, .cols = cols, .elem_size = b->o->elem_size};
+    TT_TRY(bench_matrix(&b->problem, &b->matrix));
     TT_TRY(b->backend->ops->problem(b->backend, &b->problem, tt__template_set_for(&b->set, &b->problem)));
     b->n = 0;
     for (int i = 0; i < b->o->n_given; i++)
@@ -141,7 +141,7 @@ static tt_status run_all(bench *b) {
     tt_status status;
     TT_GOTO(tt__store_open(&store, ":memory:", TT__STORE_READ_WRITE));
     TT_GOTO(tt__template_set_open(&b->set, &o->template, o->template ? 1 : 0));
-    TT_GOTO(tt__backend_live(&b->backend, &(tt__live_opts){.device = o->device,
+    TT_GOTO(tt__backend_gpu(&b->backend, &(tt__backend_gpu_opts){.device = o->device,
                                                            .trial_timeout_s = 10,
                                                            .compile_timeout_s = 60,
                                                            .store = store}));

@@ -110,6 +110,7 @@ static void tune_missing(bench *b, const bench_cases *cases) {
 
 static tt_status open_device(bench *b) {
     CUdevice dev;
+    CUfunction fill;
     TT_TRY(tt__driver_open(&b->cu));
     TT_TRY(tt__device_gpu(&b->gpu, b->options->device));
     TT_TRY(tt__cu_check(b->cu->cuDeviceGet(&dev, b->options->device), "cuDeviceGet"));
@@ -121,14 +122,15 @@ static tt_status open_device(bench *b) {
     tt__copy(b->env.nvrtc, sizeof b->env.nvrtc, tt__nvrtc_version());
     tt__copy(b->env.library, sizeof b->env.library, TT__METHOD);
     TT_TRY(tt__template_parse(&b->mirrored, "mirrored.cu", bench_text("mirrored.cu")));
-    return bench_timer_open(&b->timer, b);
+    TT_TRY(bench_flusher(b, &fill));
+    return bench_timer_open(&b->timer, b, fill);
 }
 
 static void close_device(bench *b) {
     bench_libraries_close();
     bench_kernels_close(b);
-    bench_checkers_close(b);
     bench_timer_close(&b->timer);
+    bench_checkers_close(b);
     if (b->mirrored)
         tt__template_free(&b->mirrored);
     tt_close(&b->ctx);

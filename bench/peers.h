@@ -7,6 +7,7 @@
 #define TT_BENCH_PEERS_H
 
 #include "base/str.h"
+#include "bench/matrix.h"
 #include "dispatch/context.h"
 #include "gpu/driver.h"
 #include "gpu/kernel.h"
@@ -28,7 +29,7 @@ typedef enum bench_peer_id {
 typedef struct bench_case {
     char group[16]; /* row of the table of targets that it belongs to */
     char name[64];  /* "4096 x 4096 fp32-sized" as printed */
-    tt_problem public;
+    tt_problem public; /* with all defaults filled in */
     tt__problem problem;
 } bench_case;
 
@@ -119,6 +120,7 @@ typedef struct bench {
     tt__template *mirrored;
     bench_timer *timer;
     bench_checker *checkers[17]; /* by element size; made on first use */
+    CUmodule flusher;
     struct bench_kernel_cache *kernels;
     char cublas[64], cutensor[64]; /* versions, "" if not loaded */
 } bench;
@@ -134,11 +136,12 @@ typedef struct bench_cases {
  * [IN_PLACE]]]]` (0: the default). TT_E_INVALID names the line. */
 tt_status bench_cases_get(bench_cases *out, const char *which);
 
-/* ---- timing.c: buffers, the gate, rounds --------------------------------------------------------------- */
+/* ---- timer.c: arrays and rounds ------------------------------------------------------------------------ */
 
-tt_status bench_timer_open(bench_timer **out, bench *b);
+/* `fill` is what bench_flusher gives. */
+tt_status bench_timer_open(bench_timer **out, bench *b, CUfunction fill);
 void bench_timer_close(bench_timer **t);
-/* Allocates the arrays of a case, enough of them that a cold launch finds nothing of its own in L2. */
+/* Frees the arrays of the last case, and allocates those of this one, cold or warm. */
 tt_status bench_timer_case(bench_timer *t, const bench_case *c);
 void bench_timer_end_case(bench_timer *t);
 /* Everything that is allocated, and where the first pair of arrays lies in it. */
@@ -146,11 +149,11 @@ void bench_timer_memory(const bench_timer *t, CUdeviceptr *base, size_t *bytes, 
                         CUdeviceptr *src);
 bool bench_timer_has_graphs(const bench_timer *t);
 
-/* What follows waits behind the gate again, although somebody did who was timed before. */
+/* Uses the gate again. The timer gives it up when a launch waits for earlier ones. */
 void bench_gate_again(bench_timer *t);
 /* Times each variant once a round, in a new random order every round: us[i * rounds + round]. *failed is the
  * index of a variant that could not be launched (then nothing is measured), else -1. `in_place[i]` variants
- * get one array for both. TT_E_CUDA: the context is lost. */
+ * get one array for both. The regime is warm if the case is. TT_E_CUDA: the context is lost. */
 tt_status bench_rounds(bench_timer *t, const bench_variant *const *variants, const bool *in_place, int n,
                        int rounds, bench_regime regime, float *us, int *failed);
 /* Launches in one measurement of that regime: 1, or those of a graph. */
@@ -164,6 +167,8 @@ tt_status bench_fill(bench *b, CUdeviceptr ptr, size_t bytes);
  * with a sentence if it is wrong; the launch's own failure otherwise. */
 tt_status bench_check(bench *b, const bench_case *c, const bench_variant *v, bench_check_kind kind,
                       CUdeviceptr dst, CUdeviceptr src);
+/* The tuner's kernel that flushes the L2 cache. */
+tt_status bench_flusher(bench *b, CUfunction *fill);
 void bench_checkers_close(bench *b);
 
 /* ---- families.c and libraries.c: the peers ------------------------------------------------------------- */

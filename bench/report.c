@@ -61,7 +61,7 @@ static void print_regime(const bench_case *c, const bench_contest *contests, con
         snprintf(of_copy, sizeof of_copy, "%.3f [%.3f, %.3f]", copy->ratio.median, copy->ratio.low,
                  copy->ratio.high);
     printf("%-28s %-10s %10.2f %7.0f  %-22s", regime == BENCH_COLD ? c->name : "", bench_regime_names[regime],
-           ours->us, tt__gbps(&c->problem, ours->us), of_copy);
+           ours->us, tt__problem_gbps(&c->problem, ours->us), of_copy);
     print_ratio(&result->peers[BENCH_MEMCPY]);
     print_ratio(&result->peers[BENCH_MIRRORED]);
     print_ratio(&result->peers[BENCH_GEAM]);
@@ -93,7 +93,7 @@ static void put_measured(tt__json *j, const bench_case *c, const bench_measured 
     if (id == BENCH_COPY) /* of several that were measured */
         tt__json_string(j, "detail", m->detail);
     tt__json_number(j, "us", m->us, 6);
-    tt__json_number(j, "gbps", tt__gbps(&c->problem, m->us), 5);
+    tt__json_number(j, "gbps", tt__problem_gbps(&c->problem, m->us), 5);
     tt__json_number(j, "ratio", m->ratio.median, 5);
     tt__json_number(j, "low", m->ratio.low, 5);
     tt__json_number(j, "high", m->ratio.high, 5);
@@ -154,7 +154,7 @@ static void put_clocks(tt__json *j, const bench_clocks *clocks) {
 
 static void put_case(tt__str *out, const bench_case *c, const bench_contest *contests,
                      const bench_result *results, const bench_clocks *clocks, const char *note) {
-    const tt__problem *p = &c->problem;
+    const tt_problem *p = &c->public;
     tt__json j = {.out = out};
     const struct {
         const char *key;
@@ -164,7 +164,7 @@ static void put_case(tt__str *out, const bench_case *c, const bench_contest *con
                    {"lds", p->lds},
                    {"ldd", p->ldd},
                    {"batch", p->batch},
-                   {"in_place", tt__in_place(p)},
+                   {"in_place", p->in_place},
                    {"elem_size", p->elem_size},
                    {"align", p->align}};
     tt__json_open(&j, NULL, '{');

@@ -11,8 +11,10 @@
 #include <stdlib.h>
 #include <unistd.h>
 
+#include "api/matrix.h"
 #include "bench/sizes.h"
-#include "tuner/session.h"
+#include "tuner/elect.h"
+#include "tuner/gpu_backend/backend.h"
 
 enum { RUNS_MAX = TT__FINALISTS_MAX, PROCESSES = 24, ROUNDS = 21, LOADS = 16 };
 static const double seconds = 0.3; /* in each process */
@@ -76,7 +78,7 @@ static tt_status measure(tt__backend *b, const tt__template_set *set, const tt__
     static tt__trial trials[RUNS_MAX];
     const tt__candidate *entrants[RUNS_MAX];
     tt__problem p;
-    TT_TRY(tt__problem_init(&p, problem));
+    TT_TRY(tt__matrix_problem(&p, problem));
     for (size_t i = 0; i < c->n; i++) {
         const tt__template *t = tt__template_set_find(set, c->kernels[i]);
         TT_TRY(tt__space_resolve(&candidates[i], t, gpu, &p, c->configs[i]));
@@ -133,8 +135,8 @@ static tt_status measure_in(tt__store *store, const tt__template_set *set, const
     tt__gpu gpu;
     tt__env env;
     tt_status status;
-    TT_TRY(tt__backend_live(
-        &backend, &(tt__live_opts){
+    TT_TRY(tt__backend_gpu(
+        &backend, &(tt__backend_gpu_opts){
                       .device = o->device, .trial_timeout_s = 10, .compile_timeout_s = 60, .store = store}));
     TT_GOTO(backend->ops->hello(backend, &gpu, &env));
     for (size_t i = 0; i < o->n_sizes; i++)

@@ -8,6 +8,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "api/matrix.h"
 #include "base/clock.h"
 #include "dispatch/context.h"
 
@@ -72,7 +73,7 @@ static void fill_winners(const char *path, size_t n) {
             .time_us = 50, .copy_us = 49, .copy_fraction = 0.98, .speedup_vs_default = 1.1, .trials = 850};
         if (i % BATCH == 0)
             must(tt__store_begin(ctx->store));
-        must(tt__problem_init(&p, &asked));
+        must(tt__matrix_problem(&p, &asked));
         must(tt__store_problem(ctx->store, &p, &id));
         must(tt__store_winner_put(ctx->store, run, id, config, &w));
         if (i % BATCH == BATCH - 1 || i == n - 1)
@@ -107,7 +108,7 @@ static void fill_trials(const char *path, size_t n) {
         if (i % BATCH == 0)
             must(tt__store_begin(s));
         if (i % CONFIGS == 0) {
-            must(tt__problem_init(&p, &asked));
+            must(tt__matrix_problem(&p, &asked));
             must(tt__store_problem(s, &p, &problem_id));
         }
         must(tt__store_trial_put(s, run, problem_id, config[i % CONFIGS], TT__STAGE_SCREEN, &t));

@@ -2,6 +2,7 @@
 #ifndef BENCH_STRATEGIES_H
 #define BENCH_STRATEGIES_H
 
+#include "bench/matrix.h"
 #include "db/recording.h"
 #include "tuner/strategy.h"
 
@@ -9,6 +10,7 @@ enum { BENCH_STARTS_MAX = 16 };
 
 typedef struct bench_space {
     tt__gpu gpu;
+    tt_problem matrix; /* with all defaults filled in */
     tt__problem problem;
     tt__space space; /* what was recorded of it */
     tt__trial *trials;
@@ -16,8 +18,8 @@ typedef struct bench_space {
                           noisy screenings the best is luck; INFINITY: it failed */
     double best_us;
     size_t n_good; /* members within 1 % of the best */
-    tt__walk walk;
-    tt__model model;
+    tt__points points;
+    tt__cost_model model;
     size_t starts[BENCH_STARTS_MAX]; /* what was good at other sizes */
     size_t n_starts;
 } bench_space;

@@ -51,7 +51,7 @@ void bench_fit(double weights[TT__COSTS], const bench_spaces *s, const bench_spa
     system_ all = {0};
     double n = 0;
     for (size_t i = 0; i < s->n; i++) {
-        const tt__problem *p = &s->items[i].problem, *q = without ? &without->problem : NULL;
+        const tt_problem *p = &s->items[i].matrix, *q = without ? &without->matrix : NULL;
         bool left_out =
             q && (by_size ? p->rows == q->rows && p->cols == q->cols : p->elem_size == q->elem_size);
         if (left_out)

@@ -1,6 +1,5 @@
 /* Recorded spaces for bench-strategies. */
 #include <math.h>
-#include <stdio.h>
 #include <stdlib.h>
 
 #include "base/grow.h"
@@ -43,39 +42,34 @@ static tt_status fill(bench_space *b, const tt__template_set *templates, const t
     return read_trials(b, r);
 }
 
-static tt_status add(bench_spaces *s, const tt__template_set *templates, const tt__recording *r, int64_t rows,
-                     int64_t cols, int elem_size) {
-    tt_problem wanted = TT_INIT(tt_problem);
+typedef struct reading {
+    bench_spaces *s;
+    const tt__template_set *templates;
+    const tt__recording *r;
+    int elem_size;
+} reading;
+
+/* Cold matrices that lie dense, one alone. */
+static tt_status add(void *user, const tt__problem *p) {
+    const reading *in = user;
+    const tt_problem recorded = tt__matrix_of(p);
+    tt_problem plain = {.rows = recorded.rows, .cols = recorded.cols, .elem_size = in->elem_size};
     tt__problem problem;
-    bool has;
-    wanted.rows = rows;
-    wanted.cols = cols;
-    wanted.elem_size = elem_size;
-    TT_TRY(tt__problem_init(&problem, &wanted));
-    TT_TRY(tt__recording_has(r, &problem, &has));
-    if (!has)
+    TT_TRY(bench_matrix(&problem, &plain));
+    if (!tt__problem_same(&problem, p))
         return TT_OK;
-    TT_TRY(TT__GROW(s->items, s->n));
-    s->items[s->n] = (bench_space){.problem = problem};
-    return fill(&s->items[s->n++], templates, r);
+    TT_TRY(TT__GROW(in->s->items, in->s->n));
+    bench_space *b = &in->s->items[in->s->n++];
+    *b = (bench_space){.matrix = plain, .problem = problem};
+    return fill(b, in->templates, in->r);
 }
 
 tt_status bench_spaces_add(bench_spaces *s, const tt__template_set *templates, const char *path) {
     tt__recording *r;
-    tt__str list = {0};
     TT_TRY(tt__recording_open(&r, path));
-    tt_status status = tt__recording_problems(r, "transpose", &list);
-    for (int elem_size = 1; elem_size <= 16; elem_size *= 2) {
-        long long rows, cols;
-        int used;
-        for (const char *at = tt__str_text(&list);
-             status == TT_OK && sscanf(at, "%lldx%lld%n", &rows, &cols, &used) == 2;) {
-            status = add(s, templates, r, rows, cols, elem_size);
-            at += used + strcspn(at + used, ","); /* behind the size may stand what else it is */
-            at += strspn(at, ", ");
-        }
-    }
-    tt__str_free(&list);
+    tt_status status = TT_OK;
+    for (int elem_size = 1; elem_size <= 16 && status == TT_OK; elem_size *= 2)
+        status = tt__recording_problems(r, "transpose", add, &(reading){s, templates, r, elem_size});
     tt__recording_close(&r);
     return status;
 }
@@ -110,16 +104,16 @@ static void add_start(bench_space *to, const bench_space *from, size_t n) {
 }
 
 static double distance(const bench_space *a, const bench_space *b) {
-    return fabs(log2((double)a->problem.rows / (double)b->problem.rows)) +
-           fabs(log2((double)a->problem.cols / (double)b->problem.cols));
+    return fabs(log2((double)a->matrix.rows / (double)b->matrix.rows)) +
+           fabs(log2((double)a->matrix.cols / (double)b->matrix.cols));
 }
 
 tt_status bench_spaces_prepare(bench_spaces *s) {
     enum { OF_EACH = 3, FAR = 5 };
     for (size_t i = 0; i < s->n; i++) {
         bench_space *b = &s->items[i];
-        TT_TRY(tt__walk_open(&b->walk, &b->space));
-        TT_TRY(tt__model_open(&b->model, &b->space, &b->gpu, &b->problem, &b->walk, NULL));
+        TT_TRY(tt__points_open(&b->points, &b->space));
+        TT_TRY(tt__cost_model_open(&b->model, &b->space, &b->gpu, &b->problem, &b->points, NULL));
     }
     for (size_t i = 0; i < s->n; i++)
         for (size_t n = 0; n < OF_EACH; n++)
@@ -127,7 +121,7 @@ tt_status bench_spaces_prepare(bench_spaces *s) {
                 for (size_t k = 0; k < s->n; k++) {
                     bench_space *to = &s->items[i], *from = &s->items[k];
                     double d = distance(to, from);
-                    if (to->problem.elem_size == from->problem.elem_size && d > apart - 0.5 && d <= apart)
+                    if (to->matrix.elem_size == from->matrix.elem_size && d > apart - 0.5 && d <= apart)
                         add_start(to, from, n);
                 }
     return TT_OK;
@@ -136,8 +130,8 @@ tt_status bench_spaces_prepare(bench_spaces *s) {
 void bench_spaces_free(bench_spaces *s) {
     for (size_t i = 0; i < s->n; i++) {
         tt__space_free(&s->items[i].space);
-        tt__walk_close(&s->items[i].walk);
-        tt__model_close(&s->items[i].model);
+        tt__points_close(&s->items[i].points);
+        tt__cost_model_close(&s->items[i].model);
         free(s->items[i].trials);
         free(s->items[i].judged_us);
     }

@@ -3,7 +3,10 @@
 
 #include <stdio.h>
 
+#include "base/clean.h"
+#include "base/number.h"
 #include "db/checked.h"
+#include "db/problem.h"
 
 typedef struct checking {
     tt__store *store;
@@ -18,8 +21,9 @@ static void found(checking *c, const char *fmt, ...) {
     char text[512];
     va_list args;
     va_start(args, fmt);
-    vsnprintf(text, sizeof text, fmt, args);
+    tt__vformat(text, sizeof text, fmt, args);
     va_end(args);
+    tt__clean(text, TT__CLEAN_TEXT);
     c->out->findings++;
     c->fn(c->user, text);
 }
@@ -73,8 +77,16 @@ static tt_status look_at_run(checking *c, sqlite3_stmt *row) {
 
 static tt_status look_at_problem(checking *c, sqlite3_stmt *row) {
     tt__problem p;
-    (void)c;
-    return tt__checked_problem(row, 1, &p);
+    tt__str key = {0};
+    const char *found = (const char *)sqlite3_column_text(row, 1 + TT__PROBLEM_COL_COUNT);
+    TT_TRY(tt__checked_problem(c->store, row, 1, &p));
+    tt__problem_add_settings(&key, &p, ",");
+    tt_status status = tt__str_check(&key);
+    if (status == TT_OK && (!found || strcmp(found, tt__str_text(&key)) != 0))
+        status = tt__fail(TT_E_INVALID, "key is \"%.80s\": expected \"%.160s\"", found ? found : "",
+                          tt__str_text(&key));
+    tt__str_free(&key);
+    return status;
 }
 
 static tt_status look_at_config(checking *c, sqlite3_stmt *row) {
@@ -101,6 +113,8 @@ static tt_status look_at_op(checking *c, sqlite3_stmt *row) {
     const char *is = (const char *)sqlite3_column_text(row, 1),
                *should = (const char *)sqlite3_column_text(row, 2);
     (void)c;
+    if (is && should && strcmp(is, should) == 0)
+        return tt__fail(TT_E_INVALID, "its template is another text of %.31s than its problem's", is);
     return tt__fail(TT_E_INVALID, "its template is a %.31s, the problem a %.31s", is ? is : "?",
                     should ? should : "?");
 }

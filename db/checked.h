@@ -8,7 +8,8 @@
 #include "db/conn.h"
 #include "db/field.h"
 
-/* What tt__problem_init promises of every problem: no product may overflow later. */
+/* Names are words, each once; numbers are 1 to 2^44; types are known. What the variables mean is not looked
+ * at. */
 tt_status tt__check_problem(const tt__problem *p);
 /* A kernel's name: an identifier. */
 tt_status tt__check_kernel(const char *kernel);
@@ -16,11 +17,11 @@ tt_status tt__check_kernel(const char *kernel);
  * without parameters. */
 tt_status tt__check_config(const char *config);
 
-/* A GPU, an environment, a problem, a configuration (kernel, op, hash, text) or a trial from the columns from
- * `at` on. */
+/* A GPU, an environment, a problem (its values are read with one more statement) or a configuration (kernel,
+ * op, hash, text) from the columns from `at` on. */
 tt_status tt__checked_gpu(sqlite3_stmt *stmt, int at, tt__gpu *out);
 tt_status tt__checked_env(sqlite3_stmt *stmt, int at, tt__env *out);
-tt_status tt__checked_problem(sqlite3_stmt *stmt, int at, tt__problem *out);
+tt_status tt__checked_problem(tt__store *s, sqlite3_stmt *stmt, int at, tt__problem *out);
 
 typedef struct tt__checked_text {
     char kernel[TT__NAME_MAX], op[TT__NAME_MAX], hash[TT__HASH_SIZE], config[TT__CONFIG_MAX];

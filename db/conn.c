@@ -28,7 +28,14 @@ tt_status tt__db_fail(tt__store *s, int rc, const char *doing) {
         s->db && sqlite3_errcode(s->db) != SQLITE_OK ? sqlite3_errmsg(s->db) : sqlite3_errstr(rc);
     int os = s->db ? sqlite3_system_errno(s->db) : 0;
     const char *os_why = os ? strerror(os) : "no further reason";
+    if (s->stopped)
+        return tt__fail(TT_E_INTERRUPTED, "%s: interrupted, it could not yet %s", s->path, doing);
     switch (rc & 0xff) {
+    case SQLITE_INTERRUPT:
+        return tt__fail(TT_E_DB,
+                        "%s: cannot %s: it takes longer than any store of its size: the file is damaged, or "
+                        "made to do harm",
+                        s->path, doing);
     case SQLITE_NOMEM: /* SQLite also says so of some schemas that are damaged */
         return tt__fail(TT_E_NO_MEMORY, "%s: cannot %s: there is not enough memory, or the file is damaged",
                         s->path, doing);
@@ -72,6 +79,49 @@ tt_status tt__db_fail(tt__store *s, int rc, const char *doing) {
     }
 }
 
+/* ---- Stopping -------------------------------------------------------------------------------- */
+
+static _Thread_local struct {
+    int (*asked)(void *user);
+    void *user;
+    double since_s; /* 0: not yet */
+    bool asking;    /* what is asked may use a store itself */
+} stop;
+
+void tt__store_stop_when(int (*asked)(void *user), void *user) {
+    stop.asked = asked;
+    stop.user = user;
+    stop.since_s = 0;
+}
+
+/* What is under way may end as if nothing were: it gets a moment, and so does what begins later. */
+static bool must_stop(tt__store *s, double began_s) {
+    const double moment_s = 0.5;
+    if (!stop.asked || stop.asking)
+        return false;
+    stop.asking = true;
+    bool yes = stop.since_s > 0 || stop.asked(stop.user);
+    stop.asking = false;
+    if (!yes)
+        return false;
+    double now = tt__now_s();
+    if (stop.since_s <= 0)
+        stop.since_s = now;
+    s->stopped = now >= moment_s + (began_s > stop.since_s ? began_s : stop.since_s);
+    return s->stopped;
+}
+
+static int on_steps(void *user) {
+    tt__store *s = user;
+    return must_stop(s, s->began_s) || (s->read_until_s > 0 && tt__now_s() > s->read_until_s);
+}
+
+static void begin_statement(tt__store *s) {
+    s->deadline_s = 0;
+    s->stopped = false;
+    s->began_s = tt__now_s();
+}
+
 /* ---- Waiting --------------------------------------------------------------------------------- */
 
 static bool transient(int rc) {
@@ -85,7 +135,7 @@ static bool wait_a_little(tt__store *s) {
         s->deadline_s = now + s->patience_s;
         s->waits = 0;
     }
-    if (now >= s->deadline_s)
+    if (now >= s->deadline_s || must_stop(s, s->deadline_s - s->patience_s))
         return false;
     unsigned most_us = 500u << (s->waits < 5 ? s->waits : 5);
     s->waits++;
@@ -103,13 +153,15 @@ static int on_busy(void *user, int count) {
 }
 
 void tt__db_be_patient(tt__store *s) {
+    enum { STEPS = 20000 }; /* of SQLite's machine: below a millisecond */
     s->seed = (unsigned)getpid() * 2654435761u ^ (unsigned)tt__unix_ms();
     sqlite3_busy_handler(s->db, on_busy, s);
+    sqlite3_progress_handler(s->db, STEPS, on_steps, s);
 }
 
 int tt__db_script(tt__store *s, const char *sql) {
     int rc;
-    s->deadline_s = 0;
+    begin_statement(s);
     do
         rc = sqlite3_exec(s->db, sql, NULL, NULL, NULL);
     while (sqlite3_get_autocommit(s->db) && tt__db_wait(s, rc));
@@ -141,7 +193,7 @@ static tt_status prepare(tt__store *s, sqlite3_stmt **out, tt__sql sql, const ch
     if (*kept && sqlite3_stmt_busy(*kept))
         return tt__fail(TT_E_INTERNAL, "%s: a walk was started inside a walk of the same kind", s->path);
     int rc = SQLITE_OK;
-    s->deadline_s = 0;
+    begin_statement(s);
     if (!*kept) {
         do
             rc = sqlite3_prepare_v3(s->db, sql_text[sql], -1, SQLITE_PREPARE_PERSISTENT, kept, NULL);
@@ -176,7 +228,7 @@ tt_status tt__db_step(tt__store *s, sqlite3_stmt *stmt, bool *row) {
                         s->path);
     }
     if (fresh)
-        s->deadline_s = 0;
+        begin_statement(s);
     int rc = sqlite3_step(stmt);
     while (fresh && tt__db_wait(s, rc)) {
         sqlite3_reset(stmt);

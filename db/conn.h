@@ -19,6 +19,9 @@ struct tt__store {
     double patience_s;    /* how long to wait for other processes */
     double deadline_s;    /* of the wait that is under way; 0: none */
     unsigned waits, seed; /* of the wait that is under way; for its jitter */
+    double began_s;       /* of the statement that is under way */
+    double read_until_s;  /* of a foreign file: when all of it must have been read; 0: whenever */
+    bool stopped;         /* the statement that is under way, by tt__store_stop_when */
     sqlite3_stmt *stmts[TT__SQL_COUNT];
 };
 
@@ -33,7 +36,7 @@ extern const size_t tt__n_migrations;
 /* TT_E_DB (or TT_E_NO_MEMORY) with the file, what could not be done, why, and what to do. */
 tt_status tt__db_fail(tt__store *s, int rc, const char *doing);
 
-/* Installs the busy handler. */
+/* Installs the busy handler, and what ends a statement that takes too long. */
 void tt__db_be_patient(tt__store *s);
 /* Is `rc` worth another try? Then it has slept for a moment. False once patience has run out; a wait
  * begins where deadline_s is 0. */

@@ -5,6 +5,7 @@
 #include "base/json.h"
 #include "db/conn.h"
 #include "db/field.h"
+#include "db/problem.h"
 #include "db/recording.h"
 
 typedef struct export {
@@ -25,31 +26,6 @@ static const char *const invalidity[TT__TRIAL_STATUS_COUNT] = {
     [TT__TRIAL_TIMEOUT] = "timeout",      [TT__TRIAL_CRASHED] = "runtime",
     [TT__TRIAL_SKIPPED] = "constraints",
 };
-
-/* The length of the UTF-8 character at p, 0 if there is none. */
-static size_t utf8_length(const unsigned char *p) {
-    size_t n = *p < 0x80                 ? 1
-               : *p >= 0xc2 && *p < 0xe0 ? 2
-               : *p >= 0xe0 && *p < 0xf0 ? 3
-               : *p >= 0xf0 && *p < 0xf5 ? 4
-                                         : 0;
-    for (size_t i = 1; i < n; i++)
-        if ((p[i] & 0xc0) != 0x80)
-            return 0;
-    bool overlong = (p[0] == 0xe0 && p[1] < 0xa0) || (p[0] == 0xf0 && p[1] < 0x90);
-    bool surrogate = p[0] == 0xed && p[1] >= 0xa0, beyond = p[0] == 0xf4 && p[1] >= 0x90;
-    return overlong || surrogate || beyond ? 0 : n;
-}
-
-/* A compiler's message may have been cut in the middle of a character, which is no legal JSON. */
-static void clean_utf8(char *text) {
-    for (unsigned char *p = (unsigned char *)text; *p;) {
-        size_t n = utf8_length(p);
-        if (!n)
-            *p = '?';
-        p += n ? n : 1;
-    }
-}
 
 /* Milliseconds, T4's unit in practice, with so many digits behind the point. */
 static void write_ms(tt__json *j, const char *key, double ms, double per_ms) {
@@ -95,11 +71,8 @@ static void write_result(export *x, const tt__trial *t, sqlite3_stmt *stmt, int 
     tt__json_string(&j, "invalidity", invalidity[t->status]);
     tt__json_int(&j, "correctness", t->status == TT__TRIAL_OK);
     if (t->status != TT__TRIAL_OK) {
-        char reason[TT__REASON_MAX];
-        tt__copy(reason, sizeof reason, t->reason);
-        clean_utf8(reason);
         tt__json_string(&j, "status", tt__trial_status_name(t->status));
-        tt__json_string(&j, "reason", reason);
+        tt__json_string(&j, "reason", t->reason);
     }
     tt__json_open(&j, "times", '{');
     write_ms(&j, "compilation_time", t->compile_ms, US_PER_MS);
@@ -140,11 +113,26 @@ static tt_status write_kernel_row(export *x, sqlite3_stmt *stmt) {
 }
 
 static tt_status write_problem_row(export *x, sqlite3_stmt *stmt) {
-    tt__problem p = {0};
-    tt__fields_read(stmt, 0, tt__problem_fields, TT__PROBLEM_FIELDS, &p);
+    tt__problem p;
+    TT_TRY(tt__db_problem_read(x->store, stmt, 0, &p));
     tt__json j = {.out = x->out};
     tt__json_open(&j, NULL, '{');
-    tt__fields_write_json(&j, tt__problem_fields, TT__PROBLEM_FIELDS, &p);
+    tt__json_string(&j, "op", p.op);
+    for (int i = 0; i < p.n; i++) {
+        const tt__setting *v = &p.settings[i];
+        if (v->type == TT__TYPE_NONE)
+            tt__json_int(&j, v->name, v->number);
+        else
+            tt__json_string(&j, v->name, tt__types[v->type].name);
+    }
+    if (p.moved_bytes > 0)
+        tt__json_number(&j, "moved_bytes", p.moved_bytes, 17);
+    if (p.warm)
+        tt__json_true(&j, "warm");
+    if (p.unverified)
+        tt__json_true(&j, "unverified");
+    if (*p.text)
+        tt__json_string(&j, "text", p.text);
     tt__json_close(&j, '}');
     return TT_OK;
 }

@@ -4,8 +4,9 @@
 #include <limits.h>
 #include <math.h>
 
+#include "base/clean.h"
+
 #define T50 1125899906842624.0
-#define T44 17592186044416.0
 
 #define GPU(m, kind, min, max) TT__FIELD_NUM_OF(tt__gpu, m, #m, kind, min, max, false)
 const tt__field tt__gpu_fields[TT__GPU_FIELDS] = {
@@ -24,20 +25,6 @@ const tt__field tt__env_fields[TT__ENV_FIELDS] = {
     TT__FIELD_TEXT_OF(tt__env, driver, "driver", 0, false),
     TT__FIELD_TEXT_OF(tt__env, nvrtc, "nvrtc", 0, false),
     TT__FIELD_TEXT_OF(tt__env, library, "library", 0, false),
-};
-
-#define PROBLEM(m, kind, max) TT__FIELD_NUM_OF(tt__problem, m, #m, kind, 1, max, false)
-const tt__field tt__problem_fields[TT__PROBLEM_FIELDS] = {
-    TT__FIELD_TEXT_OF(tt__problem, op, "op", 1, false),
-    PROBLEM(rows, TT__FIELD_I64, T44),
-    PROBLEM(cols, TT__FIELD_I64, T44),
-    PROBLEM(lds, TT__FIELD_I64, T44),
-    PROBLEM(ldd, TT__FIELD_I64, T44),
-    TT__FIELD_NUM_OF(tt__problem, batch, "batch", TT__FIELD_I64, 1, T44, true),
-    TT__FIELD_NUM_OF(tt__problem, src_stride, "src_stride", TT__FIELD_I64, 1, T44, true),
-    TT__FIELD_NUM_OF(tt__problem, dst_stride, "dst_stride", TT__FIELD_I64, 1, T44, true),
-    PROBLEM(elem_size, TT__FIELD_INT, 16),
-    PROBLEM(align, TT__FIELD_INT, 16),
 };
 
 static const void *member(const tt__field *f, const void *object) {
@@ -76,6 +63,7 @@ static void read_one(sqlite3_stmt *stmt, int at, const tt__field *f, void *objec
     case TT__FIELD_TEXT: {
         const char *text = (const char *)sqlite3_column_text(stmt, at);
         tt__copy(m, f->size, text ? text : "");
+        tt__clean(m, strcmp(f->name, "reason") == 0 ? TT__CLEAN_TEXT : TT__CLEAN_NAME); /* it has lines */
         break;
     }
     case TT__FIELD_INT: {

@@ -1,5 +1,5 @@
 /*
- * The members of tt__gpu, tt__env and tt__problem as tables, so that statements, JSON out and JSON in go
+ * The members of tt__gpu and tt__env as tables, so that statements, JSON out and JSON in go
  * through one list each. The order is that of the columns in db/sql.h.
  */
 #ifndef TT_DB_FIELD_H
@@ -25,10 +25,9 @@ typedef struct tt__field {
 #define TT__FIELD_NUM_OF(type, m, path, kind, min, max, opt)                                                 \
     { path, kind, offsetof(type, m), 0, min, max, opt }
 
-enum { TT__GPU_FIELDS = 9, TT__GPU_ID_FIELDS = 5, TT__ENV_FIELDS = 3, TT__PROBLEM_FIELDS = 10 };
+enum { TT__GPU_FIELDS = 9, TT__GPU_ID_FIELDS = 5, TT__ENV_FIELDS = 3 };
 extern const tt__field tt__gpu_fields[TT__GPU_FIELDS]; /* the first TT__GPU_ID_FIELDS are its identity */
 extern const tt__field tt__env_fields[TT__ENV_FIELDS];
-extern const tt__field tt__problem_fields[TT__PROBLEM_FIELDS];
 
 /* Binds members to the parameters from `first` on. The object must outlive the statement's use. */
 int tt__fields_bind(sqlite3_stmt *stmt, int first, const tt__field *f, size_t n, const void *object);

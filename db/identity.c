@@ -1,4 +1,4 @@
-/* GPUs, environments, problems and configurations: each is stored once and known by a small number. */
+/* GPUs, environments and configurations: each is stored once and known by a small number. */
 #include <strings.h>
 
 #include "db/conn.h"
@@ -33,15 +33,6 @@ static tt_status find_or_add(tt__store *s, tt__sql find, tt__sql add, const tt__
 
 tt_status tt__env_id(tt__store *s, const tt__env *env, int64_t *id) {
     return find_or_add(s, TT__SQL_ENV_FIND, TT__SQL_ENV_ADD, tt__env_fields, TT__ENV_FIELDS, env, id);
-}
-
-tt_status tt__store_problem(tt__store *s, const tt__problem *p, int64_t *id) {
-    return find_or_add(s, TT__SQL_PROBLEM_FIND, TT__SQL_PROBLEM_ADD, tt__problem_fields, TT__PROBLEM_FIELDS,
-                       p, id);
-}
-
-tt_status tt__store_known_problem(tt__store *s, const tt__problem *p, int64_t *id) {
-    return find_id(s, TT__SQL_PROBLEM_FIND, tt__problem_fields, TT__PROBLEM_FIELDS, p, id);
 }
 
 /* ---- GPUs ------------------------------------------------------------------------------------ */
@@ -109,16 +100,16 @@ typedef struct search {
 static void consider(search *f, const char *wanted, const tt__gpu *gpu, int64_t id) {
     if (!f->names.text || !strstr(f->names.text, gpu->name))
         tt__str_addf(&f->names, "%s%s", f->names.len ? ", " : "", gpu->name);
-    if (strcasecmp(gpu->name, wanted) == 0) {
+    if (tt__same_letters(gpu->name, wanted)) {
         if (f->exact_id < 0) {
             f->exact = *gpu;
             f->exact_id = id;
         }
-    } else if (strcasestr(gpu->name, wanted)) {
+    } else if (tt__has_letters(gpu->name, wanted)) {
         if (f->part_id < 0) {
             f->part = *gpu;
             f->part_id = id;
-        } else if (strcasecmp(f->part.name, gpu->name) != 0) {
+        } else if (!tt__same_letters(f->part.name, gpu->name)) {
             f->ambiguous = true;
         }
     }

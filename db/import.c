@@ -8,6 +8,7 @@
 
 #include "base/clock.h"
 #include "base/grow.h"
+#include "base/number.h"
 #include "db/checked.h"
 
 /* The last error, with its place in front. */
@@ -48,6 +49,7 @@ static tt_status read_head(tt__import *m) {
         return tt__fail(TT_E_INVALID,
                         "%s: metadata.format is %d, and this tiletune (%s) knows up to %d: upgrade it",
                         m->path, h.format, TT_VERSION, TT__RECORDING_FORMAT);
+    m->format = h.format;
     return TT_OK;
 }
 
@@ -94,8 +96,7 @@ static tt_status on_kernel(tt__import *m, void *user, const tt__member *v) {
 
 static tt_status add_problem(tt__import *m, const tt__problem *p) {
     TT_TRY(TT__GROW(m->problems, m->n_problems));
-    /* As templates say it, without variables and regime: tt__check_problem has seen that it fits. */
-    tt__copy(m->problems[m->n_problems].op, strcspn(p->op, "/") + 1, p->op);
+    tt__copy(m->problems[m->n_problems].op, sizeof m->problems->op, p->op);
     TT_TRY(tt__store_problem(m->r->store, p, &m->problems[m->n_problems].id));
     m->n_problems++;
     return TT_OK;
@@ -103,19 +104,9 @@ static tt_status add_problem(tt__import *m, const tt__problem *p) {
 
 static tt_status on_problem(tt__import *m, void *user, const tt__member *v) {
     (void)user;
-    tt__problem p = {0};
+    tt__problem p;
     snprintf(m->place, sizeof m->place, "metadata.problems[%lld]", (long long)v->index);
-    if (strcmp(v->type, "object") != 0)
-        return at_place(m, tt__fail(TT_E_INVALID, "is %s: expected an object", v->type));
-    TT_TRY(read_object(m, v->json, v->len, tt__problem_fields, TT__PROBLEM_FIELDS, &p));
-    if (!p.batch)
-        p.batch = 1;
-    TT_TRY(at_place(m, tt__check_problem(&p))); /* so that the products below are numbers */
-    if (!p.src_stride)
-        p.src_stride = p.rows * p.lds;
-    if (!p.dst_stride)
-        p.dst_stride = tt__dst_rows(&p) * p.ldd;
-    TT_TRY(at_place(m, tt__check_problem(&p)));
+    TT_TRY(at_place(m, tt__import_problem(m, v, &p)));
     return add_problem(m, &p);
 }
 
@@ -349,7 +340,9 @@ static tt_status read_all(tt__import *m) {
 
 tt_status tt__import_read(tt__import *m) {
     m->db = m->r->store->db;
+    locale_t before = tt__plain_enter(); /* SQLite's JSON functions may be built upon strtod */
     tt_status status = read_all(m);
+    tt__plain_leave(before);
     sqlite3_finalize(m->result);
     sqlite3_finalize(m->config);
     sqlite3_finalize(m->runtimes);

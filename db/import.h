@@ -2,6 +2,7 @@
 #ifndef TT_DB_IMPORT_H
 #define TT_DB_IMPORT_H
 
+#include "base/read_file.h"
 #include "db/conn.h"
 #include "db/field.h"
 #include "db/recording.h"
@@ -25,6 +26,7 @@ typedef struct tt__import {
     const tt__foreign *foreign; /* NULL: the file is ours */
     sqlite3 *db;
     bool wants_t4; /* and does not need our metadata */
+    int format;    /* metadata.format */
     const char *path;
     tt__str text;            /* the whole file */
     int64_t run_id, date_ms; /* date_ms 0: unknown */
@@ -54,6 +56,8 @@ tt_status tt__import_sql_failed(tt__import *m);
 tt_status tt__import_prepare(tt__import *m, sqlite3_stmt **stmt, const char *sql);
 /* SQLite 3.40 takes {["a"]: 1} for JSON, and then reads beyond its tree: to be asked beside json_valid. */
 bool tt__json_keys_are_strings(const char *text);
+/* Reads a member of metadata.problems. TT_E_INVALID: put its place in front. */
+tt_status tt__import_problem(tt__import *m, const tt__member *v, tt__problem *out);
 /* TT_E_INVALID unless the whole text is valid JSON. */
 tt_status tt__import_check_json(tt__import *m);
 /* Every row (key, type, value) of a statement whose ?1 is this text. */

@@ -5,7 +5,9 @@
 #include <limits.h>
 #include <stdlib.h>
 
+#include "base/clock.h"
 #include "base/grow.h"
+#include "base/number.h"
 #include "db/checked.h"
 
 /* Numbers of `from`, ascending, and what they are in `to`. */
@@ -78,8 +80,7 @@ static tt_status take_run(merge *m, sqlite3_stmt *row) {
     tt__gpu gpu;
     tt__env env;
     int64_t gpu_id, id, source = sqlite3_column_int64(row, 1), started_ms = sqlite3_column_int64(row, 2);
-    const int64_t ms_max = INT64_C(4102444800000); /* the year 2100 */
-    if (source < 0 || source > 2 || started_ms < 0 || started_ms > ms_max)
+    if (source < 0 || source > 2 || started_ms < 0 || started_ms > TT__UNIX_MS_MAX)
         return tt__fail(TT_E_INVALID,
                         "source is %lld and started_ms %lld: expected 0 to 2, and a time before 2100",
                         (long long)source, (long long)started_ms);
@@ -104,7 +105,7 @@ static tt_status take_run(merge *m, sqlite3_stmt *row) {
 static tt_status take_problem(merge *m, sqlite3_stmt *row) {
     tt__problem p;
     int64_t id;
-    TT_TRY(tt__checked_problem(row, 1, &p));
+    TT_TRY(tt__checked_problem(m->from, row, 1, &p));
     TT_TRY(tt__store_problem(m->to, &p, &id));
     return map_add(&m->problems, sqlite3_column_int64(row, 0), id);
 }
@@ -120,7 +121,7 @@ static tt_status take_config(merge *m, sqlite3_stmt *row) {
 /* ---- Trials and winners ------------------------------------------------------------------------ */
 
 static tt_status take_trial(merge *m, sqlite3_stmt *row) {
-    enum { PROBLEM = TT__TRIAL_COL_COUNT, STAGE, CONFIG, RUN, AT_MS };
+    enum { REASON = 5, PROBLEM = TT__TRIAL_COL_COUNT, STAGE, CONFIG, RUN, AT_MS };
     tt__trial trial;
     sqlite3_stmt *put;
     bool none;
@@ -136,6 +137,8 @@ static tt_status take_trial(merge *m, sqlite3_stmt *row) {
     TT_TRY(tt__db_stmt(m->to, &put, TT__SQL_MERGE_TRIAL_PUT, ""));
     for (int i = 0; i < TT__TRIAL_COL_COUNT; i++)
         sqlite3_bind_value(put, i + 1, sqlite3_column_value(row, i));
+    if (*trial.reason) /* as it was read: clean */
+        sqlite3_bind_text(put, REASON + 1, trial.reason, -1, SQLITE_STATIC);
     const int64_t rest[] = {problem, stage, config, run, sqlite3_column_int64(row, AT_MS)};
     for (int i = 0; i < 5; i++)
         sqlite3_bind_int64(put, TT__TRIAL_COL_COUNT + 1 + i, rest[i]);
@@ -160,7 +163,7 @@ static bool better(const tt__winner *now, const tt__winner *then) {
     }
     int order = rank[0] - rank[1];
     if (!order)
-        order = compare(atof(now->env.library), atof(then->env.library));
+        order = compare(tt__strtod(now->env.library, NULL), tt__strtod(then->env.library, NULL));
     if (!order && strcmp(now->env.driver, then->env.driver) == 0 &&
         strcmp(now->env.nvrtc, then->env.nvrtc) == 0)
         order = compare((double)now->trials, (double)then->trials);

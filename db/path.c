@@ -2,12 +2,14 @@
 #include "db/path.h"
 
 #include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
 #include <stdlib.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 static const char *env_or_null(const char *name) {
-    const char *value = getenv(name);
+    const char *value = secure_getenv(name);
     return value && *value ? value : NULL;
 }
 
@@ -62,11 +64,26 @@ static tt_status make_folder(const char *path) {
 
 /* mknod makes the file without opening it. To open and close it here would drop the locks that another
  * connection of this process may already hold on it: POSIX locks go with any close of the file. */
+static bool make_file(const char *path) {
+    if (mknod(path, S_IFREG | 0600, 0) == 0)
+        return true;
+    if (errno != EPERM && errno != ENOSYS)
+        return errno == EEXIST;
+    int fd = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600); /* a file system without mknod */
+    return fd >= 0 ? close(fd) == 0 : errno == EEXIST;
+}
+
 static tt_status create_file(const char *path) {
+    struct stat st;
+    if (lstat(path, &st) == 0 && S_ISLNK(st.st_mode)) /* SQLite would follow it, with a mode of its own */
+        return tt__fail(TT_E_DB,
+                        "%s: this symbolic link leads to a file that is not there: name that file itself "
+                        "(--db), or make it first",
+                        path);
     if (is_standard(path))
         TT_TRY(make_folder(path));
-    if (mknod(path, S_IFREG | 0600, 0) == 0 || errno == EEXIST || errno == EPERM || errno == ENOSYS)
-        return TT_OK; /* a file system without mknod: SQLite creates it */
+    if (make_file(path))
+        return TT_OK;
     if (errno == ENOENT || errno == ENOTDIR)
         return tt__fail(TT_E_DB,
                         "%s: the folder of the store does not exist: create it, or name another file "
@@ -74,6 +91,30 @@ static tt_status create_file(const char *path) {
                         path);
     return tt__fail(TT_E_DB, "%s: cannot create the store: %s (name another file with --db)", path,
                     strerror(errno));
+}
+
+/* The files that SQLite reads beside a store. */
+static const char *const sides[] = {"-wal", "-shm", "-journal"};
+enum { SIDES = sizeof sides / sizeof *sides };
+
+/* SQLite opens them by name. From a FIFO it would wait for a writer for ever, and a link leads elsewhere. */
+static tt_status check_side_kinds(const char *path) {
+    char buffer[PATH_MAX];
+    const char *real = realpath(path, buffer); /* they lie beside what a link leads to */
+    tt_status status = TT_OK;
+    for (int i = 0; i < SIDES && status == TT_OK; i++) {
+        tt__str side = {0};
+        struct stat st;
+        tt__str_addf(&side, "%s%s", real ? real : path, sides[i]);
+        status = tt__str_check(&side);
+        if (status == TT_OK && lstat(side.text, &st) == 0 && !S_ISREG(st.st_mode))
+            status = tt__fail(TT_E_DB,
+                              "%s: %s beside it is not a regular file, and SQLite would read it: remove "
+                              "it, or name another store (--db)",
+                              path, side.text);
+        tt__str_free(&side);
+    }
+    return status;
 }
 
 tt_status tt__path_prepare(const char *path, tt__store_mode mode) {
@@ -100,35 +141,73 @@ tt_status tt__path_prepare(const char *path, tt__store_mode mode) {
                         "%s: cannot read and write the store: %s: change the permissions, open it "
                         "read-only, or name another file (--db)",
                         path, strerror(errno));
-    return TT_OK;
+    return check_side_kinds(path);
 }
 
-static tt_status check_folder(const char *path) {
-    const char *slash = strrchr(path, '/');
+/* Trusted are this user, root, and the owner of the store, which the caller named. */
+static bool is_stranger(const struct stat *st, const struct stat *store) {
+    return st->st_uid != geteuid() && st->st_uid != 0 && st->st_uid != store->st_uid;
+}
+
+static bool others_write(const struct stat *st) {
+    return st->st_mode & (S_IWGRP | S_IWOTH);
+}
+
+/* Where others can make files they can replace the store or, where the sticky bit forbids that, put a log
+ * beside it, which SQLite takes for part of it. */
+static tt_status check_folder(const char *path, const char *real, const struct stat *store) {
+    const char *slash = strrchr(real, '/');
     tt__str folder = {0};
     struct stat st;
-    tt__str_addn(&folder, slash ? path : ".", slash ? (size_t)(slash - path) + (slash == path) : 1);
+    tt__str_addn(&folder, real, (size_t)(slash - real) + (slash == real));
     tt_status status = tt__str_check(&folder);
-    /* The sticky bit, as /tmp has it: only the owner of a file may replace it. */
-    if (status == TT_OK && stat(folder.text, &st) == 0 && (st.st_mode & S_IWOTH) && !(st.st_mode & S_ISVTX))
-        status =
-            tt__fail(TT_E_DB,
-                     "%s: everybody can write the folder %s (mode %04o) and replace the store, from which "
-                     "code gets loaded: chmod o-w %s, or name another file (--db)",
-                     path, folder.text, (unsigned)(st.st_mode & 07777), folder.text);
+    if (status == TT_OK && stat(folder.text, &st) == 0 && ((st.st_mode & S_IWOTH) || is_stranger(&st, store)))
+        status = tt__fail(
+            TT_E_DB,
+            "%s: others can make files in the folder %s (mode %04o, user %u) and so replace what is in the "
+            "store, from which code gets loaded: use a folder of your own, or set TILETUNE_TRUST_STORE=1 "
+            "if you trust all who can",
+            path, folder.text, (unsigned)(st.st_mode & 07777), (unsigned)st.st_uid);
     tt__str_free(&folder);
+    return status;
+}
+
+static tt_status check_sides(const char *path, const char *real, const struct stat *store) {
+    tt_status status = TT_OK;
+    for (int i = 0; i < SIDES && status == TT_OK; i++) {
+        tt__str side = {0};
+        struct stat st;
+        tt__str_addf(&side, "%s%s", real, sides[i]);
+        status = tt__str_check(&side);
+        if (status == TT_OK && lstat(side.text, &st) == 0 && (others_write(&st) || is_stranger(&st, store)))
+            status = tt__fail(
+                TT_E_DB,
+                "%s: others could have written %s (mode %04o, user %u), which SQLite takes for part of the "
+                "store: remove it, or set TILETUNE_TRUST_STORE=1 if you trust what is in it",
+                path, side.text, (unsigned)(st.st_mode & 07777), (unsigned)st.st_uid);
+        tt__str_free(&side);
+    }
     return status;
 }
 
 tt_status tt__path_check_private(const char *path) {
     struct stat st;
-    if (stat(path, &st) == 0 && (st.st_mode & (S_IWGRP | S_IWOTH)))
+    const char *trust = env_or_null("TILETUNE_TRUST_STORE");
+    if ((trust && strcmp(trust, "1") == 0) || stat(path, &st) != 0)
+        return TT_OK;
+    if (others_write(&st))
         return tt__fail(
             TT_E_DB,
             "%s: others can write this store (mode %04o), from which code gets loaded: chmod go-w %s if "
             "you trust what is in it, or name another file (--db)",
             path, (unsigned)(st.st_mode & 07777), path);
-    return check_folder(path);
+    char real[PATH_MAX];
+    if (!realpath(path, real))
+        return tt__fail(TT_E_DB, "%s: cannot tell where it is: %s", path, strerror(errno));
+    tt_status status = check_folder(path, real, &st);
+    if (status == TT_OK)
+        status = check_sides(path, real, &st);
+    return status;
 }
 
 tt_status tt__path_immutable_uri(tt__str *out, const char *path) {

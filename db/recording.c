@@ -5,6 +5,7 @@
 #include <stdlib.h>
 
 #include "db/import.h"
+#include "db/problem.h"
 
 void tt__recording_close(tt__recording **r) {
     if (!*r)
@@ -34,31 +35,28 @@ const char *tt__recording_hash(const tt__recording *r, const char *kernel) {
     return NULL;
 }
 
-tt_status tt__recording_problems(const tt__recording *r, const char *op, tt__str *out) {
+tt_status tt__recording_problems(const tt__recording *r, const char *op, tt__problem_fn fn, void *user) {
     sqlite3_stmt *stmt;
     bool row;
-    TT_TRY(tt__db_stmt(r->store, &stmt, TT__SQL_RECORDED_SIZES, "t", op));
+    TT_TRY(tt__db_stmt(r->store, &stmt, TT__SQL_RECORDED_PROBLEMS, "t", op));
     tt_status status;
-    for (const char *comma = ""; (status = tt__db_step(r->store, stmt, &row)) == TT_OK && row; comma = ", ")
-        tt__str_addf(out, "%s%lldx%lld of %lld bytes", comma, (long long)sqlite3_column_int64(stmt, 0),
-                     (long long)sqlite3_column_int64(stmt, 1), (long long)sqlite3_column_int64(stmt, 2));
+    while ((status = tt__db_step(r->store, stmt, &row)) == TT_OK && row) {
+        tt__problem p;
+        if ((status = tt__db_problem_read(r->store, stmt, 0, &p)) != TT_OK ||
+            (status = fn(user, &p)) != TT_OK)
+            break;
+    }
     tt__db_done(stmt);
-    return status == TT_OK ? tt__str_check(out) : status;
-}
-
-/* A statement whose first parameters are a problem. */
-static tt_status ask(const tt__recording *r, sqlite3_stmt **stmt, tt__sql sql, const tt__problem *p) {
-    TT_TRY(tt__db_stmt(r->store, stmt, sql, ""));
-    int rc = tt__fields_bind(*stmt, 1, tt__problem_fields, TT__PROBLEM_FIELDS, p);
-    return rc == SQLITE_OK ? TT_OK : tt__db_fail(r->store, rc, "bind a value");
+    return status;
 }
 
 tt_status tt__recording_has(const tt__recording *r, const tt__problem *p, bool *has) {
     sqlite3_stmt *stmt;
+    int64_t id;
     *has = false;
-    tt_status status = ask(r, &stmt, TT__SQL_RECORDED_PROBLEM, p);
-    if (status == TT_OK)
-        status = tt__db_step(r->store, stmt, has);
+    TT_TRY(tt__store_known_problem(r->store, p, &id));
+    TT_TRY(tt__db_stmt(r->store, &stmt, TT__SQL_RECORDED_PROBLEM, "i", id));
+    tt_status status = tt__db_step(r->store, stmt, has);
     tt__db_done(stmt);
     return status;
 }
@@ -66,17 +64,12 @@ tt_status tt__recording_has(const tt__recording *r, const tt__problem *p, bool *
 tt_status tt__recording_trial(const tt__recording *r, const tt__problem *p, const char *kernel,
                               const char *config, tt__stage stage, tt__trial *out, bool *found) {
     sqlite3_stmt *stmt;
-    int rc;
+    int64_t id;
     *found = false;
     *out = (tt__trial){0};
-    tt_status status = ask(r, &stmt, TT__SQL_RECORDED_TRIAL, p);
-    if (status == TT_OK &&
-        ((rc = sqlite3_bind_text(stmt, TT__PROBLEM_FIELDS + 1, kernel, -1, SQLITE_STATIC)) != SQLITE_OK ||
-         (rc = sqlite3_bind_text(stmt, TT__PROBLEM_FIELDS + 2, config, -1, SQLITE_STATIC)) != SQLITE_OK ||
-         (rc = sqlite3_bind_int64(stmt, TT__PROBLEM_FIELDS + 3, stage)) != SQLITE_OK))
-        status = tt__db_fail(r->store, rc, "bind a value");
-    if (status == TT_OK)
-        status = tt__db_step(r->store, stmt, found);
+    TT_TRY(tt__store_known_problem(r->store, p, &id));
+    TT_TRY(tt__db_stmt(r->store, &stmt, TT__SQL_RECORDED_TRIAL, "itti", id, kernel, config, (int64_t)stage));
+    tt_status status = tt__db_step(r->store, stmt, found);
     if (status == TT_OK && *found)
         status = tt__trial_read(r->store, stmt, out);
     tt__db_done(stmt);

@@ -7,8 +7,8 @@
 
 #include "db/store.h"
 
-/* Raised when a reader of the last format can no longer understand the files. */
-enum { TT__RECORDING_FORMAT = 1 };
+/* Raised when a reader of the last format can no longer understand the files. Format 1 is read, too. */
+enum { TT__RECORDING_FORMAT = 2 };
 
 /* Used from one thread at a time. */
 typedef struct tt__recording tt__recording;
@@ -47,8 +47,9 @@ const tt__env *tt__recording_env(const tt__recording *r);
  * is not in it. Borrowed. */
 const char *tt__recording_hash(const tt__recording *r, const char *kernel);
 
-/* Appends "1024x1024 of 4 bytes, ..." : the problems of an op that it holds. */
-tt_status tt__recording_problems(const tt__recording *r, const char *op, tt__str *out);
+/* Calls back for each problem of an operation that it holds. */
+typedef tt_status (*tt__problem_fn)(void *user, const tt__problem *p);
+tt_status tt__recording_problems(const tt__recording *r, const char *op, tt__problem_fn fn, void *user);
 /* Does it hold any trial of this problem? */
 tt_status tt__recording_has(const tt__recording *r, const tt__problem *p, bool *has);
 

@@ -7,40 +7,38 @@
 #define TT__GPU_COLS "gpu.name, gpu.mig, gpu.cc, gpu.sm_count, gpu.memory_bytes, gpu.l2_bytes," \
     " gpu.max_threads_per_block, gpu.shared_per_block, gpu.peak_gbps"
 #define TT__ENV_COLS "env.driver, env.nvrtc, env.library"
-#define TT__PROBLEM_COLS "problem.op, problem.rows, problem.cols, problem.lds, problem.ldd," \
-    " problem.batch, problem.src_stride, problem.dst_stride, problem.elem_size, problem.align"
+/* Of a problem: to be read by tt__db_problem_read. */
+#define TT__PROBLEM_COLS "operation.name, operation.text, problem.warm, problem.unverified, problem.id, problem.moved_bytes"
+#define TT__JOIN_OPERATION " JOIN operation ON operation.id = problem.operation_id"
+/* The value of a variable of a problem; NULL if it has none of that name. */
+#define TT__VALUE(name) "(SELECT value FROM value WHERE problem_id = problem.id AND name = '" name "')"
 #define TT__TRIAL_COLS "trial.status, trial.time, trial.compile_us, trial.regs, trial.samples, trial.reason," \
     " trial.weight"
 
-#define TT__PROBLEM_IS "problem.op = ?1 AND problem.rows = ?2 AND problem.cols = ?3 AND problem.lds = ?4" \
-    " AND problem.ldd = ?5 AND problem.batch = ?6 AND problem.src_stride = ?7 AND problem.dst_stride = ?8" \
-    " AND problem.elem_size = ?9 AND problem.align = ?10"
-#define TT__PROBLEM_ORDER "problem.op, problem.elem_size, problem.rows * problem.cols, problem.rows," \
-    " problem.lds, problem.ldd, problem.batch, problem.src_stride, problem.dst_stride, problem.align"
+/* Then by its largest number, which is about how large the problem is. */
+#define TT__PROBLEM_ORDER "operation.name, operation.text, problem.warm, problem.unverified, " TT__VALUE("elem_size") "," \
+    " (SELECT max(value) FROM value WHERE problem_id = problem.id AND typeof(value) = 'integer'), problem.key"
 #define TT__SELECT_WINNER "SELECT " TT__GPU_COLS ", " TT__PROBLEM_COLS ", " TT__ENV_COLS "," \
     " template.kernel, template.hash, config.text, run.source, w.time_us, w.copy_us, w.copy_fraction," \
     " w.speedup_vs_default, w.trials, w.failed, w.unix_ms" \
-    " FROM winner w CROSS JOIN gpu ON gpu.id = w.gpu_id JOIN problem ON problem.id = w.problem_id" \
+    " FROM winner w CROSS JOIN gpu ON gpu.id = w.gpu_id JOIN problem ON problem.id = w.problem_id" TT__JOIN_OPERATION \
     " JOIN run ON run.id = w.run_id JOIN env ON env.id = run.env_id" \
     " JOIN config ON config.id = w.config_id JOIN template ON template.id = config.template_id "
-#define TT__WINNER_ORDER " AND (?2 IS NULL OR problem.op = ?2) AND (?3 = 0 OR problem.elem_size = ?3)" \
-    " ORDER BY gpu.name, problem.op, problem.elem_size, problem.rows * problem.cols, problem.rows," \
-    " w.gpu_id, w.problem_id"
-
+#define TT__WINNER_ORDER " AND (?2 IS NULL OR operation.name = ?2) ORDER BY gpu.name, " TT__PROBLEM_ORDER \
+    ", w.gpu_id, w.problem_id"
 /* Runs by age: their numbers do not tell, since merging brings older ones in later. */
 #define TT__RUN_AGE "(run.started_ms * 1048576 + (run.id & 1048575))"
 
-/* The trials of a GPU (?1), environment (?2), replayed or not (?3) and op (?4); of each kernel those of
+/* The trials of a GPU (?1), environment (?2), replayed or not (?3) and operation (?4); of each kernel those of
  * its newest text; of a problem's finals those of one run, because their samples pair up by index. */
 #define TT__EXPORT_TRIALS \
     "WITH mine AS MATERIALIZED (SELECT trial.*, config.text AS config, template.kernel, template.hash," \
-    "   template.id AS template_id, run.started_ms, " TT__RUN_AGE " AS age, problem.op" \
-    "  FROM trial JOIN run ON run.id = trial.run_id JOIN problem ON problem.id = trial.problem_id" \
+    "   template.id AS template_id, run.started_ms, " TT__RUN_AGE " AS age, operation.name" \
+    "  FROM trial JOIN run ON run.id = trial.run_id JOIN problem ON problem.id = trial.problem_id" TT__JOIN_OPERATION \
     "  JOIN config ON config.id = trial.config_id JOIN template ON template.id = config.template_id" \
     "  WHERE run.gpu_id = ?1 AND run.env_id = ?2 AND (run.source = 1) = ?3" \
-    "   AND (?4 IS NULL OR problem.op = ?4))," \
-    " text AS (SELECT template_id, max(age) FROM mine" \
-    "  GROUP BY kernel, substr(op, 1, instr(op || '/', '/') - 1))," /* without variables and regime */ \
+    "   AND (?4 IS NULL OR operation.name = ?4))," \
+    " text AS (SELECT template_id, max(age) FROM mine GROUP BY kernel, name)," \
     " live AS MATERIALIZED (SELECT * FROM mine WHERE template_id IN (SELECT template_id FROM text))," \
     " final AS (SELECT problem_id, run_id, max(age) FROM live WHERE stage = 1 GROUP BY problem_id)," \
     " newest AS (SELECT *, max(age) FROM live WHERE stage = 0" \
@@ -55,8 +53,8 @@
  * character before '!'. So written, an index finds them. */
 #define TT__BEGINS(text, config) "(" text " >= " config " AND " text " < " config " || '!')"
 
-/* Is the template one for the problem of a winner? */
-#define TT__OP_FITS "(problem.op = template.op OR substr(problem.op, 1, length(template.op) + 1) = template.op || '/')"
+/* Is the template one for the problem of a winner? What came from another tuner belongs to no text. */
+#define TT__OP_FITS "(operation.name = template.op AND (operation.text IN ('', template.hash) OR template.hash = ''))"
 
 #define TT__SQL(X) \
     X(BEGIN, "BEGIN IMMEDIATE") \
@@ -75,9 +73,15 @@
         " ORDER BY (SELECT max(" TT__RUN_AGE ") FROM run WHERE gpu_id = gpu.id) DESC, gpu.id") \
     X(ENV_FIND, "SELECT id FROM env WHERE driver = ?1 AND nvrtc = ?2 AND library = ?3") \
     X(ENV_ADD, "INSERT INTO env (driver, nvrtc, library) VALUES (?1, ?2, ?3) ON CONFLICT DO NOTHING") \
-    X(PROBLEM_FIND, "SELECT id FROM problem WHERE " TT__PROBLEM_IS) \
-    X(PROBLEM_ADD, "INSERT INTO problem (op, rows, cols, lds, ldd, batch, src_stride, dst_stride, elem_size, align)" \
-        " VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10) ON CONFLICT DO NOTHING") \
+    X(PROBLEM_FIND, "SELECT problem.id, problem.moved_bytes FROM operation CROSS JOIN problem ON problem.operation_id = operation.id" \
+        " WHERE operation.name = ?1 AND operation.text = ?2 AND problem.key = ?3 AND problem.warm = ?4" \
+        " AND problem.unverified = ?5") \
+    X(OPERATION_ADD, "INSERT INTO operation (name, text) VALUES (?1, ?2) ON CONFLICT DO NOTHING") \
+    X(PROBLEM_ADD, "INSERT INTO problem (operation_id, key, warm, unverified, moved_bytes, first, second)" \
+        " SELECT id, ?3, ?4, ?5, ?6, ?7, ?8 FROM operation WHERE name = ?1 AND text = ?2") \
+    X(PROBLEM_MOVES, "UPDATE problem SET moved_bytes = ?2 WHERE id = ?1") \
+    X(VALUE_ADD, "INSERT INTO value (problem_id, place, name, value) VALUES (?1, ?2, ?3, ?4)") \
+    X(VALUES, "SELECT name, value FROM value WHERE problem_id = ?1 ORDER BY place") \
     X(CONFIG_FIND, "SELECT config.id FROM template JOIN config ON config.template_id = template.id" \
         " WHERE template.kernel = ?1 AND template.op = ?2 AND template.hash = ?3 AND config.text = ?4") \
     X(TEMPLATE_ADD, "INSERT INTO template (kernel, op, hash) VALUES (?1, ?2, ?3) ON CONFLICT DO NOTHING") \
@@ -109,15 +113,11 @@
     X(WINNER_GET, TT__SELECT_WINNER "WHERE w.gpu_id = ?1 AND w.problem_id = ?2") \
     X(WINNERS_OF_GPU, TT__SELECT_WINNER "WHERE w.gpu_id = ?1" TT__WINNER_ORDER) \
     X(WINNERS_OF_CC, TT__SELECT_WINNER "WHERE (?1 = 0 OR gpu.cc = ?1)" TT__WINNER_ORDER) \
-    /* The index of problems starts with op, rows and cols. */ \
-    X(WINNER_KEYS, "SELECT w.gpu_id, w.problem_id, gpu.cc, " TT__PROBLEM_COLS " FROM problem" \
+    X(WINNER_KEYS, "SELECT w.gpu_id, w.problem_id, gpu.cc, " TT__PROBLEM_COLS " FROM operation" \
+        " CROSS JOIN problem ON problem.operation_id = operation.id AND problem.first BETWEEN ?4 AND ?5" \
+        " AND problem.second BETWEEN ?6 AND ?7" \
         " CROSS JOIN gpu CROSS JOIN winner w ON w.gpu_id = gpu.id AND w.problem_id = problem.id" \
-        " WHERE problem.op = ?2 AND problem.rows BETWEEN ?4 AND ?5 AND problem.cols BETWEEN ?6 AND ?7" \
-        " AND (?3 = 0 OR problem.elem_size = ?3) AND (?1 = 0 OR gpu.cc = ?1)") \
-    /* '0' comes behind '/'. */ \
-    X(KERNEL_KEYS, "SELECT w.gpu_id, w.problem_id, gpu.cc, " TT__PROBLEM_COLS " FROM problem" \
-        " CROSS JOIN gpu CROSS JOIN winner w ON w.gpu_id = gpu.id AND w.problem_id = problem.id" \
-        " WHERE problem.op >= ?1 || '/' AND problem.op < ?1 || '0'") \
+        " WHERE operation.name = ?2 AND operation.text = ?3 AND (?1 = 0 OR gpu.cc = ?1)") \
     X(VERSION, "PRAGMA data_version") \
     X(CUBIN_PUT, "INSERT INTO cubin (key, hash, image) VALUES (?1, ?2, ?3)" \
         " ON CONFLICT (key) DO UPDATE SET hash = excluded.hash, image = excluded.image") \
@@ -133,36 +133,37 @@
         " strftime('%Y-%m-%dT%H:%M:%SZ', run.started_ms / 1000.0, 'unixepoch'), " TT__ENV_COLS "," \
         " " TT__GPU_COLS \
         " FROM run JOIN env ON env.id = run.env_id JOIN gpu ON gpu.id = run.gpu_id WHERE run.gpu_id = ?1" \
-        " AND run.id IN (SELECT run_id FROM trial JOIN problem ON problem.id = trial.problem_id" \
-        " WHERE ?2 IS NULL OR problem.op = ?2) ORDER BY run.source = 1, " TT__RUN_AGE " DESC LIMIT 1") \
+        " AND run.id IN (SELECT run_id FROM trial JOIN problem ON problem.id = trial.problem_id" TT__JOIN_OPERATION \
+        " WHERE ?2 IS NULL OR operation.name = ?2) ORDER BY run.source = 1, " TT__RUN_AGE " DESC LIMIT 1") \
     X(EXPORT_KERNELS, TT__EXPORT_TRIALS " SELECT DISTINCT kernel, hash FROM newest ORDER BY kernel, hash") \
-    X(EXPORT_PROBLEMS, TT__EXPORT_TRIALS " SELECT " TT__PROBLEM_COLS " FROM problem" \
+    X(EXPORT_PROBLEMS, TT__EXPORT_TRIALS " SELECT " TT__PROBLEM_COLS " FROM problem" TT__JOIN_OPERATION \
         " WHERE problem.id IN (SELECT problem_id FROM newest) ORDER BY " TT__PROBLEM_ORDER) \
-    X(EXPORT_RESULTS, TT__EXPORT_TRIALS " SELECT " TT__TRIAL_COLS ", trial.kernel, trial.config," \
-        " trial.stage," \
+    X(EXPORT_RESULTS, TT__EXPORT_TRIALS ", listed AS MATERIALIZED (SELECT problem.id," \
+        "   row_number() OVER (ORDER BY " TT__PROBLEM_ORDER ") - 1 AS place FROM problem" TT__JOIN_OPERATION \
+        "  WHERE problem.id IN (SELECT problem_id FROM newest))" \
+        " SELECT " TT__TRIAL_COLS ", trial.kernel, trial.config, trial.stage," \
         " strftime('%Y-%m-%dT%H:%M:%fZ', (trial.started_ms + trial.at_ms) / 1000.0, 'unixepoch')," \
-        " dense_rank() OVER (ORDER BY " TT__PROBLEM_ORDER ") - 1 AS place," \
-        " max(trial.weight <> 1) OVER (PARTITION BY trial.problem_id)" \
-        " FROM newest AS trial JOIN problem ON problem.id = trial.problem_id" \
-        " ORDER BY place, trial.stage, trial.kernel, trial.config, trial.config_id") \
-    X(RECORDED_TRIAL, "SELECT " TT__TRIAL_COLS " FROM template CROSS JOIN config CROSS JOIN problem" \
-        " CROSS JOIN trial WHERE template.kernel = ?11 AND config.template_id = template.id" \
-        " AND config.text = ?12 AND " TT__PROBLEM_IS " AND trial.problem_id = problem.id" \
-        " AND trial.stage = ?13 AND trial.config_id = config.id LIMIT 1") \
-    X(RECORDED_PROBLEM, "SELECT 1 FROM problem WHERE " TT__PROBLEM_IS \
-        " AND EXISTS (SELECT 1 FROM trial WHERE trial.problem_id = problem.id)") \
-    X(RECORDED_SIZES, "SELECT DISTINCT rows, cols, elem_size FROM problem WHERE op = ?1" \
-        " AND EXISTS (SELECT 1 FROM trial WHERE trial.problem_id = problem.id) ORDER BY elem_size, rows * cols, rows") \
-    /* The best by its objective of those that were in the last stage of the finals (they have the most samples), or else of the screening, of each problem; the copy is the dense one of as many bytes in the same regime. */ \
+        " listed.place, max(trial.weight <> 1) OVER (PARTITION BY trial.problem_id)" \
+        " FROM newest AS trial JOIN listed ON listed.id = trial.problem_id" \
+        " ORDER BY listed.place, trial.stage, trial.kernel, trial.config, trial.config_id") \
+    X(RECORDED_TRIAL, "SELECT " TT__TRIAL_COLS " FROM template CROSS JOIN config CROSS JOIN trial" \
+        " WHERE template.kernel = ?2 AND config.template_id = template.id AND config.text = ?3" \
+        " AND trial.problem_id = ?1 AND trial.stage = ?4 AND trial.config_id = config.id LIMIT 1") \
+    X(RECORDED_PROBLEM, "SELECT 1 FROM trial WHERE problem_id = ?1 LIMIT 1") \
+    X(RECORDED_PROBLEMS, "SELECT " TT__PROBLEM_COLS " FROM problem" TT__JOIN_OPERATION \
+        " WHERE operation.name = ?1 AND EXISTS (SELECT 1 FROM trial WHERE trial.problem_id = problem.id)" \
+        " ORDER BY " TT__PROBLEM_ORDER) \
+    /* The best by its objective of those that were in the last stage of the finals (they have the most samples), or else of the screening, of each problem; the copy is the one of as many bytes, warm or cold as well. */ \
     X(RECORDED_WINNERS, \
         "WITH good AS (SELECT trial.*, row_number() OVER (PARTITION BY problem_id ORDER BY stage DESC," \
         "   iif(stage = 1, n_samples(samples), 0) DESC, time * weight," \
         "   config_id) AS place FROM trial WHERE status = 0)," \
-        " best AS (SELECT good.*, problem.op, rows, cols, batch, elem_size FROM good JOIN problem" \
-        "   ON problem.id = problem_id WHERE place = 1)," \
-        " pair AS (SELECT best.*, (SELECT min(time) FROM best AS c WHERE c.op = 'copy' || substr(best.op," \
-        "   instr(best.op || '/', '/')) AND c.rows = best.rows" \
-        "   AND c.cols = best.cols AND c.batch = best.batch AND c.elem_size = best.elem_size) AS copy FROM best)" \
+        " best AS MATERIALIZED (SELECT good.*, operation.name AS op, operation.text <> '' AS own, problem.warm," \
+        "   iif(operation.name = 'copy', " TT__VALUE("bytes") ", " TT__VALUE("rows") " * " TT__VALUE("cols") \
+        "    * " TT__VALUE("batch") " * " TT__VALUE("elem_size") ") AS bytes" \
+        "   FROM good JOIN problem ON problem.id = problem_id" TT__JOIN_OPERATION " WHERE place = 1)," \
+        " pair AS (SELECT best.*, (SELECT min(time) FROM best AS c WHERE c.op = 'copy' AND NOT c.own" \
+        "   AND c.warm = best.warm AND c.bytes = best.bytes) AS copy FROM best)" \
         " INSERT INTO winner (gpu_id, problem_id, run_id, config_id, time_us, copy_us, copy_fraction," \
         "   speedup_vs_default, trials, failed, unix_ms)" \
         " SELECT run.gpu_id, problem_id, run_id, config_id, time / 1e4, coalesce(copy / 1e4, 0.0)," \
@@ -170,14 +171,14 @@
         "   (SELECT count(*) FROM trial AS t WHERE t.problem_id = pair.problem_id AND t.stage = 0)," \
         "   (SELECT count(*) FROM trial AS t WHERE t.problem_id = pair.problem_id AND t.stage = 0" \
         "     AND t.status NOT IN (0, 6)), run.started_ms" \
-        " FROM pair JOIN run ON run.id = run_id WHERE op NOT IN ('copy', 'transpose_ladder', 'copy" TT__WARM "'," \
-        "   'transpose_ladder" TT__WARM "')") \
+        " FROM pair JOIN run ON run.id = run_id WHERE own OR op NOT IN ('copy', 'transpose_ladder')") \
     X(RECORDED_AT, "UPDATE trial SET at_ms = 0") \
     X(MERGE_RUNS, "SELECT run.id, run.source, run.started_ms, run.ended_ms, " TT__GPU_COLS ", " TT__ENV_COLS \
         " FROM run JOIN gpu ON gpu.id = run.gpu_id JOIN env ON env.id = run.env_id" \
         " WHERE ?1 = 0 OR run.gpu_id = ?1 ORDER BY run.started_ms, run.id") \
     X(MERGE_RUN_END, "UPDATE run SET ended_ms = ?2 WHERE id = ?1 AND ended_ms IS NULL") \
-    X(MERGE_PROBLEMS, "SELECT problem.id, " TT__PROBLEM_COLS " FROM problem ORDER BY problem.id") \
+    X(MERGE_PROBLEMS, "SELECT problem.id, " TT__PROBLEM_COLS ", problem.key FROM problem" TT__JOIN_OPERATION \
+        " ORDER BY problem.id") \
     X(MERGE_CONFIGS, "SELECT config.id, template.kernel, template.op, template.hash, config.text FROM config" \
         " JOIN template ON template.id = config.template_id ORDER BY config.id") \
     X(MERGE_TRIALS, "SELECT " TT__TRIAL_COLS ", trial.problem_id, trial.stage, trial.config_id, trial.run_id," \
@@ -187,7 +188,7 @@
     X(MERGE_WINNERS, "SELECT w.problem_id, w.run_id, w.config_id, run.source, " TT__ENV_COLS ", w.time_us," \
         " w.copy_us, w.copy_fraction, w.speedup_vs_default, w.trials, w.failed, w.unix_ms, " TT__OP_FITS \
         " FROM winner w JOIN run ON run.id = w.run_id JOIN env ON env.id = run.env_id" \
-        " LEFT JOIN problem ON problem.id = w.problem_id LEFT JOIN config ON config.id = w.config_id" \
+        " LEFT JOIN problem ON problem.id = w.problem_id LEFT" TT__JOIN_OPERATION " LEFT JOIN config ON config.id = w.config_id" \
         " LEFT JOIN template ON template.id = config.template_id WHERE ?1 = 0 OR w.gpu_id = ?1") \
     X(MERGE_RUN_GPU, "SELECT gpu_id FROM run WHERE id = ?1") \
     X(MERGE_CUBINS, "SELECT key, hash, image FROM cubin") \
@@ -220,6 +221,8 @@
     X(SWEEP_TEMPLATES, "DELETE FROM template WHERE id NOT IN (SELECT template_id FROM config)") \
     X(SWEEP_PROBLEMS, "DELETE FROM problem WHERE id NOT IN (SELECT problem_id FROM trial)" \
         " AND id NOT IN (SELECT problem_id FROM winner)") \
+    X(SWEEP_VALUES, "DELETE FROM value WHERE problem_id NOT IN (SELECT id FROM problem)") \
+    X(SWEEP_OPERATIONS, "DELETE FROM operation WHERE id NOT IN (SELECT operation_id FROM problem)") \
     X(SWEEP_ENVS, "DELETE FROM env WHERE id NOT IN (SELECT env_id FROM run)") \
     X(SWEEP_GPUS, "DELETE FROM gpu WHERE id NOT IN (SELECT gpu_id FROM run)") \
     X(SWEEP_CUBINS, "DELETE FROM cubin WHERE key NOT IN (SELECT key FROM cubin_link)") \
@@ -230,7 +233,8 @@
     X(CHECK_RUNS, "SELECT id, started_ms FROM run WHERE started_ms NOT BETWEEN 0 AND 4102444800000") \
     X(CHECK_WINNERS, "SELECT w.problem_id, w.time_us, w.copy_us, w.copy_fraction, w.speedup_vs_default," \
         " w.trials, w.failed, w.unix_ms, run.gpu_id = w.gpu_id FROM winner w JOIN run ON run.id = w.run_id") \
-    X(CHECK_OPS, "SELECT problem_id, template.op, problem.op FROM winner w JOIN problem ON problem.id = problem_id" \
+    X(CHECK_OPS, "SELECT problem_id, template.op, operation.name FROM winner w" \
+        " JOIN problem ON problem.id = problem_id" TT__JOIN_OPERATION \
         " JOIN config ON config.id = config_id JOIN template ON template.id = template_id" \
         " WHERE NOT " TT__OP_FITS) \
     X(FILE_BYTES, "SELECT page_count * page_size FROM pragma_page_count, pragma_page_size")

@@ -7,6 +7,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/clock.h"
 #include "db/conn.h"
 #include "db/path.h"
 
@@ -81,6 +82,29 @@ static tt_status check_header(tt__store *s, const header *h) {
     return TT_OK;
 }
 
+/* Tables and indices are all that a store has. A view or a trigger in their place decides what is computed
+ * and for how long, a generated column and a virtual table as well. */
+static tt_status check_objects(tt__store *s) {
+    static const char sql[] =
+        "SELECT name, CASE WHEN type = 'table' THEN 'virtual table' ELSE type END FROM sqlite_schema"
+        " WHERE type NOT IN ('table', 'index') OR (type = 'table' AND coalesce(rootpage, 0) <= 0)"
+        " UNION ALL SELECT s.name, 'table with a generated column' FROM sqlite_schema AS s, "
+        "pragma_table_xinfo(s.name)"
+        " WHERE s.type = 'table' AND hidden <> 0";
+    sqlite3_stmt *stmt = NULL;
+    bool row = false;
+    int rc = sqlite3_prepare_v2(s->db, sql, -1, &stmt, NULL);
+    tt_status status = rc == SQLITE_OK ? tt__db_step(s, stmt, &row) : tt__db_fail(s, rc, "read its schema");
+    if (status == TT_OK && row)
+        status = tt__fail(
+            TT_E_DB,
+            "%s: \"%.60s\" in it is a %.40s, which no store has: the file was changed by another "
+            "program, or made to do harm. It is left as it is: name another file (--db)",
+            s->path, (const char *)sqlite3_column_text(stmt, 0), (const char *)sqlite3_column_text(stmt, 1));
+    sqlite3_finalize(stmt);
+    return status;
+}
+
 /* ---- Opening --------------------------------------------------------------------------------- */
 
 static int connect(tt__store *s, const char *name, int flags) {
@@ -94,6 +118,8 @@ static int connect(tt__store *s, const char *name, int flags) {
     /* The file may come from anywhere: it gets no say in what runs. */
     sqlite3_db_config(s->db, SQLITE_DBCONFIG_DEFENSIVE, 1, NULL);
     sqlite3_db_config(s->db, SQLITE_DBCONFIG_TRUSTED_SCHEMA, 0, NULL);
+    sqlite3_db_config(s->db, SQLITE_DBCONFIG_ENABLE_TRIGGER, 0, NULL);
+    sqlite3_db_config(s->db, SQLITE_DBCONFIG_ENABLE_VIEW, 0, NULL);
     sqlite3_limit(s->db, SQLITE_LIMIT_ATTACHED, 0);
     tt__db_be_patient(s);
     rc =
@@ -168,7 +194,7 @@ static tt_status migrate_step(tt__store *s, bool *done) {
     return rc == SQLITE_OK ? TT_OK : tt__db_fail(s, rc, "bring its schema up to date");
 }
 
-static tt_status migrate(tt__store *s) {
+static tt_status migrate_all(tt__store *s) {
     for (bool done = false; !done;) {
         int rc = tt__db_script(s, "BEGIN IMMEDIATE");
         if (rc != SQLITE_OK)
@@ -183,22 +209,39 @@ static tt_status migrate(tt__store *s) {
     return TT_OK;
 }
 
-/* What may not be written is read as if it had been brought up to date: in place of each migration that it
- * lacks, a view of this connection. The statements name no schema, so that they find the views first. */
-static tt_status view(tt__store *s, const header *h) {
-    static const char *const views[] = {
-        "", /* an empty store is refused */
-        "PRAGMA temp_store = MEMORY; CREATE TEMP VIEW trial AS SELECT *, 1.0 AS weight FROM main.trial",
-    };
-    enum { VIEWS = sizeof views / sizeof *views };
-    int rc = SQLITE_OK;
-    for (int v = h->version; v < (int)tt__n_migrations && v < VIEWS && rc == SQLITE_OK; v++)
-        rc = tt__db_script(s, views[v]);
+/* Without foreign keys, so that a table can be made anew. Inside a transaction it would be too late to say
+ * so. */
+static tt_status migrate(tt__store *s) {
+    int rc = tt__db_script(s, "PRAGMA foreign_keys = OFF; PRAGMA temp_store = MEMORY");
+    tt_status status = rc == SQLITE_OK ? migrate_all(s) : TT_OK;
+    if (rc == SQLITE_OK)
+        rc = tt__db_script(s, "PRAGMA foreign_keys = ON");
+    return status == TT_OK && rc != SQLITE_OK ? tt__db_fail(s, rc, "bring its schema up to date") : status;
+}
+
+/* What may not be written is read as if it had been brought up to date: a copy in memory is. */
+static tt_status migrate_copy(tt__store *s) {
+    sqlite3 *file = s->db;
+    s->db = NULL; /* connect would close it */
+    int rc = connect(s, ":memory:", SQLITE_OPEN_READWRITE);
+    sqlite3_backup *copy = rc == SQLITE_OK ? sqlite3_backup_init(s->db, "main", file, "main") : NULL;
+    if (copy) {
+        s->deadline_s = 0;
+        do
+            rc = sqlite3_backup_step(copy, -1);
+        while (tt__db_wait(s, rc));
+        sqlite3_backup_finish(copy);
+    } else if (rc == SQLITE_OK) {
+        rc = sqlite3_errcode(s->db);
+    }
+    sqlite3_close(file);
+    TT_TRY(rc == SQLITE_DONE ? migrate(s) : tt__db_fail(s, rc, "read its older schema"));
+    rc = tt__db_script(s, "PRAGMA query_only = ON");
     return rc == SQLITE_OK ? TT_OK : tt__db_fail(s, rc, "read its older schema");
 }
 
-static tt_status open_memory(tt__store *s) {
-    int rc = connect(s, ":memory:", SQLITE_OPEN_READWRITE);
+static tt_status open_memory(tt__store *s, const char *name) {
+    int rc = connect(s, name, SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE);
     if (rc != SQLITE_OK)
         return tt__db_fail(s, rc, "open the store");
     TT_TRY(migrate(s));
@@ -215,16 +258,24 @@ static tt_status open_file(tt__store *s) {
     if (s->mode == TT__STORE_READ_ONLY) {
         TT_TRY(connect_read_only(s, &h));
         TT_TRY(check_header(s, &h));
-        return view(s, &h);
+        TT_TRY(check_objects(s));
+        return h.version < (int)tt__n_migrations ? migrate_copy(s) : TT_OK;
     }
     int rc = connect_and_read(s, s->path, SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE, &h);
     if (rc != SQLITE_OK)
         return tt__db_fail(s, rc, "open the store");
     TT_TRY(check_header(s, &h));
+    TT_TRY(check_objects(s));
     if (sqlite3_db_readonly(s->db, "main") == 1) /* SQLite falls back to reading without a word */
         return tt__db_fail(s, SQLITE_READONLY, "open the store for writing");
     TT_TRY(use_wal(s));
     return h.version < (int)tt__n_migrations ? migrate(s) : TT_OK;
+}
+
+/* A store is read at several MB a second; a file can be made to hold more rows than it has bytes. */
+static double until_s(const char *path) {
+    struct stat st;
+    return tt__now_s() + 60 + (stat(path, &st) == 0 ? 2e-6 * (double)st.st_size : 0);
 }
 
 static tt_status open_store(tt__store **out, const char *path, tt__store_mode mode, bool foreign) {
@@ -243,7 +294,8 @@ static tt_status open_store(tt__store **out, const char *path, tt__store_mode mo
     s->mode = mode;
     s->foreign = foreign;
     s->patience_s = PATIENCE_S;
-    tt_status status = strcmp(path, ":memory:") == 0 ? open_memory(s) : open_file(s);
+    s->read_until_s = foreign ? until_s(path) : 0;
+    tt_status status = strcmp(path, ":memory:") == 0 ? open_memory(s, foreign ? "" : path) : open_file(s);
     if (status != TT_OK) {
         tt__store_close(&s);
         return status;
@@ -261,6 +313,13 @@ tt_status tt__store_open_foreign(tt__store **out, const char *path, bool *truste
     *trusted = stat(path, &st) == 0 && (st.st_uid == geteuid() || st.st_uid == 0) &&
                tt__path_check_private(path) == TT_OK;
     return open_store(out, path, TT__STORE_READ_ONLY, true);
+}
+
+tt_status tt__store_open_scratch(tt__store **out) {
+    TT_TRY(open_store(out, ":memory:", TT__STORE_READ_WRITE, true)); /* to SQLite, a file without a name */
+    (*out)->read_until_s = 0;
+    (*out)->foreign = false;
+    return TT_OK;
 }
 
 void tt__store_close(tt__store **store) {

@@ -25,7 +25,12 @@ tt_status tt__store_open(tt__store **out, const char *path, tt__store_mode mode)
 /* Opens, read-only, a file that anybody may have written, to be merged (db/merge.h) and nothing else.
  * *trusted: it belongs to this user or root, and nobody else can write it. */
 tt_status tt__store_open_foreign(tt__store **out, const char *path, bool *trusted);
+/* A new store for as long as it is open, in memory and, where it gets large, in a temporary file. */
+tt_status tt__store_open_scratch(tt__store **out);
 void tt__store_close(tt__store **store);
+/* While this thread waits for another process, or reads for long, it asks this: within a second after it has
+ * said other than 0 the call fails with TT_E_INTERRUPTED. NULL: nothing is asked. */
+void tt__store_stop_when(int (*asked)(void *user), void *user);
 /* The path it was opened with; borrowed. */
 const char *tt__store_path(const tt__store *store);
 
@@ -37,6 +42,7 @@ tt_status tt__store_default_path(tt__str *out);
 /* Memory may differ by 5 %: drivers report it differently. The other facts of a GPU are brought up to date.
  * A read-only store adds nothing: what it does not know has id -1, which matches nothing. */
 tt_status tt__store_gpu(tt__store *s, const tt__gpu *gpu, int64_t *id);
+/* TT_E_INVALID if it is none: see tt__check_problem (db/checked.h). */
 tt_status tt__store_problem(tt__store *s, const tt__problem *p, int64_t *id);
 /* kernel, op and hash of the template's text; `config` as in tt__candidate. */
 tt_status tt__store_config(tt__store *s, const char *kernel, const char *op, const char *hash,
@@ -110,26 +116,24 @@ tt_status tt__store_winner_put(tt__store *s, int64_t run_id, int64_t problem_id,
 tt_status tt__store_winner_get(tt__store *s, int64_t gpu_id, int64_t problem_id, tt__winner *out,
                                bool *found);
 
-/* Walks winners of one op and elem_size: of this GPU (gpu_id > 0), or of every GPU with this cc (gpu_id 0, cc
- * > 0), or of all (both 0); op NULL and elem_size 0 mean any. For `tune list` and the look-up ladder.
- * Ordered by GPU name, op, elem_size, rows * cols, rows. `w` is valid during the call-back. */
+/* Walks winners: of this GPU (gpu_id > 0), or of every GPU with this cc (gpu_id 0, cc > 0), or of all (both
+ * 0); `op` NULL means every operation. Ordered by GPU name, operation and problem. `w` is valid during the
+ * call-back. */
 typedef tt_status (*tt__winner_fn)(void *user, const tt__winner *w);
-tt_status tt__store_winners(tt__store *s, int64_t gpu_id, int cc, const char *op, int elem_size,
-                            tt__winner_fn fn, void *user);
+tt_status tt__store_winners(tt__store *s, int64_t gpu_id, int cc, const char *op, tt__winner_fn fn,
+                            void *user);
 
-/* Winners by their problems alone, for a search through many: of an op and elem_size (0: any), of every GPU
- * of this cc (0: of all), with rows and cols within these bounds. The rest of one is had from
- * tt__store_winner_get. */
-typedef struct tt__bounds {
-    int64_t rows[2], cols[2]; /* least and most */
-} tt__bounds;
+/* Winners by their problems alone, for a search through many: of one operation (`text` as in tt__problem), of
+ * every GPU of this cc (0: of all), whose first two numbers are within these ranges (0: it has fewer). The
+ * rest of one is had from tt__store_winner_get. The call-back must not start such a walk. */
+typedef struct tt__range {
+    int64_t least, most;
+} tt__range;
+enum { TT__RANGES = 2 };
 typedef tt_status (*tt__winner_key_fn)(void *user, int64_t gpu_id, int64_t problem_id, int cc,
                                        const tt__problem *p);
-tt_status tt__store_winner_keys(tt__store *s, int cc, const char *op, int elem_size, const tt__bounds *bounds,
-                                tt__winner_key_fn fn, void *user);
-
-/* The same for all problems of a kernel of somebody's own. */
-tt_status tt__store_kernel_keys(tt__store *s, const char *kernel, tt__winner_key_fn fn, void *user);
+tt_status tt__store_winner_keys(tt__store *s, int cc, const char *op, const char *text,
+                                const tt__range ranges[TT__RANGES], tt__winner_key_fn fn, void *user);
 
 /* ---- Cubins ---------------------------------------------------------------------------------- */
 

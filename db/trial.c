@@ -3,6 +3,7 @@
 #include <limits.h>
 #include <math.h>
 
+#include "base/clean.h"
 #include "base/clock.h"
 #include "db/conn.h"
 #include "db/field.h"
@@ -117,13 +118,16 @@ tt_status tt__trial_check(const tt__trial *t) {
 tt_status tt__store_trial_put(tt__store *s, int64_t run_id, int64_t problem_id, int64_t config_id,
                               tt__stage stage, const tt__trial *trial) {
     unsigned char samples[SAMPLES_BYTES];
+    char reason[TT__REASON_MAX];
     TT_TRY(tt__trial_check(trial));
+    tt__copy(reason, sizeof reason, trial->reason);
+    tt__clean(reason, TT__CLEAN_TEXT);
     int64_t time = units(trial->time_us);
     size_t size = encode(samples, time, trial);
     return tt__db_exec(s, TT__SQL_TRIAL_PUT, "iiiiiiiiibtd", problem_id, (int64_t)stage, config_id, run_id,
                        tt__unix_ms(), (int64_t)trial->status, time, (int64_t)llround(trial->compile_ms * 1e3),
                        (int64_t)trial->regs, size ? (const void *)samples : NULL, size,
-                       *trial->reason ? trial->reason : NULL, trial->weight > 0 ? trial->weight : 1.0);
+                       *reason ? reason : NULL, trial->weight > 0 ? trial->weight : 1.0);
 }
 
 tt_status tt__trial_read(tt__store *s, sqlite3_stmt *stmt, tt__trial *out) {
@@ -143,6 +147,7 @@ tt_status tt__trial_read(tt__store *s, sqlite3_stmt *stmt, tt__trial *out) {
     out->regs = (int)regs;
     out->weight = weight;
     tt__copy(out->reason, sizeof out->reason, reason ? reason : "");
+    tt__clean(out->reason, TT__CLEAN_TEXT);
     return TT_OK;
 }
 

@@ -1,7 +1,9 @@
 /* Winners: one for each GPU and problem, with all that is needed to judge whether it still holds. */
+#include "base/clean.h"
 #include "base/clock.h"
 #include "db/conn.h"
 #include "db/field.h"
+#include "db/problem.h"
 
 tt_status tt__store_winner_put(tt__store *s, int64_t run_id, int64_t problem_id, int64_t config_id,
                                const tt__winner *w) {
@@ -17,13 +19,14 @@ tt_status tt__store_winner_put(tt__store *s, int64_t run_id, int64_t problem_id,
 static void read_text(sqlite3_stmt *stmt, int at, char *out, size_t size) {
     const char *text = (const char *)sqlite3_column_text(stmt, at);
     tt__copy(out, size, text ? text : "");
+    tt__clean(out, TT__CLEAN_NAME);
 }
 
-static void read_winner(sqlite3_stmt *stmt, tt__winner *w) {
+static tt_status read_winner(tt__store *s, sqlite3_stmt *stmt, tt__winner *w) {
     *w = (tt__winner){0};
     int at = tt__fields_read(stmt, 0, tt__gpu_fields, TT__GPU_FIELDS, &w->gpu);
-    at = tt__fields_read(stmt, at, tt__problem_fields, TT__PROBLEM_FIELDS, &w->problem);
-    at = tt__fields_read(stmt, at, tt__env_fields, TT__ENV_FIELDS, &w->env);
+    TT_TRY(tt__db_problem_read(s, stmt, at, &w->problem));
+    at = tt__fields_read(stmt, at + TT__PROBLEM_COL_COUNT, tt__env_fields, TT__ENV_FIELDS, &w->env);
     read_text(stmt, at++, w->kernel, sizeof w->kernel);
     read_text(stmt, at++, w->hash, sizeof w->hash);
     read_text(stmt, at++, w->config, sizeof w->config);
@@ -35,6 +38,7 @@ static void read_winner(sqlite3_stmt *stmt, tt__winner *w) {
     w->trials = sqlite3_column_int64(stmt, at++);
     w->failed = sqlite3_column_int64(stmt, at++);
     w->unix_ms = sqlite3_column_int64(stmt, at++);
+    return TT_OK;
 }
 
 tt_status tt__store_winner_get(tt__store *s, int64_t gpu_id, int64_t problem_id, tt__winner *out,
@@ -45,54 +49,42 @@ tt_status tt__store_winner_get(tt__store *s, int64_t gpu_id, int64_t problem_id,
     TT_TRY(tt__db_stmt(s, &stmt, TT__SQL_WINNER_GET, "ii", gpu_id, problem_id));
     tt_status status = tt__db_step(s, stmt, found);
     if (status == TT_OK && *found)
-        read_winner(stmt, out);
+        status = read_winner(s, stmt, out);
+    *found = *found && status == TT_OK;
     tt__db_done(stmt);
     return status;
 }
 
-tt_status tt__store_winners(tt__store *s, int64_t gpu_id, int cc, const char *op, int elem_size,
-                            tt__winner_fn fn, void *user) {
+tt_status tt__store_winners(tt__store *s, int64_t gpu_id, int cc, const char *op, tt__winner_fn fn,
+                            void *user) {
     sqlite3_stmt *stmt;
     bool row;
     tt__sql sql = gpu_id ? TT__SQL_WINNERS_OF_GPU : TT__SQL_WINNERS_OF_CC;
-    TT_TRY(tt__db_stmt(s, &stmt, sql, "iti", gpu_id ? gpu_id : (int64_t)cc, op, (int64_t)elem_size));
+    TT_TRY(tt__db_stmt(s, &stmt, sql, "it", gpu_id ? gpu_id : (int64_t)cc, op));
     tt_status status;
     while ((status = tt__db_step(s, stmt, &row)) == TT_OK && row) {
         tt__winner w;
-        read_winner(stmt, &w);
-        status = fn(user, &w);
-        if (status != TT_OK)
+        if ((status = read_winner(s, stmt, &w)) != TT_OK || (status = fn(user, &w)) != TT_OK)
             break;
     }
     tt__db_done(stmt);
     return status;
 }
 
-static tt_status keys(tt__store *s, sqlite3_stmt *stmt, tt__winner_key_fn fn, void *user) {
-    tt_status status;
+tt_status tt__store_winner_keys(tt__store *s, int cc, const char *op, const char *text,
+                                const tt__range ranges[TT__RANGES], tt__winner_key_fn fn, void *user) {
+    sqlite3_stmt *stmt;
     bool row;
+    TT_TRY(tt__db_stmt(s, &stmt, TT__SQL_WINNER_KEYS, "ittiiii", (int64_t)cc, op, text, ranges[0].least,
+                       ranges[0].most, ranges[1].least, ranges[1].most));
+    tt_status status;
     while ((status = tt__db_step(s, stmt, &row)) == TT_OK && row) {
         tt__problem p;
-        tt__fields_read(stmt, 3, tt__problem_fields, TT__PROBLEM_FIELDS, &p);
-        status = fn(user, sqlite3_column_int64(stmt, 0), sqlite3_column_int64(stmt, 1),
-                    sqlite3_column_int(stmt, 2), &p);
-        if (status != TT_OK)
+        if ((status = tt__db_problem_read(s, stmt, 3, &p)) != TT_OK ||
+            (status = fn(user, sqlite3_column_int64(stmt, 0), sqlite3_column_int64(stmt, 1),
+                         sqlite3_column_int(stmt, 2), &p)) != TT_OK)
             break;
     }
     tt__db_done(stmt);
     return status;
-}
-
-tt_status tt__store_winner_keys(tt__store *s, int cc, const char *op, int elem_size, const tt__bounds *bounds,
-                                tt__winner_key_fn fn, void *user) {
-    sqlite3_stmt *stmt;
-    TT_TRY(tt__db_stmt(s, &stmt, TT__SQL_WINNER_KEYS, "itiiiii", (int64_t)cc, op, (int64_t)elem_size,
-                       bounds->rows[0], bounds->rows[1], bounds->cols[0], bounds->cols[1]));
-    return keys(s, stmt, fn, user);
-}
-
-tt_status tt__store_kernel_keys(tt__store *s, const char *kernel, tt__winner_key_fn fn, void *user) {
-    sqlite3_stmt *stmt;
-    TT_TRY(tt__db_stmt(s, &stmt, TT__SQL_KERNEL_KEYS, "t", kernel));
-    return keys(s, stmt, fn, user);
 }

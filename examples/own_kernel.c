@@ -74,19 +74,23 @@ int main(int argc, char **argv) {
     tt_kernel *kernel;
     tt_plan *plan;
     tt_open_opts opts = TT_INIT(tt_open_opts);
-    char problem[64];
+    tt_problem problem = TT_INIT(tt_problem);
+    char values[64];
     opts.db_path = argc > 3 ? argv[3] : NULL;
-    snprintf(problem, sizeof problem, "n=%ld", n);
+    snprintf(values, sizeof values, "n=%ld", n);
     TT(tt_open(&ctx, &opts));
     TT(tt_kernel_open(&kernel, ctx, argv[1], NULL));
-    TT(tt_kernel_plan(&plan, kernel, problem));
+    problem.kernel = kernel;
+    problem.values = values;
+    TT(tt_plan_create(&plan, ctx, &problem));
 
     /* What it wants, in the order of the file; then the launch, with an `a` that tuning never saw. */
-    tt_argument arguments[3];
-    size_t n_arguments = tt_plan_arguments(plan, arguments, 3);
-    for (size_t i = 0; i < n_arguments; i++)
-        printf("%-2s %-7s %s, %zu bytes\n", arguments[i].name, arguments[i].direction, arguments[i].type,
-               arguments[i].bytes);
+    size_t n_arguments = tt_plan_n_arguments(plan);
+    for (size_t i = 0; i < n_arguments; i++) {
+        tt_argument argument = TT_INIT(tt_argument);
+        TT(tt_plan_argument(&argument, plan, i));
+        printf("%-2s %-7s %s, %zu bytes\n", argument.name, argument.direction, argument.type, argument.bytes);
+    }
     TT(tt_plan_launch_args(plan, (void *[]){&x, &y, &a}, n_arguments, NULL));
     CU((CUstream), "cuStreamSynchronize", NULL);
 
@@ -94,7 +98,7 @@ int main(int argc, char **argv) {
     for (long i = 0; i < n; i++) /* whole numbers: exact */
         wrong += results[i] != a * vectors[i] + vectors[n + i];
     const tt_choice *choice = tt_plan_choice(plan);
-    printf("%s with %s, match: %s: %s\n", problem, choice->config, tt_match_name(choice->match),
+    printf("%s with %s, match: %s: %s\n", values, choice->config, tt_match_name(choice->match),
            wrong ? "WRONG" : "correct");
 
     tt_plan_free(&plan);

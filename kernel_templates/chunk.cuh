@@ -1,76 +1,21 @@
-// What the templates share that carry a piece of the source through shared memory as it lies, and gather each vector of
-// the destination there, element by element: included by them, no template of its own.
+// For templates that copy a piece of the source to shared memory as it lies, and gather each vector of the destination there.
 //
-// A run is what lies together. It may begin at any element: what is read are the aligned vectors of 16 bytes that it
-// touches, and what is written the aligned vectors of VS bytes, of which those at its ends are not whole. With PADDED a
-// place is left free behind each 128 bytes of shared memory, or else elements that are a power of two apart share a bank.
+// A run is a row's contiguous part. It may begin at any element. Reads are the aligned vectors of 16 bytes that it touches.
+// Writes are aligned vectors of VS bytes, except the first and the last, which may be shorter. With PADDED a place stays free
+// after each 128 bytes of shared memory. Otherwise elements a power of two apart would share a bank.
 
-#include "early.cuh"
+#include "common.cuh"
 
-#if ELEM_SIZE == 1
-typedef unsigned char elem;
-#elif ELEM_SIZE == 2
-typedef unsigned short elem;
-#elif ELEM_SIZE == 4
-typedef unsigned int elem;
-#elif ELEM_SIZE == 8
-typedef uint2 elem;
-#else
-typedef uint4 elem;
-#endif
-
-#define VEC 16
-#define UNIT (ELEM_SIZE < 4 ? 4 : ELEM_SIZE) // what lies together in shared memory
-#define PER (VS / ELEM_SIZE)                 // elements of a vector that is written
+#define VEC  16
+#define UNIT (ELEM_SIZE < 4 ? 4 : ELEM_SIZE) // bytes that stay together in shared memory
+#define PER  (VS / ELEM_SIZE)                // elements of a vector that is written
 
 // Vectors that a run of so many elements touches, wherever it begins.
-#define TOUCHED(n, bytes) (((n) * ELEM_SIZE + (bytes)-1) / (bytes) + (ELEM_SIZE < (bytes)))
+#define TOUCHED(n, bytes) (((n)*ELEM_SIZE + (bytes)-1) / (bytes) + (ELEM_SIZE < (bytes)))
 
 #define WORDS (VS / 4)
 
-// Writes so many bytes of `w`, a vector or an element, if `is`. A plain store in an `if` would not do: the compiler may write
-// a uint4 word by word, and branches around it, so that what the next vector is made of is loaded only then. The compiler is
-// not told that memory changes: nothing that was written may be read again. With KEEP it is written over what was kept.
-#if defined __HOSTCUDA__ // the CPU stand-in of the tests speaks no PTX
-template <int BYTES> static __device__ void store_if(bool is, elem *to, const unsigned int *w) {
-    if (!is)
-        return;
-    if (BYTES == 16)
-        *(uint4 *)to = make_uint4(w[0], w[1], w[2], w[3]);
-    else if (BYTES == 8)
-        *(uint2 *)to = make_uint2(w[0], w[1]);
-    else if (BYTES == 4)
-        *(unsigned int *)to = w[0];
-    else if (BYTES == 2)
-        *(unsigned short *)to = (unsigned short)w[0];
-    else
-        *(unsigned char *)to = (unsigned char)w[0];
-}
-#else
-#if KEEP && __CUDA_ARCH__ >= 800
-#define STORE "{ .reg .pred is; setp.ne.b32 is, %0, 0; @is st.global.L2::cache_hint"
-#define STORED ", %2; }"
-#define POLICY usual_policy()
-#else
-#define STORE "{ .reg .pred is; setp.ne.b32 is, %0, 0; @is st.global"
-#define STORED "; }"
-#define POLICY 0ull
-#endif
-template <int BYTES> static __device__ void store_if(bool is, elem *to, const unsigned int *w) {
-    if (BYTES == 16)
-        asm volatile(STORE ".v4.b32 [%1], {%3, %4, %5, %6}" STORED ::"r"((int)is), "l"(to), "l"(POLICY), "r"(w[0]), "r"(w[1]),
-                     "r"(w[2]), "r"(w[3]));
-    else if (BYTES == 8)
-        asm volatile(STORE ".v2.b32 [%1], {%3, %4}" STORED ::"r"((int)is), "l"(to), "l"(POLICY), "r"(w[0]), "r"(w[1]));
-    else if (BYTES == 4)
-        asm volatile(STORE ".b32 [%1], %3" STORED ::"r"((int)is), "l"(to), "l"(POLICY), "r"(w[0]));
-    else if (BYTES == 2)
-        asm volatile(STORE ".b16 [%1], %3" STORED ::"r"((int)is), "l"(to), "l"(POLICY), "h"((unsigned short)w[0]));
-    else
-        asm volatile(STORE ".b8 [%1], %3" STORED ::"r"((int)is), "l"(to), "l"(POLICY), "r"(w[0]));
-}
-#endif
-// Element `i` of what is to be written.
+// Sets element `i` of the vector that is written.
 static __device__ void set_element(unsigned int *w, int i, elem e) {
 #if ELEM_SIZE == 16
     w[4 * i] = e.x, w[4 * i + 1] = e.y, w[4 * i + 2] = e.z, w[4 * i + 3] = e.w;
@@ -82,12 +27,7 @@ static __device__ void set_element(unsigned int *w, int i, elem e) {
 #endif
 }
 
-// Bytes from the last multiple of so many to `p`.
-static __device__ int past(const elem *p, int multiple) {
-    return (int)((unsigned long long)p % multiple);
-}
-
-// Where byte `b` is of what leaves such places free, or does not.
+// The place of byte `b` in shared memory, with such free places (LEAVES) or without.
 template <bool LEAVES> static __device__ int placed(int b) {
     return LEAVES ? b + b / 128u * UNIT : b;
 }
@@ -108,9 +48,8 @@ static __device__ void put(char *tile, int b, uint4 v) {
 #endif
 }
 
-// So many runs of `n` elements, the first from `first` on, `pitch` elements from one to the next, in the array from `begin`
-// to `end`. `amid`: 16 elements and more of it lie before and behind, which is quicker to know than that no vector reaches
-// out of it.
+// `many` runs of `n` elements, `pitch` elements apart, in the array from `begin` to `end`. `amid`: the array has 16 elements and
+// more on both sides, so that no vector reaches out of it.
 struct runs {
     const elem *first;
     long long pitch;
@@ -119,16 +58,16 @@ struct runs {
     bool amid;
 };
 
-// Bytes from one run of MOST elements to the next in shared memory, where runs begin SKEW bytes further behind a multiple of
-// 16 than the last: so many behind one there, too. An odd number of elements, if that can be.
+// Bytes from one run of MOST elements to the next in shared memory: an odd number of elements, if possible. Each run begins SKEW
+// bytes later modulo 16 than the one before, as in the source.
 #if SKEW
-#define TILE_PITCH(most) (((most) * ELEM_SIZE + 45 - SKEW) / VEC * VEC + SKEW)
+#define TILE_PITCH(most) (((most)*ELEM_SIZE + 45 - SKEW) / VEC * VEC + SKEW)
 #else
 #define TILE_PITCH(most) ((TOUCHED(most, VEC) | 1) * VEC)
 #endif
 
-// RUNS runs of MOST elements at the most on their way to shared memory, of which byte 0 of the first comes to byte past(first,
-// VEC). All loads are in flight before `put_into` waits for the first.
+// At most RUNS runs of at most MOST elements, on their way to shared memory. The first run begins at byte past(first, VEC) there.
+// All loads are in flight before `put_into` waits for the first.
 template <int RUNS, int MOST> struct carried {
     static const int VECTORS = TOUCHED(MOST, VEC), EACH = (RUNS * VECTORS + THREADS - 1) / THREADS;
     uint4 in[EACH];
@@ -201,7 +140,7 @@ static __device__ int before(const elem *run, int multiple) {
     return (int)(-(unsigned long long)run % multiple) / ELEM_SIZE;
 }
 
-// Writes what is no whole vector at the ends of such runs, of which `at` tells where element q of run c is. All threads pass.
+// Writes the ends of runs, which are no whole vectors. `at` says where element q of run c is. All threads pass.
 template <class AT> static __device__ void write_ends(elem *dst, long long pitch, int many, int n, AT at) {
 #pragma unroll 1
     for (int k = 0; k < many * 2 * PER; k += THREADS) {
@@ -215,9 +154,8 @@ template <class AT> static __device__ void write_ends(elem *dst, long long pitch
     }
 }
 
-// Writes runs of `n` elements, MOST at the most: `many`, RUNS at the most, `pitch` elements apart. FROM(c, q)
-// tells where in the tile run c lies from its q-th element on: `at` so many behind it. First the whole vectors, then what is
-// left at the ends of the runs, unless the caller knows them to be `even`, without any.
+// Writes `many` runs (at most RUNS) of `n` elements (at most MOST), `pitch` elements apart. FROM(c, q).at(i) is the place in the
+// tile of element q + i of run c. `even`: the runs are whole vectors.
 template <int RUNS, int MOST, class FROM>
 static __device__ void write_runs(elem *dst, long long pitch, int many, int n, const char *tile, bool even, FROM from) {
     const int vectors = MOST / PER;
@@ -236,4 +174,28 @@ static __device__ void write_runs(elem *dst, long long pitch, int many, int n, c
     }
     if (PER > 1 && !even)
         write_ends(dst, pitch, many, n, [&](int c, int q) { return tile + place(from(c, q).at(0)); });
+}
+
+// Elements of 1 and 2 bytes are turned in words of 4 bytes: one by one would take too many instructions.
+#define WORD    4
+#define ABREAST (ELEM_SIZE < WORD ? WORD / ELEM_SIZE : 1) // elements of a word
+
+// The `at`th element of a word.
+struct part {
+    unsigned int word;
+    int at;
+};
+// A word of ABREAST such. All `at` are constants after unrolling.
+template <class PARTS> static __device__ unsigned int join(PARTS parts) {
+#if ELEM_SIZE == 1
+    const part a = parts(0), b = parts(1), c = parts(2), d = parts(3);
+    const unsigned int low = __byte_perm(a.word, b.word, a.at | (b.at + 4) << 4);
+    const unsigned int high = __byte_perm(c.word, d.word, c.at | (d.at + 4) << 4);
+    return __byte_perm(low, high, 0x5410);
+#elif ELEM_SIZE == 2
+    const part a = parts(0), b = parts(1);
+    return __byte_perm(a.word, b.word, (a.at ? 0x0032 : 0x0010) | (b.at ? 0x7600 : 0x5400));
+#else
+    return parts(0).word;
+#endif
 }

@@ -1,6 +1,5 @@
-// The limit every transpose is held against: a copy of as many bytes, read and written in address order,
-// VEC bytes an access, UNROLL accesses in flight per thread. Source and destination are dense.
-//
+// The copy that transposes are compared with: VEC bytes an access in address order, UNROLL accesses in flight a thread. Source
+// and destination are dense.
 //@ kernel   copy_linear
 //@ op       copy
 //@ param    VEC        4 8 16
@@ -8,36 +7,27 @@
 //@ param    UNROLL     1 2 4 8
 //@ runtime  STREAM     0 1
 //@ param    KEEP       0 1
-//@ derived  WHOLE      rows * cols * batch * elem_size % 131072 = 0 AND rows * cols * batch * elem_size < 17179869184
-//@ where    align >= VEC
+//@ derived  WHOLE      bytes % 131072 = 0 AND bytes < 17179869184
 //@ where    VEC * UNROLL >= 8
-//@ where    KEEP = 0 OR (cc >= 80 AND STREAM = 0 AND VEC = 16 AND rows * cols * batch * elem_size > l2_bytes)
+//@ where    KEEP = 0 OR (cc >= 80 AND STREAM = 0 AND VEC = 16 AND bytes > l2_bytes)
 //@ launch   early
 //@ block    THREADS
-//@ grid     ceil_div(rows * cols * batch * elem_size, THREADS * UNROLL * VEC)
-//@ args     dst, src, i64 rows * cols * batch * elem_size, i32 STREAM
+//@ grid     ceil_div(bytes, THREADS * UNROLL * VEC)
+//@ args     dst, src, i64 bytes, i32 STREAM
 //@ default  VEC=16 THREADS=256 UNROLL=4 STREAM=0 KEEP=0
 
-#if VEC == 4
-typedef unsigned int vec;
-#elif VEC == 8
-typedef uint2 vec;
-#else
-typedef uint4 vec;
-#endif
+#include "common.cuh"
+typedef vec_of<VEC>::type vec;
 
-#include "early.cuh"
-#include "keep.cuh"
-
-// WHOLE: so many bytes that every block has its share to the full, whatever a block takes, and no more than 2^32
-// vectors. A small copy is so short that each instruction before the first load shows.
+// WHOLE: every block has its full share, and there are at most 2^32 vectors. In a small copy each instruction before the
+// first load shows.
 #if WHOLE
 typedef unsigned index;
 #else
 typedef long long index;
 #endif
 
-// THREADS and STREAM share one cubin: the copy is there to compare with, and shall not hold up what is compared.
+// THREADS and STREAM are run-time parameters, so that the copy compiles fast.
 extern "C" __global__ void __launch_bounds__(1024)
     copy_linear(unsigned char *dst, const unsigned char *src, long long bytes, int stream) {
     const int threads = blockDim.x;
@@ -59,7 +49,7 @@ extern "C" __global__ void __launch_bounds__(1024)
         } else {
 #pragma unroll
             for (int u = 0; u < UNROLL; u++)
-                held[u] = KEEP ? load_kept(&from[first + u * threads]) : from[first + u * threads];
+                held[u] = KEEP ? fetch(&from[first + u * threads]) : from[first + u * threads];
 #pragma unroll
             for (int u = 0; u < UNROLL; u++)
                 to[first + u * threads] = held[u];
@@ -75,7 +65,7 @@ extern "C" __global__ void __launch_bounds__(1024)
                 to[first + u * threads] = from[first + u * threads];
     }
 
-    // What is left when the size is no multiple of VEC: the first threads take a byte each.
+    // The size may be no multiple of VEC: the first threads take a byte of the rest each.
     if (!WHOLE && blockIdx.x == 0 && threadIdx.x < bytes - n * VEC)
         dst[n * VEC + threadIdx.x] = src[n * VEC + threadIdx.x];
 }

@@ -1,39 +1,35 @@
-// What the templates share that turn square matrices onto themselves: which tiles a block exchanges, and how it reads what it
-// will write over. Included by them behind keep.cuh, no template of its own.
+// Shared by the templates that turn square matrices onto themselves. Include common.cuh first.
 
-// Reads a vector, if it `is` to be read. LINES bytes around it, if any, come to the L2 cache: where rows are no whole lines,
-// two tiles read a part of one each. With KEEP they stay there until they are written over. All threads of a warp pass. What
-// keep.cuh and micro_tile.cuh have for this does one or the other, and in place both together gain more than each.
-#if (KEEP || LINES) && __CUDA_ARCH__ >= 800 && !defined __HOSTCUDA__ // the CPU stand-in of the tests speaks no PTX
-#if LINES == 256
-#define AROUND ".L2::256B"
-#elif LINES == 128
-#define AROUND ".L2::128B"
+// Reads a vector with all hints, if `is`. Also lines that are not kept have a policy here. All threads of a warp pass.
+#if HINTS && (KEEP || PREFETCH)
+#define MAKE_READ_OVER(T, values, is, from, by, ...)                                                                             \
+    static __device__ void read_over(T &to, bool wanted, const T *p) {                                                           \
+        asm volatile("{ .reg .pred is; setp.ne.b32 is, %" #is ", 0; @is ld.global.L2::cache_hint" AROUND values ", [%" #from     \
+                     "], %" #by "; }"                                                                                            \
+                     : __VA_ARGS__                                                                                               \
+                     : "r"((int)wanted), "l"(p), "l"(KEEP ? keep_policy() : usual_policy()));                                    \
+    }
+MAKE_READ_OVER(unsigned int, ".b32 %0", 1, 2, 3, "=r"(to))
+MAKE_READ_OVER(uint2, ".v2.b32 {%0, %1}", 2, 3, 4, "=r"(to.x), "=r"(to.y))
+MAKE_READ_OVER(uint4, ".v4.b32 {%0, %1, %2, %3}", 4, 5, 6, "=r"(to.x), "=r"(to.y), "=r"(to.z), "=r"(to.w))
 #else
-#define AROUND ""
-#endif
-#define READ(is) "{ .reg .pred is; setp.ne.b32 is, %" #is ", 0; @is ld.global.L2::cache_hint" AROUND
-static __device__ unsigned long long reading_policy() {
-    return KEEP ? keep_policy() : usual_policy();
-}
-static __device__ void read_over(unsigned int &to, bool is, const unsigned int *from) {
-    asm volatile(READ(1) ".b32 %0, [%2], %3; }" : "=r"(to) : "r"((int)is), "l"(from), "l"(reading_policy()));
-}
-static __device__ void read_over(uint2 &to, bool is, const uint2 *from) {
-    asm volatile(READ(2) ".v2.b32 {%0, %1}, [%3], %4; }"
-                 : "=r"(to.x), "=r"(to.y)
-                 : "r"((int)is), "l"(from), "l"(reading_policy()));
-}
-static __device__ void read_over(uint4 &to, bool is, const uint4 *from) {
-    asm volatile(READ(4) ".v4.b32 {%0, %1, %2, %3}, [%5], %6; }"
-                 : "=r"(to.x), "=r"(to.y), "=r"(to.z), "=r"(to.w)
-                 : "r"((int)is), "l"(from), "l"(reading_policy()));
-}
-#else
-template <class T> static __device__ void read_over(T &to, bool is, const T *from) {
+template <class T> static __device__ void read_over(T &to, bool is, const T *p) {
     if (is)
-        to = *from;
+        to = load(p);
 }
+#endif
+
+// Writes a vector over what was read. With KEEP this lets go of the line: an ordinary store would not.
+#if HINTS && KEEP
+#define MAKE_STORE_OVER(T, values, by, ...)                                                                                      \
+    static __device__ void store_over(T *to, T v) {                                                                              \
+        asm volatile("st.global.L2::cache_hint" values ", %" #by ";" ::"l"(to), __VA_ARGS__, "l"(usual_policy()) : "memory");    \
+    }
+MAKE_STORE_OVER(unsigned int, ".b32 [%0], %1", 2, "r"(v))
+MAKE_STORE_OVER(uint2, ".v2.b32 [%0], {%1, %2}", 3, "r"(v.x), "r"(v.y))
+MAKE_STORE_OVER(uint4, ".v4.b32 [%0], {%1, %2, %3, %4}", 5, "r"(v.x), "r"(v.y), "r"(v.z), "r"(v.w))
+#else
+#define store_over store
 #endif
 
 // The tile of a block in the grid, of `side` tiles on a side: those on and above the diagonal, folded into a rectangle.

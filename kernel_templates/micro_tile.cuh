@@ -1,98 +1,24 @@
-// What the templates that turn micro-tiles in registers share: included by them, no template of its own.
-//
-// A micro-tile is MICRO_ROWS vectors of VL bytes, which lie in as many rows and hold MICRO_COLS elements each.
-// Turned, it is MICRO_COLS vectors of VS bytes. STREAM 1 marks global accesses as used once, STREAM 2
-// what is read as to be kept for a while (keep.cuh). PREFETCH is what a load brings into the L2 cache, in bytes: 0 for no
-// more than it asks for.
+// For templates that turn micro-tiles in registers. A micro-tile is MICRO_ROWS vectors of VL bytes from as many rows, with
+// MICRO_COLS elements each. Turned, it is MICRO_COLS vectors of VS bytes.
 
-#include "keep.cuh"
-
-#if ELEM_SIZE == 1
-typedef unsigned char elem;
-#elif ELEM_SIZE == 2
-typedef unsigned short elem;
-#elif ELEM_SIZE == 4
-typedef unsigned int elem;
-#elif ELEM_SIZE == 8
-typedef uint2 elem;
-#else
-typedef uint4 elem;
-#endif
+#include "common.cuh"
 
 #define MICRO_COLS (VL / ELEM_SIZE)
 #define MICRO_ROWS (VS / ELEM_SIZE)
 
-template <int BYTES> struct vec_of;
-template <> struct vec_of<4> { typedef unsigned int type; };
-template <> struct vec_of<8> { typedef uint2 type; };
-template <> struct vec_of<16> { typedef uint4 type; };
+// Of a tile of READ_RUN by WRITE_RUN bytes:
+#define TILE_COLS   (READ_RUN / ELEM_SIZE)
+#define TILE_ROWS   (WRITE_RUN / ELEM_SIZE)
+#define ACROSS      (TILE_COLS / MICRO_COLS) // micro-tiles side by side
+#define DOWN        (TILE_ROWS / MICRO_ROWS) // and above each other: also the vectors of a shared row
+#define MICRO_TILES (ACROSS * DOWN / THREADS)
+#define VECTORS     (TILE_COLS * DOWN / THREADS)    // that a thread writes
+#define BETWEEN     (THREADS / ACROSS * MICRO_ROWS) // rows from one micro-tile of a thread to its next
+// For row r of each micro-tile m of a thread.
+#define EACH_VECTOR                                                                                                              \
+    _Pragma("unroll") for (int m = 0; m < MICRO_TILES; m++) _Pragma("unroll") for (int r = 0; r < MICRO_ROWS; r++)
 
-// A vector of BYTES as its 32-bit words.
-template <int BYTES> union words_of {
-    typename vec_of<BYTES>::type v;
-    unsigned int w[BYTES / 4];
-};
-
-template <class T> static __device__ T load(const T *p) {
-    return STREAM == 1 ? __ldcs(p) : *p;
-}
-
-template <class T> static __device__ void store(T *p, T v) {
-    if (STREAM == 1)
-        __stcs(p, v);
-    else
-        *p = v;
-}
-
-#if PREFETCH > 0 && !defined __HOSTCUDA__ // the CPU stand-in of the tests speaks no PTX
-#if PREFETCH == 128
-#define AHEAD ".L2::128B"
-#else
-#define AHEAD ".L2::256B"
-#endif
-static __device__ unsigned int load_ahead(const unsigned int *from) {
-    unsigned int v;
-    asm volatile("ld.global" AHEAD ".b32 %0, [%1];" : "=r"(v) : "l"(from));
-    return v;
-}
-static __device__ uint2 load_ahead(const uint2 *from) {
-    uint2 v;
-    asm volatile("ld.global" AHEAD ".v2.b32 {%0, %1}, [%2];" : "=r"(v.x), "=r"(v.y) : "l"(from));
-    return v;
-}
-static __device__ uint4 load_ahead(const uint4 *from) {
-    uint4 v;
-    asm volatile("ld.global" AHEAD ".v4.b32 {%0, %1, %2, %3}, [%4];"
-                 : "=r"(v.x), "=r"(v.y), "=r"(v.z), "=r"(v.w)
-                 : "l"(from));
-    return v;
-}
-#else
-template <class T> static __device__ T load_ahead(const T *p) {
-    return load(p);
-}
-#endif
-
-// The same for whole tiles, where all threads of a block pass: with STREAM 2 what is read is kept until `let_go`, or until it
-// is written over.
-#if STREAM == 2
-template <class T> static __device__ T load_together(const T *p) {
-    return load_kept(p);
-}
-template <class T> static __device__ void store_over(T *p, T v) {
-    store_and_let_go(p, v);
-}
-#else
-template <class T> static __device__ T load_together(const T *p) {
-    return load_ahead(p);
-}
-template <class T> static __device__ void store_over(T *p, T v) {
-    store(p, v);
-}
-#endif
-
-// One vector of the transposed micro-tile: column `c` of the MICRO_ROWS vectors. All indices are constants
-// after unrolling; what is left are byte permutations for the small types, and nothing for the others.
+// Column `c` of the MICRO_ROWS vectors. After unrolling only byte permutations are left, of small elements.
 static __device__ void turn(words_of<VS> &out, const words_of<VL> *in, int c) {
 #if ELEM_SIZE >= 4
     const int n = ELEM_SIZE / 4;
@@ -116,12 +42,11 @@ static __device__ void turn(words_of<VS> &out, const words_of<VL> *in, int c) {
 #endif
 }
 
-// A tile in shared memory stands transposed already: a row for each of its columns, `down` vectors long. The
-// vectors of a row are swizzled by XOR, so that neither filling nor reading has bank conflicts.
+// A tile in shared memory is transposed: a row for each of its columns, `down` vectors long. The vectors of a row are swizzled
+// by XOR against bank conflicts.
 //
-// How the places are computed decides in what order the compiler lets loads and stores go. For elements of 1 and 2
-// bytes unsigned columns and one address for a micro-tile, whose columns are swizzled alike, take up to 12 % less
-// time (1024 x 1024 at 1 byte, H200); for larger ones an address for each vector, up to 6 % (2048 x 2048 at 4).
+// The way places are computed decides how the compiler orders loads and stores. Elements of 1 and 2 bytes have unsigned
+// columns and one address a micro-tile, larger ones an address for each vector: up to 12 and 6 % less time (H200).
 #if ELEM_SIZE <= 2
 typedef unsigned int column_no;
 #else
@@ -143,8 +68,7 @@ static __device__ void put(vec_of<VS>::type *tile, const words_of<VL> *in, int a
     }
 }
 
-// Where a row ends after `left` elements. A vector that reaches over the end of a source row reads padding or
-// the next row; only of the last row is it read element by element.
+// A row ends after `left` elements. A vector may reach into padding or the next row, but not out of the last row.
 static __device__ void load_edge(words_of<VL> &in, const elem *from, int left, bool last_row) {
     if (!last_row || left >= MICRO_COLS) {
         in.v = load((const vec_of<VL>::type *)from);
@@ -155,7 +79,7 @@ static __device__ void load_edge(words_of<VL> &in, const elem *from, int left, b
         if (c < left)
             ((elem *)&in)[c] = from[c];
 }
-// What is written there: whole words, and what there is of the one behind them.
+// Writes `left` elements: whole words, then the bytes that are left of the last one.
 static __device__ void store_part(elem *to, const words_of<VS> &out, int left) {
     unsigned int *words = (unsigned int *)to;
     const int bytes = left * ELEM_SIZE;
@@ -184,10 +108,9 @@ static __device__ void store_edge(elem *to, vec_of<VS>::type v, int left) {
         store_part(to, out, left);
 }
 
-// Reads a micro-tile and puts it into its tile, of which there are `height` rows and `width` columns: with the
-// `last` row of the matrix as their last, or not.
-static __device__ void put_edge(vec_of<VS>::type *tile, const elem *from, long long ld, int height, int width,
-                                bool last, int across, int down, int tile_down) {
+// Reads a micro-tile and puts it into its tile of `height` rows and `width` columns. `last`: it has the matrix's last row.
+static __device__ void put_edge(vec_of<VS>::type *tile, const elem *from, long long ld, int height, int width, bool last,
+                                int across, int down, int tile_down) {
     words_of<VL> in[MICRO_ROWS];
     const int row = down * MICRO_ROWS, col = across * MICRO_COLS;
     if (row >= height || col >= width)

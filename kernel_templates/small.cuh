@@ -1,12 +1,12 @@
-// What transpose_small does, and in place: included by both, no template of its own.
+// The work of transpose_small and transpose_small_in_place.
 
 // Of smaller elements words are read that lie side by side, of short rows those of several matrices.
 #define PADDED (PAD && (ELEM_SIZE >= 4 || N_COLS * ELEM_SIZE < 32))
 #include "turned_run.cuh"
 
-#define MATRIX (N_ROWS * N_COLS)  // elements of one
-#define READ_SPAN (SPAN * STRIDE) // of what is read, with gaps
-#define CAN_TURN (ELEM_SIZE < WORD && !GAPS && N_COLS % ABREAST == 0 && PITCH % ABREAST == 0 && STRIDE % ABREAST == 0)
+#define MATRIX    (N_ROWS * N_COLS) // elements of one
+#define READ_SPAN (SPAN * STRIDE)   // elements that are read, with gaps
+#define CAN_TURN  (ELEM_SIZE < WORD && !GAPS && N_COLS % ABREAST == 0 && PITCH % ABREAST == 0 && STRIDE % ABREAST == 0)
 
 // Down the columns of one matrix after the other, from byte `head` of the tile on.
 struct place_in_columns {
@@ -18,7 +18,7 @@ struct place_in_columns {
 };
 struct columns {
     int head;
-    __device__ place_in_columns operator()(int before, unsigned int q) const { // the q-th element behind so many columns
+    __device__ place_in_columns operator()(int before, unsigned int q) const { // the q-th element after so many columns
         const int column = before + q / N_ROWS, row = q % N_ROWS, matrix = column / (unsigned)N_COLS;
         const int col = column - matrix * N_COLS;
         return place_in_columns{head + (matrix * STRIDE + row * PITCH + col) * ELEM_SIZE, N_ROWS - row,
@@ -29,7 +29,9 @@ struct columns {
 struct columns_of {
     columns all;
     int matrix;
-    __device__ place_in_columns operator()(int col, unsigned int q) const { return all(matrix * N_COLS + col, q); }
+    __device__ place_in_columns operator()(int col, unsigned int q) const {
+        return all(matrix * N_COLS + col, q);
+    }
 };
 
 #if CAN_TURN
@@ -39,7 +41,7 @@ template <bool ALIGNED> static __device__ void turn_matrices(char *out, const el
     for (int i = threadIdx.x; i < n * each; i += THREADS) {
         const int matrix = i / each, round = i % each / across, col = i % across * ABREAST;
         turn_round<PITCH * ELEM_SIZE, ALIGNED>(out, begin_of(to) + (matrix * MATRIX + col * N_ROWS) * ELEM_SIZE, tile,
-                                              head + (matrix * STRIDE + col) * ELEM_SIZE, round);
+                                               head + (matrix * STRIDE + col) * ELEM_SIZE, round);
     }
 }
 #endif
@@ -52,9 +54,7 @@ static __device__ void move_matrices(elem *dst, const elem *src, int batch, long
     const elem *from = src + first * STRIDE, *end = src + (batch - 1) * (long long)STRIDE + used;
     elem *to = dst + first * (GAPS ? dst_stride : MATRIX);
     const int head = past(from, VEC);
-
     const bool amid = first > 0 && batch - first >= SPAN + VEC;
-
     wait_for_earlier();
     read_runs<1, READ_SPAN>(tile, runs{from, 0, 1, (n - 1) * STRIDE + used, src, end, amid});
     __syncthreads();

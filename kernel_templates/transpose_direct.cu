@@ -1,9 +1,6 @@
-// No shared memory and no barrier: a thread turns a micro-tile in registers and writes it itself. Side by
-// side and below each other, the threads of a warp read and write whole sectors of 32 bytes. For matrices
-// that the L2 cache holds easily, where a launch is so short that each instruction before the first load
-// counts: indices have 32 bits, and batches and edges, which would add some, are compiled for themselves. Elements
-// of 16 bytes need no turning: there a thread has DEPTH of them.
-//
+// Micro-tiles without shared memory or a barrier: a thread turns one in registers and writes it itself. The threads of a warp
+// together read and write whole sectors. This is for short launches: indices have 32 bits, and batches and edges are compiled
+// in only where they occur. Elements of 16 bytes need no turning: a thread takes DEPTH of them.
 //@ kernel   transpose_direct
 //@ op       transpose
 //@ param    VL        4 8 16
@@ -14,26 +11,28 @@
 //@ param    STREAM    0 1
 //@ runtime  ORDER     0 1
 //@ derived  BATCHED   batch > 1
-//@ derived  EDGES     cols * elem_size % (LANES * VL) > 0 OR rows * elem_size % (THREADS / LANES * DEPTH * VS) > 0
+//@ let      width    LANES * VL
+//@ let      height   THREADS / LANES * DEPTH * VS
+//@ let      tiles_across ceil_div(cols * elem_size, width)
+//@ let      tiles_down ceil_div(rows * elem_size, height)
+//@ derived  EDGES    cols * elem_size % width > 0 OR rows * elem_size % height > 0
 //@ where    VL >= elem_size AND VS >= elem_size AND VL <= align AND VS <= align
 //@ where    VL * VS / elem_size BETWEEN 16 AND 128 AND (VS = 16 OR elem_size >= 4)
-//@ where    VL * LANES BETWEEN 32 AND 128 AND VS >= LANES AND (DEPTH = 1 OR elem_size = 16)
+//@ where    width BETWEEN 32 AND 128 AND VS >= LANES AND (DEPTH = 1 OR elem_size = 16)
 //@ where    rows * cols * batch * elem_size <= l2_bytes / 4 AND rows * lds < 2147483648 AND cols * ldd < 2147483648
 //@ where    batch <= 65535
 //@ launch   early
 //@ block    THREADS
-//@ grid     iif(ORDER = 0, ceil_div(cols * elem_size, LANES * VL), ceil_div(rows * elem_size, THREADS / LANES * DEPTH * VS)), iif(ORDER = 0, ceil_div(rows * elem_size, THREADS / LANES * DEPTH * VS), ceil_div(cols * elem_size, LANES * VL)), batch
+//@ grid     iif(ORDER = 0, tiles_across, tiles_down), iif(ORDER = 0, tiles_down, tiles_across), batch
 //@ args     dst, src, u32 rows, u32 cols, u32 lds, u32 ldd, i32 ORDER, i64 src_stride, i64 dst_stride
 //@ default  VL=8 VS=16 DEPTH=1 LANES=8 THREADS=128 STREAM=0 ORDER=0
 
-#include "early.cuh"
 #include "micro_tile.cuh"
 
 #define STEP (THREADS / LANES * MICRO_ROWS) // rows from one micro-tile of a thread to the next
 
-// What lies at the thread's place: whole micro-tiles, which need no tests, or what there is of them.
-template <bool WHOLE>
-static __device__ void move(elem *to, const elem *from, unsigned lds, unsigned ldd, int height, int width) {
+// Moves the micro-tiles at the thread's place. WHOLE ones need no tests.
+template <bool WHOLE> static __device__ void move(elem *to, const elem *from, unsigned lds, unsigned ldd, int height, int width) {
     words_of<VL> in[DEPTH][MICRO_ROWS];
 #pragma unroll
     for (int d = 0; d < DEPTH; d++)
@@ -59,12 +58,11 @@ static __device__ void move(elem *to, const elem *from, unsigned lds, unsigned l
         }
 }
 
-// One block is as good as many: or else the compiler spills to do with 32 registers.
+// One block a multiprocessor is enough. With more the compiler would spill, to need 32 registers only.
 extern "C" __global__ void __launch_bounds__(THREADS, 1)
-    transpose_direct(elem *dst, const elem *src, unsigned rows, unsigned cols,
-                     unsigned lds, unsigned ldd, int order, long long src_stride, long long dst_stride) {
-    // Blocks are numbered along the rows (ORDER 0) or down the columns (ORDER 1) of the source.
-    const unsigned bx = order == 0 ? blockIdx.x : blockIdx.y, by = order == 0 ? blockIdx.y : blockIdx.x;
+    transpose_direct(elem *dst, const elem *src, unsigned rows, unsigned cols, unsigned lds, unsigned ldd, int order,
+                     long long src_stride, long long dst_stride) {
+    const unsigned bx = block_across(order), by = block_down(order);
     const unsigned col = (bx * LANES + threadIdx.x % LANES) * MICRO_COLS;
     const unsigned row = (by * (THREADS / LANES * DEPTH) + threadIdx.x / LANES) * MICRO_ROWS;
     const elem *from = src + (row * lds + col);

@@ -1,23 +1,23 @@
-// Of a matrix of few rows a tile would be nearly empty. So a block takes as many columns as make CHUNK bytes, reads a run
-// of each row, and writes the one run that these columns are in the destination, or, with GAPS there, a run of each.
-//
+// Few rows, where a tile would be nearly empty: a block takes columns of CHUNK bytes together, reads a run of each row, and
+// writes one run. With GAPS in the destination it writes a run for each column.
 //@ kernel   transpose_few_rows
 //@ op       transpose
 //@ param    CHUNK    4096 8192 16384
 //@ param    VS       4 8 16
 //@ param    PAD      0 1
 //@ param    THREADS  128 256
+//@ let      bytes    CHUNK / rows
 //@ derived  N_ROWS   rows
-//@ derived  SPAN     iif(CHUNK / rows >= 128, CHUNK / rows / 128 * 128, CHUNK / rows / 32 * 32) / elem_size
+//@ derived  SPAN     iif(bytes >= 128, bytes / 128 * 128, bytes / 32 * 32) / elem_size
 //@ derived  SKEW     lds * elem_size % 16
 //@ derived  GAPS     ldd > rows
 //@ derived  BATCHED  batch > 1
-//@ where    rows * elem_size <= 256 AND CHUNK / rows >= 64
+//@ where    rows * elem_size <= 256 AND bytes >= 64
 //@ where    VS >= elem_size AND CHUNK / THREADS BETWEEN 32 AND 128
 //@ launch   early
 //@ block    THREADS
-//@ grid     batch * ceil_div(cols, iif(CHUNK / rows >= 128, CHUNK / rows / 128 * 128, CHUNK / rows / 32 * 32) / elem_size)
-//@ shared   (CHUNK + 48 * rows) / 128 * (128 + PAD * max(4, elem_size)) + 192 + iif(elem_size < 4 AND ldd = rows, (CHUNK + 64) / 128 * (128 + PAD * 4) + 160, 0)
+//@ grid     batch * ceil_div(cols, SPAN)
+//@ shared   (CHUNK + 48 * rows) / 128 * (128 + PAD * max(4, elem_size)) + 192 + iif(elem_size < 4 AND NOT GAPS, (CHUNK + 64) / 128 * (128 + PAD * 4) + 160, 0)
 //@ args     dst, src, i64 cols, i64 lds, i64 ldd, i32 batch, i64 src_stride, i64 dst_stride
 //@ default  CHUNK=8192 VS=16 PAD=1 THREADS=128
 
@@ -26,7 +26,7 @@
 
 #define PITCH TILE_PITCH(SPAN)
 
-// Down the columns of what was read.
+// Down the columns of the source.
 struct place_in_columns {
     int from, left;
     __device__ int at(int i) const {
@@ -49,14 +49,13 @@ template <bool ALIGNED> static __device__ void turn_columns(char *out, const ele
     for (int i = threadIdx.x; i < across * TURN_ROUNDS; i += THREADS) {
         const int col = i % across * ABREAST;
         if (col < n)
-            turn_round<PITCH, ALIGNED>(out, begin_of(dst) + col * N_ROWS * ELEM_SIZE, tile, head + col * ELEM_SIZE,
-                                       i / across);
+            turn_round<PITCH, ALIGNED>(out, begin_of(dst) + col * N_ROWS * ELEM_SIZE, tile, head + col * ELEM_SIZE, i / across);
     }
 }
 
 extern "C" __global__ void __launch_bounds__(THREADS)
-    transpose_few_rows(elem *dst, const elem *src, long long cols, long long lds, long long ldd, int batch,
-                       long long src_stride, long long dst_stride) {
+    transpose_few_rows(elem *dst, const elem *src, long long cols, long long lds, long long ldd, int batch, long long src_stride,
+                       long long dst_stride) {
     extern __shared__ uint4 shared[];
     char *tile = (char *)shared;
     const unsigned spans = BATCHED ? gridDim.x / batch : gridDim.x, matrix = BATCHED ? blockIdx.x / spans : 0;
@@ -67,7 +66,6 @@ extern "C" __global__ void __launch_bounds__(THREADS)
     const runs rows = {src + matrix * src_stride + col0, lds, N_ROWS, n, src, end, amid};
     const int head = past(rows.first, VEC);
     dst += matrix * dst_stride + col0 * (GAPS ? ldd : N_ROWS);
-
     wait_for_earlier();
     read_runs<N_ROWS, SPAN>(tile, rows);
     __syncthreads();

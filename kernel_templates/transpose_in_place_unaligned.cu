@@ -1,8 +1,6 @@
-// A square matrix onto itself where rows begin anywhere: as transpose_in_place, a block takes a tile and its mirror image, RUN
-// bytes wide. Both are read as they lie, in aligned vectors of 16 bytes, and what is written are aligned vectors of VS bytes,
-// of which those at the ends of a tile's rows are not whole. So many threads as a row has vectors begin with its first whole
-// line, and end in front of it. Two tiles meet in a line: the load that comes first brings all of it to the L2 cache.
-//
+// As transpose_in_place, for rows that begin anywhere. Tiles are read in aligned vectors of 16 bytes and written in aligned
+// vectors of VS bytes. The first and the last of a row may be shorter. The threads of a row begin with its first whole
+// line, and come to the elements before it last.
 //@ kernel   transpose_in_place_unaligned
 //@ op       transpose_in_place
 //@ param    RUN      128 256 512
@@ -15,35 +13,33 @@
 //@ where    RUN * RUN / elem_size / 16 / THREADS BETWEEN 1 AND 8
 //@ launch   early
 //@ block    THREADS
-//@ grid     ceil_div(rows * elem_size, RUN) | 1, (ceil_div(rows * elem_size, RUN) + 1) / 2, min(batch, 65535)
-//@ shared   2 * (RUN / elem_size * ((RUN + 45 - ldd * elem_size % 16) / 16 * 16 + ldd * elem_size % 16) + 96)
+//@ let      side ceil_div(rows * elem_size, RUN)
+//@ grid     side | 1, (side + 1) / 2, min(batch, 65535)
+//@ shared   2 * (RUN / elem_size * ((RUN + 45 - SKEW) / 16 * 16 + SKEW) + 96)
 //@ args     dst, i64 rows, i64 ldd, i32 batch, i64 dst_stride
 //@ default  RUN=128 VS=8 THREADS=128
 
-#define LINES 128
-#define PADDED 0
-#include "keep.cuh"
-
+#define PREFETCH 128
+#define PADDED   0
 #include "chunk.cuh"
 #include "in_place.cuh"
 
-#define TILE (RUN / ELEM_SIZE)
-#define PITCH TILE_PITCH(TILE)
-#define LINE 128
-#define ACROSS (RUN / VS) // vectors of a row
-#define ABREAST (THREADS / ACROSS)
-// Of a thread, for both tiles' vectors and all else; as many blocks at once as these leave room for.
+#define TILE    (RUN / ELEM_SIZE)
+#define PITCH   TILE_PITCH(TILE)
+#define LINE    128
+#define ACROSS  (RUN / VS) // vectors of a row
+#define AT_ONCE (THREADS / ACROSS)
+// Registers that a thread needs, and the blocks that an SM has registers for.
 #define REGISTERS (2 * 4 * carried<TILE, TILE>::EACH + 40)
-#define BLOCKS (65536 / (REGISTERS * THREADS) > 0 ? 65536 / (REGISTERS * THREADS) : 1)
+#define BLOCKS    (65536 / (REGISTERS * THREADS) > 0 ? 65536 / (REGISTERS * THREADS) : 1)
 
-// Writes `rows` rows of `n` elements from the columns of what was read.
-template <bool WHOLE>
-static __device__ void write_rows(elem *dst, long long ld, int rows, int n, const char *tile, int head) {
+// Writes `rows` rows of `n` elements from the columns of the tile.
+template <bool WHOLE> static __device__ void write_rows(elem *dst, long long ld, int rows, int n, const char *tile, int head) {
     const int across = threadIdx.x % ACROSS, first = threadIdx.x / ACROSS;
     elem *row = dst + first * ld;
     const char *from = tile + head + first * ELEM_SIZE;
 #pragma unroll 4
-    for (int c = 0; c < TILE; c += ABREAST) {
+    for (int c = 0; c < TILE; c += AT_ONCE) {
         const int q = before(row, VS) + (across + before(row, LINE) / PER) % ACROSS * PER;
         const bool is = WHOLE ? PER == 1 || q + PER <= TILE : first + c < rows && q + PER <= n;
         unsigned int words[WORDS];
@@ -51,8 +47,8 @@ static __device__ void write_rows(elem *dst, long long ld, int rows, int n, cons
         for (int j = 0; j < PER; j++)
             set_element(words, j, *(const elem *)(from + (is ? q : 0) * PITCH + j * PITCH));
         store_if<VS>(is, row + q, words);
-        row += ABREAST * ld;
-        from += ABREAST * ELEM_SIZE;
+        row += AT_ONCE * ld;
+        from += AT_ONCE * ELEM_SIZE;
     }
     if (PER > 1)
         write_ends(dst, ld, rows, n, [&](int c, int q) { return tile + head + q * PITCH + c * ELEM_SIZE; });
@@ -72,7 +68,6 @@ extern "C" __global__ void __launch_bounds__(THREADS, BLOCKS)
     const int height = (int)min(n - at.row * TILE, (long long)TILE), width = (int)min(n - at.col * TILE, (long long)TILE);
     const elem *end = dst + (batch - 1) * stride + (n - 1) * ld + n;
     const auto read = [](uint4 &to, bool is, const uint4 *from) { read_over(to, is, from); };
-
     wait_for_earlier();
     for (int b = BATCHED ? blockIdx.z : 0; b < batch; b += gridDim.z) {
         elem *upper = dst + b * stride + at.row * TILE * ld + at.col * TILE;

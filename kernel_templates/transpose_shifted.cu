@@ -1,27 +1,17 @@
-// For rows that are not aligned to 16 bytes, of elements of 1, 2 or 4 bytes: all accesses are aligned 32-bit
-// words, or chunks of four of them (VS 16, where whole tiles are written), and bytes come to their places by
-// shifts and permutations in registers.
+// Rows that are not aligned to 16 bytes, elements of 1, 2 or 4 bytes. All accesses are aligned 32-bit words. Whole tiles are
+// written in chunks of four words with VS 16. Shifts and permutations in registers bring the bytes to their places.
 //
-// A thread takes micro-tiles, of one word by as many rows as a word holds elements. The bytes of a row lie in
-// one or two aligned words, which a funnel shift joins; the second one is that of the next lane. Turned, a
-// micro-tile goes into shared memory, column by column. There, too, a run of the destination begins anywhere
-// in a word, and a second shift makes aligned words of it.
+// A micro-tile is one word wide and as many rows high as a word holds elements. The bytes of a row lie in two aligned words,
+// which a funnel shift joins. The second word comes from the next lane. A turned micro-tile goes to shared memory. A run of
+// the destination begins anywhere in a word there, so a second shift makes aligned words of it.
 //
-// Each run that is written starts at the row's first multiple of 32 bytes in the tile, so that no sector is
-// written by two blocks: a tile is read 32 bytes further down than its neighbour begins.
+// A written run starts at the first multiple of 32 bytes in its row, so that two blocks never write one sector. For this a
+// tile is read 32 bytes further down than its neighbour begins.
 //
-// Blocks of a cluster run at the same time and near each other: CLUSTER tiles side by side share the cache
-// lines in which their runs meet, which then cross from one half of the L2 cache to the other once.
-//
-// STAY 0 is a block for each tile. Where a matrix has only a few tiles for each block that is at work at
-// once, the blocks that are done first get all that are left, and end long after the others. Then STAY blocks
-// for each SM stay and share the tiles out evenly; they read the next tile before they write the one they
-// have.
-//
-// Tiles inside the matrix take a path of their own from the first load to the last store (OWN), which has a third
-// fewer instructions behind the loads than one that edges share. Where that is long, with more than 20 loads a
-// thread, it pays only if there are many tiles.
-//
+// CLUSTER  tiles side by side that run at the same time and near each other. They share the lines where their runs meet.
+// STAY     0: a block for each tile. Else so many blocks for each SM stay and take tiles in turn. This is for matrices of
+//          few tiles a block, where the last blocks would run alone. A block reads its next tile before it writes the last.
+// OWN      tiles inside the matrix have a path of their own, a third shorter. With many loads it pays for many tiles only.
 //@ kernel   transpose_shifted
 //@ op       transpose
 //@ param    READ_RUN   128 256 512
@@ -31,33 +21,29 @@
 //@ param    CLUSTER    1 2 4
 //@ param    STAY       0 4 5
 //@ runtime  ORDER      0 1
-//@ derived  OWN        STAY = 0 AND (READ_RUN / 4 * (WRITE_RUN + 32) / elem_size / THREADS <= 20 OR ceil_div(rows * elem_size, WRITE_RUN) * ceil_div(cols * elem_size, READ_RUN) * batch > 6 * sm_count)
+//@ let      tiles_across ceil_div(cols * elem_size, READ_RUN)
+//@ let      tiles_down ceil_div(rows * elem_size, WRITE_RUN)
+//@ let      loads READ_RUN / 4 * (WRITE_RUN + 32) / elem_size / THREADS
+//@ derived  OWN        STAY = 0 AND (loads <= 20 OR tiles_down * tiles_across * batch > 6 * sm_count)
 //@ where    elem_size <= 4 AND align BETWEEN elem_size AND 8
 //@ where    THREADS >= READ_RUN / 4 AND THREADS >= WRITE_RUN / 4
 //@ where    (WRITE_RUN + 32) / 4 % (THREADS / (READ_RUN / 4)) = 0
 //@ where    READ_RUN * WRITE_RUN / elem_size / THREADS >= 16
-//@ where    READ_RUN / 4 * (WRITE_RUN + 32) / elem_size / THREADS <= 36
+//@ where    loads <= 36
 //@ where    VS = 4 OR (elem_size <= 2 AND READ_RUN = 128 AND WRITE_RUN BETWEEN 128 AND 128 * elem_size AND THREADS = 256)
 //@ where    CLUSTER = 1 OR (READ_RUN = 128 AND THREADS = 256 AND ORDER = 1 AND cc >= 90 AND (elem_size = 1 OR (elem_size = 2 AND WRITE_RUN >= 128 AND CLUSTER = 2)))
 //@ where    batch <= 65535
 //@ where    STAY = 0 OR (READ_RUN = 128 AND WRITE_RUN = 128 AND THREADS = 256 AND CLUSTER = 1 AND ORDER = 0 AND batch = 1 AND elem_size = 1 AND VS = 16 AND lds >= 4)
-//@ where    STAY = 0 OR ceil_div(rows * elem_size, WRITE_RUN) * ceil_div(cols * elem_size, READ_RUN) BETWEEN sm_count * STAY + 1 AND sm_count * 16
+//@ where    STAY = 0 OR tiles_down * tiles_across BETWEEN sm_count * STAY + 1 AND sm_count * 16
 //@ launch   early
 //@ block    THREADS
-//@ grid     iif(ORDER = 0, ceil_div(cols * elem_size, READ_RUN), ceil_div(rows * elem_size, WRITE_RUN)), iif(ORDER = 0, iif(STAY = 0, ceil_div(rows * elem_size, WRITE_RUN), min(ceil_div(rows * elem_size, WRITE_RUN), max(1, sm_count * STAY / ceil_div(cols * elem_size, READ_RUN)))), ceil_div(cols * elem_size, READ_RUN * CLUSTER) * CLUSTER), batch
+//@ grid     iif(ORDER = 0, tiles_across, tiles_down), iif(ORDER = 0, iif(STAY = 0, tiles_down, min(tiles_down, max(1, sm_count * STAY / tiles_across))), ceil_div(cols * elem_size, READ_RUN * CLUSTER) * CLUSTER), batch
 //@ shared   READ_RUN / elem_size * (WRITE_RUN + 32 + iif(VS = 4, 4, 8))
 //@ args     dst, src, i64 rows, i64 cols, i64 lds, i64 ldd, i64 src_stride, i64 dst_stride, i32 ORDER
 //@ default  READ_RUN=128 WRITE_RUN=128 THREADS=256 VS=4 CLUSTER=1 STAY=0 ORDER=1
 
-#include "early.cuh"
+#include "common.cuh"
 
-#if ELEM_SIZE == 1
-typedef unsigned char elem;
-#elif ELEM_SIZE == 2
-typedef unsigned short elem;
-#else
-typedef unsigned int elem;
-#endif
 typedef unsigned int word;
 
 #define WARP      32
@@ -74,12 +60,11 @@ typedef unsigned int word;
 #define MICRO_TILES (READ_ROWS / E / ABOVE)
 #define LOADS       (MICRO_TILES * E)
 
-// Of a column in shared memory. With words to write an odd number of words, for the turned micro-tiles. With
-// chunks of four words an even one: a warp writes four destination rows, and where their pitch is odd, the
-// words that its threads read at once lie in different banks then.
+// Of a column in shared memory. Against bank conflicts it is an odd number of words where words are written, and an even
+// one where chunks of four are.
 #define PITCH (WRITE_RUN + SECTOR + (VS == WORD ? WORD : 2 * WORD))
 
-// What moves one tile: the addresses of its first elements, its pitches in bytes, what there is of it.
+// One tile: its first elements, pitches in bytes, and its size.
 struct tile {
     char *dst, *shared;
     const char *src;
@@ -87,45 +72,36 @@ struct tile {
     int height, width; // bytes of a column and of a row
 };
 
-// The words of a thread's micro-tiles as they lie in memory; and of one of their rows, each lane of another
-// one, the word that follows the warp's last.
+// The words of a thread's micro-tiles as in memory. `after`: each lane has the word that follows the warp's last, of another row.
 struct words {
     word own[MICRO_TILES][E], after[(LOADS + WARP - 1) / WARP];
 };
 
-#if defined __HOSTCUDA__ // the CPU stand-in of the tests speaks no PTX
+#if defined __HOSTCUDA__
 static __device__ word load_word(const char *p) {
     return *(const word *)p;
 }
-template <int BYTES> static __device__ void store(char *p, const word *w) {
-    for (int k = 0; k < BYTES / WORD; k++)
-        ((word *)p)[k] = w[k];
+template <int BYTES> static __device__ void store_words(char *p, const word *w) {
+    store_if<BYTES>(true, (elem *)p, w);
 }
-#define KEEP(pointer)
 #else
+// Not `fetch` and `store_if`: with these the compiler makes longer code.
 static __device__ word load_word(const char *p) {
     word w;
     asm volatile("ld.global.L2::128B.b32 %0, [%1];" : "=r"(w) : "l"(p));
     return w;
 }
-// What is read from shared memory next does not wait for it, which the compiler could not know.
-template <int BYTES> static __device__ void store(char *p, const word *w) {
+// The compiler does not know that memory changes: reads of shared memory do not wait for the store.
+template <int BYTES> static __device__ void store_words(char *p, const word *w) {
     if (BYTES == WORD)
         asm volatile("st.global.b32 [%0], %1;" ::"l"(p), "r"(w[0]));
     else
         asm volatile("st.global.v4.b32 [%0], {%1, %2, %3, %4};" ::"l"(p), "r"(w[0]), "r"(w[BYTES / WORD / 4]),
                      "r"(w[BYTES / WORD / 2]), "r"(w[BYTES / WORD - 1]));
 }
-// Or else the compiler makes each address anew, with multiplications.
-#define KEEP(pointer) asm volatile("" : "+l"(pointer))
 #endif
 
-// Bytes from a multiple of so many to `p`.
-static __device__ int past(const char *p, int multiple) {
-    return (int)((unsigned long long)p % multiple);
-}
-
-// Where the tile is not `INSIDE`, what is not of its rows is left out, and so many rows at its beginning.
+// If the tile is not INSIDE, rows that it does not have are left out, and the first `before` ones.
 template <bool INSIDE> static __device__ void read(words &in, const tile &t, int before) {
     const int above = threadIdx.x / ACROSS * E, lane = threadIdx.x % WARP, at = threadIdx.x % ACROSS * WORD;
     const int left = t.height / ELEM_SIZE - above;
@@ -145,7 +121,7 @@ template <bool INSIDE> static __device__ void read(words &in, const tile &t, int
             if (INSIDE || (there[r] && n * ABOVE * E + r < left && (n > 0 || above + r >= before)))
                 in.own[n][r] = load_word(p[r]);
             p[r] += ABOVE * E * t.src_pitch;
-            KEEP(p[r]);
+            OPAQUE(p[r]);
         }
 #if E > 1
     const int after = (WARP - lane) * WORD;
@@ -194,8 +170,7 @@ template <bool SHIFT> static __device__ void put(const words &in, const tile &t)
                 const word next = __shfl_down_sync(~0u, in.own[n][r], 1);
                 const word after = __shfl_sync(~0u, in.after[(n * E + r) / WARP], (n * E + r) % WARP);
                 const int skip = past(t.src + r * t.src_pitch, WORD); // the same in all micro-tiles
-                joined[r] =
-                    __funnelshift_r(joined[r], threadIdx.x % WARP == WARP - 1 ? after : next, skip * 8);
+                joined[r] = __funnelshift_r(joined[r], threadIdx.x % WARP == WARP - 1 ? after : next, skip * 8);
             }
         }
         turn(out, joined);
@@ -213,7 +188,7 @@ static __device__ void store_partial(char *row, int at, int end, word w) {
             *(elem *)(row + at + b) = (elem)(w >> b * 8);
 }
 
-// The word that begins so many bytes after `low`, of which only the remainder is left to move by.
+// The word that begins so many bytes after `low`. `low` is moved already, except by the remainder.
 static __device__ word word_at(const char *low, int bytes) {
     if (E == 1)
         return *(const word *)low;
@@ -242,27 +217,24 @@ template <bool WHOLE> static __device__ void write(const tile &t) {
         for (int k = 0; k < bytes / WORD; k++)
             w[k] = word_at(low + k * WORD, abreast % E ? skip : same);
         if (WHOLE || (c < cols && skip + u + WORD <= t.height))
-            store<bytes>((char *)((unsigned long long)row / SECTOR * SECTOR | u % SECTOR), w);
+            store_words<bytes>((char *)((unsigned long long)row / SECTOR * SECTOR | u % SECTOR), w);
         else if (c < cols)
             store_partial(row - (SECTOR - 1) - u / SECTOR * SECTOR, skip + u, t.height, w[0]);
         row += abreast * t.dst_pitch;
-        KEEP(row);
+        OPAQUE(row);
     }
 }
 
-// What lies before the first sector of the destination's rows: only the matrix's first tiles have it to
-// write.
+// The bytes before the first sector of each destination row. Only the first tiles of a matrix have them.
 static __device__ void write_head(const tile &t) {
     const int u = threadIdx.x % (SECTOR / WORD) * WORD - SECTOR;
 #pragma unroll 4
     for (int c = threadIdx.x / (SECTOR / WORD); c < t.width / ELEM_SIZE; c += THREADS / (SECTOR / WORD)) {
         char *row = t.dst + c * t.dst_pitch;
-        const int at =
-            SECTOR - 1 - past(row + SECTOR - 1, SECTOR) + u; // of a word that may begin above the tile
+        const int at = SECTOR - 1 - past(row + SECTOR - 1, SECTOR) + u; // of a word that may begin above the tile
         const word *low = (const word *)(t.shared + place(c) + (at & -WORD));
         if (at > -WORD)
-            store_partial(row, at, min(at - u, t.height),
-                          __funnelshift_r(at < 0 ? 0 : low[0], low[1], (at & WORD - 1) * 8));
+            store_partial(row, at, min(at - u, t.height), __funnelshift_r(at < 0 ? 0 : low[0], low[1], (at & WORD - 1) * 8));
     }
 }
 
@@ -273,16 +245,13 @@ static __device__ void put_tile(const words &in, const tile &t) {
         put<false>(in, t);
 }
 
-// Words of so many rows, at most, reach out of the matrix, at its beginning and at its end. A path of its own
-// for such words would be as long as that for whole tiles, and one block alone would fetch it and go it, when
-// all others are done.
+// So many rows, at most, have words that reach out of the matrix at its beginning, and as many at its end. They are copied an
+// element at a time: a path of their own for words would be long, and for one block alone.
 static __device__ int most_reaching(long long pitch, int rows) {
     return min(rows, pitch < WORD - ELEM_SIZE ? WORD - ELEM_SIZE : 1);
 }
 
-// So these rows, as wide as the tile, are copied an element at a time.
-static __device__ void copy_rows(elem *dst, const elem *src, long long lds, long long ldd, int rows,
-                                 int width) {
+static __device__ void copy_rows(elem *dst, const elem *src, long long lds, long long ldd, int rows, int width) {
 #pragma unroll 1
     for (int r = 0; r < rows; r++)
 #pragma unroll 1
@@ -290,25 +259,20 @@ static __device__ void copy_rows(elem *dst, const elem *src, long long lds, long
             dst[c * ldd + r] = src[r * lds + c];
 }
 
-// So many of the elements that are left as tell how a tile lies.
 static __device__ int at_most(long long left, int tile) {
     return (int)min(left, (long long)(tile + WORD));
 }
 
-// `down` and `right`: what the matrix has from the tile's first element on, or at_most() of it; `first`: the
-// matrix begins with the tile. Is the tile whole, and does no word of it reach out of the matrix? Not where that
-// has something before it, and four elements more in each row or below.
+// Is the tile whole, and does no word of it reach out of the matrix? `down` and `right` are at_most() of the rows and columns
+// from the tile's first element on. `first`: the matrix begins with the tile.
 static __device__ bool is_inside(const tile &t, int down, int right, bool first) {
-    const bool amid =
-        !(first && past(t.src, WORD)) && (down >= READ_ROWS + WORD || right >= TILE_COLS + WORD);
+    const bool amid = !(first && past(t.src, WORD)) && (down >= READ_ROWS + WORD || right >= TILE_COLS + WORD);
     return down >= READ_ROWS && right >= TILE_COLS && (E == 1 || amid);
 }
 
-// Where words would reach out of the matrix, rows are left out: at its beginning they hold anything, and by
-// those at its end the tile is made lower. Returns how many these are.
-static __device__ int read_edge(words &in, tile &t, const elem *src, long long rows, long long cols,
-                                bool first) {
-    KEEP(rows); // or else what follows is worked out for all
+// Leaves out rows if their words would reach out of the matrix. Returns their number at its end: the tile is so much lower.
+static __device__ int read_edge(words &in, tile &t, const elem *src, long long rows, long long cols, bool first) {
+    OPAQUE(rows); // otherwise the rest is computed for all tiles
     int before = 0, behind = 0;
     if (E > 1) {
         const int height = t.height / ELEM_SIZE;
@@ -323,9 +287,8 @@ static __device__ int read_edge(words &in, tile &t, const elem *src, long long r
     return behind;
 }
 
-// What most tiles are is found out first, since until then nothing is on its way from memory.
-static __device__ int read_tile(words &in, tile &t, const elem *src, long long rows, long long cols, int down,
-                                int right, bool first) {
+static __device__ int read_tile(words &in, tile &t, const elem *src, long long rows, long long cols, int down, int right,
+                                bool first) {
     t.height = min(down, READ_ROWS) * ELEM_SIZE;
     t.width = min(right, TILE_COLS) * ELEM_SIZE;
     if (OWN || !is_inside(t, down, right, first)) // with a path of their own they do not come here
@@ -345,8 +308,8 @@ static __device__ void write_tile(const tile &t, bool first) {
 
 #if STAY
 // All tiles of a block, which lie above each other, from the lowest up.
-static __device__ void take_tiles(elem *dst, const elem *src, long long rows, long long cols, long long lds,
-                                  long long ldd, char *shared) {
+static __device__ void take_tiles(elem *dst, const elem *src, long long rows, long long cols, long long lds, long long ldd,
+                                  char *shared) {
     const int col0 = (gridDim.x - 1 - blockIdx.x) * TILE_COLS, up = gridDim.y * TILE_ROWS;
     const int lowest = ((unsigned)(rows - 1) / TILE_ROWS - blockIdx.y) * TILE_ROWS;
     tile t, next;
@@ -359,11 +322,9 @@ static __device__ void take_tiles(elem *dst, const elem *src, long long rows, lo
     next.dst = (char *)(dst + col0 * ldd + lowest);
     int row0 = lowest;
     wait_for_earlier();
-    // What read_tile() leaves out is the matrix's last row, since rows are no shorter than a word: the block
-    // with the fewest tiles copies it for all.
+    // read_tile() leaves out at most the last row. The block with the fewest tiles copies it for all.
     if (blockIdx.y + 1 == gridDim.y && cols - col0 < TILE_COLS + WORD)
-        copy_rows(dst + col0 * ldd + rows - 1, src + (rows - 1) * lds + col0, lds, ldd, 1,
-                  min((int)cols - col0, TILE_COLS));
+        copy_rows(dst + col0 * ldd + rows - 1, src + (rows - 1) * lds + col0, lds, ldd, 1, min((int)cols - col0, TILE_COLS));
     for (;; row0 -= up) {
         if (row0 >= 0)
             read_tile(in, next, src, rows, cols, (int)rows - row0, (int)cols - col0, (row0 | col0) == 0);
@@ -407,19 +368,14 @@ static __device__ void take_inside(tile &t, bool first) {
 #endif
 
 // Few registers where few suffice, so that an SM holds 1,536 threads.
-#if STAY
-#define AT_ONCE STAY
-#else
-#define AT_ONCE ((LOADS <= 20 ? 1536 : 1024) / THREADS)
-#endif
+#define AT_ONCE (STAY ? STAY : (LOADS <= 20 ? 1536 : 1024) / THREADS)
 
 extern "C" __global__ void TOGETHER __launch_bounds__(THREADS, AT_ONCE)
-    transpose_shifted(elem *dst, const elem *src, long long rows, long long cols,
-                      long long lds, long long ldd, long long src_stride, long long dst_stride, int order) {
+    transpose_shifted(elem *dst, const elem *src, long long rows, long long cols, long long lds, long long ldd,
+                      long long src_stride, long long dst_stride, int order) {
     extern __shared__ word shared[];
 
-    // Blocks are numbered along the rows (ORDER 0) or down the columns (ORDER 1) of the source, from its end:
-    // tiles on an edge take longer, and would hold up the end if they were begun last.
+    // From the end: tiles on an edge take longer, and begin first.
 #if STAY
     take_tiles(dst, src, rows, cols, lds, ldd, (char *)shared);
 #else
@@ -448,8 +404,8 @@ extern "C" __global__ void TOGETHER __launch_bounds__(THREADS, AT_ONCE)
     words in;
     const int behind = read_tile(in, t, src, rows, cols, down, right, first);
     if (behind)
-        copy_rows((elem *)(t.dst + t.height), (const elem *)(t.src + t.height / ELEM_SIZE * t.src_pitch), lds,
-                  ldd, behind, t.width / ELEM_SIZE);
+        copy_rows((elem *)(t.dst + t.height), (const elem *)(t.src + t.height / ELEM_SIZE * t.src_pitch), lds, ldd, behind,
+                  t.width / ELEM_SIZE);
     put_tile(in, t);
     __syncthreads();
     write_tile(t, row0 == 0);

@@ -1,6 +1,5 @@
-// Of a small matrix a tile would be nearly empty. Of a batch a block takes as many as make CHUNK bytes, reads them as one run
-// with the gaps that there are, and writes one run to the destination, or, with GAPS there, one to each of its rows.
-//
+// Batches of small matrices: a block takes so many as have CHUNK bytes, reads them as one run, gaps included, and writes one
+// run. With GAPS in the destination it writes a run to each row.
 //@ kernel   transpose_small
 //@ op       transpose
 //@ param    CHUNK    4096 8192 16384 32768 65536
@@ -18,8 +17,8 @@
 //@ where    VS >= elem_size AND CHUNK / THREADS BETWEEN 32 AND 128
 //@ launch   early
 //@ block    THREADS
-//@ grid     ceil_div(batch, CHUNK / (src_stride * elem_size))
-//@ shared   ((CHUNK + 64) / 128 * (128 + PAD * max(4, elem_size)) + 192) * iif(elem_size < 4 AND ldd = rows AND dst_stride = rows * cols AND (cols | lds | src_stride) % (4 / elem_size) = 0, 2, 1)
+//@ grid     ceil_div(batch, SPAN)
+//@ shared   ((CHUNK + 64) / 128 * (128 + PAD * max(4, elem_size)) + 192) * iif(elem_size < 4 AND NOT GAPS AND (cols | lds | src_stride) % (4 / elem_size) = 0, 2, 1)
 //@ args     dst, src, i32 batch, i64 ldd, i64 dst_stride
 //@ default  CHUNK=8192 VS=16 PAD=1 THREADS=128
 

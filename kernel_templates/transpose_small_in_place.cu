@@ -1,5 +1,4 @@
-// As transpose_small, in place: a block has read all of its matrices before it writes the first.
-//
+// As transpose_small, in place: a block reads all of its matrices before it writes the first.
 //@ kernel   transpose_small_in_place
 //@ op       transpose_in_place
 //@ param    CHUNK    4096 8192 16384 32768 65536
@@ -17,8 +16,8 @@
 //@ where    VS >= elem_size AND CHUNK / THREADS BETWEEN 32 AND 128
 //@ launch   early
 //@ block    THREADS
-//@ grid     ceil_div(batch, CHUNK / (dst_stride * elem_size))
-//@ shared   ((CHUNK + 64) / 128 * (128 + PAD * max(4, elem_size)) + 192) * iif(elem_size < 4 AND dst_stride = rows * cols AND cols % (4 / elem_size) = 0, 2, 1)
+//@ grid     ceil_div(batch, SPAN)
+//@ shared   ((CHUNK + 64) / 128 * (128 + PAD * max(4, elem_size)) + 192) * iif(elem_size < 4 AND NOT GAPS AND cols % (4 / elem_size) = 0, 2, 1)
 //@ args     dst, i32 batch, i64 ldd, i64 dst_stride
 //@ default  CHUNK=8192 VS=16 PAD=1 THREADS=128
 

@@ -1,8 +1,5 @@
-// The classic: a block carries a TILE_DIM x TILE_DIM tile through shared memory, so that global reads and
-// global writes both walk along rows. TILE_DIM x BLOCK_ROWS threads; each moves TILE_DIM / BLOCK_ROWS
-// elements of a tile, and a block UNROLL tiles that lie below each other. Large tiles of few threads were 5 % and more
-// behind in all recordings, and take half a second to compile.
-//
+// The classic, for every shape and element: a block carries UNROLL tiles, one after the other, through padded shared memory.
+// The space leaves out large tiles of few threads: they were 5 % and more slower, and compile slowly.
 //@ kernel   transpose_tiled
 //@ op       transpose
 //@ param    TILE_DIM   16 32 64 128
@@ -12,35 +9,24 @@
 //@ runtime  ORDER      0 1
 //@ derived  EDGES      cols % TILE_DIM > 0 OR rows % TILE_DIM > 0
 //@ derived  BATCHED    batch > 1
+//@ let      tiles_across ceil_div(cols, TILE_DIM)
+//@ let      tiles_down ceil_div(rows, TILE_DIM * UNROLL)
 //@ where    TILE_DIM % BLOCK_ROWS = 0
 //@ where    TILE_DIM * BLOCK_ROWS BETWEEN 64 AND max_threads_per_block
 //@ where    TILE_DIM < 128 OR BLOCK_ROWS >= 8
 //@ where    align >= elem_size
 //@ launch   early
 //@ block    TILE_DIM, BLOCK_ROWS
-//@ grid     iif(ORDER = 0, ceil_div(cols, TILE_DIM), ceil_div(rows, TILE_DIM * UNROLL)), iif(ORDER = 0, ceil_div(rows, TILE_DIM * UNROLL), ceil_div(cols, TILE_DIM)), min(batch, 65535)
+//@ grid     iif(ORDER = 0, tiles_across, tiles_down), iif(ORDER = 0, tiles_down, tiles_across), min(batch, 65535)
 //@ shared   TILE_DIM * (TILE_DIM + PAD) * elem_size
 //@ args     dst, src, i64 rows, i64 cols, i64 lds, i64 ldd, i32 batch, i64 src_stride, i64 dst_stride, i32 UNROLL, i32 ORDER
 //@ default  TILE_DIM=32 BLOCK_ROWS=8 PAD=1 UNROLL=1 ORDER=1
 
-#include "early.cuh"
-
-#if ELEM_SIZE == 1
-typedef unsigned char elem;
-#elif ELEM_SIZE == 2
-typedef unsigned short elem;
-#elif ELEM_SIZE == 4
-typedef unsigned int elem;
-#elif ELEM_SIZE == 8
-typedef uint2 elem;
-#elif ELEM_SIZE == 16
-typedef uint4 elem;
-#endif
+#include "common.cuh"
 
 #define PER_THREAD (TILE_DIM / BLOCK_ROWS)
 
-// A tile inside the matrix needs no tests: all its loads are in flight before the first store to shared memory
-// waits for one.
+// All loads are in flight before the first store to shared memory waits for one.
 static __device__ void move_whole_tile(elem *dst, const elem *src, long long lds, long long ldd, elem *tile) {
     const int tx = threadIdx.x, ty = threadIdx.y;
     elem held[PER_THREAD];
@@ -59,9 +45,8 @@ static __device__ void move_whole_tile(elem *dst, const elem *src, long long lds
 }
 
 // A tile on the edge has `height` rows and `width` columns of the source; small code rather than fast.
-#if EDGES
-static __device__ void move_edge_tile(elem *dst, const elem *src, long long lds, long long ldd, int height,
-                                      int width, elem *tile) {
+static __device__ void move_edge_tile(elem *dst, const elem *src, long long lds, long long ldd, int height, int width,
+                                      elem *tile) {
     const int tx = threadIdx.x;
 #pragma unroll 1
     for (int y = threadIdx.y; y < height; y += BLOCK_ROWS)
@@ -73,18 +58,13 @@ static __device__ void move_edge_tile(elem *dst, const elem *src, long long lds,
         if (tx < height)
             dst[y * ldd + tx] = tile[tx * (TILE_DIM + PAD) + y];
 }
-#endif
 
 extern "C" __global__ void __launch_bounds__(TILE_DIM *BLOCK_ROWS)
-    transpose_tiled(elem *dst, const elem *src, long long rows, long long cols,
-                    long long lds, long long ldd, int batch, long long src_stride, long long dst_stride,
-                    int unroll, int order) {
+    transpose_tiled(elem *dst, const elem *src, long long rows, long long cols, long long lds, long long ldd, int batch,
+                    long long src_stride, long long dst_stride, int unroll, int order) {
     extern __shared__ elem tile[];
-
-    // Blocks are numbered along the rows (ORDER 0) or down the columns (ORDER 1) of the source.
-    const long long col0 = (long long)(order == 0 ? blockIdx.x : blockIdx.y) * TILE_DIM;
-    const long long first = (long long)(order == 0 ? blockIdx.y : blockIdx.x) * unroll * TILE_DIM;
-
+    const long long col0 = (long long)block_across(order) * TILE_DIM;
+    const long long first = (long long)block_down(order) * unroll * TILE_DIM;
     wait_for_earlier();
 #if BATCHED
     for (int b = blockIdx.z; b < batch; b += gridDim.z)

@@ -1,33 +1,29 @@
-// For rows of 8-byte elements that start anywhere: both sides are accessed in aligned words all the same.
-// transpose_shifted is for the smaller ones.
+// Rows of 8-byte elements that start anywhere. Reads are aligned chunks of 16 bytes that may reach over the ends of a run.
 //
-// A tile is copied to shared memory as it lies, in aligned chunks of 16 bytes that may reach over the ends of
-// its runs. The pitch there leaves the same remainder modulo 128 as the source's, so that the chunks of a cache
-// line stand alike on both sides. A destination row's elements are a pitch apart then: its threads meet no bank
-// conflicts where that is an odd number of elements. Its run starts at the first multiple of 32 bytes in it,
-// wherever that is in the tile, so that no sector is written by two blocks. For this the tile is read up to
-// 31 bytes further down than its neighbour begins.
-//
+// A tile lies in shared memory as in the source. Its pitch has the same remainder modulo 128 as the source's, so that the
+// chunks of a cache line stand alike on both sides. A written run starts at the first multiple of 32 bytes in its row, so that
+// two blocks never write one sector. For this a tile is read up to 31 bytes further down than its neighbour begins.
 //@ kernel   transpose_unaligned
 //@ op       transpose
 //@ param    READ_RUN   128 256 512
 //@ param    WRITE_RUN  128 256 512
 //@ param    THREADS    128 256 512
 //@ runtime  ORDER      0 1
+//@ let      tiles_across ceil_div(cols * elem_size, READ_RUN)
+//@ let      tiles_down ceil_div(rows * elem_size, WRITE_RUN)
+//@ let      pitch READ_RUN + 30 + (lds * elem_size + 98) % 128
 //@ where    elem_size = 8 AND align >= elem_size AND (lds * elem_size % 16 > 0 OR ldd * elem_size % 16 > 0)
 //@ where    READ_RUN * WRITE_RUN / elem_size / THREADS BETWEEN 16 AND 128
 //@ where    THREADS >= WRITE_RUN / elem_size
 //@ where    batch <= 65535
 //@ launch   early
 //@ block    THREADS
-//@ grid     iif(ORDER = 0, ceil_div(cols * elem_size, READ_RUN), ceil_div(rows * elem_size, WRITE_RUN)), iif(ORDER = 0, ceil_div(rows * elem_size, WRITE_RUN), ceil_div(cols * elem_size, READ_RUN)), batch
-//@ shared   ((WRITE_RUN + 32) / elem_size - 1) * (READ_RUN + 30 + (lds * elem_size + 98) % 128) + 128
-//@ args     dst, src, i64 rows, i64 cols, i64 lds, i64 ldd, i64 src_stride, i64 dst_stride, i32 READ_RUN + 30 + (lds * elem_size + 98) % 128, i32 ORDER
+//@ grid     iif(ORDER = 0, tiles_across, tiles_down), iif(ORDER = 0, tiles_down, tiles_across), batch
+//@ shared   ((WRITE_RUN + 32) / elem_size - 1) * pitch + 128
+//@ args     dst, src, i64 rows, i64 cols, i64 lds, i64 ldd, i64 src_stride, i64 dst_stride, i32 pitch, i32 ORDER
 //@ default  READ_RUN=256 WRITE_RUN=256 THREADS=256 ORDER=1
 
-#include "early.cuh"
-
-typedef uint2 elem;
+#include "common.cuh"
 
 #define TILE_COLS (READ_RUN / ELEM_SIZE)
 #define TILE_ROWS (WRITE_RUN / ELEM_SIZE)
@@ -43,7 +39,7 @@ typedef uint2 elem;
 #define ABREAST    (THREADS / TILE_ROWS)
 #define WRITE_STEP (ABREAST > PERIOD ? ABREAST : PERIOD)
 
-// What moves one tile: the addresses of its first elements, its pitches in bytes, what there is of it.
+// One tile: its first elements, pitches in bytes, and its size.
 struct tile {
     char *dst, *shared;
     const char *src;
@@ -53,33 +49,23 @@ struct tile {
     const char *src_begin, *src_end; // of the matrix
 };
 
-// From global memory to shared memory, 16 bytes, without a register and without waiting; the rest of the
-// cache line comes as far as L2. The CPU stand-in of the tests speaks no PTX.
-#if __CUDA_ARCH__ >= 800 && !defined __HOSTCUDA__
+// Copies 16 bytes to shared memory without a register. The rest of the cache line comes to the L2 cache.
+#if HINTS
 typedef unsigned int shared_address;
 static __device__ shared_address address_of(char *p) {
-    unsigned int address = (unsigned int)__cvta_generic_to_shared(p);
+    shared_address address = (shared_address)__cvta_generic_to_shared(p);
     asm volatile("" : "+r"(address)); // once, not for each chunk again
     return address;
 }
 static __device__ void copy_chunk(shared_address to, const char *from) {
     asm volatile("cp.async.cg.shared.global.L2::128B [%0], [%1], 16;" ::"r"(to), "l"(from) : "memory");
 }
-static __device__ void wait_for_chunks() {
-    asm volatile("cp.async.wait_all;" ::: "memory");
-    __syncthreads();
-}
+#define WAIT_FOR_CHUNKS asm volatile("cp.async.wait_all;" ::: "memory")
 #else
 typedef char *shared_address;
-static __device__ shared_address address_of(char *p) {
-    return p;
-}
-static __device__ void copy_chunk(shared_address to, const char *from) {
-    *(uint4 *)to = *(const uint4 *)from;
-}
-static __device__ void wait_for_chunks() {
-    __syncthreads();
-}
+#define address_of(p)        (p)
+#define copy_chunk(to, from) (*(uint4 *)(to) = *(const uint4 *)(from))
+#define WAIT_FOR_CHUNKS
 #endif
 
 static __device__ void read_whole(const tile &t) {
@@ -155,13 +141,11 @@ static __device__ void write_edge(const tile &t, bool first) {
 }
 
 extern "C" __global__ void __launch_bounds__(THREADS)
-    transpose_unaligned(elem *dst, const elem *src, long long rows, long long cols,
-                        long long lds, long long ldd, long long src_stride, long long dst_stride, int pitch,
-                        int order) {
+    transpose_unaligned(elem *dst, const elem *src, long long rows, long long cols, long long lds, long long ldd,
+                        long long src_stride, long long dst_stride, int pitch, int order) {
     extern __shared__ __align__(128) uint4 shared[];
 
-    // Blocks are numbered along the rows (ORDER 0) or down the columns (ORDER 1) of the source, from its end: tiles
-    // on an edge take longer, and would hold up the end if they were begun last.
+    // From the end: tiles on an edge take longer, and begin first.
     const unsigned x = gridDim.x - 1 - blockIdx.x, y = gridDim.y - 1 - blockIdx.y;
     const long long col0 = (long long)(order == 0 ? x : y) * TILE_COLS;
     const long long row0 = (long long)(order == 0 ? y : x) * TILE_ROWS;
@@ -182,11 +166,13 @@ extern "C" __global__ void __launch_bounds__(THREADS)
     // A tile that touches neither the first row nor the last cannot reach out of the matrix.
     if (row0 > 0 && t.height > READ_ROWS && t.width >= TILE_COLS) {
         read_whole(t);
-        wait_for_chunks();
+        WAIT_FOR_CHUNKS;
+        __syncthreads();
         write_whole(t);
     } else {
         read_edge(t);
-        wait_for_chunks();
+        WAIT_FOR_CHUNKS;
+        __syncthreads();
         write_edge(t, row0 == 0);
     }
 }

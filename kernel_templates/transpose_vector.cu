@@ -1,20 +1,18 @@
-// Transposes micro-tiles in registers, so that global and shared memory are only touched in vectors.
+// Micro-tiles are turned in registers, so that global and shared memory are accessed in vectors only.
 //
-// A block carries a tile of READ_RUN bytes by WRITE_RUN bytes: so long are the contiguous pieces that it
-// reads from a source row and writes to a destination row. A thread loads MICRO_ROWS vectors of VL bytes from
-// as many rows, which makes a micro-tile of MICRO_ROWS x MICRO_COLS elements, turns it into MICRO_COLS vectors
-// of VS bytes, and puts these into shared memory, where the tile is already transposed. All loads are in
-// flight before the first store.
+// A tile has READ_RUN by WRITE_RUN bytes: the lengths of the runs that a block reads and writes. A thread loads MICRO_ROWS
+// vectors of VL bytes from as many rows, and turns them into MICRO_COLS vectors of VS bytes. These go to shared memory, where
+// the tile is already transposed. All loads are in flight before the first store.
 //
-// Rows whose pitch is no multiple of 128 bytes start anywhere in a cache line. Then each run that is written
-// starts at the row's first multiple of SEGMENT bytes in the tile, and ends where that of the next tile starts, so
-// that no segment is written by two blocks: a tile is higher than its neighbour is away, by what a run's start can
-// be moved, which is VS bytes less than a segment. SEGMENT 0 is for all others. The runs that are read meet in a
-// line, too: PREFETCH has it fetched whole, and in a large matrix with its neighbour, by whoever is first.
+// SEGMENT is for destination rows that are no whole lines. A run starts at the first multiple of SEGMENT bytes in its row,
+// and ends where the next tile's run starts, so that two blocks never write one segment. Tiles overlap for this.
+// PREFETCH is for source rows that are no whole lines: the first load of a line brings all of it to the L2 cache.
 //
-// What is left out never came first in recordings: more than 128 bytes a thread, and so many in accesses of 4 bytes
-// where 8 are possible. It also takes longest to compile, up to half a second.
+// ORDER numbers blocks along the rows of the source (0), down its columns (1), down its diagonals (2), or along the rows of
+// strips of 64 tiles (3). Orders 2 and 3 are for pitches that are large powers of two: whole columns of tiles would otherwise
+// meet in the same few memory channels.
 //
+// The space leaves out configurations that never won and compile slowly: those of more than 128 bytes a thread.
 //@ kernel   transpose_vector
 //@ op       transpose
 //@ param    READ_RUN   128 256 512
@@ -26,46 +24,42 @@
 //@ param    SEGMENT    0 32
 //@ param    PREFETCH   0 128 256
 //@ runtime  ORDER      0 1 2 3
+//@ derived  KEEP       STREAM = 2
+//@ let      bytes         rows * cols * batch * elem_size
+//@ let      held          READ_RUN * WRITE_RUN / elem_size / THREADS
+//@ let      tiles_across  ceil_div(cols * elem_size, READ_RUN)
+//@ let      tiles_down    ceil_div(rows * elem_size, WRITE_RUN - max(SEGMENT - VS, 0))
 //@ derived  EDGES      SEGMENT > 0 OR cols * elem_size % READ_RUN > 0 OR rows * elem_size % WRITE_RUN > 0
 //@ where    VL >= elem_size AND VS >= elem_size AND VL <= align AND VS <= align
-//@ where    STREAM <> 1 OR rows * cols * batch * elem_size <= l2_bytes
-//@ where    STREAM <> 2 OR (rows * cols * batch * elem_size > 2 * l2_bytes AND elem_size > 1 AND cc >= 80 AND lds * elem_size % 128 = 0)
+//@ where    STREAM <> 1 OR bytes <= l2_bytes
+//@ where    NOT KEEP OR (bytes > 2 * l2_bytes AND elem_size > 1 AND cc >= 80 AND lds * elem_size % 128 = 0)
 //@ where    SEGMENT = 0 OR (ldd * elem_size % SEGMENT > 0 AND WRITE_RUN >= 2 * SEGMENT)
-//@ where    PREFETCH = 0 OR (STREAM <> 1 AND cc >= 80 AND lds * elem_size % 128 > 0 AND PREFETCH = iif(elem_size > 1 AND rows * cols * batch * elem_size > 2 * l2_bytes, 256, 128))
+//@ where    PREFETCH = 0 OR (STREAM <> 1 AND cc >= 80 AND lds * elem_size % 128 > 0 AND PREFETCH = iif(elem_size > 1 AND bytes > 2 * l2_bytes, 256, 128))
 //@ where    ORDER <> 2 OR lds * elem_size % 32768 = 0 OR ldd * elem_size % 32768 = 0
 //@ where    ORDER <> 3 OR (elem_size >= 8 AND batch = 1 AND lds * elem_size % 131072 = 0 AND ldd * elem_size % 131072 = 0)
 //@ where    iif(lds * elem_size % 128 > 0 OR ldd * elem_size % 128 > 0, THREADS >= 256, WRITE_RUN <= 512 AND THREADS <= 512)
 //@ where    VL <= 2 * VS AND VL * VS / elem_size <= 128
 //@ where    (READ_RUN / VL) * (WRITE_RUN / VS) % THREADS = 0
-//@ where    READ_RUN * WRITE_RUN / elem_size / THREADS BETWEEN 16 AND 128 AND READ_RUN * WRITE_RUN / elem_size <= 65536
-//@ where    READ_RUN * WRITE_RUN / elem_size / THREADS < 128 OR min(VL, VS) >= min(8, align)
+//@ where    held BETWEEN 16 AND 128 AND READ_RUN * WRITE_RUN / elem_size <= 65536
+//@ where    held < 128 OR min(VL, VS) >= min(8, align)
 //@ where    THREADS % (READ_RUN / VL) = 0 AND THREADS % (WRITE_RUN / VS) = 0
 //@ where    batch <= 65535
 //@ launch   early
 //@ block    THREADS
-//@ grid     iif(ORDER = 3, 64, iif(ORDER = 0, ceil_div(cols * elem_size, READ_RUN), ceil_div(rows * elem_size, WRITE_RUN - max(SEGMENT - VS, 0)))), iif(ORDER IN (0, 3), ceil_div(rows * elem_size, WRITE_RUN - max(SEGMENT - VS, 0)), ceil_div(cols * elem_size, READ_RUN)), iif(ORDER = 3, ceil_div(cols * elem_size, 64 * READ_RUN), batch)
+//@ grid     iif(ORDER = 3, 64, iif(ORDER = 0, tiles_across, tiles_down)), iif(ORDER IN (0, 3), tiles_down, tiles_across), iif(ORDER = 3, ceil_div(tiles_across, 64), batch)
 //@ shared   READ_RUN * WRITE_RUN / elem_size
 //@ args     dst, src, i64 rows, i64 cols, i64 lds, i64 ldd, i64 src_stride, i64 dst_stride, i32 ORDER
 //@ default  READ_RUN=128 WRITE_RUN=128 VL=4 VS=4 THREADS=256 STREAM=0 SEGMENT=0 PREFETCH=0 ORDER=1
 
-#include "early.cuh"
 #include "micro_tile.cuh"
-
-#define TILE_COLS (READ_RUN / ELEM_SIZE)
-#define TILE_ROWS (WRITE_RUN / ELEM_SIZE)
-#define ACROSS (TILE_COLS / MICRO_COLS) // micro-tiles side by side
-#define DOWN (TILE_ROWS / MICRO_ROWS)   // and above each other: also the vectors of a shared row
-#define MICRO_TILES (ACROSS * DOWN / THREADS)
-#define VECTORS (TILE_COLS * DOWN / THREADS) // that a thread writes
 
 #define STRIP 64 // tiles side by side
 
 // Bytes of a destination row from the beginning of a tile to that of the next one.
 #define STEP (WRITE_RUN - (SEGMENT > 0 ? SEGMENT - VS : 0))
 
-// Whether this block writes vector `u` of the destination row at `to`: its neighbours have the ends of the tile. A row whose
-// first segment begins with the tile has one more: that of the next tile begins STEP bytes later, which is VS more
-// than whole segments, and so just behind the beginning of a segment.
+// Does this block write vector `u` of the destination row at `to`? A row has one segment more if its first one begins
+// with the tile: the next tile begins STEP bytes later, just after the beginning of a segment.
 static __device__ bool is_ours(const elem *to, int u, bool first) {
 #if SEGMENT == 0
     return true;
@@ -76,7 +70,6 @@ static __device__ bool is_ours(const elem *to, int u, bool first) {
 #endif
 }
 
-// A tile inside the matrix needs no tests.
 static __device__ void move_whole_tile(elem *dst, const elem *src, long long lds, long long ldd, bool first,
                                        vec_of<VS>::type *tile) {
     typedef vec_of<VL>::type vl;
@@ -85,12 +78,7 @@ static __device__ void move_whole_tile(elem *dst, const elem *src, long long lds
     words_of<VL> in[MICRO_TILES][MICRO_ROWS];
 
     src += (long long)(t / ACROSS * MICRO_ROWS) * lds + t % ACROSS * MICRO_COLS;
-#pragma unroll
-    for (int m = 0; m < MICRO_TILES; m++)
-#pragma unroll
-        for (int r = 0; r < MICRO_ROWS; r++)
-            in[m][r].v =
-                load_together((const vl *)(src + (m * (THREADS / ACROSS) * MICRO_ROWS + r) * lds));
+    EACH_VECTOR in[m][r].v = fetch((const vl *)(src + (m * BETWEEN + r) * lds));
 #pragma unroll
     for (int m = 0; m < MICRO_TILES; m++)
         put(tile, in[m], t % ACROSS, t / ACROSS + m * (THREADS / ACROSS), DOWN);
@@ -104,19 +92,14 @@ static __device__ void move_whole_tile(elem *dst, const elem *src, long long lds
         if (is_ours(row, u, first))
             store((vs *)(row + u * MICRO_ROWS), tile[place(t / DOWN + k * (THREADS / DOWN), u, DOWN)]);
     }
-#if STREAM == 2
-#pragma unroll
-    for (int m = 0; m < MICRO_TILES; m++)
-#pragma unroll
-        for (int r = 0; r < MICRO_ROWS; r++)
-            let_go(src + (m * (THREADS / ACROSS) * MICRO_ROWS + r) * lds);
+#if KEEP
+    EACH_VECTOR let_go(src + (m * BETWEEN + r) * lds);
 #endif
 }
 
-// A tile on the edge: `height` and `width` are what there is from its first element to the end of the matrix.
-#if EDGES
-static __device__ void move_edge_tile(elem *dst, const elem *src, long long lds, long long ldd, int height,
-                                      int width, bool first, vec_of<VS>::type *tile) {
+// `height` and `width`: from the tile's first element to the end of the matrix.
+static __device__ void move_edge_tile(elem *dst, const elem *src, long long lds, long long ldd, int height, int width, bool first,
+                                      vec_of<VS>::type *tile) {
 #pragma unroll 1
     for (int k = threadIdx.x; k < ACROSS * DOWN; k += THREADS)
         put_edge(tile, src, lds, height, width, true, k % ACROSS, k / ACROSS, DOWN);
@@ -129,24 +112,16 @@ static __device__ void move_edge_tile(elem *dst, const elem *src, long long lds,
             store_edge(to + row, tile[place(c, u, DOWN)], height - row);
     }
 }
-#endif
 
-// With registers for so many blocks the compiler keeps less, where it would take more than it needs.
-#if ELEM_SIZE <= 2
-#define HELD (READ_RUN * WRITE_RUN / ELEM_SIZE / THREADS) // bytes
-#define RESIDENT ((HELD <= 32 ? 2048 : HELD <= 64 ? 1536 : 1024) / THREADS)
-#else
-#define RESIDENT 0
-#endif
+// Blocks an SM shall hold, or the compiler takes more registers than it needs.
+#define HELD     (READ_RUN * WRITE_RUN / ELEM_SIZE / THREADS) // bytes
+#define RESIDENT (ELEM_SIZE > 2 ? 0 : (HELD <= 32 ? 2048 : HELD <= 64 ? 1536 : 1024) / THREADS)
 
 extern "C" __global__ void __launch_bounds__(THREADS, RESIDENT)
-    transpose_vector(elem *dst, const elem *src, long long rows, long long cols,
-                     long long lds, long long ldd, long long src_stride, long long dst_stride, int order) {
+    transpose_vector(elem *dst, const elem *src, long long rows, long long cols, long long lds, long long ldd,
+                     long long src_stride, long long dst_stride, int order) {
     extern __shared__ vec_of<VS>::type tile[];
 
-    // Blocks are numbered along the rows (ORDER 0), down the columns (ORDER 1) or down the diagonals (ORDER 2) of
-    // the source: large powers of two as pitch put whole columns of tiles into the same few memory channels. For
-    // the largest (ORDER 3) they go along the rows of a strip of 64 tiles, and then of the next strip.
     const bool strips = ELEM_SIZE >= 8 && order == 3; // smaller elements gain nothing by it
     const unsigned bx = strips       ? blockIdx.z * STRIP + blockIdx.x
                         : order == 0 ? blockIdx.x
@@ -162,8 +137,8 @@ extern "C" __global__ void __launch_bounds__(THREADS, RESIDENT)
     wait_for_earlier();
 #if EDGES
     if (row0 + TILE_ROWS > rows || col0 + TILE_COLS > cols) {
-        move_edge_tile(to, from, lds, ldd, (int)min(rows - row0, (long long)1 << 30),
-                       (int)min(cols - col0, (long long)1 << 30), row0 == 0, tile);
+        move_edge_tile(to, from, lds, ldd, (int)min(rows - row0, (long long)1 << 30), (int)min(cols - col0, (long long)1 << 30),
+                       row0 == 0, tile);
         return;
     }
 #endif

@@ -1,9 +1,6 @@
-// Elements of 4 bytes and more need no turning: each goes to its place in a padded tile of shared memory and from
-// there to its place in the destination. They are read VL bytes at once, or one by one where they are as long, and
-// written one by one. For matrices that the L2 cache nearly holds, where a launch is so short that each instruction
-// before the first load shows, and each wait: edges have no path of their own, pitches have 32 bits, and all loads
-// are in flight before the first of them is waited for.
-//
+// Elements of 4 bytes and more go one by one to a padded tile in shared memory and to the destination. Reads have VL bytes.
+// This is for short launches, where each instruction before the first load counts: edges share the path of whole
+// tiles, pitches have 32 bits, and all loads are in flight before the first one is waited for.
 //@ kernel   transpose_wide
 //@ op       transpose
 //@ param    TILE_COLS  16 32 64
@@ -14,6 +11,8 @@
 //@ runtime  ORDER      0 1
 //@ derived  BATCHED    batch > 1
 //@ derived  EDGES      cols % TILE_COLS > 0 OR rows % TILE_ROWS > 0
+//@ let      tiles_across ceil_div(cols, TILE_COLS)
+//@ let      tiles_down ceil_div(rows, TILE_ROWS)
 //@ where    elem_size >= 4 AND align >= elem_size
 //@ where    TILE_COLS * TILE_ROWS * elem_size BETWEEN 4096 AND 16384
 //@ where    VL = 4 OR (elem_size < 16 AND align >= 16 AND cols * elem_size % 16 = 0)
@@ -22,20 +21,12 @@
 //@ where    batch <= 65535
 //@ launch   early
 //@ block    THREADS
-//@ grid     iif(ORDER = 0, ceil_div(cols, TILE_COLS), ceil_div(rows, TILE_ROWS)), iif(ORDER = 0, ceil_div(rows, TILE_ROWS), ceil_div(cols, TILE_COLS)), batch
+//@ grid     iif(ORDER = 0, tiles_across, tiles_down), iif(ORDER = 0, tiles_down, tiles_across), batch
 //@ shared   (TILE_COLS + 1) * TILE_ROWS * elem_size
 //@ args     dst, src, u32 rows, u32 cols, u32 lds, u32 ldd, i32 ORDER, i64 src_stride, i64 dst_stride
 //@ default  TILE_COLS=32 TILE_ROWS=32 VL=4 THREADS=256 STREAM=0 ORDER=0
 
-#include "early.cuh"
-
-#if ELEM_SIZE == 4
-typedef unsigned int elem;
-#elif ELEM_SIZE == 8
-typedef uint2 elem;
-#else
-typedef uint4 elem;
-#endif
+#include "common.cuh"
 
 #define PITCH      (TILE_COLS + 1) // odd, so that a column is read without bank conflicts
 #define HELD       (TILE_COLS * TILE_ROWS / THREADS)
@@ -44,71 +35,49 @@ typedef uint4 elem;
 #define READ_STEP  (THREADS / ACROSS)
 #define WRITE_STEP (THREADS / TILE_ROWS)
 
-// What is read at once.
-#if VL == 16
-typedef uint4 vec;
-#else
-typedef elem vec;
-#endif
+typedef vec_of<(VL > ELEM_SIZE ? VL : ELEM_SIZE)>::type vec; // a read
 union elems {
     vec v;
     elem e[MICRO_COLS];
 };
 
-// An address in global memory of which the compiler does not know what it is made of. Or else it would
-// compute all that follow from its parts again, with 64 bits, where one multiplication that adds is enough
-// for each.
-#if !defined __HOSTCUDA__ // the CPU stand-in of the tests speaks no PTX
+// An address in global memory. The compiler does not know how it was computed.
 typedef unsigned long long address;
+#if defined __HOSTCUDA__
+#define __cvta_generic_to_global(p) ((address)(p))
+#define __cvta_global_to_generic(a) ((void *)(a))
+#endif
 static __device__ address address_of(const elem *p) {
     address a = __cvta_generic_to_global(p);
-    asm volatile("" : "+l"(a));
+    OPAQUE(a);
     return a;
 }
-static __device__ elem *element(address a) {
-    return (elem *)__cvta_global_to_generic(a);
-}
-#else
-typedef char *address;
-static __device__ address address_of(const elem *p) {
-    return (char *)p;
-}
-static __device__ elem *element(address a) {
-    return (elem *)a;
-}
-#endif
 
 // The element `rows` rows below, `pitch` elements each.
 static __device__ elem *below(address a, unsigned pitch, unsigned rows) {
-    return element(a + (unsigned long long)pitch * (rows * ELEM_SIZE));
+    return (elem *)__cvta_global_to_generic(a + (unsigned long long)pitch * (rows * ELEM_SIZE));
 }
 
 extern "C" __global__ void __launch_bounds__(THREADS)
-    transpose_wide(elem *dst, const elem *src, unsigned rows, unsigned cols,
-                   unsigned lds, unsigned ldd, int order, long long src_stride, long long dst_stride) {
+    transpose_wide(elem *dst, const elem *src, unsigned rows, unsigned cols, unsigned lds, unsigned ldd, int order,
+                   long long src_stride, long long dst_stride) {
     extern __shared__ elem tile[];
     elems in[HELD / MICRO_COLS];
     elem out[HELD];
-
-    // Blocks are numbered along the rows (ORDER 0) or down the columns (ORDER 1) of the source.
-    const unsigned row0 = (order == 0 ? blockIdx.y : blockIdx.x) * TILE_ROWS;
-    const unsigned col0 = (order == 0 ? blockIdx.x : blockIdx.y) * TILE_COLS;
+    const unsigned row0 = block_down(order) * TILE_ROWS, col0 = block_across(order) * TILE_COLS;
 #if BATCHED
     src += blockIdx.z * src_stride;
     dst += blockIdx.z * dst_stride;
 #endif
 
     const unsigned down = threadIdx.x / ACROSS, across = threadIdx.x % ACROSS * MICRO_COLS;
-    const int height =
-        col0 + across < cols ? (int)(rows - row0 - down) : 0; // from the thread's first element on
+    const int height = col0 + across < cols ? (int)(rows - row0 - down) : 0; // from the thread's first element on
     const address from = address_of(src + ((unsigned long long)(row0 + down) * lds + col0 + across));
     wait_for_earlier();
 #pragma unroll
     for (int k = 0; k < HELD / MICRO_COLS; k++)
-        if (!EDGES || k * READ_STEP < height) {
-            const vec *p = (const vec *)below(from, lds, k * READ_STEP);
-            in[k].v = STREAM ? __ldcs(p) : *p;
-        }
+        if (!EDGES || k * READ_STEP < height)
+            in[k].v = load((const vec *)below(from, lds, k * READ_STEP));
 #pragma unroll
     for (int k = 0; k < HELD / MICRO_COLS; k++)
 #pragma unroll
@@ -124,11 +93,6 @@ extern "C" __global__ void __launch_bounds__(THREADS)
         out[k] = tile[r * PITCH + k * WRITE_STEP + c];
 #pragma unroll
     for (int k = 0; k < HELD; k++)
-        if (!EDGES || k * WRITE_STEP < width) {
-            elem *p = below(to, ldd, k * WRITE_STEP);
-            if (STREAM)
-                __stcs(p, out[k]);
-            else
-                *p = out[k];
-        }
+        if (!EDGES || k * WRITE_STEP < width)
+            store(below(to, ldd, k * WRITE_STEP), out[k]);
 }

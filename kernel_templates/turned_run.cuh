@@ -1,24 +1,22 @@
-// Of templates that write one run, for elements of 1 and 2 bytes: what so many rows have in ABREAST columns that lie side
-// by side, a word each, is turned in registers and put where it belongs in a second tile, which is as the run that is to
-// be written. It leaves places free with PAD. Included by templates, no template of its own.
+// For templates that write one run. Rows of 1- and 2-byte elements are read in words, ABREAST columns each, and turned in
+// registers. The result goes to a second tile, which has the layout of the written run, with free places with PAD.
 
-#include "turned.cuh"
+#include "chunk.cuh"
 
-#define TURN_MAX 16 // rows at once
+#define TURN_MAX     16 // rows at once
 #define OWN_CODE_MAX 6
 
-// The N_ROWS rows are turned TURN at a time, of which the last few may be fewer.
+// The N_ROWS rows are turned TURN at a time, the last ones perhaps fewer.
 #define TURN_ROUNDS ((N_ROWS + TURN_MAX - 1) / TURN_MAX)
-#define TURN (((N_ROWS + TURN_ROUNDS - 1) / TURN_ROUNDS + ABREAST - 1) / ABREAST * ABREAST)
-// Where columns end amid a word, such a word goes on with the first rows of the next column.
+#define TURN        (((N_ROWS + TURN_ROUNDS - 1) / TURN_ROUNDS + ABREAST - 1) / ABREAST * ABREAST)
+// A word that a column ends in goes on with the first rows of the next column.
 #define STRADDLE (N_ROWS % ABREAST ? ABREAST - 1 : 0)
 
 static __device__ int place_turned(int b) {
     return placed<PAD>(b);
 }
 
-// Behind what was read. In it the run that is to be written to `dst` begins as far behind a multiple of VS as there, but for
-// the bytes of a word: those are made up for where it is read.
+// It follows the first tile. The run begins there as far from a multiple of VS as in `dst`, in whole words.
 static __device__ char *second_tile(char *tile, int read_bytes) {
     return tile + (place(read_bytes) + VEC - 1) / VEC * VEC;
 }
@@ -26,7 +24,7 @@ static __device__ int begin_of(const elem *dst) {
     return VEC + (past(dst, VS) & -WORD);
 }
 
-// The word that begins with byte `b` of what was read.
+// The word that begins with byte `b` of the tile.
 template <bool ALIGNED> static __device__ unsigned int word_at(const char *tile, int b) {
     const int low = b & -WORD;
     if (ALIGNED)
@@ -35,11 +33,9 @@ template <bool ALIGNED> static __device__ unsigned int word_at(const char *tile,
                            b % WORD * 8);
 }
 
-// Turns the rows from `row` on, of which row 0 is at byte `from`, each STEP bytes behind the last; the element there is to be
-// at byte `to` of `out`. Of column k the words that begin in it are written, the first one where that column's elements
-// are at a multiple of a word.
-template <int STEP, bool ALIGNED>
-static __device__ void turn_rows(char *out, int to, const char *tile, int from, int row) {
+// Turns the rows from `row` on. Row 0 is at byte `from`, rows are STEP bytes apart, and the first element goes to byte `to` of
+// `out`. Of each column it writes the words that begin in it.
+template <int STEP, bool ALIGNED> static __device__ void turn_rows(char *out, int to, const char *tile, int from, int row) {
     unsigned int in[TURN + STRADDLE];
 #pragma unroll
     for (int i = 0; i < TURN + STRADDLE; i++) {
@@ -53,14 +49,14 @@ static __device__ void turn_rows(char *out, int to, const char *tile, int from, 
         for (int i = 0; i < TURN; i += ABREAST) {
             const int first = i + (ABREAST - k * N_ROWS % ABREAST) % ABREAST;
             if (row + first < N_ROWS)
-                *(unsigned int *)(out + place_turned(to + (k * N_ROWS + row + first) * ELEM_SIZE)) =
-                    join([&](int j) { return part{in[first + j], k}; });
+                *(unsigned int *)(out + place_turned(to + (k * N_ROWS + row + first) * ELEM_SIZE)) = join([&](int j) {
+                    return part{in[first + j], k};
+                });
         }
 }
 
-// The same of the `round`th of TURN_ROUNDS. Where there are not too many, each has code of its own, with all rows constants.
-template <int STEP, bool ALIGNED>
-static __device__ void turn_round(char *out, int to, const char *tile, int from, int round) {
+// One of TURN_ROUNDS. If these are few, each has code of its own, where all rows are constants.
+template <int STEP, bool ALIGNED> static __device__ void turn_round(char *out, int to, const char *tile, int from, int round) {
     if (TURN_ROUNDS > OWN_CODE_MAX) {
         turn_rows<STEP, ALIGNED>(out, to, tile, from, round * TURN);
         return;
@@ -71,7 +67,7 @@ static __device__ void turn_round(char *out, int to, const char *tile, int from,
             turn_rows<STEP, ALIGNED>(out, to, tile, from, k * TURN);
 }
 
-// The words of a vector that is at byte `b` of `out`, or so many bytes in front of it.
+// The words of a vector that is at byte `b` of `out`, or so many bytes before it.
 static __device__ void load_vector(unsigned int *w, const char *out, int b, int before) {
     const unsigned int *from = (const unsigned int *)(out + place_turned(b));
 #if VS == 16 && !PAD

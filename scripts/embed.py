@@ -10,7 +10,7 @@ gives, for a struct whose first two members are `const char *`:
     const size_t tt__n_migrations = 1;
 
 With --hash the third member, a `const char *` too, is the SHA-256 of the text.
-A line `#include "NAME.cuh"` is replaced by that file of the same folder: a text stands for itself.
+A line `#include "NAME.cuh"` is replaced by that file beside it: a text stands for itself.
 The texts are char arrays, because a string literal may not be longer than 4095 bytes in strict C11.
 """
 import argparse
@@ -36,7 +36,7 @@ def expand(path, data):
     """Puts the text of a file beside it in place of each `#include "NAME.cuh"`, there too, so that the text is whole."""
     lines = []
     for line in data.split(b"\n"):
-        match = re.fullmatch(rb'#include "([\w.]+\.cuh)"', line)
+        match = re.fullmatch(rb'#include "([\w./]+\.cuh)"', line)
         if match:
             beside = os.path.join(os.path.dirname(path), match.group(1).decode())
             with open(beside, "rb") as f:

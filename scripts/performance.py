@@ -1,19 +1,21 @@
 #!/usr/bin/env python3
-"""Makes docs/performance.md from bench/results/*.json: scripts/performance.py [--check]
+"""Makes the tables of bench/results/*.json: scripts/performance.py [--check]
 
-Of each GPU the newest file of bench-peers counts (and of bench/counters.py and bench/pytorch.py, if there is one). What has to be said
-in words, why a target is out of reach for one, stands in docs/limits.md. --check writes nothing and exits 1 if the page
-is not what would be made.
+bench/results/peers-GPU.md has everything that was measured on a GPU. docs/performance.md gets the targets, and a selection
+of cases, of all GPUs side by side. Of each GPU the newest file of bench-peers counts, and of bench/counters.py and
+bench/pytorch.py if there is one. --check writes nothing, and exits 1 if a page is out of date.
 """
 import argparse
 import json
 import pathlib
+import re
 import sys
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 RESULTS, PAGE = ROOT / "bench" / "results", ROOT / "docs" / "performance.md"
 PEERS = [("memcpy", "cuMemcpy"), ("mirrored", "mirrored copy"), ("geam", "geam"), ("cutensor", "cuTENSOR")]
 LIBRARIES = ["geam", "cutensor"]
+BEGIN, END = "<!-- measured:begin -->\n", "<!-- measured:end -->\n"
 COLUMNS = ["case", "us", "GB/s", "of the tuned copy"] + [f"x {name}" for _, name in PEERS]
 
 WARM = ("warm", "graph-warm")
@@ -59,6 +61,11 @@ TARGETS = [  # group, regime, against which, at least
     ("odd", "cold", ["geam"], 1.0),
     ("random", "cold", ["copy"], 0.80),
     ("random", "cold", LIBRARIES, 0.98),
+]
+SHOWN = [  # the cases of docs/performance.md
+    "4 B 1024 x 1024", "4 B 4096 x 4096", "4 B 16384 x 16384", "2 B 16384 x 16384", "1 B 16384 x 16384", "4 B 8191 x 8191",
+    "4 B 64 x 4194304", "4 B 4194304 x 64", "4 B 16777216 x 3", "4 B 3 x 16777216", "2 B 8192 x 127 x 129",
+    "4 B 16384 x 16384 in place",
 ]
 NAMES = {"memcpy": "cuMemcpy", "copy": "the tuned copy", "mirrored": "the mirrored copy", "geam": "geam", "cutensor": "cuTENSOR"}
 
@@ -172,7 +179,9 @@ def head(r):
     gpu = r["gpu"]
     loaded = [f"{name} {r[key]}" for key, name in (("cublas", "cuBLAS"), ("cutensor", "cuTENSOR")) if r.get(key)]
     missing = [name for key, name in (("cublas", "cuBLAS"), ("cutensor", "cuTENSOR")) if not r.get(key)]
-    yield f"## {gpu['name']}{' ' + gpu['mig'] if gpu.get('mig') else ''}"
+    yield f"# {gpu['name']}{' ' + gpu['mig'] if gpu.get('mig') else ''}"
+    yield ""
+    yield from INTRODUCTION.splitlines()
     yield ""
     yield (f"Measured {r['date'][:10]} at commit `{r['commit']}` with driver {r['driver']}, NVRTC {r['nvrtc']}"
            + "".join(f", {text}" for text in loaded) + (f"; {' and '.join(missing)} not installed" if missing else "")
@@ -199,13 +208,12 @@ def standing(name, cases):
 
 
 def counters_section(r, cases):
-    yield "### Where targets are missed: hardware counters"
+    yield "## Hardware counters"
     yield ""
-    yield (f"`bench/counters.py` at commit `{r['commit']}`, driver {r['driver']}: winners as the default command stores them, and a copy of as many bytes "
-           "(`copy_linear`, not the tuned one), one launch each with empty caches, under `ncu`. Sectors are those that L2 slices are asked for, so that "
-           "what crosses the partition link, between the halves of the L2 cache, counts twice. Beside each case what the targets' run found, whose winner may be "
-           "another one where several are alike. "
-           "What they say of the limit: [limits.md](limits.md), \"Where targets are missed\".")
+    yield (f"`bench/counters.py` at commit `{r['commit']}`, driver {r['driver']}: one launch each under `ncu`, with empty caches. "
+           "The copy is one `copy_linear` of as many bytes, not the tuned one. Sectors are requests to L2 slices, so a sector that "
+           "crosses the partition link between the halves of the L2 cache counts twice. The first column has the case, what it "
+           "reached in the table of targets, and the target. The winner there may be another of equal speed.")
     yield ""
     yield from counters_table(r, lambda case: standing(case["name"], cases))
 
@@ -230,22 +238,21 @@ def regime_sections(cases, level):
 
 
 def narrow_section(r):
-    yield "### Few rows or columns, and small matrices in batches"
+    yield "## Few rows or columns, and small matrices in batches"
     yield ""
-    yield (f"`bench-peers --tune --cases narrow` at commit `{r['commit']}`, driver {r['driver']}. What they took before they had templates of their own: "
-           "[limits.md](limits.md), \"Few rows, few columns, small matrices\".")
+    yield f"`bench-peers --tune --cases narrow` at commit `{r['commit']}`, driver {r['driver']}."
     yield ""
     yield from out_rows(r["cases"])
     yield ""
     for group, title in NARROW:
-        yield from cases_section(title, [c for c in r["cases"] if c["group"] == group], "####")
-    yield from regime_sections(r["cases"], "####")
+        yield from cases_section(title, [c for c in r["cases"] if c["group"] == group], "###")
+    yield from regime_sections(r["cases"], "###")
 
 
 def gpu_section(r, counters, torch, narrow):
     cases = r["cases"]
     yield from head(r)
-    yield "### Targets"
+    yield "## Targets"
     yield ""
     yield from table(["case", "speed relative to", "at least", "worst case", "met"], target_rows(cases))
     yield from out_rows(cases)
@@ -253,10 +260,10 @@ def gpu_section(r, counters, torch, narrow):
     if counters:
         yield from counters_section(counters, cases)
     for group, title in GROUPS:
-        yield from cases_section(title, [c for c in cases if c["group"] == group], "###")
+        yield from cases_section(title, [c for c in cases if c["group"] == group], "##")
     if narrow:
         yield from narrow_section(narrow)
-    yield from regime_sections(cases, "###")
+    yield from regime_sections(cases, "##")
     if torch:
         yield from torch_section(torch, cases)
 
@@ -264,7 +271,7 @@ def gpu_section(r, counters, torch, narrow):
 def torch_section(torch, cases):
     ours = {(c["rows"], c["cols"], c["elem_size"]): measured(c, "cold", "ours").get("gbps") for c in cases
             if c["group"] != "in-place" and c.get("batch", 1) == 1}
-    yield f"### PyTorch {torch['torch']}"
+    yield f"## PyTorch {torch['torch']}"
     yield ""
     rows = []
     for case in torch["cases"]:
@@ -272,29 +279,16 @@ def torch_section(torch, cases):
         rows.append([f"{case['dtype']} {case['rows']} x {case['cols']}"]
                     + [number(cold[name]["gbps"], 0) for name in ("memcpy", "contiguous", "copy_")]
                     + [number(ours.get((case["rows"], case["cols"], case["elem_size"])), 0)])
-    yield "GB/s, cold, in a process of its own."
+    yield f"GB/s, cold. PyTorch ran in its own process, at commit `{torch['commit']}`."
     yield ""
     yield from table(["case", "copy", "`x.t().contiguous()`", "`y.copy_(x.t())`", "ours"], rows)
 
 
-INTRODUCTION = """# Performance
+INTRODUCTION = """<!-- Made by scripts/performance.py from the JSON files beside it: do not edit. -->
 
-<!-- Made by scripts/performance.py from bench/results/: do not edit. -->
-
-Every figure is of the configuration that the default command stored, launched through the library, in one process
-with its peers, on the same arrays, in rounds of random order. Times are medians. A ratio is the median of the paired
-ratios of a round, the peer's time over ours, so above 1 ours is the faster; in brackets its interval of 95 %.
-*GB/s* are 10^9 bytes read and written a second. The *tuned copy* is the fastest of a family of linear copy kernels; the
-*mirrored copy* reads tiles and writes them at mirrored places, without transposing, which is a stricter ceiling. Where `cuMemcpy` is
-faster than the tuned copy beyond the noise, the targets are held against it.
-Up to 40 MB read and written, our kernels and the copies are loaded 21 times for the rounds of a case, since where code lies matters.
-A winner of a case that tuning had no time for says in brackets where it comes from, and counts for no target.
-Cold, unless it says otherwise: no array that a launch touches was touched by a recent one, and each launch, if it is not one of a graph, stands behind a
-write of twice the L2 cache and in front of nobody, as when `tune` measures ([measuring.md](measuring.md)).
-
-Where a target is missed, why, and what was tried: [limits.md](limits.md).
-
-To measure again: `tune` as usual (or `bench-peers --tune`), then `bench-peers`, `bench-peers --tune --cases narrow` and `scripts/performance.py`.
+[performance.md](../../docs/performance.md) says how this was measured. Times are medians of cold launches, in us. A ratio is the
+median over the rounds of the peer's time over ours: above 1, ours is faster. Brackets have its 95 % interval. A winner that was not
+tuned for its case says in brackets where it comes from, and counts for no target.
 """
 
 
@@ -321,34 +315,93 @@ def read_results():
             yield result
 
 
+def short(gpu):
+    """h200 of NVIDIA H200."""
+    model = re.search(r"[A-Z]+\d+\w*", gpu)
+    return (model[0] if model else gpu.replace(" ", "-")).lower()
+
+
+def caption(r, narrow, torch):
+    """Where the columns of a GPU come from."""
+    libraries = [f"{name} {r[key]}" for key, name in (("cublas", "cuBLAS"), ("cutensor", "cuTENSOR")) if r.get(key)]
+    libraries += [f"PyTorch {torch['torch']}"] if torch else []
+    commits = r["commit"][:7] + (f" (narrow matrices {narrow['commit'][:7]})" if narrow and narrow["commit"] != r["commit"] else "")
+    return (f"- {r['gpu']['name']}: driver {r['driver']}, NVRTC {r['nvrtc']}, {', '.join(libraries)}, commit {commits}. "
+            f"[All cases](../bench/results/peers-{short(r['gpu']['name'])}.md).")
+
+
+def beside(runs):
+    """The targets, a column for each GPU; what is missed is bold and says at which case."""
+    columns = []
+    for r in runs:
+        cells = {}
+        for title, of, least, reached, met in target_rows(r["cases"]):
+            worst, _, case = reached.partition(" ")
+            if not worst[0].isdigit():
+                cells[title, of, least] = reached
+            else:
+                at = re.search(r" at ([^;(]+)", " " + case)
+                cells[title, of, least] = worst if met == "yes" else f"**{worst}** ({at[1].strip()})"
+        columns.append(cells)
+    heads = [short(r["gpu"]["name"]).upper() for r in runs]
+    keys = list(dict.fromkeys(key for cells in columns for key in cells))
+    yield from table(["case", "relative to", "target", *heads], [[*key, *(c.get(key, "-") for c in columns)] for key in keys], 2)
+
+
+def shown_row(name, runs, torches):
+    row = [name]
+    for r, torch in zip(runs, torches):
+        case = next((c for c in r["cases"] if c["name"] == name), {})
+        ours = measured(case, "cold", "ours")
+        eager = next((c["regimes"]["cold"]["contiguous"]["gbps"] for c in (torch or {}).get("cases", [])
+                      if c["name"] == name), None)
+        row += [number(ours.get("us"), 1), number(ratio(case, "cold", "copy")), number(ratio(case, "cold", "geam"), 2)]
+        row += [number(ratio(case, "cold", "cutensor"), 2)] if r.get("cutensor") else []
+        row.append(number(ours["gbps"] / eager if ours and eager else None, 2))
+    return row
+
+
+def shown(runs, torches):
+    head = ["case"]
+    for r in runs:
+        name = short(r["gpu"]["name"]).upper()
+        head += [f"{name}: us", "of copy", "x geam"] + (["x cuTENSOR"] if r.get("cutensor") else []) + ["x PyTorch"]
+    yield from table(head, [shown_row(name, runs, torches) for name in SHOWN])
+
+
+def tidy(lines):
+    return re.sub(r"\n{3,}", "\n\n", "\n".join(lines).strip("\n") + "\n")
+
+
 def make():
+    """{path: text} of all pages."""
     files = list(read_results())
     peers, counters, torch = (newest(files, program) for program in ("bench-peers", "bench-counters", "bench-pytorch"))
     narrow = newest(files, "bench-peers", narrow=True)
-    lines = INTRODUCTION.splitlines() + [""]
-    for gpu, result in peers.items():
-        lines += gpu_section(result, counters.get(gpu), torch.get(gpu), narrow.get(gpu))
-    if not peers:
-        lines += ["Nothing has been measured yet.", ""]
-    while len(lines) > 1 and not lines[-1]:
-        lines.pop()
-    text = "\n".join(lines) + "\n"
-    while "\n\n\n" in text:
-        text = text.replace("\n\n\n", "\n\n")
-    return text
+    pages = {RESULTS / f"peers-{short(gpu)}.md": tidy(gpu_section(r, counters.get(gpu), torch.get(gpu), narrow.get(gpu)))
+             for gpu, r in peers.items()}
+    gpus = sorted(peers, reverse=True)
+    runs = [dict(peers[gpu], cases=peers[gpu]["cases"] + narrow.get(gpu, {}).get("cases", [])) for gpu in gpus]
+    lines = [*(caption(peers[gpu], narrow.get(gpu), torch.get(gpu)) for gpu in gpus), ""]
+    lines += ["### Targets", "", *beside([peers[gpu] for gpu in gpus])]
+    lines += ["### Selected cases", "", *shown(runs, [torch.get(gpu) for gpu in gpus])]
+    text = PAGE.read_text(encoding="utf-8")
+    before, rest = text.split(BEGIN)
+    pages[PAGE] = before + BEGIN + "\n" + tidy(lines) + "\n" + END + rest.split(END)[1]
+    return pages
 
 
 def main():
-    parser = argparse.ArgumentParser(description="Make docs/performance.md from bench/results/.")
-    parser.add_argument("--check", action="store_true", help="only say whether the page is up to date")
+    parser = argparse.ArgumentParser(description="Make the tables of bench/results/, and those of docs/performance.md.")
+    parser.add_argument("--check", action="store_true", help="only say whether the pages are up to date")
     args = parser.parse_args()
-    text = make()
-    if args.check:
-        same = PAGE.is_file() and PAGE.read_text(encoding="utf-8") == text
-        print("up to date" if same else f"{PAGE} is out of date: run scripts/performance.py")
-        sys.exit(0 if same else 1)
-    PAGE.write_text(text, encoding="utf-8")
-    print(PAGE)
+    stale = {path: text for path, text in make().items() if not path.is_file() or path.read_text(encoding="utf-8") != text}
+    for path, text in stale.items():
+        if args.check:
+            print(f"{path.relative_to(ROOT)} is out of date: run scripts/performance.py")
+        else:
+            path.write_text(text, encoding="utf-8")
+    sys.exit(1 if args.check and stale else 0)
 
 
 if __name__ == "__main__":

@@ -9,9 +9,9 @@ import datetime
 import json
 import sys
 
-WARM = "/warm"
-OPS = ("transpose", "transpose_in_place", "transpose" + WARM, "transpose_in_place" + WARM)
-SAME_COPY = ("rows", "cols", "batch", "elem_size")
+OPS = ("transpose", "transpose_in_place")
+SETTINGS = ("rows", "cols", "elem_size", "lds", "ldd", "batch", "src_stride", "dst_stride", "align")
+OTHER = ("op", "warm", "unverified", "text", "moved_bytes")  # members of a problem that are not settings
 
 
 def quoted(text):
@@ -28,6 +28,45 @@ def struct(values):
 
 def time_us(result):
     return next((m["value"] * 1e3 for m in result["measurements"] if m["name"] == "time"), 0)
+
+
+def from_format_1(old):
+    """A problem as format 2 has it; None for one of a user's kernel, which does not ship."""
+    op, _, rest = old["op"].partition("/")
+    if rest not in ("", "warm"):
+        return None
+    old.setdefault("batch", 1)
+    old.setdefault("src_stride", old["rows"] * old["lds"])
+    old.setdefault("dst_stride", old["cols"] * old["ldd"])
+    settings = {"bytes": copied_bytes(old)} if op == "copy" else {name: old[name] for name in SETTINGS}
+    return {"op": op, **settings, **({"warm": True} if rest else {})}
+
+
+def copied_bytes(problem):
+    return problem["rows"] * problem["cols"] * problem["batch"] * problem["elem_size"]
+
+
+def one_of_each(meta, results):
+    """The problems of a recording, each once, and its results with their indices; of results that collide then, as
+    those of copies of as many bytes, the last one stays."""
+    problems, numbers, kept = [], [], {}
+    for problem in meta["problems"]:
+        problem = from_format_1(problem) if meta["format"] == 1 else problem
+        if problem is None or problem not in problems:
+            problems.append(problem)
+        numbers.append(len(problems) - 1 if problem is None else problems.index(problem))
+    for r in results:
+        r["problem"] = numbers[r["problem"]]
+        kept[r["problem"], r["stage"], r["kernel"], tuple(r["configuration"].items())] = r
+    return problems, list(kept.values())
+
+
+def initialiser(problem):
+    settings = ", ".join(f"{{{quoted(name)}, 0, {value}}}" for name, value in problem.items() if name not in OTHER)
+    warm = ", .warm = true" if problem.get("warm") else ""
+    n = sum(name not in OTHER for name in problem)
+    moved = 2.0 * copied_bytes(problem)
+    return f"{{.op = {quoted(problem['op'])}{warm}, .moved_bytes = {moved!r}, .n = {n}, .settings = {{{settings}}}}}"
 
 
 def best_of(results):
@@ -47,21 +86,17 @@ def best_of(results):
 
 def winners(recording):
     meta = recording["metadata"]
-    for problem in meta["problems"]:  # what a recording may leave out
-        problem.setdefault("batch", 1)
-        problem.setdefault("src_stride", problem["rows"] * problem["lds"])
-        problem.setdefault("dst_stride", problem["cols"] * problem["ldd"])
-    best = best_of(recording["results"])
-    copies = {(p["op"], *(p[k] for k in SAME_COPY)): time_us(best[i])
-              for i, p in enumerate(meta["problems"]) if i in best}
+    problems, results = one_of_each(meta, recording["results"])
+    best = best_of(results)
+    copies = {(p["bytes"], p.get("warm")): time_us(best[i])
+              for i, p in enumerate(problems) if p and p["op"] == "copy" and i in best}
     when = datetime.datetime.fromisoformat(meta["date"].replace("Z", "+00:00"))
-    for i, problem in enumerate(meta["problems"]):
-        if problem["op"] not in OPS or i not in best:
+    for i, problem in enumerate(problems):
+        if not problem or problem["op"] not in OPS or problem.get("text") or i not in best:
             continue
         r = best[i]
-        screened = [x["invalidity"] for x in recording["results"] if x["problem"] == i and x["stage"] == "screen"]
-        copy_op = "copy" + (WARM if problem["op"].endswith(WARM) else "")
-        copy = copies.get((copy_op, *(problem[k] for k in SAME_COPY)), 0)
+        screened = [x["invalidity"] for x in results if x["problem"] == i and x["stage"] == "screen"]
+        copy = copies.get((copied_bytes(problem), problem.get("warm")), 0)
         values = {
             "kernel": r["kernel"],
             "hash": meta["kernels"].get(r["kernel"], ""),
@@ -75,7 +110,7 @@ def winners(recording):
             "unix_ms": int(when.timestamp() * 1000),
         }
         yield (f"    {{.gpu = {struct(meta['gpu'])},\n     .env = {struct(meta['environment'])},\n"
-               f"     .problem = {struct(problem)},\n     " + struct(values)[1:])
+               f"     .problem = {initialiser(problem)},\n     " + struct(values)[1:])
 
 
 def main():

@@ -1,19 +1,27 @@
 #!/usr/bin/env python3
-"""Puts the tables of bench/results/study-*.csv, as `tune study --csv` writes them, into docs/study.md: for each
-GPU and element size the bandwidth of every rung by size, and of the largest size all that was measured.
+"""Makes bench/results/study.md from bench/results/study-*.csv, as `tune study --csv` writes them. For each GPU and
+element size: the bandwidth of every rung by size, and all that was measured of the largest size.
 
-    tune study --device 0 --sizes 512,1024,2048,4096,8192,16384,32768 --csv > bench/results/study-h200-f32.csv
-    scripts/study_tables.py             # --check writes nothing and exits 1 if the page is not what would be made
+    tune study --device 0 --sizes 512,1024,2048,4096,8192,16384,32768 --csv > bench/results/study-h200.csv
+    scripts/study_tables.py             # --check writes nothing and exits 1 if the page is out of date
 """
 import csv
 import pathlib
 import sys
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
-BEGIN, END = "<!-- study:begin -->\n", "<!-- study:end -->\n"
+PAGE = ROOT / "bench/results/study.md"
 TITLES = {"copy": "copy", "naive_read": "naive, reads", "naive_write": "naive, writes", "unrolled": "unrolled",
           "vector_store": "vector stores", "tile_load": "tile, load", "tile_store": "tile, store",
           "padded": "padded", "tiles": "several tiles", "winner": "winner", "tuned_copy": "tuned copy"}
+
+INTRODUCTION = """# The ladder, measured
+
+<!-- Made by scripts/study_tables.py from study-*.csv: do not edit. -->
+
+Driver 580.159.04, NVRTC 13.0. The H200 was measured at commit 20a8e30. The H100 was measured at commit a2401fc; its table is a
+replay of that recording. Bandwidth is in GB/s of 10^9 bytes. [study.md](../../docs/study.md) explains the rungs.
+"""
 
 
 def table(rows):
@@ -53,22 +61,16 @@ def section(path):
         lines.append([str(height) if height == width else f"{height} x {width}"]
                      + [number(at[r]["gbps"], "%.0f") if r in at else "-" for r in rungs])
     largest = max(sizes, key=lambda s: s[0] * s[1])
-    return (f"\n### {rows[0]['gpu']}, {rows[0]['elem_size']}-byte elements\n\n" + table(lines)
+    return (f"\n## {rows[0]['gpu']}, {rows[0]['elem_size']}-byte elements\n\n" + table(lines)
             + ladder(list(sizes[largest].values())))
 
 
 def main():
-    page = ROOT / "docs/study.md"
-    text = page.read_text(encoding="utf-8")
-    if BEGIN not in text or END not in text:
-        sys.exit(f"{page}: no place between {BEGIN.strip()} and {END.strip()}")
-    before, rest = text.split(BEGIN, 1)
-    after = rest.split(END, 1)[1]
-    made = "".join(section(p) for p in sorted((ROOT / "bench/results").glob("study-*.csv")))
-    now = before + BEGIN + made + ("\n" if made else "") + END + after
-    if "--check" in sys.argv[1:]:
-        sys.exit(0 if now == text else "docs/study.md is not what bench/results/study-*.csv say: scripts/study_tables.py")
-    page.write_text(now, encoding="utf-8")
+    text = INTRODUCTION + "".join(section(p) for p in sorted((ROOT / "bench/results").glob("study-*.csv")))
+    if "--check" not in sys.argv[1:]:
+        PAGE.write_text(text, encoding="utf-8")
+    elif not PAGE.is_file() or PAGE.read_text(encoding="utf-8") != text:
+        sys.exit(f"{PAGE} is out of date: run scripts/study_tables.py")
 
 
 if __name__ == "__main__":

@@ -1,6 +1,5 @@
-"""Kernels that bench/hints.py and bench/placement.py make of the templates have a value for every macro, and the texts that
-they exchange are there; bench/bulk.py and bench/sides.py find their kernels; bench/counters.py takes what is a case:
-check_bench_kernels.py ROOT. Needs neither CuPy nor a GPU; what the kernels do is checked where the scripts run.
+"""bench/counters.py gives copy_linear a value for every macro, and takes what is a case: check_bench_kernels.py ROOT.
+Needs neither CuPy nor a GPU.
 """
 import argparse
 import pathlib
@@ -8,34 +7,20 @@ import re
 import sys
 import types
 
-sys.path.insert(0, str(pathlib.Path(sys.argv[1]) / "bench"))
+ROOT = pathlib.Path(sys.argv[1])
+sys.path.insert(0, str(ROOT / "bench"))
 sys.dont_write_bytecode = True
-import bulk  # noqa: E402
 import counters  # noqa: E402
-import cupy_kernels  # noqa: E402
-import hints  # noqa: E402
-import placement  # noqa: E402
-import sides  # noqa: E402
 
-numpy = types.SimpleNamespace(int32=int, int64=int)
-runtime = types.SimpleNamespace(getDeviceProperties=lambda device: {"l2CacheSize": 60 << 20})
-cupy = types.SimpleNamespace(RawKernel=lambda text, name, options: types.SimpleNamespace(), cuda=types.SimpleNamespace(runtime=runtime))
+text = (ROOT / "kernel_templates/copy_linear.cu").read_text()
+macros = re.findall(r"^//@ (?:param|derived) +(\w+)", text, re.M)
+assert macros and sorted(macros) == sorted(counters.copy_macros(1 << 20)), macros
 
-for case in hints.CASES:
-    hints.mover(cupy, numpy, 16384, case)
-for n, elem, tile, orders in placement.CASES:
-    assert len(list(placement.launches(cupy, numpy, n, elem, tile, orders))) > len(orders) + 1
-try:
-    cupy_kernels.kernel(cupy, "copy_linear", {"VEC": 16, "UNROLL": 1})
-except SystemExit as error:
-    assert str(error) == "kernel_templates/copy_linear.cu: no value is given for KEEP, WHOLE", error
-else:
-    raise AssertionError("macros without a value")
-
-for script in bulk, sides:
-    text = pathlib.Path(script.__file__).read_text()
-    kernels = re.findall(r"__global__[^;{]*?(\w+)\([^()]*\) {", cupy_kernels.source(f"bench/{script.__name__}.cu"))
-    assert len(kernels) > 1 and all(f'"{name}"' in text for name in kernels), kernels
+made = []
+array = types.SimpleNamespace(size=1 << 20)
+counters.copy(types.SimpleNamespace(RawKernel=lambda text, name, options: made.append((text, name, options)) or (lambda *launch: None)),
+              types.SimpleNamespace(int32=int, int64=int), array, array)
+assert '#include "' not in made[0][0] and made[0][1] == "copy_linear" and "-DWHOLE=1" in made[0][2], made
 
 assert [counters.parsed(counters.case(each)) for each in counters.CASES][3] == (1, 10000, 12016)
 for wrong in ("4:100", "foo", "4:10x20x30", "a:10x10", "3:10x10", "4:0x10"):

@@ -1,15 +1,17 @@
 #!/usr/bin/env python3
-"""check_cli_doc.py TUNE ROOT: docs/cli.md and --help name the same options and commands, README.md and the manual
+"""check_cli_doc.py TUNE ROOT: docs/cli.md and --help name the same options and commands, docs/cli.md and the manual
 page the same environment variables.
 
-The section `tune` has a table with a row for each option of `tune`; the item of another command (a line that starts
-with `- `) names the options it takes beside those of the table, and no others.
+The section `tune` has a table with a row for each option of `tune`. The section of another command, `### tune best`, names
+the options it takes beside those of the table, and no others.
 """
+import os
 import re
 import subprocess
 import sys
 
 tune, root = sys.argv[1:]
+tune = os.path.abspath(tune)  # it is run in another folder too
 text = open(f"{root}/docs/cli.md", encoding="utf-8").read()
 wrong = []
 
@@ -30,12 +32,7 @@ rows = re.findall(r"^\| (`--[^|]*) \|", text.replace("|FILE", "").replace("|repl
 table = set(re.findall(r"--([a-z-]+)", " ".join(rows)))
 compare("tune", table | everywhere, main)
 
-items = {}
-for item in re.split(r"^- ", text.split("## The other commands")[1].split("\n## ")[0], flags=re.M)[1:]:
-    for part in re.split(r";\n?\s*(?=`tune )", item):
-        words = re.findall(r"`tune ([a-z0-9-]+)", part)
-        if words:
-            items[words[0]] = items.get(words[0], "") + part
+items = dict(re.findall(r"^### tune ([a-z0-9-]+)\n(.*?)(?=^##)", text, re.M | re.S))
 commands = re.findall(r"^  ([a-z0-9-]+) ", out.split("Commands:\n")[1].split("\n\n")[0], re.M)
 for command in commands:
     if command == "help":
@@ -44,22 +41,22 @@ for command in commands:
         wrong.append(f"docs/cli.md lacks tune {command}")
         continue
     has, _ = options_of(command)
-    named = set(re.findall(r"--([a-z-]+)", items[command]))
+    named = set(re.findall(r"--([a-z][a-z-]*)", items[command]))
     compare(f"tune {command}", named | (has & (table | everywhere)), has)
 wrong.extend(f"docs/cli.md has tune {c}, which is no command" for c in items if c not in commands)
-readme = open(f"{root}/README.md", encoding="utf-8").read().split("## Environment variables")[1].split("\n## ")[0]
+listed = text.split("## Environment variables")[1].split("\n## ")[0]
 page = subprocess.run([tune, "help", "--man"], capture_output=True, text=True, check=True).stdout
-variables = set(re.findall(r"^\| `([A-Z_]+)`", readme, re.M))
+variables = set(re.findall(r"^\| `([A-Z_]+)`", listed, re.M))
 on_page = set(re.findall(r"^\.B ([A-Z_]+)$", page.split(".SH ENVIRONMENT")[1], re.M))
-wrong.extend(f"README.md lacks the variable {v}" for v in sorted(on_page - variables))
+wrong.extend(f"docs/cli.md lacks the variable {v}" for v in sorted(on_page - variables))
 wrong.extend(f"tune.1 lacks the variable {v}" for v in sorted(variables - on_page))
-# What an author is shown of a template: all but what depends on the GPU at hand and on NVRTC.
-block = open(f"{root}/kernel_templates/README.md", encoding="utf-8").read().split("## Checking it")[1].split("```")[1]
-checked = subprocess.run([tune, "check", f"{root}/kernel_templates/transpose_tiled.cu"], capture_output=True,
-                         text=True, check=True).stdout
-for line in block.strip().splitlines():
-    if not line.startswith(("compiled", "occupancy")) and line.split(", on ")[0] not in checked:
-        wrong.append(f"kernel_templates/README.md shows what tune check does not: {line}")
+# What an author is shown of a kernel: all but what depends on the GPU at hand and on NVRTC.
+shown = open(f"{root}/docs/annotations.md", encoding="utf-8").read().split("## Checking a file")[1].split("```")[1]
+checked = subprocess.run([tune, "check", "examples/kernels/saxpy.cu"], cwd=root, capture_output=True, text=True,
+                         check=True).stdout
+for line in shown.strip().splitlines():
+    if not line.startswith(("console", "$", "...", "compiled", "occupancy")) and line.split(" on ")[0] not in checked:
+        wrong.append(f"docs/annotations.md shows what tune check does not: {line}")
 if wrong:
     sys.exit("\n".join(wrong))
 print(f"{len(main)} options of tune, {len(commands)} commands")

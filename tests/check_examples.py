@@ -63,7 +63,7 @@ kernels = {p.name for p in (root / "examples/kernels").glob("*.cu")}
 count("README.md", r"and (\w+) examples", len(kernels))
 page = (root / "docs/own-kernels.md").read_text(encoding="utf-8")
 wrong += [f"docs/own-kernels.md does not tell of {name}" for name in sorted(kernels) if f"`{name}`" not in page]
-names = re.search(r"enum \{\n((?:    TT__COST_\w+,\n)+)", (root / "tuner/model.h").read_text(encoding="utf-8"))[1]
+names = re.search(r"enum \{\n((?:    TT__COST_\w+,\n)+)", (root / "tuner/cost_model.h").read_text(encoding="utf-8"))[1]
 count("docs/search.md", r"a sum of (\w+) costs", names.count("TT__COST_"))
 count("docs/search.md", r"The (\w+) weights", names.count("TT__COST_"))
 

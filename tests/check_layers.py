@@ -16,6 +16,7 @@ LAYERS = {  # folder: layer; the longest matching folder counts
     "src/template": "template",
     "src/dispatch": "dispatch",
     "tuner": "tuner",
+    "src/api": "api",
     "tuner/cli": "cli",
     "examples": "examples",
     "bench": "bench",
@@ -28,10 +29,11 @@ SEES = {
     "db": {"public", "base"},
     "template": {"public", "base", "gpu", "db"},
     "dispatch": {"public", "base", "gpu", "db", "template"},
-    "tuner": INNER,
-    "cli": INNER,
-    "examples": INNER,
-    "bench": INNER,
+    "tuner": INNER - {"tuner"},
+    "api": INNER,
+    "cli": INNER | {"api"},
+    "examples": {"public"},
+    "bench": INNER | {"api"},
 }
 CONFINED = [  # headers of others, and where they may be included
     (re.compile(r"sqlite3(ext)?\.h$"), ("db/", "src/template/expr.c"), "SQLite"),

@@ -1,9 +1,11 @@
 /* The replay backend: every trial is looked up in a recording. What was not recorded is skipped. */
+#include "tuner/backend_replay.h"
+
 #include <stdio.h>
 #include <stdlib.h>
 
 #include "db/recording.h"
-#include "tuner/backend.h"
+#include "template/operation.h"
 
 enum { WAITING_MAX = 64 };
 
@@ -29,20 +31,32 @@ static tt_status hello(tt__backend *b, tt__gpu *gpu, tt__env *env) {
 
 static tt_status problem(tt__backend *b, const tt__problem *p, const tt__template *t) {
     replay *r = (replay *)b;
-    bool has;
     (void)t;
     r->n_waiting = 0;
     r->before = r->problem;
     r->problem = *p;
-    TT_TRY(tt__recording_has(r->recording, p, &has));
-    if (has || !(tt__is_op(p, "transpose") || tt__in_place(p))) /* copies and ladders may be missing */
-        return TT_OK;
+    return TT_OK;
+}
+
+static tt_status add_text(void *user, const tt__problem *p) {
+    tt__str *list = user;
+    char text[TT__PROBLEM_TEXT_MAX];
+    tt__str_addf(list, "%s%s", list->len ? "; " : "", tt__problem_text(text, p));
+    return TT_OK;
+}
+
+tt_status tt__backend_replay_check(const tt__backend *b, const tt__problem *p) {
+    const replay *r = (const replay *)b;
+    char text[TT__PROBLEM_TEXT_MAX];
+    bool has;
     tt__str list = {0};
-    tt_status status = tt__recording_problems(r->recording, p->op, &list);
+    TT_TRY(tt__recording_has(r->recording, p, &has));
+    if (has)
+        return TT_OK;
+    tt_status status = tt__recording_problems(r->recording, p->op, add_text, &list);
     if (status == TT_OK)
-        status = tt__fail(TT_E_INVALID,
-                          "the recording has no %s of %lld x %lld of %d-byte elements like this; it has: %s",
-                          p->op, (long long)p->rows, (long long)p->cols, p->elem_size,
+        status = tt__fail(TT_E_INVALID, "the recording has no %s of %s%s; it has: %s", p->op,
+                          tt__problem_text(text, p), p->warm ? ", warm" : "",
                           list.len ? tt__str_text(&list) : "none of any size");
     tt__str_free(&list);
     return status;
@@ -65,7 +79,7 @@ static tt_status submit(tt__backend *b, size_t id, const tt__candidate *c, doubl
 static tt_status look_up(replay *r, const tt__candidate *c, tt__stage stage, tt__trial *trial) {
     bool found;
     TT_TRY(tt__recording_trial(r->recording, &r->problem, c->t->kernel, c->config, stage, trial, &found));
-    if (!found && tt__is_op(&r->before, "copy"))
+    if (!found && strcmp(r->before.op, c->t->op) == 0)
         TT_TRY(tt__recording_trial(r->recording, &r->before, c->t->kernel, c->config, stage, trial, &found));
     if (!found) {
         *trial = (tt__trial){.status = TT__TRIAL_SKIPPED};

@@ -1,10 +1,13 @@
-/* The election: what the finals measured is compared in pairs, so that neither drift nor one lucky sample
- * crowns a winner, and the stored one keeps its place until it is beaten beyond the noise. */
+/* Compares what the finals measured in pairs, so that drift or a lucky sample does not decide. The stored
+ * winner stays until it is beaten beyond the noise. */
+#include "tuner/elect.h"
+
 #include <stdio.h>
 #include <stdlib.h>
 
 #include "base/clock.h"
-#include "template/task.h"
+#include "base/number.h"
+#include "template/operation.h"
 #include "tuner/finals.h"
 
 /* Candidates that differ by less are the same to any user: then the first in the space wins, every time. */
@@ -51,16 +54,16 @@ static int best_copy(const tt__finals *f, const tt__search *copy) {
 /* What the template itself wants to be known of a winner. */
 static tt_status fill_metrics(const tt__session *s, const tt__search *search, const tt__winner *w,
                               tt_result *result) {
-    const tt__task *task = search->t->task;
-    for (size_t i = 0; i < task->n_metrics; i++) {
+    const tt__operation *operation = search->t->operation;
+    for (size_t i = 0; i < operation->n_metrics; i++) {
         double value;
         size_t used = strlen(result->metrics);
         TT_TRY(tt__metric_value(&value, search->t, i, &s->gpu, &search->problem, w->config, w->time_us));
-        if (strcmp(task->metrics[i].name, "gbps") == 0)
+        if (strcmp(operation->metrics[i].name, "gbps") == 0)
             result->gbps = value;
         size_t room = sizeof result->metrics - used;
-        int n = snprintf(result->metrics + used, room, "%s%s %.6g", used ? ", " : "", task->metrics[i].name,
-                         value);
+        int n = tt__format(result->metrics + used, room, "%s%s %.6g", used ? ", " : "",
+                           operation->metrics[i].name, value);
         if (n < 0 || (size_t)n >= room)
             result->metrics[used] = '\0'; /* rather none than a part of a number */
     }
@@ -72,9 +75,8 @@ static tt_status fill_result(const tt__session *s, const tt__search *search, con
     tt__copy(result->kernel, sizeof result->kernel, w->kernel);
     tt__copy(result->config, sizeof result->config, w->config);
     result->time_us = w->time_us;
-    result->gbps = tt__gbps(&search->problem, w->time_us);
-    if (!tt__is_matrix(&search->problem))
-        TT_TRY(fill_metrics(s, search, w, result));
+    result->gbps = tt__problem_gbps(&search->problem, w->time_us);
+    TT_TRY(fill_metrics(s, search, w, result));
     result->copy_us = w->copy_us;
     result->copy_fraction = w->copy_fraction;
     result->peak_fraction = s->gpu.peak_gbps > 0 ? result->gbps / s->gpu.peak_gbps : 0;
@@ -102,8 +104,7 @@ static tt_status crown(tt__session *s, const tt__search *search, const tt__searc
     tt__copy(w.source, sizeof w.source, s->opts->replay ? "replayed" : "measured");
     if (at_copy != TT__NOBODY) {
         w.copy_us = f->trials[at_copy].time_us;
-        w.copy_fraction =
-            tt__compare_trials(&f->trials[at_copy], trial).median * c->weight * search->copy_part;
+        w.copy_fraction = tt__compare_trials(&f->trials[at_copy], trial).median * c->weight;
     }
     if (tt__finals_took_part(f, f->at_default))
         w.speedup_vs_default = tt__compare_trials(&f->trials[f->at_default], trial).median;

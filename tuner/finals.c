@@ -4,13 +4,14 @@
 #include <math.h>
 
 #include "base/clock.h"
-#include "template/task.h"
+#include "template/operation.h"
+#include "tuner/stats.h"
 
-/* Screening medians are good to a few percent; what is further behind cannot win. */
+/* Screening medians are good to a few percent; configurations further behind cannot win. */
 static const double within_reach = 1.06;
 
-/* With the incumbent and the default: TT__FINALISTS_MAX. Of short problems the screening, in which each
- * kernel was loaded once, tells less: three times as many enter, and run in heats. */
+/* With the incumbent and the default: TT__FINALISTS_MAX. Screening tells less about short problems, since
+ * each kernel was loaded once: three times as many enter, and run in heats. */
 enum { CONTENDERS_MAX = 26, HEATS = 3, COPIES_MAX = 3 };
 
 /* No two stages have as many rounds, so that samples of different ones are never taken for pairs. */
@@ -27,14 +28,12 @@ static const stage stages[] = {
 };
 enum { STAGES = sizeof stages / sizeof *stages };
 
-/* Single launches of a short problem spread by several percent, and what is asked for is half a percent: each
- * stage takes so many times as long, and loads its kernels as often as it has rounds at least, at other
- * places each time. A budget has no time for that. */
+/* Launches of a short problem spread by several percent, and we want half a percent. Each stage takes this
+ * many times as long, and loads its kernels once a round, at other addresses each time. Not with a budget. */
 enum { SHORT_TIMES = 6 };
 
-/* Times of different stages are of different rounds, and lie up to 1 % apart. Who asks for every
- * configuration wants to know how near they are: those who enter are then all in the last stage, for twice
- * as long. */
+/* Times of different stages lie up to 1 % apart. An exhaustive run shows how near all entrants are: they
+ * stay until the last stage, which takes this many times as long. */
 enum { ALL_TIMES = 2 };
 
 /* Has it to be measured for long? */
@@ -42,7 +41,7 @@ static bool is_short(const tt__session *s, const tt__search *search) {
     return isinf(s->end_s) && search->best != TT__NOTHING && tt__search_best_us(search) < TT__SHORT_US;
 }
 
-/* Does everybody stay until the last stage? */
+/* Do all entrants stay until the last stage? */
 static bool keeps_all(const tt__session *s) {
     return isinf(s->end_s) && s->opts->effort == TT_EFFORT_EXHAUSTIVE;
 }
@@ -86,21 +85,18 @@ static void enter_best(tt__finals *f, const tt__search *search, size_t most) {
     }
 }
 
-/* The configuration that holds the title now, if it is still a member of the space. A search that did not
- * come by it tries it yet. */
+/* The stored winner's place, if it is still in the space. Tries it if the search has not. */
 static tt_status find_incumbent(tt__session *s, tt__search *search, int64_t *index) {
     tt__winner w;
     bool found;
     *index = TT__NOBODY;
     TT_TRY(tt__store_winner_get(s->store, s->gpu_id, search->problem_id, &w, &found));
-    for (int64_t i = 0; found && i < (int64_t)search->space.n; i++) {
-        const tt__candidate *c = &search->space.items[i];
-        if (strcmp(c->config, w.config) != 0 || strcmp(c->t->kernel, w.kernel) != 0)
-            continue;
-        TT_TRY(tt__search_try(s, search, (size_t)i));
-        if (passed(search, i))
-            *index = i;
-    }
+    int64_t at = found ? tt__strategy_member(&search->space, w.kernel, w.config) : TT__NOTHING;
+    if (at == TT__NOTHING)
+        return TT_OK;
+    TT_TRY(tt__search_try(s, search, (size_t)at));
+    if (passed(search, at))
+        *index = at;
     return TT_OK;
 }
 
@@ -142,8 +138,8 @@ double tt__finals_middle_us(const tt__finals *f, int i) {
     return t->n_samples > 0 ? tt__lower_mean(t->samples_us, (size_t)t->n_samples) : t->time_us;
 }
 
-/* Of the places [first, end), those behind the best `most` are out, and those further than `within` behind
- * the best. */
+/* Among the places [first, end), takes out those after the best `most`, and those further than `within`
+ * behind the best. */
 static void eliminate(tt__finals *f, size_t first, size_t end, size_t most, double within) {
     double us[TT__ENTRANTS_MAX], least = INFINITY;
     for (size_t i = first; i < end; i++) {
@@ -184,8 +180,8 @@ static bool waits(const tt__finals *f, size_t i, const stage *st) {
     return st->contenders > 0 && (int)i == f->at_default && i >= f->n_contenders;
 }
 
-/* Of the places [first, end): a recording knows a stage only of those who were in it, and of the others an
- * earlier one, in which there were fewer rounds. */
+/* Among the places [first, end): a recording has a stage only for its entrants, and for others an earlier
+ * stage with fewer rounds. */
 static void drop_earlier(tt__finals *f, size_t first, size_t end) {
     int most = 0;
     for (size_t i = first; i < end; i++)
@@ -206,7 +202,7 @@ static tt_status run_heats(tt__session *s, const tt__candidate *const *c, size_t
     return TT_OK;
 }
 
-/* Measures those who are not out. Of one that is not recorded there is nothing to compare: it is out. */
+/* Measures the entrants that are not out. One that is not recorded is then out. */
 static tt_status hold_stage(tt__session *s, const tt__search *search, tt__finals *f, const stage *st) {
     const tt__candidate *candidates[TT__ENTRANTS_MAX] = {NULL};
     size_t at[TT__ENTRANTS_MAX], n = 0;
@@ -220,20 +216,13 @@ static tt_status hold_stage(tt__session *s, const tt__search *search, tt__finals
         const tt__entrant *e = &f->entrants[at[k]];
         f->fresh[k].weight = e->c->weight;
         f->trials[at[k]] = f->measured[at[k]] = f->fresh[k];
-        if (e->of == search && search->t->task->objective >= 0)
+        if (e->of == search && search->t->operation->objective >= 0)
             tt__trial_weigh(&f->trials[at[k]], e->c->weight);
         f->entrants[at[k]].out = !is_measured(&f->fresh[k]);
     }
     drop_earlier(f, 0, f->n_contenders);
     drop_earlier(f, first_copy(f), f->n);
     return TT_OK;
-}
-
-static tt_status store_final(tt__session *s, const tt__entrant *e, const tt__trial *trial) {
-    const tt__candidate *c = e->c;
-    int64_t id;
-    TT_TRY(tt__store_config(s->store, c->t->kernel, c->t->op, c->t->hash, c->config, &id));
-    return tt__store_trial_put(s->store, s->run_id, e->of->problem_id, id, TT__STAGE_FINAL, trial);
 }
 
 /* The screening decides: all are back as they came. */
@@ -268,7 +257,8 @@ tt_status tt__finals_hold(tt__session *s, tt__search *search, tt__finals *f) {
                             f->interleaved ? "those that went well" : "the screening");
     for (size_t i = 0; i < f->n && f->interleaved; i++)
         if (is_measured(&f->measured[i]))
-            TT_TRY(store_final(s, &f->entrants[i], &f->measured[i]));
+            TT_TRY(tt__session_store(s, f->entrants[i].of->problem_id, f->entrants[i].c, TT__STAGE_FINAL,
+                                     &f->measured[i]));
     if (n_in(f, f->n_contenders) == 0) /* not one has passed the last stage, or any */
         f->interleaved = false;
     if (!f->interleaved)

@@ -1,12 +1,9 @@
-/*
- * The finals: the best few by screening, and what they are held against, measured again in interleaved
- * rounds. Three stages, or four, each with fewer entrants and more launches of each: most are out of reach
- * after a few, and what decides needs many.
- */
+/* The finals: the best few by screening, the default and the copies, measured again in interleaved rounds.
+ * Each of three or four stages has fewer entrants and more launches. */
 #ifndef TT_TUNER_FINALS_H
 #define TT_TUNER_FINALS_H
 
-#include "tuner/session.h"
+#include "tuner/search.h"
 
 enum { TT__NOBODY = -1, TT__ENTRANTS_MAX = 3 * TT__FINALISTS_MAX };
 
@@ -27,18 +24,17 @@ typedef struct tt__finals {
     tt__trial fresh[TT__ENTRANTS_MAX];    /* of the stage under way */
 } tt__finals;
 
-/* Chooses the entrants; tries the stored winner and the default of the leading template, if the search has
- * not. */
+/* Chooses the entrants; tries the stored winner and the leading template's default if the search has not. */
 tt_status tt__finals_nominate(tt__session *s, tt__search *search, const tt__search *copy, tt__finals *out);
 
-/* Measures and stores. If that fails, or the recording knows none of them, everybody is back with the
- * screening's samples. */
+/* Measures and stores. If that fails, or the recording knows no entrant, all are back with the screening's
+ * samples. */
 tt_status tt__finals_hold(tt__session *s, tt__search *search, tt__finals *f);
 
 /* A place, or TT__NOBODY: was it measured with those that are left? */
 bool tt__finals_took_part(const tt__finals *f, int at);
 
-/* What decides, in us: finer than the median of times that are whole ticks of the clock. Recordings of others
+/* The time that decides, in us: finer than a median, which is a whole number of clock ticks. Recordings
  * may have no samples. */
 double tt__finals_middle_us(const tt__finals *f, int at);
 

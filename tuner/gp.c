@@ -1,9 +1,7 @@
-/*
- * Exact inference, row by row: a new row extends the Cholesky factor of the covariance by one line, and with
- * it the factor's solution for every configuration, from which mean and variance are sums. The covariance
- * adds up what single coordinates do (which soon is known, since every trial tells of all its coordinates)
- * and what they do together (which takes neighbours).
- */
+/* Exact inference. A new row extends the Cholesky factor of the covariance by one line, and the factor's
+ * solution for every configuration; mean and variance are sums over it. The covariance adds the effects of
+ * single coordinates, known soon because every trial has all coordinates, and their joint effect, known
+ * only near trials. */
 #include "tuner/gp.h"
 
 #include <math.h>
@@ -20,17 +18,17 @@ static const double reach_alone = 4, reach_together = 3;
 static const size_t bytes_max = (size_t)64 << 20;
 
 struct tt__gp {
-    const tt__model *m;
+    const tt__cost_model *m;
     size_t n_rows;
     size_t rows[TT__GP_ROWS_MAX];
     double values[TT__GP_ROWS_MAX];
     bool known[TT__GP_ROWS_MAX];
-    double pivots[TT__GP_ROWS_MAX];    /* the diagonal of the Cholesky factor */
-    double *solution[TT__GP_ROWS_MAX]; /* factor^-1 covariance(rows, all): the factor's rows, extended */
-    double *mean, *variance, *deviation;
+    double pivots[TT__GP_ROWS_MAX];      /* the diagonal of the Cholesky factor */
+    double *solution[TT__GP_ROWS_MAX];   /* factor^-1 covariance(rows, all): the factor's rows, extended */
+    double *mean, *variance, *deviation; /* one allocation */
 };
 
-static double covariance(const tt__model *m, size_t a, size_t b) {
+static double covariance(const tt__cost_model *m, size_t a, size_t b) {
     double sum = 0, far = 0;
     for (size_t k = 0; k < m->n_coords; k++) {
         float x = m->coords[a][k], y = m->coords[b][k];
@@ -42,17 +40,17 @@ static double covariance(const tt__model *m, size_t a, size_t b) {
     return shared + alone * sum + together * exp(-far / reach_together);
 }
 
-tt_status tt__gp_open(tt__gp **out, const tt__model *m) {
+tt_status tt__gp_open(tt__gp **out, const tt__cost_model *m) {
     tt__gp *gp = *out = calloc(1, sizeof *gp);
     size_t n = m->n ? m->n : 1;
     if (!gp)
         return tt__fail_memory(sizeof *gp);
     gp->m = m;
-    gp->mean = calloc(n, sizeof *gp->mean);
-    gp->variance = calloc(n, sizeof *gp->variance);
-    gp->deviation = calloc(n, sizeof *gp->deviation);
-    if (!gp->mean || !gp->variance || !gp->deviation)
-        return tt__fail_memory(n * sizeof *gp->mean);
+    gp->mean = calloc(3 * n, sizeof *gp->mean);
+    if (!gp->mean)
+        return tt__fail_memory(3 * n * sizeof *gp->mean);
+    gp->variance = gp->mean + n;
+    gp->deviation = gp->mean + 2 * n;
     for (size_t i = 0; i < m->n; i++)
         gp->variance[i] = covariance(m, i, i);
     return TT_OK;
@@ -61,11 +59,8 @@ tt_status tt__gp_open(tt__gp **out, const tt__model *m) {
 void tt__gp_close(tt__gp *gp) {
     for (size_t r = 0; gp && r < gp->n_rows; r++)
         free(gp->solution[r]);
-    if (gp) {
+    if (gp)
         free(gp->mean);
-        free(gp->variance);
-        free(gp->deviation);
-    }
     free(gp);
 }
 

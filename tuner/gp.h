@@ -1,22 +1,17 @@
-/*
- * A Gaussian process over the configurations of a space: what the trials so far say about those that are
- * still untried, and how sure that is. Values are residuals: what is left when the model's prediction has
- * been taken off.
- *
- * Trials that are under way may be added before their value is known: they make their surroundings less
- * uncertain, so that several at once do not all go to the same place.
- */
+/* A Gaussian process over a space: what the trials say about untried configurations, and how surely.
+ * Values are residuals of the model's prediction. A trial under way may be a row without a value: it makes
+ * its surroundings less uncertain, so that several trials at once spread out. */
 #ifndef TT_TUNER_GP_H
 #define TT_TUNER_GP_H
 
-#include "tuner/model.h"
+#include "tuner/cost_model.h"
 
 enum { TT__GP_ROWS_MAX = 512 }; /* fewer for a space of more than 16,000 configurations */
 
 typedef struct tt__gp tt__gp;
 
 /* Over all configurations of the model, which is borrowed. */
-tt_status tt__gp_open(tt__gp **out, const tt__model *m);
+tt_status tt__gp_open(tt__gp **out, const tt__cost_model *m);
 void tt__gp_close(tt__gp *gp);
 
 /* Can one more row be added? */
@@ -27,8 +22,8 @@ size_t tt__gp_rows(const tt__gp *gp);
 size_t tt__gp_row(const tt__gp *gp, size_t row); /* its configuration */
 void tt__gp_set(tt__gp *gp, size_t row, double value);
 
-/* Mean and standard deviation of every configuration's residual, from the rows whose value is known;
- * borrowed, and valid until the next call with `gp`. */
+/* Mean and standard deviation of every residual, from the rows with a value; borrowed, valid until the
+ * next call with `gp`. */
 void tt__gp_predict(tt__gp *gp, const double **mean, const double **deviation);
 
 #endif

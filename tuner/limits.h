@@ -23,11 +23,11 @@ extern const tt__limits tt__no_limits;
 /* TT_E_INVALID names the field of the options and its value. */
 tt_status tt__limits_check(const tt_tune_opts *opts);
 
-/* For the next of `n_left` problems of a run that ends at `end_s` (INFINITY: never): a fair part of the time
- * that is left, so that what one problem does not need is there for the others. */
+/* For the next of `n_left` problems of a run that ends at `end_s` (INFINITY: never): a fair part of the
+ * time left. */
 tt__limits tt__limits_of(const tt_tune_opts *opts, double end_s, size_t n_left);
-/* For the copy that the same problem is compared with, in the problem's finals: three quarters of the trials,
- * an eighth of the time. */
+/* For the copy that the problem is compared with: three quarters of the trials, an eighth of the time, and
+ * no finals of its own. */
 tt__limits tt__limits_of_copy(const tt__limits *problem);
 
 /* How long the finals may take if the best takes that long. */

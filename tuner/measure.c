@@ -16,9 +16,8 @@ tt__slots tt__slots_for(size_t bytes, const tt__gpu *gpu, bool warm, size_t room
     if (bytes < flush) { /* so many that none is in the cache when its turn comes again */
         s.n = flush / bytes + 2;
     } else if (bytes >= large_bytes) {
-        /* How well accesses spread over the memory's channels may depend on where an array lies, the bits of
-         * 1 and 2 GiB among others (docs/limits.md, "Rows 128 KB apart"). An odd number of GiB apart,
-         * four slots differ in these. */
+        /* How well accesses spread over memory channels depends on address bits, 1 and 2 GiB among them
+         * (docs/limits.md, "Rows 128 KB apart"). Four slots an odd number of GiB apart differ in these. */
         size_t apart = (((bytes + gib - 1) / gib) | 1) * gib;
         for (s.n = PLACES; s.n > 1 && (s.n - 1) * apart + bytes > room;)
             s.n--;
@@ -77,8 +76,7 @@ static void open_gate(tt__bench_pool *pool) {
     }
 }
 
-/* Where all places are too much after all, because others came first or the copies are large, fewer will do.
- */
+/* Tries with fewer places if memory does not suffice. */
 static tt_status allocate(tt__bench_pool *pool, const tt__gpu *gpu, size_t room) {
     CUresult r;
     do {
@@ -94,7 +92,7 @@ tt_status tt__pool_open(tt__bench_pool *pool, const tt__verifier *verifier, cons
     size_t available, total;
     *pool = (tt__bench_pool){.cu = cu, .stream = verifier->stream, .verifier = verifier};
     TT_TRY(tt__cu_check(cu->cuMemGetInfo(&available, &total), "cuMemGetInfo"));
-    for (int i = 0; i < verifier->work.n && !tt__is_matrix(&verifier->problem); i++)
+    for (int i = 0; i < verifier->work.n && !verifier->work.moves; i++)
         pool->renews |= verifier->work.arrays[i].direction == TT__INOUT;
     tt_status status;
     TT_GOTO(allocate(pool, gpu, available / 2)); /* others may want some, too */
@@ -146,8 +144,7 @@ void tt__pool_close(tt__bench_pool *pool) {
     *pool = (tt__bench_pool){0};
 }
 
-/* Every launch finds the L2 cache full of what another kernel has written: none of its own data, and nothing
- * of what its neighbours in a round happened to leave there. */
+/* Overwrites the L2 cache: no launch finds its own data there, or a neighbour's. */
 static CUresult flush(tt__bench_pool *pool) {
     enum { THREADS = 256, BLOCKS_MAX = 2048 };
     long long n = (long long)(pool->flush_bytes / sizeof(uint32_t));
@@ -166,8 +163,7 @@ static bool is_apart(const tt__bench_pool *pool, const tt__timed *thing) {
     return thing->copy && pool->copies.n > 0;
 }
 
-/* The first of each kind in a train runs once before it is timed, and finds what it will use as warm as the
- * others do. */
+/* The first of each kind in a train runs once untimed, so that it is as warm as the others. */
 static bool leads(const tt__bench_pool *pool, const tt__timed *things, int i) {
     return i == 0 || is_apart(pool, &things[i]) != is_apart(pool, &things[i - 1]);
 }
@@ -200,7 +196,9 @@ static CUresult enqueue(tt__bench_pool *pool, const tt__timed *thing, int i) {
     if (r == CUDA_SUCCESS)
         r = pool->cu->cuEventRecord(pool->events[2 * i], pool->stream);
     if (r == CUDA_SUCCESS)
-        r = tt__kernel_launch(thing->kernel, pool->cu, thing->launch, operands, pool->stream);
+        r = thing->enqueue
+                ? thing->enqueue(thing->self, operands, pool->stream)
+                : tt__kernel_launch(thing->kernel, pool->cu, thing->launch, operands, pool->stream);
     if (r == CUDA_SUCCESS)
         r = pool->cu->cuEventRecord(pool->events[2 * i + 1], pool->stream);
     return r;
@@ -245,7 +243,7 @@ static tt_status time_few(tt__bench_pool *pool, const tt__timed *things, int n, 
 /* What it puts into the queue of a train: its kernels, and copies that make its buffers anew. */
 static int wagons(const tt__bench_pool *pool, const tt__timed *thing) {
     const tt__workload *w = &pool->verifier->work;
-    int n = thing->launch->n_passes;
+    int n = thing->enqueue ? thing->n_enqueued : thing->launch->n_passes;
     for (int i = 0; i < w->n && pool->renews && !is_apart(pool, thing); i++)
         n += w->arrays[i].direction == TT__INOUT;
     return n;

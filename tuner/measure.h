@@ -1,17 +1,15 @@
-/*
- * Timing on the device, by a pair of events for each launch. Cold: each gets buffers that no recent launch
- * has touched, at several places of the GPU's memory because what these are worth differs by some percent,
- * and stands behind a kernel that writes twice the L2 cache, and in front of nobody. Warm: every launch gets
- * the same buffers, in short trains whose first is not timed. All wait behind a gate until they are queued,
- * so that the host's launch latency stays outside. Lives in the GPU worker.
- */
+/* Timing on the device, with a pair of events for each launch. Cold: before each launch the L2 cache is
+ * flushed (a write of twice its size), the launch is alone in its stream, and buffers rotate over several
+ * places in memory. Warm: all launches use the same buffers, in short trains whose first launch is not
+ * timed. A gate holds launches back until all are queued, so that host latency is not measured. Runs in
+ * the GPU worker. */
 #ifndef TT_TUNER_MEASURE_H
 #define TT_TUNER_MEASURE_H
 
-#include "tuner/verify.h"
+#include "tuner/checker.h"
 
-/* Launches in a warm train. With nine others queued behind it a launch takes up to 0.8 us longer, whatever
- * its size, and with a single one it may take 0.4 us (H200). So cold ones are alone, and trains are short. */
+/* Launches in a warm train. On an H200 nine launches queued after one make it up to 0.8 us longer, a
+ * single one up to 0.4 us. So cold launches are alone, and trains are short. */
 enum { TT__TRAIN_MAX = 8 };
 
 /* L2 caches that are written before each cold launch. */
@@ -44,28 +42,34 @@ typedef struct tt__bench_pool {
     CUdeviceptr gate_device;
 } tt__bench_pool;
 
-/* Device memory that the pool for this workload needs on this GPU, in bytes. It takes more where there is
- * more than twice as much. */
+/* Device memory that the pool needs, in bytes. It takes more where more than twice as much is free. */
 int64_t tt__pool_bytes(const tt__workload *w, const tt__gpu *gpu);
 
-/* Allocates; tt__pool_fill makes the arrays hold what the verifier's do, and random bits where that is of no
- * account. Both borrow the verifier until the pool is closed. */
+/* Allocates; tt__pool_fill gives the arrays the verifier's data, and random bits elsewhere. Both borrow
+ * the verifier until the pool is closed. */
 tt_status tt__pool_open(tt__bench_pool *pool, const tt__verifier *verifier, const tt__gpu *gpu);
 tt_status tt__pool_fill(tt__bench_pool *pool);
 void tt__pool_close(tt__bench_pool *pool);
 
-/* Something to time: one launch of a loaded kernel. */
+/* Enqueues one launch. operands[i] is the address of the i-th operand's value, as in tt__kernel_launch. */
+typedef CUresult (*tt__enqueue_fn)(const void *self, void *const *operands, CUstream stream);
+
+/* Something to time: one launch of a loaded kernel. If `enqueue` is set, it is a call of a library, a graph,
+ * or what else that function enqueues. */
 typedef struct tt__timed {
     const tt__kernel *kernel;
     const tt__launch *launch;
     int offset; /* bytes from a multiple of 16 to where its arrays begin */
     bool
         copy; /* it is a copy of src to dst, which the workload has a place for, if its operands are others */
+    tt__enqueue_fn enqueue; /* NULL: the kernel is launched */
+    const void *self;       /* of `enqueue` */
+    int n_enqueued;         /* kernels that `enqueue` puts into the queue: their places in a warm train */
 } tt__timed;
 
-/* Launches n things in order, each on the next slot, and gives the time of each in us. `together`: they are
- * to be compared, so that where slots are places all get the same one, and those of the next call the next.
- * *failed is set (and no time is of use) if the driver refuses a launch; TT_E_CUDA if the context is lost. */
+/* Launches n things in order, each on the next slot, and gives their times in us. `together`: they are
+ * compared, so all get the same place if slots are places, and the next call the next one. *failed is set
+ * (and no time is valid) if the driver refuses a launch; TT_E_CUDA if the context is lost. */
 tt_status tt__pool_time(tt__bench_pool *pool, const tt__timed *things, int n, bool together, float *us,
                         CUresult *failed);
 

@@ -1,9 +1,6 @@
-/*
- * The limits are those of the CUDA programming guide's table of technical specifications, the rounding is
- * what all of these have in common: 32-bit registers are given out in 256s to a warp, out of the quarter of
- * the SM it runs in; shared memory comes in 128s (Turing: 256s), and since Ampere the system takes 1 KB for
- * every block.
- */
+/* Limits: CUDA programming guide, technical specifications. Registers are allocated by 256 to a warp, from
+ * a quarter of the SM; shared memory by 128 bytes (Turing: 256). Since Ampere the system takes 1 KB a
+ * block. */
 #include "tuner/occupancy.h"
 
 #include <stddef.h>

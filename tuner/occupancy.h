@@ -1,8 +1,5 @@
-/*
- * Theoretical occupancy: how many of the warps that an SM can hold a kernel's blocks fill, by the rules of
- * NVIDIA's occupancy calculator (cuda_occupancy.h), without asking a driver: a recording has no GPU behind
- * it.
- */
+/* Theoretical occupancy by the rules of NVIDIA's calculator (cuda_occupancy.h): the part of an SM's warps
+ * that a kernel's blocks fill. Needs no driver, so it works for recordings. */
 #ifndef TT_TUNER_OCCUPANCY_H
 #define TT_TUNER_OCCUPANCY_H
 
@@ -13,8 +10,8 @@ typedef struct tt__block_needs {
     int shared_bytes; /* static and dynamic */
 } tt__block_needs;
 
-/* Blocks that are resident on an SM of this compute capability (90 is 9.0) at once; 0 if not even one fits,
- * -1 if the capability or a number is not known (threads or regs below 1). */
+/* Resident blocks on an SM of this compute capability (90 is 9.0); 0 if not even one fits, -1 if the
+ * capability is unknown, or threads or regs are below 1. */
 int tt__resident_blocks(int cc, const tt__block_needs *needs);
 
 /* Resident warps as a part of the most there can be; 0 if not known. */

@@ -1,69 +1,18 @@
 /* Searching one problem: enumerate, take over what is stored, ask the strategy, commit what comes back. */
 #include <math.h>
-#include <stdio.h>
 #include <stdlib.h>
 
+#include "base/clean.h"
 #include "base/clock.h"
-#include "tuner/session.h"
+#include "base/number.h"
+#include "tuner/ahead.h"
 
-/* Screening ends early for what is so much slower than the best that no noise explains it. */
+/* Screening ends early for configurations that no noise could make the best. */
 static const double hopeless = 1.25;
 
-void tt__session_message(const tt__session *s, const char *fmt, ...) {
-    char line[1024];
-    va_list args;
-    if (!s->opts->on_message)
-        return;
-    va_start(args, fmt);
-    vsnprintf(line, sizeof line, fmt, args);
-    va_end(args);
-    s->opts->on_message(s->opts->user, line);
-}
-
-void tt__session_phase(const tt__session *s, const char *name, const tt__problem *p, double *since_s) {
-    char size[TT__PROBLEM_TEXT_MAX];
-    double now_s = tt__now_s();
-    tt__problem_text(size, p);
-    tt__trace_span(s->trace, &(tt__span){0, name, *since_s, now_s, p->op, size, NULL});
-    *since_s = now_s;
-}
-
 /* What is not in a recording costs nothing, and says nothing. */
-static size_t n_counted(const tt__search *search) {
+size_t tt__search_counted(const tt__search *search) {
     return search->n_tried - search->n_skipped - search->n_aside;
-}
-
-/* Assumes that what is left goes like what was done; the copy is small beside the transpose. */
-static double eta(const tt__session *s, const tt__search *search) {
-    double elapsed = tt__now_s() - s->started_s;
-    double total = (double)search->wanted * (double)s->n_problems;
-    double done = (double)search->wanted * (double)s->at_problem + (double)n_counted(search);
-    return done > 0 && search->n_measured > 0 ? elapsed * (total - done) / done : -1;
-}
-
-void tt__session_progress(const tt__session *s, const tt__search *search, const char *phase) {
-    char text[TT__PROBLEM_TEXT_MAX];
-    if (!s->opts->on_progress)
-        return;
-    tt_progress p = {
-        .problem = s->at_problem,
-        .n_problems = s->n_problems,
-        .rows = search->problem.rows,
-        .cols = search->problem.cols,
-        .text = tt__problem_text(text, &search->problem),
-        .phase = phase,
-        .done = n_counted(search),
-        .total = search->wanted > n_counted(search) ? search->wanted : n_counted(search),
-        .failed = search->n_failed,
-        .best_config = "",
-        .eta_s = eta(s, search),
-    };
-    if (search->best != TT__NOTHING) {
-        const tt__candidate *best = &search->space.items[search->best];
-        p.best_us = search->trials[search->best].time_us / best->weight;
-        p.best_config = best->config;
-    }
-    s->opts->on_progress(s->opts->user, &p);
 }
 
 void tt__trial_weigh(tt__trial *trial, double weight) {
@@ -75,7 +24,7 @@ void tt__trial_weigh(tt__trial *trial, double weight) {
 /* Times are kept as what they are worth to the objective, which is all that a search compares. */
 static void keep(tt__search *search, size_t i, const tt__trial *measured) {
     tt__trial weighed = *measured, *trial = &weighed;
-    if (search->t->task->objective >= 0)
+    if (search->t->operation->objective >= 0)
         tt__trial_weigh(trial, search->space.items[i].weight);
     search->trials[i] = *trial;
     search->known[i] = TT__TRIED;
@@ -117,8 +66,7 @@ static tt_status take_over(void *user, const tt__trial_row *row) {
     return TT_OK;
 }
 
-/* Has a configuration of the template that stands in [first, end) of the space been tried, or is it being
- * tried? */
+/* Has a configuration in [first, end), which is one template's, been tried, or is it under way? */
 static bool has_competed(const tt__search *search, size_t first, size_t end) {
     while (first < end && search->known[first] == TT__UNTRIED)
         first++;
@@ -136,33 +84,21 @@ static size_t count_templates(const tt__search *search, size_t *n_left_out) {
     return n;
 }
 
-/* Stored trials count towards the effort, but not for templates that had no part in them (which `only` left
- * out, or which are new): these have their share of it yet to come. An effort of a few trials is too small to
- * share. */
+/* Stored trials count towards the effort, but not for templates that had no part in them (left out by
+ * `only`, or new): those still have their share to come. A small effort is not shared. */
 static void set_aside(tt__search *search, size_t most) {
     size_t n_left_out, n = count_templates(search, &n_left_out);
     if (most == SIZE_MAX || n_left_out == 0 || most < 2 * n)
         return;
     size_t share = (size_t)((double)most * (double)(n - n_left_out) / (double)n);
-    if (n_counted(search) > share)
-        search->n_aside = n_counted(search) - share;
+    if (tt__search_counted(search) > share)
+        search->n_aside = tt__search_counted(search) - share;
 }
 
 /* ---- Trying -------------------------------------------------------------------------------------------- */
 
-static tt_status commit(tt__session *s, tt__search *search, size_t i, const tt__trial *trial) {
-    const tt__candidate *c = &search->space.items[i];
-    int64_t config_id;
-    TT_TRY(tt__store_config(s->store, c->t->kernel, c->t->op, c->t->hash, c->config, &config_id));
-    TT_TRY(tt__store_trial_put(s->store, s->run_id, search->problem_id, config_id, TT__STAGE_SCREEN, trial));
-    keep(search, i, trial);
-    search->n_measured++;
-    s->trials_measured++;
-    return TT_OK;
-}
-
 static tt_status submit(tt__session *s, tt__search *search, size_t i) {
-    bool timed = search->t->task->objective < 0; /* else a slow one may be worth more */
+    bool timed = search->t->operation->objective < 0; /* else a slow one may be worth more */
     double cutoff =
         search->best == TT__NOTHING || !timed ? 0 : hopeless * search->trials[search->best].time_us;
     TT_TRY(s->backend->ops->submit(s->backend, i, &search->space.items[i], cutoff));
@@ -175,7 +111,10 @@ static tt_status take_one(tt__session *s, tt__search *search) {
     size_t i;
     TT_TRY(s->backend->ops->wait(s->backend, &i, &trial));
     trial.weight = search->space.items[i].weight;
-    return commit(s, search, i, &trial);
+    TT_TRY(tt__session_store(s, search->problem_id, &search->space.items[i], TT__STAGE_SCREEN, &trial));
+    keep(search, i, &trial);
+    search->n_measured++;
+    return TT_OK;
 }
 
 /* ---- What the strategy wants, as far as the limits go -------------------------------------------------- */
@@ -216,14 +155,19 @@ static size_t most_trials(const tt__search *search) {
     return is_short && limits->trials_if_short ? limits->trials_if_short : limits->trials;
 }
 
+size_t tt__search_left(const tt__search *search) {
+    size_t known = tt__search_counted(search), most = most_trials(search);
+    return search->n_tried < search->space.n && known < most ? most - known : 0;
+}
+
 static void set_wanted(tt__search *search) {
-    size_t most = most_trials(search), known = n_counted(search), all = search->space.n - search->n_aside;
+    size_t most = most_trials(search), known = tt__search_counted(search),
+           all = search->space.n - search->n_aside;
     search->wanted = most < all ? most : all;
     search->wanted = search->wanted > known ? search->wanted : known;
 }
 
-/* Trials that are kept for templates the strategy has not come to: one each, but half of the effort is its
- * own. */
+/* Trials reserved for templates that the strategy has not named: one each, half of the effort at most. */
 static size_t n_kept(const tt__search *search) {
     size_t n_left_out;
     if (most_trials(search) >= search->space.n)
@@ -232,11 +176,16 @@ static size_t n_kept(const tt__search *search) {
     return n_left_out < most_trials(search) / 2 ? n_left_out : most_trials(search) / 2;
 }
 
+/* How many more the strategy may name. */
+static size_t nameable(const tt__search *search, const hunt *h) {
+    size_t left = tt__search_left(search), taken = h->n_pending + n_kept(search);
+    return left > taken ? left - taken : 0;
+}
+
 /* Submits what the strategy names, while the backend has room and the strategy no reason to wait. */
 static tt_status refill(tt__session *s, tt__search *search, hunt *h) {
     while (s->backend->ops->room(s->backend) > 0 &&
-           h->n_pending < tt__strategy_window(h->strategy, search->n_tried) &&
-           n_counted(search) + h->n_pending + n_kept(search) < most_trials(search) &&
+           h->n_pending < tt__strategy_window(h->strategy, search->n_tried) && nameable(search, h) > 0 &&
            search->n_tried + h->n_pending < search->space.n) {
         int64_t i;
         if ((search->cut = !in_time(search, h)))
@@ -250,25 +199,11 @@ static tt_status refill(tt__session *s, tt__search *search, hunt *h) {
     return TT_OK;
 }
 
-/* Trials say what to look at next, and compiling that takes longer than what is under way by then. So
- * compilers that are idle get ahead of the strategy. */
-static tt_status expect_next(tt__session *s, const tt__search *search, const hunt *h) {
-    enum { LIKELY = 8 };
-    const tt__candidate *c[LIKELY];
-    size_t at[LIKELY], named = n_counted(search) + h->n_pending + n_kept(search), most = most_trials(search);
-    size_t n_left = named < most && !search->cut ? most - named : 0;
-    if (!h->strategy->likely || !s->backend->ops->expect_next)
-        return TT_OK;
-    size_t n = h->strategy->likely(at, n_left < LIKELY ? n_left : LIKELY, h->self, &h->view);
-    for (size_t i = 0; i < n; i++)
-        c[i] = &search->space.items[at[i]];
-    return s->backend->ops->expect_next(s->backend, c, n);
-}
-
 static tt_status try_all(tt__session *s, tt__search *search, const char *phase, hunt *h) {
     for (;;) {
         TT_TRY(refill(s, search, h));
-        TT_TRY(expect_next(s, search, h));
+        TT_TRY(tt__ahead_of_strategy(s->ahead, search, h->strategy, h->self, &h->view,
+                                     search->cut ? 0 : nameable(search, h)));
         if (h->n_pending == 0)
             return TT_OK;
         TT_TRY(take_one(s, search));
@@ -278,12 +213,12 @@ static tt_status try_all(tt__session *s, tt__search *search, const char *phase, 
     }
 }
 
-/* A template that the strategy never came to is tried once all the same: so it has competed, and the same
- * effort again measures nothing. */
+/* Tries each template once that the strategy never named: so it has competed, and the same effort again
+ * measures nothing. */
 static tt_status try_the_rest(tt__session *s, tt__search *search, const hunt *h) {
     for (size_t i = 0, end; i < search->space.n && !search->cut; i = end) {
         end = tt__strategy_end_of_template(&search->space, i);
-        if (has_competed(search, i, end) || n_counted(search) >= most_trials(search))
+        if (has_competed(search, i, end) || tt__search_counted(search) >= most_trials(search))
             continue;
         search->cut = !in_time(search, h);
         if (!search->cut)
@@ -292,7 +227,7 @@ static tt_status try_the_rest(tt__session *s, tt__search *search, const hunt *h)
     return TT_OK;
 }
 
-static bool wants_all(const tt__session *s, const tt__search *search) {
+bool tt__search_wants_all(const tt__session *s, const tt__search *search) {
     return (!s->strategy || s->strategy == &tt__strategy_exhaustive) &&
            most_trials(search) >= search->space.n && isinf(search->limits.deadline_s);
 }
@@ -301,21 +236,21 @@ static bool wants_all(const tt__session *s, const tt__search *search) {
 static const tt__strategy *choose(const tt__session *s, const tt__search *search) {
     if (s->strategy)
         return s->strategy;
-    return wants_all(s, search) ? &tt__strategy_exhaustive : &tt__strategy_surrogate;
+    return tt__search_wants_all(s, search) ? &tt__strategy_exhaustive : &tt__strategy_surrogate;
 }
 
 static tt_status search_on(tt__session *s, tt__search *search, const char *phase) {
-    tt__walk walk;
-    tt__model model = {0};
-    tt__starts starts;
+    tt__points points;
+    tt__cost_model model = {0};
+    tt__warm_starts starts;
     hunt h = {.strategy = choose(s, search), .started_s = tt__now_s()};
     tt_status status;
-    TT_GOTO(tt__walk_open(&walk, &search->space));
-    TT_GOTO(tt__model_open(&model, &search->space, &s->gpu, &search->problem, &walk, NULL));
-    TT_GOTO(tt__starts_find(&starts, s->store, &s->elsewhere, &s->gpu, s->gpu_id, s->run_id, &search->problem,
-                            &search->space));
+    TT_GOTO(tt__points_open(&points, &search->space));
+    TT_GOTO(tt__cost_model_open(&model, &search->space, &s->gpu, &search->problem, &points, NULL));
+    TT_GOTO(tt__warm_starts_find(&starts, s->store, &s->elsewhere, &s->gpu, s->gpu_id, s->run_id,
+                                 &search->problem, &search->space));
     h.view = (tt__view){.space = &search->space,
-                        .walk = &walk,
+                        .points = &points,
                         .model = &model,
                         .known = search->known,
                         .trials = search->trials,
@@ -326,8 +261,8 @@ static tt_status search_on(tt__session *s, tt__search *search, const char *phase
     TT_GOTO(try_the_rest(s, search, &h));
 out:
     h.strategy->close(h.self);
-    tt__model_close(&model);
-    tt__walk_close(&walk);
+    tt__cost_model_close(&model);
+    tt__points_close(&points);
     return status;
 }
 
@@ -347,65 +282,10 @@ static tt_status add_incumbent(tt__session *s, tt__search *search) {
     return status == TT_E_UNSUPPORTED ? TT_OK : status;
 }
 
-static tt_status add_templates(const tt__session *s, const tt__problem *p, tt__space *space) {
+static tt_status enumerate(tt__session *s, tt__search *search) {
     for (size_t i = 0; i < s->templates->n; i++)
         if (tt__template_competes(s->templates, s->templates->items[i], s->opts->only, s->opts->n_only))
-            TT_TRY(tt__space_add(space, s->templates->items[i], &s->gpu, p));
-    return TT_OK;
-}
-
-typedef struct ranked {
-    double log_time;
-    size_t index;
-} ranked;
-
-static int by_time(const void *a, const void *b) {
-    const ranked *x = a, *y = b;
-    return x->log_time < y->log_time ? -1 : x->log_time > y->log_time ? 1 : x->index < y->index ? -1 : 1;
-}
-
-/* The `most` of what is untried that the model has for the fastest, and the default of the template that will
- * probably lead: the finals ask for it. */
-static tt_status expect_best(tt__session *s, const tt__search *search, size_t most) {
-    tt__walk walk;
-    tt__model model = {0};
-    size_t n = 0;
-    ranked *order = calloc(search->space.n, sizeof *order);
-    tt_status status;
-    TT_GOTO(tt__walk_open(&walk, &search->space));
-    TT_GOTO(tt__model_open(&model, &search->space, &s->gpu, &search->problem, &walk, NULL));
-    if (!order)
-        TT_GOTO(tt__fail_memory(search->space.n * sizeof *order));
-    for (size_t i = 0; i < search->space.n; i++)
-        if (search->known[i] == TT__UNTRIED)
-            order[n++] = (ranked){model.log_time[i], i};
-    qsort(order, n, sizeof *order, by_time);
-    int64_t leading_default = n ? tt__strategy_default(&search->space, order[0].index) : TT__NOTHING;
-    for (size_t i = 0; i < n; i++)
-        if (i < most || (int64_t)order[i].index == leading_default)
-            TT_GOTO(
-                s->backend->ops->expect(s->backend, &search->space.items[order[i].index], &search->problem));
-out:
-    free(order);
-    tt__model_close(&model);
-    tt__walk_close(&walk);
-    return status;
-}
-
-tt_status tt__search_expect(tt__session *s, const tt__search *search) {
-    size_t known = n_counted(search), most = most_trials(search);
-    if (!s->backend->ops->expect || known >= most || search->n_tried == search->space.n)
-        return TT_OK;
-    if (!wants_all(s, search))
-        return expect_best(s, search, most - known);
-    for (size_t i = 0; i < search->space.n; i++)
-        if (search->known[i] == TT__UNTRIED)
-            TT_TRY(s->backend->ops->expect(s->backend, &search->space.items[i], &search->problem));
-    return TT_OK;
-}
-
-static tt_status enumerate(tt__session *s, tt__search *search) {
-    TT_TRY(add_templates(s, &search->problem, &search->space));
+            TT_TRY(tt__space_add(&search->space, s->templates->items[i], &s->gpu, &search->problem));
     if (s->opts->n_only && search->problem_id)
         TT_TRY(add_incumbent(s, search));
     double one = search->space.n ? search->space.items[0].weight : 1; /* the default's time counts as it is */
@@ -417,24 +297,15 @@ static tt_status enumerate(tt__session *s, tt__search *search) {
     return search->known && search->trials ? TT_OK : tt__fail_memory(n * sizeof *search->trials);
 }
 
-/* Of a stored winner nothing is known yet. */
-tt_status tt__search_foresee(tt__session *s, const tt__problem *p, const tt__limits *limits) {
-    tt__search search = {.problem = *p, .limits = *limits, .best = TT__NOTHING};
-    tt_status status = enumerate(s, &search);
-    if (status == TT_OK)
-        status = tt__search_expect(s, &search);
-    tt__search_close(&search);
-    return status;
-}
-
 tt_status tt__search_open(tt__session *s, const tt__problem *p, const tt__limits *limits, tt__search *out) {
-    *out = (tt__search){.problem = *p, .limits = *limits, .best = TT__NOTHING, .copy_part = 1};
+    *out = (tt__search){.problem = *p, .limits = *limits, .best = TT__NOTHING};
     out->t = tt__template_set_for(s->templates, p);
     if (!out->t)
         return tt__fail(TT_E_UNSUPPORTED, "no kernel template does %s", p->op);
-    TT_TRY(tt__store_problem(s->store, p, &out->problem_id));
+    if (!s->presumed)
+        TT_TRY(tt__store_problem(s->store, p, &out->problem_id));
     TT_TRY(enumerate(s, out));
-    if (!s->opts->force) {
+    if (!s->opts->force && !s->presumed) {
         takeover t = {.search = out, .replay = s->opts->replay != NULL};
         TT_TRY(
             tt__store_trials(s->store, s->gpu_id, &s->env, out->problem_id, TT__STAGE_SCREEN, take_over, &t));
@@ -447,7 +318,7 @@ tt_status tt__search_open(tt__session *s, const tt__problem *p, const tt__limits
 tt_status tt__search_run(tt__session *s, tt__search *search, const char *phase) {
     TT_TRY(s->backend->ops->problem(s->backend, &search->problem, search->t));
     tt__session_progress(s, search, phase);
-    if (search->n_tried == search->space.n || n_counted(search) >= most_trials(search))
+    if (tt__search_left(search) == 0)
         return TT_OK;
     if (s->backend->ops->prepare)
         TT_TRY(s->backend->ops->prepare(s->backend)); /* while the search is planned */

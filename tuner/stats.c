@@ -73,8 +73,7 @@ double tt__relative_spread(const float *values, size_t n) {
     return r.median > 0 ? (r.high - r.low) / 2 / r.median : 0;
 }
 
-/* A lap is rather a sample of its own, as long as there are samples to add: of several the mean hides which
- * were slow. */
+/* Laps become samples of their own as long as there are samples to add: a mean of laps hides slow ones. */
 int tt__deal_rounds(const tt__rounds *r, double worth, int *laps) {
     static const double enough = 0.75; /* of the most */
     double samples = fmax(enough * r->most, r->least);

@@ -12,8 +12,8 @@ double tt__median(const float *values, size_t n);
 /* The mean of the middle half of n >= 1 values, at most TT__SAMPLES_MAX. */
 double tt__midmean(const float *values, size_t n);
 
-/* The mean of the lower three quarters of n >= 1 values, at most TT__SAMPLES_MAX: for launches, of which some
- * are slower by a few percent for no reason of their own, and none is faster. */
+/* The mean of the lower three quarters of n >= 1 values, at most TT__SAMPLES_MAX: some launches are a few
+ * percent slower for outside reasons, none is faster. */
 double tt__lower_mean(const float *values, size_t n);
 
 /* To 0.1 ns, as the store keeps times: a run and its replay break ties alike. */
@@ -27,8 +27,8 @@ typedef struct tt__ratio {
 /* Compares samples that were taken in the same rounds. n >= 1, at most TT__SAMPLES_MAX. */
 tt__ratio tt__paired_ratio(const float *a, const float *b, size_t n);
 
-/* Half the interval that holds the true median about 95 % of the time, as a part of the median; for n < 6
- * half the range. n >= 1, at most TT__SAMPLES_MAX. */
+/* Half the 95 % interval of the median, as a part of the median; for n < 6 half the range. n >= 1, at most
+ * TT__SAMPLES_MAX. */
 double tt__relative_spread(const float *values, size_t n);
 
 /* The number of rounds, and of laps in each, for `worth` laps in all, or as many as the least takes. */

@@ -1,7 +1,8 @@
-/* The table of strategies, and what several of them need. */
+/* The table of strategies, what several of them need, and the two that look at no trial. */
 #include "tuner/strategy.h"
 
 #include <math.h>
+#include <stdlib.h>
 
 #include "base/str.h"
 #include "tuner/random.h"
@@ -50,18 +51,18 @@ int64_t tt__strategy_fastest(const tt__view *view) {
     return fastest;
 }
 
-/* For [first, end), which share a template, and for the groups of one parameter's values; k behind the last
- * parameter: all are one group. */
+/* For [first, end), one template's, and the groups of one parameter's values; k after the last parameter:
+ * all are one group. */
 static void lower_odds(double *odds, const tt__view *view, size_t first, size_t end, size_t k) {
     double tried[TT__VALUES_MAX] = {0}, passed[TT__VALUES_MAX] = {0};
     bool all = k == view->space->items[first].t->n_params;
     for (size_t i = first; i < end; i++) {
-        size_t group = all ? 0 : view->walk->points[i][k];
+        size_t group = all ? 0 : view->points->at[i][k];
         tried[group] += view->known[i] == TT__TRIED;
         passed[group] += tt__strategy_passed(view, i);
     }
     for (size_t i = first; i < end; i++) {
-        size_t group = all ? 0 : view->walk->points[i][k];
+        size_t group = all ? 0 : view->points->at[i][k];
         odds[i] = fmin(odds[i], (passed[group] + 1) / (tried[group] + 1));
     }
 }
@@ -73,12 +74,17 @@ size_t tt__strategy_end_of_template(const tt__space *space, size_t first) {
     return end;
 }
 
-int64_t tt__strategy_default(const tt__space *space, size_t of) {
-    const tt__template *t = space->items[of].t;
+int64_t tt__strategy_member(const tt__space *space, const char *kernel, const char *config) {
     for (size_t i = 0; i < space->n; i++)
-        if (space->items[i].t == t && strcmp(space->items[i].config, t->default_config) == 0)
+        if ((!config || strcmp(space->items[i].config, config) == 0) &&
+            strcmp(space->items[i].t->kernel, kernel) == 0)
             return (int64_t)i;
     return TT__NOTHING;
+}
+
+int64_t tt__strategy_default(const tt__space *space, size_t of) {
+    const tt__template *t = space->items[of].t;
+    return tt__strategy_member(space, t->kernel, t->default_config);
 }
 
 void tt__strategy_odds(double *odds, const tt__view *view) {
@@ -103,7 +109,7 @@ int64_t tt__strategy_any(const tt__view *view, uint64_t *random) {
     return (int64_t)i;
 }
 
-int64_t tt__strategy_start(const tt__view *view, size_t *at) {
+int64_t tt__strategy_warm_start(const tt__view *view, size_t *at) {
     while (*at < view->n_starts) {
         size_t i = view->starts[(*at)++];
         if (view->known[i] == TT__UNTRIED)
@@ -111,3 +117,46 @@ int64_t tt__strategy_start(const tt__view *view, size_t *at) {
     }
     return TT__NOTHING;
 }
+
+/* ---- Everything, in the order of the space or in random order ------------------------------------------ */
+
+static tt_status open_state(void **self, const tt__view *view, uint64_t seed) {
+    (void)view;
+    uint64_t *state = *self = malloc(sizeof *state);
+    if (!state)
+        return tt__fail_memory(sizeof *state);
+    *state = seed;
+    return TT_OK;
+}
+
+static tt_status next_in_order(int64_t *index, void *self, const tt__view *view) {
+    (void)self;
+    size_t i = 0;
+    while (i < view->space->n && view->known[i] != TT__UNTRIED)
+        i++;
+    *index = i < view->space->n ? (int64_t)i : TT__NOTHING;
+    return TT_OK;
+}
+
+static tt_status next_at_random(int64_t *index, void *self, const tt__view *view) {
+    *index = tt__strategy_any(view, self);
+    return TT_OK;
+}
+
+const tt__strategy tt__strategy_exhaustive = {
+    .name = "exhaustive",
+    .summary = "everything, in the order of the space",
+    .window = SIZE_MAX,
+    .open = open_state,
+    .next = next_in_order,
+    .close = free,
+};
+
+const tt__strategy tt__strategy_random = {
+    .name = "random",
+    .summary = "everything, in random order",
+    .window = SIZE_MAX,
+    .open = open_state,
+    .next = next_at_random,
+    .close = free,
+};

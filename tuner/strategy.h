@@ -1,20 +1,17 @@
-/*
- * A search strategy: sees the space and the trials so far, and names the configuration to try next. It
- * neither knows nor cares whether trials are measured or replayed, nor when the search will be ended.
- */
+/* A search strategy sees the space and the trials so far, and names the configuration to try next. It does
+ * not know whether trials are measured or replayed, nor when the search ends. */
 #ifndef TT_TUNER_STRATEGY_H
 #define TT_TUNER_STRATEGY_H
 
-#include "tuner/model.h"
+#include "tuner/cost_model.h"
 
 typedef enum tt__known { TT__UNTRIED = 0, TT__PENDING, TT__TRIED } tt__known;
 
-/* What a strategy may look at; all borrowed. The trials grow during the search; arrays
- * have space->n members. */
+/* What a strategy may look at; all borrowed. Trials grow during the search; arrays have space->n members. */
 typedef struct tt__view {
     const tt__space *space;
-    const tt__walk *walk;
-    const tt__model *model;
+    const tt__points *points;
+    const tt__cost_model *model;
     const tt__known *known;
     const tt__trial *trials; /* of what is TT__TRIED */
     const size_t *starts;    /* n_starts members that did well elsewhere, the most promising first */
@@ -28,12 +25,12 @@ typedef struct tt__strategy {
     const char *summary; /* a line for the help */
     size_t window;       /* trials under way at once, to begin with; SIZE_MAX: as many as you like */
     tt_status (*open)(void **self, const tt__view *view, uint64_t seed);
-    /* An untried index of the space, or TT__NOTHING: ask again after the next trial, and if none is
-     * pending the search is over. What it names is pending, or tried, by the next call. */
+    /* An untried index, or TT__NOTHING: ask again after the next trial; if none is pending the search is
+     * over. The index is pending, or tried, by the next call. */
     tt_status (*next)(int64_t *index, void *self, const tt__view *view);
     void (*close)(void *self);
-    /* Up to `most` untried indices that may be named soon, the most probable first; returns how many. No two
-     * share a cubin, and nothing that is tried or pending has theirs. May be NULL. */
+    /* Up to `most` untried indices that may be named soon, the most probable first; returns how many. Each
+     * has a cubin of its own that no tried or pending one has. May be NULL. */
     size_t (*likely)(size_t *out, size_t most, void *self, const tt__view *view);
 } tt__strategy;
 
@@ -50,8 +47,7 @@ extern const tt__strategy tt__strategy_genetic;
 /* The one with the largest expected improvement by a Gaussian process over the model. */
 extern const tt__strategy tt__strategy_surrogate;
 
-/* How many trials to have under way at once when so many are known: the more there are, the less does one
- * more change what comes next, and the more compilers may have something to do. */
+/* How many trials to have under way: the more are known, the less one more changes the next choice. */
 size_t tt__strategy_window(const tt__strategy *s, size_t n_tried);
 
 /* TT_E_INVALID lists the names there are. */
@@ -65,17 +61,18 @@ const tt__strategy *tt__strategy_at(size_t n);
 bool tt__strategy_passed(const tt__view *view, size_t index);
 /* The fastest so far, or TT__NOTHING. */
 int64_t tt__strategy_fastest(const tt__view *view);
-/* How likely each configuration is to pass, by how many have that share its template or a value of one of its
- * parameters: the least of these counts. A failure says nothing else: it has no time. */
+/* How likely each configuration is to pass: the least share that passed of those with its template or one
+ * of its values. A failure has no time and says nothing else. */
 void tt__strategy_odds(double *odds, const tt__view *view);
 /* Behind the last configuration that has the template of `first`: each template's stand together. */
 size_t tt__strategy_end_of_template(const tt__space *space, size_t first);
-/* Where the default of the template stands that configuration `of` is of; TT__NOTHING: it is not in this
- * space. */
+/* The place of a kernel's configuration (NULL: its first one), or TT__NOTHING. */
+int64_t tt__strategy_member(const tt__space *space, const char *kernel, const char *config);
+/* The place of the default configuration of the template of `of`, or TT__NOTHING. */
 int64_t tt__strategy_default(const tt__space *space, size_t of);
 /* Any untried index, each as likely as the other; TT__NOTHING if there is none. */
 int64_t tt__strategy_any(const tt__view *view, uint64_t *random);
 /* The next start that is untried, from *at on, which moves behind it; TT__NOTHING if there is none. */
-int64_t tt__strategy_start(const tt__view *view, size_t *at);
+int64_t tt__strategy_warm_start(const tt__view *view, size_t *at);
 
 #endif

@@ -1,7 +1,5 @@
-/*
- * A steady-state genetic algorithm: two of the fastest so far are crossed, parameter by parameter, and the
- * child mutates. Constraints leave holes: what is tried is the untried configuration nearest to the child.
- */
+/* A steady-state genetic algorithm: crosses two of the fastest, parameter by parameter, and mutates the
+ * child. Constraints leave holes: the untried configuration nearest to the child is named. */
 #include <stdlib.h>
 
 #include "tuner/random.h"
@@ -50,7 +48,7 @@ static const tt__template *breed(genetic *g, const tt__view *view, tt__point chi
     const tt__template *t = view->space->items[a].t;
     bool kin = view->space->items[b].t == t;
     for (size_t k = 0; k < t->n_params; k++) {
-        child[k] = view->walk->points[kin && tt__random(&g->random) & 1 ? b : a][k];
+        child[k] = view->points->at[kin && tt__random(&g->random) & 1 ? b : a][k];
         if (tt__random_below(&g->random, t->n_params) == 0)
             child[k] = (unsigned char)tt__random_below(&g->random, t->params[k].n_values);
     }
@@ -64,7 +62,7 @@ static int64_t nearest(genetic *g, const tt__view *view, const tt__template *t, 
     for (size_t i = 0; i < view->space->n; i++) {
         if (view->known[i] != TT__UNTRIED)
             continue;
-        int steps = tt__walk_steps(view->walk, t, child, i);
+        int steps = tt__points_steps(view->points, t, child, i);
         n = steps < least ? 0 : n;
         if (steps < least ||
             (steps == least && steps < TT__FAR && tt__random_below(&g->random, ++n + 1) == 0)) {
@@ -78,7 +76,7 @@ static int64_t nearest(genetic *g, const tt__view *view, const tt__template *t, 
 static tt_status next(int64_t *index, void *self, const tt__view *view) {
     genetic *g = self;
     tt__point child;
-    *index = tt__strategy_start(view, &g->at_start);
+    *index = tt__strategy_warm_start(view, &g->at_start);
     if (*index != TT__NOTHING)
         return TT_OK;
     choose_parents(g, view);

@@ -1,7 +1,5 @@
-/*
- * Local search with restarts: tries what is at most two steps from where it stands, moves as soon as
- * something there is faster, and when nothing is, goes to another place, and at last to all there is.
- */
+/* Local search with restarts: tries what is at most two steps away, moves as soon as something there is
+ * faster, and restarts elsewhere when nothing is. */
 #include <stdlib.h>
 
 #include "tuner/random.h"
@@ -30,7 +28,7 @@ static void climb(local *l, const tt__view *view) {
     const tt__template *t = view->space->items[from].t;
     for (size_t i = 0; i < view->space->n; i++)
         if (tt__strategy_passed(view, i) &&
-            tt__walk_steps(view->walk, t, view->walk->points[from], i) <= NEAR &&
+            tt__points_steps(view->points, t, view->points->at[from], i) <= NEAR &&
             (!tt__strategy_passed(view, best) || view->trials[i].time_us < view->trials[best].time_us))
             best = i;
     l->here = (int64_t)best;
@@ -41,7 +39,7 @@ static int64_t neighbour(local *l, const tt__view *view, bool *pending) {
     size_t from = (size_t)l->here, n = 0;
     int64_t chosen = TT__NOTHING;
     for (size_t i = 0; i < view->space->n; i++) {
-        if (tt__walk_steps(view->walk, view->space->items[from].t, view->walk->points[from], i) > NEAR)
+        if (tt__points_steps(view->points, view->space->items[from].t, view->points->at[from], i) > NEAR)
             continue;
         *pending |= view->known[i] == TT__PENDING;
         if (view->known[i] == TT__UNTRIED && tt__random_below(&l->random, ++n) == 0)
@@ -61,7 +59,7 @@ static tt_status next(int64_t *index, void *self, const tt__view *view) {
         if (*index != TT__NOTHING || pending)
             return TT_OK;
     }
-    *index = tt__strategy_start(view, &l->at_start);
+    *index = tt__strategy_warm_start(view, &l->at_start);
     if (*index == TT__NOTHING)
         *index = tt__strategy_any(view, &l->random);
     if (*index != TT__NOTHING)

@@ -1,8 +1,6 @@
-/*
- * The model's order, corrected by the trials as they come in: what each template and each value of its
- * parameters took more, or less, than predicted, moves all that share it. A correction from few trials counts
- * for little. What then cannot come near the best is left out.
- */
+/* The model's order, corrected by trials: the error of each template and each parameter value moves all
+ * that share it, less if it comes from few trials. Configurations that then cannot come near the best are
+ * left out. */
 #include <math.h>
 #include <stdlib.h>
 
@@ -17,7 +15,7 @@ enum { PASSES = 2, LOOK_AROUND = 8 }; /* every 8th trial goes anywhere: the mode
 typedef struct guided {
     uint64_t random;
     size_t named;
-    double *prior, *predicted, *odds;
+    double *prior, *predicted, *odds; /* one allocation */
 } guided;
 
 static void close_guided(void *self) {
@@ -25,8 +23,6 @@ static void close_guided(void *self) {
     if (!g)
         return;
     free(g->prior);
-    free(g->predicted);
-    free(g->odds);
     free(g);
 }
 
@@ -36,29 +32,29 @@ static tt_status open_guided(void **self, const tt__view *view, uint64_t seed) {
     if (!g)
         return tt__fail_memory(sizeof *g);
     g->random = seed;
-    g->prior = calloc(n, sizeof *g->prior);
-    g->predicted = calloc(n, sizeof *g->predicted);
-    g->odds = calloc(n, sizeof *g->odds);
-    if (!g->prior || !g->predicted || !g->odds)
-        return tt__fail_memory(n * sizeof *g->prior);
+    g->prior = calloc(3 * n, sizeof *g->prior);
+    if (!g->prior)
+        return tt__fail_memory(3 * n * sizeof *g->prior);
+    g->predicted = g->prior + n;
+    g->odds = g->prior + 2 * n;
     for (size_t i = 0; i < n; i++)
         g->prior[i] = view->model->log_time[i] + opinion * tt__random_unit(&g->random);
     return TT_OK;
 }
 
-/* Moves what is predicted of [first, end) by what its tried members took beyond that, for each group apart. A
- * group has one value of parameter k, or, for k behind the last, is all there is. */
+/* Moves the predictions of [first, end) by the mean error of their tried members, for each value of
+ * parameter k; k after the last parameter: for all together. */
 static void correct(guided *g, const tt__view *view, size_t first, size_t end, size_t k) {
     double sum[TT__VALUES_MAX] = {0}, n[TT__VALUES_MAX] = {0};
     bool all = k == view->space->items[first].t->n_params;
     for (size_t i = first; i < end; i++)
         if (tt__strategy_passed(view, i)) {
-            size_t group = all ? 0 : view->walk->points[i][k];
+            size_t group = all ? 0 : view->points->at[i][k];
             sum[group] += log(view->trials[i].time_us) - g->predicted[i];
             n[group]++;
         }
     for (size_t i = first; i < end; i++) {
-        size_t group = all ? 0 : view->walk->points[i][k];
+        size_t group = all ? 0 : view->points->at[i][k];
         g->predicted[i] += sum[group] / (n[group] + trust_after);
     }
 }
@@ -85,7 +81,7 @@ static void predict(guided *g, const tt__view *view) {
 static tt_status next(int64_t *index, void *self, const tt__view *view) {
     guided *g = self;
     size_t at_start = 0;
-    *index = tt__strategy_start(view, &at_start);
+    *index = tt__strategy_warm_start(view, &at_start);
     if (*index != TT__NOTHING)
         return TT_OK;
     int64_t fastest = tt__strategy_fastest(view);

@@ -1,8 +1,6 @@
-/*
- * Bayesian optimisation: the model's prediction is where a Gaussian process starts, trials correct it, and
- * the configuration that can be expected to beat the best by most comes next. First come the starts, if there
- * are any, since what won elsewhere tells more than a model does.
- */
+/* Bayesian optimisation: a Gaussian process corrects the model's prediction, and the configuration with
+ * the largest expected improvement comes next. Starting points come first: winners elsewhere tell more
+ * than a model. */
 #include <math.h>
 #include <stdlib.h>
 
@@ -14,25 +12,23 @@
 static const double opinion = 0.005;
 /* How much slower (as a logarithm) a configuration counts when only 1 in e of its like has passed. */
 static const double caution = 0.05;
-/* What a trial takes, beside one whose cubin is there, if a compiler has to be waited for (16 of them). As
- * long as the best is looked for each trial counts; behind so many, time does. */
+/* The cost of a trial that needs a compile, relative to one that does not (16 compilers). It counts from
+ * FRUGAL trials on: before, the number of trials matters, then time does. */
 static const double dear = 4;
 enum { FRUGAL = 48 };
 /* Where no improvement is left to expect, the prediction orders. */
 static const double faint = 1e-9;
-/* ACQUAINTED: behind so many trials a template that had none gets one, however slow it is taken to be. The
- * model knows no template, and of a matrix of few rows it can be wrong by more than the process ventures. */
+/* ACQUAINTED: from so many trials on, each template without a trial gets one. The model knows no template,
+ * and with few rows it can be wrong by more than the process ventures. */
 enum { STARTS_MAX = 2, GREEDY = 8, ACQUAINTED = 24 };
 
 typedef struct surrogate {
     tt__gp *gp;
     size_t at_start, n_started;
-    unsigned char *row_of; /* 1: is a row of the process */
-    double *prior, *odds;
-    double *gain;             /* what each promised the last time that all were compared ... */
-    bool compared;            /* ... if they have been */
-    size_t *cubin_of;         /* tt__walk_cubins */
-    unsigned char *asked_for; /* by that: a configuration has been named that has the cubin */
+    double *prior, *odds, *gain; /* one allocation; gain: at the last comparison of all ... */
+    bool compared;               /* ... if there was one */
+    size_t *cubin_of;            /* tt__points_cubins */
+    bool *row_of, *asked_for;    /* one allocation: is a row of the process; by cubin: has been named */
 } surrogate;
 
 static void close_surrogate(void *self) {
@@ -40,12 +36,9 @@ static void close_surrogate(void *self) {
     if (!s)
         return;
     tt__gp_close(s->gp);
-    free(s->row_of);
     free(s->prior);
-    free(s->odds);
-    free(s->gain);
     free(s->cubin_of);
-    free(s->asked_for);
+    free(s->row_of);
     free(s);
 }
 
@@ -54,15 +47,15 @@ static tt_status open_surrogate(void **self, const tt__view *view, uint64_t seed
     surrogate *s = *self = calloc(1, sizeof *s);
     if (!s)
         return tt__fail_memory(sizeof *s);
-    s->row_of = calloc(n, sizeof *s->row_of);
-    s->prior = calloc(n, sizeof *s->prior);
-    s->odds = calloc(n, sizeof *s->odds);
-    s->gain = calloc(n, sizeof *s->gain);
+    s->prior = calloc(3 * n, sizeof *s->prior);
     s->cubin_of = calloc(n, sizeof *s->cubin_of);
-    s->asked_for = calloc(n, sizeof *s->asked_for);
-    if (!s->row_of || !s->prior || !s->odds || !s->gain || !s->cubin_of || !s->asked_for)
-        return tt__fail_memory(n * sizeof *s->prior);
-    TT_TRY(tt__walk_cubins(view->walk, s->cubin_of));
+    s->row_of = calloc(2 * n, sizeof *s->row_of);
+    if (!s->prior || !s->cubin_of || !s->row_of)
+        return tt__fail_memory(3 * n * sizeof *s->prior);
+    s->odds = s->prior + n;
+    s->gain = s->prior + 2 * n;
+    s->asked_for = s->row_of + n;
+    TT_TRY(tt__points_cubins(view->points, s->cubin_of));
     for (size_t i = 0; i < n; i++)
         s->prior[i] = view->model->log_time[i] + opinion * tt__random_unit(&seed);
     return tt__gp_open(&s->gp, view->model);
@@ -71,7 +64,7 @@ static tt_status open_surrogate(void **self, const tt__view *view, uint64_t seed
 static void note_cubins(surrogate *s, const tt__view *view) {
     for (size_t i = 0; i < view->space->n; i++)
         if (view->known[i] != TT__UNTRIED)
-            s->asked_for[s->cubin_of[i]] = 1;
+            s->asked_for[s->cubin_of[i]] = true;
 }
 
 /* Rows for what was tried or named since, values for what has come back. */
@@ -80,7 +73,7 @@ static tt_status learn(surrogate *s, const tt__view *view) {
     for (size_t i = 0; i < view->space->n; i++)
         if (view->known[i] != TT__UNTRIED && !s->row_of[i] && tt__gp_has_room(s->gp)) {
             TT_TRY(tt__gp_add(s->gp, i));
-            s->row_of[i] = 1;
+            s->row_of[i] = true;
         }
     for (size_t r = 0; r < tt__gp_rows(s->gp); r++) {
         size_t i = tt__gp_row(s->gp, r);
@@ -109,8 +102,8 @@ static double to_beat(const surrogate *s, const tt__view *view) {
     return best;
 }
 
-/* What shares the best trial's cubin is tried at once: it costs no compilation, and where one order of blocks
- * is bad for most tiles, it may yet be the one for the best. */
+/* A configuration that shares the best one's cubin is tried at once: it costs no compile, and its block
+ * order may suit the best tile. */
 static int64_t sibling_of_best(const surrogate *s, const tt__view *view) {
     int64_t best = tt__strategy_fastest(view);
     for (size_t i = 0; best != TT__NOTHING && i < view->space->n; i++)
@@ -143,7 +136,7 @@ static tt_status next(int64_t *index, void *self, const tt__view *view) {
     double most = -INFINITY;
     const double *mean, *deviation;
     *index = TT__NOTHING;
-    if (s->n_started < STARTS_MAX && (*index = tt__strategy_start(view, &s->at_start)) != TT__NOTHING) {
+    if (s->n_started < STARTS_MAX && (*index = tt__strategy_warm_start(view, &s->at_start)) != TT__NOTHING) {
         s->n_started++;
         return TT_OK;
     }

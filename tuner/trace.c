@@ -1,5 +1,4 @@
-/* Events are gathered and written in pieces; each write also ends the array, and the next one begins on that
- * end. */
+/* Events are written in pieces. Each write also ends the array; the next one overwrites that end. */
 #include "tuner/trace.h"
 
 #include <errno.h>

@@ -1,10 +1,6 @@
-/*
- * A timeline of a run in Chrome's trace format, for chrome://tracing and Perfetto: a row for each process,
- * spans on it, counters under it. The file is whole JSON after every write, so a run may be killed at any
- * moment.
- *
- * One thread. A NULL trace is one that nobody asked for: everything but opening does nothing with it.
- */
+/* A timeline of a run in Chrome's trace format (chrome://tracing, Perfetto): a row for each process,
+ * spans, counters. The file is whole JSON after every write, so a run may be killed at any moment. One
+ * thread. All functions but tt__trace_open ignore a NULL trace. */
 #ifndef TT_TUNER_TRACE_H
 #define TT_TUNER_TRACE_H
 

@@ -1,29 +1,24 @@
-// What a copy is: dst becomes src, rows x cols both. It is what a transpose is compared with.
+// A copy of so many bytes: what everything that moves bytes is compared with.
 //
 //@ defines   copy
-//@ problem   rows
-//@ problem   cols
-//@ problem   lds
-//@ problem   ldd
-//@ problem   batch
-//@ problem   src_stride
-//@ problem   dst_stride
-//@ buffer    src elem (batch - 1) * src_stride + (rows - 1) * lds + cols in  random
-//@ buffer    dst elem (batch - 1) * dst_stride + (rows - 1) * ldd + cols out
-//@ metric    gbps 2 * rows * cols * batch * elem_size / time_ns
+//@ problem   bytes      268435456
+//@ sample    bytes=268435456
+//@ sample    bytes=268435455
+//@ moves     bytes
+//@ buffer    src u8 bytes in  random
+//@ buffer    dst u8 bytes out
+//@ metric    gbps 2 * bytes / time_ns
 //
 //@ reference copy_reference
 //@ block     256
-//@ grid      min(ceil_div(cols, 256), 8192), min(rows, 32768), min(batch, 32768)
-//@ args      dst, src, i64 rows, i64 cols, i64 lds, i64 ldd, i64 batch, i64 src_stride, i64 dst_stride
+//@ grid      min(ceil_div(bytes, 4096), 65536)
+//@ args      dst, src, i64 bytes
 
-#include "elem.cuh"
-
-extern "C" __global__ void copy_reference(elem *dst, const elem *src, long long rows, long long cols, long long lds,
-                                          long long ldd, long long batch, long long src_stride, long long dst_stride) {
-    for (long long b = blockIdx.z; b < batch; b += gridDim.z)
-        for (long long r = blockIdx.y; r < rows; r += gridDim.y)
-            for (long long c = (long long)blockIdx.x * blockDim.x + threadIdx.x; c < cols;
-                 c += (long long)gridDim.x * blockDim.x)
-                dst[b * dst_stride + r * ldd + c] = src[b * src_stride + r * lds + c];
+extern "C" __global__ void copy_reference(unsigned char *dst, const unsigned char *src, long long bytes) {
+    const long long words = bytes / 16, threads = (long long)gridDim.x * blockDim.x;
+    const long long first = (long long)blockIdx.x * blockDim.x + threadIdx.x;
+    for (long long i = first; i < words; i += threads)
+        ((uint4 *)dst)[i] = ((const uint4 *)src)[i];
+    for (long long i = words * 16 + first; i < bytes; i += threads)
+        dst[i] = src[i];
 }

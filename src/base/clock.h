@@ -12,11 +12,15 @@ static inline double tt__now_s(void) {
     return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
 }
 
-/* Milliseconds since 1970, UTC. */
+#define TT__UNIX_MS_MAX INT64_C(4102444800000) /* the year 2100 */
+
+/* Milliseconds since 1970, UTC, as records have them: from 1 to TT__UNIX_MS_MAX, also where the clock is
+ * wrong. */
 static inline int64_t tt__unix_ms(void) {
     struct timespec t;
     clock_gettime(CLOCK_REALTIME, &t);
-    return (int64_t)t.tv_sec * 1000 + t.tv_nsec / 1000000;
+    int64_t ms = (int64_t)t.tv_sec * 1000 + t.tv_nsec / 1000000;
+    return ms < 1 ? 1 : ms > TT__UNIX_MS_MAX ? TT__UNIX_MS_MAX : ms;
 }
 
 #endif

@@ -5,16 +5,21 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/clean.h"
+
 static void quote(tt__str *out, const char *text, size_t n) {
     tt__str_add(out, "\"");
-    for (size_t i = 0; i < n; i++) {
+    for (size_t i = 0, bytes; i < n; i += bytes) {
         unsigned char c = (unsigned char)text[i];
+        bytes = tt__utf8_length(&text[i]);
+        bool whole = bytes && bytes <= n - i, control = whole && tt__is_control(&text[i]);
+        bytes = whole ? bytes : 1;
         if (c == '"' || c == '\\')
             tt__str_addf(out, "\\%c", c);
-        else if (c < 0x20)
-            tt__str_addf(out, "\\u%04x", c);
+        else if (control && bytes < 3)
+            tt__str_addf(out, "\\u%04x", bytes == 1 ? c : (unsigned char)text[i + 1]);
         else
-            tt__str_addn(out, &text[i], 1);
+            tt__str_addn(out, whole && !control ? &text[i] : "???", bytes);
     }
     tt__str_add(out, "\"");
 }
@@ -50,6 +55,11 @@ void tt__json_close(tt__json *j, char bracket) {
 void tt__json_string(tt__json *j, const char *key, const char *value) {
     begin_key(j, key);
     quote(j->out, value, strlen(value));
+}
+
+void tt__json_true(tt__json *j, const char *key) {
+    begin_key(j, key);
+    tt__str_add(j->out, "true");
 }
 
 void tt__json_int(tt__json *j, const char *key, int64_t value) {

@@ -16,6 +16,7 @@ typedef struct tt__json {
 void tt__json_open(tt__json *j, const char *key, char bracket); /* '{' or '[' */
 void tt__json_close(tt__json *j, char bracket);                 /* '}' or ']' */
 void tt__json_string(tt__json *j, const char *key, const char *value);
+void tt__json_true(tt__json *j, const char *key);
 void tt__json_int(tt__json *j, const char *key, int64_t value);
 /* `digits` significant digits; a value that is not finite becomes null. */
 void tt__json_number(tt__json *j, const char *key, double value, int digits);

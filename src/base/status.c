@@ -4,12 +4,16 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/clean.h"
+#include "base/number.h"
+
 enum { ERROR_MAX = 2048 };
 static _Thread_local char last_error[ERROR_MAX];
 
 tt_status tt__vfail(tt_status s, const char *fmt, va_list args) {
     char text[ERROR_MAX]; /* an argument may be the last error itself */
-    vsnprintf(text, sizeof text, fmt, args);
+    tt__vformat(text, sizeof text, fmt, args);
+    tt__clean(text, TT__CLEAN_TEXT); /* values from files stand in it */
     memcpy(last_error, text, sizeof text);
     return s;
 }
@@ -26,7 +30,7 @@ tt_status tt__fail_prefix(tt_status s, const char *fmt, ...) {
     char prefix[512];
     va_list args;
     va_start(args, fmt);
-    vsnprintf(prefix, sizeof prefix, fmt, args);
+    tt__vformat(prefix, sizeof prefix, fmt, args);
     va_end(args);
     return tt__fail(s, "%s: %s", prefix, last_error);
 }
@@ -41,6 +45,10 @@ const char *tt_last_error(void) {
 
 const char *tt_version(void) {
     return TT_VERSION;
+}
+
+int tt_version_number(void) {
+    return TT_VERSION_NUMBER;
 }
 
 const char *tt_strerror(tt_status s) {

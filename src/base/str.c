@@ -1,10 +1,11 @@
 /* The growing string and the two small helpers everybody needs beside it. */
 #include "base/str.h"
 
-#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+
+#include "base/number.h"
 
 static bool reserve(tt__str *s, size_t more) {
     if (s->failed)
@@ -40,12 +41,12 @@ void tt__str_add(tt__str *s, const char *text) {
 void tt__str_addf(tt__str *s, const char *fmt, ...) {
     va_list args;
     va_start(args, fmt);
-    int n = vsnprintf(NULL, 0, fmt, args);
+    int n = tt__vformat(NULL, 0, fmt, args);
     va_end(args);
     if (n < 0 || !reserve(s, (size_t)n))
         return;
     va_start(args, fmt);
-    vsnprintf(s->text + s->len, (size_t)n + 1, fmt, args);
+    tt__vformat(s->text + s->len, (size_t)n + 1, fmt, args);
     va_end(args);
     s->len += (size_t)n;
 }
@@ -63,30 +64,37 @@ tt_status tt__str_check(const tt__str *s) {
     return s->failed ? tt__fail_memory(s->cap * 2) : TT_OK;
 }
 
-tt_status tt__read_file(tt__str *out, const char *path) {
-    *out = (tt__str){0};
-    FILE *f = fopen(path, "rb");
-    if (!f)
-        return tt__fail(TT_E_IO, "cannot read %s: %s", path, strerror(errno));
-    char buffer[65536];
-    size_t n;
-    tt__str_add(out, "");
-    while ((n = fread(buffer, 1, sizeof buffer, f)) > 0)
-        tt__str_addn(out, buffer, n);
-    int error = ferror(f) ? errno : 0;
-    fclose(f);
-    if (error || out->failed) {
-        bool failed = out->failed;
-        tt__str_free(out);
-        return failed ? tt__fail_memory(0) : tt__fail(TT_E_IO, "cannot read %s: %s", path, strerror(error));
-    }
-    return TT_OK;
-}
-
 void tt__copy(char *out, size_t size, const char *text) {
     size_t n = strlen(text);
     if (n >= size)
         n = size - 1;
     memcpy(out, text, n);
     out[n] = '\0';
+}
+
+static char small(char c) {
+    return c >= 'A' && c <= 'Z' ? (char)(c - 'A' + 'a') : c;
+}
+
+bool tt__same_lettersn(const char *a, const char *b, size_t n) {
+    size_t i = 0;
+    while (i < n && a[i] && small(a[i]) == small(b[i]))
+        i++;
+    return i == n || small(a[i]) == small(b[i]);
+}
+
+bool tt__same_letters(const char *a, const char *b) {
+    return tt__same_lettersn(a, b, (size_t)-1);
+}
+
+bool tt__has_letters(const char *text, const char *part) {
+    size_t n = strlen(part);
+    for (; strlen(text) >= n; text++)
+        if (tt__same_lettersn(text, part, n))
+            return true;
+    return false;
+}
+
+bool tt__is_alnum(char c) {
+    return (c >= '0' && c <= '9') || (small(c) >= 'a' && small(c) <= 'z');
 }

@@ -25,10 +25,14 @@ const char *tt__str_text(const tt__str *s);
 /* TT_OK, or TT_E_NO_MEMORY if an append failed. */
 tt_status tt__str_check(const tt__str *s);
 
-/* Reads a whole file, NUL-terminated, into a new string (free it). TT_E_IO names the path and why. */
-tt_status tt__read_file(tt__str *out, const char *path);
-
 /* Copies at most size-1 bytes and always terminates. */
 void tt__copy(char *out, size_t size, const char *text);
+
+/* Letters of ASCII, whatever the locale of the host; case does not count. */
+bool tt__same_letters(const char *a, const char *b);
+bool tt__same_lettersn(const char *a, const char *b, size_t n);
+/* Is `part` in it? */
+bool tt__has_letters(const char *text, const char *part);
+bool tt__is_alnum(char c);
 
 #endif

@@ -7,6 +7,8 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/number.h"
+
 const tt__type_info tt__types[TT__TYPE_COUNT] = {
     [TT__TYPE_NONE] = {"", "", 0, false, false},
     [TT__TYPE_I8] = {"i8", "signed char", 1, false, false},
@@ -88,16 +90,16 @@ char *tt__type_text(char *out, size_t size, tt__type type, int elem_size, const 
         snprintf(out, size, "%" PRIu64, v.u64);
         break;
     case TT__TYPE_F16:
-        snprintf(out, size, "%.5g", half(v.u16));
+        tt__format(out, size, "%.5g", half(v.u16));
         break;
     case TT__TYPE_BF16:
-        snprintf(out, size, "%.4g", bfloat(v.u16));
+        tt__format(out, size, "%.4g", bfloat(v.u16));
         break;
     case TT__TYPE_F32:
-        snprintf(out, size, "%.9g", (double)v.f32);
+        tt__format(out, size, "%.9g", (double)v.f32);
         break;
     case TT__TYPE_F64:
-        snprintf(out, size, "%.17g", v.f64);
+        tt__format(out, size, "%.17g", v.f64);
         break;
     default: /* most significant byte first */
         snprintf(out, size, "0x");

@@ -40,8 +40,9 @@ typedef struct tt__workload {
     int n;
     tt__array arrays[TT__OPERANDS_MAX];
     int align;  /* what their addresses are multiples of, up to 16: to verify, of no more than that */
-    int offset; /* tt__base_offset: from a multiple of 16 to where they begin when they are timed */
+    int offset; /* tt__problem_offset: from a multiple of 16 to where they begin when they are timed */
     bool warm;
+    bool moves;         /* only moves bytes: what a launch leaves is as good to go on with as what it found */
     bool has_reference; /* else files say what is right, or nothing does */
     tt__symbols reference;
     tt__launch launch;                   /* of the reference */

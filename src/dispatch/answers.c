@@ -56,22 +56,6 @@ static answers *fresh(tt_ctx *ctx) {
     return a;
 }
 
-static answer *place_of(answers *a, const tt__problem *p) {
-    const uint64_t fields[] = {
-        (uint64_t)p->rows,
-        (uint64_t)p->cols,
-        (uint64_t)p->lds,
-        (uint64_t)p->ldd,
-        (uint64_t)p->batch,
-        (uint64_t)p->src_stride,
-        (uint64_t)p->dst_stride,
-        (uint64_t)(p->elem_size * 128 + p->align * 4 + tt__warm(p) * 2 + tt__in_place(p))};
-    uint64_t h = 0;
-    for (size_t i = 0; i < sizeof fields / sizeof *fields; i++)
-        h = ((h ^ fields[i]) * UINT64_C(0x9e3779b97f4a7c15)) ^ h >> 29;
-    return &a->places[(h ^ h >> 32) % PLACES];
-}
-
 static bool is_for(const answer *at, const tt__gpu *gpu, const tt__problem *p) {
     return at->used && tt__problem_same(&at->problem, p) && (gpu ? tt__same_gpu(&at->gpu, gpu) : !at->gpu.cc);
 }
@@ -94,7 +78,7 @@ tt_status tt__answers_gpu(tt_ctx *ctx, tt__gpu *gpu, int64_t *gpu_id) {
 
 const tt_choice *tt__answers_get(tt_ctx *ctx, const tt__gpu *gpu, const tt__problem *p) {
     answers *a = fresh(ctx);
-    const answer *at = a ? place_of(a, p) : NULL;
+    const answer *at = a ? &a->places[tt__problem_hash(p) % PLACES] : NULL;
     return at && is_for(at, gpu, p) ? &at->choice : NULL;
 }
 
@@ -105,7 +89,7 @@ void tt__answers_put(tt_ctx *ctx, const tt__gpu *gpu, const tt__problem *p, cons
     answer new = {.used = true, .problem = *p, .choice = *choice};
     if (gpu)
         new.gpu = *gpu;
-    *place_of(a, p) = new;
+    a->places[tt__problem_hash(p) % PLACES] = new;
 }
 
 void tt__answers_forget(tt_ctx *ctx) {

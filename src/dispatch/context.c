@@ -8,21 +8,23 @@
 #include "dispatch/layers.h"
 #include "gpu/device.h"
 
-static tt_status check_opts(const tt_open_opts *opts) {
-    if (opts && opts->size != sizeof *opts)
-        return tt__fail(TT_E_INVALID,
-                        "tt_open_opts: size is %zu, expected %zu (start from TT_INIT(tt_open_opts))",
-                        opts->size, sizeof *opts);
-    if (opts && !(opts->tune_budget_s >= 0 && opts->tune_budget_s <= 86400))
+static tt_status check_opts(const tt_open_opts *opts, tt__tune_fn tune) {
+    if (!(opts->tune_budget_s >= 0 && opts->tune_budget_s <= 86400))
         return tt__fail(TT_E_INVALID,
                         "tune_budget_s is %g: it must be from 0 (no tuning on first use) to 86400",
                         opts->tune_budget_s);
+    if (opts->tune_budget_s > 0 && !tune)
+        return tt__fail(TT_E_UNSUPPORTED,
+                        "tune_budget_s is %g, and libtiletune-launch has no tuner: link libtiletune",
+                        opts->tune_budget_s);
+    if (opts->n_templates && !opts->templates)
+        return tt__fail(TT_E_INVALID, "templates is NULL, but n_templates is %zu", opts->n_templates);
     return TT_OK;
 }
 
 static tt_status open_store(tt_ctx *ctx, const tt_open_opts *opts) {
     tt__str path = {0};
-    if (opts && opts->db_path)
+    if (opts->db_path)
         tt__str_add(&path, opts->db_path);
     else
         TT_TRY(tt__store_default_path(&path));
@@ -44,46 +46,44 @@ static void init_lock(pthread_mutex_t *lock) {
     pthread_mutexattr_destroy(&attr);
 }
 
-tt_status tt_open(tt_ctx **out, const tt_open_opts *opts) {
+tt_status tt__context_open(tt_ctx **out, const tt_open_opts *opts, tt__tune_fn tune) {
     *out = NULL;
-    TT_TRY(check_opts(opts));
+    TT_TRY(check_opts(opts, tune));
     tt_ctx *ctx = calloc(1, sizeof *ctx);
     if (!ctx)
         return tt__fail_memory(sizeof *ctx);
     init_lock(&ctx->lock);
     pthread_mutex_init(&ctx->making, NULL);
     pthread_mutex_init(&ctx->tuning, NULL);
-    ctx->read_only = opts && opts->read_only;
-    ctx->tune_budget_s = opts ? opts->tune_budget_s : 0;
-    ctx->no_early_launch = opts && opts->no_early_launch;
-    if (opts && opts->gpu)
+    ctx->read_only = opts->read_only;
+    ctx->tune_budget_s = opts->tune_budget_s;
+    ctx->tune = tune;
+    ctx->no_early_launch = opts->no_early_launch;
+    if (opts->gpu)
         tt__copy(ctx->gpu_name, sizeof ctx->gpu_name, opts->gpu);
-    tt_status status =
-        tt__template_set_open(&ctx->templates, opts ? opts->templates : NULL, opts ? opts->n_templates : 0);
+    tt_status status = tt__template_set_open(&ctx->templates, opts->templates, opts->n_templates);
     if (status == TT_OK)
         status = open_store(ctx, opts);
     if (status == TT_OK)
         status = tt__system_open(&ctx->system);
-    if (status != TT_OK)
-        tt_close(&ctx);
-    *out = ctx;
+    if (status == TT_OK)
+        *out = ctx;
+    else
+        tt__context_close(ctx);
     return status;
 }
 
-void tt_close(tt_ctx **ctx) {
-    if (!*ctx)
-        return;
-    tt__plan_cache_free(&(*ctx)->plans);
-    tt__answers_free(&(*ctx)->answers);
-    tt__store_close(&(*ctx)->system);
-    tt__first_use_free(*ctx);
-    tt__store_close(&(*ctx)->store);
-    tt__template_set_close(&(*ctx)->templates);
-    pthread_mutex_destroy(&(*ctx)->lock);
-    pthread_mutex_destroy(&(*ctx)->making);
-    pthread_mutex_destroy(&(*ctx)->tuning);
-    free(*ctx);
-    *ctx = NULL;
+void tt__context_close(tt_ctx *ctx) {
+    tt__plan_cache_free(&ctx->plans);
+    tt__answers_free(&ctx->answers);
+    tt__store_close(&ctx->system);
+    tt__first_use_free(ctx);
+    tt__store_close(&ctx->store);
+    tt__template_set_close(&ctx->templates);
+    pthread_mutex_destroy(&ctx->lock);
+    pthread_mutex_destroy(&ctx->making);
+    pthread_mutex_destroy(&ctx->tuning);
+    free(ctx);
 }
 
 tt_status tt__context_gpu(tt_ctx *ctx, tt__gpu *gpu, int64_t *gpu_id) {

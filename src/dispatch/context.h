@@ -11,6 +11,10 @@
 struct tt__answers;
 struct tt__tuned;
 
+/* Tunes one problem among these templates on a device, within so many seconds, and stores what it finds. */
+typedef tt_status (*tt__tune_fn)(tt_ctx *ctx, const tt__template_set *templates, const tt__problem *p,
+                                 int device, double budget_s);
+
 /* Locks are taken in the order tuning, making, lock. */
 struct tt_ctx {
     tt__store *store;
@@ -22,21 +26,18 @@ struct tt_ctx {
     char gpu_name[TT__GPU_NAME_MAX]; /* of tt_open_opts; "" : the current CUDA context's */
     bool read_only;
     double tune_budget_s; /* 0: no tuning on first use */
+    tt__tune_fn tune;     /* NULL: this library cannot */
     bool no_early_launch;
     tt__plan_cache plans;
     struct tt__answers *answers; /* of tt_best */
     struct tt__tuned *tuned;     /* first_use.c's */
 };
 
+/* tt_open and tt_close, with the tuner as `tune`. */
+tt_status tt__context_open(tt_ctx **out, const tt_open_opts *opts, tt__tune_fn tune);
+void tt__context_close(tt_ctx *ctx);
+
 /* Which GPU the context answers for, and its id in the store (-1: the store has never seen it). */
 tt_status tt__context_gpu(tt_ctx *ctx, tt__gpu *gpu, int64_t *gpu_id);
-
-/* The look-up ladder: fills the choice and, unless it is NULL, the candidate it means for this problem on
- * this GPU. The lock is held by the caller. */
-tt_status tt__ladder(tt_ctx *ctx, const tt__gpu *gpu, int64_t gpu_id, const tt__problem *p, tt_choice *choice,
-                     tt__candidate *candidate);
-/* The same among other templates than the context's. */
-tt_status tt__ladder_among(tt_ctx *ctx, const tt__template_set *templates, const tt__gpu *gpu, int64_t gpu_id,
-                           const tt__problem *p, tt_choice *choice, tt__candidate *candidate);
 
 #endif

@@ -1,8 +1,7 @@
 /*
- * Tuning on first use. It is tt_tune, or tt_kernel_tune, in its worker processes, on a connection of its own;
- * here is only when it runs: for a problem that nobody has measured, at most once in a context, one at a time
- * in a process and, by a lock on a file beside the store, on a store. Who waits for another's tuning waits no
- * longer than the budget.
+ * Tuning on first use. The context's `tune` does it; here is only when it runs: for a problem that nobody has
+ * measured, at most once in a context, one at a time in a process and, by a lock on a file beside the store,
+ * on a store. Who waits for another's tuning waits no longer than the budget.
  */
 #include "dispatch/first_use.h"
 
@@ -14,7 +13,8 @@
 #include <unistd.h>
 
 #include "base/clock.h"
-#include "dispatch/own_kernel.h"
+#include "base/number.h"
+#include "dispatch/ladder.h"
 #include "gpu/device.h"
 
 /* A problem that was tried; written under `tuning` and `lock`, read under either. */
@@ -22,8 +22,7 @@ typedef struct tt__tuned {
     struct tt__tuned *next;
     int device;
     tt__problem problem;
-    char hash[TT__HASH_SIZE]; /* of the text of a kernel of somebody's own, "": of the context's templates */
-    char note[128];           /* why it has no winner now, or "" */
+    char note[128]; /* why it has no winner now, or "" */
 } tuned;
 
 /* What is asked for. */
@@ -34,14 +33,9 @@ typedef struct use {
     int device;
 } use;
 
-static const char *hash_of(const use *u) {
-    return u->templates == &u->ctx->templates ? "" : u->templates->items[0]->hash;
-}
-
 static tuned *find(const use *u) {
     for (tuned *t = u->ctx->tuned; t; t = t->next)
-        if (t->device == u->device && tt__problem_same(&t->problem, u->problem) &&
-            strcmp(t->hash, hash_of(u)) == 0)
+        if (t->device == u->device && tt__problem_same(&t->problem, u->problem))
             return t;
     return NULL;
 }
@@ -55,7 +49,7 @@ static bool settled(const use *u) {
     tt_choice choice = TT_INIT(tt_choice);
     pthread_mutex_lock(&ctx->lock);
     bool yes = find(u) || tt__context_gpu(ctx, &gpu, &gpu_id) != TT_OK ||
-               tt__ladder_among(ctx, u->templates, &gpu, gpu_id, u->problem, &choice, &candidate) != TT_OK ||
+               tt__ladder(ctx, u->templates, &gpu, gpu_id, u->problem, &choice, &candidate) != TT_OK ||
                choice.match <= TT_MATCH_STALE;
     pthread_mutex_unlock(&ctx->lock);
     return yes;
@@ -116,42 +110,6 @@ out:
     return status;
 }
 
-static tt_status run_matrix(const use *u, tt_tune_opts *opts, tt_report **report) {
-    const tt__template_set *all = u->templates;
-    tt_problem problem = tt__problem_public(u->problem);
-    const char **paths = malloc((all->n + 1) * sizeof *paths);
-    if (!paths)
-        return tt__fail_memory(all->n * sizeof *paths);
-    for (size_t i = tt__n_builtins; i < all->n; i++) /* the user's come after the built-in ones */
-        paths[opts->n_templates++] = all->items[i]->path;
-    opts->templates = paths;
-    tt_status status = tt_tune(report, u->ctx, &problem, 1, opts);
-    free(paths);
-    return status;
-}
-
-/* Nobody has said that results which nothing verifies will do: such a kernel is not tuned. */
-static tt_status run_own(const use *u, const tt_tune_opts *opts, tt_report **report) {
-    tt_kernel kernel = {.ctx = u->ctx, .t = u->templates->items[0], .set = *u->templates};
-    size_t n = 0;
-    const char *variables = tt__variables(u->problem, &n);
-    char text[TT__OP_MAX + 8];
-    snprintf(text, sizeof text, "%.*s%s", (int)n, variables, tt__warm(u->problem) ? " warm" : "");
-    return tt_kernel_tune(report, &kernel, (const char *[]){text}, 1, opts);
-}
-
-static tt_status run(const use *u, double until_s) {
-    tt_report *report = NULL;
-    tt_tune_opts opts = TT_INIT(tt_tune_opts);
-    opts.device = u->device;
-    opts.budget_s = until_s - tt__now_s(); /* what was found by then is the winner */
-    if (opts.budget_s <= 0)
-        opts.budget_s = 1e-3;
-    tt_status status = tt__is_matrix(u->problem) ? run_matrix(u, &opts, &report) : run_own(u, &opts, &report);
-    tt_report_free(&report);
-    return status;
-}
-
 /* `tuning` is held. */
 static void tune(const use *u, double until_s) {
     tt_ctx *ctx = u->ctx;
@@ -160,15 +118,15 @@ static void tune(const use *u, double until_s) {
     if (!t)
         return;
     tt_status status = lock_store(tt__store_path(ctx->store), until_s, &fd);
+    double left_s = until_s - tt__now_s();
     if (status == TT_OK && !settled(u)) /* another process may have tuned it meanwhile */
-        status = run(u, until_s);
+        status = ctx->tune(ctx, u->templates, u->problem, u->device, left_s > 1e-3 ? left_s : 1e-3);
     if (status == TT_E_NO_WINNER)
-        snprintf(t->note, sizeof t->note, "tuning found no winner within %g s", ctx->tune_budget_s);
+        tt__format(t->note, sizeof t->note, "tuning found no winner within %g s", ctx->tune_budget_s);
     else if (status != TT_OK)
         snprintf(t->note, sizeof t->note, "tuning failed: %.100s", tt_last_error());
     t->device = u->device;
     t->problem = *u->problem;
-    tt__copy(t->hash, sizeof t->hash, hash_of(u));
     if (fd >= 0)
         close(fd);
     pthread_mutex_lock(&ctx->lock);
@@ -179,7 +137,7 @@ static void tune(const use *u, double until_s) {
 
 void tt__first_use(tt_ctx *ctx, const tt__template_set *templates, const tt__problem *p) {
     use u = {.ctx = ctx, .templates = templates, .problem = p};
-    if (!(ctx->tune_budget_s > 0) || ctx->read_only || ctx->gpu_name[0] ||
+    if (!(ctx->tune_budget_s > 0) || ctx->read_only || ctx->gpu_name[0] || p->unverified ||
         tt__device_current_ordinal(&u.device) != TT_OK || settled(&u) || capturing())
         return;
     double until_s = tt__now_s() + ctx->tune_budget_s;

@@ -4,8 +4,7 @@
 
 #include "dispatch/context.h"
 
-/* `templates` are the context's, or the one of a kernel of somebody's own (dispatch/own_kernel.h), whose
- * problem `p` is then.
+/* `templates` are those that may answer for the problem: the context's, or a user's kernel.
  *
  * Tunes the problem on the current context's GPU if the context may, the store does not know it, and neither
  * this nor another process is at it or has just been. Returns when the store is as good as it will get within

@@ -2,7 +2,6 @@
 #include "dispatch/layers.h"
 
 #include <stdlib.h>
-#include <strings.h>
 #include <unistd.h>
 
 #include "dispatch/shipped.h"
@@ -17,7 +16,7 @@ tt__store *tt__layer_store(const tt_ctx *ctx, tt__layer layer) {
 }
 
 tt_status tt__system_path(tt__str *out, bool *named) {
-    const char *path = getenv("TILETUNE_SYSTEM_DB");
+    const char *path = secure_getenv("TILETUNE_SYSTEM_DB");
     *named = path != NULL;
     tt__str_add(out, path ? path : "/etc/tiletune/tiletune.db");
     return tt__str_check(out);
@@ -44,7 +43,7 @@ static const tt__gpu *shipped_gpu(const char *name) {
     for (int part = 0; part < 2; part++)
         for (size_t i = 0; i < tt__n_shipped; i++) {
             const tt__gpu *gpu = &tt__shipped[i].gpu;
-            if (part ? strcasestr(gpu->name, name) != NULL : strcasecmp(gpu->name, name) == 0)
+            if (part ? tt__has_letters(gpu->name, name) : tt__same_letters(gpu->name, name))
                 return gpu;
         }
     return NULL;
@@ -75,7 +74,8 @@ static tt_status cubin_in(tt__store *store, const tt__gpu *gpu, const tt__proble
     tt__str key = {0};
     char build[TT__BUILD_MAX];
     tt__config_build(build, c, p);
-    tt_status status = tt__store_cubin_find(store, c->t->hash, build, p->elem_size, gpu->cc, &key, found);
+    tt_status status =
+        tt__store_cubin_find(store, c->t->hash, build, tt__problem_elem_size(p), gpu->cc, &key, found);
     if (status == TT_OK && *found)
         status = tt__store_cubin_get(store, tt__str_text(&key), out, found);
     tt__str_free(&key);

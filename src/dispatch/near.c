@@ -7,24 +7,10 @@
 
 #include "base/grow.h"
 #include "dispatch/shipped.h"
+#include "template/operation.h"
 
-/* Distances count doublings of one side. */
-static const double other_gpu = 1.5; /* as if measured for a matrix of almost three times the side */
-static const double other_cc = 1, other_elem_size = 1, other_regime = 1;
-
-/* Each dimension counts by itself: 1 x 16M is nothing like 4096 x 4096. */
-static double distance(const tt__problem *a, const tt__problem *b) {
-    if (!tt__is_matrix(a) && tt__unverified(b) && !tt__unverified(a))
-        return INFINITY; /* what nobody knows to be right is no answer to who wants it right */
-    if (!tt__is_matrix(a))
-        return tt__variables_distance(a, b) + (tt__warm(a) == tt__warm(b) ? 0 : other_regime);
-    double d = fabs(log2((double)a->rows / (double)b->rows)) + fabs(log2((double)a->cols / (double)b->cols));
-    d += fabs(log2((double)a->batch / (double)b->batch)) + 0.5 * fabs(log2((double)a->align / b->align));
-    d += 0.25 * ((a->lds == a->cols) != (b->lds == b->cols)) +
-         0.25 * ((a->ldd == a->rows) != (b->ldd == b->rows));
-    d += tt__warm(a) == tt__warm(b) ? 0 : other_regime;
-    return d + other_elem_size * fabs(log2((double)a->elem_size / b->elem_size));
-}
+/* Distances count doublings of one number (tt__variable.weight). */
+static const double other_gpu = 1.5, other_cc = 1, other_regime = 1;
 
 typedef struct gathering {
     const tt__asked *asked;
@@ -37,15 +23,16 @@ static tt_status add_lead(void *user, int64_t gpu_id, int64_t problem_id, int cc
     gathering *g = user;
     const tt__asked *q = g->asked;
     tt__leads *l = g->leads;
-    if (!tt__is_matrix(q->problem) &&
-        (isinf(distance(q->problem, p)) ||
-         (!g->anything && (cc != q->gpu->cc || tt__warm(p) != tt__warm(q->problem)))))
+    bool same, regime = p->warm == q->problem->warm;
+    double distance = tt__operation_distance(q->op, q->problem, p, &same);
+    if (isinf(distance) || (!g->anything && !(same && regime && cc == q->gpu->cc)))
         return TT_OK;
     TT_TRY(TT__GROW(l->items, l->n));
     bool here = g->layer == TT__LAYER_SHIPPED ? tt__same_gpu(&tt__shipped[problem_id].gpu, q->gpu)
                                               : gpu_id == q->gpu_ids[g->layer];
     l->items[l->n++] = (tt__lead){
-        .distance = distance(q->problem, p) + (here ? 0 : other_gpu) + (cc == q->gpu->cc ? 0 : other_cc),
+        .distance = distance + (regime ? 0 : other_regime) + (here ? 0 : other_gpu) +
+                    (cc == q->gpu->cc ? 0 : other_cc),
         .layer = g->layer,
         .here = here,
         .gpu_id = gpu_id,
@@ -63,57 +50,39 @@ static int by_distance(const void *x, const void *y) {
     return (a->problem_id > b->problem_id) - (a->problem_id < b->problem_id); /* always the same answer */
 }
 
-/* Looks for whatever there may be, if for `anything`: of the warm and the cold problem the other one too. */
-static bool is_wanted(const tt__asked *q, bool anything, const tt__winner *w) {
-    if (anything)
-        return tt__in_place(&w->problem) == tt__in_place(q->problem);
-    return strcmp(w->problem.op, q->problem->op) == 0 && w->gpu.cc == q->gpu->cc &&
-           w->problem.elem_size == q->problem->elem_size;
-}
-
-/* Sides that are no further than so many doublings from what is asked for. */
-static void set_bounds(int64_t out[2], int64_t side, double within) {
-    double most = (double)side * exp2(within);
-    out[0] = (int64_t)((double)side / exp2(within));
-    out[1] = most < (double)INT64_MAX / 2 ? (int64_t)ceil(most) : INT64_MAX;
-}
-
-/* All problems of the kernel: there are not so many, and none that shipped. */
-static tt_status gather_own(gathering *g) {
-    const tt__asked *q = g->asked;
-    char op[TT__OP_MAX];
-    tt__copy(op, strcspn(q->problem->op, "/") + 1, q->problem->op);
-    for (g->layer = 0; g->layer < TT__LAYER_SHIPPED; g->layer++) {
-        tt__store *store = tt__layer_store(q->ctx, g->layer);
-        if (store)
-            TT_TRY(tt__store_kernel_keys(store, op, add_lead, g));
+/* Of its first two numbers: what is out of their range is too far, whatever the others are. */
+static void find_ranges(tt__range ranges[TT__RANGES], const tt__asked *q, double within) {
+    size_t n = 0;
+    for (size_t i = 0; i < TT__RANGES; i++)
+        ranges[i] = (tt__range){0, INT64_MAX};
+    for (size_t i = 0; i < q->op->n_variables && n < TT__RANGES; i++) {
+        const tt__variable *v = &q->op->variables[i];
+        if (v->n_types)
+            continue;
+        tt__range *r = &ranges[n++];
+        if (v->same || v->weight <= 0)
+            continue;
+        double factor = exp2(within / v->weight);
+        double side = (double)tt__problem_number(q->problem, v->name, 1), most = ceil(side * factor);
+        r->least = (int64_t)(side / factor);
+        r->most = most < (double)INT64_MAX / 2 ? (int64_t)most : INT64_MAX;
     }
-    return TT_OK;
 }
 
 static tt_status gather(gathering *g, double within) {
     const tt__asked *q = g->asked;
-    bool anything = g->anything;
-    tt__bounds bounds;
-    set_bounds(bounds.rows, q->problem->rows, within);
-    set_bounds(bounds.cols, q->problem->cols, within);
-    int cc = anything ? 0 : q->gpu->cc, elem_size = anything ? 0 : q->problem->elem_size;
-    if (!tt__is_matrix(q->problem))
-        return gather_own(g);
-    tt_problem other = tt__problem_public(q->problem);
-    tt__problem regimes[2] = {*q->problem};
-    other.warm = !other.warm;
-    TT_TRY(tt__problem_init(&regimes[1], &other));
+    const tt__problem *p = q->problem;
+    tt__range ranges[TT__RANGES];
+    find_ranges(ranges, q, within);
     for (g->layer = 0; g->layer < TT__LAYER_SHIPPED; g->layer++) {
         tt__store *store = tt__layer_store(q->ctx, g->layer);
-        for (int r = 0; store && r <= anything; r++)
-            TT_TRY(tt__store_winner_keys(store, cc, regimes[r].op, elem_size, &bounds, add_lead, g));
+        if (store)
+            TT_TRY(tt__store_winner_keys(store, g->anything ? 0 : q->gpu->cc, p->op, p->text, ranges,
+                                         add_lead, g));
     }
-    for (size_t i = 0; i < tt__n_shipped; i++) {
-        const tt__winner *w = &tt__shipped[i];
-        if (is_wanted(q, anything, w))
-            TT_TRY(add_lead(g, 0, (int64_t)i, w->gpu.cc, &w->problem));
-    }
+    for (size_t i = 0; i < tt__n_shipped; i++)
+        if (tt__problem_is_of(&tt__shipped[i].problem, p->op, p->text))
+            TT_TRY(add_lead(g, 0, (int64_t)i, tt__shipped[i].gpu.cc, &tt__shipped[i].problem));
     return TT_OK;
 }
 

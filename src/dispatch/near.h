@@ -12,11 +12,12 @@ typedef struct tt__asked {
     tt_ctx *ctx;
     const tt__gpu *gpu;
     const tt__problem *problem;
+    const tt__operation *op;          /* of the problem */
     int64_t gpu_ids[TT__LAYER_COUNT]; /* of `gpu`; -1: unknown there */
 } tt__asked;
 
 typedef struct tt__lead {
-    double distance; /* in doublings of one side */
+    double distance; /* tt__operation_distance, and what another GPU or regime adds */
     tt__layer layer;
     bool here;                  /* measured on this GPU */
     int64_t gpu_id, problem_id; /* in its store; of what is shipped, problem_id is its place */
@@ -27,9 +28,9 @@ typedef struct tt__leads {
     tt__lead *items; /* nearest first, in the same order each time */
 } tt__leads;
 
-/* The winners whose sides are no more than `within` doublings from those asked for; of a kernel of one's own,
- * all. With `anything` also those of other architectures, element sizes and regimes, cold or warm. Release
- * with tt__near_free, whatever is returned. */
+/* The winners of the operation that may be within this distance. With `anything` also those of other
+ * architectures and regimes, and those that differ in what has to be the same (tt__variable). Release with
+ * tt__near_free, whatever is returned. */
 tt_status tt__near_collect(tt__leads *out, const tt__asked *asked, bool anything, double within);
 void tt__near_free(tt__leads *leads);
 

@@ -4,9 +4,10 @@
 #include <stdlib.h>
 
 #include "dispatch/first_use.h"
+#include "dispatch/ladder.h"
 #include "dispatch/layers.h"
 #include "gpu/nvrtc.h"
-#include "template/task.h"
+#include "template/workload.h"
 
 /* What a plan is made from. */
 typedef struct making {
@@ -35,7 +36,7 @@ static tt_status choose(tt_plan *plan, tt_ctx *ctx, making *m) {
     pthread_mutex_lock(&ctx->lock);
     tt_status status = tt__context_gpu(ctx, &m->gpu, &gpu_id);
     if (status == TT_OK)
-        status = tt__ladder_among(ctx, m->templates, &m->gpu, gpu_id, m->problem, choice, &m->candidate);
+        status = tt__ladder(ctx, m->templates, &m->gpu, gpu_id, m->problem, choice, &m->candidate);
     if (status == TT_OK &&
         (status = tt__layers_cubin(ctx, &m->gpu, m->problem, &m->candidate, &m->cubin, &found)) != TT_OK)
         status = refuse_stored(m, status, TT_E_DB);
@@ -57,7 +58,8 @@ static tt_status keep_cubin(tt_ctx *ctx, const making *m, const char *options, i
     pthread_mutex_lock(&ctx->lock);
     tt_status status = tt__store_cubin_put(ctx->store, key, m->cubin.text, m->cubin.len);
     if (status == TT_OK)
-        status = tt__store_cubin_link(ctx->store, c->t->hash, build, m->problem->elem_size, m->gpu.cc, key);
+        status = tt__store_cubin_link(ctx->store, c->t->hash, build, tt__problem_elem_size(m->problem),
+                                      m->gpu.cc, key);
     pthread_mutex_unlock(&ctx->lock);
     return status == TT_E_DB ? TT_OK : status;
 }
@@ -101,22 +103,29 @@ static tt_status compile_and_load(tt_plan *plan, tt_ctx *ctx, making *m) {
 }
 
 /* What the caller will have to give. */
-static tt_status note_workload(tt_plan *plan, const making *m) {
-    if (tt__is_matrix(m->problem))
-        return TT_OK;
-    plan->work = calloc(1, sizeof *plan->work);
-    if (!plan->work)
-        return tt__fail_memory(sizeof *plan->work);
-    tt_status status = tt__workload_of(plan->work, m->candidate.t, &m->gpu, m->problem);
-    return status == TT_E_UNSUPPORTED ? TT_OK : status; /* the reference is, which nobody launches here */
+static tt_status note_parameters(tt_plan *plan, const making *m) {
+    tt__workload w;
+    tt_status status = tt__workload_of(&w, m->candidate.t, &m->gpu, m->problem);
+    if (status != TT_OK && status != TT_E_UNSUPPORTED) /* the reference may be, which nobody launches here */
+        return status;
+    plan->n_parameters = w.n;
+    for (int i = 0; i < w.n; i++) {
+        const tt__array *a = &w.arrays[i];
+        tt__parameter *p = &plan->parameters[i];
+        *p = (tt__parameter){.type = a->type,
+                             .direction = a->direction,
+                             .count = a->count,
+                             .bytes = (size_t)tt__array_bytes(a)};
+        tt__copy(p->name, sizeof p->name, a->name);
+    }
+    if (w.n == 2 && w.arrays[0].direction == TT__IN && w.arrays[1].direction == TT__OUT)
+        plan->n_buffers = 2;
+    else if (w.n == 1 && w.arrays[0].direction == TT__INOUT)
+        plan->n_buffers = 1;
+    return TT_OK;
 }
 
-tt_status tt__plan_make(tt_plan **out, tt_ctx *ctx, const tt__problem *p) {
-    return tt__plan_make_among(out, ctx, &ctx->templates, p);
-}
-
-tt_status tt__plan_make_among(tt_plan **out, tt_ctx *ctx, const tt__template_set *templates,
-                              const tt__problem *p) {
+tt_status tt__plan_make(tt_plan **out, tt_ctx *ctx, const tt__template_set *templates, const tt__problem *p) {
     making m = {.templates = templates, .problem = p};
     *out = NULL;
     tt_plan *plan = calloc(1, sizeof *plan);
@@ -124,11 +133,11 @@ tt_status tt__plan_make_among(tt_plan **out, tt_ctx *ctx, const tt__template_set
         return tt__fail_memory(sizeof *plan);
     tt_status status;
     plan->choice.size = sizeof plan->choice;
-    plan->misaligned = (CUdeviceptr)p->align - 1;
-    plan->in_place = tt__in_place(p);
+    plan->misaligned = (CUdeviceptr)tt__problem_align(p) - 1;
+    plan->of_user = p->text[0] != '\0';
     TT_GOTO(tt__driver_open(&plan->cu));
     TT_GOTO(choose(plan, ctx, &m));
-    TT_GOTO(note_workload(plan, &m));
+    TT_GOTO(note_parameters(plan, &m));
     TT_GOTO(compile_and_load(plan, ctx, &m));
     plan->launch = m.candidate.launch;
     for (int i = 0; i < plan->launch.n_passes; i++)
@@ -137,49 +146,12 @@ tt_status tt__plan_make_among(tt_plan **out, tt_ctx *ctx, const tt__template_set
     *out = plan;
 out:
     tt__str_free(&m.cubin);
-    if (status != TT_OK) {
-        free(plan->work);
+    if (status != TT_OK)
         free(plan);
-    }
     return status;
 }
 
-tt_status tt_plan_create(tt_plan **out, tt_ctx *ctx, const tt_problem *problem) {
-    tt__problem p;
-    *out = NULL;
-    TT_TRY(tt__problem_init(&p, problem));
-    tt__first_use(ctx, &ctx->templates, &p);
-    return tt__plan_make(out, ctx, &p);
-}
-
-void tt_plan_free(tt_plan **plan) {
-    if (!*plan)
-        return;
-    tt__kernel_unload(&(*plan)->kernel, (*plan)->cu);
-    free((*plan)->work);
-    free(*plan);
-    *plan = NULL;
-}
-
-const tt_choice *tt_plan_choice(const tt_plan *plan) {
-    return &plan->choice;
-}
-
-tt_status tt_plan_launch(const tt_plan *plan, CUdeviceptr dst, CUdeviceptr src, CUstream stream) {
-    if (plan->work)
-        return tt__fail(TT_E_INVALID, "a plan for %s: tt_plan_launch_args launches it", plan->choice.kernel);
-    if ((dst == src) != plan->in_place)
-        return tt__fail(TT_E_INVALID, "dst and src are both 0x%llx: %s", dst,
-                        plan->in_place ? "they must be, in place, but src is another"
-                                       : "set tt_problem.in_place to transpose a matrix onto itself");
-    if ((dst | src) & plan->misaligned)
-        return tt__fail(
-            TT_E_INVALID,
-            "dst 0x%llx or src 0x%llx is not a multiple of %llu bytes, which the plan was made for; "
-            "set tt_problem.align to what both are multiples of",
-            dst, src, plan->misaligned + 1);
-    void *operands[] = {&src, &dst}; /* as kernel_templates/ops declare them; in place the one is the other */
-    CUresult r =
-        tt__kernel_launch_with(&plan->kernel, plan->cu, &plan->launch, plan->constants, operands, stream);
-    return r == CUDA_SUCCESS ? TT_OK : tt__cu_check(r, "cuLaunchKernel (%s)", plan->choice.kernel);
+void tt__plan_free(tt_plan *plan) {
+    tt__kernel_unload(&plan->kernel, plan->cu);
+    free(plan);
 }

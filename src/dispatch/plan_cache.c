@@ -22,24 +22,6 @@ typedef struct tt__plan_table {
     _Atomic(entry *) slots[];
 } table;
 
-static uint64_t word_of(int high, int low) {
-    return (uint64_t)(uint32_t)high << 32 | (uint32_t)low;
-}
-
-void tt__plan_key_of(tt__plan_key *out, const tt_problem *p, unsigned long long context, int base_align) {
-    *out = (tt__plan_key){{(uint64_t)p->rows, (uint64_t)p->cols, (uint64_t)p->lds, (uint64_t)p->ldd,
-                           (uint64_t)p->batch, (uint64_t)p->src_stride, (uint64_t)p->dst_stride,
-                           word_of(p->elem_size, p->align),
-                           word_of((p->in_place != 0) + 2 * (p->warm != 0), base_align), context}};
-}
-
-void tt__plan_key_full(tt__plan_key *out, const tt__problem *p, unsigned long long context) {
-    *out = (tt__plan_key){{(uint64_t)p->rows, (uint64_t)p->cols, (uint64_t)p->lds, (uint64_t)p->ldd,
-                           (uint64_t)p->batch, (uint64_t)p->src_stride, (uint64_t)p->dst_stride,
-                           word_of(p->elem_size, p->align),
-                           word_of(tt__in_place(p) + 2 * tt__warm(p), p->align), context}};
-}
-
 /* Each word times an odd number of its own: the products do not wait for each other, and the sum hardly for
  * the last, the context, which the driver was asked for just now. The upper bits are those that every word
  * has changed. */
@@ -123,7 +105,7 @@ void tt__plan_cache_free(tt__plan_cache *cache) {
     for (size_t i = 0; t && i < t->cap; i++) { /* the newest has all entries */
         entry *e = atomic_load_explicit(&t->slots[i], memory_order_relaxed);
         if (e && e->own)
-            tt_plan_free(&e->plan);
+            tt__plan_free(e->plan);
         free(e);
     }
     while (t) {

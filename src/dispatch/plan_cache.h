@@ -9,8 +9,7 @@
 
 #include "base/model.h"
 
-/* What a plan is for: the problem, with its defaults filled in or as the caller wrote it, the CUDA context,
- * and the alignment of the addresses. */
+/* What a plan is for, and the CUDA context (api/matrix.h writes it). */
 enum { TT__PLAN_KEY_WORDS = 10, TT__PLAN_KEY_CONTEXT = 9 };
 typedef struct tt__plan_key {
     uint64_t words[TT__PLAN_KEY_WORDS];
@@ -22,12 +21,6 @@ struct tt__plan_table;
 typedef struct tt__plan_cache {
     _Atomic(struct tt__plan_table *) table; /* the newest; the older ones hang behind it until the end */
 } tt__plan_cache;
-
-/* `base_align` divides both addresses: 1, 2, 4, 8 or 16. */
-void tt__plan_key_of(tt__plan_key *out, const tt_problem *problem, unsigned long long context,
-                     int base_align);
-/* The key of a problem with its defaults filled in. */
-void tt__plan_key_full(tt__plan_key *out, const tt__problem *p, unsigned long long context);
 
 /* The plan, or NULL. Any thread, any time. */
 tt_plan *tt__plan_cache_find(tt__plan_cache *cache, const tt__plan_key *key);

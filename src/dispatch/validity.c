@@ -11,8 +11,8 @@ void tt__winner_staleness(char *why, size_t size, const tt__winner *w, const tt_
                           const char *driver, const char *nvrtc) {
     const tt__template *t = tt__template_set_find(templates, w->kernel);
     why[0] = '\0';
-    bool own = !tt__is_matrix(&w->problem); /* whose file need not be at hand */
-    if (!t && !own)
+    bool users = w->problem.text[0] != '\0'; /* whose file need not be at hand */
+    if (!t && !users)
         snprintf(why, size, "no template %s here", w->kernel);
     else if (differs(w->env.library, TT__METHOD))
         snprintf(why, size, "measured by method %s, this is %s", *w->env.library ? w->env.library : "unknown",

@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/number.h"
 #include "base/str.h"
 
 static tt__driver table;
@@ -88,7 +89,7 @@ tt_status tt__cu_check(CUresult r, const char *what, ...) {
     char text[256];
     va_list args;
     va_start(args, what);
-    vsnprintf(text, sizeof text, what, args);
+    tt__vformat(text, sizeof text, what, args);
     va_end(args);
     const char *name = NULL, *words = NULL;
     if (table.cuGetErrorName) /* not there if no driver was loaded, but a test's own stands in for it */

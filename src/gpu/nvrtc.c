@@ -59,7 +59,7 @@ static void *try_open(const char *dir, const char *file, tt__str *tried) {
 static void *find(tt__str *tried) {
     static const char *const files[] = {"libnvrtc.so.13", "libnvrtc.so.12", "libnvrtc.so"};
     char home[2][600] = {"", ""};
-    const char *vars[2] = {getenv("CUDA_HOME"), getenv("CUDA_PATH")};
+    const char *vars[2] = {secure_getenv("CUDA_HOME"), secure_getenv("CUDA_PATH")};
     for (int i = 0; i < 2; i++)
         if (vars[i] && *vars[i])
             snprintf(home[i], sizeof home[i], "%s/lib64", vars[i]);
@@ -84,7 +84,7 @@ static void preload_builtins(void) {
 }
 
 static tt_status load(tt__str *tried) {
-    const char *forced = getenv("TILETUNE_NVRTC");
+    const char *forced = secure_getenv("TILETUNE_NVRTC");
     void *lib = forced && *forced ? try_open("", forced, tried) : find(tried);
     if (!lib && forced && *forced)
         return tt__fail(TT_E_NO_NVRTC, "TILETUNE_NVRTC names %s, which cannot be loaded: %s", forced,

@@ -6,7 +6,6 @@
 
 #include <stdlib.h>
 #include <string.h>
-#include <strings.h>
 
 #include "base/grow.h"
 #include "base/suggest.h"
@@ -41,7 +40,7 @@ static tt_status read_param(tt__reader *r, tt__span rest) {
     tt__param *p = &t->params[t->n_params];
     TT_TRY(tt__read_name(r, p->name, sizeof p->name, rest));
     for (size_t i = 0; i < t->n_params; i++)
-        if (strcasecmp(t->params[i].name, p->name) == 0)
+        if (tt__same_letters(t->params[i].name, p->name))
             return FAIL(r, rest.at, "the parameter %s is declared twice", p->name);
     TT_TRY(tt__read_new_name(r, p->name, sizeof p->name, rest));
     p->line = r->line;
@@ -60,10 +59,11 @@ static tt_status read_param(tt__reader *r, tt__span rest) {
 static tt_status read_derived(tt__reader *r, tt__span rest) {
     tt__template *t = r->t;
     if (t->n_derived == TT__DERIVED_MAX)
-        return FAIL(r, rest.at, "more than %d `derived` lines", TT__DERIVED_MAX);
+        return FAIL(r, rest.at, "more than %d lines of `derived` and `let`", TT__DERIVED_MAX);
     tt__derived *d = &t->derived[t->n_derived];
     TT_TRY(tt__read_new_name(r, d->name, sizeof d->name, rest));
     t->n_derived++;
+    d->macro = strcmp(r->keyword, "derived") == 0;
     d->column = tt__read_column(r, rest.at);
     tt__take_word(&rest);
     return tt__read_expr(r, &d->value, rest);
@@ -178,7 +178,10 @@ static tt_status read_op(tt__reader *r, tt__span rest) {
 }
 
 static tt_status read_defines(tt__reader *r, tt__span rest) {
-    return tt__span_copy(&r->t->defines, rest);
+    tt__template *t = r->t;
+    for (; rest.n > 0 && t->n_defines < COUNT(t->defines); t->n_defines++)
+        TT_TRY(tt__span_copy(&t->defines[t->n_defines], tt__take_word(&rest)));
+    return rest.n ? FAIL(r, rest.at, "more than %zu names", COUNT(t->defines)) : TT_OK;
 }
 
 static tt_status read_default(tt__reader *r, tt__span rest) {
@@ -231,6 +234,7 @@ static const struct {
     {"param", read_param, OFTEN, false, "param NAME VALUE ..."},
     {"runtime", read_runtime, OFTEN, false, "runtime NAME VALUE ..."},
     {"derived", read_derived, OFTEN, false, "derived NAME EXPRESSION"},
+    {"let", read_derived, OFTEN, false, "let NAME EXPRESSION"},
     {"where", read_where, OFTEN, false, "where EXPRESSION"},
     {"block", read_block, OF_LAUNCH, true, "block EXPRESSION, ..."},
     {"grid", read_grid, OF_LAUNCH, true, "grid EXPRESSION, ..."},
@@ -249,7 +253,12 @@ static const struct {
     {"tolerance", tt__read_tolerance, ONCE, false, "tolerance abs NUMBER rel NUMBER"},
     {"metric", tt__read_metric, OFTEN, false, "metric NAME EXPRESSION"},
     {"objective", tt__read_objective, ONCE, false, "objective minimize|maximize METRIC"},
-    {"defines", read_defines, ONCE, false, "defines OP ..."},
+    {"require", tt__read_require, OFTEN, false, "require EXPRESSION"},
+    {"shape", tt__read_shape, ONCE, false, "shape VARIABLE ..."},
+    {"near", tt__read_near, OFTEN, false, "near VARIABLE WEIGHT [same]"},
+    {"moves", tt__read_moves, ONCE, false, "moves bytes | moves ROWS, COLUMNS, LEADING_DIMENSION"},
+    {"sample", tt__read_sample, OFTEN, false, "sample VARIABLE=VALUE ..."},
+    {"defines", read_defines, ONCE, false, "defines OPERATION ..."},
 };
 
 /* Lines in which keywords stood, 0: not yet. */
@@ -307,12 +316,12 @@ static tt_status read_annotation(tt__reader *r, seen *seen, tt__span rest) {
     return keywords[k].read(r, rest);
 }
 
-/* What is required of a template is not of an op's file, which has no kernel, nor of one with a task of its
- * own, which has no op. */
+/* What is required of a template is not of an op's file, which has no kernel, nor of one with an operation of
+ * its own, which has no op. */
 static void mark_present(const tt__template *t, seen *seen) {
     for (size_t k = 0; k < COUNT(keywords); k++) {
         bool no_op = keywords[k].read == read_op && t->own;
-        bool no_kernel = keywords[k].read == read_kernel && t->defines;
+        bool no_kernel = keywords[k].read == read_kernel && t->n_defines;
         if ((no_op || no_kernel) && !seen->line[k])
             seen->line[k] = 1;
         if (keywords[k].read == read_default && t->n_params == 0 && !seen->line[k])
@@ -349,5 +358,5 @@ tt_status tt__annotation_read(tt__template *t, tt__expr *config) {
             return tt__fail(TT_E_TEMPLATE, "%s: no `%s` annotation, expected a line: //@ %s", t->path,
                             keywords[k].word, keywords[k].form);
     TT_TRY(end_launch(&r, &seen, true));
-    return tt__task_finish(t);
+    return tt__operation_finish(t);
 }

@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/number.h"
 #include "base/suggest.h"
 #include "gpu/nvrtc.h"
 #include "template/expr.h"
@@ -115,7 +116,7 @@ static void add_option(tt__str *out, int *n, const char *fmt, ...) {
     char text[2 * TT__NAME_MAX + 16];
     va_list args;
     va_start(args, fmt);
-    vsnprintf(text, sizeof text, fmt, args);
+    tt__vformat(text, sizeof text, fmt, args);
     va_end(args);
     tt__str_addn(out, text, strlen(text) + 1);
     ++*n;
@@ -139,32 +140,16 @@ static tt_status add_macros(tt__str *out, int *n, const tt__template *t, const c
     return TT_OK;
 }
 
-/* The n-th `type` of a problem's task and what the problem says it is; NULL behind the last. */
-static const tt__variable *type_at(const tt__template *t, const tt__problem *p, size_t n, tt__type *type) {
-    size_t length, seen = 0;
-    const char *text = tt__variables(p, &length);
-    for (size_t i = 0; text && i < t->task->n_variables; i++) {
-        const tt__variable *v = &t->task->variables[i];
-        size_t word = strcspn(text, ",/"), split = strcspn(text, "=");
-        if (v->n_types && seen++ == n && split < word) {
-            *type = tt__type_named(text + split + 1, word - split - 1);
-            return v;
-        }
-        text += word + (text[word] == ',');
-    }
-    return NULL;
-}
-
 static tt_status add_all(tt__str *out, int *n, const tt__candidate *c, const tt__problem *p) {
     const tt__template *t = c->t;
-    const tt__variable *v;
-    tt__type type;
     TT_TRY(add_macros(out, n, t, c->config));
     for (size_t i = 0; i < t->n_derived; i++)
-        add_option(out, n, "-D%s=%" PRId64, t->derived[i].name, c->derived[i]);
-    for (size_t i = 0; (v = type_at(t, p, i, &type)); i++)
-        add_option(out, n, TT__TYPEDEF "%s=%s", v->name, tt__types[type].cuda);
-    add_option(out, n, "-DELEM_SIZE=%d", p->elem_size);
+        if (t->derived[i].macro)
+            add_option(out, n, "-D%s=%" PRId64, t->derived[i].name, c->derived[i]);
+    for (int i = 0; i < p->n; i++)
+        if (p->settings[i].type != TT__TYPE_NONE)
+            add_option(out, n, TT__TYPEDEF "%s=%s", p->settings[i].name, tt__types[p->settings[i].type].cuda);
+    add_option(out, n, "-DELEM_SIZE=%d", tt__problem_elem_size(p));
     for (size_t i = 0; i < t->n_options; i++) {
         tt__str_addn(out, t->options[i], strlen(t->options[i]) + 1);
         ++*n;
@@ -193,20 +178,20 @@ tt_status tt__config_options(tt__str *out, int *n, const tt__candidate *c, const
 }
 
 void tt__config_build(char out[TT__BUILD_MAX], const tt__candidate *c, const tt__problem *p) {
-    size_t length = 0, used;
-    const char *text = tt__variables(p, &length), *end = text + length;
+    char value[TT__SETTING_TEXT_MAX];
+    size_t used;
     tt__copy(out, TT__CONFIG_MAX, c->config);
-    for (size_t n; text && text < end; text += n + (text[n] == ',')) {
-        n = strcspn(text, ",/");
-        const char *sign = memchr(text, '=', n);
-        if (!sign || !tt__type_named(sign + 1, (size_t)(text + n - sign - 1))) /* a number is an argument */
+    for (int i = 0; i < p->n; i++) {
+        if (p->settings[i].type == TT__TYPE_NONE) /* a number is an argument */
             continue;
         used = strlen(out);
-        snprintf(out + used, TT__BUILD_MAX - used, " %.*s", (int)n, text);
+        snprintf(out + used, TT__BUILD_MAX - used, " %s=%s", p->settings[i].name,
+                 tt__setting_text(value, &p->settings[i]));
     }
     for (size_t i = 0; c->t && i < c->t->n_derived; i++) {
         used = strlen(out);
-        snprintf(out + used, TT__BUILD_MAX - used, " %s=%" PRId64, c->t->derived[i].name, c->derived[i]);
+        if (c->t->derived[i].macro)
+            snprintf(out + used, TT__BUILD_MAX - used, " %s=%" PRId64, c->t->derived[i].name, c->derived[i]);
     }
 }
 

@@ -13,6 +13,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/number.h"
 #include "template/scan.h"
 
 #define COUNT(a) (sizeof(a) / sizeof *(a))
@@ -29,7 +30,8 @@ typedef enum scope { SCOPE_ONE, SCOPE_LEGAL, SCOPE_ALL } scope;
 struct tt__query {
     const tt__template *t;
     sqlite3 *db;
-    sqlite3_stmt *stmt;
+    sqlite3_stmt *stmt, *fill; /* fill: the row of facts */
+    bool is_filling;
     int n_selects; /* seen by the authorizer in this statement */
     int steps_left;
     int first_where; /* column of the first `where`, */
@@ -69,17 +71,31 @@ static void floor_log2(sqlite3_context *c, int n, sqlite3_value **v) {
         sqlite3_result_int64(c, 63 - __builtin_clzll((unsigned long long)i));
 }
 
+/* The largest power of two up to 16 that divides all of them. */
+static void align_of(sqlite3_context *c, int n, sqlite3_value **v) {
+    int64_t bits = 16;
+    for (int i = 0; i < n; i++) {
+        if (sqlite3_value_type(v[i]) != SQLITE_INTEGER)
+            return;
+        bits |= sqlite3_value_int64(v[i]);
+    }
+    sqlite3_result_int64(c, bits & -bits);
+}
+
 static const struct {
     const char *name;
     int n_args;
     void (*call)(sqlite3_context *, int, sqlite3_value **);
-} own_functions[] = {{"ceil_div", 2, ceil_div}, {"abs", 1, absolute}, {"log2", 1, floor_log2}};
+} own_functions[] = {
+    {"ceil_div", 2, ceil_div}, {"abs", 1, absolute}, {"log2", 1, floor_log2}, {"align_of", -1, align_of}};
 
 /* ---- The sandbox -------------------------------------------------------------------------------------- */
 
 static int authorize(void *query, int action, const char *a, const char *b, const char *db, const char *by) {
     tt__query *q = query;
     (void)db, (void)by;
+    if (q->is_filling)
+        return SQLITE_OK;
     switch (action) {
     case SQLITE_SELECT:
         return q->n_selects++ == 0 ? SQLITE_OK : SQLITE_DENY;
@@ -118,6 +134,14 @@ static int bind_parameter(sqlite3_stmt *stmt, int at, const char *value) {
     return sqlite3_bind_text(stmt, at, value, -1, SQLITE_STATIC);
 }
 
+/* Does the operation declare this fact itself? */
+static bool is_declared(const tt__operation *op, const char *fact) {
+    for (size_t i = 0; op && i < op->n_variables; i++)
+        if (strcmp(op->variables[i].name, fact) == 0)
+            return true;
+    return false;
+}
+
 /* One more column of the row of facts. */
 static void add_fact(tt__str *create, tt__str *insert, const char *name) {
     tt__str_addf(create, ",\"%s\"", name);
@@ -125,27 +149,46 @@ static void add_fact(tt__str *create, tt__str *insert, const char *name) {
 }
 
 static int bind_fact(sqlite3_stmt *stmt, int at, const tt__facts *f, size_t i) {
-    const tt__variable *v = &f->task->variables[i];
+    const tt__variable *v = &f->operation->variables[i];
     if (v->n_types)
         return sqlite3_bind_text(stmt, at, tt__types[f->variables[i]].name, -1, SQLITE_STATIC);
     return sqlite3_bind_int64(stmt, at, f->variables[i]);
 }
 
-/* The table of facts: device and element, the task's variables, and the parameters if `choice` is given. Keys
+/* The one row of the table of facts. */
+static tt_status fill_facts(tt__query *q, const tt__facts *f, const size_t *choice) {
+    const tt__template *t = q->t;
+    size_t n_variables = t->operation ? t->operation->n_variables : 0, n_params = choice ? t->n_params : 0;
+    int at = 1, rc = SQLITE_OK;
+    for (size_t i = 0; i < TT__FACT_TIME_NS && rc == SQLITE_OK; i++)
+        if (!is_declared(t->operation, tt__fact_names[i]))
+            rc = sqlite3_bind_int64(q->fill, at++, f->values[i]);
+    if (rc == SQLITE_OK)
+        rc = sqlite3_bind_double(q->fill, at++, f->time_ns);
+    for (size_t i = 0; i < n_variables && rc == SQLITE_OK; i++)
+        rc = bind_fact(q->fill, at++, f, i);
+    for (size_t i = 0; i < n_params && rc == SQLITE_OK; i++)
+        rc = bind_parameter(q->fill, at++, t->params[i].values[choice[i]]);
+    if (rc != SQLITE_OK || sqlite3_step(q->fill) != SQLITE_DONE)
+        return fail_sqlite(q, "filling its tables");
+    sqlite3_reset(q->fill);
+    return TT_OK;
+}
+
+/* The table of facts: device and element, the operation's variables, and the parameters if `choice` is given. Keys
  * are called "#", which no name of an expression can be. */
 static tt_status make_facts(tt__query *q, const tt__facts *f, const size_t *choice) {
     tt_status status = TT_OK;
     const tt__template *t = q->t;
     tt__str create = {0}, insert = {0};
-    sqlite3_stmt *stmt = NULL;
-    size_t n_variables = t->task ? t->task->n_variables : 0, n_params = choice ? t->n_params : 0;
-    int at = 1, rc;
+    size_t n_variables = t->operation ? t->operation->n_variables : 0, n_params = choice ? t->n_params : 0;
     tt__str_add(&create, "CREATE TABLE tt_facts(\"#\" INTEGER PRIMARY KEY");
-    tt__str_add(&insert, "INSERT INTO tt_facts VALUES(1");
+    tt__str_add(&insert, "REPLACE INTO tt_facts VALUES(1");
     for (size_t i = 0; i < TT__FACT_COUNT; i++)
-        add_fact(&create, &insert, tt__fact_names[i]);
+        if (!is_declared(t->operation, tt__fact_names[i]))
+            add_fact(&create, &insert, tt__fact_names[i]);
     for (size_t i = 0; i < n_variables; i++)
-        add_fact(&create, &insert, t->task->variables[i].name);
+        add_fact(&create, &insert, t->operation->variables[i].name);
     for (size_t i = 0; i < n_params; i++)
         add_fact(&create, &insert, t->params[i].name);
     tt__str_add(&create, ")");
@@ -153,19 +196,10 @@ static tt_status make_facts(tt__query *q, const tt__facts *f, const size_t *choi
     TT_GOTO(tt__str_check(&create));
     TT_GOTO(tt__str_check(&insert));
     TT_GOTO(run(q, create.text));
-    rc = sqlite3_prepare_v2(q->db, insert.text, -1, &stmt, NULL);
-    for (size_t i = 0; i < TT__FACT_TIME_NS && rc == SQLITE_OK; i++)
-        rc = sqlite3_bind_int64(stmt, at++, f->values[i]);
-    if (rc == SQLITE_OK)
-        rc = sqlite3_bind_double(stmt, at++, f->time_ns);
-    for (size_t i = 0; i < n_variables && rc == SQLITE_OK; i++)
-        rc = bind_fact(stmt, at++, f, i);
-    for (size_t i = 0; i < n_params && rc == SQLITE_OK; i++)
-        rc = bind_parameter(stmt, at++, t->params[i].values[choice[i]]);
-    if (rc != SQLITE_OK || sqlite3_step(stmt) != SQLITE_DONE)
-        status = fail_sqlite(q, "filling its tables");
+    if (sqlite3_prepare_v2(q->db, insert.text, -1, &q->fill, NULL) != SQLITE_OK)
+        TT_GOTO(fail_sqlite(q, "filling its tables"));
+    TT_GOTO(fill_facts(q, f, choice));
 out:
-    sqlite3_finalize(stmt);
     tt__str_free(&create);
     tt__str_free(&insert);
     return status;
@@ -249,6 +283,7 @@ void tt__query_close(tt__query *q) {
     if (!q)
         return;
     sqlite3_finalize(q->stmt);
+    sqlite3_finalize(q->fill);
     sqlite3_close(q->db);
     free(q);
 }
@@ -295,23 +330,23 @@ static tt_status check_launch(tt__query *q, const tt__geometry_expr *g) {
 }
 
 /* Lengths and defaults are of the problem alone: no parameter is in their scope. */
-static tt_status check_task(const tt__template *t) {
-    const tt__task *task = t->own;
-    const size_t n_variables = task->n_variables;
-    tt__template problem = {.path = t->path, .task = task};
-    const tt__facts facts = {.task = task};
+static tt_status check_operation(const tt__template *t) {
+    const tt__operation *operation = t->own;
+    tt__operation above = *operation; /* those above a variable are in the scope of its default */
+    const tt__template problem = {.path = t->path, .operation = &above};
+    const tt__facts facts = {.operation = operation};
     tt__query *q;
     tt_status status = TT_OK;
     TT_TRY(open_sandbox(&q, &problem, &facts, NULL, DEPTH_ALONE));
-    for (size_t i = 0; i < n_variables && status == TT_OK;
-         i++) { /* those above it are in the scope of a default */
-        t->own->n_variables = i;
-        status = check_one(q, &task->variables[i].value);
+    for (size_t i = 0; i < operation->n_variables; i++) {
+        above.n_variables = i;
+        TT_GOTO(check_one(q, &operation->variables[i].value));
     }
-    t->own->n_variables = n_variables;
-    TT_GOTO(status);
-    for (size_t i = 0; i < task->n_operands; i++)
-        TT_GOTO(check_one(q, &task->operands[i].count));
+    above.n_variables = operation->n_variables;
+    for (size_t i = 0; i < operation->n_operands; i++)
+        TT_GOTO(check_one(q, &operation->operands[i].count));
+    for (size_t i = 0; i < operation->n_requires; i++)
+        TT_GOTO(check_one(q, &operation->requires[i]));
 out:
     tt__query_close(q);
     return status;
@@ -323,7 +358,7 @@ static tt_status check_max_regs(const tt__template *t) {
     static const tt__facts facts;
     tt__template params = *t;
     tt__query *q;
-    params.task = NULL;
+    params.operation = NULL;
     TT_TRY(open_sandbox(&q, &params, &facts, choice, DEPTH_ALONE));
     tt_status status = check_one(q, &t->max_regs);
     tt__query_close(q);
@@ -332,11 +367,11 @@ static tt_status check_max_regs(const tt__template *t) {
 
 tt_status tt__expr_check(const tt__template *t) {
     static const size_t choice[TT__PARAMS_MAX];
-    const tt__facts facts = {.task = t->task};
+    const tt__facts facts = {.operation = t->operation};
     tt__query *q;
     tt_status status = TT_OK;
     if (t->own)
-        TT_TRY(check_task(t));
+        TT_TRY(check_operation(t));
     if (t->max_regs.text)
         TT_TRY(check_max_regs(t));
     TT_TRY(open_sandbox(&q, t, &facts, choice, DEPTH_ALONE));
@@ -362,7 +397,7 @@ tt_status tt__expr_max_regs(int *out, const tt__template *t, const size_t *choic
     tt__template params = *t;
     tt__query *q;
     bool found;
-    params.task = NULL;
+    params.operation = NULL;
     params.n_wheres = 0;
     TT_TRY(tt__query_open(&q, &params, &facts, choice, &column, 1));
     tt_status status = tt__query_next(q, &found);
@@ -441,10 +476,24 @@ tt_status tt__query_open_all(tt__query **out, const tt__template *t, const tt__f
 
 tt_status tt__query_problem(tt__query **out, const tt__template *t, const tt__facts *facts,
                             const tt__expr *const *columns, size_t n_columns) {
-    const tt__template problem = {.path = t->path, .task = t->task};
+    const tt__template problem = {.path = t->path, .operation = t->operation};
     TT_TRY(open_query(out, &problem, facts, SCOPE_ONE, NULL, columns, n_columns));
     (*out)->t = t; /* for messages: the other one goes */
     return TT_OK;
+}
+
+/* SQLite prepares the statement that fills the table once more, now that there are an authorizer and limits. */
+tt_status tt__query_again(tt__query *q, const tt__facts *facts) {
+    enum { MOST = 128 };
+    sqlite3_reset(q->stmt);
+    q->n_selects = 0;
+    q->steps_left = STEPS_MAX;
+    q->is_filling = true;
+    sqlite3_limit(q->db, SQLITE_LIMIT_VARIABLE_NUMBER, MOST);
+    tt_status status = fill_facts(q, facts, NULL);
+    sqlite3_limit(q->db, SQLITE_LIMIT_VARIABLE_NUMBER, 0);
+    q->is_filling = false;
+    return status;
 }
 
 tt_status tt__query_next(tt__query *q, bool *found) {
@@ -471,11 +520,11 @@ char *tt__value_text(char out[TT__NAME_MAX], tt__value v) {
     if (v.kind == TT__VALUE_INT)
         snprintf(out, TT__NAME_MAX, "%lld", (long long)v.i);
     if (v.kind == TT__VALUE_REAL)
-        snprintf(out, TT__NAME_MAX,
-                 v.f >= 0x1p63 || v.f < -0x1p63 ? "%g (beyond 64 bits)"
-                 : v.f == floor(v.f)            ? "%.1f"
-                                                : "%g",
-                 v.f);
+        tt__format(out, TT__NAME_MAX,
+                   v.f >= 0x1p63 || v.f < -0x1p63 ? "%g (beyond 64 bits)"
+                   : v.f == floor(v.f)            ? "%.1f"
+                                                  : "%g",
+                   v.f);
     return out;
 }
 

@@ -34,14 +34,16 @@ tt_status tt__expr_max_regs(int *out, const tt__template *t, const size_t *choic
 
 /* What expressions are about beside the parameters. */
 typedef struct tt__facts {
-    const tt__task *task;
+    const tt__operation *operation;
     int64_t values[TT__FACT_COUNT];
     double time_ns;
     int64_t variables[TT__VARIABLES_MAX]; /* of a `type`, its tt__type */
 } tt__facts;
 
-/* Those of a problem of this task on a GPU. TT_E_INVALID if the problem's text is none of the task's. */
-tt_status tt__facts_of(tt__facts *out, const tt__task *task, const tt__gpu *gpu, const tt__problem *p);
+/* Those of a problem of this operation on a GPU (NULL: none). TT_E_INVALID if the problem lacks one of its
+ * variables. */
+tt_status tt__facts_of(tt__facts *out, const tt__operation *operation, const tt__gpu *gpu,
+                       const tt__problem *p);
 
 /* Prepares the values of `columns` (borrowed), for one configuration or, if `choice` is NULL, for each
  * configuration for which every `where` holds, in the order of declaration. */
@@ -53,6 +55,8 @@ tt_status tt__query_open_all(tt__query **out, const tt__template *t, const tt__f
 /* The values of columns that no parameter occurs in: one row. */
 tt_status tt__query_problem(tt__query **out, const tt__template *t, const tt__facts *facts,
                             const tt__expr *const *columns, size_t n_columns);
+/* The same query of another problem. */
+tt_status tt__query_again(tt__query *q, const tt__facts *facts);
 void tt__query_close(tt__query *q);
 
 /* Goes to the next row; *found is false after the last. TT_E_TEMPLATE if the evaluation takes too long. */

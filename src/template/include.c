@@ -7,6 +7,7 @@
 #include <sys/stat.h>
 
 #include "base/grow.h"
+#include "base/read_file.h"
 #include "template/reader.h"
 #include "template/scan.h"
 
@@ -90,7 +91,7 @@ static tt_status read_header(tt__str *out, const file *f, bool *found) {
     if (st.st_size > TT__INCLUDE_BYTES_MAX)
         return tt__fail(TT_E_TEMPLATE, "%s: %lld bytes, the limit is %d", f->path, (long long)st.st_size,
                         TT__INCLUDE_BYTES_MAX);
-    TT_TRY(tt__read_file(out, f->real));
+    TT_TRY(tt__read_file_max(out, f->real, TT__INCLUDE_BYTES_MAX));
     if (strlen(tt__str_text(out)) == out->len)
         return TT_OK;
     tt__str_free(out);

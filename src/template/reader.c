@@ -3,8 +3,8 @@
 
 #include <stdlib.h>
 #include <string.h>
-#include <strings.h>
 
+#include "base/number.h"
 #include "template/scan.h"
 
 #define SHOW TT__SHOW
@@ -74,7 +74,7 @@ tt_status tt__read_number(tt__reader *r, double *out, tt__span s) {
     char text[40], *end = text;
     if (s.n > 0 && s.n < sizeof text) {
         tt__copy(text, s.n + 1, s.at);
-        *out = strtod(text, &end);
+        *out = tt__strtod(text, &end);
     }
     return end > text && *end == '\0' && *out - *out == 0
                ? TT_OK
@@ -83,19 +83,21 @@ tt_status tt__read_number(tt__reader *r, double *out, tt__span s) {
 
 tt_status tt__read_new_name(tt__reader *r, char *out, size_t size, tt__span rest) {
     TT_TRY(tt__read_name(r, out, size, rest));
-    const char *taken = tt__name_taken(out);
+    bool common = strcmp(r->keyword, "problem") == 0 && /* the two that an operation may declare itself */
+                  (strcmp(out, "elem_size") == 0 || strcmp(out, "align") == 0);
+    const char *taken = common ? NULL : tt__name_taken(out);
     const tt__template *t = r->t;
     for (size_t i = 0; i < t->n_params && !taken; i++)
-        if (t->params[i].name != out && strcasecmp(t->params[i].name, out) == 0)
+        if (t->params[i].name != out && tt__same_letters(t->params[i].name, out))
             taken = "a parameter";
     for (size_t i = 0; i < t->n_derived && !taken; i++)
-        if (t->derived[i].name != out && strcasecmp(t->derived[i].name, out) == 0)
-            taken = "`derived` already";
+        if (t->derived[i].name != out && tt__same_letters(t->derived[i].name, out))
+            taken = t->derived[i].macro ? "`derived` already" : "`let` already";
     for (size_t i = 0; t->own && i < t->own->n_variables && !taken; i++)
-        if (t->own->variables[i].name != out && strcasecmp(t->own->variables[i].name, out) == 0)
+        if (t->own->variables[i].name != out && tt__same_letters(t->own->variables[i].name, out))
             taken = "a variable of the problem";
     for (size_t i = 0; t->own && i < t->own->n_operands && !taken; i++)
-        if (t->own->operands[i].name != out && strcasecmp(t->own->operands[i].name, out) == 0)
+        if (t->own->operands[i].name != out && tt__same_letters(t->own->operands[i].name, out))
             taken = "an operand";
     return taken ? FAIL(r, rest.at, "%s is %s, choose another name", out, taken) : TT_OK;
 }

@@ -45,7 +45,7 @@ tt_status tt__read_number(tt__reader *r, double *out, tt__span s);
 /* A name that expressions do not use otherwise. */
 tt_status tt__read_new_name(tt__reader *r, char *out, size_t size, tt__span rest);
 
-/* ---- Keywords of a task (annotation_task.c) ---- */
+/* ---- Keywords of an operation (annotation_operation.c) ---- */
 
 tt_status tt__read_problem(tt__reader *r, tt__span rest);
 tt_status tt__read_type(tt__reader *r, tt__span rest);
@@ -56,9 +56,14 @@ tt_status tt__read_expect(tt__reader *r, tt__span rest);
 tt_status tt__read_tolerance(tt__reader *r, tt__span rest);
 tt_status tt__read_metric(tt__reader *r, tt__span rest);
 tt_status tt__read_objective(tt__reader *r, tt__span rest);
+tt_status tt__read_require(tt__reader *r, tt__span rest);
+tt_status tt__read_shape(tt__reader *r, tt__span rest);
+tt_status tt__read_near(tt__reader *r, tt__span rest);
+tt_status tt__read_moves(tt__reader *r, tt__span rest);
+tt_status tt__read_sample(tt__reader *r, tt__span rest);
 
-/* After the last line: what a task needs is there, and names of operands become their
+/* After the last line: what an operation needs is there, and names of operands become their
  * numbers. TT_E_TEMPLATE. */
-tt_status tt__task_finish(tt__template *t);
+tt_status tt__operation_finish(tt__template *t);
 
 #endif

@@ -10,8 +10,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <strings.h>
 
+#include "base/number.h"
 #include "base/suggest.h"
 
 #define COUNT(a) (sizeof(a) / sizeof *(a))
@@ -29,6 +29,7 @@ const tt__function tt__functions[] = {
     {"abs", 1, 1},
     {"iif", 3, 3},
     {"log2", 1, 1},
+    {"align_of", 1, TT__EXPR_ARGS_MAX},
 };
 const size_t tt__n_functions = COUNT(tt__functions);
 
@@ -94,6 +95,7 @@ typedef struct scanner {
     size_t n;
     place next;
     const tt__function *call; /* a function's name was read, '(' must follow */
+    bool compiled;            /* the value becomes a macro */
     int depth;
     struct {
         const tt__function *call;
@@ -107,7 +109,7 @@ tt_status tt__template_fail(const char *path, int line, int column, const char *
     char text[1024];
     va_list args;
     va_start(args, fmt);
-    vsnprintf(text, sizeof text, fmt, args);
+    tt__vformat(text, sizeof text, fmt, args);
     va_end(args);
     for (char *c = text; *c; c++)
         if ((unsigned char)*c < ' ' || *c == 127)
@@ -166,7 +168,7 @@ bool tt__is_integer(const char *text, size_t n) {
 }
 
 static bool same(const char *word, size_t n, const char *name) {
-    return strlen(name) == n && strncasecmp(word, name, n) == 0;
+    return strlen(name) == n && tt__same_lettersn(word, name, n);
 }
 
 const char *tt__name_taken(const char *name) {
@@ -186,20 +188,21 @@ const char *tt__name_taken(const char *name) {
 }
 
 static bool is_metric(const scanner *s) {
-    const tt__task *task = s->t->task;
-    for (size_t i = 0; task && i < task->n_metrics; i++)
-        if (s->e == &task->metrics[i].value)
+    const tt__operation *operation = s->t->operation;
+    for (size_t i = 0; operation && i < operation->n_metrics; i++)
+        if (s->e == &operation->metrics[i].value)
             return true;
     return false;
 }
 
 /* Every name in scope in turn, NULL behind the last; a metric's also has the time. */
 static const char *name_at(const scanner *s, size_t i) {
-    const tt__task *task = s->t->task;
-    size_t n_variables = task ? task->n_variables : 0;
-    size_t n_facts = task ? TT__FACT_TIME_NS : 0; /* without a task: of the parameters alone */
+    const tt__operation *operation = s->t->operation;
+    size_t n_variables = operation ? operation->n_variables : 0;
+    size_t n_facts = operation ? TT__FACT_TIME_NS : 0; /* without an operation: of the parameters alone */
     for (size_t k = 0; k < n_variables; k++)
-        if (s->e == &task->variables[k].value) { /* a default knows what stands above it, and no device */
+        if (s->e ==
+            &operation->variables[k].value) { /* a default knows what stands above it, and no device */
             n_variables = k;
             n_facts = TT__FACT_MAX_THREADS;
         }
@@ -207,11 +210,19 @@ static const char *name_at(const scanner *s, size_t i) {
         return s->t->params[i].name;
     i -= s->t->n_params;
     if (i < n_variables)
-        return task->variables[i].name;
+        return operation->variables[i].name;
     i -= n_variables;
-    if (!task) /* what is about the parameters alone */
+    if (!operation) /* what is about the parameters alone */
         return NULL;
     return i < n_facts || (i == TT__FACT_TIME_NS && is_metric(s)) ? tt__fact_names[i] : NULL;
+}
+
+/* How many `derived` and `let` lines an expression knows: those above it, or all where there is a launch. */
+static size_t derived_in_scope(const scanner *s) {
+    for (size_t i = 0; i < s->t->n_derived; i++)
+        if (s->e == &s->t->derived[i].value)
+            return i;
+    return s->t->operation && !is_metric(s) ? s->t->n_derived : 0;
 }
 
 static bool is_token(const scanner *s, const char *name) {
@@ -239,14 +250,14 @@ static const char *same_value(const char *value, const char *word, size_t n, tt_
 /* The word value of some parameter, or the type of some variable, that the last token (without quotes)
  * spells. */
 static const char *value_in_scope(const scanner *s, const char *word, size_t n, tt__suggest *near) {
-    const tt__task *task = s->t->task;
+    const tt__operation *operation = s->t->operation;
     const char *found = NULL;
     for (size_t i = 0; i < s->t->n_params; i++)
         for (size_t v = 0; v < s->t->params[i].n_values && !found; v++)
             found = same_value(s->t->params[i].values[v], word, n, near);
-    for (size_t i = 0; task && i < task->n_variables; i++)
-        for (size_t v = 0; v < task->variables[i].n_types && !found; v++)
-            found = same_value(tt__types[task->variables[i].types[v]].name, word, n, near);
+    for (size_t i = 0; operation && i < operation->n_variables; i++)
+        for (size_t v = 0; v < operation->variables[i].n_types && !found; v++)
+            found = same_value(tt__types[operation->variables[i].types[v]].name, word, n, near);
     return found;
 }
 
@@ -268,10 +279,7 @@ static tt_status operand(scanner *s) {
 
 /* What is derived is compiled in, and the values of a run-time parameter share what is compiled. */
 static tt_status check_derived(const scanner *s) {
-    bool derived = false;
-    for (size_t i = 0; i < s->t->n_derived; i++)
-        derived |= s->e == &s->t->derived[i].value;
-    for (size_t i = 0; i < s->t->n_params && derived; i++)
+    for (size_t i = 0; i < s->t->n_params && s->compiled; i++)
         if (s->t->params[i].runtime && is_token(s, s->t->params[i].name))
             return FAIL(
                 s, s->token,
@@ -284,8 +292,10 @@ static tt_status check_derived(const scanner *s) {
 static tt_status unknown_word(scanner *s) {
     for (size_t i = 0; i < s->t->n_derived; i++)
         if (is_token(s, s->t->derived[i].name))
-            return FAIL(s, s->token, "%.*s is `derived`: a macro of the code, which expressions do not know",
-                        TOKEN(s));
+            return FAIL(s, s->token,
+                        "%.*s is `%s`, which stands in `where`, in launches and in `derived` and `let` lines "
+                        "below it",
+                        TOKEN(s), s->t->derived[i].macro ? "derived" : "let");
     for (size_t i = 0; i < COUNT(refused_words); i++)
         if (same(s->token, s->n, refused_words[i]))
             return FAIL(s, s->token, "%s is not allowed: an expression is arithmetic and comparisons only",
@@ -297,6 +307,8 @@ static tt_status unknown_word(scanner *s) {
     const char *name;
     for (size_t i = 0; (name = name_at(s, i)); i++)
         tt__suggest_try(&near, name);
+    for (size_t i = 0; i < derived_in_scope(s); i++)
+        tt__suggest_try(&near, s->t->derived[i].name);
     for (size_t i = 0; i < COUNT(tt__functions); i++)
         tt__suggest_try(&near, tt__functions[i].name);
     const char *next = s->token + s->n;
@@ -316,10 +328,27 @@ static tt_status scan_keyword(scanner *s, size_t k) {
     return TT_OK;
 }
 
+static tt_status scan(tt__str *sql, const tt__template *t, const tt__expr *e, bool compiled);
+
+/* What is derived stands for its expression. */
+static tt_status scan_derived(scanner *s, const tt__derived *d) {
+    enum { SQL_MAX = 400000 };
+    TT_TRY(operand(s));
+    if (s->sql->len > SQL_MAX)
+        return FAIL(s, s->token, "%.*s makes the expression too long: use it less often", TOKEN(s));
+    tt__str_add(s->sql, "(");
+    TT_TRY(scan(s->sql, s->t, &d->value, s->compiled));
+    tt__str_add(s->sql, ") ");
+    return TT_OK;
+}
+
 static tt_status scan_word(scanner *s) {
     s->n = word_length(s->at);
     if (s->at[s->n] == '\'')
         return FAIL(s, s->at, "found '%.*s' in front of a quote, expected an operator", TOKEN(s));
+    for (size_t i = 0; i < derived_in_scope(s); i++)
+        if (is_token(s, s->t->derived[i].name))
+            return scan_derived(s, &s->t->derived[i]);
     if (name_in_scope(s)) {
         TT_TRY(operand(s));
         TT_TRY(check_derived(s));
@@ -453,8 +482,8 @@ static tt_status scan_token(scanner *s) {
                          : scan_sign(s);
 }
 
-tt_status tt__expr_scan(tt__str *sql, const tt__template *t, const tt__expr *e) {
-    scanner s = {.t = t, .e = e, .sql = sql, .at = e->text, .token = e->text};
+static tt_status scan(tt__str *sql, const tt__template *t, const tt__expr *e, bool compiled) {
+    scanner s = {.t = t, .e = e, .sql = sql, .at = e->text, .token = e->text, .compiled = compiled};
     size_t length = strlen(e->text);
     if (length > TT__EXPR_MAX)
         return FAIL(&s, s.at, "an expression of %zu characters, the limit is %d", length, TT__EXPR_MAX);
@@ -469,4 +498,11 @@ tt_status tt__expr_scan(tt__str *sql, const tt__template *t, const tt__expr *e) 
     if (s.depth > 0)
         return FAIL(&s, s.open[s.depth - 1].at, "'(' is never closed");
     return tt__str_check(sql);
+}
+
+tt_status tt__expr_scan(tt__str *sql, const tt__template *t, const tt__expr *e) {
+    bool compiled = false;
+    for (size_t i = 0; i < t->n_derived; i++)
+        compiled |= e == &t->derived[i].value && t->derived[i].macro;
+    return scan(sql, t, e, compiled);
 }

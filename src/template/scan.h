@@ -13,7 +13,7 @@ enum {
     TT__EXPR_ARGS_MAX = 16,    /* arguments of one function call */
 };
 
-/* The names an expression knows beside the parameters and the task's variables. */
+/* The names an expression knows beside the parameters and the operation's variables. */
 typedef enum tt__fact {
     TT__FACT_ELEM_SIZE,
     TT__FACT_ALIGN,

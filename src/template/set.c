@@ -54,7 +54,7 @@ const tt__template *tt__template_set_find(const tt__template_set *set, const cha
 
 const tt__template *tt__template_set_for(const tt__template_set *set, const tt__problem *p) {
     for (size_t i = 0; i < set->n; i++)
-        if (tt__is_op(p, set->items[i]->op))
+        if (tt__template_does(set->items[i], p))
             return set->items[i];
     return NULL;
 }

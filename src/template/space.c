@@ -10,8 +10,10 @@
 #include <string.h>
 
 #include "base/grow.h"
+#include "base/number.h"
 #include "template/config.h"
 #include "template/expr.h"
+#include "template/operation.h"
 #include "template/scan.h"
 #include "template/template.h"
 
@@ -28,6 +30,7 @@ typedef struct plan {
     const tt__gpu *gpu;
     const tt__problem *p;
     tt__facts facts;
+    int offset; /* tt__problem_offset */
     int n_launches;
     const tt__geometry_expr *launches; /* of each pass */
     size_t n, n_slots;                 /* columns, and those that are numbers of the launch */
@@ -61,18 +64,19 @@ static void plan_pass(plan *pl, int pass) {
             plan_slot(pl, TT__PART_ARGS, pass, i, &pl->t->args[g->first_arg + i].value);
 }
 
-/* Launches of the template's kernels, or, if `reference`, of the reference that its task names. */
+/* Launches of the template's kernels, or, if `reference`, of the reference that its operation names. */
 static tt_status make_plan(plan *pl, const tt__template *t, const tt__gpu *gpu, const tt__problem *p,
                            bool reference, char *why) {
     *pl = (plan){.t = t, .gpu = gpu, .p = p, .why = why};
     pl->n_launches = reference ? 1 : t->n_passes;
     pl->launches = reference ? &t->own->launch : t->passes;
-    TT_TRY(tt__facts_of(&pl->facts, t->task, gpu, p));
+    TT_TRY(tt__facts_of(&pl->facts, t->operation, gpu, p));
+    TT_TRY(tt__problem_offset(&pl->offset, t->operation, p));
     for (int i = 0; i < pl->n_launches; i++)
         plan_pass(pl, i);
     pl->n_slots = pl->n;
-    if (t->task->objective >= 0 && !reference)
-        pl->exprs[pl->n++] = &t->task->metrics[t->task->objective].value;
+    if (t->operation->objective >= 0 && !reference)
+        pl->exprs[pl->n++] = &t->operation->metrics[t->operation->objective].value;
     pl->first_derived = pl->n;
     for (size_t i = 0; i < t->n_derived; i++)
         pl->exprs[pl->n++] = &t->derived[i].value;
@@ -89,7 +93,7 @@ static bool refuse(const plan *pl, const tt__expr *e, const char *fmt, ...) {
     char text[160];
     va_list args;
     va_start(args, fmt);
-    vsnprintf(text, sizeof text, fmt, args);
+    tt__vformat(text, sizeof text, fmt, args);
     va_end(args);
     snprintf(pl->why, TT__REASON_MAX, "`%.200s` %s (%.100s:%d)", e->text, text, pl->t->path, e->line);
     return false;
@@ -116,11 +120,10 @@ static tt_status fail_value(const plan *pl, const tt__candidate *c, size_t slot,
                             const char *expected) {
     char value[TT__NAME_MAX], problem[TT__PROBLEM_TEXT_MAX];
     const tt__expr *e = pl->exprs[slot];
-    return tt__template_fail(pl->t->path, e->line, e->column,
-                             "%s `%.200s` is %s for %s and %s (elem_size %d), expected %s",
+    return tt__template_fail(pl->t->path, e->line, e->column, "%s `%.200s` is %s for %s and %s, expected %s",
                              slot < pl->n_slots ? part_names[pl->slots[slot].kind] : "derived", e->text,
                              tt__value_text(value, v), c->config[0] ? c->config : "no parameters",
-                             tt__problem_text(problem, pl->p), pl->p->elem_size, expected);
+                             tt__problem_text(problem, pl->p), expected);
 }
 
 static tt_status set_dim(const plan *pl, tt__candidate *c, size_t slot, tt__value v, bool *legal) {
@@ -168,9 +171,10 @@ static tt_status set_arg(const plan *pl, tt__candidate *c, size_t slot, tt__valu
 }
 
 static int operand_bytes(const plan *pl, int operand) {
-    const tt__operand *o = &pl->t->task->operands[operand];
+    const tt__operand *o = &pl->t->operation->operands[operand];
     tt__type type = o->variable < 0 ? o->type : (tt__type)pl->facts.variables[o->variable];
-    return o->scalar ? tt__type_size(type, pl->p->elem_size) : (int)sizeof(uint64_t); /* an address */
+    return o->scalar ? tt__type_size(type, tt__problem_elem_size(pl->p))
+                     : (int)sizeof(uint64_t); /* an address */
 }
 
 /* All passes as they are before anything is known of a configuration. */
@@ -205,7 +209,7 @@ static tt_status read_weight(const plan *pl, const tt__query *q, tt__candidate *
         return tt__template_fail(pl->t->path, e->line, e->column,
                                  "the objective `%.200s` is %g for %s, expected a number above 0", e->text,
                                  number ? v.f : 0.0, c->config[0] ? c->config : "no parameters");
-    c->weight = pl->t->task->maximize ? 1 / v.f : v.f;
+    c->weight = pl->t->operation->maximize ? 1 / v.f : v.f;
     return TT_OK;
 }
 
@@ -271,31 +275,32 @@ static tt_status resolve(tt__candidate *out, const tt__template *t, const tt__gp
     bool legal = false;
     tt__query *q;
     plan pl;
-    *out = (tt__candidate){.t = t, .offset = tt__base_offset(p)};
+    *out = (tt__candidate){.t = t};
     TT_TRY(tt__config_parse(choice, t, config));
     tt__config_format(out->config, t, choice);
     TT_TRY(make_plan(&pl, t, gpu, p, reference, why));
+    out->offset = pl.offset;
     TT_TRY(tt__query_open(&q, t, &pl.facts, choice, pl.exprs, pl.n));
     tt_status status = read_one(&pl, q, out, &legal);
     tt__query_close(q);
     if (status == TT_OK && !legal)
-        status = tt__fail(TT_E_UNSUPPORTED, "%s %s cannot do %s (elem_size %d, align %d): %s",
+        status = tt__fail(TT_E_UNSUPPORTED, "%s %s cannot do %s: %s",
                           reference ? t->own->reference.name[0] : t->kernel, out->config,
-                          tt__problem_text(problem, p), p->elem_size, p->align, why);
+                          tt__problem_text(problem, p), why);
     return status;
 }
 
 tt_status tt__space_resolve(tt__candidate *out, const tt__template *t, const tt__gpu *gpu,
                             const tt__problem *p, const char *config) {
     *out = (tt__candidate){.t = t};
-    if (!tt__is_op(p, t->op))
+    if (!tt__template_does(t, p))
         return tt__fail(TT_E_UNSUPPORTED, "%s is a %s, not a %s", t->kernel, t->op, p->op);
     return resolve(out, t, gpu, p, config, false);
 }
 
-tt_status tt__space_reference(tt__candidate *out, const tt__task *task, const tt__gpu *gpu,
+tt_status tt__space_reference(tt__candidate *out, const tt__operation *operation, const tt__gpu *gpu,
                               const tt__problem *p) {
-    return resolve(out, task->t, gpu, p, task->t->default_config, true);
+    return resolve(out, operation->t, gpu, p, operation->t->default_config, true);
 }
 
 /* ---- The whole space ----------------------------------------------------------------------------------- */
@@ -312,7 +317,7 @@ static tt_status grow(tt__space *s, const plan *pl, size_t start) {
         return tt__fail(TT_E_TEMPLATE, "%s: more than %d legal configurations for one problem", pl->t->path,
                         TT__CONFIGS_MAX);
     TT_TRY(TT__GROW(s->items, s->n));
-    s->items[s->n] = (tt__candidate){.t = pl->t, .offset = tt__base_offset(pl->p)};
+    s->items[s->n] = (tt__candidate){.t = pl->t, .offset = pl->offset};
     return TT_OK;
 }
 
@@ -347,7 +352,7 @@ static void default_first(tt__space *s, size_t start, const char *config) {
 tt_status tt__space_add(tt__space *space, const tt__template *t, const tt__gpu *gpu, const tt__problem *p) {
     size_t start = space->n;
     tt__query *q;
-    if (!tt__is_op(p, t->op))
+    if (!tt__template_does(t, p))
         return TT_OK;
     plan pl;
     TT_TRY(make_plan(&pl, t, gpu, p, false, NULL));

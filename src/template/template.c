@@ -4,16 +4,20 @@
  */
 #include "template/template.h"
 
+#include <stdatomic.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/read_file.h"
 #include "base/suggest.h"
 #include "template/annotation.h"
 #include "template/config.h"
 #include "template/expr.h"
 #include "template/include.h"
+#include "template/operation.h"
 #include "template/scan.h"
-#include "template/task.h"
+#include "template/workload.h"
 
 #define COUNT(a) (sizeof(a) / sizeof *(a))
 
@@ -59,7 +63,7 @@ static tt_status fail_code(const tt__template *t, const tt__geometry_expr *g, co
                              name, keyword, tt__suggest_text(&near));
 }
 
-/* Whether a kernel of the text may wait for those in front of it. To include early.cuh is not yet to wait. */
+/* Whether a kernel of the text may wait for those in front of it. To include common.cuh is not yet to wait. */
 static bool code_waits(const char *source) {
     const size_t n_defined = count_in_code(source, "void wait_for_earlier");
     const size_t n_waits =
@@ -72,7 +76,7 @@ static tt_status check_early(const tt__template *t, const tt__geometry_expr *g, 
         return TT_OK;
     return tt__template_fail(t->path, g->line, g->column,
                              "%s says `launch early`, and the code does not wait: call wait_for_earlier() of "
-                             "early.cuh before global memory is read or written",
+                             "common.cuh before global memory is read or written",
                              name);
 }
 
@@ -133,54 +137,73 @@ static tt__gpu ordinary_gpu(int cc) {
                      .shared_per_block = 227 << 10};
 }
 
-/* Legal somewhere ordinary? The first combination stands for most templates; the others are there for those
- * made for one element size, one architecture, small matrices, few rows or columns, or batches. */
-static tt_status try_matrices(const tt__template *t, char *why, size_t size) {
+/* One of the operation's samples, or its default problem; then with elements of every size, aligned as they
+ * lie or as their size alone. False after the last. */
+static bool ordinary_problem(tt__problem *out, const tt__template *t, size_t k) {
     static const int elem_sizes[] = {4, 1, 2, 8, 16};
-    static const struct {
-        int64_t rows, cols, batch;
-    } shapes[] = {{8192, 8192, 1}, {8191, 8191, 1}, {256, 256, 1},
-                  {16, 16, 4096},  {1 << 20, 4, 1}, {4, 1 << 20, 1}};
-    tt_status status = TT_E_UNSUPPORTED;
-    for (size_t k = 0; k < 2 * COUNT(shapes) * COUNT(ccs) * COUNT(elem_sizes) && status == TT_E_UNSUPPORTED;
-         k++) {
-        size_t i = k / 2;
-        bool aligned = k % 2 == 0; /* or only as its elements are */
-        int e = elem_sizes[i % COUNT(elem_sizes)];
-        int64_t rows = shapes[i / COUNT(elem_sizes) / COUNT(ccs)].rows;
-        int64_t cols = shapes[i / COUNT(elem_sizes) / COUNT(ccs)].cols;
-        tt__problem p = {.rows = rows,
-                         .cols = cols,
-                         .lds = cols,
-                         .ldd = rows,
-                         .batch = shapes[i / COUNT(elem_sizes) / COUNT(ccs)].batch,
-                         .src_stride = rows * cols,
-                         .dst_stride = rows * cols,
-                         .align = aligned && rows * e % 16 == 0 && cols * e % 16 == 0 ? 16 : e,
-                         .elem_size = e};
-        tt__gpu gpu = ordinary_gpu(ccs[i / COUNT(elem_sizes) % COUNT(ccs)]);
-        tt__candidate c;
-        tt__copy(p.op, sizeof p.op, t->op);
-        if (tt__in_place(&p) && rows != cols)
-            continue;
-        status = tt__space_resolve(&c, t, &gpu, &p, t->default_config);
-        if (k == 0)
-            tt__copy(why, size, tt_last_error());
+    const tt__operation *op = t->operation;
+    size_t n = op->n_samples ? op->n_samples : 1, sample = k % n, e = k / n % COUNT(elem_sizes),
+           tight = k / n / COUNT(elem_sizes);
+    char text[256];
+    bool sized = false, aligned = false;
+    for (size_t i = 0; i < op->n_variables; i++) {
+        sized |= strcmp(op->variables[i].name, "elem_size") == 0;
+        aligned |= strcmp(op->variables[i].name, "align") == 0;
     }
+    int used = snprintf(text, sizeof text, "%s", op->n_samples ? op->samples[sample].text : "");
+    if ((e && !sized) || (tight && !aligned) || tight > 1)
+        return false;
+    if (sized)
+        used += snprintf(text + used, sizeof text - (size_t)used, " elem_size=%d", elem_sizes[e]);
+    if (tight)
+        snprintf(text + used, sizeof text - (size_t)used, " align=%d", sized ? elem_sizes[e] : 1);
+    return tt__operation_problem(out, op, t->op, text) == TT_OK;
+}
+
+/* Legal somewhere ordinary? The first combination stands for most templates; the others are there for those
+ * made for one element size, one architecture, or one kind of shape. */
+static tt_status try_samples(const tt__template *t, char *why, size_t size) {
+    tt_status status = TT_E_UNSUPPORTED;
+    tt__problem p;
+    for (size_t k = 0; status == TT_E_UNSUPPORTED && ordinary_problem(&p, t, k); k++)
+        for (size_t i = 0; i < COUNT(ccs) && status == TT_E_UNSUPPORTED; i++) {
+            tt__gpu gpu = ordinary_gpu(ccs[i]);
+            tt__candidate c;
+            status = tt__space_resolve(&c, t, &gpu, &p, t->default_config);
+            if (k == 0 && i == 0)
+                tt__copy(why, size, tt_last_error());
+        }
     return status;
 }
 
+/* With all defaults, only what it requires can be against it. */
 static tt_status default_problem(tt__problem *out, const tt__template *t) {
     char why[512];
-    tt_status status = tt__task_problem(out, t, NULL);
-    if (status != TT_E_INVALID) /* too long a text */
+    tt_status status = tt__operation_problem(out, t->own, t->op, NULL);
+    if (status != TT_E_INVALID)
         return status;
     tt__copy(why, sizeof why, tt_last_error());
-    return tt__template_fail(t->path, t->own->variables[0].value.line, t->own->variables[0].value.column,
+    return tt__template_fail(t->path, t->own->requires[0].line, t->own->requires[0].column,
                              "the default problem cannot be: %s", why);
 }
 
-/* A task of its own has a problem of its own that is ordinary. */
+static tt_status check_samples(const tt__template *t) {
+    char why[512];
+    tt__problem p;
+    for (size_t i = 0; i < t->own->n_samples; i++) {
+        const tt__expr *sample = &t->own->samples[i];
+        tt_status status = tt__operation_problem(&p, t->own, t->op, sample->text);
+        if (status == TT_OK)
+            continue;
+        if (status != TT_E_INVALID)
+            return status;
+        tt__copy(why, sizeof why, tt_last_error());
+        return tt__template_fail(t->path, sample->line, sample->column, "the sample cannot be: %s", why);
+    }
+    return TT_OK;
+}
+
+/* An operation of its own has a problem of its own that is ordinary. */
 static tt_status try_own(const tt__template *t, char *why, size_t size) {
     tt_status status = TT_E_UNSUPPORTED;
     tt__problem p;
@@ -200,7 +223,7 @@ static tt_status try_own(const tt__template *t, char *why, size_t size) {
 
 static tt_status check_default(const tt__template *t, const tt__expr *config) {
     char why[1024] = "";
-    tt_status status = t->own ? try_own(t, why, sizeof why) : try_matrices(t, why, sizeof why);
+    tt_status status = t->own ? try_own(t, why, sizeof why) : try_samples(t, why, sizeof why);
     if (status != TT_E_UNSUPPORTED)
         return status;
     const tt__expr *at = config->text ? config : &t->passes[0].grid[0];
@@ -261,7 +284,7 @@ static tt_status build(tt__template *t, const char *path, const char *source, co
     else
         tt__hash(t->hash, source, strlen(source));
     TT_GOTO(tt__annotation_read(t, &config));
-    if (t->defines && !trusted)
+    if (t->n_defines && !trusted)
         TT_GOTO(tt__template_fail(path, 1, 0, "`defines` is for the library's own files"));
     TT_GOTO(check_config_size(t));
     if (!trusted)
@@ -269,8 +292,10 @@ static tt_status build(tt__template *t, const char *path, const char *source, co
     TT_GOTO(take_default(t, &config));
     if (!trusted)
         TT_GOTO(check_max_regs(t));
-    if (!trusted && t->own)
+    if (!trusted && t->own) {
         TT_GOTO(check_metrics(t));
+        TT_GOTO(check_samples(t));
+    }
     if (!trusted)
         TT_GOTO(check_default(t, &config));
     TT_GOTO(check_code(t));
@@ -279,12 +304,19 @@ out:
     return status;
 }
 
+static atomic_size_t alive;
+
+size_t tt__templates_alive(void) {
+    return atomic_load(&alive);
+}
+
 static tt_status parse(tt__template **out, const char *path, const char *source, const char *hash,
                        bool trusted) {
     tt__template *t = calloc(1, sizeof *t);
     *out = NULL;
     if (!t)
         return tt__fail_memory(sizeof *t);
+    atomic_fetch_add(&alive, 1);
     tt_status status = build(t, path, source, hash, trusted);
     if (status == TT_OK)
         *out = t;
@@ -314,7 +346,7 @@ tt_status tt__template_parse_at(tt__template **out, const char *path, const char
 tt_status tt__template_load(tt__template **out, const char *path) {
     tt__str file = {0};
     *out = NULL;
-    TT_TRY(tt__read_file(&file, path));
+    TT_TRY(tt__read_file_max(&file, path, TT__INCLUDE_BYTES_MAX));
     tt_status status = strlen(tt__str_text(&file)) == file.len
                            ? tt__template_parse_at(out, path, tt__str_text(&file))
                            : tt__fail(TT_E_TEMPLATE, "%s: not a text file (it has a NUL byte)", path);
@@ -330,17 +362,21 @@ static void free_launch(tt__geometry_expr *g) {
     free(g->shared.text);
 }
 
-static void free_task(tt__task *task) {
-    if (!task)
+static void free_operation(tt__operation *operation) {
+    if (!operation)
         return;
-    for (size_t i = 0; i < task->n_variables; i++)
-        free(task->variables[i].value.text);
-    for (size_t i = 0; i < task->n_operands; i++)
-        free(task->operands[i].count.text);
-    for (size_t i = 0; i < task->n_metrics; i++)
-        free(task->metrics[i].value.text);
-    free_launch(&task->launch);
-    free(task);
+    for (size_t i = 0; i < operation->n_variables; i++)
+        free(operation->variables[i].value.text);
+    for (size_t i = 0; i < operation->n_operands; i++)
+        free(operation->operands[i].count.text);
+    for (size_t i = 0; i < operation->n_metrics; i++)
+        free(operation->metrics[i].value.text);
+    for (size_t i = 0; i < operation->n_requires; i++)
+        free(operation->requires[i].text);
+    for (size_t i = 0; i < operation->n_samples; i++)
+        free(operation->samples[i].text);
+    free_launch(&operation->launch);
+    free(operation);
 }
 
 void tt__template_free(tt__template **template) {
@@ -348,9 +384,11 @@ void tt__template_free(tt__template **template) {
     *template = NULL;
     if (!t)
         return;
+    atomic_fetch_sub(&alive, 1);
     free(t->path);
     free(t->source);
-    free(t->defines);
+    for (size_t i = 0; i < t->n_defines; i++)
+        free(t->defines[i]);
     for (size_t p = 0; p < t->n_params; p++) {
         for (size_t v = 0; v < t->params[p].n_values; v++)
             free(t->params[p].values[v]);
@@ -367,6 +405,6 @@ void tt__template_free(tt__template **template) {
     for (size_t i = 0; i < t->n_options; i++)
         free(t->options[i]);
     free(t->max_regs.text);
-    free_task(t->own);
+    free_operation(t->own);
     free(t);
 }

@@ -13,13 +13,15 @@
 
 enum {
     TT__PARAMS_MAX = 16,
-    TT__VALUES_MAX = 256, /* of a parameter: a place among them fits a byte (tuner/walk.h) */
+    TT__VALUES_MAX = 256, /* of a parameter: a place among them fits a byte (tuner/points.h) */
     TT__WHERES_MAX = 32,
-    TT__VARIABLES_MAX = 12,
     TT__TYPES_MAX = 12, /* that a `type` may stand for */
+    TT__SHAPE_MAX = 4,
+    TT__REQUIRES_MAX = 8,
+    TT__SAMPLES_OF_MAX = 8,
     TT__METRICS_MAX = 4,
     TT__OPTIONS_MAX = 16,
-    TT__DERIVED_MAX = 8,
+    TT__DERIVED_MAX = 12,
     TT__FILE_MAX = 128,
     TT__CONFIGS_MAX = 65536, /* legal configurations of one template for one problem */
 };
@@ -38,10 +40,11 @@ typedef struct tt__param {
     char **values; /* as written: integers, or words passed to the kernel as they are */
 } tt__param;
 
-/* A macro whose value follows from the problem, the device and the macros that are chosen: it is no part of a
- * configuration, which so is the same where the value is another. */
+/* A value that follows from the problem, the device and the parameters. It is no part of a configuration. The
+ * expressions of wheres and launches know it, and so do the ones below it. */
 typedef struct tt__derived {
     char name[TT__NAME_MAX];
+    bool macro;     /* `derived`; else `let`, a name for expressions alone */
     int column;     /* of the name, in the line of */
     tt__expr value; /* an integer */
 } tt__derived;
@@ -57,18 +60,20 @@ typedef struct tt__geometry_expr {
 
 typedef struct tt__arg_expr {
     tt__type type;  /* TT__TYPE_NONE: an operand */
-    int operand;    /* of the task */
+    int operand;    /* of the operation */
     tt__expr value; /* its text is the operand's name, where it is one */
 } tt__arg_expr;
 
-/* ---- The task: what is computed on what, whatever computes it ------------------------------------------ */
+/* ---- The operation: what is computed on what, whatever computes it ------------------------------------ */
 
 /* A number that makes a problem, or a type that does. */
 typedef struct tt__variable {
     char name[TT__NAME_MAX];
-    tt__expr value; /* its default, of the variables before it; not given: the problem always says it */
+    tt__expr value; /* its default, of the variables before it; not given: every problem must say it */
     size_t n_types; /* 0: a number */
     tt__type types[TT__TYPES_MAX]; /* the first is the default */
+    double weight;                 /* of a doubling, in the distance of two problems */
+    bool same; /* winners of problems that differ in it answer for each other as a default only */
 } tt__variable;
 
 /* What the caller gives to a launch: a buffer, or a scalar. */
@@ -93,7 +98,7 @@ typedef struct tt__metric {
     tt__expr value; /* of time_ns */
 } tt__metric;
 
-typedef struct tt__task {
+typedef struct tt__operation {
     const struct tt__template *t; /* in whose text it stands */
     size_t n_variables;
     tt__variable variables[TT__VARIABLES_MAX];
@@ -107,14 +112,22 @@ typedef struct tt__task {
     tt__metric metrics[TT__METRICS_MAX];
     int objective; /* the metric that is to be best; -1: the time */
     bool maximize;
-} tt__task;
+    size_t n_shape; /* the variables that name a problem, as in 4096x8192; 0: all do, as in n=4096 */
+    int shape[TT__SHAPE_MAX];
+    size_t n_requires; /* what holds for every problem */
+    tt__expr requires[TT__REQUIRES_MAX];
+    bool moves;  /* reads each byte once and writes it once, and does nothing else: the cost model applies */
+    int tile[3]; /* of the source that tiles are read from: rows, columns, leading dimension; -1: no tiles */
+    size_t n_samples; /* ordinary problems, for which a template's default should be legal */
+    tt__expr samples[TT__SAMPLES_OF_MAX]; /* "rows=4096 cols=4096" */
+} tt__operation;
 
 typedef struct tt__template {
     char *path;                /* for messages: "transpose_tiled.cu", or the user's path */
     char *source;              /* the whole file, and the headers it includes (template/include.h) */
     char hash[TT__HASH_SIZE];  /* of `source` */
     char kernel[TT__NAME_MAX]; /* of the first pass: the template's own name */
-    char op[TT__NAME_MAX];     /* that it competes for; of a template with a task of its own its own name */
+    char op[TT__NAME_MAX]; /* that it competes for; of a template with an operation of its own its own name */
     int op_line, op_column;
     size_t n_params;
     tt__param params[TT__PARAMS_MAX];
@@ -131,9 +144,10 @@ typedef struct tt__template {
     char *options[TT__OPTIONS_MAX]; /* more of them for the compiler */
     tt__expr max_regs;              /* registers a thread may have; not given: as many as it likes */
     char default_config[TT__CONFIG_MAX];
-    char *defines;        /* of an op's file: the names of the ops whose task it is; else NULL */
-    tt__task *own;        /* what it declares itself, or NULL */
-    const tt__task *task; /* `own`, or that of its op */
+    size_t n_defines; /* names of a built-in operation, whose file this is; 0: it is a template */
+    char *defines[TT__SHAPE_MAX];
+    tt__operation *own;             /* what it declares itself, or NULL */
+    const tt__operation *operation; /* `own`, or that of its op */
 } tt__template;
 
 /* Parses the text of a template; `path` is for messages. TT_E_TEMPLATE says "path:line:column: what was
@@ -145,6 +159,8 @@ tt_status tt__template_parse_at(tt__template **out, const char *path, const char
 /* As above from a file: TT_E_IO if it cannot be read. */
 tt_status tt__template_load(tt__template **out, const char *path);
 void tt__template_free(tt__template **t);
+/* How many there are in this process. */
+size_t tt__templates_alive(void);
 
 /* The templates built into the library: n texts, names and sources, in alphabetical order. */
 typedef struct tt__builtin {
@@ -158,9 +174,9 @@ extern const size_t tt__n_builtins;
  * expressions are not tried again in every process that opens a context. */
 tt_status tt__template_builtin(tt__template **out, const tt__builtin *builtin);
 
-/* The task of a built-in op ("transpose"), or NULL and the status: TT_E_INVALID if there is no such op. It
- * lives as long as the process. */
-tt_status tt__op_task(const tt__task **out, const char *op);
+/* The built-in operation of that name ("transpose"), or NULL and the status: TT_E_INVALID if there is none.
+ * It lives as long as the process. */
+tt_status tt__operation_builtin(const tt__operation **out, const char *name);
 /* The files that define them, as tt__builtins. */
 extern const tt__builtin tt__ops[];
 extern const size_t tt__n_ops;
@@ -176,6 +192,8 @@ tt_status tt__template_set_open(tt__template_set *out, const char *const *paths,
 /* Adds one, and takes it over, also on failure: TT_E_INVALID if there is one of its name. */
 tt_status tt__template_set_add(tt__template_set *set, tt__template *t);
 void tt__template_set_close(tt__template_set *set);
+/* Is the problem one of the template's operation? Of a user's file that includes its text. */
+bool tt__template_does(const tt__template *t, const tt__problem *p);
 /* The first that does what the problem asks for, or NULL. */
 const tt__template *tt__template_set_for(const tt__template_set *set, const tt__problem *p);
 /* The template of that kernel name, or NULL. */
@@ -194,8 +212,8 @@ typedef struct tt__candidate {
     const tt__template *t;            /* borrowed */
     char config[TT__CONFIG_MAX];      /* "TILE_DIM=32 BLOCK_ROWS=8", in the order of declaration */
     int64_t derived[TT__DERIVED_MAX]; /* what it makes of the problem it is for */
-    int offset;                       /* tt__base_offset of that */
-    double weight; /* a time is worth so many times itself to the task's objective; 1: the time is the
+    int offset;                       /* tt__problem_offset of that */
+    double weight; /* a time is worth so many times itself to the operation's objective; 1: the time is the
                       objective */
     tt__launch launch;
 } tt__candidate;
@@ -245,8 +263,8 @@ tt_status tt__space_survey(tt__survey *out, const tt__template *t, const tt__gpu
 tt_status tt__space_resolve(tt__candidate *out, const tt__template *t, const tt__gpu *gpu,
                             const tt__problem *p, const char *config);
 
-/* That of a task's reference, which is compiled with the default configuration. Fails likewise. */
-tt_status tt__space_reference(tt__candidate *out, const tt__task *task, const tt__gpu *gpu,
+/* That of an operation's reference, which is compiled with the default configuration. Fails likewise. */
+tt_status tt__space_reference(tt__candidate *out, const tt__operation *operation, const tt__gpu *gpu,
                               const tt__problem *p);
 
 /* The compiler options that a configuration means for the problem it is for, "-DTILE_DIM=32" each, what is
@@ -260,7 +278,7 @@ bool tt__option_allowed(const char *option, size_t n);
 
 /* A configuration with all else that makes its cubin for a problem another one: the types of its variables,
  * and what is derived. Without a template, who knows only the configuration gets what it begins with. */
-enum { TT__BUILD_MAX = TT__CONFIG_MAX + TT__OP_MAX + TT__DERIVED_MAX * (TT__NAME_MAX + 24) };
+enum { TT__BUILD_MAX = TT__CONFIG_MAX + (TT__VARIABLES_MAX + TT__DERIVED_MAX) * (TT__NAME_MAX + 24) };
 void tt__config_build(char out[TT__BUILD_MAX], const tt__candidate *c, const tt__problem *p);
 
 #endif

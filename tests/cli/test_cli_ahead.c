@@ -64,10 +64,11 @@ static const char in_order[] =
     "          for e in json.load(open(sys.argv[1])) if e['ph'] == 'X' and e['tid'] == 0]\n"
     "seen = [phase[1:4] for phase in sorted(phases)]\n"
     "a, b, c = '40x40', '48x48', '56x56'\n"
-    "wanted = [('expect', 'transpose', a), ('expect', 'transpose', b), ('search', 'copy', a), ('search', "
-    "'copy', b),\n"
+    "bytes_a, bytes_b, bytes_c = (f'bytes={4 * n * n}' for n in (40, 48, 56))\n"
+    "wanted = [('expect', 'transpose', a), ('expect', 'transpose', b), ('search', 'copy', bytes_a),\n"
+    "          ('search', 'copy', bytes_b),\n"
     "          ('search', 'transpose', a), ('finals', 'transpose', a), ('search', 'transpose', b),\n"
-    "          ('finals', 'transpose', b), ('expect', 'transpose', c), ('search', 'copy', c),\n"
+    "          ('finals', 'transpose', b), ('expect', 'transpose', c), ('search', 'copy', bytes_c),\n"
     "          ('search', 'transpose', c), ('finals', 'transpose', c)]\n"
     "if seen != wanted:\n"
     "    sys.exit('\\n'.join(map(str, seen)))\n"
@@ -268,7 +269,7 @@ static void test_presumed(void **state) {
             const char *env[] = {names[i], ccs[cc], NULL};
             run_result r;
             snprintf(line, sizeof line,
-                     "--sizes 44 --only transpose_tiled --effort exhaustive --json --quiet --force --db "
+                     "--sizes 45 --only transpose_shifted --effort exhaustive --json --quiet --force --db "
                      "%s/presumed-%d.db",
                      folder, cc);
             run_tune(&r, &(run_spec){.env = env, .timeout_s = RUN_TUNE_TIMEOUT_S}, line);

@@ -238,7 +238,7 @@ static void test_warm(void **state) {
     snprintf(line, sizeof line, "--sizes 97 --warm --json --only transpose_tiled --db %s", db);
     run_tune_faulty(&r, "", line);
     assert_code(&r, 0);
-    assert_has(&r, r.out, "\"op\":\"transpose/warm\"");
+    assert_has(&r, r.out, "\"op\":\"transpose\",\"rows\":97,\"cols\":97,\"batch\":1,\"warm\":1,");
     assert_has(&r, r.out, "\"copy_us\":");
     run_free(&r);
     for (int warm = 0; warm < 2; warm++) {
@@ -259,7 +259,7 @@ static void test_warm(void **state) {
         {"best --db %1$s/again.db --gpu hostcuda --size 97 --warm", "exact"},
         {"show --db %1$s/again.db --gpu hostcuda --size 97 --warm --json", "\"source\":\"imported\""},
         {"--device replay:%1$s/warm.json --sizes 97 --warm --only transpose_tiled", "replayed"},
-        {"list --db %1$s/again.db", "97x97 warm"},
+        {"list --db %1$s/again.db", "97x97, warm"},
     };
     for (size_t i = 0; i < sizeof lines / sizeof *lines; i++) {
         snprintf(line, sizeof line, lines[i].form, folder);
@@ -271,14 +271,14 @@ static void test_warm(void **state) {
     }
     snprintf(line, sizeof line, "list --db %s", db);
     run_tune_faulty(&r, "", line);
-    assert_has(&r, r.out, "97x97 warm");
+    assert_has(&r, r.out, "97x97, warm");
     run_free(&r);
     setenv("HOSTCUDA_DRIVER_VERSION", "13010", 1);
     snprintf(line, sizeof line, "--stale --json --effort quick --db %s", db);
     run_tune_faulty(&r, "", line);
     unsetenv("HOSTCUDA_DRIVER_VERSION");
     assert_code(&r, 0);
-    assert_has(&r, r.out, "\"op\":\"transpose/warm\"");
+    assert_has(&r, r.out, "\"op\":\"transpose\",\"rows\":97,\"cols\":97,\"batch\":1,\"warm\":1,");
     run_free(&r);
 }
 
@@ -314,7 +314,7 @@ static void test_only(void **state) {
     assert_code(&r, 0);
     assert_string_equal(run_json(known, sizeof known, r.out, "config"), config);
     run_free(&r);
-    snprintf(line, sizeof line, "--sizes 97 --json --only copy_linear,ladder_tiles --db %s",
+    snprintf(line, sizeof line, "--sizes 97 --json --only copy_linear,ladder_tile --db %s",
              tuned); /* of other ops */
     run_tune_faulty(&r, "", line);
     assert_code(&r, 0);

@@ -93,10 +93,12 @@ static void test_tunes_problems(void **state) {
     write_doubles("d.cu", NAME, REFERENCE);
     run_result r = tuned(0, "--kernel @/d.cu --problem number_of_elements=1000 --problem T=f32 --db @/d.db");
     assert_has(&r, r.out, "/d.cu\n");
-    assert_has(&r, r.out, "problem                         configuration");
-    assert_has(&r, r.out, "number_of_elements=1000, T=i32  THREADS=");
-    assert_has(&r, r.out, "number_of_elements=100, T=f32   THREADS=");
-    assert_has(&r, r.out, "gbps ");
+    assert_has(&r, r.out,
+               "problem                         kernel                                                   "
+               "configuration");
+    assert_has(&r, r.out, "number_of_elements=1000, T=i32  " NAME "  THREADS=");
+    assert_has(&r, r.out, "number_of_elements=100, T=f32   " NAME "  THREADS=");
+    assert_has(&r, r.out, "GB/s");
     assert_has(&r, r.out, "4 of 4 configurations tried, 0 failed");
     assert_null(strstr(r.out, "not verified"));
     run_free(&r);
@@ -119,12 +121,12 @@ static void test_tunes_problems(void **state) {
     assert_has(&r, r.out, ", m3" LONG);
     assert_null(strstr(r.out, "m4_"));
     run_free(&r);
-    /* One element is a quarter of the least that a copy moves. */
+    /* The copy moves as many bytes, however few. */
     r = tuned(0, "--kernel @/d.cu --problem number_of_elements=1,T=i32 --json --db :memory:");
     double us = atof(run_json(got, sizeof got, r.out, "time_us")),
            copy_us = atof(run_json(got, sizeof got, r.out, "copy_us")),
            fraction = atof(run_json(got, sizeof got, r.out, "copy_fraction"));
-    assert_true(fraction > 0.1 * copy_us / us && fraction < 0.5 * copy_us / us);
+    assert_true(fraction > 0.9 * copy_us / us && fraction < 1.1 * copy_us / us);
     run_free(&r);
     expect(0, "\"source\":\"stored\"", "--kernel @/d.cu --problem T=f32 --json --db @/d.db");
     expect(0, "\"source\":\"measured\"", "--kernel @/d.cu --problem T=f32 --json --force --db @/d.db");
@@ -214,7 +216,8 @@ static void test_judges_what_judges(void **state) {
         {2, "the reference plain writes before or behind y (byte 256", "", "y[i] = i;",
          "y[i] = i; if (i == 0) y[64] = 1;"},
         {2, "the reference plain writes to the input x", "", "y[i] = i;", "y[i] = i; x[i] = 7;"},
-        {2, "names no reference", "//@ problem unverified 1\n", "y[i] = i;", NULL},
+        {2, "names no reference", "", "y[i] = i;", NULL},
+        {2, "unverified says something of every problem", "//@ problem unverified 1\n", "y[i] = i;", NULL},
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         char text[2048];
@@ -246,12 +249,16 @@ static void test_looks_up(void **state) {
            "best --kernel @/d.cu --problem number_of_elements=90,T=f32 --json --db @/d.db");
     expect(0, "match          default",
            "best --kernel @/d.cu --gpu H200"); /* from the default store, which is not there */
-    expect(0, "number_of_elements=1000, T=i32       |number_of_elements=1000, T=i32 warm|valid",
+    expect(0,
+           "operation  |  problem  |" NAME "  number_of_elements=1000, T=i32        "
+           "|number_of_elements=1000, T=i32, warm  |valid",
            "list --db @/d.db");
-    expect(0, "\"op\":\"" NAME "/number_of_elements=1000,T=i32/warm\"", "list --json --db @/d.db");
+    expect(0, "\"op\":\"" NAME "\",\"number_of_elements\":1000,\"T\":\"i32\",\"warm\":1,",
+           "list --json --db @/d.db");
     expect(0, "d.db is whole: 1 GPU, 3 winners", "check --db @/d.db");
     expect(0, "d.db: 3 winners for hostcuda", "doctor --db @/d.db");
-    expect(2, "--stale tunes transposes", "--stale --kernel @/d.cu --db @/d.db");
+    expect(2, "--stale tunes the built-in operations: leave --op, --kernel and --problem out",
+           "--stale --kernel @/d.cu --db @/d.db");
     expect(2, "which template?", "check --db @/d.db --problem T=f32");
 }
 
@@ -259,7 +266,7 @@ static void test_checks_files(void **state) {
     (void)state;
     expect(0,
            "kernel " NAME "\n|y        inout  i32        100    400|verified against plain|"
-           "number_of_elements=100, T=i32, 4-byte elements|2 configurations|default   THREADS=32",
+           "number_of_elements=100, T=i32 on hostcuda (sm_90)|2 configurations|default   THREADS=32",
            "check @/d.cu");
     expect(0, "y        inout  f32         64    256", "check @/d.cu --problem number_of_elements=64,T=f32");
     expect(0, "\"configurations\":2", "check @/d.cu --json");
@@ -268,7 +275,7 @@ static void test_checks_files(void **state) {
     expect(2, "has no variable number_of_element; did you mean number_of_elements?",
            "check @/d.cu --problem number_of_element=64");
     expect(2, "2 problems, but check counts for one", "check @/d.cu --problem T=f32 --problem T=i32");
-    expect(2, "give --problem in place of shapes", "check @/d.cu --size 64");
+    expect(2, "has no variable rows", "check @/d.cu --size 64");
 }
 
 static void test_refuses(void **state) {
@@ -276,12 +283,15 @@ static void test_refuses(void **state) {
     static const struct {
         const char *line, *says;
     } lines[] = {
-        {"--problem n=4", "--problem n=4 is of a kernel of yours: name its file with --kernel"},
-        {"--kernel @/d.cu --sizes 64", "a kernel of yours has no sizes, shapes or layouts of matrices"},
+        {"--problem n=4",
+         "--problem n=4: of what? Name a built-in operation with --op, or your file with --kernel"},
+        {"--kernel @/d.cu --sizes 64",
+         "d.cu: sizes, shapes and layouts are for matrices; name its variables with --problem"},
         {"--kernel @/d.cu --only transpose_tiled",
-         "d.cu competes with nobody: leave --only and --template out"},
-        {"--kernel @/d.cu --template @/d.cu", "d.cu competes with nobody: leave --only and --template out"},
-        {"--kernel @/d.cu --elem-size 8", "a kernel of yours has no sizes"},
+         "d.cu competes with no template: leave --only and --template out"},
+        {"--kernel @/d.cu --template @/d.cu",
+         "d.cu competes with no template: leave --only and --template out"},
+        {"--kernel @/d.cu --elem-size 8", "d.cu: sizes, shapes and layouts are for matrices"},
         {"--kernel @/d.cu --problem m=4", "has no variable m"},
         {"--kernel @/d.cu --problem T=f64", "f64 is no value of T, expected one of i32 f32"},
         {"--kernel @/nosuch.cu", "cannot read "},
@@ -290,18 +300,19 @@ static void test_refuses(void **state) {
          "says itself what it works on, and competes with nothing: tune it with --kernel"},
         {"best --kernel @/d.cu --problem T=f32 --problem T=i32", "2 problems, but best answers for one"},
         {"show --kernel @/d.cu --problem T=f32 --problem T=i32", "2 problems, but show shows one"},
-        {"show --kernel @/d.cu --size 64", "a kernel of yours has no sizes"},
+        {"show --kernel @/d.cu --size 64", "d.cu: sizes, shapes and layouts are for matrices"},
         {"show --kernel " TT_SOURCE_DIR "/kernel_templates/copy_linear.cu", "is a template for `op copy`"},
     };
     for (size_t i = 0; i < sizeof lines / sizeof *lines; i++)
         expect(2, lines[i].says, lines[i].line);
 }
 
-/* Under the same name and the same problem, another text: what is stored is of no use to it. */
+/* Under the same name and the same problem, another text is another kernel: it starts anew, and both have
+ * their winners. */
 static void test_edited_files(void **state) {
     (void)state;
     write_doubles("edited.cu", NAME, REFERENCE "// One more line.\n");
-    expect(0, "stale: template changed since",
+    expect(0, "match          default: nothing was tuned for this: run \"tune --kernel ",
            "best --kernel @/edited.cu --problem number_of_elements=1000 --db @/d.db");
     expect(0, "stale", "list --template @/edited.cu --db @/d.db");
     expect(0, "valid", "list --template @/d.cu --db @/d.db");
@@ -309,14 +320,15 @@ static void test_edited_files(void **state) {
            "--kernel @/edited.cu --problem number_of_elements=1000 --json --db @/d.db");
     expect(0, "match          exact",
            "best --kernel @/edited.cu --problem number_of_elements=1000 --db @/d.db");
-    expect(0, "is whole", "check --db @/d.db");
+    expect(0, "match          exact", "best --kernel @/d.cu --problem number_of_elements=1000 --db @/d.db");
+    expect(0, "is whole: 1 GPU, 4 winners", "check --db @/d.db");
     /* A header is a part of the text. */
     write_in(folder, "part.h", "#pragma once\n#define HALF 2\n");
     write_doubles("parted.cu", "parted", REFERENCE "#include \"part.h\"\n");
     expect(0, "", "--kernel @/parted.cu --json --db @/parted.db");
     expect(0, "match          exact", "best --kernel @/parted.cu --db @/parted.db");
     write_in(folder, "part.h", "#pragma once\n#define HALF 3\n");
-    expect(0, "match          stale", "best --kernel @/parted.cu --db @/parted.db");
+    expect(0, "match          default", "best --kernel @/parted.cu --db @/parted.db");
     write_in(folder, "part.h", "#pragma once\nbroken();\n");
     expect(2, "part.h:2:", "check @/parted.cu");
     write_doubles("parted.cu", "parted", REFERENCE "#include \"elsewhere.h\"\n");
@@ -328,7 +340,7 @@ static void test_edited_files(void **state) {
     expect(0, "match          exact",
            "best --kernel @/edited.cu --problem number_of_elements=1000 --db @/edited.db");
     expect(0, "match          nearest", "best --kernel @/edited.cu --problem T=f32 --db @/edited.db");
-    expect(0, "match          stale",
+    expect(0, "match          default",
            "best --kernel @/d.cu --problem number_of_elements=1000 --db @/edited.db");
 }
 
@@ -343,7 +355,7 @@ static void test_goes_around(void **state) {
     expect(0, "", "export --gpu hostcuda --output @/a.json --db @/a.db");
     expect(0, "3 winners", "import @/a.json --db @/b.db");
     expect(0, "b.db is whole: 1 GPU, 3 winners", "check --db @/b.db");
-    expect(0, "number_of_elements=77, T=f32 not verified warm", "list --db @/b.db");
+    expect(0, "number_of_elements=77, T=f32, not verified, warm", "list --db @/b.db");
     expect(0, "\"unverified\":1,\"kernel\":\"unsure\"", "list --json --db @/b.db");
     expect(0, "unsure, whose results nothing verifies|match          default",
            "best --kernel @/unsure.cu --problem T=f32,number_of_elements=1000000000 --db @/b.db");
@@ -384,19 +396,16 @@ static void test_replays(void **state) {
     expect(0, "replayed, not verified",
            "--device replay:@/a.json --kernel @/unsure.cu --unverified --warm --problem "
            "T=f32,number_of_elements=77");
-    expect(1, "not in the recording",
+    expect(2, "the recording has no " NAME " of number_of_elements=3, T=i32; it has: number_of_elements=",
            "--device replay:@/a.json --kernel @/d.cu --problem number_of_elements=3");
 }
 
 /* A recording may come from anybody. */
 static void test_refuses_forged_ops(void **state) {
     (void)state;
-    static const char good[] = "\"op\":\"" NAME "/number_of_elements=100,T=f32\"";
-    static const char *const ops[] = {"/n=1",           "a b/n=1",    NAME "/n=-1",
-                                      NAME "/n",        NAME "/n=1,", NAME "/,n=1",
-                                      NAME "/n=1/cold", NAME "//",    NAME "/n=1/warm/unverified",
-                                      "../etc/n=1",     "1k/n=1",     NAME "/n=1;m=2",
-                                      "transpose/cold"};
+    static const char good[] = "\"op\":\"" NAME "\"";
+    static const char *const ops[] = {"",          "/",          "a b",     "../etc",   "1k",
+                                      NAME "/n=1", NAME "/warm", "n=1;m=2", "a\\u0000b"};
     char *text = read_file("a.json"), *at = strstr(text, good);
     assert_non_null(at);
     for (size_t i = 0; i < sizeof ops / sizeof *ops; i++) {
@@ -406,7 +415,7 @@ static void test_refuses_forged_ops(void **state) {
         snprintf(forged, size, "%.*s\"op\":\"%s\"%s", (int)(at - text), text, ops[i], at + strlen(good));
         write_in(folder, "forged.json", forged);
         free(forged);
-        expect(2, "op is \"", "import @/forged.json --db @/forged.db");
+        expect(2, "problems[3]: op ", "import @/forged.json --db @/forged.db");
     }
     free(text);
 }

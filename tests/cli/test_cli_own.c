@@ -79,7 +79,7 @@ static void test_counts(void **state) {
     static const char *const says[] = {
         "kernel mine, op transpose",
         "\nA          macro     16 32 64 128\nR          run time  1 2\n",
-        "\n4096x4096, 4-byte elements, align 16, on ",
+        "\n4096x4096 on ",
         ": 8 combinations of values,\n2 configurations\n",
         "\n      2      0     5  where A <= 64\n      4      2     6  where A > 16 AND A <> 128\n",
         "\n      0      0     7  where R > 0\n      2               limit: threads of a block\n",
@@ -88,8 +88,8 @@ static void test_counts(void **state) {
     write_with("mine.cu", 0, "");
     for (size_t i = 0; i < sizeof says / sizeof *says; i++)
         expect(here, 0, says[i], "check @/mine.cu");
-    expect(here, 0, "17x35, 8-byte elements, align 8, on ", "check @/mine.cu --shape 17x35 --dtype f64");
-    expect(here, 0, "align 4, on ", "check @/mine.cu --size 64 --lds 67");
+    expect(here, 0, "17x35, elem_size=8 on ", "check @/mine.cu --shape 17x35 --dtype f64");
+    expect(here, 0, "\n64x64, lds=67 on ", "check @/mine.cu --size 64 --lds 67");
     expect(here, 0,
            "configurations\":2,\"wheres\":[{\"text\":\"A <= 64\",\"line\":5,\"removes\":2,\"alone\":0},",
            "check @/mine.cu --json");
@@ -126,7 +126,7 @@ static void test_derived(void **state) {
     write_with("derived.cu", 7, "//@ derived EDGES cols % (A - 32) > 0");
     expect(here, 2,
            "/derived.cu:7:19: derived `cols % (A - 32) > 0` is NULL (a division by zero?) for A=32 R=1 and "
-           "8192x8192 (elem_size 4), expected an integer",
+           "4096x4096, expected an integer",
            "check @/derived.cu");
     write_with("derived.cu", 7, "//@ derived EDGES cols % R > 0");
     expect(here, 2, "/derived.cu:7:26: R is a `runtime` parameter, whose values share one compilation",
@@ -156,18 +156,21 @@ static void test_default_that_is_not_legal_here(void **state) {
 
 static void test_other_ops(void **state) {
     (void)state;
-    write_with("copy.cu", 2, "//@ op copy");
+    write_in(folder, "copy.cu",
+             "//@ kernel mine\n//@ op copy\n//@ block 32\n//@ grid ceil_div(bytes, 128)\n"
+             "//@ args dst, src\nextern \"C\" __global__ void mine(int *dst, const int *src) {}\n");
     write_in(folder, "self.cu",
              "//@ kernel mine\n//@ op transpose_in_place\n//@ block 32\n//@ grid rows\n"
              "//@ args dst, i64 rows\nextern \"C\" __global__ void mine(int *dst, long long rows) {}\n");
     write_with("src.cu", 2, "//@ op transpose_in_place");
     write_with("typo.cu", 2, "//@ op transpos");
-    expect(here, 0, "64x17, 4-byte elements, align 16, on ", "check @/copy.cu --shape 64x17");
+    expect(here, 0, "\nbytes=4352 on ", "check @/copy.cu --problem bytes=4352");
+    expect(here, 2, "copy has no variable rows", "check @/copy.cu --shape 64x17");
     expect(here, 0, "op transpose_in_place", "check @/self.cu");
     expect(here, 0, "op transpose_in_place", "check @/self.cu --in-place");
-    expect(here, 2, "ldd is 17: a destination row of 64 elements needs", "check @/self.cu --shape 64x17");
+    expect(here, 2, "transpose_in_place cannot be 64x17: `cols = rows AND ", "check @/self.cu --shape 64x17");
     expect(here, 2, "--in-place: mine is a copy", "check @/copy.cu --in-place");
-    expect(here, 2, "there is no op transpos; did you mean transpose?", "check @/typo.cu");
+    expect(here, 2, "there is no operation transpos; did you mean transpose?", "check @/typo.cu");
     expect(here, 2, "/src.cu:11:19: found 'src', expected dst or a type and an expression", "check @/src.cu");
 }
 

@@ -103,7 +103,7 @@ static void test_table(void **state) {
     study(&r, "", "--sizes 96,64");
     assert_code(&r, 0);
     simplify(r.out);
-    assert_has(&r, r.out, "the ladder of the transpose, 9-byte elements\n");
+    assert_has(&r, r.out, "the ladder of the transpose\n");
     assert_has(&r, r.out, expected);
     assert_has(&r, strstr(r.out, expected) + 1, expected); /* the second size */
     assert_has(&r, r.err, "ladder");
@@ -152,7 +152,8 @@ static void test_json(void **state) {
         assert_has(&r, r.out, key);
     }
     assert_has(&r, r.out,
-               "\"ladders\":[{\"rows\":96,\"cols\":96,\"elem_size\":4,\"rungs\":[{\"rung\":\"copy\",");
+               "\"ladders\":[{\"op\":\"transpose\",\"rows\":96,\"cols\":96,\"elem_size\":4,\"lds\":96,\"ldd\":96,"
+               "\"batch\":1,\"src_stride\":9216,\"dst_stride\":9216,\"align\":16,\"rungs\":[{\"rung\":\"copy\",");
     assert_int_equal(count(r.out, "\"rung\":"), 11);
     assert_int_equal(count(r.out, "\"note\":\"\""), 11);
     assert_int_equal(count(r.out, "null"), 0);
@@ -166,7 +167,7 @@ static void test_csv(void **state) {
     assert_code(&r, 0);
     assert_int_equal(count(r.out, "\n"), 12);
     assert_has(&r, r.out, "gpu,rows,cols,elem_size,rung,kernel,config,time_us,gbps,speedup_vs_naive,");
-    assert_has(&r, r.out, ",96,96,4,padded,ladder_padded,\"TILE_DIM=32 BLOCK_ROWS=8 PAD=1\",");
+    assert_has(&r, r.out, ",96,96,4,padded,ladder_tile,\"STEP=padded\",");
     for (const char *line = r.out; *line; line = strchr(line, '\n') + 1) {
         char copy[1024];
         snprintf(copy, sizeof copy, "%.*s", (int)strcspn(line, "\n"), line);
@@ -179,7 +180,7 @@ static void test_csv(void **state) {
 static void test_a_rung_that_fails(void **state) {
     (void)state;
     run_result r;
-    study(&r, "kernel=ladder_padded:wrong;kernel=ladder_unrolled:launch_error", "--sizes 48");
+    study(&r, "STEP=padded:wrong;STEP=unrolled:launch_error", "--sizes 48");
     assert_code(&r, 0);
     assert_has(&r, r.err, "tune: 48x48: tile, padded: ");
     assert_has(&r, r.err, "tune: 48x48: unrolled: ");

@@ -1,13 +1,11 @@
-/* Tuning problems of other tuners: imported, checked and tuned, on the CPU stand-in; and files that mean
- * harm. */
+/* Tuning problems of other tuners: imported, checked and tuned, on the CPU stand-in. All else of the import
+ * is test_import_t1.py's. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
 #include <cmocka.h>
 
@@ -131,59 +129,11 @@ static void test_many_values(void **state) {
     expect(0, "\"273\",\"280\"]", "", "check @/many.cu --json");
 }
 
-static void test_usage(void **state) {
-    (void)state;
-    expect(2, "", "import-t1 reads one file, and 0 are named", "import-t1");
-    expect(2, "", "import-t1 reads one file, and 2 are named", "import-t1 @/a @/b");
-    expect(2, "", "cannot read ", "import-t1 @/nosuch.json");
-    expect(2, "", ": no regular file", "import-t1 @");
-    expect(2, "", "cannot write ", "import-t1 @/saxpy.json --output @/no/such.cu");
-    write_text("empty.json", "");
-    expect(2, "", "empty.json: not valid JSON (0 bytes)", "import-t1 @/empty.json");
-    expect(2, "", "saxpy.cu: not valid JSON", "import-t1 @/saxpy.cu");
-}
-
-#define HEAD                                                                                                 \
-    "{\"ConfigurationSpace\": {\"TuningParameters\": []}, \"KernelSpecification\": {\"Language\": "          \
-    "\"CUDA\", "                                                                                             \
-    "\"KernelName\": \"k\", \"KernelFile\": "
-
-/* A kernel's file is in the folder of the problem, wherever its name leads. */
-static void test_hostile(void **state) {
-    (void)state;
-    char path[256], link[256];
-    write_text("up.json", HEAD "\"../up.cu\"}}");
-    write_text("root.json", HEAD "\"/etc/passwd\"}}");
-    write_text("link.json", HEAD "\"link.cu\"}}");
-    write_text("pipe.json", HEAD "\"pipe.cu\"}}");
-    write_text("self.json", HEAD "\".\"}}");
-    snprintf(path, sizeof path, "%s/../up.cu", folder);
-    snprintf(link, sizeof link, "%s/link.cu", folder);
-    assert_int_equal(symlink("/etc/passwd", link), 0);
-    snprintf(link, sizeof link, "%s/pipe.cu", folder);
-    assert_int_equal(mkfifo(link, 0600), 0);
-    FILE *f = fopen(path, "w");
-    assert_non_null(f);
-    fclose(f);
-    expect(2, "", "is outside the folder of this file", "import-t1 @/up.json");
-    expect(2, "", "KernelFile is /etc/passwd: expected a path relative to this file",
-           "import-t1 @/root.json");
-    expect(2, "", "is outside the folder of this file", "import-t1 @/link.json");
-    expect(2, "", "pipe.cu: no regular file", "import-t1 @/pipe.json");
-    expect(2, "", "is outside the folder of this file", "import-t1 @/self.json");
-    unlink(path);
-    char *large = malloc(2 << 20);
-    assert_non_null(large);
-    memset(large, ' ', 2 << 20);
-    write_file("large.json", large, 2 << 20);
-    free(large);
-    expect(2, "", "large.json: 2097152 bytes, the limit is 1048576", "import-t1 @/large.json");
-}
-
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_saxpy), cmocka_unit_test(test_threes),  cmocka_unit_test(test_many_values),
-        cmocka_unit_test(test_usage), cmocka_unit_test(test_hostile),
+        cmocka_unit_test(test_saxpy),
+        cmocka_unit_test(test_threes),
+        cmocka_unit_test(test_many_values),
     };
     return cmocka_run_group_tests_name("cli-t1", tests, enter, run_leave);
 }

@@ -11,6 +11,10 @@
 
 #include <cmocka.h>
 
+#include "api/matrix.h"
+#include "api/problem.h"
+#include "template/operation.h"
+
 const tt__driver *cu;
 
 bool device_open(void) {
@@ -44,6 +48,10 @@ bool device_is_host(void) {
            cu->cuDeviceGetName(name, sizeof name, dev) == CUDA_SUCCESS && strstr(name, "hostcuda");
 }
 
+bool device_may_take_long(void) {
+    return getenv("TT_LONG") || getenv("TT_SWEEP") || !device_is_host();
+}
+
 void device_symbol(void *fn, const char *name) {
     void *lib = dlopen("libcuda.so.1", RTLD_NOW), *address = lib ? dlsym(lib, name) : NULL;
     if (!address)
@@ -66,6 +74,44 @@ long device_objects(void) {
         return 0;
     device_symbol(&live, "hostcuda_live_objects");
     return live();
+}
+
+static tt_problem problem_of(tt_kernel *kernel, const char *values) {
+    tt_problem p = TT_INIT(tt_problem);
+    p.kernel = kernel;
+    p.values = values;
+    return p;
+}
+
+tt_status kernel_best(tt_choice *out, tt_kernel *kernel, const char *values) {
+    const tt_problem p = problem_of(kernel, values);
+    return tt_best(out, kernel->ctx, &p);
+}
+
+tt_status kernel_plan(tt_plan **out, tt_kernel *kernel, const char *values) {
+    const tt_problem p = problem_of(kernel, values);
+    return tt_plan_create(out, kernel->ctx, &p);
+}
+
+tt_status kernel_tune(tt_report **out, tt_kernel *kernel, const char *const *values, size_t n,
+                      const tt_tune_opts *opts) {
+    tt_problem problems[KERNEL_PROBLEMS_MAX];
+    assert_true(n <= KERNEL_PROBLEMS_MAX);
+    for (size_t i = 0; i < n; i++)
+        problems[i] = problem_of(kernel, values[i]);
+    return tt_tune(out, kernel->ctx, problems, n, opts);
+}
+
+tt__problem matrix_for(const char *op, tt_problem matrix) {
+    tt__problem p, copy;
+    matrix.size = sizeof matrix;
+    matrix.in_place = strcmp(op, "transpose_in_place") == 0;
+    OK(tt__matrix_problem(&p, &matrix));
+    tt__copy(p.op, sizeof p.op, op);
+    if (strcmp(op, "copy") != 0)
+        return p;
+    assert_true(tt__problem_copy(&copy, &p));
+    return copy;
 }
 
 bool transposed(const unsigned char *dst, const unsigned char *src, int64_t rows, int64_t cols, int64_t lds,

@@ -3,7 +3,9 @@
 #ifndef TT_TESTS_DEVICE_H
 #define TT_TESTS_DEVICE_H
 
+#include "base/problem.h"
 #include "gpu/driver.h"
+#include "tiletune.h"
 
 /* Makes device 0's primary context current; false if there is no driver or no GPU. */
 bool device_open(void);
@@ -19,6 +21,10 @@ void device_ok(tt_status s, const char *what, const char *file, int line);
 
 /* Is this the CPU stand-in, where large sizes take too long? */
 bool device_is_host(void);
+
+/* May a test take long? On a GPU, and on the stand-in with TT_LONG (or TT_SWEEP) set, as by
+ * `scripts/test --all`. */
+bool device_may_take_long(void);
 
 /* Puts a driver function that the library does not use into the function pointer at `fn`. */
 void device_symbol(void *fn, const char *name);
@@ -36,6 +42,16 @@ void device_graphs_open(device_graphs *g);
 
 /* What is loaded, created and allocated and still there; 0 on a GPU, which does not tell. */
 long device_objects(void);
+
+/* tt_best, tt_plan_create and tt_tune of a kernel file, for problems as texts. */
+tt_status kernel_best(tt_choice *out, tt_kernel *kernel, const char *values);
+tt_status kernel_plan(tt_plan **out, tt_kernel *kernel, const char *values);
+enum { KERNEL_PROBLEMS_MAX = 4 };
+tt_status kernel_tune(tt_report **out, tt_kernel *kernel, const char *const *values, size_t n,
+                      const tt_tune_opts *opts);
+
+/* The matrix as a problem of this operation; for the copy as many bytes. */
+tt__problem matrix_for(const char *op, tt_problem matrix);
 
 /* dst[c][r] == src[r][c] for all elements, with leading dimensions in elements. */
 bool transposed(const unsigned char *dst, const unsigned char *src, int64_t rows, int64_t cols, int64_t lds,

@@ -12,23 +12,15 @@
 #include "gpu/device.h"
 #include "gpu/kernel.h"
 #include "gpu/nvrtc.h"
-#include "template/template.h"
+#include "template/operation.h"
 
-/* For the first of these matrices that it can do, whose sizes may be compiled in, or else for none. */
+/* For the first of its operation's samples that it can do here, or else as it stands. */
 static void resolve(tt__candidate *c, tt__problem *p, const tt__template *t, const tt__gpu *gpu) {
-    static const tt_problem asked[] = {{.rows = 4096, .cols = 4096},
-                                       {.rows = 4096, .cols = 3},
-                                       {.rows = 3, .cols = 4096},
-                                       {.rows = 8, .cols = 8, .batch = 512}};
-    for (size_t i = 0; i < sizeof asked / sizeof *asked; i++) {
-        tt_problem public = asked[i];
-        public.size = sizeof public;
-        OK(tt__problem_init(p, &public));
-        tt__copy(p->op, sizeof p->op, t->op);
+    for (size_t i = 0; i < t->operation->n_samples; i++) {
+        OK(tt__operation_problem(p, t->operation, t->op, t->operation->samples[i].text));
         if (tt__space_resolve(c, t, gpu, p, t->default_config) == TT_OK)
             return;
     }
-    *p = (tt__problem){.elem_size = 4};
     *c = (tt__candidate){.t = t};
     tt__copy(c->config, sizeof c->config, t->default_config);
 }

@@ -117,15 +117,15 @@ static void test_near_shapes_have_their_own_values(void **state) {
     opts.only = only;
     opts.n_only = 1;
     OK(tt_tune(&report, ctx, &tuned, 1, &opts));
-    assert_int_equal(report->results[0].failed, 0);
-    assert_int_equal(report->results[0].trials, 4);
+    assert_int_equal(tt_report_result(report, 0)->failed, 0);
+    assert_int_equal(tt_report_result(report, 0)->trials, 4);
     for (size_t i = 0; i < sizeof asked / sizeof *asked; i++) {
         tt_plan *plan;
         OK(tt_plan_create(&plan, ctx, &asked[i]));
         const tt_choice *c = tt_plan_choice(plan);
         assert_int_equal(c->match, i ? TT_MATCH_NEAREST : TT_MATCH_EXACT);
         assert_string_equal(c->kernel, "whole_tiles");
-        assert_string_equal(c->config, report->results[0].config);
+        assert_string_equal(c->config, tt_report_result(report, 0)->config);
         check_plan(plan, &asked[i]);
         tt_plan_free(&plan);
     }
@@ -149,10 +149,10 @@ static void test_own_kernels_derive(void **state) {
     tt_report *report;
     opts.jobs = 2;
     OK(tt_kernel_open(&k, ctx, "counts.cu", counts));
-    OK(tt_kernel_tune(&report, k, problems, 2, &opts));
+    OK(kernel_tune(&report, k, problems, 2, &opts));
     for (int i = 0; i < 2; i++) {
-        assert_int_equal(report->results[i].failed, 0);
-        assert_int_equal(report->results[i].trials, 2);
+        assert_int_equal(tt_report_result(report, i)->failed, 0);
+        assert_int_equal(tt_report_result(report, i)->trials, 2);
     }
     tt_report_free(&report);
     for (size_t i = 0; i < sizeof asked / sizeof *asked; i++) {
@@ -162,7 +162,7 @@ static void test_own_kernels_derive(void **state) {
         memset(y, GUARD, sizeof y);
         CU_OK(cu->cuMemAlloc(&d_y, sizeof y));
         CU_OK(cu->cuMemcpyHtoD(d_y, y, sizeof y));
-        OK(tt_kernel_plan(&plan, k, asked[i].problem));
+        OK(kernel_plan(&plan, k, asked[i].problem));
         assert_int_equal(tt_plan_choice(plan)->match, asked[i].match);
         OK(tt_plan_launch_args(plan, (void *[]){&d_y}, 1, NULL));
         CU_OK(cu->cuCtxSynchronize());

@@ -165,6 +165,13 @@ static void test_plan_refuses_misaligned(void **state) {
     OK(tt_plan_create(&plan, ctx, &p));
     assert_int_equal(tt_plan_launch(plan, 4096 + 4, 8192, NULL), TT_E_INVALID);
     assert_non_null(strstr(tt_last_error(), "0x1004"));
+    assert_int_equal(tt_plan_launch(plan, 4096, 4096, NULL), TT_E_INVALID);
+    assert_non_null(strstr(tt_last_error(), "dst and src are both 0x1000: set tt_problem.in_place"));
+    tt_plan_free(&plan);
+    p.in_place = 1;
+    OK(tt_plan_create(&plan, ctx, &p));
+    assert_int_equal(tt_plan_launch(plan, 4096, 8192, NULL), TT_E_INVALID);
+    assert_non_null(strstr(tt_last_error(), "dst is 0x1000 and src 0x2000: in place they must be the same"));
     tt_plan_free(&plan);
 }
 

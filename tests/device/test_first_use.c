@@ -125,7 +125,7 @@ static void warm_is_tuned_warm(void **state) {
     test_works(plan, 33, 37);
     tt_plan_free(&plan);
     tt_close(&ctx);
-    assert_int_equal(number(db("warm.db"), "SELECT count(*) FROM problem WHERE op NOT LIKE '%/warm'"), 0);
+    assert_int_equal(number(db("warm.db"), "SELECT count(*) FROM problem WHERE NOT warm"), 0);
 }
 
 /* ---- Many at once -------------------------------------------------------------------------------------- */
@@ -237,7 +237,7 @@ static void a_short_budget_gives_what_was_found(void **state) {
     tt_ctx *ctx;
     tt_plan *plan;
     tt_problem p = problem_of(64, 64);
-    OK(open_with(&ctx, db("short.db"), 8));
+    OK(open_with(&ctx, db("short.db"), device_may_take_long() ? 8 : 4));
     double before_s = tt__now_s();
     OK(tt_plan_create(&plan, ctx, &p));
     assert_true(tt__now_s() - before_s < 30);

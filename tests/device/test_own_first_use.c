@@ -29,7 +29,7 @@ static void expect_plan(tt_kernel *k, const char *problem, int n, int elem_size,
                         const char *why) {
     tt_plan *plan;
     given g;
-    OK(tt_kernel_plan(&plan, k, problem));
+    OK(kernel_plan(&plan, k, problem));
     const tt_choice *choice = tt_plan_choice(plan);
     if (choice->match != match || !strstr(choice->why, why))
         fail_msg("%s: %s: %s", problem, tt_match_name(choice->match), choice->why);
@@ -46,13 +46,13 @@ static void test_tuned_once(void **state) {
     tt_kernel *k = open_in(in, source);
     tt_choice choice = TT_INIT(tt_choice);
     tt_report *report;
-    expect_plan(k, "n=600", 600, 4, TT_MATCH_DEFAULT, "nothing was tuned for this kernel");
+    expect_plan(k, "n=600", 600, 4, TT_MATCH_DEFAULT, "nothing was tuned for this: run ");
     tt_kernel_close(&k);
     tt_close(&in);
 
     in = open_with("once", enough_s);
     k = open_in(in, source);
-    OK(tt_kernel_best(&choice, k, "n=600")); /* looks up only */
+    OK(kernel_best(&choice, k, "n=600")); /* looks up only */
     assert_int_equal(choice.match, TT_MATCH_DEFAULT);
     for (int i = 0; i < 2; i++)
         expect_plan(k, "n=600", 600, 4, TT_MATCH_EXACT, "");
@@ -64,11 +64,11 @@ static void test_tuned_once(void **state) {
     in = open_with("once", enough_s); /* it is in the store: measured, verified, with every configuration */
     k = open_in(in, source);
     const char *const problems[] = {"n=600", "n=600,T=f64", "n=601,warm"};
-    OK(tt_kernel_tune(&report, k, problems, 3, NULL));
+    OK(kernel_tune(&report, k, problems, 3, NULL));
     for (size_t i = 0; i < 3; i++) {
-        assert_int_equal(report->results[i].source, TT_SOURCE_STORED);
-        assert_int_equal(report->results[i].trials, 4);
-        assert_int_equal(report->results[i].warm, i == 2);
+        assert_int_equal(tt_report_result(report, i)->source, TT_SOURCE_STORED);
+        assert_int_equal(tt_report_result(report, i)->trials, 4);
+        assert_int_equal(tt_report_result(report, i)->warm, i == 2);
     }
     tt_report_free(&report);
     tt_kernel_close(&k);
@@ -85,7 +85,7 @@ typedef struct user {
 static void *make_plan(void *arg) {
     user *u = arg;
     tt_plan *plan = NULL;
-    u->ok = cu->cuCtxSetCurrent(u->context) == CUDA_SUCCESS && tt_kernel_plan(&plan, u->k, "n=500") == TT_OK;
+    u->ok = cu->cuCtxSetCurrent(u->context) == CUDA_SUCCESS && kernel_plan(&plan, u->k, "n=500") == TT_OK;
     u->match = plan ? tt_plan_choice(plan)->match : TT_MATCH_DEFAULT;
     tt_plan_free(&plan);
     return NULL;
@@ -143,7 +143,8 @@ static void test_not_what_nothing_verifies(void **state) {
     const char *from = strstr(source, "//@ reference"), *to = strstr(source, "//@ metric");
     snprintf(text, sizeof text, "%.*s%s", (int)(from - source), source, to);
     tt_kernel *k = open_in(in, text);
-    expect_plan(k, "n=200", 200, 4, TT_MATCH_DEFAULT, "tuning failed: parts_of names no reference");
+    expect_plan(k, "n=200", 200, 4, TT_MATCH_DEFAULT,
+                "nothing was tuned for this: run \"tune --kernel own.cu --problem n=200 --unverified\"");
     tt_kernel_close(&k);
     tt_close(&in);
 }
@@ -161,13 +162,14 @@ static void test_not_in_a_capture(void **state) {
     tt_kernel *k = open_in(in, source);
     CU_OK(cu->cuStreamCreate(&stream, 0));
     CU_OK(begin(stream, CU_STREAM_CAPTURE_MODE_GLOBAL));
-    tt_status planned = tt_kernel_plan(&plan, k, "n=700");
+    tt_status planned = kernel_plan(&plan, k, "n=700");
     CU_OK(end(stream, &graph)); /* the capture is still good */
     CU_OK(destroy(graph));
     CU_OK(cu->cuStreamDestroy(stream));
     OK(planned);
     assert_int_equal(tt_plan_choice(plan)->match, TT_MATCH_DEFAULT);
-    assert_string_equal(tt_plan_choice(plan)->why, "nothing was tuned for this kernel");
+    assert_string_equal(tt_plan_choice(plan)->why,
+                        "nothing was tuned for this: run \"tune --kernel own.cu --problem n=700\"");
     tt_plan_free(&plan);
     expect_plan(k, "n=700", 700, 4, TT_MATCH_EXACT, ""); /* afterwards it is tuned */
     tt_kernel_close(&k);

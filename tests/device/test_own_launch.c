@@ -7,12 +7,12 @@ static void test_launches_untuned(void **state) {
     tt_choice choice = TT_INIT(tt_choice);
     tt_plan *plan;
     given g;
-    OK(tt_kernel_best(&choice, k, NULL));
+    OK(kernel_best(&choice, k, NULL));
     assert_int_equal(choice.match, TT_MATCH_DEFAULT);
     assert_string_equal(choice.config, "STEP=1 EACH=1");
-    assert_string_equal(choice.why, "nothing was tuned for this kernel");
+    assert_string_equal(choice.why, "nothing was tuned for this: run \"tune --kernel own.cu\"");
     assert_int_equal(choice.unverified, 0); /* it has a reference */
-    OK(tt_kernel_plan(&plan, k, "n=777"));
+    OK(kernel_plan(&plan, k, "n=777"));
     tt_kernel_close(&k); /* plans live on */
     make(&g, 4, 3, 5);
     OK(tt_plan_launch_args(plan, g.args, N_ARGS, NULL));
@@ -35,22 +35,20 @@ static void test_says_what_it_takes(void **state) {
                           {"a", "f64", "scalar", 0, 0},
                           {"b", "i32", "scalar", 0, 0}};
     tt_kernel *k = open_text(source);
-    tt_argument args[N_ARGS + 1] = {{0}};
+    tt_argument arg = TT_INIT(tt_argument);
     tt_plan *plan;
-    OK(tt_kernel_plan(&plan, k, "T=f64, n=1500"));
-    assert_int_equal(tt_plan_arguments(plan, NULL, 0), N_ARGS);
-    assert_int_equal(tt_plan_arguments(plan, args, 2), N_ARGS);
-    assert_int_equal(args[2].size, 0);
-    assert_int_equal(tt_plan_arguments(plan, args, N_ARGS + 1), N_ARGS);
-    for (int i = 0; i < N_ARGS; i++) {
-        assert_int_equal(args[i].size, sizeof *args);
-        assert_string_equal(args[i].name, expected[i].name);
-        assert_string_equal(args[i].type, expected[i].type);
-        assert_string_equal(args[i].direction, expected[i].direction);
-        assert_int_equal(args[i].count, expected[i].count);
-        assert_int_equal(args[i].bytes, expected[i].bytes);
+    OK(kernel_plan(&plan, k, "T=f64, n=1500"));
+    assert_int_equal(tt_plan_n_arguments(plan), N_ARGS);
+    for (size_t i = 0; i < N_ARGS; i++) {
+        OK(tt_plan_argument(&arg, plan, i));
+        assert_int_equal(arg.size, sizeof arg);
+        assert_string_equal(arg.name, expected[i].name);
+        assert_string_equal(arg.type, expected[i].type);
+        assert_string_equal(arg.direction, expected[i].direction);
+        assert_int_equal(arg.count, expected[i].count);
+        assert_int_equal(arg.bytes, expected[i].bytes);
     }
-    assert_int_equal(args[N_ARGS].size, 0);
+    refused(tt_plan_argument(&arg, plan, N_ARGS), TT_E_INVALID, "argument 5 of a plan with 5");
     tt_plan_free(&plan);
     tt_kernel_close(&k);
 }
@@ -63,7 +61,7 @@ static void test_types_are_told_apart(void **state) {
         tt_plan *plans[2];
         given g[2];
         for (int i = 0; i < 2; i++)
-            OK(tt_kernel_plan(&plans[i ^ (round & 1)], k, i ^ (round & 1) ? "n=300,T=f64" : "n=300,T=f32"));
+            OK(kernel_plan(&plans[i ^ (round & 1)], k, i ^ (round & 1) ? "n=300,T=f64" : "n=300,T=f32"));
         make(&g[0], 4, 2, 1);
         make(&g[1], 8, 2, 1);
         for (int turn = 1; turn < 3; turn++)
@@ -82,10 +80,9 @@ static void test_types_are_told_apart(void **state) {
 static void test_refuses_arguments(void **state) {
     (void)state;
     tt_kernel *k = open_text(source);
-    tt_problem p = TT_INIT(tt_problem);
-    tt_plan *plan, *transpose;
+    tt_plan *plan;
     given g;
-    OK(tt_kernel_plan(&plan, k, "n=64"));
+    OK(kernel_plan(&plan, k, "n=64"));
     make(&g, 4, 1, 1);
     refused(tt_plan_launch_args(plan, g.args, 4, NULL), TT_E_INVALID,
             "4 arguments for parts_of, which takes 5: x first");
@@ -104,18 +101,45 @@ static void test_refuses_arguments(void **state) {
             "argument 4, b, is NULL: it must point to the scalar");
     check(&g, 64, 0);
     refused(tt_plan_launch(plan, g.y, g.x, NULL), TT_E_INVALID,
-            "a plan for parts_of: tt_plan_launch_args launches it");
-    p.rows = p.cols = 16;
-    OK(tt_plan_create(&transpose, ctx, &p));
-    assert_int_equal(tt_plan_arguments(transpose, NULL, 0), 0);
-    refused(tt_plan_launch_args(transpose, g.args, 2, NULL), TT_E_INVALID, "a plan for a transpose");
-    tt_plan_free(&transpose);
+            "parts_of does not go from one buffer to another: tt_plan_launch_args launches it");
     tt_plan_free(&plan);
-    refused(tt_kernel_plan(&plan, k, "m=64"), TT_E_INVALID, "parts_of has no variable m");
+    refused(kernel_plan(&plan, k, "m=64"), TT_E_INVALID, "parts_of has no variable m");
     assert_null(plan);
-    refused(tt_kernel_plan(&plan, k, "n=0"), TT_E_INVALID, "n is 0");
+    refused(kernel_plan(&plan, k, "n=0"), TT_E_INVALID, "n is 0");
     drop(&g);
     tt_kernel_close(&k);
+}
+
+/* A plan of a matrix has arguments as any other, and is launched either way. */
+static void test_matrices_have_arguments(void **state) {
+    (void)state;
+    tt_problem p = TT_INIT(tt_problem);
+    tt_argument arg = TT_INIT(tt_argument);
+    tt_plan *plan;
+    given g;
+    p.rows = 16;
+    p.cols = 8;
+    OK(tt_plan_create(&plan, ctx, &p));
+    assert_int_equal(tt_plan_n_arguments(plan), 2);
+    for (size_t i = 0; i < 2; i++) {
+        OK(tt_plan_argument(&arg, plan, i));
+        assert_string_equal(arg.name, i ? "dst" : "src");
+        assert_string_equal(arg.direction, i ? "out" : "in");
+        assert_int_equal(arg.count, 128);
+        assert_int_equal(arg.bytes, 512);
+    }
+    for (int by_args = 0; by_args < 2; by_args++) {
+        float y[128];
+        make(&g, 4, 1, 1);
+        OK(by_args ? tt_plan_launch_args(plan, (void *[]){&g.x, &g.y}, 2, NULL)
+                   : tt_plan_launch(plan, g.y, g.x, NULL));
+        CU_OK(cu->cuCtxSynchronize());
+        CU_OK(cu->cuMemcpyDtoH(y, g.y, sizeof y));
+        for (int i = 0; i < 128; i++)
+            assert_true((double)y[i % 8 * 16 + i / 8] == x_at(i));
+        drop(&g);
+    }
+    tt_plan_free(&plan);
 }
 
 /* A length that cannot be, and a grid that no device has, in problems that the file cannot foresee. */
@@ -126,13 +150,13 @@ static void test_refuses_problems(void **state) {
     tt_report *report;
     tt_plan *plan;
     const char *huge[] = {"n=281474976710656"}, *large[] = {"n=70368744177"};
-    refused(tt_kernel_plan(&plan, k, huge[0]), TT_E_UNSUPPORTED,
-            "has no legal configuration for n=281474976710656");
-    refused(tt_kernel_best(&choice, k, huge[0]), TT_E_UNSUPPORTED, "has no legal configuration");
-    refused(tt_kernel_tune(&report, k, huge, 1, NULL), TT_E_TEMPLATE,
+    refused(kernel_plan(&plan, k, huge[0]), TT_E_UNSUPPORTED,
+            "no configuration of parts_of is legal for n=281474976710656, T=f32 on ");
+    refused(kernel_best(&choice, k, huge[0]), TT_E_UNSUPPORTED, "no configuration of parts_of is legal");
+    refused(kernel_tune(&report, k, huge, 1, NULL), TT_E_TEMPLATE,
             "own.cu:4:19: the length of x `n` comes to");
     assert_null(report);
-    refused(tt_kernel_tune(&report, k, large, 1, NULL), TT_E_INVALID, "GB of device memory");
+    refused(kernel_tune(&report, k, large, 1, NULL), TT_E_INVALID, "GB of device memory");
     assert_null(report);
     tt_kernel_close(&k);
 }
@@ -166,18 +190,18 @@ static void test_compares_args(void **state) {
         tt_plan *plan;
         tt_report *report;
         if (!cases[i].reference) {
-            refused(tt_kernel_plan(&plan, k, problems[0]), TT_E_TEMPLATE, cases[i].says);
+            refused(kernel_plan(&plan, k, problems[0]), TT_E_TEMPLATE, cases[i].says);
             assert_null(plan);
         }
-        tt_status status = tt_kernel_tune(&report, k, problems, 1, NULL);
+        tt_status status = kernel_tune(&report, k, problems, 1, NULL);
         if (cases[i].reference) {
             refused(status, TT_E_TEMPLATE, cases[i].says);
         } else {
             assert_int_equal(status, TT_E_NO_WINNER);
-            assert_int_equal(report->results[0].failed, 4);
-            assert_string_equal(report->results[0].kernel, "");
-            if (!strstr(report->results[0].note, cases[i].says))
-                fail_msg("%s", report->results[0].note);
+            assert_int_equal(tt_report_result(report, 0)->failed, 4);
+            assert_string_equal(tt_report_result(report, 0)->kernel, "");
+            if (!strstr(tt_report_result(report, 0)->note, cases[i].says))
+                fail_msg("%s", tt_report_result(report, 0)->note);
         }
         tt_report_free(&report);
         tt_kernel_close(&k);
@@ -195,7 +219,7 @@ static void test_capture(void **state) {
     tt_plan *plan;
     given g;
     make(&g, 4, 2, 1);
-    OK(tt_kernel_plan(&plan, k, "n=500"));
+    OK(kernel_plan(&plan, k, "n=500"));
     CU_OK(cu->cuStreamCreate(&stream, CU_STREAM_NON_BLOCKING));
     CU_OK(graphs.begin_capture(stream, CU_STREAM_CAPTURE_MODE_GLOBAL));
     OK(tt_plan_launch_args(plan, g.args, N_ARGS, stream));
@@ -220,6 +244,7 @@ int main(void) {
         cmocka_unit_test(test_says_what_it_takes),
         cmocka_unit_test(test_types_are_told_apart),
         cmocka_unit_test(test_refuses_arguments),
+        cmocka_unit_test(test_matrices_have_arguments),
         cmocka_unit_test(test_refuses_problems),
         cmocka_unit_test(test_compares_args),
         cmocka_unit_test(test_capture),

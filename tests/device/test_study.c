@@ -14,8 +14,11 @@
 #include "db/recording.h"
 #include "device.h"
 #include "gpu/device.h"
-#include "tuner/session.h"
-#include "tuner/study.h"
+#include "template/operation.h"
+#include "tuner/gpu_backend/backend.h"
+#include "tuner/search.h"
+#include "tuner/cli/study.h"
+#include "tuner/search.h"
 
 enum { OWN_RUNGS = 8 }; /* templates of the ladder */
 
@@ -48,8 +51,8 @@ static void open_session(tt__session *s, tt__template_set *templates, const tt_t
         .templates = templates, .strategy = &tt__strategy_exhaustive, .opts = opts, .n_problems = 1};
     OK(tt__template_set_open(templates, NULL, 0));
     OK(tt__store_open(&s->store, ":memory:", TT__STORE_READ_WRITE));
-    OK(tt__backend_live(&s->backend,
-                        &(tt__live_opts){.trial_timeout_s = 30, .compile_timeout_s = 60, .store = s->store}));
+    OK(tt__backend_gpu(&s->backend,
+                        &(tt__backend_gpu_opts){.trial_timeout_s = 30, .compile_timeout_s = 60, .store = s->store}));
     OK(s->backend->ops->hello(s->backend, &s->gpu, &s->env));
     OK(tt__store_gpu(s->store, &s->gpu, &s->gpu_id));
     OK(tt__store_run_begin(s->store, s->gpu_id, &s->env, "measured", &s->run_id));
@@ -57,16 +60,16 @@ static void open_session(tt__session *s, tt__template_set *templates, const tt_t
 
 static void check_rungs(tt__session *s, const tt__problem *p) {
     tt__search search;
+    char text[TT__PROBLEM_TEXT_MAX];
     OK(tt__search_open(s, p, &tt__no_limits, &search));
     OK(tt__search_run(s, &search, "ladder"));
     assert_int_equal(search.space.n, OWN_RUNGS);
     for (size_t i = 0; i < search.space.n; i++) {
         const tt__trial *t = &search.trials[i];
         if (t->status != TT__TRIAL_OK)
-            print_error("%s %s, %lld x %lld of %d bytes aligned to %d: %s: %s\n",
-                        search.space.items[i].t->kernel, search.space.items[i].config, (long long)p->rows,
-                        (long long)p->cols, p->elem_size, p->align, tt__trial_status_name(t->status),
-                        t->reason);
+            print_error("%s %s, %s: %s: %s\n", search.space.items[i].t->kernel,
+                        search.space.items[i].config, tt__problem_text(text, p),
+                        tt__trial_status_name(t->status), t->reason);
         assert_int_equal(t->status, TT__TRIAL_OK);
         assert_true(t->time_us > 0);
     }
@@ -81,18 +84,14 @@ static void test_every_rung_is_right(void **state) {
     open_session(&s, &templates, &opts);
     for (size_t e = 0; e < sizeof elem_sizes / sizeof *elem_sizes; e++)
         for (size_t i = 0; i < sizeof shapes / sizeof *shapes; i++) {
-            tt_problem asked = TT_INIT(tt_problem);
-            tt__problem p;
-            asked.rows = shapes[i].rows;
-            asked.cols = shapes[i].cols;
-            asked.lds = shapes[i].lds;
-            asked.ldd = shapes[i].ldd;
-            asked.elem_size = elem_sizes[e];
-            OK(tt__problem_init(&p, &asked));
-            tt__copy(p.op, sizeof p.op, TT__LADDER_OP);
+            tt__problem p = matrix_for(TT__LADDER_OP, (tt_problem){.rows = shapes[i].rows,
+                                                                   .cols = shapes[i].cols,
+                                                                   .lds = shapes[i].lds,
+                                                                   .ldd = shapes[i].ldd,
+                                                                   .elem_size = elem_sizes[e]});
             check_rungs(&s, &p);
-            if (p.align > p.elem_size) { /* bases that are aligned to an element and no more */
-                p.align = p.elem_size;
+            if (tt__problem_align(&p) > elem_sizes[e]) { /* bases that are aligned to an element and no more */
+                tt__problem_set(&p, "align", elem_sizes[e]);
                 check_rungs(&s, &p);
             }
         }
@@ -119,8 +118,8 @@ static const tt_problem *problem(void) {
 }
 
 static void check_ladder(const tt__ladder *ladder, const tt_result *winner) {
-    assert_int_equal(ladder->problem.rows, winner->rows);
-    assert_int_equal(ladder->problem.cols, winner->cols);
+    assert_int_equal(tt__problem_number(&ladder->problem, "rows", 0), winner->rows);
+    assert_int_equal(tt__problem_number(&ladder->problem, "cols", 0), winner->cols);
     for (tt__rung_id id = 0; id < TT__RUNGS; id++) {
         const tt__rung *rung = &ladder->rungs[id];
         assert_int_equal(rung->trial.status, TT__TRIAL_OK);
@@ -170,20 +169,20 @@ static void test_study_and_replay(void **state) {
     export_to(db, path);
     opts.replay = path;
     assert_int_equal(tt__study_run(&report, &ladder, empty, problem(), 1, &opts), TT_E_INVALID);
-    assert_non_null(strstr(tt_last_error(), "no ladder for 96 x 80"));
+    assert_non_null(strstr(tt_last_error(), "no ladder for 96x80"));
     assert_null(report);
     assert_string_equal(ladder.problem.op, "");
     tt_close(&empty);
 
     OK(tt__study_run(&report, &ladder, ctx, problem(), 1, NULL));
-    assert_int_equal(report->results[0].source, TT_SOURCE_STORED);
-    check_ladder(&ladder, &report->results[0]);
+    assert_int_equal(tt_report_result(report, 0)->source, TT_SOURCE_STORED);
+    check_ladder(&ladder, tt_report_result(report, 0));
     tt_report_free(&report);
     export_to(db, path);
     empty = open_context(":memory:");
     OK(tt__study_run(&report, &again, empty, problem(), 1, &opts));
-    assert_int_equal(report->results[0].source, TT_SOURCE_REPLAYED);
-    check_ladder(&again, &report->results[0]);
+    assert_int_equal(tt_report_result(report, 0)->source, TT_SOURCE_REPLAYED);
+    check_ladder(&again, tt_report_result(report, 0));
     for (tt__rung_id id = 0; id < TT__RUNGS; id++) {
         assert_string_equal(again.rungs[id].config, ladder.rungs[id].config);
         assert_int_equal(lround(again.rungs[id].trial.time_us * 1e3),

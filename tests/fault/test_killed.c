@@ -239,10 +239,10 @@ static pid_t start_program(const char *db, reported *r) {
 
 static size_t screened(const char *db, const char *op) {
     char sql[256];
-    snprintf(
-        sql, sizeof sql,
-        "SELECT count(*) FROM trial JOIN problem ON problem.id = problem_id WHERE stage = 0 AND op = '%s'",
-        op);
+    snprintf(sql, sizeof sql,
+             "SELECT count(*) FROM trial JOIN problem ON problem.id = problem_id"
+             " JOIN operation ON operation.id = operation_id WHERE stage = 0 AND name = '%s'",
+             op);
     return (size_t)fault_number(db, sql);
 }
 

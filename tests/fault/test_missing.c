@@ -128,8 +128,9 @@ static void kill_one(void *user, pid_t tuner, double seconds, const char *err) {
     (void)seconds;
     murder *m = user;
     if (m->killed || !strstr(err, "search") ||
-        fault_number(m->db, "SELECT count(*) FROM trial JOIN problem ON problem.id = problem_id"
-                            " WHERE op = 'transpose'") < m->at)
+        fault_number(m->db,
+                     "SELECT count(*) FROM trial JOIN problem ON problem.id = problem_id"
+                     " JOIN operation ON operation.id = operation_id WHERE name = 'transpose'") < m->at)
         return;
     m->killed = fault_strike(tuner, m->role, NULL, SIGKILL, 1) == 1;
 }
@@ -231,7 +232,7 @@ static void a_template_of_another_op(void **state) {
     run_result r;
     fault_tune(&r, "", SMALL " --json --template %s --db %s", path, fault_path("other.db"));
     assert_code(&r, 2);
-    assert_has(&r, r.err, "there is no op transpose_mine");
+    assert_has(&r, r.err, "there is no operation transpose_mine");
     run_free(&r);
 }
 

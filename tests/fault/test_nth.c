@@ -17,16 +17,18 @@
 #include <cmocka.h>
 #include <sqlite3.h>
 
+#include "base/read_file.h"
 #include "db/store.h"
 #include "device/alloc.h"
 #include "device/device.h"
 #include "fault/sql.h"
 #include "gpu/device.h"
+#include "template/operation.h"
 #include "template/template.h"
 
-/* There are thousands of allocations: so many of them fail, or, if $NTH_EVERY is set, all. It is the number
- * of processes that share the work, of which each takes every such n. */
-enum { ROWS = 40, COLS = 56, BYTES = ROWS * COLS * 4, TRIES = 120, PROCESSES_MAX = 256 };
+/* There are thousands of allocations: so many of them fail, more with TT_LONG, or, if $NTH_EVERY is set, all.
+ * It is the number of processes that share the work, of which each takes every such n. */
+enum { ROWS = 40, COLS = 56, BYTES = ROWS * COLS * 4, TRIES = 40, TRIES_LONG = 120, PROCESSES_MAX = 256 };
 
 static char folder[] = "/tmp/tiletune-nth-XXXXXX";
 static char stored[64], bare[64]; /* with winners and cubins; with winners only */
@@ -183,6 +185,7 @@ typedef struct outcome {
 static outcome try(const struct scenario *s, const struct kind *k, long n) {
     tt_ctx *ctx;
     outcome o;
+    tt__operation_forget();
     long live = alloc_live(), objects = device_objects(), files = sql_files();
     rows = s->rows;
     opened = s->from ? fresh : stored;
@@ -195,6 +198,7 @@ static outcome try(const struct scenario *s, const struct kind *k, long n) {
     o.count = k->count ? k->count() - before : 0;
     o.failed_at_all = !k->arm(0) && n > 0;
     tt_close(&ctx);
+    tt__operation_forget();
     if (s->run == open_and_close && open_and_close(NULL) != TT_OK)
         fail_msg("%s: %s %ld failed, and then it cannot be opened: %s", s->name, k->name, n, tt_last_error());
     /* A plan that works, and an object that is left: the call that failed was to unload it. */
@@ -224,7 +228,8 @@ static void every(const struct kind *k) {
         const tt_choice usual = chosen;
         assert_int_equal(usual.match, s->match);
         bool sampled = k->arm == fail_allocation && !getenv("NTH_EVERY");
-        long step = sampled ? all / TRIES + 1 : shares, n = 1 + share;
+        const long tries = device_may_take_long() ? TRIES_LONG : TRIES;
+        long step = sampled ? all / tries + 1 : shares, n = 1 + share;
         for (outcome o = {.failed_at_all = true}; o.failed_at_all; n += step, tried++) {
             o = try(s, k, n);
             refused += o.status != TT_OK;
@@ -274,9 +279,7 @@ static tt_status crown(const char *path) {
     TT_TRY(tt__store_run_begin(s, gpu_id, &env, "measured", &run));
     TT_TRY(tt__store_config(s, kernel, t->op, t->hash, t->default_config, &config));
     for (rows = ROWS / 2; rows <= ROWS; rows += ROWS / 2) {
-        tt__problem p;
-        tt_problem public = problem();
-        TT_TRY(tt__problem_init(&p, &public));
+        const tt__problem p = matrix_for("transpose", problem());
         TT_TRY(tt__store_problem(s, &p, &problem_id));
         TT_TRY(tt__store_winner_put(s, run, problem_id, config, &(tt__winner){.time_us = 2}));
     }

@@ -15,7 +15,7 @@ static tt__trial_status trial_of(char out[TT__REASON_MAX], const char *db, const
     char sql[512], from[384];
     snprintf(from, sizeof from,
              "FROM trial JOIN config ON config.id = config_id JOIN problem ON problem.id = problem_id"
-             " WHERE op LIKE '%%/%s' AND text = 'F=%d' AND stage = 0",
+             " WHERE key = '%s' AND text = 'F=%d' AND stage = 0",
              problem, fault);
     snprintf(sql, sizeof sql, "SELECT count(*) %s", from);
     if (fault_number(db, sql) != 1)
@@ -77,22 +77,22 @@ static void finds_every_fault(void **state) {
         expect_wrong(db, problem, 1, "first wrong element at y[17]: is ");
         expect_both_values(db, problem, 1, types[i].type);
         expect_wrong(db, problem, 2, "first wrong element at y[1002]: is ");
-        snprintf(says, sizeof says, "wrote to the x, first at byte %d", 5 * size);
+        snprintf(says, sizeof says, "wrote to the input x, first at byte %d", 5 * size);
         expect_wrong(db, problem, 3, says);
-        snprintf(says, sizeof says, "wrote %d bytes before y", size);
+        snprintf(says, sizeof says, "wrote before y, first %d bytes before it", size);
         expect_wrong(db, problem, 4, says);
-        expect_wrong(db, problem, 5, "wrote 0 bytes behind the end of y");
-        expect_wrong(db, problem, 6, "wrote before the x");
-        expect_wrong(db, problem, 7, "wrote behind the end of the x");
-        snprintf(says, sizeof says, "wrote %d bytes before s", size);
+        expect_wrong(db, problem, 5, "wrote beyond the end of y, first 0 bytes after it");
+        expect_wrong(db, problem, 6, "wrote before the input x");
+        expect_wrong(db, problem, 7, "wrote beyond the end of the input x");
+        snprintf(says, sizeof says, "wrote before s, first %d bytes before it", size);
         expect_wrong(db, problem, 8, says);
-        expect_wrong(db, problem, 9, "wrote 0 bytes behind the end of s");
+        expect_wrong(db, problem, 9, "wrote beyond the end of s, first 0 bytes after it");
         expect_wrong(db, problem, 10, "first wrong element at z[3]: is ");
         expect_both_values(db, problem, 10, types[i].type);
         expect_wrong(db, problem, 11, "first wrong element at z[8]: is ");
-        snprintf(says, sizeof says, "wrote %d bytes before z", size);
+        snprintf(says, sizeof says, "wrote before z, first %d bytes before it", size);
         expect_wrong(db, problem, 12, says);
-        expect_wrong(db, problem, 13, "wrote 0 bytes behind the end of z");
+        expect_wrong(db, problem, 13, "wrote beyond the end of z, first 0 bytes after it");
     }
 }
 
@@ -211,10 +211,10 @@ static void marks_what_was_not_verified(void **state) {
     assert_code(&r, 0);
     assert_has(&r, r.out, "measured, not verified");
     run_free(&r);
-    assert_int_equal(trial_of(reason, db, "n=100/unverified", 0), TT__TRIAL_OK);
-    assert_int_equal(trial_of(reason, db, "n=100/unverified", 1),
-                     TT__TRIAL_WRONG_RESULT); /* guards are guards */
-    assert_string_equal(reason, "wrote 0 bytes behind the end of y");
+    assert_int_equal(trial_of(reason, db, "n=100", 0), TT__TRIAL_OK);
+    assert_int_equal(trial_of(reason, db, "n=100", 1), TT__TRIAL_WRONG_RESULT); /* guards are guards */
+    assert_string_equal(reason, "wrote beyond the end of y, first 0 bytes after it");
+    assert_int_equal(fault_number(db, "SELECT count(*) FROM problem WHERE unverified"), 1);
     fault_tune(&r, "", "--kernel %s --unverified --json --db %s", file, db);
     assert_code(&r, 0);
     assert_string_equal(run_json(got, sizeof got, r.out, "unverified"), "1");

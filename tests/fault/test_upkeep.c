@@ -81,14 +81,17 @@ static void tells_rows_apart(void **state) {
     const char *path = copy("rows.db");
     fault_number(
         path,
-        "INSERT INTO problem (op, rows, cols, lds, ldd, batch, src_stride, dst_stride, elem_size, align)"
-        " SELECT op || '/warm', rows, cols, lds, ldd, 2, src_stride, dst_stride, elem_size, align"
-        " FROM problem WHERE op = 'transpose';"
+        "INSERT INTO problem (operation_id, warm, unverified, key, first, second, moved_bytes)"
+        " SELECT operation_id, 1, 0, replace(key, 'batch=1', 'batch=2'), first, second, 2 * moved_bytes"
+        " FROM problem JOIN operation ON operation.id = operation_id WHERE name = 'transpose';"
+        "INSERT INTO value SELECT (SELECT max(id) FROM problem), place, value.name, iif(value.name = "
+        "'batch', 2, value)"
+        " FROM value JOIN problem ON problem.id = problem_id JOIN operation ON operation.id = operation_id"
+        " WHERE operation.name = 'transpose' AND NOT warm;"
         "INSERT INTO winner SELECT gpu_id, (SELECT max(id) FROM problem), run_id, config_id, time_us,"
         " copy_us, copy_fraction, speedup_vs_default, trials, failed, unix_ms FROM winner;"
         "UPDATE template SET hash = 'x' || substr(hash, 2)");
-    static const char *const says[] = {": transpose, 4-byte elements\n", "\n33x33 ",
-                                       "\n33x33, batch of 2, warm "};
+    static const char *const says[] = {": transpose\n", "\n33x33 ", "\n33x33, batch=2, warm "};
     run_result r;
     fault_tune(&r, "", "--stale --max-trials 4 --db %s", path);
     assert_code(&r, 0);
@@ -104,7 +107,7 @@ static void shows_one_problem(void **state) {
     for (size_t i = 0; i < sizeof says / sizeof *says; i++)
         expect(0, says[i], "show --size 33 --db %s", db);
     expect(0, "\"finals\":[{\"kernel\":", "show --gpu hostc --size 33 --json --db %s", db);
-    expect(1, "34 x 34 of 4-byte elements", "show --size 34 --db %s", db);
+    expect(1, "transpose of 34x34 was not tuned on ", "show --size 34 --db %s", db);
     expect(2, "no such GPU", "show --gpu a100 --size 33 --db %s", db);
     expect(2, "which problem?", "show --db %s", db);
 }

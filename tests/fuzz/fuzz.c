@@ -47,8 +47,8 @@ static void print(void *user, const char *what) {
 }
 
 void fuzz_empty(tt__store *s) {
-    static const char *const tables[] = {"winner",  "trial", "run", "config", "template",
-                                         "problem", "env",   "gpu", "cubin",  "cubin_link"};
+    static const char *const tables[] = {"winner",  "trial",     "run", "config", "template", "value",
+                                         "problem", "operation", "env", "gpu",    "cubin",    "cubin_link"};
     enum { N = sizeof tables / sizeof *tables };
     static tt__store *of;
     static sqlite3_stmt *all[N];

@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/model.h"
+#include "api/matrix.h"
 #include "tuner/cli/options.h"
 #include "tuner/cli/pages.h"
 
@@ -19,8 +19,9 @@ static void look_at(const tt__cli_args *a) {
     for (size_t i = 0; i < a->n_problems; i++) {
         tt__problem p;
         const tt_problem *q = &a->problems[i];
-        fuzz_want(tt__problem_init(&p, q) == TT_OK, "a problem");
-        fuzz_want(p.lds >= p.cols && p.ldd >= tt__dst_cols(&p) && p.lds <= (INT64_C(1) << 44) / p.rows,
+        fuzz_want(tt__matrix_problem(&p, q) == TT_OK, "a problem");
+        int64_t lds = tt__problem_number(&p, "lds", 0), ldd = tt__problem_number(&p, "ldd", 0);
+        fuzz_want(lds >= q->cols && ldd >= q->rows && lds <= (INT64_C(1) << 44) / q->rows,
                   "dimensions within bounds");
         for (size_t k = 0; k < i; k++)
             fuzz_want(q->rows != a->problems[k].rows || q->cols != a->problems[k].cols, "no problem twice");

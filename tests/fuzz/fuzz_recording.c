@@ -10,15 +10,16 @@
 static const tt__foreign foreign = {
     .gpu = {.name = "A GPU", .cc = 90, .sm_count = 1, .memory_bytes = 1 << 30, .max_threads_per_block = 1024},
     .problem = {.op = "transpose",
-                .rows = 64,
-                .cols = 64,
-                .lds = 64,
-                .ldd = 64,
-                .batch = 1,
-                .src_stride = 4096,
-                .dst_stride = 4096,
-                .elem_size = 4,
-                .align = 16},
+                .n = 9,
+                .settings = {{.name = "rows", .number = 64},
+                             {.name = "cols", .number = 64},
+                             {.name = "elem_size", .number = 4},
+                             {.name = "lds", .number = 64},
+                             {.name = "ldd", .number = 64},
+                             {.name = "batch", .number = 1},
+                             {.name = "src_stride", .number = 4096},
+                             {.name = "dst_stride", .number = 4096},
+                             {.name = "align", .number = 16}}},
     .kernel = "transpose_tiled"};
 
 /* As a user would: by a file. */

@@ -5,7 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "template/task.h"
+#include "template/operation.h"
+#include "template/workload.h"
 
 static const tt__gpu gpu = {.name = "A GPU",
                             .cc = 90,
@@ -14,54 +15,58 @@ static const tt__gpu gpu = {.name = "A GPU",
                             .l2_bytes = 50 << 20,
                             .max_threads_per_block = 1024,
                             .shared_per_block = 232448};
-static const tt__problem problem = {.op = "transpose",
-                                    .rows = 1000,
-                                    .cols = 512,
-                                    .lds = 512,
-                                    .ldd = 1000,
-                                    .batch = 1,
-                                    .src_stride = 512000,
-                                    .dst_stride = 512000,
-                                    .elem_size = 4,
-                                    .align = 16};
 
-/* Its own problem has a workload, and each metric a value; the texts that are asked for by hand are any
- * bytes, too. */
-static void look_at_task(const tt__template *t, const tt__problem *p, const char *text) {
+/* Any text is a problem of the operation or is refused; what is one has words, and is not far from itself. */
+static void look_at_problem(const tt__operation *op, const char *name, const char *text) {
+    tt__problem p, again;
+    tt__str settings = {0};
+    char words[TT__PROBLEM_TEXT_MAX];
+    bool same;
+    int offset;
+    tt_status status = tt__operation_problem(&p, op, name, text);
+    fuzz_want(status == TT_OK || ((status == TT_E_INVALID || status == TT_E_TEMPLATE) && *tt_last_error()),
+              "a problem");
+    if (status != TT_OK)
+        return;
+    fuzz_want(tt__operation_distance(op, &p, &p, &same) <= 0 && same, "no distance from itself");
+    fuzz_want(*tt__problem_text(words, &p), "words");
+    fuzz_want(tt__problem_offset(&offset, op, &p) == TT_OK && offset >= 0 && offset < 16, "an offset");
+    fuzz_want(tt__problem_add_unusual(&settings, op, &p) == TT_OK, "what is unusual");
+    status = tt__operation_problem(&again, op, name, tt__str_text(&settings));
+    fuzz_want(status == TT_OK && tt__problem_same(&p, &again), "the same from what is unusual");
+    tt__str_free(&settings);
+}
+
+/* Its problem has a workload, and each metric a value. */
+static void look_at_operation(const tt__template *t, const tt__problem *p) {
     tt__workload w;
-    tt__problem copy, other;
-    double value, part;
-    bool has;
+    tt__problem copy;
+    double value;
     tt_status status = tt__workload_of(&w, t, &gpu, p);
     fuzz_want(status == TT_OK ||
                   ((status == TT_E_TEMPLATE || status == TT_E_UNSUPPORTED) && *tt_last_error()),
               "a workload");
     for (int i = 0; i < w.n && status == TT_OK; i++)
         fuzz_want(w.arrays[i].direction == TT__SCALAR || tt__array_bytes(&w.arrays[i]) > 0, "a length");
-    for (size_t i = 0; i < t->task->n_metrics; i++)
+    for (size_t i = 0; i < t->operation->n_metrics; i++)
         fuzz_want(tt__metric_value(&value, t, i, &gpu, p, NULL, 10) == TT_OK, "a metric");
-    fuzz_want(tt__task_copy(&copy, &part, &has, t, &gpu, p) == TT_OK && part > 0, "a copy");
-    status = tt__task_problem(&other, t, text);
-    fuzz_want(status == TT_OK || ((status == TT_E_INVALID || status == TT_E_TEMPLATE) && *tt_last_error()),
-              "a problem");
-    fuzz_want(tt__variables_distance(p, p) == 0, "no distance from itself");
+    fuzz_want(!tt__problem_copy(&copy, p) || tt__problem_number(&copy, "bytes", 0) > 0, "a copy");
 }
 
 static void look_at(const tt__template *t, const char *text) {
     tt__space space = {0};
-    tt__problem own = problem;
-    if (t->own) {
-        fuzz_want(tt__task_problem(&own, t, NULL) == TT_OK, "a problem of its own");
-        look_at_task(t, &own, text);
-    }
-    tt_status status = tt__space_add(&space, t, &gpu, &own);
+    tt__problem p;
+    fuzz_want(tt__operation_sample(&p, t->operation, t->op) == TT_OK, "an ordinary problem");
+    look_at_problem(t->operation, t->op, text);
+    look_at_operation(t, &p);
+    tt_status status = tt__space_add(&space, t, &gpu, &p);
     fuzz_want(status == TT_OK || (status == TT_E_TEMPLATE && *tt_last_error()), "a space");
     for (size_t i = 0; i < space.n && i < 16; i++) {
         tt__candidate again;
         tt__str options = {0};
         int n;
-        fuzz_want(tt__space_resolve(&again, t, &gpu, &own, space.items[i].config) == TT_OK, "a legal member");
-        status = tt__config_options(&options, &n, &space.items[i], &own);
+        fuzz_want(tt__space_resolve(&again, t, &gpu, &p, space.items[i].config) == TT_OK, "a legal member");
+        status = tt__config_options(&options, &n, &space.items[i], &p);
         fuzz_want(status == TT_OK || status == TT_E_TEMPLATE, "options of the compiler");
         tt__str_free(&options);
         fuzz_want(memcmp(&again.launch, &space.items[i].launch, sizeof again.launch) == 0, "one geometry");
@@ -90,6 +95,24 @@ size_t LLVMFuzzerCustomMutator(uint8_t *data, size_t size, size_t max_size, unsi
     static const char *const words[] = {"//@",
                                         "kernel",
                                         "op",
+                                        "defines",
+                                        "problem",
+                                        "type",
+                                        "require",
+                                        "shape",
+                                        "near",
+                                        "same",
+                                        "sample",
+                                        "moves",
+                                        "buffer",
+                                        "scalar",
+                                        "reference",
+                                        "metric",
+                                        "tolerance",
+                                        "axpby",
+                                        "bytes",
+                                        "inout",
+                                        "time_ns",
                                         "param",
                                         "runtime",
                                         "derived",

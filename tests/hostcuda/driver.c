@@ -104,6 +104,7 @@ static CUresult check_context(void) {
 
 static CUresult may_begin(hostcuda_need need) {
     hostcuda_process *p = &hostcuda_state;
+    hostcuda_launch_held(need == NEEDS_EVENT);
     if (p->calls++ == 0)
         p->faults = hostcuda_faults_for("driver", sizeof "driver");
     if (p->faults.on[HOSTCUDA_CALL_FAILS] && p->calls == (long)p->faults.value[HOSTCUDA_CALL_FAILS])

@@ -38,7 +38,13 @@ typedef struct hostcuda_process {
 extern hostcuda_process hostcuda_state;
 
 /* What a call needs before it may begin. */
-typedef enum hostcuda_need { NEEDS_NOTHING, NEEDS_INIT, NEEDS_CONTEXT, NEEDS_SYNC } hostcuda_need;
+typedef enum hostcuda_need {
+    NEEDS_NOTHING,
+    NEEDS_INIT,
+    NEEDS_CONTEXT,
+    NEEDS_EVENT, /* a context; the call records an event */
+    NEEDS_SYNC
+} hostcuda_need;
 
 /* Takes the lock, counts the call, and says whether it may go on; the lock falls at the end of the scope. */
 typedef struct hostcuda_call {
@@ -96,6 +102,8 @@ typedef struct hostcuda_geometry {
 /* Writes a launch down (graph.c), or makes it: arguments have been checked, the lock is held. */
 CUresult hostcuda_capture(CUgraph graph, CUfunction fn, const hostcuda_geometry *g, void **args);
 CUresult hostcuda_launch(CUfunction fn, hostcuda_geometry *g, void **args);
+/* Runs the launch that was held back, or drops it if an event comes next. Every call begins with it. */
+void hostcuda_launch_held(bool before_event);
 
 /* ---- cost.c ---- */
 

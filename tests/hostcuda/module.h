@@ -9,9 +9,9 @@ struct CUfunc_st {
     CUmodule module;
     const hostcuda_kernel *kernel;
     hostcuda_faults faults;
-    double n_timed_runs;
-    int elem_size;    /* -DELEM_SIZE, else 1 */
-    int shared_limit; /* dynamic, bytes */
+    double n_timed_runs, n_prepared; /* launches right after an event, and right before one */
+    int elem_size;                   /* -DELEM_SIZE, else 1 */
+    int shared_limit;                /* dynamic, bytes */
     char name[128];
     CUfunction next;
 };

@@ -114,7 +114,7 @@ EXPORT CUresult cuEventDestroy(CUevent event) {
 }
 
 EXPORT CUresult cuEventRecord(CUevent event, CUstream stream) {
-    ENTER(NEEDS_CONTEXT);
+    ENTER(NEEDS_EVENT);
     REQUIRE(is_event(event) && hostcuda_is_stream(stream), CUDA_ERROR_INVALID_HANDLE);
     event->is_recorded = true;
     event->at_us = hostcuda_state.clock_us;

@@ -267,12 +267,38 @@ static int run_skipped(void) {
     return 0;
 }
 
+/* The launch right before an event, too, runs the first times only, wherever its arguments lie by then. A
+ * launch that no event follows runs. */
+static int run_prepared(void) {
+    CUfunction fn = fill_kernel("-DVALUE=1 -arch=sm_90");
+    CUdeviceptr p = harness_alloc(256);
+    CUevent event;
+    OK(cu.cuEventCreate(&event, 0));
+    for (int i = 0; i < 6; i++) {
+        unsigned char byte;
+        CUdeviceptr to = p;
+        long long n = 256;
+        void *args[] = {&to, &n};
+        OK(cu.cuMemsetD8Async(p, 77, 256, NULL));
+        OK(harness_launch(fn, 1, 256, 1, 0, args));
+        to = 0;
+        if (i != 3)
+            OK(cu.cuEventRecord(event, NULL));
+        OK(cu.cuCtxSynchronize());
+        OK(cu.cuMemcpyDtoH(&byte, p, 1));
+        CHECK(byte == (i == 2 || i > 3 ? 77 : 1));
+    }
+    OK(cu.cuEventDestroy(event));
+    return 0;
+}
+
 static void test_clock(void **state) {
     (void)state;
     PASSES("", run_clock);
     PASSES("HOSTCUDA_NOISE=10|HOSTCUDA_SEED=3", run_noise);
     PASSES("HOSTCUDA_FAULTS=VALUE=2:slow=3", run_slow);
     PASSES("HOSTCUDA_EXECUTE=2", run_skipped);
+    PASSES("HOSTCUDA_EXECUTE=2", run_prepared);
 }
 
 /* ---- Faults ------------------------------------------------------------------------------------------- */

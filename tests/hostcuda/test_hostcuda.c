@@ -102,7 +102,8 @@ static int run_copies(void) {
     static unsigned char from[100003], to[100003];
     harness_open_context();
     CUfunction fn = harness_kernel(
-        source, "-DVEC=16 -DKEEP=0 -DWHOLE=0 -D ANY=128 --define-macro=UNROLL=2 -arch=sm_90", "copy_linear");
+        source, "-DVEC=16 -DKEEP=0 -DWHOLE=0 -DELEM_SIZE=1 -D ANY=128 --define-macro=UNROLL=2 -arch=sm_90",
+        "copy_linear");
     fill_random(from, sizeof from);
     for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++) {
         int64_t n = (int64_t)sizes[i];

@@ -10,10 +10,12 @@
 
 #include <cmocka.h>
 
+#include "api/matrix.h"
 #include "db/conn.h"
 #include "device/device.h"
-#include "template/task.h"
-#include "tuner/backend.h"
+#include "template/operation.h"
+#include "tuner/ahead.h"
+#include "tuner/gpu_backend/backend.h"
 
 static const char doubled[] = "//@ kernel    doubled\n"
                               "//@ problem   n 1000\n"
@@ -44,7 +46,8 @@ typedef struct bench {
     tt__template *own;
     tt__store *store;
     tt__backend *backend;
-    tt__gpu gpu;
+    tt__session s;
+    tt__ahead ahead;
 } bench;
 
 static void open_bench(bench *b, int jobs) {
@@ -53,14 +56,18 @@ static void open_bench(bench *b, int jobs) {
     OK(tt__template_set_open(&b->templates, NULL, 0));
     OK(tt__template_parse(&b->own, "doubled.cu", doubled));
     OK(tt__store_open(&b->store, ":memory:", TT__STORE_READ_WRITE));
-    OK(tt__backend_live(
-        &b->backend,
-        &(tt__live_opts){.jobs = jobs, .trial_timeout_s = 60, .compile_timeout_s = 60, .store = b->store}));
-    OK(b->backend->ops->hello(b->backend, &b->gpu, &env));
+    b->ahead.s = &b->s;
+    OK(tt__backend_gpu(&b->backend, &(tt__backend_gpu_opts){.jobs = jobs,
+                                                      .trial_timeout_s = 60,
+                                                      .compile_timeout_s = 60,
+                                                      .store = b->store,
+                                                      .ahead = &b->ahead}));
+    OK(b->backend->ops->hello(b->backend, &b->s.gpu, &env));
 }
 
 static void close_bench(bench *b) {
     b->backend->ops->close(b->backend);
+    tt__ahead_close(&b->ahead);
     tt__store_close(&b->store);
     tt__template_free(&b->own);
     tt__template_set_close(&b->templates);
@@ -70,7 +77,7 @@ static void a_trial(bench *b, const tt__template *t, const tt__problem *p) {
     tt__candidate c;
     tt__trial trial;
     size_t id;
-    OK(tt__space_resolve(&c, t, &b->gpu, p, t->default_config));
+    OK(tt__space_resolve(&c, t, &b->s.gpu, p, t->default_config));
     OK(b->backend->ops->submit(b->backend, 7, &c, 0));
     OK(b->backend->ops->wait(b->backend, &id, &trial));
     assert_int_equal(id, 7);
@@ -82,7 +89,7 @@ static tt__problem matrix(int64_t side) {
     tt_problem asked = TT_INIT(tt_problem);
     tt__problem p;
     asked.rows = asked.cols = side;
-    OK(tt__problem_init(&p, &asked));
+    OK(tt__matrix_problem(&p, &asked));
     return p;
 }
 
@@ -99,7 +106,7 @@ static void nothing_tried(unsigned meanwhile_us) {
     OK(ops->problem(b.backend, &second, t));
     OK(ops->prepare(b.backend));
     usleep(meanwhile_us);
-    OK(tt__task_problem(&third, b.own, "n=5000"));
+    OK(tt__operation_problem(&third, b.own->operation, "doubled", "n=5000"));
     OK(ops->problem(b.backend, &third, b.own)); /* its reference is not compiled yet */
     OK(ops->prepare(b.backend));
     a_trial(&b, b.own, &third);
@@ -125,7 +132,7 @@ static void test_trials_given_up(void **state) {
     tt__problem first = matrix(33), second = matrix(65);
     open_bench(&b, 2);
     const tt__template *t = tt__template_set_find(&b.templates, "transpose_tiled");
-    OK(tt__space_resolve(&c, t, &b.gpu, &first, t->default_config));
+    OK(tt__space_resolve(&c, t, &b.s.gpu, &first, t->default_config));
     OK(b.backend->ops->problem(b.backend, &first, t));
     for (size_t i = 0; i < TRIALS; i++)
         OK(b.backend->ops->submit(b.backend, 100 + i, &c, 0));
@@ -161,19 +168,19 @@ static void test_expected_next(void **state) {
     const tt__backend_ops *ops = b.backend->ops;
     const tt__template *t = tt__template_set_find(&b.templates, "transpose_tiled");
     for (int i = 0; i < 2; i++)
-        OK(tt__space_resolve(&c[i], t, &b.gpu, &p, configs[i]));
+        OK(tt__space_resolve(&c[i], t, &b.s.gpu, &p, configs[i]));
     OK(ops->problem(b.backend, &p, t));
     a_trial(&b, t, &p);
     usleep(SAVED_WITHIN_US);
     a_trial(&b, t, &p);
     size_t before = n_cubins(&b);
-    OK(ops->expect_next(b.backend, &next[0], 1));
+    OK(tt__ahead_soon(&b.ahead, &next[0], 1, &p));
     for (int i = 0; i < 200 && n_cubins(&b) < before + 1; i++) {
         a_trial(&b, t, &p);
         usleep(SAVED_WITHIN_US / 2);
     }
     assert_int_equal(n_cubins(&b), before + 1);
-    OK(ops->expect_next(b.backend, &next[1], 1));
+    OK(tt__ahead_soon(&b.ahead, &next[1], 1, &p));
     OK(ops->problem(b.backend, &p, t));
     for (int i = 0; i < 20; i++) {
         a_trial(&b, t, &p);
@@ -183,7 +190,7 @@ static void test_expected_next(void **state) {
     close_bench(&b);
 }
 
-/* With what is expected of a task comes its reference, while another problem is at work. */
+/* With what is expected of an operation comes its reference, while another problem is at work. */
 static void test_reference_is_expected(void **state) {
     (void)state;
     bench b;
@@ -191,14 +198,14 @@ static void test_reference_is_expected(void **state) {
     tt__problem first = matrix(33), next;
     open_bench(&b, 2);
     const tt__template *t = tt__template_set_find(&b.templates, "transpose_tiled");
-    OK(tt__task_problem(&next, b.own, "n=5000"));
-    OK(tt__space_resolve(&c, b.own, &b.gpu, &next, "TIMES=3"));
+    OK(tt__operation_problem(&next, b.own->operation, "doubled", "n=5000"));
+    OK(tt__space_resolve(&c, b.own, &b.s.gpu, &next, "TIMES=3"));
     OK(b.backend->ops->problem(b.backend, &first, t));
     a_trial(&b, t, &first);
     usleep(SAVED_WITHIN_US);
     a_trial(&b, t, &first);
     size_t before = n_cubins(&b);
-    OK(b.backend->ops->expect(b.backend, &c, &next));
+    OK(tt__ahead_later(&b.ahead, &c, &next));
     for (int i = 0; i < 200 && n_cubins(&b) < before + 2; i++) {
         OK(b.backend->ops->problem(b.backend, &first, t));
         a_trial(&b, t, &first);

@@ -10,8 +10,9 @@
 
 #include <cmocka.h>
 
+#include "api/matrix.h"
 #include "device/device.h"
-#include "tuner/backend.h"
+#include "tuner/gpu_backend/backend.h"
 #include "tuner/stats.h"
 
 enum { ENTRANTS = 3 };
@@ -31,11 +32,11 @@ static void open_bench(bench *b) {
     tt__env env;
     asked.rows = 33;
     asked.cols = 47;
-    OK(tt__problem_init(&p, &asked));
+    OK(tt__matrix_problem(&p, &asked));
     OK(tt__template_set_open(&b->templates, NULL, 0));
     OK(tt__store_open(&b->store, ":memory:", TT__STORE_READ_WRITE));
-    OK(tt__backend_live(&b->backend,
-                        &(tt__live_opts){.trial_timeout_s = 60, .compile_timeout_s = 60, .store = b->store}));
+    OK(tt__backend_gpu(&b->backend,
+                        &(tt__backend_gpu_opts){.trial_timeout_s = 60, .compile_timeout_s = 60, .store = b->store}));
     OK(b->backend->ops->hello(b->backend, &gpu, &env));
     const tt__template *t = tt__template_set_find(&b->templates, "transpose_tiled");
     OK(tt__space_resolve(&b->candidate, t, &gpu, &p, t->default_config));

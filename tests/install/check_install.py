@@ -64,6 +64,12 @@ def check_doctor(root):
     assert worker["state"] == "ok" and worker["text"].startswith(os.path.realpath(root)), worker
 
 
+def check_import(root):
+    """The script that tune becomes is found from there, too."""
+    said = run(one(root, "bin/tune"), "import-t1", source / "tests/data/t1/threes.json")
+    assert "//@ kernel   threes\n" in said, said
+
+
 def check_pages(root):
     tune = one(root, "bin/tune")
     listed = run(tune, "--help").split("Commands:\n")[1].split("\n\n")[0].splitlines()
@@ -83,7 +89,7 @@ def main():
     with tempfile.TemporaryDirectory() as folder:
         root = pathlib.Path(folder)
         run("meson", "install", "-C", build, "--no-rebuild", "--quiet", "--destdir", root)
-        for check in (check_program, check_worker, check_doctor, check_pages):
+        for check in (check_program, check_worker, check_doctor, check_import, check_pages):
             check(root)
             print(check.__name__, "ok")
 

@@ -302,32 +302,32 @@ static void list_shapes(void) {
                                                                .rest = (int)i + 1};
 }
 
-bool sweep_ask(tt__problem *p, const tt_problem *problem, const char *op) {
-    tt_problem asked = *problem;
-    asked.in_place = strcmp(op, "transpose_in_place") == 0;
-    if (asked.in_place && asked.rows != asked.cols)
+bool sweep_ask(tt__problem *p, tt_problem *matrix, const char *op) {
+    if (strncmp(op, "transpose", strlen("transpose")) != 0 && strcmp(op, "copy") != 0)
         return false;
-    if (asked.in_place)
-        asked.ldd = asked.lds, asked.dst_stride = asked.src_stride;
-    MUST(tt__problem_init(p, &asked));
+    matrix->in_place = strcmp(op, "transpose_in_place") == 0;
+    if (matrix->in_place && matrix->rows != matrix->cols)
+        return false;
+    if (matrix->in_place)
+        matrix->ldd = matrix->lds, matrix->dst_stride = matrix->src_stride;
+    MUST(bench_matrix(p, matrix));
+    const tt__problem transpose = *p;
+    if (strcmp(op, "copy") == 0)
+        return tt__problem_copy(p, &transpose);
     tt__copy(p->op, sizeof p->op, op);
-    if (!tt__dst_transposed(p))
-        *p = tt__problem_copy(p);
     return true;
 }
 
-bool sweep_problem(tt__problem *p, const sweep_shape *s, const char *op) {
-    tt_problem asked = TT_INIT(tt_problem);
-    asked.rows = s->rows;
-    asked.cols = s->cols;
-    asked.lds = s->lds;
-    asked.ldd = s->ldd;
-    asked.elem_size = s->elem_size;
-    asked.align = s->align;
-    asked.batch = s->batch;
-    asked.src_stride = s->src_stride;
-    asked.dst_stride = s->dst_stride;
-    return sweep_ask(p, &asked, op);
+tt_problem sweep_matrix(const sweep_shape *s) {
+    return (tt_problem){.rows = s->rows,
+                        .cols = s->cols,
+                        .lds = s->lds,
+                        .ldd = s->ldd,
+                        .elem_size = s->elem_size,
+                        .align = s->align,
+                        .batch = s->batch,
+                        .src_stride = s->src_stride,
+                        .dst_stride = s->dst_stride};
 }
 
 bool sweep_is_for(const sweep_shape *s, const tt__candidate *c) {

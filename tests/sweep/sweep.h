@@ -4,8 +4,9 @@
 #define TT_TESTS_SWEEP_H
 
 #include "base/str.h"
+#include "bench/matrix.h"
 #include "device/device.h"
-#include "template/task.h"
+#include "template/operation.h"
 
 /* In-place templates take part in what is square. */
 typedef struct sweep_shape {
@@ -30,10 +31,10 @@ extern size_t sweep_n_shapes;
         }                                                                                                    \
     } while (0)
 
-/* A problem of an op, whose names say whether the result is transposed and where it goes. False if it is
- * none: nothing but a square goes in place. */
-bool sweep_ask(tt__problem *p, const tt_problem *problem, const char *op);
-bool sweep_problem(tt__problem *p, const sweep_shape *s, const char *op);
+/* Fills in the defaults of a matrix and makes it a problem of an operation: in place, or the copy of as many bytes.
+ * False if it is no problem of that one: only squares go in place, and others than these have no matrix. */
+bool sweep_ask(tt__problem *p, tt_problem *matrix, const char *op);
+tt_problem sweep_matrix(const sweep_shape *s);
 /* Is the configuration one for this shape? */
 bool sweep_is_for(const sweep_shape *s, const tt__candidate *c);
 

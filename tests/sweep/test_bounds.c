@@ -2,7 +2,8 @@
  * Some configurations of every built-in template and shape, on arrays that are not a byte too long, held
  * against a plain loop: under AddressSanitizer on the CPU stand-in, under compute-sanitizer on a GPU, no
  * kernel comes by a byte that is not the arrays'. test_bounds [ELEMENTS]: shapes of so many and more are
- * left out, unless they are for certain configurations (`with`).
+ * left out, unless they are for certain configurations (`with`). On the stand-in, which compiles slowly, one
+ * in sixteen of these kernels takes part, and one of each template at least; with TT_LONG all of them.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -32,7 +33,7 @@ typedef struct worker {
 static int64_t most_elements = INT64_MAX;
 
 /* dst as a plain loop makes it; what lies between the rows and matrices stays as it was. */
-static void expect(unsigned char *want, const unsigned char *src, const tt__problem *p) {
+static void expect(unsigned char *want, const unsigned char *src, const tt_problem *p) {
     size_t e = (size_t)p->elem_size;
     for (int64_t b = 0; b < p->batch; b++)
         for (int64_t r = 0; r < p->rows; r++)
@@ -68,21 +69,21 @@ static void from_device(unsigned char *bytes, CUdeviceptr at, size_t n, size_t o
 }
 
 /* With the arrays so many bytes from a multiple of 16. */
-static void check_plainly(const char *cubin, const tt__candidate *c, const tt__problem *p, size_t offset,
+static void check_plainly(const char *cubin, const tt__candidate *c, const tt_problem *p, size_t offset,
                           size_t dst_offset) {
-    size_t n_src = (size_t)tt__src_bytes(p), n_dst = (size_t)tt__dst_bytes(p);
+    size_t n_src = (size_t)bench_src_bytes(p), n_dst = (size_t)bench_dst_bytes(p);
     unsigned char *src = array(n_src, offset), *want = array(n_dst, 0), *got = array(n_dst, dst_offset);
     tt__kernel kernel;
     for (size_t i = 0; i < n_src; i++)
         src[i] = (unsigned char)((i * 2654435761u) >> 13);
     memset(got, 0x5a, n_dst);
-    if (tt__in_place(p))
+    if (p->in_place)
         memcpy(got, src, n_dst);
     memcpy(want, got, n_dst);
     CUdeviceptr d_src = to_device(src, n_src, offset), d_dst = to_device(got, n_dst, dst_offset);
     OK(tt__kernel_load(&kernel, cu, cubin, &c->t->symbols, &c->launch));
     CU_OK(tt__kernel_launch(&kernel, cu, &c->launch,
-                            (void *[]){tt__in_place(p) ? (void *)&d_dst : (void *)&d_src, &d_dst}, NULL));
+                            (void *[]){p->in_place ? (void *)&d_dst : (void *)&d_src, &d_dst}, NULL));
     CU_OK(cu->cuCtxSynchronize());
     from_device(src, d_src, n_src, offset);
     from_device(got, d_dst, n_dst, dst_offset);
@@ -96,26 +97,36 @@ static void check_plainly(const char *cubin, const tt__candidate *c, const tt__p
     free(got - dst_offset);
 }
 
+/* Chosen by kernel, so that what is compiled serves several shapes. */
+static bool in_sample(uint64_t hash) {
+    enum { STEP = 16, BITS_OF_OTHERS = 16 };
+    return device_may_take_long() || (hash >> BITS_OF_OTHERS) % STEP == 0;
+}
+
 /* With arrays where allocators put them, and with some that no multiple of 16 bytes begins. If it is its
  * turn. */
-static void check_both(worker *w, const tt__candidate *c, const tt__problem *p) {
+static void check_both(worker *w, const tt__candidate *c, const tt__problem *p, const tt_problem *m,
+                       bool is_first) {
     tt__str options;
     int n;
-    w->o->n++;
     OK(tt__config_options(&options, &n, c, p));
-    if (sweep_hash_kernel(c->t->path, &options) % w->n_workers != w->number) {
+    const uint64_t hash = sweep_hash_kernel(c->t->path, &options);
+    const bool chosen = is_first || in_sample(hash);
+    w->o->n += chosen;
+    if (!chosen || hash % w->n_workers != w->number) {
         tt__str_free(&options);
         return;
     }
     w->o->n_mine++;
     const char *cubin = sweep_compile(&w->cubins, c->t->path, c->t->source, &options, n, w->gpu.cc);
-    check_plainly(cubin, c, p, 0, 0);
-    if (p->align < 16)
-        check_plainly(cubin, c, p, (size_t)(3 * p->align % 16), (size_t)(5 * p->align % 16));
+    check_plainly(cubin, c, m, 0, 0);
+    if (m->align < 16)
+        check_plainly(cubin, c, m, (size_t)(3 * m->align % 16), (size_t)(5 * m->align % 16));
 }
 
 /* Of those that are for the shape all, if they are named and no sample is enough, or else a few. */
-static void check_some(worker *w, const tt__space *space, const sweep_shape *s, const tt__problem *p) {
+static void check_some(worker *w, const tt__space *space, const sweep_shape *s, const tt__problem *p,
+                       const tt_problem *m, bool *had) {
     enum { EACH = 5, EACH_SMALL = 2 }; /* under sanitizers, where each is compiled anew */
     const size_t each = s->sampled && most_elements < INT64_MAX ? EACH_SMALL : EACH;
     size_t n = 0, *all = calloc(space->n + 1, sizeof *all);
@@ -124,8 +135,8 @@ static void check_some(worker *w, const tt__space *space, const sweep_shape *s, 
         if (!s->with || sweep_is_for(s, &space->items[i]))
             all[n++] = i;
     const size_t few = (s->with && !s->sampled) || n < each ? n : each;
-    for (size_t k = 0; k < few; k++)
-        check_both(w, &space->items[all[few > 1 ? k * (n - 1) / (few - 1) : 0]], p);
+    for (size_t k = 0; k < few; k++, *had = true)
+        check_both(w, &space->items[all[few > 1 ? k * (n - 1) / (few - 1) : 0]], p, m, !*had);
     free(all);
 }
 
@@ -134,18 +145,22 @@ static void check_share(size_t number, size_t n_workers) {
     tt__template_set set;
     assert_true(sweep_open_device(&w.gpu));
     OK(tt__template_set_open(&set, NULL, 0));
+    bool *had = calloc(set.n, sizeof *had); /* of each template: a kernel */
+    assert_non_null(had);
     for (size_t s = 0; s < sweep_n_shapes; s++)
         for (size_t i = 0; i < set.n; i++) {
+            const tt__template *t = set.items[i];
+            tt_problem m = sweep_matrix(&sweep_shapes[s]);
             tt__problem p;
             tt__space space = {0};
-            if (!sweep_problem(&p, &sweep_shapes[s], set.items[i]->op) || !tt__dst_transposed(&p) ||
-                sweep_shapes[s].align || sweep_shapes[s].rest ||
-                (p.rows * p.cols >= most_elements && !sweep_shapes[s].with))
+            if (strcmp(t->op, "copy") == 0 || !sweep_ask(&p, &m, t->op) || sweep_shapes[s].align ||
+                sweep_shapes[s].rest || (m.rows * m.cols >= most_elements && !sweep_shapes[s].with))
                 continue;
-            OK(tt__space_add(&space, set.items[i], &w.gpu, &p));
-            check_some(&w, &space, &sweep_shapes[s], &p);
+            OK(tt__space_add(&space, t, &w.gpu, &p));
+            check_some(&w, &space, &sweep_shapes[s], &p, &m, &had[i]);
             tt__space_free(&space);
         }
+    free(had);
     sweep_cubins_free(&w.cubins);
     tt__template_set_close(&set);
     exit(0); /* as main would, for whoever looks for leaks then */

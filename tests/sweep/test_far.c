@@ -13,13 +13,14 @@
 
 #include <cmocka.h>
 
+#include "bench/matrix.h"
 #include "device/device.h"
 #include "gpu/device.h"
 #include "gpu/kernel.h"
 #include "gpu/nvrtc.h"
-#include "template/task.h"
+#include "template/operation.h"
 
-enum { EXIT_SKIPPED = 77, EACH = 3, MARGIN = 64 };
+enum { EXIT_SKIPPED = 77, EACH = 2, EACH_LONG = 3, MARGIN = 64 };
 
 #define BITS(n) (INT64_C(1) << (n))
 static const tt_problem shapes[] = {
@@ -53,7 +54,7 @@ static unsigned char value(int64_t b, int64_t r, int64_t c, size_t k) {
                            13);
 }
 
-static void fill(unsigned char *src, const tt__problem *p) {
+static void fill(unsigned char *src, const tt_problem *p) {
     size_t e = (size_t)p->elem_size;
     for (int64_t b = 0; b < p->batch; b++)
         for (int64_t r = 0; r < p->rows; r++)
@@ -63,7 +64,7 @@ static void fill(unsigned char *src, const tt__problem *p) {
 }
 
 /* Each row, and that what lies beside it is still zero. */
-static bool is_right(const unsigned char *dst, const tt__problem *p) {
+static bool is_right(const unsigned char *dst, const tt_problem *p) {
     size_t e = (size_t)p->elem_size;
     for (int64_t b = 0; b < p->batch; b++)
         for (int64_t c = 0; c < p->cols; c++) {
@@ -79,19 +80,19 @@ static bool is_right(const unsigned char *dst, const tt__problem *p) {
     return true;
 }
 
-static void check(const tt__candidate *c, const tt__problem *p, const tt__gpu *gpu) {
-    size_t n_src = (size_t)tt__src_bytes(p), n_dst = (size_t)tt__dst_bytes(p);
-    unsigned char *dst = reserve(n_dst + MARGIN), *src = tt__in_place(p) ? dst : reserve(n_src);
+static void check(const tt__candidate *c, const tt__problem *problem, const tt_problem *p, const tt__gpu *gpu) {
+    size_t n_src = (size_t)bench_src_bytes(p), n_dst = (size_t)bench_dst_bytes(p);
+    unsigned char *dst = reserve(n_dst + MARGIN), *src = p->in_place ? dst : reserve(n_src);
     tt__kernel kernel;
     tt__str options, cubin = {0};
     int n;
     if (!dst || !src)
         skip();
     fill(src, p);
-    OK(tt__config_options(&options, &n, c, p));
+    OK(tt__config_options(&options, &n, c, problem));
     OK(tt__nvrtc_compile(&cubin, c->t->path, c->t->source, options.text, n, gpu->cc));
     OK(tt__kernel_load(&kernel, cu, cubin.text, &c->t->symbols, &c->launch));
-    CU_OK(tt__kernel_launch(&kernel, cu, &c->launch, (void *[]){tt__in_place(p) ? &dst : &src, &dst}, NULL));
+    CU_OK(tt__kernel_launch(&kernel, cu, &c->launch, (void *[]){p->in_place ? &dst : &src, &dst}, NULL));
     CU_OK(cu->cuCtxSynchronize());
     if (!is_right(dst, p))
         fail_msg("%s %s is wrong for %lld x %lld of %d bytes, ld %lld and %lld", c->t->kernel, c->config,
@@ -109,26 +110,26 @@ static void far_rows_are_found(void **state) {
     tt__template_set set;
     tt__gpu gpu;
     assert_true(device_open());
+    const size_t each = device_may_take_long() ? EACH_LONG : EACH;
     OK(tt__device_gpu(&gpu, 0));
     OK(tt__template_set_open(&set, NULL, 0));
     for (size_t s = 0; s < N_SHAPES; s++) {
         size_t n = 0;
         for (size_t i = 0; i < set.n; i++) {
-            tt_problem asked = shapes[s];
+            tt_problem m = shapes[s];
             tt__problem p;
             tt__space space = {0};
-            asked.size = sizeof asked;
-            OK(tt__problem_init(&p, &asked));
+            OK(bench_matrix(&p, &m));
             if (strcmp(set.items[i]->op, ops[shapes[s].in_place]) != 0)
                 continue;
             OK(tt__space_add(&space, set.items[i], &gpu, &p));
             bool is_wide = strcmp(set.items[i]->kernel, "transpose_wide") == 0;
-            if (is_wide && (p.lds > UINT32_MAX || p.ldd > UINT32_MAX))
+            if (is_wide && (m.lds > UINT32_MAX || m.ldd > UINT32_MAX))
                 assert_int_equal(space.n, 0); /* which has 32 bits for a pitch */
-            else if (is_wide && p.elem_size >= 4)
+            else if (is_wide && m.elem_size >= 4)
                 assert_true(space.n > 0);
-            for (size_t k = 0; k < EACH && space.n; k++, n++)
-                check(&space.items[k * (space.n - 1) / (EACH - 1)], &p, &gpu);
+            for (size_t k = 0; k < each && space.n; k++, n++)
+                check(&space.items[k * (space.n - 1) / (each - 1)], &p, &m, &gpu);
             tt__space_free(&space);
         }
         assert_true(n > 0);

@@ -13,6 +13,9 @@
 
 #include "gpu/device.h"
 #include "sweep.h"
+#include "template/workload.h"
+#include "tuner/checker.h"
+#include "tuner/verifier.h"
 #include "tuner/verify.h"
 
 enum { EACH = 2 };
@@ -62,9 +65,9 @@ static size_t check_all(const tt__template_set *set, const tt__problem *p, const
     tt__verifier v;
     size_t n_checked = 0, available, total;
     for (size_t i = 0; i < set->n; i++) {
-        const tt__template *t = set->items[i], *of = t->task->t;
+        const tt__template *t = set->items[i], *of = t->operation->t;
         tt__space space = {0};
-        tt__candidate reference_of;
+        tt__candidate checker_of, reference_of;
         tt__workload work;
         if (strcmp(t->op, p->op) != 0)
             continue;
@@ -75,9 +78,10 @@ static size_t check_all(const tt__template_set *set, const tt__problem *p, const
         MUST(tt__space_add(&space, t, gpu, p));
         for (size_t k = 0; k < EACH && space.n; k++, n_checked++) {
             if (n_checked == 0) {
-                MUST(tt__space_reference(&reference_of, t->task, gpu, p));
-                const char *checker = compile(&cubins, tt__checker[0].name, tt__checker[0].source,
-                                              &(tt__candidate){0}, p, gpu->cc);
+                MUST(tt__space_reference(&reference_of, t->operation, gpu, p));
+                tt__verify_candidate(&checker_of, &work);
+                const char *checker =
+                    compile(&cubins, tt__checker[0].name, tt__checker[0].source, &checker_of, p, gpu->cc);
                 const char *reference = compile(&cubins, of->path, of->source, &reference_of, p, gpu->cc);
                 MUST(tt__verifier_open(&v, cu, NULL, p, &work, checker, reference));
             }
@@ -98,13 +102,12 @@ static void large_arrays_are_transposed(void **state) {
     assert_true(sweep_open_device(&gpu));
     MUST(tt__template_set_open(&set, NULL, 0));
     for (size_t s = 0; s < N_SHAPES; s++) {
-        tt_problem asked = shapes[s];
+        tt_problem m = shapes[s];
         tt__problem p;
-        asked.size = sizeof asked;
-        MUST(tt__problem_init(&p, &asked));
+        MUST(bench_matrix(&p, &m));
         size_t n = check_all(&set, &p, &gpu);
-        printf("%lld x %lld x %lld, %d bytes%s: ", (long long)p.batch, (long long)p.rows, (long long)p.cols,
-               p.elem_size, asked.in_place ? ", in place" : "");
+        printf("%lld x %lld x %lld, %d bytes%s: ", (long long)m.batch, (long long)m.rows, (long long)m.cols,
+               m.elem_size, m.in_place ? ", in place" : "");
         printf(n ? "%zu configurations\n" : "not enough device memory\n", n);
     }
     tt__template_set_close(&set);

@@ -1,9 +1,9 @@
 /*
  * The cubins of the built-in templates, compiled by the real NVRTC (it needs no GPU): for elements of 4
- * bytes, 4096 x 4096, 1024 x 1024 and compute capability 9.0 all there are. Of those of other elements,
- * shapes, and architectures that this NVRTC knows, a sample; with TT_SWEEP=all everything. Configurations
- * that differ in run-time parameters only are one cubin. NVRTC scales over processes, so there is one for
- * each CPU; they share a list, and what they found is told when all are done.
+ * bytes, 4096 x 4096, 1024 x 1024 and compute capability 9.0 a sample, with TT_LONG all there are. Of those
+ * of other elements, shapes, and architectures that this NVRTC knows, a sample; with TT_SWEEP=all everything.
+ * Configurations that differ in run-time parameters only are one cubin. NVRTC scales over processes, so there
+ * is one for each CPU; they share a list, and what they found is told when all are done.
  *
  * Of kernels that are launched early the machine code is looked at, too: neither a verification nor most runs
  * would notice a compiler that moves a load in front of the wait.
@@ -23,9 +23,9 @@
 #include "base/clock.h"
 #include "gpu/nvrtc.h"
 #include "sweep.h"
-#include "tuner/verify.h"
+#include "tuner/checker.h"
 
-enum { EXIT_SKIPPED = 77, SAMPLE_MAX = 6, SHOWN_MAX = 10 };
+enum { EXIT_SKIPPED = 77, SHOWN_MAX = 10 };
 
 /* Limits of the first GPU of each architecture: they decide which configurations are legal. */
 static const tt__gpu gpus[] = {
@@ -90,19 +90,11 @@ static bool same_cubin(const job *a, const job *b) {
                0; /* the size of elements is an option, too */
 }
 
-static void add_shape(tt__space *space, const tt__template *t, const tt__gpu *gpu, int64_t rows, int64_t cols,
-                      int64_t batch, int elem_size) {
-    tt__problem p;
-    tt_problem asked = TT_INIT(tt_problem);
-    asked.rows = rows;
-    asked.cols = cols;
-    asked.batch = batch;
-    asked.elem_size = elem_size;
-    assert_int_equal(tt__problem_init(&p, &asked), TT_OK);
-    tt__copy(p.op, sizeof p.op, t->op);
-    if (tt__in_place(&p) && rows != cols)
-        return;
-    if (tt__space_add(space, t, gpu, &p) != TT_OK)
+/* Of a problem the options know no more than the size of its elements: *p becomes one of those that were added. */
+static void add_shape(tt__space *space, tt__problem *p, const tt__template *t, const tt__gpu *gpu, int64_t rows,
+                      int64_t cols, int64_t batch, int elem_size) {
+    tt_problem asked = {.rows = rows, .cols = cols, .batch = batch, .elem_size = elem_size};
+    if (sweep_ask(p, &asked, t->op) && tt__space_add(space, t, gpu, p) != TT_OK)
         fail_msg("%s", tt_last_error());
 }
 
@@ -112,14 +104,14 @@ static void add_shape(tt__space *space, const tt__template *t, const tt__gpu *gp
 static void add_template(const tt__template *t, const tt__gpu *gpu, int elem_size, int64_t size,
                          size_t at_most) {
     tt__space space = {0};
-    tt__problem p = {.elem_size = elem_size};
+    tt__problem p;
     static const int64_t sizes[] = {4096, 8192, 4112, 1024, 1025};
     for (size_t i = 0; i < (size ? 1 : sizeof sizes / sizeof *sizes); i++)
-        add_shape(&space, t, gpu, size ? size : sizes[i], size ? size : sizes[i], 1, elem_size);
+        add_shape(&space, &p, t, gpu, size ? size : sizes[i], size ? size : sizes[i], 1, elem_size);
     if (!size) {
-        add_shape(&space, t, gpu, 100000, 3, 1, elem_size);
-        add_shape(&space, t, gpu, 3, 100001, 1, elem_size);
-        add_shape(&space, t, gpu, 16, 16, 4096, elem_size);
+        add_shape(&space, &p, t, gpu, 100000, 3, 1, elem_size);
+        add_shape(&space, &p, t, gpu, 3, 100001, 1, elem_size);
+        add_shape(&space, &p, t, gpu, 16, 16, 4096, elem_size);
     }
     size_t start = jobs.n, kept = start;
     for (size_t i = 0; i < space.n; i++) {
@@ -145,10 +137,13 @@ static void add_template(const tt__template *t, const tt__gpu *gpu, int elem_siz
 }
 
 static void add_checkers(int cc) {
-    for (size_t e = 0; e < sizeof elem_sizes / sizeof *elem_sizes; e++) {
-        job *j = new_job(tt__checker[0].name, tt__checker[0].source, cc, elem_sizes[e]);
-        tt__problem p = {.elem_size = elem_sizes[e]};
-        assert_int_equal(tt__config_options(&j->options, &j->n_options, &(tt__candidate){0}, &p), TT_OK);
+    static const char *const configs[] = {"NUMBERS=0", "NUMBERS=1"};
+    for (size_t i = 0; i < sizeof configs / sizeof *configs; i++) {
+        job *j = new_job(tt__checker[0].name, tt__checker[0].source, cc, 1);
+        tt__candidate checker = {0};
+        tt__copy(checker.config, sizeof checker.config, configs[i]);
+        tt__copy(j->config, sizeof j->config, configs[i]);
+        assert_int_equal(tt__config_options(&j->options, &j->n_options, &checker, NULL), TT_OK);
     }
 }
 
@@ -305,7 +300,8 @@ static void every_configuration_compiles(void **state) {
     tt__template_set set;
     assert_int_equal(tt__template_set_open(&set, NULL, 0), TT_OK);
     const char *sweep = getenv("TT_SWEEP");
-    bool all = sweep && strcmp(sweep, "all") == 0;
+    const bool all = sweep && strcmp(sweep, "all") == 0, is_long = sweep || getenv("TT_LONG");
+    const size_t of_main = is_long ? SIZE_MAX / 2 : 8, of_others = all ? SIZE_MAX / 2 : is_long ? 6 : 1;
     int n_archs = 0;
     for (size_t g = 0; g < sizeof gpus / sizeof *gpus; g++) {
         if (!supported(gpus[g].cc)) {
@@ -314,12 +310,12 @@ static void every_configuration_compiles(void **state) {
         }
         n_archs++;
         for (size_t i = 0; i < set.n && gpus[g].cc == 90; i++) {
-            add_template(set.items[i], &gpus[g], 4, 4096, SIZE_MAX / 2);
-            add_template(set.items[i], &gpus[g], 4, 1024, SIZE_MAX / 2);
+            add_template(set.items[i], &gpus[g], 4, 4096, of_main);
+            add_template(set.items[i], &gpus[g], 4, 1024, of_main);
         }
         for (size_t e = 0; e < sizeof elem_sizes / sizeof *elem_sizes; e++)
             for (size_t i = 0; i < set.n && (all || elem_sizes[e] == 4 || gpus[g].cc == 90); i++)
-                add_template(set.items[i], &gpus[g], elem_sizes[e], 0, all ? SIZE_MAX / 2 : SAMPLE_MAX);
+                add_template(set.items[i], &gpus[g], elem_sizes[e], 0, of_others);
         add_checkers(gpus[g].cc);
     }
     assert_true(n_archs > 0);

@@ -18,7 +18,7 @@ typedef struct bench {
     float us[THINGS];
 } bench;
 
-/* src to dst; `second` is the direction of dst. Begins a new list. */
+/* src to dst; `second` is the direction of dst. A transpose only moves bytes. Begins a new list. */
 static void open(bench *b, const char *op, tt__direction second, bool warm) {
     bool has_gate = seen.has_gate;
     size_t available = seen.available, room = seen.room;
@@ -37,18 +37,18 @@ static void open(bench *b, const char *op, tt__direction second, bool warm) {
         .work = {.n = 2,
                  .align = 16,
                  .warm = warm,
+                 .moves = strncmp(op, "transpose", 9) == 0,
                  .arrays = {{.direction = TT__IN, .elem_size = 4}, {.direction = second, .elem_size = 4}}},
         .areas = {{.live = 4096}, {.live = 8192, .before = 16384}}};
     for (int i = 0; i < 2; i++)
         b->verifier.work.arrays[i].count = (int64_t)array_bytes / 4;
-    strcpy(b->verifier.problem.op, op);
     if (second == TT__INOUT)
         b->verifier.work.copy_bytes = (int64_t)copy_bytes;
     assert_int_equal(tt__pool_open(&b->pool, &b->verifier, &gpu), TT_OK);
     if (!available)
         assert_int_equal(seen.allocated, tt__pool_bytes(&b->verifier.work, &gpu));
     for (int i = 0; i < THINGS; i++)
-        b->things[i] = (tt__timed){&b->kernel, &b->launch, 0, false};
+        b->things[i] = (tt__timed){.kernel = &b->kernel, .launch = &b->launch};
     seen.n = 0;
 }
 

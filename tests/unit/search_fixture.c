@@ -19,26 +19,16 @@ static tt_status problem(tt__backend *b, const tt__problem *p, const tt__templat
     return TT_OK;
 }
 
-static tt_status expect(tt__backend *b, const tt__candidate *c, const tt__problem *p) {
-    fake *f = (fake *)b;
-    (void)p;
-    if (f->n_expected < SPACE_OF_BOTH)
-        f->expected[f->n_expected] = c;
-    f->n_expected++;
-    return TT_OK;
-}
-
-/* What is expected next is not under way yet, and no more than is left to try. */
-static tt_status expect_next(tt__backend *b, const tt__candidate *const *c, size_t n) {
-    fake *f = (fake *)b;
-    for (size_t i = 0; i < n; i++)
+/* What is expected soon is not under way yet, and no more than is left to try. */
+static void check_soon(fake *f) {
+    const tt__expected_list *soon = &f->ahead->soon;
+    for (size_t i = 0; i < soon->n; i++)
         for (size_t k = 0; k < f->n_submitted; k++)
-            assert_ptr_not_equal(c[i], f->submitted[k]);
+            assert_false(soon->items[i].candidate.t == f->submitted[k]->t &&
+                         strcmp(soon->items[i].candidate.config, f->submitted[k]->config) == 0);
     if (f->wanted)
-        assert_in_range(n, 0, f->wanted - f->kept - f->n_submitted);
-    f->n_next = n;
-    f->most_next = n > f->most_next ? n : f->most_next;
-    return TT_OK;
+        assert_in_range(soon->n, 0, f->wanted - f->kept - f->n_submitted);
+    f->most_soon = soon->n > f->most_soon ? soon->n : f->most_soon;
 }
 
 static tt_status prepare(tt__backend *b) {
@@ -67,6 +57,7 @@ static void fill(tt__trial *trial, int n_samples, double us) {
 
 static tt_status wait(tt__backend *b, size_t *id, tt__trial *trial) {
     fake *f = (fake *)b;
+    check_soon(f);
     *id = f->waiting[0];
     fill(trial, f->n_samples, f->slow_default && *id == 0 ? SLOW_US : f->alike ? f->us : f->us + (double)*id);
     if (*id < f->n_unrecorded)
@@ -107,14 +98,8 @@ static tt_status finals(tt__backend *b, const tt__candidate *const *c, size_t n,
     return TT_OK;
 }
 
-static const tt__backend_ops ops = {.problem = problem,
-                                    .expect = expect,
-                                    .expect_next = expect_next,
-                                    .prepare = prepare,
-                                    .room = room,
-                                    .submit = submit,
-                                    .wait = wait,
-                                    .finals = finals};
+static const tt__backend_ops ops = {
+    .problem = problem, .prepare = prepare, .room = room, .submit = submit, .wait = wait, .finals = finals};
 
 static void remember(void *user, const char *line) {
     bench *b = user;
@@ -129,7 +114,9 @@ void bench_open(bench *b, bool both) {
     memset(b, 0, sizeof *b);
     field_open(&b->f, numbers, both ? letters : NULL);
     assert_int_equal(b->f.space.n, both ? SPACE_OF_BOTH : SPACE);
+    b->ahead = (tt__ahead){.s = &b->s};
     b->backend = (fake){.base = {&ops},
+                        .ahead = &b->ahead,
                         .n_samples = 7,
                         .us = US,
                         .finals_known = true,
@@ -139,8 +126,11 @@ void bench_open(bench *b, bool both) {
     b->opts = (tt_tune_opts)TT_INIT(tt_tune_opts);
     b->opts.on_message = remember;
     b->opts.user = b;
+    b->call = (tt__tune_call){.n = 1, .problems = &b->f.problem, .templates = &b->set};
     b->s = (tt__session){.templates = &b->set,
+                         .call = &b->call,
                          .backend = &b->backend.base,
+                         .ahead = &b->ahead,
                          .opts = &b->opts,
                          .gpu = field_gpu,
                          .env = {"580.1", "13.0", TT__METHOD},
@@ -157,12 +147,23 @@ void bench_add_words(bench *b) {
 }
 
 void bench_close(bench *b) {
+    tt__ahead_close(&b->ahead);
     tt__store_close(&b->s.store);
     field_close(&b->f);
 }
 
 void bench_search(bench *b, const tt__limits *limits, tt__search *out) {
     assert_ok(tt__search_open(&b->s, &b->f.problem, limits, out));
-    assert_ok(tt__search_expect(&b->s, out));
+    assert_ok(tt__ahead_of_search(&b->ahead, out));
     assert_ok(tt__search_run(&b->s, out, "search"));
+}
+
+enum { CHECKS = 2 }; /* the verifier's kernels and the reference come first */
+
+size_t bench_expected(const bench *b) {
+    return b->ahead.later.n ? b->ahead.later.n - CHECKS : 0;
+}
+
+const char *bench_expected_config(const bench *b, size_t i) {
+    return b->ahead.later.items[CHECKS + i].candidate.config;
 }

@@ -3,7 +3,8 @@
 #define TT_TESTS_SEARCH_FIXTURE_H
 
 #include "space_fixture.h"
-#include "tuner/session.h"
+#include "tuner/ahead.h"
+#include "tuner/tune.h"
 
 enum { SPACE = 20, SPACE_OF_BOTH = 40, STAGES_MAX = 8 };
 extern const char numbers[]; /* a template of SPACE configurations, the default first */
@@ -15,10 +16,10 @@ extern const char
  * shorter. */
 typedef struct fake {
     tt__backend base;
-    size_t waiting[SPACE_OF_BOTH], n_waiting, n_expected, n_prepared;
-    const tt__candidate *expected[SPACE_OF_BOTH];  /* the first of them */
+    const tt__ahead *ahead;
+    size_t waiting[SPACE_OF_BOTH], n_waiting, n_prepared;
     const tt__candidate *submitted[SPACE_OF_BOTH]; /* the first of them */
-    size_t n_submitted, n_next, most_next;         /* expected next: the last time, and at most */
+    size_t n_submitted, most_soon;                 /* most_soon: in the list of that name */
     size_t wanted;                                 /* trials; 0: any number */
     size_t kept;                                   /* of these, for templates left out */
     double cutoff_us;                              /* of the last one */
@@ -44,7 +45,9 @@ typedef struct bench {
     fake backend;
     tt__template_set set;
     tt_tune_opts opts;
+    tt__tune_call call;
     tt__session s;
+    tt__ahead ahead;
     bool is_short;      /* the effort that is wanted is that of short problems */
     char message[1024]; /* the last one */
 } bench;
@@ -56,5 +59,8 @@ void bench_close(bench *b);
 void bench_begin_run(bench *b, const char *source);
 /* Release with tt__search_close. */
 void bench_search(bench *b, const tt__limits *limits, tt__search *out);
+/* The configurations that compilers may work on before the search. */
+size_t bench_expected(const bench *b);
+const char *bench_expected_config(const bench *b, size_t i);
 
 #endif

@@ -2,6 +2,7 @@
 #include "space_fixture.h"
 
 #include "base/str.h"
+#include "problem_fixture.h"
 
 const tt__gpu field_gpu = {.name = "NVIDIA H200",
                            .cc = 90,
@@ -27,10 +28,7 @@ tt__template *field_template(const char *annotations) {
 }
 
 void field_open(field *f, const char *first, const char *second) {
-    tt_problem p = TT_INIT(tt_problem);
-    *f = (field){0};
-    p.rows = p.cols = 4096;
-    assert_ok(tt__problem_init(&f->problem, &p));
+    *f = (field){.problem = square_of(4096, 4)};
     f->t[0] = field_template(first);
     f->t[1] = second ? field_template(second) : NULL;
     for (int i = 0; i < 2 && f->t[i]; i++)
@@ -39,15 +37,15 @@ void field_open(field *f, const char *first, const char *second) {
     f->trials = calloc(f->space.n, sizeof *f->trials);
     assert_non_null(f->known);
     assert_non_null(f->trials);
-    assert_ok(tt__walk_open(&f->walk, &f->space));
-    assert_ok(tt__model_open(&f->model, &f->space, &field_gpu, &f->problem, &f->walk, NULL));
+    assert_ok(tt__points_open(&f->points, &f->space));
+    assert_ok(tt__cost_model_open(&f->model, &f->space, &field_gpu, &f->problem, &f->points, NULL));
     f->view = (tt__view){
-        .space = &f->space, .walk = &f->walk, .model = &f->model, .known = f->known, .trials = f->trials};
+        .space = &f->space, .points = &f->points, .model = &f->model, .known = f->known, .trials = f->trials};
 }
 
 void field_close(field *f) {
-    tt__model_close(&f->model);
-    tt__walk_close(&f->walk);
+    tt__cost_model_close(&f->model);
+    tt__points_close(&f->points);
     tt__space_free(&f->space);
     free(f->known);
     free(f->trials);
@@ -59,7 +57,7 @@ int field_value(const field *f, size_t index, const char *name) {
     const tt__template *t = f->space.items[index].t;
     for (size_t k = 0; k < t->n_params; k++)
         if (strcmp(t->params[k].name, name) == 0)
-            return atoi(t->params[k].values[f->walk.points[index][k]]);
+            return atoi(t->params[k].values[f->points.at[index][k]]);
     return -1;
 }
 

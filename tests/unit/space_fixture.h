@@ -24,8 +24,8 @@ typedef struct field {
     tt__template *t[3]; /* the third is a test's own */
     tt__problem problem;
     tt__space space;
-    tt__walk walk;
-    tt__model model;
+    tt__points points;
+    tt__cost_model model;
     tt__known *known;
     tt__trial *trials; /* what each configuration will say when it is tried */
     double best_us;

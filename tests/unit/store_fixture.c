@@ -1,6 +1,8 @@
 /* See store_fixture.h. */
 #include "store_fixture.h"
 
+#include "base/read_file.h"
+
 #include <sys/stat.h>
 
 char dir[64];
@@ -8,7 +10,7 @@ char dir[64];
 int make_dir(void **state) {
     (void)state;
     strcpy(dir, "/tmp/tt-store-XXXXXX");
-    return mkdtemp(dir) && chmod(dir, 01777) == 0 ? 0 : -1;
+    return mkdtemp(dir) && chmod(dir, 0755) == 0 ? 0 : -1;
 }
 
 int remove_dir(void **state) {
@@ -95,17 +97,32 @@ void assert_same_gpu(const tt__gpu *a, const tt__gpu *b) {
     assert_memory_equal(&a->peak_gbps, &b->peak_gbps, sizeof a->peak_gbps);
 }
 
+tt__problem matrix(const char *op, const int64_t values[9]) {
+    static const char *const names[] = {"rows",  "cols",       "elem_size",  "lds",  "ldd",
+                                        "batch", "src_stride", "dst_stride", "align"};
+    tt__problem p = {0};
+    tt__copy(p.op, sizeof p.op, op);
+    for (int i = 0; i < 9; i++)
+        tt__problem_set(&p, names[i], values[i]);
+    return p;
+}
+
 tt__problem square(int64_t n) {
-    return (tt__problem){.op = "transpose",
-                         .rows = n,
-                         .cols = n,
-                         .lds = n,
-                         .ldd = n,
-                         .batch = 1,
-                         .src_stride = n * n,
-                         .dst_stride = n * n,
-                         .elem_size = 4,
-                         .align = 16};
+    return matrix("transpose", (int64_t[]){n, n, 4, n, n, 1, n * n, n * n, 16});
+}
+
+tt__problem copy_of(int64_t bytes) {
+    tt__problem p = {.op = "copy"};
+    tt__problem_set(&p, "bytes", bytes);
+    return p;
+}
+
+tt__problem saxpy(char text, tt__type elem, int64_t n) {
+    tt__problem p = {.op = "saxpy"};
+    memset(p.text, text, sizeof p.text - 1);
+    tt__problem_set_type(&p, "elem", elem);
+    tt__problem_set(&p, "n", n);
+    return p;
 }
 
 tt__trial good(double time_us) {

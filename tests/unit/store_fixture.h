@@ -60,7 +60,12 @@ void assert_intact(const char *path);
 extern const tt__gpu h100;
 extern const tt__env env1, env2;
 void assert_same_gpu(const tt__gpu *a, const tt__gpu *b);
+/* A matrix with these rows, cols, elem_size, lds, ldd, batch, src_stride, dst_stride and align. */
+tt__problem matrix(const char *op, const int64_t values[9]);
 tt__problem square(int64_t n);
+tt__problem copy_of(int64_t bytes);
+/* Of a user's kernel: the hash of its text is one character, repeated. */
+tt__problem saxpy(char text, tt__type elem, int64_t n);
 tt__trial good(double time_us);
 tt__winner a_winner(double time_us);
 

@@ -18,7 +18,7 @@ enum { L2_BYTES = 1 << 20, LOG_MAX = 512 };
 static const CUdeviceptr memory = UINT64_C(1) << 40;
 #define AT(n) ((void *)(uintptr_t)(n))
 
-/* One letter for each call that uses the stream: W writer (a kernel or a fill), K kernel, P the checker's
+/* One letter for each call that uses the stream: W writer (a kernel), K kernel, P the checker's
  * that spreads one slot to the others, C copy, E event, G gate, S synchronize. */
 static struct {
     char calls[LOG_MAX];
@@ -26,7 +26,7 @@ static struct {
     size_t allocated, given;                /* the last time; up to now */
     size_t room;                            /* no more is given at once; 0: all that is wanted */
     CUdeviceptr src[LOG_MAX], dst[LOG_MAX]; /* of a kernel; of a writer dst */
-    bool has_gate, refuses_copies, refuses_fills;
+    bool has_gate, refuses_copies, refuses_writers;
     uint32_t gate;
     size_t fails_at;          /* the launch of a kernel, from 1 */
     size_t n_kernels, us;     /* launched since `open`: the first takes 1 us, the next 2, and so on */
@@ -52,6 +52,8 @@ static CUresult launch(CUfunction fn, unsigned gx, unsigned gy, unsigned gz, uns
         if (++seen.n_kernels == seen.fails_at)
             return CUDA_ERROR_INVALID_VALUE;
         seen.us += seen.n_kernels;
+    } else if (seen.refuses_writers) {
+        return CUDA_ERROR_INVALID_VALUE;
     } else {
         seen.dst[seen.n] = *(CUdeviceptr *)args[0];
         seen.n_words[seen.n] = *(long long *)args[1];
@@ -71,16 +73,6 @@ static CUresult copy(CUdeviceptr dst, CUdeviceptr src, size_t n, CUstream stream
     seen.src[seen.n] = src;
     seen.dst[seen.n] = dst;
     saw('C');
-    return CUDA_SUCCESS;
-}
-
-static CUresult fill(CUdeviceptr dst, unsigned char value, size_t n, CUstream stream) {
-    (void)value, (void)stream;
-    if (seen.refuses_fills)
-        return CUDA_ERROR_INVALID_VALUE;
-    seen.dst[seen.n] = dst;
-    seen.n_words[seen.n] = (long long)n / 4;
-    saw('W');
     return CUDA_SUCCESS;
 }
 
@@ -167,7 +159,6 @@ static CUresult elapsed(float *ms, CUevent start, CUevent end) {
 
 static const tt__driver driver = {.cuLaunchKernel = launch,
                                   .cuMemcpyDtoDAsync = copy,
-                                  .cuMemsetD8Async = fill,
                                   .cuStreamSynchronize = synchronize,
                                   .cuStreamWaitValue32 = wait_value,
                                   .cuMemHostAlloc = host_alloc,

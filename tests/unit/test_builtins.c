@@ -3,11 +3,20 @@
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <stdio.h>
 
 #include <cmocka.h>
 
 #include "base/str.h"
-#include "template/template.h"
+#include "problem_fixture.h"
+#include "template/workload.h"
+
+static const tt__gpu gpu = {.cc = 90,
+                            .sm_count = 132,
+                            .max_threads_per_block = 1024,
+                            .shared_per_block = 232448,
+                            .l2_bytes = 62914560,
+                            .memory_bytes = 150000000000};
 
 static void builtins_pass_every_check(void **state) {
     (void)state;
@@ -24,32 +33,49 @@ static void builtins_pass_every_check(void **state) {
     }
 }
 
+/* So are the operations' files: each expression of theirs comes to something for each of their samples. */
+static void operations_do_their_samples(void **state) {
+    (void)state;
+    size_t n = 0;
+    for (size_t i = 0; i < tt__n_ops; i++) {
+        tt__template *t;
+        assert_int_equal(tt__template_builtin(&t, &tt__ops[i]), TT_OK);
+        assert_true(t->n_defines > 0 && t->own->n_samples > 0 && tt__operation_verifies(t->own));
+        for (size_t k = 0; k < t->n_defines * t->own->n_samples; k++, n++) {
+            const char *name = t->defines[k % t->n_defines],
+                       *sample = t->own->samples[k / t->n_defines].text;
+            tt__problem p = problem_of(name, sample);
+            tt__workload w;
+            if (tt__workload_of(&w, t, &gpu, &p) != TT_OK)
+                fail_msg("%s %s: %s", name, sample, tt_last_error());
+            assert_true(w.has_reference && p.moved_bytes > 0);
+            for (size_t m = 0; m < t->own->n_metrics; m++) {
+                double value;
+                assert_int_equal(tt__metric_value(&value, t, m, &gpu, &p, NULL, 10), TT_OK);
+                assert_true(value > 0);
+            }
+        }
+        tt__template_free(&t);
+    }
+    assert_true(n > 20);
+}
+
 /* What nobody tuned gets a default, and every winner is compared with one: where a template can do anything
  * of up to 4 bytes in whole vectors, that is in its space. */
 static void defaults_are_legal(void **state) {
     (void)state;
-    static const tt__gpu gpu = {.cc = 90,
-                                .sm_count = 132,
-                                .max_threads_per_block = 1024,
-                                .shared_per_block = 232448,
-                                .l2_bytes = 62914560,
-                                .memory_bytes = 150000000000};
     size_t n = 0;
     for (size_t i = 0; i < tt__n_builtins; i++)
         for (int elem_size = 1; elem_size <= 4; elem_size *= 2) {
             tt__template *t;
             tt__space space = {0};
-            tt__problem p = {.rows = 4096,
-                             .cols = 4096,
-                             .lds = 4096,
-                             .ldd = 4096,
-                             .batch = 1,
-                             .src_stride = 4096 * 4096,
-                             .dst_stride = 4096 * 4096,
-                             .elem_size = elem_size,
-                             .align = 16};
+            tt__problem p;
+            char text[64] = "";
             assert_int_equal(tt__template_builtin(&t, &tt__builtins[i]), TT_OK);
-            tt__copy(p.op, sizeof p.op, t->op);
+            if (strncmp(t->op, "transpose", 9) == 0)
+                snprintf(text, sizeof text, "rows=4096 cols=4096 elem_size=%d", elem_size);
+            if (tt__operation_problem(&p, t->operation, t->op, text) != TT_OK)
+                fail_msg("%s %s: %s", t->op, text, tt_last_error());
             assert_int_equal(tt__space_add(&space, t, &gpu, &p), TT_OK);
             if (space.n && strcmp(space.items[0].config, t->default_config) != 0)
                 fail_msg("%s, %d bytes: the default is not in the space, which begins with %s", t->kernel,
@@ -58,11 +84,12 @@ static void defaults_are_legal(void **state) {
             tt__space_free(&space);
             tt__template_free(&t);
         }
-    assert_true(n > 20);
+    assert_true(n > 15);
 }
 
 int main(void) {
     const struct CMUnitTest tests[] = {cmocka_unit_test(builtins_pass_every_check),
+                                       cmocka_unit_test(operations_do_their_samples),
                                        cmocka_unit_test(defaults_are_legal)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

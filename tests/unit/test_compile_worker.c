@@ -1,11 +1,15 @@
 /* The compiler of the farm, as a process of its own, with an NVRTC that refuses what the name of a program
  * says. */
+#include <dirent.h>
+#include <fcntl.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/resource.h>
+#include <unistd.h>
 
 #include <cmocka.h>
 
@@ -20,7 +24,7 @@ static tt__str payload;
 
 static void hear(uint32_t type) {
     do
-        assert_int_equal(tt__workers_wait(&worker, 1, TIMEOUT_S, &event, &payload), TT_OK);
+        assert_int_equal(tt__worker_wait_any(&worker, 1, TIMEOUT_S, &event, &payload), TT_OK);
     while (event.kind == TT__EVENT_NONE);
     assert_int_equal(event.kind, TT__EVENT_REPLY);
     assert_int_equal(event.type, type);
@@ -68,7 +72,46 @@ static void test_names(void **state) {
     tt__str_free(&payload);
 }
 
+static void core_limit(char text[256]) {
+    char path[64];
+    snprintf(path, sizeof path, "/proc/%d/limits", (int)worker.pid);
+    FILE *f = fopen(path, "r");
+    assert_non_null(f);
+    while (fgets(text, 256, f) && strncmp(text, "Max core file size", 18) != 0)
+        ;
+    fclose(f);
+}
+
+/* What the host has open, and would have of its core, is not the worker's. */
+static void test_inherits_nothing(void **state) {
+    (void)state;
+    char path[64], limit[256];
+    int fd = open("/dev/full", O_RDWR); /* without CLOEXEC */
+    assert_true(fd > 2);
+    int high = fcntl(fd, F_DUPFD, 200);
+    assert_int_equal(tt__worker_start(&worker, "compile", "", TIMEOUT_S), TT_OK);
+    hear(TT__MSG_HELLO);
+    snprintf(path, sizeof path, "/proc/%d/fd", (int)worker.pid);
+    DIR *folder = opendir(path);
+    assert_non_null(folder);
+    for (struct dirent *e; (e = readdir(folder));) {
+        char name[512], to[256];
+        snprintf(name, sizeof name, "%s/%s", path, e->d_name);
+        ssize_t n = readlink(name, to, sizeof to - 1);
+        to[n > 0 ? n : 0] = '\0';
+        assert_string_not_equal(to, "/dev/full");
+    }
+    closedir(folder);
+    core_limit(limit);
+    assert_non_null(strstr(limit, " 0                    0 "));
+    close(high);
+    close(fd);
+    tt__worker_stop(&worker);
+    tt__str_free(&payload);
+}
+
 int main(void) {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(test_names)};
+    setrlimit(RLIMIT_CORE, &(struct rlimit){1 << 20, 1 << 20});
+    const struct CMUnitTest tests[] = {cmocka_unit_test(test_names), cmocka_unit_test(test_inherits_nothing)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -9,26 +9,18 @@
 #include <cmocka.h>
 
 #include "base/grow.h"
+#include "problem_fixture.h"
 #include "template/template.h"
 
 #define COUNT(a) (sizeof(a) / sizeof *(a))
 
 static const tt__gpu gpu = {.cc = 90, .max_threads_per_block = 1024, .shared_per_block = 232448};
 
-static tt__problem square(int64_t side, int elem_size) {
-    tt_problem public = TT_INIT(tt_problem);
-    tt__problem p;
-    public.rows = public.cols = side;
-    public.elem_size = elem_size;
-    assert_int_equal(tt__problem_init(&p, &public), TT_OK);
-    return p;
-}
-
 static void makes_compiler_options(void **state) {
     (void)state;
     static const char expected[] = "-DTILE_DIM=32\0-DMODE=fast";
     static const char *const bad[] = {"A", "A=", "=1", "A=1;2", "A-B=1", "A=\"x\""};
-    tt__problem p = square(8192, 4);
+    tt__problem p = square_of(8192, 4);
     tt__candidate c = {.config = "TILE_DIM=32 MODE=fast"};
     tt__str out;
     int n;
@@ -76,7 +68,7 @@ static void derives_what_the_problem_fixes(void **state) {
                                "extern \"C\" void k();\n";
     assert_int_equal(tt__template_parse(&t, "t.cu", text), TT_OK);
     for (size_t i = 0; i < COUNT(cases); i++) {
-        tt__problem p = square(cases[i].side, cases[i].elem_size);
+        tt__problem p = square_of(cases[i].side, cases[i].elem_size);
         tt__candidate c;
         tt__space space = {0};
         tt__survey s;
@@ -109,6 +101,59 @@ static void derives_what_the_problem_fixes(void **state) {
     tt__template_free(&t);
 }
 
+/* `where`, grid, shared memory and arguments know what is derived, and so do the lines below it. A `let` is no
+ * macro, so it may depend on a run-time parameter. */
+static void names_formulas(void **state) {
+    (void)state;
+    static const char text[] =
+        "//@ kernel k\n//@ op transpose\n//@ param A 16 32\n//@ runtime R 1 2\n"
+        "//@ derived EDGES rows % A > 0\n//@ let TALL A * R\n//@ let DOWN ceil_div(rows, TALL)\n"
+        "//@ where EDGES = 0 OR A = 32\n//@ block 1\n//@ grid DOWN + EDGES, 2 * TALL\n//@ shared TALL + 1\n"
+        "//@ args dst, i32 DOWN * 2\n//@ default A=32 R=1\nextern \"C\" void k();\n";
+    tt__problem p = square_of(100, 4);
+    tt__template *t;
+    tt__space space = {0};
+    tt__candidate c;
+    tt__str out;
+    char build[TT__BUILD_MAX];
+    int n;
+    assert_int_equal(tt__template_parse(&t, "t.cu", text), TT_OK);
+    assert_int_equal(tt__space_add(&space, t, &gpu, &p), TT_OK);
+    assert_int_equal(space.n, 2); /* A=16 does not divide 100 */
+    assert_int_equal(tt__space_resolve(&c, t, &gpu, &p, "A=16 R=1"), TT_E_UNSUPPORTED);
+    assert_int_equal(tt__space_resolve(&c, t, &gpu, &p, "A=32 R=2"), TT_OK);
+    assert_int_equal(c.launch.passes[0].grid[0], 3);
+    assert_int_equal(c.launch.passes[0].grid[1], 128);
+    assert_int_equal(c.launch.passes[0].shared_bytes, 65);
+    assert_int_equal(c.launch.args[1].i, 4);
+    tt__config_build(build, &c, &p);
+    assert_string_equal(build, "A=32 R=2 EDGES=1");
+    assert_int_equal(tt__config_options(&out, &n, &c, &p), TT_OK);
+    assert_int_equal(n, 3);
+    tt__str_free(&out);
+    tt__space_free(&space);
+    tt__template_free(&t);
+}
+
+/* A name may stand for an expression that has it many times, but not for more than can be. */
+static void refuses_names_that_explode(void **state) {
+    (void)state;
+    tt__str text = {0};
+    tt__template *t = NULL;
+    tt__str_add(&text, "//@ kernel k\n//@ op transpose\n//@ let D0 rows\n");
+    for (int i = 1; i < TT__DERIVED_MAX; i++) {
+        tt__str_addf(&text, "//@ let D%d max(", i);
+        for (int k = 0; k < 200; k++)
+            tt__str_addf(&text, k % 14 == 0 ? "%smax(D%d" : "%sD%d", k % 14 ? "," : k ? ")," : "", i - 1);
+        tt__str_add(&text, "),1)\n");
+    }
+    tt__str_add(&text, "//@ block 1\n//@ grid D11\n//@ args dst\nextern \"C\" void k();\n");
+    assert_int_equal(tt__template_parse(&t, "t.cu", tt__str_text(&text)), TT_E_TEMPLATE);
+    assert_null(t);
+    assert_non_null(strstr(tt_last_error(), "makes the expression too long"));
+    tt__str_free(&text);
+}
+
 /* What holds them all keeps what it has, wherever it moves. */
 static void grows(void **state) {
     (void)state;
@@ -127,6 +172,8 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(makes_compiler_options),
         cmocka_unit_test(derives_what_the_problem_fixes),
+        cmocka_unit_test(names_formulas),
+        cmocka_unit_test(refuses_names_that_explode),
         cmocka_unit_test(grows),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

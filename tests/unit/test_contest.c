@@ -25,6 +25,9 @@ static struct {
     size_t n[BENCH_PEERS];
     int rounds[STAGES], entrants, n_checked, n_gated, n_final; /* n_final: rounds */
     bool ours_in_place, others_in_place;
+    bool arrays_warm;
+    int n_warm; /* calls of bench_rounds */
+    int64_t l2_bytes;
     bench_result cold;
     char detail[16], note[BENCH_NOTE_MAX];
     bench_peer peers[BENCH_PEERS];
@@ -72,7 +75,9 @@ void bench_gate_again(bench_timer *t) {
 
 tt_status bench_rounds(bench_timer *t, const bench_variant *const *variants, const bool *in_place, int n,
                        int rounds, bench_regime regime, float *us, int *failed) {
-    (void)t, (void)regime;
+    (void)t;
+    assert_int_equal(bench_is_warm(regime), now.arrays_warm);
+    now.n_warm += now.arrays_warm;
     int stage = rounds == 3 ? SCREEN : rounds == 9 || rounds == 25 ? PICK : FINAL;
     now.rounds[stage] = rounds;
     *failed = -1;
@@ -116,7 +121,8 @@ void bench_peer_close(bench_peer *peer) {
 }
 
 tt_status bench_timer_case(bench_timer *t, const bench_case *c) {
-    (void)t, (void)c;
+    (void)t;
+    now.arrays_warm = c->public.warm;
     return TT_OK;
 }
 void bench_timer_end_case(bench_timer *t) {
@@ -153,6 +159,7 @@ static void set_up(void) {
     static const float copies[][STAGES] = {{4, 8.2f, 9}, {5, 8, 8.5f}, {6, 8.1f, 9.5f},
                                            {7, 8.3f, 8}, {8, 1, 1},    {9, 1, 1}};
     memset(&now, 0, sizeof now);
+    now.l2_bytes = 1 << 10;
     now.of[BENCH_OURS][0] = (fake){.us = {10, 10, 10}};
     now.of[BENCH_MEMCPY][0] = (fake){.us = {9, 9, 9}};
     now.n[BENCH_OURS] = now.n[BENCH_MEMCPY] = 1;
@@ -166,17 +173,17 @@ static void set_up(void) {
     now.of[BENCH_MIRRORED][1].slow_of_8 = now.of[BENCH_COPY][3].slow_of_8 = 3;
 }
 
-/* A square that is too large for what is warm. */
+/* A square, cold alone if the cache is small. */
 static void run(int side, bool in_place) {
     static const tt__driver driver = {.cuCtxSynchronize = synchronize};
     bench_options options = {0};
-    bench b = {.options = &options, .cu = &driver, .gpu = {.l2_bytes = 1 << 10}};
+    bench b = {.options = &options, .cu = &driver, .gpu = {.l2_bytes = now.l2_bytes}};
     bench_case c = {.name = "case", .public = TT_INIT(tt_problem)};
     bench_report report = {0};
     c.public.rows = c.public.cols = side;
     c.public.elem_size = 4;
     c.public.in_place = in_place;
-    assert_int_equal(tt__problem_init(&c.problem, &c.public), TT_OK);
+    assert_int_equal(bench_matrix(&c.problem, &c.public), TT_OK);
     assert_true(bench_run_case(&b, &c, &report));
 }
 
@@ -292,11 +299,23 @@ static void short_ones_are_loaded_again(void **state) {
     }
 }
 
+/* Warm regimes are measured with arrays of a warm case. */
+static void warm_has_arrays_of_its_own(void **state) {
+    (void)state;
+    set_up();
+    run(1024, false);
+    assert_int_equal(now.n_warm, 0);
+    set_up();
+    now.l2_bytes = 1 << 30;
+    run(1024, false);
+    assert_true(now.n_warm > 0 && now.arrays_warm && now.cold.peers[BENCH_OURS].in);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(best_of_four_copies),         cmocka_unit_test(large_and_in_place),
         cmocka_unit_test(wrong_ones_are_out),          cmocka_unit_test(refused_ones_are_out),
-        cmocka_unit_test(short_ones_are_loaded_again),
+        cmocka_unit_test(short_ones_are_loaded_again), cmocka_unit_test(warm_has_arrays_of_its_own),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -7,6 +7,8 @@
 
 #include <cmocka.h>
 
+#include "problem_fixture.h"
+#include "tuner/ahead.h"
 #include "tuner/farm/cubins.h"
 
 static const char text[] = "//@ kernel   k\n"
@@ -25,18 +27,21 @@ typedef struct fixture {
     tt__template *t;
     tt__problem p;
     tt__cubins cubins;
+    tt__session s;
+    tt__ahead ahead;
 } fixture;
+
+static const tt__gpu gpu = {.cc = 90, .max_threads_per_block = 1024};
 
 static int enter(void **state) {
     static fixture f;
-    tt_problem p = TT_INIT(tt_problem);
-    p.rows = p.cols = 64;
-    f = (fixture){0};
-    assert_int_equal(tt__problem_init(&f.p, &p), TT_OK);
+    f = (fixture){.p = square_of(64, 4)};
     assert_int_equal(tt__store_open(&f.store, ":memory:", TT__STORE_READ_WRITE), TT_OK);
     if (tt__template_parse(&f.t, "k.cu", text) != TT_OK)
         fail_msg("%s", tt_last_error());
     f.cubins = (tt__cubins){.store = f.store, .cc = 90, .nvrtc = "13.0"};
+    f.s.gpu = gpu;
+    f.ahead = (tt__ahead){.s = &f.s, .operation = f.t->operation}; /* nothing is verified here */
     *state = &f;
     return 0;
 }
@@ -44,12 +49,11 @@ static int enter(void **state) {
 static int leave(void **state) {
     fixture *f = *state;
     tt__cubins_close(&f->cubins);
+    tt__ahead_close(&f->ahead);
     tt__template_free(&f->t);
     tt__store_close(&f->store);
     return 0;
 }
-
-static const tt__gpu gpu = {.cc = 90, .max_threads_per_block = 1024};
 
 static tt__candidate candidate(const fixture *f, const char *config) {
     tt__candidate c;
@@ -67,22 +71,22 @@ static tt__cubin *want(fixture *f, const char *config) {
 
 static void expect(fixture *f, const char *config) {
     tt__candidate c = candidate(f, config);
-    assert_int_equal(tt__cubins_expect(&f->cubins, &c, &f->p), TT_OK);
+    assert_int_equal(tt__ahead_later(&f->ahead, &c, &f->p), TT_OK);
 }
 
-static void expect_next(fixture *f, size_t n, const char *const *configs) {
+static void expect_soon(fixture *f, size_t n, const char *const *configs) {
     tt__candidate c[4];
     const tt__candidate *pointers[4] = {0};
     for (size_t i = 0; i < n; i++) {
         c[i] = candidate(f, configs[i]);
         pointers[i] = &c[i];
     }
-    assert_int_equal(tt__cubins_expect_next(&f->cubins, pointers, n, &f->p), TT_OK);
+    assert_int_equal(tt__ahead_soon(&f->ahead, pointers, n, &f->p), TT_OK);
 }
 
 static tt__cubin *next(fixture *f) {
     tt__cubin *cubin;
-    assert_int_equal(tt__cubins_next(&f->cubins, true, &cubin), TT_OK);
+    assert_int_equal(tt__cubins_next(&f->cubins, &f->ahead, &cubin), TT_OK);
     return cubin;
 }
 
@@ -98,7 +102,7 @@ static void test_order(void **state) {
     assert_string_equal(one->config, "A=1 R=1"); /* and then of expecting */
     assert_string_equal(two->config, "A=2 R=1");
     assert_null(next(f)); /* the others share theirs */
-    assert_int_equal(tt__cubins_queued(&f->cubins), 0);
+    assert_int_equal(tt__ahead_left(&f->ahead), 0);
     assert_ptr_equal(want(f, "A=2 R=2"), two);
     assert_int_equal(two->state, TT__CUBIN_COMPILING);
 }
@@ -108,18 +112,18 @@ static void test_order(void **state) {
 static void test_next_before_the_rest(void **state) {
     fixture *f = *state;
     expect(f, "A=1 R=1");
-    expect_next(f, 2, (const char *const[]){"A=4 R=1", "A=3 R=2"});
-    assert_int_equal(tt__cubins_queued(&f->cubins), 3);
+    expect_soon(f, 2, (const char *const[]){"A=4 R=1", "A=3 R=2"});
+    assert_int_equal(tt__ahead_left(&f->ahead), 3);
     tt__cubin *two = want(f, "A=2 R=1");
     assert_ptr_equal(next(f), two);
     assert_string_equal(next(f)->config, "A=4 R=1");
-    expect_next(f, 2, (const char *const[]){"A=4 R=2", "A=2 R=2"}); /* both are being compiled */
+    expect_soon(f, 2, (const char *const[]){"A=4 R=2", "A=2 R=2"}); /* both are being compiled */
     assert_string_equal(next(f)->config, "A=1 R=1");
-    expect_next(f, 1, (const char *const[]){"A=3 R=1"});
-    expect_next(f, 0, NULL);
+    expect_soon(f, 1, (const char *const[]){"A=3 R=1"});
+    expect_soon(f, 0, NULL);
     assert_null(next(f));
-    expect_next(f, 1, (const char *const[]){"A=3 R=1"});
-    tt__cubins_expect_nothing(&f->cubins);
+    expect_soon(f, 1, (const char *const[]){"A=3 R=1"});
+    tt__ahead_forget(&f->ahead);
     assert_null(next(f));
 }
 
@@ -141,7 +145,7 @@ static void test_what_is_derived_makes_another(void **state) {
     tt__str key = {0};
     bool found;
     for (size_t i = 0; i < 4; i++) {
-        f->p.rows = sides[i];
+        tt__problem_set(&f->p, "rows", sides[i]);
         tt__candidate c = candidate(f, "A=1 R=1");
         cubins[i] = want(f, "A=1 R=1");
         assert_int_equal(tt__cubins_name(&f->cubins, &c, &f->p, cubins[i]), TT_OK);
@@ -207,10 +211,10 @@ static void test_works_ahead_if_it_may(void **state) {
     fixture *f = *state;
     tt__cubin *cubin;
     expect(f, "A=1 R=1");
-    assert_int_equal(tt__cubins_next(&f->cubins, false, &cubin), TT_OK);
+    assert_int_equal(tt__cubins_next(&f->cubins, NULL, &cubin), TT_OK);
     assert_null(cubin);
     tt__cubin *wanted = want(f, "A=2 R=1");
-    assert_int_equal(tt__cubins_next(&f->cubins, false, &cubin), TT_OK);
+    assert_int_equal(tt__cubins_next(&f->cubins, NULL, &cubin), TT_OK);
     assert_ptr_equal(cubin, wanted);
     assert_non_null(next(f));
 }

@@ -4,9 +4,10 @@
 
 #include <sys/stat.h>
 
+#include "base/read_file.h"
 #include "db/check.h"
 #include "db/merge.h"
-#include "dispatch/context.h"
+#include "dispatch/ladder.h"
 
 enum { PAGE = 4096, TRIALS = 300, SIZES = 20, PLACES = 250 }; /* TT_DAMAGE_PLACES: more of them */
 
@@ -60,11 +61,11 @@ static void ask(const char *path, bool read_only) {
         tt_choice choice = TT_INIT(tt_choice);
         tt__candidate c, again;
         tt__problem p = square(n * 1000 + n);
-        p.align = 4;
+        tt__problem_set(&p, "align", 4);
         int64_t gpu_id = 1;
         if (n == 5)
             p = square(1024);
-        tt_status got = tt__ladder(ctx, &h100, gpu_id, &p, &choice, &c);
+        tt_status got = tt__ladder(ctx, &ctx->templates, &h100, gpu_id, &p, &choice, &c);
         may_fail(got, "the ladder");
         if (got == TT_OK)
             assert_ok(tt__space_resolve(&again, c.t, &h100, &p, choice.config));

@@ -4,6 +4,7 @@
 
 #include "base/clock.h"
 #include "search_fixture.h"
+#include "tuner/elect.h"
 #include "tuner/finals.h"
 
 /* A race of all the space, which screening cannot tell apart. */
@@ -135,14 +136,13 @@ static void test_leaves_stages_out(void **state) {
     race r;
     race_open(&r, false);
     bench_search(&r.b, &tt__no_limits, &r.copy);
-    r.all.copy_part = 0.5;
     r.b.backend.step_us = 0.15;
     r.b.backend.tick_us = 0;
     run(&r);
     expect_elected(&r, 0);
     EXPECT_STAGES(&r, SPACE + 3, 2 + 2);
     assert_true(fabs(r.result.copy_us - 10.3) < 1e-6); /* the third of the last stage */
-    assert_true(fabs(r.result.copy_fraction - 0.5 * 1.03) < 1e-6);
+    assert_true(fabs(r.result.copy_fraction - 1.03) < 1e-6);
     race_close(&r);
     race_open(&r, false);
     tt__search_close(&r.all);

@@ -1,9 +1,11 @@
 /* The look-up ladder: layers, what is near and what is not, and the answer for a problem nobody tuned. */
 #include "store_fixture.h"
 
-#include "dispatch/context.h"
+#include "api/problem.h"
+#include "dispatch/ladder.h"
 #include "dispatch/layers.h"
 #include "dispatch/shipped.h"
+#include "problem_fixture.h"
 
 static tt_ctx *ctx_of(const char *db, const char *gpu) {
     tt_ctx *ctx;
@@ -47,15 +49,7 @@ static void crown_in(const char *path, const tt__gpu *gpu, const tt__problem *p,
 
 static tt_choice best(tt_ctx *ctx, const tt__problem *p) {
     tt_choice c = TT_INIT(tt_choice);
-    tt_problem asked = TT_INIT(tt_problem);
-    asked.rows = p->rows;
-    asked.cols = p->cols;
-    asked.lds = p->lds;
-    asked.ldd = p->ldd;
-    asked.elem_size = p->elem_size;
-    asked.align = p->align;
-    asked.batch = p->batch;
-    asked.warm = tt__warm(p);
+    tt_problem asked = tt__matrix_of(p);
     assert_ok(tt_best(&c, ctx, &asked));
     return c;
 }
@@ -136,7 +130,7 @@ static void warm_and_cold(void **state) {
     (void)state;
     const char *user = in_dir("user.db");
     tt__problem cold = square(3000), warm = cold;
-    strcpy(warm.op, "transpose" TT__WARM);
+    warm.warm = true;
     tt__problem ways[] = {warm, cold};
     tt__gpu gpu = h100;
     gpu.cc = 80;                              /* of which nothing is shipped */
@@ -149,7 +143,7 @@ static void warm_and_cold(void **state) {
             assert_string_equal(w.config, small);
             assert_int_equal(c.match, other ? TT_MATCH_EXACT : TT_MATCH_DEFAULT);
             assert_int_equal(strcmp(c.config, small) == 0, !other);
-            assert_true(other || strstr(c.why, "as for 3000 x 3000, warm"));
+            assert_true(other || strstr(c.why, "as for 3000x3000, warm"));
         }
         tt_close(&ctx);
     }
@@ -176,16 +170,10 @@ static void answers_do_not_grow_old(void **state) {
 static void each_dimension_counts(void **state) {
     (void)state;
     const char *user = in_dir("user.db");
-    tt__problem flat = square(4096), wide = square(4096), asked = square(64);
-    flat.rows = flat.ldd = 64; /* of the same area as what is asked for */
-    flat.cols = flat.lds = 65536;
-    wide.rows = wide.ldd = 1024;
-    wide.cols = wide.lds = 1024;
-    flat.src_stride = flat.dst_stride = flat.rows * flat.cols;
-    wide.src_stride = wide.dst_stride = wide.rows * wide.cols;
+    tt__problem flat = MATRIX(.rows = 64, .cols = 65536), /* of nearly the same area as what is asked for */
+        wide = square(1024), asked = square(1500);
     crown_in(user, &h100, &flat, NULL, small, 50);
     crown_in(user, &h100, &wide, NULL, NULL, 50);
-    asked.rows = asked.cols = asked.lds = asked.ldd = 1500;
     tt_ctx *ctx = ctx_of(user, "h100");
     tt_choice c = best(ctx, &asked);
     assert_int_equal(c.rows, 1024);
@@ -276,19 +264,18 @@ static void answers_are_not_mixed_up(void **state) {
 static void far_and_farther(void **state) {
     (void)state;
     const char *user = in_dir("far.db");
-    tt__problem asked = square(1), long_one = square(1);
-    asked.cols = asked.lds = asked.src_stride = asked.dst_stride = 1 << 14; /* in reach of any grid */
-    long_one.cols = long_one.lds = long_one.src_stride = long_one.dst_stride = 1 << 7;
+    tt__problem asked = MATRIX(.rows = 1, .cols = 1 << 14), /* in reach of any grid */
+        long_one = MATRIX(.rows = 1, .cols = 1 << 7);
     for (int measured = 0; measured < 2; measured++) {
         if (measured)
             crown_in(user, &h100, &long_one, NULL, "TILE_DIM=32 BLOCK_ROWS=8 PAD=1 UNROLL=1 ORDER=0", 50);
         tt_ctx *ctx = ctx_of(user, measured ? h100.name : NULL);
         tt__candidate c;
         tt_choice choice = TT_INIT(tt_choice);
-        assert_ok(tt__ladder(ctx, &h100, -1, &asked, &choice, &c));
+        assert_ok(tt__ladder(ctx, &ctx->templates, &h100, -1, &asked, &choice, &c));
         assert_int_equal(choice.match, TT_MATCH_DEFAULT);
         const char *says =
-            measured ? "nothing was tuned for this; as for 1 x 128" : "nothing was tuned for this; as for ";
+            measured ? "nothing was tuned for this; as for 1x128" : "nothing was tuned for this; as for ";
         if ((measured || tt__n_shipped > 0) && !strstr(choice.why, says))
             fail_msg("%s", choice.why);
         tt_close(&ctx);
@@ -324,29 +311,116 @@ static void the_advice_is_about_the_problem(void **state) {
         tt_problem asked;
         const char *says;
     } cases[] = {
-        {{.rows = 40, .cols = 40}, "40x40"},
-        {{.rows = 41, .cols = 41, .elem_size = 2, .batch = 3}, "41x41 --elem-size 2 --batch 3"},
-        {{.rows = 40, .cols = 40, .lds = 48}, "40x40 --lds 48 --ldd 48"},
-        {{.rows = 40, .cols = 40, .elem_size = 1, .align = 4}, "40x40 --elem-size 1 --align 4"},
-        {{.rows = 40, .cols = 40, .lds = 41, .align = 4, .warm = 1}, "40x40 --lds 41 --ldd 41"},
+        {{.rows = 40, .cols = 40}, "rows=40"},
+        {{.rows = 41, .cols = 41, .elem_size = 2, .batch = 3}, "rows=41,elem_size=2,batch=3"},
+        {{.rows = 40, .cols = 40, .lds = 48}, "rows=40,lds=48"},
+        {{.rows = 40, .cols = 40, .elem_size = 1, .align = 4}, "rows=40,elem_size=1,align=4"},
+        {{.rows = 40, .cols = 40, .lds = 41, .align = 4, .warm = 1}, "rows=40,lds=41,warm"},
     };
     tt_ctx *ctx = ctx_of(":memory:", h100.name);
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         tt_problem asked = cases[i].asked;
-        tt__problem p;
         tt__candidate c;
         tt_choice choice = TT_INIT(tt_choice);
         char says[224];
-        asked.size = sizeof asked;
         asked.in_place = 1;
-        assert_ok(tt__problem_init(&p, &asked));
-        assert_ok(tt__ladder(ctx, &h100, -1, &p, &choice, &c));
-        snprintf(says, sizeof says, "nothing was tuned for this; run tune --shapes %s --in-place%s",
-                 cases[i].says, asked.warm ? " --warm" : "");
+        tt__problem p = problem_of_matrix(asked);
+        assert_ok(tt__ladder(ctx, &ctx->templates, &h100, -1, &p, &choice, &c));
+        snprintf(says, sizeof says, "nothing was tuned for this: run \"tune --op transpose_in_place --problem %s\"", cases[i].says);
         assert_string_equal(choice.why, says);
     }
     tt_close(&ctx);
 }
+
+/* ---- Files of users ------------------------------------------------------------------------------------ */
+
+/* A file with the kernel `scale`: one for each remark. */
+static tt_kernel *scale_file(tt_ctx *ctx, const char *remark) {
+    tt_kernel *kernel;
+    tt__str text = {0};
+    tt__str_addf(&text,
+                 "// %s\n//@ kernel scale\n//@ problem n 1000\n//@ buffer y f32 n out\n//@ param X 1 2 3\n"
+                 "//@ block 32\n//@ grid X\n//@ args y\n//@ default X=1\n//@ reference r\n//@ block 32\n"
+                 "//@ grid 1\n//@ args y\nextern \"C\" void scale(); void r();\n",
+                 remark);
+    assert_ok(tt_kernel_open(&kernel, ctx, "scale.cu", tt__str_text(&text)));
+    tt__str_free(&text);
+    return kernel;
+}
+
+static tt_choice best_of(tt_ctx *ctx, tt_kernel *kernel, const char *values) {
+    tt_choice c = TT_INIT(tt_choice);
+    tt_problem asked = TT_INIT(tt_problem);
+    asked.kernel = kernel;
+    asked.values = values;
+    assert_ok(tt_best(&c, ctx, &asked));
+    return c;
+}
+
+/* A winner of that file. */
+static void crown_file(const char *path, const tt_kernel *kernel, const char *values, const char *config) {
+    const tt__env env = {"580.159.04", "13.0", TT__METHOD};
+    tt__store *s = must_open(path);
+    tt__winner w = a_winner(50);
+    tt__problem p;
+    int64_t gpu_id, problem, config_id, run;
+    assert_ok(tt__operation_problem(&p, kernel->t->operation, "scale", values));
+    assert_ok(tt__store_gpu(s, &h100, &gpu_id));
+    assert_ok(tt__store_problem(s, &p, &problem));
+    assert_ok(tt__store_config(s, "scale", "scale", kernel->t->hash, config, &config_id));
+    assert_ok(tt__store_run_begin(s, gpu_id, &env, "measured", &run));
+    assert_ok(tt__store_winner_put(s, run, problem, config_id, &w));
+    tt__store_close(&s);
+}
+
+static void expect_answer(const tt_choice *c, tt_match match, const char *config) {
+    assert_int_equal(c->match, match);
+    assert_string_equal(c->kernel, "scale");
+    assert_string_equal(c->config, config);
+}
+
+/* Two files have a kernel of one name, a third has it without a winner: none answers for another, from the
+ * store or from memory, near or far. */
+static void files_of_one_name_live_side_by_side(void **state) {
+    (void)state;
+    const char *user = in_dir("user.db");
+    tt_ctx *first = ctx_of(":memory:", NULL);
+    tt_kernel *of_first[] = {scale_file(first, "the one"), scale_file(first, "the other")};
+    crown_file(user, of_first[0], "n=4096", "X=2");
+    crown_file(user, of_first[1], "n=4096", "X=3");
+    crown_file(user, of_first[0], "n=65536", "X=3"); /* nearer to 60000 than what the other file has */
+    for (int i = 0; i < 2; i++)
+        tt_kernel_close(&of_first[i]);
+    tt_close(&first);
+
+    tt_ctx *ctx = ctx_of(user, h100.name);
+    tt_kernel *one = scale_file(ctx, "the one"), *other = scale_file(ctx, "the other"),
+              *edited = scale_file(ctx, "the other, edited");
+    for (int again = 0; again < 2; again++) {
+        tt_choice c = best_of(ctx, one, "n=4096");
+        expect_answer(&c, TT_MATCH_EXACT, "X=2");
+        c = best_of(ctx, other, "n=4096");
+        expect_answer(&c, TT_MATCH_EXACT, "X=3");
+        assert_string_equal(c.problem, "n=4096");
+        c = best_of(ctx, one, "n=60000");
+        expect_answer(&c, TT_MATCH_NEAREST, "X=3");
+        assert_string_equal(c.problem, "n=65536");
+        c = best_of(ctx, other, "n=60000");
+        expect_answer(&c, TT_MATCH_NEAREST, "X=3");
+        assert_string_equal(c.problem, "n=4096");
+        c = best_of(ctx, edited, "n=4096");
+        expect_answer(&c, TT_MATCH_DEFAULT, "X=1");
+        assert_string_equal(c.why,
+                            "nothing was tuned for this: run \"tune --kernel scale.cu --problem n=4096\"");
+    }
+    tt_kernel_close(&one);
+    tt_kernel_close(&other);
+    tt_kernel_close(&edited);
+    tt_close(&ctx);
+    assert_int_equal(raw_sql(user, "SELECT count(*) FROM winner"), 3);
+}
+
+/* ---- Any problem --------------------------------------------------------------------------------------- */
 
 /* Whatever is asked, the answer is legal for the problem on the GPU, on any architecture. */
 static void any_problem_has_a_legal_answer(void **state) {
@@ -367,8 +441,8 @@ static void any_problem_has_a_legal_answer(void **state) {
         asked.align = n / 735 ? asked.elem_size : 0;
         if ((asked.rows + asked.cols + (int64_t)n) % 5) /* a fifth of them is enough */
             continue;
-        assert_ok(tt__problem_init(&p, &asked));
-        assert_ok(tt__ladder(ctx, &gpu, -1, &p, &choice, &c));
+        assert_ok(tt__matrix_problem(&p, &asked));
+        assert_ok(tt__ladder(ctx, &ctx->templates, &gpu, -1, &p, &choice, &c));
         assert_true(choice.match == TT_MATCH_OTHER_GPU || choice.match == TT_MATCH_DEFAULT);
         tt__candidate again;
         assert_ok(tt__space_resolve(&again, c.t, &gpu, &p, choice.config));
@@ -388,7 +462,7 @@ static void shipped_winners_answer(void **state) {
         const tt__winner *w = &tt__shipped[i];
         tt__candidate c;
         tt_choice choice = TT_INIT(tt_choice);
-        assert_ok(tt__ladder(ctx, &w->gpu, -1, &w->problem, &choice, &c));
+        assert_ok(tt__ladder(ctx, &ctx->templates, &w->gpu, -1, &w->problem, &choice, &c));
         if (choice.match != TT_MATCH_EXACT && choice.match != TT_MATCH_STALE)
             continue; /* its template has gone, or does not allow it any more */
         legal++;
@@ -396,11 +470,9 @@ static void shipped_winners_answer(void **state) {
         if (choice.match == TT_MATCH_EXACT) /* else it was adapted to a newer text */
             assert_string_equal(choice.config, w->config);
         tt_choice exact = choice;
-        tt_problem warm = tt__problem_public(&w->problem);
-        tt__problem p;
-        warm.warm = 1;
-        assert_ok(tt__problem_init(&p, &warm));
-        assert_ok(tt__ladder(ctx, &w->gpu, -1, &p, &choice, &c));
+        tt__problem p = w->problem;
+        p.warm = true;
+        assert_ok(tt__ladder(ctx, &ctx->templates, &w->gpu, -1, &p, &choice, &c));
         assert_int_equal(choice.match, TT_MATCH_DEFAULT); /* nothing warm is shipped, but this does well */
         assert_string_equal(choice.config, exact.config);
     }
@@ -422,6 +494,7 @@ int main(void) {
         TEST(far_and_farther),
         TEST(the_advice_is_about_the_problem),
         TEST(shipped_winners_answer),
+        TEST(files_of_one_name_live_side_by_side),
         TEST(any_problem_has_a_legal_answer),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -74,7 +74,7 @@ static void test_warm(void **state) {
 static void test_renews(void **state) {
     (void)state;
     bench b;
-    open(&b, "scale/n=1", TT__INOUT, false);
+    open(&b, "scale", TT__INOUT, false);
     measure(&b, 4);
     expect_calls("CWEKES", 4, "");
     for (size_t i = 0; i < seen.n; i++)
@@ -83,7 +83,7 @@ static void test_renews(void **state) {
             assert_int_equal(seen.src[i], 16384);
         }
     close(&b);
-    open(&b, "scale/n=1/warm", TT__INOUT, true);
+    open(&b, "scale", TT__INOUT, true);
     measure(&b, 3);
     expect_calls("CEKECEKECEKECEKES", 1, "");
     close(&b);
@@ -97,7 +97,7 @@ static void test_renews(void **state) {
 static void test_copies(void **state) {
     (void)state;
     bench b;
-    open(&b, "scale/n=1", TT__INOUT, false);
+    open(&b, "scale", TT__INOUT, false);
     b.things[1].copy = b.things[3].copy = true;
     measure(&b, 4);
     expect_calls("CWEKESWEKES", 2, "");
@@ -118,7 +118,7 @@ static void test_copies(void **state) {
         }
     assert_int_equal(kernels[1], kernels[0] + b.pool.slots.stride); /* the next slot */
     close(&b);
-    open(&b, "scale/n=1/warm", TT__INOUT, true);
+    open(&b, "scale", TT__INOUT, true);
     for (int i = 1; i < 6; i++)
         b.things[i].copy = true;
     measure(&b, 6); /* each kind is warmed, and a copy is one place in the train: two, two, one, one */
@@ -143,7 +143,7 @@ static void test_refused(void **state) {
     close(&b);
     for (int warm = 0; warm < 2; warm++) { /* what cannot be made anew is not launched */
         seen.has_gate = true;
-        open(&b, warm ? "scale/n=1/warm" : "scale/n=1", TT__INOUT, warm);
+        open(&b, warm ? "scale" : "scale", TT__INOUT, warm);
         seen.refuses_copies = true;
         assert_int_equal(tt__pool_time(&b.pool, b.things, 2, false, b.us, &failed), TT_OK);
         assert_int_equal(failed, CUDA_ERROR_INVALID_VALUE);
@@ -157,7 +157,7 @@ static void test_refused(void **state) {
 static void test_passes(void **state) {
     (void)state;
     bench b;
-    open(&b, "scale/n=1", TT__OUT, false);
+    open(&b, "scale", TT__OUT, false);
     b.kernel.n_passes = b.launch.n_passes = 3;
     for (int i = 1; i < 3; i++) {
         b.kernel.fns[i] = AT('K');
@@ -166,7 +166,7 @@ static void test_passes(void **state) {
     measure(&b, 3);
     expect_calls("WEKKKES", 3, "");
     close(&b);
-    open(&b, "scale/n=1/warm", TT__INOUT, true);
+    open(&b, "scale", TT__INOUT, true);
     b.kernel.n_passes = b.launch.n_passes = 4;
     for (int i = 1; i < 4; i++) {
         b.kernel.fns[i] = AT('K');
@@ -177,11 +177,54 @@ static void test_passes(void **state) {
     close(&b);
 }
 
+/* Notes the operands, takes as many us as it puts kernels into the queue, and refuses when told. */
+static CUresult enqueue(const void *self, void *const *operands, CUstream stream) {
+    const int *n = self;
+    (void)stream;
+    if (*n == 0)
+        return CUDA_ERROR_UNKNOWN;
+    seen.src[seen.n] = *(CUdeviceptr *)operands[0];
+    seen.dst[seen.n] = *(CUdeviceptr *)operands[1];
+    seen.us += (size_t)*n;
+    saw('Q');
+    return CUDA_SUCCESS;
+}
+
+/* What is no kernel of ours is timed as a kernel is: flushed, alone, or in a train that it has room in. */
+static void test_enqueued(void **state) {
+    (void)state;
+    static const int counts[] = {3, 5, 0};
+    bench b;
+    CUresult failed;
+    seen.has_gate = true;
+    open(&b, "transpose", TT__OUT, false);
+    for (int i = 0; i < 2; i++)
+        b.things[2 * i] = (tt__timed){.enqueue = enqueue, .self = &counts[i], .n_enqueued = counts[i]};
+    measure(&b, 3);
+    expect_calls("GWEQESGWEKESGWEQES", 1, "");
+    assert_float_equal(b.us[0], 3, 1e-3);
+    assert_float_equal(b.us[2], 5, 1e-3);
+    assert_true(seen.src[3] >= memory + b.pool.slots_at && seen.dst[3] >= seen.src[3] + ARRAY_BYTES);
+    assert_int_equal(seen.src[15], seen.src[3] + 2 * b.pool.slots.stride);
+    b.things[1] = (tt__timed){.enqueue = enqueue, .self = &counts[2], .n_enqueued = 1};
+    assert_int_equal(tt__pool_time(&b.pool, b.things, 3, true, b.us, &failed), TT_OK);
+    assert_int_equal(failed, CUDA_ERROR_UNKNOWN);
+    assert_int_equal(seen.gate, 1);
+    close(&b);
+    seen.has_gate = true;
+    open(&b, "transpose", TT__OUT, true);
+    for (int i = 0; i < 2; i++)
+        b.things[2 * i] = (tt__timed){.enqueue = enqueue, .self = &counts[i], .n_enqueued = counts[i]};
+    measure(&b, 3); /* 3 + 3 + 1 kernels, and 5 more would be too many */
+    expect_calls("GEQEEQEEKESGEQEEQES", 1, "");
+    close(&b);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_cold),   cmocka_unit_test(test_offsets), cmocka_unit_test(test_warm),
-        cmocka_unit_test(test_renews), cmocka_unit_test(test_copies),  cmocka_unit_test(test_refused),
-        cmocka_unit_test(test_passes),
+        cmocka_unit_test(test_cold),   cmocka_unit_test(test_offsets),  cmocka_unit_test(test_warm),
+        cmocka_unit_test(test_renews), cmocka_unit_test(test_copies),   cmocka_unit_test(test_refused),
+        cmocka_unit_test(test_passes), cmocka_unit_test(test_enqueued),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

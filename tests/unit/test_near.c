@@ -6,6 +6,7 @@
 #include "dispatch/context.h"
 #include "dispatch/shipped.h"
 #include "store_fixture.h"
+#include "template/operation.h"
 
 /* An architecture of which nothing is shipped. */
 static tt__gpu a_gpu(const char *name, int cc) {
@@ -21,10 +22,44 @@ static void crown(const char *path, const tt__gpu *gpu, const tt__problem *p) {
     int64_t gpu_id, problem, config, run;
     assert_ok(tt__store_gpu(s, gpu, &gpu_id));
     assert_ok(tt__store_problem(s, p, &problem));
-    assert_ok(tt__store_config(s, "k", "transpose", "abcd", "A=1", &config));
+    assert_ok(tt__store_config(s, "k", p->op, "abcd", "A=1", &config));
     assert_ok(tt__store_run_begin(s, gpu_id, &env1, "measured", &run));
     assert_ok(tt__store_winner_put(s, run, problem, config, &w));
     tt__store_close(&s);
+}
+
+/* Two numbers and a type. */
+static tt__template *saxpy_file;
+
+static int open_saxpy(void **state) {
+    (void)state;
+    return tt__template_parse(&saxpy_file, "saxpy.cu",
+                              "//@ kernel saxpy\n//@ problem n 4096\n//@ problem m 64\n//@ type T f32 f64\n"
+                              "//@ buffer y T n out\n//@ block 1\n//@ grid 1\n//@ args y\n"
+                              "//@ reference r\n//@ block 1\n//@ grid 1\n//@ args y\n"
+                              "extern \"C\" void saxpy(); void r();\n") == TT_OK
+               ? 0
+               : -1;
+}
+
+static int close_saxpy(void **state) {
+    (void)state;
+    tt__template_free(&saxpy_file);
+    return 0;
+}
+
+static const tt__operation *operation_of(const tt__problem *p) {
+    const tt__operation *op;
+    if (*p->text)
+        return saxpy_file->operation;
+    assert_ok(tt__operation_builtin(&op, p->op));
+    return op;
+}
+
+static tt__problem own(const char *text) {
+    tt__problem p;
+    assert_ok(tt__operation_problem(&p, saxpy_file->operation, "saxpy", text));
+    return p;
 }
 
 typedef struct asking {
@@ -36,7 +71,8 @@ static void ask(asking *a, const char *path, const tt__gpu *gpu, const tt__probl
     tt_open_opts opts = TT_INIT(tt_open_opts);
     opts.db_path = path;
     assert_ok(tt_open(&a->ctx, &opts));
-    a->asked = (tt__asked){.ctx = a->ctx, .gpu = gpu, .problem = p, .gpu_ids = {-1, -1, -1}};
+    a->asked = (tt__asked){
+        .ctx = a->ctx, .gpu = gpu, .problem = p, .op = operation_of(p), .gpu_ids = {-1, -1, -1}};
     assert_ok(tt__store_known_gpu(a->ctx->store, gpu, &a->asked.gpu_ids[TT__LAYER_USER]));
     if (a->ctx->system)
         assert_ok(tt__store_known_gpu(a->ctx->system, gpu, &a->asked.gpu_ids[TT__LAYER_SYSTEM]));
@@ -66,6 +102,11 @@ static double distance(const tt__gpu *there, const tt__problem *measured, const 
     return found;
 }
 
+static void change(tt__problem *p, const char *const *names, int64_t number) {
+    for (size_t i = 0; names[i]; i++)
+        tt__problem_set(p, names[i], number);
+}
+
 /* Distances as docs/store.md has them; that of the very same is 0. */
 static void each_dimension_counts(void **state) {
     (void)state;
@@ -76,14 +117,14 @@ static void each_dimension_counts(void **state) {
                     {0.25, 0.25}, {-1, 2}, {-1, 1}, {-1, -1}, {0, 0}};
     for (size_t i = 0; i < 10; i++)
         other[i] = p;
-    other[0].rows = other[0].ldd = 512;
-    other[1].cols = other[1].lds = 4096;
-    other[2].batch = 4;
-    other[3].align = 4;
-    other[4].lds = 1040;
-    other[5].ldd = 1040;
-    other[6].elem_size = 1;
-    strcpy(other[7].op, "transpose" TT__WARM);
+    change(&other[0], (const char *[]){"rows", "ldd", NULL}, 512);
+    change(&other[1], (const char *[]){"cols", "lds", NULL}, 4096);
+    change(&other[2], (const char *[]){"batch", NULL}, 4);
+    change(&other[3], (const char *[]){"align", NULL}, 4);
+    change(&other[4], (const char *[]){"lds", NULL}, 2048);
+    change(&other[5], (const char *[]){"ldd", NULL}, 2048);
+    change(&other[6], (const char *[]){"elem_size", NULL}, 1);
+    other[7].warm = true;
     strcpy(other[8].op, "transpose_in_place");
     tt__gpu here = a_gpu("here", 80);
     for (size_t i = 0; i < 10; i++)
@@ -105,60 +146,63 @@ static void elsewhere(void **state) {
     assert_true(distance(&newer, &p, &p, true, 64) == 2.5);
 }
 
-/* A circle is a square: sides that are no more than so many doublings away, larger or smaller. */
+/* A circle is a square: what a side alone, of weight 0.75, puts too far away is not looked at, larger or
+ * smaller. */
 static void circles(void **state) {
     (void)state;
     tt__gpu here = a_gpu("here", 80);
     tt__problem p = square(1024), small = square(512), large = square(2048);
     for (int i = 0; i < 2; i++) {
         const tt__problem *q = i ? &small : &large;
-        assert_true(distance(&here, q, &p, false, 1) == 2);
-        assert_true(distance(&here, q, &p, false, 0.99) < 0);
+        assert_true(distance(&here, q, &p, false, 0.75) == 2);
+        assert_true(distance(&here, q, &p, false, 0.74) < 0);
     }
 }
 
-static tt__problem own(const char *op) {
-    tt__problem p = square(1);
-    tt__copy(p.op, sizeof p.op, op);
-    return p;
-}
-
-/* Of a kernel of one's own all problems are looked at; what nothing verifies does for nobody who wants it
- * right. */
+/* Of a kernel of one's own, too; what nothing verifies does for nobody who wants it right. Another file with a
+ * kernel of that name says nothing. */
 static void kernels_of_ones_own(void **state) {
     (void)state;
+    enum { AS_IT_IS, UNVERIFIED, OF_ANOTHER_FILE, OF_ANOTHER_OP };
     static const struct {
         const char *measured;
+        int as;
         double near, anything;
     } cases[] = {
-        {"saxpy/T=f32,n=4096", 0, 0},
-        {"saxpy/T=f32,n=1024", 2, 2},
-        {"saxpy/T=f64,n=4096", 1, 1},
-        {"saxpy/T=f32,n=4096/warm", -1, 1},
-        {"saxpy/T=f32,n=4096/unverified", -1, -1},
-        {"daxpy/T=f32,n=4096", -1, -1},
+        {"n=4096", AS_IT_IS, 0, 0},          {"n=1024", AS_IT_IS, 2, 2},
+        {"T=f64,n=4096", AS_IT_IS, 1, 1},    {"n=4096,m=128", AS_IT_IS, 1, 1},
+        {"n=4096 warm", AS_IT_IS, -1, 1},    {"n=4096", UNVERIFIED, -1, -1},
+        {"n=4096", OF_ANOTHER_FILE, -1, -1}, {"n=4096", OF_ANOTHER_OP, -1, -1},
     };
     tt__gpu here = a_gpu("here", 80), newer = a_gpu("newer", 90);
-    tt__problem p = own(cases[0].measured), unverified = own(cases[4].measured);
+    tt__problem p = own(NULL), unverified = p, small = own("n=1024");
+    unverified.unverified = true;
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         tt__problem q = own(cases[i].measured);
+        q.unverified = cases[i].as == UNVERIFIED;
+        if (cases[i].as == OF_ANOTHER_FILE)
+            memset(q.text, 'f', sizeof q.text - 1);
+        if (cases[i].as == OF_ANOTHER_OP)
+            strcpy(q.op, "daxpy");
         for (int anything = 0; anything < 2; anything++) {
-            double got = distance(&here, &q, &p, anything, 0),
+            double got = distance(&here, &q, &p, anything, 64),
                    want = anything ? cases[i].anything : cases[i].near;
             if (fabs(got - want) > 1e-9)
-                fail_msg("%s, anything %d: %g, expected %g", q.op, anything, got, want);
+                fail_msg("case %zu, anything %d: %g, expected %g", i, anything, got, want);
         }
     }
     assert_true(distance(&newer, &p, &p, false, 0) < 0);
     assert_true(distance(&newer, &p, &p, true, 0) == 2.5);
     assert_true(distance(&here, &p, &unverified, false, 0) == 0); /* the other way round it does */
+    assert_true(distance(&here, &small, &p, false, 2) == 2);
+    assert_true(distance(&here, &small, &p, false, 1.99) < 0);
 }
 
-/* What is shipped for this architecture, op and element size; with `anything`, what is in place like it. */
+/* What is shipped for this architecture, op and element size; with `anything`, all of the op. */
 static void what_is_shipped(void **state) {
     (void)state;
     tt__problem asked[] = {square(3000), square(3000), square(3000)};
-    asked[1].elem_size = 2;
+    tt__problem_set(&asked[1], "elem_size", 2);
     strcpy(asked[2].op, "transpose_in_place");
     for (size_t k = 0; tt__n_shipped && k < 3; k++)
         for (int anything = 0; anything < 2; anything++) {
@@ -169,9 +213,9 @@ static void what_is_shipped(void **state) {
             assert_ok(tt__near_collect(&leads, &a.asked, anything, 0));
             for (size_t i = 0; i < tt__n_shipped; i++) {
                 const tt__problem *p = &tt__shipped[i].problem;
-                n += anything ? tt__in_place(p) == tt__in_place(&asked[k])
-                              : tt__shipped[i].gpu.cc == tt__shipped[0].gpu.cc &&
-                                    strcmp(p->op, asked[k].op) == 0 && p->elem_size == asked[k].elem_size;
+                n += strcmp(p->op, asked[k].op) == 0 &&
+                     (anything || (tt__shipped[i].gpu.cc == tt__shipped[0].gpu.cc && !p->warm &&
+                                   tt__problem_elem_size(p) == tt__problem_elem_size(&asked[k])));
             }
             assert_int_equal(leads.n, n);
             tt__near_free(&leads);
@@ -185,15 +229,15 @@ static void the_order(void **state) {
     const char *user = in_dir("user.db"), *system = in_dir("system.db");
     tt__gpu here = a_gpu("here", 80);
     for (int is_own = 0; is_own < 2; is_own++) {
-        tt__problem p = is_own ? own("k/a=64,b=64") : square(1024), near[] = {p, p}, far = p;
+        tt__problem p = is_own ? own("n=64") : square(1024), near[] = {p, p}, far = p;
         if (is_own) {
-            strcpy(near[0].op, "k/a=64,b=128");
-            strcpy(near[1].op, "k/a=128,b=64");
-            strcpy(far.op, "k/a=256,b=64");
+            tt__problem_set(&near[0], "m", 128);
+            tt__problem_set(&near[1], "n", 128);
+            tt__problem_set(&far, "n", 256);
         } else {
-            near[0].rows = near[0].ldd = 2048;
-            near[1].cols = near[1].lds = 2048;
-            far.cols = far.lds = 4096;
+            change(&near[0], (const char *[]){"rows", "ldd", NULL}, 2048);
+            change(&near[1], (const char *[]){"cols", "lds", NULL}, 2048);
+            change(&far, (const char *[]){"cols", "lds", NULL}, 4096);
         }
         for (int swapped = 0; swapped < 2; swapped++) {
             asking a;
@@ -230,5 +274,5 @@ int main(void) {
         TEST(each_dimension_counts), TEST(elsewhere),       TEST(circles),
         TEST(kernels_of_ones_own),   TEST(what_is_shipped), TEST(the_order),
     };
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    return cmocka_run_group_tests(tests, open_saxpy, close_saxpy);
 }

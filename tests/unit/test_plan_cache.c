@@ -8,7 +8,7 @@
 
 #include <cmocka.h>
 
-#include "dispatch/plan_cache.h"
+#include "api/matrix.h"
 
 enum { PLANS = 3000, READERS = 6 };
 
@@ -27,7 +27,7 @@ static tt__plan_key key_of(int i) {
     tt_problem p = TT_INIT(tt_problem);
     p.rows = 1 + i % 50;
     p.cols = 1 + i / 50;
-    tt__plan_key_of(&key, &p, 7, 16);
+    tt__matrix_key(&key, &p, 7, 16);
     return key;
 }
 
@@ -74,19 +74,19 @@ static void every_field_counts(void **state) {
     size_t n = 0;
     tt_problem p = TT_INIT(tt_problem);
     p.rows = p.cols = 64;
-    tt__plan_key_of(&keys[n++], &p, 1, 16);
-    tt__plan_key_of(&keys[n++], &p, 2, 16);
-    tt__plan_key_of(&keys[n++], &p, 1, 8);
+    tt__matrix_key(&keys[n++], &p, 1, 16);
+    tt__matrix_key(&keys[n++], &p, 2, 16);
+    tt__matrix_key(&keys[n++], &p, 1, 8);
     int64_t *const wide[] = {&p.rows, &p.cols, &p.lds, &p.ldd, &p.batch, &p.src_stride, &p.dst_stride};
     int *const narrow[] = {&p.elem_size, &p.align, &p.in_place, &p.warm};
     for (size_t i = 0; i < sizeof wide / sizeof *wide; i++) {
         *wide[i] += 128;
-        tt__plan_key_of(&keys[n++], &p, 1, 16);
+        tt__matrix_key(&keys[n++], &p, 1, 16);
         *wide[i] -= 128;
     }
     for (size_t i = 0; i < sizeof narrow / sizeof *narrow; i++) {
         *narrow[i] = 1;
-        tt__plan_key_of(&keys[n++], &p, 1, 16);
+        tt__matrix_key(&keys[n++], &p, 1, 16);
         *narrow[i] = 0;
     }
     for (size_t i = 0; i < n; i++)
@@ -108,7 +108,7 @@ static void contexts_are_told_apart(void **state) {
     p.rows = p.cols = 64;
     for (int i = 0; i < PLANS; i++) {
         tt__plan_key key;
-        tt__plan_key_of(&key, &p, (unsigned long long)i, 16);
+        tt__matrix_key(&key, &p, (unsigned long long)i, 16);
         assert_null(tt__plan_cache_find(&cache, &key));
         assert_int_equal(tt__plan_cache_add(&cache, &key, plan(i), false), TT_OK);
         assert_ptr_equal(tt__plan_cache_find(&cache, &key), plan(i));
@@ -134,12 +134,13 @@ static void a_full_key_is_its_own(void **state) {
     for (size_t i = 0; i < sizeof problems / sizeof *problems; i++) {
         tt__problem p, again;
         tt__plan_key full, written;
-        assert_int_equal(tt__problem_init(&p, &problems[i]), TT_OK);
-        tt_problem public = tt__problem_public(&p);
-        assert_int_equal(tt__problem_init(&again, &public), TT_OK);
+        assert_int_equal(tt__matrix_problem(&p, &problems[i]), TT_OK);
+        tt_problem public = tt__matrix_of(&p);
+        assert_int_equal(tt__matrix_problem(&again, &public), TT_OK);
         assert_true(tt__problem_same(&p, &again));
-        tt__plan_key_full(&full, &p, 5);
-        tt__plan_key_of(&written, &public, 5, p.align);
+        tt_problem twice = tt__matrix_of(&again);
+        tt__matrix_key(&full, &twice, 5, twice.align);
+        tt__matrix_key(&written, &public, 5, public.align);
         assert_memory_equal(&full, &written, sizeof full);
     }
 }

@@ -121,6 +121,61 @@ static void finds_links_by_index(void **state) {
     tt__store_close(&s);
 }
 
+/* With its last trial and winner a text of a user's kernel takes its operation along. */
+static void prunes_operations(void **state) {
+    (void)state;
+    const char *path = in_dir("own.db");
+    tt__store *s = must_open(path);
+    ids id = some_ids(s);
+    tt__pruned p;
+    tt__trial t = good(5);
+    for (int i = 0; i < 2;
+         i++) { /* two texts, one of which is pruned, and the transpose, which has no trials */
+        tt__problem problem = saxpy(i ? 'b' : 'a', TT__TYPE_F32, 4096);
+        assert_ok(tt__store_problem(s, &problem, &id.problem));
+        assert_ok(tt__store_config(s, "saxpy", "saxpy", i ? problem.text : "abcd", "VEC=4", &id.config));
+        assert_ok(tt__store_trial_put(s, id.run, id.problem, id.config, TT__STAGE_SCREEN, &t));
+    }
+    assert_ok(tt__store_run_end(s, id.run));
+    assert_ok(tt__store_prune(s, &(tt__prune_opts){.text = text_abcd}, &p));
+    assert_int_equal(p.trials, 1);
+    tt__store_close(&s);
+    assert_int_equal(raw_sql(path, "SELECT count(*) FROM operation WHERE name = 'saxpy' AND text LIKE 'bb%'"),
+                     1);
+    assert_int_equal(raw_sql(path, "SELECT count(*) FROM operation"), 1);
+    assert_int_equal(raw_sql(path, "SELECT count(*) FROM problem"), 1);
+    assert_int_equal(raw_sql(path, "SELECT count(*) FROM value"), 2);
+    assert_intact(path);
+}
+
+/* A problem's values lie side by side. */
+static void finds_values_by_problem(void **state) {
+    (void)state;
+    static const tt__sql asked[] = {TT__SQL_WINNERS_OF_CC, TT__SQL_EXPORT_PROBLEMS, TT__SQL_RECORDED_PROBLEMS,
+                                    TT__SQL_RECORDED_WINNERS};
+#define X(name, text) [TT__SQL_##name] = text,
+    static const char *const texts[] = {TT__SQL(X)};
+#undef X
+    tt__store *s = must_open(":memory:");
+    for (size_t i = 0; i < sizeof asked / sizeof *asked; i++) {
+        sqlite3_stmt *stmt;
+        tt__str sql = {0};
+        int n = 0;
+        tt__str_addf(&sql, "EXPLAIN QUERY PLAN %s", texts[asked[i]]);
+        assert_int_equal(sqlite3_prepare_v2(s->db, sql.text, -1, &stmt, NULL), SQLITE_OK);
+        while (sqlite3_step(stmt) == SQLITE_ROW) {
+            const char *step = (const char *)sqlite3_column_text(stmt, 3);
+            n += strstr(step, "SEARCH value USING PRIMARY KEY (problem_id=?)") != NULL;
+            if (strstr(step, "SCAN value"))
+                fail_msg("%s", step);
+        }
+        assert_true(n >= 2);
+        sqlite3_finalize(stmt);
+        tt__str_free(&sql);
+    }
+    tt__store_close(&s);
+}
+
 /* A run that is under way keeps the rows that its next trial will refer to; after a day it has been killed.
  */
 static void pruning_leaves_a_run_alone(void **state) {
@@ -150,6 +205,8 @@ int main(void) {
         TEST(prunes),
         TEST(prunes_links_of_others),
         TEST(finds_links_by_index),
+        TEST(prunes_operations),
+        TEST(finds_values_by_problem),
         TEST(pruning_leaves_a_run_alone),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -14,10 +14,17 @@ static tt__gpu slice(void) {
     return gpu;
 }
 
-static tt__problem copy_of(int64_t n) {
-    tt__problem p = square(n);
-    strcpy(p.op, "copy");
-    return p;
+static tt_status list_problem(void *user, const tt__problem *p) {
+    tt__problem_add_settings(user, p, " ");
+    tt__str_add(user, "; ");
+    return TT_OK;
+}
+
+static void expect_problems(const tt__recording *r, const char *op, const char *expected) {
+    tt__str list = {0};
+    assert_ok(tt__recording_problems(r, op, list_problem, &list));
+    assert_string_equal(tt__str_text(&list), expected);
+    tt__str_free(&list);
 }
 
 static int64_t new_run(tt__store *s, const tt__env *env, const char *source) {
@@ -71,7 +78,10 @@ static void keeps_everything(void **state) {
     tt__store *s;
     assert_ok(tt__store_open(&s, ":memory:", TT__STORE_READ_WRITE));
     int64_t run = new_run(s, &env1, "measured");
-    tt__problem odd = {"transpose", 100, 33, 40, 128, 3, 4000, 5000, 16, 8}, copy = copy_of(100);
+    tt__problem odd = matrix("transpose", (int64_t[]){100, 33, 16, 40, 128, 3, 4000, 5000, 8}),
+                copy = copy_of(40000);
+    tt__problem own = saxpy('e', TT__TYPE_BF16, 77), solo = {.op = "solo", .text = "f00d"};
+    own.warm = own.unverified = true;
     tt__trial t = good(50.1234), many = good(12), bad[TT__TRIAL_STATUS_COUNT];
     many.n_samples = TT__SAMPLES_MAX;
     many.compile_ms = 0;
@@ -80,6 +90,8 @@ static void keeps_everything(void **state) {
         many.samples_us[i] = (float)(12 + i * 0.001);
     put(s, run, &odd, "h1", "TILE_DIM=32 MODE=fast X=-1 Y=007", TT__STAGE_SCREEN, &t);
     put(s, run, &copy, "h2", "VEC=16", TT__STAGE_FINAL, &many);
+    put(s, run, &own, own.text, "VEC=4", TT__STAGE_SCREEN, &t);
+    put(s, run, &solo, solo.text, "VEC=4", TT__STAGE_SCREEN, &t);
     for (int i = 1; i < TT__TRIAL_STATUS_COUNT; i++) {
         char config[32];
         bad[i] = (tt__trial){.status = (tt__trial_status)i, .compile_ms = 3};
@@ -128,13 +140,21 @@ static void keeps_everything(void **state) {
         assert_string_equal(got.reason, reason);
     }
 
-    tt__str sizes = {0};
-    assert_ok(tt__recording_problems(r, "transpose", &sizes));
-    assert_string_equal(sizes.text, "100x33 of 16 bytes");
-    tt__str_free(&sizes);
-    assert_ok(tt__recording_has(r, &odd, &found));
-    assert_true(found);
-    odd.align = 16;
+    expect_problems(r, "transpose",
+                    "rows=100 cols=33 elem_size=16 lds=40 ldd=128 batch=3 src_stride=4000"
+                    " dst_stride=5000 align=8; ");
+    expect_problems(r, "copy", "bytes=40000; ");
+    expect_problems(r, "saxpy", "elem=bf16 n=77; ");
+    expect_problems(r, "sum", "");
+    tt__problem *all[] = {&odd, &copy, &own, &solo};
+    for (int i = 0; i < 4; i++) {
+        assert_ok(tt__recording_has(r, all[i], &found));
+        assert_true(found);
+    }
+    own.warm = false;
+    assert_ok(tt__recording_has(r, &own, &found));
+    assert_false(found);
+    tt__problem_set(&odd, "align", 16);
     assert_ok(tt__recording_has(r, &odd, &found));
     assert_false(found);
     tt__recording_close(&r);
@@ -215,7 +235,7 @@ static void exports_the_newest(void **state) {
     put_time(s, second, 64, "h1", "A=1", TT__STAGE_FINAL, 32);
     put_time(s, first, 128, "h1", "A=1", TT__STAGE_FINAL, 24);
     put_time(s, replay, 64, "h1", "A=1", TT__STAGE_SCREEN, 99);
-    tt__problem p = copy_of(64);
+    tt__problem p = copy_of(64 * 64 * 4);
     tt__trial t = good(5);
     put(s, second, &p, "h2", "V=1", TT__STAGE_SCREEN, &t);
 
@@ -232,10 +252,11 @@ static void exports_the_newest(void **state) {
     bool has;
     assert_ok(tt__recording_has(r, &p, &has));
     assert_false(has);
-    tt__str sizes = {0};
-    assert_ok(tt__recording_problems(r, "transpose", &sizes));
-    assert_string_equal(sizes.text, "64x64 of 4 bytes, 128x128 of 4 bytes");
-    tt__str_free(&sizes);
+    expect_problems(
+        r, "transpose",
+        "rows=64 cols=64 elem_size=4 lds=64 ldd=64 batch=1 src_stride=4096 dst_stride=4096 align=16; "
+        "rows=128 cols=128 elem_size=4 lds=128 ldd=128 batch=1 src_stride=16384 dst_stride=16384"
+        " align=16; ");
     tt__recording_close(&r);
 
     r = export_and_open(s, NULL, NULL);
@@ -332,10 +353,10 @@ static bool elects(tt__store *s, const tt__winner *w) {
     tt__winner imported;
     int64_t problem;
     bool found;
-    assert_ok(tt__store_problem(s, &w->problem, &problem));
+    assert_ok(tt__store_known_problem(s, &w->problem, &problem));
     assert_ok(tt__store_winner_get(s, 1, problem, &imported, &found));
     return found && strcmp(imported.config, w->config) == 0 && strcmp(imported.kernel, w->kernel) == 0 &&
-           fabs(imported.time_us - w->time_us) < 1e-3;
+           fabs(imported.time_us - w->time_us) < 1e-3 && fabs(imported.copy_us - w->copy_us) < 1e-3;
 }
 
 /* scripts/shipped.py, which the build runs, elects from the recordings whom an import elects. */
@@ -357,8 +378,8 @@ static void ships_whom_an_import_elects(void **state) {
             elected |= elects(tt__recording_store(r[i]), w);
         if (!elected)
             fail_msg("%s of %lld x %lld ships with %s %s, %g us, which no import elects", w->problem.op,
-                     (long long)w->problem.rows, (long long)w->problem.cols, w->kernel, w->config,
-                     w->time_us);
+                     (long long)tt__problem_number(&w->problem, "rows", 0),
+                     (long long)tt__problem_number(&w->problem, "cols", 0), w->kernel, w->config, w->time_us);
     }
     for (size_t i = 0; i < NAMES; i++)
         tt__recording_close(&r[i]);

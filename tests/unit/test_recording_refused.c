@@ -23,6 +23,7 @@ static tt_status open_it(tt__recording **r) {
     "{\"kernel\":\"k\",\"problem\":0,\"stage\":\"screen\",\"configuration\":{\"A\":1},"                      \
     "\"invalidity\":\"correct\",\"correctness\":1,\"times\":{\"compilation_time\":1,\"runtimes\":[0.5]},"    \
     "\"measurements\":[{\"name\":\"time\",\"value\":0.5,\"unit\":\"ms\"}]}"
+#define FLAT "{\"op\":\"saxpy\",\"elem\":\"f32\",\"n\":8,\"text\":\"ab\"}"
 #define WHOLE                                                                                                \
     "{\"schema_version\":\"1.0.0\",\"metadata\":{\"format\":1,\"gpu\":" GPU ",\"environment\":" ENV          \
     ",\"kernels\":{\"k\":\"h\"},\"problems\":[" PROBLEM "]},\"results\":[" RESULT "," RESULT "]}"
@@ -42,6 +43,62 @@ static void write_changed(const char *from, const char *to) {
     tt__str_free(&text);
 }
 
+/* Problems as format 2 has them; both results of the file are of the first one. */
+static void refuses_bad_problems(void **state) {
+    (void)state;
+    static const struct {
+        const char *problem, *says;
+    } cases[] = {
+        {FLAT, NULL},
+        {"{\"op\":\"solo\"}", NULL},
+        {"{\"op\":\"copy\",\"bytes\":17592186044416,\"warm\":true,\"unverified\":false}", NULL},
+        {"{}", "op is missing"},
+        {"{\"n\":8}", "op is missing"},
+        {"7", "is integer: expected an object"},
+        {"{\"op\":7}", "op is integer"},
+        {"{\"op\":\"\"}", "op has 0 bytes"},
+        {"{\"op\":\"saxpy/n=4\"}", "op is \"saxpy/n=4\""},
+        {"{\"op\":\"s\",\"text\":\"../x\"}", "text is \"../x\""},
+        {"{\"op\":\"s\",\"text\":1}", "text is integer"},
+        {"{\"op\":\"s\",\"warm\":1}", "warm is integer"},
+        {"{\"op\":\"s\",\"unverified\":\"true\"}", "unverified is text"},
+        {"{\"op\":\"s\",\"n\":0}", "n is 0"},
+        {"{\"op\":\"s\",\"n\":-1}", "n is -1"},
+        {"{\"op\":\"s\",\"n\":17592186044417}", "n is 17592186044417"},
+        {"{\"op\":\"s\",\"n\":99999999999999999999}", "n is "},
+        {"{\"op\":\"s\",\"n\":1.5}", "n is real"},
+        {"{\"op\":\"s\",\"n\":[1]}", "n is array"},
+        {"{\"op\":\"s\",\"n\":null}", "n is null"},
+        {"{\"op\":\"s\",\"T\":\"f31\"}", "T is \"f31\""},
+        {"{\"op\":\"s\",\"a b\":1}", "named \"a b\""},
+        {"{\"op\":\"s\",\"n\":1,\"n\":1}", "n is there twice"},
+        {"{\"op\":\"s\",\"aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa\":1}",
+         "named \"aaaa"},
+        {"{\"op\":\"s\",\"a\":1,\"b\":1,\"c\":1,\"d\":1,\"e\":1,\"f\":1,\"g\":1,\"h\":1,\"i\":1,\"j\":1,"
+         "\"k\":1,\"l\":1,\"m\":1,\"n\":1,\"o\":1,\"p\":1,\"q\":1}",
+         "more than 16"},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        tt__recording *r;
+        tt__str text = {0};
+        tt__str_addf(&text,
+                     "{\"schema_version\":\"1.0.0\",\"metadata\":{\"format\":2,\"gpu\":" GPU
+                     ",\"environment\":" ENV ",\"kernels\":{\"k\":\"h\"},\"problems\":[" FLAT
+                     ",%s]},\"results\":[" RESULT "]}",
+                     cases[i].problem);
+        write_file(in_dir("r.json"), text.text, text.len);
+        tt__str_free(&text);
+        tt_status status = open_it(&r);
+        if (status != (cases[i].says ? TT_E_INVALID : TT_OK))
+            fail_msg("%s: %s: %s", cases[i].problem, tt_strerror(status), tt_last_error());
+        if (cases[i].says) {
+            assert_says(cases[i].says);
+            assert_says("r.json: metadata.problems[1]: ");
+        }
+        tt__recording_close(&r);
+    }
+}
+
 static void refuses_bad_files(void **state) {
     (void)state;
     static const struct {
@@ -50,7 +107,7 @@ static void refuses_bad_files(void **state) {
         {"\"schema_version\":\"1.0.0\"", "\"schema_version\":1", "schema_version is integer"},
         {"\"schema_version\":\"1.0.0\"", "\"schema_version\":\"2.0.0\"", "2.0.0"},
         {"\"schema_version\":\"1.0.0\",", "", "schema_version is missing"},
-        {"\"format\":1", "\"format\":2", "upgrade"},
+        {"\"format\":1", "\"format\":3", "upgrade"},
         {"\"format\":1,", "", "metadata.format is missing"},
         {"\"format\":1", "\"format\":0", "metadata.format is 0"},
         {"\"gpu\":", "\"gpv\":", "metadata.gpu is missing"},
@@ -73,9 +130,20 @@ static void refuses_bad_files(void **state) {
         {"\"problems\":[" PROBLEM "]", "\"problems\":[]",
          "results[0]: problem is 0: metadata.problems has 0"},
         {"\"rows\":8", "\"rows\":0", "metadata.problems[0]: rows is 0"},
-        {"\"rows\":8", "\"rows\":10000000000000", "metadata.problems[0]: lds is 8 and ldd 8"},
-        {"\"lds\":8,\"ldd\":8", "\"lds\":10000000000000,\"ldd\":8", "2^44"},
-        {"\"elem_size\":4", "\"elem_size\":3", "elem_size is 3"},
+        {"\"rows\":8", "\"rows\":10000000000000", "src_stride is 80000000000000"},
+        {"\"rows\":8,\"cols\":8,\"lds\":8", "\"rows\":10000000000000,\"cols\":8,\"lds\":10000000000000",
+         "10000000000000 is too large"},
+        {"\"elem_size\":4", "\"elem_size\":17", "elem_size is 17"},
+        {"\"rows\":8,", "", "metadata.problems[0]: rows is missing"},
+        {"\"op\":\"transpose\"", "\"op\":\"/warm\"", "op is \"\""},
+        {"\"op\":\"transpose\"", "\"op\":\"a b\"", "op is \"a b\""},
+        {"\"op\":\"transpose\"", "\"op\":\"k/n\"", "op has \"n\""},
+        {"\"op\":\"transpose\"", "\"op\":\"k/n=1,\"", NULL},
+        {"\"op\":\"transpose\"", "\"op\":\"k/n=1,n=-2\"", "op has n=-2"},
+        {"\"op\":\"transpose\"", "\"op\":\"k/n=99999999999999999\"", "op has n=99999999999999999"},
+        {"\"op\":\"transpose\"", "\"op\":\"k/n=0\"", "n is 0"},
+        {"\"op\":\"transpose\"",
+         "\"op\":\"k/a=1,b=1,c=1,d=1,e=1,f=1,g=1,h=1,i=1,j=1,k=1,l=1,m=1,n=1,o=1,p=1,q=1\"", "more than 16"},
         {"\"results\":", "\"result\":", "results is missing"},
         {RESULT "]}", "5]}", "results[1]: is integer"},
         {RESULT "]}", "\"text\"]}", "results[1]: is text"},
@@ -197,10 +265,8 @@ static void survives_damage(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        TEST(refuses_bad_files),
-        TEST(refuses_too_many_samples),
-        TEST(refuses_what_is_no_json),
-        TEST(survives_damage),
+        TEST(refuses_bad_files),       TEST(refuses_bad_problems), TEST(refuses_too_many_samples),
+        TEST(refuses_what_is_no_json), TEST(survives_damage),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -258,7 +258,7 @@ static void test_a_replay_stops_when_asked(void **state) {
     tune.user = &asked;
     assert_ok(tt_open(&ctx, &open));
     assert_int_equal(tt_tune(&report, ctx, &p, 1, &tune), TT_E_INTERRUPTED);
-    assert_int_equal(asked, 1);
+    assert_in_range(asked, 1, 2); /* once by the replay, and perhaps by the store */
     assert_int_equal(report->n_results, 0);
     tt_report_free(&report);
     tt_close(&ctx);

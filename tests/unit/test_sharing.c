@@ -67,7 +67,7 @@ static void takes_no_code_from_strangers(void **state) {
     assert_int_equal(mkdir(in_dir("open"), 0777), 0);
     chmod(in_dir("open"), 0777);
     assert_fails(tt__store_open(&s, in_dir("open/x.db"), TT__STORE_READ_WRITE), TT_E_DB,
-                 "everybody can write the folder");
+                 "others can make files in the folder");
 }
 
 /* Which of two winners stays: {of the one that is there} and {of the one that comes}. */
@@ -140,12 +140,21 @@ static void refuses_bad_values(void **state) {
         {"UPDATE gpu SET peak_gbps = 9e999", "peak_gbps"},
         {"UPDATE env SET driver = printf('%.*c', 200, 'x')", "driver has 200"},
         {"UPDATE run SET started_ms = 99999999999999", "started_ms"},
-        {"UPDATE problem SET rows = -4", "rows is -4"},
-        {"UPDATE problem SET rows = 9223372036854775807", "rows is"},
-        {"UPDATE problem SET lds = 1", "less than a row"},
-        {"UPDATE problem SET elem_size = 3", "elem_size is 3"},
-        {"UPDATE problem SET align = 0", "align is 0"},
-        {"UPDATE problem SET batch = 4398046511104, src_stride = 4398046511104", "batch"},
+        {"UPDATE value SET value = -4 WHERE name = 'rows'", "rows is -4"},
+        {"UPDATE value SET value = 9223372036854775807 WHERE name = 'rows'", "rows is"},
+        {"UPDATE value SET value = 0 WHERE name = 'align'", "align is 0"},
+        {"UPDATE value SET value = 4.5 WHERE name = 'rows'", "rows is a fraction"},
+        {"UPDATE value SET value = 'f31' WHERE name = 'rows'", "rows is a text, f31"},
+        {"UPDATE value SET value = x'00' WHERE name = 'rows'", "rows is a BLOB"},
+        {"UPDATE value SET name = 'a b' WHERE name = 'rows'", "named \"a b\""},
+        {"UPDATE value SET name = 'warm' WHERE name = 'rows'", "named \"warm\""},
+        {"UPDATE value SET name = 'cols' WHERE name = 'rows'", "cols is there twice"},
+        {"UPDATE value SET name = printf('%.*c', 64, 'x') WHERE name = 'rows'", "has 64 bytes"},
+        {"INSERT INTO value SELECT problem_id, place + 10, name || 1, value FROM value", "more than 16"},
+        {"UPDATE operation SET name = 'a b'", "op is \"a b\""},
+        {"UPDATE operation SET name = printf('%.*c', 64, 'x')", "has 64 bytes"},
+        {"UPDATE operation SET text = '../x'", "text is \"../x\""},
+        {"PRAGMA ignore_check_constraints = ON; UPDATE problem SET warm = 7", "warm is 7"},
         {"UPDATE template SET kernel = 'a b'", "kernel is \"a b\""},
         {"UPDATE template SET kernel = '../x'", "kernel is"},
         {"UPDATE config SET text = 'I=0; DROP TABLE trial' WHERE id = 2", "configuration is"},
@@ -167,7 +176,8 @@ static void refuses_bad_values(void **state) {
         {"UPDATE cubin SET key = 'x'", "no key"},
         {"PRAGMA foreign_keys = OFF; UPDATE trial SET config_id = 99 WHERE config_id = 2", "not there"},
         {"PRAGMA foreign_keys = OFF; UPDATE winner SET problem_id = 99", "not there"},
-        {"UPDATE problem SET op = 'copy'", "not one for its problem"},
+        {"UPDATE operation SET name = 'copy'", "not one for its problem"},
+        {"UPDATE operation SET text = 'ef'", "not one for its problem"},
     };
     for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
         tt__merged r;
@@ -200,7 +210,12 @@ static void checks(void **state) {
     } bad[] = {
         {"UPDATE cubin SET image = x'00'", "cubin 1"},
         {"UPDATE trial SET samples = x'ff'", "trial 1"},
-        {"UPDATE problem SET elem_size = 5", "elem_size is 5"},
+        {"UPDATE value SET value = 0 WHERE name = 'elem_size'", "elem_size is 0"},
+        {"UPDATE value SET value = 5 WHERE name = 'elem_size'", "key is \"rows="},
+        {"UPDATE problem SET key = 'x'", "key is \"x\""},
+        {"DELETE FROM value WHERE name = 'align'", "key is"},
+        {"UPDATE operation SET text = 'ef'", "another text of transpose"},
+        {"PRAGMA foreign_keys = OFF; DELETE FROM operation", "refers to a operation that is not there"},
         {"UPDATE gpu SET cc = 1", "cc is 1"},
         {"UPDATE config SET text = 'x' WHERE id = 2", "configuration is \"x\""},
         {"UPDATE winner SET time_us = 0.0", "winner 1"},
@@ -277,6 +292,20 @@ static void reads_other_tuners(void **state) {
     assert_string_equal(w.env.library, "T4");
     assert_true(w.time_us > 62.4 && w.time_us < 62.6);
     assert_int_equal(w.failed, 1);
+    tt__store_close(&s);
+
+    /* A user's kernel: its problem has a text, its trials have none. */
+    tt__foreign own = {.gpu = h100, .problem = saxpy('a', TT__TYPE_F32, 4096), .kernel = "saxpy"};
+    assert_ok(tt__recording_open_t4(&r, path, &own));
+    s = must_open(in_dir("own.db"));
+    assert_ok(tt__store_begin(s));
+    assert_ok(tt__store_merge(s, tt__recording_store(r), &(tt__merge_opts){0}, &report));
+    assert_ok(tt__store_commit(s));
+    tt__recording_close(&r);
+    int64_t id;
+    assert_ok(tt__store_known_problem(s, &own.problem, &id));
+    assert_ok(tt__store_winner_get(s, 1, id, &w, &found));
+    assert_true(found);
     tt__store_close(&s);
 
     /* One value of another type each. */

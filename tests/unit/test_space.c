@@ -11,6 +11,7 @@
 
 #include "base/clock.h"
 #include "base/grow.h"
+#include "problem_fixture.h"
 #include "template/template.h"
 
 #ifndef TT_SOURCE_DIR
@@ -39,14 +40,18 @@ static const struct {
 };
 
 static tt__problem problem(const char *op, size_t shape) {
-    tt__problem p = {.rows = shapes[shape].rows,
-                     .cols = shapes[shape].cols,
-                     .lds = shapes[shape].cols,
-                     .ldd = shapes[shape].rows,
-                     .batch = 1,
-                     .elem_size = shapes[shape].elem_size,
-                     .align = shapes[shape].align};
-    tt__copy(p.op, sizeof p.op, op);
+    const int64_t rows = shapes[shape].rows, cols = shapes[shape].cols;
+    const int elem_size = shapes[shape].elem_size;
+    if (strcmp(op, "copy") == 0) {
+        tt__problem copy = problem_of("copy", "bytes=1");
+        tt__problem_set(&copy, "bytes", rows * cols * elem_size);
+        return copy;
+    }
+    tt__problem p = square_of(1, elem_size); /* some of these may not be asked for */
+    const int64_t values[] = {rows, cols, cols, rows, rows * cols, rows * cols, shapes[shape].align};
+    static const char *const names[] = {"rows", "cols", "lds", "ldd", "src_stride", "dst_stride", "align"};
+    for (size_t i = 0; i < COUNT(values); i++)
+        tt__problem_set(&p, names[i], values[i]);
     return p;
 }
 
@@ -85,11 +90,12 @@ static tt__candidate *list_add(tt__space *s) {
 
 static void add_tiled(tt__space *s, const tt__gpu *g, const tt__problem *p, int tile, int rows, int pad,
                       int unroll, int order) {
-    int64_t across = ceil_div(p->cols, tile), down = ceil_div(p->rows, (int64_t)tile * unroll);
+    const tt_problem m = tt__matrix_of(p);
+    int64_t across = ceil_div(m.cols, tile), down = ceil_div(m.rows, (int64_t)tile * unroll);
     int64_t x = order == 0 ? across : down, y = order == 0 ? down : across;
-    int64_t shared = (int64_t)tile * (tile + pad) * p->elem_size;
+    int64_t shared = (int64_t)tile * (tile + pad) * m.elem_size;
     if (tile % rows || tile * rows < 64 || tile * rows > g->max_threads_per_block ||
-        (tile == 128 && rows < 8) || p->align < p->elem_size || x > INT32_MAX || y > 65535 ||
+        (tile == 128 && rows < 8) || m.align < m.elem_size || x > INT32_MAX || y > 65535 ||
         shared > g->shared_per_block)
         return;
     tt__candidate *c = list_add(s);
@@ -102,10 +108,10 @@ static void add_tiled(tt__space *s, const tt__gpu *g, const tt__problem *p, int 
     pass->grid[1] = (unsigned)y;
     pass->shared_bytes = (unsigned)shared;
     const tt__arg numbers[] = {
-        {TT__TYPE_I64, 0, p->rows, 0, 8},       {TT__TYPE_I64, 0, p->cols, 0, 8},
-        {TT__TYPE_I64, 0, p->lds, 0, 8},        {TT__TYPE_I64, 0, p->ldd, 0, 8},
-        {TT__TYPE_I32, 0, p->batch, 0, 4},      {TT__TYPE_I64, 0, p->src_stride, 0, 8},
-        {TT__TYPE_I64, 0, p->dst_stride, 0, 8}, {TT__TYPE_I32, 0, unroll, 0, 4},
+        {TT__TYPE_I64, 0, m.rows, 0, 8},       {TT__TYPE_I64, 0, m.cols, 0, 8},
+        {TT__TYPE_I64, 0, m.lds, 0, 8},        {TT__TYPE_I64, 0, m.ldd, 0, 8},
+        {TT__TYPE_I32, 0, m.batch, 0, 4},      {TT__TYPE_I64, 0, m.src_stride, 0, 8},
+        {TT__TYPE_I64, 0, m.dst_stride, 0, 8}, {TT__TYPE_I32, 0, unroll, 0, 4},
         {TT__TYPE_I32, 0, order, 0, 4},
     };
     pass->early = g->cc >= 90;
@@ -126,16 +132,15 @@ static void list_tiled(tt__space *s, const tt__gpu *g, const tt__problem *p) {
 }
 
 static void list_linear(tt__space *s, const tt__gpu *g, const tt__problem *p) {
-    int64_t bytes = p->rows * p->cols * p->elem_size;
+    int64_t bytes = number_of(p, "bytes");
     for (int vec = 4; vec <= 16; vec *= 2)
         for (int threads = 128; threads <= 1024; threads *= 2)
             for (int k = 0; k < 16; k++) {
                 int unroll = 1 << k / 4, stream = k / 2 % 2, keep = k % 2;
                 int64_t grid = ceil_div(bytes, (int64_t)threads * unroll * vec);
-                if (p->align < vec || vec * unroll < 8 || threads > g->max_threads_per_block ||
-                    grid > INT32_MAX)
+                if (vec * unroll < 8 || threads > g->max_threads_per_block || grid > INT32_MAX)
                     continue;
-                if (keep && (g->cc < 80 || stream || vec < 16 || bytes * p->batch <= g->l2_bytes))
+                if (keep && (g->cc < 80 || stream || vec < 16 || bytes <= g->l2_bytes))
                     continue;
                 tt__candidate *c = list_add(s);
                 snprintf(c->config, sizeof c->config, "VEC=%d THREADS=%d UNROLL=%d STREAM=%d KEEP=%d", vec,
@@ -251,7 +256,7 @@ static void knows_words_and_arguments(void **state) {
     static const unsigned grid_z[] = {7, 1, 2, 7};
     tt__problem p = problem("transpose", 3);
     tt__space s = {0};
-    p.rows = 8;
+    tt__problem_set(&p, "rows", 8);
     assert_int_equal(tt__space_add(&s, t, &h100, &p), TT_OK);
     assert_int_equal(s.n, COUNT(order));
     for (size_t i = 0; i < s.n; i++) {
@@ -281,9 +286,8 @@ static const struct {
 } resolved[] = {
     {0, "UNROLL=2\tPAD=0  TILE_DIM=64 ORDER=1 BLOCK_ROWS=8 ", TT_OK, ""},
     {0, "TILE_DIM=16 BLOCK_ROWS=32 PAD=0 UNROLL=1 ORDER=0", TT_E_UNSUPPORTED,
-     "transpose_tiled TILE_DIM=16 BLOCK_ROWS=32 PAD=0 UNROLL=1 ORDER=0 cannot do 8192x8192 (elem_size 4, "
-     "align "
-     "16): `TILE_DIM % BLOCK_ROWS = 0` does not hold"},
+     "transpose_tiled TILE_DIM=16 BLOCK_ROWS=32 PAD=0 UNROLL=1 ORDER=0 cannot do 8192x8192: "
+     "`TILE_DIM % BLOCK_ROWS = 0` does not hold"},
     {0, "TILE_DIM=128 BLOCK_ROWS=32 PAD=0 UNROLL=1 ORDER=0", TT_E_UNSUPPORTED,
      "`TILE_DIM * BLOCK_ROWS BETWEEN 64 AND max_threads_per_block` does not hold"},
     {6, "TILE_DIM=32 BLOCK_ROWS=8 PAD=0 UNROLL=1 ORDER=0", TT_E_UNSUPPORTED,

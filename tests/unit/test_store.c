@@ -56,7 +56,7 @@ static void knows_problems_and_configs(void **state) {
     assert_int_equal(a, b);
     assert_ok(tt__store_known_problem(s, &p, &b));
     assert_int_equal(a, b);
-    p.align = 8;
+    tt__problem_set(&p, "align", 8);
     assert_ok(tt__store_problem(s, &p, &b));
     assert_int_not_equal(a, b);
     assert_ok(tt__store_config(s, "k", "transpose", "h1", "A=1", &a));
@@ -277,15 +277,15 @@ static void reads_no_nonsense(void **state) {
 }
 
 static tt_status list_winner(void *user, const tt__winner *w) {
-    tt__str_addf(user, "%.1s%d/%s/%lldx%lld/%d ", w->gpu.name, w->gpu.cc, w->problem.op,
-                 (long long)w->problem.rows, (long long)w->problem.cols, w->problem.elem_size);
+    const tt__setting *first = &w->problem.settings[0];
+    tt__str_addf(user, "%.1s%d/%s/%s=%lld ", w->gpu.name, w->gpu.cc, w->problem.op, first->name,
+                 (long long)first->number);
     return TT_OK;
 }
 
-static void assert_winners(tt__store *s, int64_t gpu, int cc, const char *op, int size,
-                           const char *expected) {
+static void assert_winners(tt__store *s, int64_t gpu, int cc, const char *op, const char *expected) {
     tt__str list = {0};
-    assert_ok(tt__store_winners(s, gpu, cc, op, size, list_winner, &list));
+    assert_ok(tt__store_winners(s, gpu, cc, op, list_winner, &list));
     assert_string_equal(tt__str_text(&list), expected);
     tt__str_free(&list);
 }
@@ -304,7 +304,7 @@ static void keeps_winners(void **state) {
     assert_true(found);
     tt__problem p = square(4096);
     assert_same_gpu(&got.gpu, &h100);
-    assert_memory_equal(&got.problem, &p, sizeof p);
+    assert_true(tt__problem_same(&got.problem, &p));
     assert_memory_equal(&got.env, &env1, sizeof env1);
     assert_string_equal(got.kernel, "transpose_tiled");
     assert_string_equal(got.hash, "abcd");
@@ -338,18 +338,17 @@ static void keeps_winners(void **state) {
     assert_ok(tt__store_problem(s, &p, &problem));
     assert_ok(tt__store_winner_put(s, other_run, problem, id.config, &w));
     assert_ok(tt__store_winner_put(s, run2, problem, id.config, &w));
-    strcpy(p.op, "copy");
-    p.elem_size = 2;
+    p = copy_of(128);
     assert_ok(tt__store_problem(s, &p, &problem));
     assert_ok(tt__store_winner_put(s, run2, problem, id.config, &w));
 
-    assert_winners(s, 0, 0, NULL, 0,
-                   "A80/transpose/8x8/4 N90/copy/8x8/2 N90/transpose/8x8/4 N90/transpose/4096x4096/4 ");
-    assert_winners(s, id.gpu, 0, "transpose", 4, "N90/transpose/8x8/4 N90/transpose/4096x4096/4 ");
-    assert_winners(s, id.gpu, 0, NULL, 2, "N90/copy/8x8/2 ");
-    assert_winners(s, 0, 80, "transpose", 4, "A80/transpose/8x8/4 ");
-    assert_winners(s, 0, 75, NULL, 0, "");
-    assert_winners(s, -1, 90, NULL, 0, ""); /* the id of an unknown GPU matches nothing */
+    assert_winners(s, 0, 0, NULL,
+                   "A80/transpose/rows=8 N90/copy/bytes=128 N90/transpose/rows=8 N90/transpose/rows=4096 ");
+    assert_winners(s, id.gpu, 0, "transpose", "N90/transpose/rows=8 N90/transpose/rows=4096 ");
+    assert_winners(s, id.gpu, 0, "copy", "N90/copy/bytes=128 ");
+    assert_winners(s, 0, 80, "transpose", "A80/transpose/rows=8 ");
+    assert_winners(s, 0, 75, NULL, "");
+    assert_winners(s, -1, 90, NULL, ""); /* the id of an unknown GPU matches nothing */
     tt__store_close(&s);
 }
 

@@ -235,11 +235,11 @@ static void says_when_the_disk_is_full(void **state) {
     assert_fails(tt__store_cubin_put(s, "k", big, sizeof big), TT_E_DB, "disk is full");
     assert_ok(tt__store_problem(s, &p, &id)); /* and goes on */
     assert_ok(tt__store_begin(s));
-    p.rows = 98;
+    tt__problem_set(&p, "rows", 98);
     assert_ok(tt__store_problem(s, &p, &id));
     assert_int_equal(tt__store_cubin_put(s, "k", big, sizeof big), TT_E_DB);
     if (sqlite3_get_autocommit(s->db)) { /* SQLite may undo the whole group: then nothing slips in alone */
-        p.rows = 97;
+        tt__problem_set(&p, "rows", 97);
         assert_fails(tt__store_problem(s, &p, &id), TT_E_DB, "undone");
         assert_fails(tt__store_commit(s), TT_E_DB, "undone");
     } else {
@@ -286,12 +286,14 @@ static void survives_lack_of_memory(void **state) {
 
 /* What tests/data/store-vN.db hold. Run `test_store_open --make-example FILE` to write one of today's
  * schema. */
+enum { EXAMPLE_BYTES = 2 * 4096 * 4096 * 4 };
 static tt_status make_example(const char *path) {
     tt__store *s;
     int64_t gpu, problem, config, run;
     tt__problem p = square(4096);
     tt__trial t = good(50);
     tt__winner w = a_winner(50);
+    p.moved_bytes = EXAMPLE_BYTES;
     TT_TRY(tt__store_open(&s, path, TT__STORE_READ_WRITE));
     TT_TRY(tt__store_gpu(s, &h100, &gpu));
     TT_TRY(tt__store_problem(s, &p, &problem));
@@ -318,6 +320,7 @@ static void reads_the_example(tt__store *s) {
     assert_ok(tt__store_winner_get(s, id.gpu, id.problem, &w, &found));
     assert_true(found);
     assert_string_equal(w.config, "TILE_DIM=32 PAD=1");
+    assert_true(w.problem.moved_bytes == EXAMPLE_BYTES);
     seen x = trials(s, id, &env1, TT__STAGE_FINAL);
     assert_int_equal(x.n, 1);
     assert_int_equal((int)x.trial[0].time_us, 50);

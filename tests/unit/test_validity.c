@@ -14,7 +14,7 @@ typedef struct world {
     { #m, kind, offsetof(world, m) }
 static const struct {
     const char *name;
-    enum { A_TEXT, AN_INT, AN_I64, SOME_MEMORY } kind;
+    enum { A_TEXT, AN_INT, A_FLAG, AN_I64, SOME_MEMORY } kind;
     size_t offset;
 } inputs[] = {
     INPUT(gpu.name, A_TEXT),
@@ -23,15 +23,14 @@ static const struct {
     INPUT(gpu.sm_count, AN_INT),
     INPUT(gpu.memory_bytes, SOME_MEMORY),
     INPUT(problem.op, A_TEXT),
-    INPUT(problem.rows, AN_I64),
-    INPUT(problem.cols, AN_I64),
-    INPUT(problem.lds, AN_I64),
-    INPUT(problem.ldd, AN_I64),
-    INPUT(problem.batch, AN_I64),
-    INPUT(problem.src_stride, AN_I64),
-    INPUT(problem.dst_stride, AN_I64),
-    INPUT(problem.elem_size, AN_INT),
-    INPUT(problem.align, AN_INT),
+    INPUT(problem.text, A_TEXT),
+    INPUT(problem.warm, A_FLAG),
+    INPUT(problem.unverified, A_FLAG),
+    INPUT(problem.n, AN_INT),
+    INPUT(problem.settings[0].name, A_TEXT),
+    INPUT(problem.settings[0].type, AN_INT),
+    INPUT(problem.settings[1].name, A_TEXT),
+    INPUT(problem.settings[1].number, AN_I64),
     INPUT(hash, A_TEXT),
     INPUT(kernel, A_TEXT),
     INPUT(driver, A_TEXT),
@@ -43,6 +42,8 @@ static void change(world *w, size_t input) {
     char *at = (char *)w + inputs[input].offset;
     if (inputs[input].kind == A_TEXT)
         *at = *at == 'Z' ? 'Y' : 'Z';
+    else if (inputs[input].kind == A_FLAG)
+        *(bool *)at = !*(bool *)at;
     else if (inputs[input].kind == AN_INT)
         *(int *)(void *)at *= 2;
     else if (inputs[input].kind == AN_I64)
@@ -87,12 +88,16 @@ static bool holds(const world *then, const world *now) {
 static void every_input_counts(void **state) {
     (void)state;
     world base = {.gpu = h100,
-                  .problem = square(4096),
+                  .problem = saxpy('a', TT__TYPE_I8, 4096),
                   .hash = "abcd",
                   .driver = "580.159.04",
                   .nvrtc = "13.0",
                   .library = TT__METHOD,
-                  .kernel = "transpose_tiled"};
+                  .kernel = "saxpy"};
+    base.problem.text[0] = '\0'; /* of a user's file the kernel need not be at hand */
+    tt__problem_set(&base.problem, "m", 5);
+    tt__problem_set(&base.problem, "k", 6);
+    base.problem.n = 2; /* twice as many are four */
     assert_true(holds(&base, &base));
     for (size_t i = 0; i < sizeof inputs / sizeof *inputs; i++) {
         world other = base;
@@ -111,19 +116,16 @@ static void every_input_counts(void **state) {
     assert_true(holds(&base, &other));
 }
 
-/* The fields that identify a problem or a GPU are those that the table above changes. */
+/* The fields that identify a GPU and an environment are those that the table above changes. */
 static void the_table_is_complete(void **state) {
     (void)state;
-    for (size_t i = 0; i < TT__PROBLEM_FIELDS + TT__GPU_ID_FIELDS + TT__ENV_FIELDS; i++) {
+    for (size_t i = 0; i < TT__GPU_ID_FIELDS + TT__ENV_FIELDS; i++) {
         char name[64];
         size_t k = 0, n = sizeof inputs / sizeof *inputs;
-        if (i < TT__PROBLEM_FIELDS)
-            snprintf(name, sizeof name, "problem.%s", tt__problem_fields[i].name);
-        else if (i < TT__PROBLEM_FIELDS + TT__GPU_ID_FIELDS)
-            snprintf(name, sizeof name, "gpu.%s", tt__gpu_fields[i - TT__PROBLEM_FIELDS].name);
+        if (i < TT__GPU_ID_FIELDS)
+            snprintf(name, sizeof name, "gpu.%s", tt__gpu_fields[i].name);
         else
-            snprintf(name, sizeof name, "%s",
-                     tt__env_fields[i - TT__PROBLEM_FIELDS - TT__GPU_ID_FIELDS].name);
+            snprintf(name, sizeof name, "%s", tt__env_fields[i - TT__GPU_ID_FIELDS].name);
         while (k < n && strcmp(inputs[k].name, name) != 0)
             k++;
         if (k == n)

@@ -56,7 +56,7 @@ typedef struct office {
 static void hear(office *o) {
     do {
         assert_true(o->worker.busy);
-        assert_int_equal(tt__workers_wait(&o->worker, 1, TIMEOUT_S, &o->event, &o->payload), TT_OK);
+        assert_int_equal(tt__worker_wait_any(&o->worker, 1, TIMEOUT_S, &o->event, &o->payload), TT_OK);
     } while (o->event.kind == TT__EVENT_NONE);
 }
 
@@ -192,7 +192,7 @@ static void test_descriptors_closed(void **state) {
             if (tt__worker_start(&o.worker, "plain", "3", TIMEOUT_S) != TT_OK)
                 _exit(1);
             for (int i = 0; i < 2; i++) {
-                if (tt__workers_wait(&o.worker, 1, TIMEOUT_S, &o.event, &o.payload) != TT_OK)
+                if (tt__worker_wait_any(&o.worker, 1, TIMEOUT_S, &o.event, &o.payload) != TT_OK)
                     _exit(2);
                 if (o.event.kind != TT__EVENT_REPLY)
                     _exit(3);
@@ -226,6 +226,7 @@ static void test_no_descriptors(void **state) {
             failed[0] |= status != TT_OK && strstr(tt_last_error(), "eventfd");
             failed[1] |= status != TT_OK && strstr(tt_last_error(), "socketpair");
             good &= status == TT_OK || (status == TT_E_IO && w.pid == 0);
+            good &= status == TT_OK || strstr(tt_last_error(), "open files are allowed") != NULL;
             if (status == TT_OK)
                 tt__worker_stop(&w);
             setrlimit(RLIMIT_NOFILE, &(struct rlimit){LIMIT, LIMIT});

@@ -1,4 +1,4 @@
-/* Problems of tasks of one's own: from text and back, what they work on, and their metrics. */
+/* Problems of operations of one's own: from text and back, what they work on, and their metrics. */
 #include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -10,8 +10,9 @@
 
 #include <cmocka.h>
 
-#include "task_fixture.h"
-#include "template/task.h"
+#include "operation_fixture.h"
+#include "template/operation.h"
+#include "template/workload.h"
 
 static const tt__gpu gpu = {.name = "a GPU",
                             .cc = 90,
@@ -32,22 +33,22 @@ static tt__template *parsed(size_t line, const char *instead) {
 
 /* ---- Problems as text ---------------------------------------------------------------------------------- */
 
-/* What a text means, in canonical form, or the sentence that refuses it. */
+/* What a text means, in full, or the sentence that refuses it. */
 static const struct {
     const char *text, *means;
     int elem_size; /* 0: refused */
 } problems[] = {
-    {NULL, "scale/n=1000,half=500,T=f32", 4},
-    {"", "scale/n=1000,half=500,T=f32", 4},
-    {"  ", "scale/n=1000,half=500,T=f32", 4},
-    {"n=64", "scale/n=64,half=32,T=f32", 4},
-    {"T=f64 n=65", "scale/n=65,half=33,T=f64", 8},
-    {"T=i16", "scale/n=1000,half=500,T=i16", 2},
-    {"half=7,n=9", "scale/n=9,half=7,T=f32", 4},
-    {" half=7 , n=9,", "scale/n=9,half=7,T=f32", 4},
-    {"warm", "scale/n=1000,half=500,T=f32/warm", 4},
-    {"n=9 warm T=f64", "scale/n=9,half=5,T=f64/warm", 8},
-    {"n=9223372036854775807,half=1", "scale/n=9223372036854775807,half=1,T=f32", 4},
+    {NULL, "n=1000,half=500,T=f32", 4},
+    {"", "n=1000,half=500,T=f32", 4},
+    {"  ", "n=1000,half=500,T=f32", 4},
+    {"n=64", "n=64,half=32,T=f32", 4},
+    {"T=f64 n=65", "n=65,half=33,T=f64", 8},
+    {"T=i16", "n=1000,half=500,T=i16", 2},
+    {"half=7,n=9", "n=9,half=7,T=f32", 4},
+    {" half=7 , n=9,", "n=9,half=7,T=f32", 4},
+    {"warm", "n=1000,half=500,T=f32", 4},
+    {"n=9 warm T=f64", "n=9,half=5,T=f64", 8},
+    {"n=9223372036854775807,half=1", "n=9223372036854775807,half=1,T=f32", 4},
     {"n", "found 'n' in a problem of scale, expected NAME=VALUE", 0},
     {"cold", "found 'cold' in a problem of scale, expected NAME=VALUE", 0},
     {"haf=4", "scale has no variable haf; did you mean half?", 0},
@@ -62,36 +63,41 @@ static const struct {
     {"n=f32", "n is f32: it must be", 0},
     {"T=f16", "f16 is no value of T, expected one of f32 f64 i16", 0},
     {"T=4", "4 is no value of T, expected one of f32 f64 i16", 0},
-    {"n=4/2", "found '/' in the problem n=4/2, expected NAME=VALUE,NAME=VALUE", 0},
-    {"/warm", "found '/' in the problem /warm, expected NAME=VALUE", 0},
-    {"-", "scale/n=1000,half=500,T=f32", 4},
+    {"n=4/2", "n is 4/2: it must be a whole number of at least 1", 0},
+    {"/warm", "found '/warm' in a problem of scale, expected NAME=VALUE", 0},
+    {"-", "n=1000,half=500,T=f32", 4},
 };
+
+static tt_status read_problem(tt__problem *p, const tt__template *t, const char *text) {
+    return tt__operation_problem(p, t->operation, t->op, text);
+}
 
 static void reads_problems(void **state) {
     (void)state;
     tt__template *t = parsed(0, NULL);
     for (size_t i = 0; i < COUNT(problems); i++) {
         tt__problem p, again;
-        tt_status status = tt__task_problem(&p, t, problems[i].text);
-        const char *found = status == TT_OK ? p.op : tt_last_error();
+        tt__str settings = {0};
+        tt_status status = read_problem(&p, t, problems[i].text);
+        if (status == TT_OK)
+            tt__problem_add_settings(&settings, &p, ",");
+        const char *found = status == TT_OK ? tt__str_text(&settings) : tt_last_error();
         if (status != (problems[i].elem_size ? TT_OK : TT_E_INVALID) || !strstr(found, problems[i].means))
             fail_msg("'%s': status %d, %s, expected %s", problems[i].text, status, found, problems[i].means);
-        if (status != TT_OK)
-            continue;
-        assert_string_equal(p.op, problems[i].means);
-        assert_int_equal(p.elem_size, problems[i].elem_size);
-        assert_int_equal(p.align, 16);
-        assert_false(tt__is_matrix(&p));
-        assert_false(tt__unverified(&p));
-        assert_int_equal(tt__warm(&p), problems[i].text && strstr(problems[i].text, "warm") != NULL);
-        assert_true(tt__is_op(&p, "scale"));
-        char text[TT__PROBLEM_TEXT_MAX]; /* the words of a message are a problem's text, too, but for the
-                                            regime */
-        if (tt__warm(&p))
-            continue;
-        assert_int_equal(tt__task_problem(&again, t, tt__problem_text(text, &p)), TT_OK);
-        assert_string_equal(again.op, p.op);
-        assert_true(tt__problem_same(&again, &p));
+        if (status == TT_OK) {
+            assert_string_equal(found, problems[i].means);
+            assert_true(tt__problem_is_of(&p, "scale", t->hash));
+            assert_int_equal(tt__problem_elem_size(&p), problems[i].elem_size);
+            assert_int_equal(tt__problem_align(&p), 16);
+            assert_false(p.unverified);
+            assert_int_equal(p.warm, problems[i].text && strstr(problems[i].text, "warm") != NULL);
+            /* The words of a message are a problem's text, too, but for the regime. */
+            char text[TT__PROBLEM_TEXT_MAX];
+            assert_int_equal(read_problem(&again, t, tt__problem_text(text, &p)), TT_OK);
+            again.warm = p.warm;
+            assert_true(tt__problem_same(&again, &p));
+        }
+        tt__str_free(&settings);
     }
     tt__template_free(&t);
 }
@@ -102,17 +108,17 @@ static void marks_what_nobody_verifies(void **state) {
     static const char text[] = "//@ kernel k\n//@ buffer y f32 4 out\n//@ block 1\n//@ grid 1\n//@ args y\n%s"
                                "extern \"C\" __global__ void k(float *y) {}\n";
     for (int expects = 0; expects < 2; expects++) {
-        char whole[512];
+        char whole[512], words[TT__PROBLEM_TEXT_MAX];
         tt__template *t;
         tt__problem p;
         snprintf(whole, sizeof whole, text, expects ? "//@ expect y y.bin\n" : "");
         assert_int_equal(tt__template_parse(&t, "/some/where/t.cu", whole), TT_OK);
-        assert_int_equal(tt__task_problem(&p, t, "warm"), TT_OK);
-        assert_string_equal(p.op, expects ? "k//warm" : "k//unverified/warm");
-        assert_int_equal(tt__unverified(&p), !expects);
-        assert_true(tt__warm(&p));
-        assert_false(tt__is_matrix(&p));
-        assert_true(tt__is_op(&p, "k"));
+        assert_int_equal(read_problem(&p, t, "warm"), TT_OK);
+        assert_int_equal(p.unverified, !expects);
+        assert_true(p.warm);
+        assert_int_equal(p.n, 0);
+        assert_string_equal(tt__problem_text(words, &p), "-");
+        assert_true(tt__problem_is_of(&p, "k", t->hash));
         tt__workload w;
         assert_int_equal(tt__workload_of(&w, t, &gpu, &p), TT_OK);
         assert_string_equal(w.arrays[0].expect, expects ? "/some/where/y.bin" : "");
@@ -123,43 +129,27 @@ static void marks_what_nobody_verifies(void **state) {
 /* What a store or a recording has of another text of the kernel. */
 static void refuses_problems_of_another_text(void **state) {
     (void)state;
-    static const struct {
-        const char *op, *says;
-    } cases[] = {{"scale/n=1000,T=f32", "a problem of scale without half: the file has changed since"},
-                 {"scale/n=1000,half=500,T=f32,m=4", "scale has no variable m"}};
+    static const char *const cases[] = {"half", "T"};
     for (size_t i = 0; i < COUNT(cases); i++) {
         tt__template *t = parsed(1, "");
-        tt__problem p;
+        tt__problem p, less;
         tt__workload w;
-        assert_int_equal(tt__task_problem(&p, t, NULL), TT_OK);
-        tt__copy(p.op, sizeof p.op, cases[i].op);
+        char says[128];
+        assert_int_equal(read_problem(&p, t, NULL), TT_OK);
+        less = p;
+        less.n = 0;
+        for (int k = 0; k < p.n; k++)
+            if (strcmp(p.settings[k].name, cases[i]) != 0)
+                less.settings[less.n++] = p.settings[k];
+        assert_int_equal(tt__workload_of(&w, t, &gpu, &less), TT_E_INVALID);
+        snprintf(says, sizeof says, "a problem of scale without %s: the operation has changed since",
+                 cases[i]);
+        assert_string_equal(tt_last_error(), says);
+        tt__problem_set_type(&p, "n", TT__TYPE_F32); /* a type where a number was */
         assert_int_equal(tt__workload_of(&w, t, &gpu, &p), TT_E_INVALID);
-        if (!strstr(tt_last_error(), cases[i].says))
-            fail_msg("%s: %s", cases[i].op, tt_last_error());
+        assert_non_null(strstr(tt_last_error(), "without n"));
         tt__template_free(&t);
     }
-}
-
-static double apart(const char *a, const char *b) {
-    tt__problem p = {.op = ""}, q = {.op = ""};
-    tt__copy(p.op, sizeof p.op, a);
-    tt__copy(q.op, sizeof q.op, b);
-    assert_true(tt__variables_distance(&p, &q) == tt__variables_distance(&q, &p));
-    return tt__variables_distance(&p, &q);
-}
-
-static void knows_how_far_problems_are_apart(void **state) {
-    (void)state;
-    assert_true(apart("k/n=8,m=4", "k/n=8,m=4") == 0);
-    assert_true(apart("k/n=8,m=4", "k/n=16,m=4") == 1);
-    assert_true(apart("k/n=8,m=4", "k/n=16,m=1") == 3);
-    assert_true(apart("k/n=8,T=f32", "k/n=8,T=f64") == 1);
-    assert_true(apart("k/n=8/warm", "k/n=8") == 0);
-    assert_true(isinf(apart("k/n=8", "l/n=8")));
-    assert_true(isinf(apart("k/n=8", "kk/n=8")));
-    assert_true(isinf(apart("k/n=8", "k/m=8")));
-    assert_true(isinf(apart("k/n=8", "k/n=8,m=4")));
-    assert_true(isinf(apart("k/n=8", "transpose")));
 }
 
 /* ---- Workloads ----------------------------------------------------------------------------------------- */
@@ -169,7 +159,7 @@ static void lays_out_what_a_problem_works_on(void **state) {
     tt__template *t = parsed(6, "//@ buffer    x T n * (1 + (T = 'f64')) in file data.bin");
     tt__problem p;
     tt__workload w;
-    assert_int_equal(tt__task_problem(&p, t, "n=10,T=f64"), TT_OK);
+    assert_int_equal(read_problem(&p, t, "n=10,T=f64"), TT_OK);
     assert_int_equal(tt__workload_of(&w, t, &gpu, &p), TT_OK);
     assert_int_equal(w.n, 4);
     assert_string_equal(w.arrays[0].name, "x");
@@ -198,13 +188,13 @@ static void lays_out_what_a_problem_works_on(void **state) {
     assert_true(w.abs_tolerance == 1e-6 && w.rel_tolerance == 1e-5);
 
     /* A length that only this problem makes impossible. */
-    assert_int_equal(tt__task_problem(&p, t, "n=281474976710656"), TT_OK);
+    assert_int_equal(read_problem(&p, t, "n=281474976710656"), TT_OK);
     assert_int_equal(tt__workload_of(&w, t, &gpu, &p), TT_E_TEMPLATE);
     assert_non_null(strstr(tt_last_error(),
                            "t.cu:6:19: the length of x `n * (1 + (T = 'f64'))` comes to 281474976710656, "
                            "expected a whole number of 1 to 2^48 / 4"));
     /* A reference that cannot be launched. */
-    assert_int_equal(tt__task_problem(&p, t, "n=70368744177664"), TT_OK);
+    assert_int_equal(read_problem(&p, t, "n=70368744177664"), TT_OK);
     assert_int_equal(tt__workload_of(&w, t, &gpu, &p), TT_E_UNSUPPORTED);
     assert_non_null(strstr(tt_last_error(), "scale_reference THREADS=64 cannot do n=70368744177664"));
     tt__template_free(&t);
@@ -216,12 +206,12 @@ static void copies_only_what_is_there(void **state) {
     tt__template *t = parsed(8, "//@ buffer    counts u32 half inout x");
     tt__problem p;
     tt__workload w;
-    assert_int_equal(tt__task_problem(&p, t, "n=8,half=9"), TT_OK);
+    assert_int_equal(read_problem(&p, t, "n=8,half=9"), TT_OK);
     assert_int_equal(tt__workload_of(&w, t, &gpu, &p), TT_E_TEMPLATE);
     assert_non_null(
         strstr(tt_last_error(),
                "t.cu:8:26: counts is to hold what x does, but that has 32 bytes, and counts has 36"));
-    assert_int_equal(tt__task_problem(&p, t, "n=9,half=9"), TT_OK);
+    assert_int_equal(read_problem(&p, t, "n=9,half=9"), TT_OK);
     assert_int_equal(tt__workload_of(&w, t, &gpu, &p), TT_OK);
     assert_int_equal(w.arrays[2].from, 0);
     tt__template_free(&t);
@@ -234,51 +224,45 @@ static void computes_metrics(void **state) {
     tt__template *t = parsed(20, "//@ metric    gbps 2 * n * elem_size / time_ns\n"
                                  "//@ metric    per_thread n / THREADS + time_ns * 0");
     tt__problem p, copy;
-    double value, part;
-    bool has;
-    assert_int_equal(tt__metric_named(t->task, "gbps"), 0);
-    assert_int_equal(tt__metric_named(t->task, "per_thread"), 1);
-    assert_int_equal(tt__metric_named(t->task, "gflops"), -1);
-    assert_int_equal(t->task->objective, 0);
-    assert_true(t->task->maximize);
-    assert_int_equal(tt__task_problem(&p, t, "n=6400,T=f64"), TT_OK);
+    double value;
+    assert_int_equal(tt__metric_named(t->operation, "gbps"), 0);
+    assert_int_equal(tt__metric_named(t->operation, "per_thread"), 1);
+    assert_int_equal(tt__metric_named(t->operation, "gflops"), -1);
+    assert_int_equal(t->operation->objective, 0);
+    assert_true(t->operation->maximize);
+    assert_int_equal(read_problem(&p, t, "n=6400,T=f64"), TT_OK);
     assert_int_equal(tt__metric_value(&value, t, 0, &gpu, &p, NULL, 2), TT_OK);
     assert_true(fabs(value - 51.2) < 1e-9); /* 102400 bytes in 2000 ns */
     assert_int_equal(tt__metric_value(&value, t, 1, &gpu, &p, NULL, 2), TT_OK);
     assert_true(value == 100);
     assert_int_equal(tt__metric_value(&value, t, 1, &gpu, &p, "THREADS=32", 2), TT_OK);
     assert_true(value == 200);
-    /* Its copy moves as many bytes. */
-    assert_int_equal(tt__task_copy(&copy, &part, &has, t, &gpu, &p), TT_OK);
-    assert_true(has);
-    assert_true(fabs(part * tt__moved_bytes(&copy) - 102400) < 1);
-    assert_true(part > 0.4 && part <= 1);
+    /* Its copy moves as many bytes, of which it reads a half. */
+    assert_true(p.moved_bytes == 102400);
+    assert_true(fabs(tt__problem_gbps(&p, 2) - 51.2) < 1e-9);
+    p.warm = true;
+    assert_true(tt__problem_copy(&copy, &p));
+    assert_true(tt__problem_is_of(&copy, "copy", "") && copy.warm);
+    assert_int_equal(tt__problem_number(&copy, "bytes", 0), 51200);
+    assert_true(copy.moved_bytes == 102400);
     static const struct {
         const char *problem;
-        int64_t rows, cols; /* 0: none */
-    } copies[] = {{"n=1", 1, 4},
-                  {"n=4", 1, 8},
-                  {"n=4095", 1, 4096},
-                  {"n=4096", 1, 4096},
-                  {"n=5000", 2, 4096},
-                  {"n=1099511627775", 268435456, 4096},
-                  {"n=1099511627776", 0, 0}};
+        int64_t bytes; /* 0: none */
+    } copies[] = {{"n=1", 4},
+                  {"n=4095", 16380},
+                  {"n=1099511627775", INT64_C(4398046511100)},
+                  {"n=1099511627776", 0}};
     for (size_t i = 0; i < COUNT(copies); i++) {
-        assert_int_equal(tt__task_problem(&p, t, copies[i].problem), TT_OK);
-        assert_int_equal(tt__task_copy(&copy, &part, &has, t, &gpu, &p), TT_OK);
-        assert_int_equal(has, copies[i].rows > 0);
-        if (has) {
-            assert_int_equal(copy.rows, copies[i].rows);
-            assert_int_equal(copy.cols, copies[i].cols);
-            assert_true(fabs(part * tt__moved_bytes(&copy) / (8.0 * (double)atoll(copies[i].problem + 2)) -
-                             1) < 1e-9);
-        }
+        assert_int_equal(read_problem(&p, t, copies[i].problem), TT_OK);
+        assert_int_equal(tt__problem_copy(&copy, &p), copies[i].bytes > 0);
+        if (copies[i].bytes)
+            assert_int_equal(tt__problem_number(&copy, "bytes", 0), copies[i].bytes);
     }
     tt__template_free(&t);
     t = parsed(20, "//@ metric    gbps (n - 900) / time_ns");
-    assert_int_equal(tt__task_problem(&p, t, "n=900"), TT_OK);
-    assert_int_equal(tt__task_copy(&copy, &part, &has, t, &gpu, &p), TT_OK);
-    assert_false(has); /* it moves nothing */
+    assert_int_equal(read_problem(&p, t, "n=900"), TT_OK);
+    assert_true(p.moved_bytes == 0 && tt__problem_gbps(&p, 2) == 0);
+    assert_false(tt__problem_copy(&copy, &p)); /* it moves nothing */
     tt__template_free(&t);
 }
 
@@ -287,7 +271,6 @@ int main(void) {
         cmocka_unit_test(reads_problems),
         cmocka_unit_test(marks_what_nobody_verifies),
         cmocka_unit_test(refuses_problems_of_another_text),
-        cmocka_unit_test(knows_how_far_problems_are_apart),
         cmocka_unit_test(lays_out_what_a_problem_works_on),
         cmocka_unit_test(copies_only_what_is_there),
         cmocka_unit_test(computes_metrics),

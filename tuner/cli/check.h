@@ -3,7 +3,7 @@
 #define TT_TUNER_CLI_CHECK_H
 
 #include "gpu/cubin.h"
-#include "template/task.h"
+#include "template/operation.h"
 
 /* What can make a launch exceed a limit: in JSON, and in words. */
 typedef struct tt__check_part {

@@ -1,4 +1,5 @@
 /* `tune check FILE.cu --json`. */
+#include "template/workload.h"
 #include "tuner/cli/check.h"
 
 #include <math.h>
@@ -11,7 +12,6 @@ static void write_template(tt__json *j, const tt__examined *e) {
     const tt__template *t = e->t;
     tt__json_string(j, "file", t->path);
     tt__json_string(j, "kernel", t->kernel);
-    tt__json_string(j, "op", t->op);
     tt__json_string(j, "hash", t->hash);
     tt__json_open(j, "params", '[');
     for (size_t i = 0; i < t->n_params; i++) {
@@ -39,8 +39,8 @@ static void write_template(tt__json *j, const tt__examined *e) {
 }
 
 /* Of a kernel of one's own: the problem, the operands, and what says whether they are right. */
-static tt_status write_task(tt__json *j, const tt__examined *e) {
-    const tt__task *task = e->t->own;
+static tt_status write_operation(tt__json *j, const tt__examined *e) {
+    const tt__operation *operation = e->t->own;
     char text[TT__PROBLEM_TEXT_MAX];
     tt__workload *w = malloc(sizeof *w);
     tt_status status = w ? tt__workload_of(w, e->t, &e->gpu, &e->p) : tt__fail_memory(sizeof *w);
@@ -57,11 +57,11 @@ static tt_status write_task(tt__json *j, const tt__examined *e) {
         tt__json_close(j, '}');
     }
     tt__json_close(j, ']');
-    if (task->has_reference)
-        tt__json_string(j, "reference", task->reference.name[0]);
+    if (operation->has_reference)
+        tt__json_string(j, "reference", operation->reference.name[0]);
     else
         tt__json_number(j, "reference", (double)NAN, 1);
-    if (!tt__task_verifies(task))
+    if (!tt__operation_verifies(operation))
         tt__json_int(j, "unverified", 1);
     free(w);
     return status;
@@ -70,12 +70,7 @@ static tt_status write_task(tt__json *j, const tt__examined *e) {
 static void write_space(tt__json *j, const tt__examined *e) {
     tt__json_string(j, "gpu", e->gpu.name);
     tt__json_int(j, "cc", e->gpu.cc);
-    if (!e->t->own) {
-        tt__json_int(j, "rows", e->p.rows);
-        tt__json_int(j, "cols", e->p.cols);
-    }
-    tt__json_int(j, "elem_size", e->p.elem_size);
-    tt__json_int(j, "align", e->p.align);
+    tt__cli_json_problem(j, &e->p);
     tt__json_number(j, "combinations", e->survey.combinations, 17);
     tt__json_int(j, "configurations", (int64_t)e->space.n);
     if (!e->counted) {
@@ -132,7 +127,7 @@ tt_status tt__check_print_json(const tt__examined *e) {
     tt__json j = {.out = &text};
     tt__json_open(&j, NULL, '{');
     write_template(&j, e);
-    tt_status status = e->t->own ? write_task(&j, e) : TT_OK;
+    tt_status status = e->t->own ? write_operation(&j, e) : TT_OK;
     write_space(&j, e);
     write_first(&j, e);
     tt__json_close(&j, '}');

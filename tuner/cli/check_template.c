@@ -9,12 +9,11 @@
 #include "dispatch/context.h"
 #include "gpu/device.h"
 #include "gpu/nvrtc.h"
-#include "template/task.h"
+#include "template/operation.h"
 #include "tuner/cli/check.h"
 #include "tuner/cli/options.h"
+#include "tuner/cli/problems.h"
 #include "tuner/occupancy.h"
-
-enum { ROWS_AND_COLS = 4096 }; /* of the problem, if none is named */
 
 const tt__check_part tt__check_parts[TT__PART_COUNT] = {
     [TT__PART_BLOCK] = {"block", "limit: threads of a block"},
@@ -49,7 +48,7 @@ static tt_status choose_gpu(tt__gpu *out, const tt__cli_args *args) {
             *out = tt__cli_typical_gpu();
         return TT_OK;
     }
-    bool absent = tt__cli_store_absent(args);
+    bool absent = tt__cli_storeless(args);
     tt_open_opts open = TT_INIT(tt_open_opts);
     tt_ctx *ctx = NULL;
     int64_t gpu_id;
@@ -63,41 +62,26 @@ static tt_status choose_gpu(tt__gpu *out, const tt__cli_args *args) {
     return status;
 }
 
-/* Of a task of its own. */
-static tt_status choose_own_problem(tt__problem *out, const tt__template *t, const tt__cli_args *args) {
-    const char **problems;
-    size_t n;
-    if (args->n_problems || args->in_place)
-        return tt__fail(TT_E_INVALID, "%s says itself what it works on: give --problem in place of shapes",
-                        t->path);
-    if (args->n_texts > 1)
-        return tt__fail(TT_E_INVALID, "%zu problems, but check counts for one: ask for each", args->n_texts);
-    TT_TRY(tt__cli_own_problems(&problems, &n, args));
-    tt_status status = tt__task_problem(out, t, problems[0]);
-    free(problems);
-    return status;
-}
-
+/* --problem, or shapes and layouts of matrices; without either what is ordinary. */
 static tt_status choose_problem(tt__problem *out, const tt__template *t, const tt__cli_args *args) {
-    if (t->own)
-        return choose_own_problem(out, t, args);
-    if (args->n_texts)
-        return tt__fail(TT_E_INVALID, "--problem %s: %s is a template for `op %s`, whose problems are shapes",
-                        args->texts[0], t->kernel, t->op);
-    if (args->n_problems > 1)
+    const tt__operation *op = t->operation;
+    tt__str text = {0};
+    if (args->n_texts + args->n_problems > 1)
         return tt__fail(TT_E_INVALID, "%zu problems, but check counts for one: ask for each",
-                        args->n_problems);
-    bool in_place = strcmp(t->op, "transpose_in_place") == 0;
-    if (args->in_place && !in_place)
+                        args->n_texts + args->n_problems);
+    if (args->in_place && strcmp(t->op, "transpose_in_place") != 0)
         return tt__fail(TT_E_INVALID, "--in-place: %s is a %s, not a transpose_in_place", t->kernel, t->op);
-    tt_problem asked =
-        args->n_problems ? args->problems[0] : tt__cli_problem(args, ROWS_AND_COLS, ROWS_AND_COLS);
-    asked.in_place = in_place;
-    TT_TRY(tt__problem_init(out, &asked));
-    if (strcmp(t->op, "copy") == 0)
-        *out = tt__problem_copy(out);
-    tt__copy(out->op, sizeof out->op, t->op);
-    return TT_OK;
+    if (args->n_texts)
+        tt__str_add(&text, args->texts[0]);
+    else if (!args->n_problems && op->n_samples)
+        tt__str_add(&text, op->samples[0].text);
+    tt__cli_add_matrix(&text, args);
+    tt_status status = tt__str_check(&text);
+    if (status == TT_OK)
+        status = tt__operation_problem(out, op, t->op, tt__str_text(&text));
+    tt__str_free(&text);
+    out->warm |= args->warm;
+    return status;
 }
 
 static tt_status count(tt__examined *e) {

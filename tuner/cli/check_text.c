@@ -1,4 +1,5 @@
 /* `tune check FILE.cu` as text. */
+#include "template/workload.h"
 #include "tuner/cli/check.h"
 
 #include <inttypes.h>
@@ -32,7 +33,7 @@ static tt_status print_params(const tt__template *t) {
     }
     for (size_t i = 0; i < t->n_derived; i++) {
         tt__table_cell(&table, "%s", t->derived[i].name);
-        tt__table_cell(&table, "derived");
+        tt__table_cell(&table, t->derived[i].macro ? "derived" : "let");
         tt__table_cell(&table, "%s", t->derived[i].value.text);
     }
     printf("\n");
@@ -40,16 +41,16 @@ static tt_status print_params(const tt__template *t) {
 }
 
 /* What it works on, and what says whether it is right. */
-static tt_status print_task(const tt__examined *e) {
+static tt_status print_operation(const tt__examined *e) {
     static const tt__column columns[] = {{"operand", false, false},
                                          {"", false, false},
                                          {"type", false, false},
                                          {"elements", true, false},
                                          {"bytes", true, false}};
     tt__table table = {.n_columns = 5, .columns = columns};
-    const tt__task *task = e->t->own;
-    tt__workload *w = task ? malloc(sizeof *w) : NULL;
-    if (!task)
+    const tt__operation *operation = e->t->own;
+    tt__workload *w = operation ? malloc(sizeof *w) : NULL;
+    if (!operation)
         return TT_OK;
     tt_status status = w ? tt__workload_of(w, e->t, &e->gpu, &e->p) : tt__fail_memory(sizeof *w);
     for (int i = 0; status == TT_OK && i < w->n; i++) {
@@ -65,11 +66,11 @@ static tt_status print_task(const tt__examined *e) {
     if (status == TT_OK)
         status = print_table(&table);
     printf("\n%s%s\n",
-           task->has_reference ? "verified against "
-           : tt__task_verifies(task)
+           operation->has_reference ? "verified against "
+           : tt__operation_verifies(operation)
                ? "verified against raw data"
                : "NOT VERIFIED: no `reference`, no `expect`; tuning it takes --unverified",
-           task->has_reference ? task->reference.name[0] : "");
+           operation->has_reference ? operation->reference.name[0] : "");
     return status;
 }
 
@@ -78,10 +79,10 @@ static tt_status print_survey(const tt__examined *e) {
         {"removes", true, false}, {"alone", true, false}, {"line", true, false}, {"what", false, true}};
     tt__table table = {.n_columns = 4, .columns = columns};
     char problem[TT__PROBLEM_TEXT_MAX];
-    printf("\n%s, %d-byte elements, align %d, on %s (sm_%d): %.0f combinations of values,\n"
+    printf("\n%s on %s (sm_%d): %.0f combinations of values,\n"
            "%zu configuration%s\n",
-           tt__problem_text(problem, &e->p), e->p.elem_size, e->p.align, e->gpu.name, e->gpu.cc,
-           e->survey.combinations, e->space.n, e->space.n == 1 ? "" : "s");
+           tt__problem_text(problem, &e->p), e->gpu.name, e->gpu.cc, e->survey.combinations, e->space.n,
+           e->space.n == 1 ? "" : "s");
     if (!e->counted) {
         printf("These are too many to count what each `where` removes.\n");
         return TT_OK;
@@ -165,7 +166,7 @@ tt_status tt__check_print_text(const tt__examined *e) {
     if (!e->t->own)
         printf(", op %s", e->t->op);
     printf("\n");
-    TT_TRY(print_task(e));
+    TT_TRY(print_operation(e));
     TT_TRY(print_params(e->t));
     TT_TRY(print_survey(e));
     return print_first(e);

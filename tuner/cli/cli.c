@@ -55,6 +55,13 @@ bool tt__cli_store_absent(const tt__cli_args *args) {
     return absent;
 }
 
+bool tt__cli_storeless(const tt__cli_args *args) {
+    tt__str path = {0};
+    bool placeless = !args->db && tt__store_default_path(&path) == TT_E_INVALID;
+    tt__str_free(&path);
+    return placeless || tt__cli_store_absent(args);
+}
+
 static tt_status open_store(tt__store **out, const tt__cli_args *args, tt__store_mode mode) {
     *out = NULL;
     tt__str path = {0};
@@ -98,7 +105,7 @@ static tt_status add_gpu(void *user, const tt__winner *w) { /* winners come orde
 
 tt_status tt__cli_store_gpus(tt__str *out, size_t *n, tt__store *store) {
     gpu_names g = {.out = out};
-    TT_TRY(tt__store_winners(store, 0, 0, NULL, 0, add_gpu, &g));
+    TT_TRY(tt__store_winners(store, 0, 0, NULL, add_gpu, &g));
     if (n)
         *n = g.n;
     return tt__str_check(out);
@@ -138,25 +145,6 @@ const char *tt__cli_count(char *out, size_t size, int64_t n, const char *noun) {
     return out;
 }
 
-tt_status tt__cli_check_one(const tt__cli_args *args, const char *command, const char *does) {
-    const bool own = args->kernel_file;
-    if (args->n_problems == 0 && !own)
-        return tt__fail(TT_E_INVALID, "which problem? give --size or --shape, as in \"tune %s --size 4096\"",
-                        command);
-    if (args->n_problems + args->n_texts > 1)
-        return tt__fail(TT_E_INVALID, "%zu problems, but %s %s: ask for each",
-                        args->n_problems + args->n_texts, command, does);
-    if (args->n_texts && !own)
-        return tt__fail(TT_E_INVALID, "--problem %s is of a kernel of yours: name its file with --kernel",
-                        args->texts[0]);
-    if (own && (args->n_problems || args->elem_size || args->batch || args->lds || args->ldd || args->align ||
-                args->in_place))
-        return tt__fail(TT_E_INVALID,
-                        "%s: a kernel of yours has no sizes, shapes or layouts of matrices: give --problem",
-                        args->kernel_file);
-    return TT_OK;
-}
-
 double tt__cli_known(double value) {
     return value > 0 ? value : (double)NAN;
 }
@@ -188,10 +176,25 @@ int tt__cli_print_json(tt__str *text) {
 int tt__cli_columns(int fd) {
     if (!isatty(fd))
         return 0;
-    const char *columns = getenv("COLUMNS");
+    const char *columns = secure_getenv("COLUMNS");
     int n = columns ? atoi(columns) : 0;
     if (n > 0)
         return n;
     struct winsize size;
     return ioctl(fd, TIOCGWINSZ, &size) == 0 && size.ws_col > 0 ? size.ws_col : 80;
+}
+
+void tt__cli_json_problem(tt__json *j, const tt__problem *p) {
+    tt__json_string(j, "op", p->op);
+    for (int i = 0; i < p->n; i++) {
+        const tt__setting *s = &p->settings[i];
+        if (s->type == TT__TYPE_NONE)
+            tt__json_int(j, s->name, s->number);
+        else
+            tt__json_string(j, s->name, tt__types[s->type].name);
+    }
+    if (p->warm)
+        tt__json_int(j, "warm", 1);
+    if (p->unverified)
+        tt__json_int(j, "unverified", 1);
 }

@@ -12,6 +12,7 @@
 #include <stdbool.h>
 #include <stdio.h>
 
+#include "base/json.h"
 #include "base/str.h"
 #include "db/store.h"
 
@@ -45,7 +46,7 @@ typedef struct tt__cli_args {
     tt_effort effort;
     int64_t max_trials, seed;
     const char *strategy;
-    const char *kernel_file; /* of one's own kernel, and its problems as they are written */
+    const char *op, *kernel_file; /* --op, --kernel, and their problems as they are written */
     size_t n_texts;
     const char **texts;
     bool unverified, transpose;
@@ -95,14 +96,13 @@ tt_status tt__cli_store_open(tt__store **out, const tt__cli_args *args);
 tt_status tt__cli_store_open_to_write(tt__store **out, const tt__cli_args *args);
 /* Is there no store at the default place yet (and no --db)? Then nothing was ever tuned. */
 bool tt__cli_store_absent(const tt__cli_args *args);
+/* Or is there no place for it, since HOME is not set? What needs no store answers all the same. */
+bool tt__cli_storeless(const tt__cli_args *args);
 /* Appends "NVIDIA A100, NVIDIA H100": the GPUs that have winners; `n` counts them and may be NULL. */
 tt_status tt__cli_store_gpus(tt__str *out, size_t *n, tt__store *store);
 
 /* --gpu; or else the name of the first device here. TT_E_INVALID lists what the store could answer for. */
 tt_status tt__cli_choose_gpu(char *out, size_t size, const tt__cli_args *args);
-
-/* TT_E_INVALID unless one problem is named, of matrices or of --kernel; `does`: "answers for one". */
-tt_status tt__cli_check_one(const tt__cli_args *args, const char *command, const char *does);
 
 /* Stands in where there is no device and none was named. */
 tt__gpu tt__cli_typical_gpu(void);
@@ -119,6 +119,8 @@ const char *tt__cli_duration(char *out, size_t size, double seconds);
 /* "1 winner", "2 winners". */
 const char *tt__cli_count(char *out, size_t size, int64_t n, const char *noun);
 
+/* The operation, its variables, and the regime, as members of the object that is open. */
+void tt__cli_json_problem(tt__json *j, const tt__problem *p);
 /* A number for JSON where 0 means unknown: becomes null. */
 double tt__cli_known(double value);
 /* Writes a file that is not there yet; TT_E_IO if it is, and no part of one stays behind. */

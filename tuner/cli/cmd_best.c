@@ -10,6 +10,7 @@
 #include "gpu/device.h"
 #include "tuner/cli/cli.h"
 #include "tuner/cli/options.h"
+#include "tuner/cli/problems.h"
 #include "tuner/cli/table.h"
 
 tt_status tt__cli_choose_gpu(char *out, size_t size, const tt__cli_args *args) {
@@ -22,7 +23,7 @@ tt_status tt__cli_choose_gpu(char *out, size_t size, const tt__cli_args *args) {
     tt__str names = {0};
     size_t n = 0;
     tt_status status = TT_OK;
-    if (!tt__cli_store_absent(args)) {
+    if (!tt__cli_storeless(args)) {
         status = tt__cli_store_open(&store, args);
         if (status == TT_OK)
             status = tt__cli_store_gpus(&names, &n, store);
@@ -42,7 +43,7 @@ static int print_json(const tt_choice *c, const tt_problem *p, const char *gpu) 
     tt__json j = {.out = &text};
     tt__json_open(&j, NULL, '{');
     tt__json_string(&j, "gpu", c->gpu[0] ? c->gpu : gpu);
-    if (p) {
+    if (p->rows) {
         tt__json_int(&j, "rows", p->rows);
         tt__json_int(&j, "cols", p->cols);
         tt__json_int(&j, "elem_size", p->elem_size);
@@ -60,7 +61,7 @@ static int print_json(const tt_choice *c, const tt_problem *p, const char *gpu) 
         tt__json_open(&j, "measured", '{');
         tt__json_string(&j, "gpu", c->gpu);
         tt__json_string(&j, "problem", c->problem);
-        if (p) {
+        if (c->rows) {
             tt__json_int(&j, "rows", c->rows);
             tt__json_int(&j, "cols", c->cols);
         }
@@ -107,32 +108,17 @@ static int print_text(const tt_choice *c) {
     return tt__cli_fail(status);
 }
 
-/* Of a kernel of one's own. */
-static tt_status best_of_own(tt_choice *out, tt_ctx *ctx, const tt__cli_args *args) {
-    tt_kernel *kernel = NULL;
-    const char **problems = NULL;
-    size_t n;
-    tt_status status = tt_kernel_open(&kernel, ctx, args->kernel_file, NULL);
-    if (status == TT_OK)
-        status = tt__cli_own_problems(&problems, &n, args);
-    if (status == TT_OK)
-        status = tt_kernel_best(out, kernel, problems[0]);
-    free(problems);
-    tt_kernel_close(&kernel);
-    return status;
-}
-
 static tt_status check(const tt__cli_args *args) {
     return tt__cli_check_one(args, "best", "answers for one");
 }
 
 static int run(const tt__cli_args *args) {
-    const bool own = args->kernel_file;
+    tt__cli_problems problems = {0};
     char gpu[TT__GPU_NAME_MAX];
     tt_choice choice = TT_INIT(tt_choice);
     tt_open_opts open = TT_INIT(tt_open_opts);
     tt_ctx *ctx = NULL;
-    bool absent = tt__cli_store_absent(args); /* then the template's default is still an answer */
+    bool absent = tt__cli_storeless(args); /* then the template's default is still an answer */
     open.db_path = absent ? ":memory:" : args->db;
     open.gpu = gpu;
     open.read_only = !absent;
@@ -142,11 +128,15 @@ static int run(const tt__cli_args *args) {
     if (status == TT_OK)
         status = tt_open(&ctx, &open);
     if (status == TT_OK)
-        status = own ? best_of_own(&choice, ctx, args) : tt_best(&choice, ctx, &args->problems[0]);
+        status = tt__cli_problems_open(&problems, ctx, args);
+    if (status == TT_OK)
+        status = tt_best(&choice, ctx, &problems.items[0]);
+    int code = status != TT_OK ? tt__cli_fail(status)
+               : args->json    ? print_json(&choice, &problems.items[0], gpu)
+                               : print_text(&choice);
+    tt__cli_problems_close(&problems);
     tt_close(&ctx);
-    if (status != TT_OK)
-        return tt__cli_fail(status);
-    return args->json ? print_json(&choice, own ? NULL : &args->problems[0], gpu) : print_text(&choice);
+    return code;
 }
 
 static const tt__cli_option options[] = {
@@ -155,9 +145,7 @@ static const tt__cli_option options[] = {
     TT__OPT_ELEM_SIZE,
     TT__OPT_DTYPE,
     TT__OPTS_LAYOUT,
-    {"kernel", "FILE.cu", "a kernel of yours in place of a transpose", NULL,
-     offsetof(tt__cli_args, kernel_file)},
-    TT__OPT_PROBLEM,
+    TT__OPTS_OPERATION,
     TT__OPT_TEMPLATE,
     TT__OPT_GPU("a GPU as in \"tune list\", or a part of its name; default the\nfirst device here"),
     TT__OPT_DB,
@@ -169,7 +157,7 @@ static const tt__cli_option options[] = {
 const tt__cli_command tt__cmd_best = {
     .name = "best",
     .usage = "tune best [--gpu NAME] --size N | --shape RxC |\n"
-             "            --kernel FILE.cu [--problem NAME=VALUE[,...]] [options]",
+             "            --op NAME | --kernel FILE.cu [--problem NAME=VALUE[,...]] [options]",
     .summary = "the best known configuration for one problem; needs no GPU",
     .notes =
         "How well the answer fits is said with it: exact, stale (the template, the driver or the way of\n"

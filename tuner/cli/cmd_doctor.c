@@ -12,6 +12,7 @@
 #include "gpu/device.h"
 #include "gpu/driver.h"
 #include "gpu/nvrtc.h"
+#include "template/operation.h"
 #include "template/template.h"
 #include "tuner/cli/cli.h"
 #include "tuner/cli/options.h"
@@ -163,22 +164,21 @@ static void check_worker(examination *e) {
 
 /* Of one of the user's own there is a command that says more. */
 static void check_template(examination *e, const tt__template *t, bool own) {
-    tt_problem asked = TT_INIT(tt_problem);
     tt__problem p;
+    char text[TT__PROBLEM_TEXT_MAX];
     tt__space space = {0};
     char name[sizeof e->findings[0].name];
-    asked.rows = asked.cols = 4096;
-    tt_status status = tt__problem_init(&p, &asked);
-    tt__copy(p.op, sizeof p.op, t->op);
+    tt_status status = tt__operation_sample(&p, t->operation, t->op);
     snprintf(name, sizeof name, "template %.36s", t->kernel);
     if (status == TT_OK)
         status = tt__space_add(&space, t, &e->gpu, &p);
     if (status != TT_OK)
         add_failure(e, "correct the template", name);
     else
-        tt__str_addf(&begin(e, true, "", name)->text, "%s, %zu configuration%s for 4096x4096 fp32%s%s%s",
-                     t->op, space.n, space.n == 1 ? "" : "s", e->has_gpu ? "" : " on a typical GPU",
-                     own ? "; more: tune check " : "", own ? t->path : "");
+        tt__str_addf(&begin(e, true, "", name)->text, "%s, %zu configuration%s for %s%s%s%s", t->op, space.n,
+                     space.n == 1 ? "" : "s", tt__problem_text(text, &p),
+                     e->has_gpu ? "" : " on a typical GPU", own ? "; more: tune check " : "",
+                     own ? t->path : "");
     tt__space_free(&space);
 }
 
@@ -223,7 +223,7 @@ static tt_status describe_store(tt__str *out, const char *path) {
     tt__str names = {0};
     tt_status status;
     TT_GOTO(tt__store_open(&store, path, TT__STORE_READ_ONLY));
-    TT_GOTO(tt__store_winners(store, 0, 0, NULL, 0, count_winner, &winners));
+    TT_GOTO(tt__store_winners(store, 0, 0, NULL, count_winner, &winners));
     TT_GOTO(tt__cli_store_gpus(&names, &gpus, store));
     tt__str_addf(out, "%s: %zu winner%s", path, winners, winners == 1 ? "" : "s");
     if (gpus)

@@ -3,6 +3,7 @@
  */
 #include <string.h>
 
+#include "api/matrix.h"
 #include "db/checked.h"
 #include "gpu/device.h"
 #include "template/template.h"
@@ -33,7 +34,7 @@ static tt_status told(tt__store *store, const tt__cli_args *args, tt__foreign *o
                    ? tt__fail(TT_E_INVALID, "--gpu, --kernel and one --size or --shape belong together")
                    : TT_OK;
     out->kernel = args->kernel;
-    TT_TRY(tt__problem_init(&out->problem, &args->problems[0]));
+    TT_TRY(tt__matrix_problem(&out->problem, &args->problems[0]));
     TT_TRY(find_gpu(store, args->gpu, &out->gpu));
     tt_status status = tt__template_set_open(&templates, args->templates, args->n_templates);
     if (status == TT_OK && !tt__template_set_find(&templates, args->kernel))
@@ -49,10 +50,12 @@ static tt_status take_all(tt__store *store, const tt__cli_args *args, tt__merged
     tt__foreign foreign = {0};
     bool complete;
     TT_TRY(told(store, args, &foreign, &complete));
-    TT_TRY(tt__store_begin(store));
-    for (size_t i = 0; i < args->n_files; i++)
-        TT_TRY(tt__sharing_take(store, args->files[i], false, complete ? &foreign : NULL, report));
-    return tt__store_commit(store);
+    tt__shared *all = NULL;
+    tt_status status = tt__sharing_read(&all, args->files, args->n_files, false, complete ? &foreign : NULL);
+    if (status == TT_OK)
+        status = tt__sharing_take(store, all, args->n_files, report);
+    tt__sharing_free(&all, args->n_files);
+    return status;
 }
 
 static tt_status import(const tt__cli_args *args) {

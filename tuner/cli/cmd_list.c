@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include "base/json.h"
+#include "template/operation.h"
 #include "tuner/cli/judge.h"
 #include "tuner/cli/options.h"
 #include "tuner/cli/table.h"
@@ -21,29 +22,20 @@ typedef struct listing {
 } listing;
 
 static const tt__column columns[] = {
-    {"size", false, false},         {"bytes", true, false}, {"kernel", false, false},
-    {"configuration", false, true}, {"time", true, false},  {"GB/s", true, false},
-    {"of copy", true, false},       {"date", false, false}, {"state", false, false},
+    {"operation", false, false},    {"problem", false, true}, {"kernel", false, false},
+    {"configuration", false, true}, {"time", true, false},    {"GB/s", true, false},
+    {"of copy", true, false},       {"date", false, false},   {"state", false, false},
 };
 
 static void add_json(tt__json *j, const tt__winner *w, const char *when, const char *why) {
     tt__json_open(j, NULL, '{');
     tt__json_string(j, "gpu", w->gpu.name);
     tt__json_string(j, "mig", w->gpu.mig);
-    tt__json_string(j, "op", w->problem.op);
-    tt__json_int(j, "rows", w->problem.rows);
-    tt__json_int(j, "cols", w->problem.cols);
-    tt__json_int(j, "lds", w->problem.lds);
-    tt__json_int(j, "ldd", w->problem.ldd);
-    tt__json_int(j, "batch", w->problem.batch);
-    tt__json_int(j, "elem_size", w->problem.elem_size);
-    tt__json_int(j, "align", w->problem.align);
-    if (tt__unverified(&w->problem))
-        tt__json_int(j, "unverified", 1);
+    tt__cli_json_problem(j, &w->problem);
     tt__json_string(j, "kernel", w->kernel);
     tt__json_config(j, "config", w->config);
     tt__json_number(j, "time_us", tt__cli_known(w->time_us), 7);
-    tt__json_number(j, "gbps", tt__cli_known(tt__gbps(&w->problem, w->time_us)), 6);
+    tt__json_number(j, "gbps", tt__cli_known(tt__problem_gbps(&w->problem, w->time_us)), 6);
     tt__json_number(j, "copy_fraction", tt__cli_known(w->copy_fraction), 5);
     tt__json_number(j, "speedup_vs_default", tt__cli_known(w->speedup_vs_default), 5);
     tt__json_int(j, "trials", w->trials);
@@ -58,20 +50,16 @@ static void add_json(tt__json *j, const tt__winner *w, const char *when, const c
 }
 
 static void add_row(tt__table *t, const tt__winner *w, const char *when, const char *why) {
-    char time[32], copy[16], batch[32] = "", pitches[64] = "", problem[TT__PROBLEM_TEXT_MAX];
+    char time[32], copy[16], problem[TT__PROBLEM_TEXT_MAX];
     const tt__problem *p = &w->problem;
-    if (p->batch != 1)
-        snprintf(batch, sizeof batch, " x %lld", (long long)p->batch);
-    if (p->lds != p->cols || p->ldd != p->rows)
-        snprintf(pitches, sizeof pitches, " (%lld, %lld)", (long long)p->lds, (long long)p->ldd);
-    tt__table_cell(t, "%s%s%s%s%s%s", tt__problem_text(problem, p), batch, pitches,
-                   tt__in_place(p) ? " in place" : "", tt__unverified(p) ? " not verified" : "",
-                   tt__warm(p) ? " warm" : "");
-    tt__table_cell(t, "%d", p->elem_size);
+    double gbps = tt__problem_gbps(p, w->time_us);
+    tt__table_cell(t, "%s", p->op);
+    tt__table_cell(t, "%s%s%s", tt__problem_text(problem, p), p->unverified ? ", not verified" : "",
+                   p->warm ? ", warm" : "");
     tt__table_cell(t, "%s", w->kernel);
     tt__table_cell(t, "%s", w->config);
     tt__table_cell(t, "%s", tt__cli_time(time, sizeof time, w->time_us));
-    tt__table_cell(t, tt__is_matrix(p) ? "%.0f" : "-", tt__gbps(p, w->time_us));
+    tt__table_cell(t, gbps > 0 ? "%.0f" : "-", gbps);
     tt__table_cell(t, "%s", tt__cli_percent(copy, sizeof copy, w->copy_fraction));
     tt__table_cell(t, "%.10s", when);
     const char *mark = strcmp(w->source, "measured") == 0 ? "" : w->source;
@@ -129,7 +117,7 @@ static tt_status collect(listing *l, const tt__cli_args *args) {
     if (args->gpu)
         TT_GOTO(tt__store_find_gpu(store, args->gpu, &gpu, &gpu_id));
     TT_GOTO(tt__judge_open(&l->judge, store, args));
-    TT_GOTO(tt__store_winners(store, gpu_id, 0, NULL, 0, on_winner, l));
+    TT_GOTO(tt__store_winners(store, gpu_id, 0, NULL, on_winner, l));
 out:
     tt__judge_close(&l->judge);
     tt__store_close(&store);

@@ -20,12 +20,13 @@ static tt_status merge(const tt__cli_args *args) {
     for (size_t i = 1; i < args->n_files; i++)
         if (same_file(into, args->files[i]))
             return tt__fail(TT_E_INVALID, "%s: cannot be merged into itself", into);
+    tt__shared *all = NULL;
+    const size_t n = args->n_files - 1;
     TT_TRY(tt__sharing_open(&to, into, &is_new));
-    tt_status status = tt__store_begin(to);
-    for (size_t i = 1; i < args->n_files && status == TT_OK; i++)
-        status = tt__sharing_take(to, args->files[i], true, NULL, &report);
+    tt_status status = tt__sharing_read(&all, args->files + 1, n, true, NULL);
     if (status == TT_OK)
-        status = tt__store_commit(to);
+        status = tt__sharing_take(to, all, n, &report);
+    tt__sharing_free(&all, n);
     if (status != TT_OK) {
         tt__sharing_discard(&to, into, is_new);
         return status;

@@ -6,11 +6,13 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "api/matrix.h"
 #include "base/grow.h"
 #include "base/json.h"
-#include "template/task.h"
+#include "template/operation.h"
 #include "tuner/cli/judge.h"
 #include "tuner/cli/options.h"
+#include "tuner/cli/problems.h"
 #include "tuner/cli/table.h"
 
 enum { BEST_MAX = 10 };
@@ -99,7 +101,8 @@ static tt_status print_rows(const char *title, const rows *all, const tt__proble
         tt__table_cell(&t, "%s", r->kernel);
         tt__table_cell(&t, "%s", r->config);
         tt__table_cell(&t, "%s", tt__cli_time(text, sizeof text, r->trial.time_us));
-        tt__table_cell(&t, tt__is_matrix(p) ? "%.0f" : "-", tt__gbps(p, r->trial.time_us));
+        double gbps = tt__problem_gbps(p, r->trial.time_us);
+        tt__table_cell(&t, gbps > 0 ? "%.0f" : "-", gbps);
         spread(text, sizeof text, &r->trial);
         tt__table_cell(&t, "%s", text);
         tt__table_cell(&t, r->trial.regs ? "%d" : "-", r->trial.regs);
@@ -112,8 +115,9 @@ static tt_status print_rows(const char *title, const rows *all, const tt__proble
 
 static void add_time(tt__table *t, const tt__winner *w) {
     char time[32], copy[16], rate[32] = "";
-    if (tt__is_matrix(&w->problem))
-        snprintf(rate, sizeof rate, ", %.0f GB/s", tt__gbps(&w->problem, w->time_us));
+    double gbps = tt__problem_gbps(&w->problem, w->time_us);
+    if (gbps > 0)
+        snprintf(rate, sizeof rate, ", %.0f GB/s", gbps);
     tt__cli_percent(copy, sizeof copy, w->copy_fraction);
     tt__table_cell(t, "time");
     tt__table_cell(t, "%s%s, %s of the tuned copy", tt__cli_time(time, sizeof time, w->time_us), rate, copy);
@@ -140,7 +144,7 @@ static tt_status print_winner(const tt__winner *w, const char *why) {
                    (long long)w->failed);
     tt__table_cell(&t, "state");
     tt__table_cell(&t, "%s%s%s", *why ? "stale: " : "valid", why,
-                   tt__unverified(&w->problem) ? "; its results were not verified" : "");
+                   w->problem.unverified ? "; its results were not verified" : "");
     tt_status status = tt__table_print(&t, stdout, 0);
     tt__table_free(&t);
     return status;
@@ -187,7 +191,6 @@ static tt_status print_json(const tt__winner *w, const char *why, const rows *fi
     when(date, sizeof date, w->unix_ms);
     tt__json_open(&j, NULL, '{');
     const char *const texts[][2] = {{"gpu", w->gpu.name},
-                                    {"op", w->problem.op},
                                     {"kernel", w->kernel},
                                     {"template", w->hash},
                                     {"source", w->source},
@@ -199,11 +202,7 @@ static tt_status print_json(const tt__winner *w, const char *why, const rows *fi
                                     {"why", why}};
     for (size_t i = 0; i < sizeof texts / sizeof *texts; i++)
         tt__json_string(&j, texts[i][0], texts[i][1]);
-    if (tt__unverified(&w->problem))
-        tt__json_int(&j, "unverified", 1);
-    tt__json_int(&j, "rows", w->problem.rows);
-    tt__json_int(&j, "cols", w->problem.cols);
-    tt__json_int(&j, "elem_size", w->problem.elem_size);
+    tt__cli_json_problem(&j, &w->problem);
     tt__json_config(&j, "config", w->config);
     tt__json_number(&j, "time_us", tt__cli_known(w->time_us), 7);
     tt__json_number(&j, "copy_us", tt__cli_known(w->copy_us), 7);
@@ -222,34 +221,41 @@ static tt_status print_json(const tt__winner *w, const char *why, const rows *fi
 
 /* ---- The command --------------------------------------------------------------------------------- */
 
-/* The problem of a kernel of one's own; its text is judged as if it had been named with --template. */
-static tt_status own_problem(tt__problem *out, tt__judge *judge, const tt__cli_args *args) {
+/* The problem of a user's kernel, whose text is judged as if it had been named with --template. */
+static tt_status kernel_problem(tt__problem *out, tt__judge *judge, const char *path, const char *text) {
     tt__template *t;
-    const char **texts = NULL;
-    size_t n;
-    TT_TRY(tt__template_load(&t, args->kernel_file));
-    tt_status status = tt__cli_own_problems(&texts, &n, args);
-    if (status == TT_OK && !t->own)
-        status = tt__fail(TT_E_INVALID, "%s is a template for `op %s`: name it with --template",
-                          args->kernel_file, t->op);
+    TT_TRY(tt__template_load(&t, path));
+    tt_status status =
+        t->own ? tt__operation_problem(out, t->own, t->op, text)
+               : tt__fail(TT_E_INVALID, "%s is a template for `op %s`: name it with --template", path, t->op);
     if (status == TT_OK)
-        status = tt__task_problem(out, t, texts[0]);
-    free(texts);
-    if (status != TT_OK) {
-        tt__template_free(&t);
-        return status;
+        return tt__template_set_add(&judge->templates, t);
+    tt__template_free(&t);
+    return status;
+}
+
+static tt_status find_problem(tt__problem *out, tt__judge *judge, const tt__cli_args *args) {
+    const char *text = args->n_texts ? args->texts[0] : NULL;
+    const tt__operation *op;
+    if (!args->op && !args->kernel_file)
+        return tt__matrix_problem(out, &args->problems[0]);
+    if (args->op) {
+        TT_TRY(tt__operation_builtin(&op, args->op));
+        TT_TRY(tt__operation_problem(out, op, args->op, text));
+    } else {
+        TT_TRY(kernel_problem(out, judge, args->kernel_file, text));
     }
-    return tt__template_set_add(&judge->templates, t);
+    out->warm |= args->warm;
+    return TT_OK;
 }
 
 static tt_status fail_unknown(const tt__problem *p, const char *gpu) {
-    static const char advice[] = "\"tune list\" shows what was, \"tune best\" what would be taken";
     char text[TT__PROBLEM_TEXT_MAX];
-    if (!tt__is_matrix(p))
-        return tt__fail(TT_E_NO_WINNER, "%s was not tuned on %s; %s", tt__problem_text(text, p), gpu, advice);
-    return tt__fail(TT_E_NO_WINNER,
-                    "%lld x %lld of %d-byte elements aligned to %d bytes was not tuned on %s; %s",
-                    (long long)p->rows, (long long)p->cols, p->elem_size, p->align, gpu, advice);
+    return tt__fail(
+        TT_E_NO_WINNER,
+        "%s of %s%s was not tuned on %s; \"tune list\" shows what was, \"tune best\" what would be "
+        "taken",
+        p->op, tt__problem_text(text, p), p->warm ? ", warm," : "", gpu);
 }
 
 static tt_status show(const tt__cli_args *args, tt__store *store, tt__judge *judge) {
@@ -261,7 +267,7 @@ static tt_status show(const tt__cli_args *args, tt__store *store, tt__judge *jud
     bool found = false;
     int64_t gpu_id, problem_id;
     TT_TRY(tt__judge_open(judge, store, args));
-    TT_TRY(args->kernel_file ? own_problem(&p, judge, args) : tt__problem_init(&p, &args->problems[0]));
+    TT_TRY(find_problem(&p, judge, args));
     TT_TRY(tt__cli_choose_gpu(name, sizeof name, args));
     TT_TRY(tt__store_find_gpu(store, name, &gpu, &gpu_id));
     TT_TRY(tt__store_known_problem(store, &p, &problem_id));
@@ -301,9 +307,7 @@ static const tt__cli_option options[] = {
     TT__OPT_ELEM_SIZE,
     TT__OPT_DTYPE,
     TT__OPTS_LAYOUT,
-    {"kernel", "FILE.cu", "a kernel of yours in place of a transpose", NULL,
-     offsetof(tt__cli_args, kernel_file)},
-    TT__OPT_PROBLEM,
+    TT__OPTS_OPERATION,
     TT__OPT_GPU("a GPU as in \"tune list\", or a part of its name; default the\nfirst device here"),
     TT__OPT_TEMPLATE,
     TT__OPT_DB,
@@ -315,7 +319,7 @@ static const tt__cli_option options[] = {
 const tt__cli_command tt__cmd_show = {
     .name = "show",
     .usage = "tune show [--gpu NAME] --size N | --shape RxC |\n"
-             "            --kernel FILE.cu [--problem NAME=VALUE[,...]] [options]",
+             "            --op NAME | --kernel FILE.cu [--problem NAME=VALUE[,...]] [options]",
     .summary = "one problem: its winner, where that comes from, the finals, the best trials",
     .notes = "Trials are those under the driver, NVRTC and method that the winner was measured with, and\n"
              "of each template that is here only those of its present text.\n",

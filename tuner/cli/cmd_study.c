@@ -4,11 +4,12 @@
 #include <unistd.h>
 
 #include "base/json.h"
+#include "template/operation.h"
 #include "tuner/cli/cli.h"
 #include "tuner/cli/options.h"
 #include "tuner/cli/running.h"
+#include "tuner/cli/study.h"
 #include "tuner/cli/table.h"
-#include "tuner/study.h"
 
 typedef struct call {
     const tt__cli_args *args;
@@ -76,9 +77,7 @@ static int print_json(const call *c) {
         if (!studied(ladder))
             continue;
         tt__json_open(&j, NULL, '{');
-        tt__json_int(&j, "rows", ladder->problem.rows);
-        tt__json_int(&j, "cols", ladder->problem.cols);
-        tt__json_int(&j, "elem_size", ladder->problem.elem_size);
+        tt__cli_json_problem(&j, &ladder->problem);
         tt__json_open(&j, "rungs", '[');
         for (tt__rung_id id = 0; id < TT__RUNGS; id++)
             add_rung_json(&j, id, &ladder->rungs[id]);
@@ -116,8 +115,9 @@ static int print_csv(const call *c) {
             const tt__problem *p = &c->ladders[i].problem;
             const tt__rung *rung = &c->ladders[i].rungs[id];
             csv_text(c->report->gpu);
-            printf("%lld,%lld,%d,%s,%s,", (long long)p->rows, (long long)p->cols, p->elem_size,
-                   tt__rung_name(id), rung->kernel);
+            printf("%lld,%lld,%d,%s,%s,", (long long)tt__problem_number(p, "rows", 0),
+                   (long long)tt__problem_number(p, "cols", 0), tt__problem_elem_size(p), tt__rung_name(id),
+                   rung->kernel);
             csv_text(rung->config);
             csv_number(rung->trial.time_us, 7);
             csv_number(rung->gbps, 6);
@@ -156,7 +156,8 @@ static void add_rung_row(tt__table *t, tt__rung_id id, const tt__rung *rung) {
 static tt_status print_ladder(const tt__ladder *ladder) {
     tt__table t = {.n_columns = sizeof columns / sizeof *columns, .columns = columns};
     const tt__rung *winner = &ladder->rungs[TT__RUNG_WINNER];
-    printf("\n%lldx%lld\n", (long long)ladder->problem.rows, (long long)ladder->problem.cols);
+    char text[TT__PROBLEM_TEXT_MAX];
+    printf("\n%s\n", tt__problem_text(text, &ladder->problem));
     for (tt__rung_id id = 0; id < TT__RUNGS; id++)
         add_rung_row(&t, id, &ladder->rungs[id]);
     tt_status status = tt__table_print(&t, stdout, tt__cli_columns(STDOUT_FILENO));
@@ -173,9 +174,9 @@ static int print_tables(const call *c) {
         if (!studied(&c->ladders[i]))
             continue;
         if (!any)
-            printf("%s%s%s%s%s%s: the ladder of the transpose, %d-byte elements\n", report->gpu,
+            printf("%s%s%s%s%s%s: the ladder of the transpose\n", report->gpu,
                    report->driver[0] ? ", driver " : "", report->driver, report->nvrtc[0] ? ", NVRTC " : "",
-                   report->nvrtc, c->args->replay ? ", replayed" : "", c->ladders[i].problem.elem_size);
+                   report->nvrtc, c->args->replay ? ", replayed" : "");
         any = true;
         status = print_ladder(&c->ladders[i]);
     }

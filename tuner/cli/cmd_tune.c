@@ -8,27 +8,29 @@
 #include "gpu/device.h"
 #include "tuner/cli/judge.h"
 #include "tuner/cli/options.h"
+#include "tuner/cli/problems.h"
 #include "tuner/cli/running.h"
 #include "tuner/cli/table.h"
 
 /* ---- Results ---- */
 
-static void add_matrix_json(tt__json *j, const tt_result *r) {
-    char op[32];
-    snprintf(op, sizeof op, "transpose%s%s", r->in_place ? "_in_place" : "", r->warm ? TT__WARM : "");
-    tt__json_string(j, "op", op);
-    tt__json_int(j, "rows", r->rows);
-    tt__json_int(j, "cols", r->cols);
-    tt__json_int(j, "batch", r->batch);
+/* The operation, where the command line says it; of a matrix that is what it is. */
+static const char *op_of(const tt_result *r, const tt__cli_args *args) {
+    return args->op ? args->op : r->in_place ? "transpose_in_place" : "transpose";
 }
 
-static void add_result_json(tt__json *j, const tt_result *r, bool own) {
+static void add_result_json(tt__json *j, const tt_result *r, const tt__cli_args *args) {
     bool won = r->kernel[0];
     tt__json_open(j, NULL, '{');
     tt__json_string(j, "problem", r->problem);
-    if (!own)
-        add_matrix_json(j, r);
-    else if (r->warm)
+    if (!args->kernel_file)
+        tt__json_string(j, "op", op_of(r, args));
+    if (r->rows && !args->kernel_file) {
+        tt__json_int(j, "rows", r->rows);
+        tt__json_int(j, "cols", r->cols);
+        tt__json_int(j, "batch", r->batch);
+    }
+    if (r->warm)
         tt__json_int(j, "warm", 1);
     tt__json_int(j, "elem_size", r->elem_size);
     if (won)
@@ -54,7 +56,7 @@ static void add_result_json(tt__json *j, const tt_result *r, bool own) {
     tt__json_close(j, '}');
 }
 
-static int print_json(const tt_report *report, bool own) {
+static int print_json(const tt_report *report, const tt__cli_args *args) {
     tt__str text = {0};
     tt__json j = {.out = &text};
     tt__json_open(&j, NULL, '{');
@@ -63,78 +65,43 @@ static int print_json(const tt_report *report, bool own) {
     tt__json_string(&j, "nvrtc", report->nvrtc);
     tt__json_open(&j, "results", '[');
     for (size_t i = 0; i < report->n_results; i++)
-        add_result_json(&j, &report->results[i], own);
+        add_result_json(&j, &report->results[i], args);
     tt__json_close(&j, ']');
     tt__json_number(&j, "wall_s", report->wall_s, 6);
     tt__json_close(&j, '}');
     return tt__cli_print_json(&text);
 }
 
+/* The column of GB/s holds metrics where there are others, too. */
+enum { RATE = 4 };
 static const tt__column columns[] = {
-    {"size", false, false},   {"kernel", false, false},    {"configuration", false, true},
+    {"problem", false, true}, {"kernel", false, false},    {"configuration", false, true},
     {"time", true, false},    {"GB/s", true, false},       {"of copy", true, false},
     {"of peak", true, false}, {"vs default", true, false}, {"source", false, false},
 };
+enum { COLUMNS = sizeof columns / sizeof *columns };
 
-static const tt__column own_columns[] = {
-    {"problem", false, true},  {"configuration", false, true}, {"time", true, false},
-    {"metrics", false, false}, {"of copy", true, false},       {"vs default", true, false},
-    {"source", false, false},
-};
-
-/* What all results share stands in the title; where they differ, as with --stale, each row has its own. */
-typedef struct shared_words {
-    bool in_place, elem_size, batch, warm;
-} shared_words;
-
-static shared_words find_shared(const tt_report *report) {
-    const tt_result *first = &report->results[0];
-    shared_words s = {true, true, true, true};
-    for (size_t i = 1; i < report->n_results; i++) {
-        const tt_result *r = &report->results[i];
-        s.in_place = s.in_place && r->in_place == first->in_place;
-        s.elem_size = s.elem_size && r->elem_size == first->elem_size;
-        s.batch = s.batch && r->batch == first->batch;
-        s.warm = s.warm && r->warm == first->warm;
+static bool has_metrics(const tt_report *report) {
+    for (size_t i = 0; i < report->n_results; i++) {
+        const char *metrics = report->results[i].metrics;
+        if (strchr(metrics, ',') || (*metrics && strncmp(metrics, "gbps ", 5) != 0))
+            return true;
     }
-    return s;
+    return false;
 }
 
-/* Appends ", 2-byte elements, batch of 3, warm": of these what `which` says. */
-static void add_words(tt__str *out, const tt_result *r, shared_words which) {
-    if (which.in_place && r->in_place)
-        tt__str_add(out, ", in place");
-    if (which.elem_size)
-        tt__str_addf(out, ", %d-byte elements", r->elem_size);
-    if (which.batch && r->batch > 1)
-        tt__str_addf(out, ", batch of %lld", (long long)r->batch);
-    if (which.warm && r->warm)
-        tt__str_add(out, ", warm");
-}
-
-static void add_result_row(tt__table *t, const tt_result *r, shared_words shared) {
+static void add_result_row(tt__table *t, const tt_result *r, bool metrics) {
     char time[32], copy[16], peak[16];
-    tt__str words = {0};
-    add_words(&words, r, (shared_words){!shared.in_place, !shared.elem_size, !shared.batch, !shared.warm});
-    tt__table_cell(t, "%lldx%lld%s", (long long)r->rows, (long long)r->cols, tt__str_text(&words));
-    tt__str_free(&words);
+    tt__table_cell(t, "%s%s%s", r->problem, r->in_place ? ", in place" : "", r->warm ? ", warm" : "");
     tt__table_cell(t, "%s", r->kernel[0] ? r->kernel : "no winner");
-    tt__table_cell(t, "%s", r->kernel[0] ? r->config : "-");
+    tt__table_cell(t, "%s", !r->kernel[0] ? "-" : *r->config ? r->config : "the only one");
     tt__table_cell(t, "%s", tt__cli_time(time, sizeof time, r->time_us));
-    tt__table_cell(t, r->gbps > 0 ? "%.0f" : "-", r->gbps);
+    if (metrics)
+        tt__table_cell(t, "%s", *r->metrics ? r->metrics : "-");
+    else
+        tt__table_cell(t, r->gbps > 0 ? "%.0f" : "-", r->gbps);
     tt__table_cell(t, "%s", tt__cli_percent(copy, sizeof copy, r->copy_fraction));
     tt__table_cell(t, "%s", tt__cli_percent(peak, sizeof peak, r->peak_fraction));
-    tt__table_cell(t, r->speedup_vs_default > 0 ? "%.2fx" : "-", r->speedup_vs_default);
-    tt__table_cell(t, "%s", tt_source_name(r->source));
-}
-
-static void add_own_row(tt__table *t, const tt_result *r) {
-    char time[32], copy[16];
-    tt__table_cell(t, "%s", r->problem);
-    tt__table_cell(t, "%s", !r->kernel[0] ? "no winner" : *r->config ? r->config : "the only one");
-    tt__table_cell(t, "%s", tt__cli_time(time, sizeof time, r->time_us));
-    tt__table_cell(t, "%s", *r->metrics ? r->metrics : "-");
-    tt__table_cell(t, "%s", tt__cli_percent(copy, sizeof copy, r->copy_fraction));
     tt__table_cell(t, r->speedup_vs_default > 0 ? "%.2fx" : "-", r->speedup_vs_default);
     tt__table_cell(t, "%s%s", tt_source_name(r->source), r->unverified ? ", not verified" : "");
 }
@@ -164,29 +131,21 @@ static void print_footer(const tt_report *report, const tt__cli_args *args) {
 }
 
 static int print_table(const tt_report *report, const tt__cli_args *args) {
-    const bool own = args->kernel_file;
-    tt__table t = {.n_columns =
-                       own ? sizeof own_columns / sizeof *own_columns : sizeof columns / sizeof *columns,
-                   .columns = own ? own_columns : columns};
+    const bool metrics = has_metrics(report);
+    tt__column own[COLUMNS];
+    tt__table t = {.n_columns = COLUMNS, .columns = own};
+    memcpy(own, columns, sizeof own);
+    if (metrics)
+        own[RATE] = (tt__column){"metrics", false, false};
     printf("%s", report->gpu);
     if (report->driver[0])
         printf(", driver %s", report->driver);
     if (report->nvrtc[0])
         printf(", NVRTC %s", report->nvrtc);
-    tt__str words = {0};
-    shared_words shared = find_shared(report);
-    if (own && report->results[0].warm)
-        tt__str_add(&words, ", warm");
-    else if (!own)
-        add_words(&words, &report->results[0], shared);
-    printf("%s: %s%s\n\n", args->replay ? ", replayed" : "", own ? args->kernel_file : "transpose",
-           tt__str_text(&words));
-    tt__str_free(&words);
+    printf("%s: %s\n\n", args->replay ? ", replayed" : "",
+           args->kernel_file ? args->kernel_file : op_of(&report->results[0], args));
     for (size_t i = 0; i < report->n_results; i++)
-        if (own)
-            add_own_row(&t, &report->results[i]);
-        else
-            add_result_row(&t, &report->results[i], shared);
+        add_result_row(&t, &report->results[i], metrics);
     tt_status status = tt__table_print(&t, stdout, tt__cli_columns(STDOUT_FILENO));
     tt__table_free(&t);
     if (status == TT_OK)
@@ -198,7 +157,7 @@ static int print_table(const tt_report *report, const tt__cli_args *args) {
 static int print_report(const tt_report *report, const tt__cli_args *args) {
     int code = TT__EXIT_OK;
     if (args->json)
-        code = print_json(report, args->kernel_file != NULL);
+        code = print_json(report, args);
     else if (report->n_results)
         code = print_table(report, args);
     fflush(stdout); /* before whatever comes on standard error */
@@ -217,25 +176,14 @@ typedef struct call {
     tt_report *report;
 } call;
 
-static tt_status tune_own(call *c, tt_ctx *ctx, const tt_tune_opts *opts) {
-    tt_kernel *kernel = NULL;
-    const char **problems = NULL;
-    size_t n;
-    tt_status status = tt_kernel_open(&kernel, ctx, c->args->kernel_file, NULL);
-    if (status == TT_OK)
-        status = tt__cli_own_problems(&problems, &n, c->args);
-    if (status == TT_OK)
-        status = tt_kernel_tune(&c->report, kernel, problems, n, opts);
-    free(problems);
-    tt_kernel_close(&kernel);
-    return status;
-}
-
 static tt_status tune(void *user, tt_ctx *ctx, const tt_tune_opts *opts) {
     call *c = user;
-    if (c->args->kernel_file)
-        return tune_own(c, ctx, opts);
-    return tt_tune(&c->report, ctx, c->args->problems, c->args->n_problems, opts);
+    tt__cli_problems problems;
+    tt_status status = tt__cli_problems_open(&problems, ctx, c->args);
+    if (status == TT_OK)
+        status = tt_tune(&c->report, ctx, problems.items, problems.n, opts);
+    tt__cli_problems_close(&problems);
+    return status;
 }
 
 /* ---- --stale ---- */
@@ -253,7 +201,7 @@ static tt_status add_stale(void *user, const tt__winner *w) {
     tt__judge_winner(s->judge, w, why, sizeof why);
     if (!*why || !tt__same_gpu(&w->gpu, &s->gpu))
         return TT_OK;
-    if (!tt__is_matrix(&w->problem)) {
+    if (tt__problem_is_users(&w->problem)) {
         s->n_own++;
         return TT_OK;
     }
@@ -261,9 +209,14 @@ static tt_status add_stale(void *user, const tt__winner *w) {
         s->n_unknown++;
         return TT_OK;
     }
+    tt__str values = {0};
     TT_TRY(TT__GROW(s->problems, s->n));
-    s->problems[s->n++] = tt__problem_public(&w->problem);
-    return TT_OK;
+    tt__problem_add_settings(&values, &w->problem, ",");
+    TT_TRY(tt__str_check(&values));
+    char *op = strdup(w->problem.op);
+    s->problems[s->n++] =
+        (tt_problem){.size = sizeof *s->problems, .op = op, .values = values.text, .warm = w->problem.warm};
+    return op ? TT_OK : tt__fail_memory(TT__NAME_MAX);
 }
 
 static tt_status find_stale(const tt__cli_args *args, stale_problems *out) {
@@ -274,7 +227,7 @@ static tt_status find_stale(const tt__cli_args *args, stale_problems *out) {
     TT_GOTO(tt__cli_store_open(&store, args));
     TT_GOTO(tt__device_gpu(&out->gpu, args->device));
     TT_GOTO(tt__judge_open(&judge, store, args));
-    TT_GOTO(tt__store_winners(store, 0, out->gpu.cc, NULL, 0, add_stale, out));
+    TT_GOTO(tt__store_winners(store, 0, out->gpu.cc, NULL, add_stale, out));
     if (out->n_unknown && !args->quiet)
         fprintf(stderr, "tune: %zu more %s of templates that are not here: name them with --template\n",
                 out->n_unknown, out->n_unknown == 1 ? "is" : "are");
@@ -301,7 +254,7 @@ static int run_stale(const tt__cli_args *args) {
     } else if (found.n == 0) {
         tt_report none = {0};
         tt__copy(none.gpu, sizeof none.gpu, found.gpu.name);
-        code = print_json(&none, false);
+        code = print_json(&none, args);
     } else {
         tt__cli_args chosen = *args;
         chosen.stale = false;
@@ -309,30 +262,21 @@ static int run_stale(const tt__cli_args *args) {
         chosen.problems = found.problems;
         code = run(&chosen);
     }
+    for (size_t i = 0; i < found.n; i++) {
+        free((char *)found.problems[i].op);
+        free((char *)found.problems[i].values);
+    }
     free(found.problems);
     return code;
 }
 
 static tt_status check_what(const tt__cli_args *args) {
-    if (!args->kernel_file && args->n_texts)
-        return tt__fail(TT_E_INVALID, "--problem %s is of a kernel of yours: name its file with --kernel",
-                        args->texts[0]);
-    if (!args->kernel_file && args->n_problems == 0)
-        return tt__fail(TT_E_INVALID,
-                        "nothing to tune: give --sizes or --shapes, as in \"tune --device 0 --sizes "
-                        "4096,8192\", or a kernel of yours with --kernel FILE.cu");
-    if (args->kernel_file && (args->n_problems || args->elem_size || args->batch || args->lds || args->ldd ||
-                              args->align || args->in_place))
-        return tt__fail(TT_E_INVALID,
-                        "%s: a kernel of yours has no sizes, shapes or layouts of matrices: its file says "
-                        "what --problem may name",
-                        args->kernel_file);
-    if (args->kernel_file && (args->n_only || args->n_templates))
-        return tt__fail(TT_E_INVALID,
-                        "%s competes with nobody: leave --only and --template out, which are about "
-                        "templates for transposes",
-                        args->kernel_file);
-    return TT_OK;
+    TT_TRY(tt__cli_check_problems(args));
+    return args->kernel_file || args->op || args->n_problems
+               ? TT_OK
+               : tt__fail(TT_E_INVALID,
+                          "nothing to tune: give --sizes or --shapes, as in \"tune --device 0 --sizes "
+                          "4096,8192\", a built-in operation with --op, or a kernel of yours with --kernel");
 }
 
 static tt_status check(const tt__cli_args *args) {
@@ -342,10 +286,11 @@ static tt_status check(const tt__cli_args *args) {
         return tt__fail(TT_E_INVALID,
                         "--stale tunes what \"tune list\" calls stale, on a device: leave %s out",
                         args->replay ? "replay" : "sizes and shapes");
-    if (args->kernel_file || args->n_texts)
-        return tt__fail(TT_E_INVALID,
-                        "--stale tunes transposes: leave --kernel and --problem out, or tune a kernel of "
-                        "yours without --stale");
+    if (args->kernel_file || args->op || args->n_texts)
+        return tt__fail(
+            TT_E_INVALID,
+            "--stale tunes the built-in operations: leave --op, --kernel and --problem out, or tune "
+            "without --stale");
     if (args->elem_size || args->batch || args->lds || args->ldd || args->align || args->in_place ||
         args->warm)
         return tt__fail(TT_E_INVALID,
@@ -381,9 +326,7 @@ static const tt__cli_option options[] = {
     {"device", "N|replay:FILE",
      "the CUDA device, default 0; or a recording to search\ninstead, without any GPU", tt__cli_set_device, 0},
     TT__OPT_TEMPLATE,
-    {"kernel", "FILE.cu", "a kernel of yours in place of transposes: \"tune new\" writes one", NULL,
-     offsetof(tt__cli_args, kernel_file)},
-    TT__OPT_PROBLEM,
+    TT__OPTS_OPERATION,
     {"unverified", NULL, "tune a kernel of yours although nothing says what is right", NULL,
      offsetof(tt__cli_args, unverified)},
     {"only", "NAME[,NAME...]", "of the templates (by kernel name) only these compete, and\nthe stored winner",
@@ -410,8 +353,8 @@ static const tt__cli_option options[] = {
 const tt__cli_command tt__cmd_tune = {
     .name = "",
     .usage = "tune [--device N|replay:FILE] --sizes N[,N...] | --shapes RxC[,RxC...] |\n"
-             "            --kernel FILE.cu [--problem NAME=VALUE[,...]] [options]",
-    .summary = "finds the fastest matrix transpose for a GPU and remembers it",
+             "            --op NAME | --kernel FILE.cu [--problem NAME=VALUE[,...]] [options]",
+    .summary = "finds the fastest way to run an operation on a GPU and remembers it",
     .notes = "Examples:\n"
              "  tune --device 0 --sizes 4096,8192\n"
              "  tune --shapes 4096x1024 --dtype f16 --json\n"

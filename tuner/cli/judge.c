@@ -49,8 +49,8 @@ static bool has_cubin(const tt__judge *j, const tt__winner *w) {
         tt__copy(c.config, sizeof c.config, w->config);
     }
     tt__config_build(build, &c, &w->problem);
-    tt_status status =
-        tt__store_cubin_linked(j->store, w->hash, build, w->problem.elem_size, w->gpu.cc, &found);
+    tt_status status = tt__store_cubin_linked(j->store, w->hash, build, tt__problem_elem_size(&w->problem),
+                                              w->gpu.cc, &found);
     return status == TT_OK && found;
 }
 

@@ -2,6 +2,7 @@
  * The program `tune`: the help, made from the tables of commands and options, and the exit code.
  */
 #include <errno.h>
+#include <signal.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -101,12 +102,17 @@ static int dispatch(const tt__cli_command *c, int argc, char **argv) {
 static int close_output(int code) {
     errno = 0;
     bool failed = fflush(stdout) != 0 || ferror(stdout);
-    if (failed)
-        fprintf(stderr, "tune: cannot write to standard output: %s\n", strerror(errno ? errno : EIO));
+    if (failed) /* errno is of the last write, and what failed may have been one before it */
+        fprintf(stderr, "tune: cannot write to standard output: %s\n",
+                errno ? strerror(errno) : "what came out of it is not whole; is the disk full?");
     return failed && code == TT__EXIT_OK ? TT__EXIT_USAGE : code;
 }
 
 int main(int argc, char **argv) {
+    static char pages[1 << 16]; /* so that the last write is the one that fails, and says why */
+    if (!isatty(STDOUT_FILENO))
+        setvbuf(stdout, pages, _IOFBF, sizeof pages);
+    signal(SIGXFSZ, SIG_IGN); /* a write beyond `ulimit -f` then fails, with a sentence */
     if (argc < 2)
         return print_short_help();
     if (argv[1][0] == '-')

@@ -11,8 +11,10 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "api/matrix.h"
 #include "base/grow.h"
 #include "base/model.h"
+#include "base/number.h"
 #include "base/suggest.h"
 #include "tuner/strategy.h"
 
@@ -196,7 +198,7 @@ tt_status tt__cli_set_jobs(tt__cli_args *args, const char *value) {
 
 static tt_status set_seconds(double *out, const char *value) {
     char *end;
-    double s = strtod(value, &end);
+    double s = tt__strtod(value, &end);
     bool decimal = strspn(value, "0123456789.eE-+") == strlen(value);
     if (!decimal || end == value || *end)
         return tt__fail(TT_E_INVALID, "\"%s\" is not a number of seconds", value);
@@ -244,7 +246,7 @@ tt_status tt__cli_set_budget(tt__cli_args *args, const char *value) {
     } units[] = {{"", 1}, {"s", 1}, {"ms", 1e-3}, {"m", 60}, {"min", 60}, {"h", 3600}};
     size_t digits = strspn(value, "0123456789.");
     char *end;
-    double seconds = -1, number = strtod(value, &end);
+    double seconds = -1, number = tt__strtod(value, &end);
     for (size_t i = 0; i < sizeof units / sizeof *units; i++)
         if (digits > 0 && end == value + digits && strcmp(end, units[i].name) == 0)
             seconds = number * units[i].seconds;
@@ -288,23 +290,6 @@ tt_status tt__cli_add_template(tt__cli_args *args, const char *value) {
 tt_status tt__cli_add_text(tt__cli_args *args, const char *value) {
     TT_TRY(TT__GROW(args->texts, args->n_texts));
     args->texts[args->n_texts++] = value;
-    return TT_OK;
-}
-
-tt_status tt__cli_own_problems(const char ***out, size_t *n, const tt__cli_args *args) {
-    size_t count = args->n_texts ? args->n_texts : 1, bytes = 0;
-    for (size_t i = 0; i < args->n_texts; i++)
-        bytes += strlen(args->texts[i]);
-    bytes += count * sizeof " warm";
-    char **texts = malloc(count * sizeof *texts + bytes), *at = (char *)(texts + count);
-    if (!texts)
-        return tt__fail_memory(count * sizeof *texts + bytes);
-    for (size_t i = 0; i < count; i++) {
-        texts[i] = at;
-        at += sprintf(at, "%s%s", args->n_texts ? args->texts[i] : "", args->warm ? " warm" : "") + 1;
-    }
-    *out = (const char **)texts;
-    *n = count;
     return TT_OK;
 }
 
@@ -372,7 +357,7 @@ static tt_status finish(tt__cli_args *args) {
     for (size_t i = 0; i < args->n_problems; i++) {
         tt__problem checked;
         args->problems[i] = tt__cli_problem(args, args->problems[i].rows, args->problems[i].cols);
-        TT_TRY(tt__problem_init(&checked, &args->problems[i]));
+        TT_TRY(tt__matrix_problem(&checked, &args->problems[i]));
     }
     return TT_OK;
 }

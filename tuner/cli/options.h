@@ -37,10 +37,6 @@ tt_status tt__cli_set_older_than(tt__cli_args *args, const char *value);
 tt_status tt__cli_add_template(tt__cli_args *args, const char *value);
 tt_status tt__cli_add_text(tt__cli_args *args, const char *value);
 
-/* The problems of one's own kernel, with --warm; one of all defaults if none is given. The texts are the
- * caller's to free, with the array: each stands behind it in one allocation. */
-tt_status tt__cli_own_problems(const char ***out, size_t *n, const tt__cli_args *args);
-
 #define TT__OPT_DB                                                                                           \
     {                                                                                                        \
         "db", "PATH", "the store; default $TILETUNE_DB, else tiletune/tiletune.db in\nyour data folder",     \
@@ -87,10 +83,14 @@ tt_status tt__cli_own_problems(const char ***out, size_t *n, const tt__cli_args 
 #define TT__OPT_PROBLEM                                                                                      \
     {                                                                                                        \
         "problem", "NAME=VALUE[,...]",                                                                       \
-            "of your kernel; may be repeated. What is not named gets the\ndefault that "                     \
-            "the file says",                                                                                 \
+            "of the variables of an operation or kernel; the rest has its\ndefault. May be repeated",        \
             tt__cli_add_text, 0                                                                              \
     }
+#define TT__OPTS_OPERATION                                                                                   \
+    {"op", "NAME", "a built-in operation in place of a transpose", NULL, offsetof(tt__cli_args, op)},        \
+        {"kernel", "FILE.cu", "a kernel of yours in place of a transpose: \"tune new\" writes one", NULL,    \
+         offsetof(tt__cli_args, kernel_file)},                                                               \
+        TT__OPT_PROBLEM
 #define TT__OPT_HELP                                                                                         \
     { "help", NULL, "this text", NULL, offsetof(tt__cli_args, help) }
 #define TT__OPT_END                                                                                          \

@@ -32,7 +32,7 @@ static void send(const char *text, size_t n) {
 }
 
 void tt__bar_start(tt__bar *bar, bool quiet, bool replay) {
-    const char *term = getenv("TERM");
+    const char *term = secure_getenv("TERM");
     *bar = (tt__bar){.quiet = quiet, .replay = replay};
     bar->terminal = isatty(STDERR_FILENO) && !(term && strcmp(term, "dumb") == 0);
 }

@@ -80,8 +80,11 @@ tt_status tt__cli_running(const tt__cli_args *args, tt__running_fn fn, void *use
     opts.user = &s;
     tt__bar_start(&s.bar, args->quiet, args->replay != NULL);
     catch_signals();
-    TT_TRY(tt_open(&ctx, &open));
-    tt_status status = fn(user, ctx, &opts);
+    tt__store_stop_when(should_stop, &s);
+    tt_status status = tt_open(&ctx, &open);
+    if (status == TT_OK)
+        status = fn(user, ctx, &opts);
+    tt__store_stop_when(NULL, NULL);
     tt__bar_end(&s.bar);
     tt_close(&ctx);
     return status;

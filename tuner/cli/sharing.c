@@ -2,24 +2,25 @@
 #include "tuner/cli/sharing.h"
 
 #include <errno.h>
+#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
+
+#include "base/read_file.h"
 
 static tt_status is_database(const char *path, bool *yes) {
     static const char magic[] = "SQLite format 3";
     char head[sizeof magic] = "";
-    FILE *f = fopen(path, "rb");
-    if (!f)
-        return tt__fail(TT_E_IO, "cannot read %s: %s", path, strerror(errno));
-    size_t n = fread(head, 1, sizeof head, f);
-    int error = ferror(f) ? errno : 0;
-    fclose(f);
+    size_t n;
+    TT_TRY(tt__read_start(path, head, sizeof head, &n));
     *yes = n == sizeof head && memcmp(head, magic, sizeof head) == 0;
-    return error ? tt__fail(TT_E_IO, "cannot read %s: %s", path, strerror(error)) : TT_OK;
+    return TT_OK;
 }
 
-static tt_status take_database(tt__store *to, const char *path, bool trust, tt__merged *report) {
+/* Reads and checks all of it, before the store that it goes into is locked. */
+static tt_status read_database(tt__shared *out, const char *path, bool trust) {
     tt__store *from = NULL;
+    tt__merged read = {0};
     bool trusted;
     tt_status status = tt__store_open_foreign(&from, path, &trusted);
     if (status == TT_OK && trust && !trusted)
@@ -28,26 +29,48 @@ static tt_status take_database(tt__store *to, const char *path, bool trust, tt__
                 "imported\n",
                 path);
     if (status == TT_OK)
-        status = tt__store_merge(to, from, &(tt__merge_opts){.trusted = trust && trusted}, report);
+        status = tt__store_open_scratch(&out->scratch);
+    if (status == TT_OK)
+        status = tt__store_begin(out->scratch);
+    if (status == TT_OK)
+        status = tt__store_merge(out->scratch, from, &(tt__merge_opts){.trusted = trust && trusted}, &read);
+    if (status == TT_OK)
+        status = tt__store_commit(out->scratch);
     tt__store_close(&from);
     return status;
 }
 
-static tt_status take_recording(tt__store *to, const char *path, const tt__foreign *foreign,
-                                tt__merged *report) {
-    tt__recording *r = NULL;
-    tt_status status = tt__recording_open_t4(&r, path, foreign);
-    if (status == TT_OK)
-        status = tt__store_merge(to, tt__recording_store(r), &(tt__merge_opts){0}, report);
-    tt__recording_close(&r);
+tt_status tt__sharing_read(tt__shared **out, const char *const *paths, size_t n, bool trust,
+                           const tt__foreign *foreign) {
+    tt__shared *all = calloc(n + 1, sizeof *all);
+    tt_status status = all ? TT_OK : tt__fail_memory(n * sizeof *all);
+    for (size_t i = 0; status == TT_OK && i < n; i++) {
+        bool database = false;
+        status = is_database(paths[i], &database);
+        if (status == TT_OK)
+            status = database ? read_database(&all[i], paths[i], trust)
+                              : tt__recording_open_t4(&all[i].recording, paths[i], foreign);
+    }
+    *out = all;
     return status;
 }
 
-tt_status tt__sharing_take(tt__store *to, const char *path, bool trust, const tt__foreign *foreign,
-                           tt__merged *report) {
-    bool database = false;
-    TT_TRY(is_database(path, &database));
-    return database ? take_database(to, path, trust, report) : take_recording(to, path, foreign, report);
+/* Whose cubins are no good are not in the scratch. */
+tt_status tt__sharing_take(tt__store *to, const tt__shared *all, size_t n, tt__merged *report) {
+    TT_TRY(tt__store_begin(to));
+    for (size_t i = 0; i < n; i++)
+        TT_TRY(tt__store_merge(to, all[i].scratch ? all[i].scratch : tt__recording_store(all[i].recording),
+                               &(tt__merge_opts){.trusted = all[i].scratch != NULL}, report));
+    return tt__store_commit(to);
+}
+
+void tt__sharing_free(tt__shared **all, size_t n) {
+    for (size_t i = 0; *all && i < n; i++) {
+        tt__store_close(&(*all)[i].scratch);
+        tt__recording_close(&(*all)[i].recording);
+    }
+    free(*all);
+    *all = NULL;
 }
 
 void tt__sharing_print(const tt__merged *r, const char *into) {

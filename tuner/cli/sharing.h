@@ -6,11 +6,20 @@
 #include "db/recording.h"
 #include "tuner/cli/cli.h"
 
-/* Takes a database or a T4 file over into `to`, which is inside tt__store_begin. Of a database, cubins come
- * along only if `trust` and nobody but this user could have written it; otherwise a note says so on standard
- * error. `foreign` as for tt__recording_open_t4. */
-tt_status tt__sharing_take(tt__store *to, const char *path, bool trust, const tt__foreign *foreign,
-                           tt__merged *report);
+/* What a database or a T4 file has. */
+typedef struct tt__shared {
+    tt__store *scratch; /* or else */
+    tt__recording *recording;
+} tt__shared;
+
+/* Reads n files, one after the other. Of a database, cubins come along only if `trust` and nobody but this
+ * user could have written it; otherwise a note says so on standard error. `foreign` as for
+ * tt__recording_open_t4. Free *out also after a failure. */
+tt_status tt__sharing_read(tt__shared **out, const char *const *paths, size_t n, bool trust,
+                           const tt__foreign *foreign);
+/* Takes them over in one transaction. */
+tt_status tt__sharing_take(tt__store *to, const tt__shared *all, size_t n, tt__merged *report);
+void tt__sharing_free(tt__shared **all, size_t n);
 
 /* "all.db: 12 winners (3 more are as good here already), 1400 trials, 12 cubins new". */
 void tt__sharing_print(const tt__merged *report, const char *into);

@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/clean.h"
 #include "base/grow.h"
 
 enum { GAP = 2, WRAP_MIN = 12 };
@@ -20,8 +21,10 @@ void tt__table_cell(tt__table *t, const char *fmt, ...) {
     char *text = NULL;
     t->failed = vasprintf(&text, fmt, args) < 0;
     va_end(args);
-    if (!t->failed)
-        t->cells[t->n_cells++] = text;
+    if (t->failed)
+        return;
+    tt__clean(text, TT__CLEAN_NAME);
+    t->cells[t->n_cells++] = text;
 }
 
 void tt__table_free(tt__table *t) {

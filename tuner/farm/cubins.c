@@ -1,5 +1,4 @@
-/* Found in a search tree; the queue is looked through, it is short. Writing is put off and done in groups: a
- * cubin that is lost with the process costs a compile, while a commit each would cost the GPU its supply. */
+/* Writes are grouped: a lost cubin costs one compile, but a commit for each would keep the GPU waiting. */
 #include "tuner/farm/cubins.h"
 
 #include <search.h>
@@ -8,7 +7,8 @@
 #include "base/clock.h"
 #include "base/grow.h"
 #include "gpu/nvrtc.h"
-#include "tuner/verify.h"
+#include "tuner/ahead.h"
+#include "tuner/checker.h"
 
 static const double save_every_s = 0.05;
 
@@ -37,8 +37,6 @@ void tt__cubins_close(tt__cubins *c) {
     for (size_t i = 0; i < c->n; i++)
         drop(c->items[i]);
     free(c->items);
-    free(c->expected.items);
-    free(c->next.items);
     free(c->names);
     *c = (tt__cubins){0};
 }
@@ -92,33 +90,6 @@ tt_status tt__cubins_want(tt__cubins *c, const tt__candidate *candidate, const t
     return TT_OK;
 }
 
-static tt_status add_expected(tt__expectations *list, const tt__candidate *candidate, const tt__problem *p) {
-    TT_TRY(TT__GROW(list->items, list->n));
-    list->items[list->n++] = (tt__expected){.candidate = *candidate, .problem = *p};
-    return TT_OK;
-}
-
-static void expect_nothing(tt__expectations *list) {
-    list->n = list->at = 0;
-}
-
-tt_status tt__cubins_expect(tt__cubins *c, const tt__candidate *candidate, const tt__problem *p) {
-    return add_expected(&c->expected, candidate, p);
-}
-
-tt_status tt__cubins_expect_next(tt__cubins *c, const tt__candidate *const *candidates, size_t n,
-                                 const tt__problem *p) {
-    expect_nothing(&c->next);
-    for (size_t i = 0; i < n; i++)
-        TT_TRY(add_expected(&c->next, candidates[i], p));
-    return TT_OK;
-}
-
-void tt__cubins_expect_nothing(tt__cubins *c) {
-    expect_nothing(&c->next);
-    expect_nothing(&c->expected);
-}
-
 /* ---- Compiling ----------------------------------------------------------------------------------------- */
 
 static tt__cubin *next_wanted(const tt__cubins *c) {
@@ -131,23 +102,14 @@ static tt__cubin *next_wanted(const tt__cubins *c) {
     return best;
 }
 
-/* The first of a list that nobody has compiled, or NULL. */
-static tt_status next_expected(tt__cubins *c, tt__expectations *list, tt__cubin **out) {
-    for (*out = NULL; !*out && list->at < list->n; list->at++) {
-        const tt__expected *e = &list->items[list->at];
-        TT_TRY(find_or_add(c, &e->candidate, &e->problem, out));
-        if ((*out)->state != TT__CUBIN_IDLE)
-            *out = NULL;
-    }
-    return TT_OK;
-}
-
-tt_status tt__cubins_next(tt__cubins *c, bool ahead, tt__cubin **out) {
+tt_status tt__cubins_next(tt__cubins *c, tt__ahead *ahead, tt__cubin **out) {
+    const tt__expected *e;
     tt__cubin *next = next_wanted(c);
-    if (!next && ahead)
-        TT_TRY(next_expected(c, &c->next, &next));
-    if (!next && ahead)
-        TT_TRY(next_expected(c, &c->expected, &next));
+    while (!next && (e = tt__ahead_next(ahead))) {
+        TT_TRY(find_or_add(c, &e->candidate, &e->problem, &next));
+        if (next->state != TT__CUBIN_IDLE)
+            next = NULL;
+    }
     if (next) {
         next->state = TT__CUBIN_COMPILING;
         c->n_idle--;
@@ -160,10 +122,6 @@ void tt__cubins_again(tt__cubins *c, tt__cubin *cubin) {
     cubin->state = TT__CUBIN_IDLE;
     cubin->wanted = cubin->wanted ? cubin->wanted : ++c->n_wanted;
     c->n_idle++;
-}
-
-size_t tt__cubins_queued(const tt__cubins *c) {
-    return c->n_idle + c->next.n - c->next.at + c->expected.n - c->expected.at;
 }
 
 tt_status tt__cubins_ready(tt__cubins *c, tt__cubin *cubin, const void *image, size_t size) {
@@ -187,7 +145,7 @@ tt_status tt__cubins_name(tt__cubins *c, const tt__candidate *candidate, const t
                           const tt__cubin *cubin) {
     TT_TRY(TT__GROW(c->names, c->n_names));
     tt__cubin_name *name = &c->names[c->n_names++];
-    *name = (tt__cubin_name){.t = candidate->t, .elem_size = p->elem_size, .cubin = cubin};
+    *name = (tt__cubin_name){.t = candidate->t, .elem_size = tt__problem_elem_size(p), .cubin = cubin};
     tt__config_build(name->build, candidate, p);
     return TT_OK;
 }

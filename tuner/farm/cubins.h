@@ -1,13 +1,12 @@
-/*
- * The cubins of a run. Each is compiled once, for all problems and all launch parameters that share it: those
- * that somebody waits for first, in the order in which they were asked for, then those that are only
- * expected.
- */
+/* The cubins of a run. Each is compiled once, for all problems and launch parameters that share it: first
+ * the wanted ones, in the order of asking, then those that are compiled ahead. */
 #ifndef TT_TUNER_FARM_CUBINS_H
 #define TT_TUNER_FARM_CUBINS_H
 
 #include "db/store.h"
 #include "template/template.h"
+
+struct tt__ahead;
 
 /* IDLE: to be compiled, and nobody does it yet. */
 typedef enum tt__cubin_state {
@@ -45,17 +44,6 @@ typedef struct tt__cubin_name {
     const tt__cubin *cubin;
 } tt__cubin_name;
 
-typedef struct tt__expected {
-    tt__candidate candidate;
-    tt__problem problem;
-} tt__expected;
-
-/* Those before `at` have been seen to. */
-typedef struct tt__expectations {
-    tt__expected *items;
-    size_t n, at;
-} tt__expectations;
-
 typedef struct tt__cubins {
     tt__store *store;
     int cc;
@@ -65,34 +53,23 @@ typedef struct tt__cubins {
     void *by_input;
     uint64_t n_wanted;
     size_t n_idle, n_fresh;
-    tt__expectations expected, next; /* in general, and soon */
-    tt__cubin_name *names;           /* to be stored */
+    tt__cubin_name *names; /* to be stored */
     size_t n_names;
     double saved_s;
 } tt__cubins;
 
-/* Zero-initialise, then set `store`, `cc` and `nvrtc`, which stay the caller's. Templates that are named
- * below must outlive this. Cubins that are not saved yet are lost in closing. */
+/* Zero-initialise, then set `store`, `cc` and `nvrtc`, which stay the caller's. The templates of
+ * candidates must outlive this. Closing drops cubins that are not saved. */
 void tt__cubins_close(tt__cubins *c);
 
-/* The cubin of a configuration (of the checker: without a template), from now on wanted; taken from the store
- * if it is there. Stays this object's. */
+/* The cubin of a configuration (of the checker: without a template), from the store if it is there; from
+ * now on it is wanted. Stays this object's. */
 tt_status tt__cubins_want(tt__cubins *c, const tt__candidate *candidate, const tt__problem *p,
                           tt__cubin **out);
-/* This configuration will probably be wanted: when nothing else is to be compiled, its cubin may be. */
-tt_status tt__cubins_expect(tt__cubins *c, const tt__candidate *candidate, const tt__problem *p);
 
-/* And these n sooner than all others, the first of them first; they replace those of the last call. */
-tt_status tt__cubins_expect_next(tt__cubins *c, const tt__candidate *const *candidates, size_t n,
-                                 const tt__problem *p);
-
-/* Nothing is expected any more. */
-void tt__cubins_expect_nothing(tt__cubins *c);
-
-/* The next one to compile, now COMPILING; NULL if there is none. What is expected only if `ahead`. */
-tt_status tt__cubins_next(tt__cubins *c, bool ahead, tt__cubin **out);
-/* About how many are still to be compiled that nobody compiles yet. */
-size_t tt__cubins_queued(const tt__cubins *c);
+/* The next one to compile, now COMPILING; NULL if there is none. If none is wanted, takes it from `ahead`
+ * (may be NULL). */
+tt_status tt__cubins_next(tt__cubins *c, struct tt__ahead *ahead, tt__cubin **out);
 
 /* Its compiler is gone: another one shall try. From now on it is wanted. */
 void tt__cubins_again(tt__cubins *c, tt__cubin *cubin);

@@ -1,8 +1,9 @@
-/*
- * The GPU worker: the only process that touches the device during a run. It holds the arrays of one
- * problem, and loads, verifies and times the configurations it is sent. When CUDA's context is lost it
- * reports the trial and leaves; the tuner starts another.
- */
+/* The GPU worker: the only process that touches the device during a run. It holds the arrays of one
+ * problem, and loads, verifies and times configurations. When the CUDA context is lost it reports the
+ * trial and ends; the tuner starts another worker. */
+#include "tuner/farm/gpu_worker.h"
+#include "template/operation.h"
+
 #include <math.h>
 #include <pthread.h>
 #include <stdio.h>
@@ -15,18 +16,17 @@
 #include "gpu/nvml.h"
 #include "tuner/backend.h"
 #include "tuner/farm/protocol.h"
-#include "tuner/farm/roles.h"
 #include "tuner/farm/wire.h"
+#include "tuner/gpu_clocks.h"
 #include "tuner/measure.h"
 #include "tuner/stats.h"
+#include "tuner/verifier.h"
 #include "tuner/verify.h"
-#include "tuner/watch.h"
 
 enum { SCREEN_FIRST = 4, SCREEN_MORE = 4, SCREEN_MAX = 24, FINALISTS_MAX = TT__FINALISTS_MAX };
 
-/* A median is known well enough when half the interval around it is no more than this part of it. What cannot
- * come into the finals need not be known so well: the cutoff is at 1.25 times the best, their limit at 1.06.
- */
+/* `tight`: a median is good enough when half its interval is no more than this part of it. Configurations
+ * that cannot reach the finals need less: the cutoff is 1.25 times the best, the limit of the finals 1.06. */
 static const double tight = 0.01, finals_reach = 1.06 / 1.25;
 
 static const double settle_s = 0.002;
@@ -44,13 +44,8 @@ typedef struct gpu_state {
     char key[TT__HASH_SIZE]; /* ... and the key of its cubin, "": none */
     tt__verifier verifier;
     tt__bench_pool pool;
-    tt__watch watch;
+    tt__gpu_clocks clocks;
 } gpu_state;
-
-static void fill_done(tt__msg_done *done, tt_status status) {
-    done->status = status;
-    tt__copy(done->error, sizeof done->error, status == TT_OK ? "" : tt_last_error());
-}
 
 /* A thread of its own: CUDA takes 100 ms to start, and NVML 20. A failure shows in what comes next. */
 static void *greet(void *ordinal) {
@@ -71,7 +66,7 @@ static tt_status describe(gpu_state *g, tt__str *request) {
     tt_status status = tt__device_gpu(&g->gpu, g->ordinal);
     if (aside)
         pthread_join(greeting, NULL);
-    fill_done(&reply.done, status);
+    tt__fill_done(&reply.done, status);
     if (status == TT_OK) {
         reply.gpu = g->gpu;
         tt__driver_version(reply.driver, sizeof reply.driver);
@@ -104,10 +99,8 @@ static tt_status open_context(gpu_state *g) {
 }
 
 static void close_problem(gpu_state *g) {
-    if (g->open) {
-        tt__pool_close(&g->pool);
-        tt__verifier_close(&g->verifier);
-    }
+    tt__pool_close(&g->pool);
+    tt__verifier_close(&g->verifier);
     g->open = false;
 }
 
@@ -126,7 +119,7 @@ static tt_status check_memory(gpu_state *g, const tt__problem *p, const tt__work
 /* A GPU that was idle takes some milliseconds of work to raise its clocks. */
 static tt_status settle(gpu_state *g) {
     enum { TURNS = 20 };
-    for (int i = 0; i < TURNS && !tt__watch_settled(&g->watch); i++)
+    for (int i = 0; i < TURNS && !tt__gpu_clocks_settled(&g->clocks); i++)
         for (double begin_s = tt__now_s(); tt__now_s() < begin_s + settle_s;)
             TT_TRY(tt__pool_fill(&g->pool));
     return TT_OK;
@@ -140,7 +133,8 @@ static tt_status open_problem(gpu_state *g, const tt__str *request) {
     if (!checker || !reference)
         return TT_E_IO;
     TT_TRY(open_context(g));
-    close_problem(g);
+    if (g->open)
+        close_problem(g);
     TT_TRY(check_memory(g, &m->problem, &m->work));
     TT_TRY(tt__verifier_open(&g->verifier, g->cu, g->stream, &m->problem, &m->work, checker,
                              m->reference_size ? reference : NULL));
@@ -150,10 +144,8 @@ static tt_status open_problem(gpu_state *g, const tt__str *request) {
     if (status == TT_OK)
         status = settle(g);
     g->open = status == TT_OK;
-    if (!g->open) {
-        tt__pool_close(&g->pool);
-        tt__verifier_close(&g->verifier);
-    }
+    if (!g->open)
+        close_problem(g);
     return status;
 }
 
@@ -169,9 +161,9 @@ static tt_status time_steadily(gpu_state *g, const tt__timed *things, int n, boo
     enum { TRIES = 3 };
     for (int i = 1;; i++) {
         TT_TRY(tt__pool_time(&g->pool, things, n, together, us, failed));
-        if (*failed != CUDA_SUCCESS || tt__watch_steady(&g->watch) || i == TRIES)
+        if (*failed != CUDA_SUCCESS || tt__gpu_clocks_steady(&g->clocks) || i == TRIES)
             return TT_OK;
-        tt__watch_recover(&g->watch);
+        tt__gpu_clocks_recover(&g->clocks);
     }
 }
 
@@ -180,7 +172,7 @@ static tt_status take_samples(gpu_state *g, const tt__kernel *kernel, const tt__
     tt__timed things[SCREEN_MAX];
     CUresult failed;
     for (int i = 0; i < n; i++)
-        things[i] = (tt__timed){kernel, &m->launch, m->offset, m->copy};
+        things[i] = (tt__timed){.kernel = kernel, .launch = &m->launch, .offset = m->offset, .copy = m->copy};
     TT_TRY(time_steadily(g, things, n, false, trial->samples_us + trial->n_samples, &failed));
     if (failed != CUDA_SUCCESS) {
         tt__cu_check(failed, "launch");
@@ -280,8 +272,7 @@ static void unload_finals(gpu_state *g, finals *f) {
     f->n_loaded = 0;
 }
 
-/* In the order given. Those of earlier times stay where they are: if they made room, the same few places
- * would be dealt again. */
+/* In the order given. Kernels of earlier loads stay loaded, or the new ones would get the same addresses. */
 static tt_status load_finals(gpu_state *g, finals *f, const int *order) {
     f->kernels = f->loaded + f->n_loaded;
     f->n_loaded += f->n;
@@ -292,8 +283,8 @@ static tt_status load_finals(gpu_state *g, finals *f, const int *order) {
     return TT_OK;
 }
 
-/* Deals the n places of a round anew: a warm launch finds the L2 cache as its neighbour left it, which shall
- * not always be the same, and no place is as good as another. The same numbers in every run. */
+/* Shuffles the places of a round: a warm launch finds the L2 cache as its neighbour left it, so neighbours
+ * must change. The same order in every run. */
 static void shuffle(int *order, int n, uint32_t *state) {
     for (int i = n - 1; i > 0; i--) {
         *state = *state * 1664525u + 1013904223u;
@@ -309,7 +300,10 @@ static tt_status run_lap(gpu_state *g, finals *f, const int *order, float *us) {
     CUresult failed;
     for (int k = 0; k < f->n; k++) {
         int i = order[k];
-        things[k] = (tt__timed){&f->kernels[i], &f->m[i].launch, f->m[i].offset, f->m[i].copy};
+        things[k] = (tt__timed){.kernel = &f->kernels[i],
+                                .launch = &f->m[i].launch,
+                                .offset = f->m[i].offset,
+                                .copy = f->m[i].copy};
     }
     TT_TRY(time_steadily(g, things, f->n, true, us, &failed));
     return tt__cu_check(failed, "launch in the finals");
@@ -377,16 +371,16 @@ static tt_status run_finals(gpu_state *g, const tt__str *request, finals *f) {
 
 /* What happened to the clocks since the last time. */
 static void tell_falls(gpu_state *g, tt__clock_falls *out) {
-    *out = (tt__clock_falls){g->watch.n_falls, g->watch.usual_mhz, g->watch.lowest_mhz, ""};
-    tt__copy(out->why, sizeof out->why, g->watch.why);
-    g->watch.n_falls = 0;
+    *out = (tt__clock_falls){g->clocks.n_falls, g->clocks.usual_mhz, g->clocks.lowest_mhz, ""};
+    tt__copy(out->why, sizeof out->why, g->clocks.why);
+    g->clocks.n_falls = 0;
 }
 
 /* Serves one request; not TT_OK ends the worker. */
 static tt_status serve(gpu_state *g, uint32_t type, const tt__str *request, finals *f) {
     if (type == TT__MSG_PROBLEM) {
         tt__msg_opened reply = {.begin_s = g->times.begin_s};
-        fill_done(&reply.done, open_problem(g, request));
+        tt__fill_done(&reply.done, open_problem(g, request));
         reply.end_s = tt__now_s();
         reply.context_begin_s = g->context_begin_s;
         reply.context_end_s = g->context_end_s;
@@ -405,7 +399,7 @@ static tt_status serve(gpu_state *g, uint32_t type, const tt__str *request, fina
         tt_status status = try_one(g, m, cubin, &reply.trial);
         g->times.end_s = tt__now_s();
         reply.times = g->times;
-        reply.sm_mhz = g->watch.now_mhz;
+        reply.sm_mhz = g->clocks.now_mhz;
         tell_falls(g, &reply.falls);
         TT_TRY(tt__wire_reply(TT__MSG_TRIED, &(struct iovec){&reply, sizeof reply}, 1));
         return status;
@@ -414,7 +408,7 @@ static tt_status serve(gpu_state *g, uint32_t type, const tt__str *request, fina
         tt__msg_done done = {0};
         tt__clock_falls falls;
         *f = (finals){0};
-        fill_done(&done, run_finals(g, request, f));
+        tt__fill_done(&done, run_finals(g, request, f));
         tell_falls(g, &falls);
         struct iovec parts[] = {
             {&done, sizeof done}, {&falls, sizeof falls}, {f->trials, (size_t)f->n * sizeof *f->trials}};
@@ -425,7 +419,7 @@ static tt_status serve(gpu_state *g, uint32_t type, const tt__str *request, fina
 }
 
 int tt__gpu_worker(int ordinal) {
-    gpu_state g = {.ordinal = ordinal, .watch = {.ordinal = ordinal}};
+    gpu_state g = {.ordinal = ordinal, .clocks = {.ordinal = ordinal}};
     tt__str request = {0};
     uint32_t type;
     finals *f = malloc(sizeof *f);                 /* too large for a stack */

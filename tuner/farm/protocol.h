@@ -3,6 +3,7 @@
 #define TT_TUNER_FARM_PROTOCOL_H
 
 #include "base/hash.h"
+#include "base/str.h"
 #include "base/workload.h"
 
 enum {
@@ -31,6 +32,11 @@ typedef struct tt__msg_done {
     tt_status status;
     char error[TT__REASON_MAX * 2];
 } tt__msg_done;
+
+static inline void tt__fill_done(tt__msg_done *done, tt_status status) {
+    done->status = status;
+    tt__copy(done->error, sizeof done->error, status == TT_OK ? "" : tt_last_error());
+}
 
 typedef struct tt__msg_hello {
     tt__msg_done done;
@@ -72,13 +78,13 @@ typedef struct tt__msg_trial {
     char key[TT__HASH_SIZE]; /* the cubin's: what is loaded already need not be loaded again */
     tt__launch launch;
     double cutoff_us; /* screening stops early beyond it; 0: never */
-    int offset;       /* tt__base_offset of the problem that the configuration was chosen for */
+    int offset;       /* tt__problem_offset of the problem that the configuration was chosen for */
     bool copy;        /* the launch is the copy's */
     size_t cubin_size;
 } tt__msg_trial;
 
-/* When the worker had nothing more to do, got this request, and was through with each part of it; a part that
- * it did not come to has the time of the one before. */
+/* When the worker became idle, got this request, and finished each part of it; a part that was skipped has
+ * the time of the one before. */
 typedef struct tt__trial_times {
     double idle_s, begin_s, loaded_s, verified_s, end_s;
 } tt__trial_times;

@@ -4,7 +4,7 @@
 #include <stdio.h>
 
 #include "base/clock.h"
-#include "tuner/farm/crew.h"
+#include "tuner/farm/workers.h"
 
 /* Row 0 is the tuner's own. */
 static int row_of(size_t worker) {
@@ -15,7 +15,7 @@ void tt__timeline_open(tt__timeline *t, tt__trace *trace, size_t n) {
     *t = (tt__timeline){.trace = trace, .to_compile = -1};
     for (size_t i = 0; i < n; i++) {
         char name[32] = "GPU";
-        if (i != TT__CREW_GPU)
+        if (i != TT__WORKER_GPU)
             snprintf(name, sizeof name, "compiler %zu", i);
         tt__trace_row(trace, row_of(i), name);
     }
@@ -47,25 +47,24 @@ void tt__timeline_tried(tt__timeline *t, const tt__candidate *c, const tt__msg_t
     };
     for (size_t i = 0; i < sizeof spans / sizeof *spans; i++)
         if (spans[i].end_s > spans[i].begin_s)
-            tt__trace_span(t->trace, &(tt__span){row_of(TT__CREW_GPU), spans[i].name, spans[i].begin_s,
+            tt__trace_span(t->trace, &(tt__span){row_of(TT__WORKER_GPU), spans[i].name, spans[i].begin_s,
                                                  spans[i].end_s, c->t->kernel, c->config, spans[i].note});
     if (m->sm_mhz && m->sm_mhz != t->sm_mhz)
         tt__trace_count(t->trace, "SM clock", &(tt__count){"MHz", m->sm_mhz}, 1);
     t->sm_mhz = m->sm_mhz;
 }
 
-void tt__timeline_falls(tt__timeline *t, const tt__clock_falls *falls) {
-    char note[96];
-    double now_s = tt__now_s();
-    snprintf(note, sizeof note, "%d times, from %u to %u MHz", falls->n, falls->usual_mhz, falls->lowest_mhz);
-    tt__trace_span(t->trace,
-                   &(tt__span){row_of(TT__CREW_GPU), "clocks fell", now_s, now_s, NULL, NULL, note});
-}
-
 void tt__timeline_lost(tt__timeline *t, size_t worker, const char *kernel, const char *config,
                        const char *reason) {
     double now_s = tt__now_s();
     tt__trace_span(t->trace, &(tt__span){row_of(worker), "lost", now_s, now_s, kernel, config, reason});
+}
+
+void tt__timeline_falls(tt__timeline *t, const tt__clock_falls *falls) {
+    char note[96];
+    double now_s = tt__now_s();
+    snprintf(note, sizeof note, "%d times, from %u to %u MHz", falls->n, falls->usual_mhz, falls->lowest_mhz);
+    tt__trace_span(t->trace, &(tt__span){row_of(TT__WORKER_GPU), "clocks fell", now_s, now_s, .note = note});
 }
 
 void tt__timeline_queues(tt__timeline *t, int64_t to_compile, int64_t to_try) {

@@ -1,5 +1,4 @@
-/* What the live backend puts into a trace: a row for the GPU worker and one for each compiler, and the
- * queues. */
+/* The GPU backend's part of a trace: a row for each worker, and the queues. */
 #ifndef TT_TUNER_FARM_TIMELINE_H
 #define TT_TUNER_FARM_TIMELINE_H
 

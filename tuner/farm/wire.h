@@ -1,5 +1,5 @@
-/* Messages between the tuner and its workers: a type, a size and so many bytes, over a stream socket.
- * Both ends are of one build, so structs travel as they are. */
+/* Messages between the tuner and its workers: type, size, bytes, over a stream socket. Both ends are of
+ * one build, so structs travel as they are. */
 #ifndef TT_TUNER_FARM_WIRE_H
 #define TT_TUNER_FARM_WIRE_H
 
@@ -13,10 +13,9 @@ enum { TT__WIRE_PARTS_MAX = 128 };
 /* Sends one message made of n <= TT__WIRE_PARTS_MAX parts, all of it. TT_E_IO if the other end is gone. */
 tt_status tt__wire_send(int fd, uint32_t type, const struct iovec *parts, int n);
 
-/* The same from a worker, which rings behind it, or before the rest of a message that the socket cannot hold:
- * the tuner does not listen for messages, but for the bell. Linux lets who waits for a message go on where it
- * comes from, as the sender is expected to wait for an answer, and the GPU worker would stand still while the
- * tuner thinks about what it has heard. TT_E_IO if there is no bell. */
+/* Sends a reply from a worker and rings the bell after it, or as soon as the socket is full. The tuner
+ * polls the bell, not the socket: Linux tends to wake the receiver of a message on the sender's CPU, and
+ * the GPU worker would have to wait. TT_E_IO if there is no bell. */
 tt_status tt__wire_reply(uint32_t type, const struct iovec *parts, int n);
 
 /* What a worker inherits: its socket, and an eventfd that counts its replies. */

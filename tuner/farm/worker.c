@@ -9,7 +9,9 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/auxv.h>
 #include <sys/eventfd.h>
+#include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -20,6 +22,8 @@
 extern char **environ;
 
 enum { WORKERS_MAX = 512 };
+
+/* ---- Processes ----------------------------------------------------------------------------------------- */
 
 /* The half of the socket's buffer leaves room for the books that Linux keeps in it. */
 static size_t room_for_one_more(int fd) {
@@ -38,6 +42,18 @@ static int open_bell(void) {
     return fd;
 }
 
+/* EINVAL: a descriptor of such a number is beyond the limit. */
+static tt_status fail_start(const char *what, int error) {
+    struct rlimit limit = {0};
+    if ((error != EMFILE && error != EINVAL) || getrlimit(RLIMIT_NOFILE, &limit) != 0)
+        return tt__fail(TT_E_IO, "cannot start a worker: %s: %s", what, strerror(error));
+    return tt__fail(
+        TT_E_IO,
+        "cannot start a worker: %s: only %llu open files are allowed, and each worker needs two: raise "
+        "the limit (ulimit -n), or have fewer compilers (--jobs)",
+        what, (unsigned long long)limit.rlim_cur);
+}
+
 tt_status tt__worker_start(tt__worker *w, const char *role, const char *arg, double timeout_s) {
     *w = (tt__worker){.fd = -1, .bell = -1};
     tt__str path = {0};
@@ -48,18 +64,23 @@ tt_status tt__worker_start(tt__worker *w, const char *role, const char *arg, dou
         if (bell >= 0)
             close(bell);
         tt__str_free(&path);
-        return tt__fail(TT_E_IO, "cannot start a worker: %s: %s", bell < 0 ? "eventfd" : "socketpair",
-                        strerror(error));
+        return fail_start(bell < 0 ? "eventfd" : "socketpair", error);
     }
     posix_spawn_file_actions_t actions;
     posix_spawn_file_actions_init(&actions);
     posix_spawn_file_actions_adddup2(&actions, fds[1], TT__WIRE_FD);
     posix_spawn_file_actions_adddup2(&actions, bell, TT__WIRE_BELL);
+    posix_spawn_file_actions_addopen(&actions, STDIN_FILENO, "/dev/null", O_RDONLY, 0);
     posix_spawn_file_actions_addopen(&actions, STDOUT_FILENO, "/dev/null", O_WRONLY, 0);
-    if (!getenv("TILETUNE_DEBUG")) /* a dying compiler or driver may print; the trial has the reason */
+    if (!secure_getenv("TILETUNE_DEBUG")) /* a dying compiler or driver may print; the trial has the reason */
         posix_spawn_file_actions_addopen(&actions, STDERR_FILENO, "/dev/null", O_WRONLY, 0);
-    char *argv[] = {(char *)"tiletune-worker", (char *)role, (char *)arg, NULL};
-    int error = posix_spawn(&w->pid, tt__str_text(&path), &actions, NULL, argv, environ);
+#if defined __GLIBC__ && __GLIBC_PREREQ(2, 34)
+    posix_spawn_file_actions_addclosefrom_np(&actions, TT__WIRE_BELL + 1); /* the host may have others open */
+#endif
+    char *argv[] = {(char *)"tiletune-worker", (char *)role, (char *)arg, NULL}, *none[] = {NULL};
+    /* What a set-uid program leaves out (secure_getenv), its workers, which are none, would obey. */
+    char **environment = getauxval(AT_SECURE) ? none : environ;
+    int error = posix_spawn(&w->pid, tt__str_text(&path), &actions, NULL, argv, environment);
     posix_spawn_file_actions_destroy(&actions);
     close(fds[1]);
     if (error) {
@@ -142,7 +163,8 @@ static void crashed(tt__worker *w, tt__event *event) {
     stop(w, event->reason, sizeof event->reason);
 }
 
-tt_status tt__workers_wait(tt__worker *workers, size_t n, double wait_s, tt__event *event, tt__str *payload) {
+tt_status tt__worker_wait_any(tt__worker *workers, size_t n, double wait_s, tt__event *event,
+                              tt__str *payload) {
     struct pollfd fds[2 * WORKERS_MAX]; /* the socket, which tells when the other end is gone, and the bell */
     size_t which[WORKERS_MAX], n_fds = 0;
     double now = tt__now_s(), until = now + wait_s;
@@ -181,6 +203,7 @@ tt_status tt__workers_wait(tt__worker *workers, size_t n, double wait_s, tt__eve
     for (size_t k = 0; k < n_fds; k++)
         if (workers[which[k]].deadline_s <= now) {
             event->kind = TT__EVENT_TIMEOUT;
+            tt__copy(event->reason, sizeof event->reason, "did not answer in time and was stopped");
             event->worker = which[k];
             event->job = workers[which[k]].job;
             tt__worker_stop(&workers[which[k]]);

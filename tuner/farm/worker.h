@@ -1,7 +1,5 @@
-/*
- * A worker process seen from the tuner: started, given one request at a time, killed when it takes too
- * long, replaced when it dies. Whatever a compiler or a kernel does, it happens to a worker.
- */
+/* A worker process seen from the tuner: started, given requests, killed when it takes too long, replaced
+ * when it dies. A compiler or kernel that crashes takes only a worker with it. */
 #ifndef TT_TUNER_FARM_WORKER_H
 #define TT_TUNER_FARM_WORKER_H
 
@@ -30,10 +28,9 @@ void tt__worker_stop(tt__worker *w);
 /* Has an idle worker died? What it is asked then would be blamed for it. */
 bool tt__worker_gone(const tt__worker *w);
 
-/* Sends a request to an idle worker, or to a busy one that has none waiting: its time begins when the one
- * before it has been answered, and with a worker that is lost it is lost too. Such a request must be short
- * enough for the socket's buffer (ahead_bytes), or this would wait for the worker. A worker that
- * turns out dead is no error here: the wait reports it. */
+/* Sends a request to an idle worker, or to a busy one that has no other waiting. A waiting request must
+ * fit the socket's buffer (ahead_bytes), or this blocks; its time limit starts when its turn comes, and it
+ * is lost with the worker. A dead worker is no error here: the wait reports it. */
 void tt__worker_ask(tt__worker *w, size_t job, double timeout_s, uint32_t type, const struct iovec *parts,
                     int n);
 
@@ -49,12 +46,13 @@ typedef struct tt__event {
     size_t worker;   /* index */
     size_t job;      /* the caller's: what was replied to, or what the worker was at */
     uint32_t type;   /* REPLY */
-    char reason[96]; /* CRASHED: "killed by signal 11 (Segmentation fault)" */
+    char reason[96]; /* CRASHED, TIMEOUT: "killed by signal 11 (Segmentation fault)" */
 } tt__event;
 
-/* Waits for the first thing to happen among busy workers, at most wait_s. REPLY fills the payload and makes
- * the worker idle, or busy with the request that waited; after TIMEOUT and CRASHED the worker has been
- * stopped. NONE: nothing yet, or a signal came. */
-tt_status tt__workers_wait(tt__worker *workers, size_t n, double wait_s, tt__event *event, tt__str *payload);
+/* Waits for the first event among busy workers, at most wait_s. REPLY fills the payload; the worker is
+ * then idle, or busy with the waiting request. TIMEOUT and CRASHED: the worker has been stopped. NONE:
+ * nothing yet, or a signal came. */
+tt_status tt__worker_wait_any(tt__worker *workers, size_t n, double wait_s, tt__event *event,
+                              tt__str *payload);
 
 #endif

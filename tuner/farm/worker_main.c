@@ -1,5 +1,5 @@
-/* tiletune-worker: the process that compiles, or that owns the GPU, on behalf of a tuning run. Started by
- * the library, never by hand. It dies with its parent, and leaves Ctrl-C to it. */
+/* tiletune-worker: the process that compiles, or that owns the GPU, for a tuning run. The library starts
+ * it. It dies with its parent and ignores Ctrl-C. */
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -12,7 +12,11 @@
 #include <malloc.h>
 #endif
 
-#include "tuner/farm/roles.h"
+#include "base/clock.h"
+#include "gpu/nvrtc.h"
+#include "tuner/farm/gpu_worker.h"
+#include "tuner/farm/protocol.h"
+#include "tuner/farm/wire.h"
 
 /* What this process has of the memory that RLIMIT_DATA counts: a sanitizer's shadow is beyond any limit. */
 static size_t data_bytes(void) {
@@ -31,15 +35,14 @@ static void limit_memory(size_t bytes) {
         setrlimit(RLIMIT_DATA, &(struct rlimit){bytes, bytes});
 }
 
-/* There is a compiler for each CPU. The tuner and the GPU worker, which the GPU waits for, need little time,
- * but at once. */
+/* There is one compiler for each CPU; the tuner and the GPU worker need little time, but at once. */
 static void step_back(void) {
     enum { NICER = 10 };
     setpriority(PRIO_PROCESS, 0, getpriority(PRIO_PROCESS, 0) + NICER);
 }
 
-/* A compile frees some 10 MB in the end, and the next asks for as much: what Linux does not get back it need
- * not clear again. */
+/* A compile frees some 10 MB, and the next needs as much: memory that stays with the process need not be
+ * cleared again. */
 static void keep_memory(void) {
 #ifdef __GLIBC__
     enum { LARGEST_BLOCK = 32 << 20, ALL = 1 << 30 };
@@ -48,15 +51,63 @@ static void keep_memory(void) {
 #endif
 }
 
+/* `top` and `ps -e` say which file a compiler is at: one that takes long, or all memory, is found at once. */
+static void be_called(const char *path) {
+    const char *slash = strrchr(path, '/');
+    prctl(PR_SET_NAME, slash ? slash + 1 : path); /* of which Linux keeps 15 characters */
+}
+
+static tt_status compile(const tt__str *request, tt__str *cubin, tt__msg_compiled *reply) {
+    size_t at = 0;
+    const tt__msg_compile *m = tt__wire_take(request, &at, sizeof *m);
+    const char *name = m ? tt__wire_take(request, &at, m->name_size) : NULL;
+    const char *source = name ? tt__wire_take(request, &at, m->source_size) : NULL;
+    const char *options = source ? tt__wire_take(request, &at, m->options_size) : NULL;
+    if (!options)
+        return TT_E_IO;
+    be_called(name);
+    reply->begin_s = tt__now_s();
+    tt_status status = tt__nvrtc_compile(cubin, name, source, options, m->n_options, m->cc);
+    if (status == TT_E_NO_MEMORY) /* this kernel was too much for it: another may do */
+        status = tt__fail(TT_E_COMPILE, "the compiler has run out of memory");
+    reply->end_s = tt__now_s();
+    be_called("tiletune-worker");
+    return status;
+}
+
+static int compile_worker(void) {
+    tt__msg_hello hello = {0};
+    tt__fill_done(&hello.done, tt__nvrtc_open());
+    tt__copy(hello.nvrtc, sizeof hello.nvrtc, tt__nvrtc_version());
+    if (tt__wire_reply(TT__MSG_HELLO, &(struct iovec){&hello, sizeof hello}, 1) != TT_OK)
+        return 1;
+    if (hello.done.status == TT_OK)
+        tt__nvrtc_warm_up(); /* while the driver starts; if it fails, what is asked for will say so */
+    tt__str request = {0}, cubin = {0};
+    uint32_t type;
+    while (tt__wire_recv(TT__WIRE_FD, &type, &request) == TT_OK && type == TT__MSG_COMPILE) {
+        tt__msg_compiled reply = {0};
+        cubin.len = 0;
+        tt__fill_done(&reply.done, compile(&request, &cubin, &reply));
+        struct iovec parts[] = {{&reply, sizeof reply}, {cubin.text, cubin.len}};
+        if (tt__wire_reply(TT__MSG_COMPILED, parts, 2) != TT_OK)
+            break;
+    }
+    tt__str_free(&request);
+    tt__str_free(&cubin);
+    return 0;
+}
+
 int main(int argc, char **argv) {
     prctl(PR_SET_PDEATHSIG, SIGKILL);
+    setrlimit(RLIMIT_CORE, &(struct rlimit){0, 0}); /* a kernel that crashes is a result */
     signal(SIGINT, SIG_IGN);
     signal(SIGTERM, SIG_IGN);
     if (argc == 3 && strcmp(argv[1], "compile") == 0) {
         limit_memory((size_t)strtoull(argv[2], NULL, 10));
         step_back();
         keep_memory();
-        return tt__compile_worker();
+        return compile_worker();
     }
     if (argc == 3 && strcmp(argv[1], "gpu") == 0)
         return tt__gpu_worker(atoi(argv[2]));

@@ -1,4 +1,4 @@
-/* Finding the worker program, from the build folder as well as installed. */
+/* Finding what the library and the program run, from the build folder as well as installed. */
 #include "tuner/farm/worker_path.h"
 
 #include <dlfcn.h>
@@ -28,39 +28,45 @@ static void own_folder(char *out, size_t size) {
 }
 
 /* Behind the folder of the library, which is lib, lib64 or, on Debian, lib/x86_64-linux-gnu. */
-static const char *const beside[] = {"/tiletune-worker", "/../libexec/tiletune/tiletune-worker",
-                                     "/../../libexec/tiletune/tiletune-worker"};
+static const char *const beside[] = {"", "/../libexec/tiletune", "/../../libexec/tiletune"};
 enum { PLACES = sizeof beside / sizeof *beside };
 
-static bool take(tt__str *out, const char *path) {
-    if (access(path, X_OK) != 0)
+static bool take(tt__str *out, const char *path, int mode) {
+    if (access(path, mode) != 0)
         return false;
     tt__str_add(out, path);
     return true;
 }
 
+/* `mode` is access()'s; `otherwise` ends the sentence of a failure. */
+static tt_status find(tt__str *out, const char *name, int mode, const char *otherwise) {
+    char own[PATH_MAX], path[PATH_MAX + 64];
+    tt__str tried = {0};
+    bool found = false;
+    own_folder(own, sizeof own);
+    for (int i = 0; i <= PLACES && !found; i++) {
+        if (i < PLACES)
+            snprintf(path, sizeof path, "%s%s/%s", own, beside[i], name);
+        else
+            snprintf(path, sizeof path, "%s/%s", TT__LIBEXEC_DIR, name);
+        tt__str_addf(&tried, "%s%s", i == 0 ? "" : i < PLACES ? ", " : " or ", path);
+        found = take(out, path, mode);
+    }
+    if (!found)
+        tt__fail(TT_E_IO, "%s is not at %s; reinstall tiletune%s", name, tt__str_text(&tried), otherwise);
+    tt__str_free(&tried);
+    return found ? tt__str_check(out) : TT_E_IO;
+}
+
 tt_status tt__worker_path(tt__str *out) {
-    const char *forced = getenv("TILETUNE_WORKER");
-    if (forced && take(out, forced))
+    const char *forced = secure_getenv("TILETUNE_WORKER");
+    if (forced && take(out, forced, X_OK))
         return tt__str_check(out);
     if (forced)
         return tt__fail(TT_E_IO, "TILETUNE_WORKER names %s, which cannot be run", forced);
-    char own[PATH_MAX], path[PATH_MAX + 64];
-    tt__str tried = {0};
-    own_folder(own, sizeof own);
-    for (int i = 0; i < PLACES; i++) {
-        snprintf(path, sizeof path, "%s%s", own, beside[i]);
-        tt__str_addf(&tried, "%s, ", path);
-        if (take(out, path)) {
-            tt__str_free(&tried);
-            return tt__str_check(out);
-        }
-    }
-    bool found = take(out, TT__LIBEXEC_DIR "/tiletune-worker");
-    if (!found)
-        tt__fail(TT_E_IO,
-                 "tiletune-worker is not at %sor %s; reinstall tiletune, or name it in TILETUNE_WORKER",
-                 tt__str_text(&tried), TT__LIBEXEC_DIR "/tiletune-worker");
-    tt__str_free(&tried);
-    return found ? tt__str_check(out) : TT_E_IO;
+    return find(out, "tiletune-worker", X_OK, ", or name it in TILETUNE_WORKER");
+}
+
+tt_status tt__script_path(tt__str *out, const char *name) {
+    return find(out, name, R_OK, "");
 }

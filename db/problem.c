@@ -1,0 +1,175 @@
+/* Problems: an operation, and a row for the value of each variable. A key, made of all values, finds them. */
+#include "db/problem.h"
+
+#include <stdlib.h>
+
+#include "db/checked.h"
+
+/* ---- Out of the store ------------------------------------------------------------------------ */
+
+static const char *type_name(int sqlite_type) {
+    static const char *const names[] = {[SQLITE_INTEGER] = "an integer",
+                                        [SQLITE_FLOAT] = "a fraction",
+                                        [SQLITE_TEXT] = "a text",
+                                        [SQLITE_BLOB] = "a BLOB",
+                                        [SQLITE_NULL] = "missing"};
+    return names[sqlite_type];
+}
+
+/* A text without a NUL that fits. */
+static tt_status read_text(sqlite3_stmt *stmt, int at, const char *what, char *out, size_t size) {
+    int type = sqlite3_column_type(stmt, at);
+    if (type != SQLITE_TEXT)
+        return tt__fail(TT_E_INVALID, "%s is %s: expected a text", what, type_name(type));
+    const char *text = (const char *)sqlite3_column_text(stmt, at);
+    size_t n = (size_t)sqlite3_column_bytes(stmt, at);
+    if (!text)
+        return tt__fail_memory(0);
+    if (n >= size || strlen(text) != n)
+        return tt__fail(TT_E_INVALID, "%s has %zu bytes: expected less than %zu, and no NUL", what, n, size);
+    memcpy(out, text, n + 1);
+    return TT_OK;
+}
+
+static tt_status read_flag(sqlite3_stmt *stmt, int at, const char *what, bool *out) {
+    int64_t value = sqlite3_column_int64(stmt, at);
+    if (sqlite3_column_type(stmt, at) != SQLITE_INTEGER || value < 0 || value > 1)
+        return tt__fail(TT_E_INVALID, "%s is %lld: expected 0 or 1", what, (long long)value);
+    *out = value == 1;
+    return TT_OK;
+}
+
+static tt_status read_setting(sqlite3_stmt *row, tt__setting *out) {
+    TT_TRY(read_text(row, 0, "the name of a variable", out->name, sizeof out->name));
+    int type = sqlite3_column_type(row, 1);
+    if (type == SQLITE_INTEGER) {
+        out->number = sqlite3_column_int64(row, 1);
+        return TT_OK;
+    }
+    const char *text = type == SQLITE_TEXT ? (const char *)sqlite3_column_text(row, 1) : NULL;
+    out->type = text ? tt__type_named(text, (size_t)sqlite3_column_bytes(row, 1)) : TT__TYPE_NONE;
+    if (out->type == TT__TYPE_NONE)
+        return tt__fail(TT_E_INVALID, "%s is %s%s%.40s: expected an integer or an element type", out->name,
+                        type_name(type), text ? ", " : "", text ? text : "");
+    return TT_OK;
+}
+
+static tt_status read_settings(tt__store *s, int64_t id, tt__problem *p) {
+    sqlite3_stmt *stmt;
+    bool row;
+    TT_TRY(tt__db_stmt(s, &stmt, TT__SQL_VALUES, "i", id));
+    tt_status status;
+    while ((status = tt__db_step(s, stmt, &row)) == TT_OK && row) {
+        if (p->n == TT__VARIABLES_MAX)
+            status = tt__fail(TT_E_INVALID, "more than %d variables", TT__VARIABLES_MAX);
+        else
+            status = read_setting(stmt, &p->settings[p->n++]);
+        if (status != TT_OK)
+            break;
+    }
+    tt__db_done(stmt);
+    return status;
+}
+
+tt_status tt__checked_problem(tt__store *s, sqlite3_stmt *stmt, int at, tt__problem *out) {
+    *out = (tt__problem){0};
+    TT_TRY(read_text(stmt, at, "operation", out->op, sizeof out->op));
+    TT_TRY(read_text(stmt, at + 1, "the hash of its text", out->text, sizeof out->text));
+    TT_TRY(read_flag(stmt, at + 2, "warm", &out->warm));
+    TT_TRY(read_flag(stmt, at + 3, "unverified", &out->unverified));
+    out->moved_bytes = sqlite3_column_double(stmt, at + 5);
+    TT_TRY(read_settings(s, sqlite3_column_int64(stmt, at + 4), out));
+    return tt__check_problem(out);
+}
+
+static tt_status fail_damaged(tt__store *s, int64_t id, const char *why) {
+    return tt__fail(
+        TT_E_DB,
+        "%s: cannot read problem %lld: the file is damaged (%s). It is left as it is: move it away "
+        "to start afresh, or name another one (--db)",
+        s->path, (long long)id, why);
+}
+
+tt_status tt__db_problem_read(tt__store *s, sqlite3_stmt *stmt, int at, tt__problem *out) {
+    tt_status status = tt__checked_problem(s, stmt, at, out);
+    if (status != TT_E_INVALID)
+        return status;
+    char why[256];
+    tt__copy(why, sizeof why, tt_last_error());
+    return fail_damaged(s, sqlite3_column_int64(stmt, at + 4), why);
+}
+
+/* ---- Found, or added ------------------------------------------------------------------------- */
+
+/* *moved is what the store says that it moves. */
+static tt_status find(tt__store *s, const tt__problem *p, const char *key, int64_t *id, double *moved) {
+    sqlite3_stmt *stmt;
+    bool row;
+    *id = -1;
+    TT_TRY(tt__db_stmt(s, &stmt, TT__SQL_PROBLEM_FIND, "tttii", p->op, p->text, key, (int64_t)p->warm,
+                       (int64_t)p->unverified));
+    tt_status status = tt__db_step(s, stmt, &row);
+    if (status == TT_OK && row)
+        *id = sqlite3_column_int64(stmt, 0);
+    *moved = *id >= 0 ? sqlite3_column_double(stmt, 1) : 0;
+    tt__db_done(stmt);
+    return status;
+}
+
+static tt_status add_setting(tt__store *s, int64_t id, int64_t place, const tt__setting *v) {
+    sqlite3_stmt *stmt;
+    bool row;
+    TT_TRY(tt__db_stmt(s, &stmt, TT__SQL_VALUE_ADD, "iit", id, place, v->name));
+    int rc = v->type == TT__TYPE_NONE
+                 ? sqlite3_bind_int64(stmt, 4, v->number)
+                 : sqlite3_bind_text(stmt, 4, tt__types[v->type].name, -1, SQLITE_STATIC);
+    tt_status status = rc == SQLITE_OK ? tt__db_step(s, stmt, &row) : tt__db_fail(s, rc, "bind a value");
+    tt__db_done(stmt);
+    return status;
+}
+
+static tt_status add(tt__store *s, const tt__problem *p, const char *key, int64_t *id) {
+    double moved;
+    TT_TRY(find(s, p, key, id, &moved)); /* again: another process may have been faster */
+    if (*id >= 0)
+        return TT_OK;
+    TT_TRY(tt__db_exec(s, TT__SQL_OPERATION_ADD, "tt", p->op, p->text));
+    int64_t numbers[TT__RANGES] = {0};
+    for (int i = 0, n = 0; i < p->n && n < TT__RANGES; i++)
+        if (p->settings[i].type == TT__TYPE_NONE)
+            numbers[n++] = p->settings[i].number;
+    TT_TRY(tt__db_exec(s, TT__SQL_PROBLEM_ADD, "tttiidii", p->op, p->text, key, (int64_t)p->warm,
+                       (int64_t)p->unverified, p->moved_bytes, numbers[0], numbers[1]));
+    *id = sqlite3_last_insert_rowid(s->db);
+    for (int i = 0; i < p->n; i++)
+        TT_TRY(add_setting(s, *id, i, &p->settings[i]));
+    return TT_OK;
+}
+
+static tt_status find_or_add(tt__store *s, const tt__problem *p, bool may_add, int64_t *id) {
+    tt__str key = {0};
+    bool own;
+    double moved = 0;
+    *id = -1;
+    tt__problem_add_settings(&key, p, ",");
+    tt_status status = tt__str_check(&key);
+    if (status == TT_OK)
+        status = find(s, p, tt__str_text(&key), id, &moved);
+    if (status == TT_OK && *id < 0 && may_add) {
+        status = tt__check_problem(p); /* what could not be read must not be written */
+        if (status == TT_OK && (status = tt__db_begin(s, &own)) == TT_OK)
+            status = tt__db_end(s, own, add(s, p, tt__str_text(&key), id));
+    } else if (status == TT_OK && may_add && p->moved_bytes > 0 && !(moved > 0)) {
+        status = tt__db_exec(s, TT__SQL_PROBLEM_MOVES, "id", *id, p->moved_bytes); /* not known before */
+    }
+    tt__str_free(&key);
+    return status;
+}
+
+tt_status tt__store_problem(tt__store *s, const tt__problem *p, int64_t *id) {
+    return find_or_add(s, p, s->mode == TT__STORE_READ_WRITE, id);
+}
+
+tt_status tt__store_known_problem(tt__store *s, const tt__problem *p, int64_t *id) {
+    return find_or_add(s, p, false, id);
+}

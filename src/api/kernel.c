@@ -1,0 +1,73 @@
+/* tt_kernel: a user's kernel file. */
+#include <stdlib.h>
+
+#include "api/problem.h"
+#include "api/sized.h"
+#include "dispatch/first_use.h"
+#include "dispatch/ladder.h"
+#include "dispatch/plan.h"
+
+static tt_status read_template(tt__template **out, const char *path, const char *source) {
+    if (!path)
+        return tt__fail(TT_E_INVALID,
+                        "tt_kernel_open: path is NULL: it names the file, or stands for it in messages");
+    TT_TRY(source ? tt__template_parse_at(out, path, source) : tt__template_load(out, path));
+    if ((*out)->own)
+        return TT_OK;
+    tt_status status =
+        tt__fail(TT_E_INVALID,
+                 "%s is a template for `op %s`, which competes with the built-in ones: name it in "
+                 "tt_open_opts.templates, or to `tune` with --template",
+                 path, (*out)->op);
+    tt__template_free(out);
+    return status;
+}
+
+tt_status tt_kernel_open(tt_kernel **out, tt_ctx *ctx, const char *path, const char *source) {
+    if (!out || !ctx)
+        return tt__fail(TT_E_INVALID, "tt_kernel_open: %s is NULL", out ? "the context" : "out");
+    *out = NULL;
+    tt_kernel *k = calloc(1, sizeof *k);
+    if (!k)
+        return tt__fail_memory(sizeof *k);
+    tt_status status = read_template(&k->t, path, source);
+    if (status != TT_OK) {
+        free(k);
+        return status;
+    }
+    k->ctx = ctx;
+    k->set = (tt__template_set){1, &k->t};
+    *out = k;
+    return TT_OK;
+}
+
+void tt_kernel_close(tt_kernel **kernel) {
+    if (!kernel || !*kernel)
+        return;
+    tt__template_free(&(*kernel)->t);
+    free(*kernel);
+    *kernel = NULL;
+}
+
+const char *tt_kernel_name(const tt_kernel *kernel) {
+    return kernel ? kernel->t->kernel : "";
+}
+
+/* ---- For programs built with 0.1, whose header has these in place of tt_problem.kernel -------------------
+ */
+
+TT_API tt_status tt_kernel_best(tt_choice *out, tt_kernel *kernel, const char *values);
+tt_status tt_kernel_best(tt_choice *out, tt_kernel *kernel, const char *values) {
+    tt_problem p = TT_INIT(tt_problem);
+    p.kernel = kernel;
+    p.values = values;
+    return tt_best(out, kernel->ctx, &p);
+}
+
+TT_API tt_status tt_kernel_plan(tt_plan **out, tt_kernel *kernel, const char *values);
+tt_status tt_kernel_plan(tt_plan **out, tt_kernel *kernel, const char *values) {
+    tt_problem p = TT_INIT(tt_problem);
+    p.kernel = kernel;
+    p.values = values;
+    return tt_plan_create(out, kernel->ctx, &p);
+}

@@ -1,0 +1,30 @@
+/*
+ * Matrices: tt_problem, the public convenience, as a problem of the operation `transpose` or
+ * `transpose_in_place`, and back. Nothing else knows that there are matrices.
+ */
+#ifndef TT_API_MATRIX_H
+#define TT_API_MATRIX_H
+
+#include "base/problem.h"
+#include "dispatch/plan_cache.h"
+#include "tiletune.h"
+
+/* Checks a matrix and fills in the defaults; TT_E_INVALID names the field and its value. */
+tt_status tt__matrix_problem(tt__problem *out, const tt_problem *in);
+/* For arrays that are aligned to so many bytes, or less; TT_E_INVALID if that is less than an element. */
+tt_status tt__matrix_align(tt__problem *p, int align);
+/* The way back: all zero, but for its size, of a problem that is no matrix. */
+tt_problem tt__matrix_of(const tt__problem *p);
+
+/* What tells the plans of matrices in a CUDA context from each other: the matrix as the caller wrote it, or
+ * with its defaults filled in. `base_align` divides both addresses. */
+static inline void tt__matrix_key(tt__plan_key *out, const tt_problem *p, unsigned long long context,
+                                  int base_align) {
+    *out = (tt__plan_key){{(uint64_t)p->rows, (uint64_t)p->cols, (uint64_t)p->lds, (uint64_t)p->ldd,
+                           (uint64_t)p->batch, (uint64_t)p->src_stride, (uint64_t)p->dst_stride,
+                           (uint64_t)(uint32_t)p->elem_size << 32 | (uint32_t)p->align,
+                           (uint64_t)((p->in_place != 0) + 2 * (p->warm != 0)) << 32 | (uint32_t)base_align,
+                           context}};
+}
+
+#endif

@@ -1,0 +1,124 @@
+/* tt_plan: made, looked at, launched, freed. */
+#include "dispatch/plan.h"
+
+#include <string.h>
+
+#include "api/problem.h"
+#include "api/sized.h"
+#include "dispatch/first_use.h"
+
+tt_status tt_plan_create(tt_plan **out, tt_ctx *ctx, const tt_problem *problem) {
+    tt__question q;
+    if (!out)
+        return tt__fail(TT_E_INVALID, "tt_plan_create: out is NULL");
+    *out = NULL;
+    TT_TRY(tt__question_of(&q, ctx, problem));
+    tt__first_use(ctx, q.templates, &q.problem);
+    return tt__plan_make(out, ctx, q.templates, &q.problem);
+}
+
+void tt_plan_free(tt_plan **plan) {
+    if (!plan || !*plan)
+        return;
+    tt__plan_free(*plan);
+    *plan = NULL;
+}
+
+const tt_choice *tt_plan_choice(const tt_plan *plan) {
+    return plan ? &plan->choice : NULL;
+}
+
+/* ---- Arguments ----------------------------------------------------------------------------------------- */
+
+size_t tt_plan_n_arguments(const tt_plan *plan) {
+    return plan ? (size_t)plan->n_parameters : 0;
+}
+
+static tt_argument argument(const tt_plan *plan, size_t i) {
+    static const char *const directions[] = {"in", "out", "inout", "scratch", "scalar"}; /* tt__direction */
+    const tt__parameter *p = &plan->parameters[i];
+    return (tt_argument){.size = sizeof(tt_argument),
+                         .name = p->name,
+                         .type = tt__types[p->type].name,
+                         .direction = directions[p->direction],
+                         .count = p->count,
+                         .bytes = p->bytes};
+}
+
+tt_status tt_plan_argument(tt_argument *out, const tt_plan *plan, size_t i) {
+    TT_TRY(tt__sized_check(out, "tt_argument"));
+    if (i >= tt_plan_n_arguments(plan))
+        return tt__fail(TT_E_INVALID, "argument %zu of a plan with %zu", i, tt_plan_n_arguments(plan));
+    tt_argument a = argument(plan, i);
+    tt__sized_out(out, &a, sizeof a);
+    return TT_OK;
+}
+
+/* For programs built with 0.1: an array of structs as they were there, and none for a transpose. */
+TT_API size_t tt_plan_arguments(const tt_plan *plan, tt_argument *out, size_t n);
+size_t tt_plan_arguments(const tt_plan *plan, tt_argument *out, size_t n) {
+    size_t known = plan && plan->of_user ? (size_t)plan->n_parameters : 0;
+    for (size_t i = 0; i < n && i < known; i++)
+        out[i] = argument(plan, i);
+    return known;
+}
+
+/* ---- Launching ----------------------------------------------------------------------------------------- */
+
+static tt_status launch(const tt_plan *plan, void *const *args, CUstream stream) {
+    CUresult r =
+        tt__kernel_launch_with(&plan->kernel, plan->cu, &plan->launch, plan->constants, args, stream);
+    return r == CUDA_SUCCESS ? TT_OK : tt__cu_check(r, "cuLaunchKernel (%s)", plan->choice.kernel);
+}
+
+static tt_status bad_addresses(const tt_plan *plan, CUdeviceptr dst, CUdeviceptr src) {
+    if (plan->n_buffers == 0)
+        return tt__fail(TT_E_INVALID,
+                        "%s does not go from one buffer to another: tt_plan_launch_args launches it",
+                        plan->choice.kernel);
+    if (plan->n_buffers == 1 && dst != src)
+        return tt__fail(TT_E_INVALID, "dst is 0x%llx and src 0x%llx: in place they must be the same", dst,
+                        src);
+    if (plan->n_buffers == 2 && dst == src)
+        return tt__fail(
+            TT_E_INVALID,
+            "dst and src are both 0x%llx: set tt_problem.in_place to transpose a matrix onto itself", dst);
+    return tt__fail(TT_E_INVALID,
+                    "dst 0x%llx or src 0x%llx is not a multiple of %llu bytes, which the plan was made for; "
+                    "set tt_problem.align to what both are multiples of",
+                    dst, src, plan->misaligned + 1);
+}
+
+tt_status tt_plan_launch(const tt_plan *plan, CUdeviceptr dst, CUdeviceptr src, CUstream stream) {
+    if (!plan)
+        return tt__fail(TT_E_INVALID, "the plan is NULL: tt_plan_create makes one");
+    if (plan->n_buffers != 1 + (dst != src) || ((dst | src) & plan->misaligned))
+        return bad_addresses(plan, dst, src);
+    void *operands[] = {&src, &dst}; /* as operations declare them; in place the one is the other */
+    return launch(plan, operands, stream);
+}
+
+static tt_status check_argument(const tt_plan *plan, void *const *args, int i) {
+    const tt__parameter *p = &plan->parameters[i];
+    bool scalar = p->direction == TT__SCALAR;
+    if (!args || !args[i])
+        return tt__fail(TT_E_INVALID, "argument %d, %s, is NULL: it must point to %s", i, p->name,
+                        scalar ? "the scalar" : "the address of the buffer");
+    CUdeviceptr at = scalar ? 16 : *(const CUdeviceptr *)args[i];
+    if (at && !(at & plan->misaligned))
+        return TT_OK;
+    return tt__fail(TT_E_INVALID,
+                    "%s is 0x%llx: it must be a device address that is a multiple of %llu bytes", p->name, at,
+                    plan->misaligned + 1);
+}
+
+tt_status tt_plan_launch_args(const tt_plan *plan, void *const *args, size_t n, CUstream stream) {
+    if (!plan)
+        return tt__fail(TT_E_INVALID, "the plan is NULL: tt_plan_create makes one");
+    if (n != (size_t)plan->n_parameters)
+        return tt__fail(TT_E_INVALID, "%zu arguments for %s, which takes %d: %s first", n,
+                        plan->choice.kernel, plan->n_parameters, plan->parameters[0].name);
+    for (int i = 0; i < plan->n_parameters; i++)
+        TT_TRY(check_argument(plan, args, i));
+    return launch(plan, args, stream);
+}

@@ -1,0 +1,69 @@
+/* A problem is a matrix, unless it names an operation or a kernel. */
+#include "api/problem.h"
+
+#include <string.h>
+
+#include "api/matrix.h"
+#include "api/sized.h"
+#include "template/operation.h"
+
+/* What only matrices have must be left alone by others. */
+static tt_status check_no_matrix(const tt_problem *p, const char *name) {
+    const struct {
+        const char *field;
+        int64_t value;
+    } fields[] = {{"rows", p->rows},
+                  {"cols", p->cols},
+                  {"lds", p->lds},
+                  {"ldd", p->ldd},
+                  {"elem_size", p->elem_size},
+                  {"align", p->align},
+                  {"batch", p->batch},
+                  {"src_stride", p->src_stride},
+                  {"dst_stride", p->dst_stride},
+                  {"in_place", p->in_place}};
+    for (size_t i = 0; i < sizeof fields / sizeof *fields; i++)
+        if (fields[i].value)
+            return tt__fail(TT_E_INVALID, "%s is %lld in a problem of %s: say it in `values`",
+                            fields[i].field, (long long)fields[i].value, name);
+    return TT_OK;
+}
+
+tt_status tt__question_of_kernel(tt__question *out, const tt_kernel *kernel, const char *text) {
+    out->templates = &kernel->set;
+    return tt__operation_problem(&out->problem, kernel->t->own, kernel->t->op, text);
+}
+
+static tt_status of_operation(tt__question *out, tt_ctx *ctx, const tt_problem *p) {
+    const tt__operation *op;
+    TT_TRY(check_no_matrix(p, p->op));
+    TT_TRY(tt__operation_builtin(&op, p->op));
+    out->templates = &ctx->templates;
+    return tt__operation_problem(&out->problem, op, p->op, p->values);
+}
+
+tt_status tt__question_of(tt__question *out, tt_ctx *ctx, const tt_problem *in) {
+    tt_problem p;
+    tt_status status = TT_OK;
+    *out = (tt__question){.templates = NULL};
+    if (!ctx)
+        return tt__fail(TT_E_INVALID, "the context is NULL: tt_open makes one");
+    TT_TRY(TT__SIZED_IN(&p, in, 0, tt_problem));
+    if (p.kernel && (p.op || p.kernel->ctx != ctx))
+        return tt__fail(TT_E_INVALID, "kernel %s: %s", p.kernel->t->kernel,
+                        p.op ? "leave `op` out, the kernel says it" : "it was opened with another context");
+    if (p.kernel) {
+        TT_TRY(check_no_matrix(&p, p.kernel->t->kernel));
+        status = tt__question_of_kernel(out, p.kernel, p.values);
+    } else if (p.op) {
+        status = of_operation(out, ctx, &p);
+    } else if (p.values) {
+        status =
+            tt__fail(TT_E_INVALID, "values is \"%.80s\", but no `op` or `kernel` says of what", p.values);
+    } else {
+        out->templates = &ctx->templates;
+        status = tt__matrix_problem(&out->problem, &p);
+    }
+    out->problem.warm |= p.warm != 0;
+    return status;
+}

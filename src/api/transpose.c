@@ -1,0 +1,101 @@
+/* tt_transpose: a plan for each problem, CUDA context and pointer alignment, made on first use. */
+#include "api/matrix.h"
+#include "api/sized.h"
+#include "dispatch/first_use.h"
+#include "dispatch/plan.h"
+#include "gpu/device.h"
+
+/* The largest power of two up to 16 that divides both addresses. */
+static int align_of(CUdeviceptr dst, CUdeviceptr src) {
+    CUdeviceptr bits = dst | src | 16;
+    return (int)(bits & -bits);
+}
+
+/* What is captured is launched later and must be loaded now, and loading, compiling and tuning have no place
+ * in a capture. */
+static tt_status not_capturing(const tt__driver *cu, const tt_problem *p, CUstream stream) {
+    CUstreamCaptureStatus capture = CU_STREAM_CAPTURE_STATUS_NONE;
+    CUresult r = cu->cuStreamIsCapturing(stream, &capture);
+    if (r == CUDA_SUCCESS && capture == CU_STREAM_CAPTURE_STATUS_NONE)
+        return TT_OK;
+    if (r != CUDA_SUCCESS && r != CUDA_ERROR_STREAM_CAPTURE_IMPLICIT)
+        return tt__cu_check(r, "cuStreamIsCapturing");
+    return tt__fail(
+        TT_E_CAPTURE,
+        "a graph is being captured and there is no plan yet for %lld x %lld of %d-byte elements aligned "
+        "to %d bytes; call tt_transpose once before the capture, or capture tt_plan_launch",
+        (long long)p->rows, (long long)p->cols, p->elem_size, p->align);
+}
+
+/* Under ctx->making: another thread may have been faster, or the caller may have written the same problem in
+ * another way before. */
+static tt_status add_plan(tt_ctx *ctx, const tt__plan_key *asked, const tt__plan_key *full,
+                          const tt__problem *p, tt_plan **out) {
+    if ((*out = tt__plan_cache_find(&ctx->plans, asked)))
+        return TT_OK;
+    *out = tt__plan_cache_find(&ctx->plans, full);
+    if (!*out) {
+        TT_TRY(tt__plan_make(out, ctx, &ctx->templates, p));
+        tt_status status = tt__plan_cache_add(&ctx->plans, full, *out, true);
+        if (status != TT_OK) {
+            tt_plan_free(out);
+            return status;
+        }
+    }
+    return memcmp(asked, full, sizeof *asked) == 0 ? TT_OK
+                                                   : tt__plan_cache_add(&ctx->plans, asked, *out, false);
+}
+
+/* Out of the way of a launch whose plan is there. */
+static __attribute__((noinline)) tt_status new_plan(tt_ctx *ctx, const tt_problem *problem,
+                                                    const tt__plan_key *asked, int base_align,
+                                                    CUstream stream, tt_plan **out) {
+    const tt__driver *cu;
+    tt__plan_key full;
+    tt__problem p;
+    TT_TRY(tt__driver_open(&cu));
+    TT_TRY(tt__matrix_problem(&p, problem));
+    TT_TRY(tt__matrix_align(&p, base_align));
+    tt_problem matrix = tt__matrix_of(&p);
+    tt__matrix_key(&full, &matrix, asked->words[TT__PLAN_KEY_CONTEXT], matrix.align);
+    if (!tt__plan_cache_find(&ctx->plans, &full)) {
+        TT_TRY(not_capturing(cu, &matrix, stream));
+        tt__first_use(ctx, &ctx->templates, &p);
+    }
+    pthread_mutex_lock(&ctx->making);
+    tt_status status = add_plan(ctx, asked, &full, &p, out);
+    pthread_mutex_unlock(&ctx->making);
+    return status;
+}
+
+/* A problem of another header's size, or one that is no matrix. */
+static __attribute__((noinline)) tt_status take_problem(tt_problem *out, tt_ctx *ctx, const tt_problem *in) {
+    if (!ctx)
+        return tt__fail(TT_E_INVALID, "the context is NULL: tt_open makes one");
+    TT_TRY(TT__SIZED_IN(out, in, 0, tt_problem));
+    if (!out->op && !out->values && !out->kernel)
+        return TT_OK;
+    return tt__fail(TT_E_INVALID, "tt_transpose is for matrices: leave op, values and kernel out, or make a "
+                                  "plan (tt_plan_create)");
+}
+
+tt_status tt_transpose(tt_ctx *ctx, const tt_problem *problem, CUdeviceptr dst, CUdeviceptr src,
+                       CUstream stream) {
+    const tt__driver *cu;
+    unsigned long long context;
+    tt__plan_key key;
+    tt_problem copy;
+    int base_align = align_of(dst, src);
+    if (!ctx || !problem || problem->size != sizeof *problem || problem->op || problem->values ||
+        problem->kernel) {
+        TT_TRY(take_problem(&copy, ctx, problem));
+        problem = &copy;
+    }
+    TT_TRY(tt__driver_open(&cu));
+    TT_TRY(tt__device_context_id(&context, cu));
+    tt__matrix_key(&key, problem, context, base_align);
+    tt_plan *plan = tt__plan_cache_find(&ctx->plans, &key);
+    if (!plan)
+        TT_TRY(new_plan(ctx, problem, &key, base_align, stream, &plan));
+    return tt_plan_launch(plan, dst, src, stream);
+}

@@ -1,0 +1,158 @@
+/* tt_tune: problems and templates put together for the tuner. */
+#include "api/tune.h"
+
+#include <stdlib.h>
+
+#include "api/matrix.h"
+#include "api/problem.h"
+#include "api/sized.h"
+#include "api/tuner.h"
+#include "base/number.h"
+#include "tuner/limits.h"
+
+/* The problems of a call, which are all of one operation's templates. */
+typedef struct questions {
+    size_t n;
+    tt__problem *problems;
+    const tt_kernel *kernel; /* NULL: of none */
+} questions;
+
+static tt_status take_problems(questions *out, tt_ctx *ctx, const tt_problem *problems, size_t n) {
+    *out = (questions){.n = n};
+    if (n == 0 || !problems)
+        return tt__fail(TT_E_INVALID, "there is no problem to tune");
+    if (!(out->problems = calloc(n, sizeof *out->problems)))
+        return tt__fail_memory(n * sizeof *out->problems);
+    for (size_t i = 0; i < n; i++) {
+        /* The caller's structs are as far apart as the first one says. */
+        const tt_problem *p = (const void *)((const char *)problems + i * problems->size);
+        tt_problem all;
+        tt__question q;
+        TT_TRY(TT__SIZED_IN(&all, p, 0, tt_problem));
+        TT_TRY(tt__question_of(&q, ctx, &all));
+        if (i && all.kernel != out->kernel)
+            return tt__fail(TT_E_INVALID,
+                            "problem %zu is of another kernel than the first: tune each by itself", i);
+        out->kernel = all.kernel;
+        out->problems[i] = q.problem;
+    }
+    return TT_OK;
+}
+
+/* Templates that the options name beside the built-in ones, or the kernel beside them. */
+static tt_status open_templates(tt__template_set *out, const tt_kernel *kernel, const tt_tune_opts *opts) {
+    if (opts->n_templates && !opts->templates)
+        return tt__fail(TT_E_INVALID, "templates is NULL, but n_templates is %zu", opts->n_templates);
+    if (opts->n_only && !opts->only)
+        return tt__fail(TT_E_INVALID, "only is NULL, but n_only is %zu", opts->n_only);
+    TT_TRY(tt__template_set_open(out, opts->templates, opts->n_templates));
+    for (size_t i = 0; i < out->n; i++)
+        if (out->items[i]->own)
+            return tt__fail(TT_E_INVALID,
+                            "%s says itself what it works on, and competes with nothing: tune it with "
+                            "--kernel (tt_problem.kernel)",
+                            out->items[i]->path);
+    if (kernel) {
+        tt__template *own;
+        TT_TRY(tt__template_parse(&own, kernel->t->path, kernel->t->source));
+        TT_TRY(tt__template_set_add(out, own));
+    }
+    return tt__template_set_check(out, opts->only, opts->n_only);
+}
+
+tt_status tt__tune_and(tt_report **out, tt_ctx *ctx, const tt_problem *problems, size_t n,
+                       const tt_tune_opts *opts, tt__after_fn after, void *user) {
+    tt_tune_opts all;
+    questions q = {0};
+    tt__template_set templates = {0};
+    tt_status status;
+    if (!out)
+        return tt__fail(TT_E_INVALID, "tt_tune: out is NULL");
+    *out = NULL;
+    TT_TRY(TT__SIZED_IN(&all, opts, 1, tt_tune_opts));
+    TT_GOTO(take_problems(&q, ctx, problems, n));
+    TT_GOTO(open_templates(&templates, q.kernel, &all));
+    TT_GOTO(
+        tt__tune(out, ctx,
+                 &(tt__tune_call){
+                     .n = q.n, .problems = q.problems, .templates = &templates, .after = after, .user = user},
+                 &all));
+out:
+    for (size_t i = 0; *out && i < (*out)->n_results;
+         i++) /* the results are ours as long as we have not returned */
+        ((tt_result *)&(*out)->results[i])->in_place = tt__matrix_of(&q.problems[i]).in_place;
+    tt__template_set_close(&templates);
+    free(q.problems);
+    return status;
+}
+
+tt_status tt_tune(tt_report **out, tt_ctx *ctx, const tt_problem *problems, size_t n_problems,
+                  const tt_tune_opts *opts) {
+    return tt__tune_and(out, ctx, problems, n_problems, opts, NULL, NULL);
+}
+
+void tt_report_free(tt_report **report) {
+    if (!report)
+        return;
+    free(*report);
+    *report = NULL;
+}
+
+const tt_result *tt_report_result(const tt_report *report, size_t i) {
+    return report && i < report->n_results ? &report->results[i] : NULL;
+}
+
+/* ---- Tuning on first use ---------------------------------------------------------------------------------
+ */
+
+/* A kernel alone has no copy beside it: the context's templates have. */
+static tt_status join(tt__template_set *out, const tt__template_set *a, const tt__template_set *b) {
+    *out = (tt__template_set){.items = calloc(a->n + b->n, sizeof *out->items)};
+    if (!out->items)
+        return tt__fail_memory((a->n + b->n) * sizeof *out->items);
+    for (size_t i = 0; i < a->n; i++)
+        out->items[out->n++] = a->items[i];
+    for (size_t i = 0; i < b->n && b != a; i++) {
+        const tt__template *t = b->items[i], *other = tt__template_set_find(a, t->kernel);
+        if (other)
+            return tt__fail(TT_E_INVALID, "%s and %s both define the kernel %s", other->path, t->path,
+                            t->kernel);
+        out->items[out->n++] = b->items[i];
+    }
+    return TT_OK;
+}
+
+static tt_status tune_first(tt_ctx *ctx, const tt__template_set *templates, const tt__problem *p, int device,
+                            double budget_s) {
+    tt_tune_opts opts = TT_INIT(tt_tune_opts);
+    tt_report *report = NULL;
+    tt__template_set all;
+    opts.device = device;
+    opts.budget_s = budget_s; /* what was found by then is the winner */
+    tt_status status = join(&all, &ctx->templates, templates);
+    if (status == TT_OK)
+        status = tt__tune(&report, ctx, &(tt__tune_call){.n = 1, .problems = p, .templates = &all}, &opts);
+    free(all.items); /* the templates are borrowed */
+    tt_report_free(&report);
+    return status;
+}
+
+const tt__tune_fn tt__tuner = tune_first;
+
+/* ---- For programs built with 0.1, whose header has this in place of tt_problem.kernel --------------------
+ */
+
+TT_API tt_status tt_kernel_tune(tt_report **out, tt_kernel *kernel, const char *const *values, size_t n,
+                                const tt_tune_opts *opts);
+tt_status tt_kernel_tune(tt_report **out, tt_kernel *kernel, const char *const *values, size_t n,
+                         const tt_tune_opts *opts) {
+    tt_problem *problems = calloc(n ? n : 1, sizeof *problems);
+    *out = NULL;
+    if (!problems)
+        return tt__fail_memory(n * sizeof *problems);
+    for (size_t i = 0; i < n; i++)
+        problems[i] = (tt_problem){.size = sizeof *problems, .kernel = kernel, .values = values[i]};
+    tt_status status = tt_tune(out, kernel->ctx, problems, n, opts);
+    free(problems);
+    return status;
+}

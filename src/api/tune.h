@@ -1,0 +1,10 @@
+/* tt_tune, and something more for each problem that has its winner. */
+#ifndef TT_API_TUNE_H
+#define TT_API_TUNE_H
+
+#include "tuner/tune.h"
+
+tt_status tt__tune_and(tt_report **out, tt_ctx *ctx, const tt_problem *problems, size_t n,
+                       const tt_tune_opts *opts, tt__after_fn after, void *user);
+
+#endif

@@ -1,0 +1,102 @@
+/* Settings of a problem, by name. */
+#include "base/problem.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+static bool same_setting(const tt__setting *a, const tt__setting *b) {
+    return a->type == b->type && a->number == b->number && strcmp(a->name, b->name) == 0;
+}
+
+bool tt__problem_same(const tt__problem *a, const tt__problem *b) {
+    if (a->n != b->n || a->warm != b->warm || a->unverified != b->unverified || strcmp(a->op, b->op) != 0 ||
+        strcmp(a->text, b->text) != 0)
+        return false;
+    for (int i = 0; i < a->n; i++)
+        if (!same_setting(&a->settings[i], &b->settings[i]))
+            return false;
+    return true;
+}
+
+bool tt__problem_is_of(const tt__problem *p, const char *op, const char *text) {
+    return strcmp(p->op, op) == 0 && strcmp(p->text, text) == 0;
+}
+
+/* Names are left out: they are those of the operation. */
+uint64_t tt__problem_hash(const tt__problem *p) {
+    uint64_t h = (uint64_t)p->warm << 1 | (uint64_t)p->unverified;
+    for (const char *at = p->op; *at; at++)
+        h = (h ^ (unsigned char)*at) * UINT64_C(0x100000001b3);
+    for (int i = 0; i < 16 && p->text[i]; i++)
+        h = (h ^ (unsigned char)p->text[i]) * UINT64_C(0x100000001b3);
+    for (int i = 0; i < p->n; i++)
+        h = ((h ^ (uint64_t)p->settings[i].number ^ (uint64_t)p->settings[i].type << 56) *
+             UINT64_C(0x9e3779b97f4a7c15)) ^
+            h >> 29;
+    return h ^ h >> 32;
+}
+
+const tt__setting *tt__problem_setting(const tt__problem *p, const char *name) {
+    for (int i = 0; i < p->n; i++)
+        if (strcmp(p->settings[i].name, name) == 0)
+            return &p->settings[i];
+    return NULL;
+}
+
+int64_t tt__problem_number(const tt__problem *p, const char *name, int64_t otherwise) {
+    const tt__setting *s = tt__problem_setting(p, name);
+    return s && s->type == TT__TYPE_NONE ? s->number : otherwise;
+}
+
+static tt__setting *find_or_add(tt__problem *p, const char *name) {
+    for (int i = 0; i < p->n; i++)
+        if (strcmp(p->settings[i].name, name) == 0)
+            return &p->settings[i];
+    tt__setting *s = &p->settings[p->n++];
+    tt__copy(s->name, sizeof s->name, name);
+    return s;
+}
+
+void tt__problem_set(tt__problem *p, const char *name, int64_t number) {
+    tt__setting *s = find_or_add(p, name);
+    s->type = TT__TYPE_NONE;
+    s->number = number;
+}
+
+void tt__problem_set_type(tt__problem *p, const char *name, tt__type type) {
+    tt__setting *s = find_or_add(p, name);
+    s->type = type;
+    s->number = 0;
+}
+
+double tt__problem_gbps(const tt__problem *p, double time_us) {
+    return time_us > 0 ? p->moved_bytes / time_us * 1e-3 : 0;
+}
+
+int tt__problem_elem_size(const tt__problem *p) {
+    int size = 4;
+    for (int i = 0; i < p->n; i++)
+        if (p->settings[i].type != TT__TYPE_NONE)
+            size = tt__types[p->settings[i].type].size;
+    return (int)tt__problem_number(p, "elem_size", size);
+}
+
+int tt__problem_align(const tt__problem *p) {
+    return (int)tt__problem_number(p, "align", 16);
+}
+
+const char *tt__setting_text(char out[TT__SETTING_TEXT_MAX], const tt__setting *s) {
+    if (s->type != TT__TYPE_NONE)
+        tt__copy(out, TT__SETTING_TEXT_MAX, tt__types[s->type].name);
+    else
+        snprintf(out, TT__SETTING_TEXT_MAX, "%" PRId64, s->number);
+    return out;
+}
+
+void tt__problem_add_settings(tt__str *out, const tt__problem *p, const char *between) {
+    char value[TT__SETTING_TEXT_MAX];
+    for (int i = 0; i < p->n; i++)
+        tt__str_addf(out, "%s%s=%s", i ? between : "", p->settings[i].name,
+                     tt__setting_text(value, &p->settings[i]));
+}

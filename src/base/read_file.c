@@ -1,0 +1,95 @@
+/* Reading regular files, as long as they say that they are. */
+#include "base/read_file.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdint.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+static tt_status fail(const char *path, int error) {
+    return tt__fail(TT_E_IO, "cannot read %s: %s", path, strerror(error));
+}
+
+/* Looked at before it is opened, since opening a device can do something, and again, since it can be another
+ * by then. Without waiting: what comes of a FIFO in between is refused, too. */
+static tt_status open_regular(const char *path, int *fd, off_t *size) {
+    struct stat st;
+    *fd = -1;
+    if (stat(path, &st) != 0)
+        return fail(path, errno);
+    if (S_ISREG(st.st_mode)) {
+        *fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
+        if (*fd < 0 || fstat(*fd, &st) != 0)
+            return fail(path, errno);
+    }
+    *size = st.st_size;
+    if (S_ISREG(st.st_mode))
+        return TT_OK;
+    return tt__fail(TT_E_IO, "cannot read %s: it is %s, and only regular files are read", path,
+                    S_ISDIR(st.st_mode)    ? "a folder"
+                    : S_ISFIFO(st.st_mode) ? "a pipe"
+                                           : "a device");
+}
+
+/* Up to `size` bytes, as many as there are. */
+static tt_status read_up_to(int fd, const char *path, char *out, size_t size, size_t *n) {
+    ssize_t got = 1;
+    for (*n = 0; *n < size && got > 0; *n += got > 0 ? (size_t)got : 0)
+        do
+            got = read(fd, out + *n, size - *n);
+        while (got < 0 && errno == EINTR);
+    return got < 0 ? fail(path, errno) : TT_OK;
+}
+
+static tt_status read_whole(tt__str *out, int fd, const char *path, size_t size) {
+    char buffer[65536];
+    size_t n = 1;
+    tt__str_add(out, "");
+    for (size_t left = size; left && n && !out->failed; left -= n) {
+        TT_TRY(read_up_to(fd, path, buffer, left < sizeof buffer ? left : sizeof buffer, &n));
+        tt__str_addn(out, buffer, n);
+    }
+    TT_TRY(tt__str_check(out));
+    TT_TRY(read_up_to(fd, path, buffer, sizeof buffer, &n));
+    return n == 0 ? TT_OK
+                  : tt__fail(
+                        TT_E_IO,
+                        "cannot read %s: it goes on behind the %zu bytes that it is said to have: copy it to "
+                        "a file of its own first",
+                        path, size);
+}
+
+tt_status tt__read_file_max(tt__str *out, const char *path, size_t most) {
+    int fd;
+    off_t size = 0;
+    *out = (tt__str){0};
+    tt_status status = open_regular(path, &fd, &size);
+    if (status == TT_OK && (uintmax_t)size > most)
+        status = tt__fail(TT_E_IO, "cannot read %s: it has %lld bytes, the limit is %zu", path,
+                          (long long)size, most);
+    if (status == TT_OK)
+        status = read_whole(out, fd, path, (size_t)size);
+    if (fd >= 0)
+        close(fd);
+    if (status != TT_OK)
+        tt__str_free(out);
+    return status;
+}
+
+tt_status tt__read_file(tt__str *out, const char *path) {
+    return tt__read_file_max(out, path, TT__FILE_BYTES_MAX);
+}
+
+tt_status tt__read_start(const char *path, void *out, size_t size, size_t *n) {
+    int fd;
+    off_t whole;
+    *n = 0;
+    tt_status status = open_regular(path, &fd, &whole);
+    if (status == TT_OK)
+        status = read_up_to(fd, path, out, size, n);
+    if (fd >= 0)
+        close(fd);
+    return status;
+}

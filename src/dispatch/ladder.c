@@ -1,0 +1,355 @@
+/* The look-up ladder. The very problem first, valid or else stale; then what was measured nearest to it; then
+ * what does well on other architectures and element sizes; then a template's default. On each rung every
+ * layer is asked, and the first whose configuration is legal for the problem is the answer. */
+#include "dispatch/ladder.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "dispatch/answers.h"
+#include "dispatch/layers.h"
+#include "dispatch/near.h"
+#include "dispatch/shipped.h"
+#include "dispatch/validity.h"
+#include "gpu/driver.h"
+#include "template/config.h"
+#include "template/operation.h"
+
+/* Distances count doublings of one side (near.h); so far away is what is stale. */
+static const double stale = 0.5;
+/* What is further, as 1024 x 1024 from 120 x 120, says no more than what does well elsewhere. */
+static const double furthest = 6;
+
+enum { TRIES_MAX = 64 }; /* winners that are looked at, nearest first, before a rung is given up */
+
+/* Configurations that are not legal for the problem. Winners share them, and every wider circle meets again
+ * what the one before has looked at. Those that do not fit are worked out anew. */
+typedef struct refusals {
+    size_t n;
+    struct {
+        const tt__template *t;
+        char config[TT__CONFIG_MAX];
+    } items[TRIES_MAX];
+} refusals;
+
+typedef struct query {
+    tt__asked asked;
+    const tt__template_set *templates;
+    char driver[32]; /* of this machine; "" : unknown, not compared */
+    tt_choice *choice;
+    tt__candidate *candidate; /* may be NULL */
+    refusals *refused;
+} query;
+
+/* ---- Trying one ---------------------------------------------------------------------------------------- */
+
+/* Is it legal? What is no configuration of the template, or not one for this problem, is passed over; memory
+ * that has run out is no reason to answer something else. */
+static tt_status is_legal(tt_status resolved, bool *yes) {
+    *yes = resolved == TT_OK;
+    bool no = resolved == TT_E_UNSUPPORTED || resolved == TT_E_INVALID || resolved == TT_E_TEMPLATE;
+    return no ? TT_OK : resolved;
+}
+
+static bool was_refused(const refusals *r, const tt__template *t, const char *config) {
+    for (size_t i = 0; i < r->n; i++)
+        if (r->items[i].t == t && strcmp(r->items[i].config, config) == 0)
+            return true;
+    return false;
+}
+
+static void note_refused(refusals *r, const tt__template *t, const char *config) {
+    if (r->n == TRIES_MAX)
+        return;
+    r->items[r->n].t = t;
+    tt__copy(r->items[r->n++].config, TT__CONFIG_MAX, config);
+}
+
+/* Is the winner's configuration legal for the problem, if need be adapted to today's text of its template?
+ * What was measured here, for this very problem and with this text, has been run: only a plan needs its
+ * geometry worked out again. */
+static tt_status legal(const query *q, const tt__winner *w, bool proven, tt__candidate *out, bool *yes) {
+    size_t choice[TT__PARAMS_MAX];
+    char adapted[TT__CONFIG_MAX];
+    const tt__template *t = tt__template_set_find(q->templates, w->kernel);
+    *yes = false;
+    if (!t || !tt__template_does(t, q->asked.problem))
+        return TT_OK;
+    if (proven && !q->candidate) {
+        tt__copy(out->config, sizeof out->config, w->config);
+        return is_legal(tt__config_parse(choice, t, w->config), yes);
+    }
+    const char *config = w->config;
+    if (strcmp(t->hash, w->hash) != 0) {
+        TT_TRY(is_legal(tt__config_adapt(adapted, t, w->config), yes));
+        if (!*yes)
+            return TT_OK;
+        config = adapted;
+    }
+    *yes = false;
+    if (was_refused(q->refused, t, config))
+        return TT_OK;
+    TT_TRY(is_legal(tt__space_resolve(out, t, q->asked.gpu, q->asked.problem, config), yes));
+    if (!*yes)
+        note_refused(q->refused, t, config);
+    return TT_OK;
+}
+
+static void answer(const query *q, tt_match match, tt__layer layer, const tt__winner *w,
+                   const tt__candidate *found) {
+    tt_choice *c = q->choice;
+    bool measured = match != TT_MATCH_DEFAULT;
+    *c = (tt_choice){.size = c->size, .match = match};
+    if (measured) {
+        char text[TT__PROBLEM_TEXT_MAX];
+        c->rows = tt__problem_number(&w->problem, "rows", 0);
+        c->cols = tt__problem_number(&w->problem, "cols", 0);
+        tt__copy(c->problem, sizeof c->problem, tt__problem_text(text, &w->problem));
+        c->time_us = w->time_us;
+        c->gbps = tt__problem_gbps(&w->problem, w->time_us);
+        tt__copy(c->gpu, sizeof c->gpu, w->gpu.name);
+    }
+    tt__copy(c->kernel, sizeof c->kernel, w->kernel);
+    tt__copy(c->config, sizeof c->config, found->config);
+    tt__copy(c->layer, sizeof c->layer, tt__layer_name(layer));
+    if (q->candidate)
+        *q->candidate = *found;
+}
+
+/* A text that does not fit ends in "...". */
+static void set_why(tt_choice *c, const char *text) {
+    tt__copy(c->why, sizeof c->why, text);
+    if (strlen(text) >= sizeof c->why)
+        tt__copy(c->why + sizeof c->why - 4, 4, "...");
+}
+
+static void explain(const query *q, const tt__winner *w, bool here) {
+    char problem[TT__PROBLEM_TEXT_MAX], text[TT__PROBLEM_TEXT_MAX + 192];
+    const char *regime = w->problem.warm == q->asked.problem->warm ? ""
+                         : w->problem.warm                         ? ", warm"
+                                                                   : ", cold";
+    snprintf(text, sizeof text, "%s %s%s%s%s",
+             q->choice->match == TT_MATCH_DEFAULT ? "nothing was tuned for this; as for" : "measured for",
+             tt__problem_text(problem, &w->problem), regime, here ? "" : " on ", here ? "" : w->gpu.name);
+    set_why(q->choice, text);
+}
+
+/* ---- The very problem ---------------------------------------------------------------------------------- */
+
+static tt_status winner_in(const query *q, tt__layer layer, tt__winner *w, bool *found) {
+    tt__store *store = tt__layer_store(q->asked.ctx, layer);
+    int64_t problem_id;
+    *found = false;
+    if (layer == TT__LAYER_SHIPPED) {
+        for (size_t i = 0; i < tt__n_shipped && !*found; i++)
+            if (tt__same_gpu(&tt__shipped[i].gpu, q->asked.gpu) &&
+                tt__problem_same(&tt__shipped[i].problem, q->asked.problem)) {
+                *w = tt__shipped[i];
+                *found = true;
+            }
+        return TT_OK;
+    }
+    if (!store || q->asked.gpu_ids[layer] < 0)
+        return TT_OK;
+    TT_TRY(tt__store_known_problem(store, q->asked.problem, &problem_id));
+    return problem_id < 0 ? TT_OK
+                          : tt__store_winner_get(store, q->asked.gpu_ids[layer], problem_id, w, found);
+}
+
+/* A valid winner of any layer is better than a stale one of the first. */
+static tt_status try_exact(const query *q, bool *done) {
+    tt__candidate candidate;
+    char why[160];
+    bool found, has_stale = false;
+    for (tt__layer layer = 0; layer < TT__LAYER_COUNT; layer++) {
+        tt__winner w;
+        TT_TRY(winner_in(q, layer, &w, &found));
+        if (!found)
+            continue;
+        tt__winner_staleness(why, sizeof why, &w, q->templates, q->driver, NULL);
+        bool proven = !*why && layer != TT__LAYER_SHIPPED && strcmp(w.source, "imported") != 0;
+        if (*why && has_stale)
+            continue;
+        TT_TRY(legal(q, &w, proven, &candidate, &found));
+        if (!found)
+            continue;
+        answer(q, *why ? TT_MATCH_STALE : TT_MATCH_EXACT, layer, &w, &candidate);
+        tt__copy(q->choice->why, sizeof q->choice->why,
+                 !*why && q->asked.problem->unverified ? "nothing verifies it" : why);
+        has_stale = true;
+        *done = true;
+        if (!*why)
+            break;
+    }
+    return TT_OK;
+}
+
+/* ---- What is near -------------------------------------------------------------------------------------- */
+
+/* The nearest legal one among those within some distance; being stale counts as a distance. *nearest: its
+ * own, or INFINITY. */
+static tt_status try_within(const query *q, bool anything, double within, double *nearest) {
+    tt__leads all;
+    double best = INFINITY, most = anything ? INFINITY : furthest;
+    tt_status status = tt__near_collect(&all, &q->asked, anything, within);
+    for (size_t i = 0; i < all.n && i < TRIES_MAX && status == TT_OK && all.items[i].distance < best; i++) {
+        const tt__lead *l = &all.items[i];
+        tt__winner w;
+        tt__candidate candidate;
+        bool found;
+        char why[160];
+        status = tt__near_fetch(&q->asked, l, &w, &found);
+        if (status != TT_OK || !found)
+            continue;
+        tt__winner_staleness(why, sizeof why, &w, q->templates, l->here ? q->driver : NULL, NULL);
+        double score = l->distance + (*why ? stale : 0);
+        if (score >= best || score > most || (status = legal(q, &w, false, &candidate, &found)) != TT_OK ||
+            !found)
+            continue;
+        answer(q,
+               anything  ? TT_MATCH_DEFAULT
+               : l->here ? TT_MATCH_NEAREST
+                         : TT_MATCH_OTHER_GPU,
+               l->layer, &w, &candidate);
+        explain(q, &w, l->here);
+        best = score;
+    }
+    tt__near_free(&all);
+    *nearest = best;
+    return status;
+}
+
+/* Looks around in growing circles: what lies outside of one is further away than its radius. */
+static tt_status try_near(const query *q, bool anything, bool *done) {
+    static const double radii[] = {0.25, 1.25, 2, 3, 6, 64};
+    double nearest = INFINITY;
+    for (size_t i = 0; i < sizeof radii / sizeof *radii && nearest > (i ? radii[i - 1] : 0) &&
+                       (anything || radii[i] <= furthest);
+         i++)
+        TT_TRY(try_within(q, anything, radii[i], &nearest));
+    *done = nearest < INFINITY;
+    return TT_OK;
+}
+
+/* ---- The defaults -------------------------------------------------------------------------------------- */
+
+/* How often a template is a shipped winner: the only opinion there is where nothing was measured. */
+static size_t wins(const tt__template *t) {
+    size_t n = 0;
+    for (size_t i = 0; i < tt__n_shipped; i++)
+        n += strcmp(tt__shipped[i].kernel, t->kernel) == 0;
+    return n;
+}
+
+/* Says how to tune this very problem. */
+static tt_status advise(const query *q) {
+    const tt__problem *p = q->asked.problem;
+    tt__str text = {0}, settings = {0};
+    tt_status status;
+    TT_GOTO(tt__problem_add_unusual(&settings, q->asked.op, p));
+    tt__str_addf(&text, "nothing was tuned for this: run \"tune %s %s", *p->text ? "--kernel" : "--op",
+                 *p->text ? q->templates->items[0]->path : p->op);
+    if (settings.len)
+        tt__str_addf(&text, " --problem %s", settings.text);
+    tt__str_addf(&text, "%s\"", p->unverified ? " --unverified" : "");
+    TT_GOTO(tt__str_check(&text));
+    set_why(q->choice, text.text);
+out:
+    tt__str_free(&text);
+    tt__str_free(&settings);
+    return status;
+}
+
+/* The default of the template that wins most often of those whose default is legal, or, where every default
+ * asks for more alignment than there is, the first configuration that does not. */
+static tt_status fall_back(const query *q) {
+    const tt__template_set *set = q->templates;
+    const tt__problem *p = q->asked.problem;
+    tt__space space = {0};
+    tt__candidate best = {0};
+    tt_status status = TT_OK;
+    char problem[TT__PROBLEM_TEXT_MAX];
+    for (size_t i = 0; i < set->n && status == TT_OK; i++) {
+        tt__candidate c;
+        bool yes;
+        const tt__template *t = set->items[i];
+        if (!tt__template_does(t, p) || (best.t && wins(t) <= wins(best.t)))
+            continue;
+        status = is_legal(tt__space_resolve(&c, t, q->asked.gpu, p, t->default_config), &yes);
+        if (yes)
+            best = c;
+    }
+    for (size_t i = 0; i < set->n && !best.t && space.n == 0 && status == TT_OK; i++)
+        status = tt__space_add(&space, set->items[i], q->asked.gpu, p);
+    if (!best.t && space.n > 0)
+        best = space.items[0];
+    if (status == TT_OK && !best.t)
+        status = tt__fail(TT_E_UNSUPPORTED, "no configuration of %s is legal for %s on %s", p->op,
+                          tt__problem_text(problem, p), q->asked.gpu->name);
+    tt__space_free(&space);
+    if (status != TT_OK)
+        return status;
+    *q->choice = (tt_choice){.size = q->choice->size, .match = TT_MATCH_DEFAULT};
+    tt__copy(q->choice->kernel, sizeof q->choice->kernel, best.t->kernel);
+    tt__copy(q->choice->config, sizeof q->choice->config, best.config);
+    TT_TRY(advise(q));
+    if (q->candidate)
+        *q->candidate = best;
+    return TT_OK;
+}
+
+tt_status tt__ladder(tt_ctx *ctx, const tt__template_set *templates, const tt__gpu *gpu, int64_t gpu_id,
+                     const tt__problem *p, tt_choice *choice, tt__candidate *candidate) {
+    const tt__template *t = tt__template_set_for(templates, p);
+    refusals refused;
+    query q = {.asked = {.ctx = ctx, .gpu = gpu, .problem = p, .op = t ? t->operation : NULL},
+               .templates = templates,
+               .choice = choice,
+               .candidate = candidate,
+               .refused = &refused};
+    refused.n = 0;
+    bool done = false;
+    if (!t)
+        return tt__fail(TT_E_UNSUPPORTED, "there is no template for the operation %s", p->op);
+    q.asked.gpu_ids[TT__LAYER_USER] = gpu_id;
+    q.asked.gpu_ids[TT__LAYER_SYSTEM] = -1;
+    if (ctx->system)
+        TT_TRY(tt__store_known_gpu(ctx->system, gpu, &q.asked.gpu_ids[TT__LAYER_SYSTEM]));
+    if (!ctx->gpu_name[0])
+        tt__driver_version(q.driver, sizeof q.driver);
+    TT_TRY(try_exact(&q, &done));
+    for (int anything = 0; anything < 2 && !done; anything++)
+        TT_TRY(try_near(&q, anything, &done));
+    if (!done)
+        TT_TRY(fall_back(&q));
+    choice->unverified = p->unverified; /* its winners are for no other problem, and others none for it */
+    return TT_OK;
+}
+
+static tt_status look_up(tt_choice *out, tt_ctx *ctx, const tt__template_set *templates,
+                         const tt__problem *p) {
+    bool named = ctx->gpu_name[0];
+    tt__gpu gpu;
+    int64_t gpu_id;
+    const tt_choice *known = named ? tt__answers_get(ctx, NULL, p) : NULL;
+    if (!known) {
+        TT_TRY(tt__answers_gpu(ctx, &gpu, &gpu_id));
+        known = named ? NULL : tt__answers_get(ctx, &gpu, p);
+    }
+    if (known) {
+        *out = *known;
+        return TT_OK;
+    }
+    TT_TRY(tt__ladder(ctx, templates, &gpu, gpu_id, p, out, NULL));
+    tt__answers_put(ctx, named ? NULL : &gpu, p, out);
+    return TT_OK;
+}
+
+tt_status tt__best(tt_choice *out, tt_ctx *ctx, const tt__template_set *templates, const tt__problem *p) {
+    *out = (tt_choice){.size = sizeof *out};
+    pthread_mutex_lock(&ctx->lock);
+    tt_status status = look_up(out, ctx, templates, p);
+    pthread_mutex_unlock(&ctx->lock);
+    return status;
+}

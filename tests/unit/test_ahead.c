@@ -1,0 +1,188 @@
+/* What compilers are told to expect: before a search begins, and while its trials are under way. */
+#include <math.h>
+
+#include "base/clock.h"
+#include "search_fixture.h"
+
+/* What is known need not be compiled for those that are not. */
+static void test_goes_on_with_the_rest(void **state) {
+    (void)state;
+    bench b;
+    tt__search some;
+    bench_open(&b, false);
+    bench_search(&b, &(tt__limits){5, INFINITY, true, 0, 0}, &some);
+    assert_int_equal(some.n_tried, 5);
+    assert_int_equal(bench_expected(&b), 5);
+    tt__search_close(&some);
+    tt__ahead_forget(&b.ahead);
+    bench_search(&b, &(tt__limits){8, INFINITY, true, 0, 0}, &some);
+    assert_int_equal(some.n_tried, 8);
+    assert_int_equal(some.n_measured, 3);
+    assert_int_equal(bench_expected(&b), 3);
+    tt__search_close(&some);
+    tt__ahead_forget(&b.ahead);
+    bench_search(&b, &(tt__limits){8, INFINITY, true, 0, 0}, &some);
+    assert_int_equal(bench_expected(&b), 0);
+    tt__search_close(&some);
+    bench_close(&b);
+}
+
+/* A space that is hardly larger than the effort is tried whole, and in its order; any other by what the model
+ * takes for fastest. */
+static void test_small_spaces(void **state) {
+    static const char *const only[] = {"letters"};
+    (void)state;
+    for (size_t whole = SPACE - 1; whole <= SPACE + 1; whole++) {
+        bench b;
+        tt__search some;
+        bench_open(&b, true);
+        b.opts.only = only;
+        b.opts.n_only = 1;
+        bench_search(&b, &(tt__limits){5, INFINITY, true, 0, whole}, &some);
+        assert_int_equal(some.space.n, SPACE);
+        assert_int_equal(some.n_tried, whole < SPACE ? 5 : SPACE);
+        for (size_t i = 0; i < some.n_tried; i++)
+            if (whole < SPACE)
+                assert_non_null(strstr(bench_expected_config(&b, i), "STREAM=0"));
+            else
+                assert_string_equal(bench_expected_config(&b, i), some.space.items[i].config);
+        tt__search_close(&some);
+        bench_close(&b);
+    }
+}
+
+/* While trials are under way the strategy says what it leans towards, as long as it has some left to name. */
+static void test_expects_next(void **state) {
+    (void)state;
+    enum { TRIALS = 30 };
+    bench b;
+    tt__search some;
+    bench_open(&b, true);
+    b.backend.wanted = TRIALS;
+    bench_search(&b, &(tt__limits){TRIALS, INFINITY, true, 0, 0}, &some);
+    assert_int_equal(some.n_tried, TRIALS);
+    assert_int_equal(b.backend.most_soon, 8);
+    assert_int_equal(b.ahead.soon.n, 0);
+    tt__search_close(&some);
+    bench_close(&b);
+}
+
+static size_t first_untried(size_t *out, size_t most, void *self, const tt__view *view) {
+    size_t n = 0;
+    (void)self;
+    for (size_t i = 0; i < view->space->n && n < most; i++)
+        if (view->known[i] == TT__UNTRIED)
+            out[n++] = i;
+    return n;
+}
+
+/* The trial that is kept for a template to which the strategy does not come is not the strategy's to lean to.
+ */
+static void test_expects_next_what_is_not_kept(void **state) {
+    (void)state;
+    enum { TRIALS = 9 };
+    bench b;
+    tt__search some;
+    tt__strategy in_order = tt__strategy_exhaustive;
+    in_order.likely = first_untried;
+    bench_open(&b, true);
+    b.s.strategy = &in_order;
+    b.backend.wanted = TRIALS;
+    b.backend.kept = 1;
+    bench_search(&b, &(tt__limits){TRIALS, INFINITY, true, 0, 0}, &some);
+    assert_int_equal(some.n_tried, TRIALS);
+    assert_int_equal(b.backend.most_soon, 0);
+    tt__search_close(&some);
+    bench_close(&b);
+}
+
+/* The default of the template that the model has in the lead comes behind what it takes for fastest: the
+ * finals will ask for it. The arrays are made ready where something is tried, and there alone. */
+static void test_expects_the_default(void **state) {
+    static const char *const only[] = {"letters"};
+    (void)state;
+    bench b;
+    tt__search some;
+    bench_open(&b, true);
+    b.opts.only = only;
+    b.opts.n_only = 1;
+    assert_ok(tt__search_open(&b.s, &b.f.problem, &(tt__limits){5, INFINITY, true, 0, 0}, &some));
+    assert_ok(tt__ahead_of_search(&b.ahead, &some));
+    assert_int_equal(bench_expected(&b), 5 + 1);
+    assert_string_equal(bench_expected_config(&b, 5), "C=5 STREAM=1");
+    assert_int_equal(tt__strategy_default(&some.space, SPACE - 1), 0);
+    assert_int_equal(b.backend.n_prepared, 0);
+    for (int again = 0; again < 2; again++) {
+        assert_ok(tt__search_run(&b.s, &some, "search"));
+        assert_int_equal(some.n_tried, 5);
+        assert_int_equal(b.backend.n_prepared, 1);
+    }
+    tt__search_close(&some);
+    bench_close(&b);
+}
+
+static size_t place(const tt__search *search, const char *config) {
+    size_t i = 0;
+    while (strcmp(search->space.items[i].config, config) != 0)
+        i++;
+    return i;
+}
+
+/* What the model takes for fastest is expected first, and nothing that is known; where all is wanted and
+ * there is time for it, all in the order of the space. */
+static void test_expects(void **state) {
+    static const char *const only[] = {"letters"};
+    static const struct {
+        size_t trials;
+        double in_s;
+        bool by_model;
+    } cases[] = {{9, INFINITY, true}, {SIZE_MAX, 100, true}, {SIZE_MAX, INFINITY, false}};
+    (void)state;
+    for (size_t k = 0; k < sizeof cases / sizeof *cases; k++) {
+        bench b;
+        tt__search some;
+        bench_open(&b, true);
+        b.opts.only = only;
+        b.opts.n_only = 1;
+        tt__limits limits = {cases[k].trials, tt__now_s() + cases[k].in_s, true, 0, 0};
+        assert_ok(tt__search_open(&b.s, &b.f.problem, &limits, &some));
+        for (size_t i = 0; i < 4; i++)
+            assert_ok(tt__search_try(&b.s, &some, i));
+        assert_ok(tt__ahead_of_search(&b.ahead, &some));
+        size_t expected = cases[k].trials < SPACE ? cases[k].trials - 4 : SPACE - 4;
+        assert_int_equal(bench_expected(&b), expected);
+        for (size_t i = 0; i < expected; i++)
+            assert_int_equal(some.known[place(&some, bench_expected_config(&b, i))], TT__UNTRIED);
+        for (size_t i = 0; i < 5; i++)
+            if (cases[k].by_model)
+                assert_non_null(strstr(bench_expected_config(&b, i), "STREAM=0"));
+            else
+                assert_string_equal(bench_expected_config(&b, i), some.space.items[4 + i].config);
+        tt__search_close(&some);
+        bench_close(&b);
+    }
+}
+
+/* A configuration that nobody asked for may hang: one compiler in eight waits for those that are asked for.
+ */
+static void test_keeps_compilers_free(void **state) {
+    (void)state;
+    assert_int_equal(tt__ahead_compilers(1), 0);
+    assert_int_equal(tt__ahead_compilers(2), 1);
+    assert_int_equal(tt__ahead_compilers(8), 7);
+    assert_int_equal(tt__ahead_compilers(9), 7);
+    assert_int_equal(tt__ahead_compilers(16), 14);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_goes_on_with_the_rest),
+        cmocka_unit_test(test_small_spaces),
+        cmocka_unit_test(test_expects_next),
+        cmocka_unit_test(test_expects_next_what_is_not_kept),
+        cmocka_unit_test(test_expects),
+        cmocka_unit_test(test_expects_the_default),
+        cmocka_unit_test(test_keeps_compilers_free),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

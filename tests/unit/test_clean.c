@@ -1,0 +1,61 @@
+/* What may come from a file, made harmless. */
+#include "store_fixture.h"
+
+#include "base/clean.h"
+#include "base/json.h"
+
+static const struct {
+    const char *text, *name, *json;
+} cases[] = {
+    {"plain \xc3\xa9 \xe2\x82\xac \xf0\x9f\x9a\x80", "plain \xc3\xa9 \xe2\x82\xac \xf0\x9f\x9a\x80",
+     "plain \xc3\xa9 \xe2\x82\xac \xf0\x9f\x9a\x80"},
+    {"\x1b[31mred", "?[31mred", "\\u001b[31mred"},
+    {"a\nb\tc", "a?b?c", "a\\u000ab\\u0009c"},
+    {"\x7f\xc2\x9b", "???", "\\u007f\\u009b"},
+    {"\xe2\x80\xaeleft", "???left", "???left"},
+    {"\xff\xc0\x80 cut \xe2\x82", "??? cut ??", "??? cut ??"},
+    {"\xed\xa0\x80\xf4\x90\x80\x80", "???????", "???????"},
+};
+
+static void cleans(void **state) {
+    (void)state;
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        char text[64], quoted[64];
+        tt__str json = {0};
+        tt__copy(text, sizeof text, cases[i].text);
+        tt__clean(text, TT__CLEAN_NAME);
+        assert_string_equal(text, cases[i].name);
+        tt__json_string(&(tt__json){.out = &json}, NULL, cases[i].text);
+        snprintf(quoted, sizeof quoted, "\"%s\"", cases[i].json);
+        assert_string_equal(json.text, quoted);
+        tt__str_free(&json);
+    }
+    char text[] = "line 1\n\tline 2\x1b";
+    tt__clean(text, TT__CLEAN_TEXT);
+    assert_string_equal(text, "line 1\n\tline 2?");
+    tt__fail(TT_E_INVALID, "%s", "\x1b]0;title\x07");
+    assert_string_equal(tt_last_error(), "?]0;title?");
+}
+
+/* Into a store, out of one, and from one into another. */
+static void cleans_stores(void **state) {
+    (void)state;
+    const char *path = a_store("s.db", 2, 50, 2);
+    raw_sql(path, "UPDATE gpu SET name = char(27) || 'gpu'; UPDATE env SET driver = CAST(x'ff' AS TEXT);"
+                  "UPDATE trial SET status = 1, reason = 'why' || char(27, 10)");
+    tt__store *s = must_open(path);
+    tt__gpu gpu;
+    int64_t id;
+    assert_ok(tt__store_find_gpu(s, "gpu", &gpu, &id));
+    assert_string_equal(gpu.name, "?gpu");
+    ids one = {1, 1, 1, 1};
+    tt__trial bad = {.status = TT__TRIAL_CRASHED, .reason = "\x1b[2J"};
+    assert_ok(tt__store_trial_put(s, one.run, one.problem, one.config, TT__STAGE_FINAL, &bad));
+    tt__store_close(&s);
+    assert_int_equal(raw_sql(path, "SELECT count(*) FROM trial WHERE reason = '?[2J'"), 1);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {TEST(cleans), TEST(cleans_stores)};
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,375 @@
+/* Operations of one's own from their text: every sentence of refusal, and its place. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "operation_fixture.h"
+#include "template/template.h"
+
+/* A line, what stands there instead (annotations without their //@), and the sentence it earns. */
+static const struct {
+    size_t line;
+    const char *instead, *sentence;
+} damages[] = {
+    {2, "kernel copy", "t.cu:2:12: the kernel is called copy, as one of the library's own ops: rename it"},
+    {2, "kernel transpos", "t.cu:2:12: the code has no kernel transpos, which `kernel` names"},
+    {2, "kernel scal", "t.cu:2:12: the code has no kernel scal, which `kernel` names; did you mean scale?"},
+    {3, "problem n", "t.cu:3:14: n has no default, expected: problem NAME VALUE"},
+    {3, "problem 2n 5", "t.cu:3:13: found '2n', expected a name"},
+    {3, "problem sm_count 5", "t.cu:3:13: sm_count is a property of the device, choose another name"},
+    {3, "problem n 0", "t.cu:3:15: the default of n `0` comes to 0, expected a whole number of at least 1"},
+    {3, "problem n 1.5",
+     "t.cu:3:15: the default of n `1.5` comes to 1.5, expected a whole number of at least 1"},
+    {3, "problem n half", "t.cu:3:15: unknown name half"},
+    {3, "problem n 1 / 0",
+     "t.cu:3:15: the default of n `1 / 0` comes to NULL (a division by zero?), expected a whole number of at "
+     "least 1"},
+    {3, "problem n THREADS", "t.cu:3:15: unknown name THREADS"},
+    {3, "problem n time_ns", "t.cu:3:15: unknown name time_ns"},
+    {3, "problem n (SELECT 1)",
+     "t.cu:3:16: SELECT is not allowed: an expression is arithmetic and comparisons only"},
+    {3, "problem n 1000\n//@ problem N 4", "t.cu:4:13: N is a variable of the problem, choose another name"},
+    {3, "problem n 1000\n//@ problem half 4",
+     "t.cu:5:15: half is a variable of the problem, choose another name"},
+    {3, "problem n 9223372036854775807 * 2",
+     "t.cu:3:15: the default of n `9223372036854775807 * 2` comes to 1.84467e+19 (beyond 64 bits), expected "
+     "a whole number"},
+    {4, "problem half n // 2", "t.cu:4:21: found '/', expected a value"},
+    {4, "problem half m / 2", "t.cu:4:18: unknown name m"},
+    {4, "problem half later\n//@ problem later 4", "t.cu:4:18: unknown name later"},
+    {5, "type T", "t.cu:5:11: T has no types, expected: type NAME TYPE ..."},
+    {5, "type T f23",
+     "t.cu:5:12: found 'f23', expected a type: i8 u8 i16 u16 i32 u32 i64 u64 f16 bf16 f32 f64; did you mean "
+     "f32?"},
+    {5, "type T f32 f32", "t.cu:5:16: f32 is given twice"},
+    {5, "type T float",
+     "t.cu:5:12: found 'float', expected a type: i8 u8 i16 u16 i32 u32 i64 u64 f16 bf16 f32 f64; did you "
+     "mean f32?"},
+    {5, "type T elem",
+     "t.cu:5:12: found 'elem', expected a type: i8 u8 i16 u16 i32 u32 i64 u64 f16 bf16 f32 f64"},
+    {5, "type n f32", "t.cu:5:10: n is a variable of the problem, choose another name"},
+    {6, "buffer x", "t.cu:6:13: found '', expected a type: i8 u8 i16 u16 i32 u32 i64 u64 f16 bf16 f32 f64"},
+    {6, "buffer x T",
+     "t.cu:6:15: x has no direction, expected: buffer NAME TYPE LENGTH in|out|inout|scratch [DATA]"},
+    {6, "buffer x T n",
+     "t.cu:6:16: x has no direction, expected: buffer NAME TYPE LENGTH in|out|inout|scratch [DATA]"},
+    {6, "buffer x T n inn",
+     "t.cu:6:18: x has no direction, expected: buffer NAME TYPE LENGTH in|out|inout|scratch [DATA]; did you "
+     "mean in?"},
+    {6, "buffer x T n input",
+     "t.cu:6:18: x has no direction, expected: buffer NAME TYPE LENGTH in|out|inout|scratch [DATA]; did you "
+     "mean inout?"},
+    {6, "buffer x U n in",
+     "t.cu:6:14: found 'U', expected a type: i8 u8 i16 u16 i32 u32 i64 u64 f16 bf16 f32 f64"},
+    {6, "buffer x elem n in",
+     "t.cu:6:14: found 'elem', expected a type: i8 u8 i16 u16 i32 u32 i64 u64 f16 bf16 f32 f64"},
+    {6, "buffer x T in", "t.cu:6:16: `buffer` has an empty expression"},
+    {6, "buffer f32 T n in", "t.cu:6:12: f32 is a type, choose another name"},
+    {6, "buffer x T n in unifrom",
+     "t.cu:6:21: found 'unifrom', expected random, uniform, normal, zeros, file or a buffer above; did you "
+     "mean uniform?"},
+    {6, "buffer x T n in uniform 1", "t.cu:6:30: found '', expected a number"},
+    {6, "buffer x T n in uniform 1 x", "t.cu:6:31: found 'x', expected a number"},
+    {6, "buffer x T n in uniform 2 1", "t.cu:6:29: the lower end 2 is above the upper end 1"},
+    {6, "buffer x T n in uniform 1 2 3", "t.cu:6:33: found '3' behind the end of the line's meaning"},
+    {6, "buffer x i32 n in uniform 0.5 2", "t.cu:6:31: found '0.5', expected a whole number for i32"},
+    {6, "buffer x u8 n in uniform 0 256", "t.cu:6:32: 256 does not fit u8, expected 0 to 255"},
+    {6, "buffer x u8 n in uniform -1 2", "t.cu:6:30: -1 does not fit u8, expected 0 to 255"},
+    {6, "buffer x i32 n in normal", "t.cu:6:23: normal needs a floating-point type, and i32 is none"},
+    {6, "buffer x T n in file", "t.cu:6:25: found '', expected the name of a file that lies beside this one"},
+    {6, "buffer x T n in file /etc/passwd",
+     "t.cu:6:26: found '/etc/passwd', expected the name of a file that lies beside this one"},
+    {6, "buffer x T n in file ../secret",
+     "t.cu:6:26: found '../secret', expected the name of a file that lies beside this one"},
+    {6, "buffer x T n in file .hidden",
+     "t.cu:6:26: found '.hidden', expected the name of a file that lies beside this one"},
+    {6, "buffer x T n in file a/b.bin",
+     "t.cu:6:26: found 'a/b.bin', expected the name of a file that lies beside this one"},
+    {6, "buffer x T n in file ..",
+     "t.cu:6:26: found '..', expected the name of a file that lies beside this one"},
+    {6, "buffer x T n in y",
+     "t.cu:6:21: found 'y', expected random, uniform, normal, zeros, file or a buffer above"},
+    {6, "buffer x T n in x",
+     "t.cu:6:21: found 'x', expected random, uniform, normal, zeros, file or a buffer above"},
+    {6, "buffer x T n in a",
+     "t.cu:6:21: found 'a', expected random, uniform, normal, zeros, file or a buffer above"},
+    {6, "buffer x T n * THREADS in", "t.cu:6:20: unknown name THREADS"},
+    {6, "buffer x T n * k in", "t.cu:6:20: unknown name k"},
+    {6, "buffer x T n - n in",
+     "t.cu:6:16: the length of x `n - n` comes to 0, expected a whole number of 1 to 2^48 / 4"},
+    {6, "buffer x T n * 1.0 in",
+     "t.cu:6:16: the length of x `n * 1.0` comes to 1000.0, expected a whole number of 1 to 2^48 / 4"},
+    {6, "buffer x T n / 0 in",
+     "t.cu:6:16: the length of x `n / 0` comes to NULL (a division by zero?), expected a whole number of 1 "
+     "to 2^48 / 4"},
+    {6, "buffer x T 281474976710656 in",
+     "t.cu:6:16: the length of x `281474976710656` comes to 281474976710656, expected a whole number of 1 to "
+     "2^48 / 4"},
+    {6, "buffer x T 9223372036854775807 * 4 in",
+     "t.cu:6:16: the length of x `9223372036854775807 * 4` comes to 3.68935e+19 (beyond 64 bits), expected a "
+     "whole number"},
+    {6, "buffer x T (SELECT count(*) FROM tt_facts) in",
+     "t.cu:6:17: SELECT is not allowed: an expression is arithmetic and comparisons only"},
+    {6, "buffer x T readfile('x') in", "t.cu:6:16: unknown function readfile"},
+    {6, "buffer x T n in zeros and more", "t.cu:6:27: found 'and more' behind the end of the line's meaning"},
+    {7, "buffer x T n out", "t.cu:7:12: x is an operand, choose another name"},
+    {7, "buffer n T n out", "t.cu:7:12: n is a variable of the problem, choose another name"},
+    {7, "buffer y T n out zeros",
+     "t.cu:7:22: found 'zeros', but what a buffer for `out` holds before is of no account: say inout if the "
+     "kernel adds to"},
+    {7, "buffer y T n scratch zeros",
+     "t.cu:7:26: found 'zeros', but what a buffer for `scratch` holds before is of no account"},
+    {8, "buffer counts u32 4 inout random bits",
+     "t.cu:8:38: found 'bits' behind the end of the line's meaning"},
+    {9, "scalar a", "t.cu:9:13: found '', expected a type: i8 u8 i16 u16 i32 u32 i64 u64 f16 bf16 f32 f64"},
+    {9, "scalar a f32", "t.cu:9:17: found '', expected a number"},
+    {9, "scalar a f16 1", "t.cu:9:18: a scalar is i32, u32, i64, u64, f32 or f64, and f16 is none of these"},
+    {9, "scalar a u8 1", "t.cu:9:17: a scalar is i32, u32, i64, u64, f32 or f64, and u8 is none of these"},
+    {9, "scalar a i32 2.5", "t.cu:9:18: found '2.5', expected a whole number for i32"},
+    {9, "scalar a i32 3000000000",
+     "t.cu:9:18: 3000000000 does not fit i32, expected -2147483648 to 2147483647"},
+    {9, "scalar a u32 -1", "t.cu:9:18: -1 does not fit u32, expected 0 to 4294967295"},
+    {9, "scalar a i64 9007199254740993",
+     "t.cu:9:18: 9007199254740993 does not fit i64, expected -9007199254740991 to 9007199254740991"},
+    {9, "scalar a f32 1e39",
+     "t.cu:9:18: 1e39 does not fit f32, expected -3.4028234663852886e+38 to 3.4028234663852886e+38"},
+    {9, "scalar a f32 two", "t.cu:9:18: found 'two', expected a number"},
+    {9, "scalar a f32 nan", "t.cu:9:18: found 'nan', expected a number"},
+    {9, "scalar a f32 2.5 x", "t.cu:9:18: found '2.5 x', expected a number"},
+    {9, "scalar y f32 1", "t.cu:9:12: y is an operand, choose another name"},
+    {10, "param T 32 64", "t.cu:10:11: T is a variable of the problem, choose another name"},
+    {10, "param half 32 64", "t.cu:10:11: half is a variable of the problem, choose another name"},
+    {10, "param x 32 64", "t.cu:10:11: x is an operand, choose another name"},
+    {12, "grid ceil_div(m, THREADS)", "t.cu:12:19: unknown name m"},
+    {12, "grid ceil_div(x, THREADS)", "t.cu:12:19: unknown name x"},
+    {12, "grid time_ns", "t.cu:12:10: unknown name time_ns"},
+    {13, "args y, x, count, a, i64 n",
+     "t.cu:13:16: found 'count', expected x, y or a type and an expression; did you mean counts?"},
+    {13, "args y, x, counts, b, i64 n", "t.cu:13:24: found 'b', expected x, y or a type and an expression"},
+    {13, "args y, x, counts, a, i46 n", "t.cu:13:31: found 'n' after i46, expected ','; did you mean i64?"},
+    {13, "args y, x, counts, a, n", "t.cu:13:27: found 'n', expected x, y or a type and an expression"},
+    {13, "args y, x, counts, a, f16 n",
+     "t.cu:13:27: f16 is a type of buffers; an argument is i32, u32, i64, u64, f32 or f64"},
+    {14, "default THREADS=128",
+     "t.cu:14:13: bad `default`: 128 is no value of THREADS, expected one of 32 64"},
+    {15, "reference scale_refrence",
+     "t.cu:15:15: the code has no kernel scale_refrence, which `reference` names; did you mean "
+     "scale_reference?"},
+    {15, "reference", "t.cu:15:5: `reference` stands alone, expected: reference KERNEL"},
+    {15, "reference nosuch", "t.cu:15:15: the code has no kernel nosuch, which `reference` names"},
+    {15, "reference scale",
+     "t.cu:15:15: scale is what is tuned, and cannot say itself what is right: a reference is another, plain "
+     "kernel"},
+    {15, "reference 2nd", "t.cu:15:15: found '2nd', expected a name"},
+    {16, "",
+     "t.cu:15:15: no `block` annotation behind `scale_reference`, expected a line: //@ block EXPRESSION, "
+     "..."},
+    {17, "",
+     "t.cu:15:15: no `grid` annotation behind `scale_reference`, expected a line: //@ grid EXPRESSION, ..."},
+    {18, "",
+     "t.cu:15:15: no `args` annotation behind `scale_reference`, expected a line: //@ args dst, src, TYPE "
+     "EXPRESSION, ..."},
+    {16, "block 2000",
+     "t.cu:14:15: the default configuration is not legal for the default problem: scale_reference THREADS=64 "
+     "cannot do"},
+    {18, "args y, z", "t.cu:18:13: found 'z', expected x, y or a type and an expression"},
+    {16, "kernel scale_reference",
+     "t.cu:15:15: no `block` annotation behind `scale_reference`, expected a line: //@ block EXPRESSION, "
+     "..."},
+    {18, "args y, x, counts, a, i64 n, i32 half\n//@ launch early",
+     "t.cu:15:15: scale_reference says `launch early`, and the code does not wait"},
+    {13, "args y, x, counts, a, i64 n\n//@ launch early",
+     "t.cu:2:15: scale says `launch early`, and the code does not wait"},
+    {18, "args y, x\n//@ reference scale", "t.cu:19:5: a second `reference`, the first is in line 15"},
+    {19, "tolerance", "t.cu:19:5: `tolerance` stands alone, expected: tolerance abs NUMBER rel NUMBER"},
+    {19, "tolerance abs", "t.cu:19:18: found '', expected a number"},
+    {19, "tolerance abs x", "t.cu:19:19: found 'x', expected a number"},
+    {19, "tolerance abs -1", "t.cu:19:19: a tolerance is 0 or more"},
+    {19, "tolerance absolute 1",
+     "t.cu:19:15: found 'absolute', expected exact, abs NUMBER or rel NUMBER; did you mean abs?"},
+    {19, "tolerance 1e-5", "t.cu:19:15: found '1e-5', expected exact, abs NUMBER or rel NUMBER"},
+    {19, "tolerance exact abs 1", "t.cu:19:15: found 'exact', expected exact, abs NUMBER or rel NUMBER"},
+    {19, "tolerance exact\n//@ tolerance exact", "t.cu:20:5: a second `tolerance`, the first is in line 19"},
+    {19, "expect x right.bin", "t.cu:19:12: found 'x', expected an `out` or `inout` buffer above"},
+    {19, "expect z right.bin", "t.cu:19:12: found 'z', expected an `out` or `inout` buffer above"},
+    {19, "expect y ../right.bin",
+     "t.cu:19:14: found '../right.bin', expected the name of a file that lies beside this one"},
+    {19, "expect y", "t.cu:19:13: found '', expected the name of a file that lies beside this one"},
+    {19, "expect y right.bin\n//@ expect y left.bin", "t.cu:20:12: a second `expect` of y"},
+    {9, "param A 1 2\n//@ scalar a f32 2.5", "t.cu:10:12: a is a parameter, choose another name"},
+    {19, "expect yy right.bin", "t.cu:19:12: found 'yy', expected an `out` or `inout` buffer above"},
+    {20, "metric gbps", "t.cu:20:16: `metric` has an empty expression"},
+    {20, "metric gbps n",
+     "t.cu:20:17: gbps is to be maximized, but when the time doubles it goes from 1000 to 1000: expected it "
+     "to halve"},
+    {20, "metric gbps 2 * n / 1000000",
+     "t.cu:20:17: the metric gbps comes to 0 for the default problem and a time of 1 ms, expected a number "
+     "above 0 (mind"},
+    {20, "metric gbps n - n",
+     "t.cu:20:17: the metric gbps comes to 0 for the default problem and a time of 1 ms, expected a number "
+     "above 0 (mind"},
+    {20, "metric gbps 1 / 0",
+     "t.cu:20:17: the metric gbps comes to 0 for the default problem and a time of 1 ms, expected a number "
+     "above 0 (mind"},
+    {20, "metric gbps (SELECT 1)",
+     "t.cu:20:18: SELECT is not allowed: an expression is arithmetic and comparisons only"},
+    {20, "metric gbps n * time_nn", "t.cu:20:21: unknown name time_nn; did you mean time_ns?"},
+    {20, "metric gbps 2 * n * time_ns",
+     "t.cu:20:17: gbps is to be maximized, but when the time doubles it goes from 2e+09 to 4e+09: expected "
+     "it to halve"},
+    {20, "metric gbps 2 * n / time_ns\n//@ metric gbps 1", "t.cu:21:12: a second metric gbps"},
+    {20, "metric 2 * n", "t.cu:20:12: found '2', expected a name"},
+    {21, "objective gbps", "t.cu:21:15: found 'gbps', expected minimize or maximize"},
+    {21, "objective maximise gbps",
+     "t.cu:21:15: found 'maximise', expected minimize or maximize; did you mean maximize?"},
+    {21, "objective maximize gflops",
+     "t.cu:21:24: found 'gflops', expected the name of a `metric` above, or minimize time"},
+    {21, "objective maximize gbsp",
+     "t.cu:21:24: found 'gbsp', expected the name of a `metric` above, or minimize time; did you mean gbps?"},
+    {21, "objective maximize time",
+     "t.cu:21:24: found 'time', expected the name of a `metric` above, or minimize time"},
+    {21, "objective minimize gbps",
+     "t.cu:20:20: gbps is to be minimized, but when the time doubles it goes from 0.008 to 0.004: expected "
+     "it to double"},
+    {21, "objective minimize time\n//@ objective minimize time",
+     "t.cu:22:5: a second `objective`, the first is in line 21"},
+    {22, "maxrregcount n", "t.cu:22:18: unknown name n"},
+    {22, "maxrregcount THREADS * 8", "t.cu:22:18: `THREADS * 8` comes to 512, expected 16 to 255 registers"},
+    {22, "maxrregcount sm_count", "t.cu:22:18: unknown name sm_count"},
+    {22, "maxrregcount 8", "t.cu:22:18: `8` comes to 8, expected 16 to 255 registers"},
+    {22, "maxrregcount 1.5", "t.cu:22:18: `1.5` comes to 1.5, expected 16 to 255 registers"},
+    {22, "maxrregcount THREAD", "t.cu:22:18: unknown name THREAD; did you mean THREADS?"},
+    {22, "maxrregcount (SELECT 32)",
+     "t.cu:22:19: SELECT is not allowed: an expression is arithmetic and comparisons only"},
+    {22, "maxrregcount 32\n//@ maxrregcount 32",
+     "t.cu:23:5: a second `maxrregcount`, the first is in line 22"},
+    {23, "options use_fast_math",
+     "t.cu:23:13: found 'use_fast_math', expected an option of NVRTC, as in --use_fast_math"},
+    {23, "options", "t.cu:23:5: `options` stands alone, expected: options -OPTION ..."},
+    {3, "op copy",
+     "t.cu:3:8: `op copy` says what is computed, and so do `problem`, `type`, `buffer`, `scalar`, "
+     "`reference` and what goes"},
+    {3, "op saxpy",
+     "t.cu:3:8: `op saxpy` says what is computed, and so do `problem`, `type`, `buffer`, `scalar`, "
+     "`reference` and what"},
+    {24, "extern \"C\" __global__ void skale(T *y) {}",
+     "t.cu:2:15: the code has no kernel scale, which `kernel` names; did you mean skale?"},
+    {25, "extern \"C\" __global__ void scale_ref(T *y) {}",
+     "t.cu:15:15: the code has no kernel scale_reference, which `reference` names"},
+    {3, "problem n 1000\n//@ defines scale", "t.cu:1: `defines` is for the library's own files"},
+    {22, "kernel second\n//@ block 32\n//@ args y",
+     "t.cu:22:12: no `grid` annotation behind `second`, expected a line: //@ grid EXPRESSION, ..."},
+    {22, "kernel second",
+     "t.cu:22:12: no `block` annotation behind `second`, expected a line: //@ block EXPRESSION, ..."},
+    {22, "kernel scale", "t.cu:22:12: a second `kernel` scale, the first is in line 2"},
+    {22, "buffr z T n in", "t.cu:22:5: unknown annotation 'buffr'; did you mean buffer?"},
+    {22, "probelm z 1", "t.cu:22:5: unknown annotation 'probelm'; did you mean problem?"},
+    {22, "scaler z f32 1", "t.cu:22:5: unknown annotation 'scaler'; did you mean scalar?"},
+    {22, "tolerence exact", "t.cu:22:5: unknown annotation 'tolerence'; did you mean tolerance?"},
+    {22, "metrik gbps 1", "t.cu:22:5: unknown annotation 'metrik'; did you mean metric?"},
+    {22, "objektive minimize time", "t.cu:22:5: unknown annotation 'objektive'; did you mean objective?"},
+    {22, "refrence x", "t.cu:22:5: unknown annotation 'refrence'; did you mean reference?"},
+};
+
+static void refuses_damage(void **state) {
+    (void)state;
+    for (size_t i = 0; i < COUNT(damages); i++) {
+        tt__str line = {0};
+        bool annotation = damages[i].line < COUNT(lines) - 1;
+        tt__str_addf(&line, "%s%s", annotation && damages[i].instead[0] ? "//@ " : "", damages[i].instead);
+        tt__str text = text_with(damages[i].line, line.text);
+        tt__template *t = (tt__template *)&text;
+        tt_status status = tt__template_parse(&t, "t.cu", text.text);
+        if (status != TT_E_TEMPLATE || !strstr(tt_last_error(), damages[i].sentence))
+            fail_msg("%s\n  status   %d\n  found    %s\n  expected %s", damages[i].instead, status,
+                     tt_last_error(), damages[i].sentence);
+        assert_null(t);
+        tt__str_free(&line);
+        tt__str_free(&text);
+    }
+}
+
+/* What is missing has no place; all else has line and column, which none of the
+ * sentences above leaves out. */
+static void names_every_place(void **state) {
+    (void)state;
+    for (size_t i = 0; i < COUNT(damages); i++) {
+        int line = 0, column = 0;
+        if (!strstr(damages[i].sentence, "library's own files"))
+            assert_int_equal(sscanf(damages[i].sentence, "t.cu:%d:%d:", &line, &column), 2);
+    }
+}
+
+/* One line is taken away. */
+static void says_what_is_missing(void **state) {
+    (void)state;
+    static const struct {
+        const char *text, *sentence;
+    } texts[] = {
+        {"//@ problem n 4\n", "t.cu: no `kernel` annotation, expected a line: //@ kernel NAME"},
+        {"//@ kernel k\n//@ problem n 4\n//@ block 1\n//@ grid 1\n//@ args i32 n\nextern \"C\" k();",
+         "t.cu: no `buffer` annotation, expected a line: //@ buffer NAME TYPE LENGTH in|out|inout|scratch"},
+        {"//@ kernel k\n//@ buffer x f32 4 in\n//@ block 1\n//@ grid 1\n//@ args x\nextern \"C\" k();",
+         "t.cu: no buffer is `out` or `inout`: nothing would come of it"},
+        {"//@ kernel k\n//@ buffer x f32 4 out\n//@ buffer y f32 4 out\n//@ expect x x.bin\n//@ block 1\n//@ "
+         "grid 1\n"
+         "//@ args x, y\nextern \"C\" k();",
+         "t.cu: `expect` names what 1 of 2 result buffers must hold: name the others too, or a `reference`"},
+        {"//@ kernel k\n//@ buffer x f32 4 out\n//@ block 1\n//@ args x\nextern \"C\" k();",
+         "t.cu: no `grid` annotation, expected a line: //@ grid EXPRESSION, ..."},
+        {"//@ kernel k\n//@ buffer x f32 4 out\n//@ block 1\n//@ grid 1\n//@ args x\nk();",
+         "t.cu: the kernel k must be declared extern \"C\""},
+    };
+    for (size_t i = 0; i < COUNT(texts); i++) {
+        tt__template *t;
+        assert_int_equal(tt__template_parse(&t, "t.cu", texts[i].text), TT_E_TEMPLATE);
+        if (!strstr(tt_last_error(), texts[i].sentence))
+            fail_msg("found %s\n  expected %s", tt_last_error(), texts[i].sentence);
+    }
+}
+
+/* Each limit, one beyond it: `each` is repeated in place of a line, and 'N' in it is a number. */
+static const struct {
+    size_t line;
+    const char *each;
+    int n;
+    const char *sentence;
+} floods[] = {
+    {4, "//@ problem vN 1\n", 16, "t.cu:19:13: more than 16 variables"},
+    {8, "//@ buffer bN f32 1 in\n", 11, "t.cu:18:12: more than 12 buffers and scalars"},
+    {20, "//@ metric mN 1 / time_ns\n", 5, "t.cu:24:12: more than 4 metrics"},
+    {23, "//@ options -DaN\n", 17, "t.cu:39:13: more than 16 options"},
+    {22, "//@ kernel kN\n//@ block 1\n//@ grid 1\n//@ args y\n", 4, "t.cu:34:12: more than 4 kernels"},
+};
+
+static void keeps_limits(void **state) {
+    (void)state;
+    for (size_t i = 0; i < COUNT(floods); i++) {
+        tt__str line = {0};
+        for (int k = 0; k < floods[i].n; k++)
+            for (const char *c = floods[i].each; *c; c++)
+                *c == 'N' ? tt__str_addf(&line, "%d", k + 10) : tt__str_addn(&line, c, 1);
+        tt__str text = text_with(floods[i].line, line.text);
+        tt__template *t;
+        tt_status status = tt__template_parse(&t, "t.cu", text.text);
+        if (status != TT_E_TEMPLATE || !strstr(tt_last_error(), floods[i].sentence))
+            fail_msg("found %s\n  expected %s", tt_last_error(), floods[i].sentence);
+        tt__str_free(&line);
+        tt__str_free(&text);
+    }
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(refuses_damage),
+        cmocka_unit_test(names_every_place),
+        cmocka_unit_test(says_what_is_missing),
+        cmocka_unit_test(keeps_limits),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,74 @@
+/*
+ * Working ahead: decides what compilers do before anybody waits for it, and which problem is opened before
+ * its turn. No result depends on it. A failure is not reported: the same step fails again when its turn
+ * comes.
+ *
+ *   moment                           called by   compiled ahead
+ *   CUDA starts                      backend     for the GPU that had this name before: the first problem
+ *   a problem is opened              searches.c  its fastest configurations by the model, or all of them
+ *   trials are under way             search.c    what the strategy will probably name next
+ *   finals are measured              backend     the next problem, opened early
+ *
+ * The caller of a moment adds to two lists; an idle compiler takes from them (tt__ahead_next). `soon` comes
+ * first: it belongs to the search at hand and is made anew after each trial. `later` grows.
+ *
+ * A NULL tt__ahead never has anything to compile. All calls are from the session's thread.
+ */
+#ifndef TT_TUNER_AHEAD_H
+#define TT_TUNER_AHEAD_H
+
+#include "tuner/searches.h"
+
+typedef struct tt__expected {
+    tt__candidate candidate; /* without a template: the verifier's kernels */
+    tt__problem problem;
+} tt__expected;
+
+/* Items before `at` have been taken. */
+typedef struct tt__expected_list {
+    tt__expected *items;
+    size_t n, at;
+} tt__expected_list;
+
+typedef struct tt__ahead {
+    tt__session *s;
+    tt_ctx *ctx;                 /* its layers may know the GPU; NULL: none does */
+    const tt__problem *problems; /* of the run, s->n_problems */
+    tt__searches next;           /* the problem after the one at hand, if it is open already */
+    tt__expected_list soon, later;
+    const tt__operation *operation; /* of the last item of `later` */
+} tt__ahead;
+
+/* Initialise with `s`, `ctx` and `problems`, which are borrowed. */
+void tt__ahead_close(tt__ahead *a);
+
+/* ---- Moments ---- */
+
+/* CUDA starts, and the GPU is probably called `name` ("" if unknown). If a GPU of this name is known, stores
+ * its description in *gpu, expects the first problem for it, and returns true. */
+bool tt__ahead_while_cuda_starts(tt__ahead *a, const char *name, tt__gpu *gpu);
+/* The search will run later. */
+tt_status tt__ahead_of_search(tt__ahead *a, const tt__search *search);
+/* Trials are under way, and the strategy may name `most` more. */
+tt_status tt__ahead_of_strategy(tt__ahead *a, const tt__search *search, const tt__strategy *strategy,
+                                void *self, const tt__view *view, size_t most);
+/* Opens the next problem, if there is one and it is not open. */
+void tt__ahead_open_next(tt__ahead *a);
+
+/* ---- Lists ---- */
+
+/* Replaces `soon`. Copies. */
+tt_status tt__ahead_soon(tt__ahead *a, const tt__candidate *const *c, size_t n, const tt__problem *p);
+/* Appends to `later`; the first candidate of an operation brings the verifier's kernels and the operation's
+ * reference.
+ */
+tt_status tt__ahead_later(tt__ahead *a, const tt__candidate *c, const tt__problem *p);
+void tt__ahead_forget(tt__ahead *a);
+
+/* Takes the next item; NULL if there is none. Valid until an item is added. */
+const tt__expected *tt__ahead_next(tt__ahead *a);
+size_t tt__ahead_left(const tt__ahead *a);
+/* How many of n compilers may work ahead at once: a configuration that nobody asked for may hang. */
+size_t tt__ahead_compilers(size_t n);
+
+#endif

@@ -1,0 +1,12 @@
+/* The backend that looks trials up in a recording. */
+#ifndef TT_TUNER_BACKEND_REPLAY_H
+#define TT_TUNER_BACKEND_REPLAY_H
+
+#include "tuner/backend.h"
+
+/* A recording; compiles and launches nothing. `should_stop` may be NULL. */
+tt_status tt__backend_replay(tt__backend **out, const char *path, int (*should_stop)(void *user), void *user);
+/* TT_E_INVALID, with what it has, if the recording of that backend lacks the problem. */
+tt_status tt__backend_replay_check(const tt__backend *b, const tt__problem *p);
+
+#endif

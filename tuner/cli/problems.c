@@ -1,0 +1,86 @@
+/* See the header. */
+#include "tuner/cli/problems.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "tuner/cli/options.h"
+
+static tt_status take_texts(tt__cli_problems *out, const tt__cli_args *args) {
+    out->n = args->n_texts ? args->n_texts : 1; /* without one: all defaults */
+    if (!(out->items = calloc(out->n, sizeof *out->items)))
+        return tt__fail_memory(out->n * sizeof *out->items);
+    for (size_t i = 0; i < out->n; i++)
+        out->items[i] = (tt_problem){.size = sizeof *out->items,
+                                     .warm = args->warm,
+                                     .op = args->op,
+                                     .kernel = out->kernel,
+                                     .values = args->n_texts ? args->texts[i] : NULL};
+    return TT_OK;
+}
+
+tt_status tt__cli_problems_open(tt__cli_problems *out, tt_ctx *ctx, const tt__cli_args *args) {
+    *out = (tt__cli_problems){0};
+    if (args->kernel_file)
+        TT_TRY(tt_kernel_open(&out->kernel, ctx, args->kernel_file, NULL));
+    if (args->kernel_file || args->op)
+        return take_texts(out, args);
+    out->n = args->n_problems;
+    if (!(out->items = malloc((out->n + 1) * sizeof *out->items)))
+        return tt__fail_memory(out->n * sizeof *out->items);
+    memcpy(out->items, args->problems, out->n * sizeof *out->items);
+    return TT_OK;
+}
+
+void tt__cli_problems_close(tt__cli_problems *p) {
+    tt_kernel_close(&p->kernel);
+    free(p->items);
+    *p = (tt__cli_problems){0};
+}
+
+void tt__cli_add_matrix(tt__str *out, const tt__cli_args *args) {
+    const tt_problem p = args->n_problems ? args->problems[0] : tt__cli_problem(args, 0, 0);
+    const struct {
+        const char *name;
+        int64_t value;
+    } values[] = {{"rows", p.rows},   {"cols", p.cols}, {"elem_size", args->elem_size},
+                  {"batch", p.batch}, {"lds", p.lds},   {"ldd", p.ldd},
+                  {"align", p.align}};
+    for (size_t i = 0; i < sizeof values / sizeof *values; i++)
+        if (values[i].value)
+            tt__str_addf(out, " %s=%lld", values[i].name, (long long)values[i].value);
+}
+
+tt_status tt__cli_check_problems(const tt__cli_args *args) {
+    const char *what = args->kernel_file ? args->kernel_file : args->op;
+    bool layout = args->elem_size || args->batch || args->lds || args->ldd || args->align || args->in_place;
+    if (args->kernel_file && args->op)
+        return tt__fail(TT_E_INVALID, "--op %s and --kernel %s: one or the other", args->op,
+                        args->kernel_file);
+    if (!what && args->n_texts)
+        return tt__fail(
+            TT_E_INVALID,
+            "--problem %s: of what? Name a built-in operation with --op, or your file with --kernel",
+            args->texts[0]);
+    if (what && (args->n_problems || layout))
+        return tt__fail(TT_E_INVALID,
+                        "%s: sizes, shapes and layouts are for matrices; name its variables with --problem",
+                        what);
+    if (args->kernel_file && (args->n_only || args->n_templates))
+        return tt__fail(TT_E_INVALID, "%s competes with no template: leave --only and --template out",
+                        args->kernel_file);
+    return TT_OK;
+}
+
+tt_status tt__cli_check_one(const tt__cli_args *args, const char *command, const char *does) {
+    TT_TRY(tt__cli_check_problems(args));
+    if (args->n_problems == 0 && !args->kernel_file && !args->op)
+        return tt__fail(
+            TT_E_INVALID,
+            "which problem? give --size or --shape, as in \"tune %s --size 4096\", or --op or --kernel",
+            command);
+    if (args->n_problems + args->n_texts > 1)
+        return tt__fail(TT_E_INVALID, "%zu problems, but %s %s: ask for each",
+                        args->n_problems + args->n_texts, command, does);
+    return TT_OK;
+}

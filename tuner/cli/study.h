@@ -1,0 +1,53 @@
+/* The study: every rung of the ladder from the naive transpose to the tuned one, measured in common
+ * rounds. The rungs between are templates of op TT__LADDER_OP, verified and measured like any other. */
+#ifndef TT_CLI_STUDY_H
+#define TT_CLI_STUDY_H
+
+#include "base/model.h"
+
+#define TT__LADDER_OP "transpose_ladder"
+
+typedef enum tt__rung_id { /* in the order of the ladder */
+                           TT__RUNG_COPY = 0,
+                           TT__RUNG_NAIVE_READ,
+                           TT__RUNG_NAIVE_WRITE,
+                           TT__RUNG_UNROLLED,
+                           TT__RUNG_VECTOR_STORE,
+                           TT__RUNG_TILE_LOAD,
+                           TT__RUNG_TILE_STORE,
+                           TT__RUNG_PADDED,
+                           TT__RUNG_TILES,
+                           TT__RUNG_WINNER,
+                           TT__RUNG_TUNED_COPY,
+                           TT__RUNGS
+} tt__rung_id;
+
+typedef struct tt__rung {
+    char kernel[TT__NAME_MAX]; /* "" : no configuration of it is allowed, or the problem has no winner */
+    char config[TT__CONFIG_MAX];
+    tt__trial trial;      /* of the rounds, or of the screening if there were none; why it failed */
+    int threads;          /* of a block */
+    int shared_bytes;     /* of a block, static and dynamic */
+    double gbps;          /* from here on 0 is unknown */
+    double speedup;       /* over TT__RUNG_NAIVE_READ */
+    double copy_fraction; /* of TT__RUNG_TUNED_COPY */
+    double peak_fraction; /* of the memory's theoretical rate */
+    double occupancy;     /* theoretical */
+} tt__rung;
+
+typedef struct tt__ladder {
+    tt__problem problem; /* op is "" if it was not studied: its tuning failed, or the run was interrupted */
+    tt__rung rungs[TT__RUNGS];
+} tt__ladder;
+
+/* "naive_read", for programs; "naive, coalesced reads", for people. Static storage. */
+const char *tt__rung_name(tt__rung_id id);
+const char *tt__rung_title(tt__rung_id id);
+
+/* Tunes each problem as tt_tune does (no time if the stored winner holds) and studies it. `ladders` has
+ * n_problems members, zeroed first. Status and report are those of tt_tune; also TT_E_INVALID if a
+ * recording has no ladder for a problem. */
+tt_status tt__study_run(tt_report **out, tt__ladder *ladders, tt_ctx *ctx, const tt_problem *problems,
+                        size_t n_problems, const tt_tune_opts *opts);
+
+#endif

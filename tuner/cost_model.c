@@ -1,0 +1,305 @@
+/* The geometry of each launch, and its costs. A cost is about the logarithm of a factor on the time, so
+ * costs add up; weights scale them to practice. They are few and round on purpose: the trials correct
+ * them. */
+#include "tuner/cost_model.h"
+
+#include <math.h>
+#include <stdlib.h>
+
+#include "base/number.h"
+
+/* Rows so many bytes apart meet in the same part of the memory (docs/limits.md). */
+static const int64_t wide_pitch = 131072;
+
+/* How much of a cache hint it is not to keep what was read. */
+static const double keeping = 0.7;
+
+/* What one of each adds to the logarithm of the time. docs/search.md has where the numbers come from. */
+const double tt__cost_weights[TT__COSTS] = {
+    [TT__COST_READ_RUN] = 0.03,    /* halvings of 256 bytes that a block reads in a row; from a cache line
+                                      on each counts twice */
+    [TT__COST_WRITE_RUN] = 0.025,  /* ... writes in a row */
+    [TT__COST_FEW_BLOCKS] = 0.04,  /* halvings of 8 blocks for each SM: they are not shared out well */
+    [TT__COST_IDLE_SMS] = 0.085,   /* halvings of 2 blocks for each SM */
+    [TT__COST_LITTLE_WORK] = 0.05, /* halvings of 32 bytes for each thread: too little is under way */
+    [TT__COST_MANY_LOADS] = 0.001, /* loads of each thread, up to 64 */
+    [TT__COST_ACCESSES] = 0.15,    /* loads and stores for each byte */
+    [TT__COST_BLOCK_SIZE] = 0.01,  /* doublings or halvings of 256 threads */
+    [TT__COST_CONFLICTS] = 0.05,   /* if it has bank conflicts that it could have padded away */
+    [TT__COST_ORDER] = 0.015,      /* if blocks walk along rows of what no cache holds; of wide pitches it
+                                      depends on the day */
+    [TT__COST_CACHE_HINT] = 0.025, /* if stores do not stream although all fits the cache, or the reverse;
+                                      less if nothing is kept of what does not fit */
+};
+
+const char *const tt__cost_names[TT__COSTS] = {
+    [TT__COST_READ_RUN] = "read_run",       [TT__COST_WRITE_RUN] = "write_run",
+    [TT__COST_FEW_BLOCKS] = "few_blocks",   [TT__COST_IDLE_SMS] = "idle_sms",
+    [TT__COST_LITTLE_WORK] = "little_work", [TT__COST_MANY_LOADS] = "many_loads",
+    [TT__COST_ACCESSES] = "accesses",       [TT__COST_BLOCK_SIZE] = "block_size",
+    [TT__COST_CONFLICTS] = "conflicts",     [TT__COST_ORDER] = "order",
+    [TT__COST_CACHE_HINT] = "cache_hint",
+};
+
+/* ---- Geometry ------------------------------------------------------------------------------------------ */
+
+static double blocks_of(const tt__launch *l) {
+    const unsigned *grid = l->passes[0].grid;
+    return (double)grid[0] * grid[1] * grid[2];
+}
+
+static double threads_of(const tt__launch *l) {
+    const unsigned *block = l->passes[0].block;
+    return (double)block[0] * block[1] * block[2];
+}
+
+/* The names by which templates tell us what a launch does not show. */
+static void read_parameters(tt__geometry *g, const tt__template *t, const tt__point point, int elem_size) {
+    static const struct {
+        const char *name;
+        bool read, write, whole; /* whole: of transposes, whose accesses move an element at least */
+    } accesses[] = {{"VL", true, false, true},
+                    {"VS", false, true, true},
+                    {"V", true, true, true},
+                    {"VEC", true, true, false}};
+    for (size_t k = 0; k < t->n_params; k++) {
+        const tt__param *p = &t->params[k];
+        double value = tt__strtod(p->values[point[k]], NULL);
+        for (size_t i = 0; i < sizeof accesses / sizeof *accesses; i++) {
+            bool named = strcmp(p->name, accesses[i].name) == 0 && value > 0;
+            double access = accesses[i].whole ? fmax(value, elem_size) : value;
+            if (named && accesses[i].read)
+                g->read_access = access;
+            if (named && accesses[i].write)
+                g->write_access = access;
+        }
+        g->streams |= strcmp(p->name, "STREAM") == 0 && value == 1;
+        g->keeps |=
+            (strcmp(p->name, "STREAM") == 0 && value == 2) || (strcmp(p->name, "KEEP") == 0 && value > 0);
+    }
+}
+
+static void read_launch(tt__geometry *g, const tt__candidate *c, const tt__problem *p) {
+    double bytes = p->moved_bytes / 2;
+    g->blocks = blocks_of(&c->launch);
+    g->threads = threads_of(&c->launch);
+    g->shared_bytes = c->launch.passes[0].shared_bytes;
+    g->thread_bytes = bytes / (g->blocks * g->threads);
+    g->read_access = g->write_access = tt__problem_elem_size(p);
+}
+
+/* The sides of what is read in tiles (`moves ROWS, COLUMNS, LEADING_DIMENSION`). */
+typedef struct sides {
+    double rows, cols, count; /* so many of rows x cols */
+    double elem_size;
+} sides;
+
+static sides sides_of(const tt__operation *op, const tt__problem *p) {
+    sides s = {.elem_size = tt__problem_elem_size(p)};
+    s.rows = (double)tt__problem_number(p, op->variables[op->tile[0]].name, 1);
+    s.cols = (double)tt__problem_number(p, op->variables[op->tile[1]].name, 1);
+    s.count = p->moved_bytes / 2 / s.elem_size / (s.rows * s.cols);
+    return s;
+}
+
+/* With one row a block is as wide as its tile, and of the grid only the columns are left. */
+static void read_tile(tt__geometry *g, const tt__candidate *c, const tt__candidate *of_row, const sides *s) {
+    double across = blocks_of(&of_row->launch) / s->count;
+    double wide = fmin(ceil(s->cols / across), s->cols);
+    double tile = s->rows * s->cols * s->count / g->blocks;
+    g->read_run = wide * s->elem_size;
+    g->write_run = fmin(fmax(1, tile / wide), s->rows) * s->elem_size;
+    unsigned x = c->launch.passes[0].grid[0], x_of_row = of_row->launch.passes[0].grid[0];
+    bool x_is_rows = x > 1 && x_of_row == 1, x_is_cols = x > 1 && x_of_row == x;
+    g->down = x_is_rows ? 1 : x_is_cols ? -1 : 0;
+}
+
+static const tt__candidate *find(const tt__space *space, const char *config, size_t *at) {
+    for (size_t k = 0; k < space->n; k++) {
+        size_t i = (*at + k) % space->n;
+        if (strcmp(space->items[i].config, config) == 0) {
+            *at = i + 1;
+            return &space->items[i];
+        }
+    }
+    return NULL;
+}
+
+/* Tiles of one template's configurations, which stand together in the space from `first` on. */
+static void read_tiles(tt__cost_model *m, const tt__space *space, size_t first, size_t end,
+                       const tt__gpu *gpu, const tt__problem *p) {
+    const tt__operation *op = space->items[first].t->operation;
+    tt__space of_row = {0};
+    tt__problem row = *p;
+    size_t at = 0;
+    if (op->tile[0] < 0)
+        return;
+    const sides s = sides_of(op, p);
+    tt__problem_set(&row, op->variables[op->tile[0]].name, 1);
+    if (tt__space_add(&of_row, space->items[first].t, gpu, &row) == TT_OK)
+        for (size_t i = first; i < end; i++) {
+            const tt__candidate *c = find(&of_row, space->items[i].config, &at);
+            if (c)
+                read_tile(&m->geometry[i], &space->items[i], c, &s);
+        }
+    tt__space_free(&of_row);
+}
+
+static int by_tile(const void *a, const void *b) {
+    const tt__geometry *x = *(tt__geometry *const *)a, *y = *(tt__geometry *const *)b;
+    const double apart[] = {x->read_run - y->read_run, x->write_run - y->write_run, x->threads - y->threads,
+                            y->shared_bytes - x->shared_bytes};
+    for (size_t i = 0; i < sizeof apart / sizeof *apart; i++)
+        if (apart[i] != 0)
+            return apart[i] < 0 ? -1 : 1;
+    return 0;
+}
+
+/* A template that can pad its tiles has bank conflicts where it does not: its other configurations take
+ * more shared memory for the same tile. */
+static tt_status find_unpadded(tt__cost_model *m, size_t first, size_t end) {
+    tt__geometry **sorted = calloc(end - first, sizeof(tt__geometry *)), *most;
+    if (!sorted)
+        return tt__fail_memory((end - first) * sizeof(tt__geometry *));
+    for (size_t i = first; i < end; i++)
+        sorted[i - first] = &m->geometry[i];
+    qsort(sorted, end - first, sizeof(tt__geometry *), by_tile);
+    most = sorted[0];
+    for (size_t i = 0; i < end - first; i++) {
+        tt__geometry *g = sorted[i];
+        if (g->read_run != most->read_run || g->write_run != most->write_run || g->threads != most->threads)
+            most = g;
+        g->unpadded = g->read_run > 0 && g->shared_bytes > 0 && g->shared_bytes < most->shared_bytes;
+    }
+    free(sorted);
+    return TT_OK;
+}
+
+/* ---- Costs --------------------------------------------------------------------------------------------- */
+
+static double halvings(double have, double full) {
+    return have > 0 && have < full ? log2(full / have) : 0;
+}
+
+/* Of two cache lines, and of one again. */
+static double short_run(double bytes) {
+    return halvings(bytes, 256) + halvings(bytes, 128);
+}
+
+static void find_costs(double costs[TT__COSTS], const tt__geometry *g, const tt__gpu *gpu,
+                       const tt__operation *op, const tt__problem *p) {
+    double per_sm = g->blocks / (gpu->sm_count > 0 ? gpu->sm_count : 1);
+    double moved = p->moved_bytes, l2 = (double)gpu->l2_bytes;
+    bool cached = moved <= l2,
+         exceeds = moved / 2 > l2; /* between the two, hints and order are all the same */
+    int64_t pitch = op->tile[0] < 0 ? 1 : tt__problem_number(p, op->variables[op->tile[2]].name, 1);
+    bool wide = pitch * tt__problem_elem_size(p) % wide_pitch == 0;
+    costs[TT__COST_IDLE_SMS] = halvings(per_sm, 2);
+    costs[TT__COST_BLOCK_SIZE] = fabs(log2(g->threads / 256));
+    if (!op->moves) /* how it moves bytes is not declared */
+        return;
+    costs[TT__COST_READ_RUN] = short_run(g->read_run);
+    costs[TT__COST_WRITE_RUN] = short_run(g->write_run);
+    costs[TT__COST_FEW_BLOCKS] = halvings(per_sm, 8);
+    costs[TT__COST_LITTLE_WORK] = halvings(g->thread_bytes, 32);
+    costs[TT__COST_MANY_LOADS] = fmin(g->thread_bytes / g->read_access, 64);
+    costs[TT__COST_ACCESSES] = 1 / g->read_access + 1 / g->write_access;
+    costs[TT__COST_CONFLICTS] = g->unpadded;
+    costs[TT__COST_ORDER] = exceeds && !wide && g->down < 0;
+    if (cached)
+        costs[TT__COST_CACHE_HINT] = !g->streams;
+    if (exceeds)
+        costs[TT__COST_CACHE_HINT] = g->streams ? 1 : g->keeps ? 0 : keeping;
+}
+
+/* ---- Coordinates --------------------------------------------------------------------------------------- */
+
+/* The coordinate of a parameter; those of one name are one, whatever the template. */
+static size_t coord_of(tt__cost_model *m, const char *names[], const char *name) {
+    for (size_t k = 0; k < m->n_coords; k++)
+        if (strcmp(names[k], name) == 0)
+            return k;
+    if (m->n_coords == TT__COORDS_MAX)
+        return TT__COORDS_MAX;
+    names[m->n_coords] = name;
+    return m->n_coords++;
+}
+
+/* A few values from 0 on are no quantity: which of the orders, which of the hints. */
+static bool is_choice(const tt__param *p) {
+    return p->n_values <= 4 && strcmp(p->values[0], "0") == 0;
+}
+
+static void place_params(tt__cost_model *m, const char *names[], size_t i, const tt__template *t,
+                         const tt__point point) {
+    for (size_t k = 0; k < t->n_params; k++) {
+        const tt__param *p = &t->params[k];
+        size_t at = coord_of(m, names, p->name);
+        if (at == TT__COORDS_MAX)
+            continue;
+        double value = tt__strtod(p->values[point[k]], NULL);
+        m->words[at] |= !tt__param_is_number(p) || is_choice(p);
+        m->coords[i][at] = (float)(value >= 1 ? log2(value) + 1 : point[k]);
+    }
+}
+
+/* Beside the parameters: what the launch shows, which unlike them means the same in all templates. */
+static void place(tt__cost_model *m, const tt__space *space, const tt__points *points) {
+    const char *names[TT__COORDS_MAX] = {NULL};
+    size_t kernel = coord_of(m, names, " kernel"), read = coord_of(m, names, " read"),
+           write = coord_of(m, names, " write"), threads = coord_of(m, names, " threads"),
+           bytes = coord_of(m, names, " bytes");
+    float *all = &m->coords[0][0];
+    for (size_t i = 0; i < space->n * TT__COORDS_MAX; i++)
+        all[i] = NAN;
+    m->words[kernel] = true; /* TT__COORD_KERNEL, being the first */
+    for (size_t i = 0, t = 0; i < space->n; i++) {
+        const tt__geometry *g = &m->geometry[i];
+        t += i > 0 && space->items[i].t != space->items[i - 1].t;
+        m->coords[i][kernel] = (float)t;
+        m->coords[i][read] = (float)log2(g->read_run + 1);
+        m->coords[i][write] = (float)log2(g->write_run + 1);
+        m->coords[i][threads] = (float)log2(g->threads);
+        m->coords[i][bytes] = (float)(g->thread_bytes > 0 ? log2(g->thread_bytes) : 0);
+        place_params(m, names, i, space->items[i].t, points->at[i]);
+    }
+}
+
+/* ---- The model ----------------------------------------------------------------------------------------- */
+
+tt_status tt__cost_model_open(tt__cost_model *m, const tt__space *space, const tt__gpu *gpu,
+                              const tt__problem *p, const tt__points *points, const double *weights) {
+    size_t n = space->n ? space->n : 1;
+    *m = (tt__cost_model){.n = space->n,
+                          .geometry = calloc(n, sizeof *m->geometry),
+                          .costs = calloc(n, sizeof *m->costs),
+                          .log_time = calloc(n, sizeof *m->log_time),
+                          .coords = calloc(n, sizeof *m->coords)};
+    if (!m->geometry || !m->costs || !m->log_time || !m->coords)
+        return tt__fail_memory(n * sizeof *m->coords);
+    for (size_t i = 0; i < space->n; i++) {
+        read_launch(&m->geometry[i], &space->items[i], p);
+        read_parameters(&m->geometry[i], space->items[i].t, points->at[i], tt__problem_elem_size(p));
+    }
+    for (size_t first = 0, end; first < space->n; first = end) {
+        for (end = first + 1; end < space->n && space->items[end].t == space->items[first].t; end++)
+            ;
+        read_tiles(m, space, first, end, gpu, p);
+        TT_TRY(find_unpadded(m, first, end));
+    }
+    for (size_t i = 0; i < space->n; i++) {
+        find_costs(m->costs[i], &m->geometry[i], gpu, space->items[i].t->operation, p);
+        for (int k = 0; k < TT__COSTS; k++)
+            m->log_time[i] += (weights ? weights : tt__cost_weights)[k] * m->costs[i][k];
+    }
+    place(m, space, points);
+    return TT_OK;
+}
+
+void tt__cost_model_close(tt__cost_model *m) {
+    free(m->geometry);
+    free(m->costs);
+    free(m->log_time);
+    free(m->coords);
+    *m = (tt__cost_model){0};
+}

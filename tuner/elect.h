@@ -1,0 +1,19 @@
+/* The winner of a search. */
+#ifndef TT_TUNER_ELECT_H
+#define TT_TUNER_ELECT_H
+
+#include "tuner/search.h"
+#include "tuner/stats.h"
+
+/* Elects and stores the winner of a finished search, compares it with the best of `copy` (may be empty),
+ * and fills the result. */
+tt_status tt__elect(tt__session *s, tt__search *search, const tt__search *copy, tt_result *result);
+
+/* The stored winner, if nothing was measured and it still holds: same environment and template and, unless
+ * this is a replay, measured here. */
+tt_status tt__stored_winner(tt__session *s, const tt__search *search, tt_result *result, bool *holds);
+
+/* a over b, in pairs where the samples pair up. */
+tt__ratio tt__compare_trials(const tt__trial *a, const tt__trial *b);
+
+#endif

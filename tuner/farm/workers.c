@@ -1,0 +1,198 @@
+/* Starting workers, hearing their greetings, and waiting for one of them. */
+#include "tuner/farm/workers.h"
+
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+#include "tuner/backend.h"
+
+const double tt__workers_start_timeout_s = 60, tt__workers_poll_s = 0.2;
+
+tt_status tt__workers_open(tt__workers *workers, int device, int jobs, double compile_timeout_s,
+                           int (*should_stop)(void *user), void *user) {
+    enum { JOBS_MAX = 120 };
+    long cpus = sysconf(_SC_NPROCESSORS_ONLN);
+    if (jobs <= 0)
+        jobs = cpus > 0 ? (int)cpus : 1;
+    if (jobs > JOBS_MAX)
+        jobs = JOBS_MAX;
+    *workers = (tt__workers){.device = device,
+                             .n = (size_t)jobs + 1,
+                             .compile_timeout_s = compile_timeout_s,
+                             .should_stop = should_stop,
+                             .user = user};
+    workers->items = calloc(workers->n, sizeof *workers->items);
+    return workers->items ? TT_OK : tt__fail_memory(workers->n * sizeof *workers->items);
+}
+
+void tt__workers_close(tt__workers *workers) {
+    for (size_t i = 0; workers->items && i < workers->n;
+         i++) /* all at once: giving a GPU back takes its time */
+        if (workers->items[i].pid > 0)
+            kill(workers->items[i].pid, SIGKILL);
+    for (size_t i = 0; workers->items && i < workers->n; i++)
+        tt__worker_stop(&workers->items[i]);
+    tt__str_free(&workers->payload);
+    free(workers->items);
+    *workers = (tt__workers){0};
+}
+
+/* What one compiler may allocate: its part of half the machine's memory, within reason. */
+static int64_t compiler_bytes(const tt__workers *workers) {
+    const int64_t least = INT64_C(512) << 20, most = INT64_C(4) << 30;
+    int64_t memory = (int64_t)sysconf(_SC_PHYS_PAGES) * sysconf(_SC_PAGESIZE);
+    int64_t part = memory / 2 / (int64_t)(workers->n - TT__WORKER_COMPILER);
+    return part < least ? least : part > most ? most : part;
+}
+
+tt_status tt__workers_start(tt__workers *workers, size_t i) {
+    char arg[32];
+    bool gpu = i == TT__WORKER_GPU;
+    snprintf(arg, sizeof arg, "%lld", gpu ? (long long)workers->device : (long long)compiler_bytes(workers));
+    return tt__worker_start(&workers->items[i], gpu ? "gpu" : "compile", arg, tt__workers_start_timeout_s);
+}
+
+tt_status tt__workers_stop_asked(const tt__workers *workers) {
+    if (workers->should_stop && workers->should_stop(workers->user))
+        return tt__fail(TT_E_INTERRUPTED, "interrupted; what was measured is stored");
+    return TT_OK;
+}
+
+tt_status tt__workers_wait_for(tt__workers *workers, size_t i, uint32_t type) {
+    const char *who = i == TT__WORKER_GPU ? "GPU worker" : "compile worker";
+    while (workers->items[i].busy) {
+        tt__event e;
+        TT_TRY(tt__workers_stop_asked(workers));
+        TT_TRY(tt__worker_wait_any(&workers->items[i], 1, tt__workers_poll_s, &e, &workers->payload));
+        if (e.kind == TT__EVENT_TIMEOUT || e.kind == TT__EVENT_CRASHED)
+            return tt__fail(TT_E_IO, "the %s %s", who, e.reason);
+        if (e.kind == TT__EVENT_REPLY && e.type != type)
+            return tt__fail(TT_E_INTERNAL, "the %s sent message %u, not %u", who, e.type, type);
+    }
+    return TT_OK;
+}
+
+tt_status tt__workers_adopt(const tt__msg_done *done) {
+    return done->status == TT_OK ? TT_OK : tt__fail(done->status, "%s", done->error);
+}
+
+static tt_status check_versions(const tt__workers *workers, const tt__msg_described *gpu) {
+    const char *nvrtc = workers->env.nvrtc;
+    int nvrtc_major = atoi(nvrtc), driver_major = gpu->cuda_version / 1000;
+    if (nvrtc_major <= driver_major)
+        return TT_OK;
+    return tt__fail(
+        TT_E_NO_DRIVER,
+        "the driver (%s) supports CUDA %d.%d, but NVRTC is %s and its cubins need a CUDA %d driver; "
+        "update the driver, or name an NVRTC %d in TILETUNE_NVRTC",
+        gpu->driver, driver_major, gpu->cuda_version % 1000 / 10, nvrtc, nvrtc_major, driver_major);
+}
+
+static void ask_description(tt__workers *workers) {
+    tt__worker_ask(&workers->items[TT__WORKER_GPU], 0, tt__workers_start_timeout_s, TT__MSG_DESCRIBE, NULL,
+                   0);
+}
+
+tt_status tt__workers_start_all(tt__workers *workers, char gpu_name[TT__GPU_NAME_MAX]) {
+    tt__msg_hello hello;
+    for (size_t i = 0; i < workers->n; i++) /* NVRTC is loaded while the driver starts */
+        TT_TRY(tt__workers_start(workers, i));
+    TT_TRY(tt__workers_wait_for(workers, TT__WORKER_GPU, TT__MSG_HELLO));
+    memcpy(&hello, workers->payload.text, sizeof hello);
+    tt__copy(gpu_name, TT__GPU_NAME_MAX, hello.gpu_name);
+    ask_description(workers);
+    TT_TRY(tt__workers_wait_for(workers, TT__WORKER_COMPILER, TT__MSG_HELLO));
+    memcpy(&hello, workers->payload.text, sizeof hello);
+    workers->compiling = hello.done;
+    tt__copy(workers->env.nvrtc, sizeof workers->env.nvrtc, hello.nvrtc);
+    return TT_OK;
+}
+
+tt_status tt__workers_described(tt__workers *workers) {
+    tt__msg_described gpu;
+    memcpy(&gpu, workers->payload.text, sizeof gpu);
+    TT_TRY(tt__workers_adopt(&gpu.done));
+    TT_TRY(tt__workers_adopt(&workers->compiling)); /* without a driver that would be of no account */
+    workers->gpu = gpu.gpu;
+    tt__copy(workers->env.driver, sizeof workers->env.driver, gpu.driver);
+    tt__copy(workers->env.library, sizeof workers->env.library, TT__METHOD);
+    return check_versions(workers, &gpu);
+}
+
+tt_status tt__workers_restart_gpu(tt__workers *workers) {
+    TT_TRY(tt__workers_start(workers, TT__WORKER_GPU));
+    TT_TRY(tt__workers_wait_for(workers, TT__WORKER_GPU, TT__MSG_HELLO));
+    ask_description(workers);
+    TT_TRY(tt__workers_wait_for(workers, TT__WORKER_GPU, TT__MSG_DESCRIBED));
+    return tt__workers_described(workers);
+}
+
+void tt__workers_ask_compile(tt__workers *workers, size_t i, const char *name, const char *source,
+                             const tt__str *options, int n_options) {
+    tt__msg_compile m = {workers->gpu.cc, n_options, strlen(name) + 1, strlen(source) + 1, options->len};
+    struct iovec parts[] = {{&m, sizeof m},
+                            {(void *)(uintptr_t)name, m.name_size},
+                            {(void *)(uintptr_t)source, m.source_size},
+                            {options->text, options->len}};
+    tt__worker_ask(&workers->items[i], 0, workers->compile_timeout_s, TT__MSG_COMPILE, parts, 4);
+}
+
+static const char zeros[16];
+
+/* Behind a cubin, so that whatever follows it is aligned. */
+static size_t padding(const tt__cubin *cubin) {
+    return (sizeof zeros - cubin->image.len % sizeof zeros) % sizeof zeros;
+}
+
+void tt__workers_ask_problem(tt__workers *workers, const tt__problem *p, const tt__workload *w,
+                             const tt__cubin *checker, const tt__cubin *reference, double timeout_s) {
+    size_t pad = padding(checker), reference_pad = reference ? padding(reference) : 0;
+    tt__msg_problem m = {.problem = *p, .work = *w, .checker_size = checker->image.len + pad};
+    m.reference_size = reference ? reference->image.len + reference_pad : 0;
+    struct iovec parts[] = {{&m, sizeof m},
+                            {checker->image.text, checker->image.len},
+                            {(void *)(uintptr_t)zeros, pad},
+                            {reference ? reference->image.text : NULL, reference ? reference->image.len : 0},
+                            {(void *)(uintptr_t)zeros, reference_pad}};
+    tt__worker_ask(&workers->items[TT__WORKER_GPU], 0, timeout_s, TT__MSG_PROBLEM, parts, 5);
+}
+
+/* A request for a trial, the cubin padded so that whatever follows it is aligned. */
+static void trial_parts(struct iovec parts[3], tt__msg_trial *m, const tt__candidate *c,
+                        const tt__cubin *cubin, double cutoff_us) {
+    size_t pad = padding(cubin);
+    memset(m, 0, sizeof *m);
+    m->symbols = c->t->symbols;
+    memcpy(m->key, cubin->key, sizeof m->key);
+    m->launch = c->launch;
+    m->cutoff_us = cutoff_us;
+    m->offset = c->offset;
+    m->copy = strcmp(c->t->op, "copy") == 0;
+    m->cubin_size = cubin->image.len + pad;
+    parts[0] = (struct iovec){m, sizeof *m};
+    parts[1] = (struct iovec){cubin->image.text, cubin->image.len};
+    parts[2] = (struct iovec){(void *)(uintptr_t)zeros, pad};
+}
+
+void tt__workers_ask_trial(tt__workers *workers, size_t job, double timeout_s, const tt__candidate *c,
+                           const tt__cubin *cubin, double cutoff_us) {
+    tt__msg_trial m;
+    struct iovec parts[3];
+    trial_parts(parts, &m, c, cubin, cutoff_us);
+    tt__worker_ask(&workers->items[TT__WORKER_GPU], job, timeout_s, TT__MSG_TRIAL, parts, 3);
+}
+
+void tt__workers_ask_finals(tt__workers *workers, double timeout_s, const tt__candidate *const *c,
+                            tt__cubin *const *cubins, size_t n, tt__rounds rounds) {
+    struct iovec parts[1 + 3 * TT__FINALISTS_MAX];
+    _Static_assert(sizeof parts / sizeof *parts <= TT__WIRE_PARTS_MAX,
+                   "the finalists do not fit into a message");
+    tt__msg_trial m[TT__FINALISTS_MAX];
+    tt__msg_finals head = {(int)n, rounds};
+    parts[0] = (struct iovec){&head, sizeof head};
+    for (size_t i = 0; i < n; i++)
+        trial_parts(&parts[1 + 3 * i], &m[i], c[i], cubins[i], 0);
+    tt__worker_ask(&workers->items[TT__WORKER_GPU], 0, timeout_s, TT__MSG_FINALS, parts, (int)(1 + 3 * n));
+}

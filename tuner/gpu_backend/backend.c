@@ -1,0 +1,236 @@
+/* The GPU backend as the session sees it. The event loop goes on while one of its functions waits. */
+#include "tuner/gpu_backend/backend.h"
+
+#include <stdlib.h>
+
+#include "base/clock.h"
+#include "template/operation.h"
+#include "template/workload.h"
+#include "tuner/ahead.h"
+#include "tuner/checker.h"
+#include "tuner/gpu_backend/loop.h"
+
+/* ---- Which GPU it is: presumed by its name until CUDA has started and can describe it ------------------ */
+
+/* Drops the cubins for a GPU that is not there, and stops their compilers. */
+static void forget_cubins(tt__loop *l) {
+    for (size_t w = TT__WORKER_COMPILER; w < l->workers.n; w++) {
+        if (l->compiling[w])
+            tt__worker_stop(&l->workers.items[w]);
+        l->compiling[w] = NULL;
+    }
+    tt__cubins_close(&l->cubins);
+    l->cubins = (tt__cubins){.store = l->opts.store, .nvrtc = l->workers.env.nvrtc};
+}
+
+static tt_status await_description(tt__loop *l) {
+    if (!l->presumed) { /* nothing is compiled yet */
+        TT_TRY(tt__workers_wait_for(&l->workers, TT__WORKER_GPU, TT__MSG_DESCRIBED));
+        return tt__workers_described(&l->workers);
+    }
+    while (!l->described)
+        TT_TRY(tt__loop_turn(l));
+    return TT_OK;
+}
+
+static tt_status hello(tt__backend *b, tt__gpu *gpu, tt__env *env) {
+    tt__loop *l = (tt__loop *)b;
+    char name[TT__GPU_NAME_MAX];
+    const double begin_s = tt__now_s();
+    TT_TRY(tt__workers_start_all(&l->workers, name));
+    l->cubins.nvrtc = l->workers.env.nvrtc;
+    l->presumed = l->workers.compiling.status == TT_OK &&
+                  tt__ahead_while_cuda_starts(l->opts.ahead, name, &l->workers.gpu);
+    l->cubins.cc = l->workers.gpu.cc;
+    TT_TRY(await_description(l));
+    tt__timeline_span(&l->timeline, TT__WORKER_GPU, "start", begin_s, tt__now_s());
+    *gpu = l->workers.gpu;
+    *env = l->workers.env;
+    if (l->mistaken || l->cubins.cc != gpu->cc)
+        forget_cubins(l);
+    l->cubins.cc = gpu->cc;
+    l->presumed = l->mistaken = false;
+    tt__ahead_forget(l->opts.ahead);
+    return TT_OK;
+}
+
+/* ---- Trials -------------------------------------------------------------------------------------------- */
+
+/* Waits for the arrays of the problem before, so that their reply is not taken for this problem's. */
+static tt_status await_opening(tt__loop *l) {
+    while (l->state == TT__ARRAYS_OPENING)
+        TT_TRY(tt__loop_turn(l));
+    return TT_OK;
+}
+
+/* Drops the jobs of a search that was given up. */
+static void forget_jobs(tt__loop *l) {
+    if (l->workers.items[TT__WORKER_GPU].busy && l->state == TT__ARRAYS_OPEN)
+        tt__loop_drop_gpu(l);
+    memset(l->jobs, 0, sizeof l->jobs);
+}
+
+static tt_status problem(tt__backend *b, const tt__problem *p, const tt__template *t) {
+    tt__loop *l = (tt__loop *)b;
+    tt__candidate c;
+    forget_jobs(l);
+    TT_TRY(tt__ahead_soon(l->opts.ahead, NULL, 0, p));
+    TT_TRY(await_opening(l));
+    l->problem = *p;
+    l->state = TT__ARRAYS_CLOSED;
+    l->failures = 0;
+    l->cutoff_us = 0;
+    l->reference = NULL;
+    TT_TRY(tt__workload_of(&l->work, t, &l->workers.gpu, p));
+    if (l->work.has_reference) {
+        TT_TRY(tt__space_reference(&c, t->operation, &l->workers.gpu, p));
+        TT_TRY(tt__cubins_want(&l->cubins, &c, p, &l->reference));
+    }
+    tt__verify_candidate(&c, &l->work);
+    return tt__cubins_want(&l->cubins, &c, p, &l->checker);
+}
+
+static size_t room(const tt__backend *b) {
+    const tt__loop *l = (const tt__loop *)b;
+    size_t wanted = 2 * l->workers.n, used = 0;
+    for (int i = 0; i < TT__JOBS_MAX; i++)
+        used += l->jobs[i].state != TT__JOB_FREE;
+    return used < wanted ? wanted - used : 0;
+}
+
+static tt_status submit(tt__backend *b, size_t id, const tt__candidate *c, double cutoff_us) {
+    tt__loop *l = (tt__loop *)b;
+    tt__job *j = NULL;
+    for (int i = 0; i < TT__JOBS_MAX && !j; i++)
+        if (l->jobs[i].state == TT__JOB_FREE)
+            j = &l->jobs[i];
+    if (!j)
+        return tt__fail(TT_E_INTERNAL, "more than %d trials at once", TT__JOBS_MAX);
+    l->cutoff_us = cutoff_us;
+    tt__cubin *cubin;
+    TT_TRY(tt__cubins_want(&l->cubins, c, &l->problem, &cubin));
+    *j = (tt__job){.state = TT__JOB_TO_COMPILE, .id = id, .order = ++l->submitted, .c = c, .cubin = cubin};
+    return tt__cubins_name(&l->cubins, c, &l->problem, cubin);
+}
+
+static tt_status wait(tt__backend *b, size_t *id, tt__trial *trial) {
+    tt__loop *l = (tt__loop *)b;
+    int at;
+    while ((at = tt__loop_oldest(l, TT__JOB_DONE)) == TT__NO_JOB) {
+        TT_TRY(tt__loop_turn(l));
+        tt__loop_promote(l);
+    }
+    if (l->state == TT__ARRAYS_OPEN)
+        TT_TRY(tt__loop_feed_gpu(l)); /* it works on while the caller stores this trial */
+    *id = l->jobs[at].id;
+    *trial = l->jobs[at].trial;
+    l->jobs[at] = (tt__job){0};
+    return TT_OK;
+}
+
+static tt_status prepare(tt__backend *b) {
+    return tt__loop_prepare((tt__loop *)b);
+}
+
+/* ---- Finals -------------------------------------------------------------------------------------------- */
+
+static tt_status await(tt__loop *l, const tt__cubin *cubin) {
+    while (cubin->state <= TT__CUBIN_COMPILING)
+        TT_TRY(tt__loop_turn(l));
+    return cubin->state == TT__CUBIN_READY ? TT_OK : tt__fail(TT_E_COMPILE, "%s", cubin->reason);
+}
+
+static tt_status await_problem(tt__loop *l) {
+    while (l->state != TT__ARRAYS_OPEN) {
+        if (l->state == TT__ARRAYS_CLOSED)
+            TT_TRY(tt__loop_open_problem(l));
+        TT_TRY(tt__loop_turn(l));
+    }
+    return TT_OK;
+}
+
+/* The finalists' cubins. Their trials may be of an earlier run whose cubins have been pruned. */
+static tt_status finalist_cubins(tt__loop *l, const tt__candidate *const *c, size_t n, tt__cubin **cubins) {
+    TT_TRY(await(l, l->checker)); /* if all trials were stored nobody has waited for it */
+    if (l->reference)
+        TT_TRY(await(l, l->reference));
+    for (size_t i = 0; i < n; i++) {
+        TT_TRY(tt__cubins_want(&l->cubins, c[i], &l->problem, &cubins[i]));
+        TT_TRY(tt__cubins_name(&l->cubins, c[i], &l->problem, cubins[i]));
+    }
+    for (size_t i = 0; i < n; i++)
+        TT_TRY(await(l, cubins[i]));
+    return tt__cubins_save(&l->cubins, true);
+}
+
+/* A GPU worker that still measures after an error is stopped. */
+static tt_status await_finals(tt__loop *l) {
+    tt_status status = TT_OK;
+    l->at_finals = true;
+    tt__ahead_open_next(l->opts.ahead);
+    while (l->at_finals && status == TT_OK)
+        status = tt__loop_turn(l);
+    if (l->at_finals)
+        tt__loop_drop_gpu(l);
+    l->at_finals = false;
+    return status;
+}
+
+static tt_status finals(tt__backend *b, const tt__candidate *const *c, size_t n, tt__rounds rounds,
+                        tt__trial *trials) {
+    tt__loop *l = (tt__loop *)b;
+    tt__cubin *cubins[TT__FINALISTS_MAX];
+    if (n == 0 || n > TT__FINALISTS_MAX)
+        return tt__fail(TT_E_INTERNAL, "finals of %zu", n);
+    TT_TRY(finalist_cubins(l, c, n, cubins));
+    TT_TRY(await_problem(l));
+    double begin_s = tt__now_s();
+    double timeout_s = l->opts.trial_timeout_s * (double)(n + (size_t)rounds.loads) + 2 * rounds.worth_s;
+    tt__workers_ask_finals(&l->workers, timeout_s, c, cubins, n, rounds);
+    tt_status status = await_finals(l);
+    tt__timeline_span(&l->timeline, TT__WORKER_GPU, "finals", begin_s, tt__now_s());
+    TT_TRY(status);
+    TT_TRY(tt__loop_adopt(l, &l->finals_done));
+    memcpy(trials, l->finalists, n * sizeof *trials);
+    return TT_OK;
+}
+
+static void close_gpu(tt__backend *b) {
+    tt__loop *l = (tt__loop *)b;
+    tt__workers_close(&l->workers);
+    tt__cubins_save(&l->cubins, true); /* what is lost in failing here costs a compile, no more */
+    tt__cubins_close(&l->cubins);
+    free(l->compiling);
+    free(l);
+}
+
+static const tt__backend_ops gpu_ops = {.hello = hello,
+                                        .problem = problem,
+                                        .prepare = prepare,
+                                        .room = room,
+                                        .submit = submit,
+                                        .wait = wait,
+                                        .finals = finals,
+                                        .close = close_gpu};
+
+tt_status tt__backend_gpu(tt__backend **out, const tt__backend_gpu_opts *opts) {
+    *out = NULL;
+    tt__loop *l = calloc(1, sizeof *l);
+    if (!l)
+        return tt__fail_memory(sizeof *l);
+    l->base.ops = &gpu_ops;
+    l->opts = *opts;
+    l->cubins.store = opts->store;
+    tt_status status;
+    TT_GOTO(tt__workers_open(&l->workers, opts->device, opts->jobs, opts->compile_timeout_s,
+                             opts->should_stop, opts->user));
+    l->compiling = calloc(l->workers.n, sizeof *l->compiling);
+    if (!l->compiling)
+        TT_GOTO(tt__fail_memory(l->workers.n * sizeof *l->compiling));
+    tt__timeline_open(&l->timeline, opts->trace, l->workers.n);
+    *out = &l->base;
+    return TT_OK;
+out:
+    close_gpu(&l->base);
+    return status;
+}

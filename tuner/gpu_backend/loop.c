@@ -1,0 +1,343 @@
+/* The event loop: what is asked of the workers, and what becomes of their replies. */
+#include "tuner/gpu_backend/loop.h"
+
+#include <stdio.h>
+
+#include "base/clock.h"
+#include "base/number.h"
+#include "template/operation.h"
+#include "tuner/ahead.h"
+#include "tuner/checker.h"
+
+/* ---- The GPU worker ------------------------------------------------------------------------------------ */
+
+void tt__loop_drop_gpu(tt__loop *l) {
+    l->state = TT__ARRAYS_CLOSED;
+    tt__worker_stop(&l->workers.items[TT__WORKER_GPU]);
+    for (int i = 0; i < TT__JOBS_MAX; i++)
+        if (l->jobs[i].state == TT__JOB_TRYING)
+            l->jobs[i].state = TT__JOB_TO_TRY;
+}
+
+tt_status tt__loop_adopt(tt__loop *l, const tt__msg_done *done) {
+    tt_status status = tt__workers_adopt(done);
+    if (status == TT_E_CUDA)
+        tt__loop_drop_gpu(l);
+    return status;
+}
+
+/* A reference is plain, and it runs twice: it has several times as long as a configuration. */
+static double preparing_s(const tt__loop *l) {
+    enum { TRIALS = 6 };
+    return tt__problem_is_users(&l->problem) ? TRIALS * l->opts.trial_timeout_s : tt__workers_start_timeout_s;
+}
+
+static tt_status opened(tt__loop *l) {
+    const tt__msg_opened *m = (const tt__msg_opened *)l->workers.payload.text;
+    l->state = TT__ARRAYS_CLOSED;
+    TT_TRY(tt__loop_adopt(l, &m->done));
+    if (m->context_end_s > 0)
+        tt__timeline_span(&l->timeline, TT__WORKER_GPU, "context", m->context_begin_s, m->context_end_s);
+    tt__timeline_span(&l->timeline, TT__WORKER_GPU, "problem", m->begin_s, m->end_s);
+    l->state = TT__ARRAYS_OPEN;
+    l->failures = 0;
+    return TT_OK;
+}
+
+/* A worker that dies while it prepares a problem is replaced; a reference that does not end is not tried
+ * again. */
+static tt_status try_again(tt__loop *l, tt_status status) {
+    enum { TRIES = 3 };
+    l->state = TT__ARRAYS_CLOSED;
+    return status == TT_E_IO && ++l->failures < TRIES ? TT_OK : status;
+}
+
+tt_status tt__loop_open_problem(tt__loop *l) {
+    double begin_s = tt__now_s();
+    if (!l->workers.items[TT__WORKER_GPU].pid) {
+        tt_status status = tt__workers_restart_gpu(&l->workers);
+        if (status != TT_OK)
+            return try_again(l, status);
+        tt__timeline_span(&l->timeline, TT__WORKER_GPU, "start", begin_s, tt__now_s());
+    }
+    tt__workers_ask_problem(&l->workers, &l->problem, &l->work, l->checker, l->reference, preparing_s(l));
+    l->state = TT__ARRAYS_OPENING;
+    return TT_OK;
+}
+
+/* Asks for the trial of a job; of a worker that is busy with another trial it is the next. */
+static void ask_trial(tt__loop *l, size_t at, const char *waited_for) {
+    tt__job *j = &l->jobs[at];
+    tt__workers_ask_trial(&l->workers, at, l->opts.trial_timeout_s, j->c, j->cubin, l->cutoff_us);
+    j->waited_for = waited_for;
+    j->state = TT__JOB_TRYING;
+}
+
+/* The first time it is told, and counted for the end. */
+static void note_falls(tt__loop *l, const tt__clock_falls *falls) {
+    char line[256];
+    if (falls->n == 0)
+        return;
+    tt__timeline_falls(&l->timeline, falls);
+    if (l->n_falls == 0 && l->opts.on_message) {
+        snprintf(
+            line, sizeof line,
+            "the GPU's clock fell from %u to %u MHz%s%s: samples are taken again, and the run takes longer",
+            falls->usual_mhz, falls->lowest_mhz, falls->why[0] ? " because of " : "", falls->why);
+        l->opts.on_message(l->opts.user, line);
+    }
+    l->n_falls += falls->n;
+}
+
+static void tried(tt__loop *l, tt__job *j) {
+    const tt__msg_tried *m = (const tt__msg_tried *)l->workers.payload.text;
+    double compile_ms = j->trial.compile_ms;
+    tt__timeline_tried(&l->timeline, j->c, m, j->waited_for);
+    note_falls(l, &m->falls);
+    j->trial = m->trial;
+    j->trial.compile_ms = compile_ms;
+    j->state = TT__JOB_DONE;
+    if (j->trial.status == TT__TRIAL_CRASHED) /* the worker has lost its CUDA context, and leaves */
+        tt__loop_drop_gpu(l);
+}
+
+static void finished(tt__loop *l) {
+    const char *at = l->workers.payload.text;
+    tt__clock_falls falls;
+    l->at_finals = false;
+    memcpy(&l->finals_done, at, sizeof l->finals_done);
+    memcpy(&falls, at += sizeof l->finals_done, sizeof falls);
+    at += sizeof falls;
+    size_t size = (size_t)(l->workers.payload.text + l->workers.payload.len - at);
+    memcpy(l->finalists, at, size < sizeof l->finalists ? size : sizeof l->finalists);
+    note_falls(l, &falls);
+}
+
+static tt_status no_reference(const tt__loop *l) {
+    const tt__template *of = l->reference->t;
+    return tt__fail(TT_E_COMPILE,
+                    "%s: the reference %s, which is compiled with the default configuration, is not to be "
+                    "had: %s: %s",
+                    of->path, l->work.reference.name[0], tt__trial_status_name(l->reference->status),
+                    l->reference->reason);
+}
+
+tt_status tt__loop_prepare(tt__loop *l) {
+    if (l->checker->state != TT__CUBIN_READY)
+        return TT_OK;
+    if (l->state == TT__ARRAYS_CLOSED && l->reference && l->reference->state != TT__CUBIN_READY)
+        return l->reference->state == TT__CUBIN_FAILED ? no_reference(l) : TT_OK;
+    if (tt__worker_gone(&l->workers.items[TT__WORKER_GPU]))
+        tt__loop_drop_gpu(l);
+    return l->state == TT__ARRAYS_CLOSED ? tt__loop_open_problem(l) : TT_OK;
+}
+
+/* ---- The event loop ------------------------------------------------------------------------------------ */
+
+static void finish(tt__job *j, tt__trial_status status, const char *reason) {
+    j->state = TT__JOB_DONE;
+    j->trial.status = status;
+    tt__copy(j->trial.reason, sizeof j->trial.reason, reason);
+}
+
+void tt__loop_promote(tt__loop *l) {
+    for (int i = 0; i < TT__JOBS_MAX; i++) {
+        tt__job *j = &l->jobs[i];
+        if (j->state != TT__JOB_TO_COMPILE || j->cubin->state <= TT__CUBIN_COMPILING)
+            continue;
+        j->trial.compile_ms = j->cubin->compile_ms; /* the first trial paid for it */
+        j->cubin->compile_ms = 0;
+        if (j->cubin->state == TT__CUBIN_READY)
+            j->state = TT__JOB_TO_TRY;
+        else
+            finish(j, j->cubin->status, j->cubin->reason);
+    }
+}
+
+static tt_status compiled(tt__loop *l, size_t worker) {
+    const tt__msg_compiled *m = (const tt__msg_compiled *)l->workers.payload.text;
+    tt__cubin *cubin = l->compiling[worker];
+    l->compiling[worker] = NULL;
+    cubin->compile_ms = (m->end_s - m->begin_s) * 1e3;
+    tt__timeline_compiled(&l->timeline, worker, cubin, m);
+    if (m->done.status == TT_E_COMPILE && cubin->t) {
+        tt__cubin_failed(cubin, TT__TRIAL_COMPILE_ERROR, m->done.error);
+        return TT_OK;
+    }
+    if (m->done.status != TT_OK && l->presumed && !l->described) { /* for a GPU that may not be there */
+        l->mistaken = true;
+        return TT_OK;
+    }
+    TT_TRY(
+        tt__workers_adopt(&m->done)); /* NVRTC itself is unusable: no other configuration would fare better */
+    return tt__cubins_ready(&l->cubins, cubin, l->workers.payload.text + sizeof *m,
+                            l->workers.payload.len - sizeof *m);
+}
+
+int tt__loop_oldest(const tt__loop *l, tt__job_state state) {
+    int best = TT__NO_JOB;
+    for (int i = 0; i < TT__JOBS_MAX; i++)
+        if (l->jobs[i].state == state && (best == TT__NO_JOB || l->jobs[i].order < l->jobs[best].order))
+            best = i;
+    return best;
+}
+
+tt_status tt__loop_feed_gpu(tt__loop *l) {
+    const tt__worker *w = &l->workers.items[TT__WORKER_GPU];
+    int at = tt__loop_oldest(l, TT__JOB_TO_TRY);
+    bool more = tt__loop_oldest(l, TT__JOB_TO_COMPILE) != TT__NO_JOB;
+    if (!w->busy && at == TT__NO_JOB)
+        tt__timeline_starved(&l->timeline, more);
+    if (at == TT__NO_JOB && !more)
+        return TT_OK;
+    TT_TRY(tt__loop_prepare(l));
+    if (l->state != TT__ARRAYS_OPEN || at == TT__NO_JOB)
+        return TT_OK;
+    if (!w->busy) {
+        ask_trial(l, (size_t)at, tt__timeline_lacked(&l->timeline));
+        at = tt__loop_oldest(l, TT__JOB_TO_TRY);
+    }
+    if (at != TT__NO_JOB && !w->ahead &&
+        sizeof(tt__msg_trial) + l->jobs[at].cubin->image.len < w->ahead_bytes)
+        ask_trial(l, (size_t)at, "the next request");
+    return TT_OK;
+}
+
+/* What one more compiler may work ahead on, or NULL. */
+static tt__ahead *work_ahead(const tt__loop *l) {
+    size_t n = 0;
+    for (size_t w = TT__WORKER_COMPILER; w < l->workers.n; w++)
+        n += l->workers.items[w].busy && l->compiling[w] && !l->compiling[w]->wanted;
+    return !l->mistaken && n < tt__ahead_compilers(l->workers.n - TT__WORKER_COMPILER) ? l->opts.ahead : NULL;
+}
+
+static tt_status feed_compilers(tt__loop *l) {
+    tt__workers *workers = &l->workers;
+    for (size_t w = TT__WORKER_COMPILER; w < workers->n; w++) {
+        tt__cubin *cubin;
+        if (workers->items[w].busy)
+            continue;
+        TT_TRY(tt__cubins_next(&l->cubins, work_ahead(l), &cubin));
+        if (!cubin)
+            break;
+        if (tt__worker_gone(&workers->items[w]))
+            tt__worker_stop(&workers->items[w]);
+        if (!workers->items[w].pid)
+            TT_TRY(tt__workers_start(workers, w));
+        l->compiling[w] = cubin;
+        tt__workers_ask_compile(workers, w, cubin->t ? cubin->t->path : tt__checker[0].name,
+                                cubin->t ? cubin->t->source : tt__checker[0].source, &cubin->options,
+                                cubin->n_options);
+    }
+    return TT_OK;
+}
+
+static tt_status replied(tt__loop *l, const tt__event *e) {
+    switch (e->type) {
+    case TT__MSG_HELLO:
+        return tt__workers_adopt(&((const tt__msg_hello *)l->workers.payload.text)->done);
+    case TT__MSG_DESCRIBED:
+        l->described = true;
+        return tt__workers_described(&l->workers);
+    case TT__MSG_COMPILED:
+        return compiled(l, e->worker);
+    case TT__MSG_OPENED:
+        return opened(l);
+    case TT__MSG_TRIED:
+        tried(l, &l->jobs[e->job]);
+        return TT_OK;
+    case TT__MSG_FINISHED:
+        finished(l);
+        return TT_OK;
+    default:
+        return tt__fail(TT_E_INTERNAL, "an unexpected message of type %u", e->type);
+    }
+}
+
+/* The worker is gone while it prepared the arrays and, perhaps, ran the user's reference. */
+static tt_status lost_opening(tt__loop *l, const tt__event *e) {
+    const bool timeout = e->kind == TT__EVENT_TIMEOUT, own = tt__problem_is_users(&l->problem);
+    const char *reference = own && l->reference ? l->work.reference.name[0] : "";
+    tt__loop_drop_gpu(l);
+    if (timeout && own)
+        return tt__fail(TT_E_CUDA,
+                        "preparing the arrays%s%s took longer than %g s, six times the limit of a trial%s",
+                        *reference ? " and running the reference " : "", reference, preparing_s(l),
+                        *reference ? ": does it end?" : "");
+    return try_again(l, tt__fail(TT_E_IO, "the GPU worker %s%s%s", e->reason,
+                                 *reference ? ", maybe because of the reference " : "", reference));
+}
+
+/* Nothing can be tried without this cubin. Its compiler may have died for want of memory: try again. */
+static bool is_tried_again(const tt__loop *l, tt__cubin *cubin) {
+    enum { TRIES = 3 };
+    /* The reference of a built-in operation may be compiled ahead. */
+    bool needed = !cubin->t || cubin == l->reference || cubin->t->n_defines;
+    return needed && ++cubin->lost < TRIES;
+}
+
+static tt_status lost_compiler(tt__loop *l, const tt__event *e) {
+    const bool timeout = e->kind == TT__EVENT_TIMEOUT;
+    tt__cubin *cubin = l->compiling[e->worker];
+    const bool again = cubin && !timeout && is_tried_again(l, cubin);
+    char reason[256];
+    if (!cubin || (!cubin->t && timeout))
+        return tt__fail(TT_E_IO, "a compile worker %s", e->reason);
+    if (!cubin->t && !again)
+        return tt__fail(TT_E_IO,
+                        "a compile worker %s, as did %d before it, over the verifier's own kernels: is there "
+                        "memory enough for %zu compilers? Fewer: --jobs N",
+                        e->reason, cubin->lost - 1, l->workers.n - TT__WORKER_COMPILER);
+    l->compiling[e->worker] = NULL;
+    if (timeout)
+        tt__format(reason, sizeof reason, "compiled longer than %g s", l->opts.compile_timeout_s);
+    else
+        snprintf(reason, sizeof reason, "its compiler %s", e->reason);
+    tt__timeline_lost(&l->timeline, e->worker, tt__cubin_kernel(cubin), cubin->config, reason);
+    if (again)
+        tt__cubins_again(&l->cubins, cubin);
+    else
+        tt__cubin_failed(cubin, timeout ? TT__TRIAL_TIMEOUT : TT__TRIAL_CRASHED, reason);
+    return TT_OK;
+}
+
+static tt_status lost_gpu_worker(tt__loop *l, const tt__event *e) {
+    const bool timeout = e->kind == TT__EVENT_TIMEOUT;
+    tt__job *j = &l->jobs[e->job];
+    char reason[256];
+    if (l->state == TT__ARRAYS_OPENING)
+        return lost_opening(l, e);
+    if (j->state != TT__JOB_TRYING)
+        return tt__fail(TT_E_IO, "the GPU worker %s", e->reason);
+    if (timeout)
+        tt__format(reason, sizeof reason, "ran longer than %g s", l->opts.trial_timeout_s);
+    else
+        snprintf(reason, sizeof reason, "its GPU worker %s", e->reason);
+    tt__timeline_lost(&l->timeline, e->worker, j->c->t->kernel, j->c->config, reason);
+    finish(j, timeout ? TT__TRIAL_TIMEOUT : TT__TRIAL_CRASHED, reason);
+    tt__loop_drop_gpu(l);
+    return TT_OK;
+}
+
+static void count_queues(tt__loop *l) {
+    int64_t to_try = 0;
+    for (int i = 0; i < TT__JOBS_MAX; i++)
+        to_try += l->jobs[i].state == TT__JOB_TO_TRY || l->jobs[i].state == TT__JOB_TRYING;
+    tt__timeline_queues(&l->timeline, (int64_t)(l->cubins.n_idle + tt__ahead_left(l->opts.ahead)), to_try);
+}
+
+tt_status tt__loop_turn(tt__loop *l) {
+    tt__event e;
+    TT_TRY(tt__workers_stop_asked(&l->workers));
+    tt__loop_promote(l);
+    TT_TRY(tt__loop_feed_gpu(l));
+    TT_TRY(feed_compilers(l));
+    TT_TRY(tt__cubins_save(&l->cubins, false));
+    count_queues(l);
+    TT_TRY(tt__worker_wait_any(l->workers.items, l->workers.n, tt__workers_poll_s, &e, &l->workers.payload));
+    if (e.kind == TT__EVENT_NONE)
+        return TT_OK;
+    if (e.kind == TT__EVENT_REPLY)
+        return replied(l, &e);
+    return e.worker == TT__WORKER_GPU ? lost_gpu_worker(l, &e) : lost_compiler(l, &e);
+}

@@ -1,0 +1,121 @@
+/* Winners are ordered by how far their problem and their GPU are from those at hand. */
+#include "tuner/warm_starts.h"
+
+#include <math.h>
+#include <stdlib.h>
+
+#include "base/grow.h"
+#include "template/operation.h"
+#include "tuner/strategy.h"
+
+/* Another GPU, even a related one, says less than any size on this one. */
+static const double same_cc = 100, any_gpu = 200;
+enum { SOURCES_MAX = 8, OF_EACH = 3 };
+
+static tt_status keep(void *user, const tt__winner *w) {
+    tt__winners *all = user;
+    TT_TRY(TT__GROW(all->items, all->n));
+    all->items[all->n++] = *w;
+    return TT_OK;
+}
+
+tt_status tt__winners_load(tt__winners *out, tt__store *store) {
+    *out = (tt__winners){0};
+    return tt__store_winners(store, 0, 0, NULL, keep, out);
+}
+
+void tt__winners_free(tt__winners *w) {
+    free(w->items);
+    *w = (tt__winners){0};
+}
+
+/* INFINITY: says nothing about this problem. An older text of a user's kernel may say something. */
+static double distance(const tt__winner *w, const tt__gpu *gpu, const tt__operation *op,
+                       const tt__problem *p) {
+    bool alike;
+    if (strcmp(w->problem.op, p->op) != 0 || w->problem.warm != p->warm)
+        return INFINITY;
+    double far = tt__operation_distance(op, p, &w->problem, &alike);
+    bool same = strcmp(w->gpu.name, gpu->name) == 0 && strcmp(w->gpu.mig, gpu->mig) == 0;
+    return alike ? far + (same ? 0 : w->gpu.cc == gpu->cc ? same_cc : any_gpu) : INFINITY;
+}
+
+typedef struct finder {
+    tt__warm_starts *out;
+    const tt__space *space;
+    int64_t run_id; /* trials of this run do not count */
+    size_t n;       /* the fastest trials of one problem, fastest first */
+    size_t at[OF_EACH];
+    double us[OF_EACH];
+} finder;
+
+static void add(tt__warm_starts *out, size_t at) {
+    for (size_t i = 0; i < out->n; i++)
+        if (out->at[i] == at)
+            return;
+    if (out->n < TT__WARM_STARTS_MAX)
+        out->at[out->n++] = at;
+}
+
+static tt_status rank(void *user, const tt__trial_row *row) {
+    finder *f = user;
+    size_t k = f->n < OF_EACH ? f->n : OF_EACH - 1;
+    double us = row->trial->time_us;
+    bool slow = f->n == OF_EACH && us >= f->us[OF_EACH - 1];
+    if (row->run_id >= f->run_id || row->trial->status != TT__TRIAL_OK || slow)
+        return TT_OK;
+    int64_t at = tt__strategy_member(f->space, row->kernel, row->config); /* takes long */
+    if (at == TT__NOTHING)
+        return TT_OK;
+    for (; k > 0 && f->us[k - 1] > us; k--) {
+        f->us[k] = f->us[k - 1];
+        f->at[k] = f->at[k - 1];
+    }
+    f->us[k] = us;
+    f->at[k] = (size_t)at;
+    f->n += f->n < OF_EACH;
+    return TT_OK;
+}
+
+/* The trials behind a winner of this GPU, under the environment it won in. */
+static tt_status add_trials(finder *f, tt__store *store, int64_t gpu_id, const tt__winner *w) {
+    int64_t problem_id;
+    f->n = 0;
+    TT_TRY(tt__store_known_problem(store, &w->problem, &problem_id));
+    TT_TRY(tt__store_trials(store, gpu_id, &w->env, problem_id, TT__STAGE_SCREEN, rank, f));
+    for (size_t i = 0; i < f->n; i++)
+        add(f->out, f->at[i]);
+    return TT_OK;
+}
+
+tt_status tt__warm_starts_find(tt__warm_starts *out, tt__store *store, const tt__winners *elsewhere,
+                               const tt__gpu *gpu, int64_t gpu_id, int64_t run_id, const tt__problem *p,
+                               const tt__space *space) {
+    const tt__winner *sources[SOURCES_MAX];
+    size_t n = 0;
+    finder f = {.out = out, .space = space, .run_id = run_id};
+    *out = (tt__warm_starts){0};
+    if (space->n == 0)
+        return TT_OK;
+    const tt__operation *op = space->items[0].t->operation;
+    for (size_t i = 0; i < elsewhere->n; i++) {
+        const tt__winner *w = &elsewhere->items[i];
+        double far = distance(w, gpu, op, p);
+        size_t k = n < SOURCES_MAX ? n : SOURCES_MAX - 1;
+        if (isinf(far) || (n == SOURCES_MAX && far >= distance(sources[k], gpu, op, p)))
+            continue;
+        for (; k > 0 && distance(sources[k - 1], gpu, op, p) > far; k--)
+            sources[k] = sources[k - 1];
+        sources[k] = w;
+        n += n < SOURCES_MAX;
+    }
+    for (size_t i = 0; i < n; i++) {
+        int64_t at = tt__strategy_member(space, sources[i]->kernel, sources[i]->config);
+        if (at != TT__NOTHING)
+            add(out, (size_t)at);
+    }
+    for (size_t i = 0; i < n; i++)
+        if (distance(sources[i], gpu, op, p) < same_cc)
+            TT_TRY(add_trials(&f, store, gpu_id, sources[i]));
+    return TT_OK;
+}
