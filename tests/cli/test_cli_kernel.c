@@ -404,8 +404,7 @@ static void test_replays(void **state) {
 static void test_refuses_forged_ops(void **state) {
     (void)state;
     static const char good[] = "\"op\":\"" NAME "\"";
-    static const char *const ops[] = {"",          "/",          "a b",     "../etc",   "1k",
-                                      NAME "/n=1", NAME "/warm", "n=1;m=2", "a\\u0000b"};
+    static const char *const ops[] = {"", "/", "a b", "../etc", "1k", NAME "/n=1", NAME "/warm", "n=1;m=2"};
     char *text = read_file("a.json"), *at = strstr(text, good);
     assert_non_null(at);
     for (size_t i = 0; i < sizeof ops / sizeof *ops; i++) {

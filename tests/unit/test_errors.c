@@ -58,10 +58,9 @@ static void about_opening(void **state) {
          "@/open.db if you "
          "trust what is in it, or name another file (--db)"},
     };
-    write_file(in_dir("text.db"),
-               "no database, but as long as the header of one would have to be, which is 100 bytes "
-               "and then some",
-               100);
+    static const char no_database[] = "no database, but as long as the header of one has to be, which is 100 "
+                                      "bytes, and then some bytes more";
+    write_file(in_dir("text.db"), no_database, strlen(no_database));
     chmod(in_dir("text.db"), 0600);
     tt__store *s[] = {must_open(in_dir("other.db")), must_open(in_dir("newer.db")),
                       must_open(in_dir("open.db"))};
