@@ -59,7 +59,8 @@ static const struct {
 } signs[] = {
     {"--", "a comment (write - - for a double minus)"},
     {"/*", "a comment"},
-    {"||", "joining of text"},
+    {"||", "joining of text (write OR for a condition)"},
+    {"&&", "write AND"},
     {"->", "JSON access"},
     {"<<", NULL},
     {">>", NULL},
@@ -68,6 +69,7 @@ static const struct {
     {"<>", NULL},
     {"==", NULL},
     {"!=", NULL},
+    {"!", "write NOT"},
     {"+", NULL},
     {"-", NULL},
     {"*", NULL},
@@ -86,6 +88,12 @@ static const struct {
     {"$", "a bound parameter"},
 };
 
+/* A comparison, until a word, a comma or a parenthesis ends it. */
+typedef struct compared {
+    const char *from, *sign; /* its left side, and its sign or NULL */
+    size_t n;                /* characters of the sign */
+} compared;
+
 typedef struct scanner {
     const tt__template *t;
     const tt__expr *e;
@@ -94,6 +102,7 @@ typedef struct scanner {
     const char *token; /* the last one, and its length */
     size_t n;
     place next;
+    compared compared;
     const tt__function *call; /* a function's name was read, '(' must follow */
     bool compiled;            /* the value becomes a macro */
     int depth;
@@ -102,6 +111,7 @@ typedef struct scanner {
         bool list; /* IN (...) */
         int commas;
         const char *at;
+        compared compared;
     } open[TT__EXPR_NESTING_MAX];
 } scanner;
 
@@ -324,6 +334,8 @@ static tt_status scan_keyword(scanner *s, size_t k) {
         return FAIL(s, s->token, "found '%.*s', expected a value", TOKEN(s));
     if (keywords[k].next != ANY)
         s->next = keywords[k].next;
+    if (s->next == OPERAND)
+        s->compared = (compared){.from = s->at + s->n};
     emit(s, "");
     return TT_OK;
 }
@@ -416,7 +428,9 @@ static tt_status scan_open(scanner *s) {
     s->open[s->depth].call = s->call;
     s->open[s->depth].list = s->next == LIST;
     s->open[s->depth].commas = 0;
+    s->open[s->depth].compared = s->compared;
     s->open[s->depth++].at = s->at;
+    s->compared = (compared){.from = s->at + 1};
     s->call = NULL;
     s->next = OPERAND;
     emit(s, "");
@@ -429,6 +443,7 @@ static tt_status scan_comma(scanner *s) {
     if (s->next != OPERATOR)
         return FAIL(s, s->at, "found ',', expected a value");
     s->open[s->depth - 1].commas++;
+    s->compared = (compared){.from = s->at + 1};
     s->next = OPERAND;
     emit(s, "");
     return TT_OK;
@@ -444,8 +459,57 @@ static tt_status scan_close(scanner *s) {
     if (f && (n < f->min_args || n > f->max_args))
         return FAIL(s, s->open[s->depth].at, "%s takes %d%s argument%s, found %d", f->name, f->min_args,
                     f->max_args > f->min_args ? " to 16" : "", f->max_args > 1 ? "s" : "", n);
+    s->compared = s->open[s->depth].compared;
     emit(s, "");
     return TT_OK;
+}
+
+/* How many characters the sign of a comparison has that stands there; 0: none does. */
+static size_t comparison(const char *at) {
+    bool shift = (*at == '<' || *at == '>') && at[1] == *at;
+    return shift || !*at || !strchr("<>=!", *at) ? 0 : 1 + (at[1] == '=' || (*at == '<' && at[1] == '>'));
+}
+
+static bool ends_comparison(const char *at, size_t n) {
+    for (size_t i = 0; i < COUNT(keywords); i++)
+        if (keywords[i].next != ANY && same(at, n, keywords[i].word))
+            return true;
+    return false;
+}
+
+/* The text between two signs, or behind the last one: from *at, without the blanks around it. */
+static int side(const char **at, const char *end) {
+    int depth = 0;
+    *at += strspn(*at, " \t");
+    const char *c = *at;
+    while (*c && c != end && (end || depth > 0 || (*c != ',' && *c != ')' && !comparison(c)))) {
+        size_t n = word_length(c);
+        if (!end && depth == 0 && n && ends_comparison(c, n))
+            break;
+        depth += (*c == '(') - (*c == ')');
+        c += n ? n : 1 + ((*c == '<' || *c == '>') && c[1] == *c); /* a shift is two signs */
+    }
+    while (c > *at && (c[-1] == ' ' || c[-1] == '\t'))
+        c--;
+    return (int)(c - *at);
+}
+
+/* To SQL, 200 <= B <= 1024 compares the answer of 200 <= B, which is 0 or 1, with 1024. */
+static tt_status scan_comparison(scanner *s) {
+    const compared c = s->compared;
+    const char *left = c.from, *middle = c.sign + c.n, *right = s->at + s->n;
+    int rights = side(&right, NULL);
+    if (!c.sign || rights == 0) {
+        s->compared.sign = s->at;
+        s->compared.n = s->n;
+        return TT_OK;
+    }
+    int lefts = side(&left, c.sign), middles = side(&middle, s->at);
+    return FAIL(s, s->at,
+                "found '%.*s' after a comparison: write %.*s %.*s %.*s AND %.*s %.*s %.*s, or put one of the "
+                "two comparisons in parentheses",
+                TOKEN(s), lefts, left, (int)c.n, c.sign, middles, middle, middles, middle, TOKEN(s), rights,
+                right);
 }
 
 static tt_status scan_sign(scanner *s) {
@@ -459,6 +523,8 @@ static tt_status scan_sign(scanner *s) {
             return FAIL(s, s->at, "found '%s', expected a value", signs[i].sign);
         if (s->next == LIST)
             return operand(s);
+        if (comparison(s->at))
+            TT_TRY(scan_comparison(s));
         s->next = OPERAND;
         emit(s, "");
         return TT_OK;
@@ -484,6 +550,7 @@ static tt_status scan_token(scanner *s) {
 
 static tt_status scan(tt__str *sql, const tt__template *t, const tt__expr *e, bool compiled) {
     scanner s = {.t = t, .e = e, .sql = sql, .at = e->text, .token = e->text, .compiled = compiled};
+    s.compared.from = e->text;
     size_t length = strlen(e->text);
     if (length > TT__EXPR_MAX)
         return FAIL(&s, s.at, "an expression of %zu characters, the limit is %d", length, TT__EXPR_MAX);

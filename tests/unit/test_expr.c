@@ -88,6 +88,10 @@ static const struct {
     {"(6 & 3) + (6 | 3) + ~0 + (1 << 4) + (256 >> 4)", 2 + 7 - 1 + 16 + 16},
     {"0x10 + (1.5 > 1.4e0)", 17},
     {"TILE_DIM\t*\tTILE_DIM", 256},
+    {"(1 < 2) = (3 < 4) AND 1 < 2 AND 2 < 3 OR 2 < 1", 1},
+    {"iif(1 < 2, 3 < 4, 5 < 6) = (1 < 2) AND 1 << 2 < 3 << 4", 1},
+    {"CASE WHEN 1 < 2 THEN 2 < 3 ELSE 3 < 4 END", 1},
+    {"1 < 2 IS TRUE AND NOT 2 < 1", 1},
 };
 
 static void has_values(void **state) {
@@ -191,7 +195,22 @@ static const struct {
     {"CAST(TILE_DIM AS TEXT)", ":11: CAST" ARITHMETIC},
     {"MODE COLLATE nocase = 'fast'", ":16: COLLATE" ARITHMETIC},
     {"1 AS x", ":13: AS" ARITHMETIC},
-    {"MODE || 'fast'", ":16: '||' is not allowed: joining of text"},
+    {"MODE || 'fast'", ":16: '||' is not allowed: joining of text (write OR for a condition)"},
+    {"1 && 2", ":13: '&&' is not allowed: write AND"},
+    {"!TILE_DIM", ":11: '!' is not allowed: write NOT"},
+    {"200 <= TILE_DIM <= 1024",
+     ":27: found '<=' after a comparison: write 200 <= TILE_DIM AND TILE_DIM <= 1024, or put one"},
+    {"1 < 2 AND 200<max(1, TILE_DIM)\t> 1 + (2 < 3) OR 5 < 6",
+     ": write 200 < max(1, TILE_DIM) AND max(1, TILE_DIM) > 1 + (2 < 3), or"},
+    {"(1 = TILE_DIM = 2) < 5", ": write 1 = TILE_DIM AND TILE_DIM = 2, or"},
+    {"(1 < 2) < 3 <> 4", ": write (1 < 2) < 3 AND 3 <> 4, or"},
+    {"iif(1, 2 < 3 < 4, 5)", ": write 2 < 3 AND 3 < 4, or"},
+    {"1 < TILE_DIM < 2 < 3", ": write 1 < TILE_DIM AND TILE_DIM < 2, or"},
+    {"1 < 2 < 1 << 2 < 3", ": write 1 < 2 AND 2 < 1 << 2, or"},
+    {"NOT 1 < TILE_DIM < 2", ": write 1 < TILE_DIM AND TILE_DIM < 2, or"},
+    {"1 < TILE_DIM <", ":25: the expression ends after '<', expected a value"},
+    {"1 < TILE_DIM < < 2", ":26: found '<', expected a value"},
+    {"CASE WHEN 1 THEN 1 < 2 != 3 END", ": write 1 < 2 AND 2 != 3, or"},
     {"MODE -> 'fast'", ":16: '->' is not allowed: JSON access"},
     {"x'00'", ":11: found 'x' in front of a quote, expected an operator"},
     {"[TILE_DIM]", ":11: unexpected '['"},
@@ -302,7 +321,7 @@ static void leaves_what_it_checks(void **state) {
         fail_msg("%s", tt_last_error());
     size_t size = (sizeof *t->own / 4096 + 1) * 4096;
     tt__operation *own = t->own,
-             *fixed = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+                  *fixed = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
     assert_true(fixed != MAP_FAILED);
     *fixed = *own;
     t->own = fixed;
