@@ -14,8 +14,7 @@ static inline double tt__now_s(void) {
 
 #define TT__UNIX_MS_MAX INT64_C(4102444800000) /* the year 2100 */
 
-/* Milliseconds since 1970, UTC, as records have them: from 1 to TT__UNIX_MS_MAX, also where the clock is
- * wrong. */
+/* Milliseconds since 1970, UTC, for records. Between 1 and TT__UNIX_MS_MAX even if the clock is wrong. */
 static inline int64_t tt__unix_ms(void) {
     struct timespec t;
     clock_gettime(CLOCK_REALTIME, &t);

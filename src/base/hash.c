@@ -1,4 +1,6 @@
-/* SHA-256 comes from libmd; here it only gets its shape. */
+/*
+ * A thin layer over libmd's SHA-256.
+ */
 #include "base/hash.h"
 
 #include <stdint.h>

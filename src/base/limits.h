@@ -1,4 +1,6 @@
-/* How large things may be that are stored as plain data. */
+/*
+ * Sizes of everything that is stored as plain data.
+ */
 #ifndef TT_BASE_LIMITS_H
 #define TT_BASE_LIMITS_H
 
@@ -10,10 +12,10 @@ enum {
     TT__REASON_MAX = 512,
     TT__VARIABLES_MAX = 16, /* of an operation */
     TT__PASSES_MAX = 4,     /* kernels that are launched one after the other */
-    TT__ARGS_MAX = 24,      /* of all of them together */
-    TT__OPERANDS_MAX = 12,  /* buffers and scalars that a caller gives */
+    TT__ARGS_MAX = 24,      /* of all passes together */
+    TT__OPERANDS_MAX = 12,  /* buffers and scalars of the caller */
     TT__SAMPLES_MAX = 128,
-    TT__LAPS_MAX = 64, /* launches behind one sample of the finals */
+    TT__LAPS_MAX = 64, /* launches that make one sample of the finals */
 };
 
 #endif

@@ -1,13 +1,15 @@
-/* The thread, and no other, is in the locale "C" meanwhile. */
+/*
+ * Switches the calling thread, and no other, to the locale "C" while it reads or writes a number.
+ */
 #include "base/number.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 
-/* The object of "C" is static: it is never freed. */
+/* newlocale returns a static object for "C", which is never freed. */
 locale_t tt__plain_enter(void) {
     locale_t plain = newlocale(LC_ALL_MASK, "C", (locale_t)0);
-    return uselocale(plain); /* 0, should there be none: changes nothing */
+    return uselocale(plain); /* if newlocale failed, this is 0 and changes nothing */
 }
 
 void tt__plain_leave(locale_t before) {

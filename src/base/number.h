@@ -1,6 +1,6 @@
 /*
- * Numbers as text. A host that has called setlocale may write them with a comma; nothing here knows its
- * locale. All of src, db and tuner goes through these (tests/check_host.py).
+ * Numbers as text. After setlocale in the host program, printf may write a decimal comma. These functions do
+ * not depend on the locale. All of src, db and tuner must use them (tests/check_host.py).
  */
 #ifndef TT_BASE_NUMBER_H
 #define TT_BASE_NUMBER_H
@@ -9,13 +9,13 @@
 #include <stdarg.h>
 #include <stddef.h>
 
-/* strtod, vsnprintf and snprintf, as in the locale "C". */
+/* The same as strtod, vsnprintf and snprintf in the locale "C". */
 double tt__strtod(const char *text, char **end);
 int tt__vformat(char *out, size_t size, const char *fmt, va_list args) __attribute__((format(printf, 3, 0)));
 int tt__format(char *out, size_t size, const char *fmt, ...) __attribute__((format(printf, 3, 4)));
 
-/* For what others read and write, as SQLite's functions of JSON do: between the two, this thread is in "C".
- */
+/* Put foreign code that reads or writes numbers, such as SQLite's JSON functions, between these two calls.
+ * This thread is in the locale "C" meanwhile. */
 locale_t tt__plain_enter(void);
 void tt__plain_leave(locale_t before);
 

@@ -23,7 +23,7 @@ bool tt__problem_is_of(const tt__problem *p, const char *op, const char *text) {
     return strcmp(p->op, op) == 0 && strcmp(p->text, text) == 0;
 }
 
-/* Names are left out: they are those of the operation. */
+/* Names are skipped: the operation implies them. */
 uint64_t tt__problem_hash(const tt__problem *p) {
     uint64_t h = (uint64_t)p->warm << 1 | (uint64_t)p->unverified;
     for (const char *at = p->op; *at; at++)

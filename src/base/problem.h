@@ -1,10 +1,9 @@
 /*
- * A problem: an operation, a value for each of its variables, and how it is asked for. Plain data: copied
- * freely, sent between processes of the same build as it is.
+ * A problem: an operation, a value for each of its variables, and whether it is warm or unverified. It is
+ * plain data that can be copied and sent between processes of the same build.
  *
- * What the variables mean is the operation's business (template/operation.h). Only two names mean something
- * to everybody: `elem_size`, the bytes of an element, and `align`, what the arrays' addresses are multiples
- * of.
+ * The operation says what its variables mean (template/operation.h). Only two names mean the same in all
+ * operations: `elem_size` is the bytes of an element, and the arrays' addresses are multiples of `align`.
  */
 #ifndef TT_BASE_PROBLEM_H
 #define TT_BASE_PROBLEM_H
@@ -21,22 +20,22 @@
 /* The value of a variable: a number of at least 1, or an element type. */
 typedef struct tt__setting {
     char name[TT__NAME_MAX];
-    tt__type type; /* TT__TYPE_NONE: it is the number */
+    tt__type type; /* TT__TYPE_NONE: a number */
     int64_t number;
 } tt__setting;
 
 typedef struct tt__problem {
     char op[TT__NAME_MAX];    /* the operation's name */
-    char text[TT__HASH_SIZE]; /* of an operation that a user's file declares: the hash of the file; else "" */
+    char text[TT__HASH_SIZE]; /* hash of the user's file that declares the operation; "" for a built-in one */
     bool warm;                /* the L2 cache may hold the arrays already */
-    bool unverified;          /* no reference says what is right */
-    double moved_bytes;       /* read plus written, what its metric gbps counts; 0: unknown. A fact about the
-                                 problem, and no part of what tells it from others */
+    bool unverified;          /* there is no reference to verify with */
+    double moved_bytes; /* bytes read plus written, as the metric gbps counts them; 0: unknown. Not compared
+                           by tt__problem_same */
     int n;
     tt__setting settings[TT__VARIABLES_MAX]; /* in the order of declaration */
 } tt__problem;
 
-/* Does a user's file declare its operation? */
+/* Is its operation declared by a user's file? */
 static inline bool tt__problem_is_users(const tt__problem *p) {
     return p->text[0] != '\0';
 }
@@ -56,15 +55,15 @@ int64_t tt__problem_number(const tt__problem *p, const char *name, int64_t other
 void tt__problem_set(tt__problem *p, const char *name, int64_t number);
 void tt__problem_set_type(tt__problem *p, const char *name, tt__type type);
 
-/* GB/s of 10^9 bytes; 0: unknown. */
+/* GB/s (10^9 bytes); 0: unknown. */
 double tt__problem_gbps(const tt__problem *p, double time_us);
 
-/* Bytes of an element: `elem_size`, else those of the last type, else 4. */
+/* Bytes of an element: `elem_size`, otherwise the size of the last type, otherwise 4. */
 int tt__problem_elem_size(const tt__problem *p);
-/* `align`, or else 16. */
+/* `align`, or 16 if the problem has none. */
 int tt__problem_align(const tt__problem *p);
 
-/* Appends "n=4096,T=f32": all settings, each `between` two. */
+/* Appends all settings with `between` between them: "n=4096,T=f32". */
 void tt__problem_add_settings(tt__str *out, const tt__problem *p, const char *between);
 /* The value as text: "4096", "f32". Returns out. */
 enum { TT__SETTING_TEXT_MAX = 24 };

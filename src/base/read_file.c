@@ -1,4 +1,6 @@
-/* Reading regular files, as long as they say that they are. */
+/*
+ * Reads regular files, and checks that their size is what the system reports.
+ */
 #include "base/read_file.h"
 
 #include <errno.h>
@@ -12,8 +14,8 @@ static tt_status fail(const char *path, int error) {
     return tt__fail(TT_E_IO, "cannot read %s: %s", path, strerror(error));
 }
 
-/* Looked at before it is opened, since opening a device can do something, and again, since it can be another
- * by then. Without waiting: what comes of a FIFO in between is refused, too. */
+/* The type is checked before opening, because opening a device can have an effect, and again afterwards,
+ * because the file may have been replaced. O_NONBLOCK: a FIFO must not block. */
 static tt_status open_regular(const char *path, int *fd, off_t *size) {
     struct stat st;
     *fd = -1;
@@ -33,7 +35,7 @@ static tt_status open_regular(const char *path, int *fd, off_t *size) {
                                            : "a device");
 }
 
-/* Up to `size` bytes, as many as there are. */
+/* Reads up to `size` bytes. */
 static tt_status read_up_to(int fd, const char *path, char *out, size_t size, size_t *n) {
     ssize_t got = 1;
     for (*n = 0; *n < size && got > 0; *n += got > 0 ? (size_t)got : 0)

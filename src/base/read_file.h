@@ -1,23 +1,24 @@
 /*
- * Files of others, whole or their beginning. Only regular files are read: a device has no end, and a pipe may
- * never have a writer. Nothing here waits.
+ * Reads files of others, whole or in part, without ever waiting. Only regular files are read: a device has no
+ * end, and a pipe may have no writer.
  */
 #ifndef TT_BASE_READ_FILE_H
 #define TT_BASE_READ_FILE_H
 
 #include "base/str.h"
 
-/* SQLite takes no longer text. */
+/* The longest text that SQLite takes. */
 #define TT__FILE_BYTES_MAX 1000000000
 
-/* Reads a whole file of at most `most` bytes, NUL-terminated, into a new string (free it). TT_E_IO names the
- * path and why: it is no regular file, is longer, or, as some of /proc, goes on behind the size that it has.
- */
+/* Reads a file of at most `most` bytes into a new string, NUL-terminated; free it with tt__str_free. TT_E_IO
+ * says the path and the reason: not a regular file, too long, or longer than the system reports (as in
+ * /proc). */
 tt_status tt__read_file_max(tt__str *out, const char *path, size_t most);
-/* The same of at most TT__FILE_BYTES_MAX. */
+/* The same for at most TT__FILE_BYTES_MAX. */
 tt_status tt__read_file(tt__str *out, const char *path);
 
-/* Reads the first `size` bytes, or all where the file is shorter: *n of them. TT_E_IO as above. */
+/* Reads the first `size` bytes, or the whole file if it is shorter. *n is the number of bytes. TT_E_IO as
+ * above. */
 tt_status tt__read_start(const char *path, void *out, size_t size, size_t *n);
 
 #endif

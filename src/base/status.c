@@ -11,9 +11,9 @@ enum { ERROR_MAX = 2048 };
 static _Thread_local char last_error[ERROR_MAX];
 
 tt_status tt__vfail(tt_status s, const char *fmt, va_list args) {
-    char text[ERROR_MAX]; /* an argument may be the last error itself */
+    char text[ERROR_MAX]; /* an argument may point into the last error */
     tt__vformat(text, sizeof text, fmt, args);
-    tt__clean(text, TT__CLEAN_TEXT); /* values from files stand in it */
+    tt__clean(text, TT__CLEAN_TEXT); /* it contains values from files */
     memcpy(last_error, text, sizeof text);
     return s;
 }

@@ -1,4 +1,6 @@
-/* Failing: a status, and one sentence kept per thread, written where the cause is known. */
+/*
+ * Errors: a status, and one sentence for each thread, written where the cause is known.
+ */
 #ifndef TT_BASE_STATUS_H
 #define TT_BASE_STATUS_H
 
@@ -6,12 +8,12 @@
 
 #include "tiletune.h"
 
-/* Sets this thread's last error to the formatted sentence and returns `s`: `return tt__fail(...)`.
- * The sentence names the value that was wrong and says what to do; no trailing newline. */
+/* Sets this thread's last error to the formatted sentence and returns `s`: `return tt__fail(...)`. The
+ * sentence names the wrong value and says what to do. It has no trailing newline. */
 tt_status tt__fail(tt_status s, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 tt_status tt__vfail(tt_status s, const char *fmt, va_list args);
 
-/* Puts "prefix: " in front of the last error and returns `s`: context added on the way up. */
+/* Prefixes the last error with "prefix: " and returns `s`. A caller uses it to add context. */
 tt_status tt__fail_prefix(tt_status s, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 
 /* A failed host allocation of `bytes`. */

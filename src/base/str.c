@@ -1,4 +1,6 @@
-/* The growing string and the two small helpers everybody needs beside it. */
+/*
+ * The growing string, and helpers for copying and comparing text.
+ */
 #include "base/str.h"
 
 #include <stdio.h>

@@ -1,5 +1,7 @@
-/* A string that grows. Appending after a failed allocation does nothing: check `failed` once, at the
- * end. Zero-initialise (`tt__str s = {0};`); tt__str_free releases it and makes it empty again. */
+/*
+ * A string that grows. After a failed allocation, appending does nothing: check once at the end. Start with
+ * `tt__str s = {0};`. tt__str_free frees it and makes it empty again.
+ */
 #ifndef TT_BASE_STR_H
 #define TT_BASE_STR_H
 
@@ -10,7 +12,7 @@
 #include "base/status.h"
 
 typedef struct tt__str {
-    char *text; /* NUL-terminated once anything was appended; NULL before */
+    char *text; /* NUL-terminated after the first append; NULL before */
     size_t len, cap;
     bool failed;
 } tt__str;
@@ -28,10 +30,10 @@ tt_status tt__str_check(const tt__str *s);
 /* Copies at most size-1 bytes and always terminates. */
 void tt__copy(char *out, size_t size, const char *text);
 
-/* Letters of ASCII, whatever the locale of the host; case does not count. */
+/* Compares ASCII letters and ignores case, in any locale of the host. */
 bool tt__same_letters(const char *a, const char *b);
 bool tt__same_lettersn(const char *a, const char *b, size_t n);
-/* Is `part` in it? */
+/* Does `text` contain `part`? */
 bool tt__has_letters(const char *text, const char *part);
 bool tt__is_alnum(char c);
 

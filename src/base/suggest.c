@@ -1,6 +1,6 @@
 /*
- * Nearness is the number of letters to insert, drop, replace or swap with their neighbour, upper and lower
- * case taken as equal. A name is near when that is at most a third of the word.
+ * The distance is the number of letters to insert, drop, replace or swap with a neighbour. Case is ignored. A
+ * name is near if its distance is at most a third of the word's length.
  */
 #include "base/suggest.h"
 
@@ -40,7 +40,7 @@ tt__suggest tt__suggest_for(const char *word, size_t n) {
 
 void tt__suggest_try(tt__suggest *s, const char *name) {
     size_t n = strlen(name);
-    size_t apart = n > s->n ? n - s->n : s->n - n; /* so many letters are inserted or dropped at least */
+    size_t apart = n > s->n ? n - s->n : s->n - n; /* at least so many letters are inserted or dropped */
     if (s->n > WORD_MAX || n > WORD_MAX || apart >= s->distance)
         return;
     size_t d = distance(s->word, s->n, name, n);

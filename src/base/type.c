@@ -1,4 +1,6 @@
-/* The table of types, and how their values read. */
+/*
+ * The table of types, and their values as text.
+ */
 #include "base/type.h"
 
 #include <inttypes.h>

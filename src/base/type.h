@@ -1,4 +1,6 @@
-/* Element types of buffers and types of arguments: a table of what they are called here and in CUDA C++. */
+/*
+ * Element types of buffers and types of arguments: a table with their names here and in CUDA C++.
+ */
 #ifndef TT_BASE_TYPE_H
 #define TT_BASE_TYPE_H
 
@@ -25,25 +27,25 @@ typedef enum tt__type {
 
 typedef struct tt__type_info {
     const char *name; /* "f32" */
-    const char
-        *cuda; /* "float"; of f16 and bf16 that of their bits, since NVRTC knows them by headers only */
-    int size;  /* bytes; 0: elem_size */
+    const char *cuda; /* "float". For f16 and bf16, the type of their bits, because NVRTC knows them only with
+                         headers */
+    int size;         /* bytes; 0: elem_size */
     bool floating;
-    bool argument; /* may be given by an expression */
+    bool argument; /* may be the type of an expression in `args` */
 } tt__type_info;
 
-/* By tt__type; of TT__TYPE_NONE all is empty. */
+/* Indexed by tt__type. All fields of TT__TYPE_NONE are empty. */
 extern const tt__type_info tt__types[TT__TYPE_COUNT];
 
 /* The type of that name, or TT__TYPE_NONE. */
 tt__type tt__type_named(const char *name, size_t n);
 
-/* Bytes of an element, where elements have elem_size unless the type says otherwise. */
+/* Bytes of an element; elem_size if the type has no size of its own. */
 static inline int tt__type_size(tt__type type, int elem_size) {
     return tt__types[type].size ? tt__types[type].size : elem_size;
 }
 
-/* An element as text ("3.5", "-7", "0x00ff"), as of a buffer's element at `at`. Returns out. */
+/* The element at `at` as text: "3.5", "-7", "0x00ff". Returns out. */
 char *tt__type_text(char *out, size_t size, tt__type type, int elem_size, const void *at);
 
 #endif

@@ -1,9 +1,9 @@
 /*
- * .nv.info is a list of attributes: a byte for the format, one for the attribute, and two that are the value
- * or, in the format with more, the number of bytes that follow. Those of interest are pairs of the kernel's
- * index in the symbol table and a value. Shared memory is a section for each kernel; since sm_90 it begins
- * with the kilobyte that the system takes for every block, which the driver does not count as the kernel's.
- * Every offset is checked before it is used.
+ * The section .nv.info is a list of attributes. Each has a byte for its format, a byte for its kind, and two
+ * bytes for its value. In the sized format these two bytes are the number of bytes that follow. We read
+ * attributes that are pairs: the kernel's index in the symbol table, and a value. Shared memory is a section
+ * for each kernel. Since sm_90 it includes the 1024 bytes that the system reserves in each block, which the
+ * driver does not count as the kernel's. Every offset is checked before it is used.
  */
 #include "gpu/cubin.h"
 
@@ -25,7 +25,7 @@ typedef struct image {
     const unsigned char *bytes;
     size_t n;
     Elf64_Ehdr header;
-    Elf64_Shdr names; /* the section with the names of sections */
+    Elf64_Shdr names; /* the section that has the names of sections */
 } image;
 
 static bool take(const image *im, void *out, uint64_t at, size_t size) {
@@ -42,7 +42,7 @@ static bool take_section(const image *im, Elf64_Shdr *out, unsigned index) {
             (out->sh_offset <= im->n && out->sh_size <= im->n - out->sh_offset));
 }
 
-/* Is it the text at `offset` of a section of texts? */
+/* Is the string at `offset` in this string section equal to `text`? */
 static bool is_text(const image *im, const Elf64_Shdr *texts, uint64_t offset, const char *text) {
     size_t n = strlen(text) + 1;
     return texts->sh_type != SHT_NOBITS && offset <= texts->sh_size && n <= texts->sh_size - offset &&
@@ -56,7 +56,7 @@ static bool find_section(const image *im, Elf64_Shdr *out, const char *name) {
     return false;
 }
 
-/* Is the symbol of that index the kernel? */
+/* Is the symbol with this index the kernel? */
 static bool is_kernel(const image *im, uint32_t index, const char *kernel) {
     Elf64_Shdr symbols, names;
     Elf64_Sym symbol;

@@ -1,5 +1,7 @@
-/* What a cubin says of a kernel without a driver: it is an ELF file, and the compiler notes the needs of each
- * kernel in its section .nv.info. */
+/*
+ * Reads a kernel's resource needs from a cubin, without a driver. A cubin is an ELF file, and the compiler
+ * writes the needs of each kernel into the section .nv.info.
+ */
 #ifndef TT_GPU_CUBIN_H
 #define TT_GPU_CUBIN_H
 
@@ -10,10 +12,10 @@
 typedef struct tt__cubin_needs {
     int regs;                /* per thread, as the driver counts them */
     int static_shared_bytes; /* per block */
-    int stack_bytes; /* of local memory per thread: what was spilled, and arrays indexed at run time */
+    int stack_bytes;         /* local memory per thread: spills, and arrays that are indexed at run time */
 } tt__cubin_needs;
 
-/* TT_E_UNSUPPORTED if the bytes are no cubin that tells of this kernel. Any bytes will do. */
+/* `bytes` may be anything. TT_E_UNSUPPORTED if they are no cubin, or have nothing about this kernel. */
 tt_status tt__cubin_read(tt__cubin_needs *out, const void *bytes, size_t n, const char *kernel);
 
 #endif

@@ -1,4 +1,6 @@
-/* Asking the driver what a GPU is. */
+/*
+ * Reads a GPU's properties from the driver.
+ */
 #include "gpu/device.h"
 
 #include "gpu/driver.h"
@@ -12,7 +14,7 @@ tt_status tt__device_count(int *n) {
                   : tt__fail(TT_E_NO_DEVICE, "the CUDA driver finds no GPU (is CUDA_VISIBLE_DEVICES set?)");
 }
 
-/* A MIG instance says its profile in its name: "NVIDIA H100 80GB HBM3 MIG 1g.10gb". */
+/* A MIG instance has its profile in its name: "NVIDIA H100 80GB HBM3 MIG 1g.10gb". */
 static void split_mig(tt__gpu *gpu) {
     char *mig = strstr(gpu->name, " MIG ");
     if (mig) {
@@ -48,7 +50,7 @@ static tt_status read_facts(tt__gpu *out, const tt__driver *cu, CUdevice dev) {
     out->cc = major * 10 + minor;
     out->l2_bytes = l2;
     out->shared_per_block = shared;
-    /* Two transfers a clock, 8 bits a byte. */
+    /* Two transfers per clock, 8 bits per byte. */
     out->peak_gbps = 2.0 * memory_khz * 1e3 * bus_bits / 8 * 1e-9;
     return TT_OK;
 }
@@ -85,7 +87,8 @@ static tt_status need_context(const tt__driver *cu) {
 }
 
 tt_status tt__device_context_id(unsigned long long *id, const tt__driver *cu) {
-    CUresult r = cu->cuCtxGetId(NULL, id); /* one call, and what is current is looked at only if it fails */
+    CUresult r =
+        cu->cuCtxGetId(NULL, id); /* one call if all is well; the context is examined only if it fails */
     if (r == CUDA_SUCCESS)
         return TT_OK;
     TT_TRY(need_context(cu));

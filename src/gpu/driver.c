@@ -1,4 +1,6 @@
-/* Loading libcuda.so.1 once, and turning its error codes into our sentences. */
+/*
+ * Loads libcuda.so.1 once, and turns CUDA's error codes into messages.
+ */
 #include "gpu/driver.h"
 
 #include <dlfcn.h>
@@ -92,7 +94,7 @@ tt_status tt__cu_check(CUresult r, const char *what, ...) {
     tt__vformat(text, sizeof text, what, args);
     va_end(args);
     const char *name = NULL, *words = NULL;
-    if (table.cuGetErrorName) /* not there if no driver was loaded, but a test's own stands in for it */
+    if (table.cuGetErrorName) /* NULL in tests that replace the table without loading a driver */
         table.cuGetErrorName(r, &name);
     if (table.cuGetErrorString)
         table.cuGetErrorString(r, &words);

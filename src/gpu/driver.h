@@ -1,7 +1,7 @@
 /*
- * libcuda.so.1, loaded at run time: a program that only queries the store or replays a recording runs where
- * no driver is installed. The table holds the entry points we use under their exported names; signatures
- * are CUDA's own (Driver API reference).
+ * libcuda.so.1, loaded at run time. A program that only queries the store or replays a recording therefore
+ * needs no driver. The table has the entry points we use, under their exported names, with CUDA's own
+ * signatures.
  */
 #ifndef TT_GPU_DRIVER_H
 #define TT_GPU_DRIVER_H
@@ -26,7 +26,7 @@
 #undef cuEventDestroy
 #undef cuEventElapsedTime
 
-/* X(member, exported name, parameters): the table's only definition. */
+/* The table, defined once: X(member, exported name, parameters). */
 #define TT__DRIVER_SYMBOLS(X)                                                                                \
     X(cuInit, "cuInit", (unsigned flags))                                                                    \
     X(cuDriverGetVersion, "cuDriverGetVersion", (int *version))                                              \
@@ -82,11 +82,11 @@
       (CUfunction fn, unsigned gx, unsigned gy, unsigned gz, unsigned bx, unsigned by, unsigned bz,          \
        unsigned shared_bytes, CUstream stream, void **args, void **extra))
 
-/* NULL where the driver is older than they are. */
+/* Entry points that older drivers lack: NULL there. */
 #define TT__DRIVER_OPTIONAL(X)                                                                               \
     X(cuFuncGetParamInfo, "cuFuncGetParamInfo", /* CUDA 12.4 */                                              \
       (CUfunction fn, size_t index, size_t * offset, size_t * size))                                         \
-    X(cuLaunchKernelEx, "cuLaunchKernelEx", /* early: cuStreamBeginCapture takes it since CUDA 12.3 */       \
+    X(cuLaunchKernelEx, "cuLaunchKernelEx", /* its launches can be captured since CUDA 12.3 */               \
       (const CUlaunchConfig *config, CUfunction fn, void **args, void **extra))
 
 typedef struct tt__driver {
@@ -96,12 +96,12 @@ typedef struct tt__driver {
 #undef TT__MEMBER
 } tt__driver;
 
-/* Loads libcuda and initialises it, once per process; later calls return what the first one found. The
- * table is for the life of the process. TT_E_NO_DRIVER says what is missing; TT_E_NO_DEVICE if the driver
- * finds no GPU. Thread-safe. */
+/* Loads libcuda and initialises it, once per process; later calls return the first result. The table lives as
+ * long as the process. Thread-safe.
+ * TT_E_NO_DRIVER says what is missing. TT_E_NO_DEVICE: the driver finds no GPU. */
 tt_status tt__driver_open(const tt__driver **out);
 
-/* The loaded library's path, "" if it could not be loaded. Static storage. */
+/* Path of the loaded library, "" if it could not be loaded. Static storage. */
 const char *tt__driver_path(void);
 
 /* Turns a failed CUDA call into TT_E_CUDA (or TT_E_NO_MEMORY): "cuMemAlloc (268435456 bytes):
@@ -110,7 +110,7 @@ tt_status tt__cu_check(CUresult r, const char *what, ...) __attribute__((format(
 
 /* The version of the CUDA API the driver supports: 13000 is 13.0. */
 tt_status tt__driver_cuda_version(int *version);
-/* The driver's own version, "580.159.04", or "CUDA 13.0" where the system does not tell it. */
+/* The driver's version, "580.159.04", or "CUDA 13.0" if the system does not tell it. */
 void tt__driver_version(char *out, size_t size);
 
 #endif

@@ -1,4 +1,6 @@
-/* Loading and launching kernels. */
+/*
+ * Loads and launches kernels.
+ */
 #include "gpu/kernel.h"
 
 tt_status tt__kernel_allow_shared(tt__kernel *kernel, const tt__driver *cu, const tt__symbols *symbols,
@@ -22,7 +24,7 @@ static tt_status take_function(tt__kernel *out, const tt__driver *cu, const char
     TT_TRY(
         tt__cu_check(cu->cuLibraryGetKernel(&handle, out->library, name), "cuLibraryGetKernel (%s)", name));
     TT_TRY(tt__cu_check(cu->cuKernelGetFunction(&out->fns[i], handle), "cuKernelGetFunction (%s)", name));
-    /* Asking for an attribute also makes a lazily loaded function real, before anything is timed. */
+    /* This call also loads a lazily loaded function, so that no timing includes it. */
     TT_TRY(tt__cu_check(cu->cuFuncGetAttribute(&regs, CU_FUNC_ATTRIBUTE_NUM_REGS, out->fns[i]),
                         "cuFuncGetAttribute (%s)", name));
     TT_TRY(tt__cu_check(cu->cuFuncGetAttribute(&shared, CU_FUNC_ATTRIBUTE_SHARED_SIZE_BYTES, out->fns[i]),
@@ -32,10 +34,10 @@ static tt_status take_function(tt__kernel *out, const tt__driver *cu, const char
     return TT_OK;
 }
 
-/* Whoever launches hands over so many addresses, and the driver reads so many bytes behind each: more than
- * there are, if what a template says of its kernel is wrong. The driver tells the number of parameters only
- * by refusing the one behind the last, which tools that watch for errors (compute-sanitizer) report: so what
- * comes with the library, and is right, is not asked for. */
+/* At a launch the driver reads as many bytes through each argument's address as the kernel's parameter has.
+ * If a template's `args` do not match, it reads past the end. The number of parameters is found by asking
+ * until the driver refuses. Tools such as compute-sanitizer report that refusal, so only foreign files are
+ * checked. */
 static tt_status check_arguments(const tt__driver *cu, CUfunction fn, const char *name,
                                  const tt__launch *launch, int s) {
     enum { PARAMETERS_MAX = 4096 };
@@ -54,7 +56,7 @@ static tt_status check_arguments(const tt__driver *cu, CUfunction fn, const char
                             tt__types[a->type].name, a->type == TT__TYPE_NONE ? "" : ")", a->bytes, advice);
     }
     if (r == CUDA_ERROR_INVALID_VALUE &&
-        n != (size_t)pass->n_args) /* that is how it says that there are no more */
+        n != (size_t)pass->n_args) /* the driver's way to say that there are no more */
         return tt__fail(TT_E_TEMPLATE, "%s has %zu parameter%s, but its `args` has %d item%s: %s", name, n,
                         n == 1 ? "" : "s", pass->n_args, pass->n_args == 1 ? "" : "s", advice);
     return TT_OK;
@@ -68,7 +70,7 @@ tt_status tt__kernel_load(tt__kernel *out, const tt__driver *cu, const void *cub
     tt_status status = TT_OK;
     for (int i = 0; i < out->n_passes; i++) {
         TT_GOTO(take_function(out, cu, symbols->name[i], i));
-        if (symbols->foreign && launch->passes[i].n_args) /* else it is not to be launched */
+        if (symbols->foreign && launch->passes[i].n_args) /* a kernel without arguments is not launched */
             TT_GOTO(check_arguments(cu, out->fns[i], symbols->name[i], launch, i));
     }
     TT_GOTO(tt__kernel_allow_shared(out, cu, symbols, launch));
@@ -88,19 +90,19 @@ void tt__kernel_constants(tt__arg_value out[TT__ARGS_MAX], const tt__launch *lau
     const tt__pass *last = &launch->passes[launch->n_passes - 1];
     for (int i = 0; i < last->first_arg + last->n_args; i++) {
         const tt__arg *arg = &launch->args[i];
-        out[i] = (tt__arg_value){0}; /* whatever its size, all of it is known */
+        out[i] = (tt__arg_value){0}; /* clear the bytes that the type does not use */
         if (arg->type == TT__TYPE_F32)
             out[i].f32 = (float)arg->f;
         else if (arg->type == TT__TYPE_F64)
             out[i].f64 = arg->f;
         else if (tt__types[arg->type].size == 4)
-            out[i].i32 = (int32_t)(uint32_t)arg->i; /* also of a u32 */
+            out[i].i32 = (int32_t)(uint32_t)arg->i; /* also for u32 */
         else
             out[i].i64 = arg->i;
     }
 }
 
-/* The kernel in front need not have ended: this one waits on the device for what it has been doing. */
+/* The kernel may begin before the previous one has ended. It waits for it on the device. */
 static CUresult launch_early(const tt__driver *cu, CUfunction fn, const tt__pass *pass, CUstream stream,
                              void **args) {
     CUlaunchAttribute attribute = {.id = CU_LAUNCH_ATTRIBUTE_PROGRAMMATIC_STREAM_SERIALIZATION,

@@ -1,4 +1,6 @@
-/* As much of NVML as is needed; types and values as in nvml.h, which need not be there to compile this. */
+/*
+ * The part of NVML that we use. Types and values are those of nvml.h, which is not needed to compile this.
+ */
 #include "gpu/nvml.h"
 
 #include <dlfcn.h>
@@ -21,7 +23,7 @@ static struct {
 static struct {
     bool tried;
     int ordinal;
-    void *handle; /* NULL: not found */
+    void *handle; /* NULL: NVML is missing */
 } device;
 
 static const struct {
@@ -62,7 +64,7 @@ static bool works(void) {
     return nvml.works;
 }
 
-/* The same GPU by its place on the bus: NVML counts devices that CUDA_VISIBLE_DEVICES hides. */
+/* Finds the GPU by its PCI bus id: NVML also counts devices that CUDA_VISIBLE_DEVICES hides. */
 static void *find_on_bus(int ordinal) {
     char bus[32] = "";
     const tt__driver *cu;

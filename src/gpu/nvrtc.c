@@ -1,4 +1,6 @@
-/* Loading NVRTC once, and compiling one kernel with it. */
+/*
+ * Loads NVRTC once, and compiles kernels with it.
+ */
 #include "gpu/nvrtc.h"
 
 #include <dlfcn.h>
@@ -73,7 +75,8 @@ static void *find(tt__str *tried) {
     return NULL;
 }
 
-/* NVRTC opens this library of its own by bare name, which fails where the dynamic linker does not look. */
+/* NVRTC opens its builtins library by bare name. That fails if the folder is not in the linker's search path,
+ * so it is opened here first. */
 static void preload_builtins(void) {
     char name[600];
     const char *slash = strrchr(path, '/');
@@ -168,7 +171,7 @@ static tt_status check_arch(int cc) {
     return status;
 }
 
-/* NVRTC's log can be pages long; its first lines have the cause. */
+/* NVRTC's log can be pages long. The cause is in its first lines. */
 static tt_status fail_with_log(nvrtcProgram program, nvrtcResult r, const char *name) {
     size_t size = 0;
     char *log = NULL;
@@ -180,7 +183,7 @@ static tt_status fail_with_log(nvrtcProgram program, nvrtcResult r, const char *
     return TT_E_COMPILE;
 }
 
-/* Since 12.9 NVRTC keeps what it compiled in a folder of the user's. */
+/* From 12.9 on, NVRTC caches compiled code in a folder of the user. */
 static bool keeps_a_cache(void) {
     int major = 0, minor = 0;
     sscanf(version, "%d.%d", &major, &minor);
@@ -201,7 +204,7 @@ tt_status tt__nvrtc_warm_up(void) {
     return status;
 }
 
-/* The source with its typedefs in front, lines numbered as before. */
+/* Prefixes the source with typedefs. Line numbers stay the same. */
 static tt_status with_typedefs(tt__str *out, const char *name, const char *source, const char *options,
                                int n) {
     for (int i = 0; i < n; i++, options += strlen(options) + 1) {
@@ -215,7 +218,7 @@ static tt_status with_typedefs(tt__str *out, const char *name, const char *sourc
     return tt__str_check(out);
 }
 
-/* One attempt. *refused: by the compiler, and so perhaps for an option. */
+/* Compiles once. *refused: the compiler said no, perhaps because of an option. */
 static tt_status compile(tt__str *out, const char *name, const char *source, const char *const *argv,
                          int argc, bool *refused) {
     nvrtcProgram program;
@@ -256,14 +259,16 @@ tt_status tt__nvrtc_compile(tt__str *out, const char *name, const char *source, 
     argv[argc++] = arch;
     argv[argc++] = "-std=c++17";
     if (keeps_a_cache())
-        argv[argc++] = "--no-cache"; /* ours is the store; filling that one more than doubles a compile */
+        argv[argc++] =
+            "--no-cache"; /* the store is our cache; filling NVRTC's too more than doubles the time */
     tt__str text = {0};
     tt_status status = with_typedefs(&text, name, source, options, n_options);
     for (int i = 0; i < n_options; i++, options += strlen(options) + 1)
         if (strncmp(options, TT__TYPEDEF, strlen(TT__TYPEDEF)) != 0)
             argv[argc++] = options;
-    /* Without textures, surfaces and what else few kernels want a compile takes a tenth less time and makes
-     * the same code. A source that does want them, and an NVRTC that knows no such option, say no at once. */
+    /* --minimal leaves out textures, surfaces and other things that few kernels use. Compiling takes a tenth
+     * less time and makes the same code. A source that needs them, or an older NVRTC, fails at once and is
+     * compiled again without it. */
     argv[argc] = "--minimal";
     if (status == TT_OK)
         status = compile(out, name, text.text, argv, argc + 1, &refused);

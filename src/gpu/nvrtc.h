@@ -1,7 +1,7 @@
 /*
- * NVRTC, loaded at run time. Searched: $TILETUNE_NVRTC (a file; nothing else is tried if it is set), then
- * libnvrtc.so.13 and .12 where the dynamic linker looks, then $CUDA_HOME, $CUDA_PATH and /usr/local/cuda,
- * then the folder the build found NVRTC in (-Dnvrtc_dir).
+ * NVRTC, loaded at run time. It is looked for in this order: $TILETUNE_NVRTC (a file; if set, nothing else is
+ * tried); libnvrtc.so.13 and .12 in the dynamic linker's path; $CUDA_HOME, $CUDA_PATH and /usr/local/cuda;
+ * the folder where the build found NVRTC (-Dnvrtc_dir).
  */
 #ifndef TT_GPU_NVRTC_H
 #define TT_GPU_NVRTC_H
@@ -9,29 +9,31 @@
 #include "base/model.h"
 #include "base/str.h"
 
-/* Loads NVRTC once per process. TT_E_NO_NVRTC says where it was looked for and what to do. Thread-safe. */
+/* Loads NVRTC once per process. Thread-safe. TT_E_NO_NVRTC says where it was looked for and what to do. */
 tt_status tt__nvrtc_open(void);
-/* After tt__nvrtc_open: "13.0", and the path of the library. Static storage; "" before. */
+/* After tt__nvrtc_open, the version ("13.0") and the library's path; "" before. Static storage. */
 const char *tt__nvrtc_version(void);
 const char *tt__nvrtc_path(void);
-/* Appends "80 86 90 100": the compute capabilities it compiles for. */
+/* Appends the compute capabilities that it compiles for: "80 86 90 100". */
 tt_status tt__nvrtc_archs(tt__str *out);
 
-/* An option of ours: a typedef in front of the source. A macro would reach NVRTC's own headers, whose
- * templates have a T of their own. */
+/* Our own option: adds a typedef before the source. A macro T would also change NVRTC's own headers, whose
+ * templates have a parameter T. */
 #define TT__TYPEDEF "typedef:"
 
-/* Compiles to a cubin for compute capability `cc` (90 is sm_90). `options` are n strings behind each other
- * (tt__config_options): NVRTC's own, and TT__TYPEDEF with "NAME=TYPE" behind it. Appends the cubin to `out`.
- * TT_E_COMPILE carries NVRTC's log, shortened. If `cc` is one that this NVRTC does not know, TT_E_UNSUPPORTED
- * lists those it does. */
+/* Compiles to a cubin for compute capability `cc` (90 is sm_90) and appends it to `out`. `options` are n
+ * strings, each ending with a NUL (tt__config_options): NVRTC's options, or TT__TYPEDEF followed by
+ * "NAME=TYPE".
+ * TT_E_COMPILE: the message has NVRTC's log, shortened. TT_E_UNSUPPORTED: this NVRTC does not know `cc`; the
+ * message lists those it knows. */
 tt_status tt__nvrtc_compile(tt__str *out, const char *name, const char *source, const char *options,
                             int n_options, int cc);
 
-/* Compiles something small: the first compile of a process takes several times as long as any other. */
+/* Compiles something small, because the first compile of a process takes several times as long as later
+ * ones. */
 tt_status tt__nvrtc_warm_up(void);
 
-/* The store's key for what tt__nvrtc_compile would make: hash of source, options, cc and NVRTC version. */
+/* The store's key for the result of tt__nvrtc_compile: a hash of source, options, cc and NVRTC version. */
 void tt__cubin_key(char out[65], const char *source, const char *options, int n_options, int cc,
                    const char *nvrtc_version);
 
