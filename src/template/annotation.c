@@ -1,6 +1,6 @@
 /*
- * Reads the annotations line by line. A table says for each keyword who reads the rest of its line, how often
- * it may stand, and what it looks like.
+ * Reads the annotations line by line. A table has for each keyword the function that reads its line, how
+ * often it may appear, and its form.
  */
 #include "template/annotation.h"
 
@@ -97,7 +97,7 @@ static tt_status read_shared(tt__reader *r, tt__span rest) {
     return tt__read_expr(r, &r->launch->shared, rest);
 }
 
-/* Arguments of all kernels together, or of the reference: what one launch holds. */
+/* Arguments so far of all kernels, or of the reference. One launch holds them all. */
 static int n_args_of(const tt__reader *r) {
     int n = 0;
     if (r->t->own && r->launch == &r->t->own->launch)
@@ -107,7 +107,7 @@ static int n_args_of(const tt__reader *r) {
     return n;
 }
 
-/* A type and an expression, or the name of an operand, which is looked up when all are known. */
+/* One item of `args`: a type and an expression, or an operand's name. Operands are looked up at the end. */
 static tt_status read_arg(tt__reader *r, tt__span item) {
     tt__template *t = r->t;
     tt__arg_expr *arg = &t->args[t->n_args];
@@ -153,7 +153,8 @@ static tt_status read_launch(tt__reader *r, tt__span rest) {
     return TT_OK;
 }
 
-/* The first may stand anywhere; from the second on, what follows is about it. */
+/* The first `kernel` line may stand anywhere. Later ones start a kernel, and the lines after them belong to
+ * it. */
 static tt_status read_kernel(tt__reader *r, tt__span rest) {
     tt__template *t = r->t;
     if (t->n_passes == TT__PASSES_MAX)
@@ -219,7 +220,7 @@ static tt_status read_max_regs(tt__reader *r, tt__span rest) {
     return tt__read_expr(r, &r->t->max_regs, rest);
 }
 
-/* How often a keyword may stand. */
+/* How often a keyword may appear. */
 typedef enum times { ONCE, OF_LAUNCH, OFTEN } times;
 
 static const struct {
@@ -241,7 +242,7 @@ static const struct {
     {"shared", read_shared, OF_LAUNCH, false, "shared EXPRESSION"},
     {"args", read_args, OF_LAUNCH, true, "args dst, src, TYPE EXPRESSION, ..."},
     {"launch", read_launch, OF_LAUNCH, false, "launch early"},
-    {"default", read_default, ONCE, false, "default NAME=VALUE ..."}, /* required with parameters */
+    {"default", read_default, ONCE, false, "default NAME=VALUE ..."}, /* required if there are parameters */
     {"options", read_options, OFTEN, false, "options -OPTION ..."},
     {"maxrregcount", read_max_regs, ONCE, false, "maxrregcount EXPRESSION"},
     {"problem", tt__read_problem, OFTEN, false, "problem NAME VALUE"},
@@ -261,13 +262,13 @@ static const struct {
     {"defines", read_defines, ONCE, false, "defines OPERATION ..."},
 };
 
-/* Lines in which keywords stood, 0: not yet. */
+/* The line of each keyword; 0: not seen yet. */
 typedef struct seen {
     int line[COUNT(keywords)];
 } seen;
 
-/* A kernel or the reference begins: those before it must be complete, and those of a launch may stand again.
- * The launch of the first kernel may have begun before its name. */
+/* A new kernel or the reference begins. The previous launch must be complete, and its keywords may appear
+ * again. The lines of the first launch may stand before its name. */
 static tt_status end_launch(const tt__reader *r, seen *seen, bool last) {
     const char *name = r->launch == &r->t->passes[0] || !r->launch ? NULL
                        : r->t->own && r->launch == &r->t->own->launch
@@ -309,15 +310,15 @@ static tt_status read_annotation(tt__reader *r, seen *seen, tt__span rest) {
         return FAIL(r, word.at, "`%s` stands alone, expected: %s", r->keyword, keywords[k].form);
     if (seen->line[k] && keywords[k].times != OFTEN)
         return FAIL(r, word.at, "a second `%s`, the first is in line %d", r->keyword, seen->line[k]);
-    bool first = r->t->n_passes == 0 && r->launch == &r->t->passes[0]; /* nothing has begun yet */
+    bool first = r->t->n_passes == 0 && r->launch == &r->t->passes[0]; /* nothing has begun */
     if (!first && (keywords[k].read == read_kernel || keywords[k].read == tt__read_reference))
         TT_TRY(end_launch(r, seen, false));
     seen->line[k] = r->line;
     return keywords[k].read(r, rest);
 }
 
-/* What is required of a template is not of an op's file, which has no kernel, nor of one with an operation of
- * its own, which has no op. */
+/* Exceptions from `required`: a file with `defines` needs no kernel, one with its own operation needs no op,
+ * and one without parameters needs no default. */
 static void mark_present(const tt__template *t, seen *seen) {
     for (size_t k = 0; k < COUNT(keywords); k++) {
         bool no_op = keywords[k].read == read_op && t->own;
@@ -329,7 +330,7 @@ static void mark_present(const tt__template *t, seen *seen) {
     }
 }
 
-/* `#line N` numbers the line behind it. */
+/* `#line N` gives the number of the next line. */
 static int line_said(const char *text, int otherwise) {
     enum { LINES_MAX = 100000000 };
     long n = strtol(text, NULL, 10);
@@ -347,7 +348,7 @@ tt_status tt__annotation_read(tt__template *t, tt__expr *config) {
         tt__span line = tt__trim((tt__span){at, n});
         r.line_start = at;
         if (line.n > 6 &&
-            memcmp(line.at, "#line ", 6) == 0) /* around what was included: numbers as in the file */
+            memcmp(line.at, "#line ", 6) == 0) /* around pasted headers: count as in the original file */
             r.line = line_said(line.at + 6, r.line);
         if (line.n >= 3 && memcmp(line.at, "//@", 3) == 0)
             TT_TRY(read_annotation(&r, &seen, (tt__span){line.at + 3, line.n - 3}));

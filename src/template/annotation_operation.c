@@ -1,4 +1,6 @@
-/* The `//@` lines of an operation: the problem's variables, the operands, what is right, and what counts. */
+/*
+ * Reads the `//@` lines of an operation: variables, operands, reference, metrics and samples.
+ */
 #include <float.h>
 #include <math.h>
 #include <stdlib.h>
@@ -12,7 +14,7 @@
 #define SHOW  TT__SHOW
 #define FAIL  TT__READ_FAIL
 
-/* The template's own operation, made when the first line asks for it. */
+/* The template's own operation, created when its first line is read. */
 static tt_status own_operation(tt__reader *r, tt__operation **out) {
     if (!r->t->own) {
         r->t->own = calloc(1, sizeof *r->t->own);
@@ -28,7 +30,7 @@ static tt_status own_operation(tt__reader *r, tt__operation **out) {
 
 /* ---- The problem --------------------------------------------------------------------------------------- */
 
-/* What recordings say of a problem beside its variables. */
+/* Recordings use these names for a problem's own fields. */
 static const char *const reserved[] = {"op", "text", "warm", "unverified", "moved_bytes"};
 
 static tt_status add_variable(tt__reader *r, tt__variable **out, tt__span *rest) {
@@ -50,14 +52,14 @@ static tt_status add_variable(tt__reader *r, tt__variable **out, tt__span *rest)
 tt_status tt__read_problem(tt__reader *r, tt__span rest) {
     tt__variable *v = NULL;
     TT_TRY(add_variable(r, &v, &rest));
-    if (rest.n == 0 && r->t->n_defines) /* every problem has to say it */
+    if (rest.n == 0 && r->t->n_defines) /* then every problem must give it */
         return TT_OK;
     if (rest.n == 0)
         return FAIL(r, rest.at, "%s has no default, expected: problem NAME VALUE", v->name);
     return tt__read_expr(r, &v->value, rest);
 }
 
-/* What others call them. */
+/* C names of the types, for "did you mean". */
 static const char *type_meant(tt__span word) {
     static const char *const names[][2] = {{"float", "f32"},    {"double", "f64"},   {"half", "f16"},
                                            {"int", "i32"},      {"unsigned", "u32"}, {"long", "i64"},
@@ -71,7 +73,7 @@ static const char *type_meant(tt__span word) {
     return NULL;
 }
 
-/* elem is a type of the library's own files only: it is nothing that can be counted with. */
+/* Only the library's own files may use `elem`, because no arithmetic is possible with it. */
 static tt_status read_type_name(tt__reader *r, tt__type *out, tt__span word) {
     *out = tt__type_named(word.at, word.n);
     if (*out && (*out != TT__TYPE_ELEM || r->t->n_defines))
@@ -111,7 +113,7 @@ tt_status tt__read_type(tt__reader *r, tt__span rest) {
 /* ---- What is known of problems --------------------------------------------------------------------------
  */
 
-/* The variable of that name, in the operation as far as it is read. */
+/* Finds a variable that was declared above. */
 static tt_status find_variable(tt__reader *r, int *out, tt__span word) {
     tt__operation *op = NULL;
     TT_TRY(own_operation(r, &op));
@@ -126,7 +128,7 @@ static tt_status find_variable(tt__reader *r, int *out, tt__span word) {
                 tt__suggest_text(&near));
 }
 
-/* One that is no type. */
+/* Finds a variable that is a number, not a type. */
 static tt_status find_number(tt__reader *r, int *out, tt__span word) {
     TT_TRY(find_variable(r, out, word));
     if (r->t->own->variables[*out].n_types)
@@ -194,7 +196,7 @@ tt_status tt__read_sample(tt__reader *r, tt__span rest) {
 
 /* ---- Operands ------------------------------------------------------------------------------------------ */
 
-/* The type of an operand: a type's name, or that of a `type` above. */
+/* The type of an operand: a type's name, or a variable declared by `type`. */
 static tt_status read_operand_type(tt__reader *r, tt__operand *o, tt__span word) {
     const tt__operation *operation = r->t->own;
     o->variable = -1;
@@ -223,10 +225,11 @@ static tt_status add_operand(tt__reader *r, tt__operand **out, tt__span *rest) {
     return TT_OK;
 }
 
-static const char *const directions[] = {"in", "out", "inout", "scratch"};           /* as in tt__direction */
-static const char *const inits[] = {"random", "uniform", "normal", "zeros", "file"}; /* as in tt__init */
+static const char *const directions[] = {"in", "out", "inout", "scratch"}; /* in the order of tt__direction */
+static const char *const inits[] = {"random", "uniform", "normal", "zeros",
+                                    "file"}; /* in the order of tt__init */
 
-/* The last word that is a direction ends the length, which is an expression of any number of words. */
+/* Splits at the last word that is a direction. The length before it may be an expression of many words. */
 static bool split_length(tt__span rest, tt__span *length, size_t *direction, tt__span *data) {
     for (tt__span left = rest; left.n > 0;) {
         tt__span word = tt__take_word(&left);
@@ -241,13 +244,13 @@ static bool split_length(tt__span rest, tt__span *length, size_t *direction, tt_
     return false;
 }
 
-/* No direction: the word that was to be one, perhaps. */
+/* The message for a missing direction. It may be misspelt. */
 static tt_status no_direction(tt__reader *r, const tt__operand *o, tt__span rest) {
     const char *meant = "";
     tt__suggest near;
     for (tt__span left = rest; left.n > 0;) {
         tt__span word = tt__take_word(&left);
-        if (word.at == rest.at || !tt__is_word(word.at, word.n)) /* a length stands before it */
+        if (word.at == rest.at || !tt__is_word(word.at, word.n)) /* the length comes first */
             continue;
         near = tt__suggest_for(word.at, word.n);
         for (size_t d = 0; d < COUNT(directions); d++)
@@ -271,7 +274,7 @@ static tt_status read_file(tt__reader *r, char out[TT__FILE_MAX], tt__span word)
     return TT_OK;
 }
 
-/* Of every type that the operand may have: a number that is none of it would silently become another. */
+/* The number must fit every type that the operand can have. Otherwise it would be rounded silently. */
 static tt_status check_fits(tt__reader *r, const tt__operand *o, tt__span number, double value) {
     const tt__variable *v = o->variable < 0 ? NULL : &r->t->own->variables[o->variable];
     for (size_t i = 0; i < (v ? v->n_types : 1); i++) {
@@ -280,7 +283,7 @@ static tt_status check_fits(tt__reader *r, const tt__operand *o, tt__span number
         const int bits = 8 * info->size;
         const bool is_signed = *info->name == 'i';
         double most = ldexp(1, is_signed ? bits - 1 : bits) - 1, least = is_signed ? -most - 1 : 0;
-        if (bits == 64) { /* what a double can tell from its neighbours */
+        if (bits == 64) { /* integers that a double represents exactly */
             most = 0x1p53 - 1;
             least = is_signed ? -most : 0;
         }
@@ -302,7 +305,7 @@ static tt_status read_data(tt__reader *r, tt__operand *o, tt__span data) {
     const tt__operation *operation = r->t->own;
     bool floating = tt__types[o->type].floating;
     o->init = floating ? TT__INIT_UNIFORM : TT__INIT_RANDOM;
-    o->usual_init = data.n == 0; /* of another type of a `type` it may be another */
+    o->usual_init = data.n == 0; /* the default depends on which type is chosen */
     o->high = 1;
     if (data.n == 0)
         return TT_OK;
@@ -498,7 +501,7 @@ static tt_status find_operands(tt__template *t) {
     return TT_OK;
 }
 
-/* Upper and lower case are equal here, as they are to SQLite. */
+/* Case does not count: SQLite ignores it too. */
 static tt_status check_name(const tt__template *t, const char *name, int line, int column) {
     for (size_t k = 0; k < t->operation->n_variables; k++)
         if (tt__same_letters(name, t->operation->variables[k].name))

@@ -1,4 +1,6 @@
-/* Configurations to and from text, and as options of the compiler. */
+/*
+ * Configurations to and from text, and as compiler options.
+ */
 #include "template/config.h"
 
 #include <inttypes.h>
@@ -19,7 +21,7 @@ static bool equal(const char *name, const char *at, size_t n) {
     return strlen(name) == n && memcmp(name, at, n) == 0;
 }
 
-/* One NAME=VALUE of n characters, '=' at position `split`. */
+/* One NAME=VALUE of n characters, with '=' at `split`. */
 static tt_status choose(size_t *choice, bool *chosen, const tt__template *t, const char *at, size_t split,
                         size_t n) {
     tt__suggest near = tt__suggest_for(at, split);
@@ -50,7 +52,7 @@ static tt_status choose(size_t *choice, bool *chosen, const tt__template *t, con
     return TT_E_INVALID;
 }
 
-/* The next word of *at, its length and the place of '=' in it; false at the end. */
+/* The next word of *at, its length and the position of '='. False at the end. */
 static bool next_word(const char **at, size_t *n, size_t *split) {
     *at += strspn(*at, BLANKS);
     *n = strcspn(*at, BLANKS);
@@ -182,7 +184,7 @@ void tt__config_build(char out[TT__BUILD_MAX], const tt__candidate *c, const tt_
     size_t used;
     tt__copy(out, TT__CONFIG_MAX, c->config);
     for (int i = 0; i < p->n; i++) {
-        if (p->settings[i].type == TT__TYPE_NONE) /* a number is an argument */
+        if (p->settings[i].type == TT__TYPE_NONE) /* numbers are kernel arguments */
             continue;
         used = strlen(out);
         snprintf(out + used, TT__BUILD_MAX - used, " %s=%s", p->settings[i].name,
@@ -195,7 +197,8 @@ void tt__config_build(char out[TT__BUILD_MAX], const tt__candidate *c, const tt_
     }
 }
 
-/* With '=' a value follows, with a blank it may, and -D and -U take theirs without either. */
+/* Options with '=' need a value. Options with a blank may have one. -D and -U are followed by theirs
+ * directly. */
 static const char *const allowed[] = {
     "use_fast_math",
     "ftz=",

@@ -1,9 +1,14 @@
 /*
- * The problem and the device stand in the one row of the table `facts`. A query of one configuration has the
- * parameters there, too, and the wheres as columns, so that the one that fails can be named; a query of the
- * whole space has a table for each parameter, cross-joined, and the wheres as filter; one of all combinations
- * has these tables and those columns.
- * The scanner (scan.c) is the first wall; the authorizer and the limits here are the second.
+ * Evaluates expressions in SQLite. The table `facts` has one row with the problem and the device. There are
+ * three kinds of query:
+ *
+ * - One configuration: its parameters are facts too. Each `where` is a column, so that a message can name
+ *   the one that fails.
+ * - The whole space: each parameter is a table. The tables are cross-joined, and the wheres filter.
+ * - All combinations: the same join, with the wheres as columns.
+ *
+ * The scanner (scan.c) is the first defence against hostile text, the authorizer and the limits here are the
+ * second.
  */
 #include "template/expr.h"
 
@@ -19,10 +24,10 @@
 #define COUNT(a) (sizeof(a) / sizeof *(a))
 
 enum {
-    STEP_OPS = 1000,      /* virtual machine instructions between two looks at the budget */
-    STEPS_MAX = 100000,   /* the budget: 1e8 instructions, a second or two */
-    DEPTH_ALONE = 200,    /* of an expression's tree */
-    DEPTH_TOGETHER = 300, /* of all wheres, ANDed */
+    STEP_OPS = 1000,      /* instructions of SQLite's virtual machine between two checks of the budget */
+    STEPS_MAX = 100000,   /* the budget: 1e8 instructions, one or two seconds */
+    DEPTH_ALONE = 200,    /* depth of one expression's tree */
+    DEPTH_TOGETHER = 300, /* depth of all wheres joined with AND */
 };
 
 typedef enum scope { SCOPE_ONE, SCOPE_LEGAL, SCOPE_ALL } scope;
@@ -30,12 +35,12 @@ typedef enum scope { SCOPE_ONE, SCOPE_LEGAL, SCOPE_ALL } scope;
 struct tt__query {
     const tt__template *t;
     sqlite3 *db;
-    sqlite3_stmt *stmt, *fill; /* fill: the row of facts */
+    sqlite3_stmt *stmt, *fill; /* fill inserts the row of facts */
     bool is_filling;
-    int n_selects; /* seen by the authorizer in this statement */
+    int n_selects; /* counted by the authorizer in this statement */
     int steps_left;
-    int first_where; /* column of the first `where`, */
-    int first_value; /* and of the first of `columns` */
+    int first_where; /* first column with a `where` */
+    int first_value; /* first column of `columns` */
 };
 
 /* ---- Functions: NULL for whatever has no answer, so that no row of a query can fail -------------------- */
@@ -71,7 +76,7 @@ static void floor_log2(sqlite3_context *c, int n, sqlite3_value **v) {
         sqlite3_result_int64(c, 63 - __builtin_clzll((unsigned long long)i));
 }
 
-/* The largest power of two up to 16 that divides all of them. */
+/* align_of(...): the largest power of two up to 16 that divides all arguments. */
 static void align_of(sqlite3_context *c, int n, sqlite3_value **v) {
     int64_t bits = 16;
     for (int i = 0; i < n; i++) {
@@ -134,7 +139,7 @@ static int bind_parameter(sqlite3_stmt *stmt, int at, const char *value) {
     return sqlite3_bind_text(stmt, at, value, -1, SQLITE_STATIC);
 }
 
-/* Does the operation declare this fact itself? */
+/* Does the operation declare a variable with this fact's name? */
 static bool is_declared(const tt__operation *op, const char *fact) {
     for (size_t i = 0; op && i < op->n_variables; i++)
         if (strcmp(op->variables[i].name, fact) == 0)
@@ -142,7 +147,7 @@ static bool is_declared(const tt__operation *op, const char *fact) {
     return false;
 }
 
-/* One more column of the row of facts. */
+/* Adds a column to the row of facts. */
 static void add_fact(tt__str *create, tt__str *insert, const char *name) {
     tt__str_addf(create, ",\"%s\"", name);
     tt__str_add(insert, ",?");
@@ -155,7 +160,7 @@ static int bind_fact(sqlite3_stmt *stmt, int at, const tt__facts *f, size_t i) {
     return sqlite3_bind_int64(stmt, at, f->variables[i]);
 }
 
-/* The one row of the table of facts. */
+/* Writes the row of facts. */
 static tt_status fill_facts(tt__query *q, const tt__facts *f, const size_t *choice) {
     const tt__template *t = q->t;
     size_t n_variables = t->operation ? t->operation->n_variables : 0, n_params = choice ? t->n_params : 0;
@@ -175,8 +180,8 @@ static tt_status fill_facts(tt__query *q, const tt__facts *f, const size_t *choi
     return TT_OK;
 }
 
-/* The table of facts: device and element, the operation's variables, and the parameters if `choice` is given. Keys
- * are called "#", which no name of an expression can be. */
+/* Creates the table of facts: device, element, the operation's variables, and the parameters if `choice` is
+ * given. Key columns are called "#", a name that no expression can use. */
 static tt_status make_facts(tt__query *q, const tt__facts *f, const size_t *choice) {
     tt_status status = TT_OK;
     const tt__template *t = q->t;
@@ -205,7 +210,7 @@ out:
     return status;
 }
 
-/* A table of all values of one parameter. */
+/* Creates the table of a parameter's values. */
 static tt_status make_param(tt__query *q, size_t index) {
     const tt__param *p = &q->t->params[index];
     char sql[TT__NAME_MAX + 80];
@@ -296,7 +301,7 @@ static tt_status check_one(tt__query *q, const tt__expr *e) {
     tt_status status = TT_OK;
     if (!e->text)
         return TT_OK;
-    tt__str_add(&sql, "SELECT (((("); /* nested deeper than it will be in a query */
+    tt__str_add(&sql, "SELECT (((("); /* nest deeper than the real query */
     TT_GOTO(tt__expr_scan(&sql, q->t, e));
     tt__str_add(&sql, "\n)))) FROM tt_facts");
     TT_GOTO(tt__str_check(&sql));
@@ -329,10 +334,10 @@ static tt_status check_launch(tt__query *q, const tt__geometry_expr *g) {
     return TT_OK;
 }
 
-/* Lengths and defaults are of the problem alone: no parameter is in their scope. */
+/* Lengths and defaults depend on the problem only, so parameters are not in scope. */
 static tt_status check_operation(const tt__template *t) {
     const tt__operation *operation = t->own;
-    tt__operation above = *operation; /* those above a variable are in the scope of its default */
+    tt__operation above = *operation; /* a default sees only the variables above it */
     const tt__template problem = {.path = t->path, .operation = &above};
     const tt__facts facts = {.operation = operation};
     tt__query *q;
@@ -352,7 +357,7 @@ out:
     return status;
 }
 
-/* One cubin serves all problems: what it is compiled with is for the parameters alone to say. */
+/* One cubin serves all problems, so this compiler option may depend on parameters only. */
 static tt_status check_max_regs(const tt__template *t) {
     static const size_t choice[TT__PARAMS_MAX];
     static const tt__facts facts;
@@ -433,7 +438,8 @@ static tt_status write_query(tt__str *sql, const tt__template *t, scope s, const
         return tt__str_check(sql);
     for (size_t i = 0; i < t->n_params; i++)
         tt__str_addf(sql, " CROSS JOIN tt_p%zu", i);
-    tt__str_add(sql, " WHERE tt_facts.\"#\"=1"); /* known as one row, it spares the sorting */
+    tt__str_add(sql,
+                " WHERE tt_facts.\"#\"=1"); /* SQLite then knows that there is one row, and does not sort */
     for (size_t i = 0; i < t->n_wheres && s == SCOPE_LEGAL; i++) {
         tt__str_add(sql, " AND (");
         TT_TRY(tt__expr_scan(sql, t, &t->wheres[i]));
@@ -478,11 +484,11 @@ tt_status tt__query_problem(tt__query **out, const tt__template *t, const tt__fa
                             const tt__expr *const *columns, size_t n_columns) {
     const tt__template problem = {.path = t->path, .operation = t->operation};
     TT_TRY(open_query(out, &problem, facts, SCOPE_ONE, NULL, columns, n_columns));
-    (*out)->t = t; /* for messages: the other one goes */
+    (*out)->t = t; /* the new template is used in messages; the old one may be freed */
     return TT_OK;
 }
 
-/* SQLite prepares the statement that fills the table once more, now that there are an authorizer and limits. */
+/* SQLite prepares the insert again here, now under the authorizer and the limits. */
 tt_status tt__query_again(tt__query *q, const tt__facts *facts) {
     enum { MOST = 128 };
     sqlite3_reset(q->stmt);

@@ -1,5 +1,7 @@
-/* Headers into the text that includes them. No preprocessor: conditions are left to the compiler, which skips
- * what was pasted as it would have skipped the line. */
+/*
+ * Pastes headers into the text that includes them. Conditions are not evaluated: the compiler skips pasted
+ * text just as it would have skipped the #include line.
+ */
 #include "template/include.h"
 
 #include <stdlib.h>
@@ -11,11 +13,11 @@
 #include "template/reader.h"
 #include "template/scan.h"
 
-/* A file that is being read, and those that include it. */
+/* A file that is being read, linked to the file that includes it. */
 typedef struct file {
     const struct file *by;
-    const char *path, *shown; /* shown: in `#line` */
-    char *real;               /* NULL: it is not there */
+    const char *path, *shown; /* shown: name for `#line` */
+    char *real;               /* NULL: there is no such file */
     int depth;
 } file;
 
@@ -25,7 +27,7 @@ typedef struct expansion {
     char **once; /* real paths */
 } expansion;
 
-/* Is the directive's word next? Takes it. */
+/* Takes the directive's word if it is next. */
 static bool take_directive(tt__span *rest, const char *word) {
     size_t n = strlen(word);
     *rest = tt__trim(*rest);
@@ -35,7 +37,7 @@ static bool take_directive(tt__span *rest, const char *word) {
     return true;
 }
 
-/* What follows `#include`: false if the line is none. */
+/* Finds the operand of an `#include`. False if the line is not one. */
 static bool is_include(tt__span line, tt__span *operand) {
     *operand = tt__trim(line);
     if (!operand->n || *operand->at != '#')
@@ -52,7 +54,7 @@ static bool is_pragma_once(tt__span line) {
     return take_directive(&rest, "pragma") && take_directive(&rest, "once");
 }
 
-/* Does a block comment go on behind this line? */
+/* Is a block comment still open at the end of this line? */
 static bool ends_in_comment(tt__span line, bool inside) {
     char quote = 0;
     for (size_t i = 0; i < line.n; i++) {
@@ -70,7 +72,9 @@ static bool ends_in_comment(tt__span line, bool inside) {
             inside = true;
             i++;
         } else if (c == '"' ||
-                   (c == '\'' && (i == 0 || !tt__is_word_char(line.at[i - 1])))) { /* 1'000 is a number */
+                   (c == '\'' &&
+                    (i == 0 ||
+                     !tt__is_word_char(line.at[i - 1])))) { /* a quote inside 1'000 is part of the number */
             quote = c;
         }
     }
@@ -79,7 +83,7 @@ static bool ends_in_comment(tt__span line, bool inside) {
 
 static tt_status expand(expansion *x, const file *f, const char *text);
 
-/* The text of a header, checked; *found is false if there is nothing of that name. */
+/* The checked text of a header. *found is false if there is none of that name. */
 static tt_status read_header(tt__str *out, const file *f, bool *found) {
     struct stat st;
     *out = (tt__str){0};
@@ -117,8 +121,7 @@ static tt_status remember_once(expansion *x, const file *f) {
     return TT_OK;
 }
 
-/* The header in place of the line, which stands in `line` of `by`; *pasted is false if
- * there is no such file. */
+/* Replaces line `line` of `by` with the header. *pasted is false if there is no such file. */
 static tt_status paste(expansion *x, const file *by, int line, const char *name, bool *pasted) {
     const char *slash = strrchr(by->path, '/');
     tt__str path = {0}, text = {0};
@@ -146,7 +149,7 @@ out:
     return status;
 }
 
-/* One line that is an `#include`. */
+/* Handles a line that is an `#include`. */
 static tt_status include(expansion *x, const file *f, int line, int column, tt__span whole,
                          tt__span operand) {
     char close = operand.n && *operand.at == '"' ? '"' : operand.n && *operand.at == '<' ? '>' : '\0';

@@ -1,4 +1,6 @@
-/* The built-in operations, read once from their files; problems as text; metrics. */
+/*
+ * The built-in operations, read once from their files; problems as text; metrics.
+ */
 #include "template/operation.h"
 
 #include <math.h>
@@ -21,7 +23,7 @@ enum { OPS_MAX = 32 };
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static tt__template *files[OPS_MAX];
 
-/* The query of evaluate_defaults, and whose it is. */
+/* The query kept by evaluate_defaults, and its operation. */
 static pthread_mutex_t kept_lock = PTHREAD_MUTEX_INITIALIZER;
 static tt__query *kept;
 static const tt__operation *kept_of;
@@ -35,7 +37,7 @@ void tt__operation_forget(void) {
     pthread_mutex_unlock(&kept_lock);
 }
 
-/* When the library is unloaded, or the program ends: then other threads may still be at work. */
+/* Runs when the library is unloaded or the program ends. Other threads may still be running. */
 __attribute__((destructor)) static void free_files(void) {
     size_t n = 0;
     tt__operation_forget();
@@ -47,7 +49,7 @@ __attribute__((destructor)) static void free_files(void) {
         tt__template_free(&files[i]);
 }
 
-/* The i-th file. Read on first use and kept: they are few, and every template borrows its operation. */
+/* File i, read on first use and kept, because every template borrows its operation from it. */
 static tt_status file_at(tt__template **out, size_t i) {
     tt_status status = TT_OK;
     pthread_mutex_lock(&lock);
@@ -83,7 +85,7 @@ tt_status tt__operation_builtin(const tt__operation **out, const char *name) {
     return status;
 }
 
-/* The same without an error: NULL if it is none, or cannot be read. */
+/* The operation of a problem if it is built-in, else NULL. Sets no error. */
 static const tt__operation *known_operation(const tt__problem *p) {
     for (size_t i = 0; i < tt__n_ops && i < OPS_MAX && !*p->text; i++) {
         tt__template *file;
@@ -109,7 +111,7 @@ bool tt__template_does(const tt__template *t, const tt__problem *p) {
 /* The values that a text gives to variables. */
 typedef struct taken {
     const tt__operation *op;
-    const char *name; /* of the operation */
+    const char *name; /* the operation's name */
     int64_t values[TT__VARIABLES_MAX];
     bool given[TT__VARIABLES_MAX], warm;
 } taken;
@@ -147,7 +149,7 @@ static tt_status take_type(int64_t *out, const tt__variable *v, const char *valu
     return TT_E_INVALID;
 }
 
-/* One NAME=VALUE of a problem's text. */
+/* Reads one NAME=VALUE of a problem's text. */
 static tt_status take_value(taken *k, const char *at, size_t n) {
     const char *sign = memchr(at, '=', n);
     size_t i = 0;
@@ -174,13 +176,14 @@ static tt_status take_values(taken *k, const char *text) {
         n = strcspn(text, ", \t");
         if (n == 4 && strncmp(text, "warm", n) == 0)
             k->warm = true;
-        else if (n && !(n == 1 && *text == '-')) /* how tt__problem_text says that there are none */
+        else if (n &&
+                 !(n == 1 && *text == '-')) /* tt__problem_text writes "-" for a problem without variables */
             TT_TRY(take_value(k, text, n));
     }
     return TT_OK;
 }
 
-/* The default of a variable, by those before it. */
+/* The default of a variable, which may use the variables before it. */
 static tt_status default_value(int64_t *out, const tt__operation *op, const tt__facts *facts,
                                const tt__variable *v) {
     const tt__template *t = op->t;
@@ -207,7 +210,7 @@ static tt_status default_value(int64_t *out, const tt__operation *op, const tt__
     return status;
 }
 
-/* Defaults know neither the device nor what comes after them. */
+/* Fills in defaults. They depend on earlier variables, and not on the device. */
 static tt_status fill_in(taken *k) {
     tt__facts facts = {.operation = k->op};
     facts.values[TT__FACT_ELEM_SIZE] = 4;
@@ -224,7 +227,7 @@ static tt_status fill_in(taken *k) {
     return TT_OK;
 }
 
-/* GB/s at 1 us are 1000 bytes. */
+/* 1 GB/s over 1 us is 1000 bytes. */
 static tt_status find_moved(tt__problem *p, const tt__operation *op) {
     int gbps = tt__metric_named(op, "gbps");
     double rate = 0;
@@ -285,7 +288,7 @@ tt_status tt__facts_of(tt__facts *out, const tt__operation *op, const tt__gpu *g
     return TT_OK;
 }
 
-/* Values of columns that no parameter occurs in. */
+/* Evaluates columns that use no parameter. */
 static tt_status evaluate(tt__value *out, const tt__operation *op, const tt__problem *p,
                           const tt__expr *const *columns, size_t n) {
     tt__facts facts;
@@ -300,8 +303,8 @@ static tt_status evaluate(tt__value *out, const tt__operation *op, const tt__pro
     return status;
 }
 
-/* Of all defaults. Opening a query takes longer than a look-up in the store: that of a built-in operation,
- * which is never freed, is kept for the next problem. */
+/* Evaluates all defaults. Opening a query takes longer than a look-up in the store. The query of a built-in
+ * operation is kept for the next problem. */
 static tt_status evaluate_defaults(tt__value *out, const tt__operation *op, const tt__problem *p,
                                    const tt__expr *const *columns, size_t n) {
     tt__facts facts;
@@ -387,7 +390,7 @@ static bool in_shape(const tt__operation *op, size_t variable) {
     return false;
 }
 
-/* The shape, and what is not as usual beside it. */
+/* Appends the shape, and the variables that differ from their defaults. */
 static void add_shape(tt__str *out, const tt__operation *op, const tt__problem *p) {
     bool usual[TT__VARIABLES_MAX];
     char value[TT__SETTING_TEXT_MAX];
@@ -435,7 +438,7 @@ char *tt__problem_text(char out[TT__PROBLEM_TEXT_MAX], const tt__problem *p) {
 
 /* ---- Distance ------------------------------------------------------------------------------------------ */
 
-/* The setting of variable i, which is where it was declared unless the operation has changed. */
+/* The setting of variable i. It is at place i unless the operation has changed. */
 static const tt__setting *setting_of(const tt__problem *p, size_t i, const char *name) {
     bool there = i < (size_t)p->n && strcmp(p->settings[i].name, name) == 0;
     return there ? &p->settings[i] : tt__problem_setting(p, name);
@@ -502,7 +505,7 @@ tt_status tt__metric_value(double *out, const tt__template *t, size_t metric, co
 }
 
 bool tt__problem_copy(tt__problem *out, const tt__problem *p) {
-    static const double most = 0x1p42; /* far beyond any memory */
+    static const double most = 0x1p42; /* far more than any memory */
     double bytes = floor(p->moved_bytes / 2 + 0.5);
     bool known = bytes >= 1 && bytes < most;
     *out = (tt__problem){.op = "copy", .warm = p->warm, .moved_bytes = 2 * bytes};

@@ -1,4 +1,6 @@
-/* Cutting a line up: words, items, names, numbers, expressions. */
+/*
+ * Cuts a line into words, items, names, numbers and expressions.
+ */
 #include "template/reader.h"
 
 #include <stdlib.h>
@@ -83,7 +85,7 @@ tt_status tt__read_number(tt__reader *r, double *out, tt__span s) {
 
 tt_status tt__read_new_name(tt__reader *r, char *out, size_t size, tt__span rest) {
     TT_TRY(tt__read_name(r, out, size, rest));
-    bool common = strcmp(r->keyword, "problem") == 0 && /* the two that an operation may declare itself */
+    bool common = strcmp(r->keyword, "problem") == 0 && /* operations may declare these two themselves */
                   (strcmp(out, "elem_size") == 0 || strcmp(out, "align") == 0);
     const char *taken = common ? NULL : tt__name_taken(out);
     const tt__template *t = r->t;

@@ -1,4 +1,6 @@
-/* What reads the `//@` lines of a template shares: where it is, and how it cuts a line up. */
+/*
+ * Shared by all functions that read `//@` lines: the current position, and how to cut up a line.
+ */
 #ifndef TT_TEMPLATE_READER_H
 #define TT_TEMPLATE_READER_H
 
@@ -17,10 +19,10 @@ typedef struct tt__reader {
     int line;
     const char *line_start;
     const char *keyword;
-    tt__geometry_expr *launch; /* that `block`, `grid`, `shared` and `args` are about */
+    tt__geometry_expr *launch; /* the kernel that `block`, `grid`, `shared` and `args` belong to */
 } tt__reader;
 
-/* A span for "%.*s", cut where it gets too long for a message. */
+/* A span as arguments of "%.*s", shortened for a message. */
 #define TT__SHOW(s) ((int)((s).n > 60 ? 60 : (s).n)), (s).at
 #define TT__READ_FAIL(r, where, ...)                                                                         \
     tt__template_fail((r)->t->path, (r)->line, tt__read_column(r, where), __VA_ARGS__)
@@ -31,18 +33,18 @@ static inline int tt__read_column(const tt__reader *r, const char *at) {
 
 tt__span tt__trim(tt__span s);
 bool tt__span_is(tt__span s, const char *word);
-/* Takes the first word off `rest`. */
+/* Removes the first word from `rest`. */
 tt__span tt__take_word(tt__span *rest);
-/* Takes what stands in front of the next comma outside parentheses off `rest`; false after the last. */
+/* Removes the text before the next comma outside parentheses from `rest`. False after the last item. */
 bool tt__take_item(tt__span *item, tt__span *rest);
 
 tt_status tt__span_copy(char **out, tt__span s);
 tt_status tt__read_expr(tt__reader *r, tt__expr *out, tt__span s);
-/* An identifier; what follows it on the line is a remark. */
+/* Reads an identifier. The rest of the line is a remark. */
 tt_status tt__read_name(tt__reader *r, char *out, size_t size, tt__span rest);
-/* A number, all of the span. */
+/* Reads a number that must fill the span. */
 tt_status tt__read_number(tt__reader *r, double *out, tt__span s);
-/* A name that expressions do not use otherwise. */
+/* Reads a name that has no other meaning in expressions. */
 tt_status tt__read_new_name(tt__reader *r, char *out, size_t size, tt__span rest);
 
 /* ---- Keywords of an operation (annotation_operation.c) ---- */
@@ -62,8 +64,8 @@ tt_status tt__read_near(tt__reader *r, tt__span rest);
 tt_status tt__read_moves(tt__reader *r, tt__span rest);
 tt_status tt__read_sample(tt__reader *r, tt__span rest);
 
-/* After the last line: what an operation needs is there, and names of operands become their
- * numbers. TT_E_TEMPLATE. */
+/* Runs after the last line. Checks that the operation is complete, and resolves operands' names.
+ * TT_E_TEMPLATE. */
 tt_status tt__operation_finish(tt__template *t);
 
 #endif

@@ -1,7 +1,7 @@
 /*
- * One pass from left to right over an expression. What is listed in the tables below passes; all else is
- * refused with its place. The parentheses are kept on a stack, so that a comma is known to separate
- * arguments or the members of a list, and no expression can close a parenthesis that it did not open.
+ * Reads an expression once from left to right. Everything in the tables below passes, and everything else is
+ * refused with its place. A stack of parentheses tells whether a comma separates arguments or members of a
+ * list. No expression can close a parenthesis that it did not open.
  */
 #include "template/scan.h"
 
@@ -21,7 +21,7 @@ const char *const tt__fact_names[TT__FACT_COUNT] = {
     "l2_bytes",  "time_ns",
 };
 
-/* min and max of one argument would be aggregates over the whole space. */
+/* min and max with one argument would be SQL aggregates over the whole space. */
 const tt__function tt__functions[] = {
     {"ceil_div", 2, 2},
     {"min", 2, TT__EXPR_ARGS_MAX},
@@ -33,9 +33,9 @@ const tt__function tt__functions[] = {
 };
 const size_t tt__n_functions = COUNT(tt__functions);
 
-typedef enum place { OPERAND, OPERATOR, LIST, ANY } place; /* what comes next, or is expected */
+typedef enum place { OPERAND, OPERATOR, LIST, ANY } place; /* the kind of token that is expected next */
 
-/* Where a word may stand, and what comes after it. NOT changes nothing: NOT x, x NOT IN (1, 2). */
+/* Where a word may stand, and what comes next. NOT fits both ways: NOT x, x NOT IN (1, 2). */
 static const struct {
     const char *word;
     place stands, next;
@@ -47,13 +47,13 @@ static const struct {
     {"TRUE", OPERAND, OPERATOR}, {"FALSE", OPERAND, OPERATOR},
 };
 
-/* Known, and still refused: these deserve more than "unknown name". */
+/* Known words that are refused. The message says more than "unknown name". */
 static const char *const refused_words[] = {
     "SELECT", "WITH", "VALUES",  "EXISTS", "FROM",     "UNION", "LIKE",   "GLOB", "REGEXP",
     "MATCH",  "CAST", "COLLATE", "RAISE",  "DISTINCT", "OVER",  "FILTER", "AS",
 };
 
-/* The longer first. `why` set: refused. */
+/* Longer signs come first. If `why` is set, the sign is refused. */
 static const struct {
     const char *sign, *why;
 } signs[] = {
@@ -99,11 +99,11 @@ typedef struct scanner {
     const tt__expr *e;
     tt__str *sql;
     const char *at;
-    const char *token; /* the last one, and its length */
+    const char *token; /* the last token and its length */
     size_t n;
     place next;
     compared compared;
-    const tt__function *call; /* a function's name was read, '(' must follow */
+    const tt__function *call; /* a function's name was read, and '(' must follow */
     bool compiled;            /* the value becomes a macro */
     int depth;
     struct {
@@ -131,7 +131,7 @@ tt_status tt__template_fail(const char *path, int line, int column, const char *
 
 #define FAIL(s, where, ...)                                                                                  \
     tt__template_fail((s)->t->path, (s)->e->line, (s)->e->column + (int)((where) - (s)->e->text), __VA_ARGS__)
-/* The last token for "%.*s". */
+/* The last token as arguments of "%.*s". */
 #define TOKEN(s) ((int)((s)->n > 40 ? 40 : (s)->n)), (s)->token
 
 static bool is_letter(char c) {
@@ -183,7 +183,7 @@ static bool same(const char *word, size_t n, const char *name) {
 
 const char *tt__name_taken(const char *name) {
     size_t n = strlen(name);
-    for (size_t i = 0; i < TT__FACT_COUNT; i++) /* ELEM_SIZE among them: kernels have it as a macro */
+    for (size_t i = 0; i < TT__FACT_COUNT; i++) /* includes ELEM_SIZE, which kernels have as a macro */
         if (same(name, n, tt__fact_names[i]))
             return i < TT__FACT_MAX_THREADS ? "a property of the problem"
                    : i < TT__FACT_TIME_NS   ? "a property of the device"
@@ -205,14 +205,14 @@ static bool is_metric(const scanner *s) {
     return false;
 }
 
-/* Every name in scope in turn, NULL behind the last; a metric's also has the time. */
+/* Name i in scope, NULL after the last. Only metrics know the time. */
 static const char *name_at(const scanner *s, size_t i) {
     const tt__operation *operation = s->t->operation;
     size_t n_variables = operation ? operation->n_variables : 0;
-    size_t n_facts = operation ? TT__FACT_TIME_NS : 0; /* without an operation: of the parameters alone */
+    size_t n_facts =
+        operation ? TT__FACT_TIME_NS : 0; /* without an operation, only parameters are in scope */
     for (size_t k = 0; k < n_variables; k++)
-        if (s->e ==
-            &operation->variables[k].value) { /* a default knows what stands above it, and no device */
+        if (s->e == &operation->variables[k].value) { /* a default knows only the variables above it */
             n_variables = k;
             n_facts = TT__FACT_MAX_THREADS;
         }
@@ -222,12 +222,13 @@ static const char *name_at(const scanner *s, size_t i) {
     if (i < n_variables)
         return operation->variables[i].name;
     i -= n_variables;
-    if (!operation) /* what is about the parameters alone */
+    if (!operation) /* only parameters are in scope */
         return NULL;
     return i < n_facts || (i == TT__FACT_TIME_NS && is_metric(s)) ? tt__fact_names[i] : NULL;
 }
 
-/* How many `derived` and `let` lines an expression knows: those above it, or all where there is a launch. */
+/* The number of `derived` and `let` lines in scope: those above the expression, or all of them for a
+ * launch. */
 static size_t derived_in_scope(const scanner *s) {
     for (size_t i = 0; i < s->t->n_derived; i++)
         if (s->e == &s->t->derived[i].value)
@@ -257,8 +258,7 @@ static const char *same_value(const char *value, const char *word, size_t n, tt_
     return NULL;
 }
 
-/* The word value of some parameter, or the type of some variable, that the last token (without quotes)
- * spells. */
+/* Finds a parameter's value or a variable's type that is spelled like the last token, without quotes. */
 static const char *value_in_scope(const scanner *s, const char *word, size_t n, tt__suggest *near) {
     const tt__operation *operation = s->t->operation;
     const char *found = NULL;
@@ -287,7 +287,8 @@ static tt_status operand(scanner *s) {
     return TT_OK;
 }
 
-/* What is derived is compiled in, and the values of a run-time parameter share what is compiled. */
+/* `derived` values are compiled in, while all values of a run-time parameter share one cubin. So they must
+ * not mix. */
 static tt_status check_derived(const scanner *s) {
     for (size_t i = 0; i < s->t->n_params && s->compiled; i++)
         if (s->t->params[i].runtime && is_token(s, s->t->params[i].name))
@@ -342,7 +343,7 @@ static tt_status scan_keyword(scanner *s, size_t k) {
 
 static tt_status scan(tt__str *sql, const tt__template *t, const tt__expr *e, bool compiled);
 
-/* What is derived stands for its expression. */
+/* A derived name is replaced by its expression. */
 static tt_status scan_derived(scanner *s, const tt__derived *d) {
     enum { SQL_MAX = 400000 };
     TT_TRY(operand(s));
@@ -364,7 +365,7 @@ static tt_status scan_word(scanner *s) {
     if (name_in_scope(s)) {
         TT_TRY(operand(s));
         TT_TRY(check_derived(s));
-        emit(s, "\""); /* a parameter may be called ORDER */
+        emit(s, "\""); /* quoted, because a parameter may be called ORDER */
         return TT_OK;
     }
     for (size_t i = 0; i < COUNT(tt__functions); i++)

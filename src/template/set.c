@@ -1,4 +1,6 @@
-/* The templates a run knows, found by kernel name. There are a handful: a list is enough. */
+/*
+ * The templates of a run, found by kernel name. They are few, so a list is enough.
+ */
 #include <stdlib.h>
 #include <string.h>
 

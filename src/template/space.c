@@ -1,7 +1,7 @@
 /*
- * The space as a query (expr.c), its rows made into launches. A slot says which number of a launch a column
- * of the query is; the limits that CUDA and the device set are checked here, so that the sentence can name
- * the number that is too large.
+ * Turns the rows of the space's query (expr.c) into launches. A slot says which number of a launch a column
+ * is. The limits of CUDA and the device are checked here and not in SQL, so that a message can name the
+ * number that is too large.
  */
 #include <float.h>
 #include <inttypes.h>
@@ -17,14 +17,14 @@
 #include "template/scan.h"
 #include "template/template.h"
 
-/* And the objective. */
+/* All numbers of a launch, the objective and the derived values. */
 enum { SLOTS_MAX = TT__PASSES_MAX * (3 + 3 + 1) + TT__ARGS_MAX + 1 + TT__DERIVED_MAX };
 
 static const char *const part_names[TT__PART_COUNT] = {"block", "grid", "shared", "args"};
 
 static const int64_t block_max[3] = {1024, 1024, 64}, grid_max[3] = {INT32_MAX, 65535, 65535};
 
-/* The columns of a query and what they mean. */
+/* The columns of a query and their meaning. */
 typedef struct plan {
     const tt__template *t;
     const tt__gpu *gpu;
@@ -33,14 +33,14 @@ typedef struct plan {
     int offset; /* tt__problem_offset */
     int n_launches;
     const tt__geometry_expr *launches; /* of each pass */
-    size_t n, n_slots;                 /* columns, and those that are numbers of the launch */
-    size_t first_derived;              /* the last ones */
+    size_t n, n_slots;                 /* number of columns, and of columns that are numbers of the launch */
+    size_t first_derived;              /* these come last */
     const tt__expr *exprs[SLOTS_MAX];
     struct {
         tt__part kind;
         int pass, index;
     } slots[SLOTS_MAX];
-    char *why; /* TT__REASON_MAX: the constraint that says no; NULL: nobody asks */
+    char *why; /* TT__REASON_MAX bytes for the constraint that fails; NULL: not wanted */
 } plan;
 
 static void plan_slot(plan *pl, tt__part kind, int pass, int index, const tt__expr *e) {
@@ -64,7 +64,7 @@ static void plan_pass(plan *pl, int pass) {
             plan_slot(pl, TT__PART_ARGS, pass, i, &pl->t->args[g->first_arg + i].value);
 }
 
-/* Launches of the template's kernels, or, if `reference`, of the reference that its operation names. */
+/* Plans launches of the template's kernels or, with `reference`, of its operation's reference. */
 static tt_status make_plan(plan *pl, const tt__template *t, const tt__gpu *gpu, const tt__problem *p,
                            bool reference, char *why) {
     *pl = (plan){.t = t, .gpu = gpu, .p = p, .why = why};
@@ -86,7 +86,7 @@ static tt_status make_plan(plan *pl, const tt__template *t, const tt__gpu *gpu, 
 static bool refuse(const plan *pl, const tt__expr *e, const char *fmt, ...)
     __attribute__((format(printf, 3, 4)));
 
-/* Not legal. False, for `return refuse(...)`. */
+/* Notes why a configuration is not legal. Returns false, for `return refuse(...)`. */
 static bool refuse(const plan *pl, const tt__expr *e, const char *fmt, ...) {
     if (!pl->why)
         return false;
@@ -115,7 +115,7 @@ static bool within(const plan *pl, size_t slot, int64_t value, int64_t max) {
                   dim ? axes[pl->slots[slot].index] : "", max);
 }
 
-/* The template is wrong: a value that no launch, and nothing that is derived, can have. */
+/* The template is wrong: no launch and no derived name can have this value. */
 static tt_status fail_value(const plan *pl, const tt__candidate *c, size_t slot, tt__value v,
                             const char *expected) {
     char value[TT__NAME_MAX], problem[TT__PROBLEM_TEXT_MAX];
@@ -177,7 +177,7 @@ static int operand_bytes(const plan *pl, int operand) {
                      : (int)sizeof(uint64_t); /* an address */
 }
 
-/* All passes as they are before anything is known of a configuration. */
+/* The parts of a launch that do not depend on the configuration. */
 static void start_launch(const plan *pl, tt__launch *l) {
     enum { EARLY_FROM_CC = 90 };
     int n = 0;
@@ -197,7 +197,7 @@ static void start_launch(const plan *pl, tt__launch *l) {
     }
 }
 
-/* What a microsecond is worth, so that the least product of time and weight is the best of the objective. */
+/* The weight makes time times weight smallest where the objective is best. */
 static tt_status read_weight(const plan *pl, const tt__query *q, tt__candidate *c) {
     c->weight = 1;
     if (pl->first_derived == pl->n_slots)
@@ -223,8 +223,8 @@ static tt_status read_derived(const plan *pl, const tt__query *q, tt__candidate 
     return TT_OK;
 }
 
-/* The launch of c->config from the current row. If it is not legal, *beyond is the part that
- * exceeds a limit. */
+/* Reads the launch of c->config from the current row. If it is not legal, *beyond is the part over a
+ * limit. */
 static tt_status read_launch(const plan *pl, const tt__query *q, tt__candidate *c, bool *legal,
                              tt__part *beyond) {
     tt__launch *l = &c->launch;
@@ -259,7 +259,7 @@ static tt_status read_one(const plan *pl, tt__query *q, tt__candidate *c, bool *
     TT_TRY(tt__query_next(q, &found));
     if (!found)
         return tt__fail(TT_E_INTERNAL, "%s: a configuration without a row", pl->t->path);
-    bool reference = pl->launches != pl->t->passes; /* which no `where` is about */
+    bool reference = pl->launches != pl->t->passes; /* a `where` does not concern it */
     for (size_t i = 0; i < pl->t->n_wheres && !reference; i++)
         if (!tt__query_where(q, i)) {
             refuse(pl, &pl->t->wheres[i], "does not hold");
@@ -311,7 +311,7 @@ tt_status tt__space_append(tt__space *s, const tt__candidate *c) {
     return TT_OK;
 }
 
-/* Room for one more; the new candidate is zeroed but not counted yet. */
+/* Makes room for one more candidate, zeroed and not counted yet. */
 static tt_status grow(tt__space *s, const plan *pl, size_t start) {
     if (s->n - start == TT__CONFIGS_MAX)
         return tt__fail(TT_E_TEMPLATE, "%s: more than %d legal configurations for one problem", pl->t->path,
@@ -368,7 +368,7 @@ tt_status tt__space_add(tt__space *space, const tt__template *t, const tt__gpu *
 
 /* ---- What makes the space as large as it is ------------------------------------------------------------ */
 
-/* Counts the current row by what says no to it. */
+/* Counts the current row by the reason that rejects it. */
 static tt_status count_row(tt__survey *s, const plan *pl, const tt__query *q) {
     tt__candidate c = {0};
     tt__part beyond;
@@ -383,7 +383,7 @@ static tt_status count_row(tt__survey *s, const plan *pl, const tt__query *q) {
     if (failed == 1)
         s->wheres[last].alone++;
     if (failed)
-        return TT_OK; /* its geometry may be no number at all */
+        return TT_OK; /* do not read its geometry, which may be invalid */
     for (size_t i = 0; i < pl->t->n_params; i++)
         choice[i] = tt__query_choice(q, i);
     tt__config_format(c.config, pl->t, choice);

@@ -1,6 +1,6 @@
 /*
- * A template from its text: the annotations are read, then everything that needs them all is checked - the
- * expressions, the default configuration, the kernel's presence in the code.
+ * Parses a template. First it reads the annotations. Then it checks what needs all of them: the expressions,
+ * the default configuration, and that the kernel is in the code.
  */
 #include "template/template.h"
 
@@ -28,7 +28,7 @@ static bool in_comment(const char *source, const char *at) {
     return at[0] == '/' && at[1] == '/';
 }
 
-/* How often is the word in the text, outside lines that are comments? */
+/* Counts the word in the text, without lines that are comments. */
 static size_t count_in_code(const char *source, const char *word) {
     size_t n = strlen(word), found = 0;
     for (const char *hit = source; (hit = strstr(hit, word)); hit += n)
@@ -41,7 +41,7 @@ static bool code_has(const char *source, const char *word) {
     return count_in_code(source, word) > 0;
 }
 
-/* The word of the code, in front of a parenthesis, that is nearest to the name. */
+/* Fails, and suggests the word before a parenthesis in the code that is nearest to the name. */
 static tt_status fail_code(const tt__template *t, const tt__geometry_expr *g, const char *name,
                            const char *keyword) {
     tt__suggest near = tt__suggest_for(name, strlen(name));
@@ -63,7 +63,7 @@ static tt_status fail_code(const tt__template *t, const tt__geometry_expr *g, co
                              name, keyword, tt__suggest_text(&near));
 }
 
-/* Whether a kernel of the text may wait for those in front of it. To include common.cuh is not yet to wait. */
+/* Does a kernel of the text wait for previous kernels? A mere include of common.cuh does not count. */
 static bool code_waits(const char *source) {
     const size_t n_defined = count_in_code(source, "void wait_for_earlier");
     const size_t n_waits =
@@ -88,7 +88,7 @@ static tt_status check_code(const tt__template *t) {
         return fail_code(t, &t->own->launch, t->own->reference.name[0], "reference");
     if (!code_has(t->source, "extern \"C\""))
         return tt__fail(TT_E_TEMPLATE, "%s: the kernel %s must be declared extern \"C\"", t->path, t->kernel);
-    /* No verification would notice: what is launched alone has nothing to wait for. */
+    /* Verifying cannot find a missing wait, because each launch runs alone. */
     for (int i = 0; i < t->n_passes; i++)
         TT_TRY(check_early(t, &t->passes[i], t->symbols.name[i]));
     if (t->own && t->own->has_reference)
@@ -96,7 +96,7 @@ static tt_status check_code(const tt__template *t) {
     return TT_OK;
 }
 
-/* Whatever the values, a configuration must fit the text that carries it. */
+/* The longest configuration must fit TT__CONFIG_MAX. */
 static tt_status check_config_size(const tt__template *t) {
     size_t total = 0;
     for (size_t p = 0; p < t->n_params; p++) {
@@ -116,7 +116,7 @@ static tt_status check_config_size(const tt__template *t) {
 }
 
 static tt_status take_default(tt__template *t, const tt__expr *config) {
-    size_t choice[TT__PARAMS_MAX] = {0}; /* without a `default`: the first values */
+    size_t choice[TT__PARAMS_MAX] = {0}; /* without a `default`, the first values */
     char why[1024];
     if (config->text && tt__config_parse(choice, t, config->text) != TT_OK) {
         tt__copy(why, sizeof why, tt_last_error());
@@ -137,8 +137,8 @@ static tt__gpu ordinary_gpu(int cc) {
                      .shared_per_block = 227 << 10};
 }
 
-/* One of the operation's samples, or its default problem; then with elements of every size, aligned as they
- * lie or as their size alone. False after the last. */
+/* Goes through ordinary problems: the operation's samples or its default problem; then the same with every
+ * element size, aligned by their layout or by the size only. False after the last. */
 static bool ordinary_problem(tt__problem *out, const tt__template *t, size_t k) {
     static const int elem_sizes[] = {4, 1, 2, 8, 16};
     const tt__operation *op = t->operation;
@@ -160,8 +160,8 @@ static bool ordinary_problem(tt__problem *out, const tt__template *t, size_t k) 
     return tt__operation_problem(out, op, t->op, text) == TT_OK;
 }
 
-/* Legal somewhere ordinary? The first combination stands for most templates; the others are there for those
- * made for one element size, one architecture, or one kind of shape. */
+/* Is the default legal for some ordinary problem and GPU? For most templates the first combination is.
+ * Templates for one element size, architecture or shape need the others. */
 static tt_status try_samples(const tt__template *t, char *why, size_t size) {
     tt_status status = TT_E_UNSUPPORTED;
     tt__problem p;
@@ -176,7 +176,7 @@ static tt_status try_samples(const tt__template *t, char *why, size_t size) {
     return status;
 }
 
-/* With all defaults, only what it requires can be against it. */
+/* With all defaults, only the operation's own requirements can fail. */
 static tt_status default_problem(tt__problem *out, const tt__template *t) {
     char why[512];
     tt_status status = tt__operation_problem(out, t->own, t->op, NULL);
@@ -203,7 +203,7 @@ static tt_status check_samples(const tt__template *t) {
     return TT_OK;
 }
 
-/* An operation of its own has a problem of its own that is ordinary. */
+/* An operation in the same file has its own ordinary problem. */
 static tt_status try_own(const tt__template *t, char *why, size_t size) {
     tt_status status = TT_E_UNSUPPORTED;
     tt__problem p;
@@ -231,7 +231,7 @@ static tt_status check_default(const tt__template *t, const tt__expr *config) {
                              t->own ? " for the default problem" : "", why);
 }
 
-/* Metrics that come to no number, and an objective that time does not decide. */
+/* Refuses metrics without a numeric value, and an objective that does not depend on the time. */
 static tt_status check_metrics(const tt__template *t) {
     tt__gpu gpu = ordinary_gpu(ccs[0]);
     tt__problem p;
@@ -268,7 +268,7 @@ static tt_status check_max_regs(const tt__template *t) {
     return tt__expr_max_regs(&regs, t, choice);
 }
 
-/* Trusted text is spared the queries and, if it comes with its hash, the hashing, which are nearly all of the
+/* Trusted text skips the queries and, if its hash is known, the hashing. These take nearly all of the
  * time. */
 static tt_status build(tt__template *t, const char *path, const char *source, const char *hash,
                        bool trusted) {

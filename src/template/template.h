@@ -1,8 +1,8 @@
 /*
- * A kernel template: one annotated .cu file, read into the parameters, constraints and geometry that its
- * leading comment block declares. kernel_templates/README.md explains the annotations to their authors.
+ * A kernel template: one annotated .cu file. Parsing it gives its parameters, constraints, geometry and, if
+ * it declares one, its operation. docs/annotations.md is the reference of the annotations.
  *
- * A tt__template is immutable once parsed and may be used from any thread.
+ * A tt__template is immutable once parsed, and any thread may use it.
  */
 #ifndef TT_TEMPLATE_TEMPLATE_H
 #define TT_TEMPLATE_TEMPLATE_H
@@ -13,9 +13,9 @@
 
 enum {
     TT__PARAMS_MAX = 16,
-    TT__VALUES_MAX = 256, /* of a parameter: a place among them fits a byte (tuner/points.h) */
+    TT__VALUES_MAX = 256, /* per parameter; an index fits a byte (tuner/points.h) */
     TT__WHERES_MAX = 32,
-    TT__TYPES_MAX = 12, /* that a `type` may stand for */
+    TT__TYPES_MAX = 12, /* choices of one `type` */
     TT__SHAPE_MAX = 4,
     TT__REQUIRES_MAX = 8,
     TT__SAMPLES_OF_MAX = 8,
@@ -26,7 +26,7 @@ enum {
     TT__CONFIGS_MAX = 65536, /* legal configurations of one template for one problem */
 };
 
-/* An SQL scalar expression and where it stands, for messages. */
+/* An SQL scalar expression and its place, for messages. */
 typedef struct tt__expr {
     char *text; /* NULL: not given */
     int line, column;
@@ -35,62 +35,62 @@ typedef struct tt__expr {
 typedef struct tt__param {
     char name[TT__NAME_MAX];
     int line, column;
-    bool runtime; /* reaches the kernel through `args` alone: all its values share one cubin */
+    bool runtime; /* a kernel argument only: all its values share one cubin */
     size_t n_values;
-    char **values; /* as written: integers, or words passed to the kernel as they are */
+    char **values; /* as written: integers, or words that the kernel gets unchanged */
 } tt__param;
 
-/* A value that follows from the problem, the device and the parameters. It is no part of a configuration. The
- * expressions of wheres and launches know it, and so do the ones below it. */
+/* A value that follows from the problem, the device and the parameters, and is not part of a configuration.
+ * Wheres, launches and later derived values can use it. */
 typedef struct tt__derived {
     char name[TT__NAME_MAX];
-    bool macro;     /* `derived`; else `let`, a name for expressions alone */
-    int column;     /* of the name, in the line of */
+    bool macro;     /* true: `derived`; false: `let`, a name for expressions only */
+    int column;     /* where its name is, in `line` */
     tt__expr value; /* an integer */
 } tt__derived;
 
 /* How one kernel is launched. */
 typedef struct tt__geometry_expr {
     tt__expr block[3], grid[3]; /* missing dimensions are 1 */
-    tt__expr shared;            /* dynamic shared memory in bytes; missing is 0 */
-    int first_arg, n_args;      /* of the template's args */
-    bool early;                 /* tt__pass, where the device can */
-    int line, column;           /* of its name behind `kernel` or `reference`; line 0: there is none */
+    tt__expr shared;            /* dynamic shared memory in bytes; not given: 0 */
+    int first_arg, n_args;      /* in the template's args */
+    bool early;                 /* as in tt__pass, if the device supports it */
+    int line, column;           /* of its name in `kernel` or `reference`; line 0: none */
 } tt__geometry_expr;
 
 typedef struct tt__arg_expr {
     tt__type type;  /* TT__TYPE_NONE: an operand */
-    int operand;    /* of the operation */
-    tt__expr value; /* its text is the operand's name, where it is one */
+    int operand;    /* index in the operation's operands */
+    tt__expr value; /* if it is an operand, its text is the operand's name */
 } tt__arg_expr;
 
 /* ---- The operation: what is computed on what, whatever computes it ------------------------------------ */
 
-/* A number that makes a problem, or a type that does. */
+/* A variable of a problem: a number, or a type. */
 typedef struct tt__variable {
     char name[TT__NAME_MAX];
-    tt__expr value; /* its default, of the variables before it; not given: every problem must say it */
+    tt__expr value; /* its default, from variables before it; not given: every problem must set it */
     size_t n_types; /* 0: a number */
     tt__type types[TT__TYPES_MAX]; /* the first is the default */
-    double weight;                 /* of a doubling, in the distance of two problems */
-    bool same; /* winners of problems that differ in it answer for each other as a default only */
+    double weight;                 /* adds so much to the distance of two problems per doubling */
+    bool same;                     /* problems that differ in it use each other's winners only as a default */
 } tt__variable;
 
-/* What the caller gives to a launch: a buffer, or a scalar. */
+/* An argument that the caller gives to a launch: a buffer or a scalar. */
 typedef struct tt__operand {
     char name[TT__NAME_MAX];
     bool scalar;
     tt__type type;
-    int variable;   /* the one that is its type; -1: `type` says it */
-    tt__expr count; /* of a buffer's elements */
+    int variable;   /* the variable that is its type; -1: `type` is */
+    tt__expr count; /* elements of a buffer */
     tt__direction direction;
-    bool usual_init;           /* what suits the type: uniform for floating point, else random */
-    tt__init init;             /* of in and inout */
-    double low, high;          /* of TT__INIT_UNIFORM; of a scalar `low` is its value */
-    int from;                  /* of TT__INIT_COPY: the operand */
-    char file[TT__FILE_MAX];   /* of TT__INIT_FILE: beside the template */
-    char expect[TT__FILE_MAX]; /* what it must hold afterwards, beside the template; "" : what the reference
-                                  says */
+    bool usual_init;           /* default for the type: uniform for floating point, otherwise random */
+    tt__init init;             /* for in and inout */
+    double low, high;          /* for TT__INIT_UNIFORM; `low` is a scalar's value */
+    int from;                  /* for TT__INIT_COPY: the operand */
+    char file[TT__FILE_MAX];   /* for TT__INIT_FILE: a file beside the template */
+    char expect[TT__FILE_MAX]; /* a file beside the template with the expected result; "": the reference gives
+                                  it */
 } tt__operand;
 
 typedef struct tt__metric {
@@ -99,35 +99,36 @@ typedef struct tt__metric {
 } tt__metric;
 
 typedef struct tt__operation {
-    const struct tt__template *t; /* in whose text it stands */
+    const struct tt__template *t; /* the template that declares it */
     size_t n_variables;
     tt__variable variables[TT__VARIABLES_MAX];
     size_t n_operands;
     tt__operand operands[TT__OPERANDS_MAX];
-    bool has_reference; /* else the operands' files say what is right, or nothing does */
+    bool has_reference; /* otherwise the operands' files have the right results, or nothing is verified */
     tt__symbols reference;
     tt__geometry_expr launch;
-    double abs_tolerance, rel_tolerance; /* both 0: bit for bit */
+    double abs_tolerance, rel_tolerance; /* both 0: compared bit for bit */
     size_t n_metrics;
     tt__metric metrics[TT__METRICS_MAX];
-    int objective; /* the metric that is to be best; -1: the time */
+    int objective; /* index of the metric to optimize; -1: the time */
     bool maximize;
-    size_t n_shape; /* the variables that name a problem, as in 4096x8192; 0: all do, as in n=4096 */
+    size_t n_shape; /* variables in the problem's short name, as in 4096x8192; 0: all, as in n=4096 */
     int shape[TT__SHAPE_MAX];
-    size_t n_requires; /* what holds for every problem */
+    size_t n_requires; /* constraints on every problem */
     tt__expr requires[TT__REQUIRES_MAX];
-    bool moves;  /* reads each byte once and writes it once, and does nothing else: the cost model applies */
-    int tile[3]; /* of the source that tiles are read from: rows, columns, leading dimension; -1: no tiles */
+    bool moves;       /* reads and writes each byte once and does nothing else, so the cost model applies */
+    int tile[3];      /* for tiles read from the source: rows, columns, leading dimension; -1: none */
     size_t n_samples; /* ordinary problems, for which a template's default should be legal */
     tt__expr samples[TT__SAMPLES_OF_MAX]; /* "rows=4096 cols=4096" */
 } tt__operation;
 
 typedef struct tt__template {
     char *path;                /* for messages: "transpose_tiled.cu", or the user's path */
-    char *source;              /* the whole file, and the headers it includes (template/include.h) */
+    char *source;              /* the whole file with its headers pasted in (template/include.h) */
     char hash[TT__HASH_SIZE];  /* of `source` */
-    char kernel[TT__NAME_MAX]; /* of the first pass: the template's own name */
-    char op[TT__NAME_MAX]; /* that it competes for; of a template with an operation of its own its own name */
+    char kernel[TT__NAME_MAX]; /* of the first pass; this is the template's name */
+    char op[TT__NAME_MAX]; /* the operation it competes for; if it declares its own operation, the template's
+                              name */
     int op_line, op_column;
     size_t n_params;
     tt__param params[TT__PARAMS_MAX];
@@ -136,74 +137,76 @@ typedef struct tt__template {
     size_t n_wheres;
     tt__expr wheres[TT__WHERES_MAX];
     int n_passes;
-    tt__symbols symbols; /* of the passes */
+    tt__symbols symbols; /* kernel names of the passes */
     tt__geometry_expr passes[TT__PASSES_MAX];
     int n_args;
-    tt__arg_expr args[2 * TT__ARGS_MAX]; /* of all passes and of the reference */
+    tt__arg_expr args[2 * TT__ARGS_MAX]; /* of all passes and the reference */
     size_t n_options;
-    char *options[TT__OPTIONS_MAX]; /* more of them for the compiler */
-    tt__expr max_regs;              /* registers a thread may have; not given: as many as it likes */
+    char *options[TT__OPTIONS_MAX]; /* additional compiler options */
+    tt__expr max_regs;              /* limit on registers per thread; not given: none */
     char default_config[TT__CONFIG_MAX];
-    size_t n_defines; /* names of a built-in operation, whose file this is; 0: it is a template */
+    size_t n_defines; /* > 0: the file defines a built-in operation of these names, and is no template */
     char *defines[TT__SHAPE_MAX];
-    tt__operation *own;             /* what it declares itself, or NULL */
-    const tt__operation *operation; /* `own`, or that of its op */
+    tt__operation *own;             /* the operation that this file declares, or NULL */
+    const tt__operation *operation; /* `own`, or the one that `op` names */
 } tt__template;
 
-/* Parses the text of a template; `path` is for messages. TT_E_TEMPLATE says "path:line:column: what was
- * found, what was expected". Every expression is checked to compile and to use known names only, and the
- * default configuration to be legal for some ordinary problem on some ordinary GPU. */
+/* Parses the text of a template; `path` is for messages. It checks that every expression compiles and uses
+ * known names only, and that the default configuration is legal for some ordinary problem on some ordinary
+ * GPU.
+ * TT_E_TEMPLATE: "path:line:column: what was found, what was expected". */
 tt_status tt__template_parse(tt__template **out, const char *path, const char *source);
-/* The same of a text that may include headers from beside `path`. */
+/* The same for a text that may include headers, which are looked up beside `path`. */
 tt_status tt__template_parse_at(tt__template **out, const char *path, const char *source);
-/* As above from a file: TT_E_IO if it cannot be read. */
+/* The same for a file. TT_E_IO: it cannot be read. */
 tt_status tt__template_load(tt__template **out, const char *path);
 void tt__template_free(tt__template **t);
-/* How many there are in this process. */
+/* The number of templates in this process. */
 size_t tt__templates_alive(void);
 
-/* The templates built into the library: n texts, names and sources, in alphabetical order. */
+/* The templates built into the library, in alphabetical order. */
 typedef struct tt__builtin {
     const char *name; /* "transpose_tiled.cu" */
     const char *source;
-    const char *hash; /* of the source, made when the library is; NULL: not made */
+    const char *hash; /* SHA-256 of the source, computed at build time; NULL: not computed */
 } tt__builtin;
 extern const tt__builtin tt__builtins[];
 extern const size_t tt__n_builtins;
-/* Reads one of them. It passes all that tt__template_parse checks, or a test would have failed: so its
- * expressions are not tried again in every process that opens a context. */
+/* Reads a built-in template. A test proves that it passes all checks, so they are not repeated in every
+ * process. */
 tt_status tt__template_builtin(tt__template **out, const tt__builtin *builtin);
 
-/* The built-in operation of that name ("transpose"), or NULL and the status: TT_E_INVALID if there is none.
- * It lives as long as the process. */
+/* The built-in operation of that name ("transpose"). It lives as long as the process. NULL and TT_E_INVALID
+ * if there is none. */
 tt_status tt__operation_builtin(const tt__operation **out, const char *name);
-/* The files that define them, as tt__builtins. */
+/* The files that define the built-in operations. */
 extern const tt__builtin tt__ops[];
 extern const size_t tt__n_ops;
 
-/* The templates a run knows: the built-in ones and those of the user. */
+/* The templates of a run: built-in ones and the user's. */
 typedef struct tt__template_set {
     size_t n;
     tt__template **items;
 } tt__template_set;
 
-/* Parses all built-in templates, then the files named; TT_E_INVALID if two have one kernel name. */
+/* Parses all built-in templates, then the named files. TT_E_INVALID: two have the same kernel name. */
 tt_status tt__template_set_open(tt__template_set *out, const char *const *paths, size_t n_paths);
-/* Adds one, and takes it over, also on failure: TT_E_INVALID if there is one of its name. */
+/* Adds a template and takes ownership, even if it fails. TT_E_INVALID: there is one of this name already. */
 tt_status tt__template_set_add(tt__template_set *set, tt__template *t);
 void tt__template_set_close(tt__template_set *set);
-/* Is the problem one of the template's operation? Of a user's file that includes its text. */
+/* Is it a problem of the template's operation? If a user's file declares the operation, the file must be the
+ * same. */
 bool tt__template_does(const tt__template *t, const tt__problem *p);
-/* The first that does what the problem asks for, or NULL. */
+/* The first template that solves the problem, or NULL. */
 const tt__template *tt__template_set_for(const tt__template_set *set, const tt__problem *p);
-/* The template of that kernel name, or NULL. */
+/* The template with this kernel name, or NULL. */
 const tt__template *tt__template_set_find(const tt__template_set *set, const char *kernel);
 
-/* Does it compete, if of each op for which `only` names templates (by kernel) no others
- * shall? n 0: all do. */
+/* Does the template compete? `only` lists kernel names. In an operation with a listed template, only listed
+ * ones compete. n 0: all do. */
 bool tt__template_competes(const tt__template_set *set, const tt__template *t, const char *const *only,
                            size_t n);
-/* TT_E_INVALID if one of these names no template of the set. */
+/* TT_E_INVALID: a name in `only` is no template of the set. */
 tt_status tt__template_set_check(const tt__template_set *set, const char *const *only, size_t n);
 
 /* ---- The space: which configurations a problem on a GPU allows, and how each is launched -------------- */
@@ -211,10 +214,9 @@ tt_status tt__template_set_check(const tt__template_set *set, const char *const 
 typedef struct tt__candidate {
     const tt__template *t;            /* borrowed */
     char config[TT__CONFIG_MAX];      /* "TILE_DIM=32 BLOCK_ROWS=8", in the order of declaration */
-    int64_t derived[TT__DERIVED_MAX]; /* what it makes of the problem it is for */
-    int offset;                       /* tt__problem_offset of that */
-    double weight; /* a time is worth so many times itself to the operation's objective; 1: the time is the
-                      objective */
+    int64_t derived[TT__DERIVED_MAX]; /* values of the derived names for its problem */
+    int offset;                       /* tt__problem_offset of its problem */
+    double weight; /* factor from a time to the operation's objective; 1: the objective is the time */
     tt__launch launch;
 } tt__candidate;
 
@@ -223,15 +225,21 @@ typedef struct tt__space {
     tt__candidate *items;
 } tt__space; /* zero-initialise */
 
-/* Appends all legal configurations of the template for this problem, the default first, then in the order
- * of declaration (first parameter slowest). Legal: every `where` holds (NULL does not), the block has at most
- * gpu->max_threads_per_block threads and is at most 1024 x 1024 x 64, dynamic shared memory fits
- * gpu->shared_per_block, the grid is within CUDA's limits (x < 2^31, y and z < 65536), and every i32 argument
- * fits 32 bits. A template of another op adds nothing. On failure the space stays as it was: TT_E_TEMPLATE if
- * the geometry of a configuration is nothing that can be launched (NULL, no integer, zero or negative), if
- * what is derived from it is no integer, or if the space is too large. */
+/* Appends all legal configurations of the template for this problem: the default first, then the order of
+ * declaration (the first parameter changes slowest). A template of another operation adds nothing. A
+ * configuration is legal if
+ *
+ * - every `where` holds (NULL does not);
+ * - the block has at most gpu->max_threads_per_block threads, and at most 1024 x 1024 x 64;
+ * - dynamic shared memory fits gpu->shared_per_block;
+ * - the grid is within CUDA's limits (x < 2^31, y and z < 65536);
+ * - every i32 argument fits 32 bits.
+ *
+ * On failure the space is unchanged.
+ * TT_E_TEMPLATE: a geometry cannot be launched (NULL, not an integer, zero or negative), a derived value is
+ * no integer, or the space is too large. */
 tt_status tt__space_add(tt__space *space, const tt__template *t, const tt__gpu *gpu, const tt__problem *p);
-/* Appends one that tt__space_resolve made. */
+/* Appends a candidate that tt__space_resolve made. */
 tt_status tt__space_append(tt__space *space, const tt__candidate *c);
 void tt__space_free(tt__space *space);
 
@@ -244,40 +252,44 @@ typedef enum tt__part {
     TT__PART_COUNT
 } tt__part;
 
-/* What makes a space as large as it is. */
+/* Why a space is as large as it is. */
 typedef struct tt__survey {
-    double combinations; /* of all values: more than can be counted one by one, perhaps */
+    double combinations; /* number of all combinations of values; may be too many to go through */
     struct {
-        size_t removed, alone; /* combinations for which it does not hold; for which all others do */
+        size_t removed, alone; /* combinations that this `where` rejects; those that only this one rejects */
     } wheres[TT__WHERES_MAX];
-    size_t beyond[TT__PART_COUNT]; /* of those for which all hold: by the part that exceeds a limit */
+    size_t beyond[TT__PART_COUNT]; /* combinations that satisfy every `where`, by the part that exceeds a
+                                      limit */
     size_t legal;
 } tt__survey;
 
-/* Goes through all combinations. TT_E_TEMPLATE as tt__space_add, and if they are too many to go through:
- * `combinations` is there then, too. */
+/* Counts all combinations. TT_E_TEMPLATE as in tt__space_add, and if there are too many; `combinations` is
+ * set in any case. */
 tt_status tt__space_survey(tt__survey *out, const tt__template *t, const tt__gpu *gpu, const tt__problem *p);
 
-/* The launch of one configuration for one problem. TT_E_UNSUPPORTED (and the constraint that says no) if it
- * is not legal there, TT_E_INVALID if the text is no configuration of the template. */
+/* Makes the launch of one configuration for one problem.
+ * TT_E_UNSUPPORTED: it is not legal; the message names the constraint.
+ * TT_E_INVALID: the text is no configuration of the template. */
 tt_status tt__space_resolve(tt__candidate *out, const tt__template *t, const tt__gpu *gpu,
                             const tt__problem *p, const char *config);
 
-/* That of an operation's reference, which is compiled with the default configuration. Fails likewise. */
+/* Makes the launch of an operation's reference, which is compiled with the default configuration. Errors as
+ * above. */
 tt_status tt__space_reference(tt__candidate *out, const tt__operation *operation, const tt__gpu *gpu,
                               const tt__problem *p);
 
-/* The compiler options that a configuration means for the problem it is for, "-DTILE_DIM=32" each, what is
- * derived and "-DELEM_SIZE=4"; frees with tt__str_free. The options stand one behind the other, each with its
- * NUL; *n counts them. Without a template (the checker): those of its configuration alone. */
+/* Appends the compiler options of a configuration for its problem: "-DTILE_DIM=32" for each parameter,
+ * derived values, and "-DELEM_SIZE=4". Each option ends with a NUL; *n counts them. Free with tt__str_free. A
+ * candidate without a template (the checker's) gets the options of its configuration only. */
 tt_status tt__config_options(tt__str *out, int *n, const tt__candidate *c, const tt__problem *p);
 
-/* May a file say this option to NVRTC? Only what says how code is made: nothing that reads or writes files,
- * makes something else than a cubin for this GPU, or takes the next word for its value. */
+/* May a file give this option to NVRTC? Allowed are options that only change how code is generated. Not
+ * allowed are options that read or write files, produce another output, or take the next word as their
+ * value. */
 bool tt__option_allowed(const char *option, size_t n);
 
-/* A configuration with all else that makes its cubin for a problem another one: the types of its variables,
- * and what is derived. Without a template, who knows only the configuration gets what it begins with. */
+/* Text that identifies a cubin of a template: the configuration, the types of variables, and derived values.
+ * It starts with the configuration. Without a template it is only that. */
 enum { TT__BUILD_MAX = TT__CONFIG_MAX + (TT__VARIABLES_MAX + TT__DERIVED_MAX) * (TT__NAME_MAX + 24) };
 void tt__config_build(char out[TT__BUILD_MAX], const tt__candidate *c, const tt__problem *p);
 

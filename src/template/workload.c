@@ -1,4 +1,6 @@
-/* Buffers, lengths and the reference of a problem. */
+/*
+ * Buffers, lengths and the reference of a problem.
+ */
 #include "template/workload.h"
 
 #include <stdio.h>
@@ -8,7 +10,7 @@
 #include "template/operation.h"
 #include "template/scan.h"
 
-/* The path of a file that lies beside the template. */
+/* The path of a file beside the template. */
 static tt_status beside(char out[TT__PATH_MAX], const tt__template *t, const char *name) {
     const char *slash = strrchr(t->path, '/');
     int n = *name
@@ -74,8 +76,7 @@ out:
     return status;
 }
 
-/* The copy beside it goes from the first buffer to the second if they are as long and what they have to be.
- */
+/* The copy for comparison goes from the first buffer to the second, if both have the right length. */
 static void set_copy(tt__workload *w, const tt__problem *p) {
     tt__problem copy;
     int64_t bytes = tt__problem_copy(&copy, p) ? tt__problem_number(&copy, "bytes", 0) : 0;

@@ -1,12 +1,15 @@
-/* What a problem works on, from the operation's declarations. */
+/*
+ * Computes the data of a problem from the operation's declarations.
+ */
 #ifndef TT_TEMPLATE_WORKLOAD_H
 #define TT_TEMPLATE_WORKLOAD_H
 
 #include "base/workload.h"
 #include "template/template.h"
 
-/* The buffers and the reference of a problem on a GPU. TT_E_TEMPLATE if a length or the reference's geometry
- * is nothing that can be, TT_E_UNSUPPORTED if the reference cannot be launched. */
+/* The buffers and the reference of a problem on a GPU.
+ * TT_E_TEMPLATE: a length or the reference's geometry is invalid.
+ * TT_E_UNSUPPORTED: the reference cannot be launched. */
 tt_status tt__workload_of(tt__workload *out, const tt__template *t, const tt__gpu *gpu, const tt__problem *p);
 
 #endif
