@@ -11,6 +11,7 @@
 #include <string.h>
 
 #include "base/hash.h"
+#include "base/place.h"
 
 #ifndef TT__NVRTC_DIR
 #define TT__NVRTC_DIR ""
@@ -58,21 +59,36 @@ static void *try_open(const char *dir, const char *file, tt__str *tried) {
     return lib;
 }
 
-static void *find(tt__str *tried) {
+static void *try_folder(const char *dir, tt__str *tried) {
     static const char *const files[] = {"libnvrtc.so.13", "libnvrtc.so.12", "libnvrtc.so"};
-    char home[2][600] = {"", ""};
+    void *lib = NULL;
+    for (size_t f = 0; f < sizeof files / sizeof *files && !lib; f++)
+        lib = try_open(dir, files[f], tried);
+    return lib;
+}
+
+/* Of an installed library its own copy comes before that of the folder it was built in, which may go. */
+static void *find(tt__str *tried) {
     const char *vars[2] = {secure_getenv("CUDA_HOME"), secure_getenv("CUDA_PATH")};
-    for (int i = 0; i < 2; i++)
-        if (vars[i] && *vars[i])
-            snprintf(home[i], sizeof home[i], "%s/lib64", vars[i]);
-    const char *const dirs[] = {"", home[0], home[1], "/usr/local/cuda/lib64", TT__NVRTC_DIR};
-    for (size_t d = 0; d < sizeof dirs / sizeof *dirs; d++)
-        for (size_t f = 0; f < sizeof files / sizeof *files && (d == 0 || *dirs[d]); f++) {
-            void *lib = try_open(dirs[d], files[f], tried);
-            if (lib)
-                return lib;
+    void *lib = try_folder("", tried);
+    for (int i = 0; i < 2 && !lib; i++)
+        if (vars[i] && *vars[i]) {
+            char home[600];
+            snprintf(home, sizeof home, "%s/lib64", vars[i]);
+            lib = try_folder(home, tried);
         }
-    return NULL;
+    if (!lib)
+        lib = try_folder("/usr/local/cuda/lib64", tried);
+    for (int i = 0; i < TT__PLACES && !lib; i++) {
+        tt__str own = {0};
+        if (i == TT__PLACES - 1 && *TT__NVRTC_DIR)
+            lib = try_folder(TT__NVRTC_DIR, tried);
+        tt__place_folder(&own, i);
+        if (!lib && own.len)
+            lib = try_folder(own.text, tried);
+        tt__str_free(&own);
+    }
+    return lib;
 }
 
 /* NVRTC opens its builtins library by bare name. That fails if the folder is not in the linker's search path,

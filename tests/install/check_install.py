@@ -8,6 +8,7 @@ import glob
 import json
 import os
 import pathlib
+import shutil
 import subprocess
 import sys
 import tempfile
@@ -37,7 +38,10 @@ def check_program(root):
     config = {"PKG_CONFIG_PATH": str(folder), "PKG_CONFIG_SYSROOT_DIR": str(root)}
     words = run("pkg-config", "--cflags", "--libs", "tiletune", **config).split()
     run(compiler, *flags, source / "examples/transpose.c", "-o", root / "example", *words, "-ldl")
+    run(compiler, source / "examples/best.c", "-o", root / "best", *words)
     library = one(root, "libtiletune.so.0").parent
+    said = run(root / "best", "H200", "4096", LD_LIBRARY_PATH=library, TILETUNE_DB=":memory:", TILETUNE_SYSTEM_DB="")
+    assert said.endswith(": exact\n"), said
     said = run(root / "example", "70", "90", root / "example.db", LD_LIBRARY_PATH=f"{library}:{HOST}")
     assert "correct" in said, said
 
@@ -62,6 +66,63 @@ def check_doctor(root):
     said = json.loads(run(one(root, "bin/tune"), "doctor", "--json", "--db", ":memory:", LD_LIBRARY_PATH=HOST))
     worker = [f for f in said["findings"] if f["name"] == "worker"][0]
     assert worker["state"] == "ok" and worker["text"].startswith(os.path.realpath(root)), worker
+
+
+def has_nvrtc():
+    """Where the library looks before its own folders; not among the stand-ins."""
+    program = ("import ctypes\nfor folder in ('', '/usr/local/cuda/lib64/'):\n"
+               "    for end in ('.13', '.12', ''):\n"
+               "        try: ctypes.CDLL(folder + 'libnvrtc.so' + end); print('there')\n"
+               "        except OSError: pass")
+    return "there" in run(sys.executable, "-c", program, LD_LIBRARY_PATH="")
+
+
+def check_nvrtc(root):
+    """The installed copy. tests/install/fresh_system has it where there is no other."""
+    if has_nvrtc():
+        print("this machine has an NVRTC of its own")
+        return
+    copy = root / "copy"
+    (copy / "lib").mkdir(parents=True)
+    (copy / "libexec/tiletune").mkdir(parents=True)
+    shutil.copy(one(root, "bin/tune"), copy / "lib/tune")
+    shutil.copy(pathlib.Path(HOST, "libnvrtc.so"), copy / "libexec/tiletune/libnvrtc.so.13")
+    environment = {"PATH": os.environ["PATH"], "HOME": str(root)}
+    said = subprocess.run([copy / "lib/tune", "doctor", "--json", "--db", ":memory:"], env=environment,
+                          capture_output=True, text=True).stdout
+    text = [f for f in json.loads(said)["findings"] if f["name"] == "NVRTC"][0]["text"]
+    assert text.startswith(os.path.realpath(copy)), text
+
+
+def after_install(folder, *, uid, listed, cached, package, **env):
+    """What scripts/after_install says, with stand-ins for the programs it asks; the calls of ldconfig come last."""
+    scripts = {
+        "id": f"echo {uid}",
+        "ldconfig": f'case "$1" in -p) [ -z "{cached}" ] || echo "libtiletune.so.0 (libc6) => /l/libtiletune.so.0";;'
+                    f' -vN) echo "{listed}: (from x)";; "") echo called;; esac',
+        "pkg-config": f"exit {package}",
+    }
+    for name, body in scripts.items():
+        path = pathlib.Path(folder, name)
+        path.write_text(f"#!/bin/sh\n{body}\n", encoding="utf-8")
+        path.chmod(0o755)
+    return run(source / "scripts/after_install", "/l", PATH=f"{folder}:{os.environ['PATH']}", **env)
+
+
+def check_after_install(root):
+    folder = root / "stand-ins"
+    folder.mkdir()
+    path, linker, refresh = "PKG_CONFIG_PATH=/l/pkgconfig", "LD_LIBRARY_PATH=/l", "sudo ldconfig"
+    cases = [  # uid, is /l listed, is the library in the cache, pkg-config's answer: what is said, what is not
+        ((0, "/l", 1, 0), ["called"], [path, linker, refresh]),
+        ((1000, "/l", "", 0), [refresh], ["called", path, linker]),
+        ((1000, "/l", 1, 0), [], ["called", path, linker, refresh]),
+        ((0, "/other", "", 1), [path, linker], ["called", refresh]),
+    ]
+    for (uid, listed, cached, package), there, missing in cases:
+        said = after_install(folder, uid=uid, listed=listed, cached=cached, package=package)
+        assert all(t in said for t in there) and not any(t in said for t in missing), (uid, listed, said)
+    assert after_install(folder, uid=0, listed="/l", cached="", package=1, DESTDIR="/tmp/x") == ""
 
 
 def check_import(root):
@@ -89,7 +150,7 @@ def main():
     with tempfile.TemporaryDirectory() as folder:
         root = pathlib.Path(folder)
         run("meson", "install", "-C", build, "--no-rebuild", "--quiet", "--destdir", root)
-        for check in (check_program, check_worker, check_doctor, check_import, check_pages):
+        for check in (check_program, check_worker, check_doctor, check_nvrtc, check_after_install, check_import, check_pages):
             check(root)
             print(check.__name__, "ok")
 

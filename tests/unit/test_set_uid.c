@@ -6,8 +6,8 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "base/place.h"
 #include "dispatch/layers.h"
-#include "tuner/farm/worker_path.h"
 
 enum { CALLER = 65534, OWNER = 65533, SKIPPED = 77 };
 

@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include "base/json.h"
+#include "base/place.h"
 #include "dispatch/layers.h"
 #include "gpu/device.h"
 #include "gpu/driver.h"
@@ -17,7 +18,6 @@
 #include "tuner/cli/cli.h"
 #include "tuner/cli/options.h"
 #include "tuner/cli/table.h"
-#include "tuner/farm/worker_path.h"
 
 enum { FINDINGS_MAX = 64 };
 

@@ -7,8 +7,8 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/place.h"
 #include "tuner/cli/options.h"
-#include "tuner/farm/worker_path.h"
 
 /* Becomes the script. Neither the environment nor the current folder says what that imports. */
 static tt_status become(const char *script, const char *file, const char *output) {

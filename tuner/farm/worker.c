@@ -17,7 +17,7 @@
 #include <unistd.h>
 
 #include "base/clock.h"
-#include "tuner/farm/worker_path.h"
+#include "base/place.h"
 
 extern char **environ;
 

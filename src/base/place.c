@@ -1,5 +1,5 @@
 /* Finding what the library and the program run, from the build folder as well as installed. */
-#include "tuner/farm/worker_path.h"
+#include "base/place.h"
 
 #include <dlfcn.h>
 #include <limits.h>
@@ -27,41 +27,45 @@ static void own_folder(char *out, size_t size) {
     tt__copy(out, size, real);
 }
 
-/* Behind the folder of the library, which is lib, lib64 or, on Debian, lib/x86_64-linux-gnu. */
+/* From the folder of the library, which is lib or, on Debian, lib/x86_64-linux-gnu. */
 static const char *const beside[] = {"", "/../libexec/tiletune", "/../../libexec/tiletune"};
-enum { PLACES = sizeof beside / sizeof *beside };
+_Static_assert(TT__PLACES == sizeof beside / sizeof *beside + 1, "the last is TT__LIBEXEC_DIR");
 
-static bool take(tt__str *out, const char *path, int mode) {
-    if (access(path, mode) != 0)
-        return false;
-    tt__str_add(out, path);
-    return true;
+void tt__place_folder(tt__str *out, int i) {
+    char own[PATH_MAX];
+    own_folder(own, sizeof own);
+    if (i == TT__PLACES - 1)
+        tt__str_add(out, TT__LIBEXEC_DIR);
+    else
+        tt__str_addf(out, "%s%s", own, beside[i]);
 }
 
 /* `mode` is access()'s; `otherwise` ends the sentence of a failure. */
 static tt_status find(tt__str *out, const char *name, int mode, const char *otherwise) {
-    char own[PATH_MAX], path[PATH_MAX + 64];
-    tt__str tried = {0};
+    tt__str tried = {0}, path = {0};
     bool found = false;
-    own_folder(own, sizeof own);
-    for (int i = 0; i <= PLACES && !found; i++) {
-        if (i < PLACES)
-            snprintf(path, sizeof path, "%s%s/%s", own, beside[i], name);
-        else
-            snprintf(path, sizeof path, "%s/%s", TT__LIBEXEC_DIR, name);
-        tt__str_addf(&tried, "%s%s", i == 0 ? "" : i < PLACES ? ", " : " or ", path);
-        found = take(out, path, mode);
+    for (int i = 0; i < TT__PLACES && !found; i++) {
+        path.len = 0;
+        tt__place_folder(&path, i);
+        tt__str_addf(&path, "/%s", name);
+        tt__str_addf(&tried, "%s%s", i == 0 ? "" : i < TT__PLACES - 1 ? ", " : " or ", tt__str_text(&path));
+        found = access(tt__str_text(&path), mode) == 0;
     }
-    if (!found)
+    if (found)
+        tt__str_add(out, tt__str_text(&path));
+    else
         tt__fail(TT_E_IO, "%s is not at %s; reinstall tiletune%s", name, tt__str_text(&tried), otherwise);
     tt__str_free(&tried);
+    tt__str_free(&path);
     return found ? tt__str_check(out) : TT_E_IO;
 }
 
 tt_status tt__worker_path(tt__str *out) {
     const char *forced = secure_getenv("TILETUNE_WORKER");
-    if (forced && take(out, forced, X_OK))
+    if (forced && access(forced, X_OK) == 0) {
+        tt__str_add(out, forced);
         return tt__str_check(out);
+    }
     if (forced)
         return tt__fail(TT_E_IO, "TILETUNE_WORKER names %s, which cannot be run", forced);
     return find(out, "tiletune-worker", X_OK, ", or name it in TILETUNE_WORKER");
