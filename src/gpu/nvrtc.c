@@ -187,14 +187,27 @@ static tt_status check_arch(int cc) {
     return status;
 }
 
-/* NVRTC's log can be pages long. The cause is in its first lines. */
+/* The line of the first error. Warnings may precede it. */
+static const char *first_error(const char *log) {
+    static const char *const marks[] = {": error", ": catastrophic error"};
+    const char *first = NULL;
+    for (int i = 0; i < 2; i++) {
+        const char *at = strstr(log, marks[i]);
+        first = at && (!first || at < first) ? at : first;
+    }
+    while (first && first > log && first[-1] != '\n')
+        first--;
+    return first ? first : log;
+}
+
+/* NVRTC's log can be pages long. The cause is in the lines of the first error. */
 static tt_status fail_with_log(nvrtcProgram program, nvrtcResult r, const char *name) {
     size_t size = 0;
     char *log = NULL;
     if (table.nvrtcGetProgramLogSize(program, &size) == NVRTC_SUCCESS && size > 1 && (log = malloc(size)))
         table.nvrtcGetProgramLog(program, log);
     tt__fail(TT_E_COMPILE, "%s: %s%s%.1200s", name, table.nvrtcGetErrorString(r), log ? ": " : "",
-             log ? log : "");
+             log ? first_error(log) : "");
     free(log);
     return TT_E_COMPILE;
 }

@@ -254,6 +254,40 @@ static void test_compiling(void **state) {
     expect(no_device, 2, "quux", "check @/mine.cu --gpu quux");
 }
 
+/* A compiler that hangs, crashes or eats memory takes neither the program nor the machine with it. */
+static void test_compiling_in_a_worker(void **state) {
+    (void)state;
+    static const char *const hangs[] = {"HOSTCUDA_FAULTS=kernel=mine:compile_hang", NULL};
+    static const char *const crashes[] = {"HOSTCUDA_FAULTS=kernel=mine:compile_crash", NULL};
+    write_with("mine.cu", 0, "");
+    expect(hangs, 2, "/mine.cu: compiled longer than 1 s: templates, ",
+           "check @/mine.cu --compile-timeout 1");
+    expect(crashes, 2, " MB of memory, killed by signal 6 (Aborted): templates, ", "check @/mine.cu");
+    expect(here, 2, "which template?", "check --compile-timeout 1");
+}
+
+static void test_templates_without_end(void **state) {
+    (void)state;
+    char path[256];
+    run_result r;
+    write_in(folder, "endless.cu",
+             "//@ kernel k\n//@ problem n 64\n//@ buffer x u32 n out\n//@ block 32\n//@ grid 1\n//@ args x\n"
+             "template <int N, unsigned K> struct F {\n"
+             "    static constexpr unsigned v = F<N - 1, 2 * K>::v + F<N - 1, 2 * K + 1>::v;\n};\n"
+             "template <unsigned K> struct F<0, K> { static constexpr unsigned v = K; };\n"
+             "extern \"C\" __global__ void k(unsigned *x) { x[0] = F<40, 1>::v; }\n");
+    snprintf(path, sizeof path, "%s/endless.cu", folder);
+    const char *argv[] = {"sh", "-c", "ulimit -d 400000 && exec \"$TUNE\" check \"$1\"", "sh", path, NULL};
+    if (getenv("HOSTCUDA_PLAIN")) /* sanitizers need more for themselves */
+        return;
+    run(&r, argv, &(run_spec){.env = no_device, .timeout_s = 60});
+    if (!strstr(r.out, "NVRTC is not installed")) {
+        assert_code(&r, 2);
+        assert_has(&r, r.err, "/endless.cu: its compiler needs more than 390 MB of memory: templates, ");
+    }
+    run_free(&r);
+}
+
 /* ---- tune new ------------------------------------------------------------------------------------------ */
 
 static void test_new(void **state) {
@@ -328,6 +362,8 @@ int main(void) {
         cmocka_unit_test(test_bad_files),
         cmocka_unit_test(test_too_many_combinations),
         cmocka_unit_test(test_compiling),
+        cmocka_unit_test(test_compiling_in_a_worker),
+        cmocka_unit_test(test_templates_without_end),
         cmocka_unit_test(test_new),
         cmocka_unit_test(test_new_without_room),
         cmocka_unit_test(test_new_is_correct),

@@ -29,7 +29,11 @@ static void says_what_is_wrong(void **state) {
     static const char source[] = "extern \"C\" __global__ void k(float *p, cudaTextureObject_t t) {\n"
                                  "    *p = tex2D<float>(t, 1.0f, absent);\n"
                                  "}\n";
+    static const char warned[] = "__device__ int f() { int unused; return 1.5f; }\n"
+                                 "extern \"C\" __global__ void k(int *p) { *p = absent; }\n";
     tt__str cubin = {0};
+    assert_int_equal(tt__nvrtc_compile(&cubin, "warned.cu", warned, "", 0, CC), TT_E_COMPILE);
+    assert_non_null(strstr(tt_last_error(), "NVRTC_ERROR_COMPILATION: warned.cu(2): error: identifier"));
     assert_int_equal(tt__nvrtc_compile(&cubin, "wrong.cu", source, "", 0, CC), TT_E_COMPILE);
     assert_non_null(strstr(tt_last_error(), "wrong.cu(2): error: identifier \"absent\" is undefined"));
     assert_null(strstr(tt_last_error(), "cudaTextureObject_t\" is undefined"));

@@ -8,11 +8,11 @@
 
 #include "dispatch/context.h"
 #include "gpu/device.h"
-#include "gpu/nvrtc.h"
 #include "template/operation.h"
 #include "tuner/cli/check.h"
 #include "tuner/cli/options.h"
 #include "tuner/cli/problems.h"
+#include "tuner/farm/compile_one.h"
 #include "tuner/occupancy.h"
 
 const tt__check_part tt__check_parts[TT__PART_COUNT] = {
@@ -98,12 +98,12 @@ static tt_status count(tt__examined *e) {
     return status == TT_E_UNSUPPORTED ? TT_OK : status;
 }
 
-static tt_status compile_one(tt__examined *e, const tt__candidate *c) {
+static tt_status compile_one(tt__examined *e, const tt__candidate *c, double timeout_s) {
     tt__str options = {0}, cubin = {0};
     int n;
     tt_status status = tt__config_options(&options, &n, c, &e->p);
     if (status == TT_OK)
-        status = tt__nvrtc_compile(&cubin, e->t->path, e->t->source, tt__str_text(&options), n, e->gpu.cc);
+        status = tt__compile_one(&cubin, e->t->path, e->t->source, &options, n, e->gpu.cc, timeout_s);
     if (status == TT_OK)
         status = tt__cubin_read(&e->needs, tt__str_text(&cubin), cubin.len, e->t->kernel);
     tt__str_free(&options);
@@ -111,13 +111,13 @@ static tt_status compile_one(tt__examined *e, const tt__candidate *c) {
     return status;
 }
 
-static tt_status compile(tt__examined *e) {
+static tt_status compile(tt__examined *e, double timeout_s) {
     if (e->space.n == 0) {
         tt__str_add(&e->not_compiled, "no configuration does this problem");
         return TT_OK;
     }
     const tt__candidate *c = &e->space.items[0];
-    tt_status status = compile_one(e, c);
+    tt_status status = compile_one(e, c, timeout_s);
     if (status == TT_OK) {
         const tt__pass *l = &c->launch.passes[0];
         tt__block_needs needs = {.threads = (int)(l->block[0] * l->block[1] * l->block[2]),
@@ -139,7 +139,7 @@ int tt__cli_check_template(const tt__cli_args *args, const char *path) {
     TT_GOTO(choose_problem(&e.p, e.t, args));
     TT_GOTO(choose_gpu(&e.gpu, args));
     TT_GOTO(count(&e));
-    TT_GOTO(compile(&e));
+    TT_GOTO(compile(&e, args->compile_timeout_s));
     TT_GOTO(args->json ? tt__check_print_json(&e) : tt__check_print_text(&e));
     if (e.refused) {
         fflush(stdout);

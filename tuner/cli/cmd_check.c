@@ -36,7 +36,7 @@ static int check_store(const tt__cli_args *args) {
 
 static bool about_a_template(const tt__cli_args *a) {
     return a->n_problems || a->elem_size || a->batch || a->lds || a->ldd || a->align || a->warm ||
-           a->in_place || a->gpu || a->json || a->n_texts;
+           a->in_place || a->gpu || a->json || a->n_texts || a->compile_timeout_s > 0;
 }
 
 static tt_status check(const tt__cli_args *args) {
@@ -62,6 +62,7 @@ static const tt__cli_option options[] = {
     TT__OPT_GPU(
         "count for a GPU as in \"tune list\", or a part of its name;\ndefault the first device here, else a "
         "typical one"),
+    TT__OPT_COMPILE_TIMEOUT,
     TT__OPT_DB,
     TT__OPT_JSON,
     TT__OPT_HELP,

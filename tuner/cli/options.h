@@ -64,6 +64,11 @@ tt_status tt__cli_add_text(tt__cli_args *args, const char *value);
         "in-place", NULL, "transpose square matrices onto themselves", NULL,                                 \
             offsetof(tt__cli_args, in_place)                                                                 \
     }
+#define TT__OPT_COMPILE_TIMEOUT                                                                              \
+    {                                                                                                        \
+        "compile-timeout", "S", "seconds until a compiler is given up; default 60",                          \
+            tt__cli_set_compile_timeout, 0                                                                   \
+    }
 #define TT__OPTS_SEARCH                                                                                      \
     {"effort", "LEVEL", "quick, standard (the default) or exhaustive: how many\nconfigurations are tried",   \
      tt__cli_set_effort, 0},                                                                                 \

@@ -69,7 +69,7 @@ static tt_status compile(const tt__str *request, tt__str *cubin, tt__msg_compile
     reply->begin_s = tt__now_s();
     tt_status status = tt__nvrtc_compile(cubin, name, source, options, m->n_options, m->cc);
     if (status == TT_E_NO_MEMORY) /* this kernel was too much for it: another may do */
-        status = tt__fail(TT_E_COMPILE, "the compiler has run out of memory");
+        status = tt__fail(TT_E_COMPILE, "%s: the compiler has run out of memory", name);
     reply->end_s = tt__now_s();
     be_called("tiletune-worker");
     return status;

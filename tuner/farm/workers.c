@@ -4,6 +4,7 @@
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <sys/resource.h>
 #include <unistd.h>
 
 #include "tuner/backend.h"
@@ -39,18 +40,22 @@ void tt__workers_close(tt__workers *workers) {
     *workers = (tt__workers){0};
 }
 
-/* What one compiler may allocate: its part of half the machine's memory, within reason. */
-static int64_t compiler_bytes(const tt__workers *workers) {
+/* Its part of half the machine's memory, within reason. */
+int64_t tt__workers_compiler_bytes(const tt__workers *workers) {
     const int64_t least = INT64_C(512) << 20, most = INT64_C(4) << 30;
     int64_t memory = (int64_t)sysconf(_SC_PHYS_PAGES) * sysconf(_SC_PAGESIZE);
     int64_t part = memory / 2 / (int64_t)(workers->n - TT__WORKER_COMPILER);
-    return part < least ? least : part > most ? most : part;
+    struct rlimit ours = {.rlim_max = RLIM_INFINITY};
+    getrlimit(RLIMIT_DATA, &ours);
+    part = part < least ? least : part > most ? most : part;
+    return ours.rlim_max < (rlim_t)part ? (int64_t)ours.rlim_max : part;
 }
 
 tt_status tt__workers_start(tt__workers *workers, size_t i) {
     char arg[32];
     bool gpu = i == TT__WORKER_GPU;
-    snprintf(arg, sizeof arg, "%lld", gpu ? (long long)workers->device : (long long)compiler_bytes(workers));
+    snprintf(arg, sizeof arg, "%lld",
+             gpu ? (long long)workers->device : (long long)tt__workers_compiler_bytes(workers));
     return tt__worker_start(&workers->items[i], gpu ? "gpu" : "compile", arg, tt__workers_start_timeout_s);
 }
 

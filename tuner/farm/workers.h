@@ -37,6 +37,8 @@ tt_status tt__workers_described(tt__workers *workers);
 /* Starts the GPU worker again, and waits until it is ready. */
 tt_status tt__workers_restart_gpu(tt__workers *workers);
 
+/* How much memory a compiler may allocate. */
+int64_t tt__workers_compiler_bytes(const tt__workers *workers);
 /* Starts worker i; it is busy until its hello. */
 tt_status tt__workers_start(tt__workers *workers, size_t i);
 /* Waits until worker i, and only it, has answered: with a message of this type, now in `payload`. */
