@@ -3,6 +3,7 @@
 #include "db/import.h"
 
 #include <limits.h>
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -144,18 +145,24 @@ static bool is_number(const tt__member *v) {
 }
 
 static tt_status on_parameter(tt__import *m, void *user, const tt__member *v) {
-    (void)m;
     result *r = user;
-    if (strcmp(v->type, "integer") != 0 && strcmp(v->type, "text") != 0)
+    bool flag = strcmp(v->type, "true") == 0 || strcmp(v->type, "false") == 0; /* their value is 1 or 0 */
+    if (strcmp(v->type, "integer") != 0 && strcmp(v->type, "text") != 0 &&
+        !(m->foreign && (flag || strcmp(v->type, "real") == 0)))
         return tt__fail(TT_E_INVALID, "configuration.%.80s is %s: expected an integer or a text", v->key,
                         v->type);
-    tt__str_addf(&r->config, "%s%s=%s", r->config.len ? " " : "", v->key, v->json);
+    tt__str_addf(&r->config, "%s%s=", r->config.len ? " " : "", v->key);
+    if (m->foreign && fabs(v->number) < 1e15 && v->number == trunc(v->number) && is_number(v))
+        tt__str_addf(&r->config, "%.0f", v->number); /* to Python, 32.0 is 32 */
+    else
+        tt__str_add(&r->config, v->json);
     return TT_OK;
 }
 
 static tt_status on_runtime(tt__import *m, void *user, const tt__member *v) {
-    (void)m;
     tt__trial *t = &((result *)user)->trial;
+    if (m->foreign && t->n_samples == TT__SAMPLES_MAX) /* the first ones will do */
+        return TT_OK;
     if (!is_number(v) || !(v->number >= 0 && v->number <= TIME_MAX_MS))
         return tt__fail(TT_E_INVALID, "times.runtimes[%lld] is %.40s: expected milliseconds, 0 to %g",
                         (long long)v->index, is_number(v) ? v->json : v->type, TIME_MAX_MS);
@@ -170,7 +177,7 @@ static tt_status on_measurement(tt__import *m, void *user, const tt__member *v) 
     tt__trial *t = &((result *)user)->trial;
     bool time = v->key && strcmp(v->key, "time") == 0, regs = v->key && strcmp(v->key, "registers") == 0;
     double most = time ? TIME_MAX_MS : 1e6;
-    if ((!time && !regs) || (m->foreign && strcmp(v->type, "text") == 0)) /* of a failure: what it was */
+    if ((!time && !regs) || (m->foreign && !is_number(v))) /* of a failure: what it was */
         return TT_OK;
     if (!is_number(v) || !(v->number >= 0 && v->number <= most))
         return tt__fail(TT_E_INVALID, "measurements: %s is %.40s: expected a number from 0 to %g", v->key,
@@ -210,6 +217,26 @@ static tt_status find_status(const result *r, tt__trial_status *out) {
     return tt__fail(TT_E_INVALID, "status is \"%s\": there is no such status", r->status);
 }
 
+/* Kernel Tuner's time is the mean, too. */
+static void fill_time(tt__trial *t) {
+    double sum = 0;
+    for (int i = 0; i < t->n_samples; i++)
+        sum += (double)t->samples_us[i];
+    if (t->status == TT__TRIAL_OK && !(t->time_us > 0) && t->n_samples)
+        t->time_us = sum / t->n_samples;
+}
+
+static tt_status fit(const tt__import *m, result *r) {
+    char config[TT__CONFIG_MAX];
+    if (!m->foreign || !m->foreign->fits)
+        return TT_OK;
+    tt__copy(config, sizeof config, tt__str_text(&r->config));
+    TT_TRY(m->foreign->fits(m->foreign, config, r->trial.status == TT__TRIAL_OK));
+    tt__str_free(&r->config);
+    tt__str_add(&r->config, config);
+    return tt__str_check(&r->config);
+}
+
 static tt_status read_result(tt__import *m, const tt__member *v, result *r, tt__stage *stage) {
     if (strcmp(v->type, "object") != 0)
         return tt__fail(TT_E_INVALID, "is %s: expected an object", v->type);
@@ -233,8 +260,11 @@ static tt_status read_result(tt__import *m, const tt__member *v, result *r, tt__
                         TT__CONFIG_MAX);
     TT_TRY(tt__check_kernel(r->kernel));
     TT_TRY(tt__check_config(tt__str_text(&r->config)));
+    TT_TRY(fit(m, r));
     TT_TRY(tt__import_walk_text(m, m->runtimes, v->json, v->len, on_runtime, r));
     TT_TRY(tt__import_walk_text(m, m->measurements, v->json, v->len, on_measurement, r));
+    if (m->foreign)
+        fill_time(&r->trial);
     if (r->trial.status == TT__TRIAL_OK && !(r->trial.time_us > 0))
         return tt__fail(TT_E_INVALID, "measurements has no time above 0, but the result is correct");
     return TT_OK;
@@ -253,11 +283,41 @@ static tt_status on_result(tt__import *m, void *user, const tt__member *v) {
     (void)user;
     tt__stage stage = TT__STAGE_SCREEN;
     result r = {0};
-    snprintf(m->place, sizeof m->place, "results[%lld]", (long long)v->index);
+    snprintf(m->place, sizeof m->place, "%s[%lld]", m->foreign ? m->rows : "results", (long long)v->index);
     tt_status status = at_place(m, read_result(m, v, &r, &stage));
     if (status == TT_OK)
         status = store_result(m, &r, stage);
     tt__str_free(&r.config);
+    return status;
+}
+
+/* Times become milliseconds. CASE, because json_extract refuses what is not JSON, and WHERE promises no
+ * order. */
+static tt_status prepare_times(tt__import *m) {
+#define MEMBER(name) "CASE type WHEN 'object' THEN json_extract(value, '$." name "') END"
+#define IS_NUMBER    "IN ('integer', 'real')"
+    const char *scale = m->foreign ? m->ms_per_unit : "1";
+    tt__str sql = {0};
+    tt__str_addf(&sql,
+                 "SELECT key, type, CASE WHEN type " IS_NUMBER " THEN value * %s ELSE value END"
+                 " FROM json_each(?1, '$.times.runtimes')",
+                 scale);
+    tt_status status = tt__str_check(&sql);
+    if (status == TT_OK)
+        status = tt__import_prepare(m, &m->runtimes, sql.text);
+    tt__str_free(&sql);
+    TT_TRY(status);
+    tt__str_addf(&sql,
+                 "SELECT name, coalesce(kind, 'missing'), CASE WHEN name = 'time' AND kind " IS_NUMBER
+                 " THEN number * %s ELSE number END FROM (SELECT " MEMBER("name") " AS name, " MEMBER(
+                     "value") " AS number,"
+                              " CASE type WHEN 'object' THEN json_type(value, '$.value') END AS kind"
+                              " FROM json_each(?1, '$.measurements'))",
+                 scale);
+    status = tt__str_check(&sql);
+    if (status == TT_OK)
+        status = tt__import_prepare(m, &m->measurements, sql.text);
+    tt__str_free(&sql);
     return status;
 }
 
@@ -268,37 +328,16 @@ static tt_status read_results(tt__import *m) {
         return tt__fail_memory(0);
     TT_TRY(
         tt__import_prepare(m, &m->config, "SELECT key, type, value FROM json_each(?1, '$.configuration')"));
-    TT_TRY(tt__import_prepare(m, &m->runtimes,
-                              "SELECT key, type, value FROM json_each(?1, '$.times.runtimes')"));
-    /* CASE, because json_extract refuses what is not JSON, and WHERE promises no order. */
-    TT_TRY(tt__import_prepare(
-        m, &m->measurements,
-        "SELECT CASE type WHEN 'object' THEN json_extract(value, '$.name') END,"
-        " coalesce(CASE type WHEN 'object' THEN json_type(value, '$.value') END, 'missing'),"
-        " CASE type WHEN 'object' THEN json_extract(value, '$.value') END"
-        " FROM json_each(?1, '$.measurements')"));
+    TT_TRY(prepare_times(m));
     return tt__import_walk_file(m, "results", "array", on_result, NULL);
 }
 
 /* ---- The whole ------------------------------------------------------------------------------- */
 
-/* Results with no word of ours about them. */
-static tt_status is_foreign(tt__import *m, bool *foreign) {
-    sqlite3_stmt *stmt = NULL;
-    TT_TRY(tt__import_prepare(
-        m, &stmt,
-        "SELECT json_type(?1, '$.metadata.format') IS NULL AND json_type(?1, '$.results') = 'array'"));
-    if (sqlite3_bind_text(stmt, 1, m->text.text, (int)m->text.len, SQLITE_STATIC) == SQLITE_OK &&
-        sqlite3_step(stmt) == SQLITE_ROW)
-        *foreign = sqlite3_column_int(stmt, 0) != 0;
-    sqlite3_finalize(stmt);
-    return TT_OK;
-}
-
 /* Whose trials they are: as the file says, or as the caller does. */
 static tt_status read_metadata(tt__import *m) {
     if (m->foreign) {
-        m->r->gpu = m->foreign->gpu;
+        TT_TRY(tt__import_foreign_gpu(m));
         tt__copy(m->r->env.library, sizeof m->r->env.library, "T4");
         return add_problem(m, &m->foreign->problem);
     }
@@ -315,18 +354,9 @@ static tt_status read_metadata(tt__import *m) {
 
 static tt_status read_all(tt__import *m) {
     int64_t gpu_id;
-    bool foreign = false;
+    TT_TRY(tt__import_unpack(m));
     TT_TRY(tt__import_check_json(m));
-    if (m->wants_t4)
-        TT_TRY(is_foreign(m, &foreign));
-    if (foreign && !m->foreign)
-        return tt__fail(
-            TT_E_INVALID,
-            "%s: T4 of another tuner, which says neither the GPU nor the kernel nor the problem: give "
-            "--gpu, --kernel and --size or --shape",
-            m->path);
-    if (!foreign)
-        m->foreign = NULL;
+    TT_TRY(tt__import_tell(m));
     TT_TRY(tt__store_begin(m->r->store));
     TT_TRY(read_metadata(m));
     TT_TRY(tt__store_gpu(m->r->store, &m->r->gpu, &gpu_id));
@@ -371,11 +401,10 @@ static tt_status open_recording(tt__recording **out, tt__import *m) {
 }
 
 tt_status tt__recording_open(tt__recording **out, const char *path) {
-    tt__import m = {.path = path};
-    return open_recording(out, &m);
+    return tt__recording_open_t4(out, path, NULL);
 }
 
 tt_status tt__recording_open_t4(tt__recording **out, const char *path, const tt__foreign *foreign) {
-    tt__import m = {.path = path, .wants_t4 = true, .foreign = foreign};
+    tt__import m = {.path = path, .foreign = foreign};
     return open_recording(out, &m);
 }

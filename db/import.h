@@ -23,10 +23,11 @@ struct tt__recording {
 /* A file being read. */
 typedef struct tt__import {
     tt__recording *r;
-    const tt__foreign *foreign; /* NULL: the file is ours */
+    const tt__foreign *foreign; /* once the head is read, NULL if the file is ours */
     sqlite3 *db;
-    bool wants_t4; /* and does not need our metadata */
-    int format;    /* metadata.format */
+    int format;              /* metadata.format */
+    const char *ms_per_unit; /* of a file of another tuner, as SQL */
+    const char *rows;        /* what its results are called there */
     const char *path;
     tt__str text;            /* the whole file */
     int64_t run_id, date_ms; /* date_ms 0: unknown */
@@ -58,8 +59,15 @@ tt_status tt__import_prepare(tt__import *m, sqlite3_stmt **stmt, const char *sql
 bool tt__json_keys_are_strings(const char *text);
 /* Reads a member of metadata.problems. TT_E_INVALID: put its place in front. */
 tt_status tt__import_problem(tt__import *m, const tt__member *v, tt__problem *out);
-/* TT_E_INVALID unless the whole text is valid JSON. */
+/* TT_E_INVALID unless the whole text is valid JSON. The end that a cache file lacks is put there. */
 tt_status tt__import_check_json(tt__import *m);
+/* Replaces bytes that gzip has written by what they were. TT_E_INVALID if they are damaged or become too
+ * many. */
+tt_status tt__import_unpack(tt__import *m);
+/* Whose file is it? m->foreign becomes NULL if it is ours. A cache file becomes T4. */
+tt_status tt__import_tell(tt__import *m);
+/* Of a file of another tuner: reads whose trials they are. */
+tt_status tt__import_foreign_gpu(tt__import *m);
 /* Every row (key, type, value) of a statement whose ?1 is this text. */
 tt_status tt__import_walk_text(tt__import *m, sqlite3_stmt *stmt, const char *json, int len, tt__member_fn fn,
                                void *user);

@@ -111,21 +111,41 @@ bool tt__json_keys_are_strings(const char *at) {
     return true;
 }
 
-tt_status tt__import_check_json(tt__import *m) {
+static tt_status is_json(tt__import *m, bool *yes) {
     sqlite3_stmt *stmt = NULL;
-    size_t nul = m->text.text ? strlen(m->text.text) : 0;
-    if (nul != m->text.len)
-        return tt__fail(TT_E_INVALID, "%s: not JSON: a NUL byte at offset %zu", m->path, nul);
-    if (m->text.len > INT_MAX)
-        return tt__fail(TT_E_INVALID, "%s: %zu bytes: too large for a recording", m->path, m->text.len);
     TT_TRY(tt__import_prepare(m, &stmt, "SELECT json_valid(?1)"));
     tt_status status = TT_OK;
     if (sqlite3_bind_text(stmt, 1, tt__str_text(&m->text), (int)m->text.len, SQLITE_STATIC) != SQLITE_OK ||
         sqlite3_step(stmt) != SQLITE_ROW)
         status = tt__import_sql_failed(m);
-    else if (!sqlite3_column_int(stmt, 0) || !tt__json_keys_are_strings(tt__str_text(&m->text)))
-        status = tt__fail(TT_E_INVALID, "%s: not valid JSON (%zu bytes): is the file complete?", m->path,
-                          m->text.len);
+    else
+        *yes = sqlite3_column_int(stmt, 0) && tt__json_keys_are_strings(tt__str_text(&m->text));
     sqlite3_finalize(stmt);
     return status;
+}
+
+/* While Kernel Tuner runs, its cache file ends with a comma. */
+static tt_status end_cache(tt__import *m) {
+    while (m->text.len && strchr(" \t\r\n", m->text.text[m->text.len - 1]))
+        m->text.len--;
+    m->text.len -= m->text.len && m->text.text[m->text.len - 1] == ',';
+    tt__str_add(&m->text, "}}");
+    return tt__str_check(&m->text);
+}
+
+tt_status tt__import_check_json(tt__import *m) {
+    bool yes;
+    size_t len = m->text.len, nul = m->text.text ? strlen(m->text.text) : 0;
+    if (nul != m->text.len)
+        return tt__fail(TT_E_INVALID, "%s: not JSON: a NUL byte at offset %zu", m->path, nul);
+    if (m->text.len > INT_MAX)
+        return tt__fail(TT_E_INVALID, "%s: %zu bytes: too large for a recording", m->path, m->text.len);
+    TT_TRY(is_json(m, &yes));
+    if (!yes && strstr(tt__str_text(&m->text), "\"cache\"")) {
+        TT_TRY(end_cache(m));
+        TT_TRY(is_json(m, &yes));
+    }
+    return yes ? TT_OK
+               : tt__fail(TT_E_INVALID, "%s: not valid JSON (%zu bytes): is the file complete?", m->path,
+                          len);
 }

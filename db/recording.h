@@ -21,17 +21,22 @@ tt_status tt__recording_export(tt__store *s, int64_t gpu_id, const char *op, con
                                tt__str *out);
 
 /* Reads a recording into memory. TT_E_INVALID says what is wrong with the file and where; TT_E_IO if it
- * cannot be read. */
+ * cannot be read. The file may be compressed by gzip. */
 tt_status tt__recording_open(tt__recording **out, const char *path);
-/* What a T4 file of another tuner does not say: whose times they are, of which kernel, for which problem. */
+/* What a file of another tuner does not say: whose times they are, of which kernel, for which problem. */
 typedef struct tt__foreign {
-    tt__gpu gpu;
+    const char *missing; /* what has to be said first, for a message; NULL: all is there */
+    tt__gpu gpu;         /* without a name: that of the file */
     tt__problem problem;
     const char *kernel;
+    /* Holds the configuration of a row against the kernel's space, `space` (both borrowed), and writes it in
+     * the kernel's order. A configuration that `ran` must be legal. TT_E_INVALID says what does not fit. */
+    tt_status (*fits)(const struct tt__foreign *f, char config[TT__CONFIG_MAX], bool ran);
+    const void *space;
 } tt__foreign;
-/* The same for a T4 file without our metadata, as Kernel Tuner writes it; one that has them is read as ours,
- * and `foreign` is ignored. NULL: TT_E_INVALID says what would have to be told. The trials then belong to no
- * text of the kernel and to the method "T4", so that what they say is stale from the start. */
+/* The same. T4 without our metadata, and cache files of Kernel Tuner, are read with the help of `foreign`;
+ * NULL refuses them. Their trials belong to no text of the kernel and to the method "T4", so that what they
+ * say is stale from the start. */
 tt_status tt__recording_open_t4(tt__recording **out, const char *path, const tt__foreign *foreign);
 void tt__recording_close(tt__recording **r);
 

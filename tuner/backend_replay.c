@@ -122,8 +122,8 @@ static const tt__backend_ops replay_ops = {.hello = hello,
                                            .finals = finals,
                                            .close = close_replay};
 
-tt_status tt__backend_replay(tt__backend **out, const char *path, int (*should_stop)(void *user),
-                             void *user) {
+tt_status tt__backend_replay(tt__backend **out, const char *path, const tt__foreign *foreign,
+                             int (*should_stop)(void *user), void *user) {
     *out = NULL;
     replay *r = calloc(1, sizeof *r);
     if (!r)
@@ -131,7 +131,7 @@ tt_status tt__backend_replay(tt__backend **out, const char *path, int (*should_s
     r->base.ops = &replay_ops;
     r->should_stop = should_stop;
     r->user = user;
-    tt_status status = tt__recording_open(&r->recording, path);
+    tt_status status = tt__recording_open_t4(&r->recording, path, foreign);
     if (status != TT_OK) {
         free(r);
         return status;

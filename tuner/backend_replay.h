@@ -2,10 +2,13 @@
 #ifndef TT_TUNER_BACKEND_REPLAY_H
 #define TT_TUNER_BACKEND_REPLAY_H
 
+#include "db/recording.h"
 #include "tuner/backend.h"
 
-/* A recording; compiles and launches nothing. `should_stop` may be NULL. */
-tt_status tt__backend_replay(tt__backend **out, const char *path, int (*should_stop)(void *user), void *user);
+/* A recording; compiles and launches nothing. `foreign` as for tt__recording_open_t4; `should_stop` may be
+ * NULL. */
+tt_status tt__backend_replay(tt__backend **out, const char *path, const tt__foreign *foreign,
+                             int (*should_stop)(void *user), void *user);
 /* TT_E_INVALID, with what it has, if the recording of that backend lacks the problem. */
 tt_status tt__backend_replay_check(const tt__backend *b, const tt__problem *p);
 

@@ -12,6 +12,7 @@
 #include "tuner/ahead.h"
 #include "tuner/backend_replay.h"
 #include "tuner/elect.h"
+#include "tuner/foreign.h"
 #include "tuner/gpu_backend/backend.h"
 #include "tuner/measure.h"
 #include "tuner/tune.h"
@@ -185,10 +186,32 @@ static double timeout_s(const tt_tune_opts *opts, double asked_s, double usual_s
     return opts->budget_s > 0 ? fmin(usual_s, fmax(least_s, opts->budget_s / 4)) : usual_s;
 }
 
+/* A file of another tuner is about one problem and one kernel: those of the call, if there are no more. */
+static tt_status open_replay(tt__session *s) {
+    const tt_tune_opts *opts = s->opts;
+    const tt__problem *p = &s->call->problems[0];
+    const tt__template *only = NULL;
+    tt__gpu gpu = tt__typical_gpu();
+    size_t n = 0;
+    for (size_t i = 0; i < s->templates->n; i++) {
+        const tt__template *t = s->templates->items[i];
+        if (!tt__template_does(t, p) || !tt__template_competes(s->templates, t, opts->only, opts->n_only))
+            continue;
+        only = t;
+        n++;
+    }
+    gpu.name[0] = '\0';
+    tt__foreign foreign = {
+        .missing = "replay it for one problem with one kernel (--kernel FILE.cu, or --only NAME)"};
+    if (s->call->n == 1 && n == 1)
+        foreign = tt__foreign_of(only, p, &gpu);
+    return tt__backend_replay(&s->backend, opts->replay, &foreign, opts->should_stop, opts->user);
+}
+
 static tt_status open_backend(tt__session *s) {
     const tt_tune_opts *opts = s->opts;
     if (opts->replay)
-        return tt__backend_replay(&s->backend, opts->replay, opts->should_stop, opts->user);
+        return open_replay(s);
     return tt__backend_gpu(&s->backend,
                            &(tt__backend_gpu_opts){
                                .device = opts->device,

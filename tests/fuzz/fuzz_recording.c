@@ -41,7 +41,7 @@ static void read_text(const uint8_t *data, size_t size) {
         fuzz_keep_statements(kept->db);
     }
     tt__recording r = {.store = kept};
-    tt__import m = {.r = &r, .path = "fuzz.json", .wants_t4 = true, .foreign = &foreign};
+    tt__import m = {.r = &r, .path = "fuzz.json", .foreign = &foreign};
     tt__str_addn(&m.text, (const char *)data, size);
     tt_status status = tt__import_read(&m);
     if (status == TT_OK)

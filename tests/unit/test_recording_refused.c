@@ -108,7 +108,7 @@ static void refuses_bad_files(void **state) {
         {"\"schema_version\":\"1.0.0\"", "\"schema_version\":\"2.0.0\"", "2.0.0"},
         {"\"schema_version\":\"1.0.0\",", "", "schema_version is missing"},
         {"\"format\":1", "\"format\":3", "upgrade"},
-        {"\"format\":1,", "", "metadata.format is missing"},
+        {"\"format\":1,", "", "T4 of another tuner"},
         {"\"format\":1", "\"format\":0", "metadata.format is 0"},
         {"\"gpu\":", "\"gpv\":", "metadata.gpu is missing"},
         {"\"gpu\":" GPU, "\"gpu\":3", "metadata.gpu: is integer"},
@@ -230,7 +230,7 @@ static void refuses_what_is_no_json(void **state) {
         assert_says("JSON");
         assert_says(dir);
     }
-    static const char *const others[] = {"[]", "{}", "null", "\"text\"", "17", "{\"results\":[]}"};
+    static const char *const others[] = {"[]", "{}", "null", "\"text\"", "17", "{\"result\":[]}"};
     for (size_t i = 0; i < sizeof others / sizeof *others; i++) {
         write_file(in_dir("r.json"), others[i], strlen(others[i]));
         assert_int_equal(open_it(&r), TT_E_INVALID);

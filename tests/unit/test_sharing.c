@@ -270,8 +270,9 @@ static void reads_other_tuners(void **state) {
     const char *path = in_dir("kt.json"), *db = in_dir("kt.db");
     tt__recording *r;
     write_file(path, kernel_tuner, strlen(kernel_tuner));
-    assert_fails(tt__recording_open(&r, path), TT_E_INVALID, "not a recording");
+    assert_fails(tt__recording_open(&r, path), TT_E_INVALID, "T4 of another tuner");
     assert_fails(tt__recording_open_t4(&r, path, NULL), TT_E_INVALID, "--kernel");
+    assert_fails(tt__recording_open_t4(&r, path, &(tt__foreign){.missing = "say X"}), TT_E_INVALID, "say X");
     tt__foreign f = {.gpu = h100, .problem = square(4096), .kernel = "transpose_tiled"};
     assert_ok(tt__recording_open_t4(&r, path, &f));
     tt__store *s = must_open(db);

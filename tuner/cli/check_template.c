@@ -13,6 +13,7 @@
 #include "tuner/cli/options.h"
 #include "tuner/cli/problems.h"
 #include "tuner/farm/compile_one.h"
+#include "tuner/foreign.h"
 #include "tuner/occupancy.h"
 
 const tt__check_part tt__check_parts[TT__PART_COUNT] = {
@@ -31,21 +32,11 @@ static void free_examined(tt__examined *e) {
     tt__str_free(&e->not_compiled);
 }
 
-tt__gpu tt__cli_typical_gpu(void) {
-    return (tt__gpu){.name = "a typical GPU",
-                     .cc = 90,
-                     .sm_count = 132,
-                     .max_threads_per_block = 1024,
-                     .shared_per_block = 227 << 10,
-                     .memory_bytes = INT64_C(80) << 30,
-                     .l2_bytes = INT64_C(50) << 20};
-}
-
 /* --gpu, as the stores know it; the first device here; or a typical one. */
 static tt_status choose_gpu(tt__gpu *out, const tt__cli_args *args) {
     if (!args->gpu) {
         if (tt__device_gpu(out, 0) != TT_OK)
-            *out = tt__cli_typical_gpu();
+            *out = tt__typical_gpu();
         return TT_OK;
     }
     bool absent = tt__cli_storeless(args);

@@ -51,6 +51,7 @@ typedef struct tt__cli_args {
     const char **texts;
     bool unverified, transpose;
     const char *db, *gpu, *output, *commit, *database, *kernel;
+    int cc; /* 80 is 8.0; 0: not given */
     bool stale, other_gpus, dry_run;
     int64_t older_than_days; /* 0: not given */
     size_t n_files;          /* what stands without an option */
@@ -104,8 +105,6 @@ tt_status tt__cli_store_gpus(tt__str *out, size_t *n, tt__store *store);
 /* --gpu; or else the name of the first device here. TT_E_INVALID lists what the store could answer for. */
 tt_status tt__cli_choose_gpu(char *out, size_t size, const tt__cli_args *args);
 
-/* Stands in where there is no device and none was named. */
-tt__gpu tt__cli_typical_gpu(void);
 /* `tune check FILE.cu`; the exit code. */
 int tt__cli_check_template(const tt__cli_args *args, const char *path);
 

@@ -17,6 +17,7 @@
 #include "template/template.h"
 #include "tuner/cli/cli.h"
 #include "tuner/cli/options.h"
+#include "tuner/foreign.h"
 #include "tuner/cli/table.h"
 
 enum { FINDINGS_MAX = 64 };
@@ -185,7 +186,7 @@ static void check_template(examination *e, const tt__template *t, bool own) {
 static void check_templates(examination *e, const tt__cli_args *args) {
     tt__template_set set = {0};
     if (!e->has_gpu)
-        e->gpu = tt__cli_typical_gpu();
+        e->gpu = tt__typical_gpu();
     if (tt__template_set_open(&set, args->templates, args->n_templates) != TT_OK) {
         add_failure(e, "correct the template", "templates");
         return;

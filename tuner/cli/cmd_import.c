@@ -4,57 +4,121 @@
 #include <string.h>
 
 #include "api/matrix.h"
-#include "db/checked.h"
+#include "dispatch/context.h"
 #include "gpu/device.h"
-#include "template/template.h"
+#include "template/operation.h"
 #include "tuner/cli/options.h"
 #include "tuner/cli/sharing.h"
+#include "tuner/foreign.h"
 
-/* A GPU that the store knows, or that is in this machine. */
-static tt_status find_gpu(tt__store *store, const char *name, tt__gpu *gpu) {
+/* As what comes with the library knows it. */
+static tt_status find_shipped_gpu(tt__gpu *gpu, const char *name) {
+    tt_open_opts open = TT_INIT(tt_open_opts);
+    tt_ctx *ctx = NULL;
+    int64_t id;
+    open.db_path = ":memory:";
+    open.gpu = name;
+    tt_status status = tt_open(&ctx, &open);
+    if (status == TT_OK)
+        status = tt__context_gpu(ctx, gpu, &id);
+    tt_close(&ctx);
+    return status;
+}
+
+/* A GPU that the store knows, that is in this machine, or that --cc makes one. */
+static tt_status find_gpu(tt__store *store, const tt__cli_args *args, tt__gpu *gpu) {
     int64_t id;
     int n = 0;
-    tt_status status = tt__store_find_gpu(store, name, gpu, &id);
+    tt_status status = tt__store_find_gpu(store, args->gpu, gpu, &id);
     if (status != TT_E_INVALID)
         return status;
     char why[512];
     tt__copy(why, sizeof why, tt_last_error());
+    if (find_shipped_gpu(gpu, args->gpu) == TT_OK)
+        return TT_OK;
     for (int i = 0; tt__device_count(&n) == TT_OK && i < n; i++)
-        if (tt__device_gpu(gpu, i) == TT_OK && strcasestr(gpu->name, name))
+        if (tt__device_gpu(gpu, i) == TT_OK && tt__has_letters(gpu->name, args->gpu))
             return TT_OK;
-    return tt__fail(status, "%s; nor is there one of that name in this machine", why);
+    if (!args->cc)
+        return tt__fail(
+            status,
+            "%s; nor is there one of that name in this machine. To add it, say its whole name and its "
+            "compute capability, as in --cc 8.0",
+            why);
+    *gpu = tt__typical_gpu();
+    gpu->cc = args->cc;
+    tt__copy(gpu->name, sizeof gpu->name, args->gpu);
+    return TT_OK;
 }
 
-/* What --gpu, --kernel and --size say about files that do not say it themselves. */
-static tt_status told(tt__store *store, const tt__cli_args *args, tt__foreign *out, bool *complete) {
-    tt__template_set templates = {0};
-    *complete = args->gpu && args->kernel && args->n_problems == 1;
-    if (!*complete)
-        return args->gpu || args->kernel || args->n_problems
-                   ? tt__fail(TT_E_INVALID, "--gpu, --kernel and one --size or --shape belong together")
-                   : TT_OK;
-    out->kernel = args->kernel;
-    TT_TRY(tt__matrix_problem(&out->problem, &args->problems[0]));
-    TT_TRY(find_gpu(store, args->gpu, &out->gpu));
-    tt_status status = tt__template_set_open(&templates, args->templates, args->n_templates);
-    if (status == TT_OK && !tt__template_set_find(&templates, args->kernel))
-        status = tt__fail(TT_E_INVALID,
-                          "--kernel: there is no template %s; \"tune doctor\" lists them, and --template "
-                          "names one of yours",
-                          args->kernel);
-    tt__template_set_close(&templates);
-    return status;
+static bool is_file(const char *kernel) {
+    size_t n = strlen(kernel);
+    return n > 3 && strcmp(kernel + n - 3, ".cu") == 0;
+}
+
+/* --kernel, among the built-in templates and those of --template, or in a file of its own. */
+static tt_status find_template(tt__template_set *set, const tt__cli_args *args, const tt__template **out) {
+    TT_TRY(tt__template_set_open(set, args->templates, args->n_templates));
+    if (is_file(args->kernel)) {
+        tt__template *own;
+        TT_TRY(tt__template_load(&own, args->kernel));
+        TT_TRY(tt__template_set_add(set, own));
+        *out = own;
+        return TT_OK;
+    }
+    *out = tt__template_set_find(set, args->kernel);
+    return *out ? TT_OK
+                : tt__fail(TT_E_INVALID,
+                           "--kernel: there is no template %s; \"tune doctor\" lists them, and --template "
+                           "names one "
+                           "of yours",
+                           args->kernel);
+}
+
+static tt_status find_problem(const tt__template *t, const tt__cli_args *args, tt__problem *out) {
+    if (args->n_problems + args->n_texts > 1)
+        return tt__fail(TT_E_INVALID, "%zu problems, but a file of another tuner has the times of one",
+                        args->n_problems + args->n_texts);
+    if (!args->n_problems)
+        return tt__operation_problem(out, t->operation, t->op, args->n_texts ? args->texts[0] : NULL);
+    TT_TRY(tt__matrix_problem(out, &args->problems[0]));
+    return tt__template_does(t, out)
+               ? TT_OK
+               : tt__fail(TT_E_INVALID,
+                          "%s is a %s, and --size and --shape are of a %s: name its variables "
+                          "with --problem",
+                          t->kernel, t->op, out->op);
+}
+
+/* What --gpu, --kernel and the problem say about files that do not say it themselves. */
+static tt_status told(tt__store *store, const tt__cli_args *args, tt__template_set *set, tt__foreign *out) {
+    const tt__template *t;
+    tt__problem problem;
+    tt__gpu gpu;
+    *out = (tt__foreign){.missing = "give --gpu and --kernel, and --problem, --size or --shape"};
+    if (!args->gpu && !args->kernel && !args->n_problems && !args->n_texts)
+        return TT_OK;
+    if (!args->gpu || !args->kernel)
+        return tt__fail(TT_E_INVALID, "--gpu, --kernel and a problem belong together: %s is missing",
+                        args->gpu ? "--kernel" : "--gpu");
+    TT_TRY(find_template(set, args, &t));
+    TT_TRY(find_problem(t, args, &problem));
+    TT_TRY(find_gpu(store, args, &gpu));
+    *out = tt__foreign_of(t, &problem, &gpu);
+    return TT_OK;
 }
 
 static tt_status take_all(tt__store *store, const tt__cli_args *args, tt__merged *report) {
-    tt__foreign foreign = {0};
-    bool complete;
-    TT_TRY(told(store, args, &foreign, &complete));
+    tt__foreign foreign;
+    tt__template_set templates = {0};
     tt__shared *all = NULL;
-    tt_status status = tt__sharing_read(&all, args->files, args->n_files, false, complete ? &foreign : NULL);
+    tt_status status = told(store, args, &templates, &foreign);
+    if (status == TT_OK)
+        status = tt__sharing_read(&all, args->files, args->n_files, false, &foreign);
     if (status == TT_OK)
         status = tt__sharing_take(store, all, args->n_files, report);
     tt__sharing_free(&all, args->n_files);
+    tt__template_set_close(&templates);
     return status;
 }
 
@@ -89,9 +153,12 @@ static int run(const tt__cli_args *args) {
 }
 
 static const tt__cli_option options[] = {
-    TT__OPT_GPU("of T4 files of other tuners: whose times they are,"),
-    {"kernel", "NAME", "... of which kernel template,", NULL, offsetof(tt__cli_args, kernel)},
-    {"size", "N", "... for which square matrix", tt__cli_set_sizes, 0},
+    TT__OPT_GPU("of files of other tuners: whose times they are,"),
+    {"cc", "X.Y", "... the compute capability of a GPU that is new here,", tt__cli_set_cc, 0},
+    {"kernel", "NAME|FILE.cu", "... of which kernel template, or kernel of yours,", NULL,
+     offsetof(tt__cli_args, kernel)},
+    TT__OPT_PROBLEM,
+    {"size", "N", "... or of which square matrix", tt__cli_set_sizes, 0},
     {"shape", "RxC", "... or matrix of R rows and C columns", tt__cli_set_shapes, 0},
     TT__OPT_ELEM_SIZE,
     TT__OPT_DTYPE,
@@ -109,8 +176,10 @@ const tt__cli_command tt__cmd_import = {
     .notes =
         "Every value is checked, cubins are never taken, and if one file is bad, nothing is changed. What\n"
         "was measured here stays in front of what is imported. Imported trials of this GPU, driver and\n"
-        "NVRTC are not measured again. T4 files of other tuners, such as Kernel Tuner, need --gpu, --kernel\n"
-        "and --size; their times count as stale.\n",
+        "NVRTC are not measured again. T4 files of other tuners, cache files of Kernel Tuner, and either of\n"
+        "them in gzip, need --gpu, --kernel and a problem. Their configurations must be some of the "
+        "kernel's;\n"
+        "their times count as stale.\n",
     .options = options,
     .takes_files = true,
     .check = check,

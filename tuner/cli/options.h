@@ -23,6 +23,7 @@ tt_status tt__cli_set_batch(tt__cli_args *args, const char *value);
 tt_status tt__cli_set_lds(tt__cli_args *args, const char *value);
 tt_status tt__cli_set_ldd(tt__cli_args *args, const char *value);
 tt_status tt__cli_set_align(tt__cli_args *args, const char *value);
+tt_status tt__cli_set_cc(tt__cli_args *args, const char *value);
 tt_status tt__cli_set_device(tt__cli_args *args, const char *value);
 tt_status tt__cli_set_jobs(tt__cli_args *args, const char *value);
 tt_status tt__cli_set_trial_timeout(tt__cli_args *args, const char *value);
