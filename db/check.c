@@ -1,4 +1,6 @@
-/* Everything in a store, once through the checks that whatever comes from outside has to pass. */
+/*
+ * Runs everything in a store through the checks for data from outside.
+ */
 #include "db/check.h"
 
 #include <stdio.h>
@@ -28,7 +30,7 @@ static void found(checking *c, const char *fmt, ...) {
     c->fn(c->user, text);
 }
 
-/* Every row of a query; a row that fails its check is a finding, and the walk goes on. */
+/* Checks every row of a query. A row that fails is a finding, and the loop continues. */
 static tt_status each(checking *c, tt__sql sql, const char *what,
                       tt_status (*look)(checking *c, sqlite3_stmt *row)) {
     sqlite3_stmt *stmt;

@@ -1,4 +1,6 @@
-/* `tune check`: is a store whole, in SQLite's sense and in ours? */
+/*
+ * `tune check`: is a store intact, for SQLite and for us?
+ */
 #ifndef TT_DB_CHECK_H
 #define TT_DB_CHECK_H
 
@@ -12,9 +14,9 @@ typedef struct tt__checked {
     int64_t findings;
 } tt__checked;
 
-/* Reads everything: pages and indices, references, the type and range of every value, the hash of every
- * cubin. Changes nothing. Each thing that is wrong is one call of `fn`; TT_OK if the store could be read to
- * the end, whatever was found. TT_E_DB if it could not. */
+/* Reads everything: pages and indices, references, type and range of every value, and the hash of every
+ * cubin. Changes nothing. `fn` is called once for each problem found. TT_OK: the store was read to the end.
+ * TT_E_DB: it could not be. */
 tt_status tt__store_check(tt__store *s, tt__finding_fn fn, void *user, tt__checked *out);
 
 #endif

@@ -1,4 +1,6 @@
-/* Checks of rows and texts, one for each noun; used in importing, merging and `tune check`. */
+/*
+ * Checks of rows and texts, one for each kind, for import, merge and `tune check`.
+ */
 #include "db/checked.h"
 
 #include "base/clock.h"
@@ -17,7 +19,7 @@ static bool is_name(const char *text, size_t max) {
     return n > 0 && n < max && !text[n] && !isdigit((unsigned char)*text);
 }
 
-/* What a recording says of a problem beside its variables. */
+/* Names of a problem's own fields in a recording. */
 static bool is_reserved(const char *name) {
     static const char *const names[] = {"op", "text", "warm", "unverified"};
     for (size_t i = 0; i < sizeof names / sizeof *names; i++)

@@ -1,6 +1,7 @@
 /*
- * What comes from a file that others may have written: every value is checked for type, range and sense
- * before anything is made of it. TT_E_INVALID says what is wrong; put the place in front.
+ * Checks data from files that others may have written, before it is used: every value for its type, range and
+ * meaning.
+ * TT_E_INVALID says what is wrong. The caller adds the place.
  */
 #ifndef TT_DB_CHECKED_H
 #define TT_DB_CHECKED_H
@@ -8,17 +9,17 @@
 #include "db/conn.h"
 #include "db/field.h"
 
-/* Names are words, each once; numbers are 1 to 2^44; types are known. What the variables mean is not looked
- * at. */
+/* Names must be words without repetition, numbers 1 to 2^44, types known. The meaning of variables is not
+ * checked. */
 tt_status tt__check_problem(const tt__problem *p);
-/* A kernel's name: an identifier. */
+/* A kernel's name must be an identifier. */
 tt_status tt__check_kernel(const char *kernel);
-/* "TILE_DIM=32 MODE=fast": names and words, single blanks between them. "" is a template
- * without parameters. */
+/* "TILE_DIM=32 MODE=fast": names and words, separated by single blanks. "" is a template without
+ * parameters. */
 tt_status tt__check_config(const char *config);
 
-/* A GPU, an environment, a problem (its values are read with one more statement) or a configuration (kernel,
- * op, hash, text) from the columns from `at` on. */
+/* These read columns from `at` on: a GPU, an environment, a problem (its values need one more statement), or
+ * a configuration (kernel, op, hash, text). */
 tt_status tt__checked_gpu(sqlite3_stmt *stmt, int at, tt__gpu *out);
 tt_status tt__checked_env(sqlite3_stmt *stmt, int at, tt__env *out);
 tt_status tt__checked_problem(tt__store *s, sqlite3_stmt *stmt, int at, tt__problem *out);

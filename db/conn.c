@@ -1,5 +1,7 @@
-/* Statements, waiting and failing. SQLite allows one writer at a time and says BUSY to the others: here
- * they wait, long and with jitter, so that no caller ever has to know. */
+/*
+ * Statements, waiting and errors. SQLite allows one writer at a time and returns BUSY to others. These
+ * functions wait and retry with jitter, so that callers never see it.
+ */
 #include "db/conn.h"
 
 #include <errno.h>
@@ -36,7 +38,7 @@ tt_status tt__db_fail(tt__store *s, int rc, const char *doing) {
                         "%s: cannot %s: it takes longer than any store of its size: the file is damaged, or "
                         "made to do harm",
                         s->path, doing);
-    case SQLITE_NOMEM: /* SQLite also says so of some schemas that are damaged */
+    case SQLITE_NOMEM: /* SQLite also returns this for some damaged schemas */
         return tt__fail(TT_E_NO_MEMORY, "%s: cannot %s: there is not enough memory, or the file is damaged",
                         s->path, doing);
     case SQLITE_NOTADB:
@@ -45,7 +47,7 @@ tt_status tt__db_fail(tt__store *s, int rc, const char *doing) {
                         "is damaged). It is left as it is: move it away, or name another file (--db)",
                         s->path, doing);
     case SQLITE_CORRUPT:
-    case SQLITE_ERROR: /* a table or column is missing: our own SQL is known to be right */
+    case SQLITE_ERROR: /* our own SQL is correct, so a table or column is missing */
     case SQLITE_MISMATCH:
         return fail_damaged(s, doing, why);
     case SQLITE_READONLY:
@@ -84,8 +86,8 @@ tt_status tt__db_fail(tt__store *s, int rc, const char *doing) {
 static _Thread_local struct {
     int (*asked)(void *user);
     void *user;
-    double since_s; /* 0: not yet */
-    bool asking;    /* what is asked may use a store itself */
+    double since_s; /* 0: not asked to stop */
+    bool asking;    /* prevents recursion: the call-back may use a store */
 } stop;
 
 void tt__store_stop_when(int (*asked)(void *user), void *user) {
@@ -94,7 +96,8 @@ void tt__store_stop_when(int (*asked)(void *user), void *user) {
     stop.since_s = 0;
 }
 
-/* What is under way may end as if nothing were: it gets a moment, and so does what begins later. */
+/* After a request to stop, the current statement, and one that begins later, may still run for a moment. Many
+ * then end normally. */
 static bool must_stop(tt__store *s, double began_s) {
     const double moment_s = 0.5;
     if (!stop.asked || stop.asking)
@@ -128,7 +131,7 @@ static bool transient(int rc) {
     return (rc & 0xff) == SQLITE_BUSY || (rc & 0xff) == SQLITE_PROTOCOL;
 }
 
-/* Sleeps for 0.25 to 16 ms, longer with every wait; false once patience has run out. */
+/* Sleeps for 0.25 to 16 ms, longer each time. False once patience has run out. */
 static bool wait_a_little(tt__store *s) {
     double now = tt__now_s();
     if (s->deadline_s <= 0) {
@@ -153,7 +156,7 @@ static int on_busy(void *user, int count) {
 }
 
 void tt__db_be_patient(tt__store *s) {
-    enum { STEPS = 20000 }; /* of SQLite's machine: below a millisecond */
+    enum { STEPS = 20000 }; /* of SQLite's virtual machine: less than a millisecond */
     s->seed = (unsigned)getpid() * 2654435761u ^ (unsigned)tt__unix_ms();
     sqlite3_busy_handler(s->db, on_busy, s);
     sqlite3_progress_handler(s->db, STEPS, on_steps, s);
@@ -221,7 +224,7 @@ tt_status tt__db_stmt(tt__store *s, sqlite3_stmt **out, tt__sql sql, const char 
 tt_status tt__db_step(tt__store *s, sqlite3_stmt *stmt, bool *row) {
     bool fresh = !sqlite3_stmt_busy(stmt);
     *row = false;
-    /* A full disk can end the transaction of a group: nothing after it may be committed on its own. */
+    /* A full disk can end a group's transaction. Nothing after it may be committed separately. */
     if (s->grouped && fresh && sqlite3_get_autocommit(s->db)) {
         tt__db_done(stmt);
         return tt__fail(TT_E_DB, "%s: an earlier failure has undone this group of writes: start it again",
@@ -276,7 +279,7 @@ tt_status tt__store_version(tt__store *s, int64_t *version) {
 
 tt_status tt__db_begin(tt__store *s, bool *own) {
     *own = false;
-    if (s->mode == TT__STORE_READ_ONLY) /* SQLite would let this pass, and refuse what follows */
+    if (s->mode == TT__STORE_READ_ONLY) /* SQLite would allow BEGIN, and refuse the next statement */
         return tt__db_fail(s, SQLITE_READONLY, "write");
     if (s->grouped)
         return TT_OK;
@@ -291,8 +294,7 @@ tt_status tt__db_end(tt__store *s, bool own, tt_status status) {
     if (status == TT_OK)
         status = tt__db_exec(s, TT__SQL_COMMIT, "");
     if (!sqlite3_get_autocommit(s->db))
-        sqlite3_exec(s->db, "ROLLBACK", NULL, NULL,
-                     NULL); /* the failure that led here is the one to report */
+        sqlite3_exec(s->db, "ROLLBACK", NULL, NULL, NULL); /* keep the first failure's message */
     return status;
 }
 

@@ -1,4 +1,6 @@
-/* Cubins, each with a hash of its content: what is handed to the driver is what the compiler made. */
+/*
+ * Cubins. Each has a hash of its content, so that the driver gets exactly what the compiler made.
+ */
 #include "db/conn.h"
 
 tt_status tt__store_cubin_put(tt__store *s, const char *key, const void *cubin, size_t size) {
@@ -7,7 +9,7 @@ tt_status tt__store_cubin_put(tt__store *s, const char *key, const void *cubin, 
     return tt__db_exec(s, TT__SQL_CUBIN_PUT, "ttb", key, hash, size ? cubin : "", size);
 }
 
-/* The cubin in the row of CUBIN_GET. */
+/* Reads the cubin from a row of CUBIN_GET. */
 static tt_status take(tt__store *s, sqlite3_stmt *stmt, const char *key, tt__str *out) {
     char actual[TT__HASH_SIZE];
     const char *hash = (const char *)sqlite3_column_text(stmt, 0);

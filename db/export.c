@@ -1,5 +1,7 @@
-/* Recordings, out: the trials of one GPU as T4 JSON, one result a line, so that a diff of two recordings
- * shows which configurations have changed. docs/recordings.md has the format. */
+/*
+ * Writes recordings: the trials of one GPU as T4 JSON. Each result is one line, so that a diff shows which
+ * configurations changed. docs/recordings.md has the format.
+ */
 #include <math.h>
 
 #include "base/json.h"
@@ -19,7 +21,7 @@ typedef struct export {
 }
 export;
 
-/* T4's words for what went wrong; they are fewer than ours. */
+/* T4's words for failures, which are fewer than ours. */
 static const char *const invalidity[TT__TRIAL_STATUS_COUNT] = {
     [TT__TRIAL_OK] = "correct",           [TT__TRIAL_COMPILE_ERROR] = "compile",
     [TT__TRIAL_LAUNCH_ERROR] = "runtime", [TT__TRIAL_WRONG_RESULT] = "correctness",
@@ -27,7 +29,7 @@ static const char *const invalidity[TT__TRIAL_STATUS_COUNT] = {
     [TT__TRIAL_SKIPPED] = "constraints",
 };
 
-/* Milliseconds, T4's unit in practice, with so many digits behind the point. */
+/* Milliseconds, the usual unit in T4 files, rounded to 1 / per_ms. */
 static void write_ms(tt__json *j, const char *key, double ms, double per_ms) {
     tt__json_number(j, key, round(ms * per_ms) / per_ms, 12);
 }
@@ -147,7 +149,7 @@ static tt_status write_result_row(export *x, sqlite3_stmt *stmt) {
     return TT_OK;
 }
 
-/* Which environment: see the statement. */
+/* Chooses the environment: see the statement. */
 static tt_status choose(export *x) {
     sqlite3_stmt *stmt;
     bool row;
@@ -205,7 +207,7 @@ tt_status tt__recording_export(tt__store *s, int64_t gpu_id, const char *op, con
                                tt__str *out) {
     export x = {.store = s, .op = op, .gpu_id = gpu_id, .out = out};
     bool own = !s->grouped;
-    if (own) /* all queries see one state, whatever others write meanwhile */
+    if (own) /* one transaction: all queries see the same state */
         TT_TRY(tt__db_exec(s, TT__SQL_BEGIN_READING, ""));
     return tt__db_end(s, own, write_all(&x, commit));
 }

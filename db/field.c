@@ -1,4 +1,6 @@
-/* Members of the shared structs, to and from SQL and JSON, by table. */
+/*
+ * Converts members of the shared structs to and from SQL and JSON, by table.
+ */
 #include "db/field.h"
 
 #include <limits.h>
@@ -63,7 +65,8 @@ static void read_one(sqlite3_stmt *stmt, int at, const tt__field *f, void *objec
     case TT__FIELD_TEXT: {
         const char *text = (const char *)sqlite3_column_text(stmt, at);
         tt__copy(m, f->size, text ? text : "");
-        tt__clean(m, strcmp(f->name, "reason") == 0 ? TT__CLEAN_TEXT : TT__CLEAN_NAME); /* it has lines */
+        tt__clean(m, strcmp(f->name, "reason") == 0 ? TT__CLEAN_TEXT
+                                                    : TT__CLEAN_NAME); /* a reason may have lines */
         break;
     }
     case TT__FIELD_INT: {
@@ -109,7 +112,7 @@ sqlite3_stmt *tt__fields_prepare_json(sqlite3 *db, const tt__field *f, size_t n)
     return stmt;
 }
 
-/* The value in a column against its field; `type` as json_type says it, NULL: missing. */
+/* Checks a column's value against its field. `type` is from json_type; NULL: missing. */
 static tt_status check_value(sqlite3_stmt *stmt, int at, const tt__field *f, const char *type) {
     bool integral = type && strcmp(type, "integer") == 0;
     if (f->kind == TT__FIELD_TEXT) {
@@ -154,7 +157,7 @@ tt_status tt__fields_read_json(sqlite3_stmt *stmt, const tt__field *f, size_t n,
     for (size_t i = 0; status == TT_OK && i < n; i++) {
         int at = 2 * (int)i;
         bool missing = sqlite3_column_type(stmt, at) == SQLITE_NULL;
-        /* json_extract turns true into 1 and an object into text: only json_type tells. */
+        /* json_extract returns 1 for true and text for an object. Only json_type tells the difference. */
         if (!(missing && f[i].optional))
             status = check_value(stmt, at + 1, &f[i], (const char *)sqlite3_column_text(stmt, at));
         if (status == TT_OK)

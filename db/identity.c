@@ -1,10 +1,12 @@
-/* GPUs, environments and configurations: each is stored once and known by a small number. */
+/*
+ * GPUs, environments and configurations. Each is stored once and has a numeric id.
+ */
 #include <strings.h>
 
 #include "db/conn.h"
 #include "db/field.h"
 
-/* Binds the fields, runs the query and gives the number in its first column, or -1. */
+/* Binds the fields, runs the query, and returns the id in its first column, or -1. */
 static tt_status find_id(tt__store *s, tt__sql sql, const tt__field *f, size_t n, const void *object,
                          int64_t *id) {
     sqlite3_stmt *stmt;
@@ -19,8 +21,8 @@ static tt_status find_id(tt__store *s, tt__sql sql, const tt__field *f, size_t n
     return status;
 }
 
-/* Finds an object by all of its fields; adds it if it is not there and the store may be written. `add`
- * does nothing if another process was faster. */
+/* Finds an object by all its fields, or adds it if the store may be written. `add` changes nothing if another
+ * process has added it meanwhile. */
 static tt_status find_or_add(tt__store *s, tt__sql find, tt__sql add, const tt__field *f, size_t n,
                              const void *object, int64_t *id) {
     int64_t none;
@@ -37,7 +39,7 @@ tt_status tt__env_id(tt__store *s, const tt__env *env, int64_t *id) {
 
 /* ---- GPUs ------------------------------------------------------------------------------------ */
 
-/* As stored, the nearest one of the same identity; *id is -1 if there is none. */
+/* The stored GPU with the same identity and the nearest memory size; *id is -1 if there is none. */
 static tt_status gpu_find(tt__store *s, const tt__gpu *gpu, tt__gpu *stored, int64_t *id) {
     sqlite3_stmt *stmt;
     bool row;
@@ -59,7 +61,7 @@ static tt_status gpu_add(tt__store *s, const tt__gpu *gpu, int64_t *id) {
     int64_t none;
     tt__gpu stored;
     TT_TRY(tt__db_begin(s, &own));
-    tt_status status = gpu_find(s, gpu, &stored, id); /* again: another process may have been faster */
+    tt_status status = gpu_find(s, gpu, &stored, id); /* again, because another process may have added it */
     if (status == TT_OK && *id < 0) {
         status = find_id(s, TT__SQL_GPU_ADD, tt__gpu_fields, TT__GPU_FIELDS, gpu, &none);
         if (status == TT_OK)
@@ -80,7 +82,7 @@ tt_status tt__store_gpu(tt__store *s, const tt__gpu *gpu, int64_t *id) {
         return TT_OK;
     if (*id < 0)
         return gpu_add(s, gpu, id);
-    double peak = gpu->peak_gbps > 0 ? gpu->peak_gbps : stored.peak_gbps; /* 0 is unknown */
+    double peak = gpu->peak_gbps > 0 ? gpu->peak_gbps : stored.peak_gbps; /* 0 means unknown */
     if (stored.l2_bytes == gpu->l2_bytes && stored.max_threads_per_block == gpu->max_threads_per_block &&
         stored.shared_per_block == gpu->shared_per_block && stored.peak_gbps >= peak &&
         stored.peak_gbps <= peak)
@@ -89,11 +91,11 @@ tt_status tt__store_gpu(tt__store *s, const tt__gpu *gpu, int64_t *id) {
                        (int64_t)gpu->max_threads_per_block, gpu->shared_per_block, peak);
 }
 
-/* What the walk over the GPUs has come to. The list starts with the GPU used last. */
+/* State of the search over all GPUs, which starts with the GPU used last. */
 typedef struct search {
     tt__gpu exact, part;
     int64_t exact_id, part_id; /* -1: none */
-    bool ambiguous;            /* parts of several different names match */
+    bool ambiguous;            /* several names contain the part */
     tt__str names;
 } search;
 
@@ -132,7 +134,7 @@ tt_status tt__store_find_gpu(tt__store *s, const char *name, tt__gpu *gpu, int64
     if (status == TT_OK)
         status = tt__str_check(&f.names);
     if (status != TT_OK) {
-        /* as it is */
+        /* keep the failure */
     } else if (f.exact_id >= 0) {
         *gpu = f.exact;
         *id = f.exact_id;

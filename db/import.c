@@ -1,5 +1,7 @@
-/* Recordings, in: SQLite's JSON functions take the file apart, tables of fields say what must be there, and
- * everything lands in a store in memory. Whatever is wrong is named with its place in the file. */
+/*
+ * Reads recordings. SQLite's JSON functions take the file apart, tables of fields say what it must have, and
+ * everything goes into a store in memory. An error names its place in the file.
+ */
 #include "db/import.h"
 
 #include <limits.h>
@@ -12,7 +14,7 @@
 #include "base/number.h"
 #include "db/checked.h"
 
-/* The last error, with its place in front. */
+/* Prefixes the last error with its place. */
 static tt_status at_place(tt__import *m, tt_status status) {
     return status == TT_OK ? TT_OK : tt__fail_prefix(status, "%s: %s", m->path, m->place);
 }
@@ -54,7 +56,7 @@ static tt_status read_head(tt__import *m) {
     return TT_OK;
 }
 
-/* When the recording was made: the age of its trials among others. What is no date is today's. */
+/* Reads when the recording was made, which is the date of its trials. Without a valid date, it is now. */
 static tt_status read_date(tt__import *m, const tt__member *v) {
     sqlite3_stmt *stmt = NULL;
     TT_TRY(tt__import_prepare(m, &stmt, "SELECT CAST(strftime('%s', ?1) AS INTEGER) * 1000"));
@@ -172,7 +174,7 @@ static tt_status on_runtime(tt__import *m, void *user, const tt__member *v) {
     return TT_OK;
 }
 
-/* Here the key is the name, and type and value are those of its "value". */
+/* Here the key is the measurement's name. Type and value are those of its "value". */
 static tt_status on_measurement(tt__import *m, void *user, const tt__member *v) {
     tt__trial *t = &((result *)user)->trial;
     bool time = v->key && strcmp(v->key, "time") == 0, regs = v->key && strcmp(v->key, "registers") == 0;
@@ -190,7 +192,7 @@ static tt_status on_measurement(tt__import *m, void *user, const tt__member *v) 
     return TT_OK;
 }
 
-/* `status` is ours and exact; `invalidity` is T4's and always there. */
+/* `status` is ours and precise. `invalidity` is from T4 and always there. */
 static tt_status find_status(const result *r, tt__trial_status *out) {
     static const struct {
         const char *name;
@@ -371,7 +373,7 @@ static tt_status read_all(tt__import *m) {
 
 tt_status tt__import_read(tt__import *m) {
     m->db = m->r->store->db;
-    locale_t before = tt__plain_enter(); /* SQLite's JSON functions may be built upon strtod */
+    locale_t before = tt__plain_enter(); /* SQLite's JSON functions may use strtod */
     tt_status status = read_all(m);
     tt__plain_leave(before);
     sqlite3_finalize(m->result);

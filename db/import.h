@@ -1,4 +1,6 @@
-/* A recording in memory, between the file that reads it and the file that answers from it. */
+/*
+ * A recording in memory, and the state while a file is read.
+ */
 #ifndef TT_DB_IMPORT_H
 #define TT_DB_IMPORT_H
 
@@ -13,14 +15,14 @@ typedef struct tt__recorded_kernel {
 } tt__recorded_kernel;
 
 struct tt__recording {
-    tt__store *store; /* ":memory:", one run */
+    tt__store *store; /* ":memory:", with one run */
     tt__gpu gpu;
     tt__env env;
     size_t n_kernels;
     tt__recorded_kernel *kernels;
 };
 
-/* A file being read. */
+/* A file that is being read. */
 typedef struct tt__import {
     tt__recording *r;
     const tt__foreign *foreign; /* once the head is read, NULL if the file is ours */
@@ -37,27 +39,27 @@ typedef struct tt__import {
         char op[TT__NAME_MAX];
     } * problems;
     sqlite3_stmt *result, *config, *runtimes, *measurements;
-    char place[64]; /* what is being read: "results[17]" */
+    char place[64]; /* the place that is being read: "results[17]" */
 } tt__import;
 
 typedef struct tt__member {
-    int64_t index;          /* in an array */
-    const char *key, *type; /* key NULL in an array */
-    const char *json;       /* the value: JSON of an object or array, else as text */
+    int64_t index;          /* index in an array */
+    const char *key, *type; /* key is NULL in an array */
+    const char *json;       /* the value: JSON of an object or array, otherwise text */
     int len;
     double number;
 } tt__member;
 typedef tt_status (*tt__member_fn)(tt__import *m, void *user, const tt__member *v);
 
-/* Takes m->text, which it frees, into m->r, whose store is open and empty. */
+/* Reads m->text into m->r, whose store is open and empty. Frees the text. */
 tt_status tt__import_read(tt__import *m);
 
-/* TT_E_INVALID (or TT_E_NO_MEMORY) with the file and SQLite's words. */
+/* TT_E_INVALID (or TT_E_NO_MEMORY) with the file's path and SQLite's message. */
 tt_status tt__import_sql_failed(tt__import *m);
 tt_status tt__import_prepare(tt__import *m, sqlite3_stmt **stmt, const char *sql);
-/* SQLite 3.40 takes {["a"]: 1} for JSON, and then reads beyond its tree: to be asked beside json_valid. */
+/* Call it after json_valid: SQLite 3.40 accepts {["a"]: 1} as JSON, and then reads out of bounds. */
 bool tt__json_keys_are_strings(const char *text);
-/* Reads a member of metadata.problems. TT_E_INVALID: put its place in front. */
+/* Reads a member of metadata.problems. TT_E_INVALID: the caller adds the place. */
 tt_status tt__import_problem(tt__import *m, const tt__member *v, tt__problem *out);
 /* TT_E_INVALID unless the whole text is valid JSON. The end that a cache file lacks is put there. */
 tt_status tt__import_check_json(tt__import *m);
@@ -71,7 +73,7 @@ tt_status tt__import_foreign_gpu(tt__import *m);
 /* Every row (key, type, value) of a statement whose ?1 is this text. */
 tt_status tt__import_walk_text(tt__import *m, sqlite3_stmt *stmt, const char *json, int len, tt__member_fn fn,
                                void *user);
-/* Every member of one of the file's arrays or objects; TT_E_INVALID if that is not there. */
+/* Calls `fn` for every member of an array or object of the file. TT_E_INVALID: it is not there. */
 tt_status tt__import_walk_file(tt__import *m, const char *where, const char *type, tt__member_fn fn,
                                void *user);
 

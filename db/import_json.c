@@ -1,5 +1,7 @@
-/* Taking a JSON file apart with SQLite's functions: whether it is JSON at all, and walks over its arrays and
- * objects. */
+/*
+ * Takes a JSON file apart with SQLite's functions: checks that it is JSON, and loops over its arrays and
+ * objects.
+ */
 #include <limits.h>
 
 #include "db/import.h"
@@ -15,7 +17,7 @@ tt_status tt__import_prepare(tt__import *m, sqlite3_stmt **stmt, const char *sql
     return sqlite3_prepare_v2(m->db, sql, -1, stmt, NULL) == SQLITE_OK ? TT_OK : tt__import_sql_failed(m);
 }
 
-/* Steps through a statement of (key, type, value) rows, then makes it ready again. */
+/* Steps through rows of (key, type, value), and resets the statement. */
 static tt_status walk(tt__import *m, sqlite3_stmt *stmt, tt__member_fn fn, void *user) {
     tt_status status = TT_OK;
     int rc;
@@ -49,7 +51,7 @@ tt_status tt__import_walk_text(tt__import *m, sqlite3_stmt *stmt, const char *js
     return status;
 }
 
-/* Every member of one of the file's arrays or objects; TT_E_INVALID if that is not there. */
+/* Calls `fn` for every member of one of the file's arrays or objects. TT_E_INVALID: it is not there. */
 tt_status tt__import_walk_file(tt__import *m, const char *where, const char *type, tt__member_fn fn,
                                void *user) {
     sqlite3_stmt *stmt = NULL;
@@ -88,7 +90,7 @@ bool tt__json_keys_are_strings(const char *at) {
     enum { DEPTH_MAX = 2000 }; /* SQLite's own */
     char open[DEPTH_MAX];
     size_t depth = 0;
-    bool key = false; /* comes next, unless the object ends */
+    bool key = false; /* a key comes next, or the object ends */
     for (; *at; at++) {
         if (strchr(" \t\r\n", *at))
             continue;

@@ -1,4 +1,6 @@
-/* Problems of a recording: as format 2 has them, and as format 1 had them. */
+/*
+ * Reads problems of a recording in formats 2 and 1.
+ */
 #include <stdlib.h>
 #include <string.h>
 
@@ -108,7 +110,7 @@ static const tt__field matrix_fields[] = {
 };
 enum { MATRIX_FIELDS = sizeof matrix_fields / sizeof *matrix_fields };
 
-/* Takes the suffix off, if it is there. */
+/* Removes the suffix if `text` ends with it. */
 static bool cut(char *text, const char *suffix) {
     size_t n = strlen(text), m = strlen(suffix);
     bool there = n >= m && strcmp(text + n - m, suffix) == 0;
@@ -153,7 +155,7 @@ static tt_status from_matrix(matrix *x, tt__problem *out) {
     return TT_OK;
 }
 
-/* The variables of a user's kernel: "T=f32,n=4096". */
+/* Reads the variables of a user's kernel: "T=f32,n=4096". */
 static tt_status from_variables(char *text, tt__problem *out) {
     for (char *at = text, *next; at && *at; at = next) {
         if ((next = strchr(at, ',')))

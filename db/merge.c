@@ -1,5 +1,7 @@
-/* One store into another, row by row through the checks: two connections, since what is attached could bring
- * views and triggers with it. Numbers of rows differ between stores and are translated. */
+/*
+ * Copies one store into another, row by row through the checks. It uses two connections, because an attached
+ * database could bring views and triggers. Ids differ between stores and are translated.
+ */
 #include "db/merge.h"
 
 #include <limits.h>
@@ -10,7 +12,7 @@
 #include "base/number.h"
 #include "db/checked.h"
 
-/* Numbers of `from`, ascending, and what they are in `to`. */
+/* Ids in `from`, ascending, and the same objects' ids in `to`. */
 typedef struct id_map {
     size_t n;
     struct id_pair {
@@ -36,14 +38,14 @@ static int by_from(const void *a, const void *b) {
     return (x > y) - (x < y);
 }
 
-/* -1: not among those that are taken. */
+/* -1: it is not copied. */
 static int64_t map_get(const id_map *m, int64_t from) {
     struct id_pair key = {from, 0};
     const struct id_pair *found = m->n ? bsearch(&key, m->pairs, m->n, sizeof key, by_from) : NULL;
     return found ? found->to : -1;
 }
 
-/* Each row of a query on `from`; `what` names its table in a failure. */
+/* Calls `take` for each row of a query on `from`. `what` names its table in messages. */
 static tt_status each(merge *m, tt__sql sql, const char *what,
                       tt_status (*take)(merge *m, sqlite3_stmt *row)) {
     sqlite3_stmt *stmt;
@@ -88,8 +90,7 @@ static tt_status take_run(merge *m, sqlite3_stmt *row) {
         source = 2;
     TT_TRY(tt__checked_gpu(row, 4, &gpu));
     TT_TRY(tt__checked_env(row, 4 + TT__GPU_FIELDS, &env));
-    TT_TRY(tt__store_known_gpu(m->to, &gpu,
-                               &gpu_id)); /* what is known of a GPU here is not for others to change */
+    TT_TRY(tt__store_known_gpu(m->to, &gpu, &gpu_id)); /* foreign data must not change a known GPU */
     if (gpu_id < 0)
         TT_TRY(tt__store_gpu(m->to, &gpu, &gpu_id));
     TT_TRY(find_run(m, gpu_id, &env, source, started_ms, &id));
@@ -129,7 +130,7 @@ static tt_status take_trial(merge *m, sqlite3_stmt *row) {
     int64_t config = map_get(&m->configs, sqlite3_column_int64(row, CONFIG));
     int64_t run = map_get(&m->runs, sqlite3_column_int64(row, RUN)), stage = sqlite3_column_int64(row, STAGE);
     if (run < 0 && m->opts->gpu_id)
-        return TT_OK; /* of another GPU */
+        return TT_OK; /* belongs to another GPU */
     TT_TRY(tt__trial_read(m->from, row, &trial));
     TT_TRY(tt__trial_check(&trial));
     if (problem < 0 || config < 0 || run < 0 || (stage != 0 && stage != 1))
@@ -137,7 +138,7 @@ static tt_status take_trial(merge *m, sqlite3_stmt *row) {
     TT_TRY(tt__db_stmt(m->to, &put, TT__SQL_MERGE_TRIAL_PUT, ""));
     for (int i = 0; i < TT__TRIAL_COL_COUNT; i++)
         sqlite3_bind_value(put, i + 1, sqlite3_column_value(row, i));
-    if (*trial.reason) /* as it was read: clean */
+    if (*trial.reason) /* reading cleaned the reason */
         sqlite3_bind_text(put, REASON + 1, trial.reason, -1, SQLITE_STATIC);
     const int64_t rest[] = {problem, stage, config, run, sqlite3_column_int64(row, AT_MS)};
     for (int i = 0; i < 5; i++)
@@ -153,7 +154,7 @@ static int compare(double a, double b) {
     return (a > b) - (a < b);
 }
 
-/* Is the new one better evidence? See merge.h. */
+/* Is the new winner better evidence? See merge.h. */
 static bool better(const tt__winner *now, const tt__winner *then) {
     static const char *const sources[] = {"replayed", "imported", "measured"}; /* ascending */
     int rank[2] = {0, 0};
@@ -237,7 +238,8 @@ static tt_status take_link(merge *m, sqlite3_stmt *row) {
     const char *key = (const char *)sqlite3_column_text(row, 4);
     if (!hash || !config || !is_hash(key))
         return tt__fail(TT_E_INVALID, "names no cubin");
-    if (strlen(config) < TT__CONFIG_MAX) /* a longer one names types, too: it is only looked up, never read */
+    if (strlen(config) <
+        TT__CONFIG_MAX) /* a longer text also names types; it is only looked up, never parsed */
         TT_TRY(tt__check_config(config));
     return tt__db_exec(m->to, TT__SQL_MERGE_LINK_PUT, "ttiit", hash, config, sqlite3_column_int64(row, 2),
                        sqlite3_column_int64(row, 3), key);
@@ -263,7 +265,7 @@ tt_status tt__store_merge(tt__store *to, tt__store *from, const tt__merge_opts *
     bool own = !from->grouped;
     if (!to->grouped)
         return tt__fail(TT_E_INTERNAL, "%s: a merge outside tt__store_begin", tt__store_path(to));
-    if (own) /* all queries see one state, whatever others write meanwhile */
+    if (own) /* one transaction: all queries see the same state */
         TT_TRY(tt__db_exec(from, TT__SQL_BEGIN_READING, ""));
     tt_status status = tt__db_end(from, own, merge_all(&m));
     free(m.runs.pairs);

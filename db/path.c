@@ -1,4 +1,7 @@
-/* The store's file: its default place, creation with the right permissions, and what cannot be a store. */
+/*
+ * The store's file: its default place, its creation with the right permissions, and files that cannot be a
+ * store.
+ */
 #include "db/path.h"
 
 #include <errno.h>
@@ -13,11 +16,11 @@ static const char *env_or_null(const char *name) {
     return value && *value ? value : NULL;
 }
 
-/* The default place without $TILETUNE_DB: the one folder that is ours to create. */
+/* The default place without $TILETUNE_DB. It is the only folder that we may create. */
 static tt_status standard_path(tt__str *out) {
     const char *data = env_or_null("XDG_DATA_HOME");
     const char *home = env_or_null("HOME");
-    if (data && *data == '/') /* the XDG specification: a relative one is to be ignored */
+    if (data && *data == '/') /* the XDG specification says to ignore a relative path */
         tt__str_addf(out, "%s/tiletune/tiletune.db", data);
     else if (home)
         tt__str_addf(out, "%s/.local/share/tiletune/tiletune.db", home);
@@ -43,7 +46,7 @@ static bool is_standard(const char *path) {
     return same;
 }
 
-/* mkdir -p for the folder of `path`, each new one 0700. */
+/* mkdir -p for the folder of `path`. New folders get mode 0700. */
 static tt_status make_folder(const char *path) {
     tt__str folder = {0};
     tt_status status = TT_OK;
@@ -62,20 +65,21 @@ static tt_status make_folder(const char *path) {
     return status;
 }
 
-/* mknod makes the file without opening it. To open and close it here would drop the locks that another
- * connection of this process may already hold on it: POSIX locks go with any close of the file. */
+/* mknod creates the file without opening it. With open and close, this process would lose locks that another
+ * of its connections may hold: any close of a file drops its POSIX locks. */
 static bool make_file(const char *path) {
     if (mknod(path, S_IFREG | 0600, 0) == 0)
         return true;
     if (errno != EPERM && errno != ENOSYS)
         return errno == EEXIST;
-    int fd = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600); /* a file system without mknod */
+    int fd = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600); /* for a file system without mknod */
     return fd >= 0 ? close(fd) == 0 : errno == EEXIST;
 }
 
 static tt_status create_file(const char *path) {
     struct stat st;
-    if (lstat(path, &st) == 0 && S_ISLNK(st.st_mode)) /* SQLite would follow it, with a mode of its own */
+    if (lstat(path, &st) == 0 &&
+        S_ISLNK(st.st_mode)) /* SQLite would follow the link and create a file with another mode */
         return tt__fail(TT_E_DB,
                         "%s: this symbolic link leads to a file that is not there: name that file itself "
                         "(--db), or make it first",
@@ -93,14 +97,14 @@ static tt_status create_file(const char *path) {
                     strerror(errno));
 }
 
-/* The files that SQLite reads beside a store. */
+/* Files that SQLite reads beside a store. */
 static const char *const sides[] = {"-wal", "-shm", "-journal"};
 enum { SIDES = sizeof sides / sizeof *sides };
 
-/* SQLite opens them by name. From a FIFO it would wait for a writer for ever, and a link leads elsewhere. */
+/* SQLite opens them by name. With a FIFO it would wait forever, and a link can lead anywhere. */
 static tt_status check_side_kinds(const char *path) {
     char buffer[PATH_MAX];
-    const char *real = realpath(path, buffer); /* they lie beside what a link leads to */
+    const char *real = realpath(path, buffer); /* they lie beside the target of a link */
     tt_status status = TT_OK;
     for (int i = 0; i < SIDES && status == TT_OK; i++) {
         tt__str side = {0};
@@ -153,8 +157,8 @@ static bool others_write(const struct stat *st) {
     return st->st_mode & (S_IWGRP | S_IWOTH);
 }
 
-/* Where others can make files they can replace the store or, where the sticky bit forbids that, put a log
- * beside it, which SQLite takes for part of it. */
+/* If others can create files in the folder, they can replace the store. Even with the sticky bit they can put
+ * a log beside it, and SQLite would read the log as part of the store. */
 static tt_status check_folder(const char *path, const char *real, const struct stat *store) {
     const char *slash = strrchr(real, '/');
     tt__str folder = {0};

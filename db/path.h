@@ -1,23 +1,24 @@
-/* Where the store's file is, and getting it ready to be opened by SQLite. */
+/*
+ * The path of the store's file, and the preparations before SQLite opens it.
+ */
 #ifndef TT_DB_PATH_H
 #define TT_DB_PATH_H
 
 #include "db/store.h"
 
-/* Checks that the file can be a store; in READ_WRITE mode creates it, empty, if it is not there, and its
- * folder if that is the default one. What SQLite reads beside it has to be regular files. TT_E_DB says what
- * to do. */
+/* Checks that the file can be a store. READ_WRITE mode creates an empty file if it is missing, and its folder
+ * if that is the default one. Files that SQLite reads beside it must be regular. TT_E_DB says what to do. */
 tt_status tt__path_prepare(const char *path, tt__store_mode mode);
 
-/* TT_E_DB if others than this user, root and the owner of the file could have written it or what SQLite reads
- * beside it, or can make files in its folder: what is in a store gets loaded as code. $TILETUNE_TRUST_STORE=1
- * lets everything pass. */
+/* A store contains code that will be loaded. TT_E_DB: users other than this one, root and the owner of the
+ * file can write it, a file that SQLite reads beside it, or its folder. $TILETUNE_TRUST_STORE=1 turns the
+ * check off. */
 tt_status tt__path_check_private(const char *path);
 
-/* "file:...?immutable=1": SQLite then takes no locks and needs no files beside the database. */
+/* "file:...?immutable=1": SQLite then takes no locks, and needs no files beside the database. */
 tt_status tt__path_immutable_uri(tt__str *out, const char *path);
 
-/* Is there a write-ahead log beside the database that has something in it? */
+/* Is there a write-ahead log with content beside the database? */
 bool tt__path_has_wal(const char *path);
 
 #endif

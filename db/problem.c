@@ -1,4 +1,7 @@
-/* Problems: an operation, and a row for the value of each variable. A key, made of all values, finds them. */
+/*
+ * Problems: a row with the operation, and a row for the value of each variable. They are found by a key made
+ * of all values.
+ */
 #include "db/problem.h"
 
 #include <stdlib.h>
@@ -16,7 +19,7 @@ static const char *type_name(int sqlite_type) {
     return names[sqlite_type];
 }
 
-/* A text without a NUL that fits. */
+/* Reads a text that fits and has no NUL. */
 static tt_status read_text(sqlite3_stmt *stmt, int at, const char *what, char *out, size_t size) {
     int type = sqlite3_column_type(stmt, at);
     if (type != SQLITE_TEXT)
@@ -101,7 +104,7 @@ tt_status tt__db_problem_read(tt__store *s, sqlite3_stmt *stmt, int at, tt__prob
 
 /* ---- Found, or added ------------------------------------------------------------------------- */
 
-/* *moved is what the store says that it moves. */
+/* *moved is the number of bytes in the store. */
 static tt_status find(tt__store *s, const tt__problem *p, const char *key, int64_t *id, double *moved) {
     sqlite3_stmt *stmt;
     bool row;
@@ -130,7 +133,7 @@ static tt_status add_setting(tt__store *s, int64_t id, int64_t place, const tt__
 
 static tt_status add(tt__store *s, const tt__problem *p, const char *key, int64_t *id) {
     double moved;
-    TT_TRY(find(s, p, key, id, &moved)); /* again: another process may have been faster */
+    TT_TRY(find(s, p, key, id, &moved)); /* again, because another process may have added it */
     if (*id >= 0)
         return TT_OK;
     TT_TRY(tt__db_exec(s, TT__SQL_OPERATION_ADD, "tt", p->op, p->text));
@@ -156,11 +159,11 @@ static tt_status find_or_add(tt__store *s, const tt__problem *p, bool may_add, i
     if (status == TT_OK)
         status = find(s, p, tt__str_text(&key), id, &moved);
     if (status == TT_OK && *id < 0 && may_add) {
-        status = tt__check_problem(p); /* what could not be read must not be written */
+        status = tt__check_problem(p); /* a problem that could not be read back must not be written */
         if (status == TT_OK && (status = tt__db_begin(s, &own)) == TT_OK)
             status = tt__db_end(s, own, add(s, p, tt__str_text(&key), id));
     } else if (status == TT_OK && may_add && p->moved_bytes > 0 && !(moved > 0)) {
-        status = tt__db_exec(s, TT__SQL_PROBLEM_MOVES, "id", *id, p->moved_bytes); /* not known before */
+        status = tt__db_exec(s, TT__SQL_PROBLEM_MOVES, "id", *id, p->moved_bytes); /* it was unknown before */
     }
     tt__str_free(&key);
     return status;

@@ -1,5 +1,6 @@
-/* Deleting, all or nothing. A dry run deletes as well, counts, and rolls back: it cannot
- * be wrong about it. */
+/*
+ * Deletes rows in one transaction. A dry run does the same, counts, and rolls back.
+ */
 #include "db/prune.h"
 
 #include <stdlib.h>
@@ -9,7 +10,7 @@
 #include "db/conn.h"
 #include "db/field.h"
 
-enum { UNDER_WAY_MS = 24 * 3600 * 1000 }; /* a run that has not ended after that was killed */
+enum { UNDER_WAY_MS = 24 * 3600 * 1000 }; /* an older run without an end was killed */
 
 typedef struct id_list {
     size_t n;
@@ -22,7 +23,7 @@ static tt_status list_add(id_list *l, int64_t id) {
     return TT_OK;
 }
 
-/* Runs a statement with each of the numbers, `per` at a time; adds up what it has changed. */
+/* Runs a statement with the ids, `per` at a time, and adds up the changes. */
 static tt_status for_each(tt__store *s, tt__sql sql, const id_list *l, size_t per, int64_t *changed) {
     for (size_t i = 0; i < l->n; i += per) {
         TT_TRY(tt__db_exec(s, sql, per == 2 ? "ii" : "i", l->ids[i], l->ids[i + per - 1]));
@@ -38,7 +39,7 @@ typedef struct pruning {
     id_list list;
 } pruning;
 
-/* Collects the numbers of the rows that go, since rows cannot be deleted under a walk. */
+/* Collects the ids of rows to delete, because a loop over a table cannot delete from it. */
 static tt_status collect(pruning *p, tt__sql sql, tt_status (*consider)(pruning *p, sqlite3_stmt *row)) {
     sqlite3_stmt *stmt;
     bool row;
@@ -89,7 +90,7 @@ static tt_status prune_gpus(pruning *p) {
     return for_each(p->store, TT__SQL_PRUNE_TRIALS_OF_GPU, &p->list, 1, &p->out->trials);
 }
 
-/* Trials of winners that stay are kept: they are their evidence. */
+/* Trials of winners that stay are kept as their evidence. */
 static tt_status prune_texts(pruning *p) {
     int64_t links = 0;
     TT_TRY(collect(p, TT__SQL_PRUNE_LIST_TEXTS, consider_text));
@@ -105,11 +106,11 @@ static tt_status prune_where(pruning *p, tt__sql sql, const char *types, const c
     return TT_OK;
 }
 
-/* Rows that a run which is under way has just found must stay, or its next trial would refer to nothing. */
+/* Names that a current run has just looked up must stay, because its next trial refers to them. */
 static tt_status sweep(pruning *p) {
     static const struct {
         tt__sql sql;
-        size_t counter; /* of tt__pruned; 0: not counted */
+        size_t counter; /* in tt__pruned; 0: not counted */
     } steps[] = {
         {TT__SQL_SWEEP_RUNS, offsetof(tt__pruned, runs)},
         {TT__SQL_SWEEP_CONFIGS, 0},
@@ -155,7 +156,8 @@ tt_status tt__store_prune(tt__store *s, const tt__prune_opts *opts, tt__pruned *
     pruning p = {.store = s, .opts = opts, .out = out};
     bool own;
     *out = (tt__pruned){0};
-    /* SQLite would look through all trials for each name that goes; the statements see to the references. */
+    /* With foreign keys, SQLite would search all trials for each deleted name. The statements keep references
+     * valid. */
     tt__db_script(s, "PRAGMA foreign_keys = OFF");
     tt_status status = tt__db_begin(s, &own);
     if (status == TT_OK) {
@@ -180,7 +182,7 @@ static tt_status file_bytes(tt__store *s, int64_t *bytes) {
 
 tt_status tt__store_vacuum(tt__store *s, int64_t *before, int64_t *after) {
     TT_TRY(file_bytes(s, before));
-    sqlite3_limit(s->db, SQLITE_LIMIT_ATTACHED, 1); /* the copy that VACUUM makes */
+    sqlite3_limit(s->db, SQLITE_LIMIT_ATTACHED, 1); /* for the copy that VACUUM makes */
     int rc = tt__db_script(s, "PRAGMA optimize; VACUUM");
     sqlite3_limit(s->db, SQLITE_LIMIT_ATTACHED, 0);
     if (rc == SQLITE_OK)

@@ -1,5 +1,6 @@
-/* A recording that was read: a store in memory, with one statement for each question. db/import.c fills
- * it. */
+/*
+ * A recording that was read: a store in memory, with one statement for each question. db/import.c fills it.
+ */
 #include "db/recording.h"
 
 #include <stdlib.h>

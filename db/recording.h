@@ -1,22 +1,23 @@
 /*
- * Recordings: the trials of a real GPU in one JSON file of the field's T4 format, to be searched again
- * where there is no GPU. docs/recordings.md has the fields we add to T4.
+ * Recordings: the trials of a real GPU in one JSON file of the T4 format. The search can use them on a
+ * machine without a GPU. docs/recordings.md lists the fields we add to T4.
  */
 #ifndef TT_DB_RECORDING_H
 #define TT_DB_RECORDING_H
 
 #include "db/store.h"
 
-/* Raised when a reader of the last format can no longer understand the files. Format 1 is read, too. */
+/* Raised when readers of the previous format cannot understand new files. Format 1 can still be read. */
 enum { TT__RECORDING_FORMAT = 2 };
 
-/* Used from one thread at a time. */
+/* Use it from one thread at a time. */
 typedef struct tt__recording tt__recording;
 
-/* Appends the newest trials (both stages) of one GPU under its newest environment as T4 JSON: of each kernel
- * those of its newest text, of each problem's finals those of one run. Replayed trials only if there are no
- * others. `commit` names the source revision ("" if unknown). `op` NULL: all. TT_E_NO_WINNER if the store has
- * no trials of that GPU. What a failed call has appended is of no use. */
+/* Appends trials of one GPU as T4 JSON: the newest ones of both stages, in the newest environment. For
+ * each kernel they are of its newest text, and for each problem the finals are of one run. Replayed trials
+ * are used only if there are no others. `commit` names the source revision ("" if unknown). `op` NULL: all
+ * operations. After a failure, ignore what was appended. TT_E_NO_WINNER: the store has no trials of that
+ * GPU. */
 tt_status tt__recording_export(tt__store *s, int64_t gpu_id, const char *op, const char *commit,
                                tt__str *out);
 
@@ -40,26 +41,25 @@ typedef struct tt__foreign {
 tt_status tt__recording_open_t4(tt__recording **out, const char *path, const tt__foreign *foreign);
 void tt__recording_close(tt__recording **r);
 
-/* All of it as a store in memory with one imported run, and a winner for each problem that has a time: to be
- * merged into another. Borrowed. */
+/* The recording as a store in memory, ready to be merged: one imported run, and a winner for each problem
+ * with a time. Borrowed. */
 tt__store *tt__recording_store(tt__recording *r);
 
-/* Whose trials they are; borrowed. */
+/* The GPU and environment of the trials; borrowed. */
 const tt__gpu *tt__recording_gpu(const tt__recording *r);
 const tt__env *tt__recording_env(const tt__recording *r);
 
-/* The hash of a kernel template's text when it was recorded, to be compared with today's; NULL if the kernel
- * is not in it. Borrowed. */
+/* The hash of the kernel template's text at recording; NULL if the kernel is not in the recording.
+ * Borrowed. */
 const char *tt__recording_hash(const tt__recording *r, const char *kernel);
 
-/* Calls back for each problem of an operation that it holds. */
+/* Calls back for each recorded problem of an operation. */
 typedef tt_status (*tt__problem_fn)(void *user, const tt__problem *p);
 tt_status tt__recording_problems(const tt__recording *r, const char *op, tt__problem_fn fn, void *user);
-/* Does it hold any trial of this problem? */
+/* Is there any trial of this problem? */
 tt_status tt__recording_has(const tt__recording *r, const tt__problem *p, bool *has);
 
-/* The trial of one configuration; *found is false if it was not recorded. Stage FINAL
- * falls back to nothing. */
+/* The trial of one configuration. *found is false if it was not recorded in that stage. */
 tt_status tt__recording_trial(const tt__recording *r, const tt__problem *p, const char *kernel,
                               const char *config, tt__stage stage, tt__trial *out, bool *found);
 

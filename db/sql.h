@@ -1,4 +1,6 @@
-/* Every SQL statement of the store, prepared on first use and kept. Column lists follow db/field.c. */
+/*
+ * All SQL statements of the store. They are prepared on first use and kept. Column lists follow db/field.c.
+ */
 #ifndef TT_DB_SQL_H
 #define TT_DB_SQL_H
 
@@ -7,15 +9,15 @@
 #define TT__GPU_COLS "gpu.name, gpu.mig, gpu.cc, gpu.sm_count, gpu.memory_bytes, gpu.l2_bytes," \
     " gpu.max_threads_per_block, gpu.shared_per_block, gpu.peak_gbps"
 #define TT__ENV_COLS "env.driver, env.nvrtc, env.library"
-/* Of a problem: to be read by tt__db_problem_read. */
+/* Columns of a problem, for tt__db_problem_read. */
 #define TT__PROBLEM_COLS "operation.name, operation.text, problem.warm, problem.unverified, problem.id, problem.moved_bytes"
 #define TT__JOIN_OPERATION " JOIN operation ON operation.id = problem.operation_id"
-/* The value of a variable of a problem; NULL if it has none of that name. */
+/* The value of a problem's variable; NULL if it has no such variable. */
 #define TT__VALUE(name) "(SELECT value FROM value WHERE problem_id = problem.id AND name = '" name "')"
 #define TT__TRIAL_COLS "trial.status, trial.time, trial.compile_us, trial.regs, trial.samples, trial.reason," \
     " trial.weight"
 
-/* Then by its largest number, which is about how large the problem is. */
+/* Second, by the largest number, which is roughly the problem's size. */
 #define TT__PROBLEM_ORDER "operation.name, operation.text, problem.warm, problem.unverified, " TT__VALUE("elem_size") "," \
     " (SELECT max(value) FROM value WHERE problem_id = problem.id AND typeof(value) = 'integer'), problem.key"
 #define TT__SELECT_WINNER "SELECT " TT__GPU_COLS ", " TT__PROBLEM_COLS ", " TT__ENV_COLS "," \
@@ -26,11 +28,11 @@
     " JOIN config ON config.id = w.config_id JOIN template ON template.id = config.template_id "
 #define TT__WINNER_ORDER " AND (?2 IS NULL OR operation.name = ?2) ORDER BY gpu.name, " TT__PROBLEM_ORDER \
     ", w.gpu_id, w.problem_id"
-/* Runs by age: their numbers do not tell, since merging brings older ones in later. */
+/* Runs by age. Ids do not show it, because a merge adds older runs later. */
 #define TT__RUN_AGE "(run.started_ms * 1048576 + (run.id & 1048575))"
 
-/* The trials of a GPU (?1), environment (?2), replayed or not (?3) and operation (?4); of each kernel those of
- * its newest text; of a problem's finals those of one run, because their samples pair up by index. */
+/* The trials of a GPU (?1), environment (?2), replayed or not (?3), and operation (?4). Of each kernel only
+ * the newest text; of a problem's finals only one run, because samples of one run pair up by index. */
 #define TT__EXPORT_TRIALS \
     "WITH mine AS MATERIALIZED (SELECT trial.*, config.text AS config, template.kernel, template.hash," \
     "   template.id AS template_id, run.started_ms, " TT__RUN_AGE " AS age, operation.name" \
@@ -45,15 +47,15 @@
     "   OR (problem_id, run_id) IN (SELECT problem_id, run_id FROM final)" \
     "  GROUP BY problem_id, stage, config_id)"
 
-/* What speaks for no winner. */
+/* Rows of trials without a winner. */
 #define TT__NO_EVIDENCE " AND NOT EXISTS (SELECT 1 FROM winner w WHERE w.run_id = trial.run_id" \
     " AND w.problem_id = trial.problem_id AND w.config_id = trial.config_id)"
 
-/* Cubins are linked to a configuration, and to what is derived from it behind that and a blank, the last
- * character before '!'. So written, an index finds them. */
+/* Cubins are linked to a configuration. Derived values may follow it after a blank, which is the character
+ * before '!'. A range of keys therefore finds them in the index. */
 #define TT__BEGINS(text, config) "(" text " >= " config " AND " text " < " config " || '!')"
 
-/* Is the template one for the problem of a winner? What came from another tuner belongs to no text. */
+/* Does the template solve the winner's problem? Kernels of other tuners have no text. */
 #define TT__OP_FITS "(operation.name = template.op AND (operation.text IN ('', template.hash) OR template.hash = ''))"
 
 #define TT__SQL(X) \
@@ -61,7 +63,8 @@
     X(BEGIN_READING, "BEGIN") \
     X(COMMIT, "COMMIT") \
     X(ROLLBACK, "ROLLBACK") \
-    /* Some drivers report a few MB more or less of the same memory: 5 % is the same GPU. */ \
+    /* Some drivers report a slightly different size for the same memory, so up to 5 % counts as the same
+     * GPU. */ \
     X(GPU_FIND, "SELECT gpu.id, " TT__GPU_COLS " FROM gpu WHERE name = ?1 AND mig = ?2 AND cc = ?3" \
         " AND sm_count = ?4 AND abs(memory_bytes - ?5) * 20 <= ?5" \
         " ORDER BY abs(memory_bytes - ?5), id LIMIT 1") \
@@ -96,7 +99,7 @@
         " at_ms = excluded.at_ms, status = excluded.status, time = excluded.time," \
         " compile_us = excluded.compile_us, regs = excluded.regs, samples = excluded.samples," \
         " reason = excluded.reason, weight = excluded.weight") \
-    /* The columns beside max() are those of its row; CROSS JOIN keeps the walk in the order of the key. */ \
+    /* SQLite takes the columns beside max() from its row. CROSS JOIN keeps the order of the key. */ \
     X(TRIALS, "SELECT " TT__TRIAL_COLS ", template.kernel, template.hash, config.text, run.source," \
         " trial.run_id, max(" TT__RUN_AGE ") FROM trial CROSS JOIN run ON run.id = trial.run_id" \
         " CROSS JOIN config ON config.id = trial.config_id" \
@@ -128,7 +131,7 @@
         " WHERE template_hash = ?1 AND config = ?2 AND elem_size = ?3 AND cc = ?4") \
     X(CUBIN_LINKED, "SELECT 1 FROM cubin_link JOIN cubin ON cubin.key = cubin_link.key" \
         " WHERE template_hash = ?1 AND " TT__BEGINS("config", "?2") " AND elem_size = ?3 AND cc = ?4") \
-    /* The newest run with trials, measured before replayed. */ \
+    /* The newest run with trials. Measured runs come before replayed ones. */ \
     X(EXPORT_ENV, "SELECT run.env_id, run.source = 1," \
         " strftime('%Y-%m-%dT%H:%M:%SZ', run.started_ms / 1000.0, 'unixepoch'), " TT__ENV_COLS "," \
         " " TT__GPU_COLS \
@@ -153,7 +156,8 @@
     X(RECORDED_PROBLEMS, "SELECT " TT__PROBLEM_COLS " FROM problem" TT__JOIN_OPERATION \
         " WHERE operation.name = ?1 AND EXISTS (SELECT 1 FROM trial WHERE trial.problem_id = problem.id)" \
         " ORDER BY " TT__PROBLEM_ORDER) \
-    /* The best by its objective of those that were in the last stage of the finals (they have the most samples), or else of the screening, of each problem; the copy is the one of as many bytes, warm or cold as well. */ \
+    /* The best trial of each problem by its objective, from the last stage of the finals (these have the most
+     * samples) or else from screening. The copy has the same number of bytes and regime. */ \
     X(RECORDED_WINNERS, \
         "WITH good AS (SELECT trial.*, row_number() OVER (PARTITION BY problem_id ORDER BY stage DESC," \
         "   iif(stage = 1, n_samples(samples), 0) DESC, time * weight," \

@@ -1,5 +1,7 @@
-/* Opening and closing the store. What the file is gets checked before anything is changed in it; creating
- * and upgrading are one loop over the migrations, safe against any number of processes doing the same. */
+/*
+ * Opens and closes the store. The file is checked before anything is changed. Creating and upgrading are the
+ * same loop over migrations. Any number of processes may run it at once.
+ */
 #include "db/store.h"
 
 #include <stdio.h>
@@ -82,8 +84,8 @@ static tt_status check_header(tt__store *s, const header *h) {
     return TT_OK;
 }
 
-/* Tables and indices are all that a store has. A view or a trigger in their place decides what is computed
- * and for how long, a generated column and a virtual table as well. */
+/* A store has only tables and indices. A foreign file could have views, triggers, generated columns or
+ * virtual tables, which would decide what runs and for how long. */
 static tt_status check_objects(tt__store *s) {
     static const char sql[] =
         "SELECT name, CASE WHEN type = 'table' THEN 'virtual table' ELSE type END FROM sqlite_schema"
@@ -115,7 +117,7 @@ static int connect(tt__store *s, const char *name, int flags) {
         return SQLITE_NOMEM;
     if (rc != SQLITE_OK)
         return rc;
-    /* The file may come from anywhere: it gets no say in what runs. */
+    /* The file may come from anywhere, and must not be able to run anything. */
     sqlite3_db_config(s->db, SQLITE_DBCONFIG_DEFENSIVE, 1, NULL);
     sqlite3_db_config(s->db, SQLITE_DBCONFIG_TRUSTED_SCHEMA, 0, NULL);
     sqlite3_db_config(s->db, SQLITE_DBCONFIG_ENABLE_TRIGGER, 0, NULL);
@@ -136,8 +138,8 @@ static int connect_and_read(tt__store *s, const char *name, int flags, header *h
     return rc == SQLITE_OK ? read_header(s, h) : rc;
 }
 
-/* A WAL database needs its -shm file even to be read. Where that cannot be made, nobody can be writing
- * either, and the file may be read as it is - unless a log with unseen changes lies beside it. */
+/* A WAL database needs its -shm file even for reading. If that cannot be created, no process can write
+ * either, and the file may be read as immutable, unless a log with unseen changes is beside it. */
 static tt_status connect_read_only(tt__store *s, header *h) {
     int rc = connect_and_read(s, s->path, SQLITE_OPEN_READONLY, h);
     int kind = rc & 0xff;
@@ -157,8 +159,8 @@ static tt_status connect_read_only(tt__store *s, header *h) {
     return rc == SQLITE_OK ? TT_OK : tt__db_fail(s, rc, "open the store");
 }
 
-/* Write-ahead logging lets readers and one writer work side by side. Where it is refused (some network
- * file systems) the rollback journal does; it needs the full sync that WAL can do without. */
+/* Write-ahead logging lets readers and one writer work at the same time. Some network file systems do not
+ * support it. The rollback journal is used there, which needs full syncs. */
 static tt_status use_wal(tt__store *s) {
     sqlite3_stmt *stmt = NULL;
     bool row = false, wal = false;
@@ -175,11 +177,11 @@ static tt_status use_wal(tt__store *s) {
     return status;
 }
 
-/* One step up inside the transaction that is open; *done if there is none left to take. */
+/* One migration inside the open transaction. *done is true if none is left. */
 static tt_status migrate_step(tt__store *s, bool *done) {
     header h;
     char stamp[96];
-    int rc = read_header(s, &h); /* again: another process may have been faster */
+    int rc = read_header(s, &h); /* again, because another process may have migrated it */
     if (rc != SQLITE_OK)
         return tt__db_fail(s, rc, "read its schema version");
     TT_TRY(check_header(s, &h));
@@ -209,8 +211,8 @@ static tt_status migrate_all(tt__store *s) {
     return TT_OK;
 }
 
-/* Without foreign keys, so that a table can be made anew. Inside a transaction it would be too late to say
- * so. */
+/* Foreign keys are off, so that a table can be recreated. SQLite ignores this setting inside a
+ * transaction. */
 static tt_status migrate(tt__store *s) {
     int rc = tt__db_script(s, "PRAGMA foreign_keys = OFF; PRAGMA temp_store = MEMORY");
     tt_status status = rc == SQLITE_OK ? migrate_all(s) : TT_OK;
@@ -219,10 +221,10 @@ static tt_status migrate(tt__store *s) {
     return status == TT_OK && rc != SQLITE_OK ? tt__db_fail(s, rc, "bring its schema up to date") : status;
 }
 
-/* What may not be written is read as if it had been brought up to date: a copy in memory is. */
+/* A store that may not be written is migrated in a copy in memory, and read there. */
 static tt_status migrate_copy(tt__store *s) {
     sqlite3 *file = s->db;
-    s->db = NULL; /* connect would close it */
+    s->db = NULL; /* connect must not close the file */
     int rc = connect(s, ":memory:", SQLITE_OPEN_READWRITE);
     sqlite3_backup *copy = rc == SQLITE_OK ? sqlite3_backup_init(s->db, "main", file, "main") : NULL;
     if (copy) {
@@ -266,13 +268,14 @@ static tt_status open_file(tt__store *s) {
         return tt__db_fail(s, rc, "open the store");
     TT_TRY(check_header(s, &h));
     TT_TRY(check_objects(s));
-    if (sqlite3_db_readonly(s->db, "main") == 1) /* SQLite falls back to reading without a word */
+    if (sqlite3_db_readonly(s->db, "main") == 1) /* SQLite opens read-only without an error */
         return tt__db_fail(s, SQLITE_READONLY, "open the store for writing");
     TT_TRY(use_wal(s));
     return h.version < (int)tt__n_migrations ? migrate(s) : TT_OK;
 }
 
-/* A store is read at several MB a second; a file can be made to hold more rows than it has bytes. */
+/* The time limit follows the file's size, because a crafted file can have more rows than bytes. Reading is
+ * several MB per second. */
 static double until_s(const char *path) {
     struct stat st;
     return tt__now_s() + 60 + (stat(path, &st) == 0 ? 2e-6 * (double)st.st_size : 0);
@@ -316,7 +319,7 @@ tt_status tt__store_open_foreign(tt__store **out, const char *path, bool *truste
 }
 
 tt_status tt__store_open_scratch(tt__store **out) {
-    TT_TRY(open_store(out, ":memory:", TT__STORE_READ_WRITE, true)); /* to SQLite, a file without a name */
+    TT_TRY(open_store(out, ":memory:", TT__STORE_READ_WRITE, true)); /* for SQLite, a file without a name */
     (*out)->read_until_s = 0;
     (*out)->foreign = false;
     return TT_OK;

@@ -1,5 +1,7 @@
-/* Runs and trials. Times are kept as whole tenths of a nanosecond, and samples as their differences from
- * the median: two or three bytes each, where a million trials have to fit in 100 MB. */
+/*
+ * Runs and trials. Times are stored as whole tenths of a nanosecond. Samples are stored as differences from
+ * the median, two or three bytes each, so that a million trials fit in 100 MB.
+ */
 #include <limits.h>
 #include <math.h>
 

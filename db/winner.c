@@ -1,4 +1,6 @@
-/* Winners: one for each GPU and problem, with all that is needed to judge whether it still holds. */
+/*
+ * Winners: one for each GPU and problem, with all that is needed to check that it is still valid.
+ */
 #include "base/clean.h"
 #include "base/clock.h"
 #include "db/conn.h"

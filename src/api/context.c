@@ -1,5 +1,7 @@
-/* tt_open and tt_close: the parts put together. What tunes is said by `tt__tuner`: api/tune.c has one,
- * api/no_tuner.c, for programs that only look up and launch, has none. */
+/*
+ * tt_open and tt_close. `tt__tuner` is the tuner of the library: api/tune.c defines it, and api/no_tuner.c
+ * sets it to NULL in the library that only looks up and launches.
+ */
 #include "dispatch/context.h"
 
 #include "api/sized.h"

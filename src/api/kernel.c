@@ -1,4 +1,6 @@
-/* tt_kernel: a user's kernel file. */
+/*
+ * tt_kernel: a user's kernel file.
+ */
 #include <stdlib.h>
 
 #include "api/problem.h"

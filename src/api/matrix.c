@@ -1,12 +1,15 @@
-/* The variables are those of kernel_templates/ops/transpose.cu, in its order; a test compares the two. */
+/*
+ * Matrices as problems of the built-in transposes. The variables are those of
+ * kernel_templates/ops/transpose.cu, in the same order; a test compares the two.
+ */
 #include "api/matrix.h"
 
 #include <string.h>
 
-enum { ELEMENTS_MAX_LOG2 = 44 }; /* 16 T elements: far beyond any memory, safely within 64 bits */
+enum { ELEMENTS_MAX_LOG2 = 44 }; /* 16 T elements: more than any memory, and sizes in bytes fit 64 bits */
 static const int64_t elements_max = INT64_C(1) << ELEMENTS_MAX_LOG2;
 
-/* The names of the variables and where tt_problem has them. */
+/* The variables' names, and their fields in tt_problem. */
 static const struct {
     const char *name;
     size_t at;
@@ -28,7 +31,7 @@ static bool power_of_two_to_16(int n) {
     return n >= 1 && n <= 16 && (n & (n - 1)) == 0;
 }
 
-/* The largest power of two up to 16 that divides all distances between rows and matrices. */
+/* The largest power of two up to 16 that divides the distances between rows and between matrices. */
 static int most_align(const tt_problem *p) {
     int64_t bits = p->lds | p->ldd | (p->batch > 1 ? p->src_stride | p->dst_stride : 0);
     bits = bits * p->elem_size | 16;
@@ -42,7 +45,7 @@ static tt_status check_pitch(const char *name, int64_t value, int64_t least, con
                     (long long)value, what, (long long)least);
 }
 
-/* Matrices of a batch must not overlap: a stride is at least a matrix long. */
+/* Matrices of a batch must not overlap, so a stride is at least as long as a matrix. */
 static tt_status check_stride(const char *name, int64_t value, int64_t least, int64_t batch,
                               const char *what) {
     if (batch == 1 || (value >= least && value <= elements_max / batch))
@@ -62,7 +65,7 @@ static tt_status check_in_place(const tt_problem *p) {
     return TT_OK;
 }
 
-/* Fills in the defaults of all but `align`. */
+/* Fills in all defaults except `align`. */
 static tt_status fill_in(tt_problem *p) {
     if (p->rows <= 0 || p->cols <= 0)
         return tt__fail(TT_E_INVALID, "%lld x %lld: rows and cols must be at least 1", (long long)p->rows,
@@ -81,7 +84,7 @@ static tt_status fill_in(tt_problem *p) {
         p->rows * p->lds > elements_max / p->batch || p->cols * p->ldd > elements_max / p->batch)
         return tt__fail(TT_E_INVALID, "%lld x %lld x %lld: more than 2^%d elements", (long long)p->batch,
                         (long long)p->rows, (long long)p->cols, ELEMENTS_MAX_LOG2);
-    /* The strides of a single matrix mean nothing, and must not make two problems of one. */
+    /* With one matrix, strides have no meaning. They are reset, so that equal problems compare equal. */
     p->src_stride = p->src_stride && p->batch > 1 ? p->src_stride : p->rows * p->lds;
     p->dst_stride = p->dst_stride && p->batch > 1 ? p->dst_stride : p->cols * p->ldd;
     TT_TRY(check_stride("src_stride", p->src_stride, (p->rows - 1) * p->lds + p->cols, p->batch, "source"));
@@ -108,7 +111,7 @@ tt_status tt__matrix_problem(tt__problem *out, const tt_problem *in) {
     return in->align ? tt__matrix_align(out, in->align) : TT_OK;
 }
 
-/* A kernel that reads an element elsewhere leaves its context unusable. */
+/* An element that is not aligned to its size would be an error on the device, and the context unusable. */
 tt_status tt__matrix_align(tt__problem *p, int align) {
     int elem_size = tt__problem_elem_size(p);
     if (align < elem_size)

@@ -1,6 +1,6 @@
 /*
- * Matrices: tt_problem, the public convenience, as a problem of the operation `transpose` or
- * `transpose_in_place`, and back. Nothing else knows that there are matrices.
+ * Converts tt_problem's matrix to a problem of the operation `transpose` or `transpose_in_place`, and back.
+ * The tuner and the layers below know operations, and no matrices.
  */
 #ifndef TT_API_MATRIX_H
 #define TT_API_MATRIX_H
@@ -11,13 +11,13 @@
 
 /* Checks a matrix and fills in the defaults; TT_E_INVALID names the field and its value. */
 tt_status tt__matrix_problem(tt__problem *out, const tt_problem *in);
-/* For arrays that are aligned to so many bytes, or less; TT_E_INVALID if that is less than an element. */
+/* For arrays that are aligned to `align` bytes, or less. TT_E_INVALID: that is less than an element. */
 tt_status tt__matrix_align(tt__problem *p, int align);
-/* The way back: all zero, but for its size, of a problem that is no matrix. */
+/* The matrix of a problem. A problem that is no matrix gives a struct of zeros with its size set. */
 tt_problem tt__matrix_of(const tt__problem *p);
 
-/* What tells the plans of matrices in a CUDA context from each other: the matrix as the caller wrote it, or
- * with its defaults filled in. `base_align` divides both addresses. */
+/* The key of a plan for a matrix: the matrix as the caller wrote it, or with defaults filled in; the CUDA
+ * context; and `base_align`, which divides both addresses. */
 static inline void tt__matrix_key(tt__plan_key *out, const tt_problem *p, unsigned long long context,
                                   int base_align) {
     *out = (tt__plan_key){{(uint64_t)p->rows, (uint64_t)p->cols, (uint64_t)p->lds, (uint64_t)p->ldd,

@@ -1,4 +1,6 @@
-/* A library that looks up and launches, without search, workers and store of trials. */
+/*
+ * The library that only looks up and launches: it has no search, no workers, and stores no trials.
+ */
 #include "api/tuner.h"
 
 const tt__tune_fn tt__tuner = NULL;

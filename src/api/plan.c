@@ -1,4 +1,6 @@
-/* tt_plan: made, looked at, launched, freed. */
+/*
+ * The public functions of tt_plan.
+ */
 #include "dispatch/plan.h"
 
 #include <string.h>
@@ -54,7 +56,8 @@ tt_status tt_plan_argument(tt_argument *out, const tt_plan *plan, size_t i) {
     return TT_OK;
 }
 
-/* For programs built with 0.1: an array of structs as they were there, and none for a transpose. */
+/* For programs built with version 0.1: an array of the structs of that time, and no arguments for a
+ * transpose. */
 TT_API size_t tt_plan_arguments(const tt_plan *plan, tt_argument *out, size_t n);
 size_t tt_plan_arguments(const tt_plan *plan, tt_argument *out, size_t n) {
     size_t known = plan && plan->of_user ? (size_t)plan->n_parameters : 0;
@@ -94,7 +97,7 @@ tt_status tt_plan_launch(const tt_plan *plan, CUdeviceptr dst, CUdeviceptr src, 
         return tt__fail(TT_E_INVALID, "the plan is NULL: tt_plan_create makes one");
     if (plan->n_buffers != 1 + (dst != src) || ((dst | src) & plan->misaligned))
         return bad_addresses(plan, dst, src);
-    void *operands[] = {&src, &dst}; /* as operations declare them; in place the one is the other */
+    void *operands[] = {&src, &dst}; /* declared in this order; in place both are the same */
     return launch(plan, operands, stream);
 }
 

@@ -1,4 +1,6 @@
-/* A problem is a matrix, unless it names an operation or a kernel. */
+/*
+ * Which problem a tt_problem asks for: a matrix, a built-in operation, or a user's kernel.
+ */
 #include "api/problem.h"
 
 #include <string.h>
@@ -7,7 +9,7 @@
 #include "api/sized.h"
 #include "template/operation.h"
 
-/* What only matrices have must be left alone by others. */
+/* Other problems must leave the fields of a matrix zero. */
 static tt_status check_no_matrix(const tt_problem *p, const char *name) {
     const struct {
         const char *field;

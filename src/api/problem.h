@@ -1,24 +1,26 @@
-/* tt_problem: what a caller asks for, as a problem and the templates that may answer. */
+/*
+ * Turns tt_problem into a problem and the templates that may solve it.
+ */
 #ifndef TT_API_PROBLEM_H
 #define TT_API_PROBLEM_H
 
 #include "dispatch/context.h"
 
-/* A user's kernel file, opened beside the templates of a context. */
+/* A user's kernel file. */
 struct tt_kernel {
     tt_ctx *ctx;
     tt__template *t;
-    tt__template_set set; /* of it alone */
+    tt__template_set set; /* this template only */
 };
 
 typedef struct tt__question {
     tt__problem problem;
-    const tt__template_set *templates; /* of the context or of the kernel; borrowed */
+    const tt__template_set *templates; /* those of the context or of the kernel; borrowed */
 } tt__question;
 
-/* TT_E_INVALID if it is not one problem of one operation, or is none of this context's. */
+/* TT_E_INVALID: it is not exactly one problem of one operation, or its kernel belongs to another context. */
 tt_status tt__question_of(tt__question *out, tt_ctx *ctx, const tt_problem *in);
-/* Of a kernel, from a text. */
+/* A problem of a kernel, from text. */
 tt_status tt__question_of_kernel(tt__question *out, const tt_kernel *kernel, const char *text);
 
 #endif

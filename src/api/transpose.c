@@ -1,4 +1,6 @@
-/* tt_transpose: a plan for each problem, CUDA context and pointer alignment, made on first use. */
+/*
+ * tt_transpose: makes a plan for each problem, CUDA context and pointer alignment when it is first used.
+ */
 #include "api/matrix.h"
 #include "api/sized.h"
 #include "dispatch/first_use.h"
@@ -11,8 +13,7 @@ static int align_of(CUdeviceptr dst, CUdeviceptr src) {
     return (int)(bits & -bits);
 }
 
-/* What is captured is launched later and must be loaded now, and loading, compiling and tuning have no place
- * in a capture. */
+/* A captured kernel must be loaded before, and a capture is no time for loading, compiling or tuning. */
 static tt_status not_capturing(const tt__driver *cu, const tt_problem *p, CUstream stream) {
     CUstreamCaptureStatus capture = CU_STREAM_CAPTURE_STATUS_NONE;
     CUresult r = cu->cuStreamIsCapturing(stream, &capture);
@@ -27,8 +28,8 @@ static tt_status not_capturing(const tt__driver *cu, const tt_problem *p, CUstre
         (long long)p->rows, (long long)p->cols, p->elem_size, p->align);
 }
 
-/* Under ctx->making: another thread may have been faster, or the caller may have written the same problem in
- * another way before. */
+/* Call under ctx->making. The plan may exist already: another thread made it, or the caller described the
+ * same problem with other fields before. */
 static tt_status add_plan(tt_ctx *ctx, const tt__plan_key *asked, const tt__plan_key *full,
                           const tt__problem *p, tt_plan **out) {
     if ((*out = tt__plan_cache_find(&ctx->plans, asked)))
@@ -46,7 +47,7 @@ static tt_status add_plan(tt_ctx *ctx, const tt__plan_key *asked, const tt__plan
                                                    : tt__plan_cache_add(&ctx->plans, asked, *out, false);
 }
 
-/* Out of the way of a launch whose plan is there. */
+/* Kept out of line, so that a launch with a cached plan stays fast. */
 static __attribute__((noinline)) tt_status new_plan(tt_ctx *ctx, const tt_problem *problem,
                                                     const tt__plan_key *asked, int base_align,
                                                     CUstream stream, tt_plan **out) {
@@ -68,7 +69,7 @@ static __attribute__((noinline)) tt_status new_plan(tt_ctx *ctx, const tt_proble
     return status;
 }
 
-/* A problem of another header's size, or one that is no matrix. */
+/* A struct of another size, or a problem that is no matrix. */
 static __attribute__((noinline)) tt_status take_problem(tt_problem *out, tt_ctx *ctx, const tt_problem *in) {
     if (!ctx)
         return tt__fail(TT_E_INVALID, "the context is NULL: tt_open makes one");

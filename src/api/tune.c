@@ -1,4 +1,6 @@
-/* tt_tune: problems and templates put together for the tuner. */
+/*
+ * tt_tune: collects problems and templates for the tuner.
+ */
 #include "api/tune.h"
 
 #include <stdlib.h>
@@ -10,11 +12,11 @@
 #include "base/number.h"
 #include "tuner/limits.h"
 
-/* The problems of a call, which are all of one operation's templates. */
+/* The problems of a call. */
 typedef struct questions {
     size_t n;
     tt__problem *problems;
-    const tt_kernel *kernel; /* NULL: of none */
+    const tt_kernel *kernel; /* NULL: not of a user's kernel */
 } questions;
 
 static tt_status take_problems(questions *out, tt_ctx *ctx, const tt_problem *problems, size_t n) {
@@ -24,7 +26,7 @@ static tt_status take_problems(questions *out, tt_ctx *ctx, const tt_problem *pr
     if (!(out->problems = calloc(n, sizeof *out->problems)))
         return tt__fail_memory(n * sizeof *out->problems);
     for (size_t i = 0; i < n; i++) {
-        /* The caller's structs are as far apart as the first one says. */
+        /* The distance between the caller's structs is the first one's size. */
         const tt_problem *p = (const void *)((const char *)problems + i * problems->size);
         tt_problem all;
         tt__question q;
@@ -39,7 +41,7 @@ static tt_status take_problems(questions *out, tt_ctx *ctx, const tt_problem *pr
     return TT_OK;
 }
 
-/* Templates that the options name beside the built-in ones, or the kernel beside them. */
+/* The built-in templates and those in the options, or the kernel and those in the options. */
 static tt_status open_templates(tt__template_set *out, const tt_kernel *kernel, const tt_tune_opts *opts) {
     if (opts->n_templates && !opts->templates)
         return tt__fail(TT_E_INVALID, "templates is NULL, but n_templates is %zu", opts->n_templates);
@@ -79,7 +81,7 @@ tt_status tt__tune_and(tt_report **out, tt_ctx *ctx, const tt_problem *problems,
                  &all));
 out:
     for (size_t i = 0; *out && i < (*out)->n_results;
-         i++) /* the results are ours as long as we have not returned */
+         i++) /* writing is safe: the caller has not seen the results yet */
         ((tt_result *)&(*out)->results[i])->in_place = tt__matrix_of(&q.problems[i]).in_place;
     tt__template_set_close(&templates);
     free(q.problems);
@@ -105,7 +107,7 @@ const tt_result *tt_report_result(const tt_report *report, size_t i) {
 /* ---- Tuning on first use ---------------------------------------------------------------------------------
  */
 
-/* A kernel alone has no copy beside it: the context's templates have. */
+/* A kernel's set has no template of the copy to compare with, but the context's set does. */
 static tt_status join(tt__template_set *out, const tt__template_set *a, const tt__template_set *b) {
     *out = (tt__template_set){.items = calloc(a->n + b->n, sizeof *out->items)};
     if (!out->items)
@@ -128,11 +130,11 @@ static tt_status tune_first(tt_ctx *ctx, const tt__template_set *templates, cons
     tt_report *report = NULL;
     tt__template_set all;
     opts.device = device;
-    opts.budget_s = budget_s; /* what was found by then is the winner */
+    opts.budget_s = budget_s; /* the best one so far becomes the winner */
     tt_status status = join(&all, &ctx->templates, templates);
     if (status == TT_OK)
         status = tt__tune(&report, ctx, &(tt__tune_call){.n = 1, .problems = p, .templates = &all}, &opts);
-    free(all.items); /* the templates are borrowed */
+    free(all.items); /* the templates in it are borrowed */
     tt_report_free(&report);
     return status;
 }

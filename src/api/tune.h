@@ -1,4 +1,6 @@
-/* tt_tune, and something more for each problem that has its winner. */
+/*
+ * tt_tune with a call-back for each problem that has a winner.
+ */
 #ifndef TT_API_TUNE_H
 #define TT_API_TUNE_H
 

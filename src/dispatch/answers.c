@@ -1,5 +1,7 @@
-/* A table of answers with one place for each hash: what falls on a taken place replaces it, so that it
- * neither grows nor needs looking after. */
+/*
+ * A hash table with one place for each hash value. A new answer replaces the old one in its place, so the
+ * table never grows.
+ */
 #include "dispatch/answers.h"
 
 #include <stdlib.h>
@@ -12,16 +14,16 @@ static const double look_again_s = 1;
 
 typedef struct answer {
     bool used;
-    tt__gpu gpu; /* all zero: the named one */
+    tt__gpu gpu; /* all zero: the context's GPU */
     tt__problem problem;
     tt_choice choice;
 } answer;
 
 typedef struct tt__answers {
-    double looked_s;     /* when the stores were last asked whether they have changed */
-    int64_t versions[2]; /* of the user's and the system's store then */
+    double looked_s;     /* when the stores' versions were last read */
+    int64_t versions[2]; /* of the user's and the system's store at that time */
     bool knows_gpu;
-    tt__gpu gpu; /* that tt_open named */
+    tt__gpu gpu; /* the GPU named in tt_open */
     int64_t gpu_id;
     answer places[PLACES];
 } answers;
@@ -38,7 +40,8 @@ static bool versions(tt_ctx *ctx, int64_t out[2]) {
            (!ctx->system || tt__store_version(ctx->system, &out[1]) == TT_OK);
 }
 
-/* The table as it is good for now, made on first use; NULL: no memory, or a store that cannot be read. */
+/* The table, emptied if a store has changed and created on first use. NULL: out of memory, or a store cannot
+ * be read. */
 static answers *fresh(tt_ctx *ctx) {
     answers *a = ctx->answers;
     double now = tt__now_s();

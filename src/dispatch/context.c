@@ -1,4 +1,6 @@
-/* Opening and closing a context. */
+/*
+ * Opens and closes a context.
+ */
 #include "dispatch/context.h"
 
 #include <stdlib.h>
@@ -36,8 +38,7 @@ static tt_status open_store(tt_ctx *ctx, const tt_open_opts *opts) {
     return status;
 }
 
-/* One thread may take it twice: tt_tune holds it while it uses a store in memory, and its call-backs may look
- * up. */
+/* The lock is recursive: tt_tune holds it while it uses a store in memory, and its call-backs may look up. */
 static void init_lock(pthread_mutex_t *lock) {
     pthread_mutexattr_t attr;
     pthread_mutexattr_init(&attr);

@@ -1,7 +1,7 @@
 /*
- * Tuning on first use. The context's `tune` does it; here is only when it runs: for a problem that nobody has
- * measured, at most once in a context, one at a time in a process and, by a lock on a file beside the store,
- * on a store. Who waits for another's tuning waits no longer than the budget.
+ * Decides when a problem is tuned on first use: it was never measured, and this context has not tried it yet.
+ * One problem at a time is tuned in a process and, by a lock file beside the store, among all processes with
+ * this store. A wait for another tuning never exceeds the budget. The context's `tune` does the tuning.
  */
 #include "dispatch/first_use.h"
 
@@ -17,15 +17,15 @@
 #include "dispatch/ladder.h"
 #include "gpu/device.h"
 
-/* A problem that was tried; written under `tuning` and `lock`, read under either. */
+/* A problem that was tried. Writing needs both `tuning` and `lock`, reading one of them. */
 typedef struct tt__tuned {
     struct tt__tuned *next;
     int device;
     tt__problem problem;
-    char note[128]; /* why it has no winner now, or "" */
+    char note[128]; /* why it has no winner, or "" */
 } tuned;
 
-/* What is asked for. */
+/* The problem to tune, and where. */
 typedef struct use {
     tt_ctx *ctx;
     const tt__template_set *templates;
@@ -40,7 +40,7 @@ static tuned *find(const use *u) {
     return NULL;
 }
 
-/* Is there nothing left to do: was it tried, or measured before? */
+/* Was the problem tried or measured before? */
 static bool settled(const use *u) {
     tt_ctx *ctx = u->ctx;
     tt__gpu gpu;
@@ -55,8 +55,8 @@ static bool settled(const use *u) {
     return yes;
 }
 
-/* Best effort: a stream that does not block the default one captures unseen. Tuning would do it no harm,
- * being in another process, but would hold it up. */
+/* Best effort: it misses a stream that does not synchronize with the default one. Tuning would not disturb
+ * that capture, since it runs in another process. It would only delay it. */
 static bool capturing(void) {
     const tt__driver *cu;
     CUstreamCaptureStatus capture;
@@ -69,7 +69,7 @@ static bool lock_until(pthread_mutex_t *mutex, double until_s) {
     double left_s = until_s - tt__now_s();
     if (left_s < 0)
         left_s = 0;
-    clock_gettime(CLOCK_REALTIME, &at); /* the clock of pthread_mutex_timedlock */
+    clock_gettime(CLOCK_REALTIME, &at); /* pthread_mutex_timedlock uses this clock */
     double whole_s = (double)(int64_t)left_s;
     at.tv_sec += (time_t)whole_s;
     at.tv_nsec += (long)((left_s - whole_s) * 1e9);
@@ -80,8 +80,8 @@ static bool lock_until(pthread_mutex_t *mutex, double until_s) {
     return pthread_mutex_timedlock(mutex, &at) == 0;
 }
 
-/* A file of its own: a lock on the store's would be lost whenever SQLite closes it. Goes with the process,
- * however it ends. *fd is -1 where there is no file to share. */
+/* A lock file of its own: a lock on the store would be lost when SQLite closes the store. The lock ends with
+ * the process. *fd is -1 if the store has no file. */
 static tt_status lock_store(const char *store, double until_s, int *fd) {
     tt__str path = {0};
     *fd = -1;
@@ -110,7 +110,7 @@ out:
     return status;
 }
 
-/* `tuning` is held. */
+/* Call with `tuning` held. */
 static void tune(const use *u, double until_s) {
     tt_ctx *ctx = u->ctx;
     int fd = -1;
@@ -119,7 +119,7 @@ static void tune(const use *u, double until_s) {
         return;
     tt_status status = lock_store(tt__store_path(ctx->store), until_s, &fd);
     double left_s = until_s - tt__now_s();
-    if (status == TT_OK && !settled(u)) /* another process may have tuned it meanwhile */
+    if (status == TT_OK && !settled(u)) /* another process may have tuned it while we waited */
         status = ctx->tune(ctx, u->templates, u->problem, u->device, left_s > 1e-3 ? left_s : 1e-3);
     if (status == TT_E_NO_WINNER)
         tt__format(t->note, sizeof t->note, "tuning found no winner within %g s", ctx->tune_budget_s);

@@ -1,6 +1,8 @@
-/* The look-up ladder. The very problem first, valid or else stale; then what was measured nearest to it; then
- * what does well on other architectures and element sizes; then a template's default. On each rung every
- * layer is asked, and the first whose configuration is legal for the problem is the answer. */
+/*
+ * The look-up ladder. Rungs from the top: a valid winner of this problem, a stale one, the winner of the
+ * nearest problem, a winner from another architecture or element size, a template's default. On each rung all
+ * layers are asked. The first configuration that is legal for the problem is the answer.
+ */
 #include "dispatch/ladder.h"
 
 #include <math.h>
@@ -16,15 +18,15 @@
 #include "template/config.h"
 #include "template/operation.h"
 
-/* Distances count doublings of one side (near.h); so far away is what is stale. */
+/* Distances count doublings (near.h). This is added for a stale winner. */
 static const double stale = 0.5;
-/* What is further, as 1024 x 1024 from 120 x 120, says no more than what does well elsewhere. */
+/* Beyond this, as from 1024 x 1024 to 120 x 120, a near winner is no better than one from elsewhere. */
 static const double furthest = 6;
 
-enum { TRIES_MAX = 64 }; /* winners that are looked at, nearest first, before a rung is given up */
+enum { TRIES_MAX = 64 }; /* winners to try on a rung, nearest first */
 
-/* Configurations that are not legal for the problem. Winners share them, and every wider circle meets again
- * what the one before has looked at. Those that do not fit are worked out anew. */
+/* Configurations that are not legal for the problem. Many winners share them, and each wider circle meets
+ * them again. When the list is full, they are checked again. */
 typedef struct refusals {
     size_t n;
     struct {
@@ -36,7 +38,7 @@ typedef struct refusals {
 typedef struct query {
     tt__asked asked;
     const tt__template_set *templates;
-    char driver[32]; /* of this machine; "" : unknown, not compared */
+    char driver[32]; /* of this machine; "": unknown, not compared */
     tt_choice *choice;
     tt__candidate *candidate; /* may be NULL */
     refusals *refused;
@@ -44,8 +46,8 @@ typedef struct query {
 
 /* ---- Trying one ---------------------------------------------------------------------------------------- */
 
-/* Is it legal? What is no configuration of the template, or not one for this problem, is passed over; memory
- * that has run out is no reason to answer something else. */
+/* Reads the status of a check. An illegal configuration is skipped. Any other failure, such as no memory, is
+ * an error. */
 static tt_status is_legal(tt_status resolved, bool *yes) {
     *yes = resolved == TT_OK;
     bool no = resolved == TT_E_UNSUPPORTED || resolved == TT_E_INVALID || resolved == TT_E_TEMPLATE;
@@ -66,9 +68,9 @@ static void note_refused(refusals *r, const tt__template *t, const char *config)
     tt__copy(r->items[r->n++].config, TT__CONFIG_MAX, config);
 }
 
-/* Is the winner's configuration legal for the problem, if need be adapted to today's text of its template?
- * What was measured here, for this very problem and with this text, has been run: only a plan needs its
- * geometry worked out again. */
+/* Is the winner's configuration legal for the problem? If its template has changed, the configuration is
+ * adapted first. A `proven` one ran here for this problem with this text, so that its geometry is computed
+ * only for a plan. */
 static tt_status legal(const query *q, const tt__winner *w, bool proven, tt__candidate *out, bool *yes) {
     size_t choice[TT__PARAMS_MAX];
     char adapted[TT__CONFIG_MAX];
@@ -157,7 +159,7 @@ static tt_status winner_in(const query *q, tt__layer layer, tt__winner *w, bool 
                           : tt__store_winner_get(store, q->asked.gpu_ids[layer], problem_id, w, found);
 }
 
-/* A valid winner of any layer is better than a stale one of the first. */
+/* A valid winner in any layer beats a stale one in an earlier layer. */
 static tt_status try_exact(const query *q, bool *done) {
     tt__candidate candidate;
     char why[160];
@@ -187,8 +189,8 @@ static tt_status try_exact(const query *q, bool *done) {
 
 /* ---- What is near -------------------------------------------------------------------------------------- */
 
-/* The nearest legal one among those within some distance; being stale counts as a distance. *nearest: its
- * own, or INFINITY. */
+/* The nearest legal winner within a distance. Stale winners count as further away. *nearest is its distance,
+ * or INFINITY. */
 static tt_status try_within(const query *q, bool anything, double within, double *nearest) {
     tt__leads all;
     double best = INFINITY, most = anything ? INFINITY : furthest;
@@ -220,7 +222,7 @@ static tt_status try_within(const query *q, bool anything, double within, double
     return status;
 }
 
-/* Looks around in growing circles: what lies outside of one is further away than its radius. */
+/* Searches in growing circles. A winner outside a circle is further away than its radius. */
 static tt_status try_near(const query *q, bool anything, bool *done) {
     static const double radii[] = {0.25, 1.25, 2, 3, 6, 64};
     double nearest = INFINITY;
@@ -234,7 +236,7 @@ static tt_status try_near(const query *q, bool anything, bool *done) {
 
 /* ---- The defaults -------------------------------------------------------------------------------------- */
 
-/* How often a template is a shipped winner: the only opinion there is where nothing was measured. */
+/* How many shipped winners use the template. Without measurements there is no better hint. */
 static size_t wins(const tt__template *t) {
     size_t n = 0;
     for (size_t i = 0; i < tt__n_shipped; i++)
@@ -242,7 +244,7 @@ static size_t wins(const tt__template *t) {
     return n;
 }
 
-/* Says how to tune this very problem. */
+/* Says how to tune this problem. */
 static tt_status advise(const query *q) {
     const tt__problem *p = q->asked.problem;
     tt__str text = {0}, settings = {0};
@@ -261,8 +263,8 @@ out:
     return status;
 }
 
-/* The default of the template that wins most often of those whose default is legal, or, where every default
- * asks for more alignment than there is, the first configuration that does not. */
+/* The last rung: the legal default of the template with most shipped winners. If no default is legal, because
+ * they all need more alignment, the first legal configuration. */
 static tt_status fall_back(const query *q) {
     const tt__template_set *set = q->templates;
     const tt__problem *p = q->asked.problem;
@@ -323,7 +325,7 @@ tt_status tt__ladder(tt_ctx *ctx, const tt__template_set *templates, const tt__g
         TT_TRY(try_near(&q, anything, &done));
     if (!done)
         TT_TRY(fall_back(&q));
-    choice->unverified = p->unverified; /* its winners are for no other problem, and others none for it */
+    choice->unverified = p->unverified; /* an unverified kernel shares no winners with others */
     return TT_OK;
 }
 

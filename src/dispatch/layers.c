@@ -1,4 +1,6 @@
-/* The layers below the user's store. */
+/*
+ * The layers below the user's store.
+ */
 #include "dispatch/layers.h"
 
 #include <stdlib.h>
@@ -38,7 +40,7 @@ tt_status tt__system_open(tt__store **out) {
     return status;
 }
 
-/* The first whose name is the one wanted, or else has it as a part. */
+/* The first GPU with this name; if there is none, the first whose name contains it. */
 static const tt__gpu *shipped_gpu(const char *name) {
     for (int part = 0; part < 2; part++)
         for (size_t i = 0; i < tt__n_shipped; i++) {
@@ -55,7 +57,7 @@ tt_status tt__layers_find_gpu(tt_ctx *ctx, const char *name, tt__gpu *gpu, int64
     if (status != TT_E_INVALID)
         return status;
     const tt__gpu *shipped = shipped_gpu(name);
-    char *why = strdup(tt_last_error()); /* of the user's store: the others only add to it */
+    char *why = strdup(tt_last_error()); /* report the failure of the user's store */
     if (ctx->system && tt__store_find_gpu(ctx->system, name, gpu, &id) == TT_OK)
         status = tt__store_known_gpu(ctx->store, gpu, gpu_id);
     else if (shipped) {

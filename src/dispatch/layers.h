@@ -1,5 +1,5 @@
 /*
- * Where answers come from, the first that has one: the user's store, the system's store, what ships with the
+ * The sources of answers, in order: the user's store, the system store, and winners that ship with the
  * library. Only the first is ever written.
  */
 #ifndef TT_DISPATCH_LAYERS_H
@@ -14,18 +14,16 @@ const char *tt__layer_name(tt__layer layer);
 /* The store of a layer; NULL if it has none. Borrowed. */
 tt__store *tt__layer_store(const tt_ctx *ctx, tt__layer layer);
 
-/* The path of the system's store in `out`, and whether the environment names it; "" if
- * there is to be none. */
+/* The path of the system store, "" if there is none, and whether the environment names it. */
 tt_status tt__system_path(tt__str *out, bool *named);
-/* Opens it to read. NULL if there is none. One that cannot be used is an error only if it was named: `tune
- * doctor` tells of the other. */
+/* Opens the system store read-only. NULL if there is none. A store that cannot be used is an error only if
+ * the environment names it; `tune doctor` reports it in any case. */
 tt_status tt__system_open(tt__store **out);
 
-/* As tt__store_find_gpu, in the first layer that knows the name; gpu_id is that in the
- * user's store, or -1. */
+/* tt__store_find_gpu in the first layer that knows the name. gpu_id is its id in the user's store, or -1. */
 tt_status tt__layers_find_gpu(tt_ctx *ctx, const char *name, tt__gpu *gpu, int64_t *gpu_id);
 
-/* Appends the cubin that a configuration was last measured with, from the first layer that has it. */
+/* Appends the cubin of a configuration's last measurement, from the first layer that has it. */
 tt_status tt__layers_cubin(tt_ctx *ctx, const tt__gpu *gpu, const tt__problem *p, const tt__candidate *c,
                            tt__str *out, bool *found);
 

@@ -1,4 +1,6 @@
-/* How far problems and GPUs are from each other, and all winners by their distance. */
+/*
+ * The distance of problems and GPUs, and all winners ordered by distance.
+ */
 #include "dispatch/near.h"
 
 #include <math.h>
@@ -9,7 +11,7 @@
 #include "dispatch/shipped.h"
 #include "template/operation.h"
 
-/* Distances count doublings of one number (tt__variable.weight). */
+/* Distances count doublings of a number (tt__variable.weight). */
 static const double other_gpu = 1.5, other_cc = 1, other_regime = 1;
 
 typedef struct gathering {
@@ -47,10 +49,10 @@ static int by_distance(const void *x, const void *y) {
         return a->distance < b->distance ? -1 : 1;
     if (a->layer != b->layer)
         return a->layer < b->layer ? -1 : 1;
-    return (a->problem_id > b->problem_id) - (a->problem_id < b->problem_id); /* always the same answer */
+    return (a->problem_id > b->problem_id) - (a->problem_id < b->problem_id); /* makes the order unique */
 }
 
-/* Of its first two numbers: what is out of their range is too far, whatever the others are. */
+/* Ranges for the first two variables. A number outside is too far away, whatever the others are. */
 static void find_ranges(tt__range ranges[TT__RANGES], const tt__asked *q, double within) {
     size_t n = 0;
     for (size_t i = 0; i < TT__RANGES; i++)

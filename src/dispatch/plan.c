@@ -1,4 +1,6 @@
-/* Plans: everything a launch needs, found once. */
+/*
+ * Makes plans, which have everything that a launch needs.
+ */
 #include "dispatch/plan.h"
 
 #include <stdlib.h>
@@ -9,17 +11,17 @@
 #include "gpu/nvrtc.h"
 #include "template/workload.h"
 
-/* What a plan is made from. */
+/* A plan that is being made. */
 typedef struct making {
     const tt__template_set *templates;
     const tt__problem *problem;
     tt__gpu gpu;
     tt__candidate candidate;
-    tt__str cubin;     /* empty: the store has none */
-    char refused[256]; /* why the stored one cannot be used, or "" */
+    tt__str cubin;     /* empty: not in the store */
+    char refused[256]; /* why the stored cubin cannot be used, or "" */
 } making;
 
-/* A stored cubin that store or driver no longer accept is no reason to fail: it is compiled anew. */
+/* If the store or the driver refuses a stored cubin, the kernel is compiled again. */
 static tt_status refuse_stored(making *m, tt_status why, tt_status forgivable) {
     if (why != forgivable)
         return why;
@@ -28,7 +30,7 @@ static tt_status refuse_stored(making *m, tt_status why, tt_status forgivable) {
     return TT_OK;
 }
 
-/* All that is asked of the store before a plan. */
+/* Reads everything that the plan needs from the store. */
 static tt_status choose(tt_plan *plan, tt_ctx *ctx, making *m) {
     int64_t gpu_id;
     bool found;
@@ -46,8 +48,8 @@ static tt_status choose(tt_plan *plan, tt_ctx *ctx, making *m) {
     return status;
 }
 
-/* A store that cannot be written (read-only, full) costs the next process a compile, not
- * this one its plan. */
+/* The plan works even if the store cannot be written (read-only, full). The next process must compile
+ * again. */
 static tt_status keep_cubin(tt_ctx *ctx, const making *m, const char *options, int n) {
     const tt__candidate *c = &m->candidate;
     char key[TT__HASH_SIZE], build[TT__BUILD_MAX];
@@ -79,7 +81,7 @@ out:
     return status;
 }
 
-/* Relaxed, so that a capture in this or another thread is not disturbed by the driver's own allocations. */
+/* Relaxed mode: the driver's allocations while loading must not disturb a capture in any thread. */
 static tt_status load(tt_plan *plan, const making *m) {
     const tt__candidate *c = &m->candidate;
     CUstreamCaptureMode mode = CU_STREAM_CAPTURE_MODE_RELAXED;
@@ -90,7 +92,7 @@ static tt_status load(tt_plan *plan, const making *m) {
     return status;
 }
 
-/* The stored cubin may be of another NVRTC than is installed now: it is the one that was measured. */
+/* A stored cubin is preferred, even from another version of NVRTC, because it was measured. */
 static tt_status compile_and_load(tt_plan *plan, tt_ctx *ctx, making *m) {
     if (m->cubin.len) {
         tt_status status = load(plan, m);
@@ -102,11 +104,12 @@ static tt_status compile_and_load(tt_plan *plan, tt_ctx *ctx, making *m) {
     return load(plan, m);
 }
 
-/* What the caller will have to give. */
+/* Notes the arguments that the caller must give. */
 static tt_status note_parameters(tt_plan *plan, const making *m) {
     tt__workload w;
     tt_status status = tt__workload_of(&w, m->candidate.t, &m->gpu, m->problem);
-    if (status != TT_OK && status != TT_E_UNSUPPORTED) /* the reference may be, which nobody launches here */
+    if (status != TT_OK &&
+        status != TT_E_UNSUPPORTED) /* a reference that cannot be launched does not matter here */
         return status;
     plan->n_parameters = w.n;
     for (int i = 0; i < w.n; i++) {

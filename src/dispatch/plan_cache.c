@@ -1,8 +1,8 @@
 /*
- * Open addressing in tables that only ever gain entries. An entry is complete before its slot is set
- * (release), and a slot never changes after that, so a reader (acquire) needs no lock and repeats nothing.
- * A full table is followed by one of twice the size; readers may still be in the old one, which is therefore
- * kept until the end: all of them together are as large as the newest.
+ * A hash table with open addressing that only gains entries. An entry is complete before its slot is set
+ * (release), and a slot never changes after that. A reader (acquire) therefore needs no lock and never
+ * retries. A full table is followed by one of twice the size. Readers may still use old tables, so they are
+ * kept until the end. Together they are as large as the newest.
  */
 #include "dispatch/plan_cache.h"
 
@@ -22,9 +22,8 @@ typedef struct tt__plan_table {
     _Atomic(entry *) slots[];
 } table;
 
-/* Each word times an odd number of its own: the products do not wait for each other, and the sum hardly for
- * the last, the context, which the driver was asked for just now. The upper bits are those that every word
- * has changed. */
+/* Each word is multiplied by its own odd number, so that the products are independent. The context, which
+ * comes from the driver just before, is added last. The upper bits depend on every word. */
 static size_t hash(const tt__plan_key *key) {
     static const uint64_t odd[TT__PLAN_KEY_WORDS] = {
         0x9e3779b97f4a7c15, 0xbf58476d1ce4e5b9, 0x94d049bb133111eb, 0xd6e8feb86659fd93, 0xff51afd7ed558ccd,
@@ -35,8 +34,8 @@ static size_t hash(const tt__plan_key *key) {
     return (size_t)(h >> 40);
 }
 
-/* Word by word, as it was written just now: wider loads, memcmp's, would wait until the words are in the
- * cache. */
+/* Compared word by word, as the key was just written. The wider loads of memcmp would wait for those
+ * stores. */
 static bool same(const tt__plan_key *a, const tt__plan_key *b) {
     for (int i = 0; i < TT__PLAN_KEY_WORDS; i++)
         if (a->words[i] != b->words[i])
@@ -59,7 +58,7 @@ tt_plan *tt__plan_cache_find(tt__plan_cache *cache, const tt__plan_key *key) {
     return e ? e->plan : NULL;
 }
 
-/* A table of twice the size with the same entries, NULL if there is no memory. */
+/* A table of twice the size with the same entries; NULL if memory is short. */
 static table *grown(table *old) {
     size_t cap = old ? old->cap * 2 : 32, at;
     table *t = calloc(1, sizeof *t + cap * sizeof *t->slots);
@@ -102,7 +101,7 @@ tt_status tt__plan_cache_add(tt__plan_cache *cache, const tt__plan_key *key, tt_
 
 void tt__plan_cache_free(tt__plan_cache *cache) {
     table *t = atomic_exchange(&cache->table, NULL);
-    for (size_t i = 0; t && i < t->cap; i++) { /* the newest has all entries */
+    for (size_t i = 0; t && i < t->cap; i++) { /* the newest table has all entries */
         entry *e = atomic_load_explicit(&t->slots[i], memory_order_relaxed);
         if (e && e->own)
             tt__plan_free(e->plan);

@@ -1,4 +1,6 @@
-/* A winner's validators against what is here now. */
+/*
+ * Compares a winner's template, method and driver with today's.
+ */
 #include "dispatch/validity.h"
 
 #include <stdio.h>
@@ -11,7 +13,7 @@ void tt__winner_staleness(char *why, size_t size, const tt__winner *w, const tt_
                           const char *driver, const char *nvrtc) {
     const tt__template *t = tt__template_set_find(templates, w->kernel);
     why[0] = '\0';
-    bool users = w->problem.text[0] != '\0'; /* whose file need not be at hand */
+    bool users = w->problem.text[0] != '\0'; /* the file of a user's operation may not be loaded */
     if (!t && !users)
         snprintf(why, size, "no template %s here", w->kernel);
     else if (differs(w->env.library, TT__METHOD))
