@@ -36,7 +36,7 @@ tt_status tt__ahead_soon(tt__ahead *a, const tt__candidate *const *c, size_t n, 
     return TT_OK;
 }
 
-/* Errors are left to the problem's turn. */
+/* Errors are ignored here. They show again at the problem's turn. */
 static tt_status expect_checks(tt__ahead *a, const tt__template *t, const tt__problem *p) {
     tt__workload work;
     tt__candidate c;
@@ -80,7 +80,7 @@ size_t tt__ahead_left(const tt__ahead *a) {
 }
 
 size_t tt__ahead_compilers(size_t n) {
-    return n - (n + 7) / 8; /* one in eight stays free */
+    return n - (n + 7) / 8; /* one in eight stays free for requests */
 }
 
 /* ---- Before a search ----------------------------------------------------------------------------------- */
@@ -95,8 +95,8 @@ static int by_time(const void *a, const void *b) {
     return x->log_time < y->log_time ? -1 : x->log_time > y->log_time ? 1 : x->index < y->index ? -1 : 1;
 }
 
-/* The `most` untried ones that the model takes for the fastest, and the default of the template that leads by
- * the model: the finals will ask for it. */
+/* Expects the `most` untried configurations that are fastest by the model, and the default of the leading
+ * template, which the finals need. */
 static tt_status expect_best(tt__ahead *a, const tt__search *search, size_t most) {
     const tt__space *space = &search->space;
     tt__points points;
@@ -174,7 +174,7 @@ static bool has_winner(const tt__session *s, const tt__problem *p) {
            tt__store_winner_get(s->store, s->gpu_id, id, &w, &found) == TT_OK && found;
 }
 
-/* The copy comes before the problem. */
+/* Expects the copy first, and then the problem. */
 static void expect_first(tt__ahead *a) {
     tt__session *s = a->s;
     tt__searches both;

@@ -20,11 +20,11 @@
 #include "tuner/searches.h"
 
 typedef struct tt__expected {
-    tt__candidate candidate; /* without a template: the verifier's kernels */
+    tt__candidate candidate; /* NULL template: the checker's kernels */
     tt__problem problem;
 } tt__expected;
 
-/* Items before `at` have been taken. */
+/* Items before `at` were taken. */
 typedef struct tt__expected_list {
     tt__expected *items;
     size_t n, at;
@@ -32,11 +32,11 @@ typedef struct tt__expected_list {
 
 typedef struct tt__ahead {
     tt__session *s;
-    tt_ctx *ctx;                 /* its layers may know the GPU; NULL: none does */
-    const tt__problem *problems; /* of the run, s->n_problems */
-    tt__searches next;           /* the problem after the one at hand, if it is open already */
+    tt_ctx *ctx;                 /* its layers may have a description of the GPU; NULL: none */
+    const tt__problem *problems; /* all problems of the run, s->n_problems */
+    tt__searches next;           /* the problem after the current one, if it is already open */
     tt__expected_list soon, later;
-    const tt__operation *operation; /* of the last item of `later` */
+    const tt__operation *operation; /* of the last item in `later` */
 } tt__ahead;
 
 /* Initialise with `s`, `ctx` and `problems`, which are borrowed. */
@@ -44,12 +44,12 @@ void tt__ahead_close(tt__ahead *a);
 
 /* ---- Moments ---- */
 
-/* CUDA starts, and the GPU is probably called `name` ("" if unknown). If a GPU of this name is known, stores
- * its description in *gpu, expects the first problem for it, and returns true. */
+/* Call while CUDA starts. `name` is the probable name of the GPU ("" if unknown). If it is known, *gpu gets
+ * its description, the first problem is expected for it, and the result is true. */
 bool tt__ahead_while_cuda_starts(tt__ahead *a, const char *name, tt__gpu *gpu);
-/* The search will run later. */
+/* Expects the configurations of a search that runs later. */
 tt_status tt__ahead_of_search(tt__ahead *a, const tt__search *search);
-/* Trials are under way, and the strategy may name `most` more. */
+/* Expects what the strategy may name next, `most` at once. */
 tt_status tt__ahead_of_strategy(tt__ahead *a, const tt__search *search, const tt__strategy *strategy,
                                 void *self, const tt__view *view, size_t most);
 /* Opens the next problem, if there is one and it is not open. */
@@ -59,16 +59,16 @@ void tt__ahead_open_next(tt__ahead *a);
 
 /* Replaces `soon`. Copies. */
 tt_status tt__ahead_soon(tt__ahead *a, const tt__candidate *const *c, size_t n, const tt__problem *p);
-/* Appends to `later`; the first candidate of an operation brings the verifier's kernels and the operation's
- * reference.
- */
+/* Appends to `later`. The first candidate of an operation also brings the checker's kernels and the
+ * operation's reference. */
 tt_status tt__ahead_later(tt__ahead *a, const tt__candidate *c, const tt__problem *p);
 void tt__ahead_forget(tt__ahead *a);
 
-/* Takes the next item; NULL if there is none. Valid until an item is added. */
+/* Takes the next item; NULL if there is none. It is valid until an item is added. */
 const tt__expected *tt__ahead_next(tt__ahead *a);
 size_t tt__ahead_left(const tt__ahead *a);
-/* How many of n compilers may work ahead at once: a configuration that nobody asked for may hang. */
+/* The number of compilers, of n, that may work ahead at once. An unrequested configuration may hang its
+ * compiler. */
 size_t tt__ahead_compilers(size_t n);
 
 #endif

@@ -1,4 +1,7 @@
-/* The replay backend: every trial is looked up in a recording. What was not recorded is skipped. */
+/*
+ * The replay backend. Every trial is looked up in a recording. A configuration that was not recorded is
+ * skipped.
+ */
 #include "tuner/backend_replay.h"
 
 #include <stdio.h>
@@ -14,7 +17,7 @@ typedef struct replay {
     tt__recording *recording;
     int (*should_stop)(void *user);
     void *user;
-    tt__problem problem, before; /* the one before may be the copy, whose best joins the finals */
+    tt__problem problem, before; /* `before` may be the copy, whose best configurations join the finals */
     size_t n_waiting;
     struct {
         size_t id;
@@ -103,7 +106,7 @@ static tt_status wait(tt__backend *b, size_t *id, tt__trial *trial) {
 
 static tt_status finals(tt__backend *b, const tt__candidate *const *c, size_t n, tt__rounds rounds,
                         tt__trial *trials) {
-    (void)rounds; /* as many as were recorded */
+    (void)rounds; /* there are as many rounds as were recorded */
     for (size_t i = 0; i < n; i++)
         TT_TRY(look_up((replay *)b, c[i], TT__STAGE_FINAL, &trials[i]));
     return TT_OK;

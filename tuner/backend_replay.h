@@ -9,7 +9,7 @@
  * NULL. */
 tt_status tt__backend_replay(tt__backend **out, const char *path, const tt__foreign *foreign,
                              int (*should_stop)(void *user), void *user);
-/* TT_E_INVALID, with what it has, if the recording of that backend lacks the problem. */
+/* TT_E_INVALID if the backend's recording lacks the problem. The message says what it has. */
 tt_status tt__backend_replay_check(const tt__backend *b, const tt__problem *p);
 
 #endif

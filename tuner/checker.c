@@ -1,4 +1,6 @@
-/* What lies where on the device, and the checker's kernels that fill and compare it. */
+/*
+ * The layout of operands on the device, and the kernels of the checker, which fill and compare them.
+ */
 #include "tuner/checker.h"
 
 #include "base/str.h"
@@ -7,7 +9,7 @@ CUdeviceptr tt__verify_finding(const tt__verifier *v, int i) {
     return v->findings + (CUdeviceptr)i * sizeof(tt__finding);
 }
 
-uint32_t tt__mix(uint64_t i, uint32_t seed) { /* as in verify.cu */
+uint32_t tt__mix(uint64_t i, uint32_t seed) { /* the same as in verify.cu */
     uint32_t h = (uint32_t)i * 0x9e3779b1u ^ ((uint32_t)(i >> 32) + seed) * 0x85ebca77u;
     h = (h ^ (h >> 16)) * 0x7feb352du;
     h = (h ^ (h >> 15)) * 0x846ca68bu;
@@ -16,7 +18,7 @@ uint32_t tt__mix(uint64_t i, uint32_t seed) { /* as in verify.cu */
 
 /* ---- What lies where ----------------------------------------------------------------------------------- */
 
-/* A base address that is aligned to exactly what the problem says. */
+/* Shifts a base address, so that it is aligned to exactly as many bytes as the problem says. */
 size_t tt__verify_shift(const tt__workload *w) {
     return w->align < 16 ? (size_t)w->align : 0;
 }
@@ -34,7 +36,7 @@ bool tt__verify_is_known(const tt__workload *w, const tt__array *a) {
     return tt__verify_is_result(a) && (w->has_reference || a->expect[0]);
 }
 
-/* An input of random bits needs no copy: the seed makes it again. */
+/* An input of random bits needs no copy: its seed makes it again. */
 bool tt__verify_is_kept(const tt__array *a) {
     return a->direction == TT__INOUT || (a->direction == TT__IN && a->init != TT__INIT_RANDOM);
 }
@@ -55,7 +57,7 @@ int64_t tt__verify_bytes(const tt__workload *w) {
     return sum;
 }
 
-/* Results start from the same random bits, others from their own, so that no two inputs are alike. */
+/* Results start from one common seed, and each input has its own, so that no two inputs are equal. */
 unsigned tt__verify_seed(const tt__workload *w, int i) {
     return w->arrays[i].direction == TT__OUT ? TT__SEED_OUTPUT : i == 0 ? TT__SEED_INPUT : (unsigned)(16 + i);
 }
@@ -63,7 +65,7 @@ unsigned tt__verify_seed(const tt__workload *w, int i) {
 /* ---- The checker's kernels ----------------------------------------------------------------------------- */
 
 CUresult tt__verify_launch(const tt__verifier *v, CUfunction fn, int64_t n, void **args) {
-    int64_t blocks = (n + 255) / 256; /* the kernels stride beyond it */
+    int64_t blocks = (n + 255) / 256; /* a kernel's loop covers more items */
     return v->cu->cuLaunchKernel(fn,
                                  blocks < 1      ? 1
                                  : blocks > 8192 ? 8192
@@ -105,7 +107,7 @@ CUresult tt__verifier_spread(const tt__verifier *v, CUdeviceptr slots, size_t by
                                  v->stream, (void *[]){&slots, &words, &step, &n}, NULL);
 }
 
-/* Must it be right bit for bit? Inputs must not change at all. */
+/* Must the result be right bit for bit? Inputs must not change at all. */
 static bool is_exact(const tt__workload *w, int i) {
     const tt__array *a = &w->arrays[i];
     return a->direction == TT__IN || a->type == TT__TYPE_ELEM ||
@@ -128,13 +130,13 @@ void tt__verify_candidate(tt__candidate *out, const tt__workload *w) {
     tt__copy(out->config, sizeof out->config, tt__verify_has_numbers(w) ? "NUMBERS=1" : "NUMBERS=0");
 }
 
-/* The inverse of a whole number, -n - 1, may be within its tolerance; flipping the upper bit of each byte
- * is not. */
+/* Results are poisoned by inverting the expected bits. For a whole number with a tolerance, the inverse -n -
+ * 1 may be acceptable, so the upper bit of each byte is flipped instead. */
 static unsigned poison_bits(const tt__verifier *v, int i) {
     return is_exact(&v->work, i) || tt__types[v->work.arrays[i].type].floating ? ~0u : 0x80808080u;
 }
 
-/* Random bits that must still be there, from byte `from` of the area on. */
+/* Checks that random bits are unchanged, from byte `from` of the area on. */
 static CUresult check_bits(tt__verifier *v, int i, CUdeviceptr area, size_t from, size_t bytes,
                            CUdeviceptr found) {
     long long begin = (long long)from, end = (long long)(from + bytes);
@@ -172,10 +174,10 @@ CUresult tt__verify_area(tt__verifier *v, int i) {
     if (a->direction == TT__IN)
         return area->before ? compare(v, i, area->before, found)
                             : check_bits(v, i, area->live, 0, area->bytes, found);
-    return tt__verify_guards(v, i, area->live, found); /* of the array nobody knows what it should hold */
+    return tt__verify_guards(v, i, area->live, found); /* the expected contents are unknown */
 }
 
-/* Starts with nothing found, queues the comparisons, and waits once, for all that was queued before, too. */
+/* Clears the findings, queues the comparisons, and waits once for all queued work. */
 tt_status tt__verify_check(tt__verifier *v, CUresult (*look)(tt__verifier *v, int i),
                            tt__finding found[TT__OPERANDS_MAX], const char *what) {
     TT_TRY(tt__cu_check(tt__verify_move(v, v->findings, v->findings + TT__FINDINGS_BYTES, TT__FINDINGS_BYTES),
@@ -186,7 +188,7 @@ tt_status tt__verify_check(tt__verifier *v, CUresult (*look)(tt__verifier *v, in
     TT_TRY(tt__cu_check(v->cu->cuStreamSynchronize(v->stream), "%s", what));
     return tt__cu_check(v->cu->cuMemcpyDtoH(found, v->findings, TT__FINDINGS_BYTES), "cuMemcpyDtoH");
 }
-/* All that runs are judged by, in a number. */
+/* Computes a checksum of all data that runs are compared with. */
 tt_status tt__verify_sum(tt__verifier *v, uint64_t *out) {
     CUdeviceptr sum = v->findings;
     TT_TRY(tt__cu_check(v->cu->cuMemsetD8Async(sum, 0, sizeof *out, v->stream), "cuMemsetD8Async"));
@@ -205,7 +207,7 @@ tt_status tt__verify_sum(tt__verifier *v, uint64_t *out) {
     return tt__cu_check(v->cu->cuMemcpyDtoH(out, sum, sizeof *out), "cuMemcpyDtoH");
 }
 
-/* What a run may find in its operands. */
+/* Restores `inout`, and poisons results. */
 CUresult tt__verify_poison(tt__verifier *v) {
     CUresult r = CUDA_SUCCESS;
     for (int i = 0; i < v->work.n && r == CUDA_SUCCESS; i++) {

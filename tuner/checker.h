@@ -1,4 +1,6 @@
-/* Operands on the device, and the checker's kernels (verify.cu), which fill and compare them. */
+/*
+ * The operands on the device, and the kernels of the checker (verify.cu), which fill and compare them.
+ */
 #ifndef TT_TUNER_CHECKER_H
 #define TT_TUNER_CHECKER_H
 
@@ -6,15 +8,15 @@
 #include "gpu/kernel.h"
 #include "template/template.h"
 
-/* An operand on the device. Areas are [guard][array][guard] and whole 16-byte words. */
+/* An operand on the device. An area is [guard][array][guard], in whole 16-byte words. */
 typedef struct tt__area {
-    size_t bytes, head; /* of the area; to the start of the array */
-    CUdeviceptr live;   /* what a kernel under test works on */
+    size_t bytes, head; /* size of the area; offset of the array in it */
+    CUdeviceptr live;   /* the copy that the tested kernel works on */
     CUdeviceptr
-        before; /* what `inout`, and `in` that no seed can make again, hold before a run; 0: not kept */
-    CUdeviceptr reference; /* what `out` and `inout` must hold afterwards; 0: nobody knows */
-    CUdeviceptr written;   /* of `out`: a bit for each byte that the reference writes; 0: none */
-    CUdeviceptr operand;   /* of the array in `live`, as kernels get it */
+        before; /* contents before a run, of `inout` and of an `in` that no seed makes again; 0: not kept */
+    CUdeviceptr reference; /* expected contents of `out` and `inout`; 0: unknown */
+    CUdeviceptr written;   /* for `out`: one bit for each byte that the reference writes; 0: none */
+    CUdeviceptr operand;   /* address of the array in `live`, as kernels get it */
     tt__arg_value scalar;
 } tt__area;
 
@@ -28,23 +30,23 @@ typedef struct tt__verifier {
     CUdeviceptr findings;
     CUlibrary library;
     CUfunction fill, check_fill, numbers, written, poison, compare, compare_numbers, spread, sum;
-    uint64_t kept; /* sum of all that runs are judged by */
+    uint64_t kept; /* checksum of all data that runs are compared with */
 } tt__verifier;
 
-/* The checker's kernels (verify.cu), one member, and the candidate to compile them as; it has no template. */
+/* The kernels of the checker (verify.cu), and the candidate to compile them with. It has no template. */
 extern const tt__builtin tt__checker[];
 extern const size_t tt__n_checker;
 void tt__verify_candidate(tt__candidate *out, const tt__workload *w);
 
-/* Device memory that a verifier for this workload takes, in bytes. */
+/* Bytes of device memory that a verifier for this workload needs. */
 int64_t tt__verify_bytes(const tt__workload *w);
 
-/* Fills device memory with random bits (bytes rounded down to 4). */
+/* Fills device memory with random bits. `bytes` is rounded down to a multiple of 4. */
 tt_status tt__verifier_randomise(const tt__verifier *v, CUdeviceptr ptr, size_t bytes);
 
-/* Copies what operand i holds before a run to `to`, asynchronously; nothing if that is of no account. */
+/* Copies operand i's initial contents to `to`, asynchronously. Does nothing if they do not matter. */
 CUresult tt__verifier_initial(const tt__verifier *v, int i, CUdeviceptr to);
-/* Copies the first slot of so many bytes, a multiple of 16, to all that lie `stride` bytes apart. */
+/* Copies the first slot to all other slots, `stride` bytes apart. `bytes` is a multiple of 16. */
 CUresult tt__verifier_spread(const tt__verifier *v, CUdeviceptr slots, size_t bytes, size_t stride,
                              size_t n_slots);
 
@@ -52,41 +54,41 @@ CUresult tt__verifier_spread(const tt__verifier *v, CUdeviceptr slots, size_t by
 
 enum { TT__GUARD = 4096 };
 
-/* What the comparisons found for one operand; on the device a clear set lies behind. */
+/* The result of comparing one operand. On the device a cleared set follows. */
 typedef struct tt__finding {
-    uint64_t n, first; /* 16-byte words that differ, and a byte of the area */
+    uint64_t n, first; /* number of different 16-byte words; offset in the area of a different byte */
 } tt__finding;
 enum { TT__FINDINGS_BYTES = TT__OPERANDS_MAX * sizeof(tt__finding) };
 
-/* What is kept of an operand. */
+/* The layout of an operand, and whether a copy is kept. */
 size_t tt__verify_shift(const tt__workload *w);
 size_t tt__verify_area_bytes(const tt__workload *w, int i);
 bool tt__verify_is_result(const tt__array *a);
 bool tt__verify_is_known(const tt__workload *w, const tt__array *a);
 bool tt__verify_is_kept(const tt__array *a);
-bool tt__verify_has_numbers(const tt__workload *w); /* that are made or compared as such */
+bool tt__verify_has_numbers(const tt__workload *w); /* operands that are made or compared as numbers */
 bool tt__verify_is_masked(const tt__workload *w, const tt__array *a);
 unsigned tt__verify_seed(const tt__workload *w, int i);
 CUdeviceptr tt__verify_finding(const tt__verifier *v, int i);
 
-/* The checker's kernels, over n items; queued. */
+/* Queues a kernel of the checker over n items. */
 CUresult tt__verify_launch(const tt__verifier *v, CUfunction fn, int64_t n, void **args);
 CUresult tt__verify_fill(const tt__verifier *v, CUdeviceptr ptr, size_t bytes, unsigned seed, int inverted);
 CUresult tt__verify_move(const tt__verifier *v, CUdeviceptr to, CUdeviceptr from, size_t bytes);
 
-/* Looks for what is wrong with an operand, or only around it at `at`; queued. */
+/* Queues the comparison of an operand, or of its guards at `at`. */
 CUresult tt__verify_area(tt__verifier *v, int i);
 CUresult tt__verify_guards(tt__verifier *v, int i, CUdeviceptr at, CUdeviceptr found);
-/* Starts with nothing found, queues `look` for each buffer, and waits for all that is queued. */
+/* Clears the findings, queues `look` for each buffer, and waits for all queued work. */
 tt_status tt__verify_check(tt__verifier *v, CUresult (*look)(tt__verifier *v, int i),
                            tt__finding found[TT__OPERANDS_MAX], const char *what);
-/* All that runs are judged by, in a number. */
+/* Computes a checksum of all data that runs are compared with. */
 tt_status tt__verify_sum(tt__verifier *v, uint64_t *out);
-/* Gives operands what a run may find in them; queued. */
+/* Queues restoring `inout` and poisoning results. */
 CUresult tt__verify_poison(tt__verifier *v);
 
 enum { TT__SEED_INPUT = 1, TT__SEED_OUTPUT = 2 };
-/* The 32 random bits of tt_fill at word i. */
+/* The 32 random bits that tt_fill writes to word i. */
 uint32_t tt__mix(uint64_t i, uint32_t seed);
 
 #endif

@@ -1,6 +1,7 @@
-/* The geometry of each launch, and its costs. A cost is about the logarithm of a factor on the time, so
- * costs add up; weights scale them to practice. They are few and round on purpose: the trials correct
- * them. */
+/*
+ * Computes the geometry of launches, and their costs. A cost approximates the logarithm of a factor on the
+ * time, so costs can be added. The weights are few and round on purpose: trials correct the model.
+ */
 #include "tuner/cost_model.h"
 
 #include <math.h>
@@ -8,28 +9,29 @@
 
 #include "base/number.h"
 
-/* Rows so many bytes apart meet in the same part of the memory (docs/limits.md). */
+/* Rows this many bytes apart share one part of the memory (docs/limits.md). */
 static const int64_t wide_pitch = 131072;
 
-/* How much of a cache hint it is not to keep what was read. */
+/* The part of a cache hint that consists in not keeping what was read. */
 static const double keeping = 0.7;
 
-/* What one of each adds to the logarithm of the time. docs/search.md has where the numbers come from. */
+/* Each unit of a cost adds so much to the logarithm of the time. docs/search.md says where the numbers come
+ * from. */
 const double tt__cost_weights[TT__COSTS] = {
-    [TT__COST_READ_RUN] = 0.03,    /* halvings of 256 bytes that a block reads in a row; from a cache line
-                                      on each counts twice */
-    [TT__COST_WRITE_RUN] = 0.025,  /* ... writes in a row */
-    [TT__COST_FEW_BLOCKS] = 0.04,  /* halvings of 8 blocks for each SM: they are not shared out well */
-    [TT__COST_IDLE_SMS] = 0.085,   /* halvings of 2 blocks for each SM */
-    [TT__COST_LITTLE_WORK] = 0.05, /* halvings of 32 bytes for each thread: too little is under way */
+    [TT__COST_READ_RUN] =
+        0.03, /* halvings of 256 bytes that a block reads in one run; below a cache line each counts twice */
+    [TT__COST_WRITE_RUN] = 0.025,  /* the same for writes */
+    [TT__COST_FEW_BLOCKS] = 0.04,  /* halvings of 8 blocks per SM: few blocks spread unevenly */
+    [TT__COST_IDLE_SMS] = 0.085,   /* halvings of 2 blocks per SM */
+    [TT__COST_LITTLE_WORK] = 0.05, /* halvings of 32 bytes per thread: few bytes are in flight */
     [TT__COST_MANY_LOADS] = 0.001, /* loads of each thread, up to 64 */
-    [TT__COST_ACCESSES] = 0.15,    /* loads and stores for each byte */
+    [TT__COST_ACCESSES] = 0.15,    /* loads and stores per byte */
     [TT__COST_BLOCK_SIZE] = 0.01,  /* doublings or halvings of 256 threads */
-    [TT__COST_CONFLICTS] = 0.05,   /* if it has bank conflicts that it could have padded away */
-    [TT__COST_ORDER] = 0.015,      /* if blocks walk along rows of what no cache holds; of wide pitches it
-                                      depends on the day */
-    [TT__COST_CACHE_HINT] = 0.025, /* if stores do not stream although all fits the cache, or the reverse;
-                                      less if nothing is kept of what does not fit */
+    [TT__COST_CONFLICTS] = 0.05,   /* bank conflicts that padding would avoid */
+    [TT__COST_ORDER] = 0.015, /* blocks go along rows of a matrix larger than the cache; not counted for wide
+                                 pitches, where the effect varies */
+    [TT__COST_CACHE_HINT] = 0.025, /* stores stream although all fits the cache, or the reverse; less if data
+                                      that does not fit is not kept */
 };
 
 const char *const tt__cost_names[TT__COSTS] = {
@@ -53,11 +55,11 @@ static double threads_of(const tt__launch *l) {
     return (double)block[0] * block[1] * block[2];
 }
 
-/* The names by which templates tell us what a launch does not show. */
+/* Parameters' names tell what a launch does not show. */
 static void read_parameters(tt__geometry *g, const tt__template *t, const tt__point point, int elem_size) {
     static const struct {
         const char *name;
-        bool read, write, whole; /* whole: of transposes, whose accesses move an element at least */
+        bool read, write, whole; /* whole: at least one element, in transposes */
     } accesses[] = {{"VL", true, false, true},
                     {"VS", false, true, true},
                     {"V", true, true, true},
@@ -88,9 +90,9 @@ static void read_launch(tt__geometry *g, const tt__candidate *c, const tt__probl
     g->read_access = g->write_access = tt__problem_elem_size(p);
 }
 
-/* The sides of what is read in tiles (`moves ROWS, COLUMNS, LEADING_DIMENSION`). */
+/* The size of what is read in tiles (`moves ROWS, COLUMNS, LEADING_DIMENSION`). */
 typedef struct sides {
-    double rows, cols, count; /* so many of rows x cols */
+    double rows, cols, count; /* `count` matrices of rows x cols */
     double elem_size;
 } sides;
 
@@ -102,7 +104,7 @@ static sides sides_of(const tt__operation *op, const tt__problem *p) {
     return s;
 }
 
-/* With one row a block is as wide as its tile, and of the grid only the columns are left. */
+/* With one row, the grid has only columns, so a block is as wide as its tile. */
 static void read_tile(tt__geometry *g, const tt__candidate *c, const tt__candidate *of_row, const sides *s) {
     double across = blocks_of(&of_row->launch) / s->count;
     double wide = fmin(ceil(s->cols / across), s->cols);
@@ -125,7 +127,7 @@ static const tt__candidate *find(const tt__space *space, const char *config, siz
     return NULL;
 }
 
-/* Tiles of one template's configurations, which stand together in the space from `first` on. */
+/* Finds the tiles of one template's configurations, which are together in the space from `first` on. */
 static void read_tiles(tt__cost_model *m, const tt__space *space, size_t first, size_t end,
                        const tt__gpu *gpu, const tt__problem *p) {
     const tt__operation *op = space->items[first].t->operation;
@@ -155,8 +157,8 @@ static int by_tile(const void *a, const void *b) {
     return 0;
 }
 
-/* A template that can pad its tiles has bank conflicts where it does not: its other configurations take
- * more shared memory for the same tile. */
+/* Finds configurations with bank conflicts: another configuration of the template uses more shared memory for
+ * the same tile, so it pads. */
 static tt_status find_unpadded(tt__cost_model *m, size_t first, size_t end) {
     tt__geometry **sorted = calloc(end - first, sizeof(tt__geometry *)), *most;
     if (!sorted)
@@ -181,7 +183,7 @@ static double halvings(double have, double full) {
     return have > 0 && have < full ? log2(full / have) : 0;
 }
 
-/* Of two cache lines, and of one again. */
+/* Below a cache line of 128 bytes each halving counts twice. */
 static double short_run(double bytes) {
     return halvings(bytes, 256) + halvings(bytes, 128);
 }
@@ -190,13 +192,12 @@ static void find_costs(double costs[TT__COSTS], const tt__geometry *g, const tt_
                        const tt__operation *op, const tt__problem *p) {
     double per_sm = g->blocks / (gpu->sm_count > 0 ? gpu->sm_count : 1);
     double moved = p->moved_bytes, l2 = (double)gpu->l2_bytes;
-    bool cached = moved <= l2,
-         exceeds = moved / 2 > l2; /* between the two, hints and order are all the same */
+    bool cached = moved <= l2, exceeds = moved / 2 > l2; /* in between, neither hints nor order matter */
     int64_t pitch = op->tile[0] < 0 ? 1 : tt__problem_number(p, op->variables[op->tile[2]].name, 1);
     bool wide = pitch * tt__problem_elem_size(p) % wide_pitch == 0;
     costs[TT__COST_IDLE_SMS] = halvings(per_sm, 2);
     costs[TT__COST_BLOCK_SIZE] = fabs(log2(g->threads / 256));
-    if (!op->moves) /* how it moves bytes is not declared */
+    if (!op->moves) /* the operation does not declare how it moves bytes */
         return;
     costs[TT__COST_READ_RUN] = short_run(g->read_run);
     costs[TT__COST_WRITE_RUN] = short_run(g->write_run);
@@ -214,7 +215,7 @@ static void find_costs(double costs[TT__COSTS], const tt__geometry *g, const tt_
 
 /* ---- Coordinates --------------------------------------------------------------------------------------- */
 
-/* The coordinate of a parameter; those of one name are one, whatever the template. */
+/* The coordinate of a parameter. Parameters with the same name share it across templates. */
 static size_t coord_of(tt__cost_model *m, const char *names[], const char *name) {
     for (size_t k = 0; k < m->n_coords; k++)
         if (strcmp(names[k], name) == 0)
@@ -225,7 +226,7 @@ static size_t coord_of(tt__cost_model *m, const char *names[], const char *name)
     return m->n_coords++;
 }
 
-/* A few values from 0 on are no quantity: which of the orders, which of the hints. */
+/* A few values from 0 on are a choice (an order, a hint) and no quantity. */
 static bool is_choice(const tt__param *p) {
     return p->n_values <= 4 && strcmp(p->values[0], "0") == 0;
 }
@@ -243,7 +244,7 @@ static void place_params(tt__cost_model *m, const char *names[], size_t i, const
     }
 }
 
-/* Beside the parameters: what the launch shows, which unlike them means the same in all templates. */
+/* Coordinates in addition to parameters. They come from the launch and mean the same in all templates. */
 static void place(tt__cost_model *m, const tt__space *space, const tt__points *points) {
     const char *names[TT__COORDS_MAX] = {NULL};
     size_t kernel = coord_of(m, names, " kernel"), read = coord_of(m, names, " read"),
@@ -252,7 +253,7 @@ static void place(tt__cost_model *m, const tt__space *space, const tt__points *p
     float *all = &m->coords[0][0];
     for (size_t i = 0; i < space->n * TT__COORDS_MAX; i++)
         all[i] = NAN;
-    m->words[kernel] = true; /* TT__COORD_KERNEL, being the first */
+    m->words[kernel] = true; /* this is TT__COORD_KERNEL, the first one */
     for (size_t i = 0, t = 0; i < space->n; i++) {
         const tt__geometry *g = &m->geometry[i];
         t += i > 0 && space->items[i].t != space->items[i - 1].t;

@@ -1,29 +1,29 @@
-/* What is known of a configuration before it has run: how it moves bytes, and what that should cost. The
- * cost orders a search's first trials; distances between configurations tell the surrogate which trials
- * speak for which configurations. Tiles are found by asking a template for its
- * grid with one row, in operations that say `moves`. Parameters have conventional names (V, VL, VS, VEC,
- * STREAM, KEEP). */
+/*
+ * Predicts configurations before they run: how they move bytes, and what that costs. The costs order the
+ * first trials of a search. Distances between configurations tell the surrogate how much a trial says about
+ * others. If the operation declares `moves`, tiles are found by asking the template for its grid with one
+ * row. Some parameters have conventional names (V, VL, VS, VEC, STREAM, KEEP).
+ */
 #ifndef TT_TUNER_COST_MODEL_H
 #define TT_TUNER_COST_MODEL_H
 
 #include "tuner/points.h"
 
-/* How a launch moves a matrix. What could not be found out is 0. */
+/* How a launch moves a matrix. Unknown values are 0. */
 typedef struct tt__geometry {
-    double read_run, write_run; /* bytes in a row that a block reads, writes */
-    double thread_bytes;        /* that each thread reads */
-    double threads;             /* of a block */
+    double read_run, write_run; /* contiguous bytes that a block reads, writes */
+    double thread_bytes;        /* bytes that each thread reads */
+    double threads;             /* per block */
     double blocks;
     double shared_bytes;
     double read_access, write_access; /* bytes of one access */
-    int down; /* blocks that follow each other: 1 down a column of the source, -1 along a row, 0 unknown */
-    bool unpadded; /* others of its template take more shared memory for the same tile */
-    bool streams;  /* stores ask not to stay in the cache */
-    bool keeps;    /* loads ask to stay in it for a while */
+    int down;      /* consecutive blocks go 1 down a column of the source, -1 along a row, 0 unknown */
+    bool unpadded; /* other configurations of the template use more shared memory for the same tile */
+    bool streams;  /* stores have a streaming hint */
+    bool keeps;    /* loads have a hint to stay in the cache */
 } tt__geometry;
 
-/* What makes a launch slower than it could be, each counted in a unit of its own (cost_model.c says which).
- */
+/* The reasons why a launch is slow. Each has its own unit (see cost_model.c). */
 enum {
     TT__COST_READ_RUN,
     TT__COST_WRITE_RUN,
@@ -39,20 +39,23 @@ enum {
     TT__COSTS
 };
 
-/* Where a configuration stands: how far apart two are says how much one's trial tells of the other. */
+/* A configuration has coordinates. The distance of two configurations says how much a trial of one tells
+ * about the other. */
 enum { TT__COORD_KERNEL = 0, TT__COORDS_MAX = 40 };
 
 typedef struct tt__cost_model {
-    size_t n;               /* of the space */
-    tt__geometry *geometry; /* by index of the space, like the next two */
+    size_t n;               /* size of the space */
+    tt__geometry *geometry; /* by index in the space, as the next two */
     double (*costs)[TT__COSTS];
-    double *log_time; /* predicted, up to a constant that all share */
+    double *log_time; /* predicted, up to a constant that all configurations share */
     size_t n_coords;
-    float (*coords)[TT__COORDS_MAX]; /* a doubling, a step or another word is 1; NAN: has no such thing */
-    bool words[TT__COORDS_MAX];      /* of this coordinate only same and different count */
+    float (*coords)[TT__COORDS_MAX]; /* a distance of 1 is a doubling, a step or another word; NAN: it has no
+                                        such coordinate */
+    bool words[TT__COORDS_MAX];      /* words have no order: they are equal or different */
 } tt__cost_model;
 
-/* `weights` are TT__COSTS; NULL: tt__cost_weights. Release with tt__cost_model_close, also on failure. */
+/* `weights` are TT__COSTS; NULL: tt__cost_weights. Close it with tt__cost_model_close, also after a
+ * failure. */
 tt_status tt__cost_model_open(tt__cost_model *m, const tt__space *space, const tt__gpu *gpu,
                               const tt__problem *p, const tt__points *points, const double *weights);
 void tt__cost_model_close(tt__cost_model *m);

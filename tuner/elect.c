@@ -1,5 +1,7 @@
-/* Compares what the finals measured in pairs, so that drift or a lucky sample does not decide. The stored
- * winner stays until it is beaten beyond the noise. */
+/*
+ * Compares samples of the finals in pairs, so that drift and lucky samples do not decide. The stored winner
+ * stays until another beats it by more than the noise.
+ */
 #include "tuner/elect.h"
 
 #include <stdio.h>
@@ -10,7 +12,8 @@
 #include "template/operation.h"
 #include "tuner/finals.h"
 
-/* Candidates that differ by less are the same to any user: then the first in the space wins, every time. */
+/* A smaller difference does not matter to users. The first in the space then wins, so that the result is
+ * always the same. */
 static const double indistinct = 1.001;
 
 tt__ratio tt__compare_trials(const tt__trial *a, const tt__trial *b) {
@@ -41,7 +44,7 @@ static int choose(const tt__finals *f) {
     return first;
 }
 
-/* The copy that the finals, not a lucky sample of the screening, call the fastest. */
+/* The fastest copy by the finals. Screening may have had a lucky sample. */
 static int best_copy(const tt__finals *f, const tt__search *copy) {
     int best = TT__NOBODY;
     for (int i = 0; i < (int)f->n; i++)
@@ -51,7 +54,7 @@ static int best_copy(const tt__finals *f, const tt__search *copy) {
     return best;
 }
 
-/* What the template itself wants to be known of a winner. */
+/* The operation's metrics for the winner. */
 static tt_status fill_metrics(const tt__session *s, const tt__search *search, const tt__winner *w,
                               tt_result *result) {
     const tt__operation *operation = search->t->operation;
@@ -65,7 +68,7 @@ static tt_status fill_metrics(const tt__session *s, const tt__search *search, co
         int n = tt__format(result->metrics + used, room, "%s%s %.6g", used ? ", " : "",
                            operation->metrics[i].name, value);
         if (n < 0 || (size_t)n >= room)
-            result->metrics[used] = '\0'; /* rather none than a part of a number */
+            result->metrics[used] = '\0'; /* an incomplete number is left out */
     }
     return TT_OK;
 }
@@ -115,7 +118,7 @@ static tt_status crown(tt__session *s, const tt__search *search, const tt__searc
 }
 
 tt_status tt__elect(tt__session *s, tt__search *search, const tt__search *copy, tt_result *result) {
-    tt__finals *f = calloc(1, sizeof *f); /* too large for a stack */
+    tt__finals *f = calloc(1, sizeof *f); /* too large for the stack */
     if (!f)
         return tt__fail_memory(sizeof *f);
     tt_status status = tt__finals_nominate(s, search, copy, f);

@@ -1,19 +1,21 @@
-/* The winner of a search. */
+/*
+ * Elects the winner of a search.
+ */
 #ifndef TT_TUNER_ELECT_H
 #define TT_TUNER_ELECT_H
 
 #include "tuner/search.h"
 #include "tuner/stats.h"
 
-/* Elects and stores the winner of a finished search, compares it with the best of `copy` (may be empty),
- * and fills the result. */
+/* Elects and stores the winner of a finished search, compares it with the best of `copy` (may be empty), and
+ * fills in the result. */
 tt_status tt__elect(tt__session *s, tt__search *search, const tt__search *copy, tt_result *result);
 
-/* The stored winner, if nothing was measured and it still holds: same environment and template and, unless
- * this is a replay, measured here. */
+/* Takes the stored winner, if nothing was measured and it is still valid: the environment and the template
+ * are the same and, except in a replay, it was measured here. */
 tt_status tt__stored_winner(tt__session *s, const tt__search *search, tt_result *result, bool *holds);
 
-/* a over b, in pairs where the samples pair up. */
+/* The ratio of a to b, from paired samples if there are any. */
 tt__ratio tt__compare_trials(const tt__trial *a, const tt__trial *b);
 
 #endif

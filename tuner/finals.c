@@ -1,4 +1,6 @@
-/* Who is in the finals, and for how long. */
+/*
+ * Chooses the entrants of the finals, and how long each stage measures.
+ */
 #include "tuner/finals.h"
 
 #include <math.h>
@@ -7,36 +9,38 @@
 #include "template/operation.h"
 #include "tuner/stats.h"
 
-/* Screening medians are good to a few percent; configurations further behind cannot win. */
+/* Screening medians are right within a few percent, so slower configurations cannot win. */
 static const double within_reach = 1.06;
 
-/* With the incumbent and the default: TT__FINALISTS_MAX. Screening tells less about short problems, since
- * each kernel was loaded once: three times as many enter, and run in heats. */
+/* With the incumbent and the default this makes TT__FINALISTS_MAX. Screening says less about short problems,
+ * because it loads each kernel once. Three times as many may then enter, in heats. */
 enum { CONTENDERS_MAX = 26, HEATS = 3, COPIES_MAX = 3 };
 
-/* No two stages have as many rounds, so that samples of different ones are never taken for pairs. */
+/* Every stage has another number of rounds, so that samples of two stages are never paired. */
 typedef struct stage {
     tt__rounds rounds;
-    size_t contenders, copies; /* that may enter the next, and no further behind the leader than ... */
+    size_t contenders,
+        copies; /* limits on entrants of the next stage: their number, and their distance from the leader */
     double within;
 } stage;
 static const stage stages[] = {
-    {{7, 7, 0.03, 1}, CONTENDERS_MAX, COPIES_MAX, 1.03}, /* as many in every heat */
+    {{7, 7, 0.03, 1}, CONTENDERS_MAX, COPIES_MAX, 1.03}, /* the same in every heat */
     {{9, 21, 0.04, 1}, 11, 2, 1.02},
     {{22, 30, 0.05, 1}, 6, 1, 1.01},
     {{TT__FINAL_ROUNDS, TT__FINAL_ROUNDS_MAX, 0.16, 1}, 0, 0, 0},
 };
 enum { STAGES = sizeof stages / sizeof *stages };
 
-/* Launches of a short problem spread by several percent, and we want half a percent. Each stage takes this
- * many times as long, and loads its kernels once a round, at other addresses each time. Not with a budget. */
+/* A short problem's times vary by several percent, and half a percent is wanted. Each stage then takes so
+ * many times as long, and reloads the kernels every round at other addresses. With a budget this is left
+ * out. */
 enum { SHORT_TIMES = 6 };
 
-/* Times of different stages lie up to 1 % apart. An exhaustive run shows how near all entrants are: they
- * stay until the last stage, which takes this many times as long. */
+/* Times of different stages differ by up to 1 %. An exhaustive run should show how close all entrants are, so
+ * they stay until the last stage, which takes so many times as long. */
 enum { ALL_TIMES = 2 };
 
-/* Has it to be measured for long? */
+/* Is it a short problem, which needs longer stages? */
 static bool is_short(const tt__session *s, const tt__search *search) {
     return isinf(s->end_s) && search->best != TT__NOTHING && tt__search_best_us(search) < TT__SHORT_US;
 }
@@ -68,7 +72,7 @@ static bool has_entered(const tt__finals *f, const tt__search *of, int64_t index
     return false;
 }
 
-/* Enters the best `most` of a search by screening, fastest first. */
+/* Enters the `most` fastest configurations of a search by screening. */
 static void enter_best(tt__finals *f, const tt__search *search, size_t most) {
     if (search->best == TT__NOTHING)
         return;
@@ -85,7 +89,7 @@ static void enter_best(tt__finals *f, const tt__search *search, size_t most) {
     }
 }
 
-/* The stored winner's place, if it is still in the space. Tries it if the search has not. */
+/* Finds the stored winner in the space, and tries it if the search has not. */
 static tt_status find_incumbent(tt__session *s, tt__search *search, int64_t *index) {
     tt__winner w;
     bool found;
@@ -104,8 +108,8 @@ tt_status tt__finals_nominate(tt__session *s, tt__search *search, const tt__sear
     int64_t incumbent;
     *f = (tt__finals){.at_default = TT__NOBODY, .at_incumbent = TT__NOBODY};
     TT_TRY(find_incumbent(s, search, &incumbent));
-    int64_t leading_default =
-        tt__strategy_default(&search->space, (size_t)search->best); /* shows what tuning was worth */
+    int64_t leading_default = tt__strategy_default(
+        &search->space, (size_t)search->best); /* for comparison: it shows what tuning gained */
     if (leading_default != TT__NOTHING)
         TT_TRY(tt__search_try(s, search, (size_t)leading_default));
     enter_best(f, search, is_short(s, search) ? HEATS * CONTENDERS_MAX : CONTENDERS_MAX);
@@ -124,7 +128,7 @@ static bool is_measured(const tt__trial *t) {
     return t->status == TT__TRIAL_OK && t->time_us > 0;
 }
 
-/* Behind the contenders, and the default where it is none of them. */
+/* The first place after the contenders and the default. */
 static size_t first_copy(const tt__finals *f) {
     return f->n_contenders + (f->at_default >= (int)f->n_contenders);
 }
@@ -138,8 +142,8 @@ double tt__finals_middle_us(const tt__finals *f, int i) {
     return t->n_samples > 0 ? tt__lower_mean(t->samples_us, (size_t)t->n_samples) : t->time_us;
 }
 
-/* Among the places [first, end), takes out those after the best `most`, and those further than `within`
- * behind the best. */
+/* Eliminates entrants in places [first, end): those after the best `most`, and those slower than `within`
+ * times the best. */
 static void eliminate(tt__finals *f, size_t first, size_t end, size_t most, double within) {
     double us[TT__ENTRANTS_MAX], least = INFINITY;
     for (size_t i = first; i < end; i++) {
@@ -175,13 +179,13 @@ static tt__rounds rounds_of(const tt__session *s, const tt__search *search, cons
     return rounds;
 }
 
-/* The default does not compete: it need not be there before the end. */
+/* The default does not compete, so that only the last stage needs it. */
 static bool waits(const tt__finals *f, size_t i, const stage *st) {
     return st->contenders > 0 && (int)i == f->at_default && i >= f->n_contenders;
 }
 
-/* Among the places [first, end): a recording has a stage only for its entrants, and for others an earlier
- * stage with fewer rounds. */
+/* In a recording, eliminated entrants in places [first, end) have only an earlier stage, with fewer
+ * rounds. */
 static void drop_earlier(tt__finals *f, size_t first, size_t end) {
     int most = 0;
     for (size_t i = first; i < end; i++)
@@ -191,7 +195,7 @@ static void drop_earlier(tt__finals *f, size_t first, size_t end) {
         f->entrants[i].out |= f->trials[i].n_samples < most;
 }
 
-/* In as many heats as it takes, none with fewer than the others by more than one. */
+/* Divides the candidates into heats whose sizes differ by at most one. */
 static tt_status run_heats(tt__session *s, const tt__candidate *const *c, size_t n, tt__rounds rounds,
                            tt__trial *trials) {
     size_t heats = (n + TT__FINALISTS_MAX - 1) / TT__FINALISTS_MAX;
@@ -202,7 +206,7 @@ static tt_status run_heats(tt__session *s, const tt__candidate *const *c, size_t
     return TT_OK;
 }
 
-/* Measures the entrants that are not out. One that is not recorded is then out. */
+/* Measures the remaining entrants. An entrant that is missing from the recording is eliminated. */
 static tt_status hold_stage(tt__session *s, const tt__search *search, tt__finals *f, const stage *st) {
     const tt__candidate *candidates[TT__ENTRANTS_MAX] = {NULL};
     size_t at[TT__ENTRANTS_MAX], n = 0;
@@ -225,7 +229,7 @@ static tt_status hold_stage(tt__session *s, const tt__search *search, tt__finals
     return TT_OK;
 }
 
-/* The screening decides: all are back as they came. */
+/* Without finals the screening decides, and all entrants return. */
 static void fall_back(tt__finals *f) {
     for (size_t i = 0; i < f->n; i++) {
         tt__entrant *e = &f->entrants[i];
@@ -238,7 +242,8 @@ tt_status tt__finals_hold(tt__session *s, tt__search *search, tt__finals *f) {
     tt_status status = TT_OK;
     tt__session_progress(s, search, "finals");
     for (size_t k = 0; k < STAGES && status == TT_OK; k++) {
-        size_t most = keeps_all(s) ? CONTENDERS_MAX + 1 : stages[k].contenders; /* one may be the incumbent */
+        size_t most =
+            keeps_all(s) ? CONTENDERS_MAX + 1 : stages[k].contenders; /* the incumbent may be one more */
         if (k + 1 < STAGES && n_in(f, f->n_contenders) <= most)
             continue; /* few enough */
         if (f->interleaved && tt__now_s() > s->end_s)
@@ -259,7 +264,7 @@ tt_status tt__finals_hold(tt__session *s, tt__search *search, tt__finals *f) {
         if (is_measured(&f->measured[i]))
             TT_TRY(tt__session_store(s, f->entrants[i].of->problem_id, f->entrants[i].c, TT__STAGE_FINAL,
                                      &f->measured[i]));
-    if (n_in(f, f->n_contenders) == 0) /* not one has passed the last stage, or any */
+    if (n_in(f, f->n_contenders) == 0) /* no contender has passed the last stage, or any stage */
         f->interleaved = false;
     if (!f->interleaved)
         fall_back(f);

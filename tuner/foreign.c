@@ -13,7 +13,7 @@ tt__gpu tt__typical_gpu(void) {
                      .l2_bytes = INT64_C(50) << 20};
 }
 
-/* Of one that failed the constraints may say no as well. */
+/* A configuration that failed may violate constraints. */
 static tt_status fits(const tt__foreign *f, char config[TT__CONFIG_MAX], bool ran) {
     size_t choice[TT__PARAMS_MAX];
     tt__candidate c;

@@ -1,20 +1,22 @@
-/* Exact inference. A new row extends the Cholesky factor of the covariance by one line, and the factor's
- * solution for every configuration; mean and variance are sums over it. The covariance adds the effects of
- * single coordinates, known soon because every trial has all coordinates, and their joint effect, known
- * only near trials. */
+/*
+ * Exact inference. A new row adds one line to the Cholesky factor of the covariance, and to the factor's
+ * solution for every configuration. Mean and variance are sums over it. The covariance adds two parts:
+ * effects of single coordinates, which every trial teaches, and their joint effect, which only near trials
+ * teach.
+ */
 #include "tuner/gp.h"
 
 #include <math.h>
 #include <stdlib.h>
 
-/* Of logarithms of times: what all share, what coordinates add alone and together, and the noise. */
+/* Variances of logarithms of times: common offset, single coordinates, joint effect, noise. */
 static const double shared = 1.0, alone = 0.002, together = 0.003, noise = 0.0001;
-/* The model knows no templates: it may be wrong about one by more than any parameter does. */
+/* The model knows nothing about templates, so its error for one may be larger than for any parameter. */
 static const double of_kernel = 10;
-/* Steps over which the effect of a coordinate fades. */
+/* The number of steps over which a coordinate's effect fades. */
 static const double reach_alone = 4, reach_together = 3;
 
-/* All rows of numbers together. */
+/* Limit for all rows of numbers together. */
 static const size_t bytes_max = (size_t)64 << 20;
 
 struct tt__gp {
@@ -23,8 +25,9 @@ struct tt__gp {
     size_t rows[TT__GP_ROWS_MAX];
     double values[TT__GP_ROWS_MAX];
     bool known[TT__GP_ROWS_MAX];
-    double pivots[TT__GP_ROWS_MAX];      /* the diagonal of the Cholesky factor */
-    double *solution[TT__GP_ROWS_MAX];   /* factor^-1 covariance(rows, all): the factor's rows, extended */
+    double pivots[TT__GP_ROWS_MAX];    /* the diagonal of the Cholesky factor */
+    double *solution[TT__GP_ROWS_MAX]; /* factor^-1 covariance(rows, all): the rows of the factor, extended to
+                                          all configurations */
     double *mean, *variance, *deviation; /* one allocation */
 };
 
@@ -107,7 +110,7 @@ tt_status tt__gp_add(tt__gp *gp, size_t i) {
     return TT_OK;
 }
 
-/* A row under way is taken at what the rows before it predict, and so moves nothing. */
+/* A row without a result is set to its prediction from earlier rows, and so changes nothing. */
 void tt__gp_predict(tt__gp *gp, const double **mean, const double **deviation) {
     size_t n = gp->m->n;
     for (size_t c = 0; c < n; c++)

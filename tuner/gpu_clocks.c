@@ -1,4 +1,6 @@
-/* A fall counts when it is a tenth: less than that the boost does all the time, and the finals are paired. */
+/*
+ * A fall counts from one tenth on. Smaller changes are normal boost behaviour, and the finals are paired.
+ */
 #include "tuner/gpu_clocks.h"
 
 #include <unistd.h>
@@ -6,7 +8,7 @@
 #include "base/clock.h"
 
 static const double fallen = 0.9, read_every_s = 0.005, patience_s = 0.2;
-static const double costs_at_most = 0.02; /* of the time, where reading takes a millisecond */
+static const double costs_at_most = 0.02; /* of the time, because one reading takes a millisecond */
 
 static void read_clocks(tt__gpu_clocks *c) {
     double begin_s = tt__now_s();

@@ -1,4 +1,6 @@
-/* What the levels of effort mean. docs/search.md shows how far each gets on recorded spaces. */
+/*
+ * The limits for each level of effort. docs/search.md shows their results on recorded spaces.
+ */
 #include "tuner/limits.h"
 
 #include <math.h>
@@ -7,7 +9,7 @@
 #include "base/clock.h"
 #include "base/status.h"
 
-/* In a small space there is little to choose, and in its own order compilers wait for nothing. */
+/* A small space has few choices. It is tried whole, in its own order, which keeps compilers busy. */
 static const size_t standard_if_short = 256, standard_whole = 192;
 static const size_t trials_of[] = {
     [TT_EFFORT_STANDARD] = 128, [TT_EFFORT_QUICK] = 48, [TT_EFFORT_EXHAUSTIVE] = SIZE_MAX};
@@ -50,7 +52,7 @@ tt__limits tt__limits_of_copy(const tt__limits *problem) {
 
 double tt__limits_finals_s(double best_us) {
     static const double slack = 1.5, setup_s = 0.1, least_s = 0.2;
-    enum { LAUNCHES = 850 }; /* in all stages together, where times are long */
-    enum { BESIDE_US = 60 }; /* each: a flush, and waiting for it */
+    enum { LAUNCHES = 850 }; /* in all stages together, for long times */
+    enum { BESIDE_US = 60 }; /* for each launch: the flush, and waiting for it */
     return setup_s + slack * fmax(least_s, (best_us + BESIDE_US) * 1e-6 * LAUNCHES);
 }

@@ -1,4 +1,6 @@
-/* How much of a problem's space a search may try, and until when. */
+/*
+ * How many configurations of a problem a search may try, and how long.
+ */
 #ifndef TT_TUNER_LIMITS_H
 #define TT_TUNER_LIMITS_H
 
@@ -6,31 +8,31 @@
 
 #include "tiletune.h"
 
-/* Of what takes less, more configurations are about as fast as the best. */
+/* For shorter problems, more configurations are nearly as fast as the best. */
 enum { TT__SHORT_US = 20 };
 
 typedef struct tt__limits {
-    size_t trials;          /* that ran, those of earlier runs included; SIZE_MAX: all there are */
-    double deadline_s;      /* on the clock of tt__now_s, for everything about this problem; INFINITY: none */
-    bool finals;            /* are held by then, too */
-    size_t trials_if_short; /* instead, where the fastest takes less than TT__SHORT_US; 0: the same */
-    size_t whole;           /* spaces of no more configurations than this are tried whole all the same */
+    size_t trials;          /* trials that ran, including earlier runs; SIZE_MAX: all configurations */
+    double deadline_s;      /* for everything about this problem, on the clock of tt__now_s; INFINITY: none */
+    bool finals;            /* the deadline includes the finals */
+    size_t trials_if_short; /* used instead if the fastest takes less than TT__SHORT_US; 0: no change */
+    size_t whole;           /* spaces up to this size are always tried whole */
 } tt__limits;
 
-/* Every configuration, however long it takes. */
+/* Every configuration, without a deadline. */
 extern const tt__limits tt__no_limits;
 
-/* TT_E_INVALID names the field of the options and its value. */
+/* TT_E_INVALID names the option and its value. */
 tt_status tt__limits_check(const tt_tune_opts *opts);
 
-/* For the next of `n_left` problems of a run that ends at `end_s` (INFINITY: never): a fair part of the
- * time left. */
+/* Limits of the next of `n_left` problems in a run that ends at `end_s` (INFINITY: never). Each gets a fair
+ * part of the time left. */
 tt__limits tt__limits_of(const tt_tune_opts *opts, double end_s, size_t n_left);
-/* For the copy that the problem is compared with: three quarters of the trials, an eighth of the time, and
- * no finals of its own. */
+/* Limits of the copy that a problem is compared with: three quarters of its trials, an eighth of its time, no
+ * finals. */
 tt__limits tt__limits_of_copy(const tt__limits *problem);
 
-/* How long the finals may take if the best takes that long. */
+/* How long the finals may take if the best configuration takes `best_us`. */
 double tt__limits_finals_s(double best_us);
 
 #endif

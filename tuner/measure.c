@@ -1,4 +1,6 @@
-/* The pool, the gate and the events. */
+/*
+ * The memory pool, the gate and the events.
+ */
 #include "tuner/measure.h"
 
 enum { L2_TIMES = 5, SLOT_ALIGN = 512, SHIFT_MAX = 16, PLACES = 4 };
@@ -13,11 +15,12 @@ tt__slots tt__slots_for(size_t bytes, const tt__gpu *gpu, bool warm, size_t room
     tt__slots s = {.n = 1, .bytes = bytes, .stride = bytes};
     if (warm)
         return s;
-    if (bytes < flush) { /* so many that none is in the cache when its turn comes again */
+    if (bytes < flush) { /* enough slots that none is in the cache when it is used again */
         s.n = flush / bytes + 2;
     } else if (bytes >= large_bytes) {
-        /* How well accesses spread over memory channels depends on address bits, 1 and 2 GiB among them
-         * (docs/limits.md, "Rows 128 KB apart"). Four slots an odd number of GiB apart differ in these. */
+        /* Address bits decide how accesses spread over memory channels, 1 and 2 GiB among them
+         * (docs/limits.md, "Rows 128 KB apart"). Four slots an odd number of GiB apart differ in these
+         * bits. */
         size_t apart = (((bytes + gib - 1) / gib) | 1) * gib;
         for (s.n = PLACES; s.n > 1 && (s.n - 1) * apart + bytes > room;)
             s.n--;
@@ -31,7 +34,7 @@ static size_t all_bytes(const tt__slots *s) {
     return s->n > 0 ? (s->n - 1) * s->stride + s->bytes : 0;
 }
 
-/* [copies][flush][slots]: the rest of the slots is made like the first. */
+/* The layout is [copies][flush][slots]. All slots but the first are copies of it. */
 static void lay_out(tt__bench_pool *pool, const tt__workload *w, const tt__gpu *gpu, size_t room) {
     size_t touched = 0;
     for (int i = 0; i < w->n; i++) {
@@ -58,7 +61,7 @@ int64_t tt__pool_bytes(const tt__workload *w, const tt__gpu *gpu) {
     return (int64_t)pool.bytes;
 }
 
-/* Without the gate times are only less precise for small sizes, so its absence is no error. */
+/* Without the gate, times of small sizes are less precise. So a missing gate is no error. */
 static void open_gate(tt__bench_pool *pool) {
     enum { DEVICEMAP = 2 };
     void *host = NULL;
@@ -76,7 +79,7 @@ static void open_gate(tt__bench_pool *pool) {
     }
 }
 
-/* Tries with fewer places if memory does not suffice. */
+/* Tries again with fewer places if memory is short. */
 static tt_status allocate(tt__bench_pool *pool, const tt__gpu *gpu, size_t room) {
     CUresult r;
     do {
@@ -95,7 +98,7 @@ tt_status tt__pool_open(tt__bench_pool *pool, const tt__verifier *verifier, cons
     for (int i = 0; i < verifier->work.n && !verifier->work.moves; i++)
         pool->renews |= verifier->work.arrays[i].direction == TT__INOUT;
     tt_status status;
-    TT_GOTO(allocate(pool, gpu, available / 2)); /* others may want some, too */
+    TT_GOTO(allocate(pool, gpu, available / 2)); /* leave memory for other processes */
     for (int i = 0; i < 2 * TT__TRAIN_MAX; i++)
         TT_GOTO(tt__cu_check(cu->cuEventCreate(&pool->events[i], CU_EVENT_DEFAULT), "cuEventCreate"));
     open_gate(pool);
@@ -105,7 +108,7 @@ out:
     return status;
 }
 
-/* The address of a slot's place for an operand, if arrays begin so far from a multiple of 16. */
+/* The address of an operand in a slot, if arrays begin at this offset from a multiple of 16. */
 static CUdeviceptr place(const tt__bench_pool *pool, size_t slot, int operand, int offset) {
     return pool->base + pool->slots_at + slot * pool->slots.stride + pool->offsets[operand] +
            (unsigned)offset;
@@ -122,7 +125,7 @@ static CUresult restore(const tt__bench_pool *pool, size_t slot, bool inputs) {
 
 tt_status tt__pool_fill(tt__bench_pool *pool) {
     const tt__slots *slots = &pool->slots;
-    /* Random bits in all but the other slots: zeros would be faster than real data. */
+    /* Random bits everywhere except in the other slots: zeros would be faster than real data. */
     TT_TRY(tt__verifier_randomise(pool->verifier, pool->base, pool->slots_at + slots->bytes));
     CUresult r = restore(pool, 0, true);
     if (r == CUDA_SUCCESS)
@@ -144,7 +147,7 @@ void tt__pool_close(tt__bench_pool *pool) {
     *pool = (tt__bench_pool){0};
 }
 
-/* Overwrites the L2 cache: no launch finds its own data there, or a neighbour's. */
+/* Overwrites the L2 cache, so that a launch finds neither its own data nor another's there. */
 static CUresult flush(tt__bench_pool *pool) {
     enum { THREADS = 256, BLOCKS_MAX = 2048 };
     long long n = (long long)(pool->flush_bytes / sizeof(uint32_t));
@@ -158,7 +161,7 @@ static CUresult flush(tt__bench_pool *pool) {
                                     1, 0, pool->stream, (void *[]){&at, &n, &seed, &inverted}, NULL);
 }
 
-/* A copy with buffers of its own. */
+/* Does it have buffers of its own, as some copies do? */
 static bool is_apart(const tt__bench_pool *pool, const tt__timed *thing) {
     return thing->copy && pool->copies.n > 0;
 }
@@ -168,7 +171,7 @@ static bool leads(const tt__bench_pool *pool, const tt__timed *things, int i) {
     return i == 0 || is_apart(pool, &things[i]) != is_apart(pool, &things[i - 1]);
 }
 
-/* The next in turn. */
+/* Moves on to the next slot. */
 static void turn(tt__slots *slots) {
     slots->next = (slots->next + 1) % slots->n;
 }
@@ -204,7 +207,7 @@ static CUresult enqueue(tt__bench_pool *pool, const tt__timed *thing, int i) {
     return r;
 }
 
-/* Every launch finds `inout` buffers as they were. */
+/* Restores `inout` buffers before a launch. */
 static CUresult renewed(tt__bench_pool *pool, const tt__timed *thing, int i) {
     CUresult r = CUDA_SUCCESS;
     if (pool->renews && !is_apart(pool, thing))
@@ -222,7 +225,7 @@ static tt_status time_few(tt__bench_pool *pool, const tt__timed *things, int n, 
             "cuStreamWaitValue32"));
     }
     for (int i = 0; i < n && *failed == CUDA_SUCCESS; i++) {
-        /* The events of the one that is not timed are overwritten by those of the one that is. */
+        /* The timed launch overwrites the events of the untimed one. */
         if (pool->warm && leads(pool, things, i))
             *failed = renewed(pool, &things[i], i);
         if (*failed == CUDA_SUCCESS)
@@ -240,7 +243,7 @@ static tt_status time_few(tt__bench_pool *pool, const tt__timed *things, int n, 
     return TT_OK;
 }
 
-/* What it puts into the queue of a train: its kernels, and copies that make its buffers anew. */
+/* Queue entries of one launch in a train: its kernels, and the copies that restore its buffers. */
 static int wagons(const tt__bench_pool *pool, const tt__timed *thing) {
     const tt__workload *w = &pool->verifier->work;
     int n = thing->enqueue ? thing->n_enqueued : thing->launch->n_passes;
@@ -249,7 +252,7 @@ static int wagons(const tt__bench_pool *pool, const tt__timed *thing) {
     return n;
 }
 
-/* How many of the things are queued at once: of warm ones a train. */
+/* The number of things to queue at once. Warm ones form a train. */
 static int at_once(const tt__bench_pool *pool, const tt__timed *things, int n) {
     int i = 0, used = 0;
     if (!pool->warm)

@@ -1,6 +1,8 @@
-/* Limits: CUDA programming guide, technical specifications. Registers are allocated by 256 to a warp, from
- * a quarter of the SM; shared memory by 128 bytes (Turing: 256). Since Ampere the system takes 1 KB a
- * block. */
+/*
+ * The limits are from the CUDA programming guide, technical specifications. A warp's registers are allocated
+ * in units of 256, from a quarter of the SM. Shared memory is allocated in units of 128 bytes (Turing: 256).
+ * From Ampere on the system uses 1 KB of each block.
+ */
 #include "tuner/occupancy.h"
 
 #include <stddef.h>
@@ -41,7 +43,7 @@ static int warps_of(const tt__block_needs *needs) {
     return (needs->threads + WARP - 1) / WARP;
 }
 
-/* The hardware checks a block as if it took registers in all quarters alike. */
+/* The hardware checks a block as if it used registers of all quarters equally. */
 static int by_regs(const tt__block_needs *needs) {
     int per_warp = round_up(needs->regs * WARP, REGS_UNIT), warps = warps_of(needs);
     if (needs->regs > REGS_PER_THREAD_MAX || per_warp * round_up(warps, QUARTERS) > REGS_PER_SM)

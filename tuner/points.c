@@ -1,4 +1,6 @@
-/* Points are read from the text of each configuration once, when a search starts. */
+/*
+ * Points are parsed once from the text of each configuration, when a search starts.
+ */
 #include "tuner/points.h"
 
 #include <stdlib.h>
@@ -47,7 +49,7 @@ int tt__points_steps(const tt__points *p, const tt__template *t, const tt__point
 
 typedef struct built {
     const tt__template *t;
-    tt__point point; /* of what is compiled in; the rest is 0 */
+    tt__point point; /* values of the compiled parameters; the others are 0 */
     size_t index;
 } built;
 

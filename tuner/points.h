@@ -1,5 +1,7 @@
-/* Configurations as points: each coordinate is the index of a parameter's value among those declared.
- * Constraints leave holes in the grid. */
+/*
+ * Configurations as points. Each coordinate is the index of a parameter's value in its declaration.
+ * Constraints leave holes in the grid.
+ */
 #ifndef TT_TUNER_POINTS_H
 #define TT_TUNER_POINTS_H
 
@@ -11,19 +13,19 @@ typedef unsigned char tt__point[TT__PARAMS_MAX];
 
 typedef struct tt__points {
     const tt__space *space; /* borrowed */
-    tt__point *at;          /* by index of the space */
+    tt__point *at;          /* by index in the space */
 } tt__points;
 
-/* Release with tt__points_close, also on failure. */
+/* Close it with tt__points_close, also after a failure. */
 tt_status tt__points_open(tt__points *p, const tt__space *space);
 void tt__points_close(tt__points *p);
 
-/* Steps from a point of template `t` to a member of the space: along the values of a number, one between
- * any two words. */
+/* Steps from a point of template `t` to a member of the space. For a number they count values in between;
+ * between two different words there is one step. */
 int tt__points_steps(const tt__points *p, const tt__template *t, const tt__point from, size_t to);
 
-/* Groups the space by cubins: configurations that differ only in launch arguments have the same of[i], the
- * index of one of them. `of` has room for the space. */
+/* Groups the space by cubins. Configurations that differ only in launch arguments have the same of[i], which
+ * is the index of one of them. `of` has room for the space. */
 tt_status tt__points_cubins(const tt__points *p, size_t *of);
 
 /* Are all values of this parameter numbers? */

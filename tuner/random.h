@@ -1,4 +1,6 @@
-/* Random numbers that a seed determines: the same on every machine. */
+/*
+ * Random numbers from a seed, the same on every machine.
+ */
 #ifndef TT_TUNER_RANDOM_H
 #define TT_TUNER_RANDOM_H
 
@@ -13,12 +15,12 @@ static inline uint64_t tt__random(uint64_t *state) {
     return z ^ z >> 31;
 }
 
-/* From 0 to n - 1; n is far below 2^64. */
+/* From 0 to n - 1, for n far below 2^64. */
 static inline size_t tt__random_below(uint64_t *state, size_t n) {
     return (size_t)(tt__random(state) % n);
 }
 
-/* From 0 to below 1. */
+/* From 0 to less than 1. */
 static inline double tt__random_unit(uint64_t *state) {
     return (double)(tt__random(state) >> 11) * 0x1p-53;
 }

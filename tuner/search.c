@@ -1,4 +1,7 @@
-/* Searching one problem: enumerate, take over what is stored, ask the strategy, commit what comes back. */
+/*
+ * Searches one problem: lists the configurations, takes over stored trials, asks the strategy, stores new
+ * trials.
+ */
 #include <math.h>
 #include <stdlib.h>
 
@@ -7,10 +10,10 @@
 #include "base/number.h"
 #include "tuner/ahead.h"
 
-/* Screening ends early for configurations that no noise could make the best. */
+/* Screening stops early for configurations that cannot be the best, whatever the noise. */
 static const double hopeless = 1.25;
 
-/* What is not in a recording costs nothing, and says nothing. */
+/* Configurations that are missing from a recording do not count. */
 size_t tt__search_counted(const tt__search *search) {
     return search->n_tried - search->n_skipped - search->n_aside;
 }
@@ -21,7 +24,7 @@ void tt__trial_weigh(tt__trial *trial, double weight) {
         trial->samples_us[i] = (float)((double)trial->samples_us[i] * weight);
 }
 
-/* Times are kept as what they are worth to the objective, which is all that a search compares. */
+/* A search compares only weighed times, so these are kept. */
 static void keep(tt__search *search, size_t i, const tt__trial *measured) {
     tt__trial weighed = *measured, *trial = &weighed;
     if (search->t->operation->objective >= 0)
@@ -34,7 +37,8 @@ static void keep(tt__search *search, size_t i, const tt__trial *measured) {
     if (trial->status != TT__TRIAL_OK)
         return;
     double best_us = search->best == TT__NOTHING ? INFINITY : search->trials[search->best].time_us;
-    bool first = (int64_t)i < search->best; /* of two that are as fast: whatever order they come in */
+    bool first = (int64_t)i <
+                 search->best; /* of two equally fast ones, the first in the space, in any order of trials */
     if (trial->time_us < best_us || (trial->time_us <= best_us && first))
         search->best = (int64_t)i;
 }
@@ -44,14 +48,14 @@ static void keep(tt__search *search, size_t i, const tt__trial *measured) {
 typedef struct takeover {
     tt__search *search;
     bool replay;
-    size_t at; /* where the last one was found: rows come about in the order of the space */
+    size_t at; /* where the last one was found; rows have nearly the order of the space */
 } takeover;
 
 static tt_status take_over(void *user, const tt__trial_row *row) {
     takeover *t = user;
     const tt__space *space = &t->search->space;
     if (!t->replay && strcmp(row->source, "replayed") == 0)
-        return TT_OK; /* of another machine: no evidence for this one */
+        return TT_OK; /* of another machine, and no evidence for this one */
     for (size_t k = 0; k < space->n; k++) {
         size_t i = (t->at + k) % space->n;
         const tt__candidate *c = &space->items[i];
@@ -66,14 +70,14 @@ static tt_status take_over(void *user, const tt__trial_row *row) {
     return TT_OK;
 }
 
-/* Has a configuration in [first, end), which is one template's, been tried, or is it under way? */
+/* Was a configuration of this template, in [first, end), tried, or is one in flight? */
 static bool has_competed(const tt__search *search, size_t first, size_t end) {
     while (first < end && search->known[first] == TT__UNTRIED)
         first++;
     return first < end;
 }
 
-/* How many templates there are for the problem, and how many of them have not competed. */
+/* Counts the templates for the problem, and those that have not competed. */
 static size_t count_templates(const tt__search *search, size_t *n_left_out) {
     size_t n = 0;
     *n_left_out = 0;
@@ -84,8 +88,8 @@ static size_t count_templates(const tt__search *search, size_t *n_left_out) {
     return n;
 }
 
-/* Stored trials count towards the effort, but not for templates that had no part in them (left out by
- * `only`, or new): those still have their share to come. A small effort is not shared. */
+/* Stored trials count towards the effort. Templates without stored trials (new, or left out by `only`) still
+ * get their share. A small effort is not shared. */
 static void set_aside(tt__search *search, size_t most) {
     size_t n_left_out, n = count_templates(search, &n_left_out);
     if (most == SIZE_MAX || n_left_out == 0 || most < 2 * n)
@@ -98,7 +102,8 @@ static void set_aside(tt__search *search, size_t most) {
 /* ---- Trying -------------------------------------------------------------------------------------------- */
 
 static tt_status submit(tt__session *s, tt__search *search, size_t i) {
-    bool timed = search->t->operation->objective < 0; /* else a slow one may be worth more */
+    bool timed =
+        search->t->operation->objective < 0; /* for other objectives a slow one may still be the best */
     double cutoff =
         search->best == TT__NOTHING || !timed ? 0 : hopeless * search->trials[search->best].time_us;
     TT_TRY(s->backend->ops->submit(s->backend, i, &search->space.items[i], cutoff));
@@ -124,7 +129,7 @@ double tt__search_best_us(const tt__search *search) {
     return search->best == TT__NOTHING ? 0 : search->trials[best].time_us / search->space.items[best].weight;
 }
 
-/* One strategy at work. */
+/* A strategy that is running. */
 typedef struct hunt {
     const tt__strategy *strategy;
     void *self;
@@ -133,20 +138,20 @@ typedef struct hunt {
     size_t n_pending;
 } hunt;
 
-/* Is there time for one more, after which those under way come back and the finals are held? */
+/* Is there time for one more trial, for those in flight, and for the finals? */
 static bool in_time(const tt__search *search, const hunt *h) {
     if (isinf(search->limits.deadline_s))
         return true;
     double now = tt__now_s();
     double pace = search->n_measured ? (now - h->started_s) / (double)search->n_measured : 0;
-    enum { FINALS_IN_TRIALS = 4 }; /* at least: launches may take longer than what they are timed at */
+    enum { FINALS_IN_TRIALS = 4 }; /* at least, because launches may take longer than their times */
     double finals_s = search->limits.finals
                           ? fmax(tt__limits_finals_s(tt__search_best_us(search)), FINALS_IN_TRIALS * pace)
                           : 0;
     return now + pace * (double)(h->n_pending + 1) + finals_s < search->limits.deadline_s;
 }
 
-/* How many trials there may be, as far as is known by now. */
+/* The number of trials allowed, as far as it is known now. */
 static size_t most_trials(const tt__search *search) {
     const tt__limits *limits = &search->limits;
     if (search->space.n <= limits->whole)
@@ -167,7 +172,7 @@ static void set_wanted(tt__search *search) {
     search->wanted = search->wanted > known ? search->wanted : known;
 }
 
-/* Trials reserved for templates that the strategy has not named: one each, half of the effort at most. */
+/* Trials reserved for templates that the strategy has not named: one each, at most half of the effort. */
 static size_t n_kept(const tt__search *search) {
     size_t n_left_out;
     if (most_trials(search) >= search->space.n)
@@ -176,13 +181,13 @@ static size_t n_kept(const tt__search *search) {
     return n_left_out < most_trials(search) / 2 ? n_left_out : most_trials(search) / 2;
 }
 
-/* How many more the strategy may name. */
+/* How many more trials the strategy may name. */
 static size_t nameable(const tt__search *search, const hunt *h) {
     size_t left = tt__search_left(search), taken = h->n_pending + n_kept(search);
     return left > taken ? left - taken : 0;
 }
 
-/* Submits what the strategy names, while the backend has room and the strategy no reason to wait. */
+/* Submits configurations from the strategy while the backend has room and the strategy names any. */
 static tt_status refill(tt__session *s, tt__search *search, hunt *h) {
     while (s->backend->ops->room(s->backend) > 0 &&
            h->n_pending < tt__strategy_window(h->strategy, search->n_tried) && nameable(search, h) > 0 &&
@@ -213,8 +218,8 @@ static tt_status try_all(tt__session *s, tt__search *search, const char *phase, 
     }
 }
 
-/* Tries each template once that the strategy never named: so it has competed, and the same effort again
- * measures nothing. */
+/* Tries each template once that the strategy never named. All templates have then competed, and running the
+ * same effort again measures nothing. */
 static tt_status try_the_rest(tt__session *s, tt__search *search, const hunt *h) {
     for (size_t i = 0, end; i < search->space.n && !search->cut; i = end) {
         end = tt__strategy_end_of_template(&search->space, i);
@@ -232,7 +237,7 @@ bool tt__search_wants_all(const tt__session *s, const tt__search *search) {
            most_trials(search) >= search->space.n && isinf(search->limits.deadline_s);
 }
 
-/* If all is going to be tried, the order is of no account, and that of the space shares most cubins. */
+/* If everything will be tried, the order does not matter. The order of the space shares most cubins. */
 static const tt__strategy *choose(const tt__session *s, const tt__search *search) {
     if (s->strategy)
         return s->strategy;
@@ -266,7 +271,8 @@ out:
     return status;
 }
 
-/* With opts->only the stored winner competes all the same: what is worse shall not take its place. */
+/* The stored winner competes even if opts->only leaves its kernel out, so that a worse one cannot replace
+ * it. */
 static tt_status add_incumbent(tt__session *s, tt__search *search) {
     tt__winner w;
     bool found;
@@ -288,7 +294,7 @@ static tt_status enumerate(tt__session *s, tt__search *search) {
             TT_TRY(tt__space_add(&search->space, s->templates->items[i], &s->gpu, &search->problem));
     if (s->opts->n_only && search->problem_id)
         TT_TRY(add_incumbent(s, search));
-    double one = search->space.n ? search->space.items[0].weight : 1; /* the default's time counts as it is */
+    double one = search->space.n ? search->space.items[0].weight : 1; /* the default's time has weight 1 */
     for (size_t i = 0; i < search->space.n; i++)
         search->space.items[i].weight /= one;
     size_t n = search->space.n ? search->space.n : 1;
@@ -321,7 +327,7 @@ tt_status tt__search_run(tt__session *s, tt__search *search, const char *phase) 
     if (tt__search_left(search) == 0)
         return TT_OK;
     if (s->backend->ops->prepare)
-        TT_TRY(s->backend->ops->prepare(s->backend)); /* while the search is planned */
+        TT_TRY(s->backend->ops->prepare(s->backend)); /* in parallel with planning the search */
     return search_on(s, search, phase);
 }
 

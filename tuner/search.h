@@ -1,4 +1,6 @@
-/* The search of one problem: its space, the trials so far, and which configurations to try next. */
+/*
+ * The search of one problem: its space, its trials so far, and the choice of the next ones.
+ */
 #ifndef TT_TUNER_SEARCH_H
 #define TT_TUNER_SEARCH_H
 
@@ -8,38 +10,39 @@
 typedef struct tt__search {
     tt__problem problem;
     tt__limits limits;
-    const tt__template *t; /* one whose operation it is */
+    const tt__template *t; /* a template of its operation */
     int64_t problem_id;
     tt__space space;
     tt__known *known;
     tt__trial *trials;
-    size_t n_tried, n_failed, n_measured; /* n_measured: by this run */
-    size_t n_skipped;                     /* of the tried: not in the recording */
-    size_t n_aside; /* of the tried, by earlier runs: count for no more than their templates' share */
-    size_t wanted;  /* trials that are to be there in the end */
-    bool cut;       /* the budget ended it before that */
-    int64_t best;   /* index by screening, TT__NOTHING if none passed */
+    size_t n_tried, n_failed, n_measured; /* n_measured: in this run */
+    size_t n_skipped;                     /* tried, but missing from the recording */
+    size_t n_aside; /* tried by earlier runs, and beyond their templates' share of the effort */
+    size_t wanted;  /* number of trials that the search aims at */
+    bool cut;       /* the budget ended the search before */
+    int64_t best;   /* index of the best by screening; TT__NOTHING if none passed */
 } tt__search;
 
-/* Makes the space and takes stored trials over (unless opts->force or s->presumed). Release with
+/* Makes the space and takes over stored trials (unless opts->force or s->presumed). Close it with
  * tt__search_close in any case. */
 tt_status tt__search_open(tt__session *s, const tt__problem *p, const tt__limits *limits, tt__search *out);
-/* Tries more of the space, within the limits. On TT_E_INTERRUPTED the search holds what is known. */
+/* Tries more configurations, within the limits. After TT_E_INTERRUPTED the search has its results so far. */
 tt_status tt__search_run(tt__session *s, tt__search *search, const char *phase);
-/* Tries one more, beyond all limits, if it is untried. The search's problem must be the backend's. */
+/* Tries one more configuration, beyond all limits, if it is untried. The backend must have the search's
+ * problem open. */
 tt_status tt__search_try(tt__session *s, tt__search *search, size_t index);
 void tt__search_close(tt__search *search);
 
 /* Trials that count towards the effort. */
 size_t tt__search_counted(const tt__search *search);
-/* Trials that the limits still allow; 0 if all of the space has been tried. */
+/* Trials that the limits still allow; 0 if the whole space was tried. */
 size_t tt__search_left(const tt__search *search);
-/* Will all of the space be tried, in any order? */
+/* Will the whole space be tried, in any order? */
 bool tt__search_wants_all(const tt__session *s, const tt__search *search);
-/* The time, not weighed by any objective, of the best so far; 0: nothing has passed. */
+/* The time of the best so far, not weighed by an objective; 0: none passed. */
 double tt__search_best_us(const tt__search *search);
 
-/* Multiplies a time and its samples by what they are worth to an objective. */
+/* Multiplies a trial's time and samples by its weight for the objective. */
 void tt__trial_weigh(tt__trial *trial, double weight);
 
 #endif

@@ -14,7 +14,7 @@ tt_status tt__searches_plan(tt__session *s, const tt__problem *p, size_t n_left,
     return out->has_copy ? tt__search_open(s, &copy, &of_copy, &out->copy) : TT_OK;
 }
 
-/* The copy's turn comes first: what it needs is asked for, not expected. */
+/* The copy is searched first: its configurations are requested, not expected. */
 tt_status tt__searches_open(tt__session *s, const tt__problem *p, size_t n_left, tt__searches *out) {
     double since_s = tt__now_s();
     tt_status status = tt__searches_plan(s, p, n_left, out);

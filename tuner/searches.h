@@ -1,4 +1,6 @@
-/* The two searches of a problem: its own, and that of the copy it is compared with. */
+/*
+ * The two searches for a problem: its own, and one for the copy it is compared with.
+ */
 #ifndef TT_TUNER_SEARCHES_H
 #define TT_TUNER_SEARCHES_H
 
@@ -6,20 +8,20 @@
 
 typedef struct tt__searches {
     bool open;
-    bool has_copy; /* false: nothing to compare with, and `copy` is empty */
+    bool has_copy; /* false: there is no copy to compare with, and `copy` is empty */
     bool copy_done;
     tt__search copy, search;
 } tt__searches;
 
-/* Opens both searches. `n_left` problems, with this one, share what is left of the budget. Release with
- * tt__searches_close, also on failure. */
+/* Opens both searches. This and the other `n_left` - 1 problems share the rest of the budget. Close with
+ * tt__searches_close, also after a failure. */
 tt_status tt__searches_plan(tt__session *s, const tt__problem *p, size_t n_left, tt__searches *out);
-/* The same, and has compilers work ahead of it. On failure nothing is open. */
+/* The same, and compilers start to work ahead. After a failure nothing is open. */
 tt_status tt__searches_open(tt__session *s, const tt__problem *p, size_t n_left, tt__searches *out);
 void tt__searches_close(tt__searches *both);
 
-/* Runs the search of the copy, unless it has run; tt__searches_run then also that of the problem. Their part
- * of the budget counts from now. */
+/* tt__searches_run_copy runs the search of the copy if it has not run. tt__searches_run then runs the
+ * problem's too. Their share of the budget starts now. */
 tt_status tt__searches_run_copy(tt__session *s, tt__searches *both, size_t n_left);
 tt_status tt__searches_run(tt__session *s, tt__searches *both, size_t n_left);
 

@@ -1,11 +1,13 @@
-/* What a run tells its caller and its timeline. */
+/*
+ * What a run tells its caller, and writes to its timeline.
+ */
 #include "tuner/session.h"
 
 #include <stdarg.h>
 #include <stdio.h>
 
-#include "base/clock.h"
 #include "base/clean.h"
+#include "base/clock.h"
 #include "base/number.h"
 #include "template/operation.h"
 #include "tuner/tune.h"
@@ -30,7 +32,7 @@ void tt__session_phase(const tt__session *s, const char *name, const tt__problem
     *since_s = now_s;
 }
 
-/* Assumes that what is left goes like what was done; the copy is small beside the transpose. */
+/* Assumes that the rest goes as fast as before. The copy is small compared with the problem. */
 static double eta(const tt__session *s, const tt__search *search) {
     double elapsed = tt__now_s() - s->started_s;
     double total = (double)search->wanted * (double)s->n_problems;

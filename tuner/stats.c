@@ -1,4 +1,6 @@
-/* Order statistics: they ask nothing of the distribution, and one hiccup of the machine moves them little. */
+/*
+ * Order statistics need no assumption about the distribution, and one outlier changes them little.
+ */
 #include "tuner/stats.h"
 
 #include <math.h>
@@ -28,7 +30,7 @@ double tt__median(const float *values, size_t n) {
     return middle(sorted, n);
 }
 
-/* Without so many of the lowest, and of the highest. */
+/* The mean without so many of the lowest and of the highest values. */
 static double trimmed_mean(const float *values, size_t n, size_t low, size_t high) {
     double sorted[TT__SAMPLES_MAX], sum = 0;
     sort(sorted, values, n);
@@ -49,10 +51,10 @@ double tt__round_us(double us) {
     return round(us * 1e4) / 1e4;
 }
 
-/* Sorts, and gives the median and the interval around it. */
+/* Sorts the values, and computes the median and its interval. */
 static tt__ratio interval(double *values, size_t n) {
     qsort(values, n, sizeof *values, by_value);
-    /* Ranks of the binomial's normal approximation, counted from 1: n/2 -+ 0.98 sqrt(n). */
+    /* Ranks by the normal approximation of the binomial, counted from 1: n/2 -+ 0.98 sqrt(n). */
     double low = floor((double)n / 2 - 0.98 * sqrt((double)n));
     size_t rank = low > 1 ? (size_t)low - 1 : 0;
     return (tt__ratio){middle(values, n), values[rank], values[n - 1 - rank]};
@@ -73,9 +75,9 @@ double tt__relative_spread(const float *values, size_t n) {
     return r.median > 0 ? (r.high - r.low) / 2 / r.median : 0;
 }
 
-/* Laps become samples of their own as long as there are samples to add: a mean of laps hides slow ones. */
+/* Laps become samples while there is room for samples, because a mean of laps hides slow launches. */
 int tt__deal_rounds(const tt__rounds *r, double worth, int *laps) {
-    static const double enough = 0.75; /* of the most */
+    static const double enough = 0.75; /* of the maximum */
     double samples = fmax(enough * r->most, r->least);
     *laps = (int)fmax(1, fmin(floor(worth / samples), TT__LAPS_MAX));
     return (int)fmax(r->least, fmin(worth / *laps, r->most));

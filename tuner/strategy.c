@@ -1,4 +1,6 @@
-/* The table of strategies, what several of them need, and the two that look at no trial. */
+/*
+ * The table of strategies, functions that several of them share, and the two that ignore trials.
+ */
 #include "tuner/strategy.h"
 
 #include <math.h>
@@ -51,8 +53,8 @@ int64_t tt__strategy_fastest(const tt__view *view) {
     return fastest;
 }
 
-/* For [first, end), one template's, and the groups of one parameter's values; k after the last parameter:
- * all are one group. */
+/* Lowers the odds in [first, end), one template's configurations, by the share that passed among those with
+ * the same value of parameter k. After the last parameter, all form one group. */
 static void lower_odds(double *odds, const tt__view *view, size_t first, size_t end, size_t k) {
     double tried[TT__VALUES_MAX] = {0}, passed[TT__VALUES_MAX] = {0};
     bool all = k == view->space->items[first].t->n_params;

@@ -1,5 +1,7 @@
-/* A search strategy sees the space and the trials so far, and names the configuration to try next. It does
- * not know whether trials are measured or replayed, nor when the search ends. */
+/*
+ * A search strategy sees the space and the trials so far, and names the configuration to try next. It does
+ * not know whether trials are measured or replayed, nor when the search ends.
+ */
 #ifndef TT_TUNER_STRATEGY_H
 #define TT_TUNER_STRATEGY_H
 
@@ -7,14 +9,14 @@
 
 typedef enum tt__known { TT__UNTRIED = 0, TT__PENDING, TT__TRIED } tt__known;
 
-/* What a strategy may look at; all borrowed. Trials grow during the search; arrays have space->n members. */
+/* The input of a strategy; all borrowed. Trials are added during the search. Arrays have space->n members. */
 typedef struct tt__view {
     const tt__space *space;
     const tt__points *points;
     const tt__cost_model *model;
     const tt__known *known;
-    const tt__trial *trials; /* of what is TT__TRIED */
-    const size_t *starts;    /* n_starts members that did well elsewhere, the most promising first */
+    const tt__trial *trials; /* valid where `known` is TT__TRIED */
+    const size_t *starts;    /* n_starts members that did well elsewhere, most promising first */
     size_t n_starts;
 } tt__view;
 
@@ -23,56 +25,57 @@ enum { TT__NOTHING = -1 };
 typedef struct tt__strategy {
     const char *name;
     const char *summary; /* a line for the help */
-    size_t window;       /* trials under way at once, to begin with; SIZE_MAX: as many as you like */
+    size_t window;       /* trials in flight at the beginning; SIZE_MAX: unlimited */
     tt_status (*open)(void **self, const tt__view *view, uint64_t seed);
-    /* An untried index, or TT__NOTHING: ask again after the next trial; if none is pending the search is
-     * over. The index is pending, or tried, by the next call. */
+    /* Names an untried index. TT__NOTHING: ask again after the next trial; if none is pending, the search
+     * ends. By the next call the index is pending or tried. */
     tt_status (*next)(int64_t *index, void *self, const tt__view *view);
     void (*close)(void *self);
-    /* Up to `most` untried indices that may be named soon, the most probable first; returns how many. Each
-     * has a cubin of its own that no tried or pending one has. May be NULL. */
+    /* Lists up to `most` untried indices that may be named soon, most probable first, and returns their
+     * number. Each needs a cubin that no tried or pending one has. May be NULL. */
     size_t (*likely)(size_t *out, size_t most, void *self, const tt__view *view);
 } tt__strategy;
 
 /* Everything, in the order of the space. */
 extern const tt__strategy tt__strategy_exhaustive;
-/* Everything, in random order: what the others are to be compared with. */
+/* Everything, in random order, as a baseline for the others. */
 extern const tt__strategy tt__strategy_random;
-/* The best by the model's costs, corrected parameter by parameter; leaves out what cannot win. */
+/* The best by the model's costs, corrected for each parameter. It leaves out what cannot win. */
 extern const tt__strategy tt__strategy_model;
-/* From a start to its best neighbour until there is none, then from another start. */
+/* Goes from a start to its best neighbour until there is no better one, then to another start. */
 extern const tt__strategy tt__strategy_local;
 /* Crosses and mutates the best. */
 extern const tt__strategy tt__strategy_genetic;
-/* The one with the largest expected improvement by a Gaussian process over the model. */
+/* The largest expected improvement, by a Gaussian process over the model. */
 extern const tt__strategy tt__strategy_surrogate;
 
-/* How many trials to have under way: the more are known, the less one more changes the next choice. */
+/* How many trials to have in flight. The more trials there are, the less one more changes the next choice. */
 size_t tt__strategy_window(const tt__strategy *s, size_t n_tried);
 
-/* TT_E_INVALID lists the names there are. */
+/* TT_E_INVALID lists the known names. */
 tt_status tt__strategy_find(const tt__strategy **out, const char *name);
-/* The n-th strategy, NULL behind the last. */
+/* Strategy n; NULL after the last. */
 const tt__strategy *tt__strategy_at(size_t n);
 
 /* ---- What strategies share ---- */
 
-/* Tried, and with a time. */
+/* Was it tried, with a time? */
 bool tt__strategy_passed(const tt__view *view, size_t index);
 /* The fastest so far, or TT__NOTHING. */
 int64_t tt__strategy_fastest(const tt__view *view);
-/* How likely each configuration is to pass: the least share that passed of those with its template or one
- * of its values. A failure has no time and says nothing else. */
+/* The chance of each configuration to pass: the smallest share that passed among those with its template or
+ * one of its values. A failure is used for nothing else. */
 void tt__strategy_odds(double *odds, const tt__view *view);
-/* Behind the last configuration that has the template of `first`: each template's stand together. */
+/* The end of the configurations that have the template of `first`. Each template's configurations are
+ * together. */
 size_t tt__strategy_end_of_template(const tt__space *space, size_t first);
-/* The place of a kernel's configuration (NULL: its first one), or TT__NOTHING. */
+/* The index of a kernel's configuration (NULL: its first one), or TT__NOTHING. */
 int64_t tt__strategy_member(const tt__space *space, const char *kernel, const char *config);
-/* The place of the default configuration of the template of `of`, or TT__NOTHING. */
+/* The index of the default configuration of the template of `of`, or TT__NOTHING. */
 int64_t tt__strategy_default(const tt__space *space, size_t of);
-/* Any untried index, each as likely as the other; TT__NOTHING if there is none. */
+/* A random untried index, with equal chances; TT__NOTHING if there is none. */
 int64_t tt__strategy_any(const tt__view *view, uint64_t *random);
-/* The next start that is untried, from *at on, which moves behind it; TT__NOTHING if there is none. */
+/* The next untried start from *at on; TT__NOTHING if there is none. *at moves after it. */
 int64_t tt__strategy_warm_start(const tt__view *view, size_t *at);
 
 #endif

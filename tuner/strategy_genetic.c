@@ -1,11 +1,13 @@
-/* A steady-state genetic algorithm: crosses two of the fastest, parameter by parameter, and mutates the
- * child. Constraints leave holes: the untried configuration nearest to the child is named. */
+/*
+ * A steady-state genetic algorithm. It crosses two of the fastest, parameter by parameter, and mutates the
+ * child. Because constraints leave holes, it names the untried configuration nearest to the child.
+ */
 #include <stdlib.h>
 
 #include "tuner/random.h"
 #include "tuner/strategy.h"
 
-enum { POPULATION = 20, NEWCOMERS = 16 }; /* every 16th comes from anywhere */
+enum { POPULATION = 20, NEWCOMERS = 16 }; /* every 16th is random */
 
 typedef struct genetic {
     uint64_t random;
@@ -37,7 +39,7 @@ static void choose_parents(genetic *g, const tt__view *view) {
     }
 }
 
-/* The faster of two drawn at random. */
+/* The faster of two random ones. */
 static size_t draw(genetic *g) {
     size_t a = tt__random_below(&g->random, g->n_parents), b = tt__random_below(&g->random, g->n_parents);
     return g->parents[a < b ? a : b];

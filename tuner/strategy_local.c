@@ -1,5 +1,7 @@
-/* Local search with restarts: tries what is at most two steps away, moves as soon as something there is
- * faster, and restarts elsewhere when nothing is. */
+/*
+ * Local search with restarts. It tries configurations at most two steps away, moves as soon as one is faster,
+ * and restarts elsewhere if none is.
+ */
 #include <stdlib.h>
 
 #include "tuner/random.h"
@@ -10,7 +12,7 @@ enum { NEAR = 2 };
 typedef struct local {
     uint64_t random;
     size_t at_start;
-    int64_t here; /* TT__NOTHING: nowhere yet */
+    int64_t here; /* TT__NOTHING: no place yet */
 } local;
 
 static tt_status open_local(void **self, const tt__view *view, uint64_t seed) {
@@ -22,7 +24,7 @@ static tt_status open_local(void **self, const tt__view *view, uint64_t seed) {
     return TT_OK;
 }
 
-/* Steps to the fastest around; a place that failed is left for whatever works. */
+/* Moves to the fastest neighbour. From a place that failed it moves to any that passed. */
 static void climb(local *l, const tt__view *view) {
     size_t from = (size_t)l->here, best = from;
     const tt__template *t = view->space->items[from].t;
@@ -34,7 +36,7 @@ static void climb(local *l, const tt__view *view) {
     l->here = (int64_t)best;
 }
 
-/* Any untried neighbour, each as likely as the other. */
+/* A random untried neighbour, with equal chances. */
 static int64_t neighbour(local *l, const tt__view *view, bool *pending) {
     size_t from = (size_t)l->here, n = 0;
     int64_t chosen = TT__NOTHING;

@@ -1,6 +1,8 @@
-/* The model's order, corrected by trials: the error of each template and each parameter value moves all
- * that share it, less if it comes from few trials. Configurations that then cannot come near the best are
- * left out. */
+/*
+ * Follows the cost model, corrected by trials. The error of each template and parameter value moves the
+ * prediction of all configurations that share it, and less if it is from few trials. Configurations far from
+ * the best are left out.
+ */
 #include <math.h>
 #include <stdlib.h>
 
@@ -8,9 +10,9 @@
 #include "tuner/strategy.h"
 
 static const double hopeless = 1.25;  /* times the best */
-static const double trust_after = 2;  /* trials until a correction counts half */
-static const double opinion = 0.002;  /* a seed's, to break ties */
-enum { PASSES = 2, LOOK_AROUND = 8 }; /* every 8th trial goes anywhere: the model may be wrong */
+static const double trust_after = 2;  /* with so many trials, half of a correction counts */
+static const double opinion = 0.002;  /* random by seed, to break ties */
+enum { PASSES = 2, LOOK_AROUND = 8 }; /* every 8th trial is random, because the model may be wrong */
 
 typedef struct guided {
     uint64_t random;
@@ -42,8 +44,8 @@ static tt_status open_guided(void **self, const tt__view *view, uint64_t seed) {
     return TT_OK;
 }
 
-/* Moves the predictions of [first, end) by the mean error of their tried members, for each value of
- * parameter k; k after the last parameter: for all together. */
+/* Corrects the predictions in [first, end) by the mean error of tried members, for each value of parameter k.
+ * After the last parameter, for all together. */
 static void correct(guided *g, const tt__view *view, size_t first, size_t end, size_t k) {
     double sum[TT__VALUES_MAX] = {0}, n[TT__VALUES_MAX] = {0};
     bool all = k == view->space->items[first].t->n_params;
@@ -59,7 +61,7 @@ static void correct(guided *g, const tt__view *view, size_t first, size_t end, s
     }
 }
 
-/* Predictions are of logarithms of times; what all templates share is taken from all trials together. */
+/* Predicts logarithms of times. The offset common to all templates is computed from all trials. */
 static void predict(guided *g, const tt__view *view) {
     const tt__space *space = view->space;
     double sum = 0, n = 0;

@@ -1,6 +1,8 @@
-/* Bayesian optimisation: a Gaussian process corrects the model's prediction, and the configuration with
- * the largest expected improvement comes next. Starting points come first: winners elsewhere tell more
- * than a model. */
+/*
+ * Bayesian optimisation. A Gaussian process corrects the model's prediction, and the configuration with the
+ * largest expected improvement is next. Starting points come first, because winners elsewhere tell more than
+ * the model.
+ */
 #include <math.h>
 #include <stdlib.h>
 
@@ -8,27 +10,28 @@
 #include "tuner/random.h"
 #include "tuner/strategy.h"
 
-/* A seed's opinion of each configuration: it breaks the many ties, no more. */
+/* A small random number by seed, which breaks the many ties. */
 static const double opinion = 0.005;
-/* How much slower (as a logarithm) a configuration counts when only 1 in e of its like has passed. */
+/* Added to the logarithm of the time for each factor e by which fewer of its kind have passed. */
 static const double caution = 0.05;
-/* The cost of a trial that needs a compile, relative to one that does not (16 compilers). It counts from
- * FRUGAL trials on: before, the number of trials matters, then time does. */
+/* The cost of a trial with a compile, relative to one without (16 compilers). It counts from FRUGAL trials
+ * on. Before that, the number of trials matters, and then time does. */
 static const double dear = 4;
 enum { FRUGAL = 48 };
-/* Where no improvement is left to expect, the prediction orders. */
+/* If no improvement is expected any more, the prediction decides. */
 static const double faint = 1e-9;
-/* ACQUAINTED: from so many trials on, each template without a trial gets one. The model knows no template,
- * and with few rows it can be wrong by more than the process ventures. */
+/* From ACQUAINTED trials on, each template without a trial gets one. The model knows nothing about templates.
+ * With few rows, its error can be larger than the process explores. */
 enum { STARTS_MAX = 2, GREEDY = 8, ACQUAINTED = 24 };
 
 typedef struct surrogate {
     tt__gp *gp;
     size_t at_start, n_started;
-    double *prior, *odds, *gain; /* one allocation; gain: at the last comparison of all ... */
-    bool compared;               /* ... if there was one */
+    double *prior, *odds, *gain; /* one allocation; gain: from the last comparison of all configurations */
+    bool compared;               /* was there such a comparison? */
     size_t *cubin_of;            /* tt__points_cubins */
-    bool *row_of, *asked_for;    /* one allocation: is a row of the process; by cubin: has been named */
+    bool *row_of,
+        *asked_for; /* one allocation; row_of: it is a row of the process; asked_for: its cubin was named */
 } surrogate;
 
 static void close_surrogate(void *self) {
@@ -67,7 +70,7 @@ static void note_cubins(surrogate *s, const tt__view *view) {
             s->asked_for[s->cubin_of[i]] = true;
 }
 
-/* Rows for what was tried or named since, values for what has come back. */
+/* Adds rows for newly named or tried configurations, and values for results. */
 static tt_status learn(surrogate *s, const tt__view *view) {
     note_cubins(s, view);
     for (size_t i = 0; i < view->space->n; i++)
@@ -83,14 +86,14 @@ static tt_status learn(surrogate *s, const tt__view *view) {
     return TT_OK;
 }
 
-/* How much a normally distributed value can be expected to fall below `best`. */
+/* The expected amount by which a normally distributed value is below `best`. */
 static double improvement(double best, double mean, double deviation) {
     double z = (best - mean) / deviation;
     double below = erfc(-z / sqrt(2)) / 2, density = exp(-z * z / 2) / sqrt(2 * 3.14159265358979323846);
     return (best - mean) * below + deviation * density;
 }
 
-/* What is to be beaten: the fastest trial or, as long as there is none, the best that is under way. */
+/* The time to beat: that of the fastest trial or, if there is none yet, the best prediction in flight. */
 static double to_beat(const surrogate *s, const tt__view *view) {
     double best = INFINITY;
     int64_t fastest = tt__strategy_fastest(view);
@@ -102,8 +105,8 @@ static double to_beat(const surrogate *s, const tt__view *view) {
     return best;
 }
 
-/* A configuration that shares the best one's cubin is tried at once: it costs no compile, and its block
- * order may suit the best tile. */
+/* A configuration with the best one's cubin is tried at once. It needs no compile, and another block order
+ * may suit the tile. */
 static int64_t sibling_of_best(const surrogate *s, const tt__view *view) {
     int64_t best = tt__strategy_fastest(view);
     for (size_t i = 0; best != TT__NOTHING && i < view->space->n; i++)
@@ -112,7 +115,7 @@ static int64_t sibling_of_best(const surrogate *s, const tt__view *view) {
     return TT__NOTHING;
 }
 
-/* The default of a template of which nothing has been named yet, or what the model has for its best. */
+/* The default of a template that was never named. Without a default, its best by the model. */
 static int64_t stranger(const surrogate *s, const tt__view *view) {
     for (size_t first = 0, end; first < view->space->n; first = end) {
         bool known = false;
@@ -164,7 +167,7 @@ static tt_status next(int64_t *index, void *self, const tt__view *view) {
     return TT_OK;
 }
 
-/* Has this cubin been asked for, or does one of the n have it? */
+/* Was this cubin named, or does one of the n have it? */
 static bool is_covered(const surrogate *s, size_t cubin, const size_t *out, size_t n) {
     bool is = s->asked_for[cubin];
     for (size_t k = 0; k < n && !is; k++)
@@ -172,7 +175,7 @@ static bool is_covered(const surrogate *s, size_t cubin, const size_t *out, size
     return is;
 }
 
-/* By what they promised when something was named last. */
+/* The most promising by the last comparison. */
 static size_t likely(size_t *out, size_t most, void *self, const tt__view *view) {
     surrogate *s = self;
     size_t n = 0;

@@ -1,4 +1,6 @@
-/* Events are written in pieces. Each write also ends the array; the next one overwrites that end. */
+/*
+ * Writes events in pieces. Each write also closes the JSON array, and the next write overwrites that end.
+ */
 #include "tuner/trace.h"
 
 #include <errno.h>
@@ -16,8 +18,8 @@ static const char end_of_array[] = "\n]\n";
 struct tt__trace {
     int fd, error; /* errno of the first write that failed */
     double started_s;
-    off_t written; /* without the end of the array */
-    bool any;      /* events so far */
+    off_t written; /* length without the end of the array */
+    bool any;      /* was any event written? */
     tt__str pending;
 };
 
@@ -36,7 +38,7 @@ static void flush(tt__trace *t) {
     t->pending.len = 0;
 }
 
-/* Begins an event on a row; the caller ends its object with end_event. */
+/* Begins an event in a row. The caller ends its object with end_event. */
 static tt__json begin_event(tt__trace *t, const char *phase, const char *name, int row) {
     tt__str_add(&t->pending, t->any ? ",\n" : "[\n");
     t->any = true;
@@ -56,10 +58,10 @@ static void end_event(tt__trace *t, tt__json *j) {
 }
 
 static void add_time(tt__json *j, const char *key, double s) {
-    tt__json_number(j, key, s * 1e6, 12); /* the format counts in microseconds */
+    tt__json_number(j, key, s * 1e6, 12); /* the format uses microseconds */
 }
 
-/* An event that gives a thing, by its number, a name or a place in the order. */
+/* An event that gives a process or thread a name, or its place in the order. */
 static void describe(tt__trace *t, const char *what, int row, const char *name, int place) {
     tt__json j = begin_event(t, "M", what, row);
     tt__json_open(&j, "args", '{');

@@ -1,6 +1,8 @@
-/* A timeline of a run in Chrome's trace format (chrome://tracing, Perfetto): a row for each process,
- * spans, counters. The file is whole JSON after every write, so a run may be killed at any moment. One
- * thread. All functions but tt__trace_open ignore a NULL trace. */
+/*
+ * A timeline of a run in Chrome's trace format (chrome://tracing, Perfetto): a row for each process, spans,
+ * counters. The file is complete JSON after every write, so that it survives a kill. Use it from one thread.
+ * All functions except tt__trace_open ignore a NULL trace.
+ */
 #ifndef TT_TUNER_TRACE_H
 #define TT_TUNER_TRACE_H
 
@@ -10,9 +12,9 @@
 
 typedef struct tt__trace tt__trace;
 
-/* Creates or empties the file. TT_E_IO names it and the reason. Its time 0 is now. */
+/* Creates or empties the file. Time 0 is now. TT_E_IO says the file and the reason. */
 tt_status tt__trace_open(tt__trace **out, const char *path);
-/* Writes what is left. The errno of the first write that failed, 0 if all is there. */
+/* Writes the rest. Returns the errno of the first failed write, or 0. */
 int tt__trace_close(tt__trace **trace);
 
 /* Names a row. Rows are shown in the order of their numbers. */
@@ -21,14 +23,14 @@ void tt__trace_row(tt__trace *trace, int row, const char *name);
 typedef struct tt__span {
     int row;
     const char *name;
-    double begin_s, end_s;       /* on tt__now_s's clock, which all processes share */
+    double begin_s, end_s;       /* on the clock of tt__now_s, which all processes share */
     const char *kernel, *config; /* NULL: not about a configuration */
     const char *note;            /* a few words, or NULL */
 } tt__span;
 
 void tt__trace_span(tt__trace *trace, const tt__span *span);
 
-/* One counter of several values, from now on. */
+/* One counter with several values, from now on. */
 typedef struct tt__count {
     const char *name;
     int64_t value;

@@ -1,4 +1,6 @@
-/* tt_tune: one run from its arguments to its report. */
+/*
+ * tt_tune: a run from its arguments to its report.
+ */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -30,7 +32,7 @@ static tt_status check_opts(const tt_tune_opts *opts) {
     return TT_OK;
 }
 
-/* Nothing is measured if one of the problems can never fit. */
+/* If one problem can never fit, nothing is measured. */
 static tt_status check_memory(const tt__session *s, const tt__problem *problems, size_t n) {
     for (size_t i = 0; i < n && !s->opts->replay; i++) {
         const tt__problem *p = &problems[i];
@@ -52,7 +54,7 @@ static tt_status check_memory(const tt__session *s, const tt__problem *problems,
     return TT_OK;
 }
 
-/* Does every one of several kernels differ from the reference? */
+/* Do all of several kernels differ from the reference? */
 static bool all_are_wrong(const tt__search *search) {
     for (size_t i = 0; i < search->space.n; i++)
         if (search->known[i] == TT__TRIED && search->trials[i].status != TT__TRIAL_WRONG_RESULT)
@@ -80,7 +82,7 @@ static void no_winner(const tt__session *s, const tt__search *search, tt_result 
                  search->n_tried < search->space.n ? "tried " : "",
                  all_are_wrong(search) ? " (is the reference right?)" : "",
                  tt__trial_status_name(search->trials[first].status), search->trials[first].reason);
-    tt__clean(result->note, TT__CLEAN_TEXT); /* the reason may have been cut inside a character */
+    tt__clean(result->note, TT__CLEAN_TEXT); /* the reason may be cut inside a character */
 }
 
 static void say_cut(const tt__session *s, const tt__search *search, tt_result *result) {
@@ -90,7 +92,7 @@ static void say_cut(const tt__session *s, const tt__search *search, tt_result *r
     tt__session_message(s, "%s: %s", result->problem, result->note);
 }
 
-/* What is known of a result before anything was tried. */
+/* The parts of a result that are known before any trial. */
 static void begin_result(const tt__session *s, const tt__problem *p, tt_result *result) {
     char text[TT__PROBLEM_TEXT_MAX];
     result->rows = tt__problem_number(p, "rows", 0);
@@ -99,11 +101,12 @@ static void begin_result(const tt__session *s, const tt__problem *p, tt_result *
     result->elem_size = tt__problem_elem_size(p);
     result->warm = p->warm;
     result->unverified = p->unverified;
-    result->source = s->opts->replay ? TT_SOURCE_REPLAYED : TT_SOURCE_MEASURED; /* also without a winner */
+    result->source =
+        s->opts->replay ? TT_SOURCE_REPLAYED : TT_SOURCE_MEASURED; /* also if there is no winner */
     tt__copy(result->problem, sizeof result->problem, tt__problem_text(text, p));
 }
 
-/* Elects the winner of searches that are over. */
+/* Elects the winner after the searches. */
 static tt_status end_result(tt__session *s, tt__searches *both, tt_result *result) {
     tt__search *search = &both->search;
     double since_s = tt__now_s();
@@ -127,14 +130,14 @@ static tt_status end_result(tt__session *s, tt__searches *both, tt_result *resul
     return TT_OK;
 }
 
-/* The first two copies are searched one after the other: a copy has few kernels, and compilers get ahead
- * with those of the transposes. */
+/* The first two copies are searched one after the other. A copy has few kernels, so compilers can work ahead
+ * on the problem's. */
 static tt_status copy_next(tt__session *s, tt__searches *now, tt__searches *next) {
     if (s->at_problem > 0 || s->n_problems < 2 || isfinite(s->end_s) || !s->ahead)
         return TT_OK;
     tt__ahead_open_next(s->ahead);
     if (next->open && next->copy.problem_id == now->copy.problem_id)
-        tt__searches_close(next); /* the same copy, whose trials it will find in the store */
+        tt__searches_close(next); /* it is the same copy; the search will find its trials in the store */
     TT_TRY(tt__searches_run_copy(s, now, s->n_problems));
     if (!next->open)
         return TT_OK;
@@ -179,7 +182,7 @@ static tt_status tune_all(tt__session *s, tt__ahead *ahead, tt_report *report, t
     return TT_OK;
 }
 
-/* One configuration that hangs must not eat up a budget. */
+/* One configuration that hangs must not use up the budget. */
 static double timeout_s(const tt_tune_opts *opts, double asked_s, double usual_s, double least_s) {
     if (asked_s > 0)
         return asked_s;
@@ -243,7 +246,7 @@ static tt_status run(tt__session *s, tt__ahead *ahead, tt_report *report, tt_res
     return tune_all(s, ahead, report, results);
 }
 
-/* A run has a connection of its own, so that others may use the context meanwhile; ":memory:" has but one. */
+/* A run has its own connection, so that the context can be used meanwhile. ":memory:" has only one. */
 static tt_status run_in_store(tt__session *s, tt_ctx *ctx, tt_report *report, tt_result *results) {
     tt__ahead ahead = {.s = s, .ctx = ctx, .problems = s->call->problems};
     bool shared = strcmp(tt__store_path(ctx->store), ":memory:") == 0;
@@ -281,14 +284,14 @@ static tt_report *new_report(size_t n, tt_result **results) {
     return &r->report;
 }
 
-/* A timeline that cannot be written is no reason to lose what was measured. */
+/* A run does not fail because its timeline cannot be written. */
 static void end_trace(tt__session *s) {
     int error = tt__trace_close(&s->trace);
     if (error)
         tt__session_message(s, "the trace %s is incomplete: %s", s->opts->trace_path, strerror(error));
 }
 
-/* What nobody can check is tuned only for those who say that they know. */
+/* A kernel that cannot be verified is tuned only if the caller allows it. */
 static tt_status check_verified(const tt__tune_call *call, const tt_tune_opts *opts) {
     for (size_t i = 0; i < call->n; i++)
         if (call->problems[i].unverified && !opts->unverified)
@@ -319,8 +322,8 @@ tt_status tt__tune(tt_report **out, tt_ctx *ctx, const tt__tune_call *call, cons
                            .call = call};
     if (status == TT_OK && opts->strategy)
         status = tt__strategy_find(&session.strategy, opts->strategy);
-    /* Asked from inside SQLite, it may look up: on the context's connection, which in memory is also the
-     * run's. */
+    /* SQLite calls should_stop, which may look up in the store. With ":memory:", the context's connection is
+     * also the run's. */
     if (opts->should_stop && strcmp(tt__store_path(ctx->store), ":memory:") != 0)
         tt__store_stop_when(opts->should_stop, opts->user);
     if (status == TT_OK)

@@ -1,18 +1,20 @@
-/* One run: for each problem the copy, the search, the finals, the winner. Trials are stored as they end,
- * so that a killed run can be continued. */
+/*
+ * One run: for each problem the copy, the search, the finals and the winner. Trials are stored when they end,
+ * so that a killed run can be continued.
+ */
 #ifndef TT_TUNER_TUNE_H
 #define TT_TUNER_TUNE_H
 
 #include "tuner/search.h"
 
-/* Called for a problem that has a winner, while the searches that found it are still open. */
+/* Called for each problem that has a winner, while its searches are still open. */
 typedef tt_status (*tt__after_fn)(void *user, tt__session *s, tt__search *copy, const tt__search *search,
                                   const tt_result *winner);
 
 typedef struct tt__tune_call {
     size_t n;
     const tt__problem *problems;
-    const tt__template_set *templates; /* those of the problems' operations, and of the copy; borrowed */
+    const tt__template_set *templates; /* templates of the problems' operations, and of the copy; borrowed */
     tt__after_fn after;                /* NULL: nothing */
     void *user;
 } tt__tune_call;

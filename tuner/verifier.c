@@ -1,5 +1,6 @@
-/* Opening the verifier: arrays with their data, the reference's results, and a check that it wrote nothing
- * else. */
+/*
+ * Opens the verifier: fills the arrays, runs the reference, and checks that the reference wrote nothing else.
+ */
 #include "tuner/verifier.h"
 
 #include <errno.h>
@@ -72,7 +73,7 @@ static tt_status open_area(tt__verifier *v, int i) {
                         "tt_fill");
 }
 
-/* Raw data, which must be as long as the array. */
+/* Reads raw data, which must be as long as the array. */
 static tt_status read_data(const tt__verifier *v, const char *path, const tt__array *a, CUdeviceptr to) {
     tt__str data = {0};
     struct stat is;
@@ -85,7 +86,7 @@ static tt_status read_data(const tt__verifier *v, const char *path, const tt__ar
                         (long long)is.st_size, a->name, (long long)tt__array_bytes(a), (long long)a->count,
                         a->elem_size);
     TT_TRY(tt__read_file_max(&data, path, (size_t)tt__array_bytes(a)));
-    /* What is queued to be filled is filled before, and the copy has ended before whatever is queued next. */
+    /* The queued fill must end before the copy, and the copy before later work. */
     tt_status status = tt__cu_check(v->cu->cuStreamSynchronize(v->stream), "filling");
     if (status == TT_OK && data.len != (size_t)tt__array_bytes(a))
         status = tt__fail(TT_E_IO, "%s changed while it was read", path);
@@ -109,7 +110,7 @@ static tt_status init_array(tt__verifier *v, int i) {
         return TT_OK;
     switch (a->init) {
     case TT__INIT_RANDOM:
-        break; /* the area is */
+        break; /* the area is random already */
     case TT__INIT_UNIFORM:
     case TT__INIT_NORMAL:
         TT_TRY(tt__cu_check(
@@ -135,7 +136,7 @@ static tt_status init_array(tt__verifier *v, int i) {
                : TT_OK;
 }
 
-/* Everything as it is before a run, results in `live` or, if `to_reference`, beside it. */
+/* Fills everything as before a run. Results are in `live` or, with `to_reference`, in `reference`. */
 static tt_status prepare_reference(tt__verifier *v, void *operands[], CUdeviceptr held[], bool second) {
     for (int i = 0; i < v->work.n; i++) {
         const tt__array *a = &v->work.arrays[i];
@@ -155,7 +156,7 @@ static tt_status prepare_reference(tt__verifier *v, void *operands[], CUdevicept
 }
 
 static tt_status run_reference(tt__verifier *v, const tt__kernel *kernel) {
-    for (int turn = 0; turn < 2; turn++) { /* the second one only tells what is written */
+    for (int turn = 0; turn < 2; turn++) { /* the second run only shows which bytes are written */
         void *operands[TT__OPERANDS_MAX];
         CUdeviceptr held[TT__OPERANDS_MAX];
         TT_TRY(prepare_reference(v, operands, held, turn == 1));
@@ -165,7 +166,7 @@ static tt_status run_reference(tt__verifier *v, const tt__kernel *kernel) {
     return tt__cu_check(v->cu->cuStreamSynchronize(v->stream), "the reference %s", v->work.reference.name[0]);
 }
 
-/* What a file says is right is all of the array, and nothing around it. */
+/* Data from a file covers the whole array, and nothing around it. */
 static tt_status take_expected(tt__verifier *v) {
     for (int i = 0; i < v->work.n; i++) {
         const tt__array *a = &v->work.arrays[i];
@@ -181,7 +182,7 @@ static tt_status take_expected(tt__verifier *v) {
         TT_TRY(read_data(v, a->expect, a, area->reference + area->head));
         TT_TRY(tt__cu_check(tt__verify_move(v, area->live + area->head, area->reference + area->head, bytes),
                             "cuMemcpyDtoDAsync"));
-        if (area->before) /* the guards of what is given, not of a result */
+        if (area->before) /* guards of inputs, not of results */
             TT_TRY(tt__cu_check(tt__verify_move(v, area->reference, area->before, area->head),
                                 "cuMemcpyDtoDAsync"));
         size_t tail = area->head + bytes;
@@ -207,7 +208,7 @@ static tt_status find_written(tt__verifier *v) {
     return tt__cu_check(v->cu->cuStreamSynchronize(v->stream), "building the reference");
 }
 
-/* What the reference may have done to an operand: written around its results, or to what it only reads. */
+/* Checks whether the reference wrote around its results, or to its inputs. */
 static CUresult look_behind_reference(tt__verifier *v, int i) {
     const tt__area *area = &v->areas[i];
     if (v->work.arrays[i].direction == TT__IN)
@@ -215,7 +216,7 @@ static CUresult look_behind_reference(tt__verifier *v, int i) {
     return tt__verify_guards(v, i, area->reference ? area->reference : area->live, tt__verify_finding(v, i));
 }
 
-/* A reference that overruns would make overrunning right, and all else wrong. */
+/* If the reference overran, verifying would accept overruns. */
 static tt_status check_reference(tt__verifier *v) {
     tt__finding found[TT__OPERANDS_MAX];
     TT_TRY(tt__verify_check(v, look_behind_reference, found, "the reference"));

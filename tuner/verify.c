@@ -6,7 +6,7 @@
 #include "base/number.h"
 #include "base/str.h"
 
-/* Does the reference leave this byte of the area as it found it? */
+/* Does the reference leave this byte of the area unchanged? */
 static tt_status reference_leaves(tt__verifier *v, const tt__area *area, size_t byte, bool *leaves) {
     unsigned char bits = 0xff;
     if (area->written)
@@ -15,7 +15,7 @@ static tt_status reference_leaves(tt__verifier *v, const tt__area *area, size_t 
     return TT_OK;
 }
 
-/* Both values of a wrong element. */
+/* Says both values of a wrong element. */
 static tt_status explain_element(tt__verifier *v, int i, int64_t element, CUdeviceptr with,
                                  const tt__finding *found, tt__trial *trial) {
     const tt__array *a = &v->work.arrays[i];
@@ -38,7 +38,7 @@ static tt_status explain_element(tt__verifier *v, int i, int64_t element, CUdevi
     return TT_OK;
 }
 
-/* Words for what was found in a result: where it lies, and both values. */
+/* Describes a wrong result: its place, and both values. */
 static tt_status explain(tt__verifier *v, int i, const tt__finding *found, tt__trial *trial) {
     const tt__array *a = &v->work.arrays[i];
     const tt__area *area = &v->areas[i];
@@ -73,13 +73,13 @@ static tt_status explain(tt__verifier *v, int i, const tt__finding *found, tt__t
     return explain_element(v, i, at / a->elem_size, with, found, trial);
 }
 
-/* An input that was written to is made again, or every later configuration would be called wrong. */
+/* An overwritten input is restored. Otherwise every later configuration would seem wrong. */
 static tt_status repair(tt__verifier *v, int i, const tt__finding *found, tt__trial *trial) {
     const tt__array *a = &v->work.arrays[i];
     const tt__area *area = &v->areas[i];
     unsigned char is[16], was[16];
     size_t word = found->first / 16 * 16, k = found->first % 16;
-    if (area->before) { /* whose comparison knows the word only */
+    if (area->before) { /* this comparison finds a word, not an element */
         TT_TRY(tt__cu_check(v->cu->cuMemcpyDtoH(is, area->live + word, 16), "cuMemcpyDtoH"));
         TT_TRY(tt__cu_check(v->cu->cuMemcpyDtoH(was, area->before + word, 16), "cuMemcpyDtoH"));
         while (k < 15 && is[k] == was[k])
@@ -98,7 +98,8 @@ static tt_status repair(tt__verifier *v, int i, const tt__finding *found, tt__tr
                         "repairing %s", a->name);
 }
 
-/* A kernel that wrote far away may have changed what results are compared with: then the worker ends. */
+/* A kernel with wild writes may have changed the data that results are compared with. Then the worker
+ * ends. */
 static tt_status check_kept(tt__verifier *v, const tt__trial *trial) {
     uint64_t now;
     TT_TRY(tt__verify_sum(v, &now));

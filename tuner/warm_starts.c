@@ -1,4 +1,6 @@
-/* Winners are ordered by how far their problem and their GPU are from those at hand. */
+/*
+ * Orders winners by the distance of their problem and GPU.
+ */
 #include "tuner/warm_starts.h"
 
 #include <math.h>
@@ -8,7 +10,7 @@
 #include "template/operation.h"
 #include "tuner/strategy.h"
 
-/* Another GPU, even a related one, says less than any size on this one. */
+/* Another GPU, even a related one, counts as further away than any other size on this GPU. */
 static const double same_cc = 100, any_gpu = 200;
 enum { SOURCES_MAX = 8, OF_EACH = 3 };
 
@@ -29,7 +31,7 @@ void tt__winners_free(tt__winners *w) {
     *w = (tt__winners){0};
 }
 
-/* INFINITY: says nothing about this problem. An older text of a user's kernel may say something. */
+/* INFINITY: it says nothing about this problem. An older text of a user's kernel may say something. */
 static double distance(const tt__winner *w, const tt__gpu *gpu, const tt__operation *op,
                        const tt__problem *p) {
     bool alike;
@@ -43,7 +45,7 @@ static double distance(const tt__winner *w, const tt__gpu *gpu, const tt__operat
 typedef struct finder {
     tt__warm_starts *out;
     const tt__space *space;
-    int64_t run_id; /* trials of this run do not count */
+    int64_t run_id; /* trials of this run are ignored */
     size_t n;       /* the fastest trials of one problem, fastest first */
     size_t at[OF_EACH];
     double us[OF_EACH];
@@ -77,7 +79,7 @@ static tt_status rank(void *user, const tt__trial_row *row) {
     return TT_OK;
 }
 
-/* The trials behind a winner of this GPU, under the environment it won in. */
+/* Adds the fastest trials of a winner's problem on this GPU, from the winner's environment. */
 static tt_status add_trials(finder *f, tt__store *store, int64_t gpu_id, const tt__winner *w) {
     int64_t problem_id;
     f->n = 0;

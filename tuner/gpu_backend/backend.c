@@ -1,4 +1,6 @@
-/* The GPU backend as the session sees it. The event loop goes on while one of its functions waits. */
+/*
+ * The functions of the GPU backend. While one of them waits, the event loop continues.
+ */
 #include "tuner/gpu_backend/backend.h"
 
 #include <stdlib.h>
@@ -12,7 +14,7 @@
 
 /* ---- Which GPU it is: presumed by its name until CUDA has started and can describe it ------------------ */
 
-/* Drops the cubins for a GPU that is not there, and stops their compilers. */
+/* Drops cubins that were compiled for a GPU that is not there, and stops their compilers. */
 static void forget_cubins(tt__loop *l) {
     for (size_t w = TT__WORKER_COMPILER; w < l->workers.n; w++) {
         if (l->compiling[w])
@@ -24,7 +26,7 @@ static void forget_cubins(tt__loop *l) {
 }
 
 static tt_status await_description(tt__loop *l) {
-    if (!l->presumed) { /* nothing is compiled yet */
+    if (!l->presumed) { /* nothing was compiled */
         TT_TRY(tt__workers_wait_for(&l->workers, TT__WORKER_GPU, TT__MSG_DESCRIBED));
         return tt__workers_described(&l->workers);
     }
@@ -56,14 +58,14 @@ static tt_status hello(tt__backend *b, tt__gpu *gpu, tt__env *env) {
 
 /* ---- Trials -------------------------------------------------------------------------------------------- */
 
-/* Waits for the arrays of the problem before, so that their reply is not taken for this problem's. */
+/* Waits for the reply about the previous problem's arrays, so that it is not taken for this problem's. */
 static tt_status await_opening(tt__loop *l) {
     while (l->state == TT__ARRAYS_OPENING)
         TT_TRY(tt__loop_turn(l));
     return TT_OK;
 }
 
-/* Drops the jobs of a search that was given up. */
+/* Drops the jobs of an abandoned search. */
 static void forget_jobs(tt__loop *l) {
     if (l->workers.items[TT__WORKER_GPU].busy && l->state == TT__ARRAYS_OPEN)
         tt__loop_drop_gpu(l);
@@ -121,7 +123,7 @@ static tt_status wait(tt__backend *b, size_t *id, tt__trial *trial) {
         tt__loop_promote(l);
     }
     if (l->state == TT__ARRAYS_OPEN)
-        TT_TRY(tt__loop_feed_gpu(l)); /* it works on while the caller stores this trial */
+        TT_TRY(tt__loop_feed_gpu(l)); /* the GPU works while the caller stores this trial */
     *id = l->jobs[at].id;
     *trial = l->jobs[at].trial;
     l->jobs[at] = (tt__job){0};
@@ -149,9 +151,9 @@ static tt_status await_problem(tt__loop *l) {
     return TT_OK;
 }
 
-/* The finalists' cubins. Their trials may be of an earlier run whose cubins have been pruned. */
+/* Gets the finalists' cubins. Trials may be of an earlier run, whose cubins were pruned. */
 static tt_status finalist_cubins(tt__loop *l, const tt__candidate *const *c, size_t n, tt__cubin **cubins) {
-    TT_TRY(await(l, l->checker)); /* if all trials were stored nobody has waited for it */
+    TT_TRY(await(l, l->checker)); /* if all trials were stored, it was not needed until now */
     if (l->reference)
         TT_TRY(await(l, l->reference));
     for (size_t i = 0; i < n; i++) {
@@ -163,7 +165,7 @@ static tt_status finalist_cubins(tt__loop *l, const tt__candidate *const *c, siz
     return tt__cubins_save(&l->cubins, true);
 }
 
-/* A GPU worker that still measures after an error is stopped. */
+/* Waits for the finals. A GPU worker that still measures after an error is stopped. */
 static tt_status await_finals(tt__loop *l) {
     tt_status status = TT_OK;
     l->at_finals = true;
@@ -198,7 +200,7 @@ static tt_status finals(tt__backend *b, const tt__candidate *const *c, size_t n,
 static void close_gpu(tt__backend *b) {
     tt__loop *l = (tt__loop *)b;
     tt__workers_close(&l->workers);
-    tt__cubins_save(&l->cubins, true); /* what is lost in failing here costs a compile, no more */
+    tt__cubins_save(&l->cubins, true); /* if saving fails, only compile time is lost */
     tt__cubins_close(&l->cubins);
     free(l->compiling);
     free(l);

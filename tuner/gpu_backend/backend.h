@@ -7,15 +7,15 @@
 typedef struct tt__backend_gpu_opts {
     int device, jobs;
     double trial_timeout_s, compile_timeout_s;
-    tt__store *store;        /* its cubins are used, and added to */
+    tt__store *store;        /* it provides cubins, and gets new ones */
     tt__trace *trace;        /* may be NULL */
-    struct tt__ahead *ahead; /* what idle compilers may do; may be NULL */
+    struct tt__ahead *ahead; /* work for idle compilers; may be NULL */
     int (*should_stop)(void *user);
     void (*on_message)(void *user, const char *line); /* may be NULL */
     void *user;
 } tt__backend_gpu_opts;
 
-/* A CUDA device, behind a GPU worker and a farm of compile workers. */
+/* A CUDA device, used by a GPU worker, and a farm of compile workers. */
 tt_status tt__backend_gpu(tt__backend **out, const tt__backend_gpu_opts *opts);
 
 #endif

@@ -1,4 +1,6 @@
-/* The event loop: what is asked of the workers, and what becomes of their replies. */
+/*
+ * The event loop: requests to the workers, and what their replies change.
+ */
 #include "tuner/gpu_backend/loop.h"
 
 #include <stdio.h>
@@ -26,7 +28,7 @@ tt_status tt__loop_adopt(tt__loop *l, const tt__msg_done *done) {
     return status;
 }
 
-/* A reference is plain, and it runs twice: it has several times as long as a configuration. */
+/* A user's reference is simple, and runs twice, so it gets several times as long as a configuration. */
 static double preparing_s(const tt__loop *l) {
     enum { TRIALS = 6 };
     return tt__problem_is_users(&l->problem) ? TRIALS * l->opts.trial_timeout_s : tt__workers_start_timeout_s;
@@ -44,8 +46,7 @@ static tt_status opened(tt__loop *l) {
     return TT_OK;
 }
 
-/* A worker that dies while it prepares a problem is replaced; a reference that does not end is not tried
- * again. */
+/* A worker that dies while it prepares a problem is replaced. A reference that hangs is not tried again. */
 static tt_status try_again(tt__loop *l, tt_status status) {
     enum { TRIES = 3 };
     l->state = TT__ARRAYS_CLOSED;
@@ -65,7 +66,7 @@ tt_status tt__loop_open_problem(tt__loop *l) {
     return TT_OK;
 }
 
-/* Asks for the trial of a job; of a worker that is busy with another trial it is the next. */
+/* Requests a job's trial. If the worker is busy, this trial is next. */
 static void ask_trial(tt__loop *l, size_t at, const char *waited_for) {
     tt__job *j = &l->jobs[at];
     tt__workers_ask_trial(&l->workers, at, l->opts.trial_timeout_s, j->c, j->cubin, l->cutoff_us);
@@ -73,7 +74,7 @@ static void ask_trial(tt__loop *l, size_t at, const char *waited_for) {
     j->state = TT__JOB_TRYING;
 }
 
-/* The first time it is told, and counted for the end. */
+/* Reports falling clocks once, and counts them for the summary. */
 static void note_falls(tt__loop *l, const tt__clock_falls *falls) {
     char line[256];
     if (falls->n == 0)
@@ -97,7 +98,7 @@ static void tried(tt__loop *l, tt__job *j) {
     j->trial = m->trial;
     j->trial.compile_ms = compile_ms;
     j->state = TT__JOB_DONE;
-    if (j->trial.status == TT__TRIAL_CRASHED) /* the worker has lost its CUDA context, and leaves */
+    if (j->trial.status == TT__TRIAL_CRASHED) /* the worker has lost its CUDA context, and exits */
         tt__loop_drop_gpu(l);
 }
 
@@ -145,7 +146,7 @@ void tt__loop_promote(tt__loop *l) {
         tt__job *j = &l->jobs[i];
         if (j->state != TT__JOB_TO_COMPILE || j->cubin->state <= TT__CUBIN_COMPILING)
             continue;
-        j->trial.compile_ms = j->cubin->compile_ms; /* the first trial paid for it */
+        j->trial.compile_ms = j->cubin->compile_ms; /* the first trial with this cubin has its compile time */
         j->cubin->compile_ms = 0;
         if (j->cubin->state == TT__CUBIN_READY)
             j->state = TT__JOB_TO_TRY;
@@ -164,12 +165,13 @@ static tt_status compiled(tt__loop *l, size_t worker) {
         tt__cubin_failed(cubin, TT__TRIAL_COMPILE_ERROR, m->done.error);
         return TT_OK;
     }
-    if (m->done.status != TT_OK && l->presumed && !l->described) { /* for a GPU that may not be there */
+    if (m->done.status != TT_OK && l->presumed &&
+        !l->described) { /* compiled for a GPU that may not be there */
         l->mistaken = true;
         return TT_OK;
     }
-    TT_TRY(
-        tt__workers_adopt(&m->done)); /* NVRTC itself is unusable: no other configuration would fare better */
+    TT_TRY(tt__workers_adopt(
+        &m->done)); /* NVRTC itself does not work, so that every other configuration would fail */
     return tt__cubins_ready(&l->cubins, cubin, l->workers.payload.text + sizeof *m,
                             l->workers.payload.len - sizeof *m);
 }
@@ -203,7 +205,7 @@ tt_status tt__loop_feed_gpu(tt__loop *l) {
     return TT_OK;
 }
 
-/* What one more compiler may work ahead on, or NULL. */
+/* The list from which one more compiler may take work, or NULL. */
 static tt__ahead *work_ahead(const tt__loop *l) {
     size_t n = 0;
     for (size_t w = TT__WORKER_COMPILER; w < l->workers.n; w++)
@@ -254,7 +256,7 @@ static tt_status replied(tt__loop *l, const tt__event *e) {
     }
 }
 
-/* The worker is gone while it prepared the arrays and, perhaps, ran the user's reference. */
+/* The worker died while it prepared the arrays and, perhaps, ran the user's reference. */
 static tt_status lost_opening(tt__loop *l, const tt__event *e) {
     const bool timeout = e->kind == TT__EVENT_TIMEOUT, own = tt__problem_is_users(&l->problem);
     const char *reference = own && l->reference ? l->work.reference.name[0] : "";
@@ -268,7 +270,7 @@ static tt_status lost_opening(tt__loop *l, const tt__event *e) {
                                  *reference ? ", maybe because of the reference " : "", reference));
 }
 
-/* Nothing can be tried without this cubin. Its compiler may have died for want of memory: try again. */
+/* Every trial needs this cubin. Its compiler may have run out of memory, so it is tried again. */
 static bool is_tried_again(const tt__loop *l, tt__cubin *cubin) {
     enum { TRIES = 3 };
     /* The reference of a built-in operation may be compiled ahead. */
