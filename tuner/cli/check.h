@@ -1,11 +1,13 @@
-/* What `tune check FILE.cu` finds out about a template, and how it is told. */
+/*
+ * The facts about a template for `tune check FILE.cu`, and functions that print them.
+ */
 #ifndef TT_TUNER_CLI_CHECK_H
 #define TT_TUNER_CLI_CHECK_H
 
 #include "gpu/cubin.h"
 #include "template/operation.h"
 
-/* What can make a launch exceed a limit: in JSON, and in words. */
+/* The parts of a launch that can exceed a limit: their names in JSON, and in text. */
 typedef struct tt__check_part {
     const char *key, *text;
 } tt__check_part;
@@ -17,18 +19,18 @@ typedef struct tt__examined {
     tt__template *t;
     tt__gpu gpu;
     tt__problem p;
-    tt__space space; /* the first is the default, if that is legal here */
+    tt__space space; /* the first is the default, if it is legal here */
     tt__survey survey;
-    bool counted; /* else there are too many combinations, and the survey has no more than their number */
+    bool counted;          /* false: there are too many combinations, and the survey has only their number */
     tt__str not_default;   /* why the default is not legal here */
-    tt__cubin_needs needs; /* of the first */
-    int resident_blocks;   /* on an SM; -1: not known */
+    tt__cubin_needs needs; /* of the first configuration */
+    int resident_blocks;   /* per SM; -1: unknown */
     double occupancy;
     tt__str not_compiled; /* "" if the needs are known */
-    bool refused;         /* by the compiler */
+    bool refused;         /* the compiler refused it */
 } tt__examined;
 
-/* Both write to standard output. */
+/* These write to standard output. */
 tt_status tt__check_print_text(const tt__examined *e);
 tt_status tt__check_print_json(const tt__examined *e);
 

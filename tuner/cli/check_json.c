@@ -38,7 +38,7 @@ static void write_template(tt__json *j, const tt__examined *e) {
     tt__json_close(j, ']');
 }
 
-/* Of a kernel of one's own: the problem, the operands, and what says whether they are right. */
+/* For a user's own operation: the problem, the operands, and how results are verified. */
 static tt_status write_operation(tt__json *j, const tt__examined *e) {
     const tt__operation *operation = e->t->own;
     char text[TT__PROBLEM_TEXT_MAX];

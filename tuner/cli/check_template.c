@@ -1,7 +1,6 @@
 /*
- * `tune check FILE.cu`: what an author wants to know of a kernel template before tuning it. What is wrong
- * with its annotations the parser says; this adds the space of one problem, what takes how much out of it,
- * and the needs of one configuration as compiled.
+ * `tune check FILE.cu`: facts for an author before tuning. The parser reports wrong annotations. This adds
+ * the space of one problem, the constraints that shrink it, and the compiled needs of one configuration.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -32,7 +31,7 @@ static void free_examined(tt__examined *e) {
     tt__str_free(&e->not_compiled);
 }
 
-/* --gpu, as the stores know it; the first device here; or a typical one. */
+/* The GPU: --gpu from the stores, the first device here, or a typical one. */
 static tt_status choose_gpu(tt__gpu *out, const tt__cli_args *args) {
     if (!args->gpu) {
         if (tt__device_gpu(out, 0) != TT_OK)
@@ -53,7 +52,7 @@ static tt_status choose_gpu(tt__gpu *out, const tt__cli_args *args) {
     return status;
 }
 
-/* --problem, or shapes and layouts of matrices; without either what is ordinary. */
+/* The problem: --problem, or a matrix from shape and layout options, or an ordinary one. */
 static tt_status choose_problem(tt__problem *out, const tt__template *t, const tt__cli_args *args) {
     const tt__operation *op = t->operation;
     tt__str text = {0};
@@ -79,8 +78,7 @@ static tt_status count(tt__examined *e) {
     TT_TRY(tt__space_add(&e->space, e->t, &e->gpu, &e->p));
     tt_status status = tt__space_survey(&e->survey, e->t, &e->gpu, &e->p);
     e->counted = status == TT_OK;
-    if (status != TT_OK &&
-        status != TT_E_TEMPLATE) /* which here means too many: their launches are checked */
+    if (status != TT_OK && status != TT_E_TEMPLATE) /* here it means too many to count */
         return status;
     tt__candidate c;
     status = tt__space_resolve(&c, e->t, &e->gpu, &e->p, e->t->default_config);

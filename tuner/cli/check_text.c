@@ -40,7 +40,7 @@ static tt_status print_params(const tt__template *t) {
     return print_table(&table);
 }
 
-/* What it works on, and what says whether it is right. */
+/* The operands, and how results are verified. */
 static tt_status print_operation(const tt__examined *e) {
     static const tt__column columns[] = {{"operand", false, false},
                                          {"", false, false},

@@ -1,5 +1,5 @@
 /*
- * Exit codes, the default store, what is written and printed, and the words for times and fractions.
+ * Shared by commands: exit codes, the default store, writing and printing, times and fractions as text.
  */
 #include "tuner/cli/cli.h"
 
@@ -71,7 +71,7 @@ static tt_status open_store(tt__store **out, const tt__cli_args *args, tt__store
             tt__fail(TT_E_DB, "nothing was tuned yet: there is no %s (tune first, or name one with --db)",
                      tt__str_text(&path));
     else if (status == TT_OK)
-        status = tt__store_open(out, tt__str_text(&path), TT__STORE_READ_ONLY); /* which creates nothing */
+        status = tt__store_open(out, tt__str_text(&path), TT__STORE_READ_ONLY); /* creates nothing */
     if (status == TT_OK && mode != TT__STORE_READ_ONLY) {
         tt__store_close(out);
         status = tt__store_open(out, tt__str_text(&path), mode);
@@ -94,7 +94,7 @@ typedef struct gpu_names {
     char last[TT__GPU_NAME_MAX];
 } gpu_names;
 
-static tt_status add_gpu(void *user, const tt__winner *w) { /* winners come ordered by GPU name */
+static tt_status add_gpu(void *user, const tt__winner *w) { /* winners are ordered by GPU name */
     gpu_names *g = user;
     if (g->n && strcmp(g->last, w->gpu.name) == 0)
         return TT_OK;
@@ -150,7 +150,7 @@ double tt__cli_known(double value) {
 }
 
 tt_status tt__cli_write_new(const char *path, const char *text, size_t n) {
-    FILE *f = fopen(path, "wx"); /* never what is there already, not even between a look and this */
+    FILE *f = fopen(path, "wx"); /* "x": never overwrite a file, even one created just now */
     if (!f && errno == EEXIST)
         return tt__fail(TT_E_IO, "%s is there already and is left as it is: name a new file", path);
     if (!f)

@@ -1,8 +1,8 @@
 /*
- * What the commands of the program `tune` share: their arguments, their table rows, how a failure becomes
- * a line and an exit code, and a few words that all of them print.
+ * Shared by all commands of `tune`: their arguments, their entries in the table, exit codes, error output,
+ * and common text forms.
  *
- * Results go to standard output, everything else to standard error. One thread only.
+ * Results go to standard output, everything else to standard error. Use it from one thread.
  */
 #ifndef TT_CLI_CLI_H
 #define TT_CLI_CLI_H
@@ -18,21 +18,21 @@
 
 enum {
     TT__EXIT_OK = 0,
-    TT__EXIT_NO_WINNER = 1, /* and whatever else went wrong on the way */
+    TT__EXIT_NO_WINNER = 1, /* or another failure */
     TT__EXIT_USAGE = 2,
     TT__EXIT_NO_DEVICE = 3, /* device, driver or NVRTC */
     TT__EXIT_DB = 4,
     TT__EXIT_INTERRUPTED = 130,
 };
 
-/* All that any command takes. Texts are borrowed from argv. */
+/* The arguments of all commands. Texts are borrowed from argv. */
 typedef struct tt__cli_args {
     bool help, version, json, csv, force, quiet;
     int device;
     const char *replay; /* the file of --device replay:FILE */
     size_t n_problems;
-    tt_problem *problems; /* elem_size filled in, each checked, none twice */
-    int elem_size;        /* 0: not given; so are these, which hold for every problem */
+    tt_problem *problems; /* checked, without duplicates, elem_size filled in */
+    int elem_size;        /* for all problems, as the following options; 0: not given */
     int64_t batch, lds, ldd, align;
     bool in_place, warm;
     size_t n_templates;
@@ -46,7 +46,7 @@ typedef struct tt__cli_args {
     tt_effort effort;
     int64_t max_trials, seed;
     const char *strategy;
-    const char *op, *kernel_file; /* --op, --kernel, and their problems as they are written */
+    const char *op, *kernel_file; /* --op and --kernel, with their problems as text */
     size_t n_texts;
     const char **texts;
     bool unverified, transpose;
@@ -54,30 +54,31 @@ typedef struct tt__cli_args {
     int cc; /* 80 is 8.0; 0: not given */
     bool stale, other_gpus, dry_run;
     int64_t older_than_days; /* 0: not given */
-    size_t n_files;          /* what stands without an option */
+    size_t n_files;          /* arguments that belong to no option */
     const char *const *files;
 } tt__cli_args;
 
-/* One option of one command: getopt's table and the help are made from it. `set` gets the value; without
- * `set`, `at` is the offset in tt__cli_args of a `const char *` (with `arg`) or of a bool (without). */
+/* One option of a command. getopt's table and the help are made from it. `set` receives the value. Without
+ * `set`, `at` is the offset in tt__cli_args of a `const char *` (if `arg` is set) or of a bool. */
 typedef struct tt__cli_option {
     const char *name;
-    const char *arg;  /* as the help shows it; NULL: the option is a flag */
-    const char *help; /* lines after the first are indented to match */
+    const char *arg;  /* as shown in the help; NULL: the option is a flag */
+    const char *help; /* lines after the first are indented */
     tt_status (*set)(tt__cli_args *args, const char *value);
     size_t at;
 } tt__cli_option;
 
 typedef struct tt__cli_command {
-    const char *name;              /* "" is tuning itself */
-    const char *usage;             /* behind "Usage: " */
+    const char *name;              /* "": tuning itself */
+    const char *usage;             /* follows "Usage: " */
     const char *summary;           /* a line */
-    const char *notes;             /* ends the help */
+    const char *notes;             /* the end of the help */
     const tt__cli_option *options; /* the last has no name */
-    bool takes_files;              /* names without an option, in args->files */
-    /* What options have to do with each other, before anything is opened; NULL: nothing. TT_E_INVALID. */
+    bool takes_files;              /* it takes file names without an option, in args->files */
+    /* Checks how options fit together, before anything is opened; NULL: no check. TT_E_INVALID. */
     tt_status (*check)(const tt__cli_args *args);
-    int (*run)(const tt__cli_args *args); /* what `check` has passed; the exit code; has printed its error */
+    int (*run)(
+        const tt__cli_args *args); /* runs after `check`, prints its error, and returns the exit code */
 } tt__cli_command;
 
 extern const tt__cli_command tt__cmd_tune, tt__cmd_best, tt__cmd_list, tt__cmd_show, tt__cmd_doctor,
@@ -86,23 +87,24 @@ extern const tt__cli_command tt__cmd_tune, tt__cmd_best, tt__cmd_list, tt__cmd_s
 
 /* The exit code for a status. */
 int tt__cli_exit_code(tt_status s);
-/* Prints "tune: " and the last error, and returns the exit code of `s` (0 for TT_OK, silently). */
+/* Prints "tune: " and the last error. Returns the exit code of `s`. TT_OK prints nothing and returns 0. */
 int tt__cli_fail(tt_status s);
 
-/* --db, or where the library would look. */
+/* The path in --db, or the library's default. */
 tt_status tt__cli_store_path(tt__str *out, const tt__cli_args *args);
-/* Opens the store to read it. TT_E_DB says so if there is none yet. */
+/* Opens the store for reading. TT_E_DB says so if it does not exist yet. */
 tt_status tt__cli_store_open(tt__store **out, const tt__cli_args *args);
-/* Opens the store that is there to change it; as tt__cli_store_open otherwise. */
+/* Opens the existing store for writing. Otherwise as tt__cli_store_open. */
 tt_status tt__cli_store_open_to_write(tt__store **out, const tt__cli_args *args);
-/* Is there no store at the default place yet (and no --db)? Then nothing was ever tuned. */
+/* Is the default store missing (and no --db given)? Then nothing was ever tuned. */
 bool tt__cli_store_absent(const tt__cli_args *args);
-/* Or is there no place for it, since HOME is not set? What needs no store answers all the same. */
+/* Is the default store missing, or its path unknown because HOME is not set? Some commands can answer without
+ * it. */
 bool tt__cli_storeless(const tt__cli_args *args);
-/* Appends "NVIDIA A100, NVIDIA H100": the GPUs that have winners; `n` counts them and may be NULL. */
+/* Appends the GPUs that have winners: "NVIDIA A100, NVIDIA H100". `n` counts them and may be NULL. */
 tt_status tt__cli_store_gpus(tt__str *out, size_t *n, tt__store *store);
 
-/* --gpu; or else the name of the first device here. TT_E_INVALID lists what the store could answer for. */
+/* The GPU's name from --gpu, or that of the first device here. TT_E_INVALID lists the GPUs in the store. */
 tt_status tt__cli_choose_gpu(char *out, size_t size, const tt__cli_args *args);
 
 /* `tune check FILE.cu`; the exit code. */
@@ -118,16 +120,16 @@ const char *tt__cli_duration(char *out, size_t size, double seconds);
 /* "1 winner", "2 winners". */
 const char *tt__cli_count(char *out, size_t size, int64_t n, const char *noun);
 
-/* The operation, its variables, and the regime, as members of the object that is open. */
+/* Writes the operation, its variables and the regime into the open object. */
 void tt__cli_json_problem(tt__json *j, const tt__problem *p);
-/* A number for JSON where 0 means unknown: becomes null. */
+/* For JSON: 0, which means unknown, becomes NaN, which is written as null. */
 double tt__cli_known(double value);
-/* Writes a file that is not there yet; TT_E_IO if it is, and no part of one stays behind. */
+/* Writes a new file. TT_E_IO if it exists. After a failure no partial file remains. */
 tt_status tt__cli_write_new(const char *path, const char *text, size_t n);
-/* Prints a finished JSON text and a newline; an exit code. Frees `text`. */
+/* Prints complete JSON and a newline, frees `text`, and returns the exit code. */
 int tt__cli_print_json(tt__str *text);
 
-/* Columns of the terminal behind `fd` ($COLUMNS wins); 0 if it is none. */
+/* The terminal's width in columns ($COLUMNS first); 0 if `fd` is no terminal. */
 int tt__cli_columns(int fd);
 
 #endif

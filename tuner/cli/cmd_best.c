@@ -1,5 +1,5 @@
 /*
- * `tune best`: asks the store which configuration is best for one problem. Needs no GPU if told which one.
+ * `tune best`: prints the best configuration for one problem, from the store. With --gpu it needs no GPU.
  */
 #include <math.h>
 #include <stdlib.h>
@@ -118,7 +118,7 @@ static int run(const tt__cli_args *args) {
     tt_choice choice = TT_INIT(tt_choice);
     tt_open_opts open = TT_INIT(tt_open_opts);
     tt_ctx *ctx = NULL;
-    bool absent = tt__cli_storeless(args); /* then the template's default is still an answer */
+    bool absent = tt__cli_storeless(args); /* the template's default is still an answer */
     open.db_path = absent ? ":memory:" : args->db;
     open.gpu = gpu;
     open.read_only = !absent;

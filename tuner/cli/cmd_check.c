@@ -1,5 +1,5 @@
 /*
- * `tune check`: reads everything in the store, or a kernel template, and says what is wrong with it.
+ * `tune check`: checks the store, or a kernel template.
  */
 #include "db/check.h"
 #include "tuner/cli/cli.h"

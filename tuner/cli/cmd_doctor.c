@@ -1,6 +1,5 @@
 /*
- * `tune doctor`: looks for everything that tuning needs, one finding after the other, and says what was
- * found where and what to do about what was not.
+ * `tune doctor`: checks everything that tuning needs. For each it says what was found, or what to do.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -17,16 +16,16 @@
 #include "template/template.h"
 #include "tuner/cli/cli.h"
 #include "tuner/cli/options.h"
-#include "tuner/foreign.h"
 #include "tuner/cli/table.h"
+#include "tuner/foreign.h"
 
 enum { FINDINGS_MAX = 64 };
 
 typedef struct finding {
     char name[48];
     bool good;
-    tt__str text;     /* what was found, or why it was not */
-    const char *todo; /* "" where there is nothing to do */
+    tt__str text;     /* what was found, or what is wrong */
+    const char *todo; /* "" if nothing */
 } finding;
 
 typedef struct examination {
@@ -35,10 +34,10 @@ typedef struct examination {
     bool tuning_bad, store_bad;
     int cuda_version; /* of the driver; 0: none */
     bool has_gpu;
-    tt__gpu gpu; /* device 0, or what stands in for it when configurations are counted */
+    tt__gpu gpu; /* device 0, or a typical GPU to count configurations with */
 } examination;
 
-/* Starts a finding; its text is appended to afterwards. */
+/* Starts a finding. The caller appends its text. */
 static finding *begin(examination *e, bool good, const char *todo, const char *name) {
     finding *f = &e->findings[e->n < FINDINGS_MAX - 1 ? e->n++ : e->n];
     f->good = good;
@@ -47,7 +46,7 @@ static finding *begin(examination *e, bool good, const char *todo, const char *n
     return f;
 }
 
-/* A finding that is the last error. */
+/* A finding with the last error as its text. */
 static void add_failure(examination *e, const char *todo, const char *name) {
     tt__str_add(&begin(e, false, todo, name)->text, tt_last_error());
     e->tuning_bad = true;
@@ -105,7 +104,7 @@ static void check_device(examination *e, int ordinal) {
 
 static void check_devices(examination *e) {
     int n = 0;
-    if (!e->cuda_version) /* the driver's finding says it all */
+    if (!e->cuda_version) /* the finding about the driver is enough */
         return;
     if (tt__device_count(&n) != TT_OK || n == 0)
         add_failure(e, "see that the GPU is visible: nvidia-smi, CUDA_VISIBLE_DEVICES", "devices");
@@ -163,7 +162,7 @@ static void check_worker(examination *e) {
     tt__str_free(&path);
 }
 
-/* Of one of the user's own there is a command that says more. */
+/* For a user's template, `tune check` says more. */
 static void check_template(examination *e, const tt__template *t, bool own) {
     tt__problem p;
     char text[TT__PROBLEM_TEXT_MAX];
@@ -196,7 +195,7 @@ static void check_templates(examination *e, const tt__cli_args *args) {
     tt__template_set_close(&set);
 }
 
-/* The nearest folder above `path` that is there must let us make the rest. */
+/* Can the path be created below its nearest existing folder? */
 static bool can_create(const char *path) {
     char folder[4096];
     tt__copy(folder, sizeof folder, path);
@@ -263,7 +262,7 @@ static void check_store(examination *e, const tt__cli_args *args) {
     tt__str_free(&path);
 }
 
-/* Only if there is one, or is said to be. */
+/* Only if it exists, or the environment names it. */
 static void check_system_store(examination *e) {
     tt__str path = {0};
     bool named;

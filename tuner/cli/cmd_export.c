@@ -1,5 +1,5 @@
 /*
- * `tune export`: a GPU's trials as a recording, for replay where that GPU is not.
+ * `tune export`: writes a GPU's trials as a recording, to replay on other machines.
  */
 #include <errno.h>
 #include <string.h>
@@ -41,7 +41,7 @@ out:
     return status;
 }
 
-/* A store of its own with what this one has of a GPU, or of all. */
+/* Copies the content about one GPU, or all, into a new store. */
 static tt_status export_database(const tt__cli_args *args) {
     tt__store *store = NULL, *to = NULL;
     tt__gpu gpu;

@@ -1,5 +1,5 @@
 /*
- * `tune import`: recordings, T4 files of other tuners, or stores, into the store.
+ * `tune import`: takes recordings, T4 files of other tuners, and stores into the store.
  */
 #include <string.h>
 
@@ -11,7 +11,7 @@
 #include "tuner/cli/sharing.h"
 #include "tuner/foreign.h"
 
-/* As what comes with the library knows it. */
+/* A GPU among the winners that come with the library. */
 static tt_status find_shipped_gpu(tt__gpu *gpu, const char *name) {
     tt_open_opts open = TT_INIT(tt_open_opts);
     tt_ctx *ctx = NULL;
@@ -25,7 +25,7 @@ static tt_status find_shipped_gpu(tt__gpu *gpu, const char *name) {
     return status;
 }
 
-/* A GPU that the store knows, that is in this machine, or that --cc makes one. */
+/* The GPU: one in the store, in this machine, or a name with --cc. */
 static tt_status find_gpu(tt__store *store, const tt__cli_args *args, tt__gpu *gpu) {
     int64_t id;
     int n = 0;
@@ -56,7 +56,7 @@ static bool is_file(const char *kernel) {
     return n > 3 && strcmp(kernel + n - 3, ".cu") == 0;
 }
 
-/* --kernel, among the built-in templates and those of --template, or in a file of its own. */
+/* The template for --kernel: built-in, from --template, or a file. */
 static tt_status find_template(tt__template_set *set, const tt__cli_args *args, const tt__template **out) {
     TT_TRY(tt__template_set_open(set, args->templates, args->n_templates));
     if (is_file(args->kernel)) {
@@ -90,7 +90,7 @@ static tt_status find_problem(const tt__template *t, const tt__cli_args *args, t
                           t->kernel, t->op, out->op);
 }
 
-/* What --gpu, --kernel and the problem say about files that do not say it themselves. */
+/* Facts that files of other tuners lack, from --gpu, --kernel and the problem's options. */
 static tt_status told(tt__store *store, const tt__cli_args *args, tt__template_set *set, tt__foreign *out) {
     const tt__template *t;
     tt__problem problem;

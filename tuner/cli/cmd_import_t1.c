@@ -1,6 +1,6 @@
 /*
- * `tune import-t1`: a tuning problem of another tuner, in the field's T1 format, as a kernel file of ours. A
- * script in Python does it, as T1 files hold expressions of Python.
+ * `tune import-t1`: turns a tuning problem in T1 format into a kernel file. A Python script does it, because
+ * T1 files contain Python expressions.
  */
 #include <errno.h>
 #include <stdio.h>
@@ -10,7 +10,8 @@
 #include "base/place.h"
 #include "tuner/cli/options.h"
 
-/* Becomes the script. Neither the environment nor the current folder says what that imports. */
+/* Replaces the process by the script. Neither the environment nor the current folder affects the script's
+ * imports. */
 static tt_status become(const char *script, const char *file, const char *output) {
     const char *const argv[] = {"python3", "-I", "-S", "-B", script, file, output, NULL};
     fflush(NULL);

@@ -1,6 +1,6 @@
 /*
- * `tune list`: the winners in the store, each with whether it still holds. A driver is compared only where
- * the GPU of the winner is in this machine; a template only if it is built in or named with --template.
+ * `tune list`: lists the winners in the store, and whether each is valid. Drivers are compared only for GPUs
+ * in this machine. Templates are compared if they are built in or named with --template.
  */
 #include <string.h>
 #include <time.h>
@@ -16,7 +16,7 @@ typedef struct listing {
     bool json;
     tt__judge judge;
     size_t n, n_stale;
-    char heading[TT__GPU_NAME_MAX + 40]; /* the GPU that `table` is about */
+    char heading[TT__GPU_NAME_MAX + 40]; /* the GPU of `table` */
     tt__table table;
     tt__json out;
 } listing;
@@ -77,7 +77,7 @@ static tt_status flush_table(listing *l) {
     return status;
 }
 
-/* Winners come GPU by GPU: each gets a table under its name. */
+/* Winners come grouped by GPU. Each GPU gets a table. */
 static tt_status add_row_of_gpu(listing *l, const tt__winner *w, const char *when, const char *why) {
     char heading[sizeof l->heading];
     snprintf(heading, sizeof heading, "%s%s%s", w->gpu.name, w->gpu.mig[0] ? " MIG " : "", w->gpu.mig);
@@ -105,7 +105,7 @@ static tt_status on_winner(void *user, const tt__winner *w) {
     return TT_OK;
 }
 
-/* Walks the winners into `l`. A store that was never made holds none. */
+/* Collects winners. A missing store has none. */
 static tt_status collect(listing *l, const tt__cli_args *args) {
     tt__store *store = NULL;
     tt__gpu gpu;

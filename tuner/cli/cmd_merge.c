@@ -1,5 +1,5 @@
 /*
- * `tune merge`: several stores into one.
+ * `tune merge`: merges stores into one.
  */
 #include <string.h>
 #include <sys/stat.h>

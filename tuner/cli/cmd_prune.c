@@ -1,5 +1,5 @@
 /*
- * `tune prune`: takes out of the store what is of no use any more.
+ * `tune prune`: deletes what is no longer useful from the store.
  */
 #include <string.h>
 
@@ -12,7 +12,7 @@ static bool is_elsewhere(void *user, const tt__gpu *gpu) {
     return !tt__judge_here(user, gpu);
 }
 
-/* A kernel that is unknown here may be one of the user's, not named this time. */
+/* An unknown kernel may be one of the user's that this command was not told about. */
 static bool is_old_text(void *user, const char *kernel, const char *hash) {
     const tt__judge *j = user;
     const tt__template *t = tt__template_set_find(&j->templates, kernel);

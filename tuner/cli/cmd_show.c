@@ -1,5 +1,5 @@
 /*
- * `tune show`: all that the store knows about one problem on one GPU.
+ * `tune show`: everything in the store about one problem on one GPU.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -26,14 +26,14 @@ typedef struct rows {
     const tt__judge *judge;
     size_t n, n_seen;
     size_t by_status[TT__TRIAL_STATUS_COUNT];
-    row *items; /* those that passed, the best first */
+    row *items; /* those that passed, best first */
 } rows;
 
 static tt_status add_row(void *user, const tt__trial_row *r) {
     rows *all = user;
     const tt__template *t = tt__template_set_find(&all->judge->templates, r->kernel);
     if (t && strcmp(t->hash, r->hash) != 0)
-        return TT_OK; /* of another text of the kernel: no evidence today */
+        return TT_OK; /* another text of the kernel is no evidence today */
     all->n_seen++;
     all->by_status[r->trial->status]++;
     if (r->trial->status != TT__TRIAL_OK)
@@ -46,14 +46,14 @@ static tt_status add_row(void *user, const tt__trial_row *r) {
     return TT_OK;
 }
 
-/* As the objective has it. */
+/* Best first, by the objective. */
 static int by_worth(const void *a, const void *b) {
     const tt__trial *s = &((const row *)a)->trial, *t = &((const row *)b)->trial;
     double x = s->time_us * s->weight, y = t->time_us * t->weight;
     return (x > y) - (x < y);
 }
 
-/* Who came further in the finals has more samples, and stands first. */
+/* More samples mean a later stage of the finals. These come first. */
 static int by_stage(const void *a, const void *b) {
     const tt__trial *s = &((const row *)a)->trial, *t = &((const row *)b)->trial;
     return s->n_samples != t->n_samples ? (s->n_samples < t->n_samples ? 1 : -1) : by_worth(a, b);
@@ -221,7 +221,7 @@ static tt_status print_json(const tt__winner *w, const char *why, const rows *fi
 
 /* ---- The command --------------------------------------------------------------------------------- */
 
-/* The problem of a user's kernel, whose text is judged as if it had been named with --template. */
+/* A user's kernel: its text is compared as if --template named it. */
 static tt_status kernel_problem(tt__problem *out, tt__judge *judge, const char *path, const char *text) {
     tt__template *t;
     TT_TRY(tt__template_load(&t, path));

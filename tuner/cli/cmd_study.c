@@ -1,4 +1,6 @@
-/* `tune study`: runs the study, and prints a ladder for each problem, as a table, as JSON or as CSV. */
+/*
+ * `tune study`: runs the study and prints a ladder for each problem, as a table, JSON or CSV.
+ */
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -14,7 +16,7 @@
 typedef struct call {
     const tt__cli_args *args;
     tt_report *report;
-    tt__ladder *ladders; /* one for each problem */
+    tt__ladder *ladders; /* one per problem */
 } call;
 
 static tt_status study(void *user, tt_ctx *ctx, const tt_tune_opts *opts) {
@@ -22,7 +24,7 @@ static tt_status study(void *user, tt_ctx *ctx, const tt_tune_opts *opts) {
     return tt__study_run(&c->report, c->ladders, ctx, c->args->problems, c->args->n_problems, opts);
 }
 
-/* Those that were studied; a run that was interrupted has fewer than it has problems. */
+/* The number of studied problems; less than all after an interrupt. */
 static bool studied(const tt__ladder *ladder) {
     return ladder->problem.op[0] != '\0';
 }
@@ -31,7 +33,7 @@ static bool measured(const tt__rung *rung) {
     return rung->gbps > 0;
 }
 
-/* Why a rung has no time, "" if it has. */
+/* Why a rung has no time, or "". */
 static const char *reason(const tt__rung *rung) {
     if (!rung->kernel[0])
         return "not for this problem";
@@ -99,7 +101,7 @@ static void csv_text(const char *text) {
     printf("\",");
 }
 
-/* Nothing where a value is not known. */
+/* An empty field for an unknown value. */
 static void csv_number(double value, int digits) {
     if (value > 0)
         printf("%.*g", digits, value);
@@ -190,7 +192,7 @@ static int print_tables(const call *c) {
 
 /* ---- The command ---- */
 
-/* Says on standard error which problems have no winner and which rungs no time; the exit code. */
+/* Reports problems without a winner and rungs without a time on standard error. Returns the exit code. */
 static int print_notes(const call *c) {
     int code = TT__EXIT_OK;
     fflush(stdout);

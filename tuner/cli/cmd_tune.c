@@ -1,4 +1,6 @@
-/* `tune` itself: runs tt_tune and prints what won. */
+/*
+ * `tune` itself: runs tt_tune and prints the winners.
+ */
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -14,7 +16,7 @@
 
 /* ---- Results ---- */
 
-/* The operation, where the command line says it; of a matrix that is what it is. */
+/* The operation, if the command line names one. A matrix needs no name. */
 static const char *op_of(const tt_result *r, const tt__cli_args *args) {
     return args->op ? args->op : r->in_place ? "transpose_in_place" : "transpose";
 }
@@ -72,7 +74,7 @@ static int print_json(const tt_report *report, const tt__cli_args *args) {
     return tt__cli_print_json(&text);
 }
 
-/* The column of GB/s holds metrics where there are others, too. */
+/* The column of GB/s shows metrics if the operation has others. */
 enum { RATE = 4 };
 static const tt__column columns[] = {
     {"problem", false, true}, {"kernel", false, false},    {"configuration", false, true},
@@ -153,14 +155,14 @@ static int print_table(const tt_report *report, const tt__cli_args *args) {
     return tt__cli_fail(status);
 }
 
-/* Prints what the run knows, in either form, and says on standard error which problems have no winner. */
+/* Prints results as a table or JSON, and reports problems without a winner on standard error. */
 static int print_report(const tt_report *report, const tt__cli_args *args) {
     int code = TT__EXIT_OK;
     if (args->json)
         code = print_json(report, args);
     else if (report->n_results)
         code = print_table(report, args);
-    fflush(stdout); /* before whatever comes on standard error */
+    fflush(stdout); /* before any output on standard error */
     for (size_t i = 0; i < report->n_results; i++) {
         const tt_result *r = &report->results[i];
         if (!r->kernel[0] && r->note[0])

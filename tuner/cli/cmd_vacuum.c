@@ -1,5 +1,5 @@
 /*
- * `tune vacuum`: the store's file without its holes.
+ * `tune vacuum`: rewrites the store's file without free space.
  */
 #include "db/prune.h"
 #include "tuner/cli/cli.h"

@@ -1,4 +1,6 @@
-/* Shell completions. A value is completed only where it is a file. */
+/*
+ * Shell completions. Only values that are files are completed.
+ */
 #include "tuner/cli/pages.h"
 
 #include <string.h>
@@ -7,7 +9,7 @@ static bool takes_file(const tt__cli_option *o) {
     return o->arg && (strcmp(o->arg, "FILE") == 0 || strcmp(o->arg, "PATH") == 0);
 }
 
-/* Inside single quotes; lines become one, and `special` characters get a backslash. */
+/* Writes text inside single quotes, on one line, with a backslash before each of the `special` characters. */
 static void put_quoted(const char *text, const char *special) {
     for (; *text; text++) {
         if (*text == '\'')
@@ -29,7 +31,7 @@ static bool seen_before(const tt__cli_commands *all, size_t command, const char 
     return false;
 }
 
-/* "--db|--template": the options that take a file, or another value, whichever command they are of. */
+/* "--db|--template": the options of all commands that take a file, or that take another value. */
 static void put_pattern(const tt__cli_commands *all, bool files) {
     const char *before = "";
     for (size_t i = 0; i < all->n; i++)
@@ -51,7 +53,7 @@ static void put_commands(const tt__cli_commands *all, const char *between) {
     printf("help");
 }
 
-/* Behind those that name files without an option, files complete what is no option. */
+/* After commands that take files without an option, other words complete to files. */
 static void put_bash_files(const tt__cli_commands *all) {
     const char *before = "";
     for (size_t i = 0; i < all->n; i++)

@@ -1,4 +1,6 @@
-/* Looking around once, then judging winner by winner. */
+/*
+ * Collects facts about this machine once, then judges winners one by one.
+ */
 #include "tuner/cli/judge.h"
 
 #include <string.h>
@@ -38,7 +40,7 @@ bool tt__judge_here(const tt__judge *j, const tt__gpu *gpu) {
     return false;
 }
 
-/* Of a kernel whose file is not at hand: one of that configuration, whatever was derived for it. */
+/* If a kernel's file is missing, any cubin with that configuration counts, whatever its derived values. */
 static bool has_cubin(const tt__judge *j, const tt__winner *w) {
     const tt__template *t = tt__template_set_find(&j->templates, w->kernel);
     tt__candidate c = {0};

@@ -1,5 +1,7 @@
-/* Which stored winners still hold, as `tune list`, `tune --stale` and `tune prune` see it: by the templates
- * named, and by driver and NVRTC where the winner's GPU is in this machine. */
+/*
+ * Which stored winners are valid, for `tune list`, `tune --stale` and `tune prune`. Named templates are
+ * compared. Driver and NVRTC are compared if the winner's GPU is in this machine.
+ */
 #ifndef TT_CLI_JUDGE_H
 #define TT_CLI_JUDGE_H
 
@@ -16,13 +18,13 @@ typedef struct tt__judge {
     char driver[32], nvrtc[16];
 } tt__judge;
 
-/* Close it in any case. */
+/* Close it with tt__judge_close, also after a failure. */
 tt_status tt__judge_open(tt__judge *out, tt__store *store, const tt__cli_args *args);
 void tt__judge_close(tt__judge *j);
 
 /* Is this GPU in this machine? */
 bool tt__judge_here(const tt__judge *j, const tt__gpu *gpu);
-/* Writes why it is stale, or "" if it holds. May be called inside a walk over winners. */
+/* Writes why the winner is stale, or "" if it is valid. It may be called from a loop over winners. */
 void tt__judge_winner(const tt__judge *j, const tt__winner *w, char *why, size_t size);
 
 #endif

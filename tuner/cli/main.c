@@ -1,5 +1,5 @@
 /*
- * The program `tune`: the help, made from the tables of commands and options, and the exit code.
+ * The program `tune`: chooses the command, and prints help from the tables of commands and options.
  */
 #include <errno.h>
 #include <signal.h>
@@ -98,21 +98,21 @@ static int dispatch(const tt__cli_command *c, int argc, char **argv) {
     return code;
 }
 
-/* Results that did not reach their reader are no success. */
+/* If results did not reach their reader, the command has failed. */
 static int close_output(int code) {
     errno = 0;
     bool failed = fflush(stdout) != 0 || ferror(stdout);
-    if (failed) /* errno is of the last write, and what failed may have been one before it */
+    if (failed) /* errno is of the last write; an earlier one may have failed */
         fprintf(stderr, "tune: cannot write to standard output: %s\n",
                 errno ? strerror(errno) : "what came out of it is not whole; is the disk full?");
     return failed && code == TT__EXIT_OK ? TT__EXIT_USAGE : code;
 }
 
 int main(int argc, char **argv) {
-    static char pages[1 << 16]; /* so that the last write is the one that fails, and says why */
+    static char pages[1 << 16]; /* then the last write is the one that fails, and errno says why */
     if (!isatty(STDOUT_FILENO))
         setvbuf(stdout, pages, _IOFBF, sizeof pages);
-    signal(SIGXFSZ, SIG_IGN); /* a write beyond `ulimit -f` then fails, with a sentence */
+    signal(SIGXFSZ, SIG_IGN); /* a write beyond `ulimit -f` fails with a message instead */
     if (argc < 2)
         return print_short_help();
     if (argv[1][0] == '-')

@@ -28,7 +28,7 @@ static const struct {
       {"COLUMNS", "On a terminal, the width that tables are fitted to, in place of the terminal's."},
 };
 
-/* As running text: a hyphen is one of an option, and no line is a request. */
+/* Writes running text: hyphens stay hyphens, and no line becomes a troff request. */
 static void put(const char *text, size_t n) {
     bool fresh = true;
     for (size_t i = 0; i < n; i++) {
@@ -73,7 +73,7 @@ static void put_options(const tt__cli_command *c) {
     }
 }
 
-/* Behind "usage: tune best ...", the name in bold. */
+/* The rest of "usage: tune best ...", with the name in bold. */
 static void put_usage(const tt__cli_command *c) {
     size_t n = strlen("tune") + (*c->name ? 1 + strlen(c->name) : 0);
     printf(".SH SYNOPSIS\n\\fB");

@@ -1,4 +1,6 @@
-/* The texts that `tune new` writes, made part of the program by scripts/embed.py. */
+/*
+ * The files that `tune new` writes, embedded by scripts/embed.py.
+ */
 #ifndef TT_CLI_NEW_H
 #define TT_CLI_NEW_H
 

@@ -1,7 +1,6 @@
 /*
- * getopt_long does the walking; what it reports as '?' and ':' is turned into a sentence that names the
- * argument and says what would be right. Setters get one value each and fail with a sentence about it;
- * the option's name is put in front here.
+ * getopt_long finds options. Its '?' and ':' become messages that name the argument and say what is right. A
+ * setter gets one value, and fails with a message that the option's name is prefixed to here.
  */
 #include "tuner/cli/options.h"
 
@@ -20,12 +19,12 @@
 
 enum {
     OPTIONS_MAX = 40,
-    FIRST_OPTION = 256, /* what getopt returns for the first row of the table */
+    FIRST_OPTION = 256, /* getopt's return value for the first row of the table */
 };
 
 /* ---- Values ---- */
 
-/* A whole number from 1 to `max` that takes all of text[0..n). */
+/* A whole number from 1 to `max` that fills text[0..n). */
 static tt_status parse_count(int64_t *out, const char *text, size_t n, int64_t max) {
     size_t i = n && text[0] == '-' ? 1 : 0, sign = i;
     while (i < n && isdigit((unsigned char)text[i]))
@@ -44,7 +43,7 @@ static tt_status parse_count(int64_t *out, const char *text, size_t n, int64_t m
     return TT_OK;
 }
 
-static const int64_t dimension_max = INT64_C(1) << 44; /* the library bounds the product likewise */
+static const int64_t dimension_max = INT64_C(1) << 44; /* the library limits the product to the same number */
 
 static tt_status add_problem(tt__cli_args *args, int64_t rows, int64_t cols) {
     for (size_t i = 0; i < args->n_problems; i++)
@@ -309,7 +308,7 @@ static const char *help_call(const tt__cli_command *c, char *out, size_t size) {
     return out;
 }
 
-/* getopt said '?': the option is unknown, ambiguous, or got a value it does not take. */
+/* getopt returned '?': an unknown or ambiguous option, or a value where none belongs. */
 static tt_status fail_unknown(const tt__cli_command *c, const char *arg) {
     char help[64];
     const char *word = strncmp(arg, "--", 2) == 0 ? arg + 2 : "";
@@ -382,11 +381,12 @@ static tt_status fail_stray(const tt__cli_command *c, const char *word) {
                     word, help_call(c, help, sizeof help));
 }
 
-/* What getopt found, where `arg` is the last argument it used up. */
+/* Handles one result of getopt. `arg` is the last argument it used. */
 static tt_status take(tt__cli_args *args, const tt__cli_command *c, int found, const char *arg) {
     bool missing = found == ':';
     const tt__cli_option *o = &c->options[(missing ? optopt : found) - FIRST_OPTION];
-    bool swallowed = o->arg && optarg == arg && strncmp(optarg, "--", 2) == 0; /* the next option, that is */
+    bool swallowed =
+        o->arg && optarg == arg && strncmp(optarg, "--", 2) == 0; /* the value is the next option */
     return apply(args, o, missing || swallowed ? "" : optarg);
 }
 
@@ -396,10 +396,11 @@ tt_status tt__cli_parse(tt__cli_args *out, const tt__cli_command *c, int argc, c
     for (int i = 0; c->options[i].name && i < OPTIONS_MAX; i++)
         longs[i] = (struct option){c->options[i].name, c->options[i].arg ? required_argument : no_argument,
                                    NULL, FIRST_OPTION + i};
-    optind = 0; /* glibc: start over */
+    optind = 0; /* glibc: start again */
     opterr = 0;
     for (int found; (found = getopt_long(argc, argv, ":h", longs, NULL)) != -1;) {
-        if (found == '?' && optopt && optopt < FIRST_OPTION) /* one of a cluster: optind is not past it */
+        if (found == '?' && optopt &&
+            optopt < FIRST_OPTION) /* in a cluster of short options, optind has not moved */
             return fail_unknown(c, (char[]){'-', (char)optopt, '\0'});
         const char *arg = argv[optind - 1];
         if (found == '?')

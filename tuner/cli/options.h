@@ -1,4 +1,6 @@
-/* Reading a command line by a command's table of options, and the rows that several commands share. */
+/*
+ * Parses a command line by a command's table of options. Defines options that several commands share.
+ */
 #ifndef TT_CLI_OPTIONS_H
 #define TT_CLI_OPTIONS_H
 
@@ -6,15 +8,15 @@
 
 #include "tuner/cli/cli.h"
 
-/* Fills `out` (free it, also on failure). TT_E_INVALID names the option and the value, and says what would
- * do. argv[0] is skipped. With --help nothing but `help` is checked. */
+/* Fills `out`; free it, also after a failure. argv[0] is skipped. With --help only `help` is set.
+ * TT_E_INVALID names the option and its value, and says what is right. */
 tt_status tt__cli_parse(tt__cli_args *out, const tt__cli_command *command, int argc, char **argv);
 void tt__cli_args_free(tt__cli_args *args);
 
-/* The problem of that shape with all else that the options say. */
+/* A matrix of this shape, with the other options. */
 tt_problem tt__cli_problem(const tt__cli_args *args, int64_t rows, int64_t cols);
 
-/* Setters for the tables. */
+/* Setters for tables of options. */
 tt_status tt__cli_set_sizes(tt__cli_args *args, const char *value);
 tt_status tt__cli_set_shapes(tt__cli_args *args, const char *value);
 tt_status tt__cli_set_elem_size(tt__cli_args *args, const char *value);

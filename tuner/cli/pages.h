@@ -1,5 +1,7 @@
-/* The table of commands, and manual pages and shell completions, made of the same tables as --help: they
- * cannot say anything else. */
+/*
+ * The table of commands. Manual pages, shell completions and --help are made from the same tables, so they
+ * agree.
+ */
 #ifndef TT_CLI_PAGES_H
 #define TT_CLI_PAGES_H
 
@@ -14,13 +16,13 @@ typedef struct tt__cli_commands {
 } tt__cli_commands;
 extern const tt__cli_commands tt__cli_all;
 
-/* The command of that name; NULL and an error that suggests the nearest. */
+/* The command of that name. NULL: there is none, and the last error suggests the nearest. */
 const tt__cli_command *tt__cli_find(const char *word);
 
-/* The manual page of one of them, for man(1), on standard output. */
+/* Prints a command's manual page, for man(1). */
 void tt__cli_print_man(const tt__cli_command *c, const tt__cli_commands *all);
 
-/* The completion for "bash", "zsh" or "fish", on standard output. TT_E_INVALID for any other shell. */
+/* Prints the completion for "bash", "zsh" or "fish". TT_E_INVALID for any other shell. */
 tt_status tt__cli_print_completion(const char *shell, const tt__cli_commands *all);
 
 #endif

@@ -7,7 +7,7 @@
 #include "tuner/cli/options.h"
 
 static tt_status take_texts(tt__cli_problems *out, const tt__cli_args *args) {
-    out->n = args->n_texts ? args->n_texts : 1; /* without one: all defaults */
+    out->n = args->n_texts ? args->n_texts : 1; /* without text: all defaults */
     if (!(out->items = calloc(out->n, sizeof *out->items)))
         return tt__fail_memory(out->n * sizeof *out->items);
     for (size_t i = 0; i < out->n; i++)

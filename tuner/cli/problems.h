@@ -1,4 +1,6 @@
-/* The problems that a command line asks for: matrices, those of --op, or those of --kernel. */
+/*
+ * The problems on a command line: matrices, those of --op, or those of --kernel.
+ */
 #ifndef TT_CLI_PROBLEMS_H
 #define TT_CLI_PROBLEMS_H
 
@@ -6,21 +8,21 @@
 
 typedef struct tt__cli_problems {
     size_t n;
-    tt_problem *items; /* owned, with the kernel they name */
+    tt_problem *items; /* owned, and so is their kernel */
     tt_kernel *kernel; /* NULL: none */
 } tt__cli_problems;
 
-/* Release with tt__cli_problems_close, also on failure. */
+/* Close it with tt__cli_problems_close, also after a failure. */
 tt_status tt__cli_problems_open(tt__cli_problems *out, tt_ctx *ctx, const tt__cli_args *args);
 void tt__cli_problems_close(tt__cli_problems *p);
 
-/* What --kernel, --op, --problem, shapes and layouts have to do with each other. TT_E_INVALID. */
+/* Checks that --kernel, --op, --problem, shapes and layouts fit together. TT_E_INVALID. */
 tt_status tt__cli_check_problems(const tt__cli_args *args);
 
-/* The same, unless exactly one problem is named; `does`: "answers for one". */
+/* The same, and there must be exactly one problem. `does` is for the message: "answers for one". */
 tt_status tt__cli_check_one(const tt__cli_args *args, const char *command, const char *does);
 
-/* Appends the first shape and layout as the operation's text: "rows=4096 cols=1024 elem_size=2". */
+/* Appends the first shape and layout as text of the operation: "rows=4096 cols=1024 elem_size=2". */
 void tt__cli_add_matrix(tt__str *out, const tt__cli_args *args);
 
 #endif

@@ -1,7 +1,6 @@
 /*
- * The bar gives up its parts in turn as the terminal gets narrower: first the count of failures, then the
- * best time so far, the time left, the bar itself, the counts. A line never reaches the last column, so that
- * it cannot wrap, and goes out in one write.
+ * A narrow terminal shows fewer parts. They go in this order: the count of failures, the best time, the time
+ * left, the bar, the counts. A line is one write and never reaches the last column, so that it cannot wrap.
  */
 #include "tuner/cli/progress.h"
 
@@ -24,7 +23,7 @@ static volatile sig_atomic_t on_screen;
 static void send(const char *text, size_t n) {
     while (n) {
         ssize_t sent = write(STDERR_FILENO, text, n);
-        if (sent <= 0) /* progress that cannot be shown is no reason to fail */
+        if (sent <= 0) /* a failure to show progress is ignored */
             return;
         text += sent;
         n -= (size_t)sent;
@@ -55,7 +54,7 @@ void tt__bar_note(tt__bar *bar, const char *line) {
     fprintf(stderr, "tune: %s\n", line);
 }
 
-/* The parts of a line, "" where there is nothing to say. */
+/* The parts of a line; "" if empty. */
 typedef struct parts {
     char head[160], counts[48], failed[48], best[64], left[64];
 } parts;

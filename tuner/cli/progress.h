@@ -1,4 +1,6 @@
-/* How far a run is, on standard error: a bar that redraws itself on a terminal, plain lines elsewhere. */
+/*
+ * Progress on standard error: a bar on a terminal, plain lines elsewhere.
+ */
 #ifndef TT_CLI_PROGRESS_H
 #define TT_CLI_PROGRESS_H
 
@@ -8,21 +10,21 @@
 #include "tiletune.h"
 
 typedef struct tt__bar {
-    bool quiet;  /* says nothing at all */
+    bool quiet;  /* show nothing */
     bool replay; /* marks every line as replayed */
     bool terminal;
-    double last_s; /* when something was last shown; 0: never */
+    double last_s; /* when something was shown last; 0: never */
     size_t problem;
     char phase[16];
 } tt__bar;
 
 void tt__bar_start(tt__bar *bar, bool quiet, bool replay);
 void tt__bar_update(tt__bar *bar, const tt_progress *p);
-/* A line of its own above the bar; not with `quiet`. */
+/* Shows a line above the bar, unless `quiet`. */
 void tt__bar_note(tt__bar *bar, const char *line);
-/* Takes the bar off the screen. */
+/* Removes the bar. */
 void tt__bar_end(tt__bar *bar);
-/* As tt__bar_end, for a signal handler that is about to leave. */
+/* The same for a signal handler that is about to exit. */
 void tt__bar_abandon(void);
 
 #endif

@@ -1,4 +1,6 @@
-/* One run at a time: the signal handler has nothing but a counter to say what it saw. */
+/*
+ * There is one run at a time. The signal handler only counts signals.
+ */
 #include "tuner/cli/running.h"
 
 #include <signal.h>
@@ -17,7 +19,7 @@ static void on_signal(int signal) {
     }
 }
 
-/* A signal that was ignored when we started (nohup, a job in the background) stays ignored. */
+/* A signal that was ignored at the start (nohup, a job in the background) stays ignored. */
 static void catch_signals(void) {
     static const int signals[] = {SIGINT, SIGTERM, SIGHUP};
     struct sigaction act = {.sa_handler = on_signal}, old; /* no SA_RESTART: waits end early */
@@ -29,7 +31,7 @@ static void catch_signals(void) {
 
 typedef struct session {
     tt__bar bar;
-    bool told; /* that the interrupt was seen */
+    bool told; /* the interrupt was reported */
 } session;
 
 static void on_progress(void *user, const tt_progress *p) {

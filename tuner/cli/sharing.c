@@ -1,4 +1,6 @@
-/* What a file is, is seen from its first bytes, not from its name. */
+/*
+ * A file's first bytes tell its type, not its name.
+ */
 #include "tuner/cli/sharing.h"
 
 #include <errno.h>
@@ -17,7 +19,7 @@ static tt_status is_database(const char *path, bool *yes) {
     return TT_OK;
 }
 
-/* Reads and checks all of it, before the store that it goes into is locked. */
+/* Reads and checks the whole file, before the target store is locked. */
 static tt_status read_database(tt__shared *out, const char *path, bool trust) {
     tt__store *from = NULL;
     tt__merged read = {0};
@@ -55,7 +57,7 @@ tt_status tt__sharing_read(tt__shared **out, const char *const *paths, size_t n,
     return status;
 }
 
-/* Whose cubins are no good are not in the scratch. */
+/* The scratch has no cubins that must not be taken. */
 tt_status tt__sharing_take(tt__store *to, const tt__shared *all, size_t n, tt__merged *report) {
     TT_TRY(tt__store_begin(to));
     for (size_t i = 0; i < n; i++)
@@ -91,5 +93,5 @@ tt_status tt__sharing_open(tt__store **out, const char *path, bool *is_new) {
 void tt__sharing_discard(tt__store **store, const char *path, bool is_new) {
     tt__store_close(store);
     if (is_new)
-        unlink(path); /* closing has taken away what lay beside it */
+        unlink(path); /* SQLite removed the files beside it when it closed */
 }

@@ -1,6 +1,8 @@
-/* Hooks into a tuning run: when a problem has its winner, its rungs are screened by the same search, then
- * measured in rounds with the copies and the winner. These are stored under the ladder's problem, so that
- * a recording has them together. */
+/*
+ * Hooks into a tuning run. When a problem has its winner, the same search screens its rungs. Then they are
+ * measured in rounds with the copies and the winner. All are stored under the ladder's problem, so that a
+ * recording has them together.
+ */
 #include "tuner/cli/study.h"
 
 #include <stdlib.h>
@@ -13,7 +15,7 @@
 #include "tuner/tune.h"
 
 static const struct {
-    const char *name, *title, *kernel, *config; /* kernel NULL: not of the ladder's own */
+    const char *name, *title, *kernel, *config; /* kernel NULL: not from the ladder's operation */
 } rungs[TT__RUNGS] = {
     [TT__RUNG_COPY] = {"copy", "copy", NULL, NULL},
     [TT__RUNG_NAIVE_READ] = {"naive_read", "naive, coalesced reads", "ladder_naive", "STEP=reads"},
@@ -40,10 +42,10 @@ const char *tt__rung_title(tt__rung_id id) {
 
 typedef struct study {
     tt__ladder *ladders;
-    const tt__candidate *c[TT__RUNGS]; /* of the problem at hand; NULL: there is none */
+    const tt__candidate *c[TT__RUNGS]; /* for the current problem; NULL: none */
 } study;
 
-/* A member of a search's space (TT__NOTHING: none) as a rung, with what its screening said. */
+/* Makes a member of a search's space (TT__NOTHING: none) a rung, with its screening result. */
 static void take(study *st, tt__ladder *ladder, tt__rung_id id, const tt__search *search, int64_t at) {
     if (at == TT__NOTHING)
         return;
@@ -54,7 +56,7 @@ static void take(study *st, tt__ladder *ladder, tt__rung_id id, const tt__search
         ladder->rungs[id].trial.status = TT__TRIAL_SKIPPED;
 }
 
-/* The first rung is the copy as it comes, which the search for the fastest one may have left out. */
+/* The first rung is the plain copy. The search for the fastest copy may not have tried it. */
 static int64_t linear_copy(const tt__session *s, const tt__search *copy) {
     const tt__template *t = tt__template_set_find(s->templates, "copy_linear");
     return t ? tt__strategy_member(&copy->space, t->kernel, t->default_config) : TT__NOTHING;
@@ -80,7 +82,7 @@ static void take_part(study *st, tt__session *s, tt__ladder *ladder, const tt__s
     take(st, ladder, TT__RUNG_TUNED_COPY, copy, copy->best);
 }
 
-/* A recording without the ladder's trials: then there is nothing to study in it. */
+/* Fails if a recording has no trials of the ladder. */
 static tt_status check_recorded(const tt__session *s, const tt__search *own) {
     char text[TT__PROBLEM_TEXT_MAX];
     bool any = !s->opts->replay;

@@ -1,5 +1,8 @@
-/* The study: every rung of the ladder from the naive transpose to the tuned one, measured in common
- * rounds. The rungs between are templates of op TT__LADDER_OP, verified and measured like any other. */
+/*
+ * The study: the ladder from the naive transpose to the tuned one, with all rungs measured in common rounds.
+ * The rungs between are templates of the operation TT__LADDER_OP. They are verified and measured like any
+ * other.
+ */
 #ifndef TT_CLI_STUDY_H
 #define TT_CLI_STUDY_H
 
@@ -23,30 +26,30 @@ typedef enum tt__rung_id { /* in the order of the ladder */
 } tt__rung_id;
 
 typedef struct tt__rung {
-    char kernel[TT__NAME_MAX]; /* "" : no configuration of it is allowed, or the problem has no winner */
+    char kernel[TT__NAME_MAX]; /* "": none of its configurations is legal, or the problem has no winner */
     char config[TT__CONFIG_MAX];
-    tt__trial trial;      /* of the rounds, or of the screening if there were none; why it failed */
-    int threads;          /* of a block */
-    int shared_bytes;     /* of a block, static and dynamic */
-    double gbps;          /* from here on 0 is unknown */
+    tt__trial trial;      /* from the rounds, or from screening if there were none; or why it failed */
+    int threads;          /* per block */
+    int shared_bytes;     /* per block, static and dynamic */
+    double gbps;          /* from here on 0 means unknown */
     double speedup;       /* over TT__RUNG_NAIVE_READ */
     double copy_fraction; /* of TT__RUNG_TUNED_COPY */
-    double peak_fraction; /* of the memory's theoretical rate */
+    double peak_fraction; /* fraction of the memory's theoretical rate */
     double occupancy;     /* theoretical */
 } tt__rung;
 
 typedef struct tt__ladder {
-    tt__problem problem; /* op is "" if it was not studied: its tuning failed, or the run was interrupted */
+    tt__problem problem; /* op is "" if it was not studied: tuning failed, or the run was interrupted */
     tt__rung rungs[TT__RUNGS];
 } tt__ladder;
 
-/* "naive_read", for programs; "naive, coalesced reads", for people. Static storage. */
+/* "naive_read" for programs; "naive, coalesced reads" for people. Static storage. */
 const char *tt__rung_name(tt__rung_id id);
 const char *tt__rung_title(tt__rung_id id);
 
-/* Tunes each problem as tt_tune does (no time if the stored winner holds) and studies it. `ladders` has
- * n_problems members, zeroed first. Status and report are those of tt_tune; also TT_E_INVALID if a
- * recording has no ladder for a problem. */
+/* Tunes each problem as tt_tune does (a valid stored winner takes no time) and studies it. `ladders` has
+ * n_problems members, which are zeroed first. Status and report are those of tt_tune. TT_E_INVALID also means
+ * that a recording has no ladder for a problem. */
 tt_status tt__study_run(tt_report **out, tt__ladder *ladders, tt_ctx *ctx, const tt_problem *problems,
                         size_t n_problems, const tt_tune_opts *opts);
 

@@ -1,5 +1,5 @@
 /*
- * The text table. Widths are counted in bytes: what goes in here is ASCII.
+ * Text tables. Widths are counted in bytes, because the content is ASCII.
  */
 #include "tuner/cli/table.h"
 
@@ -52,7 +52,8 @@ static void measure(const tt__table *t, size_t widths[], size_t limit) {
     widths[wrap] = widths[wrap] > excess + least ? widths[wrap] - excess : least;
 }
 
-/* How much of `text` goes on a line of `width`: up to the last blank that fits; a long word stays whole. */
+/* The length of `text` that goes on a line of `width`: up to the last blank that fits. A long word is not
+ * split. */
 static size_t fitting(const char *text, size_t width) {
     size_t n = strlen(text);
     if (n <= width)
@@ -67,7 +68,8 @@ static void print_row(const tt__table *t, FILE *f, const size_t widths[], const 
     const char *rest[TT__TABLE_COLUMNS_MAX];
     memcpy(rest, cells, t->n_columns * sizeof *rest);
     for (bool more = true; more;) {
-        size_t pending = 0; /* blanks that are owed before the next text, so that no line ends in any */
+        size_t pending =
+            0; /* blanks before the next text; they are delayed so that no line ends with blanks */
         more = false;
         for (size_t c = 0; c < t->n_columns; c++) {
             size_t n = t->columns[c].wrap ? fitting(rest[c], widths[c]) : strlen(rest[c]);

@@ -1,4 +1,6 @@
-/* A farm of one compiler. */
+/*
+ * A farm with one compiler.
+ */
 #include "tuner/farm/compile_one.h"
 
 #include "tuner/farm/workers.h"

@@ -1,4 +1,6 @@
-/* Writes are grouped: a lost cubin costs one compile, but a commit for each would keep the GPU waiting. */
+/*
+ * Cubins are stored in groups. A lost cubin costs one compile, but a commit for each would make the GPU wait.
+ */
 #include "tuner/farm/cubins.h"
 
 #include <search.h>
@@ -12,7 +14,7 @@
 
 static const double save_every_s = 0.05;
 
-/* What makes a cubin, all but what is the same for the whole run. */
+/* Compares all that makes a cubin, except what is the same for the whole run. */
 static int by_input(const void *a, const void *b) {
     const tt__cubin *x = a, *y = b;
     if (x->t != y->t)
@@ -29,7 +31,7 @@ static void drop(tt__cubin *cubin) {
 }
 
 static void keep_node(void *node) {
-    (void)node; /* cubins are freed by the list */
+    (void)node; /* the list frees the cubins */
 }
 
 void tt__cubins_close(tt__cubins *c) {
@@ -47,7 +49,7 @@ static const char *source_of(const tt__template *t) {
     return t ? t->source : tt__checker[0].source;
 }
 
-/* Adds a cubin; its image comes from the store if it can. Takes the options over. */
+/* Adds a cubin, with its image from the store if there is one. Takes ownership of the options. */
 static tt_status add(tt__cubins *c, tt__cubin *fresh, tt__cubin **out) {
     bool found;
     tt_status status;

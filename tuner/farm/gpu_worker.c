@@ -1,6 +1,8 @@
-/* The GPU worker: the only process that touches the device during a run. It holds the arrays of one
- * problem, and loads, verifies and times configurations. When the CUDA context is lost it reports the
- * trial and ends; the tuner starts another worker. */
+/*
+ * The GPU worker is the only process that uses the device during a run. It holds the arrays of one problem,
+ * and loads, verifies and times configurations. If the CUDA context is lost, it reports the trial and exits,
+ * and the tuner starts another worker.
+ */
 #include "tuner/farm/gpu_worker.h"
 #include "template/operation.h"
 
@@ -25,8 +27,9 @@
 
 enum { SCREEN_FIRST = 4, SCREEN_MORE = 4, SCREEN_MAX = 24, FINALISTS_MAX = TT__FINALISTS_MAX };
 
-/* `tight`: a median is good enough when half its interval is no more than this part of it. Configurations
- * that cannot reach the finals need less: the cutoff is 1.25 times the best, the limit of the finals 1.06. */
+/* `tight`: sampling stops when half the median's interval is at most this fraction of it. A configuration
+ * that cannot reach the finals needs less: the cutoff is 1.25 times the best, the limit of the finals
+ * 1.06. */
 static const double tight = 0.01, finals_reach = 1.06 / 1.25;
 
 static const double settle_s = 0.002;
@@ -36,18 +39,18 @@ typedef struct gpu_state {
     tt__gpu gpu;
     int ordinal;
     CUcontext context;
-    double context_begin_s, context_end_s; /* while it was made; 0: that was told */
+    double context_begin_s, context_end_s; /* while it was created; 0: already reported */
     CUstream stream;
-    bool open;               /* a problem's arrays are there */
-    tt__trial_times times;   /* of the trial under way */
-    tt__kernel kernel;       /* that was tried last ... */
-    char key[TT__HASH_SIZE]; /* ... and the key of its cubin, "": none */
+    bool open;               /* the arrays of a problem exist */
+    tt__trial_times times;   /* of the current trial */
+    tt__kernel kernel;       /* of the last trial */
+    char key[TT__HASH_SIZE]; /* key of its cubin; "": none */
     tt__verifier verifier;
     tt__bench_pool pool;
     tt__gpu_clocks clocks;
 } gpu_state;
 
-/* A thread of its own: CUDA takes 100 ms to start, and NVML 20. A failure shows in what comes next. */
+/* Runs in its own thread: CUDA takes 100 ms to start, and NVML 20. A failure shows in the next reply. */
 static void *greet(void *ordinal) {
     tt__msg_hello hello = {0};
     tt__nvml_name(hello.gpu_name, sizeof hello.gpu_name, *(const int *)ordinal);
@@ -55,7 +58,7 @@ static void *greet(void *ordinal) {
     return NULL;
 }
 
-/* Says hello, starts CUDA, and says what it has found once that is asked for. */
+/* Says hello, starts CUDA, and describes the GPU when asked. */
 static tt_status describe(gpu_state *g, tt__str *request) {
     tt__msg_described reply = {0};
     uint32_t type;
@@ -83,7 +86,7 @@ static tt_status describe(gpu_state *g, tt__str *request) {
 static tt_status make_context(gpu_state *g) {
     CUdevice dev;
     TT_TRY(tt__cu_check(g->cu->cuDeviceGet(&dev, g->ordinal), "cuDeviceGet (%d)", g->ordinal));
-    if (!g->context) /* the stream may have failed the last time */
+    if (!g->context) /* the stream may have failed before */
         TT_TRY(tt__cu_check(g->cu->cuDevicePrimaryCtxRetain(&g->context, dev), "cuDevicePrimaryCtxRetain"));
     TT_TRY(tt__cu_check(g->cu->cuCtxSetCurrent(g->context), "cuCtxSetCurrent"));
     return tt__cu_check(g->cu->cuStreamCreate(&g->stream, CU_STREAM_NON_BLOCKING), "cuStreamCreate");
@@ -116,7 +119,7 @@ static tt_status check_memory(gpu_state *g, const tt__problem *p, const tt__work
         tt__problem_text(text, p), (double)needed * 1e-9, (double)available * 1e-9, (double)total * 1e-9);
 }
 
-/* A GPU that was idle takes some milliseconds of work to raise its clocks. */
+/* An idle GPU needs some milliseconds of work until its clocks are up. */
 static tt_status settle(gpu_state *g) {
     enum { TURNS = 20 };
     for (int i = 0; i < TURNS && !tt__gpu_clocks_settled(&g->clocks); i++)
@@ -149,13 +152,13 @@ static tt_status open_problem(gpu_state *g, const tt__str *request) {
     return status;
 }
 
-/* A launch or load that the driver refuses belongs to the trial; a lost context is passed on. */
+/* A refused launch or load is the trial's result. A lost context is returned as a failure. */
 static void refuse(tt__trial *trial, tt__trial_status status) {
     trial->status = status;
     tt__copy(trial->reason, sizeof trial->reason, tt_last_error());
 }
 
-/* Times things, and once more, or twice, where the clocks fell meanwhile. */
+/* Times things. If the clocks fall meanwhile, tries again up to twice. */
 static tt_status time_steadily(gpu_state *g, const tt__timed *things, int n, bool together, float *us,
                                CUresult *failed) {
     enum { TRIES = 3 };
@@ -191,7 +194,7 @@ static bool needs_more(const tt__msg_trial *m, const tt__trial *trial) {
     return in_reach && tt__relative_spread(trial->samples_us, (size_t)trial->n_samples) > tight;
 }
 
-/* Verify, a short screen, and more samples only for what may still win. */
+/* Verifies, screens shortly, and takes more samples only of what may still win. */
 static tt_status measure(gpu_state *g, const tt__msg_trial *m, const tt__kernel *kernel, tt__trial *trial) {
     TT_TRY(tt__verify(&g->verifier, kernel, &m->launch, trial));
     g->times.verified_s = tt__now_s();
@@ -208,7 +211,7 @@ static tt_status measure(gpu_state *g, const tt__msg_trial *m, const tt__kernel 
     return TT_OK;
 }
 
-/* The kernel of a trial: that of the last one, where only launch parameters differ, or else a new one. */
+/* The kernel of a trial. If only launch parameters changed, it is the last one. */
 static tt_status load(gpu_state *g, const tt__msg_trial *m, const void *cubin) {
     if (g->key[0] && strcmp(g->key, m->key) == 0)
         return tt__kernel_allow_shared(&g->kernel, g->cu, &m->symbols, &m->launch);
@@ -219,7 +222,7 @@ static tt_status load(gpu_state *g, const tt__msg_trial *m, const void *cubin) {
     return TT_OK;
 }
 
-/* Not TT_OK only when this process is of no more use. */
+/* Fails only if this process is no longer usable. */
 static tt_status try_one(gpu_state *g, const tt__msg_trial *m, const void *cubin, tt__trial *trial) {
     *trial = (tt__trial){0};
     if (!g->open)
@@ -244,9 +247,9 @@ static tt_status try_one(gpu_state *g, const tt__msg_trial *m, const void *cubin
 typedef struct finals {
     int n;
     tt__msg_trial m[FINALISTS_MAX];
-    const void *cubins[FINALISTS_MAX]; /* in the request */
+    const void *cubins[FINALISTS_MAX]; /* they point into the request */
     int n_loaded;
-    tt__kernel *loaded, *kernels; /* all of them, and those of the last time */
+    tt__kernel *loaded, *kernels; /* all of them, and those of the last load */
     tt__trial trials[FINALISTS_MAX];
     float of_round[FINALISTS_MAX][TT__LAPS_MAX];
 } finals;
@@ -256,7 +259,7 @@ static tt_status read_finals(const tt__str *request, size_t at, finals *f) {
         const tt__msg_trial *m = tt__wire_take(request, &at, sizeof *m);
         if (!m)
             return TT_E_IO;
-        memcpy(&f->m[i], m, sizeof *m); /* it may lie unaligned in the message */
+        memcpy(&f->m[i], m, sizeof *m); /* it may be unaligned in the message */
         f->cubins[i] = tt__wire_take(request, &at, f->m[i].cubin_size);
         if (!f->cubins[i])
             return TT_E_IO;
@@ -272,7 +275,7 @@ static void unload_finals(gpu_state *g, finals *f) {
     f->n_loaded = 0;
 }
 
-/* In the order given. Kernels of earlier loads stay loaded, or the new ones would get the same addresses. */
+/* Loads in the given order. Earlier loads stay, so that new kernels get other addresses. */
 static tt_status load_finals(gpu_state *g, finals *f, const int *order) {
     f->kernels = f->loaded + f->n_loaded;
     f->n_loaded += f->n;
@@ -283,8 +286,8 @@ static tt_status load_finals(gpu_state *g, finals *f, const int *order) {
     return TT_OK;
 }
 
-/* Shuffles the places of a round: a warm launch finds the L2 cache as its neighbour left it, so neighbours
- * must change. The same order in every run. */
+/* Shuffles the order of a round. A warm launch finds the L2 cache as its neighbour left it, so neighbours
+ * must change. The order is the same in every run. */
 static void shuffle(int *order, int n, uint32_t *state) {
     for (int i = n - 1; i > 0; i--) {
         *state = *state * 1664525u + 1013904223u;
@@ -294,7 +297,7 @@ static void shuffle(int *order, int n, uint32_t *state) {
     }
 }
 
-/* Times all finalists once, in the order dealt. */
+/* Times all finalists once, in the given order. */
 static tt_status run_lap(gpu_state *g, finals *f, const int *order, float *us) {
     tt__timed things[FINALISTS_MAX];
     CUresult failed;
@@ -309,7 +312,7 @@ static tt_status run_lap(gpu_state *g, finals *f, const int *order, float *us) {
     return tt__cu_check(failed, "launch in the finals");
 }
 
-/* Every lap times all finalists, each in another order, so that neither order nor drift favours one. */
+/* Each lap times all finalists in another order, so that neither order nor drift favours one. */
 static tt_status run_round(gpu_state *g, finals *f, int round, int laps, int *order, uint32_t *state) {
     float us[FINALISTS_MAX];
     for (int lap = 0; lap < laps; lap++) {
@@ -369,14 +372,14 @@ static tt_status run_finals(gpu_state *g, const tt__str *request, finals *f) {
     return status;
 }
 
-/* What happened to the clocks since the last time. */
+/* Reports falls of the clocks since the last time. */
 static void tell_falls(gpu_state *g, tt__clock_falls *out) {
     *out = (tt__clock_falls){g->clocks.n_falls, g->clocks.usual_mhz, g->clocks.lowest_mhz, ""};
     tt__copy(out->why, sizeof out->why, g->clocks.why);
     g->clocks.n_falls = 0;
 }
 
-/* Serves one request; not TT_OK ends the worker. */
+/* Serves one request. A failure ends the worker. */
 static tt_status serve(gpu_state *g, uint32_t type, const tt__str *request, finals *f) {
     if (type == TT__MSG_PROBLEM) {
         tt__msg_opened reply = {.begin_s = g->times.begin_s};
@@ -422,14 +425,14 @@ int tt__gpu_worker(int ordinal) {
     gpu_state g = {.ordinal = ordinal, .clocks = {.ordinal = ordinal}};
     tt__str request = {0};
     uint32_t type;
-    finals *f = malloc(sizeof *f);                 /* too large for a stack */
+    finals *f = malloc(sizeof *f);                 /* too large for the stack */
     setenv("CUDA_DEVICE_MAX_CONNECTIONS", "1", 0); /* a context for one stream is made in half the time */
     if (!f || describe(&g, &request) != TT_OK) {
         tt__str_free(&request);
         free(f);
         return 1;
     }
-    open_context(&g); /* while the first kernels compile; a failure comes back with the problem */
+    open_context(&g); /* in parallel with the first compiles; a failure shows with the problem */
     do {
         g.times.idle_s = tt__now_s();
         if (tt__wire_recv(TT__WIRE_FD, &type, &request) != TT_OK)
@@ -438,5 +441,5 @@ int tt__gpu_worker(int ordinal) {
     } while (serve(&g, type, &request, f) == TT_OK);
     tt__str_free(&request);
     free(f);
-    return 0; /* the driver takes back what the process held */
+    return 0; /* the driver frees everything at exit */
 }

@@ -1,4 +1,6 @@
-/* What the tuner and its workers say to each other. Requests go down, each has one reply. */
+/*
+ * The messages between the tuner and its workers. Each request has one reply.
+ */
 #ifndef TT_TUNER_FARM_PROTOCOL_H
 #define TT_TUNER_FARM_PROTOCOL_H
 
@@ -12,7 +14,7 @@ enum {
     /* compile: tt__msg_compile, then name, source, options; reply tt__msg_compiled, then the cubin */
     TT__MSG_COMPILE,
     TT__MSG_COMPILED,
-    /* gpu, once, and before all else: nothing; reply tt__msg_described, as soon as CUDA has started */
+    /* gpu, once, before all others: nothing; reply tt__msg_described, when CUDA has started */
     TT__MSG_DESCRIBE,
     TT__MSG_DESCRIBED,
     /* gpu: tt__msg_problem, then the cubins of checker and reference; reply tt__msg_opened */
@@ -27,7 +29,7 @@ enum {
     TT__MSG_FINISHED,
 };
 
-/* A status with its sentence, as it crosses from one process to the other. */
+/* A status and its sentence, sent between processes. */
 typedef struct tt__msg_done {
     tt_status status;
     char error[TT__REASON_MAX * 2];
@@ -41,7 +43,7 @@ static inline void tt__fill_done(tt__msg_done *done, tt_status status) {
 typedef struct tt__msg_hello {
     tt__msg_done done;
     char nvrtc[16];                  /* compile worker */
-    char gpu_name[TT__GPU_NAME_MAX]; /* gpu worker: tt__nvml_name */
+    char gpu_name[TT__GPU_NAME_MAX]; /* from the gpu worker: tt__nvml_name */
 } tt__msg_hello;
 
 typedef struct tt__msg_described {
@@ -53,43 +55,43 @@ typedef struct tt__msg_described {
 
 typedef struct tt__msg_compile {
     int cc, n_options;
-    size_t name_size, source_size, options_size; /* with their NULs */
+    size_t name_size, source_size, options_size; /* including their NULs */
 } tt__msg_compile;
 
 typedef struct tt__msg_compiled {
     tt__msg_done done;
-    double begin_s, end_s; /* on tt__now_s's clock, like all such times here */
+    double begin_s, end_s; /* on the clock of tt__now_s, as all times here */
 } tt__msg_compiled;
 
 typedef struct tt__msg_problem {
     tt__problem problem;
     tt__workload work;
-    size_t checker_size, reference_size; /* each padded to whole 16 bytes; reference_size 0: there is none */
+    size_t checker_size, reference_size; /* each padded to 16 bytes; reference_size 0: none */
 } tt__msg_problem;
 
 typedef struct tt__msg_opened {
     tt__msg_done done;
-    double context_begin_s, context_end_s; /* while it made its CUDA context; 0: before */
+    double context_begin_s, context_end_s; /* while its CUDA context was created; 0: before */
     double begin_s, end_s;
 } tt__msg_opened;
 
 typedef struct tt__msg_trial {
     tt__symbols symbols;
-    char key[TT__HASH_SIZE]; /* the cubin's: what is loaded already need not be loaded again */
+    char key[TT__HASH_SIZE]; /* key of the cubin, which may already be loaded */
     tt__launch launch;
-    double cutoff_us; /* screening stops early beyond it; 0: never */
-    int offset;       /* tt__problem_offset of the problem that the configuration was chosen for */
-    bool copy;        /* the launch is the copy's */
+    double cutoff_us; /* screening stops early above it; 0: never */
+    int offset;       /* tt__problem_offset of the configuration's problem */
+    bool copy;        /* this launch is the copy */
     size_t cubin_size;
 } tt__msg_trial;
 
-/* When the worker became idle, got this request, and finished each part of it; a part that was skipped has
- * the time of the one before. */
+/* When the worker became idle, received this request, and finished each part. A skipped part has the time of
+ * the previous one. */
 typedef struct tt__trial_times {
     double idle_s, begin_s, loaded_s, verified_s, end_s;
 } tt__trial_times;
 
-/* How often samples were taken again because the clocks had fallen, since the last message. */
+/* How many samples were repeated because clocks fell, since the last message. */
 typedef struct tt__clock_falls {
     int n;
     unsigned usual_mhz, lowest_mhz; /* of the SMs */
@@ -98,7 +100,7 @@ typedef struct tt__clock_falls {
 
 typedef struct tt__msg_tried {
     tt__trial_times times;
-    unsigned sm_mhz; /* 0: not known */
+    unsigned sm_mhz; /* 0: unknown */
     tt__clock_falls falls;
     tt__trial trial;
 } tt__msg_tried;

@@ -1,4 +1,6 @@
-/* See the header. Workers say themselves when they were at what; the clock is the same for all processes. */
+/*
+ * Writes the workers' part of the trace. Workers report their own times, on a clock that all processes share.
+ */
 #include "tuner/farm/timeline.h"
 
 #include <stdio.h>
@@ -6,7 +8,7 @@
 #include "base/clock.h"
 #include "tuner/farm/workers.h"
 
-/* Row 0 is the tuner's own. */
+/* Row 0 is the tuner. */
 static int row_of(size_t worker) {
     return (int)worker + 1;
 }

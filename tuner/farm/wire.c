@@ -1,4 +1,6 @@
-/* Framing, whole messages at a time. */
+/*
+ * Sends and receives whole messages.
+ */
 #include "tuner/farm/wire.h"
 
 #include <errno.h>
@@ -21,7 +23,7 @@ static tt_status ring(void) {
     return eventfd_write(TT__WIRE_BELL, 1) == 0 ? TT_OK : gone("bell");
 }
 
-/* Who rings does it once: behind the message, or when the rest of it has to wait until somebody reads. */
+/* The bell rings once: after the message, or when the rest must wait for a reader. */
 static tt_status send_all(int fd, uint32_t type, const struct iovec *parts, int n, bool rings) {
     struct iovec iov[TT__WIRE_PARTS_MAX + 1];
     header h = {type, 0};

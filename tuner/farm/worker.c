@@ -1,4 +1,6 @@
-/* Starting, asking, watching and stopping worker processes. */
+/*
+ * Starts, asks, watches and stops worker processes.
+ */
 #include "tuner/farm/worker.h"
 
 #include <errno.h>
@@ -25,14 +27,14 @@ enum { WORKERS_MAX = 512 };
 
 /* ---- Processes ----------------------------------------------------------------------------------------- */
 
-/* The half of the socket's buffer leaves room for the books that Linux keeps in it. */
+/* Half of the socket's buffer is left for Linux's own bookkeeping. */
 static size_t room_for_one_more(int fd) {
     int bytes = 0;
     socklen_t size = sizeof bytes;
     return getsockopt(fd, SOL_SOCKET, SO_SNDBUF, &bytes, &size) == 0 && bytes > 0 ? (size_t)bytes / 2 : 0;
 }
 
-/* Out of the way of the numbers that a worker finds its descriptors under. */
+/* A descriptor above those that a worker uses. */
 static int open_bell(void) {
     enum { BEYOND = 16 };
     int low = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK | EFD_SEMAPHORE);
@@ -42,7 +44,7 @@ static int open_bell(void) {
     return fd;
 }
 
-/* EINVAL: a descriptor of such a number is beyond the limit. */
+/* EINVAL: the descriptor's number is above the limit. */
 static tt_status fail_start(const char *what, int error) {
     struct rlimit limit = {0};
     if ((error != EMFILE && error != EINVAL) || getrlimit(RLIMIT_NOFILE, &limit) != 0)
@@ -72,13 +74,16 @@ tt_status tt__worker_start(tt__worker *w, const char *role, const char *arg, dou
     posix_spawn_file_actions_adddup2(&actions, bell, TT__WIRE_BELL);
     posix_spawn_file_actions_addopen(&actions, STDIN_FILENO, "/dev/null", O_RDONLY, 0);
     posix_spawn_file_actions_addopen(&actions, STDOUT_FILENO, "/dev/null", O_WRONLY, 0);
-    if (!secure_getenv("TILETUNE_DEBUG")) /* a dying compiler or driver may print; the trial has the reason */
+    if (!secure_getenv(
+            "TILETUNE_DEBUG")) /* a dying compiler or driver may print; the trial has the reason anyway */
         posix_spawn_file_actions_addopen(&actions, STDERR_FILENO, "/dev/null", O_WRONLY, 0);
 #if defined __GLIBC__ && __GLIBC_PREREQ(2, 34)
-    posix_spawn_file_actions_addclosefrom_np(&actions, TT__WIRE_BELL + 1); /* the host may have others open */
+    posix_spawn_file_actions_addclosefrom_np(&actions,
+                                             TT__WIRE_BELL + 1); /* the host program may have more */
 #endif
     char *argv[] = {(char *)"tiletune-worker", (char *)role, (char *)arg, NULL}, *none[] = {NULL};
-    /* What a set-uid program leaves out (secure_getenv), its workers, which are none, would obey. */
+    /* A set-uid program ignores the environment (secure_getenv). Its workers are not set-uid, so they get
+     * none. */
     char **environment = getauxval(AT_SECURE) ? none : environ;
     int error = posix_spawn(&w->pid, tt__str_text(&path), &actions, NULL, argv, environment);
     posix_spawn_file_actions_destroy(&actions);
@@ -100,7 +105,7 @@ tt_status tt__worker_start(tt__worker *w, const char *role, const char *arg, dou
     return TT_OK;
 }
 
-/* Reaps the worker and says how it ended. */
+/* Reaps the worker, and says how it ended. */
 static void stop(tt__worker *w, char *reason, size_t size) {
     int status = 0;
     if (w->pid <= 0)
@@ -126,7 +131,8 @@ void tt__worker_stop(tt__worker *w) {
 
 bool tt__worker_gone(const tt__worker *w) {
     struct pollfd fd = {.fd = w->fd, .events = POLLIN};
-    return w->pid > 0 && !w->busy && poll(&fd, 1, 0) > 0; /* it says nothing unasked: this is its end */
+    return w->pid > 0 && !w->busy &&
+           poll(&fd, 1, 0) > 0; /* a worker sends nothing unasked, so readable means that it died */
 }
 
 void tt__worker_ask(tt__worker *w, size_t job, double timeout_s, uint32_t type, const struct iovec *parts,
@@ -140,10 +146,10 @@ void tt__worker_ask(tt__worker *w, size_t job, double timeout_s, uint32_t type, 
         w->job = job;
         w->deadline_s = tt__now_s() + timeout_s;
     }
-    tt__wire_send(w->fd, type, parts, n); /* a failure shows as end-of-file in the wait */
+    tt__wire_send(w->fd, type, parts, n); /* a failure shows as end-of-file later */
 }
 
-/* It has answered: the request that waits, if there is one, is what it is at now. */
+/* It has answered. The waiting request, if there is one, is now current. */
 static void answered(tt__worker *w) {
     w->busy = w->ahead;
     w->job = w->job_ahead;
@@ -151,7 +157,7 @@ static void answered(tt__worker *w) {
     w->ahead = false;
 }
 
-/* A worker that closed its end is on its way out: give it a moment to leave its exit status. */
+/* A worker that has closed its end is exiting. Wait a moment for its exit status. */
 static void crashed(tt__worker *w, tt__event *event) {
     for (int i = 0; i < 100; i++) {
         siginfo_t info = {0};
@@ -165,7 +171,8 @@ static void crashed(tt__worker *w, tt__event *event) {
 
 tt_status tt__worker_wait_any(tt__worker *workers, size_t n, double wait_s, tt__event *event,
                               tt__str *payload) {
-    struct pollfd fds[2 * WORKERS_MAX]; /* the socket, which tells when the other end is gone, and the bell */
+    struct pollfd
+        fds[2 * WORKERS_MAX]; /* the socket shows that the other end was closed; the bell shows replies */
     size_t which[WORKERS_MAX], n_fds = 0;
     double now = tt__now_s(), until = now + wait_s;
     *event = (tt__event){.kind = TT__EVENT_NONE};

@@ -1,5 +1,7 @@
-/* tiletune-worker: the process that compiles, or that owns the GPU, for a tuning run. The library starts
- * it. It dies with its parent and ignores Ctrl-C. */
+/*
+ * tiletune-worker: the process that compiles, or that uses the GPU, during a tuning run. The library starts
+ * it. It dies with its parent and ignores Ctrl-C.
+ */
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -18,7 +20,7 @@
 #include "tuner/farm/protocol.h"
 #include "tuner/farm/wire.h"
 
-/* What this process has of the memory that RLIMIT_DATA counts: a sanitizer's shadow is beyond any limit. */
+/* Memory that RLIMIT_DATA counts. A sanitizer's shadow memory is beyond any limit. */
 static size_t data_bytes(void) {
     unsigned long pages = 0;
     FILE *f = fopen("/proc/self/statm", "r");
@@ -29,20 +31,20 @@ static size_t data_bytes(void) {
     return pages * (size_t)sysconf(_SC_PAGESIZE);
 }
 
-/* A compiler that wants more fails over its kernel, and does not take the machine's memory with it. */
+/* A compiler that needs more fails, and does not use up the machine's memory. */
 static void limit_memory(size_t bytes) {
     if (bytes && data_bytes() < bytes)
         setrlimit(RLIMIT_DATA, &(struct rlimit){bytes, bytes});
 }
 
-/* There is one compiler for each CPU; the tuner and the GPU worker need little time, but at once. */
+/* There is one compiler per CPU. The tuner and the GPU worker need little CPU time, but without delay. */
 static void step_back(void) {
     enum { NICER = 10 };
     setpriority(PRIO_PROCESS, 0, getpriority(PRIO_PROCESS, 0) + NICER);
 }
 
-/* A compile frees some 10 MB, and the next needs as much: memory that stays with the process need not be
- * cleared again. */
+/* A compile frees about 10 MB, and the next needs as much. The kernel need not clear memory that the process
+ * keeps. */
 static void keep_memory(void) {
 #ifdef __GLIBC__
     enum { LARGEST_BLOCK = 32 << 20, ALL = 1 << 30 };
@@ -51,10 +53,10 @@ static void keep_memory(void) {
 #endif
 }
 
-/* `top` and `ps -e` say which file a compiler is at: one that takes long, or all memory, is found at once. */
+/* `top` and `ps -e` show the file that a compiler is working on. */
 static void be_called(const char *path) {
     const char *slash = strrchr(path, '/');
-    prctl(PR_SET_NAME, slash ? slash + 1 : path); /* of which Linux keeps 15 characters */
+    prctl(PR_SET_NAME, slash ? slash + 1 : path); /* Linux keeps 15 characters */
 }
 
 static tt_status compile(const tt__str *request, tt__str *cubin, tt__msg_compiled *reply) {
@@ -68,7 +70,7 @@ static tt_status compile(const tt__str *request, tt__str *cubin, tt__msg_compile
     be_called(name);
     reply->begin_s = tt__now_s();
     tt_status status = tt__nvrtc_compile(cubin, name, source, options, m->n_options, m->cc);
-    if (status == TT_E_NO_MEMORY) /* this kernel was too much for it: another may do */
+    if (status == TT_E_NO_MEMORY) /* it ran out of memory with this kernel, and may do others */
         status = tt__fail(TT_E_COMPILE, "%s: the compiler has run out of memory", name);
     reply->end_s = tt__now_s();
     be_called("tiletune-worker");
@@ -82,7 +84,7 @@ static int compile_worker(void) {
     if (tt__wire_reply(TT__MSG_HELLO, &(struct iovec){&hello, sizeof hello}, 1) != TT_OK)
         return 1;
     if (hello.done.status == TT_OK)
-        tt__nvrtc_warm_up(); /* while the driver starts; if it fails, what is asked for will say so */
+        tt__nvrtc_warm_up(); /* in parallel with the driver's start; a failure shows in the first request */
     tt__str request = {0}, cubin = {0};
     uint32_t type;
     while (tt__wire_recv(TT__WIRE_FD, &type, &request) == TT_OK && type == TT__MSG_COMPILE) {
@@ -100,7 +102,8 @@ static int compile_worker(void) {
 
 int main(int argc, char **argv) {
     prctl(PR_SET_PDEATHSIG, SIGKILL);
-    setrlimit(RLIMIT_CORE, &(struct rlimit){0, 0}); /* a kernel that crashes is a result */
+    setrlimit(RLIMIT_CORE,
+              &(struct rlimit){0, 0}); /* a crash of a kernel is a result, and needs no core file */
     signal(SIGINT, SIG_IGN);
     signal(SIGTERM, SIG_IGN);
     if (argc == 3 && strcmp(argv[1], "compile") == 0) {

@@ -1,4 +1,6 @@
-/* Starting workers, hearing their greetings, and waiting for one of them. */
+/*
+ * Starts workers, receives their greetings, and waits for one of them.
+ */
 #include "tuner/farm/workers.h"
 
 #include <signal.h>
@@ -30,7 +32,7 @@ tt_status tt__workers_open(tt__workers *workers, int device, int jobs, double co
 
 void tt__workers_close(tt__workers *workers) {
     for (size_t i = 0; workers->items && i < workers->n;
-         i++) /* all at once: giving a GPU back takes its time */
+         i++) /* together, because the driver takes long to release a GPU */
         if (workers->items[i].pid > 0)
             kill(workers->items[i].pid, SIGKILL);
     for (size_t i = 0; workers->items && i < workers->n; i++)
@@ -40,7 +42,7 @@ void tt__workers_close(tt__workers *workers) {
     *workers = (tt__workers){0};
 }
 
-/* Its part of half the machine's memory, within reason. */
+/* A compiler's part of half the machine's memory, within bounds. */
 int64_t tt__workers_compiler_bytes(const tt__workers *workers) {
     const int64_t least = INT64_C(512) << 20, most = INT64_C(4) << 30;
     int64_t memory = (int64_t)sysconf(_SC_PHYS_PAGES) * sysconf(_SC_PAGESIZE);
@@ -102,7 +104,7 @@ static void ask_description(tt__workers *workers) {
 
 tt_status tt__workers_start_all(tt__workers *workers, char gpu_name[TT__GPU_NAME_MAX]) {
     tt__msg_hello hello;
-    for (size_t i = 0; i < workers->n; i++) /* NVRTC is loaded while the driver starts */
+    for (size_t i = 0; i < workers->n; i++) /* NVRTC loads while the driver starts */
         TT_TRY(tt__workers_start(workers, i));
     TT_TRY(tt__workers_wait_for(workers, TT__WORKER_GPU, TT__MSG_HELLO));
     memcpy(&hello, workers->payload.text, sizeof hello);
@@ -119,7 +121,7 @@ tt_status tt__workers_described(tt__workers *workers) {
     tt__msg_described gpu;
     memcpy(&gpu, workers->payload.text, sizeof gpu);
     TT_TRY(tt__workers_adopt(&gpu.done));
-    TT_TRY(tt__workers_adopt(&workers->compiling)); /* without a driver that would be of no account */
+    TT_TRY(tt__workers_adopt(&workers->compiling)); /* it is useless without a driver */
     workers->gpu = gpu.gpu;
     tt__copy(workers->env.driver, sizeof workers->env.driver, gpu.driver);
     tt__copy(workers->env.library, sizeof workers->env.library, TT__METHOD);
@@ -146,7 +148,7 @@ void tt__workers_ask_compile(tt__workers *workers, size_t i, const char *name, c
 
 static const char zeros[16];
 
-/* Behind a cubin, so that whatever follows it is aligned. */
+/* Bytes after a cubin that align what follows. */
 static size_t padding(const tt__cubin *cubin) {
     return (sizeof zeros - cubin->image.len % sizeof zeros) % sizeof zeros;
 }
@@ -164,7 +166,7 @@ void tt__workers_ask_problem(tt__workers *workers, const tt__problem *p, const t
     tt__worker_ask(&workers->items[TT__WORKER_GPU], 0, timeout_s, TT__MSG_PROBLEM, parts, 5);
 }
 
-/* A request for a trial, the cubin padded so that whatever follows it is aligned. */
+/* A request for a trial. The cubin is padded to align what follows. */
 static void trial_parts(struct iovec parts[3], tt__msg_trial *m, const tt__candidate *c,
                         const tt__cubin *cubin, double cutoff_us) {
     size_t pad = padding(cubin);

@@ -1,4 +1,6 @@
-/* The worker processes of one tuning run: the GPU worker first, then the compile workers. */
+/*
+ * The worker processes of a tuning run: the GPU worker first, then the compile workers.
+ */
 #ifndef TT_TUNER_FARM_WORKERS_H
 #define TT_TUNER_FARM_WORKERS_H
 
@@ -6,7 +8,7 @@
 #include "tuner/farm/protocol.h"
 #include "tuner/farm/worker.h"
 
-enum { TT__WORKER_GPU = 0, TT__WORKER_COMPILER = 1 }; /* the GPU worker, and the first of the compilers */
+enum { TT__WORKER_GPU = 0, TT__WORKER_COMPILER = 1 }; /* index of the GPU worker, and of the first compiler */
 
 typedef struct tt__workers {
     int device;
@@ -16,44 +18,45 @@ typedef struct tt__workers {
     tt__gpu gpu; /* after tt__workers_described */
     tt__env env;
     tt__msg_done compiling; /* can the compilers compile? */
-    tt__str payload;        /* of the last reply; 0..n-1 have one reply buffer between them */
+    tt__str payload;        /* the last reply; workers 0 to n-1 share it */
     int (*should_stop)(void *user);
     void *user;
 } tt__workers;
 
 extern const double tt__workers_start_timeout_s, tt__workers_poll_s;
 
-/* jobs 0: one compiler per CPU. Starts nothing yet. */
+/* jobs 0: one compiler per CPU. Nothing is started yet. */
 tt_status tt__workers_open(tt__workers *workers, int device, int jobs, double compile_timeout_s,
                            int (*should_stop)(void *user), void *user);
 void tt__workers_close(tt__workers *workers);
 
-/* Starts all workers, and waits for the greetings of the GPU worker, which has the GPU's probable name or
- * "", and of the first compiler. The GPU worker is then busy describing its GPU until CUDA has started. */
+/* Starts all workers, and waits for the greetings of the first compiler and the GPU worker. The latter tells
+ * the GPU's probable name, or "". The GPU worker is then busy describing its GPU until CUDA has started. */
 tt_status tt__workers_start_all(tt__workers *workers, char gpu_name[TT__GPU_NAME_MAX]);
 /* Takes the GPU and the environment from the description in `payload`. TT_E_NO_DRIVER (also if it is older
- * than NVRTC), TT_E_NO_DEVICE, TT_E_NO_NVRTC. */
+ * than NVRTC),
+ * TT_E_NO_DEVICE, TT_E_NO_NVRTC. */
 tt_status tt__workers_described(tt__workers *workers);
-/* Starts the GPU worker again, and waits until it is ready. */
+/* Restarts the GPU worker, and waits until it is ready. */
 tt_status tt__workers_restart_gpu(tt__workers *workers);
 
-/* How much memory a compiler may allocate. */
+/* The limit on a compiler's memory. */
 int64_t tt__workers_compiler_bytes(const tt__workers *workers);
-/* Starts worker i; it is busy until its hello. */
+/* Starts worker i, which is busy until its hello. */
 tt_status tt__workers_start(tt__workers *workers, size_t i);
-/* Waits until worker i, and only it, has answered: with a message of this type, now in `payload`. */
+/* Waits for a message of this type from worker i only. It is then in `payload`. */
 tt_status tt__workers_wait_for(tt__workers *workers, size_t i, uint32_t type);
-/* TT_E_INTERRUPTED if should_stop says so. */
+/* TT_E_INTERRUPTED: should_stop returned non-zero. */
 tt_status tt__workers_stop_asked(const tt__workers *workers);
-/* The status that a worker reports, as this process's own. */
+/* Makes a worker's status and message this process's last error. */
 tt_status tt__workers_adopt(const tt__msg_done *done);
 
-/* Asks an idle compiler; the reply is a tt__msg_compiled with the cubin behind it. */
+/* Requests a compile. The reply is a tt__msg_compiled followed by the cubin. */
 void tt__workers_ask_compile(tt__workers *workers, size_t i, const char *name, const char *source,
                              const tt__str *options, int n_options);
 
-/* Ask the GPU worker for a problem, a trial, the finals of n (<= TT__FINALISTS_MAX). Cubins are READY;
- * `reference` may be NULL. A trial may be asked for while another is under way (tt__worker_ask). */
+/* Request from the GPU worker a problem, a trial, or the finals of n (<= TT__FINALISTS_MAX). Cubins are
+ * READY; `reference` may be NULL. A trial may be requested during another one (tt__worker_ask). */
 void tt__workers_ask_problem(tt__workers *workers, const tt__problem *p, const tt__workload *w,
                              const tt__cubin *checker, const tt__cubin *reference, double timeout_s);
 void tt__workers_ask_trial(tt__workers *workers, size_t job, double timeout_s, const tt__candidate *c,
