@@ -125,7 +125,7 @@ TT_API void tt_close(tt_ctx **ctx);
 
 /* ---- Kernels of your own ---------------------------------------------------------------------- */
 
-/* Opens a .cu file whose annotations say what it computes (docs/own-kernels.md). If `source` is given, it is
+/* Opens a .cu file whose annotations say what it computes (docs/annotations.md). If `source` is given, it is
  * the text, and `path` is used in messages and to find headers and data files beside it. The store keeps
  * results under the hash of the text including its headers, so two different files never share results. `ctx`
  * must outlive the kernel. Many threads may use it at once, except in tt_kernel_close.

@@ -14,7 +14,7 @@ import subprocess
 import sys
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
-COLUMNS = 125
+COLUMNS = 110
 BLOCK = re.compile(r"(```console\n\$ build/tune ([^\n]*)\n)(.*?)(```\n)", re.DOTALL)
 
 

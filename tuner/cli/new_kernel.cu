@@ -4,7 +4,7 @@
 //     tune check FILE.cu                                annotations, buffers, space, registers; needs no GPU
 //     tune --kernel FILE.cu --problem n=16777216        searches, verifies, measures, remembers
 //
-// docs/own-kernels.md of tiletune has all that annotations can say.
+// docs/annotations.md of tiletune has all that annotations can say.
 //
 // The extern "C" symbol below. It names the file's results in the store, too: give it a name of its own.
 //@ kernel    my_saxpy
