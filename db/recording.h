@@ -13,13 +13,22 @@ enum { TT__RECORDING_FORMAT = 2 };
 /* Use it from one thread at a time. */
 typedef struct tt__recording tt__recording;
 
+/* Which trials of a GPU: NULL is all. Borrowed. */
+typedef struct tt__recording_part {
+    const char *op, *kernel;
+    const tt__problem *problem;
+} tt__recording_part;
 /* Appends trials of one GPU as T4 JSON: the newest ones of both stages, in the newest environment. For
  * each kernel they are of its newest text, and for each problem the finals are of one run. Replayed trials
- * are used only if there are no others. `commit` names the source revision ("" if unknown). `op` NULL: all
- * operations. After a failure, ignore what was appended. TT_E_NO_WINNER: the store has no trials of that
- * GPU. */
-tt_status tt__recording_export(tt__store *s, int64_t gpu_id, const char *op, const char *commit,
-                               tt__str *out);
+ * are used only if there are no others. `commit` names the source revision ("" if unknown). `part` NULL: all
+ * trials. After a failure, ignore what was appended. TT_E_NO_WINNER: the store has none. */
+tt_status tt__recording_export(tt__store *s, int64_t gpu_id, const tt__recording_part *part,
+                               const char *commit, tt__str *out);
+/* Appends the same trials as a cache file of Kernel Tuner 1.x, one for each configuration: that of the
+ * screening, because all of those were measured alike. TT_E_INVALID: they are not of one kernel and one
+ * problem. */
+tt_status tt__recording_export_cache(tt__store *s, int64_t gpu_id, const tt__recording_part *part,
+                                     tt__str *out);
 
 /* Reads a recording into memory. TT_E_INVALID says what is wrong with the file and where; TT_E_IO if it
  * cannot be read. The file may be compressed by gzip. */

@@ -75,24 +75,29 @@ void tt__json_number(tt__json *j, const char *key, double value, int digits) {
         tt__str_add(j->out, "null");
 }
 
-void tt__json_config(tt__json *j, const char *key, const char *config) {
-    tt__json_open(j, key, '{');
+void tt__json_value(tt__json *j, const char *key, size_t n_key, const char *value, size_t n) {
+    size_t digits = strspn(value, "0123456789");
+    bool zero_led = value[0] == '0' && n > 1;
+    begin(j, key, n_key);
+    if (n && digits >= n && !zero_led)
+        tt__str_addn(j->out, value, n);
+    else
+        quote(j->out, value, n);
+}
+
+void tt__json_settings(tt__json *j, const char *config) {
     for (const char *p = config; *p;) {
         size_t n = strcspn(p, " ");
         const char *eq = memchr(p, '=', n);
-        if (eq) {
-            const char *value = eq + 1;
-            size_t value_len = n - (size_t)(value - p);
-            begin(j, p, (size_t)(eq - p));
-            size_t number = strspn(value, "0123456789");
-            bool zero_led = value[0] == '0' && value_len > 1;
-            if (value_len && number >= value_len && !zero_led)
-                tt__str_addn(j->out, value, value_len);
-            else
-                quote(j->out, value, value_len);
-        }
+        if (eq)
+            tt__json_value(j, p, (size_t)(eq - p), eq + 1, n - (size_t)(eq + 1 - p));
         p += n;
         p += strspn(p, " ");
     }
+}
+
+void tt__json_config(tt__json *j, const char *key, const char *config) {
+    tt__json_open(j, key, '{');
+    tt__json_settings(j, config);
     tt__json_close(j, '}');
 }

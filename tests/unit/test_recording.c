@@ -54,7 +54,7 @@ static void put_time(tt__store *s, int64_t run, int64_t n, const char *hash, con
 static tt__recording *export_and_open(tt__store *s, const char *op, tt__str *json) {
     tt__recording *r;
     tt__str own = {0};
-    assert_ok(tt__recording_export(s, 1, op, "0a1b2c", &own));
+    assert_ok(tt__recording_export(s, 1, &(tt__recording_part){.op = op}, "0a1b2c", &own));
     write_file(in_dir("r.json"), own.text, own.len);
     assert_ok(tt__recording_open(&r, in_dir("r.json")));
     if (json)
@@ -263,7 +263,8 @@ static void exports_the_newest(void **state) {
     assert_ok(tt__recording_has(r, &p, &has));
     assert_true(has);
     tt__recording_close(&r);
-    assert_fails(tt__recording_export(s, 1, "sum", "", &json), TT_E_NO_WINNER, "sum");
+    assert_fails(tt__recording_export(s, 1, &(tt__recording_part){.op = "sum"}, "", &json), TT_E_NO_WINNER,
+                 "sum");
     tt__str_free(&json);
     assert_int_equal(tt__recording_export(s, 2, NULL, "", &json), TT_E_NO_WINNER);
     tt__str_free(&json);
