@@ -15,64 +15,10 @@ import unittest
 import zlib
 
 sys.dont_write_bytecode = True
+
+from t4_cases import KERNEL, cache, hub
+
 tune, root = os.path.abspath(sys.argv[1]), pathlib.Path(sys.argv[2])
-
-KERNEL = """\
-//@ kernel   scale
-//@ problem  n 4096
-//@ buffer   x f32 n inout
-//@ args     x, i64 n
-//@ param    THREADS 32 64 128 2048
-//@ param    MODE    fast slow
-//@ where    THREADS <= max_threads_per_block
-//@ where    MODE = 'fast' OR THREADS < 128
-//@ block    THREADS
-//@ grid     ceil_div(n, THREADS)
-//@ default  THREADS=32 MODE=fast
-extern "C" __global__ void scale(float *x, long long n) {
-    long long i = (long long)blockIdx.x * THREADS + threadIdx.x;
-    if (i < n)
-        x[i] *= 2;
-}
-"""
-#        THREADS, MODE, milliseconds or what went wrong
-TRIALS = [(32, "fast", 0.5), (64, "fast", 0.25), (128, "fast", 0.125), (32, "slow", 0.75),
-          (64, "slow", "CompilationFailedConfig"), (2048, "fast", "RuntimeFailedConfig"),
-          (128, "slow", "InvalidConfig")]
-WORDS = {"CompilationFailedConfig": "compile", "RuntimeFailedConfig": "runtime", "InvalidConfig": "constraints"}
-BEST = "MODE=fast"
-
-
-def hub(trials=None, unit=1, **metadata):
-    """As the benchmark hub has it: failures have no runtimes, and a word for a time."""
-    results = []
-    for threads, mode, time in trials or TRIALS:
-        good = not isinstance(time, str)
-        result = {"timestamp": "2023-12-22 09:54:05.502007+00:00", "configuration": {"MODE": mode, "THREADS": threads},
-                  "times": {"compilation": 918.5 * unit, "framework": 105.2, "search_algorithm": 0, "validation": 0},
-                  "invalidity": "correct" if good else WORDS[time], "correctness": int(good),
-                  "measurements": [{"name": "time", "value": time * unit if good else time, "unit": ""}],
-                  "objectives": ["time"]}
-        if good:
-            result["times"]["runtimes"] = [time * unit] * 200  # more than is kept
-        results.append(result)
-    return {"metadata": {"timeunit": "miliseconds", **metadata}, "results": results, "schema_version": "1.0.0"}
-
-
-def cache(trials=None, old=False):
-    """Kernel Tuner's cache file; before 1.4 a failure was a word for a time."""
-    entries = {}
-    for threads, mode, time in trials or TRIALS:
-        entry = {"THREADS": threads, "MODE": mode}
-        if isinstance(time, str):
-            entry |= {"time": time} if old else {"__error__": time}
-        else:
-            entry |= {"time": time, "times": [time, time, time], "GFLOP/s": 1.5}
-        entries[f"{threads},{mode}"] = entry | {"compile_time": 100.5, "verification_time": 0, "benchmark_time": 1.5,
-                                                "timestamp": "2026-01-01 00:00:00+00:00"}
-    return {"device_name": "NVIDIA A100-PCIE-40GB", "kernel_name": "scale", "problem_size": [4096],
-            "tune_params_keys": ["THREADS", "MODE"], "tune_params": {"THREADS": [32, 64, 128], "MODE": ["fast", "slow"]},
-            "objective": "time", "cache": entries}
 
 
 class Folder(unittest.TestCase):
@@ -146,7 +92,7 @@ class Import(Folder):
         self.load(name, "--problem", "n=1000")
         self.assertIn("n=1000", self.tune("list", "--db", "s.db"))
         self.assertIn("m", self.load(name, "--problem", "m=1000", code=2))
-        self.assertIn("2 problems", self.load(name, "--problem", "n=1", "--problem", "n=2", code=2))
+        self.assertIn("2 problems: one at a time", self.load(name, "--problem", "n=1", "--problem", "n=2", code=2))
         self.assertIn("name its variables with --problem", self.load(name, "--size", "64", code=2))
         tiled = self.write("t.json", hub([]) | {"results": [
             {"configuration": {"TILE_DIM": 32, "BLOCK_ROWS": 8, "PAD": 1, "UNROLL": 1, "ORDER": 0},
@@ -230,6 +176,90 @@ class Replay(Folder):
                       self.tune("--device", f"replay:{name}", "--sizes", 64, code=2))
         self.assertIn("no parameter", self.tune("--device", f"replay:{name}", "--sizes", 64, "--only",
                                                 "transpose_tiled", code=2))
+
+
+class Export(Folder):
+    def export(self, *more, code=0):
+        return self.tune("export", "--db", "s.db", "--gpu", "A100", *more, code=code)
+
+    def test_a_cache_file(self):
+        self.load(self.write("r.json", hub()))
+        text = self.export("--format", "kernel-tuner-cache")
+        self.assertEqual(text[-3:], "}\n}")  # by which Kernel Tuner knows a whole file
+        out = json.loads(text)
+        self.assertEqual((out["device_name"], out["kernel_name"], out["problem_size"], out["objective"]),
+                         ("NVIDIA A100-PCIE-40GB", "scale", [4096], "time"))
+        self.assertEqual(out["tune_params_keys"], ["THREADS", "MODE"])
+        self.assertEqual(out["tune_params"], {"THREADS": [32, 64, 128, 2048], "MODE": ["fast", "slow"]})
+        self.assertEqual(len(out["cache"]), 7)
+        for key, entry in out["cache"].items():
+            self.assertEqual(key, f"{entry['THREADS']},{entry['MODE']}")
+            self.assertEqual(entry["compile_time"], 918.5)
+        entries = out["cache"]
+        self.assertEqual(entries["128,fast"]["time"], 0.125)
+        self.assertEqual(entries["128,fast"]["times"], [0.125] * 128)
+        self.assertNotIn("__error__", entries["128,fast"])
+        for key, word in (("64,slow", "CompilationFailedConfig"), ("2048,fast", "RuntimeFailedConfig"),
+                          ("128,slow", "InvalidConfig")):
+            self.assertEqual((entries[key]["time"], entries[key]["__error__"]), (word, word))
+        self.write("again.json", text)
+        self.load("again.json", "--db", "t.db")
+        again = json.loads(self.tune("export", "--db", "t.db", "--gpu", "A100", "--format", "kernel-tuner-cache"))
+        for entry in [*entries.values(), *again["cache"].values()]:
+            del entry["timestamp"]
+        self.assertEqual(again, out)
+
+    def test_no_parameters(self):
+        self.write("scale.cu", "\n".join(line for line in KERNEL.replace("THREADS", "32").splitlines()
+                                         if not line.startswith(("//@ param", "//@ where", "//@ default"))))
+        self.load(self.write("r.json", {"results": [{"configuration": {}, "times": {"runtimes": [0.5]},
+                                                     "invalidity": "correct", "correctness": 1}]}))
+        out = json.loads(self.export("--format", "kernel-tuner-cache"))
+        self.assertEqual((out["tune_params_keys"], out["tune_params"], out["cache"][""]["time"]), ([], {}, 0.5))
+
+    def test_parts(self):
+        recording = root / "recordings/h200.json"
+        self.tune("import", recording, "--db", "s.db")
+        export = ["export", "--db", "s.db", "--gpu", "H200"]
+        whole = json.loads(self.tune(*export))
+        self.assertEqual(whole["metadata"]["timeunit"], "milliseconds")
+        for result in whole["results"]:
+            self.assertEqual(result["times"]["compilation"], result["times"]["compilation_time"])
+        parts = [["--op", "copy"], ["--kernel", "transpose_tiled"], ["--kernel", "transpose_tiled", "--size", 4096],
+                 ["--op", "transpose", "--shape", "4096x4096"], ["--problem", "rows=4096,cols=4096"]]
+        sizes = []
+        for part in parts:
+            got = json.loads(self.tune(*export, *part))
+            problems = got["metadata"]["problems"]
+            keep = [r for r in whole["results"] if whole["metadata"]["problems"][r["problem"]] in problems
+                    and r["kernel"] in got["metadata"]["kernels"]]
+            self.assertEqual([r["configuration"] for r in got["results"]], [r["configuration"] for r in keep], part)
+            sizes.append((len(got["metadata"]["kernels"]), len(problems)))
+        self.assertEqual(sizes[1:3], [(1, 5), (1, 1)])
+        self.assertEqual(sizes[4], sizes[3])
+        self.assertEqual({p["op"] for p in json.loads(self.tune(*export, *parts[0]))["metadata"]["problems"]}, {"copy"})
+        cached = json.loads(self.tune(*export, *parts[2], "--format", "kernel-tuner-cache"))
+        self.assertEqual(len(cached["cache"]), len({json.dumps(r["configuration"]) for r in whole["results"]
+                                                   if r["kernel"] == "transpose_tiled" and whole["metadata"]["problems"]
+                                                   [r["problem"]].get("rows") == 4096}))
+        for words, says in ((["--kernel", "nope"], "no nope trials"), (["--op", "nope"], "no nope trials"),
+                            (["--kernel", "transpose_tiled", "--size", 77], "of this GPU and problem"),
+                            (["--op", "nope", "--problem", "n=1"], "no such built-in operation"),
+                            (["--size", 64, "--size", 65], "one at a time"),
+                            (["--format", "kernel-tuner-cache"], "one kernel and one problem"),
+                            (["--format", "xml"], "expected t4"), (["--kernel", "none.cu"], "none.cu"),
+                            (["--database", "x.db", "--kernel", "transpose_tiled"], "leave them out with --database"),
+                            (["--format", "kernel-tuner-cache", "--commit", "x"], "no place for --commit")):
+            code = 1 if "trials" in says or "of this" in says else 2
+            self.assertIn(says, self.tune(*export, *words, code=code))
+        self.assertFalse((self.folder / "x.db").exists())
+
+    def test_a_kernel_of_yours(self):
+        for n in (1000, 2000):
+            self.load(self.write("r.json", hub()), "--problem", f"n={n}")
+        out = json.loads(self.export("--kernel", "scale.cu", "--problem", "n=2000", "--format", "kernel-tuner-cache"))
+        self.assertEqual(out["problem_size"], [2000])
+        self.assertEqual(len(json.loads(self.export("--kernel", "scale"))["metadata"]["problems"]), 2)
 
 
 if __name__ == "__main__":

@@ -51,6 +51,7 @@ typedef struct tt__cli_args {
     const char **texts;
     bool unverified, transpose;
     const char *db, *gpu, *output, *commit, *database, *kernel;
+    const char *format;
     int cc; /* 80 is 8.0; 0: not given */
     bool stale, other_gpus, dry_run;
     int64_t older_than_days; /* 0: not given */

@@ -6,6 +6,7 @@
 
 #include "db/recording.h"
 #include "tuner/cli/options.h"
+#include "tuner/cli/problems.h"
 #include "tuner/cli/sharing.h"
 
 static tt_status write_file(const char *path, const tt__str *text) {
@@ -21,15 +22,56 @@ static tt_status write_file(const char *path, const tt__str *text) {
     return good ? TT_OK : tt__fail(TT_E_IO, "cannot write %s: %s", path, strerror(error));
 }
 
+static bool is_cache(const tt__cli_args *args) {
+    return args->format && strcmp(args->format, "kernel-tuner-cache") == 0;
+}
+
+/* The template that says what --problem, --size or --shape mean: that of --kernel, or one that does --op. */
+static tt_status find_template(tt__template_set *set, const tt__cli_args *args, const tt__template **out) {
+    if (args->kernel)
+        return tt__cli_find_template(set, args, out);
+    TT_TRY(tt__template_set_open(set, args->templates, args->n_templates));
+    for (size_t i = 0; i < set->n && !*out; i++)
+        if (strcmp(set->items[i]->op, args->op ? args->op : "transpose") == 0)
+            *out = set->items[i];
+    return *out ? TT_OK : tt__fail(TT_E_INVALID, "--op %s: there is no such built-in operation", args->op);
+}
+
+/* What is to be exported. A kernel that is only a name needs no template. */
+static tt_status choose_part(tt__recording_part *out, tt__template_set *set, tt__problem *problem,
+                             const tt__cli_args *args) {
+    const tt__template *t = NULL;
+    bool one = args->n_problems + args->n_texts > 0, file = args->kernel && tt__cli_is_file(args->kernel);
+    *out = (tt__recording_part){.op = args->op, .kernel = args->kernel};
+    if (!one && !file)
+        return TT_OK;
+    TT_TRY(find_template(set, args, &t));
+    if (file)
+        out->kernel = t->kernel;
+    if (!one)
+        return TT_OK;
+    TT_TRY(tt__cli_find_problem(t, args, problem));
+    problem->warm |= args->warm;
+    out->problem = problem;
+    return TT_OK;
+}
+
 static tt_status export(const tt__cli_args *args) {
     tt__store *store = NULL;
     tt__str text = {0};
+    tt__template_set templates = {0};
+    tt__recording_part part;
+    tt__problem problem;
     tt__gpu gpu;
     int64_t gpu_id;
     tt_status status;
+    TT_GOTO(choose_part(&part, &templates, &problem, args));
     TT_GOTO(tt__cli_store_open(&store, args));
     TT_GOTO(tt__store_find_gpu(store, args->gpu, &gpu, &gpu_id));
-    TT_GOTO(tt__recording_export(store, gpu_id, NULL, args->commit ? args->commit : "", &text));
+    if (is_cache(args))
+        TT_GOTO(tt__recording_export_cache(store, gpu_id, &part, &text));
+    else
+        TT_GOTO(tt__recording_export(store, gpu_id, &part, args->commit ? args->commit : "", &text));
     TT_GOTO(tt__str_check(&text));
     if (args->output)
         status = write_file(args->output, &text);
@@ -37,6 +79,7 @@ static tt_status export(const tt__cli_args *args) {
         fwrite(tt__str_text(&text), 1, text.len, stdout);
 out:
     tt__str_free(&text);
+    tt__template_set_close(&templates);
     tt__store_close(&store);
     return status;
 }
@@ -49,9 +92,11 @@ static tt_status export_database(const tt__cli_args *args) {
     tt__merged report = {0};
     bool is_new = false;
     tt_status status;
-    if (args->output || args->commit)
-        return tt__fail(TT_E_INVALID,
-                        "--output and --commit are for recordings: leave them out with --database");
+    if (args->output || args->commit || args->format || args->kernel || args->op || args->n_problems ||
+        args->n_texts)
+        return tt__fail(TT_E_INVALID, "%s for recordings: leave them out with --database",
+                        args->output || args->commit ? "--output and --commit are"
+                                                     : "--format, --kernel, --op and a problem are");
     TT_GOTO(tt__cli_store_open(&store, args));
     if (args->gpu)
         TT_GOTO(tt__store_find_gpu(store, args->gpu, &gpu, &opts.gpu_id));
@@ -74,6 +119,11 @@ out:
 }
 
 static tt_status check(const tt__cli_args *args) {
+    if (args->format && !is_cache(args) && strcmp(args->format, "t4") != 0)
+        return tt__fail(TT_E_INVALID, "--format %s: expected t4 (the default) or kernel-tuner-cache",
+                        args->format);
+    if (is_cache(args) && args->commit)
+        return tt__fail(TT_E_INVALID, "a cache file of Kernel Tuner has no place for --commit: leave it out");
     return args->database || args->gpu
                ? TT_OK
                : tt__fail(TT_E_INVALID,
@@ -89,6 +139,19 @@ static const tt__cli_option options[] = {
     TT__OPT_GPU("whose trials; a part of its name is enough"),
     {"output", "FILE", "where to; default standard output", NULL, offsetof(tt__cli_args, output)},
     {"commit", "REV", "the source revision to note in the recording", NULL, offsetof(tt__cli_args, commit)},
+    {"format", "NAME",
+     "t4 (the default), or kernel-tuner-cache: a cache file of Kernel\nTuner, of one kernel and one problem",
+     NULL, offsetof(tt__cli_args, format)},
+    {"kernel", "NAME|FILE.cu", "only of this kernel template, or kernel of yours", NULL,
+     offsetof(tt__cli_args, kernel)},
+    {"op", "NAME", "only of this operation", NULL, offsetof(tt__cli_args, op)},
+    TT__OPT_PROBLEM,
+    {"size", "N", "only of this square matrix", tt__cli_set_sizes, 0},
+    {"shape", "RxC", "only of this matrix of R rows and C columns", tt__cli_set_shapes, 0},
+    TT__OPT_ELEM_SIZE,
+    TT__OPT_DTYPE,
+    TT__OPTS_LAYOUT,
+    TT__OPT_TEMPLATE,
     {"database", "FILE", "write a store instead, of --gpu or of all: a new file", NULL,
      offsetof(tt__cli_args, database)},
     TT__OPT_DB,

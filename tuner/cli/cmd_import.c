@@ -3,11 +3,10 @@
  */
 #include <string.h>
 
-#include "api/matrix.h"
 #include "dispatch/context.h"
 #include "gpu/device.h"
-#include "template/operation.h"
 #include "tuner/cli/options.h"
+#include "tuner/cli/problems.h"
 #include "tuner/cli/sharing.h"
 #include "tuner/foreign.h"
 
@@ -51,45 +50,6 @@ static tt_status find_gpu(tt__store *store, const tt__cli_args *args, tt__gpu *g
     return TT_OK;
 }
 
-static bool is_file(const char *kernel) {
-    size_t n = strlen(kernel);
-    return n > 3 && strcmp(kernel + n - 3, ".cu") == 0;
-}
-
-/* The template for --kernel: built-in, from --template, or a file. */
-static tt_status find_template(tt__template_set *set, const tt__cli_args *args, const tt__template **out) {
-    TT_TRY(tt__template_set_open(set, args->templates, args->n_templates));
-    if (is_file(args->kernel)) {
-        tt__template *own;
-        TT_TRY(tt__template_load(&own, args->kernel));
-        TT_TRY(tt__template_set_add(set, own));
-        *out = own;
-        return TT_OK;
-    }
-    *out = tt__template_set_find(set, args->kernel);
-    return *out ? TT_OK
-                : tt__fail(TT_E_INVALID,
-                           "--kernel: there is no template %s; \"tune doctor\" lists them, and --template "
-                           "names one "
-                           "of yours",
-                           args->kernel);
-}
-
-static tt_status find_problem(const tt__template *t, const tt__cli_args *args, tt__problem *out) {
-    if (args->n_problems + args->n_texts > 1)
-        return tt__fail(TT_E_INVALID, "%zu problems, but a file of another tuner has the times of one",
-                        args->n_problems + args->n_texts);
-    if (!args->n_problems)
-        return tt__operation_problem(out, t->operation, t->op, args->n_texts ? args->texts[0] : NULL);
-    TT_TRY(tt__matrix_problem(out, &args->problems[0]));
-    return tt__template_does(t, out)
-               ? TT_OK
-               : tt__fail(TT_E_INVALID,
-                          "%s is a %s, and --size and --shape are of a %s: name its variables "
-                          "with --problem",
-                          t->kernel, t->op, out->op);
-}
-
 /* Facts that files of other tuners lack, from --gpu, --kernel and the problem's options. */
 static tt_status told(tt__store *store, const tt__cli_args *args, tt__template_set *set, tt__foreign *out) {
     const tt__template *t;
@@ -101,8 +61,8 @@ static tt_status told(tt__store *store, const tt__cli_args *args, tt__template_s
     if (!args->gpu || !args->kernel)
         return tt__fail(TT_E_INVALID, "--gpu, --kernel and a problem belong together: %s is missing",
                         args->gpu ? "--kernel" : "--gpu");
-    TT_TRY(find_template(set, args, &t));
-    TT_TRY(find_problem(t, args, &problem));
+    TT_TRY(tt__cli_find_template(set, args, &t));
+    TT_TRY(tt__cli_find_problem(t, args, &problem));
     TT_TRY(find_gpu(store, args, &gpu));
     *out = tt__foreign_of(t, &problem, &gpu);
     return TT_OK;

@@ -4,6 +4,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "api/matrix.h"
+#include "template/operation.h"
 #include "tuner/cli/options.h"
 
 static tt_status take_texts(tt__cli_problems *out, const tt__cli_args *args) {
@@ -83,4 +85,41 @@ tt_status tt__cli_check_one(const tt__cli_args *args, const char *command, const
         return tt__fail(TT_E_INVALID, "%zu problems, but %s %s: ask for each",
                         args->n_problems + args->n_texts, command, does);
     return TT_OK;
+}
+
+bool tt__cli_is_file(const char *kernel) {
+    size_t n = strlen(kernel);
+    return n > 3 && strcmp(kernel + n - 3, ".cu") == 0;
+}
+
+tt_status tt__cli_find_template(tt__template_set *set, const tt__cli_args *args, const tt__template **out) {
+    TT_TRY(tt__template_set_open(set, args->templates, args->n_templates));
+    if (tt__cli_is_file(args->kernel)) {
+        tt__template *own;
+        TT_TRY(tt__template_load(&own, args->kernel));
+        TT_TRY(tt__template_set_add(set, own));
+        *out = own;
+        return TT_OK;
+    }
+    *out = tt__template_set_find(set, args->kernel);
+    return *out ? TT_OK
+                : tt__fail(TT_E_INVALID,
+                           "--kernel: there is no template %s; \"tune doctor\" lists them, and --template "
+                           "names one "
+                           "of yours",
+                           args->kernel);
+}
+
+tt_status tt__cli_find_problem(const tt__template *t, const tt__cli_args *args, tt__problem *out) {
+    if (args->n_problems + args->n_texts > 1)
+        return tt__fail(TT_E_INVALID, "%zu problems: one at a time", args->n_problems + args->n_texts);
+    if (!args->n_problems)
+        return tt__operation_problem(out, t->operation, t->op, args->n_texts ? args->texts[0] : NULL);
+    TT_TRY(tt__matrix_problem(out, &args->problems[0]));
+    return tt__template_does(t, out)
+               ? TT_OK
+               : tt__fail(TT_E_INVALID,
+                          "%s is a %s, and --size and --shape are of a %s: name its variables "
+                          "with --problem",
+                          t->kernel, t->op, out->op);
 }

@@ -4,6 +4,7 @@
 #ifndef TT_CLI_PROBLEMS_H
 #define TT_CLI_PROBLEMS_H
 
+#include "template/template.h"
 #include "tuner/cli/cli.h"
 
 typedef struct tt__cli_problems {
@@ -21,6 +22,13 @@ tt_status tt__cli_check_problems(const tt__cli_args *args);
 
 /* The same, and there must be exactly one problem. `does` is for the message: "answers for one". */
 tt_status tt__cli_check_one(const tt__cli_args *args, const char *command, const char *does);
+
+/* Does --kernel NAME|FILE.cu name a file? */
+bool tt__cli_is_file(const char *kernel);
+/* --kernel, among the built-in templates and those of --template, or in a file of its own. Close `set`. */
+tt_status tt__cli_find_template(tt__template_set *set, const tt__cli_args *args, const tt__template **out);
+/* --problem, --size or --shape, of that template; without any, the default problem. */
+tt_status tt__cli_find_problem(const tt__template *t, const tt__cli_args *args, tt__problem *out);
 
 /* Appends the first shape and layout as text of the operation: "rows=4096 cols=1024 elem_size=2". */
 void tt__cli_add_matrix(tt__str *out, const tt__cli_args *args);
