@@ -198,3 +198,33 @@ void tt__cli_json_problem(tt__json *j, const tt__problem *p) {
     if (p->unverified)
         tt__json_int(j, "unverified", 1);
 }
+
+static int flow_words(FILE *f, const char *line, int n, int indent, int used) {
+    for (const char *end = line + n; line < end;) {
+        int word = (int)strcspn(line, " \n");
+        if (used && indent + used + 1 + word > TT__COLUMNS - 1) {
+            fprintf(f, "\n%*s", indent, "");
+            used = 0;
+        }
+        fprintf(f, "%s%.*s", used ? " " : "", word, line);
+        used += word + (used ? 1 : 0);
+        line += word;
+        line += strspn(line, " \n");
+    }
+    return used;
+}
+
+void tt__cli_flow(FILE *f, const char *text, int indent) {
+    int used = 0;
+    for (int n; *text; text += n + (text[n] == '\n')) {
+        n = (int)strcspn(text, "\n");
+        if (n && *text != ' ') {
+            used = flow_words(f, text, n, indent, used);
+            continue;
+        }
+        fprintf(f, "%s%.*s\n", used ? "\n" : "", n, text);
+        used = 0;
+    }
+    if (used)
+        fputc('\n', f);
+}

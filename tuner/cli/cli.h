@@ -25,6 +25,8 @@ enum {
     TT__EXIT_INTERRUPTED = 130,
 };
 
+enum { TT__COLUMNS = 80 }; /* of text that is not fitted to a terminal */
+
 /* The arguments of all commands. Texts are borrowed from argv. */
 typedef struct tt__cli_args {
     bool help, version, json, csv, force, quiet;
@@ -130,6 +132,9 @@ tt_status tt__cli_write_new(const char *path, const char *text, size_t n);
 /* Prints complete JSON and a newline, frees `text`, and returns the exit code. */
 int tt__cli_print_json(tt__str *text);
 
+/* Prints `text` from column `indent` on, in lines that end before TT__COLUMNS. Newlines in it are blanks, but
+ * lines that begin with a blank stay as they are. */
+void tt__cli_flow(FILE *f, const char *text, int indent);
 /* The terminal's width in columns ($COLUMNS first); 0 if `fd` is no terminal. */
 int tt__cli_columns(int fd);
 

@@ -72,7 +72,7 @@ static const tt__cli_option options[] = {
 const tt__cli_command tt__cmd_check = {
     .name = "check",
     .usage = "tune check FILE.cu [options]\n       tune check [--db PATH]",
-    .summary = "is a kernel template right, and what is its space? Or else: is the store whole?",
+    .summary = "examines a kernel file and its space, or else the store",
     .notes =
         "With a FILE: its annotations, the number of configurations for one problem, how many each `where`\n"
         "removes (alone: while all others hold) and how many the limits of the device, and what one\n"

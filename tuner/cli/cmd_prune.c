@@ -91,7 +91,7 @@ static const tt__cli_option options[] = {
 
 const tt__cli_command tt__cmd_prune = {
     .name = "prune",
-    .usage = "tune prune --stale | --other-gpus | --older-than DAYS [--dry-run] [options]",
+    .usage = "tune prune --stale | --other-gpus | --older-than DAYS [options]",
     .summary = "takes out of the store what is of no use any more",
     .notes = "The trials that a winner which stays is based on stay too. A stale winner still answers until "
              "it is\n"

@@ -320,7 +320,7 @@ const tt__cli_command tt__cmd_show = {
     .name = "show",
     .usage = "tune show [--gpu NAME] --size N | --shape RxC |\n"
              "            --op NAME | --kernel FILE.cu [--problem NAME=VALUE[,...]] [options]",
-    .summary = "one problem: its winner, where that comes from, the finals, the best trials",
+    .summary = "one problem: its winner, the finals and the best trials",
     .notes = "Trials are those under the driver, NVRTC and method that the winner was measured with, and\n"
              "of each template that is here only those of its present text.\n",
     .options = options,

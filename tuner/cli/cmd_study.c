@@ -263,7 +263,8 @@ static const tt__cli_option options[] = {
 
 const tt__cli_command tt__cmd_study = {
     .name = "study",
-    .usage = "tune study [--device N|replay:FILE] --sizes N[,N...] | --shapes RxC[,RxC...] [options]",
+    .usage = "tune study [--device N|replay:FILE] --sizes N[,N...] |\n"
+             "            --shapes RxC[,RxC...] [options]",
     .summary = "measures every rung from the naive transpose to the tuned one",
     .notes = "Tunes first what is not tuned yet. docs/study.md explains the rungs.\n"
              "\n"

@@ -1,12 +1,17 @@
 /*
- * Shell completions. Only values that are files are completed.
+ * Shell completions. Values that are files, devices or words of a list are completed.
  */
+#include "tuner/cli/options.h"
 #include "tuner/cli/pages.h"
 
 #include <string.h>
 
 static bool takes_file(const tt__cli_option *o) {
-    return o->arg && (strcmp(o->arg, "FILE") == 0 || strcmp(o->arg, "PATH") == 0);
+    return o->arg && (strncmp(o->arg, "FILE", 4) == 0 || strcmp(o->arg, "PATH") == 0);
+}
+
+static bool takes_device(const tt__cli_option *o) {
+    return o->set == tt__cli_set_device;
 }
 
 /* Writes text inside single quotes, on one line, with a backslash before each of the `special` characters. */
@@ -23,23 +28,15 @@ static void put_quoted(const char *text, const char *special) {
 
 /* ---- bash ---- */
 
-static bool seen_before(const tt__cli_commands *all, size_t command, const char *name) {
-    for (size_t i = 0; i < command; i++)
-        for (const tt__cli_option *o = all->items[i]->options; o->name; o++)
-            if (strcmp(o->name, name) == 0)
-                return true;
-    return false;
-}
-
-/* "--db|--template": the options of all commands that take a file, or that take another value. */
-static void put_pattern(const tt__cli_commands *all, bool files) {
-    const char *before = "";
-    for (size_t i = 0; i < all->n; i++)
-        for (const tt__cli_option *o = all->items[i]->options; o->name; o++)
-            if (o->arg && takes_file(o) == files && !seen_before(all, i, o->name)) {
-                printf("%s--%s", before, o->name);
-                before = "|";
-            }
+/* What completes behind each option of `c` that takes a value. */
+static void put_bash_values(const tt__cli_command *c) {
+    for (const tt__cli_option *o = c->options; o->name; o++)
+        if (takes_device(o))
+            printf("                --%s) _tune_device; return ;;\n", o->name);
+        else if (takes_file(o))
+            printf("                --%s) _tune_reply -f; return ;;\n", o->name);
+        else if (o->arg)
+            printf("                --%s) _tune_reply -W '%s'; return ;;\n", o->name, tt__cli_values(o));
 }
 
 static void put_names(const tt__cli_command *c) {
@@ -53,45 +50,58 @@ static void put_commands(const tt__cli_commands *all, const char *between) {
     printf("help");
 }
 
-/* After commands that take files without an option, other words complete to files. */
-static void put_bash_files(const tt__cli_commands *all) {
-    const char *before = "";
-    for (size_t i = 0; i < all->n; i++)
-        if (all->items[i]->takes_files) {
-            printf("%s%s", before, all->items[i]->name);
-            before = "|";
-        }
+static void put_bash_command(const tt__cli_command *c) {
+    printf("        %s)\n            words='", *c->name ? c->name : "*");
+    put_names(c);
+    printf("'\n            case $prev in\n");
+    put_bash_values(c);
+    printf("            esac\n");
+    if (c->takes_files)
+        printf("            [[ $cur == -* ]] || { _tune_reply -f; return; }\n");
+    printf("            ;;\n");
 }
 
+/* Readline takes ':' and '=' for words of their own. Of "replay:FILE" only what is behind ':' is replaced
+ * then. */
 static void put_bash(const tt__cli_commands *all) {
     printf("# bash completion for tune, made by: tune help --completion bash\n"
+           "_tune_reply() { mapfile -t COMPREPLY < <(compgen \"$@\" -- \"$cur\"); }\n"
+           "_tune_device() {\n"
+           "    local before=''\n"
+           "    case $cur in\n"
+           "        replay:*) before=replay: cur=${cur#replay:} ;;\n"
+           "        *)\n"
+           "            _tune_reply -W '0 replay:'\n"
+           "            [[ ${COMPREPLY[*]} != replay: ]] || compopt -o nospace 2>/dev/null\n"
+           "            return\n"
+           "            ;;\n"
+           "    esac\n"
+           "    _tune_reply -f\n"
+           "    [[ $COMP_WORDBREAKS == *:* ]] || COMPREPLY=(\"${COMPREPLY[@]/#/$before}\")\n"
+           "}\n"
            "_tune() {\n"
-           "    local cur=${COMP_WORDS[COMP_CWORD]} prev=${COMP_WORDS[COMP_CWORD - 1]} words\n"
+           "    local i=$COMP_CWORD cur=${COMP_WORDS[COMP_CWORD]} prev words\n"
            "    COMPREPLY=()\n"
-           "    case $prev in\n"
-           "        ");
-    put_pattern(all, true);
-    printf(")\n            mapfile -t COMPREPLY < <(compgen -f -- \"$cur\")\n            return\n            "
-           ";;\n"
-           "        ");
-    put_pattern(all, false);
-    printf(") return ;;\n    esac\n    case ${COMP_WORDS[1]} in\n");
-    for (size_t i = 1; i < all->n; i++) {
-        printf("        %s) words='", all->items[i]->name);
-        put_names(all->items[i]);
-        printf("' ;;\n");
-    }
-    printf("        help) words='--man --completion' ;;\n        *) words='");
-    put_names(all->items[0]);
-    printf("' ;;\n    esac\n    if [[ $cur != -* ]]; then\n"
-           "        if ((COMP_CWORD > 1)) && [[ ${COMP_WORDS[1]} == @(");
-    put_bash_files(all);
-    printf(") ]]; then\n            mapfile -t COMPREPLY < <(compgen -f -- \"$cur\")\n            return\n   "
-           "     fi\n"
+           "    if [[ $cur == : ]]; then\n"
+           "        cur=${COMP_WORDS[--i]}:\n"
+           "    elif ((i > 1)) && [[ ${COMP_WORDS[i - 1]} == : ]]; then\n"
+           "        cur=${COMP_WORDS[i - 2]}:$cur i=$((i - 2))\n"
+           "    fi\n"
+           "    if [[ $cur == = ]]; then\n"
+           "        cur=''\n"
+           "    elif ((i > 1)) && [[ ${COMP_WORDS[i - 1]} == = ]]; then\n"
+           "        i=$((i - 1))\n"
+           "    fi\n"
+           "    prev=${COMP_WORDS[i - 1]}\n"
+           "    case ${COMP_WORDS[1]} in\n");
+    for (size_t i = 1; i < all->n; i++)
+        put_bash_command(all->items[i]);
+    printf("        help) words='--man --completion' ;;\n");
+    put_bash_command(all->items[0]);
+    printf("    esac\n    if [[ $cur != -* ]]; then\n"
            "        ((COMP_CWORD == 1)) || [[ $prev == help ]] || return\n        words='");
     put_commands(all, " ");
-    printf("'\n    fi\n    mapfile -t COMPREPLY < <(compgen -W \"$words\" -- \"$cur\")\n}\n"
-           "complete -o filenames -F _tune tune\n");
+    printf("'\n    fi\n    _tune_reply -W \"$words\"\n}\ncomplete -o filenames -F _tune tune\n");
 }
 
 /* ---- zsh ---- */
@@ -105,7 +115,11 @@ static void put_zsh_options(const tt__cli_command *c) {
         if (o->arg) {
             printf(":");
             put_quoted(o->arg, ":\\");
-            printf(":%s", takes_file(o) ? "_files" : "");
+            printf(takes_file(o)        ? ":_files"
+                   : takes_device(o)    ? ":_tune_device"
+                   : *tt__cli_values(o) ? ":(%s)"
+                                        : ":",
+                   tt__cli_values(o));
         }
         printf("'");
     }
@@ -114,6 +128,9 @@ static void put_zsh_options(const tt__cli_command *c) {
 
 static void put_zsh(const tt__cli_commands *all) {
     printf("#compdef tune\n# made by: tune help --completion zsh\n"
+           "_tune_device() {\n"
+           "    if compset -P replay:; then _files; else compadd 0; compadd -S '' replay:; fi\n"
+           "}\n"
            "_tune() {\n"
            "    local -a commands\n"
            "    commands=(\n");
@@ -134,7 +151,7 @@ static void put_zsh(const tt__cli_commands *all) {
     }
     printf("        *)\n            ");
     put_zsh_options(all->items[0]);
-    printf("    esac\n}\n_tune \"$@\"\n");
+    printf("    esac\n}\n[[ $funcstack[1] != _tune ]] || _tune \"$@\"\n");
 }
 
 /* ---- fish ---- */
@@ -151,12 +168,24 @@ static void put_fish_options(const tt__cli_command *c, const tt__cli_commands *a
                : o->arg      ? " -x"
                              : "");
         put_quoted(o->help, "\\");
-        printf("'\n");
+        printf(o->arg && takes_device(o) ? "' -a '(__tune_device)'\n"
+               : *tt__cli_values(o)      ? "' -a '%s'\n"
+                                         : "'\n",
+               tt__cli_values(o));
     }
 }
 
 static void put_fish(const tt__cli_commands *all) {
-    printf("# fish completion for tune, made by: tune help --completion fish\ncomplete -c tune -f\n");
+    printf("# fish completion for tune, made by: tune help --completion fish\n"
+           "function __tune_device\n"
+           "    set -l word (commandline -ct | string replace -r '^--device=' '')\n"
+           "    if string match -q 'replay:*' -- $word\n"
+           "        printf 'replay:%%s\\n' (__fish_complete_path (string replace replay: '' -- $word))\n"
+           "    else\n"
+           "        printf '%%s\\n' 0 replay:\n"
+           "    end\n"
+           "end\n"
+           "complete -c tune -f\n");
     for (size_t i = 1; i < all->n; i++) {
         printf("complete -c tune -n __fish_use_subcommand -a %s -d '", all->items[i]->name);
         put_quoted(all->items[i]->summary, "\\");

@@ -19,11 +19,7 @@ static void print_option(FILE *f, const tt__cli_option *o) {
     fprintf(f, "%-*s", fits ? HELP_COLUMN : 0, left);
     if (!fits)
         fprintf(f, "\n%*s", HELP_COLUMN, "");
-    for (const char *line = o->help; *line;) {
-        size_t n = strcspn(line, "\n");
-        fprintf(f, "%.*s\n%*s", (int)n, line, line[n] ? HELP_COLUMN : 0, "");
-        line += n + (line[n] != '\0');
-    }
+    tt__cli_flow(f, o->help, HELP_COLUMN);
 }
 
 static void print_commands(FILE *f) {
@@ -34,7 +30,11 @@ static void print_commands(FILE *f) {
 }
 
 static void print_help(const tt__cli_command *c) {
-    printf("Usage: %s\n\ntune%s%s: %s\n\nOptions:\n", c->usage, *c->name ? " " : "", c->name, c->summary);
+    char head[256];
+    snprintf(head, sizeof head, "tune%s%s: %s", *c->name ? " " : "", c->name, c->summary);
+    printf("Usage: %s\n\n", c->usage);
+    tt__cli_flow(stdout, head, 0);
+    printf("\nOptions:\n");
     for (const tt__cli_option *o = c->options; o->name; o++)
         print_option(stdout, o);
     printf("\n");
@@ -42,7 +42,7 @@ static void print_help(const tt__cli_command *c) {
         print_commands(stdout);
         printf("\n");
     }
-    printf("%s", c->notes);
+    tt__cli_flow(stdout, c->notes, 0);
 }
 
 static int print_short_help(void) {

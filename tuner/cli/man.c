@@ -1,7 +1,10 @@
 /* Manual pages. */
 #include "tuner/cli/pages.h"
 
+#include <ctype.h>
 #include <string.h>
+
+static const char released[] = "2026-11-25"; /* TT_VERSION */
 
 static const struct {
     const char *name, *text;
@@ -28,24 +31,57 @@ static const struct {
       {"COLUMNS", "On a terminal, the width that tables are fitted to, in place of the terminal's."},
 };
 
-/* Writes running text: hyphens stay hyphens, and no line becomes a troff request. */
-static void put(const char *text, size_t n) {
-    bool fresh = true;
-    for (size_t i = 0; i < n; i++) {
-        if (fresh && (text[i] == '.' || text[i] == '\''))
+static void put_char(char c) {
+    if (c == '-' || c == '\\')
+        printf("\\%c", c == '-' ? '-' : 'e');
+    else
+        putchar(c);
+}
+
+/* As running text behind `column` columns: a hyphen is one of an option, and no line is a request. */
+static void put(const char *text, size_t n, size_t column) {
+    enum { LINE_MAX_COLUMNS = 72 }; /* in the source of the page; the reader fills lines anew */
+    for (const char *end = text + n; text < end; text += strspn(text, " \n")) {
+        size_t word = strcspn(text, " \n");
+        word = word < (size_t)(end - text) ? word : (size_t)(end - text);
+        if (column) {
+            bool fits = column + 1 + word <= LINE_MAX_COLUMNS;
+            putchar(fits ? ' ' : '\n');
+            column = fits ? column + 1 : 0;
+        }
+        if (!column && (*text == '.' || *text == '\''))
             fputs("\\&", stdout);
-        if (text[i] == '-')
-            fputs("\\-", stdout);
-        else if (text[i] == '\\')
-            fputs("\\e", stdout);
-        else
-            putchar(text[i]);
-        fresh = text[i] == '\n';
+        for (size_t i = 0; i < word; i++)
+            put_char(text[i]);
+        column += word;
+        text += word;
     }
 }
 
 static void put_text(const char *text) {
-    put(text, strlen(text));
+    put(text, strlen(text), 0);
+}
+
+/* Lines that begin with a blank stay as they are; all others become paragraphs. */
+static void put_notes(const char *text) {
+    for (size_t n; *text; text += n) {
+        const char *end = text;
+        n = strcspn(text, "\n") + 1;
+        if (*text == '\n') {
+            printf(".PP\n");
+        } else if (*text == ' ') {
+            printf(".nf\n");
+            for (size_t i = 0; i < n; i++)
+                put_char(text[i]);
+            printf(".fi\n");
+        } else {
+            while (*end && *end != ' ' && *end != '\n')
+                end += strcspn(end, "\n") + 1;
+            n = (size_t)(end - text);
+            put(text, n, 0);
+            printf("\n");
+        }
+    }
 }
 
 static void put_item(const char *name, const char *text) {
@@ -76,10 +112,10 @@ static void put_options(const tt__cli_command *c) {
 /* The rest of "usage: tune best ...", with the name in bold. */
 static void put_usage(const tt__cli_command *c) {
     size_t n = strlen("tune") + (*c->name ? 1 + strlen(c->name) : 0);
-    printf(".SH SYNOPSIS\n\\fB");
-    put(c->usage, n);
-    printf("\\fR");
-    put_text(c->usage + n);
+    printf(".SH SYNOPSIS\n.B ");
+    put(c->usage, n, 0);
+    printf("\n");
+    put_text(c->usage + n + strspn(c->usage + n, " "));
     printf("\n");
     if (!*c->name)
         printf(".br\n\\fBtune\\fR \\fICOMMAND\\fR [options]\n");
@@ -96,14 +132,18 @@ static void put_commands(const tt__cli_commands *all) {
 
 void tt__cli_print_man(const tt__cli_command *c, const tt__cli_commands *all) {
     bool whole = !*c->name;
-    printf(".TH TUNE%s%s 1 \"\" \"tiletune %s\" \"tiletune\"\n.SH NAME\ntune%s%s \\- ", whole ? "" : "\\-",
-           c->name, TT_VERSION, whole ? "" : "\\-", c->name);
-    put_text(c->summary);
+    printf(".TH TUNE%s", whole ? "" : "\\-");
+    for (const char *p = c->name; *p; p++)
+        put_char((char)toupper((unsigned char)*p));
+    printf(" 1 \"%s\" \"tiletune %s\" \"tiletune\"\n.SH NAME\ntune%s", released, TT_VERSION,
+           whole ? "" : "\\-");
+    put_text(c->name);
+    printf(" \\-");
+    put(c->summary, strlen(c->summary), strlen("tune- -") + strlen(c->name));
     printf("\n");
     put_usage(c);
-    printf(".SH DESCRIPTION\n.nf\n");
-    put_text(c->notes);
-    printf(".fi\n");
+    printf(".SH DESCRIPTION\n");
+    put_notes(c->notes);
     if (whole)
         put_commands(all);
     put_options(c);

@@ -127,6 +127,8 @@ static const struct dtype {
     {16, {"c128", "complex128"}},
 };
 
+#define DTYPES "u8 i8 f16 bf16 i16 f32 i32 f64 i64 c64 c128"
+
 tt_status tt__cli_set_dtype(tt__cli_args *args, const char *value) {
     tt__suggest near = tt__suggest_for(value, strlen(value));
     for (size_t i = 0; i < sizeof dtypes / sizeof *dtypes; i++)
@@ -135,7 +137,7 @@ tt_status tt__cli_set_dtype(tt__cli_args *args, const char *value) {
                 return choose_elem_size(args, dtypes[i].bytes);
             tt__suggest_try(&near, *name);
         }
-    const char *known = "; known are u8 i8 f16 bf16 i16 f32 i32 f64 i64 c64 c128 (or use --elem-size)";
+    const char *known = "; known are " DTYPES " (or use --elem-size)";
     return tt__fail(TT_E_INVALID, "unknown type \"%s\"%s", value,
                     near.best ? tt__suggest_text(&near) : known);
 }
@@ -299,6 +301,23 @@ tt_status tt__cli_add_text(tt__cli_args *args, const char *value) {
     TT_TRY(TT__GROW(args->texts, args->n_texts));
     args->texts[args->n_texts++] = value;
     return TT_OK;
+}
+
+const char *tt__cli_values(const tt__cli_option *o) {
+    static const struct {
+        tt_status (*set)(tt__cli_args *args, const char *value);
+        const char *values;
+    } lists[] = {
+        {tt__cli_set_dtype, DTYPES},
+        {tt__cli_set_elem_size, "1 2 4 8 16"},
+        {tt__cli_set_align, "1 2 4 8 16"},
+        {tt__cli_set_effort, "quick standard exhaustive"},
+        {tt__cli_set_strategy, "surrogate model local genetic random exhaustive"},
+    };
+    for (size_t i = 0; i < sizeof lists / sizeof *lists; i++)
+        if (o->set == lists[i].set)
+            return lists[i].values;
+    return "";
 }
 
 /* ---- The walk ---- */

@@ -40,6 +40,9 @@ tt_status tt__cli_set_older_than(tt__cli_args *args, const char *value);
 tt_status tt__cli_add_template(tt__cli_args *args, const char *value);
 tt_status tt__cli_add_text(tt__cli_args *args, const char *value);
 
+/* The values that its setter takes, with blanks between them; "" if they cannot be listed. */
+const char *tt__cli_values(const tt__cli_option *o);
+
 #define TT__OPT_DB                                                                                           \
     {                                                                                                        \
         "db", "PATH", "the store; default $TILETUNE_DB, else tiletune/tiletune.db in\nyour data folder",     \
