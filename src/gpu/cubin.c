@@ -1,8 +1,9 @@
 /*
  * The section .nv.info is a list of attributes. Each has a byte for its format, a byte for its kind, and two
  * bytes for its value. In the sized format these two bytes are the number of bytes that follow. We read
- * attributes that are pairs: the kernel's index in the symbol table, and a value. Shared memory is a section
- * for each kernel. Since sm_90 it includes the 1024 bytes that the system reserves in each block, which the
+ * attributes that are pairs: the kernel's index in the symbol table, and a value. Parameters and launch
+ * bounds are in a section of the same kind for each kernel, .nv.info.NAME. Shared memory is a section for
+ * each kernel. Since sm_90 it includes the 1024 bytes that the system reserves in each block, which the
  * driver does not count as the kernel's. Every offset is checked before it is used.
  */
 #include "gpu/cubin.h"
@@ -13,11 +14,21 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/str.h"
+
 enum {
     FORMAT_SIZED = 4,
+    ATTRIBUTE_MAX_THREADS = 0x05, /* three dimensions, whose product counts */
+    ATTRIBUTE_EXACT_BLOCK = 0x10, /* three dimensions */
     ATTRIBUTE_FRAME_SIZE = 0x11,
+    ATTRIBUTE_PARAMETER = 0x17, /* its place is in the second word, its size in the upper bits of the third */
+    ATTRIBUTE_PARAMETERS_SIZE = 0x19, /* of all together, as the attribute's value */
     ATTRIBUTE_REGS = 0x2f,
+    ATTRIBUTE_LARGE_PARAMETER = 0x45, /* the size is the third word */
+    PARAMETER_SIZE_SHIFT = 18,
+    SYMBOL_KERNEL = 0x10, /* in st_other */
     PAIR_BYTES = 8,
+    TRIPLE_BYTES = 12,
     RESERVED_SHARED_BYTES = 1024,
 };
 
@@ -26,6 +37,8 @@ typedef struct image {
     size_t n;
     Elf64_Ehdr header;
     Elf64_Shdr names; /* the section that has the names of sections */
+    Elf64_Shdr symbols, symbol_names;
+    size_t n_symbols;
 } image;
 
 static bool take(const image *im, void *out, uint64_t at, size_t size) {
@@ -56,44 +69,64 @@ static bool find_section(const image *im, Elf64_Shdr *out, const char *name) {
     return false;
 }
 
-/* Is the symbol with this index the kernel? */
-static bool is_kernel(const image *im, uint32_t index, const char *kernel) {
-    Elf64_Shdr symbols, names;
-    Elf64_Sym symbol;
-    return find_section(im, &symbols, ".symtab") && symbols.sh_type == SHT_SYMTAB &&
-           take_section(im, &names, symbols.sh_link) && index < symbols.sh_size / sizeof symbol &&
-           take(im, &symbol, symbols.sh_offset + (uint64_t)index * sizeof symbol, sizeof symbol) &&
-           is_text(im, &names, symbol.st_name, kernel);
+static bool open_image(image *im, const void *bytes, size_t n) {
+    *im = (image){.bytes = bytes, .n = n};
+    if (!take(im, &im->header, 0, sizeof im->header) || memcmp(im->header.e_ident, ELFMAG, SELFMAG) != 0 ||
+        im->header.e_ident[EI_CLASS] != ELFCLASS64 || im->header.e_shoff > n ||
+        !take_section(im, &im->names, im->header.e_shstrndx))
+        return false;
+    if (find_section(im, &im->symbols, ".symtab") && im->symbols.sh_type == SHT_SYMTAB &&
+        take_section(im, &im->symbol_names, im->symbols.sh_link))
+        im->n_symbols = im->symbols.sh_size / sizeof(Elf64_Sym);
+    return true;
+}
+
+static bool take_symbol(const image *im, Elf64_Sym *out, size_t index) {
+    return index < im->n_symbols && take(im, out, im->symbols.sh_offset + index * sizeof *out, sizeof *out);
+}
+
+typedef struct attribute {
+    unsigned char kind;
+    uint16_t value;
+    bool sized;
+    uint32_t words[3]; /* the first of what follows */
+} attribute;
+
+/* The next attribute of a section, from *at on. */
+static bool next_attribute(attribute *out, const image *im, const Elf64_Shdr *info, uint64_t *at) {
+    unsigned char head[4];
+    uint64_t end = info->sh_offset + info->sh_size;
+    *out = (attribute){0};
+    if (info->sh_type == SHT_NOBITS || *at + sizeof head > end || !take(im, head, *at, sizeof head))
+        return false;
+    *at += sizeof head;
+    out->kind = head[1];
+    out->sized = head[0] == FORMAT_SIZED;
+    memcpy(&out->value, head + 2, sizeof out->value);
+    if (!out->sized)
+        return true;
+    take(im, out->words, *at, out->value < sizeof out->words ? out->value : sizeof out->words);
+    *at += out->value;
+    return true;
 }
 
 static void read_info(tt__cubin_needs *out, const image *im, const Elf64_Shdr *info, const char *kernel) {
-    unsigned char head[4];
-    for (uint64_t at = info->sh_offset, end = at + info->sh_size; at + sizeof head <= end;) {
-        uint16_t size = 0;
-        uint32_t pair[2];
-        if (!take(im, head, at, sizeof head))
-            return;
-        at += sizeof head;
-        if (head[0] != FORMAT_SIZED)
-            continue;
-        memcpy(&size, head + 2, sizeof size);
-        if (size == PAIR_BYTES && (head[1] == ATTRIBUTE_REGS || head[1] == ATTRIBUTE_FRAME_SIZE) &&
-            take(im, pair, at, sizeof pair) && pair[1] <= INT32_MAX && is_kernel(im, pair[0], kernel))
-            *(head[1] == ATTRIBUTE_REGS ? &out->regs : &out->stack_bytes) = (int)pair[1];
-        at += size;
-    }
+    attribute a;
+    Elf64_Sym symbol;
+    for (uint64_t at = info->sh_offset; next_attribute(&a, im, info, &at);)
+        if (a.sized && a.value == PAIR_BYTES &&
+            (a.kind == ATTRIBUTE_REGS || a.kind == ATTRIBUTE_FRAME_SIZE) && a.words[1] <= INT32_MAX &&
+            take_symbol(im, &symbol, a.words[0]) && is_text(im, &im->symbol_names, symbol.st_name, kernel))
+            *(a.kind == ATTRIBUTE_REGS ? &out->regs : &out->stack_bytes) = (int)a.words[1];
 }
 
 tt_status tt__cubin_read(tt__cubin_needs *out, const void *bytes, size_t n, const char *kernel) {
-    image im = {.bytes = bytes, .n = n};
+    image im;
     Elf64_Shdr section;
     char shared[128];
     *out = (tt__cubin_needs){0};
     snprintf(shared, sizeof shared, ".nv.shared.%s", kernel);
-    if (take(&im, &im.header, 0, sizeof im.header) && memcmp(im.header.e_ident, ELFMAG, SELFMAG) == 0 &&
-        im.header.e_ident[EI_CLASS] == ELFCLASS64 && im.header.e_shoff <= n &&
-        take_section(&im, &im.names, im.header.e_shstrndx) && find_section(&im, &section, ".nv.info") &&
-        section.sh_type != SHT_NOBITS)
+    if (open_image(&im, bytes, n) && find_section(&im, &section, ".nv.info"))
         read_info(out, &im, &section, kernel);
     if (out->regs < 1)
         return tt__fail(TT_E_UNSUPPORTED, "the compiled code does not say how many registers %s takes",
@@ -104,5 +137,100 @@ tt_status tt__cubin_read(tt__cubin_needs *out, const void *bytes, size_t n, cons
             find_section(&im, &section, ".nv.shared.reserved.0") && bytes >= RESERVED_SHARED_BYTES;
         out->static_shared_bytes = bytes - (reserved ? RESERVED_SHARED_BYTES : 0);
     }
+    return TT_OK;
+}
+
+/* ---- How a kernel may be launched ---------------------------------------------------------------------- */
+
+enum { SYMBOL_TEXT_MAX = 160 };
+
+/* The name of a symbol if it is a kernel, perhaps not all of it. */
+static bool kernel_name(const image *im, size_t index, char out[SYMBOL_TEXT_MAX]) {
+    Elf64_Sym symbol;
+    const Elf64_Shdr *names = &im->symbol_names;
+    if (!take_symbol(im, &symbol, index) || ELF64_ST_TYPE(symbol.st_info) != STT_FUNC ||
+        !(symbol.st_other & SYMBOL_KERNEL) || names->sh_type == SHT_NOBITS ||
+        symbol.st_name >= names->sh_size)
+        return false;
+    size_t most = names->sh_size - symbol.st_name;
+    snprintf(out, SYMBOL_TEXT_MAX, "%.*s", (int)(most < SYMBOL_TEXT_MAX ? most : SYMBOL_TEXT_MAX),
+             (const char *)im->bytes + names->sh_offset + symbol.st_name);
+    return true;
+}
+
+/* Is it what C++ makes of the kernel's name, as in _Z5saxpyPf or _ZN1a5saxpyEPf? */
+static bool is_mangled(const char *symbol, const char *kernel) {
+    char part[SYMBOL_TEXT_MAX];
+    snprintf(part, sizeof part, "%zu%s", strlen(kernel), kernel);
+    const char *at = strncmp(symbol, "_Z", 2) == 0 ? strstr(symbol, part) : NULL;
+    return at && (at[-1] < '0' || at[-1] > '9');
+}
+
+/* Is it there? If not, which are? */
+static tt_status find_kernel(const image *im, const char *kernel) {
+    enum { SHOWN = 4 };
+    char name[SYMBOL_TEXT_MAX], mangled[SYMBOL_TEXT_MAX] = "";
+    tt__str all = {0};
+    size_t n = 0;
+    bool found = false;
+    for (size_t i = 0; i < im->n_symbols && !found; i++) {
+        if (!kernel_name(im, i, name))
+            continue;
+        found = strcmp(name, kernel) == 0;
+        if (is_mangled(name, kernel))
+            memcpy(mangled, name, sizeof mangled);
+        if (++n <= SHOWN)
+            tt__str_addf(&all, "%s%s", n > 1 ? ", " : "", name);
+    }
+    if (!found && *mangled)
+        tt__fail(TT_E_TEMPLATE, "C++ calls the kernel %s %s: write extern \"C\" __global__", kernel, mangled);
+    else if (!found)
+        tt__fail(TT_E_TEMPLATE, "the compiled code has no kernel %s: it has %s%s", kernel,
+                 n ? tt__str_text(&all) : "none", n > SHOWN ? " and more" : "");
+    tt__str_free(&all);
+    return found ? TT_OK : TT_E_TEMPLATE;
+}
+
+static void read_parameter(tt__cubin_entry *out, const attribute *a, int *n_seen) {
+    uint32_t place = a->words[1] & UINT16_MAX;
+    uint32_t size = a->kind == ATTRIBUTE_PARAMETER ? a->words[2] >> PARAMETER_SIZE_SHIFT : a->words[2];
+    if (place < TT__ARGS_MAX)
+        out->parameter_bytes[place] = size;
+    if ((int)place >= out->n_parameters)
+        out->n_parameters = (int)place + 1;
+    ++*n_seen;
+}
+
+static void read_entry(tt__cubin_entry *out, const image *im, const Elf64_Shdr *info) {
+    attribute a;
+    int n_seen = 0;
+    bool has_parameters = false;
+    for (uint64_t at = info->sh_offset; next_attribute(&a, im, info, &at);) {
+        bool triple = a.sized && a.value == TRIPLE_BYTES;
+        has_parameters |= !a.sized && a.kind == ATTRIBUTE_PARAMETERS_SIZE && a.value;
+        if (triple && (a.kind == ATTRIBUTE_PARAMETER || a.kind == ATTRIBUTE_LARGE_PARAMETER))
+            read_parameter(out, &a, &n_seen);
+        if (triple && a.kind == ATTRIBUTE_MAX_THREADS)
+            out->max_threads = (uint64_t)a.words[0] * a.words[1] * a.words[2];
+        if (triple && a.kind == ATTRIBUTE_EXACT_BLOCK)
+            memcpy(out->block, a.words, sizeof out->block);
+    }
+    if (n_seen != out->n_parameters || (has_parameters && n_seen == 0))
+        out->n_parameters = -1;
+}
+
+tt_status tt__cubin_entry_read(tt__cubin_entry *out, const void *bytes, size_t n, const char *kernel) {
+    image im;
+    Elf64_Shdr section;
+    char info[128];
+    *out = (tt__cubin_entry){.n_parameters = 0};
+    if (!open_image(&im, bytes, n) || im.n_symbols == 0)
+        return tt__fail(TT_E_UNSUPPORTED, "the compiled code is no cubin");
+    TT_TRY(find_kernel(&im, kernel));
+    snprintf(info, sizeof info, ".nv.info.%s", kernel);
+    if (find_section(&im, &section, info))
+        read_entry(out, &im, &section);
+    else
+        out->n_parameters = -1;
     return TT_OK;
 }

@@ -1,12 +1,14 @@
 /*
- * Reads a kernel's resource needs from a cubin, without a driver. A cubin is an ELF file, and the compiler
- * writes the needs of each kernel into the section .nv.info.
+ * Reads a kernel's resource needs, parameters and launch bounds from a cubin, without a driver. A cubin is an
+ * ELF file, and the compiler writes the needs of each kernel into the section .nv.info.
  */
 #ifndef TT_GPU_CUBIN_H
 #define TT_GPU_CUBIN_H
 
 #include <stddef.h>
+#include <stdint.h>
 
+#include "base/limits.h"
 #include "base/status.h"
 
 typedef struct tt__cubin_needs {
@@ -17,5 +19,17 @@ typedef struct tt__cubin_needs {
 
 /* `bytes` may be anything. TT_E_UNSUPPORTED if they are no cubin, or have nothing about this kernel. */
 tt_status tt__cubin_read(tt__cubin_needs *out, const void *bytes, size_t n, const char *kernel);
+
+/* How a kernel may be launched. */
+typedef struct tt__cubin_entry {
+    int n_parameters;                       /* -1: unknown */
+    uint32_t parameter_bytes[TT__ARGS_MAX]; /* of the first ones */
+    uint64_t max_threads;                   /* of a block, from __launch_bounds__; 0: not given */
+    uint32_t block[3];                      /* the only one it takes; 0: not given */
+} tt__cubin_entry;
+
+/* `bytes` may be anything. TT_E_UNSUPPORTED if they are no cubin. TT_E_TEMPLATE if they are one without this
+ * kernel: says which there are, and whether C++ has changed its name. */
+tt_status tt__cubin_entry_read(tt__cubin_entry *out, const void *bytes, size_t n, const char *kernel);
 
 #endif

@@ -3,6 +3,8 @@
  */
 #include "gpu/kernel.h"
 
+#include "gpu/fit.h"
+
 tt_status tt__kernel_allow_shared(tt__kernel *kernel, const tt__driver *cu, const tt__symbols *symbols,
                                   const tt__launch *launch) {
     enum { SHARED_WITHOUT_ASKING = 48 * 1024 };
@@ -41,25 +43,14 @@ static tt_status take_function(tt__kernel *out, const tt__driver *cu, const char
 static tt_status check_arguments(const tt__driver *cu, CUfunction fn, const char *name,
                                  const tt__launch *launch, int s) {
     enum { PARAMETERS_MAX = 4096 };
-    static const char advice[] = "make `args` name what the kernel takes, in its order";
-    const tt__pass *pass = &launch->passes[s];
     size_t n = 0, offset, size;
     CUresult r = CUDA_SUCCESS;
     if (!cu->cuFuncGetParamInfo)
         return TT_OK;
-    for (; n < PARAMETERS_MAX && (r = cu->cuFuncGetParamInfo(fn, n, &offset, &size)) == CUDA_SUCCESS; n++) {
-        const tt__arg *a = n < (size_t)pass->n_args ? &launch->args[pass->first_arg + (int)n] : NULL;
-        if (a && size != (size_t)a->bytes)
-            return tt__fail(TT_E_TEMPLATE,
-                            "parameter %zu of %s has %zu bytes, but item %zu of its `args`%s%s%s has %d: %s",
-                            n + 1, name, size, n + 1, a->type == TT__TYPE_NONE ? "" : " (",
-                            tt__types[a->type].name, a->type == TT__TYPE_NONE ? "" : ")", a->bytes, advice);
-    }
-    if (r == CUDA_ERROR_INVALID_VALUE &&
-        n != (size_t)pass->n_args) /* the driver's way to say that there are no more */
-        return tt__fail(TT_E_TEMPLATE, "%s has %zu parameter%s, but its `args` has %d item%s: %s", name, n,
-                        n == 1 ? "" : "s", pass->n_args, pass->n_args == 1 ? "" : "s", advice);
-    return TT_OK;
+    for (; n < PARAMETERS_MAX && (r = cu->cuFuncGetParamInfo(fn, n, &offset, &size)) == CUDA_SUCCESS; n++)
+        TT_TRY(tt__fit_parameter(name, launch, s, n, size));
+    /* the driver's way to say that there are no more */
+    return r == CUDA_ERROR_INVALID_VALUE ? tt__fit_count(name, launch, s, n) : TT_OK;
 }
 
 tt_status tt__kernel_load(tt__kernel *out, const tt__driver *cu, const void *cubin,

@@ -254,6 +254,53 @@ static void test_compiling(void **state) {
     expect(no_device, 2, "quux", "check @/mine.cu --gpu quux");
 }
 
+/* What a run would fail over only when the kernel is loaded or launched. Kernels are compiled by NVRTC here,
+ * where there is one: the stand-in's code tells nothing. */
+static void test_what_does_not_fit(void **state) {
+    (void)state;
+    static const struct {
+        const char *code, *says;
+    } cases[] = {
+        {"extern \"C\" __global__ void k(float *x, long long n) {}\n"
+         "extern \"C\" __global__ void r(float *x) {}\n",
+         NULL},
+        {"__global__ void k(float *x, long long n) {}\nextern \"C\" __global__ void r(float *x) {}\n",
+         "fit.cu: C++ calls the kernel k _Z1kPfx: write extern \"C\" __global__"},
+        {"extern \"C\" __global__ void k(float *x, int n) {}\nextern \"C\" __global__ void r(float *x, int "
+         "n) {}\n",
+         "fit.cu: parameter 2 of k has 4 bytes, but item 2 of its `args` (i64) has 8: make"},
+        {"extern \"C\" __global__ void k(float *x, int n) {}\nextern \"C\" __global__ void r(float *x, int "
+         "n) {}\n",
+         "fit.cu: r has 2 parameters, but its `args` has 1 item: make"},
+        {"extern \"C\" __global__ void __launch_bounds__(32) k(float *x, long long n) {}\n"
+         "extern \"C\" __global__ void r(float *x) {}\n",
+         "fit.cu: a block of k has 64 threads, but __launch_bounds__ allows only 32"},
+        {"#define r q\nextern \"C\" __global__ void k(float *x, long long n) {}\n"
+         "extern \"C\" __global__ void r(float *x) {}\n",
+         "fit.cu: the compiled code has no kernel r: it has "},
+    };
+    run_result r;
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        char text[1024], line[256];
+        snprintf(text, sizeof text,
+                 "//@ kernel k\n//@ problem n 64\n//@ buffer x f32 n out\n//@ block 64\n//@ grid 1\n"
+                 "//@ args x, i64 n\n//@ reference r\n//@ block 64\n//@ grid 1\n//@ args x\n%s",
+                 cases[i].code);
+        write_in(folder, "fit.cu", text);
+        snprintf(line, sizeof line, "check %s/fit.cu", folder);
+        run_tune(&r, &(run_spec){.env = no_device, .timeout_s = 60}, line);
+        bool installed = !strstr(r.out, "NVRTC is not installed");
+        assert_code(&r, installed && cases[i].says ? 2 : 0);
+        if (installed && cases[i].says)
+            assert_has(&r, r.err, cases[i].says);
+        run_free(&r);
+        if (installed && i == 1)
+            expect(no_device, 2, "C++ calls the kernel k _Z1kPfx", "check @/fit.cu --json");
+        if (i != 1) /* the stand-in misses the kernel, too */
+            expect(here, 0, "kernel k\n", "check @/fit.cu");
+    }
+}
+
 /* A compiler that hangs, crashes or eats memory takes neither the program nor the machine with it. */
 static void test_compiling_in_a_worker(void **state) {
     (void)state;
@@ -362,6 +409,7 @@ int main(void) {
         cmocka_unit_test(test_bad_files),
         cmocka_unit_test(test_too_many_combinations),
         cmocka_unit_test(test_compiling),
+        cmocka_unit_test(test_what_does_not_fit),
         cmocka_unit_test(test_compiling_in_a_worker),
         cmocka_unit_test(test_templates_without_end),
         cmocka_unit_test(test_new),

@@ -10,9 +10,25 @@
 #include <cmocka.h>
 
 #include "gpu/cubin.h"
+#include "gpu/fit.h"
 #include "gpu/nvrtc.h"
 
 enum { EXIT_SKIPPED = 77, TILE_BYTES = 400, LOCAL_BYTES = 256 };
+
+/* Kernels whose parameters, bounds and names differ. */
+static const char launches[] =
+    "struct large { char bytes[6000]; };\n"
+    "extern \"C\" __global__ void none() {}\n"
+    "extern \"C\" __global__ void __launch_bounds__(128) some(float *x, char c, double d) { *x = c * d; }\n"
+    "extern \"C\" __global__ void __block_size__((64, 2, 1)) exact(float *x) { *x = 1; }\n"
+    "extern \"C\" __global__ void much(const __grid_constant__ large l, short i, float *x) { *x = "
+    "l.bytes[i]; }\n"
+    "__global__ void saxpy(float *x) { *x = 1; }\n"
+    "namespace a { __global__ void axpy(float *x) { *x = 1; } }\n"
+    "template <class T> __global__ void some(T *x) { *x = 1; }\n"
+    "template __global__ void some<float>(float *);\n"
+    "extern \"C\" __device__ __noinline__ int called(int x) { return x * clock(); }\n"
+    "extern \"C\" __global__ void calls(int *x) { *x = called(*x); }\n";
 
 /* Two kernels, so that the one asked for must be found. */
 static const char source[] = "extern \"C\" __global__ void plain(int *p) { *p = 1; }\n"
@@ -25,9 +41,9 @@ static const char source[] = "extern \"C\" __global__ void plain(int *p) { *p = 
                              "    p[threadIdx.x] = tile[n] + held[p[1] & 63];\n"
                              "}\n";
 
-static tt__str cubin_for(int cc) {
+static tt__str compile(const char *text, int cc) {
     tt__str cubin = {0};
-    tt_status status = tt__nvrtc_compile(&cubin, "two.cu", source, "", 0, cc);
+    tt_status status = tt__nvrtc_compile(&cubin, "two.cu", text, "", 0, cc);
     if (status == TT_E_UNSUPPORTED) /* not of this NVRTC */
         return cubin;
     if (status != TT_OK)
@@ -40,7 +56,7 @@ static void reads_the_needs(void **state) {
     static const int ccs[] = {75, 80, 89, 90, 100, 120};
     int n = 0;
     for (size_t i = 0; i < sizeof ccs / sizeof *ccs; i++) {
-        tt__str cubin = cubin_for(ccs[i]);
+        tt__str cubin = compile(source, ccs[i]);
         tt__cubin_needs plain, both;
         if (cubin.len == 0)
             continue;
@@ -60,6 +76,84 @@ static void reads_the_needs(void **state) {
     assert_true(n > 0);
 }
 
+static tt__cubin_entry entry(const tt__str *cubin, const char *kernel) {
+    tt__cubin_entry e;
+    if (tt__cubin_entry_read(&e, cubin->text, cubin->len, kernel) != TT_OK)
+        fail_msg("%s", tt_last_error());
+    return e;
+}
+
+static void no_entry(const tt__str *cubin, const char *kernel, const char *says) {
+    tt__cubin_entry e;
+    assert_int_equal(tt__cubin_entry_read(&e, cubin->text, cubin->len, kernel), TT_E_TEMPLATE);
+    if (!strstr(tt_last_error(), says))
+        fail_msg("found    %s\nexpected %s", tt_last_error(), says);
+}
+
+static void reads_how_kernels_are_launched(void **state) {
+    (void)state;
+    static const int ccs[] = {90, 120}; /* __block_size__ is of 9.0 and later */
+    for (size_t i = 0; i < sizeof ccs / sizeof *ccs; i++) {
+        tt__str cubin = compile(launches, ccs[i]);
+        if (cubin.len == 0)
+            continue;
+        assert_int_equal(entry(&cubin, "none").n_parameters, 0);
+        tt__cubin_entry e = entry(&cubin, "some");
+        assert_int_equal(e.n_parameters, 3);
+        assert_int_equal(e.parameter_bytes[0], 8);
+        assert_int_equal(e.parameter_bytes[1], 1);
+        assert_int_equal(e.parameter_bytes[2], 8);
+        assert_int_equal(e.max_threads, 128);
+        assert_int_equal(e.block[0], 0);
+        e = entry(&cubin, "exact");
+        assert_int_equal(e.block[0], 64);
+        assert_int_equal(e.block[1], 2);
+        assert_int_equal(e.block[2], 1);
+        e = entry(&cubin, "much");
+        assert_int_equal(e.n_parameters, 3);
+        assert_int_equal(e.parameter_bytes[0], 6000);
+        assert_int_equal(e.parameter_bytes[1], 2);
+        assert_int_equal(e.max_threads, 0);
+        no_entry(&cubin, "saxpy", "C++ calls the kernel saxpy _Z5saxpyPf: write extern \"C\" __global__");
+        no_entry(&cubin, "axpy", "C++ calls the kernel axpy _ZN1a4axpyEPf: write extern \"C\" __global__");
+        no_entry(&cubin, "called", "the compiled code has no kernel called: it has ");
+        no_entry(&cubin, "xpy", "and more");
+        tt__str_free(&cubin);
+    }
+}
+
+static void fits(const tt__str *cubin, const char *kernel, const tt__launch *launch, const char *says) {
+    tt_status status = tt__fit_cubin(cubin->text, cubin->len, kernel, launch, 0);
+    if (status != (says ? TT_E_TEMPLATE : TT_OK) || (says && !strstr(tt_last_error(), says)))
+        fail_msg("%d: found    %s\nexpected %s", status, tt_last_error(), says ? says : "nothing");
+}
+
+static void says_what_does_not_fit(void **state) {
+    (void)state;
+    tt__str cubin = compile(launches, 90), other = {0};
+    tt__launch some = {.n_passes = 1, .passes = {{.block = {128, 1, 1}, .n_args = 3}}};
+    some.args[0] = (tt__arg){.bytes = 8};
+    some.args[1] = (tt__arg){.type = TT__TYPE_I8, .bytes = 1};
+    some.args[2] = (tt__arg){.type = TT__TYPE_F64, .bytes = 8};
+    fits(&cubin, "some", &some, NULL);
+    some.args[2] = (tt__arg){.type = TT__TYPE_F32, .bytes = 4};
+    fits(&cubin, "some", &some,
+         "parameter 3 of some has 8 bytes, but item 3 of its `args` (f32) has 4: make");
+    some.passes[0].n_args = 2;
+    fits(&cubin, "some", &some, "some has 3 parameters, but its `args` has 2 items: make");
+    fits(&cubin, "none", &some, "none has 0 parameters, but its `args` has 2 items: make");
+    some.passes[0].n_args = 1;
+    fits(&cubin, "exact", &some, "a block of exact is 128x1x1, but __block_size__ allows only 64x2x1");
+    some.passes[0].n_args = 3;
+    some.args[2].bytes = 8;
+    some.passes[0].block[1] = 2;
+    fits(&cubin, "some", &some, "a block of some has 256 threads, but __launch_bounds__ allows only 128");
+    tt__str_add(&other, "HOSTCUD1 is what the stand-in makes, of which nothing is known");
+    fits(&other, "some", &some, NULL);
+    tt__str_free(&other);
+    tt__str_free(&cubin);
+}
+
 /* Whatever the bytes: no reading beyond them, and an end. The copy is exactly as long as what is read. */
 static void try_bytes(const char *bytes, size_t n) {
     tt__cubin_needs needs;
@@ -68,6 +162,9 @@ static void try_bytes(const char *bytes, size_t n) {
     memcpy(exact, bytes, n);
     tt_status status = tt__cubin_read(&needs, exact, n, "both");
     assert_true(status == TT_OK || status == TT_E_UNSUPPORTED);
+    tt__cubin_entry e;
+    status = tt__cubin_entry_read(&e, exact, n, "both");
+    assert_true(status == TT_OK || status == TT_E_UNSUPPORTED || status == TT_E_TEMPLATE);
     free(exact);
 }
 
@@ -94,6 +191,8 @@ static void takes_any_bytes(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(reads_the_needs),
+        cmocka_unit_test(reads_how_kernels_are_launched),
+        cmocka_unit_test(says_what_does_not_fit),
         cmocka_unit_test(takes_any_bytes),
     };
     if (tt__nvrtc_open() != TT_OK) {

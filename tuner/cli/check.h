@@ -28,6 +28,7 @@ typedef struct tt__examined {
     double occupancy;
     tt__str not_compiled; /* "" if the needs are known */
     bool refused;         /* the compiler refused it */
+    tt__str misfits;      /* what the code and the annotations disagree on, a line each; "" : nothing */
 } tt__examined;
 
 /* These write to standard output. */

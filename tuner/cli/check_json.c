@@ -120,6 +120,7 @@ static void write_first(tt__json *j, const tt__examined *e) {
     tt__json_number(j, "occupancy", known && e->resident_blocks >= 0 ? e->occupancy : (double)NAN, 4);
     tt__json_string(j, "not_default", tt__str_text(&e->not_default));
     tt__json_string(j, "not_compiled", tt__str_text(&e->not_compiled));
+    tt__json_string(j, "does_not_fit", tt__str_text(&e->misfits));
 }
 
 tt_status tt__check_print_json(const tt__examined *e) {

@@ -7,6 +7,7 @@
 
 #include "dispatch/context.h"
 #include "gpu/device.h"
+#include "gpu/fit.h"
 #include "template/operation.h"
 #include "tuner/cli/check.h"
 #include "tuner/cli/options.h"
@@ -29,6 +30,7 @@ static void free_examined(tt__examined *e) {
     tt__space_free(&e->space);
     tt__str_free(&e->not_default);
     tt__str_free(&e->not_compiled);
+    tt__str_free(&e->misfits);
 }
 
 /* The GPU: --gpu from the stores, the first device here, or a typical one. */
@@ -87,12 +89,34 @@ static tt_status count(tt__examined *e) {
     return status == TT_E_UNSUPPORTED ? TT_OK : status;
 }
 
+static tt_status fit_one(tt__examined *e, const tt__str *cubin, const char *kernel, const tt__launch *launch,
+                         int pass) {
+    tt_status status = tt__fit_cubin(tt__str_text(cubin), cubin->len, kernel, launch, pass);
+    if (status == TT_E_TEMPLATE)
+        tt__str_addf(&e->misfits, "%s%s: %s", e->misfits.len ? "\n" : "", e->t->path, tt_last_error());
+    return status == TT_E_TEMPLATE ? TT_OK : status;
+}
+
+/* All kernels of the file that are compiled with this configuration. */
+static tt_status fit(tt__examined *e, const tt__str *cubin, const tt__candidate *c) {
+    tt__candidate reference;
+    for (int i = 0; i < c->launch.n_passes; i++)
+        TT_TRY(fit_one(e, cubin, e->t->symbols.name[i], &c->launch, i));
+    if (e->t->own && e->t->own->has_reference &&
+        tt__space_reference(&reference, e->t->own, &e->gpu, &e->p) == TT_OK &&
+        strcmp(reference.config, c->config) == 0)
+        TT_TRY(fit_one(e, cubin, e->t->own->reference.name[0], &reference.launch, 0));
+    return TT_OK;
+}
+
 static tt_status compile_one(tt__examined *e, const tt__candidate *c, double timeout_s) {
     tt__str options = {0}, cubin = {0};
     int n;
     tt_status status = tt__config_options(&options, &n, c, &e->p);
     if (status == TT_OK)
         status = tt__compile_one(&cubin, e->t->path, e->t->source, &options, n, e->gpu.cc, timeout_s);
+    if (status == TT_OK)
+        status = fit(e, &cubin, c);
     if (status == TT_OK)
         status = tt__cubin_read(&e->needs, tt__str_text(&cubin), cubin.len, e->t->kernel);
     tt__str_free(&options);
@@ -130,9 +154,10 @@ int tt__cli_check_template(const tt__cli_args *args, const char *path) {
     TT_GOTO(count(&e));
     TT_GOTO(compile(&e, args->compile_timeout_s));
     TT_GOTO(args->json ? tt__check_print_json(&e) : tt__check_print_text(&e));
-    if (e.refused) {
+    const tt__str *wrong = e.refused ? &e.not_compiled : &e.misfits;
+    if (*tt__str_text(wrong)) {
         fflush(stdout);
-        status = tt__fail(TT_E_TEMPLATE, "%s", tt__str_text(&e.not_compiled));
+        status = tt__fail(TT_E_TEMPLATE, "%s", tt__str_text(wrong));
     }
 out:
     free_examined(&e);

@@ -1,0 +1,51 @@
+/* What the driver or a cubin says about a kernel, against its launch. */
+#include "gpu/fit.h"
+
+#include "gpu/cubin.h"
+
+static const char advice[] = "make `args` name what the kernel takes, in its order";
+
+tt_status tt__fit_parameter(const char *kernel, const tt__launch *launch, int pass, size_t i, size_t bytes) {
+    const tt__pass *p = &launch->passes[pass];
+    const tt__arg *a = i < (size_t)p->n_args ? &launch->args[p->first_arg + (int)i] : NULL;
+    if (!a || bytes == (size_t)a->bytes)
+        return TT_OK;
+    return tt__fail(TT_E_TEMPLATE,
+                    "parameter %zu of %s has %zu bytes, but item %zu of its `args`%s%s%s has %d: %s", i + 1,
+                    kernel, bytes, i + 1, a->type == TT__TYPE_NONE ? "" : " (", tt__types[a->type].name,
+                    a->type == TT__TYPE_NONE ? "" : ")", a->bytes, advice);
+}
+
+tt_status tt__fit_count(const char *kernel, const tt__launch *launch, int pass, size_t n) {
+    int wanted = launch->passes[pass].n_args;
+    if (n == (size_t)wanted)
+        return TT_OK;
+    return tt__fail(TT_E_TEMPLATE, "%s has %zu parameter%s, but its `args` has %d item%s: %s", kernel, n,
+                    n == 1 ? "" : "s", wanted, wanted == 1 ? "" : "s", advice);
+}
+
+static tt_status fit_block(const tt__cubin_entry *e, const char *kernel, const unsigned block[3]) {
+    uint64_t threads = (uint64_t)block[0] * block[1] * block[2];
+    bool exact = e->block[0] && memcmp(e->block, block, sizeof e->block) != 0;
+    if (exact)
+        return tt__fail(TT_E_TEMPLATE, "a block of %s is %ux%ux%u, but __block_size__ allows only %ux%ux%u",
+                        kernel, block[0], block[1], block[2], e->block[0], e->block[1], e->block[2]);
+    if (e->max_threads && threads > e->max_threads)
+        return tt__fail(TT_E_TEMPLATE,
+                        "a block of %s has %llu threads, but __launch_bounds__ allows only %llu", kernel,
+                        (unsigned long long)threads, (unsigned long long)e->max_threads);
+    return TT_OK;
+}
+
+tt_status tt__fit_cubin(const void *cubin, size_t size, const char *kernel, const tt__launch *launch,
+                        int pass) {
+    tt__cubin_entry e;
+    tt_status status = tt__cubin_entry_read(&e, cubin, size, kernel);
+    if (status != TT_OK)
+        return status == TT_E_UNSUPPORTED ? TT_OK : status;
+    for (int i = 0; i < e.n_parameters && i < TT__ARGS_MAX; i++)
+        TT_TRY(tt__fit_parameter(kernel, launch, pass, (size_t)i, e.parameter_bytes[i]));
+    if (e.n_parameters >= 0)
+        TT_TRY(tt__fit_count(kernel, launch, pass, (size_t)e.n_parameters));
+    return fit_block(&e, kernel, launch->passes[pass].block);
+}
