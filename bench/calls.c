@@ -57,7 +57,8 @@ static CUresult CUDAAPI no_id(CUcontext context, unsigned long long *id) {
     return CUDA_SUCCESS;
 }
 
-/* The table is the library's own and in writable memory; nobody else is using it. */
+/* Replaces driver functions by empty ones. The table is the library's own, in writable memory, and no other
+ * thread uses it. */
 static void empty_driver(dispatch *d, tt__driver *kept) {
     tt__driver *table = (tt__driver *)(uintptr_t)d->cu;
     *kept = *table;

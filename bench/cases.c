@@ -57,8 +57,8 @@ static const row table[] = {
     {"odd", 4095, 4097, 1 + 2 + 4 + 8, 4, 0, 0},
 };
 
-/* For which tiles are too large: AoS to SoA and back, images by channel, and small matrices in batches. And
- * in place, rows that begin anywhere. */
+/* Cases where large tiles do not fit: AoS to SoA and back, images by channel, small matrices in batches, and
+ * in-place rows that begin anywhere. */
 static const row narrow[] = {
     {"few-columns", 1 << 24, 3, 1 + 2 + 4 + 8, 0, 0, 0},
     {"few-columns", 1 << 24, 4, 1 + 4, 0, 0, 0},

@@ -14,7 +14,7 @@ enum {
     ROUNDS_PICK_LARGE = 9,
     PICKED = 4,       /* variants that are measured again to choose the one */
     SHORT_LOADS = 21, /* where the code of a short kernel lies is worth some percent in a graph */
-    MAY_BE_WRONG = 3  /* of these, before the peer is out */
+    MAY_BE_WRONG = 3  /* variants that may be wrong before the peer is out */
 };
 /* Read and written. Launches up to `large_bytes` differ by several percent from one to the next. */
 static const double large_bytes = 512 << 20, short_bytes = 40 << 20;
@@ -90,7 +90,7 @@ static size_t n_measured(const bench_peer *peer) {
     return peer->n < most ? peer->n : most;
 }
 
-/* The first variants become the fastest ones whose results are right; the others go. */
+/* Makes the fastest correct variants the first ones, and drops the others. */
 static tt_status settle(bench *b, const bench_case *c, bench_peer *peer) {
     bench_regime regime = c->public.warm ? BENCH_WARM : BENCH_COLD;
     CUdeviceptr base, dst, src;
@@ -118,7 +118,7 @@ static tt_status settle(bench *b, const bench_case *c, bench_peer *peer) {
         remove_variant(peer, right);
         wrong++;
     }
-    while (peer->n > right) /* nobody has checked the others */
+    while (peer->n > right) /* the others were not checked */
         remove_variant(peer, peer->n - 1);
     peer->in = right > 0;
     peer->broken = !peer->in;
@@ -172,7 +172,7 @@ static int rounds_for(const bench *b, const bench_case *c, bench_regime regime) 
 
 enum { ENTRANTS_MAX = BENCH_PEERS + PICKED };
 
-/* Who is measured: a variant of a peer. */
+/* A measured variant of a peer. */
 typedef struct entrant {
     int peer;
     const bench_variant *variant;
@@ -186,7 +186,7 @@ static int line_up(entrant *e, const bench_peer *peers, const bool *out) {
     return n;
 }
 
-/* Fills in what the rounds found: of each peer its fastest variant. */
+/* Fills in results of the rounds: the fastest variant of each peer. */
 static void compare(const entrant *e, int n, int rounds, const float *us, bench_result *result) {
     const float *of[BENCH_PEERS] = {NULL};
     for (int i = 0; i < n; i++) {
@@ -213,8 +213,8 @@ static int reload(const entrant *e, int n) {
     return -1;
 }
 
-/* The rounds of n entrants: of a short problem behind several loads of their kernels. *failed as bench_rounds
- * has it. */
+/* Runs rounds with n entrants. A short problem reloads its kernels several times. *failed as in
+ * bench_rounds. */
 static tt_status run_rounds(bench *b, const bench_case *c, const entrant *e, int n, int rounds,
                             bench_regime regime, float *us, int *failed) {
     static float part[ENTRANTS_MAX * TT__SAMPLES_MAX];

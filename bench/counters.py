@@ -57,7 +57,7 @@ def case(text):
 
 
 def check_tools(build, output):
-    """What is missing is better known before anything is tuned."""
+    """Check this before tuning, which takes long."""
     if output and not output.parent.is_dir():
         raise SystemExit(f"bench/counters.py: there is no folder {output.parent} for --output {output}; make it first")
     if not shutil.which("ncu"):
@@ -82,7 +82,7 @@ def copy(cupy, numpy, dst, src):
 
 
 def launch(options):
-    """What `ncu` watches: of each case the copy, then the winner."""
+    """`ncu` profiles this: the copy and then the winner of each case."""
     sys.path.insert(0, str(ROOT / "examples"))
     import cupy
     import numpy
@@ -119,7 +119,7 @@ def counted(options):
 
 
 def tune(options, which, *arguments):
-    """What `tune` prints of a case."""
+    """Runs `tune` on a case and returns its output."""
     elem, rows, cols = parsed(which)
     arguments = [each.replace("SHAPE", f"{rows}x{cols}") for each in arguments] + ["--elem-size", str(elem), "--db", options.db]
     ran = subprocess.run([options.build / "tune", *arguments], stdout=subprocess.PIPE, text=True)

@@ -48,9 +48,9 @@ typedef struct dispatch_cost {
     double median, p10, p90, over;
 } dispatch_cost;
 
-/* Times `calls` calls of each way in each of `threads` threads, in batches whose work is done before the next
- * one starts. With `empty`, the driver's launch and cuCtxGetId are functions that do nothing: what is left is
- * the library's own. Geam takes part with one thread and a driver. */
+/* Times `calls` calls of each way in each of `threads` threads, in batches. The GPU finishes a batch before
+ * the next one starts. With `empty`, the driver's launch and cuCtxGetId do nothing, so that only the
+ * library's own time is left. Geam takes part with one thread and a real driver. */
 tt_status dispatch_calls(dispatch *d, int threads, bool empty, dispatch_cost costs[DISPATCH_WAYS]);
 
 /* ---- start.c: a new process ---------------------------------------------------------------------------- */

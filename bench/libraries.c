@@ -291,8 +291,7 @@ static tt_status add_plan(bench_peer *peer, tensor_object operation, int algo, c
     return bench_variant_add(peer, &v);
 }
 
-static tt_status add_type(bench_peer *peer, const tt_problem *p, int type, bool is_double,
-                          const char *name) {
+static tt_status add_type(bench_peer *peer, const tt_problem *p, int type, bool is_double, const char *name) {
     enum { ALIGN = 128 };
     const int64_t extent_a[] = {p->cols, p->rows, p->batch}, stride_a[] = {1, p->lds, p->src_stride};
     const int64_t extent_b[] = {p->rows, p->cols, p->batch}, stride_b[] = {1, p->ldd, p->dst_stride};
@@ -360,6 +359,6 @@ void bench_libraries_close(void) {
         blas.destroy(blas.handle);
     if (tensor.handle)
         tensor.destroy(tensor.handle);
-    memset(&blas, 0, sizeof blas); /* whoever asks again opens them again */
+    memset(&blas, 0, sizeof blas); /* the next caller opens them again */
     memset(&tensor, 0, sizeof tensor);
 }

@@ -65,8 +65,8 @@ static bool is_missing(bench *b, const tt_problem *problem) {
     return tt_best(&best, b->ctx, problem) != TT_OK || best.match != TT_MATCH_EXACT;
 }
 
-/* Of what is measured warm too, as often as a user would tune it: for both. `missing` has room for two a
- * case. */
+/* Finds problems without a winner. A case that is also measured warm needs two. `missing` has room for two
+ * per case. */
 static size_t find_missing(bench *b, const bench_cases *cases, tt_problem *missing) {
     size_t n = 0;
     for (size_t i = 0; i < cases->n; i++) {

@@ -1,7 +1,7 @@
 /*
- * bench-peers: our winners beside everything else that moves as many bytes, in one process, on the same
- * buffers. A case is a problem; a peer is one contender of it; a peer may have variants, of which the fastest
- * that is correct is timed. Single-threaded.
+ * bench-peers compares our winners with everything else that moves the same number of bytes, in one process,
+ * on the same buffers. A case is a problem. A peer is one contender in it. A peer may have variants, and the
+ * fastest correct one is timed. Single-threaded.
  */
 #ifndef TT_BENCH_PEERS_H
 #define TT_BENCH_PEERS_H
@@ -27,8 +27,8 @@ typedef enum bench_peer_id {
 } bench_peer_id;
 
 typedef struct bench_case {
-    char group[16]; /* row of the table of targets that it belongs to */
-    char name[64];  /* "4096 x 4096 fp32-sized" as printed */
+    char group[16];    /* row of the table of targets that it belongs to */
+    char name[64];     /* "4096 x 4096 fp32-sized" as printed */
     tt_problem public; /* with all defaults filled in */
     tt__problem problem;
 } bench_case;
@@ -56,7 +56,7 @@ typedef struct bench_variant {
     tt_status (*reload)(void *self);
 } bench_variant;
 
-/* What makes a result right: dst is the transpose, the first bytes of src, or src's elements in any order. */
+/* How a result is checked: dst is the transpose, the first bytes of src, or src's elements in any order. */
 typedef enum bench_check_kind { BENCH_IS_TRANSPOSE, BENCH_IS_COPY, BENCH_IS_PERMUTATION } bench_check_kind;
 
 typedef struct bench_peer {
@@ -68,7 +68,7 @@ typedef struct bench_peer {
     char note[BENCH_NOTE_MAX];
 } bench_peer;
 
-/* Those who take part in a case: in one way cold, in another warm, with variants chosen for it. */
+/* The contenders of a case, cold or warm, with the variants chosen for it. */
 typedef struct bench_contest {
     bench_peer peers[BENCH_PEERS];
 } bench_contest;

@@ -93,12 +93,12 @@ static tt_status measure(tt__backend *b, const tt__template_set *set, const tt__
     return TT_OK;
 }
 
-/* Or what is no number: nobody has measured it. */
+/* The larger one; a value that is not a number was not measured. */
 static double larger(double x, double most) {
     return isnan(most) || x <= most ? most : x;
 }
 
-/* Prints the winners of one size and returns by how much the slowest is behind the fastest. */
+/* Prints the winners of one size. Returns how much slower the slowest is than the fastest. */
 static double print_contest(const tt_problem *p, const contest *c) {
     size_t best = 0, n = c->n_processes;
     double worst = 0;

@@ -12,7 +12,7 @@ typedef struct bench_space {
     tt__gpu gpu;
     tt_problem matrix; /* with all defaults filled in */
     tt__problem problem;
-    tt__space space; /* what was recorded of it */
+    tt__space space; /* the recorded space */
     tt__trial *trials;
     double *judged_us; /* the time in the finals of those that were there, else the screening's: of a thousand
                           noisy screenings the best is luck; INFINITY: it failed */
@@ -20,7 +20,7 @@ typedef struct bench_space {
     size_t n_good; /* members within 1 % of the best */
     tt__points points;
     tt__cost_model model;
-    size_t starts[BENCH_STARTS_MAX]; /* what was good at other sizes */
+    size_t starts[BENCH_STARTS_MAX]; /* starts that did well at other sizes */
     size_t n_starts;
 } bench_space;
 

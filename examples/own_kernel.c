@@ -84,7 +84,8 @@ int main(int argc, char **argv) {
     problem.values = values;
     TT(tt_plan_create(&plan, ctx, &problem));
 
-    /* What it wants, in the order of the file; then the launch, with an `a` that tuning never saw. */
+    /* Prints the arguments in the order of the file. Then launches with a value of `a` that tuning never
+     * saw. */
     size_t n_arguments = tt_plan_n_arguments(plan);
     for (size_t i = 0; i < n_arguments; i++) {
         tt_argument argument = TT_INIT(tt_argument);

@@ -1,14 +1,5 @@
 #!/usr/bin/env python3
-"""A PyTorch or CuPy matrix transposed by tiletune, in place of `x.t().contiguous()`.
-
-    import tiletune_torch
-    tiletune = tiletune_torch.Tiletune()      # the store that `tune` fills; tune_budget_s=10 tunes on first use
-    y = tiletune.transpose(x)                 # on torch's current stream; CuPy arrays go in and out likewise
-
-Gradients do not flow through it. The launch may be captured in a CUDA graph once the same shape has been transposed
-outside of one. As a program it compares itself with PyTorch on a GPU:
-
-    tiletune_torch.py --bench [--library FILE] [--db PATH] [--budget S] [--rounds N]
+"""A PyTorch or CuPy matrix transposed by tiletune, instead of `x.t().contiguous()`.
 """
 import argparse
 import ctypes
@@ -52,7 +43,8 @@ def load(path=None):
 
 
 def apart(rows, cols, pitch, batch=1, stride=0):
-    """Does row lie behind row, and matrix behind matrix? Not where something is expanded, reversed or a window."""
+    """Are rows and matrices stored one after the other? They are not if the tensor is expanded, reversed or a
+    window."""
     return (rows == 1 or pitch >= cols) and (batch == 1 or stride >= (rows - 1) * pitch + cols)
 
 
@@ -112,7 +104,7 @@ class Tiletune:
 # ---- Beside PyTorch ---------------------------------------------------------------------------------------
 
 SIZES, TYPES = (4096, 8192), ("float32", "float16", "uint8")
-SLEEP_CYCLES = 20_000_000  # about 10 ms in which the host queues a round: its own time stays outside
+SLEEP_CYCLES = 20_000_000  # about 10 ms, in which the host queues a round, so that host time is not measured
 
 
 def time_round(torch, movers, inputs, at):

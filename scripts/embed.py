@@ -33,7 +33,7 @@ def char_array(data):
 
 
 def expand(path, data):
-    """Puts the text of a file beside it in place of each `#include "NAME.cuh"`, there too, so that the text is whole."""
+    """Replaces each `#include "NAME.cuh"` by the text of that file, recursively."""
     lines = []
     for line in data.split(b"\n"):
         match = re.fullmatch(rb'#include "([\w./]+\.cuh)"', line)

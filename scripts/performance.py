@@ -98,7 +98,8 @@ def over_copy(memcpy, copy):
 
 
 def yardstick(case, regime, peer):
-    """What a peer's target is held against: for the tuned copy the driver's, where that is faster beyond the noise."""
+    """The reference for a peer's target. Instead of the tuned copy it is the driver's, if that is faster
+    beyond the noise."""
     memcpy = measured(case, regime, "memcpy")
     driver = peer == "copy" and memcpy.get("over_copy", {}).get("high", 1) < 1
     return "memcpy" if driver else peer
@@ -199,7 +200,7 @@ def counters_table(r, label=lambda case: case["name"]):
 
 
 def standing(name, cases):
-    """What bench-peers found of the case that is counted, and what it is to reach."""
+    """The peers' result for the case that counts, and their target."""
     for case in cases:
         least = [target[3] for target in TARGETS if target[:3] == (case["group"], "cold", ["copy"])]
         if case["name"] == name and least and ratio(case, "cold", "copy"):

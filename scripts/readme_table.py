@@ -19,7 +19,7 @@ BLOCK = re.compile(r"(```console\n\$ build/tune ([^\n]*)\n)(.*?)(```\n)", re.DOT
 
 
 def output(tune, arguments):
-    """What the command prints to a terminal; the progress on standard error is not part of it."""
+    """The output of the command on a terminal. Progress on standard error is left out."""
     master, slave = pty.openpty()
     command = [os.path.abspath(tune), *arguments.split()]
     with subprocess.Popen(command, cwd=ROOT, stdin=subprocess.DEVNULL, stdout=slave, stderr=subprocess.PIPE,

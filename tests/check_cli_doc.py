@@ -50,7 +50,7 @@ variables = set(re.findall(r"^\| `([A-Z_]+)`", listed, re.M))
 on_page = set(re.findall(r"^\.B ([A-Z_]+)$", page.split(".SH ENVIRONMENT")[1], re.M))
 wrong.extend(f"docs/cli.md lacks the variable {v}" for v in sorted(on_page - variables))
 wrong.extend(f"tune.1 lacks the variable {v}" for v in sorted(variables - on_page))
-# What an author is shown of a kernel: all but what depends on the GPU at hand and on NVRTC.
+# The parts of the output for an author that do not depend on this GPU and NVRTC.
 shown = open(f"{root}/docs/annotations.md", encoding="utf-8").read().split("## Checking a file")[1].split("```")[1]
 checked = subprocess.run([tune, "check", "examples/kernels/saxpy.cu"], cwd=root, capture_output=True, text=True,
                          check=True).stdout

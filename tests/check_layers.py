@@ -56,7 +56,7 @@ def find(root, name):
 
 
 def problem(root, path, quote, name):
-    """What is wrong with `#include name` in the file `path`, or None."""
+    """The error in `#include name` in the file `path`, or None."""
     if ".." in name.split("/"):
         return f'"{name}" spells ..'
     if path.startswith("tests/"):

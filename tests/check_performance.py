@@ -28,7 +28,7 @@ slower = case("slower", {"ratio": 1.1, "low": 1.09, "high": 1.11})
 old = {"group": "large-4", "name": "old", "regimes": {"cold": {
     "ours": peer(10, 1), "copy": peer(9.9, 0.99), "memcpy": peer(9.8, 0.98)}}}
 
-# The driver's copy, only in the place of the tuned copy, and only beyond the noise.
+# The driver's copy replaces the tuned copy only if it is faster beyond the noise.
 assert performance.yardstick(faster, "cold", "copy") == "memcpy"
 assert performance.yardstick(faster, "cold", "mirrored") == "mirrored"
 assert performance.yardstick(faster, "warm", "copy") == "copy"
@@ -44,7 +44,7 @@ assert row[3].startswith("0.970 [0.960, 0.980] at faster (cuMemcpy)") and row[4]
 row = target([alike, slower], "the tuned copy")
 assert row[3] == "0.990 [0.980, 1.000] at alike" and row[4] == "yes", row
 
-# What tuning had no time for is neither the worst case nor forgotten.
+# A case that was not tuned in time is not the worst case, but it is listed.
 untuned = dict(faster, name="untuned", peers={"ours": {"match": "nearest"}})
 row = target([alike, untuned, slower], "the tuned copy")
 assert row[3] == "0.990 [0.980, 1.000] at alike; 1 of 3 not tuned" and row[4] == "no", row

@@ -26,7 +26,7 @@ def main() -> int:
 
     n_searches, part, since = 0, 0.0, 0.0  # of each problem one of the copy, and its own
     for _, name, begin, finished in sorted(phases, key=lambda phase: phase[2]):
-        if name == "search" and n_searches % 2 == 0:  # its part of what is left, and the copy has an eighth of that
+        if name == "search" and n_searches % 2 == 0:  # its part of the rest; the copy gets an eighth of it
             since, part = begin, (end - begin) / (n_problems - n_searches // 2)
         if name == "search":
             limit = since + (part if n_searches % 2 else part / 8)
@@ -36,7 +36,7 @@ def main() -> int:
             expect_few("trials in the finals: the incumbent and the default", loads, begin, finished, 2)
     expect_few("stages of finals", [b for row, name, b, _ in spans if row == 1 and name == "finals"], end, seconds, 1)
 
-    at = end  # what was under way, or had been asked for, comes to its end
+    at = end  # work in flight, or already requested, ends
     for begin, finished in sorted((s[2], s[3]) for s in spans if s[0] > 0 and s[1] != "wait"):
         idle_s -= max(0, min(begin, seconds) - at)
         at = max(at, finished)

@@ -1,7 +1,7 @@
 /*
- * A child in a process group of its own, so that an interrupt reaches it and its workers as a terminal's
- * would, and a time-out leaves nothing behind. Both pipes are read until everybody has closed them: a
- * worker that outlives its program shows up as a time-out.
+ * Runs a child in its own process group, so that an interrupt reaches it and its workers as a terminal's
+ * would, and a time-out leaves no process. Both pipes are read until all writers have closed them: a worker
+ * that outlives its program shows as a time-out.
  */
 #include "run.h"
 

@@ -1,7 +1,8 @@
-"""What T1 files hold and what comes of it: expressions, parts of a whole file, kernels (test_import_t1.py)."""
+"""Contents of T1 files and the expected results: expressions, parts of a whole file, kernels
+(test_import_t1.py)."""
 
 SOURCE = "__global__ void k(float *o, int n) { o[0] = n; }\n"
-# A whole file; a test puts other text in the place of one part.
+# A whole file. A test replaces one part.
 WHOLE = """{"ConfigurationSpace": {"TuningParameters": [{"Name": "B", "Type": "int", "Values": "[32, 64]"},
  {"Name": "U", "Type": "int", "Values": [1, 2]}],
  "Conditions": [{"Parameters": ["B"], "Expression": "B > U"}]},
@@ -120,7 +121,7 @@ REFUSED = [
     ("sum(1 for i in range(1000) for j in range(1000) if i < 0)", "there is no sum() here"),
     ("all(i < 0 for i in range(1000) for j in range(1000) if i < 0)", "too much to calculate"),
 ]
-CONDITIONS = [  # what has no words in our language is said by the values
+CONDITIONS = [  # conditions that our language cannot express are replaced by lists of values
     ("a % 1.5 == 0", "a IN (3, 6)"),
     ("math.log2(a) % 1 == 0", "a IN (1, 2, 4, 8)"),
     ("log2(b) == 2.0", "b IN (4)"),

@@ -25,7 +25,7 @@ static bool one_error_line(const char *err) {
     return strncmp(err, "tune: ", 6) == 0 && end && end[1] == '\0';
 }
 
-/* What is wrong, and what the one line about it must contain: the value, and what to do. */
+/* Wrong command lines, and text that the one line of error must contain: the value, and what to do. */
 static const struct {
     const char *line, *says;
 } usage_errors[] = {
@@ -230,7 +230,7 @@ static void test_broken_store(void **state) {
     }
 }
 
-/* Looking at what is not there says so and leaves nothing behind. */
+/* Reading a missing store says so and creates nothing. */
 static void test_nothing_tuned(void **state) {
     (void)state;
     run_result r;

@@ -1,7 +1,7 @@
 /*
- * What a run of `tune` does ahead of its turn, on the CPU stand-in for a GPU ($HOSTCUDA_DIR): compiles what
- * is expected, also for a GPU that it only presumes, searches the second copy before the first problem, plans
- * the next problem during finals. None of it changes what is found.
+ * Work that `tune` does ahead of its turn, on the CPU stand-in for a GPU ($HOSTCUDA_DIR). It compiles what is
+ * expected, also for a GPU that it only presumes. It searches the second copy before the first problem, and
+ * plans the next problem during finals. Results do not change.
  */
 #include <setjmp.h>
 #include <signal.h>
@@ -87,8 +87,8 @@ static void test_order(void **state) {
     assert_timeline("order", in_order);
 }
 
-/* Where the second problem cannot be had ahead of its turn, nothing is lost: of the allocations of a run the
- * first few are of the first copy, without which there is no run, and those behind them of the second. */
+/* If the second problem cannot be opened early, nothing is lost. The first few allocations of a run belong to
+ * the first copy, and without it there is no run. Later ones belong to the second copy. */
 static void test_what_fails_ahead(void **state) {
     (void)state;
     enum { ALLOCATIONS_MAX = 20 };
@@ -108,7 +108,7 @@ static void test_what_fails_ahead(void **state) {
         survived += r.code == 0;
         run_free(&r);
         if (over)
-            break; /* those of the first problem itself */
+            break; /* these belong to the first problem */
     }
     assert_in_range(n, 4, ALLOCATIONS_MAX - 1);
     assert_in_range(survived, 2, n / 2);
@@ -174,8 +174,8 @@ static const char some_early[] =
     "start = [s for s in spans if s['name'] == 'start'][0]\n"
     "sys.exit(not any(s['name'] == 'compile' and s['ts'] < start['ts'] + start['dur'] for s in spans))\n";
 
-/* For a GPU that is known by its name compilers are at work while CUDA starts, but not on what has a winner,
- * which may need nothing. */
+/* If the GPU's name is known, compilers work while CUDA starts. They leave out problems with a winner, which
+ * may need nothing. */
 static void test_compiles_while_cuda_starts(void **state) {
     (void)state;
     static const struct {
@@ -200,8 +200,8 @@ static void test_compiles_while_cuda_starts(void **state) {
     }
 }
 
-/* The GPU has the name of one that it is not: of another architecture (80), or of one that NVRTC does not
- * know (120). What was compiled for that one is forgotten. */
+/* The GPU has the name of another one: of another architecture (80), or one that NVRTC does not know (120).
+ * Its compiled code is dropped. */
 static void test_mistaken(void **state) {
     (void)state;
     static const char *const ccs[] = {"80", "120"};
@@ -232,7 +232,8 @@ static void interrupt_early(void *user, pid_t pid, double seconds, const char *e
     *done = *done || seconds > 0.3;
 }
 
-/* What ends a run while its GPU is only presumed: the GPU worker, there is no such GPU, somebody. */
+/* Events that end a run while its GPU is presumed: the GPU worker dies, there is no such GPU, an
+ * interrupt. */
 static void test_ends_before_cuda_has_started(void **state) {
     (void)state;
     char line[512];
@@ -257,7 +258,7 @@ static void test_ends_before_cuda_has_started(void **state) {
     run_free(&r);
 }
 
-/* Whatever the GPU is taken for by its name, the result is that of the one that is there. */
+/* Whatever GPU the name suggests, the result is that of the real one. */
 static void test_presumed(void **state) {
     (void)state;
     static const char *const names[] = {"HOSTCUDA_NVML_NAME", "HOSTCUDA_NVML_NAME=hostcuda",

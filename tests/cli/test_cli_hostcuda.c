@@ -228,8 +228,8 @@ static void test_finals(void **state) {
     run_free(&r);
 }
 
-/* What is tuned warm is stored apart, and answers for warm problems only; others get what comes with the
- * library. */
+/* Warm winners are stored separately, and answer warm problems only. Others get the winners that ship with
+ * the library. */
 static void test_warm(void **state) {
     (void)state;
     char line[256], db[128];
@@ -282,7 +282,8 @@ static void test_warm(void **state) {
     run_free(&r);
 }
 
-/* Only these compete, and the stored winner of another template: it is not replaced by what is worse. */
+/* Only the named kernels compete, and the stored winner of another template: a worse one must not replace
+ * it. */
 static void test_only(void **state) {
     (void)state;
     char line[1024], known[256];
@@ -293,7 +294,7 @@ static void test_only(void **state) {
     assert_code(&r, 0);
     assert_string_equal(run_json(known, sizeof known, r.out, "kernel"), "faulty");
     run_free(&r);
-    for (int named = 0; named < 2; named++) { /* whoever does not know the template cannot take its winner */
+    for (int named = 0; named < 2; named++) { /* without the template, its winner cannot be used */
         snprintf(line, sizeof line, "best --size 97 --db %s/only.db%s%s", folder,
                  named ? " --template " TT_SOURCE_DIR "/tests/fault/faulty.cu" : "", named ? " --json" : "");
         run_tune_faulty(&r, "", line);
@@ -340,12 +341,12 @@ static const char particular[] =
     "    if (((unsigned long long)src % 16 != 0) != AT)\n        __trap();\n"
     "    if (c < cols)\n        dst[c * ldd + r] = src[r * lds + c];\n}\n";
 
-/* To be verified, arrays are aligned to what pitches allow and no more. To be timed, they begin where
- * allocators put them, unless it is said that they are aligned less than that. */
+/* When verified, arrays are aligned to what pitches allow and no more. When timed, they begin where
+ * allocators put them, unless the problem says that they are aligned less. */
 static void test_where_arrays_begin(void **state) {
     (void)state;
     static const struct {
-        const char *problem, *winner; /* NULL: who is right when it is verified is wrong when it is timed */
+        const char *problem, *winner; /* NULL: the kernel that is right when verified is wrong when timed */
         const char *show;
     } runs[] = {
         {"--shapes 48x64", "\"AT\":0", "--shape 48x64"},

@@ -31,7 +31,7 @@ static const char *at(const char *name) {
     return path;
 }
 
-/* Runs with @ in place of the folder and % in place of `what`, and says so within a few seconds. */
+/* Runs a line with @ replaced by the folder and % by `what`. Expects its text within a few seconds. */
 static void expect(int code, const char *says, const char *line, const char *what) {
     enum { SECONDS = 20 };
     char text[1024] = "";

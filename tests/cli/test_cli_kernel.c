@@ -23,7 +23,7 @@ static int enter(void **state) {
     return 0;
 }
 
-/* Runs a line in which each '@' stands for the folder of the test and each '^' for examples/kernels. */
+/* Runs a line. '@' stands for the folder of the test, and '^' for examples/kernels. */
 static run_result tuned(int code, const char *line) {
     char whole[2048] = "";
     run_result r;
@@ -112,7 +112,7 @@ static void test_tunes_problems(void **state) {
     assert_null(strstr(r.out, "rows"));
     assert_null(strstr(r.out, "unverified"));
     run_free(&r);
-    /* What there is no room for is left out, not cut in two. */
+    /* Metrics that do not fit are left out, not cut. */
 #define LONG "_of_such_a_name_that_two_of_them_are_all_there_is_room_for"
     write_doubles("m.cu", NAME,
                   REFERENCE "//@ metric m2" LONG " 1 / time_ns\n//@ metric m3" LONG
@@ -166,8 +166,7 @@ static void test_elects_by_the_objective(void **state) {
                fraction = atof(run_json(got, sizeof got, r.out, "copy_fraction"));
         assert_true(fraction > 0.5 * copy_us / us && fraction < 2 * copy_us / us);
         run_free(&r);
-        /* What carries the trials carries what they are worth: through a recording, a store, and both again.
-         */
+        /* Trials keep their weights through a recording, a store, and both again. */
         expect(0, "", "--kernel @/objective.cu --force --db @/objective.db --json");
         expect(0, "", "export --gpu hostcuda --output @/objective.json --db @/objective.db");
         remove_file("objective-2.db");
@@ -183,7 +182,7 @@ static void test_elects_by_the_objective(void **state) {
         assert_int_equal(n_of(again, "\"weight\":0.001,"), 2);
         free(first);
         free(again);
-        /* What is worth most comes first, not what is fastest. */
+        /* The best by the objective comes first, not the fastest. */
         expect(0,
                "\"state\":\"valid\"|\"finals\":[{\"kernel\":\"by_objective\",\"config\":{\"MODE\":1}|"
                "\"best\":[{\"kernel\":"
@@ -204,8 +203,7 @@ static void test_elects_by_the_objective(void **state) {
     expect(2, "weight is -", "import @/forged.json --db @/forged.db");
 }
 
-/* What says what is right is held to its own; what is poisoned is far off; what a launch changes is made
- * anew. */
+/* Poison is no correct result within a tolerance, and a reference may only write its results. */
 static void test_judges_what_judges(void **state) {
     (void)state;
     static const struct {
@@ -400,7 +398,7 @@ static void test_replays(void **state) {
            "--device replay:@/a.json --kernel @/d.cu --problem number_of_elements=3");
 }
 
-/* A recording may come from anybody. */
+/* A recording may come from any source. */
 static void test_refuses_forged_ops(void **state) {
     (void)state;
     static const char good[] = "\"op\":\"" NAME "\"";
@@ -421,7 +419,7 @@ static void test_refuses_forged_ops(void **state) {
 
 /* ---- Examples ------------------------------------------------------------------------------------------ */
 
-/* All of them, each on a problem with edges: none of what is tried fails, and it is verified. */
+/* All examples, each on a problem with edges. No configuration fails, and all are verified. */
 static void test_examples(void **state) {
     (void)state;
     static const struct {

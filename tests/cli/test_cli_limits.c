@@ -23,7 +23,7 @@ static int enter(void **state) {
     char line[256];
     folder = run_enter_on_standins();
     snprintf(line, sizeof line, "--sizes 97 --json --db %s/first.db", folder);
-    /* What is compiled for the stand-in is kept: no budget below is spent on it. */
+    /* Kernels compiled here for the stand-in are cached, so that no budget below is spent on compiling. */
     run_tune_faulty(&r, "", line);
     assert_code(&r, 0);
     run_free(&r);
@@ -54,8 +54,8 @@ static void test_effort_goes_on(void **state) {
     run_free(&r);
 }
 
-/* A budget, in whole seconds, in which something can be found for these sizes: `least_s`, or four times what
- * a few trials take now, where the machine is that busy. */
+/* A budget in whole seconds that suffices to find a winner for these sizes. It is `least_s`, or four times
+ * what a few trials take now if the machine is busy. */
 static double enough_s(const char *sizes, double least_s) {
     char line[256];
     run_result r;
@@ -67,8 +67,8 @@ static double enough_s(const char *sizes, double least_s) {
     return enough;
 }
 
-/* The run's timeline, in folder/NAME.json, shows that the budget was kept, however long all took because the
- * machine was busy. Behind its end so many seconds may go by in which no worker does anything. */
+/* The timeline folder/NAME.json shows that the budget was kept, however busy the machine was. After its end,
+ * workers may be idle for so many seconds. */
 static void assert_kept(const run_result *tuned, const char *name, double budget_s, int problems,
                         double idle_s) {
     char path[160], numbers[4][32];
@@ -126,7 +126,7 @@ static void test_budget_and_a_compiler_that_hangs(void **state) {
              folder, folder);
     run_tune_faulty(&r, "kernel=transpose_shifted,THREADS=128:compile_hang", line);
     assert_code(&r, 0);
-    assert_kept(&r, "hangs", budget_s, 1, 16); /* three of them one behind the other */
+    assert_kept(&r, "hangs", budget_s, 1, 16); /* three of them, one after the other */
     assert_has(&r, r.out, " failed, in ");
     assert_null(strstr(r.out, " 0 failed, in "));
     run_free(&r);
@@ -152,7 +152,7 @@ static void test_interrupted_run_goes_on(void **state) {
     run_tune(&r, &(run_spec){.interrupt_at = "search", .timeout_s = RUN_TUNE_TIMEOUT_S}, line);
     assert_code(&r, 130);
     assert_has(&r, r.err, "run the same command again");
-    assert_has(&r, r.out, "\"results\":["); /* what it has */
+    assert_has(&r, r.out, "\"results\":["); /* the results so far */
     run_free(&r);
     run_tune_faulty(&r, "", line);
     assert_code(&r, 0);

@@ -1,6 +1,6 @@
 /*
- * Kernels of one's own, as their author meets them: `tune new`, `tune check FILE`, and tuning what these
- * gave. On the CPU stand-in, whose compiled code tells no registers; where the real NVRTC is, with that, too.
+ * Kernels of one's own, as their author uses them: `tune new`, `tune check FILE`, and tuning the files.
+ * Compiled code of the CPU stand-in has no register counts. If the real NVRTC is available, it is used too.
  */
 #include <setjmp.h>
 #include <signal.h>
@@ -29,8 +29,7 @@ static const char *const here[] = {NULL};
 /* No device, and NVRTC where the library finds it by itself, or not at all. */
 static const char *const no_device[] = {"LD_LIBRARY_PATH", "TILETUNE_NVRTC", "CUDA_VISIBLE_DEVICES=", NULL};
 
-/* Runs a line in which each '@' stands for the folder of the test, and expects the exit
- * code and the words. */
+/* Runs a line with '@' replaced by the folder of the test. Expects the exit code and the words. */
 static void expect(const char *const *env, int code, const char *says, const char *line) {
     char whole[1024] = "";
     run_result r;
@@ -110,7 +109,8 @@ static void test_launched_early(void **state) {
     expect(here, 0, "\"shared_bytes\":128,\"early\":1,", "check @/early.cu --json");
 }
 
-/* What is derived is said, and compiled: a kernel that cannot be with EDGES=1 is refused for such a shape. */
+/* Derived values are printed and compiled: a kernel that does not compile with EDGES=1 is refused for such a
+ * shape. */
 static void test_derived(void **state) {
     (void)state;
     write_with("derived.cu", 7, "//@ derived EDGES cols % A > 0\n//@ derived TWICE 2 * A");

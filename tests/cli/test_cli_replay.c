@@ -97,7 +97,7 @@ static const char *replayed(char *out, size_t size, const char *sizes, const cha
     return out;
 }
 
-/* What a problem's search finds does not depend on the others of the run, and standard finds what exhaustive
+/* A problem's search does not depend on the other problems of the run. Standard effort finds what exhaustive
  * does. */
 static void test_effort(void **state) {
     (void)state;

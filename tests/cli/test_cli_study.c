@@ -110,7 +110,7 @@ static void test_table(void **state) {
     run_free(&r);
 }
 
-/* Whatever little is tried: each rung is. */
+/* Even with few trials, every rung is tried. */
 static void test_few_trials(void **state) {
     (void)state;
     for (int trials = 1; trials <= 2; trials++) {
@@ -151,9 +151,10 @@ static void test_json(void **state) {
         snprintf(key, sizeof key, "\"%s\":", keys[i]);
         assert_has(&r, r.out, key);
     }
-    assert_has(&r, r.out,
-               "\"ladders\":[{\"op\":\"transpose\",\"rows\":96,\"cols\":96,\"elem_size\":4,\"lds\":96,\"ldd\":96,"
-               "\"batch\":1,\"src_stride\":9216,\"dst_stride\":9216,\"align\":16,\"rungs\":[{\"rung\":\"copy\",");
+    assert_has(
+        &r, r.out,
+        "\"ladders\":[{\"op\":\"transpose\",\"rows\":96,\"cols\":96,\"elem_size\":4,\"lds\":96,\"ldd\":96,"
+        "\"batch\":1,\"src_stride\":9216,\"dst_stride\":9216,\"align\":16,\"rungs\":[{\"rung\":\"copy\",");
     assert_int_equal(count(r.out, "\"rung\":"), 11);
     assert_int_equal(count(r.out, "\"note\":\"\""), 11);
     assert_int_equal(count(r.out, "null"), 0);

@@ -36,7 +36,7 @@ static int enter(void **state) {
     return 0;
 }
 
-/* Runs a line in which each '@' stands for the folder of the test. */
+/* Runs a line with '@' replaced by the folder of the test. */
 static void tune(run_result *r, const char *line) {
     char whole[1024] = "";
     for (const char *c = line; *c; c++)
@@ -80,7 +80,7 @@ static void test_saxpy(void **state) {
            "import-t1 @/saxpy.json --output @/s.cu");
     expect(2, "", "s.cu is there already", "import-t1 @/saxpy.json --output @/s.cu");
     expect(0, "kernel saxpy", "", "check @/s.cu");
-    /* What Python says of the same space. */
+    /* Python counts the same space. */
     expect(0, "\"combinations\":80,\"configurations\":26,", "", "check @/s.cu --json");
     tune(&r, "--kernel @/s.cu --problem problem_size_x=1003 --unverified --max-trials 6 --json --db @/t1.db");
     assert_code(&r, 0);

@@ -165,7 +165,7 @@ class Files(Folder):
         self.assertIn(b"\n// m\xfcde\n", text)
 
     def test_many_parameters(self):
-        """Those of one value make room for others."""
+        """Parameters with one value make room for others."""
         def some(n, values):
             return "".join(f'{{"Name": "P{i}", "Values": "[{i}{values(i)}]"}}, ' for i in range(n)) + '{"Name": "B"'
         first = '{"Name": "B"'
@@ -181,7 +181,7 @@ class Files(Folder):
         self.check(text)
 
     def test_large_space(self):
-        """16 parameters, 14 of them of 8 values, of which few are legal together: one is found."""
+        """16 parameters, 14 of them with 8 values. Few combinations are legal, and one is found."""
         names = [f"P{i}" for i in range(14)]
         params = "".join(f'{{"Name": "{n}", "Values": [1, 2, 3, 4, 5, 6, 7, 8]}}, ' for n in names)
         conditions = "".join(f'{{"Expression": "{a} == {b} + 1 or {a} == 1 and {b} == 8"}}, '
@@ -284,7 +284,7 @@ class Program(Folder):
 
 
 class Lists(unittest.TestCase):
-    """What the script knows of the program's own tables is what stands there."""
+    """The script's copies of the program's tables equal the originals."""
 
     def strings(self, file, begin):
         text = (root / "src" / file).read_text()
@@ -313,7 +313,7 @@ class Lists(unittest.TestCase):
 
 
 class Mutations(Folder):
-    """Whatever is changed: a sentence and exit 2, or a kernel file that is one."""
+    """After any change there is a message and exit code 2, or a valid kernel file."""
     COUNT = int(os.environ.get("IMPORT_T1_MUTATIONS", "2000"))
     PIECES = [
         "null", "true", "-1", "0", "1e9", "1.5", "[]", "{}", '""', '"a"', '"B / 0"', "9223372036854775807", "[1, [2]]",

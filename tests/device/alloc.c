@@ -1,4 +1,6 @@
-/* The linker puts these in the place of malloc and its kin (--wrap). */
+/*
+ * The linker replaces malloc and its relatives by these (--wrap).
+ */
 #include "alloc.h"
 
 #include <stdatomic.h>

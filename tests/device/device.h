@@ -9,8 +9,8 @@
 
 /* Makes device 0's primary context current; false if there is no driver or no GPU. */
 bool device_open(void);
-/* What a test program without one exits with: skipped, or failed where TILETUNE_REQUIRE_GPU says that there
- * is one. */
+/* The exit code of a test program without a device: skipped, or failed if TILETUNE_REQUIRE_GPU says that
+ * there is one. */
 int device_missing(void);
 extern const tt__driver *cu;
 
@@ -29,7 +29,7 @@ bool device_may_take_long(void);
 /* Puts a driver function that the library does not use into the function pointer at `fn`. */
 void device_symbol(void *fn, const char *name);
 
-/* CUDA graphs, of which the library itself uses nothing. */
+/* CUDA graphs. The library itself does not use them. */
 typedef struct device_graphs {
     CUresult (*begin_capture)(CUstream stream, CUstreamCaptureMode mode);
     CUresult (*end_capture)(CUstream stream, CUgraph *out);
@@ -40,7 +40,7 @@ typedef struct device_graphs {
 } device_graphs;
 void device_graphs_open(device_graphs *g);
 
-/* What is loaded, created and allocated and still there; 0 on a GPU, which does not tell. */
+/* Counts objects and allocations that still exist; 0 on a GPU, which cannot tell. */
 long device_objects(void);
 
 /* tt_best, tt_plan_create and tt_tune of a kernel file, for problems as texts. */

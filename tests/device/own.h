@@ -15,9 +15,9 @@
 
 #include "device.h"
 
-/* y += a * x + b + the sum of the 256 numbers of x around it; two passes with scratch between them. Whatever
- * the type, n ends with a part of a block. All numbers are small and whole in the tests: every sum is exact.
- */
+/* y += a * x + b + the sum of the 256 numbers of x around it, in two passes with scratch between them. For
+ * every type, n ends with a part of a block. All numbers in the tests are small and whole, so every sum is
+ * exact. */
 static const char source[] =
     "//@ kernel    parts_of\n"
     "//@ problem   n 1000\n"
@@ -144,7 +144,7 @@ static double y_at(int i) {
     return i % 13;
 }
 
-/* Buffers with a guard behind y; the scratch is full of what must not matter. */
+/* Makes buffers with a guard after y. The scratch is full of values that must not matter. */
 static void make(given *g, int elem_size, double a, int b) {
     unsigned char data[(MOST + 64) * 8];
     *g = (given){.elem_size = elem_size, .a32 = (float)a, .a64 = a, .b = b};

@@ -1,5 +1,7 @@
-/* What is read out of a cubin is what the driver says of it once it is loaded: the default configurations of
- * all built-in templates. The CPU stand-in has no cubins that could be read. */
+/*
+ * Facts read from a cubin equal those of the driver after loading, for the default configurations of all
+ * built-in templates. The CPU stand-in has no cubins that can be read.
+ */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -14,7 +16,7 @@
 #include "gpu/nvrtc.h"
 #include "template/operation.h"
 
-/* For the first of its operation's samples that it can do here, or else as it stands. */
+/* Uses the first of its operation's samples that is possible here, or the default as it is. */
 static void resolve(tt__candidate *c, tt__problem *p, const tt__template *t, const tt__gpu *gpu) {
     for (size_t i = 0; i < t->operation->n_samples; i++) {
         OK(tt__operation_problem(p, t->operation, t->op, t->operation->samples[i].text));

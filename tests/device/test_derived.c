@@ -1,6 +1,8 @@
-/* What a template derives from the problem, from the search to a launch: the winner of a shape without edges
- * is compiled without code for them, and is the answer for a near shape that has some, where it is compiled
- * with it. */
+/*
+ * Values that a template derives from the problem, from the search to a launch. The winner of a shape without
+ * edges is compiled without code for them. It answers a near shape with edges, and is compiled with that code
+ * there.
+ */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdint.h>
@@ -28,7 +30,7 @@ static const char transposes[] =
     "        dst[c * ldd + r] = src[r * (cols + SKEW) + c];\n"
     "}\n";
 
-/* Likewise, and its reference is compiled with what is derived, too. */
+/* The same, and its reference is compiled with derived values, too. */
 static const char counts[] =
     "//@ kernel    counts\n//@ problem   n 256\n//@ buffer    y i32 n out\n//@ param     THREADS 32 64\n"
     "//@ derived   EDGES n % THREADS > 0\n//@ derived   COUNT n\n//@ block     THREADS\n"
@@ -80,7 +82,7 @@ static tt_problem problem_of(int64_t rows, int64_t cols, int64_t lds) {
 
 enum { SIDE = 80, GUARD = 0x5a };
 
-/* Transposes by a plan; what lies behind the result must stay. */
+/* Transposes by a plan. Bytes after the result must stay unchanged. */
 static void check_plan(const tt_plan *plan, const tt_problem *p) {
     enum { BYTES = SIDE * SIDE * 4 };
     static unsigned char src[BYTES], dst[BYTES];

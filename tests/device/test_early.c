@@ -1,5 +1,7 @@
-/* Templates that are launched early wait for the kernel in front of them before they read what it writes, in
- * a stream and in a graph: behind one that lets others begin at once, and writes much later. */
+/*
+ * Templates that are launched early wait for the previous kernel before they read its results, in a stream
+ * and in a graph. The previous kernel lets others begin at once, and writes much later.
+ */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdint.h>
@@ -83,8 +85,8 @@ static void compile(loaded *l, const tt__template *t) {
 
 static tt_status resolve(loaded *l, const tt__template *t, const tt__gpu *on, int64_t rows, int64_t cols,
                          int64_t batch, int elem_size) {
-    l->p = matrix_for(t->op,
-                      (tt_problem){.rows = rows, .cols = cols, .batch = batch, .elem_size = elem_size});
+    l->p =
+        matrix_for(t->op, (tt_problem){.rows = rows, .cols = cols, .batch = batch, .elem_size = elem_size});
     return tt__space_resolve(&l->c, t, on, &l->p, t->default_config);
 }
 
@@ -194,7 +196,7 @@ static void test_each_waits(void **state) {
     tt__template_free(&t);
 }
 
-/* Or else the test above would say nothing. */
+/* Without this, the test above would prove nothing. */
 static void test_who_does_not_wait_is_found_out(void **state) {
     (void)state;
     loaded writer, l;

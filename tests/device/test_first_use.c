@@ -1,8 +1,6 @@
 /*
- * Tuning on first use: the problem is tuned once, whoever asks for it from how many threads and processes,
- * and whatever becomes of the tuning there is a plan that works.
- *
- * With arguments it is one of those processes: DB BUDGET_S ROWS COLS; it prints the match.
+ * Tuning on first use. The problem is tuned once, from any number of threads and processes. Whatever happens
+ * to the tuning, there is a plan that works.
  */
 #include <fcntl.h>
 #include <pthread.h>
@@ -77,8 +75,8 @@ static void test_works(const tt_plan *plan, int64_t rows, int64_t cols) {
     CU_OK(cu->cuMemFree(to));
 }
 
-/* Is it what a library says that has never tuned anything? That depends on the GPU: of one whose winners come
- * with the library, the nearest of them was measured on it. */
+/* Is it the answer of a library that was never tuned? It depends on the GPU: if its winners ship with the
+ * library, the nearest of them was measured on it. */
 static bool as_if_untuned(const tt_plan *plan, const tt_problem *p) {
     tt_ctx *ctx;
     tt_choice expected = TT_INIT(tt_choice);
@@ -86,7 +84,7 @@ static bool as_if_untuned(const tt_plan *plan, const tt_problem *p) {
     OK(open_with(&ctx, ":memory:", 0));
     OK(tt_best(&expected, ctx, p));
     tt_close(&ctx);
-    assert_true(expected.match > TT_MATCH_STALE); /* nobody has recorded this problem */
+    assert_true(expected.match > TT_MATCH_STALE); /* this problem is in no recording */
     return got->match == expected.match && strcmp(got->layer, expected.layer) == 0 &&
            strcmp(got->kernel, expected.kernel) == 0 && strcmp(got->config, expected.config) == 0;
 }
@@ -294,7 +292,7 @@ static void not_in_a_capture(void **state) {
     assert_int_equal(number(db("capture.db"), how_often_tuned), 0);
 }
 
-/* What was measured under another driver was measured. */
+/* A result of another driver is not measured again. */
 static void not_what_is_stale(void **state) {
     (void)state;
     tt_ctx *ctx;
@@ -310,7 +308,7 @@ static void not_what_is_stale(void **state) {
     assert_int_equal(number(db("once.db"), how_often_tuned), 1);
 }
 
-/* Who may not write, or asks for another GPU, does not tune. */
+/* A context that may not write, or that asks for another GPU, does not tune. */
 static void not_for_who_only_asks(void **state) {
     (void)state;
     tt_problem p = problem_of(47, 33);

@@ -1,5 +1,7 @@
-/* The way of a launch: what it allocates, graphs being captured, contexts that come and go, several devices,
- * many threads. What is launched is checked elsewhere too, but never just not launched. */
+/*
+ * Launches: allocations, graph capture, contexts that come and go, several devices, many threads. Results are
+ * checked elsewhere, too; here every launch really runs.
+ */
 #include <pthread.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -154,7 +156,7 @@ static void test_capture(void **state) {
     drop(&b);
 }
 
-/* What is not there yet is refused, and what is made elsewhere meanwhile does not disturb the capture. */
+/* A missing plan is refused, and plans made elsewhere do not disturb the capture. */
 static void test_nothing_is_made_in_a_capture(void **state) {
     (void)state;
     static const CUstreamCaptureMode modes[] = {

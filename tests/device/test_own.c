@@ -88,8 +88,7 @@ static void test_tunes(void **state) {
         assert_true(choice.gbps > 0.999 * r->gbps && choice.gbps < 1.001 * r->gbps);
     }
     tt_report_free(&report);
-    OK(kernel_best(&choice, k,
-                      "n=1400,T=f64")); /* nearer than what is nearly as far, but of another type */
+    OK(kernel_best(&choice, k, "n=1400,T=f64")); /* nearer than what is nearly as far, but of another type */
     assert_int_equal(choice.match, TT_MATCH_NEAREST);
     assert_string_equal(choice.problem, "n=1500, T=f64");
     assert_int_equal(choice.unverified, 0);
@@ -106,7 +105,7 @@ static void test_tunes(void **state) {
     tt_kernel_close(&k);
 }
 
-/* What was tuned is launched: scalars are the caller's, not those of the tuner. */
+/* Launches the winner. Scalars are the caller's, not those used for tuning. */
 static void test_launches_what_was_tuned(void **state) {
     (void)state;
     static const struct {

@@ -135,7 +135,7 @@ static void test_serves_whatever_becomes_of_it(void **state) {
     free(worker);
 }
 
-/* Nobody has said that what nothing verifies may be tuned. */
+/* An unverified kernel is not tuned unless the caller allows it. */
 static void test_not_what_nothing_verifies(void **state) {
     (void)state;
     tt_ctx *in = open_with("unsure", enough_s);

@@ -15,9 +15,8 @@
 #include "device.h"
 #include "gpu/device.h"
 #include "template/operation.h"
-#include "tuner/gpu_backend/backend.h"
-#include "tuner/search.h"
 #include "tuner/cli/study.h"
+#include "tuner/gpu_backend/backend.h"
 #include "tuner/search.h"
 
 enum { OWN_RUNGS = 8 }; /* templates of the ladder */
@@ -51,8 +50,8 @@ static void open_session(tt__session *s, tt__template_set *templates, const tt_t
         .templates = templates, .strategy = &tt__strategy_exhaustive, .opts = opts, .n_problems = 1};
     OK(tt__template_set_open(templates, NULL, 0));
     OK(tt__store_open(&s->store, ":memory:", TT__STORE_READ_WRITE));
-    OK(tt__backend_gpu(&s->backend,
-                        &(tt__backend_gpu_opts){.trial_timeout_s = 30, .compile_timeout_s = 60, .store = s->store}));
+    OK(tt__backend_gpu(&s->backend, &(tt__backend_gpu_opts){
+                                        .trial_timeout_s = 30, .compile_timeout_s = 60, .store = s->store}));
     OK(s->backend->ops->hello(s->backend, &s->gpu, &s->env));
     OK(tt__store_gpu(s->store, &s->gpu, &s->gpu_id));
     OK(tt__store_run_begin(s->store, s->gpu_id, &s->env, "measured", &s->run_id));
@@ -67,9 +66,8 @@ static void check_rungs(tt__session *s, const tt__problem *p) {
     for (size_t i = 0; i < search.space.n; i++) {
         const tt__trial *t = &search.trials[i];
         if (t->status != TT__TRIAL_OK)
-            print_error("%s %s, %s: %s: %s\n", search.space.items[i].t->kernel,
-                        search.space.items[i].config, tt__problem_text(text, p),
-                        tt__trial_status_name(t->status), t->reason);
+            print_error("%s %s, %s: %s: %s\n", search.space.items[i].t->kernel, search.space.items[i].config,
+                        tt__problem_text(text, p), tt__trial_status_name(t->status), t->reason);
         assert_int_equal(t->status, TT__TRIAL_OK);
         assert_true(t->time_us > 0);
     }
@@ -90,7 +88,8 @@ static void test_every_rung_is_right(void **state) {
                                                                    .ldd = shapes[i].ldd,
                                                                    .elem_size = elem_sizes[e]});
             check_rungs(&s, &p);
-            if (tt__problem_align(&p) > elem_sizes[e]) { /* bases that are aligned to an element and no more */
+            if (tt__problem_align(&p) >
+                elem_sizes[e]) { /* bases that are aligned to an element and no more */
                 tt__problem_set(&p, "align", elem_sizes[e]);
                 check_rungs(&s, &p);
             }
@@ -152,8 +151,7 @@ static void export_to(const char *db, const char *path) {
     tt__store_close(&store);
 }
 
-/* What was studied is seen again in its recording; one of a run that only tuned says
- * that it has no ladder. */
+/* A study is repeated from its recording. A recording of a run that only tuned has no ladder, and says so. */
 static void test_study_and_replay(void **state) {
     (void)state;
     char db[128], path[128];

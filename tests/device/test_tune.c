@@ -65,8 +65,8 @@ static void all_passed(const tt_report *report) {
 }
 
 /* Square, in batches, in place, rectangular, tiny, prime, no multiple of any tile, with leading dimensions.
- * The sweep of the templates has a test of its own. So the CPU stand-in takes the first two, whose rows are
- * hardly aligned and which have few configurations; with TT_LONG a third one, which has many. */
+ * The sweep of the templates is another test. So the CPU stand-in takes the first two, which are hardly
+ * aligned and have few configurations, and with TT_LONG a third one with many. */
 static void test_every_configuration_passes(void **state) {
     (void)state;
     tt_problem problems[] = {
@@ -102,7 +102,7 @@ static void test_second_run_measures_nothing(void **state) {
     assert_true(tt_report_result(first, 0)->time_us == tt_report_result(second, 0)->time_us);
     assert_int_equal(tt_report_result(first, 0)->trials, tt_report_result(second, 0)->trials);
 
-    /* What was found is what the library now answers, and what a plan runs. */
+    /* The library now answers with the winner, and a plan runs it. */
     tt_choice best = TT_INIT(tt_choice);
     OK(tt_best(&best, ctx, &p));
     assert_int_equal(best.match, TT_MATCH_EXACT);

@@ -91,7 +91,7 @@ void fault_tune(run_result *r, const char *rules, const char *line, ...) {
     run_tune(r, &(run_spec){.env = (const char *[]){rule, NULL}, .timeout_s = fault_timeout_s}, text);
 }
 
-/* What a process has in /proc, with its NULs; "" if it has gone. */
+/* Reads a file of a process in /proc, with its NULs; "" if the process has ended. */
 static void read_proc(char *text, size_t size, const char *pid, const char *name) {
     char path[64];
     snprintf(path, sizeof path, "/proc/%s/%s", pid, name);
@@ -105,7 +105,7 @@ static void read_proc(char *text, size_t size, const char *pid, const char *name
 }
 
 static bool is_worker(const char *pid, pid_t tuner, const char *role, const char *at) {
-    char text[1024], name[16]; /* of which Linux keeps 15 characters */
+    char text[1024], name[16]; /* Linux keeps 15 characters */
     int parent;
     read_proc(text, sizeof text, pid, "stat");
     const char *end = strrchr(text, ')');

@@ -1,5 +1,7 @@
-/* What the tests of faults share: the stand-ins, a folder, a problem that is tuned in a second or two, and
- * SQL on the store. */
+/*
+ * Shared by the tests of faults: the stand-ins, a folder, a problem that is tuned in a second or two, and SQL
+ * on the store.
+ */
 #ifndef TT_TESTS_FAULT_H
 #define TT_TESTS_FAULT_H
 
@@ -40,8 +42,8 @@ void fault_write(const char *path, const char *text);
 void fault_tune(run_result *r, const char *rules, const char *line, ...)
     __attribute__((format(printf, 3, 4)));
 
-/* Sends a signal to the workers of `tune` in that role ("compile", "gpu"), at most so many; to those alone,
- * if `at` is not NULL, that compile a file of that name, of which 15 characters count. Returns how many were
+/* Sends a signal to at most so many of the workers of `tune` in that role ("compile", "gpu"). If `at` is not
+ * NULL, only those count that compile a file of that name (15 characters are compared). Returns how many were
  * hit. */
 int fault_strike(pid_t tuner, const char *role, const char *at, int signal, int most);
 

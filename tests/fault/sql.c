@@ -1,4 +1,6 @@
-/* The linker puts these in the place of SQLite's functions (--wrap); a VFS stands before the system's. */
+/*
+ * The linker replaces SQLite's functions by these (--wrap). A VFS wraps the system's.
+ */
 #include "fault/sql.h"
 
 #include <sqlite3.h>
@@ -107,7 +109,7 @@ static sqlite3_file *of(sqlite3_file *f) {
     return ((file *)f)->system;
 }
 
-/* A method that hands on what it is given, unless it is the one to fail. */
+/* A method that calls the wrapped one, unless it is the one to fail. */
 #define MAY_FAIL(name, method, code, params, ...)                                                            \
     static int name params {                                                                                 \
         return fails(&accesses) ? (code) : of(f)->pMethods->method(__VA_ARGS__);                             \

@@ -1,5 +1,7 @@
-/* What SQLite may meet: memory that runs out, statements that fail, files that cannot be read or written. For
- * programs that link it with alloc_link_args and sql_link_args of tests/meson.build. */
+/*
+ * Faults for SQLite: memory runs out, statements fail, files cannot be read or written. For programs that
+ * link it with alloc_link_args and sql_link_args of tests/meson.build.
+ */
 #ifndef TT_TESTS_SQL_H
 #define TT_TESTS_SQL_H
 

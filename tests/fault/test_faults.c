@@ -102,7 +102,7 @@ static void every_fault_is_one_trial(void **state) {
     assert_trial(db, HEALTHY, TT__TRIAL_OK, "");
     assert_int_equal(fault_number(db, "SELECT count(*) FROM trial WHERE status <> 0"), N_FAULTS + 1);
 
-    /* What failed is not tried again. */
+    /* Failed configurations are not tried again. */
     int64_t n = fault_number(db, "SELECT count(*) FROM trial");
     run_with(&r, "faults.db", rules);
     assert_code(&r, 0);
@@ -125,7 +125,7 @@ static void the_fastest_that_is_right_wins(void **state) {
     run_free(&r);
 }
 
-/* Whatever is wrong with a whole family of kernels, the others have a winner. */
+/* If a whole family of kernels is wrong, the others still have a winner. */
 static void a_kernel_that_is_wrong_everywhere(void **state) {
     (void)state;
     char rules[128], got[256];

@@ -1,8 +1,8 @@
 /*
- * On the CPU stand-in (suite fault), and with the argument "gpu" on a GPU (suite gpu). Runs that end at a
- * random moment: by kill -9 of the whole process group, of the tuner alone, and by Ctrl-C.
- * Whatever was stored stays, nothing is measured twice, no process is left, and the run that follows goes on
- * until every configuration has been tried once.
+ * Runs that end at a random moment: by kill -9 of the whole process group or of the tuner alone, or by
+ * Ctrl-C. On the CPU stand-in (suite fault), and with the argument "gpu" on a GPU (suite gpu). Stored results
+ * stay, nothing is measured twice, no process is left, and the next run continues until every configuration
+ * was tried once.
  */
 #include "tiletune.h"
 
@@ -17,11 +17,11 @@
 
 enum { KILLED = 128 + SIGKILL, INTERRUPTED = 130 };
 
-/* Of a run that nobody disturbs: how many configurations it screens, and when it has the last of them. */
+/* From a run without a kill: the number of configurations it screens, and when it has the last of them. */
 static int64_t n_trials;
 static double trials_s;
 
-static int n_amid; /* blows behind which some of the trials were there, and some were not */
+static int n_amid; /* kills after which some trials were stored, and some were not */
 
 #define SCREENED "SELECT count(*) FROM trial WHERE stage = 0"
 
@@ -29,7 +29,7 @@ typedef struct blow {
     double at_s;
     int signal;
     bool group;
-    pid_t pid; /* whom it hit; 0: nobody yet */
+    pid_t pid; /* the process that was hit; 0: none yet */
 } blow;
 
 static void strike(void *user, pid_t pid, double seconds, const char *err) {
@@ -97,7 +97,7 @@ static void finish(const char *db) {
     unlink(fault_path("before.db"));
 }
 
-/* Processes that the group has left behind are gone after a moment. */
+/* No process of the group is left after a moment. */
 static void assert_nobody_left(pid_t group) {
     for (int i = 0; i < 1000; i++) {
         pid_t pid = waitpid(-group, NULL, WNOHANG);
@@ -138,8 +138,8 @@ static bool is_store(const char *db) { /* not before a run has made one */
     return access(db, F_OK) == 0 && fault_number(db, "PRAGMA user_version") != 0;
 }
 
-/* After each blow. Finishes a store that took a dozen, or whose run came through, and every fourth of those
- * that have all their trials: finals take longer than they. */
+/* Call after each kill. Continues a store to its end if it took a dozen kills or its run ended, and every
+ * fourth time if all its trials are there, because finals take longer than trials. */
 static void look_after(stores *s, bool came_through) {
     s->blows++;
     if (is_store(s->db)) {

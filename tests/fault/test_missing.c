@@ -1,7 +1,7 @@
 /*
- * What is missing, too old, too small or not ours: each time one line on standard error that names it, and
- * the exit code of its kind. Then workers that somebody else kills, templates of the user's that are bad, and
- * a driver of which one call fails, whichever it is.
+ * Parts that are missing, too old, too small or foreign. Each gives one line on standard error that names it,
+ * and the right exit code. Then killed workers, bad templates of the user, and a driver where any one call
+ * fails.
  */
 #include "fault.h"
 
@@ -65,8 +65,8 @@ static void says_what_is_missing(void **state) {
         assert_int_equal(fault_number(fault_path("missing.db"), "SELECT count(*) FROM trial"), 0);
 }
 
-/* Puts a driver that lacks a function into a folder, to be named in $LD_LIBRARY_PATH: the stand-in, in which
- * that function has another name. */
+/* Puts a driver without a function into a folder for $LD_LIBRARY_PATH: the stand-in, where that function has
+ * another name. */
 static void make_driver_without(const char *function, const char *in) {
     char from[512], to[512], name[64];
     static char bytes[4 << 20];
@@ -88,8 +88,8 @@ static void make_driver_without(const char *function, const char *in) {
     assert_int_equal(fclose(f), 0);
 }
 
-/* What came with CUDA 12 has to be there. What came later need not: then the parameters of a template of the
- * user's are not compared with its `args`, and all else is as ever. */
+/* Functions of CUDA 12 are required, and later ones are not. Without those, the parameters of a user's
+ * template are not compared with its `args`, and all else works. */
 static void an_old_driver(void **state) {
     (void)state;
     static const struct {
@@ -225,7 +225,7 @@ static void a_template_that_does_not_compile(void **state) {
     assert_non_null(strstr(reason, "column"));
 }
 
-/* Nobody asks for its op, so nothing of it is tried. */
+/* Its operation is not requested, so none of its configurations is tried. */
 static void a_template_of_another_op(void **state) {
     (void)state;
     const char *path = changed("other.cu", "op       transpose", "op       transpose_mine");

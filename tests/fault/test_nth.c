@@ -26,19 +26,19 @@
 #include "template/operation.h"
 #include "template/template.h"
 
-/* There are thousands of allocations: so many of them fail, more with TT_LONG, or, if $NTH_EVERY is set, all.
- * It is the number of processes that share the work, of which each takes every such n. */
+/* There are thousands of allocations. So many of them fail, and more with TT_LONG. If $NTH_EVERY is set, all
+ * of them fail: it is the number of processes that share the work, and each takes every such n. */
 enum { ROWS = 40, COLS = 56, BYTES = ROWS * COLS * 4, TRIES = 40, TRIES_LONG = 120, PROCESSES_MAX = 256 };
 
 static char folder[] = "/tmp/tiletune-nth-XXXXXX";
 static char stored[64], bare[64]; /* with winners and cubins; with winners only */
 static char fresh[64];            /* made for each try */
-static const char nothing[] = "", older[] = TT_SOURCE_DIR "/tests/data/store-v1.db"; /* what it is made of */
+static const char nothing[] = "", older[] = TT_SOURCE_DIR "/tests/data/store-v1.db"; /* initial content */
 static const char *opened;                                                           /* by open_and_close */
 static CUdeviceptr src, dst;
 static unsigned char host[2][BYTES];
-static int64_t rows;           /* of what is asked for */
-static tt_choice chosen;       /* by what was tried last, if it chose */
+static int64_t rows;           /* of the problem */
+static tt_choice chosen;       /* the last choice, if there was one */
 static long share, shares = 1; /* this process, from 0, of so many */
 
 /* ---- What is tried ------------------------------------------------------------------------------------- */
@@ -101,12 +101,12 @@ static tt_status transpose(tt_ctx *ctx) {
 
 static const struct scenario {
     const char *name, *db;
-    const char *from; /* what `fresh` is made of */
+    const char *from; /* initial content of `fresh` */
     tt_status (*run)(tt_ctx *ctx);
     int64_t rows;
     double budget_s;
     bool read_only;
-    tt_match match; /* of what is chosen */
+    tt_match match; /* of the choice */
 } scenarios[] = {
     {"open and close", stored, NULL, open_and_close, 0, 0, false, TT_MATCH_EXACT},
     {"open a new store", stored, nothing, open_and_close, 0, 0, false, TT_MATCH_EXACT},
@@ -262,7 +262,7 @@ static void every_driver_call(void **state) {
 
 /* ---- What is there before ------------------------------------------------------------------------------ */
 
-/* A store in which the default of a template has won for two problems. */
+/* A store where the default of a template has won for two problems. */
 static tt_status crown(const char *path) {
     const char *kernel = "transpose_tiled";
     tt__store *s;

@@ -1,7 +1,6 @@
 /*
- * Files of own kernels that mean no good, or are only wrong: what never ends is ended, what crashes takes
- * nobody with it, what asks for more than there is, or for what is not its own, is refused with its place. On
- * the CPU stand-in.
+ * Own kernels that are hostile or just wrong, on the CPU stand-in. An endless one is stopped, and a crash
+ * ends only its worker. Requests for too much, or for foreign memory, are refused with their place.
  */
 #include "fault.h"
 
@@ -199,7 +198,7 @@ static void refuses_sizes(void **state) {
 
 /* ---- Files --------------------------------------------------------------------------------------------- */
 
-/* What is read as data is a file of the right length, or nothing: no pipe, no device, no folder. */
+/* A data file must be a regular file of the right length: no pipe, no device, no folder. */
 static void refuses_what_is_no_file(void **state) {
     (void)state;
     const char *file = fault_path("pipe.cu"), *data = fault_path("data.bin");

@@ -34,7 +34,7 @@ static const char *copy(const char *name) {
     return path;
 }
 
-/* Runs, and wants this exit code and this text in what was printed, on either side. */
+/* Runs a line. Expects this exit code, and this text on standard output or standard error. */
 static void expect(int code, const char *says, const char *fmt, ...) __attribute__((format(printf, 3, 4)));
 
 static void expect(int code, const char *says, const char *fmt, ...) {
@@ -170,7 +170,7 @@ static void takes_over(void **state) {
     expect(0, "1 winner, ", "import %s --db %s", json, fresh);
     fault_text(again, sizeof again, fresh, "SELECT text FROM winner JOIN config ON config.id = config_id");
     assert_true(*config && *again);
-    /* What was measured elsewhere under the same driver and NVRTC is not measured again. */
+    /* A result of another machine with the same driver and NVRTC is not measured again. */
     expect(0, "\"trials\":", SMALL " --json --quiet --db %s", fresh);
     assert_int_equal(fault_number(fresh, "SELECT count(*) FROM trial WHERE stage = 0"),
                      fault_number(db, "SELECT count(*) FROM trial WHERE stage = 0"));

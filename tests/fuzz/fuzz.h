@@ -1,7 +1,8 @@
-/* What the fuzz targets share. Each is linked with libFuzzer by scripts/fuzz, and with replay.c, which goes
- * through the corpus as a test. A target keeps what it can from one execution to the next (a store in memory,
- * a connection), for speed; one execution in 64, chosen by its bytes, starts from nothing as a user
- * would. */
+/*
+ * Shared by the fuzz targets. scripts/fuzz links each with libFuzzer, and tests link it with replay.c, which
+ * runs the corpus. For speed, a target keeps what it can between executions (a store in memory, a
+ * connection). One execution in 64, chosen by its bytes, starts from nothing as a user would.
+ */
 #ifndef TT_TESTS_FUZZ_H
 #define TT_TESTS_FUZZ_H
 
@@ -12,7 +13,8 @@
 #include "db/store.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
-/* Each target has one: changes the bytes in place so that most of what comes out is still of its format. */
+/* Each target has a mutator. It changes the bytes in place, so that most results still have the target's
+ * format. */
 size_t LLVMFuzzerCustomMutator(uint8_t *data, size_t size, size_t max_size, unsigned seed);
 /* Changes bytes blindly: libFuzzer's, or that of replay.c. */
 size_t LLVMFuzzerMutate(uint8_t *data, size_t size, size_t max_size);
@@ -21,7 +23,7 @@ size_t LLVMFuzzerMutate(uint8_t *data, size_t size, size_t max_size);
 bool fuzz_fresh(const uint8_t *data, size_t size);
 /* Aborts with the last error unless it holds. */
 void fuzz_want(bool holds, const char *what);
-/* The bytes as a file, of which there is one at a time. */
+/* Makes the bytes a file. There is one at a time. */
 const char *fuzz_file(const uint8_t *data, size_t size);
 /* Takes a store over into another; what was taken must pass the check of a store. */
 void fuzz_merge(tt__store *from, bool fresh);

@@ -1,5 +1,7 @@
-/* Any lines as the words of a command line: refused with a sentence, or options in which every number is one
- * that the commands can take. Nothing is run. */
+/*
+ * Any lines as the words of a command line. They are refused with a message, or become options where every
+ * number is in range. No command is run.
+ */
 #include "fuzz.h"
 
 #include <stdlib.h>

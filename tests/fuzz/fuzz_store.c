@@ -1,5 +1,7 @@
-/* Any bytes as a store of somebody else's: refused with a sentence, or merged into one that passes its own
- * check. */
+/*
+ * Any bytes as a foreign store. They are refused with a message, or merged into a store that passes its own
+ * check.
+ */
 #include "fuzz.h"
 
 #include "db/conn.h"

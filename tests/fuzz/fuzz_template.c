@@ -1,5 +1,7 @@
-/* Any bytes as a kernel template: refused with a place and a sentence, or a space whose every member is
- * legal. */
+/*
+ * Any bytes as a kernel template. They are refused with a place and a message, or make a space whose members
+ * are all legal.
+ */
 #include "fuzz.h"
 
 #include <stdlib.h>

@@ -54,7 +54,7 @@ void fuzz_layout_free(fuzz_layout *layout) {
     *layout = (fuzz_layout){0};
 }
 
-/* Equal, but for the change counter, the numbers of pages and free pages, and the counter again. */
+/* Equal except for the change counters and the numbers of pages and free pages. */
 static bool same_part(const uint8_t *a, const uint8_t *b, size_t at, size_t n) {
     if (at >= 96)
         return memcmp(a, b, n) == 0;
@@ -218,7 +218,7 @@ static void remove_file(void) {
 
 static void set_up(void) {
     snprintf(path, sizeof path, "/tmp/tt-fuzz-%d", (int)getpid());
-    /* For those who look at the file before SQLite does. */
+    /* Our own code checks the file before SQLite opens it. */
     fuzz_want(mknod(path, S_IFREG | 0600, 0) == 0 && atexit(remove_file) == 0, "a file");
     fuzz_want(sqlite3_initialize() == SQLITE_OK, "SQLite");
     system_vfs = sqlite3_vfs_find(NULL);

@@ -1,4 +1,6 @@
-/* One file whose content is in memory, for SQLite: a VFS that hands out the bytes it was last given. */
+/*
+ * A file in memory for SQLite: a VFS that returns the bytes it was last given.
+ */
 #ifndef TT_TESTS_FUZZ_MEMORY_H
 #define TT_TESTS_FUZZ_MEMORY_H
 
@@ -10,7 +12,7 @@
  * open sees a file that another process has changed. */
 const char *fuzz_memory(const uint8_t *data, size_t size);
 
-/* What of the file was read while its layout was noted. */
+/* The parts of the file that were read while its layout was noted. */
 typedef struct fuzz_layout {
     size_t n;
     struct {
@@ -22,8 +24,8 @@ typedef struct fuzz_layout {
 /* Notes what is read from now on; NULL: nothing any more. Free it with fuzz_layout_free. */
 void fuzz_memory_note(fuzz_layout *layout);
 void fuzz_layout_free(fuzz_layout *layout);
-/* Are these bytes the same where they were noted, except for what changes with every commit? False if nothing
- * was noted, or too much, or if the file has a write-ahead log. */
+/* Are these bytes the same at the noted places, except for what each commit changes? False if nothing was
+ * noted, or too much, or if the file has a write-ahead log. */
 bool fuzz_layout_same(const fuzz_layout *layout, const uint8_t *data, size_t size);
 
 #endif

@@ -1,4 +1,6 @@
-/* What the mutators share, and the one of texts that are words and lines. */
+/*
+ * Shared by the mutators, and the mutator for text of words and lines.
+ */
 #include "fuzz.h"
 
 #include <ctype.h>
@@ -28,7 +30,7 @@ static bool wordly(uint8_t c) {
     return isalnum(c) || c == '_';
 }
 
-/* A run of word characters, or one other character, around or behind `at`. */
+/* A run of word characters, or one other character, at or after `at`. */
 static size_t word_at(const uint8_t *data, size_t size, size_t *at) {
     size_t end = *at;
     while (*at && wordly(data[*at]) && wordly(data[*at - 1]))

@@ -34,7 +34,7 @@ static size_t value_size(uint64_t type) {
     return type < 12 ? sizes[type] : (size_t)((type - 12) / 2 & 0xffff);
 }
 
-/* Another type of the same size, or one that takes a little more or less of what follows. */
+/* Another type of the same size, or a type that takes slightly more or less of the next bytes. */
 static uint8_t other_type(uint8_t type, unsigned *r) {
     static const uint8_t empty[] = {0, 8, 9, 12, 13};
     if (fuzz_random(r, 4) == 0)
@@ -73,7 +73,7 @@ static void change_value(uint8_t *value, size_t n, unsigned *r) {
         LLVMFuzzerMutate(value, n, n);
 }
 
-/* The record of a cell, whose payload starts at `at`. */
+/* Changes the record of a cell, whose payload starts at `at`. */
 static void change_record(page *p, size_t at, unsigned *r) {
     size_t types = at, columns[64], n = 0;
     uint64_t head, type;

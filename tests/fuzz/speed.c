@@ -1,6 +1,7 @@
-/* What makes SQLite faster for the targets and changes nothing of what is tested: no locks in a process of
- * one thread, and statements that are prepared once for each connection that stays (--wrap in
- * tests/meson.build). */
+/*
+ * Makes SQLite faster for the targets without changing results: no locks in a process with one thread, and
+ * statements that are prepared once per lasting connection (--wrap in tests/meson.build).
+ */
 #include <sqlite3.h>
 #include <stdlib.h>
 #include <string.h>

@@ -1,6 +1,6 @@
 /*
- * The cache of compiled images: one file for each, named by a hash of what made it. A file appears whole, by
- * rename, so that any number of processes may share the folder and any of them may be killed.
+ * The cache of compiled images: one file each, named by a hash of its inputs. A file appears whole, by
+ * rename. So any number of processes may share the folder, and any of them may be killed.
  */
 #include "cache.h"
 
@@ -12,7 +12,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-/* FNV-1a: nobody attacks it, and some thousand files do not collide in 64 bits. */
+/* FNV-1a is enough: there are no attackers, and some thousand files do not collide in 64 bits. */
 static void add(uint64_t *hash, const char *bytes, size_t n) {
     for (size_t i = 0; i < n; i++)
         *hash = (*hash ^ (unsigned char)bytes[i]) * 0x100000001b3u;

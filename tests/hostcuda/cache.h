@@ -15,10 +15,10 @@ typedef struct hostcuda_cached {
 
 /* Finds the place by the text, the compiler's whole command line (options, sanitizers) and the shim. */
 hostcuda_cached hostcuda_cache_open(const char *text, size_t text_bytes, const char *const *argv);
-/* False if the image has to be compiled: then others who want the same one wait until hostcuda_cache_close.
- * *library is the caller's to free. */
+/* False if the image must be compiled. Others that want the same image then wait until hostcuda_cache_close.
+ * The caller frees *library. */
 bool hostcuda_cache_get(hostcuda_cached *c, char **library, size_t *library_bytes);
-/* Whatever fails here costs only time later, so it says nothing. */
+/* A failure here only costs time later, so it is ignored. */
 void hostcuda_cache_put(const hostcuda_cached *c, const char *library, size_t library_bytes);
 void hostcuda_cache_close(hostcuda_cached *c);
 

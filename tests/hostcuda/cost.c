@@ -1,7 +1,7 @@
 /*
- * Virtual time: what a launch "takes" follows from its geometry alone, so that a search has something to
- * find and golden output stays the same on every machine. The figures mean nothing beyond that: a memory of
- * 100 GB/s of which a good geometry gets 96 %, and the mistakes that cost on a GPU cost here too.
+ * Virtual time. The time of a launch depends on its geometry only, so that a search has something to find,
+ * and golden output is the same on every machine. The numbers mean nothing more: a memory of 100 GB/s, where
+ * a good geometry gets 96 %, and mistakes that cost time on a GPU cost time here.
  */
 #include "driver.h"
 

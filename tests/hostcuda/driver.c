@@ -221,7 +221,7 @@ EXPORT CUresult cuDeviceTotalMem(size_t *bytes, CUdevice device) {
     return CUDA_SUCCESS;
 }
 
-/* Memory clock and bus width make 100 GB/s. What is not listed is 0. */
+/* Memory clock and bus width make 100 GB/s. Attributes that are not listed are 0. */
 static const struct attribute {
     CUdevice_attribute id;
     int value;

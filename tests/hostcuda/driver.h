@@ -25,7 +25,7 @@ typedef struct hostcuda_process {
     int initialized_pid; /* 0: cuInit has not been called */
     int n_devices;
     long calls, allocs;
-    hostcuda_faults faults; /* those of "driver" */
+    hostcuda_faults faults; /* faults of "driver" */
     CUresult pending;       /* found at the next call that synchronises ... */
     CUresult sticky;        /* ... and then returned by every call */
     bool is_hung;           /* the next call that synchronises never returns */
@@ -37,7 +37,7 @@ typedef struct hostcuda_process {
 
 extern hostcuda_process hostcuda_state;
 
-/* What a call needs before it may begin. */
+/* Conditions of a call. */
 typedef enum hostcuda_need {
     NEEDS_NOTHING,
     NEEDS_INIT,

@@ -38,7 +38,7 @@ typedef enum hostcuda_effect {
 
 typedef struct hostcuda_faults {
     bool on[HOSTCUDA_EFFECT_COUNT];
-    double value[HOSTCUDA_EFFECT_COUNT]; /* what stands behind "=", else 1 */
+    double value[HOSTCUDA_EFFECT_COUNT]; /* the value after "=", otherwise 1 */
 } hostcuda_faults;
 
 /* The effects that befall something with these facts, n_bytes of NUL-terminated strings. A rule that cannot

@@ -30,8 +30,8 @@ static struct scheduler {
     CUresult error; /* not CUDA_SUCCESS: aborted */
     uint3 index[HOSTCUDA_THREADS_MAX];
     uint8_t states[HOSTCUDA_THREADS_MAX];
-    unsigned masks[HOSTCUDA_THREADS_MAX]; /* of those at a warp barrier */
-    fiber *owner[HOSTCUDA_THREADS_MAX];   /* of those that have begun and not ended */
+    unsigned masks[HOSTCUDA_THREADS_MAX]; /* masks of threads at a warp barrier */
+    fiber *owner[HOSTCUDA_THREADS_MAX];   /* threads that have begun and not ended */
     fiber *current;
     fiber *idle[HOSTCUDA_THREADS_MAX];
     unsigned n_idle;
@@ -156,7 +156,7 @@ static void resume(fiber *f) {
     hostcuda_stack_switch(&s.main_stack, &f->stack);
 }
 
-/* A wait in which nobody can take the next step is a deadlock in the kernel. */
+/* If no thread can continue, the kernel has a deadlock. */
 static CUresult run_block(void) {
     memset(s.states, RUNNING, s.n);
     s.next = s.done = s.at_block_barrier = s.at_warp_barrier = 0;

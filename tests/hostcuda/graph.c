@@ -27,7 +27,7 @@ struct CUgraph_st {
     CUstreamCaptureMode mode;
     const void *thread; /* a name for the one that captures */
     bool invalid;
-    CUgraph next; /* of those that are being captured */
+    CUgraph next; /* the next graph that is being captured */
 };
 
 static CUgraph captures; /* the lock is held */

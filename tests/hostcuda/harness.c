@@ -159,7 +159,7 @@ char *harness_template(const char *file) {
     fclose(f);
     char *at, name[64], *whole;
     while ((at = strstr(text, "\n#include \"")) && sscanf(at, "\n#include \"%63[^\"]\"", name) == 1) {
-        char *header = harness_template(name); /* with what it includes itself */
+        char *header = harness_template(name); /* including the headers that it includes */
         *at = '\0';
         if (asprintf(&whole, "%s\n%s%s", text, header, strchr(at + 1, '\n')) < 0)
             harness_fail(path, 0, "no memory");

@@ -1,6 +1,6 @@
 /*
- * What the tests of the stand-ins share. Every case runs in a child process, since most of what is tested
- * (environment, sticky errors, crashes) belongs to a whole process.
+ * Shared by the tests of the stand-ins. Every case runs in a child process, because most of the tested state
+ * (environment, sticky errors, crashes) belongs to a process.
  */
 #ifndef HOSTCUDA_HARNESS_H
 #define HOSTCUDA_HARNESS_H
@@ -20,7 +20,7 @@
 
 extern tt__driver cu; /* the driver stand-in: after harness_open_driver */
 
-enum { HARNESS_FAILED = 99 }; /* exit status of a child in which a CHECK failed */
+enum { HARNESS_FAILED = 99 }; /* exit status of a child where a CHECK failed */
 
 void harness_init(const char *directory); /* where libcuda.so.1 and libnvrtc.so are */
 void harness_fail(const char *file, int line, const char *what) __attribute__((noreturn));

@@ -1,6 +1,6 @@
 /*
- * What a kernel on the CPU and the scheduler that runs it have in common: the kernel's library (C++, through
- * hostcuda_shim.h) owns one hostcuda_env, the driver stand-in (C) fills it in before every thread.
+ * Shared by a kernel on the CPU and its scheduler. The kernel's library (C++, through hostcuda_shim.h) owns
+ * one hostcuda_env. The driver stand-in (C) fills it in before every thread.
  */
 #ifndef HOSTCUDA_ENV_H
 #define HOSTCUDA_ENV_H

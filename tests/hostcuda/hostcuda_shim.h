@@ -1,7 +1,7 @@
 /*
- * The CUDA C++ that kernels use, for the host compiler (C++17, no other header: compile time counts). The
- * NVRTC stand-in puts it in front of every program. Threads of a block take turns on one CPU thread, so
- * shared memory is static storage and an atomic is a plain operation.
+ * The CUDA C++ that kernels use, for the host compiler (C++17, without other headers, because compile time
+ * counts). The NVRTC stand-in puts it before every program. Threads of a block take turns on one CPU thread,
+ * so shared memory is static storage, and an atomic is a plain operation.
  */
 #ifndef HOSTCUDA_SHIM_H
 #define HOSTCUDA_SHIM_H
@@ -96,7 +96,7 @@ static inline void __trap() {
     hostcuda.trap();
 }
 #ifdef HOSTCUDA_ALIGNMENT
-/* What the compiler has called, with where it is first of all, before an access that is not aligned. */
+/* The compiler adds a call of this, with its place, before an access that is not aligned. */
 extern "C" __attribute__((no_sanitize("alignment"))) void __ubsan_handle_type_mismatch_v1_abort(void *found,
                                                                                                 void *) {
     const struct place {

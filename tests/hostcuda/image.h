@@ -1,4 +1,6 @@
-/* What the NVRTC stand-in calls a cubin: this header, the facts of the program, then a shared library. */
+/*
+ * A "cubin" of the NVRTC stand-in: this header, the facts of the program, then a shared library.
+ */
 #ifndef HOSTCUDA_IMAGE_H
 #define HOSTCUDA_IMAGE_H
 

@@ -11,7 +11,8 @@
 #include "module.h"
 #include "stream.h"
 
-/* Where the first pointer argument points, and how much of its allocation lies behind it. */
+/* The address of the first pointer argument, and the number of bytes from there to the end of its
+ * allocation. */
 typedef struct target {
     unsigned char *at;
     size_t before, bytes; /* 0: there is none */
@@ -30,7 +31,7 @@ static target find_target(const hostcuda_kernel *k, void **args) {
     return (target){0};
 }
 
-/* Flips bits in what the launch has written: in every 64th such byte, or in the middle one alone. */
+/* Flips bits in bytes that the launch has written: in every 64th, or only in the middle one. */
 static void spoil(const target *t, const unsigned char *before, bool once) {
     size_t n = 0, seen = 0;
     for (size_t i = 0; i < t->bytes; i++)
@@ -81,8 +82,8 @@ static CUresult run(CUfunction fn, const hostcuda_geometry *g, void **args) {
     return CUDA_SUCCESS;
 }
 
-/* A guess, for the cost model: rows * cols * ELEM_SIZE if the first scalars look like that, or the bytes if
- * there is one alone; never more than what lies behind the first pointer. Read and written. */
+/* A guess for the cost model: rows * cols * ELEM_SIZE if the first scalars look like that, or the bytes if
+ * there is only one. At most the bytes after the first pointer. Read and written. */
 static double moved_bytes(CUfunction fn, void **args) {
     const hostcuda_kernel *k = fn->kernel;
     const target t = find_target(k, args);

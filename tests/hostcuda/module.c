@@ -1,4 +1,6 @@
-/* Loads what the NVRTC stand-in made: a shared library behind a header, put into a memory file. */
+/*
+ * Loads images of the NVRTC stand-in: a shared library after a header, put into a memory file.
+ */
 #include "module.h"
 
 #include <dlfcn.h>
@@ -17,7 +19,7 @@ static const char *find_fact(CUmodule m, const char *prefix) {
     return NULL;
 }
 
-/* Those of the program, less the names of its other kernels. */
+/* The faults of the program, without the names of its other kernels. */
 static hostcuda_faults function_faults(CUmodule m, const char *name) {
     char *facts = calloc(1, m->facts_bytes + 1);
     size_t n = 0;

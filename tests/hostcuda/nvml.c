@@ -1,6 +1,7 @@
-/* A stand-in for NVML, with the clocks that $HOSTCUDA_CLOCKS lists: "1980,900,1980" are those of the SMs in
- * MHz, one for each time that they are asked for, the last for ever. Without it there is no GPU on any bus.
- * That of index 0 is called $HOSTCUDA_NVML_NAME; without it there is none.
+/*
+ * A stand-in for NVML. $HOSTCUDA_CLOCKS lists SM clocks in MHz, such as "1980,900,1980": one for each
+ * reading, and the last one for all later ones. Without it, no bus has a GPU. $HOSTCUDA_NVML_NAME is the name
+ * of the GPU with index 0. Without it, that GPU does not exist.
  */
 #include <stdio.h>
 #include <stdlib.h>

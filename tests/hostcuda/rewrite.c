@@ -1,6 +1,6 @@
 /*
- * A scanner that knows comments, literals, directives, braces and identifiers, and no more C++ than that.
- * A kernel whose head a macro makes up, or whose braces only balance after preprocessing, is beyond it.
+ * A scanner that knows comments, literals, directives, braces and identifiers, and nothing else of C++. It
+ * cannot handle a kernel whose head comes from a macro, or whose braces balance only after preprocessing.
  */
 #include "rewrite.h"
 
@@ -80,7 +80,7 @@ static void append_flat(char *buffer, size_t size, const char *from, const char 
     buffer[n] = 0;
 }
 
-/* p stands behind __global__: reads the name and the launch bounds. */
+/* p is after __global__. Reads the name and the launch bounds. */
 static void read_kernel_head(scan *s, const char *p) {
     s->kernel[0] = s->bounds[0] = 0;
     if (!contains_word(s->declaration, p, "extern") && s->c_depth < 0)

@@ -5,8 +5,8 @@
 #include <stdio.h>
 
 /* Writes `source` to `out`, line for line. `extern __shared__ T name[];` becomes a pointer to the block's
- * dynamic shared memory; behind the body of every extern "C" kernel comes HOSTCUDA_KERNEL(name, (bounds)).
- * Writes "kernel=NAME" and a NUL for each to `facts`. */
+ * dynamic shared memory. HOSTCUDA_KERNEL(name, (bounds)) follows the body of every extern "C" kernel. `facts`
+ * gets "kernel=NAME" and a NUL for each. */
 void hostcuda_rewrite(FILE *out, FILE *facts, const char *source);
 
 #endif

@@ -58,7 +58,7 @@ void hostcuda_stack_reset(hostcuda_stack *s, void (*entry)(void)) {
     __asan_unpoison_memory_region(s->bottom, s->bytes);
 #endif
 #if defined(HOSTCUDA_OWN_SWITCH)
-    /* Six registers, then where the switch returns to; on entry the stack is as behind a call. */
+    /* Six registers, then the return address of the switch. On entry the stack is as after a call. */
     void **top = (void **)((char *)s->bottom + s->bytes) - 3;
     *--top = (void *)(uintptr_t)entry;
     s->sp = top - 6;

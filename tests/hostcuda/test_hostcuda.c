@@ -322,7 +322,7 @@ static int run_bad_source(void) {
     return 0;
 }
 
-/* What is in the cache needs no compiler; whatever else is asked for does. */
+/* Cached kernels need no compiler; all others do. */
 static int run_cached(void) {
     static const char source[] = "extern \"C\" __global__ void k(int *p) { *p = VALUE; }";
     size_t n, n_again;

@@ -1,4 +1,6 @@
-/* Problems whose arrays are made ready ahead, on the CPU stand-in. */
+/*
+ * Problems whose arrays are prepared early, on the CPU stand-in.
+ */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -58,10 +60,10 @@ static void open_bench(bench *b, int jobs) {
     OK(tt__store_open(&b->store, ":memory:", TT__STORE_READ_WRITE));
     b->ahead.s = &b->s;
     OK(tt__backend_gpu(&b->backend, &(tt__backend_gpu_opts){.jobs = jobs,
-                                                      .trial_timeout_s = 60,
-                                                      .compile_timeout_s = 60,
-                                                      .store = b->store,
-                                                      .ahead = &b->ahead}));
+                                                            .trial_timeout_s = 60,
+                                                            .compile_timeout_s = 60,
+                                                            .store = b->store,
+                                                            .ahead = &b->ahead}));
     OK(b->backend->ops->hello(b->backend, &b->s.gpu, &env));
 }
 
@@ -120,8 +122,7 @@ static void nothing_tried(unsigned meanwhile_us) {
     close_bench(&b);
 }
 
-/* Trials that nobody waits for any more are given up with their problem: what is heard of the next problem is
- * about its own. */
+/* Trials in flight are dropped with their problem. Later replies are about the next problem. */
 static void test_trials_given_up(void **state) {
     (void)state;
     enum { TRIALS = 6 };
@@ -155,7 +156,7 @@ static size_t n_cubins(const bench *b) {
 
 enum { SAVED_WITHIN_US = 100000 };
 
-/* What is expected next is compiled while another configuration is tried, and forgotten with its problem. */
+/* The next expected configuration is compiled while another is tried, and forgotten with its problem. */
 static void test_expected_next(void **state) {
     static const char *const configs[] = {"TILE_DIM=32 BLOCK_ROWS=8 PAD=2 UNROLL=1 ORDER=0",
                                           "TILE_DIM=16 BLOCK_ROWS=8 PAD=2 UNROLL=1 ORDER=0"};
@@ -190,7 +191,7 @@ static void test_expected_next(void **state) {
     close_bench(&b);
 }
 
-/* With what is expected of an operation comes its reference, while another problem is at work. */
+/* Expecting configurations of an operation also expects its reference, while another problem runs. */
 static void test_reference_is_expected(void **state) {
     (void)state;
     bench b;
@@ -215,7 +216,7 @@ static void test_reference_is_expected(void **state) {
     close_bench(&b);
 }
 
-/* Compilers, of which there is one for each CPU, are nicer than the GPU worker by ten. */
+/* There is one compiler for each CPU. Their nice value is ten more than the GPU worker's. */
 static void test_who_is_nice(void **state) {
     (void)state;
     bench b;

@@ -1,6 +1,8 @@
-/* The rounds of finals in the GPU worker, on the CPU stand-in, where a launch takes the longer the more code
- * stands before its own ($HOSTCUDA_MOVED): so each sample tells behind which load it was taken, and that no
- * load has the places of an earlier one. */
+/*
+ * The rounds of finals in the GPU worker, on the CPU stand-in. Here a launch takes longer the more code lies
+ * before its own ($HOSTCUDA_MOVED). So each sample shows after which load it was taken, and that loads have
+ * different addresses.
+ */
 #include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -35,8 +37,8 @@ static void open_bench(bench *b) {
     OK(tt__matrix_problem(&p, &asked));
     OK(tt__template_set_open(&b->templates, NULL, 0));
     OK(tt__store_open(&b->store, ":memory:", TT__STORE_READ_WRITE));
-    OK(tt__backend_gpu(&b->backend,
-                        &(tt__backend_gpu_opts){.trial_timeout_s = 60, .compile_timeout_s = 60, .store = b->store}));
+    OK(tt__backend_gpu(&b->backend, &(tt__backend_gpu_opts){
+                                        .trial_timeout_s = 60, .compile_timeout_s = 60, .store = b->store}));
     OK(b->backend->ops->hello(b->backend, &gpu, &env));
     const tt__template *t = tt__template_set_find(&b->templates, "transpose_tiled");
     OK(tt__space_resolve(&b->candidate, t, &gpu, &p, t->default_config));
@@ -121,7 +123,7 @@ static void test_order_of_loads(void **state) {
     close_bench(&b);
 }
 
-/* What the samples of an entrant lie apart. */
+/* The spread of an entrant's samples. */
 static double spread(bench *b, tt__rounds rounds) {
     hold(b, rounds);
     const tt__trial *t = &b->trials[0];
@@ -133,7 +135,7 @@ static double spread(bench *b, tt__rounds rounds) {
     return most / least - 1;
 }
 
-/* Of launches whose times vary, samples of many laps vary less. */
+/* If launches vary, samples of many laps vary less. */
 static void test_laps(void **state) {
     (void)state;
     enum { ROUNDS = 20 };

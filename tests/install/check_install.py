@@ -95,7 +95,8 @@ def check_nvrtc(root):
 
 
 def after_install(folder, *, uid, listed, cached, package, **env):
-    """What scripts/after_install says, with stand-ins for the programs it asks; the calls of ldconfig come last."""
+    """The output of scripts/after_install, with stand-ins for the programs it calls. The calls of ldconfig
+    come last."""
     scripts = {
         "id": f"echo {uid}",
         "ldconfig": f'case "$1" in -p) [ -z "{cached}" ] || echo "libtiletune.so.0 (libc6) => /l/libtiletune.so.0";;'

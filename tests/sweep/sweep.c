@@ -63,7 +63,7 @@ static const sweep_shape by_hand[] = {
     {325, 555, 555, 327, .elem_size = 2, .with = " WRITE_RUN=128 THREADS=256 VS=16 CLUSTER=1 STAY=0 "},
     {160, 128, 129, 161, .elem_size = 1, .batch = 13, .src_stride = 20641, .dst_stride = 20609,
      .with = " VS=16 CLUSTER=1 STAY=0 "},
-    /* words of several rows reach out of the matrix; and of one whose last tile is a whole one */
+    /* words of several rows reach out of the matrix; also a matrix whose last tile is whole */
     {1, 37, .elem_size = 1},
     {37, 1, .elem_size = 1},
     {39, 1, .elem_size = 1},
@@ -115,10 +115,10 @@ static const sweep_shape by_hand[] = {
     {512, 288, 8192, 0, .elem_size = 16, .max_blocks = 576},
 };
 
-/* In bytes, for each size of elements: with these the shapes have every configuration, which test_execute
- * checks. `fits`: the L2 cache holds the arrays, or else next to nothing of them. Small ones first, which are
- * left less and less to try. Of 4096 rows 128 KB apart transpose_large has four groups, so that SKEW turns
- * some. */
+/* Shapes in bytes, for each element size. With these the shapes have every configuration, which test_execute
+ * checks. `fits`: the L2 cache holds the arrays; otherwise almost nothing of them. Small shapes come first,
+ * so that later ones have fewer new configurations. With 4096 rows 128 KB apart, transpose_large has four
+ * groups, so that SKEW turns some. */
 static const struct {
     int rows, cols, lds, ldd, batch;
     bool fits;
@@ -192,9 +192,9 @@ static const struct {
     {1040, 1040, 131072, 131072, 1, true, 0},
 };
 
-/* Few rows or columns, or small matrices one behind the other, for the templates made for these: in elements,
- * as many as make several of their largest chunks. Many sizes, as they are compiled in: with bytes turned in
- * words, all rows at once or some, gathered one by one... */
+/* Few rows or columns, or batches of small matrices, for the templates made for these. The sizes are in
+ * elements, and make several of the largest chunks. Sizes are compiled in, so there are many: with bytes
+ * turned in words, all rows at once or some, gathered one by one... */
 enum { ALL_SIZES = 1 + 2 + 4 + 8 + 16 };
 static const struct {
     int elem_sizes, rows, cols; /* 0: as many as it takes, a multiple of 16, */

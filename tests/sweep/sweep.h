@@ -1,5 +1,7 @@
-/* What the sweeps of the built-in templates share: shapes, the configurations for them, and a process for
- * each CPU. On the CPU stand-in or on a GPU. */
+/*
+ * Shared by the sweeps of the built-in templates: shapes, their configurations, and a process for each CPU.
+ * On the CPU stand-in or on a GPU.
+ */
 #ifndef TT_TESTS_SWEEP_H
 #define TT_TESTS_SWEEP_H
 
@@ -8,7 +10,7 @@
 #include "device/device.h"
 #include "template/operation.h"
 
-/* In-place templates take part in what is square. */
+/* In-place templates take part if the shape is square. */
 typedef struct sweep_shape {
     int64_t rows, cols, lds, ldd;
     int elem_size, align;
@@ -17,7 +19,7 @@ typedef struct sweep_shape {
     const char *with; /* for those, all of them, that have this; NULL: for all */
     bool sampled;     /* a sample of those is enough */
     int64_t l2_bytes; /* of the GPU's L2 cache; 0: as the device is described */
-    int rest;         /* for what no shape before had: of which row of the rest, from 1 */
+    int rest;         /* for configurations that no earlier shape had: the row of the rest, from 1 */
 } sweep_shape;
 extern sweep_shape sweep_shapes[]; /* from sweep_main() on */
 extern size_t sweep_n_shapes;
@@ -31,18 +33,19 @@ extern size_t sweep_n_shapes;
         }                                                                                                    \
     } while (0)
 
-/* Fills in the defaults of a matrix and makes it a problem of an operation: in place, or the copy of as many bytes.
- * False if it is no problem of that one: only squares go in place, and others than these have no matrix. */
+/* Fills in the defaults of a matrix and makes it a problem of an operation: in place, or the copy of as many
+ * bytes. False if it is no problem of that one: only squares go in place, and others than these have no
+ * matrix. */
 bool sweep_ask(tt__problem *p, tt_problem *matrix, const char *op);
 tt_problem sweep_matrix(const sweep_shape *s);
 /* Is the configuration one for this shape? */
 bool sweep_is_for(const sweep_shape *s, const tt__candidate *c);
 
-/* Opens the device. A GPU is described as the stand-in is in what templates go by, so that the same shapes
- * have the same configurations, which are right whatever the real numbers. */
+/* Opens the device. A GPU is described with the stand-in's numbers where templates use them. The same shapes
+ * then have the same configurations, which are right with any real numbers. */
 bool sweep_open_device(tt__gpu *gpu);
 
-/* What a process has compiled. */
+/* The cubins that a process has compiled. */
 enum { SWEEP_BUCKETS = 4096 };
 typedef struct sweep_cubins {
     struct sweep_cubin *buckets[SWEEP_BUCKETS];
@@ -51,9 +54,9 @@ uint64_t sweep_hash(uint64_t hash, const char *text, size_t len);
 /* The hash of a source with these options. Where processes share the work by it, each kernel is compiled
  * once, but those that all of them need. */
 uint64_t sweep_hash_kernel(const char *name, const tt__str *options);
-/* Without macros that are a size of the problem, of which there is no end. */
+/* A hash without macros that are a size of the problem, because there is no limit to those. */
 uint64_t sweep_hash_kind(const char *name, const tt__str *options);
-/* Takes the options over. What it returns lives as long as the cubins. */
+/* Takes ownership of the options. The result lives as long as the cubins. */
 const char *sweep_compile(sweep_cubins *all, const char *name, const char *source, tt__str *options, int n,
                           int cc);
 void sweep_cubins_free(sweep_cubins *all);

@@ -17,7 +17,7 @@
 #include "gpu/kernel.h"
 #include "sweep.h"
 
-/* What the processes share: of each how many there were, and how many it checked. */
+/* Shared by the processes: for each template the number of configurations, and the number checked. */
 typedef struct outcome {
     size_t n, n_mine;
 } outcome;
@@ -124,7 +124,7 @@ static void check_both(worker *w, const tt__candidate *c, const tt__problem *p, 
         check_plainly(cubin, c, m, (size_t)(3 * m->align % 16), (size_t)(5 * m->align % 16));
 }
 
-/* Of those that are for the shape all, if they are named and no sample is enough, or else a few. */
+/* Checks all configurations for the shape if they are named and no sample is enough, otherwise a few. */
 static void check_some(worker *w, const tt__space *space, const sweep_shape *s, const tt__problem *p,
                        const tt_problem *m, bool *had) {
     enum { EACH = 5, EACH_SMALL = 2 }; /* under sanitizers, where each is compiled anew */
@@ -163,7 +163,7 @@ static void check_share(size_t number, size_t n_workers) {
     free(had);
     sweep_cubins_free(&w.cubins);
     tt__template_set_close(&set);
-    exit(0); /* as main would, for whoever looks for leaks then */
+    exit(0); /* the same as in main, for leak checkers */
 }
 
 static void some_configurations_are_right_by_a_plain_loop(void **state) {

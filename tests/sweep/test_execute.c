@@ -28,7 +28,8 @@
 
 enum { SHOWN_MAX = 5, SAMPLE_STEP = 5, SHORT_STEP = 128, OF_FIRST = 65536, HAD_MAX = 1 << 17 };
 
-/* What the processes share: of each the shapes. Each process knows of all that were new and chosen. */
+/* Shared by the processes: results for each shape. Each process knows which configurations were new and
+ * chosen. */
 typedef struct outcome {
     size_t n_new, chosen, tried, failed;
     int cc;
@@ -62,18 +63,18 @@ static void try_candidate(worker *w, tt__verifier *v, const tt__candidate *c, ou
     o->failed++;
     char text[TT__PROBLEM_TEXT_MAX];
     if (w->shown++ < SHOWN_MAX)
-        fprintf(stderr, "%s of %s: %s: %s: %s\n", c->t->kernel, tt__problem_text(text, &v->problem), c->config,
-                tt__trial_status_name(trial.status), trial.reason);
+        fprintf(stderr, "%s of %s: %s: %s: %s\n", c->t->kernel, tt__problem_text(text, &v->problem),
+                c->config, tt__trial_status_name(trial.status), trial.reason);
 }
 
 /* ---- What shapes so far had ---------------------------------------------------------------------------- */
 
-/* Configurations with what is derived from the problem, as hashes, in every process all of it. A small shape
- * shows little of a configuration for large ones: whole tiles, edges and their neighbours are all there only
- * if the grid has several blocks in both directions. So of each it is known which grids there were. */
+/* Configurations with their derived values, as hashes; every process has all of them. A small shape shows
+ * little of a configuration for large ones. Whole tiles, edges and their neighbours exist together only if
+ * the grid has several blocks in both directions. So the grids of each configuration are noted. */
 typedef struct entry {
     uint64_t hash;
-    bool had[4]; /* by the directions in which there were several blocks */
+    bool had[4]; /* by the directions with several blocks */
 } entry;
 static entry entries[HAD_MAX];
 static size_t n_entries;
@@ -217,9 +218,10 @@ static size_t left_out(const worker *w, const tt__template *t, tt_problem matrix
         bool missing = !was_had(find_entry(sweep_hash_kind(t->path, &options), c), c);
         tt__str_free(&options);
         if (missing && n_missing++ == 0)
-            fprintf(stderr,
-                    "%s of %s: no shape, with as large a grid, has %s; the rest in sweep.c needs another row\n",
-                    t->kernel, tt__problem_text(text, &p), c->config);
+            fprintf(
+                stderr,
+                "%s of %s: no shape, with as large a grid, has %s; the rest in sweep.c needs another row\n",
+                t->kernel, tt__problem_text(text, &p), c->config);
     }
     tt__space_free(&space);
     return n_missing;

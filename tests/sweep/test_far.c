@@ -1,7 +1,7 @@
 /*
- * Rows and matrices so far apart that their distances, or the products of these with a few rows, do not fit
- * 32 bits: a few configurations of each transposing template on the CPU stand-in, in address space of which
- * only what is touched takes memory.
+ * Rows and matrices so far apart that their distances, or small multiples of them, do not fit 32 bits. Tries
+ * a few configurations of each transposing template on the CPU stand-in. Only touched parts of the address
+ * space take memory.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -80,7 +80,8 @@ static bool is_right(const unsigned char *dst, const tt_problem *p) {
     return true;
 }
 
-static void check(const tt__candidate *c, const tt__problem *problem, const tt_problem *p, const tt__gpu *gpu) {
+static void check(const tt__candidate *c, const tt__problem *problem, const tt_problem *p,
+                  const tt__gpu *gpu) {
     size_t n_src = (size_t)bench_src_bytes(p), n_dst = (size_t)bench_dst_bytes(p);
     unsigned char *dst = reserve(n_dst + MARGIN), *src = p->in_place ? dst : reserve(n_src);
     tt__kernel kernel;

@@ -63,7 +63,7 @@ static struct {
     job *items;
 } jobs;
 
-/* What the workers share. */
+/* Shared by the workers. */
 typedef struct outcome {
     enum { UNTRIED, STARTED, COMPILED, REFUSED, HASTY } state;
     double ms;
@@ -90,9 +90,10 @@ static bool same_cubin(const job *a, const job *b) {
                0; /* the size of elements is an option, too */
 }
 
-/* Of a problem the options know no more than the size of its elements: *p becomes one of those that were added. */
-static void add_shape(tt__space *space, tt__problem *p, const tt__template *t, const tt__gpu *gpu, int64_t rows,
-                      int64_t cols, int64_t batch, int elem_size) {
+/* Of a problem the options know no more than the size of its elements: *p becomes one of those that were
+ * added. */
+static void add_shape(tt__space *space, tt__problem *p, const tt__template *t, const tt__gpu *gpu,
+                      int64_t rows, int64_t cols, int64_t batch, int elem_size) {
     tt_problem asked = {.rows = rows, .cols = cols, .batch = batch, .elem_size = elem_size};
     if (sweep_ask(p, &asked, t->op) && tt__space_add(space, t, gpu, p) != TT_OK)
         fail_msg("%s", tt_last_error());
@@ -168,10 +169,9 @@ static const unsigned char *find_code(size_t *size, const char *cubin, size_t n,
     return NULL;
 }
 
-/* Does the code wait for the kernel in front, once, before anything that reaches global memory, and load
- * nothing by the path of what no kernel writes (LDG.CONSTANT)? Instructions of compute capability 9.0 to 12.0
- * have 16 bytes; the operation is in the lowest twelve bits, of which the upper three say where its operands
- * are. */
+/* Does the code wait once for the previous kernel, before it accesses global memory, and does it avoid loads
+ * for read-only data (LDG.CONSTANT)? Instructions of compute capability 9.0 to 12.0 have 16 bytes. The
+ * operation is in the lowest twelve bits. The upper three of these say where its operands are. */
 static bool waits_first(const char *cubin, size_t n, const char *kernel) {
     enum { BYTES = 16, WAIT = 0x82e, WHAT = 0x1ff, CONSTANT = 1 << 15 };
     enum { LOAD = 0x180, LOAD_GLOBAL, STORE = 0x185, STORE_GLOBAL, REDUCE = 0x18e, CACHE };
@@ -273,7 +273,7 @@ static bool compiled_waits_first(const char *body) {
     return waits;
 }
 
-/* Or else what follows would say nothing. */
+/* Without this, the following would prove nothing. */
 static void hasty_code_is_found_out(void **state) {
     (void)state;
     if (!supported(90))

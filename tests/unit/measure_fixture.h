@@ -66,7 +66,7 @@ static void close(bench *b) {
     memset(&seen, 0, sizeof seen);
 }
 
-/* Each cold launch, and each warm train, stands behind one gate, in front of one synchronization. */
+/* Each cold launch, and each warm train, has one gate before it and one synchronization after it. */
 static void expect_calls(const char *once, size_t times, const char *last) {
     char expected[LOG_MAX] = "";
     for (size_t i = 0; i < times; i++)

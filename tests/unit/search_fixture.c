@@ -19,7 +19,7 @@ static tt_status problem(tt__backend *b, const tt__problem *p, const tt__templat
     return TT_OK;
 }
 
-/* What is expected soon is not under way yet, and no more than is left to try. */
+/* Expected configurations are not in flight yet, and there are no more of them than are left to try. */
 static void check_soon(fake *f) {
     const tt__expected_list *soon = &f->ahead->soon;
     for (size_t i = 0; i < soon->n; i++)

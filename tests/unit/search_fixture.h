@@ -8,8 +8,7 @@
 
 enum { SPACE = 20, SPACE_OF_BOTH = 40, STAGES_MAX = 8 };
 extern const char numbers[]; /* a template of SPACE configurations, the default first */
-extern const char
-    letters[]; /* another one, of which the model expects something: those with STREAM=0 are faster */
+extern const char letters[]; /* another template, where the model expects STREAM=0 to be faster */
 
 /* A trial takes `us` (10) and its index, or, where all are alike, `us`. In the finals it takes 10 us and
  * step_us for each that stands before it, and the first n_ticks of its samples a tick longer; of the fastest,
@@ -21,8 +20,8 @@ typedef struct fake {
     const tt__candidate *submitted[SPACE_OF_BOTH]; /* the first of them */
     size_t n_submitted, most_soon;                 /* most_soon: in the list of that name */
     size_t wanted;                                 /* trials; 0: any number */
-    size_t kept;                                   /* of these, for templates left out */
-    double cutoff_us;                              /* of the last one */
+    size_t kept;      /* the part of these that is kept for templates without a trial */
+    double cutoff_us; /* of the last one */
     double us;
     int n_samples; /* of each */
     bool finals_known, alike;
@@ -30,13 +29,14 @@ typedef struct fake {
     double step_us;
     float tick_us;
     int n_ticks;
-    const tt__candidate *fastest; /* unless it is set: of the first who come to the finals, the sixth */
-    const tt__candidate *earlier; /* of whom the finals know fewer samples, which are of 1 us */
+    const tt__candidate *fastest; /* if not set: the sixth of the first entrants of the finals */
+    const tt__candidate *earlier; /* the finals have fewer samples of it, of 1 us each */
     bool slow_default;            /* the first of the space takes 20 us */
     size_t n_stages;              /* of the finals, and heats of them */
-    size_t n_in[STAGES_MAX];      /* who was in each */
+    size_t n_in[STAGES_MAX];      /* entrants of each stage */
     tt__rounds rounds[STAGES_MAX];
-    size_t fails_at, lost_at; /* the stage that fails, that nobody passes, from 1; 0: none */
+    size_t fails_at,
+        lost_at; /* the stage that fails, and the stage that no entrant passes, from 1; 0: none */
     tt_status fails_with;
 } fake;
 

@@ -27,7 +27,7 @@ typedef struct field {
     tt__points points;
     tt__cost_model model;
     tt__known *known;
-    tt__trial *trials; /* what each configuration will say when it is tried */
+    tt__trial *trials; /* the result of each configuration's trial */
     double best_us;
     tt__view view;
 } field;

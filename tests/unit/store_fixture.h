@@ -1,5 +1,6 @@
-/* What the tests of the store share: a folder of their own, examples of what a store keeps, and SQL behind
- * the store's back. */
+/*
+ * Shared by the tests of the store: a folder, example content, and SQL on the file without the store.
+ */
 #ifndef TT_TESTS_STORE_FIXTURE_H
 #define TT_TESTS_STORE_FIXTURE_H
 
@@ -48,7 +49,7 @@ const char *in_dir(const char *name);
     } while (0)
 
 tt__store *must_open(const char *path);
-/* Runs SQL on a file behind the store's back, or gives the first number of a query. */
+/* Runs SQL on a file without the store, or returns the first number of a query. */
 int64_t raw_sql(const char *path, const char *sql);
 void write_file(const char *path, const void *data, size_t size);
 void copy_file(const char *to, const char *from);
@@ -73,7 +74,7 @@ typedef struct ids {
     int64_t gpu, problem, config, run;
 } ids;
 
-/* Those of the H100, 4096 x 4096, one configuration, and a new run under env1. */
+/* The ids of the H100, 4096 x 4096, one configuration, and a new run under env1. */
 ids some_ids(tt__store *s);
 
 /* A GPU, so many trials of one configuration each, the first of them as the winner, of so many trials, and
@@ -88,7 +89,7 @@ typedef struct seen {
     tt__trial trial[4];
     char config[4][TT__CONFIG_MAX], hash[4][TT__HASH_SIZE], source[4][16];
     int64_t run[4];
-    tt_status give; /* what the call-back returns */
+    tt_status give; /* returned by the call-back */
 } seen;
 
 tt_status see(void *user, const tt__trial_row *row);

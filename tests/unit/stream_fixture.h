@@ -1,4 +1,5 @@
-/* A driver that only keeps a list of what a stream is given. Static: each test that includes it has its own.
+/*
+ * A driver that only lists the work that a stream gets. It is static: each test that includes it has its own.
  */
 #ifndef TT_TESTS_STREAM_FIXTURE_H
 #define TT_TESTS_STREAM_FIXTURE_H

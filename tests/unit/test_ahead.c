@@ -1,10 +1,12 @@
-/* What compilers are told to expect: before a search begins, and while its trials are under way. */
+/*
+ * What compilers expect before a search begins, and while its trials are in flight.
+ */
 #include <math.h>
 
 #include "base/clock.h"
 #include "search_fixture.h"
 
-/* What is known need not be compiled for those that are not. */
+/* Known configurations are not compiled for the sake of others. */
 static void test_goes_on_with_the_rest(void **state) {
     (void)state;
     bench b;
@@ -27,8 +29,8 @@ static void test_goes_on_with_the_rest(void **state) {
     bench_close(&b);
 }
 
-/* A space that is hardly larger than the effort is tried whole, and in its order; any other by what the model
- * takes for fastest. */
+/* A space hardly larger than the effort is tried whole, in its order. In a larger one, the fastest by the
+ * model come first. */
 static void test_small_spaces(void **state) {
     static const char *const only[] = {"letters"};
     (void)state;
@@ -76,8 +78,7 @@ static size_t first_untried(size_t *out, size_t most, void *self, const tt__view
     return n;
 }
 
-/* The trial that is kept for a template to which the strategy does not come is not the strategy's to lean to.
- */
+/* The trial reserved for a template that the strategy never names is not available to the strategy. */
 static void test_expects_next_what_is_not_kept(void **state) {
     (void)state;
     enum { TRIALS = 9 };
@@ -96,8 +97,8 @@ static void test_expects_next_what_is_not_kept(void **state) {
     bench_close(&b);
 }
 
-/* The default of the template that the model has in the lead comes behind what it takes for fastest: the
- * finals will ask for it. The arrays are made ready where something is tried, and there alone. */
+/* The default of the model's leading template comes after the fastest by the model, because the finals need
+ * it. Arrays are prepared only if something is tried. */
 static void test_expects_the_default(void **state) {
     static const char *const only[] = {"letters"};
     (void)state;
@@ -128,8 +129,8 @@ static size_t place(const tt__search *search, const char *config) {
     return i;
 }
 
-/* What the model takes for fastest is expected first, and nothing that is known; where all is wanted and
- * there is time for it, all in the order of the space. */
+/* The fastest by the model are expected first, without known ones. If everything is wanted and there is time,
+ * all are expected in the order of the space. */
 static void test_expects(void **state) {
     static const char *const only[] = {"letters"};
     static const struct {
@@ -163,8 +164,7 @@ static void test_expects(void **state) {
     }
 }
 
-/* A configuration that nobody asked for may hang: one compiler in eight waits for those that are asked for.
- */
+/* An unrequested configuration may hang, so one compiler in eight stays free for requests. */
 static void test_keeps_compilers_free(void **state) {
     (void)state;
     assert_int_equal(tt__ahead_compilers(1), 0);

@@ -1,4 +1,6 @@
-/* What NVRTC is asked, and how often: an NVRTC that only writes it down. */
+/*
+ * Which compiles NVRTC gets, and how often, with an NVRTC that only notes them.
+ */
 #include <dlfcn.h>
 #include <setjmp.h>
 #include <stdarg.h>

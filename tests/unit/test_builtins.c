@@ -42,8 +42,7 @@ static void operations_do_their_samples(void **state) {
         assert_int_equal(tt__template_builtin(&t, &tt__ops[i]), TT_OK);
         assert_true(t->n_defines > 0 && t->own->n_samples > 0 && tt__operation_verifies(t->own));
         for (size_t k = 0; k < t->n_defines * t->own->n_samples; k++, n++) {
-            const char *name = t->defines[k % t->n_defines],
-                       *sample = t->own->samples[k / t->n_defines].text;
+            const char *name = t->defines[k % t->n_defines], *sample = t->own->samples[k / t->n_defines].text;
             tt__problem p = problem_of(name, sample);
             tt__workload w;
             if (tt__workload_of(&w, t, &gpu, &p) != TT_OK)
@@ -60,8 +59,8 @@ static void operations_do_their_samples(void **state) {
     assert_true(n > 20);
 }
 
-/* What nobody tuned gets a default, and every winner is compared with one: where a template can do anything
- * of up to 4 bytes in whole vectors, that is in its space. */
+/* An untuned problem gets a default, and every winner is compared with one. If a template can move up to 4
+ * bytes in whole vectors, its default is in the space. */
 static void defaults_are_legal(void **state) {
     (void)state;
     size_t n = 0;

@@ -1,4 +1,6 @@
-/* What may come from a file, made harmless. */
+/*
+ * Text from files is made harmless.
+ */
 #include "store_fixture.h"
 
 #include "base/clean.h"

@@ -9,7 +9,7 @@
 
 static time_t now_s;
 
-/* In place of the C library's. */
+/* Replaces the C library's. */
 int clock_gettime(clockid_t clock, struct timespec *t) {
     static long steady_ns;
     steady_ns += 1000;

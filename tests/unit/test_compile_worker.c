@@ -82,7 +82,7 @@ static void core_limit(char text[256]) {
     fclose(f);
 }
 
-/* What the host has open, and would have of its core, is not the worker's. */
+/* The worker inherits neither the host's open files nor its limit on core files. */
 static void test_inherits_nothing(void **state) {
     (void)state;
     char path[64], limit[256];

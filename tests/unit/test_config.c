@@ -1,4 +1,6 @@
-/* A configuration as the compiler's options and as the name of what is built. */
+/*
+ * A configuration as compiler options, and as the name of a build.
+ */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -40,8 +42,8 @@ static void makes_compiler_options(void **state) {
     }
 }
 
-/* What is derived is in the options and in the name of what is built, and in no configuration. Where a
- * `where` does not hold it may come to nothing: A - 16 is 0. */
+/* Derived values are in the options and in the name of the build, and not in the configuration. If a `where`
+ * does not hold they may have no value: A - 16 is 0. */
 static void derives_what_the_problem_fixes(void **state) {
     (void)state;
     static const struct {
@@ -101,8 +103,8 @@ static void derives_what_the_problem_fixes(void **state) {
     tt__template_free(&t);
 }
 
-/* `where`, grid, shared memory and arguments know what is derived, and so do the lines below it. A `let` is no
- * macro, so it may depend on a run-time parameter. */
+/* `where`, grid, shared memory and arguments know what is derived, and so do the lines below it. A `let` is
+ * no macro, so it may depend on a run-time parameter. */
 static void names_formulas(void **state) {
     (void)state;
     static const char text[] =
@@ -154,7 +156,7 @@ static void refuses_names_that_explode(void **state) {
     tt__str_free(&text);
 }
 
-/* What holds them all keeps what it has, wherever it moves. */
+/* The array keeps its content when it moves. */
 static void grows(void **state) {
     (void)state;
     enum { N = 100 };

@@ -1,4 +1,6 @@
-/* Who is measured in bench-peers, and what comes of it, with times that are made up. */
+/*
+ * The choice of variants in bench-peers, and its results, with invented times.
+ */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -209,7 +211,7 @@ static void best_of_four_copies(void **state) {
     expect_ratio(&m[BENCH_MEMCPY].over_copy, 9.0 / 8);
     assert_true(m[BENCH_COPY].over_copy.median == 0 && !m[BENCH_GEAM].in && !m[BENCH_CUTENSOR].in);
     assert_string_equal(now.peers[BENCH_GEAM].note, "nobody");
-    for (int i = 0; i < 6; i++) { /* what does not stay is let go */
+    for (int i = 0; i < 6; i++) { /* dropped variants are freed */
         assert_int_equal(now.of[BENCH_COPY][i].lined_up[FINAL] > 0, i < 4);
         assert_int_equal(now.of[BENCH_COPY][i].released, i >= 4);
     }
@@ -231,7 +233,7 @@ static void large_and_in_place(void **state) {
     assert_false(now.ours_in_place);
 }
 
-/* The others of a peer stay in; behind three that are wrong nobody is asked any more. */
+/* Other variants of a peer stay. After three wrong ones, no more are tried. */
 static void wrong_ones_are_out(void **state) {
     (void)state;
     set_up();

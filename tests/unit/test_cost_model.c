@@ -1,4 +1,6 @@
-/* What the model reads off launches, and the Gaussian process over it. */
+/*
+ * The model's view of launches, and the Gaussian process over it.
+ */
 #include <math.h>
 
 #include "space_fixture.h"
@@ -11,7 +13,7 @@ static const char tiles[] = "kernel tiles\nop transpose\nparam W 16 32 64\nparam
                             "ceil_div(cols, W))\nshared W * (H + PAD) * elem_size\nargs dst, src\ndefault "
                             "W=16 H=32 PAD=1 ORDER=0 VL=4\n";
 
-/* Whatever its parameters are called, the launch says how large a tile is and which way blocks walk. */
+/* Tiles and block order are read from launches, whatever the parameters' names are. */
 static void test_tiles_are_seen(void **state) {
     (void)state;
     field f;
@@ -34,7 +36,7 @@ static void test_tiles_are_seen(void **state) {
     field_close(&f);
 }
 
-/* What an access moves: of VL, VS and V an element at least, of VEC so many bytes, whatever they are of. */
+/* Bytes of an access: for VL, VS and V at least one element, for VEC exactly so many. */
 static void test_accesses(void **state) {
     (void)state;
     field f;
@@ -93,16 +95,15 @@ static void test_cheaper_is_better(void **state) {
     field_close(&f);
 }
 
-/* What counts by same and different, and what by how much. */
+/* Which coordinates are words, and which have distances. */
 static void test_coordinates(void **state) {
     (void)state;
     static const char text[] =
         "kernel words\nop transpose\nparam W 16 32 64\nparam ORDER 0 1 2 3\nparam UNROLL 0 1 2 4 8\n"
         "param MODE plain other\nparam V 1 2\nblock 256\ngrid rows\nargs dst, src\n"
         "default W=16 ORDER=0 UNROLL=0 MODE=plain V=1\n";
-    static const bool words[] = {
-        true,  false, false, false, false, /* what the launch shows, the kernel first */
-        false, true,  false, true,  false};
+    static const bool words[] = {true,  false, false, false, false, /* from the launch, the kernel first */
+                                 false, true,  false, true,  false};
     field f;
     field_open(&f, text, NULL);
     assert_int_equal(f.model.n_coords, sizeof words / sizeof *words);
@@ -111,7 +112,7 @@ static void test_coordinates(void **state) {
     field_close(&f);
 }
 
-/* Of what no cache holds, what is read is kept and what is written is not; of what it holds, the reverse. */
+/* If the arrays exceed the cache, reads are kept and writes are not. If they fit, it is the reverse. */
 static void test_cache_hints(void **state) {
     (void)state;
     static const char text[] =

@@ -1,5 +1,7 @@
-/* What a cubin says of a kernel: of cubins that NVRTC makes here, cut and changed in thousands of ways. The
- * gpu suite compares with what the driver says. */
+/*
+ * Facts read from cubins that NVRTC makes here, also when cut and changed in thousands of ways. The gpu suite
+ * compares them with the driver's.
+ */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

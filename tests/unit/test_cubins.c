@@ -107,8 +107,8 @@ static void test_order(void **state) {
     assert_int_equal(two->state, TT__CUBIN_COMPILING);
 }
 
-/* What is expected next comes before the rest, behind what is wanted, and no longer than until that is said
- * anew. */
+/* The next expected cubins come after requested ones and before other expected ones, until the list is
+ * replaced. */
 static void test_next_before_the_rest(void **state) {
     fixture *f = *state;
     expect(f, "A=1 R=1");
@@ -137,7 +137,7 @@ static void test_a_failure_is_remembered(void **state) {
     assert_string_equal(cubin->reason, "compiled longer than 5 s");
 }
 
-/* Sizes for which the same is derived share a cubin, others do not: also not what the store finds by name. */
+/* Sizes with the same derived values share a cubin; others do not, not even by name in the store. */
 static void test_what_is_derived_makes_another(void **state) {
     fixture *f = *state;
     static const int64_t sides[] = {64, 96, 100, 50};
@@ -206,7 +206,7 @@ static void test_what_is_saved_is_found(void **state) {
     tt__cubins_close(&again);
 }
 
-/* What is only expected waits while no compiler may work ahead. */
+/* Expected cubins wait while no compiler may work ahead. */
 static void test_works_ahead_if_it_may(void **state) {
     fixture *f = *state;
     tt__cubin *cubin;

@@ -49,7 +49,7 @@ static void may_fail(tt_status status, const char *what) {
         fail_msg("%s: %s: %s", what, tt_strerror(status), tt_last_error());
 }
 
-/* What a program asks. An answer must be a configuration that the problem allows. */
+/* The questions of a program. An answer must be a configuration that is legal for the problem. */
 static void ask(const char *path, bool read_only) {
     tt_ctx *ctx;
     tt_open_opts opts = TT_INIT(tt_open_opts);
@@ -78,7 +78,7 @@ static void ignore(void *user, const char *what) {
     (void)what;
 }
 
-/* What its keeper does. */
+/* The maintenance of a store. */
 static void keep(const char *path) {
     tt__store *s, *to = must_open(":memory:");
     tt__checked checked;

@@ -31,7 +31,7 @@ static int cycle(const char *path) {
 
 int main(int argc, char **argv) {
     enum { CYCLES = 20, BYTES_MAX = 1000 };
-    if (argc != 2 || cycle(argv[1]) || cycle(argv[1])) /* what the C library keeps it has by then */
+    if (argc != 2 || cycle(argv[1]) || cycle(argv[1])) /* after this the C library has what it keeps */
         return 1;
     size_t before = mallinfo2().uordblks;
     for (int i = 0; i < CYCLES; i++)

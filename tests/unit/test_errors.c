@@ -1,4 +1,5 @@
-/* What callers are told, word by word. What the words are matters: they are all that most of them will see.
+/*
+ * The error messages, word by word, because they are all that most callers see.
  */
 #include "store_fixture.h"
 
@@ -6,7 +7,7 @@
 
 #include "tiletune.h"
 
-/* Whole sentences; @ stands for the folder of the test, but for that of "//@ ". */
+/* Whole sentences. @ stands for the folder of the test, except in "//@ ". */
 static void says(tt_status got, tt_status wanted, const char *sentence) {
     char text[2048] = "";
     size_t n = 0;

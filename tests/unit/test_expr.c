@@ -1,4 +1,6 @@
-/* The walls around expressions: what is worth what, and what is refused with which sentence. */
+/*
+ * The limits of expressions: values, and refusals with their messages.
+ */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

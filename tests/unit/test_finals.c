@@ -1,5 +1,7 @@
-/* Finals and elections on a backend that makes its times up: who takes part, who wins, what a lack of samples
- * or time does to them. */
+/*
+ * Finals and elections on a backend with invented times: who enters, which entrant wins, and the effect of
+ * missing samples and short budgets.
+ */
 #include <math.h>
 
 #include "base/clock.h"
@@ -112,7 +114,7 @@ static void test_who_are_equals(void **state) {
     }
 }
 
-/* Of those that no user could tell apart the first in the space wins. */
+/* Of indistinguishable entrants, the first in the space wins. */
 static void test_elects_the_first_of_equals(void **state) {
     (void)state;
     race r;
@@ -129,8 +131,8 @@ static void test_elects_the_first_of_equals(void **state) {
     race_close(&r);
 }
 
-/* Who is too far behind goes home early, and a stage for few is left out; of the copies the best are always
- * held. */
+/* Slow entrants are eliminated early, and a stage is left out if few remain. The best copies are always
+ * measured. */
 static void test_leaves_stages_out(void **state) {
     (void)state;
     race r;
@@ -156,8 +158,8 @@ static void test_leaves_stages_out(void **state) {
     race_close(&r);
 }
 
-/* More than fit into one measurement run in heats, of which each has as many. So many are there of short
- * problems only, which are loaded several times. */
+/* Entrants that do not fit into one measurement run in equal heats. This happens only with short problems,
+ * which are loaded several times. */
 static void test_heats(void **state) {
     (void)state;
     race r;
@@ -172,8 +174,8 @@ static void test_heats(void **state) {
     race_close(&r);
 }
 
-/* With exhaustive effort whoever enters is in the last stage, the incumbent too, and all for longer; a budget
- * has no time for that. */
+/* With exhaustive effort all entrants are in the last stage, including the incumbent, and all are measured
+ * longer. A budget leaves no time for that. */
 static void test_all_stay(void **state) {
     (void)state;
     race r;
@@ -194,7 +196,7 @@ static void test_all_stay(void **state) {
     r.b.backend.fastest = &r.all.space.items[25];
     run(&r);
     EXPECT_STAGES(&r, 20, 20, 26);
-    r.b.backend.fastest = &r.all.space.items[39]; /* not among those of the second stage, but for the title */
+    r.b.backend.fastest = &r.all.space.items[39]; /* in the second stage only because it is the incumbent */
     run(&r);
     EXPECT_STAGES(&r, 20, 20, 27);
     race_close(&r);
@@ -247,8 +249,8 @@ static void test_the_default_waits(void **state) {
     race_close(&r);
 }
 
-/* What a recording knows of an earlier stage only, with fewer samples, is not compared with what was in the
- * last: neither contenders nor copies. */
+/* Entrants with only an earlier stage in the recording have fewer samples, and are not compared with the last
+ * stage's. This holds for contenders and copies. */
 static void test_samples_of_an_earlier_stage(void **state) {
     (void)state;
     for (int of_copy = 0; of_copy < 2; of_copy++) {
@@ -263,7 +265,8 @@ static void test_samples_of_an_earlier_stage(void **state) {
     }
 }
 
-/* A budget leaves no time for what short problems get, and where none is left the first stage decides. */
+/* A budget leaves no time for the additional measurements of short problems. If no time is left, the first
+ * stage decides. */
 static void test_the_budget_is_over(void **state) {
     (void)state;
     race r;
@@ -279,7 +282,7 @@ static void test_the_budget_is_over(void **state) {
     race_close(&r);
 }
 
-/* The incumbent is in all stages, however far behind, and stays until the ratio is beyond doubt. */
+/* The incumbent is in all stages, however slow, and stays until the ratio is certain. */
 static void test_the_incumbent(void **state) {
     (void)state;
     race r;
@@ -313,7 +316,7 @@ static void test_the_incumbent(void **state) {
     race_close(&r);
 }
 
-/* Where nobody passes the last stage, the screening decides. */
+/* If no entrant passes the last stage, the screening decides. */
 static void test_a_stage_that_nobody_passes(void **state) {
     (void)state;
     race r;
@@ -323,11 +326,11 @@ static void test_a_stage_that_nobody_passes(void **state) {
     EXPECT_STAGES(&r, SPACE, 11);
     expect_elected(&r, 0);
     assert_true(r.result.time_us == 10);
-    expect_stored_finals(&r, SPACE - 11); /* who was in the first alone */
+    expect_stored_finals(&r, SPACE - 11); /* the entrants of the first stage only */
     race_close(&r);
 }
 
-/* A stage that fails ends the finals: those before it stand, and who is left is elected. */
+/* A failing stage ends the finals. Earlier stages count, and the election is among the rest. */
 static void test_a_stage_that_fails(void **state) {
     (void)state;
     for (size_t fails_at = 1; fails_at <= 2; fails_at++) {
@@ -346,7 +349,7 @@ static void test_a_stage_that_fails(void **state) {
     }
 }
 
-/* Who stops a run gets no winner. */
+/* An interrupted run elects no winner. */
 static void test_a_stage_that_is_interrupted(void **state) {
     (void)state;
     race r;

@@ -155,7 +155,7 @@ static void headers_are_refused(void **state) {
     }
 }
 
-/* Whatever the text, it comes to an end, with a template's error at most. */
+/* Any text comes to an end, at most with a template's error. */
 static void survives_mutations(void **state) {
     (void)state;
     static const char *const pieces[] = {

@@ -1,4 +1,6 @@
-/* The look-up ladder: layers, what is near and what is not, and the answer for a problem nobody tuned. */
+/*
+ * The look-up ladder: layers, near and far problems, and answers for untuned problems.
+ */
 #include "store_fixture.h"
 
 #include "api/problem.h"
@@ -93,7 +95,7 @@ static void layers_answer_in_order(void **state) {
     assert_string_equal(c.layer, "user");
     tt_close(&ctx);
 
-    /* What an older text of the template had is taken as far as it goes, unless a value has gone. */
+    /* Parameters of an older text are adapted, unless a value does not exist any more. */
     crown_in(user, &h100, &p, "0123", "TILE_DIM=16 BLOCK_ROWS=16 PAD=1 GONE=5", 50);
     ctx = ctx_of(user, "h100");
     c = best(ctx, &p);
@@ -133,7 +135,7 @@ static void warm_and_cold(void **state) {
     warm.warm = true;
     tt__problem ways[] = {warm, cold};
     tt__gpu gpu = h100;
-    gpu.cc = 80;                              /* of which nothing is shipped */
+    gpu.cc = 80;                              /* no winner ships for it */
     for (int other = 0; other < 2; other++) { /* first only the one is known, then the other too */
         crown_in(user, &gpu, &ways[other], NULL, other ? NULL : small, 50);
         tt_ctx *ctx = ctx_of(user, "h100");
@@ -149,7 +151,7 @@ static void warm_and_cold(void **state) {
     }
 }
 
-/* What another process finds out is seen, if not at once. */
+/* Winners of another process are seen, after a moment. */
 static void answers_do_not_grow_old(void **state) {
     (void)state;
     const char *user = in_dir("user.db");
@@ -208,7 +210,7 @@ static void stale_is_further(void **state) {
         {{1050, 1120}, {NULL, "4567"}, 1050},
     };
     tt__gpu gpu = h100;
-    gpu.cc = 80; /* of which nothing is shipped */
+    gpu.cc = 80; /* no winner ships for it */
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         const char *user = in_dir("stale.db");
         tt__problem asked = square(1000);
@@ -225,7 +227,7 @@ static void stale_is_further(void **state) {
     }
 }
 
-/* What was measured here has been run; what somebody else has written down has to be legal. */
+/* A configuration measured here has run. An imported one must be checked. */
 static void imported_winners_are_looked_at(void **state) {
     (void)state;
     static const char *const sources[] = {"measured", "imported"};
@@ -282,14 +284,13 @@ static void far_and_farther(void **state) {
     }
 }
 
-/* What was measured far away is no measurement of this: the nearest of all that is known, shipped or not, is
- * as good. */
+/* A far winner is no measurement of this problem. The nearest of all winners, shipped or not, is as good. */
 static void far_is_not_near(void **state) {
     (void)state;
     const char *user = in_dir("user.db");
     tt__problem large = square(8192);
     tt__gpu gpu = h100, other = h100;
-    gpu.cc = other.cc = 80; /* of which nothing is shipped */
+    gpu.cc = other.cc = 80; /* no winner ships for it */
     strcpy(other.name, "NVIDIA A100");
     crown_in(user, &gpu, &large, NULL, small, 50);
     crown_in(user, &other, &large, NULL, small, 50);
@@ -304,7 +305,7 @@ static void far_is_not_near(void **state) {
     tt_close(&ctx);
 }
 
-/* What to run tunes the problem that was asked for, and no other. In place nothing is shipped. */
+/* The advised command tunes this problem and no other. For in place, no winner ships. */
 static void the_advice_is_about_the_problem(void **state) {
     (void)state;
     static const struct {
@@ -326,7 +327,9 @@ static void the_advice_is_about_the_problem(void **state) {
         asked.in_place = 1;
         tt__problem p = problem_of_matrix(asked);
         assert_ok(tt__ladder(ctx, &ctx->templates, &h100, -1, &p, &choice, &c));
-        snprintf(says, sizeof says, "nothing was tuned for this: run \"tune --op transpose_in_place --problem %s\"", cases[i].says);
+        snprintf(says, sizeof says,
+                 "nothing was tuned for this: run \"tune --op transpose_in_place --problem %s\"",
+                 cases[i].says);
         assert_string_equal(choice.why, says);
     }
     tt_close(&ctx);
@@ -422,7 +425,7 @@ static void files_of_one_name_live_side_by_side(void **state) {
 
 /* ---- Any problem --------------------------------------------------------------------------------------- */
 
-/* Whatever is asked, the answer is legal for the problem on the GPU, on any architecture. */
+/* For any problem and architecture, the answer is legal. */
 static void any_problem_has_a_legal_answer(void **state) {
     (void)state;
     static const int64_t sides[] = {1, 7, 33, 1000, 1024, 8191, 16384};

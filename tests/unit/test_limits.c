@@ -1,4 +1,6 @@
-/* What efforts and budgets mean. */
+/*
+ * The meaning of efforts and budgets.
+ */
 #include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -41,7 +43,7 @@ static void test_efforts(void **state) {
     }
 }
 
-/* Each problem gets its part of what is left, and the copy an eighth of that. */
+/* Each problem gets its part of the rest, and the copy an eighth of that. */
 static void test_budgets(void **state) {
     static const double long_s = 1e6, noise_s = 100; /* however busy the machine */
     (void)state;
@@ -62,7 +64,7 @@ static void test_what_finals_take(void **state) {
     assert_true(tt__limits_finals_s(1) == least);
     assert_true(tt__limits_finals_s(10000) > 850 * 0.01); /* so many launches of 10 ms */
     assert_true(tt__limits_finals_s(10000) < 2 * 850 * 0.01);
-    assert_true(tt__limits_finals_s(1000) > 0.1 + 1.5 * 850 * 0.00105); /* each behind a flush */
+    assert_true(tt__limits_finals_s(1000) > 0.1 + 1.5 * 850 * 0.00105); /* each after a flush */
 }
 
 static void test_refuses(void **state) {

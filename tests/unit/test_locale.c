@@ -1,5 +1,7 @@
-/* The library in a host whose locale writes numbers with a comma, and whose letters have cases of their own.
- * The locales are made for the test where localedef and its sources are installed; else it is skipped. */
+/*
+ * The library in a host whose locale writes a decimal comma and has its own letter cases. The locales are
+ * made for the test if localedef and its sources are installed; otherwise it is skipped.
+ */
 #include "store_fixture.h"
 
 #include <locale.h>

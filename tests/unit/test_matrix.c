@@ -51,14 +51,20 @@ static const char *op_of(const tt_problem *p) {
     return p->in_place ? "transpose_in_place" : "transpose";
 }
 
-/* What is said of a matrix, as a text of its operation. */
+/* A matrix as text of its operation. */
 static void write_text(char *out, size_t size, const tt_problem *p) {
     const struct {
         const char *name;
         int64_t value;
-    } fields[] = {{"rows", p->rows},   {"cols", p->cols},   {"elem_size", p->elem_size},
-                  {"lds", p->lds},     {"ldd", p->ldd},     {"batch", p->batch},
-                  {"align", p->align}, {"src_stride", p->src_stride}, {"dst_stride", p->dst_stride}};
+    } fields[] = {{"rows", p->rows},
+                  {"cols", p->cols},
+                  {"elem_size", p->elem_size},
+                  {"lds", p->lds},
+                  {"ldd", p->ldd},
+                  {"batch", p->batch},
+                  {"align", p->align},
+                  {"src_stride", p->src_stride},
+                  {"dst_stride", p->dst_stride}};
     int n = snprintf(out, size, "%s", p->warm ? "warm" : "");
     for (size_t i = 0; i < COUNT(fields); i++)
         if (fields[i].value || i < 2)
@@ -184,7 +190,7 @@ static void limits_are_allowed(void **state) {
     }
 }
 
-/* What is no matrix has no fields; what is aligned to less stays a problem. */
+/* A problem that is no matrix has no fields. A problem with less alignment stays a problem. */
 static void the_way_back(void **state) {
     (void)state;
     static const tt_problem none = TT_INIT(tt_problem);
@@ -201,8 +207,8 @@ static void the_way_back(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(defaults),           cmocka_unit_test(operations_say_the_same),
-        cmocka_unit_test(refusals),           cmocka_unit_test(limits_are_allowed),
+        cmocka_unit_test(defaults),     cmocka_unit_test(operations_say_the_same),
+        cmocka_unit_test(refusals),     cmocka_unit_test(limits_are_allowed),
         cmocka_unit_test(the_way_back),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,5 +1,6 @@
-/* What a launch that is timed stands behind: caches that are flushed or warmed, buffers in turn, and nobody
- * else in the queue. */
+/*
+ * Before a timed launch: caches are flushed or warm, buffers rotate, and the queue is empty.
+ */
 #include "measure_fixture.h"
 
 /* Before each, another kernel writes twice the cache. */
@@ -78,7 +79,7 @@ static void test_renews(void **state) {
     measure(&b, 4);
     expect_calls("CWEKES", 4, "");
     for (size_t i = 0; i < seen.n; i++)
-        if (seen.calls[i] == 'C') { /* of the launch behind it, from what it held */
+        if (seen.calls[i] == 'C') { /* for the next launch, from the original contents */
             assert_int_equal(seen.dst[i], seen.dst[i + 3]);
             assert_int_equal(seen.src[i], 16384);
         }
@@ -126,7 +127,7 @@ static void test_copies(void **state) {
     close(&b);
 }
 
-/* What is refused ends the measurement, and the gate is open again. */
+/* A refused launch ends the measurement, and opens the gate. */
 static void test_refused(void **state) {
     (void)state;
     bench b;
@@ -141,7 +142,7 @@ static void test_refused(void **state) {
     assert_int_equal(seen.calls[seen.n - 1], 'S');
     assert_true(b.us[4] > 0 && b.us[5] == 0 && b.us[6] == 0);
     close(&b);
-    for (int warm = 0; warm < 2; warm++) { /* what cannot be made anew is not launched */
+    for (int warm = 0; warm < 2; warm++) { /* a launch whose buffers cannot be restored does not happen */
         seen.has_gate = true;
         open(&b, warm ? "scale" : "scale", TT__INOUT, warm);
         seen.refuses_copies = true;
@@ -190,7 +191,7 @@ static CUresult enqueue(const void *self, void *const *operands, CUstream stream
     return CUDA_SUCCESS;
 }
 
-/* What is no kernel of ours is timed as a kernel is: flushed, alone, or in a train that it has room in. */
+/* Other calls are timed as kernels are: flushed and alone, or in a train with room for them. */
 static void test_enqueued(void **state) {
     (void)state;
     static const int counts[] = {3, 5, 0};

@@ -45,7 +45,7 @@ static void expect_all(expected out[PROBLEMS]) {
     const expected all[PROBLEMS] = {
         {square(4096), 1, 1, 1, 50, 50, "TILE_DIM=32 PAD=1"},
         {warm(square(4096)), 2, 0, 1, 0, 40, "TILE_DIM=32 PAD=1"},
-        {copy_of(67108864), 3, 3, 1, 35, 34, "VEC=4"}, /* three that collided, of which the newest stayed */
+        {copy_of(67108864), 3, 3, 1, 35, 34, "VEC=4"}, /* three that became equal; the newest stayed */
         {warm(copy_of(67108864)), 5, 1, 0, 25, 0, NULL},
         {own("saxpy", 'a', false, false), 6, 1, 1, 7, 0, NULL},
         {own("saxpy", 'b', false, false), 0, 2, 1, 6, 5, "VEC=16"},
@@ -91,7 +91,7 @@ static void holds_everything(tt__store *s, bool same_ids) {
             assert_true(!*x->p.text || strcmp(w.hash, x->p.text) == 0);
         }
     }
-    expect_none(s, saxpy('b', TT__TYPE_F64, 1)); /* nobody had tried it */
+    expect_none(s, saxpy('b', TT__TYPE_F64, 1)); /* it was never tried */
     expect_none(s, saxpy('a', TT__TYPE_F64, 1));
     expect_none(s, own("saxpy", 'a', true, false));
 }
@@ -180,7 +180,7 @@ static void runs_nothing_of_the_file(void **state) {
     assert_int_equal(raw_sql(path, "PRAGMA user_version"), 2);
 }
 
-/* What is damaged is refused with a sentence, and stays as it was. */
+/* Damaged stores are refused with a message, and stay unchanged. */
 static void refuses_damaged_old_stores(void **state) {
     (void)state;
     static const char *const damages[] = {"DROP TABLE winner", "DROP TABLE problem",

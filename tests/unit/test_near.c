@@ -1,4 +1,6 @@
-/* How far what was measured is from what is asked for, what is looked at, and in which order. */
+/*
+ * The distance of winners from a problem, which of them are looked at, and in which order.
+ */
 #include "dispatch/near.h"
 
 #include <math.h>
@@ -8,7 +10,7 @@
 #include "store_fixture.h"
 #include "template/operation.h"
 
-/* An architecture of which nothing is shipped. */
+/* A GPU of an architecture without shipped winners. */
 static tt__gpu a_gpu(const char *name, int cc) {
     tt__gpu gpu = h100;
     tt__copy(gpu.name, sizeof gpu.name, name);
@@ -71,15 +73,14 @@ static void ask(asking *a, const char *path, const tt__gpu *gpu, const tt__probl
     tt_open_opts opts = TT_INIT(tt_open_opts);
     opts.db_path = path;
     assert_ok(tt_open(&a->ctx, &opts));
-    a->asked = (tt__asked){
-        .ctx = a->ctx, .gpu = gpu, .problem = p, .op = operation_of(p), .gpu_ids = {-1, -1, -1}};
+    a->asked =
+        (tt__asked){.ctx = a->ctx, .gpu = gpu, .problem = p, .op = operation_of(p), .gpu_ids = {-1, -1, -1}};
     assert_ok(tt__store_known_gpu(a->ctx->store, gpu, &a->asked.gpu_ids[TT__LAYER_USER]));
     if (a->ctx->system)
         assert_ok(tt__store_known_gpu(a->ctx->system, gpu, &a->asked.gpu_ids[TT__LAYER_SYSTEM]));
 }
 
-/* The distance of the one winner of a new store; -1: it is not looked at. What is shipped is of no account.
- */
+/* The distance of the only winner of a new store; -1: it is not looked at. Shipped winners are ignored. */
 static double distance(const tt__gpu *there, const tt__problem *measured, const tt__problem *wanted,
                        bool anything, double within) {
     const char *path = in_dir("one.db");
@@ -159,8 +160,8 @@ static void circles(void **state) {
     }
 }
 
-/* Of a kernel of one's own, too; what nothing verifies does for nobody who wants it right. Another file with a
- * kernel of that name says nothing. */
+/* The same for users' kernels. An unverified winner does not answer a verified problem. Another file with a
+ * kernel of that name is ignored. */
 static void kernels_of_ones_own(void **state) {
     (void)state;
     enum { AS_IT_IS, UNVERIFIED, OF_ANOTHER_FILE, OF_ANOTHER_OP };
@@ -198,7 +199,8 @@ static void kernels_of_ones_own(void **state) {
     assert_true(distance(&here, &small, &p, false, 1.99) < 0);
 }
 
-/* What is shipped for this architecture, op and element size; with `anything`, all of the op. */
+/* Shipped winners for this architecture, operation and element size; with `anything`, all of the
+ * operation. */
 static void what_is_shipped(void **state) {
     (void)state;
     tt__problem asked[] = {square(3000), square(3000), square(3000)};

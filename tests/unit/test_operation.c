@@ -294,8 +294,7 @@ static void refuses_damage(void **state) {
     }
 }
 
-/* What is missing has no place; all else has line and column, which none of the
- * sentences above leaves out. */
+/* A missing line has no place. All other errors have line and column, which the messages above include. */
 static void names_every_place(void **state) {
     (void)state;
     for (size_t i = 0; i < COUNT(damages); i++) {
@@ -333,7 +332,7 @@ static void says_what_is_missing(void **state) {
     }
 }
 
-/* Each limit, one beyond it: `each` is repeated in place of a line, and 'N' in it is a number. */
+/* Each limit, exceeded by one. `each` is repeated instead of a line, with 'N' as a number. */
 static const struct {
     size_t line;
     const char *each;

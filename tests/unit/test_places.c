@@ -122,7 +122,7 @@ static void test_fewer_places(void **state) {
     array_bytes = ARRAY_BYTES;
 }
 
-/* What a kernel changes is made as it was before the launch, where the next gets the same place. */
+/* Contents that a kernel changes are restored, if the next launch uses the same place. */
 static void test_renews_places(void **state) {
     (void)state;
     bench b;

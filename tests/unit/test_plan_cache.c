@@ -1,5 +1,7 @@
-/* The plan cache by itself: threads look up while one adds. Run it under ThreadSanitizer: behind a driver,
- * whose own lock puts every call in order, nobody would see a race. */
+/*
+ * The plan cache alone: threads look up while one adds. Run it under ThreadSanitizer. With a driver, whose
+ * lock puts all calls in order, a race would not show.
+ */
 #include <pthread.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -67,7 +69,7 @@ static void found_while_others_are_added(void **state) {
     assert_null(tt__plan_cache_find(&cache, &key));
 }
 
-/* Whatever differs in a problem, its context or its addresses makes another key. */
+/* A difference in any field, the context or the addresses makes another key. */
 static void every_field_counts(void **state) {
     (void)state;
     tt__plan_key keys[16];

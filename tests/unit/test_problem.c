@@ -1,12 +1,14 @@
-/* What an operation declares of its problems, and what follows from it: which there are, how far they are apart,
- * what is as usual, and their words. */
+/*
+ * An operation's declarations about its problems, and their effects: legal problems, distances, defaults, and
+ * text.
+ */
 #include "problem_fixture.h"
 
 #include <math.h>
 
 #include "operation_fixture.h"
 
-/* An operation with n = 1000, half = 500 and T = f32, and these lines behind them. */
+/* An operation with n = 1000, half = 500 and T = f32, followed by these lines. */
 static tt_status parse(tt__template **out, const char *declared) {
     tt__str text = {0};
     *out = NULL;
@@ -35,9 +37,10 @@ static tt__problem of(const tt__template *t, const char *text) {
 
 static void reads_what_is_declared(void **state) {
     (void)state;
-    tt__template *t = parsed("//@ require n >= half AND T <> 'i16'\n//@ require half < 1000000\n//@ shape half n\n"
-                             "//@ near n 0.75\n//@ near T 3 same\n//@ near half 0 same\n//@ moves n, half, n\n"
-                             "//@ sample n=8\n//@ sample T=f64, half=1");
+    tt__template *t =
+        parsed("//@ require n >= half AND T <> 'i16'\n//@ require half < 1000000\n//@ shape half n\n"
+               "//@ near n 0.75\n//@ near T 3 same\n//@ near half 0 same\n//@ moves n, half, n\n"
+               "//@ sample n=8\n//@ sample T=f64, half=1");
     const tt__operation *op = t->operation;
     assert_int_equal(op->n_requires, 2);
     assert_string_equal(op->requires[1].text, "half < 1000000");
@@ -80,9 +83,11 @@ static const struct {
     {"require (SELECT 1)", "6:14: SELECT is not allowed"},
     {"require n > 5000",
      "6:13: the default problem cannot be: scale cannot be n=1000, half=500, T=f32: `n > 5000` must hold"},
-    {"require n / 0", "6:13: the default problem cannot be: scale cannot be n=1000, half=500, T=f32: `n / 0` must"},
+    {"require n / 0",
+     "6:13: the default problem cannot be: scale cannot be n=1000, half=500, T=f32: `n / 0` must"},
     {"shape", "6:5: `shape` stands alone, expected: shape VARIABLE ..."},
-    {"shape n haf", "6:13: found 'haf', expected a variable of the problem declared above; did you mean half?"},
+    {"shape n haf",
+     "6:13: found 'haf', expected a variable of the problem declared above; did you mean half?"},
     {"shape x", "6:11: found 'x', expected a variable of the problem declared above"},
     {"shape n T", "6:13: T is a type, expected a number"},
     {"shape n half n half n", "6:25: more than 4 variables"},
@@ -155,8 +160,10 @@ static void templates_declare_none(void **state) {
     for (size_t i = 0; i < COUNT(declared); i++) {
         tt__str text = {0};
         tt__template *t;
-        tt__str_addf(&text, "//@ kernel k\n//@ op copy\n//@ %s\n//@ block 1\n//@ grid 1\n//@ args dst\n"
-                     "extern \"C\" void k();\n", declared[i]);
+        tt__str_addf(&text,
+                     "//@ kernel k\n//@ op copy\n//@ %s\n//@ block 1\n//@ grid 1\n//@ args dst\n"
+                     "extern \"C\" void k();\n",
+                     declared[i]);
         assert_int_equal(tt__template_parse(&t, "t.cu", text.text), TT_E_TEMPLATE);
         assert_non_null(strstr(tt_last_error(), "t.cu:2:8: `op copy` says what is computed"));
         tt__str_free(&text);
@@ -172,10 +179,14 @@ static void knows_how_far_problems_are_apart(void **state) {
         double far;
         bool same;
     } cases[] = {
-        {"n=8,half=4", "n=8,half=4", 0, true},      {"n=8,half=4", "n=16,half=4", 0.75, true},
-        {"n=8,half=4", "n=2,half=4", 1.5, true},    {"n=8,half=4", "n=8,half=1", 1, false},
-        {"n=8,half=4", "n=8,half=4 T=f64", 3, true}, {"n=8,half=4", "n=8,half=4 T=i16", 3, true},
-        {"n=8,half=4", "n=16,half=8,T=f64", 4.25, false}, {"n=8 warm", "n=8", 0, true},
+        {"n=8,half=4", "n=8,half=4", 0, true},
+        {"n=8,half=4", "n=16,half=4", 0.75, true},
+        {"n=8,half=4", "n=2,half=4", 1.5, true},
+        {"n=8,half=4", "n=8,half=1", 1, false},
+        {"n=8,half=4", "n=8,half=4 T=f64", 3, true},
+        {"n=8,half=4", "n=8,half=4 T=i16", 3, true},
+        {"n=8,half=4", "n=16,half=8,T=f64", 4.25, false},
+        {"n=8 warm", "n=8", 0, true},
     };
     tt__template *t = parsed("//@ near n 0.75\n//@ near half 0.5 same\n//@ near T 3");
     for (size_t i = 0; i < COUNT(cases); i++) {
@@ -226,7 +237,8 @@ static void says_what_is_unusual(void **state) {
         {"transpose", "rows=100 cols=200 batch=3", "001110111", "rows=100,cols=200,batch=3",
          "100x200, batch=3"},
         {"transpose", "rows=8 cols=8 lds=9", "001011111", "rows=8,cols=8,lds=9", "8x8, lds=9"},
-        {"transpose", "rows=8 cols=8 align=4 warm", "001111110", "rows=8,cols=8,align=4,warm", "8x8, align=4"},
+        {"transpose", "rows=8 cols=8 align=4 warm", "001111110", "rows=8,cols=8,align=4,warm",
+         "8x8, align=4"},
         {"transpose_in_place", "rows=8", "011111111", "rows=8", "8x8"},
     };
     tt__template *t = parsed("//@ shape n"); /* of users' files the words are all of it */
@@ -322,7 +334,7 @@ static void settings_by_name(void **state) {
     assert_string_equal(tt__str_text(&text), "n=8; T=f16; U=f64");
     tt__str_free(&text);
     q = p;
-    q.moved_bytes = 12; /* no part of what it is */
+    q.moved_bytes = 12; /* not part of the identity */
     assert_true(tt__problem_same(&p, &q) && tt__problem_hash(&p) == tt__problem_hash(&q));
     assert_true(tt__problem_gbps(&q, 0.001) == 12 && tt__problem_gbps(&q, 0) == 0);
     tt__problem_set(&p, "elem_size", 2); /* says it outright */
@@ -331,7 +343,7 @@ static void settings_by_name(void **state) {
     assert_int_equal(tt__problem_align(&p), 2);
 }
 
-/* Whatever tells problems from each other tells them here, and makes another hash. */
+/* Any difference between problems is found by the comparison, and changes the hash. */
 static void problems_are_told_apart(void **state) {
     (void)state;
     tt__problem p = problem_of("axpby", "n=64"), other[8];

@@ -25,7 +25,7 @@ static void prunes(void **state) {
     } cases[] = {
         {{.gpu = is_h100}, 1, 20, 1, 0},
         {{.winner = every_winner}, 1, 0, 0, 0},
-        {{.text = text_abcd}, 0, 19, 0, 0}, /* that of the winner stays */
+        {{.text = text_abcd}, 0, 19, 0, 0}, /* the winner's text stays */
         {{.winner = every_winner, .text = text_abcd}, 1, 20, 1, 1},
         {{.library = "1"}, 0, 0, 0, 0},
         {{.library = "2"}, 0, 19, 0, 0},
@@ -62,8 +62,7 @@ static void prunes(void **state) {
     }
 }
 
-/* What a winner's cubins are linked to begins with its configuration and a blank, and so does nothing else.
- */
+/* Only links of a winner's cubins begin with its configuration and a blank. */
 static void prunes_links_of_others(void **state) {
     (void)state;
     static const struct {
@@ -129,8 +128,7 @@ static void prunes_operations(void **state) {
     ids id = some_ids(s);
     tt__pruned p;
     tt__trial t = good(5);
-    for (int i = 0; i < 2;
-         i++) { /* two texts, one of which is pruned, and the transpose, which has no trials */
+    for (int i = 0; i < 2; i++) { /* two texts, one pruned, and the transpose, which has no trials */
         tt__problem problem = saxpy(i ? 'b' : 'a', TT__TYPE_F32, 4096);
         assert_ok(tt__store_problem(s, &problem, &id.problem));
         assert_ok(tt__store_config(s, "saxpy", "saxpy", i ? problem.text : "abcd", "VEC=4", &id.config));

@@ -288,7 +288,7 @@ static void expect_elected(tt__store *s, const char *config, double time_us) {
     tt__recording_close(&r);
 }
 
-/* Who was eliminated may have had luck in few samples: those of the last stage have the most. */
+/* An eliminated entrant may have been lucky with few samples. The last stage has the most. */
 static void elects_from_the_last_stage(void **state) {
     (void)state;
     tt__store *s = must_open(":memory:");
@@ -360,7 +360,7 @@ static bool elects(tt__store *s, const tt__winner *w) {
            fabs(imported.time_us - w->time_us) < 1e-3 && fabs(imported.copy_us - w->copy_us) < 1e-3;
 }
 
-/* scripts/shipped.py, which the build runs, elects from the recordings whom an import elects. */
+/* scripts/shipped.py, which the build runs, elects the same winners as an import. */
 static void ships_whom_an_import_elects(void **state) {
     (void)state;
     static const char *const names[] = {"h200",        "h200-1byte",  "h200-2bytes",

@@ -1,5 +1,7 @@
-/* Searching on a backend that makes its times up: what limits and stored trials do to it. What compilers are
- * told meanwhile: test_expect.c. */
+/*
+ * Searches on a backend with invented times: the effect of limits and stored trials. For compilers see
+ * test_ahead.c.
+ */
 #include <math.h>
 
 #include "base/clock.h"
@@ -20,7 +22,7 @@ static void test_all_of_it_in_time(void **state) {
     bench_close(&b);
 }
 
-/* The copy has a small part of the time, of which no finals are held. */
+/* The copy gets a small part of the time, and no finals. */
 static void test_a_copy_in_little_time(void **state) {
     (void)state;
     bench b;
@@ -35,7 +37,7 @@ static void test_a_copy_in_little_time(void **state) {
     bench_close(&b);
 }
 
-/* Of those that are as fast the first in the space is the best, whatever order they come in. */
+/* Of equally fast configurations the first in the space is the best, in any order of trials. */
 static void test_the_best_of_equals(void **state) {
     (void)state;
     bench b;
@@ -52,7 +54,7 @@ static void test_the_best_of_equals(void **state) {
     bench_close(&b);
 }
 
-/* What cannot win need not be measured well. */
+/* Configurations that cannot win are measured shortly. */
 static void test_cutoff(void **state) {
     (void)state;
     bench b;
@@ -146,7 +148,7 @@ static void test_effort_with_only(void **state) {
     bench_close(&b);
 }
 
-/* So it is with a template that is new; and one to which the strategy never comes is tried once. */
+/* The same holds for a new template. One that the strategy never names is tried once. */
 static void test_effort_with_a_new_template(void **state) {
     (void)state;
     for (int is_short = 0; is_short < 2; is_short++) {
@@ -223,7 +225,7 @@ static void test_effort_of_a_short_problem(void **state) {
     }
 }
 
-/* What a recording lacks costs no trial. */
+/* Configurations missing from a recording cost no trial. */
 static void test_counts_what_there_is(void **state) {
     (void)state;
     bench b;
@@ -264,7 +266,7 @@ static void test_a_replay_stops_when_asked(void **state) {
     tt_close(&ctx);
 }
 
-/* A store in memory is the run's alone, but for who is told how it goes. */
+/* During a run, a store in memory belongs to the run. Only its call-backs may use it. */
 static void ask(void *user, const tt_progress *p) {
     tt_ctx **ctx = user;
     tt_choice c = TT_INIT(tt_choice);

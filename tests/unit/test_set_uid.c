@@ -1,4 +1,6 @@
-/* What a set-uid program takes from its caller's environment: nothing. Needs root, to make one. */
+/*
+ * A set-uid program takes nothing from its caller's environment. Needs root to make one.
+ */
 #include "store_fixture.h"
 
 #include <sys/auxv.h>
@@ -55,7 +57,8 @@ static void ignores_the_environment(void **state) {
 
 int main(int argc, char **argv) {
     (void)argv;
-    if (argc > 1) /* LeakSanitizer fails at a usual exit: it cannot stop a process whose rights have changed */
+    if (argc > 1) /* LeakSanitizer fails at a normal exit, because it cannot stop a process whose rights have
+                     changed */
         _exit(attempt());
     const struct CMUnitTest tests[] = {TEST(ignores_the_environment)};
     return cmocka_run_group_tests(tests, NULL, NULL);

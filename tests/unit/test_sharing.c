@@ -74,7 +74,7 @@ static void takes_no_code_from_strangers(void **state) {
 static void keeps_the_better_evidence(void **state) {
     (void)state;
     static const struct {
-        const char *sql[2]; /* what makes each what it is */
+        const char *sql[2]; /* the SQL that makes each file different */
         bool comes;
     } cases[] = {
         {{"UPDATE winner SET unix_ms = 1000", "UPDATE winner SET unix_ms = 2000"}, true},

@@ -10,7 +10,7 @@
 #include "api/sized.h"
 #include "tiletune.h"
 
-/* What this library knows; an older program has the first two members, a newer one four. */
+/* The library's struct. An older program has the first two members, a newer one four. */
 typedef struct known {
     size_t size;
     int64_t first;
@@ -75,7 +75,7 @@ static void null_is_all_defaults_where_it_may_be(void **state) {
     assert_int_equal(tt__sized_check(NULL, "known"), TT_E_INVALID);
 }
 
-/* No byte behind a smaller one is written; of a larger one all is. */
+/* No byte after a smaller struct is written. A larger one is written completely. */
 static void writes_what_there_is_room_for(void **state) {
     (void)state;
     const known full = {sizeof full, 7, 8};

@@ -1,4 +1,6 @@
-/* The space against loops in C: which configurations there are, in which order, and how each is launched. */
+/*
+ * Compares the space with loops in C: its configurations, their order, and how each is launched.
+ */
 #include <inttypes.h>
 #include <setjmp.h>
 #include <stdarg.h>

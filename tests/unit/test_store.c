@@ -1,4 +1,6 @@
-/* What the store remembers: GPUs, problems, configurations, trials, winners, cubins. */
+/*
+ * The store's content: GPUs, problems, configurations, trials, winners, cubins.
+ */
 #include "store_fixture.h"
 
 #include <math.h>
@@ -116,7 +118,7 @@ static void keeps_trials(void **state) {
     assert_int_equal(tt__store_trials(s, id.gpu, &env1, id.problem, TT__STAGE_SCREEN, see, &stopped),
                      TT_E_INTERRUPTED);
     assert_int_equal(stopped.n, 1);
-    x = trials(s, id, &env1, TT__STAGE_SCREEN); /* a walk that was ended leaves nothing behind */
+    x = trials(s, id, &env1, TT__STAGE_SCREEN); /* a loop that was ended early leaves nothing open */
     assert_int_equal(x.n, 3);
     tt__store_close(&s);
 }
@@ -226,7 +228,7 @@ static void takes_the_utmost(void **state) {
     tt__store_close(&s);
 }
 
-/* A trial that somebody has written past us is taken for what it is if it makes sense, and refused if not. */
+/* A trial that others wrote is accepted if it makes sense, and refused otherwise. */
 static void reads_no_nonsense(void **state) {
     (void)state;
     static const struct {

@@ -8,7 +8,7 @@
 
 #define ENDLESS "WITH RECURSIVE r(n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM r) SELECT "
 
-/* Whatever the way, refused at once. */
+/* Refused at once, in every way of opening. */
 static void refuses(const char *path, const char *words) {
     tt__store *s;
     bool trusted;
@@ -98,7 +98,7 @@ static void stops_waiting(void **state) {
     assert_fails(tt__store_problem(s, &p, &id), TT_E_INTERRUPTED, "interrupted");
     assert_true(asked > 0 && tt__now_s() - start < 5);
     assert_ok(tt__store_commit(holder));
-    assert_ok(tt__store_problem(s, &p, &id)); /* what has not to wait is done all the same */
+    assert_ok(tt__store_problem(s, &p, &id)); /* work that need not wait is still done */
     tt__store_stop_when(NULL, NULL);
     tt__store_close(&holder);
     tt__store_close(&asks);

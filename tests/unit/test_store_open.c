@@ -182,7 +182,7 @@ static void reads_where_it_cannot_write(void **state) {
     copy_file(in_dir("secret.db"), path);
     chmod(path, 0444);
     chmod(in_dir("sub/ro.db"), 0644);
-    if (geteuid() == 0) /* whoever tries may write it, but not beside it */
+    if (geteuid() == 0) /* root may write the file, but must not write beside it */
         assert_int_equal(chown(in_dir("sub/ro.db"), 65534, 65534), 0);
     chmod(in_dir("secret.db"), 0);
     chmod(in_dir("sub"), 0555);
@@ -284,7 +284,7 @@ static void survives_lack_of_memory(void **state) {
     assert_intact(path);
 }
 
-/* What tests/data/store-vN.db hold. Run `test_store_open --make-example FILE` to write one of today's
+/* The content of tests/data/store-vN.db. Run `test_store_open --make-example FILE` to write one with today's
  * schema. */
 enum { EXAMPLE_BYTES = 2 * 4096 * 4096 * 4 };
 static tt_status make_example(const char *path) {
@@ -309,7 +309,7 @@ static tt_status make_example(const char *path) {
     return TT_OK;
 }
 
-/* What others may have of it, read by today's statements. */
+/* Reads example content with today's statements. */
 static void reads_the_example(tt__store *s) {
     tt__problem p = square(4096);
     ids id;

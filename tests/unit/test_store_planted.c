@@ -1,4 +1,6 @@
-/* What another user can put beside a store, or in the place of one. */
+/*
+ * Files that another user can put beside a store, or replace it with.
+ */
 #include "store_fixture.h"
 
 #include <errno.h>
@@ -23,7 +25,7 @@ static void opens(const char *path) {
     }
 }
 
-/* A store whose -wal is not its own: SQLite shows the winner that is in the log. */
+/* A store with a foreign -wal file: SQLite shows the winner in that log. */
 static const char *planted(mode_t mode, uid_t owner) {
     unlink(in_dir("s.db-wal"));
     const char *path = a_store("s.db", 2, 50, 2), *copy = in_dir("copy.db");

@@ -54,7 +54,7 @@ static void walks_winners_by_range(void **state) {
     tt__store_close(&x.s);
 }
 
-/* What makes two problems of one. */
+/* Differences between problems. */
 static void tells_problems_apart(void **state) {
     (void)state;
     tt__store *s = must_open(":memory:");

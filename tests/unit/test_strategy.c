@@ -1,5 +1,7 @@
-/* Every strategy on spaces whose times are known: it names what is untried, once, ends, finds what is fast,
- * learns from failures, and does the same again with the same seed. */
+/*
+ * Every strategy on spaces with known times. It names untried configurations once, ends, finds a fast one,
+ * learns from failures, and repeats itself with the same seed.
+ */
 #include <math.h>
 
 #include "space_fixture.h"
@@ -213,7 +215,7 @@ static void test_siblings_of_the_best(void **state) {
     field_close(&f);
 }
 
-/* A space of 64 cubins with three orders each, whose times differ by little that can be learnt. */
+/* A space of 64 cubins with three orders each, whose times hardly differ. */
 static void open_orders(field *f) {
     field_open(f,
                "kernel orders\nop transpose\nparam A 1 2 4 8 16 32 64 128\nparam B 1 2 3 4 5 6 7 8\n"
@@ -224,7 +226,7 @@ static void open_orders(field *f) {
         field_set(f, i, 100 + (double)(i * 7919 % 31) / 10);
 }
 
-/* What differs in the order of blocks alone has one cubin, and nothing else has. */
+/* Configurations share a cubin exactly if they differ in block order only. */
 static void test_cubins(void **state) {
     (void)state;
     field f;
@@ -239,7 +241,7 @@ static void test_cubins(void **state) {
     field_close(&f);
 }
 
-/* Behind 48 trials a configuration that has to be compiled needs to be worth more than one that has not. */
+/* After 48 trials, a configuration that needs a compile must promise more than one that does not. */
 static void test_compiles_less(void **state) {
     (void)state;
     enum { FREE_UNTIL = 48, TRIALS = 96 };
@@ -263,7 +265,7 @@ static void test_compiles_less(void **state) {
     field_close(&f);
 }
 
-/* Nobody has asked for their cubins, and no two share one. */
+/* No cubin of theirs was requested, and no two share one. */
 static void expect_uncovered(const field *f, const size_t *out, size_t n) {
     for (size_t k = 0; k < n; k++) {
         for (size_t i = 0; i < f->space.n; i++)
@@ -273,8 +275,8 @@ static void expect_uncovered(const field *f, const size_t *out, size_t n) {
     }
 }
 
-/* What may be named soon: nothing that has been compiled for, each cubin once; and most of what is named is
- * among what was said when it was not known yet. */
+/* Likely names: no compiled cubin, each cubin once. Most configurations that are named were listed as likely
+ * before. */
 static void test_likely(void **state) {
     (void)state;
     enum { UNDER_WAY = 6, LIKELY = 8, TRIALS = 90 };

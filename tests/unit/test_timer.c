@@ -28,7 +28,7 @@ static struct {
  * dlsym */
 
 static struct {
-    size_t captured_us, us[N], n; /* of what is being captured; of each graph */
+    size_t captured_us, us[N], n; /* of the current capture; of each graph */
     bool refuses;
 } graphs;
 
@@ -164,7 +164,7 @@ static void expect_times(int n) {
         assert_float_equal(now.us[i], (i / ROUNDS + 1), 1e-3);
 }
 
-/* Each is flushed and runs alone behind its gate, on arrays that nothing has touched for long. */
+/* Each is flushed and runs alone after its gate, on arrays that were not touched for long. */
 static void test_cold(void **state) {
     (void)state;
     begin(true, L2_BYTES, false);
@@ -188,7 +188,8 @@ static void test_cold(void **state) {
     end();
 }
 
-/* Trains of seven and two, whose first is launched once before it is timed, always on the same arrays. */
+/* Trains of seven and two, always on the same arrays. The first of a train is launched once before it is
+ * timed. */
 static void test_warm(void **state) {
     (void)state;
     begin(true, L2_BYTES, true);

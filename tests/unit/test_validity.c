@@ -1,9 +1,11 @@
-/* What a winner depends on: whatever of it changes, the winner holds no longer. */
+/*
+ * A winner's inputs. If any of them changes, the winner is stale.
+ */
 #include "dispatch/validity.h"
 
 #include "store_fixture.h"
 
-/* What a result depends on, each changed once. */
+/* The inputs of a result, each changed once. */
 typedef struct world {
     tt__gpu gpu;
     tt__problem problem;
@@ -102,13 +104,13 @@ static void every_input_counts(void **state) {
     for (size_t i = 0; i < sizeof inputs / sizeof *inputs; i++) {
         world other = base;
         change(&other, i);
-        bool is_method = strcmp(inputs[i].name, "library") == 0; /* that of this build is a constant */
+        bool is_method = strcmp(inputs[i].name, "library") == 0; /* this build's method is a constant */
         if (!is_method && holds(&base, &other))
             fail_msg("%s has changed, and the result still holds", inputs[i].name);
         if (holds(&other, &base))
             fail_msg("%s was another, and the result holds", inputs[i].name);
     }
-    world other = base; /* what may differ */
+    world other = base; /* one input will differ */
     other.gpu.memory_bytes += other.gpu.memory_bytes / 30;
     other.gpu.l2_bytes++;
     assert_true(holds(&base, &other));

@@ -1,4 +1,6 @@
-/* Where a search may start: which winners and trials of a store count, and in which order. */
+/*
+ * Starting points of a search: which winners and trials of a store count, and in which order.
+ */
 #include "problem_fixture.h"
 #include "space_fixture.h"
 #include "tuner/warm_starts.h"
@@ -71,7 +73,8 @@ static void test_nothing_is_known(void **state) {
 static void test_the_nearest_first(void **state) {
     (void)state;
     shelf s;
-    tt__problem same = square_of(4096, 4), near = square_of(8192, 4), far = square_of(512, 4), other = square_of(4096, 8);
+    tt__problem same = square_of(4096, 4), near = square_of(8192, 4), far = square_of(512, 4),
+                other = square_of(4096, 8);
     setup(&s);
     run_of(&s, "NVIDIA H100", &now);
     put(&s, &same, "A=5 B=0", 10, true);
@@ -84,7 +87,7 @@ static void test_the_nearest_first(void **state) {
     teardown(&s);
 }
 
-/* Behind the winners stand the fastest trials of each problem, if they passed and are still in the space. */
+/* After the winners come the fastest trials of each problem, if they passed and are still in the space. */
 static void test_good_trials_follow(void **state) {
     (void)state;
     shelf s;

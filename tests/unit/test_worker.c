@@ -32,7 +32,7 @@ static int serve(const char *role, size_t bytes) {
         struct iovec parts[] = {{request.text, request.len}, {text, bytes}};
         if (goes_unheard) { /* as one that dies between its reply and the bell */
             tt__wire_send(TT__WIRE_FD, REPLY, parts, 2);
-            _exit(7); /* whatever it held, also where a sanitizer looks for leaks */
+            _exit(7); /* without freeing anything, even if a sanitizer looks for leaks */
         }
         if (tt__wire_reply(REPLY, parts, 2) != TT_OK)
             return 1;
@@ -52,7 +52,7 @@ typedef struct office {
     tt__str payload;
 } office;
 
-/* Waits for what there is to hear. */
+/* Waits for an event. */
 static void hear(office *o) {
     do {
         assert_true(o->worker.busy);
@@ -95,7 +95,7 @@ static size_t n_descriptors(void) {
     return n;
 }
 
-/* One after the other, and each with the next request behind it. */
+/* One after the other, and each with another request waiting. */
 static void test_replies(void **state) {
     (void)state;
     enum { N = 200 };
@@ -126,7 +126,7 @@ static void test_large(void **state) {
         ask(&o, 0, i);
         hear_reply(&o, REPLY, sizeof i + LARGE);
     }
-    ask(&o, 0, 3); /* a large one behind another */
+    ask(&o, 0, 3); /* a large one waits */
     ask(&o, 1, 4);
     hear_reply(&o, REPLY, sizeof(int) + LARGE);
     hear_reply(&o, REPLY, sizeof(int) + LARGE);
@@ -134,7 +134,7 @@ static void test_large(void **state) {
     end(&o);
 }
 
-/* Whatever the size, there is one bell for one reply: nobody listens for more. */
+/* Each reply rings once, whatever its size. */
 static void test_one_bell(void **state) {
     (void)state;
     static const size_t sizes[] = {0, LARGE};
@@ -153,7 +153,7 @@ static void test_one_bell(void **state) {
     }
 }
 
-/* What was said is heard, although nobody rang; then the end is. */
+/* A reply without a bell is received, and then the end. */
 static void test_dies_before_the_bell(void **state) {
     (void)state;
     office o;

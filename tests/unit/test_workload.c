@@ -33,7 +33,7 @@ static tt__template *parsed(size_t line, const char *instead) {
 
 /* ---- Problems as text ---------------------------------------------------------------------------------- */
 
-/* What a text means, in full, or the sentence that refuses it. */
+/* The full meaning of a text, or the message that refuses it. */
 static const struct {
     const char *text, *means;
     int elem_size; /* 0: refused */
@@ -91,7 +91,7 @@ static void reads_problems(void **state) {
             assert_int_equal(tt__problem_align(&p), 16);
             assert_false(p.unverified);
             assert_int_equal(p.warm, problems[i].text && strstr(problems[i].text, "warm") != NULL);
-            /* The words of a message are a problem's text, too, but for the regime. */
+            /* Apart from the regime, the problem's words in a message are its text, too. */
             char text[TT__PROBLEM_TEXT_MAX];
             assert_int_equal(read_problem(&again, t, tt__problem_text(text, &p)), TT_OK);
             again.warm = p.warm;
@@ -126,7 +126,7 @@ static void marks_what_nobody_verifies(void **state) {
     }
 }
 
-/* What a store or a recording has of another text of the kernel. */
+/* Problems of another text of the kernel, from a store or a recording. */
 static void refuses_problems_of_another_text(void **state) {
     (void)state;
     static const char *const cases[] = {"half", "T"};
@@ -200,7 +200,7 @@ static void lays_out_what_a_problem_works_on(void **state) {
     tt__template_free(&t);
 }
 
-/* What holds what another one does must not be the longer one. */
+/* A copy's source must not be longer than the operand that has its data. */
 static void copies_only_what_is_there(void **state) {
     (void)state;
     tt__template *t = parsed(8, "//@ buffer    counts u32 half inout x");
@@ -237,7 +237,7 @@ static void computes_metrics(void **state) {
     assert_true(value == 100);
     assert_int_equal(tt__metric_value(&value, t, 1, &gpu, &p, "THREADS=32", 2), TT_OK);
     assert_true(value == 200);
-    /* Its copy moves as many bytes, of which it reads a half. */
+    /* The copy moves as many bytes in total, half of them read */
     assert_true(p.moved_bytes == 102400);
     assert_true(fabs(tt__problem_gbps(&p, 2) - 51.2) < 1e-9);
     p.warm = true;
@@ -248,10 +248,8 @@ static void computes_metrics(void **state) {
     static const struct {
         const char *problem;
         int64_t bytes; /* 0: none */
-    } copies[] = {{"n=1", 4},
-                  {"n=4095", 16380},
-                  {"n=1099511627775", INT64_C(4398046511100)},
-                  {"n=1099511627776", 0}};
+    } copies[] = {
+        {"n=1", 4}, {"n=4095", 16380}, {"n=1099511627775", INT64_C(4398046511100)}, {"n=1099511627776", 0}};
     for (size_t i = 0; i < COUNT(copies); i++) {
         assert_int_equal(read_problem(&p, t, copies[i].problem), TT_OK);
         assert_int_equal(tt__problem_copy(&copy, &p), copies[i].bytes > 0);
