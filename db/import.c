@@ -180,7 +180,7 @@ static tt_status on_measurement(tt__import *m, void *user, const tt__member *v) 
     bool time = v->key && strcmp(v->key, "time") == 0, regs = v->key && strcmp(v->key, "registers") == 0;
     double most = time ? TIME_MAX_MS : 1e6;
     bool none = m->foreign && (t->status != TT__TRIAL_OK || strcmp(v->type, "null") == 0);
-    if ((!time && !regs) || (none && !is_number(v))) /* a failure says there what it was */
+    if ((!time && !regs) || (none && !is_number(v))) /* a failed trial has a word there */
         return TT_OK;
     if (!is_number(v) || !(v->number >= 0 && v->number <= most))
         return tt__fail(TT_E_INVALID, "measurements: %s is %.40s: expected a number from 0 to %g", v->key,
@@ -220,7 +220,7 @@ static tt_status find_status(const result *r, tt__trial_status *out) {
     return tt__fail(TT_E_INVALID, "status is \"%s\": there is no such status", r->status);
 }
 
-/* Kernel Tuner's time is the mean, too. */
+/* Kernel Tuner's time is a mean, too. */
 static void fill_time(tt__trial *t) {
     double sum = 0;
     for (int i = 0; i < t->n_samples; i++)
@@ -294,8 +294,8 @@ static tt_status on_result(tt__import *m, void *user, const tt__member *v) {
     return status;
 }
 
-/* Times become milliseconds. CASE, because json_extract refuses what is not JSON, and WHERE promises no
- * order. */
+/* Times become milliseconds. CASE guards json_extract, which fails on anything but JSON. A WHERE clause has
+ * no guaranteed order. */
 static tt_status prepare_times(tt__import *m) {
 #define MEMBER(name) "CASE type WHEN 'object' THEN json_extract(value, '$." name "') END"
 #define IS_NUMBER    "IN ('integer', 'real')"
@@ -337,7 +337,7 @@ static tt_status read_results(tt__import *m) {
 
 /* ---- The whole ------------------------------------------------------------------------------- */
 
-/* Whose trials they are: as the file says, or as the caller does. */
+/* Reads the GPU and environment from the file, or takes the caller's. */
 static tt_status read_metadata(tt__import *m) {
     if (m->foreign) {
         TT_TRY(tt__import_foreign_gpu(m));

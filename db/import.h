@@ -25,11 +25,11 @@ struct tt__recording {
 /* A file that is being read. */
 typedef struct tt__import {
     tt__recording *r;
-    const tt__foreign *foreign; /* once the head is read, NULL if the file is ours */
+    const tt__foreign *foreign; /* NULL once the file is known to be ours */
     sqlite3 *db;
     int format;              /* metadata.format */
-    const char *ms_per_unit; /* of a file of another tuner, as SQL */
-    const char *rows;        /* what its results are called there */
+    const char *ms_per_unit; /* for files of other tuners, as SQL */
+    const char *rows;        /* the name of the results there */
     const char *path;
     tt__str text;            /* the whole file */
     int64_t run_id, date_ms; /* date_ms 0: unknown */
@@ -61,16 +61,15 @@ tt_status tt__import_prepare(tt__import *m, sqlite3_stmt **stmt, const char *sql
 bool tt__json_keys_are_strings(const char *text);
 /* Reads a member of metadata.problems. TT_E_INVALID: the caller adds the place. */
 tt_status tt__import_problem(tt__import *m, const tt__member *v, tt__problem *out);
-/* TT_E_INVALID unless the whole text is valid JSON. The end that a cache file lacks is put there. */
+/* TT_E_INVALID: the text is not valid JSON. Adds the end that a cache file lacks. */
 tt_status tt__import_check_json(tt__import *m);
-/* Replaces bytes that gzip has written by what they were. TT_E_INVALID if they are damaged or become too
- * many. */
+/* Unpacks text that gzip has compressed. TT_E_INVALID: it is damaged, or unpacks to too much. */
 tt_status tt__import_unpack(tt__import *m);
-/* Whose file is it? m->foreign becomes NULL if it is ours. A cache file becomes T4. */
+/* Finds out which tuner wrote the file. If it is ours, m->foreign becomes NULL. A cache file becomes T4. */
 tt_status tt__import_tell(tt__import *m);
-/* Of a file of another tuner: reads whose trials they are. */
+/* Reads the GPU from a file of another tuner. */
 tt_status tt__import_foreign_gpu(tt__import *m);
-/* Every row (key, type, value) of a statement whose ?1 is this text. */
+/* Calls `fn` for every row (key, type, value) of a statement whose ?1 is the text `json`. */
 tt_status tt__import_walk_text(tt__import *m, sqlite3_stmt *stmt, const char *json, int len, tt__member_fn fn,
                                void *user);
 /* Calls `fn` for every member of an array or object of the file. TT_E_INVALID: it is not there. */

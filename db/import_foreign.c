@@ -1,5 +1,7 @@
-/* Files of other tuners: unpacked, told from ours, and brought into one form. That form is T4 as Kernel Tuner
- * and the benchmark hub write it; docs/recordings.md says what is read of it. */
+/*
+ * Unpacks files of other tuners, finds out their format, and converts them to T4 as Kernel Tuner and the
+ * benchmark hub write it. docs/recordings.md says which parts are read.
+ */
 #include <limits.h>
 #include <zlib.h>
 
@@ -47,7 +49,7 @@ tt_status tt__import_unpack(tt__import *m) {
 
 /* ---- What it is -------------------------------------------------------------------------------- */
 
-/* The text of one row and column, a question about the file; *text NULL for NULL. Finalize *stmt. */
+/* The text of a query's row and column; *text is NULL for NULL. Finalize *stmt. */
 static tt_status ask(tt__import *m, sqlite3_stmt **stmt, const char *sql, const char **text) {
     TT_TRY(tt__import_prepare(m, stmt, sql));
     if (sqlite3_bind_text(*stmt, 1, m->text.text, (int)m->text.len, SQLITE_STATIC) != SQLITE_OK ||
@@ -57,7 +59,7 @@ static tt_status ask(tt__import *m, sqlite3_stmt **stmt, const char *sql, const 
     return TT_OK;
 }
 
-/* A cache file of Kernel Tuner as T4. An entry has its parameters, what was measured, and a word where it
+/* Converts a cache file of Kernel Tuner to T4. An entry has its parameters, its measurements, or a word if it
  * failed. */
 static const char cache_as_t4[] =
     "WITH names AS MATERIALIZED (SELECT value AS name FROM json_each(?1, '$.tune_params_keys')),"

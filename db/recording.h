@@ -33,20 +33,20 @@ tt_status tt__recording_export_cache(tt__store *s, int64_t gpu_id, const tt__rec
 /* Reads a recording into memory. TT_E_INVALID says what is wrong with the file and where; TT_E_IO if it
  * cannot be read. The file may be compressed by gzip. */
 tt_status tt__recording_open(tt__recording **out, const char *path);
-/* What a file of another tuner does not say: whose times they are, of which kernel, for which problem. */
+/* Facts that a file of another tuner lacks: the GPU, the problem and the kernel. */
 typedef struct tt__foreign {
-    const char *missing; /* what has to be said first, for a message; NULL: all is there */
-    tt__gpu gpu;         /* without a name: that of the file */
+    const char *missing; /* the fact to ask the user for first; NULL: none is missing */
+    tt__gpu gpu;         /* without a name: the file's */
     tt__problem problem;
     const char *kernel;
-    /* Holds the configuration of a row against the kernel's space, `space` (both borrowed), and writes it in
-     * the kernel's order. A configuration that `ran` must be legal. TT_E_INVALID says what does not fit. */
+    /* Checks a row's configuration against the kernel's `space` (both borrowed), and writes it in the
+     * kernel's order. A configuration that `ran` must be legal. TT_E_INVALID says what does not fit. */
     tt_status (*fits)(const struct tt__foreign *f, char config[TT__CONFIG_MAX], bool ran);
     const void *space;
 } tt__foreign;
-/* The same. T4 without our metadata, and cache files of Kernel Tuner, are read with the help of `foreign`;
- * NULL refuses them. Their trials belong to no text of the kernel and to the method "T4", so that what they
- * say is stale from the start. */
+/* The same, and T4 files without our metadata and cache files of Kernel Tuner are read with the help of
+ * `foreign`; NULL refuses them. Their trials get no kernel text and the measuring method "T4", so that they
+ * are stale from the start. */
 tt_status tt__recording_open_t4(tt__recording **out, const char *path, const tt__foreign *foreign);
 void tt__recording_close(tt__recording **r);
 

@@ -182,7 +182,7 @@ static void reads_where_it_cannot_write(void **state) {
     copy_file(in_dir("secret.db"), path);
     chmod(path, 0444);
     chmod(in_dir("sub/ro.db"), 0644);
-    if (geteuid() == 0) /* root may write the file, but must not write beside it */
+    if (geteuid() == 0) /* the other user may write the file, but not beside it */
         assert_int_equal(chown(in_dir("sub/ro.db"), 65534, 65534), 0);
     chmod(in_dir("secret.db"), 0);
     chmod(in_dir("sub"), 0555);

@@ -200,7 +200,7 @@ static void lays_out_what_a_problem_works_on(void **state) {
     tt__template_free(&t);
 }
 
-/* A copy's source must not be longer than the operand that has its data. */
+/* A buffer filled by copying another must not be longer than that one. */
 static void copies_only_what_is_there(void **state) {
     (void)state;
     tt__template *t = parsed(8, "//@ buffer    counts u32 half inout x");
