@@ -498,13 +498,14 @@ static int side(const char **at, const char *end) {
 /* To SQL, 200 <= B <= 1024 compares the answer of 200 <= B, which is 0 or 1, with 1024. */
 static tt_status scan_comparison(scanner *s) {
     const compared c = s->compared;
-    const char *left = c.from, *middle = c.sign + c.n, *right = s->at + s->n;
+    const char *right = s->at + s->n;
     int rights = side(&right, NULL);
     if (!c.sign || rights == 0) {
         s->compared.sign = s->at;
         s->compared.n = s->n;
         return TT_OK;
     }
+    const char *left = c.from, *middle = c.sign + c.n;
     int lefts = side(&left, c.sign), middles = side(&middle, s->at);
     return FAIL(s, s->at,
                 "found '%.*s' after a comparison: write %.*s %.*s %.*s AND %.*s %.*s %.*s, or put one of the "

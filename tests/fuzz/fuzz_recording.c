@@ -6,30 +6,67 @@
 
 #include "db/import.h"
 #include "mutate_json.h"
+#include "template/operation.h"
+#include "tuner/foreign.h"
 
-static const tt__foreign foreign = {
-    .gpu = {.name = "A GPU", .cc = 90, .sm_count = 1, .memory_bytes = 1 << 30, .max_threads_per_block = 1024},
-    .problem = {.op = "transpose",
-                .n = 9,
-                .settings = {{.name = "rows", .number = 64},
-                             {.name = "cols", .number = 64},
-                             {.name = "elem_size", .number = 4},
-                             {.name = "lds", .number = 64},
-                             {.name = "ldd", .number = 64},
-                             {.name = "batch", .number = 1},
-                             {.name = "src_stride", .number = 4096},
-                             {.name = "dst_stride", .number = 4096},
-                             {.name = "align", .number = 16}}},
-    .kernel = "transpose_tiled"};
+static const tt__gpu gpu = {.name = "A GPU",
+                            .cc = 90,
+                            .sm_count = 1,
+                            .memory_bytes = 1 << 30,
+                            .max_threads_per_block = 1024,
+                            .shared_per_block = 1 << 17};
+
+/* Every other file is held against a real template. */
+static const tt__foreign *foreign(const uint8_t *data, size_t size) {
+    static tt__template_set set;
+    static tt__foreign strict, lax;
+    if (!set.n) {
+        tt__problem p;
+        const tt__template *t;
+        fuzz_want(tt__template_set_open(&set, NULL, 0) == TT_OK, "templates");
+        t = tt__template_set_find(&set, "transpose_tiled");
+        fuzz_want(tt__operation_problem(&p, t->operation, t->op, "rows=64,cols=64") == TT_OK, "a problem");
+        strict = lax = tt__foreign_of(t, &p, &gpu);
+        lax.fits = NULL;
+    }
+    return size && data[size / 2] & 1 ? &strict : &lax;
+}
+
+/* What was read can be written in either format, and is then read again. */
+static void write_again(tt__store *s, const uint8_t *data, size_t size) {
+    tt__str t4 = {0}, cache = {0};
+    tt__recording *r;
+    tt_status status = tt__recording_export(s, 1, NULL, "", &t4);
+    fuzz_want(status == TT_OK || status == TT_E_NO_WINNER, "a recording");
+    if (status == TT_OK) {
+        fuzz_want(tt__recording_open(&r, fuzz_file((const uint8_t *)t4.text, t4.len)) == TT_OK,
+                  "it to be read");
+        tt__recording_close(&r);
+    }
+    tt_status cached = tt__recording_export_cache(s, 1, NULL, &cache);
+    fuzz_want(cached == TT_OK || cached == TT_E_INVALID || cached == TT_E_NO_WINNER, "a cache file");
+    if (cached == TT_OK) {
+        tt__foreign lax = *foreign(data, size);
+        lax.fits = NULL;
+        lax.gpu.name[0] = '\0';
+        status = tt__recording_open_t4(&r, fuzz_file((const uint8_t *)cache.text, cache.len), &lax);
+        fuzz_want(status == TT_OK, "that to be read");
+        tt__recording_close(&r);
+    }
+    tt__str_free(&t4);
+    tt__str_free(&cache);
+}
 
 /* As a user would: by a file. */
 static void read_file(const uint8_t *data, size_t size) {
     tt__recording *r;
-    tt_status status = tt__recording_open_t4(&r, fuzz_file(data, size), &foreign);
-    if (status == TT_OK)
+    tt_status status = tt__recording_open_t4(&r, fuzz_file(data, size), foreign(data, size));
+    if (status == TT_OK) {
         fuzz_merge(tt__recording_store(r), true);
-    else
+        write_again(tt__recording_store(r), data, size);
+    } else {
         fuzz_want((status == TT_E_INVALID || status == TT_E_DB) && *tt_last_error(), "a refusal");
+    }
     tt__recording_close(&r);
 }
 
@@ -41,7 +78,7 @@ static void read_text(const uint8_t *data, size_t size) {
         fuzz_keep_statements(kept->db);
     }
     tt__recording r = {.store = kept};
-    tt__import m = {.r = &r, .path = "fuzz.json", .foreign = &foreign};
+    tt__import m = {.r = &r, .path = "fuzz.json", .foreign = foreign(data, size)};
     tt__str_addn(&m.text, (const char *)data, size);
     tt_status status = tt__import_read(&m);
     if (status == TT_OK)
