@@ -23,7 +23,7 @@ typedef struct export {
     size_t n_rows;                /* of the statement under way */
     char kernel[TT__NAME_MAX];    /* the last one */
     tt__problem problem;          /* likewise */
-    char parameter[TT__NAME_MAX]; /* whose values are under way */
+    char parameter[TT__NAME_MAX]; /* the parameter whose values are being written */
 }
 export;
 
@@ -101,7 +101,7 @@ static void write_result(export *x, const tt__trial *t, sqlite3_stmt *stmt, int 
     }
     tt__json_open(&j, "times", '{');
     write_ms(&j, "compilation_time", t->compile_ms, US_PER_MS);
-    write_ms(&j, "compilation", t->compile_ms, US_PER_MS); /* what Kernel Tuner and others call it */
+    write_ms(&j, "compilation", t->compile_ms, US_PER_MS); /* the name used by Kernel Tuner and others */
     for (size_t i = 0; x->part.kernel && i < sizeof unknown / sizeof *unknown; i++)
         tt__json_int(&j, unknown[i], 0);
     write_samples(&j, "runtimes", t);
@@ -382,7 +382,7 @@ static tt_status write_cache(export *x) {
     TT_TRY(each_row(x, TT__SQL_EXPORT_CACHE, keep_weighed));
     tt__str_addf(x->out, "\"objective\":\"%s\",\n\"cache\":{", x->weighed ? "weighed_time" : "time");
     TT_TRY(each_row(x, TT__SQL_EXPORT_CACHE, write_cache_row));
-    tt__str_add(x->out, "}\n}"); /* the end by which Kernel Tuner knows a whole file */
+    tt__str_add(x->out, "}\n}"); /* Kernel Tuner takes a file with this end for complete */
     return tt__str_check(x->out);
 }
 

@@ -10,7 +10,7 @@
 
 typedef struct tt__timeline {
     tt__trace *trace;                   /* NULL: no trace */
-    const char *lacked;                 /* what the idle GPU lacks */
+    const char *lacked;                 /* missing for the idle GPU */
     int64_t to_compile, to_try, sm_mhz; /* last values of the counters */
 } tt__timeline;
 
@@ -32,7 +32,7 @@ void tt__timeline_queues(tt__timeline *t, int64_t to_compile, int64_t to_try);
 
 /* The GPU is idle, because it waits for a cubin or because no trial was requested. */
 void tt__timeline_starved(tt__timeline *t, bool for_cubin);
-/* What it lacked; ask when it gets work again. */
+/* The reason for the idle time; ask when the GPU gets work again. */
 const char *tt__timeline_lacked(tt__timeline *t);
 
 #endif

@@ -176,7 +176,7 @@ class Converter:
         self.body.append(f"where    {v.line(x)}")
 
     def write_least(self, x, least):
-        """What would be a mistake in a template: a grid of 0 blocks, or a negative size."""
+        """Values that would be errors in a template: a grid of 0 blocks, or a negative size."""
         if x.low < least:
             self.write_where(v.compare(">" if least else ">=", x, v.integer(0)))
 
@@ -296,7 +296,7 @@ class Converter:
         return out + "\n" + "".join(f"#define {p.name} {p.values[0]}\n" for p in self.params if p.folded) + code
 
     def budget(self):
-        """What T1 says of the search goes to options of `tune`."""
+        """Settings of the search in T1 become options of `tune`."""
         out, given = "", self.data.get("Budget")
         given = {"Budget": [given] if isinstance(given, dict) else given}  # older files have one
         for b, where in [(b, where[1:]) for b, where in members(given, "", "Budget", 4)]:

@@ -325,7 +325,7 @@ def unwrapped(text):
 
 
 def read_condition(text, scope):
-    """The condition; where tiletune's language has no words for it, the values for which it holds."""
+    """The condition. If tiletune's language cannot express it, the values that satisfy it."""
     reader = Reader(unwrapped(text), scope)
     try:
         return v.condition(reader.read())

@@ -23,7 +23,7 @@ TEXTS = ("Name", "Type", "MemoryType", "AccessType", "FillType", "DataSource", "
 
 
 class Operand:
-    """An argument as the file has it: its members by their names, None for what is not there."""
+    """An argument from the file: its members by name, None if missing."""
 
     def __init__(self, arg, place):
         self.get = {name: member(arg, place, name, TEXT, needed=name in ("Type", "MemoryType")) for name in TEXTS}
@@ -87,7 +87,7 @@ def fill_value(o):
 
 
 def data_of(c, o):
-    """The words behind the direction of an `in` or `inout` buffer."""
+    """The words after the direction of an `in` or `inout` buffer."""
     fill, source = o.get["FillType"] or "Constant", o.get["DataSource"]
     if fill == "BinaryRaw" and beside(source):
         return f" file {source}"
@@ -274,7 +274,7 @@ def without_comments(source):
 
 
 def check_lines(source, text, notes):
-    depth = 0  # of #if, in which what is wrong may not be compiled
+    depth = 0  # of #if, where wrong code may never be compiled
     for number, (line, code) in enumerate(zip(source.split("\n"), text.split("\n")), 1):
         if line.lstrip(" \t\r").startswith("//@"):
             raise Refusal(f"line {number} is an annotation: the file is a template already, use it as it is")

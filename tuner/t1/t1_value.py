@@ -1,8 +1,5 @@
-"""Values of Python's expressions as texts in tiletune's language, and what Python's operators make of them.
-
-What is known beforehand is computed here. Of other numbers the bounds are kept: / and % of two numbers that are
-not negative mean the same in both languages. A quotient stays a dividend and a divisor for as long as it can:
-compared, and taken by %, it needs no fraction.
+"""Values of Python's expressions as text in tiletune's language, and the results of Python's operators on
+them.
 """
 import math
 import re
@@ -15,11 +12,11 @@ INFINITE = math.inf
 
 
 class Refusal(Exception):
-    """What cannot be taken over, and why."""
+    """A value or expression that cannot be converted, and the reason."""
 
 
 class Undefined(Refusal):
-    """What Python fails at as well, as a division by 0."""
+    """An error in Python, too, such as a division by 0."""
 
 
 class Value:
