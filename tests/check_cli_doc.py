@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 """check_cli_doc.py TUNE ROOT: docs/cli.md and --help name the same options and commands, docs/cli.md and the manual
-page the same environment variables.
+page the same environment variables. Commands that other pages show exist, with these options.
 
 The section `tune` has a table with a row for each option of `tune`. The section of another command, `### tune best`, names
 the options it takes beside those of the table, and no others.
@@ -57,6 +57,28 @@ checked = subprocess.run([tune, "check", "examples/kernels/saxpy.cu"], cwd=root,
 for line in shown.strip().splitlines():
     if not line.startswith(("console", "$", "...", "compiled", "occupancy")) and line.split(" on ")[0] not in checked:
         wrong.append(f"docs/annotations.md shows what tune check does not: {line}")
+# Commands in blocks of other pages.
+known, shown = {"": main}, 0
+for page in "README.md", "CONTRIBUTING.md", "docs/guide.md", "docs/study.md", "examples/README.md":
+    text = open(f"{root}/{page}", encoding="utf-8").read()
+    for line in "".join(re.findall(r"^```(?:sh|console)?\n(.*?)^```", text, re.M | re.S)).splitlines():
+        line = re.match(r"(?:\$ )?(?:build/)?tune +((?:[^#]|#\S)*)", line)
+        if not line or line[0].startswith("tune:"):
+            continue
+        command = line[1].split(" ")[0] if not line[1].startswith("-") else ""
+        if command and command not in commands:
+            wrong.append(f"{page}: tune {command} is no command: {line[0]}")
+            continue
+        known.setdefault(command, None)
+        known[command] = known[command] or options_of(command)[0]
+        options = set(re.findall(r"(?<!\S)\[?--([a-z][a-z-]*)", line[1]))
+        wrong.extend(f"{page}: tune {command} has no --{o}" for o in sorted(options - known[command]))
+        shown += 1
+said = re.search(r"From the shell: `tune (best [^`]*)`.*?```\n(.*?)```", open(f"{root}/docs/guide.md", encoding="utf-8").read(), re.S)
+now = subprocess.run([tune, *said[1].split(), "--db", ":memory:"], capture_output=True, text=True, check=True,
+                     env={**os.environ, "TILETUNE_SYSTEM_DB": ""}).stdout
+if now != said[2]:
+    wrong.append(f"docs/guide.md does not show what tune {said[1]} prints now:\n{now}")
 if wrong:
     sys.exit("\n".join(wrong))
-print(f"{len(main)} options of tune, {len(commands)} commands")
+print(f"{len(main)} options of tune, {len(commands)} commands, {shown} shown")
