@@ -2,11 +2,12 @@
 #include "tuner/verify.h"
 
 #include <stdio.h>
+#include <string.h>
 
 #include "base/number.h"
 #include "base/str.h"
 
-/* Does the reference leave this byte of the area unchanged? */
+/* Does the reference not write this byte of the area? */
 static tt_status reference_leaves(tt__verifier *v, const tt__area *area, size_t byte, bool *leaves) {
     unsigned char bits = 0xff;
     if (area->written)
@@ -21,19 +22,26 @@ static tt_status explain_element(tt__verifier *v, int i, int64_t element, CUdevi
     const tt__array *a = &v->work.arrays[i];
     const tt__area *area = &v->areas[i];
     char is[48], should[48], tolerance[80] = "";
-    unsigned char elements[2][16];
+    unsigned char elements[3][16];
+    bool kept = false;
     CUdeviceptr offset = area->head + (CUdeviceptr)(element * a->elem_size);
     TT_TRY(tt__cu_check(v->cu->cuMemcpyDtoH(elements[0], area->live + offset, (size_t)a->elem_size),
                         "cuMemcpyDtoH"));
     TT_TRY(
         tt__cu_check(v->cu->cuMemcpyDtoH(elements[1], with + offset, (size_t)a->elem_size), "cuMemcpyDtoH"));
+    if (area->before && with != area->before) {
+        TT_TRY(tt__cu_check(v->cu->cuMemcpyDtoH(elements[2], area->before + offset, (size_t)a->elem_size),
+                            "cuMemcpyDtoH"));
+        kept = memcmp(elements[1], elements[2], (size_t)a->elem_size) == 0;
+    }
     if (v->work.abs_tolerance > 0 || v->work.rel_tolerance > 0)
         tt__format(tolerance, sizeof tolerance, " (tolerance: abs %g, rel %g)", v->work.abs_tolerance,
                    v->work.rel_tolerance);
     snprintf(trial->reason, sizeof trial->reason,
-             "first wrong element at %s[%lld]: is %s, should be %s%s; %llu pieces of 16 bytes differ",
+             "first wrong element at %s[%lld]: is %s, should be %s%s%s; %llu pieces of 16 bytes differ",
              a->name, (long long)element, tt__type_text(is, sizeof is, a->type, a->elem_size, elements[0]),
-             tt__type_text(should, sizeof should, a->type, a->elem_size, elements[1]), tolerance,
+             tt__type_text(should, sizeof should, a->type, a->elem_size, elements[1]),
+             kept ? " as before, since the reference does not change it" : "", tolerance,
              (unsigned long long)found->n);
     return TT_OK;
 }
@@ -59,15 +67,14 @@ static tt_status explain(tt__verifier *v, int i, const tt__finding *found, tt__t
         return TT_OK;
     }
     if (at >= bytes) {
-        snprintf(trial->reason, sizeof trial->reason, "wrote beyond the end of %s, first %lld bytes after it",
-                 a->name, (long long)(at - bytes));
+        snprintf(trial->reason, sizeof trial->reason, "wrote to %s[%lld], and %s has %lld elements", a->name,
+                 (long long)(at / a->elem_size), a->name, (long long)a->count);
         return TT_OK;
     }
     TT_TRY(reference_leaves(v, area, word + k, &leaves));
     if (leaves) {
-        snprintf(trial->reason, sizeof trial->reason,
-                 "wrote to %s[%lld], which the reference leaves as it is", a->name,
-                 (long long)(at / a->elem_size));
+        snprintf(trial->reason, sizeof trial->reason, "wrote to %s[%lld], which the reference does not write",
+                 a->name, (long long)(at / a->elem_size));
         return TT_OK;
     }
     return explain_element(v, i, at / a->elem_size, with, found, trial);
@@ -87,8 +94,8 @@ static tt_status repair(tt__verifier *v, int i, const tt__finding *found, tt__tr
     }
     int64_t at = (int64_t)(word + k) - (int64_t)area->head;
     if (at >= 0 && at < tt__array_bytes(a))
-        snprintf(trial->reason, sizeof trial->reason, "wrote to the input %s, first at byte %lld", a->name,
-                 (long long)at);
+        snprintf(trial->reason, sizeof trial->reason, "wrote to %s[%lld], and %s is an input", a->name,
+                 (long long)(at / a->elem_size), a->name);
     else
         snprintf(trial->reason, sizeof trial->reason, "wrote %s the input %s",
                  at < 0 ? "before" : "beyond the end of", a->name);

@@ -77,22 +77,23 @@ static void finds_every_fault(void **state) {
         expect_wrong(db, problem, 1, "first wrong element at y[17]: is ");
         expect_both_values(db, problem, 1, types[i].type);
         expect_wrong(db, problem, 2, "first wrong element at y[1002]: is ");
-        snprintf(says, sizeof says, "wrote to the input x, first at byte %d", 5 * size);
-        expect_wrong(db, problem, 3, says);
+        expect_wrong(db, problem, 3, "wrote to x[5], and x is an input");
         snprintf(says, sizeof says, "wrote before y, first %d bytes before it", size);
         expect_wrong(db, problem, 4, says);
-        expect_wrong(db, problem, 5, "wrote beyond the end of y, first 0 bytes after it");
+        expect_wrong(db, problem, 5, "wrote to y[1003], and y has 1003 elements");
         expect_wrong(db, problem, 6, "wrote before the input x");
         expect_wrong(db, problem, 7, "wrote beyond the end of the input x");
         snprintf(says, sizeof says, "wrote before s, first %d bytes before it", size);
         expect_wrong(db, problem, 8, says);
-        expect_wrong(db, problem, 9, "wrote beyond the end of s, first 0 bytes after it");
+        expect_wrong(db, problem, 9, "wrote to s[1003], and s has 1003 elements");
         expect_wrong(db, problem, 10, "first wrong element at z[3]: is ");
+        expect_wrong(db, problem, 10,
+                     " as before, since the reference does not change it; 1 pieces of 16 bytes");
         expect_both_values(db, problem, 10, types[i].type);
         expect_wrong(db, problem, 11, "first wrong element at z[8]: is ");
         snprintf(says, sizeof says, "wrote before z, first %d bytes before it", size);
         expect_wrong(db, problem, 12, says);
-        expect_wrong(db, problem, 13, "wrote beyond the end of z, first 0 bytes after it");
+        expect_wrong(db, problem, 13, "wrote to z[1003], and z has 1003 elements");
     }
 }
 
@@ -213,7 +214,7 @@ static void marks_what_was_not_verified(void **state) {
     run_free(&r);
     assert_int_equal(trial_of(reason, db, "n=100", 0), TT__TRIAL_OK);
     assert_int_equal(trial_of(reason, db, "n=100", 1), TT__TRIAL_WRONG_RESULT); /* guards are guards */
-    assert_string_equal(reason, "wrote beyond the end of y, first 0 bytes after it");
+    assert_string_equal(reason, "wrote to y[100], and y has 100 elements");
     assert_int_equal(fault_number(db, "SELECT count(*) FROM problem WHERE unverified"), 1);
     fault_tune(&r, "", "--kernel %s --unverified --json --db %s", file, db);
     assert_code(&r, 0);
@@ -230,12 +231,42 @@ static void marks_what_was_not_verified(void **state) {
     run_free(&r);
 }
 
+/* What the reference does not write is said to be so, whatever lies there. */
+static void knows_what_the_reference_leaves(void **state) {
+    (void)state;
+    static const struct {
+        const char *direction, *says;
+    } cases[] = {
+        {"out", "wrote to y[3], which the reference does not write"},
+        {"inout random", " as before, since the reference does not change it (tolerance: abs 0, rel 0.001)"},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        const char *file = fault_path("leaves.cu");
+        char text[1024];
+        run_result r;
+        snprintf(
+            text, sizeof text,
+            "//@ kernel k\n//@ problem n 64\n//@ buffer y f32 n %s\n//@ buffer z f32 n out\n//@ block 64\n"
+            "//@ grid 1\n//@ args y, z\n//@ reference r\n//@ block 64\n//@ grid 1\n//@ args y, z\n"
+            "//@ tolerance rel 1e-3\n"
+            "extern \"C\" __global__ void k(float *y, float *z) { z[threadIdx.x] = 1; y[3] = 1; }\n"
+            "extern \"C\" __global__ void r(float *y, float *z) { z[threadIdx.x] = 1; }\n",
+            cases[i].direction);
+        fault_write(file, text);
+        fault_tune(&r, "", "--kernel %s --db :memory:", file);
+        assert_code(&r, 1);
+        assert_has(&r, r.err, cases[i].says);
+        run_free(&r);
+    }
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(finds_every_fault),
         cmocka_unit_test(keeps_the_tolerance),
         cmocka_unit_test(reads_data_from_files),
         cmocka_unit_test(marks_what_was_not_verified),
+        cmocka_unit_test(knows_what_the_reference_leaves),
     };
     return cmocka_run_group_tests(tests, fault_enter, run_leave);
 }
