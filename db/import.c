@@ -123,6 +123,7 @@ typedef struct result {
 } result;
 
 #define TIME_MAX_MS 1e9
+#define TIME_MIN_US 1e-4 /* a store keeps no less: 0.1 ns */
 static const tt__field result_fields[] = {
     TT__FIELD_TEXT_OF(result, kernel, "kernel", 1, false),
     TT__FIELD_NUM_OF(result, problem, "problem", TT__FIELD_INT, 0, INT_MAX, false),
@@ -268,7 +269,7 @@ static tt_status read_result(tt__import *m, const tt__member *v, result *r, tt__
     TT_TRY(tt__import_walk_text(m, m->measurements, v->json, v->len, on_measurement, r));
     if (m->foreign)
         fill_time(&r->trial);
-    if (r->trial.status == TT__TRIAL_OK && !(r->trial.time_us > 0))
+    if (r->trial.status == TT__TRIAL_OK && !(r->trial.time_us >= TIME_MIN_US))
         return tt__fail(TT_E_INVALID, "measurements has no time above 0, but the result is correct");
     return TT_OK;
 }

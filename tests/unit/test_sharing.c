@@ -314,6 +314,7 @@ static void reads_other_tuners(void **state) {
         const char *from, *to, *says;
     } bad[] = {{"0.0625, 0.0626", "\"x\", 0.0626", "results[0]: times.runtimes[0]"},
                {"\"value\": 0.0625", "\"value\": \"fast\"", "results[0]: measurements"},
+               {"\"value\": 0.0625", "\"value\": 1e-320", "results[0]: measurements has no time above 0"},
                {"\"correct\"", "\"perfect\"", "results[0]: invalidity is \"perfect\""},
                {"\"TILE_DIM\": 32", "\"TILE_DIM\": [32]", "configuration.TILE_DIM is array"},
                {"\"TILE_DIM\": 32", "\"A B\": 32", "configuration is \"A B=32"},
