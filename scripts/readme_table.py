@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Puts the output of the command that README.md shows into it again, as a terminal of 125 columns has it.
+"""Puts the output of the command that README.md shows into it again, as a terminal of 80 columns has it.
 
     readme_table.py TUNE            rewrites README.md; TUNE is the program, build/tune
     readme_table.py TUNE --check    changes nothing, exits 1 if README.md shows something else
@@ -14,7 +14,7 @@ import subprocess
 import sys
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
-COLUMNS = 110
+COLUMNS = 80
 BLOCK = re.compile(r"(```console\n\$ build/tune ([^\n]*)\n)(.*?)(```\n)", re.DOTALL)
 
 
@@ -23,7 +23,7 @@ def output(tune, arguments):
     master, slave = pty.openpty()
     command = [os.path.abspath(tune), *arguments.split()]
     with subprocess.Popen(command, cwd=ROOT, stdin=subprocess.DEVNULL, stdout=slave, stderr=subprocess.PIPE,
-                          env={**os.environ, "COLUMNS": str(COLUMNS)}) as process:
+                          env={**os.environ, "COLUMNS": str(COLUMNS), "NO_COLOR": "1"}) as process:
         os.close(slave)
         text = b""
         try:

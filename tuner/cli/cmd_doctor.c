@@ -23,7 +23,7 @@ enum { FINDINGS_MAX = 64 };
 
 typedef struct finding {
     char name[48];
-    bool good;
+    bool good, brief; /* brief: one of many that are well, for which one row stands */
     tt__str text;     /* what was found, or what is wrong */
     const char *todo; /* "" if nothing */
 } finding;
@@ -174,11 +174,14 @@ static void check_template(examination *e, const tt__template *t, bool own) {
         status = tt__space_add(&space, t, &e->gpu, &p);
     if (status != TT_OK)
         add_failure(e, "correct the template", name);
-    else
-        tt__str_addf(&begin(e, true, "", name)->text, "%s, %zu configuration%s for %s%s%s%s", t->op, space.n,
+    else {
+        finding *f = begin(e, true, "", name);
+        f->brief = !own;
+        tt__str_addf(&f->text, "%s, %zu configuration%s for %s%s%s%s", t->op, space.n,
                      space.n == 1 ? "" : "s", tt__problem_text(text, &p),
                      e->has_gpu ? "" : " on a typical GPU", own ? "; more: tune check " : "",
                      own ? t->path : "");
+    }
     tt__space_free(&space);
 }
 
@@ -282,8 +285,19 @@ static void check_system_store(examination *e) {
 static tt_status print_text(const examination *e, const char *verdict) {
     static const tt__column columns[] = {{"", false, false}, {"", false, false}, {"", false, true}};
     tt__table t = {.n_columns = 3, .columns = columns};
+    size_t n_brief = 0;
     for (size_t i = 0; i < e->n; i++) {
         const finding *f = &e->findings[i];
+        n_brief += f->brief;
+        if (f->brief && i + 1 < e->n && e->findings[i + 1].brief)
+            continue;
+        if (f->brief) {
+            tt__table_cell(&t, "templates");
+            tt__table_cell(&t, "ok");
+            tt__table_cell(&t, "%zu are built in; --json lists them", n_brief);
+            n_brief = 0;
+            continue;
+        }
         tt__table_cell(&t, "%s", f->name);
         tt__table_cell(&t, "%s", f->good ? "ok" : "PROBLEM");
         tt__table_cell(&t, "%s", tt__str_text(&f->text));

@@ -22,9 +22,9 @@ typedef struct listing {
 } listing;
 
 static const tt__column columns[] = {
-    {"operation", false, false},    {"problem", false, true}, {"kernel", false, false},
-    {"configuration", false, true}, {"time", true, false},    {"GB/s", true, false},
-    {"of copy", true, false},       {"date", false, false},   {"state", false, false},
+    {"operation", false, TT__KEEP},      {"problem", false, TT__WRAP}, {"kernel", false, TT__BELOW},
+    {"configuration", false, TT__BELOW}, {"time", true, TT__KEEP},     {"GB/s", true, TT__KEEP},
+    {"of copy", true, TT__KEEP},         {"date", false, TT__KEEP},    {"state", false, TT__BELOW},
 };
 
 static void add_json(tt__json *j, const tt__winner *w, const char *when, const char *why) {

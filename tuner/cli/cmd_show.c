@@ -89,7 +89,7 @@ static void spread(char *out, size_t size, const tt__trial *t) {
 }
 
 static tt_status print_rows(const char *title, const rows *all, const tt__problem *p, size_t most) {
-    static const tt__column columns[] = {{"kernel", false, false},  {"configuration", false, true},
+    static const tt__column columns[] = {{"kernel", false, false},  {"configuration", false, TT__BELOW},
                                          {"time", true, false},     {"GB/s", true, false},
                                          {"samples", false, false}, {"regs", true, false}};
     tt__table t = {.n_columns = sizeof columns / sizeof *columns, .columns = columns};
@@ -124,7 +124,7 @@ static void add_time(tt__table *t, const tt__winner *w) {
 }
 
 static tt_status print_winner(const tt__winner *w, const char *why) {
-    static const tt__column columns[] = {{"", false, false}, {"", false, false}};
+    static const tt__column columns[] = {{"", false, TT__KEEP}, {"", false, TT__WRAP}};
     tt__table t = {.n_columns = 2, .columns = columns};
     char date[32];
     when(date, sizeof date, w->unix_ms);
@@ -145,7 +145,7 @@ static tt_status print_winner(const tt__winner *w, const char *why) {
     tt__table_cell(&t, "state");
     tt__table_cell(&t, "%s%s%s", *why ? "stale: " : "valid", why,
                    w->problem.unverified ? "; its results were not verified" : "");
-    tt_status status = tt__table_print(&t, stdout, 0);
+    tt_status status = tt__table_print(&t, stdout, tt__cli_columns(STDOUT_FILENO));
     tt__table_free(&t);
     return status;
 }

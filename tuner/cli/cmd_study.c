@@ -176,9 +176,9 @@ static int print_tables(const call *c) {
         if (!studied(&c->ladders[i]))
             continue;
         if (!any)
-            printf("%s%s%s%s%s%s: the ladder of the transpose\n", report->gpu,
-                   report->driver[0] ? ", driver " : "", report->driver, report->nvrtc[0] ? ", NVRTC " : "",
-                   report->nvrtc, c->args->replay ? ", replayed" : "");
+            printf("%s%s%s%s%s%s: transpose ladder\n", report->gpu, report->driver[0] ? ", driver " : "",
+                   report->driver, report->nvrtc[0] ? ", NVRTC " : "", report->nvrtc,
+                   c->args->replay ? ", replayed" : "");
         any = true;
         status = print_ladder(&c->ladders[i]);
     }

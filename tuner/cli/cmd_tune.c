@@ -77,9 +77,9 @@ static int print_json(const tt_report *report, const tt__cli_args *args) {
 /* The column of GB/s shows metrics if the operation has others. */
 enum { RATE = 4 };
 static const tt__column columns[] = {
-    {"problem", false, true}, {"kernel", false, false},    {"configuration", false, true},
-    {"time", true, false},    {"GB/s", true, false},       {"of copy", true, false},
-    {"of peak", true, false}, {"vs default", true, false}, {"source", false, false},
+    {"problem", false, TT__WRAP}, {"kernel", false, TT__BELOW},   {"configuration", false, TT__BELOW},
+    {"time", true, TT__KEEP},     {"GB/s", true, TT__KEEP},       {"of copy", true, TT__KEEP},
+    {"of peak", true, TT__KEEP},  {"vs default", true, TT__KEEP}, {"source", false, TT__BELOW},
 };
 enum { COLUMNS = sizeof columns / sizeof *columns };
 
@@ -117,19 +117,29 @@ static void print_footer(const tt_report *report, const tt__cli_args *args) {
         failed += report->results[i].failed;
         space += report->results[i].space;
     }
-    printf("\n%zu of %zu configurations tried, %zu failed, in %s.", trials, space, failed,
+    printf("\n%zu of %zu configurations tried, %zu failed, in %s.\n", trials, space, failed,
            tt__cli_duration(wall, sizeof wall, report->wall_s));
     if (args->replay && !args->db)
-        printf(" Replayed from %s; nothing was stored.\n", args->replay);
+        printf("Replayed from %s; nothing was stored.\n", args->replay);
     else if (args->replay)
-        printf(" Replayed from %s into %s.\n", args->replay, args->db);
+        printf("Replayed from %s into %s.\n", args->replay, args->db);
     else if (args->db && strcmp(args->db, ":memory:") == 0)
-        printf(" Nothing was stored.\n");
+        printf("Nothing was stored.\n");
     else if (tt__cli_store_path(&path, args) == TT_OK)
-        printf(" Winners are in %s.\n", tt__str_text(&path));
-    else
-        printf("\n");
+        printf("Winners are in %s.\n", tt__str_text(&path));
     tt__str_free(&path);
+}
+
+static void print_next(const tt_report *report, const tt__cli_args *args) {
+    bool colour = tt__table_colour(tt__cli_columns(STDOUT_FILENO)), won = true;
+    for (size_t i = 0; i < report->n_results; i++)
+        won = won && report->results[i].kernel[0];
+    const char *next = !won ? "\"tune doctor\" says what is missing; TILETUNE_DEBUG=1 shows why trials fail"
+                       : args->replay ? "on a machine with a GPU, the same with --device 0"
+                       : args->kernel_file
+                           ? "tt_kernel_open launches it in a program (docs/guide.md)"
+                           : "tt_transpose and tt_plan_create launch it in a program (docs/guide.md)";
+    printf("%sNext:%s %s\n", colour ? "\033[1m" : "", colour ? "\033[0m" : "", next);
 }
 
 static int print_table(const tt_report *report, const tt__cli_args *args) {
@@ -138,7 +148,7 @@ static int print_table(const tt_report *report, const tt__cli_args *args) {
     tt__table t = {.n_columns = COLUMNS, .columns = own};
     memcpy(own, columns, sizeof own);
     if (metrics)
-        own[RATE] = (tt__column){"metrics", false, false};
+        own[RATE] = (tt__column){"metrics", false, TT__BELOW};
     printf("%s", report->gpu);
     if (report->driver[0])
         printf(", driver %s", report->driver);
@@ -150,8 +160,10 @@ static int print_table(const tt_report *report, const tt__cli_args *args) {
         add_result_row(&t, &report->results[i], metrics);
     tt_status status = tt__table_print(&t, stdout, tt__cli_columns(STDOUT_FILENO));
     tt__table_free(&t);
-    if (status == TT_OK)
+    if (status == TT_OK) {
         print_footer(report, args);
+        print_next(report, args);
+    }
     return tt__cli_fail(status);
 }
 

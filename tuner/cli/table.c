@@ -34,22 +34,31 @@ void tt__table_free(tt__table *t) {
     *t = (tt__table){.n_columns = t->n_columns, .columns = t->columns};
 }
 
-static void measure(const tt__table *t, size_t widths[], size_t limit) {
+/* Fills in widths. Returns whether columns go below the rows; their width is 0 then. */
+static bool measure(const tt__table *t, size_t widths[], size_t limit) {
     size_t total = GAP * (t->n_columns - 1), wrap = t->n_columns;
+    bool below = false;
     for (size_t c = 0; c < t->n_columns; c++) {
         widths[c] = strlen(t->columns[c].title);
         for (size_t i = c; i < t->n_cells; i += t->n_columns)
             if (strlen(t->cells[i]) > widths[c])
                 widths[c] = strlen(t->cells[i]);
         total += widths[c];
-        if (t->columns[c].wrap)
+        if (t->columns[c].fit == TT__WRAP)
             wrap = c;
     }
+    for (size_t c = 0, whole = total; limit && whole > limit && c < t->n_columns; c++)
+        if (t->columns[c].fit == TT__BELOW) {
+            total -= widths[c] + GAP;
+            widths[c] = 0;
+            below = true;
+        }
     if (!limit || total <= limit || wrap == t->n_columns)
-        return;
+        return below;
     size_t excess = total - limit;
     size_t least = strlen(t->columns[wrap].title) > WRAP_MIN ? strlen(t->columns[wrap].title) : WRAP_MIN;
     widths[wrap] = widths[wrap] > excess + least ? widths[wrap] - excess : least;
+    return below;
 }
 
 /* The length of `text` that goes on a line of `width`: up to the last blank that fits. A long word is not
@@ -64,18 +73,66 @@ static size_t fitting(const char *text, size_t width) {
     return strcspn(text, " ");
 }
 
-static void print_row(const tt__table *t, FILE *f, const size_t widths[], const char *const cells[]) {
+bool tt__table_colour(int width) {
+    const char *off = secure_getenv("NO_COLOR"), *term = secure_getenv("TERM");
+    return width > 0 && !(off && *off) && !(term && strcmp(term, "dumb") == 0);
+}
+
+/* States stand out. "" for any other cell. */
+static const char *colour_of(const char *cell) {
+    static const struct {
+        const char *start, *colour;
+    } states[] = {
+        {"PROBLEM", "\033[31m"}, {"no winner", "\033[31m"}, {"stale: ", "\033[33m"}, {"ok", "\033[32m"}};
+    for (size_t i = 0; i < sizeof states / sizeof *states; i++)
+        if (strncmp(cell, states[i].start, strlen(states[i].start)) == 0)
+            return states[i].colour;
+    return "";
+}
+
+typedef struct layout {
+    size_t widths[TT__TABLE_COLUMNS_MAX], limit;
+    bool below, colour;
+} layout;
+
+static void print_text(FILE *f, const char *text, size_t n, const char *colour) {
+    fprintf(f, "%s%.*s%s", colour, (int)n, text, *colour ? "\033[0m" : "");
+}
+
+static void print_below(const tt__table *t, FILE *f, const layout *l, const char *const cells[],
+                        const char *colour) {
+    enum { INDENT = 4 };
+    size_t used = 0;
+    for (size_t c = 0; c < t->n_columns; c++)
+        for (const char *rest = t->columns[c].fit == TT__BELOW ? cells[c] : ""; *rest;) {
+            size_t n = strcspn(rest, " "), gap = rest == cells[c] ? GAP : 1;
+            bool fits = used && used + gap + n <= l->limit;
+            fprintf(f, "%s%*s", used && !fits ? "\n" : "", fits ? (int)gap : INDENT, "");
+            print_text(f, rest, n, l->colour && !*colour && rest == cells[c] ? colour_of(rest) : colour);
+            used = (fits ? used + gap : INDENT) + n;
+            rest += n + strspn(rest + n, " ");
+        }
+    fprintf(f, used ? "\n" : "");
+}
+
+static void print_row(const tt__table *t, FILE *f, const layout *l, const char *const cells[],
+                      const char *colour) {
     const char *rest[TT__TABLE_COLUMNS_MAX];
-    memcpy(rest, cells, t->n_columns * sizeof *rest);
+    for (size_t c = 0; c < t->n_columns; c++)
+        rest[c] = l->below && t->columns[c].fit == TT__BELOW ? NULL : cells[c];
     for (bool more = true; more;) {
         size_t pending =
             0; /* blanks before the next text; they are delayed so that no line ends with blanks */
         more = false;
         for (size_t c = 0; c < t->n_columns; c++) {
-            size_t n = t->columns[c].wrap ? fitting(rest[c], widths[c]) : strlen(rest[c]);
-            size_t fill = n < widths[c] ? widths[c] - n : 0;
-            if (n)
-                fprintf(f, "%*s%.*s", (int)(pending + (t->columns[c].right ? fill : 0)), "", (int)n, rest[c]);
+            if (!rest[c])
+                continue;
+            size_t n = t->columns[c].fit == TT__WRAP ? fitting(rest[c], l->widths[c]) : strlen(rest[c]);
+            size_t fill = n < l->widths[c] ? l->widths[c] - n : 0;
+            if (n) {
+                fprintf(f, "%*s", (int)(pending + (t->columns[c].right ? fill : 0)), "");
+                print_text(f, rest[c], n, l->colour && !*colour && c > 0 ? colour_of(rest[c]) : colour);
+            }
             pending = n ? (t->columns[c].right ? 0 : fill) + GAP : pending + fill + GAP;
             rest[c] += n;
             rest[c] += strspn(rest[c], " ");
@@ -83,22 +140,24 @@ static void print_row(const tt__table *t, FILE *f, const size_t widths[], const 
         }
         fputc('\n', f);
     }
+    if (l->below)
+        print_below(t, f, l, cells, colour);
 }
 
 tt_status tt__table_print(const tt__table *t, FILE *f, int width) {
     if (t->failed)
         return tt__fail_memory(0);
-    size_t widths[TT__TABLE_COLUMNS_MAX];
+    layout l = {.limit = width > 0 ? (size_t)width : 0, .colour = tt__table_colour(width)};
     const char *titles[TT__TABLE_COLUMNS_MAX];
     bool titled = false;
-    measure(t, widths, width > 0 ? (size_t)width : 0);
+    l.below = measure(t, l.widths, l.limit);
     for (size_t c = 0; c < t->n_columns; c++) {
         titles[c] = t->columns[c].title;
         titled = titled || *titles[c];
     }
     if (titled)
-        print_row(t, f, widths, titles);
+        print_row(t, f, &l, titles, l.colour ? "\033[1m" : "");
     for (size_t i = 0; i + t->n_columns <= t->n_cells; i += t->n_columns)
-        print_row(t, f, widths, (const char *const *)&t->cells[i]);
+        print_row(t, f, &l, (const char *const *)&t->cells[i], "");
     return TT_OK;
 }

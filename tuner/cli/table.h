@@ -12,10 +12,17 @@
 
 enum { TT__TABLE_COLUMNS_MAX = 16 };
 
+/* What a column does in a table that is too wide. */
+typedef enum tt__fit {
+    TT__KEEP,
+    TT__WRAP,  /* wrap at blanks; one column at most */
+    TT__BELOW, /* go to lines of its own below each row, with all others of this kind */
+} tt__fit;
+
 typedef struct tt__column {
     const char *title; /* if all titles are "", there is no title line */
     bool right;        /* aligned to the right */
-    bool wrap;         /* wrap at blanks if the table is too wide; one column at most */
+    tt__fit fit;
 } tt__column;
 
 typedef struct tt__table {
@@ -28,7 +35,9 @@ typedef struct tt__table {
 
 /* Fills the next cell, row by row from left to right. Does nothing after a failed allocation. */
 void tt__table_cell(tt__table *t, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
-/* Prints within `width` columns, as far as wrapping allows; 0: unlimited. */
+/* Prints within `width` columns of a terminal, with titles and states in colour unless NO_COLOR is set; 0: as
+ * wide as it is, and plain. */
+bool tt__table_colour(int width);
 tt_status tt__table_print(const tt__table *t, FILE *f, int width);
 void tt__table_free(tt__table *t);
 
