@@ -11,7 +11,7 @@ import subprocess
 import sys
 import tempfile
 
-tune, root = sys.argv[1], pathlib.Path(sys.argv[2])
+tune, root = os.path.realpath(sys.argv[1]), pathlib.Path(sys.argv[2])
 CODE = re.compile(r"\x1b\[\d*m")
 
 
@@ -51,11 +51,11 @@ def main():
         store = ["--db", f"{folder}/a.db"]
         replay = ["--device", "replay:recordings/h200.json", "--quiet"]
         run, piped = check(*replay, "--sizes", "4096,8192")
-        rows = [line for line in run.splitlines() if re.match(r"(4096x4096|8192x8192) .*\d+\.\d us .*x$", line)]
+        rows = [line for line in run.splitlines() if re.match(r"(4096x4096|8192x8192) +[\d.]+ us .*x$", line)]
         assert len(rows) == 2 and "\n    transpose_vector  READ_RUN=" in run, run
         assert run.count("\nNext: ") == 1 and run.splitlines()[-1].startswith("Next: "), run
         assert re.search(r"^4096x4096  transpose_vector  .*replayed$", piped, re.M), piped  # one row a line
-        check("--device", "replay:recordings/h200-2bytes.json", "--quiet", "--sizes", "4096", "--elem-size", "2", *store)
+        check("--device", "replay:recordings/h200-2bytes.json", "--quiet", "--sizes", "4096", "--elem-size", "2")
         on_terminal(*replay, "--sizes", "4096,8192", *store)
         check("list", *store)
         shown, _ = check("show", "--size", "4096", "--gpu", "H200", *store)

@@ -215,7 +215,7 @@ static void test_replay(void **state) {
     snprintf(line, sizeof line, "study --device replay:%s --sizes 96", path);
     run_tune(&r, NULL, line);
     assert_code(&r, 0);
-    assert_has(&r, r.out, ", replayed: the ladder");
+    assert_has(&r, r.out, ", replayed: transpose ladder");
     simplify(r.out);
     assert_has(&r, r.out, "\ntuned copy 9 us 9 9x 9% 9% 9% 9 9\n");
     run_free(&r);

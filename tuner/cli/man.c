@@ -29,6 +29,7 @@ static const struct {
        "The program tiletune-worker, in place of the one beside the library or in libexec."},
       {"TILETUNE_DEBUG", "If set, what workers, compiler and driver write to standard error is shown."},
       {"COLUMNS", "On a terminal, the width that tables are fitted to, in place of the terminal's."},
+      {"NO_COLOR", "If set, no colour, which is used on a terminal only."},
 };
 
 static void put_char(char c) {
