@@ -206,8 +206,15 @@ static tt_status fail_with_log(nvrtcProgram program, nvrtcResult r, const char *
     char *log = NULL;
     if (table.nvrtcGetProgramLogSize(program, &size) == NVRTC_SUCCESS && size > 1 && (log = malloc(size)))
         table.nvrtcGetProgramLog(program, log);
-    tt__fail(TT_E_COMPILE, "%s: %s%s%.1200s", name, table.nvrtcGetErrorString(r), log ? ": " : "",
-             log ? first_error(log) : "");
+    const char *error = log ? first_error(log) : "";
+    bool header = strstr(error, "could not open source file") != NULL;
+    tt__fail(
+        TT_E_COMPILE, "%s: %s%s%.*s%s", name, table.nvrtcGetErrorString(r), log ? ": " : "",
+        header ? (int)strcspn(error, "\n") : 1200, error,
+        header
+            ? ": NVRTC looks for headers in no folder. #include \"FILE\" takes in a file beside the kernel, "
+              "and headers of the host, as stdint.h or stdio.h, have to go"
+            : "");
     free(log);
     return TT_E_COMPILE;
 }

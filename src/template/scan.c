@@ -5,8 +5,6 @@
  */
 #include "template/scan.h"
 
-#include <errno.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -115,66 +113,17 @@ typedef struct scanner {
     } open[TT__EXPR_NESTING_MAX];
 } scanner;
 
-tt_status tt__template_fail(const char *path, int line, int column, const char *fmt, ...) {
-    char text[1024];
-    va_list args;
-    va_start(args, fmt);
-    tt__vformat(text, sizeof text, fmt, args);
-    va_end(args);
-    for (char *c = text; *c; c++)
-        if ((unsigned char)*c < ' ' || *c == 127)
-            *c = '?';
-    if (column > 0)
-        return tt__fail(TT_E_TEMPLATE, "%s:%d:%d: %s", path, line, column, text);
-    return tt__fail(TT_E_TEMPLATE, "%s:%d: %s", path, line, text);
-}
-
 #define FAIL(s, where, ...)                                                                                  \
     tt__template_fail((s)->t->path, (s)->e->line, (s)->e->column + (int)((where) - (s)->e->text), __VA_ARGS__)
 /* The last token as arguments of "%.*s". */
 #define TOKEN(s) ((int)((s)->n > 40 ? 40 : (s)->n)), (s)->token
 
-static bool is_letter(char c) {
-    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_';
-}
-
-static bool is_digit(char c) {
-    return c >= '0' && c <= '9';
-}
-
-bool tt__is_word_char(char c) {
-    return is_letter(c) || is_digit(c);
-}
-
 static size_t word_length(const char *at) {
     size_t n = 0;
-    if (is_letter(*at))
+    if (tt__is_letter(*at))
         for (n = 1; tt__is_word_char(at[n]);)
             n++;
     return n;
-}
-
-bool tt__is_word(const char *text, size_t n) {
-    if (n == 0 || !is_letter(*text))
-        return false;
-    for (size_t i = 1; i < n; i++)
-        if (!tt__is_word_char(text[i]))
-            return false;
-    return true;
-}
-
-bool tt__is_integer(const char *text, size_t n) {
-    char copy[24];
-    size_t sign = n > 0 && *text == '-';
-    if (n == sign || n >= sizeof copy || (text[sign] == '0' && n > 1))
-        return false;
-    for (size_t i = sign; i < n; i++)
-        if (!is_digit(text[i]))
-            return false;
-    tt__copy(copy, n + 1, text);
-    errno = 0;
-    strtoll(copy, NULL, 10);
-    return errno == 0;
 }
 
 static bool same(const char *word, size_t n, const char *name) {
@@ -300,6 +249,34 @@ static tt_status check_derived(const scanner *s) {
     return TT_OK;
 }
 
+static const char *what_else(const scanner *s) {
+    const tt__operation *operation = s->t->operation ? s->t->operation : s->t->own;
+    const tt__template *t = operation && operation->t ? operation->t : s->t;
+    for (size_t i = 0; i < t->n_params; i++)
+        if (is_token(s, t->params[i].name))
+            return "a parameter";
+    for (size_t i = 0; t->own && i < t->own->n_variables; i++)
+        if (is_token(s, t->own->variables[i].name))
+            return "a variable of the problem";
+    for (size_t i = 0; i < TT__FACT_COUNT; i++)
+        if (is_token(s, tt__fact_names[i]))
+            return tt__name_taken(tt__fact_names[i]);
+    return NULL;
+}
+
+/* A name that other expressions know. */
+static tt_status misplaced_word(scanner *s, const char *what) {
+    const tt__operation *operation = s->t->operation;
+    bool is_default = false;
+    for (size_t i = 0; operation && operation->t->own && i < operation->t->own->n_variables; i++)
+        is_default |= s->e == &operation->t->own->variables[i].value;
+    return FAIL(s, s->token, "%.*s is %s, and %s", TOKEN(s), what,
+                is_token(s, tt__fact_names[TT__FACT_TIME_NS]) ? "only a `metric` knows it"
+                : !operation                                  ? "only parameters are known here"
+                : is_default ? "only the variables of the lines above are known here"
+                             : "only the problem and the device are known here");
+}
+
 static tt_status unknown_word(scanner *s) {
     for (size_t i = 0; i < s->t->n_derived; i++)
         if (is_token(s, s->t->derived[i].name))
@@ -314,6 +291,9 @@ static tt_status unknown_word(scanner *s) {
     const char *value = value_in_scope(s, s->token, s->n, NULL);
     if (value)
         return FAIL(s, s->token, "unknown name %s; did you mean the value '%s'?", value, value);
+    const char *what = what_else(s);
+    if (what)
+        return misplaced_word(s, what);
     tt__suggest near = tt__suggest_for(s->token, s->n);
     const char *name;
     for (size_t i = 0; (name = name_at(s, i)); i++)
@@ -488,7 +468,7 @@ static int side(const char **at, const char *end) {
         if (!end && depth == 0 && n && ends_comparison(c, n))
             break;
         depth += (*c == '(') - (*c == ')');
-        c += n ? n : 1 + ((*c == '<' || *c == '>') && c[1] == *c); /* a shift is two signs */
+        c += n ? n : 1u + ((*c == '<' || *c == '>') && c[1] == *c); /* a shift is two signs */
     }
     while (c > *at && (c[-1] == ' ' || c[-1] == '\t'))
         c--;
@@ -541,13 +521,13 @@ static tt_status scan_token(scanner *s) {
     s->n = 1;
     if (s->call && c != '(')
         return FAIL(s, s->at, "%s is a function, expected '(' after it", s->call->name);
-    return is_letter(c)  ? scan_word(s)
-           : is_digit(c) ? scan_number(s)
-           : c == '\''   ? scan_string(s)
-           : c == '('    ? scan_open(s)
-           : c == ')'    ? scan_close(s)
-           : c == ','    ? scan_comma(s)
-                         : scan_sign(s);
+    return tt__is_letter(c)  ? scan_word(s)
+           : tt__is_digit(c) ? scan_number(s)
+           : c == '\''       ? scan_string(s)
+           : c == '('        ? scan_open(s)
+           : c == ')'        ? scan_close(s)
+           : c == ','        ? scan_comma(s)
+                             : scan_sign(s);
 }
 
 static tt_status scan(tt__str *sql, const tt__template *t, const tt__expr *e, bool compiled) {

@@ -6,6 +6,7 @@
 #define TT_TEMPLATE_SCAN_H
 
 #include "template/template.h"
+#include "template/words.h"
 
 enum {
     TT__EXPR_MAX = 1000,       /* characters in one expression */
@@ -38,18 +39,8 @@ extern const size_t tt__n_functions;
  * SQLite ignores it too. */
 const char *tt__name_taken(const char *name);
 
-/* ASCII only, in any locale. */
-bool tt__is_word_char(char c);                   /* [A-Za-z0-9_] */
-bool tt__is_word(const char *text, size_t n);    /* [A-Za-z_][A-Za-z0-9_]* */
-bool tt__is_integer(const char *text, size_t n); /* -?digits, no leading zeros, within 64 bits */
-
 /* Appends an expression of `t` as SQL on one line, with quoted names. TT_E_TEMPLATE says what is wrong and
  * where. */
 tt_status tt__expr_scan(tt__str *sql, const tt__template *t, const tt__expr *e);
-
-/* Fails with TT_E_TEMPLATE: "path:line:column: sentence". A column of 0 is left out. Control characters from
- * the template become '?'. */
-tt_status tt__template_fail(const char *path, int line, int column, const char *fmt, ...)
-    __attribute__((format(printf, 4, 5)));
 
 #endif

@@ -311,11 +311,78 @@ tt_status tt__space_append(tt__space *s, const tt__candidate *c) {
     return TT_OK;
 }
 
+/* Counts all legal configurations, and those with each value. *whole is false if they are too many. */
+static size_t count_legal(const plan *pl, size_t counts[][TT__VALUES_MAX], bool *whole) {
+    size_t n = 0, choice[TT__PARAMS_MAX];
+    bool found = true, legal;
+    tt__part beyond;
+    tt__query *q;
+    tt_status status = tt__query_open(&q, pl->t, &pl->facts, NULL, pl->exprs, pl->n);
+    while (status == TT_OK && (status = tt__query_next(q, &found)) == TT_OK && found) {
+        tt__candidate c = {.t = pl->t};
+        for (size_t i = 0; i < pl->t->n_params; i++)
+            choice[i] = tt__query_choice(q, i);
+        status = read_launch(pl, q, &c, &legal, &beyond);
+        n += status == TT_OK && legal;
+        for (size_t i = 0; i < pl->t->n_params && status == TT_OK && legal; i++)
+            counts[i][choice[i]]++;
+    }
+    *whole = status == TT_OK;
+    tt__query_close(q);
+    return n;
+}
+
+/* The bound of one parameter that keeps most, but not too many, and the default. */
+static size_t find_bound(const plan *pl, size_t counts[][TT__VALUES_MAX], size_t *param, size_t *value) {
+    size_t best = 0, usual[TT__PARAMS_MAX] = {0};
+    tt__config_parse(usual, pl->t, pl->t->default_config);
+    for (size_t p = 0; p < pl->t->n_params; p++) {
+        const tt__param *x = &pl->t->params[p];
+        for (size_t v = 0; v < x->n_values; v++) {
+            int64_t bound = strtoll(x->values[v], NULL, 10);
+            size_t kept = 0;
+            bool numbers = true;
+            for (size_t u = 0; u < x->n_values; u++) {
+                numbers &= tt__is_integer(x->values[u], strlen(x->values[u]));
+                kept += strtoll(x->values[u], NULL, 10) <= bound ? counts[p][u] : 0;
+            }
+            if (!numbers || kept <= best || kept > TT__CONFIGS_MAX ||
+                strtoll(x->values[usual[p]], NULL, 10) > bound)
+                continue;
+            best = kept;
+            *param = p;
+            *value = v;
+        }
+    }
+    return best;
+}
+
+static tt_status fail_too_many(const plan *pl) {
+    size_t(*counts)[TT__VALUES_MAX] = calloc(TT__PARAMS_MAX, sizeof *counts), p = 0, v = 0;
+    char problem[TT__PROBLEM_TEXT_MAX], advice[160];
+    bool whole;
+    if (!counts)
+        return tt__fail_memory(TT__PARAMS_MAX * sizeof *counts);
+    size_t n = count_legal(pl, counts, &whole), kept = whole ? find_bound(pl, counts, &p, &v) : 0;
+    for (size_t i = 0; i < pl->t->n_params && !kept; i++)
+        p = pl->t->params[i].n_values > pl->t->params[p].n_values ? i : p;
+    if (!kept)
+        snprintf(advice, sizeof advice, "take values away (%s has %zu), or exclude more with a `where`",
+                 pl->t->params[p].name, pl->t->params[p].n_values);
+    else
+        snprintf(advice, sizeof advice,
+                 "take values away, or add a `where`, as `where %s <= %s`, which keeps %zu",
+                 pl->t->params[p].name, pl->t->params[p].values[v], kept);
+    free(counts);
+    return tt__fail(TT_E_TEMPLATE, "%s: %s%zu legal configurations for %s, and the limit is %d: %s",
+                    pl->t->path, whole ? "" : "more than ", n, tt__problem_text(problem, pl->p),
+                    TT__CONFIGS_MAX, advice);
+}
+
 /* Makes room for one more candidate, zeroed and not counted yet. */
 static tt_status grow(tt__space *s, const plan *pl, size_t start) {
     if (s->n - start == TT__CONFIGS_MAX)
-        return tt__fail(TT_E_TEMPLATE, "%s: more than %d legal configurations for one problem", pl->t->path,
-                        TT__CONFIGS_MAX);
+        return fail_too_many(pl);
     TT_TRY(TT__GROW(s->items, s->n));
     s->items[s->n] = (tt__candidate){.t = pl->t, .offset = pl->offset};
     return TT_OK;

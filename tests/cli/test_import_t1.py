@@ -199,7 +199,7 @@ class Files(Folder):
         code, text, err = self.script(WHOLE.replace('{"Name": "B"', values(3)))
         self.assertEqual(code, 0, err)
         self.assertRegex(text.decode(), r"// - the space has about 1[23]\d{4} configurations, and the limit is 65536: take")
-        self.assertIn("more than 65536", run(tune, "check", self.write("out.cu", text)).stderr)
+        self.assertIn("131072 legal configurations for -, and the limit is 65536", run(tune, "check", self.write("out.cu", text)).stderr)
         code, text, err = self.script(WHOLE.replace('{"Name": "B"', values(3)).replace("B > U", "P0 == P1 and B > U"))
         self.assertEqual(code, 0, err)
         self.check(text)

@@ -121,6 +121,8 @@ static const struct {
 } refused[] = {
     {"TILE_DMI = 16", "t.cu:10:11: unknown name TILE_DMI; did you mean TILE_DIM?"},
     {"tile_dim = 16", "t.cu:10:11: unknown name tile_dim; did you mean TILE_DIM?"},
+    {"ROWS > 16", "t.cu:10:11: unknown name ROWS; did you mean rows?"},
+    {"time_ns > 16", "t.cu:10:11: time_ns is the time of a launch, and only a `metric` knows it"},
     {"16 = xyzzy", "t.cu:10:16: unknown name xyzzy"},
     {"MODE = fast", "t.cu:10:18: unknown name fast; did you mean the value 'fast'?"},
     {"MODE = 'fsat'", "t.cu:10:18: no parameter has the value 'fsat'; did you mean fast?"},

@@ -347,7 +347,9 @@ static void gives_up_on_endless_spaces(void **state) {
     (void)state;
     static const struct {
         const char *where, *sentence;
-    } cases[] = {{"1", "more than 65536 legal configurations"}, {"rows < 8192", "the space is too large"}};
+    } cases[] = {
+        {"1", " legal configurations for 8192x8192, and the limit is 65536: take values away (P0 has 8), or"},
+        {"rows < 8192", "the space is too large"}};
     for (size_t i = 0; i < COUNT(cases); i++) {
         tt__str s = {0}, def = {0};
         for (int k = 0; k < 12; k++) {
@@ -369,6 +371,40 @@ static void gives_up_on_endless_spaces(void **state) {
         tt__template_free(&t);
         tt__str_free(&s);
         tt__str_free(&def);
+    }
+}
+
+/* How many there are is said, and which bound would do: one that keeps the default. */
+static void says_what_would_help(void **state) {
+    (void)state;
+    static const struct {
+        const char *defaults, *sentence;
+    } cases[] = {
+        {"A=1 B=1 C=a",
+         "t.cu: 75000 legal configurations for 8192x8192, and the limit is 65536: take values away, or "
+         "add a `where`, as `where A <= 218`, which keeps 65400"},
+        {"A=250 B=1 C=a", "as `where B <= 87`, which keeps 65250"},
+        {"A=250 B=99 C=a", "take values away (A has 250), or exclude more with a `where`"},
+    };
+    for (size_t i = 0; i < COUNT(cases); i++) {
+        tt__str s = {0};
+        tt__problem p = problem("transpose", 0);
+        tt__space space = {0};
+        tt__str_add(&s, "//@ param A");
+        for (int v = 1; v <= 250; v++)
+            tt__str_addf(&s, " %d", v);
+        tt__str_add(&s, "\n//@ param B");
+        for (int v = 1; v <= 100; v++)
+            tt__str_addf(&s, " %d", v);
+        tt__str_addf(&s, "\n//@ param C a b c\n//@ block 1\n//@ grid 1\n//@ args dst\n//@ default %s\n",
+                     cases[i].defaults);
+        tt__template *t = make(s.text);
+        assert_int_equal(tt__space_add(&space, t, &h100, &p), TT_E_TEMPLATE);
+        if (!strstr(tt_last_error(), cases[i].sentence))
+            fail_msg("found    %s\nexpected %s", tt_last_error(), cases[i].sentence);
+        tt__space_free(&space);
+        tt__template_free(&t);
+        tt__str_free(&s);
     }
 }
 
@@ -420,7 +456,8 @@ int main(void) {
         cmocka_unit_test(agrees_with_loops),           cmocka_unit_test(has_known_sizes),
         cmocka_unit_test(knows_words_and_arguments),   cmocka_unit_test(resolves_and_says_why_not),
         cmocka_unit_test(refuses_bad_geometry),        cmocka_unit_test(gives_up_on_endless_spaces),
-        cmocka_unit_test(tells_what_removes_how_much), cmocka_unit_test(counts_what_is_in_the_space),
+        cmocka_unit_test(says_what_would_help),        cmocka_unit_test(tells_what_removes_how_much),
+        cmocka_unit_test(counts_what_is_in_the_space),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -19,8 +19,9 @@
 #define COUNT(a) (sizeof(a) / sizeof *(a))
 
 /* Stand-ins, replaced by the real ones where the whole library is linked. */
-#define TINY_OF(op, name)                                                                                           \
-    "//@ kernel " name "\n//@ op " op "\n//@ block 1\n//@ grid 1\n//@ args dst\nextern \"C\" void " name "();" \
+#define TINY_OF(op, name)                                                                                    \
+    "//@ kernel " name "\n//@ op " op "\n//@ block 1\n//@ grid 1\n//@ args dst\nextern \"C\" void " name     \
+    "();"                                                                                                    \
     "\n"
 #define TINY(name) TINY_OF("copy", name)
 __attribute__((weak))
@@ -181,7 +182,7 @@ static const struct {
     {5, "derived MODE 1\n//@ param MODE slow fast",
      "t.cu:6:11: MODE is `derived` already, choose another name"},
     {5, "derived E TILE_DMI", "t.cu:5:15: unknown name TILE_DMI; did you mean TILE_DIM?"},
-    {5, "derived E time_ns", "t.cu:5:15: unknown name time_ns"},
+    {5, "derived E time_ns", "t.cu:5:15: time_ns is the time of a launch, and only a `metric` knows it"},
     {5, "derived E rows > 1, 2", "t.cu:5:23: found ',', which stands only between arguments"},
     {5, "derived E rows rows", "t.cu:5:20: found 'rows', expected an operator or the end"},
     {5, "runtime R 1 2\n//@ derived E rows % R",
@@ -254,7 +255,8 @@ static const struct {
     {10, "args i23 rows", "t.cu:10:14: found 'rows' after i23, expected ','; did you mean i32?"},
     {10, "args u32 -rows", "`-rows` is -4096, which does not fit u32"},
     {10, "args i64 0.5", "t.cu:10:14: args `0.5` is 0.5 for"},
-    {10, "args i32 rows * 1000000000", "`rows * 1000000000` is 4096000000000, the limit of i32 is 2147483647"},
+    {10, "args i32 rows * 1000000000",
+     "`rows * 1000000000` is 4096000000000, the limit of i32 is 2147483647"},
     {10, "args i32 rows * -1000000000", "`rows * -1000000000` is -4096000000000, which does not fit i32"},
     {10, "args f32 NULL", "t.cu:10:14: args `NULL` is NULL"},
     {10, "args f32 1e39", "expected a number that fits f32"},

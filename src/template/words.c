@@ -1,0 +1,58 @@
+/* ASCII only, so that no locale changes what a template means. */
+#include "template/words.h"
+
+#include <errno.h>
+#include <stdarg.h>
+#include <stdlib.h>
+
+#include "base/number.h"
+#include "base/str.h"
+
+tt_status tt__template_fail(const char *path, int line, int column, const char *fmt, ...) {
+    char text[1024];
+    va_list args;
+    va_start(args, fmt);
+    tt__vformat(text, sizeof text, fmt, args);
+    va_end(args);
+    for (char *c = text; *c; c++)
+        if ((unsigned char)*c < ' ' || *c == 127)
+            *c = '?';
+    if (column > 0)
+        return tt__fail(TT_E_TEMPLATE, "%s:%d:%d: %s", path, line, column, text);
+    return tt__fail(TT_E_TEMPLATE, "%s:%d: %s", path, line, text);
+}
+
+bool tt__is_letter(char c) {
+    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_';
+}
+
+bool tt__is_digit(char c) {
+    return c >= '0' && c <= '9';
+}
+
+bool tt__is_word_char(char c) {
+    return tt__is_letter(c) || tt__is_digit(c);
+}
+
+bool tt__is_word(const char *text, size_t n) {
+    if (n == 0 || !tt__is_letter(*text))
+        return false;
+    for (size_t i = 1; i < n; i++)
+        if (!tt__is_word_char(text[i]))
+            return false;
+    return true;
+}
+
+bool tt__is_integer(const char *text, size_t n) {
+    char copy[24];
+    size_t sign = n > 0 && *text == '-';
+    if (n == sign || n >= sizeof copy || (text[sign] == '0' && n > 1))
+        return false;
+    for (size_t i = sign; i < n; i++)
+        if (!tt__is_digit(text[i]))
+            return false;
+    tt__copy(copy, n + 1, text);
+    errno = 0;
+    strtoll(copy, NULL, 10);
+    return errno == 0;
+}

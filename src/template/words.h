@@ -1,0 +1,24 @@
+/*
+ * The characters, words and numbers of a template's text, and messages about a place in it.
+ */
+#ifndef TT_TEMPLATE_WORDS_H
+#define TT_TEMPLATE_WORDS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "base/status.h"
+
+/* ASCII only, in any locale. */
+bool tt__is_letter(char c);                      /* [A-Za-z_] */
+bool tt__is_digit(char c);                       /* [0-9] */
+bool tt__is_word_char(char c);                   /* [A-Za-z0-9_] */
+bool tt__is_word(const char *text, size_t n);    /* [A-Za-z_][A-Za-z0-9_]* */
+bool tt__is_integer(const char *text, size_t n); /* -?digits, no leading zeros, within 64 bits */
+
+/* Fails with TT_E_TEMPLATE: "path:line:column: sentence". A column of 0 is left out. Control characters from
+ * the template become '?'. */
+tt_status tt__template_fail(const char *path, int line, int column, const char *fmt, ...)
+    __attribute__((format(printf, 4, 5)));
+
+#endif
