@@ -201,7 +201,7 @@ static void imports_other_tuners(void **state) {
                 " \"UNROLL\": 1, \"ORDER\": 0}, \"times\": {\"compilation\": 9, \"runtimes\": [0.07]},"
                 " \"invalidity\": \"correct\", \"measurements\": [{\"name\": \"time\", \"value\": 0.07}]}],"
                 " \"schema_version\": \"1.0.0\"}");
-    expect(2, "give --gpu, --kernel and --size", "import %s --db %s", json, path);
+    expect(2, "give --gpu and --kernel, and --problem, --size or --shape", "import %s --db %s", json, path);
     assert_int_not_equal(access(path, F_OK), 0);
     expect(2, "belong together", "import %s --gpu hostcuda --db %s", json, path);
     expect(2, "no template foo", "import %s --gpu hostcuda --kernel foo --size 4096 --db %s", json, path);
