@@ -140,7 +140,7 @@ static tt_status reload_template(void *self) {
     template_launch *l = self;
     tt__kernel fresh;
     TT_TRY(TT__GROW(l->loaded, l->n_loaded));
-    TT_TRY(tt__kernel_load(&fresh, l->cu, l->of->cubin.text, &l->t->symbols, &l->launch));
+    TT_TRY(tt__kernel_load(&fresh, l->cu, l->of->cubin.text, l->of->cubin.len, &l->t->symbols, &l->launch));
     l->kernel = l->loaded[l->n_loaded++] = fresh;
     return TT_OK;
 }
@@ -168,7 +168,8 @@ static tt_status load_new(cached **out, bench *b, const tt__candidate *c, const 
     tt__copy(item->key, sizeof item->key, key);
     tt_status status = cubin_of(&item->cubin, b, c, key, options, n);
     if (status == TT_OK)
-        status = tt__kernel_load(&item->kernel, b->cu, item->cubin.text, &c->t->symbols, &c->launch);
+        status = tt__kernel_load(&item->kernel, b->cu, item->cubin.text, item->cubin.len, &c->t->symbols,
+                                 &c->launch);
     if (status != TT_OK) {
         tt__str_free(&item->cubin);
         free(item);

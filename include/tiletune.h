@@ -242,6 +242,12 @@ TT_API size_t tt_plan_n_arguments(const tt_plan *plan);
 /* TT_E_INVALID if there is no argument i. */
 TT_API tt_status tt_plan_argument(tt_argument *out, const tt_plan *plan, size_t i);
 
+/* Copies `bytes` bytes of host memory into a constant of the plan, a __constant__ array that the file
+ * declares by a `constant` line. Each constant needs its data before the first launch, and keeps it. The
+ * plan's context must be current, and no launch of the plan in flight. TT_E_INVALID: there is no constant of
+ * that name, or `bytes` is not its size. */
+TT_API tt_status tt_plan_set_constant(tt_plan *plan, const char *name, const void *data, size_t bytes);
+
 /* Enqueues the launch: all kernels of the file, in order. Otherwise it does the same as tt_plan_launch.
  * args[i] points to argument i: to a CUdeviceptr, aligned as the plan requires (16 bytes unless the problem
  * says less), or to a scalar of its type. n is tt_plan_n_arguments. If the file has scratch buffers, two

@@ -219,7 +219,8 @@ CUresult tt__verify_poison(tt__verifier *v) {
                                   (void *[]){&area->live, &area->reference, &area->written, &words, &flip});
         else if (v->work.arrays[i].direction == TT__INOUT)
             r = tt__verify_move(v, area->live, area->before, area->bytes);
-        else if (area->live && v->work.arrays[i].direction != TT__IN)
+        else if (area->live && v->work.arrays[i].direction != TT__IN &&
+                 v->work.arrays[i].direction != TT__CONSTANT)
             r = tt__verify_fill(v, area->live, area->bytes, tt__verify_seed(&v->work, i), 0);
     }
     return r;

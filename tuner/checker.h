@@ -44,6 +44,8 @@ int64_t tt__verify_bytes(const tt__workload *w);
 /* Fills device memory with random bits. `bytes` is rounded down to a multiple of 4. */
 tt_status tt__verifier_randomise(const tt__verifier *v, CUdeviceptr ptr, size_t bytes);
 
+/* Gives the __constant__ arrays of a loaded kernel their data. TT_E_TEMPLATE if one has another size. */
+tt_status tt__verifier_constants(const tt__verifier *v, const tt__kernel *kernel);
 /* Copies operand i's initial contents to `to`, asynchronously. Does nothing if they do not matter. */
 CUresult tt__verifier_initial(const tt__verifier *v, int i, CUdeviceptr to);
 /* Copies the first slot to all other slots, `stride` bytes apart. `bytes` is a multiple of 16. */

@@ -39,7 +39,7 @@ static void lay_out(tt__bench_pool *pool, const tt__workload *w, const tt__gpu *
     size_t touched = 0;
     for (int i = 0; i < w->n; i++) {
         const tt__array *a = &w->arrays[i];
-        if (a->direction == TT__SCALAR)
+        if (!tt__array_is_buffer(a))
             continue;
         pool->offsets[i] = touched;
         touched += round_up((size_t)tt__array_bytes(a) + SHIFT_MAX);
@@ -181,9 +181,9 @@ static CUresult enqueue(tt__bench_pool *pool, const tt__timed *thing, int i) {
     CUdeviceptr places[TT__OPERANDS_MAX];
     void *operands[TT__OPERANDS_MAX];
     for (int k = 0; k < v->work.n; k++) {
-        bool scalar = v->work.arrays[k].direction == TT__SCALAR;
-        places[k] = scalar ? 0 : place(pool, pool->slots.next, k, thing->offset);
-        operands[k] = scalar ? v->operands[k] : &places[k];
+        bool buffer = tt__array_is_buffer(&v->work.arrays[k]);
+        places[k] = buffer ? place(pool, pool->slots.next, k, thing->offset) : 0;
+        operands[k] = buffer ? &places[k] : v->operands[k];
     }
     if (is_apart(pool, thing)) {
         CUdeviceptr slot = pool->base + pool->copies.next * pool->copies.stride;

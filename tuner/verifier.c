@@ -106,7 +106,7 @@ static tt_status init_array(tt__verifier *v, int i) {
     int type = a->type, normal = a->init == TT__INIT_NORMAL;
     unsigned seed = tt__verify_seed(&v->work, i);
     double low = a->low, high = a->high;
-    if (a->direction != TT__IN && a->direction != TT__INOUT)
+    if (a->direction != TT__IN && a->direction != TT__INOUT && a->direction != TT__CONSTANT)
         return TT_OK;
     switch (a->init) {
     case TT__INIT_RANDOM:
@@ -134,6 +134,22 @@ static tt_status init_array(tt__verifier *v, int i) {
     return area->before
                ? tt__cu_check(tt__verify_move(v, area->before, area->live, area->bytes), "cuMemcpyDtoDAsync")
                : TT_OK;
+}
+
+tt_status tt__verifier_constants(const tt__verifier *v, const tt__kernel *kernel) {
+    bool any = false;
+    for (int i = 0; i < v->work.n; i++) {
+        const tt__array *a = &v->work.arrays[i];
+        CUdeviceptr at;
+        if (a->direction != TT__CONSTANT)
+            continue;
+        TT_TRY(tt__kernel_constant(&at, kernel, v->cu, a->name, (size_t)tt__array_bytes(a)));
+        if (at)
+            TT_TRY(tt__cu_check(tt__verify_move(v, at, v->areas[i].operand, (size_t)tt__array_bytes(a)),
+                                "filling the constant %s", a->name));
+        any |= at != 0;
+    }
+    return any ? tt__cu_check(v->cu->cuStreamSynchronize(v->stream), "filling constants") : TT_OK;
 }
 
 /* Fills everything as before a run. Results are in `live` or, with `to_reference`, in `reference`. */
@@ -230,11 +246,13 @@ static tt_status check_reference(tt__verifier *v) {
     return TT_OK;
 }
 
-static tt_status build_reference(tt__verifier *v, const void *cubin) {
+static tt_status build_reference(tt__verifier *v, const void *cubin, size_t n) {
     if (v->work.has_reference && cubin) {
         tt__kernel kernel;
-        TT_TRY(tt__kernel_load(&kernel, v->cu, cubin, &v->work.reference, &v->work.launch));
-        tt_status status = run_reference(v, &kernel);
+        TT_TRY(tt__kernel_load(&kernel, v->cu, cubin, n, &v->work.reference, &v->work.launch));
+        tt_status status = tt__verifier_constants(v, &kernel);
+        if (status == TT_OK)
+            status = run_reference(v, &kernel);
         tt__kernel_unload(&kernel, v->cu);
         TT_TRY(status);
         TT_TRY(check_reference(v));
@@ -246,7 +264,8 @@ static tt_status build_reference(tt__verifier *v, const void *cubin) {
 }
 
 tt_status tt__verifier_open(tt__verifier *v, const tt__driver *cu, CUstream stream, const tt__problem *p,
-                            const tt__workload *w, const void *checker_cubin, const void *reference_cubin) {
+                            const tt__workload *w, const void *checker_cubin, const void *reference_cubin,
+                            size_t reference_size) {
     tt__finding clear[TT__OPERANDS_MAX];
     tt_status status = TT_OK;
     *v = (tt__verifier){.cu = cu, .stream = stream, .problem = *p, .work = *w};
@@ -260,7 +279,7 @@ tt_status tt__verifier_open(tt__verifier *v, const tt__driver *cu, CUstream stre
                          "cuMemcpyHtoD"));
     for (int i = 0; i < w->n; i++)
         TT_GOTO(init_array(v, i));
-    TT_GOTO(build_reference(v, reference_cubin));
+    TT_GOTO(build_reference(v, reference_cubin, reference_size));
     return TT_OK;
 out:
     tt__verifier_close(v);

@@ -7,6 +7,7 @@
 
 #include "api/problem.h"
 #include "api/sized.h"
+#include "base/suggest.h"
 #include "dispatch/first_use.h"
 
 tt_status tt_plan_create(tt_plan **out, tt_ctx *ctx, const tt_problem *problem) {
@@ -37,12 +38,11 @@ size_t tt_plan_n_arguments(const tt_plan *plan) {
 }
 
 static tt_argument argument(const tt_plan *plan, size_t i) {
-    static const char *const directions[] = {"in", "out", "inout", "scratch", "scalar"}; /* tt__direction */
     const tt__parameter *p = &plan->parameters[i];
     return (tt_argument){.size = sizeof(tt_argument),
                          .name = p->name,
                          .type = tt__types[p->type].name,
-                         .direction = directions[p->direction],
+                         .direction = tt__directions[p->direction],
                          .count = p->count,
                          .bytes = p->bytes};
 }
@@ -64,6 +64,48 @@ size_t tt_plan_arguments(const tt_plan *plan, tt_argument *out, size_t n) {
     for (size_t i = 0; i < n && i < known; i++)
         out[i] = argument(plan, i);
     return known;
+}
+
+/* ---- Constants ------------------------------------------------------------------------------------------
+ */
+
+static tt_status no_constant(const tt_plan *plan, const char *name) {
+    tt__suggest near = tt__suggest_for(name, strlen(name));
+    for (int i = 0; i < plan->n_constants; i++)
+        tt__suggest_try(&near, plan->parameters[plan->n_parameters + i].name);
+    return tt__fail(TT_E_INVALID, "%s has no constant \"%.80s\"%s", plan->choice.kernel, name,
+                    tt__suggest_text(&near));
+}
+
+tt_status tt_plan_set_constant(tt_plan *plan, const char *name, const void *data, size_t bytes) {
+    if (!plan || !name || !data)
+        return tt__fail(TT_E_INVALID, "tt_plan_set_constant: %s is NULL",
+                        !plan   ? "the plan"
+                        : !name ? "the name"
+                                : "the data");
+    int i = 0;
+    while (i < plan->n_constants && strcmp(plan->parameters[plan->n_parameters + i].name, name) != 0)
+        i++;
+    if (i == plan->n_constants)
+        return no_constant(plan, name);
+    const tt__parameter *p = &plan->parameters[plan->n_parameters + i];
+    if (bytes != p->bytes)
+        return tt__fail(TT_E_INVALID, "%zu bytes for the constant %s, which has %zu: %lld elements of %s",
+                        bytes, name, p->bytes, (long long)p->count, tt__types[p->type].name);
+    CUdeviceptr at;
+    TT_TRY(tt__kernel_constant(&at, &plan->kernel, plan->cu, name, bytes));
+    if (at)
+        TT_TRY(tt__cu_check(plan->cu->cuMemcpyHtoD(at, data, bytes), "cuMemcpyHtoD (%s)", name));
+    plan->missing &= ~(UINT64_C(1) << i);
+    return TT_OK;
+}
+
+static tt_status missing_constant(const tt_plan *plan) {
+    int i = 0;
+    while (!(plan->missing >> i & 1))
+        i++;
+    return tt__fail(TT_E_INVALID, "the constant %s of %s has no data yet: tt_plan_set_constant gives it",
+                    plan->parameters[plan->n_parameters + i].name, plan->choice.kernel);
 }
 
 /* ---- Launching ----------------------------------------------------------------------------------------- */
@@ -97,6 +139,8 @@ tt_status tt_plan_launch(const tt_plan *plan, CUdeviceptr dst, CUdeviceptr src, 
         return tt__fail(TT_E_INVALID, "the plan is NULL: tt_plan_create makes one");
     if (plan->n_buffers != 1 + (dst != src) || ((dst | src) & plan->misaligned))
         return bad_addresses(plan, dst, src);
+    if (plan->missing)
+        return missing_constant(plan);
     void *operands[] = {&src, &dst}; /* declared in this order; in place both are the same */
     return launch(plan, operands, stream);
 }
@@ -123,5 +167,7 @@ tt_status tt_plan_launch_args(const tt_plan *plan, void *const *args, size_t n, 
                         plan->choice.kernel, plan->n_parameters, plan->parameters[0].name);
     for (int i = 0; i < plan->n_parameters; i++)
         TT_TRY(check_argument(plan, args, i));
+    if (plan->missing)
+        return missing_constant(plan);
     return launch(plan, args, stream);
 }

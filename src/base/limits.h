@@ -6,6 +6,7 @@
 
 enum {
     TT__NAME_MAX = 64,
+    TT__SYMBOL_MAX = 192, /* of a kernel: a name, or an instance of a template */
     TT__GPU_NAME_MAX = 96,
     TT__CONFIG_MAX = 256,
     TT__PATH_MAX = 512,

@@ -71,7 +71,7 @@ typedef struct tt__launch {
 
 /* The extern "C" names of the passes' kernels. */
 typedef struct tt__symbols {
-    char name[TT__PASSES_MAX][TT__NAME_MAX];
+    char name[TT__PASSES_MAX][TT__SYMBOL_MAX];
     bool foreign; /* from a user's file, so its annotations may be wrong about the kernel */
 } tt__symbols;
 

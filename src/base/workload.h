@@ -7,7 +7,19 @@
 
 #include "base/model.h"
 
-typedef enum tt__direction { TT__IN, TT__OUT, TT__INOUT, TT__SCRATCH, TT__SCALAR } tt__direction;
+/* What an operand is. The first four are buffers, which a kernel gets as addresses. */
+typedef enum tt__direction {
+    TT__IN,
+    TT__OUT,
+    TT__INOUT,
+    TT__SCRATCH,
+    TT__SCALAR,
+    TT__CONSTANT, /* __constant__ memory of the kernel's code, filled before the launches */
+    TT__DIRECTION_COUNT
+} tt__direction;
+
+/* "in", "out", "inout", "scratch", "scalar", "constant"; static storage. */
+extern const char *const tt__directions[TT__DIRECTION_COUNT];
 
 /* Contents of `in` and `inout` before a launch. */
 typedef enum tt__init {
@@ -31,6 +43,10 @@ typedef struct tt__array {
     char file[TT__PATH_MAX];   /* of TT__INIT_FILE */
     char expect[TT__PATH_MAX]; /* file with the expected raw data, or "" */
 } tt__array;
+
+static inline bool tt__array_is_buffer(const tt__array *a) {
+    return a->direction <= TT__SCRATCH;
+}
 
 static inline int64_t tt__array_bytes(const tt__array *a) {
     return a->count * a->elem_size;

@@ -87,7 +87,8 @@ static tt_status load(tt_plan *plan, const making *m) {
     CUstreamCaptureMode mode = CU_STREAM_CAPTURE_MODE_RELAXED;
     TT_TRY(tt__cu_check(plan->cu->cuThreadExchangeStreamCaptureMode(&mode),
                         "cuThreadExchangeStreamCaptureMode"));
-    tt_status status = tt__kernel_load(&plan->kernel, plan->cu, m->cubin.text, &c->t->symbols, &c->launch);
+    tt_status status =
+        tt__kernel_load(&plan->kernel, plan->cu, m->cubin.text, m->cubin.len, &c->t->symbols, &c->launch);
     plan->cu->cuThreadExchangeStreamCaptureMode(&mode);
     return status;
 }
@@ -111,9 +112,12 @@ static tt_status note_parameters(tt_plan *plan, const making *m) {
     if (status != TT_OK &&
         status != TT_E_UNSUPPORTED) /* a reference that cannot be launched does not matter here */
         return status;
-    plan->n_parameters = w.n;
     for (int i = 0; i < w.n; i++) {
         const tt__array *a = &w.arrays[i];
+        if (a->direction == TT__CONSTANT)
+            plan->missing |= UINT64_C(1) << plan->n_constants++;
+        else
+            plan->n_parameters++;
         tt__parameter *p = &plan->parameters[i];
         *p = (tt__parameter){.type = a->type,
                              .direction = a->direction,
@@ -121,9 +125,9 @@ static tt_status note_parameters(tt_plan *plan, const making *m) {
                              .bytes = (size_t)tt__array_bytes(a)};
         tt__copy(p->name, sizeof p->name, a->name);
     }
-    if (w.n == 2 && w.arrays[0].direction == TT__IN && w.arrays[1].direction == TT__OUT)
+    if (plan->n_parameters == 2 && w.arrays[0].direction == TT__IN && w.arrays[1].direction == TT__OUT)
         plan->n_buffers = 2;
-    else if (w.n == 1 && w.arrays[0].direction == TT__INOUT)
+    else if (plan->n_parameters == 1 && w.arrays[0].direction == TT__INOUT)
         plan->n_buffers = 1;
     return TT_OK;
 }

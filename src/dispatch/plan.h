@@ -23,10 +23,11 @@ struct tt_plan {
     tt__arg_value constants[TT__ARGS_MAX];
     tt__launch launch;
     tt_choice choice;
-    int n_buffers; /* 2: one source and one destination; 1: in place; 0: anything else */
-    bool of_user;  /* a user's file declares its operation */
-    int n_parameters;
+    int n_buffers;                 /* 2: one source and one destination; 1: in place; 0: anything else */
+    bool of_user;                  /* a user's file declares its operation */
+    int n_parameters, n_constants; /* constants stand behind the others */
     tt__parameter parameters[TT__OPERANDS_MAX];
+    uint64_t missing; /* a bit for each constant that has no data yet */
 };
 
 /* The same as tt_plan_create, without tuning. It holds ctx->lock while it uses the store, and not while it

@@ -15,6 +15,9 @@
 #include <string.h>
 
 #include "base/str.h"
+#include "gpu/lowered.h"
+
+enum { SECTION_MAX = 1024 }; /* characters of a section's name: C++ makes long ones */
 
 enum {
     FORMAT_SIZED = 4,
@@ -123,8 +126,9 @@ static void read_info(tt__cubin_needs *out, const image *im, const Elf64_Shdr *i
 tt_status tt__cubin_read(tt__cubin_needs *out, const void *bytes, size_t n, const char *kernel) {
     image im;
     Elf64_Shdr section;
-    char shared[128];
+    char shared[SECTION_MAX];
     *out = (tt__cubin_needs){0};
+    kernel = tt__lowered_name(bytes, n, kernel);
     snprintf(shared, sizeof shared, ".nv.shared.%s", kernel);
     if (open_image(&im, bytes, n) && find_section(&im, &section, ".nv.info"))
         read_info(out, &im, &section, kernel);
@@ -222,8 +226,9 @@ static void read_entry(tt__cubin_entry *out, const image *im, const Elf64_Shdr *
 tt_status tt__cubin_entry_read(tt__cubin_entry *out, const void *bytes, size_t n, const char *kernel) {
     image im;
     Elf64_Shdr section;
-    char info[128];
+    char info[SECTION_MAX];
     *out = (tt__cubin_entry){.n_parameters = 0};
+    kernel = tt__lowered_name(bytes, n, kernel);
     if (!open_image(&im, bytes, n) || im.n_symbols == 0)
         return tt__fail(TT_E_UNSUPPORTED, "the compiled code is no cubin");
     TT_TRY(find_kernel(&im, kernel));

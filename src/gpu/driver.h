@@ -75,6 +75,8 @@
        CUlibraryOption *options, void **values, unsigned n))                                                 \
     X(cuLibraryUnload, "cuLibraryUnload", (CUlibrary library))                                               \
     X(cuLibraryGetKernel, "cuLibraryGetKernel", (CUkernel * kernel, CUlibrary library, const char *name))    \
+    X(cuLibraryGetGlobal, "cuLibraryGetGlobal",                                                              \
+      (CUdeviceptr * at, size_t * bytes, CUlibrary library, const char *name))                               \
     X(cuKernelGetFunction, "cuKernelGetFunction", (CUfunction * fn, CUkernel kernel))                        \
     X(cuFuncGetAttribute, "cuFuncGetAttribute", (int *value, CUfunction_attribute attr, CUfunction fn))      \
     X(cuFuncSetAttribute, "cuFuncSetAttribute", (CUfunction fn, CUfunction_attribute attr, int value))       \

@@ -4,6 +4,7 @@
 #include "gpu/kernel.h"
 
 #include "gpu/fit.h"
+#include "gpu/lowered.h"
 
 tt_status tt__kernel_allow_shared(tt__kernel *kernel, const tt__driver *cu, const tt__symbols *symbols,
                                   const tt__launch *launch) {
@@ -53,14 +54,14 @@ static tt_status check_arguments(const tt__driver *cu, CUfunction fn, const char
     return r == CUDA_ERROR_INVALID_VALUE ? tt__fit_count(name, launch, s, n) : TT_OK;
 }
 
-tt_status tt__kernel_load(tt__kernel *out, const tt__driver *cu, const void *cubin,
+tt_status tt__kernel_load(tt__kernel *out, const tt__driver *cu, const void *cubin, size_t n,
                           const tt__symbols *symbols, const tt__launch *launch) {
     *out = (tt__kernel){.n_passes = launch->n_passes};
     TT_TRY(tt__cu_check(cu->cuLibraryLoadData(&out->library, cubin, NULL, NULL, 0, NULL, NULL, 0),
                         "cuLibraryLoadData (%s)", symbols->name[0]));
     tt_status status = TT_OK;
     for (int i = 0; i < out->n_passes; i++) {
-        TT_GOTO(take_function(out, cu, symbols->name[i], i));
+        TT_GOTO(take_function(out, cu, tt__lowered_name(cubin, n, symbols->name[i]), i));
         if (symbols->foreign && launch->passes[i].n_args) /* a kernel without arguments is not launched */
             TT_GOTO(check_arguments(cu, out->fns[i], symbols->name[i], launch, i));
     }
@@ -69,6 +70,22 @@ tt_status tt__kernel_load(tt__kernel *out, const tt__driver *cu, const void *cub
 out:
     tt__kernel_unload(out, cu);
     return status;
+}
+
+tt_status tt__kernel_constant(CUdeviceptr *out, const tt__kernel *kernel, const tt__driver *cu,
+                              const char *name, size_t bytes) {
+    size_t has = 0;
+    *out = 0;
+    CUresult r = cu->cuLibraryGetGlobal(out, &has, kernel->library, name);
+    if (r == CUDA_ERROR_NOT_FOUND)
+        return TT_OK;
+    TT_TRY(tt__cu_check(r, "cuLibraryGetGlobal (%s)", name));
+    return has == bytes
+               ? TT_OK
+               : tt__fail(TT_E_TEMPLATE,
+                          "the constant %s has %zu bytes in the code, but its line says %zu: make the "
+                          "array as long as the line says",
+                          name, has, bytes);
 }
 
 void tt__kernel_unload(tt__kernel *kernel, const tt__driver *cu) {

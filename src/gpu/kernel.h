@@ -21,11 +21,15 @@ typedef struct tt__kernel {
 /* Loads the cubin, takes the functions of the launch's passes, and allows each its dynamic shared memory.
  * TT_E_CUDA or TT_E_NO_MEMORY: the driver refused. TT_E_TEMPLATE: `args` of a foreign file do not match the
  * function's parameters in number or size, if the driver can tell. After an error nothing stays loaded. */
-tt_status tt__kernel_load(tt__kernel *out, const tt__driver *cu, const void *cubin,
+tt_status tt__kernel_load(tt__kernel *out, const tt__driver *cu, const void *cubin, size_t n,
                           const tt__symbols *symbols, const tt__launch *launch);
 /* Raises the allowed dynamic shared memory if this launch needs more. */
 tt_status tt__kernel_allow_shared(tt__kernel *kernel, const tt__driver *cu, const tt__symbols *symbols,
                                   const tt__launch *launch);
+/* The address of a __constant__ array of the code in the current context; 0: the compiled code does not use
+ * it. TT_E_TEMPLATE if it has another size. */
+tt_status tt__kernel_constant(CUdeviceptr *out, const tt__kernel *kernel, const tt__driver *cu,
+                              const char *name, size_t bytes);
 void tt__kernel_unload(tt__kernel *kernel, const tt__driver *cu);
 
 /* The value of one argument. */

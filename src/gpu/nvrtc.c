@@ -12,6 +12,8 @@
 
 #include "base/hash.h"
 #include "base/place.h"
+#include "gpu/cuda_headers.h"
+#include "gpu/lowered.h"
 
 #ifndef TT__NVRTC_DIR
 #define TT__NVRTC_DIR ""
@@ -24,6 +26,8 @@
     X(nvrtcGetSupportedArchs)                                                                                \
     X(nvrtcCreateProgram)                                                                                    \
     X(nvrtcDestroyProgram)                                                                                   \
+    X(nvrtcAddNameExpression)                                                                                \
+    X(nvrtcGetLoweredName)                                                                                   \
     X(nvrtcCompileProgram)                                                                                   \
     X(nvrtcGetCUBINSize)                                                                                     \
     X(nvrtcGetCUBIN)                                                                                         \
@@ -240,13 +244,25 @@ tt_status tt__nvrtc_warm_up(void) {
     return status;
 }
 
-/* Prefixes the source with typedefs. Line numbers stay the same. */
+/* Is the option one of ours? */
+static bool is_ours(const char *option, const char *kind) {
+    return strncmp(option, kind, strlen(kind)) == 0;
+}
+
+/* The header that has a type of CUDA's own. */
+static const char *header_of(const char *type) {
+    return strcmp(type, "__half") == 0          ? "#include <cuda_fp16.h>\n"
+           : strcmp(type, "__nv_bfloat16") == 0 ? "#include <cuda_bf16.h>\n"
+                                                : "";
+}
+
+/* The source with typedefs in front of it; line numbers stay as they are. */
 static tt_status with_typedefs(tt__str *out, const char *name, const char *source, const char *options,
                                int n) {
     for (int i = 0; i < n; i++, options += strlen(options) + 1) {
         const char *at = options + strlen(TT__TYPEDEF), *sign = strchr(options, '=');
-        if (strncmp(options, TT__TYPEDEF, strlen(TT__TYPEDEF)) == 0 && sign)
-            tt__str_addf(out, "typedef %s %.*s;\n", sign + 1, (int)(sign - at), at);
+        if (is_ours(options, TT__TYPEDEF) && sign)
+            tt__str_addf(out, "%stypedef %s %.*s;\n", header_of(sign + 1), sign + 1, (int)(sign - at), at);
     }
     if (out->len)
         tt__str_addf(out, "#line 1 \"%s\"\n", name);
@@ -254,34 +270,85 @@ static tt_status with_typedefs(tt__str *out, const char *name, const char *sourc
     return tt__str_check(out);
 }
 
+/* Does the text include files of CUDA? If only the compiler's own, the folders are named in vain. */
+static bool includes_files(const char *text) {
+    for (const char *at = text; (at = strstr(at, "include"));) {
+        at += strlen("include");
+        if (at[strspn(at, " \t")] == '<')
+            return true;
+    }
+    return false;
+}
+
+/* A program to compile. Kernels that are not extern "C" are asked for by name. */
+typedef struct program {
+    const char *name, *source;
+    const char *kernels[TT__PASSES_MAX + 1]; /* and the reference */
+    size_t n_kernels;
+} program;
+
+static tt_status add_lowered(tt__str *out, nvrtcProgram handle, const program *p) {
+    const char *pairs[TT__PASSES_MAX + 1][2];
+    for (size_t i = 0; i < p->n_kernels; i++) {
+        pairs[i][0] = p->kernels[i];
+        TT_TRY(check(table.nvrtcGetLoweredName(handle, p->kernels[i], &pairs[i][1]), "nvrtcGetLoweredName"));
+    }
+    return p->n_kernels ? tt__lowered_add(out, pairs, p->n_kernels) : TT_OK;
+}
+
 /* Compiles once. *refused: the compiler said no, perhaps because of an option. */
-static tt_status compile(tt__str *out, const char *name, const char *source, const char *const *argv,
-                         int argc, bool *refused) {
-    nvrtcProgram program;
+static tt_status compile(tt__str *out, const program *p, const char *const *argv, int argc, bool *refused) {
+    nvrtcProgram handle;
     tt_status status;
     size_t size = 0;
     char *cubin = NULL;
-    TT_TRY(check(table.nvrtcCreateProgram(&program, source, name, 0, NULL, NULL), "nvrtcCreateProgram"));
-    nvrtcResult r = table.nvrtcCompileProgram(program, argc, argv);
+    TT_TRY(check(table.nvrtcCreateProgram(&handle, p->source, p->name, 0, NULL, NULL), "nvrtcCreateProgram"));
+    for (size_t i = 0; i < p->n_kernels; i++)
+        TT_GOTO(check(table.nvrtcAddNameExpression(handle, p->kernels[i]), "nvrtcAddNameExpression"));
+    nvrtcResult r = table.nvrtcCompileProgram(handle, argc, argv);
     *refused = r == NVRTC_ERROR_COMPILATION || r == NVRTC_ERROR_INVALID_OPTION;
     if (r != NVRTC_SUCCESS)
-        TT_GOTO(fail_with_log(program, r, name));
-    TT_GOTO(check(table.nvrtcGetCUBINSize(program, &size), "nvrtcGetCUBINSize"));
+        TT_GOTO(fail_with_log(handle, r, p->name));
+    TT_GOTO(check(table.nvrtcGetCUBINSize(handle, &size), "nvrtcGetCUBINSize"));
     cubin = malloc(size);
     if (!cubin)
         TT_GOTO(tt__fail_memory(size));
-    TT_GOTO(check(table.nvrtcGetCUBIN(program, cubin), "nvrtcGetCUBIN"));
+    TT_GOTO(check(table.nvrtcGetCUBIN(handle, cubin), "nvrtcGetCUBIN"));
     tt__str_addn(out, cubin, size);
-    status = tt__str_check(out);
+    TT_GOTO(tt__str_check(out));
+    TT_GOTO(add_lowered(out, handle, p));
 out:
     free(cubin);
-    table.nvrtcDestroyProgram(&program);
+    table.nvrtcDestroyProgram(&handle);
     return status;
+}
+
+enum { OPTIONS_MAX = 64, RESERVED = 8 };
+
+/* Takes our own options out; the others are the compiler's. */
+static tt_status split_options(program *p, const char **argv, int *argc, const char *options, int n) {
+    for (int i = 0; i < n; i++, options += strlen(options) + 1) {
+        if (is_ours(options, TT__KERNEL) && p->n_kernels == sizeof p->kernels / sizeof *p->kernels)
+            return tt__fail(TT_E_INTERNAL, "%s: too many kernels", p->name);
+        if (is_ours(options, TT__KERNEL))
+            p->kernels[p->n_kernels++] = options + strlen(TT__KERNEL);
+        else if (!is_ours(options, TT__TYPEDEF))
+            argv[(*argc)++] = options;
+    }
+    return TT_OK;
+}
+
+static tt_status add_folders(tt__str *folders, const char **argv, int *argc) {
+    int n;
+    TT_TRY(tt__cuda_headers(folders, &n, path, version));
+    const char *at = tt__str_text(folders);
+    for (int i = 0; i < n; i++, at += strlen(at) + 1)
+        argv[(*argc)++] = at;
+    return TT_OK;
 }
 
 tt_status tt__nvrtc_compile(tt__str *out, const char *name, const char *source, const char *options,
                             int n_options, int cc) {
-    enum { OPTIONS_MAX = 64, RESERVED = 5 };
     const char *argv[OPTIONS_MAX];
     char arch[32];
     int argc = 0;
@@ -297,20 +364,24 @@ tt_status tt__nvrtc_compile(tt__str *out, const char *name, const char *source, 
     if (keeps_a_cache())
         argv[argc++] =
             "--no-cache"; /* the store is our cache; filling NVRTC's too more than doubles the time */
-    tt__str text = {0};
-    tt_status status = with_typedefs(&text, name, source, options, n_options);
-    for (int i = 0; i < n_options; i++, options += strlen(options) + 1)
-        if (strncmp(options, TT__TYPEDEF, strlen(TT__TYPEDEF)) != 0)
-            argv[argc++] = options;
+    tt__str text = {0}, folders = {0};
+    program p = {.name = name};
+    tt_status status;
+    TT_GOTO(with_typedefs(&text, name, source, options, n_options));
+    p.source = tt__str_text(&text);
+    TT_GOTO(split_options(&p, argv, &argc, options, n_options));
+    if (includes_files(p.source))
+        TT_GOTO(add_folders(&folders, argv, &argc));
     /* --minimal leaves out textures, surfaces and other things that few kernels use. Compiling takes a tenth
      * less time and makes the same code. A source that needs them, or an older NVRTC, fails at once and is
      * compiled again without it. */
     argv[argc] = "--minimal";
-    if (status == TT_OK)
-        status = compile(out, name, text.text, argv, argc + 1, &refused);
+    status = compile(out, &p, argv, argc + 1, &refused);
     if (refused)
-        status = compile(out, name, text.text, argv, argc, &refused);
+        status = compile(out, &p, argv, argc, &refused);
+out:
     tt__str_free(&text);
+    tt__str_free(&folders);
     return status;
 }
 

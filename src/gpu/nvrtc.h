@@ -20,10 +20,14 @@ tt_status tt__nvrtc_archs(tt__str *out);
 /* Our own option: adds a typedef before the source. A macro T would also change NVRTC's own headers, whose
  * templates have a parameter T. */
 #define TT__TYPEDEF "typedef:"
+/* Another: a kernel that is not extern "C", such as an instance of a template. Its name in the code stands
+ * behind the cubin (gpu/lowered.h). */
+#define TT__KERNEL "kernel:"
 
 /* Compiles to a cubin for compute capability `cc` (90 is sm_90) and appends it to `out`. `options` are n
- * strings, each ending with a NUL (tt__config_options): NVRTC's options, or TT__TYPEDEF followed by
- * "NAME=TYPE".
+ * strings, each ending with a NUL (tt__config_options): NVRTC's options, TT__TYPEDEF followed by
+ * "NAME=TYPE", or TT__KERNEL followed by a name. A source that includes <FILE> gets the folders of CUDA's own
+ * headers.
  * TT_E_COMPILE: the message has NVRTC's log, shortened. TT_E_UNSUPPORTED: this NVRTC does not know `cc`; the
  * message lists those it knows. */
 tt_status tt__nvrtc_compile(tt__str *out, const char *name, const char *source, const char *options,

@@ -159,11 +159,12 @@ static tt_status read_kernel(tt__reader *r, tt__span rest) {
     tt__template *t = r->t;
     if (t->n_passes == TT__PASSES_MAX)
         return FAIL(r, rest.at, "more than %d kernels", TT__PASSES_MAX);
-    char *name = t->symbols.name[t->n_passes];
-    TT_TRY(tt__read_name(r, name, TT__NAME_MAX, rest));
+    char *symbol = t->symbols.name[t->n_passes], name[TT__NAME_MAX];
+    TT_TRY(tt__read_kernel(r, symbol, name, rest));
     for (int i = 0; i < t->n_passes; i++)
-        if (strcmp(t->symbols.name[i], name) == 0)
-            return FAIL(r, rest.at, "a second `kernel` %s, the first is in line %d", name, t->passes[i].line);
+        if (strcmp(t->symbols.name[i], symbol) == 0)
+            return FAIL(r, rest.at, "a second `kernel` %s, the first is in line %d", symbol,
+                        t->passes[i].line);
     if (t->n_passes == 0)
         tt__copy(t->kernel, sizeof t->kernel, name);
     r->launch = &t->passes[t->n_passes++];
@@ -183,6 +184,11 @@ static tt_status read_defines(tt__reader *r, tt__span rest) {
     for (; rest.n > 0 && t->n_defines < COUNT(t->defines); t->n_defines++)
         TT_TRY(tt__span_copy(&t->defines[t->n_defines], tt__take_word(&rest)));
     return rest.n ? FAIL(r, rest.at, "more than %zu names", COUNT(t->defines)) : TT_OK;
+}
+
+/* The headers are in the text by now; only the folder's name is still to be looked at. */
+static tt_status read_include(tt__reader *r, tt__span rest) {
+    return rest.n < TT__PATH_MAX ? TT_OK : FAIL(r, rest.at, "a path of %zu characters", rest.n);
 }
 
 static tt_status read_default(tt__reader *r, tt__span rest) {
@@ -243,11 +249,13 @@ static const struct {
     {"args", read_args, OF_LAUNCH, true, "args dst, src, TYPE EXPRESSION, ..."},
     {"launch", read_launch, OF_LAUNCH, false, "launch early"},
     {"default", read_default, ONCE, false, "default NAME=VALUE ..."}, /* required if there are parameters */
+    {"include", read_include, OFTEN, false, "include FOLDER"},
     {"options", read_options, OFTEN, false, "options -OPTION ..."},
     {"maxrregcount", read_max_regs, ONCE, false, "maxrregcount EXPRESSION"},
     {"problem", tt__read_problem, OFTEN, false, "problem NAME VALUE"},
     {"type", tt__read_type, OFTEN, false, "type NAME TYPE ..."},
     {"buffer", tt__read_buffer, OFTEN, false, "buffer NAME TYPE LENGTH in|out|inout|scratch [DATA]"},
+    {"constant", tt__read_constant, OFTEN, false, "constant NAME TYPE LENGTH [DATA]"},
     {"scalar", tt__read_scalar, OFTEN, false, "scalar NAME TYPE VALUE"},
     {"reference", tt__read_reference, ONCE, false, "reference KERNEL"},
     {"expect", tt__read_expect, OFTEN, false, "expect BUFFER FILE"},

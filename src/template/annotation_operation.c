@@ -225,7 +225,6 @@ static tt_status add_operand(tt__reader *r, tt__operand **out, tt__span *rest) {
     return TT_OK;
 }
 
-static const char *const directions[] = {"in", "out", "inout", "scratch"}; /* in the order of tt__direction */
 static const char *const inits[] = {"random", "uniform", "normal", "zeros",
                                     "file"}; /* in the order of tt__init */
 
@@ -233,8 +232,8 @@ static const char *const inits[] = {"random", "uniform", "normal", "zeros",
 static bool split_length(tt__span rest, tt__span *length, size_t *direction, tt__span *data) {
     for (tt__span left = rest; left.n > 0;) {
         tt__span word = tt__take_word(&left);
-        for (size_t d = 0; d < COUNT(directions); d++)
-            if (tt__span_is(word, directions[d])) {
+        for (size_t d = 0; d <= TT__SCRATCH; d++)
+            if (tt__span_is(word, tt__directions[d])) {
                 *length = tt__trim((tt__span){rest.at, (size_t)(word.at - rest.at)});
                 *direction = d;
                 *data = left;
@@ -253,8 +252,8 @@ static tt_status no_direction(tt__reader *r, const tt__operand *o, tt__span rest
         if (word.at == rest.at || !tt__is_word(word.at, word.n)) /* the length comes first */
             continue;
         near = tt__suggest_for(word.at, word.n);
-        for (size_t d = 0; d < COUNT(directions); d++)
-            tt__suggest_try(&near, directions[d]);
+        for (size_t d = 0; d <= TT__SCRATCH; d++)
+            tt__suggest_try(&near, tt__directions[d]);
         if (near.best) {
             meant = tt__suggest_text(&near);
             rest = word;
@@ -312,7 +311,7 @@ static tt_status read_data(tt__reader *r, tt__operand *o, tt__span data) {
     tt__span word = tt__take_word(&data);
     if (o->direction == TT__OUT || o->direction == TT__SCRATCH)
         return FAIL(r, word.at, "found '%.*s', but what a buffer for `%s` holds before is of no account%s",
-                    SHOW(word), directions[o->direction],
+                    SHOW(word), tt__directions[o->direction],
                     o->direction == TT__OUT ? ": say inout if the kernel adds to it" : "");
     size_t k = 0;
     tt__suggest near = tt__suggest_for(word.at, word.n);
@@ -322,7 +321,7 @@ static tt_status read_data(tt__reader *r, tt__operand *o, tt__span data) {
     if (k == TT__INIT_COPY) {
         o->from = -1;
         for (size_t i = 0; i + 1 < operation->n_operands; i++) {
-            if (operation->operands[i].scalar)
+            if (operation->operands[i].scalar || operation->operands[i].direction == TT__CONSTANT)
                 continue;
             tt__suggest_try(&near, operation->operands[i].name);
             if (tt__span_is(word, operation->operands[i].name))
@@ -364,10 +363,29 @@ tt_status tt__read_buffer(tt__reader *r, tt__span rest) {
     return read_data(r, o, data);
 }
 
+/* The first word that says what it holds ends the length. */
+tt_status tt__read_constant(tt__reader *r, tt__span rest) {
+    tt__operand *o;
+    TT_TRY(add_operand(r, &o, &rest));
+    o->direction = TT__CONSTANT;
+    tt__span length = rest, data = {rest.at + rest.n, 0};
+    for (tt__span left = rest; left.n > 0 && !data.n;) {
+        tt__span word = tt__take_word(&left);
+        for (size_t k = 0; k < COUNT(inits); k++)
+            if (tt__span_is(word, inits[k])) {
+                length = tt__trim((tt__span){rest.at, (size_t)(word.at - rest.at)});
+                data = (tt__span){word.at, (size_t)(rest.at + rest.n - word.at)};
+            }
+    }
+    TT_TRY(tt__read_expr(r, &o->count, length));
+    return read_data(r, o, data);
+}
+
 tt_status tt__read_scalar(tt__reader *r, tt__span rest) {
     tt__operand *o;
     TT_TRY(add_operand(r, &o, &rest));
     o->scalar = true;
+    o->direction = TT__SCALAR;
     const tt__variable *v = o->variable < 0 ? NULL : &r->t->own->variables[o->variable];
     for (size_t i = 0; i < (v ? v->n_types : 1); i++)
         if (!tt__types[v ? v->types[i] : o->type].argument)
@@ -382,7 +400,8 @@ tt_status tt__read_scalar(tt__reader *r, tt__span rest) {
 tt_status tt__read_reference(tt__reader *r, tt__span rest) {
     tt__operation *operation = NULL;
     TT_TRY(own_operation(r, &operation));
-    TT_TRY(tt__read_name(r, operation->reference.name[0], TT__NAME_MAX, rest));
+    char name[TT__NAME_MAX];
+    TT_TRY(tt__read_kernel(r, operation->reference.name[0], name, rest));
     operation->has_reference = true;
     operation->reference.foreign = r->t->symbols.foreign;
     r->launch = &operation->launch;
@@ -475,8 +494,14 @@ tt_status tt__read_objective(tt__reader *r, tt__span rest) {
 static tt_status fail_operand(const tt__template *t, const tt__arg_expr *a) {
     size_t n = t->operation->n_operands;
     tt__suggest near = tt__suggest_for(a->value.text, strlen(a->value.text));
-    for (size_t k = 0; k < n; k++)
+    for (size_t k = 0; k < n; k++) {
+        if (t->operation->operands[k].direction == TT__CONSTANT &&
+            strcmp(t->operation->operands[k].name, a->value.text) == 0)
+            return tt__template_fail(t->path, a->value.line, a->value.column,
+                                     "%s is a constant: the code knows it by its name, and it is no argument",
+                                     a->value.text);
         tt__suggest_try(&near, t->operation->operands[k].name);
+    }
     for (tt__type type = TT__TYPE_NONE + 1; type < TT__TYPE_COUNT; type++)
         if (tt__types[type].argument)
             tt__suggest_try(&near, tt__types[type].name);
@@ -494,7 +519,7 @@ static tt_status find_operands(tt__template *t) {
             continue;
         while (k < n && strcmp(t->operation->operands[k].name, a->value.text) != 0)
             k++;
-        if (k == n)
+        if (k == n || t->operation->operands[k].direction == TT__CONSTANT)
             return fail_operand(t, a);
         a->operand = (int)k;
     }
@@ -556,8 +581,23 @@ static tt_status check_own(tt__template *t) {
     return TT_OK;
 }
 
+/* Constants behind everything that a launch is given, so that arguments count without gaps. */
+static void move_constants(tt__operation *op) {
+    for (size_t i = op->n_operands; i-- > 0;) {
+        tt__operand constant = op->operands[i];
+        if (constant.direction != TT__CONSTANT)
+            continue;
+        for (size_t k = i; k + 1 < op->n_operands; k++)
+            op->operands[k] = op->operands[k + 1];
+        op->operands[op->n_operands - 1] = constant;
+        for (size_t k = 0; k < op->n_operands; k++)
+            op->operands[k].from -= op->operands[k].from > (int)i;
+    }
+}
+
 tt_status tt__operation_finish(tt__template *t) {
     if (t->own) {
+        move_constants(t->own);
         TT_TRY(t->n_defines ? TT_OK : check_own(t));
         t->operation = t->own;
         if (!t->n_defines)

@@ -10,6 +10,7 @@
 
 #include "base/number.h"
 #include "base/suggest.h"
+#include "gpu/lowered.h"
 #include "gpu/nvrtc.h"
 #include "template/expr.h"
 #include "template/scan.h"
@@ -142,6 +143,25 @@ static tt_status add_macros(tt__str *out, int *n, const tt__template *t, const c
     return TT_OK;
 }
 
+/* The type's name in the code. A file that includes CUDA's header for it gets CUDA's type. */
+static const char *type_in_code(const tt__template *t, tt__type type) {
+    if (type == TT__TYPE_F16 && strstr(t->source, "<cuda_fp16.h>"))
+        return "__half";
+    if (type == TT__TYPE_BF16 && strstr(t->source, "<cuda_bf16.h>"))
+        return "__nv_bfloat16";
+    return tt__types[type].cuda;
+}
+
+/* Without extern "C" the compiler chooses the name of a kernel, and must be asked for it. */
+static void add_kernels(tt__str *out, int *n, const tt__template *t) {
+    bool all = !strstr(t->source, "extern \"C\"");
+    for (int i = 0; i < t->n_passes; i++)
+        if (all || !tt__lowered_is_plain(t->symbols.name[i]))
+            add_option(out, n, TT__KERNEL "%s", t->symbols.name[i]);
+    if (t->own && t->own->has_reference && (all || !tt__lowered_is_plain(t->own->reference.name[0])))
+        add_option(out, n, TT__KERNEL "%s", t->own->reference.name[0]);
+}
+
 static tt_status add_all(tt__str *out, int *n, const tt__candidate *c, const tt__problem *p) {
     const tt__template *t = c->t;
     TT_TRY(add_macros(out, n, t, c->config));
@@ -150,12 +170,14 @@ static tt_status add_all(tt__str *out, int *n, const tt__candidate *c, const tt_
             add_option(out, n, "-D%s=%" PRId64, t->derived[i].name, c->derived[i]);
     for (int i = 0; i < p->n; i++)
         if (p->settings[i].type != TT__TYPE_NONE)
-            add_option(out, n, TT__TYPEDEF "%s=%s", p->settings[i].name, tt__types[p->settings[i].type].cuda);
+            add_option(out, n, TT__TYPEDEF "%s=%s", p->settings[i].name,
+                       type_in_code(t, p->settings[i].type));
     add_option(out, n, "-DELEM_SIZE=%d", tt__problem_elem_size(p));
     for (size_t i = 0; i < t->n_options; i++) {
         tt__str_addn(out, t->options[i], strlen(t->options[i]) + 1);
         ++*n;
     }
+    add_kernels(out, n, t);
     if (t->max_regs.text) {
         size_t choice[TT__PARAMS_MAX] = {0};
         int regs;

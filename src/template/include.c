@@ -21,8 +21,12 @@ typedef struct file {
     int depth;
 } file;
 
+enum { FOLDERS_MAX = 8 };
+
 typedef struct expansion {
     tt__str *out;
+    size_t n_folders;
+    tt__span folders[FOLDERS_MAX]; /* of `//@ include` lines */
     size_t n_once;
     char **once; /* real paths */
 } expansion;
@@ -121,16 +125,13 @@ static tt_status remember_once(expansion *x, const file *f) {
     return TT_OK;
 }
 
-/* Replaces line `line` of `by` with the header. *pasted is false if there is no such file. */
-static tt_status paste(expansion *x, const file *by, int line, const char *name, bool *pasted) {
-    const char *slash = strrchr(by->path, '/');
-    tt__str path = {0}, text = {0};
-    file f = {.by = by, .shown = name, .depth = by->depth + 1};
+/* Puts the header at this path in place of the line, which stands in `line` of `by`. *pasted is false if
+ * there is no such file. */
+static tt_status paste_at(expansion *x, const file *by, int line, const char *name, const char *path,
+                          bool *pasted) {
+    tt__str text = {0};
+    file f = {.by = by, .path = path, .shown = name, .depth = by->depth + 1, .real = realpath(path, NULL)};
     tt_status status;
-    tt__str_addf(&path, "%.*s%s", slash && *name != '/' ? (int)(slash - by->path + 1) : 0, by->path, name);
-    TT_GOTO(tt__str_check(&path));
-    f.path = tt__str_text(&path);
-    f.real = realpath(f.path, NULL);
     TT_GOTO(read_header(&text, &f, pasted));
     if (!*pasted)
         goto out;
@@ -144,9 +145,35 @@ static tt_status paste(expansion *x, const file *by, int line, const char *name,
     tt__str_addf(x->out, "#line %d \"%s\"\n", line + 1, by->shown);
 out:
     free(f.real);
-    tt__str_free(&path);
     tt__str_free(&text);
     return status;
+}
+
+/* Looks for the header in a folder, which is relative to that of the file `from`. */
+static tt_status paste(expansion *x, const file *by, int line, const char *name, const file *from,
+                       tt__span folder, bool *pasted) {
+    const char *slash = strrchr(from->path, '/');
+    bool absolute = (folder.n ? *folder.at : *name) == '/';
+    tt__str path = {0};
+    tt__str_addf(&path, "%.*s%.*s%s%s", slash && !absolute ? (int)(slash - from->path + 1) : 0, from->path,
+                 (int)folder.n, folder.at, folder.n ? "/" : "", name);
+    tt_status status = tt__str_check(&path);
+    if (status == TT_OK)
+        status = paste_at(x, by, line, name, tt__str_text(&path), pasted);
+    tt__str_free(&path);
+    return status;
+}
+
+/* Beside the file that includes it, if it stands in quotes, and then in the folders of `//@ include`. */
+static tt_status search(expansion *x, const file *by, int line, const char *name, bool quoted, bool *pasted) {
+    const file *root = by;
+    while (root->by)
+        root = root->by;
+    if (quoted || *name == '/')
+        TT_TRY(paste(x, by, line, name, by, (tt__span){"", 0}, pasted));
+    for (size_t i = 0; i < x->n_folders && !*pasted && *name != '/'; i++)
+        TT_TRY(paste(x, by, line, name, root, x->folders[i], pasted));
+    return TT_OK;
 }
 
 /* Handles a line that is an `#include`. */
@@ -164,12 +191,10 @@ static tt_status include(expansion *x, const file *f, int line, int column, tt__
             "what results are known by",
             TT__SHOW(operand));
     tt__copy(name, n + 1, operand.at + 1);
-    if (close == '"' || *name == '/') {
-        tt_status status = paste(x, f, line, name, &pasted);
-        if (status != TT_OK && f->depth == 0 && status != TT_E_NO_MEMORY)
-            tt__fail_prefix(status, "%s:%d:%d", f->path, line, column);
-        TT_TRY(status);
-    }
+    tt_status status = search(x, f, line, name, close == '"', &pasted);
+    if (status != TT_OK && f->depth == 0 && status != TT_E_NO_MEMORY)
+        tt__fail_prefix(status, "%s:%d:%d", f->path, line, column);
+    TT_TRY(status);
     if (!pasted && close == '"')
         tt__str_addf(x->out, "#include <%s>%.*s\n", name, (int)(operand.at + operand.n - end - 1), end + 1);
     else if (!pasted)
@@ -201,11 +226,31 @@ static tt_status expand(expansion *x, const file *f, const char *text) {
     return tt__str_check(x->out);
 }
 
+/* Reads the `//@ include FOLDER` lines. */
+static tt_status find_folders(expansion *x, const char *path, const char *text) {
+    int number = 1;
+    for (size_t n; *text; text += n + (text[n] == '\n'), number++) {
+        n = strcspn(text, "\n");
+        tt__span line = tt__trim((tt__span){text, n});
+        if (line.n < 3 || memcmp(line.at, "//@", 3) != 0)
+            continue;
+        line = tt__trim((tt__span){line.at + 3, line.n - 3});
+        if (!tt__span_is(tt__take_word(&line), "include") || !line.n)
+            continue;
+        if (x->n_folders == FOLDERS_MAX)
+            return tt__template_fail(path, number, 0, "more than %d `include` lines", FOLDERS_MAX);
+        x->folders[x->n_folders++] = line;
+    }
+    return TT_OK;
+}
+
 tt_status tt__include_expand(tt__str *out, const char *path, const char *text) {
     const char *slash = strrchr(path, '/');
     expansion x = {.out = out};
     file f = {.path = path, .shown = slash ? slash + 1 : path, .real = realpath(path, NULL)};
-    tt_status status = expand(&x, &f, text);
+    tt_status status = find_folders(&x, path, text);
+    if (status == TT_OK)
+        status = expand(&x, &f, text);
     for (size_t i = 0; i < x.n_once; i++)
         free(x.once[i]);
     free(x.once);

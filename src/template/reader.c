@@ -72,6 +72,46 @@ tt_status tt__read_name(tt__reader *r, char *out, size_t size, tt__span rest) {
     return TT_OK;
 }
 
+/* How far the arguments of a template reach that open at `at`; 0: they do not end. */
+static size_t template_arguments(tt__span s, size_t at) {
+    int angles = 0, parens = 0;
+    for (size_t i = at; i < s.n; i++) {
+        parens += (s.at[i] == '(') - (s.at[i] == ')');
+        angles += parens ? 0 : (s.at[i] == '<') - (s.at[i] == '>');
+        if (angles == 0)
+            return i + 1;
+    }
+    return 0;
+}
+
+tt_status tt__read_kernel(tt__reader *r, char symbol[TT__SYMBOL_MAX], char *name, tt__span rest) {
+    size_t start = 0, n = 0; /* of the plain name; of what is read */
+    for (;; n += 2, start = n) {
+        while (n < rest.n && tt__is_word_char(rest.at[n]))
+            n++;
+        if (n + 1 >= rest.n || rest.at[n] != ':' || rest.at[n + 1] != ':')
+            break;
+    }
+    tt__span last = {rest.at + start, n - start};
+    if (n < rest.n && rest.at[n] == '<') {
+        n = template_arguments(rest, n);
+        if (!n)
+            return FAIL(r, rest.at, "found '%.*s', expected a '>' that ends what the template is given",
+                        SHOW(rest));
+    } else if (n < rest.n && rest.at[n] != ' ' && rest.at[n] != '\t') {
+        last.n = 0;
+    }
+    if (!tt__is_word(last.at, last.n))
+        return FAIL(r, rest.at, "found '%.*s', expected a name", SHOW(rest));
+    if (last.n >= TT__NAME_MAX)
+        return FAIL(r, last.at, "a name of %zu characters, the limit is %d", last.n, TT__NAME_MAX - 1);
+    if (n >= TT__SYMBOL_MAX)
+        return FAIL(r, rest.at, "a kernel of %zu characters, the limit is %d", n, TT__SYMBOL_MAX - 1);
+    tt__copy(symbol, n + 1, rest.at);
+    tt__copy(name, last.n + 1, last.at);
+    return TT_OK;
+}
+
 tt_status tt__read_number(tt__reader *r, double *out, tt__span s) {
     char text[40], *end = text;
     if (s.n > 0 && s.n < sizeof text) {

@@ -42,6 +42,9 @@ tt_status tt__span_copy(char **out, tt__span s);
 tt_status tt__read_expr(tt__reader *r, tt__expr *out, tt__span s);
 /* Reads an identifier. The rest of the line is a remark. */
 tt_status tt__read_name(tt__reader *r, char *out, size_t size, tt__span rest);
+/* A kernel: a name, or an instance of a template as in "ns::reduce<T, BLOCK>"; what follows is a remark.
+ * `name` (TT__NAME_MAX) gets the plain name in it. */
+tt_status tt__read_kernel(tt__reader *r, char symbol[TT__SYMBOL_MAX], char *name, tt__span rest);
 /* Reads a number that must fill the span. */
 tt_status tt__read_number(tt__reader *r, double *out, tt__span s);
 /* Reads a name that has no other meaning in expressions. */
@@ -53,6 +56,7 @@ tt_status tt__read_problem(tt__reader *r, tt__span rest);
 tt_status tt__read_type(tt__reader *r, tt__span rest);
 tt_status tt__read_buffer(tt__reader *r, tt__span rest);
 tt_status tt__read_scalar(tt__reader *r, tt__span rest);
+tt_status tt__read_constant(tt__reader *r, tt__span rest);
 tt_status tt__read_reference(tt__reader *r, tt__span rest);
 tt_status tt__read_expect(tt__reader *r, tt__span rest);
 tt_status tt__read_tolerance(tt__reader *r, tt__span rest);

@@ -80,14 +80,22 @@ static tt_status check_early(const tt__template *t, const tt__geometry_expr *g, 
                              name);
 }
 
+/* Is the function in the code? */
+static tt_status check_function(const tt__template *t, const tt__geometry_expr *g, const char *symbol,
+                                const char *keyword) {
+    char name[TT__NAME_MAX];
+    size_t end = strcspn(symbol, "<"), start = end;
+    while (start > 0 && tt__is_word_char(symbol[start - 1]))
+        start--;
+    tt__copy(name, end - start + 1, symbol + start);
+    return code_has(t->source, name) ? TT_OK : fail_code(t, g, name, keyword);
+}
+
 static tt_status check_code(const tt__template *t) {
     for (int i = 0; i < t->n_passes; i++)
-        if (!code_has(t->source, t->symbols.name[i]))
-            return fail_code(t, &t->passes[i], t->symbols.name[i], "kernel");
-    if (t->own && t->own->has_reference && !code_has(t->source, t->own->reference.name[0]))
-        return fail_code(t, &t->own->launch, t->own->reference.name[0], "reference");
-    if (!code_has(t->source, "extern \"C\""))
-        return tt__fail(TT_E_TEMPLATE, "%s: the kernel %s must be declared extern \"C\"", t->path, t->kernel);
+        TT_TRY(check_function(t, &t->passes[i], t->symbols.name[i], "kernel"));
+    if (t->own && t->own->has_reference)
+        TT_TRY(check_function(t, &t->own->launch, t->own->reference.name[0], "reference"));
     /* Verifying cannot find a missing wait, because each launch runs alone. */
     for (int i = 0; i < t->n_passes; i++)
         TT_TRY(check_early(t, &t->passes[i], t->symbols.name[i]));

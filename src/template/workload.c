@@ -27,7 +27,7 @@ static tt_status set_array(tt__array *a, const tt__operation *operation, const t
     const int elem_size = (int)facts->values[TT__FACT_ELEM_SIZE];
     char text[TT__NAME_MAX];
     tt__copy(a->name, sizeof a->name, o->name);
-    a->direction = o->scalar ? TT__SCALAR : o->direction;
+    a->direction = o->direction;
     a->type = o->variable < 0 ? o->type : (tt__type)facts->variables[o->variable];
     a->elem_size = tt__type_size(a->type, elem_size);
     a->init = !o->usual_init ? o->init : tt__types[a->type].floating ? TT__INIT_UNIFORM : TT__INIT_RANDOM;

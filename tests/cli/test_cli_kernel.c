@@ -427,6 +427,7 @@ static void test_examples(void **state) {
     } examples[] = {
         {"aos", "n=1001"},
         {"classic_transpose", "rows=96,cols=64"},
+        {"convolution", "w=35,h=21"},
         {"matmul", "m=70,n=68,k=36"},
         {"matmul_tiled", "m=33,n=35,k=17"},
         {"reduce_sum", "n=5003"},

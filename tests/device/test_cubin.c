@@ -43,7 +43,7 @@ static void compare(const tt__template *t, const tt__gpu *gpu) {
     } else {
         int stack = -1;
         OK(status);
-        OK(tt__kernel_load(&kernel, cu, cubin.text, &t->symbols, &(tt__launch){.n_passes = 1}));
+        OK(tt__kernel_load(&kernel, cu, cubin.text, cubin.len, &t->symbols, &(tt__launch){.n_passes = 1}));
         CUresult (*attribute)(int *, CUfunction_attribute, CUfunction);
         device_symbol(&attribute, "cuFuncGetAttribute");
         CU_OK(attribute(&stack, CU_FUNC_ATTRIBUTE_LOCAL_SIZE_BYTES, kernel.fns[0]));

@@ -78,7 +78,7 @@ static void compile(loaded *l, const tt__template *t) {
     int n;
     OK(tt__config_options(&options, &n, &l->c, &l->p));
     OK(tt__nvrtc_compile(&cubin, t->path, t->source, tt__str_text(&options), n, gpu.cc));
-    OK(tt__kernel_load(&l->kernel, cu, cubin.text, &t->symbols, &l->c.launch));
+    OK(tt__kernel_load(&l->kernel, cu, cubin.text, cubin.len, &t->symbols, &l->c.launch));
     tt__str_free(&options);
     tt__str_free(&cubin);
 }

@@ -238,6 +238,60 @@ static void test_capture(void **state) {
     drop(&g);
 }
 
+/* y = x times a constant, by instances of templates without extern "C". */
+static const char weighted[] =
+    "//@ kernel    in::weigh<EACH, T>\n"
+    "//@ problem   n 1000\n"
+    "//@ type      T f32 f64\n"
+    "//@ buffer    x T n in\n"
+    "//@ constant  weights T 3 + 1 uniform 1 2\n"
+    "//@ buffer    y T n out\n"
+    "//@ param     EACH 1 2\n"
+    "//@ block     64\n"
+    "//@ grid      ceil_div(n, 64 * EACH)\n"
+    "//@ args      y, x, i32 n\n"
+    "//@ default   EACH=2\n"
+    "//@ reference in::weigh<1, T>\n"
+    "//@ block     64\n"
+    "//@ grid      ceil_div(n, 64)\n"
+    "//@ args      y, x, i32 n\n"
+    "__constant__ T weights[4];\n"
+    "namespace in { template <int N, class U> __global__ void weigh(U *y, const U *x, int n) {\n"
+    "    for (int k = 0; k < N; k++) {\n"
+    "        const int i = (blockIdx.x * N + k) * 64 + threadIdx.x;\n"
+    "        if (i < n)\n"
+    "            y[i] = x[i] * weights[i % 4];\n"
+    "    }\n"
+    "} }\n";
+
+static void test_constants(void **state) {
+    (void)state;
+    static const float weights[] = {1, 2, 4, 8};
+    tt_kernel *k = open_text(weighted);
+    tt_plan *plan;
+    given g;
+    unsigned char y[MOST * 4];
+    OK(kernel_plan(&plan, k, "n=777"));
+    tt_kernel_close(&k);
+    make(&g, 4, 3, 5);
+    void *args[] = {&g.x, &g.y};
+    assert_int_equal(tt_plan_n_arguments(plan), 2);
+    refused(tt_plan_launch_args(plan, args, 2, NULL), TT_E_INVALID,
+            "the constant weights of weigh has no data yet");
+    refused(tt_plan_launch(plan, g.y, g.x, NULL), TT_E_INVALID, "the constant weights");
+    refused(tt_plan_set_constant(plan, "weight", weights, 16), TT_E_INVALID, "did you mean weights?");
+    refused(tt_plan_set_constant(plan, "weights", weights, 12), TT_E_INVALID,
+            "12 bytes for the constant weights, which has 16: 4 elements of f32");
+    OK(tt_plan_set_constant(plan, "weights", weights, sizeof weights));
+    OK(tt_plan_launch(plan, g.y, g.x, NULL));
+    CU_OK(cu->cuCtxSynchronize());
+    CU_OK(cu->cuMemcpyDtoH(y, g.y, sizeof y));
+    for (int i = 0; i < MOST; i++)
+        assert_true(get(y, 4, i) == (i < 777 ? x_at(i) * (double)weights[i % 4] : y_at(i)));
+    tt_plan_free(&plan);
+    drop(&g);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_launches_untuned),
@@ -248,6 +302,7 @@ int main(void) {
         cmocka_unit_test(test_refuses_problems),
         cmocka_unit_test(test_compares_args),
         cmocka_unit_test(test_capture),
+        cmocka_unit_test(test_constants),
     };
     return device_open() ? cmocka_run_group_tests(tests, setup, teardown) : device_missing();
 }

@@ -15,7 +15,7 @@
 #define __global__
 #define __device__
 #define __host__
-#define __constant__
+#define __constant__ __attribute__((visibility("default")))
 #define __managed__
 #define __grid_constant__
 #define __shared__      static
@@ -77,6 +77,15 @@ constexpr unsigned hostcuda_bounds(unsigned first = 0, ...) {
     }                                                                                                        \
     HOSTCUDA_EXPORT const hostcuda_kernel hostcuda_kernel_##name =                                           \
         hostcuda_describe(name, hostcuda_call_##name, hostcuda_bounds bounds);
+
+/* Of a kernel that is not extern "C", given in parentheses: HOSTCUDA_INSTANCE(name, (reduce<float>)) */
+#define HOSTCUDA_INSTANCE(name, function)                                                                    \
+    static void hostcuda_call_##name(void **args) {                                                          \
+        hostcuda_call(&HOSTCUDA_BARE function, args);                                                        \
+    }                                                                                                        \
+    HOSTCUDA_EXPORT const hostcuda_kernel hostcuda_kernel_##name =                                           \
+        hostcuda_describe(&HOSTCUDA_BARE function, hostcuda_call_##name, 0);
+#define HOSTCUDA_BARE(...) __VA_ARGS__
 
 /* ---- Threads among each other ------------------------------------------------------------------------ */
 
@@ -221,6 +230,9 @@ static inline float rsqrtf(float v) {
 }
 static inline float fminf(float a, float b) {
     return __builtin_fminf(a, b);
+}
+static inline float __expf(float x) {
+    return __builtin_expf(x);
 }
 static inline float fmaxf(float a, float b) {
     return __builtin_fmaxf(a, b);

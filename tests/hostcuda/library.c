@@ -1,4 +1,6 @@
 /* Libraries: images that belong to no context, and become a module in each one that asks for a function. */
+#include <dlfcn.h>
+#include <link.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -107,6 +109,24 @@ EXPORT CUresult cuLibraryUnload(CUlibrary l) {
     *at = l->next;
     close_library(l);
     hostcuda_state.n_live--;
+    return CUDA_SUCCESS;
+}
+
+EXPORT CUresult cuLibraryGetGlobal(CUdeviceptr *at, size_t *bytes, CUlibrary l, const char *name) {
+    CUmodule module;
+    Dl_info info;
+    const ElfW(Sym) *symbol = NULL;
+    ENTER(NEEDS_CONTEXT);
+    REQUIRE(l && name, CUDA_ERROR_INVALID_VALUE);
+    const CUresult r = module_here(&module, l);
+    REQUIRE(r == CUDA_SUCCESS, r);
+    void *address = dlsym(module->library, name);
+    REQUIRE(address && dladdr1(address, &info, (void **)&symbol, RTLD_DL_SYMENT) && symbol,
+            CUDA_ERROR_NOT_FOUND);
+    if (at)
+        *at = (CUdeviceptr)(uintptr_t)address;
+    if (bytes)
+        *bytes = symbol->st_size;
     return CUDA_SUCCESS;
 }
 

@@ -4,6 +4,8 @@
  */
 #include "driver.h"
 
+#include <dlfcn.h>
+#include <link.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -65,8 +67,17 @@ hostcuda_range hostcuda_find(CUdeviceptr at, size_t bytes) {
     return (hostcuda_range){0};
 }
 
+/* __constant__ and __device__ variables lie in the library that a kernel is. */
+static bool is_global(CUdeviceptr at, size_t bytes) {
+    Dl_info info;
+    const ElfW(Sym) *symbol = NULL;
+    return dladdr1((void *)(uintptr_t)at, &info, (void **)&symbol, RTLD_DL_SYMENT) && symbol &&
+           strstr(info.dli_fname, "/proc/self/fd/") &&
+           at + bytes <= (uintptr_t)info.dli_saddr + symbol->st_size;
+}
+
 static bool is_inside(CUdeviceptr at, size_t bytes) {
-    return hostcuda_find(at, bytes).bytes > 0;
+    return hostcuda_find(at, bytes).bytes > 0 || is_global(at, bytes);
 }
 
 static CUresult allocate(uintptr_t *out, size_t bytes, bool is_host) {

@@ -17,7 +17,7 @@
 
 #define EXPORT __attribute__((visibility("default")))
 
-enum { DEFINES_MAX = 64 };
+enum { DEFINES_MAX = 64, INSTANCES_MAX = 8 };
 
 static const int archs[] = {75, 80, 86, 89, 90, 100};
 static const int n_archs = sizeof archs / sizeof *archs;
@@ -27,6 +27,8 @@ struct _nvrtcProgram {
     char *log;
     char *cubin;
     size_t cubin_bytes;
+    char *instances[INSTANCES_MAX]; /* name expressions; the i-th is called instance_i in the code */
+    size_t n_instances;
 };
 
 typedef struct options {
@@ -103,9 +105,29 @@ EXPORT nvrtcResult nvrtcDestroyProgram(nvrtcProgram *program) {
     free((*program)->name);
     free((*program)->log);
     free((*program)->cubin);
+    for (size_t i = 0; i < (*program)->n_instances; i++)
+        free((*program)->instances[i]);
     free(*program);
     *program = NULL;
     return NVRTC_SUCCESS;
+}
+
+EXPORT nvrtcResult nvrtcAddNameExpression(nvrtcProgram p, const char *expression) {
+    if (!p || !expression || p->n_instances == INSTANCES_MAX)
+        return NVRTC_ERROR_INVALID_INPUT;
+    p->instances[p->n_instances++] = strdup(expression);
+    return NVRTC_SUCCESS;
+}
+
+EXPORT nvrtcResult nvrtcGetLoweredName(nvrtcProgram p, const char *expression, const char **name) {
+    static const char *const names[INSTANCES_MAX] = {"instance_0", "instance_1", "instance_2", "instance_3",
+                                                     "instance_4", "instance_5", "instance_6", "instance_7"};
+    for (size_t i = 0; p && i < p->n_instances; i++)
+        if (strcmp(p->instances[i], expression) == 0) {
+            *name = names[i];
+            return p->cubin ? NVRTC_SUCCESS : NVRTC_ERROR_NO_LOWERED_NAMES_BEFORE_COMPILATION;
+        }
+    return NVRTC_ERROR_NAME_EXPRESSION_NOT_VALID;
 }
 
 __attribute__((format(printf, 2, 3))) static void add_define(options *o, const char *format, ...) {
@@ -206,6 +228,10 @@ static nvrtcResult compile(nvrtcProgram p, options *o) {
 
     fprintf(text_file, "# 1 \"%s\"\n", p->name);
     hostcuda_rewrite(text_file, facts_file, p->source);
+    for (size_t i = 0; i < p->n_instances; i++) {
+        fprintf(text_file, "\nHOSTCUDA_INSTANCE(instance_%zu, (%s))", i, p->instances[i]);
+        fprintf(facts_file, "kernel=instance_%zu%c", i, 0);
+    }
     add_facts(facts_file, o);
     fclose(text_file);
     fclose(facts_file);

@@ -81,7 +81,7 @@ static void check_plainly(const char *cubin, const tt__candidate *c, const tt_pr
         memcpy(got, src, n_dst);
     memcpy(want, got, n_dst);
     CUdeviceptr d_src = to_device(src, n_src, offset), d_dst = to_device(got, n_dst, dst_offset);
-    OK(tt__kernel_load(&kernel, cu, cubin, &c->t->symbols, &c->launch));
+    OK(tt__kernel_load(&kernel, cu, cubin, 0, &c->t->symbols, &c->launch));
     CU_OK(tt__kernel_launch(&kernel, cu, &c->launch,
                             (void *[]){p->in_place ? (void *)&d_dst : (void *)&d_src, &d_dst}, NULL));
     CU_OK(cu->cuCtxSynchronize());

@@ -54,7 +54,7 @@ static void try_candidate(worker *w, tt__verifier *v, const tt__candidate *c, ou
     int n;
     MUST(tt__config_options(&options, &n, c, &v->problem));
     const char *cubin = sweep_compile(&w->cubins, c->t->path, c->t->source, &options, n, w->gpu.cc);
-    MUST(tt__kernel_load(&kernel, cu, cubin, &c->t->symbols, &c->launch));
+    MUST(tt__kernel_load(&kernel, cu, cubin, 0, &c->t->symbols, &c->launch));
     MUST(tt__verify(v, &kernel, &c->launch, &trial));
     tt__kernel_unload(&kernel, cu);
     o->tried++;
@@ -172,7 +172,7 @@ static void try_all(worker *w, const tt__space *space, const size_t *mine, size_
     MUST(tt__space_reference(&reference_of, t->operation, gpu, p));
     MUST(tt__config_options(&options, &n, &reference_of, p));
     const char *reference = sweep_compile(&w->cubins, of->path, of->source, &options, n, gpu->cc);
-    MUST(tt__verifier_open(&v, cu, NULL, p, &work, checker, reference));
+    MUST(tt__verifier_open(&v, cu, NULL, p, &work, checker, reference, 0));
     for (size_t i = 0; i < n_mine; i++)
         try_candidate(w, &v, &space->items[mine[i]], o);
     tt__verifier_close(&v);

@@ -92,7 +92,7 @@ static void check(const tt__candidate *c, const tt__problem *problem, const tt_p
     fill(src, p);
     OK(tt__config_options(&options, &n, c, problem));
     OK(tt__nvrtc_compile(&cubin, c->t->path, c->t->source, options.text, n, gpu->cc));
-    OK(tt__kernel_load(&kernel, cu, cubin.text, &c->t->symbols, &c->launch));
+    OK(tt__kernel_load(&kernel, cu, cubin.text, cubin.len, &c->t->symbols, &c->launch));
     CU_OK(tt__kernel_launch(&kernel, cu, &c->launch, (void *[]){p->in_place ? &dst : &src, &dst}, NULL));
     CU_OK(cu->cuCtxSynchronize());
     if (!is_right(dst, p))

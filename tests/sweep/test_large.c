@@ -51,7 +51,7 @@ static void check(tt__verifier *v, const tt__candidate *c, sweep_cubins *cubins,
     tt__kernel kernel;
     tt__trial trial = {0};
     const char *cubin = compile(cubins, c->t->path, c->t->source, c, &v->problem, cc);
-    MUST(tt__kernel_load(&kernel, cu, cubin, &c->t->symbols, &c->launch));
+    MUST(tt__kernel_load(&kernel, cu, cubin, 0, &c->t->symbols, &c->launch));
     MUST(tt__verify(v, &kernel, &c->launch, &trial));
     tt__kernel_unload(&kernel, cu);
     if (trial.status != TT__TRIAL_OK)
@@ -83,7 +83,7 @@ static size_t check_all(const tt__template_set *set, const tt__problem *p, const
                 const char *checker =
                     compile(&cubins, tt__checker[0].name, tt__checker[0].source, &checker_of, p, gpu->cc);
                 const char *reference = compile(&cubins, of->path, of->source, &reference_of, p, gpu->cc);
-                MUST(tt__verifier_open(&v, cu, NULL, p, &work, checker, reference));
+                MUST(tt__verifier_open(&v, cu, NULL, p, &work, checker, reference, 0));
             }
             check(&v, &space.items[k * (space.n - 1) / (EACH - 1)], &cubins, gpu->cc);
         }

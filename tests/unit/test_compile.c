@@ -7,6 +7,9 @@
 
 #include <cmocka.h>
 
+#include "gpu/cubin.h"
+#include "gpu/cuda_headers.h"
+#include "gpu/lowered.h"
 #include "gpu/nvrtc.h"
 
 enum { EXIT_SKIPPED = 77, CC = 90 };
@@ -50,10 +53,55 @@ static void says_what_is_wrong(void **state) {
     tt__str_free(&cubin);
 }
 
+/* CUDA's own headers, of this NVRTC's version; without them there is nothing to test. */
+static bool has_headers(void) {
+    tt__str options = {0};
+    int n = 0;
+    assert_int_equal(tt__cuda_headers(&options, &n, tt__nvrtc_path(), tt__nvrtc_version()), TT_OK);
+    tt__str_free(&options);
+    return n > 0;
+}
+
+static void finds_the_headers_of_cuda(void **state) {
+    (void)state;
+    static const char source[] = "#include <cuda_fp16.h>\n"
+                                 "extern \"C\" __global__ void k(T *p) { *p = __hadd(*p, T(1.0f)); }\n";
+    tt__str cubin = {0};
+    if (!has_headers())
+        skip();
+    if (tt__nvrtc_compile(&cubin, "half.cu", source, TT__TYPEDEF "T=__half", 1, CC) != TT_OK)
+        fail_msg("%s", tt_last_error());
+    tt__str_free(&cubin);
+}
+
+/* Their names in the code stand behind the cubin, whatever zeros follow. */
+static void names_instances_of_templates(void **state) {
+    (void)state;
+    static const char source[] =
+        "namespace a { template <class T, int N> __global__ void k(T *p) { p[N] = 1; } }\n"
+        "__global__ void plain(int *p) { *p = 2; }\n";
+    static const char options[] = "-DN=4\0" TT__KERNEL "a::k<float, N>\0" TT__KERNEL "plain";
+    tt__str cubin = {0};
+    tt__cubin_needs needs;
+    if (tt__nvrtc_compile(&cubin, "instances.cu", source, options, 3, CC) != TT_OK)
+        fail_msg("%s", tt_last_error());
+    assert_string_equal(tt__lowered_name(cubin.text, cubin.len, "a::k<float, N>"), "_ZN1a1kIfLi4EEEvPT_");
+    assert_string_equal(tt__lowered_name(cubin.text, cubin.len, "plain"), "_Z5plainPi");
+    assert_string_equal(tt__lowered_name(cubin.text, cubin.len, "absent"), "absent");
+    assert_int_equal(tt__cubin_read(&needs, cubin.text, cubin.len, "a::k<float, N>"), TT_OK);
+    tt__str_addn(&cubin, "\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0", 15);
+    assert_string_equal(tt__lowered_name(cubin.text, cubin.len, "plain"), "_Z5plainPi");
+    for (size_t n = 0; n < cubin.len; n += 7) /* cut anywhere */
+        tt__lowered_name(cubin.text, n, "plain");
+    tt__str_free(&cubin);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(compiles_what_few_want),
         cmocka_unit_test(says_what_is_wrong),
+        cmocka_unit_test(finds_the_headers_of_cuda),
+        cmocka_unit_test(names_instances_of_templates),
     };
     if (tt__nvrtc_open() != TT_OK) {
         print_message("%s\n", tt_last_error());

@@ -199,11 +199,30 @@ static int remove_folder(void **state) {
     return system(command);
 }
 
+/* Folders of `include` lines are looked through behind the file's own, and for <FILE> alone. */
+static void folders_are_looked_through(void **state) {
+    (void)state;
+    tt__template *t;
+    write_in(folder, "lib/only.h", "int only;\n#include \"beside.h\"\n");
+    write_in(folder, "lib/beside.h", "int beside;\n");
+    write_in(folder, "lib/both.h", "int wrong;\n");
+    write_in(folder, "both.h", "int right;\n");
+    expect_code("//@ include lib\n#include <only.h>\n#include \"both.h\"\n#include <absent.h>\n",
+                "//@ include lib\nint only;\nint beside;\nint right;\n#include <absent.h>\n");
+    expect_code("#include <only.h>\n", "#include <only.h>\n");
+    assert_int_equal(load_with(&t,
+                               "//@ include a\n//@ include b\n//@ include c\n//@ include d\n//@ include e\n"
+                               "//@ include f\n//@ include g\n//@ include h\n//@ include i\n"),
+                     TT_E_TEMPLATE);
+    assert_non_null(strstr(tt_last_error(), "mine.cu:15: more than 8 `include` lines"));
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(headers_are_part_of_the_text),
         cmocka_unit_test(headers_come_in_as_often_as_they_should),
         cmocka_unit_test(headers_are_refused),
+        cmocka_unit_test(folders_are_looked_through),
         cmocka_unit_test(survives_mutations),
     };
     return cmocka_run_group_tests(tests, make_folder, remove_folder);

@@ -50,7 +50,7 @@ static tt_status write_operation(tt__json *j, const tt__examined *e) {
         const tt__array *a = &w->arrays[i];
         tt__json_open(j, NULL, '{');
         tt__json_string(j, "name", a->name);
-        tt__json_string(j, "direction", tt__check_directions[a->direction]);
+        tt__json_string(j, "direction", tt__directions[a->direction]);
         tt__json_string(j, "type", tt__types[a->type].name);
         tt__json_int(j, "count", a->count);
         tt__json_int(j, "bytes", tt__array_bytes(a));

@@ -23,8 +23,6 @@ const tt__check_part tt__check_parts[TT__PART_COUNT] = {
     [TT__PART_ARGS] = {"args", "limit: numbers that fit i32"},
 };
 
-const char *const tt__check_directions[] = {"in", "out", "inout", "scratch", "scalar"};
-
 static void free_examined(tt__examined *e) {
     tt__template_free(&e->t);
     tt__space_free(&e->space);
@@ -118,7 +116,7 @@ static tt_status compile_one(tt__examined *e, const tt__candidate *c, double tim
     if (status == TT_OK)
         status = fit(e, &cubin, c);
     if (status == TT_OK)
-        status = tt__cubin_read(&e->needs, tt__str_text(&cubin), cubin.len, e->t->kernel);
+        status = tt__cubin_read(&e->needs, tt__str_text(&cubin), cubin.len, e->t->symbols.name[0]);
     tt__str_free(&options);
     tt__str_free(&cubin);
     return status;

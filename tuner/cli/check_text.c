@@ -56,7 +56,7 @@ static tt_status print_operation(const tt__examined *e) {
     for (int i = 0; status == TT_OK && i < w->n; i++) {
         const tt__array *a = &w->arrays[i];
         tt__table_cell(&table, "%s", a->name);
-        tt__table_cell(&table, "%s", tt__check_directions[a->direction]);
+        tt__table_cell(&table, "%s", tt__directions[a->direction]);
         tt__table_cell(&table, "%s", tt__types[a->type].name);
         tt__table_cell(&table, a->count ? "%lld" : "-", (long long)a->count);
         tt__table_cell(&table, a->count ? "%lld" : "-", (long long)tt__array_bytes(a));

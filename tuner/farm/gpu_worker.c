@@ -140,7 +140,7 @@ static tt_status open_problem(gpu_state *g, const tt__str *request) {
         close_problem(g);
     TT_TRY(check_memory(g, &m->problem, &m->work));
     TT_TRY(tt__verifier_open(&g->verifier, g->cu, g->stream, &m->problem, &m->work, checker,
-                             m->reference_size ? reference : NULL));
+                             m->reference_size ? reference : NULL, m->reference_size));
     tt_status status = tt__pool_open(&g->pool, &g->verifier, &g->gpu);
     if (status == TT_OK)
         status = tt__pool_fill(&g->pool);
@@ -217,7 +217,8 @@ static tt_status load(gpu_state *g, const tt__msg_trial *m, const void *cubin) {
         return tt__kernel_allow_shared(&g->kernel, g->cu, &m->symbols, &m->launch);
     tt__kernel_unload(&g->kernel, g->cu);
     g->key[0] = '\0';
-    TT_TRY(tt__kernel_load(&g->kernel, g->cu, cubin, &m->symbols, &m->launch));
+    TT_TRY(tt__kernel_load(&g->kernel, g->cu, cubin, m->cubin_size, &m->symbols, &m->launch));
+    TT_TRY(tt__verifier_constants(&g->verifier, &g->kernel));
     tt__copy(g->key, sizeof g->key, m->key);
     return TT_OK;
 }
@@ -281,7 +282,9 @@ static tt_status load_finals(gpu_state *g, finals *f, const int *order) {
     f->n_loaded += f->n;
     for (int k = 0; k < f->n; k++) {
         int i = order[k];
-        TT_TRY(tt__kernel_load(&f->kernels[i], g->cu, f->cubins[i], &f->m[i].symbols, &f->m[i].launch));
+        TT_TRY(tt__kernel_load(&f->kernels[i], g->cu, f->cubins[i], f->m[i].cubin_size, &f->m[i].symbols,
+                               &f->m[i].launch));
+        TT_TRY(tt__verifier_constants(&g->verifier, &f->kernels[i]));
     }
     return TT_OK;
 }
