@@ -1,8 +1,6 @@
 /*
- * Reads the `//@` lines of an operation: variables, operands, reference, metrics and samples.
+ * Reads the `//@` lines of an operation: variables, reference, metrics and samples.
  */
-#include <float.h>
-#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -15,7 +13,7 @@
 #define FAIL  TT__READ_FAIL
 
 /* The template's own operation, created when its first line is read. */
-static tt_status own_operation(tt__reader *r, tt__operation **out) {
+tt_status tt__own_operation(tt__reader *r, tt__operation **out) {
     if (!r->t->own) {
         r->t->own = calloc(1, sizeof *r->t->own);
         if (!r->t->own)
@@ -35,7 +33,7 @@ static const char *const reserved[] = {"op", "text", "warm", "unverified", "move
 
 static tt_status add_variable(tt__reader *r, tt__variable **out, tt__span *rest) {
     tt__operation *operation = NULL;
-    TT_TRY(own_operation(r, &operation));
+    TT_TRY(tt__own_operation(r, &operation));
     if (operation->n_variables == TT__VARIABLES_MAX)
         return FAIL(r, rest->at, "more than %d variables", TT__VARIABLES_MAX);
     *out = &operation->variables[operation->n_variables];
@@ -74,7 +72,7 @@ static const char *type_meant(tt__span word) {
 }
 
 /* Only the library's own files may use `elem`, because no arithmetic is possible with it. */
-static tt_status read_type_name(tt__reader *r, tt__type *out, tt__span word) {
+tt_status tt__read_type_name(tt__reader *r, tt__type *out, tt__span word) {
     *out = tt__type_named(word.at, word.n);
     if (*out && (*out != TT__TYPE_ELEM || r->t->n_defines))
         return TT_OK;
@@ -101,7 +99,7 @@ tt_status tt__read_type(tt__reader *r, tt__span rest) {
         tt__span word = tt__take_word(&rest);
         if (v->n_types == TT__TYPES_MAX)
             return FAIL(r, word.at, "more than %d types", TT__TYPES_MAX);
-        TT_TRY(read_type_name(r, &v->types[v->n_types], word));
+        TT_TRY(tt__read_type_name(r, &v->types[v->n_types], word));
         for (size_t i = 0; i < v->n_types; i++)
             if (v->types[i] == v->types[v->n_types])
                 return FAIL(r, word.at, "%.*s is given twice", SHOW(word));
@@ -116,7 +114,7 @@ tt_status tt__read_type(tt__reader *r, tt__span rest) {
 /* Finds a variable that was declared above. */
 static tt_status find_variable(tt__reader *r, int *out, tt__span word) {
     tt__operation *op = NULL;
-    TT_TRY(own_operation(r, &op));
+    TT_TRY(tt__own_operation(r, &op));
     tt__suggest near = tt__suggest_for(word.at, word.n);
     for (size_t i = 0; i < op->n_variables; i++) {
         *out = (int)i;
@@ -138,7 +136,7 @@ static tt_status find_number(tt__reader *r, int *out, tt__span word) {
 
 tt_status tt__read_require(tt__reader *r, tt__span rest) {
     tt__operation *op = NULL;
-    TT_TRY(own_operation(r, &op));
+    TT_TRY(tt__own_operation(r, &op));
     if (op->n_requires == COUNT(op->requires))
         return FAIL(r, rest.at, "more than %zu `require` lines: join them with AND", COUNT(op->requires));
     return tt__read_expr(r, &op->requires[op->n_requires++], rest);
@@ -146,7 +144,7 @@ tt_status tt__read_require(tt__reader *r, tt__span rest) {
 
 tt_status tt__read_shape(tt__reader *r, tt__span rest) {
     tt__operation *op = NULL;
-    TT_TRY(own_operation(r, &op));
+    TT_TRY(tt__own_operation(r, &op));
     while (rest.n > 0) {
         tt__span word = tt__take_word(&rest);
         if (op->n_shape == COUNT(op->shape))
@@ -173,7 +171,7 @@ tt_status tt__read_moves(tt__reader *r, tt__span rest) {
     tt__operation *op = NULL;
     tt__span item;
     const char *at = rest.at;
-    TT_TRY(own_operation(r, &op));
+    TT_TRY(tt__own_operation(r, &op));
     op->moves = true;
     if (tt__span_is(rest, "bytes"))
         return TT_OK;
@@ -188,218 +186,17 @@ tt_status tt__read_moves(tt__reader *r, tt__span rest) {
 
 tt_status tt__read_sample(tt__reader *r, tt__span rest) {
     tt__operation *op = NULL;
-    TT_TRY(own_operation(r, &op));
+    TT_TRY(tt__own_operation(r, &op));
     if (op->n_samples == COUNT(op->samples))
         return FAIL(r, rest.at, "more than %zu samples", COUNT(op->samples));
     return tt__read_expr(r, &op->samples[op->n_samples++], rest);
-}
-
-/* ---- Operands ------------------------------------------------------------------------------------------ */
-
-/* The type of an operand: a type's name, or a variable declared by `type`. */
-static tt_status read_operand_type(tt__reader *r, tt__operand *o, tt__span word) {
-    const tt__operation *operation = r->t->own;
-    o->variable = -1;
-    for (size_t i = 0; i < operation->n_variables; i++)
-        if (operation->variables[i].n_types && tt__span_is(word, operation->variables[i].name)) {
-            o->variable = (int)i;
-            o->type = operation->variables[i].types[0];
-            return TT_OK;
-        }
-    return read_type_name(r, &o->type, word);
-}
-
-static tt_status add_operand(tt__reader *r, tt__operand **out, tt__span *rest) {
-    tt__operation *operation = NULL;
-    TT_TRY(own_operation(r, &operation));
-    if (operation->n_operands == TT__OPERANDS_MAX)
-        return FAIL(r, rest->at, "more than %d buffers and scalars", TT__OPERANDS_MAX);
-    tt__operand *o = *out = &operation->operands[operation->n_operands];
-    TT_TRY(tt__read_new_name(r, o->name, sizeof o->name, *rest));
-    if (tt__type_named(o->name, strlen(o->name)))
-        return FAIL(r, rest->at, "%s is a type, choose another name", o->name);
-    tt__take_word(rest);
-    tt__span type = tt__take_word(rest);
-    TT_TRY(read_operand_type(r, o, type));
-    operation->n_operands++;
-    return TT_OK;
-}
-
-static const char *const inits[] = {"random", "uniform", "normal", "zeros",
-                                    "file"}; /* in the order of tt__init */
-
-/* Splits at the last word that is a direction. The length before it may be an expression of many words. */
-static bool split_length(tt__span rest, tt__span *length, size_t *direction, tt__span *data) {
-    for (tt__span left = rest; left.n > 0;) {
-        tt__span word = tt__take_word(&left);
-        for (size_t d = 0; d <= TT__SCRATCH; d++)
-            if (tt__span_is(word, tt__directions[d])) {
-                *length = tt__trim((tt__span){rest.at, (size_t)(word.at - rest.at)});
-                *direction = d;
-                *data = left;
-                return true;
-            }
-    }
-    return false;
-}
-
-/* The message for a missing direction. It may be misspelt. */
-static tt_status no_direction(tt__reader *r, const tt__operand *o, tt__span rest) {
-    const char *meant = "";
-    tt__suggest near;
-    for (tt__span left = rest; left.n > 0;) {
-        tt__span word = tt__take_word(&left);
-        if (word.at == rest.at || !tt__is_word(word.at, word.n)) /* the length comes first */
-            continue;
-        near = tt__suggest_for(word.at, word.n);
-        for (size_t d = 0; d <= TT__SCRATCH; d++)
-            tt__suggest_try(&near, tt__directions[d]);
-        if (near.best) {
-            meant = tt__suggest_text(&near);
-            rest = word;
-            break;
-        }
-    }
-    return FAIL(r, rest.at,
-                "%s has no direction, expected: buffer NAME TYPE LENGTH in|out|inout|scratch [DATA]%s",
-                o->name, meant);
-}
-
-static tt_status read_file(tt__reader *r, char out[TT__FILE_MAX], tt__span word) {
-    if (word.n == 0 || word.n >= TT__FILE_MAX || memchr(word.at, '/', word.n) || *word.at == '.')
-        return FAIL(r, word.at, "found '%.*s', expected the name of a file that lies beside this one",
-                    SHOW(word));
-    tt__copy(out, word.n + 1, word.at);
-    return TT_OK;
-}
-
-/* The number must fit every type that the operand can have. Otherwise it would be rounded silently. */
-static tt_status check_fits(tt__reader *r, const tt__operand *o, tt__span number, double value) {
-    const tt__variable *v = o->variable < 0 ? NULL : &r->t->own->variables[o->variable];
-    for (size_t i = 0; i < (v ? v->n_types : 1); i++) {
-        tt__type type = v ? v->types[i] : o->type;
-        const tt__type_info *info = &tt__types[type];
-        const int bits = 8 * info->size;
-        const bool is_signed = *info->name == 'i';
-        double most = ldexp(1, is_signed ? bits - 1 : bits) - 1, least = is_signed ? -most - 1 : 0;
-        if (bits == 64) { /* integers that a double represents exactly */
-            most = 0x1p53 - 1;
-            least = is_signed ? -most : 0;
-        }
-        if (info->floating) {
-            most = type == TT__TYPE_F64 ? DBL_MAX : type == TT__TYPE_F16 ? 65504 : (double)FLT_MAX;
-            least = -most;
-        }
-        if (!info->floating && !tt__is_integer(number.at, number.n))
-            return FAIL(r, number.at, "found '%.*s', expected a whole number for %s", SHOW(number),
-                        info->name);
-        if (!(value >= least && value <= most))
-            return FAIL(r, number.at, "%.*s does not fit %s, expected %.17g to %.17g", SHOW(number),
-                        info->name, least, most);
-    }
-    return TT_OK;
-}
-
-static tt_status read_data(tt__reader *r, tt__operand *o, tt__span data) {
-    const tt__operation *operation = r->t->own;
-    bool floating = tt__types[o->type].floating;
-    o->init = floating ? TT__INIT_UNIFORM : TT__INIT_RANDOM;
-    o->usual_init = data.n == 0; /* the default depends on which type is chosen */
-    o->high = 1;
-    if (data.n == 0)
-        return TT_OK;
-    tt__span word = tt__take_word(&data);
-    if (o->direction == TT__OUT || o->direction == TT__SCRATCH)
-        return FAIL(r, word.at, "found '%.*s', but what a buffer for `%s` holds before is of no account%s",
-                    SHOW(word), tt__directions[o->direction],
-                    o->direction == TT__OUT ? ": say inout if the kernel adds to it" : "");
-    size_t k = 0;
-    tt__suggest near = tt__suggest_for(word.at, word.n);
-    while (k < COUNT(inits) && !tt__span_is(word, inits[k]))
-        tt__suggest_try(&near, inits[k++]);
-    o->init = (tt__init)k;
-    if (k == TT__INIT_COPY) {
-        o->from = -1;
-        for (size_t i = 0; i + 1 < operation->n_operands; i++) {
-            if (operation->operands[i].scalar || operation->operands[i].direction == TT__CONSTANT)
-                continue;
-            tt__suggest_try(&near, operation->operands[i].name);
-            if (tt__span_is(word, operation->operands[i].name))
-                o->from = (int)i;
-        }
-        if (o->from < 0)
-            return FAIL(r, word.at,
-                        "found '%.*s', expected random, uniform, normal, zeros, file or a buffer above%s",
-                        SHOW(word), tt__suggest_text(&near));
-    }
-    if (k == TT__INIT_FILE)
-        TT_TRY(read_file(r, o->file, tt__take_word(&data)));
-    if (k == TT__INIT_UNIFORM && data.n > 0) {
-        tt__span low = tt__take_word(&data), high = tt__take_word(&data);
-        TT_TRY(tt__read_number(r, &o->low, low));
-        TT_TRY(tt__read_number(r, &o->high, high));
-        if (o->low > o->high)
-            return FAIL(r, low.at, "the lower end %g is above the upper end %g", o->low, o->high);
-        TT_TRY(check_fits(r, o, low, o->low));
-        TT_TRY(check_fits(r, o, high, o->high));
-    }
-    if ((k == TT__INIT_UNIFORM || k == TT__INIT_NORMAL) && o->type == TT__TYPE_ELEM)
-        return FAIL(r, word.at, "%s needs a type of numbers, and elem is none", inits[k]);
-    if (k == TT__INIT_NORMAL && !floating)
-        return FAIL(r, word.at, "normal needs a floating-point type, and %s is none",
-                    tt__types[o->type].name);
-    return data.n ? FAIL(r, data.at, "found '%.*s' behind the end of the line's meaning", SHOW(data)) : TT_OK;
-}
-
-tt_status tt__read_buffer(tt__reader *r, tt__span rest) {
-    tt__operand *o;
-    tt__span length = rest, data = rest;
-    size_t direction = 0;
-    TT_TRY(add_operand(r, &o, &rest));
-    if (!split_length(rest, &length, &direction, &data))
-        return no_direction(r, o, rest);
-    o->direction = (tt__direction)direction;
-    TT_TRY(tt__read_expr(r, &o->count, length));
-    return read_data(r, o, data);
-}
-
-/* The first word that says what it holds ends the length. */
-tt_status tt__read_constant(tt__reader *r, tt__span rest) {
-    tt__operand *o;
-    TT_TRY(add_operand(r, &o, &rest));
-    o->direction = TT__CONSTANT;
-    tt__span length = rest, data = {rest.at + rest.n, 0};
-    for (tt__span left = rest; left.n > 0 && !data.n;) {
-        tt__span word = tt__take_word(&left);
-        for (size_t k = 0; k < COUNT(inits); k++)
-            if (tt__span_is(word, inits[k])) {
-                length = tt__trim((tt__span){rest.at, (size_t)(word.at - rest.at)});
-                data = (tt__span){word.at, (size_t)(rest.at + rest.n - word.at)};
-            }
-    }
-    TT_TRY(tt__read_expr(r, &o->count, length));
-    return read_data(r, o, data);
-}
-
-tt_status tt__read_scalar(tt__reader *r, tt__span rest) {
-    tt__operand *o;
-    TT_TRY(add_operand(r, &o, &rest));
-    o->scalar = true;
-    o->direction = TT__SCALAR;
-    const tt__variable *v = o->variable < 0 ? NULL : &r->t->own->variables[o->variable];
-    for (size_t i = 0; i < (v ? v->n_types : 1); i++)
-        if (!tt__types[v ? v->types[i] : o->type].argument)
-            return FAIL(r, rest.at, "a scalar is i32, u32, i64, u64, f32 or f64, and %s is none of these",
-                        tt__types[v ? v->types[i] : o->type].name);
-    TT_TRY(tt__read_number(r, &o->low, rest));
-    return check_fits(r, o, rest, o->low);
 }
 
 /* ---- What is right, and what counts -------------------------------------------------------------------- */
 
 tt_status tt__read_reference(tt__reader *r, tt__span rest) {
     tt__operation *operation = NULL;
-    TT_TRY(own_operation(r, &operation));
+    TT_TRY(tt__own_operation(r, &operation));
     char name[TT__NAME_MAX];
     TT_TRY(tt__read_kernel(r, operation->reference.name[0], name, rest));
     operation->has_reference = true;
@@ -412,7 +209,7 @@ tt_status tt__read_reference(tt__reader *r, tt__span rest) {
 
 tt_status tt__read_expect(tt__reader *r, tt__span rest) {
     tt__operation *operation = NULL;
-    TT_TRY(own_operation(r, &operation));
+    TT_TRY(tt__own_operation(r, &operation));
     tt__span name = tt__take_word(&rest);
     tt__suggest near = tt__suggest_for(name.at, name.n);
     for (size_t i = 0; i < operation->n_operands; i++) {
@@ -422,7 +219,7 @@ tt_status tt__read_expect(tt__reader *r, tt__span rest) {
         tt__suggest_try(&near, o->name);
         if (tt__span_is(name, o->name))
             return o->expect[0] ? FAIL(r, name.at, "a second `expect` of %s", o->name)
-                                : read_file(r, o->expect, rest);
+                                : tt__read_file_beside(r, o->expect, rest);
     }
     return FAIL(r, name.at, "found '%.*s', expected an `out` or `inout` buffer above%s", SHOW(name),
                 tt__suggest_text(&near));
@@ -430,7 +227,7 @@ tt_status tt__read_expect(tt__reader *r, tt__span rest) {
 
 tt_status tt__read_tolerance(tt__reader *r, tt__span rest) {
     tt__operation *operation = NULL;
-    TT_TRY(own_operation(r, &operation));
+    TT_TRY(tt__own_operation(r, &operation));
     if (tt__span_is(rest, "exact"))
         return TT_OK;
     while (rest.n > 0) {
@@ -452,7 +249,7 @@ tt_status tt__read_tolerance(tt__reader *r, tt__span rest) {
 
 tt_status tt__read_metric(tt__reader *r, tt__span rest) {
     tt__operation *operation = NULL;
-    TT_TRY(own_operation(r, &operation));
+    TT_TRY(tt__own_operation(r, &operation));
     if (operation->n_metrics == TT__METRICS_MAX)
         return FAIL(r, rest.at, "more than %d metrics", TT__METRICS_MAX);
     tt__metric *m = &operation->metrics[operation->n_metrics];
@@ -467,7 +264,7 @@ tt_status tt__read_metric(tt__reader *r, tt__span rest) {
 
 tt_status tt__read_objective(tt__reader *r, tt__span rest) {
     tt__operation *operation = NULL;
-    TT_TRY(own_operation(r, &operation));
+    TT_TRY(tt__own_operation(r, &operation));
     tt__span word = tt__take_word(&rest);
     operation->maximize = tt__span_is(word, "maximize");
     if (!operation->maximize && !tt__span_is(word, "minimize"))

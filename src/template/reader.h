@@ -52,6 +52,13 @@ tt_status tt__read_new_name(tt__reader *r, char *out, size_t size, tt__span rest
 
 /* ---- Keywords of an operation (annotation_operation.c) ---- */
 
+/* The template's own operation, created when its first line is read. */
+tt_status tt__own_operation(tt__reader *r, tt__operation **out);
+/* A type's name. */
+tt_status tt__read_type_name(tt__reader *r, tt__type *out, tt__span word);
+/* The name of a file that lies beside the template. */
+tt_status tt__read_file_beside(tt__reader *r, char out[TT__FILE_MAX], tt__span word);
+
 tt_status tt__read_problem(tt__reader *r, tt__span rest);
 tt_status tt__read_type(tt__reader *r, tt__span rest);
 tt_status tt__read_buffer(tt__reader *r, tt__span rest);

@@ -80,15 +80,15 @@ static void names_instances_of_templates(void **state) {
     static const char source[] =
         "namespace a { template <class T, int N> __global__ void k(T *p) { p[N] = 1; } }\n"
         "__global__ void plain(int *p) { *p = 2; }\n";
-    static const char options[] = "-DN=4\0" TT__KERNEL "a::k<float, N>\0" TT__KERNEL "plain";
+    static const char options[] = "-DCOUNT=4\0" TT__KERNEL "a::k<float, COUNT>\0" TT__KERNEL "plain";
     tt__str cubin = {0};
     tt__cubin_needs needs;
     if (tt__nvrtc_compile(&cubin, "instances.cu", source, options, 3, CC) != TT_OK)
         fail_msg("%s", tt_last_error());
-    assert_string_equal(tt__lowered_name(cubin.text, cubin.len, "a::k<float, N>"), "_ZN1a1kIfLi4EEEvPT_");
+    assert_string_equal(tt__lowered_name(cubin.text, cubin.len, "a::k<float, COUNT>"), "_ZN1a1kIfLi4EEEvPT_");
     assert_string_equal(tt__lowered_name(cubin.text, cubin.len, "plain"), "_Z5plainPi");
     assert_string_equal(tt__lowered_name(cubin.text, cubin.len, "absent"), "absent");
-    assert_int_equal(tt__cubin_read(&needs, cubin.text, cubin.len, "a::k<float, N>"), TT_OK);
+    assert_int_equal(tt__cubin_read(&needs, cubin.text, cubin.len, "a::k<float, COUNT>"), TT_OK);
     tt__str_addn(&cubin, "\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0", 15);
     assert_string_equal(tt__lowered_name(cubin.text, cubin.len, "plain"), "_Z5plainPi");
     for (size_t n = 0; n < cubin.len; n += 7) /* cut anywhere */

@@ -203,12 +203,12 @@ static int remove_folder(void **state) {
 static void folders_are_looked_through(void **state) {
     (void)state;
     tt__template *t;
-    write_in(folder, "lib/only.h", "int only;\n#include \"beside.h\"\n");
-    write_in(folder, "lib/beside.h", "int beside;\n");
-    write_in(folder, "lib/both.h", "int wrong;\n");
+    write_in(folder, "sub/only.h", "int only;\n#include \"beside.h\"\n");
+    write_in(folder, "sub/beside.h", "int beside;\n");
+    write_in(folder, "sub/both.h", "int wrong;\n");
     write_in(folder, "both.h", "int right;\n");
-    expect_code("//@ include lib\n#include <only.h>\n#include \"both.h\"\n#include <absent.h>\n",
-                "//@ include lib\nint only;\nint beside;\nint right;\n#include <absent.h>\n");
+    expect_code("//@ include sub\n#include <only.h>\n#include \"both.h\"\n#include <absent.h>\n",
+                "//@ include sub\nint only;\nint beside;\nint right;\n#include <absent.h>\n");
     expect_code("#include <only.h>\n", "#include <only.h>\n");
     assert_int_equal(load_with(&t,
                                "//@ include a\n//@ include b\n//@ include c\n//@ include d\n//@ include e\n"

@@ -328,8 +328,17 @@ static void says_what_is_missing(void **state) {
          "t.cu: `expect` names what 1 of 2 result buffers must hold: name the others too, or a `reference`"},
         {"//@ kernel k\n//@ buffer x f32 4 out\n//@ block 1\n//@ args x\nextern \"C\" k();",
          "t.cu: no `grid` annotation, expected a line: //@ grid EXPRESSION, ..."},
-        {"//@ kernel k\n//@ buffer x f32 4 out\n//@ block 1\n//@ grid 1\n//@ args x\nk();",
-         "t.cu: the kernel k must be declared extern \"C\""},
+        {"//@ kernel k<4\n//@ buffer x f32 4 out\n//@ block 1\n//@ grid 1\n//@ args x\nk();",
+         "t.cu:1:12: found 'k<4', expected a '>' that ends what the template is given"},
+        {"//@ kernel a::4<4>\n//@ buffer x f32 4 out\n//@ block 1\n//@ grid 1\n//@ args x\nk();",
+         "t.cu:1:12: found 'a::4<4>', expected a name"},
+        {"//@ kernel k\n//@ buffer x f32 4 out\n//@ constant c f32 4 zeros\n//@ block 1\n//@ grid 1\n//@ "
+         "args x, "
+         "c\nk();",
+         "t.cu:6:13: c is a constant: the code knows it by its name, and it is no argument"},
+        {"//@ kernel k\n//@ buffer x f32 4 out\n//@ constant c f32 4 x\n//@ block 1\n//@ grid 1\n//@ args "
+         "x\nk();",
+         "t.cu:3:22: unknown name x"},
     };
     for (size_t i = 0; i < COUNT(texts); i++) {
         tt__template *t;

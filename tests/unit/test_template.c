@@ -271,7 +271,6 @@ static const struct {
     {11, "default TILE_DIM=32, MODE=fast", "bad `default`: 32, is no value of TILE_DIM"},
     {12, "// extern \"C\" void k();", "t.cu:2:14: the code has no kernel k, which `kernel` names"},
     {12, "extern \"C\" kk(); k_();", "t.cu:2:14: the code has no kernel k, which `kernel` names"},
-    {12, "__global__ void k();", "t.cu: the kernel k must be declared extern \"C\""},
 };
 
 static void refuses_damage(void **state) {
