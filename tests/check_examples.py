@@ -25,7 +25,7 @@ PAGES = {  # page: parameters of the function around its C
     "docs/guide.md": MATRIX + ", tt_ctx *ctx, CUdeviceptr x, CUdeviceptr y, float a",
     "docs/annotations.md": "void",
 }
-WORDS = dict(zip("one two three four five six seven eight nine ten eleven twelve thirteen".split(), range(1, 14)))
+WORDS = dict(zip("one two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen sixteen seventeen eighteen nineteen twenty".split(), range(1, 21)))
 wrong = []
 
 
