@@ -211,13 +211,15 @@ static tt_status fail_with_log(nvrtcProgram program, nvrtcResult r, const char *
     if (table.nvrtcGetProgramLogSize(program, &size) == NVRTC_SUCCESS && size > 1 && (log = malloc(size)))
         table.nvrtcGetProgramLog(program, log);
     const char *error = log ? first_error(log) : "";
-    bool header = strstr(error, "could not open source file") != NULL;
+    bool header = strstr(error, " open source file") != NULL;
     tt__fail(
         TT_E_COMPILE, "%s: %s%s%.*s%s", name, table.nvrtcGetErrorString(r), log ? ": " : "",
         header ? (int)strcspn(error, "\n") : 1200, error,
         header
-            ? ": NVRTC looks for headers in no folder. #include \"FILE\" takes in a file beside the kernel, "
-              "and headers of the host, as stdint.h or stdio.h, have to go"
+            ? ": NVRTC has its own headers and those of a CUDA Toolkit of its version (CUDA_HOME names it). "
+              "#include \"FILE\" takes in a file beside the kernel or in a folder of `//@ include`. Headers "
+              "of the "
+              "host, as stdint.h or stdio.h, have to go"
             : "");
     free(log);
     return TT_E_COMPILE;

@@ -39,11 +39,9 @@ static void says_what_is_wrong(void **state) {
     assert_non_null(strstr(tt_last_error(), "NVRTC_ERROR_COMPILATION: warned.cu(2): error: identifier"));
     static const char includes[] = "#include <stdio.h>\nextern \"C\" __global__ void k(int *p) {}\n";
     assert_int_equal(tt__nvrtc_compile(&cubin, "includes.cu", includes, "", 0, CC), TT_E_COMPILE);
-    assert_non_null(strstr(tt_last_error(), "includes.cu(1): catastrophic error: could not open source file "
-                                            "\"stdio.h\""));
-    assert_non_null(strstr(tt_last_error(),
-                           ": NVRTC looks for headers in no folder. #include \"FILE\" takes in a "
-                           "file beside the kernel, and headers of the host"));
+    assert_non_null(strstr(tt_last_error(), "includes.cu(1): catastrophic error: "));
+    assert_non_null(strstr(tt_last_error(), " open source file \"stdio.h\": NVRTC has its own headers"));
+    assert_non_null(strstr(tt_last_error(), "Headers of the host, as stdint.h or stdio.h, have to go"));
     assert_int_equal(tt__nvrtc_compile(&cubin, "wrong.cu", source, "", 0, CC), TT_E_COMPILE);
     assert_non_null(strstr(tt_last_error(), "wrong.cu(2): error: identifier \"absent\" is undefined"));
     assert_null(strstr(tt_last_error(), "cudaTextureObject_t\" is undefined"));
