@@ -51,7 +51,7 @@ typedef struct tt__member {
 } tt__member;
 typedef tt_status (*tt__member_fn)(tt__import *m, void *user, const tt__member *v);
 
-/* Reads m->text into m->r, whose store is open and empty. Frees the text. */
+/* Reads m->text into m->r and frees the text. The store of m->r is open and empty. */
 tt_status tt__import_read(tt__import *m);
 
 /* TT_E_INVALID (or TT_E_NO_MEMORY) with the file's path and SQLite's message. */
@@ -69,7 +69,7 @@ tt_status tt__import_unpack(tt__import *m);
 tt_status tt__import_tell(tt__import *m);
 /* Reads the GPU from a file of another tuner. */
 tt_status tt__import_foreign_gpu(tt__import *m);
-/* Calls `fn` for every row (key, type, value) of a statement whose ?1 is the text `json`. */
+/* Calls `fn` for every row (key, type, value) of a statement. Its ?1 is the text `json`. */
 tt_status tt__import_walk_text(tt__import *m, sqlite3_stmt *stmt, const char *json, int len, tt__member_fn fn,
                                void *user);
 /* Calls `fn` for every member of an array or object of the file. TT_E_INVALID: it is not there. */

@@ -22,8 +22,12 @@ typedef struct tt__merged {
 
 /*
  * Copies `from` into `to`, and adds to `report`. If both have a winner for a GPU and problem, the better
- * evidence stays, decided in this order: measured before imported before replayed; the newer measuring
- * method; under the same driver and NVRTC, the one with more trials; the newer one.
+ * evidence stays. These decide, in order:
+ *
+ * - measured is better than imported, and imported better than replayed,
+ * - the newer measuring method,
+ * - under the same driver and NVRTC, more trials,
+ * - the newer winner.
  *
  * Call it between tt__store_begin and tt__store_commit of `to`, so that any number of merges are one
  * transaction. On failure, close `to` without committing. TT_E_INVALID names the file, the row and the wrong

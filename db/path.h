@@ -10,9 +10,9 @@
  * if that is the default one. Files that SQLite reads beside it must be regular. TT_E_DB says what to do. */
 tt_status tt__path_prepare(const char *path, tt__store_mode mode);
 
-/* A store contains code that will be loaded. TT_E_DB: users other than this one, root and the owner of the
- * file can write it, a file that SQLite reads beside it, or its folder. $TILETUNE_TRUST_STORE=1 turns the
- * check off. */
+/* A store contains code that will be loaded, so others must not be able to write it. The file, its folder and
+ * the files that SQLite reads beside it may be writable by this user, root and the file's owner only: TT_E_DB
+ * otherwise. $TILETUNE_TRUST_STORE=1 turns the check off. */
 tt_status tt__path_check_private(const char *path);
 
 /* "file:...?immutable=1": SQLite then takes no locks, and needs no files beside the database. */

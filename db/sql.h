@@ -169,7 +169,7 @@
         " WHERE operation.name = ?1 AND EXISTS (SELECT 1 FROM trial WHERE trial.problem_id = problem.id)" \
         " ORDER BY " TT__PROBLEM_ORDER) \
     /* The best trial of each problem by its objective, from the last stage of the finals (these have the most
-     * samples) or else from screening. The copy has the same number of bytes and regime. */ \
+     * samples), otherwise from screening. The copy has the same number of bytes and regime. */ \
     X(RECORDED_WINNERS, \
         "WITH good AS (SELECT trial.*, row_number() OVER (PARTITION BY problem_id ORDER BY stage DESC," \
         "   iif(stage = 1, n_samples(samples), 0) DESC, time * weight," \

@@ -18,8 +18,10 @@ typedef enum tt__store_mode { TT__STORE_READ_WRITE, TT__STORE_READ_ONLY } tt__st
 
 /* Opens the file. READ_WRITE creates it (mode 0600, its folder 0700) and migrates its schema. READ_ONLY never
  * writes, so it fails if the file is missing, and works where nothing can be written. ":memory:" keeps
- * nothing. TT_E_DB says what to do: the file is no database, damaged, read-only, of a newer schema, or others
- * can write it or its folder; or there is no such folder. */
+ * nothing.
+ *
+ * TT_E_DB: the file is no database, damaged, read-only or of a newer schema, others can write it or its
+ * folder, or there is no such folder. The message says what to do. */
 tt_status tt__store_open(tt__store **out, const char *path, tt__store_mode mode);
 /* Opens a file that others may have written, read-only. Use it only for merging (db/merge.h). *trusted: it
  * belongs to this user or root, and no others can write it. */
@@ -120,9 +122,9 @@ typedef tt_status (*tt__winner_fn)(void *user, const tt__winner *w);
 tt_status tt__store_winners(tt__store *s, int64_t gpu_id, int cc, const char *op, tt__winner_fn fn,
                             void *user);
 
-/* Calls `fn` for winners' problems only, to search through many: of one operation (`text` as in tt__problem),
- * of every GPU with this cc (0: all), and with the first two numbers within these ranges (0: it has fewer).
- * Read the full winner with tt__store_winner_get. The call-back must not start such a loop. */
+/* Calls `fn` for winners' problems only, to search through many. They are of one operation (`text` as in
+ * tt__problem) and of every GPU with this cc (0: all). Their first two numbers are within these ranges (0: it
+ * has fewer). Read the full winner with tt__store_winner_get. The call-back must not start such a loop. */
 typedef struct tt__range {
     int64_t least, most;
 } tt__range;

@@ -4,21 +4,28 @@
  * The library does three things: it names the best configuration (tt_best, needs no GPU), it makes something
  * to launch (tt_plan_*, tt_transpose), and it measures (tt_tune).
  *
- * Problems    A problem is one of three: a matrix to transpose (`rows`, `cols`, ...), a built-in operation
+ * Problems: a problem is one of three: a matrix to transpose (`rows`, `cols`, ...), a built-in operation
  * (`op`), or a kernel file of yours (`kernel`). The source matrix is row-major, `rows` x `cols` elements. The
- *             destination is row-major, `cols` x `rows`. Leading dimensions count elements.
- * Units       Names end in their unit. GB/s are 10^9 bytes per second, bytes read plus bytes written.
- * Ownership   `T **out` receives an object with one matching free function, or NULL on failure. Strings
- * passed in are copied. A returned `const T *` is borrowed from the object it came from. Structs     A struct
- * of the caller starts with `size`, its sizeof. TT_INIT sets it. In any other input field, zero means the
- * default. A program may be older or newer than the library. A smaller struct gets defaults for the missing
- * fields. A larger one must have zeros there (TT_E_INVALID otherwise). Structs of the library (tt_progress,
- * tt_report, tt_result) grow only at their end. Errors      A function that can fail returns tt_status.
- * tt_last_error() says in one sentence what went wrong. A NULL handle is TT_E_INVALID. Functions that free
- * ignore NULL. Threads     Many threads may use one tt_ctx at once, except in tt_close. A tt_plan is
- * immutable. Any thread may launch it if the plan's CUDA context is current there. Neither may be used in a
- * child after fork. Manners     The library never prints, never exits and never changes the environment. It
- * works in the CUDA context that is current in the caller's thread.
+ * destination is row-major, `cols` x `rows`. Leading dimensions count elements.
+ *
+ * Units: names end in their unit. GB/s are 10^9 bytes per second, bytes read plus bytes written.
+ *
+ * Ownership: `T **out` receives an object with one matching free function, or NULL on failure. Strings passed
+ * in are copied. A returned `const T *` is borrowed from the object it came from.
+ *
+ * Structs: a struct of the caller starts with `size`, its sizeof. TT_INIT sets it. In any other input field,
+ * zero means the default. A program may be older or newer than the library. A smaller struct gets defaults
+ * for the missing fields. A larger one must have zeros there (TT_E_INVALID otherwise). Structs of the library
+ * (tt_progress, tt_report, tt_result) grow only at their end.
+ *
+ * Errors: a function that can fail returns tt_status. tt_last_error() says in one sentence what went wrong. A
+ * NULL handle is TT_E_INVALID. Functions that free ignore NULL.
+ *
+ * Threads: many threads may use one tt_ctx at once, except in tt_close. A tt_plan is immutable. Any thread
+ * may launch it if the plan's CUDA context is current there. Neither may be used in a child after fork.
+ *
+ * Manners: the library never prints, never exits and never changes the environment. It works in the CUDA
+ * context that is current in the caller's thread.
  */
 #ifndef TILETUNE_H
 #define TILETUNE_H
@@ -100,20 +107,22 @@ typedef struct tt_open_opts {
     int read_only;   /* 1: never write, and never create the file */
     const char *const *templates; /* n_templates paths of .cu files, in addition to the built-in ones */
     size_t n_templates;
-    double
-        tune_budget_s; /* > 0: the first plan of a problem that was never measured on this GPU tunes it first,
-                          for about so many seconds. Each problem once in a tt_ctx; one run at a time among
-                          all processes with this store. Never while a graph is captured, in a read-only
-                          store, with `gpu`, or for a kernel without a reference. If tuning fails, the best
-                          known configuration is used. 0: the best known configuration is used at once */
-    int no_early_launch; /* 1: a kernel begins only after the previous one in its stream has ended. 0: from
-                            compute capability 9.0 on, most kernels begin earlier (programmatic dependent
-                            launch) and wait on the device before they touch memory */
+    /* > 0: the first plan of a problem that was never measured on this GPU tunes it first, for about so many
+     * seconds. A tt_ctx tunes each problem once. All processes that share the store tune one at a time. There
+     * is no tuning while a graph is captured, in a read-only store, with `gpu`, or for a kernel without a
+     * reference. If tuning fails, the best known configuration is used. 0: the best known configuration is
+     * used at once. */
+    double tune_budget_s;
+    /* 1: a kernel begins only after the previous one in its stream has ended. 0: most kernels begin earlier
+     * from compute capability 9.0 on (programmatic dependent launch). They wait on the device before they
+     * touch memory. */
+    int no_early_launch;
 } tt_open_opts;
 
 /* Opens the store and creates it if needed. Needs no GPU. `opts` may be NULL. Two more layers are only read:
  * the system store ($TILETUNE_SYSTEM_DB or /etc/tiletune/tiletune.db; "" means none) and the winners that
  * come with the library.
+ *
  * TT_E_DB: a store is no database, damaged, of a newer schema, writable by others, or cannot be reached. This
  * holds for a file that $TILETUNE_SYSTEM_DB names, too. TT_E_TEMPLATE, TT_E_IO: a file among `templates` is
  * bad. */
@@ -129,8 +138,9 @@ TT_API void tt_close(tt_ctx **ctx);
  * the text, and `path` is used in messages and to find headers and data files beside it. The store keeps
  * results under the hash of the text including its headers, so two different files never share results. `ctx`
  * must outlive the kernel. Many threads may use it at once, except in tt_kernel_close.
+ *
  * TT_E_TEMPLATE: "path:line:column: what is wrong". TT_E_IO: the file cannot be read. TT_E_INVALID: the file
- * is a template with an `op`, which belongs into tt_open_opts.templates. */
+ * is a template with an `op`; those belong in tt_open_opts.templates. */
 TT_API tt_status tt_kernel_open(tt_kernel **out, tt_ctx *ctx, const char *path, const char *source);
 /* Sets *kernel to NULL. Plans live on. */
 TT_API void tt_kernel_close(tt_kernel **kernel);
@@ -145,9 +155,10 @@ typedef struct tt_problem {
     int64_t lds;        /* elements from one source row to the next, >= cols; 0: cols */
     int64_t ldd;        /* elements from one destination row to the next, >= rows; 0: rows, in place lds */
     int elem_size;      /* bytes: 1, 2, 4, 8 or 16; 0: 4 */
-    int align; /* both base addresses, row pitches and batch strides are multiples of so many bytes: 1, 2, 4,
-                  8 or 16, at least elem_size. 0, or a value too large for the pitches and strides: the
-                  largest that they allow; base addresses are then taken as multiples of 16 */
+    /* Both base addresses, row pitches and batch strides are multiples of so many bytes: 1, 2, 4, 8 or 16, at
+     * least elem_size. 0, or a value too large for the pitches and strides: the largest that they allow. Base
+     * addresses are then taken as multiples of 16. */
+    int align;
     int64_t batch;      /* number of matrices of this shape; 0: 1 */
     int64_t src_stride; /* elements from one source matrix to the next; 0: rows * lds */
     int64_t dst_stride; /* elements from one destination matrix to the next; 0: cols * ldd */
@@ -158,7 +169,7 @@ typedef struct tt_problem {
     /* Another operation. All fields above except `warm` are zero then. */
     const char *op;    /* a built-in operation, as in `tune --op`; NULL: a transpose, or what `kernel` says */
     tt_kernel *kernel; /* a kernel of yours; NULL: none */
-    const char *values; /* values of its variables: "n=1000000, T=f32"; the others get their defaults. The
+    const char *values; /* values of its variables: "n=1000000, T=f32". The others get their defaults. The
                            word "warm" does the same as `warm` */
 } tt_problem;
 
@@ -178,17 +189,16 @@ TT_API const char *tt_match_name(tt_match m);
 typedef struct tt_choice {
     size_t size; /* set by the caller */
     tt_match match;
-    char kernel[64];  /* name of the kernel template */
-    char config[256]; /* "TILE_DIM=32 BLOCK_ROWS=8 ..." */
-    char gpu[96];     /* the GPU it was measured on; "" for TT_MATCH_DEFAULT */
-    int64_t rows,
-        cols; /* the problem it was measured for; 0 if it has no such variables, and for TT_MATCH_DEFAULT */
-    double time_us;    /* median time of a launch, cold or warm as in that problem; 0 for TT_MATCH_DEFAULT */
-    double gbps;       /* the operation's metric gbps; 0: unknown */
-    char why[224];     /* why the match is not exact; "" if it is */
-    char problem[384]; /* the problem it was measured for, in words; "" for TT_MATCH_DEFAULT */
-    char layer[16];    /* where it was found: "user" (the store), "system", "shipped"; "" for a template's
-                          default */
+    char kernel[64];    /* name of the kernel template */
+    char config[256];   /* "TILE_DIM=32 BLOCK_ROWS=8 ..." */
+    char gpu[96];       /* the GPU it was measured on; "" for TT_MATCH_DEFAULT */
+    int64_t rows, cols; /* of that problem; 0 if it has no such variables, and for TT_MATCH_DEFAULT */
+    double time_us;     /* median time of a launch, cold or warm as in that problem; 0 for TT_MATCH_DEFAULT */
+    double gbps;        /* the operation's metric gbps; 0: unknown */
+    char why[224];      /* why the match is not exact; "" if it is */
+    char problem[384];  /* the problem it was measured for, in words; "" for TT_MATCH_DEFAULT */
+    char layer[16];     /* where it was found: "user" (the store), "system", "shipped"; "" for a template's
+                           default */
     int unverified; /* 1: a kernel of yours has neither a reference nor expected data, so its results are not
                        verified */
 } tt_choice;
@@ -196,6 +206,7 @@ typedef struct tt_choice {
 /* The best known configuration for a problem. It only reads the store, and needs neither a GPU nor NVRTC if
  * tt_open was given the GPU's name. Otherwise the CUDA context that is current in this thread says which GPU
  * it is.
+ *
  * TT_E_NO_DEVICE: no name was given and no context is current. TT_E_INVALID: the GPU is unknown or the
  * problem is not valid. TT_E_UNSUPPORTED: no template fits. */
 TT_API tt_status tt_best(tt_choice *out, tt_ctx *ctx, const tt_problem *problem);
@@ -204,8 +215,10 @@ TT_API tt_status tt_best(tt_choice *out, tt_ctx *ctx, const tt_problem *problem)
 
 /* Makes a plan in the current CUDA context: looks the problem up, takes the cubin from the store or compiles
  * and stores it, and loads it. The plan outlives `ctx` and the kernel. Its CUDA context must be current at
- * each launch. Making a plan is safe while a graph is captured, but takes time, so make plans before: about a
- * millisecond with a stored cubin, tenths of a second to compile, tt_open_opts.tune_budget_s to tune.
+ * each launch. Making a plan is safe while a graph is captured, but takes time, so make plans before. It
+ * takes about a millisecond with a stored cubin, tenths of a second to compile. Tuning takes
+ * tt_open_opts.tune_budget_s.
+ *
  * TT_E_NO_NVRTC: the kernel must be compiled, and NVRTC is missing. TT_E_UNSUPPORTED: no template fits. */
 TT_API tt_status tt_plan_create(tt_plan **out, tt_ctx *ctx, const tt_problem *problem);
 
@@ -218,24 +231,27 @@ TT_API void tt_plan_free(tt_plan **plan);
 TT_API const tt_choice *tt_plan_choice(const tt_plan *plan);
 
 /* Enqueues an operation with one source and one destination buffer, such as a transpose, on `stream` (NULL:
- * the context's default stream). It is asynchronous, allocates nothing and may be captured in a graph. The
- * order of the stream is kept, even if the kernel's blocks begin before the previous kernel has ended
+ * the context's default stream). It is asynchronous, allocates nothing and may be captured in a graph. As
+ * with any kernel, an error on the device shows in a later CUDA call.
+ *
+ * dst and src are device addresses, as aligned as the plan requires (TT_E_INVALID otherwise). In place, they
+ * must be equal. Out of place, the arrays must not overlap; only equal addresses are detected.
+ *
+ * The order of the stream is kept, even if the kernel's blocks begin before the previous kernel has ended
  * (compute capability 9.0 and later). In a captured graph such a launch becomes a programmatic edge: code
- * that lists edges must use cudaGraphGetEdges_v2. As with any kernel, an error on the device shows in a later
- * CUDA call. dst and src are device addresses, as aligned as the plan requires (TT_E_INVALID otherwise). In
- * place, they must be equal. Out of place, the arrays must not overlap; only equal addresses are detected. */
+ * that lists edges must use cudaGraphGetEdges_v2. */
 TT_API tt_status tt_plan_launch(const tt_plan *plan, CUdeviceptr dst, CUdeviceptr src, CUstream stream);
 
-/* An argument of a launch. Arguments have the order in which the operation declares its buffers and
+/* An argument of a launch. Arguments are in the order of declaration: the operation's buffers and
  * scalars. */
 typedef struct tt_argument {
     size_t size;      /* set by the caller */
-    const char *name; /* its texts are borrowed from the plan */
+    const char *name; /* this and the other texts are borrowed from the plan */
     const char *type; /* "f32" */
-    const char
-        *direction; /* "in", "out", "inout", "scratch" (its content is ignored before and after), "scalar" */
-    int64_t count;  /* number of elements; 0 for a scalar */
-    size_t bytes;   /* size that a buffer must have; 0 for a scalar */
+    /* "in", "out", "inout", "scratch" (its content is ignored before and after the launch), or "scalar" */
+    const char *direction;
+    int64_t count; /* number of elements; 0 for a scalar */
+    size_t bytes;  /* size that a buffer must have; 0 for a scalar */
 } tt_argument;
 
 TT_API size_t tt_plan_n_arguments(const tt_plan *plan);
@@ -244,21 +260,24 @@ TT_API tt_status tt_plan_argument(tt_argument *out, const tt_plan *plan, size_t 
 
 /* Copies `bytes` bytes of host memory into a constant of the plan, a __constant__ array that the file
  * declares by a `constant` line. Each constant needs its data before the first launch, and keeps it. The
- * plan's context must be current, and no launch of the plan in flight. TT_E_INVALID: there is no constant of
- * that name, or `bytes` is not its size. */
+ * plan's context must be current, and no launch of the plan in flight.
+ *
+ * TT_E_INVALID: there is no constant of that name, or `bytes` is not its size. */
 TT_API tt_status tt_plan_set_constant(tt_plan *plan, const char *name, const void *data, size_t bytes);
 
 /* Enqueues the launch: all kernels of the file, in order. Otherwise it does the same as tt_plan_launch.
- * args[i] points to argument i: to a CUdeviceptr, aligned as the plan requires (16 bytes unless the problem
- * says less), or to a scalar of its type. n is tt_plan_n_arguments. If the file has scratch buffers, two
+ * `args` has n = tt_plan_n_arguments pointers. args[i] points to a CUdeviceptr, aligned as the plan requires
+ * (16 bytes unless the problem says less), or to a scalar of its type. If the file has scratch buffers, two
  * launches at once need two sets of them. */
 TT_API tt_status tt_plan_launch_args(const tt_plan *plan, void *const *args, size_t n, CUstream stream);
 
 /* tt_plan_create and tt_plan_launch for a matrix. `ctx` caches one plan for each problem, CUDA context and
  * alignment of the pointers. `problem->align` may stay 0: the pointers are checked instead (TT_E_INVALID if
- * one is no multiple of the element size). A cached plan is found without a lock or an allocation, from any
- * number of threads at once. It stays in use until tt_close, even if tuning finds a better one. While
- * `stream` is captured, only a cached plan can be used: TT_E_CAPTURE otherwise, and the capture goes on. */
+ * one is no multiple of the element size).
+ *
+ * A cached plan is found without a lock or an allocation, from any number of threads at once. It stays in use
+ * until tt_close, even if tuning finds a better one. While `stream` is captured, only a cached plan can be
+ * used. Otherwise the call returns TT_E_CAPTURE, and the capture goes on. */
 TT_API tt_status tt_transpose(tt_ctx *ctx, const tt_problem *problem, CUdeviceptr dst, CUdeviceptr src,
                               CUstream stream);
 
@@ -290,17 +309,18 @@ typedef enum tt_effort {
 
 typedef struct tt_tune_opts {
     size_t size;
-    int device;                   /* CUDA ordinal */
-    const char *replay;           /* a recording to search instead of a device; NULL: measure */
-    const char *const *templates; /* n_templates paths of .cu files that compete with the built-in ones; those
-                                     of tt_open_opts take part only if they are named here, too */
+    int device;         /* CUDA ordinal */
+    const char *replay; /* a recording to search instead of a device; NULL: measure */
+    /* n_templates paths of .cu files that compete with the built-in ones. Those of tt_open_opts take part
+     * only if they are named here, too. */
+    const char *const *templates;
     size_t n_templates;
     int jobs;               /* compile processes; 0: one per CPU */
     int force;              /* 1: measure stored configurations again */
-    double trial_timeout_s; /* a configuration that takes longer is killed; a reference of yours may take six
+    double trial_timeout_s; /* a configuration that takes longer is killed. A reference of yours may take six
                                times as long. 0: 10 s, or a quarter of the budget but at least 1 s */
     double
-        compile_timeout_s; /* the same for a compiler. 0: 60 s, or a quarter of the budget but at least 5 s */
+        compile_timeout_s;   /* as above, for a compiler. 0: 60 s, or a quarter of the budget, at least 5 s */
     const char *const *only; /* if n_only > 0: only these kernels compete, by name */
     size_t n_only;
     const char *trace_path; /* a timeline of the run in Chrome's trace format; NULL: none */
@@ -344,18 +364,21 @@ typedef struct tt_report {
     const tt_result *results; /* read them with tt_report_result: a newer library may have larger structs */
 } tt_report;
 
-/* Tunes the problems one after the other. Each trial is stored when it ends, and so are the winners. Stored
- * and valid trials are not measured again. The problems of a call are matrices and built-in operations, or
- * all are problems of one kernel of yours. Worker processes compile and measure, so a faulty kernel cannot
- * harm the caller. The caller's CUDA contexts are not touched. Workers are children of the caller, and each
- * is awaited by its process id. Buffers and the copies to verify with must fit the device's memory. Arrays of
- * 256 MB and more in total are measured at up to four places of the memory. This takes up to half of the free
- * memory. *out is also set, with the results so far, on TT_E_INTERRUPTED and TT_E_NO_WINNER. TT_E_INVALID:
- * `ctx` was opened read-only, a problem does not fit the device's memory, or a kernel has no reference and
- * opts->unverified is 0.
+/* Tunes the problems one after the other. A call takes matrices and built-in operations, or problems of one
+ * kernel of yours. Each trial is stored when it ends, and so are the winners. Stored and valid trials are not
+ * measured again. *out is also set, with the results so far, on TT_E_INTERRUPTED and TT_E_NO_WINNER.
+ *
+ * Worker processes compile and measure, so a faulty kernel cannot harm the caller. The caller's CUDA contexts
+ * are not touched. Workers are children of the caller, and each is awaited by its process id.
+ *
+ * Buffers and the copies to verify with must fit the device's memory. Arrays of 256 MB and more in total are
+ * measured at up to four places of the memory. This takes up to half of the free memory.
  *
  * The call-backs run in the caller's thread. They may use `ctx`, but must neither tune with it nor close it.
- * Other threads may use it meanwhile. With a store ":memory:" they wait until the tuning has ended. */
+ * Other threads may use it meanwhile. With a store ":memory:" they wait until the tuning has ended.
+ *
+ * TT_E_INVALID: `ctx` was opened read-only, a problem does not fit the device's memory, or a kernel has no
+ * reference and opts->unverified is 0. */
 TT_API tt_status tt_tune(tt_report **out, tt_ctx *ctx, const tt_problem *problems, size_t n_problems,
                          const tt_tune_opts *opts);
 /* Result i, or NULL; borrowed from the report. */

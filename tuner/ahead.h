@@ -1,7 +1,6 @@
 /*
- * Working ahead: decides what compilers do before anybody waits for it, and which problem is opened before
- * its turn. No result depends on it. A failure is not reported: the same step fails again when its turn
- * comes.
+ * Working ahead: decides what idle compilers do in advance, and which problem is opened before its turn. No
+ * result depends on it. A failure is not reported: the same step fails again when its turn comes.
  *
  *   moment                           called by   compiled ahead
  *   CUDA starts                      backend     for the GPU that had this name before: the first problem

@@ -17,7 +17,7 @@ typedef struct replay {
     tt__recording *recording;
     int (*should_stop)(void *user);
     void *user;
-    tt__problem problem, before; /* `before` may be the copy, whose best configurations join the finals */
+    tt__problem problem, before; /* `before` may be the copy; its best configurations join the finals */
     size_t n_waiting;
     struct {
         size_t id;

@@ -11,8 +11,8 @@
  * fills in the result. */
 tt_status tt__elect(tt__session *s, tt__search *search, const tt__search *copy, tt_result *result);
 
-/* Takes the stored winner, if nothing was measured and it is still valid: the environment and the template
- * are the same and, except in a replay, it was measured here. */
+/* Takes the stored winner if nothing was measured and it is still valid. It is valid if the environment and
+ * the template are the same. Except in a replay, it must also have been measured here. */
 tt_status tt__stored_winner(tt__session *s, const tt__search *search, tt_result *result, bool *holds);
 
 /* The ratio of a to b, from paired samples if there are any. */

@@ -195,7 +195,7 @@ static void drop_earlier(tt__finals *f, size_t first, size_t end) {
         f->entrants[i].out |= f->trials[i].n_samples < most;
 }
 
-/* Divides the candidates into heats whose sizes differ by at most one. */
+/* Divides the candidates into heats. Their sizes differ by at most one. */
 static tt_status run_heats(tt__session *s, const tt__candidate *const *c, size_t n, tt__rounds rounds,
                            tt__trial *trials) {
     size_t heats = (n + TT__FINALISTS_MAX - 1) / TT__FINALISTS_MAX;

@@ -1,5 +1,5 @@
 /*
- * Facts for reading files of other tuners: the kernel, whose space their results must be in, and a GPU.
+ * Facts for reading files of other tuners: the GPU, and the kernel. Results must be in the kernel's space.
  */
 #ifndef TT_TUNER_FOREIGN_H
 #define TT_TUNER_FOREIGN_H

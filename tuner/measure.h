@@ -3,7 +3,7 @@
  *
  * Cold: before each launch the L2 cache is flushed (a write of twice its size). The launch is alone in its
  * stream, and buffers rotate over several places in memory.
- * Warm: all launches use the same buffers, in short trains whose first launch is not timed.
+ * Warm: all launches use the same buffers, in short trains. The first launch of a train is not timed.
  *
  * A gate holds launches back until all are queued, so that host latency is not measured.
  */

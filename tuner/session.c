@@ -1,5 +1,5 @@
 /*
- * What a run tells its caller, and writes to its timeline.
+ * The messages of a run to its caller, and the entries of its timeline.
  */
 #include "tuner/session.h"
 

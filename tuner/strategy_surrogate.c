@@ -12,7 +12,8 @@
 
 /* A small random number by seed, which breaks the many ties. */
 static const double opinion = 0.005;
-/* Added to the logarithm of the time for each factor e by which fewer of its kind have passed. */
+/* Added to the predicted logarithm of the time if trials of the same kind failed: so much each time the share
+ * of successes falls by a factor of e. */
 static const double caution = 0.05;
 /* The cost of a trial with a compile, relative to one without (16 compilers). It counts from FRUGAL trials
  * on. Before that, the number of trials matters, and then time does. */
@@ -86,7 +87,7 @@ static tt_status learn(surrogate *s, const tt__view *view) {
     return TT_OK;
 }
 
-/* The expected amount by which a normally distributed value is below `best`. */
+/* The expected improvement on `best` of a normally distributed value. */
 static double improvement(double best, double mean, double deviation) {
     double z = (best - mean) / deviation;
     double below = erfc(-z / sqrt(2)) / 2, density = exp(-z * z / 2) / sqrt(2 * 3.14159265358979323846);

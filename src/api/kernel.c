@@ -55,8 +55,7 @@ const char *tt_kernel_name(const tt_kernel *kernel) {
     return kernel ? kernel->t->kernel : "";
 }
 
-/* ---- For programs built with 0.1, whose header has these in place of tt_problem.kernel -------------------
- */
+/* ---- For programs built with 0.1: its header has these functions instead of tt_problem.kernel --- */
 
 TT_API tt_status tt_kernel_best(tt_choice *out, tt_kernel *kernel, const char *values);
 tt_status tt_kernel_best(tt_choice *out, tt_kernel *kernel, const char *values) {

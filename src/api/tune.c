@@ -141,8 +141,7 @@ static tt_status tune_first(tt_ctx *ctx, const tt__template_set *templates, cons
 
 const tt__tune_fn tt__tuner = tune_first;
 
-/* ---- For programs built with 0.1, whose header has this in place of tt_problem.kernel --------------------
- */
+/* ---- For programs built with 0.1: its header has this function instead of tt_problem.kernel ------ */
 
 TT_API tt_status tt_kernel_tune(tt_report **out, tt_kernel *kernel, const char *const *values, size_t n,
                                 const tt_tune_opts *opts);

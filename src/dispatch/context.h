@@ -23,8 +23,8 @@ struct tt_ctx {
     tt__store *system;      /* read-only; NULL: none */
     pthread_mutex_t lock;   /* protects the stores */
     pthread_mutex_t making; /* held while a plan is made for the plan cache, one at a time */
-    pthread_mutex_t
-        tuning; /* held while a problem is tuned on first use, one at a time; nothing else waits for it */
+    /* held while a problem is tuned on first use, one at a time; nothing else waits for it */
+    pthread_mutex_t tuning;
     tt__template_set templates;      /* immutable */
     char gpu_name[TT__GPU_NAME_MAX]; /* from tt_open_opts; "": the GPU of the current CUDA context */
     bool read_only;

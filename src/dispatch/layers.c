@@ -40,7 +40,7 @@ tt_status tt__system_open(tt__store **out) {
     return status;
 }
 
-/* The first GPU with this name; if there is none, the first whose name contains it. */
+/* The first GPU with this name; if there is none, the first with a name that contains it. */
 static const tt__gpu *shipped_gpu(const char *name) {
     for (int part = 0; part < 2; part++)
         for (size_t i = 0; i < tt__n_shipped; i++) {

@@ -13,8 +13,7 @@ tt_status tt__device_count(int *n);
 /* The properties of a device. TT_E_NO_DEVICE lists the devices if there is none with this ordinal. */
 tt_status tt__device_gpu(tt__gpu *out, int ordinal);
 
-/* The properties of the device whose CUDA context is current in this thread; TT_E_NO_DEVICE if there is
- * none. */
+/* The properties of the device of this thread's current CUDA context; TT_E_NO_DEVICE if none is current. */
 tt_status tt__device_current(tt__gpu *out);
 /* Its CUDA ordinal. */
 tt_status tt__device_current_ordinal(int *out);

@@ -1,4 +1,4 @@
-/* What the driver or a cubin says about a kernel, against its launch. */
+/* Compares what the driver or a cubin says about a kernel with its launch. */
 #include "gpu/fit.h"
 
 #include "gpu/cubin.h"

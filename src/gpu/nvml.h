@@ -14,7 +14,7 @@ void tt__nvml_name(char *out, size_t size, int ordinal);
 /* The current SM clock of a CUDA device in MHz; 0: unknown. May take a millisecond. */
 unsigned tt__nvml_sm_mhz(int ordinal);
 
-/* What slows the clocks down now, other than the normal reasons: "heat", "power", "heat and power", or "". */
+/* The unusual reason that slows the clocks down now: "heat", "power", "heat and power", or "". */
 void tt__nvml_why_slow(char *out, size_t size, int ordinal);
 
 #endif

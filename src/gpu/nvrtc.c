@@ -258,7 +258,7 @@ static const char *header_of(const char *type) {
                                                 : "";
 }
 
-/* The source with typedefs in front of it; line numbers stay as they are. */
+/* The source after typedefs; line numbers stay as they are. */
 static tt_status with_typedefs(tt__str *out, const char *name, const char *source, const char *options,
                                int n) {
     for (int i = 0; i < n; i++, options += strlen(options) + 1) {

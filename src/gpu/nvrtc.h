@@ -1,7 +1,10 @@
 /*
- * NVRTC, loaded at run time. It is looked for in this order: $TILETUNE_NVRTC (a file; if set, nothing else is
- * tried); libnvrtc.so.13 and .12 in the dynamic linker's path; $CUDA_HOME, $CUDA_PATH and /usr/local/cuda;
- * the folder where the build found NVRTC (-Dnvrtc_dir).
+ * NVRTC, loaded at run time. It is looked for in this order:
+ *
+ * - $TILETUNE_NVRTC, a file. If it is set, nothing else is tried.
+ * - libnvrtc.so.13 and .12 in the dynamic linker's path.
+ * - $CUDA_HOME, $CUDA_PATH and /usr/local/cuda.
+ * - The folder where the build found NVRTC (-Dnvrtc_dir).
  */
 #ifndef TT_GPU_NVRTC_H
 #define TT_GPU_NVRTC_H
@@ -17,11 +20,11 @@ const char *tt__nvrtc_path(void);
 /* Appends the compute capabilities that it compiles for: "80 86 90 100". */
 tt_status tt__nvrtc_archs(tt__str *out);
 
-/* Our own option: adds a typedef before the source. A macro T would also change NVRTC's own headers, whose
- * templates have a parameter T. */
+/* Our own option: adds a typedef before the source. A macro T would also change the parameter T of
+ * templates in NVRTC's own headers. */
 #define TT__TYPEDEF "typedef:"
-/* Another: a kernel that is not extern "C", such as an instance of a template. Its name in the code stands
- * behind the cubin (gpu/lowered.h). */
+/* Another: a kernel that is not extern "C", such as an instance of a template. Its name in the code is
+ * appended to the cubin (gpu/lowered.h). */
 #define TT__KERNEL "kernel:"
 
 /* Compiles to a cubin for compute capability `cc` (90 is sm_90) and appends it to `out`. `options` are n

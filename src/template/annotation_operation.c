@@ -378,7 +378,7 @@ static tt_status check_own(tt__template *t) {
     return TT_OK;
 }
 
-/* Constants behind everything that a launch is given, so that arguments count without gaps. */
+/* Puts constants last, so that the arguments of a launch are numbered without gaps. */
 static void move_constants(tt__operation *op) {
     for (size_t i = op->n_operands; i-- > 0;) {
         tt__operand constant = op->operands[i];

@@ -63,8 +63,9 @@ void tt__query_close(tt__query *q);
 /* Moves to the next row; *found is false after the last. TT_E_TEMPLATE: the evaluation takes too long. */
 tt_status tt__query_next(tt__query *q, bool *found);
 
-/* These read the current row: the index of a parameter's value (not in a query of one configuration), whether
- * a `where` holds (not if only rows that satisfy all are returned), and the value of a column. */
+/* These read the current row: the index of a parameter's value, whether a `where` holds, and the value of a
+ * column. A query of one configuration has no index. A query that returns only rows that satisfy all has no
+ * `where`. */
 size_t tt__query_choice(const tt__query *q, size_t param);
 bool tt__query_where(const tt__query *q, size_t where);
 tt__value tt__query_value(const tt__query *q, size_t column);

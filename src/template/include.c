@@ -125,7 +125,7 @@ static tt_status remember_once(expansion *x, const file *f) {
     return TT_OK;
 }
 
-/* Puts the header at this path in place of the line, which stands in `line` of `by`. *pasted is false if
+/* Replaces line `line` of `by` by the header at this path. *pasted is false if
  * there is no such file. */
 static tt_status paste_at(expansion *x, const file *by, int line, const char *name, const char *path,
                           bool *pasted) {

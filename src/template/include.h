@@ -14,14 +14,15 @@ enum {
 
 /* Appends the text with every `#include "FILE"` outside comments replaced, recursively. FILE is looked up
  * beside the file that includes it, then in the folders that lines `//@ include FOLDER` of the text name;
- * <FILE> only in those. What is not found becomes or stays `#include <FILE>`, which NVRTC looks up among its
- * own and CUDA's. Lines keep their numbers for the compiler (`#line`, with names that do not depend on where
- * the files lie). A header with `#pragma once` comes in once. One that is being included does not come in
- * again.
+ * <FILE> only in those. A header that is not found becomes or stays `#include <FILE>`. NVRTC looks it up
+ * among its own and CUDA's. Lines keep their numbers for the compiler (`#line`, with names that do not depend
+ * on where the files lie). A header with `#pragma once` comes in once. One that is being included does not
+ * come in again.
  *
- * `path` is that of the text, which need not be there. TT_E_TEMPLATE ("path:line:column: ...") if a file is a
- * folder or has a NUL byte, if the limits are passed, and of an `#include` that names its file by a macro;
- * TT_E_IO if one cannot be read. */
+ * `path` is that of the text, and need not exist.
+ *
+ * TT_E_TEMPLATE ("path:line:column: ..."): a file is a folder or has a NUL byte, a limit is exceeded, or an
+ * `#include` names its file by a macro. TT_E_IO: a file cannot be read. */
 tt_status tt__include_expand(tt__str *out, const char *path, const char *text);
 
 #endif

@@ -458,7 +458,7 @@ static bool ends_comparison(const char *at, size_t n) {
     return false;
 }
 
-/* The text between two signs, or behind the last one: from *at, without the blanks around it. */
+/* The text between two signs, or after the last one: from *at, without the blanks around it. */
 static int side(const char **at, const char *end) {
     int depth = 0;
     *at += strspn(*at, " \t");

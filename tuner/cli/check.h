@@ -27,7 +27,7 @@ typedef struct tt__examined {
     double occupancy;
     tt__str not_compiled; /* "" if the needs are known */
     bool refused;         /* the compiler refused it */
-    tt__str misfits;      /* what the code and the annotations disagree on, a line each; "" : nothing */
+    tt__str misfits;      /* differences between the code and the annotations, a line each; "" : none */
 } tt__examined;
 
 /* These write to standard output. */

@@ -23,7 +23,7 @@ enum { FINDINGS_MAX = 64 };
 
 typedef struct finding {
     char name[48];
-    bool good, brief; /* brief: one of many that are well, for which one row stands */
+    bool good, brief; /* brief: one of many good findings, which share one row */
     tt__str text;     /* what was found, or what is wrong */
     const char *todo; /* "" if nothing */
 } finding;

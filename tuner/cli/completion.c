@@ -28,7 +28,7 @@ static void put_quoted(const char *text, const char *special) {
 
 /* ---- bash ---- */
 
-/* What completes behind each option of `c` that takes a value. */
+/* The completions after each option of `c` that takes a value. */
 static void put_bash_values(const tt__cli_command *c) {
     for (const tt__cli_option *o = c->options; o->name; o++)
         if (takes_device(o))
@@ -61,8 +61,8 @@ static void put_bash_command(const tt__cli_command *c) {
     printf("            ;;\n");
 }
 
-/* Readline takes ':' and '=' for words of their own. Of "replay:FILE" only what is behind ':' is replaced
- * then. */
+/* Readline takes ':' and '=' for words of their own. Of "replay:FILE" only the part
+ * after ':' is replaced then. */
 static void put_bash(const tt__cli_commands *all) {
     printf("# bash completion for tune, made by: tune help --completion bash\n"
            "_tune_reply() { mapfile -t COMPREPLY < <(compgen \"$@\" -- \"$cur\"); }\n"

@@ -39,7 +39,8 @@ static void put_char(char c) {
         putchar(c);
 }
 
-/* As running text behind `column` columns: a hyphen is one of an option, and no line is a request. */
+/* As running text that starts after `column` columns. Hyphens are those of options, and no line is a request.
+ */
 static void put(const char *text, size_t n, size_t column) {
     enum { LINE_MAX_COLUMNS = 72 }; /* in the source of the page; the reader fills lines anew */
     for (const char *end = text + n; text < end; text += strspn(text, " \n")) {

@@ -12,7 +12,7 @@
 
 enum { TT__TABLE_COLUMNS_MAX = 16 };
 
-/* What a column does in a table that is too wide. */
+/* How a column adapts if the table is too wide. */
 typedef enum tt__fit {
     TT__KEEP,
     TT__WRAP,  /* wrap at blanks; one column at most */

@@ -194,7 +194,7 @@ static bool needs_more(const tt__msg_trial *m, const tt__trial *trial) {
     return in_reach && tt__relative_spread(trial->samples_us, (size_t)trial->n_samples) > tight;
 }
 
-/* Verifies, screens shortly, and takes more samples only of what may still win. */
+/* Verifies, screens briefly, and takes more samples only if the configuration may still win. */
 static tt_status measure(gpu_state *g, const tt__msg_trial *m, const tt__kernel *kernel, tt__trial *trial) {
     TT_TRY(tt__verify(&g->verifier, kernel, &m->launch, trial));
     g->times.verified_s = tt__now_s();

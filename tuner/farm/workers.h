@@ -33,9 +33,9 @@ void tt__workers_close(tt__workers *workers);
 /* Starts all workers, and waits for the greetings of the first compiler and the GPU worker. The latter tells
  * the GPU's probable name, or "". The GPU worker is then busy describing its GPU until CUDA has started. */
 tt_status tt__workers_start_all(tt__workers *workers, char gpu_name[TT__GPU_NAME_MAX]);
-/* Takes the GPU and the environment from the description in `payload`. TT_E_NO_DRIVER (also if it is older
- * than NVRTC),
- * TT_E_NO_DEVICE, TT_E_NO_NVRTC. */
+/* Takes the GPU and the environment from the description in `payload`.
+ *
+ * TT_E_NO_DRIVER (also if it is older than NVRTC), TT_E_NO_DEVICE, TT_E_NO_NVRTC. */
 tt_status tt__workers_described(tt__workers *workers);
 /* Restarts the GPU worker, and waits until it is ready. */
 tt_status tt__workers_restart_gpu(tt__workers *workers);

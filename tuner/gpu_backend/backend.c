@@ -151,7 +151,7 @@ static tt_status await_problem(tt__loop *l) {
     return TT_OK;
 }
 
-/* Gets the finalists' cubins. Trials may be of an earlier run, whose cubins were pruned. */
+/* Gets the finalists' cubins. Trials may be of an earlier run, and its cubins may have been pruned. */
 static tt_status finalist_cubins(tt__loop *l, const tt__candidate *const *c, size_t n, tt__cubin **cubins) {
     TT_TRY(await(l, l->checker)); /* if all trials were stored, it was not needed until now */
     if (l->reference)

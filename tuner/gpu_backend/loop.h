@@ -26,7 +26,7 @@ typedef struct tt__job {
     uint64_t order; /* of submission */
     const tt__candidate *c;
     tt__cubin *cubin;
-    const char *waited_for; /* what the GPU was waiting for when this job came */
+    const char *waited_for; /* the GPU was waiting for this when the job came */
     tt__trial trial;
 } tt__job;
 
