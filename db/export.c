@@ -181,9 +181,10 @@ static tt_status write_result_row(export *x, sqlite3_stmt *stmt) {
 }
 
 static tt_status fail_none(const export *x) {
-    const char *what = x->part.kernel ? x->part.kernel : x->part.op ? x->part.op : "";
-    return tt__fail(TT_E_NO_WINNER, "%s: no %s%strials of this GPU%s to export: tune on it first",
-                    tt__store_path(x->store), what, *what ? " " : "", x->part.problem ? " and problem" : "");
+    const char *what = x->part.kernel ? x->part.kernel : x->part.op;
+    return tt__fail(TT_E_NO_WINNER, "%s has no trials%s%s%s on this GPU: \"tune list\" shows what was tuned",
+                    tt__store_path(x->store), what ? " of " : "", what ? what : "",
+                    x->part.problem ? " for this problem" : "");
 }
 
 /* Chooses the environment: see the statement. */

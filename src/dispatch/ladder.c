@@ -287,8 +287,9 @@ static tt_status fall_back(const query *q) {
     if (!best.t && space.n > 0)
         best = space.items[0];
     if (status == TT_OK && !best.t)
-        status = tt__fail(TT_E_UNSUPPORTED, "no configuration of %s is legal for %s on %s", p->op,
-                          tt__problem_text(problem, p), q->asked.gpu->name);
+        status = tt__fail(TT_E_UNSUPPORTED,
+                          "no configuration of %s is legal for %s on %s: `tune check` says what removes them",
+                          p->op, tt__problem_text(problem, p), q->asked.gpu->name);
     tt__space_free(&space);
     if (status != TT_OK)
         return status;

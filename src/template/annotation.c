@@ -351,6 +351,11 @@ tt_status tt__annotation_read(tt__template *t, tt__expr *config) {
     const char *at = t->source;
     if (strncmp(at, "\xEF\xBB\xBF", 3) == 0) /* a byte order mark */
         at += 3;
+    if (!strstr(at, "//@"))
+        return tt__fail(TT_E_TEMPLATE,
+                        "%s: it has no annotations, which are lines such as //@ kernel NAME: \"tune new\" "
+                        "writes a kernel with all that are needed",
+                        t->path);
     for (size_t n; *at; r.line++, at += n + (at[n] == '\n')) {
         n = strcspn(at, "\n");
         tt__span line = tt__trim((tt__span){at, n});

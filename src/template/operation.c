@@ -129,8 +129,13 @@ static tt_status find_variable(size_t *out, const taken *k, const char *at, size
             return k->given[i] ? tt__fail(TT_E_INVALID, "%s is given twice", name) : TT_OK;
         tt__suggest_try(&near, name);
     }
-    return tt__fail(TT_E_INVALID, "%s has no variable %.*s%s", k->name, shown(n), at,
-                    tt__suggest_text(&near));
+    tt__str known = {0};
+    tt__str_addf(&known, "%s", tt__suggest_text(&near));
+    for (size_t i = 0; !near.best && i < k->op->n_variables; i++)
+        tt__str_addf(&known, "%s %s", i ? "," : "; it has", k->op->variables[i].name);
+    tt__fail(TT_E_INVALID, "%s has no variable %.*s%s", k->name, shown(n), at, tt__str_text(&known));
+    tt__str_free(&known);
+    return TT_E_INVALID;
 }
 
 static tt_status take_type(int64_t *out, const tt__variable *v, const char *value, size_t n) {
@@ -153,7 +158,7 @@ static tt_status take_type(int64_t *out, const tt__variable *v, const char *valu
 static tt_status take_value(taken *k, const char *at, size_t n) {
     const char *sign = memchr(at, '=', n);
     size_t i = 0;
-    if (!sign)
+    if (!sign || sign == at || sign + 1 == at + n)
         return tt__fail(TT_E_INVALID, "found '%.*s' in a problem of %s, expected NAME=VALUE", shown(n), at,
                         k->name);
     TT_TRY(find_variable(&i, k, at, (size_t)(sign - at)));

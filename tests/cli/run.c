@@ -68,6 +68,8 @@ static void become(const char *const *argv, const run_spec *spec, int out, int e
     int in = open("/dev/null", O_RDONLY);
     if (spec->output)
         out = open(spec->output, O_WRONLY | O_CREAT | O_TRUNC, 0600);
+    if (spec->as_nobody && geteuid() == 0 && (setgid(65534) != 0 || setuid(65534) != 0))
+        _exit(127);
     dup2(in, STDIN_FILENO);
     dup2(out, STDOUT_FILENO);
     dup2(err, STDERR_FILENO);

@@ -12,6 +12,7 @@ typedef struct run_spec {
     int columns;              /* > 0: standard error is a terminal of that width */
     const char *interrupt_at; /* SIGINT to the process group once this stands on standard error */
     bool interrupt_twice;
+    bool as_nobody;     /* root gives up its rights first; exit code 127 where that user cannot run it */
     const char *output; /* standard output goes to this file instead; NULL: is kept */
     /* Called every few milliseconds with the process, which leads a group of its own, the time since its
      * start and what stands on standard error; may be NULL. */

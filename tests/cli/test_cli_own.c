@@ -308,7 +308,7 @@ static void test_compiling_in_a_worker(void **state) {
     write_with("mine.cu", 0, "");
     expect(hangs, 2, "/mine.cu: compiled longer than 1 s: templates, ",
            "check @/mine.cu --compile-timeout 1");
-    expect(crashes, 2, " MB of memory, killed by signal 6 (Aborted): templates, ", "check @/mine.cu");
+    expect(crashes, 2, " MB of memory, was killed by signal 6 (Aborted): templates, ", "check @/mine.cu");
     expect(here, 2, "which template?", "check --compile-timeout 1");
 }
 

@@ -203,7 +203,9 @@ static void about_kernels(void **state) {
     static const struct {
         const char *source, *sentence;
     } cases[] = {
-        {CODE, "k.cu: no `kernel` annotation, expected a line: //@ kernel NAME"},
+        {CODE, "k.cu: it has no annotations, which are lines such as //@ kernel NAME: \"tune new\" writes a "
+               "kernel with all that are needed"},
+        {"//@ problem n 64\n" CODE, "k.cu: no `kernel` annotation, expected a line: //@ kernel NAME"},
         {"//@ kernl k\n" CODE, "k.cu:1:5: unknown annotation 'kernl'; did you mean kernel?"},
         {"//@ kernel k\n//@ problem n 64\n//@ param B 1 2\n//@ where C > 1\n//@ default B=1\n" REST,
          "k.cu:4:11: unknown name C"},
@@ -226,7 +228,7 @@ static void about_kernels(void **state) {
     static const struct {
         const char *problem, *sentence;
     } problems[] = {
-        {"m=4", "k has no variable m"},
+        {"m=4", "k has no variable m; it has n"},
         {"n", "found 'n' in a problem of k, expected NAME=VALUE"},
         {"n=0", "n is 0: it must be a whole number of at least 1"},
         {"n=4,n=5", "n is given twice"},

@@ -78,7 +78,7 @@ static void keeps_trials(void **state) {
     tt__trial odd = {.time_us = 3.5e6, .n_samples = TT__SAMPLES_MAX};
     for (int i = 0; i < TT__SAMPLES_MAX; i++)
         odd.samples_us[i] = i % 2 ? 1e9f : 0.0f;
-    strcpy(bad.reason, "killed by signal 11");
+    strcpy(bad.reason, "was killed by signal 11");
     int64_t c2, c3;
     assert_ok(tt__store_config(s, "transpose_tiled", "transpose", "abcd", "TILE_DIM=64 PAD=0", &c2));
     assert_ok(tt__store_config(s, "transpose_tiled", "transpose", "abcd", "TILE_DIM=16 PAD=0", &c3));

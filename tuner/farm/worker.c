@@ -118,7 +118,7 @@ static void stop(tt__worker *w, char *reason, size_t size) {
             ;
     }
     if (WIFSIGNALED(status))
-        snprintf(reason, size, "killed by signal %d (%s)", WTERMSIG(status), strsignal(WTERMSIG(status)));
+        snprintf(reason, size, "was killed by signal %d (%s)", WTERMSIG(status), strsignal(WTERMSIG(status)));
     else
         snprintf(reason, size, "ended with exit code %d", WEXITSTATUS(status));
     *w = (tt__worker){.fd = -1, .bell = -1};

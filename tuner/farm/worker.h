@@ -48,7 +48,7 @@ typedef struct tt__event {
     size_t worker;   /* index */
     size_t job;      /* the caller's number: of the replied or the lost request */
     uint32_t type;   /* REPLY */
-    char reason[96]; /* CRASHED, TIMEOUT: "killed by signal 11 (Segmentation fault)" */
+    char reason[96]; /* CRASHED, TIMEOUT: "was killed by signal 11 (Segmentation fault)" */
 } tt__event;
 
 /* Waits up to wait_s for the first event of busy workers. REPLY: the payload is filled in, and the worker is
