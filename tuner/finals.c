@@ -19,8 +19,8 @@ enum { CONTENDERS_MAX = 26, HEATS = 3, COPIES_MAX = 3 };
 /* Every stage has another number of rounds, so that samples of two stages are never paired. */
 typedef struct stage {
     tt__rounds rounds;
-    size_t contenders,
-        copies; /* limits on entrants of the next stage: their number, and their distance from the leader */
+    /* limits on entrants of the next stage: their number, and their distance from the leader */
+    size_t contenders, copies;
     double within;
 } stage;
 static const stage stages[] = {

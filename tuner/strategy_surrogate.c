@@ -31,8 +31,8 @@ typedef struct surrogate {
     double *prior, *odds, *gain; /* one allocation; gain: from the last comparison of all configurations */
     bool compared;               /* was there such a comparison? */
     size_t *cubin_of;            /* tt__points_cubins */
-    bool *row_of,
-        *asked_for; /* one allocation; row_of: it is a row of the process; asked_for: its cubin was named */
+    bool *row_of;                /* it is a row of the process; one allocation with asked_for */
+    bool *asked_for;             /* its cubin was named */
 } surrogate;
 
 static void close_surrogate(void *self) {

@@ -1,5 +1,5 @@
-// The checker's own kernels: how arrays are filled, poisoned, and compared. They know areas - an array between its two
-// guards, a whole number of 16-byte words - and, where numbers are made or compared, the type of an element.
+// The checker's own kernels, which fill, poison and compare arrays. They work on areas: an area is an array between two
+// guards, and has a whole number of 16-byte words. Only the kernels for numbers know the type of an element.
 
 typedef unsigned long long u64;
 
@@ -13,7 +13,7 @@ static __device__ unsigned int mix(u64 i, unsigned int seed) {
 #define GRID_STRIDE(i, n)                                                                                    \
     for (u64 i = (u64)blockIdx.x * blockDim.x + threadIdx.x; i < (u64)(n); i += (u64)gridDim.x * blockDim.x)
 
-// What comparisons have found, one for each array.
+// The result of comparing an array.
 typedef struct finding {
     u64 n;     // 16-byte words that are wrong
     u64 first; // byte of the area
@@ -30,7 +30,7 @@ extern "C" __global__ void tt_fill(unsigned int *words, long long n, unsigned in
     GRID_STRIDE(i, n) words[i] = mix(i, seed) ^ turn;
 }
 
-// Finds bytes, from `begin` to before `end` of the fill, that are no longer what tt_fill wrote at their place.
+// Finds bytes that have changed since tt_fill wrote them, from byte `begin` to before `end`.
 extern "C" __global__ void tt_check_fill(const unsigned int *words, long long begin, long long end, unsigned int seed,
                                          finding *f) {
     const long long first = begin / 4, n = (end + 3) / 4 - first;
@@ -48,13 +48,13 @@ extern "C" __global__ void tt_check_fill(const unsigned int *words, long long be
 
 // ---- Results
 
-// The reference ran twice, over random bits and over their inverse: a byte that came out as it went in both times is
-// one that nobody may write. A bit for each byte, set where it was written.
+// Finds the bytes that the reference writes: a bit for each byte, set if it was written. The reference ran twice, over
+// random bits and over their inverse. A byte that kept both must not be written.
 extern "C" __global__ void tt_written(const unsigned int *once, const unsigned int *twice, long long n,
                                       unsigned int seed, unsigned short *written) {
     GRID_STRIDE(i, n) {
         unsigned int bits = 0;
-#pragma unroll 1 // it runs once, and whoever waits for the first trial waits for its compilation
+#pragma unroll 1 // short code: this runs once, and the first trial waits for its compilation
         for (u64 w = 4 * i; w < 4 * i + 4; w++) {
             const unsigned int before = mix(w, seed), changed = (once[w] ^ before) | (twice[w] ^ ~before);
             for (int k = 0; k < 4; k++)
@@ -69,8 +69,8 @@ static __device__ unsigned int spread(unsigned int bits) {
     return ((bits & 15) * 0x00204081u & 0x01010101u) * 255u;
 }
 
-// Before a run, what must be written becomes the reference's inverse in the bits that are set in `flip`: whatever a
-// kernel forgets is wrong. The rest is as it has to stay.
+// Before a run, every byte that must be written gets the reference with the bits of `flip` inverted. So a byte that a
+// kernel leaves out is wrong. All other bytes get the value that they must keep.
 extern "C" __global__ void tt_poison(uint4 *out, const uint4 *ref, const unsigned short *written, long long n,
                                      unsigned int flip) {
     GRID_STRIDE(i, n) {
@@ -93,20 +93,20 @@ extern "C" __global__ void tt_compare(const uint4 *a, const uint4 *b, long long 
     }
 }
 
-// A sum over words and their places, which no stray write leaves as it was.
+// A sum over words and their places. A stray write changes it.
 extern "C" __global__ void tt_sum(const unsigned int *words, long long n, unsigned int seed, u64 *sum) {
     u64 own = 0;
     GRID_STRIDE(i, n) own += (u64)mix(i ^ words[i], seed) * (2 * i + 1);
     atomicAdd(sum, own);
 }
 
-// The arrays of the first slot, into all slots behind it.
+// Copies the arrays of the first slot into all later slots.
 extern "C" __global__ void tt_spread(uint4 *slots, long long words, long long stride, long long n_slots) {
     for (long long s = 1 + blockIdx.y; s < n_slots; s += gridDim.y)
         GRID_STRIDE(i, words) slots[s * stride + i] = slots[i];
 }
 
-// ---- Numbers: of what is made or compared as such. Whoever moves bits is spared compiling this.
+// ---- Numbers. Kernels that only move bits do not need this part, and save its compilation.
 #if NUMBERS
 
 // As tt__type of base/type.h.
@@ -119,7 +119,7 @@ static __device__ float half_to_float(unsigned short h) {
     return __uint_as_float(sign | (exponent == 31 ? 0x7f800000u : (exponent + 112) << 23) | mantissa << 13);
 }
 
-// The nearest one that is not larger in magnitude: random data need no better.
+// Rounds towards zero, which is good enough for random data.
 static __device__ unsigned short float_to_half(float f) {
     const unsigned int bits = __float_as_uint(f), sign = bits >> 16 & 0x8000;
     const int exponent = (int)(bits >> 23 & 255) - 112;
@@ -162,8 +162,8 @@ static __device__ void put_number(void *array, u64 i, int type, double v) {
     }
 }
 
-// Uniform from `low` to `high` (whole numbers of both ends), or normal: the sum of twelve uniform ones less 6 is near
-// enough, and the same on every machine.
+// Uniform numbers from `low` to `high` (whole numbers include both), or normal ones. A normal number is the sum of
+// twelve uniform ones less 6. That is near enough, and the same on every machine.
 extern "C" __global__ void tt_numbers(void *array, long long n, int type, int normal, double low, double high,
                                       unsigned int seed) {
     const bool whole = type < F16;
@@ -181,13 +181,13 @@ static __device__ bool close(double got, double want, double abs_tolerance, doub
     if (got == want || (got != got && want != want))
         return true;
     const double off = fabs(got - want);
-    if (off - off != 0) // an infinity or no number: a part of an infinity is one, too, and nothing is close to it
+    if (off - off != 0) // infinite or NaN: a relative tolerance would be infinite, too
         return false;
     return off <= abs_tolerance || off <= rel_tolerance * fabs(want);
 }
 
-// As tt_compare, for the elements of an array that starts `head` bytes behind the start of the area, which may be off by the
-// tolerance; what lies around them must not differ.
+// As tt_compare, for an array that starts `head` bytes after the start of its area. Its elements may differ by the
+// tolerance. All bytes around them must be equal.
 extern "C" __global__ void tt_compare_numbers(const uint4 *a, const uint4 *b, long long n, long long head,
                                               long long count, int type, int size, double abs_tolerance,
                                               double rel_tolerance, finding *f) {

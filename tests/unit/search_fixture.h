@@ -35,8 +35,8 @@ typedef struct fake {
     size_t n_stages;              /* of the finals, and heats of them */
     size_t n_in[STAGES_MAX];      /* entrants of each stage */
     tt__rounds rounds[STAGES_MAX];
-    size_t fails_at,
-        lost_at; /* the stage that fails, and the stage that no entrant passes, from 1; 0: none */
+    size_t fails_at; /* the stage that fails, from 1; 0: none */
+    size_t lost_at;  /* the stage that no entrant passes, from 1; 0: none */
     tt_status fails_with;
 } fake;
 
