@@ -52,8 +52,8 @@ wrong.extend(f"docs/cli.md lacks the variable {v}" for v in sorted(on_page - var
 wrong.extend(f"tune.1 lacks the variable {v}" for v in sorted(variables - on_page))
 # The parts of the output for an author that do not depend on this GPU and NVRTC.
 shown = open(f"{root}/docs/annotations.md", encoding="utf-8").read().split("## Checking a file")[1].split("```")[1]
-checked = subprocess.run([tune, "check", "examples/kernels/saxpy.cu"], cwd=root, capture_output=True, text=True,
-                         check=True).stdout
+command = re.search(r"^\$ build/tune (.*)$", shown, re.M)[1].split()
+checked = subprocess.run([tune, *command], cwd=root, capture_output=True, text=True, check=True).stdout
 for line in shown.strip().splitlines():
     if not line.startswith(("console", "$", "...", "compiled", "occupancy")) and line.split(" on ")[0] not in checked:
         wrong.append(f"docs/annotations.md shows what tune check does not: {line}")

@@ -84,9 +84,7 @@ def says(page, text):
 
 quick, usual = (constant("tuner/limits.c", rf"\[TT_EFFORT_{e}\] = (\d+)") for e in ("QUICK", "STANDARD"))
 short, below = constant("tuner/limits.c", r"standard_if_short = (\d+)"), constant("tuner/limits.h", r"TT__SHORT_US = (\d+)")
-says("docs/cli.md", f"`quick` {quick}, `standard` (the default) {usual} ({short} where the best takes less than {below} us)")
 whole = constant("tuner/limits.c", r"standard_whole = (\d+)")
-says("docs/cli.md", f"less than {below} us) and all where there are no more than {whole},")
 says("docs/search.md", f"A space of up to {whole} is tried whole")
 says("docs/search.md", f"| `quick` | {quick} |")
 says("docs/search.md", f"| `standard` (default) | {usual}; {short} where the best takes less than {below} us |")
