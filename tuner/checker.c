@@ -111,7 +111,7 @@ CUresult tt__verifier_spread(const tt__verifier *v, CUdeviceptr slots, size_t by
 static bool is_exact(const tt__workload *w, int i) {
     const tt__array *a = &w->arrays[i];
     return a->direction == TT__IN || a->type == TT__TYPE_ELEM ||
-           (w->abs_tolerance <= 0 && w->rel_tolerance <= 0);
+           (w->abs_tolerance <= 0 && w->rel_tolerance <= 0 && w->scale_tolerance <= 0);
 }
 
 bool tt__verify_has_numbers(const tt__workload *w) {
@@ -119,7 +119,8 @@ bool tt__verify_has_numbers(const tt__workload *w) {
         const tt__array *a = &w->arrays[i];
         if (a->direction == TT__SCALAR)
             continue;
-        if (a->init == TT__INIT_UNIFORM || a->init == TT__INIT_NORMAL || !is_exact(w, i))
+        if (a->init == TT__INIT_UNIFORM || a->init == TT__INIT_NORMAL || a->init == TT__INIT_SORTED ||
+            a->init == TT__INIT_PERMUTATION || !is_exact(w, i))
             return true;
     }
     return false;
@@ -157,7 +158,7 @@ static CUresult compare(tt__verifier *v, int i, CUdeviceptr with, CUdeviceptr fo
     tt__area *area = &v->areas[i];
     long long words = (long long)(area->bytes / 16), head = (long long)area->head, count = a->count;
     int type = a->type, size = a->elem_size;
-    double most = v->work.abs_tolerance, part = v->work.rel_tolerance;
+    double most = area->tolerance, part = v->work.rel_tolerance;
     if (is_exact(&v->work, i))
         return tt__verify_launch(v, v->compare, words, (void *[]){&area->live, &with, &words, &found});
     return tt__verify_launch(

@@ -17,6 +17,7 @@ typedef struct tt__area {
     CUdeviceptr reference; /* expected contents of `out` and `inout`; 0: unknown */
     CUdeviceptr written;   /* for `out`: one bit for each byte that the reference writes; 0: none */
     CUdeviceptr operand;   /* address of the array in `live`, as kernels get it */
+    double tolerance;      /* how far a number may be off */
     tt__arg_value scalar;
 } tt__area;
 
@@ -29,7 +30,7 @@ typedef struct tt__verifier {
     void *operands[TT__OPERANDS_MAX]; /* of tt__kernel_launch */
     CUdeviceptr findings;
     CUlibrary library;
-    CUfunction fill, check_fill, numbers, written, poison, compare, compare_numbers, spread, sum;
+    CUfunction fill, check_fill, numbers, squares, written, poison, compare, compare_numbers, spread, sum;
     uint64_t kept; /* checksum of all data that runs are compared with */
 } tt__verifier;
 

@@ -246,7 +246,9 @@ static tt_status time_few(tt__bench_pool *pool, const tt__timed *things, int n, 
 /* Queue entries of one launch in a train: its kernels, and the copies that restore its buffers. */
 static int wagons(const tt__bench_pool *pool, const tt__timed *thing) {
     const tt__workload *w = &pool->verifier->work;
-    int n = thing->enqueue ? thing->n_enqueued : thing->launch->n_passes;
+    int n = thing->enqueue ? thing->n_enqueued : 0;
+    for (int i = 0; i < (thing->enqueue ? 0 : thing->launch->n_passes); i++)
+        n += thing->launch->passes[i].off ? 0 : 1 + thing->launch->passes[i].repeats;
     for (int i = 0; i < w->n && pool->renews && !is_apart(pool, thing); i++)
         n += w->arrays[i].direction == TT__INOUT;
     return n;

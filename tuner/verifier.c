@@ -4,6 +4,7 @@
 #include "tuner/verifier.h"
 
 #include <errno.h>
+#include <math.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -17,15 +18,11 @@ static tt_status open_checker(tt__verifier *v, const void *cubin) {
         CUfunction *fn;
         const char *name;
         bool numbers;
-    } fns[] = {{&v->fill, "tt_fill", false},
-               {&v->check_fill, "tt_check_fill", false},
-               {&v->written, "tt_written", false},
-               {&v->poison, "tt_poison", false},
-               {&v->compare, "tt_compare", false},
-               {&v->sum, "tt_sum", false},
-               {&v->spread, "tt_spread", false},
-               {&v->numbers, "tt_numbers", true},
-               {&v->compare_numbers, "tt_compare_numbers", true}};
+    } fns[] = {{&v->fill, "tt_fill", false},       {&v->check_fill, "tt_check_fill", false},
+               {&v->written, "tt_written", false}, {&v->poison, "tt_poison", false},
+               {&v->compare, "tt_compare", false}, {&v->sum, "tt_sum", false},
+               {&v->spread, "tt_spread", false},   {&v->numbers, "tt_numbers", true},
+               {&v->squares, "tt_squares", true},  {&v->compare_numbers, "tt_compare_numbers", true}};
     const bool has_numbers = tt__verify_has_numbers(&v->work);
     TT_TRY(tt__cu_check(v->cu->cuLibraryLoadData(&v->library, cubin, NULL, NULL, 0, NULL, NULL, 0),
                         "cuLibraryLoadData (checker)"));
@@ -51,8 +48,10 @@ static tt_status open_area(tt__verifier *v, int i) {
     v->operands[i] = &area->operand;
     if (a->direction == TT__SCALAR) {
         tt__launch one = {.n_passes = 1, .passes = {{.n_args = 1}}, .args = {{.type = a->type}}};
-        one.args[0].i = (int64_t)a->low;
-        one.args[0].f = a->low;
+        if (tt__types[a->type].floating)
+            one.args[0].f = a->low;
+        else
+            one.args[0].i = (int64_t)a->low;
         tt__arg_value constants[TT__ARGS_MAX];
         tt__kernel_constants(constants, &one);
         area->scalar = constants[0];
@@ -103,7 +102,11 @@ static tt_status init_array(tt__verifier *v, int i) {
     tt__area *area = &v->areas[i];
     const size_t bytes = (size_t)tt__array_bytes(a);
     long long n = a->count;
-    int type = a->type, normal = a->init == TT__INIT_NORMAL;
+    int type = a->type;
+    int kind = a->init == TT__INIT_NORMAL        ? 1
+               : a->init == TT__INIT_SORTED      ? 2
+               : a->init == TT__INIT_PERMUTATION ? 3
+                                                 : 0; /* as in verify.cu */
     unsigned seed = tt__verify_seed(&v->work, i);
     double low = a->low, high = a->high;
     if (a->direction != TT__IN && a->direction != TT__INOUT && a->direction != TT__CONSTANT)
@@ -113,10 +116,12 @@ static tt_status init_array(tt__verifier *v, int i) {
         break; /* the area is random already */
     case TT__INIT_UNIFORM:
     case TT__INIT_NORMAL:
-        TT_TRY(tt__cu_check(
-            tt__verify_launch(v, v->numbers, n,
-                              (void *[]){&area->operand, &n, &type, &normal, &low, &high, &seed}),
-            "tt_numbers"));
+    case TT__INIT_SORTED:
+    case TT__INIT_PERMUTATION:
+        TT_TRY(
+            tt__cu_check(tt__verify_launch(v, v->numbers, n,
+                                           (void *[]){&area->operand, &n, &type, &kind, &low, &high, &seed}),
+                         "tt_numbers"));
         break;
     case TT__INIT_ZEROS:
         TT_TRY(tt__cu_check(v->cu->cuMemsetD8Async(area->operand, 0, bytes, v->stream), "cuMemsetD8Async"));
@@ -210,6 +215,29 @@ static tt_status take_expected(tt__verifier *v) {
     return TT_OK;
 }
 
+/* The tolerance of each result by its scale: a part of the root mean square of what is right. */
+static tt_status find_scales(tt__verifier *v) {
+    for (int i = 0; i < v->work.n; i++) {
+        const tt__array *a = &v->work.arrays[i];
+        tt__area *area = &v->areas[i];
+        CUdeviceptr at = area->reference + area->head, sum = v->findings;
+        long long n = a->count;
+        int type = a->type;
+        double total = 0;
+        area->tolerance = v->work.abs_tolerance;
+        if (!area->reference || v->work.scale_tolerance <= 0 || a->type == TT__TYPE_ELEM)
+            continue;
+        TT_TRY(tt__cu_check(v->cu->cuMemsetD8Async(sum, 0, sizeof total, v->stream), "cuMemsetD8Async"));
+        TT_TRY(tt__cu_check(tt__verify_launch(v, v->squares, n, (void *[]){&at, &n, &type, &sum}),
+                            "tt_squares"));
+        TT_TRY(tt__cu_check(v->cu->cuStreamSynchronize(v->stream), "tt_squares"));
+        TT_TRY(tt__cu_check(v->cu->cuMemcpyDtoH(&total, sum, sizeof total), "cuMemcpyDtoH"));
+        double scale = v->work.scale_tolerance * sqrt(total / (double)n);
+        area->tolerance = scale > area->tolerance ? scale : area->tolerance;
+    }
+    return TT_OK;
+}
+
 static tt_status find_written(tt__verifier *v) {
     for (int i = 0; i < v->work.n; i++) {
         tt__area *area = &v->areas[i];
@@ -258,6 +286,7 @@ static tt_status build_reference(tt__verifier *v, const void *cubin, size_t n) {
         TT_TRY(check_reference(v));
     }
     TT_TRY(take_expected(v));
+    TT_TRY(find_scales(v));
     TT_TRY(find_written(v));
     TT_TRY(tt__verify_sum(v, &v->kept));
     return TT_OK;

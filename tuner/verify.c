@@ -34,8 +34,8 @@ static tt_status explain_element(tt__verifier *v, int i, int64_t element, CUdevi
                             "cuMemcpyDtoH"));
         kept = memcmp(elements[1], elements[2], (size_t)a->elem_size) == 0;
     }
-    if (v->work.abs_tolerance > 0 || v->work.rel_tolerance > 0)
-        tt__format(tolerance, sizeof tolerance, " (tolerance: abs %g, rel %g)", v->work.abs_tolerance,
+    if (area->tolerance > 0 || v->work.rel_tolerance > 0)
+        tt__format(tolerance, sizeof tolerance, " (tolerance: abs %g, rel %g)", area->tolerance,
                    v->work.rel_tolerance);
     snprintf(trial->reason, sizeof trial->reason,
              "first wrong element at %s[%lld]: is %s, should be %s%s%s; %llu pieces of 16 bytes differ",

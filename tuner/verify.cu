@@ -162,19 +162,49 @@ static __device__ void put_number(void *array, u64 i, int type, double v) {
     }
 }
 
-// Uniform numbers from `low` to `high` (whole numbers include both), or normal ones. A normal number is the sum of
-// twelve uniform ones less 6. That is near enough, and the same on every machine.
-extern "C" __global__ void tt_numbers(void *array, long long n, int type, int normal, double low, double high,
+// The i-th number of a permutation of 0 to n - 1. Four reversible rounds shuffle the numbers below a power of four that is at
+// least n. They are repeated until the result is below n.
+static __device__ u64 permuted(u64 i, u64 n, unsigned int seed) {
+    int half = 1;
+    while (half < 31 && (1ull << 2 * half) < n)
+        half++;
+    const u64 mask = (1ull << half) - 1;
+    do {
+        for (unsigned int round = 0; round < 4; round++) {
+            const u64 right = i & mask;
+            i = right << half | ((i >> half) ^ (mix(right, seed + round) & mask));
+        }
+    } while (i >= n);
+    return i;
+}
+
+enum { UNIFORM, NORMAL, SORTED, PERMUTATION };
+
+// Uniform numbers from `low` to `high` (whole numbers include both). A normal number is the sum of twelve uniform ones less 6.
+// That is near enough, and the same on every machine. Sorted numbers are uniform, each in its own n-th of the range.
+extern "C" __global__ void tt_numbers(void *array, long long n, int type, int kind, double low, double high,
                                       unsigned int seed) {
     const bool whole = type < F16;
+    const double width = high - low + (whole ? 1 : 0);
     GRID_STRIDE(i, n) {
-        double v = -6;
-        for (unsigned int k = 0; k < 12 && normal; k++)
+        const double u = mix(i, seed) * 0x1p-32;
+        double v = kind == NORMAL ? -6 : kind == SORTED ? low + width * ((double)i + u) / (double)n : low + width * u;
+        for (unsigned int k = 0; k < 12 && kind == NORMAL; k++)
             v += mix(i * 12 + k, seed) * 0x1p-32;
-        if (!normal)
-            v = low + (high - low + (whole ? 1 : 0)) * (mix(i, seed) * 0x1p-32);
+        if (kind == PERMUTATION)
+            v = (double)permuted(i, (u64)n, seed);
         put_number(array, i, type, whole ? floor(v) : v);
     }
+}
+
+// The sum of squares of what is a finite number.
+extern "C" __global__ void tt_squares(const void *array, long long n, int type, double *sum) {
+    double own = 0;
+    GRID_STRIDE(i, n) {
+        const double v = number(array, i, type);
+        own += v - v == 0 ? v * v : 0;
+    }
+    atomicAdd(sum, own);
 }
 
 static __device__ bool close(double got, double want, double abs_tolerance, double rel_tolerance) {

@@ -12,9 +12,10 @@ enum {
     TT__PATH_MAX = 512,
     TT__REASON_MAX = 512,
     TT__VARIABLES_MAX = 16, /* of an operation */
-    TT__PASSES_MAX = 4,     /* kernels that are launched one after the other */
-    TT__ARGS_MAX = 24,      /* of all passes together */
-    TT__OPERANDS_MAX = 12,  /* buffers and scalars of the caller */
+    TT__PASSES_MAX = 8,     /* kernels of a launch, in their order */
+    TT__TURNS_MAX = 64,     /* launches of them all */
+    TT__ARGS_MAX = 64,      /* of all passes together */
+    TT__OPERANDS_MAX = 64,  /* buffers and scalars of the caller */
     TT__SAMPLES_MAX = 128,
     TT__LAPS_MAX = 64, /* launches that make one sample of the finals */
 };

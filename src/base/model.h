@@ -48,23 +48,29 @@ typedef struct tt__env {
 
 /* An argument of a kernel: an operand of the caller, or a value that the configuration decides. */
 typedef struct tt__arg {
-    tt__type type; /* TT__TYPE_NONE: an operand */
-    int operand;
-    int64_t i; /* value of an integer type */
-    double f;  /* value of a floating-point type */
-    int bytes; /* size that the kernel must expect */
+    uint8_t type;  /* tt__type; TT__TYPE_NONE: the operand */
+    uint8_t bytes; /* that the kernel must take */
+    int16_t operand;
+    union {
+        int64_t i; /* of an integer type */
+        double f;  /* of a floating one */
+    };
 } tt__arg;
 
 /* One pass of a launch, which runs one kernel. A launch needs passes, functions and operands. */
 typedef struct tt__pass {
     unsigned grid[3], block[3];
-    unsigned shared_bytes; /* dynamic */
-    int first_arg, n_args; /* of args */
-    bool early; /* may begin before the previous kernel in the stream has ended, and waits for it itself */
+    unsigned shared_bytes;     /* dynamic */
+    int16_t first_arg, n_args; /* of args */
+    int16_t repeats;           /* launches after the first */
+    int16_t swap[2];           /* operands that change places after each launch; equal: none do */
+    bool off;                  /* not launched at all */
+    bool early; /* may begin before the kernel in front of it has ended, for which it waits itself */
 } tt__pass;
 
 typedef struct tt__launch {
     int n_passes;
+    bool swaps; /* some pass does */
     tt__pass passes[TT__PASSES_MAX];
     tt__arg args[TT__ARGS_MAX];
 } tt__launch;

@@ -1,4 +1,5 @@
-/* Where the files are that come with tiletune: the worker, the scripts, and NVRTC if it was installed with it. */
+/* Where the files are that come with tiletune: the worker, the scripts, and NVRTC if it was installed with
+ * it. */
 #ifndef TT_BASE_PLACE_H
 #define TT_BASE_PLACE_H
 

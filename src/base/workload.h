@@ -28,7 +28,9 @@ typedef enum tt__init {
     TT__INIT_NORMAL, /* mean 0, deviation 1 */
     TT__INIT_ZEROS,
     TT__INIT_FILE,
-    TT__INIT_COPY /* of an earlier operand */
+    TT__INIT_SORTED,
+    TT__INIT_PERMUTATION, /* of 0 to count - 1 */
+    TT__INIT_COPY         /* of an earlier operand */
 } tt__init;
 
 typedef struct tt__array {
@@ -64,6 +66,7 @@ typedef struct tt__workload {
     bool has_reference; /* otherwise files have the expected data, or nothing is verified */
     tt__symbols reference;
     tt__launch launch;                   /* of the reference */
+    double scale_tolerance;              /* of the root mean square of what is right */
     double abs_tolerance, rel_tolerance; /* both 0: bit for bit */
     int64_t copy_bytes; /* bytes on each side of the copy that is timed for comparison, if it is not a copy of
                            src to dst; 0: none */

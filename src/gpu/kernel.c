@@ -139,15 +139,26 @@ CUresult tt__pass_launch(const tt__pass *pass, const tt__driver *cu, CUfunction 
 CUresult tt__kernel_launch_with(const tt__kernel *kernel, const tt__driver *cu, const tt__launch *launch,
                                 const tt__arg_value *constants, void *const *operands, CUstream stream) {
     CUresult r = CUDA_SUCCESS;
-    for (int s = 0; s < launch->n_passes && r == CUDA_SUCCESS; s++) {
+    uint8_t at[TT__OPERANDS_MAX]; /* where each operand is by now */
+    for (int i = 0; i < TT__OPERANDS_MAX && launch->swaps; i++)
+        at[i] = (uint8_t)i;
+    for (int s = 0; s < launch->n_passes; s++) {
         const tt__pass *pass = &launch->passes[s];
-        void *args[TT__ARGS_MAX];
-        for (int i = 0; i < pass->n_args; i++) {
-            const tt__arg *arg = &launch->args[pass->first_arg + i];
-            args[i] = arg->type == TT__TYPE_NONE ? operands[arg->operand]
-                                                 : (void *)(uintptr_t)&constants[pass->first_arg + i];
+        for (int turn = pass->off ? -1 : pass->repeats; turn >= 0 && r == CUDA_SUCCESS; turn--) {
+            void *args[TT__ARGS_MAX];
+            for (int i = 0; i < pass->n_args; i++) {
+                const tt__arg *arg = &launch->args[pass->first_arg + i];
+                args[i] = arg->type != TT__TYPE_NONE ? (void *)(uintptr_t)&constants[pass->first_arg + i]
+                          : launch->swaps            ? operands[at[arg->operand]]
+                                                     : operands[arg->operand];
+            }
+            r = tt__pass_launch(pass, cu, kernel->fns[s], args, stream);
+            if (pass->swap[0] != pass->swap[1]) {
+                uint8_t held = at[pass->swap[0]];
+                at[pass->swap[0]] = at[pass->swap[1]];
+                at[pass->swap[1]] = held;
+            }
         }
-        r = tt__pass_launch(pass, cu, kernel->fns[s], args, stream);
     }
     return r;
 }

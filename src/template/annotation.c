@@ -146,6 +146,24 @@ static tt_status read_args(tt__reader *r, tt__span rest) {
     return TT_OK;
 }
 
+static tt_status read_when(tt__reader *r, tt__span rest) {
+    return tt__read_expr(r, &r->launch->when, rest);
+}
+
+static tt_status read_repeat(tt__reader *r, tt__span rest) {
+    return tt__read_expr(r, &r->launch->repeat, rest);
+}
+
+/* The names are looked up at the end. */
+static tt_status read_swap(tt__reader *r, tt__span rest) {
+    for (int i = 0; i < 2; i++) {
+        TT_TRY(tt__read_name(r, r->launch->swap[i], sizeof r->launch->swap[i], rest));
+        tt__take_word(&rest);
+    }
+    r->launch->swap_line = r->line;
+    return TT_OK;
+}
+
 static tt_status read_launch(tt__reader *r, tt__span rest) {
     if (!tt__span_is(rest, "early"))
         return FAIL(r, rest.at, "found '%.*s', expected: early", SHOW(rest));
@@ -161,10 +179,6 @@ static tt_status read_kernel(tt__reader *r, tt__span rest) {
         return FAIL(r, rest.at, "more than %d kernels", TT__PASSES_MAX);
     char *symbol = t->symbols.name[t->n_passes], name[TT__NAME_MAX];
     TT_TRY(tt__read_kernel(r, symbol, name, rest));
-    for (int i = 0; i < t->n_passes; i++)
-        if (strcmp(t->symbols.name[i], symbol) == 0)
-            return FAIL(r, rest.at, "a second `kernel` %s, the first is in line %d", symbol,
-                        t->passes[i].line);
     if (t->n_passes == 0)
         tt__copy(t->kernel, sizeof t->kernel, name);
     r->launch = &t->passes[t->n_passes++];
@@ -247,6 +261,9 @@ static const struct {
     {"grid", read_grid, OF_LAUNCH, true, "grid EXPRESSION, ..."},
     {"shared", read_shared, OF_LAUNCH, false, "shared EXPRESSION"},
     {"args", read_args, OF_LAUNCH, true, "args dst, src, TYPE EXPRESSION, ..."},
+    {"when", read_when, OF_LAUNCH, false, "when EXPRESSION"},
+    {"repeat", read_repeat, OF_LAUNCH, false, "repeat EXPRESSION"},
+    {"swap", read_swap, OF_LAUNCH, false, "swap BUFFER BUFFER"},
     {"launch", read_launch, OF_LAUNCH, false, "launch early"},
     {"default", read_default, ONCE, false, "default NAME=VALUE ..."}, /* required if there are parameters */
     {"include", read_include, OFTEN, false, "include FOLDER"},
@@ -259,7 +276,7 @@ static const struct {
     {"scalar", tt__read_scalar, OFTEN, false, "scalar NAME TYPE VALUE"},
     {"reference", tt__read_reference, ONCE, false, "reference KERNEL"},
     {"expect", tt__read_expect, OFTEN, false, "expect BUFFER FILE"},
-    {"tolerance", tt__read_tolerance, ONCE, false, "tolerance abs NUMBER rel NUMBER"},
+    {"tolerance", tt__read_tolerance, ONCE, false, "tolerance abs NUMBER rel NUMBER scale NUMBER"},
     {"metric", tt__read_metric, OFTEN, false, "metric NAME EXPRESSION"},
     {"objective", tt__read_objective, ONCE, false, "objective minimize|maximize METRIC"},
     {"require", tt__read_require, OFTEN, false, "require EXPRESSION"},

@@ -43,8 +43,8 @@ static tt_status add_operand(tt__reader *r, tt__operand **out, tt__span *rest) {
     return TT_OK;
 }
 
-static const char *const inits[] = {"random", "uniform", "normal", "zeros",
-                                    "file"}; /* in the order of tt__init */
+static const char *const inits[] = {"random", "uniform", "normal",     "zeros",
+                                    "file",   "sorted",  "permutation"}; /* in the order of tt__init */
 
 /* Splits at the last word that is a direction. The length before it may be an expression of many words. */
 static bool split_length(tt__span rest, tt__span *length, size_t *direction, tt__span *data) {
@@ -118,6 +118,17 @@ static tt_status check_fits(tt__reader *r, const tt__operand *o, tt__span number
     return TT_OK;
 }
 
+/* A number, or an expression of the problem, without blanks. */
+static tt_status read_bound(tt__reader *r, tt__operand *o, int end, tt__span word) {
+    double *to = end ? &o->high : &o->low;
+    if (word.n && tt__is_word_char(*word.at) && (*word.at < '0' || *word.at > '9'))
+        return tt__read_expr(r, &o->bounds[end], word);
+    if (word.n && strcspn(word.at, "+*/%(") < word.n)
+        return tt__read_expr(r, &o->bounds[end], word);
+    TT_TRY(tt__read_number(r, to, word));
+    return check_fits(r, o, word, *to);
+}
+
 static tt_status read_data(tt__reader *r, tt__operand *o, tt__span data) {
     const tt__operation *operation = r->t->own;
     bool floating = tt__types[o->type].floating;
@@ -147,21 +158,24 @@ static tt_status read_data(tt__reader *r, tt__operand *o, tt__span data) {
         }
         if (o->from < 0)
             return FAIL(r, word.at,
-                        "found '%.*s', expected random, uniform, normal, zeros, file or a buffer above%s",
+                        "found '%.*s', expected random, uniform, normal, zeros, file, sorted, permutation or "
+                        "a buffer "
+                        "above%s",
                         SHOW(word), tt__suggest_text(&near));
     }
     if (k == TT__INIT_FILE)
         TT_TRY(tt__read_file_beside(r, o->file, tt__take_word(&data)));
-    if (k == TT__INIT_UNIFORM && data.n > 0) {
-        tt__span low = tt__take_word(&data), high = tt__take_word(&data);
-        TT_TRY(tt__read_number(r, &o->low, low));
-        TT_TRY(tt__read_number(r, &o->high, high));
-        if (o->low > o->high)
-            return FAIL(r, low.at, "the lower end %g is above the upper end %g", o->low, o->high);
-        TT_TRY(check_fits(r, o, low, o->low));
-        TT_TRY(check_fits(r, o, high, o->high));
-    }
-    if ((k == TT__INIT_UNIFORM || k == TT__INIT_NORMAL) && o->type == TT__TYPE_ELEM)
+    o->usual_bounds = data.n == 0;
+    if ((k == TT__INIT_UNIFORM || k == TT__INIT_SORTED) && data.n > 0)
+        for (int end = 0; end < 2; end++)
+            TT_TRY(read_bound(r, o, end, tt__take_word(&data)));
+    if (o->low > o->high && !o->bounds[0].text && !o->bounds[1].text)
+        return FAIL(r, word.at, "the lower end %g is above the upper end %g", o->low, o->high);
+    if (k == TT__INIT_PERMUTATION && floating)
+        return FAIL(r, word.at, "permutation needs a type of whole numbers, and %s is none",
+                    tt__types[o->type].name);
+    if ((k == TT__INIT_UNIFORM || k == TT__INIT_NORMAL || k >= TT__INIT_SORTED) && k != TT__INIT_COPY &&
+        o->type == TT__TYPE_ELEM)
         return FAIL(r, word.at, "%s needs a type of numbers, and elem is none", inits[k]);
     if (k == TT__INIT_NORMAL && !floating)
         return FAIL(r, word.at, "normal needs a floating-point type, and %s is none",

@@ -232,17 +232,22 @@ tt_status tt__read_tolerance(tt__reader *r, tt__span rest) {
         return TT_OK;
     while (rest.n > 0) {
         tt__span word = tt__take_word(&rest), number = tt__take_word(&rest);
-        double *to = tt__span_is(word, "abs")   ? &operation->abs_tolerance
-                     : tt__span_is(word, "rel") ? &operation->rel_tolerance
-                                                : NULL;
+        double *to = tt__span_is(word, "abs")     ? &operation->abs_tolerance
+                     : tt__span_is(word, "rel")   ? &operation->rel_tolerance
+                     : tt__span_is(word, "scale") ? &operation->scale_tolerance
+                                                  : NULL;
         if (!to)
-            return FAIL(r, word.at, "found '%.*s', expected exact, abs NUMBER or rel NUMBER%s", SHOW(word),
+            return FAIL(r, word.at, "found '%.*s', expected exact, abs NUMBER, rel NUMBER or scale NUMBER%s",
+                        SHOW(word),
                         word.n > 3 && memcmp(word.at, "abs", 3) == 0   ? "; did you mean abs?"
                         : word.n > 3 && memcmp(word.at, "rel", 3) == 0 ? "; did you mean rel?"
                                                                        : "");
         TT_TRY(tt__read_number(r, to, number));
         if (*to < 0)
             return FAIL(r, number.at, "a tolerance is 0 or more");
+        if (to == &operation->scale_tolerance && *to >= 0.5)
+            return FAIL(r, number.at, "with a scale of %g wrong results would pass, expected less than 0.5",
+                        *to);
     }
     return TT_OK;
 }
@@ -308,7 +313,33 @@ static tt_status fail_operand(const tt__template *t, const tt__arg_expr *a) {
                              n > 1 ? t->operation->operands[1].name : "", tt__suggest_text(&near));
 }
 
+/* The buffers that change places: what kernels may write. */
+static tt_status find_swap(const tt__template *t, tt__geometry_expr *g) {
+    for (int i = 0; i < 2 && g->swap_line; i++) {
+        size_t k = 0;
+        tt__suggest near = tt__suggest_for(g->swap[i], strlen(g->swap[i]));
+        for (; k < t->operation->n_operands; k++) {
+            const tt__operand *o = &t->operation->operands[k];
+            if (o->direction != TT__OUT && o->direction != TT__INOUT && o->direction != TT__SCRATCH)
+                continue;
+            tt__suggest_try(&near, o->name);
+            if (strcmp(o->name, g->swap[i]) == 0)
+                break;
+        }
+        if (k == t->operation->n_operands)
+            return tt__template_fail(t->path, g->swap_line, 0,
+                                     "`swap` names %s, expected an out, inout or scratch buffer%s",
+                                     g->swap[i], tt__suggest_text(&near));
+        g->swap_of[i] = (int)k;
+    }
+    return TT_OK;
+}
+
 static tt_status find_operands(tt__template *t) {
+    for (int i = 0; i < t->n_passes; i++)
+        TT_TRY(find_swap(t, &t->passes[i]));
+    if (t->own && t->own->has_reference)
+        TT_TRY(find_swap(t, &t->own->launch));
     for (int i = 0; i < t->n_args; i++) {
         tt__arg_expr *a = &t->args[i];
         size_t k = 0, n = t->operation->n_operands;

@@ -328,6 +328,8 @@ static tt_status check_launch(tt__query *q, const tt__geometry_expr *g) {
     for (size_t i = 0; i < 3; i++)
         TT_TRY(check_one(q, &g->grid[i]));
     TT_TRY(check_one(q, &g->shared));
+    TT_TRY(check_one(q, &g->when));
+    TT_TRY(check_one(q, &g->repeat));
     for (int i = g->first_arg; i < g->first_arg + g->n_args; i++)
         if (t->args[i].type != TT__TYPE_NONE)
             TT_TRY(check_one(q, &t->args[i].value));
@@ -349,7 +351,8 @@ static tt_status check_operation(const tt__template *t) {
     }
     above.n_variables = operation->n_variables;
     for (size_t i = 0; i < operation->n_operands; i++)
-        TT_GOTO(check_one(q, &operation->operands[i].count));
+        for (int k = -1; k < 2; k++)
+            TT_GOTO(check_one(q, k < 0 ? &operation->operands[i].count : &operation->operands[i].bounds[k]));
     for (size_t i = 0; i < operation->n_requires; i++)
         TT_GOTO(check_one(q, &operation->requires[i]));
 out:

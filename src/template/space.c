@@ -18,9 +18,9 @@
 #include "template/template.h"
 
 /* All numbers of a launch, the objective and the derived values. */
-enum { SLOTS_MAX = TT__PASSES_MAX * (3 + 3 + 1) + TT__ARGS_MAX + 1 + TT__DERIVED_MAX };
+enum { SLOTS_MAX = TT__PASSES_MAX * (3 + 3 + 1 + 2) + TT__ARGS_MAX + 1 + TT__DERIVED_MAX };
 
-static const char *const part_names[TT__PART_COUNT] = {"block", "grid", "shared", "args"};
+static const char *const part_names[TT__PART_COUNT] = {"block", "grid", "shared", "args", "repeat"};
 
 static const int64_t block_max[3] = {1024, 1024, 64}, grid_max[3] = {INT32_MAX, 65535, 65535};
 
@@ -59,6 +59,8 @@ static void plan_pass(plan *pl, int pass) {
     for (int i = 0; i < 3; i++)
         plan_slot(pl, TT__PART_GRID, pass, i, &g->grid[i]);
     plan_slot(pl, TT__PART_SHARED, pass, 0, &g->shared);
+    plan_slot(pl, TT__PART_TURNS, pass, 0, &g->when);
+    plan_slot(pl, TT__PART_TURNS, pass, 1, &g->repeat);
     for (int i = 0; i < g->n_args; i++)
         if (pl->t->args[g->first_arg + i].type != TT__TYPE_NONE)
             plan_slot(pl, TT__PART_ARGS, pass, i, &pl->t->args[g->first_arg + i].value);
@@ -148,6 +150,21 @@ static tt_status set_shared(const plan *pl, tt__candidate *c, size_t slot, tt__v
     return TT_OK;
 }
 
+/* `when` (index 0) is a condition, `repeat` a number of launches. */
+static tt_status set_turns(const plan *pl, tt__candidate *c, size_t slot, tt__value v, bool *legal) {
+    tt__pass *pass = &c->launch.passes[pl->slots[slot].pass];
+    if (pl->slots[slot].index == 0) {
+        pass->off = v.kind != TT__VALUE_INT || v.i == 0;
+        return TT_OK;
+    }
+    if (v.kind != TT__VALUE_INT || v.i < 0)
+        return fail_value(pl, c, slot, v, "an integer of 0 or more");
+    *legal = within(pl, slot, v.i, TT__TURNS_MAX);
+    pass->off |= v.i == 0;
+    pass->repeats = (int16_t)(v.i > 1 && *legal ? v.i - 1 : 0);
+    return TT_OK;
+}
+
 static tt_status set_arg(const plan *pl, tt__candidate *c, size_t slot, tt__value v, bool *legal) {
     tt__arg *a = &c->launch.args[c->launch.passes[pl->slots[slot].pass].first_arg + pl->slots[slot].index];
     const double most = a->type == TT__TYPE_F32 ? (double)FLT_MAX : DBL_MAX;
@@ -186,13 +203,16 @@ static void start_launch(const plan *pl, tt__launch *l) {
         const tt__geometry_expr *g = &pl->launches[s];
         l->passes[s] = (tt__pass){.grid = {1, 1, 1},
                                   .block = {1, 1, 1},
-                                  .first_arg = n,
-                                  .n_args = g->n_args,
+                                  .first_arg = (int16_t)n,
+                                  .n_args = (int16_t)g->n_args,
+                                  .swap = {(int16_t)g->swap_of[0], (int16_t)g->swap_of[1]},
                                   .early = g->early && pl->gpu->cc >= EARLY_FROM_CC};
+        l->swaps |= g->swap_line > 0;
         for (int i = 0; i < g->n_args; i++, n++) {
             const tt__arg_expr *a = &pl->t->args[g->first_arg + i];
             int bytes = a->type == TT__TYPE_NONE ? operand_bytes(pl, a->operand) : tt__types[a->type].size;
-            l->args[n] = (tt__arg){.type = a->type, .operand = a->operand, .bytes = bytes};
+            l->args[n] =
+                (tt__arg){.type = (uint8_t)a->type, .operand = (int16_t)a->operand, .bytes = (uint8_t)bytes};
         }
     }
 }
@@ -234,9 +254,10 @@ static tt_status read_launch(const plan *pl, const tt__query *q, tt__candidate *
     for (size_t i = 0; i < pl->n_slots && *legal; i++) {
         tt__value v = tt__query_value(q, i);
         tt__part kind = *beyond = pl->slots[i].kind;
-        TT_TRY(kind == TT__PART_SHARED ? set_shared(pl, c, i, v, legal)
-               : kind == TT__PART_ARGS ? set_arg(pl, c, i, v, legal)
-                                       : set_dim(pl, c, i, v, legal));
+        TT_TRY(kind == TT__PART_SHARED  ? set_shared(pl, c, i, v, legal)
+               : kind == TT__PART_TURNS ? set_turns(pl, c, i, v, legal)
+               : kind == TT__PART_ARGS  ? set_arg(pl, c, i, v, legal)
+                                        : set_dim(pl, c, i, v, legal));
     }
     for (int s = 0; s < l->n_passes && *legal; s++) {
         const unsigned *block = l->passes[s].block;
@@ -246,6 +267,18 @@ static tt_status read_launch(const plan *pl, const tt__query *q, tt__candidate *
         *beyond = TT__PART_BLOCK;
         *legal = refuse(pl, &pl->launches[s].block[0], "makes blocks of %" PRId64 " threads, the limit is %d",
                         threads, pl->gpu->max_threads_per_block);
+    }
+    int turns = 0;
+    for (int s = 0; s < l->n_passes; s++)
+        turns += l->passes[s].off ? 0 : 1 + l->passes[s].repeats;
+    if (*legal && (turns == 0 || turns > TT__TURNS_MAX)) {
+        const tt__geometry_expr *last = &pl->launches[l->n_passes - 1];
+        *beyond = TT__PART_TURNS;
+        *legal = refuse(pl,
+                        last->when.text     ? &last->when
+                        : last->repeat.text ? &last->repeat
+                                            : &last->grid[0],
+                        "makes %d launches, expected 1 to %d", turns, TT__TURNS_MAX);
     }
     return *legal ? read_derived(pl, q, c) : TT_OK;
 }

@@ -368,6 +368,8 @@ static void free_launch(tt__geometry_expr *g) {
         free(g->grid[i].text);
     }
     free(g->shared.text);
+    free(g->when.text);
+    free(g->repeat.text);
 }
 
 static void free_operation(tt__operation *operation) {
@@ -375,8 +377,11 @@ static void free_operation(tt__operation *operation) {
         return;
     for (size_t i = 0; i < operation->n_variables; i++)
         free(operation->variables[i].value.text);
-    for (size_t i = 0; i < operation->n_operands; i++)
+    for (size_t i = 0; i < operation->n_operands; i++) {
         free(operation->operands[i].count.text);
+        free(operation->operands[i].bounds[0].text);
+        free(operation->operands[i].bounds[1].text);
+    }
     for (size_t i = 0; i < operation->n_metrics; i++)
         free(operation->metrics[i].value.text);
     for (size_t i = 0; i < operation->n_requires; i++)

@@ -53,9 +53,12 @@ typedef struct tt__derived {
 typedef struct tt__geometry_expr {
     tt__expr block[3], grid[3]; /* missing dimensions are 1 */
     tt__expr shared;            /* dynamic shared memory in bytes; not given: 0 */
-    int first_arg, n_args;      /* in the template's args */
-    bool early;                 /* as in tt__pass, if the device supports it */
-    int line, column;           /* of its name in `kernel` or `reference`; line 0: none */
+    tt__expr when, repeat;      /* missing: always, once */
+    char swap[2][TT__NAME_MAX];
+    int swap_of[2], swap_line; /* the operands of these names; line 0: there are none */
+    int first_arg, n_args;     /* in the template's args */
+    bool early;                /* as in tt__pass, if the device supports it */
+    int line, column;          /* of its name in `kernel` or `reference`; line 0: none */
 } tt__geometry_expr;
 
 typedef struct tt__arg_expr {
@@ -86,6 +89,8 @@ typedef struct tt__operand {
     tt__direction direction;
     bool usual_init;           /* default for the type: uniform for floating point, otherwise random */
     tt__init init;             /* for in and inout */
+    bool usual_bounds;         /* of sorted: none are given */
+    tt__expr bounds[2];        /* of uniform and sorted, if they are no plain numbers: else low and high */
     double low, high;          /* for TT__INIT_UNIFORM; `low` is a scalar's value */
     int from;                  /* for TT__INIT_COPY: the operand */
     char file[TT__FILE_MAX];   /* for TT__INIT_FILE: a file beside the template */
@@ -107,6 +112,7 @@ typedef struct tt__operation {
     bool has_reference; /* otherwise the operands' files have the right results, or nothing is verified */
     tt__symbols reference;
     tt__geometry_expr launch;
+    double scale_tolerance;              /* of the root mean square of what is right */
     double abs_tolerance, rel_tolerance; /* both 0: compared bit for bit */
     size_t n_metrics;
     tt__metric metrics[TT__METRICS_MAX];
@@ -249,6 +255,7 @@ typedef enum tt__part {
     TT__PART_GRID,
     TT__PART_SHARED,
     TT__PART_ARGS,
+    TT__PART_TURNS,
     TT__PART_COUNT
 } tt__part;
 

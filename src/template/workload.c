@@ -33,6 +33,8 @@ static tt_status set_array(tt__array *a, const tt__operation *operation, const t
     a->init = !o->usual_init ? o->init : tt__types[a->type].floating ? TT__INIT_UNIFORM : TT__INIT_RANDOM;
     a->low = o->low;
     a->high = o->high;
+    if (a->init == TT__INIT_SORTED && o->usual_bounds) /* of whole numbers: each once */
+        a->high = tt__types[a->type].floating ? 1 : (double)(count.kind == TT__VALUE_INT ? count.i - 1 : 0);
     a->from = o->from;
     TT_TRY(beside(a->file, operation->t, o->file));
     TT_TRY(beside(a->expect, operation->t, o->expect));
@@ -47,15 +49,29 @@ static tt_status set_array(tt__array *a, const tt__operation *operation, const t
     return TT_OK;
 }
 
+static tt_status set_bound(tt__array *a, const tt__operation *operation, size_t i, int k, tt__value v) {
+    const tt__expr *e = &operation->operands[i].bounds[k];
+    char text[TT__NAME_MAX];
+    if (v.kind != TT__VALUE_INT && v.kind != TT__VALUE_REAL)
+        return tt__template_fail(operation->t->path, e->line, e->column,
+                                 "`%.200s` comes to %s, expected a number", e->text, tt__value_text(text, v));
+    *(k ? &a->high : &a->low) = v.f;
+    return TT_OK;
+}
+
 static tt_status set_arrays(tt__workload *w, const tt__operation *operation, const tt__facts *facts) {
-    const tt__expr *columns[TT__OPERANDS_MAX];
+    const tt__expr *columns[3 * TT__OPERANDS_MAX];
     size_t n = 0, at = 0;
     tt__query *q = NULL;
     bool found = false;
     tt_status status = TT_OK;
     for (size_t i = 0; i < operation->n_operands; i++)
-        if (!operation->operands[i].scalar)
-            columns[n++] = &operation->operands[i].count;
+        if (!operation->operands[i].scalar) {
+            const tt__operand *o = &operation->operands[i];
+            columns[n++] = &o->count;
+            for (int k = 0; k < 2 && o->bounds[k].text; k++)
+                columns[n++] = &o->bounds[k];
+        }
     TT_TRY(tt__query_problem(&q, operation->t, facts, columns, n));
     TT_GOTO(tt__query_next(q, &found));
     for (size_t i = 0; i < operation->n_operands; i++) {
@@ -63,6 +79,12 @@ static tt_status set_arrays(tt__workload *w, const tt__operation *operation, con
         if (found && !operation->operands[i].scalar)
             count = tt__query_value(q, at++);
         TT_GOTO(set_array(&w->arrays[i], operation, facts, i, count));
+        for (int k = 0; k < 2 && found && operation->operands[i].bounds[k].text; k++)
+            TT_GOTO(set_bound(&w->arrays[i], operation, i, k, tt__query_value(q, at++)));
+        if (w->arrays[i].low > w->arrays[i].high && !operation->operands[i].scalar)
+            TT_GOTO(tt__template_fail(operation->t->path, operation->operands[i].count.line, 0,
+                                      "the lower end of %s is %g, above the upper end %g", w->arrays[i].name,
+                                      w->arrays[i].low, w->arrays[i].high));
         const tt__operand *o = &operation->operands[i];
         const tt__array *a = &w->arrays[i], *from = &w->arrays[o->from];
         if (!o->scalar && o->init == TT__INIT_COPY && tt__array_bytes(from) < tt__array_bytes(a))
@@ -85,6 +107,20 @@ static void set_copy(tt__workload *w, const tt__problem *p) {
     w->copy_bytes = fits ? 0 : bytes;
 }
 
+/* Buffers that change places are as long as each other. */
+static tt_status check_swaps(const tt__workload *w, const tt__template *t) {
+    for (int i = 0; i <= t->n_passes; i++) {
+        const tt__geometry_expr *g = i < t->n_passes ? &t->passes[i] : &t->operation->launch;
+        const tt__array *a = &w->arrays[g->swap_of[0]], *b = &w->arrays[g->swap_of[1]];
+        if (g->swap_line && tt__array_bytes(a) != tt__array_bytes(b))
+            return tt__template_fail(t->path, g->swap_line, 0,
+                                     "%s and %s change places, but one has %lld bytes and the other %lld",
+                                     a->name, b->name, (long long)tt__array_bytes(a),
+                                     (long long)tt__array_bytes(b));
+    }
+    return TT_OK;
+}
+
 tt_status tt__workload_of(tt__workload *out, const tt__template *t, const tt__gpu *gpu,
                           const tt__problem *p) {
     const tt__operation *operation = t->operation;
@@ -95,11 +131,13 @@ tt_status tt__workload_of(tt__workload *out, const tt__template *t, const tt__gp
                           .moves = operation->moves,
                           .has_reference = operation->has_reference,
                           .reference = operation->reference,
+                          .scale_tolerance = operation->scale_tolerance,
                           .abs_tolerance = operation->abs_tolerance,
                           .rel_tolerance = operation->rel_tolerance};
     TT_TRY(tt__problem_offset(&out->offset, operation, p));
     TT_TRY(tt__facts_of(&facts, operation, gpu, p));
     TT_TRY(set_arrays(out, operation, &facts));
+    TT_TRY(check_swaps(out, t));
     set_copy(out, p);
     if (operation->has_reference) {
         tt__candidate c;

@@ -76,7 +76,7 @@ static const struct {
     {6, "buffer x T in", "t.cu:6:16: `buffer` has an empty expression"},
     {6, "buffer f32 T n in", "t.cu:6:12: f32 is a type, choose another name"},
     {6, "buffer x T n in unifrom",
-     "t.cu:6:21: found 'unifrom', expected random, uniform, normal, zeros, file or a buffer above; did you "
+     "t.cu:6:21: found 'unifrom', expected random, uniform, normal, zeros, file, sorted, permutation or a buffer above; did you "
      "mean uniform?"},
     {6, "buffer x T n in uniform 1", "t.cu:6:30: found '', expected a number"},
     {6, "buffer x T n in uniform 1 x", "t.cu:6:31: found 'x', expected a number"},
@@ -98,11 +98,11 @@ static const struct {
     {6, "buffer x T n in file ..",
      "t.cu:6:26: found '..', expected the name of a file that lies beside this one"},
     {6, "buffer x T n in y",
-     "t.cu:6:21: found 'y', expected random, uniform, normal, zeros, file or a buffer above"},
+     "t.cu:6:21: found 'y', expected random, uniform, normal, zeros, file, sorted, permutation or a buffer above"},
     {6, "buffer x T n in x",
-     "t.cu:6:21: found 'x', expected random, uniform, normal, zeros, file or a buffer above"},
+     "t.cu:6:21: found 'x', expected random, uniform, normal, zeros, file, sorted, permutation or a buffer above"},
     {6, "buffer x T n in a",
-     "t.cu:6:21: found 'a', expected random, uniform, normal, zeros, file or a buffer above"},
+     "t.cu:6:21: found 'a', expected random, uniform, normal, zeros, file, sorted, permutation or a buffer above"},
     {6, "buffer x T n * THREADS in",
      "t.cu:6:20: THREADS is a parameter, and only the problem and the device are known here"},
     {6, "buffer x T n * k in", "t.cu:6:20: unknown name k"},
@@ -356,10 +356,10 @@ static const struct {
     const char *sentence;
 } floods[] = {
     {4, "//@ problem vN 1\n", 16, "t.cu:19:13: more than 16 variables"},
-    {8, "//@ buffer bN f32 1 in\n", 11, "t.cu:18:12: more than 12 buffers and scalars"},
+    {8, "//@ buffer bN f32 1 in\n", 63, "t.cu:70:12: more than 64 buffers and scalars"},
     {20, "//@ metric mN 1 / time_ns\n", 5, "t.cu:24:12: more than 4 metrics"},
     {23, "//@ options -DaN\n", 17, "t.cu:39:13: more than 16 options"},
-    {22, "//@ kernel kN\n//@ block 1\n//@ grid 1\n//@ args y\n", 4, "t.cu:34:12: more than 4 kernels"},
+    {22, "//@ kernel kN\n//@ block 1\n//@ grid 1\n//@ args y\n", 8, "t.cu:50:12: more than 8 kernels"},
 };
 
 static void keeps_limits(void **state) {

@@ -110,11 +110,15 @@ static void add_tiled(tt__space *s, const tt__gpu *g, const tt__problem *p, int 
     pass->grid[1] = (unsigned)y;
     pass->shared_bytes = (unsigned)shared;
     const tt__arg numbers[] = {
-        {TT__TYPE_I64, 0, m.rows, 0, 8},       {TT__TYPE_I64, 0, m.cols, 0, 8},
-        {TT__TYPE_I64, 0, m.lds, 0, 8},        {TT__TYPE_I64, 0, m.ldd, 0, 8},
-        {TT__TYPE_I32, 0, m.batch, 0, 4},      {TT__TYPE_I64, 0, m.src_stride, 0, 8},
-        {TT__TYPE_I64, 0, m.dst_stride, 0, 8}, {TT__TYPE_I32, 0, unroll, 0, 4},
-        {TT__TYPE_I32, 0, order, 0, 4},
+        {.type = TT__TYPE_I64, .i = m.rows, .bytes = 8},
+        {.type = TT__TYPE_I64, .i = m.cols, .bytes = 8},
+        {.type = TT__TYPE_I64, .i = m.lds, .bytes = 8},
+        {.type = TT__TYPE_I64, .i = m.ldd, .bytes = 8},
+        {.type = TT__TYPE_I32, .i = m.batch, .bytes = 4},
+        {.type = TT__TYPE_I64, .i = m.src_stride, .bytes = 8},
+        {.type = TT__TYPE_I64, .i = m.dst_stride, .bytes = 8},
+        {.type = TT__TYPE_I32, .i = unroll, .bytes = 4},
+        {.type = TT__TYPE_I32, .i = order, .bytes = 4},
     };
     pass->early = g->cc >= 90;
     pass->n_args = 2 + COUNT(numbers);
@@ -153,8 +157,8 @@ static void list_linear(tt__space *s, const tt__gpu *g, const tt__problem *p) {
                 c->launch.passes[0].early = g->cc >= 90;
                 c->launch.args[0].operand = 1;
                 c->launch.args[0].bytes = c->launch.args[1].bytes = 8;
-                c->launch.args[2] = (tt__arg){TT__TYPE_I64, 0, bytes, 0, 8};
-                c->launch.args[3] = (tt__arg){TT__TYPE_I32, 0, stream, 0, 4};
+                c->launch.args[2] = (tt__arg){.type = TT__TYPE_I64, .i = bytes, .bytes = 8};
+                c->launch.args[3] = (tt__arg){.type = TT__TYPE_I32, .i = stream, .bytes = 4};
                 s->n++;
             }
 }

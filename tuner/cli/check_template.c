@@ -21,6 +21,7 @@ const tt__check_part tt__check_parts[TT__PART_COUNT] = {
     [TT__PART_GRID] = {"grid", "limit: blocks of the grid"},
     [TT__PART_SHARED] = {"shared", "limit: shared memory of a block"},
     [TT__PART_ARGS] = {"args", "limit: numbers that fit i32"},
+    [TT__PART_TURNS] = {"repeat", "limit: number of launches"},
 };
 
 static void free_examined(tt__examined *e) {
