@@ -79,7 +79,7 @@ static const struct {
      "t.cu:6:21: found 'unifrom', expected random, uniform, normal, zeros, file, sorted, permutation or a buffer above; did you "
      "mean uniform?"},
     {6, "buffer x T n in uniform 1", "t.cu:6:30: found '', expected a number"},
-    {6, "buffer x T n in uniform 1 x", "t.cu:6:31: found 'x', expected a number"},
+    {6, "buffer x T n in uniform 1 x", "t.cu:6:31: unknown name x"},
     {6, "buffer x T n in uniform 2 1", "t.cu:6:29: the lower end 2 is above the upper end 1"},
     {6, "buffer x T n in uniform 1 2 3", "t.cu:6:33: found '3' behind the end of the line's meaning"},
     {6, "buffer x i32 n in uniform 0.5 2", "t.cu:6:31: found '0.5', expected a whole number for i32"},
