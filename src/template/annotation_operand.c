@@ -165,12 +165,13 @@ static tt_status read_data(tt__reader *r, tt__operand *o, tt__span data) {
     }
     if (k == TT__INIT_FILE)
         TT_TRY(tt__read_file_beside(r, o->file, tt__take_word(&data)));
+    const char *low = data.at + strspn(data.at, " \t");
     o->usual_bounds = data.n == 0;
     if ((k == TT__INIT_UNIFORM || k == TT__INIT_SORTED) && data.n > 0)
         for (int end = 0; end < 2; end++)
             TT_TRY(read_bound(r, o, end, tt__take_word(&data)));
     if (o->low > o->high && !o->bounds[0].text && !o->bounds[1].text)
-        return FAIL(r, word.at, "the lower end %g is above the upper end %g", o->low, o->high);
+        return FAIL(r, low, "the lower end %g is above the upper end %g", o->low, o->high);
     if (k == TT__INIT_PERMUTATION && floating)
         return FAIL(r, word.at, "permutation needs a type of whole numbers, and %s is none",
                     tt__types[o->type].name);
