@@ -76,7 +76,8 @@ static const struct {
     {6, "buffer x T in", "t.cu:6:16: `buffer` has an empty expression"},
     {6, "buffer f32 T n in", "t.cu:6:12: f32 is a type, choose another name"},
     {6, "buffer x T n in unifrom",
-     "t.cu:6:21: found 'unifrom', expected random, uniform, normal, zeros, file, sorted, permutation or a buffer above; did you "
+     "t.cu:6:21: found 'unifrom', expected random, uniform, normal, zeros, file, sorted, permutation or a "
+     "buffer above; did you "
      "mean uniform?"},
     {6, "buffer x T n in uniform 1", "t.cu:6:30: found '', expected a number"},
     {6, "buffer x T n in uniform 1 x", "t.cu:6:31: unknown name x"},
@@ -98,11 +99,14 @@ static const struct {
     {6, "buffer x T n in file ..",
      "t.cu:6:26: found '..', expected the name of a file that lies beside this one"},
     {6, "buffer x T n in y",
-     "t.cu:6:21: found 'y', expected random, uniform, normal, zeros, file, sorted, permutation or a buffer above"},
+     "t.cu:6:21: found 'y', expected random, uniform, normal, zeros, file, sorted, permutation or a buffer "
+     "above"},
     {6, "buffer x T n in x",
-     "t.cu:6:21: found 'x', expected random, uniform, normal, zeros, file, sorted, permutation or a buffer above"},
+     "t.cu:6:21: found 'x', expected random, uniform, normal, zeros, file, sorted, permutation or a buffer "
+     "above"},
     {6, "buffer x T n in a",
-     "t.cu:6:21: found 'a', expected random, uniform, normal, zeros, file, sorted, permutation or a buffer above"},
+     "t.cu:6:21: found 'a', expected random, uniform, normal, zeros, file, sorted, permutation or a buffer "
+     "above"},
     {6, "buffer x T n * THREADS in",
      "t.cu:6:20: THREADS is a parameter, and only the problem and the device are known here"},
     {6, "buffer x T n * k in", "t.cu:6:20: unknown name k"},
@@ -197,9 +201,12 @@ static const struct {
     {19, "tolerance abs x", "t.cu:19:19: found 'x', expected a number"},
     {19, "tolerance abs -1", "t.cu:19:19: a tolerance is 0 or more"},
     {19, "tolerance absolute 1",
-     "t.cu:19:15: found 'absolute', expected exact, abs NUMBER, rel NUMBER or scale NUMBER; did you mean abs?"},
-    {19, "tolerance 1e-5", "t.cu:19:15: found '1e-5', expected exact, abs NUMBER, rel NUMBER or scale NUMBER"},
-    {19, "tolerance exact abs 1", "t.cu:19:15: found 'exact', expected exact, abs NUMBER, rel NUMBER or scale NUMBER"},
+     "t.cu:19:15: found 'absolute', expected exact, abs NUMBER, rel NUMBER or scale NUMBER; did you mean "
+     "abs?"},
+    {19, "tolerance 1e-5",
+     "t.cu:19:15: found '1e-5', expected exact, abs NUMBER, rel NUMBER or scale NUMBER"},
+    {19, "tolerance exact abs 1",
+     "t.cu:19:15: found 'exact', expected exact, abs NUMBER, rel NUMBER or scale NUMBER"},
     {19, "tolerance exact\n//@ tolerance exact", "t.cu:20:5: a second `tolerance`, the first is in line 19"},
     {19, "expect x right.bin", "t.cu:19:12: found 'x', expected an `out` or `inout` buffer above"},
     {19, "expect z right.bin", "t.cu:19:12: found 'z', expected an `out` or `inout` buffer above"},
@@ -273,7 +280,6 @@ static const struct {
      "t.cu:22:12: no `grid` annotation behind `second`, expected a line: //@ grid EXPRESSION, ..."},
     {22, "kernel second",
      "t.cu:22:12: no `block` annotation behind `second`, expected a line: //@ block EXPRESSION, ..."},
-    {22, "kernel scale", "t.cu:22:12: a second `kernel` scale, the first is in line 2"},
     {22, "buffr z T n in", "t.cu:22:5: unknown annotation 'buffr'; did you mean buffer?"},
     {22, "probelm z 1", "t.cu:22:5: unknown annotation 'probelm'; did you mean problem?"},
     {22, "scaler z f32 1", "t.cu:22:5: unknown annotation 'scaler'; did you mean scalar?"},
