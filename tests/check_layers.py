@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Checks who includes whom: check_layers.py SOURCE_ROOT prints each violation as file:line, exits 1 on any.
+"""Checks #include lines: check_layers.py SOURCE_ROOT prints each violation as file:line, exits 1 on any.
 
 Headers are spelled from include/, src/ or the repository root. A layer sees itself and those listed for
 it below; a header of another project may be kept to some folders. Tests may see everything.

@@ -1,4 +1,4 @@
-"""What scripts/performance.py holds targets against: check_performance.py ROOT."""
+"""Checks the figures that scripts/performance.py compares with targets: check_performance.py ROOT."""
 import pathlib
 import sys
 

@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 """Checks the source files as text: check_sizes.py SOURCE_ROOT prints each finding as file:line, exits 1 on any.
 
-No file outgrows what can be read in one go, each says on top what it is for, and none keeps notes to self,
-trailing blanks or a last line without its end.
+No file is too long to be read in one go. Each begins with its purpose. None has notes to self, trailing blanks, or a
+last line without its end.
 """
 import os
 import pathlib

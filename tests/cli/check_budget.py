@@ -1,7 +1,9 @@
 #!/usr/bin/env python3
-"""Whether a run of `tune` kept its budget, by its own timeline and however busy the machine was: what is asked for
-after a deadline is nothing, so that no more is begun behind it than had been asked for; and of the time behind the
-end little is spent on anything else."""
+"""Checks by the timeline of a run of `tune` that it kept its budget, even on a busy machine.
+
+After a deadline nothing more is requested, so only requests from before it may start. Little time passes between the
+deadline and the end of the run, apart from these.
+"""
 
 import json
 import sys

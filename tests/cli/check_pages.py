@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """check_pages.py TUNE: manual pages and completions have what --help has, and the tools that read them agree.
 
-What is installed of bash, zsh, fish, groff and mandoc is asked.
+It asks bash, zsh, fish, groff and mandoc, as far as they are installed.
 """
 import os
 import pathlib
@@ -122,13 +122,13 @@ def check_bash(commands):
 
 
 def complete_split(script, *words):
-    """As readline gives it to bash, with ':' and '=' as words of their own; what is replaced is behind them."""
+    """As readline calls bash: ':' and '=' are words of their own, and the part after them is replaced."""
     split = [part for word in words for part in (re.findall(r"[:=]|[^:=]+", word) or [""])]
     return complete_bash(script + "\nCOMP_WORDBREAKS=:=", *split)
 
 
 def complete_zsh(script, *words):
-    """What zsh lists at Ctrl-D, in a terminal of its own; files without their folder, which is put before them."""
+    """The list that zsh shows at Ctrl-D, in a terminal of its own. Files lack their folder, which comes first."""
     main, terminal = pty.openpty()
     with tempfile.TemporaryDirectory() as folder:
         pathlib.Path(folder, "_tune").write_text(script, encoding="utf-8")

@@ -258,7 +258,7 @@ static void test_ends_before_cuda_has_started(void **state) {
     run_free(&r);
 }
 
-/* Whatever GPU the name suggests, the result is that of the real one. */
+/* The name may suggest another GPU. The result is that of the real one. */
 static void test_presumed(void **state) {
     (void)state;
     static const char *const names[] = {"HOSTCUDA_NVML_NAME", "HOSTCUDA_NVML_NAME=hostcuda",

@@ -1,4 +1,4 @@
-/* What `tune` says to its most likely errors, word by word: a sentence that gets worse has to be seen. */
+/* The most likely error messages of `tune`, word by word, so that a change to one is noticed. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdint.h>
@@ -20,7 +20,7 @@ static const char *folder;
 typedef struct error {
     const char *line;
     int code;
-    const char *sentence; /* all of standard error, but for "tune: "; @ is the folder */
+    const char *sentence; /* all of standard error without "tune: "; @ is the folder */
     const char *env;      /* "NAME=VALUE", or NULL */
 } error;
 

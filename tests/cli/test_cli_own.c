@@ -253,8 +253,8 @@ static void test_compiling(void **state) {
     expect(no_device, 2, "quux", "check @/mine.cu --gpu quux");
 }
 
-/* What a run would fail over only when the kernel is loaded or launched. Kernels are compiled by NVRTC here,
- * where there is one: the stand-in's code tells nothing. */
+/* Faults that a run would meet only when the kernel is loaded or launched. NVRTC compiles the kernels if it
+ * is installed, because the stand-in's code does not show the faults. */
 static void test_what_does_not_fit(void **state) {
     (void)state;
     static const struct {

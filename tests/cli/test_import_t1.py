@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
-"""test_import_t1.py TUNE ROOT: `tune import-t1`, and the script behind it in this process.
+"""test_import_t1.py TUNE ROOT: `tune import-t1`, and its script in this process.
 
-Expressions in our language, what can be wrong with a file, files that mean harm, and inputs changed at random. Every
-kernel file that comes out passes `tune check`.
+It tries expressions in our language, faulty and hostile files, and inputs changed at random. Every resulting kernel
+file passes `tune check`.
 """
 import contextlib
 import importlib

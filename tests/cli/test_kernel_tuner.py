@@ -98,7 +98,7 @@ def check_failures():
         assert found[strategy]["device"] == "A100", found
     assert found["brute_force"]["results"] == 4 and found["brute_force"]["time"] == 0.125, found
     assert found["brute_force"]["best"] == {"THREADS": 128, "MODE": "fast"}, found
-    # What Kernel Tuner has read and written as T4, and its cache file again.
+    # T4 that Kernel Tuner has written, and its cache file again.
     for name in ("kt.json", "cache.json"):
         run(tune, "import", name, "--db", name + ".db", "--gpu", "A100", "--cc", "8.0", *kernel)
         best = json.loads(run(tune, "best", "--db", name + ".db", "--gpu", "A100", *kernel, "--json"))

@@ -35,7 +35,7 @@ typedef struct arrays {
 
 enum { SPARE = 64 };
 
-/* Arrays whose device addresses are `shift` bytes after a 256-byte boundary. */
+/* Arrays with device addresses `shift` bytes after a 256-byte boundary. */
 static arrays make(const tt_problem *p, unsigned shift) {
     int64_t lds = p->lds ? p->lds : p->cols, ldd = p->ldd ? p->ldd : p->rows;
     arrays a = {.src_bytes = p->rows * lds * p->elem_size, .dst_bytes = p->cols * ldd * p->elem_size};

@@ -1,6 +1,6 @@
 /*
- * Tuning on first use. The problem is tuned once, from any number of threads and processes. Whatever happens
- * to the tuning, there is a plan that works.
+ * Tuning on first use. The problem is tuned once, from any number of threads and processes. Even if
+ * the tuning fails, there is a plan that works.
  */
 #include <fcntl.h>
 #include <pthread.h>

@@ -1,5 +1,5 @@
-/* Kernels of one's own are tuned on first use by the code that tunes transposes so: once, if something
- * verifies them, never while a graph is captured, and there is a plan that works whatever becomes of it. */
+/* A user's kernel is tuned on first use by the same code as a transpose: once, only with a reference, and
+ * never while a graph is captured. Even if the tuning fails, there is a plan that works. */
 #include "own.h"
 
 #include <pthread.h>

@@ -1,4 +1,4 @@
-// A plain transpose whose configurations differ in nothing but a number, for tests that let some of them fail.
+// A plain transpose. Its configurations differ in a number only. Tests let some of them fail.
 //
 //@ kernel   faulty
 //@ op       transpose

@@ -1,5 +1,5 @@
 /*
- * One store and a crowd: eight processes that tune and eight that dispatch, for a while; then the same with
+ * One store and a crowd: eight processes tune and eight dispatch, for a while. Then the same again, with
  * one of them killed every now and then. No error, no trial lost, no wrong transpose, and the store is whole.
  * The while is two seconds, five with TT_LONG, or as long as TT_CROWD_SECONDS says.
  */

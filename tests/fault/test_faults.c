@@ -1,6 +1,6 @@
 /*
- * Configurations that fail in every way that can be scripted: each is one trial with its reason, the run goes
- * on, and the winner is the one that it would have been. The template faulty.cu has one configuration for
+ * Configurations that fail in every way that can be scripted. Each is one trial with its reason, the run goes
+ * on, and the failures do not change the winner. The template faulty.cu has one configuration for
  * each fault.
  */
 #include "fault.h"

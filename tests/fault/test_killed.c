@@ -115,7 +115,7 @@ static double moment_s(unsigned *seed) {
     return trials_s * (0.02 + (rand_r(seed) % 1000) / 1000.0);
 }
 
-/* ---- One store behind the other ---- */
+/* ---- One store after the other ---- */
 
 enum { MOST_BLOWS = 12, HOW_MANY_FULL_ONES = 4 };
 
@@ -138,8 +138,8 @@ static bool is_store(const char *db) { /* not before a run has made one */
     return access(db, F_OK) == 0 && fault_number(db, "PRAGMA user_version") != 0;
 }
 
-/* Call after each kill. Continues a store to its end if it took a dozen kills or its run ended, and every
- * fourth time if all its trials are there, because finals take longer than trials. */
+/* Call after each kill. Continues a store to its end after a dozen kills, or if its run ended. If all its
+ * trials are there, it does so every fourth time, because finals take longer than trials. */
 static void look_after(stores *s, bool came_through) {
     s->blows++;
     if (is_store(s->db)) {

@@ -116,7 +116,7 @@ static void an_old_driver(void **state) {
     }
 }
 
-/* ---- Workers that somebody else kills ------------------------------------------------------------------ */
+/* ---- Workers that are killed from outside ------------------------------------------------------ */
 
 typedef struct murder {
     const char *role, *db;
@@ -236,7 +236,7 @@ static void a_template_of_another_op(void **state) {
     run_free(&r);
 }
 
-/* ---- A driver of which one call fails ------------------------------------------------------------------ */
+/* ---- A driver with one failing call ------------------------------------------------------------ */
 
 /* From the first call of a GPU worker to those of its trials. Where every worker fails in its first trial,
  * every configuration fails and the run is long: these numbers are left out. */

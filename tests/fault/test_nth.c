@@ -1,8 +1,13 @@
 /*
- * From opening a store to closing it, the n-th allocation fails (the library's or SQLite's), the n-th SQL
- * statement or step of one, the n-th access to the store's files, and the n-th call into the driver, for
- * every n that there is: each time the right status and a sentence, no other answer, nothing leaks, and the
- * next try works. On the CPU stand-in, which counts what is alive; under AddressSanitizer more is seen.
+ * From opening a store to closing it, the n-th call fails, for every n. There is a run for each of these:
+ *
+ * - an allocation of the library or SQLite,
+ * - an SQL statement or a step of one,
+ * - an access to the store's files,
+ * - a call into the driver.
+ *
+ * Each time there is the right status and a message, no other answer, no leak, and the next try works. The
+ * CPU stand-in counts living objects. AddressSanitizer sees more.
  */
 #include <setjmp.h>
 #include <stdarg.h>

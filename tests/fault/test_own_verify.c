@@ -1,7 +1,7 @@
 /*
  * Kernels of one's own that are wrong somewhere: each fault is found, named with its place and both values,
- * and recorded. All faults of a file are configurations of one kernel, so that one run meets them all, and
- * those after a fault are judged as if it had not been. On the CPU stand-in.
+ * and recorded. All faults of a file are configurations of one kernel, so one run meets them all. A fault has
+ * no effect on later configurations. On the CPU stand-in.
  */
 #include "fault.h"
 
@@ -231,7 +231,7 @@ static void marks_what_was_not_verified(void **state) {
     run_free(&r);
 }
 
-/* What the reference does not write is said to be so, whatever lies there. */
+/* Bytes that the reference does not write are reported as such, with any content. */
 static void knows_what_the_reference_leaves(void **state) {
     (void)state;
     static const struct {

@@ -1,5 +1,5 @@
 /*
- * The templates of tests/fault/templates, each with a fault of its own, in one run with two good ones: the
+ * The templates of tests/fault/templates, each with a fault of its own, in one run with two good ones. The
  * run ends in time, the right one wins, and every failure is recorded under its name. On the CPU stand-in
  * (suite fault), and with the argument "gpu" on a GPU (suite gpu).
  */

@@ -1,6 +1,6 @@
 /*
- * Keeping a store: what is stale is shown and tuned again; show, prune, vacuum and check; stores and
- * recordings taken over from elsewhere; a system store; files that others can write.
+ * Upkeep of a store: stale winners are shown and tuned again; show, prune, vacuum and check; imported stores
+ * and recordings; a system store; files that others can write.
  */
 #include "fault.h"
 

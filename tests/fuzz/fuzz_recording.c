@@ -32,7 +32,7 @@ static const tt__foreign *foreign(const uint8_t *data, size_t size) {
     return size && data[size / 2] & 1 ? &strict : &lax;
 }
 
-/* What was read can be written in either format, and is then read again. */
+/* Writes what was read in either format, and reads it again. */
 static void write_again(tt__store *s, const uint8_t *data, size_t size) {
     tt__str t4 = {0}, cache = {0};
     tt__recording *r;

@@ -1,6 +1,6 @@
 /*
- * Any bytes as a kernel template. They are refused with a place and a message, or make a space whose members
- * are all legal.
+ * Any bytes as a kernel template. They are refused with a place and a message, or make a space of legal
+ * configurations.
  */
 #include "fuzz.h"
 

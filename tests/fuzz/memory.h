@@ -24,8 +24,8 @@ typedef struct fuzz_layout {
 /* Notes what is read from now on; NULL: nothing any more. Free it with fuzz_layout_free. */
 void fuzz_memory_note(fuzz_layout *layout);
 void fuzz_layout_free(fuzz_layout *layout);
-/* Are these bytes the same at the noted places, except for what each commit changes? False if nothing was
- * noted, or too much, or if the file has a write-ahead log. */
+/* Are these bytes the same at the noted places? Bytes that each commit changes do not count. False if nothing
+ * was noted, or too much, or if the file has a write-ahead log. */
 bool fuzz_layout_same(const fuzz_layout *layout, const uint8_t *data, size_t size);
 
 #endif

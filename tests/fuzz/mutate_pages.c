@@ -73,7 +73,7 @@ static void change_value(uint8_t *value, size_t n, unsigned *r) {
         LLVMFuzzerMutate(value, n, n);
 }
 
-/* Changes the record of a cell, whose payload starts at `at`. */
+/* Changes the record of a cell with its payload at `at`. */
 static void change_record(page *p, size_t at, unsigned *r) {
     size_t types = at, columns[64], n = 0;
     uint64_t head, type;

@@ -30,8 +30,8 @@ static const char flags[] = "-std=c++17 -O1 -w -fPIC -shared -nostdlib -fno-exce
 
 #define IS_UBSAN "__ubsan_handle_type_mismatch_v1_abort"
 
-/* A kernel gets the sanitizers of the process, whose functions it will call. Those of "undefined" that need
- * the C++ runtime are left out. */
+/* A kernel gets the sanitizers of the process, because it calls their functions. It does without the checks
+ * of "undefined" that need the C++ runtime. */
 static const struct sanitizer {
     const char *symbol;
     const char *flag;

@@ -1,6 +1,6 @@
 /*
- * The scheduler. A fiber takes threads that have not begun and runs them to their end, one after the other;
- * only a thread that has to wait keeps its fiber, and another fiber goes on with the rest. So a kernel
+ * The scheduler. A fiber takes threads that have not begun and runs them to their end, one after the other.
+ * A thread that has to wait keeps its fiber, and another fiber goes on with the rest. So a kernel
  * without barriers costs one switch a block. Order is fixed: results do not depend on timing.
  */
 #include "fiber.h"

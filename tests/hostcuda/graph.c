@@ -1,8 +1,8 @@
 /*
- * Capture and graphs, of kernel launches alone: a launch on a stream that is captured is written down and run
- * later. While a stream is captured, what could wait for it is refused and ends the capture, as with CUDA: to
- * every thread in the global mode, to the capturing one in the thread's own, unless it has made itself
- * relaxed.
+ * Capture and graphs, of kernel launches alone. A launch on a captured stream is recorded and run later.
+ * While a stream is captured, calls that could wait for it are refused and end the capture, as with CUDA. In
+ * the global mode this holds for every thread, in the thread-local mode for the capturing thread. A relaxed
+ * thread is exempt.
  */
 #include "driver.h"
 

@@ -1,6 +1,6 @@
 /*
  * A scanner that knows comments, literals, directives, braces and identifiers, and nothing else of C++. It
- * cannot handle a kernel whose head comes from a macro, or whose braces balance only after preprocessing.
+ * cannot handle a kernel with a head from a macro, or with braces that balance only after preprocessing.
  */
 #include "rewrite.h"
 

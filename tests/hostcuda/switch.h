@@ -1,6 +1,6 @@
 /*
- * Switching between stacks. ucontext would do, but saves the signal mask by a system call each time, which
- * is most of the run time of a kernel with barriers; so x86-64 has its own, and others use ucontext.
+ * Switching between stacks. ucontext would do, but saves the signal mask by a system call each time. That is
+ * most of the run time of a kernel with barriers. So x86-64 has its own switch, and others use ucontext.
  */
 #ifndef HOSTCUDA_SWITCH_H
 #define HOSTCUDA_SWITCH_H

@@ -1,5 +1,5 @@
 /*
- * Problems whose arrays are prepared early, on the CPU stand-in.
+ * Preparing the arrays of problems early, on the CPU stand-in.
  */
 #include <setjmp.h>
 #include <stdarg.h>

@@ -54,16 +54,16 @@ static const sweep_shape by_hand[] = {
     {131, 67, .elem_size = 2},
     {131, 131, .elem_size = 2},
     {301, 555, .elem_size = 2, .max_blocks = 30},
-    /* those inside have a path of their own: of few loads, and of more, if there are many tiles; some tiles
-     * are high enough to be written, but not to be read, and of some, whole ones, words reach out of the
-     * matrix */
+    /* Inner tiles have a path of their own, with few loads, or with more if there are many tiles. Some tiles
+     * are high enough to be written but not to be read. In some whole tiles, words reach out of the matrix.
+     */
     {650, 1049, 1049, 653, .elem_size = 1, .with = " WRITE_RUN=256 THREADS=256 VS=4 CLUSTER=1 "},
     {149, 131, 131, 153, .elem_size = 4, .with = " STAY=0 "},
     {650, 1049, 1049, 653, .elem_size = 1, .with = " VS=16 CLUSTER=1 STAY=0 "},
     {325, 555, 555, 327, .elem_size = 2, .with = " WRITE_RUN=128 THREADS=256 VS=16 CLUSTER=1 STAY=0 "},
     {160, 128, 129, 161, .elem_size = 1, .batch = 13, .src_stride = 20641, .dst_stride = 20609,
      .with = " VS=16 CLUSTER=1 STAY=0 "},
-    /* words of several rows reach out of the matrix; also a matrix whose last tile is whole */
+    /* words of several rows reach out of the matrix; also a matrix that ends with a whole tile */
     {1, 37, .elem_size = 1},
     {37, 1, .elem_size = 1},
     {39, 1, .elem_size = 1},

@@ -1,9 +1,12 @@
 /*
- * Some configurations of every built-in template and shape, on arrays that are not a byte too long, held
- * against a plain loop: under AddressSanitizer on the CPU stand-in, under compute-sanitizer on a GPU, no
- * kernel comes by a byte that is not the arrays'. test_bounds [ELEMENTS]: shapes of so many and more are
- * left out, unless they are for certain configurations (`with`). On the stand-in, which compiles slowly, one
- * in sixteen of these kernels takes part, and one of each template at least; with TT_LONG all of them.
+ * Compares some configurations of every built-in template and shape with a plain loop, on arrays that are not
+ * a byte too long. Under AddressSanitizer on the CPU stand-in, or compute-sanitizer on a GPU, no kernel
+ * touches a byte outside the arrays.
+ *
+ * test_bounds [ELEMENTS] leaves out shapes of so many elements and more, except those for certain
+ * configurations
+ * (`with`). The stand-in compiles slowly. There, one in sixteen of these kernels runs, and at least one of
+ * each template. With TT_LONG all of them run.
  */
 #include <setjmp.h>
 #include <stdarg.h>

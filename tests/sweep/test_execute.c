@@ -1,12 +1,15 @@
 /*
- * The configurations of the built-in templates, run on the CPU stand-in, or on a GPU, and verified bit for
- * bit, with guard bands, by the tuner's own verifier. Compiling takes long: of the first shape every legal
- * configuration takes part, of the others those whose cubin is there by then and a sample. With TT_SWEEP=all
- * everything takes part. There is one process for each CPU, and the configurations are dealt out to them.
- * Whether the shapes, all together, have every configuration that is legal for any problem, several blocks of
- * it, is checked, too, by a thousand and more problems.
+ * Runs configurations of the built-in templates on the CPU stand-in or on a GPU. The tuner's own verifier
+ * checks them bit for bit, with guard bands. One process for each CPU shares the work.
  *
- * On the stand-in without TT_LONG the run is short: a small sample of the shapes by hand, and no such check.
+ * Compiling takes long. So every legal configuration of the first shape runs. Of the other shapes, a sample
+ * runs, and every configuration that has a cubin by then. With TT_SWEEP=all everything runs.
+ *
+ * A thousand random problems check that the shapes together have every configuration that is legal for any
+ * problem.
+ *
+ * On the stand-in without TT_LONG the run is short: a small sample of the hand-written shapes, and no such
+ * check.
  */
 #include <setjmp.h>
 #include <stdarg.h>

@@ -1,7 +1,7 @@
 /*
- * Arrays of more than 2^31 elements, which lie dense, on a GPU with memory for them: two configurations of
- * each template that transposes, verified bit for bit by the tuner's own verifier. (test_far has pitches of
- * as much, on the CPU stand-in.)
+ * Dense arrays of more than 2^31 elements, on a GPU with memory for them. The tuner's own verifier checks two
+ * configurations of each transpose template, bit for bit. (test_far has equally large pitches, on the CPU
+ * stand-in.)
  */
 #include <setjmp.h>
 #include <stdarg.h>

@@ -1,12 +1,14 @@
 /*
- * The cubins of the built-in templates, compiled by the real NVRTC (it needs no GPU): for elements of 4
- * bytes, 4096 x 4096, 1024 x 1024 and compute capability 9.0 a sample, with TT_LONG all there are. Of those
- * of other elements, shapes, and architectures that this NVRTC knows, a sample; with TT_SWEEP=all everything.
- * Configurations that differ in run-time parameters only are one cubin. NVRTC scales over processes, so there
- * is one for each CPU; they share a list, and what they found is told when all are done.
+ * Compiles cubins of the built-in templates with the real NVRTC, which needs no GPU.
  *
- * Of kernels that are launched early the machine code is looked at, too: neither a verification nor most runs
- * would notice a compiler that moves a load in front of the wait.
+ * - 4-byte elements, 4096 x 4096 and 1024 x 1024, compute capability 9.0: a sample, with TT_LONG all.
+ * - Other elements, shapes, and architectures that this NVRTC knows: a sample, with TT_SWEEP=all everything.
+ *
+ * Configurations that differ in run-time parameters only share a cubin. NVRTC scales over processes, so there
+ * is one for each CPU. They share a list, and findings are printed when all are done.
+ *
+ * The machine code of kernels that are launched early is inspected, too. If a compiler moves a load before
+ * the wait, neither a verification nor most runs notice it.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -99,9 +101,9 @@ static void add_shape(tt__space *space, tt__problem *p, const tt__template *t, c
         fail_msg("%s", tt_last_error());
 }
 
-/* The cubins of one template for one architecture, element size and shape, at most so many of them. Size 0:
- * rows that begin on cache lines, that are far powers of two apart, and neither, what the L2 cache
- * holds, in rows that begin on cache lines and anywhere, few columns or rows, and a batch of small ones. */
+/* The cubins of one template for one architecture, element size and shape, at most so many of them. Size 0
+ * means many shapes: rows that begin on cache lines, that are large powers of two apart, and neither;
+ * matrices that fit the L2 cache; few columns or rows; and a batch of small matrices. */
 static void add_template(const tt__template *t, const tt__gpu *gpu, int elem_size, int64_t size,
                          size_t at_most) {
     tt__space space = {0};

@@ -10,9 +10,9 @@ enum { SPACE = 20, SPACE_OF_BOTH = 40, STAGES_MAX = 8 };
 extern const char numbers[]; /* a template of SPACE configurations, the default first */
 extern const char letters[]; /* another template, where the model expects STREAM=0 to be faster */
 
-/* A trial takes `us` (10) and its index, or, where all are alike, `us`. In the finals it takes 10 us and
- * step_us for each that stands before it, and the first n_ticks of its samples a tick longer; of the fastest,
- * shorter. */
+/* A trial takes `us` (10) plus its index, or just `us` if all are alike. In the finals it takes 10 us plus
+ * step_us for each one before it. Its first n_ticks samples take a tick longer, those of the fastest a tick
+ * less. */
 typedef struct fake {
     tt__backend base;
     const tt__ahead *ahead;

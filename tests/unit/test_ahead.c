@@ -1,5 +1,5 @@
 /*
- * What compilers expect before a search begins, and while its trials are in flight.
+ * Compiling ahead: before a search begins, and while its trials are in flight.
  */
 #include <math.h>
 

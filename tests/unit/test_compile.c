@@ -72,7 +72,7 @@ static void finds_the_headers_of_cuda(void **state) {
     tt__str_free(&cubin);
 }
 
-/* Their names in the code stand behind the cubin, whatever zeros follow. */
+/* Their names in the code are appended to the cubin, and any zeros may follow. */
 static void names_instances_of_templates(void **state) {
     (void)state;
     static const char source[] =

@@ -17,7 +17,7 @@
 
 enum { EXIT_SKIPPED = 77, TILE_BYTES = 400, LOCAL_BYTES = 256 };
 
-/* Kernels whose parameters, bounds and names differ. */
+/* Kernels with different parameters, bounds and names. */
 static const char launches[] =
     "struct large { char bytes[6000]; };\n"
     "extern \"C\" __global__ void none() {}\n"
@@ -156,7 +156,7 @@ static void says_what_does_not_fit(void **state) {
     tt__str_free(&cubin);
 }
 
-/* Whatever the bytes: no reading beyond them, and an end. The copy is exactly as long as what is read. */
+/* No bytes make the reader go beyond their end, or run for ever. The copy is exactly as long as the bytes. */
 static void try_bytes(const char *bytes, size_t n) {
     tt__cubin_needs needs;
     char *exact = malloc(n ? n : 1);

@@ -1,5 +1,5 @@
-/* A store that was cut off or scribbled on: whatever is asked of it comes back, with an answer that can be
- * used or with a sentence that names the file; nothing crashes, and the file stays where it is. */
+/* A store that was truncated or overwritten. Every call returns a usable answer, or a message that names the
+ * file. Nothing crashes, and the file stays where it is. */
 #include "store_fixture.h"
 
 #include <sys/stat.h>

@@ -1,6 +1,6 @@
 /*
- * Finals and elections on a backend with invented times: who enters, which entrant wins, and the effect of
- * missing samples and short budgets.
+ * Finals and elections on a backend with invented times: the entrants, the winner, and the effect of missing
+ * samples and short budgets.
  */
 #include <math.h>
 

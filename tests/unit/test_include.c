@@ -199,7 +199,7 @@ static int remove_folder(void **state) {
     return system(command);
 }
 
-/* Folders of `include` lines are looked through behind the file's own, and for <FILE> alone. */
+/* Folders of `include` lines are searched after the file's own, and for <FILE> they are the only ones. */
 static void folders_are_looked_through(void **state) {
     (void)state;
     tt__template *t;

@@ -1,5 +1,5 @@
 /*
- * The library in a host whose locale writes a decimal comma and has its own letter cases. The locales are
+ * The library in a host with a locale that has a decimal comma and its own letter cases. The locales are
  * made for the test if localedef and its sources are installed; otherwise it is skipped.
  */
 #include "store_fixture.h"

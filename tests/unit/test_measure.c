@@ -142,7 +142,7 @@ static void test_refused(void **state) {
     assert_int_equal(seen.calls[seen.n - 1], 'S');
     assert_true(b.us[4] > 0 && b.us[5] == 0 && b.us[6] == 0);
     close(&b);
-    for (int warm = 0; warm < 2; warm++) { /* a launch whose buffers cannot be restored does not happen */
+    for (int warm = 0; warm < 2; warm++) { /* if buffers cannot be restored, there is no launch */
         seen.has_gate = true;
         open(&b, warm ? "scale" : "scale", TT__INOUT, warm);
         seen.refuses_copies = true;

@@ -1,5 +1,5 @@
-/* Stores and recordings from before problems were plain data: tests/data has what the last build of then
- * wrote, with a kernel of two texts, copies of as many bytes, warm and unverified problems. */
+/* Stores and recordings of older schemas. The files in tests/data were written by old builds. They have a
+ * kernel of two texts, copies of as many bytes, warm and unverified problems. */
 #include "store_fixture.h"
 
 #include <math.h>

@@ -1,5 +1,5 @@
 /*
- * The distance of winners from a problem, which of them are looked at, and in which order.
+ * The distance of winners from a problem, which of them are read, and their order.
  */
 #include "dispatch/near.h"
 

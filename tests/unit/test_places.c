@@ -1,8 +1,8 @@
 /* Where the arrays of a measurement lie, how many places large ones have, and what they hold. */
 #include "measure_fixture.h"
 
-/* A large array is its own flush, and yet there are several: an odd number of GiB apart, as far as half of
- * the memory that is free goes. */
+/* A large array is its own flush. Even so there are several, an odd number of GiB apart, within half of the
+ * free memory. */
 static void test_how_many_places(void **state) {
     (void)state;
     const size_t mib = (size_t)1 << 20, gib = (size_t)1 << 30;

@@ -1,6 +1,6 @@
 /*
- * The plan cache alone: threads look up while one adds. Run it under ThreadSanitizer. With a driver, whose
- * lock puts all calls in order, a race would not show.
+ * The plan cache alone: threads look up while one adds. Run it under ThreadSanitizer. With a driver a race
+ * would not show, because the driver's lock puts all calls in order.
  */
 #include <pthread.h>
 #include <setjmp.h>

@@ -166,8 +166,8 @@ static void test_effort_with_a_new_template(void **state) {
     }
 }
 
-/* Stored trials of one template of three count for a third of the effort, of two for two thirds; the rest is
- * open to all, but that each that is new is tried. */
+/* Stored trials of one template of three count for a third of the effort, of two templates for two thirds.
+ * The rest is open to all, but each new template is tried. */
 static void test_effort_of_three_templates(void **state) {
     static const char *const only[] = {"letters", "numbers"};
     static const struct {

@@ -412,8 +412,8 @@ static void says_what_would_help(void **state) {
     }
 }
 
-/* Counted by hand: A removes 16 and 128 in two lines that both do the latter; of the rest, R = 3 makes a
- * number beyond i32, and else A = 64 too many threads. */
+/* Counted by hand. Of A, the second line removes 16, and both remove 128. Of the rest, R = 3 makes a number
+ * beyond i32. Otherwise A = 64 makes too many threads. */
 static void tells_what_removes_how_much(void **state) {
     (void)state;
     tt__survey s;

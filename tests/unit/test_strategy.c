@@ -215,7 +215,7 @@ static void test_siblings_of_the_best(void **state) {
     field_close(&f);
 }
 
-/* A space of 64 cubins with three orders each, whose times hardly differ. */
+/* A space of 64 cubins with three orders each. The times of the orders hardly differ. */
 static void open_orders(field *f) {
     field_open(f,
                "kernel orders\nop transpose\nparam A 1 2 4 8 16 32 64 128\nparam B 1 2 3 4 5 6 7 8\n"

@@ -24,8 +24,8 @@ static struct {
     int failed;
 } now;
 
-/* ---- Graphs, whose functions are looked up by name: Q is the launch of one. Linked in place of dlopen and
- * dlsym */
+/* ---- Graphs: Q is the launch of one. dlopen and dlsym are replaced, because graph functions are looked up
+ * by name */
 
 static struct {
     size_t captured_us, us[N], n; /* of the current capture; of each graph */

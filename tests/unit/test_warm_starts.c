@@ -1,5 +1,5 @@
 /*
- * Starting points of a search: which winners and trials of a store count, and in which order.
+ * Starting points of a search: which winners and trials of a store count, and their order.
  */
 #include "problem_fixture.h"
 #include "space_fixture.h"

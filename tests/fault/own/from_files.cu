@@ -1,4 +1,4 @@
-// What is right stands in a file, and so does the input.
+// The right result is in a file, and so is the input.
 //
 //@ kernel    from_files
 //@ problem   n 100
