@@ -159,6 +159,16 @@ class Files(Folder):
             with self.subTest(source):
                 self.refuse(says, source=source)
 
+    def test_constant_memory(self):
+        """An argument for a __constant__ array of the code fills it, and is no argument of the kernel."""
+        part = '{"Name": "n"'
+        given = '{"Name": "w", "Type": "float", "Size": 7, "MemoryType": "Vector", "MemType": "Constant", ' \
+                '"AccessType": "ReadOnly", "FillType": "Random", "FillValue": 2}, '
+        source = "__constant__ float w[7];\n" + SOURCE
+        self.expect("//@ constant w f32 7 uniform 0 2\n", part, given + part, source=source)
+        self.expect("the code has no __constant__ array of that name", part, given + part,
+                    source=SOURCE.replace("float *o", "float *o, float *w"))
+
     def test_other_bytes(self):
         code, text, err = self.script(WHOLE, b"// m\xfcde\n" + SOURCE.encode())
         self.assertEqual(code, 0, err)

@@ -128,6 +128,12 @@ def check_length(c, x, ours, what):
     return text
 
 
+def is_constant(c, o):
+    """Is it a __constant__ array of the code, which is filled before the launches and no argument?"""
+    return (o.get["MemType"] == "Constant" and o.name == o.get["Name"] and
+            re.search(rf"__constant__[^;{{}}]*\b{o.name}\s*\[", c.source) is not None)
+
+
 def write_buffer(c, o):
     access = o.get["AccessType"] or "ReadWrite"
     directions = {"ReadOnly": "in", "WriteOnly": "out", "ReadWrite": "inout"}
@@ -135,13 +141,16 @@ def write_buffer(c, o):
         raise Refusal(f'AccessType is "{access[:40]}": expected ReadOnly, WriteOnly or ReadWrite')
     if o.get["MemType"] in ("Texture", "Surface", "Image"):
         raise Refusal(f'MemType is "{o.get["MemType"]}": textures have no counterpart, expected Global')
+    if is_constant(c, o):
+        c.body.append(f"constant {o.name} {o.type} {length_of(c, o)}{data_of(c, o)}")
+        return
     o.result = access != "ReadOnly"
     length = length_of(c, o)
     data = data_of(c, o) if access != "WriteOnly" else ""
     c.body.append(f"buffer   {o.name} {o.type} {length} {directions[access]}{data}")
     if o.get["MemType"] == "Constant":
-        c.note(f"argument {o.name} is copied into constant memory by Kernel Tuner, and not here: a __constant__ array "
-               "of that name stays zero")
+        c.note(f"argument {o.name} is in constant memory, but the code has no __constant__ array of that name: it is "
+               "an argument of the kernel here")
     c.args.append((o.name, None, None))
 
 

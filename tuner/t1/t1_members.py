@@ -6,7 +6,7 @@ from t1_value import Refusal
 
 TEXT, NUMBER, TRUTH, ARRAY, OBJECT = "a text", "a number", "true or false", "a list", "an object"
 NAME_MAX, FILE_MAX, CONFIG_MAX, PARAMS_MAX, VALUES_MAX, WHERES_MAX = 63, 127, 255, 16, 256, 32
-OPERANDS_MAX, ARGS_MAX, OPTIONS_MAX = 12, 24, 16
+OPERANDS_MAX, ARGS_MAX, OPTIONS_MAX = 64, 64, 16
 BYTES_MAX = 2**48
 BLOCK_MAX, GRID_MAX, THREADS_MAX, SHARED_MAX = (1024, 1024, 64), (2**31 - 1, 65535, 65535), 1024, 227 << 10
 # Meanings of names and options in tiletune, as in src/template/scan.c, src/template/config.c and tuner's ops.
