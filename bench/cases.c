@@ -1,5 +1,5 @@
-/* The problems: the classes that the project has targets for, a few of each for a quick look, random shapes
- * from a fixed seed, narrow ones, or a file. */
+/* The problems: the classes with targets, a few of each for a quick look, random shapes from a fixed seed,
+ * narrow ones, or a file. */
 #include <math.h>
 #include <stdio.h>
 

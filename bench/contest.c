@@ -56,8 +56,8 @@ static void remove_variant(bench_peer *peer, size_t at) {
         peer->variants[i] = peer->variants[i + 1];
 }
 
-/* Sorts the first n variants by their times over so many rounds: by the mean of the middle half, since small
- * ones differ by less than the clock ticks. One that fails is removed. */
+/* Sorts the first n variants by their times over so many rounds: by the mean of the middle half, because
+ * short times differ by less than a tick of the clock. One that fails is removed. */
 static tt_status rank(bench *b, bench_peer *peer, size_t n, int rounds, bench_regime regime) {
     static float us[BENCH_VARIANTS_MAX * ROUNDS_PICK];
     static timed_variant timed[BENCH_VARIANTS_MAX];

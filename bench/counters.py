@@ -1,10 +1,9 @@
 #!/usr/bin/env python3
-"""What hardware counters say of winners and of a copy: bench/counters.py [--build DIR] [--db PATH] [--output FILE.json] [CASE ...]
+"""Hardware counters of winners and of a copy: bench/counters.py [--build DIR] [--db PATH] [--output FILE.json] [CASE ...]
 
-A CASE is ELEM_SIZE:ROWSxCOLS. Tunes what the store does not know, then has `ncu` look at one launch of each winner, by
-the library, and of one `copy_linear` of as many bytes (VEC=16 UNROLL=1 KEEP=0), at the clocks there are and with empty
-caches. Needs CuPy and ncu, and memory for three arrays of a case. Prints a table, and writes what scripts/performance.py
-makes the one of docs/performance.md of.
+A CASE is ELEM_SIZE:ROWSxCOLS. Cases without a winner are tuned first. Then `ncu` profiles one launch of each winner, by
+the library, and one of `copy_linear` with as many bytes (VEC=16 UNROLL=1 KEEP=0). Clocks are left as they are, and caches
+are empty. It needs CuPy, ncu, and memory for three arrays of a case. It prints a table, and writes its figures to FILE.json.
 """
 import argparse
 import csv

@@ -1,6 +1,6 @@
 /*
- * bench-dispatch: what a launch through the library costs the host beside the driver's own call, and how long
- * a new process takes to its first tuned launch.
+ * bench-dispatch: the host's cost of a launch through the library, beside the driver's own call, and the time
+ * of a new process to its first tuned launch.
  */
 #ifndef TT_BENCH_DISPATCH_H
 #define TT_BENCH_DISPATCH_H

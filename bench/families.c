@@ -1,5 +1,5 @@
-/* Our winner, and what it is held against without any library: the driver's copy, and two families of copy
- * kernels whose best configuration is looked for in every case. */
+/* Our winner, and the contenders that need no library: the driver's copy, and two families of copy kernels.
+ * The best configuration of a family is searched in every case. */
 #include <stdio.h>
 #include <stdlib.h>
 

@@ -1,7 +1,9 @@
 #!/usr/bin/env python3
-"""What do the first stages of finals lose, by how they judge? Draws them again, many times, from the samples
-of those who were in the last stage (recordings of `--effort exhaustive`), and prints how often nobody within
-0.3 % of the best gets through, and how far behind the best who does is on average.
+"""Which rule loses the best configuration in the first stages of finals, and how often?
+
+Simulates these stages many times. It draws from the samples of configurations that were in the last stage (recordings
+of `--effort exhaustive`). It prints how often no configuration within 0.3 % of the best gets through, and how much
+slower the best one that does is on average.
 
     python3 bench/finals.py [--times N] recordings/h200*.json
 """
@@ -10,10 +12,10 @@ import json
 import random
 from collections import defaultdict
 
-# Rounds of stages 1 and 2 (docs/measuring.md, "Finals"): where a round has several laps, what 4096 x 4096 has at 4 bytes, the
-# least (large matrices), and the most.
+# Four cases of the rounds of stages 1 and 2 (docs/measuring.md, "Finals"): several laps a round; 4096 x 4096 at 4 bytes;
+# the fewest rounds (large matrices); the most.
 ROUNDS = ((16, 23), (14, 30), (9, 22), (21, 30))
-GO_ON = ((11, 1.02), (6, 1.01))  # so many contenders, no further behind the leader
+GO_ON = ((11, 1.02), (6, 1.01))  # so many contenders, at most so much slower than the leader
 FEWEST_ENTRANTS, FEWEST_SAMPLES, LOST = 8, 31, 0.003
 
 
@@ -47,7 +49,7 @@ def read_finals(path):
 
 
 def hold(entrants, middles, rounds_of_stages, judge, rng):
-    """How far the best who gets through is behind the best of all."""
+    """How much slower the best that gets through is than the best of all."""
     left = range(len(entrants))
     for rounds, (most, within) in zip(rounds_of_stages, GO_ON):
         drawn = [rng.randrange(len(entrants[0])) for _ in range(rounds)]

@@ -1,7 +1,7 @@
 /*
- * cuBLAS geam and cuTENSOR's permutation, loaded at run time: whoever lacks one of them still gets the rest.
- * The few types and values below are those of cublas_api.h (12 and 13) and cutensor.h (2.x); handles are
- * pointers and enumerations are ints in both.
+ * cuBLAS geam and cuTENSOR's permutation, loaded at run time. If one of them is missing, the rest still runs.
+ * The few types and values below are those of cublas_api.h (12 and 13) and cutensor.h (2.x). In both, handles
+ * are pointers and enumerations are ints.
  */
 #include <dlfcn.h>
 #include <glob.h>

@@ -2,7 +2,7 @@
 //
 // Tile (x, y) of the source goes to tile (y, x) of the destination, read in pieces of READ_RUN contiguous
 // bytes and written in pieces of WRITE_RUN, element after element of the tile. No shared memory, no exchange
-// between threads. Every element arrives exactly once, at a place that no one has asked for.
+// between threads. Every element arrives exactly once, but not at its transposed place.
 //
 //@ kernel   copy_mirrored
 //@ op       transpose

@@ -1,8 +1,7 @@
 /*
- * Which of these configurations is the faster? Measures them in the same interleaved rounds, for longer than
- * tuning does, and prints each one's ratio to the first. --all KERNEL looks first for the best of all
- * configurations of a template, without any search: each is measured beside the first one, and the best few
- * of them enter.
+ * Which of these configurations is faster? Measures them in the same interleaved rounds, for longer than
+ * tuning does, and prints each one's ratio to the first. --all KERNEL first measures every configuration of a
+ * template beside the first one, and the best few enter.
  */
 #include <getopt.h>
 #include <inttypes.h>
@@ -142,9 +141,9 @@ static tt_status run_all(bench *b) {
     TT_GOTO(tt__store_open(&store, ":memory:", TT__STORE_READ_WRITE));
     TT_GOTO(tt__template_set_open(&b->set, &o->template, o->template ? 1 : 0));
     TT_GOTO(tt__backend_gpu(&b->backend, &(tt__backend_gpu_opts){.device = o->device,
-                                                           .trial_timeout_s = 10,
-                                                           .compile_timeout_s = 60,
-                                                           .store = store}));
+                                                                 .trial_timeout_s = 10,
+                                                                 .compile_timeout_s = 60,
+                                                                 .store = store}));
     TT_GOTO(b->backend->ops->hello(b->backend, &b->gpu, &env));
     for (size_t i = 0; i < o->rows.n; i++)
         TT_GOTO(run(b, o->rows.items[i], o->cols.items[i]));

@@ -4,9 +4,8 @@
  *   bench-peers [--db PATH] [--device N] [--cases default|quick|narrow|FILE] [--rounds N] [--tune]
  * ...
  *
- * One process, one stream, the same arrays for all. A contender that is wrong, or fails, is named and left
- * out; a case that fails is named and left out; only a lost CUDA context ends the run, and what was measured
- * is in the file by then.
+ * One process, one stream, the same arrays for all. A contender that is wrong or fails is named and left out,
+ * and so is a case that fails. Only a lost CUDA context ends the run. The file then has all earlier figures.
  */
 #include <getopt.h>
 #include <stdio.h>

@@ -152,8 +152,9 @@ bool bench_timer_has_graphs(const bench_timer *t);
 /* Uses the gate again. The timer gives it up when a launch waits for earlier ones. */
 void bench_gate_again(bench_timer *t);
 /* Times each variant once a round, in a new random order every round: us[i * rounds + round]. *failed is the
- * index of a variant that could not be launched (then nothing is measured), else -1. `in_place[i]` variants
- * get one array for both. The regime is warm if the case is. TT_E_CUDA: the context is lost. */
+ * index of a variant that could not be launched, and nothing is measured then. Otherwise it is -1.
+ * `in_place[i]` variants get one array for both. The regime is warm if the case is. TT_E_CUDA: the context is
+ * lost. */
 tt_status bench_rounds(bench_timer *t, const bench_variant *const *variants, const bool *in_place, int n,
                        int rounds, bench_regime regime, float *us, int *failed);
 /* Launches in one measurement of that regime: 1, or those of a graph. */

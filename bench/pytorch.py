@@ -1,9 +1,10 @@
 #!/usr/bin/env python3
 """Times PyTorch's transposes: bench/pytorch.py [--output FILE.json] [--rounds N] [--commit TEXT]
 
-`x.t().contiguous()` and `y.copy_(x.t())` in fp32, fp16 and uint8, cold (arrays rotated through more than five
-times the L2 cache, each launch behind a write of twice that cache and in front of nobody), by CUDA events behind a busy
-kernel, so that the interpreter's latency stays outside. Writes JSON for scripts/performance.py, in the form of bench-peers.
+It times `x.t().contiguous()` and `y.copy_(x.t())` in fp32, fp16 and uint8, cold. Before each launch the L2 cache is
+flushed (a write of twice its size), and the launch runs alone. Arrays rotate through more than five times the L2 cache.
+CUDA events are queued after a busy kernel, so the interpreter's latency is not measured. The output is JSON for
+scripts/performance.py, in the form of bench-peers.
 """
 import argparse
 import datetime

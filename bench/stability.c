@@ -1,9 +1,10 @@
 /*
  * Does tuning name the same winner every time, or one that cannot be told apart? Tunes several times, each
- * time from an empty store, then measures the winners of each size against each other in the same interleaved
- * rounds and prints how far they are apart. Where a process has its code and its arrays makes one short
- * kernel up to half a percent faster than another, so the rounds are held in many processes, and the interval
- * is of what these say.
+ * time from an empty store. Then it measures the winners of each size in the same interleaved rounds, and
+ * prints how far they are apart.
+ *
+ * The addresses of code and arrays differ between processes. That changes the time of a short kernel by up to
+ * half a percent. So the rounds run in many processes, and the interval is over the processes.
  */
 #include <getopt.h>
 #include <math.h>

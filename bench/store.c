@@ -1,6 +1,6 @@
-/* What the store costs: opening it, asking it for the best configuration among many winners, and its size
- * with many trials. Needs no GPU. bench-store [WINNERS [TRIALS]] prints a line for each figure; docs/store.md
- * has them. */
+/* The costs of the store: opening it, looking up the best configuration among many winners, and its size with
+ * many trials. Needs no GPU. bench-store [WINNERS [TRIALS]] prints a line for each figure; docs/store.md has
+ * them. */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>

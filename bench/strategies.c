@@ -20,8 +20,8 @@ typedef struct options {
 
 /* ---- One search ---- */
 
-/* Runs a strategy as a search does; trials come back in the order they were named. *needed is the number of
- * evaluations until the goal is reached, or INFINITY. */
+/* Runs a strategy as a search does. Trials come back in the order in which they were named. *needed is the
+ * number of evaluations until the goal is reached, or INFINITY. */
 static tt_status replay(double *needed, const bench_space *b, const tt__strategy *strategy, bool warm,
                         uint64_t seed, const options *o) {
     size_t n = b->space.n, waiting[ROOM], n_waiting = 0;
@@ -140,7 +140,8 @@ static tt_status hold_out(bench_spaces *s, bool by_size) {
         double weights[TT__COSTS];
         tt__cost_model held_out;
         bench_fit(weights, s, b, by_size);
-        tt_status status = tt__cost_model_open(&held_out, &b->space, &b->gpu, &b->problem, &b->points, weights);
+        tt_status status =
+            tt__cost_model_open(&held_out, &b->space, &b->gpu, &b->problem, &b->points, weights);
         tt__cost_model_close(status == TT_OK ? &b->model : &held_out);
         TT_TRY(status);
         b->model = held_out;

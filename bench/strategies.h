@@ -36,8 +36,9 @@ tt_status bench_spaces_add(bench_spaces *s, const tt__template_set *templates, c
 tt_status bench_spaces_prepare(bench_spaces *s);
 void bench_spaces_free(bench_spaces *s);
 
-/* Fits weights of the model's costs by ridge regression to the trials of all spaces but those of `without`'s
- * element size or, with `by_size`, of its shape; NULL: to all. The faster a trial, the more it counts. */
+/* Fits weights of the model's costs by ridge regression to the trials of all spaces, except those with the
+ * element size of `without` or, with `by_size`, with its shape. NULL: to all. The faster a trial, the more it
+ * counts. */
 void bench_fit(double weights[TT__COSTS], const bench_spaces *s, const bench_space *without, bool by_size);
 
 #endif

@@ -1,6 +1,6 @@
 /*
- * Launches a kernel of one's own, examples/kernels/saxpy.cu, with the best configuration the store knows for
- * it (or the file's default), and checks the result. Tune it first with
+ * Launches a kernel of your own, examples/kernels/saxpy.cu, and checks the result. It uses the best
+ * configuration that the store knows, or the file's default. Tune it first with
  *
  *   tune --kernel examples/kernels/saxpy.cu --problem n=1000000
  *   example-own-kernel examples/kernels/saxpy.cu 1000000 [DB]

@@ -1,11 +1,12 @@
 /*
- * Transposes a matrix with the best configuration the store knows: opens the store, launches on a stream of
- * its own, checks the result. If the winner's cubin is in the store, NVRTC is not needed on this machine.
+ * Transposes a matrix with the best configuration that the store knows. It opens the store, launches on a
+ * stream of its own, and checks the result. If the winner's cubin is in the store, NVRTC is not needed on
+ * this machine.
  *
  *   example-transpose [ROWS COLS [DB]]
  *
- * Uses the CUDA driver API, loaded at run time so that the example builds anywhere; a program of yours would
- * link with -lcuda, or use the runtime API: tiletune works in whatever context is current.
+ * Uses the CUDA driver API, loaded at run time so that the example builds anywhere. A program of yours would
+ * link with -lcuda, or use the runtime API. tiletune works in the current context.
  */
 #include <cuda.h>
 #include <dlfcn.h>

@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
 """Writes the winners that come with the library as C: shipped.py OUTPUT RECORDING...
 
-Of each recording the best final of each problem, or the best screening where there were no finals. The build runs
-it; run `tune export` into recordings/ and build again to ship other ones. An entry whose template has changed
-since is stale, and is used as such.
+It takes the best final of each problem of a recording, or the best screening if there were no finals. The build runs
+it. To ship other winners, run `tune export` into recordings/ and build again. If a template has changed since, its
+entries are stale and still used.
 """
 import datetime
 import json
@@ -47,8 +47,8 @@ def copied_bytes(problem):
 
 
 def one_of_each(meta, results):
-    """The problems of a recording, each once, and its results with their indices; of results that collide then, as
-    those of copies of as many bytes, the last one stays."""
+    """The problems of a recording, each once, and its results with their indices. Results can collide then, for example
+    those of copies of as many bytes. The last one stays."""
     problems, numbers, kept = [], [], {}
     for problem in meta["problems"]:
         problem = from_format_1(problem) if meta["format"] == 1 else problem
@@ -70,9 +70,9 @@ def initialiser(problem):
 
 
 def best_of(results):
-    """The index of a problem -> its best result: finals before screening, those of the last stage (which have the most
-    samples) before those that were eliminated, then by time; of equals whose configuration comes first in the recording,
-    of whatever problem, as an import numbers them."""
+    """The index of a problem -> its best result. Finals come before screening. Finals of the last stage, which have the
+    most samples, come before eliminated ones. Then the time decides. In a tie, the configuration that comes first in the
+    recording wins, as in an import."""
     best, numbers = {}, {}
     for r in results:
         final = r["stage"] == "final"

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""What a timeline says (tune --trace FILE): how fast compiling went, how busy the GPU was, and what it waited for.
+"""Sums up a timeline (tune --trace FILE): how fast compiling went, how busy the GPU was, and what it waited for.
 
 Times are in seconds from the start of the run. "Busy" is loading, verifying, measuring, finals and setting a problem
 up; the fraction counts from the first compiled kernel to the end of the last measurement.

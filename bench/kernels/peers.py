@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""What cuBLAS, PyTorch and CUB need for the problems of examples/kernels: medians of single launches."""
+"""Times cuBLAS, PyTorch and CUB on the problems of examples/kernels: medians of single launches."""
 import cupy
 import torch
 

@@ -1,11 +1,11 @@
-// Moves particles that are stored as an array of structures: eight floats each, of which a step in time reads
-// six and writes four. soa.cu does the same to a structure of arrays.
+// Moves particles that are stored as an array of structures of eight floats. A step in time reads six floats of each
+// particle and writes four. soa.cu does the same with a structure of arrays.
 //
-// Neighbouring threads work on neighbouring particles, 32 bytes apart. ACCESS is how these get to registers:
-//   fields   a float at a time, as it is written down: an access of a warp touches 32 sectors for 4 bytes each
-//   vectors  two float4: the same sectors, but two accesses in place of six
-//   staged   through shared memory, to which the block carries its particles by whole lines
-// Mass and charge come along each time, because memory is read and written in sectors of 32 bytes.
+// Neighbouring threads work on neighbouring particles, 32 bytes apart. ACCESS says how particles get to registers.
+// fields: a float at a time. An access of a warp touches 32 sectors and uses 4 bytes of each.
+// vectors: two float4. The sectors are the same, but there are two accesses instead of six.
+// staged: through shared memory. The block copies its particles there by whole lines.
+// Mass and charge are always moved, too, because memory is read and written in sectors of 32 bytes.
 //
 //@ kernel    move_aos
 //@ problem   n 33554432

@@ -1,6 +1,5 @@
-// A transpose as many programs have it: a tile goes through shared memory, so that reads and writes both run
-// along rows. To tune it, the lines that begin with //@ and the reference at the end were added; the kernel is
-// as it was.
+// A transpose as many programs have it. A tile goes through shared memory, so reads and writes both run along rows.
+// For tuning, the lines that begin with //@ were added, and the reference at the end. The kernel is unchanged.
 //
 //@ kernel    classic_transpose
 //@ problem   rows 4096

@@ -1,4 +1,4 @@
-// A two-dimensional convolution whose filter lies in constant memory.
+// A two-dimensional convolution with its filter in constant memory.
 //
 //@ kernel    convolution
 //@ problem   w 4096

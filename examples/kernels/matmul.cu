@@ -1,11 +1,10 @@
-// C = A B for row-major matrices of m x k, k x n and m x n floats, on the CUDA cores. A block makes BM x BN of
-// C and walks along k, BK at a time. A thread makes TM x TN of that in registers: of TM + TN values from shared
-// memory it makes TM * TN products, so that the arithmetic, not shared memory, sets the pace.
+// C = A B for row-major matrices of m x k, k x n and m x n floats, on the CUDA cores. A block makes BM x BN of C, and
+// walks along k in steps of BK. A thread makes TM x TN of that in registers. It makes TM * TN products from TM + TN
+// values of shared memory, so the arithmetic is the limit, not shared memory.
 //
-// The tiles of A and B come by cp.async, STAGES - 1 of them ahead of the arithmetic; A is transposed on the
-// way, so that a thread reads its values of A and of B alike as float4. The four lines and four columns of each
-// of these lie together, the next four on the other side of all other threads': neighbouring lanes read
-// neighbouring banks.
+// cp.async fetches the tiles of A and B, STAGES - 1 of them ahead of the arithmetic. A is transposed on the way, so a
+// thread reads its values of A and of B as float4. The rows of a thread are groups of four, and so are its columns. All
+// other threads have theirs between two groups, so neighbouring lanes read neighbouring banks.
 //
 //@ kernel    matmul
 //@ problem   m 4096
@@ -42,12 +41,12 @@
 #define LANES_X 8 // the threads of a warp are 4 x 8
 #define LANES_Y 4
 #define WARPS_X (BN / TN / LANES_X)
-#define STEP_M  (4 * BM / TM) // from one four rows of a thread to its next
+#define STEP_M  (4 * BM / TM) // from four rows of a thread to its next four
 #define STEP_N  (4 * BN / TN)
-#define PITCH   (BM + 4) // of the transposed tile; the 4 keep what is written together off one bank
+#define PITCH   (BM + 4) // of the transposed tile; the 4 avoid bank conflicts of stores
 
-// copy<4> and copy<16> copy so many bytes to shared memory while the thread goes on, or zeros where nothing is
-// `inside`. commit() ends a group of a thread's copies, and arrived() waits for all groups but the last STAGES - 2.
+// copy<4> and copy<16> copy so many bytes to shared memory while the thread goes on. They write zeros if not `inside`.
+// commit() ends a group of a thread's copies. arrived() waits for all groups except the last STAGES - 2.
 #if __CUDA_ARCH__ >= 800
 template <int BYTES> static __device__ void copy(float *to, const float *from, bool inside) {
     const unsigned shared = (unsigned)__cvta_generic_to_shared(to);
@@ -114,9 +113,9 @@ extern "C" __global__ void __launch_bounds__(THREADS)
     float sums[TM][TN] = {};
     for (int tile = 0; tile < tiles; tile++) {
         arrived();
-        __syncthreads(); // now what all threads have copied is there
+        __syncthreads(); // now the copies of all threads are there
         if (tile + STAGES - 1 < tiles)
-            fetch(tile + STAGES - 1); // into what the last round has read
+            fetch(tile + STAGES - 1); // into the buffer that the last round has read
         commit();
 
         const int stage = tile % STAGES;

@@ -1,7 +1,6 @@
-// C = A B for row-major matrices of m x k, k x n and m x n floats, with square tiles in shared memory: of a
-// tile of A and one of B, TILE x TILE values each, a block makes TILE * TILE * TILE products. ROWS rows of C
-// for each thread, so that a value of B, once read from shared memory, is used ROWS times. matmul.cu goes on
-// from here.
+// C = A B for row-major matrices of m x k, k x n and m x n floats, with square tiles in shared memory. From a tile of A
+// and one of B, with TILE x TILE values each, a block makes TILE * TILE * TILE products. A thread makes ROWS rows of C,
+// so a value of B is read from shared memory once and used ROWS times. matmul.cu goes further.
 //
 //@ kernel    matmul_tiled
 //@ problem   m 4096
@@ -36,7 +35,7 @@ extern "C" __global__ void __launch_bounds__(TILE *STEP)
 
     for (int k0 = 0; k0 < k; k0 += TILE) {
 #pragma unroll
-        for (int r = 0; r < TILE; r += STEP) { // what lies outside a matrix counts as 0
+        for (int r = 0; r < TILE; r += STEP) { // values outside a matrix count as 0
             as[y + r][x] = row + r < m && k0 + x < k ? a[(size_t)(row + r) * k + k0 + x] : 0.0f;
             bs[y + r][x] = k0 + y + r < k && col < n ? b[(size_t)(k0 + y + r) * n + col] : 0.0f;
         }

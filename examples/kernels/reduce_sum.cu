@@ -1,7 +1,7 @@
-// The sum of n numbers in two passes. In the first, PER_SM blocks for each SM walk over the vector and leave
-// one partial sum each; in the second, one block adds those up. A thread has UNROLL accesses of VEC bytes in
-// flight and a sum of its own for each number of them, so that neither loads nor additions wait for each other.
-// REDUCE is how the threads of a block put their sums together. reduce_sum_once.cu needs one pass only.
+// The sum of n numbers in two passes. In the first, PER_SM blocks for each SM walk over the vector and leave one
+// partial sum each. In the second, one block adds those up. A thread has UNROLL accesses of VEC bytes in flight, and a
+// separate sum for every number in them. So neither loads nor additions wait for each other. REDUCE says how the
+// threads of a block add their sums. reduce_sum_once.cu needs one pass only.
 //
 //@ kernel    sum_parts
 //@ problem   n 268435456
@@ -58,7 +58,7 @@ static __device__ elem block_sum(elem sum) {
         }
         return t == 0 ? sums[0] : 0;
     }
-    // A warp adds up its 32 sums without shared memory, and one warp those of all warps: one barrier in all.
+    // Each warp adds up its 32 sums without shared memory. Then one warp adds those of all warps. There is one barrier.
     __shared__ elem sums[THREADS / 32];
     sum = warp_sum(sum);
     if (t % 32 == 0)
@@ -86,7 +86,7 @@ extern "C" __global__ void __launch_bounds__(THREADS)
             for (int e = 0; e < PER_PACK; e++)
                 sums[u].v[e] += held[u].v[e];
     }
-    // The last round, which not all of a thread's accesses fall into.
+    // The last round, which has only some of a thread's accesses.
     for (; i < packs; i += THREADS)
 #pragma unroll
         for (int e = 0; e < PER_PACK; e++)

@@ -1,6 +1,6 @@
-// reduce_sum.cu in one pass: each block counts itself when it has left its partial sum, and the one that finds
-// itself the last adds all of them up. That saves a launch, which shows where n is small. The last block also
-// puts the count back to 0, so that the kernel can be launched again.
+// reduce_sum.cu in one pass. Each block leaves its partial sum and increments a count. The block that is the last adds
+// up all partial sums. That saves a launch, which shows if n is small. The last block also resets the count to 0, so
+// that the kernel can be launched again.
 //
 //@ kernel    sum_once
 //@ problem   n 268435456
@@ -54,7 +54,7 @@ static __device__ elem block_sum(elem sum) {
         }
         return t == 0 ? sums[0] : 0;
     }
-    // A warp adds up its 32 sums without shared memory, and one warp those of all warps: one barrier in all.
+    // Each warp adds up its 32 sums without shared memory. Then one warp adds those of all warps. There is one barrier.
     __shared__ elem sums[THREADS / 32];
     sum = warp_sum(sum);
     if (t % 32 == 0)
@@ -82,7 +82,7 @@ extern "C" __global__ void __launch_bounds__(THREADS)
             for (int e = 0; e < PER_PACK; e++)
                 sums[u].v[e] += held[u].v[e];
     }
-    // The last round, which not all of a thread's accesses fall into.
+    // The last round, which has only some of a thread's accesses.
     for (; i < packs; i += THREADS)
 #pragma unroll
         for (int e = 0; e < PER_PACK; e++)
@@ -102,7 +102,7 @@ extern "C" __global__ void __launch_bounds__(THREADS)
     __shared__ bool last;
     if (threadIdx.x == 0) {
         parts[blockIdx.x] = sum;
-        __threadfence(); // who sees the count sees the sum
+        __threadfence(); // a block that sees the count also sees the sum
         last = atomicAdd(done, 1) == gridDim.x - 1;
     }
     __syncthreads();

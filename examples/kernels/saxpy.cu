@@ -1,6 +1,6 @@
-// y = a * x + y. An access is VEC bytes wide, a thread has UNROLL of them in flight for each vector, and PER_SM
-// blocks for each SM walk over the vectors, or, where it is 0, as many as cover them once. HINT is what the
-// caches are told: nothing, or that no byte is used again.
+// y = a * x + y. An access is VEC bytes wide, and a thread has UNROLL of them in flight for each vector. PER_SM blocks
+// for each SM walk over the vectors. If PER_SM is 0, there are as many blocks as cover the vectors once. HINT is the
+// cache hint: none, or that no byte is used again.
 //
 //@ kernel    saxpy
 //@ problem   n 67108864
@@ -36,7 +36,7 @@ typedef uint4 word;
 #endif
 #define PER_PACK (VEC / ELEM_SIZE)
 
-// The intrinsics for cache hints know CUDA's own vector types only, the arithmetic wants elements.
+// The intrinsics for cache hints take CUDA's own vector types only. The arithmetic needs elements.
 union pack {
     word all;
     elem v[PER_PACK];
@@ -78,7 +78,7 @@ extern "C" __global__ void __launch_bounds__(THREADS)
                 store(&ys[i + u * THREADS], q[u].all);
             }
     }
-    // What is left where n is no multiple of a pack.
+    // The rest, if n is no multiple of a pack.
     const long long rest = packs * PER_PACK + threadIdx.x;
     if (blockIdx.x == 0 && rest < n)
         y[rest] += a * x[rest];

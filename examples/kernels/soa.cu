@@ -1,9 +1,8 @@
-// Moves particles that are stored as a structure of arrays: six vectors of floats, one for each field that a
-// step in time needs; mass and charge are two more, which it does not touch. aos.cu does the same to an array
-// of structures.
+// Moves particles that are stored as a structure of arrays: a vector of floats for each of the six fields that a step
+// in time needs. The vectors of mass and charge are not touched. aos.cu does the same with an array of structures.
 //
-// Neighbouring threads read neighbouring floats, so that every byte of a line is wanted, and VEC particles make
-// one access of VEC floats in each vector.
+// Neighbouring threads read neighbouring floats, so every byte of a line is used. A thread moves VEC particles, with
+// one access of VEC floats to each vector.
 //
 //@ kernel    move_soa
 //@ problem   n 33554432

@@ -1,5 +1,5 @@
-// The softmax of each row, in half precision, by an instance of a kernel template for each configuration.
-// It has no extern "C": the annotations name the instance.
+// The softmax of each row, in half precision. Each configuration is an instance of a kernel template. It has no
+// extern "C", because the annotations name the instance.
 //
 //@ kernel    softmax<T, THREADS, ITEMS>
 //@ problem   rows 8192

@@ -1,9 +1,9 @@
-// The second derivative of a sampled function to eighth order: y[i] is a weighted sum of x[i - RADIUS] to x[i +
-// RADIUS], where what lies outside counts as 0. A thread makes POINTS neighbouring results from a window of
-// POINTS + 2 * RADIUS values, which it holds in registers. Windows overlap, and HALO is who serves one value to
-// several threads: the L1 cache, or shared memory that the block has filled first.
+// The second derivative of a sampled function to eighth order. y[i] is a weighted sum of x[i - RADIUS] to x[i +
+// RADIUS]; values outside count as 0. A thread makes POINTS neighbouring results from a window of POINTS + 2 * RADIUS
+// values in registers. Windows overlap, so several threads need the same value. HALO says where they get it: from the
+// L1 cache, or from shared memory that the block has filled first.
 //
-// RADIUS has one value: nothing to tune, but a constant that the expressions know as well.
+// RADIUS has one value. There is nothing to tune, but expressions can use the constant, too.
 //
 //@ kernel    stencil_1d
 //@ problem   n 134217728
@@ -28,7 +28,7 @@
 __constant__ float weights[RADIUS + 1] = {-205.0f / 72, 8.0f / 5, -1.0f / 5, 8.0f / 315, -1.0f / 560};
 enum { cache, shared };
 
-// As wide an access as every window begins on a multiple of.
+// The widest access that the beginning of every window is aligned to.
 #define VEC    (POINTS % 4 == 0 ? 4 : POINTS)
 #define WINDOW (POINTS + 2 * RADIUS)
 #define TILE   (THREADS * POINTS)

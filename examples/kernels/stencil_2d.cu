@@ -1,11 +1,11 @@
-// Five points on a grid of rows x cols, as in a step of the heat equation: a point becomes a weighted sum of
-// itself and its four neighbours, where what lies outside the grid counts as 0. Every value is wanted by five
-// threads and should come from memory once.
+// Five points on a grid of rows x cols, as in a step of the heat equation. A point becomes a weighted sum of itself and
+// its four neighbours. Values outside the grid count as 0. Five results need each value, and it should come from memory
+// once.
 //
-// A thread makes WIDTH results side by side in DEPTH rows below each other. Going down, a value is the lower
-// neighbour, the centre and the upper neighbour of three results, all from one register. Sideways, SIDES is
-// where the neighbours of the first and the last of WIDTH come from: the L1 cache, the next lanes of the warp,
-// or shared memory, into which the block then puts its whole tile first.
+// A thread makes WIDTH results side by side, in DEPTH rows below each other. From row to row, a value in a register is
+// the lower neighbour, the centre and the upper neighbour of three results. Sideways, the first and the last of WIDTH
+// need values of other threads. SIDES says where these come from: the L1 cache, the next lanes of the warp, or shared
+// memory. With shared memory, the block copies its whole tile there first.
 //
 //@ kernel    stencil_2d
 //@ problem   rows 16384
@@ -36,7 +36,7 @@ enum { cache, shuffle, shared };
 #define CENTRE    0.6f
 #define NEIGHBOUR 0.1f
 
-// WIDTH values that are loaded and stored at once: as cols is a multiple of WIDTH, no row begins within one.
+// WIDTH values that are loaded and stored at once. cols is a multiple of WIDTH, so no row begins within one.
 #if WIDTH == 1
 typedef float vec;
 #elif WIDTH == 2

@@ -1,6 +1,6 @@
-// z = x + y, the smallest kernel worth tuning: an access is VEC bytes wide, a thread has UNROLL of them in
-// flight for each vector, and PER_SM blocks for each SM walk over the vectors, or, where it is 0, as many as
-// cover them once.
+// z = x + y, the smallest kernel worth tuning. An access is VEC bytes wide, and a thread has UNROLL of them in flight
+// for each vector. PER_SM blocks for each SM walk over the vectors. If PER_SM is 0, there are as many blocks as cover
+// the vectors once.
 //
 //@ kernel    vector_add
 //@ problem   n 67108864
@@ -51,7 +51,7 @@ extern "C" __global__ void __launch_bounds__(THREADS)
                 ((pack *)z)[i + u * THREADS] = a[u];
             }
     }
-    // What is left where n is no multiple of a pack.
+    // The rest, if n is no multiple of a pack.
     const long long rest = packs * PER_PACK + threadIdx.x;
     if (blockIdx.x == 0 && rest < n)
         z[rest] = x[rest] + y[rest];
