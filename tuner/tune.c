@@ -77,8 +77,7 @@ static void no_winner(const tt__session *s, const tt__search *search, tt_result 
                    "the budget of %g s was over before a configuration could be tried: allow more",
                    s->opts->budget_s);
     else
-        snprintf(result->note, sizeof result->note,
-                 "all %zu configurations %sfailed%s, the first: %s: %.140s", search->n_tried,
+        snprintf(result->note, sizeof result->note, "every configuration %sfailed%s, the first: %s: %.140s",
                  search->n_tried < search->space.n ? "tried " : "",
                  all_are_wrong(search) ? " (is the reference right?)" : "",
                  tt__trial_status_name(search->trials[first].status), search->trials[first].reason);

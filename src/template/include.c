@@ -95,7 +95,7 @@ static tt_status read_header(tt__str *out, const file *f, bool *found) {
     if (!*found)
         return TT_OK;
     if (stat(f->real, &st) != 0 || !S_ISREG(st.st_mode))
-        return tt__fail(TT_E_TEMPLATE, "%s: no regular file", f->path);
+        return tt__fail(TT_E_TEMPLATE, "cannot read %s: only regular files are read", f->path);
     if (st.st_size > TT__INCLUDE_BYTES_MAX)
         return tt__fail(TT_E_TEMPLATE, "%s: %lld bytes, the limit is %d", f->path, (long long)st.st_size,
                         TT__INCLUDE_BYTES_MAX);

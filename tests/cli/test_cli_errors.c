@@ -262,6 +262,12 @@ static void write_kernel(const char *name, const char *line) {
     write_in(folder, name, text);
 }
 
+static const char wrong[] =
+    "//@ kernel k\n//@ problem n 64\n//@ buffer y f32 n out\n//@ block 64\n//@ grid 1\n//@ args y, i64 n\n"
+    "//@ reference r\n//@ block 64\n//@ grid 1\n//@ args y\n"
+    "extern \"C\" __global__ void k(float *y, long long n) { y[threadIdx.x] = 2; y[n] = 3; }\n"
+    "extern \"C\" __global__ void r(float *y) { y[threadIdx.x] = 2; }\n";
+
 static void about_kernels(void **state) {
     (void)state;
     static const error errors[] = {
@@ -285,6 +291,9 @@ static void about_kernels(void **state) {
          "no configuration of k is legal for n=64 on NVIDIA H200: `tune check` says what removes them", NULL},
         {"--quiet --kernel @/large.cu --problem n=64 --unverified", 1,
          "n=64: no configuration is legal for it: `tune check` says what removes them", NULL},
+        {"--quiet --json --kernel @/wrong.cu", 1,
+         "n=64: every configuration failed, the first: wrong_result: wrote to y[64], and y has 64 elements",
+         NULL},
         {"--kernel @/large.cu", 2,
          "k names no reference, so that no result of it can be verified: add a `reference` or an `expect`, "
          "or "
@@ -299,6 +308,7 @@ static void about_kernels(void **state) {
         {"new @/plain.cu", 2, "@/plain.cu is there already and is left as it is: name a new file", NULL},
     };
     write_in(folder, "plain.cu", "extern \"C\" __global__ void k(float *x) {}\n");
+    write_in(folder, "wrong.cu", wrong);
     write_kernel("typo.cu", "//@ wher B > 1");
     write_kernel("name.cu", "//@ where C > 1");
     write_kernel("chain.cu", "//@ where 16 <= B <= 64");

@@ -147,7 +147,7 @@ static void nothing_works_at_all(void **state) {
         "SELECT group_concat('kernel=' || kernel || ':wrong', ';') FROM template WHERE op = 'transpose'");
     run_with(&r, "nothing.db", rules);
     assert_code(&r, 1);
-    assert_has(&r, r.err, "configurations failed");
+    assert_has(&r, r.err, "every configuration failed");
     assert_has(&r, r.out, "\"kernel\":null");
     run_free(&r);
 }
@@ -158,7 +158,7 @@ static void a_reference_that_is_wrong(void **state) {
     run_result r;
     run_with(&r, "reference.db", "kernel=transpose_reference:wrong");
     assert_code(&r, 1);
-    assert_has(&r, r.err, "configurations failed (is the reference right?), the first: wrong_result");
+    assert_has(&r, r.err, "every configuration failed (is the reference right?), the first: wrong_result");
     run_free(&r);
     assert_int_equal(fault_number(fault_path("reference.db"),
                                   "SELECT count(*) FROM winner JOIN problem ON problem.id = problem_id"

@@ -43,7 +43,7 @@ def read_text(path, most):
 
 def check_file(path, status, most):
     if not stat.S_ISREG(status.st_mode):
-        raise Refusal(f"{path}: no regular file")
+        raise Refusal(f"cannot read {path}: only regular files are read")
     if status.st_size > most:
         raise Refusal(f"{path}: {status.st_size} bytes, the limit is {most}")
 
