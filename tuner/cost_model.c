@@ -90,7 +90,7 @@ static void read_launch(tt__geometry *g, const tt__candidate *c, const tt__probl
     g->read_access = g->write_access = tt__problem_elem_size(p);
 }
 
-/* The size of what is read in tiles (`moves ROWS, COLUMNS, LEADING_DIMENSION`). */
+/* The size of the matrix that is read in tiles (`moves ROWS, COLUMNS, LEADING_DIMENSION`). */
 typedef struct sides {
     double rows, cols, count; /* `count` matrices of rows x cols */
     double elem_size;

@@ -215,7 +215,7 @@ static tt_status take_expected(tt__verifier *v) {
     return TT_OK;
 }
 
-/* The tolerance of each result by its scale: a part of the root mean square of what is right. */
+/* The tolerance of each result by its scale: a fraction of the root mean square of the right result. */
 static tt_status find_scales(tt__verifier *v) {
     for (int i = 0; i < v->work.n; i++) {
         const tt__array *a = &v->work.arrays[i];

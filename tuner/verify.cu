@@ -197,7 +197,7 @@ extern "C" __global__ void tt_numbers(void *array, long long n, int type, int ki
     }
 }
 
-// The sum of squares of what is a finite number.
+// The sum of squares of all finite numbers.
 extern "C" __global__ void tt_squares(const void *array, long long n, int type, double *sum) {
     double own = 0;
     GRID_STRIDE(i, n) {

@@ -1,4 +1,4 @@
-// How often each of 256 values occurs. Blocks count in shared memory, in one copy or several.
+// Counts how many times each of 256 values occurs. Blocks count in shared memory, in one copy or several.
 //
 //@ kernel    histogram
 //@ problem   n 67108864

@@ -1,5 +1,5 @@
-// The inclusive prefix sum of a vector, in as many passes as its size needs: sums of chunks, their scan, and the rest.
-// Small vectors need one kernel, and `when` leaves the others out.
+// The inclusive prefix sum of a vector. The first kernel scans chunks, the second scans the sums of chunks, and the
+// third adds these to the chunks. A vector of one chunk needs the first kernel only; `when` leaves out the others.
 //
 //@ kernel    scan_chunks
 //@ problem   n 16777216

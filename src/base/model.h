@@ -65,7 +65,7 @@ typedef struct tt__pass {
     int16_t repeats;           /* launches after the first */
     int16_t swap[2];           /* operands that change places after each launch; equal: none do */
     bool off;                  /* not launched at all */
-    bool early; /* may begin before the kernel in front of it has ended, for which it waits itself */
+    bool early; /* may begin before the previous kernel has ended, and waits for it on the device */
 } tt__pass;
 
 typedef struct tt__launch {

@@ -66,7 +66,7 @@ typedef struct tt__workload {
     bool has_reference; /* otherwise files have the expected data, or nothing is verified */
     tt__symbols reference;
     tt__launch launch;                   /* of the reference */
-    double scale_tolerance;              /* of the root mean square of what is right */
+    double scale_tolerance;              /* of the root mean square of the right result */
     double abs_tolerance, rel_tolerance; /* both 0: bit for bit */
     int64_t copy_bytes; /* bytes on each side of the copy that is timed for comparison, if it is not a copy of
                            src to dst; 0: none */

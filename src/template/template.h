@@ -67,7 +67,7 @@ typedef struct tt__arg_expr {
     tt__expr value; /* if it is an operand, its text is the operand's name */
 } tt__arg_expr;
 
-/* ---- The operation: what is computed on what, whatever computes it ------------------------------------ */
+/* ---- The operation: the computation and its data, without a kernel to tune --------------------- */
 
 /* A variable of a problem: a number, or a type. */
 typedef struct tt__variable {
@@ -112,7 +112,7 @@ typedef struct tt__operation {
     bool has_reference; /* otherwise the operands' files have the right results, or nothing is verified */
     tt__symbols reference;
     tt__geometry_expr launch;
-    double scale_tolerance;              /* of the root mean square of what is right */
+    double scale_tolerance;              /* of the root mean square of the right result */
     double abs_tolerance, rel_tolerance; /* both 0: compared bit for bit */
     size_t n_metrics;
     tt__metric metrics[TT__METRICS_MAX];
@@ -124,7 +124,7 @@ typedef struct tt__operation {
     tt__expr requires[TT__REQUIRES_MAX];
     bool moves;       /* reads and writes each byte once and does nothing else, so the cost model applies */
     int tile[3];      /* for tiles read from the source: rows, columns, leading dimension; -1: none */
-    size_t n_samples; /* ordinary problems, for which a template's default should be legal */
+    size_t n_samples; /* ordinary problems; a template's default should be legal for them */
     tt__expr samples[TT__SAMPLES_OF_MAX]; /* "rows=4096 cols=4096" */
 } tt__operation;
 

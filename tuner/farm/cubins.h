@@ -38,7 +38,7 @@ static inline const char *tt__cubin_kernel(const tt__cubin *cubin) {
     return cubin->t ? cubin->t->kernel : "checker";
 }
 
-/* A configuration, by which the store should find a cubin. */
+/* A configuration. The store should find a cubin by it. */
 typedef struct tt__cubin_name {
     const tt__template *t;
     char build[TT__BUILD_MAX]; /* tt__config_build */
