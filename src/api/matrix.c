@@ -82,8 +82,10 @@ static tt_status fill_in(tt_problem *p) {
         return tt__fail(TT_E_INVALID, "batch is %lld: it must be at least 1", (long long)p->batch);
     if (p->lds > elements_max / p->rows || p->ldd > elements_max / p->cols ||
         p->rows * p->lds > elements_max / p->batch || p->cols * p->ldd > elements_max / p->batch)
-        return tt__fail(TT_E_INVALID, "%lld x %lld x %lld: more than 2^%d elements", (long long)p->batch,
-                        (long long)p->rows, (long long)p->cols, ELEMENTS_MAX_LOG2);
+        return tt__fail(TT_E_INVALID,
+                        "%lld x %lld (lds %lld, ldd %lld, batch %lld): more than 2^%d elements, the limit",
+                        (long long)p->rows, (long long)p->cols, (long long)p->lds, (long long)p->ldd,
+                        (long long)p->batch, ELEMENTS_MAX_LOG2);
     /* With one matrix, strides have no meaning. They are reset, so that equal problems compare equal. */
     p->src_stride = p->src_stride && p->batch > 1 ? p->src_stride : p->rows * p->lds;
     p->dst_stride = p->dst_stride && p->batch > 1 ? p->dst_stride : p->cols * p->ldd;

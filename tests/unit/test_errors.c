@@ -132,7 +132,8 @@ static void about_problems(void **state) {
          "ldd is 4: a destination row of 5 elements needs at least that many"},
         {"H200", P(.rows = 5, .cols = 5, .batch = -1), TT_E_INVALID, "batch is -1: it must be at least 1"},
         {"H200", P(.rows = 1 << 30, .cols = 1 << 30), TT_E_INVALID,
-         "1 x 1073741824 x 1073741824: more than 2^44 elements"},
+         "1073741824 x 1073741824 (lds 1073741824, ldd 1073741824, batch 1): more than 2^44 elements, the "
+         "limit"},
         {"H200", P(.rows = 5, .cols = 6, .in_place = 1), TT_E_INVALID,
          "5 x 6 cannot be transposed in place: only square matrices can"},
         {"H200", P(.rows = 5, .cols = 5, .batch = 2, .src_stride = 3), TT_E_INVALID,

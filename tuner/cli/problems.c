@@ -68,6 +68,9 @@ tt_status tt__cli_check_problems(const tt__cli_args *args) {
         return tt__fail(TT_E_INVALID,
                         "%s: sizes, shapes and layouts are for matrices; name its variables with --problem",
                         what);
+    if (args->unverified && !args->kernel_file)
+        return tt__fail(TT_E_INVALID,
+                        "--unverified is for a kernel of yours, and --kernel names none: leave it out");
     if (args->kernel_file && (args->n_only || args->n_templates))
         return tt__fail(TT_E_INVALID, "%s competes with no template: leave --only and --template out",
                         args->kernel_file);
