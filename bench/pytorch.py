@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 """Times PyTorch's transposes: bench/pytorch.py [--output FILE.json] [--rounds N] [--commit TEXT]
 
-It times `x.t().contiguous()` and `y.copy_(x.t())` in fp32, fp16 and uint8, cold. Before each launch the L2 cache is
-flushed (a write of twice its size), and the launch runs alone. Arrays rotate through more than five times the L2 cache.
+It times `x.t().contiguous()`, the same under `torch.compile` (Inductor), and `y.copy_(x.t())`, in fp32, fp16 and
+uint8, cold. Before each launch the L2 cache is flushed (a write of twice its size), and the launch runs alone. Arrays rotate through more than five times the L2 cache.
 CUDA events are queued after a busy kernel, so the interpreter's latency is not measured. The output is JSON for
 scripts/performance.py, in the form of bench-peers.
 """
@@ -63,6 +63,10 @@ def measure(torch, movers, slots, flush, rounds):
     return samples
 
 
+def contiguous(x):
+    return x.t().contiguous()
+
+
 def run_case(torch, rows, cols, dtype, elem_size, rounds, l2_bytes):
     bytes_moved = 2 * rows * cols * elem_size
     n_slots = 1 if bytes_moved >= 5 * l2_bytes else 5 * l2_bytes // bytes_moved + 2
@@ -72,14 +76,17 @@ def run_case(torch, rows, cols, dtype, elem_size, rounds, l2_bytes):
         slots.append((bits.to(getattr(torch, dtype)), torch.empty((cols, rows), device="cuda",
                                                                   dtype=getattr(torch, dtype))))
         del bits
+    torch.compiler.reset()  # each shape is compiled for itself, as for a model of fixed shapes
+    compiled = torch.compile(contiguous, fullgraph=True, dynamic=False)
     movers = {
         "memcpy": lambda x, y: y.view(-1).copy_(x.view(-1)),
-        "contiguous": lambda x, y: x.t().contiguous(),
+        "contiguous": lambda x, y: contiguous(x),
+        "compiled": lambda x, y: compiled(x),
         "copy_": lambda x, y: y.copy_(x.t()),
     }
     x, y = slots[0]
     y.copy_(x.t())
-    if not (torch.equal(y.t(), x) and torch.equal(x.t().contiguous(), y)):
+    if not (torch.equal(y.t(), x) and torch.equal(contiguous(x), y) and torch.equal(compiled(x), y)):
         raise RuntimeError("PyTorch's transpose is wrong")
     flush = torch.empty(FLUSH_TIMES * l2_bytes, device="cuda", dtype=torch.uint8)
     samples = measure(torch, movers, slots, flush, rounds)
@@ -124,7 +131,7 @@ def main():
                 torch.cuda.empty_cache()
             cold = case["regimes"]["cold"]
             print(f"{dtype:8} {rows:>8} x {cols:<8}" +
-                  "".join(f" {name} {cold[name]['gbps']:7.0f}" for name in ("memcpy", "contiguous", "copy_")))
+                  "".join(f" {name} {cold[name]['gbps']:7.0f}" for name in ("memcpy", "contiguous", "compiled", "copy_")))
             result["cases"].append(case)
     slug = re.sub("[^a-z0-9]+", "-", device.name.lower())
     path = pathlib.Path(args.output or pathlib.Path(__file__).parent / "results" / f"pytorch-{slug}-{now:%Y%m%d}.json")

@@ -15,6 +15,9 @@ ROOT = pathlib.Path(__file__).resolve().parent.parent
 RESULTS, PAGE = ROOT / "bench" / "results", ROOT / "docs" / "performance.md"
 PEERS = [("memcpy", "cuMemcpy"), ("mirrored", "mirrored copy"), ("geam", "geam"), ("cutensor", "cuTENSOR")]
 LIBRARIES = ["geam", "cutensor"]
+TORCH = [("memcpy", "copy"), ("contiguous", "`x.t().contiguous()`"), ("compiled", "the same, `torch.compile`"),
+         ("copy_", "`y.copy_(x.t())`")]
+TORCH_PEERS = [("contiguous", "x PyTorch"), ("compiled", "x torch.compile")]  # columns of docs/performance.md
 BEGIN, END = "<!-- measured:begin -->\n", "<!-- measured:end -->\n"
 COLUMNS = ["case", "us", "GB/s", "of the tuned copy"] + [f"x {name}" for _, name in PEERS]
 
@@ -275,14 +278,15 @@ def torch_section(torch, cases):
     yield f"## PyTorch {torch['torch']}"
     yield ""
     rows = []
+    ways = [(name, head) for name, head in TORCH if name in torch["cases"][0]["regimes"]["cold"]]
     for case in torch["cases"]:
         cold = case["regimes"]["cold"]
         rows.append([f"{case['dtype']} {case['rows']} x {case['cols']}"]
-                    + [number(cold[name]["gbps"], 0) for name in ("memcpy", "contiguous", "copy_")]
+                    + [number(cold[name]["gbps"], 0) for name, _ in ways]
                     + [number(ours.get((case["rows"], case["cols"], case["elem_size"])), 0)])
     yield f"GB/s, cold. PyTorch ran in its own process, at commit `{torch['commit']}`."
     yield ""
-    yield from table(["case", "copy", "`x.t().contiguous()`", "`y.copy_(x.t())`", "ours"], rows)
+    yield from table(["case", *(head for _, head in ways), "ours"], rows)
 
 
 INTRODUCTION = """<!-- Made by scripts/performance.py from the JSON files beside it: do not edit. -->
@@ -354,19 +358,26 @@ def shown_row(name, runs, torches):
     for r, torch in zip(runs, torches):
         case = next((c for c in r["cases"] if c["name"] == name), {})
         ours = measured(case, "cold", "ours")
-        eager = next((c["regimes"]["cold"]["contiguous"]["gbps"] for c in (torch or {}).get("cases", [])
-                      if c["name"] == name), None)
+        eager = next((c["regimes"]["cold"] for c in (torch or {}).get("cases", []) if c["name"] == name), {})
         row += [number(ours.get("us"), 1), number(ratio(case, "cold", "copy")), number(ratio(case, "cold", "geam"), 2)]
         row += [number(ratio(case, "cold", "cutensor"), 2)] if r.get("cutensor") else []
-        row.append(number(ours["gbps"] / eager if ours and eager else None, 2))
+        row += [number(ours["gbps"] / eager[peer]["gbps"] if ours and peer in eager else None, 2)
+                for peer, _ in torch_peers(torch)]
     return row
+
+
+def torch_peers(torch):
+    """The ways of PyTorch that were measured."""
+    known = torch["cases"][0]["regimes"]["cold"] if torch else {"contiguous"}
+    return [peer for peer in TORCH_PEERS if peer[0] in known]
 
 
 def shown(runs, torches):
     head = ["case"]
-    for r in runs:
+    for r, torch in zip(runs, torches):
         name = short(r["gpu"]["name"]).upper()
-        head += [f"{name}: us", "of copy", "x geam"] + (["x cuTENSOR"] if r.get("cutensor") else []) + ["x PyTorch"]
+        head += [f"{name}: us", "of copy", "x geam"] + (["x cuTENSOR"] if r.get("cutensor") else [])
+        head += [title for _, title in torch_peers(torch)]
     yield from table(head, [shown_row(name, runs, torches) for name in SHOWN])
 
 
