@@ -13,7 +13,7 @@ import subprocess
 import sys
 import tempfile
 
-build, source, compiler, flags = sys.argv[1], pathlib.Path(sys.argv[2]), sys.argv[3], sys.argv[4:]
+build, source, compiler, flags = sys.argv[1], pathlib.Path(sys.argv[2]), sys.argv[3].split(), sys.argv[4:]
 HOST = os.environ["HOSTCUDA_DIR"]
 
 
@@ -37,8 +37,8 @@ def check_program(root):
     folder = one(root, "tiletune.pc").parent
     config = {"PKG_CONFIG_PATH": str(folder), "PKG_CONFIG_SYSROOT_DIR": str(root)}
     words = run("pkg-config", "--cflags", "--libs", "tiletune", **config).split()
-    run(compiler, *flags, source / "examples/transpose.c", "-o", root / "example", *words, "-ldl")
-    run(compiler, source / "examples/best.c", "-o", root / "best", *words)
+    run(*compiler, *flags, source / "examples/transpose.c", "-o", root / "example", *words, "-ldl")
+    run(*compiler, source / "examples/best.c", "-o", root / "best", *words)
     library = one(root, "libtiletune.so.0").parent
     said = run(root / "best", "H200", "4096", LD_LIBRARY_PATH=library, TILETUNE_DB=":memory:", TILETUNE_SYSTEM_DB="")
     assert said.endswith(": exact\n"), said
