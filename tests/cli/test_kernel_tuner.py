@@ -20,9 +20,6 @@ PACKAGES = "kernel-tuner==1.5.0", "autotuning_methodology==1.1.0"
 SKIPPED = 77
 tune, root, venv = os.path.abspath(sys.argv[1]), pathlib.Path(sys.argv[2]), pathlib.Path(sys.argv[3])
 python = venv / "bin/python"
-if os.environ.get("TT_LONG") != "1":
-    print("skipped: only with TT_LONG=1")
-    sys.exit(SKIPPED)
 
 # Runs in the virtual environment: READER CACHE T4. Prints what the packages have found.
 READER = """
@@ -54,6 +51,10 @@ print(json.dumps(found))
 def skip(why):
     print(f"skipped: {why}")
     sys.exit(SKIPPED)
+
+
+if os.environ.get("TT_LONG") != "1":
+    skip("only with TT_LONG=1")
 
 
 def make_environment():
