@@ -293,8 +293,12 @@ tt_status bench_copy_open(bench_peer *peer, bench *b, const bench_case *c) {
     tt__space space = {0};
     tt_status status = TT_OK;
     tt__problem_copy(&p, &c->problem);
-    for (size_t i = 0; i < b->ctx->templates.n && status == TT_OK; i++)
-        status = tt__space_add(&space, b->ctx->templates.items[i], &b->gpu, &p);
+    for (size_t i = 0; i < b->ctx->templates.n && status == TT_OK; i++) {
+        const tt__template *t = b->ctx->templates.items[i];
+        status = tt__template_read(&t);
+        if (status == TT_OK)
+            status = tt__space_add(&space, t, &b->gpu, &p);
+    }
     if (status == TT_OK)
         status = add_space(peer, b, &space, &p);
     tt__space_free(&space);

@@ -63,6 +63,7 @@ static void fill_winners(const char *path, size_t n) {
     int64_t gpu_id, run, config, id;
     must(tt_open(&ctx, &opts));
     const tt__template *t = tt__template_set_find(&ctx->templates, "transpose_tiled");
+    must(tt__template_read(&t));
     must(tt__store_gpu(ctx->store, &gpu, &gpu_id));
     must(tt__store_run_begin(ctx->store, gpu_id, &env, "measured", &run));
     must(tt__store_config(ctx->store, t->kernel, t->op, t->hash, t->default_config, &config));

@@ -112,8 +112,11 @@ static tt_status join(tt__template_set *out, const tt__template_set *a, const tt
     *out = (tt__template_set){.items = calloc(a->n + b->n, sizeof *out->items)};
     if (!out->items)
         return tt__fail_memory((a->n + b->n) * sizeof *out->items);
-    for (size_t i = 0; i < a->n; i++)
-        out->items[out->n++] = a->items[i];
+    for (size_t i = 0; i < a->n; i++) {
+        const tt__template *t = a->items[i];
+        TT_TRY(tt__template_read(&t));
+        out->items[out->n++] = (tt__template *)t; /* not changed by a run */
+    }
     for (size_t i = 0; i < b->n && b != a; i++) {
         const tt__template *t = b->items[i], *other = tt__template_set_find(a, t->kernel);
         if (other)

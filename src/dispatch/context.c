@@ -62,7 +62,7 @@ tt_status tt__context_open(tt_ctx **out, const tt_open_opts *opts, tt__tune_fn t
     ctx->no_early_launch = opts->no_early_launch;
     if (opts->gpu)
         tt__copy(ctx->gpu_name, sizeof ctx->gpu_name, opts->gpu);
-    tt_status status = tt__template_set_open(&ctx->templates, opts->templates, opts->n_templates);
+    tt_status status = tt__template_set_open_unread(&ctx->templates, opts->templates, opts->n_templates);
     if (status == TT_OK)
         status = open_store(ctx, opts);
     if (status == TT_OK)

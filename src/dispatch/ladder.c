@@ -78,6 +78,7 @@ static tt_status legal(const query *q, const tt__winner *w, bool proven, tt__can
     *yes = false;
     if (!t || !tt__template_does(t, q->asked.problem))
         return TT_OK;
+    TT_TRY(tt__template_read(&t));
     if (proven && !q->candidate) {
         tt__copy(out->config, sizeof out->config, w->config);
         return is_legal(tt__config_parse(choice, t, w->config), yes);
@@ -278,12 +279,18 @@ static tt_status fall_back(const query *q) {
         const tt__template *t = set->items[i];
         if (!tt__template_does(t, p) || (best.t && wins(t) <= wins(best.t)))
             continue;
+        status = tt__template_read(&t);
+        if (status != TT_OK)
+            break;
         status = is_legal(tt__space_resolve(&c, t, q->asked.gpu, p, t->default_config), &yes);
         if (yes)
             best = c;
     }
-    for (size_t i = 0; i < set->n && !best.t && space.n == 0 && status == TT_OK; i++)
-        status = tt__space_add(&space, set->items[i], q->asked.gpu, p);
+    for (size_t i = 0; i < set->n && !best.t && space.n == 0 && status == TT_OK; i++) {
+        const tt__template *t = set->items[i];
+        if (tt__template_does(t, p) && (status = tt__template_read(&t)) == TT_OK)
+            status = tt__space_add(&space, t, q->asked.gpu, p);
+    }
     if (!best.t && space.n > 0)
         best = space.items[0];
     if (status == TT_OK && !best.t)
@@ -306,15 +313,16 @@ tt_status tt__ladder(tt_ctx *ctx, const tt__template_set *templates, const tt__g
                      const tt__problem *p, tt_choice *choice, tt__candidate *candidate) {
     const tt__template *t = tt__template_set_for(templates, p);
     refusals refused;
-    query q = {.asked = {.ctx = ctx, .gpu = gpu, .problem = p, .op = t ? t->operation : NULL},
+    if (!t)
+        return tt__fail(TT_E_UNSUPPORTED, "there is no template for the operation %s", p->op);
+    TT_TRY(tt__template_read(&t));
+    query q = {.asked = {.ctx = ctx, .gpu = gpu, .problem = p, .op = t->operation},
                .templates = templates,
                .choice = choice,
                .candidate = candidate,
                .refused = &refused};
     refused.n = 0;
     bool done = false;
-    if (!t)
-        return tt__fail(TT_E_UNSUPPORTED, "there is no template for the operation %s", p->op);
     q.asked.gpu_ids[TT__LAYER_USER] = gpu_id;
     q.asked.gpu_ids[TT__LAYER_SYSTEM] = -1;
     if (ctx->system)

@@ -60,20 +60,30 @@ static tt_status file_at(tt__template **out, size_t i) {
     return status;
 }
 
+/* Is there a built-in operation of that name? Only its own file is read. */
+static bool known(const tt__operation **out, tt_status *status, const char *name) {
+    for (size_t i = 0; i < tt__n_ops && i < OPS_MAX; i++) {
+        tt__template *file;
+        if (!tt__builtin_says(&tt__ops[i], "defines", name))
+            continue;
+        *status = file_at(&file, i);
+        *out = *status == TT_OK ? file->own : NULL;
+        return true;
+    }
+    return false;
+}
+
 tt_status tt__operation_builtin(const tt__operation **out, const char *name) {
     tt__suggest near = tt__suggest_for(name, strlen(name));
     tt__str names = {0};
     tt_status status = TT_OK;
     *out = NULL;
+    if (known(out, &status, name))
+        return status;
     for (size_t i = 0; i < tt__n_ops && i < OPS_MAX && status == TT_OK; i++) {
         tt__template *file;
         status = file_at(&file, i);
         for (size_t k = 0; status == TT_OK && k < file->n_defines; k++) {
-            if (strcmp(file->defines[k], name) == 0) {
-                *out = file->own;
-                tt__str_free(&names);
-                return TT_OK;
-            }
             tt__suggest_try(&near, file->defines[k]);
             tt__str_addf(&names, "%s%s", names.len ? ", " : "", file->defines[k]);
         }
@@ -87,15 +97,11 @@ tt_status tt__operation_builtin(const tt__operation **out, const char *name) {
 
 /* The operation of a problem if it is built-in, else NULL. Sets no error. */
 static const tt__operation *known_operation(const tt__problem *p) {
-    for (size_t i = 0; i < tt__n_ops && i < OPS_MAX && !*p->text; i++) {
-        tt__template *file;
-        if (file_at(&file, i) != TT_OK)
-            return NULL;
-        for (size_t k = 0; k < file->n_defines; k++)
-            if (strcmp(file->defines[k], p->op) == 0)
-                return file->own;
-    }
-    return NULL;
+    const tt__operation *op = NULL;
+    tt_status status;
+    if (!*p->text)
+        known(&op, &status, p->op);
+    return op;
 }
 
 const char *tt__operation_name(const tt__operation *op) {

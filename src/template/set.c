@@ -24,13 +24,14 @@ tt_status tt__template_set_add(tt__template_set *set, tt__template *t) {
     return status;
 }
 
-tt_status tt__template_set_open(tt__template_set *out, const char *const *paths, size_t n_paths) {
+static tt_status open_with(tt__template_set *out, const char *const *paths, size_t n_paths,
+                           tt_status (*builtin)(tt__template **, const tt__builtin *)) {
     tt_status status = TT_OK;
     size_t n = tt__n_builtins + n_paths;
     *out = (tt__template_set){0};
     for (size_t i = 0; i < n; i++) {
         tt__template *t;
-        TT_GOTO(i < tt__n_builtins ? tt__template_builtin(&t, &tt__builtins[i])
+        TT_GOTO(i < tt__n_builtins ? builtin(&t, &tt__builtins[i])
                                    : tt__template_load(&t, paths[i - tt__n_builtins]));
         TT_GOTO(tt__template_set_add(out, t));
     }
@@ -38,6 +39,14 @@ out:
     if (status != TT_OK)
         tt__template_set_close(out);
     return status;
+}
+
+tt_status tt__template_set_open(tt__template_set *out, const char *const *paths, size_t n_paths) {
+    return open_with(out, paths, n_paths, tt__template_builtin);
+}
+
+tt_status tt__template_set_open_unread(tt__template_set *out, const char *const *paths, size_t n_paths) {
+    return open_with(out, paths, n_paths, tt__template_builtin_unread);
 }
 
 void tt__template_set_close(tt__template_set *set) {

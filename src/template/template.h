@@ -155,6 +155,8 @@ typedef struct tt__template {
     char *defines[TT__SHAPE_MAX];
     tt__operation *own;             /* the operation that this file declares, or NULL */
     const tt__operation *operation; /* `own`, or the one that `op` names */
+    const struct tt__builtin *unread; /* only path, hash, kernel and op are known; see tt__template_read */
+    struct tt__template *read;        /* the whole of an unread one, once it was needed */
 } tt__template;
 
 /* Parses the text of a template; `path` is for messages. It checks that every expression compiles and uses
@@ -181,6 +183,13 @@ extern const size_t tt__n_builtins;
 /* Reads a built-in template. A test proves that it passes all checks, so they are not repeated in every
  * process. */
 tt_status tt__template_builtin(tt__template **out, const tt__builtin *builtin);
+/* The same, but only path, hash, kernel and op are filled in. Reading all built-in templates would take most
+ * of the time of tt_open. */
+tt_status tt__template_builtin_unread(tt__template **out, const tt__builtin *builtin);
+/* Replaces a template that may be unread by the whole one, which lives as long. Thread-safe. */
+tt_status tt__template_read(const tt__template **t);
+/* Does the first line `//@ KEYWORD ...` of the text have the word? The text is the library's own. */
+bool tt__builtin_says(const tt__builtin *builtin, const char *keyword, const char *word);
 
 /* The built-in operation of that name ("transpose"). It lives as long as the process. NULL and TT_E_INVALID
  * if there is none. */
@@ -197,6 +206,8 @@ typedef struct tt__template_set {
 
 /* Parses all built-in templates, then the named files. TT_E_INVALID: two have the same kernel name. */
 tt_status tt__template_set_open(tt__template_set *out, const char *const *paths, size_t n_paths);
+/* The same, with unread built-in templates: for sets that serve look-ups. */
+tt_status tt__template_set_open_unread(tt__template_set *out, const char *const *paths, size_t n_paths);
 /* Adds a template and takes ownership, even if it fails. TT_E_INVALID: there is one of this name already. */
 tt_status tt__template_set_add(tt__template_set *set, tt__template *t);
 void tt__template_set_close(tt__template_set *set);

@@ -22,12 +22,24 @@ static void builtins_pass_every_check(void **state) {
     (void)state;
     assert_true(tt__n_builtins > 5);
     for (size_t i = 0; i < tt__n_builtins; i++) {
-        tt__template *checked, *trusted;
+        tt__template *checked, *trusted, *unread;
         if (tt__template_parse(&checked, tt__builtins[i].name, tt__builtins[i].source) != TT_OK)
             fail_msg("%s", tt_last_error());
         assert_int_equal(tt__template_builtin(&trusted, &tt__builtins[i]), TT_OK);
         assert_string_equal(trusted->default_config, checked->default_config);
         assert_string_equal(trusted->hash, checked->hash);
+        assert_int_equal(tt__template_builtin_unread(&unread, &tt__builtins[i]), TT_OK);
+        assert_string_equal(unread->kernel, checked->kernel);
+        assert_string_equal(unread->op, checked->op);
+        assert_string_equal(unread->hash, checked->hash);
+        assert_string_equal(unread->path, checked->path);
+        const tt__template *read = unread;
+        assert_int_equal(tt__template_read(&read), TT_OK);
+        assert_string_equal(read->default_config, checked->default_config);
+        const tt__template *again = read;
+        assert_int_equal(tt__template_read(&again), TT_OK);
+        assert_ptr_equal(again, read);
+        tt__template_free(&unread);
         tt__template_free(&checked);
         tt__template_free(&trusted);
     }
@@ -41,6 +53,10 @@ static void operations_do_their_samples(void **state) {
         tt__template *t;
         assert_int_equal(tt__template_builtin(&t, &tt__ops[i]), TT_OK);
         assert_true(t->n_defines > 0 && t->own->n_samples > 0 && tt__operation_verifies(t->own));
+        for (size_t k = 0; k < t->n_defines; k++)
+            assert_true(tt__builtin_says(&tt__ops[i], "defines", t->defines[k]));
+        assert_false(tt__builtin_says(&tt__ops[i], "defines", "transpos"));
+        assert_false(tt__builtin_says(&tt__ops[i], "undefined", "transpose"));
         for (size_t k = 0; k < t->n_defines * t->own->n_samples; k++, n++) {
             const char *name = t->defines[k % t->n_defines], *sample = t->own->samples[k / t->n_defines].text;
             tt__problem p = problem_of(name, sample);

@@ -19,6 +19,7 @@ static void fill(const char *path) {
     opts.db_path = ":memory:";
     assert_ok(tt_open(&ctx, &opts));
     const tt__template *t = tt__template_set_find(&ctx->templates, "transpose_tiled");
+    assert_ok(tt__template_read(&t));
     ids id = some_ids(s);
     char image[9000], text[64];
     memset(image, 7, sizeof image);

@@ -22,6 +22,7 @@ static tt_ctx *ctx_of(const char *db, const char *gpu) {
 static const tt__template *classic(tt_ctx *ctx) {
     const tt__template *t = tt__template_set_find(&ctx->templates, "transpose_tiled");
     assert_non_null(t);
+    assert_ok(tt__template_read(&t));
     return t;
 }
 
