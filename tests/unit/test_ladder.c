@@ -9,6 +9,16 @@
 #include "dispatch/shipped.h"
 #include "problem_fixture.h"
 
+/* Like an H100, but no winners ship for it. */
+static const tt__gpu h800 = {.name = "NVIDIA H800",
+                             .cc = 90,
+                             .sm_count = 132,
+                             .memory_bytes = INT64_C(85028896768),
+                             .l2_bytes = 52428800,
+                             .max_threads_per_block = 1024,
+                             .shared_per_block = 232448,
+                             .peak_gbps = 3352.3};
+
 static tt_ctx *ctx_of(const char *db, const char *gpu) {
     tt_ctx *ctx;
     tt_open_opts opts = TT_INIT(tt_open_opts);
@@ -66,10 +76,10 @@ static void layers_answer_in_order(void **state) {
     const char *user = in_dir("user.db"), *system = in_dir("system.db");
     tt__problem p = square(3000);
     setenv("TILETUNE_SYSTEM_DB", system, 1);
-    crown_in(system, &h100, &p, NULL, small, 60);
+    crown_in(system, &h800, &p, NULL, small, 60);
     tt__store *s = must_open(user);
     tt__store_close(&s);
-    tt_ctx *ctx = ctx_of(user, "h100"); /* a GPU that only the system's store knows */
+    tt_ctx *ctx = ctx_of(user, "h800"); /* a GPU that only the system's store knows */
     tt_choice c = best(ctx, &p);
     assert_int_equal(c.match, TT_MATCH_EXACT);
     assert_string_equal(c.layer, "system");
@@ -78,35 +88,35 @@ static void layers_answer_in_order(void **state) {
     assert_string_equal(c.layer, "system");
     tt_close(&ctx);
 
-    crown_in(user, &h100, &p, "0123", NULL, 50); /* stale here, valid there */
-    ctx = ctx_of(user, "h100");
+    crown_in(user, &h800, &p, "0123", NULL, 50); /* stale here, valid there */
+    ctx = ctx_of(user, "h800");
     assert_string_equal(best(ctx, &p).layer, "system");
     tt_close(&ctx);
-    crown_in(system, &h100, &p, "0123", small, 60);
-    ctx = ctx_of(user, "h100");
+    crown_in(system, &h800, &p, "0123", small, 60);
+    ctx = ctx_of(user, "h800");
     c = best(ctx, &p);
     assert_int_equal(c.match, TT_MATCH_STALE);
     assert_string_equal(c.layer, "user");
     assert_non_null(strstr(c.why, "template changed"));
     tt_close(&ctx);
-    crown_in(user, &h100, &p, NULL, NULL, 50);
-    ctx = ctx_of(user, "h100");
+    crown_in(user, &h800, &p, NULL, NULL, 50);
+    ctx = ctx_of(user, "h800");
     c = best(ctx, &p);
     assert_int_equal(c.match, TT_MATCH_EXACT);
     assert_string_equal(c.layer, "user");
     tt_close(&ctx);
 
     /* Parameters of an older text are adapted, unless a value does not exist any more. */
-    crown_in(user, &h100, &p, "0123", "TILE_DIM=16 BLOCK_ROWS=16 PAD=1 GONE=5", 50);
-    ctx = ctx_of(user, "h100");
+    crown_in(user, &h800, &p, "0123", "TILE_DIM=16 BLOCK_ROWS=16 PAD=1 GONE=5", 50);
+    ctx = ctx_of(user, "h800");
     c = best(ctx, &p);
     assert_int_equal(c.match, TT_MATCH_STALE);
     assert_string_equal(c.config, small);
     assert_string_equal(c.layer, "user");
     tt_close(&ctx);
-    crown_in(user, &h100, &p, "0123", "TILE_DIM=17 BLOCK_ROWS=16 PAD=1 GONE=5", 50);
-    crown_in(system, &h100, &p, NULL, NULL, 60);
-    ctx = ctx_of(user, "h100");
+    crown_in(user, &h800, &p, "0123", "TILE_DIM=17 BLOCK_ROWS=16 PAD=1 GONE=5", 50);
+    crown_in(system, &h800, &p, NULL, NULL, 60);
+    ctx = ctx_of(user, "h800");
     assert_string_equal(best(ctx, &p).layer, "system");
     tt_close(&ctx);
     unsetenv("TILETUNE_SYSTEM_DB");
@@ -135,11 +145,11 @@ static void warm_and_cold(void **state) {
     tt__problem cold = square(3000), warm = cold;
     warm.warm = true;
     tt__problem ways[] = {warm, cold};
-    tt__gpu gpu = h100;
+    tt__gpu gpu = h800;
     gpu.cc = 80;                              /* no winner ships for it */
     for (int other = 0; other < 2; other++) { /* first only the one is known, then the other too */
         crown_in(user, &gpu, &ways[other], NULL, other ? NULL : small, 50);
-        tt_ctx *ctx = ctx_of(user, "h100");
+        tt_ctx *ctx = ctx_of(user, "h800");
         for (int again = 0; again < 2; again++) {
             tt_choice w = best(ctx, &warm), c = best(ctx, &cold);
             assert_int_equal(w.match, TT_MATCH_EXACT);
@@ -157,10 +167,10 @@ static void answers_do_not_grow_old(void **state) {
     (void)state;
     const char *user = in_dir("user.db");
     tt__problem p = square(3000), q = square(5000);
-    crown_in(user, &h100, &p, NULL, NULL, 50);
-    tt_ctx *ctx = ctx_of(user, "h100");
+    crown_in(user, &h800, &p, NULL, NULL, 50);
+    tt_ctx *ctx = ctx_of(user, "h800");
     assert_int_equal(best(ctx, &q).match, TT_MATCH_NEAREST);
-    crown_in(user, &h100, &q, NULL, small, 90);
+    crown_in(user, &h800, &q, NULL, small, 90);
     usleep(1100000);
     tt_choice c = best(ctx, &q);
     assert_int_equal(c.match, TT_MATCH_EXACT);
@@ -175,20 +185,20 @@ static void each_dimension_counts(void **state) {
     const char *user = in_dir("user.db");
     tt__problem flat = MATRIX(.rows = 64, .cols = 65536), /* of nearly the same area as what is asked for */
         wide = square(1024), asked = square(1500);
-    crown_in(user, &h100, &flat, NULL, small, 50);
-    crown_in(user, &h100, &wide, NULL, NULL, 50);
-    tt_ctx *ctx = ctx_of(user, "h100");
+    crown_in(user, &h800, &flat, NULL, small, 50);
+    crown_in(user, &h800, &wide, NULL, NULL, 50);
+    tt_ctx *ctx = ctx_of(user, "h800");
     tt_choice c = best(ctx, &asked);
     assert_int_equal(c.rows, 1024);
     assert_int_equal(c.match, TT_MATCH_NEAREST);
     assert_string_equal(c.layer, "user");
     tt_close(&ctx);
 
-    tt__gpu other = h100; /* nearer, but elsewhere; then far nearer */
-    strcpy(other.name, "NVIDIA H100 PCIe");
+    tt__gpu other = h800; /* nearer, but elsewhere; then far nearer */
+    strcpy(other.name, "NVIDIA H800 PCIe");
     tt__problem near = square(1448);
     crown_in(user, &other, &near, NULL, small, 50);
-    ctx = ctx_of(user, h100.name);
+    ctx = ctx_of(user, h800.name);
     assert_int_equal(best(ctx, &asked).match, TT_MATCH_NEAREST);
     tt__problem far = square(16384);
     crown_in(user, &other, &far, NULL, small, 50);
@@ -210,7 +220,7 @@ static void stale_is_further(void **state) {
         {{1050, 1120}, {"0123", "4567"}, 1050},
         {{1050, 1120}, {NULL, "4567"}, 1050},
     };
-    tt__gpu gpu = h100;
+    tt__gpu gpu = h800;
     gpu.cc = 80; /* no winner ships for it */
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         const char *user = in_dir("stale.db");
@@ -220,7 +230,7 @@ static void stale_is_further(void **state) {
             tt__problem p = square(cases[i].sides[k]);
             crown_in(user, &gpu, &p, cases[i].hashes[k], small, 50);
         }
-        tt_ctx *ctx = ctx_of(user, h100.name);
+        tt_ctx *ctx = ctx_of(user, h800.name);
         tt_choice c = best(ctx, &asked);
         assert_int_equal(c.match, TT_MATCH_NEAREST);
         assert_int_equal(c.rows, cases[i].best);
@@ -237,9 +247,9 @@ static void imported_winners_are_looked_at(void **state) {
         const char *user = in_dir("imported.db");
         remove(user);
         tt__store *s = must_open(user); /* a block of 16 threads, and `where` wants 64 */
-        crown_of(s, sources[i], &h100, &p, NULL, "TILE_DIM=16 BLOCK_ROWS=2 PAD=1 UNROLL=1 ORDER=1", 50);
+        crown_of(s, sources[i], &h800, &p, NULL, "TILE_DIM=16 BLOCK_ROWS=2 PAD=1 UNROLL=1 ORDER=1", 50);
         tt__store_close(&s);
-        tt_ctx *ctx = ctx_of(user, "h100");
+        tt_ctx *ctx = ctx_of(user, "h800");
         tt_choice c = best(ctx, &p);
         assert_int_equal(c.match == TT_MATCH_EXACT, i == 0);
         assert_int_equal(strncmp(c.config, "TILE_DIM=16 BLOCK_ROWS=2 ", 25) == 0, i == 0);
@@ -253,8 +263,8 @@ static void answers_are_not_mixed_up(void **state) {
     enum { OTHERS = 1200 };
     const char *user = in_dir("user.db");
     tt__problem p = square(3000);
-    crown_in(user, &h100, &p, NULL, small, 50);
-    tt_ctx *ctx = ctx_of(user, "h100");
+    crown_in(user, &h800, &p, NULL, small, 50);
+    tt_ctx *ctx = ctx_of(user, "h800");
     assert_int_equal(best(ctx, &p).match, TT_MATCH_EXACT);
     for (int64_t i = 0; i < OTHERS; i++) {
         tt__problem other = square(3001 + i);
@@ -271,11 +281,11 @@ static void far_and_farther(void **state) {
         long_one = MATRIX(.rows = 1, .cols = 1 << 7);
     for (int measured = 0; measured < 2; measured++) {
         if (measured)
-            crown_in(user, &h100, &long_one, NULL, "TILE_DIM=32 BLOCK_ROWS=8 PAD=1 UNROLL=1 ORDER=0", 50);
-        tt_ctx *ctx = ctx_of(user, measured ? h100.name : NULL);
+            crown_in(user, &h800, &long_one, NULL, "TILE_DIM=32 BLOCK_ROWS=8 PAD=1 UNROLL=1 ORDER=0", 50);
+        tt_ctx *ctx = ctx_of(user, measured ? h800.name : NULL);
         tt__candidate c;
         tt_choice choice = TT_INIT(tt_choice);
-        assert_ok(tt__ladder(ctx, &ctx->templates, &h100, -1, &asked, &choice, &c));
+        assert_ok(tt__ladder(ctx, &ctx->templates, &h800, -1, &asked, &choice, &c));
         assert_int_equal(choice.match, TT_MATCH_DEFAULT);
         const char *says =
             measured ? "nothing was tuned for this; as for 1x128" : "nothing was tuned for this; as for ";
@@ -290,12 +300,12 @@ static void far_is_not_near(void **state) {
     (void)state;
     const char *user = in_dir("user.db");
     tt__problem large = square(8192);
-    tt__gpu gpu = h100, other = h100;
+    tt__gpu gpu = h800, other = h800;
     gpu.cc = other.cc = 80; /* no winner ships for it */
     strcpy(other.name, "NVIDIA A100");
     crown_in(user, &gpu, &large, NULL, small, 50);
     crown_in(user, &other, &large, NULL, small, 50);
-    tt_ctx *ctx = ctx_of(user, h100.name);
+    tt_ctx *ctx = ctx_of(user, h800.name);
     tt__problem asked[] = {square(1024), square(1000), square(96)}; /* 6, 6.1 and 12.8 away */
     for (int i = 0; i < 3; i++) {
         tt_choice c = best(ctx, &asked[i]);
@@ -319,7 +329,7 @@ static void the_advice_is_about_the_problem(void **state) {
         {{.rows = 40, .cols = 40, .elem_size = 1, .align = 4}, "rows=40,elem_size=1,align=4"},
         {{.rows = 40, .cols = 40, .lds = 41, .align = 4, .warm = 1}, "rows=40,lds=41,warm"},
     };
-    tt_ctx *ctx = ctx_of(":memory:", h100.name);
+    tt_ctx *ctx = ctx_of(":memory:", h800.name);
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         tt_problem asked = cases[i].asked;
         tt__candidate c;
@@ -327,7 +337,7 @@ static void the_advice_is_about_the_problem(void **state) {
         char says[224];
         asked.in_place = 1;
         tt__problem p = problem_of_matrix(asked);
-        assert_ok(tt__ladder(ctx, &ctx->templates, &h100, -1, &p, &choice, &c));
+        assert_ok(tt__ladder(ctx, &ctx->templates, &h800, -1, &p, &choice, &c));
         snprintf(says, sizeof says,
                  "nothing was tuned for this: run \"tune --op transpose_in_place --problem %s\"",
                  cases[i].says);
@@ -369,7 +379,7 @@ static void crown_file(const char *path, const tt_kernel *kernel, const char *va
     tt__problem p;
     int64_t gpu_id, problem, config_id, run;
     assert_ok(tt__operation_problem(&p, kernel->t->operation, "scale", values));
-    assert_ok(tt__store_gpu(s, &h100, &gpu_id));
+    assert_ok(tt__store_gpu(s, &h800, &gpu_id));
     assert_ok(tt__store_problem(s, &p, &problem));
     assert_ok(tt__store_config(s, "scale", "scale", kernel->t->hash, config, &config_id));
     assert_ok(tt__store_run_begin(s, gpu_id, &env, "measured", &run));
@@ -397,7 +407,7 @@ static void files_of_one_name_live_side_by_side(void **state) {
         tt_kernel_close(&of_first[i]);
     tt_close(&first);
 
-    tt_ctx *ctx = ctx_of(user, h100.name);
+    tt_ctx *ctx = ctx_of(user, h800.name);
     tt_kernel *one = scale_file(ctx, "the one"), *other = scale_file(ctx, "the other"),
               *edited = scale_file(ctx, "the other, edited");
     for (int again = 0; again < 2; again++) {
@@ -432,7 +442,7 @@ static void any_problem_has_a_legal_answer(void **state) {
     static const int64_t sides[] = {1, 7, 33, 1000, 1024, 8191, 16384};
     static const int elem_sizes[] = {1, 2, 4, 8, 16}, ccs[] = {80, 90, 120};
     tt_ctx *ctx = ctx_of(":memory:", NULL);
-    tt__gpu gpu = h100;
+    tt__gpu gpu = h800;
     for (size_t n = 0; n < 7 * 7 * 5 * 3 * 2; n++) {
         tt__candidate c;
         tt_choice choice = TT_INIT(tt_choice);

@@ -363,13 +363,13 @@ static bool elects(tt__store *s, const tt__winner *w) {
 /* scripts/shipped.py, which the build runs, elects the same winners as an import. */
 static void ships_whom_an_import_elects(void **state) {
     (void)state;
-    static const char *const names[] = {"h200",        "h200-1byte",  "h200-2bytes",
-                                        "h200-8bytes", "h200-shapes", "h200-narrow"};
-    enum { NAMES = sizeof names / sizeof *names };
+    static const char *const gpus[] = {"h200", "h100"}, *const parts[] = {"",        "-1byte",  "-2bytes",
+                                                                          "-8bytes", "-shapes", "-narrow"};
+    enum { PARTS = sizeof parts / sizeof *parts, NAMES = 2 * PARTS };
     tt__recording *r[NAMES];
     for (size_t i = 0; i < NAMES; i++) {
         char path[256];
-        snprintf(path, sizeof path, TT_SOURCE_DIR "/recordings/%s.json", names[i]);
+        snprintf(path, sizeof path, TT_SOURCE_DIR "/recordings/%s%s.json", gpus[i / PARTS], parts[i % PARTS]);
         assert_ok(tt__recording_open_t4(&r[i], path, NULL));
     }
     for (size_t k = 0; k < tt__n_shipped; k++) {
