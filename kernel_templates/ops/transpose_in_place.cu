@@ -35,6 +35,7 @@
 //@ metric    gbps 2 * rows * cols * batch * elem_size / time_ns
 //
 // A thread exchanges the two elements that lie opposite each other.
+//@ prefer    transpose_small_in_place transpose_in_place_unaligned transpose_in_place
 //@ reference transpose_in_place_reference
 //@ block     256
 //@ grid      min(ceil_div(rows, 256), 8192), min(rows, 32768), min(batch, 32768)

@@ -237,14 +237,6 @@ static tt_status try_near(const query *q, bool anything, bool *done) {
 
 /* ---- The defaults -------------------------------------------------------------------------------------- */
 
-/* How many shipped winners use the template. Without measurements there is no better hint. */
-static size_t wins(const tt__template *t) {
-    size_t n = 0;
-    for (size_t i = 0; i < tt__n_shipped; i++)
-        n += strcmp(tt__shipped[i].kernel, t->kernel) == 0;
-    return n;
-}
-
 /* Says how to tune this problem. */
 static tt_status advise(const query *q) {
     const tt__problem *p = q->asked.problem;
@@ -264,11 +256,12 @@ out:
     return status;
 }
 
-/* The last rung: the legal default of the template with most shipped winners. If no default is legal, because
- * they all need more alignment, the first legal configuration. */
+/* The last rung: the first legal default in the order that the operation prefers. If no default is legal,
+ * because they all need more alignment, the first legal configuration. */
 static tt_status fall_back(const query *q) {
     const tt__template_set *set = q->templates;
     const tt__problem *p = q->asked.problem;
+    const tt__operation *op = q->asked.op;
     tt__space space = {0};
     tt__candidate best = {0};
     tt_status status = TT_OK;
@@ -277,7 +270,8 @@ static tt_status fall_back(const query *q) {
         tt__candidate c;
         bool yes;
         const tt__template *t = set->items[i];
-        if (!tt__template_does(t, p) || (best.t && wins(t) <= wins(best.t)))
+        if (!tt__template_does(t, p) || (best.t && tt__operation_preference(op, t->kernel) >=
+                                                       tt__operation_preference(op, best.t->kernel)))
             continue;
         status = tt__template_read(&t);
         if (status != TT_OK)

@@ -284,6 +284,7 @@ static const struct {
     {"near", tt__read_near, OFTEN, false, "near VARIABLE WEIGHT [same]"},
     {"moves", tt__read_moves, ONCE, false, "moves bytes | moves ROWS, COLUMNS, LEADING_DIMENSION"},
     {"sample", tt__read_sample, OFTEN, false, "sample VARIABLE=VALUE ..."},
+    {"prefer", tt__read_prefer, ONCE, false, "prefer TEMPLATE ..."},
     {"defines", read_defines, ONCE, false, "defines OPERATION ..."},
 };
 

@@ -192,6 +192,12 @@ tt_status tt__read_sample(tt__reader *r, tt__span rest) {
     return tt__read_expr(r, &op->samples[op->n_samples++], rest);
 }
 
+tt_status tt__read_prefer(tt__reader *r, tt__span rest) {
+    tt__operation *op = NULL;
+    TT_TRY(tt__own_operation(r, &op));
+    return tt__read_expr(r, &op->prefer, rest);
+}
+
 /* ---- What is right, and what counts -------------------------------------------------------------------- */
 
 tt_status tt__read_reference(tt__reader *r, tt__span rest) {

@@ -112,6 +112,17 @@ bool tt__template_does(const tt__template *t, const tt__problem *p) {
     return tt__problem_is_of(p, t->op, t->own ? t->hash : "");
 }
 
+size_t tt__operation_preference(const tt__operation *op, const char *kernel) {
+    const size_t n = strlen(kernel);
+    for (const char *at = op->prefer.text ? op->prefer.text : "", *word = at; *at;
+         word = at += strspn(at, " ")) {
+        at += strcspn(at, " ");
+        if ((size_t)(at - word) == n && strncmp(word, kernel, n) == 0)
+            return (size_t)(word - op->prefer.text);
+    }
+    return SIZE_MAX;
+}
+
 /* ---- From text ----------------------------------------------------------------------------------------- */
 
 /* The values that a text gives to variables. */

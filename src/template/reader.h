@@ -74,6 +74,7 @@ tt_status tt__read_shape(tt__reader *r, tt__span rest);
 tt_status tt__read_near(tt__reader *r, tt__span rest);
 tt_status tt__read_moves(tt__reader *r, tt__span rest);
 tt_status tt__read_sample(tt__reader *r, tt__span rest);
+tt_status tt__read_prefer(tt__reader *r, tt__span rest);
 
 /* Runs after the last line. Checks that the operation is complete, and resolves operands' names.
  * TT_E_TEMPLATE. */

@@ -452,6 +452,7 @@ static void free_operation(tt__operation *operation) {
         free(operation->requires[i].text);
     for (size_t i = 0; i < operation->n_samples; i++)
         free(operation->samples[i].text);
+    free(operation->prefer.text);
     free_launch(&operation->launch);
     free(operation);
 }

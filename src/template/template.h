@@ -124,6 +124,7 @@ typedef struct tt__operation {
     tt__expr requires[TT__REQUIRES_MAX];
     bool moves;       /* reads and writes each byte once and does nothing else, so the cost model applies */
     int tile[3];      /* for tiles read from the source: rows, columns, leading dimension; -1: none */
+    tt__expr prefer;  /* names of templates: whose default comes first where nothing was measured */
     size_t n_samples; /* ordinary problems; a template's default should be legal for them */
     tt__expr samples[TT__SAMPLES_OF_MAX]; /* "rows=4096 cols=4096" */
 } tt__operation;
@@ -153,8 +154,8 @@ typedef struct tt__template {
     char default_config[TT__CONFIG_MAX];
     size_t n_defines; /* > 0: the file defines a built-in operation of these names, and is no template */
     char *defines[TT__SHAPE_MAX];
-    tt__operation *own;             /* the operation that this file declares, or NULL */
-    const tt__operation *operation; /* `own`, or the one that `op` names */
+    tt__operation *own;               /* the operation that this file declares, or NULL */
+    const tt__operation *operation;   /* `own`, or the one that `op` names */
     const struct tt__builtin *unread; /* only path, hash, kernel and op are known; see tt__template_read */
     struct tt__template *read;        /* the whole of an unread one, once it was needed */
 } tt__template;

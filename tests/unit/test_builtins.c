@@ -4,11 +4,13 @@
 #include <stddef.h>
 #include <stdint.h>
 #include <stdio.h>
+#include <string.h>
 
 #include <cmocka.h>
 
 #include "base/str.h"
 #include "problem_fixture.h"
+#include "template/operation.h"
 #include "template/workload.h"
 
 static const tt__gpu gpu = {.cc = 90,
@@ -43,6 +45,28 @@ static void builtins_pass_every_check(void **state) {
         tt__template_free(&checked);
         tt__template_free(&trusted);
     }
+}
+
+/* If templates compete, their operation says whose default comes first. */
+static void every_template_is_preferred_somewhere(void **state) {
+    (void)state;
+    tt__template_set set;
+    assert_int_equal(tt__template_set_open(&set, NULL, 0), TT_OK);
+    for (size_t i = 0; i < set.n; i++) {
+        const tt__template *t = set.items[i];
+        size_t rivals = 0;
+        for (size_t k = 0; k < set.n; k++)
+            rivals += k != i && strcmp(set.items[k]->op, t->op) == 0;
+        if (rivals && strcmp(t->op, "transpose_ladder") != 0)
+            assert_int_not_equal(tt__operation_preference(t->operation, t->kernel), SIZE_MAX);
+    }
+    const tt__operation *op = set.items[set.n - 1]->operation;
+    assert_string_equal(set.items[set.n - 1]->kernel, "transpose_wide");
+    assert_true(tt__operation_preference(op, "transpose_small") == 0);
+    assert_true(tt__operation_preference(op, "transpose_vector") <
+                tt__operation_preference(op, "transpose_tiled"));
+    assert_int_equal(tt__operation_preference(op, "transpose_vect"), SIZE_MAX);
+    tt__template_set_close(&set);
 }
 
 /* So are the operations' files: each expression of theirs comes to something for each of their samples. */
@@ -103,8 +127,8 @@ static void defaults_are_legal(void **state) {
 }
 
 int main(void) {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(builtins_pass_every_check),
-                                       cmocka_unit_test(operations_do_their_samples),
-                                       cmocka_unit_test(defaults_are_legal)};
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(builtins_pass_every_check), cmocka_unit_test(every_template_is_preferred_somewhere),
+        cmocka_unit_test(operations_do_their_samples), cmocka_unit_test(defaults_are_legal)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
