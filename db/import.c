@@ -116,7 +116,7 @@ static tt_status on_problem(tt__import *m, void *user, const tt__member *v) {
 /* ---- Results --------------------------------------------------------------------------------- */
 
 typedef struct result {
-    char kernel[TT__NAME_MAX], stage[8], invalidity[16], status[16];
+    char kernel[TT__NAME_MAX], stage[8], invalidity[16], status[16], timestamp[32];
     int problem;
     tt__trial trial;
     tt__str config;
@@ -131,6 +131,7 @@ static const tt__field result_fields[] = {
     TT__FIELD_TEXT_OF(result, invalidity, "invalidity", 1, false),
     TT__FIELD_TEXT_OF(result, status, "status", 1, true),
     TT__FIELD_TEXT_OF(result, trial.reason, "reason", 0, true),
+    TT__FIELD_TEXT_OF(result, timestamp, "timestamp", 0, true),
     TT__FIELD_NUM_OF(result, trial.weight, "weight", TT__FIELD_F64, 1 / TT__WEIGHT_MAX, TT__WEIGHT_MAX, true),
     TT__FIELD_NUM_OF(result, trial.compile_ms, "times.compilation_time", TT__FIELD_F64, 0, TIME_MAX_MS,
                      false),
@@ -279,8 +280,10 @@ static tt_status store_result(tt__import *m, const result *r, tt__stage stage) {
     int64_t config_id;
     TT_TRY(tt__store_config(m->r->store, r->kernel, m->problems[r->problem].op, hash ? hash : "",
                             tt__str_text(&r->config), &config_id));
-    return tt__store_trial_put(m->r->store, m->run_id, m->problems[r->problem].id, config_id, stage,
-                               &r->trial);
+    int64_t problem_id = m->problems[r->problem].id;
+    TT_TRY(tt__store_trial_put(m->r->store, m->run_id, problem_id, config_id, stage, &r->trial));
+    return tt__db_exec(m->r->store, TT__SQL_RECORDED_AT, "iiiit", problem_id, (int64_t)stage, config_id,
+                       m->run_id, r->timestamp);
 }
 
 static tt_status on_result(tt__import *m, void *user, const tt__member *v) {
@@ -367,7 +370,6 @@ static tt_status read_all(tt__import *m) {
     int64_t now = tt__unix_ms(), date = m->date_ms > 0 && m->date_ms < now ? m->date_ms : now;
     TT_TRY(tt__run_add(m->r->store, gpu_id, &m->r->env, "imported", date, &m->run_id));
     TT_TRY(read_results(m));
-    TT_TRY(tt__db_exec(m->r->store, TT__SQL_RECORDED_AT, ""));
     TT_TRY(tt__db_exec(m->r->store, TT__SQL_RECORDED_WINNERS, ""));
     return tt__store_commit(m->r->store);
 }

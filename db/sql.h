@@ -103,7 +103,7 @@
         " reason = excluded.reason, weight = excluded.weight") \
     /* SQLite takes the columns beside max() from its row. CROSS JOIN keeps the order of the key. */ \
     X(TRIALS, "SELECT " TT__TRIAL_COLS ", template.kernel, template.hash, config.text, run.source," \
-        " trial.run_id, max(" TT__RUN_AGE ") FROM trial CROSS JOIN run ON run.id = trial.run_id" \
+        " trial.run_id, run.started_ms + trial.at_ms, max(" TT__RUN_AGE ") FROM trial CROSS JOIN run ON run.id = trial.run_id" \
         " CROSS JOIN config ON config.id = trial.config_id" \
         " CROSS JOIN template ON template.id = config.template_id" \
         " WHERE trial.problem_id = ?5 AND trial.stage = ?6 AND run.gpu_id = ?4 AND run.env_id =" \
@@ -188,7 +188,10 @@
         "   (SELECT count(*) FROM trial AS t WHERE t.problem_id = pair.problem_id AND t.stage = 0" \
         "     AND t.status NOT IN (0, 6)), run.started_ms" \
         " FROM pair JOIN run ON run.id = run_id WHERE own OR op NOT IN ('copy', 'transpose_ladder')") \
-    X(RECORDED_AT, "UPDATE trial SET at_ms = 0") \
+    /* Files that do not say when a trial ended have the start of the run. */ \
+    X(RECORDED_AT, "UPDATE trial SET at_ms = coalesce(CAST(round((julianday(?5) - 2440587.5) * 864e5) AS INTEGER)" \
+        "  - (SELECT started_ms FROM run WHERE id = ?4), 0)" \
+        " WHERE problem_id = ?1 AND stage = ?2 AND config_id = ?3 AND run_id = ?4") \
     X(MERGE_RUNS, "SELECT run.id, run.source, run.started_ms, run.ended_ms, " TT__GPU_COLS ", " TT__ENV_COLS \
         " FROM run JOIN gpu ON gpu.id = run.gpu_id JOIN env ON env.id = run.env_id" \
         " WHERE ?1 = 0 OR run.gpu_id = ?1 ORDER BY run.started_ms, run.id") \

@@ -83,6 +83,7 @@ typedef struct tt__trial_row {
     const char *source; /* source of its run: "measured", ... */
     tt__stage stage;
     int64_t run_id;
+    int64_t unix_ms; /* when it ended; of other tuners' files the start of the run */
     const tt__trial *trial;
 } tt__trial_row;
 typedef tt_status (*tt__trial_fn)(void *user, const tt__trial_row *row);

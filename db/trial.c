@@ -155,7 +155,7 @@ tt_status tt__trial_read(tt__store *s, sqlite3_stmt *stmt, tt__trial *out) {
 
 tt_status tt__store_trials(tt__store *s, int64_t gpu_id, const tt__env *env, int64_t problem_id,
                            tt__stage stage, tt__trial_fn fn, void *user) {
-    enum { KERNEL = TT__TRIAL_COL_COUNT, HASH, CONFIG, SOURCE, RUN };
+    enum { KERNEL = TT__TRIAL_COL_COUNT, HASH, CONFIG, SOURCE, RUN, AT };
     sqlite3_stmt *stmt;
     bool row;
     TT_TRY(tt__db_stmt(s, &stmt, TT__SQL_TRIALS, ""));
@@ -177,6 +177,7 @@ tt_status tt__store_trials(tt__store *s, int64_t gpu_id, const tt__env *env, int
             .source = tt__run_source_name(sqlite3_column_int(stmt, SOURCE)),
             .stage = stage,
             .run_id = sqlite3_column_int64(stmt, RUN),
+            .unix_ms = sqlite3_column_int64(stmt, AT),
             .trial = &trial,
         };
         if (status == TT_OK && (!r.kernel || !r.hash || !r.config))
