@@ -1,0 +1,86 @@
+/*
+ * `tune report`: what was tuned, as a page to show, or as data.
+ */
+#include <errno.h>
+#include <unistd.h>
+
+#include "tuner/cli/options.h"
+#include "tuner/cli/problems.h"
+#include "tuner/cli/report.h"
+
+static tt_status write_out(const tt__cli_args *args, const tt__str *text) {
+    const char *path = args->output;
+    FILE *f = path ? fopen(path, "wb") : stdout;
+    if (!f)
+        return tt__fail(TT_E_IO, "cannot write %s: %s", path, strerror(errno));
+    bool good = fwrite(tt__str_text(text), 1, text->len, f) == text->len;
+    good = (path ? fclose(f) : fflush(f)) == 0 && good;
+    return good ? TT_OK
+                : tt__fail(TT_E_IO, "cannot write %s: %s", path ? path : "the report", strerror(errno));
+}
+
+static int run(const tt__cli_args *args) {
+    tt__report r;
+    tt__str text = {0};
+    tt_status status = tt__report_open(&r, args);
+    if (status == TT_OK)
+        status = (args->json ? tt__report_json : args->csv ? tt__report_csv : tt__report_html)(&text, &r);
+    if (status == TT_OK)
+        status = write_out(args, &text);
+    if (status == TT_OK && args->output)
+        fprintf(stderr, "tune: wrote %s, %.0f KB\n", args->output, (double)text.len / 1e3);
+    tt__report_close(&r);
+    tt__str_free(&text);
+    return tt__cli_fail(status);
+}
+
+static tt_status check(const tt__cli_args *args) {
+    if (args->json && args->csv)
+        return tt__fail(TT_E_INVALID, "--json and --csv: one of them at a time");
+    if (args->db && (args->replay || args->n_files))
+        return tt__fail(TT_E_INVALID, "--db and other files: name all of them as \"tune report A.db B.db\"");
+    if (!args->output && !args->json && !args->csv && isatty(STDOUT_FILENO))
+        return tt__fail(TT_E_INVALID,
+                        "a page of HTML is not for a terminal: give --output FILE.html, --json or --csv");
+    if (args->n_texts && !args->op && !args->kernel_file)
+        return tt__fail(TT_E_INVALID, "--problem %s: of what? give --op or --kernel, too", args->texts[0]);
+    return args->n_problems + args->n_texts || args->op || args->kernel_file ? tt__cli_check_problems(args)
+                                                                             : TT_OK;
+}
+
+static const tt__cli_option options[] = {
+    {"output", "FILE", "where to; default standard output", NULL, offsetof(tt__cli_args, output)},
+    {"device", "replay:FILE", "a recording; it may also be named as a file", tt__cli_set_device, 0},
+    TT__OPT_GPU("only this GPU; a part of its name is enough"),
+    {"sizes", "N[,N...]", "only these square matrices", tt__cli_set_sizes, 0},
+    {"shapes", "RxC[,RxC...]", "only these matrices of R rows and C columns", tt__cli_set_shapes, 0},
+    TT__OPT_ELEM_SIZE,
+    TT__OPT_DTYPE,
+    TT__OPTS_LAYOUT,
+    TT__OPTS_OPERATION,
+    TT__OPT_DB,
+    TT__OPT_JSON,
+    {"csv", NULL, "print one line a number, with commas, instead of a page", NULL,
+     offsetof(tt__cli_args, csv)},
+    TT__OPT_HELP,
+    TT__OPT_END,
+};
+
+const tt__cli_command tt__cmd_report = {
+    .name = "report",
+    .usage = "tune report [FILE...] [--output FILE.html] [--gpu NAME] [options]",
+    .summary = "a page that shows winners, searches and parameters",
+    .notes =
+        "The page needs no network and no script. FILE is a store or a recording; without any it is the\n"
+        "store of --db. With several, the page also tells what changed from the first to the others, and\n"
+        "whether it is beyond the noise.\n"
+        "\n"
+        "Examples:\n"
+        "  tune report --output report.html\n"
+        "  tune report --device replay:recordings/h200.json --output report.html\n"
+        "  tune report before.db after.db --output changes.html\n",
+    .options = options,
+    .takes_files = true,
+    .check = check,
+    .run = run,
+};

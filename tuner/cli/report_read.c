@@ -1,0 +1,188 @@
+/*
+ * Opens the files of a report and finds the winners that it is about.
+ */
+#include <stdlib.h>
+
+#include "api/matrix.h"
+#include "base/grow.h"
+#include "template/operation.h"
+#include "tuner/cli/report.h"
+
+/* ---- Files ------------------------------------------------------------------------------------------- */
+
+static bool is_store(const char *path) {
+    char head[16] = "";
+    FILE *f = fopen(path, "rb");
+    bool is =
+        !f || (fread(head, 1, sizeof head, f) == sizeof head && memcmp(head, "SQLite format 3", 16) == 0);
+    if (f)
+        fclose(f);
+    return is; /* the store's own message names a file that cannot be read */
+}
+
+static tt_status add_source(tt__report *r, const char *path, bool store) {
+    TT_TRY(TT__GROW(r->sources, r->n_sources));
+    tt__source *s = &r->sources[r->n_sources++];
+    const char *slash = strrchr(path, '/');
+    *s = (tt__source){0};
+    tt__copy(s->name, sizeof s->name, slash ? slash + 1 : path);
+    if (store)
+        return tt__store_open(&s->store, path, TT__STORE_READ_ONLY);
+    TT_TRY(tt__recording_open(&s->recording, path));
+    s->store = tt__recording_store(s->recording);
+    return TT_OK;
+}
+
+static tt_status open_sources(tt__report *r, const tt__cli_args *args) {
+    if (args->replay)
+        TT_TRY(add_source(r, args->replay, false));
+    for (size_t i = 0; i < args->n_files; i++)
+        TT_TRY(add_source(r, args->files[i], is_store(args->files[i])));
+    if (r->n_sources)
+        return TT_OK;
+    TT_TRY(TT__GROW(r->sources, r->n_sources));
+    tt__source *s = &r->sources[r->n_sources++];
+    *s = (tt__source){0};
+    TT_TRY(tt__cli_store_open(&s->store, args));
+    const char *path = tt__store_path(s->store), *slash = strrchr(path, '/');
+    tt__copy(s->name, sizeof s->name, slash ? slash + 1 : path);
+    return TT_OK;
+}
+
+/* ---- Winners ----------------------------------------------------------------------------------------- */
+
+typedef struct filter {
+    const char *op;   /* NULL: any */
+    const char *text; /* hash of --kernel; NULL: any */
+    size_t n;         /* 0: any */
+    tt__problem *problems;
+    char hash[TT__HASH_SIZE], name[TT__NAME_MAX];
+} filter;
+
+static tt_status add_problem(filter *f, const tt__problem *p, bool warm) {
+    TT_TRY(TT__GROW(f->problems, f->n));
+    f->problems[f->n] = *p;
+    f->problems[f->n++].warm |= warm;
+    return TT_OK;
+}
+
+static tt_status of_kernel(filter *f, const tt__cli_args *args) {
+    tt__template *t;
+    tt__problem p;
+    TT_TRY(tt__template_load(&t, args->kernel_file));
+    tt_status status = t->own ? TT_OK
+                              : tt__fail(TT_E_INVALID, "%s is a template for `op %s`: give --op %s",
+                                         args->kernel_file, t->op, t->op);
+    tt__copy(f->hash, sizeof f->hash, t->hash);
+    f->text = f->hash;
+    for (size_t i = 0; status == TT_OK && i < args->n_texts; i++) {
+        status = tt__operation_problem(&p, t->own, t->op, args->texts[i]);
+        if (status == TT_OK)
+            status = add_problem(f, &p, args->warm);
+    }
+    tt__template_free(&t);
+    return status;
+}
+
+static tt_status open_filter(filter *f, const tt__cli_args *args) {
+    tt__problem p;
+    const tt__operation *op;
+    for (size_t i = 0; i < args->n_problems; i++) {
+        TT_TRY(tt__matrix_problem(&p, &args->problems[i]));
+        TT_TRY(add_problem(f, &p, false));
+    }
+    if (args->kernel_file)
+        return of_kernel(f, args);
+    f->op = args->op;
+    if (args->op)
+        TT_TRY(tt__operation_builtin(&op, args->op));
+    for (size_t i = 0; i < args->n_texts; i++) {
+        TT_TRY(tt__operation_problem(&p, op, args->op, args->texts[i]));
+        TT_TRY(add_problem(f, &p, args->warm));
+    }
+    return TT_OK;
+}
+
+static bool asked_for(const filter *f, const tt__problem *p) {
+    bool is = f->n == 0;
+    for (size_t i = 0; i < f->n && !is; i++)
+        is = tt__problem_same(&f->problems[i], p);
+    return is && (!f->text || strcmp(f->text, p->text) == 0);
+}
+
+typedef struct collecting {
+    tt__report *r;
+    const filter *f;
+    size_t first; /* subject of this source */
+} collecting;
+
+static tt_status add_winner(void *user, const tt__winner *w) {
+    collecting *c = user;
+    tt__report *r = c->r;
+    size_t at = c->first;
+    if (!asked_for(c->f, &w->problem))
+        return TT_OK;
+    while (at < r->n && !tt__same_gpu(&r->subjects[at].gpu, &w->gpu))
+        at++;
+    if (at == r->n) {
+        TT_TRY(TT__GROW(r->subjects, r->n));
+        r->subjects[r->n++] = (tt__subject){.gpu = w->gpu};
+    }
+    tt__subject *s = &r->subjects[at];
+    TT_TRY(TT__GROW(s->winners, s->n));
+    s->winners[s->n++] = *w;
+    return TT_OK;
+}
+
+static tt_status fail_empty(const tt__report *r, const filter *f) {
+    char text[TT__PROBLEM_TEXT_MAX];
+    if (f->n)
+        return tt__fail(TT_E_NO_WINNER,
+                        "%s of %s was not tuned: tune it first, as in \"tune --sizes 4096\"; \"tune list\" "
+                        "shows what was",
+                        f->problems[0].op, tt__problem_text(text, &f->problems[0]));
+    return tt__fail(TT_E_NO_WINNER, "%s has nothing to report%s%s: tune first, as in \"tune --sizes 4096\"",
+                    r->sources[0].name, f->op ? " of " : "", f->op ? f->op : "");
+}
+
+static tt_status collect(tt__report *r, const filter *f, const tt__cli_args *args) {
+    for (size_t i = 0; i < r->n_sources; i++) {
+        const tt__source *source = &r->sources[i];
+        collecting c = {r, f, r->n};
+        tt__gpu gpu;
+        int64_t gpu_id = 0;
+        if (args->gpu)
+            TT_TRY(tt__store_find_gpu(source->store, args->gpu, &gpu, &gpu_id));
+        TT_TRY(tt__store_winners(source->store, gpu_id, 0, f->op, add_winner, &c));
+        for (size_t k = c.first; k < r->n; k++) {
+            r->subjects[k].source = source;
+            TT_TRY(tt__store_known_gpu(source->store, &r->subjects[k].gpu, &r->subjects[k].gpu_id));
+        }
+    }
+    return r->n ? TT_OK : fail_empty(r, f);
+}
+
+tt_status tt__report_open(tt__report *out, const tt__cli_args *args) {
+    filter f = {0};
+    *out = (tt__report){0};
+    tt_status status = open_filter(&f, args);
+    if (status == TT_OK)
+        status = open_sources(out, args);
+    if (status == TT_OK)
+        status = collect(out, &f, args);
+    free(f.problems);
+    return status;
+}
+
+void tt__report_close(tt__report *r) {
+    for (size_t i = 0; i < r->n; i++)
+        free(r->subjects[i].winners);
+    for (size_t i = 0; i < r->n_sources; i++)
+        if (r->sources[i].recording)
+            tt__recording_close(&r->sources[i].recording);
+        else
+            tt__store_close(&r->sources[i].store);
+    free(r->subjects);
+    free(r->sources);
+    *r = (tt__report){0};
+}
