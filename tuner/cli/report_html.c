@@ -209,9 +209,7 @@ static void figure_failures(tt__str *out, const tt__details *d) {
                 *c = *c == '_' ? ' ' : *c;
             snprintf(rows[n++].value, sizeof rows[n].value, "%zu", d->by_status[s]);
         }
-    snprintf(note, sizeof note,
-             d->n_failed ? "%zu of %zu configurations failed." : "None of %.0zu%zu configurations failed.",
-             d->n_failed, d->n);
+    snprintf(note, sizeof note, "%zu of %zu configurations failed.", d->n_failed, d->n);
     if (n == 0)
         return;
     snprintf(name, sizeof name, "Failures by kind: %zu of %zu configurations", d->n_failed, d->n);
@@ -229,8 +227,8 @@ static void figure_failures(tt__str *out, const tt__details *d) {
 }
 
 static void (*const figures[])(tt__str *out, const tt__details *d) = {
-    figure_limits,      tt__figure_search, figure_finals,  figure_importance,
-    tt__figure_effects, tt__figure_heat,   figure_kernels, figure_failures,
+    figure_limits,     tt__figure_search,  figure_kernels,  figure_finals,
+    figure_importance, tt__figure_effects, tt__figure_heat, figure_failures,
 };
 
 static void add_facts(tt__str *out, const tt__details *d) {
@@ -280,6 +278,8 @@ static tt_status add_problem(tt__str *out, const tt__report *r, const tt__subjec
         add_config(out, w->config);
         tt__str_add(out, "</p>\n");
         add_facts(out, d);
+        if (d->n == 0)
+            tt__str_add(out, "<p>The file has no trials of it: tune it again with --force.</p>\n");
         tt__str_add(out, "<div class=figures>\n");
         for (size_t f = 0; f < sizeof figures / sizeof *figures; f++)
             figures[f](out, d);
@@ -298,16 +298,20 @@ static tt_status section_problems(tt__str *out, const tt__report *r) {
     return TT_OK;
 }
 
-static void add_table(tt__str *out, const char *name, const char *const *titles, size_t n, size_t n_left) {
+/* Begins a table. A title with a `#` is of numbers; NULL: no such column. */
+static void add_table(tt__str *out, const char *name, const char *const *titles, size_t n) {
     tt__str_add(out, "<div class=scroll tabindex=0 role=region aria-label=\"");
     tt__html_text(out, name);
     tt__str_add(out, "\"><table><thead><tr>");
     for (size_t i = 0; i < n; i++)
-        tt__str_addf(out, "<th scope=col%s>%s</th>", i < n_left ? "" : " class=num", titles[i]);
+        if (titles[i])
+            tt__str_addf(out, "<th scope=col%s>%s</th>", *titles[i] == '#' ? " class=num" : "",
+                         titles[i] + (*titles[i] == '#'));
     tt__str_add(out, "</tr></thead><tbody>\n");
 }
 
-static void add_winner_row(tt__str *out, const tt__report *r, const tt__subject *s, size_t i) {
+/* `defaults`: with the column for them. */
+static void add_winner_row(tt__str *out, const tt__report *r, const tt__subject *s, size_t i, bool defaults) {
     const tt__winner *w = &s->winners[i];
     char text[TT__PROBLEM_TEXT_MAX + 32];
     double gbps = tt__problem_gbps(&w->problem, w->time_us), peak = s->gpu.peak_gbps;
@@ -315,29 +319,31 @@ static void add_winner_row(tt__str *out, const tt__report *r, const tt__subject 
     add_id(out, r, s, i);
     tt__str_add(out, "\">");
     tt__html_textf(out, "%s %s", w->problem.op, problem_text(text, &w->problem));
-    tt__str_add(out, "</a></td><td>");
-    tt__html_text(out, w->kernel);
-    tt__str_add(out, "<span class=config>");
-    add_config(out, w->config);
-    tt__str_add(out, "</span></td>");
+    tt__str_add(out, "</a></td>");
     add_cell(out, "num", tt__cli_time(text, sizeof text, w->time_us));
     snprintf(text, sizeof text, gbps > 0 ? "%.0f" : "-", gbps);
     add_cell(out, "num", text);
     add_cell(out, "num", tt__cli_percent(text, sizeof text, w->copy_fraction));
     add_cell(out, "num", tt__cli_percent(text, sizeof text, peak > 0 ? gbps / peak : 0));
-    tt__format(text, sizeof text, w->speedup_vs_default > 0 ? "%.2fx" : "-", w->speedup_vs_default);
-    add_cell(out, "num", text);
+    if (defaults) {
+        tt__format(text, sizeof text, w->speedup_vs_default > 0 ? "%.2fx" : "-", w->speedup_vs_default);
+        add_cell(out, "num", text);
+    }
+    tt__str_add(out, "<td>");
+    tt__html_text(out, w->kernel);
+    tt__str_add(out, "<span class=config>");
+    add_config(out, w->config);
+    tt__str_add(out, "</span></td>");
     tt__str_add(out, "</tr>\n");
 }
 
 static tt_status section_winners(tt__str *out, const tt__report *r) {
-    static const char *const titles[] = {"problem", "winner",  "time",      "GB/s",
-                                         "of copy", "of peak", "vs default"};
+    const char *titles[] = {"problem", "#time", "#GB/s", "#of copy", "#of peak", "#vs default", "winner"};
     char name[TT__GPU_NAME_MAX + TT__PATH_MAX + 48];
     tt__str_add(out, "<section><h2>All winners</h2>\n");
-    tt__str_add(out, "<div class=figures>");
+    tt__str_add(out, "<div class=beside>");
     tt__figure_bandwidth(out, r);
-    tt__str_add(out, "</div>");
+    tt__str_add(out, "<div>");
     for (size_t k = 0; k < r->n; k++) {
         subject_text(name, sizeof name, r, &r->subjects[k]);
         if (r->n > 1) {
@@ -345,12 +351,16 @@ static tt_status section_winners(tt__str *out, const tt__report *r) {
             tt__html_text(out, name);
             tt__str_add(out, "</h3>\n");
         }
-        add_table(out, name, titles, sizeof titles / sizeof *titles, 2);
+        bool defaults = false; /* a recording does not say */
         for (size_t i = 0; i < r->subjects[k].n; i++)
-            add_winner_row(out, r, &r->subjects[k], i);
+            defaults = defaults || r->subjects[k].winners[i].speedup_vs_default > 0;
+        titles[5] = defaults ? "#vs default" : NULL;
+        add_table(out, name, titles, sizeof titles / sizeof *titles);
+        for (size_t i = 0; i < r->subjects[k].n; i++)
+            add_winner_row(out, r, &r->subjects[k], i, defaults);
         tt__str_add(out, "</tbody></table></div>\n");
     }
-    tt__str_add(out, "</section>\n");
+    tt__str_add(out, "</div></div></section>\n");
     return TT_OK;
 }
 
@@ -409,8 +419,8 @@ static tt_status add_changes(tt__str *out, const tt__report *r, const tt__subjec
 }
 
 static tt_status section_changes(tt__str *out, const tt__report *r) {
-    static const char *const titles[] = {"problem", "verdict", "what changed", "before",
-                                         "after",   "time",    "noise"};
+    static const char *const titles[] = {"problem", "verdict", "what changed", "#before",
+                                         "#after",  "#time",   "#noise"};
     char from[TT__GPU_NAME_MAX + TT__PATH_MAX + 48], to[sizeof from], name[2 * sizeof from + 32];
     subject_text(from, sizeof from, r, &r->subjects[0]);
     for (size_t k = 1; k < r->n; k++) {
@@ -419,7 +429,7 @@ static tt_status section_changes(tt__str *out, const tt__report *r) {
         tt__str table = {0};
         subject_text(to, sizeof to, r, &r->subjects[k]);
         snprintf(name, sizeof name, "From %s to %s", from, to);
-        add_table(&table, name, titles, sizeof titles / sizeof *titles, 3);
+        add_table(&table, name, titles, sizeof titles / sizeof *titles);
         tt_status status = add_changes(&table, r, &r->subjects[k], by_kind, rows, &n);
         tt__str_add(out, "<section><h2>What changed</h2>\n<p>");
         tt__html_text(out, name);
@@ -427,13 +437,14 @@ static tt_status section_changes(tt__str *out, const tt__report *r) {
                      by_kind[TT__CHANGE_FASTER], by_kind[TT__CHANGE_SLOWER], by_kind[TT__CHANGE_NONE],
                      n ? "" : " They have no problem in common.");
         if (n) {
-            tt__str_add(out, "<div class=figures>");
+            tt__str_add(out, "<div class=beside>");
             tt__figure_open(out, "Time over before",
                             "Left of 1 is faster. The bar is the noise: both runs' spread, "
                             "and 1 % between processes.");
             tt__svg_intervals(out, name, rows, n);
             tt__figure_close(out);
-            tt__str_addf(out, "</div>%s</tbody></table></div>\n", tt__str_text(&table));
+            tt__str_add(out, tt__str_text(&table));
+            tt__str_add(out, "</tbody></table></div></div>\n");
         }
         tt__str_add(out, "</section>\n");
         out->failed |= table.failed;
@@ -477,16 +488,16 @@ static tt_status section_environment(tt__str *out, const tt__report *r) {
 
 static tt_status section_head(tt__str *out, const tt__report *r) {
     char name[TT__GPU_NAME_MAX + TT__PATH_MAX + 48];
-    size_t problems = 0;
+    size_t winners = 0;
     tt__str_add(out, "<header><p class=brand>tiletune report</p><h1>");
     for (size_t k = 0; k < r->n; k++) {
         subject_text(name, sizeof name, r, &r->subjects[k]);
         tt__html_textf(out, "%s%s", k ? ", " : "", name);
-        problems += r->subjects[k].n;
+        winners += r->subjects[k].n;
     }
     const tt__winner *w = &r->subjects[0].winners[0];
     tt__str_add(out, "</h1><p>");
-    tt__html_textf(out, "%zu problem%s. Driver %s, NVRTC %s.", problems, problems == 1 ? "" : "s",
+    tt__html_textf(out, "%zu winner%s. Driver %s, NVRTC %s.", winners, winners == 1 ? "" : "s",
                    *w->env.driver ? w->env.driver : "unknown", *w->env.nvrtc ? w->env.nvrtc : "unknown");
     tt__str_add(out, "</p></header>\n");
     return TT_OK;

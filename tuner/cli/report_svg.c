@@ -68,7 +68,7 @@ void tt__figure_close(tt__str *out) {
 }
 
 void tt__svg_open(tt__str *out, double height, const char *name) {
-    tt__str_addf(out, "<svg viewBox=\"0 0 %d %.0f\" role=\"img\" aria-label=\"", TT__FIGURE_WIDTH, height);
+    tt__str_addf(out, "<svg viewBox=\"0 0 %d %.0f\" role=img aria-label=\"", TT__FIGURE_WIDTH, height);
     tt__html_text(out, name);
     tt__str_add(out, "\">");
 }
@@ -79,7 +79,7 @@ void tt__svg_close(tt__str *out) {
 
 void tt__svg_text(tt__str *out, double x, double y, const char *class, const char *fmt, ...) {
     va_list args;
-    tt__str_addf(out, "<text x=\"%.4g\" y=\"%.4g\" class=\"%s\">", x, y, class);
+    tt__str_addf(out, "<text x=%.4g y=%.4g class=\"%s\">", x, y, class);
     va_start(args, fmt);
     add_text(out, fmt, args);
     va_end(args);
@@ -87,16 +87,24 @@ void tt__svg_text(tt__str *out, double x, double y, const char *class, const cha
 }
 
 void tt__svg_rect(tt__str *out, double x, double y, double width, double height, const char *class) {
-    tt__str_addf(out, "<rect x=\"%.4g\" y=\"%.4g\" width=\"%.4g\" height=\"%.4g\" rx=\"2\" class=\"%s\"/>", x,
-                 y, width, height, class);
+    tt__str_addf(out, "<rect x=%.4g y=%.4g width=%.4g height=%.4g class=\"%s\"/>", x, y, width, height,
+                 class);
 }
 
 void tt__svg_line(tt__str *out, double x1, double y1, double x2, double y2, const char *class) {
-    tt__str_addf(out, "<path d=\"M%.4g %.4gL%.4g %.4g\" class=\"%s\"/>", x1, y1, x2, y2, class);
+    tt__str_addf(out, "<path class=%s d=\"M%.4g %.4gL%.4g %.4g\"/>", class, x1, y1, x2, y2);
 }
 
 void tt__svg_dot(tt__str *out, double x, double y, double radius, const char *class) {
-    tt__str_addf(out, "<circle cx=\"%.4g\" cy=\"%.4g\" r=\"%.3g\" class=\"%s\"/>", x, y, radius, class);
+    tt__str_addf(out, "<circle cx=%.4g cy=%.4g r=%.3g class=\"%s\"/>", x, y, radius, class);
+}
+
+/* A line over the whole width for each row, at this place in it. */
+static void add_lines(tt__str *out, size_t n, double place, const char *class) {
+    tt__str_addf(out, "<path class=%s d=\"", class);
+    for (size_t i = 0; i < n; i++)
+        tt__str_addf(out, "M0 %.4gH%d", (double)i * ROW + place, TT__FIGURE_WIDTH);
+    tt__str_add(out, "\"/>");
 }
 
 /* ---- Axes -------------------------------------------------------------------------------------------- */
@@ -124,9 +132,10 @@ size_t tt__axis_ticks(const tt__axis *a, double ticks[TT__TICKS_MAX]) {
                 n = add_tick(a, ticks, n, decade * steps[i]);
         return n;
     }
-    double rough = (a->high - a->low) / 3.5, step = pow(10, floor(log10(rough > 0 ? rough : 1)));
+    double rough = (a->high - a->low) / 4.5, step = pow(10, floor(log10(rough > 0 ? rough : 1)));
     step *= rough / step > 5 ? 10 : rough / step > 2 ? 5 : rough / step > 1 ? 2 : 1;
-    for (double i = ceil(a->low / step - 1e-9); i * step <= a->high * (1 + 1e-9) && n < TT__TICKS_MAX; i++)
+    for (double i = fmax(ceil(a->low / step - 1e-9), 0);
+         i * step <= a->high * (1 + 1e-9) && n < TT__TICKS_MAX; i++)
         n = add_tick(a, ticks, n, i * step);
     return n;
 }
@@ -167,12 +176,12 @@ void tt__axis_draw_x(tt__str *out, const tt__axis *x, double below, const char *
 
 void tt__svg_bars(tt__str *out, const char *name, const tt__bar_row *rows, size_t n) {
     tt__svg_open(out, (double)n * ROW, name);
+    add_lines(out, n, 22.5, "track");
     for (size_t i = 0; i < n; i++) {
         double top = (double)i * ROW, size = fmin(fmax(rows[i].size, 0), 1) * TT__FIGURE_WIDTH;
         double more = fmin(fmax(rows[i].more, 0) * TT__FIGURE_WIDTH, TT__FIGURE_WIDTH - size);
         tt__svg_text(out, 0, top + 13, "label", "%s", rows[i].label);
         tt__svg_text(out, TT__FIGURE_WIDTH, top + 13, "value end", "%s", rows[i].value);
-        tt__svg_rect(out, 0, top + 19, TT__FIGURE_WIDTH, 7, "track");
         if (more > 0.5)
             tt__svg_rect(out, 0, top + 19, size + more, 7, "light");
         if (size > 0.5)
@@ -191,12 +200,15 @@ void tt__svg_intervals(tt__str *out, const char *name, const tt__interval_row *r
     x.low *= 0.998;
     x.high *= 1.002;
     tt__svg_open(out, bottom + 18, name);
-    tt__svg_line(out, tt__axis_at(&x, 1), 0, tt__axis_at(&x, 1), bottom, "rule");
+    add_lines(out, n, 24, "grid");
+    tt__str_add(out, "<path class=rule d=\"");
+    for (size_t i = 0; i < n; i++)
+        tt__str_addf(out, "M%.4g %.4gv14", tt__axis_at(&x, 1), (double)i * ROW + 17);
+    tt__str_add(out, "\"/>");
     for (size_t i = 0; i < n; i++) {
         double top = (double)i * ROW, y = top + 24;
         tt__svg_text(out, 0, top + 13, "label", "%s", rows[i].label);
         tt__svg_text(out, TT__FIGURE_WIDTH, top + 13, "value end", "%s", rows[i].value);
-        tt__svg_line(out, 0, y, TT__FIGURE_WIDTH, y, "grid");
         tt__svg_rect(out, tt__axis_at(&x, rows[i].low), y - 3,
                      fmax(tt__axis_at(&x, rows[i].high) - tt__axis_at(&x, rows[i].low), 1.5), 6, "light");
         tt__svg_dot(out, tt__axis_at(&x, rows[i].at), y, 4.5, rows[i].class);
