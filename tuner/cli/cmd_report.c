@@ -34,6 +34,15 @@ static int run(const tt__cli_args *args) {
     return tt__cli_fail(status);
 }
 
+static tt_status set_recording(tt__cli_args *args, const char *value) {
+    TT_TRY(tt__cli_set_device(args, value));
+    return args->replay ? TT_OK
+                        : tt__fail(TT_E_INVALID,
+                                   "\"%s\": a report needs no device; name a recording as replay:FILE, or "
+                                   "choose a GPU of the store with --gpu NAME",
+                                   value);
+}
+
 static tt_status check(const tt__cli_args *args) {
     if (args->json && args->csv)
         return tt__fail(TT_E_INVALID, "--json and --csv: one of them at a time");
@@ -50,7 +59,7 @@ static tt_status check(const tt__cli_args *args) {
 
 static const tt__cli_option options[] = {
     {"output", "FILE", "where to; default standard output", NULL, offsetof(tt__cli_args, output)},
-    {"device", "replay:FILE", "a recording; it may also be named as a file", tt__cli_set_device, 0},
+    {"device", "replay:FILE", "a recording; it may also be named as a file", set_recording, 0},
     TT__OPT_GPU("only this GPU; a part of its name is enough"),
     {"sizes", "N[,N...]", "only these square matrices", tt__cli_set_sizes, 0},
     {"shapes", "RxC[,RxC...]", "only these matrices of R rows and C columns", tt__cli_set_shapes, 0},

@@ -1,6 +1,7 @@
 /*
  * `tune show`: everything in the store about one problem on one GPU.
  */
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
@@ -13,13 +14,16 @@
 #include "tuner/cli/judge.h"
 #include "tuner/cli/options.h"
 #include "tuner/cli/problems.h"
+#include "tuner/cli/spark.h"
 #include "tuner/cli/table.h"
 
-enum { BEST_MAX = 10 };
+enum { BEST_MAX = 10, BAR = 6 };
 
 typedef struct row {
     char kernel[TT__NAME_MAX], config[TT__CONFIG_MAX];
     tt__trial trial;
+    int64_t unix_ms;
+    size_t place; /* among all, as the store has them */
 } row;
 
 typedef struct rows {
@@ -43,6 +47,8 @@ static tt_status add_row(void *user, const tt__trial_row *r) {
     tt__copy(out->kernel, sizeof out->kernel, r->kernel);
     tt__copy(out->config, sizeof out->config, r->config);
     out->trial = *r->trial;
+    out->unix_ms = r->unix_ms;
+    out->place = all->n;
     return TT_OK;
 }
 
@@ -88,15 +94,21 @@ static void spread(char *out, size_t size, const tt__trial *t) {
              t->n_samples);
 }
 
-static tt_status print_rows(const char *title, const rows *all, const tt__problem *p, size_t most) {
+static tt_status print_rows(const char *title, const rows *all, const tt__problem *p, size_t shown) {
+    /* The last column is a bar, where the terminal can show it: full for the slowest row. */
     static const tt__column columns[] = {{"kernel", false, false},  {"configuration", false, TT__BELOW},
                                          {"time", true, false},     {"GB/s", true, false},
-                                         {"samples", false, false}, {"regs", true, false}};
-    tt__table t = {.n_columns = sizeof columns / sizeof *columns, .columns = columns};
-    char text[64];
+                                         {"samples", false, false}, {"regs", true, false},
+                                         {"slower", false, false}};
+    bool bars = tt__spark_can(STDOUT_FILENO);
+    tt__table t = {.n_columns = sizeof columns / sizeof *columns - !bars, .columns = columns};
+    double least = all->n ? all->items[0].trial.time_us : 0, most = 0;
+    for (size_t i = 0; i < all->n && i < shown; i++)
+        most = fmax(most, all->items[i].trial.time_us - least);
+    char text[64], bar[TT__SPARK_BYTES];
     if (all->n == 0)
         return TT_OK;
-    for (size_t i = 0; i < all->n && i < most; i++) {
+    for (size_t i = 0; i < all->n && i < shown; i++) {
         const row *r = &all->items[i];
         tt__table_cell(&t, "%s", r->kernel);
         tt__table_cell(&t, "%s", r->config);
@@ -106,6 +118,9 @@ static tt_status print_rows(const char *title, const rows *all, const tt__proble
         spread(text, sizeof text, &r->trial);
         tt__table_cell(&t, "%s", text);
         tt__table_cell(&t, r->trial.regs ? "%d" : "-", r->trial.regs);
+        if (bars)
+            tt__table_cell(&t, "%s",
+                           tt__spark_bar(bar, most > 0 ? (r->trial.time_us - least) / most : 0, BAR));
     }
     printf("\n%s\n", title);
     tt_status status = tt__table_print(&t, stdout, tt__cli_columns(STDOUT_FILENO));
@@ -123,7 +138,39 @@ static void add_time(tt__table *t, const tt__winner *w) {
     tt__table_cell(t, "%s%s, %s of the tuned copy", tt__cli_time(time, sizeof time, w->time_us), rate, copy);
 }
 
-static tt_status print_winner(const tt__winner *w, const char *why) {
+static int by_time(const void *a, const void *b) {
+    const row *s = *(const row *const *)a, *t = *(const row *const *)b;
+    return s->unix_ms != t->unix_ms ? (s->unix_ms < t->unix_ms ? -1 : 1)
+                                    : (s->place > t->place) - (s->place < t->place);
+}
+
+/* A row with the curve of the best so far over the trials. */
+static tt_status add_curve(tt__table *t, const rows *screened) {
+    double best[TT__SPARK_MAX];
+    char curve[TT__SPARK_BYTES], first[32], last[32];
+    size_t n = screened->n < TT__SPARK_MAX ? screened->n : TT__SPARK_MAX, at = 0;
+    const row **order = calloc(screened->n + 1, sizeof *order);
+    if (!order)
+        return tt__fail_memory(screened->n * sizeof *order);
+    for (size_t i = 0; i < screened->n; i++)
+        order[i] = &screened->items[i];
+    qsort(order, screened->n, sizeof *order, by_time);
+    for (size_t i = 0; n > 1 && i < n; i++) {
+        best[i] = i ? best[i - 1] : order[0]->trial.time_us;
+        for (; at <= i * (screened->n - 1) / (n - 1); at++)
+            best[i] = order[at]->trial.time_us < best[i] ? order[at]->trial.time_us : best[i];
+    }
+    if (n > 1) {
+        tt__table_cell(t, "search");
+        tt__table_cell(t, "%s  %s to %s", tt__spark_line(curve, best, n),
+                       tt__cli_time(first, sizeof first, order[0]->trial.time_us),
+                       tt__cli_time(last, sizeof last, best[n - 1]));
+    }
+    free(order);
+    return TT_OK;
+}
+
+static tt_status print_winner(const tt__winner *w, const char *why, const rows *screened) {
     static const tt__column columns[] = {{"", false, TT__KEEP}, {"", false, TT__WRAP}};
     tt__table t = {.n_columns = 2, .columns = columns};
     char date[32];
@@ -145,14 +192,16 @@ static tt_status print_winner(const tt__winner *w, const char *why) {
     tt__table_cell(&t, "state");
     tt__table_cell(&t, "%s%s%s", *why ? "stale: " : "valid", why,
                    w->problem.unverified ? "; its results were not verified" : "");
-    tt_status status = tt__table_print(&t, stdout, tt__cli_columns(STDOUT_FILENO));
+    tt_status status = tt__spark_can(STDOUT_FILENO) ? add_curve(&t, screened) : TT_OK;
+    if (status == TT_OK)
+        status = tt__table_print(&t, stdout, tt__cli_columns(STDOUT_FILENO));
     tt__table_free(&t);
     return status;
 }
 
 static tt_status print_text(const tt__winner *w, const char *why, const rows *finals, const rows *screened) {
     char title[64];
-    TT_TRY(print_winner(w, why));
+    TT_TRY(print_winner(w, why, screened));
     TT_TRY(print_rows("Finals", finals, &w->problem, finals->n));
     snprintf(title, sizeof title, "The best %d of the screening", BEST_MAX);
     TT_TRY(print_rows(title, screened, &w->problem, BEST_MAX));

@@ -1,6 +1,7 @@
 /*
  * `tune study`: runs the study and prints a ladder for each problem, as a table, JSON or CSV.
  */
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -10,8 +11,11 @@
 #include "tuner/cli/cli.h"
 #include "tuner/cli/options.h"
 #include "tuner/cli/running.h"
+#include "tuner/cli/spark.h"
 #include "tuner/cli/study.h"
 #include "tuner/cli/table.h"
+
+enum { BAR = 6, BAR_FROM = 98 /* columns of the terminal */ };
 
 typedef struct call {
     const tt__cli_args *args;
@@ -136,14 +140,18 @@ static int print_csv(const call *c) {
 
 /* ---- Tables ---- */
 
+/* The first column is a bar of GB/s, where the terminal can show it. */
 static const tt__column columns[] = {
-    {"rung", false, false},     {"time", true, false},    {"GB/s", true, false},
-    {"vs naive", true, false},  {"of copy", true, false}, {"of peak", true, false},
-    {"occupancy", true, false}, {"regs", true, false},    {"shared", true, false},
+    {"", false, false},        {"rung", false, false},   {"time", true, false},    {"GB/s", true, false},
+    {"vs naive", true, false}, {"of copy", true, false}, {"of peak", true, false}, {"occupancy", true, false},
+    {"regs", true, false},     {"shared", true, false},
 };
 
-static void add_rung_row(tt__table *t, tt__rung_id id, const tt__rung *rung) {
-    char text[32];
+/* `most`: the GB/s of a full bar; 0: no bar. */
+static void add_rung_row(tt__table *t, tt__rung_id id, const tt__rung *rung, double most) {
+    char text[32], bar[TT__SPARK_BYTES];
+    if (most > 0)
+        tt__table_cell(t, "%s", tt__spark_bar(bar, rung->gbps / most, BAR));
     tt__table_cell(t, "%s", tt__rung_title(id));
     tt__table_cell(t, "%s", tt__cli_time(text, sizeof text, rung->trial.time_us));
     tt__table_cell(t, measured(rung) ? "%.0f" : "-", rung->gbps);
@@ -156,12 +164,16 @@ static void add_rung_row(tt__table *t, tt__rung_id id, const tt__rung *rung) {
 }
 
 static tt_status print_ladder(const tt__ladder *ladder) {
-    tt__table t = {.n_columns = sizeof columns / sizeof *columns, .columns = columns};
+    bool bars = tt__spark_can(STDOUT_FILENO) && tt__cli_columns(STDOUT_FILENO) >= BAR_FROM;
+    tt__table t = {.n_columns = sizeof columns / sizeof *columns - !bars, .columns = columns + !bars};
+    double most = 0;
+    for (tt__rung_id id = 0; bars && id < TT__RUNGS; id++)
+        most = ladder->rungs[id].gbps > most ? ladder->rungs[id].gbps : most;
     const tt__rung *winner = &ladder->rungs[TT__RUNG_WINNER];
     char text[TT__PROBLEM_TEXT_MAX];
     printf("\n%s\n", tt__problem_text(text, &ladder->problem));
     for (tt__rung_id id = 0; id < TT__RUNGS; id++)
-        add_rung_row(&t, id, &ladder->rungs[id]);
+        add_rung_row(&t, id, &ladder->rungs[id], bars ? fmax(most, 1) : 0);
     tt_status status = tt__table_print(&t, stdout, tt__cli_columns(STDOUT_FILENO));
     tt__table_free(&t);
     printf("winner: %s %s\n", winner->kernel, winner->config);

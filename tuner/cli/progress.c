@@ -1,6 +1,7 @@
 /*
- * A narrow terminal shows fewer parts. They go in this order: the count of failures, the best time, the time
- * left, the bar, the counts. A line is one write and never reaches the last column, so that it cannot wrap.
+ * A narrow terminal shows fewer parts. They go in this order: the curve, the count of failures, the best
+ * time, the time left, the bar, the counts. A line is one write and never reaches the last column, so that it
+ * cannot wrap.
  */
 #include "tuner/cli/progress.h"
 
@@ -13,6 +14,7 @@
 #include "base/clock.h"
 #include "base/str.h"
 #include "tuner/cli/cli.h"
+#include "tuner/cli/spark.h"
 
 enum { LINE_MAX_BYTES = 512, BAR_MIN = 10, BAR_MAX = 40 };
 static const double redraw_s = 0.1, plain_s = 2;
@@ -34,6 +36,7 @@ void tt__bar_start(tt__bar *bar, bool quiet, bool replay) {
     const char *term = secure_getenv("TERM");
     *bar = (tt__bar){.quiet = quiet, .replay = replay};
     bar->terminal = isatty(STDERR_FILENO) && !(term && strcmp(term, "dumb") == 0);
+    bar->curve = tt__spark_can(STDERR_FILENO);
 }
 
 void tt__bar_abandon(void) {
@@ -56,7 +59,7 @@ void tt__bar_note(tt__bar *bar, const char *line) {
 
 /* The parts of a line; "" if empty. */
 typedef struct parts {
-    char head[160], counts[48], failed[48], best[64], left[64];
+    char head[160], counts[48], failed[48], best[64], curve[TT__SPARK_BYTES], left[64];
 } parts;
 
 static void split(parts *out, const tt__bar *bar, const tt_progress *p) {
@@ -73,8 +76,14 @@ static void split(parts *out, const tt__bar *bar, const tt_progress *p) {
         snprintf(out->failed, sizeof out->failed, "%zu failed", p->failed);
     if (p->best_us > 0)
         snprintf(out->best, sizeof out->best, "best %s", tt__cli_time(text, sizeof text, p->best_us));
+    if (bar->curve && bar->n_bests > 1)
+        tt__spark_line(out->curve, bar->bests, bar->n_bests);
     if (p->eta_s >= 0 && p->total)
         snprintf(out->left, sizeof out->left, "%s left", tt__cli_duration(text, sizeof text, p->eta_s));
+}
+
+static size_t columns(const char *text) {
+    return tt__spark_columns(text, strlen(text));
 }
 
 static void append(char *line, const char *text) {
@@ -83,11 +92,11 @@ static void append(char *line, const char *text) {
 }
 
 static void compose_bar(char line[LINE_MAX_BYTES], parts *s, const tt_progress *p, size_t width) {
-    char *const by_need[] = {s->counts, s->left, s->best, s->failed};
+    char *const by_need[] = {s->counts, s->left, s->best, s->failed, s->curve};
     size_t used = strlen(s->head), bar = BAR_MIN + 2; /* with its brackets */
     char drawn[BAR_MAX + 3] = "";
     for (size_t i = 0; i < sizeof by_need / sizeof *by_need; i++) {
-        size_t more = *by_need[i] ? strlen(by_need[i]) + 2 : 0;
+        size_t more = *by_need[i] ? columns(by_need[i]) + 2 : 0;
         if (used + more + (i ? bar + 2 : 0) > width)
             by_need[i][0] = '\0';
         else
@@ -101,19 +110,19 @@ static void compose_bar(char line[LINE_MAX_BYTES], parts *s, const tt_progress *
         memset(drawn + 1 + full, '.', cells - full);
         drawn[cells + 1] = ']';
     }
-    const char *const by_place[] = {s->head, drawn, s->counts, s->failed, s->best, s->left};
+    const char *const by_place[] = {s->head, drawn, s->counts, s->failed, s->best, s->curve, s->left};
     line[0] = '\0';
     for (size_t i = 0; i < sizeof by_place / sizeof *by_place; i++)
         append(line, by_place[i]);
-    if (strlen(line) > width)
+    if (columns(line) > width) /* only the head is left, which is ASCII */
         line[width] = '\0';
 }
 
 static void draw(tt__bar *bar, const tt_progress *p) {
     parts s;
     char line[LINE_MAX_BYTES], out[LINE_MAX_BYTES + 8];
-    int columns = tt__cli_columns(STDERR_FILENO);
-    size_t width = columns > 1 ? (size_t)columns - 1 : 1;
+    int wide = tt__cli_columns(STDERR_FILENO);
+    size_t width = wide > 1 ? (size_t)wide - 1 : 1;
     split(&s, bar, p);
     compose_bar(line, &s, p, width < LINE_MAX_BYTES - 1 ? width : LINE_MAX_BYTES - 1);
     int n = snprintf(out, sizeof out, "\r%s\033[K", line);
@@ -131,11 +140,23 @@ static void print_plain(const tt__bar *bar, const tt_progress *p) {
     fprintf(stderr, "%s\n", line);
 }
 
+/* Remembers each time that was the best. */
+static void note_best(tt__bar *bar, double best_us) {
+    if (!(best_us > 0) || (bar->n_bests && best_us >= bar->bests[bar->n_bests - 1]))
+        return;
+    if (bar->n_bests == TT__BAR_BESTS)
+        memmove(bar->bests, bar->bests + 1, --bar->n_bests * sizeof *bar->bests);
+    bar->bests[bar->n_bests++] = best_us;
+}
+
 void tt__bar_update(tt__bar *bar, const tt_progress *p) {
     if (bar->quiet)
         return;
     const char *phase = p->phase ? p->phase : "";
     bool turned = p->problem != bar->problem || strncmp(phase, bar->phase, sizeof bar->phase - 1) != 0;
+    if (turned && strcmp(phase, "finals") != 0)
+        bar->n_bests = 0;
+    note_best(bar, p->best_us);
     double now = tt__now_s();
     if (bar->last_s > 0 && !turned && now - bar->last_s < (bar->terminal ? redraw_s : plain_s))
         return;

@@ -9,6 +9,8 @@
 
 #include "tiletune.h"
 
+enum { TT__BAR_BESTS = 12 };
+
 typedef struct tt__bar {
     bool quiet;  /* show nothing */
     bool replay; /* marks every line as replayed */
@@ -16,6 +18,9 @@ typedef struct tt__bar {
     double last_s; /* when something was shown last; 0: never */
     size_t problem;
     char phase[16];
+    bool curve;     /* the terminal can show the best so far as a curve */
+    size_t n_bests; /* of this search; the last ones are kept */
+    double bests[TT__BAR_BESTS];
 } tt__bar;
 
 void tt__bar_start(tt__bar *bar, bool quiet, bool replay);

@@ -45,6 +45,7 @@ typedef struct tt__report_row {
     tt__trial trial;
     double worth; /* the time, weighed by the objective; 0 for failures */
     int64_t run_id, unix_ms;
+    size_t place; /* among all, as the store has them */
 } tt__report_row;
 
 typedef struct tt__report_kernel {
@@ -113,6 +114,9 @@ typedef struct tt__change {
 /* False: one of the two does not have the problem. */
 tt_status tt__report_change(tt__change *out, const tt__subject *before, const tt__winner *w,
                             const tt__subject *after, bool *both);
+
+/* What is different: "another kernel", "the driver", ..., "nothing". */
+const char *tt__change_what(const tt__change *c);
 
 /* ---- Writers ----------------------------------------------------------------------------------- */
 

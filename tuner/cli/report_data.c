@@ -72,6 +72,29 @@ static void word(sink *s, const char *key, const char *value) {
         tt__json_string(&s->json, key, value);
 }
 
+/* A text that is data in both. */
+static void text(sink *s, const char *key, const char *value) {
+    tt__str quoted = {0};
+    if (!s->csv) {
+        tt__json_string(&s->json, key, value);
+        return;
+    }
+    csv_text(&quoted, value);
+    s->out->failed |= quoted.failed;
+    if (quoted.len)
+        quoted.text[quoted.len - 1] = '\0'; /* the comma */
+    csv_line(s, key, tt__str_text(&quoted));
+    tt__str_free(&quoted);
+}
+
+/* A value of a parameter: 32 is a number in JSON, fast a string. */
+static void value(sink *s, const char *key, const char *value_text) {
+    if (s->csv)
+        text(s, key, value_text);
+    else
+        tt__json_value(&s->json, key, strlen(key), value_text, strlen(value_text));
+}
+
 static void config(sink *s, const char *text) {
     if (s->csv)
         word(s, "config", text);
@@ -88,14 +111,12 @@ static void add_winner(sink *s, const tt__details *d) {
     s->section = "winner";
     word(s, "kernel", w->kernel);
     config(s, w->config);
-    if (!s->csv) {
-        tt__json_string(&s->json, "source", w->source);
-        tt__json_string(&s->json, "date", tt__report_when(date, sizeof date, w->unix_ms));
-        tt__json_string(&s->json, "driver", w->env.driver);
-        tt__json_string(&s->json, "nvrtc", w->env.nvrtc);
-        tt__json_string(&s->json, "method", w->env.library);
-        tt__json_string(&s->json, "template", w->hash);
-    }
+    text(s, "source", w->source);
+    text(s, "date", tt__report_when(date, sizeof date, w->unix_ms));
+    text(s, "driver", w->env.driver);
+    text(s, "nvrtc", w->env.nvrtc);
+    text(s, "method", w->env.library);
+    text(s, "template", w->hash);
     number(s, "time_us", tt__cli_known(w->time_us), 7);
     number(s, "gbps", tt__cli_known(gbps), 6);
     number(s, "copy_us", tt__cli_known(w->copy_us), 7);
@@ -108,12 +129,17 @@ static void add_winner(sink *s, const tt__details *d) {
 
 static void add_search(sink *s, const tt__details *d) {
     double best = INFINITY;
+    char at[24];
     open(s, "search", '[');
     for (size_t i = 0; i < d->n; i++)
         if (d->rows[i].worth > 0 && d->rows[i].worth < best) {
             best = d->rows[i].worth;
             open(s, NULL, '{');
-            number(s, "trial", (double)i + 1, 9);
+            snprintf(at, sizeof at, "%zu", i + 1);
+            if (s->csv)
+                word(s, NULL, at);
+            else
+                tt__json_int(&s->json, "trial", (int64_t)i + 1);
             number(s, "best_us", best, 7);
             close(s, '}');
         }
@@ -128,8 +154,7 @@ static void add_parameter(sink *s, const tt__details *d, size_t at) {
     number(s, "share", p->share, 5);
     number(s, "share_with_another", p->total, 5);
     number(s, "worst_cost", p->cost, 5);
-    if (!s->csv)
-        tt__json_value(&s->json, "best", 4, p->values[p->best].text, strlen(p->values[p->best].text));
+    value(s, "best", p->values[p->best].text);
     tt__copy(prefix, sizeof prefix, s->item);
     if (!s->csv)
         open(s, "values", '[');
@@ -139,7 +164,7 @@ static void add_parameter(sink *s, const tt__details *d, size_t at) {
         if (s->csv)
             word(s, NULL, p->values[v].text);
         else
-            tt__json_value(&s->json, "value", 5, p->values[v].text, strlen(p->values[v].text));
+            value(s, "value", p->values[v].text);
         number(s, "trials", (double)p->values[v].n, 9);
         number(s, "best_us", p->values[v].best, 7);
         number(s, "effect", exp(d->importance.effect[at][v]), 5);
@@ -200,8 +225,7 @@ static void add_counts(sink *s, const tt__details *d) {
             open(s, NULL, '{');
             word(s, "status", tt__trial_status_name((tt__trial_status)k));
             number(s, "trials", (double)d->by_status[k], 9);
-            if (!s->csv)
-                tt__json_string(&s->json, "reason", tt__details_reason(d, (tt__trial_status)k));
+            text(s, "reason", tt__details_reason(d, (tt__trial_status)k));
             close(s, '}');
         }
     close(s, ']');
@@ -230,12 +254,12 @@ static tt_status add_problem(sink *s, const tt__subject *subject, const tt__winn
 static tt_status add_subject(sink *s, const tt__subject *subject) {
     s->subject = subject;
     open(s, NULL, '{');
+    s->section = "gpu";
     if (!s->csv) {
         tt__json_string(&s->json, "file", subject->source->name);
         tt__json_string(&s->json, "gpu", subject->gpu.name);
-        tt__json_string(&s->json, "mig", subject->gpu.mig);
     }
-    s->section = "gpu";
+    text(s, "mig", subject->gpu.mig);
     number(s, "cc", subject->gpu.cc, 4);
     number(s, "sm_count", subject->gpu.sm_count, 9);
     number(s, "memory_bytes", (double)subject->gpu.memory_bytes, 15);
@@ -268,6 +292,7 @@ static tt_status add_changes(sink *s, const tt__report *r) {
                 tt__cli_json_problem(&s->json, &c.after->problem);
             }
             word(s, "verdict", verdicts[c.kind]);
+            text(s, "changed", tt__change_what(&c));
             number(s, "before_us", c.before->time_us, 7);
             number(s, "after_us", c.after->time_us, 7);
             number(s, "ratio", c.ratio, 6);

@@ -23,8 +23,9 @@ typedef struct reading {
 static tt_status add_row(void *user, const tt__trial_row *r) {
     reading *all = user;
     TT_TRY(TT__GROW(all->rows, all->n));
-    tt__report_row *row = &all->rows[all->n++];
-    *row = (tt__report_row){.trial = *r->trial, .run_id = r->run_id, .unix_ms = r->unix_ms};
+    tt__report_row *row = &all->rows[all->n];
+    *row =
+        (tt__report_row){.trial = *r->trial, .run_id = r->run_id, .unix_ms = r->unix_ms, .place = all->n++};
     tt__copy(row->kernel, sizeof row->kernel, r->kernel);
     tt__copy(row->hash, sizeof row->hash, r->hash);
     tt__copy(row->config, sizeof row->config, r->config);
@@ -35,19 +36,18 @@ static tt_status add_row(void *user, const tt__trial_row *r) {
     return TT_OK;
 }
 
-static int by_name(const tt__report_row *a, const tt__report_row *b) {
-    int order = strcmp(a->kernel, b->kernel);
-    return order ? order : strcmp(a->config, b->config);
+static int by_place(const tt__report_row *a, const tt__report_row *b) {
+    return (a->place > b->place) - (a->place < b->place);
 }
 
 static int by_time(const void *a, const void *b) {
     const tt__report_row *s = a, *t = b;
-    return s->unix_ms != t->unix_ms ? (s->unix_ms < t->unix_ms ? -1 : 1) : by_name(s, t);
+    return s->unix_ms != t->unix_ms ? (s->unix_ms < t->unix_ms ? -1 : 1) : by_place(s, t);
 }
 
 static int by_worth(const void *a, const void *b) {
     const tt__report_row *s = a, *t = b;
-    return s->worth != t->worth ? (s->worth < t->worth ? -1 : 1) : by_name(s, t);
+    return s->worth != t->worth ? (s->worth < t->worth ? -1 : 1) : by_place(s, t);
 }
 
 /* Keeps the rows of each kernel's newest text. Rows are in the order of time. */
@@ -369,6 +369,23 @@ tt_status tt__report_change(tt__change *out, const tt__subject *before, const tt
                 : out->ratio > 1 + out->noise ? TT__CHANGE_SLOWER
                                               : TT__CHANGE_NONE;
     return TT_OK;
+}
+
+const char *tt__change_what(const tt__change *c) {
+    const tt__winner *a = c->before, *b = c->after;
+    const struct {
+        const char *what, *before, *after;
+    } parts[] = {{"another GPU", a->gpu.name, b->gpu.name},
+                 {"another kernel", a->kernel, b->kernel},
+                 {"another configuration", a->config, b->config},
+                 {"the kernel's text", a->hash, b->hash},
+                 {"the driver", a->env.driver, b->env.driver},
+                 {"NVRTC", a->env.nvrtc, b->env.nvrtc},
+                 {"the measuring method", a->env.library, b->env.library}};
+    for (size_t i = 0; i < sizeof parts / sizeof *parts; i++)
+        if (strcmp(parts[i].before, parts[i].after) != 0)
+            return parts[i].what;
+    return "nothing";
 }
 
 const char *tt__report_when(char *out, size_t size, int64_t unix_ms) {

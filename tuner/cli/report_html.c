@@ -374,14 +374,7 @@ static void add_change_row(tt__str *out, const tt__change *c) {
     tt__html_textf(out, "%s %s", a->problem.op, problem_text(text, &a->problem));
     tt__str_add(out, "</td>");
     add_cell(out, classes[c->kind], words[c->kind]);
-    bool kernel = strcmp(a->kernel, b->kernel) != 0, config = strcmp(a->config, b->config) != 0;
-    add_cell(out, "",
-             kernel                                      ? "another kernel"
-             : config                                    ? "another configuration"
-             : strcmp(a->hash, b->hash) != 0             ? "the kernel's text"
-             : strcmp(a->env.driver, b->env.driver) != 0 ? "the driver"
-             : strcmp(a->env.nvrtc, b->env.nvrtc) != 0   ? "NVRTC"
-                                                         : "nothing");
+    add_cell(out, "", tt__change_what(c));
     add_cell(out, "num", tt__cli_time(text, sizeof text, a->time_us));
     add_cell(out, "num", tt__cli_time(text, sizeof text, b->time_us));
     tt__format(text, sizeof text, "%+.1f%%", (c->ratio - 1) * 100);

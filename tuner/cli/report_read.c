@@ -134,15 +134,36 @@ static tt_status add_winner(void *user, const tt__winner *w) {
     return TT_OK;
 }
 
-static tt_status fail_empty(const tt__report *r, const filter *f) {
+static void add_settings(tt__str *out, const tt__problem *p) {
+    tt__problem_add_settings(out, p, ",");
+    tt__str_add(out, p->warm ? ",warm" : "");
+}
+
+/* Says what to run. */
+static tt_status fail_empty(const tt__report *r, const filter *f, const tt__cli_args *args) {
     char text[TT__PROBLEM_TEXT_MAX];
-    if (f->n)
-        return tt__fail(TT_E_NO_WINNER,
-                        "%s of %s was not tuned: tune it first, as in \"tune --sizes 4096\"; \"tune list\" "
-                        "shows what was",
-                        f->problems[0].op, tt__problem_text(text, &f->problems[0]));
-    return tt__fail(TT_E_NO_WINNER, "%s has nothing to report%s%s: tune first, as in \"tune --sizes 4096\"",
-                    r->sources[0].name, f->op ? " of " : "", f->op ? f->op : "");
+    tt__str command = {0};
+    const tt__operation *op;
+    if (f->n == 0 && f->text)
+        return tt__fail(TT_E_NO_WINNER, "%s was not tuned: \"tune --kernel %s\" does it", args->kernel_file,
+                        args->kernel_file);
+    if (f->n == 0)
+        return tt__fail(TT_E_NO_WINNER, "%s has nothing to report%s%s: tune first, as in \"tune --%s\"",
+                        r->sources[0].name, f->op ? " of " : "", f->op ? f->op : "",
+                        f->op ? "op NAME --problem NAME=VALUE" : "sizes 4096");
+    const tt__problem *p = &f->problems[0];
+    tt__str_addf(&command, "%s %s --problem ", f->text ? "--kernel" : "--op",
+                 f->text ? args->kernel_file : p->op);
+    tt_status status = TT_OK;
+    if (f->text)
+        add_settings(&command, p);
+    else if ((status = tt__operation_builtin(&op, p->op)) == TT_OK)
+        status = tt__problem_add_unusual(&command, op, p);
+    if (status == TT_OK)
+        status = tt__fail(TT_E_NO_WINNER, "%s of %s was not tuned: \"tune %s\" does it", p->op,
+                          tt__problem_text(text, p), tt__str_text(&command));
+    tt__str_free(&command);
+    return status;
 }
 
 static tt_status collect(tt__report *r, const filter *f, const tt__cli_args *args) {
@@ -159,7 +180,7 @@ static tt_status collect(tt__report *r, const filter *f, const tt__cli_args *arg
             TT_TRY(tt__store_known_gpu(source->store, &r->subjects[k].gpu, &r->subjects[k].gpu_id));
         }
     }
-    return r->n ? TT_OK : fail_empty(r, f);
+    return r->n ? TT_OK : fail_empty(r, f, args);
 }
 
 tt_status tt__report_open(tt__report *out, const tt__cli_args *args) {

@@ -1,5 +1,5 @@
 /*
- * Text tables. Widths are counted in bytes, because the content is ASCII.
+ * Text tables. Widths are counted in characters of UTF-8; only bars and curves have any that are not ASCII.
  */
 #include "tuner/cli/table.h"
 
@@ -9,6 +9,7 @@
 
 #include "base/clean.h"
 #include "base/grow.h"
+#include "tuner/cli/spark.h"
 
 enum { GAP = 2, WRAP_MIN = 12 };
 
@@ -34,6 +35,10 @@ void tt__table_free(tt__table *t) {
     *t = (tt__table){.n_columns = t->n_columns, .columns = t->columns};
 }
 
+static size_t columns(const char *text) {
+    return tt__spark_columns(text, strlen(text));
+}
+
 /* Fills in widths. Returns whether columns go below the rows; their width is 0 then. */
 static bool measure(const tt__table *t, size_t widths[], size_t limit) {
     size_t total = GAP * (t->n_columns - 1), wrap = t->n_columns;
@@ -41,8 +46,8 @@ static bool measure(const tt__table *t, size_t widths[], size_t limit) {
     for (size_t c = 0; c < t->n_columns; c++) {
         widths[c] = strlen(t->columns[c].title);
         for (size_t i = c; i < t->n_cells; i += t->n_columns)
-            if (strlen(t->cells[i]) > widths[c])
-                widths[c] = strlen(t->cells[i]);
+            if (columns(t->cells[i]) > widths[c])
+                widths[c] = columns(t->cells[i]);
         total += widths[c];
         if (t->columns[c].fit == TT__WRAP)
             wrap = c;
@@ -64,13 +69,12 @@ static bool measure(const tt__table *t, size_t widths[], size_t limit) {
 /* The length of `text` that goes on a line of `width`: up to the last blank that fits. A long word is not
  * split. */
 static size_t fitting(const char *text, size_t width) {
-    size_t n = strlen(text);
-    if (n <= width)
+    size_t n = strlen(text), last = 0;
+    if (tt__spark_columns(text, n) <= width)
         return n;
-    for (size_t i = width; i > 0; i--)
-        if (text[i] == ' ')
-            return i;
-    return strcspn(text, " ");
+    for (size_t i = 1; i < n && tt__spark_columns(text, i) <= width; i++)
+        last = text[i] == ' ' ? i : last;
+    return last ? last : strcspn(text, " ");
 }
 
 bool tt__table_colour(int width) {
@@ -128,7 +132,8 @@ static void print_row(const tt__table *t, FILE *f, const layout *l, const char *
             if (!rest[c])
                 continue;
             size_t n = t->columns[c].fit == TT__WRAP ? fitting(rest[c], l->widths[c]) : strlen(rest[c]);
-            size_t fill = n < l->widths[c] ? l->widths[c] - n : 0;
+            size_t used = tt__spark_columns(rest[c], n);
+            size_t fill = used < l->widths[c] ? l->widths[c] - used : 0;
             if (n) {
                 fprintf(f, "%*s", (int)(pending + (t->columns[c].right ? fill : 0)), "");
                 print_text(f, rest[c], n, l->colour && !*colour && c > 0 ? colour_of(rest[c]) : colour);

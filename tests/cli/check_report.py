@@ -1,0 +1,182 @@
+#!/usr/bin/env python3
+"""check_report.py TUNE ROOT: `tune report` of recordings and stores, as a page, JSON and CSV.
+
+The page is well-formed, small, the same each time, needs nothing else, and names its figures.
+"""
+import csv
+import html.parser
+import io
+import json
+import os
+import pathlib
+import subprocess
+import sys
+import tempfile
+import time
+
+tune, root = os.path.abspath(sys.argv[1]), pathlib.Path(sys.argv[2]).resolve()
+recording = root / "recordings/h200.json"
+VOID = {"meta", "link"}
+
+
+def run(*words, code=0):
+    done = subprocess.run([tune, "report", *map(str, words)], capture_output=True, text=True, timeout=60)
+    assert done.returncode == code, (words, done)
+    return done.stdout if code == 0 else done.stderr
+
+
+class Page(html.parser.HTMLParser):
+    """Checks tags while it reads."""
+
+    def __init__(self, text):
+        super().__init__()
+        self.open, self.names, self.ids, self.links, self.shown, self.figures = [], [], [], [], "", 0
+        self.feed(text)
+        self.close()
+        assert not self.open, self.open
+        assert len(set(self.ids)) == len(self.ids) and set(self.links) <= set(self.ids), (self.links, self.ids)
+
+    def handle_starttag(self, tag, attributes):
+        attributes = dict(attributes)
+        assert tag not in ("script", "img", "iframe", "object", "base"), tag
+        assert not any(name.startswith("on") or name in ("src", "style") for name in attributes), attributes
+        if tag == "svg":
+            assert attributes["role"] == "img" and len(attributes["aria-label"]) > 20, attributes
+            self.names.append(attributes["aria-label"])
+        self.figures += tag == "figure"
+        self.ids += [attributes["id"]] if "id" in attributes else []
+        if "href" in attributes and tag == "a":
+            assert attributes["href"].startswith("#"), attributes
+            self.links.append(attributes["href"][1:])
+        if tag not in VOID:
+            self.open.append(tag)
+
+    def handle_startendtag(self, tag, attributes):
+        assert tag in ("path", "rect", "circle"), tag
+
+    def handle_endtag(self, tag):
+        assert self.open and self.open.pop() == tag, (tag, self.open)
+
+    def handle_data(self, data):
+        if "style" not in self.open:
+            self.shown += data
+
+
+def check_page(text):
+    assert "http" not in text and "url(" not in text and "@import" not in text
+    page = Page(text)
+    assert len(page.names) == page.figures, (page.names, page.figures)
+    return page
+
+
+def check_recording():
+    start = time.monotonic()
+    text = run("--device", f"replay:{recording}")
+    seconds = time.monotonic() - start
+    assert len(text.encode()) <= 300_000, len(text)
+    assert seconds < 10, seconds  # 1 s on an idle machine
+    assert text == run(recording)
+    page = check_page(text)
+    assert sum(name.startswith("Best so far over") for name in page.names) == 5, page.names
+    assert "transpose 4096x4096" in page.shown and "READ_RUN=256" in page.shown and "580.159.04" in page.shown
+    one = check_page(run(recording, "--sizes", "4096"))
+    assert len(one.names) < len(page.names) and "8192x8192" not in one.shown
+    return len(text.encode()), seconds
+
+
+def check_data():
+    data = json.loads(run(recording, "--json", "--sizes", "4096"))
+    problem, = data["gpus"][0]["problems"]
+    search = [step["best_us"] for step in problem["search"]]
+    assert search == sorted(search, reverse=True) and len(search) > 5, search
+    assert search[-1] == min(kernel["best_us"] for kernel in problem["kernels"])
+    assert sum(kernel["trials"] for kernel in problem["kernels"]) == problem["trials"] == 690
+    shares = sum(p["share"] for p in problem["parameters"]) + sum(p["share"] for p in problem["pairs"])
+    assert 0.5 < shares <= 1.001, shares
+    for p in problem["parameters"]:
+        assert min(p["values"], key=lambda v: v["best_us"])["value"] == p["best"] and p["worst_cost"] >= 1, p
+    winner = next(f for f in problem["finals"] if f["config"] == problem["config"])
+    assert winner["low"] == winner["ratio"] == winner["high"] == 1
+    assert all(f["low"] <= f["ratio"] <= f["high"] for f in problem["finals"])
+    lines = list(csv.DictReader(io.StringIO(run(recording, "--csv", "--sizes", "4096"))))
+    steps = [(int(line["item"]), float(line["value"])) for line in lines if line["section"] == "search"]
+    assert steps == [(step["trial"], step["best_us"]) for step in problem["search"]], steps
+    assert len({(line["section"], line["item"], line["name"]) for line in lines}) == len(lines)
+
+
+def change(data, problem_scale):
+    """The recording with the times of one problem changed."""
+    for result in data["results"]:
+        if data["metadata"]["problems"][result["problem"]].get("rows") == 4096:
+            result["times"]["runtimes"] = [t * problem_scale for t in result["times"]["runtimes"]]
+            for m in result["measurements"]:
+                m["value"] *= problem_scale if m["name"] == "time" else 1
+    return data
+
+
+def check_changes(folder):
+    data = json.loads(recording.read_text())
+    slower = folder / "slower.json"
+    slower.write_text(json.dumps(change(data, 1.2)))
+    changes = {c["rows"]: c for c in json.loads(run(recording, slower, "--json"))["changes"]}
+    assert changes[4096]["verdict"] == "slower" and abs(changes[4096]["ratio"] - 1.2) < 0.01, changes
+    assert changes[8192]["verdict"] == "within_noise" and changes[8192]["changed"] == "nothing", changes
+    page = check_page(run(recording, slower))
+    assert "0 faster, 1 slower, 4 within the noise" in page.shown, page.shown[:2000]
+    back = json.loads(run(slower, recording, "--json"))["changes"]
+    assert [c["verdict"] for c in back].count("faster") == 1, back
+
+
+def check_store(folder):
+    """A store with what a stranger may have written into it."""
+    hostile = "</style><script>alert('x')</script>\"&"
+    data = json.loads(recording.read_text())
+    data["metadata"]["gpu"]["name"] = hostile
+    data["results"] = [r for r in data["results"] if data["metadata"]["problems"][r["problem"]].get("rows") in (4096, None)]
+    failed = next(r for r in data["results"] if r["kernel"] == "transpose_tiled" and r["stage"] == "screen")
+    failed |= {"invalidity": "compile", "status": "compile_error", "reason": hostile + " \x1b[31m", "correctness": 0,
+               "measurements": []}
+    failed["times"]["runtimes"] = []
+    path, store = folder / "<b>&.json", folder / "a.db"
+    path.write_text(json.dumps(data))
+    subprocess.run([tune, "import", path, "--db", store], check=True, capture_output=True)
+    text = run(store)
+    page = check_page(text)
+    assert "\x1b" not in text and hostile in page.shown and hostile in page.shown.split("Failures")[1], page.shown
+    assert text == run("--db", store) and check_page(run(path, store)).shown.count("<b>&.json") > 1
+    assert json.loads(run(store, "--json"))["gpus"][0]["gpu"] == hostile
+    empty = folder / "empty.db"
+    subprocess.run([tune, "prune", "--gpu", hostile, "--db", store], check=False, capture_output=True)
+    subprocess.run([tune, "export", "--database", empty, "--db", store], check=False, capture_output=True)
+    return store
+
+
+def check_refused(folder):
+    for words, code, said in (
+            (["--device", "replay:" + str(recording), "--sizes", "77"], 1, "was not tuned: \"tune --op transpose --problem rows=77"),
+            (["--op", "axpby", recording], 1, "nothing to report of axpby"),
+            (["--kernel", root / "examples/kernels/saxpy.cu", recording], 1, "saxpy.cu was not tuned"),
+            ([folder / "none.db"], 4, "none.db"),
+            ([root / "README.md"], 2, "not valid JSON"),
+            (["--device", "0"], 2, "a report needs no device"),
+            (["--json", "--csv", recording], 2, "one of them at a time"),
+            (["--gpu", "A100", recording], 2, "A100"),
+            (["--output", folder / "no/such/folder.html", recording], None, "cannot write")):
+        done = subprocess.run([tune, "report", *map(str, words)], capture_output=True, text=True)
+        assert done.returncode == code or (code is None and done.returncode), (words, done)
+        assert said in done.stderr and done.stderr.count("\n") == 1, (words, done)
+
+
+def main():
+    with tempfile.TemporaryDirectory() as name:
+        folder = pathlib.Path(name)
+        size, seconds = check_recording()
+        check_data()
+        check_changes(folder)
+        check_store(folder)
+        check_refused(folder)
+    print(f"{size} bytes in {seconds:.2f} s")
+
+
+if __name__ == "__main__":
+    main()
