@@ -15,7 +15,7 @@ static const char *unit_of(const tt__details *d) {
 
 /* ---- The search -------------------------------------------------------------------------------------- */
 
-enum { SEARCH_HEIGHT = 230, SEARCH_BOTTOM = 196 };
+enum { SEARCH_HEIGHT = 230, SEARCH_BOTTOM = 196, FEW = 150 };
 
 static void add_dots(tt__str *out, const tt__details *d, const tt__axis *x, const tt__axis *y) {
     enum { WIDE = 2 * TT__FIGURE_WIDTH, HIGH = 2 * SEARCH_HEIGHT }; /* half units */
@@ -24,7 +24,7 @@ static void add_dots(tt__str *out, const tt__details *d, const tt__axis *x, cons
         out->failed = true;
         return;
     }
-    tt__str_add(out, "<path class=\"dots\" d=\"");
+    tt__str_addf(out, "<path class=\"dots%s\" d=\"", d->n < FEW ? " few" : "");
     for (size_t i = 0; i < d->n; i++) {
         if (!(d->rows[i].worth > 0))
             continue;

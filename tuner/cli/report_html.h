@@ -1,0 +1,27 @@
+/*
+ * Parts of the page that several sections write.
+ */
+#ifndef TT_CLI_REPORT_HTML_H
+#define TT_CLI_REPORT_HTML_H
+
+#include "template/operation.h"
+#include "tuner/cli/report.h"
+
+/* "4096x4096, warm, not verified". Returns out. */
+enum { TT__HTML_PROBLEM_MAX = TT__PROBLEM_TEXT_MAX + 32 };
+const char *tt__html_problem(char out[TT__HTML_PROBLEM_MAX], const tt__problem *p);
+/* "NVIDIA H200", and the file if there are several. */
+enum { TT__HTML_SUBJECT_MAX = TT__GPU_NAME_MAX + TT__PATH_MAX + 48 };
+void tt__html_subject(char out[TT__HTML_SUBJECT_MAX], const tt__report *r, const tt__subject *s);
+
+/* The settings of a configuration, each unbreakable. */
+void tt__html_config(tt__str *out, const char *config);
+/* An item of a list of facts. */
+void tt__html_fact(tt__str *out, const char *term, const char *text);
+/* The anchor of the subject's i-th winner. */
+void tt__html_id(tt__str *out, const tt__report *r, const tt__subject *s, size_t i);
+
+/* The section about that winner's problem. */
+tt_status tt__html_problem_section(tt__str *out, const tt__report *r, const tt__subject *s, size_t i);
+
+#endif
