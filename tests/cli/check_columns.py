@@ -18,7 +18,7 @@ CODE = re.compile(r"\x1b\[\d*m")
 def on_terminal(*words, **env):
     main, terminal = pty.openpty()
     with subprocess.Popen([tune, *words], stdin=subprocess.DEVNULL, stdout=terminal, stderr=subprocess.DEVNULL, cwd=root,
-                          env={**os.environ, "COLUMNS": "80", "TERM": "xterm", **env}) as process:
+                          env={**os.environ, "COLUMNS": "80", "TERM": "xterm", "LC_ALL": "C", **env}) as process:
         os.close(terminal)
         text = b""
         try:
@@ -46,6 +46,18 @@ def check(*words, coloured=True):
     return plain, piped
 
 
+def check_blocks(*words, columns=80):
+    """Bars and curves are only for terminals with UTF-8."""
+    drawn = CODE.sub("", on_terminal(*words, LC_ALL="C.UTF-8", COLUMNS=str(columns)))
+    assert re.search("[\u2581-\u258f]", drawn), (words, drawn)
+    for line in drawn.splitlines():
+        assert len(line) <= columns and not line.endswith(" "), (words, line)
+    piped = subprocess.run([tune, *words], capture_output=True, text=True, cwd=root, check=True,
+                           env={**os.environ, "LC_ALL": "C.UTF-8"}).stdout
+    for plain in (on_terminal(*words), on_terminal(*words, LC_ALL="C.UTF-8", TERM="dumb"), piped):
+        assert plain.isascii(), (words, plain)
+
+
 def main():
     with tempfile.TemporaryDirectory() as folder:
         store = ["--db", f"{folder}/a.db"]
@@ -60,6 +72,8 @@ def main():
         check("list", *store)
         shown, _ = check("show", "--size", "4096", "--gpu", "H200", *store)
         assert re.search(r"^transpose_vector +[\d.]+ us .*\d$", shown, re.M), shown
+        check_blocks("show", "--size", "4096", "--gpu", "H200", *store)
+        check_blocks("study", *replay, "--sizes", "4096", columns=120)
         doctor, _ = check("doctor", *store)
         assert len(doctor.splitlines()) <= 15, doctor
         assert "templates " in doctor and doctor.splitlines()[-1].startswith("Everything is ready"), doctor

@@ -83,6 +83,15 @@ def main():
         look("best", "best", "--size", "4096", "--gpu", "h200", "--db", db)
         look("study", "study", "--device", replay, "--sizes", "4096", "--quiet", "--max-trials", "4")
         look("list", "list", "--db", db)
+        with open(recording, encoding="utf-8") as file:
+            failing = json.load(file)
+        other = os.path.join(folder, "failing.json")
+        for result in failing["results"]:
+            if result["kernel"] == "transpose_tiled" and result["stage"] == "screen":
+                result |= {"invalidity": "runtime", "status": "crashed", "reason": "why", "measurements": []}
+        with open(other, "w", encoding="utf-8") as file:
+            json.dump(failing, file)
+        look("report", "report", recording, other)
         look("show", "show", *own, "--warm", host=True)
         look("show", "show", "--size", "4096", "--gpu", "h200", "--db", db)
         look("check", "check", kernel, host=True)
