@@ -10,6 +10,9 @@
 #include "tuner/cli/report.h"
 
 enum { ENOUGH = 8 }; /* trials, to tell parameters apart */
+/* Whatever a store holds, figures and logarithms need ordinary numbers. */
+#define WORTH_MIN 1e-12
+#define WORTH_MAX 1e15
 /* Two processes load a kernel to other addresses, and the GPU is not equally warm. */
 static const double between_processes = 0.01;
 
@@ -31,8 +34,9 @@ static tt_status add_row(void *user, const tt__trial_row *r) {
     tt__copy(row->config, sizeof row->config, r->config);
     tt__clean(row->kernel, TT__CLEAN_NAME);
     tt__clean(row->config, TT__CLEAN_NAME);
-    if (r->trial->status == TT__TRIAL_OK)
-        row->worth = r->trial->time_us * (r->trial->weight > 0 ? r->trial->weight : 1);
+    double worth = r->trial->time_us * (r->trial->weight > 0 ? r->trial->weight : 1);
+    if (r->trial->status == TT__TRIAL_OK && worth > WORTH_MIN && worth < WORTH_MAX)
+        row->worth = worth;
     return TT_OK;
 }
 
@@ -87,7 +91,7 @@ static void keep_finals(reading *finals, const tt__winner *w) {
         if (is_winner(&finals->rows[i], w))
             run_id = finals->rows[i].run_id;
     for (size_t i = 0; i < finals->n; i++)
-        if (finals->rows[i].run_id == run_id && finals->rows[i].trial.status == TT__TRIAL_OK)
+        if (finals->rows[i].run_id == run_id && finals->rows[i].worth > 0)
             finals->rows[kept++] = finals->rows[i];
     finals->n = kept;
     if (kept)
@@ -112,7 +116,7 @@ static tt_status count_kernel(tt__details *d, const tt__report_row *row) {
     }
     tt__report_kernel *kernel = &d->kernels[k];
     kernel->n++;
-    if (row->trial.status != TT__TRIAL_OK)
+    if (!(row->worth > 0))
         return TT_OK;
     kernel->n_ok++;
     if (!(kernel->best > 0) || row->worth < kernel->best)
@@ -125,7 +129,7 @@ static tt_status count(tt__details *d) {
         tt__trial_status status = d->rows[i].trial.status;
         d->by_status[status]++;
         d->n_failed += status != TT__TRIAL_OK && status != TT__TRIAL_SKIPPED;
-        d->weighed = d->weighed || (status == TT__TRIAL_OK && d->rows[i].worth != d->rows[i].trial.time_us);
+        d->weighed = d->weighed || (d->rows[i].worth > 0 && d->rows[i].worth != d->rows[i].trial.time_us);
         TT_TRY(count_kernel(d, &d->rows[i]));
     }
     if (d->n_kernels) {

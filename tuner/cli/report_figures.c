@@ -266,7 +266,8 @@ static size_t line_of(band *b, const tt__report *r, const tt__subject *s, const 
 }
 
 static bool has_band(const tt__winner *w) {
-    return tt__problem_gbps(&w->problem, w->time_us) > 0;
+    double gbps = tt__problem_gbps(&w->problem, w->time_us);
+    return gbps > 0 && gbps < 1e9 && w->problem.moved_bytes >= 1 && w->problem.moved_bytes < 1e18;
 }
 
 static void measure_band(band *b, const tt__report *r) {
@@ -297,7 +298,7 @@ static void draw_line(tt__str *out, const band *b, band *scratch, const tt__repo
         for (size_t i = 0; i < r->subjects[k].n; i++) {
             const tt__winner *w = &r->subjects[k].winners[i];
             double gbps = tt__problem_gbps(&w->problem, copy ? w->copy_us : w->time_us);
-            if (!(gbps > 0) || line_of(scratch, r, &r->subjects[k], &w->problem) != line)
+            if (!(gbps > 0) || !has_band(w) || line_of(scratch, r, &r->subjects[k], &w->problem) != line)
                 continue;
             tt__str_addf(out, "%c%.4g %.4g", w->problem.moved_bytes > last ? 'L' : 'M',
                          tt__axis_at(&b->x, w->problem.moved_bytes / 1e6), tt__axis_at(&b->y, gbps));

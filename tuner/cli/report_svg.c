@@ -125,6 +125,8 @@ static size_t add_tick(const tt__axis *a, double ticks[TT__TICKS_MAX], size_t n,
 size_t tt__axis_ticks(const tt__axis *a, double ticks[TT__TICKS_MAX]) {
     static const double steps[] = {1, 2, 5};
     size_t n = 0;
+    if (!isfinite(a->low) || !isfinite(a->high) || !(a->high > a->low) || (a->log && !(a->low > 1e-300)))
+        return 0;
     if (a->log && a->high / a->low > 5) {
         bool wide = a->high / a->low > 300;
         for (double decade = pow(10, floor(log10(a->low))); decade <= a->high; decade *= 10)
