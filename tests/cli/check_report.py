@@ -154,6 +154,17 @@ def check_store(folder):
         assert said in run(store, code=code), said
 
 
+def check_order(folder):
+    """A store keeps the times of a recording, so it shows the same search, and an export has them again."""
+    store, back = folder / "b.db", folder / "back.json"
+    for words in (["import", recording, "--db", store], ["export", "--gpu", "h200", "--db", store, "--output", back]):
+        subprocess.run([tune, *map(str, words)], check=True, capture_output=True)
+    before, after = (json.loads(path.read_text())["results"] for path in (recording, back))
+    assert [r["timestamp"] for r in before] == [r["timestamp"] for r in after]
+    searches = [[p["search"] for p in json.loads(run(path, "--json"))["gpus"][0]["problems"]] for path in (recording, store)]
+    assert searches[0] == searches[1]
+
+
 def check_refused(folder):
     for words, code, said in (
             (["--device", "replay:" + str(recording), "--sizes", "77"], 1, "was not tuned: \"tune --op transpose --problem rows=77"),
@@ -177,6 +188,7 @@ def main():
         check_data()
         check_changes(folder)
         check_store(folder)
+        check_order(folder)
         check_refused(folder)
     print(f"{size} bytes in {seconds:.2f} s")
 

@@ -354,8 +354,11 @@ void tt__figure_bandwidth(tt__str *out, const tt__report *r) {
         tt__axis_draw_y(out, &b->y, &b->x, "");
         tt__axis_draw_x(out, &b->x, BAND_BOTTOM + 16, "");
         tt__svg_text(out, (b->x.from + b->x.to) / 2, BAND_BOTTOM + 32, "tick mid", "MB");
-        if (peak > 0)
-            tt__svg_line(out, b->x.from, tt__axis_at(&b->y, peak), b->x.to, tt__axis_at(&b->y, peak), "peak");
+        for (size_t k = 0; k < r->n; k++)
+            if (r->subjects[k].gpu.peak_gbps > 0) {
+                double at = tt__axis_at(&b->y, r->subjects[k].gpu.peak_gbps);
+                tt__svg_line(out, b->x.from, at, b->x.to, at, "peak");
+            }
         for (size_t i = 0; i < b->n_labels; i++) {
             draw_line(out, b, b + 1, r, i, true);
             draw_line(out, b, b + 1, r, i, false);
