@@ -44,7 +44,9 @@ static tt_status expect_checks(tt__ahead *a, const tt__template *t, const tt__pr
         return TT_OK;
     tt__verify_candidate(&c, &work);
     TT_TRY(append(&a->later, &c, p));
-    if (work.has_reference && tt__space_reference(&c, t->operation, &a->s->gpu, p) == TT_OK)
+    tt__role role = work.launch.n_passes ? TT__REFERENCE : TT__DATA;
+    if ((work.launch.n_passes || work.filling.n_passes) &&
+        tt__space_aside(&c, t->operation, role, &a->s->gpu, p, t->operation->t->default_config) == TT_OK)
         TT_TRY(append(&a->later, &c, p));
     return TT_OK;
 }

@@ -38,7 +38,7 @@ bool tt__verify_is_known(const tt__workload *w, const tt__array *a) {
 
 /* An input of random bits needs no copy: its seed makes it again. */
 bool tt__verify_is_kept(const tt__array *a) {
-    return a->direction == TT__INOUT || (a->direction == TT__IN && a->init != TT__INIT_RANDOM);
+    return a->direction == TT__INOUT || (a->direction == TT__IN && (a->init != TT__INIT_RANDOM || a->filled));
 }
 
 bool tt__verify_is_masked(const tt__workload *w, const tt__array *a) {

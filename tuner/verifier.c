@@ -1,10 +1,9 @@
 /*
- * Opens the verifier: fills the arrays, runs the reference, and checks that the reference wrote nothing else.
+ * Opens the verifier: fills the arrays, with the file's own kernels too, and runs the reference.
  */
 #include "tuner/verifier.h"
 
 #include <errno.h>
-#include <math.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -73,7 +72,7 @@ static tt_status open_area(tt__verifier *v, int i) {
 }
 
 /* Reads raw data, which must be as long as the array. */
-static tt_status read_data(const tt__verifier *v, const char *path, const tt__array *a, CUdeviceptr to) {
+tt_status tt__verifier_read(const tt__verifier *v, const char *path, const tt__array *a, CUdeviceptr to) {
     tt__str data = {0};
     struct stat is;
     if (stat(path, &is) != 0)
@@ -127,7 +126,7 @@ static tt_status init_array(tt__verifier *v, int i) {
         TT_TRY(tt__cu_check(v->cu->cuMemsetD8Async(area->operand, 0, bytes, v->stream), "cuMemsetD8Async"));
         break;
     case TT__INIT_FILE:
-        TT_TRY(read_data(v, a->file, a, area->operand));
+        TT_TRY(tt__verifier_read(v, a->file, a, area->operand));
         break;
     case TT__INIT_COPY:
         if (tt__array_bytes(&v->work.arrays[a->from]) < (int64_t)bytes)
@@ -136,9 +135,53 @@ static tt_status init_array(tt__verifier *v, int i) {
         TT_TRY(tt__cu_check(tt__verify_move(v, area->operand, v->areas[a->from].operand, bytes),
                             "cuMemcpyDtoDAsync"));
     }
-    return area->before
-               ? tt__cu_check(tt__verify_move(v, area->before, area->live, area->bytes), "cuMemcpyDtoDAsync")
-               : TT_OK;
+    return TT_OK;
+}
+
+static CUresult guards_of(tt__verifier *v, int i) {
+    return tt__verify_guards(v, i, v->areas[i].live, tt__verify_finding(v, i));
+}
+
+/* Runs the `data` kernels, and checks that they stay within their buffers. */
+static tt_status run_data(tt__verifier *v, const void *cubin, size_t n) {
+    const tt__launch *launch = &v->work.filling;
+    tt__finding found[TT__OPERANDS_MAX];
+    tt__kernel kernel;
+    TT_TRY(tt__kernel_load(&kernel, v->cu, cubin, n, &v->work.data, launch));
+    tt_status status = tt__verifier_constants(v, &kernel);
+    if (status == TT_OK)
+        status = tt__cu_check(tt__kernel_launch(&kernel, v->cu, launch, v->operands, v->stream),
+                              "launching the data's kernel %s", v->work.data.name[0]);
+    if (status == TT_OK)
+        status =
+            tt__cu_check(v->cu->cuStreamSynchronize(v->stream), "the data's kernel %s", v->work.data.name[0]);
+    tt__kernel_unload(&kernel, v->cu);
+    TT_TRY(status);
+    TT_TRY(tt__verify_check(v, guards_of, found, "the data"));
+    for (int i = 0; i < v->work.n; i++)
+        if (found[i].n)
+            return tt__fail(TT_E_INVALID, "a kernel of `data` writes before or behind %s (byte %lld of it)",
+                            v->work.arrays[i].name, (long long)found[i].first - (long long)v->areas[i].head);
+    return TT_OK;
+}
+
+/* Fills everything, and keeps copies. A copy of another buffer is one of what `data` made of that. */
+static tt_status init_all(tt__verifier *v, const void *cubin, size_t n) {
+    for (int i = 0; i < v->work.n; i++)
+        TT_TRY(init_array(v, i));
+    if (v->work.filling.n_passes) {
+        TT_TRY(run_data(v, cubin, n));
+        for (int i = 0; i < v->work.n; i++)
+            if (v->work.arrays[i].init == TT__INIT_COPY && !v->work.arrays[i].filled)
+                TT_TRY(init_array(v, i));
+    }
+    for (int i = 0; i < v->work.n; i++) {
+        const tt__area *area = &v->areas[i];
+        if (area->before)
+            TT_TRY(
+                tt__cu_check(tt__verify_move(v, area->before, area->live, area->bytes), "cuMemcpyDtoDAsync"));
+    }
+    return TT_OK;
 }
 
 tt_status tt__verifier_constants(const tt__verifier *v, const tt__kernel *kernel) {
@@ -157,139 +200,16 @@ tt_status tt__verifier_constants(const tt__verifier *v, const tt__kernel *kernel
     return any ? tt__cu_check(v->cu->cuStreamSynchronize(v->stream), "filling constants") : TT_OK;
 }
 
-/* Fills everything as before a run. Results are in `live` or, with `to_reference`, in `reference`. */
-static tt_status prepare_reference(tt__verifier *v, void *operands[], CUdeviceptr held[], bool second) {
-    for (int i = 0; i < v->work.n; i++) {
-        const tt__array *a = &v->work.arrays[i];
-        tt__area *area = &v->areas[i];
-        operands[i] = v->operands[i];
-        if (!tt__verify_is_result(a) || !area->reference)
-            continue;
-        CUdeviceptr to = second ? area->live : area->reference;
-        held[i] = to + area->head;
-        operands[i] = &held[i];
-        TT_TRY(tt__cu_check(area->before
-                                ? tt__verify_move(v, to, area->before, area->bytes)
-                                : tt__verify_fill(v, to, area->bytes, tt__verify_seed(&v->work, i), second),
-                            "preparing the reference"));
-    }
-    return TT_OK;
-}
-
-static tt_status run_reference(tt__verifier *v, const tt__kernel *kernel) {
-    for (int turn = 0; turn < 2; turn++) { /* the second run only shows which bytes are written */
-        void *operands[TT__OPERANDS_MAX];
-        CUdeviceptr held[TT__OPERANDS_MAX];
-        TT_TRY(prepare_reference(v, operands, held, turn == 1));
-        TT_TRY(tt__cu_check(tt__kernel_launch(kernel, v->cu, &v->work.launch, operands, v->stream),
-                            "launching the reference %s", v->work.reference.name[0]));
-    }
-    return tt__cu_check(v->cu->cuStreamSynchronize(v->stream), "the reference %s", v->work.reference.name[0]);
-}
-
-/* Data from a file covers the whole array, and nothing around it. */
-static tt_status take_expected(tt__verifier *v) {
-    for (int i = 0; i < v->work.n; i++) {
-        const tt__array *a = &v->work.arrays[i];
-        tt__area *area = &v->areas[i];
-        const size_t bytes = (size_t)tt__array_bytes(a);
-        if (!a->expect[0])
-            continue;
-        TT_TRY(tt__cu_check(tt__verify_fill(v, area->reference, area->bytes, tt__verify_seed(&v->work, i), 0),
-                            "tt_fill"));
-        TT_TRY(tt__cu_check(tt__verify_fill(v, area->live, area->bytes, tt__verify_seed(&v->work, i), 1),
-                            "tt_fill"));
-        TT_TRY(tt__cu_check(v->cu->cuStreamSynchronize(v->stream), "filling"));
-        TT_TRY(read_data(v, a->expect, a, area->reference + area->head));
-        TT_TRY(tt__cu_check(tt__verify_move(v, area->live + area->head, area->reference + area->head, bytes),
-                            "cuMemcpyDtoDAsync"));
-        if (area->before) /* guards of inputs, not of results */
-            TT_TRY(tt__cu_check(tt__verify_move(v, area->reference, area->before, area->head),
-                                "cuMemcpyDtoDAsync"));
-        size_t tail = area->head + bytes;
-        if (area->before)
-            TT_TRY(tt__cu_check(
-                tt__verify_move(v, area->reference + tail, area->before + tail, area->bytes - tail),
-                "cuMemcpyDtoDAsync"));
-    }
-    return TT_OK;
-}
-
-/* The tolerance of each result by its scale: a fraction of the root mean square of the right result. */
-static tt_status find_scales(tt__verifier *v) {
-    for (int i = 0; i < v->work.n; i++) {
-        const tt__array *a = &v->work.arrays[i];
-        tt__area *area = &v->areas[i];
-        CUdeviceptr at = area->reference + area->head, sum = v->findings;
-        long long n = a->count;
-        int type = a->type;
-        double total = 0;
-        area->tolerance = v->work.abs_tolerance;
-        if (!area->reference || v->work.scale_tolerance <= 0 || a->type == TT__TYPE_ELEM)
-            continue;
-        TT_TRY(tt__cu_check(v->cu->cuMemsetD8Async(sum, 0, sizeof total, v->stream), "cuMemsetD8Async"));
-        TT_TRY(tt__cu_check(tt__verify_launch(v, v->squares, n, (void *[]){&at, &n, &type, &sum}),
-                            "tt_squares"));
-        TT_TRY(tt__cu_check(v->cu->cuStreamSynchronize(v->stream), "tt_squares"));
-        TT_TRY(tt__cu_check(v->cu->cuMemcpyDtoH(&total, sum, sizeof total), "cuMemcpyDtoH"));
-        double scale = v->work.scale_tolerance * sqrt(total / (double)n);
-        area->tolerance = scale > area->tolerance ? scale : area->tolerance;
-    }
-    return TT_OK;
-}
-
-static tt_status find_written(tt__verifier *v) {
-    for (int i = 0; i < v->work.n; i++) {
-        tt__area *area = &v->areas[i];
-        long long words = (long long)(area->bytes / 16);
-        unsigned seed = tt__verify_seed(&v->work, i);
-        if (area->written)
-            TT_TRY(tt__cu_check(
-                tt__verify_launch(v, v->written, words,
-                                  (void *[]){&area->reference, &area->live, &words, &seed, &area->written}),
-                "tt_written"));
-    }
-    return tt__cu_check(v->cu->cuStreamSynchronize(v->stream), "building the reference");
-}
-
-/* Checks whether the reference wrote around its results, or to its inputs. */
-static CUresult look_behind_reference(tt__verifier *v, int i) {
-    const tt__area *area = &v->areas[i];
-    if (v->work.arrays[i].direction == TT__IN)
-        return tt__verify_area(v, i);
-    return tt__verify_guards(v, i, area->reference ? area->reference : area->live, tt__verify_finding(v, i));
-}
-
-/* If the reference overran, verifying would accept overruns. */
-static tt_status check_reference(tt__verifier *v) {
-    tt__finding found[TT__OPERANDS_MAX];
-    TT_TRY(tt__verify_check(v, look_behind_reference, found, "the reference"));
-    for (int i = 0; i < v->work.n; i++)
-        if (found[i].n)
-            return tt__fail(TT_E_INVALID,
-                            "the reference %s writes %s %s (byte %lld of it): it may write its results only",
-                            v->work.reference.name[0],
-                            v->work.arrays[i].direction == TT__IN ? "to the input" : "before or behind",
-                            v->work.arrays[i].name, (long long)found[i].first - (long long)v->areas[i].head);
-    return TT_OK;
-}
-
-static tt_status build_reference(tt__verifier *v, const void *cubin, size_t n) {
-    if (v->work.has_reference && cubin) {
-        tt__kernel kernel;
-        TT_TRY(tt__kernel_load(&kernel, v->cu, cubin, n, &v->work.reference, &v->work.launch));
-        tt_status status = tt__verifier_constants(v, &kernel);
-        if (status == TT_OK)
-            status = run_reference(v, &kernel);
-        tt__kernel_unload(&kernel, v->cu);
-        TT_TRY(status);
-        TT_TRY(check_reference(v));
-    }
-    TT_TRY(take_expected(v));
-    TT_TRY(find_scales(v));
-    TT_TRY(find_written(v));
-    TT_TRY(tt__verify_sum(v, &v->kept));
-    return TT_OK;
+static tt_status open_reference(tt__verifier *v, const void *cubin, size_t n) {
+    tt__kernel kernel;
+    if (!v->work.has_reference || !cubin)
+        return tt__verifier_reference(v, NULL, NULL);
+    TT_TRY(tt__kernel_load(&kernel, v->cu, cubin, n, &v->work.reference, &v->work.launch));
+    tt_status status = tt__verifier_constants(v, &kernel);
+    if (status == TT_OK)
+        status = tt__verifier_reference(v, &kernel, &v->work.launch);
+    tt__kernel_unload(&kernel, v->cu);
+    return status;
 }
 
 tt_status tt__verifier_open(tt__verifier *v, const tt__driver *cu, CUstream stream, const tt__problem *p,
@@ -306,9 +226,9 @@ tt_status tt__verifier_open(tt__verifier *v, const tt__driver *cu, CUstream stre
     TT_GOTO(allocate(v, &v->findings, 2 * TT__FINDINGS_BYTES));
     TT_GOTO(tt__cu_check(cu->cuMemcpyHtoD(v->findings + TT__FINDINGS_BYTES, clear, sizeof clear),
                          "cuMemcpyHtoD"));
-    for (int i = 0; i < w->n; i++)
-        TT_GOTO(init_array(v, i));
-    TT_GOTO(build_reference(v, reference_cubin, reference_size));
+    TT_GOTO(init_all(v, reference_cubin, reference_size));
+    if (!w->per_config)
+        TT_GOTO(open_reference(v, reference_cubin, reference_size));
     return TT_OK;
 out:
     tt__verifier_close(v);

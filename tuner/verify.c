@@ -136,3 +136,23 @@ tt_status tt__verify(tt__verifier *v, const tt__kernel *kernel, const tt__launch
     }
     return trial->status == TT__TRIAL_OK ? TT_OK : check_kept(v, trial);
 }
+
+tt_status tt__verify_error(tt__verifier *v, const tt__kernel *kernel, const tt__launch *launch,
+                           tt__trial *trial) {
+    const char *name = v->work.verify.name[0];
+    CUdeviceptr at = v->findings;
+    void *operands[TT__OPERAND_ERROR + 1];
+    double error = 0;
+    memcpy(operands, v->operands, sizeof v->operands);
+    operands[TT__OPERAND_ERROR] = &at;
+    TT_TRY(tt__cu_check(v->cu->cuMemsetD8Async(at, 0, sizeof error, v->stream), "cuMemsetD8Async"));
+    TT_TRY(tt__cu_check(tt__kernel_launch(kernel, v->cu, launch, operands, v->stream), "launching %s", name));
+    TT_TRY(tt__cu_check(v->cu->cuStreamSynchronize(v->stream), "%s", name));
+    TT_TRY(tt__cu_check(v->cu->cuMemcpyDtoH(&error, at, sizeof error), "cuMemcpyDtoH"));
+    if (error <= v->work.limit) /* false for what is no number */
+        return TT_OK;
+    trial->status = TT__TRIAL_WRONG_RESULT;
+    tt__format(trial->reason, sizeof trial->reason, "%s finds an error of %g, and the limit is %g", name,
+               error, v->work.limit);
+    return TT_OK;
+}

@@ -12,4 +12,9 @@
  * reason. TT_E_CUDA: the context is no longer usable. */
 tt_status tt__verify(tt__verifier *v, const tt__kernel *kernel, const tt__launch *launch, tt__trial *trial);
 
+/* Runs the kernel of `verify` on the results. The trial is a wrong_result if the error exceeds the limit.
+ * TT_E_CUDA as above. */
+tt_status tt__verify_error(tt__verifier *v, const tt__kernel *kernel, const tt__launch *launch,
+                           tt__trial *trial);
+
 #endif

@@ -11,11 +11,12 @@ enum {
     TT__CONFIG_MAX = 256,
     TT__PATH_MAX = 512,
     TT__REASON_MAX = 512,
-    TT__VARIABLES_MAX = 16, /* of an operation */
-    TT__PASSES_MAX = 8,     /* kernels of a launch, in their order */
-    TT__TURNS_MAX = 64,     /* launches of them all */
-    TT__ARGS_MAX = 64,      /* of all passes together */
-    TT__OPERANDS_MAX = 64,  /* buffers and scalars of the caller */
+    TT__VARIABLES_MAX = 16,               /* of an operation */
+    TT__PASSES_MAX = 8,                   /* kernels of a launch, in their order */
+    TT__TURNS_MAX = 64,                   /* launches of them all */
+    TT__ARGS_MAX = 64,                    /* of all passes together */
+    TT__OPERANDS_MAX = 64,                /* buffers and scalars of the caller */
+    TT__OPERAND_ERROR = TT__OPERANDS_MAX, /* in place of an operand: the error that `verify` finds */
     TT__SAMPLES_MAX = 128,
     TT__LAPS_MAX = 64, /* launches that make one sample of the finals */
 };

@@ -40,6 +40,8 @@ typedef struct tt__array {
     int elem_size; /* bytes */
     int64_t count; /* elements; 0 for a scalar */
     tt__init init;
+    bool filled;               /* a kernel of `data` changes it */
+    bool by_config;            /* each configuration has its own count, and `count` is the largest */
     double low, high;          /* range of TT__INIT_UNIFORM; `low` is a scalar's value */
     int from;                  /* of TT__INIT_COPY */
     char file[TT__PATH_MAX];   /* of TT__INIT_FILE */
@@ -64,12 +66,22 @@ typedef struct tt__workload {
     bool warm;
     bool moves;         /* only moves bytes, so that its output can be the next launch's input */
     bool has_reference; /* otherwise files have the expected data, or nothing is verified */
-    tt__symbols reference;
+    bool per_config;    /* the reference comes with each trial, in place of `launch` */
+    bool has_verify;    /* a kernel finds the error of results; it comes with each trial */
+    tt__symbols reference, verify, data;
     tt__launch launch;                   /* of the reference */
+    tt__launch filling;                  /* of `data`; no passes: none */
+    double limit;                        /* of the error that `verify` finds */
     double scale_tolerance;              /* of the root mean square of the right result */
     double abs_tolerance, rel_tolerance; /* both 0: bit for bit */
     int64_t copy_bytes; /* bytes on each side of the copy that is timed for comparison, if it is not a copy of
                            src to dst; 0: none */
 } tt__workload;
+
+/* What verifying must know of one configuration. */
+typedef struct tt__checks {
+    tt__launch reference, verify;     /* if they are launched for each configuration; no passes: none */
+    int64_t counts[TT__OPERANDS_MAX]; /* of buffers by_config; 0: as in the workload */
+} tt__checks;
 
 #endif

@@ -108,7 +108,7 @@ static tt_status compile_and_load(tt_plan *plan, tt_ctx *ctx, making *m) {
 /* Notes the arguments that the caller must give. */
 static tt_status note_parameters(tt_plan *plan, const making *m) {
     tt__workload w;
-    tt_status status = tt__workload_of(&w, m->candidate.t, &m->gpu, m->problem);
+    tt_status status = tt__workload_with(&w, m->candidate.t, &m->gpu, m->problem, m->candidate.config);
     if (status != TT_OK &&
         status != TT_E_UNSUPPORTED) /* a reference that cannot be launched does not matter here */
         return status;

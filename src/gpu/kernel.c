@@ -139,8 +139,8 @@ CUresult tt__pass_launch(const tt__pass *pass, const tt__driver *cu, CUfunction 
 CUresult tt__kernel_launch_with(const tt__kernel *kernel, const tt__driver *cu, const tt__launch *launch,
                                 const tt__arg_value *constants, void *const *operands, CUstream stream) {
     CUresult r = CUDA_SUCCESS;
-    uint8_t at[TT__OPERANDS_MAX]; /* where each operand is by now */
-    for (int i = 0; i < TT__OPERANDS_MAX && launch->swaps; i++)
+    uint8_t at[TT__OPERAND_ERROR + 1]; /* where each operand is by now */
+    for (int i = 0; i <= TT__OPERAND_ERROR && launch->swaps; i++)
         at[i] = (uint8_t)i;
     for (int s = 0; s < launch->n_passes; s++) {
         const tt__pass *pass = &launch->passes[s];

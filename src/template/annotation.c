@@ -97,11 +97,17 @@ static tt_status read_shared(tt__reader *r, tt__span rest) {
     return tt__read_expr(r, &r->launch->shared, rest);
 }
 
-/* Arguments so far of all kernels, or of the reference. One launch holds them all. */
+/* Arguments so far of all kernels of this role. One launch holds them all. */
 static int n_args_of(const tt__reader *r) {
     int n = 0;
-    if (r->t->own && r->launch == &r->t->own->launch)
-        return r->launch->n_args;
+    for (int role = 0; r->t->own && role < TT__ROLE_COUNT; role++) {
+        const tt__aside *a = &r->t->own->asides[role];
+        for (int i = 0; i < a->n; i++)
+            n += a->launches[i].n_args;
+        if (r->launch >= a->launches && r->launch < a->launches + TT__PASSES_MAX)
+            return n;
+        n = 0;
+    }
     for (int i = 0; i < TT__PASSES_MAX; i++)
         n += r->t->passes[i].n_args;
     return n;
@@ -181,6 +187,7 @@ static tt_status read_kernel(tt__reader *r, tt__span rest) {
     TT_TRY(tt__read_kernel(r, symbol, name, rest));
     if (t->n_passes == 0)
         tt__copy(t->kernel, sizeof t->kernel, name);
+    r->symbol = symbol;
     r->launch = &t->passes[t->n_passes++];
     r->launch->line = r->line;
     r->launch->column = tt__read_column(r, rest.at);
@@ -275,6 +282,10 @@ static const struct {
     {"constant", tt__read_constant, OFTEN, false, "constant NAME TYPE LENGTH [DATA]"},
     {"scalar", tt__read_scalar, OFTEN, false, "scalar NAME TYPE VALUE"},
     {"reference", tt__read_reference, ONCE, false, "reference KERNEL"},
+    {"verify", tt__read_verify, ONCE, false, "verify KERNEL"},
+    {"data", tt__read_data, OFTEN, false, "data KERNEL"},
+    {"per", tt__read_per, ONCE, false, "per configuration"},
+    {"limit", tt__read_limit, ONCE, false, "limit NUMBER"},
     {"expect", tt__read_expect, OFTEN, false, "expect BUFFER FILE"},
     {"tolerance", tt__read_tolerance, ONCE, false, "tolerance abs NUMBER rel NUMBER scale NUMBER"},
     {"metric", tt__read_metric, OFTEN, false, "metric NAME EXPRESSION"},
@@ -296,10 +307,7 @@ typedef struct seen {
 /* A new kernel or the reference begins. The previous launch must be complete, and its keywords may appear
  * again. The lines of the first launch may stand before its name. */
 static tt_status end_launch(const tt__reader *r, seen *seen, bool last) {
-    const char *name = r->launch == &r->t->passes[0] || !r->launch ? NULL
-                       : r->t->own && r->launch == &r->t->own->launch
-                           ? r->t->own->reference.name[0]
-                           : r->t->symbols.name[r->launch - r->t->passes];
+    const char *name = r->launch == &r->t->passes[0] ? NULL : r->symbol;
     for (size_t k = 0; k < COUNT(keywords); k++) {
         bool missing = !seen->line[k] && keywords[k].required && (last || keywords[k].times == OF_LAUNCH);
         if (missing && (name || !last) && keywords[k].times == OF_LAUNCH)
@@ -322,6 +330,11 @@ static tt_status fail_keyword(tt__reader *r, tt__span word) {
     return FAIL(r, word.at, "unknown annotation '%.*s'%s", SHOW(word), tt__suggest_text(&near));
 }
 
+static bool begins_launch(tt_status (*read)(tt__reader *r, tt__span rest)) {
+    return read == read_kernel || read == tt__read_reference || read == tt__read_verify ||
+           read == tt__read_data;
+}
+
 static tt_status read_annotation(tt__reader *r, seen *seen, tt__span rest) {
     tt__span word = tt__take_word(&rest);
     size_t k = 0;
@@ -337,7 +350,7 @@ static tt_status read_annotation(tt__reader *r, seen *seen, tt__span rest) {
     if (seen->line[k] && keywords[k].times != OFTEN)
         return FAIL(r, word.at, "a second `%s`, the first is in line %d", r->keyword, seen->line[k]);
     bool first = r->t->n_passes == 0 && r->launch == &r->t->passes[0]; /* nothing has begun */
-    if (!first && (keywords[k].read == read_kernel || keywords[k].read == tt__read_reference))
+    if (!first && begins_launch(keywords[k].read))
         TT_TRY(end_launch(r, seen, false));
     seen->line[k] = r->line;
     return keywords[k].read(r, rest);

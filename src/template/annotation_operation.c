@@ -200,17 +200,50 @@ tt_status tt__read_prefer(tt__reader *r, tt__span rest) {
 
 /* ---- What is right, and what counts -------------------------------------------------------------------- */
 
-tt_status tt__read_reference(tt__reader *r, tt__span rest) {
+/* A kernel that is launched beside those that are tuned. */
+static tt_status read_aside(tt__reader *r, tt__role role, tt__span rest) {
     tt__operation *operation = NULL;
-    TT_TRY(tt__own_operation(r, &operation));
     char name[TT__NAME_MAX];
-    TT_TRY(tt__read_kernel(r, operation->reference.name[0], name, rest));
-    operation->has_reference = true;
-    operation->reference.foreign = r->t->symbols.foreign;
-    r->launch = &operation->launch;
+    TT_TRY(tt__own_operation(r, &operation));
+    tt__aside *a = &operation->asides[role];
+    if (a->n == TT__PASSES_MAX)
+        return FAIL(r, rest.at, "more than %d `%s` kernels", TT__PASSES_MAX, tt__roles[role]);
+    TT_TRY(tt__read_kernel(r, a->symbols.name[a->n], name, rest));
+    a->symbols.foreign = r->t->symbols.foreign;
+    r->symbol = a->symbols.name[a->n];
+    r->launch = &a->launches[a->n++];
     r->launch->line = r->line;
     r->launch->column = tt__read_column(r, rest.at);
     return TT_OK;
+}
+
+tt_status tt__read_reference(tt__reader *r, tt__span rest) {
+    return read_aside(r, TT__REFERENCE, rest);
+}
+
+tt_status tt__read_verify(tt__reader *r, tt__span rest) {
+    return read_aside(r, TT__VERIFY, rest);
+}
+
+tt_status tt__read_data(tt__reader *r, tt__span rest) {
+    return read_aside(r, TT__DATA, rest);
+}
+
+/* Where results depend on parameters, the reference must know them. */
+tt_status tt__read_per(tt__reader *r, tt__span rest) {
+    if (!tt__span_is(rest, "configuration"))
+        return FAIL(r, rest.at, "found '%.*s', expected: per configuration", SHOW(rest));
+    if (!r->t->own || r->launch != &r->t->own->asides[TT__REFERENCE].launches[0])
+        return FAIL(r, rest.at, "`per configuration` belongs below a `reference`");
+    r->t->own->per_config = true;
+    return TT_OK;
+}
+
+tt_status tt__read_limit(tt__reader *r, tt__span rest) {
+    if (!r->t->own || r->launch != &r->t->own->asides[TT__VERIFY].launches[0])
+        return FAIL(r, rest.at, "`limit` belongs below a `verify`, whose error it limits");
+    TT_TRY(tt__read_number(r, &r->t->own->limit, rest));
+    return r->t->own->limit >= 0 ? TT_OK : FAIL(r, rest.at, "a limit is 0 or more");
 }
 
 tt_status tt__read_expect(tt__reader *r, tt__span rest) {
@@ -295,161 +328,4 @@ tt_status tt__read_objective(tt__reader *r, tt__span rest) {
         return TT_OK;
     return FAIL(r, rest.at, "found '%.*s', expected the name of a `metric` above, or minimize time%s",
                 SHOW(rest), tt__suggest_text(&near));
-}
-
-/* ---- The whole ----------------------------------------------------------------------------------------- */
-
-static tt_status fail_operand(const tt__template *t, const tt__arg_expr *a) {
-    size_t n = t->operation->n_operands;
-    tt__suggest near = tt__suggest_for(a->value.text, strlen(a->value.text));
-    for (size_t k = 0; k < n; k++) {
-        if (t->operation->operands[k].direction == TT__CONSTANT &&
-            strcmp(t->operation->operands[k].name, a->value.text) == 0)
-            return tt__template_fail(t->path, a->value.line, a->value.column,
-                                     "%s is a constant: the code knows it by its name, and it is no argument",
-                                     a->value.text);
-        tt__suggest_try(&near, t->operation->operands[k].name);
-    }
-    for (tt__type type = TT__TYPE_NONE + 1; type < TT__TYPE_COUNT; type++)
-        if (tt__types[type].argument)
-            tt__suggest_try(&near, tt__types[type].name);
-    return tt__template_fail(t->path, a->value.line, a->value.column,
-                             "found '%.60s', expected %s%s%s or a type and an expression%s", a->value.text,
-                             n ? t->operation->operands[0].name : "", n > 1 ? ", " : "",
-                             n > 1 ? t->operation->operands[1].name : "", tt__suggest_text(&near));
-}
-
-/* The buffers that change places: what kernels may write. */
-static tt_status find_swap(const tt__template *t, tt__geometry_expr *g) {
-    for (int i = 0; i < 2 && g->swap_line; i++) {
-        size_t k = 0;
-        tt__suggest near = tt__suggest_for(g->swap[i], strlen(g->swap[i]));
-        for (; k < t->operation->n_operands; k++) {
-            const tt__operand *o = &t->operation->operands[k];
-            if (o->direction != TT__OUT && o->direction != TT__INOUT && o->direction != TT__SCRATCH)
-                continue;
-            tt__suggest_try(&near, o->name);
-            if (strcmp(o->name, g->swap[i]) == 0)
-                break;
-        }
-        if (k == t->operation->n_operands)
-            return tt__template_fail(t->path, g->swap_line, 0,
-                                     "`swap` names %s, expected an out, inout or scratch buffer%s",
-                                     g->swap[i], tt__suggest_text(&near));
-        g->swap_of[i] = (int)k;
-    }
-    return TT_OK;
-}
-
-static tt_status find_operands(tt__template *t) {
-    for (int i = 0; i < t->n_passes; i++)
-        TT_TRY(find_swap(t, &t->passes[i]));
-    if (t->own && t->own->has_reference)
-        TT_TRY(find_swap(t, &t->own->launch));
-    for (int i = 0; i < t->n_args; i++) {
-        tt__arg_expr *a = &t->args[i];
-        size_t k = 0, n = t->operation->n_operands;
-        if (a->type != TT__TYPE_NONE)
-            continue;
-        while (k < n && strcmp(t->operation->operands[k].name, a->value.text) != 0)
-            k++;
-        if (k == n || t->operation->operands[k].direction == TT__CONSTANT)
-            return fail_operand(t, a);
-        a->operand = (int)k;
-    }
-    return TT_OK;
-}
-
-/* Case does not count: SQLite ignores it too. */
-static tt_status check_name(const tt__template *t, const char *name, int line, int column) {
-    for (size_t k = 0; k < t->operation->n_variables; k++)
-        if (tt__same_letters(name, t->operation->variables[k].name))
-            return tt__template_fail(t->path, line, column,
-                                     "%s is a property of the problem, choose another name", name);
-    return TT_OK;
-}
-
-static tt_status check_names(const tt__template *t) {
-    for (size_t i = 0; i < t->n_params; i++)
-        TT_TRY(check_name(t, t->params[i].name, t->params[i].line, t->params[i].column));
-    for (size_t i = 0; i < t->n_derived; i++)
-        TT_TRY(check_name(t, t->derived[i].name, t->derived[i].value.line, t->derived[i].column));
-    return TT_OK;
-}
-
-static tt_status check_own(tt__template *t) {
-    const tt__operation *operation = t->own;
-    size_t n_results = 0, n_expected = 0;
-    if (t->op[0])
-        return tt__template_fail(
-            t->path, t->op_line, t->op_column,
-            "`op %s` says what is computed, and so do `problem`, `type`, `buffer`, `scalar`, "
-            "`reference` and what goes with them: take away the one or the others",
-            t->op);
-    if (operation->n_operands == 0)
-        return tt__fail(
-            TT_E_TEMPLATE,
-            "%s: no `buffer` annotation, expected a line: //@ buffer NAME TYPE LENGTH in|out|inout|scratch",
-            t->path);
-    for (size_t i = 0; i < operation->n_operands; i++) {
-        const tt__operand *o = &operation->operands[i];
-        bool result = !o->scalar && (o->direction == TT__OUT || o->direction == TT__INOUT);
-        n_results += result;
-        n_expected += result && o->expect[0];
-    }
-    for (int i = 0; i < t->n_passes && operation->has_reference; i++)
-        if (strcmp(operation->reference.name[0], t->symbols.name[i]) == 0)
-            return tt__template_fail(
-                t->path, operation->launch.line, operation->launch.column,
-                "%s is what is tuned, and cannot say itself what is right: a reference is another, "
-                "plain kernel",
-                t->symbols.name[i]);
-    if (n_results == 0)
-        return tt__fail(TT_E_TEMPLATE, "%s: no buffer is `out` or `inout`: nothing would come of it",
-                        t->path);
-    if (n_expected && !operation->has_reference && n_expected < n_results)
-        return tt__fail(TT_E_TEMPLATE,
-                        "%s: `expect` names what %zu of %zu result buffers must hold: name the others too, "
-                        "or a `reference`",
-                        t->path, n_expected, n_results);
-    return TT_OK;
-}
-
-/* Puts constants last, so that the arguments of a launch are numbered without gaps. */
-static void move_constants(tt__operation *op) {
-    for (size_t i = op->n_operands; i-- > 0;) {
-        tt__operand constant = op->operands[i];
-        if (constant.direction != TT__CONSTANT)
-            continue;
-        for (size_t k = i; k + 1 < op->n_operands; k++)
-            op->operands[k] = op->operands[k + 1];
-        op->operands[op->n_operands - 1] = constant;
-        for (size_t k = 0; k < op->n_operands; k++)
-            op->operands[k].from -= op->operands[k].from > (int)i;
-    }
-}
-
-tt_status tt__operation_finish(tt__template *t) {
-    if (t->own) {
-        move_constants(t->own);
-        TT_TRY(t->n_defines ? TT_OK : check_own(t));
-        t->operation = t->own;
-        if (!t->n_defines)
-            tt__copy(t->op, sizeof t->op, t->kernel);
-        const tt__operation *builtin;
-        if (!t->n_defines && tt__operation_builtin(&builtin, t->op) == TT_OK)
-            return tt__template_fail(t->path, t->passes[0].line, t->passes[0].column,
-                                     "the kernel is called %s, as one of the library's own ops: rename it",
-                                     t->op);
-    } else {
-        char why[256];
-        if (tt__operation_builtin(&t->operation, t->op) == TT_E_INVALID) {
-            tt__copy(why, sizeof why, tt_last_error());
-            return tt__template_fail(t->path, t->op_line, t->op_column, "%s", why);
-        }
-        if (!t->operation)
-            return TT_E_NO_MEMORY;
-    }
-    TT_TRY(check_names(t));
-    return find_operands(t);
 }

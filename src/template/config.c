@@ -158,8 +158,12 @@ static void add_kernels(tt__str *out, int *n, const tt__template *t) {
     for (int i = 0; i < t->n_passes; i++)
         if (all || !tt__lowered_is_plain(t->symbols.name[i]))
             add_option(out, n, TT__KERNEL "%s", t->symbols.name[i]);
-    if (t->own && t->own->has_reference && (all || !tt__lowered_is_plain(t->own->reference.name[0])))
-        add_option(out, n, TT__KERNEL "%s", t->own->reference.name[0]);
+    for (int role = 0; t->own && role < TT__ROLE_COUNT; role++)
+        for (int i = 0; i < t->own->asides[role].n; i++) {
+            const char *name = t->own->asides[role].symbols.name[i];
+            if (all || !tt__lowered_is_plain(name))
+                add_option(out, n, TT__KERNEL "%s", name);
+        }
 }
 
 static tt_status add_all(tt__str *out, int *n, const tt__candidate *c, const tt__problem *p) {

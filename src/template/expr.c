@@ -336,7 +336,7 @@ static tt_status check_launch(tt__query *q, const tt__geometry_expr *g) {
     return TT_OK;
 }
 
-/* Lengths and defaults depend on the problem only, so parameters are not in scope. */
+/* Defaults and most lengths depend on the problem only, so parameters are not in scope. */
 static tt_status check_operation(const tt__template *t) {
     const tt__operation *operation = t->own;
     tt__operation above = *operation; /* a default sees only the variables above it */
@@ -352,7 +352,9 @@ static tt_status check_operation(const tt__template *t) {
     above.n_variables = operation->n_variables;
     for (size_t i = 0; i < operation->n_operands; i++)
         for (int k = -1; k < 2; k++)
-            TT_GOTO(check_one(q, k < 0 ? &operation->operands[i].count : &operation->operands[i].bounds[k]));
+            if (k >= 0 || !operation->operands[i].by_config)
+                TT_GOTO(
+                    check_one(q, k < 0 ? &operation->operands[i].count : &operation->operands[i].bounds[k]));
     for (size_t i = 0; i < operation->n_requires; i++)
         TT_GOTO(check_one(q, &operation->requires[i]));
 out:
@@ -389,8 +391,12 @@ tt_status tt__expr_check(const tt__template *t) {
         TT_GOTO(check_one(q, &t->wheres[i]));
     for (int i = 0; i < t->n_passes; i++)
         TT_GOTO(check_launch(q, &t->passes[i]));
-    if (t->own && t->own->has_reference)
-        TT_GOTO(check_launch(q, &t->own->launch));
+    for (int role = 0; t->own && role < TT__ROLE_COUNT; role++)
+        for (int i = 0; i < t->own->asides[role].n; i++)
+            TT_GOTO(check_launch(q, &t->own->asides[role].launches[i]));
+    for (size_t i = 0; t->own && i < t->own->n_operands; i++)
+        if (t->own->operands[i].by_config)
+            TT_GOTO(check_one(q, &t->own->operands[i].count));
     for (size_t i = 0; t->own && i < t->own->n_metrics; i++)
         TT_GOTO(check_one(q, &t->own->metrics[i].value));
 out:

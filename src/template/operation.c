@@ -494,7 +494,7 @@ bool tt__operation_verifies(const tt__operation *op) {
     bool expects = false;
     for (size_t i = 0; i < op->n_operands; i++)
         expects |= op->operands[i].expect[0] != '\0';
-    return op->has_reference || expects;
+    return op->asides[TT__REFERENCE].n || op->asides[TT__VERIFY].n || expects;
 }
 
 int tt__metric_named(const tt__operation *op, const char *name) {

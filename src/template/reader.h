@@ -20,6 +20,7 @@ typedef struct tt__reader {
     const char *line_start;
     const char *keyword;
     tt__geometry_expr *launch; /* the kernel that `block`, `grid`, `shared` and `args` belong to */
+    const char *symbol;        /* its name */
 } tt__reader;
 
 /* A span as arguments of "%.*s", shortened for a message. */
@@ -65,6 +66,10 @@ tt_status tt__read_buffer(tt__reader *r, tt__span rest);
 tt_status tt__read_scalar(tt__reader *r, tt__span rest);
 tt_status tt__read_constant(tt__reader *r, tt__span rest);
 tt_status tt__read_reference(tt__reader *r, tt__span rest);
+tt_status tt__read_verify(tt__reader *r, tt__span rest);
+tt_status tt__read_data(tt__reader *r, tt__span rest);
+tt_status tt__read_per(tt__reader *r, tt__span rest);
+tt_status tt__read_limit(tt__reader *r, tt__span rest);
 tt_status tt__read_expect(tt__reader *r, tt__span rest);
 tt_status tt__read_tolerance(tt__reader *r, tt__span rest);
 tt_status tt__read_metric(tt__reader *r, tt__span rest);

@@ -66,18 +66,18 @@ static void plan_pass(plan *pl, int pass) {
             plan_slot(pl, TT__PART_ARGS, pass, i, &pl->t->args[g->first_arg + i].value);
 }
 
-/* Plans launches of the template's kernels or, with `reference`, of its operation's reference. */
+/* Plans launches of the template's kernels, or of those beside them. */
 static tt_status make_plan(plan *pl, const tt__template *t, const tt__gpu *gpu, const tt__problem *p,
-                           bool reference, char *why) {
+                           const tt__aside *aside, char *why) {
     *pl = (plan){.t = t, .gpu = gpu, .p = p, .why = why};
-    pl->n_launches = reference ? 1 : t->n_passes;
-    pl->launches = reference ? &t->own->launch : t->passes;
+    pl->n_launches = aside ? aside->n : t->n_passes;
+    pl->launches = aside ? aside->launches : t->passes;
     TT_TRY(tt__facts_of(&pl->facts, t->operation, gpu, p));
     TT_TRY(tt__problem_offset(&pl->offset, t->operation, p));
     for (int i = 0; i < pl->n_launches; i++)
         plan_pass(pl, i);
     pl->n_slots = pl->n;
-    if (t->operation->objective >= 0 && !reference)
+    if (t->operation->objective >= 0 && !aside)
         pl->exprs[pl->n++] = &t->operation->metrics[t->operation->objective].value;
     pl->first_derived = pl->n;
     for (size_t i = 0; i < t->n_derived; i++)
@@ -188,6 +188,8 @@ static tt_status set_arg(const plan *pl, tt__candidate *c, size_t slot, tt__valu
 }
 
 static int operand_bytes(const plan *pl, int operand) {
+    if (operand == TT__OPERAND_ERROR)
+        return (int)sizeof(uint64_t);
     const tt__operand *o = &pl->t->operation->operands[operand];
     tt__type type = o->variable < 0 ? o->type : (tt__type)pl->facts.variables[o->variable];
     return o->scalar ? tt__type_size(type, tt__problem_elem_size(pl->p))
@@ -292,8 +294,8 @@ static tt_status read_one(const plan *pl, tt__query *q, tt__candidate *c, bool *
     TT_TRY(tt__query_next(q, &found));
     if (!found)
         return tt__fail(TT_E_INTERNAL, "%s: a configuration without a row", pl->t->path);
-    bool reference = pl->launches != pl->t->passes; /* a `where` does not concern it */
-    for (size_t i = 0; i < pl->t->n_wheres && !reference; i++)
+    bool tuned = pl->launches == pl->t->passes; /* a `where` does not concern others */
+    for (size_t i = 0; i < pl->t->n_wheres && tuned; i++)
         if (!tt__query_where(q, i)) {
             refuse(pl, &pl->t->wheres[i], "does not hold");
             return TT_OK;
@@ -302,7 +304,7 @@ static tt_status read_one(const plan *pl, tt__query *q, tt__candidate *c, bool *
 }
 
 static tt_status resolve(tt__candidate *out, const tt__template *t, const tt__gpu *gpu, const tt__problem *p,
-                         const char *config, bool reference) {
+                         const char *config, const tt__aside *aside) {
     size_t choice[TT__PARAMS_MAX] = {0};
     char why[TT__REASON_MAX] = "", problem[TT__PROBLEM_TEXT_MAX];
     bool legal = false;
@@ -311,15 +313,15 @@ static tt_status resolve(tt__candidate *out, const tt__template *t, const tt__gp
     *out = (tt__candidate){.t = t};
     TT_TRY(tt__config_parse(choice, t, config));
     tt__config_format(out->config, t, choice);
-    TT_TRY(make_plan(&pl, t, gpu, p, reference, why));
+    TT_TRY(make_plan(&pl, t, gpu, p, aside, why));
     out->offset = pl.offset;
     TT_TRY(tt__query_open(&q, t, &pl.facts, choice, pl.exprs, pl.n));
     tt_status status = read_one(&pl, q, out, &legal);
     tt__query_close(q);
     if (status == TT_OK && !legal)
-        status = tt__fail(TT_E_UNSUPPORTED, "%s %s cannot do %s: %s",
-                          reference ? t->own->reference.name[0] : t->kernel, out->config,
-                          tt__problem_text(problem, p), why);
+        status =
+            tt__fail(TT_E_UNSUPPORTED, "%s %s cannot do %s: %s", aside ? aside->symbols.name[0] : t->kernel,
+                     out->config, tt__problem_text(problem, p), why);
     return status;
 }
 
@@ -328,12 +330,17 @@ tt_status tt__space_resolve(tt__candidate *out, const tt__template *t, const tt_
     *out = (tt__candidate){.t = t};
     if (!tt__template_does(t, p))
         return tt__fail(TT_E_UNSUPPORTED, "%s is a %s, not a %s", t->kernel, t->op, p->op);
-    return resolve(out, t, gpu, p, config, false);
+    return resolve(out, t, gpu, p, config, NULL);
 }
 
 tt_status tt__space_reference(tt__candidate *out, const tt__operation *operation, const tt__gpu *gpu,
                               const tt__problem *p) {
-    return resolve(out, operation->t, gpu, p, operation->t->default_config, true);
+    return tt__space_aside(out, operation, TT__REFERENCE, gpu, p, operation->t->default_config);
+}
+
+tt_status tt__space_aside(tt__candidate *out, const tt__operation *operation, tt__role role,
+                          const tt__gpu *gpu, const tt__problem *p, const char *config) {
+    return resolve(out, operation->t, gpu, p, config, &operation->asides[role]);
 }
 
 /* ---- The whole space ----------------------------------------------------------------------------------- */
@@ -455,7 +462,7 @@ tt_status tt__space_add(tt__space *space, const tt__template *t, const tt__gpu *
     if (!tt__template_does(t, p))
         return TT_OK;
     plan pl;
-    TT_TRY(make_plan(&pl, t, gpu, p, false, NULL));
+    TT_TRY(make_plan(&pl, t, gpu, p, NULL, NULL));
     TT_TRY(tt__query_open(&q, t, &pl.facts, NULL, pl.exprs, pl.n));
     tt_status status = read_all(space, &pl, q);
     tt__query_close(q);
@@ -499,7 +506,7 @@ tt_status tt__space_survey(tt__survey *out, const tt__template *t, const tt__gpu
     for (size_t i = 0; i < t->n_params; i++)
         out->combinations *= (double)t->params[i].n_values;
     plan pl;
-    TT_TRY(make_plan(&pl, t, gpu, p, false, NULL));
+    TT_TRY(make_plan(&pl, t, gpu, p, NULL, NULL));
     TT_TRY(tt__query_open_all(&q, t, &pl.facts, pl.exprs, pl.n));
     tt_status status = TT_OK;
     while (status == TT_OK && found) {

@@ -95,13 +95,16 @@ static tt_status check_function(const tt__template *t, const tt__geometry_expr *
 static tt_status check_code(const tt__template *t) {
     for (int i = 0; i < t->n_passes; i++)
         TT_TRY(check_function(t, &t->passes[i], t->symbols.name[i], "kernel"));
-    if (t->own && t->own->has_reference)
-        TT_TRY(check_function(t, &t->own->launch, t->own->reference.name[0], "reference"));
+    for (int role = 0; t->own && role < TT__ROLE_COUNT; role++)
+        for (int i = 0; i < t->own->asides[role].n; i++)
+            TT_TRY(check_function(t, &t->own->asides[role].launches[i], t->own->asides[role].symbols.name[i],
+                                  tt__roles[role]));
     /* Verifying cannot find a missing wait, because each launch runs alone. */
     for (int i = 0; i < t->n_passes; i++)
         TT_TRY(check_early(t, &t->passes[i], t->symbols.name[i]));
-    if (t->own && t->own->has_reference)
-        TT_TRY(check_early(t, &t->own->launch, t->own->reference.name[0]));
+    for (int role = 0; t->own && role < TT__ROLE_COUNT; role++)
+        for (int i = 0; i < t->own->asides[role].n; i++)
+            TT_TRY(check_early(t, &t->own->asides[role].launches[i], t->own->asides[role].symbols.name[i]));
     return TT_OK;
 }
 
@@ -453,7 +456,9 @@ static void free_operation(tt__operation *operation) {
     for (size_t i = 0; i < operation->n_samples; i++)
         free(operation->samples[i].text);
     free(operation->prefer.text);
-    free_launch(&operation->launch);
+    for (int role = 0; role < TT__ROLE_COUNT; role++)
+        for (int i = 0; i < TT__PASSES_MAX; i++)
+            free_launch(&operation->asides[role].launches[i]);
     free(operation);
 }
 

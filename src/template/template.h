@@ -61,9 +61,21 @@ typedef struct tt__geometry_expr {
     int line, column;          /* of its name in `kernel` or `reference`; line 0: none */
 } tt__geometry_expr;
 
+/* Kernels of the file that are launched beside those that are tuned. */
+typedef enum tt__role { TT__REFERENCE, TT__VERIFY, TT__DATA, TT__ROLE_COUNT } tt__role;
+
+/* "reference", "verify", "data"; static storage. */
+extern const char *const tt__roles[TT__ROLE_COUNT];
+
+typedef struct tt__aside {
+    int n; /* launches; 0: there are none */
+    tt__symbols symbols;
+    tt__geometry_expr launches[TT__PASSES_MAX];
+} tt__aside;
+
 typedef struct tt__arg_expr {
     tt__type type;  /* TT__TYPE_NONE: an operand */
-    int operand;    /* index in the operation's operands */
+    int operand;    /* index in the operation's operands, or TT__OPERAND_ERROR */
     tt__expr value; /* if it is an operand, its text is the operand's name */
 } tt__arg_expr;
 
@@ -86,6 +98,8 @@ typedef struct tt__operand {
     tt__type type;
     int variable;   /* the variable that is its type; -1: `type` is */
     tt__expr count; /* elements of a buffer */
+    bool by_config; /* the length depends on parameters */
+    bool filled;    /* a `data` kernel gets it */
     tt__direction direction;
     bool usual_init;           /* default for the type: uniform for floating point, otherwise random */
     tt__init init;             /* for in and inout */
@@ -109,9 +123,10 @@ typedef struct tt__operation {
     tt__variable variables[TT__VARIABLES_MAX];
     size_t n_operands;
     tt__operand operands[TT__OPERANDS_MAX];
-    bool has_reference; /* otherwise the operands' files have the right results, or nothing is verified */
-    tt__symbols reference;
-    tt__geometry_expr launch;
+    tt__aside asides[TT__ROLE_COUNT];    /* without reference and verify, the operands' files have the right
+                                            results, or nothing is verified */
+    bool per_config;                     /* the reference is launched for each configuration */
+    double limit;                        /* of the error that `verify` finds */
     double scale_tolerance;              /* of the root mean square of the right result */
     double abs_tolerance, rel_tolerance; /* both 0: compared bit for bit */
     size_t n_metrics;
@@ -147,7 +162,7 @@ typedef struct tt__template {
     tt__symbols symbols; /* kernel names of the passes */
     tt__geometry_expr passes[TT__PASSES_MAX];
     int n_args;
-    tt__arg_expr args[2 * TT__ARGS_MAX]; /* of all passes and the reference */
+    tt__arg_expr args[(1 + TT__ROLE_COUNT) * TT__ARGS_MAX]; /* of all passes and asides */
     size_t n_options;
     char *options[TT__OPTIONS_MAX]; /* additional compiler options */
     tt__expr max_regs;              /* limit on registers per thread; not given: none */
@@ -296,6 +311,9 @@ tt_status tt__space_resolve(tt__candidate *out, const tt__template *t, const tt_
  * above. */
 tt_status tt__space_reference(tt__candidate *out, const tt__operation *operation, const tt__gpu *gpu,
                               const tt__problem *p);
+/* The same for all launches of a role, with a configuration. */
+tt_status tt__space_aside(tt__candidate *out, const tt__operation *operation, tt__role role,
+                          const tt__gpu *gpu, const tt__problem *p, const char *config);
 
 /* Appends the compiler options of a configuration for its problem: "-DTILE_DIM=32" for each parameter,
  * derived values, and "-DELEM_SIZE=4". Each option ends with a NUL; *n counts them. Free with tt__str_free. A

@@ -4,8 +4,10 @@
 #include "template/workload.h"
 
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
+#include "template/config.h"
 #include "template/expr.h"
 #include "template/operation.h"
 #include "template/scan.h"
@@ -36,6 +38,8 @@ static tt_status set_array(tt__array *a, const tt__operation *operation, const t
     if (a->init == TT__INIT_SORTED && o->usual_bounds) /* of whole numbers: each once */
         a->high = tt__types[a->type].floating ? 1 : (double)(count.kind == TT__VALUE_INT ? count.i - 1 : 0);
     a->from = o->from;
+    a->filled = o->filled;
+    a->by_config = o->by_config;
     TT_TRY(beside(a->file, operation->t, o->file));
     TT_TRY(beside(a->expect, operation->t, o->expect));
     if (o->scalar)
@@ -59,11 +63,47 @@ static tt_status set_bound(tt__array *a, const tt__operation *operation, size_t 
     return TT_OK;
 }
 
-static tt_status set_arrays(tt__workload *w, const tt__operation *operation, const tt__facts *facts) {
-    const tt__expr *columns[3 * TT__OPERANDS_MAX];
-    size_t n = 0, at = 0;
+/* Opens the query of lengths. If they depend on parameters, it has a row for the configuration, or for each
+ * without one. */
+static tt_status open_lengths(tt__query **q, const tt__operation *operation, const tt__facts *facts,
+                              const char *config, const tt__expr *const *columns, size_t n) {
+    size_t choice[TT__PARAMS_MAX] = {0};
+    bool by_config = false;
+    for (size_t i = 0; i < operation->n_operands; i++)
+        by_config |= operation->operands[i].by_config;
+    if (!by_config)
+        return tt__query_problem(q, operation->t, facts, columns, n);
+    if (config)
+        TT_TRY(tt__config_parse(choice, operation->t, config));
+    return tt__query_open(q, operation->t, facts, config ? choice : NULL, columns, n);
+}
+
+/* Evaluates columns, the largest value of all rows for each. */
+static tt_status evaluate(tt__value *values, const tt__operation *operation, const tt__facts *facts,
+                          const char *config, const tt__expr *const *columns, size_t n) {
     tt__query *q = NULL;
-    bool found = false;
+    bool found = true, any = false;
+    tt_status status;
+    TT_TRY(open_lengths(&q, operation, facts, config, columns, n));
+    while ((status = tt__query_next(q, &found)) == TT_OK && found) {
+        for (size_t i = 0; i < n; i++) {
+            tt__value v = tt__query_value(q, i);
+            bool sooner = !any || v.kind != TT__VALUE_INT || v.i > values[i].i;
+            values[i] = sooner && (!any || values[i].kind == TT__VALUE_INT) ? v : values[i];
+        }
+        any = true;
+    }
+    tt__query_close(q);
+    if (status == TT_OK && !any && !config) /* no configuration is legal, which others find out */
+        return evaluate(values, operation, facts, operation->t->default_config, columns, n);
+    return status;
+}
+
+static tt_status set_arrays(tt__workload *w, const tt__operation *operation, const tt__facts *facts,
+                            const char *config) {
+    const tt__expr *columns[3 * TT__OPERANDS_MAX];
+    tt__value values[3 * TT__OPERANDS_MAX];
+    size_t n = 0, at = 0;
     tt_status status = TT_OK;
     for (size_t i = 0; i < operation->n_operands; i++)
         if (!operation->operands[i].scalar) {
@@ -72,15 +112,14 @@ static tt_status set_arrays(tt__workload *w, const tt__operation *operation, con
             for (int k = 0; k < 2 && o->bounds[k].text; k++)
                 columns[n++] = &o->bounds[k];
         }
-    TT_TRY(tt__query_problem(&q, operation->t, facts, columns, n));
-    TT_GOTO(tt__query_next(q, &found));
+    TT_TRY(evaluate(values, operation, facts, config, columns, n));
     for (size_t i = 0; i < operation->n_operands; i++) {
         tt__value count = {TT__VALUE_NULL, 0, 0};
-        if (found && !operation->operands[i].scalar)
-            count = tt__query_value(q, at++);
+        if (!operation->operands[i].scalar)
+            count = values[at++];
         TT_GOTO(set_array(&w->arrays[i], operation, facts, i, count));
-        for (int k = 0; k < 2 && found && operation->operands[i].bounds[k].text; k++)
-            TT_GOTO(set_bound(&w->arrays[i], operation, i, k, tt__query_value(q, at++)));
+        for (int k = 0; k < 2 && operation->operands[i].bounds[k].text; k++)
+            TT_GOTO(set_bound(&w->arrays[i], operation, i, k, values[at++]));
         if (w->arrays[i].low > w->arrays[i].high && !operation->operands[i].scalar)
             TT_GOTO(tt__template_fail(operation->t->path, operation->operands[i].count.line, 0,
                                       "the lower end of %s is %g, above the upper end %g", w->arrays[i].name,
@@ -94,7 +133,6 @@ static tt_status set_arrays(tt__workload *w, const tt__operation *operation, con
                                       (long long)tt__array_bytes(a)));
     }
 out:
-    tt__query_close(q);
     return status;
 }
 
@@ -110,7 +148,8 @@ static void set_copy(tt__workload *w, const tt__problem *p) {
 /* Buffers that change places are as long as each other. */
 static tt_status check_swaps(const tt__workload *w, const tt__template *t) {
     for (int i = 0; i <= t->n_passes; i++) {
-        const tt__geometry_expr *g = i < t->n_passes ? &t->passes[i] : &t->operation->launch;
+        const tt__geometry_expr *g =
+            i < t->n_passes ? &t->passes[i] : &t->operation->asides[TT__REFERENCE].launches[0];
         const tt__array *a = &w->arrays[g->swap_of[0]], *b = &w->arrays[g->swap_of[1]];
         if (g->swap_line && tt__array_bytes(a) != tt__array_bytes(b))
             return tt__template_fail(t->path, g->swap_line, 0,
@@ -121,28 +160,72 @@ static tt_status check_swaps(const tt__workload *w, const tt__template *t) {
     return TT_OK;
 }
 
+/* Makes the launches of a role with the default configuration. */
+static tt_status set_aside(tt__launch *out, const tt__operation *operation, tt__role role, const tt__gpu *gpu,
+                           const tt__problem *p) {
+    tt__candidate c;
+    if (!operation->asides[role].n)
+        return TT_OK;
+    TT_TRY(tt__space_aside(&c, operation, role, gpu, p, operation->t->default_config));
+    *out = c.launch;
+    return TT_OK;
+}
+
 tt_status tt__workload_of(tt__workload *out, const tt__template *t, const tt__gpu *gpu,
                           const tt__problem *p) {
+    return tt__workload_with(out, t, gpu, p, NULL);
+}
+
+tt_status tt__workload_with(tt__workload *out, const tt__template *t, const tt__gpu *gpu,
+                            const tt__problem *p, const char *config) {
     const tt__operation *operation = t->operation;
     tt__facts facts;
     *out = (tt__workload){.n = (int)operation->n_operands,
                           .align = tt__problem_align(p),
                           .warm = p->warm,
                           .moves = operation->moves,
-                          .has_reference = operation->has_reference,
-                          .reference = operation->reference,
+                          .has_reference = operation->asides[TT__REFERENCE].n,
+                          .per_config = operation->per_config,
+                          .has_verify = operation->asides[TT__VERIFY].n,
+                          .reference = operation->asides[TT__REFERENCE].symbols,
+                          .verify = operation->asides[TT__VERIFY].symbols,
+                          .data = operation->asides[TT__DATA].symbols,
+                          .limit = operation->limit,
                           .scale_tolerance = operation->scale_tolerance,
                           .abs_tolerance = operation->abs_tolerance,
                           .rel_tolerance = operation->rel_tolerance};
     TT_TRY(tt__problem_offset(&out->offset, operation, p));
     TT_TRY(tt__facts_of(&facts, operation, gpu, p));
-    TT_TRY(set_arrays(out, operation, &facts));
+    TT_TRY(set_arrays(out, operation, &facts, config));
     TT_TRY(check_swaps(out, t));
     set_copy(out, p);
-    if (operation->has_reference) {
-        tt__candidate c;
-        TT_TRY(tt__space_reference(&c, operation, gpu, p));
-        out->launch = c.launch;
+    if (!operation->per_config)
+        TT_TRY(set_aside(&out->launch, operation, TT__REFERENCE, gpu, p));
+    return set_aside(&out->filling, operation, TT__DATA, gpu, p);
+}
+
+tt_status tt__workload_checks(tt__checks *out, const tt__candidate *c, const tt__gpu *gpu,
+                              const tt__problem *p) {
+    const tt__operation *operation = c->t->operation;
+    bool by_config = false;
+    tt__candidate aside;
+    *out = (tt__checks){0};
+    if (operation->per_config) {
+        TT_TRY(tt__space_aside(&aside, operation, TT__REFERENCE, gpu, p, c->config));
+        out->reference = aside.launch;
     }
-    return TT_OK;
+    if (operation->asides[TT__VERIFY].n) {
+        TT_TRY(tt__space_aside(&aside, operation, TT__VERIFY, gpu, p, c->config));
+        out->verify = aside.launch;
+    }
+    for (size_t i = 0; i < operation->n_operands; i++)
+        by_config |= operation->operands[i].by_config;
+    if (!by_config)
+        return TT_OK;
+    tt__workload *w = malloc(sizeof *w); /* large for a stack */
+    tt_status status = w ? tt__workload_with(w, c->t, gpu, p, c->config) : tt__fail_memory(sizeof *w);
+    for (size_t i = 0; status == TT_OK && i < operation->n_operands; i++)
+        out->counts[i] = w->arrays[i].by_config ? w->arrays[i].count : 0;
+    free(w);
+    return status;
 }

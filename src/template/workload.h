@@ -11,5 +11,12 @@
  * TT_E_TEMPLATE: a length or the reference's geometry is invalid.
  * TT_E_UNSUPPORTED: the reference cannot be launched. */
 tt_status tt__workload_of(tt__workload *out, const tt__template *t, const tt__gpu *gpu, const tt__problem *p);
+/* The same with the lengths of one configuration. Without one (NULL), a length that depends on parameters is
+ * the largest of all configurations. */
+tt_status tt__workload_with(tt__workload *out, const tt__template *t, const tt__gpu *gpu,
+                            const tt__problem *p, const char *config);
+/* What verifying must know of one configuration. Errors as above. */
+tt_status tt__workload_checks(tt__checks *out, const tt__candidate *c, const tt__gpu *gpu,
+                              const tt__problem *p);
 
 #endif

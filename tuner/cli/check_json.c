@@ -57,8 +57,8 @@ static tt_status write_operation(tt__json *j, const tt__examined *e) {
         tt__json_close(j, '}');
     }
     tt__json_close(j, ']');
-    if (operation->has_reference)
-        tt__json_string(j, "reference", operation->reference.name[0]);
+    if (operation->asides[TT__REFERENCE].n)
+        tt__json_string(j, "reference", operation->asides[TT__REFERENCE].symbols.name[0]);
     else
         tt__json_number(j, "reference", (double)NAN, 1);
     if (!tt__operation_verifies(operation))

@@ -98,13 +98,20 @@ static tt_status fit_one(tt__examined *e, const tt__str *cubin, const char *kern
 
 /* All kernels of the file that are compiled with this configuration. */
 static tt_status fit(tt__examined *e, const tt__str *cubin, const tt__candidate *c) {
-    tt__candidate reference;
+    const tt__operation *own = e->t->own;
     for (int i = 0; i < c->launch.n_passes; i++)
         TT_TRY(fit_one(e, cubin, e->t->symbols.name[i], &c->launch, i));
-    if (e->t->own && e->t->own->has_reference &&
-        tt__space_reference(&reference, e->t->own, &e->gpu, &e->p) == TT_OK &&
-        strcmp(reference.config, c->config) == 0)
-        TT_TRY(fit_one(e, cubin, e->t->own->reference.name[0], &reference.launch, 0));
+    for (int role = 0; own && role < TT__ROLE_COUNT; role++) {
+        const tt__aside *a = &own->asides[role];
+        bool each = role == TT__VERIFY || (role == TT__REFERENCE && own->per_config);
+        const char *config = each ? c->config : e->t->default_config;
+        tt__candidate aside;
+        if (!a->n || strcmp(config, c->config) != 0 ||
+            tt__space_aside(&aside, own, (tt__role)role, &e->gpu, &e->p, config) != TT_OK)
+            continue;
+        for (int i = 0; i < a->n; i++)
+            TT_TRY(fit_one(e, cubin, a->symbols.name[i], &aside.launch, i));
+    }
     return TT_OK;
 }
 

@@ -58,19 +58,25 @@ static tt_status print_operation(const tt__examined *e) {
         tt__table_cell(&table, "%s", a->name);
         tt__table_cell(&table, "%s", tt__directions[a->direction]);
         tt__table_cell(&table, "%s", tt__types[a->type].name);
-        tt__table_cell(&table, a->count ? "%lld" : "-", (long long)a->count);
-        tt__table_cell(&table, a->count ? "%lld" : "-", (long long)tt__array_bytes(a));
+        const char *form = !a->count ? "-" : a->by_config ? "<=%lld" : "%lld";
+        tt__table_cell(&table, form, (long long)a->count);
+        tt__table_cell(&table, form, (long long)tt__array_bytes(a));
     }
     free(w);
     printf("\n");
     if (status == TT_OK)
         status = print_table(&table);
-    printf("\n%s%s\n",
-           operation->has_reference ? "verified against "
-           : tt__operation_verifies(operation)
-               ? "verified against raw data"
-               : "NOT VERIFIED: no `reference`, no `expect`; tuning it takes --unverified",
-           operation->has_reference ? operation->reference.name[0] : "");
+    const tt__aside *reference = &operation->asides[TT__REFERENCE], *verify = &operation->asides[TT__VERIFY];
+    if (!tt__operation_verifies(operation))
+        printf("\nNOT VERIFIED: no `reference`, no `verify`, no `expect`; tuning it takes --unverified\n");
+    else if (!reference->n && !verify->n)
+        printf("\nverified against raw data\n");
+    if (reference->n)
+        printf("\nverified against %s%s\n", reference->symbols.name[0],
+               operation->per_config ? ", for each configuration" : "");
+    if (verify->n)
+        printf("%sverified by %s, to an error of %g\n", reference->n ? "" : "\n", verify->symbols.name[0],
+               operation->limit);
     return status;
 }
 

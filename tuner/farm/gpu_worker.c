@@ -41,10 +41,11 @@ typedef struct gpu_state {
     CUcontext context;
     double context_begin_s, context_end_s; /* while it was created; 0: already reported */
     CUstream stream;
-    bool open;               /* the arrays of a problem exist */
-    tt__trial_times times;   /* of the current trial */
-    tt__kernel kernel;       /* of the last trial */
-    char key[TT__HASH_SIZE]; /* key of its cubin; "": none */
+    bool open;                    /* the arrays of a problem exist */
+    tt__trial_times times;        /* of the current trial */
+    tt__kernel kernel;            /* of the last trial */
+    tt__kernel reference, verify; /* of the same cubin, if they go with each configuration */
+    char key[TT__HASH_SIZE];      /* key of its cubin; "": none */
     tt__verifier verifier;
     tt__bench_pool pool;
     tt__gpu_clocks clocks;
@@ -194,9 +195,35 @@ static bool needs_more(const tt__msg_trial *m, const tt__trial *trial) {
     return in_reach && tt__relative_spread(trial->samples_us, (size_t)trial->n_samples) > tight;
 }
 
+/* Verifies with the lengths of this configuration, while the largest are timed. A reference that writes what
+ * it must not is the trial's failure. */
+static tt_status verify(gpu_state *g, const tt__msg_trial *m, const tt__kernel *kernel, tt__trial *trial) {
+    tt__verifier *v = &g->verifier;
+    int64_t largest[TT__OPERANDS_MAX];
+    tt_status status = TT_OK;
+    for (int i = 0; i < v->work.n; i++) {
+        largest[i] = v->work.arrays[i].count;
+        if (m->checks.counts[i])
+            v->work.arrays[i].count = m->checks.counts[i];
+    }
+    if (m->checks.reference.n_passes)
+        status = tt__verifier_reference(v, &g->reference, &m->checks.reference);
+    if (status != TT_OK && status != TT_E_CUDA) {
+        refuse(trial, TT__TRIAL_LAUNCH_ERROR);
+        status = TT_OK;
+    } else if (status == TT_OK) {
+        status = tt__verify(v, kernel, &m->launch, trial);
+    }
+    if (status == TT_OK && trial->status == TT__TRIAL_OK && m->checks.verify.n_passes)
+        status = tt__verify_error(v, &g->verify, &m->checks.verify, trial);
+    for (int i = 0; i < v->work.n; i++)
+        v->work.arrays[i].count = largest[i];
+    return status;
+}
+
 /* Verifies, screens briefly, and takes more samples only if the configuration may still win. */
 static tt_status measure(gpu_state *g, const tt__msg_trial *m, const tt__kernel *kernel, tt__trial *trial) {
-    TT_TRY(tt__verify(&g->verifier, kernel, &m->launch, trial));
+    TT_TRY(verify(g, m, kernel, trial));
     g->times.verified_s = tt__now_s();
     if (trial->status != TT__TRIAL_OK)
         return TT_OK;
@@ -211,12 +238,31 @@ static tt_status measure(gpu_state *g, const tt__msg_trial *m, const tt__kernel 
     return TT_OK;
 }
 
+/* Loads a kernel that verifies this configuration. It is a library of its own, with its own constants. */
+static tt_status load_check(gpu_state *g, tt__kernel *out, const tt__msg_trial *m, const void *cubin,
+                            const tt__symbols *symbols, const tt__launch *launch) {
+    if (!launch->n_passes)
+        return TT_OK;
+    TT_TRY(tt__kernel_load(out, g->cu, cubin, m->cubin_size, symbols, launch));
+    return tt__verifier_constants(&g->verifier, out);
+}
+
 /* The kernel of a trial. If only launch parameters changed, it is the last one. */
 static tt_status load(gpu_state *g, const tt__msg_trial *m, const void *cubin) {
-    if (g->key[0] && strcmp(g->key, m->key) == 0)
+    const tt__workload *w = &g->verifier.work;
+    if (g->key[0] && strcmp(g->key, m->key) == 0) {
+        if (m->checks.reference.n_passes)
+            TT_TRY(tt__kernel_allow_shared(&g->reference, g->cu, &w->reference, &m->checks.reference));
+        if (m->checks.verify.n_passes)
+            TT_TRY(tt__kernel_allow_shared(&g->verify, g->cu, &w->verify, &m->checks.verify));
         return tt__kernel_allow_shared(&g->kernel, g->cu, &m->symbols, &m->launch);
+    }
     tt__kernel_unload(&g->kernel, g->cu);
+    tt__kernel_unload(&g->reference, g->cu);
+    tt__kernel_unload(&g->verify, g->cu);
     g->key[0] = '\0';
+    TT_TRY(load_check(g, &g->reference, m, cubin, &w->reference, &m->checks.reference));
+    TT_TRY(load_check(g, &g->verify, m, cubin, &w->verify, &m->checks.verify));
     TT_TRY(tt__kernel_load(&g->kernel, g->cu, cubin, m->cubin_size, &m->symbols, &m->launch));
     TT_TRY(tt__verifier_constants(&g->verifier, &g->kernel));
     tt__copy(g->key, sizeof g->key, m->key);

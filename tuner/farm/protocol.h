@@ -79,6 +79,7 @@ typedef struct tt__msg_trial {
     tt__symbols symbols;
     char key[TT__HASH_SIZE]; /* key of the cubin, which may already be loaded */
     tt__launch launch;
+    tt__checks checks;
     double cutoff_us; /* screening stops early above it; 0: never */
     int offset;       /* tt__problem_offset of the configuration's problem */
     bool copy;        /* this launch is the copy */

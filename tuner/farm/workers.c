@@ -184,10 +184,11 @@ static void trial_parts(struct iovec parts[3], tt__msg_trial *m, const tt__candi
 }
 
 void tt__workers_ask_trial(tt__workers *workers, size_t job, double timeout_s, const tt__candidate *c,
-                           const tt__cubin *cubin, double cutoff_us) {
+                           const tt__cubin *cubin, const tt__checks *checks, double cutoff_us) {
     tt__msg_trial m;
     struct iovec parts[3];
     trial_parts(parts, &m, c, cubin, cutoff_us);
+    m.checks = *checks;
     tt__worker_ask(&workers->items[TT__WORKER_GPU], job, timeout_s, TT__MSG_TRIAL, parts, 3);
 }
 

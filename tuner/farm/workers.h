@@ -60,7 +60,7 @@ void tt__workers_ask_compile(tt__workers *workers, size_t i, const char *name, c
 void tt__workers_ask_problem(tt__workers *workers, const tt__problem *p, const tt__workload *w,
                              const tt__cubin *checker, const tt__cubin *reference, double timeout_s);
 void tt__workers_ask_trial(tt__workers *workers, size_t job, double timeout_s, const tt__candidate *c,
-                           const tt__cubin *cubin, double cutoff_us);
+                           const tt__cubin *cubin, const tt__checks *checks, double cutoff_us);
 void tt__workers_ask_finals(tt__workers *workers, double timeout_s, const tt__candidate *const *c,
                             tt__cubin *const *cubins, size_t n, tt__rounds rounds);
 

@@ -84,8 +84,9 @@ static tt_status problem(tt__backend *b, const tt__problem *p, const tt__templat
     l->cutoff_us = 0;
     l->reference = NULL;
     TT_TRY(tt__workload_of(&l->work, t, &l->workers.gpu, p));
-    if (l->work.has_reference) {
-        TT_TRY(tt__space_reference(&c, t->operation, &l->workers.gpu, p));
+    if (l->work.launch.n_passes || l->work.filling.n_passes) {
+        TT_TRY(tt__space_aside(&c, t->operation, l->work.launch.n_passes ? TT__REFERENCE : TT__DATA,
+                               &l->workers.gpu, p, t->operation->t->default_config));
         TT_TRY(tt__cubins_want(&l->cubins, &c, p, &l->reference));
     }
     tt__verify_candidate(&c, &l->work);
@@ -112,7 +113,14 @@ static tt_status submit(tt__backend *b, size_t id, const tt__candidate *c, doubl
     tt__cubin *cubin;
     TT_TRY(tt__cubins_want(&l->cubins, c, &l->problem, &cubin));
     *j = (tt__job){.state = TT__JOB_TO_COMPILE, .id = id, .order = ++l->submitted, .c = c, .cubin = cubin};
-    return tt__cubins_name(&l->cubins, c, &l->problem, cubin);
+    TT_TRY(tt__cubins_name(&l->cubins, c, &l->problem, cubin));
+    tt_status status = tt__workload_checks(&j->checks, c, &l->workers.gpu, &l->problem);
+    if (status != TT_E_UNSUPPORTED && status != TT_E_TEMPLATE)
+        return status;
+    j->state = TT__JOB_DONE; /* what verifies this configuration cannot be launched */
+    j->trial.status = TT__TRIAL_LAUNCH_ERROR;
+    tt__copy(j->trial.reason, sizeof j->trial.reason, tt_last_error());
+    return TT_OK;
 }
 
 static tt_status wait(tt__backend *b, size_t *id, tt__trial *trial) {

@@ -69,7 +69,7 @@ tt_status tt__loop_open_problem(tt__loop *l) {
 /* Requests a job's trial. If the worker is busy, this trial is next. */
 static void ask_trial(tt__loop *l, size_t at, const char *waited_for) {
     tt__job *j = &l->jobs[at];
-    tt__workers_ask_trial(&l->workers, at, l->opts.trial_timeout_s, j->c, j->cubin, l->cutoff_us);
+    tt__workers_ask_trial(&l->workers, at, l->opts.trial_timeout_s, j->c, j->cubin, &j->checks, l->cutoff_us);
     j->waited_for = waited_for;
     j->state = TT__JOB_TRYING;
 }
@@ -116,11 +116,14 @@ static void finished(tt__loop *l) {
 
 static tt_status no_reference(const tt__loop *l) {
     const tt__template *of = l->reference->t;
+    char what[TT__SYMBOL_MAX + 32];
+    bool fills = !l->work.launch.n_passes; /* the data's kernels are what is needed */
+    snprintf(what, sizeof what, "%s %s", fills ? "the data's kernel" : "the reference",
+             fills ? l->work.data.name[0] : l->work.reference.name[0]);
     return tt__fail(TT_E_COMPILE,
-                    "%s: the reference %s, which is compiled with the default configuration, is not to be "
+                    "%s: %s, which is compiled with the default configuration, is not to be "
                     "had: %s: %s",
-                    of->path, l->work.reference.name[0], tt__trial_status_name(l->reference->status),
-                    l->reference->reason);
+                    of->path, what, tt__trial_status_name(l->reference->status), l->reference->reason);
 }
 
 tt_status tt__loop_prepare(tt__loop *l) {
@@ -259,7 +262,7 @@ static tt_status replied(tt__loop *l, const tt__event *e) {
 /* The worker died while it prepared the arrays and, perhaps, ran the user's reference. */
 static tt_status lost_opening(tt__loop *l, const tt__event *e) {
     const bool timeout = e->kind == TT__EVENT_TIMEOUT, own = tt__problem_is_users(&l->problem);
-    const char *reference = own && l->reference ? l->work.reference.name[0] : "";
+    const char *reference = own && l->work.launch.n_passes ? l->work.reference.name[0] : "";
     tt__loop_drop_gpu(l);
     if (timeout && own)
         return tt__fail(TT_E_CUDA,

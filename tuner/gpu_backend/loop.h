@@ -26,6 +26,7 @@ typedef struct tt__job {
     uint64_t order; /* of submission */
     const tt__candidate *c;
     tt__cubin *cubin;
+    tt__checks checks;
     const char *waited_for; /* the GPU was waiting for this when the job came */
     tt__trial trial;
 } tt__job;
