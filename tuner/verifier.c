@@ -112,7 +112,8 @@ static tt_status init_array(tt__verifier *v, int i) {
         return TT_OK;
     switch (a->init) {
     case TT__INIT_RANDOM:
-        break; /* the area is random already */
+    case TT__INIT_INDEX: /* a kernel of `data` fills it */
+        break;           /* the area is random already */
     case TT__INIT_UNIFORM:
     case TT__INIT_NORMAL:
     case TT__INIT_SORTED:

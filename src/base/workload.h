@@ -30,6 +30,7 @@ typedef enum tt__init {
     TT__INIT_FILE,
     TT__INIT_SORTED,
     TT__INIT_PERMUTATION, /* of 0 to count - 1 */
+    TT__INIT_INDEX,       /* an expression of the index, in CUDA C++ */
     TT__INIT_COPY         /* of an earlier operand */
 } tt__init;
 

@@ -258,9 +258,10 @@ static const char *header_of(const char *type) {
                                                 : "";
 }
 
-/* The source after typedefs; line numbers stay as they are. */
-static tt_status with_typedefs(tt__str *out, const char *name, const char *source, const char *options,
-                               int n) {
+/* The source between typedefs and code; line numbers stay as they are. */
+static tt_status with_additions(tt__str *out, const char *name, const char *source, const char *options,
+                                int n) {
+    const char *first = options;
     for (int i = 0; i < n; i++, options += strlen(options) + 1) {
         const char *at = options + strlen(TT__TYPEDEF), *sign = strchr(options, '=');
         if (is_ours(options, TT__TYPEDEF) && sign)
@@ -269,6 +270,9 @@ static tt_status with_typedefs(tt__str *out, const char *name, const char *sourc
     if (out->len)
         tt__str_addf(out, "#line 1 \"%s\"\n", name);
     tt__str_add(out, source);
+    for (int i = 0; i < n; i++, first += strlen(first) + 1)
+        if (is_ours(first, TT__CODE))
+            tt__str_add(out, first + strlen(TT__CODE));
     return tt__str_check(out);
 }
 
@@ -282,15 +286,17 @@ static bool includes_files(const char *text) {
     return false;
 }
 
+enum { KERNELS_MAX = 2 * TT__PASSES_MAX + 2 }; /* with those of `data`, `reference` and `verify` */
+
 /* A program to compile. Kernels that are not extern "C" are asked for by name. */
 typedef struct program {
     const char *name, *source;
-    const char *kernels[TT__PASSES_MAX + 1]; /* and the reference */
+    const char *kernels[KERNELS_MAX];
     size_t n_kernels;
 } program;
 
 static tt_status add_lowered(tt__str *out, nvrtcProgram handle, const program *p) {
-    const char *pairs[TT__PASSES_MAX + 1][2];
+    const char *pairs[KERNELS_MAX][2];
     for (size_t i = 0; i < p->n_kernels; i++) {
         pairs[i][0] = p->kernels[i];
         TT_TRY(check(table.nvrtcGetLoweredName(handle, p->kernels[i], &pairs[i][1]), "nvrtcGetLoweredName"));
@@ -334,7 +340,7 @@ static tt_status split_options(program *p, const char **argv, int *argc, const c
             return tt__fail(TT_E_INTERNAL, "%s: too many kernels", p->name);
         if (is_ours(options, TT__KERNEL))
             p->kernels[p->n_kernels++] = options + strlen(TT__KERNEL);
-        else if (!is_ours(options, TT__TYPEDEF))
+        else if (!is_ours(options, TT__TYPEDEF) && !is_ours(options, TT__CODE))
             argv[(*argc)++] = options;
     }
     return TT_OK;
@@ -369,7 +375,7 @@ tt_status tt__nvrtc_compile(tt__str *out, const char *name, const char *source, 
     tt__str text = {0}, folders = {0};
     program p = {.name = name};
     tt_status status;
-    TT_GOTO(with_typedefs(&text, name, source, options, n_options));
+    TT_GOTO(with_additions(&text, name, source, options, n_options));
     p.source = tt__str_text(&text);
     TT_GOTO(split_options(&p, argv, &argc, options, n_options));
     if (includes_files(p.source))

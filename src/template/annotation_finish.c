@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "base/suggest.h"
+#include "template/index.h"
 #include "template/operation.h"
 #include "template/reader.h"
 #include "template/scan.h"
@@ -201,6 +202,7 @@ static tt_status mark_by_config(tt__template *t) {
                           : o->expect[0]                 ? "`expect` has one length"
                           : o->direction == TT__CONSTANT ? "a constant has one length"
                           : o->init == TT__INIT_FILE     ? "a file has one length"
+                          : o->init == TT__INIT_INDEX    ? "`index` fills one length"
                                                          : NULL;
         if (why)
             return tt__template_fail(t->path, o->count.line, o->count.column,
@@ -227,6 +229,7 @@ tt_status tt__operation_finish(tt__template *t) {
     if (t->own) {
         move_constants(t->own);
         TT_TRY(mark_by_config(t));
+        TT_TRY(tt__index_finish(t));
         TT_TRY(t->n_defines ? TT_OK : check_own(t));
         t->operation = t->own;
         if (!t->n_defines)

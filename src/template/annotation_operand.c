@@ -43,8 +43,8 @@ static tt_status add_operand(tt__reader *r, tt__operand **out, tt__span *rest) {
     return TT_OK;
 }
 
-static const char *const inits[] = {"random", "uniform", "normal",     "zeros",
-                                    "file",   "sorted",  "permutation"}; /* in the order of tt__init */
+static const char *const inits[] = {"random", "uniform",     "normal", "zeros", "file",
+                                    "sorted", "permutation", "index"}; /* in the order of tt__init */
 
 /* Splits at the last word that is a direction. The length before it may be an expression of many words. */
 static bool split_length(tt__span rest, tt__span *length, size_t *direction, tt__span *data) {
@@ -158,10 +158,13 @@ static tt_status read_data(tt__reader *r, tt__operand *o, tt__span data) {
         }
         if (o->from < 0)
             return FAIL(r, word.at,
-                        "found '%.*s', expected random, uniform, normal, zeros, file, sorted, permutation or "
-                        "a buffer "
-                        "above%s",
+                        "found '%.*s', expected random, uniform, normal, zeros, file, sorted, permutation, "
+                        "index or a buffer above%s",
                         SHOW(word), tt__suggest_text(&near));
+    }
+    if (k == TT__INIT_INDEX) {
+        TT_TRY(tt__read_expr(r, &o->index, data));
+        data.n = 0;
     }
     if (k == TT__INIT_FILE)
         TT_TRY(tt__read_file_beside(r, o->file, tt__take_word(&data)));

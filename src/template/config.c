@@ -13,6 +13,7 @@
 #include "gpu/lowered.h"
 #include "gpu/nvrtc.h"
 #include "template/expr.h"
+#include "template/index.h"
 #include "template/scan.h"
 
 #define BLANKS " \t"
@@ -161,7 +162,7 @@ static void add_kernels(tt__str *out, int *n, const tt__template *t) {
     for (int role = 0; t->own && role < TT__ROLE_COUNT; role++)
         for (int i = 0; i < t->own->asides[role].n; i++) {
             const char *name = t->own->asides[role].symbols.name[i];
-            if (all || !tt__lowered_is_plain(name))
+            if ((all || !tt__lowered_is_plain(name)) && tt__index_operand(t, name) < 0)
                 add_option(out, n, TT__KERNEL "%s", name);
         }
 }
@@ -182,6 +183,16 @@ static tt_status add_all(tt__str *out, int *n, const tt__candidate *c, const tt_
         ++*n;
     }
     add_kernels(out, n, t);
+    for (size_t i = 0; t->own && i < t->own->n_operands; i++) {
+        const tt__operand *o = &t->own->operands[i];
+        if (!o->index.text)
+            continue;
+        tt__str_add(out, TT__CODE);
+        tt__index_code(out, t, i,
+                       o->variable < 0 ? type_in_code(t, o->type) : t->own->variables[o->variable].name);
+        tt__str_addn(out, "", 1);
+        ++*n;
+    }
     if (t->max_regs.text) {
         size_t choice[TT__PARAMS_MAX] = {0};
         int regs;

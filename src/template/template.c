@@ -16,6 +16,7 @@
 #include "template/config.h"
 #include "template/expr.h"
 #include "template/include.h"
+#include "template/index.h"
 #include "template/operation.h"
 #include "template/scan.h"
 #include "template/workload.h"
@@ -85,6 +86,8 @@ static tt_status check_early(const tt__template *t, const tt__geometry_expr *g, 
 static tt_status check_function(const tt__template *t, const tt__geometry_expr *g, const char *symbol,
                                 const char *keyword) {
     char name[TT__NAME_MAX];
+    if (tt__index_operand(t, symbol) >= 0) /* code of ours */
+        return TT_OK;
     size_t end = strcspn(symbol, "<"), start = end;
     while (start > 0 && tt__is_word_char(symbol[start - 1]))
         start--;
@@ -448,6 +451,7 @@ static void free_operation(tt__operation *operation) {
         free(operation->operands[i].count.text);
         free(operation->operands[i].bounds[0].text);
         free(operation->operands[i].bounds[1].text);
+        free(operation->operands[i].index.text);
     }
     for (size_t i = 0; i < operation->n_metrics; i++)
         free(operation->metrics[i].value.text);

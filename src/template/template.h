@@ -106,6 +106,7 @@ typedef struct tt__operand {
     bool usual_bounds;         /* of sorted: none are given */
     tt__expr bounds[2];        /* of uniform and sorted, if they are no plain numbers: else low and high */
     double low, high;          /* for TT__INIT_UNIFORM; `low` is a scalar's value */
+    tt__expr index;            /* for TT__INIT_INDEX: CUDA C++, of `i` and the problem's numbers */
     int from;                  /* for TT__INIT_COPY: the operand */
     char file[TT__FILE_MAX];   /* for TT__INIT_FILE: a file beside the template */
     char expect[TT__FILE_MAX]; /* a file beside the template with the expected result; "": the reference gives

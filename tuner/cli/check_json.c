@@ -54,6 +54,8 @@ static tt_status write_operation(tt__json *j, const tt__examined *e) {
         tt__json_string(j, "type", tt__types[a->type].name);
         tt__json_int(j, "count", a->count);
         tt__json_int(j, "bytes", tt__array_bytes(a));
+        if (a->by_config)
+            tt__json_int(j, "largest", 1);
         tt__json_close(j, '}');
     }
     tt__json_close(j, ']');
@@ -61,6 +63,10 @@ static tt_status write_operation(tt__json *j, const tt__examined *e) {
         tt__json_string(j, "reference", operation->asides[TT__REFERENCE].symbols.name[0]);
     else
         tt__json_number(j, "reference", (double)NAN, 1);
+    if (operation->per_config)
+        tt__json_int(j, "reference_per_configuration", 1);
+    if (operation->asides[TT__VERIFY].n)
+        tt__json_string(j, "verify", operation->asides[TT__VERIFY].symbols.name[0]);
     if (!tt__operation_verifies(operation))
         tt__json_int(j, "unverified", 1);
     free(w);
