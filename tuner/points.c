@@ -4,7 +4,9 @@
 #include "tuner/points.h"
 
 #include <stdlib.h>
+#include <string.h>
 
+#include "base/number.h"
 #include "template/config.h"
 
 tt_status tt__points_open(tt__points *p, const tt__space *space) {
@@ -29,8 +31,8 @@ void tt__points_close(tt__points *p) {
 bool tt__param_is_number(const tt__param *param) {
     for (size_t i = 0; i < param->n_values; i++) {
         char *end;
-        strtol(param->values[i], &end, 10);
-        if (*end)
+        tt__strtod(param->values[i], &end);
+        if (*end && strcmp(end, "f") != 0)
             return false;
     }
     return true;

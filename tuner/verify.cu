@@ -110,7 +110,7 @@ extern "C" __global__ void tt_spread(uint4 *slots, long long words, long long st
 #if NUMBERS
 
 // As tt__type of base/type.h.
-enum { I8 = 1, U8, I16, U16, I32, U32, I64, U64, F16, BF16, F32, F64 };
+enum { BOOL = 1, I8, U8, I16, U16, I32, U32, I64, U64, F16, BF16, F32, F64 };
 
 static __device__ float half_to_float(unsigned short h) {
     const unsigned int sign = (unsigned int)(h & 0x8000) << 16, exponent = h >> 10 & 31, mantissa = h & 1023;
@@ -131,6 +131,7 @@ static __device__ unsigned short float_to_half(float f) {
 static __device__ double number(const void *array, u64 i, int type) {
     switch (type) {
     case I8: return ((const signed char *)array)[i];
+    case BOOL:
     case U8: return ((const unsigned char *)array)[i];
     case I16: return ((const short *)array)[i];
     case U16: return ((const unsigned short *)array)[i];
@@ -148,6 +149,7 @@ static __device__ double number(const void *array, u64 i, int type) {
 static __device__ void put_number(void *array, u64 i, int type, double v) {
     switch (type) {
     case I8: ((signed char *)array)[i] = (signed char)v; break;
+    case BOOL:
     case U8: ((unsigned char *)array)[i] = (unsigned char)v; break;
     case I16: ((short *)array)[i] = (short)v; break;
     case U16: ((unsigned short *)array)[i] = (unsigned short)v; break;

@@ -13,16 +13,17 @@
 
 const tt__type_info tt__types[TT__TYPE_COUNT] = {
     [TT__TYPE_NONE] = {"", "", 0, false, false},
-    [TT__TYPE_I8] = {"i8", "signed char", 1, false, false},
-    [TT__TYPE_U8] = {"u8", "unsigned char", 1, false, false},
-    [TT__TYPE_I16] = {"i16", "short", 2, false, false},
-    [TT__TYPE_U16] = {"u16", "unsigned short", 2, false, false},
+    [TT__TYPE_BOOL] = {"bool", "bool", 1, false, true},
+    [TT__TYPE_I8] = {"i8", "signed char", 1, false, true},
+    [TT__TYPE_U8] = {"u8", "unsigned char", 1, false, true},
+    [TT__TYPE_I16] = {"i16", "short", 2, false, true},
+    [TT__TYPE_U16] = {"u16", "unsigned short", 2, false, true},
     [TT__TYPE_I32] = {"i32", "int", 4, false, true},
     [TT__TYPE_U32] = {"u32", "unsigned int", 4, false, true},
     [TT__TYPE_I64] = {"i64", "long long", 8, false, true},
     [TT__TYPE_U64] = {"u64", "unsigned long long", 8, false, true},
-    [TT__TYPE_F16] = {"f16", "unsigned short", 2, true, false},
-    [TT__TYPE_BF16] = {"bf16", "unsigned short", 2, true, false},
+    [TT__TYPE_F16] = {"f16", "unsigned short", 2, true, true},
+    [TT__TYPE_BF16] = {"bf16", "unsigned short", 2, true, true},
     [TT__TYPE_F32] = {"f32", "float", 4, true, true},
     [TT__TYPE_F64] = {"f64", "double", 8, true, true},
     [TT__TYPE_ELEM] = {"elem", "", 0, false, false},
@@ -50,6 +51,32 @@ static double bfloat(uint16_t bits) {
     return (double)f;
 }
 
+/* Rounds a finite f32's bits to the upper 16, ties to even. */
+static uint16_t upper_half(uint32_t bits) {
+    return (uint16_t)((bits + 0x7fff + (bits >> 16 & 1)) >> 16);
+}
+
+uint16_t tt__type_bf16(double value) {
+    float f = (float)value;
+    uint32_t bits;
+    memcpy(&bits, &f, sizeof bits);
+    return upper_half(bits);
+}
+
+uint16_t tt__type_f16(double value) {
+    uint16_t sign = signbit(value) ? 0x8000 : 0;
+    double size = fabs(value);
+    int exponent;
+    frexp(size, &exponent);
+    int step = exponent < -13 ? -24 : exponent - 11; /* power of two of the last bit */
+    double steps = rint(ldexp(size, -step));
+    if (!(ldexp(steps, step) < 65520))
+        return (uint16_t)(sign | 0x7c00);
+    /* A full mantissa carries into the exponent by itself. */
+    return (uint16_t)(sign |
+                      (step == -24 ? (unsigned)steps : (unsigned)((step + 24) << 10) + (unsigned)steps));
+}
+
 char *tt__type_text(char *out, size_t size, tt__type type, int elem_size, const void *at) {
     union {
         unsigned char bytes[16];
@@ -70,6 +97,7 @@ char *tt__type_text(char *out, size_t size, tt__type type, int elem_size, const 
     case TT__TYPE_I8:
         snprintf(out, size, "%d", v.i8);
         break;
+    case TT__TYPE_BOOL:
     case TT__TYPE_U8:
         snprintf(out, size, "%u", v.u8);
         break;

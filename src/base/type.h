@@ -6,9 +6,11 @@
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 
 typedef enum tt__type {
     TT__TYPE_NONE = 0,
+    TT__TYPE_BOOL,
     TT__TYPE_I8,
     TT__TYPE_U8,
     TT__TYPE_I16,
@@ -44,6 +46,10 @@ tt__type tt__type_named(const char *name, size_t n);
 static inline int tt__type_size(tt__type type, int elem_size) {
     return tt__types[type].size ? tt__types[type].size : elem_size;
 }
+
+/* The bits of a number, rounded to nearest. */
+uint16_t tt__type_f16(double value);
+uint16_t tt__type_bf16(double value);
 
 /* The element at `at` as text: "3.5", "-7", "0x00ff". Returns out. */
 char *tt__type_text(char *out, size_t size, tt__type type, int elem_size, const void *at);

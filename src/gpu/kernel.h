@@ -34,6 +34,8 @@ void tt__kernel_unload(tt__kernel *kernel, const tt__driver *cu);
 
 /* The value of one argument. */
 typedef union tt__arg_value {
+    uint8_t u8;
+    uint16_t u16;
     int32_t i32;
     int64_t i64;
     float f32;

@@ -17,8 +17,9 @@
 #define FAIL  TT__READ_FAIL
 
 static tt_status read_value(tt__reader *r, tt__param *p, tt__span value) {
-    if (!tt__is_integer(value.at, value.n) && !tt__is_word(value.at, value.n))
-        return FAIL(r, value.at, "value '%.*s' of %s is neither an integer nor a plain word", SHOW(value),
+    if (!tt__is_integer(value.at, value.n) && !tt__is_word(value.at, value.n) &&
+        !tt__is_real(value.at, value.n))
+        return FAIL(r, value.at, "value '%.*s' of %s is neither a number nor a plain word", SHOW(value),
                     p->name);
     if (value.n >= TT__NAME_MAX)
         return FAIL(r, value.at, "a value of %zu characters, the limit is %d", value.n, TT__NAME_MAX - 1);
@@ -113,6 +114,20 @@ static int n_args_of(const tt__reader *r) {
     return n;
 }
 
+/* The type that C++ gives a literal; TT__TYPE_NONE: it is none. Takes off the f of 0.5f. */
+static tt__type literal_type(tt__span *word) {
+    tt__span w = *word;
+    if (tt__span_is(w, "true") || tt__span_is(w, "false"))
+        return TT__TYPE_BOOL;
+    if (tt__is_integer(w.at, w.n))
+        return w.n < 10 ? TT__TYPE_I32 : TT__TYPE_I64;
+    if (!tt__is_real(w.at, w.n))
+        return TT__TYPE_NONE;
+    bool is_float = w.at[w.n - 1] == 'f';
+    word->n -= is_float;
+    return is_float ? TT__TYPE_F32 : TT__TYPE_F64;
+}
+
 /* One item of `args`: a type and an expression, or an operand's name. Operands are looked up at the end. */
 static tt_status read_arg(tt__reader *r, tt__span item) {
     tt__template *t = r->t;
@@ -125,8 +140,9 @@ static tt_status read_arg(tt__reader *r, tt__span item) {
     tt__span rest = item, word = tt__take_word(&rest);
     arg->type = tt__type_named(word.at, word.n);
     if (arg->type && !tt__types[arg->type].argument)
-        return FAIL(r, word.at, "%.*s is a type of buffers; an argument is i32, u32, i64, u64, f32 or f64",
-                    SHOW(word));
+        return FAIL(r, word.at, "%.*s is a type of buffers, and no argument has it", SHOW(word));
+    if (!arg->type && rest.n == 0 && (arg->type = literal_type(&word)) != TT__TYPE_NONE)
+        rest = word;
     if (!arg->type && rest.n > 0 && tt__is_word(word.at, word.n)) {
         tt__suggest near = tt__suggest_for(word.at, word.n);
         for (tt__type k = TT__TYPE_NONE + 1; k < TT__TYPE_COUNT; k++)

@@ -225,7 +225,26 @@ static void move_constants(tt__operation *op) {
     }
 }
 
+/* An option may hold {NAME} of a parameter that is compiled in. */
+static tt_status check_options(const tt__template *t) {
+    for (size_t i = 0; i < t->n_options; i++)
+        for (const char *at = t->options[i]; (at = strchr(at, '{')); at++) {
+            tt__span name = {at + 1, strcspn(at + 1, "}")};
+            tt__suggest near = tt__suggest_for(name.at, name.n);
+            bool known = false;
+            for (size_t p = 0; p < t->n_params; p++) {
+                known |= !t->params[p].runtime && tt__span_is(name, t->params[p].name);
+                tt__suggest_try(&near, t->params[p].name);
+            }
+            if (!known || name.at[name.n] != '}')
+                return tt__fail(TT_E_TEMPLATE, "%s: the option %s holds {%.*s}, expected a `param` in it%s",
+                                t->path, t->options[i], TT__SHOW(name), tt__suggest_text(&near));
+        }
+    return TT_OK;
+}
+
 tt_status tt__operation_finish(tt__template *t) {
+    TT_TRY(check_options(t));
     if (t->own) {
         move_constants(t->own);
         TT_TRY(mark_by_config(t));

@@ -3,6 +3,7 @@
  */
 #include <float.h>
 #include <math.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "base/suggest.h"
@@ -14,10 +15,28 @@
 #define SHOW  TT__SHOW
 #define FAIL  TT__READ_FAIL
 
+/* Takes the number of lanes off a type: f32x4 is four f32, as float4 or a struct has them. */
+static tt_status take_lanes(tt__reader *r, tt__operand *o, tt__span *word) {
+    enum { LANES_MAX = 4096 };
+    size_t n = word->n;
+    o->lanes = 1;
+    while (n > 0 && tt__is_digit(word->at[n - 1]))
+        n--;
+    if (n < 2 || n == word->n || word->at[n - 1] != 'x')
+        return TT_OK;
+    o->lanes = word->n - n < 5 ? atoi(word->at + n) : 0;
+    if (o->lanes < 1 || o->lanes > LANES_MAX)
+        return FAIL(r, word->at + n, "%.*s of a type, expected 1 to %d", (int)(word->n - n), word->at + n,
+                    LANES_MAX);
+    word->n = n - 1;
+    return TT_OK;
+}
+
 /* The type of an operand: a type's name, or a variable declared by `type`. */
 static tt_status read_operand_type(tt__reader *r, tt__operand *o, tt__span word) {
     const tt__operation *operation = r->t->own;
     o->variable = -1;
+    TT_TRY(take_lanes(r, o, &word));
     for (size_t i = 0; i < operation->n_variables; i++)
         if (operation->variables[i].n_types && tt__span_is(word, operation->variables[i].name)) {
             o->variable = (int)i;
@@ -99,7 +118,8 @@ static tt_status check_fits(tt__reader *r, const tt__operand *o, tt__span number
         const tt__type_info *info = &tt__types[type];
         const int bits = 8 * info->size;
         const bool is_signed = *info->name == 'i';
-        double most = ldexp(1, is_signed ? bits - 1 : bits) - 1, least = is_signed ? -most - 1 : 0;
+        double most = type == TT__TYPE_BOOL ? 1 : ldexp(1, is_signed ? bits - 1 : bits) - 1,
+               least = is_signed ? -most - 1 : 0;
         if (bits == 64) { /* integers that a double represents exactly */
             most = 0x1p53 - 1;
             least = is_signed ? -most : 0;
@@ -225,8 +245,10 @@ tt_status tt__read_scalar(tt__reader *r, tt__span rest) {
     const tt__variable *v = o->variable < 0 ? NULL : &r->t->own->variables[o->variable];
     for (size_t i = 0; i < (v ? v->n_types : 1); i++)
         if (!tt__types[v ? v->types[i] : o->type].argument)
-            return FAIL(r, rest.at, "a scalar is i32, u32, i64, u64, f32 or f64, and %s is none of these",
+            return FAIL(r, rest.at, "%s is a type of buffers, and no scalar has it",
                         tt__types[v ? v->types[i] : o->type].name);
+    if (o->lanes > 1)
+        return FAIL(r, rest.at, "a scalar is one number: give what has several as a buffer or constant");
     TT_TRY(tt__read_number(r, &o->low, rest));
     return check_fits(r, o, rest, o->low);
 }

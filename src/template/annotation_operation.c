@@ -85,7 +85,7 @@ tt_status tt__read_type_name(tt__reader *r, tt__type *out, tt__span word) {
     for (tt__type t = TT__TYPE_NONE + 1; t < TT__TYPE_ELEM; t++)
         tt__suggest_try(&near, tt__types[t].name);
     return FAIL(r, word.at,
-                "found '%.*s', expected a type: i8 u8 i16 u16 i32 u32 i64 u64 f16 bf16 f32 f64%s%s%s",
+                "found '%.*s', expected a type: bool i8 u8 i16 u16 i32 u32 i64 u64 f16 bf16 f32 f64%s%s%s",
                 SHOW(word), meant ? "; did you mean " : tt__suggest_text(&near), meant ? meant : "",
                 meant ? "?" : "");
 }

@@ -131,7 +131,8 @@ static tt_status add_macros(tt__str *out, int *n, const tt__template *t, const c
     for (const char *at = config; next_word(&at, &length, &split); at += length) {
         const char *value = at + split + 1;
         if (split == length || !tt__is_word(at, split) ||
-            (!tt__is_word(value, length - split - 1) && !tt__is_integer(value, length - split - 1)))
+            (!tt__is_word(value, length - split - 1) && !tt__is_integer(value, length - split - 1) &&
+             !tt__is_real(value, length - split - 1)))
             return tt__fail(TT_E_INVALID, "found '%.*s' in a configuration, expected NAME=VALUE",
                             length > SHOWN_MAX ? SHOWN_MAX : (int)length, at);
         if (is_runtime(t, at, split))
@@ -167,6 +168,26 @@ static void add_kernels(tt__str *out, int *n, const tt__template *t) {
         }
 }
 
+/* Appends an option of the file, with the values of the parameters that it names. */
+static tt_status add_with_values(tt__str *out, int *n, const tt__template *t, const char *config,
+                                 const char *option) {
+    size_t choice[TT__PARAMS_MAX] = {0};
+    if (strchr(option, '{'))
+        TT_TRY(tt__config_parse(choice, t, config));
+    while (*option) {
+        size_t plain = strcspn(option, "{"), name = strcspn(option + plain, "}");
+        tt__str_addn(out, option, plain);
+        option += plain;
+        for (size_t p = 0; p < t->n_params && name > 1; p++)
+            if (equal(t->params[p].name, option + 1, name - 1))
+                tt__str_add(out, t->params[p].values[choice[p]]);
+        option += name + (option[name] != '\0');
+    }
+    tt__str_addn(out, "", 1);
+    ++*n;
+    return TT_OK;
+}
+
 static tt_status add_all(tt__str *out, int *n, const tt__candidate *c, const tt__problem *p) {
     const tt__template *t = c->t;
     TT_TRY(add_macros(out, n, t, c->config));
@@ -178,10 +199,8 @@ static tt_status add_all(tt__str *out, int *n, const tt__candidate *c, const tt_
             add_option(out, n, TT__TYPEDEF "%s=%s", p->settings[i].name,
                        type_in_code(t, p->settings[i].type));
     add_option(out, n, "-DELEM_SIZE=%d", tt__problem_elem_size(p));
-    for (size_t i = 0; i < t->n_options; i++) {
-        tt__str_addn(out, t->options[i], strlen(t->options[i]) + 1);
-        ++*n;
-    }
+    for (size_t i = 0; i < t->n_options; i++)
+        TT_TRY(add_with_values(out, n, t, c->config, t->options[i]));
     add_kernels(out, n, t);
     for (size_t i = 0; t->own && i < t->own->n_operands; i++) {
         const tt__operand *o = &t->own->operands[i];

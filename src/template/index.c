@@ -2,6 +2,7 @@
  */
 #include "template/index.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -66,7 +67,9 @@ static tt_status add_launch(tt__template *t, const tt__operand *o, tt__geometry_
     TT_TRY(make_expr(&g->block[0], &o->index, "%s", "256"));
     TT_TRY(make_expr(&g->grid[0], &o->index, "min(ceil_div(%s, 256), 65536)", o->count.text));
     TT_TRY(add_arg(t, g, TT__TYPE_NONE, &o->index, o->name));
-    TT_TRY(add_arg(t, g, TT__TYPE_I64, &o->count, o->count.text));
+    char count[TT__EXPR_MAX + 32];
+    snprintf(count, sizeof count, o->lanes > 1 ? "(%s) * %d" : "%s", o->count.text, o->lanes);
+    TT_TRY(add_arg(t, g, TT__TYPE_I64, &o->count, count));
     for (size_t i = 0; i < t->own->n_variables; i++)
         if (takes(o, &t->own->variables[i]))
             TT_TRY(add_arg(t, g, TT__TYPE_I64, &o->index, t->own->variables[i].name));

@@ -167,22 +167,24 @@ static tt_status set_turns(const plan *pl, tt__candidate *c, size_t slot, tt__va
 
 static tt_status set_arg(const plan *pl, tt__candidate *c, size_t slot, tt__value v, bool *legal) {
     tt__arg *a = &c->launch.args[c->launch.passes[pl->slots[slot].pass].first_arg + pl->slots[slot].index];
-    const double most = a->type == TT__TYPE_F32 ? (double)FLT_MAX : DBL_MAX;
-    if (tt__types[a->type].floating) {
+    const tt__type_info *type = &tt__types[a->type];
+    const double most = a->type == TT__TYPE_F64 ? DBL_MAX : a->type == TT__TYPE_F16 ? 65504 : (double)FLT_MAX;
+    char expected[32];
+    if (type->floating) {
+        snprintf(expected, sizeof expected, "a number that fits %s", type->name);
         if ((v.kind != TT__VALUE_INT && v.kind != TT__VALUE_REAL) || !(v.f >= -most && v.f <= most))
-            return fail_value(pl, c, slot, v,
-                              a->type == TT__TYPE_F32 ? "a number that fits f32" : "a number that fits f64");
+            return fail_value(pl, c, slot, v, expected);
         a->f = v.f;
         return TT_OK;
     }
-    bool is_unsigned = a->type == TT__TYPE_U32 || a->type == TT__TYPE_U64;
+    const bool is_signed = *type->name == 'i';
+    const int bits = a->type == TT__TYPE_BOOL ? 1 : 8 * type->size - is_signed; /* without the sign */
     if (v.kind != TT__VALUE_INT)
         return fail_value(pl, c, slot, v, "an integer");
-    if (is_unsigned ? v.i < 0 : a->type == TT__TYPE_I32 && v.i < INT32_MIN)
-        *legal = refuse(pl, pl->exprs[slot], "is %" PRId64 ", which does not fit %s", v.i,
-                        tt__types[a->type].name);
-    else if (tt__types[a->type].size == 4)
-        *legal = within(pl, slot, v.i, is_unsigned ? UINT32_MAX : INT32_MAX);
+    if (v.i < 0 && (!is_signed || (bits < 63 && v.i < -(INT64_C(1) << bits))))
+        *legal = refuse(pl, pl->exprs[slot], "is %" PRId64 ", which does not fit %s", v.i, type->name);
+    else if (bits < 63)
+        *legal = within(pl, slot, v.i, (INT64_C(1) << bits) - 1);
     a->i = v.i;
     return TT_OK;
 }

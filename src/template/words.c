@@ -56,3 +56,26 @@ bool tt__is_integer(const char *text, size_t n) {
     strtoll(copy, NULL, 10);
     return errno == 0;
 }
+
+static size_t digits(const char *text, size_t n, size_t from) {
+    while (from < n && tt__is_digit(text[from]))
+        from++;
+    return from;
+}
+
+bool tt__is_real(const char *text, size_t n) {
+    size_t start = n > 0 && *text == '-', whole = digits(text, n, start), end = whole;
+    bool fraction = end < n && text[end] == '.';
+    if (whole == start || n > 40)
+        return false;
+    end = fraction ? digits(text, n, end + 1) : end;
+    bool exponent = end < n && (text[end] == 'e' || text[end] == 'E');
+    if (exponent) {
+        size_t from = end + 1 + (end + 1 < n && (text[end + 1] == '-' || text[end + 1] == '+'));
+        end = digits(text, n, from);
+        if (end == from)
+            return false;
+    }
+    end += end < n && text[end] == 'f';
+    return (fraction || exponent) && end == n;
+}

@@ -32,11 +32,10 @@ static tt_status set_array(tt__array *a, const tt__operation *operation, const t
     a->direction = o->direction;
     a->type = o->variable < 0 ? o->type : (tt__type)facts->variables[o->variable];
     a->elem_size = tt__type_size(a->type, elem_size);
-    a->init = !o->usual_init ? o->init : tt__types[a->type].floating ? TT__INIT_UNIFORM : TT__INIT_RANDOM;
+    bool numbers = tt__types[a->type].floating || a->type == TT__TYPE_BOOL; /* no bits but 0 and 1 */
+    a->init = !o->usual_init ? o->init : numbers ? TT__INIT_UNIFORM : TT__INIT_RANDOM;
     a->low = o->low;
     a->high = o->high;
-    if (a->init == TT__INIT_SORTED && o->usual_bounds) /* of whole numbers: each once */
-        a->high = tt__types[a->type].floating ? 1 : (double)(count.kind == TT__VALUE_INT ? count.i - 1 : 0);
     a->from = o->from;
     a->filled = o->filled;
     a->by_config = o->by_config;
@@ -44,12 +43,14 @@ static tt_status set_array(tt__array *a, const tt__operation *operation, const t
     TT_TRY(beside(a->expect, operation->t, o->expect));
     if (o->scalar)
         return TT_OK;
-    if (count.kind != TT__VALUE_INT || count.i < 1 || count.i > bytes_max / a->elem_size)
+    if (count.kind != TT__VALUE_INT || count.i < 1 || count.i > bytes_max / a->elem_size / o->lanes)
         return tt__template_fail(
             operation->t->path, o->count.line, o->count.column,
             "the length of %s `%.200s` comes to %s, expected a whole number of 1 to 2^48 / %d", o->name,
-            o->count.text, tt__value_text(text, count), a->elem_size);
-    a->count = count.i;
+            o->count.text, tt__value_text(text, count), a->elem_size * o->lanes);
+    a->count = count.i * o->lanes;
+    if (a->init == TT__INIT_SORTED && o->usual_bounds) /* of whole numbers: each once */
+        a->high = tt__types[a->type].floating ? 1 : (double)(a->count - 1);
     return TT_OK;
 }
 
