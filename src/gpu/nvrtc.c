@@ -14,6 +14,7 @@
 #include "base/place.h"
 #include "gpu/cuda_headers.h"
 #include "gpu/lowered.h"
+#include "gpu/refused.h"
 
 #ifndef TT__NVRTC_DIR
 #define TT__NVRTC_DIR ""
@@ -205,13 +206,21 @@ static const char *first_error(const char *log) {
 }
 
 /* NVRTC's log can be pages long. The cause is in the lines of the first error. */
-static tt_status fail_with_log(nvrtcProgram program, nvrtcResult r, const char *name) {
+static tt_status fail_with_log(nvrtcProgram program, nvrtcResult r, const char *name, const char *source) {
     size_t size = 0;
     char *log = NULL;
     if (table.nvrtcGetProgramLogSize(program, &size) == NVRTC_SUCCESS && size > 1 && (log = malloc(size)))
         table.nvrtcGetProgramLog(program, log);
     const char *error = log ? first_error(log) : "";
     bool header = strstr(error, " open source file") != NULL;
+    tt__str refused = {0};
+    if (tt__refused_code(&refused, source)) {
+        tt__fail(TT_E_COMPILE, "%s: %s (%.*s)", name, tt__str_text(&refused), (int)strcspn(error, "\n"),
+                 error);
+        tt__str_free(&refused);
+        free(log);
+        return TT_E_COMPILE;
+    }
     tt__fail(
         TT_E_COMPILE, "%s: %s%s%.*s%s", name, table.nvrtcGetErrorString(r), log ? ": " : "",
         header ? (int)strcspn(error, "\n") : 1200, error,
@@ -316,7 +325,7 @@ static tt_status compile(tt__str *out, const program *p, const char *const *argv
     nvrtcResult r = table.nvrtcCompileProgram(handle, argc, argv);
     *refused = r == NVRTC_ERROR_COMPILATION || r == NVRTC_ERROR_INVALID_OPTION;
     if (r != NVRTC_SUCCESS)
-        TT_GOTO(fail_with_log(handle, r, p->name));
+        TT_GOTO(fail_with_log(handle, r, p->name, p->source));
     TT_GOTO(check(table.nvrtcGetCUBINSize(handle, &size), "nvrtcGetCUBINSize"));
     cubin = malloc(size);
     if (!cubin)

@@ -253,7 +253,7 @@ static tt_status read_options(tt__reader *r, tt__span rest) {
                         SHOW(option));
         if (t->n_options == TT__OPTIONS_MAX)
             return FAIL(r, option.at, "more than %d options", TT__OPTIONS_MAX);
-        TT_TRY(tt__span_copy(&t->options[t->n_options], option));
+        TT_TRY(tt__read_expr(r, &t->options[t->n_options], option));
         t->n_options++;
     }
     return TT_OK;

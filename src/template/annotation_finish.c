@@ -227,8 +227,9 @@ static void move_constants(tt__operation *op) {
 
 /* An option may hold {NAME} of a parameter that is compiled in. */
 static tt_status check_options(const tt__template *t) {
-    for (size_t i = 0; i < t->n_options; i++)
-        for (const char *at = t->options[i]; (at = strchr(at, '{')); at++) {
+    for (size_t i = 0; i < t->n_options; i++) {
+        const tt__expr *e = &t->options[i];
+        for (const char *at = e->text; (at = strchr(at, '{')); at++) {
             tt__span name = {at + 1, strcspn(at + 1, "}")};
             tt__suggest near = tt__suggest_for(name.at, name.n);
             bool known = false;
@@ -237,9 +238,11 @@ static tt_status check_options(const tt__template *t) {
                 tt__suggest_try(&near, t->params[p].name);
             }
             if (!known || name.at[name.n] != '}')
-                return tt__fail(TT_E_TEMPLATE, "%s: the option %s holds {%.*s}, expected a `param` in it%s",
-                                t->path, t->options[i], TT__SHOW(name), tt__suggest_text(&near));
+                return tt__template_fail(t->path, e->line, e->column + (int)(at - e->text) + 1,
+                                         "found '%.*s' in an option, expected a `param`%s", TT__SHOW(name),
+                                         tt__suggest_text(&near));
         }
+    }
     return TT_OK;
 }
 

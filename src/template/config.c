@@ -200,7 +200,7 @@ static tt_status add_all(tt__str *out, int *n, const tt__candidate *c, const tt_
                        type_in_code(t, p->settings[i].type));
     add_option(out, n, "-DELEM_SIZE=%d", tt__problem_elem_size(p));
     for (size_t i = 0; i < t->n_options; i++)
-        TT_TRY(add_with_values(out, n, t, c->config, t->options[i]));
+        TT_TRY(add_with_values(out, n, t, c->config, t->options[i].text));
     add_kernels(out, n, t);
     for (size_t i = 0; t->own && i < t->own->n_operands; i++) {
         const tt__operand *o = &t->own->operands[i];

@@ -82,6 +82,24 @@ static tt_status check_early(const tt__template *t, const tt__geometry_expr *g, 
                              name);
 }
 
+/* The type of a texture or surface among a function's parameters, or NULL. */
+static const char *texture_of(const char *source, const char *name) {
+    static const char *const types[] = {"cudaTextureObject_t", "cudaSurfaceObject_t", "CUtexObject",
+                                        "CUsurfObject"};
+    size_t n = strlen(name);
+    for (const char *at = source; (at = strstr(at, name)); at += n) {
+        const char *open = at + n + strspn(at + n, " \t\r\n");
+        if (*open != '(' || (at > source && tt__is_word_char(at[-1])) || in_comment(source, at))
+            continue;
+        for (size_t i = 0; i < COUNT(types); i++) {
+            const char *type = strstr(open, types[i]);
+            if (type && type < open + strcspn(open, ")"))
+                return types[i];
+        }
+    }
+    return NULL;
+}
+
 /* Is the function in the code? */
 static tt_status check_function(const tt__template *t, const tt__geometry_expr *g, const char *symbol,
                                 const char *keyword) {
@@ -92,6 +110,15 @@ static tt_status check_function(const tt__template *t, const tt__geometry_expr *
     while (start > 0 && tt__is_word_char(symbol[start - 1]))
         start--;
     tt__copy(name, end - start + 1, symbol + start);
+    if (code_has(t->source, "__kernel") && !code_has(t->source, "__global__"))
+        return tt__template_fail(t->path, g->line, g->column,
+                                 "the code is OpenCL (`__kernel`), and only CUDA C++ can be tuned");
+    const char *object = texture_of(t->source, name);
+    if (object)
+        return tt__template_fail(t->path, g->line, g->column,
+                                 "%s takes a %s, and textures and surfaces cannot be given: let it read a "
+                                 "buffer",
+                                 name, object);
     return code_has(t->source, name) ? TT_OK : fail_code(t, g, name, keyword);
 }
 
@@ -491,7 +518,7 @@ void tt__template_free(tt__template **template) {
     for (int i = 0; i < t->n_args; i++)
         free(t->args[i].value.text);
     for (size_t i = 0; i < t->n_options; i++)
-        free(t->options[i]);
+        free(t->options[i].text);
     free(t->max_regs.text);
     free_operation(t->own);
     free(t);

@@ -237,6 +237,8 @@ BAD_KERNELS = [
     ("template <int N>\n__global__ void k(float *o, int n) {}\n", "the kernel k is a C++ template"),
     ("/* __global__ void k(float *o, int n) {} */\n", "it has no __global__ function k"),
     ("texture<float, 2> t;\n" + SOURCE, "KernelFile k.cu: line 1 is a texture reference"),
+    (SOURCE + "__device__ float t(cudaTextureObject_t o);\n", "KernelFile k.cu: line 2 is a texture or surface"),
+    ("__kernel void k(__global float *o, int n) {}\n" + SOURCE, "KernelFile k.cu: line 1 is OpenCL, and only CUDA C++"),
     (SOURCE + "int main() { }\n", "KernelFile k.cu: line 2 is host code"),
     (SOURCE + "void f() { k<<<1, 2>>>(0, 1); }\n", "KernelFile k.cu: line 2 is host code"),
 ]

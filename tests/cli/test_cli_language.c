@@ -110,12 +110,12 @@ static void test_pipelines(void **state) {
 }
 
 /* The text with one line changed. */
-static char *with(const char *line, const char *instead) {
-    static char text[sizeof heat + 256];
-    const char *at = strstr(heat, line);
+static char *changed(const char *text, const char *line, const char *instead) {
+    static char out[8192];
+    const char *at = strstr(text, line);
     assert_non_null(at);
-    snprintf(text, sizeof text, "%.*s%s%s", (int)(at - heat), heat, instead, at + strlen(line));
-    return text;
+    snprintf(out, sizeof out, "%.*s%s%s", (int)(at - text), text, instead, at + strlen(line));
+    return out;
 }
 
 static void test_refuses(void **state) {
@@ -138,11 +138,144 @@ static void test_refuses(void **state) {
         {1, "0.25f * at(a, i + 1, n)", "0.2499f * at(a, i + 1, n)", "first wrong element at"},
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)
-        expect(cases[i].code, cases[i].says, with(cases[i].line, cases[i].instead), "");
+        expect(cases[i].code, cases[i].says, changed(heat, cases[i].line, cases[i].instead), "");
+}
+
+/* Sums of blocks, whose number and values depend on BLOCK. Input is made by an expression and a kernel of the
+ * file. BAD writes behind the scratch of its configuration, which is not the largest. */
+static const char sums[] =
+    "//@ kernel    partial\n"
+    "//@ problem   n 100000\n"
+    "//@ buffer    x f32 n in index i % 7 + (i < n ? 0 : 1)\n"
+    "//@ buffer    pairs f32 2 * n in\n"
+    "//@ buffer    tmp f32 ceil_div(n, BLOCK) scratch\n"
+    "//@ buffer    sums f32 ceil_div(n, BLOCK) out\n"
+    "//@ param     BLOCK 32 64 128\n"
+    "//@ param     BAD 0 1\n"
+    "//@ block     BLOCK\n"
+    "//@ grid      ceil_div(n, BLOCK)\n"
+    "//@ args      sums, tmp, x, pairs, i32 n\n"
+    "//@ default   BLOCK=64 BAD=0\n"
+    "//@ data      pair\n"
+    "//@ block     256\n"
+    "//@ grid      ceil_div(n, 256)\n"
+    "//@ args      pairs, x, i32 n\n"
+    "//@ reference partial_reference\n"
+    "//@ per       configuration\n"
+    "//@ block     BLOCK\n"
+    "//@ grid      ceil_div(ceil_div(n, BLOCK), BLOCK)\n"
+    "//@ args      sums, x, i32 n\n"
+    "//@ verify    total\n"
+    "//@ block     1\n"
+    "//@ grid      1\n"
+    "//@ args      sums, x, error, i32 n\n"
+    "//@ limit     1e-3\n"
+    "//@ tolerance rel 1e-5\n"
+    "extern \"C\" __global__ void pair(float *p, const float *x, int n) { int i = blockIdx.x * 256 + "
+    "threadIdx.x; if (i < n) { p[2*i] = x[i]; p[2 * i + 1] = -x[i]; } }\n"
+    "extern \"C\" __global__ void partial(float *sums, float *tmp, const float *x, const float *pairs, int "
+    "n) {\n"
+    "    if (threadIdx.x) return;\n"
+    "    float s = 0;\n"
+    "    for (int i = blockIdx.x * BLOCK; i < (blockIdx.x + 1) * BLOCK && i < n; i++) { s += x[i]; if "
+    "(pairs[2*i] != i % 7 || pairs[2*i+1] != -x[i]) s += 1e6; }\n"
+    "    sums[blockIdx.x] = s;\n"
+    "    tmp[blockIdx.x + BAD] = s;\n"
+    "}\n"
+    "extern \"C\" __global__ void partial_reference(float *sums, const float *x, int n) {\n"
+    "    int k = blockIdx.x * BLOCK + threadIdx.x;\n"
+    "    if (k * BLOCK >= n) return;\n"
+    "    float s = 0;\n"
+    "    for (int i = k * BLOCK; i < n && i < (k + 1) * BLOCK; i++) s += x[i];\n"
+    "    sums[k] = s;\n"
+    "}\n"
+    "extern \"C\" __global__ void total(const float *sums, const float *x, double *error, int n) {\n"
+    "    double a = 0, b = 0;\n"
+    "    for (int i = 0; i < n; i++) a += i % 7;\n"
+    "    for (int i = 0; i < (n + BLOCK - 1) / BLOCK; i++) b += sums[i];\n"
+    "    *error = (a > b ? a - b : b - a) / a;\n"
+    "}\n";
+
+/* Elements and arguments of all kinds. Wherever one is not what its line says, y is wrong. */
+static const char mix[] =
+    "//@ kernel    mix\n"
+    "//@ problem   n 1000\n"
+    "//@ buffer    v f32x4 n in index i % 13\n"
+    "//@ buffer    s u8x24 n in\n"
+    "//@ buffer    flags bool n in\n"
+    "//@ buffer    y f32 n out\n"
+    "//@ scalar    h f16 0.333333\n"
+    "//@ scalar    g bf16 -1.5\n"
+    "//@ scalar    on bool 1\n"
+    "//@ scalar    tiny i8 -7\n"
+    "//@ param     SCALE 0.5f 2.0 1e1\n"
+    "//@ param     FMAD true false\n"
+    "//@ options   --fmad={FMAD} -DTWICE={SCALE}\n"
+    "//@ block     64\n"
+    "//@ grid      ceil_div(n, 64)\n"
+    "//@ args      y, v, s, flags, h, g, on, tiny, 3, 2.5f, 0.25, true, i16 -2, f16 SCALE, i32 n\n"
+    "//@ default   SCALE=2.0 FMAD=true\n"
+    "//@ reference plain\n"
+    "//@ per       configuration\n"
+    "//@ block     1\n"
+    "//@ grid      1\n"
+    "//@ args      y, s, flags, i32 n, f32 SCALE\n"
+    "//@ tolerance rel 1e-5\n"
+    "struct rec { double d; int k[4]; };\n"
+    "struct alignas(16) four { float x, y, z, w; };\n"
+    "static __device__ float half_of(unsigned short h) { int e = h >> 10 & 31; float m = 1024 + (h & 1023); "
+    "for (; e > 25; e--) m *= 2; for (; e < 25; e++) m /= 2; return h >> 15 ? -m : m; }\n"
+    "extern \"C\" __global__ void mix(float *y, const four *v, const rec *s, const bool *flags, unsigned "
+    "short h, unsigned short g, bool on, signed char tiny, int three, float f, double q, bool yes, short m2, "
+    "unsigned short scale, int n) {\n"
+    "    int i = blockIdx.x * 64 + threadIdx.x;\n"
+    "    if (i >= n) return;\n"
+    "    bool good = h == 0x3555 && g == 0xbfc0 && on && tiny == -7 && three == 3 && f == 2.5f && q == 0.25 "
+    "&& yes && m2 == -2 && half_of(scale) == (float)SCALE && (float)TWICE == (float)SCALE;\n"
+    "    good = good && v[i].x == (4 * i) % 13 && v[i].w == (4 * i + 3) % 13;\n"
+    "    y[i] = good ? s[i].k[1] % 100 * (float)SCALE + (flags[i] ? 1 : 2) : 1e9f;\n"
+    "}\n"
+    "extern \"C\" __global__ void plain(float *y, const int *s, const unsigned char *flags, int n, float "
+    "scale) {\n"
+    "    for (int i = 0; i < n; i++) y[i] = s[i * 6 + 3] % 100 * scale + (flags[i] == 1 ? 1 : flags[i] == 0 "
+    "? 2 : 1000);\n"
+    "}\n";
+
+static void test_results_by_configuration(void **state) {
+    (void)state;
+    expect(0, "3 failed", sums, "");
+    expect(0, "3 failed", sums, "n=777");
+    expect(1, "total finds an error of 188, and the limit is 0.001",
+           changed(sums, "a += i % 7", "a += 0 * i; a = 1"), "n=64");
+    expect(1, "wrote to", changed(sums, "blockIdx.x + BAD", "blockIdx.x + BAD + 1"), "");
+    expect(2, "a kernel of `data` writes before or behind pairs",
+           changed(sums, "p[2 * i + 1] = -x[i]", "p[2 * i + 1] = -x[i]; p[2 * n] = 0"), "");
+    expect(1, "the reference partial_reference writes to the input x",
+           changed(sums, "sums[k] = s;", "sums[k] = s; ((float *)x)[k] = 99;"), "");
+}
+
+static void test_elements_and_arguments(void **state) {
+    (void)state;
+    expect(0, "0 failed", mix, "");
+    expect(1, "should be", changed(mix, "tiny i8 -7", "tiny i8 -8"), "");
+    expect(1, "should be", changed(mix, "index i % 13", "index i % 12"), "");
+}
+
+static void test_says_what_is_not_for_it(void **state) {
+    (void)state;
+    expect(2, "mix takes a cudaTextureObject_t, and textures and surfaces cannot be given",
+           changed(mix, "mix(float *y,", "mix(float *y, cudaTextureObject_t t,"), "");
+    expect(2, "the code is OpenCL (`__kernel`), and only CUDA C++ can be tuned",
+           "//@ kernel k\n//@ buffer y f32 4 out\n//@ block 1\n//@ grid 1\n//@ args y\n"
+           "__kernel void k(__global float *y) {}\n",
+           "");
 }
 
 int main(void) {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_results_by_configuration),
+        cmocka_unit_test(test_elements_and_arguments),
+        cmocka_unit_test(test_says_what_is_not_for_it),
         cmocka_unit_test(test_pipelines),
         cmocka_unit_test(test_refuses),
     };

@@ -292,8 +292,35 @@ static void test_constants(void **state) {
     drop(&g);
 }
 
+/* A plan says the lengths of its configuration, and not the largest of all. */
+static void test_lengths_by_parameters(void **state) {
+    (void)state;
+    static const char text[] = "//@ kernel  sums\n"
+                               "//@ problem n 1000\n"
+                               "//@ buffer  x f32x4 n in\n"
+                               "//@ buffer  parts f32 ceil_div(n, BLOCK) out\n"
+                               "//@ param   BLOCK 32 64\n"
+                               "//@ block   BLOCK\n"
+                               "//@ grid    ceil_div(n, BLOCK)\n"
+                               "//@ args    parts, x\n"
+                               "//@ default BLOCK=64\n"
+                               "extern \"C\" __global__ void sums(float *parts, const float *x) {}\n";
+    tt_kernel *k = open_text(text);
+    tt_argument arg = TT_INIT(tt_argument);
+    tt_plan *plan;
+    OK(kernel_plan(&plan, k, "n=100"));
+    OK(tt_plan_argument(&arg, plan, 0));
+    assert_int_equal(arg.count, 400); /* of single numbers */
+    assert_int_equal(arg.bytes, 1600);
+    OK(tt_plan_argument(&arg, plan, 1));
+    assert_int_equal(arg.count, 2);
+    tt_plan_free(&plan);
+    tt_kernel_close(&k);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_lengths_by_parameters),
         cmocka_unit_test(test_launches_untuned),
         cmocka_unit_test(test_says_what_it_takes),
         cmocka_unit_test(test_types_are_told_apart),

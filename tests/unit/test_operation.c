@@ -49,16 +49,19 @@ static const struct {
      "here"},
     {5, "type T", "t.cu:5:11: T has no types, expected: type NAME TYPE ..."},
     {5, "type T f23",
-     "t.cu:5:12: found 'f23', expected a type: i8 u8 i16 u16 i32 u32 i64 u64 f16 bf16 f32 f64; did you mean "
+     "t.cu:5:12: found 'f23', expected a type: bool i8 u8 i16 u16 i32 u32 i64 u64 f16 bf16 f32 f64; did you "
+     "mean "
      "f32?"},
     {5, "type T f32 f32", "t.cu:5:16: f32 is given twice"},
     {5, "type T float",
-     "t.cu:5:12: found 'float', expected a type: i8 u8 i16 u16 i32 u32 i64 u64 f16 bf16 f32 f64; did you "
+     "t.cu:5:12: found 'float', expected a type: bool i8 u8 i16 u16 i32 u32 i64 u64 f16 bf16 f32 f64; did "
+     "you "
      "mean f32?"},
     {5, "type T elem",
-     "t.cu:5:12: found 'elem', expected a type: i8 u8 i16 u16 i32 u32 i64 u64 f16 bf16 f32 f64"},
+     "t.cu:5:12: found 'elem', expected a type: bool i8 u8 i16 u16 i32 u32 i64 u64 f16 bf16 f32 f64"},
     {5, "type n f32", "t.cu:5:10: n is a variable of the problem, choose another name"},
-    {6, "buffer x", "t.cu:6:13: found '', expected a type: i8 u8 i16 u16 i32 u32 i64 u64 f16 bf16 f32 f64"},
+    {6, "buffer x",
+     "t.cu:6:13: found '', expected a type: bool i8 u8 i16 u16 i32 u32 i64 u64 f16 bf16 f32 f64"},
     {6, "buffer x T",
      "t.cu:6:15: x has no direction, expected: buffer NAME TYPE LENGTH in|out|inout|scratch [DATA]"},
     {6, "buffer x T n",
@@ -70,13 +73,14 @@ static const struct {
      "t.cu:6:18: x has no direction, expected: buffer NAME TYPE LENGTH in|out|inout|scratch [DATA]; did you "
      "mean inout?"},
     {6, "buffer x U n in",
-     "t.cu:6:14: found 'U', expected a type: i8 u8 i16 u16 i32 u32 i64 u64 f16 bf16 f32 f64"},
+     "t.cu:6:14: found 'U', expected a type: bool i8 u8 i16 u16 i32 u32 i64 u64 f16 bf16 f32 f64"},
     {6, "buffer x elem n in",
-     "t.cu:6:14: found 'elem', expected a type: i8 u8 i16 u16 i32 u32 i64 u64 f16 bf16 f32 f64"},
+     "t.cu:6:14: found 'elem', expected a type: bool i8 u8 i16 u16 i32 u32 i64 u64 f16 bf16 f32 f64"},
     {6, "buffer x T in", "t.cu:6:16: `buffer` has an empty expression"},
     {6, "buffer f32 T n in", "t.cu:6:12: f32 is a type, choose another name"},
     {6, "buffer x T n in unifrom",
-     "t.cu:6:21: found 'unifrom', expected random, uniform, normal, zeros, file, sorted, permutation or a "
+     "t.cu:6:21: found 'unifrom', expected random, uniform, normal, zeros, file, sorted, permutation, index "
+     "or a "
      "buffer above; did you "
      "mean uniform?"},
     {6, "buffer x T n in uniform 1", "t.cu:6:30: found '', expected a number"},
@@ -99,16 +103,17 @@ static const struct {
     {6, "buffer x T n in file ..",
      "t.cu:6:26: found '..', expected the name of a file that lies beside this one"},
     {6, "buffer x T n in y",
-     "t.cu:6:21: found 'y', expected random, uniform, normal, zeros, file, sorted, permutation or a buffer "
+     "t.cu:6:21: found 'y', expected random, uniform, normal, zeros, file, sorted, permutation, index or a "
+     "buffer "
      "above"},
     {6, "buffer x T n in x",
-     "t.cu:6:21: found 'x', expected random, uniform, normal, zeros, file, sorted, permutation or a buffer "
+     "t.cu:6:21: found 'x', expected random, uniform, normal, zeros, file, sorted, permutation, index or a "
+     "buffer "
      "above"},
     {6, "buffer x T n in a",
-     "t.cu:6:21: found 'a', expected random, uniform, normal, zeros, file, sorted, permutation or a buffer "
+     "t.cu:6:21: found 'a', expected random, uniform, normal, zeros, file, sorted, permutation, index or a "
+     "buffer "
      "above"},
-    {6, "buffer x T n * THREADS in",
-     "t.cu:6:20: THREADS is a parameter, and only the problem and the device are known here"},
     {6, "buffer x T n * k in", "t.cu:6:20: unknown name k"},
     {6, "buffer x T n - n in",
      "t.cu:6:16: the length of x `n - n` comes to 0, expected a whole number of 1 to 2^48 / 4"},
@@ -136,10 +141,42 @@ static const struct {
      "t.cu:7:26: found 'zeros', but what a buffer for `scratch` holds before is of no account"},
     {8, "buffer counts u32 4 inout random bits",
      "t.cu:8:38: found 'bits' behind the end of the line's meaning"},
-    {9, "scalar a", "t.cu:9:13: found '', expected a type: i8 u8 i16 u16 i32 u32 i64 u64 f16 bf16 f32 f64"},
+    {9, "scalar a",
+     "t.cu:9:13: found '', expected a type: bool i8 u8 i16 u16 i32 u32 i64 u64 f16 bf16 f32 f64"},
     {9, "scalar a f32", "t.cu:9:17: found '', expected a number"},
-    {9, "scalar a f16 1", "t.cu:9:18: a scalar is i32, u32, i64, u64, f32 or f64, and f16 is none of these"},
-    {9, "scalar a u8 1", "t.cu:9:17: a scalar is i32, u32, i64, u64, f32 or f64, and u8 is none of these"},
+    {9, "scalar a f16 65505", "t.cu:9:18: 65505 does not fit f16, expected -65504 to 65504"},
+    {9, "scalar a u8 256", "t.cu:9:17: 256 does not fit u8, expected 0 to 255"},
+    {9, "scalar a bool 2", "t.cu:9:19: 2 does not fit bool, expected 0 to 1"},
+    {9, "scalar a f32x4 1",
+     "t.cu:9:20: a scalar is one number: give what has several as a buffer or constant"},
+    {6, "buffer x f32x0 n in", "t.cu:6:18: 0 of a type, expected 1 to 4096"},
+    {6, "buffer x Tx5000 n in", "t.cu:6:16: 5000 of a type, expected 1 to 4096"},
+    {6, "buffer x f31x4 n in", "t.cu:6:14: found 'f31', expected a type:"},
+    {6, "buffer x T n in index", "t.cu:6:26: `buffer` has an empty expression"},
+    {6, "buffer x T THREADS * n in index i",
+     "t.cu:6:16: the length of x depends on a parameter, and `index` fills one length"},
+    {6, "buffer x T THREADS * n in file x.bin",
+     "t.cu:6:16: the length of x depends on a parameter, and a file has one length"},
+    {6, "buffer x T THREAD * n in", "t.cu:6:16: unknown name THREAD"},
+    {6, "buffer x T n in uniform 0 THREADS", "t.cu:6:31: THREADS is a parameter, and only the problem"},
+    {22, "data nosuch\n//@ block 1\n//@ grid 1\n//@ args x",
+     "t.cu:22:10: the code has no kernel nosuch, which `data` names"},
+    {22, "data scale\n//@ block 1\n//@ grid 1\n//@ args x, y",
+     "t.cu:25:13: `data` fills what a launch reads, and y is `out`: say inout"},
+    {22, "data scale\n//@ block 1\n//@ grid 1\n//@ args i64 n",
+     "t.cu:22:10: this `data` kernel gets no `in`, `inout` or `constant` to fill"},
+    {22, "data scale\n//@ block 1\n//@ args x", "t.cu:22:10: no `grid` annotation behind `scale`"},
+    {22, "verify scale\n//@ block 1\n//@ grid 1\n//@ args y",
+     "t.cu:22:12: `args` of a `verify` kernel names `error`, a double *"},
+    {22, "verify scale\n//@ block 1\n//@ grid 1\n//@ args y, eror",
+     "t.cu:25:13: found 'eror', expected x, y"},
+    {22, "verify scale\n//@ block 1\n//@ grid 1\n//@ args error\n//@ limit -1",
+     "t.cu:26:11: a limit is 0 or more"},
+    {22, "limit 1", "t.cu:22:11: `limit` belongs below a `verify`"},
+    {22, "per problem", "t.cu:22:9: found 'problem', expected: per configuration"},
+    {3, "per configuration", "t.cu:3:9: `per configuration` belongs below a `reference`"},
+    {23, "options --fmad={THREAD}",
+     "t.cu:23:21: found 'THREAD' in an option, expected a `param`; did you mean THREADS?"},
     {9, "scalar a i32 2.5", "t.cu:9:18: found '2.5', expected a whole number for i32"},
     {9, "scalar a i32 3000000000",
      "t.cu:9:18: 3000000000 does not fit i32, expected -2147483648 to 2147483647"},
@@ -161,10 +198,20 @@ static const struct {
     {13, "args y, x, count, a, i64 n",
      "t.cu:13:16: found 'count', expected x, y or a type and an expression; did you mean counts?"},
     {13, "args y, x, counts, b, i64 n", "t.cu:13:24: found 'b', expected x, y or a type and an expression"},
-    {13, "args y, x, counts, a, i46 n", "t.cu:13:31: found 'n' after i46, expected ','; did you mean i64?"},
+    {13, "args y, x, counts, a, i46 n", "t.cu:13:31: found 'n' after i46, expected ','; did you mean i16?"},
     {13, "args y, x, counts, a, n", "t.cu:13:27: found 'n', expected x, y or a type and an expression"},
-    {13, "args y, x, counts, a, f16 n",
-     "t.cu:13:27: f16 is a type of buffers; an argument is i32, u32, i64, u64, f32 or f64"},
+    {13, "args y, x, counts, a, f16 n * 100",
+     "t.cu:13:31: args `n * 100` is 100000 for THREADS=64 and n=1000, half=500, T=f32, expected a number "
+     "that "
+     "fits f16"},
+    {13, "args y, x, counts, a, i8 n",
+     "t.cu:14:15: the default configuration is not legal for the default problem: scale THREADS=64 cannot do "
+     "n=1000, half=500, T=f32: `n` is 1000, the limit of i8 is 127 (t.cu:13)"},
+    {13, "args y, x, counts, a, bool 2",
+     "t.cu:14:15: the default configuration is not legal for the default problem: scale THREADS=64 cannot do "
+     "n=1000, half=500, T=f32: `2` is 2, the limit of bool is 1 (t.cu:13)"},
+    {13, "args y, x, counts, a, 1.5x",
+     "t.cu:13:27: found '1.5x', expected an operand's name, or a type and an expression"},
     {14, "default THREADS=128",
      "t.cu:14:13: bad `default`: 128 is no value of THREADS, expected one of 32 64"},
     {15, "reference scale_refrence",
@@ -257,7 +304,7 @@ static const struct {
      "t.cu:22:18: sm_count is a property of the device, and only parameters are known here"},
     {22, "maxrregcount 8", "t.cu:22:18: `8` comes to 8, expected 16 to 255 registers"},
     {22, "maxrregcount 1.5", "t.cu:22:18: `1.5` comes to 1.5, expected 16 to 255 registers"},
-    {22, "maxrregcount THREAD", "t.cu:22:18: unknown name THREAD; did you mean THREADS?"},
+    {22, "maxrregcount THREAD", "t.cu:22:18: unknown name THREAD"},
     {22, "maxrregcount (SELECT 32)",
      "t.cu:22:19: SELECT is not allowed: an expression is arithmetic and comparisons only"},
     {22, "maxrregcount 32\n//@ maxrregcount 32",

@@ -9,6 +9,9 @@ from t1_value import Refusal
 
 COMMENTS = re.compile(r'"(?:\\.|[^"\\\n])*"?|\'(?:\\.|[^\'\\\n])*\'?|//[^\n]*|/\*.*?(?:\*/|\Z)', re.S)
 NOT_FOR_A_KERNEL = [(r"\btexture\s*<", "a texture reference, which NVRTC does not have"),
+                    (r"\bsurface\s*<", "a surface reference, which NVRTC does not have"),
+                    (r"\bcuda(Texture|Surface)Object_t\b", "a texture or surface, which no argument can be"),
+                    (r"\b__kernel\b|\bget_global_id\b", "OpenCL, and only CUDA C++ can be tuned"),
                     (r"<<<", "host code: put the kernel into a file of its own"),
                     (r"\bint\s+main\s*\(", "host code: put the kernel into a file of its own")]
 QUALIFIERS = {"const", "volatile", "__restrict__", "__restrict", "restrict", "__grid_constant__", "struct"}
