@@ -426,6 +426,7 @@ static void test_examples(void **state) {
         const char *file, *problem;
     } examples[] = {
         {"aos", "n=1001"},
+        {"compact", "n=1003"},
         {"classic_transpose", "rows=96,cols=64"},
         {"convolution", "w=35,h=21"},
         {"histogram", "n=5003"},
@@ -437,6 +438,7 @@ static void test_examples(void **state) {
         {"scan", "n=5003"},
         {"scan", "n=200"},
         {"soa", "n=1001"},
+        {"spmv", "rows=300,cols=200,average=7"},
         {"stencil_1d", "n=1003"},
         {"stencil_2d", "rows=35,cols=67"},
         {"vector_add", "n=1003,elem=f64"},

@@ -160,7 +160,7 @@ def write_buffer(c, o):
 def write_scalar(c, o):
     """A scalar of one value, or an argument that the parameters or the problem say."""
     if o.type not in SCALARS or o.lanes != 1:
-        raise Refusal(f"a scalar of type {o.get['Type'][:20]}: expected int32, uint32, int64, uint64, float or double")
+        raise Refusal(f"a scalar of type {o.get['Type'][:20]}: expected one number")
     value = o.get["FillValue"]
     if value is None:
         raise Refusal("FillValue is missing: expected the number that the kernel gets")
