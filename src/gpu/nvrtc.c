@@ -13,6 +13,7 @@
 #include "base/hash.h"
 #include "base/place.h"
 #include "gpu/cuda_headers.h"
+#include "gpu/host_headers.h"
 #include "gpu/lowered.h"
 #include "gpu/refused.h"
 
@@ -228,7 +229,7 @@ static tt_status fail_with_log(nvrtcProgram program, nvrtcResult r, const char *
             ? ": NVRTC has its own headers and those of a CUDA Toolkit of its version (CUDA_HOME names it). "
               "#include \"FILE\" takes in a file beside the kernel or in a folder of `//@ include`. Headers "
               "of the "
-              "host, as stdint.h or stdio.h, have to go"
+              "host, as vector or iostream, have to go"
             : "");
     free(log);
     return TT_E_COMPILE;
@@ -302,6 +303,7 @@ typedef struct program {
     const char *name, *source;
     const char *kernels[KERNELS_MAX];
     size_t n_kernels;
+    int n_headers; /* 0: it includes none */
 } program;
 
 static tt_status add_lowered(tt__str *out, nvrtcProgram handle, const program *p) {
@@ -319,7 +321,9 @@ static tt_status compile(tt__str *out, const program *p, const char *const *argv
     tt_status status;
     size_t size = 0;
     char *cubin = NULL;
-    TT_TRY(check(table.nvrtcCreateProgram(&handle, p->source, p->name, 0, NULL, NULL), "nvrtcCreateProgram"));
+    TT_TRY(check(table.nvrtcCreateProgram(&handle, p->source, p->name, p->n_headers, tt__host_header_texts,
+                                          tt__host_header_names),
+                 "nvrtcCreateProgram"));
     for (size_t i = 0; i < p->n_kernels; i++)
         TT_GOTO(check(table.nvrtcAddNameExpression(handle, p->kernels[i]), "nvrtcAddNameExpression"));
     nvrtcResult r = table.nvrtcCompileProgram(handle, argc, argv);
@@ -340,7 +344,7 @@ out:
     return status;
 }
 
-enum { OPTIONS_MAX = 64, RESERVED = 8 };
+enum { OPTIONS_MAX = 128, RESERVED = 8 };
 
 /* Takes our own options out; the others are the compiler's. */
 static tt_status split_options(program *p, const char **argv, int *argc, const char *options, int n) {
@@ -387,8 +391,10 @@ tt_status tt__nvrtc_compile(tt__str *out, const char *name, const char *source, 
     TT_GOTO(with_additions(&text, name, source, options, n_options));
     p.source = tt__str_text(&text);
     TT_GOTO(split_options(&p, argv, &argc, options, n_options));
-    if (includes_files(p.source))
+    if (includes_files(p.source)) {
+        p.n_headers = (int)tt__n_host_headers;
         TT_GOTO(add_folders(&folders, argv, &argc));
+    }
     /* --minimal leaves out textures, surfaces and other things that few kernels use. Compiling takes a tenth
      * less time and makes the same code. A source that needs them, or an older NVRTC, fails at once and is
      * compiled again without it. */

@@ -154,9 +154,16 @@ static const char *type_in_code(const tt__template *t, tt__type type) {
     return tt__types[type].cuda;
 }
 
+static size_t count(const char *text, const char *what) {
+    size_t n = 0;
+    for (; (text = strstr(text, what)); text++)
+        n++;
+    return n;
+}
+
 /* Without extern "C" the compiler chooses the name of a kernel, and must be asked for it. */
 static void add_kernels(tt__str *out, int *n, const tt__template *t) {
-    bool all = !strstr(t->source, "extern \"C\"");
+    bool all = count(t->source, "extern \"C\"") < count(t->source, "__global__");
     for (int i = 0; i < t->n_passes; i++)
         if (all || !tt__lowered_is_plain(t->symbols.name[i]))
             add_option(out, n, TT__KERNEL "%s", t->symbols.name[i]);

@@ -225,6 +225,12 @@ static inline float fmaf(float a, float b, float c) {
 static inline float __fmaf_rn(float a, float b, float c) {
     return a * b + c;
 }
+static inline float rsqrt(float v) {
+    return 1 / __builtin_sqrtf(v);
+}
+static inline double rsqrt(double v) {
+    return 1 / __builtin_sqrt(v);
+}
 static inline float rsqrtf(float v) {
     return 1.0f / __builtin_sqrtf(v);
 }

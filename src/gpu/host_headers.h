@@ -1,0 +1,14 @@
+/*
+ * Headers that NVRTC lacks or cannot compile, and that code for nvcc includes all the same. NVRTC gets these
+ * texts instead: it knows most of what they declare.
+ */
+#ifndef TT_GPU_HOST_HEADERS_H
+#define TT_GPU_HOST_HEADERS_H
+
+#include <stddef.h>
+
+extern const char *const tt__host_header_names[];
+extern const char *const tt__host_header_texts[];
+extern const size_t tt__n_host_headers;
+
+#endif
