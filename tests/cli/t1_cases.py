@@ -215,7 +215,7 @@ BAD = [
     ('"FillValue": 3', '"FillValue": 3000000000', "expected a whole number from -2147483648 to 2147483647"),
     ('"FillValue": 3', '"FillValue": 3.5, "x": "', "not valid JSON"),
     ('"FillValue": 3', '"FillValue": 1' + "0" * 5000, "a number of 5001 digits"),
-    ('"int32"', '"float4"', "a scalar of type int16: expected int32"),
+    ('"int32"', '"float4"', "a scalar of type float4: expected one number"),
     ("256 // B", "0", "GlobalSize.X comes to 0: expected at least 1"),
     ('"o"', '"\\ud800"', "not valid JSON"),
     (BEFORE, '"CompilerOptions": ["-maxrregcount=8"], "GlobalSize"', "CompilerOptions[0] \"8\": expected 16 to 255"),
