@@ -17,6 +17,27 @@ recording = os.path.join(root, "recordings/h200.json")
 NO_MEMBERS = {"null"}
 VARIABLES = {"rows", "cols", "elem_size", "lds", "ldd", "batch", "src_stride", "dst_stride", "align", "elem", "n",
              "warm"}
+BESIDE = """//@ kernel sums
+//@ problem n 1000
+//@ buffer y f32 ceil_div(n, THREADS) out
+//@ param THREADS 32 64
+//@ block THREADS
+//@ grid ceil_div(n, THREADS)
+//@ args y
+//@ default THREADS=32
+//@ reference right
+//@ per configuration
+//@ block 1
+//@ grid 1
+//@ args y
+//@ verify judge
+//@ block 1
+//@ grid 1
+//@ args error, y
+extern "C" __global__ void sums(float *y) {}
+extern "C" __global__ void right(float *y) {}
+extern "C" __global__ void judge(double *error, const float *y) {}
+"""
 UNVERIFIED = """//@ kernel scale
 //@ problem n 1000
 //@ buffer x f32 n inout
@@ -95,6 +116,10 @@ def main():
         look("show", "show", *own, "--warm", host=True)
         look("show", "show", "--size", "4096", "--gpu", "h200", "--db", db)
         look("check", "check", kernel, host=True)
+        beside = os.path.join(folder, "beside.cu")
+        with open(beside, "w") as f:
+            f.write(BESIDE)
+        look("check", "check", beside, host=True)
         look("check", "check", os.path.join(root, "examples/kernels/saxpy.cu"), host=True)
         look("check", "check", os.path.join(root, "kernel_templates/transpose_tiled.cu"), host=True)
         look("doctor", "doctor", "--db", db, host=True, codes=(0, 3, 4))
