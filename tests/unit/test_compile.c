@@ -51,6 +51,27 @@ static void says_what_is_wrong(void **state) {
     tt__str_free(&cubin);
 }
 
+/* What no option makes compile is said first. Code that keeps it from NVRTC gets the compiler's words. */
+static void names_what_is_not_for_it(void **state) {
+    (void)state;
+    static const struct {
+        const char *source, *says;
+    } cases[] = {
+        {"void f() { float *p; cudaMalloc(&p, 4); }\n", "no.cu: `cudaMalloc` is host code: take it out"},
+        {"// cudaMalloc\n#ifndef __CUDACC_RTC__\nint main() {}\n#endif\nint x = y;\n",
+         "no.cu: NVRTC_ERROR_COMPILATION: no.cu(5): error"},
+        {"texture<float> t;\n", "`texture<` is a texture reference, which CUDA 12 has removed"},
+        {"__kernel void k(__global float *p) {}\n", "`__kernel` is OpenCL"},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        tt__str cubin = {0};
+        assert_int_equal(tt__nvrtc_compile(&cubin, "no.cu", cases[i].source, "", 0, CC), TT_E_COMPILE);
+        if (!strstr(tt_last_error(), cases[i].says))
+            fail_msg("%s", tt_last_error());
+        tt__str_free(&cubin);
+    }
+}
+
 /* Code for nvcc includes what NVRTC lacks and hardly needs. */
 static void takes_headers_of_the_host(void **state) {
     (void)state;
@@ -112,9 +133,9 @@ static void names_instances_of_templates(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(compiles_what_few_want),       cmocka_unit_test(says_what_is_wrong),
-        cmocka_unit_test(takes_headers_of_the_host),    cmocka_unit_test(finds_the_headers_of_cuda),
-        cmocka_unit_test(names_instances_of_templates),
+        cmocka_unit_test(compiles_what_few_want),    cmocka_unit_test(says_what_is_wrong),
+        cmocka_unit_test(names_what_is_not_for_it),  cmocka_unit_test(takes_headers_of_the_host),
+        cmocka_unit_test(finds_the_headers_of_cuda), cmocka_unit_test(names_instances_of_templates),
     };
     if (tt__nvrtc_open() != TT_OK) {
         print_message("%s\n", tt_last_error());

@@ -139,6 +139,7 @@ static tt_status open_problem(gpu_state *g, const tt__str *request) {
     TT_TRY(open_context(g));
     if (g->open)
         close_problem(g);
+    g->key[0] = '\0'; /* a loaded kernel has the constants of another problem */
     TT_TRY(check_memory(g, &m->problem, &m->work));
     TT_TRY(tt__verifier_open(&g->verifier, g->cu, g->stream, &m->problem, &m->work, checker,
                              m->reference_size ? reference : NULL, m->reference_size));
