@@ -294,10 +294,11 @@ static void end_trace(tt__session *s) {
 static tt_status check_verified(const tt__tune_call *call, const tt_tune_opts *opts) {
     for (size_t i = 0; i < call->n; i++)
         if (call->problems[i].unverified && !opts->unverified)
-            return tt__fail(TT_E_INVALID,
-                            "%s names no reference, so that no result of it can be verified: add a "
-                            "`reference` or an `expect`, or say --unverified (tt_tune_opts.unverified)",
-                            call->problems[i].op);
+            return tt__fail(
+                TT_E_INVALID,
+                "%s names no reference, so that no result of it can be verified: add a "
+                "`reference`, a `verify` or an `expect`, or say --unverified (tt_tune_opts.unverified)",
+                call->problems[i].op);
     return TT_OK;
 }
 

@@ -303,7 +303,8 @@ static void about_kernels(void **state) {
          "n=64: every configuration failed, the first: wrong_result: wrote to y[64], and y has 64 elements",
          NULL},
         {"--kernel @/large.cu", 2,
-         "k names no reference, so that no result of it can be verified: add a `reference` or an `expect`, "
+         "k names no reference, so that no result of it can be verified: add a `reference`, a `verify` or an "
+         "`expect`, "
          "or "
          "say --unverified (tt_tune_opts.unverified)",
          NULL},

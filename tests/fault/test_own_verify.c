@@ -201,7 +201,8 @@ static void marks_what_was_not_verified(void **state) {
     fault_tune(&r, "", "--kernel %s --db %s", file, db);
     assert_code(&r, 2);
     assert_has(&r, r.err,
-               "sets names no reference, so that no result of it can be verified: add a `reference` or an "
+               "sets names no reference, so that no result of it can be verified: add a `reference`, a "
+               "`verify` or an "
                "`expect`, or say --unverified");
     run_free(&r);
     fault_tune(&r, "", "check %s", file);
