@@ -250,8 +250,9 @@ typedef struct tt_argument {
     const char *type; /* "f32" */
     /* "in", "out", "inout", "scratch" (its content is ignored before and after the launch), or "scalar" */
     const char *direction;
-    int64_t count; /* number of elements, of this plan's configuration; 0 for a scalar. f32x4 counts as four */
-    size_t bytes;  /* size that a buffer must have; 0 for a scalar */
+    int64_t
+        count;    /* number of elements, of this plan's configuration; 0 for a scalar. f32x4 counts as four */
+    size_t bytes; /* size that a buffer must have; 0 for a scalar */
 } tt_argument;
 
 TT_API size_t tt_plan_n_arguments(const tt_plan *plan);

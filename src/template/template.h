@@ -166,8 +166,9 @@ typedef struct tt__template {
     int n_args;
     tt__arg_expr args[(1 + TT__ROLE_COUNT) * TT__ARGS_MAX]; /* of all passes and asides */
     size_t n_options;
-    tt__expr options[TT__OPTIONS_MAX]; /* additional compiler options; {NAME} stands for a parameter's value */
-    tt__expr max_regs;              /* limit on registers per thread; not given: none */
+    tt__expr
+        options[TT__OPTIONS_MAX]; /* additional compiler options; {NAME} stands for a parameter's value */
+    tt__expr max_regs;            /* limit on registers per thread; not given: none */
     char default_config[TT__CONFIG_MAX];
     size_t n_defines; /* > 0: the file defines a built-in operation of these names, and is no template */
     char *defines[TT__SHAPE_MAX];
