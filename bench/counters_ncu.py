@@ -77,7 +77,7 @@ def main():
                     continue
                 off = abs(a - b) / max(abs(a), abs(b)) if a != b else 0
                 worst = max(worst, off)
-                print(f"{kernel.stem:26} {name:58} {a:16.6g} {b:16.6g} {100 * off:6.2f} %{'  <-' if off > 0.01 else ''}")
+                print(f"{kernel.stem:26} {name:58} {a:16.6g} {b:16.6g} {100 * off:6.2f} %{'  <-' if off > 0.01 else ''}", flush=True)
     print(f"the worst differs by {100 * worst:.2f} %")
     return worst > 0.01
 

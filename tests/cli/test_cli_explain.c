@@ -1,4 +1,4 @@
-/* `tune explain` on the stand-ins, which have no counters, and on a recording. */
+/* `tune explain` on the stand-ins, without counters and with a stand-in for CUPTI, and on a recording. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdint.h>
@@ -64,6 +64,35 @@ static void test_kernel(void **state) {
     run_free(&r);
 }
 
+static void test_counters(void **state) {
+    run_result r;
+    (void)state;
+    setenv("TILETUNE_CUPTI", TT_FAKE_CUPTI, 1);
+    explain(&r, kernel, "");
+    assert_code(&r, 0);
+    assert_has(&r, r.out, "waits for");
+    assert_null(strstr(r.out, "Without counters"));
+    run_free(&r);
+    explain(&r, kernel, "--json");
+    assert_code(&r, 0);
+    assert_has(&r, r.out, "\"replays\":3");
+    assert_has(&r, r.out, "\"lts__t_sector_hit_rate.pct\":50");
+    assert_has(&r, r.out, "\"dram__bytes_read.sum\":1000");
+    assert_has(&r, r.out, "\"sm__inst_executed_pipe_xu.avg.pct_of_peak_sustained_active\":null");
+    run_free(&r);
+    setenv("FAKE_CUPTI_ERROR", "35", 1);
+    explain(&r, kernel, "");
+    assert_code(&r, 0);
+    assert_has(&r, r.out, "NVreg_RestrictProfilingToAdminUsers=0");
+    run_free(&r);
+    setenv("FAKE_CUPTI_ERROR", "4", 1);
+    explain(&r, kernel, "");
+    assert_has(&r, r.out, "CUPTI could not count (enable, error 4)");
+    run_free(&r);
+    unsetenv("FAKE_CUPTI_ERROR");
+    setenv("TILETUNE_CUPTI", "/nowhere/libcupti.so", 1);
+}
+
 static void test_replay(void **state) {
     char line[512];
     run_result r;
@@ -89,10 +118,9 @@ static void test_usage(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_untuned),
-        cmocka_unit_test(test_kernel),
-        cmocka_unit_test(test_replay),
-        cmocka_unit_test(test_usage),
+        cmocka_unit_test(test_untuned),  cmocka_unit_test(test_kernel),
+        cmocka_unit_test(test_counters), /* of the winner above */
+        cmocka_unit_test(test_replay),   cmocka_unit_test(test_usage),
     };
     return cmocka_run_group_tests(tests, enter, run_leave);
 }

@@ -174,14 +174,6 @@ static int print_json(const call *c) {
 /* ---- Text -----------------------------------------------------------------------------------------------
  */
 
-static const tt__column columns[] = {
-    {"configuration", false, TT__WRAP}, {"time", true, TT__KEEP},       {"read", true, TT__KEEP},
-    {"written", true, TT__KEEP},        {"of copy", true, TT__KEEP},    {"of peak", true, TT__KEEP},
-    {"L2 hit", true, TT__KEEP},         {"sectors", true, TT__KEEP},    {"conflicts", true, TT__KEEP},
-    {"occupancy", true, TT__KEEP},      {"regs", true, TT__KEEP},       {"spilled", true, TT__KEEP},
-    {"issue", true, TT__KEEP},          {"waits for", false, TT__KEEP},
-};
-
 static void number(tt__table *t, const char *format, double value) {
     tt__table_cell(t, isfinite(value) ? format : "-", value);
 }
@@ -198,43 +190,76 @@ static const char *main_stall(const tt__facts *f) {
     return tt__facts_counted(f) ? names[most - TT__C_STALL_BARRIER] : "-";
 }
 
-static void add_row(tt__table *t, const tt__explained *x) {
-    const tt__facts *f = &x->facts;
-    const double *v = f->counted.values;
-    const bool counted = tt__facts_counted(f);
-    char time[32];
+static void add_name(tt__table *t, const tt__explained *x) {
     if (*x->param)
         tt__table_cell(t, "%s=%s", x->param, x->value);
     else
         tt__table_cell(t, "%s", tt__role_name(x->role));
-    if (x->trial.status != TT__TRIAL_OK) {
+}
+
+static void add_times(tt__table *t, const tt__explained *x) {
+    const tt__facts *f = &x->facts;
+    const bool passed = x->trial.status == TT__TRIAL_OK;
+    const double moved = f->moved_bytes / (f->time_us * 1e3);
+    char time[32];
+    add_name(t, x);
+    if (passed)
+        tt__table_cell(t, "%s", tt__cli_time(time, sizeof time, x->trial.time_us));
+    else
         tt__table_cell(t, "%s", tt__trial_status_name(x->trial.status));
-        for (size_t i = 2; i < t->n_columns; i++)
-            tt__table_cell(t, "-");
-        return;
-    }
-    tt__table_cell(t, "%s", tt__cli_time(time, sizeof time, x->trial.time_us));
-    double moved = f->moved_bytes / (f->time_us * 1e3);
-    number(t, "%.0f", counted ? v[TT__C_DRAM_READ] / (f->time_us * 1e3) : NAN);
-    number(t, "%.0f", counted ? v[TT__C_DRAM_WRITTEN] / (f->time_us * 1e3) : NAN);
+    number(t, "%+.1f%%", passed ? 100 * x->slower : NAN);
     number(t, "%.0f%%", f->copy_gbps > 0 ? 100 * moved / f->copy_gbps : NAN);
     number(t, "%.0f%%", f->peak_gbps > 0 && moved > 0 ? 100 * moved / f->peak_gbps : NAN);
-    number(t, "%.0f%%", counted ? v[TT__C_L2_HIT] : NAN);
-    if (counted)
-        tt__table_cell(t, "%.1f/%.1f",
-                       v[TT__C_LOAD_REQUESTS] > 0 ? v[TT__C_LOAD_SECTORS] / v[TT__C_LOAD_REQUESTS] : 0,
-                       v[TT__C_STORE_REQUESTS] > 0 ? v[TT__C_STORE_SECTORS] / v[TT__C_STORE_REQUESTS] : 0);
-    else
-        tt__table_cell(t, "-");
-    number(t, "%.0f%%", counted ? 100 * v[TT__C_BANK_CONFLICTS] / fmax(1, v[TT__C_SHARED_WAVEFRONTS]) : NAN);
-    if (counted)
-        tt__table_cell(t, "%.0f/%.0f%%", v[TT__C_OCCUPANCY], 100 * f->occupancy);
-    else
-        number(t, "%.0f%%", f->occupancy > 0 ? 100 * f->occupancy : NAN);
-    tt__table_cell(t, "%d", f->regs);
-    tt__table_cell(t, "%d", f->counted.local_bytes);
-    number(t, "%.0f%%", counted ? v[TT__C_ISSUED] : NAN);
+    number(t, "%.0f%%", f->occupancy > 0 ? 100 * f->occupancy : NAN);
+    number(t, "%.0f", passed ? f->regs : NAN);
+    number(t, "%.0f", passed && f->counted.sass.all > 0 ? f->counted.local_bytes : NAN);
+}
+
+static void add_counters(tt__table *t, const tt__explained *x) {
+    const tt__facts *f = &x->facts;
+    const double *v = f->counted.values;
+    add_name(t, x);
+    number(t, "%.0f", v[TT__C_DRAM_READ] / (f->time_us * 1e3));
+    number(t, "%.0f", v[TT__C_DRAM_WRITTEN] / (f->time_us * 1e3));
+    number(t, "%.0f%%", v[TT__C_L2_HIT]);
+    number(t, "%.1f", v[TT__C_LOAD_SECTORS] / v[TT__C_LOAD_REQUESTS]);
+    number(t, "%.1f", v[TT__C_STORE_SECTORS] / v[TT__C_STORE_REQUESTS]);
+    number(t, "%.0f%%", 100 * v[TT__C_BANK_CONFLICTS] / v[TT__C_SHARED_WAVEFRONTS]);
+    number(t, "%.0f%%", v[TT__C_OCCUPANCY]);
+    number(t, "%.0f%%", v[TT__C_ISSUED]);
+    number(t, "%.2f", v[TT__C_INSTRUCTIONS] * v[TT__C_LANES] / (f->in_bytes + f->out_bytes));
     tt__table_cell(t, "%s", main_stall(f));
+}
+
+static tt_status print_table(const tt__explanation *e, const tt__column *columns, size_t n, bool counters) {
+    tt__table t = {.n_columns = n, .columns = columns};
+    for (int i = 0; i < e->n; i++)
+        if (!counters)
+            add_times(&t, &e->items[i]);
+        else if (tt__facts_counted(&e->items[i].facts))
+            add_counters(&t, &e->items[i]);
+    tt_status status = t.n_cells ? tt__table_print(&t, stdout, tt__cli_columns(STDOUT_FILENO)) : TT_OK;
+    tt__table_free(&t);
+    return status;
+}
+
+static tt_status print_tables(const tt__explanation *e) {
+    static const tt__column times[] = {
+        {"configuration", false, TT__WRAP}, {"time", true, TT__KEEP},    {"slower", true, TT__KEEP},
+        {"of copy", true, TT__KEEP},        {"of peak", true, TT__KEEP}, {"occupancy", true, TT__KEEP},
+        {"regs", true, TT__KEEP},           {"spilled", true, TT__KEEP},
+    };
+    static const tt__column counters[] = {
+        {"counted", false, TT__WRAP}, {"read", true, TT__KEEP},       {"written", true, TT__KEEP},
+        {"L2 hit", true, TT__KEEP},   {"load", true, TT__KEEP},       {"store", true, TT__KEEP},
+        {"bank", true, TT__KEEP},     {"warps", true, TT__KEEP},      {"issue", true, TT__KEEP},
+        {"instr/B", true, TT__KEEP},  {"waits for", false, TT__KEEP},
+    };
+    TT_TRY(print_table(e, times, sizeof times / sizeof *times, false));
+    if (!tt__facts_counted(&e->items[0].facts))
+        return TT_OK;
+    printf("\n");
+    return print_table(e, counters, sizeof counters / sizeof *counters, true);
 }
 
 /* What the GPU does at most, as measured just now, and where the winner is. */
@@ -255,13 +280,9 @@ static void print_roofline(const tt__explanation *e) {
 static int print_text(const call *c) {
     const tt__explanation *e = c->e;
     char text[TT__PROBLEM_TEXT_MAX];
-    tt__table t = {.n_columns = sizeof columns / sizeof *columns, .columns = columns};
     printf("%s, %s of %s: %s %s\n\n", c->report->gpu, e->problem.op, tt__problem_text(text, &e->problem),
            e->items[0].kernel, e->items[0].config);
-    for (int i = 0; i < e->n; i++)
-        add_row(&t, &e->items[i]);
-    tt_status status = tt__table_print(&t, stdout, tt__cli_columns(STDOUT_FILENO));
-    tt__table_free(&t);
+    tt_status status = print_tables(e);
     print_roofline(e);
     printf("\n");
     for (int i = 0; i < e->n_sentences; i++)
