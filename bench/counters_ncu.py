@@ -2,7 +2,8 @@
 """Compares the counters of `tune explain` with those of ncu: bench/counters_ncu.py [--build DIR] [KERNEL.cu ...]
 
 Each kernel is tuned, explained, and then run under ncu on the same data. ncu gets one launch of the winner. Both count
-after the same flush of the L2 cache: ncu replays the whole program, and leaves caches and clocks alone. It prints a table of both values, and fails if a metric differs by more than 1 %.
+after the same flush of the L2 cache: ncu replays the whole program, and leaves caches and clocks alone. It prints a table
+of both values, and fails if a metric differs by more than 1 %.
 """
 import argparse
 import csv

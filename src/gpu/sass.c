@@ -17,6 +17,7 @@ enum {
     CC_FIRST = 70,
     CC_SPLIT_OFFSET = 90, /* from here on a branch has eight bits of its offset apart */
     DEPTH_MAX = 3,
+    LOOPS_MAX = 128,
 };
 
 /* Which member counts it, and whether it has a width. */
@@ -64,6 +65,7 @@ typedef struct code {
     const unsigned char *bytes;
     size_t n; /* instructions */
     int cc;
+    size_t n_loops, loops[LOOPS_MAX][2]; /* first and last instruction */
 } code;
 
 static uint64_t word(const code *c, size_t i, int half) {
@@ -91,13 +93,20 @@ static double width(const code *c, size_t i) {
     return bytes[word(c, i, 1) >> 9 & 7];
 }
 
-/* A branch back makes a loop of what it jumps over. The last instructions jump to themselves. */
+/* A branch back makes a loop of what it jumps over. Loops beyond the first LOOPS_MAX do not count. */
+static void find_loops(code *c) {
+    for (size_t i = 0; i < c->n && c->n_loops < LOOPS_MAX; i++)
+        if (op_at(c, i) == BRA && target(c, i) >= 0 && target(c, i) < (int64_t)i) {
+            c->loops[c->n_loops][0] = (size_t)target(c, i);
+            c->loops[c->n_loops++][1] = i;
+        }
+}
+
 static double weight(const code *c, size_t at) {
     double w = 1;
     int depth = 0;
-    for (size_t i = at; i < c->n && depth < DEPTH_MAX; i++)
-        if (op_at(c, i) == BRA && target(c, i) <= (int64_t)at && target(c, i) < (int64_t)i &&
-            target(c, i) >= 0) {
+    for (size_t i = 0; i < c->n_loops && depth < DEPTH_MAX; i++)
+        if (c->loops[i][0] <= at && at <= c->loops[i][1]) {
             w *= TT__SASS_LOOP;
             depth++;
         }
@@ -135,6 +144,7 @@ tt_status tt__sass_read(tt__sass *out, const void *cubin, size_t n, const char *
         return TT_OK;
     c.n = bytes / INSTRUCTION_BYTES;
     c.n = used(&c);
+    find_loops(&c);
     for (size_t i = 0; i < c.n; i++)
         count(out, &c, i);
     return TT_OK;
