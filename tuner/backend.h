@@ -7,6 +7,7 @@
 
 #include "db/store.h"
 #include "template/template.h"
+#include "tuner/counters.h"
 #include "tuner/trace.h"
 
 struct tt__ahead;
@@ -32,6 +33,11 @@ typedef struct tt__backend_ops {
      * pair up. A trial that is not ok (such as one missing from the recording) leaves the finals. */
     tt_status (*finals)(tt__backend *b, const tt__candidate *const *c, size_t n, tt__rounds rounds,
                         tt__trial *trials);
+    /* Counts one launch of a candidate that passed. Counters that are not to be had are no failure. NULL: the
+     * backend has none. */
+    tt_status (*count)(tt__backend *b, const tt__candidate *c, tt__counted *out);
+    /* Measures what the GPU can do at most. Unknown parts are 0. NULL: as above. */
+    tt_status (*peaks)(tt__backend *b, tt__peaks *out);
     void (*close)(tt__backend *b);
 } tt__backend_ops;
 

@@ -176,32 +176,44 @@ static void turn(tt__slots *slots) {
     slots->next = (slots->next + 1) % slots->n;
 }
 
-static CUresult enqueue(tt__bench_pool *pool, const tt__timed *thing, int i) {
-    const tt__verifier *v = pool->verifier;
+/* The operands of the next launch. */
+typedef struct operands {
     CUdeviceptr places[TT__OPERANDS_MAX];
-    void *operands[TT__OPERANDS_MAX];
+    void *at[TT__OPERANDS_MAX];
+} operands;
+
+static void choose_operands(operands *out, tt__bench_pool *pool, const tt__timed *thing) {
+    const tt__verifier *v = pool->verifier;
     for (int k = 0; k < v->work.n; k++) {
         bool buffer = tt__array_is_buffer(&v->work.arrays[k]);
-        places[k] = buffer ? place(pool, pool->slots.next, k, thing->offset) : 0;
-        operands[k] = buffer ? &places[k] : v->operands[k];
+        out->places[k] = buffer ? place(pool, pool->slots.next, k, thing->offset) : 0;
+        out->at[k] = buffer ? &out->places[k] : v->operands[k];
     }
     if (is_apart(pool, thing)) {
         CUdeviceptr slot = pool->base + pool->copies.next * pool->copies.stride;
-        places[0] = slot;
-        places[1] = slot + pool->copies.bytes / 2;
-        operands[0] = &places[0];
-        operands[1] = &places[1];
+        out->places[0] = slot;
+        out->places[1] = slot + pool->copies.bytes / 2;
+        out->at[0] = &out->places[0];
+        out->at[1] = &out->places[1];
         turn(&pool->copies);
     } else if (!pool->stays) {
         turn(&pool->slots);
     }
+}
+
+static CUresult launch(tt__bench_pool *pool, const tt__timed *thing, const operands *o) {
+    return thing->enqueue ? thing->enqueue(thing->self, o->at, pool->stream)
+                          : tt__kernel_launch(thing->kernel, pool->cu, thing->launch, o->at, pool->stream);
+}
+
+static CUresult enqueue(tt__bench_pool *pool, const tt__timed *thing, int i) {
+    operands o;
+    choose_operands(&o, pool, thing);
     CUresult r = flush(pool);
     if (r == CUDA_SUCCESS)
         r = pool->cu->cuEventRecord(pool->events[2 * i], pool->stream);
     if (r == CUDA_SUCCESS)
-        r = thing->enqueue
-                ? thing->enqueue(thing->self, operands, pool->stream)
-                : tt__kernel_launch(thing->kernel, pool->cu, thing->launch, operands, pool->stream);
+        r = launch(pool, thing, &o);
     if (r == CUDA_SUCCESS)
         r = pool->cu->cuEventRecord(pool->events[2 * i + 1], pool->stream);
     return r;
@@ -278,4 +290,34 @@ tt_status tt__pool_time(tt__bench_pool *pool, const tt__timed *things, int n, bo
     if (pool->stays)
         turn(&pool->slots);
     return TT_OK;
+}
+
+/* Reads what `flush` writes. The L2 cache then holds nothing else, and nothing that memory lacks. */
+static CUresult wash(tt__bench_pool *pool) {
+    CUdeviceptr at = pool->base + pool->flush_at;
+    long long n = (long long)(pool->flush_bytes / sizeof(uint32_t));
+    unsigned seed = 1;
+    CUdeviceptr sum = pool->verifier->findings; /* it is cleared before it is used */
+    return tt__verify_launch(pool->verifier, pool->verifier->sum, n, (void *[]){&at, &n, &seed, &sum});
+}
+
+tt_status tt__pool_launch(tt__bench_pool *pool, const tt__timed *thing, const tt__around *around) {
+    operands o;
+    bool renews = pool->renews && !is_apart(pool, thing);
+    pool->slots.next = pool->copies.next = 0;
+    choose_operands(&o, pool, thing);
+    CUresult r = renews ? restore(pool, 0, false) : CUDA_SUCCESS;
+    if (pool->warm && r == CUDA_SUCCESS)
+        r = launch(pool, thing, &o);
+    if (pool->warm && renews && r == CUDA_SUCCESS)
+        r = restore(pool, 0, false);
+    if (!pool->warm && r == CUDA_SUCCESS)
+        r = wash(pool);
+    TT_TRY(tt__cu_check(r, "preparing a launch to count"));
+    TT_TRY(tt__cu_check(pool->cu->cuStreamSynchronize(pool->stream), "preparing a launch to count"));
+    TT_TRY(around->begin(around->user));
+    r = launch(pool, thing, &o);
+    CUresult ended = pool->cu->cuStreamSynchronize(pool->stream);
+    TT_TRY(around->end(around->user));
+    return tt__cu_check(r == CUDA_SUCCESS ? ended : r, "a launch to count");
 }

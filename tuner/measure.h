@@ -77,4 +77,16 @@ typedef struct tt__timed {
 tt_status tt__pool_time(tt__bench_pool *pool, const tt__timed *things, int n, bool together, float *us,
                         CUresult *failed);
 
+/* Called just before a launch and when it has ended. */
+typedef struct tt__around {
+    tt_status (*begin)(void *user);
+    tt_status (*end)(void *user);
+    void *user;
+} tt__around;
+
+/* Launches a thing once, in the first slot, with nothing else on the device between `begin` and `end`. Cold:
+ * the L2 cache holds none of its data and nothing that is still to be written to memory, so that counters
+ * show the launch alone. TT_E_CUDA: the context is lost. */
+tt_status tt__pool_launch(tt__bench_pool *pool, const tt__timed *thing, const tt__around *around);
+
 #endif

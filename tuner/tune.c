@@ -117,6 +117,8 @@ static tt_status end_result(tt__session *s, tt__searches *both, tt_result *resul
     }
     if (!s->opts->force)
         TT_TRY(tt__stored_winner(s, search, result, &holds));
+    if (!holds && s->call->stored)
+        return TT_OK;
     if (!holds)
         TT_TRY(tt__elect(s, search, &both->copy, result));
     else if (!s->opts->replay)
@@ -156,8 +158,10 @@ static tt_status tune_next(tt__session *s, const tt__problem *p, tt__searches *n
     begin_result(s, p, result);
     if (!now.open)
         TT_TRY(tt__searches_open(s, p, n_left, &now));
-    TT_GOTO(copy_next(s, &now, next));
-    TT_GOTO(tt__searches_run(s, &now, n_left));
+    if (!s->call->stored) {
+        TT_GOTO(copy_next(s, &now, next));
+        TT_GOTO(tt__searches_run(s, &now, n_left));
+    }
     TT_GOTO(end_result(s, &now, result));
 out:
     tt__searches_close(&now);
@@ -257,7 +261,7 @@ static tt_status run_in_store(tt__session *s, tt_ctx *ctx, tt_report *report, tt
     } else {
         TT_TRY(tt__store_open(&s->store, tt__store_path(ctx->store), TT__STORE_READ_WRITE));
     }
-    s->ahead = s->opts->replay ? NULL : &ahead;
+    s->ahead = s->opts->replay || s->call->stored ? NULL : &ahead;
     tt_status status = run(s, &ahead, report, results);
     tt__ahead_close(&ahead);
     if (s->backend)
@@ -292,7 +296,7 @@ static void end_trace(tt__session *s) {
 
 /* A kernel that cannot be verified is tuned only if the caller allows it. */
 static tt_status check_verified(const tt__tune_call *call, const tt_tune_opts *opts) {
-    for (size_t i = 0; i < call->n; i++)
+    for (size_t i = 0; i < call->n && !call->stored; i++)
         if (call->problems[i].unverified && !opts->unverified)
             return tt__fail(
                 TT_E_INVALID,

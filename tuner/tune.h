@@ -15,7 +15,8 @@ typedef struct tt__tune_call {
     size_t n;
     const tt__problem *problems;
     const tt__template_set *templates; /* templates of the problems' operations, and of the copy; borrowed */
-    tt__after_fn after;                /* NULL: nothing */
+    bool stored;        /* nothing is searched: problems without a winner that still holds have none */
+    tt__after_fn after; /* NULL: nothing */
     void *user;
 } tt__tune_call;
 

@@ -241,3 +241,45 @@ extern "C" __global__ void tt_compare_numbers(const uint4 *a, const uint4 *b, lo
     }
 }
 #endif
+
+// ---- What the GPU can do at most, for explanations
+#if PEAKS && !defined __HOSTCUDA__
+
+// So many numbers of a thread are multiplied and added at once, so often in a round (tuner/farm/peaks.c).
+enum { PEAK_NUMBERS = 8, PEAK_TURNS = 16 };
+
+#define PEAK(name, type, first, fma)                                                                         \
+    extern "C" __global__ void name(type *out, int rounds) {                                                 \
+        type s[PEAK_NUMBERS], a = (type)(first), b = (type)(first);                                          \
+        for (int k = 0; k < PEAK_NUMBERS; k++)                                                               \
+            s[k] = (type)(first) + (type)(threadIdx.x + k);                                                  \
+        for (int i = 0; i < rounds; i++)                                                                     \
+            _Pragma("unroll") for (int t = 0; t < PEAK_TURNS; t++)                                           \
+                _Pragma("unroll") for (int k = 0; k < PEAK_NUMBERS; k++) fma(s[k], a, b);                    \
+        for (int k = 1; k < PEAK_NUMBERS; k++)                                                               \
+            fma(s[0], s[k], b);                                                                              \
+        if (rounds < 0)                                                                                      \
+            out[threadIdx.x] = s[0];                                                                         \
+    }
+#define FMA(x, a, b)   x = x * a + b
+#define FMA_2(x, a, b) asm("fma.rn.f16x2 %0, %0, %1, %2;" : "+r"(x) : "r"(a), "r"(b))
+PEAK(tt_peak_fp32, float, 0.5f, FMA)
+PEAK(tt_peak_fp64, double, 0.5, FMA)
+PEAK(tt_peak_fp16, unsigned int, 0x38003800u, FMA_2)
+
+// Reads n words again and again, past the L1 cache.
+extern "C" __global__ void tt_peak_l2(const uint4 *words, long long n, int rounds, unsigned int *out) {
+    unsigned int sum = 0;
+    for (int r = 0; r < rounds; r++)
+#pragma unroll 4
+        GRID_STRIDE(i, n) {
+            uint4 v;
+            asm volatile("ld.volatile.global.v4.u32 {%0, %1, %2, %3}, [%4];"
+                         : "=r"(v.x), "=r"(v.y), "=r"(v.z), "=r"(v.w)
+                         : "l"(words + i));
+            sum ^= v.x ^ v.y ^ v.z ^ v.w;
+        }
+    if (rounds < 0)
+        *out = sum;
+}
+#endif

@@ -62,8 +62,10 @@ static tt_status open_templates(tt__template_set *out, const tt_kernel *kernel, 
     return tt__template_set_check(out, opts->only, opts->n_only);
 }
 
-tt_status tt__tune_and(tt_report **out, tt_ctx *ctx, const tt_problem *problems, size_t n,
-                       const tt_tune_opts *opts, tt__after_fn after, void *user) {
+/* `how` has the members of the call that the caller decides. */
+static tt_status tune_as(tt_report **out, tt_ctx *ctx, const tt_problem *problems, size_t n,
+                         const tt_tune_opts *opts, const tt__tune_call *how) {
+    tt__tune_call call = *how;
     tt_tune_opts all;
     questions q = {0};
     tt__template_set templates = {0};
@@ -74,11 +76,10 @@ tt_status tt__tune_and(tt_report **out, tt_ctx *ctx, const tt_problem *problems,
     TT_TRY(TT__SIZED_IN(&all, opts, 1, tt_tune_opts));
     TT_GOTO(take_problems(&q, ctx, problems, n));
     TT_GOTO(open_templates(&templates, q.kernel, &all));
-    TT_GOTO(
-        tt__tune(out, ctx,
-                 &(tt__tune_call){
-                     .n = q.n, .problems = q.problems, .templates = &templates, .after = after, .user = user},
-                 &all));
+    call.n = q.n;
+    call.problems = q.problems;
+    call.templates = &templates;
+    TT_GOTO(tt__tune(out, ctx, &call, &all));
 out:
     for (size_t i = 0; *out && i < (*out)->n_results;
          i++) /* writing is safe: the caller has not seen the results yet */
@@ -86,6 +87,17 @@ out:
     tt__template_set_close(&templates);
     free(q.problems);
     return status;
+}
+
+tt_status tt__tune_and(tt_report **out, tt_ctx *ctx, const tt_problem *problems, size_t n,
+                       const tt_tune_opts *opts, tt__after_fn after, void *user) {
+    return tune_as(out, ctx, problems, n, opts, &(tt__tune_call){.after = after, .user = user});
+}
+
+tt_status tt__stored_and(tt_report **out, tt_ctx *ctx, const tt_problem *problems, size_t n,
+                         const tt_tune_opts *opts, tt__after_fn after, void *user) {
+    return tune_as(out, ctx, problems, n, opts,
+                   &(tt__tune_call){.stored = true, .after = after, .user = user});
 }
 
 tt_status tt_tune(tt_report **out, tt_ctx *ctx, const tt_problem *problems, size_t n_problems,

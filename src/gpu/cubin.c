@@ -239,3 +239,17 @@ tt_status tt__cubin_entry_read(tt__cubin_entry *out, const void *bytes, size_t n
         out->n_parameters = -1;
     return TT_OK;
 }
+
+tt_status tt__cubin_code(const unsigned char **out, size_t *size, const void *bytes, size_t n,
+                         const char *kernel) {
+    image im;
+    Elf64_Shdr section;
+    char name[SECTION_MAX];
+    *size = 0;
+    snprintf(name, sizeof name, ".text.%s", tt__lowered_name(bytes, n, kernel));
+    if (!open_image(&im, bytes, n) || !find_section(&im, &section, name) || section.sh_type == SHT_NOBITS)
+        return tt__fail(TT_E_UNSUPPORTED, "the compiled code has no kernel %s", kernel);
+    *out = im.bytes + section.sh_offset;
+    *size = section.sh_size;
+    return TT_OK;
+}

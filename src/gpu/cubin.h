@@ -32,4 +32,8 @@ typedef struct tt__cubin_entry {
  * kernel: says which there are, and whether C++ has changed its name. */
 tt_status tt__cubin_entry_read(tt__cubin_entry *out, const void *bytes, size_t n, const char *kernel);
 
+/* The machine code of a kernel, inside `bytes`. TT_E_UNSUPPORTED: it has none. */
+tt_status tt__cubin_code(const unsigned char **out, size_t *size, const void *bytes, size_t n,
+                         const char *kernel);
+
 #endif

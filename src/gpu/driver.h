@@ -86,6 +86,8 @@
 
 /* Entry points that older drivers lack: NULL there. */
 #define TT__DRIVER_OPTIONAL(X)                                                                               \
+    X(cuProfilerStart, "cuProfilerStart", (void))                                                            \
+    X(cuProfilerStop, "cuProfilerStop", (void))                                                              \
     X(cuFuncGetParamInfo, "cuFuncGetParamInfo", /* CUDA 12.4 */                                              \
       (CUfunction fn, size_t index, size_t * offset, size_t * size))                                         \
     X(cuLaunchKernelEx, "cuLaunchKernelEx", /* its launches can be captured since CUDA 12.3 */               \

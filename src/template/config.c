@@ -195,6 +195,14 @@ static tt_status add_with_values(tt__str *out, int *n, const tt__template *t, co
     return TT_OK;
 }
 
+/* The copy that a problem is compared with has other variables. */
+static bool has_variable(const tt__template *t, const char *name) {
+    for (size_t i = 0; t->operation && i < t->operation->n_variables; i++)
+        if (strcmp(t->operation->variables[i].name, name) == 0)
+            return true;
+    return !t->operation;
+}
+
 static tt_status add_all(tt__str *out, int *n, const tt__candidate *c, const tt__problem *p) {
     const tt__template *t = c->t;
     TT_TRY(add_macros(out, n, t, c->config));
@@ -202,7 +210,7 @@ static tt_status add_all(tt__str *out, int *n, const tt__candidate *c, const tt_
         if (t->derived[i].macro)
             add_option(out, n, "-D%s=%" PRId64, t->derived[i].name, c->derived[i]);
     for (int i = 0; i < p->n; i++)
-        if (p->settings[i].type != TT__TYPE_NONE)
+        if (p->settings[i].type != TT__TYPE_NONE && has_variable(t, p->settings[i].name))
             add_option(out, n, TT__TYPEDEF "%s=%s", p->settings[i].name,
                        type_in_code(t, p->settings[i].type));
     add_option(out, n, "-DELEM_SIZE=%d", tt__problem_elem_size(p));

@@ -60,7 +60,7 @@ def documented():
     section = open(os.path.join(root, "docs/cli.md"), encoding="utf-8").read().split("\n## JSON\n")[1]
     pages = {}
     for command, cell in re.findall(r"^\| `(\w+)[^`]*` \| (.*) \|$", section, re.M):
-        pages[command] = set(re.findall(r"[a-z_]+", " ".join(re.findall(r"`([^`]*)`", cell)))) - NO_MEMBERS
+        pages[command] = set(re.findall(r"[a-z_][a-z_0-9]*", " ".join(re.findall(r"`([^`]*)`", cell)))) - NO_MEMBERS
         if "variables" in re.sub("`[^`]*`", "", cell):
             pages[command] |= VARIABLES
     return pages
@@ -73,7 +73,7 @@ def members(value):
         return set()
     names = set(value)
     for key, inner in value.items():
-        names |= set() if key == "config" else members(inner)
+        names |= set() if key in ("config", "counters", "instructions") else members(inner)
     return names
 
 
@@ -99,6 +99,8 @@ def main():
         own, replay = ("--kernel", kernel, "--db", db), "replay:" + recording
         look("tune", *own, "--unverified", "--warm", "--quiet", "--max-trials", "2", host=True)
         look("tune", "--device", replay, "--sizes", "4096", "--quiet", "--max-trials", "4")
+        look("explain", "explain", *own, "--warm", host=True)
+        look("explain", "explain", "--device", replay, "--size", "4096")
         run("import", recording, "--db", db)
         look("best", "best", *own, "--warm", host=True)
         look("best", "best", "--size", "4096", "--gpu", "h200", "--db", db)

@@ -84,7 +84,7 @@ typedef struct tt__cli_command {
         const tt__cli_args *args); /* runs after `check`, prints its error, and returns the exit code */
 } tt__cli_command;
 
-extern const tt__cli_command tt__cmd_tune, tt__cmd_best, tt__cmd_list, tt__cmd_show, tt__cmd_doctor,
+extern const tt__cli_command tt__cmd_tune, tt__cmd_best, tt__cmd_list, tt__cmd_show, tt__cmd_doctor, tt__cmd_explain,
     tt__cmd_export, tt__cmd_import, tt__cmd_merge, tt__cmd_prune, tt__cmd_vacuum, tt__cmd_check,
     tt__cmd_study, tt__cmd_report, tt__cmd_new, tt__cmd_import_t1;
 

@@ -24,6 +24,7 @@ static const struct {
        "Without TILETUNE_DB the store is tiletune/tiletune.db in this folder; default ~/.local/share."},
       {"TILETUNE_SYSTEM_DB",
        "A store that is only read, asked after yours; default /etc/tiletune/tiletune.db, empty: none."},
+      {"TILETUNE_CUPTI", "The libcupti.so to load for tune explain."},
       {"TILETUNE_NVRTC", "The libnvrtc.so to load, in place of those that are searched for."},
       {"TILETUNE_WORKER",
        "The program tiletune-worker, in place of the one beside the library or in libexec."},

@@ -16,7 +16,10 @@
 #include "gpu/device.h"
 #include "gpu/driver.h"
 #include "gpu/nvml.h"
+#include "gpu/nvtx.h"
 #include "tuner/backend.h"
+#include "tuner/farm/counting.h"
+#include "tuner/farm/peaks.h"
 #include "tuner/farm/protocol.h"
 #include "tuner/farm/wire.h"
 #include "tuner/gpu_clocks.h"
@@ -49,6 +52,7 @@ typedef struct gpu_state {
     tt__verifier verifier;
     tt__bench_pool pool;
     tt__gpu_clocks clocks;
+    tt__counting counting;
 } gpu_state;
 
 /* Runs in its own thread: CUDA takes 100 ms to start, and NVML 20. A failure shows in the next reply. */
@@ -422,6 +426,16 @@ static tt_status run_finals(gpu_state *g, const tt__str *request, finals *f) {
     return status;
 }
 
+/* Counters that are not to be had are no failure. */
+static tt_status count(gpu_state *g, const tt__msg_trial *m, const void *cubin, tt__counted *out) {
+    const tt__timed thing = {
+        .kernel = &g->kernel, .launch = &m->launch, .offset = m->offset, .copy = m->copy};
+    if (!g->open)
+        return tt__fail(TT_E_INTERNAL, "counters without a problem");
+    TT_TRY(load(g, m, cubin));
+    return tt__count_launch(out, &g->counting, &g->pool, &thing);
+}
+
 /* Reports falls of the clocks since the last time. */
 static void tell_falls(gpu_state *g, tt__clock_falls *out) {
     *out = (tt__clock_falls){g->clocks.n_falls, g->clocks.usual_mhz, g->clocks.lowest_mhz, ""};
@@ -449,7 +463,9 @@ static tt_status serve(gpu_state *g, uint32_t type, const tt__str *request, fina
         if (!cubin)
             return TT_E_IO;
         g->times.loaded_s = g->times.verified_s = g->times.begin_s;
+        tt__nvtx_push("trial", m->symbols.name[0]);
         tt_status status = try_one(g, m, cubin, &reply.trial);
+        tt__nvtx_pop();
         g->times.end_s = tt__now_s();
         reply.times = g->times;
         reply.sm_mhz = g->clocks.now_mhz;
@@ -461,18 +477,40 @@ static tt_status serve(gpu_state *g, uint32_t type, const tt__str *request, fina
         tt__msg_done done = {0};
         tt__clock_falls falls;
         *f = (finals){0};
+        tt__nvtx_push("finals", "");
         tt__fill_done(&done, run_finals(g, request, f));
+        tt__nvtx_pop();
         tell_falls(g, &falls);
         struct iovec parts[] = {
             {&done, sizeof done}, {&falls, sizeof falls}, {f->trials, (size_t)f->n * sizeof *f->trials}};
         TT_TRY(tt__wire_reply(TT__MSG_FINISHED, parts, 3));
         return done.status == TT_E_CUDA ? TT_E_CUDA : TT_OK;
     }
+    if (type == TT__MSG_COUNT) {
+        size_t at = 0;
+        const tt__msg_trial *m = tt__wire_take(request, &at, sizeof *m);
+        const void *cubin = m ? tt__wire_take(request, &at, m->cubin_size) : NULL;
+        tt__msg_counted reply = {0};
+        if (!cubin)
+            return TT_E_IO;
+        tt__nvtx_push("count", m->symbols.name[0]);
+        tt__fill_done(&reply.done, count(g, m, cubin, &reply.counted));
+        tt__nvtx_pop();
+        TT_TRY(tt__wire_reply(TT__MSG_COUNTED, &(struct iovec){&reply, sizeof reply}, 1));
+        return reply.done.status == TT_E_CUDA ? TT_E_CUDA : TT_OK;
+    }
+    if (type == TT__MSG_PEAKS) {
+        tt__msg_peaked reply = {0};
+        tt__fill_done(&reply.done, g->open ? tt__peaks_measure(&reply.peaks, &g->pool, &g->gpu, request->text)
+                                           : tt__fail(TT_E_INTERNAL, "peaks without a problem"));
+        TT_TRY(tt__wire_reply(TT__MSG_PEAKED, &(struct iovec){&reply, sizeof reply}, 1));
+        return reply.done.status == TT_E_CUDA ? TT_E_CUDA : TT_OK;
+    }
     return tt__fail(TT_E_INTERNAL, "message of type %u", type);
 }
 
 int tt__gpu_worker(int ordinal) {
-    gpu_state g = {.ordinal = ordinal, .clocks = {.ordinal = ordinal}};
+    gpu_state g = {.ordinal = ordinal, .clocks = {.ordinal = ordinal}, .counting = {.ordinal = ordinal}};
     tt__str request = {0};
     uint32_t type;
     finals *f = malloc(sizeof *f);                 /* too large for the stack */

@@ -7,6 +7,7 @@
 #include "base/hash.h"
 #include "base/str.h"
 #include "base/workload.h"
+#include "tuner/counters.h"
 
 enum {
     /* worker -> tuner, once, when it has started: tt__msg_hello */
@@ -27,6 +28,12 @@ enum {
      * tt__clock_falls, n times tt__trial */
     TT__MSG_FINALS,
     TT__MSG_FINISHED,
+    /* gpu: tt__msg_trial, then the cubin; reply tt__msg_counted */
+    TT__MSG_COUNT,
+    TT__MSG_COUNTED,
+    /* gpu: the cubin of the checker's peaks; reply tt__msg_peaked */
+    TT__MSG_PEAKS,
+    TT__MSG_PEAKED,
 };
 
 /* A status and its sentence, sent between processes. */
@@ -105,6 +112,16 @@ typedef struct tt__msg_tried {
     tt__clock_falls falls;
     tt__trial trial;
 } tt__msg_tried;
+
+typedef struct tt__msg_counted {
+    tt__msg_done done;
+    tt__counted counted;
+} tt__msg_counted;
+
+typedef struct tt__msg_peaked {
+    tt__msg_done done;
+    tt__peaks peaks;
+} tt__msg_peaked;
 
 typedef struct tt__msg_finals {
     int n;

@@ -192,6 +192,19 @@ void tt__workers_ask_trial(tt__workers *workers, size_t job, double timeout_s, c
     tt__worker_ask(&workers->items[TT__WORKER_GPU], job, timeout_s, TT__MSG_TRIAL, parts, 3);
 }
 
+void tt__workers_ask_peaks(tt__workers *workers, double timeout_s, const tt__cubin *cubin) {
+    struct iovec part = {cubin->image.text, cubin->image.len};
+    tt__worker_ask(&workers->items[TT__WORKER_GPU], 0, timeout_s, TT__MSG_PEAKS, &part, 1);
+}
+
+void tt__workers_ask_count(tt__workers *workers, double timeout_s, const tt__candidate *c,
+                           const tt__cubin *cubin) {
+    tt__msg_trial m;
+    struct iovec parts[3];
+    trial_parts(parts, &m, c, cubin, 0);
+    tt__worker_ask(&workers->items[TT__WORKER_GPU], 0, timeout_s, TT__MSG_COUNT, parts, 3);
+}
+
 void tt__workers_ask_finals(tt__workers *workers, double timeout_s, const tt__candidate *const *c,
                             tt__cubin *const *cubins, size_t n, tt__rounds rounds) {
     struct iovec parts[1 + 3 * TT__FINALISTS_MAX];

@@ -63,5 +63,8 @@ void tt__workers_ask_trial(tt__workers *workers, size_t job, double timeout_s, c
                            const tt__cubin *cubin, const tt__checks *checks, double cutoff_us);
 void tt__workers_ask_finals(tt__workers *workers, double timeout_s, const tt__candidate *const *c,
                             tt__cubin *const *cubins, size_t n, tt__rounds rounds);
+void tt__workers_ask_peaks(tt__workers *workers, double timeout_s, const tt__cubin *cubin);
+void tt__workers_ask_count(tt__workers *workers, double timeout_s, const tt__candidate *c,
+                           const tt__cubin *cubin);
 
 #endif

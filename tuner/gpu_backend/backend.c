@@ -205,6 +205,54 @@ static tt_status finals(tt__backend *b, const tt__candidate *const *c, size_t n,
     return TT_OK;
 }
 
+/* ---- Counters ------------------------------------------------------------------------------------------ */
+
+static tt_status await_count(tt__loop *l) {
+    tt_status status = TT_OK;
+    for (l->at_count = true; l->at_count && status == TT_OK;)
+        status = tt__loop_turn(l);
+    if (l->at_count)
+        tt__loop_drop_gpu(l);
+    l->at_count = false;
+    return status;
+}
+
+/* If their kernels do not compile, peaks are unknown. */
+static tt_status peaks(tt__backend *b, tt__peaks *out) {
+    tt__loop *l = (tt__loop *)b;
+    tt__candidate c = {.config = "NUMBERS=0 PEAKS=1"};
+    *out = (tt__peaks){0};
+    TT_TRY(tt__cubins_want(&l->cubins, &c, &l->problem, &l->peaks));
+    TT_TRY(await(l, l->checker));
+    while (l->peaks->state <= TT__CUBIN_COMPILING)
+        TT_TRY(tt__loop_turn(l));
+    if (l->peaks->state != TT__CUBIN_READY)
+        return TT_OK;
+    TT_TRY(tt__cubins_save(&l->cubins, true));
+    TT_TRY(await_problem(l));
+    tt__workers_ask_peaks(&l->workers, l->opts.trial_timeout_s, l->peaks);
+    TT_TRY(await_count(l));
+    TT_TRY(tt__loop_adopt(l, &l->peaked.done));
+    *out = l->peaked.peaks;
+    return TT_OK;
+}
+
+static tt_status count(tt__backend *b, const tt__candidate *c, tt__counted *out) {
+    enum { LAUNCHES = 40 }; /* it takes about a dozen to count everything */
+    tt__loop *l = (tt__loop *)b;
+    tt__cubin *cubin;
+    TT_TRY(finalist_cubins(l, &c, 1, &cubin));
+    TT_TRY(await_problem(l));
+    tt__workers_ask_count(&l->workers, l->opts.trial_timeout_s * LAUNCHES, c, cubin);
+    TT_TRY(await_count(l));
+    TT_TRY(tt__loop_adopt(l, &l->counted.done));
+    *out = l->counted.counted;
+    /* Without it, rules that need it do not apply. */
+    tt__sass_read(&out->sass, cubin->image.text, cubin->image.len,
+                  c->t->symbols.name[tt__main_pass(&c->launch)], l->workers.gpu.cc);
+    return TT_OK;
+}
+
 static void close_gpu(tt__backend *b) {
     tt__loop *l = (tt__loop *)b;
     tt__workers_close(&l->workers);
@@ -221,6 +269,8 @@ static const tt__backend_ops gpu_ops = {.hello = hello,
                                         .submit = submit,
                                         .wait = wait,
                                         .finals = finals,
+                                        .count = count,
+                                        .peaks = peaks,
                                         .close = close_gpu};
 
 tt_status tt__backend_gpu(tt__backend **out, const tt__backend_gpu_opts *opts) {

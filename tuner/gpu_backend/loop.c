@@ -164,7 +164,7 @@ static tt_status compiled(tt__loop *l, size_t worker) {
     l->compiling[worker] = NULL;
     cubin->compile_ms = (m->end_s - m->begin_s) * 1e3;
     tt__timeline_compiled(&l->timeline, worker, cubin, m);
-    if (m->done.status == TT_E_COMPILE && cubin->t) {
+    if (m->done.status == TT_E_COMPILE && (cubin->t || cubin == l->peaks)) {
         tt__cubin_failed(cubin, TT__TRIAL_COMPILE_ERROR, m->done.error);
         return TT_OK;
     }
@@ -253,6 +253,14 @@ static tt_status replied(tt__loop *l, const tt__event *e) {
         return TT_OK;
     case TT__MSG_FINISHED:
         finished(l);
+        return TT_OK;
+    case TT__MSG_PEAKED:
+        memcpy(&l->peaked, l->workers.payload.text, sizeof l->peaked);
+        l->at_count = false;
+        return TT_OK;
+    case TT__MSG_COUNTED:
+        memcpy(&l->counted, l->workers.payload.text, sizeof l->counted);
+        l->at_count = false;
         return TT_OK;
     default:
         return tt__fail(TT_E_INTERNAL, "an unexpected message of type %u", e->type);

@@ -53,6 +53,10 @@ typedef struct tt__loop {
     tt__job jobs[TT__JOBS_MAX];
     uint64_t submitted;
     bool at_finals;
+    bool at_count;           /* or at the peaks */
+    tt__msg_counted counted; /* the last reply */
+    tt__cubin *peaks;        /* the checker's kernels for them, or NULL */
+    tt__msg_peaked peaked;
     tt__msg_done finals_done; /* when they ended, and the results of the finalists */
     tt__trial finalists[TT__FINALISTS_MAX];
     int n_falls; /* falls of the GPU's clocks */

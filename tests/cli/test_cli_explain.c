@@ -1,0 +1,126 @@
+/* `tune explain` on the stand-ins, without counters and with a stand-in for CUPTI, and on a recording. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "run.h"
+
+static char kernel[256], matrix[128];
+
+static int enter(void **state) {
+    (void)state;
+    const char *folder = run_enter_on_standins();
+    snprintf(kernel, sizeof kernel,
+             "--kernel " TT_SOURCE_DIR "/examples/kernels/saxpy.cu --problem n=5000 --db %s/x.db", folder);
+    snprintf(matrix, sizeof matrix, "--db %s/x.db", folder);
+    setenv("TILETUNE_CUPTI", "/nowhere/libcupti.so", 1);
+    return 0;
+}
+
+static void explain(run_result *r, const char *what, const char *options) {
+    char line[512];
+    snprintf(line, sizeof line, "explain %s %s", what, options);
+    run_tune_faulty(r, "", line);
+}
+
+static void test_untuned(void **state) {
+    run_result r;
+    (void)state;
+    explain(&r, kernel, "");
+    assert_code(&r, 1);
+    assert_has(&r, r.err, "n=5000, elem=f32 has no winner");
+    assert_has(&r, r.err, "run \"tune\" with the same problem first");
+    assert_string_equal(r.out, "");
+    run_free(&r);
+}
+
+static void test_kernel(void **state) {
+    char line[512], time[32];
+    run_result r;
+    (void)state;
+    snprintf(line, sizeof line, "%s --max-trials 12 --quiet", kernel);
+    run_tune_faulty(&r, "", line);
+    assert_code(&r, 0);
+    run_free(&r);
+    explain(&r, kernel, "");
+    assert_code(&r, 0);
+    assert_has(&r, r.out, "winner");
+    assert_has(&r, r.out, "Without counters: CUPTI was not found");
+    assert_has(&r, r.out, "THREADS=");
+    run_free(&r);
+    explain(&r, kernel, "--json");
+    assert_code(&r, 0);
+    assert_has(&r, r.out, "\"role\":\"winner\"");
+    assert_has(&r, r.out, "\"role\":\"copy\"");
+    assert_has(&r, r.out, "\"role\":\"neighbour\"");
+    assert_has(&r, r.out, "\"counters\":{}");
+    assert_has(&r, r.out, "\"sentences\":[\"");
+    assert_true(atof(run_json(time, sizeof time, r.out, "time_us")) > 0);
+    run_free(&r);
+}
+
+static void test_counters(void **state) {
+    run_result r;
+    (void)state;
+    setenv("TILETUNE_CUPTI", TT_FAKE_CUPTI, 1);
+    explain(&r, kernel, "");
+    assert_code(&r, 0);
+    assert_has(&r, r.out, "waits for");
+    assert_null(strstr(r.out, "Without counters"));
+    run_free(&r);
+    explain(&r, kernel, "--json");
+    assert_code(&r, 0);
+    assert_has(&r, r.out, "\"replays\":3");
+    assert_has(&r, r.out, "\"lts__t_sector_hit_rate.pct\":50");
+    assert_has(&r, r.out, "\"dram__bytes_read.sum\":1000");
+    assert_has(&r, r.out, "\"sm__inst_executed_pipe_xu.avg.pct_of_peak_sustained_active\":null");
+    run_free(&r);
+    setenv("FAKE_CUPTI_ERROR", "35", 1);
+    explain(&r, kernel, "");
+    assert_code(&r, 0);
+    assert_has(&r, r.out, "NVreg_RestrictProfilingToAdminUsers=0");
+    run_free(&r);
+    setenv("FAKE_CUPTI_ERROR", "4", 1);
+    explain(&r, kernel, "");
+    assert_has(&r, r.out, "CUPTI could not count (enable, error 4)");
+    run_free(&r);
+    unsetenv("FAKE_CUPTI_ERROR");
+    setenv("TILETUNE_CUPTI", "/nowhere/libcupti.so", 1);
+}
+
+static void test_replay(void **state) {
+    char line[512];
+    run_result r;
+    (void)state;
+    snprintf(line, sizeof line, "explain --device replay:" TT_SOURCE_DIR "/recordings/h200.json --size 4096");
+    run_tune(&r, NULL, line);
+    assert_code(&r, 0);
+    assert_has(&r, r.out, "Memory is the limit");
+    assert_has(&r, r.out, "Without counters: a recording has none");
+    run_free(&r);
+}
+
+static void test_usage(void **state) {
+    run_result r;
+    (void)state;
+    explain(&r, "", "");
+    assert_code(&r, 2);
+    run_free(&r);
+    explain(&r, matrix, "--size 64 --gpu H100");
+    assert_code(&r, 2);
+    run_free(&r);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_untuned),  cmocka_unit_test(test_kernel),
+        cmocka_unit_test(test_counters), /* of the winner above */
+        cmocka_unit_test(test_replay),   cmocka_unit_test(test_usage),
+    };
+    return cmocka_run_group_tests(tests, enter, run_leave);
+}

@@ -1,0 +1,181 @@
+/* The rules of `tune explain`, on counters of planted kernels that a GPU has run (tests/planted/fixture.py).
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "base/str.h"
+#include "tuner/explain.h"
+
+typedef struct planted {
+    char name[64];
+    tt__facts facts;
+} planted;
+
+static double next(char **at) {
+    char *end;
+    double value = strtod(*at, &end);
+    assert_ptr_not_equal(end, *at);
+    *at = end;
+    return value;
+}
+
+static void read_line(planted *out, char *at) {
+    tt__facts *f = &out->facts;
+    tt__sass *s = &f->counted.sass;
+    size_t n = strcspn(at, " ");
+    *out = (planted){0};
+    memcpy(out->name, at, n);
+    at += n;
+    f->cc = (int)next(&at);
+    f->sm_count = (int)next(&at);
+    f->peak_gbps = next(&at);
+    f->l2_gbps = next(&at);
+    double *const doubles[] = {&f->time_us,   &f->moved_bytes, &f->in_bytes,
+                               &f->out_bytes, &f->copy_gbps,   &f->copy_dram_gbps};
+    for (size_t i = 0; i < sizeof doubles / sizeof *doubles; i++)
+        *doubles[i] = next(&at);
+    f->launches = (int)next(&at);
+    f->blocks = next(&at);
+    f->threads = (int)next(&at);
+    f->regs = (int)next(&at);
+    f->shared_bytes = (int)next(&at);
+    f->resident = (int)next(&at);
+    f->occupancy = next(&at);
+    f->counted.local_bytes = (int)next(&at);
+    f->halves = next(&at) > 0;
+    f->counted.n_replays = (int)next(&at);
+    double *const kinds[] = {&s->all,   &s->loads,  &s->load_bytes, &s->stores,   &s->store_bytes,
+                             &s->local, &s->shared, &s->atomics,    &s->barriers, &s->fp32,
+                             &s->fp64,  &s->fp16,   &s->tensor,     &s->special,  &s->branches};
+    for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++)
+        *kinds[i] = next(&at);
+    for (int i = 0; i < TT__COUNTER_COUNT; i++)
+        f->counted.values[i] = next(&at);
+}
+
+/* Calls `fn` for each line. */
+static void for_each(void (*fn)(const planted *p, void *user), void *user) {
+    char path[512];
+    static char line[8192];
+    planted p;
+    snprintf(path, sizeof path, "%s/planted.txt", getenv("TT_TEST_DATA"));
+    FILE *f = fopen(path, "r");
+    assert_non_null(f);
+    while (fgets(line, sizeof line, f))
+        if (*line != '#') {
+            read_line(&p, line);
+            fn(&p, user);
+        }
+    fclose(f);
+}
+
+static const char *first_named(const tt__facts *f) {
+    tt__rule_finding found[TT__FINDINGS_MAX];
+    return tt__rules_apply(found, f) ? found[0].rule->name : "nothing";
+}
+
+typedef struct score {
+    int n, right;
+    bool counted;
+} score;
+
+static void try_one(const planted *p, void *user) {
+    score *s = user;
+    tt__facts facts = p->facts;
+    if (!s->counted)
+        facts.counted.n_replays = 0;
+    const char *named = first_named(&facts);
+    s->n++;
+    s->right += strcmp(named, p->name) == 0;
+    if (strcmp(named, p->name) != 0)
+        print_message("%s: %s is named first\n", p->name, named);
+}
+
+static void test_with_counters(void **state) {
+    score s = {.counted = true};
+    (void)state;
+    for_each(try_one, &s);
+    assert_int_equal(s.n, 20);
+    assert_int_equal(s.right, 20);
+}
+
+static void test_without_counters(void **state) {
+    score s = {.counted = false};
+    (void)state;
+    for_each(try_one, &s);
+    assert_true(s.right >= 16);
+}
+
+/* A rule without its counters is silent, and no rule says more than it can know. */
+static void try_missing(const planted *p, void *user) {
+    (void)user;
+    tt__rule_finding found[TT__FINDINGS_MAX];
+    for (int missing = 1; missing < TT__COUNTER_COUNT; missing++) {
+        tt__facts facts = p->facts;
+        facts.counted.values[missing] = strtod("nan", NULL);
+        int n = tt__rules_apply(found, &facts);
+        for (int i = 0; i < n; i++) {
+            tt__str text = {0};
+            for (int k = 0; k < TT__NEEDS_MAX; k++)
+                assert_int_not_equal((int)found[i].rule->needs[k], missing);
+            assert_true(found[i].share > 0 && found[i].share <= 1);
+            found[i].rule->say(&text, &facts);
+            assert_null(strstr(tt__str_text(&text), "nan"));
+            assert_null(strstr(tt__str_text(&text), "inf"));
+            tt__str_free(&text);
+        }
+    }
+}
+
+static void test_missing(void **state) {
+    (void)state;
+    for_each(try_missing, NULL);
+}
+
+static void explain(const planted *p, void *user) {
+    (void)user;
+    tt__explanation *e = calloc(1, sizeof *e);
+    assert_non_null(e);
+    e->n = 2;
+    for (int i = 0; i < 2; i++) {
+        e->items[i].facts = p->facts;
+        e->items[i].trial = (tt__trial){.status = TT__TRIAL_OK, .time_us = p->facts.time_us};
+    }
+    e->items[1].role = TT__ROLE_NEIGHBOUR;
+    e->items[1].slower = 0.25;
+    e->items[1].facts.counted.values[TT__C_INSTRUCTIONS] *= 2;
+    strcpy(e->items[1].param, "UNROLL");
+    strcpy(e->items[1].value, "4");
+    strcpy(e->items[1].winners, "2");
+    e->n_findings = tt__rules_apply(e->findings, &e->items[0].facts);
+    tt__explain_tell(e);
+    assert_in_range(e->n_sentences, 1, TT__SENTENCES_MAX);
+    bool told = false;
+    for (int i = 0; i < e->n_sentences; i++)
+        told |=
+            strcmp(e->sentences[i], "UNROLL=4 in place of 2 is 25.0 % slower (instructions +100 %).") == 0;
+    assert_true(told);
+    free(e);
+}
+
+static void test_sentences(void **state) {
+    (void)state;
+    for_each(explain, NULL);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_with_counters),
+        cmocka_unit_test(test_without_counters),
+        cmocka_unit_test(test_missing),
+        cmocka_unit_test(test_sentences),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,115 @@
+/* Instructions counted in cubins that NVRTC makes here, for several architectures. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "gpu/nvrtc.h"
+#include "gpu/sass.h"
+
+enum { EXIT_SKIPPED = 77 };
+
+static const char source[] =
+    "extern \"C\" __global__ void moves(float4 *y, const float4 *x) { y[threadIdx.x] = x[threadIdx.x]; }\n"
+    "extern \"C\" __global__ void bytes(char *y, const char *x) { y[threadIdx.x] = x[threadIdx.x]; }\n"
+    "extern \"C\" __global__ void shares(float *y) {\n"
+    "    __shared__ float t[256];\n"
+    "    t[threadIdx.x] = y[threadIdx.x];\n"
+    "    __syncthreads();\n"
+    "    y[threadIdx.x] = t[255 - threadIdx.x];\n"
+    "}\n"
+    "extern \"C\" __global__ void computes(float *y, double *d) {\n"
+    "    y[threadIdx.x] = y[threadIdx.x] * y[1] + y[2];\n"
+    "    d[threadIdx.x] = d[threadIdx.x] * d[1] + d[2];\n"
+    "}\n"
+    "extern \"C\" __global__ void counts(int *y) { atomicAdd(&y[y[threadIdx.x]], y[1]); }\n"
+    "extern \"C\" __global__ void loops(float *y, int n) {\n"
+    "    float s = y[threadIdx.x];\n"
+    "#pragma unroll 1\n"
+    "    for (int i = 0; i < n; i++)\n"
+    "        s = s * s + 2.0f;\n"
+    "    y[threadIdx.x] = s;\n"
+    "}\n"
+    "extern \"C\" __global__ void spills(int *y, int n) {\n"
+    "    int t[64];\n"
+    "    for (int i = 0; i < 64; i++) t[y[i] & 63] = i;\n"
+    "    y[threadIdx.x] = t[n & 63];\n"
+    "}\n";
+
+static tt__sass sass_of(const tt__str *cubin, const char *kernel, int cc) {
+    tt__sass s;
+    assert_int_equal(tt__sass_read(&s, cubin->text, cubin->len, kernel, cc), TT_OK);
+    return s;
+}
+
+static void check(const tt__str *cubin, int cc) {
+    tt__sass s = sass_of(cubin, "moves", cc);
+    assert_true(s.loads == 1 && s.load_bytes == 16 && s.stores == 1 && s.store_bytes == 16);
+    assert_true(s.shared == 0 && s.fp32 == 0 && s.atomics == 0 && s.branches <= 1);
+    s = sass_of(cubin, "bytes", cc);
+    assert_true(s.load_bytes == 1 && s.store_bytes == 1);
+    s = sass_of(cubin, "shares", cc);
+    assert_true(s.shared == 2 && s.barriers == 1 && s.loads == 1 && s.stores == 1);
+    s = sass_of(cubin, "computes", cc);
+    assert_true(s.fp32 == 1 && s.fp64 == 1);
+    s = sass_of(cubin, "counts", cc);
+    assert_true(s.atomics == 1);
+    s = sass_of(cubin, "loops", cc);
+    assert_true(s.fp32 == TT__SASS_LOOP && s.loads == 1);
+    s = sass_of(cubin, "spills", cc);
+    assert_true(s.local > 0);
+}
+
+static void counts_kinds(void **state) {
+    static const int ccs[] = {75, 80, 86, 89, 90, 100, 120};
+    int n = 0;
+    (void)state;
+    for (size_t i = 0; i < sizeof ccs / sizeof *ccs; i++) {
+        tt__str cubin = {0};
+        tt_status status = tt__nvrtc_compile(&cubin, "kinds.cu", source, "", 0, ccs[i]);
+        if (status == TT_OK)
+            check(&cubin, ccs[i]);
+        else
+            assert_int_equal(status, TT_E_UNSUPPORTED); /* not of this NVRTC */
+        n += status == TT_OK;
+        tt__str_free(&cubin);
+    }
+    assert_true(n > 0);
+}
+
+/* Cut anywhere, or with another byte anywhere, it is read or refused. */
+static void survives_damage(void **state) {
+    enum { CHANGES = 2000 };
+    tt__str cubin = {0};
+    tt__sass s;
+    (void)state;
+    assert_int_equal(tt__nvrtc_compile(&cubin, "kinds.cu", source, "", 0, 90), TT_OK);
+    unsigned seed = 1;
+    for (int i = 0; i < CHANGES; i++) {
+        char *copy = malloc(cubin.len);
+        assert_non_null(copy);
+        memcpy(copy, cubin.text, cubin.len);
+        seed = seed * 1664525u + 1013904223u;
+        size_t n = i % 2 ? cubin.len : seed % cubin.len;
+        copy[seed / 7 % cubin.len] ^= (char)(1 << seed % 8);
+        char *exact = malloc(n ? n : 1); /* so that a sanitizer sees reads beyond it */
+        assert_non_null(exact);
+        memcpy(exact, copy, n);
+        tt__sass_read(&s, exact, n, "loops", 90);
+        free(exact);
+        free(copy);
+    }
+    assert_int_equal(tt__sass_read(&s, cubin.text, cubin.len, "nothing", 90), TT_E_UNSUPPORTED);
+    tt__str_free(&cubin);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {cmocka_unit_test(counts_kinds), cmocka_unit_test(survives_damage)};
+    if (tt__nvrtc_open() != TT_OK)
+        return EXIT_SKIPPED;
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
