@@ -10,7 +10,7 @@
 #include "template/workload.h"
 #include "tuner/occupancy.h"
 
-const char *tt__role_name(tt__role role) {
+const char *tt__explain_role_name(tt__explain_role role) {
     static const char *const names[] = {"winner", "default", "copy", "neighbour"};
     return names[role];
 }
@@ -25,7 +25,7 @@ typedef struct chosen {
     const tt__candidate *c[TT__EXPLAINED_MAX]; /* of the explanation's items */
 } chosen;
 
-static tt__explained *add(chosen *all, tt__role role, const tt__search *search, int64_t at) {
+static tt__explained *add(chosen *all, tt__explain_role role, const tt__search *search, int64_t at) {
     tt__explanation *e = all->e;
     if (at == TT__NOTHING || e->n == TT__EXPLAINED_MAX)
         return NULL;
@@ -164,7 +164,7 @@ static tt_status measure(chosen *all) {
 /* ---- Facts ----------------------------------------------------------------------------------------------
  */
 
-static void add_launch(tt__facts *f, const tt__explained *x, const tt__candidate *c) {
+static void add_launch(tt__explain_facts *f, const tt__explained *x, const tt__candidate *c) {
     const tt__pass *pass = &c->launch.passes[tt__main_pass(&c->launch)];
     for (int i = 0; i < c->launch.n_passes; i++)
         f->launches += c->launch.passes[i].off ? 0 : 1 + c->launch.passes[i].repeats;
@@ -177,7 +177,7 @@ static void add_launch(tt__facts *f, const tt__explained *x, const tt__candidate
     f->occupancy = tt__occupancy(f->cc, &needs);
 }
 
-static tt_status add_data(tt__facts *f, const chosen *all, const tt__explained *x) {
+static tt_status add_data(tt__explain_facts *f, const chosen *all, const tt__explained *x) {
     tt__workload w;
     TT_TRY(tt__workload_of(&w, all->search->t, &all->s->gpu, &all->search->problem));
     f->moved_bytes = all->search->problem.moved_bytes;
@@ -194,7 +194,7 @@ static tt_status add_data(tt__facts *f, const chosen *all, const tt__explained *
     return TT_OK;
 }
 
-static double dram_gbps(const tt__facts *f) {
+static double dram_gbps(const tt__explain_facts *f) {
     return (f->counted.values[TT__C_DRAM_READ] + f->counted.values[TT__C_DRAM_WRITTEN]) / (f->time_us * 1e3);
 }
 
@@ -208,7 +208,7 @@ static tt_status collect(chosen *all) {
     }
     for (int i = 0; i < e->n; i++) {
         tt__explained *x = &e->items[i];
-        tt__facts *f = &x->facts;
+        tt__explain_facts *f = &x->facts;
         if (!passed(x))
             continue;
         f->cc = e->gpu.cc;

@@ -7,13 +7,18 @@
 #include "tuner/counters.h"
 #include "tuner/search.h"
 
-typedef enum tt__role { TT__ROLE_WINNER, TT__ROLE_DEFAULT, TT__ROLE_COPY, TT__ROLE_NEIGHBOUR } tt__role;
+typedef enum tt__explain_role {
+    TT__ROLE_WINNER,
+    TT__ROLE_DEFAULT,
+    TT__ROLE_COPY,
+    TT__ROLE_NEIGHBOUR
+} tt__explain_role;
 
 /* "winner", "default", "copy", "neighbour". */
-const char *tt__role_name(tt__role role);
+const char *tt__explain_role_name(tt__explain_role role);
 
 /* What is known about one configuration. 0: unknown, if nothing else is said. */
-typedef struct tt__facts {
+typedef struct tt__explain_facts {
     int cc, sm_count;
     double peak_gbps;           /* of the memory, theoretical */
     double time_us;             /* median of paired rounds */
@@ -30,21 +35,21 @@ typedef struct tt__facts {
     int resident;               /* blocks that an SM holds at once */
     double occupancy;           /* theoretical */
     tt__counted counted;
-} tt__facts;
+} tt__explain_facts;
 
 /* Are there counters? */
-static inline bool tt__facts_counted(const tt__facts *f) {
+static inline bool tt__facts_counted(const tt__explain_facts *f) {
     return f->counted.n_replays > 0;
 }
 
 typedef struct tt__explained {
-    tt__role role;
+    tt__explain_role role;
     char kernel[TT__NAME_MAX], config[TT__CONFIG_MAX];
     char param[TT__NAME_MAX];                            /* of a neighbour: the parameter that differs ... */
     char value[TT__CONFIG_MAX], winners[TT__CONFIG_MAX]; /* ... its value, and the winner's */
     tt__trial trial;                                     /* not ok: it has no facts */
     double slower; /* than the winner in the same rounds: 0.12 is 12 % */
-    tt__facts facts;
+    tt__explain_facts facts;
 } tt__explained;
 
 enum { TT__EXPLAINED_MAX = 32, TT__FINDINGS_MAX = 32, TT__SENTENCES_MAX = 5 };
@@ -84,15 +89,15 @@ typedef struct tt__rule {
     bool limit;                       /* what the hardware can do is used up; else time is wasted */
     tt__counter needs[TT__NEEDS_MAX]; /* without these counters it does not apply; 0 ends the list */
     /* The share, 0 to 1, by counters and without; NULL: it cannot say. */
-    double (*counted)(const tt__facts *f), (*guessed)(const tt__facts *f);
-    void (*say)(tt__str *out, const tt__facts *f); /* a sentence */
+    double (*counted)(const tt__explain_facts *f), (*guessed)(const tt__explain_facts *f);
+    void (*say)(tt__str *out, const tt__explain_facts *f); /* a sentence */
 } tt__rule;
 
 extern const tt__rule tt__rules[];
 extern const size_t tt__n_rules;
 
 /* Applies all rules and sorts what they find. Returns the number. */
-int tt__rules_apply(tt__rule_finding out[TT__FINDINGS_MAX], const tt__facts *f);
+int tt__rules_apply(tt__rule_finding out[TT__FINDINGS_MAX], const tt__explain_facts *f);
 
 /* Fills in the sentences (explain_text.c). */
 void tt__explain_tell(tt__explanation *e);

@@ -31,7 +31,7 @@ static void tell_finding(tt__explanation *e, int i) {
 /* ---- What a parameter buys ------------------------------------------------------------------------------
  */
 
-static double value(const tt__facts *f, int a, int b) {
+static double value(const tt__explain_facts *f, int a, int b) {
     double x = f->counted.values[a];
     return b < 0 ? x : x / f->counted.values[b];
 }
@@ -58,7 +58,7 @@ static const struct {
 };
 
 /* Adds the counter that got worse most, if one did by 3 %. */
-static void add_mover(tt__str *out, const tt__facts *winner, const tt__facts *other) {
+static void add_mover(tt__str *out, const tt__explain_facts *winner, const tt__explain_facts *other) {
     static const double least = 0.03;
     double most = 0, change = 0;
     const char *words = NULL;

@@ -15,7 +15,7 @@
 
 typedef struct planted {
     char name[64];
-    tt__facts facts;
+    tt__explain_facts facts;
 } planted;
 
 static double next(char **at) {
@@ -27,7 +27,7 @@ static double next(char **at) {
 }
 
 static void read_line(planted *out, char *at) {
-    tt__facts *f = &out->facts;
+    tt__explain_facts *f = &out->facts;
     tt__sass *s = &f->counted.sass;
     size_t n = strcspn(at, " ");
     *out = (planted){0};
@@ -76,7 +76,7 @@ static void for_each(void (*fn)(const planted *p, void *user), void *user) {
     fclose(f);
 }
 
-static const char *first_named(const tt__facts *f) {
+static const char *first_named(const tt__explain_facts *f) {
     tt__rule_finding found[TT__FINDINGS_MAX];
     return tt__rules_apply(found, f) ? found[0].rule->name : "nothing";
 }
@@ -88,7 +88,7 @@ typedef struct score {
 
 static void try_one(const planted *p, void *user) {
     score *s = user;
-    tt__facts facts = p->facts;
+    tt__explain_facts facts = p->facts;
     if (!s->counted)
         facts.counted.n_replays = 0;
     const char *named = first_named(&facts);
@@ -118,7 +118,7 @@ static void try_missing(const planted *p, void *user) {
     (void)user;
     tt__rule_finding found[TT__FINDINGS_MAX];
     for (int missing = 1; missing < TT__COUNTER_COUNT; missing++) {
-        tt__facts facts = p->facts;
+        tt__explain_facts facts = p->facts;
         facts.counted.values[missing] = strtod("nan", NULL);
         int n = tt__rules_apply(found, &facts);
         for (int i = 0; i < n; i++) {

@@ -75,7 +75,7 @@ static void add_sass(tt__json *j, const tt__sass *s) {
     tt__json_close(j, '}');
 }
 
-static void add_facts(tt__json *j, const tt__facts *f) {
+static void add_facts(tt__json *j, const tt__explain_facts *f) {
     const struct {
         const char *name;
         double value;
@@ -105,7 +105,7 @@ static void add_facts(tt__json *j, const tt__facts *f) {
 
 static void add_item(tt__json *j, const tt__explained *x) {
     tt__json_open(j, NULL, '{');
-    tt__json_string(j, "role", tt__role_name(x->role));
+    tt__json_string(j, "role", tt__explain_role_name(x->role));
     tt__json_string(j, "kernel", x->kernel);
     tt__json_config(j, "config", x->config);
     if (*x->param) {
@@ -179,7 +179,7 @@ static void number(tt__table *t, const char *format, double value) {
 }
 
 /* The most frequent reason to wait, in CUPTI's words. */
-static const char *main_stall(const tt__facts *f) {
+static const char *main_stall(const tt__explain_facts *f) {
     static const char *const names[] = {"barrier",   "branch", "dispatch", "drain",  "constants",
                                         "LSU queue", "loads",  "math",     "membar", "shared queue",
                                         "code",      "-",      "shared",   "sleep",  "fixed"};
@@ -194,11 +194,11 @@ static void add_name(tt__table *t, const tt__explained *x) {
     if (*x->param)
         tt__table_cell(t, "%s=%s", x->param, x->value);
     else
-        tt__table_cell(t, "%s", tt__role_name(x->role));
+        tt__table_cell(t, "%s", tt__explain_role_name(x->role));
 }
 
 static void add_times(tt__table *t, const tt__explained *x) {
-    const tt__facts *f = &x->facts;
+    const tt__explain_facts *f = &x->facts;
     const bool passed = x->trial.status == TT__TRIAL_OK;
     const double moved = f->moved_bytes / (f->time_us * 1e3);
     char time[32];
@@ -216,7 +216,7 @@ static void add_times(tt__table *t, const tt__explained *x) {
 }
 
 static void add_counters(tt__table *t, const tt__explained *x) {
-    const tt__facts *f = &x->facts;
+    const tt__explain_facts *f = &x->facts;
     const double *v = f->counted.values;
     add_name(t, x);
     number(t, "%.0f", v[TT__C_DRAM_READ] / (f->time_us * 1e3));
