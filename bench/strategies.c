@@ -1,29 +1,38 @@
 /*
  * bench-strategies: every search strategy searches recorded spaces with many seeds. Prints how many
- * evaluations each needs to come within 1 % of the fastest, as CSV. bench/README.md has the options.
+ * evaluations each needs to come within 5 % and 1 % of the fastest, and how close it is after some numbers of
+ * them, as CSV. bench/README.md has the options and columns.
  */
 #include <getopt.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "base/clock.h"
 #include "bench/strategies.h"
 
-static const double goal = 0.99;
-enum { ROOM = 32 }; /* trials under way at once, as on a machine of 16 processors */
+/* Goals: the fastest's time over a configuration's. */
+static const double near = 0.95, goal = 0.99;
+/* The numbers of evaluations after which the best is printed. */
+static const int marks[] = {20, 50, 100, 200};
+enum {
+    ROOM = 32, /* trials under way at once, as on a machine of 16 processors */
+    MARKS = sizeof marks / sizeof *marks
+};
 
 typedef struct options {
     int seeds, evaluations, window;
-    const char *only;
+    const char *only, *kernel;
     bool fit, leave_out_elem_size, leave_out_size;
 } options;
 
 /* ---- One search ---- */
 
-/* Runs a strategy as a search does. Trials come back in the order in which they were named. *needed is the
- * number of evaluations until the goal is reached, or INFINITY. */
-static tt_status replay(double *needed, const bench_space *b, const tt__strategy *strategy, bool warm,
-                        uint64_t seed, const options *o) {
+/* Runs a strategy as a search does. Trials come back in the order in which they were named. best[k] becomes
+ * the best time of k + 1 evaluations over the fastest's, or INFINITY. *seconds adds the strategy's time for
+ * an evaluation. */
+static tt_status replay(double *best, double *seconds, const bench_space *b, const tt__strategy *strategy,
+                        bool warm, uint64_t seed, const options *o) {
     size_t n = b->space.n, waiting[ROOM], n_waiting = 0;
     tt__known *known = calloc(n, sizeof *known);
     tt__view view = {.space = &b->space,
@@ -34,25 +43,32 @@ static tt_status replay(double *needed, const bench_space *b, const tt__strategy
                      .starts = b->starts,
                      .n_starts = warm ? b->n_starts : 0};
     void *self = NULL;
-    *needed = INFINITY;
+    int done = 0;
+    double least = INFINITY, named_s = 0;
     tt_status status = known ? strategy->open(&self, &view, seed) : tt__fail_memory(n * sizeof *known);
-    for (int done = 0; status == TT_OK && isinf(*needed) && done < o->evaluations; done++) {
+    while (status == TT_OK && least > 1 && done < o->evaluations) {
         int64_t index = TT__NOTHING;
         size_t window = o->window ? (size_t)o->window : tt__strategy_window(strategy, (size_t)done);
         window = window < ROOM ? window : ROOM;
+        double before = tt__now_s();
         while (n_waiting < window && (status = strategy->next(&index, self, &view)) == TT_OK &&
                index != TT__NOTHING) {
             known[index] = TT__PENDING;
             waiting[n_waiting++] = (size_t)index;
         }
+        named_s += tt__now_s() - before;
         if (status != TT_OK || n_waiting == 0)
             break;
         size_t i = waiting[0];
         memmove(waiting, waiting + 1, --n_waiting * sizeof *waiting);
         known[i] = TT__TRIED;
-        if (b->trials[i].status == TT__TRIAL_OK && b->best_us / b->judged_us[i] >= goal)
-            *needed = done + 1;
+        if (b->trials[i].status == TT__TRIAL_OK)
+            least = fmin(least, b->judged_us[i] / b->best_us);
+        best[done++] = least;
     }
+    *seconds += named_s / (done ? done : 1);
+    for (; done < o->evaluations; done++) /* nothing changes any more */
+        best[done] = least;
     strategy->close(self);
     free(known);
     return status;
@@ -60,8 +76,12 @@ static tt_status replay(double *needed, const bench_space *b, const tt__strategy
 
 /* ---- All seeds ---- */
 
-typedef struct outcome { /* evaluations that are needed, over the seeds; INFINITY: more than were made */
-    double median, late; /* late: the 95th percentile */
+/* Medians and 95th percentiles are over the seeds. INFINITY: more than were made. */
+typedef struct outcome {
+    double to_1[2], to_5[2]; /* evaluations to 1 and 5 %: the median, the 95th percentile */
+    double in_5, in_1;       /* the share of the seeds that came so near in all evaluations, in per cent */
+    double best[MARKS];      /* the best over the optimum at the marks, the median; NAN: fewer were made */
+    double score, ms;        /* bench_score; the strategy's time for an evaluation */
 } outcome;
 
 static int by_value(const void *a, const void *b) {
@@ -75,50 +95,109 @@ static double quantile(double *values, size_t n, double q) {
     return values[at > 0 ? at - 1 : 0];
 }
 
+/* The number of evaluations to a goal. */
+static double needed(const double *best, int n, double to) {
+    for (int k = 0; k < n; k++)
+        if (1 / best[k] >= to)
+            return k + 1;
+    return INFINITY;
+}
+
+/* The curves of all seeds are one after the other; `values` has room for a number of each. */
+static void judge(outcome *out, const bench_space *b, const double *curves, double *values,
+                  const options *o) {
+    const double goals[] = {near, goal};
+    size_t seeds = (size_t)o->seeds, n = (size_t)o->evaluations;
+    for (int g = 0; g < 2; g++) {
+        double *to = g ? out->to_1 : out->to_5, *in = g ? &out->in_1 : &out->in_5;
+        for (size_t s = 0; s < seeds; s++) {
+            values[s] = needed(curves + s * n, o->evaluations, goals[g]);
+            *in += isfinite(values[s]) ? 100.0 / o->seeds : 0;
+        }
+        to[0] = quantile(values, seeds, 0.5);
+        to[1] = quantile(values, seeds, 0.95);
+    }
+    for (int m = 0; m < MARKS; m++) {
+        out->best[m] = NAN;
+        for (size_t s = 0; s < seeds && marks[m] <= o->evaluations; s++)
+            values[s] = curves[s * n + (size_t)marks[m] - 1];
+        if (marks[m] <= o->evaluations)
+            out->best[m] = quantile(values, seeds, 0.5);
+    }
+    out->score = bench_score(b, curves, seeds, n);
+}
+
 static tt_status search(outcome *out, const bench_space *b, const tt__strategy *strategy, bool warm,
                         const options *o) {
-    size_t seeds = (size_t)o->seeds;
-    double *needed = calloc(seeds, sizeof *needed);
-    tt_status status = needed ? TT_OK : tt__fail_memory(seeds * sizeof *needed);
+    size_t seeds = (size_t)o->seeds, n = (size_t)o->evaluations;
+    double *curves = calloc(seeds * (n + 1), sizeof *curves);
+    tt_status status = curves ? TT_OK : tt__fail_memory(seeds * (n + 1) * sizeof *curves);
+    *out = (outcome){0};
     for (size_t s = 0; s < seeds && status == TT_OK; s++)
-        status = replay(&needed[s], b, strategy, warm, s + 1, o);
+        status = replay(curves + s * n, &out->ms, b, strategy, warm, s + 1, o);
     if (status == TT_OK)
-        *out = (outcome){.median = quantile(needed, seeds, 0.5), .late = quantile(needed, seeds, 0.95)};
-    free(needed);
+        judge(out, b, curves, curves + seeds * n, o);
+    out->ms *= 1e3 / o->seeds;
+    free(curves);
     return status;
 }
 
 /* ---- What it prints ---- */
 
-/* ",MEDIAN,LATE" */
-static void put(FILE *to, const outcome *r) {
-    const double numbers[] = {r->median, r->late};
-    for (int i = 0; i < 2; i++)
-        if (isinf(numbers[i]))
-            fputs(",-", to);
+/* ",NUMBER" for each */
+static void put(FILE *to, const double *numbers, int n, int digits) {
+    for (int i = 0; i < n; i++)
+        if (isfinite(numbers[i]))
+            fprintf(to, ",%.*f", digits, numbers[i]);
         else
-            fprintf(to, ",%.0f", numbers[i]);
+            fputs(",-", to);
 }
 
-/* A line for each space, cold and warm. The worst of all spaces goes to stderr. */
+static void put_space(const bench_space *b) {
+    printf("%s,%s", b->gpu.name, b->problem.op);
+    if (b->matrix.rows)
+        printf(",%d,%lld,%lld", b->matrix.elem_size, (long long)b->matrix.rows, (long long)b->matrix.cols);
+    else
+        printf(",-,-,-");
+    printf(",%zu,%zu", b->space.n, b->n_good);
+}
+
+/* A line for each space. To stderr go the worst of all spaces, and the mean. */
 static tt_status compare(const bench_spaces *s, const tt__strategy *strategy, const options *o) {
-    outcome r[2], worst[2] = {{0}};
+    outcome r[2], worst[2] = {0};
+    double mean[2 + MARKS + 2] = {0}; /* in_5, in_1, best, score, ms */
     for (size_t i = 0; i < s->n; i++) {
         const bench_space *b = &s->items[i];
-        printf("%s,%d,%lld,%lld,%zu,%zu,%s", b->gpu.name, b->matrix.elem_size, (long long)b->matrix.rows,
-               (long long)b->matrix.cols, b->space.n, b->n_good, strategy->name);
+        put_space(b);
+        printf(",%s", strategy->name);
         for (int warm = 0; warm < 2; warm++) {
-            TT_TRY(search(&r[warm], b, strategy, warm, o));
-            worst[warm].median = fmax(worst[warm].median, r[warm].median);
-            worst[warm].late = fmax(worst[warm].late, r[warm].late);
-            put(stdout, &r[warm]);
+            if (warm == 0 || b->n_starts)
+                TT_TRY(search(&r[warm], b, strategy, warm, o));
+            else
+                r[1] = r[0];
+            for (int q = 0; q < 2; q++)
+                worst[warm].to_1[q] = fmax(worst[warm].to_1[q], r[warm].to_1[q]);
+            put(stdout, r[warm].to_1, 2, 0);
         }
+        put(stdout, r[0].to_5, 2, 0);
+        put(stdout, (double[]){r[0].in_5, r[0].in_1}, 2, 0);
+        put(stdout, r[0].best, MARKS, 4);
+        put(stdout, (double[]){r[0].score, r[0].ms}, 2, 3);
         printf("\n");
         fflush(stdout);
+        const double its[] = {r[0].in_5,    r[0].in_1,    r[0].best[0], r[0].best[1],
+                              r[0].best[2], r[0].best[3], r[0].score,   r[0].ms};
+        for (size_t k = 0; k < sizeof its / sizeof *its; k++)
+            mean[k] += its[k] / (double)s->n;
     }
     fprintf(stderr, "%s, worst of all spaces (cold,95 %%,warm,95 %%)", strategy->name);
-    put(stderr, &worst[0]);
-    put(stderr, &worst[1]);
+    put(stderr, worst[0].to_1, 2, 0);
+    put(stderr, worst[1].to_1, 2, 0);
+    fprintf(stderr, "\n%s, mean of all spaces (in 5 %%,in 1 %%,best after 20,50,100,200,score,ms)",
+            strategy->name);
+    put(stderr, mean, 2, 0);
+    put(stderr, mean + 2, MARKS, 4);
+    put(stderr, mean + 2 + MARKS, 2, 3);
     fprintf(stderr, "\n");
     return TT_OK;
 }
@@ -153,11 +232,12 @@ static tt_status hold_out(bench_spaces *s, bool by_size) {
 
 static tt_status run(const options *o, char **paths, int n_paths, bench_spaces *s) {
     tt__template_set templates;
-    tt_status status = tt__template_set_open(&templates, NULL, 0);
+    tt_status status = tt__template_set_open(&templates, &o->kernel, o->kernel ? 1 : 0);
+    const tt__template *of = o->kernel && status == TT_OK ? templates.items[templates.n - 1] : NULL;
     for (int i = 0; i < n_paths && status == TT_OK; i++)
-        status = bench_spaces_add(s, &templates, paths[i]);
+        status = of ? bench_spaces_add_own(s, of, paths[i]) : bench_spaces_add(s, &templates, paths[i]);
     if (status == TT_OK && s->n == 0)
-        status = tt__fail(TT_E_INVALID, "the recordings have no transpose");
+        status = tt__fail(TT_E_INVALID, "the recordings have no %s", of ? of->kernel : "transpose");
     if (status == TT_OK)
         status = bench_spaces_prepare(s);
     if (status == TT_OK && o->fit)
@@ -165,7 +245,9 @@ static tt_status run(const options *o, char **paths, int n_paths, bench_spaces *
     if (status == TT_OK && (o->leave_out_elem_size || o->leave_out_size))
         status = hold_out(s, o->leave_out_size);
     if (status == TT_OK)
-        printf("gpu,elem_size,rows,cols,space,good,strategy,cold,cold_95,warm,warm_95\n");
+        printf(
+            "gpu,op,elem_size,rows,cols,space,good,strategy,cold,cold_95,warm,warm_95,near,near_95,in_5,in_1,"
+            "best_20,best_50,best_100,best_200,score,ms\n");
     const tt__strategy *strategy;
     for (size_t k = 0; status == TT_OK && (strategy = tt__strategy_at(k)); k++)
         if (!o->only || strcmp(o->only, strategy->name) == 0)
@@ -176,13 +258,11 @@ static tt_status run(const options *o, char **paths, int n_paths, bench_spaces *
 }
 
 int main(int argc, char **argv) {
-    static const struct option longs[] = {{"seeds", required_argument, NULL, 's'},
-                                          {"evaluations", required_argument, NULL, 'e'},
-                                          {"window", required_argument, NULL, 'w'},
-                                          {"strategy", required_argument, NULL, 'n'},
-                                          {"fit", no_argument, NULL, 'f'},
-                                          {"leave-out", required_argument, NULL, 'l'},
-                                          {NULL, 0, NULL, 0}};
+    static const struct option longs[] = {
+        {"seeds", required_argument, NULL, 's'},     {"evaluations", required_argument, NULL, 'e'},
+        {"window", required_argument, NULL, 'w'},    {"strategy", required_argument, NULL, 'n'},
+        {"kernel", required_argument, NULL, 'k'},    {"fit", no_argument, NULL, 'f'},
+        {"leave-out", required_argument, NULL, 'l'}, {NULL, 0, NULL, 0}};
     options o = {.seeds = 100, .evaluations = 100};
     bench_spaces spaces = {0};
     bool good = true;
@@ -192,15 +272,17 @@ int main(int argc, char **argv) {
         o.evaluations = c == 'e' ? atoi(optarg) : o.evaluations;
         o.window = c == 'w' ? atoi(optarg) : o.window;
         o.only = c == 'n' ? optarg : o.only;
+        o.kernel = c == 'k' ? optarg : o.kernel;
         o.fit |= c == 'f';
         o.leave_out_elem_size |= c == 'l' && strcmp(optarg, "elem-size") == 0;
         o.leave_out_size |= c == 'l' && strcmp(optarg, "size") == 0;
         good &= c != 'l' || o.leave_out_elem_size || o.leave_out_size;
     }
     if (!good || optind == argc || o.seeds < 1 || o.evaluations < 1 || o.window < 0) {
-        fputs("usage: bench-strategies [--seeds N] [--evaluations N] [--window N] [--strategy NAME]\n"
-              "                        [--fit] [--leave-out elem-size|size] RECORDING...\n",
-              stderr);
+        fputs(
+            "usage: bench-strategies [--seeds N] [--evaluations N] [--window N] [--strategy NAME]\n"
+            "                        [--kernel FILE.cu] [--fit] [--leave-out elem-size|size] RECORDING...\n",
+            stderr);
         return 2;
     }
     const tt__strategy *only;

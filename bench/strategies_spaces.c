@@ -5,6 +5,7 @@
 #include "base/grow.h"
 
 #include "bench/strategies.h"
+#include "template/operation.h"
 
 static tt_status read_trials(bench_space *b, const tt__recording *r) {
     size_t n = 0;
@@ -74,6 +75,72 @@ tt_status bench_spaces_add(bench_spaces *s, const tt__template_set *templates, c
     return status;
 }
 
+typedef struct own {
+    bench_spaces *s;
+    const tt__template *t;
+    const tt__recording *r;
+} own;
+
+static tt_status add_own(void *user, const tt__problem *p) {
+    const own *in = user;
+    if (!tt__template_does(in->t, p))
+        return TT_OK;
+    TT_TRY(TT__GROW(in->s->items, in->s->n));
+    bench_space *b = &in->s->items[in->s->n++];
+    *b = (bench_space){.problem = *p};
+    return fill(b, &(tt__template_set){1, (tt__template **)&in->t}, in->r);
+}
+
+tt_status bench_spaces_add_own(bench_spaces *s, const tt__template *t, const char *path) {
+    tt__recording *r;
+    tt__problem p;
+    tt__gpu gpu = tt__typical_gpu();
+    gpu.name[0] = '\0';
+    TT_TRY(tt__operation_problem(&p, t->operation, t->op, NULL));
+    const tt__foreign foreign = tt__foreign_of(t, &p, &gpu);
+    TT_TRY(tt__recording_open_t4(&r, path, &foreign));
+    tt_status status = tt__recording_problems(r, t->op, add_own, &(own){s, t, r});
+    tt__recording_close(&r);
+    return status;
+}
+
+/* ---- How good a search was ---- */
+
+static int by_time(const void *a, const void *b) {
+    double x = *(const double *)a, y = *(const double *)b;
+    return (x > y) - (x < y);
+}
+
+/* The expected best of k draws without replacement, of n sorted times. */
+static double expected(const double *times, size_t n, size_t k) {
+    double sum = 0, left = 1; /* left: the chance that none of the draws is before i */
+    for (size_t i = 0; i + k <= n && left > 1e-12; i++) {
+        double first = left * (double)k / (double)(n - i);
+        sum += first * times[i];
+        left -= first;
+    }
+    return sum;
+}
+
+double bench_score(const bench_space *b, const double *curves, size_t seeds, size_t n) {
+    size_t passed = 0, k = 0;
+    double *times = calloc(b->space.n + 1, sizeof *times), sum = 0;
+    for (size_t i = 0; times && i < b->space.n; i++)
+        if (isfinite(b->judged_us[i]))
+            times[passed++] = b->judged_us[i] / b->best_us;
+    if (passed)
+        qsort(times, passed, sizeof *times, by_time);
+    double end = passed ? 1 + 0.05 * (times[passed / 2] - 1) : 1;
+    for (double base; k < n && k < passed && (base = expected(times, passed, k + 1)) > end; k++) {
+        double mean = 0;
+        for (size_t s = 0; s < seeds; s++)
+            mean += fmin(curves[s * n + k], times[passed - 1]) / (double)seeds;
+        sum += (base - mean) / (base - 1);
+    }
+    free(times);
+    return k ? sum / (double)k : 0;
+}
+
 /* ---- What was good elsewhere ---- */
 
 static int64_t find(const bench_space *b, const tt__candidate *c) {
@@ -121,7 +188,8 @@ tt_status bench_spaces_prepare(bench_spaces *s) {
                 for (size_t k = 0; k < s->n; k++) {
                     bench_space *to = &s->items[i], *from = &s->items[k];
                     double d = distance(to, from);
-                    if (to->matrix.elem_size == from->matrix.elem_size && d > apart - 0.5 && d <= apart)
+                    if (to->matrix.rows && to->matrix.elem_size == from->matrix.elem_size &&
+                        d > apart - 0.5 && d <= apart)
                         add_start(to, from, n);
                 }
     return TT_OK;

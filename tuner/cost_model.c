@@ -240,6 +240,7 @@ static void place_params(tt__cost_model *m, const char *names[], size_t i, const
             continue;
         double value = tt__strtod(p->values[point[k]], NULL);
         m->words[at] |= !tt__param_is_number(p) || is_choice(p);
+        m->counts[at] = true;
         m->coords[i][at] = (float)(value >= 1 ? log2(value) + 1 : point[k]);
     }
 }
@@ -254,13 +255,14 @@ static void place(tt__cost_model *m, const tt__space *space, const tt__points *p
     for (size_t i = 0; i < space->n * TT__COORDS_MAX; i++)
         all[i] = NAN;
     m->words[kernel] = true; /* this is TT__COORD_KERNEL, the first one */
+    m->counts[threads] = true;
     for (size_t i = 0, t = 0; i < space->n; i++) {
         const tt__geometry *g = &m->geometry[i];
         t += i > 0 && space->items[i].t != space->items[i - 1].t;
         m->coords[i][kernel] = (float)t;
         m->coords[i][read] = (float)log2(g->read_run + 1);
         m->coords[i][write] = (float)log2(g->write_run + 1);
-        m->coords[i][threads] = (float)log2(g->threads);
+        m->coords[i][threads] = (float)log2(g->threads) + 1;
         m->coords[i][bytes] = (float)(g->thread_bytes > 0 ? log2(g->thread_bytes) : 0);
         place_params(m, names, i, space->items[i].t, points->at[i]);
     }

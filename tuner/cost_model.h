@@ -52,6 +52,7 @@ typedef struct tt__cost_model {
     float (*coords)[TT__COORDS_MAX]; /* a distance of 1 is a doubling, a step or another word; NAN: it has no
                                         such coordinate */
     bool words[TT__COORDS_MAX];      /* words have no order: they are equal or different */
+    bool counts[TT__COORDS_MAX];     /* log2(VALUE) + 1 of a number */
 } tt__cost_model;
 
 /* `weights` are TT__COSTS; NULL: tt__cost_weights. Close it with tt__cost_model_close, also after a

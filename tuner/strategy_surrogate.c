@@ -25,8 +25,18 @@ static const double faint = 1e-9;
  * With few rows, its error can be larger than the process explores. */
 enum { STARTS_MAX = 2, GREEDY = 8, ACQUAINTED = 24 };
 
+/* The process is fitted to FIT_FIRST results, and again whenever there are half as many more, up to FIT_LAST.
+ */
+enum { FIT_FIRST = 12, FIT_LAST = 320 };
+
+/* Every second choice takes the process for less sure than it says, because it fits few rows too well. */
+enum { DOUBT_EVERY = 2 };
+static const double doubt = 3;
+
 typedef struct surrogate {
     tt__gp *gp;
+    size_t fit_at;
+    double base, scale; /* of `squash`; scale 0: none */
     size_t at_start, n_started;
     double *prior, *odds, *gain; /* one allocation; gain: from the last comparison of all configurations */
     bool compared;               /* was there such a comparison? */
@@ -56,19 +66,61 @@ static tt_status open_surrogate(void **self, const tt__view *view, uint64_t seed
     s->row_of = calloc(2 * n, sizeof *s->row_of);
     if (!s->prior || !s->cubin_of || !s->row_of)
         return tt__fail_memory(3 * n * sizeof *s->prior);
+    s->fit_at = FIT_FIRST;
     s->odds = s->prior + n;
     s->gain = s->prior + 2 * n;
     s->asked_for = s->row_of + n;
     TT_TRY(tt__points_cubins(view->points, s->cubin_of));
     for (size_t i = 0; i < n; i++)
         s->prior[i] = view->model->log_time[i] + opinion * tt__random_unit(&seed);
-    return tt__gp_open(&s->gp, view->model);
+    bool modelled = view->space->n > 0 && view->space->items[0].t->operation->moves;
+    return tt__gp_open(&s->gp, modelled ? &tt__gp_sum : &tt__gp_product, view->model);
 }
 
 static void note_cubins(surrogate *s, const tt__view *view) {
     for (size_t i = 0; i < view->space->n; i++)
         if (view->known[i] != TT__UNTRIED)
             s->asked_for[s->cubin_of[i]] = true;
+}
+
+/* Logarithms of times that are far above the best differ less. How slow the slow ones are says little about
+ * the fast ones. */
+static double squash(const surrogate *s, double log_time) {
+    double above = log_time - s->base;
+    return s->scale > 0 && above > 0 ? s->base + s->scale * asinh(above / s->scale) : log_time;
+}
+
+static void set_values(surrogate *s, const tt__view *view) {
+    for (size_t r = 0; r < s->gp->n_rows; r++) {
+        size_t i = s->gp->rows[r];
+        if (tt__strategy_passed(view, i))
+            tt__gp_set(s->gp, r, squash(s, log(view->trials[i].time_us)) - s->prior[i]);
+    }
+}
+
+static int by_value(const void *a, const void *b) {
+    double x = *(const double *)a, y = *(const double *)b;
+    return (x > y) - (x < y);
+}
+
+/* When there are enough new results, half of them become "slow", and the process is fitted. */
+static tt_status fit(surrogate *s, const tt__view *view) {
+    static const double scale_min = 0.02;
+    double times[TT__GP_ROWS_MAX];
+    size_t n = 0;
+    for (size_t r = 0; r < s->gp->n_rows; r++) {
+        size_t i = s->gp->rows[r];
+        if (tt__strategy_passed(view, i))
+            times[n++] = log(view->trials[i].time_us);
+    }
+    if (!s->gp->kind->fit || n < s->fit_at || n > FIT_LAST)
+        return TT_OK;
+    s->fit_at = n + n / 2;
+    qsort(times, n, sizeof *times, by_value);
+    s->base = times[0];
+    s->scale = fmax(times[n / 2] - times[0], scale_min);
+    set_values(s, view);
+    return tt__gp_fit(s->gp);
 }
 
 /* Adds rows for newly named or tried configurations, and values for results. */
@@ -79,12 +131,8 @@ static tt_status learn(surrogate *s, const tt__view *view) {
             TT_TRY(tt__gp_add(s->gp, i));
             s->row_of[i] = true;
         }
-    for (size_t r = 0; r < tt__gp_rows(s->gp); r++) {
-        size_t i = tt__gp_row(s->gp, r);
-        if (tt__strategy_passed(view, i))
-            tt__gp_set(s->gp, r, log(view->trials[i].time_us) - s->prior[i]);
-    }
-    return TT_OK;
+    set_values(s, view);
+    return fit(s, view);
 }
 
 /* The expected improvement on `best` of a normally distributed value. */
@@ -99,7 +147,7 @@ static double to_beat(const surrogate *s, const tt__view *view) {
     double best = INFINITY;
     int64_t fastest = tt__strategy_fastest(view);
     if (fastest != TT__NOTHING)
-        return log(view->trials[fastest].time_us);
+        return squash(s, log(view->trials[fastest].time_us));
     for (size_t i = 0; i < view->space->n; i++)
         if (view->known[i] != TT__UNTRIED && s->prior[i] < best)
             best = s->prior[i];
@@ -144,20 +192,21 @@ static tt_status next(int64_t *index, void *self, const tt__view *view) {
         s->n_started++;
         return TT_OK;
     }
-    if (tt__gp_rows(s->gp) >= GREEDY && (*index = sibling_of_best(s, view)) != TT__NOTHING)
+    if (s->gp->n_rows >= GREEDY && (*index = sibling_of_best(s, view)) != TT__NOTHING)
         return TT_OK;
-    if (tt__gp_rows(s->gp) >= ACQUAINTED && (*index = stranger(s, view)) != TT__NOTHING)
+    if (s->gp->n_rows >= ACQUAINTED && (*index = stranger(s, view)) != TT__NOTHING)
         return TT_OK;
     TT_TRY(learn(s, view));
     tt__strategy_odds(s->odds, view);
     tt__gp_predict(s->gp, &mean, &deviation);
     double best = to_beat(s, view);
-    bool greedy = tt__gp_rows(s->gp) < GREEDY, frugal = tt__gp_rows(s->gp) >= FRUGAL;
+    double wide = s->gp->kind->fit && s->gp->n_rows % DOUBT_EVERY == 0 ? doubt : 1;
+    bool greedy = s->gp->n_rows < GREEDY, frugal = s->gp->n_rows >= FRUGAL;
     for (size_t i = 0; i < view->space->n; i++) {
         if (view->known[i] != TT__UNTRIED)
             continue;
         double at = s->prior[i] + mean[i] - caution * log(s->odds[i]);
-        double gain = greedy ? 0 : improvement(best, at, deviation[i]);
+        double gain = greedy ? 0 : improvement(best, at, wide * deviation[i]);
         s->gain[i] = gain / (frugal && !s->asked_for[s->cubin_of[i]] ? dear : 1) - faint * at;
         if (s->gain[i] > most) {
             most = s->gain[i];

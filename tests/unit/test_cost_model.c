@@ -159,7 +159,7 @@ static void test_gp(void **state) {
     tt__gp *gp;
     const double *mean, *deviation;
     field_open(&f, tiles, NULL);
-    assert_ok(tt__gp_open(&gp, &f.model));
+    assert_ok(tt__gp_open(&gp, &tt__gp_sum, &f.model));
     assert_ok(tt__gp_add(gp, 3));
     tt__gp_set(gp, 0, 0.5);
     tt__gp_predict(gp, &mean, &deviation);
@@ -175,14 +175,41 @@ static void test_gp(void **state) {
     tt__gp_set(gp, 1, 0.8);
     tt__gp_predict(gp, &mean, &deviation);
     assert_true(fabs(mean[20] - 0.8) < 0.02 && fabs(mean[3] - 0.5) < 0.02);
-    assert_int_equal(tt__gp_rows(gp), 2);
-    assert_int_equal(tt__gp_row(gp, 1), 20);
+    assert_int_equal(gp->n_rows, 2);
+    assert_int_equal(gp->rows[1], 20);
 
     /* The same trial twice only averages. */
     assert_ok(tt__gp_add(gp, 20));
     tt__gp_set(gp, 2, 0.9);
     tt__gp_predict(gp, &mean, &deviation);
     assert_true(fabs(mean[20] - 0.85) < 0.02);
+    tt__gp_close(gp);
+    field_close(&f);
+}
+
+/* A fit finds out that times depend on one coordinate only. */
+static void test_gp_fit(void **state) {
+    (void)state;
+    field f;
+    tt__gp *gp;
+    const double *mean, *deviation;
+    double error[2] = {0};
+    field_open(&f, tiles, NULL);
+    assert_ok(tt__gp_open(&gp, &tt__gp_product, &f.model));
+    for (size_t r = 0; r < 24; r++) {
+        size_t i = r * 7 % f.space.n;
+        assert_ok(tt__gp_add(gp, i));
+        tt__gp_set(gp, r, field_value(&f, i, "W") / 32.0);
+    }
+    for (int fitted = 0; fitted < 2; fitted++) {
+        if (fitted)
+            assert_ok(tt__gp_fit(gp));
+        tt__gp_predict(gp, &mean, &deviation);
+        for (size_t i = 0; i < f.space.n; i++)
+            error[fitted] += fabs(mean[i] - field_value(&f, i, "W") / 32.0);
+    }
+    if (error[1] >= error[0] / 2)
+        fail_msg("error %g before the fit, %g after it", error[0], error[1]);
     tt__gp_close(gp);
     field_close(&f);
 }
@@ -196,6 +223,7 @@ int main(void) {
         cmocka_unit_test(test_cache_hints),
         cmocka_unit_test(test_accesses),
         cmocka_unit_test(test_gp),
+        cmocka_unit_test(test_gp_fit),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
