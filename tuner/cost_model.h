@@ -41,7 +41,7 @@ enum {
 
 /* A configuration has coordinates. The distance of two configurations says how much a trial of one tells
  * about the other. */
-enum { TT__COORD_KERNEL = 0, TT__COORDS_MAX = 40 };
+enum { TT__COORD_KERNEL = 0, TT__COORDS_MAX = 48 };
 
 typedef struct tt__cost_model {
     size_t n;               /* size of the space */

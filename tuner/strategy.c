@@ -6,8 +6,8 @@
 #include <math.h>
 #include <stdlib.h>
 
+#include "base/random.h"
 #include "base/str.h"
-#include "tuner/random.h"
 
 static const tt__strategy *const strategies[] = {
     &tt__strategy_surrogate, &tt__strategy_model,  &tt__strategy_local,

@@ -4,7 +4,7 @@
  */
 #include <stdlib.h>
 
-#include "tuner/random.h"
+#include "base/random.h"
 #include "tuner/strategy.h"
 
 enum { POPULATION = 20, NEWCOMERS = 16 }; /* every 16th is random */

@@ -6,7 +6,7 @@
 #include <math.h>
 #include <stdlib.h>
 
-#include "tuner/random.h"
+#include "base/random.h"
 #include "tuner/strategy.h"
 
 static const double hopeless = 1.25;  /* times the best */

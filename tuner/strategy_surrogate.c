@@ -6,8 +6,8 @@
 #include <math.h>
 #include <stdlib.h>
 
+#include "base/random.h"
 #include "tuner/gp.h"
-#include "tuner/random.h"
 #include "tuner/strategy.h"
 
 /* A small random number by seed, which breaks the many ties. */

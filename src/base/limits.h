@@ -8,7 +8,7 @@ enum {
     TT__NAME_MAX = 64,
     TT__SYMBOL_MAX = 192, /* of a kernel: a name, or an instance of a template */
     TT__GPU_NAME_MAX = 96,
-    TT__CONFIG_MAX = 256,
+    TT__CONFIG_MAX = 512,
     TT__PATH_MAX = 512,
     TT__REASON_MAX = 512,
     TT__VARIABLES_MAX = 16,               /* of an operation */

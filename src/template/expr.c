@@ -1,11 +1,12 @@
 /*
  * Evaluates expressions in SQLite. The table `facts` has one row with the problem and the device. There are
- * three kinds of query:
+ * four kinds of query:
  *
  * - One configuration: its parameters are facts too. Each `where` is a column, so that a message can name
  *   the one that fails.
  * - The whole space: each parameter is a table. The tables are cross-joined, and the wheres filter.
  * - All combinations: the same join, with the wheres as columns.
+ * - One configuration after the other: the same join of the parameters in use, with their indices bound.
  *
  * The scanner (scan.c) is the first defence against hostile text, the authorizer and the limits here are the
  * second.
@@ -30,7 +31,7 @@ enum {
     DEPTH_TOGETHER = 300, /* depth of all wheres joined with AND */
 };
 
-typedef enum scope { SCOPE_ONE, SCOPE_LEGAL, SCOPE_ALL } scope;
+typedef enum scope { SCOPE_ONE, SCOPE_LEGAL, SCOPE_ALL, SCOPE_AT } scope;
 
 struct tt__query {
     const tt__template *t;
@@ -39,8 +40,9 @@ struct tt__query {
     bool is_filling;
     int n_selects; /* counted by the authorizer in this statement */
     int steps_left;
-    int first_where; /* first column with a `where` */
-    int first_value; /* first column of `columns` */
+    int first_where;           /* first column with a `where` */
+    int first_value;           /* first column of `columns` */
+    bool used[TT__PARAMS_MAX]; /* of SCOPE_AT */
 };
 
 /* ---- Functions: NULL for whatever has no answer, so that no row of a query can fail -------------------- */
@@ -429,12 +431,23 @@ tt_status tt__expr_max_regs(int *out, const tt__template *t, const size_t *choic
 
 /* ---- Querying ------------------------------------------------------------------------------------------ */
 
+/* The names of parameters are quoted in the columns. */
+static void note_used(bool used[TT__PARAMS_MAX], const char *sql, const tt__template *t) {
+    char name[TT__NAME_MAX + 2];
+    for (size_t i = 0; i < t->n_params; i++) {
+        tt__format(name, sizeof name, "\"%s\"", t->params[i].name);
+        used[i] = strstr(sql, name) != NULL;
+    }
+}
+
+/* `used` is for SCOPE_AT. */
 static tt_status write_query(tt__str *sql, const tt__template *t, scope s, const tt__expr *const *columns,
-                             size_t n_columns) {
+                             size_t n_columns, bool *used) {
     const char *before = "SELECT ";
-    for (size_t i = 0; i < t->n_params && s != SCOPE_ONE; i++, before = ",")
+    bool all = s == SCOPE_LEGAL || s == SCOPE_ALL;
+    for (size_t i = 0; i < t->n_params && all; i++, before = ",")
         tt__str_addf(sql, "%stt_p%zu.\"#\"", before, i);
-    for (size_t i = 0; i < t->n_wheres && s != SCOPE_LEGAL; i++, before = ",") {
+    for (size_t i = 0; i < t->n_wheres && (s == SCOPE_ONE || s == SCOPE_ALL); i++, before = ",") {
         tt__str_addf(sql, "%s((", before);
         TT_TRY(tt__expr_scan(sql, t, &t->wheres[i]));
         tt__str_add(sql, "\n) IS TRUE)");
@@ -444,11 +457,15 @@ static tt_status write_query(tt__str *sql, const tt__template *t, scope s, const
         TT_TRY(tt__expr_scan(sql, t, columns[i]));
         tt__str_add(sql, "\n)");
     }
+    TT_TRY(tt__str_check(sql));
+    if (s == SCOPE_AT)
+        note_used(used, sql->text, t);
     tt__str_add(sql, " FROM tt_facts");
     if (s == SCOPE_ONE)
         return tt__str_check(sql);
     for (size_t i = 0; i < t->n_params; i++)
-        tt__str_addf(sql, " CROSS JOIN tt_p%zu", i);
+        if (all || used[i])
+            tt__str_addf(sql, " CROSS JOIN tt_p%zu", i);
     tt__str_add(sql,
                 " WHERE tt_facts.\"#\"=1"); /* SQLite then knows that there is one row, and does not sort */
     for (size_t i = 0; i < t->n_wheres && s == SCOPE_LEGAL; i++) {
@@ -457,7 +474,10 @@ static tt_status write_query(tt__str *sql, const tt__template *t, scope s, const
         tt__str_add(sql, "\n)");
     }
     for (size_t i = 0; i < t->n_params; i++)
-        tt__str_addf(sql, "%stt_p%zu.\"#\"", i ? "," : " ORDER BY ", i);
+        if (all)
+            tt__str_addf(sql, "%stt_p%zu.\"#\"", i ? "," : " ORDER BY ", i);
+        else if (used[i])
+            tt__str_addf(sql, " AND tt_p%zu.\"#\"=?%zu", i, i + 1);
     return tt__str_check(sql);
 }
 
@@ -467,9 +487,11 @@ static tt_status open_query(tt__query **out, const tt__template *t, const tt__fa
     tt__str sql = {0};
     TT_TRY(open_sandbox(out, t, facts, choice, DEPTH_TOGETHER));
     tt__query *q = *out;
-    TT_GOTO(write_query(&sql, t, s, columns, n_columns));
-    q->first_where = s == SCOPE_ONE ? 0 : (int)t->n_params;
-    q->first_value = q->first_where + (s == SCOPE_LEGAL ? 0 : (int)t->n_wheres);
+    TT_GOTO(write_query(&sql, t, s, columns, n_columns, q->used));
+    q->first_where = s == SCOPE_ONE || s == SCOPE_AT ? 0 : (int)t->n_params;
+    q->first_value = q->first_where + (s == SCOPE_LEGAL || s == SCOPE_AT ? 0 : (int)t->n_wheres);
+    if (s == SCOPE_AT)
+        sqlite3_limit(q->db, SQLITE_LIMIT_VARIABLE_NUMBER, TT__PARAMS_MAX);
     if (sqlite3_prepare_v2(q->db, sql.text, -1, &q->stmt, NULL) != SQLITE_OK)
         TT_GOTO(fail_sqlite(q, "preparing the space"));
 out:
@@ -499,6 +521,31 @@ tt_status tt__query_problem(tt__query **out, const tt__template *t, const tt__fa
     return TT_OK;
 }
 
+tt_status tt__query_open_at(tt__query **out, const tt__template *t, const tt__facts *facts,
+                            const tt__expr *const *columns, size_t n_columns) {
+    return open_query(out, t, facts, SCOPE_AT, NULL, columns, n_columns);
+}
+
+bool tt__query_uses(const tt__query *q, size_t param) {
+    return q->used[param];
+}
+
+tt_status tt__query_move(tt__query *q, const unsigned char *choice) {
+    bool found;
+    sqlite3_reset(q->stmt);
+    q->steps_left = STEPS_MAX;
+    for (size_t i = 0; i < q->t->n_params; i++)
+        if (q->used[i])
+            sqlite3_bind_int(q->stmt, (int)i + 1, choice[i]);
+    TT_TRY(tt__query_next(q, &found));
+    return found ? TT_OK : tt__fail(TT_E_INTERNAL, "%s: a configuration without a row", q->t->path);
+}
+
+bool tt__query_holds(const tt__query *q, size_t column) {
+    tt__value v = tt__query_value(q, column);
+    return (v.kind == TT__VALUE_INT || v.kind == TT__VALUE_REAL) && v.f != 0;
+}
+
 /* SQLite prepares the insert again here, now under the authorizer and the limits. */
 tt_status tt__query_again(tt__query *q, const tt__facts *facts) {
     enum { MOST = 128 };
@@ -524,25 +571,16 @@ tt_status tt__query_next(tt__query *q, bool *found) {
     return rc == SQLITE_ROW || rc == SQLITE_DONE ? TT_OK : fail_sqlite(q, "evaluating its expressions");
 }
 
+bool tt__query_is_tired(const tt__query *q) {
+    return q->steps_left < 0;
+}
+
 size_t tt__query_choice(const tt__query *q, size_t param) {
     return (size_t)sqlite3_column_int64(q->stmt, (int)param);
 }
 
 bool tt__query_where(const tt__query *q, size_t where) {
     return sqlite3_column_int(q->stmt, q->first_where + (int)where) != 0;
-}
-
-char *tt__value_text(char out[TT__NAME_MAX], tt__value v) {
-    tt__copy(out, TT__NAME_MAX, v.kind == TT__VALUE_NULL ? "NULL (a division by zero?)" : "a word");
-    if (v.kind == TT__VALUE_INT)
-        snprintf(out, TT__NAME_MAX, "%lld", (long long)v.i);
-    if (v.kind == TT__VALUE_REAL)
-        tt__format(out, TT__NAME_MAX,
-                   v.f >= 0x1p63 || v.f < -0x1p63 ? "%g (beyond 64 bits)"
-                   : v.f == floor(v.f)            ? "%.1f"
-                                                  : "%g",
-                   v.f);
-    return out;
 }
 
 tt__value tt__query_value(const tt__query *q, size_t column) {

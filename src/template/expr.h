@@ -56,12 +56,23 @@ tt_status tt__query_open_all(tt__query **out, const tt__template *t, const tt__f
 /* A query of columns that use no parameter: one row. */
 tt_status tt__query_problem(tt__query **out, const tt__template *t, const tt__facts *facts,
                             const tt__expr *const *columns, size_t n_columns);
+/* Prepares a query of columns for one configuration after the other: tt__query_move goes to one. It joins
+ * only the parameters that the columns use. */
+tt_status tt__query_open_at(tt__query **out, const tt__template *t, const tt__facts *facts,
+                            const tt__expr *const *columns, size_t n_columns);
+bool tt__query_uses(const tt__query *q, size_t param);
+/* The row of this configuration. Only parameters that are used count. */
+tt_status tt__query_move(tt__query *q, const unsigned char *choice);
+/* Does the column's condition hold in the current row? */
+bool tt__query_holds(const tt__query *q, size_t column);
 /* Repeats the query for another problem. */
 tt_status tt__query_again(tt__query *q, const tt__facts *facts);
 void tt__query_close(tt__query *q);
 
 /* Moves to the next row; *found is false after the last. TT_E_TEMPLATE: the evaluation takes too long. */
 tt_status tt__query_next(tt__query *q, bool *found);
+/* Has the query been ended because it takes too long? */
+bool tt__query_is_tired(const tt__query *q);
 
 /* These read the current row: the index of a parameter's value, whether a `where` holds, and the value of a
  * column. A query of one configuration has no index. A query that returns only rows that satisfy all has no

@@ -12,7 +12,7 @@
 #include "base/workload.h"
 
 enum {
-    TT__PARAMS_MAX = 16,
+    TT__PARAMS_MAX = 32,
     TT__VALUES_MAX = 256, /* per parameter; an index fits a byte (tuner/points.h) */
     TT__WHERES_MAX = 32,
     TT__TYPES_MAX = 12, /* choices of one `type` */
@@ -23,7 +23,8 @@ enum {
     TT__OPTIONS_MAX = 16,
     TT__DERIVED_MAX = 12,
     TT__FILE_MAX = 128,
-    TT__CONFIGS_MAX = 65536, /* legal configurations of one template for one problem */
+    TT__CONFIGS_MAX = 65536, /* legal configurations of one template that are listed; of more, a sample */
+    TT__SAMPLE_MAX = 8192,   /* its size */
 };
 
 /* An SQL scalar expression and its place, for messages. */
@@ -259,8 +260,12 @@ typedef struct tt__candidate {
 typedef struct tt__space {
     size_t n;
     tt__candidate *items;
-} tt__space; /* zero-initialise */
+    bool sampled; /* a template has too many configurations, so only a sample of them is here */
+    double legal; /* all legal configurations; estimated if `sampled` */
+} tt__space;      /* zero-initialise */
 
+/* The number of all combinations of values, legal or not. */
+double tt__template_combinations(const tt__template *t);
 /* Appends all legal configurations of the template for this problem: the default first, then the order of
  * declaration (the first parameter changes slowest). A template of another operation adds nothing. A
  * configuration is legal if
@@ -271,10 +276,17 @@ typedef struct tt__space {
  * - the grid is within CUDA's limits (x < 2^31, y and z < 65536);
  * - every i32 argument fits 32 bits.
  *
+ * If there are more than TT__CONFIGS_MAX, it appends the default and a sample in which each has the same
+ * chance, always the same one.
+ *
  * On failure the space is unchanged.
  * TT_E_TEMPLATE: a geometry cannot be launched (NULL, not an integer, zero or negative), a derived value is
- * no integer, or the space is too large. */
+ * no integer, or so few of very many combinations are legal that none is found. */
 tt_status tt__space_add(tt__space *space, const tt__template *t, const tt__gpu *gpu, const tt__problem *p);
+/* Appends legal configurations that differ from one of the template in one parameter, and up to `pairs`
+ * random ones that differ in two. */
+tt_status tt__space_neighbours(tt__space *out, const tt__template *t, const tt__gpu *gpu,
+                               const tt__problem *p, const char *config, size_t pairs);
 /* Appends a candidate that tt__space_resolve made. */
 tt_status tt__space_append(tt__space *space, const tt__candidate *c);
 void tt__space_free(tt__space *space);

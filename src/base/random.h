@@ -1,8 +1,8 @@
 /*
  * Random numbers from a seed, the same on every machine.
  */
-#ifndef TT_TUNER_RANDOM_H
-#define TT_TUNER_RANDOM_H
+#ifndef TT_BASE_RANDOM_H
+#define TT_BASE_RANDOM_H
 
 #include <stddef.h>
 #include <stdint.h>

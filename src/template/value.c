@@ -1,0 +1,20 @@
+/* What an expression comes to, for messages. */
+#include <math.h>
+#include <stdio.h>
+
+#include "base/number.h"
+#include "base/str.h"
+#include "template/expr.h"
+
+char *tt__value_text(char out[TT__NAME_MAX], tt__value v) {
+    tt__copy(out, TT__NAME_MAX, v.kind == TT__VALUE_NULL ? "NULL (a division by zero?)" : "a word");
+    if (v.kind == TT__VALUE_INT)
+        snprintf(out, TT__NAME_MAX, "%lld", (long long)v.i);
+    if (v.kind == TT__VALUE_REAL)
+        tt__format(out, TT__NAME_MAX,
+                   v.f >= 0x1p63 || v.f < -0x1p63 ? "%g (beyond 64 bits)"
+                   : v.f == floor(v.f)            ? "%.1f"
+                                                  : "%g",
+                   v.f);
+    return out;
+}
