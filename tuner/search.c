@@ -9,6 +9,7 @@
 #include "base/clock.h"
 #include "base/number.h"
 #include "tuner/ahead.h"
+#include "tuner/widen.h"
 
 /* Screening stops early for configurations that cannot be the best, whatever the noise. */
 static const double hopeless = 1.25;
@@ -47,15 +48,33 @@ static void keep(tt__search *search, size_t i, const tt__trial *measured) {
 
 typedef struct takeover {
     tt__search *search;
+    const tt__gpu *gpu;
     bool replay;
-    size_t at; /* where the last one was found; rows have nearly the order of the space */
+    bool collects;   /* in a first pass: */
+    tt__space found; /* what a sampled space may lack */
+    size_t at;       /* where the last one was found; rows have nearly the order of the space */
 } takeover;
+
+static tt_status collect(takeover *t, const tt__trial_row *row) {
+    const tt__template *of = NULL;
+    tt__candidate c;
+    for (size_t i = 0; i < t->search->space.n && !of; i = tt__strategy_end_of_template(&t->search->space, i))
+        of = strcmp(t->search->space.items[i].t->hash, row->hash) == 0 ? t->search->space.items[i].t : NULL;
+    tt_status status =
+        of ? tt__space_resolve(&c, of, t->gpu, &t->search->problem, row->config) : TT_E_INVALID;
+    if (status != TT_OK)
+        return status == TT_E_UNSUPPORTED || status == TT_E_INVALID ? TT_OK : status;
+    c.weight /= t->search->default_weight;
+    return tt__space_append(&t->found, &c);
+}
 
 static tt_status take_over(void *user, const tt__trial_row *row) {
     takeover *t = user;
     const tt__space *space = &t->search->space;
     if (!t->replay && strcmp(row->source, "replayed") == 0)
         return TT_OK; /* of another machine, and no evidence for this one */
+    if (t->collects)
+        return collect(t, row);
     for (size_t k = 0; k < space->n; k++) {
         size_t i = (t->at + k) % space->n;
         const tt__candidate *c = &space->items[i];
@@ -136,6 +155,7 @@ typedef struct hunt {
     tt__view view;
     double started_s;
     size_t n_pending;
+    size_t until; /* this round ends with so many trials */
 } hunt;
 
 /* Is there time for one more trial, for those in flight, and for the finals? */
@@ -183,8 +203,11 @@ static size_t n_kept(const tt__search *search) {
 
 /* How many more trials the strategy may name. */
 static size_t nameable(const tt__search *search, const hunt *h) {
-    size_t left = tt__search_left(search), taken = h->n_pending + n_kept(search);
-    return left > taken ? left - taken : 0;
+    size_t left = tt__search_left(search), taken = h->n_pending + n_kept(search),
+           named = search->n_tried + h->n_pending;
+    size_t round = h->until > named ? h->until - named : 0;
+    left = left > taken ? left - taken : 0;
+    return left < round ? left : round;
 }
 
 /* Submits configurations from the strategy while the backend has room and the strategy names any. */
@@ -244,31 +267,50 @@ static const tt__strategy *choose(const tt__session *s, const tt__search *search
     return tt__search_wants_all(s, search) ? &tt__strategy_exhaustive : &tt__strategy_surrogate;
 }
 
-static tt_status search_on(tt__session *s, tt__search *search, const char *phase) {
+/* Searches the space as it is now. */
+static tt_status search_round(tt__session *s, tt__search *search, const char *phase, hunt *h) {
     tt__points points;
     tt__cost_model model = {0};
     tt__warm_starts starts;
-    hunt h = {.strategy = choose(s, search), .started_s = tt__now_s()};
     tt_status status;
+    h->self = NULL;
     TT_GOTO(tt__points_open(&points, &search->space));
     TT_GOTO(tt__cost_model_open(&model, &search->space, &s->gpu, &search->problem, &points, NULL));
     TT_GOTO(tt__warm_starts_find(&starts, s->store, &s->elsewhere, &s->gpu, s->gpu_id, s->run_id,
                                  &search->problem, &search->space));
-    h.view = (tt__view){.space = &search->space,
-                        .points = &points,
-                        .model = &model,
-                        .known = search->known,
-                        .trials = search->trials,
-                        .starts = starts.at,
-                        .n_starts = starts.n};
-    TT_GOTO(h.strategy->open(&h.self, &h.view, s->opts->seed));
-    TT_GOTO(try_all(s, search, phase, &h));
-    TT_GOTO(try_the_rest(s, search, &h));
+    h->view = (tt__view){.space = &search->space,
+                         .points = &points,
+                         .model = &model,
+                         .known = search->known,
+                         .trials = search->trials,
+                         .starts = starts.at,
+                         .n_starts = starts.n};
+    TT_GOTO(h->strategy->open(&h->self, &h->view, s->opts->seed));
+    TT_GOTO(try_all(s, search, phase, h));
 out:
-    h.strategy->close(h.self);
+    h->strategy->close(h->self);
     tt__cost_model_close(&model);
     tt__points_close(&points);
     return status;
+}
+
+/* A sampled space is widened after each round. The next one begins when there are half as many trials more.
+ */
+static tt_status search_on(tt__session *s, tt__search *search, const char *phase) {
+    enum { FIRST_ROUND = 32 };
+    hunt h = {.strategy = choose(s, search), .started_s = tt__now_s(), .until = SIZE_MAX};
+    bool again = search->space.sampled;
+    if (again)
+        h.until = search->n_tried > FIRST_ROUND ? search->n_tried : FIRST_ROUND;
+    do {
+        TT_TRY(search_round(s, search, phase, &h));
+        again = search->space.sampled && search->n_tried >= h.until && tt__search_left(search) > 0 &&
+                !search->cut;
+        h.until += h.until / 2;
+        if (again)
+            TT_TRY(tt__search_widen(search, &s->gpu));
+    } while (again);
+    return try_the_rest(s, search, &h);
 }
 
 /* The stored winner competes even if opts->only leaves its kernel out, so that a worse one cannot replace
@@ -294,13 +336,39 @@ static tt_status enumerate(tt__session *s, tt__search *search) {
             TT_TRY(tt__space_add(&search->space, s->templates->items[i], &s->gpu, &search->problem));
     if (s->opts->n_only && search->problem_id)
         TT_TRY(add_incumbent(s, search));
-    double one = search->space.n ? search->space.items[0].weight : 1; /* the default's time has weight 1 */
+    search->default_weight = search->space.n ? search->space.items[0].weight : 1;
     for (size_t i = 0; i < search->space.n; i++)
-        search->space.items[i].weight /= one;
+        search->space.items[i].weight /= search->default_weight; /* the default's time has weight 1 */
     size_t n = search->space.n ? search->space.n : 1;
     search->known = calloc(n, sizeof *search->known);
     search->trials = calloc(n, sizeof *search->trials);
     return search->known && search->trials ? TT_OK : tt__fail_memory(n * sizeof *search->trials);
+}
+
+static tt_status take_over_all(tt__session *s, tt__search *search) {
+    takeover t = {.search = search, .gpu = &s->gpu, .replay = s->opts->replay != NULL};
+    tt_status status = TT_OK;
+    for (int pass = search->space.sampled ? 0 : 1; pass < 2; pass++) {
+        t.collects = pass == 0;
+        TT_GOTO(tt__store_trials(s->store, s->gpu_id, &s->env, search->problem_id, TT__STAGE_SCREEN,
+                                 take_over, &t));
+        if (t.collects)
+            TT_GOTO(tt__search_insert(search, &t.found));
+    }
+out:
+    tt__space_free(&t.found);
+    return status;
+}
+
+/* A sample cannot be tried whole. */
+static tt_status check_size(const tt__search *search) {
+    if (!search->space.sampled || search->limits.trials != SIZE_MAX)
+        return TT_OK;
+    return tt__fail(
+        TT_E_INVALID,
+        "%s has about %.2g legal configurations, too many to try all: choose another effort, or limit "
+        "the trials",
+        search->t->kernel, search->space.legal);
 }
 
 tt_status tt__search_open(tt__session *s, const tt__problem *p, const tt__limits *limits, tt__search *out) {
@@ -311,11 +379,8 @@ tt_status tt__search_open(tt__session *s, const tt__problem *p, const tt__limits
     if (!s->presumed)
         TT_TRY(tt__store_problem(s->store, p, &out->problem_id));
     TT_TRY(enumerate(s, out));
-    if (!s->opts->force && !s->presumed) {
-        takeover t = {.search = out, .replay = s->opts->replay != NULL};
-        TT_TRY(
-            tt__store_trials(s->store, s->gpu_id, &s->env, out->problem_id, TT__STAGE_SCREEN, take_over, &t));
-    }
+    if (!s->opts->force && !s->presumed)
+        TT_TRY(take_over_all(s, out));
     set_aside(out, most_trials(out));
     set_wanted(out);
     return TT_OK;
@@ -326,6 +391,7 @@ tt_status tt__search_run(tt__session *s, tt__search *search, const char *phase) 
     tt__session_progress(s, search, phase);
     if (tt__search_left(search) == 0)
         return TT_OK;
+    TT_TRY(check_size(search));
     if (s->backend->ops->prepare)
         TT_TRY(s->backend->ops->prepare(s->backend)); /* in parallel with planning the search */
     return search_on(s, search, phase);

@@ -13,6 +13,7 @@ typedef struct tt__search {
     const tt__template *t; /* a template of its operation */
     int64_t problem_id;
     tt__space space;
+    double default_weight; /* the weight of the first one, of which the others' are multiples */
     tt__known *known;
     tt__trial *trials;
     size_t n_tried, n_failed, n_measured; /* n_measured: in this run */

@@ -110,7 +110,7 @@ static tt_status end_result(tt__session *s, tt__searches *both, tt_result *resul
     tt__search *search = &both->search;
     double since_s = tt__now_s();
     bool holds = false;
-    result->space = search->space.n;
+    result->space = search->space.sampled ? (size_t)search->space.legal : search->space.n;
     if (search->best == TT__NOTHING) {
         no_winner(s, search, result);
         return TT_OK;

@@ -78,7 +78,9 @@ static void write_space(tt__json *j, const tt__examined *e) {
     tt__json_int(j, "cc", e->gpu.cc);
     tt__cli_json_problem(j, &e->p);
     tt__json_number(j, "combinations", e->survey.combinations, 17);
-    tt__json_int(j, "configurations", (int64_t)e->space.n);
+    tt__json_int(j, "configurations", (int64_t)e->space.legal);
+    if (e->space.sampled)
+        tt__json_int(j, "estimated", 1);
     if (!e->counted) {
         tt__json_number(j, "wheres", (double)NAN, 1);
         tt__json_number(j, "limits", (double)NAN, 1);

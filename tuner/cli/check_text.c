@@ -85,10 +85,13 @@ static tt_status print_survey(const tt__examined *e) {
         {"removes", true, false}, {"alone", true, false}, {"line", true, false}, {"what", false, true}};
     tt__table table = {.n_columns = 4, .columns = columns};
     char problem[TT__PROBLEM_TEXT_MAX];
-    printf("\n%s on %s (sm_%d): %.0f combinations of values,\n"
-           "%zu configuration%s\n",
-           tt__problem_text(problem, &e->p), e->gpu.name, e->gpu.cc, e->survey.combinations, e->space.n,
-           e->space.n == 1 ? "" : "s");
+    printf("\n%s on %s (sm_%d): %.0f combinations of values,\n", tt__problem_text(problem, &e->p),
+           e->gpu.name, e->gpu.cc, e->survey.combinations);
+    if (e->space.sampled)
+        printf("about %.2g configurations, of which a search begins with a sample of %zu\n", e->space.legal,
+               e->space.n);
+    else
+        printf("%zu configuration%s\n", e->space.n, e->space.n == 1 ? "" : "s");
     if (!e->counted) {
         printf("These are too many to count what each `where` removes.\n");
         return TT_OK;

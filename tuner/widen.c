@@ -1,0 +1,115 @@
+/*
+ * The sample of a large space has good configurations, but hardly the best. So from time to time a search
+ * adds the neighbours of its fastest ones, and goes on with all trials.
+ */
+#include "tuner/widen.h"
+
+#include <stdlib.h>
+
+#include "tuner/strategy.h"
+
+enum {
+    BEST = 3,   /* configurations that get neighbours at once */
+    PAIRS = 256 /* neighbours of each that differ in two parameters */
+};
+
+static int by_config(const void *a, const void *b) {
+    const tt__candidate *x = *(tt__candidate *const *)a, *y = *(tt__candidate *const *)b;
+    int order = strcmp(x->t->kernel, y->t->kernel);
+    return order ? order : strcmp(x->config, y->config);
+}
+
+/* Removes what the space has, and what is there twice. */
+static tt_status keep_new(tt__space *found, const tt__space *space) {
+    size_t n = found->n + space->n, kept = 0;
+    const tt__candidate **sorted = calloc(n + 1, sizeof(tt__candidate *));
+    if (!sorted)
+        return tt__fail_memory(n * sizeof(tt__candidate *));
+    for (size_t i = 0; i < space->n; i++)
+        sorted[i] = &space->items[i];
+    qsort(sorted, space->n, sizeof(tt__candidate *), by_config);
+    for (size_t i = 0; i < found->n; i++) {
+        const tt__candidate *c = &found->items[i];
+        bool there = bsearch(&c, sorted, space->n, sizeof(tt__candidate *), by_config) != NULL;
+        for (size_t k = 0; k < kept && !there; k++)
+            there = strcmp(found->items[k].config, c->config) == 0 && found->items[k].t == c->t;
+        if (!there)
+            found->items[kept++] = *c;
+    }
+    found->n = kept;
+    free(sorted);
+    return TT_OK;
+}
+
+/* Copies member i of the old search behind the last of the new one. */
+static void carry(tt__search *to, const tt__search *from, size_t i) {
+    size_t at = to->space.n++;
+    to->space.items[at] = from->space.items[i];
+    to->known[at] = from->known[i];
+    to->trials[at] = from->trials[i];
+    if (from->best == (int64_t)i)
+        to->best = (int64_t)at;
+}
+
+tt_status tt__search_insert(tt__search *search, tt__space *found) {
+    TT_TRY(keep_new(found, &search->space));
+    size_t n = search->space.n + found->n;
+    tt__search wide = *search;
+    if (found->n == 0)
+        return TT_OK;
+    wide.space.items = calloc(n, sizeof *wide.space.items);
+    wide.known = calloc(n, sizeof *wide.known);
+    wide.trials = calloc(n, sizeof *wide.trials);
+    wide.space.n = 0;
+    if (!wide.space.items || !wide.known || !wide.trials) {
+        free(wide.space.items);
+        free(wide.known);
+        free(wide.trials);
+        return tt__fail_memory(n * sizeof *wide.space.items);
+    }
+    for (size_t first = 0, end; first < search->space.n; first = end) {
+        const tt__template *t = search->space.items[first].t;
+        end = tt__strategy_end_of_template(&search->space, first);
+        for (size_t i = first; i < end; i++)
+            carry(&wide, search, i);
+        for (size_t i = 0; i < found->n; i++)
+            if (found->items[i].t == t)
+                wide.space.items[wide.space.n++] = found->items[i];
+    }
+    free(search->space.items);
+    free(search->known);
+    free(search->trials);
+    *search = wide;
+    return TT_OK;
+}
+
+/* The fastest that is slower than `than`, or as fast and later; TT__NOTHING: there is none. */
+static int64_t next_best(const tt__search *search, int64_t than) {
+    int64_t best = TT__NOTHING;
+    for (size_t i = 0; i < search->space.n; i++) {
+        if (search->known[i] != TT__TRIED || search->trials[i].status != TT__TRIAL_OK)
+            continue;
+        double us = search->trials[i].time_us;
+        bool slower = than == TT__NOTHING || us > search->trials[than].time_us ||
+                      (us >= search->trials[than].time_us && (int64_t)i > than);
+        if (slower && (best == TT__NOTHING || us < search->trials[best].time_us))
+            best = (int64_t)i;
+    }
+    return best;
+}
+
+tt_status tt__search_widen(tt__search *search, const tt__gpu *gpu) {
+    tt__space found = {0};
+    tt_status status = TT_OK;
+    int64_t at = TT__NOTHING;
+    for (int k = 0; k < BEST && (at = next_best(search, at)) != TT__NOTHING; k++) {
+        const tt__candidate *c = &search->space.items[at];
+        TT_GOTO(tt__space_neighbours(&found, c->t, gpu, &search->problem, c->config, PAIRS));
+    }
+    for (size_t i = 0; i < found.n; i++)
+        found.items[i].weight /= search->default_weight;
+    TT_GOTO(tt__search_insert(search, &found));
+out:
+    tt__space_free(&found);
+    return status;
+}
