@@ -96,35 +96,44 @@ static tt_status launches(bool *legal, tt__candidate *c, const sample *s, const 
 
 /* ---- The sample ---------------------------------------------------------------------------------------- */
 
-/* Extends the members by values of parameter k. */
+/* Adds member `i` with a value of parameter k to the next members, if that is legal. */
+static tt_status extend_one(sample *s, size_t *kept, size_t i, size_t k, size_t value) {
+    bool legal;
+    tt__candidate c;
+    unsigned char *p = s->next[*kept];
+    memcpy(p, s->at[i], sizeof(point));
+    p[k] = (unsigned char)value;
+    TT_TRY(holds(&legal, s, k, p));
+    if (legal && k + 1 == s->pl->t->n_params)
+        TT_TRY(launches(&legal, &c, s, p));
+    *kept += legal;
+    return TT_OK;
+}
+
+/* Extends the members by parameter k. Each gets one value before any gets a second one. Otherwise chance
+ * would multiply some members over many steps. */
 static tt_status extend(sample *s, size_t k) {
     const size_t n_values = s->pl->t->params[k].n_values, n = s->n * n_values;
-    bool last = k + 1 == s->pl->t->n_params;
-    uint32_t *order = calloc(n + 1, sizeof *order);
+    uint16_t order[TT__SAMPLE_MAX];
+    unsigned char first[TT__SAMPLE_MAX]; /* value of a member */
     size_t kept = 0, tried = 0;
-    tt__candidate c;
-    tt_status status = order ? TT_OK : tt__fail_memory(n * sizeof *order);
-    for (size_t i = 0; i < n && order; i++)
-        order[i] = (uint32_t)i;
-    for (; status == TT_OK && tried < n && kept < TT__SAMPLE_MAX && tried < TRIES_MAX; tried++) {
-        size_t other = tried + tt__random_below(&s->random, n - tried);
-        uint32_t pair = order[other];
-        order[other] = order[tried];
-        bool legal;
-        memcpy(s->next[kept], s->at[pair / n_values], sizeof(point));
-        s->next[kept][k] = (unsigned char)(pair % n_values);
-        status = holds(&legal, s, k, s->next[kept]);
-        if (status == TT_OK && legal && last)
-            status = launches(&legal, &c, s, s->next[kept]);
-        kept += status == TT_OK && legal;
+    for (size_t i = 0; i < s->n; i++) {
+        order[i] = (uint16_t)i;
+        first[i] = (unsigned char)tt__random_below(&s->random, n_values);
+    }
+    for (; tried < n && kept < TT__SAMPLE_MAX && tried < TRIES_MAX; tried++) {
+        size_t at = tried % s->n, other = at + tt__random_below(&s->random, s->n - at);
+        uint16_t i = order[other];
+        order[other] = order[at];
+        order[at] = i;
+        TT_TRY(extend_one(s, &kept, i, k, (first[i] + tried / s->n) % n_values));
     }
     s->each *= tried ? (double)n / (double)tried : 1;
     point *swap = s->at;
     s->at = s->next;
     s->next = swap;
     s->n = kept;
-    free(order);
-    return status;
+    return TT_OK;
 }
 
 static int in_order(const void *a, const void *b) {

@@ -2,6 +2,7 @@
  * Compares the space with loops in C: its configurations, their order, and how each is launched.
  */
 #include <inttypes.h>
+#include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -346,69 +347,105 @@ static void refuses_bad_geometry(void **state) {
     tt__template_free(&t);
 }
 
-/* 2^16 * 32 configurations, and as many without one that is legal. */
-static void gives_up_on_endless_spaces(void **state) {
+/* A template with n parameters of eight values. */
+static tt__template *make_large(int n, const char *wheres) {
+    tt__str s = {0}, def = {0};
+    for (int k = 0; k < n; k++) {
+        tt__str_addf(&s, "//@ param P%d 0 1 2 3 4 5 6 7\n", k);
+        tt__str_addf(&def, " P%d=0", k);
+    }
+    tt__str_addf(&s, "%s//@ block 1 + P%d\n//@ grid 1\n//@ args dst\n//@ default%s\n", wheres, n - 1,
+                 def.text);
+    tt__template *t = make(s.text);
+    tt__str_free(&s);
+    tt__str_free(&def);
+    return t;
+}
+
+/* Of a space that is too large, there are the default and a sample, without one twice. */
+static void samples_large_spaces(void **state) {
     (void)state;
     static const struct {
-        const char *where, *sentence;
+        int n;
+        const char *wheres;
+        double legal, exact; /* exact: the estimate may differ by this share */
     } cases[] = {
-        {"1", " legal configurations for 8192x8192, and the limit is 65536: take values away (P0 has 8), or"},
-        {"rows < 8192", "the space is too large"}};
+        {12, "", 0x1p36, 0},
+        {7, "//@ where P0 <= 4\n", 5 * 0x1p18, 0.05},
+        {6, "//@ where P0 = P1\n", 32768, 0},
+        {32, "//@ where P0 = P31\n//@ where P1 + P2 < 1\n", 0x1p87, 0.05},
+        {12, "//@ where P11 + P10 + P9 < 8\n", 120.0 * 0x1p27, 0.05},
+    };
     for (size_t i = 0; i < COUNT(cases); i++) {
-        tt__str s = {0}, def = {0};
-        for (int k = 0; k < 12; k++) {
-            tt__str_addf(&s, "//@ param P%d 0 1 2 3 4 5 6 7\n", k);
-            tt__str_addf(&def, " P%d=0", k);
-        }
-        tt__str_addf(&s,
-                     "//@ where %s OR P0 + P11 < 0\n//@ block 1\n//@ grid 1\n//@ args dst\n//@ default%s\n",
-                     cases[i].where, def.text);
-        tt__template *t = make(s.text);
+        tt__template *t = make_large(cases[i].n, cases[i].wheres);
         tt__problem p = problem("transpose", 0);
         tt__space space = {0};
+        tt__candidate c;
+        size_t values[8] = {0};
         double start = tt__now_s();
-        assert_int_equal(tt__space_add(&space, t, &h100, &p), TT_E_TEMPLATE);
-        print_message("gave up after %.2f s\n", tt__now_s() - start);
-        assert_non_null(strstr(tt_last_error(), cases[i].sentence));
-        assert_int_equal(space.n, 0);
+        assert_int_equal(tt__space_add(&space, t, &h100, &p), TT_OK);
+        print_message("%g of %g configurations in %.2f s\n", space.legal, cases[i].legal,
+                      tt__now_s() - start);
+        assert_int_equal(space.sampled, cases[i].legal > TT__CONFIGS_MAX);
+        if (fabs(space.legal / cases[i].legal - 1) > cases[i].exact)
+            fail_msg("found %g configurations, expected %g", space.legal, cases[i].legal);
+        assert_string_equal(space.items[0].config, t->default_config);
+        for (size_t k = 0; k < space.n; k++) {
+            values[space.items[k].launch.passes[0].block[0] - 1]++;
+            if (k > 1)
+                assert_string_not_equal(space.items[k].config, space.items[k - 1].config);
+            if (k % 1024 == 0)
+                assert_int_equal(tt__space_resolve(&c, t, &h100, &p, space.items[k].config), TT_OK);
+        }
+        for (size_t v = 0; v < 8 && i < 4; v++) /* each value as often as the others */
+            assert_in_range(values[v] * 8 * 100 / space.n, 85, 115);
         tt__space_free(&space);
         tt__template_free(&t);
-        tt__str_free(&s);
-        tt__str_free(&def);
     }
 }
 
-/* How many there are is said, and which bound would do: one that keeps the default. */
-static void says_what_would_help(void **state) {
+/* Neighbours are legal and differ in one or two parameters. */
+static void finds_neighbours(void **state) {
+    (void)state;
+    enum { PAIRS = 100 };
+    tt__template *t = make_large(12, "//@ where P0 = P1\n//@ where P2 < 2\n");
+    tt__problem p = problem("transpose", 0);
+    tt__space space = {0};
+    size_t one = 0;
+    assert_int_equal(tt__space_neighbours(&space, t, &h100, &p, t->default_config, PAIRS), TT_OK);
+    for (size_t i = 0; i < space.n; i++) {
+        tt__candidate c;
+        size_t apart = 0;
+        for (const char *at = space.items[i].config; (at = strchr(at, '=')); at++)
+            apart += at[1] != '0';
+        assert_in_range(apart, i < 64 ? 1 : 0, i < 64 ? 1 : 2);
+        one += apart == 1;
+        assert_int_equal(tt__space_resolve(&c, t, &h100, &p, space.items[i].config), TT_OK);
+    }
+    assert_true(one >= 9 * 7 + 1);
+    assert_true(space.n > 64 && space.n <= 64 + PAIRS);
+    tt__space_free(&space);
+    tt__template_free(&t);
+}
+
+/* None of 2^36 configurations is legal. The second `where` needs all parameters. */
+static void gives_up_on_endless_spaces(void **state) {
     (void)state;
     static const struct {
-        const char *defaults, *sentence;
-    } cases[] = {
-        {"A=1 B=1 C=a",
-         "t.cu: 75000 legal configurations for 8192x8192, and the limit is 65536: take values away, or "
-         "add a `where`, as `where A <= 218`, which keeps 65400"},
-        {"A=250 B=1 C=a", "as `where B <= 87`, which keeps 65250"},
-        {"A=250 B=99 C=a", "take values away (A has 250), or exclude more with a `where`"},
-    };
+        const char *wheres;
+        tt_status status;
+    } cases[] = {{"//@ where rows < 8192 OR P0 + P11 < 0\n", TT_E_TEMPLATE},
+                 {"//@ where rows < 8192\n", TT_OK}};
     for (size_t i = 0; i < COUNT(cases); i++) {
-        tt__str s = {0};
+        tt__template *t = make_large(12, cases[i].wheres);
         tt__problem p = problem("transpose", 0);
         tt__space space = {0};
-        tt__str_add(&s, "//@ param A");
-        for (int v = 1; v <= 250; v++)
-            tt__str_addf(&s, " %d", v);
-        tt__str_add(&s, "\n//@ param B");
-        for (int v = 1; v <= 100; v++)
-            tt__str_addf(&s, " %d", v);
-        tt__str_addf(&s, "\n//@ param C a b c\n//@ block 1\n//@ grid 1\n//@ args dst\n//@ default %s\n",
-                     cases[i].defaults);
-        tt__template *t = make(s.text);
-        assert_int_equal(tt__space_add(&space, t, &h100, &p), TT_E_TEMPLATE);
-        if (!strstr(tt_last_error(), cases[i].sentence))
-            fail_msg("found    %s\nexpected %s", tt_last_error(), cases[i].sentence);
+        assert_int_equal(tt__space_add(&space, t, &h100, &p), cases[i].status);
+        if (cases[i].status != TT_OK)
+            assert_non_null(strstr(tt_last_error(), "no legal configuration was found"));
+        assert_int_equal(space.n, 0);
         tt__space_free(&space);
         tt__template_free(&t);
-        tt__str_free(&s);
     }
 }
 
@@ -460,8 +497,8 @@ int main(void) {
         cmocka_unit_test(agrees_with_loops),           cmocka_unit_test(has_known_sizes),
         cmocka_unit_test(knows_words_and_arguments),   cmocka_unit_test(resolves_and_says_why_not),
         cmocka_unit_test(refuses_bad_geometry),        cmocka_unit_test(gives_up_on_endless_spaces),
-        cmocka_unit_test(says_what_would_help),        cmocka_unit_test(tells_what_removes_how_much),
-        cmocka_unit_test(counts_what_is_in_the_space),
+        cmocka_unit_test(samples_large_spaces),        cmocka_unit_test(finds_neighbours),
+        cmocka_unit_test(tells_what_removes_how_much), cmocka_unit_test(counts_what_is_in_the_space),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

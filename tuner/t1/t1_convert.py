@@ -427,7 +427,7 @@ def choose(c):
         c.note("the default configuration was not legal: the nearest that is stands in its place")
     size = search.size()
     if size > CONFIGS_MAX:
-        c.note(f"the space has about {size} configurations, and the limit is {CONFIGS_MAX}: take values away")
+        c.note(f"the space has about {size} configurations: a search begins with a sample of them")
 
 
 def convert(data, name, source):
