@@ -321,7 +321,7 @@ typedef struct tt_tune_opts {
     double trial_timeout_s; /* a configuration that takes longer is killed. A reference of yours may take six
                                times as long. 0: 10 s, or a quarter of the budget but at least 1 s */
     double
-        compile_timeout_s;   /* as above, for a compiler. 0: 60 s, or a quarter of the budget, at least 5 s */
+        compile_timeout_s;   /* as above, for a compiler. 0: 60 s, or half of the budget, at least 10 s */
     const char *const *only; /* if n_only > 0: only these kernels compete, by name */
     size_t n_only;
     const char *trace_path; /* a timeline of the run in Chrome's trace format; NULL: none */

@@ -16,9 +16,11 @@
 static const double shared = 30, noise_first = 0.01;
 /* The amplitude (a variance of logarithms of times) that is expected before there are values, and for how
  * many values that counts. */
-static const double amplitude_first = 0.03, amplitude_weight = 4;
+static const double amplitude_first = 0.3, amplitude_weight = 4;
 /* The number of steps over which a coordinate's effect fades. */
-static const double reach = 2;
+static const double reach = 4;
+/* The strength of a value's size before the first fit. */
+static const double strength_first = 3;
 /* Bounds of strengths and of the noise. The logarithm of a strength is 0 with this standard deviation. */
 static const double strength_min = 0.01, strength_max = 60, noise_min = 1e-3, noise_max = 0.3, spread = 1.5;
 enum {
@@ -111,7 +113,8 @@ static tt_status add_axis(process *p, const tt__cost_model *m, size_t k) {
     x->is_word = m->words[k];
     for (size_t at = 0; at < x->n; at++) /* for powers of two, one says the other */
         x->is_count |= m->counts[k] && !m->words[k] && x->values[at] != roundf(x->values[at]);
-    x->strength[SIZE] = x->strength[TWOS] = 1;
+    x->strength[SIZE] = strength_first;
+    x->strength[TWOS] = 1;
     fill_factors(x);
     p->n_axes++;
     if (x->n == 1)

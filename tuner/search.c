@@ -159,11 +159,12 @@ typedef struct hunt {
 } hunt;
 
 /* Is there time for one more trial, for those in flight, and for the finals? */
-static bool in_time(const tt__search *search, const hunt *h) {
+static bool in_time(tt__search *search, const hunt *h) {
     if (isinf(search->limits.deadline_s))
         return true;
     double now = tt__now_s();
     double pace = search->n_measured ? (now - h->started_s) / (double)search->n_measured : 0;
+    search->pace_s = pace;
     enum { FINALS_IN_TRIALS = 4 }; /* at least, because launches may take longer than their times */
     double finals_s = search->limits.finals
                           ? fmax(tt__limits_finals_s(tt__search_best_us(search)), FINALS_IN_TRIALS * pace)
@@ -227,7 +228,17 @@ static tt_status refill(tt__session *s, tt__search *search, hunt *h) {
     return TT_OK;
 }
 
+/* A budget is not over before the default has been tried. With a cost model, a better one comes first. */
+static tt_status try_default(tt__session *s, tt__search *search, hunt *h) {
+    if (isinf(search->limits.deadline_s) || search->n_tried > 0 || search->space.n == 0 ||
+        search->t->operation->moves)
+        return TT_OK;
+    h->n_pending++;
+    return submit(s, search, 0);
+}
+
 static tt_status try_all(tt__session *s, tt__search *search, const char *phase, hunt *h) {
+    TT_TRY(try_default(s, search, h));
     for (;;) {
         TT_TRY(refill(s, search, h));
         TT_TRY(tt__ahead_of_strategy(s->ahead, search, h->strategy, h->self, &h->view,

@@ -20,6 +20,7 @@ typedef struct tt__search {
     size_t n_skipped;                     /* tried, but missing from the recording */
     size_t n_aside; /* tried by earlier runs, and beyond their templates' share of the effort */
     size_t wanted;  /* number of trials that the search aims at */
+    double pace_s;  /* a trial takes so long; 0: not known */
     bool cut;       /* the budget ended the search before */
     int64_t best;   /* index of the best by screening; TT__NOTHING if none passed */
 } tt__search;

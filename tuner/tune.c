@@ -85,9 +85,13 @@ static void no_winner(const tt__session *s, const tt__search *search, tt_result 
 }
 
 static void say_cut(const tt__session *s, const tt__search *search, tt_result *result) {
-    tt__format(result->note, sizeof result->note,
-               "the budget of %g s ended the search after %zu of %zu configurations", s->opts->budget_s,
-               search->n_tried - search->n_skipped, search->wanted);
+    size_t n = search->n_tried - search->n_skipped;
+    int used = tt__format(result->note, sizeof result->note,
+                          "the budget of %g s ended the search after %zu of %zu configurations",
+                          s->opts->budget_s, n, search->wanted);
+    if (search->pace_s > 0 && used > 0 && used < (int)sizeof result->note && n < search->wanted)
+        tt__format(result->note + used, sizeof result->note - (size_t)used,
+                   "; the others need about %.2g s more", search->pace_s * (double)(search->wanted - n));
     tt__session_message(s, "%s: %s", result->problem, result->note);
 }
 
@@ -186,10 +190,11 @@ static tt_status tune_all(tt__session *s, tt__ahead *ahead, tt_report *report, t
 }
 
 /* One configuration that hangs must not use up the budget. */
-static double timeout_s(const tt_tune_opts *opts, double asked_s, double usual_s, double least_s) {
+static double timeout_s(const tt_tune_opts *opts, double asked_s, double usual_s, double least_s,
+                        double share) {
     if (asked_s > 0)
         return asked_s;
-    return opts->budget_s > 0 ? fmin(usual_s, fmax(least_s, opts->budget_s / 4)) : usual_s;
+    return opts->budget_s > 0 ? fmin(usual_s, fmax(least_s, opts->budget_s * share)) : usual_s;
 }
 
 /* A file of another tuner is about one problem and one kernel: those of the call, if there are no more. */
@@ -222,8 +227,8 @@ static tt_status open_backend(tt__session *s) {
                            &(tt__backend_gpu_opts){
                                .device = opts->device,
                                .jobs = opts->jobs,
-                               .trial_timeout_s = timeout_s(opts, opts->trial_timeout_s, 10, 1),
-                               .compile_timeout_s = timeout_s(opts, opts->compile_timeout_s, 60, 5),
+                               .trial_timeout_s = timeout_s(opts, opts->trial_timeout_s, 10, 1, 0.25),
+                               .compile_timeout_s = timeout_s(opts, opts->compile_timeout_s, 60, 10, 0.5),
                                .store = s->store,
                                .trace = s->trace,
                                .ahead = s->ahead,
