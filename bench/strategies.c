@@ -183,6 +183,7 @@ static tt_status compare(const bench_spaces *s, const tt__strategy *strategy, co
         put(stdout, (double[]){r[0].in_5, r[0].in_1}, 2, 0);
         put(stdout, r[0].best, MARKS, 4);
         put(stdout, (double[]){r[0].score, r[0].ms}, 2, 3);
+        put(stdout, r[1].to_5, 2, 0);
         printf("\n");
         fflush(stdout);
         const double its[] = {r[0].in_5,    r[0].in_1,    r[0].best[0], r[0].best[1],
@@ -247,7 +248,7 @@ static tt_status run(const options *o, char **paths, int n_paths, bench_spaces *
     if (status == TT_OK)
         printf(
             "gpu,op,elem_size,rows,cols,space,good,strategy,cold,cold_95,warm,warm_95,near,near_95,in_5,in_1,"
-            "best_20,best_50,best_100,best_200,score,ms\n");
+            "best_20,best_50,best_100,best_200,score,ms,warm_near,warm_near_95\n");
     const tt__strategy *strategy;
     for (size_t k = 0; status == TT_OK && (strategy = tt__strategy_at(k)); k++)
         if (!o->only || strcmp(o->only, strategy->name) == 0)

@@ -159,18 +159,29 @@ static bool is_start(const bench_space *b, size_t index) {
 
 /* Adds the n-th fastest of `from`, if `to` has it. */
 static void add_start(bench_space *to, const bench_space *from, size_t n) {
-    for (size_t i = 0; i < from->space.n; i++) {
-        size_t faster = 0;
-        for (size_t k = 0; k < from->space.n; k++)
-            faster += from->trials[k].time_us < from->trials[i].time_us ||
-                      (from->trials[k].time_us == from->trials[i].time_us && k < i);
-        int64_t at = faster == n ? find(to, &from->space.items[i]) : TT__NOTHING;
-        if (at != TT__NOTHING && !is_start(to, (size_t)at) && to->n_starts < BENCH_STARTS_MAX)
-            to->starts[to->n_starts++] = (size_t)at;
+    int64_t at = TT__NOTHING;
+    for (size_t k = 0; k <= n; k++) {
+        int64_t next = TT__NOTHING;
+        for (size_t i = 0; i < from->space.n; i++) {
+            double us = from->judged_us[i];
+            bool later = at == TT__NOTHING || us > from->judged_us[at] ||
+                         (us >= from->judged_us[at] && (int64_t)i > at);
+            if (later && (next == TT__NOTHING || us < from->judged_us[next]))
+                next = (int64_t)i;
+        }
+        if (next == TT__NOTHING)
+            return;
+        at = next;
     }
+    int64_t there = isfinite(from->judged_us[at]) ? find(to, &from->space.items[at]) : TT__NOTHING;
+    if (there != TT__NOTHING && !is_start(to, (size_t)there) && to->n_starts < BENCH_STARTS_MAX)
+        to->starts[to->n_starts++] = (size_t)there;
 }
 
+/* Of user kernels the recordings are of other GPUs, which are all as far. */
 static double distance(const bench_space *a, const bench_space *b) {
+    if (!a->matrix.rows || !b->matrix.rows)
+        return a->matrix.rows || b->matrix.rows || a == b ? 0 : 0.5;
     return fabs(log2((double)a->matrix.rows / (double)b->matrix.rows)) +
            fabs(log2((double)a->matrix.cols / (double)b->matrix.cols));
 }
@@ -188,8 +199,7 @@ tt_status bench_spaces_prepare(bench_spaces *s) {
                 for (size_t k = 0; k < s->n; k++) {
                     bench_space *to = &s->items[i], *from = &s->items[k];
                     double d = distance(to, from);
-                    if (to->matrix.rows && to->matrix.elem_size == from->matrix.elem_size &&
-                        d > apart - 0.5 && d <= apart)
+                    if (to->matrix.elem_size == from->matrix.elem_size && d > apart - 0.5 && d <= apart)
                         add_start(to, from, n);
                 }
     return TT_OK;

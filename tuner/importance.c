@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "tuner/random.h"
+#include "base/random.h"
 
 enum { TREES_MAX = 32, TREES_MIN = 4, ROWS_WORTH = 65536, LEVELS_MAX = 256 };
 
