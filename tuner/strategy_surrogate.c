@@ -24,6 +24,8 @@ static const double faint = 1e-9;
 /* From ACQUAINTED trials on, each template without a trial gets one. The model knows nothing about templates.
  * With few rows, its error can be larger than the process explores. */
 enum { STARTS_MAX = 2, GREEDY = 8, ACQUAINTED = 24 };
+/* Without a cost model, starts are all that is known at first. */
+enum { STARTS_WITHOUT_MODEL = 8 };
 
 /* The process is fitted to FIT_FIRST results, and again whenever there are half as many more, up to FIT_LAST.
  */
@@ -188,7 +190,8 @@ static tt_status next(int64_t *index, void *self, const tt__view *view) {
     double most = -INFINITY;
     const double *mean, *deviation;
     *index = TT__NOTHING;
-    if (s->n_started < STARTS_MAX && (*index = tt__strategy_warm_start(view, &s->at_start)) != TT__NOTHING) {
+    size_t starts = s->gp->kind->fit ? STARTS_WITHOUT_MODEL : STARTS_MAX;
+    if (s->n_started < starts && (*index = tt__strategy_warm_start(view, &s->at_start)) != TT__NOTHING) {
         s->n_started++;
         return TT_OK;
     }
