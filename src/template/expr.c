@@ -541,11 +541,6 @@ tt_status tt__query_move(tt__query *q, const unsigned char *choice) {
     return found ? TT_OK : tt__fail(TT_E_INTERNAL, "%s: a configuration without a row", q->t->path);
 }
 
-bool tt__query_holds(const tt__query *q, size_t column) {
-    tt__value v = tt__query_value(q, column);
-    return (v.kind == TT__VALUE_INT || v.kind == TT__VALUE_REAL) && v.f != 0;
-}
-
 /* SQLite prepares the insert again here, now under the authorizer and the limits. */
 tt_status tt__query_again(tt__query *q, const tt__facts *facts) {
     enum { MOST = 128 };

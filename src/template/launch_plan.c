@@ -152,7 +152,8 @@ static tt_status set_arg(const tt__launch_plan *pl, tt__candidate *c, size_t slo
     if (v.kind != TT__VALUE_INT)
         return fail_value(pl, c, slot, v, "an integer");
     if (v.i < 0 && (!is_signed || (bits < 63 && v.i < -(INT64_C(1) << bits))))
-        *legal = tt__launch_plan_refuse(pl, pl->exprs[slot], "is %" PRId64 ", which does not fit %s", v.i, type->name);
+        *legal = tt__launch_plan_refuse(pl, pl->exprs[slot], "is %" PRId64 ", which does not fit %s", v.i,
+                                        type->name);
     else if (bits < 63)
         *legal = within(pl, slot, v.i, (INT64_C(1) << bits) - 1);
     a->i = v.i;

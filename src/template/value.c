@@ -1,4 +1,4 @@
-/* What an expression comes to, for messages. */
+/* What an expression comes to: as a condition, and for messages. */
 #include <math.h>
 #include <stdio.h>
 
@@ -17,4 +17,9 @@ char *tt__value_text(char out[TT__NAME_MAX], tt__value v) {
                                                   : "%g",
                    v.f);
     return out;
+}
+
+bool tt__query_holds(const tt__query *q, size_t column) {
+    tt__value v = tt__query_value(q, column);
+    return (v.kind == TT__VALUE_INT || v.kind == TT__VALUE_REAL) && v.f != 0;
 }
