@@ -335,6 +335,11 @@ typedef struct tt_tune_opts {
     uint64_t seed;        /* of the search: the same seed, store and recording give the same search */
     const char *strategy; /* NULL: chosen automatically; `tune --help` lists them */
     int unverified;       /* 1: allow tuning a kernel of yours without a reference; its results say so */
+    /* If n_devices > 0: these CUDA ordinals instead of `device`. GPUs that are alike share each search, and
+     * one of them holds its finals. GPUs that differ are tuned one kind after the other, and the report has
+     * the results of all problems for each kind. */
+    const int *devices;
+    size_t n_devices;
 } tt_tune_opts;
 
 /* Texts that do not fit end in "...". */

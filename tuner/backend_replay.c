@@ -6,11 +6,17 @@
 
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
+#include <time.h>
 
+#include "base/clock.h"
 #include "db/recording.h"
 #include "template/operation.h"
 
-enum { WAITING_MAX = 64 };
+enum { WAITING_MAX = 64, DEVICES_MAX = 512 };
+
+/* A device that takes its time is busy at least as long as a short trial with its checks. */
+static const double least_busy_s = 0.01;
 
 typedef struct replay {
     tt__backend base;
@@ -18,11 +24,15 @@ typedef struct replay {
     int (*should_stop)(void *user);
     void *user;
     tt__problem problem, before; /* `before` may be the copy; its best configurations join the finals */
+    size_t n_devices;            /* 0: one that takes no time */
+    double free_s[DEVICES_MAX];
     size_t n_waiting;
     struct {
         size_t id;
         const tt__candidate *c;
-    } waiting[WAITING_MAX];
+        tt__trial trial;
+        double end_s;
+    } waiting[WAITING_MAX + 2 * DEVICES_MAX];
 } replay;
 
 static tt_status hello(tt__backend *b, tt__gpu *gpu, tt__env *env) {
@@ -65,18 +75,15 @@ tt_status tt__backend_replay_check(const tt__backend *b, const tt__problem *p) {
     return status;
 }
 
-static size_t room(const tt__backend *b) {
-    return WAITING_MAX - ((const replay *)b)->n_waiting;
+size_t tt__backend_replay_devices(const tt__backend *b) {
+    const replay *r = (const replay *)b;
+    return r->n_devices ? r->n_devices : 1;
 }
 
-static tt_status submit(tt__backend *b, size_t id, const tt__candidate *c, double cutoff_us) {
-    replay *r = (replay *)b;
-    (void)cutoff_us;
-    if (r->n_waiting == WAITING_MAX)
-        return tt__fail(TT_E_INTERNAL, "more than %d trials at once", WAITING_MAX);
-    r->waiting[r->n_waiting].id = id;
-    r->waiting[r->n_waiting++].c = c;
-    return TT_OK;
+static size_t room(const tt__backend *b) {
+    const replay *r = (const replay *)b;
+    const size_t most = r->n_devices > 1 ? WAITING_MAX + 2 * r->n_devices : WAITING_MAX;
+    return most - r->n_waiting;
 }
 
 static tt_status look_up(replay *r, const tt__candidate *c, tt__stage stage, tt__trial *trial) {
@@ -91,16 +98,56 @@ static tt_status look_up(replay *r, const tt__candidate *c, tt__stage stage, tt_
     return TT_OK;
 }
 
+/* The device that is free first takes it. It is busy for as long as the recorded samples took. */
+static double end_of(replay *r, const tt__trial *trial) {
+    size_t first = 0;
+    double busy_s = 0, now_s = tt__now_s();
+    if (r->n_devices == 0)
+        return 0;
+    for (size_t i = 1; i < r->n_devices; i++)
+        if (r->free_s[i] < r->free_s[first])
+            first = i;
+    for (int i = 0; i < trial->n_samples; i++)
+        busy_s += (double)trial->samples_us[i] * 1e-6;
+    if (r->free_s[first] < now_s)
+        r->free_s[first] = now_s;
+    return r->free_s[first] += busy_s > least_busy_s ? busy_s : least_busy_s;
+}
+
+static tt_status submit(tt__backend *b, size_t id, const tt__candidate *c, double cutoff_us) {
+    replay *r = (replay *)b;
+    (void)cutoff_us;
+    if (room(b) == 0)
+        return tt__fail(TT_E_INTERNAL, "more than %zu trials at once", r->n_waiting);
+    r->waiting[r->n_waiting].id = id;
+    r->waiting[r->n_waiting].c = c;
+    TT_TRY(look_up(r, c, TT__STAGE_SCREEN, &r->waiting[r->n_waiting].trial));
+    r->waiting[r->n_waiting].end_s = end_of(r, &r->waiting[r->n_waiting].trial);
+    r->n_waiting++;
+    return TT_OK;
+}
+
+static void sleep_until(double at_s) {
+    double left_s = at_s - tt__now_s();
+    if (left_s > 0)
+        nanosleep(&(struct timespec){(time_t)left_s, (long)((left_s - (double)(time_t)left_s) * 1e9)}, NULL);
+}
+
 static tt_status wait(tt__backend *b, size_t *id, tt__trial *trial) {
     replay *r = (replay *)b;
+    size_t first = 0;
     if (r->n_waiting == 0)
         return tt__fail(TT_E_INTERNAL, "waiting for no trial");
     if (r->should_stop && r->should_stop(r->user))
         return tt__fail(TT_E_INTERRUPTED, "interrupted");
-    *id = r->waiting[0].id;
-    TT_TRY(look_up(r, r->waiting[0].c, TT__STAGE_SCREEN, trial));
+    for (size_t i = 1; i < r->n_waiting; i++)
+        if (r->waiting[i].end_s < r->waiting[first].end_s)
+            first = i;
+    sleep_until(r->waiting[first].end_s);
+    *id = r->waiting[first].id;
+    *trial = r->waiting[first].trial;
     r->n_waiting--;
-    memmove(&r->waiting[0], &r->waiting[1], r->n_waiting * sizeof r->waiting[0]);
+    memmove(&r->waiting[first], &r->waiting[first + 1], (r->n_waiting - first) * sizeof r->waiting[0]);
     return TT_OK;
 }
 
@@ -125,6 +172,17 @@ static const tt__backend_ops replay_ops = {.hello = hello,
                                            .finals = finals,
                                            .close = close_replay};
 
+/* "FILE*8" is FILE on eight devices that take the recorded times. Returns the length of FILE. */
+static size_t split(const char *path, size_t *n_devices) {
+    const char *star = strrchr(path, '*');
+    *n_devices = 0;
+    if (!star || !star[1] || strspn(star + 1, "0123456789") != strlen(star + 1))
+        return strlen(path);
+    unsigned long n = strtoul(star + 1, NULL, 10);
+    *n_devices = n < DEVICES_MAX ? n : DEVICES_MAX;
+    return (size_t)(star - path);
+}
+
 tt_status tt__backend_replay(tt__backend **out, const char *path, const tt__foreign *foreign,
                              int (*should_stop)(void *user), void *user) {
     *out = NULL;
@@ -134,7 +192,12 @@ tt_status tt__backend_replay(tt__backend **out, const char *path, const tt__fore
     r->base.ops = &replay_ops;
     r->should_stop = should_stop;
     r->user = user;
-    tt_status status = tt__recording_open_t4(&r->recording, path, foreign);
+    tt__str file = {0};
+    tt__str_addn(&file, path, split(path, &r->n_devices));
+    tt_status status = tt__str_check(&file);
+    if (status == TT_OK)
+        status = tt__recording_open_t4(&r->recording, tt__str_text(&file), foreign);
+    tt__str_free(&file);
     if (status != TT_OK) {
         free(r);
         return status;

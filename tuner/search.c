@@ -211,11 +211,16 @@ static size_t nameable(const tt__search *search, const hunt *h) {
     return left < round ? left : round;
 }
 
+/* Each GPU more has a trial, and the next one, in flight. */
+static size_t window(const tt__session *s, const tt__search *search, const hunt *h) {
+    size_t one = tt__strategy_window(h->strategy, search->n_tried), more = 2 * (s->n_gpus - 1);
+    return one < SIZE_MAX - more ? one + more : one;
+}
+
 /* Submits configurations from the strategy while the backend has room and the strategy names any. */
 static tt_status refill(tt__session *s, tt__search *search, hunt *h) {
-    while (s->backend->ops->room(s->backend) > 0 &&
-           h->n_pending < tt__strategy_window(h->strategy, search->n_tried) && nameable(search, h) > 0 &&
-           search->n_tried + h->n_pending < search->space.n) {
+    while (s->backend->ops->room(s->backend) > 0 && h->n_pending < window(s, search, h) &&
+           nameable(search, h) > 0 && search->n_tried + h->n_pending < search->space.n) {
         int64_t i;
         if ((search->cut = !in_time(search, h)))
             break;

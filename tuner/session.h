@@ -24,7 +24,9 @@ typedef struct tt__session {
     const struct tt__tune_call *call;
     const tt_tune_opts *opts;
     tt__gpu gpu;
-    bool presumed; /* `gpu` is a guess; searches do not use the store until it is confirmed */
+    const int *devices; /* n_gpus of them, unless it is a replay */
+    size_t n_gpus;      /* that are alike and share the search; at least 1 */
+    bool presumed;      /* `gpu` is a guess; searches do not use the store until it is confirmed */
     tt__env env;
     int64_t gpu_id, run_id;
     size_t at_problem, n_problems; /* for progress */

@@ -13,6 +13,7 @@
 #include "template/workload.h"
 #include "tuner/ahead.h"
 #include "tuner/backend_replay.h"
+#include "tuner/devices.h"
 #include "tuner/elect.h"
 #include "tuner/foreign.h"
 #include "tuner/gpu_backend/backend.h"
@@ -181,7 +182,7 @@ static tt_status tune_all(tt__session *s, tt__ahead *ahead, tt_report *report, t
         without += result->kernel[0] == '\0';
         s->at_problem += status == TT_OK;
     }
-    report->n_results = s->at_problem;
+    report->n_results += s->at_problem;
     TT_TRY(status);
     TT_TRY(tt__store_run_end(s->store, s->run_id));
     if (without)
@@ -216,7 +217,9 @@ static tt_status open_replay(tt__session *s) {
         .missing = "replay it for one problem with one kernel (--kernel FILE.cu, or --only NAME)"};
     if (s->call->n == 1 && n == 1)
         foreign = tt__foreign_of(only, p, &gpu);
-    return tt__backend_replay(&s->backend, opts->replay, &foreign, opts->should_stop, opts->user);
+    TT_TRY(tt__backend_replay(&s->backend, opts->replay, &foreign, opts->should_stop, opts->user));
+    s->n_gpus = tt__backend_replay_devices(s->backend);
+    return TT_OK;
 }
 
 static tt_status open_backend(tt__session *s) {
@@ -225,7 +228,8 @@ static tt_status open_backend(tt__session *s) {
         return open_replay(s);
     return tt__backend_gpu(&s->backend,
                            &(tt__backend_gpu_opts){
-                               .device = opts->device,
+                               .devices = s->devices,
+                               .n_devices = s->n_gpus,
                                .jobs = opts->jobs,
                                .trial_timeout_s = timeout_s(opts, opts->trial_timeout_s, 10, 1, 0.25),
                                .compile_timeout_s = timeout_s(opts, opts->compile_timeout_s, 60, 10, 0.5),
@@ -241,7 +245,8 @@ static tt_status open_backend(tt__session *s) {
 static tt_status run(tt__session *s, tt__ahead *ahead, tt_report *report, tt_result *results) {
     TT_TRY(open_backend(s));
     TT_TRY(s->backend->ops->hello(s->backend, &s->gpu, &s->env));
-    tt__copy(report->gpu, sizeof report->gpu, s->gpu.name);
+    if (!*report->gpu)
+        tt__copy(report->gpu, sizeof report->gpu, s->gpu.name);
     tt__copy(report->driver, sizeof report->driver, s->env.driver);
     tt__copy(report->nvrtc, sizeof report->nvrtc, s->env.nvrtc);
     TT_TRY(check_memory(s, ahead->problems, s->n_problems));
@@ -271,12 +276,36 @@ static tt_status run_in_store(tt__session *s, tt_ctx *ctx, tt_report *report, tt
     tt__ahead_close(&ahead);
     if (s->backend)
         s->backend->ops->close(s->backend);
+    s->backend = NULL;
+    tt__winners_free(&s->elsewhere);
     if (shared)
         pthread_mutex_unlock(&ctx->lock);
     else
         tt__store_close(&s->store);
     tt__answers_forget(ctx);
     return status;
+}
+
+/* A kind of GPU after the other. A kind that lacks a winner does not keep the next from its own. */
+static tt_status run_kinds(tt__session *s, tt_ctx *ctx, const tt__devices *devices, tt_report *report,
+                           tt_result *results) {
+    const double end_s = s->end_s;
+    tt_status lacking = TT_OK;
+    for (size_t kind = 0; kind < devices->n_kinds; kind++) {
+        const double now_s = tt__now_s();
+        s->devices = devices->kinds[kind].ordinals;
+        s->n_gpus = devices->kinds[kind].n;
+        s->at_problem = 0;
+        if (isfinite(end_s))
+            s->end_s = now_s + (end_s - now_s) / (double)(devices->n_kinds - kind);
+        if (devices->n_kinds > 1)
+            tt__session_message(s, "for %s:", devices->kinds[kind].gpu.name);
+        tt_status status = run_in_store(s, ctx, report, results + report->n_results);
+        if (status != TT_OK && status != TT_E_NO_WINNER)
+            return status;
+        lacking = status == TT_OK ? lacking : status;
+    }
+    return lacking;
 }
 
 /* The report and its results are one allocation. */
@@ -316,11 +345,13 @@ tt_status tt__tune(tt_report **out, tt_ctx *ctx, const tt__tune_call *call, cons
     TT_TRY(check_opts(opts));
     TT_TRY(check_verified(call, opts));
     const double started_s = tt__now_s();
+    tt__devices devices;
+    TT_TRY(tt__devices_of(&devices, opts));
     tt__trace *trace = NULL;
     if (opts->trace_path)
         TT_TRY(tt__trace_open(&trace, opts->trace_path));
     tt_result *results = NULL;
-    tt_report *report = new_report(call->n, &results);
+    tt_report *report = new_report(devices.n_kinds * call->n, &results);
     tt_status status = report ? TT_OK : tt__fail_memory(call->n * sizeof *results);
     tt__session session = {.templates = call->templates,
                            .opts = opts,
@@ -336,9 +367,8 @@ tt_status tt__tune(tt_report **out, tt_ctx *ctx, const tt__tune_call *call, cons
     if (opts->should_stop && strcmp(tt__store_path(ctx->store), ":memory:") != 0)
         tt__store_stop_when(opts->should_stop, opts->user);
     if (status == TT_OK)
-        status = run_in_store(&session, ctx, report, results);
+        status = run_kinds(&session, ctx, &devices, report, results);
     tt__store_stop_when(NULL, NULL);
-    tt__winners_free(&session.elsewhere);
     end_trace(&session);
     if (status == TT_OK || status == TT_E_INTERRUPTED || status == TT_E_NO_WINNER) {
         report->wall_s = tt__now_s() - session.started_s;

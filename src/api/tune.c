@@ -83,7 +83,7 @@ static tt_status tune_as(tt_report **out, tt_ctx *ctx, const tt_problem *problem
 out:
     for (size_t i = 0; *out && i < (*out)->n_results;
          i++) /* writing is safe: the caller has not seen the results yet */
-        ((tt_result *)&(*out)->results[i])->in_place = tt__matrix_of(&q.problems[i]).in_place;
+        ((tt_result *)&(*out)->results[i])->in_place = tt__matrix_of(&q.problems[i % q.n]).in_place;
     tt__template_set_close(&templates);
     free(q.problems);
     return status;

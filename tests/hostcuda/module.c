@@ -21,10 +21,13 @@ static const char *find_fact(CUmodule m, const char *prefix) {
 
 /* The faults of the program, without the names of its other kernels. */
 static hostcuda_faults function_faults(CUmodule m, const char *name) {
-    char *facts = calloc(1, m->facts_bytes + 1);
+    enum { DEVICE = 16 };
+    char *facts = calloc(1, m->facts_bytes + DEVICE + 1);
     size_t n = 0;
     if (!facts)
         abort();
+    const CUcontext context = hostcuda_context();
+    n += (size_t)snprintf(facts, DEVICE, "device=%d", context ? context->device : 0) + 1;
     for (const char *f = m->facts; f < m->facts + m->facts_bytes; f += strlen(f) + 1)
         if (strncmp(f, "kernel=", 7) != 0 || strcmp(f + 7, name) == 0) {
             strcpy(facts + n, f);

@@ -31,6 +31,9 @@ enum { TT__COLUMNS = 80 }; /* of text that is not fitted to a terminal */
 typedef struct tt__cli_args {
     bool help, version, json, csv, force, quiet;
     int device;
+    size_t n_devices; /* 0: `device` alone */
+    int devices[64];  /* of --device 0,2,5 */
+    bool all_devices;
     const char *replay; /* the file of --device replay:FILE */
     size_t n_problems;
     tt_problem *problems; /* checked, without duplicates, elem_size filled in */

@@ -337,8 +337,9 @@ static const tt__cli_option options[] = {
     TT__OPT_ELEM_SIZE,
     TT__OPT_DTYPE,
     TT__OPTS_LAYOUT,
-    {"device", "N|replay:FILE",
-     "the CUDA device, default 0; or a recording to search\ninstead, without any GPU", tt__cli_set_device, 0},
+    {"device", "N[,N...]|all|replay:FILE",
+     "the CUDA devices, default 0; or a recording to search\ninstead, without any GPU", tt__cli_set_device,
+     0},
     TT__OPT_TEMPLATE,
     TT__OPTS_OPERATION,
     {"unverified", NULL, "tune a kernel of yours although nothing says what is right", NULL,
@@ -365,7 +366,7 @@ static const tt__cli_option options[] = {
 
 const tt__cli_command tt__cmd_tune = {
     .name = "",
-    .usage = "tune [--device N|replay:FILE] --sizes N[,N...] | --shapes RxC[,RxC...] |\n"
+    .usage = "tune [--device N[,N...]|all|replay:FILE] --sizes N[,N...] | --shapes RxC[,RxC...] |\n"
              "            --op NAME | --kernel FILE.cu [--problem NAME=VALUE[,...]] [options]",
     .summary = "finds the fastest way to run an operation on a GPU and remembers it",
     .notes = "Examples:\n"

@@ -188,14 +188,23 @@ tt_status tt__cli_set_device(tt__cli_args *args, const char *value) {
                                         "replay:recordings/h200.json",
                                         value);
     }
-    size_t n = strlen(value);
-    if (n == 0 || n > 4 || strspn(value, "0123456789") != n)
-        return tt__fail(
-            TT_E_INVALID,
-            "\"%s\" is neither a device number (0, 1, ...) nor replay:FILE; \"tune doctor\" lists "
-            "the devices",
-            value);
-    args->device = atoi(value);
+    args->n_devices = 0;
+    args->all_devices = strcmp(value, "all") == 0;
+    for (const char *at = value; !args->all_devices; at++) {
+        size_t n = strspn(at, "0123456789");
+        if (n == 0 || n > 4 || (at[n] && at[n] != ',') ||
+            args->n_devices == sizeof args->devices / sizeof *args->devices)
+            return tt__fail(
+                TT_E_INVALID,
+                "\"%s\" is neither a device number (0, 1, ...), a list of them, \"all\", nor replay:FILE; "
+                "\"tune doctor\" lists the devices",
+                value);
+        args->devices[args->n_devices++] = atoi(at);
+        at += n;
+        if (!*at)
+            break;
+    }
+    args->device = args->all_devices ? 0 : args->devices[0];
     return TT_OK;
 }
 

@@ -7,6 +7,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "gpu/device.h"
 #include "tuner/cli/progress.h"
 
 static volatile sig_atomic_t interrupts;
@@ -53,13 +54,27 @@ static int should_stop(void *user) {
     return interrupts > 0;
 }
 
+/* --device all. TT_E_NO_DEVICE if there is none. */
+static tt_status find_devices(int *devices, size_t most, size_t *n) {
+    int count;
+    TT_TRY(tt__device_count(&count));
+    if (count == 0)
+        return tt__fail(TT_E_NO_DEVICE, "no CUDA device is visible: see nvidia-smi, CUDA_VISIBLE_DEVICES");
+    for (*n = 0; *n < most && *n < (size_t)count; ++*n)
+        devices[*n] = (int)*n;
+    return TT_OK;
+}
+
 tt_status tt__cli_running(const tt__cli_args *args, tt__running_fn fn, void *user) {
     session s = {0};
+    int devices[sizeof args->devices / sizeof *args->devices];
     tt_ctx *ctx = NULL;
     tt_open_opts open = TT_INIT(tt_open_opts);
     tt_tune_opts opts = TT_INIT(tt_tune_opts);
     open.db_path = args->db ? args->db : args->replay ? ":memory:" : NULL;
     opts.device = args->device;
+    opts.devices = args->devices;
+    opts.n_devices = args->n_devices;
     opts.replay = args->replay;
     opts.templates = args->templates;
     opts.n_templates = args->n_templates;
@@ -83,7 +98,13 @@ tt_status tt__cli_running(const tt__cli_args *args, tt__running_fn fn, void *use
     tt__bar_start(&s.bar, args->quiet, args->replay != NULL);
     catch_signals();
     tt__store_stop_when(should_stop, &s);
-    tt_status status = tt_open(&ctx, &open);
+    tt_status status = TT_OK;
+    if (args->all_devices) {
+        status = find_devices(devices, sizeof devices / sizeof *devices, &opts.n_devices);
+        opts.devices = devices;
+    }
+    if (status == TT_OK)
+        status = tt_open(&ctx, &open);
     if (status == TT_OK)
         status = fn(user, ctx, &opts);
     tt__store_stop_when(NULL, NULL);

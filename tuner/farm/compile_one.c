@@ -7,8 +7,8 @@
 
 static tt_status start(tt__workers *workers) {
     tt__msg_hello hello;
-    TT_TRY(tt__workers_start(workers, TT__WORKER_COMPILER));
-    TT_TRY(tt__workers_wait_for(workers, TT__WORKER_COMPILER, TT__MSG_HELLO));
+    TT_TRY(tt__workers_start(workers, workers->n_gpus));
+    TT_TRY(tt__workers_wait_for(workers, workers->n_gpus, TT__MSG_HELLO));
     memcpy(&hello, workers->payload.text, sizeof hello);
     return tt__workers_adopt(&hello.done);
 }
@@ -36,10 +36,10 @@ tt_status tt__compile_one(tt__str *cubin, const char *name, const char *source, 
     enum { USUAL_S = 60 };
     tt__workers workers;
     tt_status status;
-    TT_TRY(tt__workers_open(&workers, 0, 1, timeout_s > 0 ? timeout_s : USUAL_S, NULL, NULL));
+    TT_TRY(tt__workers_open(&workers, &(int){0}, 1, 1, timeout_s > 0 ? timeout_s : USUAL_S, NULL, NULL));
     TT_GOTO(start(&workers));
     workers.gpu.cc = cc;
-    tt__workers_ask_compile(&workers, TT__WORKER_COMPILER, name, source, options, n_options);
+    tt__workers_ask_compile(&workers, workers.n_gpus, name, source, options, n_options);
     TT_GOTO(wait(&workers, name));
     const tt__msg_compiled *m = (const tt__msg_compiled *)workers.payload.text;
     if (m->done.status == TT_E_COMPILE && strstr(m->done.error, "out of memory"))

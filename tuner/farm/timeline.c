@@ -6,19 +6,21 @@
 #include <stdio.h>
 
 #include "base/clock.h"
-#include "tuner/farm/workers.h"
 
 /* Row 0 is the tuner. */
 static int row_of(size_t worker) {
     return (int)worker + 1;
 }
 
-void tt__timeline_open(tt__timeline *t, tt__trace *trace, size_t n) {
+void tt__timeline_open(tt__timeline *t, tt__trace *trace, const tt__workers *workers) {
     *t = (tt__timeline){.trace = trace, .to_compile = -1};
-    for (size_t i = 0; i < n; i++) {
+    const size_t n_gpus = workers->n_gpus;
+    for (size_t i = 0; i < workers->n; i++) {
         char name[32] = "GPU";
-        if (i != TT__WORKER_GPU)
-            snprintf(name, sizeof name, "compiler %zu", i);
+        if (i >= n_gpus)
+            snprintf(name, sizeof name, "compiler %zu", i - n_gpus + 1);
+        else if (n_gpus > 1)
+            snprintf(name, sizeof name, "GPU %d", workers->devices[i]);
         tt__trace_row(trace, row_of(i), name);
     }
 }
@@ -34,7 +36,7 @@ void tt__timeline_compiled(tt__timeline *t, size_t worker, const tt__cubin *cubi
                                cubin->config, m->done.status == TT_OK ? NULL : "failed"});
 }
 
-void tt__timeline_tried(tt__timeline *t, const tt__candidate *c, const tt__msg_tried *m,
+void tt__timeline_tried(tt__timeline *t, size_t worker, const tt__candidate *c, const tt__msg_tried *m,
                         const char *waited_for) {
     const tt__trial_times *times = &m->times;
     const struct {
@@ -49,11 +51,11 @@ void tt__timeline_tried(tt__timeline *t, const tt__candidate *c, const tt__msg_t
     };
     for (size_t i = 0; i < sizeof spans / sizeof *spans; i++)
         if (spans[i].end_s > spans[i].begin_s)
-            tt__trace_span(t->trace, &(tt__span){row_of(TT__WORKER_GPU), spans[i].name, spans[i].begin_s,
+            tt__trace_span(t->trace, &(tt__span){row_of(worker), spans[i].name, spans[i].begin_s,
                                                  spans[i].end_s, c->t->kernel, c->config, spans[i].note});
-    if (m->sm_mhz && m->sm_mhz != t->sm_mhz)
+    if (m->sm_mhz && m->sm_mhz != t->sm_mhz[worker])
         tt__trace_count(t->trace, "SM clock", &(tt__count){"MHz", m->sm_mhz}, 1);
-    t->sm_mhz = m->sm_mhz;
+    t->sm_mhz[worker] = m->sm_mhz;
 }
 
 void tt__timeline_lost(tt__timeline *t, size_t worker, const char *kernel, const char *config,
@@ -62,11 +64,11 @@ void tt__timeline_lost(tt__timeline *t, size_t worker, const char *kernel, const
     tt__trace_span(t->trace, &(tt__span){row_of(worker), "lost", now_s, now_s, kernel, config, reason});
 }
 
-void tt__timeline_falls(tt__timeline *t, const tt__clock_falls *falls) {
+void tt__timeline_falls(tt__timeline *t, size_t worker, const tt__clock_falls *falls) {
     char note[96];
     double now_s = tt__now_s();
     snprintf(note, sizeof note, "%d times, from %u to %u MHz", falls->n, falls->usual_mhz, falls->lowest_mhz);
-    tt__trace_span(t->trace, &(tt__span){row_of(TT__WORKER_GPU), "clocks fell", now_s, now_s, .note = note});
+    tt__trace_span(t->trace, &(tt__span){row_of(worker), "clocks fell", now_s, now_s, .note = note});
 }
 
 void tt__timeline_queues(tt__timeline *t, int64_t to_compile, int64_t to_try) {
@@ -78,12 +80,12 @@ void tt__timeline_queues(tt__timeline *t, int64_t to_compile, int64_t to_try) {
     tt__trace_count(t->trace, "queues", counts, 2);
 }
 
-void tt__timeline_starved(tt__timeline *t, bool for_cubin) {
-    t->lacked = for_cubin ? "a cubin" : "the session";
+void tt__timeline_starved(tt__timeline *t, size_t gpu, bool for_cubin) {
+    t->lacked[gpu] = for_cubin ? "a cubin" : "the session";
 }
 
-const char *tt__timeline_lacked(tt__timeline *t) {
-    const char *lacked = t->lacked ? t->lacked : "the session";
-    t->lacked = NULL;
+const char *tt__timeline_lacked(tt__timeline *t, size_t gpu) {
+    const char *lacked = t->lacked[gpu] ? t->lacked[gpu] : "the session";
+    t->lacked[gpu] = NULL;
     return lacked;
 }

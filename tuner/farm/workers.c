@@ -13,19 +13,20 @@
 
 const double tt__workers_start_timeout_s = 60, tt__workers_poll_s = 0.2;
 
-tt_status tt__workers_open(tt__workers *workers, int device, int jobs, double compile_timeout_s,
-                           int (*should_stop)(void *user), void *user) {
+tt_status tt__workers_open(tt__workers *workers, const int *devices, size_t n_gpus, int jobs,
+                           double compile_timeout_s, int (*should_stop)(void *user), void *user) {
     enum { JOBS_MAX = 120 };
     long cpus = sysconf(_SC_NPROCESSORS_ONLN);
     if (jobs <= 0)
         jobs = cpus > 0 ? (int)cpus : 1;
     if (jobs > JOBS_MAX)
         jobs = JOBS_MAX;
-    *workers = (tt__workers){.device = device,
-                             .n = (size_t)jobs + 1,
+    *workers = (tt__workers){.n_gpus = n_gpus,
+                             .n = n_gpus + (size_t)jobs,
                              .compile_timeout_s = compile_timeout_s,
                              .should_stop = should_stop,
                              .user = user};
+    memcpy(workers->devices, devices, n_gpus * sizeof *devices);
     workers->items = calloc(workers->n, sizeof *workers->items);
     return workers->items ? TT_OK : tt__fail_memory(workers->n * sizeof *workers->items);
 }
@@ -46,7 +47,7 @@ void tt__workers_close(tt__workers *workers) {
 int64_t tt__workers_compiler_bytes(const tt__workers *workers) {
     const int64_t least = INT64_C(512) << 20, most = INT64_C(4) << 30;
     int64_t memory = (int64_t)sysconf(_SC_PHYS_PAGES) * sysconf(_SC_PAGESIZE);
-    int64_t part = memory / 2 / (int64_t)(workers->n - TT__WORKER_COMPILER);
+    int64_t part = memory / 2 / (int64_t)(workers->n - workers->n_gpus);
     struct rlimit ours = {.rlim_max = RLIM_INFINITY};
     getrlimit(RLIMIT_DATA, &ours);
     part = part < least ? least : part > most ? most : part;
@@ -55,9 +56,9 @@ int64_t tt__workers_compiler_bytes(const tt__workers *workers) {
 
 tt_status tt__workers_start(tt__workers *workers, size_t i) {
     char arg[32];
-    bool gpu = i == TT__WORKER_GPU;
+    bool gpu = i < workers->n_gpus;
     snprintf(arg, sizeof arg, "%lld",
-             gpu ? (long long)workers->device : (long long)tt__workers_compiler_bytes(workers));
+             gpu ? (long long)workers->devices[i] : (long long)tt__workers_compiler_bytes(workers));
     return tt__worker_start(&workers->items[i], gpu ? "gpu" : "compile", arg, tt__workers_start_timeout_s);
 }
 
@@ -68,7 +69,7 @@ tt_status tt__workers_stop_asked(const tt__workers *workers) {
 }
 
 tt_status tt__workers_wait_for(tt__workers *workers, size_t i, uint32_t type) {
-    const char *who = i == TT__WORKER_GPU ? "GPU worker" : "compile worker";
+    const char *who = i < workers->n_gpus ? "GPU worker" : "compile worker";
     while (workers->items[i].busy) {
         tt__event e;
         TT_TRY(tt__workers_stop_asked(workers));
@@ -97,20 +98,19 @@ static tt_status check_versions(const tt__workers *workers, const tt__msg_descri
         gpu->driver, driver_major, gpu->cuda_version % 1000 / 10, nvrtc, nvrtc_major, driver_major);
 }
 
-static void ask_description(tt__workers *workers) {
-    tt__worker_ask(&workers->items[TT__WORKER_GPU], 0, tt__workers_start_timeout_s, TT__MSG_DESCRIBE, NULL,
-                   0);
+void tt__workers_ask_description(tt__workers *workers, size_t i) {
+    tt__worker_ask(&workers->items[i], 0, tt__workers_start_timeout_s, TT__MSG_DESCRIBE, NULL, 0);
 }
 
 tt_status tt__workers_start_all(tt__workers *workers, char gpu_name[TT__GPU_NAME_MAX]) {
     tt__msg_hello hello;
     for (size_t i = 0; i < workers->n; i++) /* NVRTC loads while the driver starts */
         TT_TRY(tt__workers_start(workers, i));
-    TT_TRY(tt__workers_wait_for(workers, TT__WORKER_GPU, TT__MSG_HELLO));
+    TT_TRY(tt__workers_wait_for(workers, 0, TT__MSG_HELLO));
     memcpy(&hello, workers->payload.text, sizeof hello);
     tt__copy(gpu_name, TT__GPU_NAME_MAX, hello.gpu_name);
-    ask_description(workers);
-    TT_TRY(tt__workers_wait_for(workers, TT__WORKER_COMPILER, TT__MSG_HELLO));
+    tt__workers_ask_description(workers, 0);
+    TT_TRY(tt__workers_wait_for(workers, workers->n_gpus, TT__MSG_HELLO));
     memcpy(&hello, workers->payload.text, sizeof hello);
     workers->compiling = hello.done;
     tt__copy(workers->env.nvrtc, sizeof workers->env.nvrtc, hello.nvrtc);
@@ -126,14 +126,6 @@ tt_status tt__workers_described(tt__workers *workers) {
     tt__copy(workers->env.driver, sizeof workers->env.driver, gpu.driver);
     tt__copy(workers->env.library, sizeof workers->env.library, TT__METHOD);
     return check_versions(workers, &gpu);
-}
-
-tt_status tt__workers_restart_gpu(tt__workers *workers) {
-    TT_TRY(tt__workers_start(workers, TT__WORKER_GPU));
-    TT_TRY(tt__workers_wait_for(workers, TT__WORKER_GPU, TT__MSG_HELLO));
-    ask_description(workers);
-    TT_TRY(tt__workers_wait_for(workers, TT__WORKER_GPU, TT__MSG_DESCRIBED));
-    return tt__workers_described(workers);
 }
 
 void tt__workers_ask_compile(tt__workers *workers, size_t i, const char *name, const char *source,
@@ -153,7 +145,7 @@ static size_t padding(const tt__cubin *cubin) {
     return (sizeof zeros - cubin->image.len % sizeof zeros) % sizeof zeros;
 }
 
-void tt__workers_ask_problem(tt__workers *workers, const tt__problem *p, const tt__workload *w,
+void tt__workers_ask_problem(tt__workers *workers, size_t i, const tt__problem *p, const tt__workload *w,
                              const tt__cubin *checker, const tt__cubin *reference, double timeout_s) {
     size_t pad = padding(checker), reference_pad = reference ? padding(reference) : 0;
     tt__msg_problem m = {.problem = *p, .work = *w, .checker_size = checker->image.len + pad};
@@ -163,7 +155,7 @@ void tt__workers_ask_problem(tt__workers *workers, const tt__problem *p, const t
                             {(void *)(uintptr_t)zeros, pad},
                             {reference ? reference->image.text : NULL, reference ? reference->image.len : 0},
                             {(void *)(uintptr_t)zeros, reference_pad}};
-    tt__worker_ask(&workers->items[TT__WORKER_GPU], 0, timeout_s, TT__MSG_PROBLEM, parts, 5);
+    tt__worker_ask(&workers->items[i], 0, timeout_s, TT__MSG_PROBLEM, parts, 5);
 }
 
 /* A request for a trial. The cubin is padded to align what follows. */
@@ -183,29 +175,30 @@ static void trial_parts(struct iovec parts[3], tt__msg_trial *m, const tt__candi
     parts[2] = (struct iovec){(void *)(uintptr_t)zeros, pad};
 }
 
-void tt__workers_ask_trial(tt__workers *workers, size_t job, double timeout_s, const tt__candidate *c,
-                           const tt__cubin *cubin, const tt__checks *checks, double cutoff_us) {
+void tt__workers_ask_trial(tt__workers *workers, size_t i, size_t job, double timeout_s,
+                           const tt__candidate *c, const tt__cubin *cubin, const tt__checks *checks,
+                           double cutoff_us) {
     tt__msg_trial m;
     struct iovec parts[3];
     trial_parts(parts, &m, c, cubin, cutoff_us);
     m.checks = *checks;
-    tt__worker_ask(&workers->items[TT__WORKER_GPU], job, timeout_s, TT__MSG_TRIAL, parts, 3);
+    tt__worker_ask(&workers->items[i], job, timeout_s, TT__MSG_TRIAL, parts, 3);
 }
 
-void tt__workers_ask_peaks(tt__workers *workers, double timeout_s, const tt__cubin *cubin) {
+void tt__workers_ask_peaks(tt__workers *workers, size_t i, double timeout_s, const tt__cubin *cubin) {
     struct iovec part = {cubin->image.text, cubin->image.len};
-    tt__worker_ask(&workers->items[TT__WORKER_GPU], 0, timeout_s, TT__MSG_PEAKS, &part, 1);
+    tt__worker_ask(&workers->items[i], 0, timeout_s, TT__MSG_PEAKS, &part, 1);
 }
 
-void tt__workers_ask_count(tt__workers *workers, double timeout_s, const tt__candidate *c,
+void tt__workers_ask_count(tt__workers *workers, size_t i, double timeout_s, const tt__candidate *c,
                            const tt__cubin *cubin) {
     tt__msg_trial m;
     struct iovec parts[3];
     trial_parts(parts, &m, c, cubin, 0);
-    tt__worker_ask(&workers->items[TT__WORKER_GPU], 0, timeout_s, TT__MSG_COUNT, parts, 3);
+    tt__worker_ask(&workers->items[i], 0, timeout_s, TT__MSG_COUNT, parts, 3);
 }
 
-void tt__workers_ask_finals(tt__workers *workers, double timeout_s, const tt__candidate *const *c,
+void tt__workers_ask_finals(tt__workers *workers, size_t gpu, double timeout_s, const tt__candidate *const *c,
                             tt__cubin *const *cubins, size_t n, tt__rounds rounds) {
     struct iovec parts[1 + 3 * TT__FINALISTS_MAX];
     _Static_assert(sizeof parts / sizeof *parts <= TT__WIRE_PARTS_MAX,
@@ -215,5 +208,5 @@ void tt__workers_ask_finals(tt__workers *workers, double timeout_s, const tt__ca
     parts[0] = (struct iovec){&head, sizeof head};
     for (size_t i = 0; i < n; i++)
         trial_parts(&parts[1 + 3 * i], &m[i], c[i], cubins[i], 0);
-    tt__worker_ask(&workers->items[TT__WORKER_GPU], 0, timeout_s, TT__MSG_FINALS, parts, (int)(1 + 3 * n));
+    tt__worker_ask(&workers->items[gpu], 0, timeout_s, TT__MSG_FINALS, parts, (int)(1 + 3 * n));
 }

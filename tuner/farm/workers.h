@@ -1,5 +1,5 @@
 /*
- * The worker processes of a tuning run: the GPU worker first, then the compile workers.
+ * The worker processes of a tuning run: one for each GPU first, then the compile workers.
  */
 #ifndef TT_TUNER_FARM_WORKERS_H
 #define TT_TUNER_FARM_WORKERS_H
@@ -8,10 +8,11 @@
 #include "tuner/farm/protocol.h"
 #include "tuner/farm/worker.h"
 
-enum { TT__WORKER_GPU = 0, TT__WORKER_COMPILER = 1 }; /* index of the GPU worker, and of the first compiler */
+enum { TT__GPUS_MAX = 64 };
 
 typedef struct tt__workers {
-    int device;
+    int devices[TT__GPUS_MAX];
+    size_t n_gpus; /* also the index of the first compiler */
     size_t n;
     double compile_timeout_s;
     tt__worker *items;
@@ -25,20 +26,21 @@ typedef struct tt__workers {
 
 extern const double tt__workers_start_timeout_s, tt__workers_poll_s;
 
-/* jobs 0: one compiler per CPU. Nothing is started yet. */
-tt_status tt__workers_open(tt__workers *workers, int device, int jobs, double compile_timeout_s,
-                           int (*should_stop)(void *user), void *user);
+/* n_gpus (1 to TT__GPUS_MAX) devices. jobs 0: one compiler per CPU. Nothing is started yet. */
+tt_status tt__workers_open(tt__workers *workers, const int *devices, size_t n_gpus, int jobs,
+                           double compile_timeout_s, int (*should_stop)(void *user), void *user);
 void tt__workers_close(tt__workers *workers);
 
-/* Starts all workers, and waits for the greetings of the first compiler and the GPU worker. The latter tells
- * the GPU's probable name, or "". The GPU worker is then busy describing its GPU until CUDA has started. */
+/* Starts all workers, and waits for the greetings of the first compiler and the first GPU worker. The latter
+ * tells the GPU's probable name, or "". The GPU worker is then busy describing its GPU until CUDA has
+ * started. */
 tt_status tt__workers_start_all(tt__workers *workers, char gpu_name[TT__GPU_NAME_MAX]);
 /* Takes the GPU and the environment from the description in `payload`.
  *
  * TT_E_NO_DRIVER (also if it is older than NVRTC), TT_E_NO_DEVICE, TT_E_NO_NVRTC. */
 tt_status tt__workers_described(tt__workers *workers);
-/* Restarts the GPU worker, and waits until it is ready. */
-tt_status tt__workers_restart_gpu(tt__workers *workers);
+/* Asks GPU worker i to describe its GPU. The reply comes when CUDA has started. */
+void tt__workers_ask_description(tt__workers *workers, size_t i);
 
 /* The limit on a compiler's memory. */
 int64_t tt__workers_compiler_bytes(const tt__workers *workers);
@@ -55,16 +57,17 @@ tt_status tt__workers_adopt(const tt__msg_done *done);
 void tt__workers_ask_compile(tt__workers *workers, size_t i, const char *name, const char *source,
                              const tt__str *options, int n_options);
 
-/* Request from the GPU worker a problem, a trial, or the finals of n (<= TT__FINALISTS_MAX). Cubins are
+/* Request from GPU worker i a problem, a trial, or the finals of n (<= TT__FINALISTS_MAX). Cubins are
  * READY; `reference` may be NULL. A trial may be requested during another one (tt__worker_ask). */
-void tt__workers_ask_problem(tt__workers *workers, const tt__problem *p, const tt__workload *w,
+void tt__workers_ask_problem(tt__workers *workers, size_t i, const tt__problem *p, const tt__workload *w,
                              const tt__cubin *checker, const tt__cubin *reference, double timeout_s);
-void tt__workers_ask_trial(tt__workers *workers, size_t job, double timeout_s, const tt__candidate *c,
-                           const tt__cubin *cubin, const tt__checks *checks, double cutoff_us);
-void tt__workers_ask_finals(tt__workers *workers, double timeout_s, const tt__candidate *const *c,
+void tt__workers_ask_trial(tt__workers *workers, size_t i, size_t job, double timeout_s,
+                           const tt__candidate *c, const tt__cubin *cubin, const tt__checks *checks,
+                           double cutoff_us);
+void tt__workers_ask_finals(tt__workers *workers, size_t gpu, double timeout_s, const tt__candidate *const *c,
                             tt__cubin *const *cubins, size_t n, tt__rounds rounds);
-void tt__workers_ask_peaks(tt__workers *workers, double timeout_s, const tt__cubin *cubin);
-void tt__workers_ask_count(tt__workers *workers, double timeout_s, const tt__candidate *c,
+void tt__workers_ask_peaks(tt__workers *workers, size_t i, double timeout_s, const tt__cubin *cubin);
+void tt__workers_ask_count(tt__workers *workers, size_t i, double timeout_s, const tt__candidate *c,
                            const tt__cubin *cubin);
 
 #endif

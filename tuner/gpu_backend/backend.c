@@ -3,6 +3,7 @@
  */
 #include "tuner/gpu_backend/backend.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 
 #include "base/clock.h"
@@ -16,7 +17,7 @@
 
 /* Drops cubins that were compiled for a GPU that is not there, and stops their compilers. */
 static void forget_cubins(tt__loop *l) {
-    for (size_t w = TT__WORKER_COMPILER; w < l->workers.n; w++) {
+    for (size_t w = l->workers.n_gpus; w < l->workers.n; w++) {
         if (l->compiling[w])
             tt__worker_stop(&l->workers.items[w]);
         l->compiling[w] = NULL;
@@ -27,7 +28,7 @@ static void forget_cubins(tt__loop *l) {
 
 static tt_status await_description(tt__loop *l) {
     if (!l->presumed) { /* nothing was compiled */
-        TT_TRY(tt__workers_wait_for(&l->workers, TT__WORKER_GPU, TT__MSG_DESCRIBED));
+        TT_TRY(tt__workers_wait_for(&l->workers, 0, TT__MSG_DESCRIBED));
         return tt__workers_described(&l->workers);
     }
     while (!l->described)
@@ -39,13 +40,15 @@ static tt_status hello(tt__backend *b, tt__gpu *gpu, tt__env *env) {
     tt__loop *l = (tt__loop *)b;
     char name[TT__GPU_NAME_MAX];
     const double begin_s = tt__now_s();
+    for (size_t i = 1; i < l->workers.n_gpus; i++) /* the others are described later, by the event loop */
+        l->gpus[i] = (tt__loop_gpu){.state = TT__ARRAYS_STARTING, .started_s = begin_s};
     TT_TRY(tt__workers_start_all(&l->workers, name));
     l->cubins.nvrtc = l->workers.env.nvrtc;
-    l->presumed = l->workers.compiling.status == TT_OK &&
+    l->presumed = l->workers.n_gpus == 1 && l->workers.compiling.status == TT_OK &&
                   tt__ahead_while_cuda_starts(l->opts.ahead, name, &l->workers.gpu);
     l->cubins.cc = l->workers.gpu.cc;
     TT_TRY(await_description(l));
-    tt__timeline_span(&l->timeline, TT__WORKER_GPU, "start", begin_s, tt__now_s());
+    tt__timeline_span(&l->timeline, 0, "start", begin_s, tt__now_s());
     *gpu = l->workers.gpu;
     *env = l->workers.env;
     if (l->mistaken || l->cubins.cc != gpu->cc)
@@ -60,15 +63,17 @@ static tt_status hello(tt__backend *b, tt__gpu *gpu, tt__env *env) {
 
 /* Waits for the reply about the previous problem's arrays, so that it is not taken for this problem's. */
 static tt_status await_opening(tt__loop *l) {
-    while (l->state == TT__ARRAYS_OPENING)
-        TT_TRY(tt__loop_turn(l));
+    for (size_t i = 0; i < l->workers.n_gpus; i++)
+        while (l->gpus[i].state == TT__ARRAYS_OPENING)
+            TT_TRY(tt__loop_turn(l));
     return TT_OK;
 }
 
 /* Drops the jobs of an abandoned search. */
 static void forget_jobs(tt__loop *l) {
-    if (l->workers.items[TT__WORKER_GPU].busy && l->state == TT__ARRAYS_OPEN)
-        tt__loop_drop_gpu(l);
+    for (size_t i = 0; i < l->workers.n_gpus; i++)
+        if (l->workers.items[i].busy && l->gpus[i].state == TT__ARRAYS_OPEN)
+            tt__loop_drop_gpu(l, i);
     memset(l->jobs, 0, sizeof l->jobs);
 }
 
@@ -79,8 +84,11 @@ static tt_status problem(tt__backend *b, const tt__problem *p, const tt__templat
     TT_TRY(tt__ahead_soon(l->opts.ahead, NULL, 0, p));
     TT_TRY(await_opening(l));
     l->problem = *p;
-    l->state = TT__ARRAYS_CLOSED;
-    l->failures = 0;
+    for (size_t i = 0; i < l->workers.n_gpus; i++)
+        if (l->gpus[i].state == TT__ARRAYS_OPEN)
+            l->gpus[i].state = TT__ARRAYS_CLOSED;
+    for (size_t i = 0; i < l->workers.n_gpus; i++)
+        l->gpus[i].failures = 0;
     l->cutoff_us = 0;
     l->reference = NULL;
     TT_TRY(tt__workload_of(&l->work, t, &l->workers.gpu, p));
@@ -130,8 +138,11 @@ static tt_status wait(tt__backend *b, size_t *id, tt__trial *trial) {
         TT_TRY(tt__loop_turn(l));
         tt__loop_promote(l);
     }
-    if (l->state == TT__ARRAYS_OPEN)
-        TT_TRY(tt__loop_feed_gpu(l)); /* the GPU works while the caller stores this trial */
+    for (size_t i = 0; i < l->workers.n_gpus; i++)
+        if (l->gpus[i].state == TT__ARRAYS_OPEN) {
+            TT_TRY(tt__loop_feed_gpu(l)); /* the GPUs work while the caller stores this trial */
+            break;
+        }
     *id = l->jobs[at].id;
     *trial = l->jobs[at].trial;
     l->jobs[at] = (tt__job){0};
@@ -150,13 +161,42 @@ static tt_status await(tt__loop *l, const tt__cubin *cubin) {
     return cubin->state == TT__CUBIN_READY ? TT_OK : tt__fail(TT_E_COMPILE, "%s", cubin->reason);
 }
 
+/* The first GPU whose clock is as high as its twins'. Clocks that differ would make medians differ. */
+static size_t choose_gpu(tt__loop *l) {
+    const double alike = 0.98;
+    unsigned highest = 0;
+    size_t chosen = TT__GPUS_MAX;
+    char line[256];
+    for (size_t i = 0; i < l->workers.n_gpus; i++)
+        if (!l->gpus[i].given_up && l->gpus[i].sm_mhz > highest)
+            highest = l->gpus[i].sm_mhz;
+    for (size_t i = 0; i < l->workers.n_gpus; i++) {
+        tt__loop_gpu *g = &l->gpus[i];
+        if (g->given_up)
+            continue;
+        if (!g->sm_mhz || g->sm_mhz >= alike * highest) {
+            chosen = chosen < i ? chosen : i;
+            continue;
+        }
+        if (!g->is_slow && l->opts.on_message) {
+            snprintf(line, sizeof line, "device %d runs at %u MHz, its twins at %u MHz: it holds no finals",
+                     l->workers.devices[i], g->sm_mhz, highest);
+            l->opts.on_message(l->opts.user, line);
+        }
+        g->is_slow = true;
+    }
+    return chosen;
+}
+
 static tt_status await_problem(tt__loop *l) {
-    while (l->state != TT__ARRAYS_OPEN) {
-        if (l->state == TT__ARRAYS_CLOSED)
-            TT_TRY(tt__loop_open_problem(l));
+    for (;;) {
+        const size_t gpu = l->finals_gpu = choose_gpu(l);
+        if (l->gpus[gpu].state == TT__ARRAYS_OPEN)
+            return TT_OK;
+        if (l->gpus[gpu].state == TT__ARRAYS_CLOSED)
+            TT_TRY(tt__loop_open_problem(l, gpu));
         TT_TRY(tt__loop_turn(l));
     }
-    return TT_OK;
 }
 
 /* Gets the finalists' cubins. Trials may be of an earlier run, and its cubins may have been pruned. */
@@ -181,26 +221,31 @@ static tt_status await_finals(tt__loop *l) {
     while (l->at_finals && status == TT_OK)
         status = tt__loop_turn(l);
     if (l->at_finals)
-        tt__loop_drop_gpu(l);
+        tt__loop_drop_gpu(l, l->finals_gpu);
     l->at_finals = false;
-    return status;
+    return status == TT_OK ? tt__loop_adopt(l, l->finals_gpu, &l->finals_done) : status;
 }
 
+/* Holds the finals on one GPU. If it is lost, another one holds them anew. */
 static tt_status finals(tt__backend *b, const tt__candidate *const *c, size_t n, tt__rounds rounds,
                         tt__trial *trials) {
     tt__loop *l = (tt__loop *)b;
     tt__cubin *cubins[TT__FINALISTS_MAX];
+    tt_status status;
     if (n == 0 || n > TT__FINALISTS_MAX)
         return tt__fail(TT_E_INTERNAL, "finals of %zu", n);
     TT_TRY(finalist_cubins(l, c, n, cubins));
-    TT_TRY(await_problem(l));
-    double begin_s = tt__now_s();
-    double timeout_s = l->opts.trial_timeout_s * (double)(n + (size_t)rounds.loads) + 2 * rounds.worth_s;
-    tt__workers_ask_finals(&l->workers, timeout_s, c, cubins, n, rounds);
-    tt_status status = await_finals(l);
-    tt__timeline_span(&l->timeline, TT__WORKER_GPU, "finals", begin_s, tt__now_s());
-    TT_TRY(status);
-    TT_TRY(tt__loop_adopt(l, &l->finals_done));
+    do {
+        TT_TRY(await_problem(l));
+        const size_t gpu = l->finals_gpu;
+        double begin_s = tt__now_s();
+        double timeout_s = l->opts.trial_timeout_s * (double)(n + (size_t)rounds.loads) + 2 * rounds.worth_s;
+        tt__workers_ask_finals(&l->workers, gpu, timeout_s, c, cubins, n, rounds);
+        status = await_finals(l);
+        tt__timeline_span(&l->timeline, gpu, "finals", begin_s, tt__now_s());
+        if (status != TT_OK)
+            TT_TRY(tt__loop_give_up(l, gpu, status));
+    } while (status != TT_OK);
     memcpy(trials, l->finalists, n * sizeof *trials);
     return TT_OK;
 }
@@ -212,7 +257,7 @@ static tt_status await_count(tt__loop *l) {
     for (l->at_count = true; l->at_count && status == TT_OK;)
         status = tt__loop_turn(l);
     if (l->at_count)
-        tt__loop_drop_gpu(l);
+        tt__loop_drop_gpu(l, l->finals_gpu);
     l->at_count = false;
     return status;
 }
@@ -230,9 +275,9 @@ static tt_status peaks(tt__backend *b, tt__peaks *out) {
         return TT_OK;
     TT_TRY(tt__cubins_save(&l->cubins, true));
     TT_TRY(await_problem(l));
-    tt__workers_ask_peaks(&l->workers, l->opts.trial_timeout_s, l->peaks);
+    tt__workers_ask_peaks(&l->workers, l->finals_gpu, l->opts.trial_timeout_s, l->peaks);
     TT_TRY(await_count(l));
-    TT_TRY(tt__loop_adopt(l, &l->peaked.done));
+    TT_TRY(tt__loop_adopt(l, l->finals_gpu, &l->peaked.done));
     *out = l->peaked.peaks;
     return TT_OK;
 }
@@ -243,9 +288,9 @@ static tt_status count(tt__backend *b, const tt__candidate *c, tt__counted *out)
     tt__cubin *cubin;
     TT_TRY(finalist_cubins(l, &c, 1, &cubin));
     TT_TRY(await_problem(l));
-    tt__workers_ask_count(&l->workers, l->opts.trial_timeout_s * LAUNCHES, c, cubin);
+    tt__workers_ask_count(&l->workers, l->finals_gpu, l->opts.trial_timeout_s * LAUNCHES, c, cubin);
     TT_TRY(await_count(l));
-    TT_TRY(tt__loop_adopt(l, &l->counted.done));
+    TT_TRY(tt__loop_adopt(l, l->finals_gpu, &l->counted.done));
     *out = l->counted.counted;
     /* Without it, rules that need it do not apply. */
     tt__sass_read(&out->sass, cubin->image.text, cubin->image.len,
@@ -282,12 +327,12 @@ tt_status tt__backend_gpu(tt__backend **out, const tt__backend_gpu_opts *opts) {
     l->opts = *opts;
     l->cubins.store = opts->store;
     tt_status status;
-    TT_GOTO(tt__workers_open(&l->workers, opts->device, opts->jobs, opts->compile_timeout_s,
+    TT_GOTO(tt__workers_open(&l->workers, opts->devices, opts->n_devices, opts->jobs, opts->compile_timeout_s,
                              opts->should_stop, opts->user));
     l->compiling = calloc(l->workers.n, sizeof *l->compiling);
     if (!l->compiling)
         TT_GOTO(tt__fail_memory(l->workers.n * sizeof *l->compiling));
-    tt__timeline_open(&l->timeline, opts->trace, l->workers.n);
+    tt__timeline_open(&l->timeline, opts->trace, &l->workers);
     *out = &l->base;
     return TT_OK;
 out:

@@ -5,7 +5,9 @@
 #include "tuner/backend.h"
 
 typedef struct tt__backend_gpu_opts {
-    int device, jobs;
+    const int *devices; /* n_devices GPUs that are alike */
+    size_t n_devices;
+    int jobs;
     double trial_timeout_s, compile_timeout_s;
     tt__store *store;        /* it provides cubins, and gets new ones */
     tt__trace *trace;        /* may be NULL */
@@ -15,7 +17,7 @@ typedef struct tt__backend_gpu_opts {
     void *user;
 } tt__backend_gpu_opts;
 
-/* A CUDA device, used by a GPU worker, and a farm of compile workers. */
+/* CUDA devices, each used by a GPU worker, and a farm of compile workers. */
 tt_status tt__backend_gpu(tt__backend **out, const tt__backend_gpu_opts *opts);
 
 #endif

@@ -13,18 +13,46 @@
 
 /* ---- The GPU worker ------------------------------------------------------------------------------------ */
 
-void tt__loop_drop_gpu(tt__loop *l) {
-    l->state = TT__ARRAYS_CLOSED;
-    tt__worker_stop(&l->workers.items[TT__WORKER_GPU]);
+void tt__loop_drop_gpu(tt__loop *l, size_t gpu) {
+    l->gpus[gpu].state = TT__ARRAYS_CLOSED;
+    tt__worker_stop(&l->workers.items[gpu]);
     for (int i = 0; i < TT__JOBS_MAX; i++)
-        if (l->jobs[i].state == TT__JOB_TRYING)
+        if (l->jobs[i].state == TT__JOB_TRYING && l->jobs[i].gpu == gpu)
             l->jobs[i].state = TT__JOB_TO_TRY;
 }
 
-tt_status tt__loop_adopt(tt__loop *l, const tt__msg_done *done) {
+/* Are there GPUs besides this one? */
+static bool has_others(const tt__loop *l, size_t gpu) {
+    for (size_t i = 0; i < l->workers.n_gpus; i++)
+        if (i != gpu && !l->gpus[i].given_up)
+            return true;
+    return false;
+}
+
+static void say(const tt__loop *l, const char *line) {
+    if (l->opts.on_message)
+        l->opts.on_message(l->opts.user, line);
+}
+
+tt_status tt__loop_give_up(tt__loop *l, size_t gpu, tt_status status) {
+    char line[512];
+    if (status == TT_E_INTERRUPTED || !has_others(l, gpu))
+        return status;
+    tt__loop_drop_gpu(l, gpu);
+    l->gpus[gpu].given_up = true;
+    tt__format(line, sizeof line, "device %d is left out from now on, the others go on: %s",
+               l->workers.devices[gpu], tt_last_error());
+    say(l, line);
+    for (int i = 0; i < TT__JOBS_MAX; i++) /* the last GPU tries all jobs */
+        if (l->jobs[i].lost_by && !has_others(l, l->jobs[i].lost_by - 1))
+            l->jobs[i].lost_by = 0;
+    return TT_OK;
+}
+
+tt_status tt__loop_adopt(tt__loop *l, size_t gpu, const tt__msg_done *done) {
     tt_status status = tt__workers_adopt(done);
     if (status == TT_E_CUDA)
-        tt__loop_drop_gpu(l);
+        tt__loop_drop_gpu(l, gpu);
     return status;
 }
 
@@ -34,72 +62,127 @@ static double preparing_s(const tt__loop *l) {
     return tt__problem_is_users(&l->problem) ? TRIALS * l->opts.trial_timeout_s : tt__workers_start_timeout_s;
 }
 
-static tt_status opened(tt__loop *l) {
+/* A worker that dies while it prepares a problem is replaced. A reference that hangs is not tried again. */
+static tt_status try_again(tt__loop *l, size_t gpu, tt_status status) {
+    enum { TRIES = 3 };
+    l->gpus[gpu].state = TT__ARRAYS_CLOSED;
+    return status == TT_E_IO && ++l->gpus[gpu].failures < TRIES ? TT_OK : tt__loop_give_up(l, gpu, status);
+}
+
+static tt_status opened(tt__loop *l, size_t gpu) {
     const tt__msg_opened *m = (const tt__msg_opened *)l->workers.payload.text;
-    l->state = TT__ARRAYS_CLOSED;
-    TT_TRY(tt__loop_adopt(l, &m->done));
+    l->gpus[gpu].state = TT__ARRAYS_CLOSED;
+    tt_status status = tt__loop_adopt(l, gpu, &m->done);
+    if (status != TT_OK)
+        return tt__loop_give_up(l, gpu, status);
     if (m->context_end_s > 0)
-        tt__timeline_span(&l->timeline, TT__WORKER_GPU, "context", m->context_begin_s, m->context_end_s);
-    tt__timeline_span(&l->timeline, TT__WORKER_GPU, "problem", m->begin_s, m->end_s);
-    l->state = TT__ARRAYS_OPEN;
-    l->failures = 0;
+        tt__timeline_span(&l->timeline, gpu, "context", m->context_begin_s, m->context_end_s);
+    tt__timeline_span(&l->timeline, gpu, "problem", m->begin_s, m->end_s);
+    l->gpus[gpu].state = TT__ARRAYS_OPEN;
+    l->gpus[gpu].failures = 0;
     return TT_OK;
 }
 
-/* A worker that dies while it prepares a problem is replaced. A reference that hangs is not tried again. */
-static tt_status try_again(tt__loop *l, tt_status status) {
-    enum { TRIES = 3 };
-    l->state = TT__ARRAYS_CLOSED;
-    return status == TT_E_IO && ++l->failures < TRIES ? TT_OK : status;
+tt_status tt__loop_open_problem(tt__loop *l, size_t gpu) {
+    if (!l->workers.items[gpu].pid) {
+        l->gpus[gpu].started_s = tt__now_s();
+        tt_status status = tt__workers_start(&l->workers, gpu);
+        if (status != TT_OK)
+            return try_again(l, gpu, status);
+        l->gpus[gpu].state = TT__ARRAYS_STARTING;
+        return TT_OK;
+    }
+    tt__workers_ask_problem(&l->workers, gpu, &l->problem, &l->work, l->checker, l->reference,
+                            preparing_s(l));
+    l->gpus[gpu].state = TT__ARRAYS_OPENING;
+    return TT_OK;
 }
 
-tt_status tt__loop_open_problem(tt__loop *l) {
-    double begin_s = tt__now_s();
-    if (!l->workers.items[TT__WORKER_GPU].pid) {
-        tt_status status = tt__workers_restart_gpu(&l->workers);
-        if (status != TT_OK)
-            return try_again(l, status);
-        tt__timeline_span(&l->timeline, TT__WORKER_GPU, "start", begin_s, tt__now_s());
-    }
-    tt__workers_ask_problem(&l->workers, &l->problem, &l->work, l->checker, l->reference, preparing_s(l));
-    l->state = TT__ARRAYS_OPENING;
+/* A worker started during the run has told its GPU, which has to be the one of the search. */
+static tt_status restarted(tt__loop *l, size_t gpu) {
+    const tt__gpu searched = l->workers.gpu;
+    tt_status status = tt__workers_described(&l->workers);
+    if (status == TT_OK && !tt__same_gpu(&searched, &l->workers.gpu))
+        status = tt__fail(TT_E_NO_DEVICE, "it is %s, not %s", l->workers.gpu.name, searched.name);
+    l->workers.gpu = searched;
+    if (status != TT_OK)
+        return try_again(l, gpu, status);
+    tt__timeline_span(&l->timeline, gpu, "start", l->gpus[gpu].started_s, tt__now_s());
+    l->gpus[gpu].state = TT__ARRAYS_CLOSED;
     return TT_OK;
 }
 
 /* Requests a job's trial. If the worker is busy, this trial is next. */
-static void ask_trial(tt__loop *l, size_t at, const char *waited_for) {
+static void ask_trial(tt__loop *l, size_t gpu, size_t at, const char *waited_for) {
     tt__job *j = &l->jobs[at];
-    tt__workers_ask_trial(&l->workers, at, l->opts.trial_timeout_s, j->c, j->cubin, &j->checks, l->cutoff_us);
+    tt__workers_ask_trial(&l->workers, gpu, at, l->opts.trial_timeout_s, j->c, j->cubin, &j->checks,
+                          l->cutoff_us);
     j->waited_for = waited_for;
+    j->gpu = gpu;
     j->state = TT__JOB_TRYING;
 }
 
 /* Reports falling clocks once, and counts them for the summary. */
-static void note_falls(tt__loop *l, const tt__clock_falls *falls) {
+static void note_falls(tt__loop *l, size_t gpu, const tt__clock_falls *falls) {
     char line[256];
     if (falls->n == 0)
         return;
-    tt__timeline_falls(&l->timeline, falls);
-    if (l->n_falls == 0 && l->opts.on_message) {
+    tt__timeline_falls(&l->timeline, gpu, falls);
+    if (l->n_falls == 0) {
         snprintf(
             line, sizeof line,
             "the GPU's clock fell from %u to %u MHz%s%s: samples are taken again, and the run takes longer",
             falls->usual_mhz, falls->lowest_mhz, falls->why[0] ? " because of " : "", falls->why);
-        l->opts.on_message(l->opts.user, line);
+        say(l, line);
     }
     l->n_falls += falls->n;
 }
 
-static void tried(tt__loop *l, tt__job *j) {
+static void finish(tt__job *j, tt__trial_status status, const char *reason) {
+    j->state = TT__JOB_DONE;
+    j->trial.status = status;
+    tt__copy(j->trial.reason, sizeof j->trial.reason, reason);
+}
+
+/* A trial was lost with its worker, because of the configuration or of the GPU. Another GPU, if there is one,
+ * shows which. */
+static void lost_trial(tt__loop *l, tt__job *j, tt__trial_status status, const char *reason) {
+    if (!j->lost_by && has_others(l, j->gpu)) {
+        j->lost_by = j->gpu + 1;
+        j->state = TT__JOB_TO_TRY;
+    } else {
+        finish(j, status, reason);
+    }
+}
+
+/* Another GPU did the trial that this one lost. */
+static tt_status strike(tt__loop *l, size_t gpu) {
+    enum { STRIKES = 2 };
+    if (++l->gpus[gpu].strikes < STRIKES || l->gpus[gpu].given_up)
+        return TT_OK;
+    return tt__loop_give_up(l, gpu,
+                            tt__fail(TT_E_CUDA, "it lost %d trials that others did", l->gpus[gpu].strikes));
+}
+
+static tt_status tried(tt__loop *l, tt__job *j, size_t gpu) {
     const tt__msg_tried *m = (const tt__msg_tried *)l->workers.payload.text;
     double compile_ms = j->trial.compile_ms;
-    tt__timeline_tried(&l->timeline, j->c, m, j->waited_for);
-    note_falls(l, &m->falls);
+    tt__timeline_tried(&l->timeline, gpu, j->c, m, j->waited_for);
+    note_falls(l, gpu, &m->falls);
+    l->gpus[gpu].sm_mhz = m->sm_mhz;
+    if (m->trial.status == TT__TRIAL_CRASHED) { /* the worker has lost its CUDA context, and exits */
+        lost_trial(l, j, m->trial.status, m->trial.reason);
+        if (j->state == TT__JOB_DONE) {
+            j->trial = m->trial;
+            j->trial.compile_ms = compile_ms;
+        }
+        tt__loop_drop_gpu(l, gpu);
+        return TT_OK;
+    }
     j->trial = m->trial;
     j->trial.compile_ms = compile_ms;
     j->state = TT__JOB_DONE;
-    if (j->trial.status == TT__TRIAL_CRASHED) /* the worker has lost its CUDA context, and exits */
-        tt__loop_drop_gpu(l);
+    return j->lost_by ? strike(l, j->lost_by - 1) : TT_OK;
 }
 
 static void finished(tt__loop *l) {
@@ -111,7 +194,7 @@ static void finished(tt__loop *l) {
     at += sizeof falls;
     size_t size = (size_t)(l->workers.payload.text + l->workers.payload.len - at);
     memcpy(l->finalists, at, size < sizeof l->finalists ? size : sizeof l->finalists);
-    note_falls(l, &falls);
+    note_falls(l, l->finals_gpu, &falls);
 }
 
 static tt_status no_reference(const tt__loop *l) {
@@ -129,20 +212,21 @@ static tt_status no_reference(const tt__loop *l) {
 tt_status tt__loop_prepare(tt__loop *l) {
     if (l->checker->state != TT__CUBIN_READY)
         return TT_OK;
-    if (l->state == TT__ARRAYS_CLOSED && l->reference && l->reference->state != TT__CUBIN_READY)
-        return l->reference->state == TT__CUBIN_FAILED ? no_reference(l) : TT_OK;
-    if (tt__worker_gone(&l->workers.items[TT__WORKER_GPU]))
-        tt__loop_drop_gpu(l);
-    return l->state == TT__ARRAYS_CLOSED ? tt__loop_open_problem(l) : TT_OK;
+    for (size_t gpu = 0; gpu < l->workers.n_gpus; gpu++) {
+        const tt__loop_gpu *g = &l->gpus[gpu];
+        if (g->given_up)
+            continue;
+        if (g->state == TT__ARRAYS_CLOSED && l->reference && l->reference->state != TT__CUBIN_READY)
+            return l->reference->state == TT__CUBIN_FAILED ? no_reference(l) : TT_OK;
+        if (tt__worker_gone(&l->workers.items[gpu]))
+            tt__loop_drop_gpu(l, gpu);
+        if (g->state == TT__ARRAYS_CLOSED)
+            TT_TRY(tt__loop_open_problem(l, gpu));
+    }
+    return TT_OK;
 }
 
 /* ---- The event loop ------------------------------------------------------------------------------------ */
-
-static void finish(tt__job *j, tt__trial_status status, const char *reason) {
-    j->state = TT__JOB_DONE;
-    j->trial.status = status;
-    tt__copy(j->trial.reason, sizeof j->trial.reason, reason);
-}
 
 void tt__loop_promote(tt__loop *l) {
     for (int i = 0; i < TT__JOBS_MAX; i++) {
@@ -187,38 +271,56 @@ int tt__loop_oldest(const tt__loop *l, tt__job_state state) {
     return best;
 }
 
+/* The oldest job that this GPU may try. */
+static int oldest_for(const tt__loop *l, size_t gpu) {
+    int best = TT__NO_JOB;
+    for (int i = 0; i < TT__JOBS_MAX; i++)
+        if (l->jobs[i].state == TT__JOB_TO_TRY && l->jobs[i].lost_by != gpu + 1 &&
+            (best == TT__NO_JOB || l->jobs[i].order < l->jobs[best].order))
+            best = i;
+    return best;
+}
+
+/* A busy GPU's next trial. */
+static void feed_next(tt__loop *l, size_t gpu) {
+    const tt__worker *w = &l->workers.items[gpu];
+    int at = oldest_for(l, gpu);
+    if (at != TT__NO_JOB && w->busy && !w->ahead &&
+        sizeof(tt__msg_trial) + l->jobs[at].cubin->image.len < w->ahead_bytes)
+        ask_trial(l, gpu, (size_t)at, "the next request");
+}
+
 tt_status tt__loop_feed_gpu(tt__loop *l) {
-    const tt__worker *w = &l->workers.items[TT__WORKER_GPU];
-    int at = tt__loop_oldest(l, TT__JOB_TO_TRY);
-    bool more = tt__loop_oldest(l, TT__JOB_TO_COMPILE) != TT__NO_JOB;
-    if (!w->busy && at == TT__NO_JOB)
-        tt__timeline_starved(&l->timeline, more);
-    if (at == TT__NO_JOB && !more)
+    const size_t n = l->workers.n_gpus;
+    const bool more = tt__loop_oldest(l, TT__JOB_TO_COMPILE) != TT__NO_JOB;
+    for (size_t gpu = 0; gpu < n; gpu++)
+        if (!l->workers.items[gpu].busy && oldest_for(l, gpu) == TT__NO_JOB)
+            tt__timeline_starved(&l->timeline, gpu, more);
+    if (tt__loop_oldest(l, TT__JOB_TO_TRY) == TT__NO_JOB && !more)
         return TT_OK;
     TT_TRY(tt__loop_prepare(l));
-    if (l->state != TT__ARRAYS_OPEN || at == TT__NO_JOB)
-        return TT_OK;
-    if (!w->busy) {
-        ask_trial(l, (size_t)at, tt__timeline_lacked(&l->timeline));
-        at = tt__loop_oldest(l, TT__JOB_TO_TRY);
+    for (size_t gpu = 0; gpu < n; gpu++) { /* all idle ones before any gets a second trial */
+        int at = oldest_for(l, gpu);
+        if (l->gpus[gpu].state == TT__ARRAYS_OPEN && !l->workers.items[gpu].busy && at != TT__NO_JOB)
+            ask_trial(l, gpu, (size_t)at, tt__timeline_lacked(&l->timeline, gpu));
     }
-    if (at != TT__NO_JOB && !w->ahead &&
-        sizeof(tt__msg_trial) + l->jobs[at].cubin->image.len < w->ahead_bytes)
-        ask_trial(l, (size_t)at, "the next request");
+    for (size_t gpu = 0; gpu < n; gpu++)
+        if (l->gpus[gpu].state == TT__ARRAYS_OPEN)
+            feed_next(l, gpu);
     return TT_OK;
 }
 
 /* The list from which one more compiler may take work, or NULL. */
 static tt__ahead *work_ahead(const tt__loop *l) {
     size_t n = 0;
-    for (size_t w = TT__WORKER_COMPILER; w < l->workers.n; w++)
+    for (size_t w = l->workers.n_gpus; w < l->workers.n; w++)
         n += l->workers.items[w].busy && l->compiling[w] && !l->compiling[w]->wanted;
-    return !l->mistaken && n < tt__ahead_compilers(l->workers.n - TT__WORKER_COMPILER) ? l->opts.ahead : NULL;
+    return !l->mistaken && n < tt__ahead_compilers(l->workers.n - l->workers.n_gpus) ? l->opts.ahead : NULL;
 }
 
 static tt_status feed_compilers(tt__loop *l) {
     tt__workers *workers = &l->workers;
-    for (size_t w = TT__WORKER_COMPILER; w < workers->n; w++) {
+    for (size_t w = workers->n_gpus; w < workers->n; w++) {
         tt__cubin *cubin;
         if (workers->items[w].busy)
             continue;
@@ -240,17 +342,21 @@ static tt_status feed_compilers(tt__loop *l) {
 static tt_status replied(tt__loop *l, const tt__event *e) {
     switch (e->type) {
     case TT__MSG_HELLO:
-        return tt__workers_adopt(&((const tt__msg_hello *)l->workers.payload.text)->done);
+        TT_TRY(tt__workers_adopt(&((const tt__msg_hello *)l->workers.payload.text)->done));
+        if (e->worker < l->workers.n_gpus)
+            tt__workers_ask_description(&l->workers, e->worker);
+        return TT_OK;
     case TT__MSG_DESCRIBED:
+        if (l->gpus[e->worker].state == TT__ARRAYS_STARTING)
+            return restarted(l, e->worker);
         l->described = true;
         return tt__workers_described(&l->workers);
     case TT__MSG_COMPILED:
         return compiled(l, e->worker);
     case TT__MSG_OPENED:
-        return opened(l);
+        return opened(l, e->worker);
     case TT__MSG_TRIED:
-        tried(l, &l->jobs[e->job]);
-        return TT_OK;
+        return tried(l, &l->jobs[e->job], e->worker);
     case TT__MSG_FINISHED:
         finished(l);
         return TT_OK;
@@ -267,18 +373,22 @@ static tt_status replied(tt__loop *l, const tt__event *e) {
     }
 }
 
-/* The worker died while it prepared the arrays and, perhaps, ran the user's reference. */
+/* The worker died while it started, or prepared the arrays and, perhaps, ran the user's reference. */
 static tt_status lost_opening(tt__loop *l, const tt__event *e) {
-    const bool timeout = e->kind == TT__EVENT_TIMEOUT, own = tt__problem_is_users(&l->problem);
-    const char *reference = own && l->work.launch.n_passes ? l->work.reference.name[0] : "";
-    tt__loop_drop_gpu(l);
-    if (timeout && own)
-        return tt__fail(TT_E_CUDA,
-                        "preparing the arrays%s%s took longer than %g s, six times the limit of a trial%s",
-                        *reference ? " and running the reference " : "", reference, preparing_s(l),
-                        *reference ? ": does it end?" : "");
-    return try_again(l, tt__fail(TT_E_IO, "the GPU worker %s%s%s", e->reason,
-                                 *reference ? ", maybe because of the reference " : "", reference));
+    const bool opening = l->gpus[e->worker].state == TT__ARRAYS_OPENING,
+               timeout = e->kind == TT__EVENT_TIMEOUT, own = tt__problem_is_users(&l->problem);
+    const char *reference = opening && own && l->work.launch.n_passes ? l->work.reference.name[0] : "";
+    tt__loop_drop_gpu(l, e->worker);
+    if (opening && timeout && own)
+        return tt__loop_give_up(
+            l, e->worker,
+            tt__fail(TT_E_CUDA,
+                     "preparing the arrays%s%s took longer than %g s, six times the limit of a trial%s",
+                     *reference ? " and running the reference " : "", reference, preparing_s(l),
+                     *reference ? ": does it end?" : ""));
+    return try_again(l, e->worker,
+                     tt__fail(TT_E_IO, "the GPU worker %s%s%s", e->reason,
+                              *reference ? ", maybe because of the reference " : "", reference));
 }
 
 /* Every trial needs this cubin. Its compiler may have run out of memory, so it is tried again. */
@@ -300,7 +410,7 @@ static tt_status lost_compiler(tt__loop *l, const tt__event *e) {
         return tt__fail(TT_E_IO,
                         "a compile worker %s, as did %d before it, over the verifier's own kernels: is there "
                         "memory enough for %zu compilers? Fewer: --jobs N",
-                        e->reason, cubin->lost - 1, l->workers.n - TT__WORKER_COMPILER);
+                        e->reason, cubin->lost - 1, l->workers.n - l->workers.n_gpus);
     l->compiling[e->worker] = NULL;
     if (timeout)
         tt__format(reason, sizeof reason, "compiled longer than %g s", l->opts.compile_timeout_s);
@@ -315,20 +425,21 @@ static tt_status lost_compiler(tt__loop *l, const tt__event *e) {
 }
 
 static tt_status lost_gpu_worker(tt__loop *l, const tt__event *e) {
+    const tt__arrays_state state = l->gpus[e->worker].state;
     const bool timeout = e->kind == TT__EVENT_TIMEOUT;
     tt__job *j = &l->jobs[e->job];
     char reason[256];
-    if (l->state == TT__ARRAYS_OPENING)
+    if (state == TT__ARRAYS_OPENING || state == TT__ARRAYS_STARTING)
         return lost_opening(l, e);
-    if (j->state != TT__JOB_TRYING)
+    if (j->state != TT__JOB_TRYING || j->gpu != e->worker)
         return tt__fail(TT_E_IO, "the GPU worker %s", e->reason);
     if (timeout)
         tt__format(reason, sizeof reason, "ran longer than %g s", l->opts.trial_timeout_s);
     else
         snprintf(reason, sizeof reason, "its GPU worker %s", e->reason);
     tt__timeline_lost(&l->timeline, e->worker, j->c->t->kernel, j->c->config, reason);
-    finish(j, timeout ? TT__TRIAL_TIMEOUT : TT__TRIAL_CRASHED, reason);
-    tt__loop_drop_gpu(l);
+    lost_trial(l, j, timeout ? TT__TRIAL_TIMEOUT : TT__TRIAL_CRASHED, reason);
+    tt__loop_drop_gpu(l, e->worker);
     return TT_OK;
 }
 
@@ -352,5 +463,5 @@ tt_status tt__loop_turn(tt__loop *l) {
         return TT_OK;
     if (e.kind == TT__EVENT_REPLY)
         return replied(l, &e);
-    return e.worker == TT__WORKER_GPU ? lost_gpu_worker(l, &e) : lost_compiler(l, &e);
+    return e.worker < l->workers.n_gpus ? lost_gpu_worker(l, &e) : lost_compiler(l, &e);
 }

@@ -1,6 +1,6 @@
 /*
- * The GPU backend: one event loop over the workers. A job waits for its cubin, then for the GPU, is tried,
- * and is returned. Compiling and measuring overlap.
+ * The GPU backend: one event loop over the workers. A job waits for its cubin, then for a GPU, is tried,
+ * and is returned. Compiling and measuring overlap. All GPUs are alike, so any of them may try a job.
  */
 #ifndef TT_TUNER_GPU_BACKEND_LOOP_H
 #define TT_TUNER_GPU_BACKEND_LOOP_H
@@ -10,7 +10,7 @@
 #include "tuner/farm/workers.h"
 #include "tuner/gpu_backend/backend.h"
 
-enum { TT__JOBS_MAX = 256, TT__NO_JOB = -1 };
+enum { TT__JOBS_MAX = 384, TT__NO_JOB = -1 };
 
 typedef enum tt__job_state {
     TT__JOB_FREE,
@@ -27,11 +27,29 @@ typedef struct tt__job {
     const tt__candidate *c;
     tt__cubin *cubin;
     tt__checks checks;
+    size_t gpu;             /* TRYING: where */
+    size_t lost_by;         /* 1 + the GPU that was lost with it, and does not get it again; 0: none */
     const char *waited_for; /* the GPU was waiting for this when the job came */
     tt__trial trial;
 } tt__job;
 
-typedef enum tt__arrays_state { TT__ARRAYS_CLOSED, TT__ARRAYS_OPENING, TT__ARRAYS_OPEN } tt__arrays_state;
+typedef enum tt__arrays_state {
+    TT__ARRAYS_CLOSED,
+    TT__ARRAYS_STARTING, /* its worker starts */
+    TT__ARRAYS_OPENING,
+    TT__ARRAYS_OPEN
+} tt__arrays_state;
+
+/* A GPU and its worker, which has the same index. */
+typedef struct tt__loop_gpu {
+    tt__arrays_state state; /* of the problem's arrays */
+    bool given_up;          /* it gets no more work in this run */
+    int failures;           /* consecutive failures to open a problem */
+    int strikes;            /* trials that it lost and another GPU did */
+    double started_s;       /* STARTING: when */
+    unsigned sm_mhz;        /* clock of the last trial; 0: unknown */
+    bool is_slow;           /* its lower clock was reported */
+} tt__loop_gpu;
 
 typedef struct tt__loop {
     tt__backend base;
@@ -42,11 +60,10 @@ typedef struct tt__loop {
     tt__timeline timeline;
     tt__problem problem;
     tt__workload work;
-    tt__arrays_state state; /* state of its arrays in the GPU worker */
-    int failures;           /* consecutive failures to open the problem */
-    tt__cubin *checker;     /* the checker's kernels */
-    tt__cubin *reference;   /* the operation's, or NULL */
-    bool presumed;          /* the GPU is a guess until CUDA describes it */
+    tt__loop_gpu gpus[TT__GPUS_MAX];
+    tt__cubin *checker;   /* the checker's kernels */
+    tt__cubin *reference; /* the operation's, or NULL */
+    bool presumed;        /* the GPU is a guess until CUDA describes it */
     bool described;
     bool mistaken; /* the guessed GPU cannot be compiled for */
     double cutoff_us;
@@ -57,6 +74,7 @@ typedef struct tt__loop {
     tt__msg_counted counted; /* the last reply */
     tt__cubin *peaks;        /* the checker's kernels for them, or NULL */
     tt__msg_peaked peaked;
+    size_t finals_gpu;        /* also of counts and peaks */
     tt__msg_done finals_done; /* when they ended, and the results of the finalists */
     tt__trial finalists[TT__FINALISTS_MAX];
     int n_falls; /* falls of the GPU's clocks */
@@ -69,16 +87,18 @@ tt_status tt__loop_turn(tt__loop *l);
 int tt__loop_oldest(const tt__loop *l, tt__job_state state);
 /* Advances the jobs whose cubins arrived or failed. */
 void tt__loop_promote(tt__loop *l);
-/* Gives an idle GPU a trial. A busy GPU gets the next trial too, so that it never waits for this process. */
+/* Gives idle GPUs a trial. A busy GPU gets the next trial too, so that it never waits for this process. */
 tt_status tt__loop_feed_gpu(tt__loop *l);
 
-/* The GPU worker died or is unusable. Its jobs wait for the next worker. */
-void tt__loop_drop_gpu(tt__loop *l);
+/* A GPU's worker died or is unusable. Its jobs wait for another worker. */
+void tt__loop_drop_gpu(tt__loop *l, size_t gpu);
+/* Gives up a GPU that others can replace, and says so. Fails with `status` if it is the last. */
+tt_status tt__loop_give_up(tt__loop *l, size_t gpu, tt_status status);
 /* Requests the arrays when the kernels that fill and check them are ready. */
 tt_status tt__loop_prepare(tt__loop *l);
-/* Sends the problem to the GPU worker, and restarts it if it died. */
-tt_status tt__loop_open_problem(tt__loop *l);
-/* Takes a report from the GPU worker. A worker that has lost its CUDA context is unusable. */
-tt_status tt__loop_adopt(tt__loop *l, const tt__msg_done *done);
+/* Sends the problem to a GPU's worker, or starts the worker if there is none. */
+tt_status tt__loop_open_problem(tt__loop *l, size_t gpu);
+/* Takes a report from a GPU's worker. A worker that has lost its CUDA context is unusable. */
+tt_status tt__loop_adopt(tt__loop *l, size_t gpu, const tt__msg_done *done);
 
 #endif
