@@ -140,7 +140,8 @@ static tt_status run_all(bench *b) {
     tt_status status;
     TT_GOTO(tt__store_open(&store, ":memory:", TT__STORE_READ_WRITE));
     TT_GOTO(tt__template_set_open(&b->set, &o->template, o->template ? 1 : 0));
-    TT_GOTO(tt__backend_gpu(&b->backend, &(tt__backend_gpu_opts){.device = o->device,
+    TT_GOTO(tt__backend_gpu(&b->backend, &(tt__backend_gpu_opts){.devices = &o->device,
+                                                                 .n_devices = 1,
                                                                  .trial_timeout_s = 10,
                                                                  .compile_timeout_s = 60,
                                                                  .store = store}));

@@ -136,9 +136,11 @@ static tt_status measure_in(tt__store *store, const tt__template_set *set, const
     tt__gpu gpu;
     tt__env env;
     tt_status status;
-    TT_TRY(tt__backend_gpu(
-        &backend, &(tt__backend_gpu_opts){
-                      .device = o->device, .trial_timeout_s = 10, .compile_timeout_s = 60, .store = store}));
+    TT_TRY(tt__backend_gpu(&backend, &(tt__backend_gpu_opts){.devices = &o->device,
+                                                             .n_devices = 1,
+                                                             .trial_timeout_s = 10,
+                                                             .compile_timeout_s = 60,
+                                                             .store = store}));
     TT_GOTO(backend->ops->hello(backend, &gpu, &env));
     for (size_t i = 0; i < o->n_sizes; i++)
         if (is_due(&contests[i]))
