@@ -25,7 +25,7 @@ static __device__ constexpr int permute_vector(int asked, int widest) {
 }
 
 // Shared memory holds a tile in the order of the source. The gap stands where the order of the destination first differs.
-static __device__ constexpr permute_walk permute_walk_of(permute_shape s, permute_tile t, bool of_source, int bytes, int pad) {
+static __device__ constexpr permute_walk permute_walk_of(permute_shape s, permute_tile t, bool of_source, int bytes, int pad, int packed) {
     permute_walk w = {};
     int held[PERMUTE_DIMS] = {}, same = 0;
     while (same < t.n && (t.order[same] == same || t.size[same] == 1))
@@ -34,7 +34,7 @@ static __device__ constexpr permute_walk permute_walk_of(permute_shape s, permut
     for (int i = 0; i < t.n; i++) {
         const int k = t.order[i];
         if (k == same && pad && w.shared > 1)
-            w.shared |= 1;
+            w.shared = (w.shared / packed | 1) * packed;
         held[k] = w.shared;
         w.shared *= t.size[k];
     }
@@ -54,8 +54,10 @@ static __device__ constexpr permute_walk permute_walk_of(permute_shape s, permut
 
 // Bytes of the vectors that are read and written.
 constexpr int wide_load = WIDE_LOAD, wide_store = WIDE_STORE;
-constexpr permute_walk reading = permute_walk_of(shape, tile, true, wide_load, PAD);
-constexpr permute_walk writing = permute_walk_of(shape, tile, false, wide_store, PAD);
+// So many elements go to shared memory as one word.
+constexpr int packed = wide_load <= 4 ? wide_load / ELEM_SIZE : 1;
+constexpr permute_walk reading = permute_walk_of(shape, tile, true, wide_load, PAD, packed);
+constexpr permute_walk writing = permute_walk_of(shape, tile, false, wide_store, PAD, packed);
 
 static __device__ constexpr long long permute_dst_stride(int k) {
     long long stride = 1;
@@ -158,10 +160,14 @@ static __device__ void permute_read(elem *held, const elem *src, const permute_s
                 v[i].v = *(const typename vec_of<wide_load>::type *)(src + p.src);
 #pragma unroll
         for (int i = 0; i < batch; i++)
-            if (permute_place_of<true>(p, threadIdx.x + (first + i) * THREADS, s) && first + i < turns)
+            if (permute_place_of<true>(p, threadIdx.x + (first + i) * THREADS, s) && first + i < turns) {
+                if (packed == reading.vec)
+                    *(typename vec_of<wide_load>::type *)(held + p.held) = v[i].v;
+                else
 #pragma unroll
-                for (int e = 0; e < reading.vec; e++)
-                    held[p.held + e * reading.held[0]] = v[i].e[e];
+                    for (int e = 0; e < reading.vec; e++)
+                        held[p.held + e] = v[i].e[e];
+            }
     }
 }
 

@@ -3,18 +3,18 @@
 //
 //@ kernel    permute_rows
 //@ op        permute
-//@ param     RUN      256 512 1024 2048 4096 8192 16384
+//@ param     RUN      256 512 1024 2048 4096 8192 16384 32768
 //@ param     THREADS  128 256 512
 //@ param     VL       0 8 16
 //@ param     ORDER    0 1
 //@ let       elements permute_tile(1, 1, RUN)
 //@ where     stride0 = 1
 //@ where     VL = 0 OR (VL > elem_size AND VL <= min(permute_tile(2, 1, RUN), permute_tile(3, 1, RUN)))
-//@ where     RUN = 1024 OR elements BETWEEN THREADS * max(1, VL / elem_size) AND THREADS * 32
+//@ where     RUN = 4096 OR elements BETWEEN THREADS * max(1, VL / elem_size) AND THREADS * 32
 //@ block     THREADS
 //@ grid      min(permute_tile(0, 1, RUN), 2147483647)
 //@ args      dst, src
-//@ default   RUN=1024 THREADS=256 VL=0 ORDER=1
+//@ default   RUN=4096 THREADS=256 VL=0 ORDER=1
 
 #define READ_RUN   1
 #define WRITE_RUN  RUN
