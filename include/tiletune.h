@@ -149,6 +149,23 @@ TT_API const char *tt_kernel_name(const tt_kernel *kernel);
 
 /* ---- Problems and choices --------------------------------------------------------------------- */
 
+/* The dimensions of a tensor in another order: axis i of the destination is axis perm[i] of the source, as
+ * transpose of numpy and permute of PyTorch number them. The destination is dense (contiguous). */
+enum { TT_RANK_MAX = 64 };
+typedef struct tt_permutation {
+    size_t size;
+    int rank;               /* 1 to TT_RANK_MAX. At most 16 dimensions may remain after neighbours that stay
+                               neighbours were merged (TT_E_UNSUPPORTED) */
+    int elem_size;          /* bytes: 1, 2, 4, 8 or 16; 0: 4 */
+    const int64_t *dims;    /* of the source, the outermost first; > 0; at most 2^44 elements */
+    const int *perm;        /* each of 0 to rank - 1 once */
+    const int64_t *strides; /* of the source, in elements, each at least 1, no two indices at one place;
+                               NULL: dense */
+    int align;              /* both addresses are multiples of so many bytes: 1, 2, 4, 8 or 16, at least
+                               elem_size; 0: 16 */
+    int warm;               /* as in tt_problem */
+} tt_permutation;
+
 typedef struct tt_problem {
     size_t size;
     int64_t rows, cols; /* of the source, in elements; > 0; at most 2^44 including gaps and batch */
@@ -171,6 +188,8 @@ typedef struct tt_problem {
     tt_kernel *kernel; /* a kernel of yours; NULL: none */
     const char *values; /* values of its variables: "n=1000000, T=f32". The others get their defaults. The
                            word "warm" does the same as `warm` */
+    const tt_permutation *permutation; /* a permutation instead of all that, read by the call; NULL: none.
+                           It may be tuned and planned as a copy or a transpose that does the same */
 } tt_problem;
 
 /* The rung of the look-up ladder that an answer comes from. */
@@ -281,6 +300,11 @@ TT_API tt_status tt_plan_launch_args(const tt_plan *plan, void *const *args, siz
  * used. Otherwise the call returns TT_E_CAPTURE, and the capture goes on. */
 TT_API tt_status tt_transpose(tt_ctx *ctx, const tt_problem *problem, CUdeviceptr dst, CUdeviceptr src,
                               CUstream stream);
+
+/* The same for a permutation. Its `align` may stay 0, too: the pointers are checked instead. The arrays must
+ * not overlap; only equal addresses are detected. */
+TT_API tt_status tt_permute(tt_ctx *ctx, const tt_permutation *permutation, CUdeviceptr dst, CUdeviceptr src,
+                            CUstream stream);
 
 /* ---- Tuning ----------------------------------------------------------------------------------- */
 

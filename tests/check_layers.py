@@ -11,6 +11,7 @@ import sys
 LAYERS = {  # folder: layer; the longest matching folder counts
     "include": "public",
     "src/base": "base",
+    "kernel_templates": "base",  # permute_tile.cuh, which the library shares with kernels
     "src/gpu": "gpu",
     "db": "db",
     "src/template": "template",

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "api/matrix.h"
+#include "api/permutation.h"
 #include "api/sized.h"
 #include "template/operation.h"
 
@@ -44,6 +45,19 @@ static tt_status of_operation(tt__question *out, tt_ctx *ctx, const tt_problem *
     return tt__operation_problem(&out->problem, op, p->op, p->values);
 }
 
+static tt_status of_permutation(tt__question *out, tt_ctx *ctx, const tt_problem *p) {
+    tt_permutation full;
+    TT_TRY(check_no_matrix(p, "a permutation"));
+    if (p->op || p->kernel || p->values)
+        return tt__fail(TT_E_INVALID, "a permutation has neither op nor kernel nor values: leave %s out",
+                        p->op       ? p->op
+                        : p->kernel ? "the kernel"
+                                    : p->values);
+    TT_TRY(TT__SIZED_IN(&full, p->permutation, 0, tt_permutation));
+    out->templates = &ctx->templates;
+    return tt__permutation_problem(&out->problem, &full, full.align ? full.align : 16);
+}
+
 tt_status tt__question_of(tt__question *out, tt_ctx *ctx, const tt_problem *in) {
     tt_problem p;
     tt_status status = TT_OK;
@@ -54,7 +68,9 @@ tt_status tt__question_of(tt__question *out, tt_ctx *ctx, const tt_problem *in) 
     if (p.kernel && (p.op || p.kernel->ctx != ctx))
         return tt__fail(TT_E_INVALID, "kernel %s: %s", p.kernel->t->kernel,
                         p.op ? "leave `op` out, the kernel says it" : "it was opened with another context");
-    if (p.kernel) {
+    if (p.permutation) {
+        status = of_permutation(out, ctx, &p);
+    } else if (p.kernel) {
         TT_TRY(check_no_matrix(&p, p.kernel->t->kernel));
         status = tt__question_of_kernel(out, p.kernel, p.values);
     } else if (p.op) {

@@ -1,21 +1,17 @@
 /*
  * tt_transpose: makes a plan for each problem, CUDA context and pointer alignment when it is first used.
  */
+#include "api/transpose.h"
+
 #include "api/matrix.h"
 #include "api/sized.h"
 #include "dispatch/first_use.h"
-#include "dispatch/plan.h"
-#include "gpu/device.h"
-
-/* The largest power of two up to 16 that divides both addresses. */
-static int align_of(CUdeviceptr dst, CUdeviceptr src) {
-    CUdeviceptr bits = dst | src | 16;
-    return (int)(bits & -bits);
-}
+#include "template/operation.h"
 
 /* A captured kernel must be loaded before, and a capture is no time for loading, compiling or tuning. */
-static tt_status not_capturing(const tt__driver *cu, const tt_problem *p, CUstream stream) {
+tt_status tt__not_capturing(const tt__driver *cu, const tt__problem *p, const char *call, CUstream stream) {
     CUstreamCaptureStatus capture = CU_STREAM_CAPTURE_STATUS_NONE;
+    char text[TT__PROBLEM_TEXT_MAX];
     CUresult r = cu->cuStreamIsCapturing(stream, &capture);
     if (r == CUDA_SUCCESS && capture == CU_STREAM_CAPTURE_STATUS_NONE)
         return TT_OK;
@@ -23,9 +19,9 @@ static tt_status not_capturing(const tt__driver *cu, const tt_problem *p, CUstre
         return tt__cu_check(r, "cuStreamIsCapturing");
     return tt__fail(
         TT_E_CAPTURE,
-        "a graph is being captured and there is no plan yet for %lld x %lld of %d-byte elements aligned "
-        "to %d bytes; call tt_transpose once before the capture, or capture tt_plan_launch",
-        (long long)p->rows, (long long)p->cols, p->elem_size, p->align);
+        "a graph is being captured and there is no plan yet for %s of %d-byte elements aligned to "
+        "%d bytes; call %s once before the capture, or capture tt_plan_launch",
+        tt__problem_text(text, p), tt__problem_elem_size(p), tt__problem_align(p), call);
 }
 
 /* Call under ctx->making. The plan may exist already: another thread made it, or the caller described the
@@ -47,6 +43,16 @@ static tt_status add_plan(tt_ctx *ctx, const tt__plan_key *asked, const tt__plan
                                                    : tt__plan_cache_add(&ctx->plans, asked, *out, false);
 }
 
+tt_status tt__new_plan(tt_ctx *ctx, const tt__plan_key *asked, const tt__plan_key *full, const tt__problem *p,
+                       tt_plan **out) {
+    if (!tt__plan_cache_find(&ctx->plans, full))
+        tt__first_use(ctx, &ctx->templates, p);
+    pthread_mutex_lock(&ctx->making);
+    tt_status status = add_plan(ctx, asked, full, p, out);
+    pthread_mutex_unlock(&ctx->making);
+    return status;
+}
+
 /* Kept out of line, so that a launch with a cached plan stays fast. */
 static __attribute__((noinline)) tt_status new_plan(tt_ctx *ctx, const tt_problem *problem,
                                                     const tt__plan_key *asked, int base_align,
@@ -59,14 +65,9 @@ static __attribute__((noinline)) tt_status new_plan(tt_ctx *ctx, const tt_proble
     TT_TRY(tt__matrix_align(&p, base_align));
     tt_problem matrix = tt__matrix_of(&p);
     tt__matrix_key(&full, &matrix, asked->words[TT__PLAN_KEY_CONTEXT], matrix.align);
-    if (!tt__plan_cache_find(&ctx->plans, &full)) {
-        TT_TRY(not_capturing(cu, &matrix, stream));
-        tt__first_use(ctx, &ctx->templates, &p);
-    }
-    pthread_mutex_lock(&ctx->making);
-    tt_status status = add_plan(ctx, asked, &full, &p, out);
-    pthread_mutex_unlock(&ctx->making);
-    return status;
+    if (!tt__plan_cache_find(&ctx->plans, &full))
+        TT_TRY(tt__not_capturing(cu, &p, "tt_transpose", stream));
+    return tt__new_plan(ctx, asked, &full, &p, out);
 }
 
 /* A struct of another size, or a problem that is no matrix. */
@@ -74,9 +75,9 @@ static __attribute__((noinline)) tt_status take_problem(tt_problem *out, tt_ctx 
     if (!ctx)
         return tt__fail(TT_E_INVALID, "the context is NULL: tt_open makes one");
     TT_TRY(TT__SIZED_IN(out, in, 0, tt_problem));
-    if (!out->op && !out->values && !out->kernel)
+    if (!out->op && !out->values && !out->kernel && !out->permutation)
         return TT_OK;
-    return tt__fail(TT_E_INVALID, "tt_transpose is for matrices: leave op, values and kernel out, or make a "
+    return tt__fail(TT_E_INVALID, "tt_transpose is for matrices: leave the other fields out, or make a "
                                   "plan (tt_plan_create)");
 }
 
@@ -86,9 +87,9 @@ tt_status tt_transpose(tt_ctx *ctx, const tt_problem *problem, CUdeviceptr dst, 
     unsigned long long context;
     tt__plan_key key;
     tt_problem copy;
-    int base_align = align_of(dst, src);
+    int base_align = tt__align_of(dst, src);
     if (!ctx || !problem || problem->size != sizeof *problem || problem->op || problem->values ||
-        problem->kernel) {
+        problem->kernel || problem->permutation) {
         TT_TRY(take_problem(&copy, ctx, problem));
         problem = &copy;
     }

@@ -11,7 +11,7 @@ enum {
     TT__CONFIG_MAX = 512,
     TT__PATH_MAX = 512,
     TT__REASON_MAX = 512,
-    TT__VARIABLES_MAX = 16,               /* of an operation */
+    TT__VARIABLES_MAX = 40,               /* of an operation */
     TT__PASSES_MAX = 8,                   /* kernels of a launch, in their order */
     TT__TURNS_MAX = 64,                   /* launches of them all */
     TT__ARGS_MAX = 64,                    /* of all passes together */

@@ -307,6 +307,7 @@ static const struct {
     {"metric", tt__read_metric, OFTEN, false, "metric NAME EXPRESSION"},
     {"objective", tt__read_objective, ONCE, false, "objective minimize|maximize METRIC"},
     {"require", tt__read_require, OFTEN, false, "require EXPRESSION"},
+    {"macros", tt__read_macros, ONCE, false, "macros variables"},
     {"shape", tt__read_shape, ONCE, false, "shape VARIABLE ..."},
     {"near", tt__read_near, OFTEN, false, "near VARIABLE WEIGHT [same]"},
     {"moves", tt__read_moves, ONCE, false, "moves bytes | moves ROWS, COLUMNS, LEADING_DIMENSION"},

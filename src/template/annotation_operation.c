@@ -167,6 +167,14 @@ tt_status tt__read_near(tt__reader *r, tt__span rest) {
     return v->same || rest.n == 0 ? TT_OK : FAIL(r, rest.at, "found '%.*s', expected: same", SHOW(rest));
 }
 
+tt_status tt__read_macros(tt__reader *r, tt__span rest) {
+    tt__operation *op = NULL;
+    TT_TRY(tt__own_operation(r, &op));
+    op->macros = true;
+    return tt__span_is(rest, "variables") ? TT_OK
+                                          : FAIL(r, rest.at, "found '%.*s', expected: variables", SHOW(rest));
+}
+
 tt_status tt__read_moves(tt__reader *r, tt__span rest) {
     tt__operation *op = NULL;
     tt__span item;

@@ -203,8 +203,24 @@ static bool has_variable(const tt__template *t, const char *name) {
     return !t->operation;
 }
 
+/* `macros variables`: does the code have this variable's number as a macro? ELEM_SIZE is always there. */
+static bool is_macro(const tt__template *t, const tt__setting *s) {
+    return t && t->operation && t->operation->macros && s->type == TT__TYPE_NONE &&
+           strcmp(s->name, "elem_size") != 0;
+}
+
+/* The variable's name in capital letters. Returns out. */
+static const char *macro_name(char out[TT__NAME_MAX], const tt__setting *s) {
+    size_t i = 0;
+    for (; s->name[i]; i++)
+        out[i] = (char)(s->name[i] >= 'a' && s->name[i] <= 'z' ? s->name[i] - 'a' + 'A' : s->name[i]);
+    out[i] = '\0';
+    return out;
+}
+
 static tt_status add_all(tt__str *out, int *n, const tt__candidate *c, const tt__problem *p) {
     const tt__template *t = c->t;
+    char name[TT__NAME_MAX];
     TT_TRY(add_macros(out, n, t, c->config));
     for (size_t i = 0; i < t->n_derived; i++)
         if (t->derived[i].macro)
@@ -214,6 +230,9 @@ static tt_status add_all(tt__str *out, int *n, const tt__candidate *c, const tt_
             add_option(out, n, TT__TYPEDEF "%s=%s", p->settings[i].name,
                        type_in_code(t, p->settings[i].type));
     add_option(out, n, "-DELEM_SIZE=%d", tt__problem_elem_size(p));
+    for (int i = 0; i < p->n; i++)
+        if (is_macro(t, &p->settings[i]))
+            add_option(out, n, "-D%s=%" PRId64, macro_name(name, &p->settings[i]), p->settings[i].number);
     for (size_t i = 0; i < t->n_options; i++)
         TT_TRY(add_with_values(out, n, t, c->config, t->options[i].text));
     add_kernels(out, n, t);
@@ -255,8 +274,9 @@ void tt__config_build(char out[TT__BUILD_MAX], const tt__candidate *c, const tt_
     size_t used;
     tt__copy(out, TT__CONFIG_MAX, c->config);
     for (int i = 0; i < p->n; i++) {
-        if (p->settings[i].type == TT__TYPE_NONE) /* numbers are kernel arguments */
-            continue;
+        bool argument = p->settings[i].type == TT__TYPE_NONE && !is_macro(c->t, &p->settings[i]);
+        if (argument || (c->t && c->t->operation && c->t->operation->macros && p->settings[i].number == 1))
+            continue; /* a macro of 1 is left out, so that the text stays short */
         used = strlen(out);
         snprintf(out + used, TT__BUILD_MAX - used, " %s=%s", p->settings[i].name,
                  tt__setting_text(value, &p->settings[i]));

@@ -20,6 +20,7 @@
 #include <string.h>
 
 #include "base/number.h"
+#include "kernel_templates/permute_tile.cuh"
 #include "template/scan.h"
 
 #define COUNT(a) (sizeof(a) / sizeof *(a))
@@ -40,6 +41,7 @@ struct tt__query {
     bool is_filling;
     int n_selects; /* counted by the authorizer in this statement */
     int steps_left;
+    tt__facts facts;           /* of the row */
     int first_where;           /* first column with a `where` */
     int first_value;           /* first column of `columns` */
     bool used[TT__PARAMS_MAX]; /* of SCOPE_AT */
@@ -89,12 +91,35 @@ static void align_of(sqlite3_context *c, int n, sqlite3_value **v) {
     sqlite3_result_int64(c, bits & -bits);
 }
 
+/* permute_tile(WHAT, READ_RUN, WRITE_RUN): a number of the tile that permute_tile.cuh makes of the problem. */
+static void permute_tile_number(sqlite3_context *c, int n, sqlite3_value **v) {
+    const tt__query *q = sqlite3_user_data(c);
+    const int64_t *f = q->facts.variables;
+    const tt__operation *op = q->facts.operation;
+    permute_shape s;
+    (void)n;
+    if (!op || !op->macros || op->n_variables < 2 * PERMUTE_DIMS + 2 || f[2 * PERMUTE_DIMS] < 1)
+        return;
+    s.elem_size = (int)f[2 * PERMUTE_DIMS];
+    s.align = (int)f[2 * PERMUTE_DIMS + 1];
+    memcpy(s.dim, f, sizeof s.dim);
+    memcpy(s.stride, f + PERMUTE_DIMS, sizeof s.stride);
+    permute_tile t = permute_tile_of(s, sqlite3_value_int(v[1]), sqlite3_value_int(v[2]));
+    const int64_t numbers[] = {t.tiles, t.elements, t.read_max, t.write_max};
+    int64_t what = sqlite3_value_int64(v[0]);
+    if (what >= 0 && what < (int64_t)COUNT(numbers))
+        sqlite3_result_int64(c, numbers[what]);
+}
+
 static const struct {
     const char *name;
     int n_args;
     void (*call)(sqlite3_context *, int, sqlite3_value **);
-} own_functions[] = {
-    {"ceil_div", 2, ceil_div}, {"abs", 1, absolute}, {"log2", 1, floor_log2}, {"align_of", -1, align_of}};
+} own_functions[] = {{"ceil_div", 2, ceil_div},
+                     {"abs", 1, absolute},
+                     {"log2", 1, floor_log2},
+                     {"align_of", -1, align_of},
+                     {"permute_tile", 3, permute_tile_number}};
 
 /* ---- The sandbox -------------------------------------------------------------------------------------- */
 
@@ -167,6 +192,7 @@ static int bind_fact(sqlite3_stmt *stmt, int at, const tt__facts *f, size_t i) {
 /* Writes the row of facts. */
 static tt_status fill_facts(tt__query *q, const tt__facts *f, const size_t *choice) {
     const tt__template *t = q->t;
+    q->facts = *f;
     size_t n_variables = t->operation ? t->operation->n_variables : 0, n_params = choice ? t->n_params : 0;
     int at = 1, rc = SQLITE_OK;
     for (size_t i = 0; i < TT__FACT_TIME_NS && rc == SQLITE_OK; i++)
@@ -274,7 +300,7 @@ static tt_status open_sandbox(tt__query **out, const tt__template *t, const tt__
         TT_GOTO(fail_sqlite(q, "opening a database in memory"));
     for (size_t i = 0; i < COUNT(own_functions); i++)
         if (sqlite3_create_function(q->db, own_functions[i].name, own_functions[i].n_args,
-                                    SQLITE_UTF8 | SQLITE_DETERMINISTIC, NULL, own_functions[i].call, NULL,
+                                    SQLITE_UTF8 | SQLITE_DETERMINISTIC, q, own_functions[i].call, NULL,
                                     NULL) != SQLITE_OK)
             TT_GOTO(fail_sqlite(q, "adding its functions"));
     TT_GOTO(make_facts(q, facts, choice));

@@ -77,6 +77,7 @@ tt_status tt__read_objective(tt__reader *r, tt__span rest);
 tt_status tt__read_require(tt__reader *r, tt__span rest);
 tt_status tt__read_shape(tt__reader *r, tt__span rest);
 tt_status tt__read_near(tt__reader *r, tt__span rest);
+tt_status tt__read_macros(tt__reader *r, tt__span rest);
 tt_status tt__read_moves(tt__reader *r, tt__span rest);
 tt_status tt__read_sample(tt__reader *r, tt__span rest);
 tt_status tt__read_prefer(tt__reader *r, tt__span rest);

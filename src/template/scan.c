@@ -28,6 +28,7 @@ const tt__function tt__functions[] = {
     {"iif", 3, 3},
     {"log2", 1, 1},
     {"align_of", 1, TT__EXPR_ARGS_MAX},
+    {"permute_tile", 3, 3},
 };
 const size_t tt__n_functions = COUNT(tt__functions);
 

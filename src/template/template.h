@@ -140,6 +140,7 @@ typedef struct tt__operation {
     int shape[TT__SHAPE_MAX];
     size_t n_requires; /* constraints on every problem */
     tt__expr requires[TT__REQUIRES_MAX];
+    bool macros;      /* the code has the numbers of a problem as macros */
     bool moves;       /* reads and writes each byte once and does nothing else, so the cost model applies */
     int tile[3];      /* for tiles read from the source: rows, columns, leading dimension; -1: none */
     tt__expr prefer;  /* names of templates: whose default comes first where nothing was measured */

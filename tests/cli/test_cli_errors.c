@@ -117,11 +117,36 @@ static void about_command_lines(void **state) {
     EXPECT_ALL(errors);
 }
 
+static void about_permutations(void **state) {
+    (void)state;
+    static const error errors[] = {
+        {"--permute 0,2,1", 2,
+         "--permute and --dims go together, as in --permute 0,2,1,3 --dims 32,2048,16,64", NULL},
+        {"--permute 0,2,1 --dims 4,5", 2, "--permute 0,2,1 has 3 axes and --dims 4,5 has 2", NULL},
+        {"--permute 0,2 --dims 4,5", 2, "perm[1] is 2: a tensor of rank 2 has the axes 0 to 1", NULL},
+        {"--permute 1,1 --dims 4,5", 2, "perm names axis 1 twice: each axis stands there once", NULL},
+        {"--permute 1,-1 --dims 4,5", 2, "--permute: \"-1\" is not an axis: axes are numbered from 0", NULL},
+        {"--permute 1,0 --dims 4,0", 2, "--dims: 0: at least 1 is needed", NULL},
+        {"--permute 1,0 --dims 4,", 2, "--dims: \"4,\" has an empty item; write it as in 32,2048,16,64",
+         NULL},
+        {"--permute 1,0 --dims 4,5 --dtype f64 --align 4", 2,
+         "elements of 8 bytes lie at multiples of 8: tensors aligned to 4 cannot be permuted", NULL},
+        {"--permute 1,0 --dims 4,5 --op copy", 2,
+         "--permute 1,0: --dims, --dtype, --align and --warm say all of a permutation, so leave sizes, "
+         "layouts "
+         "and other operations out",
+         NULL},
+        {"best --permute 1,0", 2,
+         "--permute and --dims go together, as in --permute 0,2,1,3 --dims 32,2048,16,64", NULL},
+    };
+    EXPECT_ALL(errors);
+}
+
 static void about_operations(void **state) {
     (void)state;
     static const error errors[] = {
         {"--op nosuch", 2,
-         "there is no operation nosuch (there are axpby, copy, transpose, transpose_ladder, "
+         "there is no operation nosuch (there are axpby, copy, permute, transpose, transpose_ladder, "
          "transpose_in_place)",
          NULL},
         {"--op axpby --kernel own.cu", 2, "--op axpby and --kernel own.cu: one or the other", NULL},
@@ -337,8 +362,8 @@ static int enter(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        TEST(about_command_lines), TEST(about_operations), TEST(about_machines),
-        TEST(about_recordings),    TEST(about_stores),     TEST(about_kernels),
+        TEST(about_command_lines), TEST(about_permutations), TEST(about_operations), TEST(about_machines),
+        TEST(about_recordings),    TEST(about_stores),       TEST(about_kernels),
     };
     return cmocka_run_group_tests_name("cli-errors", tests, NULL, NULL);
 }

@@ -255,7 +255,7 @@ static void test_looks_up(void **state) {
            "list --json --db @/d.db");
     expect(0, "d.db is whole: 1 GPU, 3 winners", "check --db @/d.db");
     expect(0, "d.db: 3 winners for hostcuda", "doctor --db @/d.db");
-    expect(2, "--stale tunes the built-in operations: leave --op, --kernel and --problem out",
+    expect(2, "--stale tunes the built-in operations: leave --op, --permute, --kernel and --problem out",
            "--stale --kernel @/d.cu --db @/d.db");
     expect(2, "which template?", "check --db @/d.db --problem T=f32");
 }

@@ -113,6 +113,9 @@ static void defaults_are_legal(void **state) {
             assert_int_equal(tt__template_builtin(&t, &tt__builtins[i]), TT_OK);
             if (strncmp(t->op, "transpose", 9) == 0)
                 snprintf(text, sizeof text, "rows=4096 cols=4096 elem_size=%d", elem_size);
+            if (strcmp(t->op, "permute") == 0)
+                snprintf(text, sizeof text, "dim0=512 dim1=96 dim2=80 stride1=4096 stride2=512 elem_size=%d",
+                         elem_size);
             if (tt__operation_problem(&p, t->operation, t->op, text) != TT_OK)
                 fail_msg("%s %s: %s", t->op, text, tt_last_error());
             assert_int_equal(tt__space_add(&space, t, &gpu, &p), TT_OK);

@@ -408,7 +408,7 @@ static const struct {
     int n;
     const char *sentence;
 } floods[] = {
-    {4, "//@ problem vN 1\n", 16, "t.cu:19:13: more than 16 variables"},
+    {4, "//@ problem vN 1\n", 40, "t.cu:43:13: more than 40 variables"},
     {8, "//@ buffer bN f32 1 in\n", 63, "t.cu:70:12: more than 64 buffers and scalars"},
     {20, "//@ metric mN 1 / time_ns\n", 5, "t.cu:24:12: more than 4 metrics"},
     {23, "//@ options -DaN\n", 17, "t.cu:39:13: more than 16 options"},

@@ -75,8 +75,10 @@ static void refuses_bad_problems(void **state) {
         {"{\"op\":\"s\",\"aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa\":1}",
          "named \"aaaa"},
         {"{\"op\":\"s\",\"a\":1,\"b\":1,\"c\":1,\"d\":1,\"e\":1,\"f\":1,\"g\":1,\"h\":1,\"i\":1,\"j\":1,"
-         "\"k\":1,\"l\":1,\"m\":1,\"n\":1,\"o\":1,\"p\":1,\"q\":1}",
-         "more than 16"},
+         "\"k\":1,\"l\":1,\"m\":1,\"n\":1,\"o\":1,\"p\":1,\"q\":1,\"r\":1,\"s\":1,\"t\":1,\"u\":1,\"v\":1,"
+         "\"w\":1,\"x\":1,\"y\":1,\"z\":1,\"A\":1,\"B\":1,\"C\":1,\"D\":1,\"E\":1,\"F\":1,\"G\":1,\"H\":1,"
+         "\"I\":1,\"J\":1,\"K\":1,\"L\":1,\"M\":1,\"N\":1,\"O\":1}",
+         "more than 40"},
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         tt__recording *r;
@@ -143,7 +145,10 @@ static void refuses_bad_files(void **state) {
         {"\"op\":\"transpose\"", "\"op\":\"k/n=99999999999999999\"", "op has n=99999999999999999"},
         {"\"op\":\"transpose\"", "\"op\":\"k/n=0\"", "n is 0"},
         {"\"op\":\"transpose\"",
-         "\"op\":\"k/a=1,b=1,c=1,d=1,e=1,f=1,g=1,h=1,i=1,j=1,k=1,l=1,m=1,n=1,o=1,p=1,q=1\"", "more than 16"},
+         "\"op\":\"k/"
+         "a=1,b=1,c=1,d=1,e=1,f=1,g=1,h=1,i=1,j=1,k=1,l=1,m=1,n=1,o=1,p=1,q=1,r=1,s=1,t=1,u=1,v=1,w=1,x=1,y="
+         "1,z=1,A=1,B=1,C=1,D=1,E=1,F=1,G=1,H=1,I=1,J=1,K=1,L=1,M=1,N=1,O=1\"",
+         "more than 40"},
         {"\"results\":", "\"result\":", "results is missing"},
         {RESULT "]}", "5]}", "results[1]: is integer"},
         {RESULT "]}", "\"text\"]}", "results[1]: is text"},

@@ -150,7 +150,10 @@ static void refuses_bad_values(void **state) {
         {"UPDATE value SET name = 'warm' WHERE name = 'rows'", "named \"warm\""},
         {"UPDATE value SET name = 'cols' WHERE name = 'rows'", "cols is there twice"},
         {"UPDATE value SET name = printf('%.*c', 64, 'x') WHERE name = 'rows'", "has 64 bytes"},
-        {"INSERT INTO value SELECT problem_id, place + 10, name || 1, value FROM value", "more than 16"},
+        {"INSERT INTO value SELECT problem_id, place + 10 * column1, name || column1, value FROM value, "
+         "(VALUES "
+         "(1), (2), (3), (4))",
+         "more than 40"},
         {"UPDATE operation SET name = 'a b'", "op is \"a b\""},
         {"UPDATE operation SET name = printf('%.*c', 64, 'x')", "has 64 bytes"},
         {"UPDATE operation SET text = '../x'", "text is \"../x\""},

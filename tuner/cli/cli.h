@@ -54,6 +54,11 @@ typedef struct tt__cli_args {
     const char *op, *kernel_file; /* --op and --kernel, with their problems as text */
     size_t n_texts;
     const char **texts;
+    const char *permute, *dims; /* as given; `permutation` has them as numbers */
+    int perm[TT_RANK_MAX];
+    int64_t sizes[TT_RANK_MAX];
+    int n_perm, n_sizes;
+    tt_permutation permutation;
     bool unverified, transpose;
     const char *db, *gpu, *output, *commit, *database, *kernel;
     const char *format;

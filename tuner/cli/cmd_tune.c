@@ -18,7 +18,7 @@
 
 /* The operation, if the command line names one. A matrix needs no name. */
 static const char *op_of(const tt_result *r, const tt__cli_args *args) {
-    return args->op ? args->op : r->in_place ? "transpose_in_place" : "transpose";
+    return args->permute ? "permute" : args->op ? args->op : r->in_place ? "transpose_in_place" : "transpose";
 }
 
 static void add_result_json(tt__json *j, const tt_result *r, const tt__cli_args *args) {
@@ -286,7 +286,7 @@ static int run_stale(const tt__cli_args *args) {
 
 static tt_status check_what(const tt__cli_args *args) {
     TT_TRY(tt__cli_check_problems(args));
-    return args->kernel_file || args->op || args->n_problems
+    return args->kernel_file || args->op || args->n_problems || args->permute
                ? TT_OK
                : tt__fail(TT_E_INVALID,
                           "nothing to tune: give --sizes or --shapes, as in \"tune --device 0 --sizes "
@@ -300,11 +300,10 @@ static tt_status check(const tt__cli_args *args) {
         return tt__fail(TT_E_INVALID,
                         "--stale tunes what \"tune list\" calls stale, on a device: leave %s out",
                         args->replay ? "replay" : "sizes and shapes");
-    if (args->kernel_file || args->op || args->n_texts)
-        return tt__fail(
-            TT_E_INVALID,
-            "--stale tunes the built-in operations: leave --op, --kernel and --problem out, or tune "
-            "without --stale");
+    if (args->kernel_file || args->op || args->n_texts || args->permute)
+        return tt__fail(TT_E_INVALID, "--stale tunes the built-in operations: leave --op, --permute, "
+                                      "--kernel and --problem out, or tune "
+                                      "without --stale");
     if (args->elem_size || args->batch || args->lds || args->ldd || args->align || args->in_place ||
         args->warm)
         return tt__fail(TT_E_INVALID,
@@ -341,6 +340,7 @@ static const tt__cli_option options[] = {
      "the CUDA devices, default 0; or a recording to search\ninstead, without any GPU", tt__cli_set_device,
      0},
     TT__OPT_TEMPLATE,
+    TT__OPTS_PERMUTATION,
     TT__OPTS_OPERATION,
     {"unverified", NULL, "tune a kernel of yours although nothing says what is right", NULL,
      offsetof(tt__cli_args, unverified)},

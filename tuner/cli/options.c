@@ -11,6 +11,7 @@
 #include <string.h>
 
 #include "api/matrix.h"
+#include "api/permutation.h"
 #include "base/grow.h"
 #include "base/model.h"
 #include "base/number.h"
@@ -18,7 +19,7 @@
 #include "tuner/strategy.h"
 
 enum {
-    OPTIONS_MAX = 40,
+    OPTIONS_MAX = 48,
     FIRST_OPTION = 256, /* getopt's return value for the first row of the table */
 };
 
@@ -97,6 +98,53 @@ tt_status tt__cli_set_sizes(tt__cli_args *args, const char *value) {
 
 tt_status tt__cli_set_shapes(tt__cli_args *args, const char *value) {
     return each_item(args, value, "4096x1024,8192x512", add_shape);
+}
+
+static tt_status add_axis(tt__cli_args *args, const char *item, size_t n) {
+    if (n > 2 || !isdigit((unsigned char)item[0]) || !isdigit((unsigned char)item[n - 1]))
+        return tt__fail(TT_E_INVALID, "\"%.*s\" is not an axis: axes are numbered from 0",
+                        (int)(n < 64 ? n : 64), item);
+    if (args->n_perm == TT_RANK_MAX)
+        return tt__fail(TT_E_INVALID, "more than %d axes", TT_RANK_MAX);
+    args->perm[args->n_perm++] = atoi(item);
+    return TT_OK;
+}
+
+static tt_status add_dim(tt__cli_args *args, const char *item, size_t n) {
+    if (args->n_sizes == TT_RANK_MAX)
+        return tt__fail(TT_E_INVALID, "more than %d dimensions", TT_RANK_MAX);
+    return parse_count(&args->sizes[args->n_sizes++], item, n, dimension_max);
+}
+
+tt_status tt__cli_set_permute(tt__cli_args *args, const char *value) {
+    args->permute = value;
+    args->n_perm = 0;
+    return each_item(args, value, "0,2,1,3", add_axis);
+}
+
+tt_status tt__cli_set_dims(tt__cli_args *args, const char *value) {
+    args->dims = value;
+    args->n_sizes = 0;
+    return each_item(args, value, "32,2048,16,64", add_dim);
+}
+
+/* --permute and --dims as a permutation, checked. */
+static tt_status finish_permutation(tt__cli_args *args) {
+    tt__problem checked;
+    if (!args->permute || !args->dims)
+        return tt__fail(TT_E_INVALID, "--permute and --dims go together, as in --permute 0,2,1,3 --dims "
+                                      "32,2048,16,64");
+    if (args->n_perm != args->n_sizes)
+        return tt__fail(TT_E_INVALID, "--permute %s has %d axes and --dims %s has %d", args->permute,
+                        args->n_perm, args->dims, args->n_sizes);
+    args->permutation = (tt_permutation){.size = sizeof args->permutation,
+                                         .rank = args->n_perm,
+                                         .elem_size = args->elem_size,
+                                         .dims = args->sizes,
+                                         .perm = args->perm,
+                                         .align = (int)args->align,
+                                         .warm = args->warm};
+    return tt__permutation_problem(&checked, &args->permutation, args->align ? (int)args->align : 16);
 }
 
 static tt_status choose_elem_size(tt__cli_args *args, int bytes) {
@@ -395,7 +443,7 @@ static tt_status finish(tt__cli_args *args) {
         args->problems[i] = tt__cli_problem(args, args->problems[i].rows, args->problems[i].cols);
         TT_TRY(tt__matrix_problem(&checked, &args->problems[i]));
     }
-    return TT_OK;
+    return args->permute || args->dims ? finish_permutation(args) : TT_OK;
 }
 
 static tt_status fail_stray(const tt__cli_command *c, const char *word) {

@@ -24,6 +24,8 @@ tt_status tt__cli_set_dtype(tt__cli_args *args, const char *value);
 tt_status tt__cli_set_batch(tt__cli_args *args, const char *value);
 tt_status tt__cli_set_lds(tt__cli_args *args, const char *value);
 tt_status tt__cli_set_ldd(tt__cli_args *args, const char *value);
+tt_status tt__cli_set_permute(tt__cli_args *args, const char *value);
+tt_status tt__cli_set_dims(tt__cli_args *args, const char *value);
 tt_status tt__cli_set_align(tt__cli_args *args, const char *value);
 tt_status tt__cli_set_cc(tt__cli_args *args, const char *value);
 tt_status tt__cli_set_device(tt__cli_args *args, const char *value);
@@ -69,6 +71,13 @@ const char *tt__cli_values(const tt__cli_option *o);
     {                                                                                                        \
         "in-place", NULL, "transpose square matrices onto themselves", NULL,                                 \
             offsetof(tt__cli_args, in_place)                                                                 \
+    }
+#define TT__OPTS_PERMUTATION                                                                                 \
+    {"permute", "AXIS[,AXIS...]",                                                                            \
+     "permute a tensor: axis i of the result is this axis of the\nsource, as in numpy and PyTorch",          \
+     tt__cli_set_permute, 0},                                                                                \
+    {                                                                                                        \
+        "dims", "N[,N...]", "the tensor's dimensions, the outermost first", tt__cli_set_dims, 0              \
     }
 #define TT__OPT_COMPILE_TIMEOUT                                                                              \
     {                                                                                                        \

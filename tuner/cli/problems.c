@@ -27,6 +27,14 @@ tt_status tt__cli_problems_open(tt__cli_problems *out, tt_ctx *ctx, const tt__cl
         TT_TRY(tt_kernel_open(&out->kernel, ctx, args->kernel_file, NULL));
     if (args->kernel_file || args->op)
         return take_texts(out, args);
+    if (args->permute) {
+        if (!(out->items = calloc(1, sizeof *out->items)))
+            return tt__fail_memory(sizeof *out->items);
+        out->n = 1;
+        out->items[0] =
+            (tt_problem){.size = sizeof *out->items, .warm = args->warm, .permutation = &args->permutation};
+        return TT_OK;
+    }
     out->n = args->n_problems;
     if (!(out->items = malloc((out->n + 1) * sizeof *out->items)))
         return tt__fail_memory(out->n * sizeof *out->items);
@@ -56,6 +64,13 @@ void tt__cli_add_matrix(tt__str *out, const tt__cli_args *args) {
 tt_status tt__cli_check_problems(const tt__cli_args *args) {
     const char *what = args->kernel_file ? args->kernel_file : args->op;
     bool layout = args->elem_size || args->batch || args->lds || args->ldd || args->align || args->in_place;
+    if (args->permute && (what || args->n_problems || args->n_texts || args->batch || args->lds ||
+                          args->ldd || args->in_place))
+        return tt__fail(
+            TT_E_INVALID,
+            "--permute %s: --dims, --dtype, --align and --warm say all of a permutation, so leave "
+            "sizes, layouts and other operations out",
+            args->permute);
     if (args->kernel_file && args->op)
         return tt__fail(TT_E_INVALID, "--op %s and --kernel %s: one or the other", args->op,
                         args->kernel_file);
@@ -79,7 +94,7 @@ tt_status tt__cli_check_problems(const tt__cli_args *args) {
 
 tt_status tt__cli_check_one(const tt__cli_args *args, const char *command, const char *does) {
     TT_TRY(tt__cli_check_problems(args));
-    if (args->n_problems == 0 && !args->kernel_file && !args->op)
+    if (args->n_problems == 0 && !args->kernel_file && !args->op && !args->permute)
         return tt__fail(
             TT_E_INVALID,
             "which problem? give --size or --shape, as in \"tune %s --size 4096\", or --op or --kernel",

@@ -1,0 +1,206 @@
+// What the templates of `permute` share: each dimension of a tile as constants, and loops over a tile's vectors. A walk goes
+// through a tile in the order of the source or of the destination. Everything but the block's tile is known to the compiler.
+// A template defines READ_RUN, WRITE_RUN, THREADS, ORDER, PAD, WIDE_LOAD and WIDE_STORE.
+
+constexpr permute_shape shape = {
+    ELEM_SIZE,
+    ALIGN,
+    {DIM0, DIM1, DIM2, DIM3, DIM4, DIM5, DIM6, DIM7, DIM8, DIM9, DIM10, DIM11, DIM12, DIM13, DIM14, DIM15},
+    {STRIDE0, STRIDE1, STRIDE2, STRIDE3, STRIDE4, STRIDE5, STRIDE6, STRIDE7, STRIDE8, STRIDE9, STRIDE10, STRIDE11, STRIDE12,
+     STRIDE13, STRIDE14, STRIDE15}};
+constexpr permute_tile tile = permute_tile_of(shape, READ_RUN, WRITE_RUN);
+
+struct permute_walk {
+    int n, k[PERMUTE_DIMS]; // the dimensions in their order
+    int size[PERMUTE_DIMS]; // of a tile, in vectors for the first
+    int held[PERMUTE_DIMS]; // elements of shared memory from one index to the next
+    int count, vec;         // vectors of a tile, elements of a vector
+    int shared;             // elements of shared memory
+};
+
+// Bytes of a vector: as asked or, by default, a word.
+static __device__ constexpr int permute_vector(int asked, int widest) {
+    const int bytes = asked ? asked : ELEM_SIZE > 4 ? ELEM_SIZE : 4;
+    return bytes < widest ? bytes : widest;
+}
+
+// Shared memory holds a tile in the order of the source. The gap stands where the order of the destination first differs.
+static __device__ constexpr permute_walk permute_walk_of(permute_shape s, permute_tile t, bool of_source, int bytes, int pad, int packed) {
+    permute_walk w = {};
+    int held[PERMUTE_DIMS] = {}, same = 0;
+    while (same < t.n && (t.order[same] == same || t.size[same] == 1))
+        same++;
+    w.shared = 1;
+    for (int i = 0; i < t.n; i++) {
+        const int k = t.order[i];
+        if (k == same && pad && w.shared > 1)
+            w.shared = (w.shared / packed | 1) * packed;
+        held[k] = w.shared;
+        w.shared *= t.size[k];
+    }
+    w.vec = bytes / s.elem_size;
+    w.count = 1;
+    for (int i = 0; i < t.n; i++) {
+        const int k = of_source ? t.order[i] : i;
+        if (t.size[k] == 1)
+            continue;
+        w.k[w.n] = k;
+        w.held[w.n] = held[k];
+        w.size[w.n] = w.n == 0 ? t.size[k] / w.vec : t.size[k];
+        w.count *= w.size[w.n++];
+    }
+    return w;
+}
+
+// Bytes of the vectors that are read and written.
+constexpr int wide_load = WIDE_LOAD, wide_store = WIDE_STORE;
+// So many elements go to shared memory as one word.
+constexpr int packed = wide_load <= 4 ? wide_load / ELEM_SIZE : 1;
+constexpr permute_walk reading = permute_walk_of(shape, tile, true, wide_load, PAD, packed);
+constexpr permute_walk writing = permute_walk_of(shape, tile, false, wide_store, PAD, packed);
+
+static __device__ constexpr long long permute_dst_stride(int k) {
+    long long stride = 1;
+    for (int i = 0; i < k; i++)
+        stride *= shape.dim[i];
+    return stride;
+}
+
+// Do the distances within a tile fit 31 bits?
+static __device__ constexpr bool permute_is_near() {
+    long long src = 0, dst = 0;
+    for (int k = 0; k < tile.n; k++) {
+        src += (tile.size[k] - 1) * shape.stride[k];
+        dst += (tile.size[k] - 1) * permute_dst_stride(k);
+    }
+    return (src > dst ? src : dst) < 1ll << 31;
+}
+
+template <bool> struct permute_integers { typedef long long distance; };
+template <> struct permute_integers<true> { typedef int distance; };
+template <bool> struct permute_counts { typedef unsigned long long type; };
+template <> struct permute_counts<true> { typedef unsigned int type; };
+typedef permute_integers<permute_is_near()>::distance permute_distance;
+typedef permute_counts<(tile.tiles < 1ll << 31)>::type permute_count;
+
+// The first element of a block's tile, and how far the tensor reaches from it.
+struct permute_start {
+    long long src, dst;
+    long long left[PERMUTE_DIMS];
+};
+
+template <int I> static __device__ void permute_add_start(permute_start &s, permute_count rest) {
+    if constexpr (I < tile.n) {
+        constexpr int k = ORDER ? I : tile.order[I];
+        constexpr permute_count tiles = (shape.dim[k] + tile.size[k] - 1) / tile.size[k];
+        const long long first = (long long)(I == tile.n - 1 ? rest : rest % tiles) * tile.size[k];
+        constexpr long long src = shape.stride[k], dst = permute_dst_stride(k), dim = shape.dim[k];
+        s.src += first * src;
+        s.dst += first * dst;
+        s.left[k] = dim - first;
+        permute_add_start<I + 1>(s, rest / tiles);
+    }
+}
+
+static __device__ permute_start permute_start_of(long long at) {
+    permute_start s;
+    s.src = s.dst = 0;
+    permute_add_start<0>(s, (permute_count)at);
+    return s;
+}
+
+// Where a vector of the tile is, from the tile's first element.
+struct permute_place {
+    permute_distance src, dst;
+    int held;
+};
+
+// Adds the part of dimension I of a walk and those behind it. Returns whether the vector is in the tensor.
+template <bool READ, int I> static __device__ bool permute_add_place(permute_place &p, unsigned rest, const permute_start &s) {
+    if constexpr (I < (READ ? reading.n : writing.n)) {
+        constexpr int k = READ ? reading.k[I] : writing.k[I], held = READ ? reading.held[I] : writing.held[I];
+        constexpr unsigned size = READ ? reading.size[I] : writing.size[I];
+        constexpr int vec = I > 0 ? 1 : READ ? reading.vec : writing.vec;
+        constexpr bool last = I == (READ ? reading.n : writing.n) - 1;
+        constexpr permute_distance src = shape.stride[k], dst = permute_dst_stride(k);
+        constexpr bool whole = shape.dim[k] % tile.size[k] == 0;
+        const int index = (int)(last ? rest : rest % size) * vec;
+        p.src += index * src;
+        p.dst += index * dst;
+        p.held += index * held;
+        const bool in = whole || index < s.left[k];
+        return permute_add_place<READ, I + 1>(p, rest / size, s) && in;
+    }
+    return true;
+}
+
+template <bool READ> static __device__ bool permute_place_of(permute_place &p, unsigned unit, const permute_start &s) {
+    constexpr unsigned count = READ ? reading.count : writing.count;
+    p.src = p.dst = p.held = 0;
+    return permute_add_place<READ, 0>(p, unit, s) && (count % THREADS == 0 || unit < count);
+}
+
+// Each thread has so many loads in flight.
+constexpr int permute_batch = 16;
+
+template <int BYTES> union permute_parts {
+    typename vec_of<BYTES>::type v;
+    elem e[BYTES / ELEM_SIZE];
+};
+
+static __device__ void permute_read(elem *held, const elem *src, const permute_start &s) {
+    constexpr int turns = (reading.count + THREADS - 1) / THREADS, batch = turns < permute_batch ? turns : permute_batch;
+    permute_parts<wide_load> v[batch];
+    permute_place p;
+    src += s.src;
+    for (int first = 0; first < turns; first += batch) {
+#pragma unroll
+        for (int i = 0; i < batch; i++)
+            if (permute_place_of<true>(p, threadIdx.x + (first + i) * THREADS, s) && first + i < turns)
+                v[i].v = *(const typename vec_of<wide_load>::type *)(src + p.src);
+#pragma unroll
+        for (int i = 0; i < batch; i++)
+            if (permute_place_of<true>(p, threadIdx.x + (first + i) * THREADS, s) && first + i < turns) {
+                if (packed == reading.vec)
+                    *(typename vec_of<wide_load>::type *)(held + p.held) = v[i].v;
+                else
+#pragma unroll
+                    for (int e = 0; e < reading.vec; e++)
+                        held[p.held + e] = v[i].e[e];
+            }
+    }
+}
+
+static __device__ void permute_write(elem *dst, const elem *held, const permute_start &s) {
+    constexpr int turns = (writing.count + THREADS - 1) / THREADS;
+    permute_place p;
+    dst += s.dst;
+#pragma unroll(turns < permute_batch ? turns : permute_batch)
+    for (int i = 0; i < turns; i++)
+        if (permute_place_of<false>(p, threadIdx.x + i * THREADS, s)) {
+            permute_parts<wide_store> v;
+#pragma unroll
+            for (int e = 0; e < writing.vec; e++)
+                v.e[e] = held[p.held + e * writing.held[0]];
+            *(typename vec_of<wide_store>::type *)(dst + p.dst) = v.v;
+        }
+}
+
+// From source to destination, if both have the same order.
+static __device__ void permute_move(elem *dst, const elem *src, const permute_start &s) {
+    constexpr int turns = (writing.count + THREADS - 1) / THREADS, batch = turns < permute_batch ? turns : permute_batch;
+    typename vec_of<wide_store>::type v[batch];
+    permute_place p;
+    src += s.src;
+    dst += s.dst;
+    for (int first = 0; first < turns; first += batch) {
+#pragma unroll
+        for (int i = 0; i < batch; i++)
+            if (permute_place_of<false>(p, threadIdx.x + (first + i) * THREADS, s) && first + i < turns)
+                v[i] = *(const typename vec_of<wide_store>::type *)(src + p.src);
+#pragma unroll
+        for (int i = 0; i < batch; i++)
+            if (permute_place_of<false>(p, threadIdx.x + (first + i) * THREADS, s) && first + i < turns)
+                *(typename vec_of<wide_store>::type *)(dst + p.dst) = v[i];
+    }
+}

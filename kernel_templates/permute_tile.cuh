@@ -1,0 +1,102 @@
+// The tile of a permutation. The library and the kernels share this text: the one counts tiles, the others go through them.
+// It is C and C++.
+//
+// A tile has the innermost dimensions of the source, until they make READ_RUN bytes, and those of the destination, until they
+// make WRITE_RUN bytes. The last dimension of each is cut into equal chunks. A dimension of both is counted once.
+
+#ifdef __cplusplus
+#define PERMUTE_TILE static __device__ constexpr
+#else
+#define PERMUTE_TILE static inline
+#endif
+
+enum { PERMUTE_DIMS = 16 };
+
+typedef struct permute_shape {
+    int elem_size, align;
+    long long dim[PERMUTE_DIMS], stride[PERMUTE_DIMS]; // of the destination, the innermost first; strides of the source
+} permute_shape;
+
+typedef struct permute_tile {
+    int n;                    // dimensions that are not 1
+    int order[PERMUTE_DIMS];  // the dimensions in the order of the source, the innermost first
+    int size[PERMUTE_DIMS];   // of a tile
+    int elements;             // of a tile
+    long long tiles;          // in all
+    int read_max, write_max;  // bytes of the widest vectors
+} permute_tile;
+
+// At most `limit` of `dim`, in equal chunks, and in whole vectors of `unit` elements if the dimension has such.
+PERMUTE_TILE int permute_chunk(long long dim, long long limit, int unit) {
+    long long chunks = 1, chunk = dim;
+    if (limit < 1)
+        limit = 1;
+    if (dim <= limit)
+        return (int)dim;
+    chunks = (dim + limit - 1) / limit;
+    chunk = (dim + chunks - 1) / chunks;
+    if (dim % unit == 0 && limit % unit == 0)
+        chunk = (chunk + unit - 1) / unit * unit;
+    return (int)chunk;
+}
+
+// The widest vectors along dimension k, up to 16 bytes: they must divide the tile, the dimension and all distances.
+PERMUTE_TILE int permute_widest(permute_shape s, permute_tile t, int k, int of_source) {
+    int bytes = s.elem_size;
+    if (s.stride[k] != 1 && of_source)
+        return bytes;
+    for (int wide = bytes * 2; wide <= 16 && wide <= s.align; wide *= 2) {
+        int count = wide / s.elem_size;
+        if (t.size[k] % count || s.dim[k] % count)
+            break;
+        int fits = 1;
+        for (int i = 0; i < t.n && of_source; i++)
+            fits = fits && (i == k || s.stride[i] % count == 0);
+        if (!fits)
+            break;
+        bytes = wide;
+    }
+    return bytes;
+}
+
+PERMUTE_TILE permute_tile permute_tile_of(permute_shape s, int read_run, int write_run) {
+    permute_tile t = {0};
+    long long run = s.elem_size;
+    int unit = 16 / s.elem_size;
+    for (int k = 0; k < PERMUTE_DIMS; k++) {
+        t.size[k] = 1;
+        if (s.dim[k] > 1)
+            t.n = k + 1;
+    }
+    for (int k = 0; k < t.n; k++) { // insertion sort
+        int i = k;
+        for (; i > 0 && s.stride[t.order[i - 1]] > s.stride[k]; i--)
+            t.order[i] = t.order[i - 1];
+        t.order[i] = k;
+    }
+    for (int i = 0; i < t.n; i++) {
+        int k = t.order[i];
+        t.size[k] = permute_chunk(s.dim[k], read_run / run, unit);
+        run *= t.size[k];
+        if (t.size[k] < s.dim[k])
+            break;
+    }
+    run = s.elem_size;
+    for (int k = 0; k < t.n; k++) {
+        int chunk = permute_chunk(s.dim[k], write_run / run, unit);
+        if (chunk > t.size[k])
+            t.size[k] = chunk;
+        run *= t.size[k];
+        if (t.size[k] < s.dim[k])
+            break;
+    }
+    t.elements = 1;
+    t.tiles = 1;
+    for (int k = 0; k < t.n; k++) {
+        t.elements *= t.size[k];
+        t.tiles *= (s.dim[k] + t.size[k] - 1) / t.size[k];
+    }
+    t.read_max = t.n ? permute_widest(s, t, t.order[0], 1) : s.elem_size;
+    t.write_max = t.n ? permute_widest(s, t, 0, 0) : s.elem_size;
+    return t;
+}

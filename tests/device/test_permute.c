@@ -1,0 +1,164 @@
+/* tt_permute on a device: results byte by byte, plans that are shared, errors. And each template's
+ * configurations, which the tuner verifies between guards, for shapes of all kinds. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "device.h"
+
+enum { BYTES = 1 << 16, RANK_MAX = 7 };
+
+static tt_ctx *ctx;
+static CUdeviceptr src_at, dst_at;
+static unsigned char src[BYTES], dst[BYTES], right[BYTES];
+
+typedef struct tensor {
+    int rank, elem_size, offset; /* of both addresses */
+    int perm[RANK_MAX];
+    int64_t dims[RANK_MAX], strides[RANK_MAX];
+    bool strided;
+} tensor;
+
+static tt_permutation asked(const tensor *t) {
+    tt_permutation p = TT_INIT(tt_permutation);
+    p.rank = t->rank;
+    p.elem_size = t->elem_size;
+    p.dims = t->dims;
+    p.perm = t->perm;
+    p.strides = t->strided ? t->strides : NULL;
+    return p;
+}
+
+static const tensor tensors[] = {
+    {.rank = 4, .elem_size = 2, .perm = {0, 2, 1, 3}, .dims = {2, 9, 4, 64}},
+    {.rank = 4, .elem_size = 2, .offset = 2, .perm = {0, 2, 1, 3}, .dims = {2, 9, 4, 64}},
+    {.rank = 3, .elem_size = 4, .perm = {2, 1, 0}, .dims = {35, 7, 33}},
+    {.rank = 3, .elem_size = 8, .perm = {2, 1, 0}, .dims = {12, 8, 36}},
+    {.rank = 3, .elem_size = 16, .perm = {2, 1, 0}, .dims = {9, 5, 7}},
+    {.rank = 4, .elem_size = 1, .perm = {3, 1, 0, 2}, .dims = {16, 5, 6, 48}},
+    {.rank = 4, .elem_size = 1, .offset = 1, .perm = {3, 1, 0, 2}, .dims = {16, 5, 6, 48}},
+    {.rank = 4, .elem_size = 2, .perm = {1, 3, 0, 2}, .dims = {18, 5, 4, 39}},
+    {.rank = 3, .elem_size = 4, .perm = {1, 0, 2}, .dims = {25, 17, 15}},
+    {.rank = 7, .elem_size = 4, .perm = {6, 1, 4, 3, 0, 5, 2}, .dims = {2, 2, 2, 2, 2, 2, 2}},
+    {.rank = 3,
+     .elem_size = 4,
+     .perm = {2, 1, 0},
+     .dims = {9, 7, 33},
+     .strides = {301, 43, 1},
+     .strided = true},
+    {.rank = 2, .elem_size = 2, .perm = {0, 1}, .dims = {9, 33}, .strides = {40, 1}, .strided = true},
+    {.rank = 3, .elem_size = 4, .perm = {0, 2, 1}, .dims = {3, 9, 33}},
+    {.rank = 3, .elem_size = 4, .perm = {0, 1, 2}, .dims = {3, 9, 33}},
+    {.rank = 3, .elem_size = 4, .offset = 4, .perm = {0, 1, 2}, .dims = {3, 9, 33}},
+};
+enum { TENSORS = sizeof tensors / sizeof *tensors };
+
+static int setup(void **state) {
+    (void)state;
+    tt_open_opts opts = TT_INIT(tt_open_opts);
+    opts.db_path = ":memory:";
+    for (int i = 0; i < BYTES; i++)
+        src[i] = (unsigned char)(i * 2654435761u >> 13);
+    CU_OK(cu->cuMemAlloc(&src_at, BYTES + 16));
+    CU_OK(cu->cuMemAlloc(&dst_at, BYTES + 16));
+    return tt_open(&ctx, &opts) == TT_OK ? 0 : -1;
+}
+
+static int teardown(void **state) {
+    (void)state;
+    tt_close(&ctx);
+    CU_OK(cu->cuMemFree(src_at));
+    CU_OK(cu->cuMemFree(dst_at));
+    return 0;
+}
+
+/* Permutes `right` in plain loops; returns the bytes. */
+static size_t naive(const tensor *t) {
+    int64_t dense[RANK_MAX], n = 1;
+    for (int k = t->rank; k-- > 0; n *= t->dims[k])
+        dense[k] = n;
+    for (int64_t i = 0; i < n; i++) {
+        int64_t rest = i, from = 0;
+        for (int k = t->rank; k-- > 0; rest /= t->dims[t->perm[k]])
+            from += rest % t->dims[t->perm[k]] * (t->strided ? t->strides : dense)[t->perm[k]];
+        memcpy(right + i * t->elem_size, src + from * t->elem_size, (size_t)t->elem_size);
+    }
+    return (size_t)(n * t->elem_size);
+}
+
+static void test_results(void **state) {
+    (void)state;
+    for (int i = 0; i < TENSORS; i++) {
+        const tensor *t = &tensors[i];
+        const CUdeviceptr to = dst_at + (unsigned)t->offset, from = src_at + (unsigned)t->offset;
+        tt_permutation p = asked(t);
+        memset(right, 0xa5, BYTES);
+        CU_OK(cu->cuMemcpyHtoD(from, src, BYTES));
+        CU_OK(cu->cuMemcpyHtoD(to, right, BYTES));
+        naive(t);
+        for (int again = 0; again < 2; again++) { /* the second call finds the plan */
+            if (tt_permute(ctx, &p, to, from, NULL) != TT_OK)
+                fail_msg("tensor %d: %s", i, tt_last_error());
+            CU_OK(cu->cuCtxSynchronize());
+            CU_OK(cu->cuMemcpyDtoH(dst, to, BYTES));
+            assert_memory_equal(dst, right, BYTES);
+        }
+    }
+}
+
+static void test_errors(void **state) {
+    (void)state;
+    tt_permutation p = asked(&tensors[2]), none = {.size = sizeof p};
+    tt_problem problem = TT_INIT(tt_problem);
+    tt_plan *plan;
+    assert_int_equal(tt_permute(ctx, &none, dst_at, src_at, NULL), TT_E_INVALID);
+    assert_int_equal(tt_permute(NULL, &p, dst_at, src_at, NULL), TT_E_INVALID);
+    assert_int_equal(tt_permute(ctx, &p, dst_at, src_at + 2, NULL), TT_E_INVALID);
+    assert_int_equal(tt_permute(ctx, &p, src_at, src_at, NULL), TT_E_INVALID);
+    problem.permutation = &p;
+    assert_int_equal(tt_transpose(ctx, &problem, dst_at, src_at, NULL), TT_E_INVALID);
+    problem.rows = 4;
+    assert_int_equal(tt_plan_create(&plan, ctx, &problem), TT_E_INVALID);
+    problem.rows = 0;
+    assert_int_equal(tt_plan_create(&plan, ctx, &problem), TT_OK);
+    assert_string_equal(tt_plan_choice(plan)->kernel, "permute_tiled");
+    tt_plan_free(&plan);
+}
+
+/* The tuner verifies each configuration bit for bit, with guards around the arrays. */
+static void test_configurations(void **state) {
+    (void)state;
+    static const char *const only[] = {"permute_tiled", "permute_rows", "copy_linear"};
+    const bool all = device_may_take_long();
+    tt_tune_opts opts = TT_INIT(tt_tune_opts);
+    opts.only = only;
+    opts.n_only = 3;
+    opts.max_trials = all ? 200 : 4;
+    opts.strategy = "random";
+    for (int i = 0; i < 12; i += all ? 1 : 2) {
+        tt_permutation p = asked(&tensors[i]);
+        tt_problem problem = TT_INIT(tt_problem);
+        tt_report *report = NULL;
+        p.align = tensors[i].offset;
+        problem.permutation = &p;
+        opts.seed = (uint64_t)i;
+        if (tt_tune(&report, ctx, &problem, 1, &opts) != TT_OK)
+            fail_msg("tensor %d: %s", i, tt_last_error());
+        assert_int_equal(report->results[0].failed, 0);
+        tt_report_free(&report);
+    }
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_results),
+        cmocka_unit_test(test_errors),
+        cmocka_unit_test(test_configurations),
+    };
+    return device_open() ? cmocka_run_group_tests(tests, setup, teardown) : device_missing();
+}
