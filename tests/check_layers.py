@@ -37,7 +37,7 @@ SEES = {
     "bench": INNER | {"api"},
 }
 CONFINED = [  # headers of others, and where they may be included
-    (re.compile(r"sqlite3(ext)?\.h$"), ("db/", "src/template/expr.c"), "SQLite"),
+    (re.compile(r"sqlite3(ext)?\.h$"), ("db/", "src/template/expr.c", "src/template/functions.c"), "SQLite"),
     # Examples and benchmarks are callers, with CUDA contexts and streams of their own.
     (re.compile(r"(cuda|nvrtc|cudart|vector_types|driver_types)\w*\.h$"), ("src/gpu/", "examples/", "bench/"), "CUDA"),
 ]

@@ -20,7 +20,7 @@
 #include <string.h>
 
 #include "base/number.h"
-#include "kernel_templates/permute_tile.cuh"
+#include "template/functions.h"
 #include "template/scan.h"
 
 #define COUNT(a) (sizeof(a) / sizeof *(a))
@@ -46,80 +46,6 @@ struct tt__query {
     int first_value;           /* first column of `columns` */
     bool used[TT__PARAMS_MAX]; /* of SCOPE_AT */
 };
-
-/* ---- Functions: NULL for whatever has no answer, so that no row of a query can fail -------------------- */
-
-static void ceil_div(sqlite3_context *c, int n, sqlite3_value **v) {
-    (void)n;
-    if (sqlite3_value_type(v[0]) != SQLITE_INTEGER || sqlite3_value_type(v[1]) != SQLITE_INTEGER)
-        return;
-    int64_t a = sqlite3_value_int64(v[0]), b = sqlite3_value_int64(v[1]);
-    if (b == 0 || (a == INT64_MIN && b == -1))
-        return;
-    sqlite3_result_int64(c, a / b + (a % b != 0 && (a < 0) == (b < 0)));
-}
-
-static void absolute(sqlite3_context *c, int n, sqlite3_value **v) {
-    (void)n;
-    double f = sqlite3_value_double(v[0]);
-    if (sqlite3_value_type(v[0]) == SQLITE_FLOAT)
-        sqlite3_result_double(c, f < 0 ? -f : f);
-    if (sqlite3_value_type(v[0]) != SQLITE_INTEGER)
-        return;
-    int64_t i = sqlite3_value_int64(v[0]);
-    if (i != INT64_MIN)
-        sqlite3_result_int64(c, i < 0 ? -i : i);
-}
-
-static void floor_log2(sqlite3_context *c, int n, sqlite3_value **v) {
-    (void)n;
-    if (sqlite3_value_type(v[0]) != SQLITE_INTEGER)
-        return;
-    int64_t i = sqlite3_value_int64(v[0]);
-    if (i > 0)
-        sqlite3_result_int64(c, 63 - __builtin_clzll((unsigned long long)i));
-}
-
-/* align_of(...): the largest power of two up to 16 that divides all arguments. */
-static void align_of(sqlite3_context *c, int n, sqlite3_value **v) {
-    int64_t bits = 16;
-    for (int i = 0; i < n; i++) {
-        if (sqlite3_value_type(v[i]) != SQLITE_INTEGER)
-            return;
-        bits |= sqlite3_value_int64(v[i]);
-    }
-    sqlite3_result_int64(c, bits & -bits);
-}
-
-/* permute_tile(WHAT, READ_RUN, WRITE_RUN): a number of the tile that permute_tile.cuh makes of the problem. */
-static void permute_tile_number(sqlite3_context *c, int n, sqlite3_value **v) {
-    const tt__query *q = sqlite3_user_data(c);
-    const int64_t *f = q->facts.variables;
-    const tt__operation *op = q->facts.operation;
-    permute_shape s;
-    (void)n;
-    if (!op || !op->macros || op->n_variables < 2 * PERMUTE_DIMS + 2 || f[2 * PERMUTE_DIMS] < 1)
-        return;
-    s.elem_size = (int)f[2 * PERMUTE_DIMS];
-    s.align = (int)f[2 * PERMUTE_DIMS + 1];
-    memcpy(s.dim, f, sizeof s.dim);
-    memcpy(s.stride, f + PERMUTE_DIMS, sizeof s.stride);
-    permute_tile t = permute_tile_of(s, sqlite3_value_int(v[1]), sqlite3_value_int(v[2]));
-    const int64_t numbers[] = {t.tiles, t.elements, t.read_max, t.write_max};
-    int64_t what = sqlite3_value_int64(v[0]);
-    if (what >= 0 && what < (int64_t)COUNT(numbers))
-        sqlite3_result_int64(c, numbers[what]);
-}
-
-static const struct {
-    const char *name;
-    int n_args;
-    void (*call)(sqlite3_context *, int, sqlite3_value **);
-} own_functions[] = {{"ceil_div", 2, ceil_div},
-                     {"abs", 1, absolute},
-                     {"log2", 1, floor_log2},
-                     {"align_of", -1, align_of},
-                     {"permute_tile", 3, permute_tile_number}};
 
 /* ---- The sandbox -------------------------------------------------------------------------------------- */
 
@@ -298,11 +224,8 @@ static tt_status open_sandbox(tt__query **out, const tt__template *t, const tt__
                             SQLITE_OPEN_NOMUTEX | SQLITE_OPEN_PRIVATECACHE,
                         NULL) != SQLITE_OK)
         TT_GOTO(fail_sqlite(q, "opening a database in memory"));
-    for (size_t i = 0; i < COUNT(own_functions); i++)
-        if (sqlite3_create_function(q->db, own_functions[i].name, own_functions[i].n_args,
-                                    SQLITE_UTF8 | SQLITE_DETERMINISTIC, q, own_functions[i].call, NULL,
-                                    NULL) != SQLITE_OK)
-            TT_GOTO(fail_sqlite(q, "adding its functions"));
+    if (tt__functions_add(q->db, &q->facts) != SQLITE_OK)
+        TT_GOTO(fail_sqlite(q, "adding its functions"));
     TT_GOTO(make_facts(q, facts, choice));
     for (size_t i = 0; i < t->n_params && !choice; i++)
         TT_GOTO(make_param(q, i));
