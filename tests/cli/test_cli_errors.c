@@ -181,9 +181,8 @@ static void about_machines(void **state) {
          "TILETUNE_WORKER=/none/worker"},
         {"--sizes 64 --device 9", 3, "there is no device 9; this machine has: 0 (hostcuda)", NULL},
         {"--sizes 64 --device gpu0", 2,
-         "--device: \"gpu0\" is neither a device number (0, 1, ...) nor replay:FILE; \"tune doctor\" lists "
-         "the "
-         "devices",
+         "--device: \"gpu0\" is neither a device number (0, 1, ...), a list of them, \"all\", nor "
+         "replay:FILE; \"tune doctor\" lists the devices",
          NULL},
         {"--op copy --problem bytes=1000000000", 2,
          "bytes=1000000000 needs 5.13 GB of device memory (its buffers, and copies to verify and measure "

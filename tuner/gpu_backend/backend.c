@@ -327,7 +327,9 @@ tt_status tt__backend_gpu(tt__backend **out, const tt__backend_gpu_opts *opts) {
     l->opts = *opts;
     l->cubins.store = opts->store;
     tt_status status;
-    TT_GOTO(tt__workers_open(&l->workers, opts->devices, opts->n_devices, opts->jobs, opts->compile_timeout_s,
+    static const int first = 0;
+    TT_GOTO(tt__workers_open(&l->workers, opts->n_devices ? opts->devices : &first,
+                             opts->n_devices ? opts->n_devices : 1, opts->jobs, opts->compile_timeout_s,
                              opts->should_stop, opts->user));
     l->compiling = calloc(l->workers.n, sizeof *l->compiling);
     if (!l->compiling)

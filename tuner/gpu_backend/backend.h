@@ -5,7 +5,7 @@
 #include "tuner/backend.h"
 
 typedef struct tt__backend_gpu_opts {
-    const int *devices; /* n_devices GPUs that are alike */
+    const int *devices; /* n_devices GPUs that are alike; none: GPU 0 */
     size_t n_devices;
     int jobs;
     double trial_timeout_s, compile_timeout_s;
