@@ -332,7 +332,8 @@ static const tt__cli_option options[] = {
 
 const tt__cli_command tt__cmd_tune = {
     .name = "",
-    .usage = "tune [--device N[,N...]|all|replay:FILE] --sizes N[,N...] | --shapes RxC[,RxC...] |\n"
+    .usage = "tune [--device N[,N...]|all|replay:FILE] --sizes N[,N...] |\n"
+             "            --shapes RxC[,RxC...] |\n"
              "            --op NAME | --kernel FILE.cu [--problem NAME=VALUE[,...]] [options]",
     .summary = "finds the fastest way to run an operation on a GPU and remembers it",
     .notes = "Examples:\n"

@@ -5,7 +5,7 @@ import re
 from t1_value import Refusal
 
 TEXT, NUMBER, TRUTH, ARRAY, OBJECT = "a text", "a number", "true or false", "a list", "an object"
-NAME_MAX, FILE_MAX, CONFIG_MAX, PARAMS_MAX, VALUES_MAX, WHERES_MAX = 63, 127, 255, 16, 256, 32
+NAME_MAX, FILE_MAX, CONFIG_MAX, PARAMS_MAX, VALUES_MAX, WHERES_MAX = 63, 127, 511, 32, 256, 32
 OPERANDS_MAX, ARGS_MAX, OPTIONS_MAX = 64, 64, 16
 BYTES_MAX = 2**48
 BLOCK_MAX, GRID_MAX, THREADS_MAX, SHARED_MAX = (1024, 1024, 64), (2**31 - 1, 65535, 65535), 1024, 227 << 10
@@ -13,10 +13,10 @@ BLOCK_MAX, GRID_MAX, THREADS_MAX, SHARED_MAX = (1024, 1024, 64), (2**31 - 1, 655
 FACTS = {"a property of the problem": "elem_size align",
          "a property of the device": "max_threads_per_block shared_per_block sm_count cc l2_bytes",
          "the time of a launch": "time_ns",
-         "a function": "align_of ceil_div min max abs iif log2",
+         "a function": "align_of ceil_div permute_tile min max abs iif log2",
          "an operator of expressions": "and or not is in between case when then else end null true false"}
 TAKEN = {name: what for what, names in FACTS.items() for name in names.split()}
-OPS = ("transpose", "transpose_in_place", "copy", "transpose_ladder", "axpby")
+OPS = ("transpose", "transpose_in_place", "copy", "transpose_ladder", "axpby", "permute")
 OPTIONS = ("use_fast_math ftz= prec-div= prec-sqrt= fmad= extra-device-vectorization modify-stack-limit= restrict "
            "lineinfo generate-line-info dopt= device-debug G disable-warnings w diag-error= diag-suppress= diag-warn= "
            "device-int128 device-float128 device-as-default-execution-space default-device opt-info=").split()
