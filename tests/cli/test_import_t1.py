@@ -179,9 +179,9 @@ class Files(Folder):
         def some(n, values):
             return "".join(f'{{"Name": "P{i}", "Values": "[{i}{values(i)}]"}}, ' for i in range(n)) + '{"Name": "B"'
         first = '{"Name": "B"'
-        self.expect("//@ param    P3 3 99\n//@ param    B 32 64\n", first, some(20, lambda i: ", 99" if i < 4 else ""))
-        self.expect("\n#define P4 4\n#define P5 5\n", first, some(20, lambda i: ", 99" if i < 4 else ""))
-        self.refuse("22 parameters of more than one value, the limit is 16", first, some(20, lambda i: ", 99"))
+        self.expect("//@ param    P3 3 99\n//@ param    B 32 64\n", first, some(36, lambda i: ", 99" if i < 4 else ""))
+        self.expect("\n#define P4 4\n#define P5 5\n", first, some(36, lambda i: ", 99" if i < 4 else ""))
+        self.refuse("38 parameters of more than one value, the limit is 32", first, some(36, lambda i: ", 99"))
 
     def test_no_parameters(self):
         begin, end = WHOLE.index('{"Name": "B"'), WHOLE.index("],\n \"Conditions\"")
