@@ -154,7 +154,7 @@ static int compare(double a, double b) {
     return (a > b) - (a < b);
 }
 
-/* Is the new winner better evidence? See merge.h. */
+/* Is the new winner better evidence? See merge.h. The order is total, so that files may come in any order. */
 static bool better(const tt__winner *now, const tt__winner *then) {
     static const char *const sources[] = {"replayed", "imported", "measured"}; /* ascending */
     int rank[2] = {0, 0};
@@ -165,11 +165,16 @@ static bool better(const tt__winner *now, const tt__winner *then) {
     int order = rank[0] - rank[1];
     if (!order)
         order = compare(tt__strtod(now->env.library, NULL), tt__strtod(then->env.library, NULL));
-    if (!order && strcmp(now->env.driver, then->env.driver) == 0 &&
-        strcmp(now->env.nvrtc, then->env.nvrtc) == 0)
+    if (!order)
+        order = strverscmp(now->env.driver, then->env.driver);
+    if (!order)
+        order = strverscmp(now->env.nvrtc, then->env.nvrtc);
+    if (!order)
         order = compare((double)now->trials, (double)then->trials);
     if (!order)
         order = compare((double)now->unix_ms, (double)then->unix_ms);
+    if (!order)
+        order = compare(then->time_us, now->time_us);
     return order > 0;
 }
 

@@ -26,8 +26,11 @@ typedef struct tt__merged {
  *
  * - measured is better than imported, and imported better than replayed,
  * - the newer measuring method,
- * - under the same driver and NVRTC, more trials,
- * - the newer winner.
+ * - the newer driver, then the newer NVRTC,
+ * - more trials,
+ * - the newer winner, then the faster one.
+ *
+ * The winners do not depend on the order of merges.
  *
  * Call it between tt__store_begin and tt__store_commit of `to`, so that any number of merges are one
  * transaction. On failure, close `to` without committing. TT_E_INVALID names the file, the row and the wrong

@@ -82,7 +82,11 @@ static void keeps_the_better_evidence(void **state) {
         {{"UPDATE winner SET unix_ms = 2000, trials = 10", "UPDATE winner SET unix_ms = 1000, trials = 11"},
          true},
         {{"UPDATE winner SET trials = 10; UPDATE env SET driver = '1'",
-          "UPDATE winner SET trials = 11, unix_ms = 1"},
+          "UPDATE winner SET trials = 9, unix_ms = 1"},
+         true}, /* the newer driver */
+        {{"UPDATE winner SET unix_ms = 1000", "UPDATE winner SET unix_ms = 1000"}, true}, /* the faster one */
+        {{"UPDATE winner SET unix_ms = 1000",
+          "UPDATE winner SET unix_ms = 1000; UPDATE env SET driver = '1'"},
          false},
         {{"UPDATE run SET source = 1", "UPDATE winner SET unix_ms = 1"}, true},
         {{"UPDATE run SET source = 2", "UPDATE run SET source = 1"}, false},

@@ -64,6 +64,7 @@ typedef struct tt__cli_args {
     const char *format;
     int cc; /* 80 is 8.0; 0: not given */
     bool stale, other_gpus, dry_run;
+    int64_t shard, n_shards; /* from 1; 0: all problems */
     int64_t older_than_days; /* 0: not given */
     size_t n_files;          /* arguments that belong to no option */
     const char *const *files;

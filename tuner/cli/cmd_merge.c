@@ -59,8 +59,9 @@ const tt__cli_command tt__cmd_merge = {
     .notes =
         "OUT.db is made if it is not there, and keeps what it has. Of two winners for one problem the\n"
         "better evidence stays: measured before imported before replayed; then the newer way of measuring;\n"
-        "then, under one driver and NVRTC, the one that more configurations were tried for; then the newer\n"
-        "one. If one file is bad, nothing is changed. Cubins are taken only from stores that belong to you "
+        "then the newer driver and NVRTC; then more configurations tried; then the newer winner. The order\n"
+        "of files does not matter. If one file is bad, nothing is changed. Cubins are taken only from stores "
+        "that belong to you "
         "or\n"
         "root and that nobody else can write; what another calls measured counts as imported.\n",
     .options = options,

@@ -12,6 +12,7 @@
 #include "tuner/cli/options.h"
 #include "tuner/cli/problems.h"
 #include "tuner/cli/running.h"
+#include "tuner/cli/shard.h"
 #include "tuner/cli/table.h"
 
 /* ---- Results ---- */
@@ -194,10 +195,20 @@ static tt_status tune(void *user, tt_ctx *ctx, const tt_tune_opts *opts) {
     call *c = user;
     tt__cli_problems problems;
     tt_status status = tt__cli_problems_open(&problems, ctx, c->args);
-    if (status == TT_OK)
-        status = tt_tune(&c->report, ctx, problems.items, problems.n, opts);
+    const size_t n = tt__cli_shard_take(c->args, problems.items, problems.n);
+    if (status == TT_OK && n)
+        status = tt_tune(&c->report, ctx, problems.items, n, opts);
     tt__cli_problems_close(&problems);
     return status;
+}
+
+/* A cluster may have more jobs than problems. */
+static int print_empty_shard(const tt__cli_args *args) {
+    const tt_report none = {0};
+    if (args->json)
+        return print_json(&none, args);
+    printf("Shard %lld/%lld has no problem.\n", (long long)args->shard, (long long)args->n_shards);
+    return TT__EXIT_OK;
 }
 
 /* ---- --stale ---- */
@@ -296,6 +307,8 @@ static tt_status check_what(const tt__cli_args *args) {
 static tt_status check(const tt__cli_args *args) {
     if (!args->stale)
         return check_what(args);
+    if (args->n_shards)
+        return tt__fail(TT_E_INVALID, "--shard divides the problems of a command line: leave --stale out");
     if (args->n_problems || args->replay)
         return tt__fail(TT_E_INVALID,
                         "--stale tunes what \"tune list\" calls stale, on a device: leave %s out",
@@ -318,6 +331,8 @@ static int run(const tt__cli_args *args) {
     call c = {.args = args};
     tt_status status = tt__cli_running(args, tune, &c);
     tt_report *report = c.report;
+    if (status == TT_OK && !report)
+        return print_empty_shard(args);
     int code = report ? print_report(report, args) : TT__EXIT_OK;
     bool noted = code == TT__EXIT_NO_WINNER && status == TT_E_NO_WINNER;
     for (size_t i = 0; noted && i < report->n_results; i++)
@@ -350,6 +365,8 @@ static const tt__cli_option options[] = {
     TT__OPTS_SEARCH,
     {"stale", NULL, "tune what \"tune list\" calls stale, and nothing else", NULL,
      offsetof(tt__cli_args, stale)},
+    {"shard", "K/N|auto", "only part K of N of the problems; auto: as Slurm or Kubernetes\nsays",
+     tt__cli_set_shard, 0},
     {"force", NULL, "measure again what is stored already", NULL, offsetof(tt__cli_args, force)},
     {"jobs", "N", "compile processes; default one for each CPU", tt__cli_set_jobs, 0},
     {"trial-timeout", "S", "seconds until a configuration is given up; default 10", tt__cli_set_trial_timeout,

@@ -1,0 +1,17 @@
+/*
+ * --shard K/N: the part of a command line's problems that one job of a cluster tunes.
+ */
+#ifndef TT_CLI_SHARD_H
+#define TT_CLI_SHARD_H
+
+#include "tuner/cli/cli.h"
+
+/* "3/16", counted from 1, or "auto": as the scheduler's environment says. TT_E_INVALID names what is wrong.
+ */
+tt_status tt__cli_set_shard(tt__cli_args *args, const char *value);
+
+/* Moves the shard's problems to the front. Returns their number, which may be 0. Without --shard it is `n`.
+ */
+size_t tt__cli_shard_take(const tt__cli_args *args, tt_problem *problems, size_t n);
+
+#endif
