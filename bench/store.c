@@ -1,6 +1,6 @@
 /* The costs of the store: opening it, looking up the best configuration among many winners, and its size with
  * many trials. Needs no GPU. bench-store [WINNERS [TRIALS]] prints a line for each figure; docs/store.md has
- * them. */
+ * them. bench-store --shards N TRIALS FOLDER writes N stores of so many trials, for bench/merge. */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -83,8 +83,8 @@ static void fill_winners(const char *path, size_t n) {
     tt_close(&ctx);
 }
 
-/* Times spread by some percent, as real ones are. */
-static void fill_trials(const char *path, size_t n) {
+/* Times spread by some percent, as real ones are. Each problem gets a winner. */
+static void fill_trials(const char *path, size_t n, size_t first_problem) {
     tt__store *s;
     int64_t gpu_id, run, problem_id = 0, config[CONFIGS];
     unsigned seed = 1;
@@ -98,8 +98,9 @@ static void fill_trials(const char *path, size_t n) {
         must(tt__store_config(s, "transpose_vector", "transpose", "0123456789abcdef", text, &config[i]));
     }
     for (size_t i = 0; i < n; i++) {
-        tt_problem asked = problem(i / CONFIGS);
+        tt_problem asked = problem(first_problem + i / CONFIGS);
         tt__problem p;
+        tt__winner w = {.time_us = 30, .trials = CONFIGS};
         tt__trial t = {.time_us = 30 + 100.0 * (rand_r(&seed) % 10000) / 10000,
                        .compile_ms = 40,
                        .regs = 32,
@@ -111,6 +112,7 @@ static void fill_trials(const char *path, size_t n) {
         if (i % CONFIGS == 0) {
             must(tt__matrix_problem(&p, &asked));
             must(tt__store_problem(s, &p, &problem_id));
+            must(tt__store_winner_put(s, run, problem_id, config[0], &w));
         }
         must(tt__store_trial_put(s, run, problem_id, config[i % CONFIGS], TT__STAGE_SCREEN, &t));
         if (i % BATCH == BATCH - 1 || i == n - 1)
@@ -192,7 +194,18 @@ static void print_size(const char *what, const char *path, size_t rows) {
                (double)st.st_size / (double)rows);
 }
 
+static int write_shards(size_t n, size_t trials, const char *folder) {
+    for (size_t k = 0; k < n; k++) {
+        char path[4096];
+        snprintf(path, sizeof path, "%s/%zu.db", folder, k + 1);
+        fill_trials(path, trials, k * ((trials + CONFIGS - 1) / CONFIGS));
+    }
+    return 0;
+}
+
 int main(int argc, char **argv) {
+    if (argc == 5 && strcmp(argv[1], "--shards") == 0)
+        return write_shards(strtoull(argv[2], NULL, 10), strtoull(argv[3], NULL, 10), argv[4]);
     size_t winners = argc > 1 ? strtoull(argv[1], NULL, 10) : 100000,
            trials = argc > 2 ? strtoull(argv[2], NULL, 10) : 1000000;
     char folder[] = "/tmp/bench-store-XXXXXX", many[64], large[64];
@@ -207,7 +220,7 @@ int main(int argc, char **argv) {
     measure_opening(many);
     measure_best(many, winners);
     print_size("winners", many, winners);
-    fill_trials(large, trials);
+    fill_trials(large, trials, 0);
     print_size("trials, 8 samples each", large, trials);
     unlink(many);
     unlink(large);
