@@ -108,6 +108,8 @@
         " CROSS JOIN template ON template.id = config.template_id" \
         " WHERE trial.problem_id = ?5 AND trial.stage = ?6 AND run.gpu_id = ?4 AND run.env_id =" \
         " (SELECT id FROM env WHERE driver = ?1 AND nvrtc = ?2 AND library = ?3) GROUP BY trial.config_id") \
+    X(FINALS_RUNS, "SELECT count(DISTINCT trial.run_id) FROM trial JOIN run ON run.id = trial.run_id" \
+        " WHERE trial.problem_id = ?1 AND trial.stage = 1 AND run.gpu_id = ?2 AND run.source <> 1") \
     X(WINNER_PUT, "INSERT INTO winner (gpu_id, problem_id, run_id, config_id, time_us, copy_us," \
         " copy_fraction, speedup_vs_default, trials, failed, unix_ms)" \
         " SELECT gpu_id, ?2, ?1, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10 FROM run WHERE id = ?1" \

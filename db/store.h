@@ -90,6 +90,9 @@ typedef tt_status (*tt__trial_fn)(void *user, const tt__trial_row *row);
 tt_status tt__store_trials(tt__store *s, int64_t gpu_id, const tt__env *env, int64_t problem_id,
                            tt__stage stage, tt__trial_fn fn, void *user);
 
+/* How many runs on this GPU held finals for the problem. Replays do not count. */
+tt_status tt__store_finals_runs(tt__store *s, int64_t gpu_id, int64_t problem_id, int64_t *n);
+
 /* ---- Winners --------------------------------------------------------------------------------- */
 
 typedef struct tt__winner {

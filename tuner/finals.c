@@ -8,6 +8,7 @@
 #include "base/clock.h"
 #include "template/operation.h"
 #include "tuner/stats.h"
+#include "tuner/tune.h"
 
 /* Screening medians are right within a few percent, so slower configurations cannot win. */
 static const double within_reach = 1.06;
@@ -104,6 +105,50 @@ static tt_status find_incumbent(tt__session *s, tt__search *search, int64_t *ind
     return TT_OK;
 }
 
+/* The best of each earlier run's finals. */
+typedef struct earlier {
+    const tt__search *search;
+    size_t n;
+    struct {
+        int64_t run_id, index;
+        int n_samples; /* the last stage has most */
+        double time_us;
+    } runs[CONTENDERS_MAX];
+} earlier;
+
+static tt_status note_earlier(void *user, const tt__trial_row *row) {
+    earlier *e = user;
+    int64_t index = tt__strategy_member(&e->search->space, row->kernel, row->config);
+    size_t i = 0;
+    if (index == TT__NOTHING || !passed(e->search, index) || row->trial->status != TT__TRIAL_OK)
+        return TT_OK;
+    double time_us = row->trial->time_us * e->search->space.items[index].weight;
+    while (i < e->n && e->runs[i].run_id != row->run_id)
+        i++;
+    if (i == CONTENDERS_MAX)
+        return TT_OK;
+    bool later = i < e->n && row->trial->n_samples > e->runs[i].n_samples;
+    bool faster = i < e->n && row->trial->n_samples == e->runs[i].n_samples && time_us < e->runs[i].time_us;
+    if (i < e->n && !later && !faster)
+        return TT_OK;
+    e->n += i == e->n;
+    e->runs[i].run_id = row->run_id;
+    e->runs[i].index = index;
+    e->runs[i].n_samples = row->trial->n_samples;
+    e->runs[i].time_us = time_us;
+    return TT_OK;
+}
+
+/* Several runs may each have found a winner, as those of a cluster. All of them enter. */
+static tt_status enter_earlier(tt__session *s, const tt__search *search, tt__finals *f) {
+    earlier e = {.search = search};
+    TT_TRY(tt__store_trials(s->store, s->gpu_id, &s->env, search->problem_id, TT__STAGE_FINAL, note_earlier,
+                            &e));
+    for (size_t i = 0; i < e.n; i++)
+        enter(f, search, e.runs[i].index);
+    return TT_OK;
+}
+
 tt_status tt__finals_nominate(tt__session *s, tt__search *search, const tt__search *copy, tt__finals *f) {
     int64_t incumbent;
     *f = (tt__finals){.at_default = TT__NOBODY, .at_incumbent = TT__NOBODY};
@@ -112,7 +157,10 @@ tt_status tt__finals_nominate(tt__session *s, tt__search *search, const tt__sear
         &search->space, (size_t)search->best); /* for comparison: it shows what tuning gained */
     if (leading_default != TT__NOTHING)
         TT_TRY(tt__search_try(s, search, (size_t)leading_default));
-    enter_best(f, search, is_short(s, search) ? HEATS * CONTENDERS_MAX : CONTENDERS_MAX);
+    size_t heats = is_short(s, search) ? HEATS : 1;
+    if (s->call->only_finals)
+        TT_TRY(enter_earlier(s, search, f));
+    enter_best(f, search, heats * CONTENDERS_MAX - f->n);
     if (incumbent != TT__NOBODY)
         f->at_incumbent = enter(f, search, incumbent);
     f->n_contenders = f->n;

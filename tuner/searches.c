@@ -4,9 +4,17 @@
 #include "base/clock.h"
 #include "template/operation.h"
 #include "tuner/ahead.h"
+#include "tuner/tune.h"
+
+static tt__limits limits_of(const tt__session *s, size_t n_left) {
+    tt__limits limits = tt__limits_of(s->opts, s->end_s, n_left);
+    if (s->call->only_finals)
+        limits.trials = limits.trials_if_short = limits.whole = 0;
+    return limits;
+}
 
 tt_status tt__searches_plan(tt__session *s, const tt__problem *p, size_t n_left, tt__searches *out) {
-    const tt__limits limits = tt__limits_of(s->opts, s->end_s, n_left), of_copy = tt__limits_of_copy(&limits);
+    const tt__limits limits = limits_of(s, n_left), of_copy = tt__limits_of_copy(&limits);
     tt__problem copy;
     *out = (tt__searches){.copy.best = TT__NOTHING, .search.best = TT__NOTHING};
     out->has_copy = tt__problem_copy(&copy, p);
@@ -35,7 +43,7 @@ void tt__searches_close(tt__searches *both) {
 
 tt_status tt__searches_run_copy(tt__session *s, tt__searches *both, size_t n_left) {
     double since_s = tt__now_s();
-    const tt__limits limits = tt__limits_of(s->opts, s->end_s, n_left);
+    const tt__limits limits = limits_of(s, n_left);
     if (!both->has_copy || both->copy_done)
         return TT_OK;
     both->copy.limits = tt__limits_of_copy(&limits);
@@ -46,7 +54,7 @@ tt_status tt__searches_run_copy(tt__session *s, tt__searches *both, size_t n_lef
 }
 
 tt_status tt__searches_run(tt__session *s, tt__searches *both, size_t n_left) {
-    both->search.limits = tt__limits_of(s->opts, s->end_s, n_left);
+    both->search.limits = limits_of(s, n_left);
     TT_TRY(tt__searches_run_copy(s, both, n_left));
     double since_s = tt__now_s();
     TT_TRY(tt__search_run(s, &both->search, "search"));

@@ -73,6 +73,10 @@ static void no_winner(const tt__session *s, const tt__search *search, tt_result 
         snprintf(result->note, sizeof result->note,
                  "no configuration%s is legal for it: `tune check` says what removes them",
                  s->opts->n_only ? " of the templates that compete" : "");
+    else if (first == search->space.n && s->call->only_finals)
+        snprintf(result->note, sizeof result->note,
+                 "the store has no trials of it with driver %s and NVRTC %s: tune it first", s->env.driver,
+                 s->env.nvrtc);
     else if (first == search->space.n)
         tt__format(result->note, sizeof result->note,
                    "the budget of %g s was over before a configuration could be tried: allow more",
@@ -120,7 +124,7 @@ static tt_status end_result(tt__session *s, tt__searches *both, tt_result *resul
         no_winner(s, search, result);
         return TT_OK;
     }
-    if (!s->opts->force)
+    if (!s->opts->force && !s->call->only_finals)
         TT_TRY(tt__stored_winner(s, search, result, &holds));
     if (!holds && s->call->stored)
         return TT_OK;

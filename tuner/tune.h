@@ -16,6 +16,7 @@ typedef struct tt__tune_call {
     const tt__problem *problems;
     const tt__template_set *templates; /* templates of the problems' operations, and of the copy; borrowed */
     bool stored;        /* nothing is searched: problems without a winner that still holds have none */
+    bool only_finals;   /* no new trials, and finals even where a valid winner is stored */
     tt__after_fn after; /* NULL: nothing */
     void *user;
 } tt__tune_call;

@@ -62,9 +62,8 @@ static tt_status open_templates(tt__template_set *out, const tt_kernel *kernel, 
     return tt__template_set_check(out, opts->only, opts->n_only);
 }
 
-/* `how` has the members of the call that the caller decides. */
-static tt_status tune_as(tt_report **out, tt_ctx *ctx, const tt_problem *problems, size_t n,
-                         const tt_tune_opts *opts, const tt__tune_call *how) {
+tt_status tt__tune_and(tt_report **out, tt_ctx *ctx, const tt_problem *problems, size_t n,
+                       const tt_tune_opts *opts, const tt__tune_call *how) {
     tt__tune_call call = *how;
     tt_tune_opts all;
     questions q = {0};
@@ -89,20 +88,9 @@ out:
     return status;
 }
 
-tt_status tt__tune_and(tt_report **out, tt_ctx *ctx, const tt_problem *problems, size_t n,
-                       const tt_tune_opts *opts, tt__after_fn after, void *user) {
-    return tune_as(out, ctx, problems, n, opts, &(tt__tune_call){.after = after, .user = user});
-}
-
-tt_status tt__stored_and(tt_report **out, tt_ctx *ctx, const tt_problem *problems, size_t n,
-                         const tt_tune_opts *opts, tt__after_fn after, void *user) {
-    return tune_as(out, ctx, problems, n, opts,
-                   &(tt__tune_call){.stored = true, .after = after, .user = user});
-}
-
 tt_status tt_tune(tt_report **out, tt_ctx *ctx, const tt_problem *problems, size_t n_problems,
                   const tt_tune_opts *opts) {
-    return tt__tune_and(out, ctx, problems, n_problems, opts, NULL, NULL);
+    return tt__tune_and(out, ctx, problems, n_problems, opts, &(tt__tune_call){0});
 }
 
 void tt_report_free(tt_report **report) {

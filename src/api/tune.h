@@ -1,5 +1,6 @@
 /*
- * tt_tune with a call-back for each problem that has a winner.
+ * tt_tune with more of a call: `how` has the members that the caller decides. Problems and templates are
+ * filled in here.
  */
 #ifndef TT_API_TUNE_H
 #define TT_API_TUNE_H
@@ -7,9 +8,6 @@
 #include "tuner/tune.h"
 
 tt_status tt__tune_and(tt_report **out, tt_ctx *ctx, const tt_problem *problems, size_t n,
-                       const tt_tune_opts *opts, tt__after_fn after, void *user);
-/* The same without a search. Problems without a valid winner in the store have none in the report. */
-tt_status tt__stored_and(tt_report **out, tt_ctx *ctx, const tt_problem *problems, size_t n,
-                         const tt_tune_opts *opts, tt__after_fn after, void *user);
+                       const tt_tune_opts *opts, const tt__tune_call *how);
 
 #endif

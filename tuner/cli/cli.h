@@ -63,7 +63,7 @@ typedef struct tt__cli_args {
     const char *db, *gpu, *output, *commit, *database, *kernel;
     const char *format;
     int cc; /* 80 is 8.0; 0: not given */
-    bool stale, other_gpus, dry_run;
+    bool stale, finals, other_gpus, dry_run;
     int64_t shard, n_shards; /* from 1; 0: all problems */
     int64_t older_than_days; /* 0: not given */
     size_t n_files;          /* arguments that belong to no option */
@@ -93,9 +93,9 @@ typedef struct tt__cli_command {
         const tt__cli_args *args); /* runs after `check`, prints its error, and returns the exit code */
 } tt__cli_command;
 
-extern const tt__cli_command tt__cmd_tune, tt__cmd_best, tt__cmd_list, tt__cmd_show, tt__cmd_doctor, tt__cmd_explain,
-    tt__cmd_export, tt__cmd_import, tt__cmd_merge, tt__cmd_prune, tt__cmd_vacuum, tt__cmd_check,
-    tt__cmd_study, tt__cmd_report, tt__cmd_new, tt__cmd_import_t1;
+extern const tt__cli_command tt__cmd_tune, tt__cmd_best, tt__cmd_list, tt__cmd_show, tt__cmd_doctor,
+    tt__cmd_explain, tt__cmd_export, tt__cmd_import, tt__cmd_merge, tt__cmd_finals, tt__cmd_prune,
+    tt__cmd_vacuum, tt__cmd_check, tt__cmd_study, tt__cmd_report, tt__cmd_new, tt__cmd_import_t1;
 
 /* The exit code for a status. */
 int tt__cli_exit_code(tt_status s);

@@ -36,8 +36,8 @@ static tt_status explain(void *user, tt_ctx *ctx, const tt_tune_opts *opts) {
     tt__cli_problems problems = {0};
     tt_status status = tt__cli_problems_open(&problems, ctx, c->args);
     if (status == TT_OK) /* a recording has no stored winner */
-        status = (c->args->replay ? tt__tune_and : tt__stored_and)(&c->report, ctx, problems.items,
-                                                                   problems.n, opts, after, c);
+        status = tt__tune_and(&c->report, ctx, problems.items, problems.n, opts,
+                              &(tt__tune_call){.stored = !c->args->replay, .after = after, .user = c});
     tt__cli_problems_close(&problems);
     return status;
 }

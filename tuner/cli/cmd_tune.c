@@ -5,14 +5,13 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "base/grow.h"
+#include "api/tune.h"
 #include "base/json.h"
-#include "gpu/device.h"
-#include "tuner/cli/judge.h"
 #include "tuner/cli/options.h"
 #include "tuner/cli/problems.h"
 #include "tuner/cli/running.h"
 #include "tuner/cli/shard.h"
+#include "tuner/cli/stored_problems.h"
 #include "tuner/cli/table.h"
 
 /* ---- Results ---- */
@@ -197,7 +196,8 @@ static tt_status tune(void *user, tt_ctx *ctx, const tt_tune_opts *opts) {
     tt_status status = tt__cli_problems_open(&problems, ctx, c->args);
     const size_t n = tt__cli_shard_take(c->args, problems.items, problems.n);
     if (status == TT_OK && n)
-        status = tt_tune(&c->report, ctx, problems.items, n, opts);
+        status = tt__tune_and(&c->report, ctx, problems.items, n, opts,
+                              &(tt__tune_call){.only_finals = c->args->finals});
     tt__cli_problems_close(&problems);
     return status;
 }
@@ -211,70 +211,19 @@ static int print_empty_shard(const tt__cli_args *args) {
     return TT__EXIT_OK;
 }
 
-/* ---- --stale ---- */
-
-typedef struct stale_problems {
-    const tt__judge *judge;
-    tt__gpu gpu; /* of the device */
-    size_t n, n_unknown, n_own;
-    tt_problem *problems;
-} stale_problems;
-
-static tt_status add_stale(void *user, const tt__winner *w) {
-    stale_problems *s = user;
-    char why[160];
-    tt__judge_winner(s->judge, w, why, sizeof why);
-    if (!*why || !tt__same_gpu(&w->gpu, &s->gpu))
-        return TT_OK;
-    if (tt__problem_is_users(&w->problem)) {
-        s->n_own++;
-        return TT_OK;
-    }
-    if (!tt__template_set_find(&s->judge->templates, w->kernel)) {
-        s->n_unknown++;
-        return TT_OK;
-    }
-    tt__str values = {0};
-    TT_TRY(TT__GROW(s->problems, s->n));
-    tt__problem_add_settings(&values, &w->problem, ",");
-    TT_TRY(tt__str_check(&values));
-    char *op = strdup(w->problem.op);
-    s->problems[s->n++] =
-        (tt_problem){.size = sizeof *s->problems, .op = op, .values = values.text, .warm = w->problem.warm};
-    return op ? TT_OK : tt__fail_memory(TT__NAME_MAX);
-}
-
-static tt_status find_stale(const tt__cli_args *args, stale_problems *out) {
-    tt__store *store = NULL;
-    tt__judge judge = {0};
-    tt_status status;
-    *out = (stale_problems){.judge = &judge};
-    TT_GOTO(tt__cli_store_open(&store, args));
-    TT_GOTO(tt__device_gpu(&out->gpu, args->device));
-    TT_GOTO(tt__judge_open(&judge, store, args));
-    TT_GOTO(tt__store_winners(store, 0, out->gpu.cc, NULL, add_stale, out));
-    if (out->n_unknown && !args->quiet)
-        fprintf(stderr, "tune: %zu more %s of templates that are not here: name them with --template\n",
-                out->n_unknown, out->n_unknown == 1 ? "is" : "are");
-    if (out->n_own && !args->quiet)
-        fprintf(stderr, "tune: %zu more %s of kernels of yours: tune each with --kernel and --problem\n",
-                out->n_own, out->n_own == 1 ? "is" : "are");
-out:
-    tt__judge_close(&judge);
-    tt__store_close(&store);
-    return status;
-}
+/* ---- Problems of the store ---- */
 
 static int run(const tt__cli_args *args);
 
-static int run_stale(const tt__cli_args *args) {
-    stale_problems found;
+static int run_stored(const tt__cli_args *args) {
+    tt__stored_problems found;
     int code;
-    tt_status status = find_stale(args, &found);
+    tt_status status = tt__stored_problems_find(&found, args);
     if (status != TT_OK) {
         code = tt__cli_fail(status);
     } else if (found.n == 0 && !args->json) {
-        printf("Nothing of %s is stale.\n", found.gpu.name);
+        printf(args->finals ? "No problem of %s has finals of several runs.\n" : "Nothing of %s is stale.\n",
+               found.gpu.name);
         code = TT__EXIT_OK;
     } else if (found.n == 0) {
         tt_report none = {0};
@@ -284,20 +233,20 @@ static int run_stale(const tt__cli_args *args) {
         tt__cli_args chosen = *args;
         chosen.stale = false;
         chosen.n_problems = found.n;
-        chosen.problems = found.problems;
+        chosen.problems = found.items;
         code = run(&chosen);
     }
-    for (size_t i = 0; i < found.n; i++) {
-        free((char *)found.problems[i].op);
-        free((char *)found.problems[i].values);
-    }
-    free(found.problems);
+    tt__stored_problems_free(&found);
     return code;
+}
+
+static bool names_problems(const tt__cli_args *args) {
+    return args->kernel_file || args->op || args->n_problems || args->permute;
 }
 
 static tt_status check_what(const tt__cli_args *args) {
     TT_TRY(tt__cli_check_problems(args));
-    return args->kernel_file || args->op || args->n_problems || args->permute
+    return names_problems(args)
                ? TT_OK
                : tt__fail(TT_E_INVALID,
                           "nothing to tune: give --sizes or --shapes, as in \"tune --device 0 --sizes "
@@ -326,8 +275,8 @@ static tt_status check(const tt__cli_args *args) {
 }
 
 static int run(const tt__cli_args *args) {
-    if (args->stale)
-        return run_stale(args);
+    if (args->stale || (args->finals && !names_problems(args)))
+        return run_stored(args);
     call c = {.args = args};
     tt_status status = tt__cli_running(args, tune, &c);
     tt_report *report = c.report;
@@ -397,4 +346,50 @@ const tt__cli_command tt__cmd_tune = {
     .options = options,
     .check = check,
     .run = run,
+};
+
+/* ---- tune finals ---- */
+
+static tt_status check_finals(const tt__cli_args *args) {
+    TT_TRY(tt__cli_check_problems(args));
+    return args->replay && !names_problems(args)
+               ? tt__fail(TT_E_INVALID,
+                          "a replay has no device to look for in the store: name problems, as in "
+                          "--sizes 4096")
+               : TT_OK;
+}
+
+static int run_finals(const tt__cli_args *args) {
+    tt__cli_args finals = *args;
+    finals.finals = true;
+    return run(&finals);
+}
+
+static const tt__cli_option finals_options[] = {
+    {"sizes", "N[,N...]", "square matrices; default what several runs measured", tt__cli_set_sizes, 0},
+    {"shapes", "RxC[,RxC...]", "matrices of R rows and C columns", tt__cli_set_shapes, 0},
+    TT__OPT_ELEM_SIZE,
+    TT__OPT_DTYPE,
+    TT__OPTS_LAYOUT,
+    {"device", "N|replay:FILE", "the CUDA device, default 0; or a recording", tt__cli_set_device, 0},
+    TT__OPT_TEMPLATE,
+    TT__OPTS_OPERATION,
+    TT__OPT_DB,
+    {"jobs", "N", "compile processes; default one for each CPU", tt__cli_set_jobs, 0},
+    TT__OPT_JSON,
+    {"quiet", NULL, "only errors on standard error", NULL, offsetof(tt__cli_args, quiet)},
+    TT__OPT_HELP,
+    TT__OPT_END,
+};
+
+const tt__cli_command tt__cmd_finals = {
+    .name = "finals",
+    .usage = "tune finals --db MERGED.db [options]",
+    .summary = "measures the winners of several runs against each other",
+    .notes =
+        "After \"tune merge\": problems that several runs measured on a GPU like this one get new finals.\n"
+        "The winner of each run takes part, and nothing else is tried. The result is the new winner.\n",
+    .options = finals_options,
+    .check = check_finals,
+    .run = run_finals,
 };

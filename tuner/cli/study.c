@@ -184,5 +184,5 @@ tt_status tt__study_run(tt_report **out, tt__ladder *ladders, tt_ctx *ctx, const
                         size_t n_problems, const tt_tune_opts *opts) {
     study st = {.ladders = ladders};
     memset(ladders, 0, n_problems * sizeof *ladders);
-    return tt__tune_and(out, ctx, problems, n_problems, opts, climb, &st);
+    return tt__tune_and(out, ctx, problems, n_problems, opts, &(tt__tune_call){.after = climb, .user = &st});
 }
