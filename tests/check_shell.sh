@@ -3,6 +3,6 @@
 set -euo pipefail
 cd "$1"
 command -v shellcheck >/dev/null || exit 77
-mapfile -t scripts < <(grep -rlIE '^#!.*\b(ba)?sh$' scripts .ci tests)
+mapfile -t scripts < <(grep -rlIE '^#!.*\b(ba)?sh$' scripts .ci tests examples bench)
 shellcheck -x "${scripts[@]}"
 echo "${#scripts[@]} scripts"
