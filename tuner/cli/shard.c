@@ -17,7 +17,7 @@ static int64_t number(const char *text, char end) {
 
 /* A number in the environment; `missing` without the variable. */
 static tt_status from_env(const char *name, int64_t missing, int64_t *out) {
-    const char *text = getenv(name);
+    const char *text = secure_getenv(name);
     *out = text ? number(text, '\0') : missing;
     return text && *out < 0 ? tt__fail(TT_E_INVALID, "%s is \"%.64s\", which is not a number", name, text)
                             : TT_OK;
@@ -43,7 +43,7 @@ static tt_status set_auto(tt__cli_args *args) {
     for (size_t i = 0; i < sizeof schedulers / sizeof *schedulers; i++) {
         const char *id_name = schedulers[i].id, *count_name = schedulers[i].count;
         int64_t id, count, first = 0, step = 1;
-        if (!getenv(id_name))
+        if (!secure_getenv(id_name))
             continue;
         TT_TRY(from_env(id_name, -1, &id));
         TT_TRY(from_env(count_name, -1, &count));
