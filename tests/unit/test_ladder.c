@@ -178,6 +178,44 @@ static void answers_do_not_grow_old(void **state) {
     tt_close(&ctx);
 }
 
+/* A lock file answers alone: neither what is near nor what ships does. */
+static void a_lock_file_answers_alone(void **state) {
+    (void)state;
+    const char *file = in_dir("user.db");
+    tt__problem locked = square(3000), near = square(3001), shipped = square(4096);
+    crown_in(file, &h800, &locked, "0123", small, 50); /* stale, and used */
+    tt_open_opts opts = TT_INIT(tt_open_opts);
+    tt_ctx *ctx;
+    opts.gpu = "h800";
+    opts.lock_file = file;
+    for (opts.lock_default = 0; opts.lock_default < 2; opts.lock_default++) {
+        tt_choice choice = TT_INIT(tt_choice);
+        assert_ok(tt_open(&ctx, &opts));
+        tt_choice c = best(ctx, &locked);
+        assert_int_equal(c.match, TT_MATCH_STALE);
+        assert_string_equal(c.config, small);
+        const tt__problem *others[] = {&near, &shipped};
+        for (size_t i = 0; i < 2; i++) {
+            tt_status status = tt__best(&choice, ctx, &ctx->templates, others[i]);
+            assert_int_equal(status, opts.lock_default ? TT_OK : TT_E_NO_WINNER);
+            if (opts.lock_default)
+                assert_int_equal(choice.match, TT_MATCH_DEFAULT);
+            else
+                assert_non_null(strstr(tt_last_error(), "has no winner for the transpose of"));
+        }
+        tt_close(&ctx);
+    }
+    opts.lock_default = 0;
+    opts.db_path = file;
+    assert_int_equal(tt_open(&ctx, &opts), TT_E_INVALID);
+    opts.db_path = NULL;
+    opts.lock_file = "/none/such.lock";
+    assert_int_equal(tt_open(&ctx, &opts), TT_E_DB);
+    opts.lock_file = NULL;
+    opts.lock_default = 1;
+    assert_int_equal(tt_open(&ctx, &opts), TT_E_INVALID);
+}
+
 /* ---- Distances and limits ------------------------------------------------------------------------------ */
 
 static void each_dimension_counts(void **state) {
@@ -463,7 +501,8 @@ static void any_problem_has_a_legal_answer(void **state) {
         assert_true(choice.why[0]);
         assert_true(choice.match != TT_MATCH_DEFAULT || (!choice.gpu[0] && choice.rows == 0));
     }
-    tt_close(&ctx);
+        TEST(a_lock_file_answers_alone),
+        TEST(each_dimension_counts),
 }
 
 /* On the GPU of a shipped winner, with nothing tuned: that winner, whether its template
