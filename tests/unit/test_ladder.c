@@ -501,8 +501,7 @@ static void any_problem_has_a_legal_answer(void **state) {
         assert_true(choice.why[0]);
         assert_true(choice.match != TT_MATCH_DEFAULT || (!choice.gpu[0] && choice.rows == 0));
     }
-        TEST(a_lock_file_answers_alone),
-        TEST(each_dimension_counts),
+    tt_close(&ctx);
 }
 
 /* On the GPU of a shipped winner, with nothing tuned: that winner, whether its template
@@ -540,6 +539,7 @@ int main(void) {
         TEST(warm_and_cold),
         TEST(answers_do_not_grow_old),
         TEST(answers_are_not_mixed_up),
+        TEST(a_lock_file_answers_alone),
         TEST(each_dimension_counts),
         TEST(stale_is_further),
         TEST(imported_winners_are_looked_at),
