@@ -117,6 +117,11 @@ typedef struct tt_open_opts {
      * from compute capability 9.0 on (programmatic dependent launch). They wait on the device before they
      * touch memory. */
     int no_early_launch;
+    /* A file of `tune lock`: only its winners are used, also stale ones, so that all processes that open it
+     * run the same. It is never written. A problem that it lacks is TT_E_NO_WINNER, or gets its template's
+     * default if `lock_default` is 1. Leave db_path and tune_budget_s out. NULL: no lock. */
+    const char *lock_file;
+    int lock_default;
 } tt_open_opts;
 
 /* Opens the store and creates it if needed. Needs no GPU. `opts` may be NULL. Two more layers are only read:
@@ -344,9 +349,8 @@ typedef struct tt_tune_opts {
     int force;              /* 1: measure stored configurations again */
     double trial_timeout_s; /* a configuration that takes longer is killed. A reference of yours may take six
                                times as long. 0: 10 s, or a quarter of the budget but at least 1 s */
-    double
-        compile_timeout_s;   /* as above, for a compiler. 0: 60 s, or half of the budget, at least 10 s */
-    const char *const *only; /* if n_only > 0: only these kernels compete, by name */
+    double compile_timeout_s; /* as above, for a compiler. 0: 60 s, or half of the budget, at least 10 s */
+    const char *const *only;  /* if n_only > 0: only these kernels compete, by name */
     size_t n_only;
     const char *trace_path; /* a timeline of the run in Chrome's trace format; NULL: none */
     void (*on_progress)(void *user, const tt_progress *p);

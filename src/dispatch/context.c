@@ -21,11 +21,19 @@ static tt_status check_opts(const tt_open_opts *opts, tt__tune_fn tune) {
                         opts->tune_budget_s);
     if (opts->n_templates && !opts->templates)
         return tt__fail(TT_E_INVALID, "templates is NULL, but n_templates is %zu", opts->n_templates);
+    if (opts->lock_file && (opts->db_path || opts->tune_budget_s > 0))
+        return tt__fail(TT_E_INVALID,
+                        "lock_file is %s: leave db_path and tune_budget_s out, nothing else is used",
+                        opts->lock_file);
+    if (opts->lock_default && !opts->lock_file)
+        return tt__fail(TT_E_INVALID, "lock_default is %d, but there is no lock_file", opts->lock_default);
     return TT_OK;
 }
 
 static tt_status open_store(tt_ctx *ctx, const tt_open_opts *opts) {
     tt__str path = {0};
+    if (opts->lock_file)
+        return tt__store_open(&ctx->store, opts->lock_file, TT__STORE_READ_ONLY);
     if (opts->db_path)
         tt__str_add(&path, opts->db_path);
     else
@@ -56,7 +64,9 @@ tt_status tt__context_open(tt_ctx **out, const tt_open_opts *opts, tt__tune_fn t
     init_lock(&ctx->lock);
     pthread_mutex_init(&ctx->making, NULL);
     pthread_mutex_init(&ctx->tuning, NULL);
-    ctx->read_only = opts->read_only;
+    ctx->locked = opts->lock_file != NULL;
+    ctx->lock_default = opts->lock_default != 0;
+    ctx->read_only = opts->read_only || ctx->locked;
     ctx->tune_budget_s = opts->tune_budget_s;
     ctx->tune = tune;
     ctx->no_early_launch = opts->no_early_launch;
@@ -65,7 +75,7 @@ tt_status tt__context_open(tt_ctx **out, const tt_open_opts *opts, tt__tune_fn t
     tt_status status = tt__template_set_open_unread(&ctx->templates, opts->templates, opts->n_templates);
     if (status == TT_OK)
         status = open_store(ctx, opts);
-    if (status == TT_OK)
+    if (status == TT_OK && !ctx->locked)
         status = tt__system_open(&ctx->system);
     if (status == TT_OK)
         *out = ctx;

@@ -31,6 +31,7 @@ struct tt_ctx {
     double tune_budget_s; /* 0: no tuning on first use */
     tt__tune_fn tune;     /* NULL: this library has no tuner */
     bool no_early_launch;
+    bool locked, lock_default; /* the store is a lock file; what it lacks gets the default */
     tt__plan_cache plans;
     struct tt__answers *answers; /* of tt_best */
     struct tt__tuned *tuned;     /* first_use.c's */

@@ -165,7 +165,7 @@ static tt_status try_exact(const query *q, bool *done) {
     tt__candidate candidate;
     char why[160];
     bool found, has_stale = false;
-    for (tt__layer layer = 0; layer < TT__LAYER_COUNT; layer++) {
+    for (tt__layer layer = 0; layer < (q->asked.ctx->locked ? TT__LAYER_SYSTEM : TT__LAYER_COUNT); layer++) {
         tt__winner w;
         TT_TRY(winner_in(q, layer, &w, &found));
         if (!found)
@@ -324,7 +324,14 @@ tt_status tt__ladder(tt_ctx *ctx, const tt__template_set *templates, const tt__g
     if (!ctx->gpu_name[0])
         tt__driver_version(q.driver, sizeof q.driver);
     TT_TRY(try_exact(&q, &done));
-    for (int anything = 0; anything < 2 && !done; anything++)
+    if (!done && ctx->locked && !ctx->lock_default) {
+        char text[TT__PROBLEM_TEXT_MAX];
+        return tt__fail(TT_E_NO_WINNER,
+                        "%s has no winner for the %s of %s on %s: tune it, and make the file anew with "
+                        "\"tune lock\"",
+                        tt__store_path(ctx->store), p->op, tt__problem_text(text, p), gpu->name);
+    }
+    for (int anything = 0; anything < 2 && !done && !ctx->locked; anything++)
         TT_TRY(try_near(&q, anything, &done));
     if (!done)
         TT_TRY(fall_back(&q));

@@ -46,6 +46,60 @@ def check_program(root):
     assert "correct" in said, said
 
 
+CPP = """#include <tiletune.hpp>
+#include <iostream>
+int main() {
+    tt_open_opts opts = TT_INIT(tt_open_opts);
+    opts.gpu = "H200";
+    tiletune::context ctx(opts);
+    std::cout << tiletune::context(std::move(ctx)).best(tiletune::matrix(4096, 4096)).kernel << "\\n";
+    try {
+        tiletune::context(opts).best(tiletune::matrix(-1, 1));
+    } catch (const tiletune::error &e) {
+        std::cout << e.status() << " " << e.what() << "\\n";
+    }
+}
+"""
+
+
+def check_cpp(root):
+    """The header for C++, as every standard from C++11 on."""
+    if not shutil.which("c++"):
+        return print("check_cpp: there is no c++")
+    (root / "main.cpp").write_text(CPP, encoding="utf-8")
+    library, include = one(root, "libtiletune.so.0").parent, one(root, "tiletune.hpp").parent
+    for standard in ("11", "14", "17", "20"):
+        run("c++", f"-std=c++{standard}", "-Wall", "-Wextra", "-Wpedantic", "-Werror", root / "main.cpp", f"-I{include}",
+            f"-L{library}", "-ltiletune", "-o", root / "cpp")
+    said = run(root / "cpp", LD_LIBRARY_PATH=library, TILETUNE_DB=":memory:", TILETUNE_SYSTEM_DB="")
+    assert said.startswith("transpose_vector\n1 -1 x 1: rows and cols"), said
+
+
+CMAKE = """cmake_minimum_required(VERSION 3.16)
+project(user C)
+find_package(tiletune 0.2 CONFIG REQUIRED)
+add_executable(best best.c)
+target_link_libraries(best tiletune::tiletune)
+add_executable(launch best.c)
+target_link_libraries(launch tiletune::launch)
+"""
+
+
+def check_cmake(root):
+    """find_package(tiletune CONFIG), for either library."""
+    if not shutil.which("cmake"):
+        return print("check_cmake: there is no cmake")
+    folder = root / "cmake-user"
+    folder.mkdir()
+    (folder / "CMakeLists.txt").write_text(CMAKE, encoding="utf-8")
+    shutil.copy(source / "examples/best.c", folder)
+    run("cmake", "-S", folder, "-B", folder / "b", f"-Dtiletune_DIR={one(root, 'tiletune-config.cmake').parent}")
+    run("cmake", "--build", folder / "b")
+    for name in ("best", "launch"):
+        said = run(folder / "b" / name, "H200", "4096", TILETUNE_DB=":memory:", TILETUNE_SYSTEM_DB="")
+        assert said.endswith(": exact\n"), said
+
+
 def check_worker(root):
     """From the library's own folder to libexec, however deep the former is."""
     library = one(root, "libtiletune.so.0")
@@ -151,7 +205,7 @@ def main():
     with tempfile.TemporaryDirectory() as folder:
         root = pathlib.Path(folder)
         run("meson", "install", "-C", build, "--no-rebuild", "--quiet", "--destdir", root)
-        for check in (check_program, check_worker, check_doctor, check_nvrtc, check_after_install, check_import, check_pages):
+        for check in (check_program, check_cpp, check_cmake, check_worker, check_doctor, check_nvrtc, check_after_install, check_import, check_pages):
             check(root)
             print(check.__name__, "ok")
 

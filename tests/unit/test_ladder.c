@@ -178,6 +178,44 @@ static void answers_do_not_grow_old(void **state) {
     tt_close(&ctx);
 }
 
+/* A lock file answers alone: neither what is near nor what ships does. */
+static void a_lock_file_answers_alone(void **state) {
+    (void)state;
+    const char *file = in_dir("user.db");
+    tt__problem locked = square(3000), near = square(3001), shipped = square(4096);
+    crown_in(file, &h800, &locked, "0123", small, 50); /* stale, and used */
+    tt_open_opts opts = TT_INIT(tt_open_opts);
+    tt_ctx *ctx;
+    opts.gpu = "h800";
+    opts.lock_file = file;
+    for (opts.lock_default = 0; opts.lock_default < 2; opts.lock_default++) {
+        tt_choice choice = TT_INIT(tt_choice);
+        assert_ok(tt_open(&ctx, &opts));
+        tt_choice c = best(ctx, &locked);
+        assert_int_equal(c.match, TT_MATCH_STALE);
+        assert_string_equal(c.config, small);
+        const tt__problem *others[] = {&near, &shipped};
+        for (size_t i = 0; i < 2; i++) {
+            tt_status status = tt__best(&choice, ctx, &ctx->templates, others[i]);
+            assert_int_equal(status, opts.lock_default ? TT_OK : TT_E_NO_WINNER);
+            if (opts.lock_default)
+                assert_int_equal(choice.match, TT_MATCH_DEFAULT);
+            else
+                assert_non_null(strstr(tt_last_error(), "has no winner for the transpose of"));
+        }
+        tt_close(&ctx);
+    }
+    opts.lock_default = 0;
+    opts.db_path = file;
+    assert_int_equal(tt_open(&ctx, &opts), TT_E_INVALID);
+    opts.db_path = NULL;
+    opts.lock_file = "/none/such.lock";
+    assert_int_equal(tt_open(&ctx, &opts), TT_E_DB);
+    opts.lock_file = NULL;
+    opts.lock_default = 1;
+    assert_int_equal(tt_open(&ctx, &opts), TT_E_INVALID);
+}
+
 /* ---- Distances and limits ------------------------------------------------------------------------------ */
 
 static void each_dimension_counts(void **state) {
@@ -501,6 +539,7 @@ int main(void) {
         TEST(warm_and_cold),
         TEST(answers_do_not_grow_old),
         TEST(answers_are_not_mixed_up),
+        TEST(a_lock_file_answers_alone),
         TEST(each_dimension_counts),
         TEST(stale_is_further),
         TEST(imported_winners_are_looked_at),

@@ -60,7 +60,7 @@ typedef struct tt__cli_args {
     int n_perm, n_sizes;
     tt_permutation permutation;
     bool unverified, transpose;
-    const char *db, *gpu, *output, *commit, *database, *kernel;
+    const char *db, *lock, *gpu, *output, *commit, *database, *kernel;
     const char *format;
     int cc; /* 80 is 8.0; 0: not given */
     bool stale, finals, other_gpus, dry_run;
@@ -94,8 +94,9 @@ typedef struct tt__cli_command {
 } tt__cli_command;
 
 extern const tt__cli_command tt__cmd_tune, tt__cmd_best, tt__cmd_list, tt__cmd_show, tt__cmd_doctor,
-    tt__cmd_explain, tt__cmd_export, tt__cmd_import, tt__cmd_merge, tt__cmd_finals, tt__cmd_prune,
-    tt__cmd_vacuum, tt__cmd_check, tt__cmd_study, tt__cmd_report, tt__cmd_new, tt__cmd_import_t1;
+    tt__cmd_explain, tt__cmd_export, tt__cmd_import, tt__cmd_lock, tt__cmd_merge, tt__cmd_finals,
+    tt__cmd_prune, tt__cmd_vacuum, tt__cmd_check, tt__cmd_study, tt__cmd_report, tt__cmd_new,
+    tt__cmd_import_t1;
 
 /* The exit code for a status. */
 int tt__cli_exit_code(tt_status s);

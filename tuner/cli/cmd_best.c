@@ -119,7 +119,8 @@ static int run(const tt__cli_args *args) {
     tt_open_opts open = TT_INIT(tt_open_opts);
     tt_ctx *ctx = NULL;
     bool absent = tt__cli_storeless(args); /* the template's default is still an answer */
-    open.db_path = absent ? ":memory:" : args->db;
+    open.db_path = args->lock ? NULL : absent ? ":memory:" : args->db;
+    open.lock_file = args->lock;
     open.gpu = gpu;
     open.read_only = !absent;
     open.templates = args->templates;
@@ -149,6 +150,7 @@ static const tt__cli_option options[] = {
     TT__OPTS_OPERATION,
     TT__OPT_TEMPLATE,
     TT__OPT_GPU("a GPU as in \"tune list\", or a part of its name; default the\nfirst device here"),
+    {"lock", "FILE", "a file of \"tune lock\" answers, and nothing else", NULL, offsetof(tt__cli_args, lock)},
     TT__OPT_DB,
     TT__OPT_JSON,
     TT__OPT_HELP,

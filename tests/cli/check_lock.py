@@ -1,0 +1,50 @@
+#!/usr/bin/env python3
+"""check_lock.py TUNE ROOT: what `tune lock` writes answers as the store did, and nothing else answers."""
+import json
+import pathlib
+import subprocess
+import sys
+import tempfile
+
+tune, root = pathlib.Path(sys.argv[1]).resolve(), pathlib.Path(sys.argv[2]).resolve()
+SIZES, TYPES = (1024, 2048, 4096, 8192, 16384), {"4": "h200", "1": "h200-1byte", "2": "h200-2bytes", "8": "h200-8bytes"}
+
+
+def call(*words, code=0):
+    done = subprocess.run([tune, *map(str, words)], capture_output=True, text=True, cwd=folder)
+    assert done.returncode == code, (words, done)
+    return done.stdout if code == 0 else done.stderr
+
+
+def best(size, elem_size, *more):
+    found = json.loads(call("best", "--gpu", "H200", "--size", size, "--elem-size", elem_size, "--json", *more))
+    return found["kernel"], found["config"], found["match"]
+
+
+with tempfile.TemporaryDirectory() as folder:
+    for elem_size, name in TYPES.items():
+        call("--device", f"replay:{root}/recordings/{name}.json", "--sizes", ",".join(map(str, SIZES)), "--elem-size", elem_size,
+             "--max-trials", 20, "--db", "a.db", "--quiet")
+    said = call("lock", "--db", "a.db", "--output", "all.lock")
+    assert " winners, 0 cubins" in said, said
+    answers = {(s, e): best(s, e, "--db", "a.db") for s in SIZES for e in TYPES}
+    locked = {(s, e): best(s, e, "--lock", "all.lock") for s in SIZES for e in TYPES}
+    assert locked == answers, [(k, locked[k], answers[k]) for k in answers if locked[k] != answers[k]]
+    # What is near, and what ships with the library, does not answer.
+    assert "all.lock has no winner for the transpose of 4097x4097" in call(
+        "best", "--gpu", "H200", "--size", 4097, "--lock", "all.lock", code=1)
+    said = call("lock", "--db", "a.db", "--output", "one.lock", "--sizes", 4096)
+    assert said.startswith("one.lock: 1 winner"), said
+    assert "no winner for the transpose of 8192x8192" in call(
+        "best", "--gpu", "H200", "--size", 8192, "--lock", "one.lock", code=1)
+    assert pathlib.Path(folder, "one.lock").stat().st_size < 300000
+    # Errors leave nothing behind.
+    assert "no winner for the transpose of 4097x4097: tune it first" in call(
+        "lock", "--db", "a.db", "--output", "no.lock", "--sizes", "4096,4097", code=1)
+    assert "is there already" in call("lock", "--db", "a.db", "--output", "one.lock", code=2)
+    assert "give --output FILE" in call("lock", "--db", "a.db", code=2)
+    assert not pathlib.Path(folder, "no.lock").exists()
+    # The store is not needed any more.
+    pathlib.Path(folder, "a.db").unlink()
+    assert best(4096, 4, "--lock", "all.lock") == answers[4096, "4"]
+print("lock ok")
