@@ -4,6 +4,7 @@
 #include "dispatch/layers.h"
 
 #include <stdlib.h>
+#include <string.h>
 #include <unistd.h>
 
 #include "dispatch/shipped.h"
@@ -51,6 +52,18 @@ static const tt__gpu *shipped_gpu(const char *name) {
     return NULL;
 }
 
+void tt__shipped_names(tt__str *out) {
+    for (size_t i = 0; i < tt__n_shipped; i++) {
+        size_t first = 0; /* winners of a GPU are not all side by side */
+        while (strcmp(tt__shipped[first].gpu.name, tt__shipped[i].gpu.name) != 0)
+            first++;
+        if (first == i)
+            tt__str_addf(out, "%s%s", i ? ", " : "", tt__shipped[i].gpu.name);
+    }
+    if (!tt__n_shipped)
+        tt__str_add(out, "none");
+}
+
 tt_status tt__layers_find_gpu(tt_ctx *ctx, const char *name, tt__gpu *gpu, int64_t *gpu_id) {
     int64_t id;
     tt_status status = tt__store_find_gpu(ctx->store, name, gpu, gpu_id);
@@ -64,8 +77,10 @@ tt_status tt__layers_find_gpu(tt_ctx *ctx, const char *name, tt__gpu *gpu, int64
         *gpu = *shipped;
         status = tt__store_known_gpu(ctx->store, gpu, gpu_id);
     } else {
-        tt__fail(status, "%s (%s comes with tiletune)", why ? why : "no such GPU",
-                 tt__n_shipped ? tt__shipped[0].gpu.name : "none");
+        tt__str names = {0};
+        tt__shipped_names(&names);
+        tt__fail(status, "%s (with tiletune come: %s)", why ? why : "no such GPU", tt__str_text(&names));
+        tt__str_free(&names);
     }
     free(why);
     return status;

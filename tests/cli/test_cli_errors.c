@@ -190,8 +190,8 @@ static void about_machines(void **state) {
          "hostcuda has 1.07 GB: choose a smaller problem",
          NULL},
         {"best --size 64", 2,
-         "which GPU? There is none here: give --gpu NAME (the store knows none yet; NVIDIA H200 comes with "
-         "tiletune)",
+         "which GPU? There is none here: give --gpu NAME (the store knows none yet; with "
+         "tiletune come: NVIDIA H200, NVIDIA H100 80GB HBM3)",
          "HOSTCUDA_FAULTS=driver:no_device"},
     };
     EXPECT_ALL(errors);
@@ -245,7 +245,9 @@ static void about_stores(void **state) {
     };
     static const error after[] = {
         {"best --size 64 --gpu A100 --db @/s.db", 2,
-         "GPU \"A100\": no such GPU in @/s.db; it has: NVIDIA H200 (NVIDIA H200 comes with tiletune)", NULL},
+         "GPU \"A100\": no such GPU in @/s.db; it has: NVIDIA H200 (with tiletune come: NVIDIA H200, NVIDIA "
+         "H100 80GB HBM3)",
+         NULL},
         {"show --size 65 --gpu H200 --db @/s.db", 1,
          "transpose of 65x65 was not tuned on NVIDIA H200; \"tune list\" shows what was, \"tune best\" what "
          "would be taken",

@@ -139,7 +139,8 @@ static void about_problems(void **state) {
         {"H200", P(.rows = 5, .cols = 5, .batch = 2, .src_stride = 3), TT_E_INVALID,
          "src_stride is 3: expected 25 (a source matrix) to 2^44 / batch"},
         {"A100", P(.rows = 5, .cols = 5), TT_E_INVALID,
-         "GPU \"A100\": the store knows no GPU yet: tune on one first (NVIDIA H200 comes with tiletune)"},
+         "GPU \"A100\": the store knows no GPU yet: tune on one first (with tiletune come: NVIDIA H200, "
+         "NVIDIA H100 80GB HBM3)"},
 #undef P
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {

@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "base/json.h"
-#include "dispatch/shipped.h"
+#include "dispatch/layers.h"
 #include "gpu/device.h"
 #include "tuner/cli/cli.h"
 #include "tuner/cli/options.h"
@@ -20,7 +20,7 @@ tt_status tt__cli_choose_gpu(char *out, size_t size, const tt__cli_args *args) {
         return TT_OK;
     }
     tt__store *store = NULL;
-    tt__str names = {0};
+    tt__str names = {0}, shipped = {0};
     size_t n = 0;
     tt_status status = TT_OK;
     if (!tt__cli_storeless(args)) {
@@ -28,11 +28,13 @@ tt_status tt__cli_choose_gpu(char *out, size_t size, const tt__cli_args *args) {
         if (status == TT_OK)
             status = tt__cli_store_gpus(&names, &n, store);
     }
+    tt__shipped_names(&shipped);
     if (status == TT_OK)
         status = tt__fail(
             TT_E_INVALID,
-            "which GPU? There is none here: give --gpu NAME (the store knows %s; %s comes with tiletune)",
-            n ? tt__str_text(&names) : "none yet", tt__n_shipped ? tt__shipped[0].gpu.name : "none");
+            "which GPU? There is none here: give --gpu NAME (the store knows %s; with tiletune come: %s)",
+            n ? tt__str_text(&names) : "none yet", tt__str_text(&shipped));
+    tt__str_free(&shipped);
     tt__str_free(&names);
     tt__store_close(&store);
     return status;
