@@ -108,10 +108,7 @@ static tt_status compile_and_load(tt_plan *plan, tt_ctx *ctx, making *m) {
 /* Notes the arguments that the caller must give. */
 static tt_status note_parameters(tt_plan *plan, const making *m) {
     tt__workload w;
-    tt_status status = tt__workload_with(&w, m->candidate.t, &m->gpu, m->problem, m->candidate.config);
-    if (status != TT_OK &&
-        status != TT_E_UNSUPPORTED) /* a reference that cannot be launched does not matter here */
-        return status;
+    TT_TRY(tt__workload_arrays(&w, m->candidate.t, &m->gpu, m->problem, m->candidate.config));
     for (int i = 0; i < w.n; i++) {
         const tt__array *a = &w.arrays[i];
         if (a->direction == TT__CONSTANT)

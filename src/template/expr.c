@@ -1,5 +1,6 @@
 /*
- * Evaluates expressions in SQLite. The table `facts` has one row with the problem and the device. There are
+ * Evaluates expressions in SQLite. The table `tt_facts` has one row with the problem and the device. For one
+ * configuration it is a row of bound values, because a table takes as long to create as all else. There are
  * four kinds of query:
  *
  * - One configuration: its parameters are facts too. Each `where` is a column, so that a message can name
@@ -37,9 +38,8 @@ typedef enum scope { SCOPE_ONE, SCOPE_LEGAL, SCOPE_ALL, SCOPE_AT } scope;
 struct tt__query {
     const tt__template *t;
     sqlite3 *db;
-    sqlite3_stmt *stmt, *fill; /* fill inserts the row of facts */
-    bool is_filling;
-    int n_selects; /* counted by the authorizer in this statement */
+    sqlite3_stmt *stmt;
+    int n_selects, most_selects; /* counted and allowed by the authorizer in this statement */
     int steps_left;
     tt__facts facts;           /* of the row */
     int first_where;           /* first column with a `where` */
@@ -52,11 +52,9 @@ struct tt__query {
 static int authorize(void *query, int action, const char *a, const char *b, const char *db, const char *by) {
     tt__query *q = query;
     (void)db, (void)by;
-    if (q->is_filling)
-        return SQLITE_OK;
     switch (action) {
     case SQLITE_SELECT:
-        return q->n_selects++ == 0 ? SQLITE_OK : SQLITE_DENY;
+        return q->n_selects++ < q->most_selects ? SQLITE_OK : SQLITE_DENY;
     case SQLITE_READ:
         return a && strncmp(a, "tt_", 3) == 0 ? SQLITE_OK : SQLITE_DENY;
     case SQLITE_FUNCTION:
@@ -102,12 +100,6 @@ static bool is_declared(const tt__operation *op, const char *fact) {
     return false;
 }
 
-/* Adds a column to the row of facts. */
-static void add_fact(tt__str *create, tt__str *insert, const char *name) {
-    tt__str_addf(create, ",\"%s\"", name);
-    tt__str_add(insert, ",?");
-}
-
 static int bind_fact(sqlite3_stmt *stmt, int at, const tt__facts *f, size_t i) {
     const tt__variable *v = &f->operation->variables[i];
     if (v->n_types)
@@ -115,54 +107,69 @@ static int bind_fact(sqlite3_stmt *stmt, int at, const tt__facts *f, size_t i) {
     return sqlite3_bind_int64(stmt, at, f->variables[i]);
 }
 
-/* Writes the row of facts. */
-static tt_status fill_facts(tt__query *q, const tt__facts *f, const size_t *choice) {
+/* Binds the row of facts, in the order of name_facts. */
+static tt_status bind_facts(tt__query *q, sqlite3_stmt *stmt, const tt__facts *f, const size_t *choice) {
     const tt__template *t = q->t;
     q->facts = *f;
     size_t n_variables = t->operation ? t->operation->n_variables : 0, n_params = choice ? t->n_params : 0;
     int at = 1, rc = SQLITE_OK;
     for (size_t i = 0; i < TT__FACT_TIME_NS && rc == SQLITE_OK; i++)
         if (!is_declared(t->operation, tt__fact_names[i]))
-            rc = sqlite3_bind_int64(q->fill, at++, f->values[i]);
+            rc = sqlite3_bind_int64(stmt, at++, f->values[i]);
     if (rc == SQLITE_OK)
-        rc = sqlite3_bind_double(q->fill, at++, f->time_ns);
+        rc = sqlite3_bind_double(stmt, at++, f->time_ns);
     for (size_t i = 0; i < n_variables && rc == SQLITE_OK; i++)
-        rc = bind_fact(q->fill, at++, f, i);
+        rc = bind_fact(stmt, at++, f, i);
     for (size_t i = 0; i < n_params && rc == SQLITE_OK; i++)
-        rc = bind_parameter(q->fill, at++, t->params[i].values[choice[i]]);
-    if (rc != SQLITE_OK || sqlite3_step(q->fill) != SQLITE_DONE)
-        return fail_sqlite(q, "filling its tables");
-    sqlite3_reset(q->fill);
-    return TT_OK;
+        rc = bind_parameter(stmt, at++, t->params[i].values[choice[i]]);
+    return rc == SQLITE_OK ? TT_OK : fail_sqlite(q, "filling its tables");
 }
 
-/* Creates the table of facts: device, element, the operation's variables, and the parameters if `choice` is
- * given. Key columns are called "#", a name that no expression can use. */
-static tt_status make_facts(tt__query *q, const tt__facts *f, const size_t *choice) {
-    tt_status status = TT_OK;
-    const tt__template *t = q->t;
-    tt__str create = {0}, insert = {0};
+/* Appends the names of the facts, as columns of a table or as a row of bound values: device, element, the
+ * operation's variables, and the parameters if `choice` is given. Returns how many there are. */
+static int name_facts(tt__str *out, const tt__template *t, const size_t *choice, bool as_row) {
     size_t n_variables = t->operation ? t->operation->n_variables : 0, n_params = choice ? t->n_params : 0;
-    tt__str_add(&create, "CREATE TABLE tt_facts(\"#\" INTEGER PRIMARY KEY");
-    tt__str_add(&insert, "REPLACE INTO tt_facts VALUES(1");
-    for (size_t i = 0; i < TT__FACT_COUNT; i++)
-        if (!is_declared(t->operation, tt__fact_names[i]))
-            add_fact(&create, &insert, tt__fact_names[i]);
-    for (size_t i = 0; i < n_variables; i++)
-        add_fact(&create, &insert, t->operation->variables[i].name);
-    for (size_t i = 0; i < n_params; i++)
-        add_fact(&create, &insert, t->params[i].name);
-    tt__str_add(&create, ")");
-    tt__str_add(&insert, ")");
-    TT_GOTO(tt__str_check(&create));
-    TT_GOTO(tt__str_check(&insert));
-    TT_GOTO(run(q, create.text));
-    if (sqlite3_prepare_v2(q->db, insert.text, -1, &q->fill, NULL) != SQLITE_OK)
+    int n = 0;
+    for (size_t i = 0; i < TT__FACT_COUNT + n_variables + n_params; i++) {
+        const char *name = i < TT__FACT_COUNT ? tt__fact_names[i]
+                           : i < TT__FACT_COUNT + n_variables
+                               ? t->operation->variables[i - TT__FACT_COUNT].name
+                               : t->params[i - TT__FACT_COUNT - n_variables].name;
+        if (i < TT__FACT_COUNT && is_declared(t->operation, name))
+            continue;
+        n++;
+        if (as_row)
+            tt__str_addf(out, "%s?%d AS \"%s\"", n > 1 ? "," : "", n, name);
+        else
+            tt__str_addf(out, ",\"%s\"", name);
+    }
+    return n;
+}
+
+/* Creates the table of facts. Key columns are called "#", a name that no expression can use. */
+static tt_status make_facts(tt__query *q, const tt__facts *f, const size_t *choice) {
+    tt_status status;
+    tt__str sql = {0};
+    sqlite3_stmt *fill = NULL;
+    tt__str_add(&sql, "CREATE TABLE tt_facts(\"#\" INTEGER PRIMARY KEY");
+    const int n = name_facts(&sql, q->t, choice, false);
+    tt__str_add(&sql, ")");
+    TT_GOTO(tt__str_check(&sql));
+    TT_GOTO(run(q, sql.text));
+    tt__str_free(&sql);
+    tt__str_add(&sql, "INSERT INTO tt_facts VALUES(1");
+    for (int i = 0; i < n; i++)
+        tt__str_add(&sql, ",?");
+    tt__str_add(&sql, ")");
+    TT_GOTO(tt__str_check(&sql));
+    if (sqlite3_prepare_v2(q->db, sql.text, -1, &fill, NULL) != SQLITE_OK)
         TT_GOTO(fail_sqlite(q, "filling its tables"));
-    TT_GOTO(fill_facts(q, f, choice));
+    TT_GOTO(bind_facts(q, fill, f, choice));
+    if (sqlite3_step(fill) != SQLITE_DONE)
+        TT_GOTO(fail_sqlite(q, "filling its tables"));
 out:
-    tt__str_free(&create);
-    tt__str_free(&insert);
+    sqlite3_finalize(fill);
+    tt__str_free(&sql);
     return status;
 }
 
@@ -209,9 +216,9 @@ static void lock(tt__query *q, int depth) {
     sqlite3_progress_handler(q->db, STEP_OPS, spend, q);
 }
 
-/* `choice` NULL: the whole space. */
+/* `choice` NULL: the whole space. `as_row`: without tables; the statement has the facts. */
 static tt_status open_sandbox(tt__query **out, const tt__template *t, const tt__facts *facts,
-                              const size_t *choice, int depth) {
+                              const size_t *choice, bool as_row, int depth) {
     tt_status status = TT_OK;
     tt__query *q = calloc(1, sizeof *q);
     *out = NULL;
@@ -219,6 +226,7 @@ static tt_status open_sandbox(tt__query **out, const tt__template *t, const tt__
         return tt__fail_memory(sizeof *q);
     q->t = t;
     q->steps_left = STEPS_MAX;
+    q->most_selects = as_row ? 2 : 1;
     if (sqlite3_open_v2(":memory:", &q->db,
                         SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE | SQLITE_OPEN_MEMORY |
                             SQLITE_OPEN_NOMUTEX | SQLITE_OPEN_PRIVATECACHE,
@@ -226,8 +234,9 @@ static tt_status open_sandbox(tt__query **out, const tt__template *t, const tt__
         TT_GOTO(fail_sqlite(q, "opening a database in memory"));
     if (tt__functions_add(q->db, &q->facts) != SQLITE_OK)
         TT_GOTO(fail_sqlite(q, "adding its functions"));
-    TT_GOTO(make_facts(q, facts, choice));
-    for (size_t i = 0; i < t->n_params && !choice; i++)
+    if (!as_row)
+        TT_GOTO(make_facts(q, facts, choice));
+    for (size_t i = 0; i < t->n_params && !choice && !as_row; i++)
         TT_GOTO(make_param(q, i));
     lock(q, depth);
     *out = q;
@@ -241,7 +250,6 @@ void tt__query_close(tt__query *q) {
     if (!q)
         return;
     sqlite3_finalize(q->stmt);
-    sqlite3_finalize(q->fill);
     sqlite3_close(q->db);
     free(q);
 }
@@ -297,7 +305,7 @@ static tt_status check_operation(const tt__template *t) {
     const tt__facts facts = {.operation = operation};
     tt__query *q;
     tt_status status = TT_OK;
-    TT_TRY(open_sandbox(&q, &problem, &facts, NULL, DEPTH_ALONE));
+    TT_TRY(open_sandbox(&q, &problem, &facts, NULL, false, DEPTH_ALONE));
     for (size_t i = 0; i < operation->n_variables; i++) {
         above.n_variables = i;
         TT_GOTO(check_one(q, &operation->variables[i].value));
@@ -322,7 +330,7 @@ static tt_status check_max_regs(const tt__template *t) {
     tt__template params = *t;
     tt__query *q;
     params.operation = NULL;
-    TT_TRY(open_sandbox(&q, &params, &facts, choice, DEPTH_ALONE));
+    TT_TRY(open_sandbox(&q, &params, &facts, choice, false, DEPTH_ALONE));
     tt_status status = check_one(q, &t->max_regs);
     tt__query_close(q);
     return status;
@@ -337,7 +345,7 @@ tt_status tt__expr_check(const tt__template *t) {
         TT_TRY(check_operation(t));
     if (t->max_regs.text)
         TT_TRY(check_max_regs(t));
-    TT_TRY(open_sandbox(&q, t, &facts, choice, DEPTH_ALONE));
+    TT_TRY(open_sandbox(&q, t, &facts, choice, false, DEPTH_ALONE));
     for (size_t i = 0; i < t->n_derived; i++)
         TT_GOTO(check_one(q, &t->derived[i].value));
     for (size_t i = 0; i < t->n_wheres; i++)
@@ -389,9 +397,9 @@ static void note_used(bool used[TT__PARAMS_MAX], const char *sql, const tt__temp
     }
 }
 
-/* `used` is for SCOPE_AT. */
-static tt_status write_query(tt__str *sql, const tt__template *t, scope s, const tt__expr *const *columns,
-                             size_t n_columns, bool *used) {
+/* `used` is for SCOPE_AT, `choice` and `n_bound` for SCOPE_ONE. */
+static tt_status write_query(tt__str *sql, const tt__template *t, scope s, const size_t *choice,
+                             const tt__expr *const *columns, size_t n_columns, bool *used, int *n_bound) {
     const char *before = "SELECT ";
     bool all = s == SCOPE_LEGAL || s == SCOPE_ALL;
     for (size_t i = 0; i < t->n_params && all; i++, before = ",")
@@ -409,9 +417,13 @@ static tt_status write_query(tt__str *sql, const tt__template *t, scope s, const
     TT_TRY(tt__str_check(sql));
     if (s == SCOPE_AT)
         note_used(used, sql->text, t);
-    tt__str_add(sql, " FROM tt_facts");
-    if (s == SCOPE_ONE)
+    if (s == SCOPE_ONE) {
+        tt__str_add(sql, " FROM (SELECT ");
+        *n_bound = name_facts(sql, t, choice, true);
+        tt__str_add(sql, ") AS tt_facts");
         return tt__str_check(sql);
+    }
+    tt__str_add(sql, " FROM tt_facts");
     for (size_t i = 0; i < t->n_params; i++)
         if (all || used[i])
             tt__str_addf(sql, " CROSS JOIN tt_p%zu", i);
@@ -434,15 +446,17 @@ static tt_status open_query(tt__query **out, const tt__template *t, const tt__fa
                             const size_t *choice, const tt__expr *const *columns, size_t n_columns) {
     tt_status status = TT_OK;
     tt__str sql = {0};
-    TT_TRY(open_sandbox(out, t, facts, choice, DEPTH_TOGETHER));
+    int n_bound = s == SCOPE_AT ? TT__PARAMS_MAX : 0;
+    TT_TRY(open_sandbox(out, t, facts, choice, s == SCOPE_ONE, DEPTH_TOGETHER));
     tt__query *q = *out;
-    TT_GOTO(write_query(&sql, t, s, columns, n_columns, q->used));
+    TT_GOTO(write_query(&sql, t, s, choice, columns, n_columns, q->used, &n_bound));
     q->first_where = s == SCOPE_ONE || s == SCOPE_AT ? 0 : (int)t->n_params;
     q->first_value = q->first_where + (s == SCOPE_LEGAL || s == SCOPE_AT ? 0 : (int)t->n_wheres);
-    if (s == SCOPE_AT)
-        sqlite3_limit(q->db, SQLITE_LIMIT_VARIABLE_NUMBER, TT__PARAMS_MAX);
+    sqlite3_limit(q->db, SQLITE_LIMIT_VARIABLE_NUMBER, n_bound);
     if (sqlite3_prepare_v2(q->db, sql.text, -1, &q->stmt, NULL) != SQLITE_OK)
         TT_GOTO(fail_sqlite(q, "preparing the space"));
+    if (s == SCOPE_ONE)
+        TT_GOTO(bind_facts(q, q->stmt, facts, choice));
 out:
     tt__str_free(&sql);
     if (status != TT_OK) {
@@ -490,18 +504,10 @@ tt_status tt__query_move(tt__query *q, const unsigned char *choice) {
     return found ? TT_OK : tt__fail(TT_E_INTERNAL, "%s: a configuration without a row", q->t->path);
 }
 
-/* SQLite prepares the insert again here, now under the authorizer and the limits. */
 tt_status tt__query_again(tt__query *q, const tt__facts *facts) {
-    enum { MOST = 128 };
     sqlite3_reset(q->stmt);
-    q->n_selects = 0;
     q->steps_left = STEPS_MAX;
-    q->is_filling = true;
-    sqlite3_limit(q->db, SQLITE_LIMIT_VARIABLE_NUMBER, MOST);
-    tt_status status = fill_facts(q, facts, NULL);
-    sqlite3_limit(q->db, SQLITE_LIMIT_VARIABLE_NUMBER, 0);
-    q->is_filling = false;
-    return status;
+    return bind_facts(q, q->stmt, facts, NULL);
 }
 
 tt_status tt__query_next(tt__query *q, bool *found) {

@@ -177,8 +177,8 @@ tt_status tt__workload_of(tt__workload *out, const tt__template *t, const tt__gp
     return tt__workload_with(out, t, gpu, p, NULL);
 }
 
-tt_status tt__workload_with(tt__workload *out, const tt__template *t, const tt__gpu *gpu,
-                            const tt__problem *p, const char *config) {
+tt_status tt__workload_arrays(tt__workload *out, const tt__template *t, const tt__gpu *gpu,
+                              const tt__problem *p, const char *config) {
     const tt__operation *operation = t->operation;
     tt__facts facts;
     *out = (tt__workload){.n = (int)operation->n_operands,
@@ -197,7 +197,13 @@ tt_status tt__workload_with(tt__workload *out, const tt__template *t, const tt__
                           .rel_tolerance = operation->rel_tolerance};
     TT_TRY(tt__problem_offset(&out->offset, operation, p));
     TT_TRY(tt__facts_of(&facts, operation, gpu, p));
-    TT_TRY(set_arrays(out, operation, &facts, config));
+    return set_arrays(out, operation, &facts, config);
+}
+
+tt_status tt__workload_with(tt__workload *out, const tt__template *t, const tt__gpu *gpu,
+                            const tt__problem *p, const char *config) {
+    const tt__operation *operation = t->operation;
+    TT_TRY(tt__workload_arrays(out, t, gpu, p, config));
     TT_TRY(check_swaps(out, t));
     set_copy(out, p);
     if (!operation->per_config)

@@ -15,6 +15,9 @@ tt_status tt__workload_of(tt__workload *out, const tt__template *t, const tt__gp
  * the largest of all configurations. */
 tt_status tt__workload_with(tt__workload *out, const tt__template *t, const tt__gpu *gpu,
                             const tt__problem *p, const char *config);
+/* Only the arrays of it: what a plan needs. */
+tt_status tt__workload_arrays(tt__workload *out, const tt__template *t, const tt__gpu *gpu,
+                              const tt__problem *p, const char *config);
 /* What verifying must know of one configuration. Errors as above. */
 tt_status tt__workload_checks(tt__checks *out, const tt__candidate *c, const tt__gpu *gpu,
                               const tt__problem *p);
