@@ -44,6 +44,13 @@ static const tensor tensors[] = {
     {.rank = 4, .elem_size = 1, .offset = 1, .perm = {3, 1, 0, 2}, .dims = {16, 5, 6, 48}},
     {.rank = 4, .elem_size = 2, .perm = {1, 3, 0, 2}, .dims = {18, 5, 4, 39}},
     {.rank = 3, .elem_size = 4, .perm = {1, 0, 2}, .dims = {25, 17, 15}},
+    {.rank = 6, .elem_size = 1, .offset = 1, .perm = {2, 3, 1, 5, 0, 4}, .dims = {3, 5, 4, 7, 13, 9}},
+    {.rank = 4,
+     .elem_size = 1,
+     .perm = {3, 0, 2, 1},
+     .dims = {7, 9, 11, 5},
+     .strides = {1100, 113, 6, 1},
+     .strided = true},
     {.rank = 7, .elem_size = 4, .perm = {6, 1, 4, 3, 0, 5, 2}, .dims = {2, 2, 2, 2, 2, 2, 2}},
     {.rank = 3,
      .elem_size = 4,
@@ -133,14 +140,14 @@ static void test_errors(void **state) {
 /* The tuner verifies each configuration bit for bit, with guards around the arrays. */
 static void test_configurations(void **state) {
     (void)state;
-    static const char *const only[] = {"permute_tiled", "permute_rows", "copy_linear"};
+    static const char *const only[] = {"permute_tiled", "permute_packed", "permute_rows", "copy_linear"};
     const bool all = device_may_take_long();
     tt_tune_opts opts = TT_INIT(tt_tune_opts);
     opts.only = only;
-    opts.n_only = 3;
+    opts.n_only = 4;
     opts.max_trials = all ? 200 : 4;
     opts.strategy = "random";
-    for (int i = 0; i < 12; i += all ? 1 : 2) {
+    for (int i = 0; i < 14; i += all ? 1 : 2) {
         tt_permutation p = asked(&tensors[i]);
         tt_problem problem = TT_INIT(tt_problem);
         tt_report *report = NULL;
