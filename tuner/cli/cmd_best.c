@@ -75,7 +75,7 @@ static int print_json(const tt_choice *c, const tt_problem *p, const char *gpu) 
     return tt__cli_print_json(&text);
 }
 
-static int print_text(const tt_choice *c) {
+static int print_text(const tt_choice *c, const tt__cli_args *args) {
     static const tt__column columns[] = {{"", false, false}, {"", false, false}};
     tt__table t = {.n_columns = 2, .columns = columns};
     char time[32];
@@ -95,9 +95,9 @@ static int print_text(const tt_choice *c) {
     tt__table_cell(&t, "match");
     tt__table_cell(&t, "%s%s%s", tt_match_name(c->match), c->why[0] ? ": " : "", c->why);
     if (c->layer[0]) {
-        static const struct {
+        const struct {
             const char *layer, *text;
-        } texts[] = {{"user", "your store"},
+        } texts[] = {{"user", args->lock ? args->lock : "your store"},
                      {"system", "the system's store"},
                      {"shipped", "what comes with tiletune"}};
         tt__table_cell(&t, "from");
@@ -136,7 +136,7 @@ static int run(const tt__cli_args *args) {
         status = tt_best(&choice, ctx, &problems.items[0]);
     int code = status != TT_OK ? tt__cli_fail(status)
                : args->json    ? print_json(&choice, &problems.items[0], gpu)
-                               : print_text(&choice);
+                               : print_text(&choice, args);
     tt__cli_problems_close(&problems);
     tt_close(&ctx);
     return code;
