@@ -7,6 +7,7 @@
 #include <stddef.h>
 
 #include "tuner/cli/cli.h"
+#include "tuner/cli/values.h"
 
 /* Fills `out`; free it, also after a failure. argv[0] is skipped. With --help only `help` is set.
  * TT_E_INVALID names the option and its value, and says what is right. */
@@ -15,35 +16,6 @@ void tt__cli_args_free(tt__cli_args *args);
 
 /* A matrix of this shape, with the other options. */
 tt_problem tt__cli_problem(const tt__cli_args *args, int64_t rows, int64_t cols);
-
-/* Setters for tables of options. */
-tt_status tt__cli_set_sizes(tt__cli_args *args, const char *value);
-tt_status tt__cli_set_shapes(tt__cli_args *args, const char *value);
-tt_status tt__cli_set_elem_size(tt__cli_args *args, const char *value);
-tt_status tt__cli_set_dtype(tt__cli_args *args, const char *value);
-tt_status tt__cli_set_batch(tt__cli_args *args, const char *value);
-tt_status tt__cli_set_lds(tt__cli_args *args, const char *value);
-tt_status tt__cli_set_ldd(tt__cli_args *args, const char *value);
-tt_status tt__cli_set_permute(tt__cli_args *args, const char *value);
-tt_status tt__cli_set_dims(tt__cli_args *args, const char *value);
-tt_status tt__cli_set_align(tt__cli_args *args, const char *value);
-tt_status tt__cli_set_cc(tt__cli_args *args, const char *value);
-tt_status tt__cli_set_device(tt__cli_args *args, const char *value);
-tt_status tt__cli_set_jobs(tt__cli_args *args, const char *value);
-tt_status tt__cli_set_trial_timeout(tt__cli_args *args, const char *value);
-tt_status tt__cli_set_compile_timeout(tt__cli_args *args, const char *value);
-tt_status tt__cli_add_only(tt__cli_args *args, const char *value);
-tt_status tt__cli_set_effort(tt__cli_args *args, const char *value);
-tt_status tt__cli_set_budget(tt__cli_args *args, const char *value);
-tt_status tt__cli_set_max_trials(tt__cli_args *args, const char *value);
-tt_status tt__cli_set_seed(tt__cli_args *args, const char *value);
-tt_status tt__cli_set_strategy(tt__cli_args *args, const char *value);
-tt_status tt__cli_set_older_than(tt__cli_args *args, const char *value);
-tt_status tt__cli_add_template(tt__cli_args *args, const char *value);
-tt_status tt__cli_add_text(tt__cli_args *args, const char *value);
-
-/* The values that its setter takes, with blanks between them; "" if they cannot be listed. */
-const char *tt__cli_values(const tt__cli_option *o);
 
 #define TT__OPT_DB                                                                                           \
     {                                                                                                        \
