@@ -307,15 +307,14 @@ static const tt__cli_option options[] = {
     TT__OPT_TEMPLATE,
     TT__OPTS_PERMUTATION,
     TT__OPTS_OPERATION,
-    {"unverified", NULL, "tune a kernel of yours although nothing says what is right", NULL,
+    {"unverified", NULL, "tune a kernel of yours that has no reference", NULL,
      offsetof(tt__cli_args, unverified)},
-    {"only", "NAME[,NAME...]", "of the templates (by kernel name) only these compete, and\nthe stored winner",
+    {"only", "NAME[,NAME...]", "only these templates compete, by kernel name, and the\nstored winner",
      tt__cli_add_only, 0},
     TT__OPT_DB,
     TT__OPTS_SEARCH,
-    {"stale", NULL, "tune what \"tune list\" calls stale, and nothing else", NULL,
-     offsetof(tt__cli_args, stale)},
-    {"shard", "K/N|auto", "only part K of N of the problems; auto: as Slurm or Kubernetes\nsays",
+    {"stale", NULL, "tune only what \"tune list\" calls stale", NULL, offsetof(tt__cli_args, stale)},
+    {"shard", "K/N|auto", "only part K of N of the problems; auto: as Slurm or Kubernetes\nsay",
      tt__cli_set_shard, 0},
     {"force", NULL, "measure again what is stored already", NULL, offsetof(tt__cli_args, force)},
     {"jobs", "N", "compile processes; default one for each CPU", tt__cli_set_jobs, 0},
@@ -334,7 +333,7 @@ static const tt__cli_option options[] = {
 const tt__cli_command tt__cmd_tune = {
     .name = "",
     .usage = "tune [--device N[,N...]|all|replay:FILE] --sizes N[,N...] |\n"
-             "            --shapes RxC[,RxC...] |\n"
+             "            --shapes RxC[,RxC...] | --permute AXIS[,AXIS...] --dims N[,N...] |\n"
              "            --op NAME | --kernel FILE.cu [--problem NAME=VALUE[,...]] [options]",
     .summary = "finds the fastest way to run an operation on a GPU and remembers it",
     .notes = "Examples:\n"
