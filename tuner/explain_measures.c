@@ -62,6 +62,14 @@ double tt__m_l2_use(const tt__explain_facts *f) {
         tt__m_part(SECTOR_BYTES * tt__m_c(f, TT__C_L2_SECTORS), f->time_us * 1e3 * f->l2_gbps));
 }
 
+double tt__m_l1_use(const tt__explain_facts *f) {
+    return tt__m_clamp(fmax(tt__m_shared_use(f), tt__m_of_active(f, TT__C_L1_BUSY)));
+}
+
+double tt__m_spilled(const tt__explain_facts *f) {
+    return tt__m_part(tt__m_c(f, TT__C_LOCAL_LOADS) + tt__m_c(f, TT__C_LOCAL_STORES), tt__m_sectors(f));
+}
+
 double tt__m_memory_use(const tt__explain_facts *f) {
     double l1 = tt__m_of_active(f, TT__C_L1_BUSY) - tt__m_shared_use(f);
     return tt__m_clamp(fmax(fmax(tt__m_dram_use(f), tt__m_l2_use(f)), l1));
@@ -124,6 +132,15 @@ double tt__m_atomics(const tt__explain_facts *f) {
 
 double tt__m_waves(const tt__explain_facts *f) {
     return tt__m_part(f->blocks, (double)f->resident * f->sm_count);
+}
+
+double tt__m_sm_idle(const tt__explain_facts *f) {
+    return tt__m_clamp(1 - tt__m_part(tt__m_c(f, TT__C_SM_ACTIVE_AVG), tt__m_c(f, TT__C_SM_ACTIVE_MAX)));
+}
+
+double tt__m_last_wave_idle(const tt__explain_facts *f) {
+    double w = tt__m_waves(f);
+    return 1 - w / ceil(w);
 }
 
 double tt__m_us_a_launch(const tt__explain_facts *f) {

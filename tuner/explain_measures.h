@@ -21,6 +21,10 @@ double tt__m_dram_use(const tt__explain_facts *f);
 double tt__m_shared_use(const tt__explain_facts *f);
 /* The rate of the L2 cache, as a part of what was measured, or else of what is said to be possible. */
 double tt__m_l2_use(const tt__explain_facts *f);
+/* How hard shared memory and the L1 cache work. */
+double tt__m_l1_use(const tt__explain_facts *f);
+/* The part of the L1 cache's traffic that is of spilled registers. */
+double tt__m_spilled(const tt__explain_facts *f);
 /* How hard the busiest part of the memory system works. Shared memory uses the L1 cache's hardware. */
 double tt__m_memory_use(const tt__explain_facts *f);
 /* How hard the busiest part of an SM works. */
@@ -42,6 +46,10 @@ double tt__m_store_excess(const tt__explain_facts *f);
 double tt__m_slices(const tt__explain_facts *f);
 double tt__m_atomics(const tt__explain_facts *f);
 double tt__m_waves(const tt__explain_facts *f);
+/* The part of the time that an average SM idles while another works, by counters. */
+double tt__m_sm_idle(const tt__explain_facts *f);
+/* The part of all waves that is empty in the last one. */
+double tt__m_last_wave_idle(const tt__explain_facts *f);
 double tt__m_us_a_launch(const tt__explain_facts *f);
 /* How many times longer it takes than the tuned copy of as many bytes. */
 double tt__m_copies(const tt__explain_facts *f);

@@ -43,6 +43,7 @@ with tempfile.TemporaryDirectory() as folder:
     assert said.startswith("one.lock: 1 winner"), said
     assert "no winner for the transpose of 8192x8192" in call(
         "best", "--gpu", "H200", "--size", 8192, "--lock", "one.lock", code=1)
+    assert call("best", "--gpu", "H200", "--size", 4096, "--lock", "one.lock").endswith("one.lock\n")  # where it is from
     assert 0 < trials("one.lock") <= 2, trials("one.lock")  # those that the winner rests on
     # Errors leave nothing behind.
     assert "no winner for the transpose of 4097x4097: tune it first" in call(

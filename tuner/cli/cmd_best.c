@@ -75,7 +75,7 @@ static int print_json(const tt_choice *c, const tt_problem *p, const char *gpu) 
     return tt__cli_print_json(&text);
 }
 
-static int print_text(const tt_choice *c) {
+static int print_text(const tt_choice *c, const tt__cli_args *args) {
     static const tt__column columns[] = {{"", false, false}, {"", false, false}};
     tt__table t = {.n_columns = 2, .columns = columns};
     char time[32];
@@ -95,9 +95,9 @@ static int print_text(const tt_choice *c) {
     tt__table_cell(&t, "match");
     tt__table_cell(&t, "%s%s%s", tt_match_name(c->match), c->why[0] ? ": " : "", c->why);
     if (c->layer[0]) {
-        static const struct {
+        const struct {
             const char *layer, *text;
-        } texts[] = {{"user", "your store"},
+        } texts[] = {{"user", args->lock ? args->lock : "your store"},
                      {"system", "the system's store"},
                      {"shipped", "what comes with tiletune"}};
         tt__table_cell(&t, "from");
@@ -136,7 +136,7 @@ static int run(const tt__cli_args *args) {
         status = tt_best(&choice, ctx, &problems.items[0]);
     int code = status != TT_OK ? tt__cli_fail(status)
                : args->json    ? print_json(&choice, &problems.items[0], gpu)
-                               : print_text(&choice);
+                               : print_text(&choice, args);
     tt__cli_problems_close(&problems);
     tt_close(&ctx);
     return code;
@@ -152,7 +152,7 @@ static const tt__cli_option options[] = {
     TT__OPTS_OPERATION,
     TT__OPT_TEMPLATE,
     TT__OPT_GPU("a GPU as in \"tune list\", or a part of its name; default the\nfirst device here"),
-    {"lock", "FILE", "a file of \"tune lock\" answers, and nothing else", NULL, offsetof(tt__cli_args, lock)},
+    {"lock", "FILE", "only this file of \"tune lock\" answers", NULL, offsetof(tt__cli_args, lock)},
     TT__OPT_DB,
     TT__OPT_JSON,
     TT__OPT_HELP,
@@ -164,12 +164,15 @@ const tt__cli_command tt__cmd_best = {
     .usage = "tune best [--gpu NAME] --size N | --shape RxC |\n"
              "            --op NAME | --kernel FILE.cu [--problem NAME=VALUE[,...]] [options]",
     .summary = "the best known configuration for one problem; needs no GPU",
-    .notes =
-        "How well the answer fits is said with it: exact, stale (the template, the driver or the way of\n"
-        "measuring has changed), nearest (another size), other-gpu (of the same compute capability), or\n"
-        "default (nothing that was measured applies). A template of yours is known if it is named. And\n"
-        "which layer knew it: your store, the system's ($TILETUNE_SYSTEM_DB, or else\n"
-        "/etc/tiletune/tiletune.db), or the winners that come with tiletune.\n",
+    .notes = "\"match\" says how well the answer fits: exact, stale (the template, the driver or the "
+             "measuring method\n"
+             "has changed), nearest (another size), other-gpu (of the same compute capability), or default "
+             "(nothing\n"
+             "measured applies). \"from\" says which layer knew it: your store, the system's "
+             "($TILETUNE_SYSTEM_DB, or\n"
+             "/etc/tiletune/tiletune.db), or the winners that come with tiletune. Name a template of yours, "
+             "so that\n"
+             "it is known.\n",
     .options = options,
     .check = check,
     .run = run,

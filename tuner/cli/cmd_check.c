@@ -72,14 +72,15 @@ static const tt__cli_option options[] = {
 const tt__cli_command tt__cmd_check = {
     .name = "check",
     .usage = "tune check FILE.cu [options]\n       tune check [--db PATH]",
-    .summary = "examines a kernel file and its space, or else the store",
+    .summary = "checks a kernel file, or the store",
     .notes =
-        "With a FILE: its annotations, the number of configurations for one problem, how many each `where`\n"
-        "removes (alone: while all others hold) and how many the limits of the device, and what one\n"
-        "configuration needs as compiled. Needs no GPU. Exit code 2 if the file is wrong.\n"
-        "Without: pages, references, values and the hash of every cubin of the store --db. Exit code 4 if\n"
-        "anything is wrong.\n"
-        "Neither changes anything.\n",
+        "With a FILE it shows the annotations, the number of configurations for one problem, how many of "
+        "them\n"
+        "each `where` and each limit of the device removes (alone: that nothing else removes), and what a\n"
+        "configuration needs when compiled. Needs no GPU. Exit code 2 if the file is wrong.\n"
+        "Without a FILE it reads the whole store --db, down to the hash of every cubin. Exit code 4 if "
+        "anything is\n"
+        "wrong. Nothing is changed.\n",
     .options = options,
     .takes_files = true,
     .check = check,

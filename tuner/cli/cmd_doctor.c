@@ -367,8 +367,8 @@ static const tt__cli_option options[] = {
 const tt__cli_command tt__cmd_doctor = {
     .name = "doctor",
     .usage = "tune doctor [options]",
-    .summary = "what tuning needs, what of it is here, and what to do next",
-    .notes = "Of one kernel template, \"tune check FILE.cu\" says more.\n"
+    .summary = "what tuning needs, what is missing, and what to do about it",
+    .notes = "\"tune check FILE.cu\" says more about one kernel file.\n"
              "Exit codes: 0 tuning on a GPU would work, 3 it would not, 4 only the store is at fault.\n",
     .options = options,
     .run = run,

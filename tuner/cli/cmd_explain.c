@@ -350,8 +350,8 @@ const tt__cli_command tt__cmd_explain = {
     .summary = "why the winner is as fast as it is, by hardware counters",
     .notes =
         "Runs the winner beside the default, the tuned copy and the configurations that differ in one\n"
-        "parameter. Counters need CUPTI of CUDA 12.6 or newer, and the driver's permission. Without them\n"
-        "it says what times, occupancy and the compiled code tell.\n",
+        "parameter. Counters need CUPTI of CUDA 12.6 or newer, and the driver's permission. Without them it\n"
+        "goes by times, occupancy and the compiled code.\n",
     .options = options,
     .check = check,
     .run = run,

@@ -152,7 +152,7 @@ static const tt__cli_option options[] = {
     TT__OPT_DTYPE,
     TT__OPTS_LAYOUT,
     TT__OPT_TEMPLATE,
-    {"database", "FILE", "write a store instead, of --gpu or of all: a new file", NULL,
+    {"database", "FILE", "write a new store instead, of one GPU or all", NULL,
      offsetof(tt__cli_args, database)},
     TT__OPT_DB,
     TT__OPT_HELP,
@@ -164,9 +164,10 @@ const tt__cli_command tt__cmd_export = {
     .usage = "tune export --gpu NAME [--output FILE] | --database FILE [options]",
     .summary = "the trials of a GPU as a recording (T4 JSON), or a store of its own",
     .notes =
-        "The newest trials of every configuration are written, under the newest driver and NVRTC that the\n"
-        "GPU was measured with. Search them with \"tune --device replay:FILE\", or take them over with\n"
-        "\"tune import FILE\". A database has everything, with cubins.\n",
+        "Writes the newest trial of every configuration, for the newest driver and NVRTC that the GPU was\n"
+        "measured with. Search them with \"tune --device replay:FILE\", or import them with \"tune import "
+        "FILE\".\n"
+        "--database writes everything, with cubins.\n",
     .options = options,
     .check = check,
     .run = run,

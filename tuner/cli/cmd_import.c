@@ -113,13 +113,13 @@ static int run(const tt__cli_args *args) {
 }
 
 static const tt__cli_option options[] = {
-    TT__OPT_GPU("of files of other tuners: whose times they are,"),
-    {"cc", "X.Y", "... the compute capability of a GPU that is new here,", tt__cli_set_cc, 0},
-    {"kernel", "NAME|FILE.cu", "... of which kernel template, or kernel of yours,", NULL,
+    TT__OPT_GPU("for files of other tuners: the GPU that was measured"),
+    {"cc", "X.Y", "its compute capability, if the GPU is new here", tt__cli_set_cc, 0},
+    {"kernel", "NAME|FILE.cu", "for files of other tuners: the template, or a kernel of yours", NULL,
      offsetof(tt__cli_args, kernel)},
     TT__OPT_PROBLEM,
-    {"size", "N", "... or of which square matrix", tt__cli_set_sizes, 0},
-    {"shape", "RxC", "... or matrix of R rows and C columns", tt__cli_set_shapes, 0},
+    {"size", "N", "for files of other tuners: a square matrix", tt__cli_set_sizes, 0},
+    {"shape", "RxC", "or a matrix of R rows and C columns", tt__cli_set_shapes, 0},
     TT__OPT_ELEM_SIZE,
     TT__OPT_DTYPE,
     TT__OPTS_LAYOUT,
@@ -132,14 +132,15 @@ static const tt__cli_option options[] = {
 const tt__cli_command tt__cmd_import = {
     .name = "import",
     .usage = "tune import FILE... [options]",
-    .summary = "takes trials and winners over from recordings (T4 JSON) or stores",
-    .notes =
-        "Every value is checked, cubins are never taken, and if one file is bad, nothing is changed. What\n"
-        "was measured here stays in front of what is imported. Imported trials of this GPU, driver and\n"
-        "NVRTC are not measured again. T4 files of other tuners, cache files of Kernel Tuner, and either of\n"
-        "them in gzip, need --gpu, --kernel and a problem. Their configurations must be some of the "
-        "kernel's;\n"
-        "their times count as stale.\n",
+    .summary = "takes trials and winners from recordings (T4 JSON) or stores",
+    .notes = "Every value is checked, and cubins are never taken. If one file is bad, nothing is changed. A "
+             "measured\n"
+             "winner is better than an imported one. Imported trials of this GPU, driver and NVRTC are not "
+             "measured\n"
+             "again.\n"
+             "Files of other tuners (T4, or cache files of Kernel Tuner, also in gzip) need --gpu, --kernel "
+             "and a\n"
+             "problem. Each configuration must be one of the kernel's. Their winners count as stale.\n",
     .options = options,
     .takes_files = true,
     .check = check,

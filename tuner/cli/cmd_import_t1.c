@@ -45,14 +45,13 @@ static const tt__cli_option options[] = {
 const tt__cli_command tt__cmd_import_t1 = {
     .name = "import-t1",
     .usage = "tune import-t1 FILE.json [--output FILE.cu]",
-    .summary = "makes a kernel file of a tuning problem in T1 (JSON)",
-    .notes =
-        "T1 is what Kernel Tuner and KTT read. Parameters, conditions, sizes and arguments become\n"
-        "annotations, and the kernel's text (KernelFile, in the folder of the JSON file) follows. A "
-        "condition\n"
-        "that cannot be said here is refused. What else was not taken over is said on standard error and in\n"
-        "comments of the file: look there before tuning, and then at \"tune check FILE.cu\". Needs Python "
-        "3.9.\n",
+    .summary = "makes a kernel file from a tuning problem in T1 (JSON)",
+    .notes = "T1 is the format of Kernel Tuner and KTT. Parameters, conditions, sizes and arguments become\n"
+             "annotations, before the text of the kernel (KernelFile, in the folder of the JSON file). A "
+             "condition\n"
+             "that annotations cannot express is refused. Standard error and comments in the file list what "
+             "else is\n"
+             "missing: read them before tuning, and run \"tune check FILE.cu\". Needs Python 3.9.\n",
     .options = options,
     .takes_files = true,
     .run = run,

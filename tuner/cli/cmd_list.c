@@ -160,10 +160,10 @@ static const tt__cli_option options[] = {
 const tt__cli_command tt__cmd_list = {
     .name = "list",
     .usage = "tune list [--gpu NAME] [options]",
-    .summary = "what is tuned, and whether it still holds",
+    .summary = "all winners, and whether they are still valid",
     .notes =
-        "A stale winner still serves until the problem is tuned again: its template, the driver or the way\n"
-        "of measuring has changed since.\n",
+        "A stale winner serves until the problem is tuned again. Its template, the driver or the measuring\n"
+        "method has changed.\n",
     .options = options,
     .run = run,
 };

@@ -143,9 +143,10 @@ const tt__cli_command tt__cmd_lock = {
     .usage = "tune lock --output FILE [--gpu NAME] [--sizes N[,N...]] [options]",
     .summary = "writes winners to a file that pins them for a program",
     .notes =
-        "A program that opens it (tt_open_opts.lock_file) runs these configurations and no others, on every\n"
-        "machine with such a GPU. A problem that is named and has no winner is an error. Without one, all\n"
-        "winners are written.\n",
+        "A program that opens the file (tt_open_opts.lock_file) runs these configurations and no others, on\n"
+        "every machine with such a GPU. If you name a problem that has no winner, that is an error. Without "
+        "a\n"
+        "problem, all winners are written.\n",
     .options = options,
     .check = check,
     .run = run,

@@ -55,15 +55,16 @@ static const tt__cli_option options[] = {
 const tt__cli_command tt__cmd_merge = {
     .name = "merge",
     .usage = "tune merge OUT.db A.db [B.db...]",
-    .summary = "several stores, or recordings, into one",
+    .summary = "puts several stores, or recordings, into one",
     .notes =
-        "OUT.db is made if it is not there, and keeps what it has. Of two winners for one problem the\n"
-        "better evidence stays: measured before imported before replayed; then the newer way of measuring;\n"
-        "then the newer driver and NVRTC; then more configurations tried; then the newer winner. The order\n"
-        "of files does not matter. If one file is bad, nothing is changed. Cubins are taken only from stores "
-        "that belong to you "
-        "or\n"
-        "root and that nobody else can write; what another calls measured counts as imported.\n",
+        "OUT.db is made if needed, and keeps what it has. If two files have a winner for a problem, these\n"
+        "decide in order: measured before imported before replayed, the newer measuring method, the newer "
+        "driver\n"
+        "and NVRTC, more configurations tried, the newer winner. The order of files does not matter. If one "
+        "file\n"
+        "is bad, nothing is changed. Cubins are taken only from stores that belong to you or root and that "
+        "others\n"
+        "cannot write. Winners of any other file count as imported.\n",
     .options = options,
     .takes_files = true,
     .check = check,

@@ -41,9 +41,9 @@ const tt__cli_command tt__cmd_new = {
     .name = "new",
     .usage = "tune new [--transpose] FILE.cu",
     .summary = "writes a kernel of your own to start from",
-    .notes =
-        "The file is correct as it is, and each of its annotations is explained. What is there already is\n"
-        "left alone (exit code 2).\n",
+    .notes = "The file is correct as it is, and each of its annotations is explained. An existing file is "
+             "left alone\n"
+             "(exit code 2).\n",
     .options = options,
     .takes_files = true,
     .check = check,

@@ -81,8 +81,8 @@ static const tt__cli_option options[] = {
      NULL, offsetof(tt__cli_args, stale)},
     {"other-gpus", NULL, "everything of GPUs that are not in this machine", NULL,
      offsetof(tt__cli_args, other_gpus)},
-    {"older-than", "DAYS", "winners and trials from before", tt__cli_set_older_than, 0},
-    {"dry-run", NULL, "only say how much it would be", NULL, offsetof(tt__cli_args, dry_run)},
+    {"older-than", "DAYS", "winners and trials that are older", tt__cli_set_older_than, 0},
+    {"dry-run", NULL, "only count", NULL, offsetof(tt__cli_args, dry_run)},
     TT__OPT_TEMPLATE,
     TT__OPT_DB,
     TT__OPT_HELP,
@@ -92,12 +92,11 @@ static const tt__cli_option options[] = {
 const tt__cli_command tt__cmd_prune = {
     .name = "prune",
     .usage = "tune prune --stale | --other-gpus | --older-than DAYS [options]",
-    .summary = "takes out of the store what is of no use any more",
-    .notes = "The trials that a winner which stays is based on stay too. A stale winner still answers until "
-             "it is\n"
-             "replaced: \"tune --stale\" replaces it, pruning only forgets it. Results of templates that are "
-             "neither\n"
-             "built in nor named with --template are not taken for stale.\n",
+    .summary = "removes winners and trials from the store",
+    .notes =
+        "Trials of a winner that stays are kept. A pruned winner no longer serves: \"tune --stale\" "
+        "replaces\n"
+        "stale ones instead. Results of a template of your own count as stale only if --template names it.\n",
     .options = options,
     .check = check,
     .run = run,

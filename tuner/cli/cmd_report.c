@@ -69,8 +69,7 @@ static const tt__cli_option options[] = {
     TT__OPTS_OPERATION,
     TT__OPT_DB,
     TT__OPT_JSON,
-    {"csv", NULL, "print one line a number, with commas, instead of a page", NULL,
-     offsetof(tt__cli_args, csv)},
+    {"csv", NULL, "print a line for each number instead of a page", NULL, offsetof(tt__cli_args, csv)},
     TT__OPT_HELP,
     TT__OPT_END,
 };
@@ -80,9 +79,10 @@ const tt__cli_command tt__cmd_report = {
     .usage = "tune report [FILE...] [--output FILE.html] [--gpu NAME] [options]",
     .summary = "a page that shows winners, searches and parameters",
     .notes =
-        "The page needs no network and no script. FILE is a store or a recording; without any it is the\n"
-        "store of --db. With several, the page also tells what changed from the first to the others, and\n"
-        "whether it is beyond the noise.\n"
+        "The page needs no network and no script. FILE is a store or a recording; the default is the store\n"
+        "of --db. With several, the page also compares the others with the first, and says which changes "
+        "are\n"
+        "beyond the noise.\n"
         "\n"
         "Examples:\n"
         "  tune report --output report.html\n"

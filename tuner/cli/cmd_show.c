@@ -370,8 +370,9 @@ const tt__cli_command tt__cmd_show = {
     .usage = "tune show [--gpu NAME] --size N | --shape RxC |\n"
              "            --op NAME | --kernel FILE.cu [--problem NAME=VALUE[,...]] [options]",
     .summary = "one problem: its winner, the finals and the best trials",
-    .notes = "Trials are those under the driver, NVRTC and method that the winner was measured with, and\n"
-             "of each template that is here only those of its present text.\n",
+    .notes = "Trials are those of the driver, NVRTC and method that the winner was measured with, and of the "
+             "present\n"
+             "text of each template.\n",
     .options = options,
     .check = check,
     .run = run,

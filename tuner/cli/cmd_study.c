@@ -267,7 +267,7 @@ static const tt__cli_option options[] = {
     {"trial-timeout", "S", "seconds until a configuration is given up; default 10", tt__cli_set_trial_timeout,
      0},
     TT__OPT_JSON,
-    {"csv", NULL, "print one line a rung, with commas, instead of tables", NULL, offsetof(tt__cli_args, csv)},
+    {"csv", NULL, "print a line for each rung instead of tables", NULL, offsetof(tt__cli_args, csv)},
     {"quiet", NULL, "only errors on standard error", NULL, offsetof(tt__cli_args, quiet)},
     TT__OPT_HELP,
     TT__OPT_END,
@@ -278,7 +278,7 @@ const tt__cli_command tt__cmd_study = {
     .usage = "tune study [--device N|replay:FILE] --sizes N[,N...] |\n"
              "            --shapes RxC[,RxC...] [options]",
     .summary = "measures every rung from the naive transpose to the tuned one",
-    .notes = "Tunes first what is not tuned yet. docs/study.md explains the rungs.\n"
+    .notes = "A size that is not tuned yet is tuned first. docs/study.md explains the rungs.\n"
              "\n"
              "Examples:\n"
              "  tune study --device 0 --sizes 512,1024,2048,4096,8192,16384,32768\n"

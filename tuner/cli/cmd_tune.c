@@ -135,10 +135,11 @@ static void print_next(const tt_report *report, const tt__cli_args *args) {
     for (size_t i = 0; i < report->n_results; i++)
         won = won && report->results[i].kernel[0];
     const char *next = !won ? "\"tune doctor\" says what is missing; TILETUNE_DEBUG=1 shows why trials fail"
-                       : args->replay ? "on a machine with a GPU, the same with --device 0"
-                       : args->kernel_file
-                           ? "tt_kernel_open launches it in a program (docs/guide.md)"
-                           : "tt_transpose and tt_plan_create launch it in a program (docs/guide.md)";
+                       : args->replay      ? "on a machine with a GPU, the same with --device 0"
+                       : args->kernel_file ? "tt_kernel_open launches it in a program (docs/guide.md)"
+                       : args->permute     ? "tt_permute launches it in a program (docs/guide.md)"
+                       : args->op          ? "tt_plan_create launches it in a program (docs/guide.md)"
+                                           : "tt_transpose launches it in a program (docs/guide.md)";
     printf("%sNext:%s %s\n", colour ? "\033[1m" : "", colour ? "\033[0m" : "", next);
 }
 
@@ -306,15 +307,14 @@ static const tt__cli_option options[] = {
     TT__OPT_TEMPLATE,
     TT__OPTS_PERMUTATION,
     TT__OPTS_OPERATION,
-    {"unverified", NULL, "tune a kernel of yours although nothing says what is right", NULL,
+    {"unverified", NULL, "tune a kernel of yours that has no reference", NULL,
      offsetof(tt__cli_args, unverified)},
-    {"only", "NAME[,NAME...]", "of the templates (by kernel name) only these compete, and\nthe stored winner",
+    {"only", "NAME[,NAME...]", "only these templates compete, by kernel name, and the\nstored winner",
      tt__cli_add_only, 0},
     TT__OPT_DB,
     TT__OPTS_SEARCH,
-    {"stale", NULL, "tune what \"tune list\" calls stale, and nothing else", NULL,
-     offsetof(tt__cli_args, stale)},
-    {"shard", "K/N|auto", "only part K of N of the problems; auto: as Slurm or Kubernetes\nsays",
+    {"stale", NULL, "tune only what \"tune list\" calls stale", NULL, offsetof(tt__cli_args, stale)},
+    {"shard", "K/N|auto", "only part K of N of the problems; auto: as Slurm or Kubernetes\nsay",
      tt__cli_set_shard, 0},
     {"force", NULL, "measure again what is stored already", NULL, offsetof(tt__cli_args, force)},
     {"jobs", "N", "compile processes; default one for each CPU", tt__cli_set_jobs, 0},
@@ -333,7 +333,7 @@ static const tt__cli_option options[] = {
 const tt__cli_command tt__cmd_tune = {
     .name = "",
     .usage = "tune [--device N[,N...]|all|replay:FILE] --sizes N[,N...] |\n"
-             "            --shapes RxC[,RxC...] |\n"
+             "            --shapes RxC[,RxC...] | --permute AXIS[,AXIS...] --dims N[,N...] |\n"
              "            --op NAME | --kernel FILE.cu [--problem NAME=VALUE[,...]] [options]",
     .summary = "finds the fastest way to run an operation on a GPU and remembers it",
     .notes = "Examples:\n"

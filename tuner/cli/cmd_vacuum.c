@@ -27,8 +27,8 @@ static const tt__cli_option options[] = {
 const tt__cli_command tt__cmd_vacuum = {
     .name = "vacuum",
     .usage = "tune vacuum [--db PATH]",
-    .summary = "gives back the space of what was pruned",
-    .notes = "Needs as much room again on the disk while it runs. Others wait meanwhile.\n",
+    .summary = "gives the space of pruned rows back",
+    .notes = "Meanwhile it needs as much free space as the store has, and other processes wait.\n",
     .options = options,
     .run = run,
 };

@@ -7,6 +7,7 @@
 #include <stddef.h>
 
 #include "tuner/cli/cli.h"
+#include "tuner/cli/values.h"
 
 /* Fills `out`; free it, also after a failure. argv[0] is skipped. With --help only `help` is set.
  * TT_E_INVALID names the option and its value, and says what is right. */
@@ -15,35 +16,6 @@ void tt__cli_args_free(tt__cli_args *args);
 
 /* A matrix of this shape, with the other options. */
 tt_problem tt__cli_problem(const tt__cli_args *args, int64_t rows, int64_t cols);
-
-/* Setters for tables of options. */
-tt_status tt__cli_set_sizes(tt__cli_args *args, const char *value);
-tt_status tt__cli_set_shapes(tt__cli_args *args, const char *value);
-tt_status tt__cli_set_elem_size(tt__cli_args *args, const char *value);
-tt_status tt__cli_set_dtype(tt__cli_args *args, const char *value);
-tt_status tt__cli_set_batch(tt__cli_args *args, const char *value);
-tt_status tt__cli_set_lds(tt__cli_args *args, const char *value);
-tt_status tt__cli_set_ldd(tt__cli_args *args, const char *value);
-tt_status tt__cli_set_permute(tt__cli_args *args, const char *value);
-tt_status tt__cli_set_dims(tt__cli_args *args, const char *value);
-tt_status tt__cli_set_align(tt__cli_args *args, const char *value);
-tt_status tt__cli_set_cc(tt__cli_args *args, const char *value);
-tt_status tt__cli_set_device(tt__cli_args *args, const char *value);
-tt_status tt__cli_set_jobs(tt__cli_args *args, const char *value);
-tt_status tt__cli_set_trial_timeout(tt__cli_args *args, const char *value);
-tt_status tt__cli_set_compile_timeout(tt__cli_args *args, const char *value);
-tt_status tt__cli_add_only(tt__cli_args *args, const char *value);
-tt_status tt__cli_set_effort(tt__cli_args *args, const char *value);
-tt_status tt__cli_set_budget(tt__cli_args *args, const char *value);
-tt_status tt__cli_set_max_trials(tt__cli_args *args, const char *value);
-tt_status tt__cli_set_seed(tt__cli_args *args, const char *value);
-tt_status tt__cli_set_strategy(tt__cli_args *args, const char *value);
-tt_status tt__cli_set_older_than(tt__cli_args *args, const char *value);
-tt_status tt__cli_add_template(tt__cli_args *args, const char *value);
-tt_status tt__cli_add_text(tt__cli_args *args, const char *value);
-
-/* The values that its setter takes, with blanks between them; "" if they cannot be listed. */
-const char *tt__cli_values(const tt__cli_option *o);
 
 #define TT__OPT_DB                                                                                           \
     {                                                                                                        \
@@ -59,14 +31,14 @@ const char *tt__cli_values(const tt__cli_option *o);
 #define TT__OPT_DTYPE                                                                                        \
     { "dtype", "TYPE", "the same by name: u8 f16 bf16 f32 f64 c64 c128 ...", tt__cli_set_dtype, 0 }
 #define TT__OPTS_LAYOUT                                                                                      \
-    {"batch", "N", "so many matrices of each shape; default 1", tt__cli_set_batch, 0},                       \
+    {"batch", "N", "matrices of each shape; default 1", tt__cli_set_batch, 0},                               \
         {"lds", "N", "leading dimension of the source, in elements; default COLS", tt__cli_set_lds, 0},      \
         {"ldd", "N", "leading dimension of the destination; default ROWS", tt__cli_set_ldd, 0},              \
         {"align", "N",                                                                                       \
          "bytes that divide all addresses, pitches and strides;\ndefault what the pitches allow, "           \
          "at most 16",                                                                                       \
          tt__cli_set_align, 0},                                                                              \
-        {"warm", NULL, "the L2 cache may hold the matrices; tuned and stored apart", NULL,                   \
+        {"warm", NULL, "the L2 cache may hold the data; tuned and stored separately", NULL,                  \
          offsetof(tt__cli_args, warm)},                                                                      \
     {                                                                                                        \
         "in-place", NULL, "transpose square matrices onto themselves", NULL,                                 \
@@ -87,28 +59,29 @@ const char *tt__cli_values(const tt__cli_option *o);
 #define TT__OPTS_SEARCH                                                                                      \
     {"effort", "LEVEL", "quick, standard (the default) or exhaustive: how many\nconfigurations are tried",   \
      tt__cli_set_effort, 0},                                                                                 \
-        {"budget", "TIME", "be done after this long, as in 10s, 500ms or 2m", tt__cli_set_budget, 0},        \
+        {"budget", "TIME", "end after this time, as in 10s, 500ms or 2m", tt__cli_set_budget, 0},            \
         {"max-trials", "N", "configurations to try for each problem, whatever the effort",                   \
          tt__cli_set_max_trials, 0},                                                                         \
         {"seed", "N", "of the search, default 0: the same seed searches the same way", tt__cli_set_seed, 0}, \
     {                                                                                                        \
-        "strategy", "NAME", "surrogate, model, local, genetic, random or exhaustive;\ndefault what suits",   \
+        "strategy", "NAME",                                                                                  \
+            "surrogate, model, local, genetic, random or exhaustive;\nby default the search chooses",        \
             tt__cli_set_strategy, 0                                                                          \
     }
 #define TT__OPT_TEMPLATE                                                                                     \
     {                                                                                                        \
-        "template", "FILE", "a kernel template of yours beside the built-in ones;\nmay be repeated",         \
+        "template", "FILE", "a template of yours that competes with the built-in ones;\nmay be repeated",    \
             tt__cli_add_template, 0                                                                          \
     }
 #define TT__OPT_PROBLEM                                                                                      \
     {                                                                                                        \
         "problem", "NAME=VALUE[,...]",                                                                       \
-            "of the variables of an operation or kernel; the rest has its\ndefault. May be repeated",        \
+            "variables of an operation or kernel; others have their defaults.\nMay be repeated",             \
             tt__cli_add_text, 0                                                                              \
     }
 #define TT__OPTS_OPERATION                                                                                   \
-    {"op", "NAME", "a built-in operation in place of a transpose", NULL, offsetof(tt__cli_args, op)},        \
-        {"kernel", "FILE.cu", "a kernel of yours in place of a transpose: \"tune new\" writes one", NULL,    \
+    {"op", "NAME", "a built-in operation instead of a transpose", NULL, offsetof(tt__cli_args, op)},         \
+        {"kernel", "FILE.cu", "a kernel of yours instead; \"tune new\" writes one", NULL,                    \
          offsetof(tt__cli_args, kernel_file)},                                                               \
         TT__OPT_PROBLEM
 #define TT__OPT_HELP                                                                                         \

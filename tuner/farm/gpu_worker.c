@@ -4,31 +4,24 @@
  * and the tuner starts another worker.
  */
 #include "tuner/farm/gpu_worker.h"
-#include "template/operation.h"
 
-#include <math.h>
 #include <pthread.h>
-#include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "base/clock.h"
 #include "base/str.h"
 #include "gpu/device.h"
-#include "gpu/driver.h"
 #include "gpu/nvml.h"
 #include "gpu/nvtx.h"
-#include "tuner/backend.h"
-#include "tuner/farm/counting.h"
+#include "template/operation.h"
+#include "tuner/farm/gpu_finals.h"
 #include "tuner/farm/peaks.h"
-#include "tuner/farm/protocol.h"
 #include "tuner/farm/wire.h"
-#include "tuner/gpu_clocks.h"
-#include "tuner/measure.h"
 #include "tuner/stats.h"
-#include "tuner/verifier.h"
 #include "tuner/verify.h"
 
-enum { SCREEN_FIRST = 4, SCREEN_MORE = 4, SCREEN_MAX = 24, FINALISTS_MAX = TT__FINALISTS_MAX };
+enum { SCREEN_FIRST = 4, SCREEN_MORE = 4, SCREEN_MAX = 24 };
 
 /* `tight`: sampling stops when half the median's interval is at most this fraction of it. A configuration
  * that cannot reach the finals needs less: the cutoff is 1.25 times the best, the limit of the finals
@@ -36,24 +29,6 @@ enum { SCREEN_FIRST = 4, SCREEN_MORE = 4, SCREEN_MAX = 24, FINALISTS_MAX = TT__F
 static const double tight = 0.01, finals_reach = 1.06 / 1.25;
 
 static const double settle_s = 0.002;
-
-typedef struct gpu_state {
-    const tt__driver *cu;
-    tt__gpu gpu;
-    int ordinal;
-    CUcontext context;
-    double context_begin_s, context_end_s; /* while it was created; 0: already reported */
-    CUstream stream;
-    bool open;                    /* the arrays of a problem exist */
-    tt__trial_times times;        /* of the current trial */
-    tt__kernel kernel;            /* of the last trial */
-    tt__kernel reference, verify; /* of the same cubin, if they go with each configuration */
-    char key[TT__HASH_SIZE];      /* key of its cubin; "": none */
-    tt__verifier verifier;
-    tt__bench_pool pool;
-    tt__gpu_clocks clocks;
-    tt__counting counting;
-} gpu_state;
 
 /* Runs in its own thread: CUDA takes 100 ms to start, and NVML 20. A failure shows in the next reply. */
 static void *greet(void *ordinal) {
@@ -64,7 +39,7 @@ static void *greet(void *ordinal) {
 }
 
 /* Says hello, starts CUDA, and describes the GPU when asked. */
-static tt_status describe(gpu_state *g, tt__str *request) {
+static tt_status describe(tt__gpu_state *g, tt__str *request) {
     tt__msg_described reply = {0};
     uint32_t type;
     pthread_t greeting;
@@ -88,7 +63,7 @@ static tt_status describe(gpu_state *g, tt__str *request) {
     return status;
 }
 
-static tt_status make_context(gpu_state *g) {
+static tt_status make_context(tt__gpu_state *g) {
     CUdevice dev;
     TT_TRY(tt__cu_check(g->cu->cuDeviceGet(&dev, g->ordinal), "cuDeviceGet (%d)", g->ordinal));
     if (!g->context) /* the stream may have failed before */
@@ -97,7 +72,7 @@ static tt_status make_context(gpu_state *g) {
     return tt__cu_check(g->cu->cuStreamCreate(&g->stream, CU_STREAM_NON_BLOCKING), "cuStreamCreate");
 }
 
-static tt_status open_context(gpu_state *g) {
+static tt_status open_context(tt__gpu_state *g) {
     if (g->stream)
         return TT_OK;
     g->context_begin_s = tt__now_s();
@@ -106,13 +81,13 @@ static tt_status open_context(gpu_state *g) {
     return status;
 }
 
-static void close_problem(gpu_state *g) {
+static void close_problem(tt__gpu_state *g) {
     tt__pool_close(&g->pool);
     tt__verifier_close(&g->verifier);
     g->open = false;
 }
 
-static tt_status check_memory(gpu_state *g, const tt__problem *p, const tt__workload *w) {
+static tt_status check_memory(tt__gpu_state *g, const tt__problem *p, const tt__workload *w) {
     size_t available, total;
     char text[TT__PROBLEM_TEXT_MAX];
     int64_t needed = tt__verify_bytes(w) + tt__pool_bytes(w, &g->gpu);
@@ -125,7 +100,7 @@ static tt_status check_memory(gpu_state *g, const tt__problem *p, const tt__work
 }
 
 /* An idle GPU needs some milliseconds of work until its clocks are up. */
-static tt_status settle(gpu_state *g) {
+static tt_status settle(tt__gpu_state *g) {
     enum { TURNS = 20 };
     for (int i = 0; i < TURNS && !tt__gpu_clocks_settled(&g->clocks); i++)
         for (double begin_s = tt__now_s(); tt__now_s() < begin_s + settle_s;)
@@ -133,7 +108,7 @@ static tt_status settle(gpu_state *g) {
     return TT_OK;
 }
 
-static tt_status open_problem(gpu_state *g, const tt__str *request) {
+static tt_status open_problem(tt__gpu_state *g, const tt__str *request) {
     size_t at = 0;
     const tt__msg_problem *m = tt__wire_take(request, &at, sizeof *m);
     const void *checker = m ? tt__wire_take(request, &at, m->checker_size) : NULL;
@@ -164,9 +139,8 @@ static void refuse(tt__trial *trial, tt__trial_status status) {
     tt__copy(trial->reason, sizeof trial->reason, tt_last_error());
 }
 
-/* Times things. If the clocks fall meanwhile, tries again up to twice. */
-static tt_status time_steadily(gpu_state *g, const tt__timed *things, int n, bool together, float *us,
-                               CUresult *failed) {
+tt_status tt__gpu_time_steadily(tt__gpu_state *g, const tt__timed *things, int n, bool together, float *us,
+                                CUresult *failed) {
     enum { TRIES = 3 };
     for (int i = 1;; i++) {
         TT_TRY(tt__pool_time(&g->pool, things, n, together, us, failed));
@@ -176,13 +150,13 @@ static tt_status time_steadily(gpu_state *g, const tt__timed *things, int n, boo
     }
 }
 
-static tt_status take_samples(gpu_state *g, const tt__kernel *kernel, const tt__msg_trial *m, int n,
+static tt_status take_samples(tt__gpu_state *g, const tt__kernel *kernel, const tt__msg_trial *m, int n,
                               tt__trial *trial) {
     tt__timed things[SCREEN_MAX];
     CUresult failed;
     for (int i = 0; i < n; i++)
         things[i] = (tt__timed){.kernel = kernel, .launch = &m->launch, .offset = m->offset, .copy = m->copy};
-    TT_TRY(time_steadily(g, things, n, false, trial->samples_us + trial->n_samples, &failed));
+    TT_TRY(tt__gpu_time_steadily(g, things, n, false, trial->samples_us + trial->n_samples, &failed));
     if (failed != CUDA_SUCCESS) {
         tt__cu_check(failed, "launch");
         refuse(trial, TT__TRIAL_LAUNCH_ERROR);
@@ -202,7 +176,8 @@ static bool needs_more(const tt__msg_trial *m, const tt__trial *trial) {
 
 /* Verifies with the lengths of this configuration, while the largest are timed. A reference that writes what
  * it must not is the trial's failure. */
-static tt_status verify(gpu_state *g, const tt__msg_trial *m, const tt__kernel *kernel, tt__trial *trial) {
+static tt_status verify(tt__gpu_state *g, const tt__msg_trial *m, const tt__kernel *kernel,
+                        tt__trial *trial) {
     tt__verifier *v = &g->verifier;
     int64_t largest[TT__OPERANDS_MAX];
     tt_status status = TT_OK;
@@ -227,7 +202,8 @@ static tt_status verify(gpu_state *g, const tt__msg_trial *m, const tt__kernel *
 }
 
 /* Verifies, screens briefly, and takes more samples only if the configuration may still win. */
-static tt_status measure(gpu_state *g, const tt__msg_trial *m, const tt__kernel *kernel, tt__trial *trial) {
+static tt_status measure(tt__gpu_state *g, const tt__msg_trial *m, const tt__kernel *kernel,
+                         tt__trial *trial) {
     TT_TRY(verify(g, m, kernel, trial));
     g->times.verified_s = tt__now_s();
     if (trial->status != TT__TRIAL_OK)
@@ -244,7 +220,7 @@ static tt_status measure(gpu_state *g, const tt__msg_trial *m, const tt__kernel 
 }
 
 /* Loads a kernel that verifies this configuration. It is a library of its own, with its own constants. */
-static tt_status load_check(gpu_state *g, tt__kernel *out, const tt__msg_trial *m, const void *cubin,
+static tt_status load_check(tt__gpu_state *g, tt__kernel *out, const tt__msg_trial *m, const void *cubin,
                             const tt__symbols *symbols, const tt__launch *launch) {
     if (!launch->n_passes)
         return TT_OK;
@@ -253,7 +229,7 @@ static tt_status load_check(gpu_state *g, tt__kernel *out, const tt__msg_trial *
 }
 
 /* The kernel of a trial. If only launch parameters changed, it is the last one. */
-static tt_status load(gpu_state *g, const tt__msg_trial *m, const void *cubin) {
+static tt_status load(tt__gpu_state *g, const tt__msg_trial *m, const void *cubin) {
     const tt__workload *w = &g->verifier.work;
     if (g->key[0] && strcmp(g->key, m->key) == 0) {
         if (m->checks.reference.n_passes)
@@ -275,7 +251,7 @@ static tt_status load(gpu_state *g, const tt__msg_trial *m, const void *cubin) {
 }
 
 /* Fails only if this process is no longer usable. */
-static tt_status try_one(gpu_state *g, const tt__msg_trial *m, const void *cubin, tt__trial *trial) {
+static tt_status try_one(tt__gpu_state *g, const tt__msg_trial *m, const void *cubin, tt__trial *trial) {
     *trial = (tt__trial){0};
     if (!g->open)
         return tt__fail(TT_E_INTERNAL, "a trial without a problem");
@@ -296,138 +272,8 @@ static tt_status try_one(gpu_state *g, const tt__msg_trial *m, const void *cubin
     return status;
 }
 
-typedef struct finals {
-    int n;
-    tt__msg_trial m[FINALISTS_MAX];
-    const void *cubins[FINALISTS_MAX]; /* they point into the request */
-    int n_loaded;
-    tt__kernel *loaded, *kernels; /* all of them, and those of the last load */
-    tt__trial trials[FINALISTS_MAX];
-    float of_round[FINALISTS_MAX][TT__LAPS_MAX];
-} finals;
-
-static tt_status read_finals(const tt__str *request, size_t at, finals *f) {
-    for (int i = 0; i < f->n; i++) {
-        const tt__msg_trial *m = tt__wire_take(request, &at, sizeof *m);
-        if (!m)
-            return TT_E_IO;
-        memcpy(&f->m[i], m, sizeof *m); /* it may be unaligned in the message */
-        f->cubins[i] = tt__wire_take(request, &at, f->m[i].cubin_size);
-        if (!f->cubins[i])
-            return TT_E_IO;
-    }
-    return TT_OK;
-}
-
-static void unload_finals(gpu_state *g, finals *f) {
-    for (int i = 0; i < f->n_loaded; i++)
-        tt__kernel_unload(&f->loaded[i], g->cu);
-    free(f->loaded);
-    f->loaded = NULL;
-    f->n_loaded = 0;
-}
-
-/* Loads in the given order. Earlier loads stay, so that new kernels get other addresses. */
-static tt_status load_finals(gpu_state *g, finals *f, const int *order) {
-    f->kernels = f->loaded + f->n_loaded;
-    f->n_loaded += f->n;
-    for (int k = 0; k < f->n; k++) {
-        int i = order[k];
-        TT_TRY(tt__kernel_load(&f->kernels[i], g->cu, f->cubins[i], f->m[i].cubin_size, &f->m[i].symbols,
-                               &f->m[i].launch));
-        TT_TRY(tt__verifier_constants(&g->verifier, &f->kernels[i]));
-    }
-    return TT_OK;
-}
-
-/* Shuffles the order of a round. A warm launch finds the L2 cache as its neighbour left it, so neighbours
- * must change. The order is the same in every run. */
-static void shuffle(int *order, int n, uint32_t *state) {
-    for (int i = n - 1; i > 0; i--) {
-        *state = *state * 1664525u + 1013904223u;
-        int k = (int)((*state >> 8) % (uint32_t)(i + 1)), held = order[i];
-        order[i] = order[k];
-        order[k] = held;
-    }
-}
-
-/* Times all finalists once, in the given order. */
-static tt_status run_lap(gpu_state *g, finals *f, const int *order, float *us) {
-    tt__timed things[FINALISTS_MAX];
-    CUresult failed;
-    for (int k = 0; k < f->n; k++) {
-        int i = order[k];
-        things[k] = (tt__timed){.kernel = &f->kernels[i],
-                                .launch = &f->m[i].launch,
-                                .offset = f->m[i].offset,
-                                .copy = f->m[i].copy};
-    }
-    TT_TRY(time_steadily(g, things, f->n, true, us, &failed));
-    return tt__cu_check(failed, "launch in the finals");
-}
-
-/* Each lap times all finalists in another order, so that neither order nor drift favours one. */
-static tt_status run_round(gpu_state *g, finals *f, int round, int laps, int *order, uint32_t *state) {
-    float us[FINALISTS_MAX];
-    for (int lap = 0; lap < laps; lap++) {
-        shuffle(order, f->n, state);
-        TT_TRY(run_lap(g, f, order, us));
-        for (int k = 0; k < f->n; k++)
-            f->of_round[order[k]][lap] = us[k];
-    }
-    for (int i = 0; i < f->n; i++)
-        f->trials[i].samples_us[round] = (float)tt__midmean(f->of_round[i], (size_t)laps);
-    return TT_OK;
-}
-
-static tt_status run_rounds(gpu_state *g, finals *f, const tt__rounds *r) {
-    int order[FINALISTS_MAX], rounds = r->least, laps = 1;
-    float us[FINALISTS_MAX];
-    uint32_t state = 1;
-    for (int i = 0; i < f->n; i++)
-        order[i] = i;
-    for (int load = 0, round = 0; load < r->loads; load++) {
-        shuffle(order, f->n, &state);
-        TT_TRY(load_finals(g, f, order));
-        TT_TRY(run_lap(g, f, order, us)); /* warms up */
-        if (load == 0) {
-            double begin_s = tt__now_s();
-            TT_TRY(run_lap(g, f, order, us));
-            double worth = r->worth_s / (tt__now_s() - begin_s);
-            rounds = tt__deal_rounds(r, worth, &laps);
-        }
-        for (; round < rounds * (load + 1) / r->loads; round++)
-            TT_TRY(run_round(g, f, round, laps, order, &state));
-    }
-    for (int i = 0; i < f->n; i++) {
-        f->trials[i].n_samples = rounds;
-        f->trials[i].regs = f->kernels[i].regs;
-        f->trials[i].static_shared_bytes = f->kernels[i].static_shared_bytes;
-        f->trials[i].time_us = tt__round_us(tt__median(f->trials[i].samples_us, (size_t)rounds));
-    }
-    return TT_OK;
-}
-
-static tt_status run_finals(gpu_state *g, const tt__str *request, finals *f) {
-    size_t at = 0;
-    const tt__msg_finals *head = tt__wire_take(request, &at, sizeof *head);
-    const tt__rounds *r = head ? &head->rounds : NULL;
-    if (!head || head->n < 1 || head->n > FINALISTS_MAX || r->most > TT__SAMPLES_MAX || r->least < 1 ||
-        r->most < r->least || r->loads < 1 || r->loads > r->least || !g->open)
-        return tt__fail(TT_E_INTERNAL, "a bad request for finals");
-    f->n = head->n;
-    size_t n_kernels = (size_t)(f->n * r->loads);
-    f->loaded = calloc(n_kernels, sizeof *f->loaded);
-    tt_status status =
-        f->loaded ? read_finals(request, at, f) : tt__fail_memory(n_kernels * sizeof *f->loaded);
-    if (status == TT_OK)
-        status = run_rounds(g, f, r);
-    unload_finals(g, f);
-    return status;
-}
-
 /* Counters that are not to be had are no failure. */
-static tt_status count(gpu_state *g, const tt__msg_trial *m, const void *cubin, tt__counted *out) {
+static tt_status count(tt__gpu_state *g, const tt__msg_trial *m, const void *cubin, tt__counted *out) {
     const tt__timed thing = {
         .kernel = &g->kernel, .launch = &m->launch, .offset = m->offset, .copy = m->copy};
     if (!g->open)
@@ -437,14 +283,14 @@ static tt_status count(gpu_state *g, const tt__msg_trial *m, const void *cubin, 
 }
 
 /* Reports falls of the clocks since the last time. */
-static void tell_falls(gpu_state *g, tt__clock_falls *out) {
+static void tell_falls(tt__gpu_state *g, tt__clock_falls *out) {
     *out = (tt__clock_falls){g->clocks.n_falls, g->clocks.usual_mhz, g->clocks.lowest_mhz, ""};
     tt__copy(out->why, sizeof out->why, g->clocks.why);
     g->clocks.n_falls = 0;
 }
 
 /* Serves one request. A failure ends the worker. */
-static tt_status serve(gpu_state *g, uint32_t type, const tt__str *request, finals *f) {
+static tt_status serve(tt__gpu_state *g, uint32_t type, const tt__str *request, tt__gpu_finals *f) {
     if (type == TT__MSG_PROBLEM) {
         tt__msg_opened reply = {.begin_s = g->times.begin_s};
         tt__fill_done(&reply.done, open_problem(g, request));
@@ -476,9 +322,9 @@ static tt_status serve(gpu_state *g, uint32_t type, const tt__str *request, fina
     if (type == TT__MSG_FINALS) {
         tt__msg_done done = {0};
         tt__clock_falls falls;
-        *f = (finals){0};
+        *f = (tt__gpu_finals){0};
         tt__nvtx_push("finals", "");
-        tt__fill_done(&done, run_finals(g, request, f));
+        tt__fill_done(&done, tt__gpu_finals_run(g, request, f));
         tt__nvtx_pop();
         tell_falls(g, &falls);
         struct iovec parts[] = {
@@ -510,10 +356,10 @@ static tt_status serve(gpu_state *g, uint32_t type, const tt__str *request, fina
 }
 
 int tt__gpu_worker(int ordinal) {
-    gpu_state g = {.ordinal = ordinal, .clocks = {.ordinal = ordinal}, .counting = {.ordinal = ordinal}};
+    tt__gpu_state g = {.ordinal = ordinal, .clocks = {.ordinal = ordinal}, .counting = {.ordinal = ordinal}};
     tt__str request = {0};
     uint32_t type;
-    finals *f = malloc(sizeof *f);                 /* too large for the stack */
+    tt__gpu_finals *f = malloc(sizeof *f);         /* too large for the stack */
     setenv("CUDA_DEVICE_MAX_CONNECTIONS", "1", 0); /* a context for one stream is made in half the time */
     if (!f || describe(&g, &request) != TT_OK) {
         tt__str_free(&request);

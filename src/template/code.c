@@ -1,0 +1,126 @@
+/* Is what annotations name in the code? The code is searched for words; NVRTC compiles it later. */
+#include "template/code.h"
+
+#include <string.h>
+
+#include "base/suggest.h"
+#include "template/index.h"
+#include "template/operation.h"
+#include "template/scan.h"
+
+#define COUNT(a) (sizeof(a) / sizeof *(a))
+
+static bool in_comment(const char *source, const char *at) {
+    while (at > source && at[-1] != '\n')
+        at--;
+    at += strspn(at, " \t");
+    return at[0] == '/' && at[1] == '/';
+}
+
+/* Counts the word in the text, without lines that are comments. */
+static size_t count_in_code(const char *source, const char *word) {
+    size_t n = strlen(word), found = 0;
+    for (const char *hit = source; (hit = strstr(hit, word)); hit += n)
+        found += (hit == source || !tt__is_word_char(hit[-1])) && !tt__is_word_char(hit[n]) &&
+                 !in_comment(source, hit);
+    return found;
+}
+
+static bool code_has(const char *source, const char *word) {
+    return count_in_code(source, word) > 0;
+}
+
+/* Fails, and suggests the word before a parenthesis in the code that is nearest to the name. */
+static tt_status fail_code(const tt__template *t, const tt__geometry_expr *g, const char *name,
+                           const char *keyword) {
+    tt__suggest near = tt__suggest_for(name, strlen(name));
+    char best[TT__NAME_MAX] = "";
+    for (const char *at = t->source, *end; *at; at = end + (*end != '\0')) {
+        for (end = at; tt__is_word_char(*end);)
+            end++;
+        size_t n = (size_t)(end - at), distance = near.distance;
+        char word[TT__NAME_MAX];
+        if (!tt__is_word(at, n) || n >= sizeof word || *end != '(' || in_comment(t->source, at))
+            continue;
+        tt__copy(word, n + 1, at);
+        tt__suggest_try(&near, word);
+        if (near.distance < distance)
+            tt__copy(best, sizeof best, word);
+    }
+    near.best = *best ? best : NULL;
+    return tt__template_fail(t->path, g->line, g->column, "the code has no kernel %s, which `%s` names%s",
+                             name, keyword, tt__suggest_text(&near));
+}
+
+/* Does a kernel of the text wait for previous kernels? A mere include of common.cuh does not count. */
+static bool code_waits(const char *source) {
+    const size_t n_defined = count_in_code(source, "void wait_for_earlier");
+    const size_t n_waits =
+        count_in_code(source, "griddepcontrol.wait") + count_in_code(source, "cudaGridDependencySynchronize");
+    return n_defined ? n_waits > 1 || count_in_code(source, "wait_for_earlier") > n_defined : n_waits > 0;
+}
+
+static tt_status check_early(const tt__template *t, const tt__geometry_expr *g, const char *name) {
+    if (!g->early || code_waits(t->source))
+        return TT_OK;
+    return tt__template_fail(t->path, g->line, g->column,
+                             "%s says `launch early`, and the code does not wait: call wait_for_earlier() of "
+                             "common.cuh before global memory is read or written",
+                             name);
+}
+
+/* The type of a texture or surface among a function's parameters, or NULL. */
+static const char *texture_of(const char *source, const char *name) {
+    static const char *const types[] = {"cudaTextureObject_t", "cudaSurfaceObject_t", "CUtexObject",
+                                        "CUsurfObject"};
+    size_t n = strlen(name);
+    for (const char *at = source; (at = strstr(at, name)); at += n) {
+        const char *open = at + n + strspn(at + n, " \t\r\n");
+        if (*open != '(' || (at > source && tt__is_word_char(at[-1])) || in_comment(source, at))
+            continue;
+        for (size_t i = 0; i < COUNT(types); i++) {
+            const char *type = strstr(open, types[i]);
+            if (type && type < open + strcspn(open, ")"))
+                return types[i];
+        }
+    }
+    return NULL;
+}
+
+/* Is the function in the code? */
+static tt_status check_function(const tt__template *t, const tt__geometry_expr *g, const char *symbol,
+                                const char *keyword) {
+    char name[TT__NAME_MAX];
+    if (tt__index_operand(t, symbol) >= 0) /* code of ours */
+        return TT_OK;
+    size_t end = strcspn(symbol, "<"), start = end;
+    while (start > 0 && tt__is_word_char(symbol[start - 1]))
+        start--;
+    tt__copy(name, end - start + 1, symbol + start);
+    if (code_has(t->source, "__kernel") && !code_has(t->source, "__global__"))
+        return tt__template_fail(t->path, g->line, g->column,
+                                 "the code is OpenCL (`__kernel`), and only CUDA C++ can be tuned");
+    const char *object = texture_of(t->source, name);
+    if (object)
+        return tt__template_fail(t->path, g->line, g->column,
+                                 "%s takes a %s, and textures and surfaces cannot be given: let it read a "
+                                 "buffer",
+                                 name, object);
+    return code_has(t->source, name) ? TT_OK : fail_code(t, g, name, keyword);
+}
+
+tt_status tt__code_check(const tt__template *t) {
+    for (int i = 0; i < t->n_passes; i++)
+        TT_TRY(check_function(t, &t->passes[i], t->symbols.name[i], "kernel"));
+    for (int role = 0; t->own && role < TT__ROLE_COUNT; role++)
+        for (int i = 0; i < t->own->asides[role].n; i++)
+            TT_TRY(check_function(t, &t->own->asides[role].launches[i], t->own->asides[role].symbols.name[i],
+                                  tt__roles[role]));
+    /* Verifying cannot find a missing wait, because each launch runs alone. */
+    for (int i = 0; i < t->n_passes; i++)
+        TT_TRY(check_early(t, &t->passes[i], t->symbols.name[i]));
+    for (int role = 0; t->own && role < TT__ROLE_COUNT; role++)
+        for (int i = 0; i < t->own->asides[role].n; i++)
+            TT_TRY(check_early(t, &t->own->asides[role].launches[i], t->own->asides[role].symbols.name[i]));
+    return TT_OK;
+}

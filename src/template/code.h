@@ -1,0 +1,11 @@
+/* Compares the annotations of a file with its code. */
+#ifndef TT_TEMPLATE_CODE_H
+#define TT_TEMPLATE_CODE_H
+
+#include "template/template.h"
+
+/* Are the kernels there, do those that launch early wait, and can their arguments be given? TT_E_TEMPLATE
+ * names the line. */
+tt_status tt__code_check(const tt__template *t);
+
+#endif
