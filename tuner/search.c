@@ -9,6 +9,7 @@
 #include "base/clock.h"
 #include "base/number.h"
 #include "tuner/ahead.h"
+#include "tuner/elections.h"
 #include "tuner/widen.h"
 
 /* Screening stops early for configurations that cannot be the best, whatever the noise. */
@@ -134,6 +135,10 @@ static tt_status take_one(tt__session *s, tt__search *search) {
     tt__trial trial;
     size_t i;
     TT_TRY(s->backend->ops->wait(s->backend, &i, &trial));
+    while (i == TT__NO_TRIAL) {
+        TT_TRY(tt__elections_go_on(s));
+        TT_TRY(s->backend->ops->wait(s->backend, &i, &trial));
+    }
     trial.weight = search->space.items[i].weight;
     TT_TRY(tt__session_store(s, search->problem_id, &search->space.items[i], TT__STAGE_SCREEN, &trial));
     keep(search, i, &trial);
