@@ -40,7 +40,7 @@ typedef struct replay {
     void *user;
     pair now;
     place *places[TT__PLACES_MAX]; /* allocated when first used */
-    size_t n_devices;            /* 0: one that takes no time */
+    size_t n_devices;              /* 0: one that takes no time */
     double free_s[DEVICES_MAX];
     size_t n_waiting;
     struct {

@@ -4,7 +4,6 @@
 #include <math.h>
 #include <stdlib.h>
 
-#include "base/clock.h"
 #include "tuner/elect.h"
 #include "tuner/tune.h"
 
@@ -31,14 +30,12 @@ static tt_status proceed(tt__session *s, size_t at) {
     tt__election *e = s->elections->places[at];
     tt__search *search = &e->both.search;
     while (tt__finals_next(s, search, &e->finals, &e->heat)) {
-        tt_status status =
-            s->backend->ops->finals_ask(s->backend, at, e->heat.c, e->heat.n, e->heat.rounds);
+        tt_status status = s->backend->ops->finals_ask(s->backend, at, e->heat.c, e->heat.n, e->heat.rounds);
         if (status == TT_OK || status == TT_E_INTERRUPTED)
             return status;
         tt__finals_ended(search, &e->finals, status);
     }
     tt_status status = tt__elect_from(s, search, &e->both.copy, &e->finals, e->result);
-    tt__session_phase(s, "finals", &search->problem, &e->since_s);
     close_place(s, at);
     return status;
 }
@@ -83,8 +80,7 @@ tt_status tt__elections_begin(tt__session *s, tt__searches *both, tt_result *res
     }
     while (all->places[at])
         at++;
-    *e = (tt__election){
-        .both = *both, .at_problem = s->at_problem, .since_s = tt__now_s(), .result = result};
+    *e = (tt__election){.both = *both, .at_problem = s->at_problem, .result = result};
     *both = (tt__searches){.open = false};
     all->places[at] = e;
     all->n++;

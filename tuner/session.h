@@ -19,7 +19,7 @@ typedef struct tt__session {
     tt__store *store;
     const tt__template_set *templates;
     tt__backend *backend;
-    struct tt__ahead *ahead; /* NULL: nothing is compiled, or nothing ahead */
+    struct tt__ahead *ahead;         /* NULL: nothing is compiled, or nothing ahead */
     struct tt__elections *elections; /* finals that go on beside a search */
     tt__trace *trace;
     const tt__strategy *strategy; /* NULL: chosen for each search */
