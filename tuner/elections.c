@@ -66,30 +66,32 @@ static tt_status await(tt__session *s, size_t n) {
     return TT_OK;
 }
 
+/* Waits for a place, and chooses the entrants. */
+static tt_status nominate(tt__session *s, tt__election *e) {
+    TT_TRY(await(s, most(s) > 0 ? most(s) - 1 : 0));
+    TT_TRY(tt__finals_nominate(s, &e->both.search, &e->both.copy, &e->finals));
+    tt__session_progress(s, &e->both.search, "finals");
+    return TT_OK;
+}
+
 tt_status tt__elections_begin(tt__session *s, tt__searches *both, tt_result *result) {
     tt__elections *all = s->elections;
     tt__election *e = calloc(1, sizeof *e);
     size_t at = 0;
-    tt_status status = e ? TT_OK : tt__fail_memory(sizeof *e);
-    if (status == TT_OK)
-        status = await(s, most(s) > 0 ? most(s) - 1 : 0);
+    if (!e)
+        return tt__fail_memory(sizeof *e);
+    *e = (tt__election){.both = *both, .at_problem = s->at_problem, .result = result};
+    *both = (tt__searches){.open = false};
+    tt_status status = nominate(s, e);
     if (status != TT_OK) {
-        tt__searches_close(both);
+        tt__searches_close(&e->both);
         free(e);
         return status;
     }
     while (all->places[at])
         at++;
-    *e = (tt__election){.both = *both, .at_problem = s->at_problem, .result = result};
-    *both = (tt__searches){.open = false};
     all->places[at] = e;
     all->n++;
-    status = tt__finals_nominate(s, &e->both.search, &e->both.copy, &e->finals);
-    if (status != TT_OK) {
-        close_place(s, at);
-        return status;
-    }
-    tt__session_progress(s, &e->both.search, "finals");
     return proceed(s, at);
 }
 

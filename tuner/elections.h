@@ -24,8 +24,8 @@ typedef struct tt__elections {
 /* Can finals go on while the next problem is searched? With a budget they do not, so that it is kept. */
 bool tt__elections_possible(const tt__session *s);
 
-/* Begins the election of a finished search, whose problem is open. Takes over `both`, which is then closed,
- * also after a failure. The result is filled in later. */
+/* Begins the election of a finished search, whose problem is open. Takes over `both`, which is then
+ * closed. The result is filled in later. */
 tt_status tt__elections_begin(tt__session *s, tt__searches *both, tt_result *result);
 /* Goes on with finals that ended. Call it when the backend has waited for TT__NO_TRIAL. */
 tt_status tt__elections_go_on(tt__session *s);
