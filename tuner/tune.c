@@ -70,7 +70,10 @@ static void no_winner(const tt__session *s, const tt__search *search, tt_result 
     size_t first = 0;
     while (first < search->space.n && search->known[first] != TT__TRIED)
         first++;
-    if (search->space.n == 0)
+    if (search->space.n == 0 && search->n_parts)
+        snprintf(result->note, sizeof result->note,
+                 "no legal configuration of it belongs to this shard: use fewer shards, or shard by problem");
+    else if (search->space.n == 0)
         snprintf(result->note, sizeof result->note,
                  "no configuration%s is legal for it: `tune check` says what removes them",
                  s->opts->n_only ? " of the templates that compete" : "");
