@@ -103,6 +103,40 @@ static int64_t trials_of(const char *store) {
     return raw_sql(path, "SELECT count(*) FROM trial WHERE stage = 0");
 }
 
+/* Merging keeps who found a winner. */
+static void test_origin(void **state) {
+    (void)state;
+    static const char *const names[] = {"ann@one", "bob@two"};
+    char line[512], option[32];
+    run_result r;
+    for (size_t i = 0; i < 2; i++) {
+        char who[64], name[16];
+        snprintf(who, sizeof who, "TILETUNE_WHO=%s", names[i]);
+        snprintf(name, sizeof name, "of%zu", i);
+        snprintf(option, sizeof option, "--shard %zu/2", i + 1);
+        replay_into(&r, name, option, (const char *[]){who, NULL});
+        assert_code(&r, 0);
+        run_free(&r);
+    }
+    snprintf(line, sizeof line, "merge %s/pool.db %s/of0.db %s/of1.db", folder, folder, folder);
+    run_tune(&r, NULL, line);
+    assert_code(&r, 0);
+    run_free(&r);
+    for (size_t i = 0; i < 2; i++) {
+        snprintf(line, sizeof line, "show --gpu H200 --size %d --db %s/pool.db", i ? 2048 : 1024, folder);
+        run_tune(&r, NULL, line);
+        assert_code(&r, 0);
+        assert_has(&r, r.out, names[i]);
+        assert_has(&r, r.out, "program");
+        assert_null(strstr(r.out, names[1 - i]));
+        run_free(&r);
+    }
+    snprintf(line, sizeof line, "show --gpu H200 --size 2048 --json --db %s/pool.db", folder);
+    run_tune(&r, NULL, line);
+    assert_has(&r, r.out, "\"by\":\"bob@two\",\"program\":\"0.");
+    run_free(&r);
+}
+
 /* Each configuration is in one shard. Finals of what is merged find the winner of the whole. */
 static void test_by_configuration(void **state) {
     (void)state;
@@ -214,11 +248,9 @@ static void test_refused(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_shards_are_the_whole),
-        cmocka_unit_test(test_by_configuration),
-        cmocka_unit_test(test_auto),
-        cmocka_unit_test(test_more_shards_than_problems),
-        cmocka_unit_test(test_refused),
+        cmocka_unit_test(test_shards_are_the_whole),      cmocka_unit_test(test_origin),
+        cmocka_unit_test(test_by_configuration),          cmocka_unit_test(test_auto),
+        cmocka_unit_test(test_more_shards_than_problems), cmocka_unit_test(test_refused),
     };
     return cmocka_run_group_tests(tests, enter, run_leave);
 }
