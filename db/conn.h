@@ -6,6 +6,7 @@
 
 #include <sqlite3.h>
 
+#include "db/origin.h"
 #include "db/sql.h"
 #include "db/store.h"
 
@@ -65,9 +66,12 @@ void tt__db_n_samples(sqlite3_context *out, int n, sqlite3_value **values);
 /* The id of an environment, added on first use; -1 if a read-only store does not have it. */
 tt_status tt__env_id(tt__store *s, const tt__env *env, int64_t *id);
 
-/* tt__store_run_begin with an explicit start time. */
+/* tt__store_run_begin with an explicit start time and origin. */
 tt_status tt__run_add(tt__store *s, int64_t gpu_id, const tt__env *env, const char *source,
-                      int64_t started_ms, int64_t *run_id);
+                      int64_t started_ms, const tt__origin *origin, int64_t *run_id);
+
+/* From two columns of a query. What others wrote is cut and cleaned. */
+void tt__origin_read(tt__origin *out, sqlite3_stmt *stmt, int at);
 
 /* A trial from TT__TRIAL_COLS. TT_E_DB if the row is damaged. */
 tt_status tt__trial_read(tt__store *s, sqlite3_stmt *stmt, tt__trial *out);

@@ -368,7 +368,8 @@ static tt_status read_all(tt__import *m) {
     TT_TRY(read_metadata(m));
     TT_TRY(tt__store_gpu(m->r->store, &m->r->gpu, &gpu_id));
     int64_t now = tt__unix_ms(), date = m->date_ms > 0 && m->date_ms < now ? m->date_ms : now;
-    TT_TRY(tt__run_add(m->r->store, gpu_id, &m->r->env, "imported", date, &m->run_id));
+    TT_TRY(
+        tt__run_add(m->r->store, gpu_id, &m->r->env, "imported", date, &(tt__origin){.who = ""}, &m->run_id));
     TT_TRY(read_results(m));
     TT_TRY(tt__db_exec(m->r->store, TT__SQL_RECORDED_WINNERS, ""));
     return tt__store_commit(m->r->store);

@@ -66,12 +66,13 @@ static tt_status each(merge *m, tt__sql sql, const char *what,
 /* ---- What trials refer to ---------------------------------------------------------------------- */
 
 static tt_status find_run(merge *m, int64_t gpu_id, const tt__env *env, int64_t source, int64_t started_ms,
-                          int64_t *id) {
+                          const tt__origin *origin, int64_t *id) {
     sqlite3_stmt *stmt;
     bool row;
     int64_t env_id;
     TT_TRY(tt__env_id(m->to, env, &env_id));
-    TT_TRY(tt__db_stmt(m->to, &stmt, TT__SQL_RUN_FIND, "iiii", gpu_id, env_id, source, started_ms));
+    TT_TRY(tt__db_stmt(m->to, &stmt, TT__SQL_RUN_FIND, "iiiit", gpu_id, env_id, source, started_ms,
+                       origin->who));
     tt_status status = tt__db_step(m->to, stmt, &row);
     *id = row ? sqlite3_column_int64(stmt, 0) : -1;
     tt__db_done(stmt);
@@ -81,6 +82,7 @@ static tt_status find_run(merge *m, int64_t gpu_id, const tt__env *env, int64_t 
 static tt_status take_run(merge *m, sqlite3_stmt *row) {
     tt__gpu gpu;
     tt__env env;
+    tt__origin origin;
     int64_t gpu_id, id, source = sqlite3_column_int64(row, 1), started_ms = sqlite3_column_int64(row, 2);
     if (source < 0 || source > 2 || started_ms < 0 || started_ms > TT__UNIX_MS_MAX)
         return tt__fail(TT_E_INVALID,
@@ -93,9 +95,10 @@ static tt_status take_run(merge *m, sqlite3_stmt *row) {
     TT_TRY(tt__store_known_gpu(m->to, &gpu, &gpu_id)); /* foreign data must not change a known GPU */
     if (gpu_id < 0)
         TT_TRY(tt__store_gpu(m->to, &gpu, &gpu_id));
-    TT_TRY(find_run(m, gpu_id, &env, source, started_ms, &id));
+    tt__origin_read(&origin, row, 4 + TT__GPU_FIELDS + TT__ENV_FIELDS);
+    TT_TRY(find_run(m, gpu_id, &env, source, started_ms, &origin, &id));
     if (id < 0) {
-        TT_TRY(tt__run_add(m->to, gpu_id, &env, tt__run_source_name((int)source), started_ms, &id));
+        TT_TRY(tt__run_add(m->to, gpu_id, &env, tt__run_source_name((int)source), started_ms, &origin, &id));
         m->report->runs++;
     }
     if (sqlite3_column_type(row, 3) == SQLITE_INTEGER)

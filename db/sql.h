@@ -92,8 +92,9 @@
     X(TEMPLATE_ADD, "INSERT INTO template (kernel, op, hash) VALUES (?1, ?2, ?3) ON CONFLICT DO NOTHING") \
     X(CONFIG_ADD, "INSERT INTO config (template_id, text) SELECT id, ?4 FROM template" \
         " WHERE kernel = ?1 AND op = ?2 AND hash = ?3 ON CONFLICT DO NOTHING") \
-    X(RUN_ADD, "INSERT INTO run (gpu_id, env_id, source, started_ms) VALUES (?1, ?2, ?3, ?4)") \
-    X(RUN_FIND, "SELECT id FROM run WHERE gpu_id = ?1 AND env_id = ?2 AND source = ?3 AND started_ms = ?4") \
+    X(RUN_ADD, "INSERT INTO run (gpu_id, env_id, source, started_ms, who, program) VALUES (?1, ?2, ?3, ?4, ?5, ?6)") \
+    X(RUN_FIND, "SELECT id FROM run WHERE gpu_id = ?1 AND env_id = ?2 AND source = ?3 AND started_ms = ?4" \
+        " AND who = ?5") \
     X(RUN_END, "UPDATE run SET ended_ms = ?2 WHERE id = ?1") \
     X(TRIAL_PUT, "INSERT INTO trial (problem_id, stage, config_id, run_id, at_ms, status, time, compile_us," \
         " regs, samples, reason, weight) VALUES (?1, ?2, ?3, ?4, ?5 - (SELECT started_ms FROM run WHERE id = ?4)," \
@@ -110,6 +111,8 @@
         " (SELECT id FROM env WHERE driver = ?1 AND nvrtc = ?2 AND library = ?3) GROUP BY trial.config_id") \
     X(FINALS_RUNS, "SELECT count(DISTINCT trial.run_id) FROM trial JOIN run ON run.id = trial.run_id" \
         " WHERE trial.problem_id = ?1 AND trial.stage = 1 AND run.gpu_id = ?2 AND run.source <> 1") \
+    X(WINNER_ORIGIN, "SELECT run.who, run.program FROM winner JOIN run ON run.id = winner.run_id" \
+        " WHERE winner.gpu_id = ?1 AND winner.problem_id = ?2") \
     X(WINNER_PUT, "INSERT INTO winner (gpu_id, problem_id, run_id, config_id, time_us, copy_us," \
         " copy_fraction, speedup_vs_default, trials, failed, unix_ms)" \
         " SELECT gpu_id, ?2, ?1, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10 FROM run WHERE id = ?1" \
@@ -195,7 +198,7 @@
         "  - (SELECT started_ms FROM run WHERE id = ?4), 0)" \
         " WHERE problem_id = ?1 AND stage = ?2 AND config_id = ?3 AND run_id = ?4") \
     X(MERGE_RUNS, "SELECT run.id, run.source, run.started_ms, run.ended_ms, " TT__GPU_COLS ", " TT__ENV_COLS \
-        " FROM run JOIN gpu ON gpu.id = run.gpu_id JOIN env ON env.id = run.env_id" \
+        ", run.who, run.program FROM run JOIN gpu ON gpu.id = run.gpu_id JOIN env ON env.id = run.env_id" \
         " WHERE ?1 = 0 OR run.gpu_id = ?1 ORDER BY run.started_ms, run.id") \
     X(MERGE_RUN_END, "UPDATE run SET ended_ms = ?2 WHERE id = ?1 AND ended_ms IS NULL") \
     X(MERGE_PROBLEMS, "SELECT problem.id, " TT__PROBLEM_COLS ", problem.key FROM problem" TT__JOIN_OPERATION \

@@ -23,7 +23,7 @@ const char *tt__run_source_name(int source) {
 /* ---- Runs ------------------------------------------------------------------------------------ */
 
 tt_status tt__run_add(tt__store *s, int64_t gpu_id, const tt__env *env, const char *source,
-                      int64_t started_ms, int64_t *run_id) {
+                      int64_t started_ms, const tt__origin *origin, int64_t *run_id) {
     int64_t kind = 0, env_id;
     bool own;
     *run_id = -1;
@@ -34,7 +34,8 @@ tt_status tt__run_add(tt__store *s, int64_t gpu_id, const tt__env *env, const ch
     TT_TRY(tt__db_begin(s, &own));
     tt_status status = tt__env_id(s, env, &env_id);
     if (status == TT_OK)
-        status = tt__db_exec(s, TT__SQL_RUN_ADD, "iiii", gpu_id, env_id, kind, started_ms);
+        status = tt__db_exec(s, TT__SQL_RUN_ADD, "iiiitt", gpu_id, env_id, kind, started_ms, origin->who,
+                             origin->program);
     if (status == TT_OK)
         *run_id = sqlite3_last_insert_rowid(s->db);
     return tt__db_end(s, own, status);
@@ -42,7 +43,9 @@ tt_status tt__run_add(tt__store *s, int64_t gpu_id, const tt__env *env, const ch
 
 tt_status tt__store_run_begin(tt__store *s, int64_t gpu_id, const tt__env *env, const char *source,
                               int64_t *run_id) {
-    return tt__run_add(s, gpu_id, env, source, tt__unix_ms(), run_id);
+    tt__origin here;
+    tt__origin_here(&here);
+    return tt__run_add(s, gpu_id, env, source, tt__unix_ms(), &here, run_id);
 }
 
 tt_status tt__store_run_end(tt__store *s, int64_t run_id) {

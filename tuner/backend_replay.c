@@ -4,6 +4,7 @@
  */
 #include "tuner/backend_replay.h"
 
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -18,13 +19,28 @@ enum { WAITING_MAX = 64, DEVICES_MAX = 512 };
 /* A device that takes its time is busy at least as long as a short trial with its checks. */
 static const double least_busy_s = 0.01;
 
+/* A problem, and the one before it, which may be its copy. Both have configurations in the finals. */
+typedef struct pair {
+    tt__problem problem, before;
+} pair;
+
+/* The finals of a problem, which go on beside a search. */
+typedef struct place {
+    bool used, asked;
+    pair of;
+    double end_s;
+    size_t n;
+    tt__trial trials[TT__FINALISTS_MAX];
+} place;
+
 typedef struct replay {
     tt__backend base;
     tt__recording *recording;
     int (*should_stop)(void *user);
     void *user;
-    tt__problem problem, before; /* `before` may be the copy; its best configurations join the finals */
-    size_t n_devices;            /* 0: one that takes no time */
+    pair now;
+    place *places[TT__PLACES_MAX]; /* allocated when first used */
+    size_t n_devices;              /* 0: one that takes no time */
     double free_s[DEVICES_MAX];
     size_t n_waiting;
     struct {
@@ -46,8 +62,7 @@ static tt_status problem(tt__backend *b, const tt__problem *p, const tt__templat
     replay *r = (replay *)b;
     (void)t;
     r->n_waiting = 0;
-    r->before = r->problem;
-    r->problem = *p;
+    r->now = (pair){.problem = *p, .before = r->now.problem};
     return TT_OK;
 }
 
@@ -86,11 +101,12 @@ static size_t room(const tt__backend *b) {
     return most - r->n_waiting;
 }
 
-static tt_status look_up(replay *r, const tt__candidate *c, tt__stage stage, tt__trial *trial) {
+static tt_status look_up(replay *r, const pair *of, const tt__candidate *c, tt__stage stage,
+                         tt__trial *trial) {
     bool found;
-    TT_TRY(tt__recording_trial(r->recording, &r->problem, c->t->kernel, c->config, stage, trial, &found));
-    if (!found && strcmp(r->before.op, c->t->op) == 0)
-        TT_TRY(tt__recording_trial(r->recording, &r->before, c->t->kernel, c->config, stage, trial, &found));
+    TT_TRY(tt__recording_trial(r->recording, &of->problem, c->t->kernel, c->config, stage, trial, &found));
+    if (!found && strcmp(of->before.op, c->t->op) == 0)
+        TT_TRY(tt__recording_trial(r->recording, &of->before, c->t->kernel, c->config, stage, trial, &found));
     if (!found) {
         *trial = (tt__trial){.status = TT__TRIAL_SKIPPED};
         snprintf(trial->reason, sizeof trial->reason, "not in the recording");
@@ -98,31 +114,38 @@ static tt_status look_up(replay *r, const tt__candidate *c, tt__stage stage, tt_
     return TT_OK;
 }
 
-/* The device that is free first takes it. It is busy for as long as the recorded samples took. */
-static double end_of(replay *r, const tt__trial *trial) {
+/* The device that is free first is busy for so long. Returns when it has ended. */
+static double occupy(replay *r, double busy_s) {
     size_t first = 0;
-    double busy_s = 0, now_s = tt__now_s();
+    const double now_s = tt__now_s();
     if (r->n_devices == 0)
         return 0;
     for (size_t i = 1; i < r->n_devices; i++)
         if (r->free_s[i] < r->free_s[first])
             first = i;
-    for (int i = 0; i < trial->n_samples; i++)
-        busy_s += (double)trial->samples_us[i] * 1e-6;
     if (r->free_s[first] < now_s)
         r->free_s[first] = now_s;
-    return r->free_s[first] += busy_s > least_busy_s ? busy_s : least_busy_s;
+    return r->free_s[first] += busy_s;
+}
+
+/* A trial takes as long as its recorded samples. */
+static double trial_s(const tt__trial *trial) {
+    double busy_s = 0;
+    for (int i = 0; i < trial->n_samples; i++)
+        busy_s += (double)trial->samples_us[i] * 1e-6;
+    return busy_s > least_busy_s ? busy_s : least_busy_s;
 }
 
 static tt_status submit(tt__backend *b, size_t id, const tt__candidate *c, double cutoff_us) {
     replay *r = (replay *)b;
+    tt__trial *trial = &r->waiting[r->n_waiting].trial;
     (void)cutoff_us;
     if (room(b) == 0)
         return tt__fail(TT_E_INTERNAL, "more than %zu trials at once", r->n_waiting);
     r->waiting[r->n_waiting].id = id;
     r->waiting[r->n_waiting].c = c;
-    TT_TRY(look_up(r, c, TT__STAGE_SCREEN, &r->waiting[r->n_waiting].trial));
-    r->waiting[r->n_waiting].end_s = end_of(r, &r->waiting[r->n_waiting].trial);
+    TT_TRY(look_up(r, &r->now, c, TT__STAGE_SCREEN, trial));
+    r->waiting[r->n_waiting].end_s = occupy(r, trial_s(trial));
     r->n_waiting++;
     return TT_OK;
 }
@@ -133,16 +156,31 @@ static void sleep_until(double at_s) {
         nanosleep(&(struct timespec){(time_t)left_s, (long)((left_s - (double)(time_t)left_s) * 1e9)}, NULL);
 }
 
+/* When the first of the finals that go on will have ended; INFINITY: there are none. */
+static double finals_end_s(const replay *r) {
+    double first_s = INFINITY;
+    for (size_t i = 0; i < TT__PLACES_MAX; i++)
+        if (r->places[i] && r->places[i]->asked && r->places[i]->end_s < first_s)
+            first_s = r->places[i]->end_s;
+    return first_s;
+}
+
 static tt_status wait(tt__backend *b, size_t *id, tt__trial *trial) {
     replay *r = (replay *)b;
     size_t first = 0;
-    if (r->n_waiting == 0)
+    const double finals_s = finals_end_s(r);
+    if (r->n_waiting == 0 && isinf(finals_s))
         return tt__fail(TT_E_INTERNAL, "waiting for no trial");
     if (r->should_stop && r->should_stop(r->user))
         return tt__fail(TT_E_INTERRUPTED, "interrupted");
     for (size_t i = 1; i < r->n_waiting; i++)
         if (r->waiting[i].end_s < r->waiting[first].end_s)
             first = i;
+    if (r->n_waiting == 0 || finals_s < r->waiting[first].end_s) {
+        sleep_until(finals_s);
+        *id = TT__NO_TRIAL;
+        return TT_OK;
+    }
     sleep_until(r->waiting[first].end_s);
     *id = r->waiting[first].id;
     *trial = r->waiting[first].trial;
@@ -151,17 +189,63 @@ static tt_status wait(tt__backend *b, size_t *id, tt__trial *trial) {
     return TT_OK;
 }
 
+/* There are as many rounds as were recorded. A stage takes the time that it is worth on a GPU. */
 static tt_status finals(tt__backend *b, const tt__candidate *const *c, size_t n, tt__rounds rounds,
                         tt__trial *trials) {
-    (void)rounds; /* there are as many rounds as were recorded */
+    replay *r = (replay *)b;
     for (size_t i = 0; i < n; i++)
-        TT_TRY(look_up((replay *)b, c[i], TT__STAGE_FINAL, &trials[i]));
+        TT_TRY(look_up(r, &r->now, c[i], TT__STAGE_FINAL, &trials[i]));
+    sleep_until(occupy(r, rounds.worth_s));
     return TT_OK;
 }
 
+static size_t finals_most(const tt__backend *b) {
+    const replay *r = (const replay *)b;
+    const size_t n = r->n_devices > 1 ? r->n_devices : 0;
+    return n < TT__PLACES_MAX ? n : TT__PLACES_MAX;
+}
+
+static tt_status finals_ask(tt__backend *b, size_t at, const tt__candidate *const *c, size_t n,
+                            tt__rounds rounds) {
+    replay *r = (replay *)b;
+    if (!r->places[at])
+        r->places[at] = calloc(1, sizeof *r->places[at]);
+    place *p = r->places[at];
+    if (!p)
+        return tt__fail_memory(sizeof *p);
+    if (!p->used)
+        p->of = r->now;
+    p->used = true;
+    p->n = n;
+    for (size_t i = 0; i < n; i++)
+        TT_TRY(look_up(r, &p->of, c[i], TT__STAGE_FINAL, &p->trials[i]));
+    p->end_s = occupy(r, rounds.worth_s);
+    p->asked = true;
+    return TT_OK;
+}
+
+static tt_status finals_take(tt__backend *b, size_t at, bool *done, tt__trial *trials) {
+    place *p = ((replay *)b)->places[at];
+    *done = p->asked && p->end_s <= tt__now_s();
+    if (*done) {
+        memcpy(trials, p->trials, p->n * sizeof *trials);
+        p->asked = false;
+    }
+    return TT_OK;
+}
+
+static void finals_free(tt__backend *b, size_t at) {
+    place *p = ((replay *)b)->places[at];
+    if (p)
+        p->used = p->asked = false;
+}
+
 static void close_replay(tt__backend *b) {
-    tt__recording_close(&((replay *)b)->recording);
-    free(b);
+    replay *r = (replay *)b;
+    tt__recording_close(&r->recording);
+    for (size_t i = 0; i < TT__PLACES_MAX; i++)
+        free(r->places[i]);
+    free(r);
 }
 
 static const tt__backend_ops replay_ops = {.hello = hello,
@@ -170,6 +254,10 @@ static const tt__backend_ops replay_ops = {.hello = hello,
                                            .submit = submit,
                                            .wait = wait,
                                            .finals = finals,
+                                           .finals_most = finals_most,
+                                           .finals_ask = finals_ask,
+                                           .finals_take = finals_take,
+                                           .finals_free = finals_free,
                                            .close = close_replay};
 
 /* "FILE*8" is FILE on eight devices that take the recorded times. Returns the length of FILE. */

@@ -117,15 +117,28 @@ static tt_status crown(tt__session *s, const tt__search *search, const tt__searc
     return fill_result(s, search, &w, result);
 }
 
+tt_status tt__elect_from(tt__session *s, const tt__search *search, const tt__search *copy, tt__finals *f,
+                         tt_result *result) {
+    TT_TRY(tt__finals_conclude(s, f));
+    return crown(s, search, copy, f, result);
+}
+
 tt_status tt__elect(tt__session *s, tt__search *search, const tt__search *copy, tt_result *result) {
+    tt__heat heat;
     tt__finals *f = calloc(1, sizeof *f); /* too large for the stack */
+    tt_status status;
     if (!f)
         return tt__fail_memory(sizeof *f);
-    tt_status status = tt__finals_nominate(s, search, copy, f);
-    if (status == TT_OK)
-        status = tt__finals_hold(s, search, f);
-    if (status == TT_OK)
-        status = crown(s, search, copy, f, result);
+    TT_GOTO(tt__finals_nominate(s, search, copy, f));
+    tt__session_progress(s, search, "finals");
+    while (tt__finals_next(s, search, f, &heat)) {
+        status = s->backend->ops->finals(s->backend, heat.c, heat.n, heat.rounds, heat.trials);
+        if (status == TT_E_INTERRUPTED)
+            goto out;
+        tt__finals_ended(search, f, status);
+    }
+    TT_GOTO(tt__elect_from(s, search, copy, f, result));
+out:
     free(f);
     return status;
 }

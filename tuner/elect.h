@@ -4,12 +4,16 @@
 #ifndef TT_TUNER_ELECT_H
 #define TT_TUNER_ELECT_H
 
-#include "tuner/search.h"
+#include "tuner/finals.h"
 #include "tuner/stats.h"
 
 /* Elects and stores the winner of a finished search, compares it with the best of `copy` (may be empty), and
  * fills in the result. */
 tt_status tt__elect(tt__session *s, tt__search *search, const tt__search *copy, tt_result *result);
+
+/* The same after finals that were held. */
+tt_status tt__elect_from(tt__session *s, const tt__search *search, const tt__search *copy, tt__finals *f,
+                         tt_result *result);
 
 /* Takes the stored winner if nothing was measured and it is still valid. It is valid if the environment and
  * the template are the same. Except in a replay, it must also have been measured here. */

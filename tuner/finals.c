@@ -243,38 +243,66 @@ static void drop_earlier(tt__finals *f, size_t first, size_t end) {
         f->entrants[i].out |= f->trials[i].n_samples < most;
 }
 
-/* Divides the candidates into heats. Their sizes differ by at most one. */
-static tt_status run_heats(tt__session *s, const tt__candidate *const *c, size_t n, tt__rounds rounds,
-                           tt__trial *trials) {
-    size_t heats = (n + TT__FINALISTS_MAX - 1) / TT__FINALISTS_MAX;
-    for (size_t h = 0; h < heats; h++) {
-        size_t first = n * h / heats, end = n * (h + 1) / heats;
-        TT_TRY(s->backend->ops->finals(s->backend, c + first, end - first, rounds, trials + first));
+/* Begins the next stage, if there is one: those still in are measured again. */
+static bool begin_stage(const tt__session *s, tt__finals *f) {
+    for (; f->stage < STAGES; f->stage++) {
+        size_t most = keeps_all(s) ? CONTENDERS_MAX + 1
+                                   : stages[f->stage].contenders; /* the incumbent may be one more */
+        if (f->stage + 1 < STAGES && n_in(f, f->n_contenders) <= most)
+            continue; /* few enough */
+        if (f->interleaved && tt__now_s() > s->end_s)
+            return false; /* the budget */
+        f->n_now = f->heat = 0;
+        for (size_t i = 0; i < f->n; i++)
+            if (!f->entrants[i].out && !waits(f, i, &stages[f->stage]))
+                f->now[f->n_now++] = i;
+        return f->n_now > 0;
     }
-    return TT_OK;
+    return false;
 }
 
-/* Measures the remaining entrants. An entrant that is missing from the recording is eliminated. */
-static tt_status hold_stage(tt__session *s, const tt__search *search, tt__finals *f, const stage *st) {
-    const tt__candidate *candidates[TT__ENTRANTS_MAX] = {NULL};
-    size_t at[TT__ENTRANTS_MAX], n = 0;
-    for (size_t i = 0; i < f->n; i++)
-        if (!f->entrants[i].out && !waits(f, i, st)) {
-            at[n] = i;
-            candidates[n++] = f->entrants[i].c;
-        }
-    TT_TRY(run_heats(s, candidates, n, rounds_of(s, search, st), f->fresh));
-    for (size_t k = 0; k < n; k++) {
-        const tt__entrant *e = &f->entrants[at[k]];
+/* Takes over what a stage measured. An entrant that is missing from the recording is eliminated. */
+static void end_stage(const tt__search *search, tt__finals *f) {
+    const stage *st = &stages[f->stage++];
+    for (size_t k = 0; k < f->n_now; k++) {
+        tt__entrant *e = &f->entrants[f->now[k]];
         f->fresh[k].weight = e->c->weight;
-        f->trials[at[k]] = f->measured[at[k]] = f->fresh[k];
+        f->trials[f->now[k]] = f->measured[f->now[k]] = f->fresh[k];
         if (e->of == search && search->t->operation->objective >= 0)
-            tt__trial_weigh(&f->trials[at[k]], e->c->weight);
-        f->entrants[at[k]].out = !is_measured(&f->fresh[k]);
+            tt__trial_weigh(&f->trials[f->now[k]], e->c->weight);
+        e->out = !is_measured(&f->fresh[k]);
     }
+    f->n_now = 0;
     drop_earlier(f, 0, f->n_contenders);
     drop_earlier(f, first_copy(f), f->n);
-    return TT_OK;
+    f->interleaved = true;
+    if (f->stage == STAGES)
+        return;
+    eliminate(f, 0, f->n_contenders, st->contenders, st->within);
+    eliminate(f, first_copy(f), f->n, st->copies, INFINITY);
+}
+
+static size_t n_heats(const tt__finals *f) {
+    return (f->n_now + TT__FINALISTS_MAX - 1) / TT__FINALISTS_MAX;
+}
+
+/* Divides the stage into heats. Their sizes differ by at most one. */
+bool tt__finals_next(const tt__session *s, const tt__search *search, tt__finals *f, tt__heat *heat) {
+    if (f->status != TT_OK || (f->n_now == 0 && !begin_stage(s, f)))
+        return false;
+    const size_t heats = n_heats(f), first = f->n_now * f->heat / heats;
+    *heat = (tt__heat){.n = f->n_now * (f->heat + 1) / heats - first,
+                       .rounds = rounds_of(s, search, &stages[f->stage]),
+                       .trials = f->fresh + first};
+    for (size_t i = 0; i < heat->n; i++)
+        heat->c[i] = f->entrants[f->now[first + i]].c;
+    return true;
+}
+
+void tt__finals_ended(const tt__search *search, tt__finals *f, tt_status status) {
+    f->status = status;
+    if (status == TT_OK && ++f->heat == n_heats(f))
+        end_stage(search, f);
 }
 
 /* Without finals the screening decides, and all entrants return. */
@@ -286,26 +314,8 @@ static void fall_back(tt__finals *f) {
     }
 }
 
-tt_status tt__finals_hold(tt__session *s, tt__search *search, tt__finals *f) {
-    tt_status status = TT_OK;
-    tt__session_progress(s, search, "finals");
-    for (size_t k = 0; k < STAGES && status == TT_OK; k++) {
-        size_t most =
-            keeps_all(s) ? CONTENDERS_MAX + 1 : stages[k].contenders; /* the incumbent may be one more */
-        if (k + 1 < STAGES && n_in(f, f->n_contenders) <= most)
-            continue; /* few enough */
-        if (f->interleaved && tt__now_s() > s->end_s)
-            break; /* the budget */
-        status = hold_stage(s, search, f, &stages[k]);
-        if (status == TT_E_INTERRUPTED)
-            return status;
-        f->interleaved |= status == TT_OK;
-        if (status == TT_OK && k + 1 < STAGES) {
-            eliminate(f, 0, f->n_contenders, stages[k].contenders, stages[k].within);
-            eliminate(f, first_copy(f), f->n, stages[k].copies, INFINITY);
-        }
-    }
-    if (status != TT_OK)
+tt_status tt__finals_conclude(const tt__session *s, tt__finals *f) {
+    if (f->status != TT_OK)
         tt__session_message(s, "the finals failed (%s); the winner is the best of %s", tt_last_error(),
                             f->interleaved ? "those that went well" : "the screening");
     for (size_t i = 0; i < f->n && f->interleaved; i++)

@@ -24,15 +24,29 @@ typedef struct tt__finals {
     tt__trial trials[TT__ENTRANTS_MAX];   /* from each entrant's last stage, weighed as in the search */
     tt__trial measured[TT__ENTRANTS_MAX]; /* the same without weights, for the store */
     tt__trial fresh[TT__ENTRANTS_MAX];    /* from the current stage */
+    size_t stage, heat;                   /* the current ones */
+    size_t n_now, now[TT__ENTRANTS_MAX];  /* entrants that the current stage measures; none between stages */
+    tt_status status;                     /* of the last heat; after a failure there are no more */
 } tt__finals;
+
+/* Entrants that are measured together, and where their trials go. */
+typedef struct tt__heat {
+    const tt__candidate *c[TT__FINALISTS_MAX];
+    size_t n;
+    tt__rounds rounds;
+    tt__trial *trials;
+} tt__heat;
 
 /* Chooses the entrants. It tries the stored winner and the leading template's default if the search has
  * not. */
 tt_status tt__finals_nominate(tt__session *s, tt__search *search, const tt__search *copy, tt__finals *out);
 
-/* Measures and stores. If that fails, or the recording has no entrant, all entrants return with their
+/* The next heat; false: the finals are over. Measure it, and tell how that ended. */
+bool tt__finals_next(const tt__session *s, const tt__search *search, tt__finals *f, tt__heat *heat);
+void tt__finals_ended(const tt__search *search, tt__finals *f, tt_status status);
+/* Stores the trials. If a heat failed, or the recording has no entrant, all entrants return with their
  * screening samples. */
-tt_status tt__finals_hold(tt__session *s, tt__search *search, tt__finals *f);
+tt_status tt__finals_conclude(const tt__session *s, tt__finals *f);
 
 /* Was the entrant (a place or TT__NOBODY) measured together with those that are left? */
 bool tt__finals_took_part(const tt__finals *f, int at);

@@ -11,6 +11,7 @@
 #include "tuner/warm_starts.h"
 
 struct tt__ahead;
+struct tt__elections;
 struct tt__search;
 struct tt__tune_call;
 
@@ -18,7 +19,8 @@ typedef struct tt__session {
     tt__store *store;
     const tt__template_set *templates;
     tt__backend *backend;
-    struct tt__ahead *ahead; /* NULL: nothing is compiled, or nothing ahead */
+    struct tt__ahead *ahead;         /* NULL: nothing is compiled, or nothing ahead */
+    struct tt__elections *elections; /* finals that go on beside a search */
     tt__trace *trace;
     const tt__strategy *strategy; /* NULL: chosen for each search */
     const struct tt__tune_call *call;

@@ -15,6 +15,7 @@
 #include "tuner/backend_replay.h"
 #include "tuner/devices.h"
 #include "tuner/elect.h"
+#include "tuner/elections.h"
 #include "tuner/foreign.h"
 #include "tuner/gpu_backend/backend.h"
 #include "tuner/measure.h"
@@ -69,7 +70,10 @@ static void no_winner(const tt__session *s, const tt__search *search, tt_result 
     size_t first = 0;
     while (first < search->space.n && search->known[first] != TT__TRIED)
         first++;
-    if (search->space.n == 0)
+    if (search->space.n == 0 && search->n_parts)
+        snprintf(result->note, sizeof result->note,
+                 "no legal configuration of it belongs to this shard: use fewer shards, or shard by problem");
+    else if (search->space.n == 0)
         snprintf(result->note, sizeof result->note,
                  "no configuration%s is legal for it: `tune check` says what removes them",
                  s->opts->n_only ? " of the templates that compete" : "");
@@ -128,6 +132,8 @@ static tt_status end_result(tt__session *s, tt__searches *both, tt_result *resul
         TT_TRY(tt__stored_winner(s, search, result, &holds));
     if (!holds && s->call->stored)
         return TT_OK;
+    if (!holds && tt__elections_possible(s))
+        return tt__elections_begin(s, both, result);
     if (!holds)
         TT_TRY(tt__elect(s, search, &both->copy, result));
     else if (!s->opts->replay)
@@ -181,14 +187,16 @@ static tt_status tune_all(tt__session *s, tt__ahead *ahead, tt_report *report, t
     size_t without = 0;
     tt_status status = TT_OK;
     while (status == TT_OK && s->at_problem < s->n_problems) {
-        tt_result *result = &results[s->at_problem];
-        status = tune_next(s, &ahead->problems[s->at_problem], &ahead->next, result);
-        without += result->kernel[0] == '\0';
+        status = tune_next(s, &ahead->problems[s->at_problem], &ahead->next, &results[s->at_problem]);
         s->at_problem += status == TT_OK;
     }
-    report->n_results += s->at_problem;
+    if (status == TT_OK)
+        status = tt__elections_end(s);
+    report->n_results += tt__elections_abandon(s, s->at_problem);
     TT_TRY(status);
     TT_TRY(tt__store_run_end(s->store, s->run_id));
+    for (size_t i = 0; i < s->n_problems; i++)
+        without += results[i].kernel[0] == '\0';
     if (without)
         return tt__fail(TT_E_NO_WINNER, "%zu of %zu problems have no winner", without, s->n_problems);
     return TT_OK;
@@ -266,6 +274,7 @@ static tt_status run(tt__session *s, tt__ahead *ahead, tt_report *report, tt_res
 /* A run has its own connection, so that the context can be used meanwhile. ":memory:" has only one. */
 static tt_status run_in_store(tt__session *s, tt_ctx *ctx, tt_report *report, tt_result *results) {
     tt__ahead ahead = {.s = s, .ctx = ctx, .problems = s->call->problems};
+    tt__elections elections = {.n = 0};
     bool shared = strcmp(tt__store_path(ctx->store), ":memory:") == 0;
     if (ctx->read_only)
         return tt__fail(TT_E_INVALID, "the context was opened read-only: tuning has to write to the store");
@@ -275,6 +284,7 @@ static tt_status run_in_store(tt__session *s, tt_ctx *ctx, tt_report *report, tt
     } else {
         TT_TRY(tt__store_open(&s->store, tt__store_path(ctx->store), TT__STORE_READ_WRITE));
     }
+    s->elections = &elections;
     s->ahead = s->opts->replay || s->call->stored ? NULL : &ahead;
     tt_status status = run(s, &ahead, report, results);
     tt__ahead_close(&ahead);

@@ -108,6 +108,7 @@ tt_status tt__search_widen(tt__search *search, const tt__gpu *gpu) {
     }
     for (size_t i = 0; i < found.n; i++)
         found.items[i].weight /= search->default_weight;
+    TT_GOTO(tt__search_part(search, &found));
     TT_GOTO(tt__search_insert(search, &found));
 out:
     tt__space_free(&found);

@@ -35,17 +35,37 @@ static int64_t ask(const char *db, const char *sql) {
     return n;
 }
 
-/* Tunes two problems, each of which ends with a winner, and asks the store. */
-static void tune(run_result *r, const char *faults, const char *devices, const char *name) {
-    static const char twice[] = "select count(*) - count(distinct problem_id || ' ' || config_id) from trial "
-                                "where stage = 0";
+static const char *in_folder(const char *name) {
+    static char path[256];
+    snprintf(path, sizeof path, "%s/%s", folder, name);
+    return path;
+}
+
+/* Adds rules: every kernel that is tuned has this effect on the device. */
+static void fail_all(char *faults, size_t size, int device, const char *effect) {
+    static const char *const kernels[] = {"transpose_naive",     "transpose_tiled",  "transpose_wide",
+                                          "transpose_vector",    "transpose_large",  "transpose_small",
+                                          "transpose_unaligned", "transpose_shifted"};
+    for (size_t i = 0; i < sizeof kernels / sizeof *kernels; i++) {
+        size_t used = strlen(faults);
+        snprintf(faults + used, size - used, "%sdevice=%d,kernel=%s:%s", i ? ";" : "", device, kernels[i],
+                 effect);
+    }
+}
+
+/* Tunes two problems, each of which ends with a winner, and asks the store. `env`: one more variable, or
+ * NULL. */
+static void tune(run_result *r, const char *env, const char *devices, const char *name, int n_winners) {
+    static const char twice[] =
+        "select count(*) - count(distinct run_id || ' ' || problem_id || ' ' || config_id) "
+        "from trial where stage = 0";
     char line[256], db[128];
     snprintf(db, sizeof db, "%s/%s.db", folder, name);
     snprintf(line, sizeof line, "--device %s --sizes 97,99 --max-trials 24 --trial-timeout 1 --db %s",
              devices, db);
-    run_tune_faulty(r, faults, line);
+    run_tune(r, &(run_spec){.env = (const char *[]){env, NULL}, .timeout_s = RUN_TUNE_TIMEOUT_S}, line);
     assert_code(r, 0);
-    assert_int_equal(ask(db, "select count(*) from winner"), 2);
+    assert_int_equal(ask(db, "select count(*) from winner"), n_winners);
     assert_int_equal(ask(db, twice), 0);
     assert_int_equal(ask(db, "select count(*) from trial where status <> 0"), 0);
 }
@@ -53,19 +73,117 @@ static void tune(run_result *r, const char *faults, const char *devices, const c
 static void test_all(void **state) {
     (void)state;
     run_result r;
-    tune(&r, "", "all", "all");
+    tune(&r, NULL, "all", "all", 2);
     run_free(&r);
-    tune(&r, "", "0,2,5", "some");
+    tune(&r, NULL, "0,2,5", "some", 2);
     run_free(&r);
 }
 
+/* One dies at once. One hangs in two kernels: the first time, the kernel might be to blame. */
 static void test_one_hangs_one_dies(void **state) {
     (void)state;
     run_result r;
-    tune(&r, "device=3:crash;device=1,kernel=transpose_wide:hang;device=1,kernel=transpose_tiled:hang", "all",
-         "sick");
+    tune(&r,
+         "HOSTCUDA_FAULTS=device=3:crash;device=1,kernel=transpose_wide:hang;device=1,kernel=transpose_tiled:"
+         "hang",
+         "all", "sick", 2);
     assert_has(&r, r.err, "device 3 is left out from now on");
     run_free(&r);
+}
+
+/* Whatever device 1 tries hangs, and device 0 does it. */
+static void test_two_strikes(void **state) {
+    (void)state;
+    char faults[1024] = "HOSTCUDA_FAULTS=";
+    run_result r;
+    fail_all(faults, sizeof faults, 1, "hang");
+    tune(&r, faults, "0,1", "strikes", 2);
+    assert_has(&r, r.err,
+               "device 1 is left out from now on, the others go on: it lost 2 trials that others did");
+    run_free(&r);
+}
+
+/* All finals are on the other one, which the driver counts later. */
+static void test_lower_clocks_hold_no_finals(void **state) {
+    (void)state;
+    char trace[128], line[256];
+    run_result r;
+    snprintf(trace, sizeof trace, "%s/trace.json", folder);
+    snprintf(line, sizeof line, "--device 0,1 --sizes 97,99 --max-trials 24 --db %s/clocks.db --trace %s",
+             folder, trace);
+    run_tune(&r,
+             &(run_spec){.env = (const char *[]){"HOSTCUDA_CLOCKS=1500;1980", NULL},
+                         .timeout_s = RUN_TUNE_TIMEOUT_S},
+             line);
+    assert_code(&r, 0);
+    assert_has(&r, r.err, "device 0 runs at 1500 MHz, its twins at 1980 MHz: it holds no finals");
+    run_free(&r);
+}
+
+/* Each kind is tuned for itself. */
+static void test_several_kinds(void **state) {
+    (void)state;
+    run_result r;
+    tune(&r, "HOSTCUDA_NAME=small;large;small", "0,1,2", "kinds", 4);
+    assert_has(&r, r.err, "for small:");
+    assert_has(&r, r.err, "for large:");
+    run_free(&r);
+    assert_int_equal(ask(in_folder("kinds.db"), "select count(distinct gpu_id) from run"), 2);
+}
+
+/* The stored contenders are measured on device 0, which dies with the first of them. */
+static void test_lost_in_finals(void **state) {
+    (void)state;
+    char faults[1024] = "HOSTCUDA_FAULTS=", line[512];
+    run_result r;
+    for (int seed = 1; seed <= 2; seed++) {
+        snprintf(line, sizeof line,
+                 "--sizes 97,99 --max-trials 4 --seed %d --strategy random --quiet --db %s/f%d.db", seed,
+                 folder, seed);
+        run_tune_faulty(&r, "", line);
+        assert_code(&r, 0);
+        run_free(&r);
+    }
+    snprintf(line, sizeof line, "merge %s/f.db %s/f1.db %s/f2.db", folder, folder, folder);
+    run_tune_faulty(&r, "", line);
+    assert_code(&r, 0);
+    run_free(&r);
+    fail_all(faults, sizeof faults, 0, "crash");
+    snprintf(line, sizeof line, "finals --device 0,1,2 --db %s/f.db", folder);
+    run_tune(&r, &(run_spec){.env = (const char *[]){faults, NULL}, .timeout_s = RUN_TUNE_TIMEOUT_S}, line);
+    assert_code(&r, 0);
+    assert_has(&r, r.err, "device 0 is left out from now on, the others go on: the GPU worker was killed");
+    assert_null(strstr(r.err, "the finals failed"));
+    run_free(&r);
+    assert_int_equal(
+        ask(in_folder("f.db"), "select count(*) from winner where run_id = (select max(id) from run)"), 2);
+}
+
+/* Recorded trials, on eight devices that take the recorded times and on one that takes none. */
+static void test_replay(void **state) {
+    (void)state;
+    static const char *const devices[] = {"", "*8"};
+    char lists[2][4096];
+    for (int i = 0; i < 2; i++) {
+        char line[512];
+        run_result r;
+        snprintf(line, sizeof line,
+                 "--device replay:" TT_SOURCE_DIR
+                 "/recordings/h200.json%s --sizes 4096,8192,16384 --max-trials "
+                 "4000 --quiet --db %s/replay%d.db",
+                 devices[i], folder, i);
+        run_tune(&r, NULL, line);
+        assert_code(&r, 0);
+        run_free(&r);
+        snprintf(line, sizeof line, "list --json --db %s/replay%d.db", folder, i);
+        run_tune(&r, NULL, line);
+        assert_code(&r, 0);
+        snprintf(lists[i], sizeof lists[i], "%s", r.out);
+        for (char *at = lists[i]; (at = strstr(at, "\"date\":\"")); at++)
+            memset(at, ' ', strcspn(at, ","));
+        run_free(&r);
+    }
+    assert_string_equal(lists[0], lists[1]);
 }
 
 static void test_bad_lists(void **state) {
@@ -85,9 +203,10 @@ static void test_bad_lists(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_all),
-        cmocka_unit_test(test_one_hangs_one_dies),
-        cmocka_unit_test(test_bad_lists),
+        cmocka_unit_test(test_all),           cmocka_unit_test(test_one_hangs_one_dies),
+        cmocka_unit_test(test_two_strikes),   cmocka_unit_test(test_lower_clocks_hold_no_finals),
+        cmocka_unit_test(test_several_kinds), cmocka_unit_test(test_lost_in_finals),
+        cmocka_unit_test(test_replay),        cmocka_unit_test(test_bad_lists),
     };
     return cmocka_run_group_tests(tests, enter, run_leave);
 }

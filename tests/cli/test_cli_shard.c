@@ -9,6 +9,7 @@
 #include <cmocka.h>
 
 #include "run.h"
+#include "unit/store_fixture.h"
 
 enum { SHARDS = 4 };
 
@@ -17,8 +18,8 @@ static const char *folder;
 
 static int enter(void **state) {
     (void)state;
-    static const char *const of_schedulers[] = {"SLURM_ARRAY_TASK_ID",   "SLURM_ARRAY_TASK_COUNT",
-                                                "SLURM_ARRAY_TASK_MIN",  "SLURM_ARRAY_TASK_STEP",
+    static const char *const of_schedulers[] = {"SLURM_ARRAY_TASK_ID",  "SLURM_ARRAY_TASK_COUNT",
+                                                "SLURM_ARRAY_TASK_MIN", "SLURM_ARRAY_TASK_STEP",
                                                 "JOB_COMPLETION_INDEX", "JOB_COMPLETIONS"};
     for (size_t i = 0; i < sizeof of_schedulers / sizeof *of_schedulers; i++)
         unsetenv(of_schedulers[i]);
@@ -96,6 +97,85 @@ static void test_shards_are_the_whole(void **state) {
     }
 }
 
+static int64_t trials_of(const char *store) {
+    char path[256];
+    snprintf(path, sizeof path, "%s/%s.db", folder, store);
+    return raw_sql(path, "SELECT count(*) FROM trial WHERE stage = 0");
+}
+
+/* Merging keeps who found a winner. */
+static void test_origin(void **state) {
+    (void)state;
+    static const char *const names[] = {"ann@one", "bob@two"};
+    char line[512], option[32];
+    run_result r;
+    for (size_t i = 0; i < 2; i++) {
+        char who[64], name[16];
+        snprintf(who, sizeof who, "TILETUNE_WHO=%s", names[i]);
+        snprintf(name, sizeof name, "of%zu", i);
+        snprintf(option, sizeof option, "--shard %zu/2", i + 1);
+        replay_into(&r, name, option, (const char *[]){who, NULL});
+        assert_code(&r, 0);
+        run_free(&r);
+    }
+    snprintf(line, sizeof line, "merge %s/pool.db %s/of0.db %s/of1.db", folder, folder, folder);
+    run_tune(&r, NULL, line);
+    assert_code(&r, 0);
+    run_free(&r);
+    for (size_t i = 0; i < 2; i++) {
+        snprintf(line, sizeof line, "show --gpu H200 --size %d --db %s/pool.db", i ? 2048 : 1024, folder);
+        run_tune(&r, NULL, line);
+        assert_code(&r, 0);
+        assert_has(&r, r.out, names[i]);
+        assert_has(&r, r.out, "program");
+        assert_null(strstr(r.out, names[1 - i]));
+        run_free(&r);
+    }
+    snprintf(line, sizeof line, "show --gpu H200 --size 2048 --json --db %s/pool.db", folder);
+    run_tune(&r, NULL, line);
+    assert_has(&r, r.out, "\"by\":\"bob@two\",\"program\":\"0.");
+    run_free(&r);
+}
+
+/* Each configuration is in one shard. Finals of what is merged find the winner of the whole. */
+static void test_by_configuration(void **state) {
+    (void)state;
+    char line[512];
+    run_result r;
+    int64_t parts = 0;
+    for (int k = 0; k <= SHARDS; k++) {
+        char name[16], option[64];
+        snprintf(name, sizeof name, "%s%d", k ? "part" : "all", k);
+        snprintf(option, sizeof option, "--shard-by configuration --shard %d/%d", k, SHARDS);
+        snprintf(line, sizeof line,
+                 "--device replay:" TT_SOURCE_DIR
+                 "/recordings/h200.json --sizes 4096 --effort exhaustive --quiet "
+                 "--db %s/%s.db %s",
+                 folder, name, k ? option : "");
+        run_tune(&r, NULL, line);
+        assert_code(&r, 0);
+        run_free(&r);
+        parts += k ? trials_of(name) : 0;
+        if (k)
+            assert_true(trials_of(name) > 0);
+    }
+    assert_int_equal(parts, trials_of("all0"));
+    snprintf(line, sizeof line, "merge %s/parts.db %s/part1.db %s/part2.db %s/part3.db %s/part4.db", folder,
+             folder, folder, folder, folder);
+    run_tune(&r, NULL, line);
+    assert_code(&r, 0);
+    run_free(&r);
+    assert_int_equal(trials_of("parts"), parts);
+    snprintf(line, sizeof line,
+             "finals --device replay:" TT_SOURCE_DIR
+             "/recordings/h200.json --sizes 4096 --quiet --json --db %s/parts.db",
+             folder);
+    run_tune(&r, NULL, line);
+    assert_code(&r, 0);
+    assert_has(&r, r.out, "\"time_us\":36.7");
+    run_free(&r);
+}
+
 /* Tasks may be counted from any number. The second of four has 2048 alone. */
 static void test_auto(void **state) {
     (void)state;
@@ -155,14 +235,22 @@ static void test_refused(void **state) {
     assert_code(&r, 2);
     assert_has(&r, r.err, "leave --stale out");
     run_free(&r);
+    static const char *const by[][2] = {
+        {"--shard-by configuration", "--shard-by says what --shard divides: give --shard K/N, too"},
+        {"--shard 1/2 --shard-by kernel", "\"kernel\" cannot be divided: write problem or configuration"}};
+    for (size_t i = 0; i < sizeof by / sizeof *by; i++) {
+        replay_into(&r, "refused", by[i][0], NULL);
+        assert_code(&r, 2);
+        assert_has(&r, r.err, by[i][1]);
+        run_free(&r);
+    }
 }
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_shards_are_the_whole),
-        cmocka_unit_test(test_auto),
-        cmocka_unit_test(test_more_shards_than_problems),
-        cmocka_unit_test(test_refused),
+        cmocka_unit_test(test_shards_are_the_whole),      cmocka_unit_test(test_origin),
+        cmocka_unit_test(test_by_configuration),          cmocka_unit_test(test_auto),
+        cmocka_unit_test(test_more_shards_than_problems), cmocka_unit_test(test_refused),
     };
     return cmocka_run_group_tests(tests, enter, run_leave);
 }

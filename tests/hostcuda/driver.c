@@ -209,7 +209,11 @@ EXPORT CUresult cuDeviceGetName(char *name, int size, CUdevice device) {
     ENTER(NEEDS_INIT);
     REQUIRE(is_device(device), CUDA_ERROR_INVALID_DEVICE);
     REQUIRE(name && size > 0, CUDA_ERROR_INVALID_VALUE);
-    snprintf(name, (size_t)size, "%s", text && *text ? text : "hostcuda");
+    if (!text || !*text)
+        text = "hostcuda";
+    for (const char *next; device > 0 && (next = strchr(text, ';')); device--)
+        text = next + 1;
+    snprintf(name, (size_t)size, "%.*s", (int)strcspn(text, ";"), text);
     return CUDA_SUCCESS;
 }
 

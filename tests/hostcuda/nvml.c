@@ -1,6 +1,7 @@
 /*
  * A stand-in for NVML. $HOSTCUDA_CLOCKS lists SM clocks in MHz, such as "1980,900,1980": one for each
- * reading, and the last one for all later ones. Without it, no bus has a GPU. $HOSTCUDA_NVML_NAME is the name
+ * reading, and the last one for all later ones. A `;` begins the next device's list, and further devices have
+ * the last. Without it, no bus has a GPU. $HOSTCUDA_NVML_NAME is the name
  * of the GPU with index 0. Without it, that GPU does not exist.
  */
 #include <stdio.h>
@@ -33,8 +34,14 @@ EXPORT int nvmlDeviceGetName(void *device, char *name, unsigned length) {
 
 EXPORT int nvmlDeviceGetHandleByPciBusId_v2(const char *bus, void **device) {
     static char handle;
+    unsigned number; /* from 1 on, as the driver names them */
     *device = &handle;
-    return rest && *bus ? SUCCESS : NOT_FOUND;
+    if (!rest || sscanf(bus, "0000:%x:", &number) != 1)
+        return NOT_FOUND;
+    rest = getenv("HOSTCUDA_CLOCKS");
+    for (const char *next; number > 1 && (next = strchr(rest, ';')); number--)
+        rest = next + 1;
+    return SUCCESS;
 }
 
 EXPORT int nvmlDeviceGetClockInfo(void *device, int type, unsigned *mhz) {
@@ -42,7 +49,7 @@ EXPORT int nvmlDeviceGetClockInfo(void *device, int type, unsigned *mhz) {
     *mhz = MEMORY_MHZ;
     if (type != CLOCK_SM)
         return SUCCESS;
-    if (*rest) {
+    if (*rest && *rest != ';') {
         char *end;
         now_mhz = (unsigned)strtoul(rest, &end, 10);
         rest = *end == ',' ? end + 1 : end;

@@ -65,6 +65,7 @@ typedef struct tt__cli_args {
     int cc; /* 80 is 8.0; 0: not given */
     bool stale, finals, other_gpus, dry_run;
     int64_t shard, n_shards; /* from 1; 0: all problems */
+    bool by_configuration;   /* what shards divide */
     int64_t older_than_days; /* 0: not given */
     size_t n_files;          /* arguments that belong to no option */
     const char *const *files;

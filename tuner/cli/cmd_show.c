@@ -10,6 +10,7 @@
 #include "api/matrix.h"
 #include "base/grow.h"
 #include "base/json.h"
+#include "db/origin.h"
 #include "template/operation.h"
 #include "tuner/cli/judge.h"
 #include "tuner/cli/options.h"
@@ -170,13 +171,15 @@ static tt_status add_curve(tt__table *t, const rows *screened) {
     return TT_OK;
 }
 
-static tt_status print_winner(const tt__winner *w, const char *why, const rows *screened) {
+static tt_status print_winner(const tt__winner *w, const tt__origin *from, const char *why,
+                              const rows *screened) {
     static const tt__column columns[] = {{"", false, TT__KEEP}, {"", false, TT__WRAP}};
     tt__table t = {.n_columns = 2, .columns = columns};
     char date[32];
     when(date, sizeof date, w->unix_ms);
     const char *const cells[][2] = {{"winner", w->kernel},   {"configuration", w->config},
                                     {"GPU", w->gpu.name},    {"measured", date},
+                                    {"by", from->who},       {"program", from->program},
                                     {"source", w->source},   {"driver", w->env.driver},
                                     {"NVRTC", w->env.nvrtc}, {"method", w->env.library}};
     for (size_t i = 0; i < sizeof cells / sizeof *cells; i++) {
@@ -199,9 +202,10 @@ static tt_status print_winner(const tt__winner *w, const char *why, const rows *
     return status;
 }
 
-static tt_status print_text(const tt__winner *w, const char *why, const rows *finals, const rows *screened) {
+static tt_status print_text(const tt__winner *w, const tt__origin *from, const char *why, const rows *finals,
+                            const rows *screened) {
     char title[64];
-    TT_TRY(print_winner(w, why, screened));
+    TT_TRY(print_winner(w, from, why, screened));
     TT_TRY(print_rows("Finals", finals, &w->problem, finals->n));
     snprintf(title, sizeof title, "The best %d of the screening", BEST_MAX);
     TT_TRY(print_rows(title, screened, &w->problem, BEST_MAX));
@@ -233,7 +237,8 @@ static void rows_json(tt__json *j, const char *key, const rows *all, size_t most
     tt__json_close(j, ']');
 }
 
-static tt_status print_json(const tt__winner *w, const char *why, const rows *finals, const rows *screened) {
+static tt_status print_json(const tt__winner *w, const tt__origin *from, const char *why, const rows *finals,
+                            const rows *screened) {
     tt__str text = {0};
     tt__json j = {.out = &text};
     char date[32];
@@ -247,6 +252,8 @@ static tt_status print_json(const tt__winner *w, const char *why, const rows *fi
                                     {"nvrtc", w->env.nvrtc},
                                     {"method", w->env.library},
                                     {"date", date},
+                                    {"by", from->who},
+                                    {"program", from->program},
                                     {"state", *why ? "stale" : "valid"},
                                     {"why", why}};
     for (size_t i = 0; i < sizeof texts / sizeof *texts; i++)
@@ -322,6 +329,9 @@ static tt_status show(const tt__cli_args *args, tt__store *store, tt__judge *jud
     TT_TRY(tt__store_known_problem(store, &p, &problem_id));
     if (problem_id >= 0)
         TT_TRY(tt__store_winner_get(store, gpu_id, problem_id, &w, &found));
+    tt__origin from;
+    if (found)
+        TT_TRY(tt__store_origin(store, gpu_id, problem_id, &from));
     if (!found)
         return fail_unknown(&p, gpu.name);
     tt__judge_winner(judge, &w, why, sizeof why);
@@ -329,7 +339,7 @@ static tt_status show(const tt__cli_args *args, tt__store *store, tt__judge *jud
     if (status == TT_OK)
         status = read_rows(&screened, judge, gpu_id, problem_id, &w.env, TT__STAGE_SCREEN);
     if (status == TT_OK)
-        status = (args->json ? print_json : print_text)(&w, why, &finals, &screened);
+        status = (args->json ? print_json : print_text)(&w, &from, why, &finals, &screened);
     free(finals.items);
     free(screened.items);
     return status;

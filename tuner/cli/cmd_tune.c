@@ -195,10 +195,10 @@ static tt_status tune(void *user, tt_ctx *ctx, const tt_tune_opts *opts) {
     call *c = user;
     tt__cli_problems problems;
     tt_status status = tt__cli_problems_open(&problems, ctx, c->args);
-    const size_t n = tt__cli_shard_take(c->args, problems.items, problems.n);
+    tt__tune_call how = {.only_finals = c->args->finals};
+    const size_t n = tt__cli_shard_take(c->args, problems.items, problems.n, &how);
     if (status == TT_OK && n)
-        status = tt__tune_and(&c->report, ctx, problems.items, n, opts,
-                              &(tt__tune_call){.only_finals = c->args->finals});
+        status = tt__tune_and(&c->report, ctx, problems.items, n, opts, &how);
     tt__cli_problems_close(&problems);
     return status;
 }
@@ -255,6 +255,8 @@ static tt_status check_what(const tt__cli_args *args) {
 }
 
 static tt_status check(const tt__cli_args *args) {
+    if (args->by_configuration && !args->n_shards)
+        return tt__fail(TT_E_INVALID, "--shard-by says what --shard divides: give --shard K/N, too");
     if (!args->stale)
         return check_what(args);
     if (args->n_shards)
@@ -316,6 +318,8 @@ static const tt__cli_option options[] = {
     {"stale", NULL, "tune only what \"tune list\" calls stale", NULL, offsetof(tt__cli_args, stale)},
     {"shard", "K/N|auto", "only part K of N of the problems; auto: as Slurm or Kubernetes\nsay",
      tt__cli_set_shard, 0},
+    {"shard-by", "problem|configuration", "what --shard divides: the problems, or each search space",
+     tt__cli_set_shard_by, 0},
     {"force", NULL, "measure again what is stored already", NULL, offsetof(tt__cli_args, force)},
     {"jobs", "N", "compile processes; default one for each CPU", tt__cli_set_jobs, 0},
     {"trial-timeout", "S", "seconds until a configuration is given up; default 10", tt__cli_set_trial_timeout,

@@ -19,6 +19,7 @@ static const struct {
 },
   environment[] = {
       {"TILETUNE_DB", "The store. --db goes before it."},
+      {"TILETUNE_WHO", "who measured, as \"tune show\" says it. Default: user@host. Empty: nothing."},
       {"TILETUNE_TRUST_STORE", "1: use a store also where others can write it, or make files in its folder."},
       {"XDG_DATA_HOME",
        "Without TILETUNE_DB the store is tiletune/tiletune.db in this folder; default ~/.local/share."},

@@ -72,9 +72,21 @@ tt_status tt__cli_set_shard(tt__cli_args *args, const char *value) {
     return set(args, number(value, '/'), slash ? number(slash + 1, '\0') : -1, value);
 }
 
-size_t tt__cli_shard_take(const tt__cli_args *args, tt_problem *problems, size_t n) {
+tt_status tt__cli_set_shard_by(tt__cli_args *args, const char *value) {
+    args->by_configuration = strcmp(value, "configuration") == 0;
+    return args->by_configuration || strcmp(value, "problem") == 0
+               ? TT_OK
+               : tt__fail(TT_E_INVALID, "\"%s\" cannot be divided: write problem or configuration", value);
+}
+
+size_t tt__cli_shard_take(const tt__cli_args *args, tt_problem *problems, size_t n, tt__tune_call *call) {
     if (!args->n_shards)
         return n;
+    if (args->by_configuration) {
+        call->part = args->shard - 1;
+        call->n_parts = args->n_shards;
+        return n;
+    }
     size_t taken = 0;
     for (size_t i = (size_t)args->shard - 1; i < n; i += (size_t)args->n_shards)
         problems[taken++] = problems[i];

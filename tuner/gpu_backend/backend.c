@@ -64,16 +64,19 @@ static tt_status hello(tt__backend *b, tt__gpu *gpu, tt__env *env) {
 /* Waits for the reply about the previous problem's arrays, so that it is not taken for this problem's. */
 static tt_status await_opening(tt__loop *l) {
     for (size_t i = 0; i < l->workers.n_gpus; i++)
-        while (l->gpus[i].state == TT__ARRAYS_OPENING)
+        while (l->gpus[i].state == TT__ARRAYS_OPENING && !l->gpus[i].place)
             TT_TRY(tt__loop_turn(l));
     return TT_OK;
 }
 
 /* Drops the jobs of an abandoned search. */
 static void forget_jobs(tt__loop *l) {
-    for (size_t i = 0; i < l->workers.n_gpus; i++)
-        if (l->workers.items[i].busy && l->gpus[i].state == TT__ARRAYS_OPEN)
+    for (size_t i = 0; i < l->workers.n_gpus; i++) {
+        const tt__place *p = l->gpus[i].place;
+        if (l->workers.items[i].busy && l->gpus[i].state == TT__ARRAYS_OPEN &&
+            !(p && p->state == TT__PLACE_ON_GPU))
             tt__loop_drop_gpu(l, i);
+    }
     memset(l->jobs, 0, sizeof l->jobs);
 }
 
@@ -83,22 +86,23 @@ static tt_status problem(tt__backend *b, const tt__problem *p, const tt__templat
     forget_jobs(l);
     TT_TRY(tt__ahead_soon(l->opts.ahead, NULL, 0, p));
     TT_TRY(await_opening(l));
-    l->problem = *p;
-    for (size_t i = 0; i < l->workers.n_gpus; i++)
-        if (l->gpus[i].state == TT__ARRAYS_OPEN)
+    l->now.problem = *p;
+    l->now.number++;
+    for (size_t i = 0; i < l->workers.n_gpus; i++) {
+        if (l->gpus[i].state == TT__ARRAYS_OPEN && !l->gpus[i].place)
             l->gpus[i].state = TT__ARRAYS_CLOSED;
-    for (size_t i = 0; i < l->workers.n_gpus; i++)
         l->gpus[i].failures = 0;
-    l->cutoff_us = 0;
-    l->reference = NULL;
-    TT_TRY(tt__workload_of(&l->work, t, &l->workers.gpu, p));
-    if (l->work.launch.n_passes || l->work.filling.n_passes) {
-        TT_TRY(tt__space_aside(&c, t->operation, l->work.launch.n_passes ? TT__REFERENCE : TT__DATA,
-                               &l->workers.gpu, p, t->operation->t->default_config));
-        TT_TRY(tt__cubins_want(&l->cubins, &c, p, &l->reference));
     }
-    tt__verify_candidate(&c, &l->work);
-    return tt__cubins_want(&l->cubins, &c, p, &l->checker);
+    l->cutoff_us = 0;
+    l->now.reference = NULL;
+    TT_TRY(tt__workload_of(&l->now.work, t, &l->workers.gpu, p));
+    if (l->now.work.launch.n_passes || l->now.work.filling.n_passes) {
+        TT_TRY(tt__space_aside(&c, t->operation, l->now.work.launch.n_passes ? TT__REFERENCE : TT__DATA,
+                               &l->workers.gpu, p, t->operation->t->default_config));
+        TT_TRY(tt__cubins_want(&l->cubins, &c, p, &l->now.reference));
+    }
+    tt__verify_candidate(&c, &l->now.work);
+    return tt__cubins_want(&l->cubins, &c, p, &l->now.checker);
 }
 
 static size_t room(const tt__backend *b) {
@@ -119,10 +123,10 @@ static tt_status submit(tt__backend *b, size_t id, const tt__candidate *c, doubl
         return tt__fail(TT_E_INTERNAL, "more than %d trials at once", TT__JOBS_MAX);
     l->cutoff_us = cutoff_us;
     tt__cubin *cubin;
-    TT_TRY(tt__cubins_want(&l->cubins, c, &l->problem, &cubin));
+    TT_TRY(tt__cubins_want(&l->cubins, c, &l->now.problem, &cubin));
     *j = (tt__job){.state = TT__JOB_TO_COMPILE, .id = id, .order = ++l->submitted, .c = c, .cubin = cubin};
-    TT_TRY(tt__cubins_name(&l->cubins, c, &l->problem, cubin));
-    tt_status status = tt__workload_checks(&j->checks, c, &l->workers.gpu, &l->problem);
+    TT_TRY(tt__cubins_name(&l->cubins, c, &l->now.problem, cubin));
+    tt_status status = tt__workload_checks(&j->checks, c, &l->workers.gpu, &l->now.problem);
     if (status != TT_E_UNSUPPORTED && status != TT_E_TEMPLATE)
         return status;
     j->state = TT__JOB_DONE; /* what verifies this configuration cannot be launched */
@@ -131,10 +135,23 @@ static tt_status submit(tt__backend *b, size_t id, const tt__candidate *c, doubl
     return TT_OK;
 }
 
+/* Have finals ended? */
+static bool any_done(const tt__loop *l) {
+    for (size_t i = 0; i < TT__PLACES_MAX; i++)
+        if (l->places[i] && l->places[i]->state == TT__PLACE_DONE)
+            return true;
+    return false;
+}
+
 static tt_status wait(tt__backend *b, size_t *id, tt__trial *trial) {
     tt__loop *l = (tt__loop *)b;
-    int at;
-    while ((at = tt__loop_oldest(l, TT__JOB_DONE)) == TT__NO_JOB) {
+    int at = TT__NO_JOB;
+    for (;;) {
+        *id = TT__NO_TRIAL;
+        if (any_done(l))
+            return TT_OK;
+        if ((at = tt__loop_oldest(l, TT__JOB_DONE)) != TT__NO_JOB)
+            break;
         TT_TRY(tt__loop_turn(l));
         tt__loop_promote(l);
     }
@@ -161,36 +178,9 @@ static tt_status await(tt__loop *l, const tt__cubin *cubin) {
     return cubin->state == TT__CUBIN_READY ? TT_OK : tt__fail(TT_E_COMPILE, "%s", cubin->reason);
 }
 
-/* The first GPU whose clock is as high as its twins'. Clocks that differ would make medians differ. */
-static size_t choose_gpu(tt__loop *l) {
-    const double alike = 0.98;
-    unsigned highest = 0;
-    size_t chosen = TT__GPUS_MAX;
-    char line[256];
-    for (size_t i = 0; i < l->workers.n_gpus; i++)
-        if (!l->gpus[i].given_up && l->gpus[i].sm_mhz > highest)
-            highest = l->gpus[i].sm_mhz;
-    for (size_t i = 0; i < l->workers.n_gpus; i++) {
-        tt__loop_gpu *g = &l->gpus[i];
-        if (g->given_up)
-            continue;
-        if (!g->sm_mhz || g->sm_mhz >= alike * highest) {
-            chosen = chosen < i ? chosen : i;
-            continue;
-        }
-        if (!g->is_slow && l->opts.on_message) {
-            snprintf(line, sizeof line, "device %d runs at %u MHz, its twins at %u MHz: it holds no finals",
-                     l->workers.devices[i], g->sm_mhz, highest);
-            l->opts.on_message(l->opts.user, line);
-        }
-        g->is_slow = true;
-    }
-    return chosen;
-}
-
 static tt_status await_problem(tt__loop *l) {
     for (;;) {
-        const size_t gpu = l->finals_gpu = choose_gpu(l);
+        const size_t gpu = l->count_gpu = tt__loop_choose_gpu(l);
         if (l->gpus[gpu].state == TT__ARRAYS_OPEN)
             return TT_OK;
         if (l->gpus[gpu].state == TT__ARRAYS_CLOSED)
@@ -200,54 +190,87 @@ static tt_status await_problem(tt__loop *l) {
 }
 
 /* Gets the finalists' cubins. Trials may be of an earlier run, and its cubins may have been pruned. */
-static tt_status finalist_cubins(tt__loop *l, const tt__candidate *const *c, size_t n, tt__cubin **cubins) {
-    TT_TRY(await(l, l->checker)); /* if all trials were stored, it was not needed until now */
-    if (l->reference)
-        TT_TRY(await(l, l->reference));
+static tt_status finalist_cubins(tt__loop *l, const tt__task *task, const tt__candidate *const *c, size_t n,
+                                 tt__cubin **cubins) {
+    TT_TRY(await(l, task->checker)); /* if all trials were stored, it was not needed until now */
+    if (task->reference)
+        TT_TRY(await(l, task->reference));
     for (size_t i = 0; i < n; i++) {
-        TT_TRY(tt__cubins_want(&l->cubins, c[i], &l->problem, &cubins[i]));
-        TT_TRY(tt__cubins_name(&l->cubins, c[i], &l->problem, cubins[i]));
+        TT_TRY(tt__cubins_want(&l->cubins, c[i], &task->problem, &cubins[i]));
+        TT_TRY(tt__cubins_name(&l->cubins, c[i], &task->problem, cubins[i]));
     }
     for (size_t i = 0; i < n; i++)
         TT_TRY(await(l, cubins[i]));
     return tt__cubins_save(&l->cubins, true);
 }
 
-/* Waits for the finals. A GPU worker that still measures after an error is stopped. */
-static tt_status await_finals(tt__loop *l) {
-    tt_status status = TT_OK;
-    l->at_finals = true;
-    tt__ahead_open_next(l->opts.ahead);
-    while (l->at_finals && status == TT_OK)
-        status = tt__loop_turn(l);
-    if (l->at_finals)
-        tt__loop_drop_gpu(l, l->finals_gpu);
-    l->at_finals = false;
-    return status == TT_OK ? tt__loop_adopt(l, l->finals_gpu, &l->finals_done) : status;
+static size_t finals_most(const tt__backend *b) {
+    const tt__loop *l = (const tt__loop *)b;
+    size_t n = 0;
+    for (size_t i = 0; i < l->workers.n_gpus; i++)
+        n += !l->gpus[i].given_up;
+    return n > 1 ? n : 0;
 }
 
-/* Holds the finals on one GPU. If it is lost, another one holds them anew. */
-static tt_status finals(tt__backend *b, const tt__candidate *const *c, size_t n, tt__rounds rounds,
-                        tt__trial *trials) {
+static tt_status finals_ask(tt__backend *b, size_t at, const tt__candidate *const *c, size_t n,
+                            tt__rounds rounds) {
     tt__loop *l = (tt__loop *)b;
-    tt__cubin *cubins[TT__FINALISTS_MAX];
-    tt_status status;
     if (n == 0 || n > TT__FINALISTS_MAX)
         return tt__fail(TT_E_INTERNAL, "finals of %zu", n);
-    TT_TRY(finalist_cubins(l, c, n, cubins));
-    do {
-        TT_TRY(await_problem(l));
-        const size_t gpu = l->finals_gpu;
-        double begin_s = tt__now_s();
-        double timeout_s = l->opts.trial_timeout_s * (double)(n + (size_t)rounds.loads) + 2 * rounds.worth_s;
-        tt__workers_ask_finals(&l->workers, gpu, timeout_s, c, cubins, n, rounds);
-        status = await_finals(l);
-        tt__timeline_span(&l->timeline, gpu, "finals", begin_s, tt__now_s());
-        if (status != TT_OK)
-            TT_TRY(tt__loop_give_up(l, gpu, status));
-    } while (status != TT_OK);
-    memcpy(trials, l->finalists, n * sizeof *trials);
-    return TT_OK;
+    if (!l->places[at])
+        l->places[at] = calloc(1, sizeof *l->places[at]);
+    tt__place *p = l->places[at];
+    if (!p)
+        return tt__fail_memory(sizeof *p);
+    if (p->state == TT__PLACE_FREE)
+        p->task = l->now;
+    p->state = TT__PLACE_IDLE;
+    TT_TRY(finalist_cubins(l, &p->task, c, n, p->cubins));
+    memcpy(p->c, c, n * sizeof *c);
+    p->n = n;
+    p->rounds = rounds;
+    p->state = TT__PLACE_ASKED;
+    return tt__loop_feed_places(l);
+}
+
+static tt_status finals_take(tt__backend *b, size_t at, bool *done, tt__trial *trials) {
+    tt__place *p = ((tt__loop *)b)->places[at];
+    *done = p->state == TT__PLACE_DONE;
+    if (!*done)
+        return TT_OK;
+    p->state = TT__PLACE_IDLE;
+    memcpy(trials, p->trials, p->n * sizeof *trials);
+    return tt__workers_adopt(&p->done);
+}
+
+/* A GPU worker that still measures is stopped. */
+static void finals_free(tt__backend *b, size_t at) {
+    tt__loop *l = (tt__loop *)b;
+    tt__place *p = l->places[at];
+    if (!p)
+        return;
+    if (p->state == TT__PLACE_ON_GPU)
+        tt__loop_drop_gpu(l, p->held - 1);
+    tt__loop_release(l, p);
+    p->state = TT__PLACE_FREE;
+}
+
+/* While the GPU measures, the next problem is opened. */
+static tt_status finals(tt__backend *b, const tt__candidate *const *c, size_t n, tt__rounds rounds,
+                        tt__trial *trials) {
+    enum { AT = TT__PLACES_MAX };
+    tt__loop *l = (tt__loop *)b;
+    bool done = false;
+    tt_status status = finals_ask(b, AT, c, n, rounds);
+    while (status == TT_OK && !done) {
+        if (l->places[AT]->state == TT__PLACE_ON_GPU)
+            tt__ahead_open_next(l->opts.ahead);
+        status = tt__loop_turn(l);
+        if (status == TT_OK)
+            status = finals_take(b, AT, &done, trials);
+    }
+    finals_free(b, AT);
+    return status;
 }
 
 /* ---- Counters ------------------------------------------------------------------------------------------ */
@@ -257,7 +280,7 @@ static tt_status await_count(tt__loop *l) {
     for (l->at_count = true; l->at_count && status == TT_OK;)
         status = tt__loop_turn(l);
     if (l->at_count)
-        tt__loop_drop_gpu(l, l->finals_gpu);
+        tt__loop_drop_gpu(l, l->count_gpu);
     l->at_count = false;
     return status;
 }
@@ -267,17 +290,17 @@ static tt_status peaks(tt__backend *b, tt__peaks *out) {
     tt__loop *l = (tt__loop *)b;
     tt__candidate c = {.config = "NUMBERS=0 PEAKS=1"};
     *out = (tt__peaks){0};
-    TT_TRY(tt__cubins_want(&l->cubins, &c, &l->problem, &l->peaks));
-    TT_TRY(await(l, l->checker));
+    TT_TRY(tt__cubins_want(&l->cubins, &c, &l->now.problem, &l->peaks));
+    TT_TRY(await(l, l->now.checker));
     while (l->peaks->state <= TT__CUBIN_COMPILING)
         TT_TRY(tt__loop_turn(l));
     if (l->peaks->state != TT__CUBIN_READY)
         return TT_OK;
     TT_TRY(tt__cubins_save(&l->cubins, true));
     TT_TRY(await_problem(l));
-    tt__workers_ask_peaks(&l->workers, l->finals_gpu, l->opts.trial_timeout_s, l->peaks);
+    tt__workers_ask_peaks(&l->workers, l->count_gpu, l->opts.trial_timeout_s, l->peaks);
     TT_TRY(await_count(l));
-    TT_TRY(tt__loop_adopt(l, l->finals_gpu, &l->peaked.done));
+    TT_TRY(tt__loop_adopt(l, l->count_gpu, &l->peaked.done));
     *out = l->peaked.peaks;
     return TT_OK;
 }
@@ -286,11 +309,11 @@ static tt_status count(tt__backend *b, const tt__candidate *c, tt__counted *out)
     enum { LAUNCHES = 40 }; /* it takes about a dozen to count everything */
     tt__loop *l = (tt__loop *)b;
     tt__cubin *cubin;
-    TT_TRY(finalist_cubins(l, &c, 1, &cubin));
+    TT_TRY(finalist_cubins(l, &l->now, &c, 1, &cubin));
     TT_TRY(await_problem(l));
-    tt__workers_ask_count(&l->workers, l->finals_gpu, l->opts.trial_timeout_s * LAUNCHES, c, cubin);
+    tt__workers_ask_count(&l->workers, l->count_gpu, l->opts.trial_timeout_s * LAUNCHES, c, cubin);
     TT_TRY(await_count(l));
-    TT_TRY(tt__loop_adopt(l, l->finals_gpu, &l->counted.done));
+    TT_TRY(tt__loop_adopt(l, l->count_gpu, &l->counted.done));
     *out = l->counted.counted;
     /* Without it, rules that need it do not apply. */
     tt__sass_read(&out->sass, cubin->image.text, cubin->image.len,
@@ -303,6 +326,8 @@ static void close_gpu(tt__backend *b) {
     tt__workers_close(&l->workers);
     tt__cubins_save(&l->cubins, true); /* if saving fails, only compile time is lost */
     tt__cubins_close(&l->cubins);
+    for (size_t i = 0; i <= TT__PLACES_MAX; i++)
+        free(l->places[i]);
     free(l->compiling);
     free(l);
 }
@@ -314,6 +339,10 @@ static const tt__backend_ops gpu_ops = {.hello = hello,
                                         .submit = submit,
                                         .wait = wait,
                                         .finals = finals,
+                                        .finals_most = finals_most,
+                                        .finals_ask = finals_ask,
+                                        .finals_take = finals_take,
+                                        .finals_free = finals_free,
                                         .count = count,
                                         .peaks = peaks,
                                         .close = close_gpu};

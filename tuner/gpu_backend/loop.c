@@ -40,6 +40,8 @@ tt_status tt__loop_give_up(tt__loop *l, size_t gpu, tt_status status) {
         return status;
     tt__loop_drop_gpu(l, gpu);
     l->gpus[gpu].given_up = true;
+    if (l->gpus[gpu].place)
+        tt__loop_release(l, l->gpus[gpu].place);
     tt__format(line, sizeof line, "device %d is left out from now on, the others go on: %s",
                l->workers.devices[gpu], tt_last_error());
     say(l, line);
@@ -56,10 +58,16 @@ tt_status tt__loop_adopt(tt__loop *l, size_t gpu, const tt__msg_done *done) {
     return status;
 }
 
+/* What a GPU works on. */
+static const tt__task *task_of(const tt__loop *l, size_t gpu) {
+    return l->gpus[gpu].place ? &l->gpus[gpu].place->task : &l->now;
+}
+
 /* A user's reference is simple, and runs twice, so it gets several times as long as a configuration. */
-static double preparing_s(const tt__loop *l) {
+static double preparing_s(const tt__loop *l, const tt__task *task) {
     enum { TRIALS = 6 };
-    return tt__problem_is_users(&l->problem) ? TRIALS * l->opts.trial_timeout_s : tt__workers_start_timeout_s;
+    return tt__problem_is_users(&task->problem) ? TRIALS * l->opts.trial_timeout_s
+                                                : tt__workers_start_timeout_s;
 }
 
 /* A worker that dies while it prepares a problem is replaced. A reference that hangs is not tried again. */
@@ -78,12 +86,14 @@ static tt_status opened(tt__loop *l, size_t gpu) {
     if (m->context_end_s > 0)
         tt__timeline_span(&l->timeline, gpu, "context", m->context_begin_s, m->context_end_s);
     tt__timeline_span(&l->timeline, gpu, "problem", m->begin_s, m->end_s);
-    l->gpus[gpu].state = TT__ARRAYS_OPEN;
+    if (l->gpus[gpu].task == task_of(l, gpu)->number) /* else it changed meanwhile */
+        l->gpus[gpu].state = TT__ARRAYS_OPEN;
     l->gpus[gpu].failures = 0;
     return TT_OK;
 }
 
 tt_status tt__loop_open_problem(tt__loop *l, size_t gpu) {
+    const tt__task *task = task_of(l, gpu);
     if (!l->workers.items[gpu].pid) {
         l->gpus[gpu].started_s = tt__now_s();
         tt_status status = tt__workers_start(&l->workers, gpu);
@@ -92,8 +102,9 @@ tt_status tt__loop_open_problem(tt__loop *l, size_t gpu) {
         l->gpus[gpu].state = TT__ARRAYS_STARTING;
         return TT_OK;
     }
-    tt__workers_ask_problem(&l->workers, gpu, &l->problem, &l->work, l->checker, l->reference,
-                            preparing_s(l));
+    tt__workers_ask_problem(&l->workers, gpu, &task->problem, &task->work, task->checker, task->reference,
+                            preparing_s(l, task));
+    l->gpus[gpu].task = task->number;
     l->gpus[gpu].state = TT__ARRAYS_OPENING;
     return TT_OK;
 }
@@ -122,8 +133,7 @@ static void ask_trial(tt__loop *l, size_t gpu, size_t at, const char *waited_for
     j->state = TT__JOB_TRYING;
 }
 
-/* Reports falling clocks once, and counts them for the summary. */
-static void note_falls(tt__loop *l, size_t gpu, const tt__clock_falls *falls) {
+void tt__loop_note_falls(tt__loop *l, size_t gpu, const tt__clock_falls *falls) {
     char line[256];
     if (falls->n == 0)
         return;
@@ -168,7 +178,7 @@ static tt_status tried(tt__loop *l, tt__job *j, size_t gpu) {
     const tt__msg_tried *m = (const tt__msg_tried *)l->workers.payload.text;
     double compile_ms = j->trial.compile_ms;
     tt__timeline_tried(&l->timeline, gpu, j->c, m, j->waited_for);
-    note_falls(l, gpu, &m->falls);
+    tt__loop_note_falls(l, gpu, &m->falls);
     l->gpus[gpu].sm_mhz = m->sm_mhz;
     if (m->trial.status == TT__TRIAL_CRASHED) { /* the worker has lost its CUDA context, and exits */
         lost_trial(l, j, m->trial.status, m->trial.reason);
@@ -185,39 +195,28 @@ static tt_status tried(tt__loop *l, tt__job *j, size_t gpu) {
     return j->lost_by ? strike(l, j->lost_by - 1) : TT_OK;
 }
 
-static void finished(tt__loop *l) {
-    const char *at = l->workers.payload.text;
-    tt__clock_falls falls;
-    l->at_finals = false;
-    memcpy(&l->finals_done, at, sizeof l->finals_done);
-    memcpy(&falls, at += sizeof l->finals_done, sizeof falls);
-    at += sizeof falls;
-    size_t size = (size_t)(l->workers.payload.text + l->workers.payload.len - at);
-    memcpy(l->finalists, at, size < sizeof l->finalists ? size : sizeof l->finalists);
-    note_falls(l, l->finals_gpu, &falls);
-}
-
 static tt_status no_reference(const tt__loop *l) {
-    const tt__template *of = l->reference->t;
+    const tt__template *of = l->now.reference->t;
     char what[TT__SYMBOL_MAX + 32];
-    bool fills = !l->work.launch.n_passes; /* the data's kernels are what is needed */
+    bool fills = !l->now.work.launch.n_passes; /* the data's kernels are what is needed */
     snprintf(what, sizeof what, "%s %s", fills ? "the data's kernel" : "the reference",
-             fills ? l->work.data.name[0] : l->work.reference.name[0]);
+             fills ? l->now.work.data.name[0] : l->now.work.reference.name[0]);
     return tt__fail(TT_E_COMPILE,
                     "%s: %s, which is compiled with the default configuration, is not to be "
                     "had: %s: %s",
-                    of->path, what, tt__trial_status_name(l->reference->status), l->reference->reason);
+                    of->path, what, tt__trial_status_name(l->now.reference->status),
+                    l->now.reference->reason);
 }
 
 tt_status tt__loop_prepare(tt__loop *l) {
-    if (l->checker->state != TT__CUBIN_READY)
+    if (l->now.checker->state != TT__CUBIN_READY)
         return TT_OK;
     for (size_t gpu = 0; gpu < l->workers.n_gpus; gpu++) {
         const tt__loop_gpu *g = &l->gpus[gpu];
-        if (g->given_up)
+        if (g->given_up || g->place)
             continue;
-        if (g->state == TT__ARRAYS_CLOSED && l->reference && l->reference->state != TT__CUBIN_READY)
-            return l->reference->state == TT__CUBIN_FAILED ? no_reference(l) : TT_OK;
+        if (g->state == TT__ARRAYS_CLOSED && l->now.reference && l->now.reference->state != TT__CUBIN_READY)
+            return l->now.reference->state == TT__CUBIN_FAILED ? no_reference(l) : TT_OK;
         if (tt__worker_gone(&l->workers.items[gpu]))
             tt__loop_drop_gpu(l, gpu);
         if (g->state == TT__ARRAYS_CLOSED)
@@ -274,7 +273,7 @@ int tt__loop_oldest(const tt__loop *l, tt__job_state state) {
 /* The oldest job that this GPU may try. */
 static int oldest_for(const tt__loop *l, size_t gpu) {
     int best = TT__NO_JOB;
-    for (int i = 0; i < TT__JOBS_MAX; i++)
+    for (int i = 0; i < TT__JOBS_MAX && !l->gpus[gpu].place; i++)
         if (l->jobs[i].state == TT__JOB_TO_TRY && l->jobs[i].lost_by != gpu + 1 &&
             (best == TT__NO_JOB || l->jobs[i].order < l->jobs[best].order))
             best = i;
@@ -294,7 +293,7 @@ tt_status tt__loop_feed_gpu(tt__loop *l) {
     const size_t n = l->workers.n_gpus;
     const bool more = tt__loop_oldest(l, TT__JOB_TO_COMPILE) != TT__NO_JOB;
     for (size_t gpu = 0; gpu < n; gpu++)
-        if (!l->workers.items[gpu].busy && oldest_for(l, gpu) == TT__NO_JOB)
+        if (!l->workers.items[gpu].busy && !l->gpus[gpu].place && oldest_for(l, gpu) == TT__NO_JOB)
             tt__timeline_starved(&l->timeline, gpu, more);
     if (tt__loop_oldest(l, TT__JOB_TO_TRY) == TT__NO_JOB && !more)
         return TT_OK;
@@ -358,8 +357,7 @@ static tt_status replied(tt__loop *l, const tt__event *e) {
     case TT__MSG_TRIED:
         return tried(l, &l->jobs[e->job], e->worker);
     case TT__MSG_FINISHED:
-        finished(l);
-        return TT_OK;
+        return tt__loop_finished(l, e->worker);
     case TT__MSG_PEAKED:
         memcpy(&l->peaked, l->workers.payload.text, sizeof l->peaked);
         l->at_count = false;
@@ -375,16 +373,17 @@ static tt_status replied(tt__loop *l, const tt__event *e) {
 
 /* The worker died while it started, or prepared the arrays and, perhaps, ran the user's reference. */
 static tt_status lost_opening(tt__loop *l, const tt__event *e) {
+    const tt__task *task = task_of(l, e->worker);
     const bool opening = l->gpus[e->worker].state == TT__ARRAYS_OPENING,
-               timeout = e->kind == TT__EVENT_TIMEOUT, own = tt__problem_is_users(&l->problem);
-    const char *reference = opening && own && l->work.launch.n_passes ? l->work.reference.name[0] : "";
+               timeout = e->kind == TT__EVENT_TIMEOUT, own = tt__problem_is_users(&task->problem);
+    const char *reference = opening && own && task->work.launch.n_passes ? task->work.reference.name[0] : "";
     tt__loop_drop_gpu(l, e->worker);
     if (opening && timeout && own)
         return tt__loop_give_up(
             l, e->worker,
             tt__fail(TT_E_CUDA,
                      "preparing the arrays%s%s took longer than %g s, six times the limit of a trial%s",
-                     *reference ? " and running the reference " : "", reference, preparing_s(l),
+                     *reference ? " and running the reference " : "", reference, preparing_s(l, task),
                      *reference ? ": does it end?" : ""));
     return try_again(l, e->worker,
                      tt__fail(TT_E_IO, "the GPU worker %s%s%s", e->reason,
@@ -395,7 +394,7 @@ static tt_status lost_opening(tt__loop *l, const tt__event *e) {
 static bool is_tried_again(const tt__loop *l, tt__cubin *cubin) {
     enum { TRIES = 3 };
     /* The reference of a built-in operation may be compiled ahead. */
-    bool needed = !cubin->t || cubin == l->reference || cubin->t->n_defines;
+    bool needed = !cubin->t || cubin == l->now.reference || cubin->t->n_defines;
     return needed && ++cubin->lost < TRIES;
 }
 
@@ -431,6 +430,8 @@ static tt_status lost_gpu_worker(tt__loop *l, const tt__event *e) {
     char reason[256];
     if (state == TT__ARRAYS_OPENING || state == TT__ARRAYS_STARTING)
         return lost_opening(l, e);
+    if (l->gpus[e->worker].place && l->gpus[e->worker].place->state == TT__PLACE_ON_GPU)
+        return tt__loop_lost_finals(l, e->worker, tt__fail(TT_E_IO, "the GPU worker %s", e->reason));
     if (j->state != TT__JOB_TRYING || j->gpu != e->worker)
         return tt__fail(TT_E_IO, "the GPU worker %s", e->reason);
     if (timeout)
@@ -454,6 +455,7 @@ tt_status tt__loop_turn(tt__loop *l) {
     tt__event e;
     TT_TRY(tt__workers_stop_asked(&l->workers));
     tt__loop_promote(l);
+    TT_TRY(tt__loop_feed_places(l));
     TT_TRY(tt__loop_feed_gpu(l));
     TT_TRY(feed_compilers(l));
     TT_TRY(tt__cubins_save(&l->cubins, false));

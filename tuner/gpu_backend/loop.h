@@ -40,9 +40,42 @@ typedef enum tt__arrays_state {
     TT__ARRAYS_OPEN
 } tt__arrays_state;
 
+/* A problem as the GPU workers need it. */
+typedef struct tt__task {
+    uint64_t number; /* of the problem in this run, from 1 on */
+    tt__problem problem;
+    tt__workload work;
+    tt__cubin *checker;   /* the checker's kernels */
+    tt__cubin *reference; /* the operation's, or NULL */
+} tt__task;
+
+/* The finals of a problem, on a GPU that does nothing else until they are over. */
+typedef enum tt__place_state {
+    TT__PLACE_FREE,
+    TT__PLACE_IDLE,   /* between requests */
+    TT__PLACE_ASKED,  /* waits for a GPU */
+    TT__PLACE_ON_GPU, /* measured */
+    TT__PLACE_DONE
+} tt__place_state;
+
+typedef struct tt__place {
+    tt__place_state state;
+    tt__task task;
+    size_t held; /* 1 + its GPU; 0: none */
+    const tt__candidate *c[TT__FINALISTS_MAX];
+    tt__cubin *cubins[TT__FINALISTS_MAX];
+    size_t n;
+    tt__rounds rounds;
+    double begin_s;
+    tt__msg_done done; /* DONE: how they ended, and the trials */
+    tt__trial trials[TT__FINALISTS_MAX];
+} tt__place;
+
 /* A GPU and its worker, which has the same index. */
 typedef struct tt__loop_gpu {
-    tt__arrays_state state; /* of the problem's arrays */
+    tt__arrays_state state; /* of the arrays ... */
+    uint64_t task;          /* ... of this problem */
+    tt__place *place;       /* it holds these finals; NULL: it tries configurations */
     bool given_up;          /* it gets no more work in this run */
     int failures;           /* consecutive failures to open a problem */
     int strikes;            /* trials that it lost and another GPU did */
@@ -58,26 +91,22 @@ typedef struct tt__loop {
     tt__cubins cubins;
     tt__cubin **compiling; /* for each worker */
     tt__timeline timeline;
-    tt__problem problem;
-    tt__workload work;
+    tt__task now; /* the problem of trials */
     tt__loop_gpu gpus[TT__GPUS_MAX];
-    tt__cubin *checker;   /* the checker's kernels */
-    tt__cubin *reference; /* the operation's, or NULL */
+    tt__place *places[TT__PLACES_MAX +
+                      1]; /* allocated when first used; the last is for finals that are waited for */
     bool presumed;        /* the GPU is a guess until CUDA describes it */
     bool described;
     bool mistaken; /* the guessed GPU cannot be compiled for */
     double cutoff_us;
     tt__job jobs[TT__JOBS_MAX];
     uint64_t submitted;
-    bool at_finals;
     bool at_count;           /* or at the peaks */
     tt__msg_counted counted; /* the last reply */
     tt__cubin *peaks;        /* the checker's kernels for them, or NULL */
     tt__msg_peaked peaked;
-    size_t finals_gpu;        /* also of counts and peaks */
-    tt__msg_done finals_done; /* when they ended, and the results of the finalists */
-    tt__trial finalists[TT__FINALISTS_MAX];
-    int n_falls; /* falls of the GPU's clocks */
+    size_t count_gpu; /* of counts and peaks */
+    int n_falls;      /* falls of the GPU's clocks */
 } tt__loop;
 
 /* One turn of the loop: hands out work, waits a little for an event, and handles it. TT_E_INTERRUPTED:
@@ -90,13 +119,27 @@ void tt__loop_promote(tt__loop *l);
 /* Gives idle GPUs a trial. A busy GPU gets the next trial too, so that it never waits for this process. */
 tt_status tt__loop_feed_gpu(tt__loop *l);
 
+/* The first free GPU whose clock is as high as its twins'; TT__GPUS_MAX: none. Clocks that differ would make
+ * medians differ. */
+size_t tt__loop_choose_gpu(tt__loop *l);
+/* Goes on with finals that wait for a GPU, or for its arrays. */
+tt_status tt__loop_feed_places(tt__loop *l);
+/* A GPU's finals have ended: the reply is in `payload`. */
+tt_status tt__loop_finished(tt__loop *l, size_t gpu);
+/* A GPU was lost during finals. Another one holds them anew. If it was the last, they fail. */
+tt_status tt__loop_lost_finals(tt__loop *l, size_t gpu, tt_status status);
+/* Reports falling clocks once, and counts them for the summary. */
+void tt__loop_note_falls(tt__loop *l, size_t gpu, const tt__clock_falls *falls);
+/* A GPU does no finals any more. */
+void tt__loop_release(tt__loop *l, tt__place *p);
+
 /* A GPU's worker died or is unusable. Its jobs wait for another worker. */
 void tt__loop_drop_gpu(tt__loop *l, size_t gpu);
 /* Gives up a GPU that others can replace, and says so. Fails with `status` if it is the last. */
 tt_status tt__loop_give_up(tt__loop *l, size_t gpu, tt_status status);
 /* Requests the arrays when the kernels that fill and check them are ready. */
 tt_status tt__loop_prepare(tt__loop *l);
-/* Sends the problem to a GPU's worker, or starts the worker if there is none. */
+/* Sends its problem to a GPU's worker, or starts the worker if there is none. */
 tt_status tt__loop_open_problem(tt__loop *l, size_t gpu);
 /* Takes a report from a GPU's worker. A worker that has lost its CUDA context is unusable. */
 tt_status tt__loop_adopt(tt__loop *l, size_t gpu, const tt__msg_done *done);
