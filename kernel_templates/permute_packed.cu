@@ -6,17 +6,17 @@
 //
 //@ kernel    permute_packed
 //@ op        permute
-//@ param     READ_RUN  64 128 256 512
+//@ param     READ_RUN  64 128 256 512 1024
 //@ param     WRITE_RUN 64 128 256 512 1024
-//@ param     THREADS   128 256 512
-//@ param     TILES     4 8 16
+//@ param     THREADS   128 256
+//@ param     TILES     4 8 16 32
 //@ param     ORDER     0 1
 //@ let       elements  permute_tile(1, READ_RUN, WRITE_RUN)
 //@ where     elem_size <= 2
 //@ where     stride0 > 1 OR dim0 * elem_size < 128
 //@ where     min(permute_tile(2, READ_RUN, WRITE_RUN), permute_tile(3, READ_RUN, WRITE_RUN)) < 4
 //@ where     elements * 4 <= 49152
-//@ where     (READ_RUN = 128 AND WRITE_RUN = 256) OR elements * elem_size BETWEEN THREADS * 4 AND THREADS * 32
+//@ where     (READ_RUN = 128 AND WRITE_RUN = 256) OR elements * elem_size BETWEEN THREADS * 8 AND THREADS * 64
 //@ block     THREADS
 //@ grid      min(ceil_div(permute_tile(0, READ_RUN, WRITE_RUN), TILES), 2147483647)
 //@ args      dst, src
@@ -58,6 +58,9 @@ static __device__ constexpr permute_runs permute_runs_of(permute_shape s, permut
 constexpr permute_runs reads = permute_runs_of(shape, tile, true), writes = permute_runs_of(shape, tile, false);
 // An odd number of words, so that runs begin in different banks.
 constexpr int pitch = reads.words | 1;
+// Turns of the threads for a tile.
+constexpr int loads = (reads.words * reads.count + THREADS - 1) / THREADS;
+constexpr int stores = (writes.words * writes.count + THREADS / 32 * 31 - 1) / (THREADS / 32 * 31);
 
 // Bytes of shared memory from one index of dimension k to the next.
 static __device__ constexpr int permute_held(int k) {
@@ -110,17 +113,23 @@ static __device__ int permute_left(const permute_start &s) {
     return s.left[k] < tile.size[k] ? (int)s.left[k] * inner : writes.length;
 }
 
-// Does the tile reach beyond the tensor in a dimension that numbers its runs?
+// Does the tile reach beyond the tensor?
 template <int I> static __device__ bool permute_is_cut(const permute_start &s) {
     if constexpr (I < tile.n)
         return (shape.dim[I] % tile.size[I] != 0 && s.left[I] < tile.size[I]) || permute_is_cut<I + 1>(s);
     return false;
 }
 
-// An aligned word of which only the bytes in [first, end) may be read.
+// Bytes of the source from the tile's first element to behind the last word that is read.
+static __device__ constexpr long long permute_span() {
+    long long last = 0;
+    for (int i = reads.dims; i < tile.n; i++)
+        last += (tile.size[tile.order[i]] - 1) * shape.stride[tile.order[i]];
+    return last * ELEM_SIZE + reads.words * 4 + 4;
+}
+
+// The bytes [0, 4) at `at`, of which only those in [first, end) may be read.
 static __device__ unsigned permute_word(const unsigned char *at, const unsigned char *first, const unsigned char *end) {
-    if (at >= first && at + 4 <= end)
-        return *(const unsigned *)at;
     unsigned word = 0;
     for (int i = 0; i < 4; i++)
         if (at + i >= first && at + i < end)
@@ -128,21 +137,16 @@ static __device__ unsigned permute_word(const unsigned char *at, const unsigned 
     return word;
 }
 
-// What a thread reads in a turn, and what it writes.
+// What a thread reads in a turn. Without work it reads the first word, to the word behind all others.
 struct permute_load {
     permute_distance from; // bytes
-    int to;                // a word of shared memory, or -1
-};
-struct permute_store {
-    permute_distance to;                // elements, to the first of the run
-    int word;                           // of the run, or -1
-    unsigned short held[4 / ELEM_SIZE]; // bytes
+    int to;                // a word of shared memory
 };
 
 static __device__ permute_load permute_load_of(int turn) {
     const unsigned at = threadIdx.x + turn * THREADS, run = at / reads.words, word = at % reads.words;
     permute_start none;
-    permute_load l = {0, -1};
+    permute_load l = {0, pitch * reads.count};
     if (at < reads.words * reads.count) {
         l.from = permute_run_at<true, false, reads.dims>(run, none, nullptr) * ELEM_SIZE + (permute_distance)word * 4;
         l.to = (int)(run * pitch + word);
@@ -150,87 +154,151 @@ static __device__ permute_load permute_load_of(int turn) {
     return l;
 }
 
+// What a thread writes in a turn.
+struct permute_store {
+    permute_distance to;                // bytes, from the first of the tile to this word of the run
+    int word;                           // of the run; -1: none
+    unsigned short held[4 / ELEM_SIZE]; // bytes of shared memory
+};
+
 // A warp has 31 words. Its first thread has the word before them.
+static __device__ int permute_unit(int turn) {
+    return (int)((threadIdx.x / 32 + turn * (THREADS / 32)) * 31 + threadIdx.x % 32) - 1;
+}
+
 static __device__ permute_store permute_store_of(int turn) {
-    const int at = (int)((threadIdx.x / 32 + turn * (THREADS / 32)) * 31 + threadIdx.x % 32) - 1;
+    const int at = permute_unit(turn);
     const unsigned run = (unsigned)at / writes.words, word = (unsigned)at % writes.words;
     permute_start none;
     permute_store s = {0, -1, {}};
-    if (at >= 0 && at < writes.words * writes.count) {
-        s.to = permute_run_at<false, false, writes.dims>(run, none, nullptr);
-        s.word = (int)word;
-        for (int i = 0; i < 4 / ELEM_SIZE; i++)
-            if ((int)word * (4 / ELEM_SIZE) + i < writes.length)
-                s.held[i] = (unsigned short)permute_held_at<0>(run * writes.length + word * (4 / ELEM_SIZE) + i);
-    }
+    if (at < 0 || at >= writes.words * writes.count)
+        return s;
+    s.to = permute_run_at<false, false, writes.dims>(run, none, nullptr) * ELEM_SIZE + (permute_distance)word * 4;
+    s.word = threadIdx.x % 32 ? (int)word : -1;
+    for (int i = 0; i < 4 / ELEM_SIZE; i++)
+        if ((int)word * (4 / ELEM_SIZE) + i < writes.length)
+            s.held[i] = (unsigned short)permute_held_at<0>(run * writes.length + word * (4 / ELEM_SIZE) + i);
     return s;
 }
 
-static __device__ bool permute_store_is_in(int turn, const permute_start &s) {
-    const int at = (int)((threadIdx.x / 32 + turn * (THREADS / 32)) * 31 + threadIdx.x % 32) - 1;
-    bool in = true;
-    permute_run_at<false, true, writes.dims>((unsigned)at / writes.words, s, &in);
-    return in;
+static __device__ unsigned permute_gather(const unsigned *held, const permute_store &s) {
+    unsigned word = 0;
+#pragma unroll
+    for (int i = 0; i < 4 / ELEM_SIZE; i++)
+        word |= (unsigned)*(const elem *)((const char *)held + s.held[i]) << 8 * ELEM_SIZE * i;
+    return word;
 }
 
-// Writes the bytes [low, high) of an aligned word.
-static __device__ void permute_put(unsigned char *at, unsigned word, int low, int high) {
-    if (low <= 0 && high >= 4)
-        *(unsigned *)at = word;
-    else
+// Is the whole word within its run, wherever in a word that begins?
+static __device__ bool permute_is_inner(const permute_store &s) {
+    return s.word >= 1 && s.word <= writes.length * ELEM_SIZE / 4 - 1;
+}
+
+// Writes the part of an aligned word that belongs to a run of `left` bytes. `at` is where the word of the run is.
+static __device__ void permute_put(unsigned char *at, int word, unsigned value, int left) {
+    const int shift = past(at, 4), low = shift - word * 4, high = left + low;
 #pragma unroll
-        for (int i = 0; i < 4; i += ELEM_SIZE)
-            if (i >= low && i < high)
-                *(elem *)(at + i) = (elem)(word >> 8 * i);
+    for (int i = 0; i < 4; i += ELEM_SIZE)
+        if (i >= low && i < high)
+            *(elem *)(at - shift + i) = (elem)(value >> 8 * i);
+}
+
+// Written so that the compiler still knows it for global memory.
+static __device__ const unsigned *permute_aligned(const unsigned char *p) {
+    return (const unsigned *)(p - ((unsigned long long)p & 3));
+}
+
+// Where a tile begins, in bytes, and whether all of it can be read and written as words.
+struct permute_begin {
+    long long src, dst;
+    int inside, cut;
+};
+
+static __device__ permute_begin permute_begin_of(const permute_start &s) {
+    const long long src = s.src * ELEM_SIZE;
+    return {src, s.dst * ELEM_SIZE, src >= 3 && src + permute_span() <= permute_reach() * ELEM_SIZE, permute_is_cut<0>(s)};
+}
+
+static __device__ void permute_load_tile(unsigned *held, const unsigned char *from, const permute_load *load) {
+    constexpr int batch = loads < 8 ? loads : 8;
+#pragma unroll
+    for (int i = 0; i < loads; i += batch) {
+        unsigned low[batch], high[batch];
+#pragma unroll
+        for (int k = 0; k < batch && i + k < loads; k++) {
+            const unsigned *p = permute_aligned(from + load[i + k].from);
+            low[k] = p[0];
+            high[k] = p[1];
+        }
+#pragma unroll
+        for (int k = 0; k < batch && i + k < loads; k++) // the shift counts modulo 32
+            held[load[i + k].to] = __funnelshift_r(low[k], high[k], (unsigned)(unsigned long long)(from + load[i + k].from) << 3);
+    }
+}
+
+static __device__ void permute_store_tile(unsigned char *to, const unsigned *held, const permute_store *store) {
+#pragma unroll
+    for (int i = 0; i < stores; i++) {
+        const unsigned own = permute_gather(held, store[i]), before = __shfl_up_sync(~0u, own, 1);
+        unsigned char *p = to + store[i].to;
+        const unsigned value = __funnelshift_l(before, own, (unsigned)(unsigned long long)p << 3);
+        if (permute_is_inner(store[i]))
+            *(unsigned *)permute_aligned(p) = value;
+        else if (store[i].word >= 0)
+            permute_put(p, store[i].word, value, writes.length * ELEM_SIZE);
+    }
+}
+
+// The same for tiles at the tensor's ends.
+static __device__ void permute_load_edge(unsigned *held, const elem *src, long long from) {
+    const unsigned char *first = (const unsigned char *)src;
+#pragma unroll 1
+    for (int i = 0; i < loads; i++) {
+        const permute_load l = permute_load_of(i);
+        held[l.to] = permute_word(first + from + l.from, first, first + permute_reach() * ELEM_SIZE);
+    }
+}
+
+static __device__ void permute_store_edge(unsigned char *to, const unsigned *held, long long at) {
+    const permute_start start = permute_start_of(at);
+#pragma unroll 1
+    for (int i = 0; i < stores; i++) {
+        const permute_store s = permute_store_of(i);
+        const unsigned own = permute_gather(held, s), before = __shfl_up_sync(~0u, own, 1);
+        bool in = s.word >= 0;
+        permute_run_at<false, true, writes.dims>((unsigned)permute_unit(i) / writes.words, start, &in);
+        if (in)
+            permute_put(to + s.to, s.word, __funnelshift_l(before, own, (unsigned)(unsigned long long)(to + s.to) << 3),
+                        permute_left(start) * ELEM_SIZE);
+    }
 }
 
 extern "C" __global__ void __launch_bounds__(THREADS) permute_packed(elem *__restrict__ dst, const elem *__restrict__ src) {
-    constexpr int loads = (reads.words * reads.count + THREADS - 1) / THREADS;
-    constexpr int stores = (writes.words * writes.count + THREADS / 32 * 31 - 1) / (THREADS / 32 * 31);
-    constexpr int batch = loads < 8 ? loads : 8;
-    __shared__ unsigned held[pitch * reads.count];
-    const unsigned char *bytes = (const unsigned char *)held, *end = (const unsigned char *)(src + permute_reach());
+    __shared__ unsigned held[pitch * reads.count + 1];
+    __shared__ permute_begin begins[TILES];
     permute_load load[loads];
     permute_store store[stores];
+    if (threadIdx.x < TILES)
+        begins[threadIdx.x] = permute_begin_of(permute_start_of(blockIdx.x + (long long)threadIdx.x * gridDim.x));
 #pragma unroll
     for (int i = 0; i < loads; i++)
         load[i] = permute_load_of(i);
 #pragma unroll
     for (int i = 0; i < stores; i++)
         store[i] = permute_store_of(i);
-    for (long long at = blockIdx.x; at < tile.tiles; at += gridDim.x) {
-        const permute_start start = permute_start_of(at);
-        const unsigned char *from = (const unsigned char *)(src + start.src);
-#pragma unroll
-        for (int first = 0; first < loads; first += batch) {
-            unsigned low[batch], high[batch];
-#pragma unroll
-            for (int i = 0; i < batch; i++)
-                if (first + i < loads && load[first + i].to >= 0) {
-                    const unsigned char *p = from + load[first + i].from, *aligned = p - past(p, 4);
-                    low[i] = permute_word(aligned, (const unsigned char *)src, end);
-                    high[i] = aligned == p ? 0 : permute_word(aligned + 4, (const unsigned char *)src, end);
-                }
-#pragma unroll
-            for (int i = 0; i < batch; i++)
-                if (first + i < loads && load[first + i].to >= 0)
-                    held[load[first + i].to] = __funnelshift_r(low[i], high[i], 8 * past(from + load[first + i].from, 4));
-        }
+    __syncthreads();
+    for (int i = 0; i < TILES && blockIdx.x + (long long)i * gridDim.x < tile.tiles; i++) {
+        const permute_begin begin = begins[i];
+        unsigned char *to = (unsigned char *)dst + begin.dst;
+        if (begin.inside)
+            permute_load_tile(held, (const unsigned char *)src + begin.src, load);
+        else
+            permute_load_edge(held, src, begin.src);
         __syncthreads();
-        const bool cut = permute_is_cut<writes.dims>(start);
-        const int left = permute_left(start) * ELEM_SIZE;
-#pragma unroll
-        for (int i = 0; i < stores; i++) {
-            unsigned own = 0;
-#pragma unroll
-            for (int e = 0; e < 4 / ELEM_SIZE; e++)
-                own |= (unsigned)*(const elem *)(bytes + store[i].held[e]) << 8 * ELEM_SIZE * e;
-            const unsigned before = __shfl_up_sync(~0u, own, 1);
-            unsigned char *to = (unsigned char *)(dst + start.dst + store[i].to);
-            const int shift = past(to, 4), word = store[i].word * 4;
-            if (threadIdx.x % 32 > 0 && store[i].word >= 0 && (!cut || permute_store_is_in(i, start)))
-                permute_put(to + word - shift, __funnelshift_l(before, own, 8 * shift), shift - word, left + shift - word);
-        }
+        if (begin.cut)
+            permute_store_edge(to, held, blockIdx.x + (long long)i * gridDim.x);
+        else
+            permute_store_tile(to, held, store);
         __syncthreads();
     }
 }
