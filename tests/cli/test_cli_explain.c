@@ -60,6 +60,9 @@ static void test_kernel(void **state) {
     assert_has(&r, r.out, "\"role\":\"neighbour\"");
     assert_has(&r, r.out, "\"counters\":{}");
     assert_has(&r, r.out, "\"sentences\":[\"");
+    assert_has(&r, r.out, "\"in_bytes\":40000,\"out_bytes\":20000"); /* y is both */
+    assert_has(&r, r.out, "\"in_bytes\":30000,\"out_bytes\":30000"); /* the copy of as many */
+    assert_has(&r, r.out, "\"launches\":1,");
     assert_true(atof(run_json(time, sizeof time, r.out, "time_us")) > 0);
     run_free(&r);
 }
