@@ -106,6 +106,11 @@ static void test_replay(void **state) {
     assert_has(&r, r.out, "Memory is the limit");
     assert_has(&r, r.out, "Without counters: a recording has none");
     run_free(&r);
+    strcat(line, " --json");
+    run_tune(&r, NULL, line);
+    assert_has(&r, r.out, "\"param\":\"THREADS\",\"value\":\"128\",\"instead_of\":\"256\""); /* the nearest */
+    assert_has(&r, r.out, "\"param\":\"THREADS\",\"value\":\"512\",\"instead_of\":\"256\"");
+    run_free(&r);
 }
 
 static void test_usage(void **state) {
