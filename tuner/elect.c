@@ -23,25 +23,38 @@ tt__ratio tt__compare_trials(const tt__trial *a, const tt__trial *b) {
     return (tt__ratio){ratio, ratio, ratio};
 }
 
-static int choose(const tt__finals *f) {
+/* Is entrant a slower than entrant b beyond the noise? */
+static bool is_slower(const tt__finals *f, int a, int b) {
+    return tt__compare_trials(&f->trials[a], &f->trials[b]).low > 1.0;
+}
+
+static int choose_contender(const tt__finals *f) {
     int best = TT__NOBODY;
     for (int i = 0; i < (int)f->n_contenders; i++)
         if (tt__finals_took_part(f, i) &&
             (best == TT__NOBODY || tt__finals_middle_us(f, i) < tt__finals_middle_us(f, best)))
             best = i;
-    if (tt__finals_took_part(f, f->at_incumbent) &&
-        tt__compare_trials(&f->trials[f->at_incumbent], &f->trials[best]).low <= 1.0)
+    if (tt__finals_took_part(f, f->at_incumbent) && !is_slower(f, f->at_incumbent, best))
         return f->at_incumbent;
     int first = best;
     for (int i = 0; i < (int)f->n_contenders; i++) {
         if (!tt__finals_took_part(f, i))
             continue;
-        bool may_be_as_fast = tt__compare_trials(&f->trials[i], &f->trials[best]).low <= 1.0;
-        if (may_be_as_fast && tt__finals_middle_us(f, i) < indistinct * tt__finals_middle_us(f, best) &&
+        if (!is_slower(f, i, best) &&
+            tt__finals_middle_us(f, i) < indistinct * tt__finals_middle_us(f, best) &&
             f->entrants[i].index < f->entrants[first].index)
             first = i;
     }
     return first;
+}
+
+/* Tuning never makes a kernel slower: a default that the screening kept out wins if it is faster than the
+ * best contender in the same rounds, beyond the noise. */
+static int choose(const tt__finals *f) {
+    int at = choose_contender(f), normal = f->at_default;
+    bool comparable = f->interleaved && tt__finals_took_part(f, normal) &&
+                      f->trials[normal].n_samples == f->trials[at].n_samples;
+    return comparable && is_slower(f, at, normal) ? normal : at;
 }
 
 /* The fastest copy by the finals. Screening may have had a lucky sample. */

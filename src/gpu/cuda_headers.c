@@ -44,6 +44,7 @@ static void try_folder(tt__str *out, int *n, int wanted, const char *folder) {
         add_folder(out, n, folder, "", "cuda.h");
         add_folder(out, n, folder, "/cccl", "cuda/std/version");                    /* since CUDA 13 */
         add_folder(out, n, folder, "/../../cuda_cccl/include", "cuda/std/version"); /* Python's, of CUDA 12 */
+        add_folder(out, n, folder, "/../../cuda_nvcc/include", "crt/mma.h");        /* the same */
     }
     tt__str_free(&header);
 }

@@ -1,20 +1,23 @@
 /* See the header. */
 #include "gpu/host_headers.h"
 
+/* Up to CUDA 12.3, libcu++ includes headers of its own by these names, and gets ours. */
+#define LIBCXX "cuda/std/detail/libcxx/include/"
+#define OWN(name)                                                                                            \
+    "#if defined __cuda_std__ && __has_include(<" LIBCXX name ">)\n#include <" LIBCXX name ">\n#endif\n"
 #define INTEGERS                                                                                             \
-    "#pragma once\n"                                                                                         \
     "typedef signed char int8_t;\ntypedef short int16_t;\ntypedef int int32_t;\ntypedef long long "          \
     "int64_t;\n"                                                                                             \
     "typedef unsigned char uint8_t;\ntypedef unsigned short uint16_t;\ntypedef unsigned int uint32_t;\n"     \
     "typedef unsigned long long uint64_t;\n"
 #define LIMITS                                                                                               \
-    "#pragma once\n#define CHAR_BIT 8\n#define INT_MAX 2147483647\n#define INT_MIN (-INT_MAX - 1)\n"         \
+    "#ifndef INT_MAX\n#define CHAR_BIT 8\n#define INT_MAX 2147483647\n#define INT_MIN (-INT_MAX - 1)\n"      \
     "#define UINT_MAX 4294967295u\n#define LLONG_MAX 9223372036854775807ll\n"                                \
-    "#define LLONG_MIN (-LLONG_MAX - 1)\n#define ULLONG_MAX 18446744073709551615ull\n"
+    "#define LLONG_MIN (-LLONG_MAX - 1)\n#define ULLONG_MAX 18446744073709551615ull\n#endif\n"
 #define FLOATS                                                                                               \
-    "#pragma once\n#define FLT_MAX 3.402823466e+38f\n#define FLT_MIN 1.175494351e-38f\n"                     \
+    "#ifndef FLT_MAX\n#define FLT_MAX 3.402823466e+38f\n#define FLT_MIN 1.175494351e-38f\n"                  \
     "#define FLT_EPSILON 1.192092896e-07f\n#define DBL_MAX 1.7976931348623158e+308\n"                        \
-    "#define DBL_MIN 2.2250738585072014e-308\n#define DBL_EPSILON 2.2204460492503131e-16\n"
+    "#define DBL_MIN 2.2250738585072014e-308\n#define DBL_EPSILON 2.2204460492503131e-16\n#endif\n"
 /* The whole of CUB is for the host, too. Its parts for blocks and warps are not. */
 #define CUB                                                                                                  \
     "#pragma once\n#include <cub/block/block_load.cuh>\n#include <cub/block/block_radix_sort.cuh>\n"         \
@@ -30,18 +33,18 @@
     X("stdio.h", "")                                                                                         \
     X("cstdio", "")                                                                                          \
     X("stdlib.h", "")                                                                                        \
-    X("cstdlib", "")                                                                                         \
+    X("cstdlib", OWN("cstdlib"))                                                                             \
     X("stdbool.h", "")                                                                                       \
     X("string.h", "")                                                                                        \
     X("cstring", "")                                                                                         \
     X("math.h", "")                                                                                          \
-    X("cmath", "")                                                                                           \
+    X("cmath", OWN("cmath"))                                                                                 \
     X("stdint.h", INTEGERS)                                                                                  \
-    X("cstdint", INTEGERS)                                                                                   \
+    X("cstdint", OWN("cstdint") INTEGERS)                                                                    \
     X("limits.h", LIMITS)                                                                                    \
-    X("climits", LIMITS)                                                                                     \
+    X("climits", OWN("climits") LIMITS)                                                                      \
     X("float.h", FLOATS)                                                                                     \
-    X("cfloat", FLOATS)                                                                                      \
+    X("cfloat", OWN("cfloat") FLOATS)                                                                        \
     X("cub/cub.cuh", CUB)
 
 #define NAME(name, text) name,

@@ -82,6 +82,8 @@ def check_recording():
     assert sum(name.startswith("Best so far over") for name in page.names) == 5, page.names
     assert "transpose 4096x4096" in page.shown and "READ_RUN=256" in page.shown and "580.159.04" in page.shown
     one = check_page(run(recording, "--sizes", "4096"))
+    for name in "time", "GB/s", "of the copy", "of the peak", "tried", "failed":
+        assert name in one.shown, name
     assert len(one.names) < len(page.names) and "8192x8192" not in one.shown
     return len(text.encode()), seconds
 
@@ -95,6 +97,8 @@ def check_data():
     assert sum(kernel["trials"] for kernel in problem["kernels"]) == problem["trials"] == 690
     shares = sum(p["share"] for p in problem["parameters"]) + sum(p["share"] for p in problem["pairs"])
     assert 0.5 < shares <= 1.001, shares
+    totals = [p["share_with_another"] for p in problem["parameters"]]
+    assert totals == sorted(totals, reverse=True), totals
     for p in problem["parameters"]:
         assert min(p["values"], key=lambda v: v["best_us"])["value"] == p["best"] and p["worst_cost"] >= 1, p
     winner = next(f for f in problem["finals"] if f["config"] == problem["config"])
@@ -147,6 +151,7 @@ def check_store(folder):
     assert "\x1b" not in text and hostile in page.shown and hostile in page.shown.split("Failures")[1], page.shown
     assert text == run("--db", store) and check_page(run(path, store)).shown.count("<b>&.json") > 1
     assert json.loads(run(store, "--json"))["gpus"][0]["gpu"] == hostile
+    assert {line["gpu"] for line in csv.DictReader(io.StringIO(run(store, "--csv")))} == {hostile}
     for table, code, said in ("trial", 0, "has no trials of it"), ("winner", 1, "has nothing to report: tune first"):
         with contextlib.closing(sqlite3.connect(store)) as db:
             db.execute("DELETE FROM " + table)
@@ -163,6 +168,29 @@ def check_order(folder):
     assert [r["timestamp"] for r in before] == [r["timestamp"] for r in after]
     searches = [[p["search"] for p in json.loads(run(path, "--json"))["gpus"][0]["problems"]] for path in (recording, store)]
     assert searches[0] == searches[1]
+
+
+def check_others(folder):
+    """Trials of a kernel's older text, and finals of another run than the winner's, do not count."""
+    store = folder / "c.db"
+    subprocess.run([tune, "import", recording, "--db", store], check=True, capture_output=True)
+    before = json.loads(run(store, "--json"))
+    with contextlib.closing(sqlite3.connect(store)) as db:
+        db.execute("INSERT INTO template (kernel, op, hash) SELECT kernel, op, printf('%064d', 0) FROM template "
+                   "WHERE kernel = 'transpose_vector'")
+        db.execute("INSERT INTO config (template_id, text) SELECT (SELECT max(id) FROM template), text FROM winner "
+                   "JOIN config ON config.id = config_id JOIN template ON template.id = template_id "
+                   "WHERE kernel = 'transpose_vector' LIMIT 1")
+        db.execute("INSERT INTO run (gpu_id, env_id, source, started_ms) SELECT gpu_id, env_id, source, started_ms FROM run")
+        db.execute("INSERT INTO trial SELECT t.problem_id, stage, (SELECT max(id) FROM config), t.run_id, "
+                   "(SELECT min(at_ms) FROM trial) - 1, status, 10, compile_us, regs, NULL, NULL, weight "
+                   "FROM trial t JOIN winner USING (problem_id, config_id) WHERE stage = 0")
+        db.execute("INSERT INTO trial SELECT t.problem_id, 1, t.config_id, (SELECT max(id) FROM run), at_ms, status, 10, "
+                   "compile_us, regs, NULL, NULL, weight FROM trial t WHERE stage = 0 AND NOT EXISTS (SELECT * FROM trial f "
+                   "WHERE f.problem_id = t.problem_id AND f.config_id = t.config_id AND f.stage = 1)")
+        assert db.total_changes > 20
+        db.commit()
+    assert json.loads(run(store, "--json")) == before
 
 
 def check_refused(folder):
@@ -189,6 +217,7 @@ def main():
         check_changes(folder)
         check_store(folder)
         check_order(folder)
+        check_others(folder)
         check_refused(folder)
     print(f"{size} bytes in {seconds:.2f} s")
 

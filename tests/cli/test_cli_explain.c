@@ -60,6 +60,9 @@ static void test_kernel(void **state) {
     assert_has(&r, r.out, "\"role\":\"neighbour\"");
     assert_has(&r, r.out, "\"counters\":{}");
     assert_has(&r, r.out, "\"sentences\":[\"");
+    assert_has(&r, r.out, "\"in_bytes\":40000,\"out_bytes\":20000"); /* y is both */
+    assert_has(&r, r.out, "\"in_bytes\":30000,\"out_bytes\":30000"); /* the copy of as many */
+    assert_has(&r, r.out, "\"launches\":1,");
     assert_true(atof(run_json(time, sizeof time, r.out, "time_us")) > 0);
     run_free(&r);
 }
@@ -102,6 +105,11 @@ static void test_replay(void **state) {
     assert_code(&r, 0);
     assert_has(&r, r.out, "Memory is the limit");
     assert_has(&r, r.out, "Without counters: a recording has none");
+    run_free(&r);
+    strcat(line, " --json");
+    run_tune(&r, NULL, line);
+    assert_has(&r, r.out, "\"param\":\"THREADS\",\"value\":\"128\",\"instead_of\":\"256\""); /* the nearest */
+    assert_has(&r, r.out, "\"param\":\"THREADS\",\"value\":\"512\",\"instead_of\":\"256\"");
     run_free(&r);
 }
 

@@ -186,6 +186,20 @@ EXPORT CUresult cuMemcpyDtoH(void *to, CUdeviceptr from, size_t bytes) {
     return bytes ? copy(to, (void *)(uintptr_t)from, bytes) : CUDA_SUCCESS;
 }
 
+EXPORT CUresult cuMemcpyHtoDAsync(CUdeviceptr to, const void *from, size_t bytes, CUstream stream) {
+    ENTER(NEEDS_CONTEXT);
+    REQUIRE(hostcuda_is_stream(stream), CUDA_ERROR_INVALID_HANDLE);
+    REQUIRE(bytes == 0 || (from && is_inside(to, bytes)), CUDA_ERROR_INVALID_VALUE);
+    return bytes ? copy((void *)(uintptr_t)to, from, bytes) : CUDA_SUCCESS;
+}
+
+EXPORT CUresult cuMemcpyDtoHAsync(void *to, CUdeviceptr from, size_t bytes, CUstream stream) {
+    ENTER(NEEDS_CONTEXT);
+    REQUIRE(hostcuda_is_stream(stream), CUDA_ERROR_INVALID_HANDLE);
+    REQUIRE(bytes == 0 || (to && is_inside(from, bytes)), CUDA_ERROR_INVALID_VALUE);
+    return bytes ? copy(to, (void *)(uintptr_t)from, bytes) : CUDA_SUCCESS;
+}
+
 static CUresult copy_on_device(CUdeviceptr to, CUdeviceptr from, size_t bytes) {
     REQUIRE(bytes == 0 || (is_inside(to, bytes) && is_inside(from, bytes)), CUDA_ERROR_INVALID_VALUE);
     return bytes ? copy((void *)(uintptr_t)to, (void *)(uintptr_t)from, bytes) : CUDA_SUCCESS;

@@ -201,11 +201,26 @@ def check_pages(root):
     one(root, "include/tiletune.h")
 
 
+def check_data(root):
+    """Pages and examples keep their places to each other, so that links stay right. Recordings can be searched."""
+    home = one(root, "doc/tiletune/README.md").parent
+    for name in ("CHANGELOG.md", "LICENSE", "docs/guide.md", "docs/img/search-light.svg", "examples/overlap.c",
+                 "examples/kernels/saxpy.cu"):
+        assert (home / name).is_file(), name
+    assert not list(home.glob("**/__pycache__"))
+    recordings = {path.name for path in one(root, "recordings/h200.json.gz").parent.iterdir()}
+    assert recordings == {path.name + ".gz" for path in (source / "recordings").iterdir()}, recordings
+    said = run(one(root, "bin/tune"), "--device", f"replay:{one(root, 'recordings/h200.json.gz')}", "--sizes", "4096",
+               "--quiet", TILETUNE_DB=":memory:", TILETUNE_SYSTEM_DB="")
+    assert "transpose_vector" in said, said
+
+
 def main():
     with tempfile.TemporaryDirectory() as folder:
         root = pathlib.Path(folder)
         run("meson", "install", "-C", build, "--no-rebuild", "--quiet", "--destdir", root)
-        for check in (check_program, check_cpp, check_cmake, check_worker, check_doctor, check_nvrtc, check_after_install, check_import, check_pages):
+        for check in (check_program, check_cpp, check_cmake, check_worker, check_doctor, check_nvrtc, check_after_install, check_import, check_pages,
+                      check_data):
             check(root)
             print(check.__name__, "ok")
 

@@ -1,6 +1,9 @@
 /*
  * Compiles cubins of the built-in templates with the real NVRTC, which needs no GPU.
  *
+ *   test_nvrtc [LIBRARY FILE...]    with another NVRTC, for more architectures, and with kernel files of
+ * users
+ *
  * - 4-byte elements, 4096 x 4096 and 1024 x 1024, compute capability 9.0: a sample, with TT_LONG all.
  * - Other elements, shapes, and architectures that this NVRTC knows: a sample, with TT_SWEEP=all everything.
  *
@@ -50,6 +53,35 @@ static const tt__gpu gpus[] = {
      .shared_per_block = 232448,
      .l2_bytes = 132644864},
 };
+/* For another NVRTC. */
+static const tt__gpu more_gpus[] = {
+    {.name = "T4",
+     .cc = 75,
+     .sm_count = 40,
+     .max_threads_per_block = 1024,
+     .shared_per_block = 65536,
+     .l2_bytes = 4194304},
+    {.name = "RTX 3090",
+     .cc = 86,
+     .sm_count = 82,
+     .max_threads_per_block = 1024,
+     .shared_per_block = 101376,
+     .l2_bytes = 6291456},
+    {.name = "L40S",
+     .cc = 89,
+     .sm_count = 142,
+     .max_threads_per_block = 1024,
+     .shared_per_block = 101376,
+     .l2_bytes = 100663296},
+    {.name = "RTX 5090",
+     .cc = 120,
+     .sm_count = 170,
+     .max_threads_per_block = 1024,
+     .shared_per_block = 101376,
+     .l2_bytes = 100663296},
+};
+static char **files; /* kernels of users */
+static int n_files;
 static const int elem_sizes[] = {1, 2, 4, 8, 16};
 
 typedef struct job {
@@ -101,6 +133,36 @@ static void add_shape(tt__space *space, tt__problem *p, const tt__template *t, c
         fail_msg("%s", tt_last_error());
 }
 
+/* Keeps at most so many of the jobs from `start` on. */
+static void thin_out(size_t start, size_t at_most) {
+    size_t kept = start, step = jobs.n == start ? 1 : (jobs.n - start + at_most - 1) / at_most;
+    for (size_t i = start; i < jobs.n; i++) {
+        if ((i - start) % step == 0)
+            jobs.items[kept++] = jobs.items[i];
+        else
+            tt__str_free(&jobs.items[i].options);
+    }
+    jobs.n = kept;
+}
+
+/* Adds the cubins of a space, at most so many of them. */
+static void add_space(const tt__space *space, const tt__problem *p, const tt__template *t, int cc,
+                      int elem_size, size_t at_most) {
+    size_t start = jobs.n;
+    for (size_t i = 0; i < space->n; i++) {
+        job *j = new_job(t->path, t->source, cc, elem_size);
+        tt__copy(j->config, sizeof j->config, space->items[i].config);
+        j->early = space->items[i].launch.passes[0].early ? t->kernel : NULL;
+        assert_int_equal(tt__config_options(&j->options, &j->n_options, &space->items[i], p), TT_OK);
+        bool known = false; /* of this shape, or of one before */
+        for (size_t k = 0; k + 1 < jobs.n && !known; k++)
+            known = same_cubin(&jobs.items[k], j);
+        if (known)
+            tt__str_free(&jobs.items[--jobs.n].options);
+    }
+    thin_out(start, at_most);
+}
+
 /* The cubins of one template for one architecture, element size and shape, at most so many of them. Size 0
  * means many shapes: rows that begin on cache lines, that are large powers of two apart, and neither;
  * matrices that fit the L2 cache; few columns or rows; and a batch of small matrices. */
@@ -116,27 +178,23 @@ static void add_template(const tt__template *t, const tt__gpu *gpu, int elem_siz
         add_shape(&space, &p, t, gpu, 3, 100001, 1, elem_size);
         add_shape(&space, &p, t, gpu, 16, 16, 4096, elem_size);
     }
-    size_t start = jobs.n, kept = start;
-    for (size_t i = 0; i < space.n; i++) {
-        job *j = new_job(t->path, t->source, gpu->cc, elem_size);
-        tt__copy(j->config, sizeof j->config, space.items[i].config);
-        j->early = space.items[i].launch.passes[0].early ? t->kernel : NULL;
-        assert_int_equal(tt__config_options(&j->options, &j->n_options, &space.items[i], &p), TT_OK);
-        bool known = false; /* of this shape, or of one before */
-        for (size_t k = 0; k + 1 < jobs.n && !known; k++)
-            known = same_cubin(&jobs.items[k], j);
-        if (known)
-            tt__str_free(&jobs.items[--jobs.n].options);
-    }
-    size_t step = jobs.n == start ? 1 : (jobs.n - start + at_most - 1) / at_most;
-    for (size_t i = start; i < jobs.n; i++) {
-        if ((i - start) % step == 0)
-            jobs.items[kept++] = jobs.items[i];
-        else
-            tt__str_free(&jobs.items[i].options);
-    }
-    jobs.n = kept;
+    add_space(&space, &p, t, gpu->cc, elem_size, at_most);
     tt__space_free(&space);
+}
+
+/* One configuration of each file of a user, for its default problem. */
+static void add_files(tt__template **loaded, const tt__gpu *gpu) {
+    for (int i = 0; i < n_files; i++) {
+        tt__problem p;
+        tt__space space = {0};
+        if (!loaded[i] && tt__template_load(&loaded[i], files[i]) != TT_OK)
+            fail_msg("%s", tt_last_error());
+        assert_int_equal(tt__operation_problem(&p, loaded[i]->operation, loaded[i]->op, NULL), TT_OK);
+        if (tt__space_add(&space, loaded[i], gpu, &p) != TT_OK)
+            fail_msg("%s", tt_last_error());
+        add_space(&space, &p, loaded[i], gpu->cc, 4, 1);
+        tt__space_free(&space);
+    }
 }
 
 static void add_checkers(int cc) {
@@ -297,29 +355,44 @@ static void hasty_code_is_found_out(void **state) {
 #undef WAIT
 }
 
+/* All of an architecture, if this NVRTC knows it. */
+static bool add_gpu(const tt__template_set *set, const tt__gpu *gpu, tt__template **loaded, size_t of_main,
+                    size_t of_others, bool all) {
+    if (!supported(gpu->cc)) {
+        printf("NVRTC %s does not know sm_%d\n", tt__nvrtc_version(), gpu->cc);
+        return false;
+    }
+    for (size_t i = 0; i < set->n && gpu->cc == 90; i++) {
+        add_template(set->items[i], gpu, 4, 4096, of_main);
+        add_template(set->items[i], gpu, 4, 1024, of_main);
+    }
+    for (size_t e = 0; e < sizeof elem_sizes / sizeof *elem_sizes; e++)
+        for (size_t i = 0; i < set->n && (all || elem_sizes[e] == 4 || gpu->cc == 90); i++)
+            add_template(set->items[i], gpu, elem_sizes[e], 0, of_others);
+    add_files(loaded, gpu);
+    add_checkers(gpu->cc);
+    return true;
+}
+
 static void every_configuration_compiles(void **state) {
     (void)state;
     tt__template_set set;
     assert_int_equal(tt__template_set_open(&set, NULL, 0), TT_OK);
     const char *sweep = getenv("TT_SWEEP");
-    const bool all = sweep && strcmp(sweep, "all") == 0, is_long = sweep || getenv("TT_LONG");
-    const size_t of_main = is_long ? SIZE_MAX / 2 : 8, of_others = all ? SIZE_MAX / 2 : is_long ? 6 : 1;
+    const bool all = sweep && strcmp(sweep, "all") == 0, is_long = !n_files && (sweep || getenv("TT_LONG"));
+    const size_t of_main = is_long   ? SIZE_MAX / 2
+                           : n_files ? 2
+                                     : 8,
+                 of_others = all       ? SIZE_MAX / 2
+                             : is_long ? 6
+                                       : 1;
+    tt__template **loaded = calloc((size_t)n_files + 1, sizeof(tt__template *));
     int n_archs = 0;
-    for (size_t g = 0; g < sizeof gpus / sizeof *gpus; g++) {
-        if (!supported(gpus[g].cc)) {
-            printf("NVRTC %s does not know sm_%d\n", tt__nvrtc_version(), gpus[g].cc);
-            continue;
-        }
-        n_archs++;
-        for (size_t i = 0; i < set.n && gpus[g].cc == 90; i++) {
-            add_template(set.items[i], &gpus[g], 4, 4096, of_main);
-            add_template(set.items[i], &gpus[g], 4, 1024, of_main);
-        }
-        for (size_t e = 0; e < sizeof elem_sizes / sizeof *elem_sizes; e++)
-            for (size_t i = 0; i < set.n && (all || elem_sizes[e] == 4 || gpus[g].cc == 90); i++)
-                add_template(set.items[i], &gpus[g], elem_sizes[e], 0, of_others);
-        add_checkers(gpus[g].cc);
-    }
+    assert_non_null(loaded);
+    for (size_t g = 0; g < sizeof gpus / sizeof *gpus; g++)
+        n_archs += add_gpu(&set, &gpus[g], loaded, of_main, of_others, all);
+    for (size_t g = 0; g < sizeof more_gpus / sizeof *more_gpus && n_files; g++)
+        n_archs += add_gpu(&set, &more_gpus[g], loaded, of_main, of_others, all);
     assert_true(n_archs > 0);
     double start = tt__now_s();
     compile_all();
@@ -329,13 +402,21 @@ static void every_configuration_compiles(void **state) {
     for (size_t i = 0; i < jobs.n; i++)
         tt__str_free(&jobs.items[i].options);
     free(jobs.items);
+    for (int i = 0; i < n_files; i++)
+        tt__template_free(&loaded[i]);
+    free(loaded);
     tt__template_set_close(&set);
 }
 
-int main(void) {
+int main(int argc, char **argv) {
     const struct CMUnitTest tests[] = {cmocka_unit_test(hasty_code_is_found_out),
                                        cmocka_unit_test(every_configuration_compiles)};
     unsetenv("TILETUNE_NVRTC");
+    if (argc > 1) {
+        setenv("TILETUNE_NVRTC", argv[1], 1);
+        files = argv + 2;
+        n_files = argc - 2;
+    }
     if (tt__nvrtc_open() != TT_OK) {
         fprintf(stderr, "skipped: %s\n", tt_last_error());
         return EXIT_SKIPPED;

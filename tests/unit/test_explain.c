@@ -1,5 +1,6 @@
 /* The rules of `tune explain`, on counters of planted kernels that a GPU has run (tests/planted/fixture.py).
  */
+#include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -12,6 +13,7 @@
 
 #include "base/str.h"
 #include "tuner/explain.h"
+#include "tuner/explain_measures.h"
 
 typedef struct planted {
     char name[64];
@@ -170,12 +172,69 @@ static void test_sentences(void **state) {
     for_each(explain, NULL);
 }
 
+static void add_neighbour(tt__explanation *e, const char *param, const char *value, double slower,
+                          const tt__explain_facts *facts) {
+    tt__explained *x = &e->items[e->n++];
+    x->role = TT__ROLE_NEIGHBOUR;
+    x->trial = (tt__trial){.status = TT__TRIAL_OK, .time_us = 10 * (1 + slower)};
+    x->slower = slower;
+    x->facts = *facts;
+    strcpy(x->param, param);
+    strcpy(x->value, value);
+    strcpy(x->winners, "2");
+}
+
+/* Each parameter is told once, by its worse neighbour, with the counter that got worse: fewer warps are
+ * worse, more instructions are. A neighbour that is faster comes first. */
+static void test_parameters(void **state) {
+    (void)state;
+    static const char *const expected[] = {
+        "FAST=1 in place of 2 is 5.0 % faster now: tune again with --force.",
+        "UNROLL=4 in place of 2 is 25.0 % slower (occupancy -50 %).",
+        "THREADS=4 in place of 2 is 3.0 % slower (instructions +100 %).",
+    };
+    tt__explanation *e = calloc(1, sizeof *e);
+    tt__explain_facts same = {.counted.n_replays = 1}, fewer_warps, more_work;
+    assert_non_null(e);
+    same.counted.values[TT__C_OCCUPANCY] = 80;
+    same.counted.values[TT__C_INSTRUCTIONS] = 1000;
+    fewer_warps = more_work = same;
+    fewer_warps.counted.values[TT__C_OCCUPANCY] = 40;
+    fewer_warps.counted.values[TT__C_INSTRUCTIONS] = 900;
+    more_work.counted.values[TT__C_OCCUPANCY] = 100;
+    more_work.counted.values[TT__C_INSTRUCTIONS] = 2000;
+    e->n = 1;
+    e->items[0] = (tt__explained){.trial = {.status = TT__TRIAL_OK, .time_us = 10}, .facts = same};
+    add_neighbour(e, "THREADS", "4", 0.03, &more_work);
+    add_neighbour(e, "UNROLL", "1", 0.1, &more_work);
+    add_neighbour(e, "UNROLL", "4", 0.25, &fewer_warps);
+    add_neighbour(e, "NOISE", "4", 0.005, &more_work);
+    add_neighbour(e, "FAST", "1", -0.05, &same);
+    tt__explain_tell(e);
+    int at = 0;
+    while (at < e->n_sentences && strcmp(e->sentences[at], expected[0]) != 0)
+        at++;
+    for (size_t i = 0; i < sizeof expected / sizeof *expected; i++)
+        assert_string_equal(e->sentences[at + (int)i], expected[i]);
+    for (int i = 0; i < e->n_sentences; i++)
+        assert_null(strstr(e->sentences[i], "UNROLL=1"));
+    free(e);
+}
+
+/* Where no copy was counted, memory gives nine tenths of its theoretical rate at most. */
+static void test_memory_without_a_copy(void **state) {
+    (void)state;
+    tt__explain_facts f = {.time_us = 1, .peak_gbps = 1000, .counted.values[TT__C_DRAM_READ] = 450e3};
+    assert_true(fabs(tt__m_dram_use(&f) - 0.5) < 1e-9);
+    f.copy_dram_gbps = 600;
+    assert_true(fabs(tt__m_dram_use(&f) - 0.75) < 1e-9);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_with_counters),
-        cmocka_unit_test(test_without_counters),
-        cmocka_unit_test(test_missing),
-        cmocka_unit_test(test_sentences),
+        cmocka_unit_test(test_with_counters), cmocka_unit_test(test_without_counters),
+        cmocka_unit_test(test_missing),       cmocka_unit_test(test_sentences),
+        cmocka_unit_test(test_parameters),    cmocka_unit_test(test_memory_without_a_copy),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

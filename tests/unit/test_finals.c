@@ -249,6 +249,34 @@ static void test_the_default_waits(void **state) {
     race_close(&r);
 }
 
+/* A default that screening kept out wins if it is faster in every round, but not if that may be noise, or if
+ * its rounds are others. */
+static void test_no_winner_is_slower_than_the_default(void **state) {
+    (void)state;
+    static const struct {
+        int n_ticks;
+        bool earlier;
+        size_t elected;
+    } cases[] = {{7, false, 0}, {3, false, 1}, {7, true, 1}};
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        race r;
+        race_open(&r, false);
+        tt__search_close(&r.all);
+        r.b.backend.slow_default = true;
+        r.b.opts.force = true;
+        bench_search(&r.b, &tt__no_limits, &r.all);
+        r.b.backend.slow_default = false;
+        r.b.backend.n_ticks = cases[i].n_ticks;
+        r.b.backend.fastest = &r.all.space.items[0];
+        r.b.backend.earlier = cases[i].earlier ? &r.all.space.items[0] : NULL;
+        run(&r);
+        expect_elected(&r, cases[i].elected);
+        if (cases[i].elected == 0)
+            assert_true(r.result.speedup_vs_default == 1);
+        race_close(&r);
+    }
+}
+
 /* Entrants with only an earlier stage in the recording have fewer samples, and are not compared with the last
  * stage's. This holds for contenders and copies. */
 static void test_samples_of_an_earlier_stage(void **state) {
@@ -462,6 +490,7 @@ int main(void) {
         cmocka_unit_test(test_all_stay),
         cmocka_unit_test(test_what_is_short),
         cmocka_unit_test(test_the_default_waits),
+        cmocka_unit_test(test_no_winner_is_slower_than_the_default),
         cmocka_unit_test(test_samples_of_an_earlier_stage),
         cmocka_unit_test(test_the_budget_is_over),
         cmocka_unit_test(test_the_incumbent),

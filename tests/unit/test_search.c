@@ -54,6 +54,33 @@ static void test_the_best_of_equals(void **state) {
     bench_close(&b);
 }
 
+/* How many of the space a search measures now, after earlier ones. */
+static size_t measured_now(bench *b) {
+    tt__search all;
+    bench_search(b, &tt__no_limits, &all);
+    size_t n = all.n_measured;
+    tt__search_close(&all);
+    return n;
+}
+
+/* What a replay has stored counts for replays only, and what an older text got counts for nothing. */
+static void test_trials_that_are_no_evidence(void **state) {
+    (void)state;
+    bench b;
+    bench_open(&b, false);
+    bench_begin_run(&b, "replayed");
+    assert_int_equal(measured_now(&b), SPACE);
+    b.opts.replay = "a recording";
+    assert_int_equal(measured_now(&b), 0);
+    b.opts.replay = NULL;
+    bench_begin_run(&b, "measured");
+    assert_int_equal(measured_now(&b), SPACE);
+    assert_int_equal(measured_now(&b), 0);
+    b.f.t[0]->hash[0] = b.f.t[0]->hash[0] == '0' ? '1' : '0';
+    assert_int_equal(measured_now(&b), SPACE);
+    bench_close(&b);
+}
+
 /* Configurations that cannot win are measured shortly. */
 static void test_cutoff(void **state) {
     (void)state;
@@ -305,6 +332,7 @@ int main(void) {
         cmocka_unit_test(test_all_of_it_in_time),
         cmocka_unit_test(test_a_copy_in_little_time),
         cmocka_unit_test(test_the_best_of_equals),
+        cmocka_unit_test(test_trials_that_are_no_evidence),
         cmocka_unit_test(test_cutoff),
         cmocka_unit_test(test_tells_times),
         cmocka_unit_test(test_effort_with_only),

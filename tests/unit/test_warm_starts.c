@@ -45,12 +45,12 @@ static void put(shelf *s, const tt__problem *p, const char *config, double us, b
         assert_ok(tt__store_winner_put(s->store, s->run_id, problem_id, config_id, &w));
 }
 
-static void assert_starts(shelf *s, const char *expected) {
+/* Of the run at hand. */
+static void assert_starts_now(shelf *s, const char *expected) {
     tt__winners winners;
     tt__warm_starts starts;
     tt__str got = {0};
     assert_ok(tt__winners_load(&winners, s->store));
-    run_of(s, field_gpu.name, &now);
     assert_ok(tt__warm_starts_find(&starts, s->store, &winners, &field_gpu, s->gpu_id, s->run_id,
                                    &s->f.problem, &s->f.space));
     for (size_t i = 0; i < starts.n; i++)
@@ -59,6 +59,12 @@ static void assert_starts(shelf *s, const char *expected) {
     assert_string_equal(tt__str_text(&got), expected);
     tt__str_free(&got);
     tt__winners_free(&winners);
+}
+
+/* Of a new run. */
+static void assert_starts(shelf *s, const char *expected) {
+    run_of(s, field_gpu.name, &now);
+    assert_starts_now(s, expected);
 }
 
 static void test_nothing_is_known(void **state) {
@@ -104,11 +110,26 @@ static void test_good_trials_follow(void **state) {
     teardown(&s);
 }
 
+/* A search does not depend on the other problems of its run. */
+static void test_trials_of_this_run(void **state) {
+    (void)state;
+    shelf s;
+    tt__problem near = square_of(8192, 4);
+    setup(&s);
+    run_of(&s, field_gpu.name, &now);
+    put(&s, &near, "A=1 B=0", 10, true);
+    put(&s, &near, "A=2 B=0", 11, false);
+    assert_starts_now(&s, "10");
+    assert_starts(&s, "10 20");
+    teardown(&s);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_nothing_is_known),
         cmocka_unit_test(test_the_nearest_first),
         cmocka_unit_test(test_good_trials_follow),
+        cmocka_unit_test(test_trials_of_this_run),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

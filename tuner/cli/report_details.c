@@ -58,7 +58,7 @@ static int by_worth(const void *a, const void *b) {
 static void drop_old_texts(reading *all) {
     size_t kept = 0, newest = 0;
     for (size_t i = 0; i < all->n; i++) {
-        if (newest < i || strcmp(all->rows[newest].kernel, all->rows[i].kernel) != 0)
+        if (newest <= i || strcmp(all->rows[newest].kernel, all->rows[i].kernel) != 0)
             newest = all->n - 1;
         while (strcmp(all->rows[newest].kernel, all->rows[i].kernel) != 0)
             newest--;
