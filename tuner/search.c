@@ -266,15 +266,21 @@ static tt_status try_all(tt__session *s, tt__search *search, const char *phase, 
 
 /* Tries each template once that the strategy never named. All templates have then competed, and running the
  * same effort again measures nothing. */
-static tt_status try_the_rest(tt__session *s, tt__search *search, const hunt *h) {
+static tt_status try_the_rest(tt__session *s, tt__search *search, hunt *h) {
     for (size_t i = 0, end; i < search->space.n && !search->cut; i = end) {
         end = tt__strategy_end_of_template(&search->space, i);
-        if (has_competed(search, i, end) || tt__search_counted(search) >= most_trials(search))
+        if (has_competed(search, i, end) || tt__search_counted(search) + h->n_pending >= most_trials(search))
             continue;
+        for (; s->backend->ops->room(s->backend) == 0; h->n_pending--)
+            TT_TRY(take_one(s, search));
         search->cut = !in_time(search, h);
-        if (!search->cut)
-            TT_TRY(tt__search_try(s, search, i));
+        if (search->cut)
+            break;
+        TT_TRY(submit(s, search, i));
+        h->n_pending++;
     }
+    for (; h->n_pending > 0; h->n_pending--)
+        TT_TRY(take_one(s, search));
     return TT_OK;
 }
 
