@@ -11,6 +11,7 @@ Error, with the library's sentence. The library, the program `tune` and the head
 get_include() say where.
 """
 import os as _os
+import sys as _sys
 
 from ._arrays import permute, transpose
 from ._context import Context, configure, lock
@@ -28,6 +29,11 @@ __all__ = ["Argument", "Choice", "Context", "DeviceError", "Error", "InvalidErro
            "OutOfMemoryError", "Plan", "Problem", "Progress", "Report", "Result", "StoreError", "UnsupportedError", "best",
            "configure", "get_cmake_dir", "get_include", "lock", "matrix", "operation", "permutation", "permute", "transpose",
            "tune"]
+
+
+if "torch" in _sys.modules:
+    from . import _torch
+    _torch.adopt()
 
 
 def get_include() -> str:

