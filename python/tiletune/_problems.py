@@ -116,6 +116,6 @@ def best(problem: Any, *, gpu: "str | None" = None, device: int = 0, context: "C
     `problem` is N, (rows, cols), an array to transpose, or one of matrix(), permutation(), operation() and
     Kernel.problem(). Options are those of matrix().
     """
-    out = sized("tt_choice")
-    check(lib.tt_py_best(out, use(context).for_gpu(gpu)._c, problem_of(problem, **options)._c, device))
+    out, asked = sized("tt_choice"), problem_of(problem, **options)
+    check(lib.tt_py_best(out, use(context).for_gpu(gpu)._c, asked._c, device))
     return choice(out)

@@ -97,7 +97,8 @@ def check_best_and_tune():
     assert [r.source for r in report] == ["measured"] * 2 and steps and steps[-1].n_problems == 2, report
     assert tiletune.best(40).match == "exact" and tiletune.best(array(40, 40)).match == "exact"
     assert "40x40" in repr(report) and "<td>40x40</td>" in report._repr_html_(), report
-    assert report.to_dicts()[0]["kernel"] == report[0].kernel
+    table = report.to_pandas()
+    assert list(table["kernel"]) == [r.kernel for r in report] and set(report[0].config) < set(table.columns), table
     raises(tiletune.InvalidError, "effort 'lazy'", tiletune.tune, 40, effort="lazy")
     raises(tiletune.InvalidError, "dtype 'float3'", tiletune.tune, 40, dtype="float3")
 
