@@ -15,7 +15,6 @@ from ._problems import make_permutation
 
 _SIZES = (1, 2, 4, 8, 16)
 LEAVE = (lib.TT_E_UNSUPPORTED, lib.TT_E_CAPTURE)  #: what another library can still do
-Shape = "tuple[int, ...]"
 
 
 class View(NamedTuple):

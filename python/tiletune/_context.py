@@ -8,7 +8,6 @@ from typing import Any, Iterable
 from ._errors import check
 from ._native import ffi, lib
 
-Path = "str | os.PathLike[str]"
 handle: Any = None  # of the context in use; the fast path reads it
 _current: "Context | None" = None
 _lock = threading.Lock()
@@ -51,7 +50,7 @@ class Context:
     def __init__(self, db: "str | os.PathLike[str] | None" = None, *, gpu: "str | None" = None, read_only: bool = False,
                  templates: "Iterable[str | os.PathLike[str]]" = (), tune_budget: float = 0.0, early_launch: bool = True,
                  lock_file: "str | os.PathLike[str] | None" = None, lock_default: bool = False):
-        self._options = dict(db=db, read_only=read_only, templates=templates, lock_file=lock_file, lock_default=lock_default)
+        self._options: "dict[str, Any]" = dict(db=db, read_only=read_only, templates=templates, lock_file=lock_file, lock_default=lock_default)
         self._of_gpu: dict[str, Context] = {}
         opts, files, out = sized("tt_open_opts"), Strings(templates), ffi.new("tt_ctx **")
         keep = [ffi.new("char[]", encode(value)) if value is not None else ffi.NULL for value in (db, gpu, lock_file)]
@@ -66,8 +65,7 @@ class Context:
         if gpu is None:
             return self
         if gpu not in self._of_gpu:
-            self._of_gpu[gpu] = Context(**self._options, gpu=gpu) if self._options["db"] != ":memory:" else \
-                Context(**{**self._options, "db": ":memory:"}, gpu=gpu)
+            self._of_gpu[gpu] = Context(**self._options, gpu=gpu)
         return self._of_gpu[gpu]
 
     def close(self) -> None:

@@ -1,11 +1,12 @@
 """Kernels of the user's own: tuned, looked up and launched."""
 from __future__ import annotations
 
+import dataclasses
 import math
 import os
 import re
 import struct
-from typing import Any, Callable, NamedTuple
+from typing import Any
 
 from ._arrays import View, is_dense, library_of
 from ._context import Context, encode, sized, use
@@ -19,7 +20,8 @@ _SCALARS = {"bool": "uint8_t", "f32": "float", "f64": "double",
             **{f"{short}{bits}": f"{name}{bits}_t" for short, name in (("i", "int"), ("u", "uint")) for bits in (8, 16, 32, 64)}}
 
 
-class Argument(NamedTuple):
+@dataclasses.dataclass(frozen=True)
+class Argument:
     """An argument of a launch, as in tt_argument of tiletune.h."""
 
     name: str
@@ -98,6 +100,11 @@ class Plan:
         for wait, view in finish.items():
             wait(view)
 
+    def close(self) -> None:
+        """Unloads it. Its launches must have ended, so this does not happen by itself."""
+        out, self._c = ffi.new("tt_plan **", self._c), ffi.NULL
+        lib.tt_plan_free(out)
+
     def __repr__(self) -> str:
         words = ", ".join(f"{a.direction} {a.type} {a.name}" for a in self.arguments)
         config = " ".join(f"{k}={v}" for k, v in self.choice.config.items())
@@ -122,7 +129,7 @@ class Kernel:
         out = ffi.new("tt_kernel **")
         self._context, self._path, self._values = use(context), os.fspath(path), values
         check(lib.tt_kernel_open(out, self._context._c, encode(path), ffi.NULL if source is None else source.encode()))
-        self._c = out[0]
+        self._c = ffi.gc(out[0], lambda c: lib.tt_kernel_close(ffi.new("tt_kernel **", c)))
         self._plans: "dict[Any, Plan]" = {}
 
     @property
@@ -151,7 +158,7 @@ class Kernel:
     def plan(self, *, device: int = 0, **values: Any) -> Plan:
         """Something to launch. Keep it if a call is repeated often."""
         key = (device, *sorted((name, str(value)) for name, value in values.items()))
-        if key not in self._plans:
+        if key not in self._plans or not self._plans[key]._c:
             self._plans[key] = Plan(self._context, self.problem(**values), device)
         return self._plans[key]
 

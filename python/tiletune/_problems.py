@@ -1,11 +1,10 @@
 """Problems: what is to be looked up or tuned."""
 from __future__ import annotations
 
-import functools
-from typing import Any, Iterable, Sequence
+from typing import Any, Sequence
 
 from ._context import Context, sized, use
-from ._errors import InvalidError, check, text
+from ._errors import InvalidError, check
 from ._native import ffi, lib
 from ._results import Choice, choice
 

@@ -9,8 +9,6 @@ from typing import Any, Callable
 
 from ._errors import text
 
-Show = "Callable[[Progress], None]"
-
 
 @dataclasses.dataclass(frozen=True)
 class Progress:

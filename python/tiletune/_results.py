@@ -6,7 +6,7 @@ import html
 from typing import Any, Iterator, Sequence, overload
 
 from ._errors import text
-from ._native import ffi, lib
+from ._native import lib
 
 
 def config_of(words: str) -> "dict[str, int | str]":

@@ -5,9 +5,9 @@ import os
 from typing import Any, Callable, Iterable, Sequence
 
 from ._context import Context, Strings, encode, sized, use
-from ._errors import InvalidError, check, error, text
+from ._errors import InvalidError, error, text
 from ._native import ffi, lib
-from ._problems import Problem, problem_of
+from ._problems import problem_of
 from ._progress import Progress, Shown
 from ._results import Report, report
 
@@ -87,7 +87,7 @@ def tune(problems: Any, *, device: int = 0, devices: "Sequence[int]" = (), effor
         lib.tt_report_free(out)
     failure = run.raised or failure
     if failure is not None:
-        failure.report = found  # type: ignore[attr-defined]
+        failure.report = found
         raise failure
     assert found is not None
     return found

@@ -125,10 +125,13 @@ def check_kernel():
     saxpy(*arguments)
     assert numpy.allclose(y.numpy(), 2 * x.numpy() + before), plan
     raises(tiletune.InvalidError, "arguments: the kernel takes", saxpy, x)
+    assert "n=1000" in repr(saxpy) and "inout f32 y" in repr(plan), plan
     arguments[[a.name for a in plan.arguments].index("x")] = array(999)
     raises(tiletune.InvalidError, "x: an array of u32 was given, and the kernel takes f32", saxpy, *arguments)
     arguments[[a.name for a in plan.arguments].index("x")] = array(999, dtype="float32")
     raises(tiletune.InvalidError, "x: the array has 3996 bytes", saxpy, *arguments)
+    plan.close()
+    raises(tiletune.InvalidError, "NULL", plan, x, y, 2.0)
     raises(tiletune.KernelError, "bad.cu:1:", tiletune.Kernel, "bad.cu", source="//@ nonsense\n")
     raises(tiletune.StoreError, "nowhere.cu", tiletune.Kernel, "nowhere.cu")
 
