@@ -2,7 +2,7 @@
 """check_wheel.py SOURCE FOLDER [torch]: builds the wheel, and uses it as a user does, on the CPU stand-in.
 
 Packages come from the package index into virtual environments in FOLDER, which later runs use again. Without the index, or without TT_LONG=1, the test is skipped (exit code 77). With `torch`, only the part for a real
-PyTorch runs, with the wheel of an earlier run.
+PyTorch runs.
 """
 import glob
 import json
@@ -18,7 +18,7 @@ source, folder = pathlib.Path(sys.argv[1]), pathlib.Path(sys.argv[2]).resolve()
 with_torch = sys.argv[3:] == ["torch"]
 SKIPPED, SIZE_MAX = 77, 4 << 20
 USER = ("pip>=24", "numpy", "pandas", "cffi", "nvidia-cuda-nvrtc==13.0.*")
-TORCH = ("torch==2.11.0",)
+TORCH = ("pip>=24", "numpy", "cffi", "torch==2.11.0")
 OTHERS = "3.9", "3.10", "3.11", "3.12", "3.13", "3.14"
 HERE = pathlib.Path(__file__).parent
 
@@ -127,12 +127,9 @@ def check_others(wheel):
             print(f"Python {version}: {run(programs / 'python', '-c', QUERY).strip()}")
 
 
-def check_torch():
-    wheels = list((folder / "dist").glob("*-manylinux_*.whl"))
-    if not wheels:
-        skip("there is no wheel: the test `python-wheel` builds it")
-    programs = environment("torch", (*TORCH, "numpy", "cffi", "pip>=24"))
-    install(programs, wheels[0])
+def check_torch(wheel):
+    programs = environment("torch", TORCH)
+    install(programs, wheel)
     with tempfile.TemporaryDirectory() as work:
         print(run(programs / "python", HERE / "check_torch.py", cwd=work, HOME=work,
                   LD_LIBRARY_PATH=os.environ["HOSTCUDA_DIR"], TILETUNE_NVRTC=os.environ["HOSTCUDA_DIR"] + "/libnvrtc.so"))
@@ -141,9 +138,9 @@ def check_torch():
 if os.environ.get("TT_LONG") != "1":
     skip("only with TT_LONG=1")
 folder.mkdir(parents=True, exist_ok=True)
+made = build()
 if with_torch:
-    check_torch()
+    check_torch(made)
 else:
-    made = build()
     check_user(made)
     check_others(made)
