@@ -3,6 +3,7 @@ from __future__ import annotations
 
 import dataclasses
 import html
+import shutil
 import sys
 import time
 from typing import Any, Callable
@@ -43,6 +44,7 @@ class Line:
         self._width = 0
 
     def show(self, what: str) -> None:
+        what = what[:shutil.get_terminal_size().columns - 1]
         sys.stderr.write("\r" + what.ljust(self._width))
         sys.stderr.flush()
         self._width = len(what)

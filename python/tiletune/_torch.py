@@ -10,6 +10,7 @@ from typing import Any, Sequence
 
 import torch
 from torch import Tensor
+from torch.utils._python_dispatch import is_traceable_wrapper_subclass
 
 from . import _arrays, _context
 from ._arrays import LEAVE, Library, View, axes_of, dense, is_dense, problem_of
@@ -147,9 +148,10 @@ class _Permute(torch.autograd.Function):
 
 
 def _ours(x: Tensor, y: Tensor) -> bool:
-    """Is there something to move, and on a GPU? y is a view of x, in the order that is asked for."""
+    """Is there something to move, and on a GPU? y is a view of x, in the order that is asked for. A tensor made of others,
+    such as a DTensor, is not ours."""
     return (x.is_cuda and x.layout == torch.strided and not y.is_contiguous() and _forward._current_level < 0
-            and not x.is_conj() and not x.is_neg())
+            and not x.is_conj() and not x.is_neg() and not is_traceable_wrapper_subclass(x))
 
 
 def _all_ways(x: Tensor) -> Tensor:

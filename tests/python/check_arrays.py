@@ -3,9 +3,11 @@
 import os
 import pathlib
 import signal
+import subprocess
 import sys
 import threading
 import time
+import types
 
 import numpy
 
@@ -101,6 +103,32 @@ def check_best_and_tune():
     assert list(table["kernel"]) == [r.kernel for r in report] and set(report[0].config) < set(table.columns), table
     raises(tiletune.InvalidError, "effort 'lazy'", tiletune.tune, 40, effort="lazy")
     raises(tiletune.InvalidError, "dtype 'float3'", tiletune.tune, 40, dtype="float3")
+
+
+def check_notebook():
+    """A notebook gets one output, which is replaced."""
+    shown = []
+    display = types.ModuleType("IPython.display")
+    display.HTML = str
+    display.display = lambda html, display_id: types.SimpleNamespace(update=shown.append)
+    sys.modules |= {"ipykernel": display, "IPython": display, "IPython.display": display}
+    try:
+        tiletune.tune(24, effort="quick", max_trials=3)
+    finally:
+        del sys.modules["ipykernel"], sys.modules["IPython"], sys.modules["IPython.display"]
+    assert shown[0].startswith("<pre>1/1 24x24: ") and shown[-1] == "<pre></pre>", shown
+
+
+def check_lock():
+    tune = pathlib.Path(sys.prefix, "bin/tune")
+    subprocess.run([tune, "lock", "--output", "python.lock", "--sizes", "40", "--db", "python.db"], check=True, capture_output=True)
+    before = tiletune.best(40)
+    tiletune.lock("python.lock")
+    assert tiletune.best(40).config == before.config
+    raises(tiletune.NoWinnerError, "41x41", tiletune.best, 41)
+    tiletune.lock("python.lock", default=True)
+    assert tiletune.best(41).match == "default"
+    tiletune.configure(db="python.db")
 
 
 def check_interrupt():

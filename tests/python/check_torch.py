@@ -162,6 +162,17 @@ class Subclass(torch.Tensor):
     pass
 
 
+class OnlyDlpack:
+    def __init__(self, x):
+        self.shape, self.x = x.shape, x
+
+    def __dlpack__(self, **options):
+        return self.x.__dlpack__(**options)
+
+    def __dlpack_device__(self):
+        return self.x.__dlpack_device__()
+
+
 def check_stand_in():
     make_current()
     with pretended() as launches:
@@ -195,6 +206,9 @@ def check_stand_in():
         assert tiletune.transpose(x, out=out) is out
         same(out, twin(x))
         same(torch.func.vmap(tiletune.transpose)(torch.stack([x, x])), twin(torch.stack([x, x])))
+        dlpack = OnlyDlpack(x)
+        assert tiletune.transpose(dlpack, out=out.zero_()) is out
+        same(out, twin(x))
         for left in (x.expand(2, 40, 20), x[:0], torch.complex(x, x).conj(), torch._neg_view(x)):
             launches.clear()
             for times in range(2):

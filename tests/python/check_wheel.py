@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 """check_wheel.py SOURCE FOLDER [torch]: builds the wheel, and uses it as a user does, on the CPU stand-in.
 
-Packages come from the package index into virtual environments in FOLDER, which later runs use again. Without the index, or without TT_LONG=1, the test is skipped (exit code 77). With `torch`, only the part for a real
-PyTorch runs.
+Packages come from the package index into virtual environments in FOLDER, which later runs use again. Without the index, or
+without TT_LONG=1, the test is skipped (exit code 77). With `torch`, only the part for a real PyTorch runs.
 """
 import glob
 import json
@@ -17,7 +17,7 @@ import zipfile
 source, folder = pathlib.Path(sys.argv[1]), pathlib.Path(sys.argv[2]).resolve()
 with_torch = sys.argv[3:] == ["torch"]
 SKIPPED, SIZE_MAX = 77, 4 << 20
-USER = ("pip>=24", "numpy", "pandas", "cffi", "nvidia-cuda-nvrtc==13.0.*")
+USER = ("pip>=24", "numpy", "pandas", "cffi", "mypy", "nvidia-cuda-nvrtc==13.0.*")
 TORCH = ("pip>=24", "numpy", "cffi", "torch==2.11.0")
 OTHERS = "3.9", "3.10", "3.11", "3.12", "3.13", "3.14"
 HERE = pathlib.Path(__file__).parent
@@ -102,6 +102,7 @@ def check_user(wheel):
         said = run(programs / "tune", "check", source / "examples/kernels/saxpy.cu")  # compiles
         assert "registers" in said, said
         check_cmake(programs, pathlib.Path(work))
+        run(programs / "mypy", "--ignore-missing-imports", "--cache-dir", work, "-p", "tiletune")
 
 
 def check_cmake(programs, work):
