@@ -1,5 +1,5 @@
 /* See the header. The driver is loaded when a call first needs it, as in the library. */
-#include "native.h"
+#include "python/native.h"
 
 #include <dlfcn.h>
 #include <pthread.h>
@@ -42,12 +42,13 @@ static void load(void) {
     loaded = driver && cu.cuInit(0) == 0;
 }
 
-/* Makes the device's primary context current if another one is, or none. Returns 1 if leave() has something to undo.
- * Without a driver or such a device it does nothing, and the library says what is missing. */
+/* Makes the device's primary context current if another one is, or none. Returns 1 if leave() has something
+ * to undo. Without a driver or such a device it does nothing, and the library says what is missing. */
 static int enter(CUcontext *before, int device) {
     int current = -1, changed = 0;
     pthread_once(&once, load);
-    if (!loaded || device < 0 || device >= DEVICES_MAX || (cu.cuCtxGetDevice(&current) == 0 && current == device))
+    if (!loaded || device < 0 || device >= DEVICES_MAX ||
+        (cu.cuCtxGetDevice(&current) == 0 && current == device))
         return 0;
     pthread_mutex_lock(&lock);
     if (primary[device] || cu.cuDevicePrimaryCtxRetain(&primary[device], device) == 0)
@@ -68,8 +69,8 @@ static void leave(CUcontext before, int changed) {
     leave(before, changed);                                                                                  \
     return result
 
-tt_status tt_py_permute(tt_ctx *ctx, const tt_permutation *permutation, uintptr_t dst, uintptr_t src, uintptr_t stream,
-                        int device) {
+tt_status tt_py_permute(tt_ctx *ctx, const tt_permutation *permutation, uintptr_t dst, uintptr_t src,
+                        uintptr_t stream, int device) {
     IN_CONTEXT(tt_status, tt_permute(ctx, permutation, dst, src, (CUstream)stream));
 }
 

@@ -29,7 +29,7 @@ def main():
     for header in headers:
         ffi.cdef(declarations(header))
     ffi.cdef(CALLBACKS)
-    ffi.set_source("tiletune._native", "".join(f'#include "{pathlib.Path(h).name}"\n' for h in headers))
+    ffi.set_source("tiletune._native", '#include "python/native.h"')
     ffi.emit_c_code(output)
 
 
