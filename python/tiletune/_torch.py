@@ -1,8 +1,7 @@
-"""PyTorch: two operators that torch.compile, autograd and torch.func know, and a short way for plain tensors.
+"""PyTorch: operators that torch.compile and autograd know, functions for torch.func, and a short way for plain tensors.
 
-`torch.ops.tiletune.transpose` and `.permute` do what a program needs that traces or differentiates. A tensor without
-gradient, outside of any transform, takes the short way: its shape, strides and type are looked up in a dictionary, which
-has the problem for the library.
+A tensor without gradient, outside of any transform, takes the short way: its shape, strides and type are looked up in a
+dictionary, which has the problem for the library.
 """
 from __future__ import annotations
 
@@ -154,6 +153,17 @@ def _ours(x: Tensor, y: Tensor) -> bool:
             and not x.is_conj() and not x.is_neg() and not is_traceable_wrapper_subclass(x))
 
 
+def _traced(x: Tensor) -> Tensor:
+    """Within torch.compile: an operator in the graph. What torch.func does there is left to PyTorch."""
+    y = x.mT
+    return transpose_op(x) if _ours(x, y) and not _transformed() else y.contiguous()
+
+
+def _traced_permute(x: Tensor, dims: "tuple[int, ...]") -> Tensor:
+    y = x.permute(dims)
+    return permute_op(x, _from_zero(x, dims)) if _ours(x, y) and not _transformed() else y.contiguous()
+
+
 def _all_ways(x: Tensor) -> Tensor:
     y = x.mT  # raises what PyTorch raises
     if not _ours(x, y):
@@ -165,8 +175,12 @@ def _all_ways_permute(x: Tensor, dims: "tuple[int, ...]") -> Tensor:
     y = x.permute(dims)
     if not _ours(x, y):
         return y.contiguous()
-    axes = [d + x.dim() if d < 0 else d for d in dims]
+    axes = _from_zero(x, dims)
     return _Permute.apply(x, axes) if _transformed() else permute_op(x, axes)
+
+
+def _from_zero(x: Tensor, dims: "tuple[int, ...]") -> "list[int]":
+    return [d + x.dim() if d < 0 else d for d in dims]
 
 
 def _remember(key: Any, x: Tensor, axes: "tuple[int, ...]") -> None:
@@ -185,7 +199,7 @@ def _remember(key: Any, x: Tensor, axes: "tuple[int, ...]") -> None:
 def _quick(x: Tensor, dims: "tuple[int, ...] | None") -> "Tensor | None":
     """The short way. None: there is more to heed, or the tensor is seen for the first time. A tensor that a transform has
     wrapped, or that is sparse, has no address or no strides, and raises."""
-    if _modes() or _forward._current_level >= 0 or x.requires_grad and _grad_enabled():
+    if not x.is_cuda or _modes() or _forward._current_level >= 0 or x.requires_grad and _grad_enabled():
         return None
     try:
         src = x.data_ptr()
@@ -212,24 +226,20 @@ def _quick(x: Tensor, dims: "tuple[int, ...] | None") -> "Tensor | None":
 
 def transpose(x: Tensor, out: "Tensor | None") -> Tensor:
     if _tracing():
-        if out is None and not _transformed():
-            return _all_ways(x)
-        return x.mT.contiguous() if out is None else out.copy_(x.mT)
+        return _traced(x) if out is None else out.copy_(x.mT)
     if out is not None:
         return _into(x, _swapped(x.mT.dim()), out)
-    y = _quick(x, None) if x.is_cuda else None
+    y = _quick(x, None)
     return _all_ways(x) if y is None else y
 
 
 def permute(x: Tensor, dims: "Sequence[int]", out: "Tensor | None") -> Tensor:
     dims = tuple(dims)
     if _tracing():
-        if out is None and not _transformed():
-            return _all_ways_permute(x, dims)
-        return x.permute(dims).contiguous() if out is None else out.copy_(x.permute(dims))
+        return _traced_permute(x, dims) if out is None else out.copy_(x.permute(dims))
     if out is not None:
         return _into(x, tuple(axes_of(dims, x.dim())), out)
-    y = _quick(x, dims) if x.is_cuda else None
+    y = _quick(x, dims)
     return _all_ways_permute(x, dims) if y is None else y
 
 
