@@ -21,6 +21,7 @@ LAYERS = {  # folder: layer; the longest matching folder counts
     "tuner/cli": "cli",
     "examples": "examples",
     "bench": "bench",
+    "python": "python",
 }
 INNER = {"public", "base", "gpu", "db", "template", "dispatch", "tuner"}
 SEES = {
@@ -35,6 +36,7 @@ SEES = {
     "cli": INNER | {"api"},
     "examples": {"public"},
     "bench": INNER | {"api"},
+    "python": {"public"},
 }
 CONFINED = [  # headers of others, and where they may be included
     (re.compile(r"sqlite3(ext)?\.h$"), ("db/", "src/template/expr.c", "src/template/functions.c"), "SQLite"),
@@ -84,7 +86,7 @@ def problem(root, path, quote, name):
 def main():
     root = pathlib.Path(sys.argv[1] if len(sys.argv) > 1 else ".").resolve()
     files = violations = 0
-    for top in ("include", "src", "db", "tuner", "examples", "bench", "tests"):
+    for top in ("include", "src", "db", "tuner", "examples", "bench", "python", "tests"):
         for file in sorted((root / top).rglob("*")):
             if file.suffix not in (".c", ".h", ".cpp", ".cc"):
                 continue

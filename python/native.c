@@ -1,0 +1,97 @@
+/* See the header. The driver is loaded when a call first needs it, as in the library. */
+#include "python/native.h"
+
+#include <dlfcn.h>
+#include <pthread.h>
+#include <string.h>
+
+typedef struct CUctx_st *CUcontext;
+enum { DEVICES_MAX = 256 };
+
+static struct {
+    int (*cuInit)(unsigned flags);
+    int (*cuCtxGetDevice)(int *device);
+    int (*cuCtxGetCurrent)(CUcontext *ctx);
+    int (*cuCtxSetCurrent)(CUcontext ctx);
+    int (*cuDevicePrimaryCtxRetain)(CUcontext *ctx, int device);
+    int (*cuStreamSynchronize)(CUstream stream);
+} cu;
+
+static int loaded;
+static CUcontext primary[DEVICES_MAX]; /* retained once, for as long as the process lives */
+static pthread_once_t once = PTHREAD_ONCE_INIT;
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+
+static void load(void) {
+    static const struct {
+        const char *name;
+        void *to;
+    } symbols[] = {{"cuInit", &cu.cuInit},
+                   {"cuCtxGetDevice", &cu.cuCtxGetDevice},
+                   {"cuCtxGetCurrent", &cu.cuCtxGetCurrent},
+                   {"cuCtxSetCurrent", &cu.cuCtxSetCurrent},
+                   {"cuDevicePrimaryCtxRetain", &cu.cuDevicePrimaryCtxRetain},
+                   {"cuStreamSynchronize", &cu.cuStreamSynchronize}};
+    void *driver = dlopen("libcuda.so.1", RTLD_NOW | RTLD_LOCAL);
+    for (size_t i = 0; driver && i < sizeof symbols / sizeof *symbols; i++) {
+        void *found = dlsym(driver, symbols[i].name);
+        if (!found)
+            return;
+        memcpy(symbols[i].to, &found, sizeof found);
+    }
+    loaded = driver && cu.cuInit(0) == 0;
+}
+
+/* Makes the device's primary context current if another one is, or none. Returns 1 if leave() has something
+ * to undo. Without a driver or such a device it does nothing, and the library says what is missing. */
+static int enter(CUcontext *before, int device) {
+    int current = -1, changed = 0;
+    pthread_once(&once, load);
+    if (!loaded || device < 0 || device >= DEVICES_MAX ||
+        (cu.cuCtxGetDevice(&current) == 0 && current == device))
+        return 0;
+    pthread_mutex_lock(&lock);
+    if (primary[device] || cu.cuDevicePrimaryCtxRetain(&primary[device], device) == 0)
+        changed = cu.cuCtxGetCurrent(before) == 0 && cu.cuCtxSetCurrent(primary[device]) == 0;
+    pthread_mutex_unlock(&lock);
+    return changed;
+}
+
+static void leave(CUcontext before, int changed) {
+    if (changed)
+        cu.cuCtxSetCurrent(before);
+}
+
+#define IN_CONTEXT(type, call)                                                                               \
+    CUcontext before = NULL;                                                                                 \
+    const int changed = enter(&before, device);                                                              \
+    const type result = (call);                                                                              \
+    leave(before, changed);                                                                                  \
+    return result
+
+tt_status tt_py_permute(tt_ctx *ctx, const tt_permutation *permutation, uintptr_t dst, uintptr_t src,
+                        uintptr_t stream, int device) {
+    IN_CONTEXT(tt_status, tt_permute(ctx, permutation, dst, src, (CUstream)stream));
+}
+
+tt_status tt_py_best(tt_choice *out, tt_ctx *ctx, const tt_problem *problem, int device) {
+    IN_CONTEXT(tt_status, tt_best(out, ctx, problem));
+}
+
+tt_status tt_py_plan(tt_plan **out, tt_ctx *ctx, const tt_problem *problem, int device) {
+    IN_CONTEXT(tt_status, tt_plan_create(out, ctx, problem));
+}
+
+tt_status tt_py_set_constant(tt_plan *plan, const char *name, const void *data, size_t bytes, int device) {
+    IN_CONTEXT(tt_status, tt_plan_set_constant(plan, name, data, bytes));
+}
+
+tt_status tt_py_launch(const tt_plan *plan, void *const *args, size_t n, uintptr_t stream, int device) {
+    IN_CONTEXT(tt_status, tt_plan_launch_args(plan, args, n, (CUstream)stream));
+}
+
+int tt_py_synchronize(uintptr_t stream, int device) {
+    if (!loaded)
+        return 0;
+    IN_CONTEXT(int, cu.cuStreamSynchronize((CUstream)stream));
+}

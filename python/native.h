@@ -1,0 +1,21 @@
+/*
+ * What the Python module has in addition to tiletune.h: calls in the CUDA context of a tensor's device, with
+ * addresses as integers. `device` is a CUDA ordinal; its primary context is current during the call, which is
+ * the one that PyTorch, CuPy and JAX use. -1: the context that is current.
+ */
+#ifndef TILETUNE_NATIVE_H
+#define TILETUNE_NATIVE_H
+
+#include "tiletune.h"
+
+tt_status tt_py_permute(tt_ctx *ctx, const tt_permutation *permutation, uintptr_t dst, uintptr_t src,
+                        uintptr_t stream, int device);
+tt_status tt_py_best(tt_choice *out, tt_ctx *ctx, const tt_problem *problem, int device);
+tt_status tt_py_plan(tt_plan **out, tt_ctx *ctx, const tt_problem *problem, int device);
+tt_status tt_py_set_constant(tt_plan *plan, const char *name, const void *data, size_t bytes, int device);
+tt_status tt_py_launch(const tt_plan *plan, void *const *args, size_t n, uintptr_t stream, int device);
+
+/* Waits for a stream. Returns CUDA's error, or 0. */
+int tt_py_synchronize(uintptr_t stream, int device);
+
+#endif

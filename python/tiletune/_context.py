@@ -1,0 +1,134 @@
+"""Stores: one is open for all functions, and configure() replaces it."""
+from __future__ import annotations
+
+import os
+import threading
+from typing import Any, Iterable
+
+from ._errors import check
+from ._native import ffi, lib
+
+handle: Any = None  # of the context in use; the fast path reads it
+_current: "Context | None" = None
+_lock = threading.Lock()
+
+
+def sized(name: str) -> Any:
+    """A struct of the header, zero but for its size."""
+    made = ffi.new(name + " *")
+    made.size = ffi.sizeof(name)
+    return made
+
+
+def encode(path: "str | os.PathLike[str]") -> bytes:
+    return os.fsencode(path)
+
+
+class Strings:
+    """A `const char *const *`, or NULL, with the memory that it points to."""
+
+    def __init__(self, items: "Iterable[str | os.PathLike[str]]"):
+        items = [items] if isinstance(items, (str, os.PathLike)) else items
+        self._keep = [ffi.new("char[]", encode(item)) for item in items]
+        self.n = len(self._keep)
+        self.c = ffi.new("char *[]", self._keep) if self._keep else ffi.NULL
+
+
+class Context:
+    """An open store.
+
+    db: its file; None: the user's, as for `tune`; ":memory:" keeps nothing.
+    gpu: best() answers for this GPU, by name.
+    read_only: never write.
+    templates: .cu files in addition to the built-in templates.
+    tune_budget: the first use of a problem that was never measured tunes it for about so many seconds.
+    early_launch: False: a kernel begins only after the previous one in its stream has ended.
+    lock_file: a file of `tune lock`. Only its winners are used; a problem that it lacks is an error, or gets the default
+    with lock_default.
+    """
+
+    def __init__(self, db: "str | os.PathLike[str] | None" = None, *, gpu: "str | None" = None, read_only: bool = False,
+                 templates: "Iterable[str | os.PathLike[str]]" = (), tune_budget: float = 0.0, early_launch: bool = True,
+                 lock_file: "str | os.PathLike[str] | None" = None, lock_default: bool = False):
+        self._options: "dict[str, Any]" = dict(db=db, read_only=read_only, templates=templates, lock_file=lock_file, lock_default=lock_default)
+        self._of_gpu: dict[str, Context] = {}
+        opts, files, out = sized("tt_open_opts"), Strings(templates), ffi.new("tt_ctx **")
+        keep = [ffi.new("char[]", encode(value)) if value is not None else ffi.NULL for value in (db, gpu, lock_file)]
+        opts.db_path, opts.gpu, opts.lock_file = keep
+        opts.read_only, opts.lock_default, opts.no_early_launch = read_only, lock_default, not early_launch
+        opts.templates, opts.n_templates, opts.tune_budget_s = files.c, files.n, tune_budget
+        check(lib.tt_open(out, opts))
+        self._c = out[0]
+
+    def for_gpu(self, gpu: "str | None") -> "Context":
+        """The same store, for questions about another GPU."""
+        if gpu is None:
+            return self
+        if gpu not in self._of_gpu:
+            self._of_gpu[gpu] = Context(**self._options, gpu=gpu)
+        return self._of_gpu[gpu]
+
+    def close(self) -> None:
+        """Frees it and the plans that it has cached. Their launches must have ended."""
+        global handle, _current
+        if _current is self:
+            handle = _current = None
+        for other in self._of_gpu.values():
+            other.close()
+        out = ffi.new("tt_ctx **", self._c)
+        self._c = ffi.NULL
+        lib.tt_close(out)
+
+    def __enter__(self) -> "Context":
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def __repr__(self) -> str:
+        options = ", ".join(f"{name}={value!r}" for name, value in self._options.items() if value)
+        return f"tiletune.Context({options})"
+
+
+def use(context: "Context | None") -> "Context":
+    """The context itself, or the one in use."""
+    global handle, _current
+    if context is None:
+        with _lock:
+            if _current is None:
+                _current = Context()
+                handle = _current._c
+            context = _current
+    return context
+
+
+def configure(**options: Any) -> Context:
+    """Opens a Context with these options, and lets all functions use it from now on.
+
+    >>> tiletune.configure(tune_budget=5)    # tune what was never measured, when it is first used
+
+    The one that was in use stays open, since its kernels may still run.
+    """
+    global handle, _current
+    context = Context(**options)
+    with _lock:
+        _current, handle = context, context._c
+    return context
+
+
+def lock(path: "str | os.PathLike[str]", *, default: bool = False) -> Context:
+    """Uses the configurations of a file of `tune lock`, and no others: all processes that do so run the same.
+
+    A problem that the file lacks is an error, or gets its template's default configuration if `default` is true.
+    """
+    return configure(lock_file=path, lock_default=default)
+
+
+def _forget() -> None:
+    """In a child after fork: neither the store nor a plan may be used there."""
+    global handle, _current, _lock
+    handle = _current = None
+    _lock = threading.Lock()
+
+
+os.register_at_fork(after_in_child=_forget)

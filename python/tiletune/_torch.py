@@ -1,0 +1,264 @@
+"""PyTorch: operators that torch.compile and autograd know, functions for torch.func, and a short way for plain tensors.
+
+A tensor without gradient, outside of any transform, takes the short way: its shape, strides and type are looked up in a
+dictionary, which has the problem for the library.
+"""
+from __future__ import annotations
+
+from typing import Any, Sequence
+
+import torch
+from torch import Tensor
+from torch.utils._python_dispatch import is_traceable_wrapper_subclass
+
+from . import _arrays, _context
+from ._arrays import LEAVE, Library, View, axes_of, dense, is_dense, problem_of
+from ._errors import InvalidError, error
+from ._native import lib
+
+_TYPES = {torch.float16: "f16", torch.bfloat16: "bf16", torch.float32: "f32", torch.float64: "f64", torch.int8: "i8",
+          torch.uint8: "u8", torch.int16: "i16", torch.int32: "i32", torch.int64: "i64", torch.bool: "bool"}
+_modes = torch._C._len_torch_dispatch_stack
+_forward = torch.autograd.forward_ad
+_transformed = torch._C._are_functorch_transforms_active
+_grad_enabled = torch.is_grad_enabled
+_tracing = torch.compiler.is_dynamo_compiling
+_stream_of = getattr(torch._C, "_cuda_getCurrentRawStream", None) or (lambda device: 0)
+_launch = lib.tt_py_permute
+# How the code that torch.compile writes makes tensors, in a fifth of the time. It does so on the current device.
+_empty = getattr(torch._C._dynamo.guards, "_empty_strided_cuda", None)
+_device = getattr(torch._C, "_cuda_getDevice", None) or (lambda: -1)
+
+_fast: "dict[Any, Any]" = {}  # what a plain tensor is like -> (tt_permutation, shape and strides of the result, ...)
+_FAST_MAX = 65536
+
+
+def _view(x: Tensor) -> "View | None":
+    if not x.is_cuda:
+        return None
+    return View(x.data_ptr(), tuple(x.shape), x.stride(), x.element_size(), _TYPES.get(x.dtype, ""), x.get_device(),
+                _stream_of(x.get_device()))
+
+
+def _permuted(x: Tensor, axes: "Sequence[int]") -> Tensor:
+    return x.permute(list(axes)).contiguous()
+
+
+LIBRARY = Library(_view, lambda x, shape: x.new_empty(shape), _permuted)
+
+
+def _run(x: Tensor, axes: "tuple[int, ...]") -> Tensor:
+    """The operators' kernel: a copy, never a view."""
+    found = problem_of(tuple(x.shape), x.stride(), axes, x.element_size()) if x.is_cuda else None
+    if found is not None:
+        y = x.new_empty([x.shape[i] for i in axes])
+        device = x.get_device()
+        status = _launch(_context.handle or _context.use(None)._c, found[0], y.data_ptr(), x.data_ptr(), _stream_of(device),
+                         device)
+        if not status:
+            return y
+        if status not in LEAVE:
+            raise error(status)
+    return x.permute(axes).clone(memory_format=torch.contiguous_format)
+
+
+# ---- The operators
+
+
+def _swapped(rank: int) -> "tuple[int, ...]":
+    return (*range(rank - 2), rank - 1, rank - 2)
+
+
+@torch.library.custom_op("tiletune::transpose", mutates_args=())
+def transpose_op(x: Tensor) -> Tensor:
+    return _run(x, _swapped(x.dim()))
+
+
+@torch.library.custom_op("tiletune::permute", mutates_args=())
+def permute_op(x: Tensor, dims: Sequence[int]) -> Tensor:
+    return _run(x, tuple(dims))
+
+
+@transpose_op.register_fake
+def _(x: Tensor) -> Tensor:
+    return x.new_empty(x.mT.shape)
+
+
+@permute_op.register_fake
+def _(x: Tensor, dims: Sequence[int]) -> Tensor:
+    return x.new_empty([x.shape[d] for d in dims])
+
+
+def _permute_setup(ctx: Any, inputs: Any, output: Any) -> None:
+    ctx.back = sorted(range(len(inputs[1])), key=inputs[1].__getitem__)
+
+
+transpose_op.register_autograd(lambda ctx, grad: transpose_op(grad))
+permute_op.register_autograd(lambda ctx, grad: (permute_op(grad, ctx.back), None), setup_context=_permute_setup)
+if hasattr(transpose_op, "register_vmap"):
+
+    @transpose_op.register_vmap
+    def _(info: Any, in_dims: Any, x: Tensor) -> Any:
+        return transpose_op(x.movedim(in_dims[0], 0)), 0
+
+    @permute_op.register_vmap
+    def _(info: Any, in_dims: Any, x: Tensor, dims: Sequence[int]) -> Any:
+        return permute_op(x.movedim(in_dims[0], 0), [0, *(d + 1 for d in dims)]), 0
+
+
+# ---- torch.func asks for functions of another form
+
+
+class _Transpose(torch.autograd.Function):
+    @staticmethod
+    def forward(x: Tensor) -> Tensor:
+        return transpose_op(x)
+
+    @staticmethod
+    def setup_context(ctx: Any, inputs: Any, output: Any) -> None:
+        pass
+
+    @staticmethod
+    def backward(ctx: Any, grad: Tensor) -> Tensor:
+        return _Transpose.apply(grad)
+
+    @staticmethod
+    def vmap(info: Any, in_dims: Any, x: Tensor) -> Any:
+        return _Transpose.apply(x.movedim(in_dims[0], 0)), 0
+
+
+class _Permute(torch.autograd.Function):
+    @staticmethod
+    def forward(x: Tensor, dims: "list[int]") -> Tensor:
+        return permute_op(x, dims)
+
+    setup_context = staticmethod(_permute_setup)
+
+    @staticmethod
+    def backward(ctx: Any, grad: Tensor) -> Any:
+        return _Permute.apply(grad, ctx.back), None
+
+    @staticmethod
+    def vmap(info: Any, in_dims: Any, x: Tensor, dims: "list[int]") -> Any:
+        return _Permute.apply(x.movedim(in_dims[0], 0), [0, *(d + 1 for d in dims)]), 0
+
+
+# ---- The two functions
+
+
+def _ours(x: Tensor, y: Tensor) -> bool:
+    """Is there something to move, and on a GPU? y is a view of x, in the order that is asked for. A tensor made of others,
+    such as a DTensor, is not ours."""
+    return (x.is_cuda and x.layout == torch.strided and not y.is_contiguous() and _forward._current_level < 0
+            and not x.is_conj() and not x.is_neg() and not is_traceable_wrapper_subclass(x))
+
+
+def _traced(x: Tensor) -> Tensor:
+    """Within torch.compile: an operator in the graph. What torch.func does there is left to PyTorch."""
+    y = x.mT
+    return transpose_op(x) if _ours(x, y) and not _transformed() else y.contiguous()
+
+
+def _traced_permute(x: Tensor, dims: "tuple[int, ...]") -> Tensor:
+    y = x.permute(dims)
+    return permute_op(x, _from_zero(x, dims)) if _ours(x, y) and not _transformed() else y.contiguous()
+
+
+def _all_ways(x: Tensor) -> Tensor:
+    y = x.mT  # raises what PyTorch raises
+    if not _ours(x, y):
+        return y.contiguous()
+    return _Transpose.apply(x) if _transformed() else transpose_op(x)
+
+
+def _all_ways_permute(x: Tensor, dims: "tuple[int, ...]") -> Tensor:
+    y = x.permute(dims)
+    if not _ours(x, y):
+        return y.contiguous()
+    axes = _from_zero(x, dims)
+    return _Permute.apply(x, axes) if _transformed() else permute_op(x, axes)
+
+
+def _from_zero(x: Tensor, dims: "tuple[int, ...]") -> "list[int]":
+    return [d + x.dim() if d < 0 else d for d in dims]
+
+
+def _remember(key: Any, x: Tensor, axes: "tuple[int, ...]") -> None:
+    """Adds to _fast what a tensor like this needs, if the library does it and the tensor is nothing but memory."""
+    shape, strides = tuple(x.shape), x.stride()
+    found = problem_of(shape, strides, axes, x.element_size())
+    turned = tuple(shape[i] for i in axes)
+    if (found is None or is_dense(turned, [strides[i] for i in axes]) or x.dtype.is_complex or x.is_quantized
+            or type(x) not in (Tensor, torch.nn.Parameter)):
+        return
+    if len(_fast) >= _FAST_MAX:
+        _fast.clear()
+    _fast[key] = (found[0], turned, dense(turned), found)
+
+
+def _quick(x: Tensor, dims: "tuple[int, ...] | None") -> "Tensor | None":
+    """The short way. None: there is more to heed, or the tensor is seen for the first time. A tensor that a transform has
+    wrapped, or that is sparse, has no address or no strides, and raises."""
+    if not x.is_cuda or _modes() or _forward._current_level >= 0 or x.requires_grad and _grad_enabled():
+        return None
+    try:
+        src = x.data_ptr()
+        dtype = x.dtype
+        key = (x.shape, x.stride(), dtype, type(x), dims)
+    except RuntimeError:
+        return None
+    found = _fast.get(key)
+    if found is None:
+        if dims is not None or x.dim() >= 2:
+            _remember(key, x, _swapped(x.dim()) if dims is None else tuple(axes_of(dims, x.dim())))
+        return None
+    if x.is_neg():
+        return None
+    device = x.get_device()
+    y = _empty(found[1], found[2], dtype) if _empty and _device() == device else x.new_empty(found[1])
+    status = _launch(_context.handle or _context.use(None)._c, found[0], y.data_ptr(), src, _stream_of(device), device)
+    if status:
+        if status not in LEAVE:
+            raise error(status)
+        return None
+    return y
+
+
+def transpose(x: Tensor, out: "Tensor | None") -> Tensor:
+    if _tracing():
+        return _traced(x) if out is None else out.copy_(x.mT)
+    if out is not None:
+        return _into(x, _swapped(x.mT.dim()), out)
+    y = _quick(x, None)
+    return _all_ways(x) if y is None else y
+
+
+def permute(x: Tensor, dims: "Sequence[int]", out: "Tensor | None") -> Tensor:
+    dims = tuple(dims)
+    if _tracing():
+        return _traced_permute(x, dims) if out is None else out.copy_(x.permute(dims))
+    if out is not None:
+        return _into(x, tuple(axes_of(dims, x.dim())), out)
+    y = _quick(x, dims)
+    return _all_ways_permute(x, dims) if y is None else y
+
+
+def _into(x: Tensor, axes: "tuple[int, ...]", out: Tensor) -> Tensor:
+    if _grad_enabled() and (x.requires_grad or out.requires_grad):
+        raise InvalidError("out: such a call has no gradient; leave it out, or use torch.no_grad()")
+    if not x.is_cuda or problem_of(tuple(x.shape), x.stride(), axes, x.element_size()) is None:
+        if out.shape != x.permute(axes).shape:
+            raise InvalidError(f"out must have the shape {tuple(x.permute(axes).shape)}, and has {tuple(out.shape)}")
+        return out.copy_(x.permute(axes))
+    return _arrays.move(LIBRARY, x, list(axes), out)
+
+
+def first(function: Any, *arguments: Any) -> Tensor:
+    """A call before adopt(). While torch.compile traces, no variable may change that it has read."""
+    if not _tracing():
+        adopt()
+    return function(*arguments)
+
+
+def adopt() -> None:
+    _arrays.adopt(Tensor, transpose, permute)

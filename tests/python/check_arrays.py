@@ -1,0 +1,181 @@
+#!/usr/bin/env python3
+"""check_arrays.py EXAMPLES: the installed package on the CPU stand-in, with arrays that have __cuda_array_interface__."""
+import os
+import pathlib
+import signal
+import subprocess
+import sys
+import threading
+import time
+import types
+
+import numpy
+
+import tiletune
+from device import Array, make_current
+
+examples = pathlib.Path(sys.argv[1])
+random = numpy.random.default_rng(1)
+
+
+def raises(kind, words, call, *args, **options):
+    try:
+        call(*args, **options)
+    except kind as e:
+        assert words in str(e), (words, str(e))
+        return e
+    raise AssertionError(f"{kind.__name__} expected: {words}")
+
+
+def array(*shape, dtype="uint32"):
+    size = int(numpy.prod(shape)) * numpy.dtype(dtype).itemsize
+    return Array(numpy.frombuffer(random.bytes(size), dtype).reshape(shape))
+
+
+def same(y, wanted):
+    got = y.numpy()
+    assert got.shape == wanted.shape and got.tobytes() == numpy.ascontiguousarray(wanted).tobytes()
+
+
+def check_transpose():
+    for shape, dtype in (((33, 65), "uint32"), ((64, 64), "uint16"), ((3, 17, 40), "uint8"), ((2, 3, 8, 9), "float64"),
+                         ((5, 7), "complex128"), ((1, 9), "uint32"), ((4, 1, 6), "uint32")):
+        x = array(*shape, dtype=dtype)
+        same(tiletune.transpose(x), x.numpy().swapaxes(-1, -2))
+        out = Array(numpy.empty((*shape[:-2], shape[-1], shape[-2]), dtype))
+        assert tiletune.transpose(x, out=out) is out
+        same(out, x.numpy().swapaxes(-1, -2))
+
+
+def check_views():
+    """Gaps, channels last, windows, and what is left to the array's own library."""
+    x = array(6, 20, 24)
+    for change in (lambda a: a[:, :, :17], lambda a: a[1:5, 3:], lambda a: a.transpose(0, 2, 1), lambda a: a.transpose(1, 2, 0),
+                   lambda a: a[::2], lambda a: a[:, ::-1], lambda a: a[:0], lambda a: numpy.broadcast_to(a[:, :1], a.shape)):
+        part = x.view(change)
+        wanted = change(x.numpy()).swapaxes(-1, -2)
+        if part.shape[0]:
+            same(tiletune.transpose(part), wanted)
+    raises(tiletune.InvalidError, "no matrix", tiletune.transpose, array(5))
+    raises(tiletune.InvalidError, "contiguous array of shape (20, 6)", tiletune.transpose, array(6, 20), out=array(6, 20))
+    raises(tiletune.InvalidError, "list is no array", tiletune.transpose, [1])
+    raises(tiletune.InvalidError, "ndarray is no array on a CUDA device", tiletune.transpose, numpy.eye(3))
+
+
+def check_permute():
+    x = array(3, 10, 5, 14)
+    for dims in ((0, 2, 1, 3), (3, 2, 1, 0), (-1, 0, 1, 2), (0, 1, 2, 3)):
+        same(tiletune.permute(x, dims), x.numpy().transpose([d % 4 for d in dims]))
+    raises(tiletune.InvalidError, "has each axis from 0 to 3 once", tiletune.permute, x, (0, 0, 1, 2))
+
+
+def check_threads():
+    """A thread that has no CUDA context of its own: the arrays do not say which, so the library's sentence is raised."""
+    seen = []
+
+    def run():
+        try:
+            tiletune.transpose(x, out=y)
+        except tiletune.DeviceError as e:
+            seen.append(str(e))
+        make_current()
+        tiletune.transpose(x, out=y)
+
+    x, y = array(40, 20), array(20, 40)
+    threads = [threading.Thread(target=run) for _ in range(4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert len(seen) == 4 and "context" in seen[0], seen
+    same(y, x.numpy().T)
+
+
+def check_best_and_tune():
+    before = tiletune.best(40, gpu=None)
+    assert before.match in ("default", "nearest", "other-gpu"), before
+    steps = []
+    report = tiletune.tune([40, tiletune.permutation((4, 6, 8), (2, 1, 0))], effort="quick", max_trials=6, progress=steps.append)
+    assert [r.source for r in report] == ["measured"] * 2 and steps and steps[-1].n_problems == 2, report
+    assert tiletune.best(40).match == "exact" and tiletune.best(array(40, 40)).match == "exact"
+    assert "40x40" in repr(report) and "<td>40x40</td>" in report._repr_html_(), report
+    table = report.to_pandas()
+    assert list(table["kernel"]) == [r.kernel for r in report] and set(report[0].config) < set(table.columns), table
+    raises(tiletune.InvalidError, "effort 'lazy'", tiletune.tune, 40, effort="lazy")
+    raises(tiletune.InvalidError, "dtype 'float3'", tiletune.tune, 40, dtype="float3")
+
+
+def check_notebook():
+    """A notebook gets one output, which is replaced."""
+    shown = []
+    display = types.ModuleType("IPython.display")
+    display.HTML = str
+    display.display = lambda html, display_id: types.SimpleNamespace(update=shown.append)
+    sys.modules |= {"ipykernel": display, "IPython": display, "IPython.display": display}
+    try:
+        tiletune.tune(24, effort="quick", max_trials=3)
+    finally:
+        del sys.modules["ipykernel"], sys.modules["IPython"], sys.modules["IPython.display"]
+    assert shown[0].startswith("<pre>1/1 24x24: ") and shown[-1] == "<pre></pre>", shown
+
+
+def check_lock():
+    tune = pathlib.Path(sys.prefix, "bin/tune")
+    subprocess.run([tune, "lock", "--output", "python.lock", "--sizes", "40", "--db", "python.db"], check=True, capture_output=True)
+    before = tiletune.best(40)
+    tiletune.lock("python.lock")
+    assert tiletune.best(40).config == before.config
+    raises(tiletune.NoWinnerError, "41x41", tiletune.best, 41)
+    tiletune.lock("python.lock", default=True)
+    assert tiletune.best(41).match == "default"
+    tiletune.configure(db="python.db")
+
+
+def check_interrupt():
+    """Ctrl-C ends a run, and an exception in the call-back does."""
+    timer = threading.Timer(0.5, os.kill, (os.getpid(), signal.SIGINT))
+    timer.start()
+    began = time.monotonic()
+    e = raises(KeyboardInterrupt, "", tiletune.tune, [128, 129, 130, 131], effort="exhaustive", progress=False)
+    assert time.monotonic() - began < 30 and len(e.report) >= 0
+    raises(ZeroDivisionError, "", tiletune.tune, 48, progress=lambda p: 1 / 0)
+
+
+def check_kernel():
+    saxpy = tiletune.Kernel(examples / "saxpy.cu", n=1000)
+    report = saxpy.tune(options={"effort": "quick", "max_trials": 4})
+    assert report[0].kernel == saxpy.name and saxpy.best().match == "exact"
+    x, y = (Array(random.random(1000, dtype="float32")) for _ in range(2))
+    before = y.numpy().copy()
+    plan = saxpy.plan()
+    order = {"x": x, "y": y}
+    arguments = [order.get(a.name, 2.0) for a in plan.arguments]
+    saxpy(*arguments)
+    assert numpy.allclose(y.numpy(), 2 * x.numpy() + before), plan
+    raises(tiletune.InvalidError, "arguments: the kernel takes", saxpy, x)
+    assert "n=1000" in repr(saxpy) and "inout f32 y" in repr(plan), plan
+    arguments[[a.name for a in plan.arguments].index("x")] = array(999)
+    raises(tiletune.InvalidError, "x: an array of u32 was given, and the kernel takes f32", saxpy, *arguments)
+    arguments[[a.name for a in plan.arguments].index("x")] = array(999, dtype="float32")
+    raises(tiletune.InvalidError, "x: the array has 3996 bytes", saxpy, *arguments)
+    plan.close()
+    raises(tiletune.InvalidError, "NULL", plan, x, y, 2.0)
+    raises(tiletune.KernelError, "bad.cu:1:", tiletune.Kernel, "bad.cu", source="//@ nonsense\n")
+    raises(tiletune.StoreError, "nowhere.cu", tiletune.Kernel, "nowhere.cu")
+
+
+def check_fork():
+    """A child has neither the store nor the plans of its parent."""
+    child = os.fork()
+    if not child:
+        os._exit(tiletune.best(4096, gpu="H200").kernel != "transpose_vector")
+    assert os.waitpid(child, 0)[1] == 0
+
+
+make_current()
+tiletune.configure(db="python.db")
+for name, check in list(globals().items()):
+    if name.startswith("check_"):
+        began = time.monotonic()
+        check()
+        print(f"{name} ({time.monotonic() - began:.1f} s)", flush=True)
