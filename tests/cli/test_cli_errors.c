@@ -148,7 +148,7 @@ static void about_operations(void **state) {
         {"--op nosuch", 2,
          "there is no operation nosuch (there are axpby, cast_transpose, copy, permute, transpose, "
          "transpose_ladder, "
-         "transpose_in_place)",
+         "transpose_in_place, transpose_scaled)",
          NULL},
         {"--op axpby --kernel own.cu", 2, "--op axpby and --kernel own.cu: one or the other", NULL},
         {"--op axpby --sizes 64", 2,

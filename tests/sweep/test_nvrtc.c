@@ -124,14 +124,20 @@ static bool same_cubin(const job *a, const job *b) {
                0; /* the size of elements is an option, too */
 }
 
-/* A transpose that converts to elements of that size. */
-static bool ask_cast(tt__problem *p, const tt_problem *matrix, const tt__template *t) {
-    static const char *const types[] = {[1] = "S=bf16,D=e4m3", [2] = "S=f32,D=f16", [4] = "S=bf16,D=f32"};
+/* A transpose that converts to elements of that size, or scales such. */
+static bool ask_other(tt__problem *p, const tt_problem *matrix, const tt__template *t) {
+    static const char *const casts[] = {[1] = "outputs=7,S=bf16,D=e4m3",
+                                        [2] = "outputs=7,S=f32,D=f16",
+                                        [4] = "outputs=7,S=bf16,D=f32",
+                                        [16] = NULL};
+    static const char *const scales[] = {
+        [4] = "terms=2", [8] = "T=f64", [16] = "parts=2,terms=2,form=2,T=f64"};
+    const char *values = (strcmp(t->op, "cast_transpose") == 0 ? casts : scales)[matrix->elem_size];
     char text[96];
-    if (matrix->elem_size > 4 || matrix->batch > 1)
+    if (!values || matrix->batch > 1)
         return false;
-    snprintf(text, sizeof text, "rows=%lld,cols=%lld,outputs=7,%s", (long long)matrix->rows,
-             (long long)matrix->cols, types[matrix->elem_size]);
+    snprintf(text, sizeof text, "rows=%lld,cols=%lld,%s", (long long)matrix->rows, (long long)matrix->cols,
+             values);
     MUST(tt__operation_problem(p, t->operation, t->op, text));
     return true;
 }
@@ -141,8 +147,8 @@ static bool ask_cast(tt__problem *p, const tt_problem *matrix, const tt__templat
 static void add_shape(tt__space *space, tt__problem *p, const tt__template *t, const tt__gpu *gpu,
                       int64_t rows, int64_t cols, int64_t batch, int elem_size) {
     tt_problem asked = {.rows = rows, .cols = cols, .batch = batch, .elem_size = elem_size};
-    const bool casts = strcmp(t->op, "cast_transpose") == 0;
-    if ((casts ? ask_cast(p, &asked, t) : sweep_ask(p, &asked, t->op)) &&
+    const bool other = strcmp(t->op, "cast_transpose") == 0 || strcmp(t->op, "transpose_scaled") == 0;
+    if ((other ? ask_other(p, &asked, t) : sweep_ask(p, &asked, t->op)) &&
         tt__space_add(space, t, gpu, p) != TT_OK)
         fail_msg("%s", tt_last_error());
 }

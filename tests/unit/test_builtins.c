@@ -111,7 +111,9 @@ static void defaults_are_legal(void **state) {
             tt__problem p;
             char text[64] = "";
             assert_int_equal(tt__template_builtin(&t, &tt__builtins[i]), TT_OK);
-            if (strncmp(t->op, "transpose", 9) == 0)
+            if (strcmp(t->op, "transpose_scaled") == 0)
+                snprintf(text, sizeof text, "rows=4096 cols=4096 parts=%d", elem_size == 1 ? 2 : 1);
+            else if (strncmp(t->op, "transpose", 9) == 0)
                 snprintf(text, sizeof text, "rows=4096 cols=4096 elem_size=%d", elem_size);
             if (strcmp(t->op, "cast_transpose") == 0)
                 snprintf(text, sizeof text, "rows=4096 cols=4096 D=%s",
