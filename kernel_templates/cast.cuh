@@ -41,7 +41,12 @@ static __device__ float value_of(unsigned bits, int kind) {
     return kind == KIND_F16 ? value_of_half(bits) : __uint_as_float(kind == KIND_BF16 ? bits << 16 : bits);
 }
 
-// The greater of two values, the second one by its size. A NaN counts for nothing.
+// The greater of two values, the second one by its size. A NaN counts for nothing; the CPU stand-in's fmaxf returns signalling ones.
 static __device__ float greater(float most, float v) {
-    return fmaxf(most, __uint_as_float(__float_as_uint(v) & 0x7fffffff));
+    const float size = __uint_as_float(__float_as_uint(v) & 0x7fffffff);
+#if defined __HOSTCUDA__
+    return size > most ? size : most;
+#else
+    return fmaxf(most, size);
+#endif
 }

@@ -146,7 +146,8 @@ static void about_operations(void **state) {
     (void)state;
     static const error errors[] = {
         {"--op nosuch", 2,
-         "there is no operation nosuch (there are axpby, cast_transpose, copy, permute, transpose, "
+         "there is no operation nosuch (there are axpby, cast_transpose, cast_transpose_mx, copy, permute, "
+         "transpose, "
          "transpose_ladder, "
          "transpose_in_place, transpose_scaled)",
          NULL},

@@ -1,5 +1,6 @@
-/* cast_transpose on a device: codes against the nearest ones found by trying all, amax, NaN and infinity, for
- * every pair of types. And configurations of each template, which the tuner verifies between guards. */
+/* cast_transpose and cast_transpose_mx on a device: codes against the nearest ones found by trying all, amax,
+ * block scales, NaN and infinity, for every pair of types. And configurations of each template, which the
+ * tuner verifies between guards. */
 #include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -168,53 +169,121 @@ static void test_codes(void **state) {
     one(&formats[BF16], &formats[E4M3], 3, 5, 1, -2, 7);
 }
 
+/* 32 numbers with a scale: the smallest with which none saturates. `apart`: from one to the next. */
+static void expect_block(const format *from, const format *to, const unsigned char *codes, unsigned got_scale,
+                         const unsigned char *numbers, int apart) {
+    double most = 0;
+    int scale = 0;
+    for (int i = 0; i < 32; i++) {
+        const float v = fabsf(read_float(from, numbers + i * apart * from->bytes));
+        most = isnan(v) ? most : fmax(most, fmin((double)v, 0x1.fffffep127));
+    }
+    while (most > ldexp(number(to, to->most), scale - 127))
+        scale++;
+    if (got_scale != (unsigned)scale)
+        fail_msg("%s to %s, step %d: the largest is %g, and the scale %u, not %d", from->name, to->name,
+                 apart, most, got_scale, scale);
+    for (int i = 0; i < 32; i++) {
+        const float v = read_float(from, numbers + i * apart * from->bytes);
+        const unsigned right = nearest(to, (float)ldexp((double)v, 127 - scale));
+        if (codes[i] != right)
+            fail_msg("%s to %s: %g with scale %d became %x, not %x", from->name, to->name, (double)v, scale,
+                     codes[i], right);
+    }
+}
+
+static void one_mx(const format *from, const format *to, int rows, int cols) {
+    enum { MX_ARGS = 5 };
+    char values[96];
+    unsigned char *host[MX_ARGS], scales[2][MOST / 32];
+    tt_problem problem = TT_INIT(tt_problem);
+    tt_plan *plan = NULL;
+    void *args[MX_ARGS];
+    CUdeviceptr at[MX_ARGS];
+    const size_t n = (size_t)(rows * cols), bytes[MX_ARGS] = {n, n / 32, n, n / 32, n * (size_t)from->bytes};
+    host[0] = dst, host[1] = scales[0], host[2] = cast, host[3] = scales[1], host[4] = src;
+    snprintf(values, sizeof values, "rows=%d,cols=%d,S=%s,D=%s", rows, cols, from->name, to->name);
+    problem.op = "cast_transpose_mx";
+    problem.values = values;
+    OK(tt_plan_create(&plan, ctx, &problem));
+    fill_source(from, to, rows * cols);
+    for (int i = 0; i < MX_ARGS; i++) {
+        CU_OK(cu->cuMemAlloc(&at[i], bytes[i]));
+        args[i] = &at[i];
+    }
+    CU_OK(cu->cuMemcpyHtoD(at[4], src, bytes[4]));
+    OK(tt_plan_launch_args(plan, args, MX_ARGS, NULL));
+    CU_OK(cu->cuCtxSynchronize());
+    for (int i = 0; i < MX_ARGS; i++) {
+        CU_OK(cu->cuMemcpyDtoH(host[i], at[i], bytes[i]));
+        CU_OK(cu->cuMemFree(at[i]));
+    }
+    tt_plan_free(&plan);
+    for (int i = 0; i < rows * cols / 32; i++) {
+        const int row = i % (rows / 32) * 32, col = i / (rows / 32);
+        expect_block(from, to, cast + i * 32, scales[1][i], src + i * 32 * from->bytes, 1);
+        expect_block(from, to, dst + i * 32, scales[0][i], src + (row * cols + col) * from->bytes, cols);
+    }
+}
+
+static void test_mx(void **state) {
+    (void)state;
+    for (int from = BF16; from < FORMATS; from++)
+        for (int to = E4M3; to <= E5M2; to++)
+            one_mx(&formats[from], &formats[to], 96, 64);
+}
+
 static void test_configurations(void **state) {
     (void)state;
-    static const char *const templates[] = {"cast_transpose_vector", "cast_transpose_shifted"};
+    static const char *const templates[] = {"cast_transpose_vector", "cast_transpose_shifted",
+                                            "cast_transpose_mx_tiled"};
+    enum { VECTOR, SHIFTED, MX };
     static const struct {
+        int template;
         const char *values;
-        int template; /* which can do it, or 2 for both */
     } problems[] = {
-        {"rows=256,cols=256,outputs=7", 2},
-        {"rows=595,cols=533,outputs=7", 1},
-        {"rows=594,cols=532,outputs=7,S=f32", 1},
-        {"rows=67,cols=333,outputs=7", 1},
-        {"rows=272,cols=144,outputs=7,S=f32", 0},
-        {"rows=300,cols=132,outputs=3,S=f16,D=f16", 0},
-        {"rows=131,cols=70,outputs=3,S=f32,D=f16", 1},
-        {"rows=140,cols=520,outputs=7,D=f32", 0},
-        {"rows=131,cols=257,outputs=7,D=bf16", 1},
-        {"rows=258,cols=129,outputs=7,S=f16,D=e5m2", 1},
-        {"rows=129,cols=67,outputs=1,S=f32,D=f32", 1},
-        {"rows=264,cols=264,outputs=5,S=f32,D=e5m2", 0},
-        {"rows=1,cols=300,outputs=7", 1},
-        {"rows=301,cols=2,outputs=7", 1},
+        {VECTOR, "rows=256,cols=256,outputs=7"},
+        {SHIFTED, "rows=256,cols=256,outputs=7"},
+        {MX, "rows=288,cols=160"},
+        {MX, "rows=96,cols=320,outputs=1,S=f16,D=e5m2"},
+        {MX, "rows=256,cols=128,outputs=2,S=f32"},
+        {SHIFTED, "rows=595,cols=533,outputs=7"},
+        {SHIFTED, "rows=594,cols=532,outputs=7,S=f32"},
+        {SHIFTED, "rows=67,cols=333,outputs=7"},
+        {VECTOR, "rows=272,cols=144,outputs=7,S=f32"},
+        {VECTOR, "rows=300,cols=132,outputs=3,S=f16,D=f16"},
+        {SHIFTED, "rows=131,cols=70,outputs=3,S=f32,D=f16"},
+        {VECTOR, "rows=140,cols=520,outputs=7,D=f32"},
+        {SHIFTED, "rows=131,cols=257,outputs=7,D=bf16"},
+        {SHIFTED, "rows=258,cols=129,outputs=7,S=f16,D=e5m2"},
+        {SHIFTED, "rows=129,cols=67,outputs=1,S=f32,D=f32"},
+        {VECTOR, "rows=264,cols=264,outputs=5,S=f32,D=e5m2"},
+        {SHIFTED, "rows=1,cols=300,outputs=7"},
+        {SHIFTED, "rows=301,cols=2,outputs=7"},
     };
     const bool all = device_may_take_long();
     tt_tune_opts opts = TT_INIT(tt_tune_opts);
     opts.n_only = 1;
     opts.max_trials = all ? 40 : 2;
     opts.strategy = "random";
-    for (size_t i = 0; i < sizeof problems / sizeof *problems; i++)
-        for (int k = 0; k < 2; k++) {
-            tt_problem problem = TT_INIT(tt_problem);
-            tt_report *report = NULL;
-            if (problems[i].template == !k)
-                continue;
-            problem.op = "cast_transpose";
-            problem.values = problems[i].values;
-            opts.only = &templates[k];
-            opts.seed = i;
-            if (tt_tune(&report, ctx, &problem, 1, &opts) != TT_OK || report->results[0].failed > 0)
-                fail_msg("%s: %s: %s", templates[k], problems[i].values, tt_last_error());
-            tt_report_free(&report);
-        }
+    for (size_t i = 0; i < sizeof problems / sizeof *problems; i += all ? 1 : 2) {
+        tt_problem problem = TT_INIT(tt_problem);
+        tt_report *report = NULL;
+        problem.op = problems[i].template == MX ? "cast_transpose_mx" : "cast_transpose";
+        problem.values = problems[i].values;
+        opts.only = &templates[problems[i].template];
+        opts.seed = i;
+        if (tt_tune(&report, ctx, &problem, 1, &opts) != TT_OK || report->results[0].failed > 0)
+            fail_msg("%s: %s: %s", *opts.only, problems[i].values, tt_last_error());
+        tt_report_free(&report);
+    }
 }
 
 /* An argument is the name of the only test to run. */
 int main(int argc, char **argv) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_codes),
+        cmocka_unit_test(test_mx),
         cmocka_unit_test(test_configurations),
     };
     cmocka_set_test_filter(argc > 1 ? argv[1] : NULL);

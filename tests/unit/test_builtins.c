@@ -115,6 +115,8 @@ static void defaults_are_legal(void **state) {
                 snprintf(text, sizeof text, "rows=4096 cols=4096 parts=%d", elem_size == 1 ? 2 : 1);
             else if (strncmp(t->op, "transpose", 9) == 0)
                 snprintf(text, sizeof text, "rows=4096 cols=4096 elem_size=%d", elem_size);
+            if (strcmp(t->op, "cast_transpose_mx") == 0)
+                snprintf(text, sizeof text, "rows=4096 cols=4096 S=%s", elem_size == 1 ? "f32" : "bf16");
             if (strcmp(t->op, "cast_transpose") == 0)
                 snprintf(text, sizeof text, "rows=4096 cols=4096 D=%s",
                          elem_size == 1   ? "e4m3"
