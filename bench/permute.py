@@ -63,7 +63,8 @@ def random_cases(count):
         yield f"random {i}", r.sample(range(rank), rank), dims, elem_size
 
 
-def tune(build, cases, db):
+def tune_problems(build, problems, db):
+    """Tunes an array of Problem. Returns the library, its context, which stays open, and the report."""
     lib = C.CDLL(os.path.join(build, "libtiletune.so"))
     lib.tt_last_error.restype = C.c_char_p
 
@@ -73,17 +74,21 @@ def tune(build, cases, db):
     opened, ctx, report = Open(size=16, db_path=db.encode()), C.c_void_p(), C.POINTER(Report)()
     if lib.tt_open(C.byref(ctx), C.byref(opened)):
         sys.exit(lib.tt_last_error().decode())
+    status = lib.tt_tune(C.byref(report), ctx, problems, C.c_size_t(len(problems)), None)
+    if not report:
+        sys.exit(lib.tt_last_error().decode())
+    if status:
+        print(lib.tt_last_error().decode(), file=sys.stderr)
+    return lib, ctx, report.contents
+
+
+def tune(build, cases, db):
     problems = (Problem * len(cases))()
     for p, (_, perm, dims, elem_size) in zip(problems, cases):
         one = Permutation(C.sizeof(Permutation), len(dims), elem_size, (C.c_int64 * len(dims))(*dims),
                           (C.c_int * len(perm))(*perm), None, 0, 0)
         p.size, p.permutation = C.sizeof(Problem), C.pointer(one)
-    status = lib.tt_tune(C.byref(report), ctx, problems, C.c_size_t(len(cases)), None)
-    if not report:
-        sys.exit(lib.tt_last_error().decode())
-    if status:
-        print(lib.tt_last_error().decode(), file=sys.stderr)
-    return report.contents
+    return tune_problems(build, problems, db)[2]
 
 
 def torch_fractions(cases):
@@ -167,4 +172,5 @@ def main():
             json.dump({"gpu": report.gpu.decode(), "driver": report.driver.decode(), "seconds": round(wall, 1), "cases": rows}, f)
 
 
-main()
+if __name__ == "__main__":
+    main()

@@ -110,7 +110,7 @@ extern "C" __global__ void tt_spread(uint4 *slots, long long words, long long st
 #if NUMBERS
 
 // As tt__type of base/type.h.
-enum { BOOL = 1, I8, U8, I16, U16, I32, U32, I64, U64, F16, BF16, F32, F64 };
+enum { BOOL = 1, I8, U8, I16, U16, I32, U32, I64, U64, F16, BF16, F32, F64, E4M3, E5M2 };
 
 static __device__ float half_to_float(unsigned short h) {
     const unsigned int sign = (unsigned int)(h & 0x8000) << 16, exponent = h >> 10 & 31, mantissa = h & 1023;
@@ -128,6 +128,18 @@ static __device__ unsigned short float_to_half(float f) {
     return (unsigned short)(sign | (exponent >= 31 ? 0x7bffu : (unsigned int)exponent << 10 | (bits >> 13 & 1023)));
 }
 
+// An e4m3 is an f16 with a bias of 7 instead of 15, three bits of its mantissa, and a single NaN instead of the top exponent.
+static __device__ float e4m3_to_float(unsigned char e) {
+    const float size = half_to_float((unsigned short)((e & 127) << 7)) * 256;
+    return (e & 127) == 127 ? __uint_as_float(0x7fffffff) : e & 128 ? -size : size;
+}
+
+static __device__ unsigned char float_to_e4m3(float f) {
+    const unsigned short half = float_to_half(f * 0.00390625f);
+    const int size = half >> 7 & 255;
+    return (unsigned char)((half >> 8 & 128) | (size < 127 ? size : 126));
+}
+
 static __device__ double number(const void *array, u64 i, int type) {
     switch (type) {
     case I8: return ((const signed char *)array)[i];
@@ -141,6 +153,8 @@ static __device__ double number(const void *array, u64 i, int type) {
     case U64: return (double)((const u64 *)array)[i];
     case F16: return half_to_float(((const unsigned short *)array)[i]);
     case BF16: return __uint_as_float((unsigned int)((const unsigned short *)array)[i] << 16);
+    case E5M2: return half_to_float((unsigned short)(((const unsigned char *)array)[i] << 8));
+    case E4M3: return e4m3_to_float(((const unsigned char *)array)[i]);
     case F32: return ((const float *)array)[i];
     default: return ((const double *)array)[i];
     }
@@ -159,6 +173,8 @@ static __device__ void put_number(void *array, u64 i, int type, double v) {
     case U64: ((u64 *)array)[i] = (u64)v; break;
     case F16: ((unsigned short *)array)[i] = float_to_half((float)v); break;
     case BF16: ((unsigned short *)array)[i] = (unsigned short)(__float_as_uint((float)v) >> 16); break;
+    case E5M2: ((unsigned char *)array)[i] = (unsigned char)(float_to_half((float)v) >> 8); break;
+    case E4M3: ((unsigned char *)array)[i] = float_to_e4m3((float)v); break;
     case F32: ((float *)array)[i] = (float)v; break;
     default: ((double *)array)[i] = v;
     }

@@ -26,6 +26,8 @@ const tt__type_info tt__types[TT__TYPE_COUNT] = {
     [TT__TYPE_BF16] = {"bf16", "unsigned short", 2, true, true},
     [TT__TYPE_F32] = {"f32", "float", 4, true, true},
     [TT__TYPE_F64] = {"f64", "double", 8, true, true},
+    [TT__TYPE_E4M3] = {"e4m3", "unsigned char", 1, true, false},
+    [TT__TYPE_E5M2] = {"e5m2", "unsigned char", 1, true, false},
     [TT__TYPE_ELEM] = {"elem", "", 0, false, false},
 };
 
@@ -77,6 +79,15 @@ uint16_t tt__type_f16(double value) {
                       (step == -24 ? (unsigned)steps : (unsigned)((step + 24) << 10) + (unsigned)steps));
 }
 
+/* e4m3 has no infinity, and one NaN of either sign. e5m2 is the upper half of an f16. */
+static double e4m3(uint8_t bits) {
+    int exponent = bits >> 3 & 15, mantissa = bits & 7;
+    double value = (bits & 127) == 127 ? (double)NAN
+                   : exponent == 0     ? ldexp(mantissa, -9)
+                                       : ldexp(8 + mantissa, exponent - 10);
+    return bits >> 7 ? -value : value;
+}
+
 char *tt__type_text(char *out, size_t size, tt__type type, int elem_size, const void *at) {
     union {
         unsigned char bytes[16];
@@ -124,6 +135,12 @@ char *tt__type_text(char *out, size_t size, tt__type type, int elem_size, const 
         break;
     case TT__TYPE_BF16:
         tt__format(out, size, "%.4g", bfloat(v.u16));
+        break;
+    case TT__TYPE_E4M3:
+        tt__format(out, size, "%.4g", e4m3(v.u8));
+        break;
+    case TT__TYPE_E5M2:
+        tt__format(out, size, "%.4g", half((uint16_t)(v.u8 << 8)));
         break;
     case TT__TYPE_F32:
         tt__format(out, size, "%.9g", (double)v.f32);

@@ -23,13 +23,15 @@ typedef enum tt__type {
     TT__TYPE_BF16,
     TT__TYPE_F32,
     TT__TYPE_F64,
+    TT__TYPE_E4M3,
+    TT__TYPE_E5M2,
     TT__TYPE_ELEM, /* elem_size bytes of anything */
     TT__TYPE_COUNT
 } tt__type;
 
 typedef struct tt__type_info {
     const char *name; /* "f32" */
-    const char *cuda; /* "float". For f16 and bf16, the type of their bits, because NVRTC knows them only with
+    const char *cuda; /* "float". For f16, bf16 and fp8, the type of their bits, because NVRTC knows them only with
                          headers */
     int size;         /* bytes; 0: elem_size */
     bool floating;

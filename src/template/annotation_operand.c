@@ -125,7 +125,11 @@ static tt_status check_fits(tt__reader *r, const tt__operand *o, tt__span number
             least = is_signed ? -most : 0;
         }
         if (info->floating) {
-            most = type == TT__TYPE_F64 ? DBL_MAX : type == TT__TYPE_F16 ? 65504 : (double)FLT_MAX;
+            most = type == TT__TYPE_F64    ? DBL_MAX
+                   : type == TT__TYPE_F16  ? 65504
+                   : type == TT__TYPE_E5M2 ? 57344
+                   : type == TT__TYPE_E4M3 ? 448
+                                           : (double)FLT_MAX;
             least = -most;
         }
         if (!info->floating && !tt__is_integer(number.at, number.n))

@@ -84,10 +84,11 @@ tt_status tt__read_type_name(tt__reader *r, tt__type *out, tt__span word) {
             tt__suggest_try(&near, operation->variables[i].name);
     for (tt__type t = TT__TYPE_NONE + 1; t < TT__TYPE_ELEM; t++)
         tt__suggest_try(&near, tt__types[t].name);
-    return FAIL(r, word.at,
-                "found '%.*s', expected a type: bool i8 u8 i16 u16 i32 u32 i64 u64 f16 bf16 f32 f64%s%s%s",
-                SHOW(word), meant ? "; did you mean " : tt__suggest_text(&near), meant ? meant : "",
-                meant ? "?" : "");
+    return FAIL(
+        r, word.at,
+        "found '%.*s', expected a type: bool i8 u8 i16 u16 i32 u32 i64 u64 f16 bf16 f32 f64 e4m3 e5m2%s%s%s",
+        SHOW(word), meant ? "; did you mean " : tt__suggest_text(&near), meant ? meant : "",
+        meant ? "?" : "");
 }
 
 tt_status tt__read_type(tt__reader *r, tt__span rest) {

@@ -146,8 +146,10 @@ static void about_operations(void **state) {
     (void)state;
     static const error errors[] = {
         {"--op nosuch", 2,
-         "there is no operation nosuch (there are axpby, copy, permute, transpose, transpose_ladder, "
-         "transpose_in_place)",
+         "there is no operation nosuch (there are axpby, cast_transpose, cast_transpose_mx, copy, permute, "
+         "transpose, "
+         "transpose_ladder, "
+         "transpose_in_place, transpose_scaled)",
          NULL},
         {"--op axpby --kernel own.cu", 2, "--op axpby and --kernel own.cu: one or the other", NULL},
         {"--op axpby --sizes 64", 2,
@@ -159,6 +161,11 @@ static void about_operations(void **state) {
         {"--op axpby --problem n=4k", 2, "n is 4k: it must be a whole number of at least 1", NULL},
         {"--op axpby --problem T=f33", 2, "f33 is no value of T, expected one of f32 f64", NULL},
         {"--op axpby --problem size=4", 2, "axpby has no variable size; it has n, T", NULL},
+        {"--op cast_transpose --problem rows=4", 2, "cols has no default: give it as in cols=4096", NULL},
+        {"--op cast_transpose --problem rows=4,cols=4,D=fp8", 2,
+         "fp8 is no value of D, expected one of e4m3 e5m2 bf16 f16 f32", NULL},
+        {"--op cast_transpose --problem rows=4,cols=4,outputs=2", 2,
+         "cast_transpose cannot be 4x4, outputs=2: `outputs IN (1, 3, 5, 7)` must hold", NULL},
         {"--op copy --problem bites=4", 2, "copy has no variable bites; did you mean bytes?", NULL},
         {"--problem n=4", 2,
          "--problem n=4: of what? Name a built-in operation with --op, or your file with --kernel", NULL},

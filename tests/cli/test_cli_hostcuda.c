@@ -377,6 +377,30 @@ static void test_where_arrays_begin(void **state) {
     }
 }
 
+/* Several outputs, one of which is read, too, and fp8. */
+static void test_cast(void **state) {
+    (void)state;
+    char line[256];
+    run_result r;
+    const char *problem = "--op cast_transpose --problem rows=65,cols=34,outputs=7,S=f16,D=e5m2";
+    snprintf(line, sizeof line, "%s --db %s/cast.db --max-trials 3 --json", problem, folder);
+    run_tune_faulty(&r, "", line);
+    assert_code(&r, 0);
+    assert_has(&r, r.out, "\"failed\":0");
+    assert_has(&r, r.out, "\"kernel\":\"cast_transpose_shifted\"");
+    run_free(&r);
+    snprintf(line, sizeof line, "best %s --db %s/cast.db --json", problem, folder);
+    run_tune_faulty(&r, "", line);
+    assert_code(&r, 0);
+    assert_has(&r, r.out, "\"match\":\"exact\"");
+    run_free(&r);
+    snprintf(line, sizeof line, "%s --db :memory: --only cast_transpose_shifted --max-trials 2 --json",
+             problem);
+    run_tune_faulty(&r, "kernel=cast_transpose_shifted:wrong_once", line);
+    assert_code(&r, 1);
+    run_free(&r);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_doctor),
@@ -394,6 +418,7 @@ int main(void) {
         cmocka_unit_test(test_warm),
         cmocka_unit_test(test_only),
         cmocka_unit_test(test_where_arrays_begin),
+        cmocka_unit_test(test_cast),
     };
     if (!getenv("HOSTCUDA_DIR")) {
         print_message("HOSTCUDA_DIR is not set: skipped\n");

@@ -303,7 +303,8 @@ static void list_shapes(void) {
 }
 
 bool sweep_ask(tt__problem *p, tt_problem *matrix, const char *op) {
-    if (strncmp(op, "transpose", strlen("transpose")) != 0 && strcmp(op, "copy") != 0)
+    if (strcmp(op, "transpose_scaled") == 0 ||
+        (strncmp(op, "transpose", strlen("transpose")) != 0 && strcmp(op, "copy") != 0))
         return false;
     matrix->in_place = strcmp(op, "transpose_in_place") == 0;
     if (matrix->in_place && matrix->rows != matrix->cols)

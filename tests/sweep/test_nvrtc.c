@@ -124,12 +124,36 @@ static bool same_cubin(const job *a, const job *b) {
                0; /* the size of elements is an option, too */
 }
 
+/* Operations that are no plain transposes: what they are asked for elements of that size. */
+static const struct {
+    const char *op, *values[17];
+} others[] = {
+    {"cast_transpose",
+     {[1] = "outputs=7,S=bf16,D=e4m3", [2] = "outputs=7,S=f32,D=f16", [4] = "outputs=7,S=bf16,D=f32"}},
+    {"cast_transpose_mx", {[1] = "D=e4m3", [2] = "S=f16,D=e5m2", [4] = "S=f32"}},
+    {"transpose_scaled", {[4] = "terms=2", [8] = "T=f64", [16] = "parts=2,terms=2,form=2,T=f64"}},
+};
+
+static bool ask(tt__problem *p, tt_problem *matrix, const tt__template *t) {
+    for (size_t i = 0; i < sizeof others / sizeof *others; i++)
+        if (strcmp(t->op, others[i].op) == 0) {
+            const char *values = others[i].values[matrix->elem_size];
+            char text[96];
+            if (!values || matrix->batch > 1)
+                return false;
+            snprintf(text, sizeof text, "rows=%lld,cols=%lld,%s", (long long)matrix->rows,
+                     (long long)matrix->cols, values);
+            return tt__operation_problem(p, t->operation, t->op, text) == TT_OK; /* not for all sizes */
+        }
+    return sweep_ask(p, matrix, t->op);
+}
+
 /* Of a problem the options know no more than the size of its elements: *p becomes one of those that were
  * added. */
 static void add_shape(tt__space *space, tt__problem *p, const tt__template *t, const tt__gpu *gpu,
                       int64_t rows, int64_t cols, int64_t batch, int elem_size) {
     tt_problem asked = {.rows = rows, .cols = cols, .batch = batch, .elem_size = elem_size};
-    if (sweep_ask(p, &asked, t->op) && tt__space_add(space, t, gpu, p) != TT_OK)
+    if (ask(p, &asked, t) && tt__space_add(space, t, gpu, p) != TT_OK)
         fail_msg("%s", tt_last_error());
 }
 

@@ -111,8 +111,17 @@ static void defaults_are_legal(void **state) {
             tt__problem p;
             char text[64] = "";
             assert_int_equal(tt__template_builtin(&t, &tt__builtins[i]), TT_OK);
-            if (strncmp(t->op, "transpose", 9) == 0)
+            if (strcmp(t->op, "transpose_scaled") == 0)
+                snprintf(text, sizeof text, "rows=4096 cols=4096 parts=%d", elem_size == 1 ? 2 : 1);
+            else if (strncmp(t->op, "transpose", 9) == 0)
                 snprintf(text, sizeof text, "rows=4096 cols=4096 elem_size=%d", elem_size);
+            if (strcmp(t->op, "cast_transpose_mx") == 0)
+                snprintf(text, sizeof text, "rows=4096 cols=4096 S=%s", elem_size == 1 ? "f32" : "bf16");
+            if (strcmp(t->op, "cast_transpose") == 0)
+                snprintf(text, sizeof text, "rows=4096 cols=4096 D=%s",
+                         elem_size == 1   ? "e4m3"
+                         : elem_size == 2 ? "f16"
+                                          : "f32");
             if (strcmp(t->op, "permute") == 0)
                 snprintf(text, sizeof text, "dim0=512 dim1=96 dim2=80 stride1=4096 stride2=512 elem_size=%d",
                          elem_size);

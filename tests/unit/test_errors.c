@@ -213,7 +213,8 @@ static void about_kernels(void **state) {
          "k.cu:4:11: unknown name C"},
         {"//@ kernel k\n//@ problem n 64\n//@ buffer x f33 n out\n//@ block 32\n//@ grid 1\n//@ args "
          "x\n" CODE,
-         "k.cu:3:14: found 'f33', expected a type: bool i8 u8 i16 u16 i32 u32 i64 u64 f16 bf16 f32 f64; did "
+         "k.cu:3:14: found 'f33', expected a type: bool i8 u8 i16 u16 i32 u32 i64 u64 f16 bf16 f32 f64 e4m3 "
+         "e5m2; did "
          "you "
          "mean f32?"},
         {"//@ kernel k\n//@ problem n 64\n//@ buffer x f32 m out\n//@ block 32\n//@ grid 1\n//@ args "

@@ -49,19 +49,22 @@ static const struct {
      "here"},
     {5, "type T", "t.cu:5:11: T has no types, expected: type NAME TYPE ..."},
     {5, "type T f23",
-     "t.cu:5:12: found 'f23', expected a type: bool i8 u8 i16 u16 i32 u32 i64 u64 f16 bf16 f32 f64; did you "
+     "t.cu:5:12: found 'f23', expected a type: bool i8 u8 i16 u16 i32 u32 i64 u64 f16 bf16 f32 f64 e4m3 "
+     "e5m2; did you "
      "mean "
      "f32?"},
     {5, "type T f32 f32", "t.cu:5:16: f32 is given twice"},
     {5, "type T float",
-     "t.cu:5:12: found 'float', expected a type: bool i8 u8 i16 u16 i32 u32 i64 u64 f16 bf16 f32 f64; did "
+     "t.cu:5:12: found 'float', expected a type: bool i8 u8 i16 u16 i32 u32 i64 u64 f16 bf16 f32 f64 e4m3 "
+     "e5m2; did "
      "you "
      "mean f32?"},
     {5, "type T elem",
-     "t.cu:5:12: found 'elem', expected a type: bool i8 u8 i16 u16 i32 u32 i64 u64 f16 bf16 f32 f64"},
+     "t.cu:5:12: found 'elem', expected a type: bool i8 u8 i16 u16 i32 u32 i64 u64 f16 bf16 f32 f64 e4m3 "
+     "e5m2"},
     {5, "type n f32", "t.cu:5:10: n is a variable of the problem, choose another name"},
     {6, "buffer x",
-     "t.cu:6:13: found '', expected a type: bool i8 u8 i16 u16 i32 u32 i64 u64 f16 bf16 f32 f64"},
+     "t.cu:6:13: found '', expected a type: bool i8 u8 i16 u16 i32 u32 i64 u64 f16 bf16 f32 f64 e4m3 e5m2"},
     {6, "buffer x T",
      "t.cu:6:15: x has no direction, expected: buffer NAME TYPE LENGTH in|out|inout|scratch [DATA]"},
     {6, "buffer x T n",
@@ -73,9 +76,10 @@ static const struct {
      "t.cu:6:18: x has no direction, expected: buffer NAME TYPE LENGTH in|out|inout|scratch [DATA]; did you "
      "mean inout?"},
     {6, "buffer x U n in",
-     "t.cu:6:14: found 'U', expected a type: bool i8 u8 i16 u16 i32 u32 i64 u64 f16 bf16 f32 f64"},
+     "t.cu:6:14: found 'U', expected a type: bool i8 u8 i16 u16 i32 u32 i64 u64 f16 bf16 f32 f64 e4m3 e5m2"},
     {6, "buffer x elem n in",
-     "t.cu:6:14: found 'elem', expected a type: bool i8 u8 i16 u16 i32 u32 i64 u64 f16 bf16 f32 f64"},
+     "t.cu:6:14: found 'elem', expected a type: bool i8 u8 i16 u16 i32 u32 i64 u64 f16 bf16 f32 f64 e4m3 "
+     "e5m2"},
     {6, "buffer x T in", "t.cu:6:16: `buffer` has an empty expression"},
     {6, "buffer f32 T n in", "t.cu:6:12: f32 is a type, choose another name"},
     {6, "buffer x T n in unifrom",
@@ -142,9 +146,11 @@ static const struct {
     {8, "buffer counts u32 4 inout random bits",
      "t.cu:8:38: found 'bits' behind the end of the line's meaning"},
     {9, "scalar a",
-     "t.cu:9:13: found '', expected a type: bool i8 u8 i16 u16 i32 u32 i64 u64 f16 bf16 f32 f64"},
+     "t.cu:9:13: found '', expected a type: bool i8 u8 i16 u16 i32 u32 i64 u64 f16 bf16 f32 f64 e4m3 e5m2"},
     {9, "scalar a f32", "t.cu:9:17: found '', expected a number"},
     {9, "scalar a f16 65505", "t.cu:9:18: 65505 does not fit f16, expected -65504 to 65504"},
+    {6, "buffer x e4m3 n in uniform 0 449", "t.cu:6:34: 449 does not fit e4m3, expected -448 to 448"},
+    {9, "scalar a e4m3 1", "t.cu:9:19: e4m3 is a type of buffers, and no scalar has it"},
     {9, "scalar a u8 256", "t.cu:9:17: 256 does not fit u8, expected 0 to 255"},
     {9, "scalar a bool 2", "t.cu:9:19: 2 does not fit bool, expected 0 to 1"},
     {9, "scalar a f32x4 1",
