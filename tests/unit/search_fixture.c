@@ -2,6 +2,10 @@
 #include "search_fixture.h"
 
 #include <math.h>
+#include <stdio.h>
+
+#include "base/random.h"
+#include "tuner/stats.h"
 
 const char numbers[] = "kernel numbers\nop transpose\nparam A 0 1 2 3 4 5 6 7 8 9\nparam B 0 1\nblock 32\n"
                        "grid rows\nargs dst, src\ndefault A=0 B=0\n";
@@ -45,6 +49,7 @@ static tt_status submit(tt__backend *b, size_t id, const tt__candidate *c, doubl
     if (f->n_submitted < SPACE_OF_BOTH)
         f->submitted[f->n_submitted++] = c;
     f->cutoff_us = cutoff_us;
+    f->waiting_for[f->n_waiting] = c;
     f->waiting[f->n_waiting++] = id;
     return TT_OK;
 }
@@ -55,24 +60,41 @@ static void fill(tt__trial *trial, int n_samples, double us) {
         trial->samples_us[i] = (float)us;
 }
 
+static void fill_noisy(fake *f, tt__trial *trial, const tt__candidate *c, double factor) {
+    int a, b;
+    assert_int_equal(sscanf(c->config, "A=%d B=%d", &a, &b), 2);
+    *trial = (tt__trial){.n_samples = f->n_samples};
+    for (int i = 0; i < trial->n_samples; i++)
+        trial->samples_us[i] =
+            (float)(factor * f->true_us[2 * a + b] * (0.98 + 0.04 * tt__random_unit(&f->dice)));
+    trial->time_us = tt__median(trial->samples_us, (size_t)trial->n_samples);
+}
+
 static tt_status wait(tt__backend *b, size_t *id, tt__trial *trial) {
     fake *f = (fake *)b;
     check_soon(f);
     *id = f->waiting[0];
     fill(trial, f->n_samples, f->slow_default && *id == 0 ? SLOW_US : f->alike ? f->us : f->us + (double)*id);
+    if (f->true_us)
+        fill_noisy(f, trial, f->waiting_for[0], *id == 0 ? 1.1 : 1);
     if (*id < f->n_unrecorded)
         *trial = (tt__trial){.status = TT__TRIAL_SKIPPED};
     memmove(f->waiting, f->waiting + 1, --f->n_waiting * sizeof *f->waiting);
+    memmove(f->waiting_for, f->waiting_for + 1, f->n_waiting * sizeof(tt__candidate *));
     return TT_OK;
 }
 
-static void final_trial(const fake *f, const tt__candidate *c, size_t i, tt__trial *trial) {
+static void final_trial(fake *f, const tt__candidate *c, size_t i, tt__trial *trial) {
     if (f->n_stages == f->lost_at || !f->finals_known) {
         *trial = (tt__trial){.status = TT__TRIAL_SKIPPED};
         return;
     }
     if (c == f->earlier) {
         fill(trial, f->n_samples - SAMPLES_MISSING, LUCKY_US);
+        return;
+    }
+    if (f->true_us) {
+        fill_noisy(f, trial, c, 1);
         return;
     }
     bool slow = f->slow_default && strcmp(c->config, c->t->default_config) == 0;

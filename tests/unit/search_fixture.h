@@ -17,6 +17,7 @@ typedef struct fake {
     tt__backend base;
     const tt__ahead *ahead;
     size_t waiting[SPACE_OF_BOTH], n_waiting, n_prepared;
+    const tt__candidate *waiting_for[SPACE_OF_BOTH];
     const tt__candidate *submitted[SPACE_OF_BOTH]; /* the first of them */
     size_t n_submitted, most_soon;                 /* most_soon: in the list of that name */
     size_t wanted;                                 /* trials; 0: any number */
@@ -32,8 +33,11 @@ typedef struct fake {
     const tt__candidate *fastest; /* if not set: the sixth of the first entrants of the finals */
     const tt__candidate *earlier; /* the finals have fewer samples of it, of 1 us each */
     bool slow_default;            /* the first of the space takes 20 us */
-    size_t n_stages;              /* of the finals, and heats of them */
-    size_t n_in[STAGES_MAX];      /* entrants of each stage */
+    const double *true_us;        /* of A=a B=b at 2a + b: samples are up to 2 % off, and the screening of the
+                                     default 10 % more */
+    uint64_t dice;
+    size_t n_stages;         /* of the finals, and heats of them */
+    size_t n_in[STAGES_MAX]; /* entrants of each stage */
     tt__rounds rounds[STAGES_MAX];
     size_t fails_at; /* the stage that fails, from 1; 0: none */
     size_t lost_at;  /* the stage that no entrant passes, from 1; 0: none */
