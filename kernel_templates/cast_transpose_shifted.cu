@@ -3,9 +3,12 @@
 // a copy. They also go to shared memory, as rows. A pitch that is like `cols` modulo GRAIN keeps the vectors aligned there, too.
 // Then the words of a column are gathered.
 //
+// A grain is GRAIN numbers of `cast` that one block writes, because the first of them is in its tile. A row begins anywhere in
+// one, so the tile is a grain narrower than what is read.
+//
 // SEGMENT   a written run of a column starts at the first multiple of so many bytes, so that two blocks never write the same
 //           ones. For this a tile is read further down than its neighbour begins.
-// SECTORS   1: the same for rows of `cast`, with 32 bytes. A row is read so much further to both sides. 0: with a vector
+// SECTORS   a grain is a vector (0) or 32 bytes of `cast` (1)
 // LANES     threads of a warp that write words of one column; the others are at the next columns
 // PREFETCH  the first load of a line brings so many bytes to the L2 cache
 // ORDER     numbers blocks along the rows of the source (0) or down its columns (1), where the grid allows it

@@ -241,6 +241,31 @@ static const char mix[] =
     "? 2 : 1000);\n"
     "}\n";
 
+/* fp8: what it holds, and a tolerance of one code. */
+static const char eight[] = "//@ kernel    eight\n"
+                            "//@ problem   n 1000\n"
+                            "//@ type      T e4m3 e5m2\n"
+                            "//@ buffer    x T n in uniform 1 2\n"
+                            "//@ buffer    y T n out\n"
+                            "//@ param     BLOCK 64 128\n"
+                            "//@ block     BLOCK\n"
+                            "//@ grid      ceil_div(n, BLOCK)\n"
+                            "//@ args      y, x, i64 n, i32 iif(T = 'e4m3', 56, 60)\n"
+                            "//@ default   BLOCK=64\n"
+                            "//@ reference same\n"
+                            "//@ block     64\n"
+                            "//@ grid      ceil_div(n, 64)\n"
+                            "//@ args      y, x, i64 n\n"
+                            "//@ tolerance rel 0.25\n"
+                            "extern \"C\" __global__ void eight(T *y, const T *x, long long n, int one) {\n"
+                            "    long long i = (long long)blockIdx.x * BLOCK + threadIdx.x;\n"
+                            "    if (i < n) y[i] = x[i] >= one && x[i] < 64 ? x[i] + 1 : 127;\n"
+                            "}\n"
+                            "extern \"C\" __global__ void same(T *y, const T *x, long long n) {\n"
+                            "    long long i = (long long)blockIdx.x * 64 + threadIdx.x;\n"
+                            "    if (i < n) y[i] = x[i];\n"
+                            "}\n";
+
 static void test_results_by_configuration(void **state) {
     (void)state;
     expect(0, "3 failed", sums, "");
@@ -261,6 +286,14 @@ static void test_elements_and_arguments(void **state) {
     expect(1, "should be", changed(mix, "index i % 13", "index i % 12"), "");
 }
 
+static void test_eight_bits(void **state) {
+    (void)state;
+    expect(0, "0 failed", eight, "T=e4m3");
+    expect(0, "0 failed", eight, "T=e5m2");
+    expect(1, "should be 1.", changed(eight, "rel 0.25", "rel 0.05"), "T=e4m3");
+    expect(1, "is nan, should be 4", changed(eight, "uniform 1 2", "uniform 4 4.1"), "T=e5m2");
+}
+
 static void test_says_what_is_not_for_it(void **state) {
     (void)state;
     expect(2, "mix takes a cudaTextureObject_t, and textures and surfaces cannot be given",
@@ -275,6 +308,7 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_results_by_configuration),
         cmocka_unit_test(test_elements_and_arguments),
+        cmocka_unit_test(test_eight_bits),
         cmocka_unit_test(test_says_what_is_not_for_it),
         cmocka_unit_test(test_pipelines),
         cmocka_unit_test(test_refuses),
