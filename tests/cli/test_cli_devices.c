@@ -186,6 +186,31 @@ static void test_replay(void **state) {
     assert_string_equal(lists[0], lists[1]);
 }
 
+/* Finals that go on are abandoned, and the next run holds them. */
+static void test_interrupted_beside_finals(void **state) {
+    (void)state;
+    char line[512];
+    run_result r;
+    snprintf(line, sizeof line,
+             "--device replay:" TT_SOURCE_DIR
+             "/recordings/h200.json*8 --sizes 2048,4096,8192 --max-trials 48 --db "
+             "%s/stopped.db",
+             folder);
+    run_tune(&r, &(run_spec){.interrupt_at = "[2/3] replay 4096x4096 copy", .timeout_s = RUN_TUNE_TIMEOUT_S},
+             line);
+    assert_code(&r, 130);
+    run_free(&r);
+    assert_int_equal(ask(in_folder("stopped.db"), "select count(*) from winner"), 0);
+    run_tune(&r, &(run_spec){.timeout_s = RUN_TUNE_TIMEOUT_S}, line);
+    assert_code(&r, 0);
+    run_free(&r);
+    assert_int_equal(ask(in_folder("stopped.db"), "select count(*) from winner"), 3);
+    assert_int_equal(ask(in_folder("stopped.db"),
+                         "select count(*) - count(distinct problem_id || ' ' || config_id) "
+                         "from trial where stage = 0"),
+                     0);
+}
+
 static void test_bad_lists(void **state) {
     (void)state;
     static const char *const bad[][2] = {
@@ -206,7 +231,8 @@ int main(void) {
         cmocka_unit_test(test_all),           cmocka_unit_test(test_one_hangs_one_dies),
         cmocka_unit_test(test_two_strikes),   cmocka_unit_test(test_lower_clocks_hold_no_finals),
         cmocka_unit_test(test_several_kinds), cmocka_unit_test(test_lost_in_finals),
-        cmocka_unit_test(test_replay),        cmocka_unit_test(test_bad_lists),
+        cmocka_unit_test(test_replay),        cmocka_unit_test(test_interrupted_beside_finals),
+        cmocka_unit_test(test_bad_lists),
     };
     return cmocka_run_group_tests(tests, enter, run_leave);
 }
