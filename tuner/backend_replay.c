@@ -128,9 +128,11 @@ static double occupy(replay *r, double busy_s) {
     return r->free_s[first] += busy_s;
 }
 
-/* A trial takes as long as its recorded samples. */
+/* A trial takes as long as its recorded samples. One that was not recorded takes no time. */
 static double trial_s(const tt__trial *trial) {
     double busy_s = 0;
+    if (trial->status == TT__TRIAL_SKIPPED)
+        return 0;
     for (int i = 0; i < trial->n_samples; i++)
         busy_s += (double)trial->samples_us[i] * 1e-6;
     return busy_s > least_busy_s ? busy_s : least_busy_s;
