@@ -72,6 +72,11 @@ def build():
     names = zipfile.ZipFile(wheel).namelist()
     grafted = [name for name in names if ".libs/" in name]
     assert not grafted, f"auditwheel has added {grafted}"
+    for name in names:
+        if name.endswith(("tune", "worker", ".so", ".so.0")):
+            content = zipfile.ZipFile(wheel).read(name)
+            here = [path for path in (source, folder, pathlib.Path(sys.base_prefix)) if len(path.parts) > 2 and bytes(path) in content]
+            assert not here, f"{name} has {here} in it"
     missing = {p.name for p in (source / "python/tiletune").iterdir() if p.suffix in (".py", ".pyi", ".typed")} - \
         {pathlib.PurePath(name).name for name in names}
     assert not missing, f"the wheel lacks {sorted(missing)}"
