@@ -99,6 +99,10 @@ def check_user(wheel):
     with tempfile.TemporaryDirectory() as work:
         print(run(programs / "python", HERE / "check_arrays.py", source / "examples/kernels", cwd=work, HOME=work,
                   LD_LIBRARY_PATH=os.environ["HOSTCUDA_DIR"], TILETUNE_NVRTC=os.environ["HOSTCUDA_DIR"] + "/libnvrtc.so"))
+        fresh = subprocess.run([HERE / "fresh_debian", wheel, pathlib.Path(work, "python.db"), os.environ["HOSTCUDA_DIR"]],
+                               text=True, stdout=subprocess.PIPE, env=os.environ | {"LD_LIBRARY_PATH": ""})
+        print(fresh.stdout)
+        assert fresh.returncode in (0, SKIPPED), fresh
         # NVRTC of the optional extra, the worker of the package, and the program.
         said = json.loads(subprocess.run([programs / "tune", "doctor", "--json", "--db", ":memory:"], capture_output=True,
                                          text=True, env={"PATH": os.environ["PATH"]}).stdout)
