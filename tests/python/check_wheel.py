@@ -137,9 +137,9 @@ def check_others(wheel):
             print(f"Python {version}: {run(programs / 'python', '-c', QUERY).strip()}")
 
 
-def check_torch(wheel):
-    programs = environment("torch", TORCH)
-    install(programs, wheel)
+def check_torch():
+    programs = environment("torch", TORCH)  # meanwhile the other test builds
+    install(programs, build())
     with tempfile.TemporaryDirectory() as work:
         print(run(programs / "python", HERE / "check_torch.py", cwd=work, HOME=work,
                   LD_LIBRARY_PATH=os.environ["HOSTCUDA_DIR"], TILETUNE_NVRTC=os.environ["HOSTCUDA_DIR"] + "/libnvrtc.so"))
@@ -148,9 +148,9 @@ def check_torch(wheel):
 if os.environ.get("TT_LONG") != "1":
     skip("only with TT_LONG=1")
 folder.mkdir(parents=True, exist_ok=True)
-made = build()
 if with_torch:
-    check_torch(made)
+    check_torch()
 else:
+    made = build()
     check_user(made)
     check_others(made)
