@@ -9,7 +9,7 @@
 #include "tuner/cli/report_html.h"
 #include "tuner/cli/report_svg.h"
 
-enum { ROWS_MAX = 12 };
+enum { ROWS_MAX = 10 };
 
 static void figure_limits(tt__str *out, const tt__details *d) {
     const tt__winner *w = d->w;
@@ -198,14 +198,15 @@ static void add_facts(tt__str *out, const tt__details *d) {
     tt__str_add(out, "</dl>\n");
 }
 
-tt_status tt__html_problem_section(tt__str *out, const tt__report *r, const tt__subject *s, size_t i) {
-    const tt__winner *w = &s->winners[i];
+tt_status tt__html_problem_section(tt__str *out, const tt__report *r, const tt__page_item *item) {
+    const tt__winner *w = item->w;
+    const tt__subject *s = item->s;
     char text[TT__HTML_PROBLEM_MAX], where[TT__HTML_SUBJECT_MAX];
     tt__details *d;
     tt_status status = tt__details_open(&d, s, w);
     if (status == TT_OK) {
         tt__str_add(out, "<section class=problem id=");
-        tt__html_id(out, r, s, i);
+        tt__html_id(out, r, item);
         tt__str_add(out, "><h2>");
         tt__html_textf(out, "%s %s", w->problem.op, tt__html_problem(text, &w->problem));
         if (r->n > 1) {
