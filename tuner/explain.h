@@ -65,7 +65,6 @@ typedef struct tt__explanation {
     tt__gpu gpu;
     bool replayed;
     tt__peaks peaks;
-    double copy_gbps;    /* of the tuned copy; 0: unknown */
     double gflops, gbps; /* the operation's metrics of these names; 0: it has none */
     int n;
     tt__explained items[TT__EXPLAINED_MAX]; /* the winner first */

@@ -139,11 +139,12 @@ static int print_json(const call *c) {
         double value;
     } roofline[] = {{"gflops", e->gflops},
                     {"gbps", e->gbps},
-                    {"copy_gbps", e->copy_gbps},
+                    {"copy_gbps", e->peaks.copy_gbps},
                     {"l2_gbps", e->peaks.l2_gbps},
                     {"fp32_gflops", e->peaks.fp32_gflops},
                     {"fp64_gflops", e->peaks.fp64_gflops},
-                    {"fp16_gflops", e->peaks.fp16_gflops}};
+                    {"fp16_gflops", e->peaks.fp16_gflops},
+                    {"tensor_gflops", e->peaks.tensor_gflops}};
     tt__json_open(&j, "roofline", '{');
     for (size_t i = 0; i < sizeof roofline / sizeof *roofline; i++)
         tt__json_number(&j, roofline[i].name, tt__cli_known(roofline[i].value), 6);
@@ -268,10 +269,12 @@ static void print_roofline(const tt__explanation *e) {
     if (p->fp32_gflops <= 0)
         return;
     printf("\nThis GPU does at most: ");
-    if (e->copy_gbps > 0)
-        printf("%.0f GB/s of memory (the tuned copy), ", e->copy_gbps);
+    if (p->copy_gbps > 0)
+        printf("%.0f GB/s of memory (the tuned copy), ", p->copy_gbps);
     printf("%.0f GB/s of L2 cache, %.1f TFLOP/s of fp32, %.1f of fp64,\n%.1f of fp16 without tensor cores.",
            p->l2_gbps, p->fp32_gflops * 1e-3, p->fp64_gflops * 1e-3, p->fp16_gflops * 1e-3);
+    if (p->tensor_gflops > 0)
+        printf(" Tensor cores do %.1f (fp16, sums in fp32).", p->tensor_gflops * 1e-3);
     if (e->gflops > 0)
         printf(" The winner does %.2f TFLOP/s.", e->gflops * 1e-3);
     printf("\n");
