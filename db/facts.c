@@ -8,9 +8,9 @@
 #include "db/problem.h"
 
 #define FIGURE(type, m) TT__FIELD_NUM_OF(type, m, #m, TT__FIELD_F64, 0, 1e12, false)
-static const tt__field peak_fields[] = {
-    FIGURE(tt__peaks, copy_gbps),   FIGURE(tt__peaks, l2_gbps),     FIGURE(tt__peaks, fp32_gflops),
-    FIGURE(tt__peaks, fp64_gflops), FIGURE(tt__peaks, fp16_gflops), FIGURE(tt__peaks, tensor_gflops)};
+static const tt__field peak_fields[] = {FIGURE(tt__peaks, copy_gbps),   FIGURE(tt__peaks, l2_gbps),
+                                        FIGURE(tt__peaks, fp32_gflops), FIGURE(tt__peaks, fp64_gflops),
+                                        FIGURE(tt__peaks, fp16_gflops), FIGURE(tt__peaks, tensor_gflops)};
 static const tt__field energy_fields[] = {FIGURE(tt__energy, time_us), FIGURE(tt__energy, joules),
                                           FIGURE(tt__energy, noise), FIGURE(tt__energy, idle_watts),
                                           FIGURE(tt__energy, celsius)};
@@ -32,6 +32,21 @@ tt_status tt__store_peaks_get(tt__store *s, int64_t gpu_id, tt__peaks *out) {
     tt_status status = tt__db_step(s, stmt, &row);
     if (status == TT_OK && row && tt__fields_check(stmt, 0, peak_fields, PEAKS) == TT_OK)
         tt__fields_read(stmt, 0, peak_fields, PEAKS, out);
+    tt__db_done(stmt);
+    return status;
+}
+
+tt_status tt__store_flop_put(tt__store *s, int64_t problem_id, double flop) {
+    return tt__db_exec(s, TT__SQL_FLOP_PUT, "id", problem_id, flop);
+}
+
+tt_status tt__store_flop_get(tt__store *s, int64_t problem_id, double *flop) {
+    sqlite3_stmt *stmt;
+    bool row;
+    TT_TRY(tt__db_stmt(s, &stmt, TT__SQL_FLOP_GET, "i", problem_id));
+    tt_status status = tt__db_step(s, stmt, &row);
+    *flop = row ? sqlite3_column_double(stmt, 0) : 0;
+    *flop = *flop > 0 && *flop < 1e30 ? *flop : 0;
     tt__db_done(stmt);
     return status;
 }

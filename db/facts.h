@@ -1,6 +1,6 @@
 /*
- * What is measured beside trials: peaks of a GPU, and the energy of configurations. Newer values replace older
- * ones.
+ * What is measured beside trials: peaks of a GPU, and the energy of configurations. Newer values replace
+ * older ones.
  */
 #ifndef TT_DB_FACTS_H
 #define TT_DB_FACTS_H
@@ -11,6 +11,10 @@
 tt_status tt__store_peaks_put(tt__store *s, int64_t gpu_id, const tt__peaks *peaks);
 /* All 0 if nothing is stored. */
 tt_status tt__store_peaks_get(tt__store *s, int64_t gpu_id, tt__peaks *out);
+
+/* Floating-point operations of one launch of a problem; 0: unknown. */
+tt_status tt__store_flop_put(tt__store *s, int64_t problem_id, double flop);
+tt_status tt__store_flop_get(tt__store *s, int64_t problem_id, double *flop);
 
 tt_status tt__store_energy_put(tt__store *s, int64_t gpu_id, int64_t problem_id, int64_t config_id,
                                const tt__energy *energy);
@@ -30,7 +34,8 @@ typedef struct tt__unsolved {
     char reason[TT__REASON_MAX]; /* ... and why */
 } tt__unsolved;
 typedef tt_status (*tt__unsolved_fn)(void *user, const tt__unsolved *u);
-/* In the order of tt__store_winners. gpu_id 0: all; op NULL: every operation but `copy`. */
+/* In the order of tt__store_winners. gpu_id 0: all; op NULL: all but those that have no winners of their own:
+ * the copy and the ladder of `tune study`. */
 tt_status tt__store_unsolved(tt__store *s, int64_t gpu_id, const char *op, tt__unsolved_fn fn, void *user);
 
 #endif

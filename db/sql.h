@@ -135,6 +135,8 @@
         TT__KNOWN("copy_gbps") "," TT__KNOWN("l2_gbps") "," TT__KNOWN("fp32_gflops") "," TT__KNOWN("fp64_gflops") "," \
         TT__KNOWN("fp16_gflops") "," TT__KNOWN("tensor_gflops")) \
     X(PEAK_GET, "SELECT copy_gbps, l2_gbps, fp32_gflops, fp64_gflops, fp16_gflops, tensor_gflops FROM peak WHERE gpu_id = ?1") \
+    X(FLOP_PUT, "UPDATE problem SET flop = ?2 WHERE id = ?1") \
+    X(FLOP_GET, "SELECT flop FROM problem WHERE id = ?1") \
     X(ENERGY_PUT, "INSERT OR REPLACE INTO energy (gpu_id, problem_id, config_id, time_us, joules, noise, idle_watts," \
         " celsius, unix_ms) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9)") \
     X(ENERGIES, "SELECT e.time_us, e.joules, e.noise, e.idle_watts, e.celsius, template.kernel, config.text FROM energy e" \
@@ -147,7 +149,7 @@
         " JOIN problem ON problem.id = trial.problem_id" TT__JOIN_OPERATION \
         " JOIN config ON config.id = trial.config_id JOIN template ON template.id = config.template_id" \
         " WHERE trial.stage = 0 AND trial.status <> 6 AND (?1 = 0 OR gpu.id = ?1) AND run.source <> 1" \
-        " AND (operation.name = ?2 OR (?2 IS NULL AND (operation.name <> 'copy' OR operation.text <> '')))" \
+        " AND (operation.name = ?2 OR (?2 IS NULL AND (operation.text <> '' OR operation.name NOT IN ('copy', 'transpose_ladder'))))" \
         " AND NOT EXISTS (SELECT 1 FROM winner w WHERE w.gpu_id = gpu.id AND w.problem_id = trial.problem_id)" \
         " GROUP BY gpu.id, problem.id ORDER BY gpu.name, " TT__PROBLEM_ORDER ", gpu.id, problem.id") \
     X(VERSION, "PRAGMA data_version") \

@@ -10,6 +10,9 @@ CREATE TABLE peak (
   unix_ms INTEGER NOT NULL
 ) STRICT;
 
+-- Floating-point operations of one launch, by the operation's metric gflops. 0: unknown.
+ALTER TABLE problem ADD COLUMN flop REAL NOT NULL DEFAULT 0.0;
+
 -- What a launch of a configuration takes. Idle power and the flush are subtracted.
 CREATE TABLE energy (
   gpu_id INTEGER NOT NULL REFERENCES gpu (id),

@@ -94,6 +94,8 @@ typedef enum tt__trial_status {
 
 /* "ok", "compile_error", ...; static storage. */
 const char *tt__trial_status_name(tt__trial_status s);
+/* What may help if all trials end like this; "" if nothing is known. */
+const char *tt__trial_advice(tt__trial_status s);
 
 /* What the GPU can do at most, measured. 0: unknown. */
 typedef struct tt__peaks {

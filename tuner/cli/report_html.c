@@ -73,8 +73,7 @@ static tt_status section_problems(tt__str *out, const tt__page *page) {
     return TT_OK;
 }
 
-/* Begins a table. A title with a `#` is of numbers; NULL: no such column. */
-static void add_table(tt__str *out, const char *name, const char *const *titles, size_t n) {
+void tt__html_table(tt__str *out, const char *name, const char *const *titles, size_t n) {
     tt__str_add(out, "<div class=scroll tabindex=0 role=region aria-label=\"");
     tt__html_text(out, name);
     tt__str_add(out, "\"><table><thead><tr>");
@@ -144,7 +143,7 @@ static void add_winners(tt__str *out, const tt__page *page, const tt__subject *s
         tt__str_add(out, "</h3>\n");
     }
     titles[5] = defaults ? "#vs default" : NULL;
-    add_table(out, name, titles, sizeof titles / sizeof *titles);
+    tt__html_table(out, name, titles, sizeof titles / sizeof *titles);
     for (size_t i = 0; i < page->n; i++)
         if (page->items[i].s == s && page->items[i].row)
             tt__html_winner_row(out, page->r, &page->items[i], defaults);
@@ -234,7 +233,7 @@ static void draw_changes(tt__str *out, const char *name, const tt__change *chang
         rows[shown] = interval_of(&changes[shown]);
     tt__svg_intervals(out, name, rows, shown);
     tt__figure_close(out);
-    add_table(out, name, titles, sizeof titles / sizeof *titles);
+    tt__html_table(out, name, titles, sizeof titles / sizeof *titles);
     size_t begin = out->len;
     for (shown = 0; shown < n && out->len - begin < room; shown++)
         add_change_row(out, &changes[shown]);
@@ -276,10 +275,10 @@ static tt_status section_environment(tt__str *out, const tt__page *page) {
     tt__str_add(out, "<section><h2>Environment</h2>\n");
     for (size_t k = 0; k < r->n && k < SUBJECTS_MAX; k++) {
         const tt__subject *s = &r->subjects[k];
-        const tt__winner *w = &s->winners[0];
+        const tt__winner *w = NULL;
         char text[160];
-        for (size_t i = 1; i < s->n; i++)
-            w = s->winners[i].unix_ms > w->unix_ms ? &s->winners[i] : w;
+        for (size_t i = 0; i < s->n; i++)
+            w = !w || s->winners[i].unix_ms > w->unix_ms ? &s->winners[i] : w;
         tt__str_add(out, "<dl class=facts>");
         tt__html_fact(out, "file", s->source->name);
         snprintf(text, sizeof text, "%s%s%s", s->gpu.name, *s->gpu.mig ? " MIG " : "", s->gpu.mig);
@@ -293,11 +292,14 @@ static tt_status section_environment(tt__str *out, const tt__page *page) {
             snprintf(text, sizeof text, "%.0f GB/s", s->gpu.peak_gbps);
             tt__html_fact(out, "theoretical peak", text);
         }
-        snprintf(text, sizeof text, "%s, NVRTC %s, method %s", w->env.driver, w->env.nvrtc, w->env.library);
-        tt__html_fact(out, "driver", text);
-        snprintf(text, sizeof text, "%s, ", w->source);
-        tt__report_when(text + strlen(text), sizeof text - strlen(text), w->unix_ms);
-        tt__html_fact(out, "newest winner", text);
+        if (w) {
+            snprintf(text, sizeof text, "%s, NVRTC %s, method %s", w->env.driver, w->env.nvrtc,
+                     w->env.library);
+            tt__html_fact(out, "driver", text);
+            snprintf(text, sizeof text, "%s, ", w->source);
+            tt__report_when(text + strlen(text), sizeof text - strlen(text), w->unix_ms);
+            tt__html_fact(out, "newest winner", text);
+        }
         tt__str_add(out, "</dl>\n");
     }
     tt__str_add(out, "</section>\n");
@@ -314,17 +316,20 @@ static tt_status section_head(tt__str *out, const tt__page *page) {
     }
     if (r->n > SUBJECTS_MAX)
         tt__str_addf(out, " and %zu more", r->n - SUBJECTS_MAX);
-    const tt__winner *w = &r->subjects[0].winners[0];
     tt__str_add(out, "</h1><p>");
-    tt__html_textf(out, "%zu winner%s. Driver %s, NVRTC %s.", page->n, page->n == 1 ? "" : "s",
-                   *w->env.driver ? w->env.driver : "unknown", *w->env.nvrtc ? w->env.nvrtc : "unknown");
+    tt__html_textf(out, "%zu winner%s.", page->n, page->n == 1 ? "" : "s");
+    if (page->n) {
+        const tt__env *env = &page->items[0].w->env;
+        tt__html_textf(out, " Driver %s, NVRTC %s.", *env->driver ? env->driver : "unknown",
+                       *env->nvrtc ? env->nvrtc : "unknown");
+    }
     tt__str_add(out, "</p></header>\n");
     return TT_OK;
 }
 
 typedef tt_status (*section)(tt__str *out, const tt__page *page);
 static const section before[] = {section_head, section_changes, section_winners},
-                     after[] = {section_environment};
+                     after[] = {tt__html_unsolved, section_environment};
 
 static tt_status add_sections(tt__str *out, const tt__page *page, const section *sections, size_t n) {
     for (size_t i = 0; i < n; i++)
