@@ -51,7 +51,7 @@ static void add_dots(tt__str *out, const tt__details *d, const tt__axis *x, cons
     }
     while (grid < 8 && put_dots(NULL, d, x, y, grid, drawn) > DOTS_MAX)
         grid++;
-    tt__str_addf(out, "<path class=\"dots%s\" d=\"", d->n < FEW ? " few" : "");
+    tt__str_addf(out, "<path class=\"dots%s\" d=\"", d->n < FEW || grid > 2 ? " few" : "");
     put_dots(out, d, x, y, grid, drawn);
     tt__str_add(out, "\"/>");
     free(drawn);

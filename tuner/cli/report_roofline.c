@@ -88,7 +88,7 @@ void tt__figure_roofline(tt__str *out, const tt__details *d) {
     tt__format(
         note, sizeof note,
         "TFLOP/s over operations for each byte. The slope is the tuned copy%s; the dot is the winner.%s",
-        p->l2_gbps > 0 ? " (dashed: the L2 cache)" : "",
+        p->l2_gbps > 0 ? " (dotted: the L2 cache)" : "",
         measured ? " Level lines are measured peaks." : " Peaks are unknown: run tune explain.");
     tt__figure_open(out, "Roofline", note);
     tt__svg_open(out, ROOF_HEIGHT, name);
