@@ -123,6 +123,7 @@ typedef struct tt__trial {
     double compile_ms;       /* 0: the cubin was cached */
     int regs;                /* registers per thread; 0: unknown */
     int static_shared_bytes; /* not stored; dynamic shared memory is in the launch */
+    tt__energy energy;       /* only of tt__backend_ops.energies */
     int n_samples;
     float samples_us[TT__SAMPLES_MAX]; /* in the order they were taken */
 } tt__trial;
