@@ -199,12 +199,12 @@ void tt__workers_ask_count(tt__workers *workers, size_t i, double timeout_s, con
 }
 
 void tt__workers_ask_finals(tt__workers *workers, size_t gpu, double timeout_s, const tt__candidate *const *c,
-                            tt__cubin *const *cubins, size_t n, tt__rounds rounds) {
+                            tt__cubin *const *cubins, size_t n, tt__rounds rounds, double train_s) {
     struct iovec parts[1 + 3 * TT__FINALISTS_MAX];
     _Static_assert(sizeof parts / sizeof *parts <= TT__WIRE_PARTS_MAX,
                    "the finalists do not fit into a message");
     tt__msg_trial m[TT__FINALISTS_MAX];
-    tt__msg_finals head = {(int)n, rounds};
+    tt__msg_finals head = {(int)n, rounds, train_s};
     parts[0] = (struct iovec){&head, sizeof head};
     for (size_t i = 0; i < n; i++)
         trial_parts(&parts[1 + 3 * i], &m[i], c[i], cubins[i], 0);
