@@ -5,7 +5,7 @@
 #ifndef TT_TUNER_STRATEGY_H
 #define TT_TUNER_STRATEGY_H
 
-#include "tuner/cost_model.h"
+#include "tuner/priors.h"
 
 typedef enum tt__known { TT__UNTRIED = 0, TT__PENDING, TT__TRIED } tt__known;
 
@@ -18,6 +18,7 @@ typedef struct tt__view {
     const tt__trial *trials; /* valid where `known` is TT__TRIED */
     const size_t *starts;    /* n_starts members that did well elsewhere, most promising first */
     size_t n_starts;
+    const tt__priors *priors; /* NULL: none */
 } tt__view;
 
 enum { TT__NOTHING = -1 };
@@ -49,8 +50,9 @@ extern const tt__strategy tt__strategy_genetic;
 /* The largest expected improvement, by a Gaussian process over the model. */
 extern const tt__strategy tt__strategy_surrogate;
 
-/* How many trials to have in flight. The more trials there are, the less one more changes the next choice. */
-size_t tt__strategy_window(const tt__strategy *s, size_t n_tried);
+/* How many trials to have in flight. The more trials there are, the less one more changes the next choice.
+ * With priors the first ones change it most. */
+size_t tt__strategy_window(const tt__strategy *s, const tt__view *view, size_t n_tried);
 
 /* TT_E_INVALID lists the known names. */
 tt_status tt__strategy_find(const tt__strategy **out, const char *name);
@@ -59,6 +61,7 @@ const tt__strategy *tt__strategy_at(size_t n);
 
 /* ---- What strategies share ---- */
 
+bool tt__strategy_has_priors(const tt__view *view);
 /* Was it tried, with a time? */
 bool tt__strategy_passed(const tt__view *view, size_t index);
 /* The fastest so far, or TT__NOTHING. */

@@ -24,8 +24,8 @@ static const double faint = 1e-9;
 /* From ACQUAINTED trials on, each template without a trial gets one. The model knows nothing about templates.
  * With few rows, its error can be larger than the process explores. */
 enum { STARTS_MAX = 2, GREEDY = 8, ACQUAINTED = 24 };
-/* Without a cost model, starts are all that is known at first. */
-enum { STARTS_WITHOUT_MODEL = 8 };
+/* Without a cost model or priors, starts are all that is known at first. */
+enum { STARTS_ALONE = 8 };
 
 /* The process is fitted to FIT_FIRST results, and again whenever there are half as many more, up to FIT_LAST.
  */
@@ -38,7 +38,7 @@ static const double doubt = 3;
 typedef struct surrogate {
     tt__gp *gp;
     size_t fit_at;
-    double base, scale; /* of `squash`; scale 0: none */
+    tt__squash squash;
     size_t at_start, n_started;
     double *prior, *odds, *gain; /* one allocation; gain: from the last comparison of all configurations */
     bool compared;               /* was there such a comparison? */
@@ -76,7 +76,7 @@ static tt_status open_surrogate(void **self, const tt__view *view, uint64_t seed
     for (size_t i = 0; i < n; i++)
         s->prior[i] = view->model->log_time[i] + opinion * tt__random_unit(&seed);
     bool modelled = view->space->n > 0 && view->space->items[0].t->operation->moves;
-    return tt__gp_open(&s->gp, modelled ? &tt__gp_sum : &tt__gp_product, view->model);
+    return tt__gp_open(&s->gp, modelled ? &tt__gp_sum : &tt__gp_product, view->model, view->priors);
 }
 
 static void note_cubins(surrogate *s, const tt__view *view) {
@@ -85,29 +85,16 @@ static void note_cubins(surrogate *s, const tt__view *view) {
             s->asked_for[s->cubin_of[i]] = true;
 }
 
-/* Logarithms of times that are far above the best differ less. How slow the slow ones are says little about
- * the fast ones. */
-static double squash(const surrogate *s, double log_time) {
-    double above = log_time - s->base;
-    return s->scale > 0 && above > 0 ? s->base + s->scale * asinh(above / s->scale) : log_time;
-}
-
 static void set_values(surrogate *s, const tt__view *view) {
     for (size_t r = 0; r < s->gp->n_rows; r++) {
         size_t i = s->gp->rows[r];
         if (tt__strategy_passed(view, i))
-            tt__gp_set(s->gp, r, squash(s, log(view->trials[i].time_us)) - s->prior[i]);
+            tt__gp_set(s->gp, r, tt__squashed(&s->squash, log(view->trials[i].time_us)) - s->prior[i]);
     }
-}
-
-static int by_value(const void *a, const void *b) {
-    double x = *(const double *)a, y = *(const double *)b;
-    return (x > y) - (x < y);
 }
 
 /* When there are enough new results, half of them become "slow", and the process is fitted. */
 static tt_status fit(surrogate *s, const tt__view *view) {
-    static const double scale_min = 0.02;
     double times[TT__GP_ROWS_MAX];
     size_t n = 0;
     for (size_t r = 0; r < s->gp->n_rows; r++) {
@@ -118,9 +105,7 @@ static tt_status fit(surrogate *s, const tt__view *view) {
     if (!s->gp->kind->fit || n < s->fit_at || n > FIT_LAST)
         return TT_OK;
     s->fit_at = n + n / 2;
-    qsort(times, n, sizeof *times, by_value);
-    s->base = times[0];
-    s->scale = fmax(times[n / 2] - times[0], scale_min);
+    s->squash = tt__squash_of(times, n);
     set_values(s, view);
     return tt__gp_fit(s->gp);
 }
@@ -149,7 +134,7 @@ static double to_beat(const surrogate *s, const tt__view *view) {
     double best = INFINITY;
     int64_t fastest = tt__strategy_fastest(view);
     if (fastest != TT__NOTHING)
-        return squash(s, log(view->trials[fastest].time_us));
+        return tt__squashed(&s->squash, log(view->trials[fastest].time_us));
     for (size_t i = 0; i < view->space->n; i++)
         if (view->known[i] != TT__UNTRIED && s->prior[i] < best)
             best = s->prior[i];
@@ -190,7 +175,7 @@ static tt_status next(int64_t *index, void *self, const tt__view *view) {
     double most = -INFINITY;
     const double *mean, *deviation;
     *index = TT__NOTHING;
-    size_t starts = s->gp->kind->fit ? STARTS_WITHOUT_MODEL : STARTS_MAX;
+    size_t starts = s->gp->kind->fit && !tt__strategy_has_priors(view) ? STARTS_ALONE : STARTS_MAX;
     if (s->n_started < starts && (*index = tt__strategy_warm_start(view, &s->at_start)) != TT__NOTHING) {
         s->n_started++;
         return TT_OK;
