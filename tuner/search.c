@@ -213,7 +213,7 @@ static size_t nameable(const tt__search *search, const hunt *h) {
 
 /* Each GPU more has a trial, and the next one, in flight. */
 static size_t window(const tt__session *s, const tt__search *search, const hunt *h) {
-    size_t one = tt__strategy_window(h->strategy, &h->view, search->n_tried), more = 2 * (s->n_gpus - 1);
+    size_t one = tt__strategy_window(h->strategy, search->n_tried), more = 2 * (s->n_gpus - 1);
     return one < SIZE_MAX - more ? one + more : one;
 }
 
@@ -302,7 +302,8 @@ static tt_status search_round(tt__session *s, tt__search *search, const char *ph
                          .trials = search->trials,
                          .starts = starts.at,
                          .n_starts = starts.n,
-                         .priors = &priors};
+                         .priors = &priors,
+                         .hurried = isfinite(search->limits.deadline_s)};
     TT_GOTO(h->strategy->open(&h->self, &h->view, s->opts->seed));
     TT_GOTO(try_all(s, search, phase, h));
 out:

@@ -23,9 +23,8 @@ bool tt__strategy_has_priors(const tt__view *view) {
     return view->priors && view->priors->n > 0;
 }
 
-size_t tt__strategy_window(const tt__strategy *s, const tt__view *view, size_t n_tried) {
-    size_t first = tt__strategy_has_priors(view) ? (s->window + 1) / 2 : s->window;
-    return s->window == SIZE_MAX ? SIZE_MAX : first + n_tried / 4;
+size_t tt__strategy_window(const tt__strategy *s, size_t n_tried) {
+    return s->window == SIZE_MAX ? SIZE_MAX : s->window + n_tried / 4;
 }
 
 tt_status tt__strategy_find(const tt__strategy **out, const char *name) {

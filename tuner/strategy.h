@@ -19,6 +19,7 @@ typedef struct tt__view {
     const size_t *starts;    /* n_starts members that did well elsewhere, most promising first */
     size_t n_starts;
     const tt__priors *priors; /* NULL: none */
+    bool hurried;             /* there is a time limit, so that compile times count */
 } tt__view;
 
 enum { TT__NOTHING = -1 };
@@ -50,9 +51,8 @@ extern const tt__strategy tt__strategy_genetic;
 /* The largest expected improvement, by a Gaussian process over the model. */
 extern const tt__strategy tt__strategy_surrogate;
 
-/* How many trials to have in flight. The more trials there are, the less one more changes the next choice.
- * With priors the first ones change it most. */
-size_t tt__strategy_window(const tt__strategy *s, const tt__view *view, size_t n_tried);
+/* How many trials to have in flight. The more trials there are, the less one more changes the next choice. */
+size_t tt__strategy_window(const tt__strategy *s, size_t n_tried);
 
 /* TT_E_INVALID lists the known names. */
 tt_status tt__strategy_find(const tt__strategy **out, const char *name);

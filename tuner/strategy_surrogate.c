@@ -7,6 +7,7 @@
 #include <stdlib.h>
 
 #include "base/random.h"
+#include "tuner/compile_times.h"
 #include "tuner/gp.h"
 #include "tuner/strategy.h"
 
@@ -19,6 +20,8 @@ static const double caution = 0.05;
  * on. Before that, the number of trials matters, and then time does. */
 static const double dear = 4;
 enum { FRUGAL = 48 };
+/* With a time limit, a compile of so many seconds costs as much as the rest of a trial. */
+static const double beside_s = 0.25;
 /* If no improvement is expected any more, the prediction decides. */
 static const double faint = 1e-9;
 /* From ACQUAINTED trials on, each template without a trial gets one. The model knows nothing about templates.
@@ -40,7 +43,10 @@ typedef struct surrogate {
     size_t fit_at;
     tt__squash squash;
     size_t at_start, n_started;
-    double *prior, *odds, *gain; /* one allocation; gain: from the last comparison of all configurations */
+    double *prior, *odds, *gain; /* one allocation, with `cost`; gain: from the last comparison of all
+                                    configurations */
+    double *cost;                /* of a trial with a compile, over one without; 1 without a time limit */
+    size_t n_known;              /* trials when `cost` was computed */
     bool compared;               /* was there such a comparison? */
     size_t *cubin_of;            /* tt__points_cubins */
     bool *row_of;                /* it is a row of the process; one allocation with asked_for */
@@ -63,14 +69,18 @@ static tt_status open_surrogate(void **self, const tt__view *view, uint64_t seed
     surrogate *s = *self = calloc(1, sizeof *s);
     if (!s)
         return tt__fail_memory(sizeof *s);
-    s->prior = calloc(3 * n, sizeof *s->prior);
+    s->prior = calloc(4 * n, sizeof *s->prior);
     s->cubin_of = calloc(n, sizeof *s->cubin_of);
     s->row_of = calloc(2 * n, sizeof *s->row_of);
     if (!s->prior || !s->cubin_of || !s->row_of)
-        return tt__fail_memory(3 * n * sizeof *s->prior);
+        return tt__fail_memory(4 * n * sizeof *s->prior);
     s->fit_at = FIT_FIRST;
     s->odds = s->prior + n;
     s->gain = s->prior + 2 * n;
+    s->cost = s->prior + 3 * n;
+    for (size_t i = 0; i < n; i++)
+        s->cost[i] = 1;
+    s->n_known = SIZE_MAX;
     s->asked_for = s->row_of + n;
     TT_TRY(tt__points_cubins(view->points, s->cubin_of));
     for (size_t i = 0; i < n; i++)
@@ -120,6 +130,19 @@ static tt_status learn(surrogate *s, const tt__view *view) {
         }
     set_values(s, view);
     return fit(s, view);
+}
+
+static tt_status find_costs(surrogate *s, const tt__view *view) {
+    size_t n = 0;
+    for (size_t i = 0; i < view->space->n; i++)
+        n += view->known[i] == TT__TRIED;
+    if (!view->hurried || n == s->n_known)
+        return TT_OK;
+    s->n_known = n;
+    TT_TRY(tt__compile_times(s->cost, view));
+    for (size_t i = 0; i < view->space->n; i++)
+        s->cost[i] = 1 + s->cost[i] / beside_s;
+    return TT_OK;
 }
 
 /* The expected improvement on `best` of a normally distributed value. */
@@ -185,6 +208,7 @@ static tt_status next(int64_t *index, void *self, const tt__view *view) {
     if (s->gp->n_rows >= ACQUAINTED && (*index = stranger(s, view)) != TT__NOTHING)
         return TT_OK;
     TT_TRY(learn(s, view));
+    TT_TRY(find_costs(s, view));
     tt__strategy_odds(s->odds, view);
     tt__gp_predict(s->gp, &mean, &deviation);
     double best = to_beat(s, view);
@@ -195,7 +219,8 @@ static tt_status next(int64_t *index, void *self, const tt__view *view) {
             continue;
         double at = s->prior[i] + mean[i] - caution * log(s->odds[i]);
         double gain = greedy ? 0 : improvement(best, at, wide * deviation[i]);
-        s->gain[i] = gain / (frugal && !s->asked_for[s->cubin_of[i]] ? dear : 1) - faint * at;
+        double cost = s->asked_for[s->cubin_of[i]] ? 1 : s->cost[i] * (frugal ? dear : 1);
+        s->gain[i] = gain / cost - faint * (at + log(s->cost[i]));
         if (s->gain[i] > most) {
             most = s->gain[i];
             *index = (int64_t)i;
