@@ -248,6 +248,7 @@ static tt_status open_backend(tt__session *s) {
                                .jobs = opts->jobs,
                                .trial_timeout_s = timeout_s(opts, opts->trial_timeout_s, 10, 1, 0.25),
                                .compile_timeout_s = timeout_s(opts, opts->compile_timeout_s, 60, 10, 0.5),
+                               .needed_timeout_s = timeout_s(opts, opts->compile_timeout_s, 60, 60, 0.5),
                                .store = s->store,
                                .trace = s->trace,
                                .ahead = s->ahead,

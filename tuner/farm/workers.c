@@ -14,18 +14,15 @@
 const double tt__workers_start_timeout_s = 60, tt__workers_poll_s = 0.2;
 
 tt_status tt__workers_open(tt__workers *workers, const int *devices, size_t n_gpus, int jobs,
-                           double compile_timeout_s, int (*should_stop)(void *user), void *user) {
+                           int (*should_stop)(void *user), void *user) {
     enum { JOBS_MAX = 120 };
     long cpus = sysconf(_SC_NPROCESSORS_ONLN);
     if (jobs <= 0)
         jobs = cpus > 0 ? (int)cpus : 1;
     if (jobs > JOBS_MAX)
         jobs = JOBS_MAX;
-    *workers = (tt__workers){.n_gpus = n_gpus,
-                             .n = n_gpus + (size_t)jobs,
-                             .compile_timeout_s = compile_timeout_s,
-                             .should_stop = should_stop,
-                             .user = user};
+    *workers =
+        (tt__workers){.n_gpus = n_gpus, .n = n_gpus + (size_t)jobs, .should_stop = should_stop, .user = user};
     memcpy(workers->devices, devices, n_gpus * sizeof *devices);
     workers->items = calloc(workers->n, sizeof *workers->items);
     return workers->items ? TT_OK : tt__fail_memory(workers->n * sizeof *workers->items);
@@ -129,13 +126,13 @@ tt_status tt__workers_described(tt__workers *workers) {
 }
 
 void tt__workers_ask_compile(tt__workers *workers, size_t i, const char *name, const char *source,
-                             const tt__str *options, int n_options) {
+                             const tt__str *options, int n_options, double timeout_s) {
     tt__msg_compile m = {workers->gpu.cc, n_options, strlen(name) + 1, strlen(source) + 1, options->len};
     struct iovec parts[] = {{&m, sizeof m},
                             {(void *)(uintptr_t)name, m.name_size},
                             {(void *)(uintptr_t)source, m.source_size},
                             {options->text, options->len}};
-    tt__worker_ask(&workers->items[i], 0, workers->compile_timeout_s, TT__MSG_COMPILE, parts, 4);
+    tt__worker_ask(&workers->items[i], 0, timeout_s, TT__MSG_COMPILE, parts, 4);
 }
 
 static const char zeros[16];

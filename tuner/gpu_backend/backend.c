@@ -375,8 +375,8 @@ tt_status tt__backend_gpu(tt__backend **out, const tt__backend_gpu_opts *opts) {
     tt_status status;
     static const int first = 0;
     TT_GOTO(tt__workers_open(&l->workers, opts->n_devices ? opts->devices : &first,
-                             opts->n_devices ? opts->n_devices : 1, opts->jobs, opts->compile_timeout_s,
-                             opts->should_stop, opts->user));
+                             opts->n_devices ? opts->n_devices : 1, opts->jobs, opts->should_stop,
+                             opts->user));
     l->compiling = calloc(l->workers.n, sizeof *l->compiling);
     if (!l->compiling)
         TT_GOTO(tt__fail_memory(l->workers.n * sizeof *l->compiling));
