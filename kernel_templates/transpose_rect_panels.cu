@@ -11,22 +11,22 @@
 //@ kernel   transpose_rect_panels
 //@ op       transpose_rect_in_place
 //@ param    PIECE    256 128 512 64
-//@ param    PARTS    64 8 1
+//@ param    PARTS    8 1
 //@ param    TILE     65536 32768 16384
 //@ param    THREADS  256 512
 //@ param    LANES    16 8 32 4
 //@ derived  WIDE     cols > rows
 //@ derived  VEC      align
 //@ derived  HEIGHT   PIECE * PARTS / elem_size
-//@ derived  WIDTH    min(rows, cols, TILE / (PIECE * PARTS))
+//@ derived  SPAN     min(rows, cols, TILE / (PIECE * PARTS))
 //@ let      few      min(rows, cols)
 //@ let      panels   max(rows, cols) / HEIGHT
 //@ let      tail     max(rows, cols) % HEIGHT
 //@ let      items    few * panels * PARTS
 //@ where    few > 1 AND panels > 1 AND items < 2147483648
 //@ where    few * (HEIGHT + tail) * elem_size + items / 4 + 4 * panels + 256 <= rows * cols * elem_size / 100
-//@ where    PARTS = 1 OR (PIECE = 512 AND WIDTH = few)
-//@ where    WIDTH = few OR WIDTH * elem_size >= 64
+//@ where    PARTS = 1 OR (PIECE = 512 AND SPAN = few)
+//@ where    SPAN = few OR SPAN * elem_size >= 64
 //@ where    PIECE / (LANES * align) BETWEEN 1 AND 16 AND (LANES = 32 OR PIECE / (LANES * align) <= 4)
 //@ block    THREADS
 //@ grid     min(1 + few * max(tail, HEIGHT / 16) / THREADS, 4 * sm_count)
@@ -34,8 +34,8 @@
 //@ kernel   panels_first
 //@ when     NOT WIDE
 //@ block    THREADS
-//@ grid     (panels + (tail > 0)) * ceil_div(few, WIDTH)
-//@ shared   HEIGHT * (ceil_div(WIDTH * elem_size, max(4, elem_size)) | 1) * max(4, elem_size)
+//@ grid     (panels + (tail > 0)) * ceil_div(few, SPAN)
+//@ shared   HEIGHT * (ceil_div(SPAN * elem_size, max(4, elem_size)) | 1) * max(4, elem_size)
 //@ args     dst, scratch, i64 max(rows, cols), i64 few
 //@ kernel   move_pieces
 //@ block    THREADS
@@ -44,8 +44,8 @@
 //@ kernel   panels_last
 //@ when     WIDE
 //@ block    THREADS
-//@ grid     (panels + (tail > 0)) * ceil_div(few, WIDTH)
-//@ shared   HEIGHT * (ceil_div(WIDTH * elem_size, max(4, elem_size)) | 1) * max(4, elem_size)
+//@ grid     (panels + (tail > 0)) * ceil_div(few, SPAN)
+//@ shared   HEIGHT * (ceil_div(SPAN * elem_size, max(4, elem_size)) | 1) * max(4, elem_size)
 //@ args     dst, scratch, i64 max(rows, cols), i64 few
 //@ kernel   put_tails
 //@ when     NOT WIDE AND tail > 0
@@ -58,7 +58,7 @@
 
 #define PER   (VEC / ELEM_SIZE)                                     // elements of a vector
 #define UNIT  (ELEM_SIZE < 4 ? 4 : ELEM_SIZE)                       // shared memory has an odd number of these from row to row
-#define PITCH ((((WIDTH * ELEM_SIZE + UNIT - 1) / UNIT) | 1) * UNIT) // of a panel
+#define PITCH ((((SPAN * ELEM_SIZE + UNIT - 1) / UNIT) | 1) * UNIT) // of a panel
 
 // A vector as words, of which the first may be used in part.
 union pack {
@@ -221,13 +221,13 @@ static __device__ void move_panels(const rect &r) {
     if (threadIdx.x == 0)
         number = atomicAdd(r.ticket, 1u);
     __syncthreads();
-    const unsigned tiles = (unsigned)((r.few + WIDTH - 1) / WIDTH), last = r.tail ? r.panels : r.panels - 1;
+    const unsigned tiles = (unsigned)((r.few + SPAN - 1) / SPAN), last = r.tail ? r.panels : r.panels - 1;
     if (number >= tiles * (last + 1)) // only if scratch memory was not cleared
         return;
     const unsigned panel = WIDE ? number / tiles : last - number / tiles;
-    const long long col = (long long)(number % tiles) * WIDTH;
+    const long long col = (long long)(number % tiles) * SPAN;
     const bool is_tail = panel == r.panels;
-    const int height = is_tail ? r.tail : HEIGHT, width = (int)min(r.few - col, (long long)WIDTH);
+    const int height = is_tail ? r.tail : HEIGHT, width = (int)min(r.few - col, (long long)SPAN);
 
     const side rows = {r.a + panel * (HEIGHT * r.few) + col, r.few, height, width, 0, 1, 0};
     side slots = {r.tails + col * r.tail, r.tail, width, height, 0, 1, 0};
@@ -238,9 +238,9 @@ static __device__ void move_panels(const rect &r) {
             slots.left = slot % r.panels, slots.group = r.panels, slots.gap = r.tail;
     }
     if (WIDE)
-        read_tile<WIDTH, HEIGHT, ELEM_SIZE, PITCH>(tile, slots);
+        read_tile<SPAN, HEIGHT, ELEM_SIZE, PITCH>(tile, slots);
     else
-        read_tile<HEIGHT, WIDTH, PITCH, ELEM_SIZE>(tile, rows);
+        read_tile<HEIGHT, SPAN, PITCH, ELEM_SIZE>(tile, rows);
     __threadfence();
     __syncthreads();
     if (threadIdx.x == 0) {
@@ -252,9 +252,9 @@ static __device__ void move_panels(const rect &r) {
     }
     __syncthreads();
     if (WIDE)
-        write_tile<HEIGHT, WIDTH, PITCH, ELEM_SIZE>(tile, rows);
+        write_tile<HEIGHT, SPAN, PITCH, ELEM_SIZE>(tile, rows);
     else
-        write_tile<WIDTH, HEIGHT, ELEM_SIZE, PITCH>(tile, slots);
+        write_tile<SPAN, HEIGHT, ELEM_SIZE, PITCH>(tile, slots);
 }
 
 extern "C" __global__ void __launch_bounds__(THREADS)

@@ -1,7 +1,7 @@
 /*
  * The public functions of tt_plan.
  */
-#include "dispatch/plan.h"
+#include "api/plan.h"
 
 #include <string.h>
 

@@ -4,6 +4,7 @@
 #include "api/transpose.h"
 
 #include "api/matrix.h"
+#include "api/plan.h"
 #include "api/sized.h"
 #include "dispatch/first_use.h"
 #include "template/operation.h"

@@ -36,8 +36,5 @@ struct tt_plan {
  * compiles and loads. */
 tt_status tt__plan_make(tt_plan **out, tt_ctx *ctx, const tt__template_set *templates, const tt__problem *p);
 void tt__plan_free(tt_plan *plan);
-/* The same as tt_plan_launch, for a plan that needs_scratch, with this memory. */
-tt_status tt__plan_launch_with(const tt_plan *plan, CUdeviceptr dst, CUdeviceptr src, CUdeviceptr scratch,
-                               CUstream stream);
 
 #endif
