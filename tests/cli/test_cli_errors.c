@@ -83,7 +83,9 @@ static void about_command_lines(void **state) {
          "--unverified is for a kernel of yours, and --kernel names none: leave it out", NULL},
         {"--shapes 4096", 2, "--shapes: \"4096\" is not a shape: write ROWSxCOLS, as in 4096x1024", NULL},
         {"--shapes 4x5 --in-place --lds 6", 2,
-         "4 x 5 in place with lds 6 and ldd 4: only square matrices may", NULL},
+         "4 x 5 in place with lds 6 and ldd 4: only square matrices may have gaps between rows, leave both "
+         "out",
+         NULL},
         {"--sizes 64 --dtype f23", 2, "--dtype: unknown type \"f23\"; did you mean f32?", NULL},
         {"--sizes 64 --dtype quaternion", 2,
          "--dtype: unknown type \"quaternion\"; known are u8 i8 f16 bf16 i16 f32 i32 f64 i64 c64 c128 (or "
