@@ -123,8 +123,7 @@ static struct held {
     hostcuda_geometry g;
     unsigned long long args[HOSTCUDA_PARAMS_MAX];
 } held;
-static CUfunction last;          /* launched by the call before */
-static CUmodule module_left_out; /* a timed launch of it did not run, so those that follow must not */
+static CUfunction last; /* launched by the call before */
 
 static bool can_wait(CUfunction fn) {
     for (unsigned i = 0; i < fn->kernel->n_params; i++)
@@ -148,8 +147,6 @@ void hostcuda_launch_held(bool before_event) {
     const CUfunction fn = held.fn;
     if (before_event && last)
         last->n_prepared++;
-    if (before_event)
-        module_left_out = NULL;
     held.fn = last = NULL;
     if (!fn || before_event)
         return;
@@ -165,9 +162,9 @@ CUresult hostcuda_launch(CUfunction fn, hostcuda_geometry *g, void **args) {
     hostcuda_state.after_event = false;
     hostcuda_launch_held(false); /* of the same graph */
     last = is_timed ? NULL : fn;
-    const bool follows = !is_timed && module_left_out == fn->module;
+    const bool follows = !is_timed && hostcuda_state.module_left_out == fn->module;
     const bool is_left_out = follows || (is_timed && fn->n_timed_runs++ >= timed_at_most);
-    module_left_out = is_left_out ? fn->module : NULL;
+    hostcuda_state.module_left_out = is_left_out ? fn->module : NULL;
     if (is_left_out)
         ; /* it only takes time */
     else if (!is_timed && timed_at_most > 0 && fn->n_prepared >= timed_at_most && can_wait(fn))
