@@ -33,7 +33,9 @@ typedef struct hostcuda_process {
     double joules;          /* of launches and copies, beyond idle power */
     long n_reads;           /* copies to the host */
     bool after_event;       /* an event was recorded, and nothing launched or awaited since */
-    int n_live;             /* modules, streams, events, contexts in use */
+    const void
+        *module_left_out; /* a timed launch of this module did not run, so those that follow must not */
+    int n_live;           /* modules, streams, events, contexts in use */
     struct CUctx_st primary[HOSTCUDA_DEVICES_MAX];
 } hostcuda_process;
 

@@ -171,11 +171,14 @@ CUresult hostcuda_launch(CUfunction fn, hostcuda_geometry *g, void **args) {
     hostcuda_state.after_event = false;
     hostcuda_launch_held(false); /* of the same graph */
     last = is_timed ? NULL : fn;
-    if (!is_timed && timed_at_most > 0 && is_in_train(fn))
+    const bool follows = !is_timed && hostcuda_state.module_left_out == fn->module;
+    const bool is_left_out = follows || (is_timed && fn->n_timed_runs++ >= timed_at_most);
+    hostcuda_state.module_left_out = is_left_out ? fn->module : NULL;
+    if (is_left_out || (!is_timed && timed_at_most > 0 && is_in_train(fn)))
         ; /* it only takes time */
     else if (!is_timed && timed_at_most > 0 && fn->n_prepared >= timed_at_most && can_wait(fn))
         hold(fn, g, args);
-    else if (!is_timed || fn->n_timed_runs++ < timed_at_most)
+    else
         r = run(fn, g, args);
     if (r != CUDA_SUCCESS)
         return r;

@@ -18,7 +18,8 @@
 
 /* The operation, if the command line names one. A matrix needs no name. */
 static const char *op_of(const tt_result *r, const tt__cli_args *args) {
-    return args->permute ? "permute" : args->op ? args->op : r->in_place ? "transpose_in_place" : "transpose";
+    const char *in_place = r->rows == r->cols ? "transpose_in_place" : "transpose_rect_in_place";
+    return args->permute ? "permute" : args->op ? args->op : r->in_place ? in_place : "transpose";
 }
 
 static void add_result_json(tt__json *j, const tt_result *r, const tt__cli_args *args) {
