@@ -58,6 +58,7 @@ int tt__energy_elect(const tt__session *s, const tt__search *search, const tt__f
     int places[LEADERS_MAX + 1], best = fastest;
     const tt__candidate *c[LEADERS_MAX + 1];
     double least = 1, ratio;
+    size_t unclear = 0;
     if (search->t->operation->objective >= 0) {
         tt__session_message(s, "--objective is ignored: the kernel has an objective of its own");
         return fastest;
@@ -71,6 +72,7 @@ int tt__energy_elect(const tt__session *s, const tt__search *search, const tt__f
                               : tt__fail_memory(n * sizeof *trials);
     for (size_t i = 1; status == TT_OK && i < n; i++) {
         tt__energy_verdict v = tt__energy_compare(&trials[i].energy, &trials[0].energy, edp, &ratio);
+        unclear += v == TT__ENERGY_UNKNOWN;
         if (v != TT__ENERGY_LESS || ratio >= least || places[i] >= (int)f->n_contenders)
             continue;
         best = places[i];
@@ -78,14 +80,14 @@ int tt__energy_elect(const tt__session *s, const tt__search *search, const tt__f
     }
     if (status != TT_OK)
         tt__session_message(s, "the fastest wins: %s", tt_last_error());
-    else if (best == fastest && !tt__energy_known(&trials[0].energy))
-        tt__session_message(s, "cannot tell the %s of a launch: the noise is larger; the fastest wins", what);
-    else if (best == fastest)
-        tt__session_message(
-            s, "the fastest also has the least %s of %zu, or nothing beats it beyond the noise", what, n);
-    else
+    else if (best != fastest)
         tt__session_message(s, "%s: %.1f %% less than the fastest has %s", what, 100 * (1 - least),
                             f->entrants[best].c->config);
+    else if (unclear)
+        tt__session_message(
+            s, "cannot tell which of %zu has the least %s: the noise is larger; the fastest wins", n, what);
+    else
+        tt__session_message(s, "the fastest also has the least %s of %zu", what, n);
     free(trials);
     return best;
 }

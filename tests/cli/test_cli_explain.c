@@ -126,6 +126,12 @@ static void test_energy(void **state) {
     assert_has(&r, r.err, "% less than the fastest has");
     assert_string_not_equal(run_json(text, sizeof text, r.out, "HINT"), hint);
     run_free(&r);
+    setenv("HOSTCUDA_WATTS", "70,100,0,1000", 1); /* and now with more noise than power */
+    snprintf(line, sizeof line, "explain %s --energy", kernel);
+    run_tune_faulty(&r, ":slow=500", line);
+    assert_code(&r, 0);
+    assert_has(&r, r.out, "It cannot be told");
+    run_free(&r);
     snprintf(line, sizeof line, "report --db %s/x.db --json", getenv("XDG_DATA_HOME"));
     run_tune(&r, NULL, line);
     assert_code(&r, 0);

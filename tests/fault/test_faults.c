@@ -159,6 +159,7 @@ static void a_reference_that_is_wrong(void **state) {
     run_with(&r, "reference.db", "kernel=transpose_reference:wrong");
     assert_code(&r, 1);
     assert_has(&r, r.err, "every configuration failed (is the reference right?), the first: wrong_result");
+    assert_has(&r, r.err, "what may help: check the kernel against its reference");
     run_free(&r);
     assert_int_equal(fault_number(fault_path("reference.db"),
                                   "SELECT count(*) FROM winner JOIN problem ON problem.id = problem_id"
