@@ -158,7 +158,7 @@ void hostcuda_launch_held(bool before_event) {
 /* So many launches whose results the host does not read are a train that measures energy. */
 static bool is_in_train(CUfunction fn) {
     enum { LEAST = 32 };
-    if (fn->n_reads != hostcuda_state.n_reads)
+    if (fn->n_reads != hostcuda_state.n_reads || !getenv("HOSTCUDA_WATTS"))
         fn->n_since = 0;
     fn->n_reads = hostcuda_state.n_reads;
     return fn->n_since++ >= LEAST;
