@@ -122,3 +122,25 @@ tt_status tt__checked_winner(sqlite3_stmt *stmt, int at, tt__winner *out) {
     tt__fields_read(stmt, at, winner_fields, N, out);
     return out->time_us > 0 ? TT_OK : tt__fail(TT_E_INVALID, "time_us is 0: expected more");
 }
+
+#define NUMBER(type, m) TT__FIELD_NUM_OF(type, m, #m, TT__FIELD_F64, 0, 1e12, false)
+
+tt_status tt__checked_peaks(sqlite3_stmt *stmt, int at, tt__peaks *out) {
+    static const tt__field fields[] = {NUMBER(tt__peaks, copy_gbps),   NUMBER(tt__peaks, l2_gbps),
+                                       NUMBER(tt__peaks, fp32_gflops), NUMBER(tt__peaks, fp64_gflops),
+                                       NUMBER(tt__peaks, fp16_gflops), NUMBER(tt__peaks, tensor_gflops)};
+    enum { N = sizeof fields / sizeof *fields };
+    TT_TRY(tt__fields_check(stmt, at, fields, N));
+    tt__fields_read(stmt, at, fields, N, out);
+    return TT_OK;
+}
+
+tt_status tt__checked_energy(sqlite3_stmt *stmt, int at, tt__energy *out) {
+    static const tt__field fields[TT__ENERGY_FIELDS] = {
+        NUMBER(tt__energy, time_us), NUMBER(tt__energy, joules), NUMBER(tt__energy, noise),
+        NUMBER(tt__energy, idle_watts), NUMBER(tt__energy, celsius)};
+    *out = (tt__energy){0};
+    TT_TRY(tt__fields_check(stmt, at, fields, TT__ENERGY_FIELDS));
+    tt__fields_read(stmt, at, fields, TT__ENERGY_FIELDS, out);
+    return TT_OK;
+}

@@ -29,6 +29,11 @@ typedef struct tt__checked_text {
 } tt__checked_text;
 tt_status tt__checked_config(sqlite3_stmt *stmt, int at, tt__checked_text *out);
 
+/* The peaks of a GPU, and the energy of a configuration. */
+enum { TT__ENERGY_FIELDS = 5 };
+tt_status tt__checked_peaks(sqlite3_stmt *stmt, int at, tt__peaks *out);
+tt_status tt__checked_energy(sqlite3_stmt *stmt, int at, tt__energy *out);
+
 /* The figures of a winner, from time_us to unix_ms. */
 tt_status tt__checked_winner(sqlite3_stmt *stmt, int at, tt__winner *out);
 

@@ -3,21 +3,8 @@
 
 #include "base/clean.h"
 #include "base/clock.h"
-#include "db/conn.h"
-#include "db/field.h"
+#include "db/checked.h"
 #include "db/problem.h"
-
-#define FIGURE(type, m) TT__FIELD_NUM_OF(type, m, #m, TT__FIELD_F64, 0, 1e12, false)
-static const tt__field peak_fields[] = {FIGURE(tt__peaks, copy_gbps),   FIGURE(tt__peaks, l2_gbps),
-                                        FIGURE(tt__peaks, fp32_gflops), FIGURE(tt__peaks, fp64_gflops),
-                                        FIGURE(tt__peaks, fp16_gflops), FIGURE(tt__peaks, tensor_gflops)};
-static const tt__field energy_fields[] = {FIGURE(tt__energy, time_us), FIGURE(tt__energy, joules),
-                                          FIGURE(tt__energy, noise), FIGURE(tt__energy, idle_watts),
-                                          FIGURE(tt__energy, celsius)};
-enum {
-    PEAKS = sizeof peak_fields / sizeof *peak_fields,
-    ENERGIES = sizeof energy_fields / sizeof *energy_fields
-};
 
 tt_status tt__store_peaks_put(tt__store *s, int64_t gpu_id, const tt__peaks *p) {
     return tt__db_exec(s, TT__SQL_PEAK_PUT, "iddddddi", gpu_id, p->copy_gbps, p->l2_gbps, p->fp32_gflops,
@@ -30,8 +17,8 @@ tt_status tt__store_peaks_get(tt__store *s, int64_t gpu_id, tt__peaks *out) {
     *out = (tt__peaks){0};
     TT_TRY(tt__db_stmt(s, &stmt, TT__SQL_PEAK_GET, "i", gpu_id));
     tt_status status = tt__db_step(s, stmt, &row);
-    if (status == TT_OK && row && tt__fields_check(stmt, 0, peak_fields, PEAKS) == TT_OK)
-        tt__fields_read(stmt, 0, peak_fields, PEAKS, out);
+    if (status == TT_OK && row && tt__checked_peaks(stmt, 0, out) != TT_OK)
+        *out = (tt__peaks){0}; /* another program's numbers */
     tt__db_done(stmt);
     return status;
 }
@@ -71,11 +58,10 @@ tt_status tt__store_energies(tt__store *s, int64_t gpu_id, int64_t problem_id, t
     while ((status = tt__db_step(s, stmt, &row)) == TT_OK && row) {
         char kernel[TT__NAME_MAX], config[TT__CONFIG_MAX];
         tt__energy e;
-        if (tt__fields_check(stmt, 0, energy_fields, ENERGIES) != TT_OK)
-            continue; /* another program's numbers */
-        tt__fields_read(stmt, 0, energy_fields, ENERGIES, &e);
-        read_text(stmt, ENERGIES, kernel, sizeof kernel, TT__CLEAN_NAME);
-        read_text(stmt, ENERGIES + 1, config, sizeof config, TT__CLEAN_NAME);
+        if (tt__checked_energy(stmt, 0, &e) != TT_OK)
+            continue; /* likewise */
+        read_text(stmt, TT__ENERGY_FIELDS, kernel, sizeof kernel, TT__CLEAN_NAME);
+        read_text(stmt, TT__ENERGY_FIELDS + 1, config, sizeof config, TT__CLEAN_NAME);
         if ((status = fn(user, kernel, config, &e)) != TT_OK)
             break;
     }

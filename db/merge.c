@@ -11,6 +11,7 @@
 #include "base/grow.h"
 #include "base/number.h"
 #include "db/checked.h"
+#include "db/facts.h"
 
 /* Ids in `from`, ascending, and the same objects' ids in `to`. */
 typedef struct id_map {
@@ -218,6 +219,45 @@ static tt_status take_winner(merge *m, sqlite3_stmt *row) {
     return tt__store_winner_put(m->to, run, problem, config, &w);
 }
 
+/* ---- Peaks and energies, where `to` has none --------------------------------------------------- */
+
+static tt_status take_peaks(merge *m, sqlite3_stmt *row) {
+    tt__gpu gpu;
+    tt__peaks peaks, old;
+    int64_t gpu_id;
+    TT_TRY(tt__checked_gpu(row, 0, &gpu));
+    TT_TRY(tt__checked_peaks(row, TT__GPU_FIELDS, &peaks));
+    TT_TRY(tt__store_known_gpu(m->to, &gpu, &gpu_id));
+    if (gpu_id < 0)
+        return TT_OK;
+    TT_TRY(tt__store_peaks_get(m->to, gpu_id, &old));
+    return old.copy_gbps > 0 || old.fp32_gflops > 0 ? TT_OK : tt__store_peaks_put(m->to, gpu_id, &peaks);
+}
+
+static tt_status take_flop(merge *m, sqlite3_stmt *row) {
+    double old, flop = sqlite3_column_double(row, 1);
+    int64_t problem = map_get(&m->problems, sqlite3_column_int64(row, 0));
+    if (problem < 0 || !(flop > 0 && flop < 1e30))
+        return TT_OK;
+    TT_TRY(tt__store_flop_get(m->to, problem, &old));
+    return old > 0 ? TT_OK : tt__store_flop_put(m->to, problem, flop);
+}
+
+static tt_status take_energy(merge *m, sqlite3_stmt *row) {
+    enum { AT = TT__GPU_FIELDS, PROBLEM = AT + TT__ENERGY_FIELDS, CONFIG, UNIX_MS };
+    tt__gpu gpu;
+    tt__energy e;
+    int64_t gpu_id, problem = map_get(&m->problems, sqlite3_column_int64(row, PROBLEM)),
+                    config = map_get(&m->configs, sqlite3_column_int64(row, CONFIG));
+    TT_TRY(tt__checked_gpu(row, 0, &gpu));
+    TT_TRY(tt__checked_energy(row, AT, &e));
+    TT_TRY(tt__store_known_gpu(m->to, &gpu, &gpu_id));
+    if (gpu_id < 0 || problem < 0 || config < 0)
+        return TT_OK;
+    return tt__db_exec(m->to, TT__SQL_MERGE_ENERGY_PUT, "iiidddddi", gpu_id, problem, config, e.time_us,
+                       e.joules, e.noise, e.idle_watts, e.celsius, sqlite3_column_int64(row, UNIX_MS));
+}
+
 /* ---- Cubins ------------------------------------------------------------------------------------ */
 
 static bool is_hash(const char *text) {
@@ -261,6 +301,9 @@ static tt_status merge_all(merge *m) {
     TT_TRY(each(m, TT__SQL_MERGE_CONFIGS, "configuration", take_config));
     TT_TRY(each(m, TT__SQL_MERGE_TRIALS, "trial", take_trial));
     TT_TRY(each(m, TT__SQL_MERGE_WINNERS, "winner", take_winner));
+    TT_TRY(each(m, TT__SQL_MERGE_PEAKS, "peak", take_peaks));
+    TT_TRY(each(m, TT__SQL_MERGE_FLOPS, "problem", take_flop));
+    TT_TRY(each(m, TT__SQL_MERGE_ENERGIES, "energy", take_energy));
     if (m->opts->trusted) {
         TT_TRY(each(m, TT__SQL_MERGE_CUBINS, "cubin", take_cubin));
         TT_TRY(each(m, TT__SQL_MERGE_LINKS, "link to a cubin", take_link));

@@ -231,6 +231,13 @@
         " JOIN template ON template.id = config.template_id ORDER BY config.id") \
     X(MERGE_TRIALS, "SELECT " TT__TRIAL_COLS ", trial.problem_id, trial.stage, trial.config_id, trial.run_id," \
         " trial.at_ms FROM trial") \
+    X(MERGE_PEAKS, "SELECT " TT__GPU_COLS ", copy_gbps, l2_gbps, fp32_gflops, fp64_gflops, fp16_gflops, tensor_gflops" \
+        " FROM peak JOIN gpu ON gpu.id = peak.gpu_id") \
+    X(MERGE_FLOPS, "SELECT id, flop FROM problem WHERE flop > 0") \
+    X(MERGE_ENERGIES, "SELECT " TT__GPU_COLS ", time_us, joules, noise, idle_watts, celsius, problem_id, config_id, unix_ms" \
+        " FROM energy JOIN gpu ON gpu.id = energy.gpu_id") \
+    X(MERGE_ENERGY_PUT, "INSERT INTO energy (gpu_id, problem_id, config_id, time_us, joules, noise, idle_watts," \
+        " celsius, unix_ms) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9) ON CONFLICT DO NOTHING") \
     X(MERGE_TRIAL_PUT, "INSERT INTO trial (status, time, compile_us, regs, samples, reason, weight," \
         " problem_id, stage, config_id, run_id, at_ms) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12) ON CONFLICT DO NOTHING") \
     X(MERGE_WINNERS, "SELECT w.problem_id, w.run_id, w.config_id, run.source, " TT__ENV_COLS ", w.time_us," \

@@ -2,6 +2,7 @@
 #include "store_fixture.h"
 
 #include "db/facts.h"
+#include "db/merge.h"
 #include "db/prune.h"
 
 static const tt__peaks peaks = {.copy_gbps = 4000, .l2_gbps = 9000, .fp32_gflops = 6e4, .fp64_gflops = 3e4};
@@ -75,6 +76,33 @@ static void energies_go_with_trials(void **state) {
     assert_int_equal(raw_sql(in_dir("energy.db"), "SELECT count(*) FROM pragma_foreign_key_check"), 0);
 }
 
+/* They are copied to where none are. */
+static void merges(void **state) {
+    (void)state;
+    tt__store *from = must_open(in_dir("from.db")), *to = must_open(in_dir("to.db"));
+    ids id = fill_store(from, 3, 50, 3);
+    tt__peaks p;
+    double flop;
+    assert_ok(tt__store_energy_put(from, id.gpu, id.problem, id.config, &energy));
+    assert_ok(tt__store_flop_put(from, id.problem, 1e9));
+    assert_ok(tt__store_peaks_put(from, id.gpu, &peaks));
+    for (int i = 0; i < 2; i++) { /* twice changes nothing */
+        tt__merged merged = {0};
+        assert_ok(tt__store_begin(to));
+        assert_ok(tt__store_merge(to, from, &(tt__merge_opts){0}, &merged));
+        assert_ok(tt__store_commit(to));
+    }
+    tt__problem same = square(4096);
+    assert_ok(tt__store_known_gpu(to, &h100, &id.gpu));
+    assert_ok(tt__store_known_problem(to, &same, &id.problem));
+    assert_int_equal(energies(to, id).n, 1);
+    assert_ok(tt__store_flop_get(to, id.problem, &flop));
+    assert_ok(tt__store_peaks_get(to, id.gpu, &p));
+    assert_true(flop == 1e9 && p.l2_gbps == 9000);
+    tt__store_close(&from);
+    tt__store_close(&to);
+}
+
 static tt_status count(void *user, const tt__unsolved *u) {
     found *f = user;
     f->n++;
@@ -110,6 +138,7 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         TEST(keeps_known_peaks),
         TEST(energies_go_with_trials),
+        TEST(merges),
         TEST(lists_the_unsolved),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
