@@ -322,7 +322,8 @@ static tt__ahead *work_ahead(const tt__loop *l) {
 static double compile_timeout_s(const tt__loop *l, const tt__cubin *cubin) {
     bool is_default =
         cubin->t && !cubin->t->operation->moves && strcmp(cubin->config, cubin->t->default_config) == 0;
-    return is_default || cubin == l->now.reference ? l->opts.needed_timeout_s : l->opts.compile_timeout_s;
+    const bool is_needed = is_default || cubin == l->now.reference;
+    return is_needed && l->opts.needed_timeout_s > 0 ? l->opts.needed_timeout_s : l->opts.compile_timeout_s;
 }
 
 static tt_status feed_compilers(tt__loop *l) {
