@@ -21,7 +21,7 @@ enum {
 };
 
 typedef struct options {
-    int seeds, evaluations, window;
+    int seeds, evaluations, window, prior;
     const char *only, *kernel;
     bool fit, leave_out_elem_size, leave_out_size;
 } options;
@@ -30,9 +30,9 @@ typedef struct options {
 
 /* Runs a strategy as a search does. Trials come back in the order in which they were named. best[k] becomes
  * the best time of k + 1 evaluations over the fastest's, or INFINITY. *seconds adds the strategy's time for
- * an evaluation. */
+ * an evaluation. seen_us, if it is not NULL, gets the times of what was tried. */
 static tt_status replay(double *best, double *seconds, const bench_space *b, const tt__strategy *strategy,
-                        bool warm, uint64_t seed, const options *o) {
+                        bool warm, uint64_t seed, double *seen_us, const options *o) {
     size_t n = b->space.n, waiting[ROOM], n_waiting = 0;
     tt__known *known = calloc(n, sizeof *known);
     tt__view view = {.space = &b->space,
@@ -41,12 +41,13 @@ static tt_status replay(double *best, double *seconds, const bench_space *b, con
                      .known = known,
                      .trials = b->trials,
                      .starts = b->starts,
-                     .n_starts = warm ? b->n_starts : 0};
+                     .n_starts = warm && b->priors.n == 0 ? b->n_starts : 0,
+                     .priors = warm ? &b->priors : NULL};
     void *self = NULL;
     int done = 0;
     double least = INFINITY, named_s = 0;
     tt_status status = known ? strategy->open(&self, &view, seed) : tt__fail_memory(n * sizeof *known);
-    while (status == TT_OK && least > 1 && done < o->evaluations) {
+    while (status == TT_OK && (least > 1 || seen_us) && done < o->evaluations) {
         int64_t index = TT__NOTHING;
         size_t window = o->window ? (size_t)o->window : tt__strategy_window(strategy, (size_t)done);
         window = window < ROOM ? window : ROOM;
@@ -62,6 +63,8 @@ static tt_status replay(double *best, double *seconds, const bench_space *b, con
         size_t i = waiting[0];
         memmove(waiting, waiting + 1, --n_waiting * sizeof *waiting);
         known[i] = TT__TRIED;
+        if (seen_us)
+            seen_us[i] = b->judged_us[i];
         if (b->trials[i].status == TT__TRIAL_OK)
             least = fmin(least, b->judged_us[i] / b->best_us);
         best[done++] = least;
@@ -134,11 +137,28 @@ static tt_status search(outcome *out, const bench_space *b, const tt__strategy *
     tt_status status = curves ? TT_OK : tt__fail_memory(seeds * (n + 1) * sizeof *curves);
     *out = (outcome){0};
     for (size_t s = 0; s < seeds && status == TT_OK; s++)
-        status = replay(curves + s * n, &out->ms, b, strategy, warm, s + 1, o);
+        status = replay(curves + s * n, &out->ms, b, strategy, warm, s + 1, NULL, o);
     if (status == TT_OK)
         judge(out, b, curves, curves + seeds * n, o);
     out->ms *= 1e3 / o->seeds;
     free(curves);
+    return status;
+}
+
+/* A search in each space, of which the others see the trials. */
+static tt_status look_around(bench_spaces *s, const options *o) {
+    options of_prior = *o;
+    of_prior.evaluations = o->prior;
+    double *curve = calloc((size_t)o->prior + 1, sizeof *curve), seconds = 0;
+    tt_status status = curve ? TT_OK : tt__fail_memory((size_t)o->prior * sizeof *curve);
+    for (size_t i = 0; i < s->n && status == TT_OK; i++) {
+        bench_space *b = &s->items[i];
+        b->seen_us = calloc(b->space.n + 1, sizeof *b->seen_us);
+        status = b->seen_us
+                     ? replay(curve, &seconds, b, &tt__strategy_surrogate, false, 1, b->seen_us, &of_prior)
+                     : tt__fail_memory(b->space.n * sizeof *b->seen_us);
+    }
+    free(curve);
     return status;
 }
 
@@ -241,6 +261,10 @@ static tt_status run(const options *o, char **paths, int n_paths, bench_spaces *
         status = tt__fail(TT_E_INVALID, "the recordings have no %s", of ? of->kernel : "transpose");
     if (status == TT_OK)
         status = bench_spaces_prepare(s);
+    if (status == TT_OK && o->prior)
+        status = look_around(s, o);
+    if (status == TT_OK)
+        status = bench_spaces_share(s);
     if (status == TT_OK && o->fit)
         print_fit(s);
     if (status == TT_OK && (o->leave_out_elem_size || o->leave_out_size))
@@ -259,11 +283,15 @@ static tt_status run(const options *o, char **paths, int n_paths, bench_spaces *
 }
 
 int main(int argc, char **argv) {
-    static const struct option longs[] = {
-        {"seeds", required_argument, NULL, 's'},     {"evaluations", required_argument, NULL, 'e'},
-        {"window", required_argument, NULL, 'w'},    {"strategy", required_argument, NULL, 'n'},
-        {"kernel", required_argument, NULL, 'k'},    {"fit", no_argument, NULL, 'f'},
-        {"leave-out", required_argument, NULL, 'l'}, {NULL, 0, NULL, 0}};
+    static const struct option longs[] = {{"seeds", required_argument, NULL, 's'},
+                                          {"evaluations", required_argument, NULL, 'e'},
+                                          {"window", required_argument, NULL, 'w'},
+                                          {"prior", required_argument, NULL, 'p'},
+                                          {"strategy", required_argument, NULL, 'n'},
+                                          {"kernel", required_argument, NULL, 'k'},
+                                          {"fit", no_argument, NULL, 'f'},
+                                          {"leave-out", required_argument, NULL, 'l'},
+                                          {NULL, 0, NULL, 0}};
     options o = {.seeds = 100, .evaluations = 100};
     bench_spaces spaces = {0};
     bool good = true;
@@ -272,6 +300,7 @@ int main(int argc, char **argv) {
         o.seeds = c == 's' ? atoi(optarg) : o.seeds;
         o.evaluations = c == 'e' ? atoi(optarg) : o.evaluations;
         o.window = c == 'w' ? atoi(optarg) : o.window;
+        o.prior = c == 'p' ? atoi(optarg) : o.prior;
         o.only = c == 'n' ? optarg : o.only;
         o.kernel = c == 'k' ? optarg : o.kernel;
         o.fit |= c == 'f';
@@ -279,11 +308,11 @@ int main(int argc, char **argv) {
         o.leave_out_size |= c == 'l' && strcmp(optarg, "size") == 0;
         good &= c != 'l' || o.leave_out_elem_size || o.leave_out_size;
     }
-    if (!good || optind == argc || o.seeds < 1 || o.evaluations < 1 || o.window < 0) {
-        fputs(
-            "usage: bench-strategies [--seeds N] [--evaluations N] [--window N] [--strategy NAME]\n"
-            "                        [--kernel FILE.cu] [--fit] [--leave-out elem-size|size] RECORDING...\n",
-            stderr);
+    if (!good || optind == argc || o.seeds < 1 || o.evaluations < 1 || o.window < 0 || o.prior < 0) {
+        fputs("usage: bench-strategies [--seeds N] [--evaluations N] [--window N] [--strategy NAME]\n"
+              "                        [--kernel FILE.cu] [--prior N] [--fit] [--leave-out elem-size|size] "
+              "RECORDING...\n",
+              stderr);
         return 2;
     }
     const tt__strategy *only;

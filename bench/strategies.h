@@ -22,6 +22,8 @@ typedef struct bench_space {
     tt__cost_model model;
     size_t starts[BENCH_STARTS_MAX]; /* starts that did well at other sizes */
     size_t n_starts;
+    tt__priors priors; /* the other spaces, with --kernel */
+    double *seen_us;   /* the times that are a prior of other spaces (0: not tried); NULL: judged_us */
 } bench_space;
 
 typedef struct bench_spaces {
@@ -37,6 +39,8 @@ tt_status bench_spaces_add_own(bench_spaces *s, const tt__template *t, const cha
 /* When all are there: their models, and the starts that a store would have if all the other sizes had been
  * tuned. */
 tt_status bench_spaces_prepare(bench_spaces *s);
+/* With --kernel: makes all spaces priors of each other. */
+tt_status bench_spaces_share(bench_spaces *s);
 void bench_spaces_free(bench_spaces *s);
 
 /* The score of "A methodology for comparing optimization algorithms for auto-tuning", by evaluations in place

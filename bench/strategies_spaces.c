@@ -186,6 +186,25 @@ static double distance(const bench_space *a, const bench_space *b) {
            fabs(log2((double)a->matrix.cols / (double)b->matrix.cols));
 }
 
+/* Spaces have nearly the same order. */
+static tt_status add_prior(bench_space *to, const bench_space *from) {
+    double *times = calloc(to->space.n + 1, sizeof *times);
+    if (!times)
+        return tt__fail_memory(to->space.n * sizeof *times);
+    for (size_t i = 0, at = 0; i < to->space.n; i++)
+        for (size_t k = 0; k < from->space.n; k++) {
+            size_t j = (at + k) % from->space.n;
+            if (strcmp(from->space.items[j].config, to->space.items[i].config) == 0) {
+                times[i] = from->seen_us ? from->seen_us[j] : from->judged_us[j];
+                at = j + 1;
+                break;
+            }
+        }
+    tt_status status = tt__priors_add(&to->priors, &to->model, times);
+    free(times);
+    return status;
+}
+
 tt_status bench_spaces_prepare(bench_spaces *s) {
     enum { OF_EACH = 3, FAR = 5 };
     for (size_t i = 0; i < s->n; i++) {
@@ -205,13 +224,23 @@ tt_status bench_spaces_prepare(bench_spaces *s) {
     return TT_OK;
 }
 
+tt_status bench_spaces_share(bench_spaces *s) {
+    for (size_t i = 0; i < s->n; i++)
+        for (size_t k = 0; k < s->n; k++)
+            if (k != i && !s->items[i].matrix.rows && !s->items[k].matrix.rows)
+                TT_TRY(add_prior(&s->items[i], &s->items[k]));
+    return TT_OK;
+}
+
 void bench_spaces_free(bench_spaces *s) {
     for (size_t i = 0; i < s->n; i++) {
         tt__space_free(&s->items[i].space);
         tt__points_close(&s->items[i].points);
         tt__cost_model_close(&s->items[i].model);
+        tt__priors_free(&s->items[i].priors);
         free(s->items[i].trials);
         free(s->items[i].judged_us);
+        free(s->items[i].seen_us);
     }
     free(s->items);
     *s = (bench_spaces){0};

@@ -112,7 +112,9 @@ static tt_status sweep(pruning *p) {
         tt__sql sql;
         size_t counter; /* in tt__pruned; 0: not counted */
     } steps[] = {
+        {TT__SQL_SWEEP_ENERGIES, 0},
         {TT__SQL_SWEEP_RUNS, offsetof(tt__pruned, runs)},
+        {TT__SQL_SWEEP_PEAKS, 0},
         {TT__SQL_SWEEP_CONFIGS, 0},
         {TT__SQL_SWEEP_TEMPLATES, 0},
         {TT__SQL_SWEEP_PROBLEMS, 0},

@@ -28,6 +28,8 @@
     " JOIN config ON config.id = w.config_id JOIN template ON template.id = config.template_id "
 #define TT__WINNER_ORDER " AND (?2 IS NULL OR operation.name = ?2) ORDER BY gpu.name, " TT__PROBLEM_ORDER \
     ", w.gpu_id, w.problem_id"
+/* Assigns a number unless it is unknown. */
+#define TT__KNOWN(column) " " column " = iif(excluded." column " > 0, excluded." column ", " column ")"
 /* Runs by age. Ids do not show it, because a merge adds older runs later. */
 #define TT__RUN_AGE "(run.started_ms * 1048576 + (run.id & 1048575))"
 
@@ -128,6 +130,28 @@
         " AND problem.second BETWEEN ?6 AND ?7" \
         " CROSS JOIN gpu CROSS JOIN winner w ON w.gpu_id = gpu.id AND w.problem_id = problem.id" \
         " WHERE operation.name = ?2 AND operation.text = ?3 AND (?1 = 0 OR gpu.cc = ?1)") \
+    X(PEAK_PUT, "INSERT INTO peak (gpu_id, copy_gbps, l2_gbps, fp32_gflops, fp64_gflops, fp16_gflops, tensor_gflops, unix_ms)" \
+        " VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8) ON CONFLICT (gpu_id) DO UPDATE SET unix_ms = excluded.unix_ms," \
+        TT__KNOWN("copy_gbps") "," TT__KNOWN("l2_gbps") "," TT__KNOWN("fp32_gflops") "," TT__KNOWN("fp64_gflops") "," \
+        TT__KNOWN("fp16_gflops") "," TT__KNOWN("tensor_gflops")) \
+    X(PEAK_GET, "SELECT copy_gbps, l2_gbps, fp32_gflops, fp64_gflops, fp16_gflops, tensor_gflops FROM peak WHERE gpu_id = ?1") \
+    X(FLOP_PUT, "UPDATE problem SET flop = ?2 WHERE id = ?1") \
+    X(FLOP_GET, "SELECT flop FROM problem WHERE id = ?1") \
+    X(ENERGY_PUT, "INSERT OR REPLACE INTO energy (gpu_id, problem_id, config_id, time_us, joules, noise, idle_watts," \
+        " celsius, unix_ms) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9)") \
+    X(ENERGIES, "SELECT e.time_us, e.joules, e.noise, e.idle_watts, e.celsius, template.kernel, config.text FROM energy e" \
+        " JOIN config ON config.id = e.config_id JOIN template ON template.id = config.template_id" \
+        " WHERE e.gpu_id = ?1 AND e.problem_id = ?2 ORDER BY e.time_us, e.joules, config.text, template.kernel") \
+    /* SQLite takes the columns beside min() from its row: the first failure. Replays do not count. */ \
+    X(UNSOLVED, "SELECT " TT__GPU_COLS ", " TT__PROBLEM_COLS ", count(*), sum(trial.status = 0), trial.status, trial.reason," \
+        " template.kernel, config.text, min(iif(trial.status = 0, NULL, run.started_ms + trial.at_ms)) FROM trial" \
+        " JOIN run ON run.id = trial.run_id JOIN gpu ON gpu.id = run.gpu_id" \
+        " JOIN problem ON problem.id = trial.problem_id" TT__JOIN_OPERATION \
+        " JOIN config ON config.id = trial.config_id JOIN template ON template.id = config.template_id" \
+        " WHERE trial.stage = 0 AND trial.status <> 6 AND (?1 = 0 OR gpu.id = ?1) AND run.source <> 1" \
+        " AND (operation.name = ?2 OR (?2 IS NULL AND (operation.text <> '' OR operation.name NOT IN ('copy', 'transpose_ladder'))))" \
+        " AND NOT EXISTS (SELECT 1 FROM winner w WHERE w.gpu_id = gpu.id AND w.problem_id = trial.problem_id)" \
+        " GROUP BY gpu.id, problem.id ORDER BY gpu.name, " TT__PROBLEM_ORDER ", gpu.id, problem.id") \
     X(VERSION, "PRAGMA data_version") \
     X(CUBIN_PUT, "INSERT INTO cubin (key, hash, image) VALUES (?1, ?2, ?3)" \
         " ON CONFLICT (key) DO UPDATE SET hash = excluded.hash, image = excluded.image") \
@@ -238,6 +262,9 @@
         " AND k.template_hash = (SELECT hash FROM template WHERE id = ?1)" \
         " AND " TT__BEGINS("k.config", "config.text") ")") \
     X(UNDER_WAY, "SELECT 1 FROM run WHERE ended_ms IS NULL AND started_ms > ?1 LIMIT 1") \
+    X(SWEEP_ENERGIES, "DELETE FROM energy WHERE NOT EXISTS (SELECT 1 FROM trial JOIN run ON run.id = trial.run_id" \
+        " WHERE trial.problem_id = energy.problem_id AND trial.config_id = energy.config_id AND run.gpu_id = energy.gpu_id)") \
+    X(SWEEP_PEAKS, "DELETE FROM peak WHERE gpu_id NOT IN (SELECT gpu_id FROM run)") \
     X(SWEEP_RUNS, "DELETE FROM run WHERE id NOT IN (SELECT run_id FROM trial)" \
         " AND id NOT IN (SELECT run_id FROM winner)") \
     X(SWEEP_CONFIGS, "DELETE FROM config WHERE id NOT IN (SELECT config_id FROM trial)" \

@@ -184,9 +184,10 @@ typedef struct tt_problem {
     int64_t batch;      /* number of matrices of this shape; 0: 1 */
     int64_t src_stride; /* elements from one source matrix to the next; 0: rows * lds */
     int64_t dst_stride; /* elements from one destination matrix to the next; 0: cols * ldd */
-    int in_place;       /* 1: dst and src are one array; square matrices only, lds = ldd and equal strides */
-    int warm; /* 1: the L2 cache may hold the arrays, as after the kernel that wrote them. Warm and cold
-                 problems are tuned and stored separately */
+    int in_place; /* 1: dst and src are one array. A square matrix has lds = ldd and equal strides; other
+                     matrices have no gaps and no batch, and need `scratch` */
+    int warm;     /* 1: the L2 cache may hold the arrays, as after the kernel that wrote them. Warm and cold
+                     problems are tuned and stored separately */
 
     /* Another operation. All fields above except `warm` are zero then. */
     const char *op;    /* a built-in operation, as in `tune --op`; NULL: a transpose, or what `kernel` says */
@@ -195,6 +196,10 @@ typedef struct tt_problem {
                            word "warm" does the same as `warm` */
     const tt_permutation *permutation; /* a permutation instead of all that, read by the call; NULL: none.
                            It may be tuned and planned as a copy or a transpose that does the same */
+    /* Device memory of the caller, for a matrix in place with rows != cols: rows * cols * elem_size / 100
+     * bytes, at least 16. Its content is ignored before and after. tt_transpose uses it for this launch, a
+     * plan for every tt_plan_launch, so one launch at a time. Other problems ignore it. */
+    CUdeviceptr scratch;
 } tt_problem;
 
 /* The rung of the look-up ladder that an answer comes from. */
@@ -259,7 +264,8 @@ TT_API const tt_choice *tt_plan_choice(const tt_plan *plan);
  * with any kernel, an error on the device shows in a later CUDA call.
  *
  * dst and src are device addresses, as aligned as the plan requires (TT_E_INVALID otherwise). In place, they
- * must be equal. Out of place, the arrays must not overlap; only equal addresses are detected.
+ * must be equal, and a rectangle needs tt_problem.scratch (or tt_plan_launch_args). Out of place, the arrays
+ * must not overlap; only equal addresses are detected.
  *
  * The order of the stream is kept, even if the kernel's blocks begin before the previous kernel has ended
  * (compute capability 9.0 and later). In a captured graph such a launch becomes a programmatic edge: code

@@ -9,7 +9,7 @@ import datetime
 import json
 import sys
 
-OPS = ("transpose", "transpose_in_place")
+OPS = ("transpose", "transpose_in_place", "transpose_rect_in_place")
 SETTINGS = ("rows", "cols", "elem_size", "lds", "ldd", "batch", "src_stride", "dst_stride", "align")
 OTHER = ("op", "warm", "unverified", "text", "moved_bytes")  # members of a problem that are not settings
 

@@ -44,6 +44,10 @@ typedef struct tt__backend_ops {
                             tt__rounds rounds);
     tt_status (*finals_take)(tt__backend *b, size_t place, bool *done, tt__trial *trials);
     void (*finals_free)(tt__backend *b, size_t place);
+    /* The same for few candidates, with trains of so many seconds after the rounds: trials[i].energy. NULL:
+     * the backend has none. TT_E_UNSUPPORTED: the device does not count energy. */
+    tt_status (*energies)(tt__backend *b, const tt__candidate *const *c, size_t n, double train_s,
+                          tt__trial *trials);
     /* Counts one launch of a candidate that passed. Counters that are not to be had are no failure. NULL: the
      * backend has none. */
     tt_status (*count)(tt__backend *b, const tt__candidate *c, tt__counted *out);

@@ -231,17 +231,24 @@ static bool is_choice(const tt__param *p) {
     return p->n_values <= 4 && strcmp(p->values[0], "0") == 0;
 }
 
-static void place_params(tt__cost_model *m, const char *names[], size_t i, const tt__template *t,
-                         const tt__point point) {
+/* The parameters of one template's configurations, in [first, end). */
+static void place_params(tt__cost_model *m, const char *names[], const tt__points *points, size_t first,
+                         size_t end) {
+    const tt__template *t = points->space->items[first].t;
     for (size_t k = 0; k < t->n_params; k++) {
         const tt__param *p = &t->params[k];
+        float coords[TT__VALUES_MAX];
         size_t at = coord_of(m, names, p->name);
         if (at == TT__COORDS_MAX)
             continue;
-        double value = tt__strtod(p->values[point[k]], NULL);
+        for (size_t v = 0; v < p->n_values; v++) {
+            double value = tt__strtod(p->values[v], NULL);
+            coords[v] = (float)(value >= 1 ? log2(value) + 1 : (double)v);
+        }
         m->words[at] |= !tt__param_is_number(p) || is_choice(p);
         m->counts[at] = true;
-        m->coords[i][at] = (float)(value >= 1 ? log2(value) + 1 : point[k]);
+        for (size_t i = first; i < end; i++)
+            m->coords[i][at] = coords[points->at[i][k]];
     }
 }
 
@@ -264,7 +271,11 @@ static void place(tt__cost_model *m, const tt__space *space, const tt__points *p
         m->coords[i][write] = (float)log2(g->write_run + 1);
         m->coords[i][threads] = (float)log2(g->threads) + 1;
         m->coords[i][bytes] = (float)(g->thread_bytes > 0 ? log2(g->thread_bytes) : 0);
-        place_params(m, names, i, space->items[i].t, points->at[i]);
+    }
+    for (size_t first = 0, end; first < space->n; first = end) {
+        for (end = first + 1; end < space->n && space->items[end].t == space->items[first].t; end++)
+            ;
+        place_params(m, names, points, first, end);
     }
 }
 

@@ -84,12 +84,6 @@ typedef struct tt__counted {
     char why[TT__REASON_MAX];         /* why nothing was counted, and what to do; or "" */
 } tt__counted;
 
-/* What the GPU can do at most, measured. 0: unknown. */
-typedef struct tt__peaks {
-    double l2_gbps;                              /* reading */
-    double fp32_gflops, fp64_gflops, fp16_gflops; /* fp16 without tensor cores */
-} tt__peaks;
-
 /* The pass with the most threads. */
 int tt__main_pass(const tt__launch *launch);
 

@@ -10,7 +10,8 @@
 #include "base/clock.h"
 #include "base/number.h"
 #include "template/operation.h"
-#include "tuner/finals.h"
+#include "tuner/energy_finals.h"
+#include "tuner/tune.h"
 
 /* A smaller difference does not matter to users. The first in the space then wins, so that the result is
  * always the same. */
@@ -104,7 +105,10 @@ static tt_status fill_result(const tt__session *s, const tt__search *search, con
 
 static tt_status crown(tt__session *s, const tt__search *search, const tt__search *copy, const tt__finals *f,
                        tt_result *result) {
-    int at = choose(f), at_copy = best_copy(f, copy);
+    int at = choose(f);
+    if (s->call->objective != TT__OBJECTIVE_TIME && f->interleaved)
+        at = tt__energy_elect(s, search, f, at);
+    int at_copy = best_copy(f, copy);
     const tt__candidate *c = f->entrants[at].c;
     const tt__trial *trial = &f->trials[at];
     tt__winner w = {.gpu = s->gpu,
@@ -159,7 +163,7 @@ out:
 tt_status tt__stored_winner(tt__session *s, const tt__search *search, tt_result *result, bool *holds) {
     tt__winner w;
     *holds = false;
-    if (search->n_measured > 0)
+    if (search->n_measured > 0 || s->call->objective != TT__OBJECTIVE_TIME)
         return TT_OK;
     TT_TRY(tt__store_winner_get(s->store, s->gpu_id, search->problem_id, &w, holds));
     const tt__template *t = *holds ? tt__template_set_find(s->templates, w.kernel) : NULL;

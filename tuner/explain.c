@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "db/facts.h"
 #include "template/operation.h"
 #include "template/workload.h"
 #include "tuner/occupancy.h"
@@ -240,8 +241,20 @@ static tt_status add_metrics(chosen *all) {
             TT_TRY(tt__metric_value(metrics[i].value, t, (size_t)at, &e->gpu, &e->problem, e->items[0].config,
                                     e->items[0].trial.time_us));
     }
-    e->copy_gbps = e->items[0].facts.copy_gbps;
+    e->peaks.copy_gbps = e->items[0].facts.copy_gbps;
     return TT_OK;
+}
+
+/* Keeps them for reports. Those of tensor cores count only if the winner uses them. */
+static tt_status store_peaks(tt__explanation *e, tt__session *s, int64_t problem_id) {
+    const tt__peaks *p = &e->peaks;
+    if (!(e->items[0].facts.counted.sass.tensor > 0))
+        e->peaks.tensor_gflops = 0;
+    if (e->replayed || !(p->copy_gbps > 0 || p->fp32_gflops > 0))
+        return TT_OK;
+    if (e->gflops > 0)
+        TT_TRY(tt__store_flop_put(s->store, problem_id, e->gflops * e->items[0].trial.time_us * 1e3));
+    return tt__store_peaks_put(s->store, s->gpu_id, p);
 }
 
 tt_status tt__explain(tt__explanation *out, tt__session *s, const tt__search *copy, const tt__search *search,
@@ -255,6 +268,7 @@ tt_status tt__explain(tt__explanation *out, tt__session *s, const tt__search *co
         return tt__fail(TT_E_NO_WINNER, "%s %s no longer passes: tune again with --force", winner->kernel,
                         winner->config);
     TT_TRY(add_metrics(&all));
+    TT_TRY(store_peaks(out, s, search->problem_id));
     out->n_findings = tt__rules_apply(out->findings, &out->items[0].facts);
     tt__explain_tell(out);
     return TT_OK;

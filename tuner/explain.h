@@ -4,6 +4,7 @@
 #ifndef TT_TUNER_EXPLAIN_H
 #define TT_TUNER_EXPLAIN_H
 
+#include "base/str.h"
 #include "tuner/counters.h"
 #include "tuner/search.h"
 
@@ -65,10 +66,10 @@ typedef struct tt__explanation {
     tt__gpu gpu;
     bool replayed;
     tt__peaks peaks;
-    double copy_gbps;    /* of the tuned copy; 0: unknown */
     double gflops, gbps; /* the operation's metrics of these names; 0: it has none */
     int n;
     tt__explained items[TT__EXPLAINED_MAX]; /* the winner first */
+    char why_no_energy[TT__REASON_MAX];     /* "" if items have energies, or none was asked for */
     int n_findings;
     tt__rule_finding findings[TT__FINDINGS_MAX]; /* the most important first */
     int n_sentences;
@@ -78,6 +79,11 @@ typedef struct tt__explanation {
 /* Measures and explains. A search of the problem is open, and has this winner. */
 tt_status tt__explain(tt__explanation *out, tt__session *s, const tt__search *copy, const tt__search *search,
                       const tt_result *winner);
+
+/* Measures the energy of the winner and of the default. */
+tt_status tt__explain_energy(tt__explanation *e, const tt__session *s, const tt__search *search);
+/* "12.3 mJ +- 0.1 ..., the winner takes 5 % less": a text for both; "" without any. */
+void tt__explain_tell_energy(tt__str *out, const tt__explanation *e);
 
 /* ---- The rules (explain_rules.c) ------------------------------------------------------------------------
  */

@@ -1,13 +1,33 @@
 /*
- * What all kinds of processes share: their rows.
+ * What all kinds of processes share: their rows, and how values are squashed.
  */
 #include "tuner/gp.h"
+
+#include <math.h>
+#include <stdlib.h>
+
+static int by_value(const void *a, const void *b) {
+    double x = *(const double *)a, y = *(const double *)b;
+    return (x > y) - (x < y);
+}
+
+tt__squash tt__squash_of(double *log_times, size_t n) {
+    static const double scale_min = 0.02;
+    qsort(log_times, n, sizeof *log_times, by_value);
+    return (tt__squash){log_times[0], fmax(log_times[n / 2] - log_times[0], scale_min)};
+}
+
+double tt__squashed(const tt__squash *s, double log_time) {
+    double above = log_time - s->base;
+    return s->scale > 0 && above > 0 ? s->base + s->scale * asinh(above / s->scale) : log_time;
+}
 
 /* Limit for all rows of numbers together. */
 static const size_t bytes_max = (size_t)64 << 20;
 
-tt_status tt__gp_open(tt__gp **out, const tt__gp_kind *kind, const tt__cost_model *m) {
-    tt_status status = kind->open(out, m);
+tt_status tt__gp_open(tt__gp **out, const tt__gp_kind *kind, const tt__cost_model *m,
+                      const tt__priors *priors) {
+    tt_status status = kind->open(out, m, priors);
     if (*out)
         (*out)->kind = kind;
     return status;

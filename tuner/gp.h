@@ -6,7 +6,17 @@
 #ifndef TT_TUNER_GP_H
 #define TT_TUNER_GP_H
 
-#include "tuner/cost_model.h"
+#include "tuner/priors.h"
+
+/* Logarithms of times that are far above the best differ less. How slow the slow ones are says little about
+ * the fast ones. */
+typedef struct tt__squash {
+    double base, scale; /* scale 0: nothing changes */
+} tt__squash;
+
+/* By n logarithms, at least one, of which half become "slow". Sorts them. */
+tt__squash tt__squash_of(double *log_times, size_t n);
+double tt__squashed(const tt__squash *s, double log_time);
 
 enum { TT__GP_ROWS_MAX = 512 }; /* fewer in a large space */
 
@@ -14,7 +24,7 @@ typedef struct tt__gp tt__gp;
 
 /* What a process assumes: a kind of covariance. */
 typedef struct tt__gp_kind {
-    tt_status (*open)(tt__gp **out, const tt__cost_model *m);
+    tt_status (*open)(tt__gp **out, const tt__cost_model *m, const tt__priors *priors);
     void (*close)(tt__gp *gp);
     tt_status (*add)(tt__gp *gp);
     tt_status (*fit)(tt__gp *gp); /* NULL: nothing is fitted */
@@ -37,8 +47,10 @@ struct tt__gp {
     bool known[TT__GP_ROWS_MAX]; /* has it a value? */
 };
 
-/* Covers all configurations of the model, which is borrowed. Close it also after a failure. */
-tt_status tt__gp_open(tt__gp **out, const tt__gp_kind *kind, const tt__cost_model *m);
+/* Covers all configurations of the model. `priors` are NULL, or expected values that a fit may drop; the sum
+ * ignores them. Both are borrowed. Close it also after a failure. */
+tt_status tt__gp_open(tt__gp **out, const tt__gp_kind *kind, const tt__cost_model *m,
+                      const tt__priors *priors);
 void tt__gp_close(tt__gp *gp);
 
 /* Is there room for one more row? */

@@ -4,7 +4,8 @@
  *
  * The covariance is a product over the coordinates, so it has effects of single coordinates and of all their
  * combinations. Each coordinate has strengths, which are fitted to the rows: 0 means that the coordinate does
- * not matter. All is in units of the amplitude, which follows from the values.
+ * not matter. Priors are a mean, and a part of the covariance by which their weights are learnt. All is in
+ * units of the amplitude, which follows from the values.
  */
 #include <math.h>
 #include <stdlib.h>
@@ -17,6 +18,8 @@ static const double shared = 30, noise_first = 0.01;
 /* The amplitude (a variance of logarithms of times) that is expected before there are values, and for how
  * many values that counts. */
 static const double amplitude_first = 0.3, amplitude_weight = 4;
+/* The variance of each prior's weight, while priors are believed. Their weights are equal at first. */
+static const double weight_variance = 0.1;
 /* The number of steps over which a coordinate's effect fades. */
 static const double reach = 4;
 /* The strength of a value's size before the first fit. */
@@ -44,7 +47,10 @@ typedef struct axis {
 
 typedef struct process {
     tt__gp gp;
-    size_t n, width; /* width: n, padded */
+    size_t n, width;          /* width: n, padded */
+    const tt__priors *priors; /* or NULL */
+    double trust;             /* weight_variance, or 0: the priors were dropped */
+    float *opinion;           /* the mean of the priors; 0 if they were dropped */
     size_t n_axes;
     axis *axes;
     double offset; /* the first value */
@@ -54,7 +60,7 @@ typedef struct process {
     double z[TT__GP_ROWS_MAX];        /* the factor's solution for the values, as far as `mean` has it */
     float *solution[TT__GP_ROWS_MAX]; /* factor^-1 covariance(rows, all): the rows of the factor, extended to
                                          all configurations */
-    double *mean, *variance, *result, *deviation; /* one allocation; result: mean + offset */
+    double *mean, *variance, *result, *deviation; /* one allocation; result: mean + offset + opinion */
 } process;
 
 /* ---- Coordinates --------------------------------------------------------------------------------------- */
@@ -122,16 +128,43 @@ static tt_status add_axis(process *p, const tt__cost_model *m, size_t k) {
     return TT_OK;
 }
 
+/* ---- Priors -------------------------------------------------------------------------------------------- */
+
+static void believe(process *p, bool is) {
+    p->trust = is && p->priors ? weight_variance : 0;
+    memset(p->opinion, 0, p->width * sizeof *p->opinion);
+    for (size_t k = 0; p->trust > 0 && k < p->priors->n; k++)
+        for (size_t c = 0; c < p->n; c++)
+            p->opinion[c] += p->priors->of[k][c] / (float)p->priors->n;
+}
+
+/* What two configurations share because the weights of the priors are unsure. */
+static double in_common(const process *p, size_t a, size_t b) {
+    double sum = 0;
+    for (size_t k = 0; p->trust > 0 && k < p->priors->n; k++)
+        sum += (double)p->priors->of[k][a] * (double)p->priors->of[k][b];
+    return p->trust * sum;
+}
+
+static void add_in_common(const process *p, float *row, size_t i) {
+    for (size_t k = 0; p->trust > 0 && k < p->priors->n; k++) {
+        const float *of = p->priors->of[k];
+        float f = (float)p->trust * of[i];
+        for (size_t c = 0; c < p->n; c++)
+            row[c] += f * of[c];
+    }
+}
+
 /* ---- Rows ---------------------------------------------------------------------------------------------- */
 
 static void forget(process *p) {
     memset(p->z, 0, sizeof p->z);
     memset(p->mean, 0, p->width * sizeof *p->mean);
     for (size_t c = 0; c < p->n; c++)
-        p->variance[c] = shared + 1;
+        p->variance[c] = shared + 1 + in_common(p, c, c);
 }
 
-static tt_status open(tt__gp **out, const tt__cost_model *m) {
+static tt_status open(tt__gp **out, const tt__cost_model *m, const tt__priors *priors) {
     process *p = calloc(1, sizeof *p);
     *out = p ? &p->gp : NULL;
     if (!p)
@@ -140,15 +173,18 @@ static tt_status open(tt__gp **out, const tt__cost_model *m) {
     p->width = (m->n + LANES) / LANES * LANES;
     p->gp.row_bytes = p->width * sizeof(float);
     p->noise = noise_first;
+    p->priors = priors;
     p->axes = calloc(m->n_coords, sizeof *p->axes);
     p->mean = calloc(4 * p->width, sizeof *p->mean);
-    if (!p->axes || !p->mean)
+    p->opinion = calloc(p->width, sizeof *p->opinion);
+    if (!p->axes || !p->mean || !p->opinion)
         return tt__fail_memory(4 * p->width * sizeof *p->mean);
     p->variance = p->mean + p->width;
     p->result = p->mean + 2 * p->width;
     p->deviation = p->mean + 3 * p->width;
     for (size_t k = 0; k < m->n_coords; k++)
         TT_TRY(add_axis(p, m, k));
+    believe(p, true);
     forget(p);
     return TT_OK;
 }
@@ -160,6 +196,7 @@ static void close(tt__gp *gp) {
     for (size_t k = 0; k < p->n_axes; k++)
         free(p->axes[k].at);
     free(p->axes);
+    free(p->opinion);
     free(p->mean);
     free(p);
 }
@@ -184,6 +221,7 @@ static void solve_row(process *p, size_t r) {
     }
     for (size_t c = 0; c < p->width; c++)
         row[c] += (float)shared;
+    add_in_common(p, row, i);
     for (size_t k = 0; k < r; k++)
         subtract(row, p->solution[k], p->solution[k][i], p->width);
     p->pivots[r] = sqrt(fmax(p->variance[i], 0) + p->noise);
@@ -216,6 +254,11 @@ static double amplitude(double squares, double n) {
     return (squares + amplitude_weight * amplitude_first) / (n + amplitude_weight);
 }
 
+/* The process is about differences to the first value and to the priors. */
+static double residual(const process *p, size_t r) {
+    return p->gp.values[r] - p->offset - (double)p->opinion[p->gp.rows[r]];
+}
+
 /* The negative logarithm of the likelihood of the sample's values, and of the strengths. */
 static double unlikelihood(const process *p, sample *s, double noise) {
     double z[FIT_ROWS], squares = 0, sum = 0;
@@ -223,25 +266,26 @@ static double unlikelihood(const process *p, sample *s, double noise) {
     for (size_t r = 0; r < s->n; r++) {
         float *row = s->cholesky[r];
         size_t from = r / LANES * LANES;
-        double residual = p->gp.values[s->rows[r]] - p->offset;
+        size_t i = p->gp.rows[s->rows[r]];
+        double rest = residual(p, s->rows[r]);
         for (size_t c = r; c < s->n; c++)
             row[c] = 1;
         for (size_t k = 0; k < p->n_axes; k++) {
             const axis *x = &p->axes[k];
-            const float *factor = x->factor[x->at[p->gp.rows[s->rows[r]]]];
+            const float *factor = x->factor[x->at[i]];
             for (size_t c = r; c < s->n; c++)
                 row[c] *= factor[x->at[p->gp.rows[s->rows[c]]]];
         }
         for (size_t c = r; c < s->n; c++)
-            row[c] += (float)shared;
+            row[c] += (float)(shared + in_common(p, i, p->gp.rows[s->rows[c]]));
         for (size_t k = 0; k < r; k++) {
             subtract(row + from, s->cholesky[k] + from, s->cholesky[k][r], width - from);
-            residual -= z[k] * (double)s->cholesky[k][r];
+            rest -= z[k] * (double)s->cholesky[k][r];
         }
         double pivot = sqrt(fmax((double)row[r], 0) + noise);
         for (size_t c = r; c < s->n; c++)
             row[c] /= (float)pivot;
-        z[r] = residual / pivot;
+        z[r] = rest / pivot;
         squares += r > 0 ? z[r] * z[r] : 0;
         sum += log(pivot);
     }
@@ -276,6 +320,19 @@ static void improve(const process *p, sample *s, axis *x, double *strength, doub
     }
 }
 
+/* Drops the priors, or believes them again, if that makes the values likelier. */
+static void judge_priors(process *p, sample *s, double *least) {
+    if (!p->priors || p->priors->n == 0)
+        return;
+    bool before = p->trust > 0;
+    believe(p, !before);
+    double now = unlikelihood(p, s, p->noise);
+    if (now < *least)
+        *least = now;
+    else
+        believe(p, before);
+}
+
 static tt_status fit(tt__gp *gp) {
     process *p = (process *)gp;
     sample *s = calloc(1, sizeof *s);
@@ -285,6 +342,7 @@ static tt_status fit(tt__gp *gp) {
         if (p->gp.known[r])
             s->rows[s->n++] = r;
     double least = unlikelihood(p, s, p->noise);
+    judge_priors(p, s, &least);
     for (int sweep = 0; sweep < SWEEPS; sweep++) {
         for (size_t k = 0; k < p->n_axes; k++)
             for (int which = 0; which < (p->axes[k].is_count ? STRENGTHS : 1); which++)
@@ -306,7 +364,6 @@ static tt_status fit(tt__gp *gp) {
 
 /* ---- Prediction ---------------------------------------------------------------------------------------- */
 
-/* The process is about differences to the first value. */
 static void find_offset(process *p) {
     for (size_t r = 0; r < p->gp.n_rows && !p->has_offset; r++)
         if ((p->has_offset = p->gp.known[r]))
@@ -322,7 +379,7 @@ static void predict(tt__gp *gp, const double **mean, const double **deviation) {
         double before = 0;
         for (size_t k = 0; k < r; k++)
             before += z[k] * (double)p->solution[k][p->gp.rows[r]];
-        z[r] = p->gp.known[r] ? (p->gp.values[r] - p->offset - before) / p->pivots[r] : 0;
+        z[r] = p->gp.known[r] ? (residual(p, r) - before) / p->pivots[r] : 0;
         squares += z[r] * z[r];
         count += p->gp.known[r];
     }
@@ -334,7 +391,7 @@ static void predict(tt__gp *gp, const double **mean, const double **deviation) {
     }
     double scale = amplitude(squares, count);
     for (size_t c = 0; c < p->n; c++) {
-        p->result[c] = p->mean[c] + p->offset;
+        p->result[c] = p->mean[c] + p->offset + (double)p->opinion[c];
         p->deviation[c] = sqrt(fmax(p->variance[c], 1e-6) * scale);
     }
     *mean = p->result;

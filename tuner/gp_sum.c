@@ -37,7 +37,8 @@ static double covariance(const tt__cost_model *m, size_t a, size_t b) {
     return shared + alone * sum + together * exp(-far / reach_together);
 }
 
-static tt_status open(tt__gp **out, const tt__cost_model *m) {
+static tt_status open(tt__gp **out, const tt__cost_model *m, const tt__priors *priors) {
+    (void)priors;
     process *p = calloc(1, sizeof *p);
     size_t n = m->n ? m->n : 1;
     *out = p ? &p->gp : NULL;

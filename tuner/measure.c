@@ -292,6 +292,28 @@ tt_status tt__pool_time(tt__bench_pool *pool, const tt__timed *things, int n, bo
     return TT_OK;
 }
 
+bool tt__pool_prepares(const tt__bench_pool *pool) {
+    return pool->flush_bytes > 0 || pool->renews;
+}
+
+tt_status tt__pool_repeat(tt__bench_pool *pool, const tt__timed *thing, int n) {
+    const tt__timed none = {.copy = false};
+    CUresult r = CUDA_SUCCESS;
+    pool->stays = false;
+    for (int i = 0; i < n && r == CUDA_SUCCESS; i++) {
+        const tt__timed *t = thing ? thing : &none;
+        operands o;
+        if (pool->renews && !is_apart(pool, t))
+            r = restore(pool, pool->slots.next, false);
+        choose_operands(&o, pool, t);
+        if (r == CUDA_SUCCESS)
+            r = flush(pool);
+        if (r == CUDA_SUCCESS && thing)
+            r = launch(pool, t, &o);
+    }
+    return tt__cu_check(r, "a train of launches");
+}
+
 /* Reads what `flush` writes. The L2 cache then holds nothing else, and nothing that memory lacks. */
 static CUresult wash(tt__bench_pool *pool) {
     CUdeviceptr at = pool->base + pool->flush_at;

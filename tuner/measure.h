@@ -77,6 +77,11 @@ typedef struct tt__timed {
 tt_status tt__pool_time(tt__bench_pool *pool, const tt__timed *things, int n, bool together, float *us,
                         CUresult *failed);
 
+/* Queues n launches of a thing as they are timed, but without events. NULL: only what comes before each. */
+tt_status tt__pool_repeat(tt__bench_pool *pool, const tt__timed *thing, int n);
+/* Does anything come before each launch: a flush, or the contents of buffers? */
+bool tt__pool_prepares(const tt__bench_pool *pool);
+
 /* Called just before a launch and when it has ended. */
 typedef struct tt__around {
     tt_status (*begin)(void *user);

@@ -301,23 +301,27 @@ static tt_status search_round(tt__session *s, tt__search *search, const char *ph
     tt__points points;
     tt__cost_model model = {0};
     tt__warm_starts starts;
+    tt__priors priors = {0};
+    const tt__elsewhere elsewhere = {s->store, &s->elsewhere, &s->gpu, &s->env, s->gpu_id, s->run_id};
     tt_status status;
     h->self = NULL;
     TT_GOTO(tt__points_open(&points, &search->space));
     TT_GOTO(tt__cost_model_open(&model, &search->space, &s->gpu, &search->problem, &points, NULL));
-    TT_GOTO(tt__warm_starts_find(&starts, s->store, &s->elsewhere, &s->gpu, s->gpu_id, s->run_id,
-                                 &search->problem, &search->space));
+    TT_GOTO(tt__warm_starts_find(&starts, &priors, &elsewhere, &search->problem, &search->space, &model));
     h->view = (tt__view){.space = &search->space,
                          .points = &points,
                          .model = &model,
                          .known = search->known,
                          .trials = search->trials,
                          .starts = starts.at,
-                         .n_starts = starts.n};
+                         .n_starts = starts.n,
+                         .priors = &priors,
+                         .hurried = isfinite(search->limits.deadline_s)};
     TT_GOTO(h->strategy->open(&h->self, &h->view, s->opts->seed));
     TT_GOTO(try_all(s, search, phase, h));
 out:
     h->strategy->close(h->self);
+    tt__priors_free(&priors);
     tt__cost_model_close(&model);
     tt__points_close(&points);
     return status;

@@ -19,6 +19,10 @@ const tt__strategy *tt__strategy_at(size_t n) {
     return n < STRATEGIES ? strategies[n] : NULL;
 }
 
+bool tt__strategy_has_priors(const tt__view *view) {
+    return view->priors && view->priors->n > 0;
+}
+
 size_t tt__strategy_window(const tt__strategy *s, size_t n_tried) {
     return s->window == SIZE_MAX ? SIZE_MAX : s->window + n_tried / 4;
 }
@@ -91,8 +95,13 @@ int64_t tt__strategy_default(const tt__space *space, size_t of) {
 
 void tt__strategy_odds(double *odds, const tt__view *view) {
     const tt__space *space = view->space;
-    for (size_t i = 0; i < space->n; i++)
+    bool failed = false;
+    for (size_t i = 0; i < space->n; i++) {
         odds[i] = 1;
+        failed |= view->known[i] == TT__TRIED && !tt__strategy_passed(view, i);
+    }
+    if (!failed)
+        return;
     for (size_t first = 0, end; first < space->n; first = end) {
         end = tt__strategy_end_of_template(space, first);
         for (size_t k = 0; k <= space->items[first].t->n_params; k++)

@@ -5,7 +5,7 @@
 #ifndef TT_TUNER_STRATEGY_H
 #define TT_TUNER_STRATEGY_H
 
-#include "tuner/cost_model.h"
+#include "tuner/priors.h"
 
 typedef enum tt__known { TT__UNTRIED = 0, TT__PENDING, TT__TRIED } tt__known;
 
@@ -18,6 +18,8 @@ typedef struct tt__view {
     const tt__trial *trials; /* valid where `known` is TT__TRIED */
     const size_t *starts;    /* n_starts members that did well elsewhere, most promising first */
     size_t n_starts;
+    const tt__priors *priors; /* NULL: none */
+    bool hurried;             /* there is a time limit, so that compile times count */
 } tt__view;
 
 enum { TT__NOTHING = -1 };
@@ -59,6 +61,7 @@ const tt__strategy *tt__strategy_at(size_t n);
 
 /* ---- What strategies share ---- */
 
+bool tt__strategy_has_priors(const tt__view *view);
 /* Was it tried, with a time? */
 bool tt__strategy_passed(const tt__view *view, size_t index);
 /* The fastest so far, or TT__NOTHING. */

@@ -7,6 +7,7 @@
 #include <stdlib.h>
 
 #include "base/random.h"
+#include "tuner/compile_times.h"
 #include "tuner/gp.h"
 #include "tuner/strategy.h"
 
@@ -19,13 +20,15 @@ static const double caution = 0.05;
  * on. Before that, the number of trials matters, and then time does. */
 static const double dear = 4;
 enum { FRUGAL = 48 };
+/* With a time limit, a compile of so many seconds costs as much as the rest of a trial. */
+static const double beside_s = 0.25;
 /* If no improvement is expected any more, the prediction decides. */
 static const double faint = 1e-9;
 /* From ACQUAINTED trials on, each template without a trial gets one. The model knows nothing about templates.
  * With few rows, its error can be larger than the process explores. */
 enum { STARTS_MAX = 2, GREEDY = 8, ACQUAINTED = 24 };
-/* Without a cost model, starts are all that is known at first. */
-enum { STARTS_WITHOUT_MODEL = 8 };
+/* Without a cost model or priors, starts are all that is known at first. */
+enum { STARTS_ALONE = 8 };
 
 /* The process is fitted to FIT_FIRST results, and again whenever there are half as many more, up to FIT_LAST.
  */
@@ -38,9 +41,12 @@ static const double doubt = 3;
 typedef struct surrogate {
     tt__gp *gp;
     size_t fit_at;
-    double base, scale; /* of `squash`; scale 0: none */
+    tt__squash squash;
     size_t at_start, n_started;
-    double *prior, *odds, *gain; /* one allocation; gain: from the last comparison of all configurations */
+    double *prior, *odds, *gain; /* one allocation, with `cost`; gain: from the last comparison of all
+                                    configurations */
+    double *cost;                /* of a trial with a compile, over one without; 1 without a time limit */
+    size_t n_known;              /* trials when `cost` was computed */
     bool compared;               /* was there such a comparison? */
     size_t *cubin_of;            /* tt__points_cubins */
     bool *row_of;                /* it is a row of the process; one allocation with asked_for */
@@ -63,20 +69,24 @@ static tt_status open_surrogate(void **self, const tt__view *view, uint64_t seed
     surrogate *s = *self = calloc(1, sizeof *s);
     if (!s)
         return tt__fail_memory(sizeof *s);
-    s->prior = calloc(3 * n, sizeof *s->prior);
+    s->prior = calloc(4 * n, sizeof *s->prior);
     s->cubin_of = calloc(n, sizeof *s->cubin_of);
     s->row_of = calloc(2 * n, sizeof *s->row_of);
     if (!s->prior || !s->cubin_of || !s->row_of)
-        return tt__fail_memory(3 * n * sizeof *s->prior);
+        return tt__fail_memory(4 * n * sizeof *s->prior);
     s->fit_at = FIT_FIRST;
     s->odds = s->prior + n;
     s->gain = s->prior + 2 * n;
+    s->cost = s->prior + 3 * n;
+    for (size_t i = 0; i < n; i++)
+        s->cost[i] = 1;
+    s->n_known = SIZE_MAX;
     s->asked_for = s->row_of + n;
     TT_TRY(tt__points_cubins(view->points, s->cubin_of));
     for (size_t i = 0; i < n; i++)
         s->prior[i] = view->model->log_time[i] + opinion * tt__random_unit(&seed);
     bool modelled = view->space->n > 0 && view->space->items[0].t->operation->moves;
-    return tt__gp_open(&s->gp, modelled ? &tt__gp_sum : &tt__gp_product, view->model);
+    return tt__gp_open(&s->gp, modelled ? &tt__gp_sum : &tt__gp_product, view->model, view->priors);
 }
 
 static void note_cubins(surrogate *s, const tt__view *view) {
@@ -85,29 +95,16 @@ static void note_cubins(surrogate *s, const tt__view *view) {
             s->asked_for[s->cubin_of[i]] = true;
 }
 
-/* Logarithms of times that are far above the best differ less. How slow the slow ones are says little about
- * the fast ones. */
-static double squash(const surrogate *s, double log_time) {
-    double above = log_time - s->base;
-    return s->scale > 0 && above > 0 ? s->base + s->scale * asinh(above / s->scale) : log_time;
-}
-
 static void set_values(surrogate *s, const tt__view *view) {
     for (size_t r = 0; r < s->gp->n_rows; r++) {
         size_t i = s->gp->rows[r];
         if (tt__strategy_passed(view, i))
-            tt__gp_set(s->gp, r, squash(s, log(view->trials[i].time_us)) - s->prior[i]);
+            tt__gp_set(s->gp, r, tt__squashed(&s->squash, log(view->trials[i].time_us)) - s->prior[i]);
     }
-}
-
-static int by_value(const void *a, const void *b) {
-    double x = *(const double *)a, y = *(const double *)b;
-    return (x > y) - (x < y);
 }
 
 /* When there are enough new results, half of them become "slow", and the process is fitted. */
 static tt_status fit(surrogate *s, const tt__view *view) {
-    static const double scale_min = 0.02;
     double times[TT__GP_ROWS_MAX];
     size_t n = 0;
     for (size_t r = 0; r < s->gp->n_rows; r++) {
@@ -118,9 +115,7 @@ static tt_status fit(surrogate *s, const tt__view *view) {
     if (!s->gp->kind->fit || n < s->fit_at || n > FIT_LAST)
         return TT_OK;
     s->fit_at = n + n / 2;
-    qsort(times, n, sizeof *times, by_value);
-    s->base = times[0];
-    s->scale = fmax(times[n / 2] - times[0], scale_min);
+    s->squash = tt__squash_of(times, n);
     set_values(s, view);
     return tt__gp_fit(s->gp);
 }
@@ -137,6 +132,19 @@ static tt_status learn(surrogate *s, const tt__view *view) {
     return fit(s, view);
 }
 
+static tt_status find_costs(surrogate *s, const tt__view *view) {
+    size_t n = 0;
+    for (size_t i = 0; i < view->space->n; i++)
+        n += view->known[i] == TT__TRIED;
+    if (!view->hurried || n == s->n_known)
+        return TT_OK;
+    s->n_known = n;
+    TT_TRY(tt__compile_times(s->cost, view));
+    for (size_t i = 0; i < view->space->n; i++)
+        s->cost[i] = 1 + s->cost[i] / beside_s;
+    return TT_OK;
+}
+
 /* The expected improvement on `best` of a normally distributed value. */
 static double improvement(double best, double mean, double deviation) {
     double z = (best - mean) / deviation;
@@ -149,7 +157,7 @@ static double to_beat(const surrogate *s, const tt__view *view) {
     double best = INFINITY;
     int64_t fastest = tt__strategy_fastest(view);
     if (fastest != TT__NOTHING)
-        return squash(s, log(view->trials[fastest].time_us));
+        return tt__squashed(&s->squash, log(view->trials[fastest].time_us));
     for (size_t i = 0; i < view->space->n; i++)
         if (view->known[i] != TT__UNTRIED && s->prior[i] < best)
             best = s->prior[i];
@@ -190,7 +198,7 @@ static tt_status next(int64_t *index, void *self, const tt__view *view) {
     double most = -INFINITY;
     const double *mean, *deviation;
     *index = TT__NOTHING;
-    size_t starts = s->gp->kind->fit ? STARTS_WITHOUT_MODEL : STARTS_MAX;
+    size_t starts = s->gp->kind->fit && !tt__strategy_has_priors(view) ? STARTS_ALONE : STARTS_MAX;
     if (s->n_started < starts && (*index = tt__strategy_warm_start(view, &s->at_start)) != TT__NOTHING) {
         s->n_started++;
         return TT_OK;
@@ -200,6 +208,7 @@ static tt_status next(int64_t *index, void *self, const tt__view *view) {
     if (s->gp->n_rows >= ACQUAINTED && (*index = stranger(s, view)) != TT__NOTHING)
         return TT_OK;
     TT_TRY(learn(s, view));
+    TT_TRY(find_costs(s, view));
     tt__strategy_odds(s->odds, view);
     tt__gp_predict(s->gp, &mean, &deviation);
     double best = to_beat(s, view);
@@ -210,7 +219,8 @@ static tt_status next(int64_t *index, void *self, const tt__view *view) {
             continue;
         double at = s->prior[i] + mean[i] - caution * log(s->odds[i]);
         double gain = greedy ? 0 : improvement(best, at, wide * deviation[i]);
-        s->gain[i] = gain / (frugal && !s->asked_for[s->cubin_of[i]] ? dear : 1) - faint * at;
+        double cost = s->asked_for[s->cubin_of[i]] ? 1 : s->cost[i] * (frugal ? dear : 1);
+        s->gain[i] = gain / cost - faint * (at + log(s->cost[i]));
         if (s->gain[i] > most) {
             most = s->gain[i];
             *index = (int64_t)i;

@@ -91,6 +91,9 @@ static void no_winner(const tt__session *s, const tt__search *search, tt_result 
                  all_are_wrong(search) ? " (is the reference right?)" : "",
                  tt__trial_status_name(search->trials[first].status), search->trials[first].reason);
     tt__clean(result->note, TT__CLEAN_TEXT); /* the reason may be cut inside a character */
+    if (first < search->space.n && *tt__trial_advice(search->trials[first].status))
+        tt__session_message(s, "%s: what may help: %s", result->problem,
+                            tt__trial_advice(search->trials[first].status));
 }
 
 static void say_cut(const tt__session *s, const tt__search *search, tt_result *result) {
@@ -245,6 +248,7 @@ static tt_status open_backend(tt__session *s) {
                                .jobs = opts->jobs,
                                .trial_timeout_s = timeout_s(opts, opts->trial_timeout_s, 10, 1, 0.25),
                                .compile_timeout_s = timeout_s(opts, opts->compile_timeout_s, 60, 10, 0.5),
+                               .needed_timeout_s = timeout_s(opts, opts->compile_timeout_s, 60, 60, 0.5),
                                .store = s->store,
                                .trace = s->trace,
                                .ahead = s->ahead,

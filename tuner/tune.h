@@ -11,6 +11,9 @@
 typedef tt_status (*tt__after_fn)(void *user, tt__session *s, tt__search *copy, const tt__search *search,
                                   const tt_result *winner);
 
+/* What the winner has least of. The search is for time; the others choose among the leaders of the finals. */
+typedef enum tt__objective { TT__OBJECTIVE_TIME, TT__OBJECTIVE_ENERGY, TT__OBJECTIVE_EDP } tt__objective;
+
 typedef struct tt__tune_call {
     size_t n;
     const tt__problem *problems;
@@ -18,6 +21,7 @@ typedef struct tt__tune_call {
     bool stored;           /* nothing is searched: problems without a winner that still holds have none */
     bool only_finals;      /* no new trials, and finals even where a valid winner is stored */
     int64_t part, n_parts; /* of each space only this part, from 0, is tried; n_parts 0: all of it */
+    tt__objective objective;
     tt__after_fn after;    /* NULL: nothing */
     void *user;
 } tt__tune_call;

@@ -283,6 +283,30 @@ PEAK(tt_peak_fp32, float, 0.5f, FMA)
 PEAK(tt_peak_fp64, double, 0.5, FMA)
 PEAK(tt_peak_fp16, unsigned int, 0x38003800u, FMA_2)
 
+#if __CUDA_ARCH__ >= 800
+// A warp multiplies 16 x 16 by 16 x 8 halves and adds in fp32: the instruction that nvcuda::wmma becomes.
+extern "C" __global__ void tt_peak_tensor(float *out, int rounds) {
+    const unsigned int a = 0x38003800u;
+    float s[PEAK_NUMBERS][4];
+    for (int k = 0; k < PEAK_NUMBERS; k++)
+        for (int i = 0; i < 4; i++)
+            s[k][i] = (float)(threadIdx.x + k);
+    for (int i = 0; i < rounds; i++)
+#pragma unroll
+        for (int t = 0; t < PEAK_TURNS; t++)
+#pragma unroll
+            for (int k = 0; k < PEAK_NUMBERS; k++)
+                asm volatile("mma.sync.aligned.m16n8k16.row.col.f32.f16.f16.f32 {%0, %1, %2, %3}, {%4, %4, %4, %4}, "
+                             "{%4, %4}, {%0, %1, %2, %3};"
+                             : "+f"(s[k][0]), "+f"(s[k][1]), "+f"(s[k][2]), "+f"(s[k][3])
+                             : "r"(a));
+    for (int k = 1; k < PEAK_NUMBERS; k++)
+        s[0][0] += s[k][0] + s[k][1] + s[k][2] + s[k][3];
+    if (rounds < 0)
+        out[threadIdx.x] = s[0][0];
+}
+#endif
+
 // Reads n words again and again, past the L1 cache.
 extern "C" __global__ void tt_peak_l2(const uint4 *words, long long n, int rounds, unsigned int *out) {
     unsigned int sum = 0;

@@ -5,6 +5,7 @@
 
 #include <math.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "base/grow.h"
 #include "template/operation.h"
@@ -90,34 +91,102 @@ static tt_status add_trials(finder *f, tt__store *store, int64_t gpu_id, const t
     return TT_OK;
 }
 
-tt_status tt__warm_starts_find(tt__warm_starts *out, tt__store *store, const tt__winners *elsewhere,
-                               const tt__gpu *gpu, int64_t gpu_id, int64_t run_id, const tt__problem *p,
-                               const tt__space *space) {
-    const tt__winner *sources[SOURCES_MAX];
-    size_t n = 0;
-    finder f = {.out = out, .space = space, .run_id = run_id};
-    *out = (tt__warm_starts){0};
-    if (space->n == 0)
+/* ---- Priors -------------------------------------------------------------------------------------------- */
+
+typedef struct reader {
+    const tt__space *space;
+    int64_t run_id;
+    bool own; /* of this problem, GPU and environment: a search takes these over, if the text is the same */
+    double *times_us; /* for tt__priors_add */
+    size_t at;        /* where the last one was found; rows have nearly the order of the space */
+} reader;
+
+static bool same_env(const tt__env *a, const tt__env *b) {
+    return strcmp(a->driver, b->driver) == 0 && strcmp(a->nvrtc, b->nvrtc) == 0 &&
+           strcmp(a->library, b->library) == 0;
+}
+
+static tt_status read_time(void *user, const tt__trial_row *row) {
+    reader *r = user;
+    const tt__space *space = r->space;
+    if (row->run_id >= r->run_id)
         return TT_OK;
-    const tt__operation *op = space->items[0].t->operation;
-    for (size_t i = 0; i < elsewhere->n; i++) {
-        const tt__winner *w = &elsewhere->items[i];
-        double far = distance(w, gpu, op, p);
-        size_t k = n < SOURCES_MAX ? n : SOURCES_MAX - 1;
-        if (isinf(far) || (n == SOURCES_MAX && far >= distance(sources[k], gpu, op, p)))
+    for (size_t k = 0; k < space->n; k++) {
+        size_t i = (r->at + k) % space->n;
+        const tt__candidate *c = &space->items[i];
+        if (strcmp(c->config, row->config) != 0 || strcmp(c->t->kernel, row->kernel) != 0)
             continue;
-        for (; k > 0 && distance(sources[k - 1], gpu, op, p) > far; k--)
+        double us = row->trial->time_us * (c->t->operation->objective >= 0 ? c->weight : 1);
+        if (!r->own || strcmp(c->t->hash, row->hash) != 0)
+            r->times_us[i] = row->trial->status == TT__TRIAL_OK ? us : INFINITY;
+        r->at = i + 1;
+        break;
+    }
+    return TT_OK;
+}
+
+/* *is: the winner's trials became a prior. */
+static tt_status add_prior(tt__priors *out, bool *is, const tt__elsewhere *from, const tt__winner *w,
+                           const tt__problem *p, const tt__space *space, const tt__cost_model *m) {
+    size_t before = out->n;
+    int64_t gpu_id, problem_id;
+    reader r = {.space = space, .run_id = from->run_id, .times_us = calloc(space->n, sizeof *r.times_us)};
+    tt_status status = r.times_us ? TT_OK : tt__fail_memory(space->n * sizeof *r.times_us);
+    if (status == TT_OK)
+        status = tt__store_known_gpu(from->store, &w->gpu, &gpu_id);
+    if (status == TT_OK)
+        status = tt__store_known_problem(from->store, &w->problem, &problem_id);
+    if (status == TT_OK) {
+        r.own = gpu_id == from->gpu_id && tt__problem_same(&w->problem, p) && same_env(&w->env, from->env);
+        status = tt__store_trials(from->store, gpu_id, &w->env, problem_id, TT__STAGE_SCREEN, read_time, &r);
+    }
+    if (status == TT_OK)
+        status = tt__priors_add(out, m, r.times_us);
+    *is = out->n > before;
+    free(r.times_us);
+    return status;
+}
+
+/* ---- Both ---------------------------------------------------------------------------------------------- */
+
+/* The nearest winners, nearest first. */
+static size_t nearest(const tt__winner *sources[SOURCES_MAX], const tt__elsewhere *from,
+                      const tt__operation *op, const tt__problem *p) {
+    size_t n = 0;
+    for (size_t i = 0; i < from->winners->n; i++) {
+        const tt__winner *w = &from->winners->items[i];
+        double far = distance(w, from->gpu, op, p);
+        size_t k = n < SOURCES_MAX ? n : SOURCES_MAX - 1;
+        if (isinf(far) || (n == SOURCES_MAX && far >= distance(sources[k], from->gpu, op, p)))
+            continue;
+        for (; k > 0 && distance(sources[k - 1], from->gpu, op, p) > far; k--)
             sources[k] = sources[k - 1];
         sources[k] = w;
         n += n < SOURCES_MAX;
     }
+    return n;
+}
+
+tt_status tt__warm_starts_find(tt__warm_starts *out, tt__priors *priors, const tt__elsewhere *from,
+                               const tt__problem *p, const tt__space *space, const tt__cost_model *m) {
+    const tt__winner *sources[SOURCES_MAX];
+    finder f = {.out = out, .space = space, .run_id = from->run_id};
+    *out = (tt__warm_starts){0};
+    if (space->n == 0)
+        return TT_OK;
+    const tt__operation *op = space->items[0].t->operation;
+    size_t n = nearest(sources, from, op, p);
     for (size_t i = 0; i < n; i++) {
-        int64_t at = tt__strategy_member(space, sources[i]->kernel, sources[i]->config);
+        bool is_prior = false, here = distance(sources[i], from->gpu, op, p) < same_cc;
+        if (!op->moves)
+            TT_TRY(add_prior(priors, &is_prior, from, sources[i], p, space, m));
+        int64_t at = here || !is_prior ? tt__strategy_member(space, sources[i]->kernel, sources[i]->config)
+                                       : TT__NOTHING;
         if (at != TT__NOTHING)
             add(out, (size_t)at);
     }
     for (size_t i = 0; i < n; i++)
-        if (distance(sources[i], gpu, op, p) < same_cc)
-            TT_TRY(add_trials(&f, store, gpu_id, sources[i]));
+        if (distance(sources[i], from->gpu, op, p) < same_cc)
+            TT_TRY(add_trials(&f, from->store, from->gpu_id, sources[i]));
     return TT_OK;
 }

@@ -31,7 +31,7 @@ __all__ = ["Argument", "Choice", "Context", "DeviceError", "Error", "InvalidErro
            "tune"]
 
 
-if "torch" in _sys.modules:
+if hasattr(getattr(_sys.modules.get("torch"), "library", None), "custom_op"):
     from . import _torch
     _torch.adopt()
 

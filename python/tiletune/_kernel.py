@@ -164,8 +164,8 @@ class Kernel:
 
     def __call__(self, *arguments: Any, **values: Any) -> None:
         """Launches it on the current stream of the arrays' library. It is asynchronous, except with arrays of JAX."""
-        on = [view.device for view in (library_of(x).view(x) for x in arguments if hasattr(x, "shape") and x.shape) if view]
-        self.plan(device=max(on, default=0) if max(on, default=0) >= 0 else 0, **values)(*arguments)
+        views = (library_of(x).view(x) for x in arguments if getattr(x, "shape", ()))
+        self.plan(device=max([0, *(view.device for view in views if view)]), **values)(*arguments)
 
     def __repr__(self) -> str:
         values = "".join(f", {name}={value!r}" for name, value in self._values.items())

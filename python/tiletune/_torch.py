@@ -16,6 +16,9 @@ from ._arrays import LEAVE, Library, View, axes_of, dense, is_dense, problem_of
 from ._errors import InvalidError, error
 from ._native import lib
 
+if not hasattr(torch.library, "custom_op"):
+    raise ImportError(f"tiletune needs PyTorch 2.4 or newer for tensors, and this is {torch.__version__}")
+
 _TYPES = {torch.float16: "f16", torch.bfloat16: "bf16", torch.float32: "f32", torch.float64: "f64", torch.int8: "i8",
           torch.uint8: "u8", torch.int16: "i16", torch.int32: "i32", torch.int64: "i64", torch.bool: "bool"}
 _modes = torch._C._len_torch_dispatch_stack

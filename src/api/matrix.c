@@ -54,10 +54,20 @@ static tt_status check_stride(const char *name, int64_t value, int64_t least, in
                     (long long)value, (long long)least, what, ELEMENTS_MAX_LOG2);
 }
 
+/* What lies in the gaps of a rectangle would have to stay, but other rows have their gaps elsewhere. */
 static tt_status check_in_place(const tt_problem *p) {
+    if (p->rows != p->cols && (p->lds != p->cols || p->ldd != p->rows))
+        return tt__fail(TT_E_INVALID,
+                        "%lld x %lld in place with lds %lld and ldd %lld: only square matrices may have gaps "
+                        "between rows, leave both out",
+                        (long long)p->rows, (long long)p->cols, (long long)p->lds, (long long)p->ldd);
+    if (p->rows != p->cols && p->batch > 1)
+        return tt__fail(TT_E_INVALID,
+                        "a batch of %lld matrices, %lld x %lld, in place: only square matrices may come in "
+                        "batches, transpose one at a time",
+                        (long long)p->batch, (long long)p->rows, (long long)p->cols);
     if (p->rows != p->cols)
-        return tt__fail(TT_E_INVALID, "%lld x %lld cannot be transposed in place: only square matrices can",
-                        (long long)p->rows, (long long)p->cols);
+        return TT_OK;
     if (p->lds != p->ldd || p->src_stride != p->dst_stride)
         return tt__fail(TT_E_INVALID,
                         "in place, lds (%lld) and ldd (%lld) must be the same, and so must the strides",
@@ -74,7 +84,7 @@ static tt_status fill_in(tt_problem *p) {
     if (!power_of_two_to_16(p->elem_size))
         return tt__fail(TT_E_INVALID, "elem_size is %d bytes: it must be 1, 2, 4, 8 or 16", p->elem_size);
     p->lds = p->lds ? p->lds : p->cols;
-    p->ldd = p->ldd ? p->ldd : p->in_place ? p->lds : p->rows;
+    p->ldd = p->ldd ? p->ldd : p->in_place && p->rows == p->cols ? p->lds : p->rows;
     p->batch = p->batch ? p->batch : 1;
     TT_TRY(check_pitch("lds", p->lds, p->cols, "a source row"));
     TT_TRY(check_pitch("ldd", p->ldd, p->rows, "a destination row"));
@@ -103,7 +113,10 @@ tt_status tt__matrix_problem(tt__problem *out, const tt_problem *in) {
         return tt__fail(TT_E_INVALID, "align is %d bytes: it must be 1, 2, 4, 8, 16, or 0 for the default",
                         in->align);
     p.align = most_align(&p);
-    tt__copy(out->op, sizeof out->op, p.in_place ? "transpose_in_place" : "transpose");
+    tt__copy(out->op, sizeof out->op,
+             !p.in_place        ? "transpose"
+             : p.rows == p.cols ? "transpose_in_place"
+                                : "transpose_rect_in_place");
     for (size_t i = 0; i < FIELDS; i++) {
         const char *at = (const char *)&p + fields[i].at;
         tt__copy(out->settings[i].name, TT__NAME_MAX, fields[i].name);
@@ -128,7 +141,7 @@ tt_status tt__matrix_align(tt__problem *p, int align) {
 
 tt_problem tt__matrix_of(const tt__problem *p) {
     tt_problem out = TT_INIT(tt_problem);
-    out.in_place = strcmp(p->op, "transpose_in_place") == 0;
+    out.in_place = strcmp(p->op, "transpose_in_place") == 0 || strcmp(p->op, "transpose_rect_in_place") == 0;
     if (!out.in_place && strcmp(p->op, "transpose") != 0)
         return out;
     for (size_t i = 0; i < FIELDS; i++) {

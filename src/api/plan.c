@@ -1,7 +1,7 @@
 /*
  * The public functions of tt_plan.
  */
-#include "dispatch/plan.h"
+#include "api/plan.h"
 
 #include <string.h>
 
@@ -17,7 +17,9 @@ tt_status tt_plan_create(tt_plan **out, tt_ctx *ctx, const tt_problem *problem) 
     *out = NULL;
     TT_TRY(tt__question_of(&q, ctx, problem));
     tt__first_use(ctx, q.templates, &q.problem);
-    return tt__plan_make(out, ctx, q.templates, &q.problem);
+    TT_TRY(tt__plan_make(out, ctx, q.templates, &q.problem));
+    (*out)->scratch = q.scratch;
+    return TT_OK;
 }
 
 void tt_plan_free(tt_plan **plan) {
@@ -117,11 +119,11 @@ static tt_status launch(const tt_plan *plan, void *const *args, CUstream stream)
 }
 
 static tt_status bad_addresses(const tt_plan *plan, CUdeviceptr dst, CUdeviceptr src) {
-    if (plan->n_buffers == 0)
+    if (plan->n_buffers == 0 && !plan->needs_scratch)
         return tt__fail(TT_E_INVALID,
                         "%s does not go from one buffer to another: tt_plan_launch_args launches it",
                         plan->choice.kernel);
-    if (plan->n_buffers == 1 && dst != src)
+    if ((plan->n_buffers == 1 || plan->needs_scratch) && dst != src)
         return tt__fail(TT_E_INVALID, "dst is 0x%llx and src 0x%llx: in place they must be the same", dst,
                         src);
     if (plan->n_buffers == 2 && dst == src)
@@ -134,11 +136,27 @@ static tt_status bad_addresses(const tt_plan *plan, CUdeviceptr dst, CUdeviceptr
                     dst, src, plan->misaligned + 1);
 }
 
+/* Kept out of line, so that other launches stay fast. */
+__attribute__((noinline)) tt_status tt__plan_launch_with(const tt_plan *plan, CUdeviceptr dst,
+                                                         CUdeviceptr src, CUdeviceptr scratch,
+                                                         CUstream stream) {
+    if (dst != src || (dst & plan->misaligned))
+        return bad_addresses(plan, dst, src);
+    if (!scratch)
+        return tt__fail(TT_E_INVALID,
+                        "%s needs %zu bytes of device memory: give their address in tt_problem.scratch, or "
+                        "call tt_plan_launch_args",
+                        plan->choice.kernel, plan->parameters[1].bytes);
+    void *operands[] = {&dst, &scratch};
+    return launch(plan, operands, stream);
+}
+
 tt_status tt_plan_launch(const tt_plan *plan, CUdeviceptr dst, CUdeviceptr src, CUstream stream) {
     if (!plan)
         return tt__fail(TT_E_INVALID, "the plan is NULL: tt_plan_create makes one");
     if (plan->n_buffers != 1 + (dst != src) || ((dst | src) & plan->misaligned))
-        return bad_addresses(plan, dst, src);
+        return plan->needs_scratch ? tt__plan_launch_with(plan, dst, src, plan->scratch, stream)
+                                   : bad_addresses(plan, dst, src);
     if (plan->missing)
         return missing_constant(plan);
     void *operands[] = {&src, &dst}; /* declared in this order; in place both are the same */

@@ -83,5 +83,6 @@ tt_status tt__question_of(tt__question *out, tt_ctx *ctx, const tt_problem *in) 
         status = tt__matrix_problem(&out->problem, &p);
     }
     out->problem.warm |= p.warm != 0;
+    out->scratch = p.scratch;
     return status;
 }

@@ -16,6 +16,7 @@ struct tt_kernel {
 typedef struct tt__question {
     tt__problem problem;
     const tt__template_set *templates; /* those of the context or of the kernel; borrowed */
+    CUdeviceptr scratch;               /* as in tt_problem */
 } tt__question;
 
 /* TT_E_INVALID: it is not exactly one problem of one operation, or its kernel belongs to another context. */

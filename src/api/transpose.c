@@ -4,6 +4,7 @@
 #include "api/transpose.h"
 
 #include "api/matrix.h"
+#include "api/plan.h"
 #include "api/sized.h"
 #include "dispatch/first_use.h"
 #include "template/operation.h"
@@ -99,5 +100,6 @@ tt_status tt_transpose(tt_ctx *ctx, const tt_problem *problem, CUdeviceptr dst, 
     tt_plan *plan = tt__plan_cache_find(&ctx->plans, &key);
     if (!plan)
         TT_TRY(new_plan(ctx, problem, &key, base_align, stream, &plan));
-    return tt_plan_launch(plan, dst, src, stream);
+    return plan->needs_scratch ? tt__plan_launch_with(plan, dst, src, problem->scratch, stream)
+                               : tt_plan_launch(plan, dst, src, stream);
 }

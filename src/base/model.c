@@ -9,5 +9,16 @@ const char *tt__trial_status_name(tt__trial_status s) {
     return (unsigned)s < TT__TRIAL_STATUS_COUNT ? name[s] : "unknown";
 }
 
+const char *tt__trial_advice(tt__trial_status s) {
+    static const char *const advice[TT__TRIAL_STATUS_COUNT] = {
+        [TT__TRIAL_COMPILE_ERROR] = "compile one alone: `tune check` shows the compiler's message",
+        [TT__TRIAL_LAUNCH_ERROR] =
+            "see with `tune check` what a block needs, and limit it with a `where` line",
+        [TT__TRIAL_WRONG_RESULT] = "check the kernel against its reference, and the `tolerance`",
+        [TT__TRIAL_TIMEOUT] = "allow more with --trial-timeout, or try a smaller problem",
+        [TT__TRIAL_CRASHED] = "look for accesses outside the buffers: are lengths and bounds right?"};
+    return (unsigned)s < TT__TRIAL_STATUS_COUNT && advice[s] ? advice[s] : "";
+}
+
 const char *const tt__directions[TT__DIRECTION_COUNT] = {"in",      "out",    "inout",
                                                          "scratch", "scalar", "constant"};

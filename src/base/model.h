@@ -94,6 +94,25 @@ typedef enum tt__trial_status {
 
 /* "ok", "compile_error", ...; static storage. */
 const char *tt__trial_status_name(tt__trial_status s);
+/* What may help if all trials end like this; "" if nothing is known. */
+const char *tt__trial_advice(tt__trial_status s);
+
+/* What the GPU can do at most, measured. 0: unknown. */
+typedef struct tt__peaks {
+    double copy_gbps;                             /* of the tuned copy */
+    double l2_gbps;                               /* reading */
+    double fp32_gflops, fp64_gflops, fp16_gflops; /* fp16 without tensor cores */
+    double tensor_gflops;                         /* fp16 with sums in fp32; only where a kernel needs it */
+} tt__peaks;
+
+/* What one launch takes. All 0: unknown. */
+typedef struct tt__energy {
+    double joules; /* without idle power and the flush */
+    double noise;  /* half of its 95 % interval */
+    double time_us;
+    double idle_watts;
+    double celsius; /* of the GPU, at the end; 0: unknown */
+} tt__energy;
 
 /* The outcome of one configuration for one problem. */
 typedef struct tt__trial {
@@ -104,6 +123,7 @@ typedef struct tt__trial {
     double compile_ms;       /* 0: the cubin was cached */
     int regs;                /* registers per thread; 0: unknown */
     int static_shared_bytes; /* not stored; dynamic shared memory is in the launch */
+    tt__energy energy;       /* only of tt__backend_ops.energies */
     int n_samples;
     float samples_us[TT__SAMPLES_MAX]; /* in the order they were taken */
 } tt__trial;

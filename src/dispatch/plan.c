@@ -126,6 +126,8 @@ static tt_status note_parameters(tt_plan *plan, const making *m) {
         plan->n_buffers = 2;
     else if (plan->n_parameters == 1 && w.arrays[0].direction == TT__INOUT)
         plan->n_buffers = 1;
+    plan->needs_scratch = plan->n_parameters == 2 && w.arrays[0].direction == TT__INOUT &&
+                          w.arrays[1].direction == TT__SCRATCH && !plan->of_user;
     return TT_OK;
 }
 

@@ -23,7 +23,9 @@ struct tt_plan {
     tt__arg_value constants[TT__ARGS_MAX];
     tt__launch launch;
     tt_choice choice;
-    int n_buffers;                 /* 2: one source and one destination; 1: in place; 0: anything else */
+    int n_buffers;                 /* 2: one source and one destination; 1: in place; 0: anything else, or: */
+    bool needs_scratch;            /* in place with scratch memory */
+    CUdeviceptr scratch;           /* which tt_plan_launch uses; 0: none yet */
     bool of_user;                  /* a user's file declares its operation */
     int n_parameters, n_constants; /* constants stand behind the others */
     tt__parameter parameters[TT__OPERANDS_MAX];

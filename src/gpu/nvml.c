@@ -18,6 +18,8 @@ static struct {
     int (*name)(void *device, char *name, unsigned length);
     int (*clock)(void *device, int type, unsigned *mhz);
     int (*limits)(void *device, unsigned long long *reasons);
+    int (*energy)(void *device, unsigned long long *millijoules); /* NULL: an old driver */
+    int (*temperature)(void *device, int sensor, unsigned *celsius);
 } nvml;
 
 static struct {
@@ -40,17 +42,20 @@ static bool load(void) {
     const struct {
         void *member;
         const char *name;
+        bool optional;
     } symbols[] = {
-        {&nvml.init, "nvmlInit_v2"},
-        {&nvml.by_index, "nvmlDeviceGetHandleByIndex_v2"},
-        {&nvml.by_bus, "nvmlDeviceGetHandleByPciBusId_v2"},
-        {&nvml.name, "nvmlDeviceGetName"},
-        {&nvml.clock, "nvmlDeviceGetClockInfo"},
-        {&nvml.limits, "nvmlDeviceGetCurrentClocksThrottleReasons"},
+        {&nvml.init, "nvmlInit_v2", false},
+        {&nvml.by_index, "nvmlDeviceGetHandleByIndex_v2", false},
+        {&nvml.by_bus, "nvmlDeviceGetHandleByPciBusId_v2", false},
+        {&nvml.name, "nvmlDeviceGetName", false},
+        {&nvml.clock, "nvmlDeviceGetClockInfo", false},
+        {&nvml.limits, "nvmlDeviceGetCurrentClocksThrottleReasons", false},
+        {&nvml.energy, "nvmlDeviceGetTotalEnergyConsumption", true},
+        {&nvml.temperature, "nvmlDeviceGetTemperature", true},
     };
     for (size_t i = 0; lib && i < sizeof symbols / sizeof *symbols; i++) {
         void *address = dlsym(lib, symbols[i].name);
-        if (!address)
+        if (!address && !symbols[i].optional)
             return false;
         memcpy(symbols[i].member, &address, sizeof address);
     }
@@ -96,6 +101,21 @@ unsigned tt__nvml_sm_mhz(int ordinal) {
     unsigned mhz;
     void *handle = find_device(ordinal);
     return handle && nvml.clock(handle, CLOCK_SM, &mhz) == 0 ? mhz : 0;
+}
+
+bool tt__nvml_joules(int ordinal, double *joules) {
+    unsigned long long millijoules;
+    void *handle = find_device(ordinal);
+    if (!handle || !nvml.energy || nvml.energy(handle, &millijoules) != 0)
+        return false;
+    *joules = (double)millijoules * 1e-3;
+    return true;
+}
+
+double tt__nvml_celsius(int ordinal) {
+    unsigned celsius;
+    void *handle = find_device(ordinal);
+    return handle && nvml.temperature && nvml.temperature(handle, 0, &celsius) == 0 ? celsius : 0;
 }
 
 void tt__nvml_why_slow(char *out, size_t size, int ordinal) {

@@ -14,6 +14,11 @@ void tt__nvml_name(char *out, size_t size, int ordinal);
 /* The current SM clock of a CUDA device in MHz; 0: unknown. May take a millisecond. */
 unsigned tt__nvml_sm_mhz(int ordinal);
 
+/* Joules that a CUDA device has taken since the driver was loaded. False: unknown. */
+bool tt__nvml_joules(int ordinal, double *joules);
+/* Its temperature; 0: unknown. */
+double tt__nvml_celsius(int ordinal);
+
 /* The unusual reason that slows the clocks down now: "heat", "power", "heat and power", or "". */
 void tt__nvml_why_slow(char *out, size_t size, int ordinal);
 

@@ -158,7 +158,7 @@ static tt_status add_all(tt__space *space, const tt__launch_plan *pl, bool *whol
 
 tt_status tt__space_add(tt__space *space, const tt__template *t, const tt__gpu *gpu, const tt__problem *p) {
     static const double many =
-        1 << 24; /* combinations that are not listed before it is known how many are legal */
+        1 << 18; /* combinations that are not listed before it is known how many are legal */
     const tt__space before = *space;
     tt__launch_plan pl;
     bool whole = false;

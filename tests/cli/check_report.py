@@ -193,6 +193,93 @@ def check_others(folder):
     assert json.loads(run(store, "--json")) == before
 
 
+def multiply(store, operations, sizes, trials):
+    """Copies the winner of 4096 x 4096 to so many operations, each of so many sizes."""
+    with contextlib.closing(sqlite3.connect(store)) as db:
+        old, = db.execute("SELECT problem_id FROM value WHERE name = 'rows' AND value = 4096").fetchone()
+        for k in range(operations):
+            db.execute("INSERT INTO operation SELECT 1000 + ?, name || ?, text FROM operation WHERE name = 'transpose'", (k, k))
+            for i in range(sizes):
+                new = {"old": old, "new": 10_000 + k * sizes + i, "op": 1000 + k, "rows": 4096 + 8 * i}
+                db.execute("INSERT INTO problem SELECT :new, :op, warm, unverified, replace(key, 'rows=4096', 'rows=' || :rows), first, second,"
+                           " moved_bytes * (1 + 0.01 * :rows), 0.0 FROM problem WHERE id = :old", new)
+                db.execute("INSERT INTO value SELECT :new, place, name, iif(name = 'rows', :rows, value) FROM value"
+                           " WHERE problem_id = :old", new)
+                for table in ["trial"] * trials + ["winner"]:
+                    columns = [row[1] for row in db.execute(f"PRAGMA table_info({table})") if row[1] != "problem_id"]
+                    db.execute(f"INSERT INTO {table} (problem_id, {', '.join(columns)}) SELECT :new, {', '.join(columns)}"
+                               f" FROM {table} WHERE problem_id = :old", new)
+        db.commit()
+
+
+def check_room(folder):
+    """However many winners there are, the page stays small and says what it leaves out."""
+    for operations, sizes, trials, detailed in (18, 1, True, 18), (7, 7, True, None), (5, 400, False, None):
+        store = folder / f"many{operations}.db"
+        subprocess.run([tune, "import", recording, "--db", store], check=True, capture_output=True)
+        with contextlib.closing(sqlite3.connect(store)) as db:
+            db.execute("DELETE FROM winner WHERE problem_id NOT IN (SELECT problem_id FROM value WHERE name = 'rows' AND value = 4096)")
+            db.commit()
+        multiply(store, operations, sizes, trials)
+        text = run(store)
+        page = check_page(text)
+        n = len(page.names) and text.count("<section class=problem")
+        assert len(text.encode()) <= 300_000, (operations, len(text.encode()))
+        if detailed:
+            assert n == detailed + 1 and "The page has details" not in page.shown, n
+        else:
+            assert n > 8 and f"has details of {n} of {operations * sizes + 1} winners" in page.shown, n
+            assert all(f"transpose{k} " in text.split("<section class=problem", 1)[1] for k in range(operations))
+        assert text == run(store)
+    assert page.shown.count("transpose_vector") < 1000 and " of them in the table and figure" in page.shown
+    after = check_page(run(store, store))
+    assert "1998 more" not in after.shown and "0 faster, 0 slower, 2001 within the noise" in after.shown
+    assert " more: --csv has all" in after.shown
+
+
+def check_measured(folder):
+    """What `tune explain` has stored: the roofline, and time against energy."""
+    store = folder / "measured.db"
+    subprocess.run([tune, "import", recording, "--db", store], check=True, capture_output=True)
+    with contextlib.closing(sqlite3.connect(store)) as db:
+        db.execute("UPDATE problem SET flop = 8 * moved_bytes")
+        db.commit()
+        page = check_page(run(store, "--sizes", "4096"))
+        assert "Peaks are unknown: run tune explain" in page.shown and "Level lines" not in page.shown
+        db.execute("INSERT INTO peak SELECT id, 4000, 9000, 6e4, 3e4, 12e4, 6e5, 0 FROM gpu")
+        db.execute("INSERT INTO energy SELECT w.gpu_id, w.problem_id, w.config_id, w.time_us, 0.02, 0.0001, 80, 45, 0 FROM winner w")
+        db.execute("INSERT OR IGNORE INTO energy SELECT w.gpu_id, w.problem_id, min(t.config_id), w.time_us * 1.1, 0.015, 0.0001, 80, 45, 0"
+                   " FROM winner w JOIN trial t USING (problem_id) GROUP BY w.problem_id")
+        db.commit()
+    page = check_page(run(store, "--sizes", "4096"))
+    assert "Level lines are measured peaks" in page.shown and "fp16, tensor cores" in page.shown
+    assert "Time against energy" in page.shown and "Peaks are unknown" not in page.shown
+    assert any(name.startswith("Roofline: the winner does 29.2 TFLOP/s with 8 operations a byte") for name in page.names), page.names
+    gpu, = json.loads(run(store, "--json", "--sizes", "4096"))["gpus"]
+    assert gpu["tensor_gflops"] == 600000 and [e["joules"] for e in gpu["problems"][0]["energies"]] == [0.02, 0.015]
+
+
+def check_unsolved(folder):
+    """Problems that nothing won are on the page, with the first reason and what to run."""
+    store = folder / "unsolved.db"
+    subprocess.run([tune, "import", recording, "--db", store], check=True, capture_output=True)
+    with contextlib.closing(sqlite3.connect(store)) as db:
+        of = "problem_id IN (SELECT problem_id FROM value WHERE name = 'rows' AND value = {})"
+        db.execute("DELETE FROM winner WHERE " + of.format(4096) + " OR " + of.format(8192))
+        db.execute("UPDATE trial SET status = 3, reason = 'first <wrong> element' WHERE " + of.format(4096))
+        db.commit()
+    page = check_page(run(store))
+    shown = page.shown.split("Without a winner")[1]
+    assert "2 problems were tried" in shown and "690" in shown and "wrong_result: first <wrong> element" in shown, shown[:500]
+    assert "check the kernel against its reference" in shown and "tune --op transpose --problem rows=4096,cols=4096" in shown
+    assert "the run ended before its finals" in shown
+    unsolved = json.loads(run(store, "--json"))["gpus"][0]["unsolved"]
+    assert [(u["rows"], u["passed"] > 0, u["status"]) for u in unsolved] == [(4096, False, "wrong_result"), (8192, True, "")], unsolved
+    only = check_page(run(store, "--sizes", "4096")).shown
+    assert "0 winners" in only and "Without a winner" in only and "All winners" not in only
+    assert "unsolved" in run(store, "--csv", "--sizes", "4096")
+
+
 def check_refused(folder):
     for words, code, said in (
             (["--device", "replay:" + str(recording), "--sizes", "77"], 1, "was not tuned: \"tune --op transpose --problem rows=77"),
@@ -218,6 +305,9 @@ def main():
         check_store(folder)
         check_order(folder)
         check_others(folder)
+        check_room(folder)
+        check_measured(folder)
+        check_unsolved(folder)
         check_refused(folder)
     print(f"{size} bytes in {seconds:.2f} s")
 

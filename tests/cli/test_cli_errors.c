@@ -82,7 +82,10 @@ static void about_command_lines(void **state) {
         {"--sizes 64 --unverified", 2,
          "--unverified is for a kernel of yours, and --kernel names none: leave it out", NULL},
         {"--shapes 4096", 2, "--shapes: \"4096\" is not a shape: write ROWSxCOLS, as in 4096x1024", NULL},
-        {"--shapes 4x5 --in-place", 2, "4 x 5 cannot be transposed in place: only square matrices can", NULL},
+        {"--shapes 4x5 --in-place --lds 6", 2,
+         "4 x 5 in place with lds 6 and ldd 4: only square matrices may have gaps between rows, leave both "
+         "out",
+         NULL},
         {"--sizes 64 --dtype f23", 2, "--dtype: unknown type \"f23\"; did you mean f32?", NULL},
         {"--sizes 64 --dtype quaternion", 2,
          "--dtype: unknown type \"quaternion\"; known are u8 i8 f16 bf16 i16 f32 i32 f64 i64 c64 c128 (or "
@@ -147,9 +150,7 @@ static void about_operations(void **state) {
     static const error errors[] = {
         {"--op nosuch", 2,
          "there is no operation nosuch (there are axpby, cast_transpose, cast_transpose_mx, copy, permute, "
-         "transpose, "
-         "transpose_ladder, "
-         "transpose_in_place, transpose_scaled)",
+         "transpose, transpose_ladder, transpose_in_place, transpose_rect_in_place, transpose_scaled)",
          NULL},
         {"--op axpby --kernel own.cu", 2, "--op axpby and --kernel own.cu: one or the other", NULL},
         {"--op axpby --sizes 64", 2,

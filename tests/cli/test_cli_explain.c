@@ -96,6 +96,45 @@ static void test_counters(void **state) {
     setenv("TILETUNE_CUPTI", "/nowhere/libcupti.so", 1);
 }
 
+/* Of the winner above. A launch takes 100 W beyond idle power. Its time depends on its place here. */
+static void test_energy(void **state) {
+    char line[512], hint[32], before[96], text[32];
+    run_result r;
+    (void)state;
+    snprintf(line, sizeof line, "explain %s --energy", kernel);
+    run_tune_faulty(&r, ":slow=500", line);
+    assert_code(&r, 0);
+    assert_has(&r, r.out, "Without energies: NVML does not count this GPU's energy");
+    run_free(&r);
+    setenv("HOSTCUDA_CLOCKS", "1980", 1);
+    setenv("HOSTCUDA_WATTS", "70,100", 1);
+    snprintf(line, sizeof line, "explain %s --energy --json", kernel);
+    run_tune_faulty(&r, ":slow=500", line);
+    assert_code(&r, 0);
+    double joules = atof(run_json(text, sizeof text, r.out, "joules")),
+           us = atof(run_json(text, sizeof text, r.out, "time_us"));
+    if (!(joules > 93e-6 * us && joules < 107e-6 * us))
+        fail_msg("%g J in %g us: %s", joules, us, r.out);
+    run_json(hint, sizeof hint, r.out, "HINT");
+    run_free(&r);
+    /* The fastest takes most now, so that another one wins by energy. */
+    snprintf(before, sizeof before, ":slow=500;HINT=%s:hungry=5", hint);
+    snprintf(line, sizeof line, "%s --max-trials 12 --objective energy --json", kernel);
+    run_tune_faulty(&r, before, line);
+    assert_code(&r, 0);
+    assert_has(&r, r.err, "energy: ");
+    assert_has(&r, r.err, "% less than the fastest has");
+    assert_string_not_equal(run_json(text, sizeof text, r.out, "HINT"), hint);
+    run_free(&r);
+    snprintf(line, sizeof line, "report --db %s/x.db --json", getenv("XDG_DATA_HOME"));
+    run_tune(&r, NULL, line);
+    assert_code(&r, 0);
+    assert_has(&r, r.out, "\"idle_watts\":");
+    run_free(&r);
+    unsetenv("HOSTCUDA_WATTS");
+    unsetenv("HOSTCUDA_CLOCKS");
+}
+
 static void test_replay(void **state) {
     char line[512];
     run_result r;
@@ -122,13 +161,22 @@ static void test_usage(void **state) {
     explain(&r, matrix, "--size 64 --gpu H100");
     assert_code(&r, 2);
     run_free(&r);
+    run_tune(&r, NULL, "--sizes 64 --objective speed");
+    assert_code(&r, 2);
+    assert_has(&r, r.err, "\"speed\" is no objective: it is time, energy or edp");
+    run_free(&r);
+    run_tune(&r, NULL, "--device replay:" TT_SOURCE_DIR "/recordings/h200.json --sizes 4096 --objective edp");
+    assert_code(&r, 2);
+    assert_has(&r, r.err, "a recording has no energies");
+    run_free(&r);
 }
 
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_untuned),  cmocka_unit_test(test_kernel),
         cmocka_unit_test(test_counters), /* of the winner above */
-        cmocka_unit_test(test_replay),   cmocka_unit_test(test_usage),
+        cmocka_unit_test(test_energy),   cmocka_unit_test(test_replay),
+        cmocka_unit_test(test_usage),
     };
     return cmocka_run_group_tests(tests, enter, run_leave);
 }

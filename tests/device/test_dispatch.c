@@ -104,6 +104,65 @@ static void test_misaligned_in_place(void **state) {
         }
 }
 
+/* Odd, prime, one row, few columns; larger ones go in panels, with a tail and without. */
+static void test_rectangles_in_place(void **state) {
+    (void)state;
+    static const struct {
+        int64_t rows, cols;
+        int elem_size;
+    } rects[] = {{1, 97, 4},     {97, 1, 2},    {2, 3, 1},     {31, 65, 4},    {127, 131, 1},
+                 {97, 101, 16},  {64, 48, 2},   {48, 64, 8},   {7919, 3, 4},   {5, 7919, 1},
+                 {6421, 24, 4},  {24, 6421, 4}, {25600, 9, 1}, {9, 25600, 1},  {13001, 24, 2},
+                 {24, 13001, 2}, {3204, 30, 8}, {30, 3204, 8}, {1700, 34, 16}, {34, 1701, 16}};
+    for (size_t i = 0; i < sizeof rects / sizeof *rects; i++) {
+        tt_problem p = problem_of(rects[i].rows, rects[i].cols, 0, 0, rects[i].elem_size);
+        const unsigned shift = i % 2 ? (unsigned)p.elem_size % 16 : 0;
+        arrays a = make(&p, shift);
+        const size_t needed = (size_t)a.dst_bytes / 100;
+        p.in_place = 1;
+        CU_OK(cu->cuMemcpyHtoD(a.d_dst, a.src, (size_t)a.src_bytes));
+        assert_int_equal(tt_transpose(ctx, &p, a.d_dst, a.d_dst, NULL), TT_E_INVALID);
+        assert_non_null(strstr(tt_last_error(), "give their address in tt_problem.scratch"));
+        CU_OK(cu->cuMemAlloc(&p.scratch, needed < 16 ? 16 : needed));
+        OK(tt_transpose(ctx, &p, a.d_dst, a.d_dst, NULL));
+        CU_OK(cu->cuMemFree(p.scratch));
+        check_and_free(&a, &p, shift);
+    }
+}
+
+/* A plan has the memory from the problem, or from the launch. */
+static void test_plan_with_scratch(void **state) {
+    (void)state;
+    tt_plan *plan;
+    tt_argument argument = TT_INIT(tt_argument);
+    tt_problem p = problem_of(6400, 24, 0, 0, 4);
+    CUdeviceptr scratch;
+    p.in_place = 1;
+    arrays a = make(&p, 0);
+    OK(tt_plan_create(&plan, ctx, &p));
+    OK(tt_plan_argument(&argument, plan, 1));
+    assert_string_equal(argument.direction, "scratch");
+    assert_int_equal(argument.bytes, 6400 * 24 * 4 / 100);
+    CU_OK(cu->cuMemAlloc(&scratch, argument.bytes));
+    assert_int_equal(tt_plan_launch(plan, a.d_dst, a.d_dst, NULL), TT_E_INVALID);
+    assert_non_null(strstr(tt_last_error(), "needs 6144 bytes of device memory"));
+    assert_int_equal(tt_plan_launch(plan, a.d_dst, a.d_src, NULL), TT_E_INVALID);
+    assert_non_null(strstr(tt_last_error(), "in place they must be the same"));
+    CU_OK(cu->cuMemcpyHtoD(a.d_dst, a.src, (size_t)a.src_bytes));
+    OK(tt_plan_launch_args(plan, (void *[]){&a.d_dst, &scratch}, 2, NULL));
+    check_and_free(&a, &p, 0);
+    tt_plan_free(&plan);
+
+    p.scratch = scratch;
+    a = make(&p, 0);
+    OK(tt_plan_create(&plan, ctx, &p));
+    CU_OK(cu->cuMemcpyHtoD(a.d_dst, a.src, (size_t)a.src_bytes));
+    OK(tt_plan_launch(plan, a.d_dst, a.d_dst, NULL));
+    check_and_free(&a, &p, 0);
+    tt_plan_free(&plan);
+    CU_OK(cu->cuMemFree(scratch));
+}
+
 /* A kernel that reads such an element would leave the caller's context unusable. */
 static void test_elements_off_their_places(void **state) {
     (void)state;
@@ -244,6 +303,8 @@ int main(void) {
         cmocka_unit_test(test_misaligned_bases),
         cmocka_unit_test(test_misaligned_in_place),
         cmocka_unit_test(test_elements_off_their_places),
+        cmocka_unit_test(test_rectangles_in_place),
+        cmocka_unit_test(test_plan_with_scratch),
         cmocka_unit_test(test_plan),
         cmocka_unit_test(test_plan_refuses_misaligned),
         cmocka_unit_test(test_plan_outlives_context),

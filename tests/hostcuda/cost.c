@@ -6,6 +6,8 @@
 #include "driver.h"
 
 #include <math.h>
+#include <stdlib.h>
+#include <string.h>
 
 static const double launch_us = 2, block_us = 0.0005, bytes_per_us = 96e3, copy_bytes_per_us = 50e3;
 
@@ -18,6 +20,33 @@ static double noise(void) {
     x ^= x >> 7;
     x ^= x << 17;
     return (double)(x >> 11) / (double)(1ull << 52) - 1;
+}
+
+/* $HOSTCUDA_WATTS is "IDLE,ACTIVE,DRIFT,NOISE": the power of an idle GPU; how much more a launch takes; how
+ * many percent more of that after each second; and by how many percent it varies from one tenth of a second
+ * to the next. */
+static double watts(int which) {
+    const char *at = getenv("HOSTCUDA_WATTS");
+    for (; at && which > 0; which--)
+        at = strchr(at, ',') ? strchr(at, ',') + 1 : NULL;
+    return at ? strtod(at, NULL) : 0;
+}
+
+void hostcuda_pass(double us, double hungry) {
+    const double s = hostcuda_state.clock_us * 1e-6;
+    uint64_t x = ((uint64_t)(s * 10) + 1) * 0x9E3779B97F4A7C15u;
+    x ^= x >> 29;
+    x *= 0xBF58476D1CE4E5B9u;
+    const double chance = (double)(x >> 11) / (double)(1ull << 52) - 1;
+    const double more = 1 + watts(2) / 100 * s + watts(3) / 100 * chance;
+    hostcuda_state.clock_us += us;
+    hostcuda_state.joules += us * 1e-6 * (watts(0) + watts(1) * hungry * more);
+}
+
+/* For the stand-in for NVML. */
+EXPORT double hostcuda_energy(double *clock_us) {
+    *clock_us = hostcuda_state.clock_us;
+    return hostcuda_state.joules;
 }
 
 /* Blocks of the last wave leave SMs idle: 1 is none, at most 4. */

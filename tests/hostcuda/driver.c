@@ -119,6 +119,7 @@ static CUresult may_begin(hostcuda_need need) {
         while (p->is_hung)
             pause();
         p->after_event = false;
+        p->module_left_out = NULL;
         p->sticky = p->pending;
     }
     return p->sticky;

@@ -30,12 +30,19 @@ typedef struct hostcuda_process {
     CUresult sticky;        /* ... and then returned by every call */
     bool is_hung;           /* the next call that synchronises never returns */
     double clock_us;        /* virtual */
+    double joules;          /* of launches and copies, beyond idle power */
+    long n_reads;           /* copies to the host */
     bool after_event;       /* an event was recorded, and nothing launched or awaited since */
-    int n_live;             /* modules, streams, events, contexts in use */
+    const void
+        *module_left_out; /* a timed launch of this module did not run, so those that follow must not */
+    int n_live;           /* modules, streams, events, contexts in use */
     struct CUctx_st primary[HOSTCUDA_DEVICES_MAX];
 } hostcuda_process;
 
 extern hostcuda_process hostcuda_state;
+
+/* Lets virtual time pass for a launch or a copy, which takes `hungry` times the usual power. */
+void hostcuda_pass(double us, double hungry);
 
 /* Conditions of a call. */
 typedef enum hostcuda_need {

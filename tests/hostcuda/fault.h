@@ -22,6 +22,7 @@
     X(WRONG_ONCE, "wrong_once")                                                                              \
     X(OOB, "oob")                                                                                            \
     X(SLOW, "slow")                                                                                          \
+    X(HUNGRY, "hungry")                                                                                      \
     X(NO_DEVICE, "no_device")                                                                                \
     X(INIT_ERROR, "init_error")                                                                              \
     X(INIT_CRASH, "init_crash")                                                                              \

@@ -170,7 +170,7 @@ EXPORT CUresult cuMemHostGetDevicePointer(CUdeviceptr *out, void *host, unsigned
 
 static CUresult copy(void *to, const void *from, size_t bytes) {
     memmove(to, from, bytes);
-    hostcuda_state.clock_us += hostcuda_copy_us(bytes);
+    hostcuda_pass(hostcuda_copy_us(bytes), 1);
     return CUDA_SUCCESS;
 }
 
@@ -183,6 +183,7 @@ EXPORT CUresult cuMemcpyHtoD(CUdeviceptr to, const void *from, size_t bytes) {
 EXPORT CUresult cuMemcpyDtoH(void *to, CUdeviceptr from, size_t bytes) {
     ENTER(NEEDS_SYNC);
     REQUIRE(bytes == 0 || (to && is_inside(from, bytes)), CUDA_ERROR_INVALID_VALUE);
+    hostcuda_state.n_reads++;
     return bytes ? copy(to, (void *)(uintptr_t)from, bytes) : CUDA_SUCCESS;
 }
 
@@ -222,7 +223,7 @@ EXPORT CUresult cuMemsetD8Async(CUdeviceptr to, unsigned char value, size_t byte
     REQUIRE(bytes == 0 || is_inside(to, bytes), CUDA_ERROR_INVALID_VALUE);
     if (bytes)
         memset((void *)(uintptr_t)to, value, bytes);
-    hostcuda_state.clock_us += hostcuda_copy_us(bytes);
+    hostcuda_pass(hostcuda_copy_us(bytes), 1);
     return CUDA_SUCCESS;
 }
 
@@ -231,6 +232,6 @@ EXPORT CUresult cuMemsetD32(CUdeviceptr to, unsigned value, size_t n) {
     REQUIRE(to % 4 == 0 && (n == 0 || is_inside(to, n * 4)), CUDA_ERROR_INVALID_VALUE);
     for (size_t i = 0; i < n; i++)
         ((unsigned *)(uintptr_t)to)[i] = value;
-    hostcuda_state.clock_us += hostcuda_copy_us(n * 4);
+    hostcuda_pass(hostcuda_copy_us(n * 4), 1);
     return CUDA_SUCCESS;
 }

@@ -9,6 +9,7 @@ struct CUfunc_st {
     CUmodule module;
     const hostcuda_kernel *kernel;
     hostcuda_faults faults;
+    long n_reads, n_since;           /* launches since the host read results for the n-th time */
     double n_timed_runs, n_prepared; /* launches right after an event, and right before one */
     int elem_size;                   /* -DELEM_SIZE, else 1 */
     int shared_limit;                /* dynamic, bytes */

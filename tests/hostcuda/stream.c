@@ -119,6 +119,7 @@ EXPORT CUresult cuEventRecord(CUevent event, CUstream stream) {
     event->is_recorded = true;
     event->at_us = hostcuda_state.clock_us;
     hostcuda_state.after_event = true;
+    hostcuda_state.module_left_out = NULL;
     return CUDA_SUCCESS;
 }
 

@@ -12,7 +12,8 @@ import types
 import numpy
 
 import tiletune
-from device import Array, make_current
+from device import Array, cuda, ffi, make, make_current, ok
+from tiletune import _arrays
 
 examples = pathlib.Path(sys.argv[1])
 random = numpy.random.default_rng(1)
@@ -89,6 +90,43 @@ def check_threads():
         thread.join()
     assert len(seen) == 4 and "context" in seen[0], seen
     same(y, x.numpy().T)
+
+
+def check_device():
+    """An array that says which device it is on needs no current context."""
+    library = _arrays.library_of(array(2, 2))
+    _arrays._libraries[Array] = library._replace(view=lambda x: library.view(x)._replace(device=0))
+    x, y, left = array(40, 20), array(20, 40), ffi.new("void **", ffi.cast("void *", 1))
+
+    def run():
+        tiletune.transpose(x, out=y)
+        ok(cuda.cuCtxGetCurrent(left))
+
+    thread = threading.Thread(target=run)
+    thread.start()
+    thread.join()
+    _arrays._libraries[Array] = library
+    same(y, x.numpy().T)
+    assert left[0] == ffi.NULL
+
+
+def check_capture():
+    """In a graph, a known problem is a node. A new one is left to the array's own library, and is an error with out=."""
+    known, new, y, z = array(50, 30), array(51, 30), array(30, 50), array(30, 51)
+    tiletune.transpose(known)
+    stream = make(cuda.cuStreamCreate, 1)
+    Array.stream = int(ffi.cast("uintptr_t", stream))
+    ok(cuda.cuStreamBeginCapture_v2(stream, 2))
+    tiletune.transpose(known, out=y)
+    assert raises(tiletune.Error, "capture", tiletune.transpose, new, out=z).status
+    end = ffi.new("void **")
+    ok(cuda.cuStreamEndCapture(stream, end))
+    Array.stream = None
+    graph = make(cuda.cuGraphInstantiateWithFlags, end[0], 0)
+    later = array(50, 30)
+    ok(cuda.cuMemcpyHtoD_v2(known.address, ffi.from_buffer(later.numpy()), later.like.nbytes))
+    ok(cuda.cuGraphLaunch(graph, stream))
+    same(y, later.numpy().T)
 
 
 def check_best_and_tune():

@@ -158,6 +158,29 @@ def pretended():
             setattr(_torch, name, function)
 
 
+def check_failures():
+    """PyTorch does what the library cannot, as in a graph that is captured. A failure is raised."""
+    from tiletune import _torch
+    lib = tiletune._native.lib
+    make_current()
+    with pretended():
+        x = torch.randn(11, 13)
+        for status in (lib.TT_E_CAPTURE, lib.TT_E_UNSUPPORTED):
+            _torch._launch = lambda *arguments: status
+            for case in (x, x.clone().requires_grad_()):
+                for times in range(2):
+                    same(tiletune.transpose(case), twin(x))
+                    same(tiletune.permute(case, (1, 0)), twin(x))
+        _torch._launch = lambda *arguments: lib.TT_E_DB
+        for case in (x, x.clone().requires_grad_()):
+            try:
+                tiletune.transpose(case)
+            except tiletune.StoreError as e:
+                assert e.status == lib.TT_E_DB
+            else:
+                raise AssertionError("a failure passed")
+
+
 class Subclass(torch.Tensor):
     pass
 

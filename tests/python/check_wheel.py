@@ -72,6 +72,11 @@ def build():
     names = zipfile.ZipFile(wheel).namelist()
     grafted = [name for name in names if ".libs/" in name]
     assert not grafted, f"auditwheel has added {grafted}"
+    for name in names:
+        if name.endswith(("tune", "worker", ".so", ".so.0")):
+            content = zipfile.ZipFile(wheel).read(name)
+            here = [path for path in (source, folder, pathlib.Path(sys.base_prefix)) if len(path.parts) > 2 and bytes(path) in content]
+            assert not here, f"{name} has {here} in it"
     missing = {p.name for p in (source / "python/tiletune").iterdir() if p.suffix in (".py", ".pyi", ".typed")} - \
         {pathlib.PurePath(name).name for name in names}
     assert not missing, f"the wheel lacks {sorted(missing)}"
@@ -94,6 +99,10 @@ def check_user(wheel):
     with tempfile.TemporaryDirectory() as work:
         print(run(programs / "python", HERE / "check_arrays.py", source / "examples/kernels", cwd=work, HOME=work,
                   LD_LIBRARY_PATH=os.environ["HOSTCUDA_DIR"], TILETUNE_NVRTC=os.environ["HOSTCUDA_DIR"] + "/libnvrtc.so"))
+        fresh = subprocess.run([HERE / "fresh_debian", wheel, pathlib.Path(work, "python.db"), os.environ["HOSTCUDA_DIR"]],
+                               text=True, stdout=subprocess.PIPE, env=os.environ | {"LD_LIBRARY_PATH": ""})
+        print(fresh.stdout)
+        assert fresh.returncode in (0, SKIPPED), fresh
         # NVRTC of the optional extra, the worker of the package, and the program.
         said = json.loads(subprocess.run([programs / "tune", "doctor", "--json", "--db", ":memory:"], capture_output=True,
                                          text=True, env={"PATH": os.environ["PATH"]}).stdout)
@@ -128,9 +137,9 @@ def check_others(wheel):
             print(f"Python {version}: {run(programs / 'python', '-c', QUERY).strip()}")
 
 
-def check_torch(wheel):
-    programs = environment("torch", TORCH)
-    install(programs, wheel)
+def check_torch():
+    programs = environment("torch", TORCH)  # meanwhile the other test builds
+    install(programs, build())
     with tempfile.TemporaryDirectory() as work:
         print(run(programs / "python", HERE / "check_torch.py", cwd=work, HOME=work,
                   LD_LIBRARY_PATH=os.environ["HOSTCUDA_DIR"], TILETUNE_NVRTC=os.environ["HOSTCUDA_DIR"] + "/libnvrtc.so"))
@@ -139,9 +148,9 @@ def check_torch(wheel):
 if os.environ.get("TT_LONG") != "1":
     skip("only with TT_LONG=1")
 folder.mkdir(parents=True, exist_ok=True)
-made = build()
 if with_torch:
-    check_torch(made)
+    check_torch()
 else:
+    made = build()
     check_user(made)
     check_others(made)

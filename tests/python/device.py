@@ -6,8 +6,10 @@ import numpy
 
 ffi = cffi.FFI()
 ffi.cdef("""
-int cuInit(unsigned); int cuDevicePrimaryCtxRetain(void **, int); int cuCtxSetCurrent(void *);
+int cuInit(unsigned); int cuDevicePrimaryCtxRetain(void **, int); int cuCtxSetCurrent(void *); int cuCtxGetCurrent(void **);
 int cuMemAlloc_v2(uint64_t *, size_t); int cuMemFree_v2(uint64_t);
+int cuStreamCreate(void **, unsigned); int cuStreamBeginCapture_v2(void *, int); int cuStreamEndCapture(void *, void **);
+int cuGraphInstantiateWithFlags(void **, void *, unsigned long long); int cuGraphLaunch(void *, void *);
 int cuMemcpyHtoD_v2(uint64_t, const void *, size_t); int cuMemcpyDtoH_v2(void *, uint64_t, size_t);
 """)
 cuda = ffi.dlopen("libcuda.so.1")
@@ -24,10 +26,18 @@ def make_current():
     ok(cuda.cuCtxSetCurrent(context[0]))
 
 
+def make(function, *arguments):
+    """What a function of the driver returns by its first argument."""
+    out = ffi.new("void **")
+    ok(function(out, *arguments))
+    return out[0]
+
+
 class Array:
     """Owns device memory; transposed and sliced arrays share it."""
 
     device = "gpu"
+    stream = None  # current, as a library has it
 
     def __init__(self, values, owner=None, address=None):
         self.like = values  # of its shape, strides and type; the content is on the device
@@ -62,7 +72,7 @@ class Array:
     @property
     def __cuda_array_interface__(self):
         return {"shape": self.shape, "strides": self.like.strides, "typestr": self.dtype.str, "data": (self.address, False),
-                "version": 3}
+                "version": 3, "stream": Array.stream}
 
     def __array_namespace__(self, api_version=None):
         return types.SimpleNamespace(

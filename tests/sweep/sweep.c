@@ -109,6 +109,13 @@ static const sweep_shape by_hand[] = {
      .with = "CHUNK=4096"},
     {1001, 3, 4, 1003, .elem_size = 2, .batch = 3, .src_stride = 4005, .dst_stride = 3011,
      .with = "CHUNK=4096"},
+    /* rectangles in place that are large enough for panels, with tails and without, tall and wide */
+    {6412, 24, .elem_size = 4, .with = "PIECE="},
+    {24, 6413, .elem_size = 4, .with = "PIECE=", .sampled = true},
+    {26001, 24, .elem_size = 1, .with = "PIECE=", .sampled = true},
+    {24, 25600, .elem_size = 1, .with = "PIECE=", .sampled = true},
+    {2, 120004, .elem_size = 8, .with = "PARTS=8", .sampled = true},
+    {60001, 3, .elem_size = 16, .with = "PARTS=8", .sampled = true},
     /* more than twice the stand-in's L2 cache */
     {1088, 512, .elem_size = 4, .max_blocks = 136},
     {544, 512, .elem_size = 8, .max_blocks = 272},
@@ -306,10 +313,13 @@ bool sweep_ask(tt__problem *p, tt_problem *matrix, const char *op) {
     if (strcmp(op, "transpose_scaled") == 0 ||
         (strncmp(op, "transpose", strlen("transpose")) != 0 && strcmp(op, "copy") != 0))
         return false;
-    matrix->in_place = strcmp(op, "transpose_in_place") == 0;
-    if (matrix->in_place && matrix->rows != matrix->cols)
+    const bool is_square = matrix->rows == matrix->cols, rect = strcmp(op, "transpose_rect_in_place") == 0;
+    const bool has_gaps =
+        (matrix->lds && matrix->lds != matrix->cols) || (matrix->ldd && matrix->ldd != matrix->rows);
+    matrix->in_place = rect || strcmp(op, "transpose_in_place") == 0;
+    if (matrix->in_place && (rect ? is_square || has_gaps || matrix->batch > 1 : !is_square))
         return false;
-    if (matrix->in_place)
+    if (matrix->in_place && is_square)
         matrix->ldd = matrix->lds, matrix->dst_stride = matrix->src_stride;
     MUST(bench_matrix(p, matrix));
     const tt__problem transpose = *p;

@@ -10,7 +10,7 @@
 #include "device/device.h"
 #include "template/operation.h"
 
-/* In-place templates take part if the shape is square. */
+/* Templates in place take part if the shape is square, or has neither gaps nor a batch. */
 typedef struct sweep_shape {
     int64_t rows, cols, lds, ldd;
     int elem_size, align;
@@ -34,8 +34,8 @@ extern size_t sweep_n_shapes;
     } while (0)
 
 /* Fills in the defaults of a matrix and makes it a problem of an operation: in place, or the copy of as many
- * bytes. False if it is no problem of that one: only squares go in place, and others than these have no
- * matrix. */
+ * bytes. False if it is no problem of that one: in place are squares, or rectangles without gaps; other
+ * operations have no matrix. */
 bool sweep_ask(tt__problem *p, tt_problem *matrix, const char *op);
 tt_problem sweep_matrix(const sweep_shape *s);
 /* Is the configuration one for this shape? */

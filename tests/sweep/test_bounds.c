@@ -85,11 +85,18 @@ static void check_plainly(const char *cubin, const tt__candidate *c, const tt_pr
     memcpy(want, got, n_dst);
     CUdeviceptr d_src = to_device(src, n_src, offset), d_dst = to_device(got, n_dst, dst_offset);
     OK(tt__kernel_load(&kernel, cu, cubin, 0, &c->t->symbols, &c->launch));
+    const size_t n_scratch = n_dst / 100 < 16 ? 16 : n_dst / 100; /* of a rectangle in place */
+    unsigned char *scratch = array(n_scratch, dst_offset);
+    CUdeviceptr d_scratch = to_device(scratch, n_scratch, dst_offset);
+    void *const of_rectangle[] = {&d_dst, &d_scratch}, *const others[] = {p->in_place ? &d_dst : &d_src,
+                                                                          &d_dst};
     CU_OK(tt__kernel_launch(&kernel, cu, &c->launch,
-                            (void *[]){p->in_place ? (void *)&d_dst : (void *)&d_src, &d_dst}, NULL));
+                            p->in_place && p->rows != p->cols ? of_rectangle : others, NULL));
     CU_OK(cu->cuCtxSynchronize());
     from_device(src, d_src, n_src, offset);
     from_device(got, d_dst, n_dst, dst_offset);
+    from_device(scratch, d_scratch, n_scratch, dst_offset);
+    free(scratch - dst_offset);
     expect(want, src, p);
     if (memcmp(got, want, n_dst) != 0)
         fail_msg("%s %s is wrong for %lld x %lld of %d bytes", c->t->kernel, c->config, (long long)p->rows,

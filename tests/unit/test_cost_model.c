@@ -159,7 +159,7 @@ static void test_gp(void **state) {
     tt__gp *gp;
     const double *mean, *deviation;
     field_open(&f, tiles, NULL);
-    assert_ok(tt__gp_open(&gp, &tt__gp_sum, &f.model));
+    assert_ok(tt__gp_open(&gp, &tt__gp_sum, &f.model, NULL));
     assert_ok(tt__gp_add(gp, 3));
     tt__gp_set(gp, 0, 0.5);
     tt__gp_predict(gp, &mean, &deviation);
@@ -195,7 +195,7 @@ static void test_gp_fit(void **state) {
     const double *mean, *deviation;
     double error[2] = {0};
     field_open(&f, tiles, NULL);
-    assert_ok(tt__gp_open(&gp, &tt__gp_product, &f.model));
+    assert_ok(tt__gp_open(&gp, &tt__gp_product, &f.model, NULL));
     for (size_t r = 0; r < 24; r++) {
         size_t i = r * 7 % f.space.n;
         assert_ok(tt__gp_add(gp, i));

@@ -134,8 +134,12 @@ static void about_problems(void **state) {
         {"H200", P(.rows = 1 << 30, .cols = 1 << 30), TT_E_INVALID,
          "1073741824 x 1073741824 (lds 1073741824, ldd 1073741824, batch 1): more than 2^44 elements, the "
          "limit"},
-        {"H200", P(.rows = 5, .cols = 6, .in_place = 1), TT_E_INVALID,
-         "5 x 6 cannot be transposed in place: only square matrices can"},
+        {"H200", P(.rows = 5, .cols = 6, .lds = 8, .in_place = 1), TT_E_INVALID,
+         "5 x 6 in place with lds 8 and ldd 5: only square matrices may have gaps between rows, leave both "
+         "out"},
+        {"H200", P(.rows = 5, .cols = 6, .batch = 3, .in_place = 1), TT_E_INVALID,
+         "a batch of 3 matrices, 5 x 6, in place: only square matrices may come in batches, transpose one at "
+         "a time"},
         {"H200", P(.rows = 5, .cols = 5, .batch = 2, .src_stride = 3), TT_E_INVALID,
          "src_stride is 3: expected 25 (a source matrix) to 2^44 / batch"},
         {"A100", P(.rows = 5, .cols = 5), TT_E_INVALID,

@@ -21,6 +21,7 @@ static void defaults(void **state) {
         {{.rows = 8, .cols = 16, .elem_size = 1}, 16, 8, 1, 128, 128, 1, 8, 0},
         {{.rows = 8, .cols = 16, .elem_size = 1, .align = 1}, 16, 8, 1, 128, 128, 1, 1, 1},
         {{.rows = 8, .cols = 8, .lds = 10, .in_place = 1}, 10, 10, 1, 80, 80, 4, 8, 0},
+        {{.rows = 8, .cols = 6, .in_place = 1}, 6, 8, 1, 48, 48, 4, 8, 0},
         {{.rows = 4, .cols = 4, .src_stride = 99}, 4, 4, 1, 16, 16, 4, 16, 0}, /* no batch: none */
         {{.rows = 4, .cols = 4, .batch = 2, .src_stride = 17}, 4, 4, 2, 17, 16, 4, 4, 0},
     };
@@ -48,7 +49,8 @@ static void defaults(void **state) {
 /* ---- The same from a text ------------------------------------------------------------------------------ */
 
 static const char *op_of(const tt_problem *p) {
-    return p->in_place ? "transpose_in_place" : "transpose";
+    const char *in_place = p->rows == p->cols ? "transpose_in_place" : "transpose_rect_in_place";
+    return p->in_place ? in_place : "transpose";
 }
 
 /* A matrix as text of its operation. */
@@ -77,6 +79,10 @@ static tt_problem a_matrix(int i) {
     tt_problem p = {.size = sizeof p, .rows = sides[i % 7], .cols = sides[i / 2 % 7]};
     p.elem_size = i % 6 ? 1 << i % 5 : 0;
     p.in_place = i % 5 == 4;
+    if (p.in_place && i % 2) { /* a rectangle has neither gaps nor a batch */
+        p.cols += p.cols == p.rows;
+        return p;
+    }
     p.cols = p.in_place ? p.rows : p.cols;
     p.lds = i % 3 == 1 ? p.cols + i : 0;
     p.ldd = i % 4 == 1 && !p.in_place ? p.rows + 2 * i : 0;
@@ -142,7 +148,10 @@ static void refusals(void **state) {
         {{.rows = 4, .cols = 4, .batch = 2, .dst_stride = 15}, "dst_stride is 15"},
         {{.rows = 4, .cols = 4, .batch = 2, .src_stride = (INT64_C(1) << 43) + 1}, "src_stride is 8796"},
         {{.rows = 4, .cols = 4, .batch = 2, .dst_stride = (INT64_C(1) << 43) + 1}, "dst_stride is 8796"},
-        {{.rows = 4, .cols = 5, .in_place = 1}, "only square matrices"},
+        {{.rows = 4, .cols = 5, .lds = 6, .in_place = 1}, "only square matrices may have gaps"},
+        {{.rows = 4, .cols = 5, .ldd = 6, .in_place = 1}, "only square matrices may have gaps"},
+        {{.rows = 4, .cols = 5, .batch = 2, .in_place = 1}, "only square matrices may come in batches"},
+        {{.rows = 1 << 22, .cols = (1 << 22) + 1, .in_place = 1}, "more than 2^44 elements"},
         {{.rows = 4, .cols = 4, .lds = 5, .ldd = 6, .in_place = 1}, "must be the same"},
         {{.rows = 4, .cols = 4, .batch = 2, .src_stride = 20, .dst_stride = 30, .in_place = 1},
          "must be the same"},

@@ -1,8 +1,11 @@
 /*
  * Starting points of a search: which winners and trials of a store count, and their order.
  */
+#include <stdio.h>
+
 #include "problem_fixture.h"
 #include "space_fixture.h"
+#include "template/operation.h"
 #include "tuner/warm_starts.h"
 
 static const char numbers[] =
@@ -39,7 +42,7 @@ static void put(shelf *s, const tt__problem *p, const char *config, double us, b
     tt__trial t = {.status = us > 0 ? TT__TRIAL_OK : TT__TRIAL_CRASHED, .time_us = us};
     tt__winner w = {.time_us = us, .trials = 1};
     assert_ok(tt__store_problem(s->store, p, &problem_id));
-    assert_ok(tt__store_config(s->store, "numbers", "transpose", s->f.t[0]->hash, config, &config_id));
+    assert_ok(tt__store_config(s->store, "numbers", s->f.t[0]->op, s->f.t[0]->hash, config, &config_id));
     assert_ok(tt__store_trial_put(s->store, s->run_id, problem_id, config_id, TT__STAGE_SCREEN, &t));
     if (wins)
         assert_ok(tt__store_winner_put(s->store, s->run_id, problem_id, config_id, &w));
@@ -51,8 +54,10 @@ static void assert_starts_now(shelf *s, const char *expected) {
     tt__warm_starts starts;
     tt__str got = {0};
     assert_ok(tt__winners_load(&winners, s->store));
-    assert_ok(tt__warm_starts_find(&starts, s->store, &winners, &field_gpu, s->gpu_id, s->run_id,
-                                   &s->f.problem, &s->f.space));
+    const tt__elsewhere from = {s->store, &winners, &field_gpu, &now, s->gpu_id, s->run_id};
+    tt__priors priors = {0};
+    assert_ok(tt__warm_starts_find(&starts, &priors, &from, &s->f.problem, &s->f.space, &s->f.model));
+    assert_int_equal(priors.n, 0); /* there is a cost model */
     for (size_t i = 0; i < starts.n; i++)
         tt__str_addf(&got, "%s%d%d", i ? " " : "", field_value(&s->f, starts.at[i], "A"),
                      field_value(&s->f, starts.at[i], "B"));
@@ -124,12 +129,50 @@ static void test_trials_of_this_run(void **state) {
     teardown(&s);
 }
 
+static const char own[] =
+    "kernel numbers\nproblem n 1000\nbuffer x f32 n inout\nparam A 0 1 2 3 4 5 6 7 8 9\n"
+    "block 32\ngrid n\nargs x\ndefault A=0\n";
+
+/* Without a cost model, all trials of another GPU are a prior. The problem's own trials are none: a search
+ * takes them over. */
+static void test_trials_are_priors(void **state) {
+    (void)state;
+    shelf s = {.f.t = {field_template(own)}};
+    tt__winners winners;
+    tt__warm_starts starts;
+    tt__priors priors = {0};
+    field *f = &s.f;
+    assert_ok(tt__store_open(&s.store, ":memory:", TT__STORE_READ_WRITE));
+    assert_ok(tt__operation_problem(&f->problem, f->t[0]->operation, f->t[0]->op, NULL));
+    assert_ok(tt__space_add(&f->space, f->t[0], &field_gpu, &f->problem));
+    assert_ok(tt__points_open(&f->points, &f->space));
+    assert_ok(tt__cost_model_open(&f->model, &f->space, &field_gpu, &f->problem, &f->points, NULL));
+    for (int here = 0; here < 2; here++) {
+        run_of(&s, here ? field_gpu.name : "NVIDIA H100", &now);
+        for (int a = 9; a >= 0; a--) {
+            char config[8];
+            snprintf(config, sizeof config, "A=%d", a);
+            put(&s, &f->problem, config, 100 - 9 * a, a == 9);
+        }
+    }
+    run_of(&s, field_gpu.name, &now);
+    assert_ok(tt__winners_load(&winners, s.store));
+    const tt__elsewhere from = {s.store, &winners, &field_gpu, &now, s.gpu_id, s.run_id};
+    assert_ok(tt__warm_starts_find(&starts, &priors, &from, &f->problem, &f->space, &f->model));
+    assert_int_equal(priors.n, 1);
+    for (size_t i = 1; i < f->space.n; i++)
+        assert_true(priors.of[0][i] < priors.of[0][i - 1]);
+    assert_int_equal(field_value(f, starts.at[0], "A"), 9); /* of this GPU */
+    tt__priors_free(&priors);
+    tt__winners_free(&winners);
+    teardown(&s);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_nothing_is_known),
-        cmocka_unit_test(test_the_nearest_first),
-        cmocka_unit_test(test_good_trials_follow),
-        cmocka_unit_test(test_trials_of_this_run),
+        cmocka_unit_test(test_nothing_is_known),   cmocka_unit_test(test_the_nearest_first),
+        cmocka_unit_test(test_good_trials_follow), cmocka_unit_test(test_trials_of_this_run),
+        cmocka_unit_test(test_trials_are_priors),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

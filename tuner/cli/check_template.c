@@ -60,7 +60,8 @@ static tt_status choose_problem(tt__problem *out, const tt__template *t, const t
     if (args->n_texts + args->n_problems > 1)
         return tt__fail(TT_E_INVALID, "%zu problems, but check counts for one: ask for each",
                         args->n_texts + args->n_problems);
-    if (args->in_place && strcmp(t->op, "transpose_in_place") != 0)
+    if (args->in_place && strcmp(t->op, "transpose_in_place") != 0 &&
+        strcmp(t->op, "transpose_rect_in_place") != 0)
         return tt__fail(TT_E_INVALID, "--in-place: %s is a %s, not a transpose_in_place", t->kernel, t->op);
     if (args->n_texts)
         tt__str_add(&text, args->texts[0]);

@@ -15,6 +15,7 @@
 #include "base/json.h"
 #include "base/str.h"
 #include "db/store.h"
+#include "tuner/tune.h"
 
 enum {
     TT__EXIT_OK = 0,
@@ -63,7 +64,8 @@ typedef struct tt__cli_args {
     const char *db, *lock, *gpu, *output, *commit, *database, *kernel;
     const char *format;
     int cc; /* 80 is 8.0; 0: not given */
-    bool stale, finals, other_gpus, dry_run;
+    tt__objective objective;
+    bool energy, stale, finals, other_gpus, dry_run;
     int64_t shard, n_shards; /* from 1; 0: all problems */
     bool by_configuration;   /* what shards divide */
     int64_t older_than_days; /* 0: not given */

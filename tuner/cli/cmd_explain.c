@@ -27,6 +27,8 @@ static tt_status after(void *user, tt__session *s, tt__search *copy, const tt__s
                        const tt_result *winner) {
     call *c = user;
     TT_TRY(tt__explain(c->e, s, copy, search, winner));
+    if (c->args->energy)
+        TT_TRY(tt__explain_energy(c->e, s, search));
     c->explained = true;
     return TT_OK;
 }
@@ -103,6 +105,18 @@ static void add_facts(tt__json *j, const tt__explain_facts *f) {
     tt__json_close(j, '}');
 }
 
+static void add_energy(tt__json *j, const tt__energy *e) {
+    const struct {
+        const char *name;
+        double value;
+    } members[] = {{"joules", e->joules},
+                   {"joules_noise", e->noise},
+                   {"idle_watts", e->idle_watts},
+                   {"celsius", e->celsius}};
+    for (size_t i = 0; i < sizeof members / sizeof *members && e->idle_watts > 0; i++)
+        tt__json_number(j, members[i].name, members[i].value, 6);
+}
+
 static void add_item(tt__json *j, const tt__explained *x) {
     tt__json_open(j, NULL, '{');
     tt__json_string(j, "role", tt__explain_role_name(x->role));
@@ -117,6 +131,7 @@ static void add_item(tt__json *j, const tt__explained *x) {
     tt__json_number(j, "time_us", tt__cli_known(x->trial.time_us), 7);
     if (x->trial.status == TT__TRIAL_OK) {
         tt__json_number(j, "slower", x->slower, 5);
+        add_energy(j, &x->trial.energy);
         add_facts(j, &x->facts);
     }
     tt__json_close(j, '}');
@@ -139,16 +154,19 @@ static int print_json(const call *c) {
         double value;
     } roofline[] = {{"gflops", e->gflops},
                     {"gbps", e->gbps},
-                    {"copy_gbps", e->copy_gbps},
+                    {"copy_gbps", e->peaks.copy_gbps},
                     {"l2_gbps", e->peaks.l2_gbps},
                     {"fp32_gflops", e->peaks.fp32_gflops},
                     {"fp64_gflops", e->peaks.fp64_gflops},
-                    {"fp16_gflops", e->peaks.fp16_gflops}};
+                    {"fp16_gflops", e->peaks.fp16_gflops},
+                    {"tensor_gflops", e->peaks.tensor_gflops}};
     tt__json_open(&j, "roofline", '{');
     for (size_t i = 0; i < sizeof roofline / sizeof *roofline; i++)
         tt__json_number(&j, roofline[i].name, tt__cli_known(roofline[i].value), 6);
     tt__json_close(&j, '}');
     tt__json_string(&j, "why_not_counted", why_not_counted(e));
+    if (c->args->energy)
+        tt__json_string(&j, "why_no_energy", e->why_no_energy);
     tt__json_open(&j, "findings", '[');
     for (int i = 0; i < e->n_findings; i++) {
         tt__json_open(&j, NULL, '{');
@@ -268,10 +286,12 @@ static void print_roofline(const tt__explanation *e) {
     if (p->fp32_gflops <= 0)
         return;
     printf("\nThis GPU does at most: ");
-    if (e->copy_gbps > 0)
-        printf("%.0f GB/s of memory (the tuned copy), ", e->copy_gbps);
+    if (p->copy_gbps > 0)
+        printf("%.0f GB/s of memory (the tuned copy), ", p->copy_gbps);
     printf("%.0f GB/s of L2 cache, %.1f TFLOP/s of fp32, %.1f of fp64,\n%.1f of fp16 without tensor cores.",
            p->l2_gbps, p->fp32_gflops * 1e-3, p->fp64_gflops * 1e-3, p->fp16_gflops * 1e-3);
+    if (p->tensor_gflops > 0)
+        printf(" Tensor cores do %.1f (fp16, sums in fp32).", p->tensor_gflops * 1e-3);
     if (e->gflops > 0)
         printf(" The winner does %.2f TFLOP/s.", e->gflops * 1e-3);
     printf("\n");
@@ -287,6 +307,10 @@ static int print_text(const call *c) {
     printf("\n");
     for (int i = 0; i < e->n_sentences; i++)
         printf("%s\n", e->sentences[i]);
+    tt__str energy = {0};
+    tt__explain_tell_energy(&energy, e);
+    fputs(tt__str_text(&energy), stdout);
+    tt__str_free(&energy);
     if (*why_not_counted(e))
         printf("Without counters: %s.\n", why_not_counted(e));
     return tt__cli_fail(status);
@@ -337,6 +361,8 @@ static const tt__cli_option options[] = {
      tt__cli_set_device, 0},
     TT__OPT_TEMPLATE,
     TT__OPT_DB,
+    {"energy", NULL, "also measure joules a launch, for about a minute", NULL,
+     offsetof(tt__cli_args, energy)},
     {"jobs", "N", "compile processes; default one for each CPU", tt__cli_set_jobs, 0},
     TT__OPT_JSON,
     TT__OPT_HELP,

@@ -18,7 +18,8 @@
 
 /* The operation, if the command line names one. A matrix needs no name. */
 static const char *op_of(const tt_result *r, const tt__cli_args *args) {
-    return args->permute ? "permute" : args->op ? args->op : r->in_place ? "transpose_in_place" : "transpose";
+    const char *in_place = r->rows == r->cols ? "transpose_in_place" : "transpose_rect_in_place";
+    return args->permute ? "permute" : args->op ? args->op : r->in_place ? in_place : "transpose";
 }
 
 static void add_result_json(tt__json *j, const tt_result *r, const tt__cli_args *args) {
@@ -195,7 +196,7 @@ static tt_status tune(void *user, tt_ctx *ctx, const tt_tune_opts *opts) {
     call *c = user;
     tt__cli_problems problems;
     tt_status status = tt__cli_problems_open(&problems, ctx, c->args);
-    tt__tune_call how = {.only_finals = c->args->finals};
+    tt__tune_call how = {.only_finals = c->args->finals, .objective = c->args->objective};
     const size_t n = tt__cli_shard_take(c->args, problems.items, problems.n, &how);
     if (status == TT_OK && n)
         status = tt__tune_and(&c->report, ctx, problems.items, n, opts, &how);
@@ -257,6 +258,8 @@ static tt_status check_what(const tt__cli_args *args) {
 static tt_status check(const tt__cli_args *args) {
     if (args->by_configuration && !args->n_shards)
         return tt__fail(TT_E_INVALID, "--shard-by says what --shard divides: give --shard K/N, too");
+    if (args->objective != TT__OBJECTIVE_TIME && args->replay)
+        return tt__fail(TT_E_INVALID, "a recording has no energies: leave --objective out, or name a device");
     if (!args->stale)
         return check_what(args);
     if (args->n_shards)
@@ -315,6 +318,10 @@ static const tt__cli_option options[] = {
      tt__cli_add_only, 0},
     TT__OPT_DB,
     TT__OPTS_SEARCH,
+    {"objective", "time|energy|edp",
+     "what to have least of. The search is for time; energy,\nor energy times time, chooses among its "
+     "leaders",
+     tt__cli_set_objective, 0},
     {"stale", NULL, "tune only what \"tune list\" calls stale", NULL, offsetof(tt__cli_args, stale)},
     {"shard", "K/N|auto", "only part K of N of the problems; auto: as Slurm or Kubernetes\nsay",
      tt__cli_set_shard, 0},

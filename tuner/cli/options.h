@@ -41,7 +41,7 @@ tt_problem tt__cli_problem(const tt__cli_args *args, int64_t rows, int64_t cols)
         {"warm", NULL, "the L2 cache may hold the data; tuned and stored separately", NULL,                  \
          offsetof(tt__cli_args, warm)},                                                                      \
     {                                                                                                        \
-        "in-place", NULL, "transpose square matrices onto themselves", NULL,                                 \
+        "in-place", NULL, "transpose matrices onto themselves", NULL,                                 \
             offsetof(tt__cli_args, in_place)                                                                 \
     }
 #define TT__OPTS_PERMUTATION                                                                                 \

@@ -7,6 +7,7 @@
 #ifndef TT_CLI_REPORT_H
 #define TT_CLI_REPORT_H
 
+#include "db/facts.h"
 #include "db/recording.h"
 #include "tuner/cli/cli.h"
 #include "tuner/importance.h"
@@ -24,6 +25,9 @@ typedef struct tt__subject {
     int64_t gpu_id;
     size_t n; /* winners, in the order of tt__store_winners */
     tt__winner *winners;
+    size_t n_unsolved;
+    tt__unsolved *unsolved;
+    tt__peaks peaks; /* that `tune explain` has stored */
 } tt__subject;
 
 typedef struct tt__report {
@@ -33,8 +37,8 @@ typedef struct tt__report {
 } tt__report;
 
 /* Opens --device replay:FILE, the files of the command line, or the default store, and finds the winners that
- * the options ask for. Close it, also after a failure. TT_E_NO_WINNER: there is none; the message says what
- * to run. */
+ * the options ask for, or problems without one. Close it, also after a failure. TT_E_NO_WINNER: there is
+ * none; the message says what to run. */
 tt_status tt__report_open(tt__report *out, const tt__cli_args *args);
 void tt__report_close(tt__report *r);
 
@@ -68,6 +72,11 @@ typedef struct tt__report_param {
     double cost;         /* the worst value's least worth over the best one's; 1: it costs nothing */
 } tt__report_param;
 
+typedef struct tt__report_energy {
+    char kernel[TT__NAME_MAX], config[TT__CONFIG_MAX];
+    tt__energy energy;
+} tt__report_energy;
+
 typedef struct tt__details {
     const tt__subject *subject;
     const tt__winner *w;
@@ -78,6 +87,9 @@ typedef struct tt__details {
     size_t n_kernels; /* best first */
     tt__report_kernel *kernels;
     double best; /* least worth of the screening; 0: none passed */
+    double flop; /* of one launch; 0: unknown */
+    size_t n_energies;
+    tt__report_energy *energies; /* least time first */
     /* Of the winner's kernel. Without enough trials n_params is 0. */
     size_t n_params, n_own;
     tt__report_param *params;
@@ -117,6 +129,9 @@ tt_status tt__report_change(tt__change *out, const tt__subject *before, const tt
 
 /* What is different: "another kernel", "the driver", ..., "nothing". */
 const char *tt__change_what(const tt__change *c);
+
+/* Appends "tune --op NAME --problem NAME=VALUE,...", or --kernel with that file. */
+tt_status tt__report_command(tt__str *out, const tt__problem *p, const char *kernel_file);
 
 /* ---- Writers ----------------------------------------------------------------------------------- */
 

@@ -125,6 +125,7 @@ static void add_winner(sink *s, const tt__details *d) {
     number(s, "speedup_vs_default", tt__cli_known(w->speedup_vs_default), 5);
     number(s, "trials", (double)w->trials, 9);
     number(s, "failed", (double)w->failed, 9);
+    number(s, "flop", tt__cli_known(d->flop), 9);
 }
 
 static void add_search(sink *s, const tt__details *d) {
@@ -231,6 +232,54 @@ static void add_counts(sink *s, const tt__details *d) {
     close(s, ']');
 }
 
+static void add_peaks(sink *s, const tt__peaks *p) {
+    const struct {
+        const char *name;
+        double value;
+    } members[] = {{"copy_gbps", p->copy_gbps},     {"l2_gbps", p->l2_gbps},
+                   {"fp32_gflops", p->fp32_gflops}, {"fp64_gflops", p->fp64_gflops},
+                   {"fp16_gflops", p->fp16_gflops}, {"tensor_gflops", p->tensor_gflops}};
+    for (size_t i = 0; i < sizeof members / sizeof *members; i++)
+        number(s, members[i].name, tt__cli_known(members[i].value), 6);
+}
+
+static void add_energies(sink *s, const tt__details *d) {
+    open(s, "energies", '[');
+    for (size_t i = 0; i < d->n_energies; i++) {
+        const tt__report_energy *e = &d->energies[i];
+        open(s, NULL, '{');
+        word(s, "kernel", e->kernel);
+        config(s, e->config);
+        number(s, "time_us", e->energy.time_us, 7);
+        number(s, "joules", e->energy.joules, 6);
+        number(s, "noise", e->energy.noise, 3);
+        number(s, "idle_watts", e->energy.idle_watts, 4);
+        number(s, "celsius", tt__cli_known(e->energy.celsius), 3);
+        close(s, '}');
+    }
+    close(s, ']');
+}
+
+static void add_unsolved(sink *s, const tt__subject *subject) {
+    open(s, "unsolved", '[');
+    for (size_t i = 0; i < subject->n_unsolved; i++) {
+        const tt__unsolved *u = &subject->unsolved[i];
+        tt__winner named = {.problem = u->problem};
+        s->w = &named;
+        open(s, NULL, '{');
+        if (!s->csv)
+            tt__cli_json_problem(&s->json, &u->problem);
+        number(s, "trials", (double)u->tried, 9);
+        number(s, "passed", (double)u->passed, 9);
+        text(s, "status", u->passed ? "" : tt__trial_status_name(u->status));
+        text(s, "reason", u->passed ? "the run ended before its finals" : u->reason);
+        text(s, "advice", u->passed ? "" : tt__trial_advice(u->status));
+        close(s, '}');
+        s->w = NULL;
+    }
+    close(s, ']');
+}
+
 static tt_status add_problem(sink *s, const tt__subject *subject, const tt__winner *w) {
     tt__details *d;
     tt_status status = tt__details_open(&d, subject, w);
@@ -244,6 +293,7 @@ static tt_status add_problem(sink *s, const tt__subject *subject, const tt__winn
         add_finals(s, d);
         add_parameters(s, d);
         add_counts(s, d);
+        add_energies(s, d);
         close(s, '}');
         s->w = NULL;
     }
@@ -264,10 +314,12 @@ static tt_status add_subject(sink *s, const tt__subject *subject) {
     number(s, "sm_count", subject->gpu.sm_count, 9);
     number(s, "memory_bytes", (double)subject->gpu.memory_bytes, 15);
     number(s, "peak_gbps", tt__cli_known(subject->gpu.peak_gbps), 7);
+    add_peaks(s, &subject->peaks);
     open(s, "problems", '[');
     for (size_t i = 0; i < subject->n; i++)
         TT_TRY(add_problem(s, subject, &subject->winners[i]));
     close(s, ']');
+    add_unsolved(s, subject);
     close(s, '}');
     return TT_OK;
 }

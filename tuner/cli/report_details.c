@@ -283,6 +283,26 @@ static tt_status study_params(tt__details *d) {
 
 /* ---- The whole --------------------------------------------------------------------------------------- */
 
+static tt_status add_energy(void *user, const char *kernel, const char *config, const tt__energy *energy) {
+    tt__details *d = user;
+    TT_TRY(TT__GROW(d->energies, d->n_energies));
+    tt__report_energy *e = &d->energies[d->n_energies];
+    *e = (tt__report_energy){.energy = *energy};
+    d->n_energies += energy->joules > 0 && energy->time_us > 0;
+    tt__copy(e->kernel, sizeof e->kernel, kernel);
+    tt__copy(e->config, sizeof e->config, config);
+    return TT_OK;
+}
+
+/* What `tune explain` has found out. */
+static tt_status read_facts(tt__details *d) {
+    int64_t problem_id;
+    tt__store *store = d->subject->source->store;
+    TT_TRY(tt__store_known_problem(store, &d->w->problem, &problem_id));
+    TT_TRY(tt__store_flop_get(store, problem_id, &d->flop));
+    return tt__store_energies(store, d->subject->gpu_id, problem_id, add_energy, d);
+}
+
 tt_status tt__details_open(tt__details **out, const tt__subject *s, const tt__winner *w) {
     reading rows = {0}, finals = {0};
     tt__details *d = *out = calloc(1, sizeof *d);
@@ -300,6 +320,8 @@ tt_status tt__details_open(tt__details **out, const tt__subject *s, const tt__wi
     d->n_finals = finals.n;
     if (status == TT_OK)
         status = count(d);
+    if (status == TT_OK)
+        status = read_facts(d);
     return status == TT_OK ? study_params(d) : status;
 }
 
@@ -309,6 +331,7 @@ void tt__details_close(tt__details **d) {
     free((*d)->rows);
     free((*d)->finals);
     free((*d)->kernels);
+    free((*d)->energies);
     free((*d)->params);
     free((*d)->level);
     free((*d)->own);

@@ -1,5 +1,5 @@
 /*
- * Thousands of trials are one path of dots, and dots at one place are drawn once: some nine bytes a trial.
+ * Thousands of trials are one path of at most some hundred dots: those at one place are drawn once.
  */
 #include "tuner/cli/report_figures.h"
 
@@ -15,25 +15,44 @@ static const char *unit_of(const tt__details *d) {
 
 /* ---- The search -------------------------------------------------------------------------------------- */
 
-enum { SEARCH_HEIGHT = 230, SEARCH_BOTTOM = 196, FEW = 150 };
+enum { SEARCH_HEIGHT = 230, SEARCH_BOTTOM = 196, FEW = 150, DOTS_MAX = 300 };
 
+/* Draws a dot for each point of a grid that a trial is near, and returns how many. `out` may be NULL. */
+static size_t put_dots(tt__str *out, const tt__details *d, const tt__axis *x, const tt__axis *y, int grid,
+                       unsigned char *drawn) {
+    size_t n = 0;
+    int from_x = 0, from_y = 0;
+    memset(drawn, 0, TT__FIGURE_WIDTH * SEARCH_HEIGHT);
+    for (size_t i = 0; i < d->n; i++) {
+        if (!(d->rows[i].worth > 0))
+            continue;
+        int at_x = (int)lround(tt__axis_at(x, (double)i + 1) / grid) * grid;
+        int at_y = (int)lround(tt__axis_at(y, d->rows[i].worth) / grid) * grid;
+        unsigned char *here = &drawn[at_y * TT__FIGURE_WIDTH + at_x];
+        if (!*here && out)
+            tt__str_addf(out, "m%d %dh0", at_x - from_x, at_y - from_y);
+        if (!*here) {
+            n++;
+            from_x = at_x;
+            from_y = at_y;
+        }
+        *here = 1;
+    }
+    return n;
+}
+
+/* The grid becomes coarser until there are few enough. */
 static void add_dots(tt__str *out, const tt__details *d, const tt__axis *x, const tt__axis *y) {
-    enum { WIDE = 2 * TT__FIGURE_WIDTH, HIGH = 2 * SEARCH_HEIGHT }; /* half units */
-    unsigned char *drawn = calloc(WIDE * HIGH, 1);
+    unsigned char *drawn = malloc(TT__FIGURE_WIDTH * SEARCH_HEIGHT);
+    int grid = 1;
     if (!drawn) {
         out->failed = true;
         return;
     }
-    tt__str_addf(out, "<path class=\"dots%s\" d=\"", d->n < FEW ? " few" : "");
-    for (size_t i = 0; i < d->n; i++) {
-        if (!(d->rows[i].worth > 0))
-            continue;
-        size_t at_x = (size_t)lround(2 * tt__axis_at(x, (double)i + 1));
-        size_t at_y = (size_t)lround(2 * tt__axis_at(y, d->rows[i].worth));
-        if (!drawn[at_y * WIDE + at_x])
-            tt__str_addf(out, "M%.4g %.4gh0", (double)at_x / 2, (double)at_y / 2);
-        drawn[at_y * WIDE + at_x] = 1;
-    }
+    while (grid < 8 && put_dots(NULL, d, x, y, grid, drawn) > DOTS_MAX)
+        grid++;
+    tt__str_addf(out, "<path class=\"dots%s\" d=\"", d->n < FEW || grid > 2 ? " few" : "");
+    put_dots(out, d, x, y, grid, drawn);
     tt__str_add(out, "\"/>");
     free(drawn);
 }
@@ -89,7 +108,7 @@ void tt__figure_search(tt__str *out, const tt__details *d) {
 
 /* ---- Effects ----------------------------------------------------------------------------------------- */
 
-enum { PANEL = 112, PANEL_PLOT = 66, LABELS_MAX = 6, LABEL_CHARS = 7, PANELS_MAX = 12 };
+enum { PANEL = 112, PANEL_PLOT = 66, LABELS_MAX = 6, LABEL_CHARS = 7, PANELS_MAX = 6 };
 
 /* The mean with this value over that with the best one, as the forest has it. */
 static double on_average(const tt__details *d, size_t p, size_t v) {
@@ -130,11 +149,11 @@ static void draw_panel(tt__str *out, const tt__details *d, size_t p, double left
 }
 
 void tt__figure_effects(tt__str *out, const tt__details *d) {
-    size_t shown[PANELS_MAX], n = 0;
+    size_t shown[PANELS_MAX], n = 0, all = 0;
     double high = 1.05;
-    for (size_t i = 0; i < d->n_params && n < PANELS_MAX; i++) {
+    for (size_t i = 0; i < d->n_params; i++) {
         size_t p = d->order[i];
-        if (d->params[p].n < 2)
+        if (d->params[p].n < 2 || all++ >= PANELS_MAX)
             continue;
         shown[n++] = p;
         high = fmax(high, d->params[p].cost);
@@ -149,7 +168,7 @@ void tt__figure_effects(tt__str *out, const tt__details *d) {
              "Effect of %zu parameters. %s matters most: %s is best, the worst value costs %.0f%%", n,
              first->name, first->values[first->best].text, (first->cost - 1) * 100);
     tt__figure_open(
-        out, "Effect of each parameter",
+        out, n < all ? "Effect of the six that matter most" : "Effect of each parameter",
         "Solid: the best trial with each value. Dotted: the average. Higher is slower, on one scale. "
         "The figure is what the worst value costs when all else is tuned.");
     tt__svg_open(out, (double)((n + 1) / 2 * PANEL), name);
@@ -249,10 +268,21 @@ typedef struct band {
     tt__axis x, y;
 } band;
 
-/* Winners of a kind: a subject, an operation, bytes of an element. The line's number, or LINES_MAX. */
-static size_t line_of(band *b, const tt__report *r, const tt__subject *s, const tt__problem *p) {
+static bool has_band(const tt__page_item *item) {
+    const tt__winner *w = item->w;
+    double gbps = tt__problem_gbps(&w->problem, w->time_us);
+    return item->row && gbps > 0 && gbps < 1e9 && w->problem.moved_bytes >= 1 &&
+           w->problem.moved_bytes < 1e18;
+}
+
+/* Winners of a kind: a subject, an operation, bytes of an element. The line's number, or LINES_MAX: none. */
+static size_t line_of(band *b, const tt__report *r, const tt__page_item *item) {
     char label[sizeof b->label[0]];
+    const tt__problem *p = &item->w->problem;
+    const tt__subject *s = item->s;
     size_t i = 0;
+    if (!has_band(item))
+        return LINES_MAX;
     snprintf(label, sizeof label, "%s%s%s, %d-byte%s", r->n > 1 ? s->gpu.name : "", r->n > 1 ? ": " : "",
              p->op, tt__problem_elem_size(p), p->warm ? ", warm" : "");
     if (r->n > 1 && r->n_sources > 1)
@@ -265,60 +295,52 @@ static size_t line_of(band *b, const tt__report *r, const tt__subject *s, const 
     return i;
 }
 
-static bool has_band(const tt__winner *w) {
-    double gbps = tt__problem_gbps(&w->problem, w->time_us);
-    return gbps > 0 && gbps < 1e9 && w->problem.moved_bytes >= 1 && w->problem.moved_bytes < 1e18;
-}
-
-static void measure_band(band *b, const tt__report *r) {
+static void measure_band(band *b, const tt__page *page) {
     b->x = (tt__axis){INFINITY, 0, 44, 350, true};
     b->y = (tt__axis){0, 0, BAND_BOTTOM, 10, false};
-    for (size_t k = 0; k < r->n; k++)
-        for (size_t i = 0; i < r->subjects[k].n; i++) {
-            const tt__winner *w = &r->subjects[k].winners[i];
-            size_t line = has_band(w) ? line_of(b, r, &r->subjects[k], &w->problem) : LINES_MAX;
-            if (line == LINES_MAX)
-                continue;
-            b->n[line]++;
-            b->x.low = fmin(b->x.low, w->problem.moved_bytes / 1e6);
-            b->x.high = fmax(b->x.high, w->problem.moved_bytes / 1e6);
-            b->y.high = fmax(b->y.high, tt__problem_gbps(&w->problem, w->time_us));
-            b->y.high = fmax(b->y.high, tt__problem_gbps(&w->problem, w->copy_us));
-            b->y.high = fmax(b->y.high, r->subjects[k].gpu.peak_gbps);
-        }
+    for (size_t i = 0; i < page->n; i++) {
+        const tt__winner *w = page->items[i].w;
+        size_t line = line_of(b, page->r, &page->items[i]);
+        if (line == LINES_MAX)
+            continue;
+        b->n[line]++;
+        b->x.low = fmin(b->x.low, w->problem.moved_bytes / 1e6);
+        b->x.high = fmax(b->x.high, w->problem.moved_bytes / 1e6);
+        b->y.high = fmax(b->y.high, tt__problem_gbps(&w->problem, w->time_us));
+        b->y.high = fmax(b->y.high, tt__problem_gbps(&w->problem, w->copy_us));
+        b->y.high = fmax(b->y.high, page->items[i].s->gpu.peak_gbps);
+    }
     b->y.high *= 1.04;
 }
 
 /* Winners come by size, so a line goes to the right; a step back begins a new one. */
-static void draw_line(tt__str *out, const band *b, band *scratch, const tt__report *r, size_t line,
+static void draw_line(tt__str *out, const band *b, band *scratch, const tt__page *page, size_t line,
                       bool copy) {
     double last = INFINITY;
     tt__str_addf(out, "<path class=\"line s%zu%s\" d=\"", line, copy ? " copy" : "");
-    for (size_t k = 0; k < r->n; k++)
-        for (size_t i = 0; i < r->subjects[k].n; i++) {
-            const tt__winner *w = &r->subjects[k].winners[i];
-            double gbps = tt__problem_gbps(&w->problem, copy ? w->copy_us : w->time_us);
-            if (!(gbps > 0) || !has_band(w) || line_of(scratch, r, &r->subjects[k], &w->problem) != line)
-                continue;
-            tt__str_addf(out, "%c%.4g %.4g", w->problem.moved_bytes > last ? 'L' : 'M',
-                         tt__axis_at(&b->x, w->problem.moved_bytes / 1e6), tt__axis_at(&b->y, gbps));
-            last = w->problem.moved_bytes;
-        }
+    for (size_t i = 0; i < page->n; i++) {
+        const tt__winner *w = page->items[i].w;
+        double gbps = tt__problem_gbps(&w->problem, copy ? w->copy_us : w->time_us);
+        if (!(gbps > 0) || line_of(scratch, page->r, &page->items[i]) != line)
+            continue;
+        tt__str_addf(out, "%c%.4g %.4g", w->problem.moved_bytes > last ? 'L' : 'M',
+                     tt__axis_at(&b->x, w->problem.moved_bytes / 1e6), tt__axis_at(&b->y, gbps));
+        last = w->problem.moved_bytes;
+    }
     tt__str_add(out, "\"/>");
 }
 
-static void draw_points(tt__str *out, const band *b, band *scratch, const tt__report *r) {
-    for (size_t k = 0; k < r->n; k++)
-        for (size_t i = 0; i < r->subjects[k].n; i++) {
-            const tt__winner *w = &r->subjects[k].winners[i];
-            char class[8];
-            size_t line = has_band(w) ? line_of(scratch, r, &r->subjects[k], &w->problem) : LINES_MAX;
-            if (line == LINES_MAX)
-                continue;
-            snprintf(class, sizeof class, "p s%zu", line);
-            tt__svg_dot(out, tt__axis_at(&b->x, w->problem.moved_bytes / 1e6),
-                        tt__axis_at(&b->y, tt__problem_gbps(&w->problem, w->time_us)), 3.5, class);
-        }
+static void draw_points(tt__str *out, const band *b, band *scratch, const tt__page *page) {
+    for (size_t i = 0; i < page->n; i++) {
+        const tt__winner *w = page->items[i].w;
+        char class[8];
+        size_t line = line_of(scratch, page->r, &page->items[i]);
+        if (line == LINES_MAX)
+            continue;
+        snprintf(class, sizeof class, "p s%zu", line);
+        tt__svg_dot(out, tt__axis_at(&b->x, w->problem.moved_bytes / 1e6),
+                    tt__axis_at(&b->y, tt__problem_gbps(&w->problem, w->time_us)), 3.5, class);
+    }
 }
 
 static void draw_legend(tt__str *out, const band *b, bool peak) {
@@ -332,14 +354,15 @@ static void draw_legend(tt__str *out, const band *b, bool peak) {
                  peak ? "<li class=\"dotted\">theoretical peak</li>" : "");
 }
 
-void tt__figure_bandwidth(tt__str *out, const tt__report *r) {
+void tt__figure_bandwidth(tt__str *out, const tt__page *page) {
+    const tt__report *r = page->r;
     band *b = calloc(2, sizeof *b);
     size_t n = 0;
     if (!b) {
         out->failed = true;
         return;
     }
-    measure_band(b, r);
+    measure_band(b, page);
     b[1] = *b;
     for (size_t i = 0; i < b->n_labels; i++)
         n += b->n[i];
@@ -360,10 +383,10 @@ void tt__figure_bandwidth(tt__str *out, const tt__report *r) {
                 tt__svg_line(out, b->x.from, at, b->x.to, at, "peak");
             }
         for (size_t i = 0; i < b->n_labels; i++) {
-            draw_line(out, b, b + 1, r, i, true);
-            draw_line(out, b, b + 1, r, i, false);
+            draw_line(out, b, b + 1, page, i, true);
+            draw_line(out, b, b + 1, page, i, false);
         }
-        draw_points(out, b, b + 1, r);
+        draw_points(out, b, b + 1, page);
         tt__svg_close(out);
         draw_legend(out, b, peak > 0);
         tt__figure_close(out);

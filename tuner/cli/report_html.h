@@ -5,7 +5,7 @@
 #define TT_CLI_REPORT_HTML_H
 
 #include "template/operation.h"
-#include "tuner/cli/report.h"
+#include "tuner/cli/report_page.h"
 
 /* "4096x4096, warm, not verified". Returns out. */
 enum { TT__HTML_PROBLEM_MAX = TT__PROBLEM_TEXT_MAX + 32 };
@@ -18,10 +18,16 @@ void tt__html_subject(char out[TT__HTML_SUBJECT_MAX], const tt__report *r, const
 void tt__html_config(tt__str *out, const char *config);
 /* An item of a list of facts. */
 void tt__html_fact(tt__str *out, const char *term, const char *text);
-/* The anchor of the subject's i-th winner. */
-void tt__html_id(tt__str *out, const tt__report *r, const tt__subject *s, size_t i);
+/* The anchor of a winner's section. */
+void tt__html_id(tt__str *out, const tt__report *r, const tt__page_item *item);
 
-/* The section about that winner's problem. */
-tt_status tt__html_problem_section(tt__str *out, const tt__report *r, const tt__subject *s, size_t i);
+/* Begins a table. A title with a `#` is of numbers; NULL: no such column. */
+void tt__html_table(tt__str *out, const char *name, const char *const *titles, size_t n);
+/* The section about problems without a winner. */
+tt_status tt__html_unsolved(tt__str *out, const tt__page *page);
+/* A winner's row of the table. `defaults`: with the column for them. */
+void tt__html_winner_row(tt__str *out, const tt__report *r, const tt__page_item *item, bool defaults);
+/* The section about its problem. */
+tt_status tt__html_problem_section(tt__str *out, const tt__report *r, const tt__page_item *item);
 
 #endif

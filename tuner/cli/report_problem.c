@@ -9,14 +9,14 @@
 #include "tuner/cli/report_html.h"
 #include "tuner/cli/report_svg.h"
 
-enum { ROWS_MAX = 12 };
+enum { ROWS_MAX = 10 };
 
 static void figure_limits(tt__str *out, const tt__details *d) {
     const tt__winner *w = d->w;
     double peak = d->subject->gpu.peak_gbps, gbps = tt__problem_gbps(&w->problem, w->time_us);
-    double copy = tt__problem_gbps(&w->problem, w->copy_us);
-    tt__bar_row rows[4];
-    char name[200];
+    double copy = tt__problem_gbps(&w->problem, w->copy_us), l2 = d->subject->peaks.l2_gbps;
+    tt__bar_row rows[5];
+    char name[200], note[200];
     size_t n = 0;
     if (!(gbps > 0))
         return;
@@ -27,8 +27,9 @@ static void figure_limits(tt__str *out, const tt__details *d) {
         {"winner", "fill", gbps},
         {"tuned copy", "other", copy},
         {"default configuration", "other", w->speedup_vs_default > 0 ? gbps / w->speedup_vs_default : 0},
-        {"theoretical peak", "other", peak}};
-    double most = fmax(fmax(peak, copy), gbps);
+        {"theoretical peak", "other", peak},
+        {"L2 cache", "other", l2}};
+    double most = fmax(fmax(fmax(peak, copy), gbps), l2);
     for (size_t i = 0; i < sizeof bars / sizeof *bars; i++)
         if (bars[i].gbps > 0) {
             rows[n] = (tt__bar_row){.size = bars[i].gbps / most, .class = bars[i].class};
@@ -38,7 +39,9 @@ static void figure_limits(tt__str *out, const tt__details *d) {
     snprintf(name, sizeof name,
              "The winner reaches %.0f GB/s; the tuned copy %.0f, the theoretical peak is %.0f", gbps, copy,
              peak);
-    tt__figure_open(out, "Limits", "Bytes read and written a second. The tuned copy is the practical limit.");
+    snprintf(note, sizeof note, "Bytes read and written a second. The tuned copy is the practical limit.%s",
+             d->subject->peaks.fp32_gflops > 0 ? "" : " Peaks are unknown: tune explain measures them.");
+    tt__figure_open(out, "Limits", note);
     tt__svg_bars(out, name, rows, n);
     tt__figure_close(out);
 }
@@ -169,8 +172,8 @@ static void figure_failures(tt__str *out, const tt__details *d) {
 }
 
 static void (*const figures[])(tt__str *out, const tt__details *d) = {
-    figure_limits,     tt__figure_search,  figure_kernels,  figure_finals,
-    figure_importance, tt__figure_effects, tt__figure_heat, figure_failures,
+    figure_limits, tt__figure_roofline, tt__figure_energy,  tt__figure_search, figure_kernels,
+    figure_finals, figure_importance,   tt__figure_effects, tt__figure_heat,   figure_failures,
 };
 
 static void add_facts(tt__str *out, const tt__details *d) {
@@ -198,14 +201,15 @@ static void add_facts(tt__str *out, const tt__details *d) {
     tt__str_add(out, "</dl>\n");
 }
 
-tt_status tt__html_problem_section(tt__str *out, const tt__report *r, const tt__subject *s, size_t i) {
-    const tt__winner *w = &s->winners[i];
+tt_status tt__html_problem_section(tt__str *out, const tt__report *r, const tt__page_item *item) {
+    const tt__winner *w = item->w;
+    const tt__subject *s = item->s;
     char text[TT__HTML_PROBLEM_MAX], where[TT__HTML_SUBJECT_MAX];
     tt__details *d;
     tt_status status = tt__details_open(&d, s, w);
     if (status == TT_OK) {
         tt__str_add(out, "<section class=problem id=");
-        tt__html_id(out, r, s, i);
+        tt__html_id(out, r, item);
         tt__str_add(out, "><h2>");
         tt__html_textf(out, "%s %s", w->problem.op, tt__html_problem(text, &w->problem));
         if (r->n > 1) {

@@ -116,34 +116,46 @@ typedef struct collecting {
     size_t first; /* subject of this source */
 } collecting;
 
-static tt_status add_winner(void *user, const tt__winner *w) {
-    collecting *c = user;
+/* The subject of this GPU; it is added if it is new. */
+static tt_status find_subject(collecting *c, const tt__gpu *gpu, tt__subject **out) {
     tt__report *r = c->r;
     size_t at = c->first;
-    if (!asked_for(c->f, &w->problem))
-        return TT_OK;
-    while (at < r->n && !tt__same_gpu(&r->subjects[at].gpu, &w->gpu))
+    while (at < r->n && !tt__same_gpu(&r->subjects[at].gpu, gpu))
         at++;
     if (at == r->n) {
         TT_TRY(TT__GROW(r->subjects, r->n));
-        r->subjects[r->n++] = (tt__subject){.gpu = w->gpu};
+        r->subjects[r->n++] = (tt__subject){.gpu = *gpu};
     }
-    tt__subject *s = &r->subjects[at];
+    *out = &r->subjects[at];
+    return TT_OK;
+}
+
+static tt_status add_winner(void *user, const tt__winner *w) {
+    collecting *c = user;
+    tt__subject *s;
+    if (!asked_for(c->f, &w->problem))
+        return TT_OK;
+    TT_TRY(find_subject(c, &w->gpu, &s));
     TT_TRY(TT__GROW(s->winners, s->n));
     s->winners[s->n++] = *w;
     return TT_OK;
 }
 
-static void add_settings(tt__str *out, const tt__problem *p) {
-    tt__problem_add_settings(out, p, ",");
-    tt__str_add(out, p->warm ? ",warm" : "");
+static tt_status add_unsolved(void *user, const tt__unsolved *u) {
+    collecting *c = user;
+    tt__subject *s;
+    if (!asked_for(c->f, &u->problem))
+        return TT_OK;
+    TT_TRY(find_subject(c, &u->gpu, &s));
+    TT_TRY(TT__GROW(s->unsolved, s->n_unsolved));
+    s->unsolved[s->n_unsolved++] = *u;
+    return TT_OK;
 }
 
 /* Says what to run. */
 static tt_status fail_empty(const tt__report *r, const filter *f, const tt__cli_args *args) {
     char text[TT__PROBLEM_TEXT_MAX];
     tt__str command = {0};
-    const tt__operation *op;
     if (f->n == 0 && f->text)
         return tt__fail(TT_E_NO_WINNER, "%s was not tuned: \"tune --kernel %s\" does it", args->kernel_file,
                         args->kernel_file);
@@ -152,15 +164,9 @@ static tt_status fail_empty(const tt__report *r, const filter *f, const tt__cli_
                         r->sources[0].name, f->op ? " of " : "", f->op ? f->op : "",
                         f->op ? "op NAME --problem NAME=VALUE" : "sizes 4096");
     const tt__problem *p = &f->problems[0];
-    tt__str_addf(&command, "%s %s --problem ", f->text ? "--kernel" : "--op",
-                 f->text ? args->kernel_file : p->op);
-    tt_status status = TT_OK;
-    if (f->text)
-        add_settings(&command, p);
-    else if ((status = tt__operation_builtin(&op, p->op)) == TT_OK)
-        status = tt__problem_add_unusual(&command, op, p);
+    tt_status status = tt__report_command(&command, p, f->text ? args->kernel_file : NULL);
     if (status == TT_OK)
-        status = tt__fail(TT_E_NO_WINNER, "%s of %s was not tuned: \"tune %s\" does it", p->op,
+        status = tt__fail(TT_E_NO_WINNER, "%s of %s was not tuned: \"%s\" does it", p->op,
                           tt__problem_text(text, p), tt__str_text(&command));
     tt__str_free(&command);
     return status;
@@ -175,9 +181,11 @@ static tt_status collect(tt__report *r, const filter *f, const tt__cli_args *arg
         if (args->gpu)
             TT_TRY(tt__store_find_gpu(source->store, args->gpu, &gpu, &gpu_id));
         TT_TRY(tt__store_winners(source->store, gpu_id, 0, f->op, add_winner, &c));
+        TT_TRY(tt__store_unsolved(source->store, gpu_id, f->op, add_unsolved, &c));
         for (size_t k = c.first; k < r->n; k++) {
             r->subjects[k].source = source;
             TT_TRY(tt__store_known_gpu(source->store, &r->subjects[k].gpu, &r->subjects[k].gpu_id));
+            TT_TRY(tt__store_peaks_get(source->store, r->subjects[k].gpu_id, &r->subjects[k].peaks));
         }
     }
     return r->n ? TT_OK : fail_empty(r, f, args);
@@ -196,8 +204,10 @@ tt_status tt__report_open(tt__report *out, const tt__cli_args *args) {
 }
 
 void tt__report_close(tt__report *r) {
-    for (size_t i = 0; i < r->n; i++)
+    for (size_t i = 0; i < r->n; i++) {
         free(r->subjects[i].winners);
+        free(r->subjects[i].unsolved);
+    }
     for (size_t i = 0; i < r->n_sources; i++)
         if (r->sources[i].recording)
             tt__recording_close(&r->sources[i].recording);

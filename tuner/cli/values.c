@@ -306,6 +306,16 @@ tt_status tt__cli_set_seed(tt__cli_args *args, const char *value) {
     return parse_count(&args->seed, value, strlen(value), INT64_MAX);
 }
 
+tt_status tt__cli_set_objective(tt__cli_args *args, const char *value) {
+    static const char *const names[] = {"time", "energy", "edp"};
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++)
+        if (strcmp(value, names[i]) == 0) {
+            args->objective = (tt__objective)i;
+            return TT_OK;
+        }
+    return tt__fail(TT_E_INVALID, "\"%s\" is no objective: it is time, energy or edp", value);
+}
+
 tt_status tt__cli_set_strategy(tt__cli_args *args, const char *value) {
     const tt__strategy *found;
     args->strategy = value;
@@ -338,6 +348,7 @@ const char *tt__cli_values(const tt__cli_option *o) {
         {tt__cli_set_elem_size, "1 2 4 8 16"},
         {tt__cli_set_align, "1 2 4 8 16"},
         {tt__cli_set_effort, "quick standard exhaustive"},
+        {tt__cli_set_objective, "time energy edp"},
         {tt__cli_set_strategy, "surrogate model local genetic random exhaustive"},
     };
     for (size_t i = 0; i < sizeof lists / sizeof *lists; i++)

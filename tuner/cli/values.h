@@ -25,6 +25,7 @@ tt_status tt__cli_set_effort(tt__cli_args *args, const char *value);
 tt_status tt__cli_set_budget(tt__cli_args *args, const char *value);
 tt_status tt__cli_set_max_trials(tt__cli_args *args, const char *value);
 tt_status tt__cli_set_seed(tt__cli_args *args, const char *value);
+tt_status tt__cli_set_objective(tt__cli_args *args, const char *value);
 tt_status tt__cli_set_strategy(tt__cli_args *args, const char *value);
 tt_status tt__cli_set_older_than(tt__cli_args *args, const char *value);
 tt_status tt__cli_add_template(tt__cli_args *args, const char *value);

@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "base/clock.h"
+#include "tuner/farm/gpu_energy.h"
 #include "tuner/farm/wire.h"
 #include "tuner/stats.h"
 
@@ -56,17 +57,17 @@ static void shuffle(int *order, int n, uint32_t *state) {
     }
 }
 
+static tt__timed timed(const tt__gpu_finals *f, int i) {
+    return (tt__timed){
+        .kernel = &f->kernels[i], .launch = &f->m[i].launch, .offset = f->m[i].offset, .copy = f->m[i].copy};
+}
+
 /* Times all finalists once, in the given order. */
 static tt_status run_lap(tt__gpu_state *g, tt__gpu_finals *f, const int *order, float *us) {
     tt__timed things[TT__FINALISTS_MAX];
     CUresult failed;
-    for (int k = 0; k < f->n; k++) {
-        int i = order[k];
-        things[k] = (tt__timed){.kernel = &f->kernels[i],
-                                .launch = &f->m[i].launch,
-                                .offset = f->m[i].offset,
-                                .copy = f->m[i].copy};
-    }
+    for (int k = 0; k < f->n; k++)
+        things[k] = timed(f, order[k]);
     TT_TRY(tt__gpu_time_steadily(g, things, f->n, true, us, &failed));
     return tt__cu_check(failed, "launch in the finals");
 }
@@ -114,6 +115,20 @@ static tt_status run_rounds(tt__gpu_state *g, tt__gpu_finals *f, const tt__round
     return TT_OK;
 }
 
+/* Energies, beside the times of the rounds. */
+static tt_status run_trains(tt__gpu_state *g, tt__gpu_finals *f, double train_s) {
+    tt__timed things[TT__FINALISTS_MAX];
+    tt__energy energies[TT__FINALISTS_MAX];
+    for (int i = 0; i < f->n; i++)
+        things[i] = timed(f, i);
+    TT_TRY(tt__gpu_energy(g, things, f->n, train_s, energies));
+    for (int i = 0; i < f->n; i++) {
+        f->trials[i].energy = energies[i];
+        f->trials[i].energy.time_us = f->trials[i].time_us;
+    }
+    return TT_OK;
+}
+
 tt_status tt__gpu_finals_run(tt__gpu_state *g, const tt__str *request, tt__gpu_finals *f) {
     size_t at = 0;
     const tt__msg_finals *head = tt__wire_take(request, &at, sizeof *head);
@@ -128,6 +143,8 @@ tt_status tt__gpu_finals_run(tt__gpu_state *g, const tt__str *request, tt__gpu_f
         f->loaded ? read_finals(request, at, f) : tt__fail_memory(n_kernels * sizeof *f->loaded);
     if (status == TT_OK)
         status = run_rounds(g, f, r);
+    if (status == TT_OK && head->train_s > 0)
+        status = run_trains(g, f, head->train_s);
     unload_finals(g, f);
     return status;
 }

@@ -45,10 +45,11 @@ static tt_status measure(tt__peaks *out, const tt__bench_pool *pool, const tt__g
     const struct {
         const char *name;
         double *gflops;
-        int lanes;
+        double lanes; /* multiplications of a thread in one instruction */
     } kinds[] = {{"tt_peak_fp32", &out->fp32_gflops, 1},
                  {"tt_peak_fp64", &out->fp64_gflops, 1},
-                 {"tt_peak_fp16", &out->fp16_gflops, 2}};
+                 {"tt_peak_fp16", &out->fp16_gflops, 2},
+                 {"tt_peak_tensor", &out->tensor_gflops, 16.0 * 16 * 8 / 32}};
     const unsigned blocks = (unsigned)gpu->sm_count * BLOCKS_PER_SM;
     CUdeviceptr at = pool->base;
     CUfunction fn;
@@ -56,7 +57,7 @@ static tt_status measure(tt__peaks *out, const tt__bench_pool *pool, const tt__g
     for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++) {
         int rounds = ROUNDS;
         if (!function(&fn, pool->cu, library, kinds[i].name))
-            return TT_OK;
+            continue; /* old GPUs have no such instruction */
         TT_TRY(best_ns(&ns, pool, fn, blocks, (void *[]){&at, &rounds}));
         *kinds[i].gflops = 2.0 * kinds[i].lanes * NUMBERS * TURNS * ROUNDS * THREADS * blocks / ns;
     }

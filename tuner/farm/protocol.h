@@ -126,6 +126,7 @@ typedef struct tt__msg_peaked {
 typedef struct tt__msg_finals {
     int n;
     tt__rounds rounds;
+    double train_s; /* above 0: energies are measured, too */
 } tt__msg_finals;
 
 #endif

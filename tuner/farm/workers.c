@@ -14,18 +14,15 @@
 const double tt__workers_start_timeout_s = 60, tt__workers_poll_s = 0.2;
 
 tt_status tt__workers_open(tt__workers *workers, const int *devices, size_t n_gpus, int jobs,
-                           double compile_timeout_s, int (*should_stop)(void *user), void *user) {
+                           int (*should_stop)(void *user), void *user) {
     enum { JOBS_MAX = 120 };
     long cpus = sysconf(_SC_NPROCESSORS_ONLN);
     if (jobs <= 0)
         jobs = cpus > 0 ? (int)cpus : 1;
     if (jobs > JOBS_MAX)
         jobs = JOBS_MAX;
-    *workers = (tt__workers){.n_gpus = n_gpus,
-                             .n = n_gpus + (size_t)jobs,
-                             .compile_timeout_s = compile_timeout_s,
-                             .should_stop = should_stop,
-                             .user = user};
+    *workers =
+        (tt__workers){.n_gpus = n_gpus, .n = n_gpus + (size_t)jobs, .should_stop = should_stop, .user = user};
     memcpy(workers->devices, devices, n_gpus * sizeof *devices);
     workers->items = calloc(workers->n, sizeof *workers->items);
     return workers->items ? TT_OK : tt__fail_memory(workers->n * sizeof *workers->items);
@@ -129,13 +126,13 @@ tt_status tt__workers_described(tt__workers *workers) {
 }
 
 void tt__workers_ask_compile(tt__workers *workers, size_t i, const char *name, const char *source,
-                             const tt__str *options, int n_options) {
+                             const tt__str *options, int n_options, double timeout_s) {
     tt__msg_compile m = {workers->gpu.cc, n_options, strlen(name) + 1, strlen(source) + 1, options->len};
     struct iovec parts[] = {{&m, sizeof m},
                             {(void *)(uintptr_t)name, m.name_size},
                             {(void *)(uintptr_t)source, m.source_size},
                             {options->text, options->len}};
-    tt__worker_ask(&workers->items[i], 0, workers->compile_timeout_s, TT__MSG_COMPILE, parts, 4);
+    tt__worker_ask(&workers->items[i], 0, timeout_s, TT__MSG_COMPILE, parts, 4);
 }
 
 static const char zeros[16];
@@ -199,12 +196,12 @@ void tt__workers_ask_count(tt__workers *workers, size_t i, double timeout_s, con
 }
 
 void tt__workers_ask_finals(tt__workers *workers, size_t gpu, double timeout_s, const tt__candidate *const *c,
-                            tt__cubin *const *cubins, size_t n, tt__rounds rounds) {
+                            tt__cubin *const *cubins, size_t n, tt__rounds rounds, double train_s) {
     struct iovec parts[1 + 3 * TT__FINALISTS_MAX];
     _Static_assert(sizeof parts / sizeof *parts <= TT__WIRE_PARTS_MAX,
                    "the finalists do not fit into a message");
     tt__msg_trial m[TT__FINALISTS_MAX];
-    tt__msg_finals head = {(int)n, rounds};
+    tt__msg_finals head = {(int)n, rounds, train_s};
     parts[0] = (struct iovec){&head, sizeof head};
     for (size_t i = 0; i < n; i++)
         trial_parts(&parts[1 + 3 * i], &m[i], c[i], cubins[i], 0);

@@ -14,7 +14,6 @@ typedef struct tt__workers {
     int devices[TT__GPUS_MAX];
     size_t n_gpus; /* also the index of the first compiler */
     size_t n;
-    double compile_timeout_s;
     tt__worker *items;
     tt__gpu gpu; /* after tt__workers_described */
     tt__env env;
@@ -28,7 +27,7 @@ extern const double tt__workers_start_timeout_s, tt__workers_poll_s;
 
 /* n_gpus (1 to TT__GPUS_MAX) devices. jobs 0: one compiler per CPU. Nothing is started yet. */
 tt_status tt__workers_open(tt__workers *workers, const int *devices, size_t n_gpus, int jobs,
-                           double compile_timeout_s, int (*should_stop)(void *user), void *user);
+                           int (*should_stop)(void *user), void *user);
 void tt__workers_close(tt__workers *workers);
 
 /* Starts all workers, and waits for the greetings of the first compiler and the first GPU worker. The latter
@@ -55,7 +54,7 @@ tt_status tt__workers_adopt(const tt__msg_done *done);
 
 /* Requests a compile. The reply is a tt__msg_compiled followed by the cubin. */
 void tt__workers_ask_compile(tt__workers *workers, size_t i, const char *name, const char *source,
-                             const tt__str *options, int n_options);
+                             const tt__str *options, int n_options, double timeout_s);
 
 /* Request from GPU worker i a problem, a trial, or the finals of n (<= TT__FINALISTS_MAX). Cubins are
  * READY; `reference` may be NULL. A trial may be requested during another one (tt__worker_ask). */
@@ -65,7 +64,7 @@ void tt__workers_ask_trial(tt__workers *workers, size_t i, size_t job, double ti
                            const tt__candidate *c, const tt__cubin *cubin, const tt__checks *checks,
                            double cutoff_us);
 void tt__workers_ask_finals(tt__workers *workers, size_t gpu, double timeout_s, const tt__candidate *const *c,
-                            tt__cubin *const *cubins, size_t n, tt__rounds rounds);
+                            tt__cubin *const *cubins, size_t n, tt__rounds rounds, double train_s);
 void tt__workers_ask_peaks(tt__workers *workers, size_t i, double timeout_s, const tt__cubin *cubin);
 void tt__workers_ask_count(tt__workers *workers, size_t i, double timeout_s, const tt__candidate *c,
                            const tt__cubin *cubin);

@@ -212,9 +212,8 @@ static size_t finals_most(const tt__backend *b) {
     return n > 1 ? n : 0;
 }
 
-static tt_status finals_ask(tt__backend *b, size_t at, const tt__candidate *const *c, size_t n,
-                            tt__rounds rounds) {
-    tt__loop *l = (tt__loop *)b;
+static tt_status ask(tt__loop *l, size_t at, const tt__candidate *const *c, size_t n, tt__rounds rounds,
+                     double train_s) {
     if (n == 0 || n > TT__FINALISTS_MAX)
         return tt__fail(TT_E_INTERNAL, "finals of %zu", n);
     if (!l->places[at])
@@ -229,8 +228,14 @@ static tt_status finals_ask(tt__backend *b, size_t at, const tt__candidate *cons
     memcpy(p->c, c, n * sizeof *c);
     p->n = n;
     p->rounds = rounds;
+    p->train_s = train_s;
     p->state = TT__PLACE_ASKED;
     return tt__loop_feed_places(l);
+}
+
+static tt_status finals_ask(tt__backend *b, size_t at, const tt__candidate *const *c, size_t n,
+                            tt__rounds rounds) {
+    return ask((tt__loop *)b, at, c, n, rounds, 0);
 }
 
 static tt_status finals_take(tt__backend *b, size_t at, bool *done, tt__trial *trials) {
@@ -256,12 +261,12 @@ static void finals_free(tt__backend *b, size_t at) {
 }
 
 /* While the GPU measures, the next problem is opened. */
-static tt_status finals(tt__backend *b, const tt__candidate *const *c, size_t n, tt__rounds rounds,
-                        tt__trial *trials) {
+static tt_status hold(tt__backend *b, const tt__candidate *const *c, size_t n, tt__rounds rounds,
+                      double train_s, tt__trial *trials) {
     enum { AT = TT__PLACES_MAX };
     tt__loop *l = (tt__loop *)b;
     bool done = false;
-    tt_status status = finals_ask(b, AT, c, n, rounds);
+    tt_status status = ask(l, AT, c, n, rounds, train_s);
     while (status == TT_OK && !done) {
         if (l->places[AT]->state == TT__PLACE_ON_GPU)
             tt__ahead_open_next(l->opts.ahead);
@@ -271,6 +276,17 @@ static tt_status finals(tt__backend *b, const tt__candidate *const *c, size_t n,
     }
     finals_free(b, AT);
     return status;
+}
+
+static tt_status finals(tt__backend *b, const tt__candidate *const *c, size_t n, tt__rounds rounds,
+                        tt__trial *trials) {
+    return hold(b, c, n, rounds, 0, trials);
+}
+
+static tt_status energies(tt__backend *b, const tt__candidate *const *c, size_t n, double train_s,
+                          tt__trial *trials) {
+    const tt__rounds rounds = {.least = 7, .most = 15, .worth_s = 0.1, .loads = 1};
+    return hold(b, c, n, rounds, train_s, trials);
 }
 
 /* ---- Counters ------------------------------------------------------------------------------------------ */
@@ -343,6 +359,7 @@ static const tt__backend_ops gpu_ops = {.hello = hello,
                                         .finals_ask = finals_ask,
                                         .finals_take = finals_take,
                                         .finals_free = finals_free,
+                                        .energies = energies,
                                         .count = count,
                                         .peaks = peaks,
                                         .close = close_gpu};
@@ -358,8 +375,8 @@ tt_status tt__backend_gpu(tt__backend **out, const tt__backend_gpu_opts *opts) {
     tt_status status;
     static const int first = 0;
     TT_GOTO(tt__workers_open(&l->workers, opts->n_devices ? opts->devices : &first,
-                             opts->n_devices ? opts->n_devices : 1, opts->jobs, opts->compile_timeout_s,
-                             opts->should_stop, opts->user));
+                             opts->n_devices ? opts->n_devices : 1, opts->jobs, opts->should_stop,
+                             opts->user));
     l->compiling = calloc(l->workers.n, sizeof *l->compiling);
     if (!l->compiling)
         TT_GOTO(tt__fail_memory(l->workers.n * sizeof *l->compiling));

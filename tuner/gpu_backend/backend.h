@@ -9,6 +9,7 @@ typedef struct tt__backend_gpu_opts {
     size_t n_devices;
     int jobs;
     double trial_timeout_s, compile_timeout_s;
+    double needed_timeout_s; /* for compiling defaults and references */
     tt__store *store;        /* it provides cubins, and gets new ones */
     tt__trace *trace;        /* may be NULL */
     struct tt__ahead *ahead; /* work for idle compilers; may be NULL */

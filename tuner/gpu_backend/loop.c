@@ -317,6 +317,14 @@ static tt__ahead *work_ahead(const tt__loop *l) {
     return !l->mistaken && n < tt__ahead_compilers(l->workers.n - l->workers.n_gpus) ? l->opts.ahead : NULL;
 }
 
+/* Without its default and its reference, a kernel cannot be tuned. Operations with a cost model have more
+ * than one template. */
+static double compile_timeout_s(const tt__loop *l, const tt__cubin *cubin) {
+    bool is_default =
+        cubin->t && !cubin->t->operation->moves && strcmp(cubin->config, cubin->t->default_config) == 0;
+    return is_default || cubin == l->now.reference ? l->opts.needed_timeout_s : l->opts.compile_timeout_s;
+}
+
 static tt_status feed_compilers(tt__loop *l) {
     tt__workers *workers = &l->workers;
     for (size_t w = workers->n_gpus; w < workers->n; w++) {
@@ -333,7 +341,7 @@ static tt_status feed_compilers(tt__loop *l) {
         l->compiling[w] = cubin;
         tt__workers_ask_compile(workers, w, cubin->t ? cubin->t->path : tt__checker[0].name,
                                 cubin->t ? cubin->t->source : tt__checker[0].source, &cubin->options,
-                                cubin->n_options);
+                                cubin->n_options, compile_timeout_s(l, cubin));
     }
     return TT_OK;
 }
@@ -411,9 +419,10 @@ static tt_status lost_compiler(tt__loop *l, const tt__event *e) {
                         "memory enough for %zu compilers? Fewer: --jobs N",
                         e->reason, cubin->lost - 1, l->workers.n - l->workers.n_gpus);
     l->compiling[e->worker] = NULL;
-    if (timeout)
-        tt__format(reason, sizeof reason, "compiled longer than %g s", l->opts.compile_timeout_s);
-    else
+    if (timeout) {
+        cubin->compile_ms = compile_timeout_s(l, cubin) * 1e3;
+        tt__format(reason, sizeof reason, "compiled longer than %g s", compile_timeout_s(l, cubin));
+    } else
         snprintf(reason, sizeof reason, "its compiler %s", e->reason);
     tt__timeline_lost(&l->timeline, e->worker, tt__cubin_kernel(cubin), cubin->config, reason);
     if (again)

@@ -5,6 +5,7 @@
 
 #include "base/clock.h"
 #include "base/number.h"
+#include "tuner/energy.h"
 #include "tuner/gpu_backend/loop.h"
 
 size_t tt__loop_choose_gpu(tt__loop *l) {
@@ -65,9 +66,11 @@ static tt_status feed(tt__loop *l, tt__place *p) {
         return TT_OK;
     double timeout_s =
         l->opts.trial_timeout_s * (double)(p->n + (size_t)p->rounds.loads) + 2 * p->rounds.worth_s;
+    if (p->train_s > 0)
+        timeout_s += 60 + 2 * TT__ENERGY_TURNS * (double)(p->n + 1) * p->train_s;
     p->begin_s = tt__now_s();
     p->state = TT__PLACE_ON_GPU;
-    tt__workers_ask_finals(&l->workers, gpu, timeout_s, p->c, p->cubins, p->n, p->rounds);
+    tt__workers_ask_finals(&l->workers, gpu, timeout_s, p->c, p->cubins, p->n, p->rounds, p->train_s);
     return TT_OK;
 }
 

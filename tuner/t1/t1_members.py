@@ -16,8 +16,8 @@ FACTS = {"a property of the problem": "elem_size align",
          "a function": "align_of ceil_div permute_tile min max abs iif log2",
          "an operator of expressions": "and or not is in between case when then else end null true false"}
 TAKEN = {name: what for what, names in FACTS.items() for name in names.split()}
-OPS = ("transpose", "transpose_in_place", "copy", "transpose_ladder", "axpby", "permute", "cast_transpose", "cast_transpose_mx",
-       "transpose_scaled")
+OPS = ("transpose", "transpose_in_place", "transpose_rect_in_place", "copy", "transpose_ladder", "axpby", "permute",
+       "cast_transpose", "cast_transpose_mx", "transpose_scaled")
 OPTIONS = ("use_fast_math ftz= prec-div= prec-sqrt= fmad= extra-device-vectorization modify-stack-limit= restrict "
            "lineinfo generate-line-info dopt= device-debug G disable-warnings w diag-error= diag-suppress= diag-warn= "
            "device-int128 device-float128 device-as-default-execution-space default-device opt-info=").split()

@@ -1,0 +1,109 @@
+/* See the header. */
+#include "db/facts.h"
+
+#include "base/clean.h"
+#include "base/clock.h"
+#include "db/conn.h"
+#include "db/field.h"
+#include "db/problem.h"
+
+#define FIGURE(type, m) TT__FIELD_NUM_OF(type, m, #m, TT__FIELD_F64, 0, 1e12, false)
+static const tt__field peak_fields[] = {FIGURE(tt__peaks, copy_gbps),   FIGURE(tt__peaks, l2_gbps),
+                                        FIGURE(tt__peaks, fp32_gflops), FIGURE(tt__peaks, fp64_gflops),
+                                        FIGURE(tt__peaks, fp16_gflops), FIGURE(tt__peaks, tensor_gflops)};
+static const tt__field energy_fields[] = {FIGURE(tt__energy, time_us), FIGURE(tt__energy, joules),
+                                          FIGURE(tt__energy, noise), FIGURE(tt__energy, idle_watts),
+                                          FIGURE(tt__energy, celsius)};
+enum {
+    PEAKS = sizeof peak_fields / sizeof *peak_fields,
+    ENERGIES = sizeof energy_fields / sizeof *energy_fields
+};
+
+tt_status tt__store_peaks_put(tt__store *s, int64_t gpu_id, const tt__peaks *p) {
+    return tt__db_exec(s, TT__SQL_PEAK_PUT, "iddddddi", gpu_id, p->copy_gbps, p->l2_gbps, p->fp32_gflops,
+                       p->fp64_gflops, p->fp16_gflops, p->tensor_gflops, tt__unix_ms());
+}
+
+tt_status tt__store_peaks_get(tt__store *s, int64_t gpu_id, tt__peaks *out) {
+    sqlite3_stmt *stmt;
+    bool row;
+    *out = (tt__peaks){0};
+    TT_TRY(tt__db_stmt(s, &stmt, TT__SQL_PEAK_GET, "i", gpu_id));
+    tt_status status = tt__db_step(s, stmt, &row);
+    if (status == TT_OK && row && tt__fields_check(stmt, 0, peak_fields, PEAKS) == TT_OK)
+        tt__fields_read(stmt, 0, peak_fields, PEAKS, out);
+    tt__db_done(stmt);
+    return status;
+}
+
+tt_status tt__store_flop_put(tt__store *s, int64_t problem_id, double flop) {
+    return tt__db_exec(s, TT__SQL_FLOP_PUT, "id", problem_id, flop);
+}
+
+tt_status tt__store_flop_get(tt__store *s, int64_t problem_id, double *flop) {
+    sqlite3_stmt *stmt;
+    bool row;
+    TT_TRY(tt__db_stmt(s, &stmt, TT__SQL_FLOP_GET, "i", problem_id));
+    tt_status status = tt__db_step(s, stmt, &row);
+    *flop = row ? sqlite3_column_double(stmt, 0) : 0;
+    *flop = *flop > 0 && *flop < 1e30 ? *flop : 0;
+    tt__db_done(stmt);
+    return status;
+}
+
+tt_status tt__store_energy_put(tt__store *s, int64_t gpu_id, int64_t problem_id, int64_t config_id,
+                               const tt__energy *e) {
+    return tt__db_exec(s, TT__SQL_ENERGY_PUT, "iiidddddi", gpu_id, problem_id, config_id, e->time_us,
+                       e->joules, e->noise, e->idle_watts, e->celsius, tt__unix_ms());
+}
+
+static void read_text(sqlite3_stmt *stmt, int at, char *out, size_t size, const char *keep) {
+    const char *text = (const char *)sqlite3_column_text(stmt, at);
+    tt__copy(out, size, text ? text : "");
+    tt__clean(out, keep);
+}
+
+tt_status tt__store_energies(tt__store *s, int64_t gpu_id, int64_t problem_id, tt__energy_fn fn, void *user) {
+    sqlite3_stmt *stmt;
+    bool row;
+    TT_TRY(tt__db_stmt(s, &stmt, TT__SQL_ENERGIES, "ii", gpu_id, problem_id));
+    tt_status status;
+    while ((status = tt__db_step(s, stmt, &row)) == TT_OK && row) {
+        char kernel[TT__NAME_MAX], config[TT__CONFIG_MAX];
+        tt__energy e;
+        if (tt__fields_check(stmt, 0, energy_fields, ENERGIES) != TT_OK)
+            continue; /* another program's numbers */
+        tt__fields_read(stmt, 0, energy_fields, ENERGIES, &e);
+        read_text(stmt, ENERGIES, kernel, sizeof kernel, TT__CLEAN_NAME);
+        read_text(stmt, ENERGIES + 1, config, sizeof config, TT__CLEAN_NAME);
+        if ((status = fn(user, kernel, config, &e)) != TT_OK)
+            break;
+    }
+    tt__db_done(stmt);
+    return status;
+}
+
+tt_status tt__store_unsolved(tt__store *s, int64_t gpu_id, const char *op, tt__unsolved_fn fn, void *user) {
+    sqlite3_stmt *stmt;
+    bool row;
+    TT_TRY(tt__db_stmt(s, &stmt, TT__SQL_UNSOLVED, "it", gpu_id, op));
+    tt_status status;
+    while ((status = tt__db_step(s, stmt, &row)) == TT_OK && row) {
+        tt__unsolved u = {0};
+        int at = tt__fields_read(stmt, 0, tt__gpu_fields, TT__GPU_FIELDS, &u.gpu);
+        if ((status = tt__db_problem_read(s, stmt, at, &u.problem)) != TT_OK)
+            break;
+        at += TT__PROBLEM_COL_COUNT;
+        u.tried = sqlite3_column_int64(stmt, at++);
+        u.passed = sqlite3_column_int64(stmt, at++);
+        int kind = sqlite3_column_int(stmt, at++);
+        u.status = kind > 0 && kind < TT__TRIAL_STATUS_COUNT ? (tt__trial_status)kind : TT__TRIAL_SKIPPED;
+        read_text(stmt, at++, u.reason, sizeof u.reason, TT__CLEAN_TEXT);
+        read_text(stmt, at++, u.kernel, sizeof u.kernel, TT__CLEAN_NAME);
+        read_text(stmt, at++, u.config, sizeof u.config, TT__CLEAN_NAME);
+        if ((status = fn(user, &u)) != TT_OK)
+            break;
+    }
+    tt__db_done(stmt);
+    return status;
+}

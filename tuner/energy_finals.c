@@ -1,0 +1,91 @@
+/* See the header. */
+#include "tuner/energy_finals.h"
+
+#include <stdlib.h>
+
+#include "db/facts.h"
+#include "template/operation.h"
+#include "tuner/tune.h"
+
+static const double train_s = 5; /* shorter trains show the counter's steps */
+
+enum { LEADERS_MAX = 5 }; /* the default is one more, and the flush */
+
+tt_status tt__energy_measure(const tt__session *s, int64_t problem_id, const tt__candidate *const *c,
+                             size_t n, tt__trial *trials) {
+    tt__backend *b = s->backend;
+    if (!b->ops->energies)
+        return tt__fail(TT_E_UNSUPPORTED, "a recording has no energies: measure them on such a GPU");
+    TT_TRY(b->ops->energies(b, c, n, train_s, trials));
+    for (size_t i = 0; i < n; i++) {
+        int64_t id;
+        if (!tt__energy_known(&trials[i].energy))
+            continue;
+        TT_TRY(tt__store_config(s->store, c[i]->t->kernel, c[i]->t->op, c[i]->t->hash, c[i]->config, &id));
+        TT_TRY(tt__store_energy_put(s->store, s->gpu_id, problem_id, id, &trials[i].energy));
+    }
+    return TT_OK;
+}
+
+/* Appends the fastest contenders and the default to places[]. */
+static size_t find_leaders(const tt__finals *f, int fastest, int places[LEADERS_MAX + 1]) {
+    size_t n = 0;
+    places[n++] = fastest;
+    while (n < LEADERS_MAX) {
+        int next = TT__NOBODY;
+        for (int i = 0; i < (int)f->n_contenders; i++) {
+            bool taken = f->trials[i].status != TT__TRIAL_OK || !(f->trials[i].time_us > 0);
+            for (size_t k = 0; k < n; k++)
+                taken = taken || places[k] == i;
+            if (!taken && (next == TT__NOBODY || tt__finals_middle_us(f, i) < tt__finals_middle_us(f, next)))
+                next = i;
+        }
+        if (next == TT__NOBODY)
+            break;
+        places[n++] = next;
+    }
+    for (size_t k = 0; k < n; k++)
+        if (places[k] == f->at_default)
+            return n;
+    if (tt__finals_took_part(f, f->at_default))
+        places[n++] = f->at_default;
+    return n;
+}
+
+int tt__energy_elect(const tt__session *s, const tt__search *search, const tt__finals *f, int fastest) {
+    const bool edp = s->call->objective == TT__OBJECTIVE_EDP;
+    const char *what = edp ? "energy times time" : "energy";
+    int places[LEADERS_MAX + 1], best = fastest;
+    const tt__candidate *c[LEADERS_MAX + 1];
+    double least = 1, ratio;
+    if (search->t->operation->objective >= 0) {
+        tt__session_message(s, "--objective is ignored: the kernel has an objective of its own");
+        return fastest;
+    }
+    size_t n = find_leaders(f, fastest, places);
+    tt__trial *trials = calloc(n, sizeof *trials);
+    for (size_t i = 0; i < n; i++)
+        c[i] = f->entrants[places[i]].c;
+    tt__session_progress(s, search, "energy");
+    tt_status status = trials ? tt__energy_measure(s, search->problem_id, c, n, trials)
+                              : tt__fail_memory(n * sizeof *trials);
+    for (size_t i = 1; status == TT_OK && i < n; i++) {
+        tt__energy_verdict v = tt__energy_compare(&trials[i].energy, &trials[0].energy, edp, &ratio);
+        if (v != TT__ENERGY_LESS || ratio >= least || places[i] >= (int)f->n_contenders)
+            continue;
+        best = places[i];
+        least = ratio;
+    }
+    if (status != TT_OK)
+        tt__session_message(s, "the fastest wins: %s", tt_last_error());
+    else if (best == fastest && !tt__energy_known(&trials[0].energy))
+        tt__session_message(s, "cannot tell the %s of a launch: the noise is larger; the fastest wins", what);
+    else if (best == fastest)
+        tt__session_message(
+            s, "the fastest also has the least %s of %zu, or nothing beats it beyond the noise", what, n);
+    else
+        tt__session_message(s, "%s: %.1f %% less than the fastest has %s", what, 100 * (1 - least),
+                            f->entrants[best].c->config);
+    free(trials);
+    return best;
+}

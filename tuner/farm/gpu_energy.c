@@ -1,0 +1,160 @@
+/*
+ * A train is queued in chunks of some milliseconds, and NVML is read after each, while the next one runs. It
+ * counts from a chunk after which the counter has moved to another one. Its length is the GPU's own time.
+ */
+#include "tuner/farm/gpu_energy.h"
+
+#include <unistd.h>
+
+#include "base/clock.h"
+#include "gpu/nvml.h"
+#include "tuner/energy.h"
+
+enum { EVENTS = 3, PROBE = 8, CHUNK_MAX = 2000 };
+static const double chunk_s = 0.005, warm_up_s = 0.5, still_s = 2, settle_s = 1, idle_s = 1.5;
+
+static tt_status read_joules(const tt__gpu_state *g, double *joules) {
+    if (tt__nvml_joules(g->ordinal, joules))
+        return TT_OK;
+    return tt__fail(
+        TT_E_UNSUPPORTED,
+        "NVML does not count this GPU's energy: it needs a whole GPU of Volta or newer (no MIG), and "
+        "the driver's libnvidia-ml.so.1");
+}
+
+static tt_status stands_still(void) {
+    return tt__fail(TT_E_UNSUPPORTED, "NVML's energy counter stands still");
+}
+
+/* ---- Trains ------------------------------------------------------------------------------------------ */
+
+typedef struct running {
+    tt__gpu_state *g;
+    const tt__timed *thing; /* NULL: the flush alone */
+    int chunk;              /* launches */
+    int n;                  /* chunks that were queued */
+    double last_joules;
+} running;
+
+static CUevent event(const running *r, int chunk) {
+    return r->g->pool.events[chunk % EVENTS];
+}
+
+static tt_status queue_chunk(running *r) {
+    tt__bench_pool *pool = &r->g->pool;
+    TT_TRY(tt__pool_repeat(pool, r->thing, r->chunk));
+    return tt__cu_check(r->g->cu->cuEventRecord(event(r, r->n++), pool->stream), "cuEventRecord");
+}
+
+/* Queues one more chunk and waits for the one before. Returns how long that took, and whether the counter has
+ * moved since. */
+static tt_status next_chunk(running *r, double *seconds, bool *moved) {
+    const tt__driver *cu = r->g->cu;
+    double joules;
+    float ms;
+    TT_TRY(queue_chunk(r));
+    TT_TRY(tt__cu_check(cu->cuEventSynchronize(event(r, r->n - 2)), "a train of launches"));
+    TT_TRY(read_joules(r->g, &joules));
+    TT_TRY(tt__cu_check(cu->cuEventElapsedTime(&ms, event(r, r->n - 3), event(r, r->n - 2)),
+                        "cuEventElapsedTime"));
+    *seconds = (double)ms * 1e-3;
+    *moved = joules > r->last_joules;
+    r->last_joules = joules;
+    return TT_OK;
+}
+
+/* Chunks of the right length; also the first two of a train. */
+static tt_status start(running *r) {
+    double seconds = 0;
+    bool moved;
+    r->chunk = PROBE;
+    r->n = 0;
+    TT_TRY(queue_chunk(r));
+    TT_TRY(queue_chunk(r));
+    TT_TRY(next_chunk(r, &seconds, &moved));
+    double launch_s = seconds / PROBE, chunk = launch_s > 0 ? chunk_s / launch_s : CHUNK_MAX;
+    r->chunk = chunk < 1 ? 1 : chunk > CHUNK_MAX ? CHUNK_MAX : (int)chunk;
+    TT_TRY(queue_chunk(r)); /* the last of the old length is over after the next one */
+    return next_chunk(r, &seconds, &moved);
+}
+
+/* Runs until the counter moves, but not before `least_s` have passed. */
+static tt_status run_to_tick(running *r, double least_s, double *ran_s, double *chunks) {
+    double since_s = 0, seconds;
+    bool moved = false;
+    *ran_s = *chunks = 0;
+    while (*ran_s < least_s || !moved) {
+        TT_TRY(next_chunk(r, &seconds, &moved));
+        *ran_s += seconds;
+        ++*chunks;
+        since_s = moved ? 0 : since_s + seconds;
+        if (since_s > still_s)
+            return stands_still();
+    }
+    return TT_OK;
+}
+
+static tt_status run_train(tt__gpu_state *g, const tt__timed *thing, double train_s, tt__train *out) {
+    running r = {.g = g, .thing = thing};
+    double chunks;
+    TT_TRY(start(&r));
+    TT_TRY(run_to_tick(&r, warm_up_s, &out->seconds, &chunks));
+    double from = r.last_joules, begin_s = tt__now_s();
+    TT_TRY(run_to_tick(&r, train_s, &out->seconds, &chunks));
+    out->joules = r.last_joules - from;
+    out->launches = chunks * r.chunk;
+    out->middle_s = (begin_s + tt__now_s()) / 2;
+    return tt__cu_check(g->cu->cuStreamSynchronize(g->stream), "a train of launches");
+}
+
+/* ---- Idle -------------------------------------------------------------------------------------------- */
+
+static tt_status wait_for_tick(const tt__gpu_state *g, double least_s, double *joules, double *at_s) {
+    double last, begin_s = tt__now_s();
+    TT_TRY(read_joules(g, &last));
+    for (;;) {
+        usleep(1000);
+        TT_TRY(read_joules(g, joules));
+        *at_s = tt__now_s();
+        if (*joules > last && *at_s - begin_s >= least_s)
+            return TT_OK;
+        if (*at_s - begin_s > least_s + still_s)
+            return stands_still();
+        last = *joules;
+    }
+}
+
+static tt_status measure_idle(const tt__gpu_state *g, double *watts) {
+    double from, to, begin_s, end_s;
+    TT_TRY(wait_for_tick(g, settle_s, &from, &begin_s));
+    TT_TRY(wait_for_tick(g, idle_s, &to, &end_s));
+    *watts = (to - from) / (end_s - begin_s);
+    return TT_OK;
+}
+
+/* ---- All --------------------------------------------------------------------------------------------- */
+
+tt_status tt__gpu_energy(tt__gpu_state *g, const tt__timed *things, int n, double train_s, tt__energy *out) {
+    const bool flush = tt__pool_prepares(&g->pool);
+    const int all = n + flush;
+    tt__train trains[TT__ENERGY_THINGS_MAX * TT__ENERGY_TURNS];
+    tt__energy energies[TT__ENERGY_THINGS_MAX] = {{0}};
+    double before, after;
+    if (all > TT__ENERGY_THINGS_MAX)
+        return tt__fail(TT_E_INTERNAL, "energy of %d configurations", n);
+    TT_TRY(measure_idle(g, &before));
+    for (int k = 0; k < all * TT__ENERGY_TURNS; k++) {
+        trains[k] = (tt__train){.thing = tt__energy_thing(k, all)};
+        const tt__timed *thing = flush && trains[k].thing == 0 ? NULL : &things[trains[k].thing - flush];
+        TT_TRY(run_train(g, thing, train_s, &trains[k]));
+    }
+    double celsius = tt__nvml_celsius(g->ordinal);
+    TT_TRY(measure_idle(g, &after));
+    const tt__idle idle = {(before + after) / 2, (before > after ? before - after : after - before) / 2};
+    tt__energy_fit(energies, trains, all, flush, &idle);
+    for (int i = 0; i < n; i++) {
+        out[i] = energies[i + flush];
+        out[i].celsius = celsius;
+    }
+    return TT_OK;
+}
