@@ -101,49 +101,52 @@ def cluster(problems, hosts, shards, effort, slow, lost):
             "trials": trials, "search_s": end, "merge_s": merge_s, "total_s": end + merge_s}
 
 
-def replayed(recording, sizes, gpus, effort):
+def tune(*words):
+    subprocess.run([args.build / "tune", *map(str, words)], check=True, stdout=subprocess.DEVNULL,
+                   env={**os.environ, "TILETUNE_SYSTEM_DB": ""})
+
+
+def replayed(recording, problems, gpus, effort):
     """The same by `tune` itself: seconds, and trials in the store."""
-    with tempfile.TemporaryDirectory() as folder:
-        db = f"{folder}/store.db"
-        start = time.monotonic()
-        subprocess.run([args.build / "tune", "--device", f"replay:{recording}*{gpus}", "--sizes", sizes, "--effort", effort,
-                        "--db", db, "--quiet"], check=True, stdout=subprocess.DEVNULL, env={**os.environ, "TILETUNE_SYSTEM_DB": ""})
-        seconds = time.monotonic() - start
-        with sqlite3.connect(db) as store:
-            return seconds, store.execute("SELECT count(*) FROM trial WHERE stage = 0").fetchone()[0]
+    db = folder / f"{effort}-{len(problems)}-{gpus}.db"
+    start = time.monotonic()
+    tune("--device", f"replay:{recording}*{gpus}", *problems, "--effort", effort, "--db", db, "--quiet")
+    seconds = time.monotonic() - start
+    with sqlite3.connect(db) as store:
+        return seconds, store.execute("SELECT count(*) FROM trial WHERE stage = 0").fetchone()[0]
 
 
 out = {"commit": args.commit, "recording": "h200.json", "assumed": {"start_s": START_S, "requeue_s": REQUEUE_S, **MERGE_S},
        "host": [], "cluster": []}
 lines = ["Made by `bench/simulate_cluster.py`" + (f", commit {args.commit}" if args.commit else "") + ".", "",
-         "| one host, five problems, effort | GPUs | trials | s | trials a second | of one GPU | simulated, s |",
+         "| one host | GPUs | trials | s | trials a second | of one GPU | simulated, s |",
          "|---|---:|---:|---:|---:|---:|---:|"]
-recording, sizes = root / "recordings/h200.json", "1024,2048,4096,8192,16384"
-of_host = list(problems_of(recording))
-for effort in ("standard", "exhaustive"):
-    one = None
-    for gpus in (1, 8):
-        seconds, trials = replayed(recording, sizes, gpus, effort)
-        simulated, _ = host(of_host, gpus, effort, random.Random(1))
-        rate = trials / seconds
-        one = one or rate
-        out["host"].append({"effort": effort, "gpus": gpus, "trials": trials, "s": seconds, "trials_a_second": rate,
-                            "of_one": rate / one, "simulated_s": simulated})
-        lines.append(f"| {effort} | {gpus} | {trials} | {seconds:.1f} | {rate:.0f} | {rate / one:.2f} | {simulated:.1f} |")
-        print(lines[-1], flush=True)
-
-def host_of_many(effort):
-    """Simulated: how much faster 8 GPUs are than one, with forty problems."""
-    times = [host(many[:40], gpus, effort, random.Random(1))[0] for gpus in (1, 8)]
-    out["host"].append({"effort": effort, "problems": 40, "simulated_of_one": times[0] / times[1]})
-    lines.append(f"| {effort}, forty problems | 8 | | | | {times[0] / times[1]:.2f}, simulated | {times[1]:.1f} |")
-    print(lines[-1], flush=True)
-
+sizes = 1024, 2048, 4096, 8192, 16384
+names = [root / f"recordings/h200{part}.json" for part in ("", "-1byte", "-2bytes", "-8bytes")]
+five, twenty = ["--sizes", ",".join(map(str, sizes))], ["--op", "transpose"]
+for n, elem_size in itertools.product(sizes, (1, 2, 4, 8)):
+    twenty += ["--problem", f"rows={n},cols={n},elem_size={elem_size}"]
+with tempfile.TemporaryDirectory() as temporary:
+    folder = pathlib.Path(temporary)
+    tune("merge", folder / "all.db", *names)
+    tune("export", "--db", folder / "all.db", "--gpu", "H200", "--output", folder / "all.json")
+    for effort, label, problems, recording, recorded in (
+            ("standard", "five", five, names[0], names[:1]), ("exhaustive", "five", five, names[0], names[:1]),
+            ("standard", "twenty", twenty, folder / "all.json", names)):
+        of_host, one = [p for name in recorded for p in problems_of(name)], None
+        for gpus in (1, 8):
+            seconds, trials = replayed(recording, problems, gpus, effort)
+            simulated, _ = host(of_host, gpus, effort, random.Random(1))
+            rate = trials / seconds
+            one = one or rate
+            out["host"].append({"effort": effort, "problems": label, "gpus": gpus, "trials": trials, "s": seconds,
+                                "trials_a_second": rate, "of_one": rate / one, "simulated_s": simulated})
+            lines.append(f"| {label} problems, {effort} | {gpus} | {trials} | {seconds:.1f} | {rate:.0f} | {rate / one:.2f} |"
+                         f" {simulated:.1f} |")
+            print(lines[-1], flush=True)
 
 known = [p for name in sorted(root.glob("recordings/h200*.json")) for p in problems_of(name)]
 many = list(itertools.islice(itertools.cycle(known), args.problems))
-host_of_many("standard")
-host_of_many("exhaustive")
 lines += ["", f"| {args.problems} problems, default effort | GPUs | tasks | search, min | merge, min | all, min | of 8 GPUs, a GPU |",
           "|---|---:|---:|---:|---:|---:|---:|"]
 eight = cluster(many, 1, 1, "standard", 0, 0)["total_s"]
