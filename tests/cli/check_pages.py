@@ -67,12 +67,12 @@ def values_of():
     """Words that complete, and that the options take."""
     text = page("--completion", "bash")
     found = {option: set(words.split()) for option, words in re.findall(r"--([a-z-]+)\) _tune_reply -W '([^']+)'", text)}
-    assert {"dtype", "effort", "strategy", "elem-size", "align"} == set(found), found
+    assert {"dtype", "effort", "strategy", "objective", "elem-size", "align"} == set(found), found
     for option in ("dtype", "elem-size", "align"):
         for word in found[option]:
             small = ["--elem-size", "1"] if option == "align" else []
             run(tune, "best", "--gpu", "H200", "--size", "4096", *small, f"--{option}", word, "--db", ":memory:")
-    for option in ("effort", "strategy"):
+    for option in ("effort", "strategy", "objective"):
         for word in found[option]:
             done = subprocess.run([tune, "--sizes", "4", f"--{option}", word, "--device", "replay:/nonexistent"],
                                   capture_output=True, text=True)

@@ -46,8 +46,12 @@ static const int elem_sizes[] = {1, 2, 4, 8, 16};
 
 /* A session that nothing but the ladder goes through. */
 static void open_session(tt__session *s, tt__template_set *templates, const tt_tune_opts *opts) {
-    *s = (tt__session){
-        .templates = templates, .strategy = &tt__strategy_exhaustive, .opts = opts, .n_problems = 1};
+    static const tt__tune_call call;
+    *s = (tt__session){.templates = templates,
+                       .strategy = &tt__strategy_exhaustive,
+                       .opts = opts,
+                       .call = &call,
+                       .n_problems = 1};
     OK(tt__template_set_open(templates, NULL, 0));
     OK(tt__store_open(&s->store, ":memory:", TT__STORE_READ_WRITE));
     OK(tt__backend_gpu(&s->backend, &(tt__backend_gpu_opts){

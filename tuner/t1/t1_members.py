@@ -21,8 +21,8 @@ OPS = ("transpose", "transpose_in_place", "transpose_rect_in_place", "copy", "tr
 OPTIONS = ("use_fast_math ftz= prec-div= prec-sqrt= fmad= extra-device-vectorization modify-stack-limit= restrict "
            "lineinfo generate-line-info dopt= device-debug G disable-warnings w diag-error= diag-suppress= diag-warn= "
            "device-int128 device-float128 device-as-default-execution-space default-device opt-info=").split()
-SIZES = {"bool": 1, "i8": 1, "u8": 1, "i16": 2, "u16": 2, "f16": 2, "bf16": 2, "i32": 4, "u32": 4, "f32": 4, "i64": 8,
-         "u64": 8, "f64": 8, "elem": 4}
+SIZES = {"bool": 1, "i8": 1, "u8": 1, "e4m3": 1, "e5m2": 1, "i16": 2, "u16": 2, "f16": 2, "bf16": 2, "i32": 4, "u32": 4,
+         "f32": 4, "i64": 8, "u64": 8, "f64": 8, "elem": 4}
 SCALARS = ("bool", "i8", "u8", "i16", "u16", "i32", "u32", "i64", "u64", "f16", "bf16", "f32", "f64")
 TYPES = {"bool": ("u8", 1), "int": ("i32", 1), "uint": ("u32", 1), "custom": ("u8", 0)}
 TYPES.update({f"{u}int{n}": (f"{u or 'i'}{n}", 1) for u in ("", "u") for n in (8, 16, 32, 64)})
