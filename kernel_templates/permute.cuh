@@ -66,21 +66,21 @@ static __device__ constexpr long long permute_dst_stride(int k) {
     return stride;
 }
 
-// Do the distances within a tile fit 31 bits?
-static __device__ constexpr bool permute_is_near() {
+// Do the distances within a tile fit 31 bits, in elements or in bytes?
+static __device__ constexpr bool permute_is_near(int unit) {
     long long src = 0, dst = 0;
     for (int k = 0; k < tile.n; k++) {
         src += (tile.size[k] - 1) * shape.stride[k];
         dst += (tile.size[k] - 1) * permute_dst_stride(k);
     }
-    return (src > dst ? src : dst) < 1ll << 31;
+    return (src > dst ? src : dst) * unit < (1ll << 31) - 8;
 }
 
 template <bool> struct permute_integers { typedef long long distance; };
 template <> struct permute_integers<true> { typedef int distance; };
 template <bool> struct permute_counts { typedef unsigned long long type; };
 template <> struct permute_counts<true> { typedef unsigned int type; };
-typedef permute_integers<permute_is_near()>::distance permute_distance;
+typedef permute_integers<permute_is_near(1)>::distance permute_distance;
 typedef permute_counts<(tile.tiles < 1ll << 31)>::type permute_count;
 
 // The first element of a block's tile, and how far the tensor reaches from it.

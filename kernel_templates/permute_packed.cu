@@ -82,6 +82,9 @@ static __device__ constexpr long long permute_reach() {
     return n;
 }
 
+// Distances in bytes need more bits than those in elements.
+typedef permute_integers<permute_is_near(ELEM_SIZE)>::distance permute_bytes;
+
 // Where a run begins, from the first element of the tile: in the source, or in the destination. With CHECK, *in says whether
 // it is in the tensor.
 template <bool READ, bool CHECK, int I> static __device__ permute_distance permute_run_at(unsigned run, const permute_start &s, bool *in) {
@@ -139,8 +142,8 @@ static __device__ unsigned permute_word(const unsigned char *at, const unsigned 
 
 // What a thread reads in a turn. Without work it reads the first word, to the word behind all others.
 struct permute_load {
-    permute_distance from; // bytes
-    int to;                // a word of shared memory
+    permute_bytes from; // bytes
+    int to;             // a word of shared memory
 };
 
 static __device__ permute_load permute_load_of(int turn) {
@@ -148,7 +151,7 @@ static __device__ permute_load permute_load_of(int turn) {
     permute_start none;
     permute_load l = {0, pitch * reads.count};
     if (at < reads.words * reads.count) {
-        l.from = permute_run_at<true, false, reads.dims>(run, none, nullptr) * ELEM_SIZE + (permute_distance)word * 4;
+        l.from = (permute_bytes)permute_run_at<true, false, reads.dims>(run, none, nullptr) * ELEM_SIZE + (permute_bytes)word * 4;
         l.to = (int)(run * pitch + word);
     }
     return l;
@@ -156,7 +159,7 @@ static __device__ permute_load permute_load_of(int turn) {
 
 // What a thread writes in a turn.
 struct permute_store {
-    permute_distance to;                // bytes, from the first of the tile to this word of the run
+    permute_bytes to;                   // bytes, from the first of the tile to this word of the run
     int word;                           // of the run; -1: none
     unsigned short held[4 / ELEM_SIZE]; // bytes of shared memory
 };
@@ -173,7 +176,7 @@ static __device__ permute_store permute_store_of(int turn) {
     permute_store s = {0, -1, {}};
     if (at < 0 || at >= writes.words * writes.count)
         return s;
-    s.to = permute_run_at<false, false, writes.dims>(run, none, nullptr) * ELEM_SIZE + (permute_distance)word * 4;
+    s.to = (permute_bytes)permute_run_at<false, false, writes.dims>(run, none, nullptr) * ELEM_SIZE + (permute_bytes)word * 4;
     s.word = threadIdx.x % 32 ? (int)word : -1;
     for (int i = 0; i < 4 / ELEM_SIZE; i++)
         if ((int)word * (4 / ELEM_SIZE) + i < writes.length)

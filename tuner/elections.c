@@ -12,9 +12,9 @@ static size_t most(const tt__session *s) {
 }
 
 bool tt__elections_possible(const tt__session *s) {
-    const bool others = s->at_problem + 1 < s->n_problems || s->elections->n > 0;
-    return others && isinf(s->end_s) && !s->call->after && s->call->objective == TT__OBJECTIVE_TIME &&
-           most(s) > 0;
+    const bool others = s->at_problem + 1 < s->n_problems && most(s) > 0;
+    return isinf(s->end_s) && !s->call->after && s->call->objective == TT__OBJECTIVE_TIME &&
+           (others || s->elections->n > 0);
 }
 
 static void close_place(tt__session *s, size_t at) {

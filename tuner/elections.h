@@ -21,7 +21,8 @@ typedef struct tt__elections {
     size_t n;
 } tt__elections;
 
-/* Can finals go on while the next problem is searched? With a budget they do not, so that it is kept. */
+/* Can finals go on while the next problem is searched? With a budget they do not, so that it is kept. While
+ * others go on they always can: these hold their GPUs until their turn comes, maybe the last GPU. */
 bool tt__elections_possible(const tt__session *s);
 
 /* Begins the election of a finished search, whose problem is open. Takes over `both`, which is then

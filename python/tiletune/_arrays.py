@@ -80,7 +80,8 @@ def move(library: Library, x: Any, axes: "list[int]", out: Any) -> Any:
                            "leave out= out, or make the array contiguous first")
     y = library.empty(x, shape) if out is None else out
     to = library.view(y)
-    if to is None or to.shape != shape or to.itemsize != view.itemsize or not is_dense(to.shape, to.strides):
+    if (to is None or to.shape != shape or to.itemsize != view.itemsize or not is_dense(to.shape, to.strides)
+            or to.device != view.device):
         raise InvalidError(f"out must be a contiguous array of shape {shape} with elements of {view.itemsize} bytes, "
                            "on the same device")
     context = _context.handle or _context.use(None)._c
@@ -135,11 +136,7 @@ def _jax() -> Library:
     def empty(x: Any, shape: "tuple[int, ...]") -> Any:
         return jax.device_put(jax.numpy.empty(shape, x.dtype), *x.devices())
 
-    def finish(view: View) -> None:
-        if lib.tt_py_synchronize(view.stream, view.device):
-            raise RuntimeError("the kernel failed on the device; the CUDA context cannot be used any more")
-
-    return Library(view, empty, jax.numpy.transpose, finish)
+    return Library(view, empty, jax.numpy.transpose, _synchronize)
 
 
 # ---- Others
@@ -172,8 +169,13 @@ def _interface_permuted(x: Any, axes: "list[int]") -> Any:
     return namespace.asarray(namespace.permute_dims(x, tuple(axes)), copy=True)
 
 
+def _synchronize(view: View) -> None:
+    if lib.tt_py_synchronize(view.stream, view.device):
+        raise RuntimeError("the kernel failed on the device; the CUDA context cannot be used any more")
+
+
 def _dlpack_view(x: Any) -> "View | None":
-    """By a library that is loaded anyway."""
+    """By a library that is loaded anyway, on its stream: the array's own library does not know that one."""
     for name in ("torch", "cupy"):
         module = sys.modules.get(name)
         if module is not None:
@@ -184,7 +186,7 @@ def _dlpack_view(x: Any) -> "View | None":
 
 
 _INTERFACE = Library(_interface_view, _interface_empty, _interface_permuted)
-_DLPACK = Library(_dlpack_view, _interface_empty, _interface_permuted)
+_DLPACK = Library(_dlpack_view, _interface_empty, _interface_permuted, _synchronize)
 _MAKERS = {"cupy": _cupy, "jax": _jax, "jaxlib": _jax}
 _libraries: "dict[type, Library]" = {}
 

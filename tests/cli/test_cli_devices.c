@@ -131,32 +131,47 @@ static void test_several_kinds(void **state) {
     assert_int_equal(ask(in_folder("kinds.db"), "select count(distinct gpu_id) from run"), 2);
 }
 
-/* The stored contenders are measured on device 0, which dies with the first of them. */
-static void test_lost_in_finals(void **state) {
-    (void)state;
+/* Stored contenders are measured on several devices, of which one dies with the first of them. */
+static void lose_in_finals(const char *sizes, int n_sizes, const char *devices, int sick) {
     char faults[1024] = "HOSTCUDA_FAULTS=", line[512];
     run_result r;
     for (int seed = 1; seed <= 2; seed++) {
         snprintf(line, sizeof line,
-                 "--sizes 97,99 --max-trials 4 --seed %d --strategy random --quiet --db %s/f%d.db", seed,
-                 folder, seed);
+                 "--sizes %s --max-trials 4 --seed %d --strategy random --quiet --db %s/f%d-%d.db", sizes,
+                 seed, folder, sick, seed);
         run_tune_faulty(&r, "", line);
         assert_code(&r, 0);
         run_free(&r);
     }
-    snprintf(line, sizeof line, "merge %s/f.db %s/f1.db %s/f2.db", folder, folder, folder);
+    snprintf(line, sizeof line, "merge %s/f%d.db %s/f%d-1.db %s/f%d-2.db", folder, sick, folder, sick, folder,
+             sick);
     run_tune_faulty(&r, "", line);
     assert_code(&r, 0);
     run_free(&r);
-    fail_all(faults, sizeof faults, 0, "crash");
-    snprintf(line, sizeof line, "finals --device 0,1,2 --db %s/f.db", folder);
+    fail_all(faults, sizeof faults, sick, "crash");
+    snprintf(line, sizeof line, "finals --device %s --db %s/f%d.db", devices, folder, sick);
     run_tune(&r, &(run_spec){.env = (const char *[]){faults, NULL}, .timeout_s = RUN_TUNE_TIMEOUT_S}, line);
     assert_code(&r, 0);
-    assert_has(&r, r.err, "device 0 is left out from now on, the others go on: the GPU worker was killed");
+    snprintf(line, sizeof line,
+             "device %d is left out from now on, the others go on: the GPU worker was killed", sick);
+    assert_has(&r, r.err, line);
     assert_null(strstr(r.err, "the finals failed"));
     run_free(&r);
+    snprintf(line, sizeof line, "f%d.db", sick);
     assert_int_equal(
-        ask(in_folder("f.db"), "select count(*) from winner where run_id = (select max(id) from run)"), 2);
+        ask(in_folder(line), "select count(*) from winner where run_id = (select max(id) from run)"),
+        n_sizes);
+}
+
+static void test_lost_in_finals(void **state) {
+    (void)state;
+    lose_in_finals("97,99", 2, "0,1,2", 0);
+}
+
+/* Finals that go on end, and later ones begin, though only one device is left. */
+static void test_one_left_in_finals(void **state) {
+    (void)state;
+    lose_in_finals("97,99,101,103", 4, "0,1", 1);
 }
 
 /* Recorded trials, on eight devices that take the recorded times and on one that takes none. */
@@ -228,10 +243,15 @@ static void test_bad_lists(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_all),           cmocka_unit_test(test_one_hangs_one_dies),
-        cmocka_unit_test(test_two_strikes),   cmocka_unit_test(test_lower_clocks_hold_no_finals),
-        cmocka_unit_test(test_several_kinds), cmocka_unit_test(test_lost_in_finals),
-        cmocka_unit_test(test_replay),        cmocka_unit_test(test_interrupted_beside_finals),
+        cmocka_unit_test(test_all),
+        cmocka_unit_test(test_one_hangs_one_dies),
+        cmocka_unit_test(test_two_strikes),
+        cmocka_unit_test(test_lower_clocks_hold_no_finals),
+        cmocka_unit_test(test_several_kinds),
+        cmocka_unit_test(test_lost_in_finals),
+        cmocka_unit_test(test_one_left_in_finals),
+        cmocka_unit_test(test_replay),
+        cmocka_unit_test(test_interrupted_beside_finals),
         cmocka_unit_test(test_bad_lists),
     };
     return cmocka_run_group_tests(tests, enter, run_leave);

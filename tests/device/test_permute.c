@@ -118,6 +118,46 @@ static void test_results(void **state) {
     }
 }
 
+/* Rows so far apart that their distance in bytes needs more than 31 bits, and that in elements does not. The
+ * template is the winner for rows that are nearer. */
+static void test_far_rows(void **state) {
+    (void)state;
+    enum { LEFT = 3, ROWS = 5, COLS = 7, BLOCK = ROWS * COLS * 2 };
+    static const char *const only[] = {"permute_packed"};
+    const tensor t = {.rank = 3, .elem_size = 2, .perm = {2, 1, 0}, .dims = {LEFT, ROWS, COLS}};
+    int64_t strides[] = {1000003, COLS, 1};
+    tt_permutation p = asked(&t);
+    tt_problem problem = TT_INIT(tt_problem);
+    tt_tune_opts opts = TT_INIT(tt_tune_opts);
+    tt_report *report = NULL;
+    tt_plan *plan;
+    CUdeviceptr far_at;
+    if (!device_may_take_long())
+        skip();
+    p.strides = strides;
+    problem.permutation = &p;
+    opts.only = only;
+    opts.n_only = opts.max_trials = 1;
+    assert_int_equal(tt_tune(&report, ctx, &problem, 1, &opts), TT_OK);
+    tt_report_free(&report);
+    strides[0] = (INT64_C(1) << 29) + 3;
+    assert_int_equal(tt_plan_create(&plan, ctx, &problem), TT_OK);
+    assert_string_equal(tt_plan_choice(plan)->kernel, only[0]);
+    tt_plan_free(&plan);
+    setenv("HOSTCUDA_MEMORY", "3000000000", 1); /* of the CPU stand-in */
+    CU_OK(cu->cuMemAlloc(&far_at, (size_t)strides[0] * (LEFT - 1) * 2 + BLOCK));
+    for (int i = 0; i < LEFT; i++)
+        CU_OK(
+            cu->cuMemcpyHtoD(far_at + (CUdeviceptr)(i * strides[0] * 2), src + (ptrdiff_t)i * BLOCK, BLOCK));
+    const size_t bytes = naive(&t);
+    assert_int_equal(tt_permute(ctx, &p, dst_at, far_at, NULL), TT_OK);
+    CU_OK(cu->cuCtxSynchronize());
+    CU_OK(cu->cuMemcpyDtoH(dst, dst_at, bytes));
+    assert_memory_equal(dst, right, bytes);
+    CU_OK(cu->cuMemFree(far_at));
+    unsetenv("HOSTCUDA_MEMORY");
+}
+
 static void test_errors(void **state) {
     (void)state;
     tt_permutation p = asked(&tensors[2]), none = {.size = sizeof p};
@@ -164,6 +204,7 @@ static void test_configurations(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_results),
+        cmocka_unit_test(test_far_rows),
         cmocka_unit_test(test_errors),
         cmocka_unit_test(test_configurations),
     };

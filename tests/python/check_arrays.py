@@ -63,6 +63,13 @@ def check_views():
     raises(tiletune.InvalidError, "ndarray is no array on a CUDA device", tiletune.transpose, numpy.eye(3))
 
 
+def check_devices():
+    """A result is on the device of what it is made of."""
+    x, y = array(4, 6), array(6, 4)
+    library = _arrays._INTERFACE._replace(view=lambda a: _arrays._interface_view(a)._replace(device=int(a is y)))
+    raises(tiletune.InvalidError, "on the same device", _arrays.move, library, x, [1, 0], y)
+
+
 def check_permute():
     x = array(3, 10, 5, 14)
     for dims in ((0, 2, 1, 3), (3, 2, 1, 0), (-1, 0, 1, 2), (0, 1, 2, 3)):

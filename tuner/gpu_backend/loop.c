@@ -40,8 +40,11 @@ tt_status tt__loop_give_up(tt__loop *l, size_t gpu, tt_status status) {
         return status;
     tt__loop_drop_gpu(l, gpu);
     l->gpus[gpu].given_up = true;
-    if (l->gpus[gpu].place)
-        tt__loop_release(l, l->gpus[gpu].place);
+    tt__place *p = l->gpus[gpu].place;
+    if (p && p->state == TT__PLACE_ON_GPU)
+        p->state = TT__PLACE_ASKED; /* another GPU holds these finals anew */
+    if (p)
+        tt__loop_release(l, p);
     tt__format(line, sizeof line, "device %d is left out from now on, the others go on: %s",
                l->workers.devices[gpu], tt_last_error());
     say(l, line);

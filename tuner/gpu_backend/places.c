@@ -84,7 +84,6 @@ tt_status tt__loop_feed_places(tt__loop *l) {
 tt_status tt__loop_lost_finals(tt__loop *l, size_t gpu, tt_status status) {
     tt__place *p = l->gpus[gpu].place;
     tt__timeline_span(&l->timeline, gpu, "finals", p->begin_s, tt__now_s());
-    p->state = TT__PLACE_ASKED;
     if (tt__loop_give_up(l, gpu, status) == TT_OK)
         return TT_OK;
     tt__loop_drop_gpu(l, gpu);
