@@ -218,11 +218,14 @@ CUresult tt__verify_poison(tt__verifier *v) {
         if (area->written)
             r = tt__verify_launch(v, v->poison, words,
                                   (void *[]){&area->live, &area->reference, &area->written, &words, &flip});
-        else if (v->work.arrays[i].direction == TT__INOUT)
+        else if (area->reference && area->before)
             r = tt__verify_move(v, area->live, area->before, area->bytes);
         else if (area->live && v->work.arrays[i].direction != TT__IN &&
                  v->work.arrays[i].direction != TT__CONSTANT)
             r = tt__verify_fill(v, area->live, area->bytes, tt__verify_seed(&v->work, i), 0);
+        /* The array of this configuration may be shorter than the one in `before`. Random bits follow it. */
+        if (r == CUDA_SUCCESS && v->work.arrays[i].direction == TT__INOUT && !area->reference)
+            r = tt__verifier_initial(v, i, area->live + area->head);
     }
     return r;
 }

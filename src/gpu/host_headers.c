@@ -18,6 +18,12 @@
     "#ifndef FLT_MAX\n#define FLT_MAX 3.402823466e+38f\n#define FLT_MIN 1.175494351e-38f\n"                  \
     "#define FLT_EPSILON 1.192092896e-07f\n#define DBL_MAX 1.7976931348623158e+308\n"                        \
     "#define DBL_MIN 2.2250738585072014e-308\n#define DBL_EPSILON 2.2204460492503131e-16\n#endif\n"
+#define CONSTANTS                                                                                            \
+    "#ifndef M_PI\n#define M_E 2.7182818284590452354\n#define M_LOG2E 1.4426950408889634074\n"               \
+    "#define M_LN2 0.69314718055994530942\n#define M_PI 3.14159265358979323846\n"                            \
+    "#define M_PI_2 1.57079632679489661923\n#define M_PI_4 0.78539816339744830962\n"                         \
+    "#define M_1_PI 0.31830988618379067154\n#define M_SQRT2 1.41421356237309504880\n"                        \
+    "#define M_SQRT1_2 0.70710678118654752440\n#endif\n"
 /* The whole of CUB is for the host, too. Its parts for blocks and warps are not. */
 #define CUB                                                                                                  \
     "#pragma once\n#include <cub/block/block_load.cuh>\n#include <cub/block/block_radix_sort.cuh>\n"         \
@@ -37,8 +43,8 @@
     X("stdbool.h", "")                                                                                       \
     X("string.h", "")                                                                                        \
     X("cstring", "")                                                                                         \
-    X("math.h", "")                                                                                          \
-    X("cmath", OWN("cmath"))                                                                                 \
+    X("math.h", CONSTANTS)                                                                                   \
+    X("cmath", OWN("cmath") CONSTANTS)                                                                       \
     X("stdint.h", INTEGERS)                                                                                  \
     X("cstdint", OWN("cstdint") INTEGERS)                                                                    \
     X("limits.h", LIMITS)                                                                                    \

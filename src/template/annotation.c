@@ -114,18 +114,23 @@ static int n_args_of(const tt__reader *r) {
     return n;
 }
 
-/* The type that C++ gives a literal; TT__TYPE_NONE: it is none. Takes off the f of 0.5f. */
+/* The type that C++ gives a literal; TT__TYPE_NONE: it is none. Takes off the u of 3u and the f of 0.5f. */
 static tt__type literal_type(tt__span *word) {
     tt__span w = *word;
     if (tt__span_is(w, "true") || tt__span_is(w, "false"))
         return TT__TYPE_BOOL;
-    if (tt__is_integer(w.at, w.n))
-        return w.n < 10 ? TT__TYPE_I32 : TT__TYPE_I64;
-    if (!tt__is_real(w.at, w.n))
-        return TT__TYPE_NONE;
-    bool is_float = w.at[w.n - 1] == 'f';
-    word->n -= is_float;
-    return is_float ? TT__TYPE_F32 : TT__TYPE_F64;
+    const char suffix = w.at[w.n - 1];
+    word->n -= w.n > 1 && (suffix == 'u' || suffix == 'f');
+    if (tt__is_integer(word->at, word->n) && suffix != 'f') {
+        const long long value = strtoll(w.at, NULL, 10); /* ends at the suffix; a larger one saturates */
+        if (suffix == 'u')
+            return value <= UINT32_MAX ? TT__TYPE_U32 : TT__TYPE_U64;
+        return value >= INT32_MIN && value <= INT32_MAX ? TT__TYPE_I32 : TT__TYPE_I64;
+    }
+    if (suffix != 'u' && tt__is_real(w.at, w.n))
+        return suffix == 'f' ? TT__TYPE_F32 : TT__TYPE_F64;
+    *word = w;
+    return TT__TYPE_NONE;
 }
 
 /* One item of `args`: a type and an expression, or an operand's name. Operands are looked up at the end. */

@@ -196,6 +196,29 @@ static const char sums[] =
     "    *error = (a > b ? a - b : b - a) / a;\n"
     "}\n";
 
+/* A buffer that is restored, and whose length depends on a parameter. No reference says what it holds. */
+static const char counts[] =
+    "//@ kernel    count\n"
+    "//@ problem   n 1000\n"
+    "//@ buffer    parts u32 ceil_div(n, BLOCK) inout zeros\n"
+    "//@ param     BLOCK 32 64 96\n"
+    "//@ block     BLOCK\n"
+    "//@ grid      ceil_div(n, BLOCK)\n"
+    "//@ args      parts, i32 n\n"
+    "//@ default   BLOCK=64\n"
+    "//@ verify    difference\n"
+    "//@ block     1\n"
+    "//@ grid      1\n"
+    "//@ args      error, parts, i32 n\n"
+    "extern \"C\" __global__ void count(unsigned *parts, int n) {\n"
+    "    if (blockIdx.x * BLOCK + threadIdx.x < n) atomicAdd(&parts[blockIdx.x], 1u);\n"
+    "}\n"
+    "extern \"C\" __global__ void difference(double *error, const unsigned *parts, int n) {\n"
+    "    const int last = (n + BLOCK - 1) / BLOCK;\n"
+    "    for (int i = 0; i < last; i++) n -= parts[i];\n"
+    "    *error = n < 0 ? -n : n;\n"
+    "}\n";
+
 /* Elements and arguments of all kinds. Wherever one is not what its line says, y is wrong. */
 static const char mix[] =
     "//@ kernel    mix\n"
@@ -213,7 +236,8 @@ static const char mix[] =
     "//@ options   --fmad={FMAD} -DTWICE={SCALE}\n"
     "//@ block     64\n"
     "//@ grid      ceil_div(n, 64)\n"
-    "//@ args      y, v, s, flags, h, g, on, tiny, 3, 2.5f, 0.25, true, i16 -2, f16 SCALE, i32 n\n"
+    "//@ args      y, v, s, flags, h, g, on, tiny, 3, 2.5f, 0.25, true, 4000000000u, i16 -2, f16 SCALE, i32 "
+    "n\n"
     "//@ default   SCALE=2.0 FMAD=true\n"
     "//@ reference plain\n"
     "//@ per       configuration\n"
@@ -226,12 +250,14 @@ static const char mix[] =
     "static __device__ float half_of(unsigned short h) { int e = h >> 10 & 31; float m = 1024 + (h & 1023); "
     "for (; e > 25; e--) m *= 2; for (; e < 25; e++) m /= 2; return h >> 15 ? -m : m; }\n"
     "extern \"C\" __global__ void mix(float *y, const four *v, const rec *s, const bool *flags, unsigned "
-    "short h, unsigned short g, bool on, signed char tiny, int three, float f, double q, bool yes, short m2, "
+    "short h, unsigned short g, bool on, signed char tiny, int three, float f, double q, bool yes, unsigned "
+    "large, short m2, "
     "unsigned short scale, int n) {\n"
     "    int i = blockIdx.x * 64 + threadIdx.x;\n"
     "    if (i >= n) return;\n"
     "    bool good = h == 0x3555 && g == 0xbfc0 && on && tiny == -7 && three == 3 && f == 2.5f && q == 0.25 "
-    "&& yes && m2 == -2 && half_of(scale) == (float)SCALE && (float)TWICE == (float)SCALE;\n"
+    "&& yes && large == 4000000000u && m2 == -2 && half_of(scale) == (float)SCALE && (float)TWICE == "
+    "(float)SCALE;\n"
     "    good = good && v[i].x == (4 * i) % 13 && v[i].w == (4 * i + 3) % 13;\n"
     "    y[i] = good ? s[i].k[1] % 100 * (float)SCALE + (flags[i] ? 1 : 2) : 1e9f;\n"
     "}\n"
@@ -279,6 +305,12 @@ static void test_results_by_configuration(void **state) {
            changed(sums, "sums[k] = s;", "sums[k] = s; ((float *)x)[k] = 99;"), "");
 }
 
+static void test_restored_by_configuration(void **state) {
+    (void)state;
+    expect(0, "3 of 3 configurations tried, 0 failed", counts, "");
+    expect(0, "1 failed", changed(counts, "1u);", "1u); if (BLOCK == 64) parts[16] = 0;"), "");
+}
+
 static void test_elements_and_arguments(void **state) {
     (void)state;
     expect(0, "0 failed", mix, "");
@@ -307,6 +339,7 @@ static void test_says_what_is_not_for_it(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_results_by_configuration),
+        cmocka_unit_test(test_restored_by_configuration),
         cmocka_unit_test(test_elements_and_arguments),
         cmocka_unit_test(test_eight_bits),
         cmocka_unit_test(test_says_what_is_not_for_it),

@@ -85,9 +85,8 @@ static void contains_bad_references(void **state) {
         "#if PARAM == 1\n"
         "extern \"C\" __global__ void bad(int *y) { y[threadIdx.x] = no_such_name; }\n"
         "#endif\n");
-    tune_bad_reference(
-        broken, 1, 1,
-        "the reference bad, which is compiled with the default configuration, is not to be had");
+    tune_bad_reference(broken, 1, 1,
+                       "the reference bad cannot be compiled with the default configuration: compile_error");
 }
 
 /* ---- Expressions --------------------------------------------------------------------------------------- */

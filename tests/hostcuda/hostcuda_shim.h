@@ -18,11 +18,12 @@
 #define __constant__ __attribute__((visibility("default")))
 #define __managed__
 #define __grid_constant__
-#define __shared__      static
-#define __forceinline__ inline __attribute__((always_inline))
-#define __inline_hint__ inline
-#define __noinline__    __attribute__((noinline))
-#define __align__(n)    __attribute__((aligned(n)))
+#define __shared__        static
+#define __forceinline__   inline __attribute__((always_inline))
+#define __inline_hint__   inline
+#define __noinline__      __attribute__((noinline))
+#define __align__(n)      __attribute__((aligned(n)))
+#define __builtin_align__ __align__
 #define __launch_bounds__(...)
 #define __cluster_dims__(...)
 #define HOSTCUDA_EXPORT extern "C" __attribute__((visibility("default")))
@@ -239,6 +240,12 @@ static inline float fminf(float a, float b) {
 }
 static inline float __expf(float x) {
     return __builtin_expf(x);
+}
+static inline float __sinf(float x) {
+    return __builtin_sinf(x);
+}
+static inline float __cosf(float x) {
+    return __builtin_cosf(x);
 }
 static inline float fmaxf(float a, float b) {
     return __builtin_fmaxf(a, b);

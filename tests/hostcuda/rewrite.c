@@ -85,7 +85,13 @@ static void read_kernel_head(scan *s, const char *p) {
     s->kernel[0] = s->bounds[0] = 0;
     if (!contains_word(s->declaration, p, "extern") && s->c_depth < 0)
         return;
-    for (p = skip_space(p); is_word(*p); p = skip_space(p)) {
+    bool directives = false; /* the bounds may be between #if and #endif */
+    for (p = skip_space(p); is_word(*p) || *p == '#'; p = skip_space(p)) {
+        if (*p == '#') {
+            p = skip_opaque(p, true, '\n');
+            directives = true;
+            continue;
+        }
         const char *word = p;
         while (is_word(*p))
             p++;
@@ -99,7 +105,7 @@ static void read_kernel_head(scan *s, const char *p) {
         }
         const char *inside = p + 1;
         p = skip_parens(p);
-        if (contains_word(word, word_end, "__launch_bounds__"))
+        if (!directives && contains_word(word, word_end, "__launch_bounds__"))
             append_flat(s->bounds, sizeof s->bounds, inside, p - 1);
     }
 }

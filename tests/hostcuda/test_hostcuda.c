@@ -161,7 +161,7 @@ static const char language[] =
     "    uint4 wide = __ldg((const uint4 *)in);\n"
     "    __stcs(o + 11, wide.x + min(3, 2) + max(1u, 4u));\n"
     "}\n"
-    "extern \"C\" __global__ void quitters(unsigned *out, unsigned stay) {\n"
+    "extern \"C\" __global__ void\n#if N > 32\n__launch_bounds__(N)\n#endif\nquitters(unsigned *out, unsigned stay) {\n"
     "    __shared__ unsigned left;\n"
     "    if (threadIdx.x == 0) left = 41;\n"
     "    if (threadIdx.x >= stay) return;\n"

@@ -78,7 +78,8 @@ static void takes_headers_of_the_host(void **state) {
     static const char source[] =
         "#include <cuda_runtime.h>\n#include <stdio.h>\n#include <stdlib.h>\n#include <cmath>\n"
         "#include <stdint.h>\n#include <cstdint>\n#include <float.h>\n#include <climits>\n"
-        "extern \"C\" __global__ void k(uint32_t *p, int64_t n) { *p = n > INT_MAX && sinf(n) < FLT_MAX; }\n"
+        "extern \"C\" __global__ void k(uint32_t *p, int64_t n) { *p = n > INT_MAX && sinf(n) < FLT_MAX && n "
+        "< M_PI; }\n"
         "__global__ void beside(float *p) { *p = 1; }\n";
     tt__str cubin = {0};
     if (tt__nvrtc_compile(&cubin, "host.cu", source, TT__KERNEL "k\0" TT__KERNEL "beside", 2, CC) != TT_OK)

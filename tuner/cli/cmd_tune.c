@@ -135,12 +135,13 @@ static void print_next(const tt_report *report, const tt__cli_args *args) {
     bool colour = tt__table_colour(tt__cli_columns(STDOUT_FILENO)), won = true;
     for (size_t i = 0; i < report->n_results; i++)
         won = won && report->results[i].kernel[0];
-    const char *next = !won ? "\"tune doctor\" says what is missing; TILETUNE_DEBUG=1 shows why trials fail"
-                       : args->replay      ? "on a machine with a GPU, the same with --device 0"
-                       : args->kernel_file ? "tt_kernel_open launches it in a program (docs/guide.md)"
-                       : args->permute     ? "tt_permute launches it in a program (docs/guide.md)"
-                       : args->op          ? "tt_plan_create launches it in a program (docs/guide.md)"
-                                           : "tt_transpose launches it in a program (docs/guide.md)";
+    const char *next =
+        !won           ? "\"tune doctor\" says what is missing; TILETUNE_DEBUG=1 shows what compilers print"
+        : args->replay ? "on a machine with a GPU, the same with --device 0"
+        : args->kernel_file ? "tt_kernel_open launches it in a program (docs/guide.md)"
+        : args->permute     ? "tt_permute launches it in a program (docs/guide.md)"
+        : args->op          ? "tt_plan_create launches it in a program (docs/guide.md)"
+                            : "tt_transpose launches it in a program (docs/guide.md)";
     printf("%sNext:%s %s\n", colour ? "\033[1m" : "", colour ? "\033[0m" : "", next);
 }
 

@@ -204,9 +204,7 @@ static tt_status no_reference(const tt__loop *l) {
     bool fills = !l->now.work.launch.n_passes; /* the data's kernels are what is needed */
     snprintf(what, sizeof what, "%s %s", fills ? "the data's kernel" : "the reference",
              fills ? l->now.work.data.name[0] : l->now.work.reference.name[0]);
-    return tt__fail(TT_E_COMPILE,
-                    "%s: %s, which is compiled with the default configuration, is not to be "
-                    "had: %s: %s",
+    return tt__fail(TT_E_COMPILE, "%s: %s cannot be compiled with the default configuration: %s: %s",
                     of->path, what, tt__trial_status_name(l->now.reference->status),
                     l->now.reference->reason);
 }
