@@ -15,7 +15,7 @@
 //@ where     elem_size <= 2
 //@ where     stride0 > 1 OR dim0 * elem_size < 128
 //@ where     min(permute_tile(2, READ_RUN, WRITE_RUN), permute_tile(3, READ_RUN, WRITE_RUN)) < 4
-//@ where     elements * 4 <= 49152
+//@ where     elements * 4 + 24 * TILES <= 49152
 //@ where     (READ_RUN = 128 AND WRITE_RUN = 256) OR elements * elem_size BETWEEN THREADS * 8 AND THREADS * 64
 //@ block     THREADS
 //@ grid      min(ceil_div(permute_tile(0, READ_RUN, WRITE_RUN), TILES), 2147483647)

@@ -126,7 +126,7 @@ def _jax() -> Library:
         if isinstance(x, jax.core.Tracer) or len(x.devices()) != 1:
             return None
         device, = x.devices()
-        if device.platform not in ("gpu", "cuda"):
+        if device.platform not in ("gpu", "cuda") or x.dtype.name.startswith(("int4", "uint4", "int2", "uint2", "float4")):
             return None
         x.block_until_ready()
         return View(x.unsafe_buffer_pointer(), x.shape, dense(x.shape), x.dtype.itemsize,

@@ -36,7 +36,7 @@ static int64_t ask(const char *db, const char *sql) {
 }
 
 static const char *in_folder(const char *name) {
-    static char path[256];
+    static char path[1024];
     snprintf(path, sizeof path, "%s/%s", folder, name);
     return path;
 }

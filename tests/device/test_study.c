@@ -18,6 +18,7 @@
 #include "tuner/cli/study.h"
 #include "tuner/gpu_backend/backend.h"
 #include "tuner/search.h"
+#include "tuner/tune.h"
 
 enum { OWN_RUNGS = 8 }; /* templates of the ladder */
 
