@@ -315,8 +315,10 @@ static void fall_back(tt__finals *f) {
 }
 
 tt_status tt__finals_conclude(const tt__session *s, tt__finals *f) {
+    char text[TT__PROBLEM_TEXT_MAX];
     if (f->status != TT_OK)
-        tt__session_message(s, "the finals failed (%s); the winner is the best of %s", tt_last_error(),
+        tt__session_message(s, "%s: the finals failed (%s); the winner is the best of %s",
+                            tt__problem_text(text, &f->entrants[0].of->problem), tt_last_error(),
                             f->interleaved ? "those that went well" : "the screening");
     for (size_t i = 0; i < f->n && f->interleaved; i++)
         if (is_measured(&f->measured[i]))
