@@ -185,7 +185,7 @@ static void test_configurations(void **state) {
     tt_tune_opts opts = TT_INIT(tt_tune_opts);
     opts.only = only;
     opts.n_only = 4;
-    opts.max_trials = all ? 200 : 4;
+    opts.max_trials = all ? 40 : 4;
     opts.strategy = "random";
     for (int i = 0; i < 14; i += all ? 1 : 2) {
         tt_permutation p = asked(&tensors[i]);
