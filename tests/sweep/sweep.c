@@ -110,8 +110,8 @@ static const sweep_shape by_hand[] = {
     {1001, 3, 4, 1003, .elem_size = 2, .batch = 3, .src_stride = 4005, .dst_stride = 3011,
      .with = "CHUNK=4096"},
     /* rectangles in place that are large enough for panels, with tails and without, tall and wide */
-    {6412, 24, .elem_size = 4, .with = "PIECE="},
-    {24, 6413, .elem_size = 4, .with = "PIECE=", .sampled = true},
+    {32012, 24, .elem_size = 4, .with = "PIECE=", .sampled = true},
+    {24, 32013, .elem_size = 4, .with = "PIECE=", .sampled = true},
     {26001, 24, .elem_size = 1, .with = "PIECE=", .sampled = true},
     {24, 25600, .elem_size = 1, .with = "PIECE=", .sampled = true},
     {2, 120004, .elem_size = 8, .with = "PARTS=8", .sampled = true},
