@@ -9,13 +9,6 @@ CUdeviceptr tt__verify_finding(const tt__verifier *v, int i) {
     return v->findings + (CUdeviceptr)i * sizeof(tt__finding);
 }
 
-uint32_t tt__mix(uint64_t i, uint32_t seed) { /* the same as in verify.cu */
-    uint32_t h = (uint32_t)i * 0x9e3779b1u ^ ((uint32_t)(i >> 32) + seed) * 0x85ebca77u;
-    h = (h ^ (h >> 16)) * 0x7feb352du;
-    h = (h ^ (h >> 15)) * 0x846ca68bu;
-    return h ^ (h >> 16);
-}
-
 /* ---- What lies where ----------------------------------------------------------------------------------- */
 
 /* Shifts a base address, so that it is aligned to exactly as many bytes as the problem says. */

@@ -91,7 +91,5 @@ tt_status tt__verify_sum(tt__verifier *v, uint64_t *out);
 CUresult tt__verify_poison(tt__verifier *v);
 
 enum { TT__SEED_INPUT = 1, TT__SEED_OUTPUT = 2 };
-/* The 32 random bits that tt_fill writes to word i. */
-uint32_t tt__mix(uint64_t i, uint32_t seed);
 
 #endif

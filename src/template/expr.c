@@ -113,6 +113,7 @@ static tt_status bind_facts(tt__query *q, sqlite3_stmt *stmt, const tt__facts *f
     q->facts = *f;
     size_t n_variables = t->operation ? t->operation->n_variables : 0, n_params = choice ? t->n_params : 0;
     int at = 1, rc = SQLITE_OK;
+    q->n_selects = 0; /* some SQLite plan a statement anew for other values, and ask the authorizer again */
     for (size_t i = 0; i < TT__FACT_TIME_NS && rc == SQLITE_OK; i++)
         if (!is_declared(t->operation, tt__fact_names[i]))
             rc = sqlite3_bind_int64(stmt, at++, f->values[i]);

@@ -104,10 +104,6 @@ static const tt__operation *known_operation(const tt__problem *p) {
     return op;
 }
 
-const char *tt__operation_name(const tt__operation *op) {
-    return op->t->n_defines ? op->t->defines[0] : op->t->kernel;
-}
-
 bool tt__template_does(const tt__template *t, const tt__problem *p) {
     return tt__problem_is_of(p, t->op, t->own ? t->hash : "");
 }

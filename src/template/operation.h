@@ -11,8 +11,6 @@
  * TT_E_INVALID says which word is wrong, or which requirement fails. */
 tt_status tt__operation_problem(tt__problem *out, const tt__operation *op, const char *name,
                                 const char *text);
-/* The operation's name for messages: the first name it defines, or the name of the user's kernel. */
-const char *tt__operation_name(const tt__operation *op);
 
 /* The place of a template in the operation's `prefer`; 0 is first. One that is not listed comes last. */
 size_t tt__operation_preference(const tt__operation *op, const char *kernel);

@@ -44,6 +44,8 @@ static const tensor tensors[] = {
     {.rank = 4, .elem_size = 1, .offset = 1, .perm = {3, 1, 0, 2}, .dims = {16, 5, 6, 48}},
     {.rank = 4, .elem_size = 2, .perm = {1, 3, 0, 2}, .dims = {18, 5, 4, 39}},
     {.rank = 3, .elem_size = 4, .perm = {1, 0, 2}, .dims = {25, 17, 15}},
+    {.rank = 3, .elem_size = 1, .offset = 1, .perm = {1, 0, 2}, .dims = {3, 211, 9}},
+    {.rank = 3, .elem_size = 2, .perm = {2, 0, 1}, .dims = {5, 131, 7}},
     {.rank = 6, .elem_size = 1, .offset = 1, .perm = {2, 3, 1, 5, 0, 4}, .dims = {3, 5, 4, 7, 13, 9}},
     {.rank = 4,
      .elem_size = 1,
@@ -178,35 +180,51 @@ static void test_errors(void **state) {
 }
 
 /* The tuner verifies each configuration bit for bit, with guards around the arrays. */
+static size_t tune(int tensor, const char *const *only, size_t n_only, int trials) {
+    tt_tune_opts opts = TT_INIT(tt_tune_opts);
+    tt_permutation p = asked(&tensors[tensor]);
+    tt_problem problem = TT_INIT(tt_problem);
+    tt_report *report = NULL;
+    opts.only = only;
+    opts.n_only = n_only;
+    opts.max_trials = (size_t)trials;
+    opts.strategy = "random";
+    opts.seed = (uint64_t)tensor;
+    p.align = tensors[tensor].offset;
+    problem.permutation = &p;
+    if (tt_tune(&report, ctx, &problem, 1, &opts) != TT_OK)
+        fail_msg("tensor %d: %s", tensor, tt_last_error());
+    const size_t tried = report->results[0].trials;
+    assert_int_equal(report->results[0].failed, 0);
+    tt_report_free(&report);
+    return tried;
+}
+
 static void test_configurations(void **state) {
     (void)state;
     static const char *const only[] = {"permute_tiled", "permute_packed", "permute_rows", "copy_linear"};
     const bool all = device_may_take_long();
-    tt_tune_opts opts = TT_INIT(tt_tune_opts);
-    opts.only = only;
-    opts.n_only = 4;
-    opts.max_trials = all ? 40 : 4;
-    opts.strategy = "random";
-    for (int i = 0; i < 14; i += all ? 1 : 2) {
-        tt_permutation p = asked(&tensors[i]);
-        tt_problem problem = TT_INIT(tt_problem);
-        tt_report *report = NULL;
-        p.align = tensors[i].offset;
-        problem.permutation = &p;
-        opts.seed = (uint64_t)i;
-        if (tt_tune(&report, ctx, &problem, 1, &opts) != TT_OK)
-            fail_msg("tensor %d: %s", i, tt_last_error());
-        assert_int_equal(report->results[0].failed, 0);
-        tt_report_free(&report);
+    for (int i = 0; i < TENSORS - 3; i += all ? 1 : 2)
+        tune(i, only, 4, all ? 40 : 4);
+}
+
+/* Small elements in odd rows: dimensions that tiles cut, and such that they do not. */
+static void test_packed(void **state) {
+    (void)state;
+    static const char *const only[] = {"permute_packed"};
+    size_t n = 0;
+    for (int i = 0; i < TENSORS; i++) {
+        const tensor *t = &tensors[i];
+        if (t->elem_size <= 2 && t->dims[t->rank - 1] * t->elem_size % 4)
+            n += tune(i, only, 1, 3) > 0;
     }
+    assert_true(n >= 4);
 }
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_results),
-        cmocka_unit_test(test_far_rows),
-        cmocka_unit_test(test_errors),
-        cmocka_unit_test(test_configurations),
+        cmocka_unit_test(test_results),        cmocka_unit_test(test_far_rows), cmocka_unit_test(test_errors),
+        cmocka_unit_test(test_configurations), cmocka_unit_test(test_packed),
     };
     return device_open() ? cmocka_run_group_tests(tests, setup, teardown) : device_missing();
 }
