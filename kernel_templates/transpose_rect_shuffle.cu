@@ -1,7 +1,7 @@
-// Rectangles in place without scratch memory, where the long side fits in shared memory. With fewer rows than columns, in three
-// steps, as in Catanzaro, Keller and Garland, "A Decomposition for In-place Matrix Transposition": columns rotate, so that the
-// elements of each row go to different columns; elements move to their columns in each row; then to their rows in each column.
-// With more rows (BACK), this is undone, step by step, on an array of `few` rows. If rows and cols have no common divisor,
+// Rectangles in place without scratch memory, where the long side fits in shared memory. The three steps are those of Catanzaro,
+// Keller and Garland, "A Decomposition for In-place Matrix Transposition". First columns rotate, so that the elements of each row
+// go to different columns. Then elements move to their columns in each row, and at last to their rows in each column. With more
+// rows than columns (BACK), this is undone, step by step, on an array of `few` rows. If rows and cols have no common divisor,
 // nothing has to rotate.
 //@ kernel   transpose_rect_shuffle
 //@ op       transpose_rect_in_place

@@ -73,7 +73,7 @@ int tt__energy_elect(const tt__session *s, const tt__search *search, const tt__f
     for (size_t i = 1; status == TT_OK && i < n; i++) {
         tt__energy_verdict v = tt__energy_compare(&trials[i].energy, &trials[0].energy, edp, &ratio);
         unclear += v == TT__ENERGY_UNKNOWN;
-        if (v != TT__ENERGY_LESS || ratio >= least || places[i] >= (int)f->n_contenders)
+        if (v != TT__ENERGY_LESS || ratio >= least)
             continue;
         best = places[i];
         least = ratio;
