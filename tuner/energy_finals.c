@@ -7,7 +7,7 @@
 #include "template/operation.h"
 #include "tuner/tune.h"
 
-static const double train_s = 5; /* shorter trains show the counter's steps */
+static const double train_s = 1.5; /* a train ends on a step of NVML's counter, which are a tenth of that */
 
 enum { LEADERS_MAX = 5 }; /* the default is one more, and the flush */
 
