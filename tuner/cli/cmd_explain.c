@@ -361,7 +361,7 @@ static const tt__cli_option options[] = {
      tt__cli_set_device, 0},
     TT__OPT_TEMPLATE,
     TT__OPT_DB,
-    {"energy", NULL, "also measure joules a launch, for half a minute", NULL,
+    {"energy", NULL, "also measure joules a launch, for about a minute", NULL,
      offsetof(tt__cli_args, energy)},
     {"jobs", "N", "compile processes; default one for each CPU", tt__cli_set_jobs, 0},
     TT__OPT_JSON,
