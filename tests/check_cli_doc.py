@@ -2,8 +2,8 @@
 """check_cli_doc.py TUNE ROOT: docs/cli.md and --help name the same options and commands, docs/cli.md and the manual
 page the same environment variables. Commands that other pages show exist, with these options.
 
-The section `tune` has a table with a row for each option of `tune`. The section of another command, `### tune best`, names
-the options it takes beside those of the table and those of queries, and no others.
+The section `tune` has a list of all options of `tune`. The section of another command, `### tune best`, names
+the options it takes beside those of the list and those of queries, and no others.
 """
 import os
 import re
@@ -29,7 +29,7 @@ def compare(name, documented, has):
 everywhere = {"help", "version"}  # said in the first paragraph
 queries = {"size", "shape", "gpu"}  # said in the first paragraph of queries
 main, out = options_of()
-rows = re.findall(r"^\| (`--[^|]*) \|", text.replace("|FILE", "").replace("|replay", ""), re.M)
+rows = re.findall(r"^- (`--.*?`):", text.split("## Queries")[0], re.M)
 table = set(re.findall(r"--([a-z-]+)", " ".join(rows)))
 compare("tune", table | everywhere, main)
 
