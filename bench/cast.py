@@ -8,7 +8,7 @@ are compared with ours, bit for bit. Ours adds to an amax that was set before; t
 --transformer-engine FOLDER adds the kernel of NVIDIA's Transformer Engine, compiled from a checkout of its source: with the sizes
 that it chooses, and with the fastest of all its legal sizes. It adds to an amax, as ours does.
 """
-import argparse, ctypes as C, json, pathlib, statistics, sys, time
+import argparse, ctypes as C, importlib.util, json, pathlib, statistics, sys, time
 
 import permute, pytorch, transformer_engine as te
 
@@ -112,6 +112,8 @@ def main():
     problems = (permute.Problem * len(shapes))()
     for p, (rows, cols) in zip(problems, shapes):
         p.size, p.op, p.values = C.sizeof(p), b"cast_transpose", f"rows={rows},cols={cols},outputs=7".encode()
+    if args.transformer_engine and not importlib.util.find_spec("torch"):
+        sys.exit("--transformer-engine: it is measured beside PyTorch, which is not installed")
     built = te.build_all(args.transformer_engine, shapes) if args.transformer_engine else {}
     start = time.time()
     lib, ctx, report = permute.tune_problems(args.build, problems, args.db)

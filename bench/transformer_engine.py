@@ -94,10 +94,19 @@ def build(folder, aligned, sizes, arch):
     return cubin.raw, function
 
 
-def build_all(folder, shapes, arch="sm_90"):
+def architecture():
+    driver, major, minor = C.CDLL("libcuda.so.1"), C.c_int(), C.c_int()
+    if (driver.cuInit(0) or driver.cuDeviceGetAttribute(C.byref(major), 75, 0)
+            or driver.cuDeviceGetAttribute(C.byref(minor), 76, 0)):
+        raise ValueError("the CUDA driver finds no GPU")
+    return f"sm_{major.value}{minor.value}"
+
+
+def build_all(folder, shapes, arch=None):
     """{(aligned, sizes): (cubin, name)} of all that the shapes (rows, columns) can use."""
     wanted = sorted({(is_aligned(*shape), s) for shape in shapes for s in legal(*shape)})
     try:
+        arch = arch or architecture()
         with concurrent.futures.ProcessPoolExecutor() as pool:
             return dict(zip(wanted, pool.map(build, *zip(*((folder, aligned, s, arch) for aligned, s in wanted)))))
     except (OSError, ValueError) as error:
