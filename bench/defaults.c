@@ -18,7 +18,7 @@
 #include "base/grow.h"
 #include "base/random.h"
 #include "db/recording.h"
-#include "template/operation.h"
+#include "template/problem_text.h"
 #include "tuner/elect.h"
 
 /* Screening takes few samples, so its medians are right within a few percent. */

@@ -4,7 +4,6 @@
 #include <stdlib.h>
 
 #include "db/facts.h"
-#include "template/operation.h"
 #include "tuner/tune.h"
 
 static const double train_s = 5; /* shorter trains show the counter's steps */

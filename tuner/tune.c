@@ -9,7 +9,7 @@
 #include "base/clock.h"
 #include "base/number.h"
 #include "dispatch/answers.h"
-#include "template/operation.h"
+#include "template/problem_text.h"
 #include "template/workload.h"
 #include "tuner/ahead.h"
 #include "tuner/backend_replay.h"

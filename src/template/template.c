@@ -17,6 +17,7 @@
 #include "template/expr.h"
 #include "template/include.h"
 #include "template/operation.h"
+#include "template/problem_text.h"
 #include "template/workload.h"
 
 #define COUNT(a) (sizeof(a) / sizeof *(a))

@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "template/operation.h"
+#include "template/problem_text.h"
 #include "template/workload.h"
 
 static const tt__gpu gpu = {.name = "A GPU",

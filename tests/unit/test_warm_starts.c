@@ -5,7 +5,7 @@
 
 #include "problem_fixture.h"
 #include "space_fixture.h"
-#include "template/operation.h"
+#include "template/problem_text.h"
 #include "tuner/warm_starts.h"
 
 static const char numbers[] =

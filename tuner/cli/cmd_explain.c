@@ -8,7 +8,7 @@
 
 #include "api/tune.h"
 #include "base/json.h"
-#include "template/operation.h"
+#include "template/problem_text.h"
 #include "tuner/cli/cli.h"
 #include "tuner/cli/options.h"
 #include "tuner/cli/problems.h"

@@ -5,7 +5,7 @@
 
 #include "api/problem.h"
 #include "db/prune.h"
-#include "template/operation.h"
+#include "template/problem_text.h"
 #include "tuner/cli/options.h"
 #include "tuner/cli/problems.h"
 #include "tuner/cli/sharing.h"

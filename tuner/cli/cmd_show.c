@@ -11,7 +11,7 @@
 #include "base/grow.h"
 #include "base/json.h"
 #include "db/origin.h"
-#include "template/operation.h"
+#include "template/problem_text.h"
 #include "tuner/cli/judge.h"
 #include "tuner/cli/options.h"
 #include "tuner/cli/problems.h"
