@@ -12,7 +12,7 @@
 #include "base/suggest.h"
 #include "gpu/lowered.h"
 #include "gpu/nvrtc.h"
-#include "template/expr.h"
+#include "template/expr_check.h"
 #include "template/index.h"
 #include "template/scan.h"
 

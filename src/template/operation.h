@@ -12,6 +12,11 @@ size_t tt__operation_preference(const tt__operation *op, const char *kernel);
 /* The operation of a problem if it is built-in, else NULL. Sets no error. */
 const tt__operation *tt__operation_of(const tt__problem *p);
 
+/* Collects the facts of a problem and a GPU (NULL: zeros). TT_E_INVALID: the problem lacks a variable of the
+ * operation. */
+tt_status tt__facts_of(tt__facts *out, const tt__operation *operation, const tt__gpu *gpu,
+                       const tt__problem *p);
+
 /* Evaluates columns that use no parameter. */
 tt_status tt__operation_evaluate(tt__value *out, const tt__operation *op, const tt__problem *p,
                                  const tt__expr *const *columns, size_t n);

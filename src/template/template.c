@@ -14,7 +14,7 @@
 #include "template/annotation.h"
 #include "template/code.h"
 #include "template/config.h"
-#include "template/expr.h"
+#include "template/expr_check.h"
 #include "template/include.h"
 #include "template/operation.h"
 #include "template/problem_text.h"
