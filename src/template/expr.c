@@ -24,8 +24,6 @@
 #include "template/functions.h"
 #include "template/scan.h"
 
-#define COUNT(a) (sizeof(a) / sizeof *(a))
-
 enum {
     STEP_OPS = 1000,      /* instructions of SQLite's virtual machine between two checks of the budget */
     STEPS_MAX = 100000,   /* the budget: 1e8 instructions, one or two seconds */
@@ -207,7 +205,7 @@ static void lock(tt__query *q, int depth) {
         {SQLITE_LIMIT_VARIABLE_NUMBER, 0},
         {SQLITE_LIMIT_FUNCTION_ARG, TT__EXPR_ARGS_MAX},
     };
-    for (size_t i = 0; i < COUNT(limits); i++)
+    for (size_t i = 0; i < TT__COUNT(limits); i++)
         sqlite3_limit(q->db, limits[i].id, limits[i].value);
     sqlite3_limit(q->db, SQLITE_LIMIT_EXPR_DEPTH, depth);
     sqlite3_db_config(q->db, SQLITE_DBCONFIG_DQS_DML, 0, NULL);

@@ -8,7 +8,7 @@
 static tt_status check_launch(tt__query *q, const tt__template *t, const tt__geometry_expr *g) {
     const tt__expr *const all[] = {&g->block[0], &g->block[1], &g->block[2], &g->grid[0], &g->grid[1],
                                    &g->grid[2],  &g->shared,   &g->when,     &g->repeat};
-    for (size_t i = 0; i < sizeof all / sizeof *all; i++)
+    for (size_t i = 0; i < TT__COUNT(all); i++)
         TT_TRY(tt__query_check(q, all[i]));
     for (int i = g->first_arg; i < g->first_arg + g->n_args; i++)
         if (t->args[i].type != TT__TYPE_NONE)

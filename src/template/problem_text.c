@@ -11,8 +11,6 @@
 #include "base/suggest.h"
 #include "template/operation.h"
 
-#define COUNT(a) (sizeof(a) / sizeof *(a))
-
 /* ---- From text ----------------------------------------------------------------------------------------- */
 
 /* The values that a text gives to variables. */
@@ -150,8 +148,8 @@ static tt_status find_moved(tt__problem *p, const tt__operation *op) {
 }
 
 static tt_status check(const tt__operation *op, const tt__problem *p) {
-    const tt__expr *columns[COUNT(op->requires)];
-    tt__value values[COUNT(op->requires)];
+    const tt__expr *columns[TT__COUNT(op->requires)];
+    tt__value values[TT__COUNT(op->requires)];
     char text[TT__PROBLEM_TEXT_MAX];
     for (size_t i = 0; i < op->n_requires; i++)
     columns[i] = &op->requires[i];
