@@ -4,7 +4,6 @@
 #include <stdlib.h>
 
 #include "db/facts.h"
-#include "template/operation.h"
 #include "tuner/tune.h"
 
 static const double train_s = 5; /* with 1.5 s, ten measurements of a launch are 1 % apart */
