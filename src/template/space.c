@@ -61,11 +61,6 @@ tt_status tt__space_resolve(tt__candidate *out, const tt__template *t, const tt_
     return resolve(out, t, gpu, p, config, NULL);
 }
 
-tt_status tt__space_reference(tt__candidate *out, const tt__operation *operation, const tt__gpu *gpu,
-                              const tt__problem *p) {
-    return tt__space_aside(out, operation, TT__REFERENCE, gpu, p, operation->t->default_config);
-}
-
 tt_status tt__space_aside(tt__candidate *out, const tt__operation *operation, tt__role role,
                           const tt__gpu *gpu, const tt__problem *p, const char *config) {
     return resolve(out, operation->t, gpu, p, config, &operation->asides[role]);

@@ -323,11 +323,7 @@ tt_status tt__space_survey(tt__survey *out, const tt__template *t, const tt__gpu
 tt_status tt__space_resolve(tt__candidate *out, const tt__template *t, const tt__gpu *gpu,
                             const tt__problem *p, const char *config);
 
-/* Makes the launch of an operation's reference, which is compiled with the default configuration. Errors as
- * above. */
-tt_status tt__space_reference(tt__candidate *out, const tt__operation *operation, const tt__gpu *gpu,
-                              const tt__problem *p);
-/* The same for all launches of a role, with a configuration. */
+/* The same for all launches of an operation's role. */
 tt_status tt__space_aside(tt__candidate *out, const tt__operation *operation, tt__role role,
                           const tt__gpu *gpu, const tt__problem *p, const char *config);
 

@@ -172,7 +172,7 @@ static void try_all(worker *w, const tt__space *space, const size_t *mine, size_
     MUST(tt__config_options(&options, &n, &checker_of, p));
     const char *checker =
         sweep_compile(&w->cubins, tt__checker[0].name, tt__checker[0].source, &options, n, gpu->cc);
-    MUST(tt__space_reference(&reference_of, t->operation, gpu, p));
+    MUST(tt__space_aside(&reference_of, t->operation, TT__REFERENCE, gpu, p, of->default_config));
     MUST(tt__config_options(&options, &n, &reference_of, p));
     const char *reference = sweep_compile(&w->cubins, of->path, of->source, &options, n, gpu->cc);
     MUST(tt__verifier_open(&v, cu, NULL, p, &work, checker, reference, 0));

@@ -78,7 +78,7 @@ static size_t check_all(const tt__template_set *set, const tt__problem *p, const
         MUST(tt__space_add(&space, t, gpu, p));
         for (size_t k = 0; k < EACH && space.n; k++, n_checked++) {
             if (n_checked == 0) {
-                MUST(tt__space_reference(&reference_of, t->operation, gpu, p));
+                MUST(tt__space_aside(&reference_of, t->operation, TT__REFERENCE, gpu, p, of->default_config));
                 tt__verify_candidate(&checker_of, &work);
                 const char *checker =
                     compile(&cubins, tt__checker[0].name, tt__checker[0].source, &checker_of, p, gpu->cc);
