@@ -9,9 +9,6 @@
 /* The place of a template in the operation's `prefer`; 0 is first. One that is not listed comes last. */
 size_t tt__operation_preference(const tt__operation *op, const char *kernel);
 
-/* The operation of a problem if it is built-in, else NULL. Sets no error. */
-const tt__operation *tt__operation_of(const tt__problem *p);
-
 /* Collects the facts of a problem and a GPU (NULL: zeros). TT_E_INVALID: the problem lacks a variable of the
  * operation. */
 tt_status tt__facts_of(tt__facts *out, const tt__operation *operation, const tt__gpu *gpu,

@@ -189,6 +189,11 @@ tt_status tt__template_parse(tt__template **out, const char *path, const char *s
 tt_status tt__template_parse_at(tt__template **out, const char *path, const char *source);
 /* The same for a file. TT_E_IO: it cannot be read. */
 tt_status tt__template_load(tt__template **out, const char *path);
+/* Reads only the annotations. tt__template_take_default comes next, with their `default`; free config->text
+ * in any case. The hash is that of a built-in source; NULL for others. */
+tt_status tt__template_new(tt__template **out, tt__expr *config, const char *path, const char *source,
+                           const char *hash);
+tt_status tt__template_take_default(tt__template *t, const tt__expr *config);
 void tt__template_free(tt__template **t);
 /* The number of templates in this process. */
 size_t tt__templates_alive(void);
@@ -215,6 +220,8 @@ bool tt__builtin_says(const tt__builtin *builtin, const char *keyword, const cha
 /* The built-in operation of that name ("transpose"). It lives as long as the process. NULL and TT_E_INVALID
  * if there is none. */
 tt_status tt__operation_builtin(const tt__operation **out, const char *name);
+/* The operation of a problem if it is built-in, else NULL. Sets no error. */
+const tt__operation *tt__operation_of(const tt__problem *p);
 /* The files that define the built-in operations. */
 extern const tt__builtin tt__ops[];
 extern const size_t tt__n_ops;
