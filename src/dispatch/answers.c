@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "base/clock.h"
+#include "dispatch/layers.h"
 
 enum { PLACES = 1024 };
 static const double look_again_s = 1;
@@ -66,7 +67,7 @@ static bool is_for(const answer *at, const tt__gpu *gpu, const tt__problem *p) {
 tt_status tt__answers_gpu(tt_ctx *ctx, tt__gpu *gpu, int64_t *gpu_id) {
     answers *a = ctx->gpu_name[0] ? fresh(ctx) : NULL;
     if (!a || !a->knows_gpu) {
-        TT_TRY(tt__context_gpu(ctx, gpu, gpu_id));
+        TT_TRY(tt__layers_gpu(ctx, gpu, gpu_id));
         if (a) {
             a->gpu = *gpu;
             a->gpu_id = *gpu_id;

@@ -7,7 +7,7 @@
 
 #include "dispatch/context.h"
 
-/* The context's GPU if tt_open named it, as tt__context_gpu. */
+/* The context's GPU if tt_open named it, as tt__layers_gpu. */
 tt_status tt__answers_gpu(tt_ctx *ctx, tt__gpu *gpu, int64_t *gpu_id);
 /* out is the answer, borrowed until the next call, or NULL. `gpu` NULL: the GPU that tt_open named. */
 const tt_choice *tt__answers_get(tt_ctx *ctx, const tt__gpu *gpu, const tt__problem *p);

@@ -8,7 +8,6 @@
 #include "dispatch/answers.h"
 #include "dispatch/first_use.h"
 #include "dispatch/layers.h"
-#include "gpu/device.h"
 
 static tt_status check_opts(const tt_open_opts *opts, tt__tune_fn tune) {
     if (!(opts->tune_budget_s >= 0 && opts->tune_budget_s <= 86400))
@@ -95,11 +94,4 @@ void tt__context_close(tt_ctx *ctx) {
     pthread_mutex_destroy(&ctx->making);
     pthread_mutex_destroy(&ctx->tuning);
     free(ctx);
-}
-
-tt_status tt__context_gpu(tt_ctx *ctx, tt__gpu *gpu, int64_t *gpu_id) {
-    if (ctx->gpu_name[0])
-        return tt__layers_find_gpu(ctx, ctx->gpu_name, gpu, gpu_id);
-    TT_TRY(tt__device_current(gpu));
-    return tt__store_known_gpu(ctx->store, gpu, gpu_id);
 }

@@ -41,7 +41,4 @@ struct tt_ctx {
 tt_status tt__context_open(tt_ctx **out, const tt_open_opts *opts, tt__tune_fn tune);
 void tt__context_close(tt_ctx *ctx);
 
-/* The GPU of the context, and its id in the store (-1: not in the store). */
-tt_status tt__context_gpu(tt_ctx *ctx, tt__gpu *gpu, int64_t *gpu_id);
-
 #endif

@@ -15,6 +15,7 @@
 #include "base/clock.h"
 #include "base/number.h"
 #include "dispatch/ladder.h"
+#include "dispatch/layers.h"
 #include "gpu/device.h"
 
 /* A problem that was tried. Writing needs both `tuning` and `lock`, reading one of them. */
@@ -48,7 +49,7 @@ static bool settled(const use *u) {
     tt__candidate candidate;
     tt_choice choice = TT_INIT(tt_choice);
     pthread_mutex_lock(&ctx->lock);
-    bool yes = find(u) || tt__context_gpu(ctx, &gpu, &gpu_id) != TT_OK ||
+    bool yes = find(u) || tt__layers_gpu(ctx, &gpu, &gpu_id) != TT_OK ||
                tt__ladder(ctx, u->templates, &gpu, gpu_id, u->problem, &choice, &candidate) != TT_OK ||
                choice.match <= TT_MATCH_STALE;
     pthread_mutex_unlock(&ctx->lock);

@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include "dispatch/shipped.h"
+#include "gpu/device.h"
 
 const char *tt__layer_name(tt__layer layer) {
     static const char *const names[TT__LAYER_COUNT] = {"user", "system", "shipped"};
@@ -105,4 +106,11 @@ tt_status tt__layers_cubin(tt_ctx *ctx, const tt__gpu *gpu, const tt__problem *p
     if (status == TT_OK && !*found && ctx->system)
         status = cubin_in(ctx->system, gpu, p, c, out, found);
     return status;
+}
+
+tt_status tt__layers_gpu(tt_ctx *ctx, tt__gpu *gpu, int64_t *gpu_id) {
+    if (ctx->gpu_name[0])
+        return tt__layers_find_gpu(ctx, ctx->gpu_name, gpu, gpu_id);
+    TT_TRY(tt__device_current(gpu));
+    return tt__store_known_gpu(ctx->store, gpu, gpu_id);
 }

@@ -30,4 +30,7 @@ tt_status tt__layers_find_gpu(tt_ctx *ctx, const char *name, tt__gpu *gpu, int64
 tt_status tt__layers_cubin(tt_ctx *ctx, const tt__gpu *gpu, const tt__problem *p, const tt__candidate *c,
                            tt__str *out, bool *found);
 
+/* The GPU of the context, and its id in the store (-1: not in the store). */
+tt_status tt__layers_gpu(tt_ctx *ctx, tt__gpu *gpu, int64_t *gpu_id);
+
 #endif

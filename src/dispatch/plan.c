@@ -36,7 +36,7 @@ static tt_status choose(tt_plan *plan, tt_ctx *ctx, making *m) {
     bool found;
     tt_choice *choice = &plan->choice;
     pthread_mutex_lock(&ctx->lock);
-    tt_status status = tt__context_gpu(ctx, &m->gpu, &gpu_id);
+    tt_status status = tt__layers_gpu(ctx, &m->gpu, &gpu_id);
     if (status == TT_OK)
         status = tt__ladder(ctx, m->templates, &m->gpu, gpu_id, m->problem, choice, &m->candidate);
     if (status == TT_OK &&

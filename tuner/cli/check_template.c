@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "dispatch/context.h"
+#include "dispatch/layers.h"
 #include "gpu/device.h"
 #include "gpu/fit.h"
 #include "template/problem_text.h"
@@ -48,7 +48,7 @@ static tt_status choose_gpu(tt__gpu *out, const tt__cli_args *args) {
     open.read_only = !absent;
     tt_status status = tt_open(&ctx, &open);
     if (status == TT_OK)
-        status = tt__context_gpu(ctx, out, &gpu_id);
+        status = tt__layers_gpu(ctx, out, &gpu_id);
     tt_close(&ctx);
     return status;
 }

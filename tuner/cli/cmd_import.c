@@ -3,7 +3,7 @@
  */
 #include <string.h>
 
-#include "dispatch/context.h"
+#include "dispatch/layers.h"
 #include "gpu/device.h"
 #include "tuner/cli/options.h"
 #include "tuner/cli/problems.h"
@@ -19,7 +19,7 @@ static tt_status find_shipped_gpu(tt__gpu *gpu, const char *name) {
     open.gpu = name;
     tt_status status = tt_open(&ctx, &open);
     if (status == TT_OK)
-        status = tt__context_gpu(ctx, gpu, &id);
+        status = tt__layers_gpu(ctx, gpu, &id);
     tt_close(&ctx);
     return status;
 }
