@@ -35,6 +35,8 @@ void fuzz_empty(tt__store *s);
 
 /* Numbers for the mutators: the next of a sequence, below `n`. */
 unsigned fuzz_random(unsigned *state, size_t n);
+/* Cuts a text with # between its words into these. Returns how many there are. */
+size_t fuzz_split(const char **words, size_t max, char *text);
 /* Replaces data[at, at + old) by n bytes; the new size, or the old one where they do not fit. */
 size_t fuzz_splice(uint8_t *data, size_t size, size_t max_size, size_t at, size_t old, const void *with,
                    size_t n);

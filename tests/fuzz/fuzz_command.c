@@ -77,47 +77,12 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
 
 /* Commands and options as the tables have them, and values. */
 static size_t list_words(const char *words[], size_t max) {
-    static const char *const values[] = {"\n",
-                                         "4096",
-                                         "8192",
-                                         "4096x1024",
-                                         ",",
-                                         "x",
-                                         "=",
-                                         "--",
-                                         "-",
-                                         "-h",
-                                         "10s",
-                                         "500ms",
-                                         "2m",
-                                         "1h",
-                                         "1e3",
-                                         "0.01",
-                                         "86400",
-                                         "quick",
-                                         "standard",
-                                         "exhaustive",
-                                         "f16",
-                                         "f32",
-                                         "complex128",
-                                         "replay:FILE",
-                                         "transpose_tiled",
-                                         "random",
-                                         "surrogate",
-                                         "help",
-                                         ":memory:",
-                                         "17592186044416",
-                                         "+1",
-                                         " 1",
-                                         "0x10",
-                                         "nan",
-                                         "inf",
-                                         "\n--sizes\n4096",
-                                         "--shape\n"};
+    static char values[] =
+        "\n#4096#8192#4096x1024#,#x#=#--#-#-h#10s#500ms#2m#1h#1e3#0.01#86400#quick#standard#"
+        "exhaustive#f16#f32#complex128#replay:FILE#transpose_tiled#random#surrogate#help#:memory:#"
+        "17592186044416#+1# 1#0x10#nan#inf#\n--sizes\n4096#--shape\n";
     static char options[512][40];
-    size_t n = 0, n_options = 0;
-    for (size_t i = 0; i < sizeof values / sizeof *values; i++)
-        words[n++] = values[i];
+    size_t n = fuzz_split(words, max, values), n_options = 0;
     for (size_t c = 0; c < tt__cli_all.n; c++) {
         words[n++] = tt__cli_all.items[c]->name;
         for (const tt__cli_option *o = tt__cli_all.items[c]->options; o->name && n < max; o++) {

@@ -97,7 +97,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
 }
 
 size_t LLVMFuzzerCustomMutator(uint8_t *data, size_t size, size_t max_size, unsigned seed) {
-    static char text[] = /* words with # between */
+    static char text[] =
         "//@#kernel#op#defines#problem#type#require#shape#near#same#sample#moves#buffer#scalar#reference#"
         "metric#tolerance#axpby#bytes#inout#time_ns#param#runtime#derived#where#block#grid#shared#launch#"
         "early#args#default#transpose#transpose_in_place#copy#rows#cols#lds#ldd#batch#src_stride#"
@@ -110,9 +110,6 @@ size_t LLVMFuzzerCustomMutator(uint8_t *data, size_t size, size_t max_size, unsi
         "macros variables#prefer#in#out#scratch#uniform#normal#zeros#float#half";
     static const char *words[WORDS_MAX];
     static size_t n;
-    char *rest = NULL;
-    for (char *word = n ? NULL : strtok_r(text, "#", &rest); word && n < WORDS_MAX;
-         word = strtok_r(NULL, "#", &rest))
-        words[n++] = word;
+    n = n ? n : fuzz_split(words, WORDS_MAX, text);
     return fuzz_mutate_words(data, size, max_size, seed, words, n);
 }

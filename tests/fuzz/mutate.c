@@ -50,26 +50,21 @@ static size_t line_at(const uint8_t *data, size_t size, size_t *at) {
     return end - *at;
 }
 
-static const char *const numbers[] = {"0",
-                                      "1",
-                                      "-1",
-                                      "2",
-                                      "1024",
-                                      "65536",
-                                      "1e9",
-                                      "2147483647",
-                                      "2147483648",
-                                      "1e308",
-                                      "1e400",
-                                      "17592186044416",
-                                      "0.01",
-                                      "17592186044417",
-                                      "9223372036854775807",
-                                      "9223372036854775808",
-                                      "-0"};
+size_t fuzz_split(const char **words, size_t max, char *text) {
+    size_t n = 0;
+    char *rest = NULL;
+    for (char *word = strtok_r(text, "#", &rest); word && n < max; word = strtok_r(NULL, "#", &rest))
+        words[n++] = word;
+    return n;
+}
 
 size_t fuzz_mutate_words(uint8_t *data, size_t size, size_t max_size, unsigned seed, const char *const *words,
                          size_t n_words) {
+    static char text[] = "0#1#-1#2#1024#65536#1e9#2147483647#2147483648#1e308#1e400#17592186044416#0.01#"
+                         "17592186044417#9223372036854775807#9223372036854775808#-0";
+    static const char *numbers[32];
+    static size_t n_numbers;
+    n_numbers = n_numbers ? n_numbers : fuzz_split(numbers, 32, text);
     unsigned r = seed;
     size_t at = fuzz_random(&r, size), from = fuzz_random(&r, size), n, n_from;
     const char *word = words[fuzz_random(&r, n_words)];
@@ -90,7 +85,7 @@ size_t fuzz_mutate_words(uint8_t *data, size_t size, size_t max_size, unsigned s
     case 3:
         return fuzz_splice(data, size, max_size, at, 0, word, strlen(word));
     case 4:
-        word = numbers[fuzz_random(&r, sizeof numbers / sizeof *numbers)];
+        word = numbers[fuzz_random(&r, n_numbers)];
         return fuzz_splice(data, size, max_size, at, n, word, strlen(word));
     case 5:
     case 8:

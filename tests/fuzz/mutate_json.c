@@ -7,7 +7,7 @@
 
 #include "fuzz.h"
 
-enum { SPANS_MAX = 1024, DEPTH_MAX = 64 };
+enum { SPANS_MAX = 1024, DEPTH_MAX = 64, SCALARS_MAX = 64 };
 
 /* A value, or with `key` the member of an object up to its value's start. */
 typedef struct span {
@@ -65,68 +65,18 @@ static size_t list(span *out, const uint8_t *d, size_t size) {
     return n;
 }
 
-/* Longer than any field. */
-static const char long_text[] =
+/* The last one is longer than any field. */
+static char scalar_text[] =
+    "0#1#-1#2#0.1#-0.0#1e308#1e-320#1e400#-1e400#2147483647#2147483648#4294967296#"
+    "9223372036854775807#9223372036854775808#-9223372036854775808#17592186044416#1099511627776#"
+    "16#null#true#false#[]#{}#[[[[[[]]]]]]#\"\"#\"\\u0000\"#\"\\ud800\"#\"x\\u0000y\"#\"final\"#"
+    "\"screen\"#\"correct\"#\"compile\"#\"runtime\"#\"correctness\"#\"timeout\"#\"constraints\"#"
+    "\"ok\"#\"crashed\"#\"skipped\"#\"time\"#\"registers\"#\"transpose\"#\"transpose/warm\"#"
+    "\"copy\"#\"transpose_in_place\"#\"1.0.0\"#\"seconds\"#\"CompilationFailedConfig\"#"
+    "\"InvalidConfig\"#\"__error__\"#\"TILE_DIM\"#32.0#\"2026-01-01T00:00:00Z\"#\"9999-99-99\"#"
+    "\"-4713-01-01\"#"
     "\"aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa"
     "aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa\"";
-
-static const char *const scalars[] = {"0",
-                                      "1",
-                                      "-1",
-                                      "2",
-                                      "0.1",
-                                      "-0.0",
-                                      "1e308",
-                                      "1e-320",
-                                      "1e400",
-                                      "-1e400",
-                                      "2147483647",
-                                      "2147483648",
-                                      "4294967296",
-                                      "9223372036854775807",
-                                      "9223372036854775808",
-                                      "-9223372036854775808",
-                                      "17592186044416",
-                                      "1099511627776",
-                                      "16",
-                                      "null",
-                                      "true",
-                                      "false",
-                                      "[]",
-                                      "{}",
-                                      "[[[[[[]]]]]]",
-                                      "\"\"",
-                                      "\"\\u0000\"",
-                                      "\"\\ud800\"",
-                                      "\"x\\u0000y\"",
-                                      "\"final\"",
-                                      "\"screen\"",
-                                      "\"correct\"",
-                                      "\"compile\"",
-                                      "\"runtime\"",
-                                      "\"correctness\"",
-                                      "\"timeout\"",
-                                      "\"constraints\"",
-                                      "\"ok\"",
-                                      "\"crashed\"",
-                                      "\"skipped\"",
-                                      "\"time\"",
-                                      "\"registers\"",
-                                      "\"transpose\"",
-                                      "\"transpose/warm\"",
-                                      "\"copy\"",
-                                      "\"transpose_in_place\"",
-                                      "\"1.0.0\"",
-                                      "\"seconds\"",
-                                      "\"CompilationFailedConfig\"",
-                                      "\"InvalidConfig\"",
-                                      "\"__error__\"",
-                                      "\"TILE_DIM\"",
-                                      "32.0",
-                                      "\"2026-01-01T00:00:00Z\"",
-                                      "\"9999-99-99\"",
-                                      "\"-4713-01-01\"",
-                                      long_text};
 
 /* Letters and digits inside a word, a number or a string; what would end a string stays out. */
 static void change_inside(uint8_t *d, span s, unsigned *r) {
@@ -166,12 +116,15 @@ static size_t double_it(uint8_t *d, size_t size, size_t max_size, span s) {
 
 size_t fuzz_mutate_json(uint8_t *d, size_t size, size_t max_size, unsigned seed) {
     static span spans[SPANS_MAX];
+    static const char *scalars[SCALARS_MAX];
+    static size_t n_scalars;
+    n_scalars = n_scalars ? n_scalars : fuzz_split(scalars, SCALARS_MAX, scalar_text);
     unsigned r = seed;
     size_t n = list(spans, d, size);
     if (n < 2 || fuzz_random(&r, 16) == 0)
         return LLVMFuzzerMutate(d, size, max_size);
     span s = spans[1 + fuzz_random(&r, n - 1)], from = spans[fuzz_random(&r, n)];
-    const char *scalar = scalars[fuzz_random(&r, sizeof scalars / sizeof *scalars)];
+    const char *scalar = scalars[fuzz_random(&r, n_scalars)];
     switch (fuzz_random(&r, 8)) {
     case 0:
         return take_away(d, size, max_size, s);
