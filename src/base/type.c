@@ -91,42 +91,26 @@ static double e4m3(uint8_t bits) {
 char *tt__type_text(char *out, size_t size, tt__type type, int elem_size, const void *at) {
     union {
         unsigned char bytes[16];
-        int8_t i8;
         uint8_t u8;
-        int16_t i16;
         uint16_t u16;
-        int32_t i32;
-        uint32_t u32;
-        int64_t i64;
         uint64_t u64;
         float f32;
         double f64;
-    } v;
+    } v = {{0}};
     size_t n = (size_t)tt__type_size(type, elem_size), used = 2;
+    const int unused = 64 - 8 * (int)n; /* bits of u64 */
     memcpy(&v, at, n);
     switch (type) {
     case TT__TYPE_I8:
-        snprintf(out, size, "%d", v.i8);
+    case TT__TYPE_I16:
+    case TT__TYPE_I32:
+    case TT__TYPE_I64:
+        snprintf(out, size, "%" PRId64, (int64_t)(v.u64 << unused) >> unused);
         break;
     case TT__TYPE_BOOL:
     case TT__TYPE_U8:
-        snprintf(out, size, "%u", v.u8);
-        break;
-    case TT__TYPE_I16:
-        snprintf(out, size, "%d", v.i16);
-        break;
     case TT__TYPE_U16:
-        snprintf(out, size, "%u", v.u16);
-        break;
-    case TT__TYPE_I32:
-        snprintf(out, size, "%" PRId32, v.i32);
-        break;
     case TT__TYPE_U32:
-        snprintf(out, size, "%" PRIu32, v.u32);
-        break;
-    case TT__TYPE_I64:
-        snprintf(out, size, "%" PRId64, v.i64);
-        break;
     case TT__TYPE_U64:
         snprintf(out, size, "%" PRIu64, v.u64);
         break;
