@@ -211,11 +211,12 @@ static void test_interrupted_beside_finals(void **state) {
              "/recordings/h200.json*8 --sizes 2048,4096,8192 --max-trials 48 --db "
              "%s/stopped.db",
              folder);
-    run_tune(&r, &(run_spec){.interrupt_at = "[2/3] replay 4096x4096 copy", .timeout_s = RUN_TUNE_TIMEOUT_S},
+    run_tune(&r,
+             &(run_spec){.interrupt_at = "[1/3] replay 2048x2048 finals", .timeout_s = RUN_TUNE_TIMEOUT_S},
              line);
     assert_code(&r, 130);
     run_free(&r);
-    assert_int_equal(ask(in_folder("stopped.db"), "select count(*) from winner"), 0);
+    assert_in_range(ask(in_folder("stopped.db"), "select count(*) from winner"), 0, 2);
     run_tune(&r, &(run_spec){.timeout_s = RUN_TUNE_TIMEOUT_S}, line);
     assert_code(&r, 0);
     run_free(&r);

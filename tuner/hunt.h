@@ -1,0 +1,37 @@
+/*
+ * A search that is under way: asks the strategy, and keeps the backend busy with what it names.
+ */
+#ifndef TT_TUNER_HUNT_H
+#define TT_TUNER_HUNT_H
+
+#include "tuner/search.h"
+
+typedef struct tt__hunt {
+    tt__search *search; /* borrowed */
+    const char *phase;  /* for progress */
+    enum { TT__HUNT_ROUND, TT__HUNT_REST, TT__HUNT_OVER } stage;
+    double started_s;
+    size_t n_pending;
+    size_t until; /* this round ends with so many trials */
+    size_t rest;  /* REST: the next template begins here */
+    const tt__strategy *strategy;
+    /* Of this round: */
+    void *self;
+    tt__view view;
+    tt__points points;
+    tt__cost_model model;
+    tt__warm_starts starts;
+    tt__priors priors;
+} tt__hunt;
+
+/* Starts the search's problem in the backend, and requests the first trials. End it with tt__hunt_end, also
+ * after a failure. */
+tt_status tt__hunt_begin(tt__session *s, tt__search *search, const char *phase, tt__hunt *out);
+/* Takes a trial of the search, and requests more, until the hunt is OVER. */
+tt_status tt__hunt_take(tt__session *s, tt__hunt *h, size_t index, tt__trial *trial);
+void tt__hunt_end(tt__hunt *h);
+
+/* Tries more configurations, within the limits. After TT_E_INTERRUPTED the search has its results so far. */
+tt_status tt__search_run(tt__session *s, tt__search *search, const char *phase);
+
+#endif
