@@ -27,7 +27,8 @@ typedef struct pair {
 /* A problem and its finals. */
 typedef struct lane {
     pair of;
-    bool asked; /* finals go on */
+    uint64_t turn; /* lanes take turns; 0: it is free */
+    bool asked;    /* finals go on */
     double end_s;
     size_t n;
     tt__trial trials[TT__FINALISTS_MAX];
@@ -39,6 +40,7 @@ typedef struct replay {
     int (*should_stop)(void *user);
     void *user;
     size_t at;
+    uint64_t n_turns;
     lane *lanes[TT__LANES_MAX]; /* allocated when first used */
     size_t n_devices;           /* 0: one that takes no time */
     double free_s[DEVICES_MAX];
@@ -69,8 +71,7 @@ static tt_status enter(tt__backend *b, size_t at) {
     return r->lanes[at] ? TT_OK : tt__fail_memory(sizeof *r->lanes[at]);
 }
 
-static void leave(tt__backend *b) {
-    replay *r = (replay *)b;
+static void drop(replay *r) {
     size_t n = 0;
     for (size_t i = 0; i < r->n_waiting; i++)
         if (r->waiting[i].lane != r->at)
@@ -79,12 +80,20 @@ static void leave(tt__backend *b) {
     r->lanes[r->at]->asked = false;
 }
 
+static void leave(tt__backend *b) {
+    replay *r = (replay *)b;
+    drop(r);
+    r->lanes[r->at]->turn = 0;
+}
+
 static tt_status problem(tt__backend *b, const tt__problem *p, const tt__template *t) {
     replay *r = (replay *)b;
-    pair *of = &r->lanes[r->at]->of;
+    lane *l = r->lanes[r->at];
     (void)t;
-    leave(b);
-    *of = (pair){.problem = *p, .before = of->problem};
+    drop(r);
+    l->of = (pair){.problem = *p, .before = l->of.problem};
+    if (l->turn == 0)
+        l->turn = ++r->n_turns;
     return TT_OK;
 }
 
@@ -117,15 +126,22 @@ size_t tt__backend_replay_devices(const tt__backend *b) {
     return r->n_devices ? r->n_devices : 1;
 }
 
+/* The first problem may have as many as there is room for. The next ones get what it leaves of ENOUGH for
+ * each device. One without trials in flight can always have one. */
 static size_t room(const tt__backend *b) {
+    enum { ENOUGH = 8 };
     const replay *r = (const replay *)b;
     const size_t most = r->n_devices > 1 ? WAITING_MAX + 2 * r->n_devices : WAITING_MAX;
-    size_t of_lane[TT__LANES_MAX] = {0}, n = 0;
-    for (size_t i = 0; i < r->n_waiting; i++)
-        of_lane[r->waiting[i].lane]++;
-    for (size_t i = 0; i < TT__LANES_MAX; i++)
-        n += of_lane[i] > 0 || i == r->at;
-    return tt__lane_room(most, n, of_lane[r->at], most, r->n_waiting);
+    size_t mine = 0, earlier = 0, share = most;
+    for (size_t i = 0; i < r->n_waiting; i++) {
+        mine += r->waiting[i].lane == r->at;
+        earlier += r->lanes[r->waiting[i].lane]->turn < r->lanes[r->at]->turn;
+    }
+    if (earlier > 0)
+        share = ENOUGH * r->n_devices > earlier ? ENOUGH * r->n_devices - earlier : 0;
+    if (mine == 0 && share == 0)
+        return 1;
+    return mine < share && r->n_waiting < most ? share - mine : mine == 0;
 }
 
 static tt_status look_up(replay *r, const tt__candidate *c, tt__stage stage, tt__trial *trial) {

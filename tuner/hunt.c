@@ -155,20 +155,21 @@ static tt_status try_the_rest(tt__session *s, tt__hunt *h) {
     return TT_OK;
 }
 
-/* Requests trials. The hunt is over when there is none to wait for. */
-static tt_status feed(tt__session *s, tt__hunt *h) {
+tt_status tt__hunt_feed(tt__session *s, tt__hunt *h) {
     tt__search *search = h->search;
-    do {
+    while (h->stage != TT__HUNT_OVER) {
         if (h->stage == TT__HUNT_REST) {
             TT_TRY(try_the_rest(s, h));
-            continue;
+        } else {
+            TT_TRY(refill(s, search, h));
+            TT_TRY(tt__ahead_of_strategy(s->ahead, search, h->strategy, h->self, &h->view,
+                                         search->cut ? 0 : nameable(search, h)));
+            if (h->n_pending == 0)
+                TT_TRY(end_round(s, h));
         }
-        TT_TRY(refill(s, search, h));
-        TT_TRY(tt__ahead_of_strategy(s->ahead, search, h->strategy, h->self, &h->view,
-                                     search->cut ? 0 : nameable(search, h)));
-        if (h->n_pending == 0)
-            TT_TRY(end_round(s, h));
-    } while (h->n_pending == 0 && h->stage != TT__HUNT_OVER);
+        if (h->n_pending > 0)
+            break;
+    }
     return TT_OK;
 }
 
@@ -200,7 +201,7 @@ tt_status tt__hunt_begin(tt__session *s, tt__search *search, const char *phase, 
                  : search->n_tried > FIRST_ROUND ? search->n_tried
                                                  : FIRST_ROUND;
     TT_TRY(open_round(s, out));
-    return feed(s, out);
+    return tt__hunt_feed(s, out);
 }
 
 tt_status tt__hunt_take(tt__session *s, tt__hunt *h, size_t index, tt__trial *trial) {
@@ -208,7 +209,7 @@ tt_status tt__hunt_take(tt__session *s, tt__hunt *h, size_t index, tt__trial *tr
     h->n_pending--;
     tt__search_aim(h->search);
     tt__session_progress(s, h->search, h->phase);
-    return feed(s, h);
+    return tt__hunt_feed(s, h);
 }
 
 void tt__hunt_end(tt__hunt *h) {

@@ -9,7 +9,7 @@
 typedef struct tt__hunt {
     tt__search *search; /* borrowed */
     const char *phase;  /* for progress */
-    enum { TT__HUNT_ROUND, TT__HUNT_REST, TT__HUNT_OVER } stage;
+    enum { TT__HUNT_OVER, TT__HUNT_ROUND, TT__HUNT_REST } stage;
     double started_s;
     size_t n_pending;
     size_t until; /* this round ends with so many trials */
@@ -27,7 +27,10 @@ typedef struct tt__hunt {
 /* Starts the search's problem in the backend, and requests the first trials. End it with tt__hunt_end, also
  * after a failure. */
 tt_status tt__hunt_begin(tt__session *s, tt__search *search, const char *phase, tt__hunt *out);
-/* Takes a trial of the search, and requests more, until the hunt is OVER. */
+/* Requests what the strategy names, as far as the backend has room. The hunt is OVER when it names nothing
+ * and nothing is in flight. */
+tt_status tt__hunt_feed(tt__session *s, tt__hunt *h);
+/* Takes a trial of the search, and feeds. */
 tt_status tt__hunt_take(tt__session *s, tt__hunt *h, size_t index, tt__trial *trial);
 void tt__hunt_end(tt__hunt *h);
 

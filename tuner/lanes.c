@@ -3,6 +3,7 @@
 
 #include <math.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "base/clock.h"
 #include "tuner/elect.h"
@@ -14,6 +15,7 @@ typedef struct lanes {
     tt_result *results;
     size_t most, next; /* the problem that is opened next */
     tt__lane *at[TT__LANES_MAX];
+    size_t order[TT__LANES_MAX]; /* s->n_lanes lanes in use, in the order of their problems */
 } lanes;
 
 size_t tt__lanes_most(const tt__session *s) {
@@ -29,9 +31,7 @@ static tt_status enter(lanes *all, size_t k) {
     tt__session *s = all->s;
     s->lane = k;
     s->at_problem = all->at[k]->at_problem;
-    s->in_background = false;
-    for (size_t i = 0; i < all->most; i++)
-        s->in_background |= all->at[i] && all->at[i]->at_problem < s->at_problem;
+    s->in_background = k != all->order[0];
     return s->backend->ops->enter(s->backend, k);
 }
 
@@ -41,7 +41,11 @@ static void close_lane(lanes *all, size_t k) {
     tt__searches_close(&l->both);
     free(l);
     all->at[k] = NULL;
-    all->s->n_lanes--;
+    size_t n = 0;
+    for (size_t i = 0; i < all->s->n_lanes; i++)
+        if (all->order[i] != k)
+            all->order[n++] = all->order[i];
+    all->s->n_lanes = n;
 }
 
 /* ---- Trials once --------------------------------------------------------------------------------------- */
@@ -54,11 +58,10 @@ static bool is_busy_with(const tt__lane *l, int64_t problem_id) {
 
 /* Copies of as many bytes are one problem. The lane waits for an earlier one that tries the same. */
 static bool is_blocked(const lanes *all, const tt__lane *l) {
-    for (size_t k = 0; k < all->most; k++) {
-        const tt__lane *other = all->at[k];
-        if (other && other->at_problem < l->at_problem &&
-            (is_busy_with(other, l->both.search.problem_id) ||
-             (l->both.has_copy && is_busy_with(other, l->both.copy.problem_id))))
+    for (size_t i = 0; all->at[all->order[i]] != l; i++) {
+        const tt__lane *earlier = all->at[all->order[i]];
+        if (is_busy_with(earlier, l->both.search.problem_id) ||
+            (l->both.has_copy && is_busy_with(earlier, l->both.copy.problem_id)))
             return true;
     }
     return false;
@@ -168,7 +171,7 @@ static tt_status begin(lanes *all, size_t k) {
     tt__lane *l = all->at[k] = calloc(1, sizeof **all->at);
     if (!l)
         return tt__fail_memory(sizeof *l);
-    all->s->n_lanes++;
+    all->order[all->s->n_lanes++] = k;
     l->at_problem = all->next++;
     l->result = &all->results[l->at_problem];
     TT_TRY(enter(all, k));
@@ -177,18 +180,24 @@ static tt_status begin(lanes *all, size_t k) {
     return is_blocked(all, l) ? TT_OK : drive(all, k, false);
 }
 
-/* Begins problems in free lanes, and those that are blocked no longer. */
-static tt_status fill(lanes *all) {
-    for (size_t k = 0; k < all->most; k++) {
-        tt__lane *l = all->at[k];
-        if (!l && all->next < all->s->n_problems) {
-            TT_TRY(begin(all, k));
-        } else if (l && l->state == TT__LANE_BLOCKED && !is_blocked(all, l)) {
-            TT_TRY(enter(all, k));
-            TT_TRY(open_searches(all, l));
-            TT_TRY(drive(all, k, false));
-        }
+/* Begins problems in free lanes. Those under way go on if they are blocked no longer, or get room in the
+ * backend: the first one first, so that finals do not come all at the end. */
+static tt_status go_on(lanes *all) {
+    const size_t n = all->s->n_lanes;
+    size_t order[TT__LANES_MAX];
+    memcpy(order, all->order, sizeof order);
+    for (size_t i = 0; i < n; i++) {
+        tt__lane *l = all->at[order[i]];
+        const bool starts = l->state == TT__LANE_BLOCKED && !is_blocked(all, l);
+        if (!starts && l->hunt.stage == TT__HUNT_OVER)
+            continue;
+        TT_TRY(enter(all, order[i]));
+        TT_TRY(starts ? open_searches(all, l) : tt__hunt_feed(all->s, &l->hunt));
+        TT_TRY(drive(all, order[i], false));
     }
+    for (size_t k = 0; k < all->most && all->next < all->s->n_problems; k++)
+        if (!all->at[k])
+            TT_TRY(begin(all, k));
     return TT_OK;
 }
 
@@ -228,7 +237,7 @@ static tt_status run(lanes *all) {
     for (;;) {
         size_t id;
         tt__trial trial;
-        TT_TRY(fill(all));
+        TT_TRY(go_on(all));
         if (all->s->n_lanes == 0 && all->next == all->s->n_problems)
             return TT_OK;
         if (all->s->n_lanes == 0)
@@ -242,12 +251,11 @@ tt_status tt__lanes_tune(tt__session *s, const tt__problem *problems, tt_result 
     lanes all = {.s = s, .problems = problems, .results = results, .most = tt__lanes_most(s)};
     tt_status status = run(&all);
     *n_ended = all.next;
-    for (size_t k = 0; k < all.most; k++)
-        if (all.at[k]) {
-            *n_ended = all.at[k]->at_problem < *n_ended ? all.at[k]->at_problem : *n_ended;
-            close_lane(&all, k);
-        }
-    s->lane = s->n_lanes = 0;
+    if (s->n_lanes > 0)
+        *n_ended = all.at[all.order[0]]->at_problem;
+    while (s->n_lanes > 0)
+        close_lane(&all, all.order[0]);
+    s->lane = 0;
     s->in_background = false;
     return status;
 }
