@@ -25,17 +25,6 @@ static void forget_cubins(tt__loop *l) {
     l->cubins = (tt__cubins){.store = l->opts.store, .nvrtc = l->workers.env.nvrtc};
 }
 
-static tt_status await_description(tt__loop *l) {
-    if (!l->presumed) { /* nothing was compiled */
-        TT_TRY(tt__workers_wait_for(&l->workers, 0, TT__MSG_DESCRIBED));
-        l->gpus[0].state = TT__ARRAYS_CLOSED;
-        return tt__workers_described(&l->workers);
-    }
-    while (!l->described)
-        TT_TRY(tt__loop_turn(l));
-    return TT_OK;
-}
-
 static tt_status hello(tt__backend *b, tt__gpu *gpu, tt__env *env) {
     tt__loop *l = (tt__loop *)b;
     char name[TT__GPU_NAME_MAX];
@@ -47,7 +36,8 @@ static tt_status hello(tt__backend *b, tt__gpu *gpu, tt__env *env) {
     l->presumed = l->workers.compiling.status == TT_OK &&
                   tt__ahead_while_cuda_starts(l->opts.ahead, name, &l->workers.gpu);
     l->cubins.cc = l->workers.gpu.cc;
-    TT_TRY(await_description(l));
+    while (!l->described)
+        TT_TRY(tt__loop_turn(l));
     tt__timeline_span(&l->timeline, 0, "start", begin_s, tt__now_s());
     *gpu = l->workers.gpu;
     *env = l->workers.env;

@@ -86,7 +86,8 @@ static double preparing_s(const tt__loop *l, const tt__task *task) {
 static tt_status try_again(tt__loop *l, size_t gpu, tt_status status) {
     enum { TRIES = 3 };
     l->gpus[gpu].state = TT__ARRAYS_CLOSED;
-    return status == TT_E_IO && ++l->gpus[gpu].failures < TRIES ? TT_OK : tt__loop_give_up(l, gpu, status);
+    const bool again = l->described && status == TT_E_IO && ++l->gpus[gpu].failures < TRIES;
+    return again ? TT_OK : tt__loop_give_up(l, gpu, status);
 }
 
 static tt_status opened(tt__loop *l, size_t gpu) {
@@ -135,7 +136,7 @@ static tt_status restarted(tt__loop *l, size_t gpu) {
     return TT_OK;
 }
 
-/* The first GPU that CUDA describes shows what was presumed. */
+/* The first GPU that CUDA describes is the one of the run. */
 static tt_status described(tt__loop *l, size_t gpu) {
     tt_status status = tt__workers_described(&l->workers);
     if (status != TT_OK)
@@ -458,7 +459,7 @@ static tt_status replied(tt__loop *l, const tt__event *e) {
             tt__workers_ask_description(&l->workers, e->worker);
         return TT_OK;
     case TT__MSG_DESCRIBED:
-        return l->presumed && !l->described ? described(l, e->worker) : restarted(l, e->worker);
+        return !l->described ? described(l, e->worker) : restarted(l, e->worker);
     case TT__MSG_COMPILED:
         return compiled(l, e->worker);
     case TT__MSG_OPENED:
