@@ -124,7 +124,8 @@ static void test_two_strikes(void **state) {
     char faults[1024] = "HOSTCUDA_FAULTS=";
     run_result r;
     fail_all(faults, sizeof faults, 1, "hang");
-    tune_sizes(&r, faults, "0,1", "97,99,101,103,105,107,109,111", "strikes", 8);
+    tune_sizes(&r, faults, "0,1", "97,99,101,103,105,107,109,111,113,115,117,119,121,123,125,127", "strikes",
+               16);
     assert_has(&r, r.err,
                "device 1 is left out from now on, the others go on: it lost 2 trials that others did");
     run_free(&r);
