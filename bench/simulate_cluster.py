@@ -15,7 +15,6 @@ import random
 import sqlite3
 import subprocess
 import tempfile
-import time
 
 parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
 parser.add_argument("build", type=pathlib.Path)
@@ -59,25 +58,23 @@ def chosen(problem, effort, dice):
 
 
 def host(problems, gpus, effort, dice, speed=1.0):
-    """Seconds that a host takes for problems one after the other, and its trials. Finals go on beside the next search."""
+    """Seconds that a host takes for problems, and its trials. A GPU without work takes the next problem's."""
     free = [0.0] * gpus
     heapq.heapify(free)
-    begin = end = 0.0
+    at = end = 0.0
     n = 0
     for problem in problems:
+        searched = at
         for search in chosen(problem, effort, dice):
-            at = begin
             for seconds in search:
                 at = max(at + CHOOSE_S, heapq.heappop(free))
                 heapq.heappush(free, at + seconds / speed)
-                begin = max(begin, at + seconds / speed)
+                searched = max(searched, at + seconds / speed)
                 n += 1
-        over = max(begin, heapq.heappop(free)) + FINALS_S[effort][problem[2]] / speed
+        over = max(searched, heapq.heappop(free)) + FINALS_S[effort][problem[2]] / speed
         heapq.heappush(free, over)
         end = max(end, over)
-        if gpus == 1:
-            begin = over
-    return max(begin, end), n
+    return end, n
 
 
 def cluster(problems, hosts, shards, effort, slow, lost):
@@ -107,13 +104,11 @@ def tune(*words):
 
 
 def replayed(recording, problems, gpus, effort):
-    """The same by `tune` itself: seconds, and trials in the store."""
+    """The same by `tune` itself: seconds until the last trial is stored, without reading the recording, and trials."""
     db = folder / f"{effort}-{len(problems)}-{gpus}.db"
-    start = time.monotonic()
     tune("--device", f"replay:{recording}*{gpus}", *problems, "--effort", effort, "--db", db, "--quiet")
-    seconds = time.monotonic() - start
     with sqlite3.connect(db) as store:
-        return seconds, store.execute("SELECT count(*) FROM trial WHERE stage = 0").fetchone()[0]
+        return store.execute("SELECT max(at_ms) * 1e-3, sum(stage = 0) FROM trial").fetchone()
 
 
 out = {"commit": args.commit, "recording": "h200.json", "assumed": {"start_s": START_S, "requeue_s": REQUEUE_S, **MERGE_S},

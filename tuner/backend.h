@@ -13,11 +13,19 @@
 struct tt__ahead;
 typedef struct tt__backend tt__backend;
 
-/* The functions of a backend. Call them from the session's thread only. */
+/* The functions of a backend. Call them from the session's thread only.
+ *
+ * Several devices work on several problems at once, each in a lane. A call is about the current lane. */
 typedef struct tt__backend_ops {
     /* Describes the GPU and the environment of the results. */
     tt_status (*hello)(tt__backend *b, tt__gpu *gpu, tt__env *env);
-    /* Starts a problem, which belongs to the operation of `t`. Outstanding trials are dropped.
+    /* The number of problems that may be under way at once; 1: wait for finals, too. NULL: 1. */
+    size_t (*lanes)(const tt__backend *b);
+    /* Makes a lane, below TT__LANES_MAX, the current one. The first one is 0. NULL: there is no other. */
+    tt_status (*enter)(tt__backend *b, size_t lane);
+    /* Ends what goes on in the lane, finals included. NULL: as above. */
+    void (*leave)(tt__backend *b);
+    /* Starts a problem, which belongs to the operation of `t`. Outstanding trials of the lane are dropped.
      * TT_E_NO_MEMORY: it does not fit. */
     tt_status (*problem)(tt__backend *b, const tt__problem *p, const tt__template *t);
     /* Prepares the device for trials of the problem, without waiting. May be NULL. */
@@ -27,23 +35,18 @@ typedef struct tt__backend_ops {
     /* Requests a trial. The candidate is borrowed until the trial is returned. Screening may stop early for a
      * configuration slower than the latest cutoff_us (0: never). The caller chooses `id`. */
     tt_status (*submit)(tt__backend *b, size_t id, const tt__candidate *c, double cutoff_us);
-    /* Waits for the next trial to end. *id is TT__NO_TRIAL if finals that were asked for have ended instead.
-     * TT_E_INTERRUPTED: should_stop returned non-zero. */
+    /* Waits for the next trial of any lane to end. *id is TT__NO_TRIAL if finals that were asked for have
+     * ended instead. TT_E_INTERRUPTED: should_stop returned non-zero. */
     tt_status (*wait)(tt__backend *b, size_t *id, tt__trial *trial);
     /* Measures n candidates again in interleaved rounds. trials[i] gets one sample a round, so that samples
      * pair up. A trial that is not ok (such as one missing from the recording) leaves the finals. */
     tt_status (*finals)(tt__backend *b, const tt__candidate *const *c, size_t n, tt__rounds rounds,
                         tt__trial *trials);
-    /* The same on one of several devices, while the others try what comes next: trials of this problem, or of
-     * the next one. `most` says for how many problems at once (0: none), in places 0 to `most` - 1. The first
-     * request in a free place is for the current problem, and later ones are for the same problem.
-     * Candidates are borrowed until `finals_take` says that a request was *done. Its status is that of the
-     * finals. `finals_free` ends what goes on in a place. `finals_most` may be NULL, and is then 0. */
-    size_t (*finals_most)(const tt__backend *b);
-    tt_status (*finals_ask)(tt__backend *b, size_t place, const tt__candidate *const *c, size_t n,
-                            tt__rounds rounds);
-    tt_status (*finals_take)(tt__backend *b, size_t place, bool *done, tt__trial *trials);
-    void (*finals_free)(tt__backend *b, size_t place);
+    /* The same, without waiting: on one of several devices, while the others try configurations of other
+     * lanes. Candidates are borrowed until `finals_take` says that the request was *done. Its status is that
+     * of the finals. */
+    tt_status (*finals_ask)(tt__backend *b, const tt__candidate *const *c, size_t n, tt__rounds rounds);
+    tt_status (*finals_take)(tt__backend *b, bool *done, tt__trial *trials);
     /* The same for few candidates, with trains of so many seconds after the rounds: trials[i].energy. NULL:
      * the backend has none. TT_E_UNSUPPORTED: the device does not count energy. */
     tt_status (*energies)(tt__backend *b, const tt__candidate *const *c, size_t n, double train_s,
@@ -60,9 +63,22 @@ struct tt__backend {
     const tt__backend_ops *ops;
 };
 
-/* TT__PLACES_MAX: finals of so many problems at once. */
 #define TT__NO_TRIAL SIZE_MAX
-enum { TT__PLACES_MAX = 64 };
+/* A search names trial i of lane k by k * TT__LANE_TRIALS + i. */
+enum { TT__LANES_MAX = 64, TT__LANE_TRIALS = 1 << 24 };
+
+/* The room of a lane that has `mine` of `used` trials in flight. `wanted` is divided among n lanes. There are
+ * never more than `most` and one for each lane, and a lane without trials can always have one. */
+static inline size_t tt__lane_room(size_t wanted, size_t n, size_t mine, size_t most, size_t used) {
+    const size_t share = wanted / n, left = used < most ? most - used : 0;
+    const size_t wants = mine < share ? share - mine : 0, room = wants < left ? wants : left;
+    return room || mine ? room : 1;
+}
+
+/* One more than devices, so that none waits for the next problem. */
+static inline size_t tt__lanes_for(size_t n_devices) {
+    return n_devices < 2 ? 1 : n_devices + 1 < TT__LANES_MAX ? n_devices + 1 : TT__LANES_MAX;
+}
 enum { TT__FINALISTS_MAX = 32, TT__FINAL_ROUNDS = 31, TT__FINAL_ROUNDS_MAX = 127 };
 
 #endif

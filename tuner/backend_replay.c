@@ -24,31 +24,32 @@ typedef struct pair {
     tt__problem problem, before;
 } pair;
 
-/* The finals of a problem, which go on beside a search. */
-typedef struct place {
-    bool used, asked;
+/* A problem and its finals. */
+typedef struct lane {
     pair of;
+    uint64_t turn; /* lanes take turns; 0: it is free */
+    bool asked;    /* finals go on */
     double end_s;
     size_t n;
     tt__trial trials[TT__FINALISTS_MAX];
-} place;
+} lane;
 
 typedef struct replay {
     tt__backend base;
     tt__recording *recording;
     int (*should_stop)(void *user);
     void *user;
-    pair now;
-    place *places[TT__PLACES_MAX]; /* allocated when first used */
-    size_t n_devices;              /* 0: one that takes no time */
+    size_t at;
+    uint64_t n_turns;
+    lane *lanes[TT__LANES_MAX]; /* allocated when first used */
+    size_t n_devices;           /* 0: one that takes no time */
     double free_s[DEVICES_MAX];
     size_t n_waiting;
     struct {
-        size_t id;
-        const tt__candidate *c;
+        size_t id, lane;
         tt__trial trial;
         double end_s;
-    } waiting[WAITING_MAX + 2 * DEVICES_MAX];
+    } waiting[WAITING_MAX + 2 * DEVICES_MAX + TT__LANES_MAX];
 } replay;
 
 static tt_status hello(tt__backend *b, tt__gpu *gpu, tt__env *env) {
@@ -58,11 +59,41 @@ static tt_status hello(tt__backend *b, tt__gpu *gpu, tt__env *env) {
     return TT_OK;
 }
 
+static size_t lanes(const tt__backend *b) {
+    return tt__lanes_for(((const replay *)b)->n_devices);
+}
+
+static tt_status enter(tt__backend *b, size_t at) {
+    replay *r = (replay *)b;
+    r->at = at;
+    if (!r->lanes[at])
+        r->lanes[at] = calloc(1, sizeof *r->lanes[at]);
+    return r->lanes[at] ? TT_OK : tt__fail_memory(sizeof *r->lanes[at]);
+}
+
+static void drop(replay *r) {
+    size_t n = 0;
+    for (size_t i = 0; i < r->n_waiting; i++)
+        if (r->waiting[i].lane != r->at)
+            r->waiting[n++] = r->waiting[i];
+    r->n_waiting = n;
+    r->lanes[r->at]->asked = false;
+}
+
+static void leave(tt__backend *b) {
+    replay *r = (replay *)b;
+    drop(r);
+    r->lanes[r->at]->turn = 0;
+}
+
 static tt_status problem(tt__backend *b, const tt__problem *p, const tt__template *t) {
     replay *r = (replay *)b;
+    lane *l = r->lanes[r->at];
     (void)t;
-    r->n_waiting = 0;
-    r->now = (pair){.problem = *p, .before = r->now.problem};
+    drop(r);
+    l->of = (pair){.problem = *p, .before = l->of.problem};
+    if (l->turn == 0)
+        l->turn = ++r->n_turns;
     return TT_OK;
 }
 
@@ -95,14 +126,26 @@ size_t tt__backend_replay_devices(const tt__backend *b) {
     return r->n_devices ? r->n_devices : 1;
 }
 
+/* The first problem may have as many as there is room for. The next ones get what it leaves of ENOUGH for
+ * each device. One without trials in flight can always have one. */
 static size_t room(const tt__backend *b) {
+    enum { ENOUGH = 8 };
     const replay *r = (const replay *)b;
     const size_t most = r->n_devices > 1 ? WAITING_MAX + 2 * r->n_devices : WAITING_MAX;
-    return most - r->n_waiting;
+    size_t mine = 0, earlier = 0, share = most;
+    for (size_t i = 0; i < r->n_waiting; i++) {
+        mine += r->waiting[i].lane == r->at;
+        earlier += r->lanes[r->waiting[i].lane]->turn < r->lanes[r->at]->turn;
+    }
+    if (earlier > 0)
+        share = ENOUGH * r->n_devices > earlier ? ENOUGH * r->n_devices - earlier : 0;
+    if (mine == 0 && share == 0)
+        return 1;
+    return mine < share && r->n_waiting < most ? share - mine : mine == 0;
 }
 
-static tt_status look_up(replay *r, const pair *of, const tt__candidate *c, tt__stage stage,
-                         tt__trial *trial) {
+static tt_status look_up(replay *r, const tt__candidate *c, tt__stage stage, tt__trial *trial) {
+    const pair *of = &r->lanes[r->at]->of;
     bool found;
     TT_TRY(tt__recording_trial(r->recording, &of->problem, c->t->kernel, c->config, stage, trial, &found));
     if (!found && strcmp(of->before.op, c->t->op) == 0)
@@ -145,8 +188,8 @@ static tt_status submit(tt__backend *b, size_t id, const tt__candidate *c, doubl
     if (room(b) == 0)
         return tt__fail(TT_E_INTERNAL, "more than %zu trials at once", r->n_waiting);
     r->waiting[r->n_waiting].id = id;
-    r->waiting[r->n_waiting].c = c;
-    TT_TRY(look_up(r, &r->now, c, TT__STAGE_SCREEN, trial));
+    r->waiting[r->n_waiting].lane = r->at;
+    TT_TRY(look_up(r, c, TT__STAGE_SCREEN, trial));
     r->waiting[r->n_waiting].end_s = occupy(r, trial_s(trial));
     r->n_waiting++;
     return TT_OK;
@@ -161,9 +204,9 @@ static void sleep_until(double at_s) {
 /* When the first of the finals that go on will have ended; INFINITY: there are none. */
 static double finals_end_s(const replay *r) {
     double first_s = INFINITY;
-    for (size_t i = 0; i < TT__PLACES_MAX; i++)
-        if (r->places[i] && r->places[i]->asked && r->places[i]->end_s < first_s)
-            first_s = r->places[i]->end_s;
+    for (size_t i = 0; i < TT__LANES_MAX; i++)
+        if (r->lanes[i] && r->lanes[i]->asked && r->lanes[i]->end_s < first_s)
+            first_s = r->lanes[i]->end_s;
     return first_s;
 }
 
@@ -196,70 +239,52 @@ static tt_status finals(tt__backend *b, const tt__candidate *const *c, size_t n,
                         tt__trial *trials) {
     replay *r = (replay *)b;
     for (size_t i = 0; i < n; i++)
-        TT_TRY(look_up(r, &r->now, c[i], TT__STAGE_FINAL, &trials[i]));
+        TT_TRY(look_up(r, c[i], TT__STAGE_FINAL, &trials[i]));
     sleep_until(occupy(r, rounds.worth_s));
     return TT_OK;
 }
 
-static size_t finals_most(const tt__backend *b) {
-    const replay *r = (const replay *)b;
-    const size_t n = r->n_devices > 1 ? r->n_devices : 0;
-    return n < TT__PLACES_MAX ? n : TT__PLACES_MAX;
-}
-
-static tt_status finals_ask(tt__backend *b, size_t at, const tt__candidate *const *c, size_t n,
-                            tt__rounds rounds) {
+static tt_status finals_ask(tt__backend *b, const tt__candidate *const *c, size_t n, tt__rounds rounds) {
     replay *r = (replay *)b;
-    if (!r->places[at])
-        r->places[at] = calloc(1, sizeof *r->places[at]);
-    place *p = r->places[at];
-    if (!p)
-        return tt__fail_memory(sizeof *p);
-    if (!p->used)
-        p->of = r->now;
-    p->used = true;
-    p->n = n;
+    lane *l = r->lanes[r->at];
+    l->n = n;
     for (size_t i = 0; i < n; i++)
-        TT_TRY(look_up(r, &p->of, c[i], TT__STAGE_FINAL, &p->trials[i]));
-    p->end_s = occupy(r, rounds.worth_s);
-    p->asked = true;
+        TT_TRY(look_up(r, c[i], TT__STAGE_FINAL, &l->trials[i]));
+    l->end_s = occupy(r, rounds.worth_s);
+    l->asked = true;
     return TT_OK;
 }
 
-static tt_status finals_take(tt__backend *b, size_t at, bool *done, tt__trial *trials) {
-    place *p = ((replay *)b)->places[at];
-    *done = p->asked && p->end_s <= tt__now_s();
+static tt_status finals_take(tt__backend *b, bool *done, tt__trial *trials) {
+    replay *r = (replay *)b;
+    lane *l = r->lanes[r->at];
+    *done = l->asked && l->end_s <= tt__now_s();
     if (*done) {
-        memcpy(trials, p->trials, p->n * sizeof *trials);
-        p->asked = false;
+        memcpy(trials, l->trials, l->n * sizeof *trials);
+        l->asked = false;
     }
     return TT_OK;
-}
-
-static void finals_free(tt__backend *b, size_t at) {
-    place *p = ((replay *)b)->places[at];
-    if (p)
-        p->used = p->asked = false;
 }
 
 static void close_replay(tt__backend *b) {
     replay *r = (replay *)b;
     tt__recording_close(&r->recording);
-    for (size_t i = 0; i < TT__PLACES_MAX; i++)
-        free(r->places[i]);
+    for (size_t i = 0; i < TT__LANES_MAX; i++)
+        free(r->lanes[i]);
     free(r);
 }
 
 static const tt__backend_ops replay_ops = {.hello = hello,
+                                           .lanes = lanes,
+                                           .enter = enter,
+                                           .leave = leave,
                                            .problem = problem,
                                            .room = room,
                                            .submit = submit,
                                            .wait = wait,
                                            .finals = finals,
-                                           .finals_most = finals_most,
                                            .finals_ask = finals_ask,
                                            .finals_take = finals_take,
-                                           .finals_free = finals_free,
                                            .close = close_replay};
 
 /* "FILE*8" is FILE on eight devices that take the recorded times. Returns the length of FILE. */
@@ -286,9 +311,12 @@ tt_status tt__backend_replay(tt__backend **out, const char *path, const tt__fore
     tt__str_addn(&file, path, split(path, &r->n_devices));
     tt_status status = tt__str_check(&file);
     if (status == TT_OK)
+        status = enter(&r->base, 0);
+    if (status == TT_OK)
         status = tt__recording_open_t4(&r->recording, tt__str_text(&file), foreign);
     tt__str_free(&file);
     if (status != TT_OK) {
+        free(r->lanes[0]);
         free(r);
         return status;
     }

@@ -5,6 +5,7 @@
 
 #include "base/number.h"
 #include "gpu/device.h"
+#include "gpu/nvml.h"
 
 static tt_status check(const tt_tune_opts *opts) {
     if (opts->n_devices > TT__GPUS_MAX)
@@ -29,6 +30,16 @@ static tt_status add(tt__devices *d, const tt__gpu *gpu, int ordinal) {
     return TT_OK;
 }
 
+/* NVML is asked first, because CUDA takes long to start. Each worker checks that its GPU is like the others.
+ */
+static bool are_alike(const tt_tune_opts *opts) {
+    const int n = tt__nvml_alike();
+    bool are = true;
+    for (size_t i = 0; i < opts->n_devices; i++)
+        are &= opts->devices[i] < n;
+    return are;
+}
+
 tt_status tt__devices_of(tt__devices *out, const tt_tune_opts *opts) {
     tt_status status = TT_OK;
     char line[512];
@@ -36,9 +47,10 @@ tt_status tt__devices_of(tt__devices *out, const tt_tune_opts *opts) {
     TT_TRY(check(opts));
     if (opts->replay || opts->n_devices < 2)
         return add(out, &(tt__gpu){.cc = 0}, opts->n_devices ? opts->devices[0] : opts->device);
+    const bool alike = are_alike(opts);
     for (size_t i = 0; i < opts->n_devices; i++) {
-        tt__gpu gpu;
-        tt_status found = tt__device_gpu(&gpu, opts->devices[i]);
+        tt__gpu gpu = {.cc = 0};
+        tt_status found = alike ? TT_OK : tt__device_gpu(&gpu, opts->devices[i]);
         if (found == TT_OK) {
             TT_TRY(add(out, &gpu, opts->devices[i]));
             continue;

@@ -14,7 +14,7 @@ enum { TT__KINDS_MAX = 8 };
 typedef struct tt__devices {
     size_t n_kinds;
     struct {
-        tt__gpu gpu; /* empty if there is only one device: its worker describes it */
+        tt__gpu gpu; /* empty if there is only one kind: a worker describes it */
         int ordinals[TT__GPUS_MAX];
         size_t n;
     } kinds[TT__KINDS_MAX];

@@ -90,18 +90,12 @@ static void enter_best(tt__finals *f, const tt__search *search, size_t most) {
     }
 }
 
-/* Finds the stored winner in the space, and tries it if the search has not. */
-static tt_status find_incumbent(tt__session *s, tt__search *search, int64_t *index) {
+tt_status tt__finals_needed(const tt__session *s, const tt__search *search, int64_t needed[TT__NEEDED]) {
     tt__winner w;
     bool found;
-    *index = TT__NOBODY;
     TT_TRY(tt__store_winner_get(s->store, s->gpu_id, search->problem_id, &w, &found));
-    int64_t at = found ? tt__strategy_member(&search->space, w.kernel, w.config) : TT__NOTHING;
-    if (at == TT__NOTHING)
-        return TT_OK;
-    TT_TRY(tt__search_try(s, search, (size_t)at));
-    if (passed(search, at))
-        *index = at;
+    needed[0] = found ? tt__strategy_member(&search->space, w.kernel, w.config) : TT__NOBODY;
+    needed[1] = tt__strategy_default(&search->space, (size_t)search->best); /* shows what tuning gained */
     return TT_OK;
 }
 
@@ -150,22 +144,22 @@ static tt_status enter_earlier(tt__session *s, const tt__search *search, tt__fin
 }
 
 tt_status tt__finals_nominate(tt__session *s, tt__search *search, const tt__search *copy, tt__finals *f) {
-    int64_t incumbent;
+    int64_t needed[TT__NEEDED];
     *f = (tt__finals){.at_default = TT__NOBODY, .at_incumbent = TT__NOBODY};
-    TT_TRY(find_incumbent(s, search, &incumbent));
-    int64_t leading_default = tt__strategy_default(
-        &search->space, (size_t)search->best); /* for comparison: it shows what tuning gained */
-    if (leading_default != TT__NOTHING)
-        TT_TRY(tt__search_try(s, search, (size_t)leading_default));
+    for (size_t i = 0; i < TT__NEEDED; i++) { /* a trial may change the leading template */
+        TT_TRY(tt__finals_needed(s, search, needed));
+        if (needed[i] != TT__NOBODY)
+            TT_TRY(tt__search_try(s, search, (size_t)needed[i]));
+    }
     size_t heats = is_short(s, search) ? HEATS : 1;
     if (s->call->only_finals)
         TT_TRY(enter_earlier(s, search, f));
     enter_best(f, search, heats * CONTENDERS_MAX - f->n);
-    if (incumbent != TT__NOBODY)
-        f->at_incumbent = enter(f, search, incumbent);
+    if (needed[0] != TT__NOBODY && passed(search, needed[0]))
+        f->at_incumbent = enter(f, search, needed[0]);
     f->n_contenders = f->n;
-    if (leading_default != TT__NOTHING && passed(search, leading_default))
-        f->at_default = enter(f, search, leading_default);
+    if (needed[1] != TT__NOBODY && passed(search, needed[1]))
+        f->at_default = enter(f, search, needed[1]);
     enter_best(f, copy, COPIES_MAX);
     return TT_OK;
 }

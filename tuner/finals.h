@@ -37,6 +37,11 @@ typedef struct tt__heat {
     tt__trial *trials;
 } tt__heat;
 
+/* Configurations that the finals need even if the search left them out: the stored winner, and the leading
+ * template's default. Members of the space, or TT__NOBODY. */
+enum { TT__NEEDED = 2 };
+tt_status tt__finals_needed(const tt__session *s, const tt__search *search, int64_t needed[TT__NEEDED]);
+
 /* Chooses the entrants. It tries the stored winner and the leading template's default if the search has
  * not. */
 tt_status tt__finals_nominate(tt__session *s, tt__search *search, const tt__search *copy, tt__finals *out);

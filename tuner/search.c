@@ -1,14 +1,10 @@
 /*
- * Searches one problem: lists the configurations, takes over stored trials, asks the strategy, stores new
- * trials.
+ * The search of one problem: lists the configurations, takes over stored trials, and stores new ones.
  */
 #include <math.h>
 #include <stdlib.h>
 
 #include "base/clean.h"
-#include "base/clock.h"
-#include "tuner/ahead.h"
-#include "tuner/elections.h"
 #include "tuner/tune.h"
 #include "tuner/widen.h"
 
@@ -89,20 +85,18 @@ static tt_status take_over(void *user, const tt__trial_row *row) {
     return TT_OK;
 }
 
-/* Was a configuration of this template, in [first, end), tried, or is one in flight? */
-static bool has_competed(const tt__search *search, size_t first, size_t end) {
+bool tt__search_competed(const tt__search *search, size_t first, size_t end) {
     while (first < end && search->known[first] == TT__UNTRIED)
         first++;
     return first < end;
 }
 
-/* Counts the templates for the problem, and those that have not competed. */
-static size_t count_templates(const tt__search *search, size_t *n_left_out) {
+size_t tt__search_templates(const tt__search *search, size_t *n_left_out) {
     size_t n = 0;
     *n_left_out = 0;
     for (size_t i = 0, end; i < search->space.n; i = end, n++) {
         end = tt__strategy_end_of_template(&search->space, i);
-        *n_left_out += !has_competed(search, i, end);
+        *n_left_out += !tt__search_competed(search, i, end);
     }
     return n;
 }
@@ -110,7 +104,7 @@ static size_t count_templates(const tt__search *search, size_t *n_left_out) {
 /* Stored trials count towards the effort. Templates without stored trials (new, or left out by `only`) still
  * get their share. A small effort is not shared. */
 static void set_aside(tt__search *search, size_t most) {
-    size_t n_left_out, n = count_templates(search, &n_left_out);
+    size_t n_left_out, n = tt__search_templates(search, &n_left_out);
     if (most == SIZE_MAX || n_left_out == 0 || most < 2 * n)
         return;
     size_t share = (size_t)((double)most * (double)(n - n_left_out) / (double)n);
@@ -120,64 +114,33 @@ static void set_aside(tt__search *search, size_t most) {
 
 /* ---- Trying -------------------------------------------------------------------------------------------- */
 
-static tt_status submit(tt__session *s, tt__search *search, size_t i) {
+tt_status tt__search_submit(tt__session *s, tt__search *search, size_t i) {
     bool timed =
         search->t->operation->objective < 0; /* for other objectives a slow one may still be the best */
     double cutoff =
         search->best == TT__NOTHING || !timed ? 0 : hopeless * search->trials[search->best].time_us;
-    TT_TRY(s->backend->ops->submit(s->backend, i, &search->space.items[i], cutoff));
+    TT_TRY(
+        s->backend->ops->submit(s->backend, s->lane * TT__LANE_TRIALS + i, &search->space.items[i], cutoff));
     search->known[i] = TT__PENDING;
     return TT_OK;
 }
 
-static tt_status take_one(tt__session *s, tt__search *search) {
-    tt__trial trial;
-    size_t i;
-    TT_TRY(s->backend->ops->wait(s->backend, &i, &trial));
-    while (i == TT__NO_TRIAL) {
-        TT_TRY(tt__elections_go_on(s));
-        TT_TRY(s->backend->ops->wait(s->backend, &i, &trial));
-    }
-    trial.weight = search->space.items[i].weight;
-    TT_TRY(tt__session_store(s, search->problem_id, &search->space.items[i], TT__STAGE_SCREEN, &trial));
-    keep(search, i, &trial);
+tt_status tt__search_take(tt__session *s, tt__search *search, size_t i, tt__trial *trial) {
+    trial->weight = search->space.items[i].weight;
+    TT_TRY(tt__session_store(s, search->problem_id, &search->space.items[i], TT__STAGE_SCREEN, trial));
+    keep(search, i, trial);
     search->n_measured++;
     return TT_OK;
 }
 
-/* ---- What the strategy wants, as far as the limits go -------------------------------------------------- */
+/* ---- Limits -------------------------------------------------------------------------------------------- */
 
 double tt__search_best_us(const tt__search *search) {
     size_t best = (size_t)search->best;
     return search->best == TT__NOTHING ? 0 : search->trials[best].time_us / search->space.items[best].weight;
 }
 
-/* A strategy that is running. */
-typedef struct hunt {
-    const tt__strategy *strategy;
-    void *self;
-    tt__view view;
-    double started_s;
-    size_t n_pending;
-    size_t until; /* this round ends with so many trials */
-} hunt;
-
-/* Is there time for one more trial, for those in flight, and for the finals? */
-static bool in_time(tt__search *search, const hunt *h) {
-    if (isinf(search->limits.deadline_s))
-        return true;
-    double now = tt__now_s();
-    double pace = search->n_measured ? (now - h->started_s) / (double)search->n_measured : 0;
-    search->pace_s = pace;
-    enum { FINALS_IN_TRIALS = 4 }; /* at least, because launches may take longer than their times */
-    double finals_s = search->limits.finals
-                          ? fmax(tt__limits_finals_s(tt__search_best_us(search)), FINALS_IN_TRIALS * pace)
-                          : 0;
-    return now + pace * (double)(h->n_pending + 1) + finals_s < search->limits.deadline_s;
-}
-
-/* The number of trials allowed, as far as it is known now. */
-static size_t most_trials(const tt__search *search) {
+size_t tt__search_most(const tt__search *search) {
     const tt__limits *limits = &search->limits;
     if (search->space.n <= limits->whole)
         return limits->whole;
@@ -186,161 +149,15 @@ static size_t most_trials(const tt__search *search) {
 }
 
 size_t tt__search_left(const tt__search *search) {
-    size_t known = tt__search_counted(search), most = most_trials(search);
+    size_t known = tt__search_counted(search), most = tt__search_most(search);
     return search->n_tried < search->space.n && known < most ? most - known : 0;
 }
 
-static void set_wanted(tt__search *search) {
-    size_t most = most_trials(search), known = tt__search_counted(search),
+void tt__search_aim(tt__search *search) {
+    size_t most = tt__search_most(search), known = tt__search_counted(search),
            all = search->space.n - search->n_aside;
     search->wanted = most < all ? most : all;
     search->wanted = search->wanted > known ? search->wanted : known;
-}
-
-/* Trials reserved for templates that the strategy has not named: one each, at most half of the effort. */
-static size_t n_kept(const tt__search *search) {
-    size_t n_left_out;
-    if (most_trials(search) >= search->space.n)
-        return 0;
-    count_templates(search, &n_left_out);
-    return n_left_out < most_trials(search) / 2 ? n_left_out : most_trials(search) / 2;
-}
-
-/* How many more trials the strategy may name. */
-static size_t nameable(const tt__search *search, const hunt *h) {
-    size_t left = tt__search_left(search), taken = h->n_pending + n_kept(search),
-           named = search->n_tried + h->n_pending;
-    size_t round = h->until > named ? h->until - named : 0;
-    left = left > taken ? left - taken : 0;
-    return left < round ? left : round;
-}
-
-/* Each GPU more has a trial, and the next one, in flight. */
-static size_t window(const tt__session *s, const tt__search *search, const hunt *h) {
-    size_t one = tt__strategy_window(h->strategy, search->n_tried), more = 2 * (s->n_gpus - 1);
-    return one < SIZE_MAX - more ? one + more : one;
-}
-
-/* Submits configurations from the strategy while the backend has room and the strategy names any. */
-static tt_status refill(tt__session *s, tt__search *search, hunt *h) {
-    while (s->backend->ops->room(s->backend) > 0 && h->n_pending < window(s, search, h) &&
-           nameable(search, h) > 0 && search->n_tried + h->n_pending < search->space.n) {
-        int64_t i;
-        if ((search->cut = !in_time(search, h)))
-            break;
-        TT_TRY(h->strategy->next(&i, h->self, &h->view));
-        if (i == TT__NOTHING)
-            break;
-        TT_TRY(submit(s, search, (size_t)i));
-        h->n_pending++;
-    }
-    return TT_OK;
-}
-
-/* A budget is not over before the default has been tried. With a cost model, a better one comes first. */
-static tt_status try_default(tt__session *s, tt__search *search, hunt *h) {
-    if (isinf(search->limits.deadline_s) || search->n_tried > 0 || search->space.n == 0 ||
-        search->t->operation->moves)
-        return TT_OK;
-    h->n_pending++;
-    return submit(s, search, 0);
-}
-
-static tt_status try_all(tt__session *s, tt__search *search, const char *phase, hunt *h) {
-    TT_TRY(try_default(s, search, h));
-    for (;;) {
-        TT_TRY(refill(s, search, h));
-        TT_TRY(tt__ahead_of_strategy(s->ahead, search, h->strategy, h->self, &h->view,
-                                     search->cut ? 0 : nameable(search, h)));
-        if (h->n_pending == 0)
-            return TT_OK;
-        TT_TRY(take_one(s, search));
-        h->n_pending--;
-        set_wanted(search);
-        tt__session_progress(s, search, phase);
-    }
-}
-
-/* Tries each template once that the strategy never named. All templates have then competed, and running the
- * same effort again measures nothing. */
-static tt_status try_the_rest(tt__session *s, tt__search *search, hunt *h) {
-    for (size_t i = 0, end; i < search->space.n && !search->cut; i = end) {
-        end = tt__strategy_end_of_template(&search->space, i);
-        if (has_competed(search, i, end) || tt__search_counted(search) + h->n_pending >= most_trials(search))
-            continue;
-        for (; s->backend->ops->room(s->backend) == 0; h->n_pending--)
-            TT_TRY(take_one(s, search));
-        search->cut = !in_time(search, h);
-        if (search->cut)
-            break;
-        TT_TRY(submit(s, search, i));
-        h->n_pending++;
-    }
-    for (; h->n_pending > 0; h->n_pending--)
-        TT_TRY(take_one(s, search));
-    return TT_OK;
-}
-
-bool tt__search_wants_all(const tt__session *s, const tt__search *search) {
-    return (!s->strategy || s->strategy == &tt__strategy_exhaustive) &&
-           most_trials(search) >= search->space.n && isinf(search->limits.deadline_s);
-}
-
-/* If everything will be tried, the order does not matter. The order of the space shares most cubins. */
-static const tt__strategy *choose(const tt__session *s, const tt__search *search) {
-    if (s->strategy)
-        return s->strategy;
-    return tt__search_wants_all(s, search) ? &tt__strategy_exhaustive : &tt__strategy_surrogate;
-}
-
-/* Searches the space as it is now. */
-static tt_status search_round(tt__session *s, tt__search *search, const char *phase, hunt *h) {
-    tt__points points;
-    tt__cost_model model = {0};
-    tt__warm_starts starts;
-    tt__priors priors = {0};
-    const tt__elsewhere elsewhere = {s->store, &s->elsewhere, &s->gpu, &s->env, s->gpu_id, s->run_id};
-    tt_status status;
-    h->self = NULL;
-    TT_GOTO(tt__points_open(&points, &search->space));
-    TT_GOTO(tt__cost_model_open(&model, &search->space, &s->gpu, &search->problem, &points, NULL));
-    TT_GOTO(tt__warm_starts_find(&starts, &priors, &elsewhere, &search->problem, &search->space, &model));
-    h->view = (tt__view){.space = &search->space,
-                         .points = &points,
-                         .model = &model,
-                         .known = search->known,
-                         .trials = search->trials,
-                         .starts = starts.at,
-                         .n_starts = starts.n,
-                         .priors = &priors,
-                         .hurried = isfinite(search->limits.deadline_s)};
-    TT_GOTO(h->strategy->open(&h->self, &h->view, s->opts->seed));
-    TT_GOTO(try_all(s, search, phase, h));
-out:
-    h->strategy->close(h->self);
-    tt__priors_free(&priors);
-    tt__cost_model_close(&model);
-    tt__points_close(&points);
-    return status;
-}
-
-/* A sampled space is widened after each round. The next one begins when there are half as many trials more.
- */
-static tt_status search_on(tt__session *s, tt__search *search, const char *phase) {
-    enum { FIRST_ROUND = 32 };
-    hunt h = {.strategy = choose(s, search), .started_s = tt__now_s(), .until = SIZE_MAX};
-    bool again = search->space.sampled;
-    if (again)
-        h.until = search->n_tried > FIRST_ROUND ? search->n_tried : FIRST_ROUND;
-    do {
-        TT_TRY(search_round(s, search, phase, &h));
-        again = search->space.sampled && search->n_tried >= h.until && tt__search_left(search) > 0 &&
-                !search->cut;
-        h.until += h.until / 2;
-        if (again)
-            TT_TRY(tt__search_widen(search, &s->gpu));
-    } while (again);
-    return try_the_rest(s, search, &h);
 }
 
 /* The stored winner competes even if opts->only leaves its kernel out, so that a worse one cannot replace
@@ -391,17 +208,6 @@ out:
     return status;
 }
 
-/* A sample cannot be tried whole. */
-static tt_status check_size(const tt__search *search) {
-    if (!search->space.sampled || search->limits.trials != SIZE_MAX)
-        return TT_OK;
-    return tt__fail(
-        TT_E_INVALID,
-        "%s has about %.2g legal configurations, too many to try all: choose another effort, or limit "
-        "the trials",
-        search->t->kernel, search->space.legal);
-}
-
 tt_status tt__search_open(tt__session *s, const tt__problem *p, const tt__limits *limits, tt__search *out) {
     *out = (tt__search){.problem = *p, .limits = *limits, .part = s->call->part, .best = TT__NOTHING};
     out->t = tt__template_set_for(s->templates, p);
@@ -412,27 +218,19 @@ tt_status tt__search_open(tt__session *s, const tt__problem *p, const tt__limits
     TT_TRY(enumerate(s, out));
     if (!s->opts->force && !s->presumed)
         TT_TRY(take_over_all(s, out));
-    set_aside(out, most_trials(out));
-    set_wanted(out);
+    set_aside(out, tt__search_most(out));
+    tt__search_aim(out);
     return TT_OK;
 }
 
-tt_status tt__search_run(tt__session *s, tt__search *search, const char *phase) {
-    TT_TRY(s->backend->ops->problem(s->backend, &search->problem, search->t));
-    tt__session_progress(s, search, phase);
-    if (tt__search_left(search) == 0)
-        return TT_OK;
-    TT_TRY(check_size(search));
-    if (s->backend->ops->prepare)
-        TT_TRY(s->backend->ops->prepare(s->backend)); /* in parallel with planning the search */
-    return search_on(s, search, phase);
-}
-
 tt_status tt__search_try(tt__session *s, tt__search *search, size_t index) {
+    size_t id;
+    tt__trial trial;
     if (search->known[index] != TT__UNTRIED)
         return TT_OK;
-    TT_TRY(submit(s, search, index));
-    return take_one(s, search);
+    TT_TRY(tt__search_submit(s, search, index));
+    TT_TRY(s->backend->ops->wait(s->backend, &id, &trial));
+    return tt__search_take(s, search, id, &trial);
 }
 
 void tt__search_close(tt__search *search) {

@@ -1,5 +1,5 @@
 /*
- * The search of one problem: its space, its trials so far, and the choice of the next ones.
+ * The search of one problem: its space, and its trials so far.
  */
 #ifndef TT_TUNER_SEARCH_H
 #define TT_TUNER_SEARCH_H
@@ -30,13 +30,22 @@ typedef struct tt__search {
 /* Makes the space and takes over stored trials (unless opts->force or s->presumed). Close it with
  * tt__search_close in any case. */
 tt_status tt__search_open(tt__session *s, const tt__problem *p, const tt__limits *limits, tt__search *out);
-/* Tries more configurations, within the limits. After TT_E_INTERRUPTED the search has its results so far. */
-tt_status tt__search_run(tt__session *s, tt__search *search, const char *phase);
 /* Tries one more configuration, beyond all limits, if it is untried. The backend must have the search's
- * problem open. */
+ * problem open, and nothing else under way. */
 tt_status tt__search_try(tt__session *s, tt__search *search, size_t index);
+/* The same in two parts: the request, and its trial. */
+tt_status tt__search_submit(tt__session *s, tt__search *search, size_t index);
+tt_status tt__search_take(tt__session *s, tt__search *search, size_t index, tt__trial *trial);
 void tt__search_close(tt__search *search);
 
+/* The number of trials allowed, as far as it is known now. */
+size_t tt__search_most(const tt__search *search);
+/* Sets `wanted`. */
+void tt__search_aim(tt__search *search);
+/* Was a configuration of this template, in [first, end), tried, or is one in flight? */
+bool tt__search_competed(const tt__search *search, size_t first, size_t end);
+/* Counts the templates for the problem, and those that have not competed. */
+size_t tt__search_templates(const tt__search *search, size_t *n_left_out);
 /* Trials that count towards the effort. */
 size_t tt__search_counted(const tt__search *search);
 /* Trials that the limits still allow; 0 if the whole space was tried. */

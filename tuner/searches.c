@@ -4,6 +4,7 @@
 #include "base/clock.h"
 #include "template/operation.h"
 #include "tuner/ahead.h"
+#include "tuner/hunt.h"
 #include "tuner/tune.h"
 
 static tt__limits limits_of(const tt__session *s, size_t n_left) {

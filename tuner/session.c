@@ -42,7 +42,7 @@ static double eta(const tt__session *s, const tt__search *search) {
 
 void tt__session_progress(const tt__session *s, const tt__search *search, const char *phase) {
     char text[TT__PROBLEM_TEXT_MAX];
-    if (!s->opts->on_progress)
+    if (!s->opts->on_progress || s->in_background)
         return;
     const tt__problem *p = &s->call->problems[s->at_problem]; /* also while its copy is searched */
     tt_progress progress = {

@@ -11,7 +11,6 @@
 #include "tuner/warm_starts.h"
 
 struct tt__ahead;
-struct tt__elections;
 struct tt__search;
 struct tt__tune_call;
 
@@ -19,8 +18,7 @@ typedef struct tt__session {
     tt__store *store;
     const tt__template_set *templates;
     tt__backend *backend;
-    struct tt__ahead *ahead;         /* NULL: nothing is compiled, or nothing ahead */
-    struct tt__elections *elections; /* finals that go on beside a search */
+    struct tt__ahead *ahead; /* NULL: nothing is compiled, or nothing ahead */
     tt__trace *trace;
     const tt__strategy *strategy; /* NULL: chosen for each search */
     const struct tt__tune_call *call;
@@ -31,6 +29,8 @@ typedef struct tt__session {
     bool presumed;      /* `gpu` is a guess; searches do not use the store until it is confirmed */
     tt__env env;
     int64_t gpu_id, run_id;
+    size_t lane, n_lanes;          /* the backend's lane; how many are in use, or 0: only the first */
+    bool in_background;            /* an earlier problem shows its progress */
     size_t at_problem, n_problems; /* for progress */
     double started_s, end_s;       /* end_s: end of the budget, or INFINITY */
     tt__winners elsewhere;         /* winners of earlier runs, where a search may start */

@@ -15,9 +15,9 @@
 #include "tuner/backend_replay.h"
 #include "tuner/devices.h"
 #include "tuner/elect.h"
-#include "tuner/elections.h"
 #include "tuner/foreign.h"
 #include "tuner/gpu_backend/backend.h"
+#include "tuner/lanes.h"
 #include "tuner/measure.h"
 #include "tuner/tune.h"
 
@@ -107,8 +107,7 @@ static void say_cut(const tt__session *s, const tt__search *search, tt_result *r
     tt__session_message(s, "%s: %s", result->problem, result->note);
 }
 
-/* The parts of a result that are known before any trial. */
-static void begin_result(const tt__session *s, const tt__problem *p, tt_result *result) {
+void tt__tune_begin_result(const tt__session *s, const tt__problem *p, tt_result *result) {
     char text[TT__PROBLEM_TEXT_MAX];
     result->rows = tt__problem_number(p, "rows", 0);
     result->cols = tt__problem_number(p, "cols", 0);
@@ -121,11 +120,9 @@ static void begin_result(const tt__session *s, const tt__problem *p, tt_result *
     tt__copy(result->problem, sizeof result->problem, tt__problem_text(text, p));
 }
 
-/* Elects the winner after the searches. */
-static tt_status end_result(tt__session *s, tt__searches *both, tt_result *result) {
-    tt__search *search = &both->search;
-    double since_s = tt__now_s();
+tt_status tt__tune_needs_finals(tt__session *s, const tt__search *search, tt_result *result, bool *needed) {
     bool holds = false;
+    *needed = false;
     result->space = search->space.sampled ? (size_t)search->space.legal : search->space.n;
     if (search->best == TT__NOTHING) {
         no_winner(s, search, result);
@@ -133,14 +130,22 @@ static tt_status end_result(tt__session *s, tt__searches *both, tt_result *resul
     }
     if (!s->opts->force && !s->call->only_finals)
         TT_TRY(tt__stored_winner(s, search, result, &holds));
-    if (!holds && s->call->stored)
-        return TT_OK;
-    if (!holds && tt__elections_possible(s))
-        return tt__elections_begin(s, both, result);
-    if (!holds)
-        TT_TRY(tt__elect(s, search, &both->copy, result));
-    else if (!s->opts->replay)
+    if (holds && !s->opts->replay)
         result->source = TT_SOURCE_STORED;
+    *needed = !holds && !s->call->stored;
+    return TT_OK;
+}
+
+/* Elects the winner after the searches. */
+static tt_status end_result(tt__session *s, tt__searches *both, tt_result *result) {
+    tt__search *search = &both->search;
+    double since_s = tt__now_s();
+    bool needed;
+    TT_TRY(tt__tune_needs_finals(s, search, result, &needed));
+    if (needed)
+        TT_TRY(tt__elect(s, search, &both->copy, result));
+    else if (!*result->kernel)
+        return TT_OK;
     if (search->cut)
         say_cut(s, search, result);
     if (s->call->after)
@@ -173,7 +178,7 @@ static tt_status tune_next(tt__session *s, const tt__problem *p, tt__searches *n
     tt__searches now = *next;
     tt_status status;
     *next = (tt__searches){.open = false};
-    begin_result(s, p, result);
+    tt__tune_begin_result(s, p, result);
     if (!now.open)
         TT_TRY(tt__searches_open(s, p, n_left, &now));
     if (!s->call->stored) {
@@ -187,15 +192,15 @@ out:
 }
 
 static tt_status tune_all(tt__session *s, tt__ahead *ahead, tt_report *report, tt_result *results) {
-    size_t without = 0;
+    size_t without = 0, n_ended = 0;
     tt_status status = TT_OK;
-    while (status == TT_OK && s->at_problem < s->n_problems) {
-        status = tune_next(s, &ahead->problems[s->at_problem], &ahead->next, &results[s->at_problem]);
-        s->at_problem += status == TT_OK;
+    if (tt__lanes_most(s) > 1)
+        status = tt__lanes_tune(s, ahead->problems, results, &n_ended);
+    for (; status == TT_OK && n_ended < s->n_problems; n_ended += status == TT_OK) {
+        s->at_problem = n_ended;
+        status = tune_next(s, &ahead->problems[n_ended], &ahead->next, &results[n_ended]);
     }
-    if (status == TT_OK)
-        status = tt__elections_end(s);
-    report->n_results += tt__elections_abandon(s, s->at_problem);
+    report->n_results += n_ended;
     TT_TRY(status);
     TT_TRY(tt__store_run_end(s->store, s->run_id));
     for (size_t i = 0; i < s->n_problems; i++)
@@ -278,7 +283,6 @@ static tt_status run(tt__session *s, tt__ahead *ahead, tt_report *report, tt_res
 /* A run has its own connection, so that the context can be used meanwhile. ":memory:" has only one. */
 static tt_status run_in_store(tt__session *s, tt_ctx *ctx, tt_report *report, tt_result *results) {
     tt__ahead ahead = {.s = s, .ctx = ctx, .problems = s->call->problems};
-    tt__elections elections = {.n = 0};
     bool shared = strcmp(tt__store_path(ctx->store), ":memory:") == 0;
     if (ctx->read_only)
         return tt__fail(TT_E_INVALID, "the context was opened read-only: tuning has to write to the store");
@@ -288,7 +292,6 @@ static tt_status run_in_store(tt__session *s, tt_ctx *ctx, tt_report *report, tt
     } else {
         TT_TRY(tt__store_open(&s->store, tt__store_path(ctx->store), TT__STORE_READ_WRITE));
     }
-    s->elections = &elections;
     s->ahead = s->opts->replay || s->call->stored ? NULL : &ahead;
     tt_status status = run(s, &ahead, report, results);
     tt__ahead_close(&ahead);

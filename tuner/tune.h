@@ -26,6 +26,12 @@ typedef struct tt__tune_call {
     void *user;
 } tt__tune_call;
 
+/* Fills in the parts of a result that are known before any trial. */
+void tt__tune_begin_result(const tt__session *s, const tt__problem *p, tt_result *result);
+/* Are finals needed after the searches? If not, the result has the stored winner, or says why there is
+ * none. */
+tt_status tt__tune_needs_finals(tt__session *s, const tt__search *search, tt_result *result, bool *needed);
+
 /* *out is freed with free. */
 tt_status tt__tune(tt_report **out, tt_ctx *ctx, const tt__tune_call *call, const tt_tune_opts *opts);
 

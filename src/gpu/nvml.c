@@ -5,6 +5,8 @@
 
 #include <dlfcn.h>
 #include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
 
 #include "gpu/driver.h"
 
@@ -20,6 +22,9 @@ static struct {
     int (*limits)(void *device, unsigned long long *reasons);
     int (*energy)(void *device, unsigned long long *millijoules); /* NULL: an old driver */
     int (*temperature)(void *device, int sensor, unsigned *celsius);
+    int (*count)(unsigned *n);
+    int (*memory)(void *device, void *info);
+    int (*mig)(void *device, unsigned *now, unsigned *pending);
 } nvml;
 
 static struct {
@@ -52,6 +57,9 @@ static bool load(void) {
         {&nvml.limits, "nvmlDeviceGetCurrentClocksThrottleReasons", false},
         {&nvml.energy, "nvmlDeviceGetTotalEnergyConsumption", true},
         {&nvml.temperature, "nvmlDeviceGetTemperature", true},
+        {&nvml.count, "nvmlDeviceGetCount_v2", true},
+        {&nvml.memory, "nvmlDeviceGetMemoryInfo", true},
+        {&nvml.mig, "nvmlDeviceGetMigMode", true},
     };
     for (size_t i = 0; lib && i < sizeof symbols / sizeof *symbols; i++) {
         void *address = dlsym(lib, symbols[i].name);
@@ -95,6 +103,37 @@ void tt__nvml_name(char *out, size_t size, int ordinal) {
     if (!works() || ordinal < 0 || nvml.by_index((unsigned)ordinal, &probably) != 0 ||
         nvml.name(probably, out, (unsigned)size) != 0)
         out[0] = '\0';
+}
+
+/* What tells one kind of GPU from another. */
+typedef struct facts {
+    char name[TT__GPU_NAME_MAX];
+    unsigned long long total_bytes;
+} facts;
+
+/* An error of the MIG mode: this kind of GPU has no MIG. */
+static bool read_facts(facts *out, unsigned index) {
+    void *handle;
+    unsigned now = 0, pending = 0;
+    unsigned long long memory[3]; /* total, free, used */
+    memset(out, 0, sizeof *out);
+    if (nvml.by_index(index, &handle) != 0 || nvml.name(handle, out->name, sizeof out->name) != 0 ||
+        nvml.memory(handle, memory) != 0)
+        return false;
+    out->total_bytes = memory[0];
+    return nvml.mig(handle, &now, &pending) != 0 || now == 0;
+}
+
+int tt__nvml_alike(void) {
+    facts first, other;
+    unsigned n;
+    if (secure_getenv("CUDA_VISIBLE_DEVICES") || !works() || !nvml.count || !nvml.memory || !nvml.mig ||
+        nvml.count(&n) != 0 || n == 0 || !read_facts(&first, 0))
+        return 0;
+    for (unsigned i = 1; i < n; i++)
+        if (!read_facts(&other, i) || memcmp(&first, &other, sizeof first) != 0)
+            return 0;
+    return (int)n;
 }
 
 unsigned tt__nvml_sm_mhz(int ordinal) {

@@ -11,6 +11,10 @@
  * CUDA knows their order. */
 void tt__nvml_name(char *out, size_t size, int ordinal);
 
+/* The number of GPUs if all of them are alike and visible to CUDA, without waiting for CUDA; 0: they are not,
+ * or that is unknown. Ordinals are then below it. */
+int tt__nvml_alike(void);
+
 /* The current SM clock of a CUDA device in MHz; 0: unknown. May take a millisecond. */
 unsigned tt__nvml_sm_mhz(int ordinal);
 

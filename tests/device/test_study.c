@@ -17,7 +17,7 @@
 #include "template/problem_text.h"
 #include "tuner/cli/study.h"
 #include "tuner/gpu_backend/backend.h"
-#include "tuner/search.h"
+#include "tuner/hunt.h"
 #include "tuner/tune.h"
 
 enum { OWN_RUNGS = 8 }; /* templates of the ladder */

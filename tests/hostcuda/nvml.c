@@ -2,7 +2,7 @@
  * A stand-in for NVML. $HOSTCUDA_CLOCKS lists SM clocks in MHz, such as "1980,900,1980": one for each
  * reading, and the last one for all later ones. A `;` begins the next device's list, and further devices have
  * the last. Without it, no bus has a GPU. $HOSTCUDA_WATTS makes it count energy (cost.c). $HOSTCUDA_NVML_NAME
- * is the name of the GPU with index 0. Without it, that GPU does not exist.
+ * is the name of all GPUs. Without it, there are none.
  */
 #include <dlfcn.h>
 #include <stdio.h>
@@ -19,6 +19,7 @@ enum {
     CLOCK_SM = 1,
     MEMORY_MHZ = 3201,
     HIGH_MHZ = 1500,
+    MEMORY_BYTES = 1 << 30,
     HEAT = 0x20
 };
 
@@ -30,10 +31,32 @@ EXPORT int nvmlInit_v2(void) {
     return SUCCESS;
 }
 
+static unsigned n_devices(void) {
+    const char *n = getenv("HOSTCUDA_DEVICES");
+    return n ? (unsigned)atoi(n) : 1;
+}
+
 EXPORT int nvmlDeviceGetHandleByIndex_v2(unsigned index, void **device) {
     static char handle;
     *device = &handle;
-    return index == 0 && getenv("HOSTCUDA_NVML_NAME") ? SUCCESS : NOT_FOUND;
+    return index < n_devices() && getenv("HOSTCUDA_NVML_NAME") ? SUCCESS : NOT_FOUND;
+}
+
+EXPORT int nvmlDeviceGetCount_v2(unsigned *n) {
+    *n = getenv("HOSTCUDA_NVML_NAME") ? n_devices() : 0;
+    return SUCCESS;
+}
+
+EXPORT int nvmlDeviceGetMemoryInfo(void *device, unsigned long long memory[3]) {
+    (void)device;
+    memory[0] = MEMORY_BYTES;
+    return SUCCESS;
+}
+
+EXPORT int nvmlDeviceGetMigMode(void *device, unsigned *now, unsigned *pending) {
+    (void)device;
+    *now = *pending = 0;
+    return NOT_SUPPORTED;
 }
 
 EXPORT int nvmlDeviceGetName(void *device, char *name, unsigned length) {

@@ -4,6 +4,7 @@
 
 #include "space_fixture.h"
 #include "tuner/ahead.h"
+#include "tuner/hunt.h"
 #include "tuner/tune.h"
 
 enum { SPACE = 20, SPACE_OF_BOTH = 40, STAGES_MAX = 8 };

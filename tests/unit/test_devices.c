@@ -1,4 +1,5 @@
-/* The devices of a run, by kind: on GPUs that are made up. The linker replaces tt__device_gpu. */
+/* The devices of a run, by kind: on GPUs that are made up. The linker replaces tt__device_gpu and
+ * tt__nvml_alike. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -10,11 +11,12 @@
 
 #include "base/status.h"
 #include "gpu/device.h"
+#include "gpu/nvml.h"
 #include "tuner/devices.h"
 
 /* A device from BROKEN on cannot be used, and one from ABSENT on is not there. Below, there are n_kinds. */
 enum { BROKEN = 100, ABSENT = 200 };
-static int n_kinds, n_asked;
+static int n_kinds, n_asked, n_alike;
 static char message[256];
 
 tt_status __wrap_tt__device_gpu(tt__gpu *out, int ordinal);
@@ -27,6 +29,11 @@ tt_status __wrap_tt__device_gpu(tt__gpu *out, int ordinal) {
     *out = (tt__gpu){.cc = 90, .sm_count = 132};
     snprintf(out->name, sizeof out->name, "GPU %c", 'A' + ordinal % n_kinds);
     return TT_OK;
+}
+
+int __wrap_tt__nvml_alike(void);
+int __wrap_tt__nvml_alike(void) {
+    return n_alike;
 }
 
 static void keep_message(void *user, const char *line) {
@@ -80,6 +87,20 @@ static void test_asks_no_driver_for_one(void **state) {
     assert_int_equal(n_asked, 0);
 }
 
+/* NVML knows that 0 to 3 are alike, and nothing of others. */
+static void test_asks_no_driver_for_twins(void **state) {
+    (void)state;
+    static const int devices[] = {3, 1, 4};
+    n_kinds = 2;
+    n_alike = 4;
+    assert_int_equal(find(devices, 2, NULL), TT_OK);
+    expect("3 1");
+    assert_int_equal(n_asked, 0);
+    assert_int_equal(find(devices, 3, NULL), TT_OK);
+    expect("3 1; 4");
+    n_alike = 0;
+}
+
 static void test_leaves_out_what_is_broken(void **state) {
     (void)state;
     static const int some[] = {0, BROKEN, 2}, none[] = {BROKEN, BROKEN + 1}, absent[] = {0, ABSENT, 2};
@@ -116,6 +137,7 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_sorts_by_kind),
         cmocka_unit_test(test_asks_no_driver_for_one),
+        cmocka_unit_test(test_asks_no_driver_for_twins),
         cmocka_unit_test(test_leaves_out_what_is_broken),
         cmocka_unit_test(test_limits),
     };

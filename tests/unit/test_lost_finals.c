@@ -12,13 +12,16 @@
 enum { GPUS = 3 };
 static tt__loop loop;
 static tt__worker workers[GPUS];
-static tt__place place;
+static tt__loop_lane lanes[2];
+static tt__lane_finals *const finals = &lanes[1].finals;
 
-/* The place's finals are on GPU 1. */
-static void begin(tt__place_state state) {
-    loop = (tt__loop){.workers = {.n_gpus = GPUS, .n = GPUS, .items = workers}, .places = {&place}};
-    place = (tt__place){.state = state, .held = 2};
-    loop.gpus[1].place = &place;
+/* The finals of lane 1 are on GPU 1. */
+static void begin(tt__finals_state state) {
+    loop =
+        (tt__loop){.workers = {.n_gpus = GPUS, .n = GPUS, .items = workers}, .lanes = {&lanes[0], &lanes[1]}};
+    lanes[1] = (tt__loop_lane){.task.number = 1, .finals = {.state = state, .held = 2}};
+    loop.gpus[1].lane = 1;
+    loop.gpus[1].holds_finals = true;
 }
 
 static tt_status give_up(size_t gpu) {
@@ -28,31 +31,31 @@ static tt_status give_up(size_t gpu) {
 /* Another GPU holds them anew, whatever the GPU is given up for. */
 static void test_given_up_while_it_measures(void **state) {
     (void)state;
-    begin(TT__PLACE_ON_GPU);
+    begin(TT__FINALS_ON_GPU);
     assert_int_equal(give_up(1), TT_OK);
-    assert_int_equal(place.state, TT__PLACE_ASKED);
-    assert_int_equal(place.held, 0);
-    assert_null(loop.gpus[1].place);
-    assert_int_equal(tt__loop_choose_gpu(&loop), 0);
+    assert_int_equal(finals->state, TT__FINALS_ASKED);
+    assert_int_equal(finals->held, 0);
+    assert_false(loop.gpus[1].holds_finals);
+    assert_int_equal(tt__loop_choose_gpu(&loop, 1), 0);
 }
 
 /* What has ended is still taken. */
 static void test_given_up_afterwards(void **state) {
     (void)state;
-    begin(TT__PLACE_DONE);
+    begin(TT__FINALS_DONE);
     assert_int_equal(give_up(1), TT_OK);
-    assert_int_equal(place.state, TT__PLACE_DONE);
-    assert_int_equal(place.held, 0);
+    assert_int_equal(finals->state, TT__FINALS_DONE);
+    assert_int_equal(finals->held, 0);
 }
 
 static void test_the_last_fails(void **state) {
     (void)state;
-    begin(TT__PLACE_ON_GPU);
+    begin(TT__FINALS_ON_GPU);
     loop.gpus[0].given_up = loop.gpus[2].given_up = true;
     assert_int_equal(tt__loop_lost_finals(&loop, 1, tt__fail(TT_E_IO, "the GPU worker died")), TT_OK);
-    assert_int_equal(place.state, TT__PLACE_DONE);
-    assert_int_equal(place.done.status, TT_E_IO);
-    assert_string_equal(place.done.error, "the GPU worker died");
+    assert_int_equal(finals->state, TT__FINALS_DONE);
+    assert_int_equal(finals->done.status, TT_E_IO);
+    assert_string_equal(finals->done.error, "the GPU worker died");
 }
 
 int main(void) {

@@ -265,6 +265,40 @@ static void test_compiles_less(void **state) {
     field_close(&f);
 }
 
+static int differences(const field *f, size_t a, size_t b) {
+    static const char *const names[] = {"A", "B", "ORDER"};
+    int n = 0;
+    for (int k = 0; k < 3; k++)
+        n += field_value(f, a, names[k]) != field_value(f, b, names[k]);
+    return n;
+}
+
+/* After 96 trials, what differs from the best in one parameter comes next. */
+static void test_neighbours_of_the_best(void **state) {
+    (void)state;
+    enum { FROM = 96 };
+    field f;
+    course c;
+    size_t n = 0;
+    open_orders(&f);
+    play(&c, &f, &tt__strategy_surrogate, 1, 1, SIZE_MAX);
+    assert_int_equal(c.n, f.space.n);
+    for (size_t k = 1, best = c.tried[0]; k < c.n; k++) {
+        bool has = false;
+        for (size_t i = k; i < c.n; i++)
+            has |= differences(&f, best, c.tried[i]) == 1;
+        if (k >= FROM && has) {
+            assert_int_equal(differences(&f, best, c.tried[k]), 1);
+            n++;
+        }
+        const double us = f.trials[c.tried[k]].time_us, best_us = f.trials[best].time_us;
+        if (us < best_us || (us <= best_us && c.tried[k] < best))
+            best = c.tried[k];
+    }
+    assert_true(n > 0);
+    field_close(&f);
+}
+
 /* No cubin of theirs was requested, and no two share one. */
 static void expect_uncovered(const field *f, const size_t *out, size_t n) {
     for (size_t k = 0; k < n; k++) {
@@ -393,6 +427,7 @@ int main(void) {
         cmocka_unit_test(test_siblings_of_the_best),
         cmocka_unit_test(test_cubins),
         cmocka_unit_test(test_compiles_less),
+        cmocka_unit_test(test_neighbours_of_the_best),
         cmocka_unit_test(test_likely),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

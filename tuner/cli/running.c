@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include "gpu/device.h"
+#include "gpu/nvml.h"
 #include "tuner/cli/progress.h"
 
 static volatile sig_atomic_t interrupts;
@@ -56,8 +57,9 @@ static int should_stop(void *user) {
 
 /* --device all. TT_E_NO_DEVICE if there is none. */
 static tt_status find_devices(int *devices, size_t most, size_t *n) {
-    int count;
-    TT_TRY(tt__device_count(&count));
+    int count = tt__nvml_alike();
+    if (count == 0)
+        TT_TRY(tt__device_count(&count));
     if (count == 0)
         return tt__fail(TT_E_NO_DEVICE, "no CUDA device is visible: see nvidia-smi, CUDA_VISIBLE_DEVICES");
     for (*n = 0; *n < most && *n < (size_t)count; ++*n)

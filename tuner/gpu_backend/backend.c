@@ -25,28 +25,19 @@ static void forget_cubins(tt__loop *l) {
     l->cubins = (tt__cubins){.store = l->opts.store, .nvrtc = l->workers.env.nvrtc};
 }
 
-static tt_status await_description(tt__loop *l) {
-    if (!l->presumed) { /* nothing was compiled */
-        TT_TRY(tt__workers_wait_for(&l->workers, 0, TT__MSG_DESCRIBED));
-        return tt__workers_described(&l->workers);
-    }
-    while (!l->described)
-        TT_TRY(tt__loop_turn(l));
-    return TT_OK;
-}
-
 static tt_status hello(tt__backend *b, tt__gpu *gpu, tt__env *env) {
     tt__loop *l = (tt__loop *)b;
     char name[TT__GPU_NAME_MAX];
     const double begin_s = tt__now_s();
-    for (size_t i = 1; i < l->workers.n_gpus; i++) /* the others are described later, by the event loop */
+    for (size_t i = 0; i < l->workers.n_gpus; i++) /* the event loop describes those that start later */
         l->gpus[i] = (tt__loop_gpu){.state = TT__ARRAYS_STARTING, .started_s = begin_s};
     TT_TRY(tt__workers_start_all(&l->workers, name));
     l->cubins.nvrtc = l->workers.env.nvrtc;
-    l->presumed = l->workers.n_gpus == 1 && l->workers.compiling.status == TT_OK &&
+    l->presumed = l->workers.compiling.status == TT_OK &&
                   tt__ahead_while_cuda_starts(l->opts.ahead, name, &l->workers.gpu);
     l->cubins.cc = l->workers.gpu.cc;
-    TT_TRY(await_description(l));
+    while (!l->described)
+        TT_TRY(tt__loop_turn(l));
     tt__timeline_span(&l->timeline, 0, "start", begin_s, tt__now_s());
     *gpu = l->workers.gpu;
     *env = l->workers.env;
@@ -60,56 +51,79 @@ static tt_status hello(tt__backend *b, tt__gpu *gpu, tt__env *env) {
 
 /* ---- Trials -------------------------------------------------------------------------------------------- */
 
-/* Waits for the reply about the previous problem's arrays, so that it is not taken for this problem's. */
-static tt_status await_opening(tt__loop *l) {
+static size_t lanes(const tt__backend *b) {
+    const tt__loop *l = (const tt__loop *)b;
+    size_t n = 0;
     for (size_t i = 0; i < l->workers.n_gpus; i++)
-        while (l->gpus[i].state == TT__ARRAYS_OPENING && !l->gpus[i].place)
-            TT_TRY(tt__loop_turn(l));
-    return TT_OK;
+        n += !l->gpus[i].given_up;
+    return tt__lanes_for(n);
 }
 
-/* Drops the jobs of an abandoned search. */
-static void forget_jobs(tt__loop *l) {
-    for (size_t i = 0; i < l->workers.n_gpus; i++) {
-        const tt__place *p = l->gpus[i].place;
-        if (l->workers.items[i].busy && l->gpus[i].state == TT__ARRAYS_OPEN &&
-            !(p && p->state == TT__PLACE_ON_GPU))
-            tt__loop_drop_gpu(l, i);
+static tt_status enter(tt__backend *b, size_t lane) {
+    tt__loop *l = (tt__loop *)b;
+    l->at = lane;
+    if (!l->lanes[lane])
+        l->lanes[lane] = calloc(1, sizeof *l->lanes[lane]);
+    return l->lanes[lane] ? TT_OK : tt__fail_memory(sizeof *l->lanes[lane]);
+}
+
+/* A GPU worker that still measures finals of the current lane is stopped. */
+static void end_finals(tt__loop *l) {
+    tt__lane_finals *f = &tt__loop_now(l)->finals;
+    if (f->state == TT__FINALS_ON_GPU)
+        tt__loop_drop_gpu(l, f->held - 1);
+    tt__loop_release(l, l->at);
+    f->state = TT__FINALS_IDLE;
+}
+
+/* Drops the jobs of an abandoned search, and the arrays of its problem. */
+static void leave(tt__backend *b) {
+    tt__loop *l = (tt__loop *)b;
+    end_finals(l);
+    for (int i = 0; i < TT__JOBS_MAX; i++) {
+        if (l->jobs[i].lane != l->at)
+            continue;
+        if (l->jobs[i].state == TT__JOB_TRYING)
+            tt__loop_drop_gpu(l, l->jobs[i].gpu);
+        l->jobs[i] = (tt__job){0};
     }
-    memset(l->jobs, 0, sizeof l->jobs);
+    for (size_t i = 0; i < l->workers.n_gpus; i++)
+        if (l->gpus[i].lane == l->at && l->gpus[i].state == TT__ARRAYS_OPEN)
+            l->gpus[i].state = TT__ARRAYS_CLOSED;
+    tt__loop_now(l)->is_fresh = false;
 }
 
 static tt_status problem(tt__backend *b, const tt__problem *p, const tt__template *t) {
     tt__loop *l = (tt__loop *)b;
+    tt__task *task = &tt__loop_now(l)->task;
     tt__candidate c;
-    forget_jobs(l);
+    leave(b);
     TT_TRY(tt__ahead_soon(l->opts.ahead, NULL, 0, p));
-    TT_TRY(await_opening(l));
-    l->now.problem = *p;
-    l->now.number++;
-    for (size_t i = 0; i < l->workers.n_gpus; i++) {
-        if (l->gpus[i].state == TT__ARRAYS_OPEN && !l->gpus[i].place)
-            l->gpus[i].state = TT__ARRAYS_CLOSED;
+    *task = (tt__task){.number = ++l->n_tasks, .problem = *p};
+    for (size_t i = 0; i < l->workers.n_gpus; i++)
         l->gpus[i].failures = 0;
-    }
-    l->cutoff_us = 0;
-    l->now.reference = NULL;
-    TT_TRY(tt__workload_of(&l->now.work, t, &l->workers.gpu, p));
-    if (l->now.work.launch.n_passes || l->now.work.filling.n_passes) {
-        TT_TRY(tt__space_aside(&c, t->operation, l->now.work.launch.n_passes ? TT__REFERENCE : TT__DATA,
+    tt__loop_now(l)->cutoff_us = 0;
+    TT_TRY(tt__workload_of(&task->work, t, &l->workers.gpu, p));
+    if (task->work.launch.n_passes || task->work.filling.n_passes) {
+        TT_TRY(tt__space_aside(&c, t->operation, task->work.launch.n_passes ? TT__REFERENCE : TT__DATA,
                                &l->workers.gpu, p, t->operation->t->default_config));
-        TT_TRY(tt__cubins_want(&l->cubins, &c, p, &l->now.reference));
+        TT_TRY(tt__cubins_want(&l->cubins, &c, p, &task->reference));
     }
-    tt__verify_candidate(&c, &l->now.work);
-    return tt__cubins_want(&l->cubins, &c, p, &l->now.checker);
+    tt__verify_candidate(&c, &task->work);
+    return tt__cubins_want(&l->cubins, &c, p, &task->checker);
 }
 
+/* Each problem under way has a share. One without trials in flight can always have one. */
 static size_t room(const tt__backend *b) {
     const tt__loop *l = (const tt__loop *)b;
-    size_t wanted = 2 * l->workers.n, used = 0;
+    size_t of_lane[TT__LANES_MAX] = {0}, used = 0, n = 0;
     for (int i = 0; i < TT__JOBS_MAX; i++)
-        used += l->jobs[i].state != TT__JOB_FREE;
-    return used < wanted ? wanted - used : 0;
+        of_lane[l->jobs[i].lane] += l->jobs[i].state != TT__JOB_FREE;
+    for (size_t i = 0; i < TT__LANES_MAX; i++) {
+        used += of_lane[i];
+        n += of_lane[i] > 0 || i == l->at;
+    }
+    return tt__lane_room(2 * l->workers.n, n, of_lane[l->at], TT__JOBS_MAX - TT__LANES_MAX, used);
 }
 
 static tt_status submit(tt__backend *b, size_t id, const tt__candidate *c, double cutoff_us) {
@@ -120,12 +134,19 @@ static tt_status submit(tt__backend *b, size_t id, const tt__candidate *c, doubl
             j = &l->jobs[i];
     if (!j)
         return tt__fail(TT_E_INTERNAL, "more than %d trials at once", TT__JOBS_MAX);
-    l->cutoff_us = cutoff_us;
+    const tt__problem *p = &tt__loop_now(l)->task.problem;
+    tt__loop_now(l)->cutoff_us = cutoff_us;
+    tt__loop_now(l)->is_fresh = false;
     tt__cubin *cubin;
-    TT_TRY(tt__cubins_want(&l->cubins, c, &l->now.problem, &cubin));
-    *j = (tt__job){.state = TT__JOB_TO_COMPILE, .id = id, .order = ++l->submitted, .c = c, .cubin = cubin};
-    TT_TRY(tt__cubins_name(&l->cubins, c, &l->now.problem, cubin));
-    tt_status status = tt__workload_checks(&j->checks, c, &l->workers.gpu, &l->now.problem);
+    TT_TRY(tt__cubins_want(&l->cubins, c, p, &cubin));
+    *j = (tt__job){.state = TT__JOB_TO_COMPILE,
+                   .id = id,
+                   .lane = l->at,
+                   .order = ++l->submitted,
+                   .c = c,
+                   .cubin = cubin};
+    TT_TRY(tt__cubins_name(&l->cubins, c, p, cubin));
+    tt_status status = tt__workload_checks(&j->checks, c, &l->workers.gpu, p);
     if (status != TT_E_UNSUPPORTED && status != TT_E_TEMPLATE)
         return status;
     j->state = TT__JOB_DONE; /* what verifies this configuration cannot be launched */
@@ -136,8 +157,8 @@ static tt_status submit(tt__backend *b, size_t id, const tt__candidate *c, doubl
 
 /* Have finals ended? */
 static bool any_done(const tt__loop *l) {
-    for (size_t i = 0; i < TT__PLACES_MAX; i++)
-        if (l->places[i] && l->places[i]->state == TT__PLACE_DONE)
+    for (size_t i = 0; i < TT__LANES_MAX; i++)
+        if (l->lanes[i] && l->lanes[i]->finals.state == TT__FINALS_DONE)
             return true;
     return false;
 }
@@ -166,7 +187,9 @@ static tt_status wait(tt__backend *b, size_t *id, tt__trial *trial) {
 }
 
 static tt_status prepare(tt__backend *b) {
-    return tt__loop_prepare((tt__loop *)b);
+    tt__loop *l = (tt__loop *)b;
+    tt__loop_now(l)->is_fresh = true;
+    return tt__loop_prepare(l);
 }
 
 /* ---- Finals -------------------------------------------------------------------------------------------- */
@@ -179,9 +202,10 @@ static tt_status await(tt__loop *l, const tt__cubin *cubin) {
 
 static tt_status await_problem(tt__loop *l) {
     for (;;) {
-        const size_t gpu = l->count_gpu = tt__loop_choose_gpu(l);
+        const size_t gpu = l->count_gpu = tt__loop_choose_gpu(l, l->at);
         if (l->gpus[gpu].state == TT__ARRAYS_OPEN)
             return TT_OK;
+        l->gpus[gpu].lane = l->at;
         if (l->gpus[gpu].state == TT__ARRAYS_CLOSED)
             TT_TRY(tt__loop_open_problem(l, gpu));
         TT_TRY(tt__loop_turn(l));
@@ -189,8 +213,8 @@ static tt_status await_problem(tt__loop *l) {
 }
 
 /* Gets the finalists' cubins. Trials may be of an earlier run, and its cubins may have been pruned. */
-static tt_status finalist_cubins(tt__loop *l, const tt__task *task, const tt__candidate *const *c, size_t n,
-                                 tt__cubin **cubins) {
+static tt_status finalist_cubins(tt__loop *l, const tt__candidate *const *c, size_t n, tt__cubin **cubins) {
+    const tt__task *task = &tt__loop_now(l)->task;
     TT_TRY(await(l, task->checker)); /* if all trials were stored, it was not needed until now */
     if (task->reference)
         TT_TRY(await(l, task->reference));
@@ -203,77 +227,48 @@ static tt_status finalist_cubins(tt__loop *l, const tt__task *task, const tt__ca
     return tt__cubins_save(&l->cubins, true);
 }
 
-static size_t finals_most(const tt__backend *b) {
-    const tt__loop *l = (const tt__loop *)b;
-    size_t n = 0;
-    for (size_t i = 0; i < l->workers.n_gpus; i++)
-        n += !l->gpus[i].given_up;
-    return n > 1 ? n : 0;
-}
-
-static tt_status ask(tt__loop *l, size_t at, const tt__candidate *const *c, size_t n, tt__rounds rounds,
+static tt_status ask(tt__loop *l, const tt__candidate *const *c, size_t n, tt__rounds rounds,
                      double train_s) {
+    tt__lane_finals *f = &tt__loop_now(l)->finals;
     if (n == 0 || n > TT__FINALISTS_MAX)
         return tt__fail(TT_E_INTERNAL, "finals of %zu", n);
-    if (!l->places[at])
-        l->places[at] = calloc(1, sizeof *l->places[at]);
-    tt__place *p = l->places[at];
-    if (!p)
-        return tt__fail_memory(sizeof *p);
-    if (p->state == TT__PLACE_FREE)
-        p->task = l->now;
-    p->state = TT__PLACE_IDLE;
-    TT_TRY(finalist_cubins(l, &p->task, c, n, p->cubins));
-    memcpy(p->c, c, n * sizeof *c);
-    p->n = n;
-    p->rounds = rounds;
-    p->train_s = train_s;
-    p->state = TT__PLACE_ASKED;
-    return tt__loop_feed_places(l);
+    TT_TRY(finalist_cubins(l, c, n, f->cubins));
+    memcpy(f->c, c, n * sizeof *c);
+    f->n = n;
+    f->rounds = rounds;
+    f->train_s = train_s;
+    f->state = TT__FINALS_ASKED;
+    return tt__loop_feed_finals(l);
 }
 
-static tt_status finals_ask(tt__backend *b, size_t at, const tt__candidate *const *c, size_t n,
-                            tt__rounds rounds) {
-    return ask((tt__loop *)b, at, c, n, rounds, 0);
+static tt_status finals_ask(tt__backend *b, const tt__candidate *const *c, size_t n, tt__rounds rounds) {
+    return ask((tt__loop *)b, c, n, rounds, 0);
 }
 
-static tt_status finals_take(tt__backend *b, size_t at, bool *done, tt__trial *trials) {
-    tt__place *p = ((tt__loop *)b)->places[at];
-    *done = p->state == TT__PLACE_DONE;
+static tt_status finals_take(tt__backend *b, bool *done, tt__trial *trials) {
+    tt__lane_finals *f = &tt__loop_now((tt__loop *)b)->finals;
+    *done = f->state == TT__FINALS_DONE;
     if (!*done)
         return TT_OK;
-    p->state = TT__PLACE_IDLE;
-    memcpy(trials, p->trials, p->n * sizeof *trials);
-    return tt__workers_adopt(&p->done);
-}
-
-/* A GPU worker that still measures is stopped. */
-static void finals_free(tt__backend *b, size_t at) {
-    tt__loop *l = (tt__loop *)b;
-    tt__place *p = l->places[at];
-    if (!p)
-        return;
-    if (p->state == TT__PLACE_ON_GPU)
-        tt__loop_drop_gpu(l, p->held - 1);
-    tt__loop_release(l, p);
-    p->state = TT__PLACE_FREE;
+    f->state = TT__FINALS_IDLE;
+    memcpy(trials, f->trials, f->n * sizeof *trials);
+    return tt__workers_adopt(&f->done);
 }
 
 /* While the GPU measures, the next problem is opened. */
 static tt_status hold(tt__backend *b, const tt__candidate *const *c, size_t n, tt__rounds rounds,
                       double train_s, tt__trial *trials) {
-    enum { AT = TT__PLACES_MAX };
     tt__loop *l = (tt__loop *)b;
     bool done = false;
-    tt_status status = ask(l, AT, c, n, rounds, train_s);
+    tt_status status = ask(l, c, n, rounds, train_s);
     while (status == TT_OK && !done) {
-        if (l->places[AT]->state == TT__PLACE_ON_GPU)
+        if (tt__loop_now(l)->finals.state == TT__FINALS_ON_GPU)
             tt__ahead_open_next(l->opts.ahead);
         status = tt__loop_turn(l);
         if (status == TT_OK)
-            status = finals_take(b, AT, &done, trials);
+            status = finals_take(b, &done, trials);
     }
-    finals_free(b, AT);
+    end_finals(l);
     return status;
 }
 
@@ -305,8 +300,8 @@ static tt_status peaks(tt__backend *b, tt__peaks *out) {
     tt__loop *l = (tt__loop *)b;
     tt__candidate c = {.config = "NUMBERS=0 PEAKS=1"};
     *out = (tt__peaks){0};
-    TT_TRY(tt__cubins_want(&l->cubins, &c, &l->now.problem, &l->peaks));
-    TT_TRY(await(l, l->now.checker));
+    TT_TRY(tt__cubins_want(&l->cubins, &c, &tt__loop_now(l)->task.problem, &l->peaks));
+    TT_TRY(await(l, tt__loop_now(l)->task.checker));
     while (l->peaks->state <= TT__CUBIN_COMPILING)
         TT_TRY(tt__loop_turn(l));
     if (l->peaks->state != TT__CUBIN_READY)
@@ -324,7 +319,7 @@ static tt_status count(tt__backend *b, const tt__candidate *c, tt__counted *out)
     enum { LAUNCHES = 40 }; /* it takes about a dozen to count everything */
     tt__loop *l = (tt__loop *)b;
     tt__cubin *cubin;
-    TT_TRY(finalist_cubins(l, &l->now, &c, 1, &cubin));
+    TT_TRY(finalist_cubins(l, &c, 1, &cubin));
     TT_TRY(await_problem(l));
     tt__workers_ask_count(&l->workers, l->count_gpu, l->opts.trial_timeout_s * LAUNCHES, c, cubin);
     TT_TRY(await_count(l));
@@ -341,23 +336,24 @@ static void close_gpu(tt__backend *b) {
     tt__workers_close(&l->workers);
     tt__cubins_save(&l->cubins, true); /* if saving fails, only compile time is lost */
     tt__cubins_close(&l->cubins);
-    for (size_t i = 0; i <= TT__PLACES_MAX; i++)
-        free(l->places[i]);
+    for (size_t i = 0; i < TT__LANES_MAX; i++)
+        free(l->lanes[i]);
     free(l->compiling);
     free(l);
 }
 
 static const tt__backend_ops gpu_ops = {.hello = hello,
+                                        .lanes = lanes,
+                                        .enter = enter,
+                                        .leave = leave,
                                         .problem = problem,
                                         .prepare = prepare,
                                         .room = room,
                                         .submit = submit,
                                         .wait = wait,
                                         .finals = finals,
-                                        .finals_most = finals_most,
                                         .finals_ask = finals_ask,
                                         .finals_take = finals_take,
-                                        .finals_free = finals_free,
                                         .energies = energies,
                                         .count = count,
                                         .peaks = peaks,
@@ -373,6 +369,7 @@ tt_status tt__backend_gpu(tt__backend **out, const tt__backend_gpu_opts *opts) {
     l->cubins.store = opts->store;
     tt_status status;
     static const int first = 0;
+    TT_GOTO(enter(&l->base, 0));
     TT_GOTO(tt__workers_open(&l->workers, opts->n_devices ? opts->devices : &first,
                              opts->n_devices ? opts->n_devices : 1, opts->jobs, opts->should_stop,
                              opts->user));

@@ -39,11 +39,13 @@ tt_status tt__loop_give_up(tt__loop *l, size_t gpu, tt_status status) {
         return status;
     tt__loop_drop_gpu(l, gpu);
     l->gpus[gpu].given_up = true;
-    tt__place *p = l->gpus[gpu].place;
-    if (p && p->state == TT__PLACE_ON_GPU)
-        p->state = TT__PLACE_ASKED; /* another GPU holds these finals anew */
-    if (p)
-        tt__loop_release(l, p);
+    for (size_t i = 0; i < TT__LANES_MAX; i++) {
+        if (!l->lanes[i] || l->lanes[i]->finals.held != gpu + 1)
+            continue;
+        if (l->lanes[i]->finals.state == TT__FINALS_ON_GPU)
+            l->lanes[i]->finals.state = TT__FINALS_ASKED; /* another GPU holds them anew */
+        tt__loop_release(l, i);
+    }
     tt__format(line, sizeof line, "device %d is left out from now on, the others go on: %s",
                l->workers.devices[gpu], tt_last_error());
     say(l, line);
@@ -60,9 +62,17 @@ tt_status tt__loop_adopt(tt__loop *l, size_t gpu, const tt__msg_done *done) {
     return status;
 }
 
-/* What a GPU works on. */
-static const tt__task *task_of(const tt__loop *l, size_t gpu) {
-    return l->gpus[gpu].place ? &l->gpus[gpu].place->task : &l->now;
+tt__loop_lane *tt__loop_now(const tt__loop *l) {
+    return l->lanes[l->at];
+}
+
+const tt__task *tt__loop_task(const tt__loop *l, size_t gpu) {
+    return &l->lanes[l->gpus[gpu].lane]->task;
+}
+
+bool tt__loop_is_on_gpu(const tt__loop *l, size_t gpu) {
+    const tt__lane_finals *f = &l->lanes[l->gpus[gpu].lane]->finals;
+    return f->held == gpu + 1 && f->state == TT__FINALS_ON_GPU;
 }
 
 /* A user's reference is simple, and runs twice, so it gets several times as long as a configuration. */
@@ -76,7 +86,8 @@ static double preparing_s(const tt__loop *l, const tt__task *task) {
 static tt_status try_again(tt__loop *l, size_t gpu, tt_status status) {
     enum { TRIES = 3 };
     l->gpus[gpu].state = TT__ARRAYS_CLOSED;
-    return status == TT_E_IO && ++l->gpus[gpu].failures < TRIES ? TT_OK : tt__loop_give_up(l, gpu, status);
+    const bool again = l->described && status == TT_E_IO && ++l->gpus[gpu].failures < TRIES;
+    return again ? TT_OK : tt__loop_give_up(l, gpu, status);
 }
 
 static tt_status opened(tt__loop *l, size_t gpu) {
@@ -88,14 +99,14 @@ static tt_status opened(tt__loop *l, size_t gpu) {
     if (m->context_end_s > 0)
         tt__timeline_span(&l->timeline, gpu, "context", m->context_begin_s, m->context_end_s);
     tt__timeline_span(&l->timeline, gpu, "problem", m->begin_s, m->end_s);
-    if (l->gpus[gpu].task == task_of(l, gpu)->number) /* else it changed meanwhile */
+    if (l->gpus[gpu].task == tt__loop_task(l, gpu)->number) /* else it changed meanwhile */
         l->gpus[gpu].state = TT__ARRAYS_OPEN;
     l->gpus[gpu].failures = 0;
     return TT_OK;
 }
 
 tt_status tt__loop_open_problem(tt__loop *l, size_t gpu) {
-    const tt__task *task = task_of(l, gpu);
+    const tt__task *task = tt__loop_task(l, gpu);
     if (!l->workers.items[gpu].pid) {
         l->gpus[gpu].started_s = tt__now_s();
         tt_status status = tt__workers_start(&l->workers, gpu);
@@ -125,11 +136,21 @@ static tt_status restarted(tt__loop *l, size_t gpu) {
     return TT_OK;
 }
 
+/* The first GPU that CUDA describes is the one of the run. */
+static tt_status described(tt__loop *l, size_t gpu) {
+    tt_status status = tt__workers_described(&l->workers);
+    if (status != TT_OK)
+        return tt__loop_give_up(l, gpu, status);
+    l->described = true;
+    l->gpus[gpu].state = TT__ARRAYS_CLOSED;
+    return TT_OK;
+}
+
 /* Requests a job's trial. If the worker is busy, this trial is next. */
 static void ask_trial(tt__loop *l, size_t gpu, size_t at, const char *waited_for) {
     tt__job *j = &l->jobs[at];
     tt__workers_ask_trial(&l->workers, gpu, at, l->opts.trial_timeout_s, j->c, j->cubin, &j->checks,
-                          l->cutoff_us);
+                          l->lanes[j->lane]->cutoff_us);
     j->waited_for = waited_for;
     j->gpu = gpu;
     j->state = TT__JOB_TRYING;
@@ -197,30 +218,105 @@ static tt_status tried(tt__loop *l, tt__job *j, size_t gpu) {
     return j->lost_by ? strike(l, j->lost_by - 1) : TT_OK;
 }
 
-static tt_status no_reference(const tt__loop *l) {
-    const tt__template *of = l->now.reference->t;
+static tt_status no_reference(const tt__task *task) {
+    const tt__template *of = task->reference->t;
     char what[TT__SYMBOL_MAX + 32];
-    bool fills = !l->now.work.launch.n_passes; /* the data's kernels are what is needed */
+    bool fills = !task->work.launch.n_passes; /* the data's kernels are what is needed */
     snprintf(what, sizeof what, "%s %s", fills ? "the data's kernel" : "the reference",
-             fills ? l->now.work.data.name[0] : l->now.work.reference.name[0]);
+             fills ? task->work.data.name[0] : task->work.reference.name[0]);
     return tt__fail(TT_E_COMPILE, "%s: %s cannot be compiled with the default configuration: %s: %s",
-                    of->path, what, tt__trial_status_name(l->now.reference->status),
-                    l->now.reference->reason);
+                    of->path, what, tt__trial_status_name(task->reference->status), task->reference->reason);
+}
+
+/* ---- Which GPU works for which lane ---------------------------------------------------------------------
+ */
+
+/* What a lane has for a GPU. */
+typedef struct need {
+    size_t n;        /* trials that the GPU may do, and that none does */
+    uint64_t oldest; /* of them; 0: one was lost by another GPU */
+} need;
+
+static need need_of(const tt__loop *l, size_t lane, size_t gpu) {
+    need of = {.n = l->lanes[lane]->is_fresh, .oldest = UINT64_MAX};
+    for (int i = 0; i < TT__JOBS_MAX; i++) {
+        const tt__job *j = &l->jobs[i];
+        if (j->lane != lane || j->lost_by == gpu + 1 ||
+            (j->state != TT__JOB_TO_COMPILE && j->state != TT__JOB_TO_TRY))
+            continue;
+        of.n++;
+        const uint64_t order = j->lost_by ? 0 : j->order;
+        of.oldest = order < of.oldest ? order : of.oldest;
+    }
+    return of;
+}
+
+/* The number of GPUs that have a lane's arrays, or will. */
+static size_t n_gpus_on(const tt__loop *l, size_t lane) {
+    size_t n = 0;
+    for (size_t i = 0; i < l->workers.n_gpus; i++)
+        n += l->gpus[i].lane == lane && l->gpus[i].state != TT__ARRAYS_CLOSED && !l->gpus[i].given_up;
+    return n;
+}
+
+/* Does another lane have a trial that was lost? Until it is done, nothing tells whether the configuration or
+ * the other GPU is to blame. */
+static bool is_called(const tt__loop *l, size_t gpu) {
+    bool is = false;
+    for (int i = 0; i < TT__JOBS_MAX; i++)
+        is |= l->jobs[i].state == TT__JOB_TO_TRY && l->jobs[i].lost_by && l->jobs[i].lost_by != gpu + 1 &&
+              l->jobs[i].lane != l->gpus[gpu].lane;
+    return is;
+}
+
+/* A GPU without work goes to the lane that has fewest GPUs, and then to the oldest trial. Opening arrays
+ * takes as long as several trials. */
+static bool find_work(tt__loop *l, size_t gpu) {
+    enum { WORTH = 2 };
+    tt__loop_gpu *g = &l->gpus[gpu];
+    size_t best = TT__LANES_MAX, fewest = SIZE_MAX;
+    uint64_t oldest = UINT64_MAX;
+    if (g->state == TT__ARRAYS_OPEN && need_of(l, g->lane, gpu).n > 0 && !is_called(l, gpu))
+        return true;
+    for (size_t i = 0; i < TT__LANES_MAX; i++) {
+        if (!l->lanes[i])
+            continue;
+        const need of = need_of(l, i, gpu);
+        const size_t on = of.oldest == 0 ? 0 : n_gpus_on(l, i);
+        if (of.n <= WORTH * on || on > fewest ||
+            (on == fewest && of.oldest >= oldest && best < TT__LANES_MAX))
+            continue;
+        best = i;
+        fewest = on;
+        oldest = of.oldest;
+    }
+    if (best == TT__LANES_MAX)
+        return false;
+    if (best != g->lane)
+        g->state = TT__ARRAYS_CLOSED;
+    g->lane = best;
+    return true;
+}
+
+/* Opens the arrays of a GPU's lane, if their kernels are there. */
+static tt_status open_arrays(tt__loop *l, size_t gpu) {
+    const tt__task *task = tt__loop_task(l, gpu);
+    if (task->checker->state != TT__CUBIN_READY)
+        return TT_OK;
+    if (task->reference && task->reference->state != TT__CUBIN_READY)
+        return task->reference->state == TT__CUBIN_FAILED ? no_reference(task) : TT_OK;
+    return tt__loop_open_problem(l, gpu);
 }
 
 tt_status tt__loop_prepare(tt__loop *l) {
-    if (l->now.checker->state != TT__CUBIN_READY)
-        return TT_OK;
     for (size_t gpu = 0; gpu < l->workers.n_gpus; gpu++) {
         const tt__loop_gpu *g = &l->gpus[gpu];
-        if (g->given_up || g->place)
+        if (g->given_up || g->holds_finals || l->workers.items[gpu].busy || !find_work(l, gpu))
             continue;
-        if (g->state == TT__ARRAYS_CLOSED && l->now.reference && l->now.reference->state != TT__CUBIN_READY)
-            return l->now.reference->state == TT__CUBIN_FAILED ? no_reference(l) : TT_OK;
         if (tt__worker_gone(&l->workers.items[gpu]))
             tt__loop_drop_gpu(l, gpu);
         if (g->state == TT__ARRAYS_CLOSED)
-            TT_TRY(tt__loop_open_problem(l, gpu));
+            TT_TRY(open_arrays(l, gpu));
     }
     return TT_OK;
 }
@@ -273,9 +369,9 @@ int tt__loop_oldest(const tt__loop *l, tt__job_state state) {
 /* The oldest job that this GPU may try. */
 static int oldest_for(const tt__loop *l, size_t gpu) {
     int best = TT__NO_JOB;
-    for (int i = 0; i < TT__JOBS_MAX && !l->gpus[gpu].place; i++)
-        if (l->jobs[i].state == TT__JOB_TO_TRY && l->jobs[i].lost_by != gpu + 1 &&
-            (best == TT__NO_JOB || l->jobs[i].order < l->jobs[best].order))
+    for (int i = 0; i < TT__JOBS_MAX && !l->gpus[gpu].holds_finals; i++)
+        if (l->jobs[i].state == TT__JOB_TO_TRY && l->jobs[i].lane == l->gpus[gpu].lane &&
+            l->jobs[i].lost_by != gpu + 1 && (best == TT__NO_JOB || l->jobs[i].order < l->jobs[best].order))
             best = i;
     return best;
 }
@@ -284,7 +380,7 @@ static int oldest_for(const tt__loop *l, size_t gpu) {
 static void feed_next(tt__loop *l, size_t gpu) {
     const tt__worker *w = &l->workers.items[gpu];
     int at = oldest_for(l, gpu);
-    if (at != TT__NO_JOB && w->busy && !w->ahead &&
+    if (at != TT__NO_JOB && w->busy && !w->ahead && !is_called(l, gpu) &&
         sizeof(tt__msg_trial) + l->jobs[at].cubin->image.len < w->ahead_bytes)
         ask_trial(l, gpu, (size_t)at, "the next request");
 }
@@ -293,7 +389,7 @@ tt_status tt__loop_feed_gpu(tt__loop *l) {
     const size_t n = l->workers.n_gpus;
     const bool more = tt__loop_oldest(l, TT__JOB_TO_COMPILE) != TT__NO_JOB;
     for (size_t gpu = 0; gpu < n; gpu++)
-        if (!l->workers.items[gpu].busy && !l->gpus[gpu].place && oldest_for(l, gpu) == TT__NO_JOB)
+        if (!l->workers.items[gpu].busy && !l->gpus[gpu].holds_finals && oldest_for(l, gpu) == TT__NO_JOB)
             tt__timeline_starved(&l->timeline, gpu, more);
     if (tt__loop_oldest(l, TT__JOB_TO_TRY) == TT__NO_JOB && !more)
         return TT_OK;
@@ -317,12 +413,20 @@ static tt__ahead *work_ahead(const tt__loop *l) {
     return !l->mistaken && n < tt__ahead_compilers(l->workers.n - l->workers.n_gpus) ? l->opts.ahead : NULL;
 }
 
+/* Is it the reference of a problem under way? */
+static bool is_reference(const tt__loop *l, const tt__cubin *cubin) {
+    for (size_t i = 0; i < TT__LANES_MAX; i++)
+        if (l->lanes[i] && l->lanes[i]->task.reference == cubin)
+            return true;
+    return false;
+}
+
 /* Without its default and its reference, a kernel cannot be tuned. Operations with a cost model have more
  * than one template. */
 static double compile_timeout_s(const tt__loop *l, const tt__cubin *cubin) {
     bool is_default =
         cubin->t && !cubin->t->operation->moves && strcmp(cubin->config, cubin->t->default_config) == 0;
-    const bool is_needed = is_default || cubin == l->now.reference;
+    const bool is_needed = is_default || is_reference(l, cubin);
     return is_needed && l->opts.needed_timeout_s > 0 ? l->opts.needed_timeout_s : l->opts.compile_timeout_s;
 }
 
@@ -355,10 +459,7 @@ static tt_status replied(tt__loop *l, const tt__event *e) {
             tt__workers_ask_description(&l->workers, e->worker);
         return TT_OK;
     case TT__MSG_DESCRIBED:
-        if (l->gpus[e->worker].state == TT__ARRAYS_STARTING)
-            return restarted(l, e->worker);
-        l->described = true;
-        return tt__workers_described(&l->workers);
+        return !l->described ? described(l, e->worker) : restarted(l, e->worker);
     case TT__MSG_COMPILED:
         return compiled(l, e->worker);
     case TT__MSG_OPENED:
@@ -382,7 +483,7 @@ static tt_status replied(tt__loop *l, const tt__event *e) {
 
 /* The worker died while it started, or prepared the arrays and, perhaps, ran the user's reference. */
 static tt_status lost_opening(tt__loop *l, const tt__event *e) {
-    const tt__task *task = task_of(l, e->worker);
+    const tt__task *task = tt__loop_task(l, e->worker);
     const bool opening = l->gpus[e->worker].state == TT__ARRAYS_OPENING,
                timeout = e->kind == TT__EVENT_TIMEOUT, own = tt__problem_is_users(&task->problem);
     const char *reference = opening && own && task->work.launch.n_passes ? task->work.reference.name[0] : "";
@@ -403,7 +504,7 @@ static tt_status lost_opening(tt__loop *l, const tt__event *e) {
 static bool is_tried_again(const tt__loop *l, tt__cubin *cubin) {
     enum { TRIES = 3 };
     /* The reference of a built-in operation may be compiled ahead. */
-    bool needed = !cubin->t || cubin == l->now.reference || cubin->t->n_defines;
+    bool needed = !cubin->t || is_reference(l, cubin) || cubin->t->n_defines;
     return needed && ++cubin->lost < TRIES;
 }
 
@@ -440,7 +541,7 @@ static tt_status lost_gpu_worker(tt__loop *l, const tt__event *e) {
     char reason[256];
     if (state == TT__ARRAYS_OPENING || state == TT__ARRAYS_STARTING)
         return lost_opening(l, e);
-    if (l->gpus[e->worker].place && l->gpus[e->worker].place->state == TT__PLACE_ON_GPU)
+    if (tt__loop_is_on_gpu(l, e->worker))
         return tt__loop_lost_finals(l, e->worker, tt__fail(TT_E_IO, "the GPU worker %s", e->reason));
     if (j->state != TT__JOB_TRYING || j->gpu != e->worker)
         return tt__fail(TT_E_IO, "the GPU worker %s", e->reason);
@@ -465,7 +566,7 @@ tt_status tt__loop_turn(tt__loop *l) {
     tt__event e;
     TT_TRY(tt__workers_stop_asked(&l->workers));
     tt__loop_promote(l);
-    TT_TRY(tt__loop_feed_places(l));
+    TT_TRY(tt__loop_feed_finals(l));
     TT_TRY(tt__loop_feed_gpu(l));
     TT_TRY(feed_compilers(l));
     TT_TRY(tt__cubins_save(&l->cubins, false));

@@ -10,7 +10,7 @@
 #include "tuner/farm/workers.h"
 #include "tuner/gpu_backend/backend.h"
 
-enum { TT__JOBS_MAX = 384, TT__NO_JOB = -1 };
+enum { TT__JOBS_MAX = 384 + TT__LANES_MAX, TT__NO_JOB = -1 };
 
 typedef enum tt__job_state {
     TT__JOB_FREE,
@@ -22,7 +22,7 @@ typedef enum tt__job_state {
 
 typedef struct tt__job {
     tt__job_state state;
-    size_t id;
+    size_t id, lane;
     uint64_t order; /* of submission */
     const tt__candidate *c;
     tt__cubin *cubin;
@@ -42,26 +42,24 @@ typedef enum tt__arrays_state {
 
 /* A problem as the GPU workers need it. */
 typedef struct tt__task {
-    uint64_t number; /* of the problem in this run, from 1 on */
+    uint64_t number; /* of the problem in this run, from 1 on; 0: none */
     tt__problem problem;
     tt__workload work;
     tt__cubin *checker;   /* the checker's kernels */
     tt__cubin *reference; /* the operation's, or NULL */
 } tt__task;
 
-/* The finals of a problem, on a GPU that does nothing else until they are over. */
-typedef enum tt__place_state {
-    TT__PLACE_FREE,
-    TT__PLACE_IDLE,   /* between requests */
-    TT__PLACE_ASKED,  /* waits for a GPU */
-    TT__PLACE_ON_GPU, /* measured */
-    TT__PLACE_DONE
-} tt__place_state;
+/* Finals, on a GPU that does nothing else until they are over. */
+typedef enum tt__finals_state {
+    TT__FINALS_IDLE,   /* between requests */
+    TT__FINALS_ASKED,  /* they wait for a GPU */
+    TT__FINALS_ON_GPU, /* measured */
+    TT__FINALS_DONE
+} tt__finals_state;
 
-typedef struct tt__place {
-    tt__place_state state;
-    tt__task task;
-    size_t held; /* 1 + its GPU; 0: none */
+typedef struct tt__lane_finals {
+    tt__finals_state state;
+    size_t held; /* 1 + their GPU; 0: none */
     const tt__candidate *c[TT__FINALISTS_MAX];
     tt__cubin *cubins[TT__FINALISTS_MAX];
     size_t n;
@@ -70,13 +68,22 @@ typedef struct tt__place {
     double begin_s;
     tt__msg_done done; /* DONE: how they ended, and the trials */
     tt__trial trials[TT__FINALISTS_MAX];
-} tt__place;
+} tt__lane_finals;
+
+/* A problem under way, or none. */
+typedef struct tt__loop_lane {
+    tt__task task;
+    bool is_fresh; /* prepared, and no trial was requested */
+    double cutoff_us;
+    tt__lane_finals finals;
+} tt__loop_lane;
 
 /* A GPU and its worker, which has the same index. */
 typedef struct tt__loop_gpu {
+    size_t lane;            /* what it works on */
+    bool holds_finals;      /* of its lane; else it tries configurations */
     tt__arrays_state state; /* of the arrays ... */
     uint64_t task;          /* ... of this problem */
-    tt__place *place;       /* it holds these finals; NULL: it tries configurations */
     bool given_up;          /* it gets no more work in this run */
     int failures;           /* consecutive failures to open a problem */
     int strikes;            /* trials that it lost and another GPU did */
@@ -92,14 +99,13 @@ typedef struct tt__loop {
     tt__cubins cubins;
     tt__cubin **compiling; /* for each worker */
     tt__timeline timeline;
-    tt__task now; /* the problem of trials */
+    tt__loop_lane *lanes[TT__LANES_MAX]; /* allocated when first used */
+    size_t at;                           /* the current one */
+    uint64_t n_tasks;
     tt__loop_gpu gpus[TT__GPUS_MAX];
-    tt__place *places[TT__PLACES_MAX +
-                      1]; /* allocated when first used; the last is for finals that are waited for */
-    bool presumed;        /* the GPU is a guess until CUDA describes it */
+    bool presumed; /* the GPU is a guess until CUDA describes it */
     bool described;
     bool mistaken; /* the guessed GPU cannot be compiled for */
-    double cutoff_us;
     tt__job jobs[TT__JOBS_MAX];
     uint64_t submitted;
     bool at_count;           /* or at the peaks */
@@ -120,25 +126,31 @@ void tt__loop_promote(tt__loop *l);
 /* Gives idle GPUs a trial. A busy GPU gets the next trial too, so that it never waits for this process. */
 tt_status tt__loop_feed_gpu(tt__loop *l);
 
-/* The first free GPU whose clock is as high as its twins'; TT__GPUS_MAX: none. Clocks that differ would make
- * medians differ. */
-size_t tt__loop_choose_gpu(tt__loop *l);
+/* A GPU for finals whose clock is as high as its twins', if possible one with the lane's arrays;
+ * TT__GPUS_MAX: none is free. Clocks that differ would make medians differ. */
+size_t tt__loop_choose_gpu(tt__loop *l, size_t lane);
 /* Goes on with finals that wait for a GPU, or for its arrays. */
-tt_status tt__loop_feed_places(tt__loop *l);
+tt_status tt__loop_feed_finals(tt__loop *l);
+/* Is the GPU measuring finals? */
+bool tt__loop_is_on_gpu(const tt__loop *l, size_t gpu);
 /* A GPU's finals have ended: the reply is in `payload`. */
 tt_status tt__loop_finished(tt__loop *l, size_t gpu);
 /* A GPU was lost during finals. Another one holds them anew. If it was the last, they fail. */
 tt_status tt__loop_lost_finals(tt__loop *l, size_t gpu, tt_status status);
 /* Reports falling clocks once, and counts them for the summary. */
 void tt__loop_note_falls(tt__loop *l, size_t gpu, const tt__clock_falls *falls);
-/* A GPU does no finals any more. */
-void tt__loop_release(tt__loop *l, tt__place *p);
+/* The GPU of the lane's finals does none any more. */
+void tt__loop_release(tt__loop *l, size_t lane);
+/* The current lane. */
+tt__loop_lane *tt__loop_now(const tt__loop *l);
+/* What a GPU works on. */
+const tt__task *tt__loop_task(const tt__loop *l, size_t gpu);
 
 /* A GPU's worker died or is unusable. Its jobs wait for another worker. */
 void tt__loop_drop_gpu(tt__loop *l, size_t gpu);
 /* Gives up a GPU that others can replace, and says so. Fails with `status` if it is the last. */
 tt_status tt__loop_give_up(tt__loop *l, size_t gpu, tt_status status);
-/* Requests the arrays when the kernels that fill and check them are ready. */
+/* Requests arrays where the kernels that fill and check them are ready. */
 tt_status tt__loop_prepare(tt__loop *l);
 /* Sends its problem to a GPU's worker, or starts the worker if there is none. */
 tt_status tt__loop_open_problem(tt__loop *l, size_t gpu);

@@ -1,0 +1,232 @@
+/* See the header. */
+#include "tuner/hunt.h"
+
+#include <math.h>
+
+#include "base/clock.h"
+#include "template/operation.h"
+#include "tuner/ahead.h"
+#include "tuner/widen.h"
+
+/* ---- What the strategy wants, as far as the limits go -------------------------------------------------- */
+
+/* Is there time for one more trial, for those in flight, and for the finals? */
+static bool in_time(tt__search *search, const tt__hunt *h) {
+    if (isinf(search->limits.deadline_s))
+        return true;
+    double now = tt__now_s();
+    double pace = search->n_measured ? (now - h->started_s) / (double)search->n_measured : 0;
+    search->pace_s = pace;
+    enum { FINALS_IN_TRIALS = 4 }; /* at least, because launches may take longer than their times */
+    double finals_s = search->limits.finals
+                          ? fmax(tt__limits_finals_s(tt__search_best_us(search)), FINALS_IN_TRIALS * pace)
+                          : 0;
+    return now + pace * (double)(h->n_pending + 1) + finals_s < search->limits.deadline_s;
+}
+
+/* Trials reserved for templates that the strategy has not named: one each, at most half of the effort. */
+static size_t n_kept(const tt__search *search) {
+    size_t n_left_out;
+    if (tt__search_most(search) >= search->space.n)
+        return 0;
+    tt__search_templates(search, &n_left_out);
+    return n_left_out < tt__search_most(search) / 2 ? n_left_out : tt__search_most(search) / 2;
+}
+
+/* How many more trials the strategy may name. */
+static size_t nameable(const tt__search *search, const tt__hunt *h) {
+    size_t left = tt__search_left(search), taken = h->n_pending + n_kept(search),
+           named = search->n_tried + h->n_pending;
+    size_t round = h->until > named ? h->until - named : 0;
+    left = left > taken ? left - taken : 0;
+    return left < round ? left : round;
+}
+
+/* Each GPU more has a trial, and the next one, in flight. Problems under way share the GPUs. */
+static size_t window(const tt__session *s, const tt__hunt *h) {
+    const size_t one = tt__strategy_window(h->strategy, h->search->n_tried),
+                 more = 2 * (s->n_gpus - 1) / (s->n_lanes ? s->n_lanes : 1);
+    return one < SIZE_MAX - more ? one + more : one;
+}
+
+/* Submits configurations from the strategy while the backend has room and the strategy names any. */
+static tt_status refill(tt__session *s, tt__search *search, tt__hunt *h) {
+    while (s->backend->ops->room(s->backend) > 0 && h->n_pending < window(s, h) && nameable(search, h) > 0 &&
+           search->n_tried + h->n_pending < search->space.n) {
+        int64_t i;
+        if ((search->cut = !in_time(search, h)))
+            break;
+        TT_TRY(h->strategy->next(&i, h->self, &h->view));
+        if (i == TT__NOTHING)
+            break;
+        TT_TRY(tt__search_submit(s, search, (size_t)i));
+        h->n_pending++;
+    }
+    return TT_OK;
+}
+
+/* A budget is not over before the default has been tried. With a cost model, a better one comes first. */
+static tt_status try_default(tt__session *s, tt__search *search, tt__hunt *h) {
+    if (isinf(search->limits.deadline_s) || search->n_tried > 0 || search->space.n == 0 ||
+        search->t->operation->moves)
+        return TT_OK;
+    h->n_pending++;
+    return tt__search_submit(s, search, 0);
+}
+
+/* ---- Rounds -------------------------------------------------------------------------------------------- */
+
+bool tt__search_wants_all(const tt__session *s, const tt__search *search) {
+    return (!s->strategy || s->strategy == &tt__strategy_exhaustive) &&
+           tt__search_most(search) >= search->space.n && isinf(search->limits.deadline_s);
+}
+
+/* If everything will be tried, the order does not matter. The order of the space shares most cubins. */
+static const tt__strategy *choose(const tt__session *s, const tt__search *search) {
+    if (s->strategy)
+        return s->strategy;
+    return tt__search_wants_all(s, search) ? &tt__strategy_exhaustive : &tt__strategy_surrogate;
+}
+
+static void close_round(tt__hunt *h) {
+    if (h->view.space)
+        h->strategy->close(h->self);
+    h->self = NULL;
+    h->view.space = NULL;
+    tt__priors_free(&h->priors);
+    tt__cost_model_close(&h->model);
+    tt__points_close(&h->points);
+}
+
+/* Begins to search the space as it is now. */
+static tt_status open_round(tt__session *s, tt__hunt *h) {
+    tt__search *search = h->search;
+    const tt__elsewhere elsewhere = {s->store, &s->elsewhere, &s->gpu, &s->env, s->gpu_id, s->run_id};
+    TT_TRY(tt__points_open(&h->points, &search->space));
+    TT_TRY(tt__cost_model_open(&h->model, &search->space, &s->gpu, &search->problem, &h->points, NULL));
+    TT_TRY(tt__warm_starts_find(&h->starts, &h->priors, &elsewhere, &search->problem, &search->space,
+                                &h->model));
+    h->view = (tt__view){.space = &search->space,
+                         .points = &h->points,
+                         .model = &h->model,
+                         .known = search->known,
+                         .trials = search->trials,
+                         .starts = h->starts.at,
+                         .n_starts = h->starts.n,
+                         .priors = &h->priors,
+                         .hurried = isfinite(search->limits.deadline_s)};
+    TT_TRY(h->strategy->open(&h->self, &h->view, s->opts->seed));
+    return try_default(s, search, h);
+}
+
+/* A sampled space is widened after each round. The next one begins when there are half as many trials more.
+ */
+static tt_status end_round(tt__session *s, tt__hunt *h) {
+    tt__search *search = h->search;
+    const bool again =
+        search->space.sampled && search->n_tried >= h->until && tt__search_left(search) > 0 && !search->cut;
+    close_round(h);
+    h->until += h->until / 2;
+    if (!again) {
+        h->stage = TT__HUNT_REST;
+        return TT_OK;
+    }
+    TT_TRY(tt__search_widen(search, &s->gpu));
+    return open_round(s, h);
+}
+
+/* Tries each template once that the strategy never named. All templates have then competed, and running the
+ * same effort again measures nothing. */
+static tt_status try_the_rest(tt__session *s, tt__hunt *h) {
+    tt__search *search = h->search;
+    while (h->rest < search->space.n && !search->cut && s->backend->ops->room(s->backend) > 0) {
+        const size_t first = h->rest;
+        h->rest = tt__strategy_end_of_template(&search->space, first);
+        if (tt__search_competed(search, first, h->rest) ||
+            tt__search_counted(search) + h->n_pending >= tt__search_most(search))
+            continue;
+        if ((search->cut = !in_time(search, h)))
+            break;
+        TT_TRY(tt__search_submit(s, search, first));
+        h->n_pending++;
+    }
+    if (h->n_pending == 0)
+        h->stage = TT__HUNT_OVER;
+    return TT_OK;
+}
+
+tt_status tt__hunt_feed(tt__session *s, tt__hunt *h) {
+    tt__search *search = h->search;
+    while (h->stage != TT__HUNT_OVER) {
+        if (h->stage == TT__HUNT_REST) {
+            TT_TRY(try_the_rest(s, h));
+        } else {
+            TT_TRY(refill(s, search, h));
+            TT_TRY(tt__ahead_of_strategy(s->ahead, search, h->strategy, h->self, &h->view,
+                                         search->cut ? 0 : nameable(search, h)));
+            if (h->n_pending == 0)
+                TT_TRY(end_round(s, h));
+        }
+        if (h->n_pending > 0)
+            break;
+    }
+    return TT_OK;
+}
+
+/* A sample cannot be tried whole. */
+static tt_status check_size(const tt__search *search) {
+    if (!search->space.sampled || search->limits.trials != SIZE_MAX)
+        return TT_OK;
+    return tt__fail(
+        TT_E_INVALID,
+        "%s has about %.2g legal configurations, too many to try all: choose another effort, or limit "
+        "the trials",
+        search->t->kernel, search->space.legal);
+}
+
+tt_status tt__hunt_begin(tt__session *s, tt__search *search, const char *phase, tt__hunt *out) {
+    enum { FIRST_ROUND = 32 };
+    *out = (tt__hunt){.search = search, .phase = phase, .stage = TT__HUNT_OVER};
+    TT_TRY(s->backend->ops->problem(s->backend, &search->problem, search->t));
+    tt__session_progress(s, search, phase);
+    if (tt__search_left(search) == 0)
+        return TT_OK;
+    TT_TRY(check_size(search));
+    if (s->backend->ops->prepare)
+        TT_TRY(s->backend->ops->prepare(s->backend)); /* in parallel with planning the search */
+    out->stage = TT__HUNT_ROUND;
+    out->strategy = choose(s, search);
+    out->started_s = tt__now_s();
+    out->until = !search->space.sampled          ? SIZE_MAX
+                 : search->n_tried > FIRST_ROUND ? search->n_tried
+                                                 : FIRST_ROUND;
+    TT_TRY(open_round(s, out));
+    return tt__hunt_feed(s, out);
+}
+
+tt_status tt__hunt_take(tt__session *s, tt__hunt *h, size_t index, tt__trial *trial) {
+    TT_TRY(tt__search_take(s, h->search, index, trial));
+    h->n_pending--;
+    tt__search_aim(h->search);
+    tt__session_progress(s, h->search, h->phase);
+    return tt__hunt_feed(s, h);
+}
+
+void tt__hunt_end(tt__hunt *h) {
+    close_round(h);
+    h->stage = TT__HUNT_OVER;
+}
+
+tt_status tt__search_run(tt__session *s, tt__search *search, const char *phase) {
+    tt__hunt h;
+    size_t index;
+    tt__trial trial;
+    tt_status status = tt__hunt_begin(s, search, phase, &h);
+    while (status == TT_OK && h.stage != TT__HUNT_OVER) {
+        status = s->backend->ops->wait(s->backend, &index, &trial);
+        if (status == TT_OK)
+            status = tt__hunt_take(s, &h, index, &trial);
+    }
+    tt__hunt_end(&h);
+    return status;
+}
