@@ -11,6 +11,7 @@
 #include "base/number.h"
 #include "tuner/ahead.h"
 #include "tuner/elections.h"
+#include "tuner/finals.h"
 #include "tuner/tune.h"
 #include "tuner/widen.h"
 
@@ -145,6 +146,7 @@ static tt_status take_one(tt__session *s, tt__search *search) {
     TT_TRY(tt__session_store(s, search->problem_id, &search->space.items[i], TT__STAGE_SCREEN, &trial));
     keep(search, i, &trial);
     search->n_measured++;
+    search->compile_s += trial.compile_ms * 1e-3;
     return TT_OK;
 }
 
@@ -160,7 +162,7 @@ typedef struct hunt {
     const tt__strategy *strategy;
     void *self;
     tt__view view;
-    double started_s;
+    double started_s, first_s; /* first_s: of the first result */
     size_t n_pending;
     size_t until; /* this round ends with so many trials */
 } hunt;
@@ -169,14 +171,17 @@ typedef struct hunt {
 static bool in_time(tt__search *search, const hunt *h) {
     if (isinf(search->limits.deadline_s))
         return true;
-    double now = tt__now_s();
-    double pace = search->n_measured ? (now - h->started_s) / (double)search->n_measured : 0;
+    double now = tt__now_s(), n = (double)search->n_measured;
+    /* The first result comes late, because compilers have only begun. */
+    double pace = n > 1 ? (now - h->first_s) / (n - 1) : n > 0 ? now - h->started_s : 0;
+    double compile_s = n > 0 ? search->compile_s / n : 0;
     search->pace_s = pace;
     enum { FINALS_IN_TRIALS = 4 }; /* at least, because launches may take longer than their times */
-    double finals_s = search->limits.finals
-                          ? fmax(tt__limits_finals_s(tt__search_best_us(search)), FINALS_IN_TRIALS * pace)
-                          : 0;
-    return now + pace * (double)(h->n_pending + 1) + finals_s < search->limits.deadline_s;
+    double finals_s;
+    tt__finals_contenders(search, &finals_s);
+    finals_s = search->limits.finals_s > 0 ? fmax(finals_s, FINALS_IN_TRIALS * pace) : 0;
+    double trials_s = fmax(pace * (double)(h->n_pending + 1), compile_s);
+    return now + trials_s + finals_s < search->limits.deadline_s;
 }
 
 /* The number of trials allowed, as far as it is known now. */
@@ -259,6 +264,8 @@ static tt_status try_all(tt__session *s, tt__search *search, const char *phase, 
             return TT_OK;
         TT_TRY(take_one(s, search));
         h->n_pending--;
+        if (search->n_measured == 1)
+            h->first_s = tt__now_s();
         set_wanted(search);
         tt__session_progress(s, search, phase);
     }
@@ -332,6 +339,7 @@ out:
 static tt_status search_on(tt__session *s, tt__search *search, const char *phase) {
     enum { FIRST_ROUND = 32 };
     hunt h = {.strategy = choose(s, search), .started_s = tt__now_s(), .until = SIZE_MAX};
+    h.first_s = h.started_s;
     bool again = search->space.sampled;
     if (again)
         h.until = search->n_tried > FIRST_ROUND ? search->n_tried : FIRST_ROUND;
