@@ -131,16 +131,18 @@ static tt_status add_axis(process *p, const tt__cost_model *m, size_t k) {
 
 /* ---- Priors -------------------------------------------------------------------------------------------- */
 
-/* How far each prior is from the mean of the others: the mean square. This GPU or size may differ from them
- * as far. */
+/* How far each prior's trials are from the mean of the others: the mean square. This GPU or size may differ
+ * as far from them. */
 static double disagreement(const process *p) {
-    double sum = 0, n = (double)p->priors->n;
+    double sum = 0, n = (double)p->priors->n, count = 0;
     for (size_t k = 0; k < p->priors->n; k++)
         for (size_t c = 0; c < p->n; c++) {
             double of = (double)p->priors->of[k][c], all = n * (double)p->opinion[c];
-            sum += pow(of - (all - of) / (n - 1), 2);
+            bool tried = p->priors->tried[k][c];
+            sum += tried ? pow(of - (all - of) / (n - 1), 2) : 0;
+            count += tried;
         }
-    return sum / n / (double)p->n;
+    return sum / count;
 }
 
 static void believe(process *p, bool is) {
