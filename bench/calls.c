@@ -247,7 +247,7 @@ tt_status dispatch_calls(dispatch *d, int threads, bool empty, dispatch_cost cos
     tt_status status = TT_OK;
     for (int i = 0; i < threads; i++) {
         workers[i].d = d;
-        workers[i].rounds = (int)(d->options->calls / BATCH > 1 ? d->options->calls / BATCH : 1);
+        workers[i].rounds = d->options->calls / BATCH > 1 ? d->options->calls / BATCH : 1;
         workers[i].in[DISPATCH_RAW] = workers[i].in[DISPATCH_PLAN] = workers[i].in[DISPATCH_TRANSPOSE] = true;
     }
     if (threads == 1 && !empty)

@@ -8,7 +8,6 @@
  *
  * Exit 1: a winner is slower beyond the noise.
  */
-#include <getopt.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -17,8 +16,9 @@
 #include "api/matrix.h"
 #include "base/grow.h"
 #include "base/random.h"
+#include "bench/args.h"
 #include "db/recording.h"
-#include "template/operation.h"
+#include "template/problem_text.h"
 #include "tuner/elect.h"
 
 /* Screening takes few samples, so its medians are right within a few percent. */
@@ -223,22 +223,15 @@ static tt_status bench(char **paths, size_t n, size_t n_searches, size_t n_shape
 }
 
 int main(int argc, char **argv) {
-    static const struct option options[] = {
-        {"searches", required_argument, NULL, 's'}, {"shapes", required_argument, NULL, 'n'}, {0}};
-    size_t n_searches = 2 * N_TRIALS, n_shapes = 200;
-    for (int c; (c = getopt_long(argc, argv, "", options, NULL)) != -1;) {
-        if (c == 's')
-            n_searches = strtoul(optarg, NULL, 10);
-        else if (c == 'n')
-            n_shapes = strtoul(optarg, NULL, 10);
-        else
-            return 2;
-    }
-    if (optind == argc) {
-        fprintf(stderr, "usage: bench-defaults [--searches N] [--shapes N] RECORDING...\n");
-        return 2;
-    }
-    if (bench(argv + optind, (size_t)(argc - optind), n_searches, n_shapes) != TT_OK)
+    static const char usage[] = "usage: bench-defaults [--searches N] [--shapes N] RECORDING...\n";
+    int n_searches = 2 * N_TRIALS, n_shapes = 200;
+    const bench_arg args[] = {{"searches", BENCH_INT, &n_searches}, {"shapes", BENCH_INT, &n_shapes}, {0}};
+    const int done = bench_args_read(args, usage, argc, argv);
+    if (done >= 0)
+        return done;
+    if (optind == argc || n_searches < 0 || n_shapes < 0)
+        return bench_args_wrong(usage);
+    if (bench(argv + optind, (size_t)(argc - optind), (size_t)n_searches, (size_t)n_shapes) != TT_OK)
         return fail();
     return all.slower > 0;
 }

@@ -8,13 +8,13 @@
  * Without --db the problem is tuned in a store of its own, in the folder for temporary files, which is
  * removed.
  */
-#include <getopt.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <time.h>
 #include <unistd.h>
 
 #include "base/json.h"
+#include "bench/args.h"
 #include "bench/dispatch.h"
 #include "gpu/device.h"
 
@@ -150,7 +150,7 @@ static tt_status measure(dispatch *d, results *r) {
     TT_TRY(tt_open(&d->ctx, &opts));
     TT_TRY(tt_plan_create(&d->plan, d->ctx, &d->problem));
     const tt_choice *choice = tt_plan_choice(d->plan);
-    printf("%s: %ld x %ld fp32, %s %s, match: %s%s%s\n", d->gpu.name, d->options->size, d->options->size,
+    printf("%s: %d x %d fp32, %s %s, match: %s%s%s\n", d->gpu.name, d->options->size, d->options->size,
            choice->kernel, choice->config, tt_match_name(choice->match), *choice->why ? ": " : "",
            choice->why);
     fflush(stdout);
@@ -163,74 +163,33 @@ static tt_status measure(dispatch *d, results *r) {
     return d->options->output ? write_json(d, r, d->options->output) : TT_OK;
 }
 
-static int usage(FILE *to) {
-    fputs("usage: bench-dispatch [--db PATH] [--device N] [--size N] [--calls N] [--threads N] [--starts N]\n"
-          "                      [--tune-budget S] [--output FILE] [--commit TEXT] [--cublas FILE]\n"
-          "See bench/README.md.\n",
-          to);
-    return to == stderr ? 2 : 0;
-}
+static const char usage[] =
+    "usage: bench-dispatch [--db PATH] [--device N] [--size N] [--calls N] [--threads N] [--starts N]\n"
+    "                      [--tune-budget S] [--output FILE] [--commit TEXT] [--cublas FILE]\n"
+    "See bench/README.md.\n";
 
 /* -1: go on; else the exit status. */
 static int parse(dispatch_options *o, const char **started, int argc, char **argv) {
-    static const struct option options[] = {{"db", required_argument, NULL, 'b'},
-                                            {"device", required_argument, NULL, 'd'},
-                                            {"size", required_argument, NULL, 's'},
-                                            {"calls", required_argument, NULL, 'c'},
-                                            {"threads", required_argument, NULL, 't'},
-                                            {"starts", required_argument, NULL, 'n'},
-                                            {"output", required_argument, NULL, 'o'},
-                                            {"commit", required_argument, NULL, 'm'},
-                                            {"cublas", required_argument, NULL, 'B'},
-                                            {"started", required_argument, NULL, 'S'},
-                                            {"help", no_argument, NULL, 'h'},
-                                            {"tune-budget", required_argument, NULL, 'u'},
-                                            {NULL, 0, NULL, 0}};
     *o = (dispatch_options){
         .commit = "unknown", .threads = 16, .starts = 21, .size = 256, .calls = 1000000, .tune_s = 120};
-    for (int c; (c = getopt_long(argc, argv, "h", options, NULL)) != -1;)
-        switch (c) {
-        case 'b':
-            o->db = optarg;
-            break;
-        case 'd':
-            o->device = atoi(optarg);
-            break;
-        case 's':
-            o->size = atol(optarg);
-            break;
-        case 'c':
-            o->calls = atol(optarg);
-            break;
-        case 't':
-            o->threads = atoi(optarg);
-            break;
-        case 'n':
-            o->starts = atoi(optarg);
-            break;
-        case 'o':
-            o->output = optarg;
-            break;
-        case 'm':
-            o->commit = optarg;
-            break;
-        case 'B':
-            o->cublas = optarg;
-            break;
-        case 'S':
-            *started = optarg;
-            break;
-        case 'u':
-            o->tune_s = atof(optarg);
-            break;
-        case 'h':
-            return usage(stdout);
-        default:
-            return usage(stderr);
-        }
+    const bench_arg args[] = {{"db", BENCH_TEXT, &o->db},
+                              {"device", BENCH_INT, &o->device},
+                              {"size", BENCH_INT, &o->size},
+                              {"calls", BENCH_INT, &o->calls},
+                              {"threads", BENCH_INT, &o->threads},
+                              {"starts", BENCH_INT, &o->starts},
+                              {"output", BENCH_TEXT, &o->output},
+                              {"commit", BENCH_TEXT, &o->commit},
+                              {"cublas", BENCH_TEXT, &o->cublas},
+                              {"started", BENCH_TEXT, started},
+                              {"tune-budget", BENCH_REAL, &o->tune_s},
+                              {0}};
+    const int done = bench_args_read(args, usage, argc, argv);
+    if (done >= 0)
+        return done;
     bool good = optind == argc && o->size > 0 && o->size <= 65536 && o->calls > 0 && o->threads > 0 &&
                 o->threads <= THREADS_MAX && o->starts > 0 && o->starts <= STARTS_MAX;
-    return good ? -1 : usage(stderr);
+    return good ? -1 : bench_args_wrong(usage);
 }
 
 /* A folder of its own for the store, unless one is named. */

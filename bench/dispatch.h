@@ -10,8 +10,7 @@
 
 typedef struct dispatch_options {
     const char *db, *output, *commit, *cublas;
-    int device, threads, starts;
-    long size, calls;
+    int device, threads, starts, size, calls;
     double tune_s;
 } dispatch_options;
 

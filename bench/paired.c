@@ -3,11 +3,11 @@
  * tuning does, and prints each one's ratio to the first. --all KERNEL first measures every configuration of a
  * template beside the first one, and the best few enter.
  */
-#include <getopt.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "bench/args.h"
 #include "bench/matrix.h"
 #include "bench/sizes.h"
 #include "tuner/elect.h"
@@ -165,62 +165,48 @@ static bool read_shape(options *o, const char *text) {
     return false;
 }
 
-static int usage(FILE *out) {
-    fprintf(
-        out,
-        "Usage: bench-paired [--template FILE] [--sizes N,...] [--shape ROWSxCOLS] [--elem-size N]\n"
-        "                    [--all KERNEL] [--seconds S] [--device N] [--loads N] 'KERNEL "
-        "CONFIGURATION'...\n"
-        "Measures up to %d configurations in the same rounds, for S seconds (1), and compares them with the "
-        "first.\n"
-        "In between all of them are loaded anew, N times (8): where its code lies makes a short kernel "
-        "faster or "
-        "slower.\n"
-        "With --all the best of all configurations of a kernel enter too. Sizes: 4096,8192 of 4 bytes unless "
-        "told.\n",
-        GIVEN_MAX);
-    return out == stdout ? 0 : 2;
+static const char usage[] =
+    "usage: bench-paired [--template FILE] [--sizes N,...] [--shape ROWSxCOLS] [--elem-size N]\n"
+    "                    [--all KERNEL] [--seconds S] [--device N] [--loads N] 'KERNEL CONFIGURATION'...\n"
+    "Measures up to 16 configurations in the same rounds, for S seconds (1), and compares them with the "
+    "first.\n"
+    "In between all of them are loaded anew, N times (8): where its code lies makes a short kernel faster "
+    "or\n"
+    "slower. With --all the best of all configurations of a kernel enter too. Sizes: 4096,8192 of 4 bytes\n"
+    "unless told.\n";
+
+/* -1: go on; else the exit status. */
+static int parse(options *o, int argc, char **argv) {
+    const char *sizes = "4096,8192", *shape = NULL;
+    *o = (options){.seconds = 1, .loads = 8, .elem_size = 4};
+    const bench_arg args[] = {{"template", BENCH_TEXT, &o->template},
+                              {"sizes", BENCH_TEXT, &sizes},
+                              {"shape", BENCH_TEXT, &shape},
+                              {"elem-size", BENCH_INT, &o->elem_size},
+                              {"all", BENCH_TEXT, &o->all},
+                              {"seconds", BENCH_REAL, &o->seconds},
+                              {"loads", BENCH_INT, &o->loads},
+                              {"device", BENCH_INT, &o->device},
+                              {0}};
+    const int done = bench_args_read(args, usage, argc, argv);
+    if (done >= 0)
+        return done;
+    for (; optind < argc && o->n_given < GIVEN_MAX; optind++)
+        o->given[o->n_given++] = argv[optind];
+    if (!(shape ? read_shape(o, shape) : bench_sizes_read(&o->rows, sizes)) || o->n_given == 0 ||
+        optind < argc || o->elem_size < 1 || !(o->seconds > 0) || o->loads < 1 || o->loads > TT__FINAL_ROUNDS)
+        return bench_args_wrong(usage);
+    if (!shape)
+        o->cols = o->rows;
+    return -1;
 }
 
 int main(int argc, char **argv) {
-    static const struct option longs[] = {
-        {"template", required_argument, NULL, 't'}, {"sizes", required_argument, NULL, 's'},
-        {"shape", required_argument, NULL, 'r'},    {"elem-size", required_argument, NULL, 'e'},
-        {"all", required_argument, NULL, 'a'},      {"seconds", required_argument, NULL, 'S'},
-        {"loads", required_argument, NULL, 'l'},    {"device", required_argument, NULL, 'd'},
-        {"help", no_argument, NULL, 'h'},           {NULL, 0, NULL, 0}};
     static bench b;
-    options o = {.seconds = 1, .loads = 8};
-    char usual[] = "4096,8192";
-    bench_sizes_read(&o.rows, usual);
-    o.cols = o.rows;
-    for (int found; (found = getopt_long(argc, argv, "h", longs, NULL)) != -1;) {
-        bool fine = true;
-        if (found == 't')
-            o.template = optarg;
-        else if (found == 's')
-            fine = bench_sizes_read(&o.rows, optarg) && (o.cols = o.rows).n > 0;
-        else if (found == 'r')
-            fine = read_shape(&o, optarg);
-        else if (found == 'e')
-            fine = (o.elem_size = atoi(optarg)) > 0;
-        else if (found == 'a')
-            o.all = optarg;
-        else if (found == 'S')
-            fine = (o.seconds = atof(optarg)) > 0;
-        else if (found == 'l')
-            fine = (o.loads = atoi(optarg)) >= 1 && o.loads <= TT__FINAL_ROUNDS;
-        else if (found == 'd')
-            o.device = atoi(optarg);
-        else
-            return usage(found == 'h' ? stdout : stderr);
-        if (!fine)
-            return usage(stderr);
-    }
-    for (; optind < argc && o.n_given < GIVEN_MAX; optind++)
-        o.given[o.n_given++] = argv[optind];
-    if (o.n_given == 0 || optind < argc)
-        return usage(stderr);
+    options o;
+    const int done = parse(&o, argc, argv);
+    if (done >= 0)
+        return done;
     b.o = &o;
     if (run_all(&b) == TT_OK)
         return 0;

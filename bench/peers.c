@@ -7,11 +7,11 @@
  * One process, one stream, the same arrays for all. A contender that is wrong or fails is named and left out,
  * and so is a case that fails. Only a lost CUDA context ends the run. The file then has all earlier figures.
  */
-#include <getopt.h>
 #include <stdio.h>
 #include <stdlib.h>
 
 #include "base/clock.h"
+#include "bench/args.h"
 #include "bench/peers.h"
 #include "bench/texts.h"
 #include "gpu/device.h"
@@ -160,24 +160,22 @@ static tt_status run(bench *b, const bench_cases *cases, int *exit_status) {
     return TT_OK;
 }
 
-static int usage(FILE *to) {
-    fputs("usage: bench-peers [--db PATH] [--device N] [--cases default|quick|narrow|FILE] [--rounds N]\n"
-          "                   [--tune] [--tune-limit SECONDS] [--without PEER,...] [--output FILE]\n"
-          "                   [--commit TEXT] [--cublas FILE] [--cutensor FILE]\n"
-          "PEER: memcpy, copy, mirrored, geam, cutensor. A FILE of cases has lines\n"
-          "ROWS COLS [ELEM_SIZE [LDS LDD [BATCH [IN_PLACE]]]]; 0 is the default. See bench/README.md.\n",
-          to);
-    return to == stderr ? 2 : 0;
-}
+static const char usage[] =
+    "usage: bench-peers [--db PATH] [--device N] [--cases default|quick|narrow|FILE] [--rounds N]\n"
+    "                   [--tune] [--tune-limit SECONDS] [--without PEER,...] [--output FILE]\n"
+    "                   [--commit TEXT] [--cublas FILE] [--cutensor FILE]\n"
+    "PEER: memcpy, copy, mirrored, geam, cutensor. A FILE of cases has lines\n"
+    "ROWS COLS [ELEM_SIZE [LDS LDD [BATCH [IN_PLACE]]]]; 0 is the default. See bench/README.md.\n";
 
-static bool leave_out(bench_options *o, char *list) {
-    char *state = NULL;
-    for (char *word = strtok_r(list, ",", &state); word; word = strtok_r(NULL, ",", &state)) {
+static bool leave_out(bench_options *o, const char *list) {
+    for (size_t n; *list; list += n + (list[n] == ',')) {
         int id = BENCH_MEMCPY;
-        while (id < BENCH_PEERS && strcmp(word, bench_peer_kinds[id].name) != 0)
+        n = strcspn(list, ",");
+        while (id < BENCH_PEERS &&
+               !(strncmp(list, bench_peer_kinds[id].name, n) == 0 && !bench_peer_kinds[id].name[n]))
             id++;
         if (id == BENCH_PEERS) {
-            fprintf(stderr, "bench-peers: there is no peer \"%s\"\n", word);
+            fprintf(stderr, "bench-peers: there is no peer \"%.*s\"\n", (int)n, list);
             return false;
         }
         o->without[id] = true;
@@ -187,64 +185,26 @@ static bool leave_out(bench_options *o, char *list) {
 
 /* -1: go on; else the exit status. */
 static int parse(bench_options *o, int argc, char **argv) {
-    static const struct option options[] = {{"db", required_argument, NULL, 'b'},
-                                            {"device", required_argument, NULL, 'd'},
-                                            {"cases", required_argument, NULL, 'c'},
-                                            {"rounds", required_argument, NULL, 'r'},
-                                            {"tune", no_argument, NULL, 't'},
-                                            {"tune-limit", required_argument, NULL, 'l'},
-                                            {"without", required_argument, NULL, 'w'},
-                                            {"output", required_argument, NULL, 'o'},
-                                            {"commit", required_argument, NULL, 'm'},
-                                            {"cublas", required_argument, NULL, 'B'},
-                                            {"cutensor", required_argument, NULL, 'T'},
-                                            {"help", no_argument, NULL, 'h'},
-                                            {NULL, 0, NULL, 0}};
+    const char *without = "";
     *o = (bench_options){.cases = "default", .commit = "unknown", .tune_limit_s = 300};
-    for (int c; (c = getopt_long(argc, argv, "h", options, NULL)) != -1;)
-        switch (c) {
-        case 'b':
-            o->db = optarg;
-            break;
-        case 'd':
-            o->device = atoi(optarg);
-            break;
-        case 'c':
-            o->cases = optarg;
-            break;
-        case 'r':
-            o->rounds = atoi(optarg);
-            break;
-        case 't':
-            o->tune = true;
-            break;
-        case 'l':
-            o->tune_limit_s = atof(optarg);
-            break;
-        case 'o':
-            o->output = optarg;
-            break;
-        case 'm':
-            o->commit = optarg;
-            break;
-        case 'B':
-            o->cublas = optarg;
-            break;
-        case 'T':
-            o->cutensor = optarg;
-            break;
-        case 'w':
-            if (!leave_out(o, optarg))
-                return 2;
-            break;
-        case 'h':
-            return usage(stdout);
-        default:
-            return usage(stderr);
-        }
-    if (optind < argc || o->rounds < 0 || o->rounds > TT__SAMPLES_MAX)
-        return usage(stderr);
-    return -1;
+    const bench_arg args[] = {{"db", BENCH_TEXT, &o->db},
+                              {"device", BENCH_INT, &o->device},
+                              {"cases", BENCH_TEXT, &o->cases},
+                              {"rounds", BENCH_INT, &o->rounds},
+                              {"tune", BENCH_FLAG, &o->tune},
+                              {"tune-limit", BENCH_REAL, &o->tune_limit_s},
+                              {"without", BENCH_TEXT, &without},
+                              {"output", BENCH_TEXT, &o->output},
+                              {"commit", BENCH_TEXT, &o->commit},
+                              {"cublas", BENCH_TEXT, &o->cublas},
+                              {"cutensor", BENCH_TEXT, &o->cutensor},
+                              {0}};
+    const int done = bench_args_read(args, usage, argc, argv);
+    if (done >= 0)
+        return done;
+    if (!leave_out(o, without))
+        return 2;
+    return optind < argc || o->rounds < 0 || o->rounds > TT__SAMPLES_MAX ? bench_args_wrong(usage) : -1;
 }
 
 int main(int argc, char **argv) {

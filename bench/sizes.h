@@ -7,7 +7,6 @@
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 
 enum { BENCH_SIZES_MAX = 32 };
 
@@ -16,20 +15,22 @@ typedef struct bench_sizes {
     int64_t items[BENCH_SIZES_MAX];
 } bench_sizes;
 
-/* "4096,8192", which is cut up. False, with a line on standard error that names the word, if it cannot be. */
-static inline bool bench_sizes_read(bench_sizes *out, char *list) {
-    char *state = NULL, *end;
+/* "4096,8192". False, with a line on standard error that names the word, if it cannot be read. */
+static inline bool bench_sizes_read(bench_sizes *out, const char *list) {
+    char *end;
     out->n = 0;
-    for (char *word = strtok_r(list, ",", &state); word; word = strtok_r(NULL, ",", &state)) {
+    for (const char *word = list;; word = end + 1) {
         long long size = strtoll(word, &end, 10);
-        if (*end || size < 1 || size > INT32_MAX || out->n == BENCH_SIZES_MAX) {
+        if (end == word || (*end && *end != ',') || size < 1 || size > INT32_MAX ||
+            out->n == BENCH_SIZES_MAX) {
             fprintf(stderr, "--sizes: '%s': expected up to %d whole numbers from 1 on, with commas between\n",
                     word, BENCH_SIZES_MAX);
             return false;
         }
         out->items[out->n++] = size;
+        if (!*end)
+            return true;
     }
-    return out->n > 0;
 }
 
 #endif

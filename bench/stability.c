@@ -6,13 +6,13 @@
  * The addresses of code and arrays differ between processes. That changes the time of a short kernel by up to
  * half a percent. So the rounds run in many processes, and the interval is over the processes.
  */
-#include <getopt.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <unistd.h>
 
 #include "api/matrix.h"
+#include "bench/args.h"
 #include "bench/sizes.h"
 #include "tuner/elect.h"
 #include "tuner/gpu_backend/backend.h"
@@ -164,70 +164,41 @@ out:
     return status;
 }
 
-static int usage(FILE *out) {
-    fprintf(out,
-            "Usage: bench-stability [--sizes N,...] [--elem-size N] [--runs N] [--device N] [--keep]\n"
-            "Tunes N times (10, at most %d) from empty stores, measures the winners against each other, and "
-            "fails if\n"
-            "they are more than %.1f %% apart. Sizes: 4096,8192 unless told; --keep leaves the stores where "
-            "they are.\n",
-            RUNS_MAX, 100 * target);
-    return out == stdout ? 0 : 2;
-}
+static const char usage[] =
+    "usage: bench-stability [--sizes N,...] [--elem-size N] [--runs N] [--device N] [--keep]\n"
+    "Tunes so many times (10) from empty stores, measures the winners against each other, and fails if they\n"
+    "are more than 0.5 % apart. Sizes: 4096,8192 unless told; --keep leaves the stores where they are.\n";
 
-static bool read_sizes(options *o, char *list) {
+/* -1: go on; else the exit status. */
+static int parse(options *o, int argc, char **argv) {
+    const char *list = "4096,8192";
     bench_sizes sizes;
-    if (!bench_sizes_read(&sizes, list))
-        return false;
-    for (o->n_sizes = 0; o->n_sizes < sizes.n; o->n_sizes++) {
+    *o = (options){.runs = 10, .elem_size = 4};
+    const bench_arg args[] = {{"sizes", BENCH_TEXT, &list},      {"runs", BENCH_INT, &o->runs},
+                              {"device", BENCH_INT, &o->device}, {"elem-size", BENCH_INT, &o->elem_size},
+                              {"keep", BENCH_FLAG, &o->keep},    {0}};
+    const int done = bench_args_read(args, usage, argc, argv);
+    if (done >= 0)
+        return done;
+    if (!bench_sizes_read(&sizes, list) || optind < argc || o->runs < 1 || o->runs > RUNS_MAX ||
+        o->elem_size < 1)
+        return bench_args_wrong(usage);
+    for (; o->n_sizes < sizes.n; o->n_sizes++) {
         tt_problem *p = &o->problems[o->n_sizes];
         *p = (tt_problem)TT_INIT(tt_problem);
         p->rows = p->cols = sizes.items[o->n_sizes];
+        p->elem_size = o->elem_size;
     }
-    return true;
-}
-
-/* 0: go on; else the exit code + 1. */
-static int read_options(options *o, int argc, char **argv) {
-    static const struct option longs[] = {{"sizes", required_argument, NULL, 's'},
-                                          {"runs", required_argument, NULL, 'r'},
-                                          {"device", required_argument, NULL, 'd'},
-                                          {"elem-size", required_argument, NULL, 'e'},
-                                          {"keep", no_argument, NULL, 'k'},
-                                          {"help", no_argument, NULL, 'h'},
-                                          {NULL, 0, NULL, 0}};
-    char usual[] = "4096,8192";
-    *o = (options){.runs = 10, .elem_size = 4};
-    read_sizes(o, usual);
-    for (int found; (found = getopt_long(argc, argv, "h", longs, NULL)) != -1;) {
-        bool fine = true;
-        if (found == 's')
-            fine = read_sizes(o, optarg);
-        else if (found == 'r')
-            fine = (o->runs = atoi(optarg)) >= 1 && o->runs <= RUNS_MAX;
-        else if (found == 'd')
-            o->device = atoi(optarg);
-        else if (found == 'e')
-            fine = (o->elem_size = atoi(optarg)) > 0;
-        else if (found == 'k')
-            o->keep = true;
-        else
-            return 1 + usage(found == 'h' ? stdout : stderr);
-        if (!fine)
-            return 1 + usage(stderr);
-    }
-    for (size_t i = 0; i < o->n_sizes; i++)
-        o->problems[i].elem_size = o->elem_size;
-    return optind < argc ? 1 + usage(stderr) : 0;
+    return -1;
 }
 
 int main(int argc, char **argv) {
     static contest contests[BENCH_SIZES_MAX];
     char folder[] = "/tmp/tiletune-stability-XXXXXX", db[64], command[80];
     options o;
-    int code = read_options(&o, argc, argv);
-    if (code)
-        return code - 1;
+    int code = parse(&o, argc, argv);
+    if (code >= 0)
+        return code;
     if (!mkdtemp(folder)) {
         perror("bench-stability: a folder in /tmp");
         return 1;

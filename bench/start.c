@@ -98,7 +98,7 @@ static tt_status start_one(const dispatch *d, dispatch_start *out) {
     int ends[2];
     pid_t pid;
     posix_spawn_file_actions_t actions;
-    snprintf(size, sizeof size, "%ld", d->options->size);
+    snprintf(size, sizeof size, "%d", d->options->size);
     snprintf(device, sizeof device, "%d", d->options->device);
     snprintf(started, sizeof started, "%" PRId64, now_ns());
     char *argv[] = {(char *)"bench-dispatch",

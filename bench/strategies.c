@@ -3,12 +3,12 @@
  * evaluations each needs to come within 5 % and 1 % of the fastest, and how close it is after some numbers of
  * them, as CSV. bench/README.md has the options and columns.
  */
-#include <getopt.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 
 #include "base/clock.h"
+#include "bench/args.h"
 #include "bench/strategies.h"
 
 /* Goals: the fastest's time over a configuration's. */
@@ -283,38 +283,30 @@ static tt_status run(const options *o, char **paths, int n_paths, bench_spaces *
 }
 
 int main(int argc, char **argv) {
-    static const struct option longs[] = {{"seeds", required_argument, NULL, 's'},
-                                          {"evaluations", required_argument, NULL, 'e'},
-                                          {"window", required_argument, NULL, 'w'},
-                                          {"prior", required_argument, NULL, 'p'},
-                                          {"strategy", required_argument, NULL, 'n'},
-                                          {"kernel", required_argument, NULL, 'k'},
-                                          {"fit", no_argument, NULL, 'f'},
-                                          {"leave-out", required_argument, NULL, 'l'},
-                                          {NULL, 0, NULL, 0}};
+    static const char usage[] =
+        "usage: bench-strategies [--seeds N] [--evaluations N] [--window N] [--strategy NAME]\n"
+        "                        [--kernel FILE.cu] [--prior N] [--fit] [--leave-out elem-size|size] "
+        "RECORDING...\n";
     options o = {.seeds = 100, .evaluations = 100};
     bench_spaces spaces = {0};
-    bool good = true;
-    for (int c; (c = getopt_long(argc, argv, "", longs, NULL)) != -1;) {
-        good &= c != '?';
-        o.seeds = c == 's' ? atoi(optarg) : o.seeds;
-        o.evaluations = c == 'e' ? atoi(optarg) : o.evaluations;
-        o.window = c == 'w' ? atoi(optarg) : o.window;
-        o.prior = c == 'p' ? atoi(optarg) : o.prior;
-        o.only = c == 'n' ? optarg : o.only;
-        o.kernel = c == 'k' ? optarg : o.kernel;
-        o.fit |= c == 'f';
-        o.leave_out_elem_size |= c == 'l' && strcmp(optarg, "elem-size") == 0;
-        o.leave_out_size |= c == 'l' && strcmp(optarg, "size") == 0;
-        good &= c != 'l' || o.leave_out_elem_size || o.leave_out_size;
-    }
-    if (!good || optind == argc || o.seeds < 1 || o.evaluations < 1 || o.window < 0 || o.prior < 0) {
-        fputs("usage: bench-strategies [--seeds N] [--evaluations N] [--window N] [--strategy NAME]\n"
-              "                        [--kernel FILE.cu] [--prior N] [--fit] [--leave-out elem-size|size] "
-              "RECORDING...\n",
-              stderr);
-        return 2;
-    }
+    const char *left_out = "";
+    const bench_arg args[] = {{"seeds", BENCH_INT, &o.seeds},
+                              {"evaluations", BENCH_INT, &o.evaluations},
+                              {"window", BENCH_INT, &o.window},
+                              {"prior", BENCH_INT, &o.prior},
+                              {"strategy", BENCH_TEXT, &o.only},
+                              {"kernel", BENCH_TEXT, &o.kernel},
+                              {"fit", BENCH_FLAG, &o.fit},
+                              {"leave-out", BENCH_TEXT, &left_out},
+                              {0}};
+    const int done = bench_args_read(args, usage, argc, argv);
+    if (done >= 0)
+        return done;
+    o.leave_out_elem_size = strcmp(left_out, "elem-size") == 0;
+    o.leave_out_size = strcmp(left_out, "size") == 0;
+    if ((*left_out && !o.leave_out_elem_size && !o.leave_out_size) || optind == argc || o.seeds < 1 ||
+        o.evaluations < 1 || o.window < 0 || o.prior < 0)
+        return bench_args_wrong(usage);
     const tt__strategy *only;
     tt_status status = o.only ? tt__strategy_find(&only, o.only) : TT_OK;
     if (status == TT_OK && run(&o, argv + optind, argc - optind, &spaces) == TT_OK)

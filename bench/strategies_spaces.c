@@ -5,7 +5,7 @@
 #include "base/grow.h"
 
 #include "bench/strategies.h"
-#include "template/operation.h"
+#include "template/problem_text.h"
 
 static tt_status read_trials(bench_space *b, const tt__recording *r) {
     size_t n = 0;

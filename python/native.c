@@ -15,6 +15,7 @@ static struct {
     int (*cuCtxSetCurrent)(CUcontext ctx);
     int (*cuDevicePrimaryCtxRetain)(CUcontext *ctx, int device);
     int (*cuStreamSynchronize)(CUstream stream);
+    int (*cuPointerGetAttribute)(void *data, int attribute, unsigned long long address);
 } cu;
 
 static int loaded;
@@ -31,7 +32,8 @@ static void load(void) {
                    {"cuCtxGetCurrent", &cu.cuCtxGetCurrent},
                    {"cuCtxSetCurrent", &cu.cuCtxSetCurrent},
                    {"cuDevicePrimaryCtxRetain", &cu.cuDevicePrimaryCtxRetain},
-                   {"cuStreamSynchronize", &cu.cuStreamSynchronize}};
+                   {"cuStreamSynchronize", &cu.cuStreamSynchronize},
+                   {"cuPointerGetAttribute", &cu.cuPointerGetAttribute}};
     void *driver = dlopen("libcuda.so.1", RTLD_NOW | RTLD_LOCAL);
     for (size_t i = 0; driver && i < sizeof symbols / sizeof *symbols; i++) {
         void *found = dlsym(driver, symbols[i].name);
@@ -88,6 +90,13 @@ tt_status tt_py_set_constant(tt_plan *plan, const char *name, const void *data, 
 
 tt_status tt_py_launch(const tt_plan *plan, void *const *args, size_t n, uintptr_t stream, int device) {
     IN_CONTEXT(tt_status, tt_plan_launch_args(plan, args, n, (CUstream)stream));
+}
+
+int tt_py_device_of(uintptr_t address) {
+    enum { DEVICE_ORDINAL = 9 };
+    int device = -1;
+    pthread_once(&once, load);
+    return loaded && cu.cuPointerGetAttribute(&device, DEVICE_ORDINAL, address) == 0 ? device : -1;
 }
 
 int tt_py_synchronize(uintptr_t stream, int device) {

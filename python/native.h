@@ -15,6 +15,9 @@ tt_status tt_py_plan(tt_plan **out, tt_ctx *ctx, const tt_problem *problem, int 
 tt_status tt_py_set_constant(tt_plan *plan, const char *name, const void *data, size_t bytes, int device);
 tt_status tt_py_launch(const tt_plan *plan, void *const *args, size_t n, uintptr_t stream, int device);
 
+/* The device that an address belongs to; -1 if the driver does not know it. */
+int tt_py_device_of(uintptr_t address);
+
 /* Waits for a stream. Returns CUDA's error, or 0. */
 int tt_py_synchronize(uintptr_t stream, int device);
 

@@ -2,8 +2,8 @@
 """check_cli_doc.py TUNE ROOT: docs/cli.md and --help name the same options and commands, docs/cli.md and the manual
 page the same environment variables. Commands that other pages show exist, with these options.
 
-The section `tune` has a table with a row for each option of `tune`. The section of another command, `### tune best`, names
-the options it takes beside those of the table, and no others.
+The section `tune` has a list of all options of `tune`. The section of another command, `### tune best`, names
+the options it takes beside those of the list and those of queries, and no others.
 """
 import os
 import re
@@ -27,8 +27,9 @@ def compare(name, documented, has):
 
 
 everywhere = {"help", "version"}  # said in the first paragraph
+queries = {"size", "shape", "gpu"}  # said in the first paragraph of queries
 main, out = options_of()
-rows = re.findall(r"^\| (`--[^|]*) \|", text.replace("|FILE", "").replace("|replay", ""), re.M)
+rows = re.findall(r"^- (`--.*?`):", text.split("## Queries")[0], re.M)
 table = set(re.findall(r"--([a-z-]+)", " ".join(rows)))
 compare("tune", table | everywhere, main)
 
@@ -42,11 +43,11 @@ for command in commands:
         continue
     has, _ = options_of(command)
     named = set(re.findall(r"--([a-z][a-z-]*)", items[command]))
-    compare(f"tune {command}", named | (has & (table | everywhere)), has)
+    compare(f"tune {command}", named | (has & (table | everywhere | queries)), has)
 wrong.extend(f"docs/cli.md has tune {c}, which is no command" for c in items if c not in commands)
 listed = text.split("## Environment variables")[1].split("\n## ")[0]
 page = subprocess.run([tune, "help", "--man"], capture_output=True, text=True, check=True).stdout
-variables = set(re.findall(r"^\| `([A-Z_]+)`", listed, re.M))
+variables = set(re.findall(r"^- `([A-Z_]+)`", listed, re.M))
 on_page = set(re.findall(r"^\.B ([A-Z_]+)$", page.split(".SH ENVIRONMENT")[1], re.M))
 wrong.extend(f"docs/cli.md lacks the variable {v}" for v in sorted(on_page - variables))
 wrong.extend(f"tune.1 lacks the variable {v}" for v in sorted(variables - on_page))

@@ -79,8 +79,8 @@ assert [performance.short(gpu) for gpu in ("NVIDIA H200", "NVIDIA H100 80GB HBM3
 first = {"gpu": {"name": "NVIDIA H200"}, "cases": [faster], "cutensor": "2.8.0"}
 second = {"gpu": {"name": "NVIDIA H100"}, "cases": [dict(alike, name="4 B 1024 x 1024")]}
 text = "\n".join(performance.beside([first, second]))
-assert "| the tuned copy | 0.975 | **0.970** (faster) | 0.990 |" in text, text
-assert "| the mirrored copy | 1 | 1.020 | 1.020 |" in text, text
+assert "| 4 bytes, 256 MB and more | 0.975 | **0.970** (faster) | 0.990 |" in text, text
+assert ", beside the mirrored copy | 1 | 1.020 | 1.020 |" in text, text
 torch = {"cases": [{"name": "4 B 1024 x 1024", "regimes": {"cold": {"contiguous": {"gbps": 0.25}}}}]}
 row = performance.shown_row("4 B 1024 x 1024", [first, second], [None, torch])
 assert row == ["4 B 1024 x 1024", "-", "-", "-", "-", "-", "10.0", "0.990", "-", "4.00"], row

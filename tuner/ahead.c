@@ -7,7 +7,6 @@
 #include "base/clock.h"
 #include "base/grow.h"
 #include "dispatch/layers.h"
-#include "template/operation.h"
 #include "template/workload.h"
 #include "tuner/checker.h"
 

@@ -12,7 +12,7 @@
 
 #include "base/clock.h"
 #include "db/recording.h"
-#include "template/operation.h"
+#include "template/problem_text.h"
 
 enum { WAITING_MAX = 64, DEVICES_MAX = 512 };
 

@@ -6,7 +6,7 @@
 #include <math.h>
 
 #include "base/clock.h"
-#include "template/operation.h"
+#include "template/problem_text.h"
 #include "tuner/stats.h"
 #include "tuner/tune.h"
 

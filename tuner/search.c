@@ -7,8 +7,6 @@
 
 #include "base/clean.h"
 #include "base/clock.h"
-#include "base/hash.h"
-#include "base/number.h"
 #include "tuner/ahead.h"
 #include "tuner/elections.h"
 #include "tuner/finals.h"
@@ -68,7 +66,6 @@ static tt_status collect(takeover *t, const tt__trial_row *row) {
         of ? tt__space_resolve(&c, of, t->gpu, &t->search->problem, row->config) : TT_E_INVALID;
     if (status != TT_OK)
         return status == TT_E_UNSUPPORTED || status == TT_E_INVALID ? TT_OK : status;
-    c.weight /= t->search->default_weight;
     return tt__space_append(&t->found, &c);
 }
 
@@ -371,32 +368,6 @@ static tt_status add_incumbent(tt__session *s, tt__search *search) {
     return status == TT_E_UNSUPPORTED ? TT_OK : status;
 }
 
-static tt_status is_in_part(bool *is, const tt__search *search, const tt__candidate *c) {
-    char hash[TT__HASH_SIZE];
-    tt__str options = {0};
-    int n;
-    tt_status status = tt__config_options(&options, &n, c, &search->problem);
-    if (status == TT_OK) {
-        tt__hash(hash, options.text, options.len);
-        hash[8] = '\0'; /* more than there are parts */
-        *is = (int64_t)(strtoul(hash, NULL, 16) % (unsigned long)search->n_parts) == search->part;
-    }
-    tt__str_free(&options);
-    return status;
-}
-
-tt_status tt__search_part(const tt__search *search, tt__space *space) {
-    size_t kept = 0;
-    for (size_t i = 0; i < space->n && search->n_parts; i++) {
-        bool is;
-        TT_TRY(is_in_part(&is, search, &space->items[i]));
-        if (is)
-            space->items[kept++] = space->items[i];
-    }
-    space->n = search->n_parts ? kept : space->n;
-    return TT_OK;
-}
-
 static tt_status enumerate(tt__session *s, tt__search *search) {
     for (size_t i = 0; i < s->templates->n; i++)
         if (tt__template_competes(s->templates, s->templates->items[i], s->opts->only, s->opts->n_only))
@@ -406,7 +377,7 @@ static tt_status enumerate(tt__session *s, tt__search *search) {
     search->default_weight = search->space.n ? search->space.items[0].weight : 1;
     for (size_t i = 0; i < search->space.n; i++)
         search->space.items[i].weight /= search->default_weight; /* the default's time has weight 1 */
-    TT_TRY(tt__search_part(search, &search->space));
+    TT_TRY(tt__part_keep(&search->part, &search->problem, &search->space));
     size_t n = search->space.n ? search->space.n : 1;
     search->known = calloc(n, sizeof *search->known);
     search->trials = calloc(n, sizeof *search->trials);
@@ -440,11 +411,7 @@ static tt_status check_size(const tt__search *search) {
 }
 
 tt_status tt__search_open(tt__session *s, const tt__problem *p, const tt__limits *limits, tt__search *out) {
-    *out = (tt__search){.problem = *p,
-                        .limits = *limits,
-                        .part = s->call->part,
-                        .n_parts = s->call->n_parts,
-                        .best = TT__NOTHING};
+    *out = (tt__search){.problem = *p, .limits = *limits, .part = s->call->part, .best = TT__NOTHING};
     out->t = tt__template_set_for(s->templates, p);
     if (!out->t)
         return tt__fail(TT_E_UNSUPPORTED, "no kernel template does %s", p->op);

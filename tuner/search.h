@@ -5,6 +5,7 @@
 #define TT_TUNER_SEARCH_H
 
 #include "tuner/limits.h"
+#include "tuner/part.h"
 #include "tuner/session.h"
 
 typedef struct tt__search {
@@ -13,7 +14,7 @@ typedef struct tt__search {
     const tt__template *t; /* a template of its operation */
     int64_t problem_id;
     tt__space space;
-    int64_t part, n_parts; /* the space has only this part, from 0; n_parts 0: all */
+    tt__space_part part;   /* of the space */
     double default_weight; /* the weight of the first one, of which the others' are multiples */
     tt__known *known;
     tt__trial *trials;
@@ -45,9 +46,6 @@ size_t tt__search_left(const tt__search *search);
 bool tt__search_wants_all(const tt__session *s, const tt__search *search);
 /* The time of the best so far, not weighed by an objective; 0: none passed. */
 double tt__search_best_us(const tt__search *search);
-
-/* Removes configurations that belong to other parts. Those that share a cubin stay together. */
-tt_status tt__search_part(const tt__search *search, tt__space *space);
 
 /* Multiplies a trial's time and samples by its weight for the objective. */
 void tt__trial_weigh(tt__trial *trial, double weight);

@@ -9,7 +9,7 @@
 #include "base/clean.h"
 #include "base/clock.h"
 #include "base/number.h"
-#include "template/operation.h"
+#include "template/problem_text.h"
 #include "tuner/tune.h"
 
 void tt__session_message(const tt__session *s, const char *fmt, ...) {

@@ -9,7 +9,7 @@
 #include "base/clock.h"
 #include "base/number.h"
 #include "dispatch/answers.h"
-#include "template/operation.h"
+#include "template/problem_text.h"
 #include "template/workload.h"
 #include "tuner/ahead.h"
 #include "tuner/backend_replay.h"
@@ -70,7 +70,7 @@ static void no_winner(const tt__session *s, const tt__search *search, tt_result 
     size_t first = 0;
     while (first < search->space.n && search->known[first] != TT__TRIED)
         first++;
-    if (search->space.n == 0 && search->n_parts)
+    if (search->space.n == 0 && search->part.of)
         snprintf(result->note, sizeof result->note,
                  "no legal configuration of it belongs to this shard: use fewer shards, or shard by problem");
     else if (search->space.n == 0)

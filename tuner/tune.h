@@ -18,11 +18,11 @@ typedef struct tt__tune_call {
     size_t n;
     const tt__problem *problems;
     const tt__template_set *templates; /* templates of the problems' operations, and of the copy; borrowed */
-    bool stored;           /* nothing is searched: problems without a winner that still holds have none */
-    bool only_finals;      /* no new trials, and finals even where a valid winner is stored */
-    int64_t part, n_parts; /* of each space only this part, from 0, is tried; n_parts 0: all of it */
+    bool stored;         /* nothing is searched: problems without a winner that still holds have none */
+    bool only_finals;    /* no new trials, and finals even where a valid winner is stored */
+    tt__space_part part; /* of each space that is tried */
     tt__objective objective;
-    tt__after_fn after;    /* NULL: nothing */
+    tt__after_fn after; /* NULL: nothing */
     void *user;
 } tt__tune_call;
 

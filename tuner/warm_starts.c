@@ -186,7 +186,6 @@ tt_status tt__warm_starts_find(tt__warm_starts *out, tt__priors *priors, const t
             add(out, (size_t)at);
     }
     for (size_t i = 0; i < n; i++)
-        if (distance(sources[i], from->gpu, op, p) < same_cc)
-            TT_TRY(add_trials(&f, from->store, from->gpu_id, sources[i]));
+        TT_TRY(add_trials(&f, from->store, from->gpu_id, sources[i]));
     return TT_OK;
 }

@@ -73,8 +73,11 @@ tt_status tt__search_insert(tt__search *search, tt__space *found) {
         for (size_t i = first; i < end; i++)
             carry(&wide, search, i);
         for (size_t i = 0; i < found->n; i++)
-            if (found->items[i].t == t)
-                wide.space.items[wide.space.n++] = found->items[i];
+            if (found->items[i].t == t) {
+                tt__candidate *c = &wide.space.items[wide.space.n++];
+                *c = found->items[i];
+                c->weight /= search->default_weight;
+            }
     }
     free(search->space.items);
     free(search->known);
@@ -106,9 +109,7 @@ tt_status tt__search_widen(tt__search *search, const tt__gpu *gpu) {
         const tt__candidate *c = &search->space.items[at];
         TT_GOTO(tt__space_neighbours(&found, c->t, gpu, &search->problem, c->config, PAIRS));
     }
-    for (size_t i = 0; i < found.n; i++)
-        found.items[i].weight /= search->default_weight;
-    TT_GOTO(tt__search_part(search, &found));
+    TT_GOTO(tt__part_keep(&search->part, &search->problem, &found));
     TT_GOTO(tt__search_insert(search, &found));
 out:
     tt__space_free(&found);

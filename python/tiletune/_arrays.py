@@ -25,7 +25,7 @@ class View(NamedTuple):
     strides: "tuple[int, ...]"  #: in elements
     itemsize: int
     type: str  #: "f32", as in annotations; "" if unknown
-    device: int  #: -1: that of the current CUDA context
+    device: int  #: -1: unknown, so that of the current CUDA context
     stream: int
 
 
@@ -149,9 +149,9 @@ def _interface_view(x: Any) -> View:
     size, shape = int(said["typestr"][2:]), tuple(said["shape"])
     steps = said.get("strides")
     strides = dense(shape) if steps is None else tuple(s // size for s in steps)
-    stream = said.get("stream") or 0
-    return View(said["data"][0], shape, strides, 0 if steps and any(s % size for s in steps) else size,
-                _INTERFACE_TYPES.get(said["typestr"][1:], ""), -1, 0 if stream == 1 else stream)
+    stream, address = said.get("stream") or 0, said["data"][0]
+    return View(address, shape, strides, 0 if steps and any(s % size for s in steps) else size,
+                _INTERFACE_TYPES.get(said["typestr"][1:], ""), lib.tt_py_device_of(address), 0 if stream == 1 else stream)
 
 
 def _namespace(x: Any) -> Any:

@@ -165,7 +165,7 @@ class Kernel:
     def __call__(self, *arguments: Any, **values: Any) -> None:
         """Launches it on the current stream of the arrays' library. It is asynchronous, except with arrays of JAX."""
         views = (library_of(x).view(x) for x in arguments if getattr(x, "shape", ()))
-        self.plan(device=max([0, *(view.device for view in views if view)]), **values)(*arguments)
+        self.plan(device=max((view.device for view in views if view), default=0), **values)(*arguments)
 
     def __repr__(self) -> str:
         values = "".join(f", {name}={value!r}" for name, value in self._values.items())

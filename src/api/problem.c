@@ -8,7 +8,7 @@
 #include "api/matrix.h"
 #include "api/permutation.h"
 #include "api/sized.h"
-#include "template/operation.h"
+#include "template/problem_text.h"
 
 /* Other problems must leave the fields of a matrix zero. */
 static tt_status check_no_matrix(const tt_problem *p, const char *name) {

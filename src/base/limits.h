@@ -4,6 +4,8 @@
 #ifndef TT_BASE_LIMITS_H
 #define TT_BASE_LIMITS_H
 
+#define TT__COUNT(array) (sizeof(array) / sizeof *(array))
+
 enum {
     TT__NAME_MAX = 64,
     TT__SYMBOL_MAX = 192, /* of a kernel: a name, or an instance of a template */

@@ -17,6 +17,7 @@
 #include "gpu/driver.h"
 #include "template/config.h"
 #include "template/operation.h"
+#include "template/problem_text.h"
 
 /* Distances count doublings (near.h). This is added for a stale winner. */
 static const double stale = 0.5;

@@ -12,9 +12,8 @@
 #include "template/reader.h"
 #include "template/scan.h"
 
-#define COUNT TT__COUNT
-#define SHOW  TT__SHOW
-#define FAIL  TT__READ_FAIL
+#define SHOW TT__SHOW
+#define FAIL TT__READ_FAIL
 
 static tt_status read_value(tt__reader *r, tt__param *p, tt__span value) {
     if (!tt__is_integer(value.at, value.n) && !tt__is_word(value.at, value.n) &&
@@ -223,9 +222,9 @@ static tt_status read_op(tt__reader *r, tt__span rest) {
 
 static tt_status read_defines(tt__reader *r, tt__span rest) {
     tt__template *t = r->t;
-    for (; rest.n > 0 && t->n_defines < COUNT(t->defines); t->n_defines++)
+    for (; rest.n > 0 && t->n_defines < TT__COUNT(t->defines); t->n_defines++)
         TT_TRY(tt__span_copy(&t->defines[t->n_defines], tt__take_word(&rest)));
-    return rest.n ? FAIL(r, rest.at, "more than %zu names", COUNT(t->defines)) : TT_OK;
+    return rest.n ? FAIL(r, rest.at, "more than %zu names", TT__COUNT(t->defines)) : TT_OK;
 }
 
 /* The headers are in the text by now; only the folder's name is still to be looked at. */
@@ -323,14 +322,14 @@ static const struct {
 
 /* The line of each keyword; 0: not seen yet. */
 typedef struct seen {
-    int line[COUNT(keywords)];
+    int line[TT__COUNT(keywords)];
 } seen;
 
 /* A new kernel or the reference begins. The previous launch must be complete, and its keywords may appear
  * again. The lines of the first launch may stand before its name. */
 static tt_status end_launch(const tt__reader *r, seen *seen, bool last) {
     const char *name = r->launch == &r->t->passes[0] ? NULL : r->symbol;
-    for (size_t k = 0; k < COUNT(keywords); k++) {
+    for (size_t k = 0; k < TT__COUNT(keywords); k++) {
         bool missing = !seen->line[k] && keywords[k].required && (last || keywords[k].times == OF_LAUNCH);
         if (missing && (name || !last) && keywords[k].times == OF_LAUNCH)
             return tt__template_fail(r->t->path, r->launch->line, r->launch->column,
@@ -347,7 +346,7 @@ static tt_status end_launch(const tt__reader *r, seen *seen, bool last) {
 
 static tt_status fail_keyword(tt__reader *r, tt__span word) {
     tt__suggest near = tt__suggest_for(word.at, word.n);
-    for (size_t k = 0; k < COUNT(keywords); k++)
+    for (size_t k = 0; k < TT__COUNT(keywords); k++)
         tt__suggest_try(&near, keywords[k].word);
     return FAIL(r, word.at, "unknown annotation '%.*s'%s", SHOW(word), tt__suggest_text(&near));
 }
@@ -360,11 +359,11 @@ static bool begins_launch(tt_status (*read)(tt__reader *r, tt__span rest)) {
 static tt_status read_annotation(tt__reader *r, seen *seen, tt__span rest) {
     tt__span word = tt__take_word(&rest);
     size_t k = 0;
-    while (k < COUNT(keywords) && !tt__span_is(word, keywords[k].word))
+    while (k < TT__COUNT(keywords) && !tt__span_is(word, keywords[k].word))
         k++;
     if (word.n == 0)
         return FAIL(r, word.at, "an empty annotation, expected a keyword after //@");
-    if (k == COUNT(keywords))
+    if (k == TT__COUNT(keywords))
         return fail_keyword(r, word);
     r->keyword = keywords[k].word;
     if (rest.n == 0)
@@ -381,7 +380,7 @@ static tt_status read_annotation(tt__reader *r, seen *seen, tt__span rest) {
 /* Exceptions from `required`: a file with `defines` needs no kernel, one with its own operation needs no op,
  * and one without parameters needs no default. */
 static void mark_present(const tt__template *t, seen *seen) {
-    for (size_t k = 0; k < COUNT(keywords); k++) {
+    for (size_t k = 0; k < TT__COUNT(keywords); k++) {
         bool no_op = keywords[k].read == read_op && t->own;
         bool no_kernel = keywords[k].read == read_kernel && t->n_defines;
         if ((no_op || no_kernel) && !seen->line[k])
@@ -420,7 +419,7 @@ tt_status tt__annotation_read(tt__template *t, tt__expr *config) {
             TT_TRY(read_annotation(&r, &seen, (tt__span){line.at + 3, line.n - 3}));
     }
     mark_present(t, &seen);
-    for (size_t k = 0; k < COUNT(keywords); k++)
+    for (size_t k = 0; k < TT__COUNT(keywords); k++)
         if (!seen.line[k] && keywords[k].read == read_default)
             return tt__fail(TT_E_TEMPLATE, "%s: no `%s` annotation, expected a line: //@ %s", t->path,
                             keywords[k].word, keywords[k].form);

@@ -5,7 +5,6 @@
 
 #include "base/suggest.h"
 #include "template/index.h"
-#include "template/operation.h"
 #include "template/reader.h"
 #include "template/scan.h"
 

@@ -11,9 +11,8 @@
 #include "template/reader.h"
 #include "template/scan.h"
 
-#define COUNT TT__COUNT
-#define SHOW  TT__SHOW
-#define FAIL  TT__READ_FAIL
+#define SHOW TT__SHOW
+#define FAIL TT__READ_FAIL
 
 /* Takes the number of lanes off a type: f32x4 is four f32, as float4 or a struct has them. */
 static tt_status take_lanes(tt__reader *r, tt__operand *o, tt__span *word) {
@@ -168,7 +167,7 @@ static tt_status read_data(tt__reader *r, tt__operand *o, tt__span data) {
                     o->direction == TT__OUT ? ": say inout if the kernel adds to it" : "");
     size_t k = 0;
     tt__suggest near = tt__suggest_for(word.at, word.n);
-    while (k < COUNT(inits) && !tt__span_is(word, inits[k]))
+    while (k < TT__COUNT(inits) && !tt__span_is(word, inits[k]))
         tt__suggest_try(&near, inits[k++]);
     o->init = (tt__init)k;
     if (k == TT__INIT_COPY) {
@@ -231,7 +230,7 @@ tt_status tt__read_constant(tt__reader *r, tt__span rest) {
     tt__span length = rest, data = {rest.at + rest.n, 0};
     for (tt__span left = rest; left.n > 0 && !data.n;) {
         tt__span word = tt__take_word(&left);
-        for (size_t k = 0; k < COUNT(inits); k++)
+        for (size_t k = 0; k < TT__COUNT(inits); k++)
             if (tt__span_is(word, inits[k])) {
                 length = tt__trim((tt__span){rest.at, (size_t)(word.at - rest.at)});
                 data = (tt__span){word.at, (size_t)(rest.at + rest.n - word.at)};

@@ -8,9 +8,8 @@
 #include "template/reader.h"
 #include "template/scan.h"
 
-#define COUNT TT__COUNT
-#define SHOW  TT__SHOW
-#define FAIL  TT__READ_FAIL
+#define SHOW TT__SHOW
+#define FAIL TT__READ_FAIL
 
 /* The template's own operation, created when its first line is read. */
 tt_status tt__own_operation(tt__reader *r, tt__operation **out) {
@@ -38,7 +37,7 @@ static tt_status add_variable(tt__reader *r, tt__variable **out, tt__span *rest)
         return FAIL(r, rest->at, "more than %d variables", TT__VARIABLES_MAX);
     *out = &operation->variables[operation->n_variables];
     TT_TRY(tt__read_new_name(r, (*out)->name, sizeof(*out)->name, *rest));
-    for (size_t i = 0; i < COUNT(reserved); i++)
+    for (size_t i = 0; i < TT__COUNT(reserved); i++)
         if (strcmp((*out)->name, reserved[i]) == 0)
             return FAIL(r, rest->at, "%s says something of every problem, choose another name", reserved[i]);
     tt__take_word(rest);
@@ -65,7 +64,7 @@ static const char *type_meant(tt__span word) {
                                            {"uint8_t", "u8"},   {"int16_t", "i16"},  {"uint16_t", "u16"},
                                            {"int32_t", "i32"},  {"uint32_t", "u32"}, {"int64_t", "i64"},
                                            {"uint64_t", "u64"}, {"size_t", "u64"},   {"__half", "f16"}};
-    for (size_t i = 0; i < COUNT(names); i++)
+    for (size_t i = 0; i < TT__COUNT(names); i++)
         if (tt__span_is(word, names[i][0]))
             return names[i][1];
     return NULL;
@@ -138,8 +137,8 @@ static tt_status find_number(tt__reader *r, int *out, tt__span word) {
 tt_status tt__read_require(tt__reader *r, tt__span rest) {
     tt__operation *op = NULL;
     TT_TRY(tt__own_operation(r, &op));
-    if (op->n_requires == COUNT(op->requires))
-        return FAIL(r, rest.at, "more than %zu `require` lines: join them with AND", COUNT(op->requires));
+    if (op->n_requires == TT__COUNT(op->requires))
+        return FAIL(r, rest.at, "more than %zu `require` lines: join them with AND", TT__COUNT(op->requires));
     return tt__read_expr(r, &op->requires[op->n_requires++], rest);
 }
 
@@ -148,8 +147,8 @@ tt_status tt__read_shape(tt__reader *r, tt__span rest) {
     TT_TRY(tt__own_operation(r, &op));
     while (rest.n > 0) {
         tt__span word = tt__take_word(&rest);
-        if (op->n_shape == COUNT(op->shape))
-            return FAIL(r, word.at, "more than %zu variables", COUNT(op->shape));
+        if (op->n_shape == TT__COUNT(op->shape))
+            return FAIL(r, word.at, "more than %zu variables", TT__COUNT(op->shape));
         TT_TRY(find_number(r, &op->shape[op->n_shape], word));
         op->n_shape++;
     }
@@ -196,8 +195,8 @@ tt_status tt__read_moves(tt__reader *r, tt__span rest) {
 tt_status tt__read_sample(tt__reader *r, tt__span rest) {
     tt__operation *op = NULL;
     TT_TRY(tt__own_operation(r, &op));
-    if (op->n_samples == COUNT(op->samples))
-        return FAIL(r, rest.at, "more than %zu samples", COUNT(op->samples));
+    if (op->n_samples == TT__COUNT(op->samples))
+        return FAIL(r, rest.at, "more than %zu samples", TT__COUNT(op->samples));
     return tt__read_expr(r, &op->samples[op->n_samples++], rest);
 }
 

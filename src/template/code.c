@@ -5,10 +5,7 @@
 
 #include "base/suggest.h"
 #include "template/index.h"
-#include "template/operation.h"
 #include "template/scan.h"
-
-#define COUNT(a) (sizeof(a) / sizeof *(a))
 
 static bool in_comment(const char *source, const char *at) {
     while (at > source && at[-1] != '\n')
@@ -78,7 +75,7 @@ static const char *texture_of(const char *source, const char *name) {
         const char *open = at + n + strspn(at + n, " \t\r\n");
         if (*open != '(' || (at > source && tt__is_word_char(at[-1])) || in_comment(source, at))
             continue;
-        for (size_t i = 0; i < COUNT(types); i++) {
+        for (size_t i = 0; i < TT__COUNT(types); i++) {
             const char *type = strstr(open, types[i]);
             if (type && type < open + strcspn(open, ")"))
                 return types[i];

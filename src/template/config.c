@@ -12,7 +12,7 @@
 #include "base/suggest.h"
 #include "gpu/lowered.h"
 #include "gpu/nvrtc.h"
-#include "template/expr.h"
+#include "template/expr_check.h"
 #include "template/index.h"
 #include "template/scan.h"
 
@@ -101,7 +101,7 @@ void tt__config_format(char out[TT__CONFIG_MAX], const tt__template *t, const si
     out[0] = '\0';
     for (size_t p = 0; p < t->n_params; p++) {
         const char *piece[] = {p ? " " : "", t->params[p].name, "=", t->params[p].values[choice[p]]};
-        for (size_t i = 0; i < sizeof piece / sizeof *piece; i++) {
+        for (size_t i = 0; i < TT__COUNT(piece); i++) {
             tt__copy(out + used, TT__CONFIG_MAX - used, piece[i]);
             used += strlen(out + used);
         }
@@ -326,7 +326,7 @@ bool tt__option_allowed(const char *option, size_t n) {
     if (dashes == 1 && n > 1 && (name[0] == 'D' || name[0] == 'U'))
         return tt__is_word(name + 1,
                            strcspn(name + 1, "= \t\r\n") < n ? strcspn(name + 1, "= \t\r\n") : n - 1);
-    for (size_t i = 0; dashes && i < sizeof allowed / sizeof *allowed; i++) {
+    for (size_t i = 0; dashes && i < TT__COUNT(allowed); i++) {
         size_t length = strlen(allowed[i]);
         bool open = allowed[i][length - 1] == '=';
         if (strncmp(name, allowed[i], length < n ? length : n) == 0 && (open ? n > length : n == length))

@@ -24,8 +24,6 @@
 #include "template/functions.h"
 #include "template/scan.h"
 
-#define COUNT(a) (sizeof(a) / sizeof *(a))
-
 enum {
     STEP_OPS = 1000,      /* instructions of SQLite's virtual machine between two checks of the budget */
     STEPS_MAX = 100000,   /* the budget: 1e8 instructions, one or two seconds */
@@ -207,7 +205,7 @@ static void lock(tt__query *q, int depth) {
         {SQLITE_LIMIT_VARIABLE_NUMBER, 0},
         {SQLITE_LIMIT_FUNCTION_ARG, TT__EXPR_ARGS_MAX},
     };
-    for (size_t i = 0; i < COUNT(limits); i++)
+    for (size_t i = 0; i < TT__COUNT(limits); i++)
         sqlite3_limit(q->db, limits[i].id, limits[i].value);
     sqlite3_limit(q->db, SQLITE_LIMIT_EXPR_DEPTH, depth);
     sqlite3_db_config(q->db, SQLITE_DBCONFIG_DQS_DML, 0, NULL);
@@ -257,7 +255,12 @@ void tt__query_close(tt__query *q) {
 
 /* ---- Checking ------------------------------------------------------------------------------------------ */
 
-static tt_status check_one(tt__query *q, const tt__expr *e) {
+tt_status tt__query_checker(tt__query **out, const tt__template *t, const tt__facts *facts) {
+    static const size_t choice[TT__PARAMS_MAX];
+    return open_sandbox(out, t, facts, choice, false, DEPTH_ALONE);
+}
+
+tt_status tt__query_check(tt__query *q, const tt__expr *e) {
     const char *tail = "";
     tt__str sql = {0};
     tt_status status = TT_OK;
@@ -280,110 +283,6 @@ out:
     sqlite3_finalize(q->stmt);
     q->stmt = NULL;
     tt__str_free(&sql);
-    return status;
-}
-
-static tt_status check_launch(tt__query *q, const tt__geometry_expr *g) {
-    const tt__template *t = q->t;
-    for (size_t i = 0; i < 3; i++)
-        TT_TRY(check_one(q, &g->block[i]));
-    for (size_t i = 0; i < 3; i++)
-        TT_TRY(check_one(q, &g->grid[i]));
-    TT_TRY(check_one(q, &g->shared));
-    TT_TRY(check_one(q, &g->when));
-    TT_TRY(check_one(q, &g->repeat));
-    for (int i = g->first_arg; i < g->first_arg + g->n_args; i++)
-        if (t->args[i].type != TT__TYPE_NONE)
-            TT_TRY(check_one(q, &t->args[i].value));
-    return TT_OK;
-}
-
-/* Defaults and most lengths depend on the problem only, so parameters are not in scope. */
-static tt_status check_operation(const tt__template *t) {
-    const tt__operation *operation = t->own;
-    tt__operation above = *operation; /* a default sees only the variables above it */
-    const tt__template problem = {.path = t->path, .operation = &above};
-    const tt__facts facts = {.operation = operation};
-    tt__query *q;
-    tt_status status = TT_OK;
-    TT_TRY(open_sandbox(&q, &problem, &facts, NULL, false, DEPTH_ALONE));
-    for (size_t i = 0; i < operation->n_variables; i++) {
-        above.n_variables = i;
-        TT_GOTO(check_one(q, &operation->variables[i].value));
-    }
-    above.n_variables = operation->n_variables;
-    for (size_t i = 0; i < operation->n_operands; i++)
-        for (int k = -1; k < 2; k++)
-            if (k >= 0 || !operation->operands[i].by_config)
-                TT_GOTO(
-                    check_one(q, k < 0 ? &operation->operands[i].count : &operation->operands[i].bounds[k]));
-    for (size_t i = 0; i < operation->n_requires; i++)
-        TT_GOTO(check_one(q, &operation->requires[i]));
-out:
-    tt__query_close(q);
-    return status;
-}
-
-/* One cubin serves all problems, so this compiler option may depend on parameters only. */
-static tt_status check_max_regs(const tt__template *t) {
-    static const size_t choice[TT__PARAMS_MAX];
-    static const tt__facts facts;
-    tt__template params = *t;
-    tt__query *q;
-    params.operation = NULL;
-    TT_TRY(open_sandbox(&q, &params, &facts, choice, false, DEPTH_ALONE));
-    tt_status status = check_one(q, &t->max_regs);
-    tt__query_close(q);
-    return status;
-}
-
-tt_status tt__expr_check(const tt__template *t) {
-    static const size_t choice[TT__PARAMS_MAX];
-    const tt__facts facts = {.operation = t->operation};
-    tt__query *q;
-    tt_status status = TT_OK;
-    if (t->own)
-        TT_TRY(check_operation(t));
-    if (t->max_regs.text)
-        TT_TRY(check_max_regs(t));
-    TT_TRY(open_sandbox(&q, t, &facts, choice, false, DEPTH_ALONE));
-    for (size_t i = 0; i < t->n_derived; i++)
-        TT_GOTO(check_one(q, &t->derived[i].value));
-    for (size_t i = 0; i < t->n_wheres; i++)
-        TT_GOTO(check_one(q, &t->wheres[i]));
-    for (int i = 0; i < t->n_passes; i++)
-        TT_GOTO(check_launch(q, &t->passes[i]));
-    for (int role = 0; t->own && role < TT__ROLE_COUNT; role++)
-        for (int i = 0; i < t->own->asides[role].n; i++)
-            TT_GOTO(check_launch(q, &t->own->asides[role].launches[i]));
-    for (size_t i = 0; t->own && i < t->own->n_operands; i++)
-        if (t->own->operands[i].by_config)
-            TT_GOTO(check_one(q, &t->own->operands[i].count));
-    for (size_t i = 0; t->own && i < t->own->n_metrics; i++)
-        TT_GOTO(check_one(q, &t->own->metrics[i].value));
-out:
-    tt__query_close(q);
-    return status;
-}
-
-tt_status tt__expr_max_regs(int *out, const tt__template *t, const size_t *choice) {
-    static const tt__facts facts;
-    const tt__expr *column = &t->max_regs;
-    char text[TT__NAME_MAX];
-    tt__template params = *t;
-    tt__query *q;
-    bool found;
-    params.operation = NULL;
-    params.n_wheres = 0;
-    TT_TRY(tt__query_open(&q, &params, &facts, choice, &column, 1));
-    tt_status status = tt__query_next(q, &found);
-    tt__value v = status == TT_OK && found ? tt__query_value(q, 0) : (tt__value){TT__VALUE_NULL, 0, 0};
-    tt__query_close(q);
-    if (status == TT_OK && (v.kind != TT__VALUE_INT || v.i < 16 || v.i > 255))
-        status = tt__template_fail(t->path, t->max_regs.line, t->max_regs.column,
-                                   "`%.200s` comes to %s, expected 16 to 255 registers", t->max_regs.text,
-                                   tt__value_text(text, v));
-    *out = (int)v.i;
     return status;
 }
 

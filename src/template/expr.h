@@ -25,14 +25,6 @@ char *tt__value_text(char out[TT__NAME_MAX], tt__value v);
 
 typedef struct tt__query tt__query; /* use from one thread, free with tt__query_close */
 
-/* Checks every expression of the template: it is one expression, it compiles, and it uses only names in
- * scope.
- * TT_E_TEMPLATE names the place. */
-tt_status tt__expr_check(const tt__template *t);
-
-/* Evaluates `maxrregcount` for a configuration. TT_E_TEMPLATE: the value is not a number of registers. */
-tt_status tt__expr_max_regs(int *out, const tt__template *t, const size_t *choice);
-
 /* The values that expressions can use, other than parameters. */
 typedef struct tt__facts {
     const tt__operation *operation;
@@ -41,10 +33,11 @@ typedef struct tt__facts {
     int64_t variables[TT__VARIABLES_MAX]; /* a number, or the tt__type of a `type` */
 } tt__facts;
 
-/* Collects the facts of a problem and a GPU (NULL: zeros). TT_E_INVALID: the problem lacks a variable of the
- * operation. */
-tt_status tt__facts_of(tt__facts *out, const tt__operation *operation, const tt__gpu *gpu,
-                       const tt__problem *p);
+/* Prepares a query that only checks expressions. All variables and parameters of `t` are in scope. */
+tt_status tt__query_checker(tt__query **out, const tt__template *t, const tt__facts *facts);
+/* TT_E_TEMPLATE, with the place, if this is not one expression that compiles. An expression without text
+ * passes. */
+tt_status tt__query_check(tt__query *q, const tt__expr *e);
 
 /* Prepares a query of `columns` (borrowed). With `choice`, it has one row for this configuration. Otherwise
  * it has a row for each configuration that satisfies every `where`, in the order of declaration. */

@@ -6,8 +6,6 @@
 
 #include "kernel_templates/permute_tile.cuh"
 
-#define COUNT(a) (sizeof(a) / sizeof *(a))
-
 static void ceil_div(sqlite3_context *c, int n, sqlite3_value **v) {
     (void)n;
     if (sqlite3_value_type(v[0]) != SQLITE_INTEGER || sqlite3_value_type(v[1]) != SQLITE_INTEGER)
@@ -67,7 +65,7 @@ static void permute_tile_number(sqlite3_context *c, int n, sqlite3_value **v) {
     permute_tile t = permute_tile_of(s, sqlite3_value_int(v[1]), sqlite3_value_int(v[2]));
     const int64_t numbers[] = {t.tiles, t.elements, t.read_max, t.write_max};
     int64_t what = sqlite3_value_int64(v[0]);
-    if (what >= 0 && what < (int64_t)COUNT(numbers))
+    if (what >= 0 && what < (int64_t)TT__COUNT(numbers))
         sqlite3_result_int64(c, numbers[what]);
 }
 
@@ -83,7 +81,7 @@ static const struct {
 
 int tt__functions_add(sqlite3 *db, const tt__facts *facts) {
     int rc = SQLITE_OK;
-    for (size_t i = 0; i < COUNT(own_functions) && rc == SQLITE_OK; i++)
+    for (size_t i = 0; i < TT__COUNT(own_functions) && rc == SQLITE_OK; i++)
         rc = sqlite3_create_function(db, own_functions[i].name, own_functions[i].n_args,
                                      SQLITE_UTF8 | SQLITE_DETERMINISTIC, (void *)facts, own_functions[i].call,
                                      NULL, NULL);

@@ -11,6 +11,7 @@
 #include "base/number.h"
 #include "template/launch_plan.h"
 #include "template/operation.h"
+#include "template/problem_text.h"
 
 static const char *const part_names[TT__PART_COUNT] = {"block", "grid", "shared", "args", "repeat"};
 

@@ -1,37 +1,31 @@
 /*
- * Problems of an operation: conversion between text and plain data, and the operation's rules about them.
+ * An operation's rules about its problems: values, distances, metrics.
  */
 #ifndef TT_TEMPLATE_OPERATION_H
 #define TT_TEMPLATE_OPERATION_H
 
-#include "template/template.h"
-
-/* Reads a problem: "n=4096,T=f32" (blanks may separate, too). Variables that are not named get their
- * defaults; NULL or "" names none. The word `warm` makes it warm. `name` is the operation's name.
- * TT_E_INVALID says which word is wrong, or which requirement fails. */
-tt_status tt__operation_problem(tt__problem *out, const tt__operation *op, const char *name,
-                                const char *text);
+#include "template/expr.h"
 
 /* The place of a template in the operation's `prefer`; 0 is first. One that is not listed comes last. */
 size_t tt__operation_preference(const tt__operation *op, const char *kernel);
 
-/* An ordinary problem of the operation: its first sample, or all defaults. */
-tt_status tt__operation_sample(tt__problem *out, const tt__operation *op, const char *name);
+/* The operation of a problem if it is built-in, else NULL. Sets no error. */
+const tt__operation *tt__operation_of(const tt__problem *p);
+
+/* Collects the facts of a problem and a GPU (NULL: zeros). TT_E_INVALID: the problem lacks a variable of the
+ * operation. */
+tt_status tt__facts_of(tt__facts *out, const tt__operation *operation, const tt__gpu *gpu,
+                       const tt__problem *p);
+
+/* Evaluates columns that use no parameter. */
+tt_status tt__operation_evaluate(tt__value *out, const tt__operation *op, const tt__problem *p,
+                                 const tt__expr *const *columns, size_t n);
 
 /* Frees the query that tt__operation_usual keeps. Tests that count allocations need it. */
 void tt__operation_forget(void);
 
 /* Sets usual[i] if variable i has the value of its default. False for a variable without a default. */
 tt_status tt__operation_usual(bool usual[TT__VARIABLES_MAX], const tt__operation *op, const tt__problem *p);
-/* TT_E_INVALID, with the `require` line that fails, if the operation does not allow the problem. */
-tt_status tt__operation_check(const tt__operation *op, const tt__problem *p);
-
-/* Appends the settings that a user must type to get this problem: "rows=4096,cols=1024,elem_size=2". */
-tt_status tt__problem_add_unusual(tt__str *out, const tt__operation *op, const tt__problem *p);
-/* The problem in words: "4096x4096", "100x200, batch=3", "n=4096, T=f32"; "-" if it has no variables. Returns
- * out. */
-enum { TT__PROBLEM_TEXT_MAX = 320 };
-char *tt__problem_text(char out[TT__PROBLEM_TEXT_MAX], const tt__problem *p);
 
 /* The distance of two problems of one operation. A number adds its weight for each doubling, a type adds its
  * weight if it differs. INFINITY: `other` is unverified and `asked` must be verified. *same is false if a

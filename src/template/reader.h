@@ -6,8 +6,6 @@
 
 #include "template/template.h"
 
-#define TT__COUNT(a) (sizeof(a) / sizeof *(a))
-
 typedef struct tt__span {
     const char *at;
     size_t n;

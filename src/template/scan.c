@@ -12,8 +12,6 @@
 #include "base/number.h"
 #include "base/suggest.h"
 
-#define COUNT(a) (sizeof(a) / sizeof *(a))
-
 const char *const tt__fact_names[TT__FACT_COUNT] = {
     "elem_size", "align",   "max_threads_per_block", "shared_per_block", "sm_count", "cc",
     "l2_bytes",  "time_ns",
@@ -30,7 +28,7 @@ const tt__function tt__functions[] = {
     {"align_of", 1, TT__EXPR_ARGS_MAX},
     {"permute_tile", 3, 3},
 };
-const size_t tt__n_functions = COUNT(tt__functions);
+const size_t tt__n_functions = TT__COUNT(tt__functions);
 
 typedef enum place { OPERAND, OPERATOR, LIST, ANY } place; /* the kind of token that is expected next */
 
@@ -138,10 +136,10 @@ const char *tt__name_taken(const char *name) {
             return i < TT__FACT_MAX_THREADS ? "a property of the problem"
                    : i < TT__FACT_TIME_NS   ? "a property of the device"
                                             : "the time of a launch";
-    for (size_t i = 0; i < COUNT(tt__functions); i++)
+    for (size_t i = 0; i < TT__COUNT(tt__functions); i++)
         if (same(name, n, tt__functions[i].name))
             return "a function";
-    for (size_t i = 0; i < COUNT(keywords); i++)
+    for (size_t i = 0; i < TT__COUNT(keywords); i++)
         if (same(name, n, keywords[i].word))
             return "an operator of expressions";
     return NULL;
@@ -285,7 +283,7 @@ static tt_status unknown_word(scanner *s) {
                         "%.*s is `%s`, which stands in `where`, in launches and in `derived` and `let` lines "
                         "below it",
                         TOKEN(s), s->t->derived[i].macro ? "derived" : "let");
-    for (size_t i = 0; i < COUNT(refused_words); i++)
+    for (size_t i = 0; i < TT__COUNT(refused_words); i++)
         if (same(s->token, s->n, refused_words[i]))
             return FAIL(s, s->token, "%s is not allowed: an expression is arithmetic and comparisons only",
                         refused_words[i]);
@@ -301,7 +299,7 @@ static tt_status unknown_word(scanner *s) {
         tt__suggest_try(&near, name);
     for (size_t i = 0; i < derived_in_scope(s); i++)
         tt__suggest_try(&near, s->t->derived[i].name);
-    for (size_t i = 0; i < COUNT(tt__functions); i++)
+    for (size_t i = 0; i < TT__COUNT(tt__functions); i++)
         tt__suggest_try(&near, tt__functions[i].name);
     const char *next = s->token + s->n;
     next += strspn(next, " \t");
@@ -349,14 +347,14 @@ static tt_status scan_word(scanner *s) {
         emit(s, "\""); /* quoted, because a parameter may be called ORDER */
         return TT_OK;
     }
-    for (size_t i = 0; i < COUNT(tt__functions); i++)
+    for (size_t i = 0; i < TT__COUNT(tt__functions); i++)
         if (same(s->token, s->n, tt__functions[i].name)) {
             TT_TRY(operand(s));
             s->call = &tt__functions[i];
             emit(s, "");
             return TT_OK;
         }
-    for (size_t i = 0; i < COUNT(keywords); i++)
+    for (size_t i = 0; i < TT__COUNT(keywords); i++)
         if (same(s->token, s->n, keywords[i].word))
             return scan_keyword(s, i);
     return unknown_word(s);
@@ -453,7 +451,7 @@ static size_t comparison(const char *at) {
 }
 
 static bool ends_comparison(const char *at, size_t n) {
-    for (size_t i = 0; i < COUNT(keywords); i++)
+    for (size_t i = 0; i < TT__COUNT(keywords); i++)
         if (keywords[i].next != ANY && same(at, n, keywords[i].word))
             return true;
     return false;
@@ -496,7 +494,7 @@ static tt_status scan_comparison(scanner *s) {
 }
 
 static tt_status scan_sign(scanner *s) {
-    for (size_t i = 0; i < COUNT(signs); i++) {
+    for (size_t i = 0; i < TT__COUNT(signs); i++) {
         s->n = strlen(signs[i].sign);
         if (strncmp(s->at, signs[i].sign, s->n) != 0)
             continue;

@@ -10,7 +10,7 @@
 #include "base/number.h"
 #include "template/config.h"
 #include "template/launch_plan.h"
-#include "template/operation.h"
+#include "template/problem_text.h"
 #include "template/sample.h"
 
 /* ---- One configuration --------------------------------------------------------------------------------- */

@@ -14,12 +14,11 @@
 #include "template/annotation.h"
 #include "template/code.h"
 #include "template/config.h"
-#include "template/expr.h"
+#include "template/expr_check.h"
 #include "template/include.h"
 #include "template/operation.h"
+#include "template/problem_text.h"
 #include "template/workload.h"
-
-#define COUNT(a) (sizeof(a) / sizeof *(a))
 
 /* The longest configuration must fit TT__CONFIG_MAX. */
 static tt_status check_config_size(const tt__template *t) {
@@ -67,8 +66,8 @@ static tt__gpu ordinary_gpu(int cc) {
 static bool ordinary_problem(tt__problem *out, const tt__template *t, size_t k) {
     static const int elem_sizes[] = {4, 1, 2, 8, 16};
     const tt__operation *op = t->operation;
-    size_t n = op->n_samples ? op->n_samples : 1, sample = k % n, e = k / n % COUNT(elem_sizes),
-           tight = k / n / COUNT(elem_sizes);
+    size_t n = op->n_samples ? op->n_samples : 1, sample = k % n, e = k / n % TT__COUNT(elem_sizes),
+           tight = k / n / TT__COUNT(elem_sizes);
     char text[256];
     bool sized = false, aligned = false;
     for (size_t i = 0; i < op->n_variables; i++) {
@@ -91,7 +90,7 @@ static tt_status try_samples(const tt__template *t, char *why, size_t size) {
     tt_status status = TT_E_UNSUPPORTED;
     tt__problem p;
     for (size_t k = 0; status == TT_E_UNSUPPORTED && ordinary_problem(&p, t, k); k++)
-        for (size_t i = 0; i < COUNT(ccs) && status == TT_E_UNSUPPORTED; i++) {
+        for (size_t i = 0; i < TT__COUNT(ccs) && status == TT_E_UNSUPPORTED; i++) {
             tt__gpu gpu = ordinary_gpu(ccs[i]);
             tt__candidate c;
             status = tt__space_resolve(&c, t, &gpu, &p, t->default_config);
@@ -133,7 +132,7 @@ static tt_status try_own(const tt__template *t, char *why, size_t size) {
     tt_status status = TT_E_UNSUPPORTED;
     tt__problem p;
     TT_TRY(default_problem(&p, t));
-    for (size_t k = 0; k < COUNT(ccs) && status == TT_E_UNSUPPORTED; k++) {
+    for (size_t k = 0; k < TT__COUNT(ccs) && status == TT_E_UNSUPPORTED; k++) {
         tt__gpu gpu = ordinary_gpu(ccs[k]);
         tt__candidate c;
         tt__workload w;

@@ -59,7 +59,7 @@ extern "C" __global__ void scale(float *x, long long n) {
 def documented():
     section = open(os.path.join(root, "docs/cli.md"), encoding="utf-8").read().split("\n## JSON\n")[1]
     pages = {}
-    for command, cell in re.findall(r"^\| `(\w+)[^`]*` \| (.*) \|$", section, re.M):
+    for command, cell in re.findall(r"^- `(\w+)[^`]*`: (.*(?:\n  .*)*)", section, re.M):
         pages[command] = set(re.findall(r"[a-z_][a-z_0-9]*", " ".join(re.findall(r"`([^`]*)`", cell)))) - NO_MEMBERS
         if "variables" in re.sub("`[^`]*`", "", cell):
             pages[command] |= VARIABLES

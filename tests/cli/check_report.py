@@ -143,12 +143,16 @@ def check_store(folder):
     failed |= {"invalidity": "compile", "status": "compile_error", "reason": hostile + " \x1b[31m", "correctness": 0,
                "measurements": []}
     failed["times"]["runtimes"] = []
+    skipped = next(r for r in data["results"] if r["kernel"] == "transpose_tiled" and r["stage"] == "screen" and r is not failed)
+    skipped |= {"invalidity": "constraints", "status": "skipped", "correctness": 0, "measurements": []}
+    skipped["times"]["runtimes"] = []
     path, store = folder / "<b>&.json", folder / "a.db"
     path.write_text(json.dumps(data))
     subprocess.run([tune, "import", path, "--db", store], check=True, capture_output=True)
     text = run(store)
     page = check_page(text)
     assert "\x1b" not in text and hostile in page.shown and hostile in page.shown.split("Failures")[1], page.shown
+    assert " 1 of 690 configurations failed." in page.shown and "skipped" in page.shown, page.shown
     assert text == run("--db", store) and check_page(run(path, store)).shown.count("<b>&.json") > 1
     assert json.loads(run(store, "--json"))["gpus"][0]["gpu"] == hostile
     assert {line["gpu"] for line in csv.DictReader(io.StringIO(run(store, "--csv")))} == {hostile}

@@ -34,6 +34,31 @@ int device_missing(void) {
     return getenv("TILETUNE_REQUIRE_GPU") ? EXIT_FAILURE : EXIT_SKIPPED;
 }
 
+tt_ctx *device_ctx;
+
+int device_enter(void **state) {
+    (void)state;
+    tt_open_opts opts = TT_INIT(tt_open_opts);
+    opts.db_path = ":memory:";
+    return tt_open(&device_ctx, &opts) == TT_OK ? 0 : -1;
+}
+
+int device_leave(void **state) {
+    (void)state;
+    tt_close(&device_ctx);
+    return 0;
+}
+
+tt_problem matrix_of(int64_t rows, int64_t cols, int64_t lds, int64_t ldd, int elem_size) {
+    tt_problem p = TT_INIT(tt_problem);
+    p.rows = rows;
+    p.cols = cols;
+    p.lds = lds;
+    p.ldd = ldd;
+    p.elem_size = elem_size;
+    return p;
+}
+
 void device_ok(tt_status s, const char *what, const char *file, int line) {
     if (s != TT_OK) {
         fprintf(stderr, "%s: %s: %s\n", what, tt_strerror(s), tt_last_error());

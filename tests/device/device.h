@@ -19,6 +19,11 @@ extern const tt__driver *cu;
 #define CU_OK(call) device_ok(tt__cu_check((call), "%s", #call), #call, __FILE__, __LINE__)
 void device_ok(tt_status s, const char *what, const char *file, int line);
 
+/* A group's setup and teardown: a library with a store in memory. */
+extern tt_ctx *device_ctx;
+int device_enter(void **state);
+int device_leave(void **state);
+
 /* Is this the CPU stand-in, where large sizes take too long? */
 bool device_is_host(void);
 
@@ -50,6 +55,7 @@ enum { KERNEL_PROBLEMS_MAX = 4 };
 tt_status kernel_tune(tt_report **out, tt_kernel *kernel, const char *const *values, size_t n,
                       const tt_tune_opts *opts);
 
+tt_problem matrix_of(int64_t rows, int64_t cols, int64_t lds, int64_t ldd, int elem_size);
 /* The matrix as a problem of this operation; for the copy as many bytes. */
 tt__problem matrix_for(const char *op, tt_problem matrix);
 

@@ -65,21 +65,7 @@ static float read_float(const format *f, const unsigned char *at) {
     return code >> 15 ? -v : v;
 }
 
-static tt_ctx *ctx;
 static unsigned char src[4 * MOST], dst[4 * MOST], cast[4 * MOST];
-
-static int setup(void **state) {
-    (void)state;
-    tt_open_opts opts = TT_INIT(tt_open_opts);
-    opts.db_path = ":memory:";
-    return tt_open(&ctx, &opts) == TT_OK ? 0 : -1;
-}
-
-static int teardown(void **state) {
-    (void)state;
-    tt_close(&ctx);
-    return 0;
-}
 
 /* All kinds of numbers: random bits, and numbers of the size that `to` has, halves between them, too. */
 static void fill_source(const format *from, const format *to, int n) {
@@ -117,7 +103,7 @@ static void one(const format *from, const format *to, int rows, int cols, int ou
              to->name);
     problem.op = "cast_transpose";
     problem.values = values;
-    OK(tt_plan_create(&plan, ctx, &problem));
+    OK(tt_plan_create(&plan, device_ctx, &problem));
     fill_source(from, to, rows * cols);
     memset(cast, 0xa5, sizeof cast);
     for (int i = 0; i < N_ARGS; i++) { /* not a byte too long, for compute-sanitizer */
@@ -207,7 +193,7 @@ static void one_mx(const format *from, const format *to, int rows, int cols) {
     snprintf(values, sizeof values, "rows=%d,cols=%d,S=%s,D=%s", rows, cols, from->name, to->name);
     problem.op = "cast_transpose_mx";
     problem.values = values;
-    OK(tt_plan_create(&plan, ctx, &problem));
+    OK(tt_plan_create(&plan, device_ctx, &problem));
     fill_source(from, to, rows * cols);
     for (int i = 0; i < MX_ARGS; i++) {
         CU_OK(cu->cuMemAlloc(&at[i], bytes[i]));
@@ -275,7 +261,7 @@ static void test_configurations(void **state) {
         problem.values = problems[i].values;
         opts.only = &templates[problems[i].template];
         opts.seed = i;
-        if (tt_tune(&report, ctx, &problem, 1, &opts) != TT_OK || report->results[0].failed > 0)
+        if (tt_tune(&report, device_ctx, &problem, 1, &opts) != TT_OK || report->results[0].failed > 0)
             fail_msg("%s: %s: %s", *opts.only, problems[i].values, tt_last_error());
         tt_report_free(&report);
     }
@@ -289,5 +275,5 @@ int main(int argc, char **argv) {
         cmocka_unit_test(test_configurations),
     };
     cmocka_set_test_filter(argc > 1 ? argv[1] : NULL);
-    return device_open() ? cmocka_run_group_tests(tests, setup, teardown) : device_missing();
+    return device_open() ? cmocka_run_group_tests(tests, device_enter, device_leave) : device_missing();
 }

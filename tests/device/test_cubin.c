@@ -14,7 +14,7 @@
 #include "gpu/device.h"
 #include "gpu/kernel.h"
 #include "gpu/nvrtc.h"
-#include "template/operation.h"
+#include "template/problem_text.h"
 
 /* Uses the first of its operation's samples that is possible here, or the default as it is. */
 static void resolve(tt__candidate *c, tt__problem *p, const tt__template *t, const tt__gpu *gpu) {

@@ -12,21 +12,6 @@
 
 #include "device.h"
 
-static tt_ctx *ctx;
-
-static int setup(void **state) {
-    (void)state;
-    tt_open_opts opts = TT_INIT(tt_open_opts);
-    opts.db_path = ":memory:";
-    return tt_open(&ctx, &opts) == TT_OK ? 0 : -1;
-}
-
-static int teardown(void **state) {
-    (void)state;
-    tt_close(&ctx);
-    return 0;
-}
-
 typedef struct arrays {
     int64_t src_bytes, dst_bytes;
     unsigned char *src, *dst;
@@ -63,16 +48,6 @@ static void check_and_free(arrays *a, const tt_problem *p, unsigned shift) {
     free(a->dst);
 }
 
-static tt_problem problem_of(int64_t rows, int64_t cols, int64_t lds, int64_t ldd, int elem_size) {
-    tt_problem p = TT_INIT(tt_problem);
-    p.rows = rows;
-    p.cols = cols;
-    p.lds = lds;
-    p.ldd = ldd;
-    p.elem_size = elem_size;
-    return p;
-}
-
 static const struct {
     int64_t rows, cols, lds, ldd;
 } shapes[] = {{1, 1, 0, 0},     {1, 97, 0, 0},       {97, 1, 0, 0},    {64, 64, 0, 0},    {31, 65, 0, 0},
@@ -84,9 +59,9 @@ static void test_transpose(void **state) {
     for (size_t i = 0; i < sizeof shapes / sizeof *shapes; i++)
         for (size_t e = 0; e < sizeof elem_sizes / sizeof *elem_sizes; e++) {
             tt_problem p =
-                problem_of(shapes[i].rows, shapes[i].cols, shapes[i].lds, shapes[i].ldd, elem_sizes[e]);
+                matrix_of(shapes[i].rows, shapes[i].cols, shapes[i].lds, shapes[i].ldd, elem_sizes[e]);
             arrays a = make(&p, 0);
-            OK(tt_transpose(ctx, &p, a.d_dst, a.d_src, NULL));
+            OK(tt_transpose(device_ctx, &p, a.d_dst, a.d_src, NULL));
             check_and_free(&a, &p, 0);
         }
 }
@@ -95,11 +70,11 @@ static void test_misaligned_in_place(void **state) {
     (void)state;
     for (size_t e = 0; e < sizeof elem_sizes / sizeof *elem_sizes; e++)
         for (unsigned shift = (unsigned)elem_sizes[e]; shift < 16; shift *= 2) {
-            tt_problem p = problem_of(80, 80, 0, 0, elem_sizes[e]);
+            tt_problem p = matrix_of(80, 80, 0, 0, elem_sizes[e]);
             arrays a = make(&p, shift);
             p.in_place = 1;
             CU_OK(cu->cuMemcpyHtoD(a.d_dst, a.src, (size_t)a.src_bytes));
-            OK(tt_transpose(ctx, &p, a.d_dst, a.d_dst, NULL));
+            OK(tt_transpose(device_ctx, &p, a.d_dst, a.d_dst, NULL));
             check_and_free(&a, &p, shift);
         }
 }
@@ -115,16 +90,16 @@ static void test_rectangles_in_place(void **state) {
                  {6421, 24, 4},  {24, 6421, 4}, {25600, 9, 1}, {9, 25600, 1},  {13001, 24, 2},
                  {24, 13001, 2}, {3204, 30, 8}, {30, 3204, 8}, {1700, 34, 16}, {34, 1701, 16}};
     for (size_t i = 0; i < sizeof rects / sizeof *rects; i++) {
-        tt_problem p = problem_of(rects[i].rows, rects[i].cols, 0, 0, rects[i].elem_size);
+        tt_problem p = matrix_of(rects[i].rows, rects[i].cols, 0, 0, rects[i].elem_size);
         const unsigned shift = i % 2 ? (unsigned)p.elem_size % 16 : 0;
         arrays a = make(&p, shift);
         const size_t needed = (size_t)a.dst_bytes / 100;
         p.in_place = 1;
         CU_OK(cu->cuMemcpyHtoD(a.d_dst, a.src, (size_t)a.src_bytes));
-        assert_int_equal(tt_transpose(ctx, &p, a.d_dst, a.d_dst, NULL), TT_E_INVALID);
+        assert_int_equal(tt_transpose(device_ctx, &p, a.d_dst, a.d_dst, NULL), TT_E_INVALID);
         assert_non_null(strstr(tt_last_error(), "give their address in tt_problem.scratch"));
         CU_OK(cu->cuMemAlloc(&p.scratch, needed < 16 ? 16 : needed));
-        OK(tt_transpose(ctx, &p, a.d_dst, a.d_dst, NULL));
+        OK(tt_transpose(device_ctx, &p, a.d_dst, a.d_dst, NULL));
         CU_OK(cu->cuMemFree(p.scratch));
         check_and_free(&a, &p, shift);
     }
@@ -135,11 +110,11 @@ static void test_plan_with_scratch(void **state) {
     (void)state;
     tt_plan *plan;
     tt_argument argument = TT_INIT(tt_argument);
-    tt_problem p = problem_of(6400, 24, 0, 0, 4);
+    tt_problem p = matrix_of(6400, 24, 0, 0, 4);
     CUdeviceptr scratch;
     p.in_place = 1;
     arrays a = make(&p, 0);
-    OK(tt_plan_create(&plan, ctx, &p));
+    OK(tt_plan_create(&plan, device_ctx, &p));
     OK(tt_plan_argument(&argument, plan, 1));
     assert_string_equal(argument.direction, "scratch");
     assert_int_equal(argument.bytes, 6400 * 24 * 4 / 100);
@@ -155,7 +130,7 @@ static void test_plan_with_scratch(void **state) {
 
     p.scratch = scratch;
     a = make(&p, 0);
-    OK(tt_plan_create(&plan, ctx, &p));
+    OK(tt_plan_create(&plan, device_ctx, &p));
     CU_OK(cu->cuMemcpyHtoD(a.d_dst, a.src, (size_t)a.src_bytes));
     OK(tt_plan_launch(plan, a.d_dst, a.d_dst, NULL));
     check_and_free(&a, &p, 0);
@@ -169,14 +144,14 @@ static void test_elements_off_their_places(void **state) {
     for (size_t e = 1; e < sizeof elem_sizes / sizeof *elem_sizes; e++)
         for (int in_place = 0; in_place <= 1; in_place++)
             for (int shift = 1; shift < elem_sizes[e]; shift *= 2) {
-                tt_problem p = problem_of(80, 80, 0, 0, elem_sizes[e]);
+                tt_problem p = matrix_of(80, 80, 0, 0, elem_sizes[e]);
                 arrays a = make(&p, (unsigned)shift);
                 p.in_place = in_place;
-                assert_int_equal(tt_transpose(ctx, &p, a.d_dst, in_place ? a.d_dst : a.d_src, NULL),
+                assert_int_equal(tt_transpose(device_ctx, &p, a.d_dst, in_place ? a.d_dst : a.d_src, NULL),
                                  TT_E_INVALID);
                 assert_non_null(strstr(tt_last_error(), "lie at multiples of"));
                 p.in_place = 0;
-                OK(tt_transpose(ctx, &p, a.d_dst - shift, a.d_src - shift, NULL));
+                OK(tt_transpose(device_ctx, &p, a.d_dst - shift, a.d_src - shift, NULL));
                 CU_OK(cu->cuMemcpyDtoH(a.src, a.d_src - shift, (size_t)a.src_bytes));
                 a.d_dst -= (unsigned)shift, a.d_src -= (unsigned)shift;
                 check_and_free(&a, &p, 0);
@@ -188,14 +163,14 @@ static void test_misaligned_bases(void **state) {
     (void)state;
     for (size_t e = 0; e < sizeof elem_sizes / sizeof *elem_sizes; e++)
         for (unsigned shift = (unsigned)elem_sizes[e]; shift < 16; shift *= 2) {
-            tt_problem p = problem_of(48, 80, 0, 0, elem_sizes[e]);
+            tt_problem p = matrix_of(48, 80, 0, 0, elem_sizes[e]);
             arrays a = make(&p, shift);
-            OK(tt_transpose(ctx, &p, a.d_dst, a.d_src, NULL));
+            OK(tt_transpose(device_ctx, &p, a.d_dst, a.d_src, NULL));
             check_and_free(&a, &p, shift);
             a = make(&p, 0); /* one of the two alone */
-            OK(tt_transpose(ctx, &p, a.d_dst + shift, a.d_src, NULL));
-            OK(tt_transpose(ctx, &p, a.d_dst, a.d_src + shift, NULL));
-            OK(tt_transpose(ctx, &p, a.d_dst, a.d_src, NULL));
+            OK(tt_transpose(device_ctx, &p, a.d_dst + shift, a.d_src, NULL));
+            OK(tt_transpose(device_ctx, &p, a.d_dst, a.d_src + shift, NULL));
+            OK(tt_transpose(device_ctx, &p, a.d_dst, a.d_src, NULL));
             check_and_free(&a, &p, 0);
         }
 }
@@ -203,11 +178,11 @@ static void test_misaligned_bases(void **state) {
 static void test_plan(void **state) {
     (void)state;
     tt_plan *plan;
-    tt_problem p = problem_of(130, 70, 0, 0, 4);
+    tt_problem p = matrix_of(130, 70, 0, 0, 4);
     arrays a = make(&p, 0);
     CUstream stream;
     CU_OK(cu->cuStreamCreate(&stream, CU_STREAM_NON_BLOCKING));
-    OK(tt_plan_create(&plan, ctx, &p));
+    OK(tt_plan_create(&plan, device_ctx, &p));
     assert_true(tt_plan_choice(plan)->match > TT_MATCH_STALE); /* from what ships with the library */
     OK(tt_plan_launch(plan, a.d_dst, a.d_src, stream));
     CU_OK(cu->cuStreamSynchronize(stream));
@@ -220,15 +195,15 @@ static void test_plan(void **state) {
 static void test_plan_refuses_misaligned(void **state) {
     (void)state;
     tt_plan *plan;
-    tt_problem p = problem_of(64, 64, 0, 0, 4);
-    OK(tt_plan_create(&plan, ctx, &p));
+    tt_problem p = matrix_of(64, 64, 0, 0, 4);
+    OK(tt_plan_create(&plan, device_ctx, &p));
     assert_int_equal(tt_plan_launch(plan, 4096 + 4, 8192, NULL), TT_E_INVALID);
     assert_non_null(strstr(tt_last_error(), "0x1004"));
     assert_int_equal(tt_plan_launch(plan, 4096, 4096, NULL), TT_E_INVALID);
     assert_non_null(strstr(tt_last_error(), "dst and src are both 0x1000: set tt_problem.in_place"));
     tt_plan_free(&plan);
     p.in_place = 1;
-    OK(tt_plan_create(&plan, ctx, &p));
+    OK(tt_plan_create(&plan, device_ctx, &p));
     assert_int_equal(tt_plan_launch(plan, 4096, 8192, NULL), TT_E_INVALID);
     assert_non_null(strstr(tt_last_error(), "dst is 0x1000 and src 0x2000: in place they must be the same"));
     tt_plan_free(&plan);
@@ -241,7 +216,7 @@ static void test_plan_outlives_context(void **state) {
     tt_plan *plan;
     tt_open_opts opts = TT_INIT(tt_open_opts);
     opts.db_path = ":memory:";
-    tt_problem p = problem_of(40, 50, 0, 0, 4);
+    tt_problem p = matrix_of(40, 50, 0, 0, 4);
     arrays a = make(&p, 0);
     OK(tt_open(&other, &opts));
     OK(tt_plan_create(&plan, other, &p));
@@ -253,14 +228,14 @@ static void test_plan_outlives_context(void **state) {
 
 static void *transpose_many(void *arg) {
     CUcontext context = arg;
-    tt_problem p = problem_of(32, 64, 0, 0, 4);
+    tt_problem p = matrix_of(32, 64, 0, 0, 4);
     cu->cuCtxSetCurrent(context);
     CUdeviceptr src, dst;
     bool ok = cu->cuMemAlloc(&src, 16384) == CUDA_SUCCESS && cu->cuMemAlloc(&dst, 16384) == CUDA_SUCCESS;
     for (int i = 0; i < 50 && ok; i++) {
         p.rows = 32 + i % 8;
         p.cols = 64 - i % 4;
-        ok = tt_transpose(ctx, &p, dst, src, NULL) == TT_OK;
+        ok = tt_transpose(device_ctx, &p, dst, src, NULL) == TT_OK;
     }
     ok = ok && cu->cuCtxSynchronize() == CUDA_SUCCESS && cu->cuMemFree(src) == CUDA_SUCCESS &&
          cu->cuMemFree(dst) == CUDA_SUCCESS;
@@ -286,11 +261,11 @@ static void test_needs_a_context(void **state) {
     (void)state;
     CUcontext context;
     tt_plan *plan;
-    tt_problem p = problem_of(64, 64, 0, 0, 4);
+    tt_problem p = matrix_of(64, 64, 0, 0, 4);
     CU_OK(cu->cuCtxGetCurrent(&context));
     CU_OK(cu->cuCtxSetCurrent(NULL));
-    tt_status status = tt_plan_create(&plan, ctx, &p);
-    tt_status transpose_status = tt_transpose(ctx, &p, 4096, 8192, NULL);
+    tt_status status = tt_plan_create(&plan, device_ctx, &p);
+    tt_status transpose_status = tt_transpose(device_ctx, &p, 4096, 8192, NULL);
     CU_OK(cu->cuCtxSetCurrent(context));
     assert_int_equal(status, TT_E_NO_DEVICE);
     assert_int_equal(transpose_status, TT_E_NO_DEVICE);
@@ -311,5 +286,5 @@ int main(void) {
         cmocka_unit_test(test_threads),
         cmocka_unit_test(test_needs_a_context),
     };
-    return device_open() ? cmocka_run_group_tests(tests, setup, teardown) : device_missing();
+    return device_open() ? cmocka_run_group_tests(tests, device_enter, device_leave) : device_missing();
 }

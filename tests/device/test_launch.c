@@ -17,7 +17,6 @@
 
 enum { ROWS = 48, COLS = 80, BYTES = ROWS * COLS * 4 };
 
-static tt_ctx *ctx;
 static CUcontext primary;
 static unsigned char src[BYTES], dst[BYTES];
 
@@ -26,22 +25,13 @@ static CUresult (*ctx_destroy)(CUcontext context);
 static device_graphs graphs;
 
 static int setup(void **state) {
-    (void)state;
-    tt_open_opts opts = TT_INIT(tt_open_opts);
-    opts.db_path = ":memory:";
     device_symbol(&ctx_create, "cuCtxCreate_v2");
     device_symbol(&ctx_destroy, "cuCtxDestroy_v2");
     device_graphs_open(&graphs);
     for (size_t i = 0; i < BYTES; i++)
         src[i] = (unsigned char)(i * 2654435761u >> 13);
     CU_OK(cu->cuCtxGetCurrent(&primary));
-    return tt_open(&ctx, &opts) == TT_OK ? 0 : -1;
-}
-
-static int teardown(void **state) {
-    (void)state;
-    tt_close(&ctx);
-    return 0;
+    return device_enter(state);
 }
 
 static tt_problem problem_of(int64_t rows, int64_t cols) {
@@ -81,13 +71,13 @@ static void test_no_allocation(void **state) {
     tt_plan *plan;
     arrays a = make();
     tt_problem p = problem_of(ROWS, COLS);
-    OK(tt_plan_create(&plan, ctx, &p));
+    OK(tt_plan_create(&plan, device_ctx, &p));
     OK(tt_plan_launch(plan, a.dst, a.src, NULL));
-    OK(tt_transpose(ctx, &p, a.dst, a.src, NULL));
+    OK(tt_transpose(device_ctx, &p, a.dst, a.src, NULL));
     long before = alloc_count();
     for (int i = 0; i < 100; i++) {
         OK(tt_plan_launch(plan, a.dst, a.src, NULL));
-        OK(tt_transpose(ctx, &p, a.dst, a.src, NULL));
+        OK(tt_transpose(device_ctx, &p, a.dst, a.src, NULL));
     }
     assert_int_equal(alloc_count() - before, 0);
     assert_true(before > 0);
@@ -102,23 +92,23 @@ static void test_one_plan_a_problem(void **state) {
     (void)state;
     arrays a = make();
     tt_problem p = problem_of(8, 16);
-    OK(tt_transpose(ctx, &p, a.dst, a.src, NULL));
+    OK(tt_transpose(device_ctx, &p, a.dst, a.src, NULL));
     long live = device_objects();
     p.elem_size = 4;
     p.lds = 16;
     p.batch = 1;
-    OK(tt_transpose(ctx, &p, a.dst, a.src, NULL));
+    OK(tt_transpose(device_ctx, &p, a.dst, a.src, NULL));
     p.ldd = 8;
     p.align = 16;
-    OK(tt_transpose(ctx, &p, a.dst, a.src, NULL));
+    OK(tt_transpose(device_ctx, &p, a.dst, a.src, NULL));
     assert_int_equal(device_objects(), live);
     p.align = 4;
-    OK(tt_transpose(ctx, &p, a.dst, a.src, NULL));
+    OK(tt_transpose(device_ctx, &p, a.dst, a.src, NULL));
     if (device_is_host())
         assert_int_equal(device_objects(), live + 1);
     p.align = 16;
-    OK(tt_transpose(ctx, &p, a.dst + 4, a.src, NULL));
-    OK(tt_transpose(ctx, &p, a.dst, a.src + 4, NULL));
+    OK(tt_transpose(device_ctx, &p, a.dst + 4, a.src, NULL));
+    OK(tt_transpose(device_ctx, &p, a.dst, a.src + 4, NULL));
     if (device_is_host())
         assert_int_equal(device_objects(), live + 1);
     drop(&a);
@@ -134,14 +124,14 @@ static void test_capture(void **state) {
     arrays a = make(), b = make();
     tt_problem p = problem_of(ROWS, COLS);
     CU_OK(cu->cuStreamCreate(&stream, CU_STREAM_NON_BLOCKING));
-    OK(tt_plan_create(&plan, ctx, &p));
-    OK(tt_transpose(ctx, &p, b.dst, b.src, stream));
+    OK(tt_plan_create(&plan, device_ctx, &p));
+    OK(tt_transpose(device_ctx, &p, b.dst, b.src, stream));
     CU_OK(cu->cuStreamSynchronize(stream));
     memset(dst, 0, BYTES);
     CU_OK(cu->cuMemcpyHtoD(b.dst, dst, BYTES));
     CU_OK(graphs.begin_capture(stream, CU_STREAM_CAPTURE_MODE_GLOBAL));
     OK(tt_plan_launch(plan, a.dst, a.src, stream));
-    OK(tt_transpose(ctx, &p, b.dst, b.src, stream));
+    OK(tt_transpose(device_ctx, &p, b.dst, b.src, stream));
     CU_OK(graphs.end_capture(stream, &graph));
     CU_OK(graphs.instantiate(&exec, graph, 0));
     assert_false(is_done(&a, ROWS, COLS));
@@ -170,13 +160,13 @@ static void test_nothing_is_made_in_a_capture(void **state) {
         tt_plan *plan;
         tt_problem p = problem_of(20 + i, 30);
         CU_OK(graphs.begin_capture(stream, modes[i]));
-        assert_int_equal(tt_transpose(ctx, &p, a.dst, a.src, stream), TT_E_CAPTURE);
+        assert_int_equal(tt_transpose(device_ctx, &p, a.dst, a.src, stream), TT_E_CAPTURE);
         assert_non_null(strstr(tt_last_error(), "before the capture"));
-        OK(tt_plan_create(&plan, ctx, &p)); /* this one is asked for, and harms nothing */
+        OK(tt_plan_create(&plan, device_ctx, &p)); /* this one is asked for, and harms nothing */
         OK(tt_plan_launch(plan, a.dst, a.src, stream));
         CU_OK(graphs.end_capture(stream, &graph));
         CU_OK(graphs.destroy(graph));
-        OK(tt_transpose(ctx, &p, a.dst, a.src, stream));
+        OK(tt_transpose(device_ctx, &p, a.dst, a.src, stream));
         CU_OK(cu->cuStreamSynchronize(stream));
         assert_true(is_done(&a, 20 + i, 30));
         tt_plan_free(&plan);
@@ -184,7 +174,7 @@ static void test_nothing_is_made_in_a_capture(void **state) {
         /* The default stream would wait for a blocking stream that is captured. */
         p = problem_of(20 + i, 31);
         CU_OK(graphs.begin_capture(blocking, modes[i]));
-        assert_int_equal(tt_transpose(ctx, &p, a.dst, a.src, NULL), TT_E_CAPTURE);
+        assert_int_equal(tt_transpose(device_ctx, &p, a.dst, a.src, NULL), TT_E_CAPTURE);
         CU_OK(graphs.end_capture(blocking, &graph));
         CU_OK(graphs.destroy(graph));
     }
@@ -202,10 +192,10 @@ static void test_contexts_come_and_go(void **state) {
         CUcontext context;
         CU_OK(ctx_create(&context, 0, 0));
         arrays a = make();
-        OK(tt_transpose(ctx, &p, a.dst, a.src, NULL));
+        OK(tt_transpose(device_ctx, &p, a.dst, a.src, NULL));
         assert_true(is_done(&a, ROWS, COLS));
         tt_plan_free(&plan); /* of the context before, which is gone */
-        OK(tt_plan_create(&plan, ctx, &p));
+        OK(tt_plan_create(&plan, device_ctx, &p));
         OK(tt_plan_launch(plan, a.dst, a.src, NULL));
         assert_true(is_done(&a, ROWS, COLS));
         CU_OK(ctx_destroy(context));
@@ -228,7 +218,7 @@ static void test_several_devices(void **state) {
             CU_OK(cu->cuDevicePrimaryCtxRetain(&context, device));
             CU_OK(cu->cuCtxSetCurrent(context));
             arrays a = make();
-            OK(tt_transpose(ctx, &p, a.dst, a.src, NULL));
+            OK(tt_transpose(device_ctx, &p, a.dst, a.src, NULL));
             assert_true(is_done(&a, ROWS, COLS));
             drop(&a);
             CU_OK(cu->cuDevicePrimaryCtxRelease(device));
@@ -251,11 +241,11 @@ static void *hammer(void *arg) {
         tt_problem p = problem_of(9 + (int64_t)((me + i) % PROBLEMS), 40);
         tt_choice choice = TT_INIT(tt_choice);
         tt_plan *plan = NULL;
-        ok = tt_transpose(ctx, &p, to, from, stream) == TT_OK;
+        ok = tt_transpose(device_ctx, &p, to, from, stream) == TT_OK;
         if (i % 8 == me % 8)
-            ok = ok && tt_best(&choice, ctx, &p) == TT_OK;
+            ok = ok && tt_best(&choice, device_ctx, &p) == TT_OK;
         if (i == me)
-            ok = ok && tt_plan_create(&plan, ctx, &p) == TT_OK &&
+            ok = ok && tt_plan_create(&plan, device_ctx, &p) == TT_OK &&
                  tt_plan_launch(plan, to, from, stream) == TT_OK;
         tt_plan_free(&plan);
     }
@@ -292,8 +282,8 @@ static void *transpose_on(void *arg) {
               cu->cuMemcpyHtoD(from, src, BYTES) == CUDA_SUCCESS;
     for (int i = 0; i < CALLS && ok; i++) {
         tt_problem p = problem_of(7 + i % PROBLEMS, 44);
-        ok = tt_transpose(ctx, &p, to, from, NULL) == TT_OK && cu->cuCtxSynchronize() == CUDA_SUCCESS &&
-             cu->cuMemcpyDtoH(out, to, BYTES) == CUDA_SUCCESS &&
+        ok = tt_transpose(device_ctx, &p, to, from, NULL) == TT_OK &&
+             cu->cuCtxSynchronize() == CUDA_SUCCESS && cu->cuMemcpyDtoH(out, to, BYTES) == CUDA_SUCCESS &&
              transposed(out, src, p.rows, 44, 44, p.rows, 4);
     }
     if (!ok)
@@ -330,5 +320,5 @@ int main(void) {
         cmocka_unit_test(test_devices_at_once),
     };
     setenv("HOSTCUDA_DEVICES", "2", 0); /* a GPU has what it has */
-    return device_open() ? cmocka_run_group_tests(tests, setup, teardown) : device_missing();
+    return device_open() ? cmocka_run_group_tests(tests, setup, device_leave) : device_missing();
 }

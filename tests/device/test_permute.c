@@ -13,7 +13,6 @@
 
 enum { BYTES = 1 << 16, RANK_MAX = 7 };
 
-static tt_ctx *ctx;
 static CUdeviceptr src_at, dst_at;
 static unsigned char src[BYTES], dst[BYTES], right[BYTES];
 
@@ -68,22 +67,17 @@ static const tensor tensors[] = {
 enum { TENSORS = sizeof tensors / sizeof *tensors };
 
 static int setup(void **state) {
-    (void)state;
-    tt_open_opts opts = TT_INIT(tt_open_opts);
-    opts.db_path = ":memory:";
     for (int i = 0; i < BYTES; i++)
         src[i] = (unsigned char)(i * 2654435761u >> 13);
     CU_OK(cu->cuMemAlloc(&src_at, BYTES + 16));
     CU_OK(cu->cuMemAlloc(&dst_at, BYTES + 16));
-    return tt_open(&ctx, &opts) == TT_OK ? 0 : -1;
+    return device_enter(state);
 }
 
 static int teardown(void **state) {
-    (void)state;
-    tt_close(&ctx);
     CU_OK(cu->cuMemFree(src_at));
     CU_OK(cu->cuMemFree(dst_at));
-    return 0;
+    return device_leave(state);
 }
 
 /* Permutes `right` in plain loops; returns the bytes. */
@@ -111,7 +105,7 @@ static void test_results(void **state) {
         CU_OK(cu->cuMemcpyHtoD(to, right, BYTES));
         naive(t);
         for (int again = 0; again < 2; again++) { /* the second call finds the plan */
-            if (tt_permute(ctx, &p, to, from, NULL) != TT_OK)
+            if (tt_permute(device_ctx, &p, to, from, NULL) != TT_OK)
                 fail_msg("tensor %d: %s", i, tt_last_error());
             CU_OK(cu->cuCtxSynchronize());
             CU_OK(cu->cuMemcpyDtoH(dst, to, BYTES));
@@ -140,10 +134,10 @@ static void test_far_rows(void **state) {
     problem.permutation = &p;
     opts.only = only;
     opts.n_only = opts.max_trials = 1;
-    assert_int_equal(tt_tune(&report, ctx, &problem, 1, &opts), TT_OK);
+    assert_int_equal(tt_tune(&report, device_ctx, &problem, 1, &opts), TT_OK);
     tt_report_free(&report);
     strides[0] = (INT64_C(1) << 29) + 3;
-    assert_int_equal(tt_plan_create(&plan, ctx, &problem), TT_OK);
+    assert_int_equal(tt_plan_create(&plan, device_ctx, &problem), TT_OK);
     assert_string_equal(tt_plan_choice(plan)->kernel, only[0]);
     tt_plan_free(&plan);
     setenv("HOSTCUDA_MEMORY", "3000000000", 1); /* of the CPU stand-in */
@@ -152,7 +146,7 @@ static void test_far_rows(void **state) {
         CU_OK(
             cu->cuMemcpyHtoD(far_at + (CUdeviceptr)(i * strides[0] * 2), src + (ptrdiff_t)i * BLOCK, BLOCK));
     const size_t bytes = naive(&t);
-    assert_int_equal(tt_permute(ctx, &p, dst_at, far_at, NULL), TT_OK);
+    assert_int_equal(tt_permute(device_ctx, &p, dst_at, far_at, NULL), TT_OK);
     CU_OK(cu->cuCtxSynchronize());
     CU_OK(cu->cuMemcpyDtoH(dst, dst_at, bytes));
     assert_memory_equal(dst, right, bytes);
@@ -165,16 +159,16 @@ static void test_errors(void **state) {
     tt_permutation p = asked(&tensors[2]), none = {.size = sizeof p};
     tt_problem problem = TT_INIT(tt_problem);
     tt_plan *plan;
-    assert_int_equal(tt_permute(ctx, &none, dst_at, src_at, NULL), TT_E_INVALID);
+    assert_int_equal(tt_permute(device_ctx, &none, dst_at, src_at, NULL), TT_E_INVALID);
     assert_int_equal(tt_permute(NULL, &p, dst_at, src_at, NULL), TT_E_INVALID);
-    assert_int_equal(tt_permute(ctx, &p, dst_at, src_at + 2, NULL), TT_E_INVALID);
-    assert_int_equal(tt_permute(ctx, &p, src_at, src_at, NULL), TT_E_INVALID);
+    assert_int_equal(tt_permute(device_ctx, &p, dst_at, src_at + 2, NULL), TT_E_INVALID);
+    assert_int_equal(tt_permute(device_ctx, &p, src_at, src_at, NULL), TT_E_INVALID);
     problem.permutation = &p;
-    assert_int_equal(tt_transpose(ctx, &problem, dst_at, src_at, NULL), TT_E_INVALID);
+    assert_int_equal(tt_transpose(device_ctx, &problem, dst_at, src_at, NULL), TT_E_INVALID);
     problem.rows = 4;
-    assert_int_equal(tt_plan_create(&plan, ctx, &problem), TT_E_INVALID);
+    assert_int_equal(tt_plan_create(&plan, device_ctx, &problem), TT_E_INVALID);
     problem.rows = 0;
-    assert_int_equal(tt_plan_create(&plan, ctx, &problem), TT_OK);
+    assert_int_equal(tt_plan_create(&plan, device_ctx, &problem), TT_OK);
     assert_string_equal(tt_plan_choice(plan)->kernel, "permute_tiled");
     tt_plan_free(&plan);
 }
@@ -192,7 +186,7 @@ static size_t tune(int tensor, const char *const *only, size_t n_only, int trial
     opts.seed = (uint64_t)tensor;
     p.align = tensors[tensor].offset;
     problem.permutation = &p;
-    if (tt_tune(&report, ctx, &problem, 1, &opts) != TT_OK)
+    if (tt_tune(&report, device_ctx, &problem, 1, &opts) != TT_OK)
         fail_msg("tensor %d: %s", tensor, tt_last_error());
     const size_t tried = report->results[0].trials;
     assert_int_equal(report->results[0].failed, 0);

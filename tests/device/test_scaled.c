@@ -15,21 +15,7 @@
 
 enum { MOST = 1 << 13, N_ARGS = 6 };
 
-static tt_ctx *ctx;
 static double src[MOST], dst[MOST], before[MOST]; /* hold f32 as well */
-
-static int setup(void **state) {
-    (void)state;
-    tt_open_opts opts = TT_INIT(tt_open_opts);
-    opts.db_path = ":memory:";
-    return tt_open(&ctx, &opts) == TT_OK ? 0 : -1;
-}
-
-static int teardown(void **state) {
-    (void)state;
-    tt_close(&ctx);
-    return 0;
-}
 
 typedef struct scaled {
     int bytes, rows, cols, lds, ldd, parts, terms, form;
@@ -66,7 +52,7 @@ static void launch(const scaled *s, const double factors[4], int n_src, int n_ds
     }
     problem.op = "transpose_scaled";
     problem.values = values;
-    OK(tt_plan_create(&plan, ctx, &problem));
+    OK(tt_plan_create(&plan, device_ctx, &problem));
     CU_OK(cu->cuMemAlloc(&to, (size_t)(n_dst * s->bytes)));
     CU_OK(cu->cuMemAlloc(&from, (size_t)(n_src * s->bytes)));
     CU_OK(cu->cuMemcpyHtoD(to, before, (size_t)(n_dst * s->bytes)));
@@ -140,7 +126,7 @@ static void test_configurations(void **state) {
         problem.op = "transpose_scaled";
         problem.values = problems[i];
         opts.seed = i;
-        if (tt_tune(&report, ctx, &problem, 1, &opts) != TT_OK || report->results[0].failed > 0)
+        if (tt_tune(&report, device_ctx, &problem, 1, &opts) != TT_OK || report->results[0].failed > 0)
             fail_msg("%s: %s", problems[i], tt_last_error());
         tt_report_free(&report);
     }
@@ -153,5 +139,5 @@ int main(int argc, char **argv) {
         cmocka_unit_test(test_configurations),
     };
     cmocka_set_test_filter(argc > 1 ? argv[1] : NULL);
-    return device_open() ? cmocka_run_group_tests(tests, setup, teardown) : device_missing();
+    return device_open() ? cmocka_run_group_tests(tests, device_enter, device_leave) : device_missing();
 }

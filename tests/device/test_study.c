@@ -14,7 +14,7 @@
 #include "db/recording.h"
 #include "device.h"
 #include "gpu/device.h"
-#include "template/operation.h"
+#include "template/problem_text.h"
 #include "tuner/cli/study.h"
 #include "tuner/gpu_backend/backend.h"
 #include "tuner/search.h"

@@ -36,16 +36,6 @@ static tt_ctx *open_store(const char *name) {
     return ctx;
 }
 
-static tt_problem problem_of(int64_t rows, int64_t cols, int64_t lds, int64_t ldd, int elem_size) {
-    tt_problem p = TT_INIT(tt_problem);
-    p.rows = rows;
-    p.cols = cols;
-    p.lds = lds;
-    p.ldd = ldd;
-    p.elem_size = elem_size;
-    return p;
-}
-
 static tt_report *tune(tt_ctx *ctx, const tt_problem *problems, size_t n, const tt_tune_opts *opts) {
     tt_report *report;
     OK(tt_tune(&report, ctx, problems, n, opts));
@@ -70,12 +60,12 @@ static void all_passed(const tt_report *report) {
 static void test_every_configuration_passes(void **state) {
     (void)state;
     tt_problem problems[] = {
-        problem_of(33, 35, 0, 0, 4),       problem_of(67, 67, 0, 0, 4),     problem_of(96, 96, 0, 0, 4),
-        problem_of(1000, 1000, 0, 0, 4),   problem_of(1, 1, 0, 0, 4),       problem_of(1, 300, 0, 0, 4),
-        problem_of(300, 1, 0, 0, 4),       problem_of(1021, 127, 0, 0, 4),  problem_of(129, 1031, 0, 0, 4),
-        problem_of(250, 260, 300, 270, 4), problem_of(131, 200, 0, 0, 1),   problem_of(131, 200, 0, 0, 2),
-        problem_of(131, 200, 0, 0, 8),     problem_of(131, 200, 0, 0, 16),  problem_of(4000, 3000, 0, 0, 4),
-        problem_of(100000, 33, 0, 0, 4),   problem_of(4000, 3000, 0, 0, 4), problem_of(33, 100000, 0, 0, 2),
+        matrix_of(33, 35, 0, 0, 4),       matrix_of(67, 67, 0, 0, 4),     matrix_of(96, 96, 0, 0, 4),
+        matrix_of(1000, 1000, 0, 0, 4),   matrix_of(1, 1, 0, 0, 4),       matrix_of(1, 300, 0, 0, 4),
+        matrix_of(300, 1, 0, 0, 4),       matrix_of(1021, 127, 0, 0, 4),  matrix_of(129, 1031, 0, 0, 4),
+        matrix_of(250, 260, 300, 270, 4), matrix_of(131, 200, 0, 0, 1),   matrix_of(131, 200, 0, 0, 2),
+        matrix_of(131, 200, 0, 0, 8),     matrix_of(131, 200, 0, 0, 16),  matrix_of(4000, 3000, 0, 0, 4),
+        matrix_of(100000, 33, 0, 0, 4),   matrix_of(4000, 3000, 0, 0, 4), matrix_of(33, 100000, 0, 0, 2),
     };
     problems[0].batch = 3;
     problems[1].in_place = problems[3].in_place = problems[16].in_place = problems[17].in_place = 1;
@@ -94,7 +84,7 @@ static void test_every_configuration_passes(void **state) {
 static void test_second_run_measures_nothing(void **state) {
     (void)state;
     tt_ctx *ctx = open_store("twice");
-    tt_problem p = problem_of(129, 193, 0, 0, 4);
+    tt_problem p = matrix_of(129, 193, 0, 0, 4);
     tt_report *first = tune(ctx, &p, 1, NULL), *second = tune(ctx, &p, 1, NULL);
     assert_int_equal(tt_report_result(first, 0)->source, TT_SOURCE_MEASURED);
     assert_int_equal(tt_report_result(second, 0)->source, TT_SOURCE_STORED);
@@ -119,7 +109,7 @@ static void test_second_run_measures_nothing(void **state) {
 static void test_force_measures_again(void **state) {
     (void)state;
     tt_ctx *ctx = open_store("force");
-    tt_problem p = problem_of(97, 97, 0, 0, 4);
+    tt_problem p = matrix_of(97, 97, 0, 0, 4);
     tt_tune_opts opts = TT_INIT(tt_tune_opts);
     opts.force = 1;
     opts.effort = TT_EFFORT_QUICK;
@@ -139,7 +129,7 @@ static int stop_after(void *user) {
 static void test_goes_on_after_a_stop(void **state) {
     (void)state;
     tt_ctx *ctx = open_store("stop");
-    tt_problem p = problem_of(65, 129, 0, 0, 4);
+    tt_problem p = matrix_of(65, 129, 0, 0, 4);
     tt_tune_opts opts = TT_INIT(tt_tune_opts);
     int left = 20;
     tt_report *report;
@@ -159,7 +149,7 @@ static void test_goes_on_after_a_stop(void **state) {
 static void test_too_large(void **state) {
     (void)state;
     tt_ctx *ctx = open_store("large");
-    tt_problem p = problem_of(4000000, 1000000, 0, 0, 4);
+    tt_problem p = matrix_of(4000000, 1000000, 0, 0, 4);
     tt_report *report;
     assert_int_equal(tt_tune(&report, ctx, &p, 1, NULL), TT_E_INVALID);
     assert_non_null(strstr(tt_last_error(), "4000000x1000000"));
@@ -170,7 +160,7 @@ static void test_too_large(void **state) {
 static void test_no_such_device(void **state) {
     (void)state;
     tt_ctx *ctx = open_store("device");
-    tt_problem p = problem_of(64, 64, 0, 0, 4);
+    tt_problem p = matrix_of(64, 64, 0, 0, 4);
     tt_tune_opts opts = TT_INIT(tt_tune_opts);
     tt_report *report;
     opts.device = 99;

@@ -171,3 +171,32 @@ const char *fault_text(char *out, size_t size, const char *db, const char *sql) 
     close_row(opened, stmt);
     return out;
 }
+
+static bool says_one_of(const char *text, const char *ways) {
+    char copy[128], *state = NULL;
+    if (!*ways)
+        return !*text;
+    snprintf(copy, sizeof copy, "%s", ways);
+    for (char *way = strtok_r(copy, "|", &state); way; way = strtok_r(NULL, "|", &state))
+        if (strstr(text, way))
+            return true;
+    return false;
+}
+
+void fault_assert_trial(const char *db, const char *column, const char *text, tt__trial_status status,
+                        const char *says) {
+    char from[256], sql[512], reason[TT__REASON_MAX];
+    snprintf(from, sizeof from,
+             "FROM trial JOIN config ON config.id = config_id JOIN template ON template.id = template_id"
+             " WHERE %s = '%s'",
+             column, text);
+    snprintf(sql, sizeof sql, "SELECT count(*) %s", from);
+    assert_int_equal(fault_number(db, sql), 1);
+    snprintf(sql, sizeof sql, "SELECT status %s", from);
+    tt__trial_status got = (tt__trial_status)fault_number(db, sql);
+    snprintf(sql, sizeof sql, "SELECT reason %s", from);
+    fault_text(reason, sizeof reason, db, sql);
+    if (got != status || !says_one_of(reason, says))
+        fail_msg("%s is %s (%s), expected %s (%s)", text, tt__trial_status_name(got), reason,
+                 tt__trial_status_name(status), says);
+}

@@ -16,6 +16,7 @@
 
 #include <cmocka.h>
 
+#include "base/model.h"
 #include "cli/run.h"
 
 /* The problem of most tests: rows are aligned to 4 bytes only, which leaves the space small. All of it is
@@ -50,5 +51,9 @@ int fault_strike(pid_t tuner, const char *role, const char *at, int signal, int 
 /* Runs SQL on a store: the first number, or text, of the last statement; 0 or "" if there is none. */
 int64_t fault_number(const char *db, const char *sql);
 const char *fault_text(char *out, size_t size, const char *db, const char *sql);
+/* The one trial with this text in a column of its configuration or template has this status. Its reason says
+ * this; several ways of saying it have '|' between. "": there is no reason. */
+void fault_assert_trial(const char *db, const char *column, const char *text, tt__trial_status status,
+                        const char *says);
 
 #endif

@@ -42,32 +42,6 @@ static void add_template(char *line, size_t size, const char *kernel) {
     snprintf(line + n, size - n, " --template %s/tests/fault/templates/%s.cu", TT_SOURCE_DIR, kernel);
 }
 
-static bool says_one_of(const char *text, const char *ways) {
-    char copy[128], *state = NULL;
-    snprintf(copy, sizeof copy, "%s", ways);
-    for (char *way = strtok_r(copy, "|", &state); way; way = strtok_r(NULL, "|", &state))
-        if (strstr(text, way))
-            return true;
-    return false;
-}
-
-static void assert_recorded(const char *db, size_t i) {
-    char from[256], sql[512], reason[TT__REASON_MAX];
-    snprintf(from, sizeof from,
-             "FROM trial JOIN config ON config.id = config_id JOIN template ON template.id = template_id"
-             " WHERE kernel = '%s'",
-             faults[i].kernel);
-    snprintf(sql, sizeof sql, "SELECT count(*) %s", from);
-    assert_int_equal(fault_number(db, sql), 1);
-    snprintf(sql, sizeof sql, "SELECT status %s", from);
-    tt__trial_status got = (tt__trial_status)fault_number(db, sql);
-    snprintf(sql, sizeof sql, "SELECT reason %s", from);
-    fault_text(reason, sizeof reason, db, sql);
-    if (got != faults[i].status || !says_one_of(reason, faults[i].says))
-        fail_msg("%s is %s (%s), expected %s (%s)", faults[i].kernel, tt__trial_status_name(got), reason,
-                 tt__trial_status_name(faults[i].status), faults[i].says);
-}
-
 static void each_is_recorded_and_the_good_one_wins(void **state) {
     (void)state;
     char line[8192], rules[1024] = "HOSTCUDA_FAULTS=kernel=good_but_slow:slow=64", got[64];
@@ -103,7 +77,7 @@ static void each_is_recorded_and_the_good_one_wins(void **state) {
     assert_true(r.seconds < 60);
     run_free(&r);
     for (size_t i = 0; i < N_FAULTS; i++)
-        assert_recorded(db, i);
+        fault_assert_trial(db, "kernel", faults[i].kernel, faults[i].status, faults[i].says);
 }
 
 int main(int argc, char **argv) {

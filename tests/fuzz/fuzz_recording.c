@@ -6,7 +6,7 @@
 
 #include "db/import.h"
 #include "mutate_json.h"
-#include "template/operation.h"
+#include "template/problem_text.h"
 #include "tuner/foreign.h"
 
 static const tt__gpu gpu = {.name = "A GPU",

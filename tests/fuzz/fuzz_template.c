@@ -8,7 +8,10 @@
 #include <string.h>
 
 #include "template/operation.h"
+#include "template/problem_text.h"
 #include "template/workload.h"
+
+enum { WORDS_MAX = 200 };
 
 static const tt__gpu gpu = {.name = "A GPU",
                             .cc = 90,
@@ -94,115 +97,22 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
 }
 
 size_t LLVMFuzzerCustomMutator(uint8_t *data, size_t size, size_t max_size, unsigned seed) {
-    static const char *const words[] = {"//@",
-                                        "kernel",
-                                        "op",
-                                        "defines",
-                                        "problem",
-                                        "type",
-                                        "require",
-                                        "shape",
-                                        "near",
-                                        "same",
-                                        "sample",
-                                        "moves",
-                                        "buffer",
-                                        "scalar",
-                                        "reference",
-                                        "metric",
-                                        "tolerance",
-                                        "axpby",
-                                        "bytes",
-                                        "inout",
-                                        "time_ns",
-                                        "param",
-                                        "runtime",
-                                        "derived",
-                                        "where",
-                                        "block",
-                                        "grid",
-                                        "shared",
-                                        "launch",
-                                        "early",
-                                        "args",
-                                        "default",
-                                        "transpose",
-                                        "transpose_in_place",
-                                        "copy",
-                                        "rows",
-                                        "cols",
-                                        "lds",
-                                        "ldd",
-                                        "batch",
-                                        "src_stride",
-                                        "dst_stride",
-                                        "elem_size",
-                                        "align",
-                                        "max_threads_per_block",
-                                        "max_shared_bytes",
-                                        "sm_count",
-                                        "cc",
-                                        "l2_bytes",
-                                        "ceil_div(",
-                                        "min(",
-                                        "max(",
-                                        "abs(",
-                                        "log2(",
-                                        "iif(",
-                                        "coalesce(",
-                                        "AND",
-                                        "OR",
-                                        "NOT",
-                                        "IN (",
-                                        "BETWEEN",
-                                        "CASE WHEN",
-                                        "THEN",
-                                        "ELSE",
-                                        "END",
-                                        "IS",
-                                        "NULL",
-                                        "+",
-                                        "-",
-                                        "*",
-                                        "/",
-                                        "%",
-                                        "<<",
-                                        ">>",
-                                        "&",
-                                        "|",
-                                        "~",
-                                        "=",
-                                        "<>",
-                                        "<=",
-                                        "(",
-                                        ")",
-                                        ",",
-                                        "'fast'",
-                                        "'",
-                                        "\"",
-                                        "dst",
-                                        "src",
-                                        "i32",
-                                        "i64",
-                                        "f32",
-                                        "extern \"C\"",
-                                        "tiled",
-                                        "--",
-                                        "/*",
-                                        ";",
-                                        "SELECT",
-                                        "[",
-                                        "`",
-                                        "\t",
-                                        "\n",
-                                        "=",
-                                        "TILE",
-                                        "MODE",
-                                        "ORDER",
-                                        "TILE=32",
-                                        "1.5",
-                                        "sqlite_master",
-                                        "load_extension(",
-                                        "randomblob("};
-    return fuzz_mutate_words(data, size, max_size, seed, words, sizeof words / sizeof *words);
+    static char text[] = /* words with # between */
+        "//@#kernel#op#defines#problem#type#require#shape#near#same#sample#moves#buffer#scalar#reference#"
+        "metric#tolerance#axpby#bytes#inout#time_ns#param#runtime#derived#where#block#grid#shared#launch#"
+        "early#args#default#transpose#transpose_in_place#copy#rows#cols#lds#ldd#batch#src_stride#"
+        "dst_stride#elem_size#align#max_threads_per_block#max_shared_bytes#sm_count#cc#l2_bytes#"
+        "ceil_div(#min(#max(#abs(#log2(#iif(#coalesce(#AND#OR#NOT#IN (#BETWEEN#CASE WHEN#THEN#ELSE#END#"
+        "IS#NULL#+#-#*#/#%#<<#>>#&#|#~#=#<>#<=#(#)#,#'fast'#'#\"#dst#src#i32#i64#f32#extern \"C\"#tiled#"
+        "--#/*#;#SELECT#[#`#\t#\n#TILE#MODE#ORDER#TILE=32#1.5#sqlite_master#load_extension(#randomblob(#"
+        "e4m3#e5m2#bf16#u32#u8#bool#elem#3u#4294967295u#0.5f#1e3#let#when#repeat#swap#include#options#"
+        "-DX=1#maxrregcount#constant#verify#data#per configuration#limit#expect#objective minimize#"
+        "macros variables#prefer#in#out#scratch#uniform#normal#zeros#float#half";
+    static const char *words[WORDS_MAX];
+    static size_t n;
+    char *rest = NULL;
+    for (char *word = n ? NULL : strtok_r(text, "#", &rest); word && n < WORDS_MAX;
+         word = strtok_r(NULL, "#", &rest))
+        words[n++] = word;
+    return fuzz_mutate_words(data, size, max_size, seed, words, n);
 }

@@ -168,6 +168,17 @@ EXPORT CUresult cuMemHostGetDevicePointer(CUdeviceptr *out, void *host, unsigned
     return CUDA_SUCCESS;
 }
 
+EXPORT CUresult cuPointerGetAttribute(void *data, CUpointer_attribute attribute, CUdeviceptr at) {
+    ENTER(NEEDS_INIT);
+    REQUIRE(data && attribute == CU_POINTER_ATTRIBUTE_DEVICE_ORDINAL, CUDA_ERROR_NOT_SUPPORTED);
+    for (size_t i = 0; i < n_blocks; i++)
+        if (at >= blocks[i].range.base && at - blocks[i].range.base < blocks[i].range.bytes) {
+            *(int *)data = (int)blocks[i].ctx->device;
+            return CUDA_SUCCESS;
+        }
+    return CUDA_ERROR_INVALID_VALUE;
+}
+
 static CUresult copy(void *to, const void *from, size_t bytes) {
     memmove(to, from, bytes);
     hostcuda_pass(hostcuda_copy_us(bytes), 1);

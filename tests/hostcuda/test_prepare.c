@@ -15,7 +15,7 @@
 #include "api/matrix.h"
 #include "db/conn.h"
 #include "device/device.h"
-#include "template/operation.h"
+#include "template/problem_text.h"
 #include "tuner/ahead.h"
 #include "tuner/gpu_backend/backend.h"
 

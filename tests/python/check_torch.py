@@ -77,12 +77,12 @@ def loss_of_torch(x):
 def operators():
     """Tensors of the CPU go through the operators, too."""
     from tiletune import _torch
-    before = _torch._ours
-    _torch._ours = lambda x, y: not y.is_contiguous() and _torch._forward._current_level < 0
+    before = _torch._ours, _torch._movable
+    _torch._ours = _torch._movable = lambda x, y: not y.is_contiguous() and _torch._forward._current_level < 0
     try:
         yield
     finally:
-        _torch._ours = before
+        _torch._ours, _torch._movable = before
 
 
 def check_transforms():
@@ -121,6 +121,21 @@ def check_compile():
         x = torch.randn(4, 4, dtype=torch.float64)
         compiled = torch.compile(torch.func.grad(loss), fullgraph=True, backend="aot_eager")
         assert torch.allclose(compiled(x), torch.func.grad(loss_of_torch)(x))
+
+
+def check_compile_for_a_gpu():
+    """What torch.compile says of a tensor on a GPU. None is needed to trace it."""
+    graphs = []
+
+    def backend(graph, inputs):
+        graphs.append(graph.code)
+        return graph.forward
+
+    torch.compiler.reset()
+    with torch._subclasses.fake_tensor.FakeTensorMode():
+        x = torch.empty(4, 5, device="cuda")
+        y = torch.compile(lambda x: tiletune.permute(tiletune.transpose(x), (1, 0)), fullgraph=True, backend=backend)(x)
+    assert y.shape == x.shape and "tiletune.transpose" in graphs[0] and "tiletune.permute" in graphs[0], graphs
 
 
 def compile_with_gradients():

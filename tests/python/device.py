@@ -19,10 +19,10 @@ def ok(status):
     assert status == 0, f"CUDA error {status}"
 
 
-def make_current():
+def make_current(device=0):
     context = ffi.new("void **")
     ok(cuda.cuInit(0))
-    ok(cuda.cuDevicePrimaryCtxRetain(context, 0))
+    ok(cuda.cuDevicePrimaryCtxRetain(context, device))
     ok(cuda.cuCtxSetCurrent(context[0]))
 
 

@@ -9,6 +9,7 @@
 #include "bench/matrix.h"
 #include "device/device.h"
 #include "template/operation.h"
+#include "template/problem_text.h"
 
 /* Templates in place take part if the shape is square, or has neither gaps nor a batch. */
 typedef struct sweep_shape {

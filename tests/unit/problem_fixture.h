@@ -12,6 +12,7 @@
 
 #include "api/matrix.h"
 #include "template/operation.h"
+#include "template/problem_text.h"
 
 static inline tt__problem problem_of_matrix(tt_problem asked) {
     tt__problem p;

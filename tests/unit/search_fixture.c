@@ -18,8 +18,8 @@ enum { US = 10, SLOW_US = 20, LUCKY_US = 1, SAMPLES_MISSING = 2 };
 
 static tt_status problem(tt__backend *b, const tt__problem *p, const tt__template *t) {
     (void)t;
-    (void)b;
     (void)p;
+    ((fake *)b)->n_opened++;
     return TT_OK;
 }
 
@@ -51,6 +51,7 @@ static tt_status submit(tt__backend *b, size_t id, const tt__candidate *c, doubl
     f->cutoff_us = cutoff_us;
     f->waiting_for[f->n_waiting] = c;
     f->waiting[f->n_waiting++] = id;
+    f->most_waiting = f->n_waiting > f->most_waiting ? f->n_waiting : f->most_waiting;
     return TT_OK;
 }
 

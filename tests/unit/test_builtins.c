@@ -11,6 +11,7 @@
 #include "base/str.h"
 #include "problem_fixture.h"
 #include "template/operation.h"
+#include "template/problem_text.h"
 #include "template/workload.h"
 
 static const tt__gpu gpu = {.cc = 90,

@@ -2,7 +2,7 @@
 #include <math.h>
 
 #include "space_fixture.h"
-#include "template/operation.h"
+#include "template/problem_text.h"
 #include "tuner/compile_times.h"
 
 static const char loops[] =

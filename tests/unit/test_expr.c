@@ -13,6 +13,7 @@
 
 #include "problem_fixture.h"
 #include "template/expr.h"
+#include "template/expr_check.h"
 #include "template/scan.h"
 
 #define COUNT(a) (sizeof(a) / sizeof *(a))

@@ -11,7 +11,7 @@
 #include <cmocka.h>
 
 #include "api/permutation.h"
-#include "template/operation.h"
+#include "template/problem_text.h"
 
 #define COUNT(a) (sizeof(a) / sizeof *(a))
 

@@ -6,6 +6,7 @@
 
 #include "base/clock.h"
 #include "search_fixture.h"
+#include "tuner/searches.h"
 
 /* A budget that turns out to be too short when all has been asked for has cut nothing. */
 static void test_all_of_it_in_time(void **state) {
@@ -266,6 +267,67 @@ static void test_effort_of_a_short_problem(void **state) {
     }
 }
 
+static size_t n_rounds;
+
+static tt_status open_round(void **self, const tt__view *view, uint64_t seed) {
+    n_rounds++;
+    return tt__strategy_exhaustive.open(self, view, seed);
+}
+
+/* A sampled space is widened less and less often: after 32 trials, then after half as many more. */
+static void test_rounds_of_a_sample(void **state) {
+    (void)state;
+    bench b;
+    tt__search all;
+    tt__strategy in_order = tt__strategy_exhaustive;
+    in_order.open = open_round;
+    bench_open(&b, true);
+    b.s.strategy = &in_order;
+    assert_ok(tt__search_open(&b.s, &b.f.problem, &(tt__limits){SPACE_OF_BOTH, INFINITY, true, 0, 0}, &all));
+    all.space.sampled = true;
+    assert_ok(tt__search_run(&b.s, &all, "search"));
+    assert_int_equal(all.n_tried, SPACE_OF_BOTH);
+    assert_int_equal(n_rounds, 2);
+    tt__search_close(&all);
+    bench_close(&b);
+}
+
+/* Two more trials are in flight for each GPU more. */
+static void test_in_flight_on_several_gpus(void **state) {
+    (void)state;
+    for (size_t n = 1; n <= 3; n += 2) {
+        bench b;
+        tt__search some;
+        tt__strategy in_order = tt__strategy_exhaustive;
+        in_order.window = 3;
+        bench_open(&b, false);
+        b.s.strategy = &in_order;
+        b.s.n_gpus = n;
+        bench_search(&b, &(tt__limits){4, INFINITY, true, 0, 0}, &some); /* ends before the window grows */
+        assert_int_equal(b.backend.most_waiting, n == 1 ? 3 : 4);
+        tt__search_close(&some);
+        bench_close(&b);
+    }
+}
+
+/* Between problems the backend would prepare the copy's arrays again. */
+static void test_the_copy_is_searched_once(void **state) {
+    (void)state;
+    bench b;
+    tt__searches both;
+    bench_open(&b, false);
+    b.f.t[1] = field_template("kernel lines\nop copy\nblock 32\ngrid bytes\nargs dst, src\n");
+    b.set.n = 2;
+    b.f.problem.moved_bytes = 1 << 27;
+    assert_ok(tt__searches_open(&b.s, &b.f.problem, 1, &both));
+    for (int again = 0; again < 2; again++) {
+        assert_ok(tt__searches_run_copy(&b.s, &both, 1));
+        assert_int_equal(b.backend.n_opened, 1);
+    }
+    tt__searches_close(&both);
+    bench_close(&b);
+}
+
 /* Configurations missing from a recording cost no trial. */
 static void test_counts_what_there_is(void **state) {
     (void)state;
@@ -355,6 +417,9 @@ int main(void) {
         cmocka_unit_test(test_effort_of_three_templates),
         cmocka_unit_test(test_half_is_the_strategys),
         cmocka_unit_test(test_effort_of_a_short_problem),
+        cmocka_unit_test(test_rounds_of_a_sample),
+        cmocka_unit_test(test_in_flight_on_several_gpus),
+        cmocka_unit_test(test_the_copy_is_searched_once),
         cmocka_unit_test(test_counts_what_there_is),
         cmocka_unit_test(test_a_replay_stops_when_asked),
         cmocka_unit_test(test_a_call_back_may_look_up),

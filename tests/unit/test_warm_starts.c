@@ -5,7 +5,7 @@
 
 #include "problem_fixture.h"
 #include "space_fixture.h"
-#include "template/operation.h"
+#include "template/problem_text.h"
 #include "tuner/warm_starts.h"
 
 static const char numbers[] =
@@ -22,6 +22,7 @@ typedef struct shelf {
 static void run_of(shelf *s, const char *gpu_name, const tt__env *env) {
     tt__gpu gpu = field_gpu;
     tt__copy(gpu.name, sizeof gpu.name, gpu_name);
+    gpu.cc = strcmp(gpu_name, "NVIDIA A100") == 0 ? 80 : gpu.cc;
     assert_ok(tt__store_gpu(s->store, &gpu, &s->gpu_id));
     assert_ok(tt__store_run_begin(s->store, s->gpu_id, env, "measured", &s->run_id));
 }
@@ -80,13 +81,16 @@ static void test_nothing_is_known(void **state) {
     teardown(&s);
 }
 
-/* The problem itself, then near sizes, then far ones, then other GPUs; other element sizes say nothing. */
+/* The problem itself, then near sizes, then far ones, then other GPUs, first those of this
+ * compute capability; other element sizes say nothing. */
 static void test_the_nearest_first(void **state) {
     (void)state;
     shelf s;
     tt__problem same = square_of(4096, 4), near = square_of(8192, 4), far = square_of(512, 4),
                 other = square_of(4096, 8);
     setup(&s);
+    run_of(&s, "NVIDIA A100", &now);
+    put(&s, &same, "A=6 B=0", 10, true);
     run_of(&s, "NVIDIA H100", &now);
     put(&s, &same, "A=5 B=0", 10, true);
     run_of(&s, field_gpu.name, &before);
@@ -94,7 +98,7 @@ static void test_the_nearest_first(void **state) {
     put(&s, &near, "A=1 B=0", 10, true);
     put(&s, &other, "A=9 B=0", 10, true);
     put(&s, &same, "A=3 B=1", 10, true);
-    assert_starts(&s, "31 10 20 50");
+    assert_starts(&s, "31 10 20 50 60");
     teardown(&s);
 }
 

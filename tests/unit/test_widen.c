@@ -4,7 +4,8 @@
 #include "search_fixture.h"
 #include "tuner/widen.h"
 
-/* A new one comes to those of its template, what is there is not added, and trials stay with theirs. */
+/* A new one comes to those of its template, what is there is not added, and trials stay with theirs. The
+ * weight of the new one is a multiple of the default's. */
 static void test_inserts(void **state) {
     (void)state;
     enum { MISSING = 5, BEST = 25 };
@@ -19,12 +20,14 @@ static void test_inserts(void **state) {
     all.space.n--;
     assert_ok(tt__search_try(&b.s, &all, BEST - 1));
     assert_int_equal(all.best, BEST - 1);
+    all.default_weight = 0.5;
     const tt__candidate *some[] = {&best, &missing, &missing};
     for (size_t i = 0; i < 3; i++)
         assert_ok(tt__space_append(&found, some[i]));
     assert_ok(tt__search_insert(&all, &found));
     assert_int_equal(all.space.n, SPACE_OF_BOTH);
     assert_string_equal(all.space.items[SPACE - 1].config, missing.config);
+    assert_true(all.space.items[SPACE - 1].weight == 2 * missing.weight);
     assert_string_equal(all.space.items[BEST].config, best.config);
     assert_int_equal(all.best, BEST);
     for (size_t i = 0; i < all.space.n; i++)

@@ -12,6 +12,7 @@
 
 #include "operation_fixture.h"
 #include "template/operation.h"
+#include "template/problem_text.h"
 #include "template/workload.h"
 
 static const tt__gpu gpu = {.name = "a GPU",

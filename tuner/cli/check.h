@@ -6,6 +6,7 @@
 
 #include "gpu/cubin.h"
 #include "template/operation.h"
+#include "template/problem_text.h"
 
 /* The parts of a launch that can exceed a limit: their names in JSON, and in text. */
 typedef struct tt__check_part {

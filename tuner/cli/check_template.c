@@ -8,7 +8,7 @@
 #include "dispatch/context.h"
 #include "gpu/device.h"
 #include "gpu/fit.h"
-#include "template/operation.h"
+#include "template/problem_text.h"
 #include "tuner/cli/check.h"
 #include "tuner/cli/options.h"
 #include "tuner/cli/problems.h"

@@ -143,11 +143,7 @@ static int run(const tt__cli_args *args) {
 }
 
 static const tt__cli_option options[] = {
-    {"size", "N", "the square matrix to answer for", tt__cli_set_sizes, 0},
-    {"shape", "RxC", "the matrix of R rows and C columns to answer for", tt__cli_set_shapes, 0},
-    TT__OPT_ELEM_SIZE,
-    TT__OPT_DTYPE,
-    TT__OPTS_LAYOUT,
+    TT__OPTS_MATRIX("answer for"),
     TT__OPTS_PERMUTATION,
     TT__OPTS_OPERATION,
     TT__OPT_TEMPLATE,

@@ -55,8 +55,7 @@ static int run(const tt__cli_args *args) {
 static const tt__cli_option options[] = {
     {"size", "N", "count for a square matrix; default 4096", tt__cli_set_sizes, 0},
     {"shape", "RxC", "count for a matrix of R rows and C columns", tt__cli_set_shapes, 0},
-    TT__OPT_ELEM_SIZE,
-    TT__OPT_DTYPE,
+    TT__OPTS_ELEMENT,
     TT__OPTS_LAYOUT,
     TT__OPT_PROBLEM,
     TT__OPT_GPU(

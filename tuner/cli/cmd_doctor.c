@@ -12,7 +12,7 @@
 #include "gpu/device.h"
 #include "gpu/driver.h"
 #include "gpu/nvrtc.h"
-#include "template/operation.h"
+#include "template/problem_text.h"
 #include "template/template.h"
 #include "tuner/cli/cli.h"
 #include "tuner/cli/options.h"

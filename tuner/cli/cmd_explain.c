@@ -8,7 +8,7 @@
 
 #include "api/tune.h"
 #include "base/json.h"
-#include "template/operation.h"
+#include "template/problem_text.h"
 #include "tuner/cli/cli.h"
 #include "tuner/cli/options.h"
 #include "tuner/cli/problems.h"
@@ -351,11 +351,7 @@ static int run(const tt__cli_args *args) {
 }
 
 static const tt__cli_option options[] = {
-    {"size", "N", "the square matrix to explain", tt__cli_set_sizes, 0},
-    {"shape", "RxC", "the matrix of R rows and C columns to explain", tt__cli_set_shapes, 0},
-    TT__OPT_ELEM_SIZE,
-    TT__OPT_DTYPE,
-    TT__OPTS_LAYOUT,
+    TT__OPTS_MATRIX("explain"),
     TT__OPTS_OPERATION,
     {"device", "N|replay:FILE", "the CUDA device, default 0; or a recording, which has\nno counters",
      tt__cli_set_device, 0},

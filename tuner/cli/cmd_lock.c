@@ -5,7 +5,7 @@
 
 #include "api/problem.h"
 #include "db/prune.h"
-#include "template/operation.h"
+#include "template/problem_text.h"
 #include "tuner/cli/options.h"
 #include "tuner/cli/problems.h"
 #include "tuner/cli/sharing.h"
@@ -127,8 +127,7 @@ static const tt__cli_option options[] = {
     {"output", "FILE", "the new file", NULL, offsetof(tt__cli_args, output)},
     {"sizes", "N[,N...]", "only of these square matrices", tt__cli_set_sizes, 0},
     {"shapes", "RxC[,RxC...]", "only of these matrices", tt__cli_set_shapes, 0},
-    TT__OPT_ELEM_SIZE,
-    TT__OPT_DTYPE,
+    TT__OPTS_ELEMENT,
     TT__OPTS_LAYOUT,
     TT__OPTS_PERMUTATION,
     TT__OPTS_OPERATION,

@@ -11,7 +11,7 @@
 #include "base/grow.h"
 #include "base/json.h"
 #include "db/origin.h"
-#include "template/operation.h"
+#include "template/problem_text.h"
 #include "tuner/cli/judge.h"
 #include "tuner/cli/options.h"
 #include "tuner/cli/problems.h"
@@ -361,11 +361,7 @@ static int run(const tt__cli_args *args) {
 }
 
 static const tt__cli_option options[] = {
-    {"size", "N", "the square matrix to show", tt__cli_set_sizes, 0},
-    {"shape", "RxC", "the matrix of R rows and C columns to show", tt__cli_set_shapes, 0},
-    TT__OPT_ELEM_SIZE,
-    TT__OPT_DTYPE,
-    TT__OPTS_LAYOUT,
+    TT__OPTS_MATRIX("show"),
     TT__OPTS_OPERATION,
     TT__OPT_GPU("a GPU as in \"tune list\", or a part of its name; default the\nfirst device here"),
     TT__OPT_TEMPLATE,

@@ -7,7 +7,7 @@
 #include <unistd.h>
 
 #include "base/json.h"
-#include "template/operation.h"
+#include "template/problem_text.h"
 #include "tuner/cli/cli.h"
 #include "tuner/cli/options.h"
 #include "tuner/cli/running.h"
@@ -255,8 +255,7 @@ static int run(const tt__cli_args *args) {
 static const tt__cli_option options[] = {
     {"sizes", "N[,N...]", "square matrices to study", tt__cli_set_sizes, 0},
     {"shapes", "RxC[,RxC...]", "matrices of R rows and C columns to study", tt__cli_set_shapes, 0},
-    TT__OPT_ELEM_SIZE,
-    TT__OPT_DTYPE,
+    TT__OPTS_ELEMENT,
     {"device", "N|replay:FILE", "the CUDA device, default 0; or a recording of a study,\nwithout any GPU",
      tt__cli_set_device, 0},
     TT__OPT_TEMPLATE,

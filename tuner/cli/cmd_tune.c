@@ -304,8 +304,7 @@ static int run(const tt__cli_args *args) {
 static const tt__cli_option options[] = {
     {"sizes", "N[,N...]", "square matrices to tune for", tt__cli_set_sizes, 0},
     {"shapes", "RxC[,RxC...]", "matrices of R rows and C columns to tune for", tt__cli_set_shapes, 0},
-    TT__OPT_ELEM_SIZE,
-    TT__OPT_DTYPE,
+    TT__OPTS_ELEMENT,
     TT__OPTS_LAYOUT,
     {"device", "N[,N...]|all|replay:FILE",
      "the CUDA devices, default 0; or a recording to search\ninstead, without any GPU", tt__cli_set_device,
@@ -381,8 +380,7 @@ static int run_finals(const tt__cli_args *args) {
 static const tt__cli_option finals_options[] = {
     {"sizes", "N[,N...]", "square matrices; default what several runs measured", tt__cli_set_sizes, 0},
     {"shapes", "RxC[,RxC...]", "matrices of R rows and C columns", tt__cli_set_shapes, 0},
-    TT__OPT_ELEM_SIZE,
-    TT__OPT_DTYPE,
+    TT__OPTS_ELEMENT,
     TT__OPTS_LAYOUT,
     {"device", "N|replay:FILE", "the CUDA device, default 0; or a recording", tt__cli_set_device, 0},
     TT__OPT_TEMPLATE,

@@ -26,10 +26,10 @@ tt_problem tt__cli_problem(const tt__cli_args *args, int64_t rows, int64_t cols)
     { "json", NULL, "print one JSON object instead of text", NULL, offsetof(tt__cli_args, json) }
 #define TT__OPT_GPU(help)                                                                                    \
     { "gpu", "NAME", help, NULL, offsetof(tt__cli_args, gpu) }
-#define TT__OPT_ELEM_SIZE                                                                                    \
-    { "elem-size", "N", "bytes of an element: 1, 2, 4, 8 or 16; default 4", tt__cli_set_elem_size, 0 }
-#define TT__OPT_DTYPE                                                                                        \
-    { "dtype", "TYPE", "the same by name: u8 f16 bf16 f32 f64 c64 c128 ...", tt__cli_set_dtype, 0 }
+#define TT__OPTS_ELEMENT                                                                                     \
+    {"elem-size", "N", "bytes of an element: 1, 2, 4, 8 or 16; default 4", tt__cli_set_elem_size, 0}, {      \
+        "dtype", "TYPE", "the same by name: u8 f16 bf16 f32 f64 c64 c128 ...", tt__cli_set_dtype, 0          \
+    }
 #define TT__OPTS_LAYOUT                                                                                      \
     {"batch", "N", "matrices of each shape; default 1", tt__cli_set_batch, 0},                               \
         {"lds", "N", "leading dimension of the source, in elements; default COLS", tt__cli_set_lds, 0},      \
@@ -41,9 +41,13 @@ tt_problem tt__cli_problem(const tt__cli_args *args, int64_t rows, int64_t cols)
         {"warm", NULL, "the L2 cache may hold the data; tuned and stored separately", NULL,                  \
          offsetof(tt__cli_args, warm)},                                                                      \
     {                                                                                                        \
-        "in-place", NULL, "transpose matrices onto themselves", NULL,                                 \
-            offsetof(tt__cli_args, in_place)                                                                 \
+        "in-place", NULL, "transpose matrices onto themselves", NULL, offsetof(tt__cli_args, in_place)       \
     }
+/* One matrix, and what is done with it. */
+#define TT__OPTS_MATRIX(verb)                                                                                \
+    {"size", "N", "the square matrix to " verb, tt__cli_set_sizes, 0},                                       \
+        {"shape", "RxC", "the matrix of R rows and C columns to " verb, tt__cli_set_shapes, 0},              \
+        TT__OPTS_ELEMENT, TT__OPTS_LAYOUT
 #define TT__OPTS_PERMUTATION                                                                                 \
     {"permute", "AXIS[,AXIS...]",                                                                            \
      "permute a tensor: axis i of the result is this axis of the\nsource, as in numpy and PyTorch",          \

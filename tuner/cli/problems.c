@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "api/matrix.h"
-#include "template/operation.h"
+#include "template/problem_text.h"
 #include "tuner/cli/options.h"
 
 static tt_status take_texts(tt__cli_problems *out, const tt__cli_args *args) {

@@ -6,7 +6,7 @@
 #include <stdlib.h>
 
 #include "base/number.h"
-#include "template/operation.h"
+#include "template/problem_text.h"
 #include "tuner/cli/report.h"
 
 typedef struct sink {

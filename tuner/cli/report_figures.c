@@ -6,7 +6,6 @@
 #include <math.h>
 #include <stdlib.h>
 
-#include "template/operation.h"
 #include "tuner/cli/report_svg.h"
 
 static const char *unit_of(const tt__details *d) {

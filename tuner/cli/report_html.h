@@ -4,7 +4,7 @@
 #ifndef TT_CLI_REPORT_HTML_H
 #define TT_CLI_REPORT_HTML_H
 
-#include "template/operation.h"
+#include "template/problem_text.h"
 #include "tuner/cli/report_page.h"
 
 /* "4096x4096, warm, not verified". Returns out. */

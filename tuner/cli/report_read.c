@@ -5,7 +5,7 @@
 
 #include "api/matrix.h"
 #include "base/grow.h"
-#include "template/operation.h"
+#include "template/problem_text.h"
 #include "tuner/cli/report.h"
 
 /* ---- Files ------------------------------------------------------------------------------------------- */

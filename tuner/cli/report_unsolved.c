@@ -1,7 +1,7 @@
 /*
  * Problems that were tried and have no winner: the first reason, and what may help.
  */
-#include "template/operation.h"
+#include "template/problem_text.h"
 #include "tuner/cli/report_html.h"
 #include "tuner/cli/report_svg.h"
 

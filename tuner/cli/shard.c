@@ -83,8 +83,7 @@ size_t tt__cli_shard_take(const tt__cli_args *args, tt_problem *problems, size_t
     if (!args->n_shards)
         return n;
     if (args->by_configuration) {
-        call->part = args->shard - 1;
-        call->n_parts = args->n_shards;
+        call->part = (tt__space_part){args->shard - 1, args->n_shards};
         return n;
     }
     size_t taken = 0;

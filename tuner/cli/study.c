@@ -9,7 +9,7 @@
 #include <string.h>
 
 #include "api/tune.h"
-#include "template/operation.h"
+#include "template/problem_text.h"
 #include "tuner/elect.h"
 #include "tuner/occupancy.h"
 #include "tuner/tune.h"

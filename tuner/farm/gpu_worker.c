@@ -14,7 +14,7 @@
 #include "gpu/device.h"
 #include "gpu/nvml.h"
 #include "gpu/nvtx.h"
-#include "template/operation.h"
+#include "template/problem_text.h"
 #include "tuner/farm/gpu_finals.h"
 #include "tuner/farm/peaks.h"
 #include "tuner/farm/wire.h"

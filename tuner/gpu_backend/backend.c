@@ -7,7 +7,6 @@
 #include <stdlib.h>
 
 #include "base/clock.h"
-#include "template/operation.h"
 #include "template/workload.h"
 #include "tuner/ahead.h"
 #include "tuner/checker.h"

@@ -7,7 +7,6 @@
 
 #include "base/clock.h"
 #include "base/number.h"
-#include "template/operation.h"
 #include "tuner/ahead.h"
 #include "tuner/checker.h"
 
