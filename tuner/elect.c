@@ -103,6 +103,17 @@ static tt_status fill_result(const tt__session *s, const tt__search *search, con
     return TT_OK;
 }
 
+/* Over the default; 0: not known. If the finals have left it out, its screening counts. */
+static double speedup(const tt__search *search, const tt__finals *f, const tt__trial *winner) {
+    if (tt__finals_took_part(f, f->at_default))
+        return tt__compare_trials(&f->trials[f->at_default], winner).median;
+    int64_t normal = f->at_default == TT__NOBODY ? tt__strategy_default(&search->space, (size_t)search->best)
+                                                 : TT__NOTHING;
+    bool known = normal != TT__NOTHING && search->known[normal] == TT__TRIED &&
+                 search->trials[normal].status == TT__TRIAL_OK;
+    return known ? search->trials[normal].time_us / winner->time_us : 0;
+}
+
 static tt_status crown(tt__session *s, const tt__search *search, const tt__search *copy, const tt__finals *f,
                        tt_result *result) {
     int at = choose(f);
@@ -126,8 +137,7 @@ static tt_status crown(tt__session *s, const tt__search *search, const tt__searc
         w.copy_us = f->trials[at_copy].time_us;
         w.copy_fraction = tt__compare_trials(&f->trials[at_copy], trial).median * c->weight;
     }
-    if (tt__finals_took_part(f, f->at_default))
-        w.speedup_vs_default = tt__compare_trials(&f->trials[f->at_default], trial).median;
+    w.speedup_vs_default = speedup(search, f, trial);
     int64_t id;
     TT_TRY(tt__store_config(s->store, c->t->kernel, c->t->op, c->t->hash, c->config, &id));
     TT_TRY(tt__store_winner_put(s->store, s->run_id, search->problem_id, id, &w));

@@ -13,6 +13,9 @@
 /* Screening medians are right within a few percent, so slower configurations cannot win. */
 static const double within_reach = 1.06;
 
+/* With a budget, a default that is slower by so much is not measured again: that may take most of it. */
+static const double hopeless = 1.25;
+
 /* With the incumbent and the default this makes TT__FINALISTS_MAX. Screening says less about short problems,
  * because it loads each kernel once. Three times as many may then enter, in heats. */
 enum { CONTENDERS_MAX = 26, HEATS = 3, COPIES_MAX = 3 };
@@ -51,6 +54,41 @@ static bool keeps_all(const tt__session *s) {
     return isinf(s->end_s) && s->opts->effort == TT_EFFORT_EXHAUSTIVE;
 }
 
+/* ---- Planning ------------------------------------------------------------------------------------------ */
+
+static bool passed(const tt__search *search, int64_t i) {
+    return search->known[i] == TT__TRIED && search->trials[i].status == TT__TRIAL_OK;
+}
+
+/* Is it slower than this many times the best, by screening? */
+static bool is_beyond(const tt__search *search, int64_t i, double times) {
+    return search->trials[i].time_us > search->trials[search->best].time_us * times;
+}
+
+/* With n contenders. Launches take a little longer than their times: there is the flush, too. */
+static double last_s(const tt__search *search, size_t n) {
+    static const double slack = 1.5, setup_s = 0.1;
+    enum { BESIDE_US = 60 };
+    double launch_s = (tt__search_best_us(search) + BESIDE_US) * 1e-6, sum_s = 0;
+    size_t beside = search->t->operation->moves ? COPIES_MAX : 1; /* the default is at least one */
+    for (const stage *st = stages; st < stages + STAGES; st++) {
+        if (st->contenders > 0 && n <= st->contenders)
+            continue;
+        sum_s += fmax(st->rounds.worth_s, st->rounds.least * (double)(n + beside) * launch_s);
+        n = st->contenders > 0 ? st->contenders : n;
+    }
+    return setup_s + slack * sum_s;
+}
+
+size_t tt__finals_contenders(const tt__search *search, double *expected_s) {
+    size_t n = 0;
+    for (int64_t i = 0; i < (int64_t)search->space.n && n < CONTENDERS_MAX; i++)
+        n += passed(search, i) && !is_beyond(search, i, within_reach);
+    while ((*expected_s = last_s(search, n)) > search->limits.finals_s && n > 1)
+        n--;
+    return n;
+}
+
 /* ---- Nominating ---------------------------------------------------------------------------------------- */
 
 static int enter(tt__finals *f, const tt__search *of, int64_t index) {
@@ -60,10 +98,6 @@ static int enter(tt__finals *f, const tt__search *of, int64_t index) {
             return (int)i;
     f->entrants[f->n] = (tt__entrant){.c = c, .of = of, .index = index};
     return (int)f->n++;
-}
-
-static bool passed(const tt__search *search, int64_t i) {
-    return search->known[i] == TT__TRIED && search->trials[i].status == TT__TRIAL_OK;
 }
 
 static bool has_entered(const tt__finals *f, const tt__search *of, int64_t index) {
@@ -77,11 +111,10 @@ static bool has_entered(const tt__finals *f, const tt__search *of, int64_t index
 static void enter_best(tt__finals *f, const tt__search *search, size_t most) {
     if (search->best == TT__NOTHING)
         return;
-    double limit = search->trials[search->best].time_us * within_reach;
     for (size_t k = 0; k < most; k++) {
         int64_t next = TT__NOBODY;
         for (int64_t i = 0; i < (int64_t)search->space.n; i++)
-            if (passed(search, i) && search->trials[i].time_us <= limit && !has_entered(f, search, i) &&
+            if (passed(search, i) && !is_beyond(search, i, within_reach) && !has_entered(f, search, i) &&
                 (next == TT__NOBODY || search->trials[i].time_us < search->trials[next].time_us))
                 next = i;
         if (next == TT__NOBODY)
@@ -154,11 +187,14 @@ tt_status tt__finals_nominate(tt__session *s, tt__search *search, const tt__sear
     size_t heats = is_short(s, search) ? HEATS : 1;
     if (s->call->only_finals)
         TT_TRY(enter_earlier(s, search, f));
-    enter_best(f, search, heats * CONTENDERS_MAX - f->n);
+    double expected_s;
+    const size_t most = isinf(s->end_s) ? heats * CONTENDERS_MAX : tt__finals_contenders(search, &expected_s);
+    enter_best(f, search, most > f->n ? most - f->n : 0);
     if (needed[0] != TT__NOBODY && passed(search, needed[0]))
         f->at_incumbent = enter(f, search, needed[0]);
     f->n_contenders = f->n;
-    if (needed[1] != TT__NOBODY && passed(search, needed[1]))
+    if (needed[1] != TT__NOBODY && passed(search, needed[1]) &&
+        (isinf(s->end_s) || !is_beyond(search, needed[1], hopeless)))
         f->at_default = enter(f, search, needed[1]);
     enter_best(f, copy, COPIES_MAX);
     return TT_OK;

@@ -17,7 +17,7 @@
 static const double shared = 30, noise_first = 0.01;
 /* The amplitude (a variance of logarithms of times) that is expected before there are values, and for how
  * many values that counts. */
-static const double amplitude_first = 0.3, amplitude_weight = 4;
+static const double amplitude_first = 0.3, amplitude_weight = 4, amplitude_min = 1e-3;
 /* The variance of each prior's weight, while priors are believed. Their weights are equal at first. */
 static const double weight_variance = 0.1;
 /* The number of steps over which a coordinate's effect fades. */
@@ -50,6 +50,7 @@ typedef struct process {
     size_t n, width;          /* width: n, padded */
     const tt__priors *priors; /* or NULL */
     double trust;             /* weight_variance, or 0: the priors were dropped */
+    double expected;          /* the amplitude that is expected before there are values */
     float *opinion;           /* the mean of the priors; 0 if they were dropped */
     size_t n_axes;
     axis *axes;
@@ -130,12 +131,29 @@ static tt_status add_axis(process *p, const tt__cost_model *m, size_t k) {
 
 /* ---- Priors -------------------------------------------------------------------------------------------- */
 
+/* How far each prior's trials are from the mean of the others: the mean square. This GPU or size may differ
+ * as far from them. */
+static double disagreement(const process *p) {
+    double sum = 0, n = (double)p->priors->n, count = 0;
+    for (size_t k = 0; k < p->priors->n; k++)
+        for (size_t c = 0; c < p->n; c++) {
+            double of = (double)p->priors->of[k][c], all = n * (double)p->opinion[c];
+            bool tried = p->priors->tried[k][c];
+            sum += tried ? pow(of - (all - of) / (n - 1), 2) : 0;
+            count += tried;
+        }
+    return sum / count;
+}
+
 static void believe(process *p, bool is) {
     p->trust = is && p->priors ? weight_variance : 0;
+    p->expected = amplitude_first;
     memset(p->opinion, 0, p->width * sizeof *p->opinion);
     for (size_t k = 0; p->trust > 0 && k < p->priors->n; k++)
         for (size_t c = 0; c < p->n; c++)
             p->opinion[c] += p->priors->of[k][c] / (float)p->priors->n;
+    if (p->trust > 0 && p->priors->n > 1)
+        p->expected = fmax(disagreement(p), amplitude_min);
 }
 
 /* What two configurations share because the weights of the priors are unsure. */
@@ -250,8 +268,8 @@ typedef struct sample {
     float cholesky[FIT_ROWS][FIT_ROWS]; /* its transpose */
 } sample;
 
-static double amplitude(double squares, double n) {
-    return (squares + amplitude_weight * amplitude_first) / (n + amplitude_weight);
+static double amplitude(const process *p, double squares, double n) {
+    return (squares + amplitude_weight * p->expected) / (n + amplitude_weight);
 }
 
 /* The process is about differences to the first value and to the priors. */
@@ -292,7 +310,9 @@ static double unlikelihood(const process *p, sample *s, double noise) {
     for (size_t k = 0; k < p->n_axes; k++)
         for (int which = 0; which < STRENGTHS; which++)
             sum += pow(log(p->axes[k].strength[which]) / spread, 2) / 2;
-    return sum + log(amplitude(squares, (double)s->n - 1)) * ((double)s->n - 1 + amplitude_weight) / 2;
+    double n = (double)s->n - 1;
+    return sum + log(amplitude(p, squares, n)) * (n + amplitude_weight) / 2 -
+           log(p->expected) * amplitude_weight / 2;
 }
 
 /* Doubles or halves a strength as long as that makes the values likelier. */
@@ -389,7 +409,7 @@ static void predict(tt__gp *gp, const double **mean, const double **deviation) {
             p->mean[c] += change * (double)p->solution[r][c];
         p->z[r] = z[r];
     }
-    double scale = amplitude(squares, count);
+    double scale = amplitude(p, squares, count);
     for (size_t c = 0; c < p->n; c++) {
         p->result[c] = p->mean[c] + p->offset + (double)p->opinion[c];
         p->deviation[c] = sqrt(fmax(p->variance[c], 1e-6) * scale);

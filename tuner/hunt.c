@@ -6,6 +6,7 @@
 #include "base/clock.h"
 #include "template/operation.h"
 #include "tuner/ahead.h"
+#include "tuner/finals.h"
 #include "tuner/widen.h"
 
 /* ---- What the strategy wants, as far as the limits go -------------------------------------------------- */
@@ -14,14 +15,17 @@
 static bool in_time(tt__search *search, const tt__hunt *h) {
     if (isinf(search->limits.deadline_s))
         return true;
-    double now = tt__now_s();
-    double pace = search->n_measured ? (now - h->started_s) / (double)search->n_measured : 0;
+    double now = tt__now_s(), n = (double)search->n_measured;
+    /* The first result comes late, because compilers have only begun. */
+    double pace = n > 1 ? (now - h->first_s) / (n - 1) : n > 0 ? now - h->started_s : 0;
+    double compile_s = n > 0 ? search->compile_s / n : 0;
     search->pace_s = pace;
     enum { FINALS_IN_TRIALS = 4 }; /* at least, because launches may take longer than their times */
-    double finals_s = search->limits.finals
-                          ? fmax(tt__limits_finals_s(tt__search_best_us(search)), FINALS_IN_TRIALS * pace)
-                          : 0;
-    return now + pace * (double)(h->n_pending + 1) + finals_s < search->limits.deadline_s;
+    double finals_s;
+    tt__finals_contenders(search, &finals_s);
+    finals_s = search->limits.finals_s > 0 ? fmax(finals_s, FINALS_IN_TRIALS * pace) : 0;
+    double trials_s = fmax(pace * (double)(h->n_pending + 1), compile_s);
+    return now + trials_s + finals_s < search->limits.deadline_s;
 }
 
 /* Trials reserved for templates that the strategy has not named: one each, at most half of the effort. */
@@ -196,7 +200,7 @@ tt_status tt__hunt_begin(tt__session *s, tt__search *search, const char *phase, 
         TT_TRY(s->backend->ops->prepare(s->backend)); /* in parallel with planning the search */
     out->stage = TT__HUNT_ROUND;
     out->strategy = choose(s, search);
-    out->started_s = tt__now_s();
+    out->started_s = out->first_s = tt__now_s();
     out->until = !search->space.sampled          ? SIZE_MAX
                  : search->n_tried > FIRST_ROUND ? search->n_tried
                                                  : FIRST_ROUND;
@@ -207,6 +211,8 @@ tt_status tt__hunt_begin(tt__session *s, tt__search *search, const char *phase, 
 tt_status tt__hunt_take(tt__session *s, tt__hunt *h, size_t index, tt__trial *trial) {
     TT_TRY(tt__search_take(s, h->search, index, trial));
     h->n_pending--;
+    if (h->search->n_measured == 1)
+        h->first_s = tt__now_s();
     tt__search_aim(h->search);
     tt__session_progress(s, h->search, h->phase);
     return tt__hunt_feed(s, h);

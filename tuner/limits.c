@@ -13,9 +13,11 @@
 static const size_t standard_if_short = 256, standard_whole = 192;
 static const size_t trials_of[] = {
     [TT_EFFORT_STANDARD] = 128, [TT_EFFORT_QUICK] = 48, [TT_EFFORT_EXHAUSTIVE] = SIZE_MAX};
+/* The part of a budget that finals may take. */
+static const double for_finals = 0.25;
 enum { EFFORTS = sizeof trials_of / sizeof *trials_of };
 
-const tt__limits tt__no_limits = {SIZE_MAX, INFINITY, false, 0, 0};
+const tt__limits tt__no_limits = {SIZE_MAX, INFINITY, INFINITY, 0, 0};
 
 tt_status tt__limits_check(const tt_tune_opts *opts) {
     if ((unsigned)opts->effort >= EFFORTS)
@@ -27,32 +29,28 @@ tt_status tt__limits_check(const tt_tune_opts *opts) {
 }
 
 tt__limits tt__limits_of(const tt_tune_opts *opts, double end_s, size_t n_left) {
-    tt__limits limits = {opts->max_trials ? opts->max_trials : trials_of[opts->effort], INFINITY, true, 0, 0};
+    tt__limits limits = {opts->max_trials ? opts->max_trials : trials_of[opts->effort], INFINITY, INFINITY, 0,
+                         0};
     if (opts->effort == TT_EFFORT_STANDARD && !opts->max_trials) {
         limits.trials_if_short = standard_if_short;
         limits.whole = standard_whole;
     }
     double now = tt__now_s();
-    if (isfinite(end_s))
+    if (isfinite(end_s)) {
         limits.deadline_s = now + (end_s - now) / (double)(n_left ? n_left : 1);
+        limits.finals_s = (limits.deadline_s - now) * for_finals;
+    }
     return limits;
 }
 
 tt__limits tt__limits_of_copy(const tt__limits *problem) {
     tt__limits limits = *problem;
     double now = tt__now_s();
-    limits.finals = false;
+    limits.finals_s = 0;
     limits.trials_if_short = limits.whole = 0;
     if (limits.trials != SIZE_MAX)
         limits.trials -= limits.trials / 4;
     if (isfinite(limits.deadline_s))
         limits.deadline_s = now + (limits.deadline_s - now) / 8;
     return limits;
-}
-
-double tt__limits_finals_s(double best_us) {
-    static const double slack = 1.5, setup_s = 0.1, least_s = 0.2;
-    enum { LAUNCHES = 850 }; /* in all stages together, for long times */
-    enum { BESIDE_US = 60 }; /* for each launch: the flush, and waiting for it */
-    return setup_s + slack * fmax(least_s, (best_us + BESIDE_US) * 1e-6 * LAUNCHES);
 }

@@ -14,7 +14,7 @@ enum { TT__SHORT_US = 20 };
 typedef struct tt__limits {
     size_t trials;          /* trials that ran, including earlier runs; SIZE_MAX: all configurations */
     double deadline_s;      /* for everything about this problem, on the clock of tt__now_s; INFINITY: none */
-    bool finals;            /* the deadline includes the finals */
+    double finals_s;        /* of it for the finals; 0: there are none */
     size_t trials_if_short; /* used instead if the fastest takes less than TT__SHORT_US; 0: no change */
     size_t whole;           /* spaces up to this size are always tried whole */
 } tt__limits;
@@ -31,8 +31,5 @@ tt__limits tt__limits_of(const tt_tune_opts *opts, double end_s, size_t n_left);
 /* Limits of the copy that a problem is compared with: three quarters of its trials, an eighth of its time, no
  * finals. */
 tt__limits tt__limits_of_copy(const tt__limits *problem);
-
-/* How long the finals may take if the best configuration takes `best_us`. */
-double tt__limits_finals_s(double best_us);
 
 #endif

@@ -41,11 +41,12 @@ tt_status tt__priors_add(tt__priors *p, const tt__cost_model *m, const double *t
     tt__squash squash;
     size_t n = 0, n_times = 0;
     double sum = 0, most = 0;
-    float *of = calloc(m->n + 1, sizeof *of);
+    float *of = calloc(m->n + 1, sizeof *of + sizeof(bool));
+    bool *tried = of ? (bool *)(of + m->n + 1) : NULL;
     double *logs = calloc(m->n + 1, sizeof *logs);
     tt_status status = of && logs ? TT_OK : tt__fail_memory(m->n * (sizeof *of + sizeof *logs));
     for (size_t i = 0; i < m->n && status == TT_OK; i++) {
-        n_times += times_us[i] > 0;
+        n_times += tried[i] = times_us[i] > 0;
         if (times_us[i] > 0 && isfinite(times_us[i]))
             logs[n++] = log(times_us[i]);
     }
@@ -63,6 +64,7 @@ tt_status tt__priors_add(tt__priors *p, const tt__cost_model *m, const double *t
     if (n_times < m->n)
         status = guess(of, m, times_us, n_times);
     if (status == TT_OK) {
+        p->tried[p->n] = tried;
         p->of[p->n++] = of;
         of = NULL;
     }

@@ -14,6 +14,7 @@ typedef struct tt__priors {
     size_t n;
     float *of[TT__PRIORS_MAX]; /* logarithms of times by index in the space; those that are known have a mean
                                   of 0 */
+    bool *tried[TT__PRIORS_MAX]; /* the others are guesses; part of the same allocation */
 } tt__priors;
 
 /* Adds a source if it has enough times and there is room. `times_us` are by index in the model's space: 0 was

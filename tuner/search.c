@@ -130,6 +130,7 @@ tt_status tt__search_take(tt__session *s, tt__search *search, size_t i, tt__tria
     TT_TRY(tt__session_store(s, search->problem_id, &search->space.items[i], TT__STAGE_SCREEN, trial));
     keep(search, i, trial);
     search->n_measured++;
+    search->compile_s += trial->compile_ms * 1e-3;
     return TT_OK;
 }
 

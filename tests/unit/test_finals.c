@@ -339,6 +339,41 @@ static void test_the_budget_is_over(void **state) {
     race_close(&r);
 }
 
+/* A budget keeps time for the launches of the finals: more for more contenders, and for slower ones. It
+ * spends none on a default that is far behind. */
+static void test_a_budget_for_slow_kernels(void **state) {
+    (void)state;
+    race r;
+    race_open(&r, false);
+    double all_s, one_s, six_s, few_s; /* at first all are alike */
+    assert_int_equal(tt__finals_contenders(&r.all, &all_s), SPACE);
+    assert_true(all_s < 1);
+    for (size_t i = 0; i < SPACE; i++)
+        r.all.trials[i].time_us = i == 0 ? 1e4 : 2e4;
+    assert_int_equal(tt__finals_contenders(&r.all, &one_s), 1);
+    for (size_t i = 1; i < 6; i++)
+        r.all.trials[i].time_us = 1e4;
+    assert_int_equal(tt__finals_contenders(&r.all, &six_s), 6);
+    assert_true(one_s > 31 * 0.01 && six_s > one_s + 31 * 5 * 0.01);
+    r.all.limits.finals_s = (one_s + six_s) / 2;
+    size_t few = tt__finals_contenders(&r.all, &few_s);
+    assert_true(few > 1 && few < 6 && few_s > one_s && few_s <= r.all.limits.finals_s);
+    r.all.limits.finals_s = 0; /* one is measured in any case */
+    assert_int_equal(tt__finals_contenders(&r.all, &few_s), 1);
+    assert_true(few_s == one_s);
+    r.all.limits.finals_s = six_s;
+    r.all.trials[0].time_us *= 1.26; /* the default */
+    r.all.best = 1;
+    r.b.s.end_s = tt__now_s() + 600;
+    run(&r);
+    EXPECT_STAGES(&r, 5);
+    assert_true(r.result.speedup_vs_default > 1000); /* 12.6 ms by screening, and 10 us in the finals */
+    r.b.s.end_s = INFINITY;
+    run(&r);
+    EXPECT_STAGES(&r, 5 + 1);
+    race_close(&r);
+}
+
 /* The incumbent is in all stages, however slow, and stays until the ratio is certain. */
 static void test_the_incumbent(void **state) {
     (void)state;
@@ -525,6 +560,7 @@ int main(void) {
         cmocka_unit_test(test_no_winner_is_slower_in_noise),
         cmocka_unit_test(test_samples_of_an_earlier_stage),
         cmocka_unit_test(test_the_budget_is_over),
+        cmocka_unit_test(test_a_budget_for_slow_kernels),
         cmocka_unit_test(test_the_incumbent),
         cmocka_unit_test(test_a_stage_that_nobody_passes),
         cmocka_unit_test(test_a_stage_that_fails),

@@ -34,12 +34,12 @@ static void test_efforts(void **state) {
         tt__limits limits = tt__limits_of(&opts, INFINITY, 3), copy = tt__limits_of_copy(&limits);
         assert_int_equal(limits.trials, cases[i].trials);
         assert_int_equal(limits.trials_if_short, cases[i].if_short);
-        assert_true(limits.finals && isinf(limits.deadline_s));
+        assert_true(isinf(limits.finals_s) && isinf(limits.deadline_s));
         assert_int_equal(copy.trials, cases[i].of_copy);
         assert_int_equal(limits.whole, cases[i].whole);
         assert_int_equal(copy.trials_if_short, 0);
         assert_int_equal(copy.whole, 0);
-        assert_true(!copy.finals && isinf(copy.deadline_s));
+        assert_true(copy.finals_s == 0 && isinf(copy.deadline_s));
     }
 }
 
@@ -53,18 +53,9 @@ static void test_budgets(void **state) {
         tt__limits limits = tt__limits_of(&opts, now + long_s, n), copy = tt__limits_of_copy(&limits);
         double part = long_s / (double)(n ? n : 1);
         assert_true(fabs(limits.deadline_s - now - part) < noise_s);
+        assert_true(fabs(limits.finals_s - part / 4) < noise_s);
         assert_true(fabs(copy.deadline_s - now - part / 8) < noise_s);
     }
-}
-
-static void test_what_finals_take(void **state) {
-    (void)state;
-    double least = tt__limits_finals_s(0);
-    assert_true(fabs(least - 0.4) < 1e-9);
-    assert_true(tt__limits_finals_s(1) == least);
-    assert_true(tt__limits_finals_s(10000) > 850 * 0.01); /* so many launches of 10 ms */
-    assert_true(tt__limits_finals_s(10000) < 2 * 850 * 0.01);
-    assert_true(tt__limits_finals_s(1000) > 0.1 + 1.5 * 850 * 0.00105); /* each after a flush */
 }
 
 static void test_refuses(void **state) {
@@ -88,7 +79,6 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_efforts),
         cmocka_unit_test(test_budgets),
-        cmocka_unit_test(test_what_finals_take),
         cmocka_unit_test(test_refuses),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

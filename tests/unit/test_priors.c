@@ -50,16 +50,21 @@ static double unlike(size_t i) {
     return 3 * sin(2.3 * (double)(i * i) + 1);
 }
 
-/* The mean error of a process with this prior after 16 values. NULL: none. */
-static double error_with(const field *f, double guess(size_t i)) {
+static void add(tt__priors *p, const field *f, double guess(size_t i)) {
+    double times[256];
+    for (size_t i = 0; i < f->space.n; i++)
+        times[i] = exp(guess(i));
+    assert_ok(tt__priors_add(p, &f->model, times));
+}
+
+/* The mean error of a process with n such priors after 16 values. */
+static double error_with(const field *f, double guess(size_t i), size_t n) {
     tt__gp *gp;
     tt__priors p = {0};
     const double *mean, *deviation;
-    double times[256], error = 0;
-    for (size_t i = 0; guess && i < f->space.n; i++)
-        times[i] = exp(guess(i));
-    if (guess)
-        assert_ok(tt__priors_add(&p, &f->model, times));
+    double error = 0;
+    while (p.n < n)
+        add(&p, f, guess);
     assert_ok(tt__gp_open(&gp, &tt__gp_product, &f->model, &p));
     for (size_t r = 0; r < 16; r++) {
         assert_ok(tt__gp_add(gp, r * 7 % f->space.n));
@@ -79,9 +84,39 @@ static void test_gp_with_priors(void **state) {
     (void)state;
     field f;
     field_open(&f, tiles, NULL);
-    double none = error_with(&f, NULL), helped = error_with(&f, alike), misled = error_with(&f, unlike);
-    if (helped > none / 2 || fabs(misled - none) > 1e-6)
-        fail_msg("error %g, %g with a right prior, %g with a wrong one", none, helped, misled);
+    double none = error_with(&f, NULL, 0);
+    for (size_t n = 1; n <= 2; n++) {
+        double helped = error_with(&f, alike, n), misled = error_with(&f, unlike, n);
+        if (helped > none / 2 || fabs(misled - none) > 1e-6)
+            fail_msg("error %g, %g with %zu right priors, %g with wrong ones", none, helped, n, misled);
+    }
+    field_close(&f);
+}
+
+/* Before any value, the deviation expected with these priors. */
+static double doubt_with(const field *f, double one(size_t i), double other(size_t i)) {
+    tt__gp *gp;
+    tt__priors p = {0};
+    const double *mean, *deviation;
+    add(&p, f, one);
+    add(&p, f, other);
+    assert_ok(tt__gp_open(&gp, &tt__gp_product, &f->model, &p));
+    tt__gp_predict(gp, &mean, &deviation);
+    double doubt = deviation[1];
+    tt__gp_close(gp);
+    tt__priors_free(&p);
+    return doubt;
+}
+
+/* Priors that agree are expected to be right, and others are not. */
+static void test_priors_that_agree(void **state) {
+    (void)state;
+    field f;
+    field_open(&f, tiles, NULL);
+    double agree = doubt_with(&f, truth, truth), alike_only = doubt_with(&f, truth, alike),
+           disagree = doubt_with(&f, truth, unlike);
+    if (!(agree > 0 && alike_only > agree && disagree > 2 * alike_only))
+        fail_msg("%g if they agree, %g if they are alike, %g if not", agree, alike_only, disagree);
     field_close(&f);
 }
 
@@ -89,6 +124,7 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_priors),
         cmocka_unit_test(test_gp_with_priors),
+        cmocka_unit_test(test_priors_that_agree),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
