@@ -13,7 +13,6 @@
 //@ param     ORDER     0 1
 //@ let       elements  permute_tile(1, READ_RUN, WRITE_RUN)
 //@ where     elem_size <= 2
-//@ where     stride0 > 1 OR dim0 * elem_size < 128
 //@ where     min(permute_tile(2, READ_RUN, WRITE_RUN), permute_tile(3, READ_RUN, WRITE_RUN)) < 4
 //@ where     elements * 4 + 24 * TILES <= 49152
 //@ where     (READ_RUN = 128 AND WRITE_RUN = 256) OR elements * elem_size BETWEEN THREADS * 8 AND THREADS * 64
@@ -82,9 +81,6 @@ static __device__ constexpr long long permute_reach() {
     return n;
 }
 
-// Distances in bytes need more bits than those in elements.
-typedef permute_integers<permute_is_near(ELEM_SIZE)>::distance permute_bytes;
-
 // Where a run begins, from the first element of the tile: in the source, or in the destination. With CHECK, *in says whether
 // it is in the tensor.
 template <bool READ, bool CHECK, int I> static __device__ permute_distance permute_run_at(unsigned run, const permute_start &s, bool *in) {
@@ -114,13 +110,6 @@ template <int I> static __device__ int permute_held_at(unsigned element) {
 static __device__ int permute_left(const permute_start &s) {
     constexpr int k = writes.dims - 1, inner = writes.length / tile.size[k];
     return s.left[k] < tile.size[k] ? (int)s.left[k] * inner : writes.length;
-}
-
-// Does the tile reach beyond the tensor?
-template <int I> static __device__ bool permute_is_cut(const permute_start &s) {
-    if constexpr (I < tile.n)
-        return (shape.dim[I] % tile.size[I] != 0 && s.left[I] < tile.size[I]) || permute_is_cut<I + 1>(s);
-    return false;
 }
 
 // Bytes of the source from the tile's first element to behind the last word that is read.
@@ -165,12 +154,12 @@ struct permute_store {
 };
 
 // A warp has 31 words. Its first thread has the word before them.
-static __device__ int permute_unit(int turn) {
+static __device__ int permute_place_in(int turn) {
     return (int)((threadIdx.x / 32 + turn * (THREADS / 32)) * 31 + threadIdx.x % 32) - 1;
 }
 
 static __device__ permute_store permute_store_of(int turn) {
-    const int at = permute_unit(turn);
+    const int at = permute_place_in(turn);
     const unsigned run = (unsigned)at / writes.words, word = (unsigned)at % writes.words;
     permute_start none;
     permute_store s = {0, -1, {}};
@@ -184,7 +173,7 @@ static __device__ permute_store permute_store_of(int turn) {
     return s;
 }
 
-static __device__ unsigned permute_gather(const unsigned *held, const permute_store &s) {
+static __device__ unsigned permute_gathered(const unsigned *held, const permute_store &s) {
     unsigned word = 0;
 #pragma unroll
     for (int i = 0; i < 4 / ELEM_SIZE; i++)
@@ -242,7 +231,7 @@ static __device__ void permute_load_tile(unsigned *held, const unsigned char *fr
 static __device__ void permute_store_tile(unsigned char *to, const unsigned *held, const permute_store *store) {
 #pragma unroll
     for (int i = 0; i < stores; i++) {
-        const unsigned own = permute_gather(held, store[i]), before = __shfl_up_sync(~0u, own, 1);
+        const unsigned own = permute_gathered(held, store[i]), before = __shfl_up_sync(~0u, own, 1);
         unsigned char *p = to + store[i].to;
         const unsigned value = __funnelshift_l(before, own, (unsigned)(unsigned long long)p << 3);
         if (permute_is_inner(store[i]))
@@ -267,9 +256,9 @@ static __device__ void permute_store_edge(unsigned char *to, const unsigned *hel
 #pragma unroll 1
     for (int i = 0; i < stores; i++) {
         const permute_store s = permute_store_of(i);
-        const unsigned own = permute_gather(held, s), before = __shfl_up_sync(~0u, own, 1);
+        const unsigned own = permute_gathered(held, s), before = __shfl_up_sync(~0u, own, 1);
         bool in = s.word >= 0;
-        permute_run_at<false, true, writes.dims>((unsigned)permute_unit(i) / writes.words, start, &in);
+        permute_run_at<false, true, writes.dims>((unsigned)permute_place_in(i) / writes.words, start, &in);
         if (in)
             permute_put(to + s.to, s.word, __funnelshift_l(before, own, (unsigned)(unsigned long long)(to + s.to) << 3),
                         permute_left(start) * ELEM_SIZE);

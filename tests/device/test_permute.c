@@ -196,29 +196,33 @@ static size_t tune(int tensor, const char *const *only, size_t n_only, int trial
 
 static void test_configurations(void **state) {
     (void)state;
-    static const char *const only[] = {"permute_tiled", "permute_packed", "permute_rows", "copy_linear"};
+    static const char *const only[] = {"permute_tiled", "permute_packed", "permute_rows", "copy_linear",
+                                       "permute_steady"};
     const bool all = device_may_take_long();
     for (int i = 0; i < TENSORS - 3; i += all ? 1 : 2)
-        tune(i, only, 4, all ? 40 : 4);
+        tune(i, only, 5, all ? 40 : 4);
 }
 
-/* Small elements in odd rows: dimensions that tiles cut, and such that they do not. */
-static void test_packed(void **state) {
+/* Blocks with several tiles: dimensions that tiles cut, and such that they do not. */
+static void test_several_tiles(void **state) {
     (void)state;
-    static const char *const only[] = {"permute_packed"};
-    size_t n = 0;
-    for (int i = 0; i < TENSORS; i++) {
+    static const char *const packed[] = {"permute_packed"}, *const steady[] = {"permute_steady"};
+    size_t n_packed = 0, n_steady = 0;
+    for (int i = 0; i < TENSORS - 3; i++) {
         const tensor *t = &tensors[i];
         if (t->elem_size <= 2 && t->dims[t->rank - 1] * t->elem_size % 4)
-            n += tune(i, only, 1, 3) > 0;
+            n_packed += tune(i, packed, 1, 3) > 0;
+        if (t->perm[t->rank - 1] != t->rank - 1)
+            n_steady += tune(i, steady, 1, 3) > 0;
     }
-    assert_true(n >= 4);
+    assert_true(n_packed >= 4 && n_steady >= 6);
 }
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_results),        cmocka_unit_test(test_far_rows), cmocka_unit_test(test_errors),
-        cmocka_unit_test(test_configurations), cmocka_unit_test(test_packed),
+        cmocka_unit_test(test_results),       cmocka_unit_test(test_far_rows),
+        cmocka_unit_test(test_errors),        cmocka_unit_test(test_configurations),
+        cmocka_unit_test(test_several_tiles),
     };
     return device_open() ? cmocka_run_group_tests(tests, setup, teardown) : device_missing();
 }
