@@ -4,12 +4,12 @@
 //
 //@ kernel    permute_steady
 //@ op        permute
-//@ param     READ_RUN  64 128 256 512 1024
-//@ param     WRITE_RUN 64 128 256 512 1024 2048
-//@ param     THREADS   128 256 512
+//@ param     READ_RUN  64 128 256 512
+//@ param     WRITE_RUN 64 128 256 512 1024
+//@ param     THREADS   256 512
 //@ param     VL        0 16
 //@ param     VS        0 16
-//@ param     TILES     2 4 16
+//@ param     TILES     4 16
 //@ param     ORDER     0 1
 //@ let       elements  permute_tile(1, READ_RUN, WRITE_RUN)
 //@ let       loaded    max(1, VL / elem_size)
@@ -18,7 +18,7 @@
 //@ where     VL = 0 OR (loaded > 1 AND VL <= permute_tile(2, READ_RUN, WRITE_RUN))
 //@ where     VS = 0 OR (stored > 1 AND VS <= permute_tile(3, READ_RUN, WRITE_RUN))
 //@ where     (elements + elements / 2) * elem_size <= 49152
-//@ where     (READ_RUN = 256 AND WRITE_RUN = 128) OR elements BETWEEN THREADS * max(2, max(loaded, stored)) AND THREADS * 16 * min(loaded, stored)
+//@ where     (READ_RUN = 256 AND WRITE_RUN = 128) OR elements BETWEEN THREADS * max(4, loaded, stored) AND THREADS * 16 * min(loaded, stored)
 //@ block     THREADS
 //@ grid      min(ceil_div(permute_tile(0, READ_RUN, WRITE_RUN), TILES), 2147483647)
 //@ args      dst, src
