@@ -34,9 +34,13 @@ class Report(C.Structure):
                 ("n_results", C.c_size_t), ("results", C.POINTER(Result))]
 
 
+STOP = C.CFUNCTYPE(C.c_int, C.c_void_p)
+
+
 class Options(C.Structure):
-    """tt_tune_opts up to budget_s."""
-    _fields_ = [("size", C.c_size_t), ("rest", C.c_char * 128), ("budget_s", C.c_double)]
+    """tt_tune_opts up to max_trials."""
+    _fields_ = [("size", C.c_size_t), ("first", C.c_char * 96), ("should_stop", STOP), ("user", C.c_void_p), ("effort", C.c_int),
+                ("max_trials", C.c_size_t)]
 
 
 def ttc_cases(path, elem_size):
@@ -69,7 +73,7 @@ def random_cases(count):
         yield f"random {i}", r.sample(range(rank), rank), dims, elem_size
 
 
-def tune_problems(build, problems, db, budget_s=0):
+def tune_problems(build, problems, db, trials=0, until=math.inf):
     """Tunes an array of Problem. Returns the library, its context, which stays open, and the report."""
     lib = C.CDLL(os.path.join(build, "libtiletune.so"))
     lib.tt_last_error.restype = C.c_char_p
@@ -80,7 +84,7 @@ def tune_problems(build, problems, db, budget_s=0):
     opened, ctx, report = Open(size=16, db_path=db.encode()), C.c_void_p(), C.POINTER(Report)()
     if lib.tt_open(C.byref(ctx), C.byref(opened)):
         sys.exit(lib.tt_last_error().decode())
-    options = Options(size=C.sizeof(Options), budget_s=budget_s)
+    options = Options(size=C.sizeof(Options), should_stop=STOP(lambda _: time.time() > until), max_trials=trials)
     status = lib.tt_tune(C.byref(report), ctx, problems, C.c_size_t(len(problems)), C.byref(options))
     if not report:
         sys.exit(lib.tt_last_error().decode())
@@ -89,18 +93,18 @@ def tune_problems(build, problems, db, budget_s=0):
     return lib, ctx, report.contents
 
 
-def tune(build, cases, db, budget_s=0):
+def tune(build, cases, *args):
     problems = (Problem * len(cases))()
     for p, (_, perm, dims, elem_size) in zip(problems, cases):
         one = Permutation(C.sizeof(Permutation), len(dims), elem_size, (C.c_int64 * len(dims))(*dims),
                           (C.c_int * len(perm))(*perm), None, 0, 0)
         p.size, p.permutation = C.sizeof(Problem), C.pointer(one)
-    return problems, *tune_problems(build, problems, db, budget_s)
+    return problems, *tune_problems(build, problems, *args)
 
 
 class CuTensor:
     """cutensorPermute of cuTENSOR 2. Values are those of cutensor.h."""
-    TYPES = {2: (2, "32F"), 4: (0, "32F"), 8: (1, "64F")}  # CUDA_R_16F, CUDA_R_32F, CUDA_R_64F; what it computes in
+    TYPES = {2: (2, "32F"), 4: (0, "32F"), 8: (1, "64F"), 16: (5, "64F")}  # R_16F, R_32F, R_64F, C_64F; what it computes in
 
     def __init__(self, path):
         self.lib, self.handle = C.CDLL(path), C.c_void_p()
@@ -137,7 +141,7 @@ class CuTensor:
         operation = self.make("cutensorCreatePermutation", src[0], src[1], C.c_int(1), dst[0], dst[1], compute)
         preference = self.make("cutensorCreatePlanPreference", C.c_int(-1), C.c_int(0))  # the default, without JIT
         plan = self.make("cutensorCreatePlan", operation, preference, C.c_uint64(0))
-        one = C.c_double(1) if computed == "64F" else C.c_float(1)
+        one = ((C.c_double if computed == "64F" else C.c_float) * 2)(1, 0)
         return lambda to, of, stream: self.call("cutensorPermute", self.handle, plan, C.byref(one), C.c_void_p(of), C.c_void_p(to),
                                                 C.c_void_p(stream))
 
@@ -191,25 +195,35 @@ def compare(torch, cutensor, ours, case, args):
     return row
 
 
-def compare_all(lib, ctx, problems, cases, rows, args):
-    import torch
-    cutensor = CuTensor(args.cutensor) if args.cutensor else None
-    if cutensor:
-        print(f"cuTENSOR {cutensor.version}")
-    for problem, case, row in zip(problems, cases, rows):
-        if args.seconds and time.time() - args.start > args.seconds:
-            print(f"{args.seconds} s are over: the rest is not compared")
-            break
-        row.update(compare(torch, cutensor, planned(lib, ctx, problem), case, args))
-        print(row["name"], {k: v for k, v in row.items() if k.startswith(("x_", "ours_", "error"))}, flush=True)
-
-
 def summary(name, rows):
     for key, what in (("of_copy", "of the tuned copy"), ("x_cutensor", "x cuTENSOR"), ("x_inductor", "x Inductor"), ("x_eager", "x eager")):
         ratios = [r[key] for r in rows if r.get(key, 0) > 0]
         if ratios:
             mean = math.exp(sum(map(math.log, ratios)) / len(ratios))
             print(f"{name}: {len(ratios)} cases, {what}: geometric mean {mean:.3f}, worst {min(ratios):.3f}")
+
+
+def run_group(name, cases, peers, args):
+    """Tunes the cases, compares the winners with peers, and prints what came out."""
+    start = time.time()
+    problems, lib, ctx, report = tune(args.build, cases, args.db, args.trials, args.until)
+    wall, rows = time.time() - start, []
+    for i, (case, perm, dims, elem_size) in enumerate(cases[:report.n_results]):
+        r = report.results[i]
+        rows.append({"name": case, "perm": perm, "dims": dims, "elem_size": elem_size, "kernel": r.kernel.decode(),
+                     "config": r.config.decode(), "us": round(r.time_us, 2), "of_copy": round(r.copy_fraction, 4),
+                     "gbps": round(r.gbps), "vs_default": round(r.speedup, 3), "space": r.space, "trials": r.trials,
+                     "failed": r.failed})
+        long = dims if len(dims) < 9 else f"[{len(dims)} of {dims[0]}]"
+        print(f"{case:26} {elem_size:2} {long} {r.copy_fraction:.3f} {r.speedup:.2f} {r.kernel.decode()} {r.config.decode()} "
+              f"{r.failed}/{r.trials}/{r.space} {r.note.decode()}", flush=True)
+    for problem, case, row in zip(problems, cases, rows):
+        if peers and row["kernel"] and time.time() < args.until:
+            row.update(compare(*peers, planned(lib, ctx, problem), case, args))
+            print(case[0], {k: v for k, v in row.items() if k.startswith("x_") or "error" in k}, flush=True)
+    print(f"{report.gpu.decode()}, driver {report.driver.decode()}: {len(rows)} cases in {wall:.0f} s, {wall / len(rows):.2f} s each")
+    summary(name, rows)
+    return {"gpu": report.gpu.decode(), "driver": report.driver.decode()}, wall, rows
 
 
 def main():
@@ -223,41 +237,32 @@ def main():
     a.add_argument("--cutensor", metavar="FILE")
     a.add_argument("--torch", action="store_true")
     a.add_argument("--rounds", type=int, default=21, help="with others")
-    a.add_argument("--budget", type=float, default=0, help="seconds to tune all")
-    a.add_argument("--seconds", type=float, default=0, help="after which no case begins that is compared with others")
+    a.add_argument("--trials", type=int, default=0, help="of a case, instead of the default effort")
+    a.add_argument("--seconds", type=float, default=math.inf, help="after which nothing begins")
     a.add_argument("--commit", default="unknown")
     a.add_argument("--output")
     args = a.parse_args()
-    groups = {}
+    args.until = time.time() + args.seconds
+    groups = {"random": list(random_cases(args.random)), "attention, images, 4 x 4": list(common_cases())}
     for size in args.elem_sizes.split(",") if args.ttc else []:
         groups[f"TTC, {size} bytes"] = list(ttc_cases(args.ttc, int(size)))
-    groups["attention, images, 4 x 4"] = list(common_cases())
-    groups["random"] = list(random_cases(args.random))
     only = tuple(args.only.split(","))
-    groups = {k: [c for c in v if c[0].startswith(only)] for k, v in groups.items()}
-    cases = [c for g in groups.values() for c in g]
-    args.start = time.time()
-    problems, lib, ctx, report = tune(args.build, cases, args.db, args.budget)
-    wall, rows = time.time() - args.start, []
-    for i, (name, perm, dims, elem_size) in enumerate(cases[:report.n_results]):
-        r = report.results[i]
-        rows.append({"name": name, "perm": perm, "dims": dims, "elem_size": elem_size, "kernel": r.kernel.decode(),
-                     "config": r.config.decode(), "us": round(r.time_us, 2), "of_copy": round(r.copy_fraction, 4),
-                     "gbps": round(r.gbps), "vs_default": round(r.speedup, 3), "space": r.space, "trials": r.trials,
-                     "failed": r.failed})
-        long = dims if len(dims) < 9 else f"[{len(dims)} of {dims[0]}]"
-        print(f"{name:26} {elem_size:2} {long} {r.copy_fraction:.3f} {r.speedup:.2f} {r.kernel.decode()} {r.config.decode()} "
-              f"{r.failed}/{r.trials}/{r.space} {r.note.decode()}")
-    if args.torch or args.cutensor:
-        compare_all(lib, ctx, problems, cases, rows, args)
-    print(f"{report.gpu.decode()}, driver {report.driver.decode()}: {len(rows)} cases in {wall:.0f} s, {wall / len(rows):.2f} s each")
-    at = 0
-    for name, group in groups.items():
-        summary(name, rows[at:at + len(group)])
-        at += len(group)
-    if args.output:
-        with open(args.output, "w") as f:
-            json.dump({"gpu": report.gpu.decode(), "driver": report.driver.decode(), "commit": args.commit, "seconds": round(wall, 1), "cases": rows}, f)
+    peers = None
+    if args.cutensor or args.torch:
+        import torch
+        torch.zeros(1, device="cuda")  # makes a context, which plans need
+        peers = torch, CuTensor(args.cutensor) if args.cutensor else None
+        print(f"PyTorch {torch.__version__}, cuTENSOR {peers[1].version if peers[1] else '-'}", flush=True)
+    all_rows, seconds = [], 0
+    for name, cases in groups.items():
+        cases = [c for c in cases if c[0].startswith(only)]
+        if not cases or time.time() > args.until:
+            continue
+        where, wall, rows = run_group(name, cases, peers, args)
+        all_rows, seconds = all_rows + rows, seconds + wall
+        if args.output:
+            with open(args.output, "w") as f:
+                json.dump({**where, "commit": args.commit, "seconds": round(seconds, 1), "cases": all_rows}, f)
 
 
 if __name__ == "__main__":
