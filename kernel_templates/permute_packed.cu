@@ -17,7 +17,7 @@
 //@ let       rows   permute_tile(5, READ_RUN, WRITE_RUN)
 //@ where     elem_size <= 2 AND stride0 > 1
 //@ where     row * rows = bytes AND row > elem_size
-//@ where     (row + 8) * (rows + 8) <= 49152
+//@ where     (row + 8) * (rows + 8) <= 48128
 //@ where     (READ_RUN = 64 AND WRITE_RUN = 128) OR bytes BETWEEN THREADS * 12 AND THREADS * 48
 //@ block     THREADS
 //@ grid      min(ceil_div(permute_tile(0, READ_RUN, WRITE_RUN), TILES), 2147483647)

@@ -175,6 +175,21 @@ static void test_errors(void **state) {
     tt_plan_free(&plan);
 }
 
+static void test_too_many_dimensions(void **state) {
+    (void)state;
+    enum { MANY = 17 };
+    int turned[MANY];
+    int64_t twos[MANY];
+    for (int i = 0; i < MANY; i++) {
+        turned[i] = MANY - 1 - i;
+        twos[i] = 2;
+    }
+    tt_permutation p = {.size = sizeof p, .rank = MANY, .dims = twos, .perm = turned};
+    assert_int_equal(tt_permute(device_ctx, &p, dst_at, src_at, NULL), TT_E_UNSUPPORTED);
+    assert_string_equal(tt_last_error(),
+                        "17 dimensions remain after merging, and 16 is the limit: permute in two steps");
+}
+
 /* The tuner verifies each configuration bit for bit, with guards around the arrays. */
 static size_t tune(int tensor, const char *const *only, size_t n_only, int trials) {
     tt_tune_opts opts = TT_INIT(tt_tune_opts);
@@ -214,18 +229,19 @@ static void test_several_tiles(void **state) {
         const tensor *t = &tensors[i];
         if (t->perm[t->rank - 1] == t->rank - 1)
             continue;
-        n_steady += tune(i, steady, 1, 3) > 0;
         if (t->elem_size <= 2)
-            n_packed += tune(i, packed, 1, 3) > 0;
+            n_packed += tune(i, packed, 1, 2) > 0;
+        else
+            n_steady += tune(i, steady, 1, 2) > 0;
     }
-    assert_true(n_packed >= 4 && n_steady >= 6);
+    assert_true(n_packed >= 6 && n_steady >= 4);
 }
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_results),       cmocka_unit_test(test_far_rows),
-        cmocka_unit_test(test_errors),        cmocka_unit_test(test_configurations),
-        cmocka_unit_test(test_several_tiles),
+        cmocka_unit_test(test_results),        cmocka_unit_test(test_far_rows),
+        cmocka_unit_test(test_errors),         cmocka_unit_test(test_too_many_dimensions),
+        cmocka_unit_test(test_configurations), cmocka_unit_test(test_several_tiles),
     };
     return device_open() ? cmocka_run_group_tests(tests, setup, teardown) : device_missing();
 }
