@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 
 #include <cmocka.h>
 
@@ -237,11 +238,74 @@ static void test_several_tiles(void **state) {
     assert_true(n_packed >= 6 && n_steady >= 4);
 }
 
+/* ---- What lies outside is not even read ---------------------------------------------------------------- */
+
+enum { PAGE = 4096, GUARDED = BYTES / PAGE }; /* bytes; pages between two that no one may touch */
+
+typedef struct guarded {
+    CUdeviceptr at;
+    char *pages;
+} guarded;
+
+static void protect(const guarded *g, int access) {
+    assert_int_equal(mprotect(g->pages, PAGE, access), 0);
+    assert_int_equal(mprotect(g->pages + (1 + GUARDED) * PAGE, PAGE, access), 0);
+}
+
+static guarded guarded_open(void) {
+    guarded g;
+    CU_OK(cu->cuMemAlloc(&g.at, (GUARDED + 3) * PAGE));
+    g.pages = (char *)(uintptr_t)((g.at + PAGE - 1) / PAGE * PAGE);
+    return g;
+}
+
+/* A tensor behind the first guard, or before the second. */
+static CUdeviceptr place(const guarded *g, size_t bytes, bool at_end) {
+    return (CUdeviceptr)(uintptr_t)(g->pages + (at_end ? (1 + GUARDED) * PAGE - bytes : PAGE));
+}
+
+/* On the CPU stand-in, whose memory is the process's. */
+static void test_guards(void **state) {
+    (void)state;
+    static const char *const packed[] = {"permute_packed"}, *const steady[] = {"permute_steady"},
+                             *const others[] = {"permute_tiled", "permute_rows", "copy_linear"};
+    if (!device_is_host())
+        skip();
+    guarded from = guarded_open(), to = guarded_open();
+    for (int i = 0; i < TENSORS - 3; i++) {
+        const tensor *t = &tensors[i];
+        tt_permutation p = asked(t);
+        const size_t bytes = naive(t);
+        if (t->strided)
+            continue;
+        if (t->perm[t->rank - 1] == t->rank - 1)
+            tune(i, others, 3, 1);
+        else
+            tune(i, t->elem_size <= 2 ? packed : steady, 1, 1);
+        for (int at_end = 0; at_end < 4; at_end++) {
+            const CUdeviceptr x = place(&from, bytes, at_end & 1), y = place(&to, bytes, at_end >> 1);
+            CU_OK(cu->cuMemcpyHtoD(x, src, bytes));
+            protect(&from, PROT_NONE);
+            protect(&to, PROT_NONE);
+            const tt_status status = tt_permute(device_ctx, &p, y, x, NULL);
+            CU_OK(cu->cuCtxSynchronize());
+            protect(&from, PROT_READ | PROT_WRITE);
+            protect(&to, PROT_READ | PROT_WRITE);
+            assert_int_equal(status, TT_OK);
+            CU_OK(cu->cuMemcpyDtoH(dst, y, bytes));
+            assert_memory_equal(dst, right, bytes);
+        }
+    }
+    CU_OK(cu->cuMemFree(from.at));
+    CU_OK(cu->cuMemFree(to.at));
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_results),        cmocka_unit_test(test_far_rows),
         cmocka_unit_test(test_errors),         cmocka_unit_test(test_too_many_dimensions),
         cmocka_unit_test(test_configurations), cmocka_unit_test(test_several_tiles),
+        cmocka_unit_test(test_guards),
     };
     return device_open() ? cmocka_run_group_tests(tests, setup, teardown) : device_missing();
 }
