@@ -9,7 +9,7 @@
 //@ param     THREADS   256 512
 //@ param     VL        0 16
 //@ param     VS        0 16
-//@ param     TILES     4 16
+//@ param     TILES     2 8
 //@ param     ORDER     0 1
 //@ let       elements  permute_tile(1, READ_RUN, WRITE_RUN)
 //@ let       loaded    max(1, VL / elem_size)
@@ -22,7 +22,7 @@
 //@ block     THREADS
 //@ grid      min(ceil_div(permute_tile(0, READ_RUN, WRITE_RUN), TILES), 2147483647)
 //@ args      dst, src
-//@ default   READ_RUN=256 WRITE_RUN=128 THREADS=256 VL=0 VS=0 TILES=4 ORDER=0
+//@ default   READ_RUN=256 WRITE_RUN=128 THREADS=256 VL=0 VS=0 TILES=2 ORDER=0
 
 #define PAD        1
 #define WIDE_LOAD  permute_vector(VL, tile.read_max)
