@@ -2,12 +2,13 @@
 """Tunes permutations and prints them as fractions of the tuned copy, cold: bench/permute.py BUILD [--output FILE]
 
 The cases are the 57 of the benchmark of HPTT and TTC (--ttc FILE: rank, permutation, dimensions, the fastest first), attention
-heads, images, 4 x 4 x ... x 4, and random ones. One call of tt_tune does them all. If PyTorch is here, eager and torch.compile
-run the same (--torch); cuTENSOR is not called.
+heads, images, 4 x 4 x ... x 4, and random ones. One call of tt_tune does them all. cuTENSOR (--cutensor libcutensor.so.2) and
+PyTorch (--torch: eager and torch.compile) do the same in rounds with the winners. That needs PyTorch, and their results must equal
+ours. `x_cutensor` is cuTENSOR's time over ours.
 """
-import argparse, ctypes, json, math, os, random, sys, time
+import argparse, ctypes as C, json, math, os, random, statistics, sys, time
 
-C = ctypes
+import pytorch
 
 
 class Permutation(C.Structure):
@@ -31,6 +32,15 @@ class Result(C.Structure):
 class Report(C.Structure):
     _fields_ = [("gpu", C.c_char * 96), ("driver", C.c_char * 32), ("nvrtc", C.c_char * 16), ("wall_s", C.c_double),
                 ("n_results", C.c_size_t), ("results", C.POINTER(Result))]
+
+
+STOP = C.CFUNCTYPE(C.c_int, C.c_void_p)
+
+
+class Options(C.Structure):
+    """tt_tune_opts up to max_trials."""
+    _fields_ = [("size", C.c_size_t), ("first", C.c_char * 96), ("should_stop", STOP), ("user", C.c_void_p), ("effort", C.c_int),
+                ("max_trials", C.c_size_t)]
 
 
 def ttc_cases(path, elem_size):
@@ -63,7 +73,7 @@ def random_cases(count):
         yield f"random {i}", r.sample(range(rank), rank), dims, elem_size
 
 
-def tune_problems(build, problems, db):
+def tune_problems(build, problems, db, trials=0, until=math.inf):
     """Tunes an array of Problem. Returns the library, its context, which stays open, and the report."""
     lib = C.CDLL(os.path.join(build, "libtiletune.so"))
     lib.tt_last_error.restype = C.c_char_p
@@ -74,7 +84,8 @@ def tune_problems(build, problems, db):
     opened, ctx, report = Open(size=16, db_path=db.encode()), C.c_void_p(), C.POINTER(Report)()
     if lib.tt_open(C.byref(ctx), C.byref(opened)):
         sys.exit(lib.tt_last_error().decode())
-    status = lib.tt_tune(C.byref(report), ctx, problems, C.c_size_t(len(problems)), None)
+    options = Options(size=C.sizeof(Options), should_stop=STOP(lambda _: time.time() > until), max_trials=trials)
+    status = lib.tt_tune(C.byref(report), ctx, problems, C.c_size_t(len(problems)), C.byref(options))
     if not report:
         sys.exit(lib.tt_last_error().decode())
     if status:
@@ -82,49 +93,137 @@ def tune_problems(build, problems, db):
     return lib, ctx, report.contents
 
 
-def tune(build, cases, db):
+def tune(build, cases, *args):
     problems = (Problem * len(cases))()
     for p, (_, perm, dims, elem_size) in zip(problems, cases):
         one = Permutation(C.sizeof(Permutation), len(dims), elem_size, (C.c_int64 * len(dims))(*dims),
                           (C.c_int * len(perm))(*perm), None, 0, 0)
         p.size, p.permutation = C.sizeof(Problem), C.pointer(one)
-    return tune_problems(build, problems, db)[2]
+    return problems, *tune_problems(build, problems, *args)
 
 
-def torch_fractions(cases):
-    import torch
-    flush = torch.empty(256 << 20, dtype=torch.uint8, device="cuda")
+class CuTensor:
+    """cutensorPermute of cuTENSOR 2. Values are those of cutensor.h."""
+    TYPES = {2: (2, "32F"), 4: (0, "32F"), 8: (1, "64F"), 16: (5, "64F")}  # R_16F, R_32F, R_64F, C_64F; what it computes in
+
+    def __init__(self, path):
+        self.lib, self.handle = C.CDLL(path), C.c_void_p()
+        self.lib.cutensorGetErrorString.restype = C.c_char_p
+        self.lib.cutensorGetVersion.restype = C.c_size_t
+        self.call("cutensorCreate", C.byref(self.handle))
+        self.version = self.lib.cutensorGetVersion()
+
+    def call(self, name, *args):
+        status = getattr(self.lib, name)(*args)
+        if status:
+            raise RuntimeError(f"{name}: {self.lib.cutensorGetErrorString(status).decode()}")
+
+    def make(self, name, *args):
+        made = C.c_void_p()
+        self.call(name, self.handle, C.byref(made), *args)
+        return made
+
+    def planned(self, dims, perm, elem_size):
+        """A function that permutes, from and to addresses."""
+        kind, computed = self.TYPES[elem_size]
+        compute = C.c_void_p.in_dll(self.lib, "CUTENSOR_COMPUTE_DESC_" + computed)
+
+        def tensor(axes):  # the innermost first
+            extents, strides = [dims[a] for a in axes], [1]
+            for e in extents[:-1]:
+                strides.append(strides[-1] * e)
+            array = C.c_int64 * len(axes)
+            described = self.make("cutensorCreateTensorDescriptor", C.c_uint32(len(axes)), array(*extents), array(*strides),
+                                  C.c_int(kind), C.c_uint32(128))
+            return described, (C.c_int32 * len(axes))(*axes)
+
+        src, dst = tensor(range(len(dims))[::-1]), tensor(perm[::-1])
+        operation = self.make("cutensorCreatePermutation", src[0], src[1], C.c_int(1), dst[0], dst[1], compute)
+        preference = self.make("cutensorCreatePlanPreference", C.c_int(-1), C.c_int(0))  # the default, without JIT
+        plan = self.make("cutensorCreatePlan", operation, preference, C.c_uint64(0))
+        one = ((C.c_double if computed == "64F" else C.c_float) * 2)(1, 0)
+        return lambda to, of, stream: self.call("cutensorPermute", self.handle, plan, C.byref(one), C.c_void_p(of), C.c_void_p(to),
+                                                C.c_void_p(stream))
+
+
+def planned(lib, ctx, problem):
+    """A function that launches the winner, from and to addresses."""
+    plan = C.c_void_p()
+
+    def check(status):
+        if status:
+            raise RuntimeError(lib.tt_last_error().decode())
+    check(lib.tt_plan_create(C.byref(plan), ctx, C.byref(problem)))
+    return lambda to, of, stream: check(lib.tt_plan_launch(plan, C.c_uint64(to), C.c_uint64(of), C.c_void_p(stream)))
+
+
+def compare(torch, cutensor, ours, case, args):
+    """Times of ours and of others, cold, in the same rounds. All results must be the same."""
+    _, perm, dims, elem_size = case
     types = {1: torch.uint8, 2: torch.float16, 4: torch.float32, 8: torch.float64, 16: torch.complex128}
-
-    def cold_us(call):
-        times = []
-        for _ in range(12):
-            flush.zero_()
-            a, b = torch.cuda.Event(enable_timing=True), torch.cuda.Event(enable_timing=True)
-            a.record()
-            call()
-            b.record()
-            torch.cuda.synchronize()
-            times.append(a.elapsed_time(b) * 1e3)
-        return sorted(times)[len(times) // 2]
-
-    for name, perm, dims, elem_size in cases:
-        x = torch.zeros(dims, dtype=types[elem_size], device="cuda")
-        eager = lambda: x.permute(perm).contiguous()
-        row = {"eager_us": cold_us(eager)}
+    l2_bytes = torch.cuda.get_device_properties(0).L2_cache_size
+    launched = lambda launch: lambda x, y: launch(y.data_ptr(), x.data_ptr(), torch.cuda.current_stream().cuda_stream)
+    movers, row = {"ours": launched(ours)}, {}
+    if cutensor and elem_size in cutensor.TYPES:
+        movers["cutensor"] = launched(cutensor.planned(dims, perm, elem_size))
+    if args.torch:
+        torch.compiler.reset()
+        compiled = torch.compile(lambda x: x.permute(perm).contiguous(), fullgraph=True, dynamic=False)
+        movers.update(eager=lambda x, y: x.permute(perm).contiguous(), inductor=lambda x, y: compiled(x))
+    slots = []
+    for _ in range(1 + 5 * l2_bytes // (2 * elem_size * math.prod(dims))):
+        x = torch.randint(0, 255, dims, device="cuda", dtype=torch.uint8).to(types[elem_size])
+        slots.append((x, torch.empty([dims[p] for p in perm], device="cuda", dtype=x.dtype)))
+    x, y = slots[0]
+    right = x.permute(perm).contiguous()
+    for name, move in list(movers.items()):
+        y.zero_()
         try:
-            torch._dynamo.reset()
-            compiled = torch.compile(lambda t: t.permute(perm).contiguous())
-            row["inductor_us"] = cold_us(lambda: compiled(x))
-        except Exception as e:  # it has no code for some shapes
-            row["inductor_error"] = str(e)[:80]
-        yield name, row
+            moved = move(x, y)
+        except Exception as e:  # Inductor has no code for some shapes
+            row[name + "_error"] = str(e)[:80]
+            del movers[name]
+            continue
+        if not torch.equal(y if moved is None else moved, right):
+            sys.exit(f"bench/permute.py: {case[0]}: {name} is wrong")
+    flush = torch.empty(pytorch.FLUSH_TIMES * l2_bytes, device="cuda", dtype=torch.uint8)
+    samples = pytorch.measure(torch, movers, slots, flush, args.rounds)
+    for name, us in samples.items():
+        row[name + "_us"] = round(statistics.median(us), 2)
+        if name != "ours":
+            row["x_" + name] = round(statistics.median(theirs / own for theirs, own in zip(us, samples["ours"])), 4)
+    return row
 
 
-def summary(name, fractions):
-    if fractions:
-        mean = math.exp(sum(map(math.log, fractions)) / len(fractions))
-        print(f"{name}: {len(fractions)} cases, of the tuned copy: geometric mean {mean:.3f}, worst {min(fractions):.3f}")
+def summary(name, rows):
+    for key, what in (("of_copy", "of the tuned copy"), ("x_cutensor", "x cuTENSOR"), ("x_inductor", "x Inductor"), ("x_eager", "x eager")):
+        ratios = [r[key] for r in rows if r.get(key, 0) > 0]
+        if ratios:
+            mean = math.exp(sum(map(math.log, ratios)) / len(ratios))
+            print(f"{name}: {len(ratios)} cases, {what}: geometric mean {mean:.3f}, worst {min(ratios):.3f}")
+
+
+def run_group(name, cases, peers, args):
+    """Tunes the cases, compares the winners with peers, and prints what came out."""
+    start = time.time()
+    problems, lib, ctx, report = tune(args.build, cases, args.db, args.trials, args.until)
+    wall, rows = time.time() - start, []
+    for i, (case, perm, dims, elem_size) in enumerate(cases[:report.n_results]):
+        r = report.results[i]
+        rows.append({"name": case, "perm": perm, "dims": dims, "elem_size": elem_size, "kernel": r.kernel.decode(),
+                     "config": r.config.decode(), "us": round(r.time_us, 2), "of_copy": round(r.copy_fraction, 4),
+                     "gbps": round(r.gbps), "vs_default": round(r.speedup, 3), "space": r.space, "trials": r.trials,
+                     "failed": r.failed})
+        long = dims if len(dims) < 9 else f"[{len(dims)} of {dims[0]}]"
+        print(f"{case:26} {elem_size:2} {long} {r.copy_fraction:.3f} {r.speedup:.2f} {r.kernel.decode()} {r.config.decode()} "
+              f"{r.failed}/{r.trials}/{r.space} {r.note.decode()}", flush=True)
+    for problem, case, row in zip(problems, cases, rows):
+        if peers and row["kernel"] and time.time() < args.until:
+            row.update(compare(*peers, planned(lib, ctx, problem), case, args))
+            print(case[0], {k: v for k, v in row.items() if k.startswith("x_") or "error" in k}, flush=True)
+    print(f"{report.gpu.decode()}, driver {report.driver.decode()}: {len(rows)} cases in {wall:.0f} s, {wall / len(rows):.2f} s each")
+    summary(name, rows)
+    return {"gpu": report.gpu.decode(), "driver": report.driver.decode()}, wall, rows
 
 
 def main():
@@ -135,41 +234,35 @@ def main():
     a.add_argument("--random", type=int, default=20)
     a.add_argument("--only", default="", help="names that begin so, with commas between them")
     a.add_argument("--db", default=":memory:")
+    a.add_argument("--cutensor", metavar="FILE")
     a.add_argument("--torch", action="store_true")
+    a.add_argument("--rounds", type=int, default=21, help="with others")
+    a.add_argument("--trials", type=int, default=0, help="of a case, instead of the default effort")
+    a.add_argument("--seconds", type=float, default=math.inf, help="after which nothing begins")
+    a.add_argument("--commit", default="unknown")
     a.add_argument("--output")
     args = a.parse_args()
-    groups = {}
+    args.until = time.time() + args.seconds
+    groups = {"random": list(random_cases(args.random)), "attention, images, 4 x 4": list(common_cases())}
     for size in args.elem_sizes.split(",") if args.ttc else []:
         groups[f"TTC, {size} bytes"] = list(ttc_cases(args.ttc, int(size)))
-    groups["attention, images, 4 x 4"] = list(common_cases())
-    groups["random"] = list(random_cases(args.random))
     only = tuple(args.only.split(","))
-    groups = {k: [c for c in v if c[0].startswith(only)] for k, v in groups.items()}
-    cases = [c for g in groups.values() for c in g]
-    start = time.time()
-    report = tune(args.build, cases, args.db)
-    wall, rows = time.time() - start, []
-    for i, (name, perm, dims, elem_size) in enumerate(cases[:report.n_results]):
-        r = report.results[i]
-        rows.append({"name": name, "perm": perm, "dims": dims, "elem_size": elem_size, "kernel": r.kernel.decode(),
-                     "config": r.config.decode(), "us": round(r.time_us, 2), "of_copy": round(r.copy_fraction, 4),
-                     "gbps": round(r.gbps), "vs_default": round(r.speedup, 3), "space": r.space, "trials": r.trials,
-                     "failed": r.failed})
-        long = dims if len(dims) < 9 else f"[{len(dims)} of {dims[0]}]"
-        print(f"{name:26} {elem_size:2} {long} {r.copy_fraction:.3f} {r.speedup:.2f} {r.kernel.decode()} {r.config.decode()} "
-              f"{r.failed}/{r.trials}/{r.space} {r.note.decode()}")
-    if args.torch:
-        for row, (_, extra) in zip(rows, torch_fractions(cases)):
-            row.update(extra)
-            print(row["name"], extra)
-    print(f"{report.gpu.decode()}, driver {report.driver.decode()}: {len(rows)} cases in {wall:.0f} s, {wall / len(rows):.2f} s each")
-    at = 0
-    for name, group in groups.items():
-        summary(name, [r["of_copy"] for r in rows[at:at + len(group)] if r["of_copy"] > 0])
-        at += len(group)
-    if args.output:
-        with open(args.output, "w") as f:
-            json.dump({"gpu": report.gpu.decode(), "driver": report.driver.decode(), "seconds": round(wall, 1), "cases": rows}, f)
+    peers = None
+    if args.cutensor or args.torch:
+        import torch
+        torch.zeros(1, device="cuda")  # makes a context, which plans need
+        peers = torch, CuTensor(args.cutensor) if args.cutensor else None
+        print(f"PyTorch {torch.__version__}, cuTENSOR {peers[1].version if peers[1] else '-'}", flush=True)
+    all_rows, seconds = [], 0
+    for name, cases in groups.items():
+        cases = [c for c in cases if c[0].startswith(only)]
+        if not cases or time.time() > args.until:
+            continue
+        where, wall, rows = run_group(name, cases, peers, args)
+        all_rows, seconds = all_rows + rows, seconds + wall
+        if args.output:
+            with open(args.output, "w") as f:
+                json.dump({**where, "commit": args.commit, "seconds": round(seconds, 1), "cases": all_rows}, f)
 
 
 if __name__ == "__main__":

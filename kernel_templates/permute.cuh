@@ -58,6 +58,9 @@ constexpr int wide_load = WIDE_LOAD, wide_store = WIDE_STORE;
 constexpr int packed = wide_load <= 4 ? wide_load / ELEM_SIZE : 1;
 constexpr permute_walk reading = permute_walk_of(shape, tile, true, wide_load, PAD, packed);
 constexpr permute_walk writing = permute_walk_of(shape, tile, false, wide_store, PAD, packed);
+// Shared memory consists of words, or of larger elements.
+constexpr int permute_unit = ELEM_SIZE < 4 ? 4 : ELEM_SIZE;
+constexpr int permute_units = (reading.shared * ELEM_SIZE + permute_unit - 1) / permute_unit;
 
 static __device__ constexpr long long permute_dst_stride(int k) {
     long long stride = 1;
@@ -81,6 +84,7 @@ template <> struct permute_integers<true> { typedef int distance; };
 template <bool> struct permute_counts { typedef unsigned long long type; };
 template <> struct permute_counts<true> { typedef unsigned int type; };
 typedef permute_integers<permute_is_near(1)>::distance permute_distance;
+typedef permute_integers<permute_is_near(ELEM_SIZE)>::distance permute_bytes; // they need more bits
 typedef permute_counts<(tile.tiles < 1ll << 31)>::type permute_count;
 
 // The first element of a block's tile, and how far the tensor reaches from it.
@@ -107,6 +111,13 @@ static __device__ permute_start permute_start_of(long long at) {
     s.src = s.dst = 0;
     permute_add_start<0>(s, (permute_count)at);
     return s;
+}
+
+// Does the tile reach beyond the tensor?
+template <int I> static __device__ bool permute_is_cut(const permute_start &s) {
+    if constexpr (I < tile.n)
+        return (shape.dim[I] % tile.size[I] != 0 && s.left[I] < tile.size[I]) || permute_is_cut<I + 1>(s);
+    return false;
 }
 
 // Where a vector of the tile is, from the tile's first element.
@@ -148,6 +159,25 @@ template <int BYTES> union permute_parts {
     elem e[BYTES / ELEM_SIZE];
 };
 
+// A vector of the source to its place in shared memory.
+static __device__ void permute_hold(elem *held, permute_parts<wide_load> v) {
+    if (packed == reading.vec)
+        *(typename vec_of<wide_load>::type *)held = v.v;
+    else
+#pragma unroll
+        for (int e = 0; e < reading.vec; e++)
+            held[e] = v.e[e];
+}
+
+// A vector of the destination from shared memory.
+static __device__ void permute_gather(elem *dst, const elem *held) {
+    permute_parts<wide_store> v;
+#pragma unroll
+    for (int e = 0; e < writing.vec; e++)
+        v.e[e] = held[e * writing.held[0]];
+    *(typename vec_of<wide_store>::type *)dst = v.v;
+}
+
 static __device__ void permute_read(elem *held, const elem *src, const permute_start &s) {
     constexpr int turns = (reading.count + THREADS - 1) / THREADS, batch = turns < permute_batch ? turns : permute_batch;
     permute_parts<wide_load> v[batch];
@@ -160,14 +190,8 @@ static __device__ void permute_read(elem *held, const elem *src, const permute_s
                 v[i].v = *(const typename vec_of<wide_load>::type *)(src + p.src);
 #pragma unroll
         for (int i = 0; i < batch; i++)
-            if (permute_place_of<true>(p, threadIdx.x + (first + i) * THREADS, s) && first + i < turns) {
-                if (packed == reading.vec)
-                    *(typename vec_of<wide_load>::type *)(held + p.held) = v[i].v;
-                else
-#pragma unroll
-                    for (int e = 0; e < reading.vec; e++)
-                        held[p.held + e] = v[i].e[e];
-            }
+            if (permute_place_of<true>(p, threadIdx.x + (first + i) * THREADS, s) && first + i < turns)
+                permute_hold(held + p.held, v[i]);
     }
 }
 
@@ -177,13 +201,8 @@ static __device__ void permute_write(elem *dst, const elem *held, const permute_
     dst += s.dst;
 #pragma unroll(turns < permute_batch ? turns : permute_batch)
     for (int i = 0; i < turns; i++)
-        if (permute_place_of<false>(p, threadIdx.x + i * THREADS, s)) {
-            permute_parts<wide_store> v;
-#pragma unroll
-            for (int e = 0; e < writing.vec; e++)
-                v.e[e] = held[p.held + e * writing.held[0]];
-            *(typename vec_of<wide_store>::type *)(dst + p.dst) = v.v;
-        }
+        if (permute_place_of<false>(p, threadIdx.x + i * THREADS, s))
+            permute_gather(dst + p.dst, held + p.held);
 }
 
 // From source to destination, if both have the same order.

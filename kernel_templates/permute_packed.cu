@@ -1,26 +1,28 @@
-// For elements of 1 and 2 bytes whose rows are not whole words. Global memory is read and written as aligned words, which are
-// shifted into place. A tile (permute_tile.cuh) consists of runs, elements that follow one another: in the source, and others
-// in the destination. Shared memory holds the runs of the source, each from a word on. A thread gathers one word of a run of the
-// destination from there, and the thread before it gives the bytes that share its word of memory. Where a thread reads and
-// gathers is the same in every tile, so a block goes through several TILES.
+// For elements of 1 and 2 bytes, wherever rows begin. Global memory is read and written as aligned words, which are shifted into
+// place. A tile (permute_tile.cuh) is a matrix: its rows follow the source, and each column becomes a run of the destination.
+// Shared memory holds each row from a word on. A thread takes a word of 4 rows (2 of 2 bytes), and turns them into words of as many
+// columns. The thread before it gives the bytes that share a word of the destination. The elements at the ends of runs, which fill
+// no word, are written one at a time. Where a thread reads and writes is the same in every tile, so a block goes through several
+// TILES, and loads the next one while this one is stored.
 //
 //@ kernel    permute_packed
 //@ op        permute
-//@ param     READ_RUN  64 128 256 512 1024
-//@ param     WRITE_RUN 64 128 256 512 1024
-//@ param     THREADS   128 256
-//@ param     TILES     4 8 16 32
+//@ param     READ_RUN  32 64 128 256
+//@ param     WRITE_RUN 64 128 256 512
+//@ param     THREADS   128 256 512
+//@ param     TILES     4 16
 //@ param     ORDER     0 1
-//@ let       elements  permute_tile(1, READ_RUN, WRITE_RUN)
-//@ where     elem_size <= 2
-//@ where     stride0 > 1 OR dim0 * elem_size < 128
-//@ where     min(permute_tile(2, READ_RUN, WRITE_RUN), permute_tile(3, READ_RUN, WRITE_RUN)) < 4
-//@ where     elements * 4 + 24 * TILES <= 49152
-//@ where     (READ_RUN = 128 AND WRITE_RUN = 256) OR elements * elem_size BETWEEN THREADS * 8 AND THREADS * 64
+//@ let       bytes  permute_tile(1, READ_RUN, WRITE_RUN) * elem_size
+//@ let       row    permute_tile(4, READ_RUN, WRITE_RUN) * elem_size
+//@ let       rows   permute_tile(5, READ_RUN, WRITE_RUN)
+//@ where     elem_size <= 2 AND stride0 > 1
+//@ where     row * rows = bytes AND row > elem_size
+//@ where     (row + 8) * (rows + 8) <= 48128
+//@ where     (READ_RUN = 64 AND WRITE_RUN = 128) OR bytes BETWEEN THREADS * 12 AND THREADS * 48
 //@ block     THREADS
 //@ grid      min(ceil_div(permute_tile(0, READ_RUN, WRITE_RUN), TILES), 2147483647)
 //@ args      dst, src
-//@ default   READ_RUN=128 WRITE_RUN=256 THREADS=256 TILES=8 ORDER=1
+//@ default   READ_RUN=64 WRITE_RUN=128 THREADS=256 TILES=4 ORDER=1
 
 #define PAD        1
 #define WIDE_LOAD  ELEM_SIZE
@@ -29,52 +31,29 @@
 #include "permute_tile.cuh"
 #include "permute.cuh"
 
-// The runs of a tile.
-struct permute_runs {
-    int dims;          // in a run; its last one may be cut
-    int length, count; // elements of a run, runs
-    int words;         // of a run, wherever in a word it begins
-};
+constexpr int width = tile.read_length, height = tile.write_length; // elements of a row, rows
+constexpr int part = 4 / ELEM_SIZE;                                  // elements of a word
+constexpr int row_words = (width + part - 1) / part, run_words = (height + 2 * part - 2) / part; // a run begins anywhere in a word
+// Rows 0, part, 2 part ... make a plane of shared memory, those behind them the next. With an odd pitch, words of a column are in
+// different banks.
+constexpr int pitch = row_words | 1, plane = run_words * pitch;
+constexpr int warps = THREADS / 32;
+// Turns of the threads for a tile. A warp stores 31 words, and has the one before them.
+constexpr int loads = (row_words * height + THREADS - 1) / THREADS, stores = (run_words * row_words + warps * 31 - 1) / (warps * 31);
 
-static __device__ constexpr permute_runs permute_runs_of(permute_shape s, permute_tile t, bool of_source) {
-    permute_runs r = {0, 1, 1, 0};
-    long long dense = 1;
-    bool whole = true;
-    for (int i = 0; i < t.n; i++) {
-        const int k = of_source ? t.order[i] : i;
-        whole = whole && (!of_source || s.stride[k] == dense);
-        if (whole) {
-            r.length *= t.size[k];
-            r.dims++;
-        } else
-            r.count *= t.size[k];
-        whole = whole && t.size[k] == s.dim[k];
-        dense *= s.dim[k];
-    }
-    r.words = (r.length * s.elem_size + (of_source ? 3 : 7 - s.elem_size)) / 4;
-    return r;
-}
-
-constexpr permute_runs reads = permute_runs_of(shape, tile, true), writes = permute_runs_of(shape, tile, false);
-// An odd number of words, so that runs begin in different banks.
-constexpr int pitch = reads.words | 1;
-// Turns of the threads for a tile.
-constexpr int loads = (reads.words * reads.count + THREADS - 1) / THREADS;
-constexpr int stores = (writes.words * writes.count + THREADS / 32 * 31 - 1) / (THREADS / 32 * 31);
-
-// Bytes of shared memory from one index of dimension k to the next.
-static __device__ constexpr int permute_held(int k) {
-    int run = ELEM_SIZE, runs = pitch * 4;
-    for (int i = 0; i < tile.n; i++) {
-        const int of = tile.order[i];
-        if (of == k)
-            return i < reads.dims ? run : runs;
-        (i < reads.dims ? run : runs) *= tile.size[of];
+// How far an element of a row, or a row, is from the tile's first element: a row in the source, a run in the destination.
+template <bool OF_ROW, int I> static __device__ permute_distance permute_distance_of(unsigned index) {
+    if constexpr (I < (OF_ROW ? tile.write_dims : tile.read_dims)) {
+        constexpr int k = OF_ROW ? I : tile.order[I];
+        constexpr unsigned size = tile.size[k];
+        constexpr bool last = I == (OF_ROW ? tile.write_dims : tile.read_dims) - 1;
+        constexpr permute_distance stride = OF_ROW ? shape.stride[k] : permute_dst_stride(k);
+        return (int)(last ? index : index % size) * stride + permute_distance_of<OF_ROW, I + 1>(index / size);
     }
     return 0;
 }
 
-// How many elements of the tensor follow the first one of src.
+// Elements of the source from its first to its last one.
 static __device__ constexpr long long permute_reach() {
     long long n = 1;
     for (int k = 0; k < tile.n; k++)
@@ -82,128 +61,45 @@ static __device__ constexpr long long permute_reach() {
     return n;
 }
 
-// Distances in bytes need more bits than those in elements.
-typedef permute_integers<permute_is_near(ELEM_SIZE)>::distance permute_bytes;
-
-// Where a run begins, from the first element of the tile: in the source, or in the destination. With CHECK, *in says whether
-// it is in the tensor.
-template <bool READ, bool CHECK, int I> static __device__ permute_distance permute_run_at(unsigned run, const permute_start &s, bool *in) {
-    if constexpr (I < tile.n) {
-        constexpr int k = READ ? tile.order[I] : I;
-        constexpr unsigned size = tile.size[k];
-        constexpr permute_distance stride = READ ? shape.stride[k] : permute_dst_stride(k);
-        const int index = (int)(I == tile.n - 1 ? run : run % size);
-        if (CHECK && shape.dim[k] % size != 0)
-            *in = *in && index < s.left[k];
-        return index * stride + permute_run_at<READ, CHECK, I + 1>(run / size, s, in);
-    }
-    return 0;
-}
-
-// Where an element is in shared memory, from its place in the order of the destination.
-template <int I> static __device__ int permute_held_at(unsigned element) {
-    if constexpr (I < tile.n) {
-        constexpr unsigned size = tile.size[I];
-        constexpr int held = permute_held(I);
-        return (int)(I == tile.n - 1 ? element : element % size) * held + permute_held_at<I + 1>(element / size);
-    }
-    return 0;
-}
-
-// Elements of each run of the destination that are in the tensor.
-static __device__ int permute_left(const permute_start &s) {
-    constexpr int k = writes.dims - 1, inner = writes.length / tile.size[k];
-    return s.left[k] < tile.size[k] ? (int)s.left[k] * inner : writes.length;
-}
-
-// Does the tile reach beyond the tensor?
-template <int I> static __device__ bool permute_is_cut(const permute_start &s) {
-    if constexpr (I < tile.n)
-        return (shape.dim[I] % tile.size[I] != 0 && s.left[I] < tile.size[I]) || permute_is_cut<I + 1>(s);
-    return false;
-}
-
 // Bytes of the source from the tile's first element to behind the last word that is read.
 static __device__ constexpr long long permute_span() {
     long long last = 0;
-    for (int i = reads.dims; i < tile.n; i++)
-        last += (tile.size[tile.order[i]] - 1) * shape.stride[tile.order[i]];
-    return last * ELEM_SIZE + reads.words * 4 + 4;
+    for (int k = 0; k < tile.write_dims; k++)
+        last += (tile.size[k] - 1) * shape.stride[k];
+    return last * ELEM_SIZE + row_words * 4 + 4;
 }
 
-// The bytes [0, 4) at `at`, of which only those in [first, end) may be read.
-static __device__ unsigned permute_word(const unsigned char *at, const unsigned char *first, const unsigned char *end) {
-    unsigned word = 0;
-    for (int i = 0; i < 4; i++)
-        if (at + i >= first && at + i < end)
-            word |= (unsigned)at[i] << 8 * i;
-    return word;
+// A tile: where it begins, in bytes, the rows and columns that are in the tensor, and whether it can be read as whole words.
+struct permute_begin {
+    long long src, dst;
+    int width, height, inside;
+};
+
+static __device__ permute_begin permute_begin_of(long long at) {
+    constexpr int across = tile.order[tile.read_dims - 1], down = tile.write_dims - 1;
+    constexpr int x = tile.size[across], y = tile.size[down];
+    const permute_start s = permute_start_of(at);
+    const long long src = s.src * ELEM_SIZE;
+    return {src, s.dst * ELEM_SIZE, s.left[across] < x ? (int)s.left[across] * (width / x) : width,
+            s.left[down] < y ? (int)s.left[down] * (height / y) : height,
+            src >= 3 && src + permute_span() <= permute_reach() * ELEM_SIZE};
 }
+
+// ---- Reading ----
 
 // What a thread reads in a turn. Without work it reads the first word, to the word behind all others.
 struct permute_load {
-    permute_bytes from; // bytes
+    permute_bytes from; // bytes from the tile's first element
     int to;             // a word of shared memory
+    unsigned low, high; // the words that have it
 };
 
 static __device__ permute_load permute_load_of(int turn) {
-    const unsigned at = threadIdx.x + turn * THREADS, run = at / reads.words, word = at % reads.words;
-    permute_start none;
-    permute_load l = {0, pitch * reads.count};
-    if (at < reads.words * reads.count) {
-        l.from = (permute_bytes)permute_run_at<true, false, reads.dims>(run, none, nullptr) * ELEM_SIZE + (permute_bytes)word * 4;
-        l.to = (int)(run * pitch + word);
-    }
-    return l;
-}
-
-// What a thread writes in a turn.
-struct permute_store {
-    permute_bytes to;                   // bytes, from the first of the tile to this word of the run
-    int word;                           // of the run; -1: none
-    unsigned short held[4 / ELEM_SIZE]; // bytes of shared memory
-};
-
-// A warp has 31 words. Its first thread has the word before them.
-static __device__ int permute_unit(int turn) {
-    return (int)((threadIdx.x / 32 + turn * (THREADS / 32)) * 31 + threadIdx.x % 32) - 1;
-}
-
-static __device__ permute_store permute_store_of(int turn) {
-    const int at = permute_unit(turn);
-    const unsigned run = (unsigned)at / writes.words, word = (unsigned)at % writes.words;
-    permute_start none;
-    permute_store s = {0, -1, {}};
-    if (at < 0 || at >= writes.words * writes.count)
-        return s;
-    s.to = (permute_bytes)permute_run_at<false, false, writes.dims>(run, none, nullptr) * ELEM_SIZE + (permute_bytes)word * 4;
-    s.word = threadIdx.x % 32 ? (int)word : -1;
-    for (int i = 0; i < 4 / ELEM_SIZE; i++)
-        if ((int)word * (4 / ELEM_SIZE) + i < writes.length)
-            s.held[i] = (unsigned short)permute_held_at<0>(run * writes.length + word * (4 / ELEM_SIZE) + i);
-    return s;
-}
-
-static __device__ unsigned permute_gather(const unsigned *held, const permute_store &s) {
-    unsigned word = 0;
-#pragma unroll
-    for (int i = 0; i < 4 / ELEM_SIZE; i++)
-        word |= (unsigned)*(const elem *)((const char *)held + s.held[i]) << 8 * ELEM_SIZE * i;
-    return word;
-}
-
-// Is the whole word within its run, wherever in a word that begins?
-static __device__ bool permute_is_inner(const permute_store &s) {
-    return s.word >= 1 && s.word <= writes.length * ELEM_SIZE / 4 - 1;
-}
-
-// Writes the part of an aligned word that belongs to a run of `left` bytes. `at` is where the word of the run is.
-static __device__ void permute_put(unsigned char *at, int word, unsigned value, int left) {
-    const int shift = past(at, 4), low = shift - word * 4, high = left + low;
-#pragma unroll
-    for (int i = 0; i < 4; i += ELEM_SIZE)
-        if (i >= low && i < high)
-            *(elem *)(at - shift + i) = (elem)(value >> 8 * i);
+    const unsigned at = threadIdx.x + turn * THREADS, row = at / row_words, word = at % row_words;
+    if (at >= row_words * height)
+        return {0, plane * part, 0, 0};
+    return {(permute_bytes)permute_distance_of<true, 0>(row) * ELEM_SIZE + (permute_bytes)word * 4,
+            (int)(row % part * plane + row / part * pitch + word), 0, 0};
 }
 
 // Written so that the compiler still knows it for global memory.
@@ -211,78 +107,110 @@ static __device__ const unsigned *permute_aligned(const unsigned char *p) {
     return (const unsigned *)(p - ((unsigned long long)p & 3));
 }
 
-// Where a tile begins, in bytes, and whether all of it can be read and written as words.
-struct permute_begin {
-    long long src, dst;
-    int inside, cut;
-};
-
-static __device__ permute_begin permute_begin_of(const permute_start &s) {
-    const long long src = s.src * ELEM_SIZE;
-    return {src, s.dst * ELEM_SIZE, src >= 3 && src + permute_span() <= permute_reach() * ELEM_SIZE, permute_is_cut<0>(s)};
-}
-
-static __device__ void permute_load_tile(unsigned *held, const unsigned char *from, const permute_load *load) {
-    constexpr int batch = loads < 8 ? loads : 8;
+static __device__ void permute_fetch(permute_load *load, const unsigned char *from) {
 #pragma unroll
-    for (int i = 0; i < loads; i += batch) {
-        unsigned low[batch], high[batch];
-#pragma unroll
-        for (int k = 0; k < batch && i + k < loads; k++) {
-            const unsigned *p = permute_aligned(from + load[i + k].from);
-            low[k] = p[0];
-            high[k] = p[1];
-        }
-#pragma unroll
-        for (int k = 0; k < batch && i + k < loads; k++) // the shift counts modulo 32
-            held[load[i + k].to] = __funnelshift_r(low[k], high[k], (unsigned)(unsigned long long)(from + load[i + k].from) << 3);
+    for (int i = 0; i < loads; i++) {
+        const unsigned *p = permute_aligned(from + load[i].from);
+        load[i].low = p[0];
+        load[i].high = p[1];
     }
 }
 
-static __device__ void permute_store_tile(unsigned char *to, const unsigned *held, const permute_store *store) {
+static __device__ void permute_keep(unsigned *held, const permute_load *load, const unsigned char *from) {
 #pragma unroll
-    for (int i = 0; i < stores; i++) {
-        const unsigned own = permute_gather(held, store[i]), before = __shfl_up_sync(~0u, own, 1);
-        unsigned char *p = to + store[i].to;
-        const unsigned value = __funnelshift_l(before, own, (unsigned)(unsigned long long)p << 3);
-        if (permute_is_inner(store[i]))
-            *(unsigned *)permute_aligned(p) = value;
-        else if (store[i].word >= 0)
-            permute_put(p, store[i].word, value, writes.length * ELEM_SIZE);
-    }
+    for (int i = 0; i < loads; i++) // the shift counts modulo 32
+        held[load[i].to] = __funnelshift_r(load[i].low, load[i].high, (unsigned)(unsigned long long)(from + load[i].from) << 3);
 }
 
-// The same for tiles at the tensor's ends.
-static __device__ void permute_load_edge(unsigned *held, const elem *src, long long from) {
-    const unsigned char *first = (const unsigned char *)src;
+// The same at the tensor's ends. What is in no tensor is not read.
+static __device__ void permute_keep_edge(unsigned *held, const unsigned char *src, long long begin) {
+    const unsigned char *end = src + permute_reach() * ELEM_SIZE;
 #pragma unroll 1
     for (int i = 0; i < loads; i++) {
         const permute_load l = permute_load_of(i);
-        held[l.to] = permute_word(first + from + l.from, first, first + permute_reach() * ELEM_SIZE);
+        const unsigned char *at = src + begin + l.from;
+        unsigned word = 0;
+        for (int k = 0; k < 4; k++)
+            if (at + k >= src && at + k < end)
+                word |= (unsigned)at[k] << 8 * k;
+        held[l.to] = word;
     }
 }
 
-static __device__ void permute_store_edge(unsigned char *to, const unsigned *held, long long at) {
-    const permute_start start = permute_start_of(at);
-#pragma unroll 1
-    for (int i = 0; i < stores; i++) {
-        const permute_store s = permute_store_of(i);
-        const unsigned own = permute_gather(held, s), before = __shfl_up_sync(~0u, own, 1);
-        bool in = s.word >= 0;
-        permute_run_at<false, true, writes.dims>((unsigned)permute_unit(i) / writes.words, start, &in);
-        if (in)
-            permute_put(to + s.to, s.word, __funnelshift_l(before, own, (unsigned)(unsigned long long)(to + s.to) << 3),
-                        permute_left(start) * ELEM_SIZE);
+// ---- Writing ----
+
+// What a thread writes in a turn: a word of as many runs as a word has elements.
+struct permute_store {
+    int held, column;       // a word of shared memory, the first run
+    int at;                 // bytes from the beginning of the run; far below 0: none
+    permute_bytes to[part]; // bytes from the tile's first to this word of a run
+};
+
+static __device__ permute_store permute_store_of(int turn) {
+    const int at = (int)((threadIdx.x / 32 + turn * warps) * 31 + threadIdx.x % 32) - 1;
+    const unsigned column = (unsigned)at / run_words, word = (unsigned)at % run_words;
+    permute_store s = {0, 0, -1000000, {}};
+    if (at < 0 || at >= run_words * row_words)
+        return s;
+    s.held = (int)(column + word * pitch);
+    s.column = (int)column * part;
+    if (threadIdx.x % 32)
+        s.at = (int)word * 4;
+    for (int i = 0; i < part; i++)
+        s.to[i] = (permute_bytes)permute_distance_of<false, 0>(s.column + i) * ELEM_SIZE + (permute_bytes)word * 4;
+    return s;
+}
+
+// Element i of each of the words.
+static __device__ unsigned permute_turned(const unsigned *w, int i) {
+    if (part == 2)
+        return __byte_perm(w[0], w[1], i ? 0x7632 : 0x5410);
+    const int pairs = i < 2 ? 0x5140 : 0x7362;
+    return __byte_perm(__byte_perm(w[0], w[1], pairs), __byte_perm(w[2], w[3], pairs), i % 2 ? 0x7632 : 0x5410);
+}
+
+// Words that runs fill.
+static __device__ void permute_store_words(unsigned char *to, const unsigned *held, const permute_store *store, int columns, int rows) {
+#pragma unroll
+    for (int k = 0; k < stores; k++) {
+        unsigned w[4];
+#pragma unroll
+        for (int i = 0; i < part; i++)
+            w[i] = held[store[k].held + i * plane];
+#pragma unroll
+        for (int i = 0; i < part; i++) {
+            const unsigned own = permute_turned(w, i), before = __shfl_up_sync(~0u, own, 1);
+            unsigned char *p = to + store[k].to[i];
+            const int at = store[k].at - past(p, 4);
+            if (at >= 0 && at <= rows * ELEM_SIZE - 4 && store[k].column + i < columns)
+                *(unsigned *)permute_aligned(p) = __funnelshift_l(before, own, (unsigned)(unsigned long long)p << 3);
+        }
+    }
+}
+
+// The elements before and behind them.
+static __device__ void permute_store_ends(unsigned char *to, const unsigned *held, int columns, int rows) {
+    for (int u = threadIdx.x; u < 2 * columns; u += THREADS) {
+        const int column = u / 2, last = u % 2;
+        elem *p = (elem *)(to + (permute_bytes)permute_distance_of<false, 0>(column) * ELEM_SIZE);
+        const int first = past(p, 4) / ELEM_SIZE, n = last ? (first + rows) % part : (part - first) % part;
+#pragma unroll
+        for (int i = 0; i < part - 1; i++)
+            if (i < n && i < rows) {
+                const int row = last ? rows - 1 - i : i;
+                p[row] = ((const elem *)held)[(row % part * plane + row / part * pitch) * part + column];
+            }
     }
 }
 
 extern "C" __global__ void __launch_bounds__(THREADS) permute_packed(elem *__restrict__ dst, const elem *__restrict__ src) {
-    __shared__ unsigned held[pitch * reads.count + 1];
+    __shared__ unsigned held[plane * part + 1];
     __shared__ permute_begin begins[TILES];
+    const unsigned char *from = (const unsigned char *)src;
     permute_load load[loads];
     permute_store store[stores];
     if (threadIdx.x < TILES)
-        begins[threadIdx.x] = permute_begin_of(permute_start_of(blockIdx.x + (long long)threadIdx.x * gridDim.x));
+        begins[threadIdx.x] = permute_begin_of(blockIdx.x + (long long)threadIdx.x * gridDim.x);
 #pragma unroll
     for (int i = 0; i < loads; i++)
         load[i] = permute_load_of(i);
@@ -290,18 +218,21 @@ extern "C" __global__ void __launch_bounds__(THREADS) permute_packed(elem *__res
     for (int i = 0; i < stores; i++)
         store[i] = permute_store_of(i);
     __syncthreads();
-    for (int i = 0; i < TILES && blockIdx.x + (long long)i * gridDim.x < tile.tiles; i++) {
-        const permute_begin begin = begins[i];
-        unsigned char *to = (unsigned char *)dst + begin.dst;
-        if (begin.inside)
-            permute_load_tile(held, (const unsigned char *)src + begin.src, load);
+    if (begins[0].inside)
+        permute_fetch(load, from + begins[0].src);
+    const int tiles = (int)min((long long)TILES, (tile.tiles - blockIdx.x + gridDim.x - 1) / gridDim.x);
+    for (int i = 0; i < tiles; i++) {
+        const permute_begin b = begins[i];
+        unsigned char *to = (unsigned char *)dst + b.dst;
+        if (b.inside)
+            permute_keep(held, load, from + b.src);
         else
-            permute_load_edge(held, src, begin.src);
+            permute_keep_edge(held, from, b.src);
         __syncthreads();
-        if (begin.cut)
-            permute_store_edge(to, held, blockIdx.x + (long long)i * gridDim.x);
-        else
-            permute_store_tile(to, held, store);
+        if (i + 1 < tiles && begins[i + 1].inside)
+            permute_fetch(load, from + begins[i + 1].src);
+        permute_store_words(to, held, store, b.width, b.height);
+        permute_store_ends(to, held, b.width, b.height);
         __syncthreads();
     }
 }

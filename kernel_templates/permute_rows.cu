@@ -1,22 +1,24 @@
 // The innermost dimension is the same on both sides, so that whole rows are moved without shared memory. The tile
-// (permute_tile.cuh) is gone through in the order of the destination. VEC is bytes of a vector, 0 at most 4.
+// (permute_tile.cuh) is gone through in the order of the destination. With READ_RUN it also has rows that are neighbours in the
+// source, which share sectors. VL is bytes of a vector, 0 at most 4.
 //
 //@ kernel    permute_rows
 //@ op        permute
+//@ param     READ_RUN 1 256 1024
 //@ param     RUN      256 512 1024 2048 4096 8192 16384 32768
 //@ param     THREADS  128 256 512
 //@ param     VL       0 8 16
 //@ param     ORDER    0 1
-//@ let       elements permute_tile(1, 1, RUN)
+//@ let       elements permute_tile(1, READ_RUN, RUN)
 //@ where     stride0 = 1
-//@ where     VL = 0 OR (VL > elem_size AND VL <= min(permute_tile(2, 1, RUN), permute_tile(3, 1, RUN)))
-//@ where     RUN = 4096 OR elements BETWEEN THREADS * max(1, VL / elem_size) AND THREADS * 32
+//@ where     READ_RUN = 1 OR dim0 * elem_size * 2 <= READ_RUN
+//@ where     VL = 0 OR (VL > elem_size AND VL <= min(permute_tile(2, READ_RUN, RUN), permute_tile(3, READ_RUN, RUN)))
+//@ where     (READ_RUN = 1 AND RUN = 4096) OR elements BETWEEN THREADS * max(1, VL / elem_size) AND THREADS * 32
 //@ block     THREADS
-//@ grid      min(permute_tile(0, 1, RUN), 2147483647)
+//@ grid      min(permute_tile(0, READ_RUN, RUN), 2147483647)
 //@ args      dst, src
-//@ default   RUN=4096 THREADS=256 VL=0 ORDER=1
+//@ default   READ_RUN=1 RUN=4096 THREADS=256 VL=0 ORDER=1
 
-#define READ_RUN   1
 #define WRITE_RUN  RUN
 #define PAD        0
 #define WIDE_LOAD  permute_vector(VL, tile.read_max < tile.write_max ? tile.read_max : tile.write_max)

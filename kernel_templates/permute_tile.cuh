@@ -24,6 +24,8 @@ typedef struct permute_tile {
     int elements;             // of a tile
     long long tiles;          // in all
     int read_max, write_max;  // bytes of the widest vectors
+    // Elements that follow one another in the source, and others in the destination; the innermost dimensions have them.
+    int read_dims, write_dims, read_length, write_length;
 } permute_tile;
 
 // At most `limit` of `dim`, in equal chunks, and in whole vectors of `unit` elements if the dimension has such.
@@ -57,6 +59,27 @@ PERMUTE_TILE int permute_widest(permute_shape s, permute_tile t, int k, int of_s
         bytes = wide;
     }
     return bytes;
+}
+
+// The runs of a tile. No dimension is in both; the innermost one is in that of the destination.
+PERMUTE_TILE permute_tile permute_add_runs(permute_shape s, permute_tile t) {
+    long long dense = 1;
+    int is_read[PERMUTE_DIMS] = {0};
+    t.read_length = t.write_length = 1;
+    for (int i = 0; i < t.n && t.order[i] != 0 && s.stride[t.order[i]] == dense; i++) {
+        const int k = t.order[i];
+        is_read[k] = 1;
+        t.read_length *= t.size[k];
+        t.read_dims++;
+        dense = t.size[k] < s.dim[k] ? 0 : dense * s.dim[k];
+    }
+    for (int k = 0; k < t.n && !is_read[k]; k++) {
+        t.write_length *= t.size[k];
+        t.write_dims++;
+        if (t.size[k] < s.dim[k])
+            break;
+    }
+    return t;
 }
 
 PERMUTE_TILE permute_tile permute_tile_of(permute_shape s, int read_run, int write_run) {
@@ -98,5 +121,5 @@ PERMUTE_TILE permute_tile permute_tile_of(permute_shape s, int read_run, int wri
     }
     t.read_max = t.n ? permute_widest(s, t, t.order[0], 1) : s.elem_size;
     t.write_max = t.n ? permute_widest(s, t, 0, 0) : s.elem_size;
-    return t;
+    return permute_add_runs(s, t);
 }

@@ -31,8 +31,7 @@
 #include "permute.cuh"
 
 extern "C" __global__ void __launch_bounds__(THREADS) permute_tiled(elem *__restrict__ dst, const elem *__restrict__ src) {
-    constexpr int unit = ELEM_SIZE < 4 ? 4 : ELEM_SIZE;
-    __shared__ vec_of<unit>::type room[(reading.shared * ELEM_SIZE + unit - 1) / unit];
+    __shared__ vec_of<permute_unit>::type room[permute_units];
     elem *held = (elem *)room;
     for (long long at = blockIdx.x; at < tile.tiles; at += gridDim.x) {
         const permute_start start = permute_start_of(at);

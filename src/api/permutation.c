@@ -145,7 +145,8 @@ tt_status tt__permutation_canonical(tt__canonical *out, const tt_permutation *p,
     widen(out);
     return out->n <= TT__CANONICAL_DIMS
                ? TT_OK
-               : tt__fail(TT_E_UNSUPPORTED, "%d dimensions remain after merging, at most %d are supported",
+               : tt__fail(TT_E_UNSUPPORTED,
+                          "%d dimensions remain after merging, and %d is the limit: permute in two steps",
                           out->n, TT__CANONICAL_DIMS);
 }
 

@@ -139,6 +139,8 @@ static void about_permutations(void **state) {
          "layouts "
          "and other operations out",
          NULL},
+        {"--permute 16,15,14,13,12,11,10,9,8,7,6,5,4,3,2,1,0 --dims 2,2,2,2,2,2,2,2,2,2,2,2,2,2,2,2,2", 1,
+         "17 dimensions remain after merging, and 16 is the limit: permute in two steps", NULL},
         {"best --permute 1,0", 2,
          "--permute and --dims go together, as in --permute 0,2,1,3 --dims 32,2048,16,64", NULL},
     };

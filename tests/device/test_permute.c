@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 
 #include <cmocka.h>
 
@@ -45,6 +46,8 @@ static const tensor tensors[] = {
     {.rank = 3, .elem_size = 4, .perm = {1, 0, 2}, .dims = {25, 17, 15}},
     {.rank = 3, .elem_size = 1, .offset = 1, .perm = {1, 0, 2}, .dims = {3, 211, 9}},
     {.rank = 3, .elem_size = 2, .perm = {2, 0, 1}, .dims = {5, 131, 7}},
+    {.rank = 4, .elem_size = 1, .offset = 1, .perm = {1, 0, 3, 2}, .dims = {3, 14, 65, 3}},
+    {.rank = 5, .elem_size = 1, .perm = {2, 4, 0, 1, 3}, .dims = {2, 5, 6, 39, 9}},
     {.rank = 6, .elem_size = 1, .offset = 1, .perm = {2, 3, 1, 5, 0, 4}, .dims = {3, 5, 4, 7, 13, 9}},
     {.rank = 4,
      .elem_size = 1,
@@ -173,6 +176,21 @@ static void test_errors(void **state) {
     tt_plan_free(&plan);
 }
 
+static void test_too_many_dimensions(void **state) {
+    (void)state;
+    enum { MANY = 17 };
+    int turned[MANY];
+    int64_t twos[MANY];
+    for (int i = 0; i < MANY; i++) {
+        turned[i] = MANY - 1 - i;
+        twos[i] = 2;
+    }
+    tt_permutation p = {.size = sizeof p, .rank = MANY, .dims = twos, .perm = turned};
+    assert_int_equal(tt_permute(device_ctx, &p, dst_at, src_at, NULL), TT_E_UNSUPPORTED);
+    assert_string_equal(tt_last_error(),
+                        "17 dimensions remain after merging, and 16 is the limit: permute in two steps");
+}
+
 /* The tuner verifies each configuration bit for bit, with guards around the arrays. */
 static size_t tune(int tensor, const char *const *only, size_t n_only, int trials) {
     tt_tune_opts opts = TT_INIT(tt_tune_opts);
@@ -196,29 +214,98 @@ static size_t tune(int tensor, const char *const *only, size_t n_only, int trial
 
 static void test_configurations(void **state) {
     (void)state;
-    static const char *const only[] = {"permute_tiled", "permute_packed", "permute_rows", "copy_linear"};
+    static const char *const only[] = {"permute_tiled", "permute_packed", "permute_rows", "copy_linear",
+                                       "permute_steady"};
     const bool all = device_may_take_long();
     for (int i = 0; i < TENSORS - 3; i += all ? 1 : 2)
-        tune(i, only, 4, all ? 40 : 4);
+        tune(i, only, 5, all ? 40 : 4);
 }
 
-/* Small elements in odd rows: dimensions that tiles cut, and such that they do not. */
-static void test_packed(void **state) {
+/* Blocks with several tiles: dimensions that tiles cut, and such that they do not. */
+static void test_several_tiles(void **state) {
     (void)state;
-    static const char *const only[] = {"permute_packed"};
-    size_t n = 0;
-    for (int i = 0; i < TENSORS; i++) {
+    static const char *const packed[] = {"permute_packed"}, *const steady[] = {"permute_steady"};
+    size_t n_packed = 0, n_steady = 0;
+    for (int i = 0; i < TENSORS - 3; i++) {
         const tensor *t = &tensors[i];
-        if (t->elem_size <= 2 && t->dims[t->rank - 1] * t->elem_size % 4)
-            n += tune(i, only, 1, 3) > 0;
+        if (t->perm[t->rank - 1] == t->rank - 1)
+            continue;
+        if (t->elem_size <= 2)
+            n_packed += tune(i, packed, 1, 2) > 0;
+        else
+            n_steady += tune(i, steady, 1, 2) > 0;
     }
-    assert_true(n >= 4);
+    assert_true(n_packed >= 6 && n_steady >= 4);
+}
+
+/* ---- What lies outside is not even read ---------------------------------------------------------------- */
+
+enum { PAGE = 4096, GUARDED = BYTES / PAGE }; /* bytes; pages between two that no one may touch */
+
+typedef struct guarded {
+    CUdeviceptr at;
+    char *pages;
+} guarded;
+
+static void protect(const guarded *g, int access) {
+    assert_int_equal(mprotect(g->pages, PAGE, access), 0);
+    assert_int_equal(mprotect(g->pages + (1 + GUARDED) * PAGE, PAGE, access), 0);
+}
+
+static guarded guarded_open(void) {
+    guarded g;
+    CU_OK(cu->cuMemAlloc(&g.at, (GUARDED + 3) * PAGE));
+    g.pages = (char *)(uintptr_t)((g.at + PAGE - 1) / PAGE * PAGE);
+    return g;
+}
+
+/* A tensor behind the first guard, or before the second. */
+static CUdeviceptr place(const guarded *g, size_t bytes, bool at_end) {
+    return (CUdeviceptr)(uintptr_t)(g->pages + (at_end ? (1 + GUARDED) * PAGE - bytes : PAGE));
+}
+
+/* On the CPU stand-in, whose memory is the process's. */
+static void test_guards(void **state) {
+    (void)state;
+    static const char *const packed[] = {"permute_packed"}, *const steady[] = {"permute_steady"},
+                             *const others[] = {"permute_tiled", "permute_rows", "copy_linear"};
+    if (!device_is_host())
+        skip();
+    guarded from = guarded_open(), to = guarded_open();
+    for (int i = 0; i < TENSORS - 3; i++) {
+        const tensor *t = &tensors[i];
+        tt_permutation p = asked(t);
+        const size_t bytes = naive(t);
+        if (t->strided)
+            continue;
+        if (t->perm[t->rank - 1] == t->rank - 1)
+            tune(i, others, 3, 1);
+        else
+            tune(i, t->elem_size <= 2 ? packed : steady, 1, 1);
+        for (int at_end = 0; at_end < 4; at_end++) {
+            const CUdeviceptr x = place(&from, bytes, at_end & 1), y = place(&to, bytes, at_end >> 1);
+            CU_OK(cu->cuMemcpyHtoD(x, src, bytes));
+            protect(&from, PROT_NONE);
+            protect(&to, PROT_NONE);
+            const tt_status status = tt_permute(device_ctx, &p, y, x, NULL);
+            CU_OK(cu->cuCtxSynchronize());
+            protect(&from, PROT_READ | PROT_WRITE);
+            protect(&to, PROT_READ | PROT_WRITE);
+            assert_int_equal(status, TT_OK);
+            CU_OK(cu->cuMemcpyDtoH(dst, y, bytes));
+            assert_memory_equal(dst, right, bytes);
+        }
+    }
+    CU_OK(cu->cuMemFree(from.at));
+    CU_OK(cu->cuMemFree(to.at));
 }
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_results),        cmocka_unit_test(test_far_rows), cmocka_unit_test(test_errors),
-        cmocka_unit_test(test_configurations), cmocka_unit_test(test_packed),
+        cmocka_unit_test(test_results),        cmocka_unit_test(test_far_rows),
+        cmocka_unit_test(test_errors),         cmocka_unit_test(test_too_many_dimensions),
+        cmocka_unit_test(test_configurations), cmocka_unit_test(test_several_tiles),
+        cmocka_unit_test(test_guards),
     };
     return device_open() ? cmocka_run_group_tests(tests, setup, teardown) : device_missing();
 }

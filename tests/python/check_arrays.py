@@ -76,6 +76,9 @@ def check_permute():
     for dims in ((0, 2, 1, 3), (3, 2, 1, 0), (-1, 0, 1, 2), (0, 1, 2, 3)):
         same(tiletune.permute(x, dims), x.numpy().transpose([d % 4 for d in dims]))
     raises(tiletune.InvalidError, "has each axis from 0 to 3 once", tiletune.permute, x, (0, 0, 1, 2))
+    x, turned = array(*[2] * 17), range(17)[::-1]
+    same(tiletune.permute(x, turned), x.numpy().transpose(turned))  # by the array's own library
+    raises(tiletune.UnsupportedError, "17 dimensions remain", tiletune.permute, x, turned, out=array(*[2] * 17))
 
 
 def check_threads():
