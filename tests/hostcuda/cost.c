@@ -6,8 +6,6 @@
 #include "driver.h"
 
 #include <math.h>
-#include <stdlib.h>
-#include <string.h>
 
 static const double launch_us = 2, block_us = 0.0005, bytes_per_us = 96e3, copy_bytes_per_us = 50e3;
 
@@ -25,22 +23,16 @@ static double noise(void) {
 /* $HOSTCUDA_WATTS is "IDLE,ACTIVE,DRIFT,NOISE": the power of an idle GPU; how much more a launch takes; how
  * many percent more of that after each second; and by how many percent it varies from one tenth of a second
  * to the next. */
-static double watts(int which) {
-    const char *at = getenv("HOSTCUDA_WATTS");
-    for (; at && which > 0; which--)
-        at = strchr(at, ',') ? strchr(at, ',') + 1 : NULL;
-    return at ? strtod(at, NULL) : 0;
-}
-
 void hostcuda_pass(double us, double hungry) {
+    const hostcuda_settings *set = &hostcuda_state.set;
     const double s = hostcuda_state.clock_us * 1e-6;
     uint64_t x = ((uint64_t)(s * 10) + 1) * 0x9E3779B97F4A7C15u;
     x ^= x >> 29;
     x *= 0xBF58476D1CE4E5B9u;
     const double chance = (double)(x >> 11) / (double)(1ull << 52) - 1;
-    const double more = 1 + watts(2) / 100 * s + watts(3) / 100 * chance;
+    const double more = 1 + set->drift / 100 * s + set->vary / 100 * chance;
     hostcuda_state.clock_us += us;
-    hostcuda_state.joules += us * 1e-6 * (watts(0) + watts(1) * hungry * more);
+    hostcuda_state.joules += us * 1e-6 * (set->idle + set->active * hungry * more);
 }
 
 /* For the stand-in for NVML. */
@@ -71,7 +63,7 @@ double hostcuda_launch_us(const hostcuda_geometry *g) {
         factor += 0.08 * shared / 65536 + (g->shared_bytes % 1024 == 0 ? 0.5 : 0); /* bank conflicts */
     factor *= 0.8 + 0.2 * tail_factor(blocks, threads, shared);
     const double us = launch_us + blocks * block_us + g->moved_bytes / bytes_per_us * factor;
-    return us * (1 + hostcuda_number("HOSTCUDA_NOISE", 0) / 100 * noise());
+    return us * (1 + hostcuda_state.set.noise / 100 * noise());
 }
 
 double hostcuda_copy_us(size_t bytes) {

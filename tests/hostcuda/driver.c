@@ -67,12 +67,19 @@ double hostcuda_number(const char *env_name, double otherwise) {
     return text && *text ? strtod(text, NULL) : otherwise;
 }
 
-int hostcuda_cc(void) {
-    return (int)hostcuda_number("HOSTCUDA_CC", 90);
+static void read_settings(hostcuda_settings *set) {
+    const char *watts = getenv("HOSTCUDA_WATTS");
+    *set = (hostcuda_settings){.cc = (int)hostcuda_number("HOSTCUDA_CC", 90),
+                               .execute = hostcuda_number("HOSTCUDA_EXECUTE", 0),
+                               .moved = hostcuda_number("HOSTCUDA_MOVED", 0),
+                               .noise = hostcuda_number("HOSTCUDA_NOISE", 0),
+                               .counts_energy = watts != NULL};
+    if (watts)
+        sscanf(watts, "%lf,%lf,%lf,%lf", &set->idle, &set->active, &set->drift, &set->vary);
 }
 
 int hostcuda_shared_limit(void) {
-    const int cc = hostcuda_cc();
+    const int cc = hostcuda_state.set.cc;
     return cc >= 90 ? 232448 : cc == 80 ? 166912 : cc > 80 ? 101376 : 65536;
 }
 
@@ -109,7 +116,7 @@ static CUresult may_begin(hostcuda_need need) {
         p->faults = hostcuda_faults_for("driver", sizeof "driver");
     if (p->faults.on[HOSTCUDA_CALL_FAILS] && p->calls == (long)p->faults.value[HOSTCUDA_CALL_FAILS])
         return CUDA_ERROR_UNKNOWN;
-    REQUIRE(need == NEEDS_NOTHING || p->initialized_pid == getpid(), CUDA_ERROR_NOT_INITIALIZED);
+    REQUIRE(need == NEEDS_NOTHING || (p->is_initialized && !p->is_child), CUDA_ERROR_NOT_INITIALIZED);
     REQUIRE(p->sticky == CUDA_SUCCESS, p->sticky);
     if (need >= NEEDS_CONTEXT) {
         const CUresult r = check_context();
@@ -147,6 +154,10 @@ EXPORT CUresult cuGetErrorString(CUresult error, const char **text) {
     return e ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE;
 }
 
+static void become_child(void) {
+    hostcuda_state.is_child = true;
+}
+
 EXPORT CUresult cuInit(unsigned flags) {
     hostcuda_process *p = &hostcuda_state;
     ENTER(NEEDS_NOTHING);
@@ -158,8 +169,11 @@ EXPORT CUresult cuInit(unsigned flags) {
     p->n_devices = (int)hostcuda_number("HOSTCUDA_DEVICES", 1);
     REQUIRE(p->n_devices > 0 && !p->faults.on[HOSTCUDA_NO_DEVICE], CUDA_ERROR_NO_DEVICE);
     /* As with CUDA, a child of fork() cannot use what its parent initialised. */
-    REQUIRE(p->initialized_pid == 0 || p->initialized_pid == getpid(), CUDA_ERROR_NOT_INITIALIZED);
-    p->initialized_pid = getpid();
+    REQUIRE(!p->is_child, CUDA_ERROR_NOT_INITIALIZED);
+    if (!p->is_initialized)
+        pthread_atfork(NULL, NULL, become_child);
+    p->is_initialized = true;
+    read_settings(&p->set);
     if (p->n_devices > HOSTCUDA_DEVICES_MAX)
         p->n_devices = HOSTCUDA_DEVICES_MAX;
     for (int i = 0; i < p->n_devices; i++) {
@@ -258,9 +272,9 @@ static const struct attribute {
 static int attribute_value(CUdevice_attribute id) {
     switch (id) {
     case CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR:
-        return hostcuda_cc() / 10;
+        return hostcuda_state.set.cc / 10;
     case CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR:
-        return hostcuda_cc() % 10;
+        return hostcuda_state.set.cc % 10;
     case CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_BLOCK_OPTIN:
         return hostcuda_shared_limit();
     case CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_MULTIPROCESSOR:

@@ -21,8 +21,17 @@ struct CUctx_st {
     unsigned long long id; /* never used twice */
 };
 
+/* What every launch asks of the environment. cuInit reads it, because a tuner launches millions of times. */
+typedef struct hostcuda_settings {
+    int cc;                           /* 90 is 9.0 */
+    double execute, moved, noise;     /* $HOSTCUDA_EXECUTE and so on */
+    bool counts_energy;               /* $HOSTCUDA_WATTS is set: */
+    double idle, active, drift, vary; /* its four numbers */
+} hostcuda_settings;
+
 typedef struct hostcuda_process {
-    int initialized_pid; /* 0: cuInit has not been called */
+    bool is_initialized, is_child; /* cuInit was called; and then fork() */
+    hostcuda_settings set;
     int n_devices;
     long calls, allocs;
     hostcuda_faults faults; /* faults of "driver" */
@@ -73,7 +82,6 @@ void hostcuda_leave(hostcuda_call *call);
 
 CUcontext hostcuda_context(void); /* current in this thread */
 double hostcuda_number(const char *env_name, double otherwise);
-int hostcuda_cc(void);           /* 90 is 9.0 */
 int hostcuda_shared_limit(void); /* bytes a block may opt in to */
 
 /* ---- memory.c ---- */

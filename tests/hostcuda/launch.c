@@ -158,14 +158,14 @@ void hostcuda_launch_held(bool before_event) {
 /* So many launches whose results the host does not read are a train that measures energy. */
 static bool is_in_train(CUfunction fn) {
     enum { LEAST = 32 };
-    if (fn->n_reads != hostcuda_state.n_reads || !getenv("HOSTCUDA_WATTS"))
+    if (fn->n_reads != hostcuda_state.n_reads || !hostcuda_state.set.counts_energy)
         fn->n_since = 0;
     fn->n_reads = hostcuda_state.n_reads;
     return fn->n_since++ >= LEAST;
 }
 
 CUresult hostcuda_launch(CUfunction fn, hostcuda_geometry *g, void **args) {
-    const double timed_at_most = hostcuda_number("HOSTCUDA_EXECUTE", 0);
+    const double timed_at_most = hostcuda_state.set.execute;
     const bool is_timed = timed_at_most > 0 && hostcuda_state.after_event;
     CUresult r = CUDA_SUCCESS;
     hostcuda_state.after_event = false;
@@ -184,7 +184,7 @@ CUresult hostcuda_launch(CUfunction fn, hostcuda_geometry *g, void **args) {
         return r;
     g->moved_bytes = moved_bytes(fn, args);
     const double slow = fn->faults.on[HOSTCUDA_SLOW] ? fn->faults.value[HOSTCUDA_SLOW] : 1;
-    const double moved = 1 + hostcuda_number("HOSTCUDA_MOVED", 0) / 100 * (double)fn->module->place;
+    const double moved = 1 + hostcuda_state.set.moved / 100 * (double)fn->module->place;
     hostcuda_pass(hostcuda_launch_us(g) * slow * moved,
                   fn->faults.on[HOSTCUDA_HUNGRY] ? fn->faults.value[HOSTCUDA_HUNGRY] : 1);
     return CUDA_SUCCESS;

@@ -95,7 +95,7 @@ static bool open_library(CUmodule m, const char *bytes, size_t n) {
 }
 
 static CUresult check_image(const hostcuda_image *image) {
-    const unsigned cc = (unsigned)hostcuda_cc();
+    const unsigned cc = (unsigned)hostcuda_state.set.cc;
     const int driver_major = (int)hostcuda_number("HOSTCUDA_DRIVER_VERSION", 13000) / 1000;
     REQUIRE(memcmp(image->magic, HOSTCUDA_MAGIC, sizeof image->magic) == 0, CUDA_ERROR_INVALID_IMAGE);
     REQUIRE((int)image->nvrtc_major <= driver_major, CUDA_ERROR_INVALID_IMAGE);
