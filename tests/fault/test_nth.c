@@ -31,9 +31,10 @@
 #include "template/operation.h"
 #include "template/template.h"
 
-/* There are thousands of allocations. So many of them fail, and more with TT_LONG. If $NTH_EVERY is set, all
- * of them fail: it is the number of processes that share the work, and each takes every such n. */
-enum { ROWS = 40, COLS = 56, BYTES = ROWS * COLS * 4, TRIES = 40, TRIES_LONG = 120, PROCESSES_MAX = 256 };
+/* There are thousands of allocations. So many of them fail, and more with TT_LONG. Without it, so many SQL
+ * calls and accesses, too. If $NTH_EVERY is set, all of them fail: it is the number of processes that share
+ * the work, and each takes every such n. */
+enum { ROWS = 40, COLS = 56, BYTES = ROWS * COLS * 4, TRIES = 20, TRIES_LONG = 120, PROCESSES_MAX = 256 };
 
 static char folder[] = "/tmp/tiletune-nth-XXXXXX";
 static char stored[64], bare[64]; /* with winners and cubins; with winners only */
@@ -232,8 +233,9 @@ static void every(const struct kind *k) {
         long refused = 0, tried = 0, all = try(s, k, 0).count;
         const tt_choice usual = chosen;
         assert_int_equal(usual.match, s->match);
-        bool sampled = k->arm == fail_allocation && !getenv("NTH_EVERY");
-        const long tries = device_may_take_long() ? TRIES_LONG : TRIES;
+        const bool is_long = device_may_take_long();
+        bool sampled = (k->arm == fail_allocation || (k->count && !is_long)) && !getenv("NTH_EVERY");
+        const long tries = is_long ? TRIES_LONG : TRIES;
         long step = sampled ? all / tries + 1 : shares, n = 1 + share;
         for (outcome o = {.failed_at_all = true}; o.failed_at_all; n += step, tried++) {
             o = try(s, k, n);

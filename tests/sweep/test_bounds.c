@@ -109,7 +109,7 @@ static void check_plainly(const char *cubin, const tt__candidate *c, const tt_pr
 
 /* Chosen by kernel, so that what is compiled serves several shapes. */
 static bool in_sample(uint64_t hash) {
-    enum { STEP = 16, BITS_OF_OTHERS = 16 };
+    enum { STEP = 32, BITS_OF_OTHERS = 16 };
     return device_may_take_long() || (hash >> BITS_OF_OTHERS) % STEP == 0;
 }
 

@@ -29,7 +29,7 @@
 #include "tuner/verifier.h"
 #include "tuner/verify.h"
 
-enum { SHOWN_MAX = 5, SAMPLE_STEP = 5, SHORT_STEP = 128, OF_FIRST = 65536, HAD_MAX = 1 << 17 };
+enum { SHOWN_MAX = 5, SAMPLE_STEP = 5, SHORT_STEP = 256, OF_FIRST = 65536, HAD_MAX = 1 << 17 };
 
 /* Shared by the processes: results for each shape. Each process knows which configurations were new and
  * chosen. */

@@ -406,7 +406,7 @@ static void every_configuration_compiles(void **state) {
     const bool all = sweep && strcmp(sweep, "all") == 0, is_long = !n_files && (sweep || getenv("TT_LONG"));
     const size_t of_main = is_long   ? SIZE_MAX / 2
                            : n_files ? 2
-                                     : 8,
+                                     : 4,
                  of_others = all       ? SIZE_MAX / 2
                              : is_long ? 6
                                        : 1;

@@ -252,7 +252,8 @@ static void survives_damage(void **state) {
     tt__recording *r;
     size_t size = strlen(WHOLE);
     int opened = 0;
-    for (int round = 0; round < 3000; round++) {
+    const int rounds = getenv("TT_LONG") ? 3000 : 500;
+    for (int round = 0; round < rounds; round++) {
         char text[sizeof WHOLE];
         memcpy(text, WHOLE, sizeof WHOLE);
         size_t n = round % 5 == 0 ? (size_t)rand_r(&seed) % size : size;
@@ -265,7 +266,7 @@ static void survives_damage(void **state) {
         opened += status == TT_OK;
         tt__recording_close(&r);
     }
-    assert_true(opened > 100);
+    assert_true(opened > rounds / 30);
 }
 
 int main(void) {
