@@ -19,7 +19,7 @@
 //@ where    cc >= 80 AND align = 16 AND batch = 1 AND elem_size <= 8
 //@ where    rows * cols * elem_size > 2 * l2_bytes AND lds * elem_size % 128 = 0
 //@ where    rows * elem_size % 256 = 0 AND cols * elem_size % READ_RUN = 0
-//@ where    STRIP < across AND STEP < down AND tile / 512 >= 8 * VS / elem_size
+//@ where    STRIP < across AND tile / 512 >= 8 * VS / elem_size
 //@ where    (READ_RUN = 256 OR elem_size >= 4) AND (PER_SM = 3 OR tile <= 16384) AND PER_SM * (tile + 1024) <= shared_per_block + 1024
 //@ launch   early
 //@ block    512
