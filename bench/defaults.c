@@ -2,7 +2,8 @@
  * Is a winner ever slower than the template's default? Searches recordings again and again, each time with
  * another seed, strategy and number of trials, and compares each winner with the default of its template by
  * their recorded samples. Then it asks for random shapes that nobody tuned, and looks up what the answers
- * were when they won.
+ * were when they won. Last, it takes all winners away: what does the default of the operation cost, beside
+ * the fastest configuration that was recorded?
  *
  *   bench-defaults [--searches N] [--shapes N] RECORDING...
  *
@@ -51,6 +52,11 @@ static tt_status add_problem(void *user, const tt__problem *p) {
     TT_TRY(TT__GROW(f->problems, f->n));
     f->problems[f->n++] = tt__matrix_of(p);
     return TT_OK;
+}
+
+static const char *base_name(const char *path) {
+    const char *slash = strrchr(path, '/');
+    return slash ? slash + 1 : path;
 }
 
 static tt_status open_file(file *f, const char *path) {
@@ -192,6 +198,80 @@ static tt_status ask(tally *t, const file *files, size_t n_files, const char *gp
     return status;
 }
 
+/* ---- Without any winner -------------------------------------------------------------------------------- */
+
+/* What a look-up answers if nothing at all was tuned. */
+static tt_status untuned(tt__candidate *best, const tt__gpu *gpu, const tt__problem *p) {
+    size_t first = SIZE_MAX;
+    for (size_t i = 0; i < templates.n; i++) {
+        const tt__template *t = templates.items[i];
+        tt__candidate c;
+        if (!tt__template_does(t, p) || tt__operation_preference(t->operation, t->kernel) >= first)
+            continue;
+        TT_TRY(tt__template_read(&t));
+        tt_status status = tt__space_resolve(&c, t, gpu, p, t->default_config);
+        if (status == TT_E_UNSUPPORTED)
+            continue;
+        TT_TRY(status);
+        *best = c;
+        first = tt__operation_preference(t->operation, t->kernel);
+    }
+    return first < SIZE_MAX ? TT_OK : tt__fail(TT_E_UNSUPPORTED, "no default does %s", p->op);
+}
+
+/* The shortest recorded time of each stage; 0: none. */
+static tt_status fastest(double us[2], const file *f, const tt__gpu *gpu, const tt__problem *p) {
+    tt__space space = {0};
+    tt_status status = TT_OK;
+    for (size_t i = 0; i < templates.n && status == TT_OK; i++) {
+        const tt__template *t = templates.items[i];
+        if (tt__template_does(t, p) && (status = tt__template_read(&t)) == TT_OK)
+            status = tt__space_add(&space, t, gpu, p);
+    }
+    us[0] = us[1] = 0;
+    for (size_t i = 0; i < space.n && status == TT_OK; i++) {
+        tt__trial trial[2];
+        status = look_up(f, p, space.items[i].t->kernel, space.items[i].config, trial);
+        for (int k = 0; k < 2 && status == TT_OK; k++)
+            if (are_known(&trial[k], &trial[k]) && (us[k] == 0 || trial[k].time_us < us[k]))
+                us[k] = trial[k].time_us;
+    }
+    tt__space_free(&space);
+    return status;
+}
+
+static int ascending(const void *x, const void *y) {
+    double a = *(const double *)x, b = *(const double *)y;
+    return (a > b) - (a < b);
+}
+
+/* Each problem of a file: the default's time over the shortest one. */
+static tt_status take_away(const file *f, const char *name) {
+    const tt__gpu *gpu = tt__recording_gpu(f->recording);
+    double *ratios = calloc(f->n + 1, sizeof *ratios);
+    size_t n = 0;
+    tt_status status = ratios ? TT_OK : tt__fail_memory((f->n + 1) * sizeof *ratios);
+    for (size_t i = 0; i < f->n && status == TT_OK; i++) {
+        tt__problem p;
+        tt__candidate c;
+        tt__trial trial[2];
+        double us[2];
+        TT_GOTO(tt__matrix_problem(&p, &f->problems[i]));
+        TT_GOTO(untuned(&c, gpu, &p));
+        TT_GOTO(look_up(f, &p, c.t->kernel, c.config, trial));
+        TT_GOTO(fastest(us, f, gpu, &p));
+        int stage = are_known(&trial[1], &trial[1]);
+        if (are_known(&trial[stage], &trial[stage]) && us[stage] > 0)
+            ratios[n++] = trial[stage].time_us / us[stage];
+    }
+    qsort(ratios, n, sizeof *ratios, ascending);
+    printf("%-36s %6zu %8zu %7.3f %7.3f\n", name, f->n, f->n - n, n ? ratios[n / 2] : 0,
+           n ? ratios[n - 1] : 0);
+out:
+    free(ratios);
+    return status;
+}
+
 static tt_status bench(char **paths, size_t n, size_t n_searches, size_t n_shapes) {
     file *files = calloc(n, sizeof *files);
     if (!files)
@@ -204,8 +284,7 @@ static tt_status bench(char **paths, size_t n, size_t n_searches, size_t n_shape
         status = open_file(&files[i], paths[i]);
         for (size_t k = 0; k < n_searches && status == TT_OK; k++)
             status = search(&t, &files[i], k);
-        const char *slash = strrchr(paths[i], '/');
-        print_tally(slash ? slash + 1 : paths[i], &t);
+        print_tally(base_name(paths[i]), &t);
     }
     static const char *const gpus[] = {"NVIDIA H200", "NVIDIA H100 80GB HBM3"};
     for (size_t i = 0; i < sizeof gpus / sizeof *gpus && n_shapes && status == TT_OK; i++) {
@@ -213,6 +292,9 @@ static tt_status bench(char **paths, size_t n, size_t n_searches, size_t n_shape
         status = ask(&t, files, n, gpus[i], n_shapes);
         print_tally(gpus[i], &t);
     }
+    printf("\n%-36s %6s %8s %7s %7s\n", "without any winner", "all", "none", "median", "worst");
+    for (size_t i = 0; i < n && status == TT_OK; i++)
+        status = take_away(&files[i], base_name(paths[i]));
     for (size_t i = 0; i < n; i++) {
         tt__recording_close(&files[i].recording);
         free(files[i].problems);

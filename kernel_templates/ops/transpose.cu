@@ -34,7 +34,7 @@
 //@ sample    rows=1048576 cols=4
 //@ sample    rows=4 cols=1048576
 //@ moves     rows, cols, lds
-//@ prefer    transpose_small transpose_few_rows transpose_few_cols transpose_large transpose_wide transpose_shifted transpose_unaligned transpose_direct transpose_vector transpose_tiled
+//@ prefer    transpose_small transpose_few_rows transpose_few_cols transpose_large transpose_wide transpose_shifted transpose_unaligned transpose_direct transpose_vector transpose_spread transpose_tiled
 //@ buffer    src elem (batch - 1) * src_stride + (rows - 1) * lds + cols in  random
 //@ buffer    dst elem (batch - 1) * dst_stride + (cols - 1) * ldd + rows out
 //@ metric    gbps 2 * rows * cols * batch * elem_size / time_ns
