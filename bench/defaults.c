@@ -19,6 +19,7 @@
 #include "base/random.h"
 #include "bench/args.h"
 #include "db/recording.h"
+#include "template/operation.h"
 #include "template/problem_text.h"
 #include "tuner/elect.h"
 
