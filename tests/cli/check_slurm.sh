@@ -15,8 +15,8 @@ export PROBLEMS="--sizes 40,41,42,43,44 --max-trials 4 --quiet" STORES=$folder/s
 export SLURM_ARRAY_TASK_COUNT=3 SLURM_ARRAY_TASK_MIN=0 SLURM_ARRAY_TASK_STEP=1 SLURM_JOB_ID=7 SLURM_CPUS_PER_TASK=1
 
 task() { SLURM_ARRAY_TASK_ID=$1 bash "$jobs/tune.sbatch" >"$folder/out$1" 2>&1; }
-preempted() { # SIGTERM to the program as soon as it has a trial
-    task "$1" &
+preempted() { # SIGTERM to the program as soon as it has a trial; it tries all, so that it is not over before
+    PROBLEMS="--sizes 40,41,42,43,44 --effort exhaustive --quiet" task "$1" &
     local job=$!
     until [[ $(python3 -c 'import sqlite3, sys; print(sqlite3.connect(sys.argv[1]).execute(
         "SELECT count(*) FROM trial").fetchone()[0])' "$STORES/$1.db" 2>/dev/null) -gt 0 ]]; do sleep 0.05; done
