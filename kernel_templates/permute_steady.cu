@@ -18,7 +18,7 @@
 //@ where     VL = 0 OR (loaded > 1 AND VL <= permute_tile(2, READ_RUN, WRITE_RUN))
 //@ where     VS = 0 OR (stored > 1 AND VS <= permute_tile(3, READ_RUN, WRITE_RUN))
 //@ where     (elements + elements / 2) * elem_size <= 49152
-//@ where     (READ_RUN = 256 AND WRITE_RUN = 128) OR elements BETWEEN THREADS * max(4, loaded, stored) AND THREADS * 16 * min(loaded, stored)
+//@ where     (READ_RUN = 256 AND WRITE_RUN = 128 AND elements <= THREADS * 64) OR elements BETWEEN THREADS * max(4, loaded, stored) AND THREADS * 16 * min(loaded, stored)
 //@ block     THREADS
 //@ grid      min(ceil_div(permute_tile(0, READ_RUN, WRITE_RUN), TILES), 2147483647)
 //@ args      dst, src

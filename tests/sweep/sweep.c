@@ -198,6 +198,7 @@ static const struct {
     {1040, 1040, 131072, 131072, 1, false, 0},
     {1040, 1040, 131072, 131072, 1, true, 0},
     {256, 8192, 0, 0, 1, true, 0},
+    {512, 129 * 512, 0, 0, 1, false, 0}, /* more than 128 tiles side by side */
 };
 
 /* Few rows or columns, or batches of small matrices, for the templates made for these. The sizes are in
