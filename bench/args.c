@@ -2,6 +2,7 @@
 #include "bench/args.h"
 
 #include <getopt.h>
+#include <limits.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -20,6 +21,7 @@ int bench_args_read(const bench_arg *args, const char *usage, int argc, char **a
             args[i].name, args[i].kind == BENCH_FLAG ? no_argument : required_argument, NULL, FIRST + i};
     for (int found; (found = getopt_long(argc, argv, "h", longs, NULL)) != -1;) {
         char *end = optarg;
+        long value;
         if (found == 'h')
             return fputs(usage, stdout) < 0;
         if (found < FIRST)
@@ -33,7 +35,10 @@ int bench_args_read(const bench_arg *args, const char *usage, int argc, char **a
             *(bool *)arg->to = true;
             continue;
         case BENCH_INT:
-            *(int *)arg->to = (int)strtol(optarg, &end, 10);
+            value = strtol(optarg, &end, 10);
+            if (value < INT_MIN || value > INT_MAX)
+                return bench_args_wrong(usage);
+            *(int *)arg->to = (int)value;
             break;
         case BENCH_REAL:
             *(double *)arg->to = strtod(optarg, &end);

@@ -148,7 +148,7 @@ static tt_status look_up(replay *r, const tt__candidate *c, tt__stage stage, tt_
     const pair *of = &r->lanes[r->at]->of;
     bool found;
     TT_TRY(tt__recording_trial(r->recording, &of->problem, c->t->kernel, c->config, stage, trial, &found));
-    if (!found && strcmp(of->before.op, c->t->op) == 0)
+    if (!found && strcmp(of->before.op, c->t->op) == 0 && strcmp(of->before.op, of->problem.op) != 0)
         TT_TRY(tt__recording_trial(r->recording, &of->before, c->t->kernel, c->config, stage, trial, &found));
     if (!found) {
         *trial = (tt__trial){.status = TT__TRIAL_SKIPPED};

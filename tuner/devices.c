@@ -36,7 +36,7 @@ static bool are_alike(const tt_tune_opts *opts) {
     const int n = tt__nvml_alike();
     bool are = true;
     for (size_t i = 0; i < opts->n_devices; i++)
-        are &= opts->devices[i] < n;
+        are &= opts->devices[i] >= 0 && opts->devices[i] < n;
     return are;
 }
 

@@ -181,7 +181,7 @@ tt_status tt__finals_nominate(tt__session *s, tt__search *search, const tt__sear
     *f = (tt__finals){.at_default = TT__NOBODY, .at_incumbent = TT__NOBODY};
     for (size_t i = 0; i < TT__NEEDED; i++) { /* a trial may change the leading template */
         TT_TRY(tt__finals_needed(s, search, needed));
-        if (needed[i] != TT__NOBODY)
+        if (needed[i] != TT__NOBODY && s->n_lanes == 0) /* a lane has tried them */
             TT_TRY(tt__search_try(s, search, (size_t)needed[i]));
     }
     size_t heats = is_short(s, search) ? HEATS : 1;

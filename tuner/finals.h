@@ -46,8 +46,8 @@ tt_status tt__finals_needed(const tt__session *s, const tt__search *search, int6
  * long such finals take at most. */
 size_t tt__finals_contenders(const tt__search *search, double *expected_s);
 
-/* Chooses the entrants. It tries the stored winner and the leading template's default if the search has
- * not. */
+/* Chooses the entrants. Without lanes it tries the stored winner and the leading template's default if the
+ * search has not. */
 tt_status tt__finals_nominate(tt__session *s, tt__search *search, const tt__search *copy, tt__finals *out);
 
 /* The next heat; false: the finals are over. Measure it, and tell how that ended. */

@@ -76,6 +76,8 @@ static tt_status find_entrants(tt__session *s, tt__lane *l) {
     TT_TRY(tt__finals_needed(s, search, needed));
     for (size_t i = 0; i < TT__NEEDED; i++)
         if (needed[i] != TT__NOBODY && search->known[needed[i]] == TT__UNTRIED) {
+            if (s->backend->ops->room(s->backend) == 0)
+                break; /* it comes next, when this one has ended */
             TT_TRY(tt__search_submit(s, search, (size_t)needed[i]));
             l->n_pending++;
         }
@@ -192,6 +194,8 @@ static tt_status go_on(lanes *all) {
         if (!starts && l->hunt.stage == TT__HUNT_OVER)
             continue;
         TT_TRY(enter(all, order[i]));
+        if (!starts && all->s->backend->ops->room(all->s->backend) == 0)
+            continue;
         TT_TRY(starts ? open_searches(all, l) : tt__hunt_feed(all->s, &l->hunt));
         TT_TRY(drive(all, order[i], false));
     }

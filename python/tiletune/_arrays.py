@@ -81,7 +81,7 @@ def move(library: Library, x: Any, axes: "list[int]", out: Any) -> Any:
     y = library.empty(x, shape) if out is None else out
     to = library.view(y)
     if (to is None or to.shape != shape or to.itemsize != view.itemsize or not is_dense(to.shape, to.strides)
-            or to.device != view.device):
+            or (to.device != view.device and -1 not in (to.device, view.device))):
         raise InvalidError(f"out must be a contiguous array of shape {shape} with elements of {view.itemsize} bytes, "
                            "on the same device")
     context = _context.handle or _context.use(None)._c

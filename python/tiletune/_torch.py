@@ -149,27 +149,22 @@ class _Permute(torch.autograd.Function):
 # ---- The two functions
 
 
-def _movable(x: Tensor, y: Tensor) -> bool:
+def _ours(x: Tensor, y: Tensor) -> bool:
     """Is there something to move, and on a GPU? y is a view of x, in the order that is asked for. A tensor made of others,
-    such as a DTensor, is not ours."""
+    such as a DTensor, is not ours. PyTorch's dispatcher conjugates or negates a lazy one before an operator sees it."""
     return (x.is_cuda and x.layout == torch.strided and not y.is_contiguous() and _forward._current_level < 0
             and not is_traceable_wrapper_subclass(x))
 
 
-def _ours(x: Tensor, y: Tensor) -> bool:
-    return _movable(x, y) and not x.is_conj() and not x.is_neg()
-
-
 def _traced(x: Tensor) -> Tensor:
-    """Within torch.compile: an operator in the graph. What torch.func does there is left to PyTorch. torch.compile knows no
-    is_conj() and is_neg(): it resolves such a tensor before the operator sees it."""
+    """Within torch.compile: an operator in the graph. What torch.func does there is left to PyTorch."""
     y = x.mT
-    return transpose_op(x) if _movable(x, y) and not _transformed() else y.contiguous()
+    return transpose_op(x) if _ours(x, y) and not _transformed() else y.contiguous()
 
 
 def _traced_permute(x: Tensor, dims: "tuple[int, ...]") -> Tensor:
     y = x.permute(dims)
-    return permute_op(x, _from_zero(x, dims)) if _movable(x, y) and not _transformed() else y.contiguous()
+    return permute_op(x, _from_zero(x, dims)) if _ours(x, y) and not _transformed() else y.contiguous()
 
 
 def _all_ways(x: Tensor) -> Tensor:

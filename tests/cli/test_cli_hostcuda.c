@@ -230,6 +230,39 @@ static void test_finals(void **state) {
 
 /* Warm winners are stored separately, and answer warm problems only. Others get the winners that ship with
  * the library. */
+/* Of the second problem fewer configurations were recorded, and there is no copy. What is known of the first
+ * problem says nothing about it. */
+static void test_replay_of_two_problems(void **state) {
+    (void)state;
+    static const char kernel[] =
+        "//@ kernel    plain\n//@ problem   n 1024\n//@ buffer    x f32 n inout\n//@ param     THREADS 32 64 "
+        "96 128\n"
+        "//@ block     THREADS\n//@ grid      ceil_div(n, THREADS)\n//@ args      x, i64 n\n"
+        "//@ default   THREADS=32\n"
+        "extern \"C\" __global__ void plain(float *x, long long n) {\n"
+        "    long long i = (long long)blockIdx.x * blockDim.x + threadIdx.x;\n    if (i < n) x[i] *= 2;\n}\n";
+    static const char *const forms[] = {
+        "--kernel %1$s/plain.cu --effort exhaustive --unverified --quiet --db %1$s/two.db",
+        "--kernel %1$s/plain.cu --problem n=2048 --max-trials 1 --unverified --quiet --db %1$s/two.db",
+        "export --db %1$s/two.db --gpu hostcuda --output %1$s/two.json",
+        "--device replay:%1$s/two.json --kernel %1$s/plain.cu --problem n=1024 --problem n=2048 "
+        "--effort exhaustive --unverified --json --quiet"};
+    char line[512], trials[32];
+    run_result r = {0};
+    write_in(folder, "plain.cu", kernel);
+    for (size_t i = 0; i < sizeof forms / sizeof *forms; i++) {
+        run_free(&r);
+        snprintf(line, sizeof line, forms[i], folder);
+        run_tune_faulty(&r, "", line);
+        assert_code(&r, 0);
+    }
+    assert_string_equal(run_json(trials, sizeof trials, r.out, "trials"), "4");
+    const char *second = strstr(r.out, "\"problem\":\"n=2048\"");
+    assert_non_null(second);
+    assert_true(atoi(run_json(trials, sizeof trials, second, "trials")) < 4);
+    run_free(&r);
+}
+
 static void test_warm(void **state) {
     (void)state;
     char line[256], db[128];
@@ -408,6 +441,7 @@ int main(void) {
         cmocka_unit_test(test_list_and_best),
         cmocka_unit_test(test_best_without_gpu),
         cmocka_unit_test(test_export_and_replay),
+        cmocka_unit_test(test_replay_of_two_problems),
         cmocka_unit_test(test_force_measures_again),
         cmocka_unit_test(test_every_configuration_is_wrong),
         cmocka_unit_test(test_drivers_that_fail),

@@ -22,7 +22,7 @@ static char message[256];
 tt_status __wrap_tt__device_gpu(tt__gpu *out, int ordinal);
 tt_status __wrap_tt__device_gpu(tt__gpu *out, int ordinal) {
     n_asked++;
-    if (ordinal >= ABSENT)
+    if (ordinal >= ABSENT || ordinal < 0)
         return tt__fail(TT_E_NO_DEVICE, "no device %d", ordinal);
     if (ordinal >= BROKEN)
         return tt__fail(TT_E_CUDA, "device %d is broken", ordinal);
@@ -103,7 +103,8 @@ static void test_asks_no_driver_for_twins(void **state) {
 
 static void test_leaves_out_what_is_broken(void **state) {
     (void)state;
-    static const int some[] = {0, BROKEN, 2}, none[] = {BROKEN, BROKEN + 1}, absent[] = {0, ABSENT, 2};
+    static const int some[] = {0, BROKEN, 2}, none[] = {BROKEN, BROKEN + 1}, absent[] = {0, ABSENT, 2},
+                     negative[] = {-1, -2};
     n_kinds = 1;
     assert_int_equal(find(some, 3, NULL), TT_OK);
     expect("0 2");
@@ -111,6 +112,7 @@ static void test_leaves_out_what_is_broken(void **state) {
     assert_int_equal(find(none, 2, NULL), TT_E_CUDA);
     assert_int_equal(find(absent, 3, NULL), TT_E_NO_DEVICE);
     assert_int_equal(n_asked, 2);
+    assert_int_equal(find(negative, 2, NULL), TT_E_NO_DEVICE);
 }
 
 static void test_limits(void **state) {

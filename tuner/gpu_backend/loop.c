@@ -139,8 +139,9 @@ static tt_status restarted(tt__loop *l, size_t gpu) {
 /* The first GPU that CUDA describes is the one of the run. */
 static tt_status described(tt__loop *l, size_t gpu) {
     tt_status status = tt__workers_described(&l->workers);
-    if (status != TT_OK)
+    if (status == TT_E_CUDA || status == TT_E_NO_DEVICE)
         return tt__loop_give_up(l, gpu, status);
+    TT_TRY(status); /* what all of them lack */
     l->described = true;
     l->gpus[gpu].state = TT__ARRAYS_CLOSED;
     return TT_OK;
@@ -218,109 +219,6 @@ static tt_status tried(tt__loop *l, tt__job *j, size_t gpu) {
     return j->lost_by ? strike(l, j->lost_by - 1) : TT_OK;
 }
 
-static tt_status no_reference(const tt__task *task) {
-    const tt__template *of = task->reference->t;
-    char what[TT__SYMBOL_MAX + 32];
-    bool fills = !task->work.launch.n_passes; /* the data's kernels are what is needed */
-    snprintf(what, sizeof what, "%s %s", fills ? "the data's kernel" : "the reference",
-             fills ? task->work.data.name[0] : task->work.reference.name[0]);
-    return tt__fail(TT_E_COMPILE, "%s: %s cannot be compiled with the default configuration: %s: %s",
-                    of->path, what, tt__trial_status_name(task->reference->status), task->reference->reason);
-}
-
-/* ---- Which GPU works for which lane ---------------------------------------------------------------------
- */
-
-/* What a lane has for a GPU. */
-typedef struct need {
-    size_t n;        /* trials that the GPU may do, and that none does */
-    uint64_t oldest; /* of them; 0: one was lost by another GPU */
-} need;
-
-static need need_of(const tt__loop *l, size_t lane, size_t gpu) {
-    need of = {.n = l->lanes[lane]->is_fresh, .oldest = UINT64_MAX};
-    for (int i = 0; i < TT__JOBS_MAX; i++) {
-        const tt__job *j = &l->jobs[i];
-        if (j->lane != lane || j->lost_by == gpu + 1 ||
-            (j->state != TT__JOB_TO_COMPILE && j->state != TT__JOB_TO_TRY))
-            continue;
-        of.n++;
-        const uint64_t order = j->lost_by ? 0 : j->order;
-        of.oldest = order < of.oldest ? order : of.oldest;
-    }
-    return of;
-}
-
-/* The number of GPUs that have a lane's arrays, or will. */
-static size_t n_gpus_on(const tt__loop *l, size_t lane) {
-    size_t n = 0;
-    for (size_t i = 0; i < l->workers.n_gpus; i++)
-        n += l->gpus[i].lane == lane && l->gpus[i].state != TT__ARRAYS_CLOSED && !l->gpus[i].given_up;
-    return n;
-}
-
-/* Does another lane have a trial that was lost? Until it is done, nothing tells whether the configuration or
- * the other GPU is to blame. */
-static bool is_called(const tt__loop *l, size_t gpu) {
-    bool is = false;
-    for (int i = 0; i < TT__JOBS_MAX; i++)
-        is |= l->jobs[i].state == TT__JOB_TO_TRY && l->jobs[i].lost_by && l->jobs[i].lost_by != gpu + 1 &&
-              l->jobs[i].lane != l->gpus[gpu].lane;
-    return is;
-}
-
-/* A GPU without work goes to the lane that has fewest GPUs, and then to the oldest trial. Opening arrays
- * takes as long as several trials. */
-static bool find_work(tt__loop *l, size_t gpu) {
-    enum { WORTH = 2 };
-    tt__loop_gpu *g = &l->gpus[gpu];
-    size_t best = TT__LANES_MAX, fewest = SIZE_MAX;
-    uint64_t oldest = UINT64_MAX;
-    if (g->state == TT__ARRAYS_OPEN && need_of(l, g->lane, gpu).n > 0 && !is_called(l, gpu))
-        return true;
-    for (size_t i = 0; i < TT__LANES_MAX; i++) {
-        if (!l->lanes[i])
-            continue;
-        const need of = need_of(l, i, gpu);
-        const size_t on = of.oldest == 0 ? 0 : n_gpus_on(l, i);
-        if (of.n <= WORTH * on || on > fewest ||
-            (on == fewest && of.oldest >= oldest && best < TT__LANES_MAX))
-            continue;
-        best = i;
-        fewest = on;
-        oldest = of.oldest;
-    }
-    if (best == TT__LANES_MAX)
-        return false;
-    if (best != g->lane)
-        g->state = TT__ARRAYS_CLOSED;
-    g->lane = best;
-    return true;
-}
-
-/* Opens the arrays of a GPU's lane, if their kernels are there. */
-static tt_status open_arrays(tt__loop *l, size_t gpu) {
-    const tt__task *task = tt__loop_task(l, gpu);
-    if (task->checker->state != TT__CUBIN_READY)
-        return TT_OK;
-    if (task->reference && task->reference->state != TT__CUBIN_READY)
-        return task->reference->state == TT__CUBIN_FAILED ? no_reference(task) : TT_OK;
-    return tt__loop_open_problem(l, gpu);
-}
-
-tt_status tt__loop_prepare(tt__loop *l) {
-    for (size_t gpu = 0; gpu < l->workers.n_gpus; gpu++) {
-        const tt__loop_gpu *g = &l->gpus[gpu];
-        if (g->given_up || g->holds_finals || l->workers.items[gpu].busy || !find_work(l, gpu))
-            continue;
-        if (tt__worker_gone(&l->workers.items[gpu]))
-            tt__loop_drop_gpu(l, gpu);
-        if (g->state == TT__ARRAYS_CLOSED)
-            TT_TRY(open_arrays(l, gpu));
-    }
-    return TT_OK;
-}
-
 /* ---- The event loop ------------------------------------------------------------------------------------ */
 
 void tt__loop_promote(tt__loop *l) {
@@ -380,7 +278,7 @@ static int oldest_for(const tt__loop *l, size_t gpu) {
 static void feed_next(tt__loop *l, size_t gpu) {
     const tt__worker *w = &l->workers.items[gpu];
     int at = oldest_for(l, gpu);
-    if (at != TT__NO_JOB && w->busy && !w->ahead && !is_called(l, gpu) &&
+    if (at != TT__NO_JOB && w->busy && !w->ahead && !tt__loop_is_called(l, gpu) &&
         sizeof(tt__msg_trial) + l->jobs[at].cubin->image.len < w->ahead_bytes)
         ask_trial(l, gpu, (size_t)at, "the next request");
 }

@@ -146,6 +146,12 @@ tt__loop_lane *tt__loop_now(const tt__loop *l);
 /* What a GPU works on. */
 const tt__task *tt__loop_task(const tt__loop *l, size_t gpu);
 
+/* Has another lane a trial that was lost, and for which no other GPU has come? */
+bool tt__loop_is_called(const tt__loop *l, size_t gpu);
+/* Keeps a GPU in its lane if that has trials for it. Otherwise it goes to the lane that has fewest GPUs, and
+ * then to the oldest trial. False: there is nothing for it. */
+bool tt__loop_find_work(tt__loop *l, size_t gpu);
+
 /* A GPU's worker died or is unusable. Its jobs wait for another worker. */
 void tt__loop_drop_gpu(tt__loop *l, size_t gpu);
 /* Gives up a GPU that others can replace, and says so. Fails with `status` if it is the last. */
