@@ -9,11 +9,20 @@
 #include "tuner/elect.h"
 #include "tuner/tune.h"
 
+/* When a problem begins. */
+typedef struct turn {
+    bool is_short;
+    double bytes; /* 0 if it is short */
+    size_t at_problem;
+} turn;
+
 typedef struct lanes {
     tt__session *s;
     const tt__problem *problems;
     tt_result *results;
-    size_t most, next; /* the problem that is opened next */
+    bool *ended;       /* for each problem */
+    turn *turns;       /* the order in which problems begin */
+    size_t most, next; /* the turn that comes next */
     tt__lane *at[TT__LANES_MAX];
     size_t order[TT__LANES_MAX]; /* s->n_lanes lanes in use, in the order of their problems */
 } lanes;
@@ -33,6 +42,32 @@ static tt_status enter(lanes *all, size_t k) {
     s->at_problem = all->at[k]->at_problem;
     s->in_background = k != all->order[0];
     return s->backend->ops->enter(s->backend, k);
+}
+
+/* At the end of a run, GPUs wait for the one that has the last finals. So problems with long finals begin
+ * first: short ones, and then those that move most bytes. */
+static int by_finals(const void *left, const void *right) {
+    const turn *a = left, *b = right;
+    if (a->is_short != b->is_short)
+        return b->is_short - a->is_short;
+    const int more = (a->bytes < b->bytes) - (a->bytes > b->bytes);
+    return more ? more : (a->at_problem > b->at_problem) - (a->at_problem < b->at_problem);
+}
+
+static tt_status plan(lanes *all) {
+    const size_t n = all->s->n_problems;
+    const double short_bytes = TT__SHORT_US * 1e3 * all->s->gpu.peak_gbps;
+    all->ended = calloc(n, sizeof *all->ended);
+    all->turns = calloc(n, sizeof *all->turns);
+    if (!all->ended || !all->turns)
+        return tt__fail_memory(n * sizeof *all->turns);
+    for (size_t i = 0; i < n; i++) {
+        const double bytes = all->problems[i].moved_bytes;
+        const bool is_short = bytes < short_bytes;
+        all->turns[i] = (turn){is_short, is_short ? 0 : bytes, i};
+    }
+    qsort(all->turns, n, sizeof *all->turns, by_finals);
+    return TT_OK;
 }
 
 static void close_lane(lanes *all, size_t k) {
@@ -158,6 +193,8 @@ static tt_status drive(lanes *all, size_t k, bool over) {
         return TT_OK;
     tt__session_phase(s, "finals", &l->both.search.problem, &l->since_s);
     s->backend->ops->leave(s->backend);
+    all->ended[l->at_problem] = true;
+    s->n_ended++;
     close_lane(all, k);
     return TT_OK;
 }
@@ -165,7 +202,7 @@ static tt_status drive(lanes *all, size_t k, bool over) {
 /* Opens a problem. Its searches have the stored trials, also those of lanes that blocked it. */
 static tt_status open_searches(lanes *all, tt__lane *l) {
     tt__searches_close(&l->both);
-    return tt__searches_open(all->s, &all->problems[l->at_problem], all->s->n_problems - l->at_problem,
+    return tt__searches_open(all->s, &all->problems[l->at_problem], all->s->n_problems - all->s->n_ended,
                              &l->both);
 }
 
@@ -174,7 +211,7 @@ static tt_status begin(lanes *all, size_t k) {
     if (!l)
         return tt__fail_memory(sizeof *l);
     all->order[all->s->n_lanes++] = k;
-    l->at_problem = all->next++;
+    l->at_problem = all->turns[all->next++].at_problem;
     l->result = &all->results[l->at_problem];
     TT_TRY(enter(all, k));
     tt__tune_begin_result(all->s, &all->problems[l->at_problem], l->result);
@@ -251,14 +288,18 @@ static tt_status run(lanes *all) {
     }
 }
 
-tt_status tt__lanes_tune(tt__session *s, const tt__problem *problems, tt_result *results, size_t *n_ended) {
+tt_status tt__lanes_tune(tt__session *s, const tt__problem *problems, tt_result *results) {
     lanes all = {.s = s, .problems = problems, .results = results, .most = tt__lanes_most(s)};
-    tt_status status = run(&all);
-    *n_ended = all.next;
-    if (s->n_lanes > 0)
-        *n_ended = all.at[all.order[0]]->at_problem;
+    tt_status status = plan(&all);
+    if (status == TT_OK)
+        status = run(&all);
     while (s->n_lanes > 0)
         close_lane(&all, all.order[0]);
+    for (size_t i = 0, n = 0; n < s->n_ended; i++)
+        if (all.ended[i])
+            results[n++] = results[i];
+    free(all.ended);
+    free(all.turns);
     s->lane = 0;
     s->in_background = false;
     return status;

@@ -35,8 +35,8 @@ typedef struct tt__lane {
  * kept. */
 size_t tt__lanes_most(const tt__session *s);
 
-/* Tunes all problems. `results` has one for each. *n_ended: how many of the first are complete, also after a
- * failure. */
-tt_status tt__lanes_tune(tt__session *s, const tt__problem *problems, tt_result *results, size_t *n_ended);
+/* Tunes all problems. `results` has one for each. After a failure the first s->n_ended are those of the
+ * problems that have ended, in their order. */
+tt_status tt__lanes_tune(tt__session *s, const tt__problem *problems, tt_result *results);
 
 #endif

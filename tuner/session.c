@@ -36,7 +36,7 @@ void tt__session_phase(const tt__session *s, const char *name, const tt__problem
 static double eta(const tt__session *s, const tt__search *search) {
     double elapsed = tt__now_s() - s->started_s;
     double total = (double)search->wanted * (double)s->n_problems;
-    double done = (double)search->wanted * (double)s->at_problem + (double)tt__search_counted(search);
+    double done = (double)search->wanted * (double)s->n_ended + (double)tt__search_counted(search);
     return done > 0 && search->n_measured > 0 ? elapsed * (total - done) / done : -1;
 }
 

@@ -31,7 +31,7 @@ typedef struct tt__session {
     int64_t gpu_id, run_id;
     size_t lane, n_lanes;          /* the backend's lane; how many are in use, or 0: only the first */
     bool in_background;            /* an earlier problem shows its progress */
-    size_t at_problem, n_problems; /* for progress */
+    size_t at_problem, n_ended, n_problems;
     double started_s, end_s;       /* end_s: end of the budget, or INFINITY */
     tt__winners elsewhere;         /* winners of earlier runs, where a search may start */
 } tt__session;

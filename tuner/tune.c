@@ -192,15 +192,15 @@ out:
 }
 
 static tt_status tune_all(tt__session *s, tt__ahead *ahead, tt_report *report, tt_result *results) {
-    size_t without = 0, n_ended = 0;
+    size_t without = 0;
     tt_status status = TT_OK;
     if (tt__lanes_most(s) > 1)
-        status = tt__lanes_tune(s, ahead->problems, results, &n_ended);
-    for (; status == TT_OK && n_ended < s->n_problems; n_ended += status == TT_OK) {
-        s->at_problem = n_ended;
-        status = tune_next(s, &ahead->problems[n_ended], &ahead->next, &results[n_ended]);
+        status = tt__lanes_tune(s, ahead->problems, results);
+    for (; status == TT_OK && s->n_ended < s->n_problems; s->n_ended += status == TT_OK) {
+        s->at_problem = s->n_ended;
+        status = tune_next(s, &ahead->problems[s->at_problem], &ahead->next, &results[s->at_problem]);
     }
-    report->n_results += n_ended;
+    report->n_results += s->n_ended;
     TT_TRY(status);
     TT_TRY(tt__store_run_end(s->store, s->run_id));
     for (size_t i = 0; i < s->n_problems; i++)
@@ -316,7 +316,7 @@ static tt_status run_kinds(tt__session *s, tt_ctx *ctx, const tt__devices *devic
         const double now_s = tt__now_s();
         s->devices = devices->kinds[kind].ordinals;
         s->n_gpus = devices->kinds[kind].n;
-        s->at_problem = 0;
+        s->at_problem = s->n_ended = 0;
         if (isfinite(end_s))
             s->end_s = now_s + (end_s - now_s) / (double)(devices->n_kinds - kind);
         if (devices->n_kinds > 1)

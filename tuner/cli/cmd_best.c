@@ -158,7 +158,8 @@ static const tt__cli_option options[] = {
 const tt__cli_command tt__cmd_best = {
     .name = "best",
     .usage = "tune best [--gpu NAME] --size N | --shape RxC |\n"
-             "            --op NAME | --kernel FILE.cu [--problem NAME=VALUE[,...]] [options]",
+             "            --permute AXIS[,AXIS...] --dims N[,N...] | --op NAME |\n"
+             "            --kernel FILE.cu [--problem NAME=VALUE[,...]] [options]",
     .summary = "the best known configuration for one problem; needs no GPU",
     .notes = "\"match\" says how well the answer fits: exact, stale (the template, the driver or the "
              "measuring method\n"

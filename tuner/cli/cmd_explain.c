@@ -352,6 +352,7 @@ static int run(const tt__cli_args *args) {
 
 static const tt__cli_option options[] = {
     TT__OPTS_MATRIX("explain"),
+    TT__OPTS_PERMUTATION,
     TT__OPTS_OPERATION,
     {"device", "N|replay:FILE", "the CUDA device, default 0; or a recording, which has\nno counters",
      tt__cli_set_device, 0},
@@ -368,7 +369,8 @@ static const tt__cli_option options[] = {
 const tt__cli_command tt__cmd_explain = {
     .name = "explain",
     .usage = "tune explain [--device N|replay:FILE] --size N | --shape RxC |\n"
-             "            --op NAME | --kernel FILE.cu [--problem NAME=VALUE[,...]] [options]",
+             "            --permute AXIS[,AXIS...] --dims N[,N...] | --op NAME |\n"
+             "            --kernel FILE.cu [--problem NAME=VALUE[,...]] [options]",
     .summary = "why the winner is as fast as it is, by hardware counters",
     .notes =
         "Runs the winner beside the default, the tuned copy and the configurations that differ in one\n"
