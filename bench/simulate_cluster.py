@@ -3,7 +3,7 @@
 
 First it searches a recording on 1 and on 8 replay devices that take the recorded times, which tests the scheduler of `tune`
 itself. The same problems are then simulated, which tests the simulation. Then it simulates clusters of hosts with 8 GPUs, some
-slow, some lost. Writes FOLDER/scale.json and FOLDER/scale.md. Takes five minutes, mostly asleep.
+slow, some lost. Writes FOLDER/scale.json and FOLDER/scale.md. Takes seven minutes, mostly asleep.
 """
 import argparse
 import heapq
@@ -20,6 +20,7 @@ parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.R
 parser.add_argument("build", type=pathlib.Path)
 parser.add_argument("folder", type=pathlib.Path)
 parser.add_argument("--commit", default="", help="noted in the JSON")
+parser.add_argument("--stores", type=int, default=10, help="in which 8 GPUs look for the same winners (10)")
 parser.add_argument("--problems", type=int, default=15360, help="of the clusters (15360)")
 args = parser.parse_args()
 root = pathlib.Path(__file__).resolve().parent.parent
@@ -111,6 +112,20 @@ def replayed(recording, problems, gpus, effort):
         return store.execute("SELECT max(at_ms) * 1e-3, sum(stage = 0) FROM trial").fetchone()
 
 
+def winners(problems, recording, stores):
+    """How many configurations win each problem, if 8 GPUs tune it from so many empty stores."""
+    found = {}
+    for k in range(stores):
+        db = folder / f"winners-{k}.db"
+        tune("--device", f"replay:{recording}*8", *problems, "--db", db, "--quiet")
+        with sqlite3.connect(db) as store:
+            rows = store.execute("SELECT key, kernel, text FROM winner JOIN problem ON problem.id = problem_id"
+                                 " JOIN config ON config.id = config_id JOIN template ON template.id = template_id")
+            for problem, kernel, config in rows:
+                found.setdefault(problem, set()).add((kernel, config))
+    return {problem: len(configs) for problem, configs in found.items()}
+
+
 out = {"commit": args.commit, "recording": "h200.json", "assumed": {"start_s": START_S, "requeue_s": REQUEUE_S, **MERGE_S},
        "host": [], "cluster": []}
 lines = ["Made by `bench/simulate_cluster.py`" + (f", commit {args.commit}" if args.commit else "") + ".", "",
@@ -139,6 +154,12 @@ with tempfile.TemporaryDirectory() as temporary:
             lines.append(f"| {label} problems, {effort} | {gpus} | {trials} | {seconds:.1f} | {rate:.0f} | {rate / one:.2f} |"
                          f" {simulated:.1f} |")
             print(lines[-1], flush=True)
+
+    stores = args.stores
+    out["winners"] = winners(twenty, folder / "all.json", stores)
+    alike = sum(n == 1 for n in out["winners"].values())
+    lines += ["", f"8 GPUs, {stores} fresh stores: one winner for {alike} of {len(out['winners'])} problems."]
+    print(lines[-1], flush=True)
 
 known = [p for name in sorted(root.glob("recordings/h200*.json")) for p in problems_of(name)]
 many = list(itertools.islice(itertools.cycle(known), args.problems))
