@@ -24,7 +24,7 @@ typedef struct lanes {
     turn *turns;       /* the order in which problems begin */
     size_t most, next; /* the turn that comes next */
     tt__lane *at[TT__LANES_MAX];
-    size_t order[TT__LANES_MAX]; /* s->n_lanes lanes in use, in the order of their problems */
+    size_t order[TT__LANES_MAX]; /* s->n_lanes lanes in use, as they began */
 } lanes;
 
 size_t tt__lanes_most(const tt__session *s) {

@@ -230,6 +230,35 @@ static void test_replay(void **state) {
     assert_string_equal(lists[0], lists[1]);
 }
 
+/* Problems with long finals begin first: a short one, then the largest. The report keeps the order of the
+ * call. */
+static void test_order(void **state) {
+    (void)state;
+    char line[512];
+    run_result r;
+    snprintf(
+        line, sizeof line,
+        "--device replay:" TT_SOURCE_DIR
+        "/recordings/h200.json*2 --sizes 4096,16384,2048 --max-trials 24 --json --quiet --db %s/order.db",
+        folder);
+    run_tune(&r, NULL, line);
+    assert_code(&r, 0);
+    const char *small = strstr(r.out, "\"rows\":2048"), *large = strstr(r.out, "\"rows\":16384");
+    assert_non_null(small);
+    assert_non_null(large);
+    assert_true(strstr(r.out, "\"rows\":4096") < large && large < small);
+    run_free(&r);
+    static const char first[] = "(select min(at_ms) from trial join problem on problem.id = problem_id"
+                                " join operation on operation.id = operation_id"
+                                " where name = 'transpose' and key like 'rows=%d,%%')";
+    char query[1024], begun[3][320];
+    static const int sizes[] = {2048, 16384, 4096};
+    for (int i = 0; i < 3; i++)
+        snprintf(begun[i], sizeof begun[i], first, sizes[i]);
+    snprintf(query, sizeof query, "select %s < %s and %s < %s", begun[0], begun[1], begun[1], begun[2]);
+    assert_int_equal(ask(in_folder("order.db"), query), 1);
+}
+
 /* Finals that go on are abandoned, and the next run holds them. */
 static void test_interrupted_beside_finals(void **state) {
     (void)state;
@@ -282,6 +311,7 @@ int main(void) {
         cmocka_unit_test(test_lost_in_finals),
         cmocka_unit_test(test_one_left_in_finals),
         cmocka_unit_test(test_replay),
+        cmocka_unit_test(test_order),
         cmocka_unit_test(test_interrupted_beside_finals),
         cmocka_unit_test(test_bad_lists),
     };
