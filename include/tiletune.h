@@ -406,7 +406,8 @@ typedef struct tt_report {
 
 /* Tunes the problems one after the other, or side by side on several GPUs. A call takes matrices and built-in
  * operations, or problems of one kernel of yours. Each trial is stored when it ends, and so are the winners.
- * Stored and valid trials are not measured again. *out is also set, with the results so far, on TT_E_INTERRUPTED and TT_E_NO_WINNER.
+ * Stored and valid trials are not measured again. *out is also set, with the results so far, on
+ * TT_E_INTERRUPTED and TT_E_NO_WINNER.
  *
  * Worker processes compile and measure, so a faulty kernel cannot harm the caller. The caller's CUDA contexts
  * are not touched. Workers are children of the caller, and each is awaited by its process id.
