@@ -82,7 +82,7 @@ static const char cache_as_t4[] =
 
 static tt_status convert_cache(tt__import *m) {
     sqlite3_stmt *stmt = NULL;
-    const char *text;
+    const char *text = NULL;
     tt__str t4 = {0};
     tt_status status = ask(m, &stmt, cache_as_t4, &text);
     if (status == TT_OK)
@@ -101,7 +101,7 @@ static tt_status read_unit(tt__import *m) {
                  {"s", "1e3"},          {"microseconds", "1e-3"}, {"us", "1e-3"}, {"nanoseconds", "1e-6"},
                  {"ns", "1e-6"}};
     sqlite3_stmt *stmt = NULL;
-    const char *unit;
+    const char *unit = NULL;
     tt_status status = ask(m, &stmt, "SELECT json_extract(?1, '$.metadata.timeunit')", &unit);
     m->ms_per_unit = status == TT_OK && !unit ? "1" : NULL;
     for (size_t i = 0; status == TT_OK && unit && i < sizeof units / sizeof *units; i++)
@@ -130,7 +130,7 @@ static tt_status fail_stranger(const tt__import *m, bool ktt) {
 
 tt_status tt__import_tell(tt__import *m) {
     sqlite3_stmt *stmt = NULL;
-    const char *found;
+    const char *found = NULL;
     char what[8] = "";
     tt_status status = ask(m, &stmt,
                            "SELECT CASE WHEN json_type(?1, '$.metadata.format') IS NOT NULL THEN 'ours'"
@@ -162,7 +162,7 @@ tt_status tt__import_tell(tt__import *m) {
 
 tt_status tt__import_foreign_gpu(tt__import *m) {
     sqlite3_stmt *stmt = NULL;
-    const char *device, *slash = strrchr(m->path, '/');
+    const char *device = NULL, *slash = strrchr(m->path, '/');
     tt__gpu *gpu = &m->r->gpu;
     *gpu = m->foreign->gpu;
     tt_status status = ask(m, &stmt, "SELECT json_extract(?1, '$.device')", &device);

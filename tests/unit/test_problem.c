@@ -29,7 +29,7 @@ static tt__template *parsed(const char *declared) {
 static tt__problem of(const tt__template *t, const char *text) {
     tt__problem p;
     if (tt__operation_problem(&p, t->operation, t->op, text) != TT_OK)
-        fail_msg("%s: %s", text, tt_last_error());
+        fail_msg("%s: %s", text ? text : "the usual problem", tt_last_error());
     return p;
 }
 
