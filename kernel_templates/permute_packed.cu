@@ -18,7 +18,7 @@
 //@ where     elem_size <= 2 AND stride0 > 1
 //@ where     row * rows = bytes AND row > elem_size
 //@ where     (row + 8) * (rows + 8) <= 48128
-//@ where     (READ_RUN = 64 AND WRITE_RUN = 128) OR bytes BETWEEN THREADS * 12 AND THREADS * 64
+//@ where     (READ_RUN = 64 AND WRITE_RUN = 128) OR bytes BETWEEN THREADS * 12 AND THREADS * 48
 //@ block     THREADS
 //@ grid      min(ceil_div(permute_tile(0, READ_RUN, WRITE_RUN), TILES), 2147483647)
 //@ args      dst, src
@@ -37,9 +37,9 @@ constexpr int row_words = (width + part - 1) / part, run_words = (height + 2 * p
 // Rows 0, part, 2 part ... make a plane of shared memory, those behind them the next. With an odd pitch, words of a column are in
 // different banks.
 constexpr int pitch = row_words | 1, plane = run_words * pitch;
-constexpr int warps = THREADS / 32, span = row_words + 1; // words of memory that have a row
-// Turns of the threads for a tile. A warp loads or stores 31 words, and has the one behind or before them.
-constexpr int loads = (span * height + warps * 31 - 1) / (warps * 31), stores = (run_words * row_words + warps * 31 - 1) / (warps * 31);
+constexpr int warps = THREADS / 32;
+// Turns of the threads for a tile. A warp stores 31 words, and has the one before them.
+constexpr int loads = (row_words * height + THREADS - 1) / THREADS, stores = (run_words * row_words + warps * 31 - 1) / (warps * 31);
 
 // How far an element of a row, or a row, is from the tile's first element: a row in the source, a run in the destination.
 template <bool OF_ROW, int I> static __device__ permute_distance permute_distance_of(unsigned index) {
@@ -87,19 +87,19 @@ static __device__ permute_begin permute_begin_of(long long at) {
 
 // ---- Reading ----
 
-// What a thread reads in a turn. What no row needs goes to the word behind all others.
+// What a thread reads in a turn. Without work it reads the first word, to the word behind all others.
 struct permute_load {
     permute_bytes from; // bytes from the tile's first element
     int to;             // a word of shared memory
-    unsigned word;      // of memory, with the first byte; the next thread has the rest
+    unsigned low, high; // the words that have it
 };
 
 static __device__ permute_load permute_load_of(int turn) {
-    const unsigned at = (threadIdx.x / 32 + turn * warps) * 31 + threadIdx.x % 32, row = at / span, word = at % span;
-    if (at >= span * height)
-        return {0, plane * part, 0};
+    const unsigned at = threadIdx.x + turn * THREADS, row = at / row_words, word = at % row_words;
+    if (at >= row_words * height)
+        return {0, plane * part, 0, 0};
     return {(permute_bytes)permute_distance_of<true, 0>(row) * ELEM_SIZE + (permute_bytes)word * 4,
-            word == row_words || threadIdx.x % 32 == 31 ? plane * part : (int)(row % part * plane + row / part * pitch + word), 0};
+            (int)(row % part * plane + row / part * pitch + word), 0, 0};
 }
 
 // Written so that the compiler still knows it for global memory.
@@ -109,16 +109,17 @@ static __device__ const unsigned *permute_aligned(const unsigned char *p) {
 
 static __device__ void permute_fetch(permute_load *load, const unsigned char *from) {
 #pragma unroll
-    for (int i = 0; i < loads; i++)
-        load[i].word = *permute_aligned(from + load[i].from);
+    for (int i = 0; i < loads; i++) {
+        const unsigned *p = permute_aligned(from + load[i].from);
+        load[i].low = p[0];
+        load[i].high = p[1];
+    }
 }
 
 static __device__ void permute_keep(unsigned *held, const permute_load *load, const unsigned char *from) {
 #pragma unroll
-    for (int i = 0; i < loads; i++) { // the shift counts modulo 32
-        const unsigned next = __shfl_down_sync(~0u, load[i].word, 1);
-        held[load[i].to] = __funnelshift_r(load[i].word, next, (unsigned)(unsigned long long)(from + load[i].from) << 3);
-    }
+    for (int i = 0; i < loads; i++) // the shift counts modulo 32
+        held[load[i].to] = __funnelshift_r(load[i].low, load[i].high, (unsigned)(unsigned long long)(from + load[i].from) << 3);
 }
 
 // The same at the tensor's ends. What is in no tensor is not read.
