@@ -112,10 +112,10 @@ def replayed(recording, problems, gpus, effort):
         return store.execute("SELECT max(at_ms) * 1e-3, sum(stage = 0) FROM trial").fetchone()
 
 
-def winners(problems, recording, stores):
-    """How many configurations win each problem, if 8 GPUs tune it from so many empty stores."""
+def winners(problems, recording):
+    """How many configurations win each problem, if 8 GPUs tune it from several empty stores."""
     found = {}
-    for k in range(stores):
+    for k in range(args.stores):
         db = folder / f"winners-{k}.db"
         tune("--device", f"replay:{recording}*8", *problems, "--db", db, "--quiet")
         with sqlite3.connect(db) as store:
@@ -155,10 +155,9 @@ with tempfile.TemporaryDirectory() as temporary:
                          f" {simulated:.1f} |")
             print(lines[-1], flush=True)
 
-    stores = args.stores
-    out["winners"] = winners(twenty, folder / "all.json", stores)
+    out["winners"] = winners(twenty, folder / "all.json")
     alike = sum(n == 1 for n in out["winners"].values())
-    lines += ["", f"8 GPUs, {stores} fresh stores: one winner for {alike} of {len(out['winners'])} problems."]
+    lines += ["", f"8 GPUs, {args.stores} fresh stores: one winner for {alike} of {len(out['winners'])} problems."]
     print(lines[-1], flush=True)
 
 known = [p for name in sorted(root.glob("recordings/h200*.json")) for p in problems_of(name)]

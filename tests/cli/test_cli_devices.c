@@ -251,7 +251,7 @@ static void test_order(void **state) {
     static const char first[] = "(select min(at_ms) from trial join problem on problem.id = problem_id"
                                 " join operation on operation.id = operation_id"
                                 " where name = 'transpose' and key like 'rows=%d,%%')";
-    char query[1024], begun[3][320];
+    char query[2048], begun[3][320];
     static const int sizes[] = {2048, 16384, 4096};
     for (int i = 0; i < 3; i++)
         snprintf(begun[i], sizeof begun[i], first, sizes[i]);
@@ -285,6 +285,24 @@ static void test_interrupted_beside_finals(void **state) {
                      0);
 }
 
+/* The report of a stopped run has the problems that have ended, whichever began first. */
+static void test_report_so_far(void **state) {
+    (void)state;
+    char line[512];
+    run_result r;
+    snprintf(line, sizeof line,
+             "--device replay:" TT_SOURCE_DIR
+             "/recordings/h200.json*2 --sizes 4096,16384,8192 --max-trials 48 --json --db %s/so-far.db",
+             folder);
+    run_tune(&r, &(run_spec){.interrupt_at = "[1/3] replay 4096x4096", .timeout_s = RUN_TUNE_TIMEOUT_S},
+             line);
+    assert_code(&r, 130);
+    assert_has(&r, r.out, "\"rows\":16384");
+    assert_has(&r, r.out, "\"rows\":8192");
+    assert_null(strstr(r.out, "\"rows\":4096"));
+    run_free(&r);
+}
+
 static void test_bad_lists(void **state) {
     (void)state;
     static const char *const bad[][2] = {
@@ -313,6 +331,7 @@ int main(void) {
         cmocka_unit_test(test_replay),
         cmocka_unit_test(test_order),
         cmocka_unit_test(test_interrupted_beside_finals),
+        cmocka_unit_test(test_report_so_far),
         cmocka_unit_test(test_bad_lists),
     };
     return cmocka_run_group_tests(tests, enter, run_leave);

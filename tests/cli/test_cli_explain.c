@@ -159,6 +159,23 @@ static void test_energy(void **state) {
     unsetenv("HOSTCUDA_CLOCKS");
 }
 
+static void test_permutation(void **state) {
+    run_result r;
+    (void)state;
+    run_tune_faulty(&r, "", "--permute 1,0,2 --dims 6,5,7 --max-trials 8");
+    assert_code(&r, 0);
+    run_free(&r);
+    run_tune_faulty(&r, "", "explain --permute 1,0,2 --dims 6,5,7");
+    assert_code(&r, 0);
+    assert_has(&r, r.out, "permute of ");
+    assert_has(&r, r.out, "Without counters");
+    run_free(&r);
+    run_tune_faulty(&r, "", "explain --permute 1,0,2");
+    assert_code(&r, 2);
+    assert_has(&r, r.err, "--permute and --dims go together");
+    run_free(&r);
+}
+
 static void test_replay(void **state) {
     char line[512];
     run_result r;
@@ -181,6 +198,7 @@ static void test_usage(void **state) {
     (void)state;
     explain(&r, "", "");
     assert_code(&r, 2);
+    assert_has(&r, r.err, "or --permute, --op or --kernel");
     run_free(&r);
     explain(&r, matrix, "--size 64 --gpu H100");
     assert_code(&r, 2);
@@ -199,8 +217,8 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_untuned),  cmocka_unit_test(test_kernel),
         cmocka_unit_test(test_counters), /* of the winner above */
-        cmocka_unit_test(test_energy),   cmocka_unit_test(test_replay),
-        cmocka_unit_test(test_usage),
+        cmocka_unit_test(test_energy),   cmocka_unit_test(test_permutation),
+        cmocka_unit_test(test_replay),   cmocka_unit_test(test_usage),
     };
     return cmocka_run_group_tests(tests, enter, run_leave);
 }

@@ -97,7 +97,8 @@ tt_status tt__cli_check_one(const tt__cli_args *args, const char *command, const
     if (args->n_problems == 0 && !args->kernel_file && !args->op && !args->permute)
         return tt__fail(
             TT_E_INVALID,
-            "which problem? give --size or --shape, as in \"tune %s --size 4096\", or --op or --kernel",
+            "which problem? give --size or --shape, as in \"tune %s --size 4096\", or --permute, --op or "
+            "--kernel",
             command);
     if (args->n_problems + args->n_texts > 1)
         return tt__fail(TT_E_INVALID, "%zu problems, but %s %s: ask for each",
