@@ -1,5 +1,5 @@
 /*
- * Unpacks files of other tuners, finds out their format, and converts them to T4 as Kernel Tuner and the
+ * Unpacks files of other tuners, and finds out their format. Converts them to T4 as Kernel Tuner and the
  * benchmark hub write it. docs/recordings.md says which parts are read.
  */
 #include <limits.h>

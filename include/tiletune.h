@@ -177,9 +177,9 @@ typedef struct tt_problem {
     int64_t lds;        /* elements from one source row to the next, >= cols; 0: cols */
     int64_t ldd;        /* elements from one destination row to the next, >= rows; 0: rows, in place lds */
     int elem_size;      /* bytes: 1, 2, 4, 8 or 16; 0: 4 */
-    /* Both base addresses, row pitches and batch strides are multiples of so many bytes: 1, 2, 4, 8 or 16, at
-     * least elem_size. 0, or a value too large for the pitches and strides: the largest that they allow. Base
-     * addresses are then taken as multiples of 16. */
+    /* Bytes that divide both base addresses, row pitches and batch strides: 1, 2, 4, 8 or 16, at least
+     * elem_size. 0, or too large for the pitches and strides: the largest that they allow. Base addresses are
+     * then taken as multiples of 16. */
     int align;
     int64_t batch;      /* number of matrices of this shape; 0: 1 */
     int64_t src_stride; /* elements from one source matrix to the next; 0: rows * lds */

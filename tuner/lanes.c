@@ -220,7 +220,7 @@ static tt_status begin(lanes *all, size_t k) {
 }
 
 /* Begins problems in free lanes. Those under way go on if they are blocked no longer, or get room in the
- * backend: the first one first, so that finals do not come all at the end. */
+ * backend. The one that began first comes first, so that finals do not come all at the end. */
 static tt_status go_on(lanes *all) {
     const size_t n = all->s->n_lanes;
     size_t order[TT__LANES_MAX];
