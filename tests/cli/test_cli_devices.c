@@ -74,6 +74,8 @@ static void tune_sizes(run_result *r, const char *env, const char *devices, cons
     assert_int_equal(ask(db, "select count(*) from winner"), n_winners);
     assert_int_equal(ask(db, twice), 0);
     assert_int_equal(ask(db, "select count(*) from trial where status <> 0"), 0);
+    assert_true(ask(db, "select min(n) from (select count(*) n from trial where stage = 0 and problem_id in"
+                        " (select problem_id from winner) group by problem_id)") >= 24); /* none is lost */
 }
 
 static void tune(run_result *r, const char *env, const char *devices, const char *name, int n_winners) {
