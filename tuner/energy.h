@@ -18,7 +18,7 @@ enum { TT__ENERGY_TURNS = 4, TT__ENERGY_THINGS_MAX = 8 }; /* trains of each thin
 typedef struct tt__train {
     int thing;
     double launches, seconds, joules;
-    double middle_s; /* when, on the clock of tt__now_s */
+    double middle_s; /* when: how long the GPU had run trains by then */
 } tt__train;
 
 typedef struct tt__idle {

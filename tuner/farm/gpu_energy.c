@@ -96,16 +96,19 @@ static tt_status run_to_tick(running *r, double least_s, double *ran_s, double *
     return TT_OK;
 }
 
-static tt_status run_train(tt__gpu_state *g, const tt__timed *thing, double train_s, tt__train *out) {
+/* *now_s: how long the GPU has run trains. A drift is linear in that, even if the host pauses. */
+static tt_status run_train(tt__gpu_state *g, const tt__timed *thing, double train_s, double *now_s,
+                           tt__train *out) {
     running r = {.g = g, .thing = thing};
-    double chunks;
+    double warm_s, chunks;
     TT_TRY(start(&r));
-    TT_TRY(run_to_tick(&r, warm_up_s, &out->seconds, &chunks));
-    double from = r.last_joules, begin_s = tt__now_s();
+    TT_TRY(run_to_tick(&r, warm_up_s, &warm_s, &chunks));
+    double from = r.last_joules;
     TT_TRY(run_to_tick(&r, train_s, &out->seconds, &chunks));
     out->joules = r.last_joules - from;
     out->launches = chunks * r.chunk;
-    out->middle_s = (begin_s + tt__now_s()) / 2;
+    out->middle_s = *now_s + warm_s + out->seconds / 2;
+    *now_s += warm_s + out->seconds;
     return tt__cu_check(g->cu->cuStreamSynchronize(g->stream), "a train of launches");
 }
 
@@ -141,16 +144,16 @@ tt_status tt__gpu_energy(tt__gpu_state *g, const tt__timed *things, int n, doubl
     const int all = n + flush;
     tt__train trains[TT__ENERGY_THINGS_MAX * TT__ENERGY_TURNS];
     tt__energy energies[TT__ENERGY_THINGS_MAX] = {{0}};
-    double before, after;
+    double before, after, now_s = 0;
     if (all > TT__ENERGY_THINGS_MAX)
         return tt__fail(TT_E_INTERNAL, "energy of %d configurations", n);
     tt__train heat;
-    TT_TRY(run_train(g, &things[0], heat_s, &heat));
+    TT_TRY(run_train(g, &things[0], heat_s, &now_s, &heat));
     TT_TRY(measure_idle(g, &before));
     for (int k = 0; k < all * TT__ENERGY_TURNS; k++) {
         trains[k] = (tt__train){.thing = tt__energy_thing(k, all)};
         const tt__timed *thing = flush && trains[k].thing == 0 ? NULL : &things[trains[k].thing - flush];
-        TT_TRY(run_train(g, thing, train_s, &trains[k]));
+        TT_TRY(run_train(g, thing, train_s, &now_s, &trains[k]));
     }
     double celsius = tt__nvml_celsius(g->ordinal);
     TT_TRY(measure_idle(g, &after));
