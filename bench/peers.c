@@ -163,7 +163,7 @@ static tt_status run(bench *b, const bench_cases *cases, int *exit_status) {
 static const char usage[] =
     "usage: bench-peers [--db PATH] [--device N] [--cases default|quick|narrow|FILE] [--rounds N]\n"
     "                   [--tune] [--tune-limit SECONDS] [--without PEER,...] [--output FILE]\n"
-    "                   [--commit TEXT] [--cublas FILE] [--cutensor FILE]\n"
+    "                   [--part K/N] [--commit TEXT] [--cublas FILE] [--cutensor FILE]\n"
     "PEER: memcpy, copy, mirrored, geam, cutensor. A FILE of cases has lines\n"
     "ROWS COLS [ELEM_SIZE [LDS LDD [BATCH [IN_PLACE]]]]; 0 is the default. See bench/README.md.\n";
 
@@ -185,7 +185,7 @@ static bool leave_out(bench_options *o, const char *list) {
 
 /* -1: go on; else the exit status. */
 static int parse(bench_options *o, int argc, char **argv) {
-    const char *without = "";
+    const char *without = "", *part = "1/1";
     *o = (bench_options){.cases = "default", .commit = "unknown", .tune_limit_s = 300};
     const bench_arg args[] = {{"db", BENCH_TEXT, &o->db},
                               {"device", BENCH_INT, &o->device},
@@ -195,6 +195,7 @@ static int parse(bench_options *o, int argc, char **argv) {
                               {"tune-limit", BENCH_REAL, &o->tune_limit_s},
                               {"without", BENCH_TEXT, &without},
                               {"output", BENCH_TEXT, &o->output},
+                              {"part", BENCH_TEXT, &part},
                               {"commit", BENCH_TEXT, &o->commit},
                               {"cublas", BENCH_TEXT, &o->cublas},
                               {"cutensor", BENCH_TEXT, &o->cutensor},
@@ -204,7 +205,19 @@ static int parse(bench_options *o, int argc, char **argv) {
         return done;
     if (!leave_out(o, without))
         return 2;
+    char end;
+    if (sscanf(part, "%d/%d%c", &o->part, &o->parts, &end) != 2 || o->part < 1 || o->part > o->parts) {
+        fprintf(stderr, "bench-peers: --part %s: wanted K/N, as in 1/2\n", part);
+        return 2;
+    }
     return optind < argc || o->rounds < 0 || o->rounds > TT__SAMPLES_MAX ? bench_args_wrong(usage) : -1;
+}
+
+static void keep_part(bench_cases *cases, const bench_options *o) {
+    size_t n = 0;
+    for (size_t i = (size_t)o->part - 1; i < cases->n; i += (size_t)o->parts)
+        cases->items[n++] = cases->items[i];
+    cases->n = n;
 }
 
 int main(int argc, char **argv) {
@@ -216,8 +229,10 @@ int main(int argc, char **argv) {
     if (done >= 0)
         return done;
     tt_status status = bench_cases_get(&cases, options.cases);
-    if (status == TT_OK)
+    if (status == TT_OK) {
+        keep_part(&cases, &options);
         status = run(&b, &cases, &exit_status);
+    }
     if (status != TT_OK)
         fprintf(stderr, "bench-peers: %s: %s\n", tt_strerror(status), tt_last_error());
     if (b.cu && !(status == TT_OK && exit_status == 1)) /* a lost context frees nothing */

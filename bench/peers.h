@@ -37,6 +37,7 @@ typedef struct bench_options {
     const char *db, *cases, *output, *commit, *cublas, *cutensor;
     bool without[BENCH_PEERS];
     int device, rounds; /* rounds 0: by size */
+    int part, parts;    /* cases part, part + parts, ... of them, from 1 */
     bool tune;
     double tune_limit_s;
 } bench_options;
