@@ -30,60 +30,14 @@
 #include "common.cuh"
 #include "permute_tile.cuh"
 #include "permute.cuh"
+#include "permute_words.cuh"
 
-constexpr int width = tile.read_length, height = tile.write_length; // elements of a row, rows
-constexpr int part = 4 / ELEM_SIZE;                                  // elements of a word
-constexpr int row_words = (width + part - 1) / part, run_words = (height + 2 * part - 2) / part; // a run begins anywhere in a word
 // Rows 0, part, 2 part ... make a plane of shared memory, those behind them the next. With an odd pitch, words of a column are in
 // different banks.
 constexpr int pitch = row_words | 1, plane = run_words * pitch;
 constexpr int warps = THREADS / 32;
 // Turns of the threads for a tile. A warp stores 31 words, and has the one before them.
 constexpr int loads = (row_words * height + THREADS - 1) / THREADS, stores = (run_words * row_words + warps * 31 - 1) / (warps * 31);
-
-// How far an element of a row, or a row, is from the tile's first element: a row in the source, a run in the destination.
-template <bool OF_ROW, int I> static __device__ permute_distance permute_distance_of(unsigned index) {
-    if constexpr (I < (OF_ROW ? tile.write_dims : tile.read_dims)) {
-        constexpr int k = OF_ROW ? I : tile.order[I];
-        constexpr unsigned size = tile.size[k];
-        constexpr bool last = I == (OF_ROW ? tile.write_dims : tile.read_dims) - 1;
-        constexpr permute_distance stride = OF_ROW ? shape.stride[k] : permute_dst_stride(k);
-        return (int)(last ? index : index % size) * stride + permute_distance_of<OF_ROW, I + 1>(index / size);
-    }
-    return 0;
-}
-
-// Elements of the source from its first to its last one.
-static __device__ constexpr long long permute_reach() {
-    long long n = 1;
-    for (int k = 0; k < tile.n; k++)
-        n += (shape.dim[k] - 1) * shape.stride[k];
-    return n;
-}
-
-// Bytes of the source from the tile's first element to behind the last word that is read.
-static __device__ constexpr long long permute_span() {
-    long long last = 0;
-    for (int k = 0; k < tile.write_dims; k++)
-        last += (tile.size[k] - 1) * shape.stride[k];
-    return last * ELEM_SIZE + row_words * 4 + 4;
-}
-
-// A tile: where it begins, in bytes, the rows and columns that are in the tensor, and whether it can be read as whole words.
-struct permute_begin {
-    long long src, dst;
-    int width, height, inside;
-};
-
-static __device__ permute_begin permute_begin_of(long long at) {
-    constexpr int across = tile.order[tile.read_dims - 1], down = tile.write_dims - 1;
-    constexpr int x = tile.size[across], y = tile.size[down];
-    const permute_start s = permute_start_of(at);
-    const long long src = s.src * ELEM_SIZE;
-    return {src, s.dst * ELEM_SIZE, s.left[across] < x ? (int)s.left[across] * (width / x) : width,
-            s.left[down] < y ? (int)s.left[down] * (height / y) : height,
-            src >= 3 && src + permute_span() <= permute_reach() * ELEM_SIZE};
-}
 
 // ---- Reading ----
 
@@ -122,18 +76,12 @@ static __device__ void permute_keep(unsigned *held, const permute_load *load, co
         held[load[i].to] = __funnelshift_r(load[i].low, load[i].high, (unsigned)(unsigned long long)(from + load[i].from) << 3);
 }
 
-// The same at the tensor's ends. What is in no tensor is not read.
+// The same at the tensor's ends.
 static __device__ void permute_keep_edge(unsigned *held, const unsigned char *src, long long begin) {
-    const unsigned char *end = src + permute_reach() * ELEM_SIZE;
 #pragma unroll 1
     for (int i = 0; i < loads; i++) {
         const permute_load l = permute_load_of(i);
-        const unsigned char *at = src + begin + l.from;
-        unsigned word = 0;
-        for (int k = 0; k < 4; k++)
-            if (at + k >= src && at + k < end)
-                word |= (unsigned)at[k] << 8 * k;
-        held[l.to] = word;
+        held[l.to] = permute_edge_word(src + begin + l.from, src);
     }
 }
 
@@ -159,14 +107,6 @@ static __device__ permute_store permute_store_of(int turn) {
     for (int i = 0; i < part; i++)
         s.to[i] = (permute_bytes)permute_distance_of<false, 0>(s.column + i) * ELEM_SIZE + (permute_bytes)word * 4;
     return s;
-}
-
-// Element i of each of the words.
-static __device__ unsigned permute_turned(const unsigned *w, int i) {
-    if (part == 2)
-        return __byte_perm(w[0], w[1], i ? 0x7632 : 0x5410);
-    const int pairs = i < 2 ? 0x5140 : 0x7362;
-    return __byte_perm(__byte_perm(w[0], w[1], pairs), __byte_perm(w[2], w[3], pairs), i % 2 ? 0x7632 : 0x5410);
 }
 
 // Words that runs fill.
@@ -210,7 +150,7 @@ extern "C" __global__ void __launch_bounds__(THREADS) permute_packed(elem *__res
     permute_load load[loads];
     permute_store store[stores];
     if (threadIdx.x < TILES)
-        begins[threadIdx.x] = permute_begin_of(blockIdx.x + (long long)threadIdx.x * gridDim.x);
+        begins[threadIdx.x] = permute_begin_of(blockIdx.x + (long long)threadIdx.x * gridDim.x, row_words + 1);
 #pragma unroll
     for (int i = 0; i < loads; i++)
         load[i] = permute_load_of(i);

@@ -215,10 +215,10 @@ static size_t tune(int tensor, const char *const *only, size_t n_only, int trial
 static void test_configurations(void **state) {
     (void)state;
     static const char *const only[] = {"permute_tiled", "permute_packed", "permute_rows", "copy_linear",
-                                       "permute_steady"};
+                                       "permute_steady", "permute_shifted"};
     const bool all = device_may_take_long();
     for (int i = 0; i < TENSORS - 3; i += all ? 1 : 2)
-        tune(i, only, 5, all ? 40 : 4);
+        tune(i, only, 6, all ? 48 : 5);
 }
 
 /* Blocks with several tiles: dimensions that tiles cut, and such that they do not. */
@@ -267,11 +267,13 @@ static CUdeviceptr place(const guarded *g, size_t bytes, bool at_end) {
 /* On the CPU stand-in, whose memory is the process's. */
 static void test_guards(void **state) {
     (void)state;
-    static const char *const packed[] = {"permute_packed"}, *const steady[] = {"permute_steady"},
+    static const char *const words[][1] = {{"permute_packed"}, {"permute_shifted"}},
+                             *const steady[] = {"permute_steady"},
                              *const others[] = {"permute_tiled", "permute_rows", "copy_linear"};
     if (!device_is_host())
         skip();
     guarded from = guarded_open(), to = guarded_open();
+    unsigned n_words = 0;
     for (int i = 0; i < TENSORS - 3; i++) {
         const tensor *t = &tensors[i];
         tt_permutation p = asked(t);
@@ -281,7 +283,7 @@ static void test_guards(void **state) {
         if (t->perm[t->rank - 1] == t->rank - 1)
             tune(i, others, 3, 1);
         else
-            tune(i, t->elem_size <= 2 ? packed : steady, 1, 1);
+            tune(i, t->elem_size <= 2 ? words[n_words++ % 2] : steady, 1, 1);
         for (int at_end = 0; at_end < 4; at_end++) {
             const CUdeviceptr x = place(&from, bytes, at_end & 1), y = place(&to, bytes, at_end >> 1);
             CU_OK(cu->cuMemcpyHtoD(x, src, bytes));
