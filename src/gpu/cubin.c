@@ -33,6 +33,7 @@ enum {
     PAIR_BYTES = 8,
     TRIPLE_BYTES = 12,
     RESERVED_SHARED_BYTES = 1024,
+    OLD_ABI = 7, /* its e_flags have the architecture in the lowest byte */
 };
 
 typedef struct image {
@@ -123,6 +124,13 @@ static void read_info(tt__cubin_needs *out, const image *im, const Elf64_Shdr *i
             *(a.kind == ATTRIBUTE_REGS ? &out->regs : &out->stack_bytes) = (int)a.words[1];
 }
 
+/* Does the size of shared memory include what CUDA reserves from 9.0 on? NVRTC 12.2 has no section that says so. */
+static bool has_reserved(const image *im) {
+    Elf64_Shdr section;
+    return find_section(im, &section, ".nv.shared.reserved.0") ||
+           (im->header.e_ident[EI_ABIVERSION] <= OLD_ABI && (im->header.e_flags & 0xff) >= 90);
+}
+
 tt_status tt__cubin_read(tt__cubin_needs *out, const void *bytes, size_t n, const char *kernel) {
     image im;
     Elf64_Shdr section;
@@ -137,8 +145,7 @@ tt_status tt__cubin_read(tt__cubin_needs *out, const void *bytes, size_t n, cons
                         kernel);
     if (find_section(&im, &section, shared) && section.sh_size <= INT32_MAX) {
         int bytes = (int)section.sh_size;
-        bool reserved =
-            find_section(&im, &section, ".nv.shared.reserved.0") && bytes >= RESERVED_SHARED_BYTES;
+        bool reserved = bytes >= RESERVED_SHARED_BYTES && has_reserved(&im);
         out->static_shared_bytes = bytes - (reserved ? RESERVED_SHARED_BYTES : 0);
     }
     return TT_OK;

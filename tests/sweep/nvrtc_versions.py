@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""nvrtc_versions.py TEST_NVRTC ROOT FOLDER: NVRTC 12.2 and 12.8 compile the built-in templates and all examples, for every
-architecture that they know. CUB can be compiled by NVRTC from 12.3 on.
+"""nvrtc_versions.py TEST_NVRTC TEST_CUBIN ROOT FOLDER: NVRTC 12.2 and 12.8 compile the built-in templates and all examples, for
+every architecture that they know, and what they compile is read. CUB can be compiled by NVRTC from 12.3 on.
 
 NVIDIA's wheels come from the package index into FOLDER, which later runs use again. Without the index, or without
 TT_LONG=1, the test is skipped (exit code 77).
@@ -14,7 +14,7 @@ import sys
 import tempfile
 import zipfile
 
-test, root, folder = sys.argv[1], pathlib.Path(sys.argv[2]), pathlib.Path(sys.argv[3])
+test, test_cubin, root, folder = *sys.argv[1:3], pathlib.Path(sys.argv[3]), pathlib.Path(sys.argv[4])
 SKIPPED = 77
 # The wheel of CCCL 12.2 lacks half of its headers. That of nvcc has what <mma.h> includes.
 VERSIONS = {version: [f"nvidia-cuda-nvrtc-cu12=={version}.*", f"nvidia-cuda-runtime-cu12=={version}.*",
@@ -62,6 +62,8 @@ examples = sorted(str(path) for path in (root / "examples/kernels").glob("*.cu")
 for version, packages in VERSIONS.items():
     home = fetch(version, packages)
     files = [path for path in examples if version != "12.2" or "<cub/" not in open(path, encoding="utf-8").read()]
-    done = subprocess.run([test, home / "lib/libnvrtc.so.12", *files, root / "tests/sweep/libcxx.cu"], env=environment)
-    if done.returncode:
-        sys.exit(f"NVRTC {version}: exit code {done.returncode}")
+    library = home / "lib/libnvrtc.so.12"
+    for command in ([test, library, *files, root / "tests/sweep/libcxx.cu"], [test_cubin]):
+        done = subprocess.run(command, env=environment | {"TILETUNE_NVRTC": str(library)})
+        if done.returncode:
+            sys.exit(f"NVRTC {version}: {command[0]}: exit code {done.returncode}")
