@@ -150,7 +150,7 @@ extern "C" __global__ void __launch_bounds__(THREADS) permute_packed(elem *__res
     permute_load load[loads];
     permute_store store[stores];
     if (threadIdx.x < TILES)
-        begins[threadIdx.x] = permute_begin_of(blockIdx.x + (long long)threadIdx.x * gridDim.x, row_words + 1);
+        begins[threadIdx.x] = permute_begin_of<row_words + 1>(blockIdx.x + (long long)threadIdx.x * gridDim.x);
 #pragma unroll
     for (int i = 0; i < loads; i++)
         load[i] = permute_load_of(i);

@@ -173,7 +173,7 @@ extern "C" __global__ void __launch_bounds__(THREADS, 1024 / THREADS)
     permute_shifted(elem *__restrict__ dst, const elem *__restrict__ src) {
     extern __shared__ long long shared[];
     permute_block &b = *(permute_block *)shared;
-    const permute_begin t = permute_begin_of(blockIdx.x, units * unit + 1);
+    const permute_begin t = permute_begin_of<units * unit + 1>(blockIdx.x);
     permute_prepare(b);
     __syncthreads();
     if (t.inside)

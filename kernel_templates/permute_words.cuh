@@ -39,14 +39,16 @@ struct permute_begin {
     int width, height, inside;
 };
 
-static __device__ permute_begin permute_begin_of(long long at, int words) {
+// WORDS of a row are read, from the word on in which it begins.
+template <int WORDS> static __device__ permute_begin permute_begin_of(long long at) {
     constexpr int across = tile.order[tile.read_dims - 1], down = tile.write_dims - 1;
     constexpr int x = tile.size[across], y = tile.size[down];
+    constexpr long long span = permute_span(WORDS), reach = permute_reach() * ELEM_SIZE;
     const permute_start s = permute_start_of(at);
     const long long src = s.src * ELEM_SIZE;
     return {src, s.dst * ELEM_SIZE, s.left[across] < x ? (int)s.left[across] * (width / x) : width,
             s.left[down] < y ? (int)s.left[down] * (height / y) : height,
-            src >= 3 && src + permute_span(words) <= permute_reach() * ELEM_SIZE};
+            src >= 3 && src + span <= reach};
 }
 
 // At the tensor's ends. What is in no tensor is not read.

@@ -125,9 +125,17 @@ static bool same_cubin(const job *a, const job *b) {
 }
 
 /* Operations that are no plain transposes: what they are asked for elements of that size. */
+#define TURNED "dim0=113,stride0=10318,dim1=7,stride1=1474,dim2=2,stride2=737,dim3=737,stride3=1,"
+#define KEPT "dim0=9,stride0=1,dim1=90,stride1=909,dim2=101,stride2=9,"
 static const struct {
     const char *op, *values[17];
 } others[] = {
+    {"permute",
+     {[1] = TURNED "elem_size=1,align=1",
+      [2] = TURNED "elem_size=2,align=2",
+      [4] = KEPT "elem_size=4,align=4",
+      [8] = TURNED "elem_size=8,align=8",
+      [16] = KEPT "elem_size=16,align=16"}},
     {"cast_transpose",
      {[1] = "outputs=7,S=bf16,D=e4m3", [2] = "outputs=7,S=f32,D=f16", [4] = "outputs=7,S=bf16,D=f32"}},
     {"cast_transpose_mx", {[1] = "D=e4m3", [2] = "S=f16,D=e5m2", [4] = "S=f32"}},
@@ -138,11 +146,13 @@ static bool ask(tt__problem *p, tt_problem *matrix, const tt__template *t) {
     for (size_t i = 0; i < sizeof others / sizeof *others; i++)
         if (strcmp(t->op, others[i].op) == 0) {
             const char *values = others[i].values[matrix->elem_size];
-            char text[96];
+            char sizes[64] = "", text[160];
             if (!values || matrix->batch > 1)
                 return false;
-            snprintf(text, sizeof text, "rows=%lld,cols=%lld,%s", (long long)matrix->rows,
-                     (long long)matrix->cols, values);
+            if (strncmp(values, "dim0", 4) != 0)
+                snprintf(sizes, sizeof sizes, "rows=%lld,cols=%lld,", (long long)matrix->rows,
+                         (long long)matrix->cols);
+            snprintf(text, sizeof text, "%s%s", sizes, values);
             return tt__operation_problem(p, t->operation, t->op, text) == TT_OK; /* not for all sizes */
         }
     return sweep_ask(p, matrix, t->op);
