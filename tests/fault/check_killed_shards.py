@@ -23,6 +23,7 @@ env = {**os.environ, "LD_LIBRARY_PATH": stand_ins, "TILETUNE_NVRTC": stand_ins +
        "ASAN_OPTIONS": os.environ.get("ASAN_OPTIONS", "") + ":detect_leaks=0"}
 for name in "SLURM_ARRAY_TASK_ID", "JOB_COMPLETION_INDEX":
     env.pop(name, None)
+VERSION = "PRAGMA user_version"
 dice = random.Random(1)
 killed = {}
 
@@ -33,8 +34,9 @@ def read(db, sql):
 
 
 def trials(db):
-    """Trials of the screening: what was measured, and when. Before a run has made the store there are none."""
-    if not db.exists() or not read(db, "SELECT 1 FROM sqlite_master WHERE name = 'trial'"):
+    """Trials of the screening: what was measured, and when. While a run makes the store, one migration after the other, there
+    are none."""
+    if not db.exists() or read(db, VERSION) != whole_version:
         return []
     assert read(db, "PRAGMA integrity_check") == [("ok",)], db
     rows = read(db, "SELECT problem.key, kernel, config.text, run_id, time, at_ms FROM trial JOIN problem ON problem.id = problem_id"
@@ -124,6 +126,7 @@ with tempfile.TemporaryDirectory() as temporary:
     temporary = pathlib.Path(temporary)
     (temporary / "first").mkdir()
     assert shards(temporary / "first")  # compiles what the others find in the cache
+    whole_version = read(temporary / "first" / "1.db", VERSION)
     begin = time.monotonic()
     (temporary / "whole").mkdir()
     assert shards(temporary / "whole")
