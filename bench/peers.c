@@ -207,7 +207,7 @@ static int parse(bench_options *o, int argc, char **argv) {
         return 2;
     char end;
     if (sscanf(part, "%d/%d%c", &o->part, &o->parts, &end) != 2 || o->part < 1 || o->part > o->parts) {
-        fprintf(stderr, "bench-peers: --part %s: wanted K/N, as in 1/2\n", part);
+        fprintf(stderr, "bench-peers: --part \"%s\": write K/N with K from 1 to N, as in 1/2\n", part);
         return 2;
     }
     return optind < argc || o->rounds < 0 || o->rounds > TT__SAMPLES_MAX ? bench_args_wrong(usage) : -1;

@@ -37,7 +37,7 @@ typedef struct bench_options {
     const char *db, *cases, *output, *commit, *cublas, *cutensor;
     bool without[BENCH_PEERS];
     int device, rounds; /* rounds 0: by size */
-    int part, parts;    /* cases part, part + parts, ... of them, from 1 */
+    int part, parts;    /* every case whose number, from 1, is part modulo parts */
     bool tune;
     double tune_limit_s;
 } bench_options;
@@ -152,8 +152,8 @@ bool bench_timer_has_graphs(const bench_timer *t);
 
 /* Uses the gate again. The timer gives it up when a launch waits for earlier ones. */
 void bench_gate_again(bench_timer *t);
-/* Times each variant once a round, in a new random order every round: us[i * rounds + round]. *failed is the
- * index of a variant that could not be launched, and nothing is measured then. Otherwise it is -1.
+/* Times each variant once a round. Every round has a new random order. us[i * rounds + round] is a time.
+ * *failed is -1, or the index of a variant that could not be launched. Then nothing is measured.
  * `in_place[i]` variants get one array for both. The regime is warm if the case is. TT_E_CUDA: the context is
  * lost. */
 tt_status bench_rounds(bench_timer *t, const bench_variant *const *variants, const bool *in_place, int n,

@@ -1,5 +1,5 @@
-// As permute_packed, for tiles as large as shared memory allows: where rows begin anywhere, long runs touch fewer sectors. Tables in
-// shared memory say where rows and columns are, so a thread needs no registers for that. A thread loads several words of a row.
+// As permute_packed, for larger tiles: where rows begin anywhere, long runs touch fewer sectors. Tables in shared memory say where
+// rows and columns are, so a thread needs no registers for that. A thread loads several words of a row.
 //
 //@ kernel    permute_shifted
 //@ op        permute
@@ -30,7 +30,7 @@
 #include "permute.cuh"
 #include "permute_words.cuh"
 
-// So many words of a row does a thread load at once: few threads for a row, and few words that no row has.
+// The number of words that a thread loads at once. It minimises the cost of a row, in instructions.
 static __device__ constexpr int permute_unit_of(int words) {
     int best = 4;
     for (int n = 3; n > 0; n--)

@@ -25,7 +25,7 @@ static __device__ constexpr long long permute_reach() {
     return n;
 }
 
-// Bytes of the source from the tile's first element to behind the last word, if so many of a row are read.
+// Bytes of the source that a tile reads, from its first element on, if it reads so many words of each row.
 static __device__ constexpr long long permute_span(int words) {
     long long last = 0;
     for (int k = 0; k < tile.write_dims; k++)
@@ -39,7 +39,7 @@ struct permute_begin {
     int width, height, inside;
 };
 
-// WORDS of a row are read, from the word on in which it begins.
+// The kernel reads WORDS of each row. The first of them contains the row's first element.
 template <int WORDS> static __device__ permute_begin permute_begin_of(long long at) {
     constexpr int across = tile.order[tile.read_dims - 1], down = tile.write_dims - 1;
     constexpr int x = tile.size[across], y = tile.size[down];

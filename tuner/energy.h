@@ -38,8 +38,8 @@ typedef enum tt__energy_verdict {
     TT__ENERGY_MORE
 } tt__energy_verdict;
 
-/* What a takes, compared with b. *ratio is a over b; 0 if one of them is unknown. `edp`: energy times time.
- */
+/* Compares the energy of a with that of b. *ratio is a over b, or 0 if one of them is unknown. `edp` compares
+ * energy times time. */
 tt__energy_verdict tt__energy_compare(const tt__energy *a, const tt__energy *b, bool edp, double *ratio);
 /* Is it known at all, within 10 %? */
 bool tt__energy_known(const tt__energy *e);

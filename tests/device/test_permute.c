@@ -298,6 +298,7 @@ static void test_guards(void **state) {
             assert_memory_equal(dst, right, bytes);
         }
     }
+    assert_true(n_words >= 4);
     CU_OK(cu->cuMemFree(from.at));
     CU_OK(cu->cuMemFree(to.at));
 }

@@ -4,8 +4,8 @@
  *   test_nvrtc [LIBRARY FILE...]    with another NVRTC, for more architectures, and with kernel files of
  * users
  *
- * - 4-byte elements, 4096 x 4096 and 1024 x 1024, compute capability 9.0: a sample, with TT_LONG all.
- * - Other elements, shapes, and architectures that this NVRTC knows: a sample, with TT_SWEEP=all everything.
+ * - A sample for 4-byte elements, 4096 x 4096 and 1024 x 1024, compute capability 9.0. TT_LONG compiles all.
+ * - A sample of other elements, shapes and architectures. TT_SWEEP=all compiles everything.
  *
  * Configurations that differ in run-time parameters only share a cubin. NVRTC scales over processes, so there
  * is one for each CPU. They share a list, and findings are printed when all are done.
@@ -198,8 +198,8 @@ static void add_space(const tt__space *space, const tt__problem *p, const tt__te
 }
 
 /* The cubins of one template for one architecture, element size and shape, at most so many of them. Size 0
- * means many shapes: rows that begin on cache lines, that are large powers of two apart, and neither;
- * matrices that fit the L2 cache; few columns or rows; and a batch of small matrices. */
+ * means many shapes. Their rows begin on cache lines, are large powers of two apart, or neither. Some fit the
+ * L2 cache, some have few columns or rows, and one is a batch of small matrices. */
 static void add_template(const tt__template *t, const tt__gpu *gpu, int elem_size, int64_t size,
                          size_t at_most) {
     tt__space space = {0};
