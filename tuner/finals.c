@@ -16,9 +16,9 @@ static const double within_reach = 1.06;
 /* With a budget, a default that is slower by so much is not measured again: that may take most of it. */
 static const double hopeless = 1.25;
 
-/* With the incumbent and the default this makes TT__FINALISTS_MAX. Screening says less about short problems,
- * because it loads each kernel once. Three times as many may then enter, in heats. */
-enum { CONTENDERS_MAX = 26, HEATS = 3, COPIES_MAX = 3 };
+/* With the incumbent and the default this makes TT__FINALISTS_MAX. More may enter in heats where screening says
+ * less: it varies by 1 % below BRIEF_US, and loads the kernels of short problems once. */
+enum { CONTENDERS_MAX = 26, COPIES_MAX = 3, BRIEF_US = 100, BRIEF_HEATS = 2, SHORT_HEATS = 3 };
 
 /* Every stage has another number of rounds, so that samples of two stages are never paired. */
 typedef struct stage {
@@ -47,6 +47,13 @@ enum { ALL_TIMES = 2 };
 /* Is it a short problem, which needs longer stages? */
 static bool is_short(const tt__session *s, const tt__search *search) {
     return isinf(s->end_s) && search->best != TT__NOTHING && tt__search_best_us(search) < TT__SHORT_US;
+}
+
+/* How many times CONTENDERS_MAX may enter without a budget. */
+static size_t heats_of(const tt__session *s, const tt__search *search) {
+    if (is_short(s, search))
+        return SHORT_HEATS;
+    return search->best != TT__NOTHING && tt__search_best_us(search) < BRIEF_US ? BRIEF_HEATS : 1;
 }
 
 /* Do all entrants stay until the last stage? */
@@ -184,11 +191,11 @@ tt_status tt__finals_nominate(tt__session *s, tt__search *search, const tt__sear
         if (needed[i] != TT__NOBODY && s->n_lanes == 0) /* a lane has tried them */
             TT_TRY(tt__search_try(s, search, (size_t)needed[i]));
     }
-    size_t heats = is_short(s, search) ? HEATS : 1;
     if (s->call->only_finals)
         TT_TRY(enter_earlier(s, search, f));
     double expected_s;
-    const size_t most = isinf(s->end_s) ? heats * CONTENDERS_MAX : tt__finals_contenders(search, &expected_s);
+    const size_t most =
+        isinf(s->end_s) ? heats_of(s, search) * CONTENDERS_MAX : tt__finals_contenders(search, &expected_s);
     enter_best(f, search, most > f->n ? most - f->n : 0);
     if (needed[0] != TT__NOBODY && passed(search, needed[0]))
         f->at_incumbent = enter(f, search, needed[0]);

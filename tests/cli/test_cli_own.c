@@ -14,6 +14,7 @@
 
 #include <cmocka.h>
 
+#include "base/limits.h"
 #include "run.h"
 #include "write_in.h"
 
@@ -310,6 +311,30 @@ static void test_compiling_in_a_worker(void **state) {
     expect(here, 2, "which template?", "check --compile-timeout 1");
 }
 
+/* Launches of a millisecond and more: three samples do, and one if the configuration is slow. */
+static void test_long_launches(void **state) {
+    (void)state;
+    static const char *const slow[] = {"HOSTCUDA_FAULTS=:slow=1000;THREADS=1024:slow=9000", NULL};
+    run_result r;
+    char line[512];
+    size_t n[TT__SAMPLES_MAX + 1] = {0};
+    expect(here, 0, "", "new @/long.cu");
+    expect(slow, 0, "16 of 16 configurations tried, 0 failed",
+           "--kernel @/long.cu --problem n=10000 --warm --effort exhaustive --db @/long.db --quiet");
+    snprintf(line, sizeof line, "export --gpu hostcuda --kernel my_saxpy --db %s/long.db", folder);
+    run_tune(&r, &(run_spec){.timeout_s = 60}, line);
+    assert_code(&r, 0);
+    for (const char *at = r.out; (at = strstr(at, "\"screen\"")) != NULL;) {
+        size_t samples = 1;
+        for (const char *c = strstr(at, "\"runtimes\":["); *c != ']'; c++)
+            samples += *c == ',';
+        n[samples]++;
+        at = strstr(at, "\"runtimes\"");
+    }
+    run_free(&r);
+    assert_true(n[1] >= 1 && n[3] >= 4); /* the first ones have more */
+}
+
 static void test_templates_without_end(void **state) {
     (void)state;
     char path[256];
@@ -408,6 +433,7 @@ int main(void) {
         cmocka_unit_test(test_compiling),
         cmocka_unit_test(test_what_does_not_fit),
         cmocka_unit_test(test_compiling_in_a_worker),
+        cmocka_unit_test(test_long_launches),
         cmocka_unit_test(test_templates_without_end),
         cmocka_unit_test(test_new),
         cmocka_unit_test(test_new_without_room),

@@ -28,6 +28,11 @@ enum { SCREEN_FIRST = 4, SCREEN_MORE = 4, SCREEN_MAX = 24 };
  * 1.06. */
 static const double tight = 0.01, finals_reach = 1.06 / 1.25;
 
+/* Launches that take so long vary little. The first sample shows a slow configuration, and three are enough if
+ * they agree. */
+static const double long_us = 1000;
+enum { SCREEN_LONG = 3 };
+
 static const double settle_s = 0.002;
 
 /* Runs in its own thread: CUDA takes 100 ms to start, and NVML 20. A failure shows in the next reply. */
@@ -167,11 +172,15 @@ static tt_status take_samples(tt__gpu_state *g, const tt__kernel *kernel, const 
     return TT_OK;
 }
 
+static bool agree(const tt__trial *trial) {
+    return tt__relative_spread(trial->samples_us, (size_t)trial->n_samples) <= tight;
+}
+
 static bool needs_more(const tt__msg_trial *m, const tt__trial *trial) {
     if (trial->status != TT__TRIAL_OK || trial->n_samples + SCREEN_MORE > SCREEN_MAX)
         return false;
     bool in_reach = m->cutoff_us <= 0 || trial->time_us <= finals_reach * m->cutoff_us;
-    return in_reach && tt__relative_spread(trial->samples_us, (size_t)trial->n_samples) > tight;
+    return in_reach && !agree(trial);
 }
 
 /* Verifies with the lengths of this configuration, while the largest are timed. A reference that writes what
@@ -208,11 +217,17 @@ static tt_status measure(tt__gpu_state *g, const tt__msg_trial *m, const tt__ker
     g->times.verified_s = tt__now_s();
     if (trial->status != TT__TRIAL_OK)
         return TT_OK;
-    TT_TRY(take_samples(g, kernel, m, SCREEN_FIRST, trial));
+    const bool is_long = m->cutoff_us >= long_us;
+    TT_TRY(take_samples(g, kernel, m, is_long ? 1 : SCREEN_FIRST, trial));
     if (trial->status != TT__TRIAL_OK)
         return TT_OK;
     if (m->cutoff_us > 0 && trial->time_us > m->cutoff_us)
         return TT_OK;
+    if (is_long) {
+        TT_TRY(take_samples(g, kernel, m, SCREEN_LONG - 1, trial));
+        if (trial->status != TT__TRIAL_OK || agree(trial))
+            return TT_OK;
+    }
     do {
         TT_TRY(take_samples(g, kernel, m, SCREEN_MORE, trial));
     } while (needs_more(m, trial));
