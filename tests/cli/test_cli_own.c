@@ -332,7 +332,7 @@ static void test_long_launches(void **state) {
         at = strstr(at, "\"runtimes\"");
     }
     run_free(&r);
-    assert_true(n[1] >= 1 && n[3] >= 4); /* the first ones have more */
+    assert_true(n[1] >= 1 && n[1] + n[3] >= 12); /* the others do not agree */
 }
 
 static void test_templates_without_end(void **state) {

@@ -217,15 +217,16 @@ static tt_status measure(tt__gpu_state *g, const tt__msg_trial *m, const tt__ker
     g->times.verified_s = tt__now_s();
     if (trial->status != TT__TRIAL_OK)
         return TT_OK;
-    const bool is_long = m->cutoff_us >= long_us;
-    TT_TRY(take_samples(g, kernel, m, is_long ? 1 : SCREEN_FIRST, trial));
+    const bool short_best = m->cutoff_us > 0 && m->cutoff_us < long_us;
+    TT_TRY(take_samples(g, kernel, m, short_best ? SCREEN_FIRST : 1, trial));
     if (trial->status != TT__TRIAL_OK)
         return TT_OK;
     if (m->cutoff_us > 0 && trial->time_us > m->cutoff_us)
         return TT_OK;
-    if (is_long) {
-        TT_TRY(take_samples(g, kernel, m, SCREEN_LONG - 1, trial));
-        if (trial->status != TT__TRIAL_OK || agree(trial))
+    if (!short_best) {
+        const bool is_long = trial->time_us >= long_us;
+        TT_TRY(take_samples(g, kernel, m, (is_long ? SCREEN_LONG : SCREEN_FIRST) - 1, trial));
+        if (trial->status != TT__TRIAL_OK || (is_long && agree(trial)))
             return TT_OK;
     }
     do {
