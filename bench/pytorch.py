@@ -49,15 +49,15 @@ def timed(torch, launch, flush):
 
 
 def measure(torch, movers, slots, flush, rounds):
-    """Median-ready samples in us: {name: [one a round]}, each round in a random order."""
+    """Median-ready samples in us: {name: [one a round]}, each round in a random order. What a mover returns is kept for as
+    long as a slot, so that new arrays have other places, too."""
     samples = {name: [] for name in movers}
-    at = 0
+    kept, at = [None] * len(slots), 0
     for turn in range(-2, rounds):  # two rounds warm up
         order = random.sample(sorted(movers), len(movers))
         for name in order:
-            x, y = slots[at % len(slots)]
-            at += 1
-            us = timed(torch, lambda: movers[name](x, y), flush)
+            i, at = at % len(slots), at + 1
+            us = timed(torch, lambda: kept.__setitem__(i, movers[name](*slots[i])), flush)
             if turn >= 0:
                 samples[name].append(us)
     return samples
