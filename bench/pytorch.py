@@ -49,8 +49,8 @@ def timed(torch, launch, flush):
 
 
 def measure(torch, movers, slots, flush, rounds):
-    """Median-ready samples in us: {name: [one a round]}, each round in a random order. What a mover returns is kept for as
-    long as a slot, so that new arrays have other places, too."""
+    """Median-ready samples in us: {name: [one a round]}, each round in a random order. Arrays that
+    PyTorch makes are kept, as many as there are slots. So each has another place in memory than the last one."""
     samples = {name: [] for name in movers}
     kept, at = [None] * len(slots), 0
     for turn in range(-2, rounds):  # two rounds warm up

@@ -261,7 +261,7 @@ def main():
     same(tiletune.transpose(x := torch.randn(500, 300, device="cuda")), x.mT.contiguous())
     result |= {"first_tensor_s": round(time.monotonic() - began, 2), "gpu": torch.cuda.get_device_name(),
                "torch": torch.__version__, "tiletune": tiletune.__version__, "python": sys.version.split()[0]}
-    result["host"] = host_time(torch, tiletune)  # first: what the checks load slows every call, PyTorch's too
+    result["host"] = host_time(torch, tiletune)  # before the checks, which load much
     for name, check in list(globals().items()):
         if name.startswith("check_"):
             at = time.monotonic()

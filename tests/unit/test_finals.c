@@ -160,8 +160,8 @@ static void test_leaves_stages_out(void **state) {
     race_close(&r);
 }
 
-/* Entrants that do not fit into one measurement run in equal heats. This happens only with short problems,
- * which are loaded several times. */
+/* Entrants that do not fit into one measurement run in equal heats. Kernels of short problems are loaded
+ * several times. */
 static void test_heats(void **state) {
     (void)state;
     race r;
@@ -174,6 +174,26 @@ static void test_heats(void **state) {
     for (size_t i = 0; i < r.b.backend.n_stages; i++)
         assert_int_equal(r.b.backend.rounds[i].loads, loads[i]);
     race_close(&r);
+}
+
+/* From 100 us on there are none. */
+static void test_heats_of_brief_problems(void **state) {
+    (void)state;
+    for (int is_brief = 0; is_brief < 2; is_brief++) {
+        race r;
+        race_open(&r, true);
+        tt__search_close(&r.all);
+        r.b.opts.force = true;
+        r.b.backend.us = is_brief ? 99.99 : 100;
+        bench_search(&r.b, &tt__no_limits, &r.all);
+        run(&r);
+        if (is_brief)
+            EXPECT_STAGES(&r, 20, 20, 26, 11, 6);
+        else
+            EXPECT_STAGES(&r, 26, 11, 6);
+        assert_int_equal(r.b.backend.rounds[0].loads, 1);
+        race_close(&r);
+    }
 }
 
 /* With exhaustive effort all entrants are in the last stage, including the incumbent, and all are measured
@@ -553,6 +573,7 @@ int main(void) {
         cmocka_unit_test(test_elects_the_first_of_equals),
         cmocka_unit_test(test_leaves_stages_out),
         cmocka_unit_test(test_heats),
+        cmocka_unit_test(test_heats_of_brief_problems),
         cmocka_unit_test(test_all_stay),
         cmocka_unit_test(test_what_is_short),
         cmocka_unit_test(test_the_default_waits),
