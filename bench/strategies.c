@@ -49,7 +49,7 @@ static tt_status replay(double *best, double *seconds, const bench_space *b, con
     tt_status status = known ? strategy->open(&self, &view, seed) : tt__fail_memory(n * sizeof *known);
     while (status == TT_OK && (least > 1 || seen_us) && done < o->evaluations) {
         int64_t index = TT__NOTHING;
-        size_t window = o->window ? (size_t)o->window : tt__strategy_window(strategy, (size_t)done);
+        size_t window = o->window ? (size_t)o->window : tt__strategy_window(strategy, &view, (size_t)done, 0);
         window = window < ROOM ? window : ROOM;
         double before = tt__now_s();
         while (n_waiting < window && (status = strategy->next(&index, self, &view)) == TT_OK &&

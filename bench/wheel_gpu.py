@@ -19,7 +19,8 @@ import traceback
 
 SIZE, SMALL = 8192, 64
 TYPES = {"float32": 3.0, "float16": 6.0, "uint8": 9.0}  # and how many times as fast as PyTorch it is to be
-CALLS, BATCHES, HOST_MAX_US = 400, 101, 5.0
+CALLS, BATCHES, HOST_MAX_US = 400, 21, 5.0
+PHASES, PAUSE_S = 16, 1.5  # of the host's measurement
 
 
 def same(y, wanted):
@@ -207,7 +208,7 @@ def times(torch, tiletune, rounds):
 
 def per_call(torch, calls):
     """What each call costs the host, in us. They take turns in batches, which do not fill the device's queue. Other work of the
-    host only adds, in phases of seconds, so the lower quartile of the batches counts."""
+    host only adds, so the lower quartile of the batches counts."""
     batches = {name: [] for name in calls}
     for _ in range(BATCHES):
         for name, call in calls.items():
@@ -221,7 +222,8 @@ def per_call(torch, calls):
 
 def host_time(torch, tiletune):
     """Of a call, of the same in C, and the difference. A loop in Python around a C function costs what that of
-    tt_version_number does."""
+    tt_version_number does. A shared host is up to 1.6 times slower for seconds, also in that loop. The phase with the fastest
+    loop counts, and the one with the slowest is named too."""
     from tiletune import _context, _native, _torch
     x = torch.randn(SMALL, SMALL, device="cuda")
     y, leaf = tiletune.transpose(x), x.clone().requires_grad_()
@@ -229,16 +231,22 @@ def host_time(torch, tiletune):
     dst, src = y.data_ptr(), x.data_ptr()
     stream = torch.cuda.current_stream().cuda_stream
     permute, version = _native.lib.tt_py_permute, _native.lib.tt_version_number
-    figures = per_call(torch, {"transpose_us": lambda: tiletune.transpose(x),
-                               "c_call_us": lambda: permute(c, problem, dst, src, stream, 0),
-                               "loop_us": lambda: version(),
-                               "contiguous_us": lambda: x.t().contiguous(),
-                               "with_gradient_us": lambda: tiletune.transpose(leaf),
-                               "contiguous_with_gradient_us": lambda: leaf.t().contiguous(),
-                               "empty_us": lambda: torch.empty(SMALL, SMALL, device="cuda")})
-    figures["c_call_us"] -= figures.pop("loop_us")
-    figures["over_c_call_us"] = figures["transpose_us"] - figures["c_call_us"]
-    return {name: round(us, 2) for name, us in figures.items()} | {"wanted": HOST_MAX_US}
+    calls = {"transpose_us": lambda: tiletune.transpose(x),
+             "c_call_us": lambda: permute(c, problem, dst, src, stream, 0),
+             "loop_us": lambda: version(),
+             "contiguous_us": lambda: x.t().contiguous(),
+             "with_gradient_us": lambda: tiletune.transpose(leaf),
+             "contiguous_with_gradient_us": lambda: leaf.t().contiguous(),
+             "empty_us": lambda: torch.empty(SMALL, SMALL, device="cuda")}
+    phases = []
+    for _ in range(PHASES):
+        time.sleep(PAUSE_S)
+        figures = per_call(torch, calls)
+        figures["c_call_us"] -= figures["loop_us"]
+        figures["over_c_call_us"] = figures["transpose_us"] - figures["c_call_us"]
+        phases.append({name: round(us, 2) for name, us in figures.items()})
+    phases.sort(key=lambda figures: figures["loop_us"])
+    return phases[0] | {"slowest": phases[-1], "wanted": HOST_MAX_US}
 
 
 def main():

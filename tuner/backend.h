@@ -32,6 +32,8 @@ typedef struct tt__backend_ops {
     tt_status (*prepare)(tt__backend *b);
     /* The number of additional trials that are useful to have outstanding. */
     size_t (*room)(const tt__backend *b);
+    /* The number of processes that compile at once. NULL: nothing is compiled. */
+    size_t (*compilers)(const tt__backend *b);
     /* Requests a trial. The candidate is borrowed until the trial is returned. Screening may stop early for a
      * configuration slower than the latest cutoff_us (0: never). The caller chooses `id`. */
     tt_status (*submit)(tt__backend *b, size_t id, const tt__candidate *c, double cutoff_us);

@@ -48,7 +48,9 @@ static size_t nameable(const tt__search *search, const tt__hunt *h) {
 
 /* Each GPU more has a trial, and the next one, in flight. Problems under way share the GPUs. */
 static size_t window(const tt__session *s, const tt__hunt *h) {
-    const size_t one = tt__strategy_window(h->strategy, h->search->n_tried),
+    const tt__backend_ops *ops = s->backend->ops;
+    const size_t one = tt__strategy_window(h->strategy, &h->view, h->search->n_tried,
+                                           ops->compilers ? ops->compilers(s->backend) : 0),
                  more = 2 * (s->n_gpus - 1) / (s->n_lanes ? s->n_lanes : 1);
     return one < SIZE_MAX - more ? one + more : one;
 }

@@ -23,8 +23,16 @@ bool tt__strategy_has_priors(const tt__view *view) {
     return view->priors && view->priors->n > 0;
 }
 
-size_t tt__strategy_window(const tt__strategy *s, size_t n_tried) {
-    return s->window == SIZE_MAX ? SIZE_MAX : s->window + n_tried / 4;
+bool tt__strategy_modelled(const tt__view *view) {
+    return view->space->n > 0 && view->space->items[0].t->operation->moves;
+}
+
+size_t tt__strategy_window(const tt__strategy *s, const tt__view *view, size_t n_tried, size_t n_compilers) {
+    if (s->window == SIZE_MAX)
+        return SIZE_MAX;
+    if (tt__strategy_modelled(view))
+        return s->window + n_tried / 4;
+    return s->window > n_compilers ? s->window : n_compilers;
 }
 
 tt_status tt__strategy_find(const tt__strategy **out, const char *name) {

@@ -51,8 +51,11 @@ extern const tt__strategy tt__strategy_genetic;
 /* The largest expected improvement, by a Gaussian process over the model. */
 extern const tt__strategy tt__strategy_surrogate;
 
-/* How many trials to have in flight. The more trials there are, the less one more changes the next choice. */
-size_t tt__strategy_window(const tt__strategy *s, size_t n_tried);
+/* Does a cost model predict times? */
+bool tt__strategy_modelled(const tt__view *view);
+/* How many trials to have in flight, where so many processes compile at once. With a cost model, the more
+ * trials there are, the less one more changes the next choice. Without, each result may change it much. */
+size_t tt__strategy_window(const tt__strategy *s, const tt__view *view, size_t n_tried, size_t n_compilers);
 
 /* TT_E_INVALID lists the known names. */
 tt_status tt__strategy_find(const tt__strategy **out, const char *name);

@@ -33,8 +33,7 @@ enum { POLISHED = 96, LEADERS = 3 };
 /* Without a cost model or priors, starts are all that is known at first. */
 enum { STARTS_ALONE = 8 };
 
-/* The process is fitted to FIT_FIRST results, and again whenever there are half as many more, up to FIT_LAST.
- */
+/* The process is fitted to FIT_FIRST results, and again whenever there are a quarter more, up to FIT_LAST. */
 enum { FIT_FIRST = 12, FIT_LAST = 320 };
 
 /* Every second choice takes the process for less sure than it says, because it fits few rows too well. */
@@ -88,8 +87,7 @@ static tt_status open_surrogate(void **self, const tt__view *view, uint64_t seed
     TT_TRY(tt__points_cubins(view->points, s->cubin_of));
     for (size_t i = 0; i < n; i++)
         s->prior[i] = view->model->log_time[i] + opinion * tt__random_unit(&seed);
-    bool modelled = view->space->n > 0 && view->space->items[0].t->operation->moves;
-    return tt__gp_open(&s->gp, modelled ? &tt__gp_sum : &tt__gp_product, view->model, view->priors);
+    return tt__gp_open(&s->gp, tt__strategy_modelled(view) ? &tt__gp_sum : &tt__gp_product, view->model, view->priors);
 }
 
 static void note_cubins(surrogate *s, const tt__view *view) {
@@ -117,7 +115,7 @@ static tt_status fit(surrogate *s, const tt__view *view) {
     }
     if (!s->gp->kind->fit || n < s->fit_at || n > FIT_LAST)
         return TT_OK;
-    s->fit_at = n + n / 2;
+    s->fit_at = n + n / 4;
     s->squash = tt__squash_of(times, n);
     set_values(s, view);
     return tt__gp_fit(s->gp);

@@ -401,6 +401,24 @@ static void test_a_space_of_one(void **state) {
     field_close(&f);
 }
 
+/* As many as compilers without a cost model; more and more with one. */
+static void test_window(void **state) {
+    (void)state;
+    field f;
+    open_hills(&f, NULL);
+    const tt__strategy *s = &tt__strategy_surrogate;
+    assert_int_equal(tt__strategy_window(&tt__strategy_random, &f.view, 100, 16), SIZE_MAX);
+    assert_int_equal(tt__strategy_window(s, &f.view, 0, 16), s->window);
+    assert_int_equal(tt__strategy_window(s, &f.view, 100, 16), s->window + 25);
+    tt__operation own = *f.t[0]->operation;
+    own.moves = false;
+    f.t[0]->operation = &own;
+    assert_int_equal(tt__strategy_window(s, &f.view, 100, 0), s->window);
+    assert_int_equal(tt__strategy_window(s, &f.view, 100, 2), s->window);
+    assert_int_equal(tt__strategy_window(s, &f.view, 0, 16), 16);
+    field_close(&f);
+}
+
 static void test_find(void **state) {
     (void)state;
     const tt__strategy *s;
@@ -422,6 +440,7 @@ int main(void) {
         cmocka_unit_test(test_failures_are_avoided),
         cmocka_unit_test(test_nothing_works),
         cmocka_unit_test(test_a_space_of_one),
+        cmocka_unit_test(test_window),
         cmocka_unit_test(test_find),
         cmocka_unit_test(test_every_template_has_a_chance),
         cmocka_unit_test(test_siblings_of_the_best),

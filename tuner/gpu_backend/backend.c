@@ -126,6 +126,11 @@ static size_t room(const tt__backend *b) {
     return tt__lane_room(2 * l->workers.n, n, of_lane[l->at], TT__JOBS_MAX - TT__LANES_MAX, used);
 }
 
+static size_t compilers(const tt__backend *b) {
+    const tt__workers *w = &((const tt__loop *)b)->workers;
+    return w->n - w->n_gpus;
+}
+
 static tt_status submit(tt__backend *b, size_t id, const tt__candidate *c, double cutoff_us) {
     tt__loop *l = (tt__loop *)b;
     tt__job *j = NULL;
@@ -349,6 +354,7 @@ static const tt__backend_ops gpu_ops = {.hello = hello,
                                         .problem = problem,
                                         .prepare = prepare,
                                         .room = room,
+                                        .compilers = compilers,
                                         .submit = submit,
                                         .wait = wait,
                                         .finals = finals,
