@@ -87,7 +87,8 @@ static tt_status open_surrogate(void **self, const tt__view *view, uint64_t seed
     TT_TRY(tt__points_cubins(view->points, s->cubin_of));
     for (size_t i = 0; i < n; i++)
         s->prior[i] = view->model->log_time[i] + opinion * tt__random_unit(&seed);
-    return tt__gp_open(&s->gp, tt__strategy_modelled(view) ? &tt__gp_sum : &tt__gp_product, view->model, view->priors);
+    return tt__gp_open(&s->gp, tt__strategy_modelled(view) ? &tt__gp_sum : &tt__gp_product, view->model,
+                       view->priors);
 }
 
 static void note_cubins(surrogate *s, const tt__view *view) {

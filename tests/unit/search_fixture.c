@@ -44,6 +44,10 @@ static size_t room(const tt__backend *b) {
     return SPACE_OF_BOTH - ((const fake *)b)->n_waiting;
 }
 
+static size_t compilers(const tt__backend *b) {
+    return ((const fake *)b)->n_compilers;
+}
+
 static tt_status submit(tt__backend *b, size_t id, const tt__candidate *c, double cutoff_us) {
     fake *f = (fake *)b;
     if (f->n_submitted < SPACE_OF_BOTH)
@@ -121,8 +125,13 @@ static tt_status finals(tt__backend *b, const tt__candidate *const *c, size_t n,
     return TT_OK;
 }
 
-static const tt__backend_ops ops = {
-    .problem = problem, .prepare = prepare, .room = room, .submit = submit, .wait = wait, .finals = finals};
+static const tt__backend_ops ops = {.problem = problem,
+                                    .prepare = prepare,
+                                    .room = room,
+                                    .compilers = compilers,
+                                    .submit = submit,
+                                    .wait = wait,
+                                    .finals = finals};
 
 static void remember(void *user, const char *line) {
     bench *b = user;

@@ -17,7 +17,7 @@ extern const char letters[]; /* another template, where the model expects STREAM
 typedef struct fake {
     tt__backend base;
     const tt__ahead *ahead;
-    size_t waiting[SPACE_OF_BOTH], n_waiting, most_waiting, n_opened, n_prepared;
+    size_t waiting[SPACE_OF_BOTH], n_waiting, most_waiting, n_opened, n_prepared, n_compilers;
     const tt__candidate *waiting_for[SPACE_OF_BOTH];
     const tt__candidate *submitted[SPACE_OF_BOTH]; /* the first of them */
     size_t n_submitted, most_soon;                 /* most_soon: in the list of that name */

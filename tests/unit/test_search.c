@@ -310,6 +310,28 @@ static void test_in_flight_on_several_gpus(void **state) {
     }
 }
 
+/* Without a cost model, one trial for each compiler. */
+static void test_in_flight_for_compilers(void **state) {
+    (void)state;
+    for (int moves = 0; moves < 2; moves++) {
+        bench b;
+        tt__search some;
+        tt__strategy in_order = tt__strategy_exhaustive;
+        in_order.window = 3;
+        bench_open(&b, false);
+        tt__operation op = *b.f.t[0]->operation;
+        op.moves = moves;
+        b.f.t[0]->operation = &op;
+        b.s.strategy = &in_order;
+        b.s.n_gpus = 1;
+        b.backend.n_compilers = 4;
+        bench_search(&b, &(tt__limits){4, INFINITY, true, 0, 0}, &some);
+        assert_int_equal(b.backend.most_waiting, moves ? 3 : 4);
+        tt__search_close(&some);
+        bench_close(&b);
+    }
+}
+
 /* Between problems the backend would prepare the copy's arrays again. */
 static void test_the_copy_is_searched_once(void **state) {
     (void)state;
@@ -419,6 +441,7 @@ int main(void) {
         cmocka_unit_test(test_effort_of_a_short_problem),
         cmocka_unit_test(test_rounds_of_a_sample),
         cmocka_unit_test(test_in_flight_on_several_gpus),
+        cmocka_unit_test(test_in_flight_for_compilers),
         cmocka_unit_test(test_the_copy_is_searched_once),
         cmocka_unit_test(test_counts_what_there_is),
         cmocka_unit_test(test_a_replay_stops_when_asked),

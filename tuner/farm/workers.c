@@ -44,7 +44,7 @@ void tt__workers_close(tt__workers *workers) {
 int64_t tt__workers_compiler_bytes(const tt__workers *workers) {
     const int64_t least = INT64_C(512) << 20, most = INT64_C(4) << 30;
     int64_t memory = (int64_t)sysconf(_SC_PHYS_PAGES) * sysconf(_SC_PAGESIZE);
-    int64_t part = memory / 2 / (int64_t)(workers->n - workers->n_gpus);
+    int64_t part = memory / 2 / (int64_t)tt__workers_compilers(workers);
     struct rlimit ours = {.rlim_max = RLIM_INFINITY};
     getrlimit(RLIMIT_DATA, &ours);
     part = part < least ? least : part > most ? most : part;

@@ -41,6 +41,10 @@ tt_status tt__workers_described(tt__workers *workers);
 /* Asks GPU worker i to describe its GPU. The reply comes when CUDA has started. */
 void tt__workers_ask_description(tt__workers *workers, size_t i);
 
+static inline size_t tt__workers_compilers(const tt__workers *workers) {
+    return workers->n - workers->n_gpus;
+}
+
 /* The limit on a compiler's memory. */
 int64_t tt__workers_compiler_bytes(const tt__workers *workers);
 /* Starts worker i, which is busy until its hello. */

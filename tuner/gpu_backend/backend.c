@@ -127,8 +127,7 @@ static size_t room(const tt__backend *b) {
 }
 
 static size_t compilers(const tt__backend *b) {
-    const tt__workers *w = &((const tt__loop *)b)->workers;
-    return w->n - w->n_gpus;
+    return tt__workers_compilers(&((const tt__loop *)b)->workers);
 }
 
 static tt_status submit(tt__backend *b, size_t id, const tt__candidate *c, double cutoff_us) {

@@ -308,7 +308,7 @@ static tt__ahead *work_ahead(const tt__loop *l) {
     size_t n = 0;
     for (size_t w = l->workers.n_gpus; w < l->workers.n; w++)
         n += l->workers.items[w].busy && l->compiling[w] && !l->compiling[w]->wanted;
-    return !l->mistaken && n < tt__ahead_compilers(l->workers.n - l->workers.n_gpus) ? l->opts.ahead : NULL;
+    return !l->mistaken && n < tt__ahead_compilers(tt__workers_compilers(&l->workers)) ? l->opts.ahead : NULL;
 }
 
 /* Is it the reference of a problem under way? */
