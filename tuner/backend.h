@@ -37,6 +37,9 @@ typedef struct tt__backend_ops {
     /* Requests a trial. The candidate is borrowed until the trial is returned. Screening may stop early for a
      * configuration slower than the latest cutoff_us (0: never). The caller chooses `id`. */
     tt_status (*submit)(tt__backend *b, size_t id, const tt__candidate *c, double cutoff_us);
+    /* Requests of the lane that have not reached a GPU at this time, on the clock of tt__now_s, end as
+     * SKIPPED. INFINITY, as after `problem`: all are awaited. NULL: all always are. */
+    void (*await_until)(tt__backend *b, double end_s);
     /* Waits for the next trial of any lane to end. *id is TT__NO_TRIAL if finals that were asked for have
      * ended instead. TT_E_INTERRUPTED: should_stop returned non-zero. */
     tt_status (*wait)(tt__backend *b, size_t *id, tt__trial *trial);

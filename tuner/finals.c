@@ -16,8 +16,8 @@ static const double within_reach = 1.06;
 /* With a budget, a default that is slower by so much is not measured again: that may take most of it. */
 static const double hopeless = 1.25;
 
-/* With the incumbent and the default this makes TT__FINALISTS_MAX. More may enter in heats where screening says
- * less: it varies by 1 % below BRIEF_US, and loads the kernels of short problems once. */
+/* With the incumbent and the default this makes TT__FINALISTS_MAX. More may enter in heats where screening
+ * says less: it varies by 1 % below BRIEF_US, and loads the kernels of short problems once. */
 enum { CONTENDERS_MAX = 26, COPIES_MAX = 3, BRIEF_US = 100, BRIEF_HEATS = 2, SHORT_HEATS = 3 };
 
 /* Every stage has another number of rounds, so that samples of two stages are never paired. */
@@ -34,6 +34,9 @@ static const stage stages[] = {
     {{TT__FINAL_ROUNDS, TT__FINAL_ROUNDS_MAX, 0.16, 1}, 0, 0, 0},
 };
 enum { STAGES = sizeof stages / sizeof *stages };
+/* With a budget, trials need long launches more than the finals do: these have the last stage alone, with
+ * fewer rounds. */
+static const tt__rounds if_long = {11, 30, 0.16, 1};
 
 /* A short problem's times vary by several percent, and half a percent is wanted. Each stage then takes so
  * many times as long, and reloads the kernels every round at other addresses. With a budget this is left
@@ -47,6 +50,12 @@ enum { ALL_TIMES = 2 };
 /* Is it a short problem, which needs longer stages? */
 static bool is_short(const tt__session *s, const tt__search *search) {
     return isinf(s->end_s) && search->best != TT__NOTHING && tt__search_best_us(search) < TT__SHORT_US;
+}
+
+/* Is a budget spent on long launches? */
+static bool is_long(const tt__search *search) {
+    return isfinite(search->limits.deadline_s) && search->best != TT__NOTHING &&
+           tt__search_best_us(search) >= TT__LONG_US;
 }
 
 /* How many times CONTENDERS_MAX may enter without a budget. */
@@ -78,18 +87,20 @@ static double last_s(const tt__search *search, size_t n) {
     enum { BESIDE_US = 60 };
     double launch_s = (tt__search_best_us(search) + BESIDE_US) * 1e-6, sum_s = 0;
     size_t beside = search->t->operation->moves ? COPIES_MAX : 1; /* the default is at least one */
-    for (const stage *st = stages; st < stages + STAGES; st++) {
+    for (const stage *st = stages + (is_long(search) ? STAGES - 1 : 0); st < stages + STAGES; st++) {
+        const tt__rounds *rounds = is_long(search) ? &if_long : &st->rounds;
         if (st->contenders > 0 && n <= st->contenders)
             continue;
-        sum_s += fmax(st->rounds.worth_s, st->rounds.least * (double)(n + beside) * launch_s);
+        sum_s += fmax(rounds->worth_s, rounds->least * (double)(n + beside) * launch_s);
         n = st->contenders > 0 ? st->contenders : n;
     }
     return setup_s + slack * sum_s;
 }
 
 size_t tt__finals_contenders(const tt__search *search, double *expected_s) {
+    const size_t most = is_long(search) ? stages[STAGES - 2].contenders : CONTENDERS_MAX;
     size_t n = 0;
-    for (int64_t i = 0; i < (int64_t)search->space.n && n < CONTENDERS_MAX; i++)
+    for (int64_t i = 0; i < (int64_t)search->space.n && n < most; i++)
         n += passed(search, i) && !is_beyond(search, i, within_reach);
     while ((*expected_s = last_s(search, n)) > search->limits.finals_s && n > 1)
         n--;
@@ -185,11 +196,14 @@ static tt_status enter_earlier(tt__session *s, const tt__search *search, tt__fin
 
 tt_status tt__finals_nominate(tt__session *s, tt__search *search, const tt__search *copy, tt__finals *f) {
     int64_t needed[TT__NEEDED];
-    *f = (tt__finals){.at_default = TT__NOBODY, .at_incumbent = TT__NOBODY};
+    *f = (tt__finals){.at_default = TT__NOBODY, .at_incumbent = TT__NOBODY, .is_long = is_long(search)};
+    f->stage = f->is_long ? STAGES - 1 : 0;
     for (size_t i = 0; i < TT__NEEDED; i++) { /* a trial may change the leading template */
         TT_TRY(tt__finals_needed(s, search, needed));
         if (needed[i] != TT__NOBODY && s->n_lanes == 0) /* a lane has tried them */
             TT_TRY(tt__search_try(s, search, (size_t)needed[i]));
+        if (s->backend->ops->await_until) /* a default, unlike the stored winner, may be left out */
+            s->backend->ops->await_until(s->backend, search->limits.deadline_s);
     }
     if (s->call->only_finals)
         TT_TRY(enter_earlier(s, search, f));
@@ -253,8 +267,8 @@ static size_t n_in(const tt__finals *f, size_t end) {
     return n;
 }
 
-static tt__rounds rounds_of(const tt__session *s, const tt__search *search, const stage *st) {
-    tt__rounds rounds = st->rounds;
+static tt__rounds rounds_of(const tt__session *s, const tt__search *search, const tt__finals *f) {
+    tt__rounds rounds = f->is_long ? if_long : stages[f->stage].rounds;
     if (is_short(s, search)) {
         rounds.worth_s *= SHORT_TIMES;
         rounds.loads = rounds.least;
@@ -329,7 +343,7 @@ bool tt__finals_next(const tt__session *s, const tt__search *search, tt__finals 
         return false;
     const size_t heats = n_heats(f), first = f->n_now * f->heat / heats;
     *heat = (tt__heat){.n = f->n_now * (f->heat + 1) / heats - first,
-                       .rounds = rounds_of(s, search, &stages[f->stage]),
+                       .rounds = rounds_of(s, search, f),
                        .trials = f->fresh + first};
     for (size_t i = 0; i < heat->n; i++)
         heat->c[i] = f->entrants[f->now[first + i]].c;

@@ -25,6 +25,7 @@ typedef struct tt__finals {
     tt__trial measured[TT__ENTRANTS_MAX]; /* the same without weights, for the store */
     tt__trial fresh[TT__ENTRANTS_MAX];    /* from the current stage */
     size_t stage, heat;                   /* the current ones */
+    bool is_long;                         /* only the last stage is held, with fewer rounds */
     size_t n_now, now[TT__ENTRANTS_MAX];  /* entrants that the current stage measures; none between stages */
     tt_status status;                     /* of the last heat; after a failure there are no more */
 } tt__finals;

@@ -11,8 +11,29 @@
 
 /* ---- What the strategy wants, as far as the limits go -------------------------------------------------- */
 
-/* Is there time for one more trial, for those in flight, and for the finals? */
-static bool in_time(tt__search *search, const tt__hunt *h) {
+/* How long the finals may take, with a budget. */
+static double finals_s(const tt__search *search) {
+    enum { FINALS_IN_TRIALS = 4 }; /* at least, because launches may take longer than their times */
+    double expected_s;
+    tt__finals_contenders(search, &expected_s);
+    return search->limits.finals_s > 0 ? fmax(expected_s, FINALS_IN_TRIALS * search->pace_s) : 0;
+}
+
+/* The finals do not wait for requests that have not reached a GPU. Only the default is awaited (try_default).
+ */
+static void set_end(tt__session *s, const tt__hunt *h) {
+    const tt__search *search = h->search;
+    double end_s = INFINITY;
+    if (!s->backend->ops->await_until)
+        return;
+    if (h->stage != TT__HUNT_OVER && search->n_measured > 0 &&
+        (search->t->operation->moves || search->known[0] != TT__PENDING))
+        end_s = search->limits.deadline_s - finals_s(search);
+    s->backend->ops->await_until(s->backend, end_s);
+}
+
+/* Is there time for one more trial, for those that are awaited, and for the finals? */
+static bool in_time(const tt__session *s, tt__search *search, const tt__hunt *h) {
     if (isinf(search->limits.deadline_s))
         return true;
     double now = tt__now_s(), n = (double)search->n_measured;
@@ -20,12 +41,9 @@ static bool in_time(tt__search *search, const tt__hunt *h) {
     double pace = n > 1 ? (now - h->first_s) / (n - 1) : n > 0 ? now - h->started_s : 0;
     double compile_s = n > 0 ? search->compile_s / n : 0;
     search->pace_s = pace;
-    enum { FINALS_IN_TRIALS = 4 }; /* at least, because launches may take longer than their times */
-    double finals_s;
-    tt__finals_contenders(search, &finals_s);
-    finals_s = search->limits.finals_s > 0 ? fmax(finals_s, FINALS_IN_TRIALS * pace) : 0;
-    double trials_s = fmax(pace * (double)(h->n_pending + 1), compile_s);
-    return now + trials_s + finals_s < search->limits.deadline_s;
+    double trials_s =
+        s->backend->ops->await_until ? pace : fmax(pace * (double)(h->n_pending + 1), compile_s);
+    return now + trials_s + finals_s(search) < search->limits.deadline_s;
 }
 
 /* Trials reserved for templates that the strategy has not named: one each, at most half of the effort. */
@@ -60,7 +78,7 @@ static tt_status refill(tt__session *s, tt__search *search, tt__hunt *h) {
     while (s->backend->ops->room(s->backend) > 0 && h->n_pending < window(s, h) && nameable(search, h) > 0 &&
            search->n_tried + h->n_pending < search->space.n) {
         int64_t i;
-        if ((search->cut = !in_time(search, h)))
+        if ((search->cut = !in_time(s, search, h)))
             break;
         TT_TRY(h->strategy->next(&i, h->self, &h->view));
         if (i == TT__NOTHING)
@@ -151,7 +169,7 @@ static tt_status try_the_rest(tt__session *s, tt__hunt *h) {
         if (tt__search_competed(search, first, h->rest) ||
             tt__search_counted(search) + h->n_pending >= tt__search_most(search))
             continue;
-        if ((search->cut = !in_time(search, h)))
+        if ((search->cut = !in_time(s, search, h)))
             break;
         TT_TRY(tt__search_submit(s, search, first));
         h->n_pending++;
@@ -176,6 +194,7 @@ tt_status tt__hunt_feed(tt__session *s, tt__hunt *h) {
         if (h->n_pending > 0)
             break;
     }
+    set_end(s, h);
     return TT_OK;
 }
 

@@ -126,6 +126,10 @@ tt_status tt__search_submit(tt__session *s, tt__search *search, size_t i) {
 }
 
 tt_status tt__search_take(tt__session *s, tt__search *search, size_t i, tt__trial *trial) {
+    if (trial->status == TT__TRIAL_SKIPPED && s->backend->ops->await_until) {
+        search->known[i] = TT__UNTRIED; /* the budget was over before it was compiled */
+        return TT_OK;
+    }
     trial->weight = search->space.items[i].weight;
     TT_TRY(tt__session_store(s, search->problem_id, &search->space.items[i], TT__STAGE_SCREEN, trial));
     keep(search, i, trial);

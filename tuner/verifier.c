@@ -224,6 +224,8 @@ tt_status tt__verifier_open(tt__verifier *v, const tt__driver *cu, CUstream stre
     TT_GOTO(open_checker(v, checker_cubin));
     for (int i = 0; i < w->n; i++)
         TT_GOTO(open_area(v, i));
+    for (int i = 0; i < 2; i++)
+        TT_GOTO(tt__cu_check(cu->cuEventCreate(&v->events[i], CU_EVENT_DEFAULT), "cuEventCreate"));
     TT_GOTO(allocate(v, &v->findings, 2 * TT__FINDINGS_BYTES));
     TT_GOTO(tt__cu_check(cu->cuMemcpyHtoD(v->findings + TT__FINDINGS_BYTES, clear, sizeof clear),
                          "cuMemcpyHtoD"));
@@ -246,6 +248,9 @@ void tt__verifier_close(tt__verifier *v) {
     }
     if (v->findings)
         v->cu->cuMemFree(v->findings);
+    for (int i = 0; i < 2; i++)
+        if (v->events[i])
+            v->cu->cuEventDestroy(v->events[i]);
     if (v->library)
         v->cu->cuLibraryUnload(v->library);
     *v = (tt__verifier){0};

@@ -115,8 +115,24 @@ static tt_status check_kept(tt__verifier *v, const tt__trial *trial) {
                : tt__fail(TT_E_CUDA, "%s, and wrote over what results are compared with", trial->reason);
 }
 
-tt_status tt__verify(tt__verifier *v, const tt__kernel *kernel, const tt__launch *launch, tt__trial *trial) {
+static tt_status record(const tt__verifier *v, int which, const double *launch_us) {
+    return launch_us ? tt__cu_check(v->cu->cuEventRecord(v->events[which], v->stream), "cuEventRecord")
+                     : TT_OK;
+}
+
+static tt_status elapsed(const tt__verifier *v, double *launch_us) {
+    float ms;
+    if (!launch_us)
+        return TT_OK;
+    TT_TRY(tt__cu_check(v->cu->cuEventElapsedTime(&ms, v->events[0], v->events[1]), "cuEventElapsedTime"));
+    *launch_us = 1e3 * (double)ms;
+    return TT_OK;
+}
+
+tt_status tt__verify(tt__verifier *v, const tt__kernel *kernel, const tt__launch *launch, tt__trial *trial,
+                     double *launch_us) {
     TT_TRY(tt__cu_check(tt__verify_poison(v), "tt_poison"));
+    TT_TRY(record(v, 0, launch_us));
     CUresult r = tt__kernel_launch(kernel, v->cu, launch, v->operands, v->stream);
     if (r != CUDA_SUCCESS) {
         tt__cu_check(r, "launch");
@@ -125,7 +141,9 @@ tt_status tt__verify(tt__verifier *v, const tt__kernel *kernel, const tt__launch
         return TT_OK;
     }
     tt__finding found[TT__OPERANDS_MAX];
+    TT_TRY(record(v, 1, launch_us));
     TT_TRY(tt__verify_check(v, tt__verify_area, found, "kernel"));
+    TT_TRY(elapsed(v, launch_us));
     for (int i = 0; i < v->work.n; i++) {
         if (!found[i].n)
             continue;

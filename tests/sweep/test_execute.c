@@ -58,7 +58,7 @@ static void try_candidate(worker *w, tt__verifier *v, const tt__candidate *c, ou
     MUST(tt__config_options(&options, &n, c, &v->problem));
     const char *cubin = sweep_compile(&w->cubins, c->t->path, c->t->source, &options, n, w->gpu.cc);
     MUST(tt__kernel_load(&kernel, cu, cubin, 0, &c->t->symbols, &c->launch));
-    MUST(tt__verify(v, &kernel, &c->launch, &trial));
+    MUST(tt__verify(v, &kernel, &c->launch, &trial, NULL));
     tt__kernel_unload(&kernel, cu);
     o->tried++;
     if (trial.status == TT__TRIAL_OK)

@@ -52,7 +52,7 @@ static void check(tt__verifier *v, const tt__candidate *c, sweep_cubins *cubins,
     tt__trial trial = {0};
     const char *cubin = compile(cubins, c->t->path, c->t->source, c, &v->problem, cc);
     MUST(tt__kernel_load(&kernel, cu, cubin, 0, &c->t->symbols, &c->launch));
-    MUST(tt__verify(v, &kernel, &c->launch, &trial));
+    MUST(tt__verify(v, &kernel, &c->launch, &trial, NULL));
     tt__kernel_unload(&kernel, cu);
     if (trial.status != TT__TRIAL_OK)
         fail_msg("%s %s: %s: %s", c->t->kernel, c->config, tt__trial_status_name(trial.status), trial.reason);

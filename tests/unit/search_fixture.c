@@ -3,7 +3,9 @@
 
 #include <math.h>
 #include <stdio.h>
+#include <unistd.h>
 
+#include "base/clock.h"
 #include "base/random.h"
 #include "tuner/stats.h"
 
@@ -125,6 +127,22 @@ static tt_status finals(tt__backend *b, const tt__candidate *const *c, size_t n,
     return TT_OK;
 }
 
+static void await_until(tt__backend *b, double end_s) {
+    ((fake *)b)->end_s = end_s;
+}
+
+static tt_status wait_in_time(tt__backend *b, size_t *id, tt__trial *trial) {
+    fake *f = (fake *)b;
+    const bool late = f->n_waits >= f->in_time;
+    f->awaited_s[f->n_waits++] = f->end_s;
+    while (late && tt__now_s() < f->end_s)
+        usleep(1000);
+    TT_TRY(wait(b, id, trial));
+    if (late)
+        *trial = (tt__trial){.status = TT__TRIAL_SKIPPED};
+    return TT_OK;
+}
+
 static const tt__backend_ops ops = {.problem = problem,
                                     .prepare = prepare,
                                     .room = room,
@@ -171,6 +189,19 @@ void bench_open(bench *b, bool both) {
     assert_ok(tt__store_open(&b->s.store, ":memory:", TT__STORE_READ_WRITE));
     assert_ok(tt__store_gpu(b->s.store, &b->s.gpu, &b->s.gpu_id));
     bench_begin_run(b, "measured");
+}
+
+void bench_open_awaiting(bench *b, size_t in_time) {
+    static const tt__backend_ops awaiting = {.problem = problem,
+                                             .prepare = prepare,
+                                             .room = room,
+                                             .await_until = await_until,
+                                             .submit = submit,
+                                             .wait = wait_in_time};
+    bench_open(b, false);
+    b->backend.base.ops = &awaiting;
+    b->backend.in_time = in_time;
+    b->backend.end_s = INFINITY;
 }
 
 void bench_add_words(bench *b) {

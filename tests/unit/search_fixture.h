@@ -41,7 +41,11 @@ typedef struct fake {
     size_t n_in[STAGES_MAX]; /* entrants of each stage */
     tt__rounds rounds[STAGES_MAX];
     size_t fails_at; /* the stage that fails, from 1; 0: none */
-    size_t lost_at;  /* the stage that no entrant passes, from 1; 0: none */
+    size_t in_time;  /* with bench_open_awaiting: compiled before end_s; the others are not */
+    double end_s;    /* of the last await_until */
+    double awaited_s[SPACE_OF_BOTH + 1]; /* its values, at each `wait` */
+    size_t n_waits;
+    size_t lost_at; /* the stage that no entrant passes, from 1; 0: none */
     tt_status fails_with;
 } fake;
 
@@ -59,6 +63,8 @@ typedef struct bench {
 
 /* Both templates, or numbers alone; of the next searches the third is `words`, which is like numbers. */
 void bench_open(bench *b, bool both);
+/* One template. So many configurations compile, and then the backend is stuck until its await_until. */
+void bench_open_awaiting(bench *b, size_t in_time);
 void bench_add_words(bench *b);
 void bench_close(bench *b);
 void bench_begin_run(bench *b, const char *source);

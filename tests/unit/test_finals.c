@@ -7,54 +7,9 @@
 
 #include "base/clock.h"
 #include "base/random.h"
-#include "search_fixture.h"
+#include "race_fixture.h"
 #include "tuner/elect.h"
 #include "tuner/finals.h"
-
-/* A race of all the space, which screening cannot tell apart. */
-typedef struct race {
-    bench b;
-    tt__search all, copy; /* without a copy, unless one is searched */
-    tt_result result;
-} race;
-
-static void race_open(race *r, bool both) {
-    *r = (race){.copy = {.best = TT__NOTHING}};
-    bench_open(&r->b, both);
-    r->b.backend.alike = true;
-    r->b.backend.step_us = 0;
-    r->b.backend.tick_us = 0.1f;
-    r->b.backend.n_ticks = 3; /* of seven: no median shows them */
-    bench_search(&r->b, &tt__no_limits, &r->all);
-}
-
-static void run(race *r) {
-    r->b.backend.n_stages = 0;
-    assert_ok(tt__elect(&r->b.s, &r->all, &r->copy, &r->result));
-}
-
-static void race_close(race *r) {
-    tt__search_close(&r->all);
-    tt__search_close(&r->copy);
-    bench_close(&r->b);
-}
-
-static void expect_elected(const race *r, size_t at) {
-    assert_string_equal(r->result.config, r->all.space.items[at].config);
-    assert_string_equal(r->result.kernel, r->all.space.items[at].t->kernel);
-}
-
-static void expect_stages(const race *r, const size_t *n_in, size_t n) {
-    const tt__rounds *rounds = r->b.backend.rounds;
-    assert_int_equal(r->b.backend.n_stages, n);
-    for (size_t i = 0; i < n; i++) {
-        assert_int_equal(r->b.backend.n_in[i], n_in[i]);
-        if (i > 0 && rounds[i].least != rounds[i - 1].least) /* no heat: never as many samples */
-            assert_true(rounds[i].least > rounds[i - 1].most);
-    }
-}
-#define EXPECT_STAGES(r, ...)                                                                                \
-    expect_stages(r, (size_t[]){__VA_ARGS__}, sizeof((size_t[]){__VA_ARGS__}) / sizeof(size_t))
 
 static tt__winner stored_winner(const race *r) {
     tt__winner w;
@@ -82,7 +37,7 @@ static void test_elects_between_ticks(void **state) {
     (void)state;
     race r;
     race_open(&r, false);
-    run(&r);
+    race_run(&r);
     expect_elected(&r, 5);
     EXPECT_STAGES(&r, SPACE, 11, 6);
     expect_stored_finals(&r, SPACE);
@@ -110,7 +65,7 @@ static void test_who_are_equals(void **state) {
         race r;
         race_open(&r, false);
         r.b.backend.tick_us = cases[i].tick_us;
-        run(&r);
+        race_run(&r);
         expect_elected(&r, cases[i].elected);
         race_close(&r);
     }
@@ -122,13 +77,13 @@ static void test_elects_the_first_of_equals(void **state) {
     race r;
     race_open(&r, false);
     r.b.backend.tick_us = 0.01f;
-    run(&r);
+    race_run(&r);
     expect_elected(&r, 0);
     race_close(&r);
     race_open(&r, false);
     r.b.backend.tick_us = 0.01f;
     r.b.backend.n_ticks = 7; /* by little, but always */
-    run(&r);
+    race_run(&r);
     expect_elected(&r, 5);
     race_close(&r);
 }
@@ -142,7 +97,7 @@ static void test_leaves_stages_out(void **state) {
     bench_search(&r.b, &tt__no_limits, &r.copy);
     r.b.backend.step_us = 0.15;
     r.b.backend.tick_us = 0;
-    run(&r);
+    race_run(&r);
     expect_elected(&r, 0);
     EXPECT_STAGES(&r, SPACE + 3, 2 + 2);
     assert_true(fabs(r.result.copy_us - 10.3) < 1e-6); /* the third of the last stage */
@@ -153,7 +108,7 @@ static void test_leaves_stages_out(void **state) {
     r.b.opts.force = true;
     r.b.backend.n_unrecorded = SPACE - 11;
     bench_search(&r.b, &tt__no_limits, &r.all);
-    run(&r);
+    race_run(&r);
     EXPECT_STAGES(&r, 11, 6);
     assert_int_equal(r.result.trials, 11);
     assert_int_equal(stored_winner(&r).trials, 11);
@@ -167,7 +122,7 @@ static void test_heats(void **state) {
     race r;
     race_open(&r, true);
     r.b.backend.fastest = &r.all.space.items[25]; /* in the second heat */
-    run(&r);
+    race_run(&r);
     EXPECT_STAGES(&r, 20, 20, 26, 11, 6);
     expect_elected(&r, 25);
     static const int loads[] = {7, 7, 9, 22, 31};
@@ -186,7 +141,7 @@ static void test_heats_of_brief_problems(void **state) {
         r.b.opts.force = true;
         r.b.backend.us = is_brief ? 99.99 : 100;
         bench_search(&r.b, &tt__no_limits, &r.all);
-        run(&r);
+        race_run(&r);
         if (is_brief)
             EXPECT_STAGES(&r, 20, 20, 26, 11, 6);
         else
@@ -202,24 +157,24 @@ static void test_all_stay(void **state) {
     (void)state;
     race r;
     race_open(&r, false);
-    run(&r);
+    race_run(&r);
     double worth_s = r.b.backend.rounds[2].worth_s;
     r.b.opts.effort = TT_EFFORT_EXHAUSTIVE;
-    run(&r);
+    race_run(&r);
     EXPECT_STAGES(&r, SPACE);
     assert_true(fabs(r.b.backend.rounds[0].worth_s / worth_s - 2) < 1e-9);
     expect_elected(&r, 5);
     r.b.s.end_s = tt__now_s() + 60;
-    run(&r);
+    race_run(&r);
     EXPECT_STAGES(&r, SPACE, 11, 6);
     race_close(&r);
     race_open(&r, true);
     r.b.opts.effort = TT_EFFORT_EXHAUSTIVE;
     r.b.backend.fastest = &r.all.space.items[25];
-    run(&r);
+    race_run(&r);
     EXPECT_STAGES(&r, 20, 20, 26);
     r.b.backend.fastest = &r.all.space.items[39]; /* in the second stage only because it is the incumbent */
-    run(&r);
+    race_run(&r);
     EXPECT_STAGES(&r, 20, 20, 27);
     race_close(&r);
 }
@@ -235,7 +190,7 @@ static void test_what_is_short(void **state) {
         r.b.opts.force = true;
         r.b.backend.us = is_short ? 19.99 : 20;
         bench_search(&r.b, &tt__no_limits, &r.all);
-        run(&r);
+        race_run(&r);
         EXPECT_STAGES(&r, SPACE, 11, 6);
         for (size_t i = 0; i < r.b.backend.n_stages; i++)
             assert_int_equal(r.b.backend.rounds[i].loads, !is_short ? 1 : loads[i]);
@@ -254,18 +209,18 @@ static void test_the_default_waits(void **state) {
     r.b.opts.force = true;
     bench_search(&r.b, &tt__no_limits, &r.all);
     bench_search(&r.b, &tt__no_limits, &r.copy);
-    run(&r);
+    race_run(&r);
     EXPECT_STAGES(&r, SPACE - 1 + 3, 11 + 2, 6 + 1 + 1);
     assert_true(r.result.speedup_vs_default == 2);
     race_close(&r);
     race_open(&r, false);
     r.all.known[0] = TT__UNTRIED;
-    run(&r);
+    race_run(&r);
     assert_int_equal(r.all.known[0], TT__TRIED);
     race_close(&r);
     race_open(&r, false);
     r.b.backend.slow_default = true; /* in the finals */
-    run(&r);
+    race_run(&r);
     EXPECT_STAGES(&r, SPACE, 11 + 1, 6 + 1);
     assert_true(r.result.speedup_vs_default == 2);
     race_close(&r);
@@ -291,7 +246,7 @@ static void test_no_winner_is_slower_than_the_default(void **state) {
         r.b.backend.n_ticks = cases[i].n_ticks;
         r.b.backend.fastest = &r.all.space.items[0];
         r.b.backend.earlier = cases[i].earlier ? &r.all.space.items[0] : NULL;
-        run(&r);
+        race_run(&r);
         expect_elected(&r, cases[i].elected);
         if (cases[i].elected == 0)
             assert_true(r.result.speedup_vs_default == 1);
@@ -319,7 +274,7 @@ static void test_no_winner_is_slower_in_noise(void **state) {
         r.b.backend.dice = seed;
         r.b.backend.n_samples = TT__FINAL_ROUNDS;
         bench_search(&r.b, &tt__no_limits, &r.all);
-        run(&r);
+        race_run(&r);
         assert_int_equal(sscanf(r.result.config, "A=%d B=%d", &a, &b), 2);
         assert_true(us[2 * a + b] <= 1.015 * us[0]);
         race_close(&r);
@@ -335,63 +290,11 @@ static void test_samples_of_an_earlier_stage(void **state) {
         race_open(&r, false);
         bench_search(&r.b, &tt__no_limits, &r.copy);
         r.b.backend.earlier = of_copy ? &r.copy.space.items[1] : &r.all.space.items[7];
-        run(&r);
+        race_run(&r);
         expect_elected(&r, 5);
         assert_true(r.result.copy_us == 10);
         race_close(&r);
     }
-}
-
-/* A budget leaves no time for the additional measurements of short problems. If no time is left, the first
- * stage decides. */
-static void test_the_budget_is_over(void **state) {
-    (void)state;
-    race r;
-    race_open(&r, true);
-    run(&r);
-    double worth_s = r.b.backend.rounds[2].worth_s; /* of the first that is no heat */
-    r.b.s.end_s = tt__now_s() - 1;
-    run(&r);
-    EXPECT_STAGES(&r, 26);
-    expect_elected(&r, 5);
-    assert_int_equal(r.b.backend.rounds[0].loads, 1);
-    assert_true(worth_s >= 5 * r.b.backend.rounds[0].worth_s);
-    race_close(&r);
-}
-
-/* A budget keeps time for the launches of the finals: more for more contenders, and for slower ones. It
- * spends none on a default that is far behind. */
-static void test_a_budget_for_slow_kernels(void **state) {
-    (void)state;
-    race r;
-    race_open(&r, false);
-    double all_s, one_s, six_s, few_s; /* at first all are alike */
-    assert_int_equal(tt__finals_contenders(&r.all, &all_s), SPACE);
-    assert_true(all_s < 1);
-    for (size_t i = 0; i < SPACE; i++)
-        r.all.trials[i].time_us = i == 0 ? 1e4 : 2e4;
-    assert_int_equal(tt__finals_contenders(&r.all, &one_s), 1);
-    for (size_t i = 1; i < 6; i++)
-        r.all.trials[i].time_us = 1e4;
-    assert_int_equal(tt__finals_contenders(&r.all, &six_s), 6);
-    assert_true(one_s > 31 * 0.01 && six_s > one_s + 31 * 5 * 0.01);
-    r.all.limits.finals_s = (one_s + six_s) / 2;
-    size_t few = tt__finals_contenders(&r.all, &few_s);
-    assert_true(few > 1 && few < 6 && few_s > one_s && few_s <= r.all.limits.finals_s);
-    r.all.limits.finals_s = 0; /* one is measured in any case */
-    assert_int_equal(tt__finals_contenders(&r.all, &few_s), 1);
-    assert_true(few_s == one_s);
-    r.all.limits.finals_s = six_s;
-    r.all.trials[0].time_us *= 1.26; /* the default */
-    r.all.best = 1;
-    r.b.s.end_s = tt__now_s() + 600;
-    run(&r);
-    EXPECT_STAGES(&r, 5);
-    assert_true(r.result.speedup_vs_default > 1000); /* 12.6 ms by screening, and 10 us in the finals */
-    r.b.s.end_s = INFINITY;
-    run(&r);
-    EXPECT_STAGES(&r, 5 + 1);
-    race_close(&r);
 }
 
 /* The incumbent is in all stages, however slow, and stays until the ratio is certain. */
@@ -399,31 +302,31 @@ static void test_the_incumbent(void **state) {
     (void)state;
     race r;
     race_open(&r, false);
-    run(&r);
+    race_run(&r);
     expect_elected(&r, 5);
     r.b.backend.fastest = &r.all.space.items[15];
-    run(&r);
+    race_run(&r);
     expect_elected(&r, 5); /* four of seven pairs are ties */
     EXPECT_STAGES(&r, SPACE, 11, 6 + 1);
     r.b.backend.n_ticks = 6;
-    run(&r);
+    race_run(&r);
     expect_elected(&r, 5); /* one is */
     r.b.backend.n_ticks = 7;
-    run(&r);
+    race_run(&r);
     expect_elected(&r, 15);
     race_close(&r);
     race_open(&r, false);
     r.b.backend.fastest = &r.all.space.items[0];
-    run(&r);
+    race_run(&r);
     expect_elected(&r, 0);
     r.b.backend.slow_default = true;
     r.b.backend.fastest = &r.all.space.items[15];
-    run(&r);
+    race_run(&r);
     expect_elected(&r, 15);
     EXPECT_STAGES(&r, SPACE, 11 + 1, 6 + 1);
     r.all.known[15] = TT__UNTRIED; /* another search did not come by it */
     r.b.backend.fastest = NULL;
-    run(&r);
+    race_run(&r);
     assert_int_equal(r.all.known[15], TT__TRIED);
     race_close(&r);
 }
@@ -434,7 +337,7 @@ static void test_a_stage_that_nobody_passes(void **state) {
     race r;
     race_open(&r, false);
     r.b.backend.lost_at = 2;
-    run(&r);
+    race_run(&r);
     EXPECT_STAGES(&r, SPACE, 11);
     expect_elected(&r, 0);
     assert_true(r.result.time_us == 10);
@@ -449,7 +352,7 @@ static void test_a_stage_that_fails(void **state) {
         race r;
         race_open(&r, false);
         r.b.backend.fails_at = fails_at;
-        run(&r);
+        race_run(&r);
         assert_int_equal(r.b.backend.n_stages, fails_at);
         expect_elected(&r, fails_at == 1 ? 0 : 5);
         const char *after = strstr(r.b.message, ": the finals"); /* behind the problem */
@@ -552,7 +455,7 @@ static void test_a_winner_holds(void **state) {
     (void)state;
     race r;
     race_open(&r, false);
-    run(&r);
+    race_run(&r);
     assert_true(holds(&r));
     char *const validators[] = {r.b.s.env.driver, r.b.s.env.nvrtc, r.b.s.env.library, r.b.f.t[0]->hash};
     for (size_t i = 0; i < sizeof validators / sizeof *validators; i++) {
@@ -580,8 +483,6 @@ int main(void) {
         cmocka_unit_test(test_no_winner_is_slower_than_the_default),
         cmocka_unit_test(test_no_winner_is_slower_in_noise),
         cmocka_unit_test(test_samples_of_an_earlier_stage),
-        cmocka_unit_test(test_the_budget_is_over),
-        cmocka_unit_test(test_a_budget_for_slow_kernels),
         cmocka_unit_test(test_the_incumbent),
         cmocka_unit_test(test_a_stage_that_nobody_passes),
         cmocka_unit_test(test_a_stage_that_fails),

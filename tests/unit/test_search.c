@@ -8,50 +8,6 @@
 #include "search_fixture.h"
 #include "tuner/searches.h"
 
-/* A budget that turns out to be too short when all has been asked for has cut nothing. */
-static void test_all_of_it_in_time(void **state) {
-    (void)state;
-    bench b;
-    tt__search all;
-    bench_open(&b, false);
-    b.backend.us = 1e5;                      /* finals of that take a minute and more */
-    b.s.strategy = &tt__strategy_exhaustive; /* names all of it at once */
-    bench_search(&b, &(tt__limits){SIZE_MAX, tt__now_s() + 60, INFINITY, 0, 0}, &all);
-    assert_int_equal(all.n_tried, SPACE);
-    assert_false(all.cut);
-    tt__search_close(&all);
-    bench_close(&b);
-}
-
-/* Finals of slow kernels have few contenders, so they do not end a search at its first result. */
-static void test_slow_kernels_in_time(void **state) {
-    (void)state;
-    bench b;
-    tt__search all;
-    bench_open(&b, false);
-    b.backend.us = 25e3;
-    bench_search(&b, &(tt__limits){SIZE_MAX, tt__now_s() + 20, 3, 0, 0}, &all);
-    assert_int_equal(all.n_tried, SPACE);
-    assert_false(all.cut);
-    tt__search_close(&all);
-    bench_close(&b);
-}
-
-/* The copy gets a small part of the time, and no finals. */
-static void test_a_copy_in_little_time(void **state) {
-    (void)state;
-    bench b;
-    tt__search copy;
-    bench_open(&b, false);
-    b.backend.us = 1e5; /* finals of that take a minute and more */
-    tt__limits limits = tt__limits_of(&b.opts, tt__now_s() + 240, 1), of_copy = tt__limits_of_copy(&limits);
-    bench_search(&b, &of_copy, &copy);
-    assert_int_equal(copy.n_tried, SPACE);
-    assert_false(copy.cut);
-    tt__search_close(&copy);
-    bench_close(&b);
-}
-
 /* Of equally fast configurations the first in the space is the best, in any order of trials. */
 static void test_the_best_of_equals(void **state) {
     (void)state;
@@ -427,9 +383,6 @@ static void test_a_call_back_may_look_up(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_all_of_it_in_time),
-        cmocka_unit_test(test_slow_kernels_in_time),
-        cmocka_unit_test(test_a_copy_in_little_time),
         cmocka_unit_test(test_the_best_of_equals),
         cmocka_unit_test(test_trials_that_are_no_evidence),
         cmocka_unit_test(test_cutoff),

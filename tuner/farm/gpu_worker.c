@@ -18,6 +18,7 @@
 #include "tuner/farm/gpu_finals.h"
 #include "tuner/farm/peaks.h"
 #include "tuner/farm/wire.h"
+#include "tuner/limits.h"
 #include "tuner/stats.h"
 #include "tuner/verify.h"
 
@@ -28,9 +29,11 @@ enum { SCREEN_FIRST = 4, SCREEN_MORE = 4, SCREEN_MAX = 24 };
  * 1.06. */
 static const double tight = 0.01, finals_reach = 1.06 / 1.25;
 
-/* Launches that take so long vary little. The first sample shows a slow configuration, and three are enough if
- * they agree. */
-static const double long_us = 1000;
+/* From steady_us on, the first samples are enough if they agree; from TT__LONG_US on, three are. If the best
+ * takes so long, the launch that verifies is the only sample of a configuration that is `far` from the
+ * finals.
+ */
+static const double steady_us = 100, far = 1.15 / 1.25;
 enum { SCREEN_LONG = 3 };
 
 static const double settle_s = 0.002;
@@ -185,8 +188,8 @@ static bool needs_more(const tt__msg_trial *m, const tt__trial *trial) {
 
 /* Verifies with the lengths of this configuration, while the largest are timed. A reference that writes what
  * it must not is the trial's failure. */
-static tt_status verify(tt__gpu_state *g, const tt__msg_trial *m, const tt__kernel *kernel,
-                        tt__trial *trial) {
+static tt_status verify(tt__gpu_state *g, const tt__msg_trial *m, const tt__kernel *kernel, tt__trial *trial,
+                        double *launch_us) {
     tt__verifier *v = &g->verifier;
     int64_t largest[TT__OPERANDS_MAX];
     tt_status status = TT_OK;
@@ -201,7 +204,7 @@ static tt_status verify(tt__gpu_state *g, const tt__msg_trial *m, const tt__kern
         refuse(trial, TT__TRIAL_LAUNCH_ERROR);
         status = TT_OK;
     } else if (status == TT_OK) {
-        status = tt__verify(v, kernel, &m->launch, trial);
+        status = tt__verify(v, kernel, &m->launch, trial, launch_us);
     }
     if (status == TT_OK && trial->status == TT__TRIAL_OK && m->checks.verify.n_passes)
         status = tt__verify_error(v, &g->verify, &m->checks.verify, trial);
@@ -213,22 +216,28 @@ static tt_status verify(tt__gpu_state *g, const tt__msg_trial *m, const tt__kern
 /* Verifies, screens briefly, and takes more samples only if the configuration may still win. */
 static tt_status measure(tt__gpu_state *g, const tt__msg_trial *m, const tt__kernel *kernel,
                          tt__trial *trial) {
-    TT_TRY(verify(g, m, kernel, trial));
+    double launch_us = 0;
+    const bool long_best = m->cutoff_us >= TT__LONG_US;
+    TT_TRY(verify(g, m, kernel, trial, long_best ? &launch_us : NULL));
     g->times.verified_s = tt__now_s();
     if (trial->status != TT__TRIAL_OK)
         return TT_OK;
-    const bool short_best = m->cutoff_us > 0 && m->cutoff_us < long_us;
+    const bool short_best = m->cutoff_us > 0 && !long_best;
+    if (long_best && launch_us > far * m->cutoff_us) {
+        trial->samples_us[trial->n_samples++] = (float)launch_us;
+        trial->time_us = tt__round_us(launch_us);
+        return TT_OK;
+    }
     TT_TRY(take_samples(g, kernel, m, short_best ? SCREEN_FIRST : 1, trial));
     if (trial->status != TT__TRIAL_OK)
         return TT_OK;
     if (m->cutoff_us > 0 && trial->time_us > m->cutoff_us)
         return TT_OK;
-    if (!short_best) {
-        const bool is_long = trial->time_us >= long_us;
-        TT_TRY(take_samples(g, kernel, m, (is_long ? SCREEN_LONG : SCREEN_FIRST) - 1, trial));
-        if (trial->status != TT__TRIAL_OK || (is_long && agree(trial)))
-            return TT_OK;
-    }
+    if (!short_best)
+        TT_TRY(take_samples(g, kernel, m, (trial->time_us < TT__LONG_US ? SCREEN_FIRST : SCREEN_LONG) - 1,
+                            trial));
+    if (trial->status != TT__TRIAL_OK || (trial->time_us >= steady_us && agree(trial)))
+        return TT_OK;
     do {
         TT_TRY(take_samples(g, kernel, m, SCREEN_MORE, trial));
     } while (needs_more(m, trial));

@@ -3,6 +3,7 @@
  */
 #include "tuner/gpu_backend/backend.h"
 
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -103,6 +104,7 @@ static tt_status problem(tt__backend *b, const tt__problem *p, const tt__templat
     for (size_t i = 0; i < l->workers.n_gpus; i++)
         l->gpus[i].failures = 0;
     tt__loop_now(l)->cutoff_us = 0;
+    tt__loop_now(l)->await_s = INFINITY;
     TT_TRY(tt__workload_of(&task->work, t, &l->workers.gpu, p));
     if (task->work.launch.n_passes || task->work.filling.n_passes) {
         TT_TRY(tt__space_aside(&c, t->operation, task->work.launch.n_passes ? TT__REFERENCE : TT__DATA,
@@ -128,6 +130,10 @@ static size_t room(const tt__backend *b) {
 
 static size_t compilers(const tt__backend *b) {
     return tt__workers_compilers(&((const tt__loop *)b)->workers);
+}
+
+static void await_until(tt__backend *b, double end_s) {
+    tt__loop_now((tt__loop *)b)->await_s = end_s;
 }
 
 static tt_status submit(tt__backend *b, size_t id, const tt__candidate *c, double cutoff_us) {
@@ -354,6 +360,7 @@ static const tt__backend_ops gpu_ops = {.hello = hello,
                                         .prepare = prepare,
                                         .room = room,
                                         .compilers = compilers,
+                                        .await_until = await_until,
                                         .submit = submit,
                                         .wait = wait,
                                         .finals = finals,

@@ -3,6 +3,7 @@
  */
 #include "tuner/gpu_backend/loop.h"
 
+#include <math.h>
 #include <stdio.h>
 
 #include "base/clock.h"
@@ -221,9 +222,16 @@ static tt_status tried(tt__loop *l, tt__job *j, size_t gpu) {
 
 /* ---- The event loop ------------------------------------------------------------------------------------ */
 
+/* Has it not reached a GPU? */
+static bool is_awaited(const tt__job *j) {
+    return j->state == TT__JOB_TO_COMPILE || j->state == TT__JOB_TO_TRY;
+}
+
 void tt__loop_promote(tt__loop *l) {
     for (int i = 0; i < TT__JOBS_MAX; i++) {
         tt__job *j = &l->jobs[i];
+        if (is_awaited(j) && tt__now_s() >= l->lanes[j->lane]->await_s)
+            finish(j, TT__TRIAL_SKIPPED, "");
         if (j->state != TT__JOB_TO_COMPILE || j->cubin->state <= TT__CUBIN_COMPILING)
             continue;
         j->trial.compile_ms = j->cubin->compile_ms; /* the first trial with this cubin has its compile time */
@@ -460,6 +468,15 @@ static void count_queues(tt__loop *l) {
     tt__timeline_queues(&l->timeline, (int64_t)(l->cubins.n_idle + tt__ahead_left(l->opts.ahead)), to_try);
 }
 
+/* How long to wait for an event. */
+static double patience_s(const tt__loop *l) {
+    double until_s = tt__now_s() + tt__workers_poll_s;
+    for (int i = 0; i < TT__JOBS_MAX; i++)
+        if (is_awaited(&l->jobs[i]))
+            until_s = fmin(until_s, l->lanes[l->jobs[i].lane]->await_s);
+    return fmax(until_s - tt__now_s(), 0);
+}
+
 tt_status tt__loop_turn(tt__loop *l) {
     tt__event e;
     TT_TRY(tt__workers_stop_asked(&l->workers));
@@ -469,7 +486,7 @@ tt_status tt__loop_turn(tt__loop *l) {
     TT_TRY(feed_compilers(l));
     TT_TRY(tt__cubins_save(&l->cubins, false));
     count_queues(l);
-    TT_TRY(tt__worker_wait_any(l->workers.items, l->workers.n, tt__workers_poll_s, &e, &l->workers.payload));
+    TT_TRY(tt__worker_wait_any(l->workers.items, l->workers.n, patience_s(l), &e, &l->workers.payload));
     if (e.kind == TT__EVENT_NONE)
         return TT_OK;
     if (e.kind == TT__EVENT_REPLY)

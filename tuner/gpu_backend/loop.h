@@ -75,6 +75,7 @@ typedef struct tt__loop_lane {
     tt__task task;
     bool is_fresh; /* prepared, and no trial was requested */
     double cutoff_us;
+    double await_s; /* of tt__backend_ops.await_until */
     tt__lane_finals finals;
 } tt__loop_lane;
 

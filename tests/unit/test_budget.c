@@ -1,0 +1,155 @@
+/* What a budget ends, and what it keeps time for, on a backend with invented times. */
+#include <math.h>
+
+#include "base/clock.h"
+#include "race_fixture.h"
+#include "tuner/finals.h"
+
+/* A budget that turns out to be too short when all has been asked for has cut nothing. */
+static void test_all_of_it_in_time(void **state) {
+    (void)state;
+    bench b;
+    tt__search all;
+    bench_open(&b, false);
+    b.backend.us = 1e5;                      /* finals of that take a minute and more */
+    b.s.strategy = &tt__strategy_exhaustive; /* names all of it at once */
+    bench_search(&b, &(tt__limits){SIZE_MAX, tt__now_s() + 60, INFINITY, 0, 0}, &all);
+    assert_int_equal(all.n_tried, SPACE);
+    assert_false(all.cut);
+    tt__search_close(&all);
+    bench_close(&b);
+}
+
+/* Finals of slow kernels have few contenders, so they do not end a search at its first result. */
+static void test_slow_kernels_in_time(void **state) {
+    (void)state;
+    bench b;
+    tt__search all;
+    bench_open(&b, false);
+    b.backend.us = 25e3;
+    bench_search(&b, &(tt__limits){SIZE_MAX, tt__now_s() + 20, 3, 0, 0}, &all);
+    assert_int_equal(all.n_tried, SPACE);
+    assert_false(all.cut);
+    tt__search_close(&all);
+    bench_close(&b);
+}
+
+/* The copy gets a small part of the time, and no finals. */
+static void test_a_copy_in_little_time(void **state) {
+    (void)state;
+    bench b;
+    tt__search copy;
+    bench_open(&b, false);
+    b.backend.us = 1e5; /* finals of that take a minute and more */
+    tt__limits limits = tt__limits_of(&b.opts, tt__now_s() + 240, 1), of_copy = tt__limits_of_copy(&limits);
+    bench_search(&b, &of_copy, &copy);
+    assert_int_equal(copy.n_tried, SPACE);
+    assert_false(copy.cut);
+    tt__search_close(&copy);
+    bench_close(&b);
+}
+
+/* The first result is awaited. When the finals should begin, what still compiles is left untried. */
+static void test_what_compiles_for_too_long(void **state) {
+    (void)state;
+    enum { IN_TIME = 3 };
+    bench b;
+    tt__search some;
+    bench_open_awaiting(&b, IN_TIME);
+    b.s.strategy = &tt__strategy_exhaustive; /* names all of it at once */
+    const double end_s = tt__now_s() + 0.1;
+    bench_search(&b, &(tt__limits){SIZE_MAX, end_s, 0, 0, 0}, &some);
+    assert_int_equal(some.n_tried, IN_TIME);
+    assert_int_equal(some.n_measured, IN_TIME);
+    assert_int_equal(some.n_skipped, 0);
+    for (size_t i = 0; i < SPACE; i++)
+        assert_true(some.known[i] != TT__PENDING);
+    assert_true(b.backend.awaited_s[0] == INFINITY && b.backend.awaited_s[1] == end_s);
+    assert_true(b.backend.end_s == INFINITY); /* for trials that the finals need */
+    tt__search_close(&some);
+    bench_close(&b);
+}
+
+/* With a budget, launches of 1 ms and more have the last stage alone, with fewer rounds. */
+static void test_finals_of_long_kernels(void **state) {
+    (void)state;
+    for (int is_long = 0; is_long < 2; is_long++) {
+        race r;
+        race_open(&r, false);
+        for (size_t i = 0; i < SPACE; i++)
+            r.all.trials[i].time_us = is_long ? 1000 : 999;
+        r.all.limits.deadline_s = r.b.s.end_s = tt__now_s() + 600;
+        r.all.limits.finals_s = 150;
+        double expected_s;
+        assert_int_equal(tt__finals_contenders(&r.all, &expected_s), is_long ? 6 : SPACE);
+        race_run(&r);
+        if (is_long)
+            EXPECT_STAGES(&r, 6);
+        else
+            EXPECT_STAGES(&r, SPACE, 11, 6);
+        assert_int_equal(r.b.backend.rounds[r.b.backend.n_stages - 1].least, is_long ? 11 : 31);
+        race_close(&r);
+    }
+}
+
+/* A budget leaves no time for the additional measurements of short problems. If no time is left, the first
+ * stage decides. */
+static void test_the_budget_is_over(void **state) {
+    (void)state;
+    race r;
+    race_open(&r, true);
+    race_run(&r);
+    double worth_s = r.b.backend.rounds[2].worth_s; /* of the first that is no heat */
+    r.b.s.end_s = tt__now_s() - 1;
+    race_run(&r);
+    EXPECT_STAGES(&r, 26);
+    expect_elected(&r, 5);
+    assert_int_equal(r.b.backend.rounds[0].loads, 1);
+    assert_true(worth_s >= 5 * r.b.backend.rounds[0].worth_s);
+    race_close(&r);
+}
+
+/* A budget keeps time for the launches of the finals: more for more contenders, and for slower ones. It
+ * spends none on a default that is far behind. */
+static void test_a_budget_for_slow_kernels(void **state) {
+    (void)state;
+    race r;
+    race_open(&r, false);
+    double all_s, one_s, six_s, few_s; /* at first all are alike */
+    assert_int_equal(tt__finals_contenders(&r.all, &all_s), SPACE);
+    assert_true(all_s < 1);
+    for (size_t i = 0; i < SPACE; i++)
+        r.all.trials[i].time_us = i == 0 ? 1e4 : 2e4;
+    assert_int_equal(tt__finals_contenders(&r.all, &one_s), 1);
+    for (size_t i = 1; i < 6; i++)
+        r.all.trials[i].time_us = 1e4;
+    assert_int_equal(tt__finals_contenders(&r.all, &six_s), 6);
+    assert_true(one_s > 31 * 0.01 && six_s > one_s + 31 * 5 * 0.01);
+    r.all.limits.finals_s = (one_s + six_s) / 2;
+    size_t few = tt__finals_contenders(&r.all, &few_s);
+    assert_true(few > 1 && few < 6 && few_s > one_s && few_s <= r.all.limits.finals_s);
+    r.all.limits.finals_s = 0; /* one is measured in any case */
+    assert_int_equal(tt__finals_contenders(&r.all, &few_s), 1);
+    assert_true(few_s == one_s);
+    r.all.limits.finals_s = six_s;
+    r.all.trials[0].time_us *= 1.26; /* the default */
+    r.all.best = 1;
+    r.b.s.end_s = tt__now_s() + 600;
+    race_run(&r);
+    EXPECT_STAGES(&r, 5);
+    assert_true(r.result.speedup_vs_default > 1000); /* 12.6 ms by screening, and 10 us in the finals */
+    r.b.s.end_s = INFINITY;
+    race_run(&r);
+    EXPECT_STAGES(&r, 5 + 1);
+    race_close(&r);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_all_of_it_in_time),         cmocka_unit_test(test_slow_kernels_in_time),
+        cmocka_unit_test(test_a_copy_in_little_time),     cmocka_unit_test(test_what_compiles_for_too_long),
+        cmocka_unit_test(test_finals_of_long_kernels),    cmocka_unit_test(test_the_budget_is_over),
+        cmocka_unit_test(test_a_budget_for_slow_kernels),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
