@@ -12,7 +12,7 @@
 /* Variances of logarithms of times: common offset, single coordinates, joint effect, noise. */
 static const double shared = 1.0, alone = 0.0007, together = 0.002, noise = 0.0001;
 /* The model knows nothing about templates, so its error for one may be larger than for any parameter. */
-static const double of_kernel = 10;
+static const double of_kernel = 20;
 /* The number of steps over which a coordinate's effect fades. */
 static const double reach_alone = 4, reach_together = 3;
 

@@ -26,7 +26,7 @@ static const double beside_s = 0.25;
 static const double faint = 1e-9;
 /* From ACQUAINTED trials on, each template without a trial gets one. The model knows nothing about templates.
  * With few rows, its error can be larger than the process explores. */
-enum { STARTS_MAX = 2, GREEDY = 8, ACQUAINTED = 24 };
+enum { STARTS_MAX = 2, GREEDY = 7, ACQUAINTED = 24 };
 /* With a cost model, configurations differ little after so many trials. Then those that differ in one
  * parameter from one of the LEADERS come first, so that every search ends at the same one. */
 enum { POLISHED = 96, LEADERS = 3 };

@@ -110,8 +110,9 @@ static tt_status set_arrays(tt__workload *w, const tt__operation *operation, con
         if (!operation->operands[i].scalar) {
             const tt__operand *o = &operation->operands[i];
             columns[n++] = &o->count;
-            for (int k = 0; k < 2 && o->bounds[k].text; k++)
-                columns[n++] = &o->bounds[k];
+            for (int k = 0; k < 2; k++)
+                if (o->bounds[k].text)
+                    columns[n++] = &o->bounds[k];
         }
     TT_TRY(evaluate(values, operation, facts, config, columns, n));
     for (size_t i = 0; i < operation->n_operands; i++) {
@@ -119,8 +120,9 @@ static tt_status set_arrays(tt__workload *w, const tt__operation *operation, con
         if (!operation->operands[i].scalar)
             count = values[at++];
         TT_GOTO(set_array(&w->arrays[i], operation, facts, i, count));
-        for (int k = 0; k < 2 && operation->operands[i].bounds[k].text; k++)
-            TT_GOTO(set_bound(&w->arrays[i], operation, i, k, values[at++]));
+        for (int k = 0; k < 2; k++)
+            if (operation->operands[i].bounds[k].text)
+                TT_GOTO(set_bound(&w->arrays[i], operation, i, k, values[at++]));
         if (w->arrays[i].low > w->arrays[i].high && !operation->operands[i].scalar)
             TT_GOTO(tt__template_fail(operation->t->path, operation->operands[i].count.line, 0,
                                       "the lower end of %s is %g, above the upper end %g", w->arrays[i].name,

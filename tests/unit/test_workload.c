@@ -219,6 +219,29 @@ static void copies_only_what_is_there(void **state) {
     tt__template_free(&t);
 }
 
+/* Either end of the data, or both, may be an expression of the problem. */
+static void reads_bounds_of_data(void **state) {
+    (void)state;
+    static const struct {
+        const char *data;
+        double low, high;
+    } cases[] = {{"uniform 0 n-1", 0, 8},
+                 {"uniform half 2000", 5, 2000},
+                 {"sorted half 2*n", 5, 18},
+                 {"uniform", 0, 1}};
+    for (size_t i = 0; i < COUNT(cases); i++) {
+        char line[64];
+        snprintf(line, sizeof line, "//@ buffer    x T n in %s", cases[i].data);
+        tt__template *t = parsed(6, line);
+        tt__problem p;
+        tt__workload w;
+        assert_int_equal(read_problem(&p, t, "n=9,half=5"), TT_OK);
+        assert_int_equal(tt__workload_of(&w, t, &gpu, &p), TT_OK);
+        assert_true(w.arrays[0].low == cases[i].low && w.arrays[0].high == cases[i].high);
+        tt__template_free(&t);
+    }
+}
+
 /* ---- Metrics ------------------------------------------------------------------------------------------- */
 
 static void computes_metrics(void **state) {
@@ -273,6 +296,7 @@ int main(void) {
         cmocka_unit_test(refuses_problems_of_another_text),
         cmocka_unit_test(lays_out_what_a_problem_works_on),
         cmocka_unit_test(copies_only_what_is_there),
+        cmocka_unit_test(reads_bounds_of_data),
         cmocka_unit_test(computes_metrics),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
