@@ -182,7 +182,7 @@ static bool are_siblings(const field *f, size_t a, size_t b) {
 /* Once the best is known to be good, what shares its cubin comes next. */
 static void test_siblings_of_the_best(void **state) {
     (void)state;
-    enum { FROM = 10 }; /* before, the model alone decides */
+    enum { FROM = 8 }; /* before, the model alone decides */
     field f;
     course c;
     size_t n_siblings = 0;
