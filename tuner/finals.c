@@ -196,8 +196,7 @@ static tt_status enter_earlier(tt__session *s, const tt__search *search, tt__fin
 
 tt_status tt__finals_nominate(tt__session *s, tt__search *search, const tt__search *copy, tt__finals *f) {
     int64_t needed[TT__NEEDED];
-    *f = (tt__finals){.at_default = TT__NOBODY, .at_incumbent = TT__NOBODY, .is_long = is_long(search)};
-    f->stage = f->is_long ? STAGES - 1 : 0;
+    *f = (tt__finals){.at_default = TT__NOBODY, .at_incumbent = TT__NOBODY};
     for (size_t i = 0; i < TT__NEEDED; i++) { /* a trial may change the leading template */
         TT_TRY(tt__finals_needed(s, search, needed));
         if (needed[i] != TT__NOBODY && s->n_lanes == 0) /* a lane has tried them */
@@ -205,6 +204,8 @@ tt_status tt__finals_nominate(tt__session *s, tt__search *search, const tt__sear
         if (s->backend->ops->await_until) /* a default, unlike the stored winner, may be left out */
             s->backend->ops->await_until(s->backend, search->limits.deadline_s);
     }
+    f->is_long = is_long(search);
+    f->stage = f->is_long ? STAGES - 1 : 0;
     if (s->call->only_finals)
         TT_TRY(enter_earlier(s, search, f));
     double expected_s;

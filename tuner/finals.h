@@ -1,6 +1,7 @@
 /*
  * The finals measure the best few of the screening, the default and the copies again, in interleaved rounds.
- * There are three or four stages. Each has fewer entrants and more launches than the one before.
+ * There are three or four stages, for long kernels with a budget one. Each has fewer entrants and more
+ * launches than the one before.
  */
 #ifndef TT_TUNER_FINALS_H
 #define TT_TUNER_FINALS_H

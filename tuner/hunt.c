@@ -13,26 +13,30 @@
 
 /* How long the finals may take, with a budget. */
 static double finals_s(const tt__search *search) {
-    enum { FINALS_IN_TRIALS = 4 }; /* at least, because launches may take longer than their times */
+    enum { FINALS_IN_TRIALS = 4 }; /* launches may take longer than their times */
+    const double part_s = search->limits.finals_s;
     double expected_s;
+    if (part_s <= 0 || search->best == TT__NOTHING)
+        return 0;
     tt__finals_contenders(search, &expected_s);
-    return search->limits.finals_s > 0 ? fmax(expected_s, FINALS_IN_TRIALS * search->pace_s) : 0;
+    return fmax(expected_s, fmin(FINALS_IN_TRIALS * search->pace_s, part_s));
 }
 
-/* The finals do not wait for requests that have not reached a GPU. Only the default is awaited (try_default).
- */
+/* The finals do not wait for requests that have not reached a GPU, unless there is no result or no default
+ * (try_default). */
 static void set_end(tt__session *s, const tt__hunt *h) {
     const tt__search *search = h->search;
+    const bool known = search->n_measured > 0 || search->best != TT__NOTHING,
+               awaits_default = h->wants_default && search->known[0] == TT__PENDING;
     double end_s = INFINITY;
     if (!s->backend->ops->await_until)
         return;
-    if (h->stage != TT__HUNT_OVER && search->n_measured > 0 &&
-        (search->t->operation->moves || search->known[0] != TT__PENDING))
+    if (h->stage != TT__HUNT_OVER && known && !awaits_default)
         end_s = search->limits.deadline_s - finals_s(search);
     s->backend->ops->await_until(s->backend, end_s);
 }
 
-/* Is there time for one more trial, for those that are awaited, and for the finals? */
+/* Is there time for one more trial, for those in flight if they are awaited, and for the finals? */
 static bool in_time(const tt__session *s, tt__search *search, const tt__hunt *h) {
     if (isinf(search->limits.deadline_s))
         return true;
@@ -95,6 +99,7 @@ static tt_status try_default(tt__session *s, tt__search *search, tt__hunt *h) {
         search->t->operation->moves)
         return TT_OK;
     h->n_pending++;
+    h->wants_default = true;
     return tt__search_submit(s, search, 0);
 }
 
@@ -230,9 +235,10 @@ tt_status tt__hunt_begin(tt__session *s, tt__search *search, const char *phase, 
 }
 
 tt_status tt__hunt_take(tt__session *s, tt__hunt *h, size_t index, tt__trial *trial) {
+    const bool is_first = h->search->n_measured == 0;
     TT_TRY(tt__search_take(s, h->search, index, trial));
     h->n_pending--;
-    if (h->search->n_measured == 1)
+    if (is_first && h->search->n_measured == 1)
         h->first_s = tt__now_s();
     tt__search_aim(h->search);
     tt__session_progress(s, h->search, h->phase);

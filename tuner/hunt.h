@@ -12,8 +12,9 @@ typedef struct tt__hunt {
     enum { TT__HUNT_OVER, TT__HUNT_ROUND, TT__HUNT_REST } stage;
     double started_s, first_s; /* first_s: of the first result */
     size_t n_pending;
-    size_t until; /* this round ends with so many trials */
-    size_t rest;  /* REST: the next template begins here */
+    bool wants_default; /* it is the first request, and awaited beyond the budget */
+    size_t until;       /* this round ends with so many trials */
+    size_t rest;        /* REST: the next template begins here */
     const tt__strategy *strategy;
     /* Of this round: */
     void *self;

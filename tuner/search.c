@@ -127,7 +127,8 @@ tt_status tt__search_submit(tt__session *s, tt__search *search, size_t i) {
 
 tt_status tt__search_take(tt__session *s, tt__search *search, size_t i, tt__trial *trial) {
     if (trial->status == TT__TRIAL_SKIPPED && s->backend->ops->await_until) {
-        search->known[i] = TT__UNTRIED; /* the budget was over before it was compiled */
+        search->known[i] = TT__UNTRIED; /* the budget was over before it reached a GPU */
+        search->cut = true;
         return TT_OK;
     }
     trial->weight = search->space.items[i].weight;

@@ -87,7 +87,9 @@ static void no_winner(const tt__session *s, const tt__search *search, tt_result 
                    s->opts->budget_s);
     else
         snprintf(result->note, sizeof result->note, "every configuration %sfailed%s, the first: %s: %.140s",
-                 search->n_tried < search->space.n ? "tried " : "",
+                 search->cut                         ? "tried within the budget "
+                 : search->n_tried < search->space.n ? "tried "
+                                                     : "",
                  all_are_wrong(search) ? " (is the reference right?)" : "",
                  tt__trial_status_name(search->trials[first].status), search->trials[first].reason);
     tt__clean(result->note, TT__CLEAN_TEXT); /* the reason may be cut inside a character */

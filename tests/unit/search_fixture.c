@@ -134,6 +134,8 @@ static void await_until(tt__backend *b, double end_s) {
 static tt_status wait_in_time(tt__backend *b, size_t *id, tt__trial *trial) {
     fake *f = (fake *)b;
     const bool late = f->n_waits >= f->in_time;
+    if (f->n_waits == 0)
+        usleep((useconds_t)(f->first_late_s * 1e6));
     f->awaited_s[f->n_waits++] = f->end_s;
     while (late && tt__now_s() < f->end_s)
         usleep(1000);

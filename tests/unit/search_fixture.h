@@ -40,9 +40,10 @@ typedef struct fake {
     size_t n_stages;         /* of the finals, and heats of them */
     size_t n_in[STAGES_MAX]; /* entrants of each stage */
     tt__rounds rounds[STAGES_MAX];
-    size_t fails_at; /* the stage that fails, from 1; 0: none */
-    size_t in_time;  /* with bench_open_awaiting: compiled before end_s; the others are not */
-    double end_s;    /* of the last await_until */
+    size_t fails_at;     /* the stage that fails, from 1; 0: none */
+    double first_late_s; /* with bench_open_awaiting: the first result comes so late */
+    size_t in_time;      /* with bench_open_awaiting: compiled before end_s; the others are not */
+    double end_s;        /* of the last await_until */
     double awaited_s[SPACE_OF_BOTH + 1]; /* its values, at each `wait` */
     size_t n_waits;
     size_t lost_at; /* the stage that no entrant passes, from 1; 0: none */

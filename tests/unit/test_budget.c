@@ -70,6 +70,22 @@ static void test_what_compiles_for_too_long(void **state) {
     bench_close(&b);
 }
 
+/* A first result that comes late says little about the others. They are awaited until the finals begin. */
+static void test_a_late_first_result(void **state) {
+    (void)state;
+    bench b;
+    tt__search some;
+    bench_open_awaiting(&b, 2);
+    b.backend.first_late_s = 0.35;
+    b.s.strategy = &tt__strategy_exhaustive;
+    const double end_s = tt__now_s() + 1.2;
+    bench_search(&b, &(tt__limits){SIZE_MAX, end_s, 0.36, 0, 0}, &some);
+    assert_int_equal(some.n_tried, 2);
+    assert_true(some.cut && b.backend.awaited_s[1] >= end_s - 0.37);
+    tt__search_close(&some);
+    bench_close(&b);
+}
+
 /* With a budget, launches of 1 ms and more have the last stage alone, with fewer rounds. */
 static void test_finals_of_long_kernels(void **state) {
     (void)state;
@@ -146,10 +162,10 @@ static void test_a_budget_for_slow_kernels(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_all_of_it_in_time),         cmocka_unit_test(test_slow_kernels_in_time),
-        cmocka_unit_test(test_a_copy_in_little_time),     cmocka_unit_test(test_what_compiles_for_too_long),
-        cmocka_unit_test(test_finals_of_long_kernels),    cmocka_unit_test(test_the_budget_is_over),
-        cmocka_unit_test(test_a_budget_for_slow_kernels),
+        cmocka_unit_test(test_all_of_it_in_time),     cmocka_unit_test(test_slow_kernels_in_time),
+        cmocka_unit_test(test_a_copy_in_little_time), cmocka_unit_test(test_what_compiles_for_too_long),
+        cmocka_unit_test(test_a_late_first_result),   cmocka_unit_test(test_finals_of_long_kernels),
+        cmocka_unit_test(test_the_budget_is_over),    cmocka_unit_test(test_a_budget_for_slow_kernels),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

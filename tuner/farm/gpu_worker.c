@@ -29,9 +29,8 @@ enum { SCREEN_FIRST = 4, SCREEN_MORE = 4, SCREEN_MAX = 24 };
  * 1.06. */
 static const double tight = 0.01, finals_reach = 1.06 / 1.25;
 
-/* From steady_us on, the first samples are enough if they agree; from TT__LONG_US on, three are. If the best
- * takes so long, the launch that verifies is the only sample of a configuration that is `far` from the
- * finals.
+/* From steady_us on, the first samples are enough if they agree; from TT__LONG_US on, three are. If the
+ * cutoff is that long, the launch that verifies is the only sample of a configuration `far` from the finals.
  */
 static const double steady_us = 100, far = 1.15 / 1.25;
 enum { SCREEN_LONG = 3 };

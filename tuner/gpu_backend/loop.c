@@ -230,8 +230,11 @@ static bool is_awaited(const tt__job *j) {
 void tt__loop_promote(tt__loop *l) {
     for (int i = 0; i < TT__JOBS_MAX; i++) {
         tt__job *j = &l->jobs[i];
-        if (is_awaited(j) && tt__now_s() >= l->lanes[j->lane]->await_s)
+        if (is_awaited(j) && tt__now_s() >= l->lanes[j->lane]->await_s) {
+            j->cubin->wanted =
+                j->cubin->state == TT__CUBIN_IDLE ? 0 : j->cubin->wanted; /* others come first */
             finish(j, TT__TRIAL_SKIPPED, "");
+        }
         if (j->state != TT__JOB_TO_COMPILE || j->cubin->state <= TT__CUBIN_COMPILING)
             continue;
         j->trial.compile_ms = j->cubin->compile_ms; /* the first trial with this cubin has its compile time */

@@ -1,6 +1,6 @@
 // BAT's hotspot kernel, by B. van Werkhoven and others, after Rodinia.
-// In BAT's copy the grid's sides are BLOCK_SIZE_X and _Y: only the first block of the launch writes, and results depend on the
-// configuration. The goal is the time, as in BAT. With BAT's step_div_cap, 21.8, the scheme is unstable: here it is 1.
+// In BAT's copy the simulated area is BLOCK_SIZE_X by BLOCK_SIZE_Y: only the first block writes, and results depend on the
+// configuration. Only the time matters, as in BAT. With BAT's step_div_cap, 21.8, the scheme is unstable: here it is 1.
 //@ kernel    calculate_temp
 //@ problem   width 4096
 //@ buffer    power f32 1044 * 64 in uniform

@@ -15,7 +15,7 @@
 //@ where     UNBOUNDED_WG = 1 AND WG_PER_SM = 0 OR UNBOUNDED_WG = 0 AND WG_PER_SM > 0
 //@ where     UNBOUNDED_WG = 1 OR USE_ATOMICS = 1
 //@ where     UNBOUNDED_WG = 0 OR WORK_GROUP_SIZE_X >= 32
-// The numbers left after each launch. Without atomics their launcher repeats the kernel, an odd number of times in all.
+// Partial sums left after each launch. Without atomics, KTT's launcher repeats the kernel; the total is odd.
 //@ let       w WORK_GROUP_SIZE_X * VECTOR_SIZE
 //@ let       n1 iif(USE_ATOMICS = 1, 1, ceil_div(n, w))
 //@ let       n2 ceil_div(n1, w)
