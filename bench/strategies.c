@@ -1,7 +1,7 @@
 /*
- * bench-strategies: every search strategy searches recorded spaces with many seeds. Prints how many
- * evaluations each needs to come within 5 % and 1 % of the fastest, and how close it is after some numbers of
- * them, as CSV. bench/README.md has the options and columns.
+ * bench-strategies: every search strategy searches recorded spaces with many seeds. It prints CSV: the
+ * evaluations until within 5 % and 1 % of the fastest, and the best after some numbers of them.
+ * bench/README.md has the options and columns.
  */
 #include <math.h>
 #include <stdio.h>

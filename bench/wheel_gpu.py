@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
 """The Python wheel on a GPU: bench/wheel_gpu.py [--wheels FOLDER] [--output FILE.json] [--rounds N] [--commit TEXT]
 
-Installs the wheel of FOLDER with pip into this Python, if asked. Then it checks what PyTorch, CuPy and JAX do with it, times
-8192 x 8192 beside `x.t().contiguous()` as bench/pytorch.py does, and measures what a call costs the host. It prints JSON, and
-exits with 1 if a check failed.
+Installs the wheel of FOLDER with pip into this Python, if asked. Then it checks what PyTorch, CuPy and JAX do with it. It times
+8192 x 8192 beside `x.t().contiguous()`, as bench/pytorch.py does, and what a call costs the host. It prints JSON, and exits with 1
+if a check failed.
 """
 import argparse
 import importlib.util

@@ -225,7 +225,7 @@ tt_status tt__verifier_open(tt__verifier *v, const tt__driver *cu, CUstream stre
     for (int i = 0; i < w->n; i++)
         TT_GOTO(open_area(v, i));
     for (int i = 0; i < 2; i++)
-        TT_GOTO(tt__cu_check(cu->cuEventCreate(&v->events[i], CU_EVENT_DEFAULT), "cuEventCreate"));
+        TT_GOTO(tt__cu_check(cu->cuEventCreate(&v->events[i], CU_EVENT_BLOCKING_SYNC), "cuEventCreate"));
     TT_GOTO(allocate(v, &v->findings, 2 * TT__FINDINGS_BYTES));
     TT_GOTO(tt__cu_check(cu->cuMemcpyHtoD(v->findings + TT__FINDINGS_BYTES, clear, sizeof clear),
                          "cuMemcpyHtoD"));

@@ -13,7 +13,7 @@ enum { STREAM_MAGIC = 0x73747265, EVENT_MAGIC = 0x65766e74 };
 
 struct CUevent_st {
     unsigned magic;
-    bool is_recorded, has_time;
+    bool is_recorded, has_time, is_rough; /* is_rough: what it times counts, and runs */
     double at_us;
 };
 
@@ -100,6 +100,7 @@ EXPORT CUresult cuEventCreate(CUevent *out, unsigned flags) {
     REQUIRE(*out, CUDA_ERROR_OUT_OF_MEMORY);
     (*out)->magic = EVENT_MAGIC;
     (*out)->has_time = !(flags & CU_EVENT_DISABLE_TIMING);
+    (*out)->is_rough = flags & CU_EVENT_BLOCKING_SYNC;
     hostcuda_state.n_live++;
     return CUDA_SUCCESS;
 }
@@ -114,11 +115,12 @@ EXPORT CUresult cuEventDestroy(CUevent event) {
 }
 
 EXPORT CUresult cuEventRecord(CUevent event, CUstream stream) {
-    ENTER(NEEDS_EVENT);
+    const bool is_rough = is_event(event) && event->is_rough;
+    ENTER(is_rough ? NEEDS_CONTEXT : NEEDS_EVENT);
     REQUIRE(is_event(event) && hostcuda_is_stream(stream), CUDA_ERROR_INVALID_HANDLE);
     event->is_recorded = true;
     event->at_us = hostcuda_state.clock_us;
-    hostcuda_state.after_event = true;
+    hostcuda_state.after_event = !is_rough;
     hostcuda_state.module_left_out = NULL;
     return CUDA_SUCCESS;
 }
