@@ -1,16 +1,8 @@
 #!/usr/bin/env python3
 """foreign.py [--tune PROGRAM] [--budget TIME] [--trials N] [NAME...]: tunes kernels that others wrote, as they are.
 
-Each file in bench/foreign/ has the annotations and a reference for one kernel, and includes the author's file from
-bench/foreign/sources/, which is not part of this project:
-
-    mkdir bench/foreign/sources && cd bench/foreign/sources
-    git clone https://github.com/NTNU-HPC-Lab/BAT && git -C BAT checkout 06e0be2
-    git clone https://github.com/AutoTuningAssociation/benchmark_hub && git -C benchmark_hub checkout 8eeb99e
-    git clone https://github.com/KernelTuner/kernel_tuner && git -C kernel_tuner checkout 96a6abc
-    git clone https://github.com/HiPerCoRe/KTT && git -C KTT checkout 931c415
-    git clone https://github.com/CNugteren/CLTune && git -C CLTune checkout 8a56a4a
-    git clone https://github.com/KernelTuner/kernel_launcher && git -C kernel_launcher checkout 6e27d0f
+A file in bench/foreign/ has the annotations and a reference for one kernel. It includes the author's file from
+bench/foreign/sources/, which is not part of this project. Without that folder, this program says what belongs there.
 
 Prints for each: legal configurations (above 65,536 an estimate), trials, the winner's time, its speedup over the default, the
 time of the run, and how trials failed. A kernel counts as tuned if no result was wrong. Trials may fail to compile or launch.
@@ -24,6 +16,14 @@ import subprocess
 import sys
 import tempfile
 
+SOURCES = {  # commits of their repositories
+    "NTNU-HPC-Lab/BAT": "06e0be2",
+    "AutoTuningAssociation/benchmark_hub": "8eeb99e",
+    "KernelTuner/kernel_tuner": "96a6abc",
+    "HiPerCoRe/KTT": "931c415",
+    "CNugteren/CLTune": "8a56a4a",
+    "KernelTuner/kernel_launcher": "6e27d0f",
+}
 HERE = pathlib.Path(__file__).resolve().parent / "foreign"
 
 
@@ -54,8 +54,15 @@ def main() -> int:
     parser.add_argument("names", nargs="*", help="a part of a file's path, as bat/gemm; default: all")
     o = parser.parse_args()
     heads = [h for h in sorted(HERE.glob("*/*.cu")) if not o.names or any(n in str(h) for n in o.names)]
-    if not (HERE / "sources").is_dir():
-        sys.exit(f"foreign.py: {HERE / 'sources'} is missing: --help says where its contents come from")
+    sources = HERE / "sources"
+    missing = [name for name in SOURCES if not (sources / name.split("/")[1]).is_dir()]
+    for name in missing:
+        to = sources / name.split("/")[1]
+        print(f"git clone https://github.com/{name} {to} && git -C {to} checkout {SOURCES[name]}")
+    if missing:
+        sys.exit("foreign.py: files of these repositories are missing: run the commands above")
+    if not heads:
+        sys.exit(f"foreign.py: no file in {HERE} has {' or '.join(o.names)} in its path")
     n_tuned = 0
     print(f"{'kernel':36} {'space':>9} {'trials':>6}  {'winner':>13}  {'faster':>8}  {'wall':>7}  failed trials")
     for head in heads:

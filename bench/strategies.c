@@ -30,7 +30,7 @@ typedef struct options {
 
 /* Runs a strategy as a search does. Trials come back in the order of their naming. best[k] becomes the best
  * time of k + 1 evaluations over the fastest's, or INFINITY. The strategy's time for an evaluation is added
- * to *seconds. seen_us, if it is not NULL, gets the times of what was tried. */
+ * to *seconds. If seen_us is not NULL, it gets the times of all trials. */
 static tt_status replay(double *best, double *seconds, const bench_space *b, const tt__strategy *strategy,
                         bool warm, uint64_t seed, double *seen_us, const options *o) {
     size_t n = b->space.n, waiting[ROOM], n_waiting = 0;

@@ -29,7 +29,7 @@ typedef struct tt__verifier {
     tt__area areas[TT__OPERANDS_MAX];
     void *operands[TT__OPERANDS_MAX]; /* of tt__kernel_launch */
     CUdeviceptr findings;
-    CUevent events[2]; /* around the launch of the kernel. Tests know by their flag that its result counts. */
+    CUevent events[2]; /* around the launch of the kernel; the CPU stand-in knows them by their flag */
     CUlibrary library;
     CUfunction fill, check_fill, numbers, squares, written, poison, compare, compare_numbers, spread, sum;
     uint64_t kept; /* checksum of all data that runs are compared with */

@@ -67,7 +67,12 @@ static bool all_are_wrong(const tt__search *search) {
 static void no_winner(const tt__session *s, const tt__search *search, tt_result *result) {
     result->trials = search->n_tried - search->n_skipped;
     result->failed = search->n_failed;
+    char tried[64] = "";
     size_t first = 0;
+    if (search->cut)
+        tt__format(tried, sizeof tried, "tried within the budget of %g s ", s->opts->budget_s);
+    else if (search->n_tried < search->space.n)
+        tt__copy(tried, sizeof tried, "tried ");
     while (first < search->space.n && search->known[first] != TT__TRIED)
         first++;
     if (search->space.n == 0 && search->part.of)
@@ -87,10 +92,7 @@ static void no_winner(const tt__session *s, const tt__search *search, tt_result 
                    s->opts->budget_s);
     else
         snprintf(result->note, sizeof result->note, "every configuration %sfailed%s, the first: %s: %.140s",
-                 search->cut                         ? "tried within the budget "
-                 : search->n_tried < search->space.n ? "tried "
-                                                     : "",
-                 all_are_wrong(search) ? " (is the reference right?)" : "",
+                 tried, all_are_wrong(search) ? " (is the reference right?)" : "",
                  tt__trial_status_name(search->trials[first].status), search->trials[first].reason);
     tt__clean(result->note, TT__CLEAN_TEXT); /* the reason may be cut inside a character */
     if (first < search->space.n && *tt__trial_advice(search->trials[first].status))

@@ -9,7 +9,7 @@
 #include "tuner/checker.h"
 
 /* Runs the kernel once and compares. The trial gets the status ok, launch_error or wrong_result, and a
- * reason. *launch_us, if it is not NULL, gets the time of this launch, or 0 if the host may have delayed it.
+ * reason. If launch_us is not NULL, it gets the time of this launch; 0: the host may have delayed it.
  * TT_E_CUDA: the context is no longer usable. */
 tt_status tt__verify(tt__verifier *v, const tt__kernel *kernel, const tt__launch *launch, tt__trial *trial,
                      double *launch_us);

@@ -158,6 +158,21 @@ static void test_long_launches(void **state) {
     run_free(&r);
 }
 
+/* If all that were tried in time fail, the budget may be why. */
+static void test_a_budget_of_failures(void **state) {
+    (void)state;
+    char line[512];
+    run_result r;
+    snprintf(line, sizeof line,
+             "--sizes 99 --budget 4s --template " TT_SOURCE_DIR
+             "/tests/fault/faulty.cu --only faulty --db %s/failures.db",
+             folder);
+    run_tune_faulty(&r, "kernel=faulty:wrong;kernel=faulty,KIND=7:compile_hang", line);
+    assert_code(&r, 1);
+    assert_has(&r, r.err, "every configuration tried within the budget of 4 s failed");
+    run_free(&r);
+}
+
 /* Nothing can be found in no time: that is said, and is no crash. */
 static void test_no_time_at_all(void **state) {
     (void)state;
@@ -266,6 +281,7 @@ int main(void) {
         cmocka_unit_test(test_budget),
         cmocka_unit_test(test_budget_and_a_compiler_that_hangs),
         cmocka_unit_test(test_long_launches),
+        cmocka_unit_test(test_a_budget_of_failures),
         cmocka_unit_test(test_no_time_at_all),
         cmocka_unit_test(test_interrupted_run_goes_on),
         cmocka_unit_test(test_bar),

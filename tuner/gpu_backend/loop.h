@@ -127,8 +127,8 @@ void tt__loop_promote(tt__loop *l);
 /* Gives idle GPUs a trial. A busy GPU gets the next trial too, so that it never waits for this process. */
 tt_status tt__loop_feed_gpu(tt__loop *l);
 
-/* A GPU for finals whose clock is as high as its twins', if possible one with the lane's arrays;
- * TT__GPUS_MAX: none is free. Clocks that differ would make medians differ. */
+/* A GPU for finals, if possible one with the lane's arrays; TT__GPUS_MAX: none is free. A clock below its
+ * twins' rules a GPU out, because medians would differ. */
 size_t tt__loop_choose_gpu(tt__loop *l, size_t lane);
 /* Goes on with finals that wait for a GPU, or for its arrays. */
 tt_status tt__loop_feed_finals(tt__loop *l);

@@ -41,7 +41,7 @@
 //@ block     64
 //@ grid      ceil_div(n, 64)
 //@ args      info, velocity, px, py, pz, mass, vx, vy, vz, i32 n
-//@ reference plain
+//@ reference nbody_reference
 //@ block     64
 //@ grid      ceil_div(n, 64)
 //@ args      dt, info, new_info, velocity, new_velocity, damping, softening, i32 n
@@ -57,21 +57,7 @@ extern "C" __global__ void split(const float4 *info, float4 *velocity, float *px
     }
 }
 
-extern "C" __global__ void plain(float dt, const float4 *info, float4 *new_info, const float4 *velocity, float4 *new_velocity,
-                                 float damping, float softening, int n) {
-    int i = blockIdx.x * 64 + threadIdx.x;
-    if (i >= n)
-        return;
-    float4 p = info[i], v = velocity[i];
-    float x = 0, y = 0, z = 0, s = damping * dt * dt;
-    for (int j = 0; j < n; j++) {
-        float4 q = info[j];
-        float dx = q.x - p.x, dy = q.y - p.y, dz = q.z - p.z, r = rsqrtf(dx * dx + dy * dy + dz * dz + softening);
-        x += q.w * r * r * r * dx, y += q.w * r * r * r * dy, z += q.w * r * r * r * dz;
-    }
-    new_info[i] = make_float4(p.x + dt * v.x + s * x, p.y + dt * v.y + s * y, p.z + dt * v.z + s * z, p.w);
-    new_velocity[i] = make_float4(v.x + dt * x, v.y + dt * y, v.z + dt * z, 0);
-}
+#include "../references/nbody.cuh"
 
 #if VECTOR_TYPE == 1
 typedef float vector;
