@@ -16,7 +16,7 @@ LINK = re.compile(r"\]\(\s*<?([^)\s>]+)|\b(?:src|srcset|href)=\"([^\"]+)\"|^\[[^
 
 def files(root):
     for folder, folders, names in os.walk(root):
-        folders[:] = sorted(f for f in folders if not f.startswith((".", "build")) and f != "__pycache__")
+        folders[:] = sorted(f for f in folders if not f.startswith((".", "build")) and f not in ("__pycache__", "sources"))  # others' files
         for name in sorted(names):
             yield pathlib.Path(folder, name)
 

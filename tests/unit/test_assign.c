@@ -6,7 +6,7 @@
 
 #include <cmocka.h>
 
-#include "tuner/gpu_backend/loop.h"
+#include "tuner/gpu_backend/assign.h"
 
 enum { GPUS = 3 };
 static tt__loop loop;

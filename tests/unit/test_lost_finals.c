@@ -7,7 +7,8 @@
 #include <cmocka.h>
 
 #include "base/status.h"
-#include "tuner/gpu_backend/loop.h"
+#include "tuner/gpu_backend/finals.h"
+#include "tuner/gpu_backend/gpus.h"
 
 enum { GPUS = 3 };
 static tt__loop loop;

@@ -1,9 +1,11 @@
 /*
  * Which GPU works for which lane.
  */
+#include "tuner/gpu_backend/assign.h"
+
 #include <stdio.h>
 
-#include "tuner/gpu_backend/loop.h"
+#include "tuner/gpu_backend/gpus.h"
 
 static tt_status no_reference(const tt__task *task) {
     const tt__template *of = task->reference->t;

@@ -11,6 +11,9 @@
 #include "template/workload.h"
 #include "tuner/ahead.h"
 #include "tuner/checker.h"
+#include "tuner/gpu_backend/assign.h"
+#include "tuner/gpu_backend/finals.h"
+#include "tuner/gpu_backend/gpus.h"
 #include "tuner/gpu_backend/loop.h"
 
 /* ---- Which GPU it is: presumed by its name until CUDA has started and can describe it ------------------ */

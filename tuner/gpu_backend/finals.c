@@ -1,12 +1,14 @@
 /*
  * Finals: each has a GPU for itself, while the others try configurations.
  */
+#include "tuner/gpu_backend/finals.h"
+
 #include <stdio.h>
 
 #include "base/clock.h"
 #include "base/number.h"
 #include "tuner/energy.h"
-#include "tuner/gpu_backend/loop.h"
+#include "tuner/gpu_backend/gpus.h"
 
 /* How well a free GPU suits the finals of a lane. The lane's arrays are best, and other lanes' trials should
  * not lose theirs. */

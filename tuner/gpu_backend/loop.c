@@ -4,64 +4,14 @@
 #include "tuner/gpu_backend/loop.h"
 
 #include <math.h>
-#include <stdio.h>
 
 #include "base/clock.h"
 #include "base/number.h"
 #include "tuner/ahead.h"
-#include "tuner/checker.h"
-
-/* ---- The GPU worker ------------------------------------------------------------------------------------ */
-
-void tt__loop_drop_gpu(tt__loop *l, size_t gpu) {
-    l->gpus[gpu].state = TT__ARRAYS_CLOSED;
-    tt__worker_stop(&l->workers.items[gpu]);
-    for (int i = 0; i < TT__JOBS_MAX; i++)
-        if (l->jobs[i].state == TT__JOB_TRYING && l->jobs[i].gpu == gpu)
-            l->jobs[i].state = TT__JOB_TO_TRY;
-}
-
-/* Are there GPUs besides this one? */
-static bool has_others(const tt__loop *l, size_t gpu) {
-    for (size_t i = 0; i < l->workers.n_gpus; i++)
-        if (i != gpu && !l->gpus[i].given_up)
-            return true;
-    return false;
-}
-
-static void say(const tt__loop *l, const char *line) {
-    if (l->opts.on_message)
-        l->opts.on_message(l->opts.user, line);
-}
-
-tt_status tt__loop_give_up(tt__loop *l, size_t gpu, tt_status status) {
-    char line[512];
-    if (status == TT_E_INTERRUPTED || !has_others(l, gpu))
-        return status;
-    tt__loop_drop_gpu(l, gpu);
-    l->gpus[gpu].given_up = true;
-    for (size_t i = 0; i < TT__LANES_MAX; i++) {
-        if (!l->lanes[i] || l->lanes[i]->finals.held != gpu + 1)
-            continue;
-        if (l->lanes[i]->finals.state == TT__FINALS_ON_GPU)
-            l->lanes[i]->finals.state = TT__FINALS_ASKED; /* another GPU holds them anew */
-        tt__loop_release(l, i);
-    }
-    tt__format(line, sizeof line, "device %d is left out from now on, the others go on: %s",
-               l->workers.devices[gpu], tt_last_error());
-    say(l, line);
-    for (int i = 0; i < TT__JOBS_MAX; i++) /* the last GPU tries all jobs */
-        if (l->jobs[i].lost_by && !has_others(l, l->jobs[i].lost_by - 1))
-            l->jobs[i].lost_by = 0;
-    return TT_OK;
-}
-
-tt_status tt__loop_adopt(tt__loop *l, size_t gpu, const tt__msg_done *done) {
-    tt_status status = tt__workers_adopt(done);
-    if (status == TT_E_CUDA)
-        tt__loop_drop_gpu(l, gpu);
-    return status;
-}
+#include "tuner/gpu_backend/assign.h"
+#include "tuner/gpu_backend/compilers.h"
+#include "tuner/gpu_backend/finals.h"
+#include "tuner/gpu_backend/gpus.h"
 
 tt__loop_lane *tt__loop_now(const tt__loop *l) {
     return l->lanes[l->at];
@@ -76,151 +26,11 @@ bool tt__loop_is_on_gpu(const tt__loop *l, size_t gpu) {
     return f->held == gpu + 1 && f->state == TT__FINALS_ON_GPU;
 }
 
-/* A user's reference is simple, and runs twice, so it gets several times as long as a configuration. */
-static double preparing_s(const tt__loop *l, const tt__task *task) {
-    enum { TRIALS = 6 };
-    return tt__problem_is_users(&task->problem) ? TRIALS * l->opts.trial_timeout_s
-                                                : tt__workers_start_timeout_s;
-}
-
-/* A worker that dies while it prepares a problem is replaced. A reference that hangs is not tried again. */
-static tt_status try_again(tt__loop *l, size_t gpu, tt_status status) {
-    enum { TRIES = 3 };
-    l->gpus[gpu].state = TT__ARRAYS_CLOSED;
-    const bool again = l->described && status == TT_E_IO && ++l->gpus[gpu].failures < TRIES;
-    return again ? TT_OK : tt__loop_give_up(l, gpu, status);
-}
-
-static tt_status opened(tt__loop *l, size_t gpu) {
-    const tt__msg_opened *m = (const tt__msg_opened *)l->workers.payload.text;
-    l->gpus[gpu].state = TT__ARRAYS_CLOSED;
-    tt_status status = tt__loop_adopt(l, gpu, &m->done);
-    if (status != TT_OK)
-        return tt__loop_give_up(l, gpu, status);
-    if (m->context_end_s > 0)
-        tt__timeline_span(&l->timeline, gpu, "context", m->context_begin_s, m->context_end_s);
-    tt__timeline_span(&l->timeline, gpu, "problem", m->begin_s, m->end_s);
-    if (l->gpus[gpu].task == tt__loop_task(l, gpu)->number) /* else it changed meanwhile */
-        l->gpus[gpu].state = TT__ARRAYS_OPEN;
-    l->gpus[gpu].failures = 0;
-    return TT_OK;
-}
-
-tt_status tt__loop_open_problem(tt__loop *l, size_t gpu) {
-    const tt__task *task = tt__loop_task(l, gpu);
-    if (!l->workers.items[gpu].pid) {
-        l->gpus[gpu].started_s = tt__now_s();
-        tt_status status = tt__workers_start(&l->workers, gpu);
-        if (status != TT_OK)
-            return try_again(l, gpu, status);
-        l->gpus[gpu].state = TT__ARRAYS_STARTING;
-        return TT_OK;
-    }
-    tt__workers_ask_problem(&l->workers, gpu, &task->problem, &task->work, task->checker, task->reference,
-                            preparing_s(l, task));
-    l->gpus[gpu].task = task->number;
-    l->gpus[gpu].state = TT__ARRAYS_OPENING;
-    return TT_OK;
-}
-
-/* A worker started during the run has told its GPU, which has to be the one of the search. */
-static tt_status restarted(tt__loop *l, size_t gpu) {
-    const tt__gpu searched = l->workers.gpu;
-    tt_status status = tt__workers_described(&l->workers);
-    if (status == TT_OK && !tt__same_gpu(&searched, &l->workers.gpu))
-        status = tt__fail(TT_E_NO_DEVICE, "it is %s, not %s", l->workers.gpu.name, searched.name);
-    l->workers.gpu = searched;
-    if (status != TT_OK)
-        return try_again(l, gpu, status);
-    tt__timeline_span(&l->timeline, gpu, "start", l->gpus[gpu].started_s, tt__now_s());
-    l->gpus[gpu].state = TT__ARRAYS_CLOSED;
-    return TT_OK;
-}
-
-/* The first GPU that CUDA describes is the one of the run. */
-static tt_status described(tt__loop *l, size_t gpu) {
-    tt_status status = tt__workers_described(&l->workers);
-    if (status == TT_E_CUDA || status == TT_E_NO_DEVICE)
-        return tt__loop_give_up(l, gpu, status);
-    TT_TRY(status); /* what all of them lack */
-    l->described = true;
-    l->gpus[gpu].state = TT__ARRAYS_CLOSED;
-    return TT_OK;
-}
-
-/* Requests a job's trial. If the worker is busy, this trial is next. */
-static void ask_trial(tt__loop *l, size_t gpu, size_t at, const char *waited_for) {
-    tt__job *j = &l->jobs[at];
-    tt__workers_ask_trial(&l->workers, gpu, at, l->opts.trial_timeout_s, j->c, j->cubin, &j->checks,
-                          l->lanes[j->lane]->cutoff_us);
-    j->waited_for = waited_for;
-    j->gpu = gpu;
-    j->state = TT__JOB_TRYING;
-}
-
-void tt__loop_note_falls(tt__loop *l, size_t gpu, const tt__clock_falls *falls) {
-    char line[256];
-    if (falls->n == 0)
-        return;
-    tt__timeline_falls(&l->timeline, gpu, falls);
-    if (l->n_falls == 0) {
-        snprintf(
-            line, sizeof line,
-            "the GPU's clock fell from %u to %u MHz%s%s: samples are taken again, and the run takes longer",
-            falls->usual_mhz, falls->lowest_mhz, falls->why[0] ? " because of " : "", falls->why);
-        say(l, line);
-    }
-    l->n_falls += falls->n;
-}
-
-static void finish(tt__job *j, tt__trial_status status, const char *reason) {
+void tt__loop_finish(tt__job *j, tt__trial_status status, const char *reason) {
     j->state = TT__JOB_DONE;
     j->trial.status = status;
     tt__copy(j->trial.reason, sizeof j->trial.reason, reason);
 }
-
-/* A trial was lost with its worker, because of the configuration or of the GPU. Another GPU, if there is one,
- * shows which. */
-static void lost_trial(tt__loop *l, tt__job *j, tt__trial_status status, const char *reason) {
-    if (!j->lost_by && has_others(l, j->gpu)) {
-        j->lost_by = j->gpu + 1;
-        j->state = TT__JOB_TO_TRY;
-    } else {
-        finish(j, status, reason);
-    }
-}
-
-/* Another GPU did the trial that this one lost. */
-static tt_status strike(tt__loop *l, size_t gpu) {
-    enum { STRIKES = 2 };
-    if (++l->gpus[gpu].strikes < STRIKES || l->gpus[gpu].given_up)
-        return TT_OK;
-    return tt__loop_give_up(l, gpu,
-                            tt__fail(TT_E_CUDA, "it lost %d trials that others did", l->gpus[gpu].strikes));
-}
-
-static tt_status tried(tt__loop *l, tt__job *j, size_t gpu) {
-    const tt__msg_tried *m = (const tt__msg_tried *)l->workers.payload.text;
-    double compile_ms = j->trial.compile_ms;
-    tt__timeline_tried(&l->timeline, gpu, j->c, m, j->waited_for);
-    tt__loop_note_falls(l, gpu, &m->falls);
-    l->gpus[gpu].sm_mhz = m->sm_mhz;
-    if (m->trial.status == TT__TRIAL_CRASHED) { /* the worker has lost its CUDA context, and exits */
-        lost_trial(l, j, m->trial.status, m->trial.reason);
-        if (j->state == TT__JOB_DONE) {
-            j->trial = m->trial;
-            j->trial.compile_ms = compile_ms;
-        }
-        tt__loop_drop_gpu(l, gpu);
-        return TT_OK;
-    }
-    j->trial = m->trial;
-    j->trial.compile_ms = compile_ms;
-    j->state = TT__JOB_DONE;
-    return j->lost_by ? strike(l, j->lost_by - 1) : TT_OK;
-}
-
-/* ---- The event loop ------------------------------------------------------------------------------------ */
 
 /* Has it not reached a GPU? */
 static bool is_awaited(const tt__job *j) {
@@ -233,7 +43,7 @@ void tt__loop_promote(tt__loop *l) {
         if (is_awaited(j) && tt__now_s() >= l->lanes[j->lane]->await_s) {
             j->cubin->wanted =
                 j->cubin->state == TT__CUBIN_IDLE ? 0 : j->cubin->wanted; /* others come first */
-            finish(j, TT__TRIAL_SKIPPED, "");
+            tt__loop_finish(j, TT__TRIAL_SKIPPED, "");
         }
         if (j->state != TT__JOB_TO_COMPILE || j->cubin->state <= TT__CUBIN_COMPILING)
             continue;
@@ -242,29 +52,8 @@ void tt__loop_promote(tt__loop *l) {
         if (j->cubin->state == TT__CUBIN_READY)
             j->state = TT__JOB_TO_TRY;
         else
-            finish(j, j->cubin->status, j->cubin->reason);
+            tt__loop_finish(j, j->cubin->status, j->cubin->reason);
     }
-}
-
-static tt_status compiled(tt__loop *l, size_t worker) {
-    const tt__msg_compiled *m = (const tt__msg_compiled *)l->workers.payload.text;
-    tt__cubin *cubin = l->compiling[worker];
-    l->compiling[worker] = NULL;
-    cubin->compile_ms = (m->end_s - m->begin_s) * 1e3;
-    tt__timeline_compiled(&l->timeline, worker, cubin, m);
-    if (m->done.status == TT_E_COMPILE && (cubin->t || cubin == l->peaks)) {
-        tt__cubin_failed(cubin, TT__TRIAL_COMPILE_ERROR, m->done.error);
-        return TT_OK;
-    }
-    if (m->done.status != TT_OK && l->presumed &&
-        !l->described) { /* compiled for a GPU that may not be there */
-        l->mistaken = true;
-        return TT_OK;
-    }
-    TT_TRY(tt__workers_adopt(
-        &m->done)); /* NVRTC itself does not work, so that every other configuration would fail */
-    return tt__cubins_ready(&l->cubins, cubin, l->workers.payload.text + sizeof *m,
-                            l->workers.payload.len - sizeof *m);
 }
 
 int tt__loop_oldest(const tt__loop *l, tt__job_state state) {
@@ -291,7 +80,7 @@ static void feed_next(tt__loop *l, size_t gpu) {
     int at = oldest_for(l, gpu);
     if (at != TT__NO_JOB && w->busy && !w->ahead && !tt__loop_is_called(l, gpu) &&
         sizeof(tt__msg_trial) + l->jobs[at].cubin->image.len < w->ahead_bytes)
-        ask_trial(l, gpu, (size_t)at, "the next request");
+        tt__loop_ask_trial(l, gpu, (size_t)at, "the next request");
 }
 
 tt_status tt__loop_feed_gpu(tt__loop *l) {
@@ -306,57 +95,11 @@ tt_status tt__loop_feed_gpu(tt__loop *l) {
     for (size_t gpu = 0; gpu < n; gpu++) { /* all idle ones before any gets a second trial */
         int at = oldest_for(l, gpu);
         if (l->gpus[gpu].state == TT__ARRAYS_OPEN && !l->workers.items[gpu].busy && at != TT__NO_JOB)
-            ask_trial(l, gpu, (size_t)at, tt__timeline_lacked(&l->timeline, gpu));
+            tt__loop_ask_trial(l, gpu, (size_t)at, tt__timeline_lacked(&l->timeline, gpu));
     }
     for (size_t gpu = 0; gpu < n; gpu++)
         if (l->gpus[gpu].state == TT__ARRAYS_OPEN)
             feed_next(l, gpu);
-    return TT_OK;
-}
-
-/* The list from which one more compiler may take work, or NULL. */
-static tt__ahead *work_ahead(const tt__loop *l) {
-    size_t n = 0;
-    for (size_t w = l->workers.n_gpus; w < l->workers.n; w++)
-        n += l->workers.items[w].busy && l->compiling[w] && !l->compiling[w]->wanted;
-    return !l->mistaken && n < tt__ahead_compilers(tt__workers_compilers(&l->workers)) ? l->opts.ahead : NULL;
-}
-
-/* Is it the reference of a problem under way? */
-static bool is_reference(const tt__loop *l, const tt__cubin *cubin) {
-    for (size_t i = 0; i < TT__LANES_MAX; i++)
-        if (l->lanes[i] && l->lanes[i]->task.reference == cubin)
-            return true;
-    return false;
-}
-
-/* Without its default and its reference, a kernel cannot be tuned. Operations with a cost model have more
- * than one template. */
-static double compile_timeout_s(const tt__loop *l, const tt__cubin *cubin) {
-    bool is_default =
-        cubin->t && !cubin->t->operation->moves && strcmp(cubin->config, cubin->t->default_config) == 0;
-    const bool is_needed = is_default || is_reference(l, cubin);
-    return is_needed && l->opts.needed_timeout_s > 0 ? l->opts.needed_timeout_s : l->opts.compile_timeout_s;
-}
-
-static tt_status feed_compilers(tt__loop *l) {
-    tt__workers *workers = &l->workers;
-    for (size_t w = workers->n_gpus; w < workers->n; w++) {
-        tt__cubin *cubin;
-        if (workers->items[w].busy)
-            continue;
-        TT_TRY(tt__cubins_next(&l->cubins, work_ahead(l), &cubin));
-        if (!cubin)
-            break;
-        if (tt__worker_gone(&workers->items[w]))
-            tt__worker_stop(&workers->items[w]);
-        if (!workers->items[w].pid)
-            TT_TRY(tt__workers_start(workers, w));
-        l->compiling[w] = cubin;
-        tt__workers_ask_compile(workers, w, cubin->t ? cubin->t->path : tt__checker[0].name,
-                                cubin->t ? cubin->t->source : tt__checker[0].source, &cubin->options,
-                                cubin->n_options, compile_timeout_s(l, cubin));
-    }
     return TT_OK;
 }
 
@@ -368,13 +111,13 @@ static tt_status replied(tt__loop *l, const tt__event *e) {
             tt__workers_ask_description(&l->workers, e->worker);
         return TT_OK;
     case TT__MSG_DESCRIBED:
-        return !l->described ? described(l, e->worker) : restarted(l, e->worker);
+        return tt__loop_described(l, e->worker);
     case TT__MSG_COMPILED:
-        return compiled(l, e->worker);
+        return tt__loop_compiled(l, e->worker);
     case TT__MSG_OPENED:
-        return opened(l, e->worker);
+        return tt__loop_opened(l, e->worker);
     case TT__MSG_TRIED:
-        return tried(l, &l->jobs[e->job], e->worker);
+        return tt__loop_tried(l, e->worker, &l->jobs[e->job]);
     case TT__MSG_FINISHED:
         return tt__loop_finished(l, e->worker);
     case TT__MSG_PEAKED:
@@ -388,80 +131,6 @@ static tt_status replied(tt__loop *l, const tt__event *e) {
     default:
         return tt__fail(TT_E_INTERNAL, "an unexpected message of type %u", e->type);
     }
-}
-
-/* The worker died while it started, or prepared the arrays and, perhaps, ran the user's reference. */
-static tt_status lost_opening(tt__loop *l, const tt__event *e) {
-    const tt__task *task = tt__loop_task(l, e->worker);
-    const bool opening = l->gpus[e->worker].state == TT__ARRAYS_OPENING,
-               timeout = e->kind == TT__EVENT_TIMEOUT, own = tt__problem_is_users(&task->problem);
-    const char *reference = opening && own && task->work.launch.n_passes ? task->work.reference.name[0] : "";
-    tt__loop_drop_gpu(l, e->worker);
-    if (opening && timeout && own)
-        return tt__loop_give_up(
-            l, e->worker,
-            tt__fail(TT_E_CUDA,
-                     "preparing the arrays%s%s took longer than %g s, six times the limit of a trial%s",
-                     *reference ? " and running the reference " : "", reference, preparing_s(l, task),
-                     *reference ? ": does it end?" : ""));
-    return try_again(l, e->worker,
-                     tt__fail(TT_E_IO, "the GPU worker %s%s%s", e->reason,
-                              *reference ? ", maybe because of the reference " : "", reference));
-}
-
-/* Every trial needs this cubin. Its compiler may have run out of memory, so it is tried again. */
-static bool is_tried_again(const tt__loop *l, tt__cubin *cubin) {
-    enum { TRIES = 3 };
-    /* The reference of a built-in operation may be compiled ahead. */
-    bool needed = !cubin->t || is_reference(l, cubin) || cubin->t->n_defines;
-    return needed && ++cubin->lost < TRIES;
-}
-
-static tt_status lost_compiler(tt__loop *l, const tt__event *e) {
-    const bool timeout = e->kind == TT__EVENT_TIMEOUT;
-    tt__cubin *cubin = l->compiling[e->worker];
-    const bool again = cubin && !timeout && is_tried_again(l, cubin);
-    char reason[256];
-    if (!cubin || (!cubin->t && timeout))
-        return tt__fail(TT_E_IO, "a compile worker %s", e->reason);
-    if (!cubin->t && !again)
-        return tt__fail(TT_E_IO,
-                        "a compile worker %s, as did %d before it, over the verifier's own kernels: is there "
-                        "memory enough for %zu compilers? Fewer: --jobs N",
-                        e->reason, cubin->lost - 1, l->workers.n - l->workers.n_gpus);
-    l->compiling[e->worker] = NULL;
-    if (timeout) {
-        cubin->compile_ms = compile_timeout_s(l, cubin) * 1e3;
-        tt__format(reason, sizeof reason, "compiled longer than %g s", compile_timeout_s(l, cubin));
-    } else
-        snprintf(reason, sizeof reason, "its compiler %s", e->reason);
-    tt__timeline_lost(&l->timeline, e->worker, tt__cubin_kernel(cubin), cubin->config, reason);
-    if (again)
-        tt__cubins_again(&l->cubins, cubin);
-    else
-        tt__cubin_failed(cubin, timeout ? TT__TRIAL_TIMEOUT : TT__TRIAL_CRASHED, reason);
-    return TT_OK;
-}
-
-static tt_status lost_gpu_worker(tt__loop *l, const tt__event *e) {
-    const tt__arrays_state state = l->gpus[e->worker].state;
-    const bool timeout = e->kind == TT__EVENT_TIMEOUT;
-    tt__job *j = &l->jobs[e->job];
-    char reason[256];
-    if (state == TT__ARRAYS_OPENING || state == TT__ARRAYS_STARTING)
-        return lost_opening(l, e);
-    if (tt__loop_is_on_gpu(l, e->worker))
-        return tt__loop_lost_finals(l, e->worker, tt__fail(TT_E_IO, "the GPU worker %s", e->reason));
-    if (j->state != TT__JOB_TRYING || j->gpu != e->worker)
-        return tt__fail(TT_E_IO, "the GPU worker %s", e->reason);
-    if (timeout)
-        tt__format(reason, sizeof reason, "ran longer than %g s", l->opts.trial_timeout_s);
-    else
-        snprintf(reason, sizeof reason, "its GPU worker %s", e->reason);
-    tt__timeline_lost(&l->timeline, e->worker, j->c->t->kernel, j->c->config, reason);
-    lost_trial(l, j, timeout ? TT__TRIAL_TIMEOUT : TT__TRIAL_CRASHED, reason);
-    tt__loop_drop_gpu(l, e->worker);
-    return TT_OK;
 }
 
 static void count_queues(tt__loop *l) {
@@ -486,7 +155,7 @@ tt_status tt__loop_turn(tt__loop *l) {
     tt__loop_promote(l);
     TT_TRY(tt__loop_feed_finals(l));
     TT_TRY(tt__loop_feed_gpu(l));
-    TT_TRY(feed_compilers(l));
+    TT_TRY(tt__loop_feed_compilers(l));
     TT_TRY(tt__cubins_save(&l->cubins, false));
     count_queues(l);
     TT_TRY(tt__worker_wait_any(l->workers.items, l->workers.n, patience_s(l), &e, &l->workers.payload));
@@ -494,5 +163,5 @@ tt_status tt__loop_turn(tt__loop *l) {
         return TT_OK;
     if (e.kind == TT__EVENT_REPLY)
         return replied(l, &e);
-    return e.worker < l->workers.n_gpus ? lost_gpu_worker(l, &e) : lost_compiler(l, &e);
+    return e.worker < l->workers.n_gpus ? tt__loop_lost_gpu(l, &e) : tt__loop_lost_compiler(l, &e);
 }

@@ -126,42 +126,13 @@ int tt__loop_oldest(const tt__loop *l, tt__job_state state);
 void tt__loop_promote(tt__loop *l);
 /* Gives idle GPUs a trial. A busy GPU gets the next trial too, so that it never waits for this process. */
 tt_status tt__loop_feed_gpu(tt__loop *l);
-
-/* A GPU for finals, if possible one with the lane's arrays; TT__GPUS_MAX: none is free. A clock below its
- * twins' rules a GPU out, because medians would differ. */
-size_t tt__loop_choose_gpu(tt__loop *l, size_t lane);
-/* Goes on with finals that wait for a GPU, or for its arrays. */
-tt_status tt__loop_feed_finals(tt__loop *l);
+/* A job's trial has ended. */
+void tt__loop_finish(tt__job *j, tt__trial_status status, const char *reason);
 /* Is the GPU measuring finals? */
 bool tt__loop_is_on_gpu(const tt__loop *l, size_t gpu);
-/* A GPU's finals have ended: the reply is in `payload`. */
-tt_status tt__loop_finished(tt__loop *l, size_t gpu);
-/* A GPU was lost during finals. Another one holds them anew. If it was the last, they fail. */
-tt_status tt__loop_lost_finals(tt__loop *l, size_t gpu, tt_status status);
-/* Reports falling clocks once, and counts them for the summary. */
-void tt__loop_note_falls(tt__loop *l, size_t gpu, const tt__clock_falls *falls);
-/* The GPU of the lane's finals does none any more. */
-void tt__loop_release(tt__loop *l, size_t lane);
 /* The current lane. */
 tt__loop_lane *tt__loop_now(const tt__loop *l);
 /* What a GPU works on. */
 const tt__task *tt__loop_task(const tt__loop *l, size_t gpu);
-
-/* Has another lane a trial that was lost, and for which no other GPU has come? */
-bool tt__loop_is_called(const tt__loop *l, size_t gpu);
-/* Keeps a GPU in its lane if that has trials for it. Otherwise it goes to the lane that has fewest GPUs, and
- * then to the oldest trial. False: there is nothing for it. */
-bool tt__loop_find_work(tt__loop *l, size_t gpu);
-
-/* A GPU's worker died or is unusable. Its jobs wait for another worker. */
-void tt__loop_drop_gpu(tt__loop *l, size_t gpu);
-/* Gives up a GPU that others can replace, and says so. Fails with `status` if it is the last. */
-tt_status tt__loop_give_up(tt__loop *l, size_t gpu, tt_status status);
-/* Requests arrays where the kernels that fill and check them are ready. */
-tt_status tt__loop_prepare(tt__loop *l);
-/* Sends its problem to a GPU's worker, or starts the worker if there is none. */
-tt_status tt__loop_open_problem(tt__loop *l, size_t gpu);
-/* Takes a report from a GPU's worker. A worker that has lost its CUDA context is unusable. */
-tt_status tt__loop_adopt(tt__loop *l, size_t gpu, const tt__msg_done *done);
 
 #endif
