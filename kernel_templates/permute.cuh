@@ -2,12 +2,8 @@
 // through a tile in the order of the source or of the destination. Everything but the block's tile is known to the compiler.
 // A template defines READ_RUN, WRITE_RUN, THREADS, ORDER, PAD, WIDE_LOAD and WIDE_STORE.
 
-constexpr permute_shape shape = {
-    ELEM_SIZE,
-    ALIGN,
-    {DIM0, DIM1, DIM2, DIM3, DIM4, DIM5, DIM6, DIM7, DIM8, DIM9, DIM10, DIM11, DIM12, DIM13, DIM14, DIM15},
-    {STRIDE0, STRIDE1, STRIDE2, STRIDE3, STRIDE4, STRIDE5, STRIDE6, STRIDE7, STRIDE8, STRIDE9, STRIDE10, STRIDE11, STRIDE12,
-     STRIDE13, STRIDE14, STRIDE15}};
+#include "permute_problem.cuh"
+
 constexpr permute_tile tile = permute_tile_of(shape, READ_RUN, WRITE_RUN);
 
 struct permute_walk {
@@ -17,12 +13,6 @@ struct permute_walk {
     int count, vec;         // vectors of a tile, elements of a vector
     int shared;             // elements of shared memory
 };
-
-// Bytes of a vector: as asked or, by default, a word.
-static __device__ constexpr int permute_vector(int asked, int widest) {
-    const int bytes = asked ? asked : ELEM_SIZE > 4 ? ELEM_SIZE : 4;
-    return bytes < widest ? bytes : widest;
-}
 
 // Shared memory holds a tile in the order of the source. The gap stands where the order of the destination first differs.
 static __device__ constexpr permute_walk permute_walk_of(permute_shape s, permute_tile t, bool of_source, int bytes, int pad, int packed) {
@@ -81,8 +71,6 @@ static __device__ constexpr bool permute_is_near(int unit) {
 
 template <bool> struct permute_integers { typedef long long distance; };
 template <> struct permute_integers<true> { typedef int distance; };
-template <bool> struct permute_counts { typedef unsigned long long type; };
-template <> struct permute_counts<true> { typedef unsigned int type; };
 typedef permute_integers<permute_is_near(1)>::distance permute_distance;
 typedef permute_integers<permute_is_near(ELEM_SIZE)>::distance permute_bytes; // they need more bits
 typedef permute_counts<(tile.tiles < 1ll << 31)>::type permute_count;
@@ -150,9 +138,6 @@ template <bool READ> static __device__ bool permute_place_of(permute_place &p, u
     p.src = p.dst = p.held = 0;
     return permute_add_place<READ, 0>(p, unit, s) && (count % THREADS == 0 || unit < count);
 }
-
-// Each thread has so many loads in flight.
-constexpr int permute_batch = 16;
 
 template <int BYTES> union permute_parts {
     typename vec_of<BYTES>::type v;

@@ -28,6 +28,15 @@ typedef struct permute_tile {
     int read_dims, write_dims, read_length, write_length;
 } permute_tile;
 
+// A tensor as a matrix. A row has `inner` elements: the dimensions of the destination up to the innermost one of the source. A tile
+// has `across` by `down` elements of `outer` rows. If a row is one element, a tile is a run of the destination.
+typedef struct permute_plane {
+    int n, split; // dimensions that are not 1, and those of a row
+    long long inner, outer, tiles;
+    int across, down;
+    int read_max, write_max, pack_max; // bytes of the widest vectors, and of those along a row
+} permute_plane;
+
 // At most `limit` of `dim`, in equal chunks, and in whole vectors of `unit` elements if the dimension has such.
 PERMUTE_TILE int permute_chunk(long long dim, long long limit, int unit) {
     long long chunks = 1, chunk = dim;
@@ -122,4 +131,41 @@ PERMUTE_TILE permute_tile permute_tile_of(permute_shape s, int read_run, int wri
     t.read_max = t.n ? permute_widest(s, t, t.order[0], 1) : s.elem_size;
     t.write_max = t.n ? permute_widest(s, t, 0, 0) : s.elem_size;
     return permute_add_runs(s, t);
+}
+
+PERMUTE_TILE permute_plane permute_plane_of(permute_shape s, int read_run, int write_run) {
+    permute_plane f = {0};
+    const int unit = 16 / s.elem_size;
+    int down = read_run / s.elem_size, across = write_run / s.elem_size;
+    f.inner = f.outer = 1;
+    for (int k = 0; k < PERMUTE_DIMS; k++) {
+        if (s.dim[k] > 1)
+            f.n = k + 1;
+        if (s.dim[k] > 1 && (s.dim[f.split] == 1 || s.stride[k] < s.stride[f.split]))
+            f.split = k;
+    }
+    for (int k = 0; k < f.n; k++)
+        if (k < f.split)
+            f.inner *= s.dim[k];
+        else
+            f.outer *= s.dim[k];
+    if (f.inner == 1)
+        down *= across;
+    f.across = permute_chunk(f.inner, across, unit);
+    f.down = permute_chunk(f.outer, down, unit);
+    f.tiles = ((f.inner + f.across - 1) / f.across) * ((f.outer + f.down - 1) / f.down);
+    f.read_max = f.write_max = f.pack_max = s.elem_size;
+    for (int wide = 2 * s.elem_size; wide <= 16 && wide <= s.align; wide *= 2) {
+        const int count = wide / s.elem_size;
+        int reads = s.stride[f.split] == 1 && s.dim[f.split] % count == 0 && f.down % count == 0;
+        for (int k = 0; k < f.n; k++)
+            reads = reads && (k == f.split || s.dim[k] == 1 || s.stride[k] % count == 0);
+        if (reads)
+            f.read_max = wide;
+        if (f.across % count == 0 && (f.across == f.inner || f.inner % count == 0))
+            f.write_max = f.pack_max = wide;
+        if (f.across == f.inner && f.inner * f.down % count == 0)
+            f.write_max = wide;
+    }
+    return f;
 }

@@ -17,14 +17,6 @@ template <bool OF_ROW, int I> static __device__ permute_distance permute_distanc
     return 0;
 }
 
-// Elements of the source from its first to its last one.
-static __device__ constexpr long long permute_reach() {
-    long long n = 1;
-    for (int k = 0; k < tile.n; k++)
-        n += (shape.dim[k] - 1) * shape.stride[k];
-    return n;
-}
-
 // Bytes of the source that a tile reads, from its first element on, if it reads so many words of each row.
 static __device__ constexpr long long permute_span(int words) {
     long long last = 0;

@@ -215,10 +215,10 @@ static size_t tune(int tensor, const char *const *only, size_t n_only, int trial
 static void test_configurations(void **state) {
     (void)state;
     static const char *const only[] = {"permute_tiled", "permute_packed", "permute_rows", "copy_linear",
-                                       "permute_steady", "permute_shifted"};
+                                       "permute_steady", "permute_shifted", "permute_flat"};
     const bool all = device_may_take_long();
     for (int i = 0; i < TENSORS - 3; i += all ? 1 : 2)
-        tune(i, only, 6, all ? 48 : 5);
+        tune(i, only, 7, all ? 48 : 5);
 }
 
 /* Blocks with several tiles: dimensions that tiles cut, and such that they do not. */
@@ -311,7 +311,7 @@ static void permute_between_guards(int i, const guarded *from, const guarded *to
 static void test_guards(void **state) {
     (void)state;
     static const char *const kernels[] = {"permute_packed", "permute_shifted", "permute_tiled", "permute_rows",
-                                          "permute_steady"};
+                                          "permute_steady", "permute_flat"};
     if (!device_is_host())
         skip();
     guarded from = guarded_open(), to = guarded_open();
