@@ -85,12 +85,13 @@ template <int I> static __device__ void permute_add_start(permute_start &s, perm
     if constexpr (I < tile.n) {
         constexpr int k = ORDER ? I : tile.order[I];
         constexpr permute_count tiles = (shape.dim[k] + tile.size[k] - 1) / tile.size[k];
-        const long long first = (long long)(I == tile.n - 1 ? rest : rest % tiles) * tile.size[k];
+        const permute_count next = I == tile.n - 1 ? 0 : permute_div<permute_count, tiles>(rest);
+        const long long first = (long long)(rest - next * tiles) * tile.size[k];
         constexpr long long src = shape.stride[k], dst = permute_dst_stride(k), dim = shape.dim[k];
         s.src += first * src;
         s.dst += first * dst;
         s.left[k] = dim - first;
-        permute_add_start<I + 1>(s, rest / tiles);
+        permute_add_start<I + 1>(s, next);
     }
 }
 
@@ -123,12 +124,13 @@ template <bool READ, int I> static __device__ bool permute_add_place(permute_pla
         constexpr bool last = I == (READ ? reading.n : writing.n) - 1;
         constexpr permute_distance src = shape.stride[k], dst = permute_dst_stride(k);
         constexpr bool whole = shape.dim[k] % tile.size[k] == 0;
-        const int index = (int)(last ? rest : rest % size) * vec;
+        const unsigned next = last ? 0 : permute_div<unsigned, size>(rest);
+        const int index = (int)(rest - next * size) * vec;
         p.src += index * src;
         p.dst += index * dst;
         p.held += index * held;
         const bool in = whole || index < s.left[k];
-        return permute_add_place<READ, I + 1>(p, rest / size, s) && in;
+        return permute_add_place<READ, I + 1>(p, next, s) && in;
     }
     return true;
 }

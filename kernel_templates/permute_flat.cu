@@ -49,13 +49,6 @@ constexpr int room_units = plane.inner > 1 ? (plane.down * pitch * ELEM_SIZE + 1
 typedef permute_counts<(plane.inner * plane.outer < 1ll << 31)>::type flat_index;
 typedef permute_counts<(permute_reach() < 1ll << 31)>::type flat_offset;
 
-template <flat_index D> static __device__ flat_index flat_div(flat_index n) {
-    if constexpr (sizeof n == 4)
-        return permute_div<(unsigned)D>((unsigned)n);
-    else
-        return n / D;
-}
-
 // Where an index of the dimensions K to END - 1 is in the source.
 template <int K, int END> static __device__ flat_offset flat_from(flat_index index) {
     constexpr flat_offset stride = (flat_offset)shape.stride[K];
@@ -65,7 +58,7 @@ template <int K, int END> static __device__ flat_offset flat_from(flat_index ind
     else if constexpr (K == END - 1)
         return (flat_offset)index * stride;
     else {
-        const flat_index next = flat_div<dim>(index);
+        const flat_index next = permute_div<flat_index, dim>(index);
         return (flat_offset)(index - next * dim) * stride + flat_from<K + 1, END>(next);
     }
 }
@@ -79,10 +72,10 @@ struct flat_part {
     unsigned across, down;
 };
 static __device__ flat_part flat_part_of(int turn) {
-    const unsigned at = threadIdx.x + turn * THREADS, across = permute_div<down_vecs>(at);
+    const unsigned at = threadIdx.x + turn * THREADS, across = permute_div<unsigned, down_vecs>(at);
     flat_part p = {across * pack, (at - across * down_vecs) * load_vec};
     if (THREADS % down_vecs == 0) { // so that the compiler sees that all parts have the same rows
-        const unsigned first = permute_div<down_vecs>(threadIdx.x);
+        const unsigned first = permute_div<unsigned, down_vecs>(threadIdx.x);
         p = {(first + turn * (THREADS / down_vecs)) * pack, (threadIdx.x - first * down_vecs) * load_vec};
     }
     return p;
@@ -164,7 +157,7 @@ extern "C" __global__ void __launch_bounds__(THREADS, (plane.inner > 1 ? 1024 : 
 #pragma unroll(store_turns < permute_batch ? store_turns : permute_batch)
     for (int i = 0; i < store_turns; i++) {
         const unsigned at = threadIdx.x + i * THREADS;
-        const unsigned down = is_run ? 0 : permute_div<row_vecs>(at), across = (at - down * row_vecs) * store_vec;
+        const unsigned down = is_run ? 0 : permute_div<unsigned, row_vecs>(at), across = (at - down * row_vecs) * store_vec;
         const flat_index to = (top + down) * (flat_index)plane.inner + left + across;
         if (is_run ? to + store_vec <= total : flat_has(left + across, top + down))
             if (stores % THREADS == 0 || at < stores)

@@ -31,9 +31,11 @@ static __device__ constexpr int permute_log2(unsigned n) {
     return log;
 }
 
-// n / D for n below 2^31, by a multiplication. The compiler would divide small numbers in 16 bits, with twice the instructions.
-template <unsigned D> static __device__ unsigned permute_div(unsigned n) {
-    if constexpr ((D & (D - 1)) == 0)
+// n / D, of 32 bits for n below 2^31, by a multiplication. The compiler would divide small numbers in 16 bits, with twice the instructions.
+template <class T, T D> static __device__ T permute_div(T n) {
+    if constexpr (sizeof(T) == 8)
+        return n / D;
+    else if constexpr ((D & (D - 1)) == 0)
         return n >> permute_log2(D);
     else
         return __umulhi(n, (unsigned)(((1ull << (31 + permute_log2(D))) + D - 1) / D)) >> (permute_log2(D) - 1);

@@ -64,8 +64,9 @@ static void permute_tile_number(sqlite3_context *c, int n, sqlite3_value **v) {
     memcpy(s.stride, f + PERMUTE_DIMS, sizeof s.stride);
     permute_tile t = permute_tile_of(s, sqlite3_value_int(v[1]), sqlite3_value_int(v[2]));
     permute_plane p = permute_plane_of(s, sqlite3_value_int(v[1]), sqlite3_value_int(v[2]));
-    const int64_t numbers[] = {t.tiles, t.elements, t.read_max, t.write_max, t.read_length, t.write_length,
-                               p.tiles, (int64_t)p.across * p.down, p.read_max, p.pack_max};
+    const int64_t numbers[] = {t.tiles,       t.elements,     t.read_max, t.write_max,
+                               t.read_length, t.write_length, p.tiles,    (int64_t)p.across * p.down,
+                               p.read_max,    p.pack_max};
     int64_t what = sqlite3_value_int64(v[0]);
     if (what >= 0 && what < (int64_t)TT__COUNT(numbers))
         sqlite3_result_int64(c, numbers[what]);

@@ -122,7 +122,7 @@ static void test_results(void **state) {
 static void test_far_rows(void **state) {
     (void)state;
     enum { LEFT = 3, ROWS = 5, COLS = 7, BLOCK = ROWS * COLS * 2 };
-    static const char *const only[] = {"permute_packed"};
+    static const char *const only[] = {"permute_flat"};
     const tensor t = {.rank = 3, .elem_size = 2, .perm = {2, 1, 0}, .dims = {LEFT, ROWS, COLS}};
     int64_t strides[] = {1000003, COLS, 1};
     tt_permutation p = asked(&t);
@@ -214,28 +214,24 @@ static size_t tune(int tensor, const char *const *only, size_t n_only, int trial
 
 static void test_configurations(void **state) {
     (void)state;
-    static const char *const only[] = {"permute_tiled", "permute_packed", "permute_rows", "copy_linear",
+    static const char *const only[] = {"permute_tiled",  "permute_rows",    "copy_linear",
                                        "permute_steady", "permute_shifted", "permute_flat"};
     const bool all = device_may_take_long();
     for (int i = 0; i < TENSORS - 3; i += all ? 1 : 2)
-        tune(i, only, 7, all ? 48 : 5);
+        tune(i, only, 6, all ? 48 : 5);
 }
 
 /* Blocks with several tiles: dimensions that tiles cut, and such that they do not. */
 static void test_several_tiles(void **state) {
     (void)state;
-    static const char *const packed[] = {"permute_packed"}, *const steady[] = {"permute_steady"};
-    size_t n_packed = 0, n_steady = 0;
+    static const char *const only[] = {"permute_steady"};
+    size_t n = 0;
     for (int i = 0; i < TENSORS - 3; i++) {
         const tensor *t = &tensors[i];
-        if (t->perm[t->rank - 1] == t->rank - 1)
-            continue;
-        if (t->elem_size <= 2)
-            n_packed += tune(i, packed, 1, 2) > 0;
-        else
-            n_steady += tune(i, steady, 1, 2) > 0;
+        if (t->perm[t->rank - 1] != t->rank - 1)
+            n += tune(i, only, 1, 2) > 0;
     }
-    assert_true(n_packed >= 6 && n_steady >= 4);
+    assert_true(n >= 10);
 }
 
 /* ---- What lies outside is not even read ---------------------------------------------------------------- */
@@ -264,8 +260,8 @@ static CUdeviceptr place(const guarded *g, size_t bytes, bool at_end) {
     return (CUdeviceptr)(uintptr_t)(g->pages + (at_end ? (1 + GUARDED) * PAGE - bytes : PAGE));
 }
 
-/* Makes the template the winner of the tensor, in a store with no other. False: it is not for the tensor, which may
- * be no more than a batch of transposes. */
+/* Makes the template the winner of the tensor, in a store with no other. False: it is not for the tensor,
+ * which may be no more than a batch of transposes. */
 static bool elect(int i, const char *kernel) {
     tt_permutation p = asked(&tensors[i]);
     tt_problem problem = TT_INIT(tt_problem);
@@ -310,7 +306,7 @@ static void permute_between_guards(int i, const guarded *from, const guarded *to
 /* On the CPU stand-in, whose memory is the process's. */
 static void test_guards(void **state) {
     (void)state;
-    static const char *const kernels[] = {"permute_packed", "permute_shifted", "permute_tiled", "permute_rows",
+    static const char *const kernels[] = {"permute_shifted", "permute_tiled", "permute_rows",
                                           "permute_steady", "permute_flat"};
     if (!device_is_host())
         skip();
