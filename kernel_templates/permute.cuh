@@ -14,14 +14,25 @@ struct permute_walk {
     int shared;             // elements of shared memory
 };
 
-// Shared memory holds a tile in the order of the source. The gap stands where the order of the destination first differs.
+#ifndef HOLD
+#define HOLD 0
+#endif
+// Shared memory holds a tile in the order of the source. The gap stands where the order of the destination first differs. With HOLD
+// it has the order of the destination, and a gap behind each run.
 static __device__ constexpr permute_walk permute_walk_of(permute_shape s, permute_tile t, bool of_source, int bytes, int pad, int packed) {
     permute_walk w = {};
     int held[PERMUTE_DIMS] = {}, same = 0;
     while (same < t.n && (t.order[same] == same || t.size[same] == 1))
         same++;
     w.shared = 1;
-    for (int i = 0; i < t.n; i++) {
+    for (int k = 0; k < t.n && HOLD; k++) {
+        const int unit = (t.run_max < 4 ? 4 : t.run_max) / s.elem_size > 0 ? (t.run_max < 4 ? 4 : t.run_max) / s.elem_size : 1;
+        if (k == t.run_dims)
+            w.shared = ((w.shared + unit - 1) / unit | 1) * unit;
+        held[k] = w.shared;
+        w.shared *= t.size[k];
+    }
+    for (int i = 0; i < t.n && !HOLD; i++) {
         const int k = t.order[i];
         if (k == same && pad && w.shared > 1)
             w.shared = (w.shared / packed | 1) * packed;
@@ -45,9 +56,9 @@ static __device__ constexpr permute_walk permute_walk_of(permute_shape s, permut
 // Bytes of the vectors that are read and written.
 constexpr int wide_load = WIDE_LOAD, wide_store = WIDE_STORE;
 // So many elements go to shared memory as one word.
-constexpr int packed = wide_load <= 4 ? wide_load / ELEM_SIZE : 1;
+constexpr int packed = wide_load <= 4 && !HOLD ? wide_load / ELEM_SIZE : 1;
 constexpr permute_walk reading = permute_walk_of(shape, tile, true, wide_load, PAD, packed);
-constexpr permute_walk writing = permute_walk_of(shape, tile, false, wide_store, PAD, packed);
+constexpr permute_walk writing = permute_walk_of(shape, tile, false, HOLD ? ELEM_SIZE : wide_store, PAD, packed); // not for HOLD
 // Shared memory consists of words, or of larger elements.
 constexpr int permute_unit = ELEM_SIZE < 4 ? 4 : ELEM_SIZE;
 constexpr int permute_units = (reading.shared * ELEM_SIZE + permute_unit - 1) / permute_unit;
@@ -57,6 +68,14 @@ static __device__ constexpr long long permute_dst_stride(int k) {
     for (int i = 0; i < k; i++)
         stride *= shape.dim[i];
     return stride;
+}
+
+// Elements of shared memory from one index of a dimension to the next.
+static __device__ constexpr int permute_held(int k) {
+    for (int i = 0; i < reading.n; i++)
+        if (reading.k[i] == k)
+            return reading.held[i];
+    return 0;
 }
 
 // Do the distances within a tile fit 31 bits, in elements or in bytes?
@@ -153,7 +172,7 @@ static __device__ void permute_hold(elem *held, permute_parts<wide_load> v) {
     else
 #pragma unroll
         for (int e = 0; e < reading.vec; e++)
-            held[e] = v.e[e];
+            held[HOLD ? e * reading.held[0] : e] = v.e[e];
 }
 
 // A vector of the destination from shared memory.
@@ -190,6 +209,40 @@ static __device__ void permute_write(elem *dst, const elem *held, const permute_
     for (int i = 0; i < turns; i++)
         if (permute_place_of<false>(p, threadIdx.x + i * THREADS, s))
             permute_gather(dst + p.dst, held + p.held);
+}
+
+// Adds the part of dimension I and those behind it to the place of a run.
+template <int I> static __device__ bool permute_add_run(permute_place &p, unsigned rest, const permute_start &s) {
+    if constexpr (I < tile.n) {
+        constexpr unsigned size = tile.size[I];
+        constexpr permute_distance dst = permute_dst_stride(I);
+        constexpr bool whole = shape.dim[I] % tile.size[I] == 0;
+        const unsigned next = I == tile.n - 1 ? 0 : permute_div<unsigned, size>(rest);
+        const int index = (int)(rest - next * size);
+        p.dst += index * dst;
+        p.held += index * permute_held(I);
+        return permute_add_run<I + 1>(p, next, s) && (whole || index < s.left[I]);
+    }
+    return true;
+}
+
+// Shared memory holds the tile in the order of the destination.
+static __device__ void permute_write_runs(elem *dst, const elem *held, const permute_start &s) {
+    typedef vec_of<wide_store>::type store_type;
+    constexpr int vec = wide_store / ELEM_SIZE, length = tile.run_length / vec, count = tile.elements / vec;
+    constexpr int turns = (count + THREADS - 1) / THREADS, cut = tile.run_dims - 1;
+    constexpr bool whole = shape.dim[cut] % tile.size[cut] == 0;
+    const int left = whole ? 0 : (int)(s.left[cut] < tile.size[cut] ? s.left[cut] : tile.size[cut]) * (tile.run_length / tile.size[cut]);
+    dst += s.dst;
+#pragma unroll(turns < permute_batch ? turns : permute_batch)
+    for (int i = 0; i < turns; i++) {
+        const unsigned at = threadIdx.x + i * THREADS, run = permute_div<unsigned, length>(at);
+        const int first = (int)(at - run * length) * vec;
+        permute_place p = {0, first, first};
+        const bool in = permute_add_run<tile.run_dims>(p, run, s);
+        if (in && (whole || first < left) && (count % THREADS == 0 || at < count))
+            *(store_type *)(dst + p.dst) = *(const store_type *)(held + p.held);
+    }
 }
 
 // From source to destination, if both have the same order.

@@ -15,7 +15,7 @@
 //@ where     VL = 0 OR (VL > elem_size AND VL <= min(permute_tile(2, READ_RUN, RUN), permute_tile(3, READ_RUN, RUN)))
 //@ where     (READ_RUN = 1 AND RUN = 4096) OR elements BETWEEN THREADS * max(1, VL / elem_size) AND THREADS * 32
 //@ block     THREADS
-//@ grid      min(permute_tile(0, READ_RUN, RUN), 2147483647)
+//@ grid      permute_tile(0, READ_RUN, RUN)
 //@ args      dst, src
 //@ default   READ_RUN=1 RUN=4096 THREADS=256 VL=0 ORDER=1
 
@@ -28,6 +28,5 @@
 #include "permute.cuh"
 
 extern "C" __global__ void __launch_bounds__(THREADS) permute_rows(elem *__restrict__ dst, const elem *__restrict__ src) {
-    for (long long at = blockIdx.x; at < tile.tiles; at += gridDim.x)
-        permute_move(dst, src, permute_start_of(at));
+    permute_move(dst, src, permute_start_of(blockIdx.x));
 }

@@ -26,6 +26,8 @@ typedef struct permute_tile {
     int read_max, write_max;  // bytes of the widest vectors
     // Elements that follow one another in the source, and others in the destination; the innermost dimensions have them.
     int read_dims, write_dims, read_length, write_length;
+    // Dimensions that lie whole or in part in a run of the destination, the elements of such a run, bytes of its widest vectors.
+    int run_dims, run_length, run_max;
 } permute_tile;
 
 // A tensor as a matrix. A row has `inner` elements: the dimensions of the destination up to the innermost one of the source. A tile
@@ -91,6 +93,24 @@ PERMUTE_TILE permute_tile permute_add_runs(permute_shape s, permute_tile t) {
     return t;
 }
 
+// The runs of the destination, with all dimensions.
+PERMUTE_TILE permute_tile permute_add_whole_run(permute_shape s, permute_tile t) {
+    long long whole = 1; // of the tensor
+    t.run_length = 1;
+    t.run_max = s.elem_size;
+    for (int k = 0; k < t.n; k++) {
+        t.run_length *= t.size[k];
+        whole *= s.dim[k];
+        t.run_dims = k + 1;
+        if (t.size[k] < s.dim[k])
+            break;
+    }
+    for (int wide = s.elem_size * 2; wide <= 16 && wide <= s.align; wide *= 2)
+        if (t.run_length % (wide / s.elem_size) == 0 && whole % (wide / s.elem_size) == 0)
+            t.run_max = wide;
+    return t;
+}
+
 PERMUTE_TILE permute_tile permute_tile_of(permute_shape s, int read_run, int write_run) {
     permute_tile t = {0};
     long long run = s.elem_size;
@@ -115,7 +135,11 @@ PERMUTE_TILE permute_tile permute_tile_of(permute_shape s, int read_run, int wri
     }
     run = s.elem_size;
     for (int k = 0; k < t.n; k++) {
-        int chunk = permute_chunk(s.dim[k], write_run / run, unit);
+        int whole = 16, chunk = 0; // so many make whole vectors of 16 bytes
+        while (whole > 1 && run % (16 / whole * 2) == 0)
+            whole /= 2;
+        const long long limit = write_run / run;
+        chunk = permute_chunk(s.dim[k], s.dim[k] % whole || limit < whole ? limit : limit - limit % whole, whole);
         if (chunk > t.size[k])
             t.size[k] = chunk;
         run *= t.size[k];
@@ -130,7 +154,7 @@ PERMUTE_TILE permute_tile permute_tile_of(permute_shape s, int read_run, int wri
     }
     t.read_max = t.n ? permute_widest(s, t, t.order[0], 1) : s.elem_size;
     t.write_max = t.n ? permute_widest(s, t, 0, 0) : s.elem_size;
-    return permute_add_runs(s, t);
+    return permute_add_runs(s, permute_add_whole_run(s, t));
 }
 
 PERMUTE_TILE permute_plane permute_plane_of(permute_shape s, int read_run, int write_run) {

@@ -1,7 +1,7 @@
 // Tiles over the innermost dimensions of both sides (permute_tile.cuh) go through shared memory. Sizes and strides are compiled
 // in, so that all index arithmetic is multiplications and shifts. VL and VS are bytes of the vectors that are loaded and stored,
 // 0 at most 4. With PAD 1 the shared memory has a gap behind each run of the source, so that reading across runs has no bank
-// conflicts. ORDER 0 numbers blocks in the order of the source, 1 in that of the destination.
+// conflicts. With HOLD 1 it has the order of the destination, so that whole runs are stored as vectors. ORDER 0 numbers blocks in the order of the source, 1 in that of the destination.
 //
 //@ kernel    permute_tiled
 //@ op        permute
@@ -11,6 +11,7 @@
 //@ param     VL        0 8 16
 //@ param     VS        0 8 16
 //@ param     PAD       0 1
+//@ param     HOLD      0 1
 //@ param     ORDER     0 1
 //@ let       elements  permute_tile(1, READ_RUN, WRITE_RUN)
 //@ where     stride0 > 1 OR dim0 * elem_size < 128
@@ -19,26 +20,26 @@
 //@ where     (elements + elements / 2) * elem_size <= 49152
 //@ where     (READ_RUN = 256 AND WRITE_RUN = 128) OR elements BETWEEN THREADS * max(1, max(VL, VS) / elem_size) AND THREADS * 64
 //@ where     PAD = 1 OR (READ_RUN = 256 AND WRITE_RUN = 128)
+//@ where     HOLD = 0 OR (VS = 0 AND PAD = 1 AND elements * elem_size <= 24576)
 //@ block     THREADS
-//@ grid      min(permute_tile(0, READ_RUN, WRITE_RUN), 2147483647)
+//@ grid      permute_tile(0, READ_RUN, WRITE_RUN)
 //@ args      dst, src
-//@ default   READ_RUN=256 WRITE_RUN=128 THREADS=256 VL=0 VS=0 PAD=1 ORDER=0
+//@ default   READ_RUN=256 WRITE_RUN=128 THREADS=256 VL=0 VS=0 PAD=1 HOLD=0 ORDER=0
 
 #define WIDE_LOAD  permute_vector(VL, tile.read_max)
-#define WIDE_STORE permute_vector(VS, tile.write_max)
+#define WIDE_STORE (HOLD ? tile.run_max : permute_vector(VS, tile.write_max))
 #include "common.cuh"
 #include "permute_tile.cuh"
 #include "permute.cuh"
 
 extern "C" __global__ void __launch_bounds__(THREADS) permute_tiled(elem *__restrict__ dst, const elem *__restrict__ src) {
-    __shared__ vec_of<permute_unit>::type room[permute_units];
+    __shared__ __align__(16) vec_of<permute_unit>::type room[permute_units];
     elem *held = (elem *)room;
-    for (long long at = blockIdx.x; at < tile.tiles; at += gridDim.x) {
-        const permute_start start = permute_start_of(at);
-        if (at != blockIdx.x)
-            __syncthreads();
-        permute_read(held, src, start);
-        __syncthreads();
+    const permute_start start = permute_start_of(blockIdx.x);
+    permute_read(held, src, start);
+    __syncthreads();
+    if (HOLD)
+        permute_write_runs(dst, held, start);
+    else
         permute_write(dst, held, start);
-    }
 }
