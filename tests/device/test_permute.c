@@ -327,9 +327,12 @@ static void test_guards(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_results),        cmocka_unit_test(test_far_rows),
-        cmocka_unit_test(test_errors),         cmocka_unit_test(test_too_many_dimensions),
-        cmocka_unit_test(test_configurations), cmocka_unit_test(test_several_tiles),
+        cmocka_unit_test(test_results),
+        cmocka_unit_test(test_errors), /* with defaults, so before any winner is stored */
+        cmocka_unit_test(test_far_rows),
+        cmocka_unit_test(test_too_many_dimensions),
+        cmocka_unit_test(test_configurations),
+        cmocka_unit_test(test_several_tiles),
         cmocka_unit_test(test_guards),
     };
     return device_open() ? cmocka_run_group_tests(tests, setup, teardown) : device_missing();
