@@ -19,14 +19,15 @@ struct permute_walk {
 #endif
 // Shared memory holds a tile in the order of the source. The gap stands where the order of the destination first differs. With HOLD
 // it has the order of the destination, and a gap behind each run.
-static __device__ constexpr permute_walk permute_walk_of(permute_shape s, permute_tile t, bool of_source, int bytes, int pad, int packed) {
+static __device__ constexpr permute_walk permute_walk_of(permute_shape s, permute_tile t, bool of_source, int bytes, int pad,
+                                                         int packed) {
     permute_walk w = {};
     int held[PERMUTE_DIMS] = {}, same = 0;
     while (same < t.n && (t.order[same] == same || t.size[same] == 1))
         same++;
     w.shared = 1;
+    const int bytes_held = t.run_max < 4 ? 4 : t.run_max, unit = bytes_held / s.elem_size;
     for (int k = 0; k < t.n && HOLD; k++) {
-        const int unit = (t.run_max < 4 ? 4 : t.run_max) / s.elem_size > 0 ? (t.run_max < 4 ? 4 : t.run_max) / s.elem_size : 1;
         if (k == t.run_dims)
             w.shared = ((w.shared + unit - 1) / unit | 1) * unit;
         held[k] = w.shared;
@@ -58,7 +59,7 @@ constexpr int wide_load = WIDE_LOAD, wide_store = WIDE_STORE;
 // So many elements go to shared memory as one word.
 constexpr int packed = wide_load <= 4 && !HOLD ? wide_load / ELEM_SIZE : 1;
 constexpr permute_walk reading = permute_walk_of(shape, tile, true, wide_load, PAD, packed);
-constexpr permute_walk writing = permute_walk_of(shape, tile, false, HOLD ? ELEM_SIZE : wide_store, PAD, packed); // not for HOLD
+constexpr permute_walk writing = permute_walk_of(shape, tile, false, HOLD ? ELEM_SIZE : wide_store, PAD, packed); // with HOLD, permute_write_runs instead
 // Shared memory consists of words, or of larger elements.
 constexpr int permute_unit = ELEM_SIZE < 4 ? 4 : ELEM_SIZE;
 constexpr int permute_units = (reading.shared * ELEM_SIZE + permute_unit - 1) / permute_unit;
@@ -230,9 +231,10 @@ template <int I> static __device__ bool permute_add_run(permute_place &p, unsign
 static __device__ void permute_write_runs(elem *dst, const elem *held, const permute_start &s) {
     typedef vec_of<wide_store>::type store_type;
     constexpr int vec = wide_store / ELEM_SIZE, length = tile.run_length / vec, count = tile.elements / vec;
-    constexpr int turns = (count + THREADS - 1) / THREADS, cut = tile.run_dims - 1;
+    constexpr int turns = (count + THREADS - 1) / THREADS, cut = tile.run_dims > 0 ? tile.run_dims - 1 : 0;
     constexpr bool whole = shape.dim[cut] % tile.size[cut] == 0;
-    const int left = whole ? 0 : (int)(s.left[cut] < tile.size[cut] ? s.left[cut] : tile.size[cut]) * (tile.run_length / tile.size[cut]);
+    const int rest = (int)(s.left[cut] < tile.size[cut] ? s.left[cut] : tile.size[cut]);
+    const int left = whole ? 0 : rest * (tile.run_length / tile.size[cut]);
     dst += s.dst;
 #pragma unroll(turns < permute_batch ? turns : permute_batch)
     for (int i = 0; i < turns; i++) {

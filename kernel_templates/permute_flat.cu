@@ -1,7 +1,8 @@
 // Takes the tensor as a matrix (permute_tile.cuh): its rows go along the destination, its columns along the source. Tiles of this
-// matrix need not follow the dimensions, so few lanes are idle. A thread reads vectors of VL bytes from rows that lie side by side in
-// the destination, turns them in registers, and puts PACK bytes at a time into shared memory, which holds the tile as the destination
-// will. 0 is at most 4 bytes. If both sides have the same innermost dimension, runs of the destination are moved at once.
+// matrix need not follow the dimensions, so few lanes are idle. A thread reads vectors of VL bytes from rows that lie side by side
+// in the destination, turns them in registers, and puts PACK bytes at a time into shared memory, which holds the tile as the
+// destination will. 0 is at most 4 bytes. If both sides have the same innermost dimension, runs of the destination are moved at
+// once.
 //
 //@ kernel    permute_flat
 //@ op        permute
@@ -14,7 +15,7 @@
 //@ let       vec       max(1, VL / elem_size)
 //@ where     VL = 0 OR (VL > elem_size AND VL <= permute_tile(8, READ_RUN, WRITE_RUN))
 //@ where     PACK = 0 OR (stride0 > 1 AND PACK > elem_size AND PACK <= permute_tile(9, READ_RUN, WRITE_RUN))
-//@ where     stride0 = 1 OR elements * elem_size <= 32768
+//@ where     (stride0 = 1 AND dim0 > 1) OR elements * elem_size <= 32768
 //@ where     (READ_RUN = 64 AND WRITE_RUN = 64) OR elements BETWEEN THREADS * vec * max(1, PACK / elem_size) AND THREADS * vec * 16
 //@ block     THREADS
 //@ grid      permute_tile(6, READ_RUN, WRITE_RUN)

@@ -31,7 +31,8 @@ static __device__ constexpr int permute_log2(unsigned n) {
     return log;
 }
 
-// n / D, of 32 bits for n below 2^31, by a multiplication. The compiler would divide small numbers in 16 bits, with twice the instructions.
+// n / D, of 32 bits for n below 2^31, by a multiplication. The compiler would divide small numbers in 16 bits, with twice the
+// instructions.
 template <class T, T D> static __device__ T permute_div(T n) {
     if constexpr (sizeof(T) == 8)
         return n / D;

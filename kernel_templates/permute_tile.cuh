@@ -31,7 +31,8 @@ typedef struct permute_tile {
 } permute_tile;
 
 // A tensor as a matrix. A row has `inner` elements: the dimensions of the destination up to the innermost one of the source. A tile
-// has `across` by `down` elements of `outer` rows. If a row is one element, a tile is a run of the destination.
+// has `across` by `down` elements of `outer` rows. If a row is one element, a tile is
+// a run of the destination of as many elements.
 typedef struct permute_plane {
     int n, split; // dimensions that are not 1, and those of a row
     long long inner, outer, tiles;
@@ -135,11 +136,11 @@ PERMUTE_TILE permute_tile permute_tile_of(permute_shape s, int read_run, int wri
     }
     run = s.elem_size;
     for (int k = 0; k < t.n; k++) {
-        int whole = 16, chunk = 0; // so many make whole vectors of 16 bytes
-        while (whole > 1 && run % (16 / whole * 2) == 0)
-            whole /= 2;
+        int step = 16, chunk = 0; // so many make whole vectors of 16 bytes
+        while (step > 1 && run % (16 / step * 2) == 0)
+            step /= 2;
         const long long limit = write_run / run;
-        chunk = permute_chunk(s.dim[k], s.dim[k] % whole || limit < whole ? limit : limit - limit % whole, whole);
+        chunk = permute_chunk(s.dim[k], s.dim[k] % step || limit < step ? limit : limit - limit % step, step);
         if (chunk > t.size[k])
             t.size[k] = chunk;
         run *= t.size[k];

@@ -48,8 +48,9 @@ static void align_of(sqlite3_context *c, int n, sqlite3_value **v) {
     sqlite3_result_int64(c, bits & -bits);
 }
 
-/* permute_tile(WHAT, READ_RUN, WRITE_RUN): a number of the tile that permute_tile.cuh makes of the problem.
- */
+/* permute_tile(WHAT, READ_RUN, WRITE_RUN): a number of the tile that permute_tile.cuh makes of the problem. 0
+ * to 5: tiles, elements, widest vectors to read and to write, elements of the runs of source and destination.
+ * 6 to 9, of permute_flat: tiles, elements, widest vectors to read and to pack. */
 static void permute_tile_number(sqlite3_context *c, int n, sqlite3_value **v) {
     const tt__facts *facts = sqlite3_user_data(c);
     const int64_t *f = facts->variables;
