@@ -116,7 +116,7 @@ static void test_one_hangs_one_dies(void **state) {
     tune_sizes(&r,
                "HOSTCUDA_FAULTS=device=3:crash;device=1,kernel=transpose_wide:hang;"
                "device=1,kernel=transpose_tiled:hang",
-               "all", "97,99,101,103,105", "sick", 5);
+               "all", "97,99,101,103,105,107,109,111,113,115", "sick", 10);
     assert_has(&r, r.err, "device 3 is left out from now on");
     run_free(&r);
 }
