@@ -59,7 +59,8 @@ constexpr int wide_load = WIDE_LOAD, wide_store = WIDE_STORE;
 // So many elements go to shared memory as one word.
 constexpr int packed = wide_load <= 4 && !HOLD ? wide_load / ELEM_SIZE : 1;
 constexpr permute_walk reading = permute_walk_of(shape, tile, true, wide_load, PAD, packed);
-constexpr permute_walk writing = permute_walk_of(shape, tile, false, HOLD ? ELEM_SIZE : wide_store, PAD, packed); // with HOLD, permute_write_runs instead
+// With HOLD, permute_write_runs stands in for this walk.
+constexpr permute_walk writing = permute_walk_of(shape, tile, false, HOLD ? ELEM_SIZE : wide_store, PAD, packed);
 // Shared memory consists of words, or of larger elements.
 constexpr int permute_unit = ELEM_SIZE < 4 ? 4 : ELEM_SIZE;
 constexpr int permute_units = (reading.shared * ELEM_SIZE + permute_unit - 1) / permute_unit;

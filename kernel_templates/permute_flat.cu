@@ -1,8 +1,7 @@
 // Takes the tensor as a matrix (permute_tile.cuh): its rows go along the destination, its columns along the source. Tiles of this
-// matrix need not follow the dimensions, so few lanes are idle. A thread reads vectors of VL bytes from rows that lie side by side
-// in the destination, turns them in registers, and puts PACK bytes at a time into shared memory, which holds the tile as the
-// destination will. 0 is at most 4 bytes. If both sides have the same innermost dimension, runs of the destination are moved at
-// once.
+// matrix need not follow the dimensions, so few lanes are idle. Shared memory holds a tile as the destination will. A thread reads
+// vectors of VL bytes from several rows and turns them in registers. It puts PACK bytes at a time into shared memory. 0 is at most
+// 4 bytes. If both sides have the same innermost dimension, runs of the destination are moved at once.
 //
 //@ kernel    permute_flat
 //@ op        permute

@@ -16,7 +16,8 @@ LINK = re.compile(r"\]\(\s*<?([^)\s>]+)|\b(?:src|srcset|href)=\"([^\"]+)\"|^\[[^
 
 def files(root):
     for folder, folders, names in os.walk(root):
-        folders[:] = sorted(f for f in folders if not f.startswith((".", "build")) and f not in ("__pycache__", "sources"))  # others' files
+        # sources: other people's files
+        folders[:] = sorted(f for f in folders if not f.startswith((".", "build")) and f not in ("__pycache__", "sources"))
         for name in sorted(names):
             yield pathlib.Path(folder, name)
 

@@ -17,7 +17,8 @@ NOTE_TO_SELF = re.compile(r"\b(TO" r"DO|FIX" r"ME|X" r"XX)\b")
 
 def sources(root):
     for folder, folders, names in os.walk(root):
-        folders[:] = sorted(f for f in folders if not f.startswith((".", "build")) and f not in ("__pycache__", "sources"))  # others' files
+        # sources: other people's files
+        folders[:] = sorted(f for f in folders if not f.startswith((".", "build")) and f not in ("__pycache__", "sources"))
         for name in sorted(names):
             if name.endswith(SUFFIXES):
                 yield pathlib.Path(folder, name)

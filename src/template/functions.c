@@ -48,9 +48,8 @@ static void align_of(sqlite3_context *c, int n, sqlite3_value **v) {
     sqlite3_result_int64(c, bits & -bits);
 }
 
-/* permute_tile(WHAT, READ_RUN, WRITE_RUN): a number of the tile that permute_tile.cuh makes of the problem. 0
- * to 5: tiles, elements, widest vectors to read and to write, elements of the runs of source and destination.
- * 6 to 9, of permute_flat: tiles, elements, widest vectors to read and to pack. */
+/* permute_tile(WHAT, READ_RUN, WRITE_RUN): a number of the tile that permute_tile.cuh makes of the problem.
+ * The numbers have this order. Vectors are the widest ones, in bytes, and runs are in elements. */
 static void permute_tile_number(sqlite3_context *c, int n, sqlite3_value **v) {
     const tt__facts *facts = sqlite3_user_data(c);
     const int64_t *f = facts->variables;
@@ -65,9 +64,13 @@ static void permute_tile_number(sqlite3_context *c, int n, sqlite3_value **v) {
     memcpy(s.stride, f + PERMUTE_DIMS, sizeof s.stride);
     permute_tile t = permute_tile_of(s, sqlite3_value_int(v[1]), sqlite3_value_int(v[2]));
     permute_plane p = permute_plane_of(s, sqlite3_value_int(v[1]), sqlite3_value_int(v[2]));
-    const int64_t numbers[] = {t.tiles,       t.elements,     t.read_max, t.write_max,
-                               t.read_length, t.write_length, p.tiles,    (int64_t)p.across * p.down,
-                               p.read_max,    p.pack_max};
+    const int64_t numbers[] = {
+        t.tiles,       t.elements,
+        t.read_max,    t.write_max,
+        t.read_length, t.write_length, /* of most templates */
+        p.tiles,       (int64_t)p.across * p.down,
+        p.read_max,    p.pack_max, /* of permute_flat */
+    };
     int64_t what = sqlite3_value_int64(v[0]);
     if (what >= 0 && what < (int64_t)TT__COUNT(numbers))
         sqlite3_result_int64(c, numbers[what]);
