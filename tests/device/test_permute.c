@@ -47,6 +47,7 @@ static const tensor tensors[] = {
     {.rank = 3, .elem_size = 1, .offset = 1, .perm = {1, 0, 2}, .dims = {3, 211, 9}},
     {.rank = 3, .elem_size = 2, .perm = {2, 0, 1}, .dims = {5, 131, 7}},
     {.rank = 4, .elem_size = 1, .offset = 1, .perm = {1, 0, 3, 2}, .dims = {3, 14, 65, 3}},
+    {.rank = 4, .elem_size = 2, .perm = {2, 0, 3, 1}, .dims = {7, 7, 3, 9}}, /* no whole vectors at the end */
     {.rank = 5, .elem_size = 1, .perm = {2, 4, 0, 1, 3}, .dims = {2, 5, 6, 39, 9}},
     {.rank = 6, .elem_size = 1, .offset = 1, .perm = {2, 3, 1, 5, 0, 4}, .dims = {3, 5, 4, 7, 13, 9}},
     {.rank = 4,
@@ -236,6 +237,14 @@ static void test_several_tiles(void **state) {
     assert_true(n >= 10);
 }
 
+/* Tiles that lie in the order of the destination, and are cut there. */
+static void test_runs(void **state) {
+    (void)state;
+    static const char *const only[] = {"permute_tiled"};
+    for (int i = 5; i < PERMUTED; i += 3)
+        tune(i, only, 1, 12);
+}
+
 /* ---- What lies outside is not even read ---------------------------------------------------------------- */
 
 enum { PAGE = 4096, GUARDED = BYTES / PAGE }; /* bytes; pages between two that no one may touch */
@@ -335,6 +344,7 @@ int main(void) {
         cmocka_unit_test(test_too_many_dimensions),
         cmocka_unit_test(test_configurations),
         cmocka_unit_test(test_several_tiles),
+        cmocka_unit_test(test_runs),
         cmocka_unit_test(test_guards),
     };
     return device_open() ? cmocka_run_group_tests(tests, setup, teardown) : device_missing();
