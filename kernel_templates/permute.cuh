@@ -1,21 +1,31 @@
 // What the templates of `permute` share: each dimension of a tile as constants, and loops over a tile's vectors. A walk goes
 // through a tile in the order of the source or of the destination. Everything but the block's tile is known to the compiler.
-// A template defines READ_RUN, WRITE_RUN, THREADS, ORDER, PAD, WIDE_LOAD and WIDE_STORE.
+//
+// A template defines READ_RUN, WRITE_RUN, THREADS, ORDER, PAD, WIDE_LOAD and WIDE_STORE. HOLD and SPLIT are 0 otherwise
+// (permute_tiled.cu). With MOVE 1, vectors do not go through shared memory.
 
 #include "permute_problem.cuh"
 
 constexpr permute_tile tile = permute_tile_of(shape, READ_RUN, WRITE_RUN);
 
 struct permute_walk {
-    int n, k[PERMUTE_DIMS]; // the dimensions in their order
-    int size[PERMUTE_DIMS]; // of a tile, in vectors for the first
-    int held[PERMUTE_DIMS]; // elements of shared memory from one index to the next
-    int count, vec;         // vectors of a tile, elements of a vector
-    int shared;             // elements of shared memory
+    int n, k[PERMUTE_DIMS];                           // the dimensions in their order
+    int size[PERMUTE_DIMS];                           // of a tile, in vectors for the first
+    long long src[PERMUTE_DIMS], dst[PERMUTE_DIMS];   // elements from one index to the next
+    int held[PERMUTE_DIMS], each;                     // the same in shared memory, and from one element of a vector to the next
+    int count, vec;                                   // vectors of a tile, elements of a vector
+    int rows;                                         // elements for one index of k[0]
+    int shared;                                       // elements of shared memory
 };
 
 #ifndef HOLD
 #define HOLD 0
+#endif
+#ifndef MOVE
+#define MOVE 0
+#endif
+#ifndef SPLIT
+#define SPLIT 0
 #endif
 // Shared memory holds a tile in the order of the source. The gap stands where the order of the destination first differs. With HOLD
 // it has the order of the destination, and a gap behind each run.
@@ -41,15 +51,29 @@ static __device__ constexpr permute_walk permute_walk_of(permute_shape s, permut
         w.shared *= t.size[k];
     }
     w.vec = bytes / s.elem_size;
-    w.count = 1;
-    for (int i = 0; i < t.n; i++) {
-        const int k = of_source ? t.order[i] : i;
+    w.count = t.elements / w.vec;
+    w.rows = w.each = 1;
+    long long dense[PERMUTE_DIMS + 1] = {1};
+    for (int k = 0; k < t.n; k++)
+        dense[k + 1] = dense[k] * s.dim[k];
+    if (HOLD && !of_source && t.run_dims > 0) { // a run is one dimension
+        w.k[0] = t.run_dims - 1;
+        w.rows = t.run_length / t.size[w.k[0]];
+        w.size[0] = t.run_length / w.vec;
+        w.dst[0] = w.held[0] = w.vec;
+        w.n = 1;
+    }
+    for (int i = w.n ? t.run_dims : 0; i < t.n; i++) {
+        const int k = of_source ? t.order[i] : i, step = w.n == 0 ? w.vec : 1;
         if (t.size[k] == 1)
             continue;
+        if (w.n == 0)
+            w.each = held[k];
         w.k[w.n] = k;
-        w.held[w.n] = held[k];
-        w.size[w.n] = w.n == 0 ? t.size[k] / w.vec : t.size[k];
-        w.count *= w.size[w.n++];
+        w.size[w.n] = t.size[k] / step;
+        w.src[w.n] = s.stride[k] * step;
+        w.dst[w.n] = dense[k] * step;
+        w.held[w.n++] = held[k] * step;
     }
     return w;
 }
@@ -59,8 +83,7 @@ constexpr int wide_load = WIDE_LOAD, wide_store = WIDE_STORE;
 // So many elements go to shared memory as one word.
 constexpr int packed = wide_load <= 4 && !HOLD ? wide_load / ELEM_SIZE : 1;
 constexpr permute_walk reading = permute_walk_of(shape, tile, true, wide_load, PAD, packed);
-// With HOLD, permute_write_runs stands in for this walk.
-constexpr permute_walk writing = permute_walk_of(shape, tile, false, HOLD ? ELEM_SIZE : wide_store, PAD, packed);
+constexpr permute_walk writing = permute_walk_of(shape, tile, false, wide_store, PAD, packed);
 // Shared memory consists of words, or of larger elements.
 constexpr int permute_unit = ELEM_SIZE < 4 ? 4 : ELEM_SIZE;
 constexpr int permute_units = (reading.shared * ELEM_SIZE + permute_unit - 1) / permute_unit;
@@ -70,14 +93,6 @@ static __device__ constexpr long long permute_dst_stride(int k) {
     for (int i = 0; i < k; i++)
         stride *= shape.dim[i];
     return stride;
-}
-
-// Elements of shared memory from one index of a dimension to the next.
-static __device__ constexpr int permute_held(int k) {
-    for (int i = 0; i < reading.n; i++)
-        if (reading.k[i] == k)
-            return reading.held[i];
-    return 0;
 }
 
 // Do the distances within a tile fit 31 bits, in elements or in bytes?
@@ -93,7 +108,6 @@ static __device__ constexpr bool permute_is_near(int unit) {
 template <bool> struct permute_integers { typedef long long distance; };
 template <> struct permute_integers<true> { typedef int distance; };
 typedef permute_integers<permute_is_near(1)>::distance permute_distance;
-typedef permute_integers<permute_is_near(ELEM_SIZE)>::distance permute_bytes; // they need more bits
 typedef permute_counts<(tile.tiles < 1ll << 31)>::type permute_count;
 
 // The first element of a block's tile, and how far the tensor reaches from it.
@@ -123,6 +137,90 @@ static __device__ permute_start permute_start_of(long long at) {
     return s;
 }
 
+// Where a vector of the tile is, from the tile's first element. Or what a part of its indices add to that.
+struct permute_place {
+    permute_distance src, dst;
+    int held;
+    int left; // so many indices of the dimension where a walk is split are in the tensor
+};
+
+// How many indices of dimension I of a walk are in the tensor.
+template <bool READ, int I> static __device__ int permute_left(const permute_start &s) {
+    constexpr permute_walk w = READ ? reading : writing;
+    constexpr int k = w.k[I], size = tile.size[k];
+    if (shape.dim[k] % size == 0 || s.left[k] >= size)
+        return w.size[I];
+    return I == 0 ? (int)s.left[k] * w.rows / w.vec : (int)s.left[k];
+}
+
+// Adds what the dimensions I to END - 1 of a walk add. Returns whether their indices are in the tensor.
+template <bool READ, int I, int END>
+static __device__ bool permute_add_place(permute_place &p, unsigned rest, const permute_start &s) {
+    if constexpr (I < END) {
+        constexpr permute_walk w = READ ? reading : writing;
+        constexpr permute_distance src = w.src[I], dst = w.dst[I];
+        const unsigned next = I == END - 1 ? 0 : permute_div<unsigned, w.size[I]>(rest);
+        const int index = (int)(rest - next * w.size[I]);
+        p.src += index * src;
+        p.dst += index * dst;
+        p.held += index * w.held[I];
+        const bool in = index < permute_left<READ, I>(s);
+        return permute_add_place<READ, I + 1, END>(p, next, s) && in;
+    }
+    return true;
+}
+
+// The lanes of a group have all indices before dimension `dim`, and `chunk` of this dimension. An entry is for all other indices.
+// Without SPLIT, a group is one lane.
+struct permute_split {
+    int dim, before, chunk, chunks; // indices before `dim`, and chunks of it
+    int lanes, groups, entries, turns;
+};
+static __device__ constexpr permute_split permute_split_of(permute_walk w) {
+    permute_split s = {0, 1, 1, 1, 0, 0, 1};
+    const int most = SPLIT ? THREADS / 4 : 1; // so that few threads are in no group
+    while (s.dim < w.n && s.before * w.size[s.dim] <= most)
+        s.before *= w.size[s.dim++];
+    if (s.dim < w.n) {
+        s.chunk = permute_chunk(w.size[s.dim], most / s.before, 1 << 30);
+        for (int even = s.chunk; even > 0 && even * s.before >= 16; even--)
+            if (w.size[s.dim] % even == 0) {
+                s.chunk = even;
+                break;
+            }
+        s.chunks = s.entries = (w.size[s.dim] + s.chunk - 1) / s.chunk;
+    }
+    for (int i = s.dim + 1; i < w.n; i++)
+        s.entries *= w.size[i];
+    s.lanes = s.before * s.chunk;
+    s.groups = THREADS / s.lanes;
+    s.turns = (s.entries + s.groups - 1) / s.groups;
+    return s;
+}
+template <bool READ> static __device__ constexpr permute_split permute_split_for() {
+    return permute_split_of(READ ? reading : writing);
+}
+
+// What an entry adds to the place of a thread's first vector.
+template <bool READ> static __device__ permute_place permute_entry_of(unsigned at, const permute_start &s) {
+    constexpr permute_walk w = READ ? reading : writing;
+    constexpr permute_split split = permute_split_for<READ>();
+    permute_place p = {0, 0, 0, at < split.entries};
+    if constexpr (split.dim < w.n) {
+        const unsigned next = split.dim == w.n - 1 ? 0 : permute_div<unsigned, split.chunks>(at);
+        const int first = (int)(at - next * split.chunks) * split.chunk;
+        p = {first * (permute_distance)w.src[split.dim], first * (permute_distance)w.dst[split.dim], first * w.held[split.dim], 0};
+        const bool in = permute_add_place<READ, split.dim + 1, w.n>(p, next, s) && at < split.entries;
+        p.left = in ? permute_left<READ, split.dim>(s) - first : 0;
+    }
+    return p;
+}
+
+// A place on one side and in shared memory; or on both sides, if vectors do not go through shared memory.
+struct permute_entry {
+    permute_distance there, here;
+};
+
 // Does the tile reach beyond the tensor?
 template <int I> static __device__ bool permute_is_cut(const permute_start &s) {
     if constexpr (I < tile.n)
@@ -130,36 +228,44 @@ template <int I> static __device__ bool permute_is_cut(const permute_start &s) {
     return false;
 }
 
-// Where a vector of the tile is, from the tile's first element.
-struct permute_place {
-    permute_distance src, dst;
-    int held;
+// A thread's part of all its places.
+struct permute_lane {
+    permute_place p;
+    int group, index; // of the dimension where the walk is split
+    bool in;
 };
-
-// Adds the part of dimension I of a walk and those behind it. Returns whether the vector is in the tensor.
-template <bool READ, int I> static __device__ bool permute_add_place(permute_place &p, unsigned rest, const permute_start &s) {
-    if constexpr (I < (READ ? reading.n : writing.n)) {
-        constexpr int k = READ ? reading.k[I] : writing.k[I], held = READ ? reading.held[I] : writing.held[I];
-        constexpr unsigned size = READ ? reading.size[I] : writing.size[I];
-        constexpr int vec = I > 0 ? 1 : READ ? reading.vec : writing.vec;
-        constexpr bool last = I == (READ ? reading.n : writing.n) - 1;
-        constexpr permute_distance src = shape.stride[k], dst = permute_dst_stride(k);
-        constexpr bool whole = shape.dim[k] % tile.size[k] == 0;
-        const unsigned next = last ? 0 : permute_div<unsigned, size>(rest);
-        const int index = (int)(rest - next * size) * vec;
-        p.src += index * src;
-        p.dst += index * dst;
-        p.held += index * held;
-        const bool in = whole || index < s.left[k];
-        return permute_add_place<READ, I + 1>(p, next, s) && in;
+template <bool READ> static __device__ permute_lane permute_lane_of(const permute_start &s) {
+    constexpr permute_walk w = READ ? reading : writing;
+    constexpr permute_split split = permute_split_for<READ>();
+    const unsigned group = permute_div<unsigned, split.lanes>(threadIdx.x), lane = threadIdx.x - group * split.lanes;
+    const unsigned index = permute_div<unsigned, split.before>(lane);
+    permute_lane l = {{0, 0, 0, 0}, (int)group, (int)index, THREADS % split.lanes == 0 || group < split.groups};
+    l.in = permute_add_place<READ, 0, split.dim>(l.p, lane - index * split.before, s) && l.in;
+    if constexpr (split.dim < w.n) {
+        l.p.src += (int)index * (permute_distance)w.src[split.dim];
+        l.p.dst += (int)index * (permute_distance)w.dst[split.dim];
+        l.p.held += (int)index * w.held[split.dim];
     }
-    return true;
+    return l;
 }
 
-template <bool READ> static __device__ bool permute_place_of(permute_place &p, unsigned unit, const permute_start &s) {
-    constexpr unsigned count = READ ? reading.count : writing.count;
-    p.src = p.dst = p.held = 0;
-    return permute_add_place<READ, 0>(p, unit, s) && (count % THREADS == 0 || unit < count);
+// Returns whether a thread has a vector in this turn, in the tile and in the tensor.
+template <bool READ, bool CUT>
+static __device__ bool permute_next(permute_entry &e, int turn, const permute_lane &l, const permute_start &s) {
+    constexpr permute_walk w = READ ? reading : writing;
+    constexpr permute_split split = permute_split_for<READ>();
+    constexpr bool even = split.dim == w.n || w.size[split.dim] % split.chunk == 0;
+    const int at = l.group + turn * split.groups;
+    const permute_place p = permute_entry_of<READ>(at, s);
+    e = {READ ? p.src : p.dst, MOVE ? p.src : p.held};
+    return CUT || !even ? l.index < p.left : (turn + 1) * split.groups <= split.entries || at < split.entries;
+}
+
+// How far a thread's first vector is, in elements. The compiler would add the parts of its address anew for each vector.
+static __device__ long long permute_first(long long tile_at, long long lane_at) {
+    long long at = tile_at + lane_at;
+    OPAQUE(at);
+    return at;
 }
 
 template <int BYTES> union permute_parts {
@@ -174,95 +280,135 @@ static __device__ void permute_hold(elem *held, permute_parts<wide_load> v) {
     else
 #pragma unroll
         for (int e = 0; e < reading.vec; e++)
-            held[HOLD ? e * reading.held[0] : e] = v.e[e];
+            held[HOLD ? e * reading.each : e] = v.e[e];
 }
 
 // A vector of the destination from shared memory.
-static __device__ void permute_gather(elem *dst, const elem *held) {
+static __device__ typename vec_of<wide_store>::type permute_gather(const elem *held) {
     permute_parts<wide_store> v;
+    if (HOLD)
+        return *(const typename vec_of<wide_store>::type *)held;
 #pragma unroll
     for (int e = 0; e < writing.vec; e++)
-        v.e[e] = held[e * writing.held[0]];
-    *(typename vec_of<wide_store>::type *)dst = v.v;
+        v.e[e] = held[e * writing.each];
+    return v.v;
 }
 
-static __device__ void permute_read(elem *held, const elem *src, const permute_start &s) {
-    constexpr int turns = (reading.count + THREADS - 1) / THREADS, batch = turns < permute_batch ? turns : permute_batch;
-    permute_parts<wide_load> v[batch];
-    permute_place p;
-    src += s.src;
+template <bool CUT> static __device__ void permute_read_tile(elem *held, const elem *src, const permute_start &s) {
+    typedef typename vec_of<wide_load>::type load_type;
+    constexpr int turns = permute_split_for<true>().turns, batch = turns < permute_batch ? turns : permute_batch;
+    const permute_lane l = permute_lane_of<true>(s);
+    if (!l.in)
+        return;
+    const elem *from = src + permute_first(s.src, l.p.src);
+    held += l.p.held;
+#pragma unroll 1
     for (int first = 0; first < turns; first += batch) {
+        permute_parts<wide_load> v[batch];
+        permute_entry e[batch];
+        bool is[batch];
+#pragma unroll
+        for (int i = 0; i < batch; i++) {
+            is[i] = first + i < turns && permute_next<true, CUT>(e[i], first + i, l, s);
+            if (is[i])
+                v[i].v = fetch((const load_type *)(from + e[i].there));
+        }
 #pragma unroll
         for (int i = 0; i < batch; i++)
-            if (permute_place_of<true>(p, threadIdx.x + (first + i) * THREADS, s) && first + i < turns)
-                v[i].v = *(const typename vec_of<wide_load>::type *)(src + p.src);
-#pragma unroll
-        for (int i = 0; i < batch; i++)
-            if (permute_place_of<true>(p, threadIdx.x + (first + i) * THREADS, s) && first + i < turns)
-                permute_hold(held + p.held, v[i]);
+            if (is[i])
+                permute_hold(held + e[i].here, v[i]);
     }
 }
 
-static __device__ void permute_write(elem *dst, const elem *held, const permute_start &s) {
-    constexpr int turns = (writing.count + THREADS - 1) / THREADS;
-    permute_place p;
-    dst += s.dst;
-#pragma unroll(turns < permute_batch ? turns : permute_batch)
-    for (int i = 0; i < turns; i++)
-        if (permute_place_of<false>(p, threadIdx.x + i * THREADS, s))
-            permute_gather(dst + p.dst, held + p.held);
-}
-
-// Adds the part of dimension I and those behind it to the place of a run.
-template <int I> static __device__ bool permute_add_run(permute_place &p, unsigned rest, const permute_start &s) {
-    if constexpr (I < tile.n) {
-        constexpr unsigned size = tile.size[I];
-        constexpr permute_distance dst = permute_dst_stride(I);
-        constexpr bool whole = shape.dim[I] % tile.size[I] == 0;
-        const unsigned next = I == tile.n - 1 ? 0 : permute_div<unsigned, size>(rest);
-        const int index = (int)(rest - next * size);
-        p.dst += index * dst;
-        p.held += index * permute_held(I);
-        return permute_add_run<I + 1>(p, next, s) && (whole || index < s.left[I]);
-    }
-    return true;
-}
-
-// Shared memory holds the tile in the order of the destination.
-static __device__ void permute_write_runs(elem *dst, const elem *held, const permute_start &s) {
-    typedef vec_of<wide_store>::type store_type;
-    constexpr int vec = wide_store / ELEM_SIZE, length = tile.run_length / vec, count = tile.elements / vec;
-    constexpr int turns = (count + THREADS - 1) / THREADS, cut = tile.run_dims > 0 ? tile.run_dims - 1 : 0;
-    constexpr bool whole = shape.dim[cut] % tile.size[cut] == 0;
-    const int rest = (int)(s.left[cut] < tile.size[cut] ? s.left[cut] : tile.size[cut]);
-    const int left = whole ? 0 : rest * (tile.run_length / tile.size[cut]);
-    dst += s.dst;
+template <bool CUT> static __device__ void permute_write_tile(elem *dst, const elem *held, const permute_start &s) {
+    constexpr int turns = permute_split_for<false>().turns;
+    const permute_lane l = permute_lane_of<false>(s);
+    if (!l.in)
+        return;
+    elem *to = dst + permute_first(s.dst, l.p.dst);
+    held += l.p.held;
 #pragma unroll(turns < permute_batch ? turns : permute_batch)
     for (int i = 0; i < turns; i++) {
-        const unsigned at = threadIdx.x + i * THREADS, run = permute_div<unsigned, length>(at);
-        const int first = (int)(at - run * length) * vec;
-        permute_place p = {0, first, first};
-        const bool in = permute_add_run<tile.run_dims>(p, run, s);
-        if (in && (whole || first < left) && (count % THREADS == 0 || at < count))
-            *(store_type *)(dst + p.dst) = *(const store_type *)(held + p.held);
+        permute_entry e;
+        if (permute_next<false, CUT>(e, i, l, s))
+            *(typename vec_of<wide_store>::type *)(to + e.there) = permute_gather(held + e.here);
     }
 }
 
 // From source to destination, if both have the same order.
-static __device__ void permute_move(elem *dst, const elem *src, const permute_start &s) {
-    constexpr int turns = (writing.count + THREADS - 1) / THREADS, batch = turns < permute_batch ? turns : permute_batch;
-    typename vec_of<wide_store>::type v[batch];
-    permute_place p;
-    src += s.src;
-    dst += s.dst;
+template <bool CUT> static __device__ void permute_move_tile(elem *dst, const elem *src, const permute_start &s) {
+    typedef typename vec_of<wide_store>::type store_type;
+    constexpr int turns = permute_split_for<false>().turns, batch = turns < permute_batch ? turns : permute_batch;
+    const permute_lane l = permute_lane_of<false>(s);
+    if (!l.in)
+        return;
+    const elem *from = src + permute_first(s.src, l.p.src);
+    elem *to = dst + permute_first(s.dst, l.p.dst);
+#pragma unroll 1
     for (int first = 0; first < turns; first += batch) {
+        store_type v[batch];
+        permute_entry e[batch];
+        bool is[batch];
+#pragma unroll
+        for (int i = 0; i < batch; i++) {
+            is[i] = first + i < turns && permute_next<false, CUT>(e[i], first + i, l, s);
+            if (is[i])
+                v[i] = fetch((const store_type *)(from + e[i].here));
+        }
 #pragma unroll
         for (int i = 0; i < batch; i++)
-            if (permute_place_of<false>(p, threadIdx.x + (first + i) * THREADS, s) && first + i < turns)
-                v[i] = *(const typename vec_of<wide_store>::type *)(src + p.src);
-#pragma unroll
-        for (int i = 0; i < batch; i++)
-            if (permute_place_of<false>(p, threadIdx.x + (first + i) * THREADS, s) && first + i < turns)
-                *(typename vec_of<wide_store>::type *)(dst + p.dst) = v[i];
+            if (is[i])
+                *(store_type *)(to + e[i].there) = v[i];
+    }
+}
+
+static __device__ void permute_read(elem *held, const elem *src, const permute_start &s) {
+    if (permute_is_cut<0>(s))
+        permute_read_tile<true>(held, src, s);
+    else
+        permute_read_tile<false>(held, src, s);
+}
+static __device__ void permute_write(elem *dst, const elem *held, const permute_start &s) {
+    if (permute_is_cut<0>(s))
+        permute_write_tile<true>(dst, held, s);
+    else
+        permute_write_tile<false>(dst, held, s);
+}
+static __device__ void permute_move(elem *dst, const elem *src, const permute_start &s) {
+    if (permute_is_cut<0>(s))
+        permute_move_tile<true>(dst, src, s);
+    else
+        permute_move_tile<false>(dst, src, s);
+}
+
+// The runs of a tile in the source: so many dimensions of `reading`, and so many elements.
+struct permute_runs {
+    int dims, length;
+};
+static __device__ constexpr permute_runs permute_runs_of() {
+    permute_runs r = {0, 1};
+    for (long long dense = 1; r.dims < reading.n && shape.stride[reading.k[r.dims]] == dense; r.dims++) {
+        const int k = reading.k[r.dims];
+        r.length *= tile.size[k];
+        dense = tile.size[k] < shape.dim[k] ? 0 : dense * shape.dim[k];
+    }
+    return r;
+}
+
+// With KEEP, once all threads have read.
+static __device__ void permute_release(const elem *src, const permute_start &s) {
+    constexpr permute_runs runs = permute_runs_of();
+    constexpr unsigned lines = permute_lines(runs.length), count = KEEP ? lines * (tile.elements / runs.length) : 0;
+    constexpr int cut = runs.dims > 0 ? reading.k[runs.dims - 1] : 0;
+    constexpr bool whole = runs.dims == 0 || shape.dim[cut] % tile.size[cut] == 0;
+    const int length = whole || s.left[cut] >= tile.size[cut] ? runs.length : (int)s.left[cut] * (runs.length / tile.size[cut]);
+    src += s.src;
+#pragma unroll 1
+    for (unsigned i = threadIdx.x; i < count; i += THREADS) {
+        const unsigned run = permute_div<unsigned, lines>(i);
+        const int at = (int)(i - run * lines) * permute_line;
+        permute_place p = {0, 0, 0, 0};
+        if (permute_add_place<true, runs.dims, reading.n>(p, run, s))
+            permute_let_go(src + p.src + (at < length ? at : length - 1));
     }
 }

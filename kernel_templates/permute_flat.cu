@@ -1,7 +1,8 @@
 // Takes the tensor as a matrix (permute_tile.cuh): its rows go along the destination, its columns along the source. Tiles of this
 // matrix need not follow the dimensions, so few lanes are idle. Shared memory holds a tile as the destination will. A thread reads
 // vectors of VL bytes from several rows and turns them in registers. It puts PACK bytes at a time into shared memory. 0 is at most
-// 4 bytes. If both sides have the same innermost dimension, runs of the destination are moved at once.
+// 4 bytes. If both sides have the same innermost dimension, runs of the destination are moved at once. With TABLE 1, shared memory
+// also has where the tile's rows are in the source, so that each of them is worked out only once.
 //
 //@ kernel    permute_flat
 //@ op        permute
@@ -10,16 +11,20 @@
 //@ param     THREADS   64 128 256 512
 //@ param     VL        0 8 16
 //@ param     PACK      0 8 16
+//@ param     TABLE     0 1
 //@ let       elements  permute_tile(7, READ_RUN, WRITE_RUN)
 //@ let       vec       max(1, VL / elem_size)
 //@ where     VL = 0 OR (VL > elem_size AND VL <= permute_tile(8, READ_RUN, WRITE_RUN))
 //@ where     PACK = 0 OR (stride0 > 1 AND PACK > elem_size AND PACK <= permute_tile(9, READ_RUN, WRITE_RUN))
 //@ where     (stride0 = 1 AND dim0 > 1) OR elements * elem_size <= 32768
+//@ where     TABLE = 0 OR (stride0 > 1 AND elem_size <= 2)
 //@ where     (READ_RUN = 64 AND WRITE_RUN = 64) OR elements BETWEEN THREADS * vec * max(1, PACK / elem_size) AND THREADS * vec * 16
+//@ let       bytes     dim0 * dim1 * dim2 * dim3 * dim4 * dim5 * dim6 * dim7 * dim8 * dim9 * dim10 * dim11 * dim12 * dim13 * dim14 * dim15 * elem_size
+//@ derived   KEEP      cc >= 80 AND bytes > 2 * l2_bytes AND max(VL, elem_size) >= 8
 //@ block     THREADS
 //@ grid      permute_tile(6, READ_RUN, WRITE_RUN)
 //@ args      dst, src
-//@ default   READ_RUN=64 WRITE_RUN=64 THREADS=256 VL=0 PACK=0
+//@ default   READ_RUN=64 WRITE_RUN=64 THREADS=256 VL=0 PACK=0 TABLE=0
 
 #include "common.cuh"
 #include "permute_tile.cuh"
@@ -28,14 +33,24 @@
 constexpr permute_plane plane = permute_plane_of(shape, READ_RUN, WRITE_RUN);
 
 // Bytes of the vectors that are read and written.
-constexpr int wide_load = permute_vector(VL, plane.inner > 1 || plane.read_max < plane.write_max ? plane.read_max : plane.write_max);
+constexpr int wide_load =
+    permute_vector(VL, plane.inner > 1 || plane.read_max < plane.write_max ? plane.read_max : plane.write_max);
 constexpr int wide_store = plane.inner > 1 ? plane.write_max : wide_load;
 constexpr int load_vec = wide_load / ELEM_SIZE, store_vec = wide_store / ELEM_SIZE;
 // So many rows that lie side by side are packed.
 constexpr int pack = plane.inner > 1 ? permute_vector(PACK, plane.pack_max) / ELEM_SIZE : 1;
 constexpr int down_vecs = plane.down / load_vec;
-constexpr int parts = plane.across / pack * down_vecs, part_turns = (parts + THREADS - 1) / THREADS;
+// Threads read so many vectors of so many rows at once, and do that in turns.
+constexpr int down_turns = (down_vecs + (plane.inner > 1 ? 32 : THREADS) - 1) / (plane.inner > 1 ? 32 : THREADS);
+constexpr int lanes = (down_vecs + down_turns - 1) / down_turns, groups = THREADS / lanes;
+constexpr int across_turns = (plane.across / pack + groups - 1) / groups;
+// Each thread has up to 16 loads in flight.
+constexpr int down_batch = down_turns * pack < permute_batch ? down_turns : permute_batch / pack;
+constexpr int across_batch = across_turns * down_batch * pack < permute_batch ? across_turns : permute_batch / (down_batch * pack);
 constexpr bool is_cut = plane.outer % plane.down != 0 || plane.inner % plane.across != 0;
+
+// Turns without a row read what is behind the table's entries.
+constexpr int table_length = ((across_turns + across_batch - 1) / across_batch * across_batch * groups + 1) * pack;
 
 // Rows of shared memory are padded, to an odd number of units, unless vectors of the destination go across their ends.
 constexpr bool is_run = plane.across == plane.inner && plane.across % store_vec != 0;
@@ -63,22 +78,13 @@ template <int K, int END> static __device__ flat_offset flat_from(flat_index ind
     }
 }
 
-static __device__ bool flat_has(flat_index across, flat_index down) {
-    return !is_cut || (across < plane.inner && down < plane.outer);
+// Where an element of the matrix is in the source.
+static __device__ flat_offset flat_at(flat_index across, flat_index down) {
+    return flat_from<0, plane.split>(across) + flat_from<plane.split, plane.n>(down);
 }
 
-// Where a thread's part of the tile is: its first row and column.
-struct flat_part {
-    unsigned across, down;
-};
-static __device__ flat_part flat_part_of(int turn) {
-    const unsigned at = threadIdx.x + turn * THREADS, across = permute_div<unsigned, down_vecs>(at);
-    flat_part p = {across * pack, (at - across * down_vecs) * load_vec};
-    if (THREADS % down_vecs == 0) { // so that the compiler sees that all parts have the same rows
-        const unsigned first = permute_div<unsigned, down_vecs>(threadIdx.x);
-        p = {(first + turn * (THREADS / down_vecs)) * pack, (threadIdx.x - first * down_vecs) * load_vec};
-    }
-    return p;
+static __device__ bool flat_has(flat_index across, flat_index down) {
+    return !is_cut || (across < plane.inner && down < plane.outer);
 }
 
 typedef vec_of<wide_load>::type load_type;
@@ -94,6 +100,32 @@ union loaded_parts {
     elem e[load_vec];
     unsigned w[(wide_load + 3) / 4];
 };
+
+static __device__ bool flat_in_tile(unsigned across, unsigned down) {
+    constexpr int reach_down = (down_turns + down_batch - 1) / down_batch * down_batch * lanes * load_vec;
+    constexpr int reach_across = (across_turns + across_batch - 1) / across_batch * across_batch * groups * pack;
+    return (reach_down == plane.down || down < plane.down) &&
+           (reach_across == plane.across || across < plane.across);
+}
+
+// With KEEP, once all threads have read. A row of the tile is several runs, as long as the innermost dimension of the source or cut
+// by the tile.
+static __device__ void flat_release(const elem *src, flat_index left, flat_index top) {
+    constexpr flat_index length = (flat_index)(shape.stride[plane.split] == 1 ? shape.dim[plane.split] : 1);
+    constexpr unsigned runs = length % plane.down == 0 ? 1 : (unsigned)((plane.down + length - 2) / length + 1);
+    constexpr unsigned lines = permute_lines(length < plane.down ? (int)length : plane.down);
+    constexpr unsigned count = KEEP ? lines * runs * plane.across : 0;
+    const flat_index first = permute_div<flat_index, length>(top), outer = (flat_index)plane.outer;
+    const flat_index end = top + plane.down < outer ? top + plane.down : outer;
+#pragma unroll 1
+    for (unsigned i = threadIdx.x; i < count; i += THREADS) {
+        const unsigned run = permute_div<unsigned, lines>(i), across = permute_div<unsigned, runs>(run);
+        const flat_index begin = (first + (run - across * runs)) * length, next = begin + length < end ? begin + length : end;
+        const flat_index at = (begin < top ? top : begin) + (i - run * lines) * permute_line, down = at < next ? at : next - 1;
+        if (begin < end && flat_has(left + across, down))
+            permute_let_go(src + flat_at(left + across, down));
+    }
+}
 
 // Element `i` of each of the vectors.
 static __device__ pack_type flat_turn(const loaded_parts *in, int i) {
@@ -122,42 +154,66 @@ extern "C" __global__ void __launch_bounds__(THREADS, (plane.inner > 1 ? 1024 : 
     elem *held = (elem *)room;
     constexpr unsigned n_across = (unsigned)((plane.inner + plane.across - 1) / plane.across);
     const flat_index left = (flat_index)(blockIdx.x % n_across) * plane.across, top = (flat_index)(blockIdx.x / n_across) * plane.down;
-    // Each thread has up to 16 loads in flight.
-    constexpr int batch = part_turns * pack <= permute_batch ? part_turns : pack < permute_batch ? permute_batch / pack : 1;
-    loaded_parts v[batch][pack];
-    for (int first = 0; first < part_turns; first += batch) {
+    const unsigned group = permute_div<unsigned, lanes>(threadIdx.x), lane = threadIdx.x - group * lanes;
+    const bool is_in_group = THREADS % lanes == 0 || group < groups;
+    loaded_parts v[across_batch][down_batch][pack];
+#if TABLE
+    __shared__ flat_offset table[table_length];
+#pragma unroll 1
+    for (int i = threadIdx.x; i < plane.across; i += THREADS)
+        table[i] = flat_from<0, plane.split>(left + i);
+    __syncthreads();
+#endif
+    for (int d0 = 0; d0 < down_turns; d0 += down_batch) {
+        flat_offset rows[down_batch];
 #pragma unroll
-        for (int i = 0; i < batch; i++) {
-            const flat_part p = flat_part_of(first + i);
-            const flat_offset rows = flat_from<plane.split, plane.n>(top + p.down);
+        for (int d = 0; d < down_batch; d++)
+            rows[d] = flat_from<plane.split, plane.n>(top + (lane + (d0 + d) * lanes) * load_vec);
+        for (int a0 = 0; a0 < across_turns; a0 += across_batch) {
 #pragma unroll
-            for (int k = 0; k < pack; k++) {
-                const load_type *from = (const load_type *)(src + (flat_from<0, plane.split>(left + p.across + k) + rows));
-                if (flat_has(left + p.across, top + p.down) && (parts % (THREADS * batch) == 0 || threadIdx.x + (first + i) * THREADS < parts))
-                    v[i][k].v = *from;
+            for (int a = 0; a < across_batch; a++) {
+                const unsigned across = (group + (a0 + a) * groups) * pack;
+#pragma unroll
+                for (int k = 0; k < pack; k++) {
+#if TABLE
+                    const flat_offset cols = table[across + k];
+#else
+                    const flat_offset cols = flat_from<0, plane.split>(left + across + k);
+#endif
+#pragma unroll
+                    for (int d = 0; d < down_batch; d++) {
+                        const unsigned down = (lane + (d0 + d) * lanes) * load_vec;
+                        if (is_in_group && flat_in_tile(across, down) && flat_has(left + across, top + down))
+                            v[a][d][k].v = fetch((const load_type *)(src + (cols + rows[d])));
+                    }
+                }
             }
-        }
 #pragma unroll
-        for (int i = 0; i < batch; i++) {
-            const flat_part p = flat_part_of(first + i);
-            if (!flat_has(left + p.across, top + p.down) || (parts % (THREADS * batch) != 0 && threadIdx.x + (first + i) * THREADS >= parts))
-                continue;
-            if (plane.inner == 1)
-                *(load_type *)(dst + (top + p.down)) = v[i][0].v;
-            else
+            for (int a = 0; a < across_batch; a++)
 #pragma unroll
-                for (int k = 0; k < load_vec; k++)
-                    *(pack_type *)(held + (p.down + k) * pitch + p.across) = flat_turn(v[i], k);
+                for (int d = 0; d < down_batch; d++) {
+                    const unsigned across = (group + (a0 + a) * groups) * pack;
+                    const unsigned down = (lane + (d0 + d) * lanes) * load_vec;
+                    if (!is_in_group || !flat_in_tile(across, down))
+                        continue;
+                    if (plane.inner == 1 && flat_has(0, top + down))
+                        *(load_type *)(dst + (top + down)) = v[a][d][0].v;
+                    if (plane.inner > 1)
+#pragma unroll
+                        for (int k = 0; k < load_vec; k++)
+                            *(pack_type *)(held + (down + k) * pitch + across) = flat_turn(v[a][d], k);
+                }
         }
     }
-    if (plane.inner == 1)
-        return;
-    __syncthreads();
+    if (plane.inner > 1 || KEEP)
+        __syncthreads();
     constexpr flat_index total = (flat_index)(plane.inner * plane.outer);
 #pragma unroll(store_turns < permute_batch ? store_turns : permute_batch)
-    for (int i = 0; i < store_turns; i++) {
-        const unsigned at = threadIdx.x + i * THREADS;
-        const unsigned down = is_run ? 0 : permute_div<unsigned, row_vecs>(at), across = (at - down * row_vecs) * store_vec;
+    for (int i = 0; i < store_turns && plane.inner > 1; i++) {
+        constexpr bool is_even = THREADS % row_vecs == 0; // so that a thread writes the same columns of all rows
+        const unsigned at = threadIdx.x + i * THREADS, row = is_even ? permute_div<unsigned, row_vecs>(threadIdx.x) : 0;
+        const unsigned down = is_run ? 0 : is_even ? row + i * (THREADS / row_vecs) : permute_div<unsigned, row_vecs>(at);
+        const unsigned across = (is_even && !is_run ? threadIdx.x - row * row_vecs : at - down * row_vecs) * store_vec;
         const flat_index to = (top + down) * (flat_index)plane.inner + left + across;
         if (is_run ? to + store_vec <= total : flat_has(left + across, top + down))
             if (stores % THREADS == 0 || at < stores)
@@ -165,6 +221,7 @@ extern "C" __global__ void __launch_bounds__(THREADS, (plane.inner > 1 ? 1024 : 
     }
     // The last elements, if they are no whole vector.
     const flat_index begin = top * (flat_index)plane.inner, last = total - total % store_vec + threadIdx.x;
-    if (is_run && total % store_vec != 0 && last < total && top + plane.down >= plane.outer)
+    if (is_run && plane.inner > 1 && total % store_vec != 0 && last < total && top + plane.down >= plane.outer)
         dst[last] = held[last - begin];
+    flat_release(src, left, top);
 }

@@ -2,7 +2,8 @@
 // in, so that all index arithmetic is multiplications and shifts. VL and VS are bytes of the vectors that are loaded and stored,
 // 0 at most 4. With PAD 1 the shared memory has a gap behind each run of the source, against bank conflicts of reads across
 // runs. With HOLD 1 it has the order of the destination, so that whole runs are stored as vectors. ORDER 0 numbers blocks in
-// the order of the source, 1 in that of the destination.
+// the order of the source, 1 in that of the destination. With SPLIT 1, a thread's vectors have the same indices in the first
+// dimensions, so it works out this part of their places only once. Others have less to work out, and use all lanes.
 //
 //@ kernel    permute_tiled
 //@ op        permute
@@ -14,7 +15,9 @@
 //@ param     PAD       0 1
 //@ param     HOLD      0 1
 //@ param     ORDER     0 1
+//@ param     SPLIT     0 1
 //@ let       elements  permute_tile(1, READ_RUN, WRITE_RUN)
+//@ where     SPLIT = 0 OR elem_size <= 2
 //@ where     stride0 > 1 OR dim0 * elem_size < 128
 //@ where     VL = 0 OR (VL > elem_size AND VL <= permute_tile(2, READ_RUN, WRITE_RUN))
 //@ where     VS = 0 OR (VS > elem_size AND VS <= permute_tile(3, READ_RUN, WRITE_RUN))
@@ -22,10 +25,12 @@
 //@ where     (READ_RUN = 256 AND WRITE_RUN = 128) OR elements BETWEEN THREADS * max(1, max(VL, VS) / elem_size) AND THREADS * 64
 //@ where     PAD = 1 OR (READ_RUN = 256 AND WRITE_RUN = 128)
 //@ where     HOLD = 0 OR (VS = 0 AND PAD = 1 AND elements * elem_size <= 24576)
+//@ let       bytes     dim0 * dim1 * dim2 * dim3 * dim4 * dim5 * dim6 * dim7 * dim8 * dim9 * dim10 * dim11 * dim12 * dim13 * dim14 * dim15 * elem_size
+//@ derived   KEEP      cc >= 80 AND bytes > 2 * l2_bytes AND max(VL, elem_size) >= 8
 //@ block     THREADS
 //@ grid      permute_tile(0, READ_RUN, WRITE_RUN)
 //@ args      dst, src
-//@ default   READ_RUN=256 WRITE_RUN=128 THREADS=256 VL=0 VS=0 PAD=1 HOLD=0 ORDER=0
+//@ default   READ_RUN=256 WRITE_RUN=128 THREADS=256 VL=0 VS=0 PAD=1 HOLD=0 ORDER=0 SPLIT=0
 
 #define WIDE_LOAD  permute_vector(VL, tile.read_max)
 #define WIDE_STORE (HOLD ? tile.run_max : permute_vector(VS, tile.write_max))
@@ -39,8 +44,6 @@ extern "C" __global__ void __launch_bounds__(THREADS) permute_tiled(elem *__rest
     const permute_start start = permute_start_of(blockIdx.x);
     permute_read(held, src, start);
     __syncthreads();
-    if (HOLD)
-        permute_write_runs(dst, held, start);
-    else
-        permute_write(dst, held, start);
+    permute_write(dst, held, start);
+    permute_release(src, start);
 }

@@ -50,6 +50,7 @@ static const tensor tensors[] = {
     {.rank = 4, .elem_size = 2, .perm = {2, 0, 3, 1}, .dims = {7, 7, 3, 9}}, /* no whole vectors at the end */
     {.rank = 5, .elem_size = 1, .perm = {2, 4, 0, 1, 3}, .dims = {2, 5, 6, 39, 9}},
     {.rank = 6, .elem_size = 1, .offset = 1, .perm = {2, 3, 1, 5, 0, 4}, .dims = {3, 5, 4, 7, 13, 9}},
+    {.rank = 4, .elem_size = 1, .perm = {1, 3, 0, 2}, .dims = {3, 5, 67, 39}}, /* lanes that are cut */
     {.rank = 4,
      .elem_size = 1,
      .perm = {3, 0, 2, 1},
@@ -210,39 +211,29 @@ static size_t tune(int tensor, const char *const *only, size_t n_only, int trial
     if (tt_tune(&report, device_ctx, &problem, 1, &opts) != TT_OK)
         fail_msg("tensor %d: %s", tensor, tt_last_error());
     const size_t tried = report->results[0].trials;
-    assert_int_equal(report->results[0].failed, 0);
+    if (report->results[0].failed)
+        fail_msg("tensor %d: %s", tensor, report->results[0].note);
     tt_report_free(&report);
     return tried;
 }
 
 static void test_configurations(void **state) {
     (void)state;
-    static const char *const only[] = {"permute_tiled",  "permute_rows",    "copy_linear",
-                                       "permute_steady", "permute_shifted", "permute_flat"};
+    static const char *const only[] = {"permute_tiled", "permute_rows", "copy_linear", "permute_shifted",
+                                       "permute_flat"};
     const bool all = device_may_take_long();
     for (int i = 0; i < PERMUTED; i += all ? 1 : 2)
-        tune(i, only, 6, all ? 48 : 5);
+        tune(i, only, 5, all ? 48 : 5);
 }
 
-/* Blocks with several tiles: dimensions that tiles cut, and such that they do not. */
-static void test_several_tiles(void **state) {
-    (void)state;
-    static const char *const only[] = {"permute_steady"};
-    size_t n = 0;
-    for (int i = 0; i < PERMUTED; i++) {
-        const tensor *t = &tensors[i];
-        if (t->perm[t->rank - 1] != t->rank - 1)
-            n += tune(i, only, 1, 2) > 0;
-    }
-    assert_true(n >= 10);
-}
-
-/* Tiles that lie in the order of the destination, and are cut there. */
+/* Tiles that lie in the order of the destination, and are cut there, and lanes that are cut. */
 static void test_runs(void **state) {
     (void)state;
     static const char *const only[] = {"permute_tiled"};
+    enum { CUT_LANES = 15 };
     for (int i = 5; i < PERMUTED; i += 3)
         tune(i, only, 1, 12);
+    tune(CUT_LANES, only, 1, 60);
 }
 
 /* ---- What lies outside is not even read ---------------------------------------------------------------- */
@@ -317,8 +308,7 @@ static void permute_between_guards(int i, const guarded *from, const guarded *to
 /* On the CPU stand-in, whose memory is the process's. */
 static void test_guards(void **state) {
     (void)state;
-    static const char *const kernels[] = {"permute_shifted", "permute_tiled", "permute_rows",
-                                          "permute_steady", "permute_flat"};
+    static const char *const kernels[] = {"permute_shifted", "permute_tiled", "permute_rows", "permute_flat"};
     if (!device_is_host())
         skip();
     guarded from = guarded_open(), to = guarded_open();
@@ -343,9 +333,10 @@ int main(void) {
         cmocka_unit_test(test_far_rows),
         cmocka_unit_test(test_too_many_dimensions),
         cmocka_unit_test(test_configurations),
-        cmocka_unit_test(test_several_tiles),
         cmocka_unit_test(test_runs),
         cmocka_unit_test(test_guards),
     };
+    setenv("HOSTCUDA_L2", "1000",
+           1); /* most tensors are larger than the stand-in's cache, and are kept there */
     return device_open() ? cmocka_run_group_tests(tests, setup, teardown) : device_missing();
 }
