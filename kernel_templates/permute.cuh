@@ -14,7 +14,7 @@ struct permute_walk {
     long long src[PERMUTE_DIMS], dst[PERMUTE_DIMS];   // elements from one index to the next
     int held[PERMUTE_DIMS], each;                     // the same in shared memory, and from one element of a vector to the next
     int count, vec;                                   // vectors of a tile, elements of a vector
-    int rows;                                         // elements for one index of k[0]
+    int rows;                                         // elements for one index of k[0]: 1 but for a run (HOLD)
     int shared;                                       // elements of shared memory
 };
 
@@ -141,7 +141,7 @@ static __device__ permute_start permute_start_of(long long at) {
 struct permute_place {
     permute_distance src, dst;
     int held;
-    int left; // so many indices of the dimension where a walk is split are in the tensor
+    int left; // of an entry: so many indices of its chunk, and behind it, are in the tensor
 };
 
 // How many indices of dimension I of a walk are in the tensor.
@@ -170,8 +170,8 @@ static __device__ bool permute_add_place(permute_place &p, unsigned rest, const 
     return true;
 }
 
-// The lanes of a group have all indices before dimension `dim`, and `chunk` of this dimension. An entry is for all other indices.
-// Without SPLIT, a group is one lane.
+// The lanes of a group have all indices before dimension `dim`, and `chunk` of this one. An entry is one choice of all others. A
+// tile of 4 x 60 x 7 vectors may have groups of 4 x 10 lanes, and 6 x 7 entries. Without SPLIT, a group is one lane.
 struct permute_split {
     int dim, before, chunk, chunks; // indices before `dim`, and chunks of it
     int lanes, groups, entries, turns;
@@ -183,7 +183,7 @@ static __device__ constexpr permute_split permute_split_of(permute_walk w) {
         s.before *= w.size[s.dim++];
     if (s.dim < w.n) {
         s.chunk = permute_chunk(w.size[s.dim], most / s.before, 1 << 30);
-        for (int even = s.chunk; even > 0 && even * s.before >= 16; even--)
+        for (int even = s.chunk; even * s.before >= 16; even--)
             if (w.size[s.dim] % even == 0) {
                 s.chunk = even;
                 break;
@@ -231,7 +231,7 @@ template <int I> static __device__ bool permute_is_cut(const permute_start &s) {
 // A thread's part of all its places.
 struct permute_lane {
     permute_place p;
-    int group, index; // of the dimension where the walk is split
+    int group, index; // index: within the chunk
     bool in;
 };
 template <bool READ> static __device__ permute_lane permute_lane_of(const permute_start &s) {

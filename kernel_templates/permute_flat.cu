@@ -1,8 +1,8 @@
 // Takes the tensor as a matrix (permute_tile.cuh): its rows go along the destination, its columns along the source. Tiles of this
-// matrix need not follow the dimensions, so few lanes are idle. Shared memory holds a tile as the destination will. A thread reads
-// vectors of VL bytes from several rows and turns them in registers. It puts PACK bytes at a time into shared memory. 0 is at most
-// 4 bytes. If both sides have the same innermost dimension, runs of the destination are moved at once. With TABLE 1, shared memory
-// also has where the tile's rows are in the source, so that each of them is worked out only once.
+// matrix need not follow the dimensions. Shared memory holds a tile as the destination will. A thread reads vectors of VL bytes
+// from several columns and turns them in registers. It puts PACK bytes at a time into shared memory. 0 is at most 4 bytes. If both
+// sides have the same innermost dimension, runs of the destination are moved at once. With TABLE 1, shared memory also has where
+// the tile's columns are in the source, so that each of them is worked out only once.
 //
 //@ kernel    permute_flat
 //@ op        permute
@@ -18,7 +18,7 @@
 //@ where     PACK = 0 OR (stride0 > 1 AND PACK > elem_size AND PACK <= permute_tile(9, READ_RUN, WRITE_RUN))
 //@ where     (stride0 = 1 AND dim0 > 1) OR elements * elem_size <= 32768
 //@ where     TABLE = 0 OR (stride0 > 1 AND elem_size <= 2)
-//@ where     (READ_RUN = 64 AND WRITE_RUN = 64) OR elements BETWEEN THREADS * vec * max(1, PACK / elem_size) AND THREADS * vec * 16
+//@ where     (READ_RUN = 64 AND WRITE_RUN = 64 AND TABLE = 0) OR elements BETWEEN THREADS * vec * max(1, PACK / elem_size) AND THREADS * vec * 16
 //@ let       bytes     dim0 * dim1 * dim2 * dim3 * dim4 * dim5 * dim6 * dim7 * dim8 * dim9 * dim10 * dim11 * dim12 * dim13 * dim14 * dim15 * elem_size
 //@ derived   KEEP      cc >= 80 AND bytes > 2 * l2_bytes AND max(VL, elem_size) >= 8
 //@ block     THREADS
@@ -37,10 +37,10 @@ constexpr int wide_load =
     permute_vector(VL, plane.inner > 1 || plane.read_max < plane.write_max ? plane.read_max : plane.write_max);
 constexpr int wide_store = plane.inner > 1 ? plane.write_max : wide_load;
 constexpr int load_vec = wide_load / ELEM_SIZE, store_vec = wide_store / ELEM_SIZE;
-// So many rows that lie side by side are packed.
+// So many columns that lie side by side are packed.
 constexpr int pack = plane.inner > 1 ? permute_vector(PACK, plane.pack_max) / ELEM_SIZE : 1;
 constexpr int down_vecs = plane.down / load_vec;
-// Threads read so many vectors of so many rows at once, and do that in turns.
+// Threads read `lanes` vectors of `groups` columns at once, and do that in turns.
 constexpr int down_turns = (down_vecs + (plane.inner > 1 ? 32 : THREADS) - 1) / (plane.inner > 1 ? 32 : THREADS);
 constexpr int lanes = (down_vecs + down_turns - 1) / down_turns, groups = THREADS / lanes;
 constexpr int across_turns = (plane.across / pack + groups - 1) / groups;
@@ -49,7 +49,7 @@ constexpr int down_batch = down_turns * pack < permute_batch ? down_turns : perm
 constexpr int across_batch = across_turns * down_batch * pack < permute_batch ? across_turns : permute_batch / (down_batch * pack);
 constexpr bool is_cut = plane.outer % plane.down != 0 || plane.inner % plane.across != 0;
 
-// Turns without a row read what is behind the table's entries.
+// Turns without a column read what is behind the table's entries.
 constexpr int table_length = ((across_turns + across_batch - 1) / across_batch * across_batch * groups + 1) * pack;
 
 // Rows of shared memory are padded, to an odd number of units, unless vectors of the destination go across their ends.
@@ -108,8 +108,8 @@ static __device__ bool flat_in_tile(unsigned across, unsigned down) {
            (reach_across == plane.across || across < plane.across);
 }
 
-// With KEEP, once all threads have read. A row of the tile is several runs, as long as the innermost dimension of the source or cut
-// by the tile.
+// With KEEP, once all threads have read. A column of the tile is several runs, as long as the innermost dimension of the source or
+// cut by the tile.
 static __device__ void flat_release(const elem *src, flat_index left, flat_index top) {
     constexpr flat_index length = (flat_index)(shape.stride[plane.split] == 1 ? shape.dim[plane.split] : 1);
     constexpr unsigned runs = length % plane.down == 0 ? 1 : (unsigned)((plane.down + length - 2) / length + 1);

@@ -45,7 +45,7 @@ template <class T, T D> static __device__ T permute_div(T n) {
 // Each thread has so many loads in flight.
 constexpr int permute_batch = 16;
 
-// KEEP is for whole words.
+// Elements below a word are read without a hint.
 static __device__ unsigned char fetch(const unsigned char *p) {
     return *p;
 }
@@ -53,15 +53,15 @@ static __device__ unsigned short fetch(const unsigned short *p) {
     return *p;
 }
 
-// With KEEP, a run of so many elements lies in at most so many lines. Each of them is let go by all tiles that have part of it, or
-// the last one would keep it.
+// With KEEP, a run of so many elements lies in at most so many lines. All tiles that have part of a line let it go, or the last of
+// them to read it would keep it.
 constexpr int permute_line = 128 / ELEM_SIZE;
 static __device__ constexpr int permute_lines(int run) {
     return (run + permute_line - 2) / permute_line + 1;
 }
 static __device__ void permute_let_go(const elem *in) {
 #ifdef __HOSTCUDA__
-    *(const volatile elem *)in; // for the tests' guards
+    *(const volatile char *)in; // for the tests' guards
 #endif
     let_go((const void *)((unsigned long long)in & ~127ull));
 }

@@ -3,7 +3,7 @@
 // 0 at most 4. With PAD 1 the shared memory has a gap behind each run of the source, against bank conflicts of reads across
 // runs. With HOLD 1 it has the order of the destination, so that whole runs are stored as vectors. ORDER 0 numbers blocks in
 // the order of the source, 1 in that of the destination. With SPLIT 1, a thread's vectors have the same indices in the first
-// dimensions, so it works out this part of their places only once. Others have less to work out, and use all lanes.
+// dimensions, so it works out this part of their places only once. With SPLIT 0, fewer threads are idle.
 //
 //@ kernel    permute_tiled
 //@ op        permute

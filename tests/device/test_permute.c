@@ -336,7 +336,6 @@ int main(void) {
         cmocka_unit_test(test_runs),
         cmocka_unit_test(test_guards),
     };
-    setenv("HOSTCUDA_L2", "1000",
-           1); /* most tensors are larger than the stand-in's cache, and are kept there */
+    setenv("HOSTCUDA_L2", "1000", 1); /* the stand-in's: most tensors are so large that lines are kept */
     return device_open() ? cmocka_run_group_tests(tests, setup, teardown) : device_missing();
 }
