@@ -13,7 +13,7 @@ struct permute_walk {
     int size[PERMUTE_DIMS];                           // of a tile, in vectors for the first
     long long src[PERMUTE_DIMS], dst[PERMUTE_DIMS];   // elements from one index to the next
     int held[PERMUTE_DIMS], each;                     // the same in shared memory, and from one element of a vector to the next
-    int count, vec;                                   // vectors of a tile, elements of a vector
+    int vec;                                          // elements of a vector
     int rows;                                         // elements for one index of k[0]: 1 but for a run (HOLD)
     int shared;                                       // elements of shared memory
 };
@@ -51,7 +51,6 @@ static __device__ constexpr permute_walk permute_walk_of(permute_shape s, permut
         w.shared *= t.size[k];
     }
     w.vec = bytes / s.elem_size;
-    w.count = t.elements / w.vec;
     w.rows = w.each = 1;
     long long dense[PERMUTE_DIMS + 1] = {1};
     for (int k = 0; k < t.n; k++)
