@@ -1,5 +1,5 @@
-// What the templates of `permute` share: each dimension of a tile as constants, and loops over a tile's vectors. A walk goes
-// through a tile in the order of the source or of the destination. Everything but the block's tile is known to the compiler.
+// Templates of `permute` share the dimensions of a tile as constants, and loops over a tile's vectors. A walk goes through a tile in
+// the order of the source or of the destination. Everything but the block's tile is known to the compiler.
 //
 // A template defines READ_RUN, WRITE_RUN, THREADS, ORDER, PAD, WIDE_LOAD and WIDE_STORE. HOLD and SPLIT are 0 otherwise
 // (permute_tiled.cu). With MOVE 1, vectors do not go through shared memory.
