@@ -215,9 +215,9 @@ template <bool READ> static __device__ permute_place permute_entry_of(unsigned a
     return p;
 }
 
-// A place on one side and in shared memory; or on both sides, if vectors do not go through shared memory.
+// What an entry adds to where a thread's first vector comes from, and goes to.
 struct permute_entry {
-    permute_distance there, here;
+    permute_distance from, to;
 };
 
 // Does the tile reach beyond the tensor?
@@ -256,7 +256,7 @@ static __device__ bool permute_next(permute_entry &e, int turn, const permute_la
     constexpr bool even = split.dim == w.n || w.size[split.dim] % split.chunk == 0;
     const int at = l.group + turn * split.groups;
     const permute_place p = permute_entry_of<READ>(at, s);
-    e = {READ ? p.src : p.dst, MOVE ? p.src : p.held};
+    e = {READ || MOVE ? p.src : p.held, READ ? p.held : p.dst};
     return CUT || !even ? l.index < p.left : (turn + 1) * split.groups <= split.entries || at < split.entries;
 }
 
@@ -272,14 +272,14 @@ template <int BYTES> union permute_parts {
     elem e[BYTES / ELEM_SIZE];
 };
 
-// A vector of the source to its place in shared memory.
-static __device__ void permute_hold(elem *held, permute_parts<wide_load> v) {
-    if (packed == reading.vec)
-        *(typename vec_of<wide_load>::type *)held = v.v;
+// A vector of the source to its place in shared memory, or in the destination.
+static __device__ void permute_put(elem *to, permute_parts<wide_load> v) {
+    if (MOVE || packed == reading.vec)
+        *(typename vec_of<wide_load>::type *)to = v.v;
     else
 #pragma unroll
         for (int e = 0; e < reading.vec; e++)
-            held[HOLD ? e * reading.each : e] = v.e[e];
+            to[HOLD ? e * reading.each : e] = v.e[e];
 }
 
 // A vector of the destination from shared memory.
@@ -293,14 +293,15 @@ static __device__ typename vec_of<wide_store>::type permute_gather(const elem *h
     return v.v;
 }
 
-template <bool CUT> static __device__ void permute_read_tile(elem *held, const elem *src, const permute_start &s) {
-    typedef typename vec_of<wide_load>::type load_type;
-    constexpr int turns = permute_split_for<true>().turns, batch = turns < permute_batch ? turns : permute_batch;
-    const permute_lane l = permute_lane_of<true>(s);
+// From the source to shared memory; with MOVE, to the destination in its order. Vectors of both sides then are the same.
+template <bool CUT> static __device__ void permute_read(elem *to, const elem *src, const permute_start &s) {
+    constexpr int most = MOVE && wide_load >= 4 ? permute_batch / 2 : permute_batch; // rows have enough blocks
+    constexpr int turns = permute_split_for<!MOVE>().turns, batch = turns < most ? turns : most;
+    const permute_lane l = permute_lane_of<!MOVE>(s);
     if (!l.in)
         return;
     const elem *from = src + permute_first(s.src, l.p.src);
-    held += l.p.held;
+    to += MOVE ? permute_first(s.dst, l.p.dst) : l.p.held;
 #pragma unroll 1
     for (int first = 0; first < turns; first += batch) {
         permute_parts<wide_load> v[batch];
@@ -308,18 +309,18 @@ template <bool CUT> static __device__ void permute_read_tile(elem *held, const e
         bool is[batch];
 #pragma unroll
         for (int i = 0; i < batch; i++) {
-            is[i] = first + i < turns && permute_next<true, CUT>(e[i], first + i, l, s);
+            is[i] = first + i < turns && permute_next<!MOVE, CUT>(e[i], first + i, l, s);
             if (is[i])
-                v[i].v = fetch((const load_type *)(from + e[i].there));
+                v[i].v = fetch((const typename vec_of<wide_load>::type *)(from + e[i].from));
         }
 #pragma unroll
         for (int i = 0; i < batch; i++)
             if (is[i])
-                permute_hold(held + e[i].here, v[i]);
+                permute_put(to + e[i].to, v[i]);
     }
 }
 
-template <bool CUT> static __device__ void permute_write_tile(elem *dst, const elem *held, const permute_start &s) {
+template <bool CUT> static __device__ void permute_write(elem *dst, const elem *held, const permute_start &s) {
     constexpr int turns = permute_split_for<false>().turns;
     const permute_lane l = permute_lane_of<false>(s);
     if (!l.in)
@@ -330,54 +331,8 @@ template <bool CUT> static __device__ void permute_write_tile(elem *dst, const e
     for (int i = 0; i < turns; i++) {
         permute_entry e;
         if (permute_next<false, CUT>(e, i, l, s))
-            *(typename vec_of<wide_store>::type *)(to + e.there) = permute_gather(held + e.here);
+            *(typename vec_of<wide_store>::type *)(to + e.to) = permute_gather(held + e.from);
     }
-}
-
-// From source to destination, if both have the same order.
-template <bool CUT> static __device__ void permute_move_tile(elem *dst, const elem *src, const permute_start &s) {
-    typedef typename vec_of<wide_store>::type store_type;
-    constexpr int turns = permute_split_for<false>().turns, batch = turns < permute_batch ? turns : permute_batch;
-    const permute_lane l = permute_lane_of<false>(s);
-    if (!l.in)
-        return;
-    const elem *from = src + permute_first(s.src, l.p.src);
-    elem *to = dst + permute_first(s.dst, l.p.dst);
-#pragma unroll 1
-    for (int first = 0; first < turns; first += batch) {
-        store_type v[batch];
-        permute_entry e[batch];
-        bool is[batch];
-#pragma unroll
-        for (int i = 0; i < batch; i++) {
-            is[i] = first + i < turns && permute_next<false, CUT>(e[i], first + i, l, s);
-            if (is[i])
-                v[i] = fetch((const store_type *)(from + e[i].here));
-        }
-#pragma unroll
-        for (int i = 0; i < batch; i++)
-            if (is[i])
-                *(store_type *)(to + e[i].there) = v[i];
-    }
-}
-
-static __device__ void permute_read(elem *held, const elem *src, const permute_start &s) {
-    if (permute_is_cut<0>(s))
-        permute_read_tile<true>(held, src, s);
-    else
-        permute_read_tile<false>(held, src, s);
-}
-static __device__ void permute_write(elem *dst, const elem *held, const permute_start &s) {
-    if (permute_is_cut<0>(s))
-        permute_write_tile<true>(dst, held, s);
-    else
-        permute_write_tile<false>(dst, held, s);
-}
-static __device__ void permute_move(elem *dst, const elem *src, const permute_start &s) {
-    if (permute_is_cut<0>(s))
-        permute_move_tile<true>(dst, src, s);
-    else
-        permute_move_tile<false>(dst, src, s);
 }
 
 // The runs of a tile in the source: so many dimensions of `reading`, and so many elements.
@@ -394,7 +349,7 @@ static __device__ constexpr permute_runs permute_runs_of() {
     return r;
 }
 
-// With KEEP, once all threads have read.
+// With KEEP, once all threads of the block have read.
 static __device__ void permute_release(const elem *src, const permute_start &s) {
     constexpr permute_runs runs = permute_runs_of();
     constexpr unsigned lines = permute_lines(runs.length), count = KEEP ? lines * (tile.elements / runs.length) : 0;

@@ -19,7 +19,7 @@
 //@ where     (stride0 = 1 AND dim0 > 1) OR elements * elem_size <= 32768
 //@ where     TABLE = 0 OR (stride0 > 1 AND elem_size <= 2)
 //@ where     (READ_RUN = 64 AND WRITE_RUN = 64 AND TABLE = 0) OR elements BETWEEN THREADS * vec * max(1, PACK / elem_size) AND THREADS * vec * 16
-//@ let       bytes     dim0 * dim1 * dim2 * dim3 * dim4 * dim5 * dim6 * dim7 * dim8 * dim9 * dim10 * dim11 * dim12 * dim13 * dim14 * dim15 * elem_size
+//@ let       bytes     permute_tile(10, 1, 1) * elem_size
 //@ derived   KEEP      cc >= 80 AND bytes > 2 * l2_bytes AND max(VL, elem_size) >= 8
 //@ block     THREADS
 //@ grid      permute_tile(6, READ_RUN, WRITE_RUN)

@@ -14,7 +14,7 @@
 //@ where     READ_RUN = 1 OR dim0 * elem_size * 2 <= READ_RUN
 //@ where     VL = 0 OR (VL > elem_size AND VL <= min(permute_tile(2, READ_RUN, RUN), permute_tile(3, READ_RUN, RUN)))
 //@ where     (READ_RUN = 1 AND RUN = 4096) OR elements BETWEEN THREADS * max(1, VL / elem_size) AND THREADS * 32
-//@ let      bytes    dim0 * dim1 * dim2 * dim3 * dim4 * dim5 * dim6 * dim7 * dim8 * dim9 * dim10 * dim11 * dim12 * dim13 * dim14 * dim15 * elem_size
+//@ let      bytes    permute_tile(10, 1, 1) * elem_size
 //@ derived  KEEP     cc >= 80 AND bytes > 2 * l2_bytes AND max(VL, elem_size) >= 4
 //@ block     THREADS
 //@ grid      permute_tile(0, READ_RUN, RUN)
@@ -32,7 +32,10 @@
 
 extern "C" __global__ void __launch_bounds__(THREADS) permute_rows(elem *__restrict__ dst, const elem *__restrict__ src) {
     const permute_start start = permute_start_of(blockIdx.x);
-    permute_move(dst, src, start);
+    if (permute_is_cut<0>(start))
+        permute_read<true>(dst, src, start);
+    else
+        permute_read<false>(dst, src, start);
     if (KEEP)
         __syncthreads();
     permute_release(src, start);

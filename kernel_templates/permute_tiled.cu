@@ -25,7 +25,7 @@
 //@ where     (READ_RUN = 256 AND WRITE_RUN = 128) OR elements BETWEEN THREADS * max(1, max(VL, VS) / elem_size) AND THREADS * 64
 //@ where     PAD = 1 OR (READ_RUN = 256 AND WRITE_RUN = 128)
 //@ where     HOLD = 0 OR (VS = 0 AND PAD = 1 AND elements * elem_size <= 24576)
-//@ let       bytes     dim0 * dim1 * dim2 * dim3 * dim4 * dim5 * dim6 * dim7 * dim8 * dim9 * dim10 * dim11 * dim12 * dim13 * dim14 * dim15 * elem_size
+//@ let       bytes     permute_tile(10, 1, 1) * elem_size
 //@ derived   KEEP      cc >= 80 AND bytes > 2 * l2_bytes AND max(VL, elem_size) >= 8
 //@ block     THREADS
 //@ grid      permute_tile(0, READ_RUN, WRITE_RUN)
@@ -42,8 +42,15 @@ extern "C" __global__ void __launch_bounds__(THREADS) permute_tiled(elem *__rest
     __shared__ __align__(16) vec_of<permute_unit>::type room[permute_units];
     elem *held = (elem *)room;
     const permute_start start = permute_start_of(blockIdx.x);
-    permute_read(held, src, start);
+    const bool is_cut = permute_is_cut<0>(start);
+    if (is_cut)
+        permute_read<true>(held, src, start);
+    else
+        permute_read<false>(held, src, start);
     __syncthreads();
-    permute_write(dst, held, start);
+    if (is_cut)
+        permute_write<true>(dst, held, start);
+    else
+        permute_write<false>(dst, held, start);
     permute_release(src, start);
 }

@@ -1,13 +1,6 @@
-// Rectangles in place, in two passes over the bytes. The long side is cut into panels of HEIGHT. With more rows than columns:
-//
-// 1. A panel, HEIGHT x `few`, is transposed. It becomes `few` slots of HEIGHT elements. Slots lie where the result has them:
-//    `tail` elements are left free after each `panels` slots, because the long side is HEIGHT * panels + tail.
-// 2. Slots go to their places along the cycles of their permutation. PARTS parts of a slot move on their own.
-//
-// With more columns than rows (WIDE) the same happens backwards. In pass 1, tiles of a panel wait until what they overwrite was
-// read. That must be tiles that blocks began earlier, or there could be a deadlock. So panels are taken in order, and each moves
-// up by one panel. The first one goes to scratch memory (`spare`), and so do the tails of slots. In pass 2, two bits for each
-// piece say whether a thread has claimed it, and whether it was read and may be overwritten.
+// Rectangles in place, in two passes over the bytes (rect_panels.cuh). Slots go to their places along the cycles of their
+// permutation. PARTS parts of a slot move on their own. Two bits for each piece say whether a thread has claimed it, and whether
+// it was read and may be overwritten.
 //@ kernel   transpose_rect_panels
 //@ op       transpose_rect_in_place
 //@ param    PIECE    256 128 512 64
@@ -56,217 +49,28 @@
 
 #include "common.cuh"
 
-#define PER   (VEC / ELEM_SIZE)                                     // elements of a vector
-#define UNIT  (ELEM_SIZE < 4 ? 4 : ELEM_SIZE)                       // shared memory has an odd number of these from row to row
-#define PITCH ((((SPAN * ELEM_SIZE + UNIT - 1) / UNIT) | 1) * UNIT) // of a panel
-
-// A vector as words, of which the first may be used in part.
-union pack {
-    vec_of<VEC>::type v;
-    unsigned w[(VEC + 3) / 4];
-};
-static __device__ elem element_of(const pack &p, int i) {
-#if ELEM_SIZE == 16
-    return make_uint4(p.w[4 * i], p.w[4 * i + 1], p.w[4 * i + 2], p.w[4 * i + 3]);
-#elif ELEM_SIZE == 8
-    return make_uint2(p.w[2 * i], p.w[2 * i + 1]);
-#else
-    return (elem)(p.w[i * ELEM_SIZE / 4] >> i * ELEM_SIZE % 4 * 8);
-#endif
+static __device__ unsigned slot_of(unsigned place, unsigned few, unsigned col) {
+    return place * few + col;
 }
-static __device__ void set_element(pack &p, int i, elem e) {
-#if ELEM_SIZE == 16
-    p.w[4 * i] = e.x, p.w[4 * i + 1] = e.y, p.w[4 * i + 2] = e.z, p.w[4 * i + 3] = e.w;
-#elif ELEM_SIZE == 8
-    p.w[2 * i] = e.x, p.w[2 * i + 1] = e.y;
-#else
-    const int shift = i * ELEM_SIZE % 4 * 8;
-    p.w[i * ELEM_SIZE / 4] = shift ? p.w[i * ELEM_SIZE / 4] | (unsigned)e << shift : e;
-#endif
-}
+#include "rect_panels.cuh"
 
-// The matrix, and what scratch memory has.
-struct rect {
-    elem *a;
-    long long few;
-    unsigned panels;
-    int tail;
-    elem *spare, *tails; // one panel; the tails of all slots
-    unsigned claimed_words;
-    unsigned *claimed, *read, *loaded, *ticket; // bits, bits, tiles of each panel, the next tile
-
-    __device__ rect(elem *a, unsigned char *scratch, long long many, long long few) : a(a), few(few) {
-        panels = (unsigned)(many / HEIGHT);
-        tail = (int)(many % HEIGHT);
-        spare = (elem *)(scratch + (16 - past(scratch, 16)) % 16);
-        tails = spare + few * HEIGHT;
-        claimed_words = (unsigned)((pieces() + 31) / 32);
-        claimed = (unsigned *)(spare + (few * (HEIGHT + tail) * ELEM_SIZE + 15) / 16 * 16 / ELEM_SIZE);
-        read = claimed + claimed_words;
-        loaded = read + claimed_words;
-        ticket = loaded + panels + 1;
-    }
-    __device__ unsigned pieces() const {
-        return (unsigned)few * panels * PARTS;
-    }
-    // Slots are numbered as they lie; after those of the matrix come those of the spare panel.
-    __device__ elem *slot(unsigned i) const {
-        const unsigned last = (unsigned)few * panels;
-        return i < last ? a + (long long)i * HEIGHT + (long long)(tail ? i / panels : 0) * tail
-                        : spare + (long long)(i - last) * HEIGHT;
+// Pieces, and their bits in scratch memory.
+struct claims {
+    unsigned pieces, words;
+    unsigned *claimed, *read;
+    __device__ explicit claims(const rect &r)
+        : pieces((unsigned)r.few * r.panels * PARTS), words((pieces + 31) / 32), claimed(r.rest), read(r.rest + words) {}
+    __device__ unsigned bits_of(unsigned word) const { // those of the last word may be fewer
+        return word + 1 == words && pieces % 32 ? ~(~0u << pieces % 32) : ~0u;
     }
 };
 
-// Clears the bits and numbers. With WIDE, the tails of slots are still in the matrix.
 extern "C" __global__ void __launch_bounds__(THREADS)
     transpose_rect_panels(elem *dst, unsigned char *scratch, long long many, long long few) {
     const rect r(dst, scratch, many, few);
-    const long long first = (long long)blockIdx.x * THREADS + threadIdx.x, step = (long long)gridDim.x * THREADS;
-    const unsigned beyond = r.pieces() % 32; // bits of the last word that are nobody's
-    for (long long i = first; i < 2ll * r.claimed_words + r.panels + 2; i += step)
-        r.claimed[i] = beyond && i == r.claimed_words - 1 ? ~0u << beyond : 0;
-    for (long long i = first; WIDE && i < few * r.tail; i += step)
-        r.tails[i] = dst[i / r.tail * many + (long long)r.panels * HEIGHT + i % r.tail];
+    const claims c(r);
+    prepare(r, 2ll * c.words, many);
 }
-
-extern "C" __global__ void __launch_bounds__(THREADS)
-    put_tails(elem *dst, unsigned char *scratch, long long many, long long few) {
-    const rect r(dst, scratch, many, few);
-    for (long long i = (long long)blockIdx.x * THREADS + threadIdx.x; i < few * r.tail; i += (long long)gridDim.x * THREADS)
-        dst[i / r.tail * many + (long long)r.panels * HEIGHT + i % r.tail] = r.tails[i];
-}
-
-// ---- Panels ----
-
-// The i-th vector of a tile that has rows of so many. A warp takes 128 bytes of several rows, for the sake of the banks of
-// shared memory.
-template <int ACROSS> struct place {
-    int row, vector;
-    __device__ explicit place(int i) {
-        const int lanes = VEC < 4 ? 32 : 128 / VEC, rows = 32 / lanes;
-        if (ACROSS % lanes == 0) {
-            const int rest = i / 32;
-            row = rest / (ACROSS / lanes) * rows + i / lanes % rows;
-            vector = rest % (ACROSS / lanes) * lanes + i % lanes;
-        } else {
-            row = i / ACROSS;
-            vector = i % ACROSS;
-        }
-    }
-};
-
-// One side of a tile: rows of `length` elements in memory, `pitch` elements apart, and after `left` of them `gap` more for each
-// `group`.
-struct side {
-    elem *first;
-    long long pitch;
-    int rows, length;
-    unsigned left, group;
-    int gap;
-    __device__ elem *at(int row) const {
-        return first + row * pitch + (long long)(gap ? (left + row) / group : 0) * gap;
-    }
-};
-
-// Between memory and shared memory, where element `i` of row `row` is at row * ROW + i * ELEMENT bytes.
-template <int ROWS, int LENGTH, int ROW, int ELEMENT> static __device__ void read_tile(char *tile, const side &s) {
-    const int across = LENGTH / PER, all = (ROWS + 3) / 4 * 4 * across, turns = (all + THREADS - 1) / THREADS;
-    const int batch = turns < 8 ? turns : 8;
-#pragma unroll 1
-    for (int k = 0; k < turns; k += batch) {
-        pack in[batch];
-#pragma unroll
-        for (int b = 0; b < batch; b++) {
-            const place<across> p((int)threadIdx.x + (k + b) * THREADS);
-            in[b].w[0] = 0;
-            if (p.row < s.rows && p.vector * PER < s.length)
-                in[b].v = *(const vec_of<VEC>::type *)(s.at(p.row) + p.vector * PER);
-        }
-#pragma unroll
-        for (int b = 0; b < batch; b++) {
-            const place<across> p((int)threadIdx.x + (k + b) * THREADS);
-            if (p.row < s.rows && p.vector * PER < s.length)
-#pragma unroll
-                for (int i = 0; i < PER; i++)
-                    *(elem *)(tile + p.row * ROW + (p.vector * PER + i) * ELEMENT) = element_of(in[b], i);
-        }
-    }
-}
-
-template <int ROWS, int LENGTH, int ROW, int ELEMENT> static __device__ void write_tile(const char *tile, const side &s) {
-    const int across = LENGTH / PER, all = (ROWS + 3) / 4 * 4 * across;
-#pragma unroll 4
-    for (int k = 0; k < all; k += THREADS) {
-        const place<across> p((int)threadIdx.x + k);
-        if (p.row < s.rows && p.vector * PER < s.length) {
-            pack out;
-#pragma unroll
-            for (int i = 0; i < PER; i++)
-                set_element(out, i, *(const elem *)(tile + p.row * ROW + (p.vector * PER + i) * ELEMENT));
-            *(vec_of<VEC>::type *)(s.at(p.row) + p.vector * PER) = out.v;
-        }
-    }
-}
-
-// Waits until all tiles of a panel were read. Blocks that began earlier have them.
-static __device__ void wait_for(const volatile unsigned *loaded, unsigned tiles) {
-    while (*loaded < tiles)
-        __nanosleep(100);
-}
-
-static __device__ void move_panels(const rect &r) {
-    extern __shared__ uint4 shared[];
-    __shared__ unsigned number;
-    char *tile = (char *)shared;
-    if (threadIdx.x == 0)
-        number = atomicAdd(r.ticket, 1u);
-    __syncthreads();
-    const unsigned tiles = (unsigned)((r.few + SPAN - 1) / SPAN), last = r.tail ? r.panels : r.panels - 1;
-    if (number >= tiles * (last + 1)) // only if scratch memory was not cleared
-        return;
-    const unsigned panel = WIDE ? number / tiles : last - number / tiles;
-    const long long col = (long long)(number % tiles) * SPAN;
-    const bool is_tail = panel == r.panels;
-    const int height = is_tail ? r.tail : HEIGHT, width = (int)min(r.few - col, (long long)SPAN);
-
-    const side rows = {r.a + panel * (HEIGHT * r.few) + col, r.few, height, width, 0, 1, 0};
-    side slots = {r.tails + col * r.tail, r.tail, width, height, 0, 1, 0};
-    if (!is_tail) {
-        const unsigned slot = (panel + 1) * (unsigned)r.few + (unsigned)col;
-        slots.first = r.slot(slot), slots.pitch = HEIGHT;
-        if (panel + 1 < r.panels)
-            slots.left = slot % r.panels, slots.group = r.panels, slots.gap = r.tail;
-    }
-    if (WIDE)
-        read_tile<SPAN, HEIGHT, ELEM_SIZE, PITCH>(tile, slots);
-    else
-        read_tile<HEIGHT, SPAN, PITCH, ELEM_SIZE>(tile, rows);
-    __threadfence();
-    __syncthreads();
-    if (threadIdx.x == 0) {
-        atomicAdd(&r.loaded[panel], 1u);
-        for (unsigned k = 1; k <= 2; k++) // slots begin up to a panel after the rows of as many panels
-            if (WIDE ? panel >= k : panel + 1 < r.panels && panel + k <= last)
-                wait_for(&r.loaded[WIDE ? panel - k : panel + k], tiles);
-        __threadfence();
-    }
-    __syncthreads();
-    if (WIDE)
-        write_tile<HEIGHT, SPAN, PITCH, ELEM_SIZE>(tile, rows);
-    else
-        write_tile<SPAN, HEIGHT, ELEM_SIZE, PITCH>(tile, slots);
-}
-
-extern "C" __global__ void __launch_bounds__(THREADS)
-    panels_first(elem *dst, unsigned char *scratch, long long many, long long few) {
-    move_panels(rect(dst, scratch, many, few));
-}
-extern "C" __global__ void __launch_bounds__(THREADS)
-    panels_last(elem *dst, unsigned char *scratch, long long many, long long few) {
-    move_panels(rect(dst, scratch, many, few));
-}
-
-// ---- Pieces ----
 
 #define PIECE_VECTORS (PIECE / VEC)
 #define EACH          ((PIECE_VECTORS + LANES - 1) / LANES)
@@ -277,6 +81,7 @@ extern "C" __global__ void __launch_bounds__(THREADS)
     move_pieces(elem *dst, unsigned char *scratch, long long many, long long few_columns) {
     typedef vec_of<VEC>::type vec;
     const rect r(dst, scratch, many, few_columns);
+    const claims c(r);
     const unsigned few = (unsigned)r.few, slots = few * r.panels;
     const unsigned first = WIDE ? 0 : few, end = first + slots; // slots that hold something; a free one gets something
     const unsigned lane = threadIdx.x % LANES, groups = gridDim.x * (THREADS / LANES);
@@ -287,12 +92,12 @@ extern "C" __global__ void __launch_bounds__(THREADS)
         // A new walk begins at the first piece of a word that is not claimed.
         unsigned start = 0;
         bool starts = false;
-        if (!holds && word < r.claimed_words) {
+        if (!holds && word < c.words) {
             if (lane == 0) {
-                open = is_new ? ~*(volatile unsigned *)&r.claimed[word] : open;
+                open = is_new ? ~*(volatile unsigned *)&c.claimed[word] & c.bits_of(word) : open;
                 if (open) {
                     const unsigned bit = open & -open;
-                    starts = !(atomicOr(&r.claimed[word], bit) & bit);
+                    starts = !(atomicOr(&c.claimed[word], bit) & bit);
                     start = word * 32 + __ffs((int)open) - 1;
                     open &= open - 1;
                 }
@@ -323,13 +128,13 @@ extern "C" __global__ void __launch_bounds__(THREADS)
             next_is_free = next < first || next >= end;
             next_item = (next - first) * PARTS + part;
             if (lane == 0 && !next_is_free)
-                seen = atomicOr(&r.claimed[next_item / 32], 1u << next_item % 32) >> next_item % 32 & 1;
+                seen = atomicOr(&c.claimed[next_item / 32], 1u << next_item % 32) >> next_item % 32 & 1;
         } else if (holds && !is_free && lane == 0)
-            seen = *(volatile unsigned *)&r.read[item / 32] >> item % 32 & 1;
+            seen = *(volatile unsigned *)&c.read[item / 32] >> item % 32 & 1;
         __threadfence();
         seen = __shfl_sync(~0u, seen, 0, LANES);
         if (reads && lane == 0)
-            atomicOr(&r.read[item / 32], 1u << item % 32);
+            atomicOr(&c.read[item / 32], 1u << item % 32);
 
         const bool writes = holds && (is_free || is_mine || seen);
         if (writes) {
@@ -350,11 +155,11 @@ extern "C" __global__ void __launch_bounds__(THREADS)
             holds = false;
             is_new = true;
         }
-        if (!holds && !open && !is_new && word < r.claimed_words) {
+        if (!holds && !open && !is_new && word < c.words) {
             word += groups;
             is_new = true;
         }
-        if (!__any_sync(~0u, holds || word < r.claimed_words))
+        if (!__any_sync(~0u, holds || word < c.words))
             break;
     }
 }

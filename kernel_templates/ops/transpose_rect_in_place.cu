@@ -31,7 +31,7 @@
 //@ sample    rows=480 cols=640
 //@ sample    rows=1 cols=1024
 //@ moves     bytes
-//@ prefer    transpose_rect_line transpose_rect_panels transpose_rect_shuffle
+//@ prefer    transpose_rect_line transpose_rect_swap transpose_rect_panels transpose_rect_shuffle
 //@ buffer    dst     elem rows * cols inout random
 //@ buffer    scratch u8   max(16, rows * cols * elem_size / 100) scratch
 //@ metric    gbps 2 * rows * cols * elem_size / time_ns

@@ -1,0 +1,200 @@
+// Shared by the templates that transpose rectangles in place in two passes over the bytes. The long side, `many`, is cut into
+// panels of HEIGHT. With more rows than columns:
+//
+// 1. A panel, HEIGHT x `few`, is transposed. It becomes `few` slots of HEIGHT elements. Slots lie where the result has them:
+//    `tail` elements are left free after each `panels` slots, because the long side is HEIGHT * panels + tail.
+// 2. Slots go to their places. The template does this.
+//
+// With more columns than rows (WIDE) the same happens backwards. In pass 1, tiles of a panel wait until what they overwrite was
+// read. That must be tiles that blocks began earlier, or there could be a deadlock. So panels are taken in order, and each moves
+// up by one panel. The first one goes to scratch memory (`spare`), and so do the tails of slots.
+//
+// A template defines HEIGHT, WIDE, VEC, SPAN (columns of a tile) and THREADS, includes common.cuh, and has a function
+// `slot_of(place, few, col)`: the slot that holds column `col` of the panel that moved to this place.
+
+#define PER   (VEC / ELEM_SIZE)                                     // elements of a vector
+#define UNIT  (ELEM_SIZE < 4 ? 4 : ELEM_SIZE)                       // shared memory has an odd number of these from row to row
+#define PITCH ((((SPAN * ELEM_SIZE + UNIT - 1) / UNIT) | 1) * UNIT) // of a panel
+
+// A vector as words, of which the first may be used in part.
+union pack {
+    vec_of<VEC>::type v;
+    unsigned w[(VEC + 3) / 4];
+};
+static __device__ elem element_of(const pack &p, int i) {
+#if ELEM_SIZE == 16
+    return make_uint4(p.w[4 * i], p.w[4 * i + 1], p.w[4 * i + 2], p.w[4 * i + 3]);
+#elif ELEM_SIZE == 8
+    return make_uint2(p.w[2 * i], p.w[2 * i + 1]);
+#else
+    return (elem)(p.w[i * ELEM_SIZE / 4] >> i * ELEM_SIZE % 4 * 8);
+#endif
+}
+static __device__ void set_element(pack &p, int i, elem e) {
+#if ELEM_SIZE == 16
+    p.w[4 * i] = e.x, p.w[4 * i + 1] = e.y, p.w[4 * i + 2] = e.z, p.w[4 * i + 3] = e.w;
+#elif ELEM_SIZE == 8
+    p.w[2 * i] = e.x, p.w[2 * i + 1] = e.y;
+#else
+    const int shift = i * ELEM_SIZE % 4 * 8;
+    p.w[i * ELEM_SIZE / 4] = shift ? p.w[i * ELEM_SIZE / 4] | (unsigned)e << shift : e;
+#endif
+}
+
+// The matrix, and what scratch memory has.
+struct rect {
+    elem *a;
+    long long few;
+    unsigned panels;
+    int tail;
+    elem *spare, *tails; // one panel; the tails of all slots
+    unsigned *ticket, *loaded, *rest; // the next tile, tiles of each panel, what else the template has there
+
+    __device__ rect(elem *a, unsigned char *scratch, long long many, long long few) : a(a), few(few) {
+        panels = (unsigned)(many / HEIGHT);
+        tail = (int)(many % HEIGHT);
+        spare = (elem *)(scratch + (16 - past(scratch, 16)) % 16);
+        tails = spare + few * HEIGHT;
+        ticket = (unsigned *)(spare + (few * (HEIGHT + tail) * ELEM_SIZE + 15) / 16 * 16 / ELEM_SIZE);
+        loaded = ticket + 1;
+        rest = loaded + panels + 1;
+    }
+    // Slots are numbered as they lie; after those of the matrix come those of the spare panel.
+    __device__ elem *slot(unsigned i) const {
+        const unsigned last = (unsigned)few * panels;
+        return i < last ? a + (long long)i * HEIGHT + (long long)(tail ? i / panels : 0) * tail
+                        : spare + (long long)(i - last) * HEIGHT;
+    }
+};
+
+// Clears the ticket, the numbers, and so many words behind them. With WIDE, the tails of slots are still in the matrix.
+static __device__ void prepare(const rect &r, long long words, long long many) {
+    const long long first = (long long)blockIdx.x * THREADS + threadIdx.x, step = (long long)gridDim.x * THREADS;
+    for (long long i = first; i < r.panels + 2 + words; i += step)
+        r.ticket[i] = 0;
+    for (long long i = first; WIDE && i < r.few * r.tail; i += step)
+        r.tails[i] = r.a[i / r.tail * many + (long long)r.panels * HEIGHT + i % r.tail];
+}
+
+extern "C" __global__ void __launch_bounds__(THREADS)
+    put_tails(elem *dst, unsigned char *scratch, long long many, long long few) {
+    const rect r(dst, scratch, many, few);
+    for (long long i = (long long)blockIdx.x * THREADS + threadIdx.x; i < few * r.tail; i += (long long)gridDim.x * THREADS)
+        dst[i / r.tail * many + (long long)r.panels * HEIGHT + i % r.tail] = r.tails[i];
+}
+
+// ---- Panels ----
+
+// The i-th vector of a tile that has rows of so many. A warp takes 128 bytes of several rows, for the sake of the banks of
+// shared memory.
+template <int ACROSS> struct place {
+    int row, vector;
+    __device__ explicit place(int i) {
+        const int lanes = VEC < 4 ? 32 : 128 / VEC, rows = 32 / lanes;
+        if (ACROSS % lanes == 0) {
+            const int rest = i / 32;
+            row = rest / (ACROSS / lanes) * rows + i / lanes % rows;
+            vector = rest % (ACROSS / lanes) * lanes + i % lanes;
+        } else {
+            row = i / ACROSS;
+            vector = i % ACROSS;
+        }
+    }
+};
+
+// Between memory, where a row of `length` elements begins at `at(row)`, and shared memory, where its element `i` is at
+// row * ROW + i * ELEMENT bytes.
+template <int ROWS, int LENGTH, int ROW, int ELEMENT, class AT>
+static __device__ void read_tile(char *tile, int rows, int length, AT at) {
+    const int across = LENGTH / PER, all = (ROWS + 3) / 4 * 4 * across, turns = (all + THREADS - 1) / THREADS;
+    const int batch = turns < 8 ? turns : 8;
+#pragma unroll 1
+    for (int k = 0; k < turns; k += batch) {
+        pack in[batch];
+#pragma unroll
+        for (int b = 0; b < batch; b++) {
+            const place<across> p((int)threadIdx.x + (k + b) * THREADS);
+            in[b].w[0] = 0;
+            if (p.row < rows && p.vector * PER < length)
+                in[b].v = *(const vec_of<VEC>::type *)(at(p.row) + p.vector * PER);
+        }
+#pragma unroll
+        for (int b = 0; b < batch; b++) {
+            const place<across> p((int)threadIdx.x + (k + b) * THREADS);
+            if (p.row < rows && p.vector * PER < length)
+#pragma unroll
+                for (int i = 0; i < PER; i++)
+                    *(elem *)(tile + p.row * ROW + (p.vector * PER + i) * ELEMENT) = element_of(in[b], i);
+        }
+    }
+}
+
+template <int ROWS, int LENGTH, int ROW, int ELEMENT, class AT>
+static __device__ void write_tile(const char *tile, int rows, int length, AT at) {
+    const int across = LENGTH / PER, all = (ROWS + 3) / 4 * 4 * across;
+#pragma unroll 4
+    for (int k = 0; k < all; k += THREADS) {
+        const place<across> p((int)threadIdx.x + k);
+        if (p.row < rows && p.vector * PER < length) {
+            pack out;
+#pragma unroll
+            for (int i = 0; i < PER; i++)
+                set_element(out, i, *(const elem *)(tile + p.row * ROW + (p.vector * PER + i) * ELEMENT));
+            *(vec_of<VEC>::type *)(at(p.row) + p.vector * PER) = out.v;
+        }
+    }
+}
+
+// Waits until all tiles of a panel were read. Blocks that began earlier have them.
+static __device__ void wait_for(const volatile unsigned *loaded, unsigned tiles) {
+    while (*loaded < tiles)
+        __nanosleep(100);
+}
+
+static __device__ void move_panels(const rect &r) {
+    extern __shared__ uint4 shared[];
+    __shared__ unsigned number;
+    char *tile = (char *)shared;
+    if (threadIdx.x == 0)
+        number = atomicAdd(r.ticket, 1u);
+    __syncthreads();
+    const unsigned tiles = (unsigned)((r.few + SPAN - 1) / SPAN), last = r.tail ? r.panels : r.panels - 1;
+    if (number >= tiles * (last + 1)) // only if scratch memory was not cleared
+        return;
+    const unsigned panel = WIDE ? number / tiles : last - number / tiles;
+    const long long col = (long long)(number % tiles) * SPAN;
+    const bool is_tail = panel == r.panels;
+    const int height = is_tail ? r.tail : HEIGHT, width = (int)min(r.few - col, (long long)SPAN);
+
+    const auto row_at = [&](int row) { return r.a + ((long long)panel * HEIGHT + row) * r.few + col; };
+    const auto slot_at = [&](int i) {
+        return is_tail ? r.tails + (col + i) * r.tail : r.slot(slot_of(panel + 1, (unsigned)r.few, (unsigned)col + i));
+    };
+    if (WIDE)
+        read_tile<SPAN, HEIGHT, ELEM_SIZE, PITCH>(tile, width, height, slot_at);
+    else
+        read_tile<HEIGHT, SPAN, PITCH, ELEM_SIZE>(tile, height, width, row_at);
+    __threadfence();
+    __syncthreads();
+    if (threadIdx.x == 0) {
+        atomicAdd(&r.loaded[panel], 1u);
+        for (unsigned k = 1; k <= 2; k++) // slots begin up to a panel after the rows of as many panels
+            if (WIDE ? panel >= k : panel + 1 < r.panels && panel + k <= last)
+                wait_for(&r.loaded[WIDE ? panel - k : panel + k], tiles);
+        __threadfence();
+    }
+    __syncthreads();
+    if (WIDE)
+        write_tile<HEIGHT, SPAN, PITCH, ELEM_SIZE>(tile, height, width, row_at);
+    else
+        write_tile<SPAN, HEIGHT, ELEM_SIZE, PITCH>(tile, width, height, slot_at);
+}
+
+extern "C" __global__ void __launch_bounds__(THREADS)
+    panels_first(elem *dst, unsigned char *scratch, long long many, long long few) {
+    move_panels(rect(dst, scratch, many, few));
+}
+extern "C" __global__ void __launch_bounds__(THREADS)
+    panels_last(elem *dst, unsigned char *scratch, long long many, long long few) {
+    move_panels(rect(dst, scratch, many, few));
+}
