@@ -1,16 +1,17 @@
 // Shared by the templates that transpose rectangles in place in two passes over the bytes. The long side, `many`, is cut into
-// panels of HEIGHT. With more rows than columns:
+// PANELS panels of HEIGHT. With more rows than columns:
 //
-// 1. A panel, HEIGHT x `few`, is transposed. It becomes `few` slots of HEIGHT elements. Slots lie where the result has them:
-//    `tail` elements are left free after each `panels` slots, because the long side is HEIGHT * panels + tail.
+// 1. A panel, HEIGHT x FEW, is transposed. It becomes FEW slots of HEIGHT elements. Slots lie where the result has them:
+//    TAIL elements are left free after each PANELS slots, because the long side is HEIGHT * PANELS + TAIL.
 // 2. Slots go to their places. The template does this.
 //
 // With more columns than rows (WIDE) the same happens backwards. In pass 1, tiles of a panel wait until what they overwrite was
 // read. That must be tiles that blocks began earlier, or there could be a deadlock. So panels are taken in order, and each moves
 // up by one panel. The first one goes to scratch memory (`spare`), and so do the tails of slots.
 //
-// A template defines HEIGHT, WIDE, VEC, SPAN (columns of a tile) and THREADS, includes common.cuh, and has a function
-// `slot_of(place, few, col)`: the slot that holds column `col` of the panel that moved to this place.
+// A template defines FEW, PANELS, HEIGHT, TAIL, WIDE, VEC, SPAN (columns of a tile) and THREADS, and includes common.cuh. It has a
+// function `slot_of(place, col)`: the slot that holds column `col` of the panel that moved to this place. ASIDE slots are numbered
+// from (PANELS + 1) * FEW on, and wait in scratch memory behind the spare panel. They belong in `aside_of` of 0, 1, 2 ...
 
 #define PER   (VEC / ELEM_SIZE)                                     // elements of a vector
 #define UNIT  (ELEM_SIZE < 4 ? 4 : ELEM_SIZE)                       // shared memory has an odd number of these from row to row
@@ -41,46 +42,53 @@ static __device__ void set_element(pack &p, int i, elem e) {
 #endif
 }
 
+constexpr long long many = (long long)PANELS * HEIGHT + TAIL;
+
 // The matrix, and what scratch memory has.
 struct rect {
-    elem *a;
-    long long few;
-    unsigned panels;
-    int tail;
-    elem *spare, *tails; // one panel; the tails of all slots
+    elem *a, *spare, *tails;          // one panel, with ASIDE slots more; the tails of all slots
     unsigned *ticket, *loaded, *rest; // the next tile, tiles of each panel, what else the template has there
 
-    __device__ rect(elem *a, unsigned char *scratch, long long many, long long few) : a(a), few(few) {
-        panels = (unsigned)(many / HEIGHT);
-        tail = (int)(many % HEIGHT);
+    __device__ rect(elem *a, unsigned char *scratch) : a(a) {
         spare = (elem *)(scratch + (16 - past(scratch, 16)) % 16);
-        tails = spare + few * HEIGHT;
-        ticket = (unsigned *)(spare + (few * (HEIGHT + tail) * ELEM_SIZE + 15) / 16 * 16 / ELEM_SIZE);
+        tails = spare + (long long)(FEW + ASIDE) * HEIGHT;
+        unsigned char *end = (unsigned char *)(tails + (long long)FEW * TAIL);
+        ticket = (unsigned *)(end + (16 - past(end, 16)) % 16);
         loaded = ticket + 1;
-        rest = loaded + panels + 1;
+        rest = loaded + PANELS + 1;
     }
     // Slots are numbered as they lie; after those of the matrix come those of the spare panel.
     __device__ elem *slot(unsigned i) const {
-        const unsigned last = (unsigned)few * panels;
-        return i < last ? a + (long long)i * HEIGHT + (long long)(tail ? i / panels : 0) * tail
-                        : spare + (long long)(i - last) * HEIGHT;
+        const unsigned last = (unsigned)FEW * PANELS;
+        return i < last ? a + (long long)i * HEIGHT + (long long)(i / PANELS) * TAIL : spare + (long long)(i - last) * HEIGHT;
     }
 };
 
-// Clears the ticket, the numbers, and so many words behind them. With WIDE, the tails of slots are still in the matrix.
-static __device__ void prepare(const rect &r, long long words, long long many) {
+// Tails and slots aside wait in scratch memory, until pass 2 is over or, with WIDE, from its beginning.
+static __device__ void put_aside(const rect &r) {
     const long long first = (long long)blockIdx.x * THREADS + threadIdx.x, step = (long long)gridDim.x * THREADS;
-    for (long long i = first; i < r.panels + 2 + words; i += step)
-        r.ticket[i] = 0;
-    for (long long i = first; WIDE && i < r.few * r.tail; i += step)
-        r.tails[i] = r.a[i / r.tail * many + (long long)r.panels * HEIGHT + i % r.tail];
+    for (long long i = first; i < (long long)FEW * TAIL; i += step) {
+        elem *at = r.a + i / max(TAIL, 1) * many + (long long)PANELS * HEIGHT + i % max(TAIL, 1);
+        *(WIDE ? r.tails + i : at) = *(WIDE ? at : r.tails + i);
+    }
+    for (long long i = first; i < (long long)ASIDE * HEIGHT; i += step) {
+        const unsigned slot = (unsigned)(i / HEIGHT);
+        elem *at = r.slot(aside_of(slot)) + i % HEIGHT, *there = r.spare + (long long)FEW * HEIGHT + i;
+        *(WIDE ? there : at) = *(WIDE ? at : there);
+    }
 }
 
-extern "C" __global__ void __launch_bounds__(THREADS)
-    put_tails(elem *dst, unsigned char *scratch, long long many, long long few) {
-    const rect r(dst, scratch, many, few);
-    for (long long i = (long long)blockIdx.x * THREADS + threadIdx.x; i < few * r.tail; i += (long long)gridDim.x * THREADS)
-        dst[i / r.tail * many + (long long)r.panels * HEIGHT + i % r.tail] = r.tails[i];
+// Clears the ticket, the numbers, and so many words behind them.
+static __device__ void prepare(const rect &r, long long words) {
+    const long long first = (long long)blockIdx.x * THREADS + threadIdx.x, step = (long long)gridDim.x * THREADS;
+    for (long long i = first; i < PANELS + 2 + words; i += step)
+        r.ticket[i] = 0;
+    if (WIDE)
+        put_aside(r);
+}
+
+extern "C" __global__ void __launch_bounds__(THREADS) put_tails(elem *dst, unsigned char *scratch) {
+    put_aside(rect(dst, scratch));
 }
 
 // ---- Panels ----
@@ -158,17 +166,17 @@ static __device__ void move_panels(const rect &r) {
     if (threadIdx.x == 0)
         number = atomicAdd(r.ticket, 1u);
     __syncthreads();
-    const unsigned tiles = (unsigned)((r.few + SPAN - 1) / SPAN), last = r.tail ? r.panels : r.panels - 1;
+    const unsigned tiles = (unsigned)((FEW + SPAN - 1) / SPAN), last = TAIL ? PANELS : PANELS - 1;
     if (number >= tiles * (last + 1)) // only if scratch memory was not cleared
         return;
     const unsigned panel = WIDE ? number / tiles : last - number / tiles;
     const long long col = (long long)(number % tiles) * SPAN;
-    const bool is_tail = panel == r.panels;
-    const int height = is_tail ? r.tail : HEIGHT, width = (int)min(r.few - col, (long long)SPAN);
+    const bool is_tail = panel == PANELS;
+    const int height = is_tail ? TAIL : HEIGHT, width = (int)min(FEW - col, (long long)SPAN);
 
-    const auto row_at = [&](int row) { return r.a + ((long long)panel * HEIGHT + row) * r.few + col; };
+    const auto row_at = [&](int row) { return r.a + ((long long)panel * HEIGHT + row) * FEW + col; };
     const auto slot_at = [&](int i) {
-        return is_tail ? r.tails + (col + i) * r.tail : r.slot(slot_of(panel + 1, (unsigned)r.few, (unsigned)col + i));
+        return is_tail ? r.tails + (col + i) * TAIL : r.slot(slot_of(panel + 1, (unsigned)col + i));
     };
     if (WIDE)
         read_tile<SPAN, HEIGHT, ELEM_SIZE, PITCH>(tile, width, height, slot_at);
@@ -179,7 +187,7 @@ static __device__ void move_panels(const rect &r) {
     if (threadIdx.x == 0) {
         atomicAdd(&r.loaded[panel], 1u);
         for (unsigned k = 1; k <= 2; k++) // slots begin up to a panel after the rows of as many panels
-            if (WIDE ? panel >= k : panel + 1 < r.panels && panel + k <= last)
+            if (WIDE ? panel >= k : panel + 1 < PANELS && panel + k <= last)
                 wait_for(&r.loaded[WIDE ? panel - k : panel + k], tiles);
         __threadfence();
     }
@@ -190,11 +198,9 @@ static __device__ void move_panels(const rect &r) {
         write_tile<SPAN, HEIGHT, ELEM_SIZE, PITCH>(tile, width, height, slot_at);
 }
 
-extern "C" __global__ void __launch_bounds__(THREADS)
-    panels_first(elem *dst, unsigned char *scratch, long long many, long long few) {
-    move_panels(rect(dst, scratch, many, few));
+extern "C" __global__ void __launch_bounds__(THREADS) panels_first(elem *dst, unsigned char *scratch) {
+    move_panels(rect(dst, scratch));
 }
-extern "C" __global__ void __launch_bounds__(THREADS)
-    panels_last(elem *dst, unsigned char *scratch, long long many, long long few) {
-    move_panels(rect(dst, scratch, many, few));
+extern "C" __global__ void __launch_bounds__(THREADS) panels_last(elem *dst, unsigned char *scratch) {
+    move_panels(rect(dst, scratch));
 }

@@ -11,46 +11,50 @@
 //@ derived  WIDE     cols > rows
 //@ derived  VEC      align
 //@ derived  HEIGHT   PIECE * PARTS / elem_size
+//@ derived  PANELS   max(rows, cols) / HEIGHT
 //@ derived  SPAN     min(rows, cols, TILE / (PIECE * PARTS))
-//@ let      few      min(rows, cols)
-//@ let      panels   max(rows, cols) / HEIGHT
-//@ let      tail     max(rows, cols) % HEIGHT
-//@ let      items    few * panels * PARTS
-//@ where    few > 1 AND panels > 1 AND items < 2147483648
-//@ where    few * (HEIGHT + tail) * elem_size + items / 4 + 4 * panels + 256 <= rows * cols * elem_size / 100
-//@ where    PARTS = 1 OR (PIECE = 512 AND SPAN = few)
-//@ where    SPAN = few OR SPAN * elem_size >= 64
+//@ derived  FEW      min(rows, cols)
+//@ derived  TAIL     max(rows, cols) % HEIGHT
+//@ let      items    FEW * PANELS * PARTS
+//@ where    FEW > 1 AND PANELS > 1 AND items < 2147483648
+//@ where    FEW * (HEIGHT + TAIL) * elem_size + items / 4 + 4 * PANELS + 256 <= rows * cols * elem_size / 100
+//@ where    PARTS = 1 OR (PIECE = 512 AND SPAN = FEW)
+//@ where    SPAN = FEW OR SPAN * elem_size >= 64
 //@ where    PIECE / (LANES * align) BETWEEN 1 AND 16 AND (LANES = 32 OR PIECE / (LANES * align) <= 4)
 //@ block    THREADS
-//@ grid     min(1 + few * max(tail, HEIGHT / 16) / THREADS, 4 * sm_count)
-//@ args     dst, scratch, i64 max(rows, cols), i64 few
+//@ grid     min(1 + FEW * max(TAIL, HEIGHT / 16) / THREADS, 4 * sm_count)
+//@ args     dst, scratch
 //@ kernel   panels_first
 //@ when     NOT WIDE
 //@ block    THREADS
-//@ grid     (panels + (tail > 0)) * ceil_div(few, SPAN)
+//@ grid     (PANELS + (TAIL > 0)) * ceil_div(FEW, SPAN)
 //@ shared   HEIGHT * (ceil_div(SPAN * elem_size, max(4, elem_size)) | 1) * max(4, elem_size)
-//@ args     dst, scratch, i64 max(rows, cols), i64 few
+//@ args     dst, scratch
 //@ kernel   move_pieces
 //@ block    THREADS
 //@ grid     sm_count * (2048 / THREADS)
-//@ args     dst, scratch, i64 max(rows, cols), i64 few
+//@ args     dst, scratch
 //@ kernel   panels_last
 //@ when     WIDE
 //@ block    THREADS
-//@ grid     (panels + (tail > 0)) * ceil_div(few, SPAN)
+//@ grid     (PANELS + (TAIL > 0)) * ceil_div(FEW, SPAN)
 //@ shared   HEIGHT * (ceil_div(SPAN * elem_size, max(4, elem_size)) | 1) * max(4, elem_size)
-//@ args     dst, scratch, i64 max(rows, cols), i64 few
+//@ args     dst, scratch
 //@ kernel   put_tails
-//@ when     NOT WIDE AND tail > 0
+//@ when     NOT WIDE AND TAIL > 0
 //@ block    THREADS
-//@ grid     min(1 + few * tail / THREADS, 4 * sm_count)
-//@ args     dst, scratch, i64 max(rows, cols), i64 few
+//@ grid     min(1 + FEW * TAIL / THREADS, 4 * sm_count)
+//@ args     dst, scratch
 //@ default  PIECE=128 PARTS=1 TILE=32768 THREADS=256 LANES=8
 
 #include "common.cuh"
 
-static __device__ unsigned slot_of(unsigned place, unsigned few, unsigned col) {
-    return place * few + col;
+static __device__ unsigned slot_of(unsigned place, unsigned col) {
+    return place * FEW + col;
+}
+#define ASIDE 0
+static __device__ unsigned aside_of(unsigned i) {
+    return i;
 }
 #include "rect_panels.cuh"
 
@@ -59,17 +63,16 @@ struct claims {
     unsigned pieces, words;
     unsigned *claimed, *read;
     __device__ explicit claims(const rect &r)
-        : pieces((unsigned)r.few * r.panels * PARTS), words((pieces + 31) / 32), claimed(r.rest), read(r.rest + words) {}
+        : pieces((unsigned)FEW * PANELS * PARTS), words((pieces + 31) / 32), claimed(r.rest), read(r.rest + words) {}
     __device__ unsigned bits_of(unsigned word) const { // those of the last word may be fewer
         return word + 1 == words && pieces % 32 ? ~(~0u << pieces % 32) : ~0u;
     }
 };
 
-extern "C" __global__ void __launch_bounds__(THREADS)
-    transpose_rect_panels(elem *dst, unsigned char *scratch, long long many, long long few) {
-    const rect r(dst, scratch, many, few);
+extern "C" __global__ void __launch_bounds__(THREADS) transpose_rect_panels(elem *dst, unsigned char *scratch) {
+    const rect r(dst, scratch);
     const claims c(r);
-    prepare(r, 2ll * c.words, many);
+    prepare(r, 2ll * c.words);
 }
 
 #define PIECE_VECTORS (PIECE / VEC)
@@ -77,12 +80,11 @@ extern "C" __global__ void __launch_bounds__(THREADS)
 
 // LANES threads carry a piece to its place, and take the one that was there with them. They end a walk at a free place, or at
 // one that others have claimed, and begin another. `from` is the piece to read now, and `to` the place of the one they hold.
-extern "C" __global__ void __launch_bounds__(THREADS)
-    move_pieces(elem *dst, unsigned char *scratch, long long many, long long few_columns) {
+extern "C" __global__ void __launch_bounds__(THREADS) move_pieces(elem *dst, unsigned char *scratch) {
     typedef vec_of<VEC>::type vec;
-    const rect r(dst, scratch, many, few_columns);
+    const rect r(dst, scratch);
     const claims c(r);
-    const unsigned few = (unsigned)r.few, slots = few * r.panels;
+    const unsigned few = FEW, slots = few * PANELS;
     const unsigned first = WIDE ? 0 : few, end = first + slots; // slots that hold something; a free one gets something
     const unsigned lane = threadIdx.x % LANES, groups = gridDim.x * (THREADS / LANES);
     unsigned word = (blockIdx.x * THREADS + threadIdx.x) / LANES, from = 0, to = 0, part = 0, open = 0;
@@ -123,8 +125,8 @@ extern "C" __global__ void __launch_bounds__(THREADS)
 #pragma unroll
             for (int k = 0; k < EACH; k++)
                 found[k] = at[lane + k * LANES];
-            const unsigned by = WIDE ? r.panels : few, high = from / by, low = from % by;
-            next = WIDE ? (low + 1) * few + high : low * r.panels + (high - 1);
+            const unsigned by = WIDE ? PANELS : few, high = from / by, low = from % by;
+            next = WIDE ? (low + 1) * few + high : low * PANELS + (high - 1);
             next_is_free = next < first || next >= end;
             next_item = (next - first) * PARTS + part;
             if (lane == 0 && !next_is_free)

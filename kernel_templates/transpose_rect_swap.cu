@@ -1,85 +1,99 @@
-// Rectangles in place, in two passes over the bytes (rect_panels.cuh), if PANELS divides the short side. Pass 1 then can put each
-// slot where the slot that belongs there has its own place, so that pass 2 swaps pairs.
+// Rectangles in place, in two passes over the bytes (rect_panels.cuh). The long side has PANELS panels, and pass 1 puts each slot
+// where the slot that belongs there has its own place. So pass 2 swaps pairs.
 //
-// The long side has PANELS panels, and a place in memory has as many slots as a panel: EVERY for each panel. They are numbered
-// (at, of, k): the k-th slot in place `at` that belongs to panel `of`, both from 1. Panels 1 to PANELS have moved up to the places
-// of these numbers, so place 0 is empty, and the last one is in scratch memory. What is in (at, of, k) belongs to panel `at`, in
-// place `of`. So it swaps with (of, at, k). Only what belongs in place 0 has no partner there. It is where slots of the last panel
-// belong: that panel gives it a slot, and it goes to place 0.
+// A place in memory has FEW slots: EVERY for each panel, and REST more. (at, of, k) is the k-th slot in place `at` that belongs to
+// panel `of`. Panels count from 1. Pass 1 moves panel 1 to place 1, and so on. Then place 0 is empty, and the last panel is in
+// scratch memory. In (at, of, k) is what belongs in (of, at, k), so that these two swap. What belongs in place 0 has no partner. It
+// waits where a slot of the last panel belongs. Pass 2 brings that slot from scratch memory, and moves what waited to place 0. The
+// REST of each place waits in scratch memory, too, behind the last panel.
 //@ kernel   transpose_rect_swap
 //@ op       transpose_rect_in_place
-//@ param    PANELS   128 101 104 105 108 110 112 114 115 117 119 120 121 125 126 130 132 135 140 144 147 150 156 160 168 175 176 180 182 192 200 208 210 216 220 224 225 240 250 252 256 320 384 400 448 480 500 512
+//@ param    TENS     12 10 11 13 14 15 16 17 18 19 20 21 22 23 24 25 32 38 51
+//@ param    ONES     8 0 1 2 3 4 5 6 7 9
 //@ param    TILE     32768 65536 16384
 //@ param    THREADS  256 512
 //@ param    SIDE     4 2 8
+//@ param    ORDER    0 1
+//@ derived  PANELS   TENS * 10 + ONES
 //@ derived  WIDE     cols > rows
 //@ derived  VEC      align
-//@ let      per      align / elem_size
-//@ let      few      min(rows, cols)
+//@ derived  FEW      min(rows, cols)
+//@ let      per      iif(align = 16, 32, align) / elem_size
 //@ let      many     max(rows, cols)
 //@ derived  HEIGHT   max(1, many / PANELS / per * per)
-//@ derived  EVERY    few / PANELS
-//@ derived  SPAN     max(1, min(few, TILE / (HEIGHT * elem_size) / 16 * 16))
+//@ derived  SPAN     max(1, min(FEW, TILE / (HEIGHT * elem_size) / 16 * 16))
 //@ derived  LANES    min(32, 1 << log2(HEIGHT * elem_size / VEC))
-//@ let      tail     many % HEIGHT
-//@ where    few % PANELS = 0 AND many / HEIGHT = PANELS AND rows <> cols
-//@ where    few * PANELS < 2147483648 AND EVERY < 65536
+//@ derived  TAIL     many % HEIGHT
+//@ let      rest     FEW % PANELS
+//@ where    many / HEIGHT = PANELS AND FEW >= PANELS AND rows <> cols
+//@ where    FEW * PANELS < 2147483648 AND FEW / PANELS < 65536
 //@ where    SIDE * SIDE * LANES <= 1024 AND HEIGHT * elem_size <= 16 * VEC * LANES
-//@ where    few * (HEIGHT + tail) * elem_size + 4 * PANELS + 256 <= rows * cols * elem_size / 100
+//@ where    (FEW * (HEIGHT + TAIL) + PANELS * HEIGHT * rest) * elem_size + 4 * PANELS + 256 <= rows * cols * elem_size / 100
 //@ where    SPAN * elem_size >= 64 AND HEIGHT * elem_size BETWEEN 64 AND 4096
 //@ block    THREADS
-//@ grid     min(1 + few * max(tail, HEIGHT / 16) / THREADS, 4 * sm_count)
-//@ args     dst, scratch, i64 many, i64 few
+//@ grid     min(1 + FEW * max(TAIL, HEIGHT / 16) / THREADS, 4 * sm_count)
+//@ args     dst, scratch
 //@ kernel   panels_first
 //@ when     NOT WIDE
 //@ block    THREADS
-//@ grid     (PANELS + (tail > 0)) * ceil_div(few, SPAN)
+//@ grid     (PANELS + (TAIL > 0)) * ceil_div(FEW, SPAN)
 //@ shared   HEIGHT * (ceil_div(SPAN * elem_size, max(4, elem_size)) | 1) * max(4, elem_size)
-//@ args     dst, scratch, i64 many, i64 few
+//@ args     dst, scratch
 //@ kernel   swap_slots
 //@ block    SIDE * SIDE * LANES
-//@ grid     ceil_div(PANELS, SIDE) * (ceil_div(PANELS, SIDE) + 1) / 2, few / PANELS
-//@ args     dst, scratch, i64 many, i64 few
+//@ let      pairs    ceil_div(PANELS, SIDE) * (ceil_div(PANELS, SIDE) + 1) / 2
+//@ grid     iif(ORDER, FEW / PANELS, pairs), iif(ORDER, pairs, FEW / PANELS)
+//@ args     dst, scratch
 //@ kernel   panels_last
 //@ when     WIDE
 //@ block    THREADS
-//@ grid     (PANELS + (tail > 0)) * ceil_div(few, SPAN)
+//@ grid     (PANELS + (TAIL > 0)) * ceil_div(FEW, SPAN)
 //@ shared   HEIGHT * (ceil_div(SPAN * elem_size, max(4, elem_size)) | 1) * max(4, elem_size)
-//@ args     dst, scratch, i64 many, i64 few
+//@ args     dst, scratch
 //@ kernel   put_tails
-//@ when     NOT WIDE AND tail > 0
+//@ when     NOT WIDE AND TAIL + rest > 0
 //@ block    THREADS
-//@ grid     min(1 + few * tail / THREADS, 4 * sm_count)
-//@ args     dst, scratch, i64 many, i64 few
-//@ default  PANELS=128 TILE=32768 THREADS=256 SIDE=4
+//@ grid     min(1 + FEW * max(TAIL, HEIGHT / 16) / THREADS, 4 * sm_count)
+//@ args     dst, scratch
+//@ default  TENS=12 ONES=8 TILE=32768 THREADS=256 SIDE=2 ORDER=0
 
 #include "common.cuh"
 
+#define EVERY (FEW / PANELS)
+#define REST  (FEW % PANELS)
+
 // Slot (at, of, k).
 static __device__ unsigned slot_number(unsigned at, unsigned of, unsigned k) {
-    return (at * EVERY + k) * PANELS + of - 1;
+    return at * FEW + (of - 1 + PANELS - at * REST % PANELS) % PANELS + k * PANELS;
 }
-static __device__ unsigned slot_of(unsigned place, unsigned few, unsigned col) {
-    return slot_number(place, col < EVERY ? PANELS : col / EVERY, col % EVERY);
+static __device__ unsigned slot_of(unsigned place, unsigned col) {
+    const unsigned end = col * PANELS + place - 1, at = end / FEW, k = end % FEW / PANELS; // where it belongs
+    if (k < EVERY)
+        return slot_number(place, at ? at : PANELS, k);
+    return (PANELS + 1) * FEW + at * REST + end % FEW - EVERY * PANELS;
+}
+#define ASIDE (PANELS * REST)
+// Where a slot aside belongs.
+static __device__ unsigned aside_of(unsigned i) {
+    return i / max(REST, 1) * FEW + EVERY * PANELS + i % max(REST, 1);
 }
 #include "rect_panels.cuh"
 
-extern "C" __global__ void __launch_bounds__(THREADS)
-    transpose_rect_swap(elem *dst, unsigned char *scratch, long long many, long long few) {
-    prepare(rect(dst, scratch, many, few), 0, many);
+extern "C" __global__ void __launch_bounds__(THREADS) transpose_rect_swap(elem *dst, unsigned char *scratch) {
+    prepare(rect(dst, scratch), 0);
 }
 
 // A block has SIDE x SIDE pairs, with LANES threads each.
-extern "C" __global__ void __launch_bounds__(SIDE *SIDE *LANES)
-    swap_slots(elem *dst, unsigned char *scratch, long long many, long long few) {
+extern "C" __global__ void __launch_bounds__(SIDE *SIDE *LANES) swap_slots(elem *dst, unsigned char *scratch) {
     typedef vec_of<VEC>::type vec;
     const int vectors = HEIGHT / PER, each = (vectors + LANES - 1) / LANES;
-    const rect r(dst, scratch, many, few);
-    const unsigned lane = threadIdx.x % LANES, pair = threadIdx.x / LANES, k = blockIdx.y;
-    unsigned down = (unsigned)((sqrtf(8.0f * blockIdx.x + 1) - 1) / 2); // blockIdx.x = down * (down + 1) / 2 + across
-    down += (down + 1) * (down + 2) / 2 <= blockIdx.x;
-    down -= down * (down + 1) / 2 > blockIdx.x;
-    const unsigned across = blockIdx.x - down * (down + 1) / 2;
+    const rect r(dst, scratch);
+    const unsigned lane = threadIdx.x % LANES, pair = threadIdx.x / LANES;
+    const unsigned k = ORDER ? blockIdx.x : blockIdx.y, at = ORDER ? blockIdx.y : blockIdx.x;
+    unsigned down = (unsigned)((sqrtf(8.0f * at + 1) - 1) / 2); // at = down * (down + 1) / 2 + across
+    down += (down + 1) * (down + 2) / 2 <= at;
+    down -= down * (down + 1) / 2 > at;
+    const unsigned across = at - down * (down + 1) / 2;
     const unsigned one = across * SIDE + pair / SIDE + 1, other = down * SIDE + pair % SIDE + 1;
     const bool is_last = other == PANELS;
     if (one > other || other > PANELS || (one == other && !is_last))
