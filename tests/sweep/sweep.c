@@ -116,6 +116,14 @@ static const sweep_shape by_hand[] = {
     {24, 25600, .elem_size = 1, .with = "PIECE=", .sampled = true},
     {2, 120004, .elem_size = 8, .with = "PARTS=8", .sampled = true},
     {60001, 3, .elem_size = 16, .with = "PARTS=8", .sampled = true},
+    /* the same for swaps of slots, and with a rest of slots */
+    {8000, 125, .elem_size = 1, .with = "TENS=", .sampled = true},
+    {112, 7168, .elem_size = 1, .with = "TENS=", .sampled = true},
+    {4032, 126, .elem_size = 2, .with = "TENS=", .sampled = true},
+    {250, 2000, .elem_size = 4, .with = "TENS=", .sampled = true},
+    {2004, 250, .elem_size = 4, .with = "TENS=", .sampled = true},
+    {501, 2003, .elem_size = 8, .with = "TENS=", .sampled = true},
+    {1002, 501, .elem_size = 16, .with = "TENS=", .sampled = true},
     /* more than twice the stand-in's L2 cache */
     {1088, 512, .elem_size = 4, .max_blocks = 136},
     {544, 512, .elem_size = 8, .max_blocks = 272},
