@@ -121,7 +121,7 @@ static const sweep_shape by_hand[] = {
     {112, 7168, .elem_size = 1, .with = "TENS=", .sampled = true},
     {4032, 126, .elem_size = 2, .with = "TENS=", .sampled = true},
     {250, 2000, .elem_size = 4, .with = "TENS=", .sampled = true},
-    {2004, 250, .elem_size = 4, .with = "TENS=", .sampled = true},
+    {4004, 250, .elem_size = 4, .with = "TENS=", .sampled = true},
     {501, 2003, .elem_size = 8, .with = "TENS=", .sampled = true},
     {1002, 501, .elem_size = 16, .with = "TENS=", .sampled = true},
     /* more than twice the stand-in's L2 cache */
