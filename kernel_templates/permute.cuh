@@ -1,5 +1,5 @@
-// Templates of `permute` share the dimensions of a tile as constants, and loops over a tile's vectors. A walk goes through a tile in
-// the order of the source or of the destination. Everything but the block's tile is known to the compiler.
+// Templates of `permute` share the dimensions of a tile as constants, and loops over a tile's vectors. A walk goes through a tile
+// in the order of the source or of the destination. Everything but the block's tile is known to the compiler.
 //
 // A template defines READ_RUN, WRITE_RUN, THREADS, ORDER, PAD, WIDE_LOAD and WIDE_STORE. HOLD and SPLIT are 0 otherwise
 // (permute_tiled.cu). With MOVE 1, vectors do not go through shared memory.
@@ -295,7 +295,7 @@ static __device__ typename vec_of<wide_store>::type permute_gather(const elem *h
 
 // From the source to shared memory; with MOVE, to the destination in its order. Vectors of both sides then are the same.
 template <bool CUT> static __device__ void permute_read(elem *to, const elem *src, const permute_start &s) {
-    constexpr int most = MOVE && wide_load >= 4 ? permute_batch / 2 : permute_batch; // rows have enough blocks
+    constexpr int most = MOVE && wide_load >= 4 ? permute_batch / 2 : permute_batch; // rows need fewer registers
     constexpr int turns = permute_split_for<!MOVE>().turns, batch = turns < most ? turns : most;
     const permute_lane l = permute_lane_of<!MOVE>(s);
     if (!l.in)

@@ -42,7 +42,7 @@ template <class T, T D> static __device__ T permute_div(T n) {
         return __umulhi(n, (unsigned)(((1ull << (31 + permute_log2(D))) + D - 1) / D)) >> (permute_log2(D) - 1);
 }
 
-// Each thread has so many loads in flight.
+// A thread has at most so many loads in flight.
 constexpr int permute_batch = 16;
 
 // Elements below a word are read without a hint.

@@ -57,14 +57,14 @@ struct rect {
         loaded = ticket + 1;
         rest = loaded + PANELS + 1;
     }
-    // Slots are numbered as they lie; after those of the matrix come those of the spare panel.
+    // Slots are numbered as they lie. After those of the matrix come those of the spare panel, and those aside.
     __device__ elem *slot(unsigned i) const {
         const unsigned last = (unsigned)FEW * PANELS;
         return i < last ? a + (long long)i * HEIGHT + (long long)(i / PANELS) * TAIL : spare + (long long)(i - last) * HEIGHT;
     }
 };
 
-// Tails and slots aside wait in scratch memory, until pass 2 is over or, with WIDE, from its beginning.
+// Brings back the tails, and the slots aside. With WIDE it saves them.
 static __device__ void put_aside(const rect &r) {
     const long long first = (long long)blockIdx.x * THREADS + threadIdx.x, step = (long long)gridDim.x * THREADS;
     for (long long i = first; i < (long long)FEW * TAIL; i += step) {
@@ -87,7 +87,7 @@ static __device__ void prepare(const rect &r, long long words) {
         put_aside(r);
 }
 
-extern "C" __global__ void __launch_bounds__(THREADS) put_tails(elem *dst, unsigned char *scratch) {
+extern "C" __global__ void __launch_bounds__(THREADS) put_back(elem *dst, unsigned char *scratch) {
     put_aside(rect(dst, scratch));
 }
 
@@ -186,7 +186,7 @@ static __device__ void move_panels(const rect &r) {
     __syncthreads();
     if (threadIdx.x == 0) {
         atomicAdd(&r.loaded[panel], 1u);
-        for (unsigned k = 1; k <= 2; k++) // slots begin up to a panel after the rows of as many panels
+        for (unsigned k = 1; k <= 2; k++) // a place lies where the rows of two panels were
             if (WIDE ? panel >= k : panel + 1 < PANELS && panel + k <= last)
                 wait_for(&r.loaded[WIDE ? panel - k : panel + k], tiles);
         __threadfence();

@@ -40,7 +40,7 @@
 //@ grid     (PANELS + (TAIL > 0)) * ceil_div(FEW, SPAN)
 //@ shared   HEIGHT * (ceil_div(SPAN * elem_size, max(4, elem_size)) | 1) * max(4, elem_size)
 //@ args     dst, scratch
-//@ kernel   put_tails
+//@ kernel   put_back
 //@ when     NOT WIDE AND TAIL > 0
 //@ block    THREADS
 //@ grid     min(1 + FEW * TAIL / THREADS, 4 * sm_count)

@@ -1,11 +1,14 @@
 // Rectangles in place, in two passes over the bytes (rect_panels.cuh). The long side has PANELS panels, and pass 1 puts each slot
 // where the slot that belongs there has its own place. So pass 2 swaps pairs.
 //
-// A place in memory has FEW slots: EVERY for each panel, and REST more. (at, of, k) is the k-th slot in place `at` that belongs to
-// panel `of`. Panels count from 1. Pass 1 moves panel 1 to place 1, and so on. Then place 0 is empty, and the last panel is in
-// scratch memory. In (at, of, k) is what belongs in (of, at, k), so that these two swap. What belongs in place 0 has no partner. It
-// waits where a slot of the last panel belongs. Pass 2 brings that slot from scratch memory, and moves what waited to place 0. The
-// REST of each place waits in scratch memory, too, behind the last panel.
+// A place in memory has FEW slots. In the end, EVERY of them hold parts of panel 1, as many parts of panel 2, and so on, and REST
+// hold others. (at, of, k) is the k-th slot of place `at` that holds a part of panel `of` in the end. Pass 1 moves panel 1 to place
+// 1, and so on. Place PANELS is scratch memory, and place 0 is empty. Pass 1 puts into (at, of, k) what must go to (of, at, k), so
+// that these two swap. What must go to place 0 has no partner. It waits where a part of the last panel must go. Pass 2 brings that
+// part from scratch memory, and moves what waited to place 0. What goes to the REST of each place waits in scratch memory, too.
+//
+// PANELS is TENS and ONES together. HEIGHT is whole sectors, if rows are aligned. In pass 2, a block has SIDE x SIDE pairs. ORDER 1
+// numbers blocks along k first.
 //@ kernel   transpose_rect_swap
 //@ op       transpose_rect_in_place
 //@ param    TENS     12 10 11 13 14 15 16 17 18 19 20 21 22 23 24 25 32 38 51
@@ -50,7 +53,7 @@
 //@ grid     (PANELS + (TAIL > 0)) * ceil_div(FEW, SPAN)
 //@ shared   HEIGHT * (ceil_div(SPAN * elem_size, max(4, elem_size)) | 1) * max(4, elem_size)
 //@ args     dst, scratch
-//@ kernel   put_tails
+//@ kernel   put_back
 //@ when     NOT WIDE AND TAIL + rest > 0
 //@ block    THREADS
 //@ grid     min(1 + FEW * max(TAIL, HEIGHT / 16) / THREADS, 4 * sm_count)
@@ -70,7 +73,7 @@ static __device__ unsigned slot_of(unsigned place, unsigned col) {
     const unsigned end = col * PANELS + place - 1, at = end / FEW, k = end % FEW / PANELS; // where it belongs
     if (k < EVERY)
         return slot_number(place, at ? at : PANELS, k);
-    return (PANELS + 1) * FEW + at * REST + end % FEW - EVERY * PANELS;
+    return (PANELS + 1u) * FEW + at * REST + end % FEW - EVERY * PANELS;
 }
 #define ASIDE (PANELS * REST)
 // Where a slot aside belongs.

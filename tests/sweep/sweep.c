@@ -124,6 +124,8 @@ static const sweep_shape by_hand[] = {
     {4004, 250, .elem_size = 4, .with = "TENS=", .sampled = true},
     {501, 2003, .elem_size = 8, .with = "TENS=", .sampled = true},
     {1002, 501, .elem_size = 16, .with = "TENS=", .sampled = true},
+    {502, 1001, .elem_size = 16, .with = "TENS=", .sampled = true},
+    {2003, 502, .elem_size = 8, .with = "TENS=", .sampled = true},
     /* more than twice the stand-in's L2 cache */
     {1088, 512, .elem_size = 4, .max_blocks = 136},
     {544, 512, .elem_size = 8, .max_blocks = 272},
