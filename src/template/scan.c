@@ -9,26 +9,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/number.h"
 #include "base/suggest.h"
-
-const char *const tt__fact_names[TT__FACT_COUNT] = {
-    "elem_size", "align",   "max_threads_per_block", "shared_per_block", "sm_count", "cc",
-    "l2_bytes",  "time_ns",
-};
-
-/* min and max with one argument would be SQL aggregates over the whole space. */
-const tt__function tt__functions[] = {
-    {"ceil_div", 2, 2},
-    {"min", 2, TT__EXPR_ARGS_MAX},
-    {"max", 2, TT__EXPR_ARGS_MAX},
-    {"abs", 1, 1},
-    {"iif", 3, 3},
-    {"log2", 1, 1},
-    {"align_of", 1, TT__EXPR_ARGS_MAX},
-    {"permute_tile", 3, 3},
-};
-const size_t tt__n_functions = TT__COUNT(tt__functions);
+#include "template/scope.h"
 
 typedef enum place { OPERAND, OPERATOR, LIST, ANY } place; /* the kind of token that is expected next */
 
@@ -42,12 +24,6 @@ static const struct {
     {"CASE", OPERAND, OPERAND},  {"WHEN", ANY, OPERAND},       {"THEN", OPERATOR, OPERAND},
     {"ELSE", OPERATOR, OPERAND}, {"END", OPERATOR, OPERATOR},  {"NULL", OPERAND, OPERATOR},
     {"TRUE", OPERAND, OPERATOR}, {"FALSE", OPERAND, OPERATOR},
-};
-
-/* Known words that are refused. The message says more than "unknown name". */
-static const char *const refused_words[] = {
-    "SELECT", "WITH", "VALUES",  "EXISTS", "FROM",     "UNION", "LIKE",   "GLOB", "REGEXP",
-    "MATCH",  "CAST", "COLLATE", "RAISE",  "DISTINCT", "OVER",  "FILTER", "AS",
 };
 
 /* Longer signs come first. If `why` is set, the sign is refused. */
@@ -92,8 +68,7 @@ typedef struct compared {
 } compared;
 
 typedef struct scanner {
-    const tt__template *t;
-    const tt__expr *e;
+    tt__scope scope;
     tt__str *sql;
     const char *at;
     const char *token; /* the last token and its length */
@@ -112,8 +87,7 @@ typedef struct scanner {
     } open[TT__EXPR_NESTING_MAX];
 } scanner;
 
-#define FAIL(s, where, ...)                                                                                  \
-    tt__template_fail((s)->t->path, (s)->e->line, (s)->e->column + (int)((where) - (s)->e->text), __VA_ARGS__)
+#define FAIL(s, where, ...) TT__SCOPE_FAIL(&(s)->scope, where, __VA_ARGS__)
 /* The last token as arguments of "%.*s". */
 #define TOKEN(s) ((int)((s)->n > 40 ? 40 : (s)->n)), (s)->token
 
@@ -125,98 +99,18 @@ static size_t word_length(const char *at) {
     return n;
 }
 
-static bool same(const char *word, size_t n, const char *name) {
-    return strlen(name) == n && tt__same_lettersn(word, name, n);
-}
-
 const char *tt__name_taken(const char *name) {
     size_t n = strlen(name);
     for (size_t i = 0; i < TT__FACT_COUNT; i++) /* includes ELEM_SIZE, which kernels have as a macro */
-        if (same(name, n, tt__fact_names[i]))
-            return i < TT__FACT_MAX_THREADS ? "a property of the problem"
-                   : i < TT__FACT_TIME_NS   ? "a property of the device"
-                                            : "the time of a launch";
-    for (size_t i = 0; i < TT__COUNT(tt__functions); i++)
-        if (same(name, n, tt__functions[i].name))
+        if (tt__same_word(name, n, tt__fact_names[i]))
+            return tt__fact_says((tt__fact)i);
+    for (size_t i = 0; i < tt__n_functions; i++)
+        if (tt__same_word(name, n, tt__functions[i].name))
             return "a function";
     for (size_t i = 0; i < TT__COUNT(keywords); i++)
-        if (same(name, n, keywords[i].word))
+        if (tt__same_word(name, n, keywords[i].word))
             return "an operator of expressions";
     return NULL;
-}
-
-static bool is_metric(const scanner *s) {
-    const tt__operation *operation = s->t->operation;
-    for (size_t i = 0; operation && i < operation->n_metrics; i++)
-        if (s->e == &operation->metrics[i].value)
-            return true;
-    return false;
-}
-
-/* Name i in scope, NULL after the last. Only metrics know the time. */
-static const char *name_at(const scanner *s, size_t i) {
-    const tt__operation *operation = s->t->operation;
-    size_t n_variables = operation ? operation->n_variables : 0;
-    size_t n_facts =
-        operation ? TT__FACT_TIME_NS : 0; /* without an operation, only parameters are in scope */
-    for (size_t k = 0; k < n_variables; k++)
-        if (s->e == &operation->variables[k].value) { /* a default knows only the variables above it */
-            n_variables = k;
-            n_facts = TT__FACT_MAX_THREADS;
-        }
-    if (i < s->t->n_params)
-        return s->t->params[i].name;
-    i -= s->t->n_params;
-    if (i < n_variables)
-        return operation->variables[i].name;
-    i -= n_variables;
-    if (!operation) /* only parameters are in scope */
-        return NULL;
-    return i < n_facts || (i == TT__FACT_TIME_NS && is_metric(s)) ? tt__fact_names[i] : NULL;
-}
-
-/* The number of `derived` and `let` lines in scope: those above the expression, or all of them for a
- * launch. */
-static size_t derived_in_scope(const scanner *s) {
-    for (size_t i = 0; i < s->t->n_derived; i++)
-        if (s->e == &s->t->derived[i].value)
-            return i;
-    return s->t->operation && !is_metric(s) ? s->t->n_derived : 0;
-}
-
-static bool is_token(const scanner *s, const char *name) {
-    return strlen(name) == s->n && memcmp(s->token, name, s->n) == 0;
-}
-
-static bool name_in_scope(const scanner *s) {
-    const char *name;
-    for (size_t i = 0; (name = name_at(s, i)); i++)
-        if (is_token(s, name))
-            return true;
-    return false;
-}
-
-static const char *same_value(const char *value, const char *word, size_t n, tt__suggest *near) {
-    if (!tt__is_word(value, strlen(value)))
-        return NULL;
-    if (strlen(value) == n && memcmp(value, word, n) == 0)
-        return value;
-    if (near)
-        tt__suggest_try(near, value);
-    return NULL;
-}
-
-/* Finds a parameter's value or a variable's type that is spelled like the last token, without quotes. */
-static const char *value_in_scope(const scanner *s, const char *word, size_t n, tt__suggest *near) {
-    const tt__operation *operation = s->t->operation;
-    const char *found = NULL;
-    for (size_t i = 0; i < s->t->n_params; i++)
-        for (size_t v = 0; v < s->t->params[i].n_values && !found; v++)
-            found = same_value(s->t->params[i].values[v], word, n, near);
-    for (size_t i = 0; operation && i < operation->n_variables; i++)
-        for (size_t v = 0; v < operation->variables[i].n_types && !found; v++)
-            found = same_value(tt__types[operation->variables[i].types[v]].name, word, n, near);
-    return found;
 }
 
 static void emit(scanner *s, const char *quote) {
@@ -233,78 +127,6 @@ static tt_status operand(scanner *s) {
         return FAIL(s, s->token, "found '%.*s', expected an operator or the end", TOKEN(s));
     s->next = OPERATOR;
     return TT_OK;
-}
-
-/* `derived` values are compiled in, while all values of a run-time parameter share one cubin. So they must
- * not mix. */
-static tt_status check_derived(const scanner *s) {
-    for (size_t i = 0; i < s->t->n_params && s->compiled; i++)
-        if (s->t->params[i].runtime && is_token(s, s->t->params[i].name))
-            return FAIL(
-                s, s->token,
-                "%.*s is a `runtime` parameter, whose values share one compilation: what is `derived` "
-                "cannot depend on it",
-                TOKEN(s));
-    return TT_OK;
-}
-
-static const char *what_else(const scanner *s) {
-    const tt__operation *operation = s->t->operation ? s->t->operation : s->t->own;
-    const tt__template *t = operation && operation->t ? operation->t : s->t;
-    for (size_t i = 0; i < t->n_params; i++)
-        if (is_token(s, t->params[i].name))
-            return "a parameter";
-    for (size_t i = 0; t->own && i < t->own->n_variables; i++)
-        if (is_token(s, t->own->variables[i].name))
-            return "a variable of the problem";
-    for (size_t i = 0; i < TT__FACT_COUNT; i++)
-        if (is_token(s, tt__fact_names[i]))
-            return tt__name_taken(tt__fact_names[i]);
-    return NULL;
-}
-
-/* A name that other expressions know. */
-static tt_status misplaced_word(scanner *s, const char *what) {
-    const tt__operation *operation = s->t->operation;
-    bool is_default = false;
-    for (size_t i = 0; operation && operation->t->own && i < operation->t->own->n_variables; i++)
-        is_default |= s->e == &operation->t->own->variables[i].value;
-    return FAIL(s, s->token, "%.*s is %s, and %s", TOKEN(s), what,
-                is_token(s, tt__fact_names[TT__FACT_TIME_NS]) ? "only a `metric` knows it"
-                : !operation                                  ? "only parameters are known here"
-                : is_default ? "only the variables of the lines above are known here"
-                             : "only the problem and the device are known here");
-}
-
-static tt_status unknown_word(scanner *s) {
-    for (size_t i = 0; i < s->t->n_derived; i++)
-        if (is_token(s, s->t->derived[i].name))
-            return FAIL(s, s->token,
-                        "%.*s is `%s`, which stands in `where`, in launches and in `derived` and `let` lines "
-                        "below it",
-                        TOKEN(s), s->t->derived[i].macro ? "derived" : "let");
-    for (size_t i = 0; i < TT__COUNT(refused_words); i++)
-        if (same(s->token, s->n, refused_words[i]))
-            return FAIL(s, s->token, "%s is not allowed: an expression is arithmetic and comparisons only",
-                        refused_words[i]);
-    const char *value = value_in_scope(s, s->token, s->n, NULL);
-    if (value)
-        return FAIL(s, s->token, "unknown name %s; did you mean the value '%s'?", value, value);
-    const char *what = what_else(s);
-    if (what)
-        return misplaced_word(s, what);
-    tt__suggest near = tt__suggest_for(s->token, s->n);
-    const char *name;
-    for (size_t i = 0; (name = name_at(s, i)); i++)
-        tt__suggest_try(&near, name);
-    for (size_t i = 0; i < derived_in_scope(s); i++)
-        tt__suggest_try(&near, s->t->derived[i].name);
-    for (size_t i = 0; i < TT__COUNT(tt__functions); i++)
-        tt__suggest_try(&near, tt__functions[i].name);
-    const char *next = s->token + s->n;
-    next += strspn(next, " \t");
-    return FAIL(s, s->token, "unknown %s %.*s%s", *next == '(' ? "function" : "name", TOKEN(s),
-                tt__suggest_text(&near));
 }
 
 static tt_status scan_keyword(scanner *s, size_t k) {
@@ -329,7 +151,7 @@ static tt_status scan_derived(scanner *s, const tt__derived *d) {
     if (s->sql->len > SQL_MAX)
         return FAIL(s, s->token, "%.*s makes the expression too long: use it less often", TOKEN(s));
     tt__str_add(s->sql, "(");
-    TT_TRY(scan(s->sql, s->t, &d->value, s->compiled));
+    TT_TRY(scan(s->sql, s->scope.t, &d->value, s->compiled));
     tt__str_add(s->sql, ") ");
     return TT_OK;
 }
@@ -338,26 +160,27 @@ static tt_status scan_word(scanner *s) {
     s->n = word_length(s->at);
     if (s->at[s->n] == '\'')
         return FAIL(s, s->at, "found '%.*s' in front of a quote, expected an operator", TOKEN(s));
-    for (size_t i = 0; i < derived_in_scope(s); i++)
-        if (is_token(s, s->t->derived[i].name))
-            return scan_derived(s, &s->t->derived[i]);
-    if (name_in_scope(s)) {
+    const tt__derived *derived = tt__scope_derived(&s->scope, s->token, s->n);
+    if (derived)
+        return scan_derived(s, derived);
+    if (tt__scope_has(&s->scope, s->token, s->n)) {
         TT_TRY(operand(s));
-        TT_TRY(check_derived(s));
+        if (s->compiled)
+            TT_TRY(tt__scope_check_compiled(&s->scope, s->token, s->n));
         emit(s, "\""); /* quoted, because a parameter may be called ORDER */
         return TT_OK;
     }
-    for (size_t i = 0; i < TT__COUNT(tt__functions); i++)
-        if (same(s->token, s->n, tt__functions[i].name)) {
+    for (size_t i = 0; i < tt__n_functions; i++)
+        if (tt__same_word(s->token, s->n, tt__functions[i].name)) {
             TT_TRY(operand(s));
             s->call = &tt__functions[i];
             emit(s, "");
             return TT_OK;
         }
     for (size_t i = 0; i < TT__COUNT(keywords); i++)
-        if (same(s->token, s->n, keywords[i].word))
+        if (tt__same_word(s->token, s->n, keywords[i].word))
             return scan_keyword(s, i);
-    return unknown_word(s);
+    return tt__scope_unknown(&s->scope, s->token, s->n);
 }
 
 static size_t digits(const char *at) {
@@ -393,7 +216,7 @@ static tt_status scan_string(scanner *s) {
         return FAIL(s, s->at, "expected one plain word between quotes, as in MODE = 'fast'");
     tt__suggest near = tt__suggest_for(s->at + 1, n);
     s->n = n + 2;
-    if (!value_in_scope(s, s->at + 1, n, &near))
+    if (!tt__scope_value(&s->scope, s->at + 1, n, &near))
         return FAIL(s, s->at, "no parameter has the value %.*s%s", TOKEN(s), tt__suggest_text(&near));
     TT_TRY(operand(s));
     emit(s, "");
@@ -452,7 +275,7 @@ static size_t comparison(const char *at) {
 
 static bool ends_comparison(const char *at, size_t n) {
     for (size_t i = 0; i < TT__COUNT(keywords); i++)
-        if (keywords[i].next != ANY && same(at, n, keywords[i].word))
+        if (keywords[i].next != ANY && tt__same_word(at, n, keywords[i].word))
             return true;
     return false;
 }
@@ -530,7 +353,7 @@ static tt_status scan_token(scanner *s) {
 }
 
 static tt_status scan(tt__str *sql, const tt__template *t, const tt__expr *e, bool compiled) {
-    scanner s = {.t = t, .e = e, .sql = sql, .at = e->text, .token = e->text, .compiled = compiled};
+    scanner s = {.scope = {t, e}, .sql = sql, .at = e->text, .token = e->text, .compiled = compiled};
     s.compared.from = e->text;
     size_t length = strlen(e->text);
     if (length > TT__EXPR_MAX)

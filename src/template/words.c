@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <stdarg.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "base/number.h"
 #include "base/str.h"
@@ -20,6 +21,10 @@ tt_status tt__template_fail(const char *path, int line, int column, const char *
     if (column > 0)
         return tt__fail(TT_E_TEMPLATE, "%s:%d:%d: %s", path, line, column, text);
     return tt__fail(TT_E_TEMPLATE, "%s:%d: %s", path, line, text);
+}
+
+bool tt__same_word(const char *word, size_t n, const char *name) {
+    return strlen(name) == n && tt__same_lettersn(word, name, n);
 }
 
 bool tt__is_letter(char c) {
