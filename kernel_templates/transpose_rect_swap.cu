@@ -1,5 +1,5 @@
-// Rectangles in place, in two passes over the bytes (rect_panels.cuh). The long side has PANELS panels, and pass 1 puts each slot
-// where the slot that belongs there has its own place. So pass 2 swaps pairs.
+// Rectangles in place, in two passes over the bytes (rect_panels.cuh). The long side has PANELS panels. Pass 1 puts slots into an
+// order from which pass 2 only swaps pairs of them.
 //
 // A place in memory has FEW slots. In the end, EVERY of them hold parts of panel 1, as many parts of panel 2, and so on, and REST
 // hold others. (at, of, k) is the k-th slot of place `at` that holds a part of panel `of` in the end. Pass 1 moves panel 1 to place
