@@ -140,7 +140,7 @@ static __device__ permute_start permute_start_of(long long at) {
 struct permute_place {
     permute_distance src, dst;
     int held;
-    int left; // of an entry: so many indices of its chunk, and behind it, are in the tensor
+    int left; // of an entry: so many indices from its first one on are in the tensor
 };
 
 // How many indices of dimension I of a walk are in the tensor.
@@ -215,7 +215,7 @@ template <bool READ> static __device__ permute_place permute_entry_of(unsigned a
     return p;
 }
 
-// What an entry adds to where a thread's first vector comes from, and goes to.
+// What an entry adds to the two addresses of a thread's first vector.
 struct permute_entry {
     permute_distance from, to;
 };

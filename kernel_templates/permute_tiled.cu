@@ -1,6 +1,6 @@
 // Tiles over the innermost dimensions of both sides (permute_tile.cuh) go through shared memory. Sizes and strides are compiled
 // in, so that all index arithmetic is multiplications and shifts. VL and VS are bytes of the vectors that are loaded and stored,
-// 0 at most 4. PAD 1 leaves a gap in shared memory behind each run of the source, which avoids bank conflicts. With HOLD 1 shared
+// 0 at most 4. PAD 1 leaves a gap in shared memory after each run of the source, which avoids bank conflicts. With HOLD 1 shared
 // memory has the order of the destination, so that whole runs are stored as vectors. ORDER 0 numbers blocks in the order of the
 // source, 1 in that of the destination. With SPLIT 1, a thread's vectors have the same indices in the first dimensions, so it works
 // out this part of their places only once. With SPLIT 0, fewer threads are idle.

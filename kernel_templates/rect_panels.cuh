@@ -10,8 +10,8 @@
 // up by one panel. The first one goes to scratch memory (`spare`), and so do the tails of slots.
 //
 // A template defines FEW, PANELS, HEIGHT, TAIL, WIDE, VEC, SPAN (columns of a tile) and THREADS, and includes common.cuh. It has a
-// function `slot_of(place, col)`: the slot that holds column `col` of the panel that moved to this place. ASIDE slots are numbered
-// from (PANELS + 1) * FEW on, and wait in scratch memory behind the spare panel. They belong in `aside_of` of 0, 1, 2 ...
+// function `slot_of(place, col)`: the slot that holds column `col` of the panel that moved to this place. ASIDE slots have the
+// numbers from (PANELS + 1) * FEW on. Scratch memory holds them, next to the spare panel. They belong in `aside_of` of 0, 1, 2 ...
 
 #define PER   (VEC / ELEM_SIZE)                                     // elements of a vector
 #define UNIT  (ELEM_SIZE < 4 ? 4 : ELEM_SIZE)                       // shared memory has an odd number of these from row to row
@@ -64,8 +64,8 @@ struct rect {
     }
 };
 
-// Brings back the tails, and the slots aside. With WIDE it saves them.
-static __device__ void put_aside(const rect &r) {
+// Moves the tails and the slots aside from scratch memory to the matrix. With WIDE it moves them there.
+static __device__ void move_aside(const rect &r) {
     const long long first = (long long)blockIdx.x * THREADS + threadIdx.x, step = (long long)gridDim.x * THREADS;
     for (long long i = first; i < (long long)FEW * TAIL; i += step) {
         elem *at = r.a + i / max(TAIL, 1) * many + (long long)PANELS * HEIGHT + i % max(TAIL, 1);
@@ -84,11 +84,11 @@ static __device__ void prepare(const rect &r, long long words) {
     for (long long i = first; i < PANELS + 2 + words; i += step)
         r.ticket[i] = 0;
     if (WIDE)
-        put_aside(r);
+        move_aside(r);
 }
 
 extern "C" __global__ void __launch_bounds__(THREADS) put_back(elem *dst, unsigned char *scratch) {
-    put_aside(rect(dst, scratch));
+    move_aside(rect(dst, scratch));
 }
 
 // ---- Panels ----
