@@ -1,4 +1,5 @@
-// A transpose in place of a dense matrix: dst, rows x cols, becomes cols x rows. Its variables are those of a transpose. `scratch` has one percent of the matrix, and at least 16 bytes.
+// A transpose in place of a dense matrix: dst, rows x cols, becomes cols x rows. Its variables are those of a transpose.
+// `scratch` has one percent of the matrix, and at least 16 bytes.
 //
 //@ defines   transpose_rect_in_place
 //@ problem   rows
