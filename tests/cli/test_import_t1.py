@@ -302,8 +302,8 @@ class Lists(unittest.TestCase):
         return re.findall(r'"([^"]+)"', table[:table.index("};")])
 
     def test_names(self):
-        taken = self.strings("template/scan.c", "tt__fact_names[TT__FACT_COUNT] = {") + \
-            self.strings("template/scan.c", "tt__functions[] = {") + self.strings("template/scan.c", "} keywords[] = {")
+        taken = self.strings("template/scope.c", "tt__fact_names[TT__FACT_COUNT] = {") + \
+            self.strings("template/scope.c", "tt__functions[] = {") + self.strings("template/scan.c", "} keywords[] = {")
         self.assertEqual(sorted(name.lower() for name in taken), sorted(members.TAKEN))
 
     def test_options(self):
