@@ -93,62 +93,59 @@ extern "C" __global__ void __launch_bounds__(THREADS) put_back(elem *dst, unsign
 
 // ---- Panels ----
 
-// The i-th vector of a tile that has rows of so many. A warp takes 128 bytes of several rows, for the sake of the banks of
-// shared memory.
-template <int ACROSS> struct place {
-    int row, vector;
-    __device__ explicit place(int i) {
-        const int lanes = VEC < 4 ? 32 : 128 / VEC, rows = 32 / lanes;
-        if (ACROSS % lanes == 0) {
-            const int rest = i / 32;
-            row = rest / (ACROSS / lanes) * rows + i / lanes % rows;
-            vector = rest % (ACROSS / lanes) * lanes + i % lanes;
-        } else {
-            row = i / ACROSS;
-            vector = i % ACROSS;
-        }
-    }
-};
+// So many threads have a row of a tile. A warp then takes 128 bytes of several rows, for the sake of the banks of shared memory.
+constexpr int in_row = VEC < 4 ? 32 : 128 / VEC, in_flight = 8;
 
 // Between memory, where a row of `length` elements begins at `at(row)`, and shared memory, where its element `i` is at
-// row * ROW + i * ELEMENT bytes.
+// row * ROW + i * ELEMENT bytes. A thread loads `in_flight` vectors before it stores them.
 template <int ROWS, int LENGTH, int ROW, int ELEMENT, class AT>
 static __device__ void read_tile(char *tile, int rows, int length, AT at) {
-    const int across = LENGTH / PER, all = (ROWS + 3) / 4 * 4 * across, turns = (all + THREADS - 1) / THREADS;
-    const int batch = turns < 8 ? turns : 8;
+    constexpr int step = THREADS / in_row, each = (LENGTH / PER + in_row - 1) / in_row;
+    constexpr int most = each < in_flight ? each : in_flight, turns = (ROWS + step - 1) / step;
+    constexpr int batch = turns < in_flight / most ? turns : in_flight / most;
+    const int first = (int)threadIdx.x % in_row * PER;
 #pragma unroll 1
-    for (int k = 0; k < turns; k += batch) {
-        pack in[batch];
+    for (int from = (int)threadIdx.x / in_row; from < rows; from += batch * step)
+#pragma unroll 1
+        for (int start = first; start < length; start += most * in_row * PER) {
+            pack in[batch][most];
 #pragma unroll
-        for (int b = 0; b < batch; b++) {
-            const place<across> p((int)threadIdx.x + (k + b) * THREADS);
-            in[b].w[0] = 0;
-            if (p.row < rows && p.vector * PER < length)
-                in[b].v = *(const vec_of<VEC>::type *)(at(p.row) + p.vector * PER);
+            for (int b = 0; b < batch; b++) {
+                const int row = from + b * step;
+                const elem *const a = row < rows ? at(row) : nullptr;
+#pragma unroll
+                for (int k = 0; k < most; k++) {
+                    const int i = start + k * in_row * PER;
+                    in[b][k].w[0] = 0;
+                    if (row < rows && i < length)
+                        in[b][k].v = *(const vec_of<VEC>::type *)(a + i);
+                }
+            }
+#pragma unroll
+            for (int b = 0; b < batch; b++)
+#pragma unroll
+                for (int k = 0; k < most; k++) {
+                    const int row = from + b * step, i = start + k * in_row * PER;
+                    if (row < rows && i < length)
+#pragma unroll
+                        for (int e = 0; e < PER; e++)
+                            *(elem *)(tile + row * ROW + (i + e) * ELEMENT) = element_of(in[b][k], e);
+                }
         }
-#pragma unroll
-        for (int b = 0; b < batch; b++) {
-            const place<across> p((int)threadIdx.x + (k + b) * THREADS);
-            if (p.row < rows && p.vector * PER < length)
-#pragma unroll
-                for (int i = 0; i < PER; i++)
-                    *(elem *)(tile + p.row * ROW + (p.vector * PER + i) * ELEMENT) = element_of(in[b], i);
-        }
-    }
 }
 
-template <int ROWS, int LENGTH, int ROW, int ELEMENT, class AT>
+template <int ROW, int ELEMENT, class AT>
 static __device__ void write_tile(const char *tile, int rows, int length, AT at) {
-    const int across = LENGTH / PER, all = (ROWS + 3) / 4 * 4 * across;
+#pragma unroll 1
+    for (int row = (int)threadIdx.x / in_row; row < rows; row += THREADS / in_row) {
+        elem *const a = at(row);
 #pragma unroll 4
-    for (int k = 0; k < all; k += THREADS) {
-        const place<across> p((int)threadIdx.x + k);
-        if (p.row < rows && p.vector * PER < length) {
+        for (int i = (int)threadIdx.x % in_row * PER; i < length; i += in_row * PER) {
             pack out;
 #pragma unroll
-            for (int i = 0; i < PER; i++)
-                set_element(out, i, *(const elem *)(tile + p.row * ROW + (p.vector * PER + i) * ELEMENT));
-            *(vec_of<VEC>::type *)(at(p.row) + p.vector * PER) = out.v;
+            for (int e = 0; e < PER; e++)
+                set_element(out, e, *(const elem *)(tile + row * ROW + (i + e) * ELEMENT));
+            *(vec_of<VEC>::type *)(a + i) = out.v;
         }
     }
 }
@@ -161,6 +158,7 @@ static __device__ void wait_for(const volatile unsigned *loaded, unsigned tiles)
 
 static __device__ void move_panels(const rect &r) {
     extern __shared__ uint4 shared[];
+    __shared__ elem *slots[SPAN];
     __shared__ unsigned number;
     char *tile = (char *)shared;
     if (threadIdx.x == 0)
@@ -175,9 +173,10 @@ static __device__ void move_panels(const rect &r) {
     const int height = is_tail ? TAIL : HEIGHT, width = (int)min(FEW - col, (long long)SPAN);
 
     const auto row_at = [&](int row) { return r.a + ((long long)panel * HEIGHT + row) * FEW + col; };
-    const auto slot_at = [&](int i) {
-        return is_tail ? r.tails + (col + i) * TAIL : r.slot(slot_of(panel + 1, (unsigned)col + i));
-    };
+    const auto slot_at = [&](int i) { return slots[i]; };
+    for (int i = (int)threadIdx.x; i < width; i += THREADS)
+        slots[i] = is_tail ? r.tails + (col + i) * TAIL : r.slot(slot_of(panel + 1, (unsigned)col + i));
+    __syncthreads();
     if (WIDE)
         read_tile<SPAN, HEIGHT, ELEM_SIZE, PITCH>(tile, width, height, slot_at);
     else
@@ -193,9 +192,9 @@ static __device__ void move_panels(const rect &r) {
     }
     __syncthreads();
     if (WIDE)
-        write_tile<HEIGHT, SPAN, PITCH, ELEM_SIZE>(tile, height, width, row_at);
+        write_tile<PITCH, ELEM_SIZE>(tile, height, width, row_at);
     else
-        write_tile<SPAN, HEIGHT, ELEM_SIZE, PITCH>(tile, width, height, slot_at);
+        write_tile<ELEM_SIZE, PITCH>(tile, width, height, slot_at);
 }
 
 extern "C" __global__ void __launch_bounds__(THREADS) panels_first(elem *dst, unsigned char *scratch) {

@@ -8,7 +8,7 @@
 // part from scratch memory, and moves what waited to place 0. What goes to the REST of each place waits in scratch memory, too.
 //
 // PANELS is TENS and ONES together. HEIGHT is whole sectors, if rows are aligned. In pass 2, a block has SIDE x SIDE pairs. ORDER 1
-// numbers blocks along k first.
+// numbers blocks along k first. Where vectors are narrow and few, there are fewer LANES, so that each has more of them in flight.
 //@ kernel   transpose_rect_swap
 //@ op       transpose_rect_in_place
 //@ param    TENS     12 10 11 13 14 15 16 17 18 19 20 21 22 23 24 25 32 38 51
@@ -25,7 +25,7 @@
 //@ let      many     max(rows, cols)
 //@ derived  HEIGHT   max(1, many / PANELS / per * per)
 //@ derived  SPAN     max(1, min(FEW, TILE / (HEIGHT * elem_size) / 16 * 16))
-//@ derived  LANES    min(32, 1 << log2(HEIGHT * elem_size / VEC))
+//@ derived  LANES    min(32, 1 << log2(HEIGHT * elem_size / VEC)) / iif(VEC < 8 AND HEIGHT * elem_size <= 64 * VEC, 2, 1)
 //@ derived  TAIL     many % HEIGHT
 //@ let      rest     FEW % PANELS
 //@ where    many / HEIGHT = PANELS AND FEW >= PANELS AND rows <> cols
