@@ -87,12 +87,12 @@ short, below = constant("tuner/limits.c", r"standard_if_short = (\d+)"), constan
 whole = constant("tuner/limits.c", r"standard_whole = (\d+)")
 says("docs/search.md", f"A space of up to {whole} is tried whole")
 says("docs/search.md", f"| `quick` | {quick} |")
-says("docs/search.md", f"| `standard` (default) | {usual}; {short} where the best takes less than {below} us |")
+says("docs/search.md", f"| `standard` (default) | {usual}; {short} without a cost model, where the best takes less than {below} us |")
 finals = (root / "tuner/finals.c").read_text(encoding="utf-8")
 rounds = {name: constant("tuner/backend.h", rf"{name} = (\d+)") for name in ("TT__FINAL_ROUNDS", "TT__FINAL_ROUNDS_MAX")}
-stages = re.findall(r"\{\{(\w+), (\w+), ([\d.]+), 1\}, (\w+), (\w+), ([\d.]+)\}", finals)
+stages = re.findall(r"\{\{(\w+), (\w+), ([\d.]+), 1\}, (\w+), (\w+), ([\d.]+), (\d+), (\w+)\}", finals)
 contenders = constant("tuner/finals.c", r"CONTENDERS_MAX = (\d+)")
-for at, (least, most, seconds, enter, _, within) in enumerate(stages):
+for at, (least, most, seconds, enter, _, within, *_) in enumerate(stages):
     least, most, enter = rounds.get(least, least), rounds.get(most, most), contenders if enter.isupper() else enter
     row = f"| {at} | {seconds} s | {least}{'' if least == most else f' to {most}'} |"
     says("docs/measuring.md", row + (f" the {enter} contenders in the lead" if at < 2 else f" {enter}," if at == 2 else " |"))

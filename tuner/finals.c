@@ -26,22 +26,21 @@ typedef struct stage {
     /* limits on entrants of the next stage: their number, and their distance from the leader */
     size_t contenders, copies;
     double within;
+    /* A short problem's times vary by several percent, and half a percent is wanted. A stage then takes so
+     * many times as long, and loads the kernels so often, at other addresses. With a budget this is left out.
+     */
+    int times_if_short, loads_if_short;
 } stage;
 static const stage stages[] = {
-    {{7, 7, 0.03, 1}, CONTENDERS_MAX, COPIES_MAX, 1.03}, /* the same in every heat */
-    {{9, 21, 0.04, 1}, 11, 2, 1.02},
-    {{22, 30, 0.05, 1}, 6, 1, 1.01},
-    {{TT__FINAL_ROUNDS, TT__FINAL_ROUNDS_MAX, 0.16, 1}, 0, 0, 0},
+    {{7, 7, 0.03, 1}, CONTENDERS_MAX, COPIES_MAX, 1.03, 1, 2}, /* the same in every heat */
+    {{9, 21, 0.04, 1}, 11, 2, 1.02, 2, 4},
+    {{22, 30, 0.05, 1}, 6, 1, 1.01, 4, 11},
+    {{TT__FINAL_ROUNDS, TT__FINAL_ROUNDS_MAX, 0.16, 1}, 0, 0, 0, 6, TT__FINAL_ROUNDS},
 };
 enum { STAGES = sizeof stages / sizeof *stages };
 /* With a budget, trials need long launches more than the finals do: these have the last stage alone, with
  * fewer rounds. */
 static const tt__rounds if_long = {11, 30, 0.16, 1};
-
-/* A short problem's times vary by several percent, and half a percent is wanted. Each stage then takes so
- * many times as long, and reloads the kernels every round at other addresses. With a budget this is left
- * out. */
-enum { SHORT_TIMES = 6 };
 
 /* Times of different stages differ by up to 1 %. An exhaustive run should show how close all entrants are, so
  * they stay until the last stage, which takes so many times as long. */
@@ -269,10 +268,12 @@ static size_t n_in(const tt__finals *f, size_t end) {
 }
 
 static tt__rounds rounds_of(const tt__session *s, const tt__search *search, const tt__finals *f) {
-    tt__rounds rounds = f->is_long ? if_long : stages[f->stage].rounds;
+    const stage *st = &stages[f->stage];
+    tt__rounds rounds = f->is_long ? if_long : st->rounds;
     if (is_short(s, search)) {
-        rounds.worth_s *= SHORT_TIMES;
-        rounds.loads = rounds.least;
+        const bool is_decided = f->stage + 1 == STAGES && n_in(f, f->n_contenders) == 1;
+        rounds.worth_s *= is_decided ? 1 : st->times_if_short;
+        rounds.loads = st->loads_if_short;
     }
     if (keeps_all(s))
         rounds.worth_s *= ALL_TIMES;

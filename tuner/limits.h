@@ -17,7 +17,8 @@ typedef struct tt__limits {
     size_t trials;          /* trials that ran, including earlier runs; SIZE_MAX: all configurations */
     double deadline_s;      /* for everything about this problem, on the clock of tt__now_s; INFINITY: none */
     double finals_s;        /* of it for the finals; 0: there are none */
-    size_t trials_if_short; /* used instead if the fastest takes less than TT__SHORT_US; 0: no change */
+    size_t trials_if_short; /* used instead if the fastest takes less than TT__SHORT_US, and there is no cost
+                               model; 0: no change */
     size_t whole;           /* spaces up to this size are always tried whole */
 } tt__limits;
 

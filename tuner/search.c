@@ -151,7 +151,8 @@ size_t tt__search_most(const tt__search *search) {
     if (search->space.n <= limits->whole)
         return limits->whole;
     bool is_short = search->best != TT__NOTHING && tt__search_best_us(search) < TT__SHORT_US;
-    return is_short && limits->trials_if_short ? limits->trials_if_short : limits->trials;
+    return is_short && !search->t->operation->moves && limits->trials_if_short ? limits->trials_if_short
+                                                                               : limits->trials;
 }
 
 size_t tt__search_left(const tt__search *search) {

@@ -125,7 +125,7 @@ static void test_heats(void **state) {
     race_run(&r);
     EXPECT_STAGES(&r, 20, 20, 26, 11, 6);
     expect_elected(&r, 25);
-    static const int loads[] = {7, 7, 9, 22, 31};
+    static const int loads[] = {2, 2, 4, 11, 31};
     for (size_t i = 0; i < r.b.backend.n_stages; i++)
         assert_int_equal(r.b.backend.rounds[i].loads, loads[i]);
     race_close(&r);
@@ -182,7 +182,7 @@ static void test_all_stay(void **state) {
 /* Short is what takes less than 20 us. */
 static void test_what_is_short(void **state) {
     (void)state;
-    static const int loads[] = {9, 22, 31};
+    static const int loads[] = {4, 11, 31};
     for (int is_short = 0; is_short < 2; is_short++) {
         race r;
         race_open(&r, false);
@@ -196,6 +196,26 @@ static void test_what_is_short(void **state) {
             assert_int_equal(r.b.backend.rounds[i].loads, !is_short ? 1 : loads[i]);
         race_close(&r);
     }
+}
+
+/* The last stage of a short problem takes longer, unless one contender is left. */
+static void test_what_is_decided(void **state) {
+    (void)state;
+    double worth_s[2];
+    for (int is_decided = 0; is_decided < 2; is_decided++) {
+        race r;
+        race_open(&r, false);
+        r.b.backend.step_us = is_decided ? 0.3 : 0;
+        r.b.backend.tick_us = 0;
+        race_run(&r);
+        if (is_decided)
+            EXPECT_STAGES(&r, SPACE, 1);
+        else
+            EXPECT_STAGES(&r, SPACE, 11, 6);
+        worth_s[is_decided] = r.b.backend.rounds[r.b.backend.n_stages - 1].worth_s;
+        race_close(&r);
+    }
+    assert_true(fabs(worth_s[0] / worth_s[1] - 6) < 1e-9);
 }
 
 /* Only the last stage needs the default, which shows what tuning was worth; where it is a contender it is in
@@ -479,6 +499,7 @@ int main(void) {
         cmocka_unit_test(test_heats_of_brief_problems),
         cmocka_unit_test(test_all_stay),
         cmocka_unit_test(test_what_is_short),
+        cmocka_unit_test(test_what_is_decided),
         cmocka_unit_test(test_the_default_waits),
         cmocka_unit_test(test_no_winner_is_slower_than_the_default),
         cmocka_unit_test(test_no_winner_is_slower_in_noise),

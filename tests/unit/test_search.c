@@ -146,6 +146,15 @@ static void test_effort_with_only(void **state) {
     bench_close(&b);
 }
 
+/* The templates' operation has no cost model. */
+static void forget_model(bench *b) {
+    static tt__operation plain;
+    plain = *b->f.t[0]->operation;
+    plain.moves = false;
+    for (size_t i = 0; i < b->set.n; i++)
+        b->f.t[i]->operation = &plain;
+}
+
 /* The same holds for a new template. One that the strategy never names is tried once. */
 static void test_effort_with_a_new_template(void **state) {
     (void)state;
@@ -153,6 +162,8 @@ static void test_effort_with_a_new_template(void **state) {
         bench b;
         bench_open(&b, true);
         b.is_short = is_short;
+        if (is_short)
+            forget_model(&b);
         b.s.strategy = &tt__strategy_exhaustive;
         b.set.n = 1;
         expect_measured(&b, 10, 10, 10, 0);
@@ -208,17 +219,23 @@ static void test_half_is_the_strategys(void **state) {
     }
 }
 
-/* Short is what takes less than 20 us. */
+/* Short is what takes less than 20 us. With a cost model it needs no more trials than others. */
 static void test_effort_of_a_short_problem(void **state) {
+    static const struct {
+        double us;
+        bool modelled;
+        size_t measured;
+    } cases[] = {{20, false, 7}, {19.99, false, 14}, {19.99, true, 7}};
     (void)state;
-    for (int is_short = 0; is_short < 2; is_short++) {
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         bench b;
         bench_open(&b, false);
         b.is_short = true; /* else half as many are wanted */
         b.backend.alike = true;
-        b.backend.us = is_short ? 19.99 : 20;
-        size_t measured = is_short ? 14 : 7;
-        expect_measured(&b, 14, measured, measured, 0);
+        b.backend.us = cases[i].us;
+        if (!cases[i].modelled)
+            forget_model(&b);
+        expect_measured(&b, 14, cases[i].measured, cases[i].measured, 0);
         bench_close(&b);
     }
 }
