@@ -93,21 +93,28 @@ extern "C" __global__ void __launch_bounds__(THREADS) put_back(elem *dst, unsign
 
 // ---- Panels ----
 
-// So many threads have a row of a tile. A warp then takes 128 bytes of several rows, for the sake of the banks of shared memory.
-constexpr int in_row = VEC < 4 ? 32 : 128 / VEC, in_flight = 8;
+// So many threads have a row of so many vectors. A warp takes 128 bytes of several rows, for the sake of the banks of shared
+// memory, or all of shorter rows.
+static __device__ constexpr int lanes_for(int vectors) {
+    int lanes = 1;
+    while (lanes < (VEC < 4 ? 32 : 128 / VEC) && lanes < vectors)
+        lanes *= 2;
+    return lanes;
+}
+constexpr int in_flight = 8;
 
 // Between memory, where a row of `length` elements begins at `at(row)`, and shared memory, where its element `i` is at
 // row * ROW + i * ELEMENT bytes. A thread loads `in_flight` vectors before it stores them.
 template <int ROWS, int LENGTH, int ROW, int ELEMENT, class AT>
 static __device__ void read_tile(char *tile, int rows, int length, AT at) {
-    constexpr int step = THREADS / in_row, each = (LENGTH / PER + in_row - 1) / in_row;
+    constexpr int lanes = lanes_for(LENGTH / PER), step = THREADS / lanes, each = (LENGTH / PER + lanes - 1) / lanes;
     constexpr int most = each < in_flight ? each : in_flight, turns = (ROWS + step - 1) / step;
     constexpr int batch = turns < in_flight / most ? turns : in_flight / most;
-    const int first = (int)threadIdx.x % in_row * PER;
+    const int first = (int)threadIdx.x % lanes * PER;
 #pragma unroll 1
-    for (int from = (int)threadIdx.x / in_row; from < rows; from += batch * step)
+    for (int from = (int)threadIdx.x / lanes; from < rows; from += batch * step)
 #pragma unroll 1
-        for (int start = first; start < length; start += most * in_row * PER) {
+        for (int start = first; start < length; start += most * lanes * PER) {
             pack in[batch][most];
 #pragma unroll
             for (int b = 0; b < batch; b++) {
@@ -115,7 +122,7 @@ static __device__ void read_tile(char *tile, int rows, int length, AT at) {
                 const elem *const a = row < rows ? at(row) : nullptr;
 #pragma unroll
                 for (int k = 0; k < most; k++) {
-                    const int i = start + k * in_row * PER;
+                    const int i = start + k * lanes * PER;
                     in[b][k].w[0] = 0;
                     if (row < rows && i < length)
                         in[b][k].v = *(const vec_of<VEC>::type *)(a + i);
@@ -125,7 +132,7 @@ static __device__ void read_tile(char *tile, int rows, int length, AT at) {
             for (int b = 0; b < batch; b++)
 #pragma unroll
                 for (int k = 0; k < most; k++) {
-                    const int row = from + b * step, i = start + k * in_row * PER;
+                    const int row = from + b * step, i = start + k * lanes * PER;
                     if (row < rows && i < length)
 #pragma unroll
                         for (int e = 0; e < PER; e++)
@@ -134,13 +141,14 @@ static __device__ void read_tile(char *tile, int rows, int length, AT at) {
         }
 }
 
-template <int ROW, int ELEMENT, class AT>
+template <int LENGTH, int ROW, int ELEMENT, class AT>
 static __device__ void write_tile(const char *tile, int rows, int length, AT at) {
+    constexpr int lanes = lanes_for(LENGTH / PER);
 #pragma unroll 1
-    for (int row = (int)threadIdx.x / in_row; row < rows; row += THREADS / in_row) {
+    for (int row = (int)threadIdx.x / lanes; row < rows; row += THREADS / lanes) {
         elem *const a = at(row);
 #pragma unroll 4
-        for (int i = (int)threadIdx.x % in_row * PER; i < length; i += in_row * PER) {
+        for (int i = (int)threadIdx.x % lanes * PER; i < length; i += lanes * PER) {
             pack out;
 #pragma unroll
             for (int e = 0; e < PER; e++)
@@ -192,9 +200,9 @@ static __device__ void move_panels(const rect &r) {
     }
     __syncthreads();
     if (WIDE)
-        write_tile<PITCH, ELEM_SIZE>(tile, height, width, row_at);
+        write_tile<SPAN, PITCH, ELEM_SIZE>(tile, height, width, row_at);
     else
-        write_tile<ELEM_SIZE, PITCH>(tile, width, height, slot_at);
+        write_tile<HEIGHT, ELEM_SIZE, PITCH>(tile, width, height, slot_at);
 }
 
 extern "C" __global__ void __launch_bounds__(THREADS) panels_first(elem *dst, unsigned char *scratch) {
