@@ -8,10 +8,10 @@
 
 tt_status tt__kernel_allow_shared(tt__kernel *kernel, const tt__driver *cu, const tt__symbols *symbols,
                                   const tt__launch *launch) {
-    enum { SHARED_WITHOUT_ASKING = 48 * 1024 };
+    enum { SHARED_WITHOUT_ASKING = 48 * 1024 }; /* static and dynamic */
     for (int i = 0; i < launch->n_passes; i++) {
-        unsigned bytes = launch->passes[i].shared_bytes;
-        if (bytes <= SHARED_WITHOUT_ASKING || bytes <= kernel->shared_bytes[i])
+        unsigned bytes = launch->passes[i].shared_bytes, all = bytes + (unsigned)kernel->static_shared_bytes;
+        if (all <= SHARED_WITHOUT_ASKING || bytes <= kernel->shared_bytes[i])
             continue;
         TT_TRY(tt__cu_check(cu->cuFuncSetAttribute(
                                 kernel->fns[i], CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES, (int)bytes),

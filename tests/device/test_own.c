@@ -56,6 +56,30 @@ static tt_report *tune(tt_kernel *k, const char *const *problems, size_t n) {
     return report;
 }
 
+/* Each alone is less than the 48 KB that need no permission. */
+static void test_static_and_dynamic_shared_memory(void **state) {
+    static const char both[] = "//@ kernel    both\n//@ problem   n 256\n//@ buffer    y i32 n out\n"
+                               "//@ param     THREADS 64\n//@ block     THREADS\n//@ grid      1\n"
+                               "//@ shared    40960\n//@ args      y\n//@ default   THREADS=64\n"
+                               "//@ reference plain\n//@ block     1\n//@ grid      1\n//@ args      y\n"
+                               "extern \"C\" __global__ void both(int *y) {\n"
+                               "    extern __shared__ int more[];\n    __shared__ int room[4096];\n"
+                               "    for (int i = threadIdx.x; i < 4096; i += THREADS)\n"
+                               "        room[i] = more[i] = i;\n    __syncthreads();\n"
+                               "    for (int i = threadIdx.x; i < 256; i += THREADS)\n"
+                               "        y[i] = room[4095 - 16 * i] + more[i];\n}\n"
+                               "extern \"C\" __global__ void plain(int *y) {\n"
+                               "    for (int i = 0; i < 256; i++)\n        y[i] = 4095 - 15 * i;\n}\n";
+    static const char *const problem = "n=256";
+    (void)state;
+    tt_kernel *k;
+    OK(tt_kernel_open(&k, ctx, "both.cu", both));
+    tt_report *report = tune(k, &problem, 1);
+    assert_int_equal(report->results[0].failed, 0);
+    tt_report_free(&report);
+    tt_kernel_close(&k);
+}
+
 static void test_tunes(void **state) {
     (void)state;
     static const char *const problems[] = {"n=1500", "n=1500,T=f64", "n=400,warm"};
@@ -200,6 +224,7 @@ static void test_unverified(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_opens),
+        cmocka_unit_test(test_static_and_dynamic_shared_memory),
         cmocka_unit_test(test_tunes),
         cmocka_unit_test(test_launches_what_was_tuned),
         cmocka_unit_test(test_edited_files_start_anew),
