@@ -125,7 +125,7 @@ static void test_heats(void **state) {
     race_run(&r);
     EXPECT_STAGES(&r, 20, 20, 26, 11, 6);
     expect_elected(&r, 25);
-    static const int loads[] = {2, 2, 4, 11, 31};
+    static const int loads[] = {2, 2, 7, 15, 31};
     for (size_t i = 0; i < r.b.backend.n_stages; i++)
         assert_int_equal(r.b.backend.rounds[i].loads, loads[i]);
     race_close(&r);
@@ -182,7 +182,7 @@ static void test_all_stay(void **state) {
 /* Short is what takes less than 20 us. */
 static void test_what_is_short(void **state) {
     (void)state;
-    static const int loads[] = {4, 11, 31};
+    static const int loads[] = {7, 15, 31};
     for (int is_short = 0; is_short < 2; is_short++) {
         race r;
         race_open(&r, false);
