@@ -150,9 +150,9 @@ size_t tt__search_most(const tt__search *search) {
     const tt__limits *limits = &search->limits;
     if (search->space.n <= limits->whole)
         return limits->whole;
-    bool is_short = search->best != TT__NOTHING && tt__search_best_us(search) < TT__SHORT_US;
-    return is_short && !search->t->operation->moves && limits->trials_if_short ? limits->trials_if_short
-                                                                               : limits->trials;
+    bool needs_more = limits->trials_if_short && !search->t->operation->moves &&
+                      search->best != TT__NOTHING && tt__search_best_us(search) < TT__SHORT_US;
+    return needs_more ? limits->trials_if_short : limits->trials;
 }
 
 size_t tt__search_left(const tt__search *search) {
