@@ -10,7 +10,11 @@ tt_status tt__kernel_allow_shared(tt__kernel *kernel, const tt__driver *cu, cons
                                   const tt__launch *launch) {
     enum { SHARED_WITHOUT_ASKING = 48 * 1024 }; /* static and dynamic */
     for (int i = 0; i < launch->n_passes; i++) {
-        unsigned bytes = launch->passes[i].shared_bytes, all = bytes + (unsigned)kernel->static_shared_bytes;
+        unsigned bytes = 0;
+        for (int k = 0; k < launch->n_passes; k++) /* passes may share a function */
+            if (kernel->fns[k] == kernel->fns[i] && launch->passes[k].shared_bytes > bytes)
+                bytes = launch->passes[k].shared_bytes;
+        const unsigned all = bytes + (unsigned)kernel->static_shared_bytes;
         if (all <= SHARED_WITHOUT_ASKING || bytes <= kernel->shared_bytes[i])
             continue;
         TT_TRY(tt__cu_check(cu->cuFuncSetAttribute(
