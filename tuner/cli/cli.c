@@ -149,9 +149,10 @@ double tt__cli_known(double value) {
     return value > 0 ? value : (double)NAN;
 }
 
-tt_status tt__cli_write_new(const char *path, const char *text, size_t n) {
-    FILE *f = fopen(path, "wx"); /* "x": never overwrite a file, even one created just now */
-    if (!f && errno == EEXIST)
+tt_status tt__cli_write(const char *path, const char *mode, const char *text, size_t n) {
+    const bool is_new = mode[1] == 'x';
+    FILE *f = fopen(path, mode);
+    if (!f && is_new && errno == EEXIST)
         return tt__fail(TT_E_IO, "%s is there already and is left as it is: name a new file", path);
     if (!f)
         return tt__fail(TT_E_IO, "cannot write %s: %s", path, strerror(errno));
@@ -161,7 +162,8 @@ tt_status tt__cli_write_new(const char *path, const char *text, size_t n) {
     if (!failed)
         return TT_OK;
     int error = errno ? errno : EIO;
-    remove(path);
+    if (is_new)
+        remove(path);
     return tt__fail(TT_E_IO, "cannot write %s: %s", path, strerror(error));
 }
 

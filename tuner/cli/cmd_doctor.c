@@ -52,15 +52,6 @@ static void add_failure(examination *e, const char *todo, const char *name) {
     e->tuning_bad = true;
 }
 
-static void check_library(examination *e) {
-    bool good = strcmp(tt_version(), TT_VERSION) == 0;
-    finding *f = begin(e, good, "install program and library of one version", "library");
-    tt__str_addf(&f->text, "tiletune %s", tt_version());
-    if (!good)
-        tt__str_addf(&f->text, ", but this program is %s", TT_VERSION);
-    e->tuning_bad = e->tuning_bad || !good;
-}
-
 static void check_driver(examination *e) {
     const tt__driver *driver;
     char version[32];
@@ -337,7 +328,7 @@ static int run(const tt__cli_args *args) {
     examination *e = calloc(1, sizeof *e);
     if (!e)
         return tt__cli_fail(tt__fail_memory(sizeof *e));
-    check_library(e);
+    tt__str_addf(&begin(e, true, "", "library")->text, "tiletune %s", tt_version());
     check_driver(e);
     check_devices(e);
     check_nvrtc(e);

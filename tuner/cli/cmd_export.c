@@ -1,26 +1,12 @@
 /*
  * `tune export`: writes a GPU's trials as a recording, to replay on other machines.
  */
-#include <errno.h>
 #include <string.h>
 
 #include "db/recording.h"
 #include "tuner/cli/options.h"
 #include "tuner/cli/problems.h"
 #include "tuner/cli/sharing.h"
-
-static tt_status write_file(const char *path, const tt__str *text) {
-    FILE *f = fopen(path, "wb");
-    if (!f)
-        return tt__fail(TT_E_IO, "cannot write %s: %s", path, strerror(errno));
-    bool good = fwrite(tt__str_text(text), 1, text->len, f) == text->len;
-    int error = good ? 0 : errno;
-    if (fclose(f) != 0 && good) {
-        good = false;
-        error = errno;
-    }
-    return good ? TT_OK : tt__fail(TT_E_IO, "cannot write %s: %s", path, strerror(error));
-}
 
 static bool is_cache(const tt__cli_args *args) {
     return args->format && strcmp(args->format, "kernel-tuner-cache") == 0;
@@ -74,7 +60,7 @@ static tt_status export(const tt__cli_args *args) {
         TT_GOTO(tt__recording_export(store, gpu_id, &part, args->commit ? args->commit : "", &text));
     TT_GOTO(tt__str_check(&text));
     if (args->output)
-        status = write_file(args->output, &text);
+        status = tt__cli_write(args->output, "wb", tt__str_text(&text), text.len);
     else
         fwrite(tt__str_text(&text), 1, text.len, stdout);
 out:

@@ -16,7 +16,7 @@ static tt_status check(const tt__cli_args *args) {
 static int run(const tt__cli_args *args) {
     const char *path = args->files[0];
     const char *text = tt__cli_new[args->transpose].source;
-    tt_status status = tt__cli_write_new(path, text, strlen(text));
+    tt_status status = tt__cli_write(path, "wx", text, strlen(text));
     if (status == TT_OK && !args->transpose)
         printf("%s computes y = a * x + y, with every annotation explained. From here:\n"
                "  tune check %s\n"

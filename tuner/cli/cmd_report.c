@@ -2,22 +2,12 @@
  * `tune report`: what was tuned, as a page to show, or as data.
  */
 #include <errno.h>
+#include <string.h>
 #include <unistd.h>
 
 #include "tuner/cli/options.h"
 #include "tuner/cli/problems.h"
 #include "tuner/cli/report.h"
-
-static tt_status write_out(const tt__cli_args *args, const tt__str *text) {
-    const char *path = args->output;
-    FILE *f = path ? fopen(path, "wb") : stdout;
-    if (!f)
-        return tt__fail(TT_E_IO, "cannot write %s: %s", path, strerror(errno));
-    bool good = fwrite(tt__str_text(text), 1, text->len, f) == text->len;
-    good = (path ? fclose(f) : fflush(f)) == 0 && good;
-    return good ? TT_OK
-                : tt__fail(TT_E_IO, "cannot write %s: %s", path ? path : "the report", strerror(errno));
-}
 
 static int run(const tt__cli_args *args) {
     tt__report r;
@@ -25,8 +15,11 @@ static int run(const tt__cli_args *args) {
     tt_status status = tt__report_open(&r, args);
     if (status == TT_OK)
         status = (args->json ? tt__report_json : args->csv ? tt__report_csv : tt__report_html)(&text, &r);
-    if (status == TT_OK)
-        status = write_out(args, &text);
+    if (status == TT_OK && args->output)
+        status = tt__cli_write(args->output, "wb", tt__str_text(&text), text.len);
+    else if (status == TT_OK &&
+             (fwrite(tt__str_text(&text), 1, text.len, stdout) != text.len || fflush(stdout) != 0))
+        status = tt__fail(TT_E_IO, "cannot write the report: %s", strerror(errno));
     if (status == TT_OK && args->output)
         fprintf(stderr, "tune: wrote %s, %.0f KB\n", args->output, (double)text.len / 1e3);
     tt__report_close(&r);

@@ -52,13 +52,6 @@ static int print_short_help(void) {
     return TT__EXIT_USAGE;
 }
 
-static void print_version(void) {
-    printf("tune %s", TT_VERSION);
-    if (strcmp(TT_VERSION, tt_version()) != 0)
-        printf(" (library %s)", tt_version());
-    printf("\n");
-}
-
 /* tune help [COMMAND], tune help --man [COMMAND], tune help --completion SHELL */
 static int help(int argc, char **argv) {
     const char *form = argc > 1 && argv[1][0] == '-' ? argv[1] : "", *word = argv[*form ? 2 : 1];
@@ -89,7 +82,7 @@ static int dispatch(const tt__cli_command *c, int argc, char **argv) {
     else if (args.help)
         print_help(c);
     else if (args.version)
-        print_version();
+        puts("tune " TT_VERSION);
     else if (c->check && (status = c->check(&args)) != TT_OK)
         code = tt__cli_fail(status);
     else

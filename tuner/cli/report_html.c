@@ -1,5 +1,5 @@
 /*
- * The report as one HTML page: no script, no network. A table lists its sections.
+ * The report as one HTML page: no script, no network.
  */
 #include "tuner/cli/report_html.h"
 
@@ -23,29 +23,19 @@ const char *tt__html_problem(char out[TT__HTML_PROBLEM_MAX], const tt__problem *
     return out;
 }
 
-static void add_code(tt__str *out, const char *text) {
-    tt__str_add(out, "<code>");
-    tt__html_text(out, text);
-    tt__str_add(out, "</code>");
-}
-
 /* The settings, each unbreakable. */
 void tt__html_config(tt__str *out, const char *config) {
     char one[TT__CONFIG_MAX];
     for (size_t n; *config; config += n + strspn(config + n, " ")) {
         n = strcspn(config, " ");
         snprintf(one, sizeof one, "%.*s", (int)n, config);
-        add_code(out, one);
-        tt__str_add(out, " ");
+        tt__html_wrap(out, "<code>", one, "</code> ");
     }
 }
 
 void tt__html_fact(tt__str *out, const char *term, const char *text) {
-    tt__str_add(out, "<div><dt>");
-    tt__html_text(out, term);
-    tt__str_add(out, "</dt><dd>");
-    tt__html_text(out, text);
-    tt__str_add(out, "</dd></div>");
+    tt__html_wrap(out, "<div><dt>", term, "</dt><dd>");
+    tt__html_wrap(out, "", text, "</dd></div>");
 }
 
 void tt__html_id(tt__str *out, const tt__report *r, const tt__page_item *item) {
@@ -67,16 +57,9 @@ static void add_cell(tt__str *out, const char *class, const char *text) {
     tt__str_add(out, "</td>");
 }
 
-static tt_status section_problems(tt__str *out, const tt__page *page) {
-    for (size_t i = 0; i < page->n; i++)
-        tt__str_add(out, page->items[i].detailed ? tt__str_text(&page->items[i].section) : "");
-    return TT_OK;
-}
-
 void tt__html_table(tt__str *out, const char *name, const char *const *titles, size_t n) {
-    tt__str_add(out, "<div class=scroll tabindex=0 role=region aria-label=\"");
-    tt__html_text(out, name);
-    tt__str_add(out, "\"><table><thead><tr>");
+    tt__html_wrap(out, "<div class=scroll tabindex=0 role=region aria-label=\"", name,
+                  "\"><table><thead><tr>");
     for (size_t i = 0; i < n; i++)
         if (titles[i])
             tt__str_addf(out, "<th scope=col%s>%s</th>", *titles[i] == '#' ? " class=num" : "",
@@ -105,11 +88,8 @@ void tt__html_winner_row(tt__str *out, const tt__report *r, const tt__page_item 
         tt__format(text, sizeof text, w->speedup_vs_default > 0 ? "%.2fx" : "-", w->speedup_vs_default);
         add_cell(out, "num", text);
     }
-    tt__str_add(out, "<td>");
-    tt__html_text(out, w->kernel);
-    tt__str_add(out, "<code class=config>");
-    tt__html_text(out, w->config);
-    tt__str_add(out, "</code></td></tr>\n");
+    tt__html_wrap(out, "<td>", w->kernel, "<code class=config>");
+    tt__html_wrap(out, "", w->config, "</code></td></tr>\n");
 }
 
 /* What the page has no room for. */
@@ -137,11 +117,8 @@ static void add_winners(tt__str *out, const tt__page *page, const tt__subject *s
     if (rows == 0)
         return;
     tt__html_subject(name, page->r, s);
-    if (page->r->n > 1) {
-        tt__str_add(out, "<h3>");
-        tt__html_text(out, name);
-        tt__str_add(out, "</h3>\n");
-    }
+    if (page->r->n > 1)
+        tt__html_wrap(out, "<h3>", name, "</h3>\n");
     titles[5] = defaults ? "#vs default" : NULL;
     tt__html_table(out, name, titles, sizeof titles / sizeof *titles);
     for (size_t i = 0; i < page->n; i++)
@@ -150,9 +127,9 @@ static void add_winners(tt__str *out, const tt__page *page, const tt__subject *s
     tt__str_add(out, "</tbody></table></div>\n");
 }
 
-static tt_status section_winners(tt__str *out, const tt__page *page) {
+static void section_winners(tt__str *out, const tt__page *page) {
     if (page->n == 0)
-        return TT_OK;
+        return;
     tt__str_add(out, "<section><h2>All winners</h2>\n");
     say_left_out(out, page);
     tt__str_add(out, "<div class=beside>");
@@ -161,7 +138,6 @@ static tt_status section_winners(tt__str *out, const tt__page *page) {
     for (size_t k = 0; k < page->r->n; k++)
         add_winners(out, page, &page->r->subjects[k]);
     tt__str_add(out, "</div></div></section>\n");
-    return TT_OK;
 }
 
 static void add_change_row(tt__str *out, const tt__change *c) {
@@ -270,7 +246,7 @@ static tt_status section_changes(tt__str *out, const tt__page *page) {
     return TT_OK;
 }
 
-static tt_status section_environment(tt__str *out, const tt__page *page) {
+static void section_environment(tt__str *out, const tt__page *page) {
     const tt__report *r = page->r;
     tt__str_add(out, "<section><h2>Environment</h2>\n");
     for (size_t k = 0; k < r->n && k < SUBJECTS_MAX; k++) {
@@ -303,10 +279,9 @@ static tt_status section_environment(tt__str *out, const tt__page *page) {
         tt__str_add(out, "</dl>\n");
     }
     tt__str_add(out, "</section>\n");
-    return TT_OK;
 }
 
-static tt_status section_head(tt__str *out, const tt__page *page) {
+static void section_head(tt__str *out, const tt__page *page) {
     const tt__report *r = page->r;
     char name[TT__HTML_SUBJECT_MAX];
     tt__str_add(out, "<header><p class=brand>tiletune report</p><h1>");
@@ -324,17 +299,6 @@ static tt_status section_head(tt__str *out, const tt__page *page) {
                        *env->nvrtc ? env->nvrtc : "unknown");
     }
     tt__str_add(out, "</p></header>\n");
-    return TT_OK;
-}
-
-typedef tt_status (*section)(tt__str *out, const tt__page *page);
-static const section before[] = {section_head, section_changes, section_winners},
-                     after[] = {tt__html_unsolved, section_environment};
-
-static tt_status add_sections(tt__str *out, const tt__page *page, const section *sections, size_t n) {
-    for (size_t i = 0; i < n; i++)
-        TT_TRY(sections[i](out, page));
-    return TT_OK;
 }
 
 static tt_status add_page(tt__str *out, const tt__page *page) {
@@ -344,9 +308,13 @@ static tt_status add_page(tt__str *out, const tt__page *page) {
                      "<link rel=icon href=\"data:,\">\n<title>tiletune report: ");
     tt__html_text(out, page->r->subjects[0].gpu.name);
     tt__str_addf(out, "</title>\n<style>\n%s</style></head>\n<body><main>\n", tt__report_css[0].text);
-    TT_TRY(add_sections(out, page, before, sizeof before / sizeof *before));
-    TT_TRY(section_problems(out, page));
-    TT_TRY(add_sections(out, page, after, sizeof after / sizeof *after));
+    section_head(out, page);
+    TT_TRY(section_changes(out, page));
+    section_winners(out, page);
+    for (size_t i = 0; i < page->n; i++)
+        tt__str_add(out, page->items[i].detailed ? tt__str_text(&page->items[i].section) : "");
+    tt__html_unsolved(out, page);
+    section_environment(out, page);
     tt__str_add(out, "</main></body></html>\n");
     return tt__str_check(out);
 }

@@ -24,7 +24,7 @@ void tt__html_id(tt__str *out, const tt__report *r, const tt__page_item *item);
 /* Begins a table. A title with a `#` is of numbers; NULL: no such column. */
 void tt__html_table(tt__str *out, const char *name, const char *const *titles, size_t n);
 /* The section about problems without a winner. */
-tt_status tt__html_unsolved(tt__str *out, const tt__page *page);
+void tt__html_unsolved(tt__str *out, const tt__page *page);
 /* A winner's row of the table. `defaults`: with the column for them. */
 void tt__html_winner_row(tt__str *out, const tt__report *r, const tt__page_item *item, bool defaults);
 /* The section about its problem. */

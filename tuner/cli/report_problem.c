@@ -162,11 +162,8 @@ static void figure_failures(tt__str *out, const tt__details *d) {
     tt__svg_bars(out, name, rows, n);
     tt__str_add(out, "<ul class=reasons>");
     for (int s = 1; s < TT__TRIAL_STATUS_COUNT; s++)
-        if (*tt__details_reason(d, (tt__trial_status)s)) {
-            tt__str_add(out, "<li>");
-            tt__html_text(out, tt__details_reason(d, (tt__trial_status)s));
-            tt__str_add(out, "</li>");
-        }
+        if (*tt__details_reason(d, (tt__trial_status)s))
+            tt__html_wrap(out, "<li>", tt__details_reason(d, (tt__trial_status)s), "</li>");
     tt__str_add(out, "</ul>");
     tt__figure_close(out);
 }
@@ -214,13 +211,9 @@ tt_status tt__html_problem_section(tt__str *out, const tt__report *r, const tt__
         tt__html_textf(out, "%s %s", w->problem.op, tt__html_problem(text, &w->problem));
         if (r->n > 1) {
             tt__html_subject(where, r, s);
-            tt__str_add(out, " <small>");
-            tt__html_text(out, where);
-            tt__str_add(out, "</small>");
+            tt__html_wrap(out, " <small>", where, "</small>");
         }
-        tt__str_add(out, "</h2>\n<p class=winner><b>");
-        tt__html_text(out, w->kernel);
-        tt__str_add(out, "</b> ");
+        tt__html_wrap(out, "</h2>\n<p class=winner><b>", w->kernel, "</b> ");
         tt__html_config(out, w->config);
         tt__str_add(out, "</p>\n");
         add_facts(out, d);

@@ -53,14 +53,17 @@ void tt__html_textf(tt__str *out, const char *fmt, ...) {
     va_end(args);
 }
 
+void tt__html_wrap(tt__str *out, const char *before, const char *text, const char *after) {
+    tt__str_add(out, before);
+    tt__html_text(out, text);
+    tt__str_add(out, after);
+}
+
 /* ---- Shapes ------------------------------------------------------------------------------------------ */
 
 void tt__figure_open(tt__str *out, const char *title, const char *note) {
-    tt__str_add(out, "<figure><figcaption><b>");
-    tt__html_text(out, title);
-    tt__str_add(out, "</b><span>");
-    tt__html_text(out, note);
-    tt__str_add(out, "</span></figcaption>\n");
+    tt__html_wrap(out, "<figure><figcaption><b>", title, "</b><span>");
+    tt__html_wrap(out, "", note, "</span></figcaption>\n");
 }
 
 void tt__figure_close(tt__str *out) {

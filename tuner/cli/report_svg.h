@@ -12,6 +12,8 @@ enum { TT__FIGURE_WIDTH = 360 };
 
 /* Appends text with what HTML needs escaped, and control characters replaced. */
 void tt__html_text(tt__str *out, const char *text);
+/* The same between two tags. */
+void tt__html_wrap(tt__str *out, const char *before, const char *text, const char *after);
 /* The same of a formatted text of at most 1,000 bytes. */
 void tt__html_textf(tt__str *out, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 

@@ -35,24 +35,21 @@ static void add_row(tt__str *out, const tt__unsolved *u) {
     tt__str_add(out, "</td><td class=config>");
     if (!passed)
         tt__html_textf(out, "%s; then ", tt__trial_advice(u->status));
-    if (tt__report_command(&command, &u->problem, *u->problem.text ? "FILE.cu" : NULL) == TT_OK) {
-        tt__str_add(out, "<code>");
-        tt__html_text(out, tt__str_text(&command));
-        tt__str_add(out, "</code>");
-    }
+    if (tt__report_command(&command, &u->problem, *u->problem.text ? "FILE.cu" : NULL) == TT_OK)
+        tt__html_wrap(out, "<code>", tt__str_text(&command), "</code>");
     out->failed |= command.failed;
     tt__str_free(&command);
     tt__str_add(out, "</td></tr>\n");
 }
 
-tt_status tt__html_unsolved(tt__str *out, const tt__page *page) {
+void tt__html_unsolved(tt__str *out, const tt__page *page) {
     static const char *const titles[] = {"problem", "#tried", "#failed", "the first reason", "what to do"};
     enum { ROOM = 20000 };
     size_t n = 0, shown = 0;
     for (size_t k = 0; k < page->r->n; k++)
         n += page->r->subjects[k].n_unsolved;
     if (n == 0)
-        return TT_OK;
+        return;
     tt__str_addf(out, "<section><h2>Without a winner</h2>\n<p>%zu problem%s tried, and nothing won.</p>\n", n,
                  n == 1 ? " was" : "s were");
     tt__html_table(out, "Problems without a winner", titles, sizeof titles / sizeof *titles);
@@ -63,5 +60,4 @@ tt_status tt__html_unsolved(tt__str *out, const tt__page *page) {
     if (shown < n)
         tt__str_addf(out, "<tr><td>and %zu more: <code>--csv</code> has all</td></tr>\n", n - shown);
     tt__str_add(out, "</tbody></table></div></section>\n");
-    return TT_OK;
 }
