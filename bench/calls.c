@@ -164,13 +164,8 @@ static void close_worker(worker *w, const dispatch *d, bool own_stream) {
         free(w->ns[way]);
 }
 
-static int ascending(const void *a, const void *b) {
-    double x = *(const double *)a, y = *(const double *)b;
-    return (x > y) - (x < y);
-}
-
 static double quantile(double *values, size_t n, double q) {
-    qsort(values, n, sizeof *values, ascending);
+    qsort(values, n, sizeof *values, tt__by_number);
     return values[(size_t)(q * (double)(n - 1))];
 }
 

@@ -241,11 +241,6 @@ static tt_status fastest(double us[2], const file *f, const tt__gpu *gpu, const 
     return status;
 }
 
-static int ascending(const void *x, const void *y) {
-    double a = *(const double *)x, b = *(const double *)y;
-    return (a > b) - (a < b);
-}
-
 /* Each problem of a file: the default's time over the shortest one. */
 static tt_status take_away(const file *f, const char *name) {
     const tt__gpu *gpu = tt__recording_gpu(f->recording);
@@ -265,7 +260,7 @@ static tt_status take_away(const file *f, const char *name) {
         if (are_known(&trial[stage], &trial[stage]) && us[stage] > 0)
             ratios[n++] = trial[stage].time_us / us[stage];
     }
-    qsort(ratios, n, sizeof *ratios, ascending);
+    qsort(ratios, n, sizeof *ratios, tt__by_number);
     printf("%-36s %6zu %8zu %7.3f %7.3f\n", name, f->n, f->n - n, n ? ratios[n / 2] : 0,
            n ? ratios[n - 1] : 0);
 out:

@@ -126,16 +126,11 @@ static tt_status start_one(const dispatch *d, dispatch_start *out) {
     return status;
 }
 
-static int ascending(const void *a, const void *b) {
-    double x = *(const double *)a, y = *(const double *)b;
-    return (x > y) - (x < y);
-}
-
 static double median_of(const dispatch_start *starts, int n, size_t member) {
     double values[128];
     for (int i = 0; i < n; i++)
         memcpy(&values[i], (const char *)&starts[i] + member, sizeof *values);
-    qsort(values, (size_t)n, sizeof *values, ascending);
+    qsort(values, (size_t)n, sizeof *values, tt__by_number);
     return values[n / 2];
 }
 

@@ -11,6 +11,7 @@
 #include "api/matrix.h"
 #include "base/clock.h"
 #include "dispatch/context.h"
+#include "tuner/stats.h"
 
 enum {
     SAMPLES = 8,
@@ -46,13 +47,8 @@ static tt_problem problem(size_t i) {
     return p;
 }
 
-static int by_value(const void *a, const void *b) {
-    double x = *(const double *)a, y = *(const double *)b;
-    return (x > y) - (x < y);
-}
-
 static void report(const char *what, double *us, size_t n) {
-    qsort(us, n, sizeof *us, by_value);
+    qsort(us, n, sizeof *us, tt__by_number);
     printf("%-52s median %10.2f us, 99 %% within %10.2f us\n", what, us[n / 2], us[n * 99 / 100]);
 }
 

@@ -10,6 +10,7 @@
 #include "base/clock.h"
 #include "bench/args.h"
 #include "bench/strategies.h"
+#include "tuner/stats.h"
 
 /* Goals: the fastest's time over a configuration's. */
 static const double near = 0.95, goal = 0.99;
@@ -87,13 +88,8 @@ typedef struct outcome {
     double score, ms;        /* bench_score; the strategy's time for an evaluation */
 } outcome;
 
-static int by_value(const void *a, const void *b) {
-    double x = *(const double *)a, y = *(const double *)b;
-    return (x > y) - (x < y);
-}
-
 static double quantile(double *values, size_t n, double q) {
-    qsort(values, n, sizeof *values, by_value);
+    qsort(values, n, sizeof *values, tt__by_number);
     size_t at = (size_t)ceil(q * (double)n);
     return values[at > 0 ? at - 1 : 0];
 }

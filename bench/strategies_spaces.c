@@ -6,6 +6,7 @@
 
 #include "bench/strategies.h"
 #include "template/problem_text.h"
+#include "tuner/stats.h"
 
 static tt_status read_trials(bench_space *b, const tt__recording *r) {
     size_t n = 0;
@@ -106,11 +107,6 @@ tt_status bench_spaces_add_own(bench_spaces *s, const tt__template *t, const cha
 
 /* ---- How good a search was ---- */
 
-static int by_time(const void *a, const void *b) {
-    double x = *(const double *)a, y = *(const double *)b;
-    return (x > y) - (x < y);
-}
-
 /* The expected best of k draws without replacement, of n sorted times. */
 static double expected(const double *times, size_t n, size_t k) {
     double sum = 0, left = 1; /* left: the chance that none of the draws is before i */
@@ -129,7 +125,7 @@ double bench_score(const bench_space *b, const double *curves, size_t seeds, siz
         if (isfinite(b->judged_us[i]))
             times[passed++] = b->judged_us[i] / b->best_us;
     if (passed)
-        qsort(times, passed, sizeof *times, by_time);
+        qsort(times, passed, sizeof *times, tt__by_number);
     double end = passed ? 1 + 0.05 * (times[passed / 2] - 1) : 1;
     for (double base; k < n && k < passed && (base = expected(times, passed, k + 1)) > end; k++) {
         double mean = 0;

@@ -3,10 +3,10 @@
  */
 #include "tuner/explain.h"
 
-#include <stdio.h>
 #include <stdlib.h>
 
 #include "db/facts.h"
+#include "template/config.h"
 #include "template/operation.h"
 #include "template/workload.h"
 #include "tuner/occupancy.h"
@@ -45,42 +45,29 @@ static tt__explained *add(chosen *all, tt__explain_role role, const tt__search *
     return x;
 }
 
-/* The value of a parameter in a configuration, and where it is in the text. */
-static const char *value_of(const char *config, const char *param, int *size) {
-    size_t n = strlen(param);
-    for (const char *at = config; (at = strstr(at, param)); at += n)
-        if ((at == config || at[-1] == ' ') && at[n] == '=') {
-            *size = (int)strcspn(at + n + 1, " ");
-            return at + n + 1;
-        }
-    return NULL;
-}
-
-/* The nearest legal value of a parameter in this direction, with all others the same. */
-static void add_neighbour(chosen *all, const tt__candidate *winner, const tt__param *p, int step) {
-    int size, own = -1;
-    const char *at = value_of(winner->config, p->name, &size);
-    for (int i = 0; at && i < (int)p->n_values; i++)
-        if (strlen(p->values[i]) == (size_t)size && strncmp(p->values[i], at, (size_t)size) == 0)
-            own = i;
-    if (own < 0)
+/* The nearest legal value of parameter k in this direction, with all others the same. */
+static void add_neighbour(chosen *all, const tt__candidate *winner, size_t k, int step) {
+    const tt__param *p = &winner->t->params[k];
+    size_t choice[TT__PARAMS_MAX];
+    if (tt__config_parse(choice, winner->t, winner->config) != TT_OK)
         return;
-    for (int i = own + step; i >= 0 && i < (int)p->n_values; i += step) {
-        char config[TT__CONFIG_MAX + TT__NAME_MAX];
-        snprintf(config, sizeof config, "%.*s%s%s", (int)(at - winner->config), winner->config, p->values[i],
-                 at + size);
+    const size_t own = choice[k];
+    for (int i = (int)own + step; i >= 0 && i < (int)p->n_values; i += step) {
+        char config[TT__CONFIG_MAX];
+        choice[k] = (size_t)i;
+        tt__config_format(config, winner->t, choice);
         int64_t index = tt__strategy_member(&all->search->space, winner->t->kernel, config);
         if (index == TT__NOTHING)
             continue;
         tt__explained *x = add(all, TT__ROLE_NEIGHBOUR, all->search, index);
-        for (int k = 0; !x && k < all->e->n; k++) /* the default may be one */
-            if (all->c[k] == &all->search->space.items[index])
-                x = &all->e->items[k];
+        for (int n = 0; !x && n < all->e->n; n++) /* the default may be one */
+            if (all->c[n] == &all->search->space.items[index])
+                x = &all->e->items[n];
         if (!x)
             return;
         tt__copy(x->param, sizeof x->param, p->name);
         tt__copy(x->value, sizeof x->value, p->values[i]);
-        snprintf(x->winners, sizeof x->winners, "%.*s", size, at);
+        tt__copy(x->winners, sizeof x->winners, p->values[own]);
         return;
     }
 }
@@ -96,7 +83,7 @@ static void choose(chosen *all, const tt__search *copy, const tt_result *winner)
     const tt__candidate *c = all->c[0];
     for (size_t p = 0; p < c->t->n_params; p++)
         for (int step = -1; step <= 1; step += 2)
-            add_neighbour(all, c, &c->t->params[p], step);
+            add_neighbour(all, c, p, step);
 }
 
 /* ---- Measuring ------------------------------------------------------------------------------------------

@@ -3,7 +3,6 @@
  */
 #include <math.h>
 
-#include "base/number.h"
 #include "tuner/energy_finals.h"
 #include "tuner/explain.h"
 
@@ -35,25 +34,20 @@ tt_status tt__explain_energy(tt__explanation *e, const tt__session *s, const tt_
 
 static void add_one(tt__str *out, const tt__explained *x) {
     const tt__energy *e = &x->trial.energy;
-    char text[160];
     if (tt__energy_known(e))
-        tt__format(text, sizeof text, "The %s takes %.4g mJ a launch, +- %.2g %%",
-                   tt__explain_role_name(x->role), e->joules * 1e3, 100 * e->noise / e->joules);
+        tt__str_addf(out, "The %s takes %.4g mJ a launch, +- %.2g %%", tt__explain_role_name(x->role),
+                     e->joules * 1e3, 100 * e->noise / e->joules);
     else
-        tt__format(text, sizeof text, "It cannot be told what the %s takes: %.3g mJ, +- %.2g",
-                   tt__explain_role_name(x->role), e->joules * 1e3, e->noise * 1e3);
-    tt__str_add(out, text);
-    if (tt__energy_known(e) && e->time_us > 0) {
-        tt__format(text, sizeof text, ": %.0f W beyond %.0f W of an idle GPU", e->joules / e->time_us * 1e6,
-                   e->idle_watts);
-        tt__str_add(out, text);
-    }
+        tt__str_addf(out, "It cannot be told what the %s takes: %.3g mJ, +- %.2g",
+                     tt__explain_role_name(x->role), e->joules * 1e3, e->noise * 1e3);
+    if (tt__energy_known(e) && e->time_us > 0)
+        tt__str_addf(out, ": %.0f W beyond %.0f W of an idle GPU", e->joules / e->time_us * 1e6,
+                     e->idle_watts);
     tt__str_add(out, ".\n");
 }
 
 void tt__explain_tell_energy(tt__str *out, const tt__explanation *e) {
     const tt__explained *both[2] = {NULL, NULL};
-    char text[160];
     double ratio;
     for (int i = 0; i < e->n; i++) {
         const tt__explained *x = &e->items[i];
@@ -72,9 +66,7 @@ void tt__explain_tell_energy(tt__str *out, const tt__explanation *e) {
     tt__energy_verdict v = tt__energy_compare(&both[0]->trial.energy, &both[1]->trial.energy, false, &ratio);
     if (v == TT__ENERGY_UNKNOWN)
         tt__str_add(out, "It cannot be told which of the two takes less: the noise is larger.\n");
-    else {
-        tt__format(text, sizeof text, "The winner takes %.1f %% %s energy than the default.\n",
-                   100 * fabs(1 - ratio), v == TT__ENERGY_LESS ? "less" : "more");
-        tt__str_add(out, text);
-    }
+    else
+        tt__str_addf(out, "The winner takes %.1f %% %s energy than the default.\n", 100 * fabs(1 - ratio),
+                     v == TT__ENERGY_LESS ? "less" : "more");
 }

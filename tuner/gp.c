@@ -6,14 +6,11 @@
 #include <math.h>
 #include <stdlib.h>
 
-static int by_value(const void *a, const void *b) {
-    double x = *(const double *)a, y = *(const double *)b;
-    return (x > y) - (x < y);
-}
+#include "tuner/stats.h"
 
 tt__squash tt__squash_of(double *log_times, size_t n) {
     static const double scale_min = 0.02;
-    qsort(log_times, n, sizeof *log_times, by_value);
+    qsort(log_times, n, sizeof *log_times, tt__by_number);
     return (tt__squash){log_times[0], fmax(log_times[n / 2] - log_times[0], scale_min)};
 }
 

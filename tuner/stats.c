@@ -9,7 +9,7 @@
 
 #include "base/model.h"
 
-static int by_value(const void *a, const void *b) {
+int tt__by_number(const void *a, const void *b) {
     double x = *(const double *)a, y = *(const double *)b;
     return (x > y) - (x < y);
 }
@@ -21,7 +21,7 @@ static double middle(const double *sorted, size_t n) {
 static void sort(double *sorted, const float *values, size_t n) {
     for (size_t i = 0; i < n; i++)
         sorted[i] = (double)values[i];
-    qsort(sorted, n, sizeof *sorted, by_value);
+    qsort(sorted, n, sizeof *sorted, tt__by_number);
 }
 
 double tt__median(const float *values, size_t n) {
@@ -53,7 +53,7 @@ double tt__round_us(double us) {
 
 /* Sorts the values, and computes the median and its interval. */
 static tt__ratio interval(double *values, size_t n) {
-    qsort(values, n, sizeof *values, by_value);
+    qsort(values, n, sizeof *values, tt__by_number);
     /* Ranks by the normal approximation of the binomial, counted from 1: n/2 -+ 0.98 sqrt(n). */
     double low = floor((double)n / 2 - 0.98 * sqrt((double)n));
     size_t rank = low > 1 ? (size_t)low - 1 : 0;

@@ -8,6 +8,9 @@
 
 #include "base/model.h"
 
+/* Doubles in ascending order, for qsort. */
+int tt__by_number(const void *a, const void *b);
+
 /* The median of n values, 1 to TT__SAMPLES_MAX. Leaves their order unchanged. */
 double tt__median(const float *values, size_t n);
 
