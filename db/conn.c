@@ -4,7 +4,6 @@
  */
 #include "db/conn.h"
 
-#include <errno.h>
 #include <stdlib.h>
 #include <unistd.h>
 

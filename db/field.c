@@ -4,7 +4,6 @@
 #include "db/field.h"
 
 #include <limits.h>
-#include <math.h>
 
 #include "base/clean.h"
 

@@ -1,7 +1,6 @@
 /*
  * GPUs, environments and configurations. Each is stored once and has a numeric id.
  */
-#include <strings.h>
 
 #include "db/conn.h"
 #include "db/field.h"

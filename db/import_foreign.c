@@ -2,7 +2,6 @@
  * Unpacks files of other tuners, and finds out their format. Converts them to T4 as Kernel Tuner and the
  * benchmark hub write it. docs/recordings.md says which parts are read.
  */
-#include <limits.h>
 #include <zlib.h>
 
 #include "db/import.h"

@@ -4,7 +4,6 @@
  */
 #include "db/merge.h"
 
-#include <limits.h>
 #include <stdlib.h>
 
 #include "base/clock.h"

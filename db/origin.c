@@ -1,7 +1,6 @@
 /* See the header. */
 #include "db/origin.h"
 
-#include <stdio.h>
 #include <stdlib.h>
 #include <unistd.h>
 

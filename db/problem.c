@@ -4,8 +4,6 @@
  */
 #include "db/problem.h"
 
-#include <stdlib.h>
-
 #include "db/checked.h"
 
 /* ---- Out of the store ------------------------------------------------------------------------ */

@@ -4,10 +4,6 @@
 #include <stdlib.h>
 
 #include "api/problem.h"
-#include "api/sized.h"
-#include "dispatch/first_use.h"
-#include "dispatch/ladder.h"
-#include "dispatch/plan.h"
 
 static tt_status read_template(tt__template **out, const char *path, const char *source) {
     if (!path)

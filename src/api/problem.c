@@ -3,8 +3,6 @@
  */
 #include "api/problem.h"
 
-#include <string.h>
-
 #include "api/matrix.h"
 #include "api/permutation.h"
 #include "api/sized.h"

@@ -9,8 +9,6 @@
 #include "api/problem.h"
 #include "api/sized.h"
 #include "api/tuner.h"
-#include "base/number.h"
-#include "tuner/limits.h"
 
 /* The problems of a call. */
 typedef struct questions {

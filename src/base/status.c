@@ -1,7 +1,6 @@
 /* The last error of each thread, and the words for each status. */
 #include "base/status.h"
 
-#include <stdio.h>
 #include <string.h>
 
 #include "base/clean.h"

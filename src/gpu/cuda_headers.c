@@ -1,7 +1,6 @@
 /* See the header. */
 #include "gpu/cuda_headers.h"
 
-#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

@@ -10,8 +10,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "base/str.h"
-
 enum {
     USER_RANGE = 2,
     USER_REPLAY = 3,

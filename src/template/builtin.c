@@ -2,7 +2,6 @@
  * The built-in operations, read once from their files.
  */
 #include <pthread.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "base/suggest.h"

@@ -14,9 +14,7 @@
  */
 #include "template/expr.h"
 
-#include <math.h>
 #include <sqlite3.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 

@@ -3,7 +3,6 @@
 #include "template/index.h"
 
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "base/number.h"

@@ -6,7 +6,6 @@
 #include <float.h>
 #include <inttypes.h>
 #include <stdio.h>
-#include <string.h>
 
 #include "base/number.h"
 #include "template/launch_plan.h"

@@ -3,7 +3,6 @@
  */
 #include "template/reader.h"
 
-#include <stdlib.h>
 #include <string.h>
 
 #include "base/number.h"

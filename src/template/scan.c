@@ -5,8 +5,6 @@
  */
 #include "template/scan.h"
 
-#include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "base/suggest.h"

@@ -1,13 +1,10 @@
 /*
  * The legal configurations of a problem: rows of the space's query (expr.c), and what makes them few.
  */
-#include <inttypes.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/grow.h"
-#include "base/number.h"
 #include "template/config.h"
 #include "template/launch_plan.h"
 #include "template/problem_text.h"

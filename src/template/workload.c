@@ -10,7 +10,6 @@
 #include "template/config.h"
 #include "template/expr.h"
 #include "template/operation.h"
-#include "template/scan.h"
 
 /* The path of a file beside the template. */
 static tt_status beside(char out[TT__PATH_MAX], const tt__template *t, const char *name) {
