@@ -232,6 +232,11 @@ static void says_what_ran_out(void **state) {
                     "$TUNE help --man >/dev/full");
     expect_in_shell(2, "cannot write to standard output: No space left on device",
                     "$TUNE list --json >/dev/full");
+    expect_in_shell(2, "cannot write the report: No space left on device",
+                    "$TUNE report --json --device replay:$TT_RECORDING >/dev/full");
+    expect_in_shell(2, "cannot write full: No space left on device", /* what was there stays */
+                    "cd %s; ln -s /dev/full full; $TUNE report --device replay:$TT_RECORDING --output full; "
+                    "code=$?; test -h full || exit 1; exit $code");
     expect_in_shell(4, "File too large", "ulimit -f 8; $TUNE merge %s/f.db $TT_RECORDING");
     expect_in_shell(0, "", "env -u HOME -u XDG_DATA_HOME $TUNE best --gpu H200 --size 4096");
     expect_in_shell(2, "HOME is not set", "env -u HOME -u XDG_DATA_HOME $TUNE list");

@@ -33,6 +33,9 @@ static const struct {
      "least 1"},
     {3, "problem n THREADS",
      "t.cu:3:15: THREADS is a parameter, and only the variables of the lines above are known here"},
+    {3, "problem n sm_count",
+     "t.cu:3:15: sm_count is a property of the device, and only the variables of the lines above are known "
+     "here"},
     {3, "problem n time_ns", "t.cu:3:15: time_ns is the time of a launch, and only a `metric` knows it"},
     {3, "problem n (SELECT 1)",
      "t.cu:3:16: SELECT is not allowed: an expression is arithmetic and comparisons only"},
