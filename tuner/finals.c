@@ -27,8 +27,7 @@ typedef struct stage {
     size_t contenders, copies;
     double within;
     /* A short problem's times vary by several percent, and half a percent is wanted. A stage then takes so
-     * many times as long, and loads the kernels so often, at other addresses. With a budget this is left out.
-     */
+     * many times as long, and loads the kernels so often, at other addresses; not with a budget. */
     int times_if_short, loads_if_short;
 } stage;
 static const stage stages[] = {

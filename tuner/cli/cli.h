@@ -140,8 +140,7 @@ const char *tt__cli_count(char *out, size_t size, int64_t n, const char *noun);
 void tt__cli_json_problem(tt__json *j, const tt__problem *p);
 /* For JSON: 0, which means unknown, becomes NaN, which is written as null. */
 double tt__cli_known(double value);
-/* Writes a file. With the mode "wx" it must be new, or TT_E_IO, and after a failure no partial file remains.
- */
+/* Writes a file. With the mode "wx" it must be new, and after a failure no partial file remains. */
 tt_status tt__cli_write(const char *path, const char *mode, const char *text, size_t n);
 /* Prints complete JSON and a newline, frees `text`, and returns the exit code. */
 int tt__cli_print_json(tt__str *text);
