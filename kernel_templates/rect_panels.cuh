@@ -165,13 +165,13 @@ static __device__ void wait_for(const volatile unsigned *loaded, unsigned tiles)
 }
 
 static __device__ void move_panels(const rect &r) {
-    extern __shared__ uint4 shared[];
-    __shared__ elem *slots[SPAN];
-    __shared__ unsigned number;
-    char *tile = (char *)shared;
+    extern __shared__ uint4 shared[]; // the ticket, where slots begin, and the tile
+    elem **const slots = (elem **)(shared + 1);
+    char *const tile = (char *)(shared + 1 + (SPAN + 1) / 2);
     if (threadIdx.x == 0)
-        number = atomicAdd(r.ticket, 1u);
+        shared[0].x = atomicAdd(r.ticket, 1u);
     __syncthreads();
+    const unsigned number = shared[0].x;
     const unsigned tiles = (unsigned)((FEW + SPAN - 1) / SPAN), last = TAIL ? PANELS : PANELS - 1;
     if (number >= tiles * (last + 1)) // only if scratch memory was not cleared
         return;

@@ -16,6 +16,7 @@
 //@ derived  FEW      min(rows, cols)
 //@ derived  TAIL     max(rows, cols) % HEIGHT
 //@ let      items    FEW * PANELS * PARTS
+//@ let      bytes    16 + ceil_div(SPAN, 2) * 16 + HEIGHT * (ceil_div(SPAN * elem_size, max(4, elem_size)) | 1) * max(4, elem_size)
 //@ where    FEW > 1 AND PANELS > 1 AND items < 2147483648
 //@ where    FEW * (HEIGHT + TAIL) * elem_size + items / 4 + 4 * PANELS + 256 <= rows * cols * elem_size / 100
 //@ where    PARTS = 1 OR (PIECE = 512 AND SPAN = FEW)
@@ -28,7 +29,7 @@
 //@ when     NOT WIDE
 //@ block    THREADS
 //@ grid     (PANELS + (TAIL > 0)) * ceil_div(FEW, SPAN)
-//@ shared   HEIGHT * (ceil_div(SPAN * elem_size, max(4, elem_size)) | 1) * max(4, elem_size)
+//@ shared   bytes
 //@ args     dst, scratch
 //@ kernel   move_pieces
 //@ block    THREADS
@@ -38,7 +39,7 @@
 //@ when     WIDE
 //@ block    THREADS
 //@ grid     (PANELS + (TAIL > 0)) * ceil_div(FEW, SPAN)
-//@ shared   HEIGHT * (ceil_div(SPAN * elem_size, max(4, elem_size)) | 1) * max(4, elem_size)
+//@ shared   bytes
 //@ args     dst, scratch
 //@ kernel   put_back
 //@ when     NOT WIDE AND TAIL > 0

@@ -27,12 +27,12 @@
 //@ derived  SPAN     max(1, min(FEW, TILE / (HEIGHT * elem_size) / 16 * 16))
 //@ derived  LANES    min(32, 1 << log2(HEIGHT * elem_size / VEC)) / iif(VEC < 8 AND HEIGHT * elem_size <= 64 * VEC, 2, 1)
 //@ derived  TAIL     many % HEIGHT
-//@ let      rest     FEW % PANELS
+//@ let      bytes    16 + ceil_div(SPAN, 2) * 16 + HEIGHT * (ceil_div(SPAN * elem_size, max(4, elem_size)) | 1) * max(4, elem_size)
 //@ where    many / HEIGHT = PANELS AND FEW >= PANELS AND rows <> cols
 //@ where    FEW * PANELS < 2147483648 AND FEW / PANELS < 65536
 //@ where    SIDE * SIDE * LANES <= 1024 AND HEIGHT * elem_size <= 16 * VEC * LANES
-//@ where    (FEW * (HEIGHT + TAIL) + PANELS * HEIGHT * rest) * elem_size + 4 * PANELS + 256 <= rows * cols * elem_size / 100
-//@ where    SPAN * elem_size >= 64 AND HEIGHT * elem_size BETWEEN 64 AND 4096
+//@ where    (FEW * (HEIGHT + TAIL) + PANELS * HEIGHT * (FEW % PANELS)) * elem_size + 4 * PANELS + 256 <= rows * cols * elem_size / 100
+//@ where    SPAN * elem_size >= 64 AND HEIGHT * elem_size BETWEEN 32 AND 4096
 //@ block    THREADS
 //@ grid     min(1 + FEW * max(TAIL, HEIGHT / 16) / THREADS, 4 * sm_count)
 //@ args     dst, scratch
@@ -40,7 +40,7 @@
 //@ when     NOT WIDE
 //@ block    THREADS
 //@ grid     (PANELS + (TAIL > 0)) * ceil_div(FEW, SPAN)
-//@ shared   HEIGHT * (ceil_div(SPAN * elem_size, max(4, elem_size)) | 1) * max(4, elem_size)
+//@ shared   bytes
 //@ args     dst, scratch
 //@ kernel   swap_slots
 //@ block    SIDE * SIDE * LANES
@@ -51,10 +51,10 @@
 //@ when     WIDE
 //@ block    THREADS
 //@ grid     (PANELS + (TAIL > 0)) * ceil_div(FEW, SPAN)
-//@ shared   HEIGHT * (ceil_div(SPAN * elem_size, max(4, elem_size)) | 1) * max(4, elem_size)
+//@ shared   bytes
 //@ args     dst, scratch
 //@ kernel   put_back
-//@ when     NOT WIDE AND TAIL + rest > 0
+//@ when     NOT WIDE AND TAIL + FEW % PANELS > 0
 //@ block    THREADS
 //@ grid     min(1 + FEW * max(TAIL, HEIGHT / 16) / THREADS, 4 * sm_count)
 //@ args     dst, scratch
