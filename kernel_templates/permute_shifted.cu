@@ -4,9 +4,9 @@
 //
 //@ kernel    permute_shifted
 //@ op        permute
-//@ param     READ_RUN  64 128 256 512 1024
-//@ param     WRITE_RUN 64 128 256 512 1024
-//@ param     THREADS   256 512
+//@ param     READ_RUN  64 96 128 256 512
+//@ param     WRITE_RUN 64 128 256 384 512 768 1024
+//@ param     THREADS   256 512 768
 //@ param     ORDER     0 1
 //@ let       bytes  permute_tile(1, READ_RUN, WRITE_RUN) * elem_size
 //@ let       row    permute_tile(4, READ_RUN, WRITE_RUN) * elem_size
@@ -230,7 +230,7 @@ static __device__ void permute_store_ends(const permute_block &b, unsigned char 
     }
 }
 
-extern "C" __global__ void __launch_bounds__(THREADS, 1024 / THREADS)
+extern "C" __global__ void __launch_bounds__(THREADS, THREADS > 512 ? 2 : 1024 / THREADS)
     permute_shifted(elem *__restrict__ dst, const elem *__restrict__ src) {
     extern __shared__ long long shared[];
     permute_block &b = *(permute_block *)shared;
