@@ -3,7 +3,7 @@
  */
 #include "tuner/measure.h"
 
-enum { L2_TIMES = 5, SLOT_ALIGN = 512, SHIFT_MAX = 16, PLACES = 4 };
+enum { L2_TIMES = 5, SLOT_ALIGN = 512, SHIFT_MAX = 16, PLACES = 4, SMALL_PLACES = 32 };
 static const size_t gib = (size_t)1 << 30, large_bytes = (size_t)256 << 20;
 
 static size_t round_up(size_t n) {
@@ -15,9 +15,14 @@ tt__slots tt__slots_for(size_t bytes, const tt__gpu *gpu, bool warm, size_t room
     tt__slots s = {.n = 1, .bytes = bytes, .stride = bytes};
     if (warm)
         return s;
-    if (bytes < flush) { /* enough slots that none is in the cache when it is used again */
+    if (bytes < flush) /* enough slots that none is in the cache when it is used again */
         s.n = flush / bytes + 2;
-    } else if (bytes >= large_bytes) {
+    if (bytes < flush || bytes < large_bytes) {
+        /* The ratio of two times differs by half a percent from place to place. */
+        size_t places = room / 8 / bytes;
+        places = places < SMALL_PLACES ? places : SMALL_PLACES;
+        s.n = s.n > places ? s.n : places;
+    } else {
         /* Address bits decide how accesses spread over memory channels, 1 and 2 GiB among them
          * (docs/limits.md, "Rows 128 KB apart"). Four slots an odd number of GiB apart differ in these
          * bits. */
@@ -81,13 +86,12 @@ static void open_gate(tt__bench_pool *pool) {
 
 /* Tries again with fewer places if memory is short. */
 static tt_status allocate(tt__bench_pool *pool, const tt__gpu *gpu, size_t room) {
-    CUresult r;
-    do {
+    for (;; room = room < gib ? 0 : room - room / 8) {
         lay_out(pool, &pool->verifier->work, gpu, room);
-        r = pool->cu->cuMemAlloc(&pool->base, pool->bytes);
-        room = all_bytes(&pool->slots) - 1;
-    } while (r == CUDA_ERROR_OUT_OF_MEMORY && pool->slots.are_places);
-    return tt__cu_check(r, "cuMemAlloc (%zu bytes to measure in)", pool->bytes);
+        CUresult r = pool->cu->cuMemAlloc(&pool->base, pool->bytes);
+        if (r != CUDA_ERROR_OUT_OF_MEMORY || room == 0)
+            return tt__cu_check(r, "cuMemAlloc (%zu bytes to measure in)", pool->bytes);
+    }
 }
 
 tt_status tt__pool_open(tt__bench_pool *pool, const tt__verifier *verifier, const tt__gpu *gpu) {

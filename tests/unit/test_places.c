@@ -13,7 +13,6 @@ static void test_how_many_places(void **state) {
         {256 * mib, 3 * gib + 256 * mib, 4, gib},
         {256 * mib, 3 * gib + 256 * mib - 1, 3, gib},
         {256 * mib, gib, 1, 256 * mib},
-        {256 * mib - 512, 100 * gib, 1, 256 * mib - 512}, /* so little lies in one place */
         {gib, 100 * gib, 4, gib},
         {gib + 512, 100 * gib, 4, 3 * gib},
         {4 * gib, 100 * gib, 4, 5 * gib},
@@ -28,8 +27,14 @@ static void test_how_many_places(void **state) {
         assert_true(s.are_places == (s.n > 1));
         assert_int_equal(tt__slots_for(cases[i].bytes, &gpu, true, cases[i].room).n, 1);
     }
-    tt__slots small = tt__slots_for(5 * L2_BYTES - 512, &gpu, false, 100 * gib);
+    tt__slots small = tt__slots_for(5 * L2_BYTES - 512, &gpu, false, 0);
     assert_true(small.n == 3 && !small.are_places && small.stride == small.bytes);
+    /* Arrays of less than 256 MB have up to 32 places in an eighth of the room, side by side. */
+    small = tt__slots_for(256 * mib - 512, &gpu, false, 100 * gib);
+    assert_true(small.n == 32 && !small.are_places && small.stride == small.bytes);
+    assert_int_equal(tt__slots_for(128 * mib, &gpu, false, 9 * gib).n, 9);
+    assert_int_equal(tt__slots_for(255 * mib, &gpu, false, gib).n, 1);
+    assert_int_equal(tt__slots_for(L2_BYTES, &gpu, false, 9 * L2_BYTES).n, 7);
     /* Of a GPU with a larger cache they are no flush of their own. */
     assert_false(tt__slots_for(256 * mib, &(tt__gpu){.l2_bytes = 100 << 20}, false, 100 * gib).are_places);
 }
