@@ -27,8 +27,9 @@ typedef struct stage {
     size_t contenders, copies;
     double within;
     /* A short problem's times vary by several percent, and half a percent is wanted. A stage then takes so
-     * many times as long, and loads the kernels so often, at other addresses; not with a budget. */
-    int times_if_short, loads_if_short;
+     * many times as long. A brief one's depend on where the code lies. A stage then loads the kernels so
+     * often, at other addresses. Neither with a budget. */
+    int times_if_short, loads_if_brief;
 } stage;
 static const stage stages[] = {
     {{7, 7, 0.03, 1}, CONTENDERS_MAX, COPIES_MAX, 1.03, 1, 2}, /* the same in every heat */
@@ -45,9 +46,9 @@ static const tt__rounds if_long = {11, 30, 0.16, 1};
  * they stay until the last stage, which takes so many times as long. */
 enum { ALL_TIMES = 2 };
 
-/* Is it a short problem, which needs longer stages? */
-static bool is_short(const tt__session *s, const tt__search *search) {
-    return isinf(s->end_s) && search->best != TT__NOTHING && tt__search_best_us(search) < TT__SHORT_US;
+/* Does the best take less than this, and is there no budget? */
+static bool is_below(const tt__session *s, const tt__search *search, double us) {
+    return isinf(s->end_s) && search->best != TT__NOTHING && tt__search_best_us(search) < us;
 }
 
 /* Is a budget spent on long launches? */
@@ -58,9 +59,7 @@ static bool is_long(const tt__search *search) {
 
 /* How many times CONTENDERS_MAX may enter without a budget. */
 static size_t heats_of(const tt__session *s, const tt__search *search) {
-    if (is_short(s, search))
-        return SHORT_HEATS;
-    return search->best != TT__NOTHING && tt__search_best_us(search) < BRIEF_US ? BRIEF_HEATS : 1;
+    return is_below(s, search, TT__SHORT_US) ? SHORT_HEATS : is_below(s, search, BRIEF_US) ? BRIEF_HEATS : 1;
 }
 
 /* Do all entrants stay until the last stage? */
@@ -269,11 +268,11 @@ static size_t n_in(const tt__finals *f, size_t end) {
 static tt__rounds rounds_of(const tt__session *s, const tt__search *search, const tt__finals *f) {
     const stage *st = &stages[f->stage];
     tt__rounds rounds = f->is_long ? if_long : st->rounds;
-    if (is_short(s, search)) {
-        const bool is_decided = f->stage + 1 == STAGES && n_in(f, f->n_contenders) == 1;
-        rounds.worth_s *= is_decided ? 1 : st->times_if_short;
-        rounds.loads = st->loads_if_short;
-    }
+    const bool is_decided = f->stage + 1 == STAGES && n_in(f, f->n_contenders) == 1;
+    if (is_below(s, search, TT__SHORT_US) && !is_decided)
+        rounds.worth_s *= st->times_if_short;
+    if (is_below(s, search, BRIEF_US))
+        rounds.loads = st->loads_if_brief;
     if (keeps_all(s))
         rounds.worth_s *= ALL_TIMES;
     return rounds;
