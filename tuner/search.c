@@ -11,6 +11,9 @@
 /* Screening stops early for configurations that cannot be the best, whatever the noise. */
 static const double hopeless = 1.25;
 
+/* Less than this is no gain that a search waits for. */
+static const double gain = 0.995;
+
 /* Configurations that are missing from a recording do not count. */
 size_t tt__search_counted(const tt__search *search) {
     return search->n_tried - search->n_skipped - search->n_aside;
@@ -39,6 +42,10 @@ static void keep(tt__search *search, size_t i, const tt__trial *measured) {
                  search->best; /* of two equally fast ones, the first in the space, in any order of trials */
     if (trial->time_us < best_us || (trial->time_us <= best_us && first))
         search->best = (int64_t)i;
+    if (search->improved_us == 0 || trial->time_us < gain * search->improved_us) {
+        search->improved_us = trial->time_us;
+        search->improved_at = search->n_tried - search->n_skipped;
+    }
 }
 
 /* ---- Stored trials ------------------------------------------------------------------------------------- */
@@ -146,10 +153,24 @@ double tt__search_best_us(const tt__search *search) {
     return search->best == TT__NOTHING ? 0 : search->trials[best].time_us / search->space.items[best].weight;
 }
 
+/* Have the last trials gained nothing? */
+static bool is_settled(const tt__search *search) {
+    const tt__limits *limits = &search->limits;
+    const size_t tried = search->n_tried - search->n_skipped;
+    return limits->patience > 0 && search->t->operation->moves && tried >= limits->trials / 2 &&
+           tried - search->improved_at >= limits->patience;
+}
+
 size_t tt__search_most(const tt__search *search) {
     const tt__limits *limits = &search->limits;
     if (search->space.n <= limits->whole)
         return limits->whole;
+    if (is_settled(search)) {
+        size_t n_left_out; /* these are tried once */
+        tt__search_templates(search, &n_left_out);
+        const size_t most = tt__search_counted(search) + n_left_out;
+        return most < limits->trials ? most : limits->trials;
+    }
     bool needs_more = limits->trials_if_short && !search->t->operation->moves &&
                       search->best != TT__NOTHING && tt__search_best_us(search) < TT__SHORT_US;
     return needs_more ? limits->trials_if_short : limits->trials;
@@ -225,6 +246,10 @@ tt_status tt__search_open(tt__session *s, const tt__problem *p, const tt__limits
     TT_TRY(enumerate(s, out));
     if (!s->opts->force && !s->presumed)
         TT_TRY(take_over_all(s, out));
+    size_t n_left_out;
+    tt__search_templates(out, &n_left_out);
+    if (n_left_out > 0) /* new ones may gain */
+        out->improved_at = out->n_tried - out->n_skipped;
     set_aside(out, tt__search_most(out));
     tt__search_aim(out);
     return TT_OK;

@@ -229,7 +229,7 @@ static void test_bar(void **state) {
     (void)state;
     char line[256];
     run_result r;
-    snprintf(line, sizeof line, "--sizes 41 --json --db %s/bar.db", folder);
+    snprintf(line, sizeof line, "--sizes 41 --max-trials 128 --json --db %s/bar.db", folder);
     run_tune(&r, &(run_spec){.columns = 80, .timeout_s = RUN_TUNE_TIMEOUT_S}, line);
     assert_code(&r, 0);
     assert_has(&r, r.err, "\r41x41 ");

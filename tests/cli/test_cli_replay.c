@@ -99,7 +99,7 @@ static const char *replayed(char *out, size_t size, const char *sizes, const cha
 }
 
 /* A problem's search does not depend on the other problems of the run. Standard effort finds what exhaustive
- * does. */
+ * does, and ends when it gains nothing more. */
 static void test_effort(void **state) {
     (void)state;
     char alone[256], other[256];
@@ -109,7 +109,7 @@ static void test_effort(void **state) {
     assert_string_equal(replayed(other, sizeof other, "8192,1024,4096", "", NULL), alone);
     assert_string_equal(replayed(other, sizeof other, "4096", "--effort standard --seed 0", NULL), alone);
     assert_string_equal(replayed(other, sizeof other, "4096", "--effort exhaustive", &all), alone);
-    assert_in_range(trials, 128, 129);
+    assert_in_range(trials, 64, 127);
     assert_true(trials < all);
     replayed(other, sizeof other, "4096", "--effort quick", &all);
     assert_true(all < trials);

@@ -27,6 +27,7 @@ typedef struct fake {
     double us;
     int n_samples; /* of each */
     bool finals_known, alike;
+    bool one_by_one;     /* there is room for one trial */
     size_t n_unrecorded; /* so many at the front of the space */
     double step_us;
     float tick_us;
@@ -59,6 +60,7 @@ typedef struct bench {
     tt__session s;
     tt__ahead ahead;
     bool is_short;      /* the effort that is wanted is that of short problems */
+    size_t patience;    /* of expect_known */
     char message[1024]; /* the last one */
 } bench;
 

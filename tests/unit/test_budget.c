@@ -13,7 +13,7 @@ static void test_all_of_it_in_time(void **state) {
     bench_open(&b, false);
     b.backend.us = 1e5;                      /* finals of that take a minute and more */
     b.s.strategy = &tt__strategy_exhaustive; /* names all of it at once */
-    bench_search(&b, &(tt__limits){SIZE_MAX, tt__now_s() + 60, INFINITY, 0, 0}, &all);
+    bench_search(&b, &(tt__limits){SIZE_MAX, tt__now_s() + 60, INFINITY, 0, 0, 0}, &all);
     assert_int_equal(all.n_tried, SPACE);
     assert_false(all.cut);
     tt__search_close(&all);
@@ -27,7 +27,7 @@ static void test_slow_kernels_in_time(void **state) {
     tt__search all;
     bench_open(&b, false);
     b.backend.us = 25e3;
-    bench_search(&b, &(tt__limits){SIZE_MAX, tt__now_s() + 20, 3, 0, 0}, &all);
+    bench_search(&b, &(tt__limits){SIZE_MAX, tt__now_s() + 20, 3, 0, 0, 0}, &all);
     assert_int_equal(all.n_tried, SPACE);
     assert_false(all.cut);
     tt__search_close(&all);
@@ -58,7 +58,7 @@ static void test_what_compiles_for_too_long(void **state) {
     bench_open_awaiting(&b, IN_TIME);
     b.s.strategy = &tt__strategy_exhaustive; /* names all of it at once */
     const double end_s = tt__now_s() + 0.1;
-    bench_search(&b, &(tt__limits){SIZE_MAX, end_s, 0, 0, 0}, &some);
+    bench_search(&b, &(tt__limits){SIZE_MAX, end_s, 0, 0, 0, 0}, &some);
     assert_int_equal(some.n_tried, IN_TIME);
     assert_int_equal(some.n_measured, IN_TIME);
     assert_int_equal(some.n_skipped, 0);
@@ -80,7 +80,7 @@ static void test_a_late_first_result(void **state) {
     b.backend.first_late_s = 0.35;
     b.s.strategy = &tt__strategy_surrogate; /* names some later */
     const double end_s = tt__now_s() + 1.2;
-    bench_search(&b, &(tt__limits){SIZE_MAX, end_s, 0.36, 0, 0}, &some);
+    bench_search(&b, &(tt__limits){SIZE_MAX, end_s, 0.36, 0, 0, 0}, &some);
     assert_int_equal(some.n_tried, 2);
     assert_true(some.cut && b.backend.awaited_s[1] >= end_s - 0.37);
     tt__search_close(&some);

@@ -100,9 +100,9 @@ static void test_tells_times(void **state) {
 static void expect_known(bench *b, size_t wanted, size_t measured, const size_t of[3]) {
     tt__search some;
     size_t known[3] = {0, 0, 0};
-    tt__limits limits = {wanted, INFINITY, INFINITY, 0, 0};
+    tt__limits limits = {wanted, INFINITY, INFINITY, 0, 0, b->patience};
     if (b->is_short) /* the fastest takes 10 us */
-        limits = (tt__limits){wanted / 2, INFINITY, INFINITY, wanted, 0};
+        limits = (tt__limits){wanted / 2, INFINITY, INFINITY, wanted, 0, 0};
     bench_search(b, &limits, &some);
     for (size_t i = 0; i < some.space.n; i++)
         for (size_t k = 0; k < 3; k++)
@@ -171,6 +171,41 @@ static void test_effort_with_a_new_template(void **state) {
         expect_measured(&b, 10, 5, 14, 1);
         expect_measured(&b, 10, 0, 14, 1);
         expect_measured(&b, 16, 1, 15, 1);
+        bench_close(&b);
+    }
+}
+
+/* With a cost model, a search ends when half of the trials have run and the last ones gained nothing. Each
+ * template is tried. Running it again measures nothing, but a new template is waited for. */
+static void test_patience(void **state) {
+    static const struct {
+        size_t patience, n;
+        bool slow_default, plain;
+        size_t of[3];
+    } cases[] = {
+        {5, 1, false, false, {8}},    {10, 1, false, false, {11}}, {10, 1, true, false, {12}},
+        {15, 1, true, false, {16}},   {5, 1, false, true, {16}},   {0, 1, false, false, {16}},
+        {5, 2, false, false, {8, 1}},
+    };
+    (void)state;
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        bench b;
+        bench_open(&b, true);
+        b.s.strategy = &tt__strategy_exhaustive; /* the first is the fastest, if it is not slow */
+        b.backend.one_by_one = true;
+        b.patience = cases[i].patience;
+        b.set.n = cases[i].n;
+        b.backend.slow_default = cases[i].slow_default;
+        if (cases[i].plain)
+            forget_model(&b);
+        const size_t n = cases[i].of[0] + cases[i].of[1];
+        expect_known(&b, 16, n, cases[i].of);
+        expect_known(&b, 16, 0, cases[i].of);
+        if (n == 8) {
+            b.set.n = 2;
+            expect_measured(&b, 16, 5 + 1, 8 + 5, 1); /* this strategy does not name the new one */
+            expect_measured(&b, 16, 0, 8 + 5, 1);
+        }
         bench_close(&b);
     }
 }
@@ -256,7 +291,8 @@ static void test_rounds_of_a_sample(void **state) {
     in_order.open = open_round;
     bench_open(&b, true);
     b.s.strategy = &in_order;
-    assert_ok(tt__search_open(&b.s, &b.f.problem, &(tt__limits){SPACE_OF_BOTH, INFINITY, true, 0, 0}, &all));
+    assert_ok(
+        tt__search_open(&b.s, &b.f.problem, &(tt__limits){SPACE_OF_BOTH, INFINITY, true, 0, 0, 0}, &all));
     all.space.sampled = true;
     assert_ok(tt__search_run(&b.s, &all, "search"));
     assert_int_equal(all.n_tried, SPACE_OF_BOTH);
@@ -276,7 +312,7 @@ static void test_in_flight_on_several_gpus(void **state) {
         bench_open(&b, false);
         b.s.strategy = &in_order;
         b.s.n_gpus = n;
-        bench_search(&b, &(tt__limits){4, INFINITY, true, 0, 0}, &some); /* ends before the window grows */
+        bench_search(&b, &(tt__limits){4, INFINITY, true, 0, 0, 0}, &some); /* ends before the window grows */
         assert_int_equal(b.backend.most_waiting, n == 1 ? 3 : 4);
         tt__search_close(&some);
         bench_close(&b);
@@ -298,7 +334,7 @@ static void test_in_flight_for_compilers(void **state) {
         b.s.strategy = &in_order;
         b.s.n_gpus = 1;
         b.backend.n_compilers = 4;
-        bench_search(&b, &(tt__limits){4, INFINITY, true, 0, 0}, &some);
+        bench_search(&b, &(tt__limits){4, INFINITY, true, 0, 0, 0}, &some);
         assert_int_equal(b.backend.most_waiting, moves ? 3 : 4);
         tt__search_close(&some);
         bench_close(&b);
@@ -331,7 +367,7 @@ static void test_counts_what_there_is(void **state) {
     bench_open(&b, false);
     b.backend.n_unrecorded = 4;
     b.s.strategy = &tt__strategy_exhaustive;
-    bench_search(&b, &(tt__limits){5, INFINITY, INFINITY, 0, 0}, &some);
+    bench_search(&b, &(tt__limits){5, INFINITY, INFINITY, 0, 0, 0}, &some);
     assert_int_equal(some.n_skipped, 4);
     assert_int_equal(some.n_tried, 4 + 5);
     tt__search_close(&some);
@@ -406,6 +442,7 @@ int main(void) {
         cmocka_unit_test(test_tells_times),
         cmocka_unit_test(test_effort_with_only),
         cmocka_unit_test(test_effort_with_a_new_template),
+        cmocka_unit_test(test_patience),
         cmocka_unit_test(test_effort_of_three_templates),
         cmocka_unit_test(test_half_is_the_strategys),
         cmocka_unit_test(test_effort_of_a_short_problem),
