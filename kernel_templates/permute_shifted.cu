@@ -4,9 +4,9 @@
 //
 //@ kernel    permute_shifted
 //@ op        permute
-//@ param     READ_RUN  64 96 128 256 512
-//@ param     WRITE_RUN 64 128 256 384 512 768 1024
-//@ param     THREADS   256 512 768
+//@ param     READ_RUN  64 96 128 256
+//@ param     WRITE_RUN 128 256 512 768 1024
+//@ param     THREADS   256 768
 //@ param     ORDER     0 1
 //@ let       bytes  permute_tile(1, READ_RUN, WRITE_RUN) * elem_size
 //@ let       row    permute_tile(4, READ_RUN, WRITE_RUN) * elem_size
