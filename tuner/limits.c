@@ -12,7 +12,7 @@
 /* A small space has few choices. It is tried whole, in its own order, which keeps compilers busy. */
 static const size_t standard_if_short = 256, standard_whole = 192;
 /* docs/search.md, "How far it goes". */
-static const size_t standard_patience = 48;
+static const size_t standard_patience = 3;
 static const size_t trials_of[] = {
     [TT_EFFORT_STANDARD] = 128, [TT_EFFORT_QUICK] = 48, [TT_EFFORT_EXHAUSTIVE] = SIZE_MAX};
 /* The part of a budget that finals may take. */

@@ -153,12 +153,12 @@ double tt__search_best_us(const tt__search *search) {
     return search->best == TT__NOTHING ? 0 : search->trials[best].time_us / search->space.items[best].weight;
 }
 
-/* Have the last trials gained nothing? */
+/* Has nothing been gained for a long time? */
 static bool is_settled(const tt__search *search) {
     const tt__limits *limits = &search->limits;
     const size_t tried = search->n_tried - search->n_skipped;
-    return limits->patience > 0 && search->t->operation->moves && tried >= limits->trials / 2 &&
-           tried - search->improved_at >= limits->patience;
+    return limits->patience > 0 && search->t->operation->moves && search->improved_us > 0 &&
+           tried >= limits->trials / 2 && tried >= limits->patience * search->improved_at;
 }
 
 size_t tt__search_most(const tt__search *search) {

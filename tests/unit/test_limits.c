@@ -39,7 +39,7 @@ static void test_efforts(void **state) {
         assert_int_equal(limits.whole, cases[i].whole);
         assert_int_equal(copy.trials_if_short, 0);
         assert_int_equal(copy.whole, 0);
-        assert_int_equal(limits.patience, limits.whole > 0 ? 48 : 0);
+        assert_int_equal(limits.patience, limits.whole > 0 ? 3 : 0);
         assert_int_equal(copy.patience, 0);
         assert_true(copy.finals_s == 0 && isinf(copy.deadline_s));
     }
