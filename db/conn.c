@@ -251,27 +251,37 @@ void tt__db_done(sqlite3_stmt *stmt) {
     }
 }
 
-tt_status tt__db_exec(tt__store *s, tt__sql sql, const char *types, ...) {
+static tt_status run(tt__store *s, int64_t *value, tt__sql sql, const char *types, va_list args) {
     sqlite3_stmt *stmt;
-    bool row;
-    va_list args;
-    va_start(args, types);
+    bool row = false;
     tt_status status = prepare(s, &stmt, sql, types, args);
-    va_end(args);
     if (status == TT_OK)
         status = tt__db_step(s, stmt, &row);
+    if (status == TT_OK && row && value)
+        *value = sqlite3_column_int64(stmt, 0);
     tt__db_done(stmt);
     return status;
 }
 
-tt_status tt__store_version(tt__store *s, int64_t *version) {
-    sqlite3_stmt *stmt;
-    bool row;
-    TT_TRY(tt__db_stmt(s, &stmt, TT__SQL_VERSION, ""));
-    tt_status status = tt__db_step(s, stmt, &row);
-    *version = row ? sqlite3_column_int64(stmt, 0) : 0;
-    tt__db_done(stmt);
+tt_status tt__db_exec(tt__store *s, tt__sql sql, const char *types, ...) {
+    va_list args;
+    va_start(args, types);
+    tt_status status = run(s, NULL, sql, types, args);
+    va_end(args);
     return status;
+}
+
+tt_status tt__db_int(tt__store *s, int64_t *value, int64_t none, tt__sql sql, const char *types, ...) {
+    va_list args;
+    *value = none;
+    va_start(args, types);
+    tt_status status = run(s, value, sql, types, args);
+    va_end(args);
+    return status;
+}
+
+tt_status tt__store_version(tt__store *s, int64_t *version) {
+    return tt__db_int(s, version, 0, TT__SQL_VERSION, "");
 }
 
 /* ---- Transactions ---------------------------------------------------------------------------- */

@@ -54,6 +54,8 @@ tt_status tt__db_step(tt__store *s, sqlite3_stmt *stmt, bool *row);
 void tt__db_done(sqlite3_stmt *stmt);
 /* Runs a statement that returns no row. */
 tt_status tt__db_exec(tt__store *s, tt__sql sql, const char *types, ...);
+/* Runs one that returns an integer. `none` if it returns no row, or fails. */
+tt_status tt__db_int(tt__store *s, int64_t *value, int64_t none, tt__sql sql, const char *types, ...);
 
 /* Begins a transaction around several writes. Does nothing inside a caller's group; *own says which. */
 tt_status tt__db_begin(tt__store *s, bool *own);

@@ -156,15 +156,7 @@ tt_status tt__store_find_gpu(tt__store *s, const char *name, tt__gpu *gpu, int64
 
 static tt_status config_find(tt__store *s, const char *kernel, const char *op, const char *hash,
                              const char *config, int64_t *id) {
-    sqlite3_stmt *stmt;
-    bool row;
-    *id = -1;
-    TT_TRY(tt__db_stmt(s, &stmt, TT__SQL_CONFIG_FIND, "tttt", kernel, op, hash, config));
-    tt_status status = tt__db_step(s, stmt, &row);
-    if (status == TT_OK && row)
-        *id = sqlite3_column_int64(stmt, 0);
-    tt__db_done(stmt);
-    return status;
+    return tt__db_int(s, id, -1, TT__SQL_CONFIG_FIND, "tttt", kernel, op, hash, config);
 }
 
 tt_status tt__store_config(tt__store *s, const char *kernel, const char *op, const char *hash,

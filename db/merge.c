@@ -67,16 +67,10 @@ static tt_status each(merge *m, tt__sql sql, const char *what,
 
 static tt_status find_run(merge *m, int64_t gpu_id, const tt__env *env, int64_t source, int64_t started_ms,
                           const tt__origin *origin, int64_t *id) {
-    sqlite3_stmt *stmt;
-    bool row;
     int64_t env_id;
     TT_TRY(tt__env_id(m->to, env, &env_id));
-    TT_TRY(tt__db_stmt(m->to, &stmt, TT__SQL_RUN_FIND, "iiiit", gpu_id, env_id, source, started_ms,
-                       origin->who));
-    tt_status status = tt__db_step(m->to, stmt, &row);
-    *id = row ? sqlite3_column_int64(stmt, 0) : -1;
-    tt__db_done(stmt);
-    return status;
+    return tt__db_int(m->to, id, -1, TT__SQL_RUN_FIND, "iiiit", gpu_id, env_id, source, started_ms,
+                      origin->who);
 }
 
 static tt_status take_run(merge *m, sqlite3_stmt *row) {
@@ -181,16 +175,6 @@ static bool better(const tt__winner *now, const tt__winner *then) {
     return order > 0;
 }
 
-static tt_status run_gpu(merge *m, int64_t run_id, int64_t *gpu_id) {
-    sqlite3_stmt *stmt;
-    bool row;
-    TT_TRY(tt__db_stmt(m->to, &stmt, TT__SQL_MERGE_RUN_GPU, "i", run_id));
-    tt_status status = tt__db_step(m->to, stmt, &row);
-    *gpu_id = row ? sqlite3_column_int64(stmt, 0) : -1;
-    tt__db_done(stmt);
-    return status;
-}
-
 static tt_status take_winner(merge *m, sqlite3_stmt *row) {
     enum { OP_FITS = 4 + TT__ENV_FIELDS + 7 };
     tt__winner w, old;
@@ -208,7 +192,7 @@ static tt_status take_winner(merge *m, sqlite3_stmt *row) {
     w.env = env;
     int source = sqlite3_column_int(row, 3);
     tt__copy(w.source, sizeof w.source, tt__run_source_name(source == 0 && !m->opts->trusted ? 2 : source));
-    TT_TRY(run_gpu(m, run, &gpu_id));
+    TT_TRY(tt__db_int(m->to, &gpu_id, -1, TT__SQL_MERGE_RUN_GPU, "i", run));
     TT_TRY(tt__store_winner_get(m->to, gpu_id, problem, &old, &found));
     if (found && !better(&w, &old)) {
         m->report->kept++;

@@ -173,13 +173,7 @@ tt_status tt__store_prune(tt__store *s, const tt__prune_opts *opts, tt__pruned *
 }
 
 static tt_status file_bytes(tt__store *s, int64_t *bytes) {
-    sqlite3_stmt *stmt;
-    bool row;
-    TT_TRY(tt__db_stmt(s, &stmt, TT__SQL_FILE_BYTES, ""));
-    tt_status status = tt__db_step(s, stmt, &row);
-    *bytes = row ? sqlite3_column_int64(stmt, 0) : 0;
-    tt__db_done(stmt);
-    return status;
+    return tt__db_int(s, bytes, 0, TT__SQL_FILE_BYTES, "");
 }
 
 tt_status tt__store_vacuum(tt__store *s, int64_t *before, int64_t *after) {

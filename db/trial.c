@@ -193,11 +193,5 @@ tt_status tt__store_trials(tt__store *s, int64_t gpu_id, const tt__env *env, int
 }
 
 tt_status tt__store_finals_runs(tt__store *s, int64_t gpu_id, int64_t problem_id, int64_t *n) {
-    sqlite3_stmt *stmt;
-    bool row;
-    TT_TRY(tt__db_stmt(s, &stmt, TT__SQL_FINALS_RUNS, "ii", problem_id, gpu_id));
-    tt_status status = tt__db_step(s, stmt, &row);
-    *n = row ? sqlite3_column_int64(stmt, 0) : 0;
-    tt__db_done(stmt);
-    return status;
+    return tt__db_int(s, n, 0, TT__SQL_FINALS_RUNS, "ii", problem_id, gpu_id);
 }
