@@ -112,7 +112,7 @@
         " CROSS JOIN template ON template.id = config.template_id" \
         " WHERE trial.problem_id = ?5 AND trial.stage = ?6 AND run.gpu_id = ?4 AND run.env_id =" \
         " (SELECT id FROM env WHERE driver = ?1 AND nvrtc = ?2 AND library = ?3) GROUP BY trial.config_id" \
-        " ORDER BY run.started_ms + trial.at_ms, trial.time") \
+        " ORDER BY run.started_ms + trial.at_ms, trial.status <> 0, trial.time") \
     X(FINALS_RUNS, "SELECT count(DISTINCT trial.run_id) FROM trial JOIN run ON run.id = trial.run_id" \
         " WHERE trial.problem_id = ?1 AND trial.stage = 1 AND run.gpu_id = ?2 AND run.source <> 1") \
     X(WINNER_ORIGIN, "SELECT run.who, run.program FROM winner JOIN run ON run.id = winner.run_id" \

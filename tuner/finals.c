@@ -17,7 +17,7 @@ static const double within_reach = 1.06;
 static const double hopeless = 1.25;
 
 /* With the incumbent and the default this makes TT__FINALISTS_MAX. More may enter in heats where screening
- * says less: it varies by 1 % below BRIEF_US, and loads the kernels of short problems once. */
+ * says less: it varies by 1 % below BRIEF_US, and loads each kernel once. */
 enum { CONTENDERS_MAX = 26, COPIES_MAX = 3, BRIEF_US = 100, BRIEF_HEATS = 2, SHORT_HEATS = 3 };
 
 /* Every stage has another number of rounds, so that samples of two stages are never paired. */

@@ -11,7 +11,7 @@
 
 /* A small space has few choices. It is tried whole, in its own order, which keeps compilers busy. */
 static const size_t standard_if_short = 256, standard_whole = 192;
-/* docs/search.md, "How far it goes". */
+/* bench/notes/permute.md, "When a search may end". */
 static const size_t standard_patience = 3;
 static const size_t trials_of[] = {
     [TT_EFFORT_STANDARD] = 128, [TT_EFFORT_QUICK] = 48, [TT_EFFORT_EXHAUSTIVE] = SIZE_MAX};

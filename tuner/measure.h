@@ -26,7 +26,8 @@ typedef struct tt__slots {
                       */
 } tt__slots;
 
-/* The slots for arrays of so many bytes in total. More places than one may take at most `room` bytes. */
+/* The slots for arrays of so many bytes in total. Small ones have enough for the cache, and up to 32 in an
+ * eighth of `room` bytes; large ones have up to four in `room`. */
 tt__slots tt__slots_for(size_t bytes, const tt__gpu *gpu, bool warm, size_t room);
 
 typedef struct tt__bench_pool {
@@ -47,7 +48,7 @@ typedef struct tt__bench_pool {
     CUdeviceptr gate_device;
 } tt__bench_pool;
 
-/* Bytes of device memory that the pool needs. It takes more if more than twice as much is free. */
+/* Bytes of device memory that the pool needs. It takes more if there is room for more places. */
 int64_t tt__pool_bytes(const tt__workload *w, const tt__gpu *gpu);
 
 /* tt__pool_open allocates. tt__pool_fill copies the verifier's data to the arrays, and random bits elsewhere.

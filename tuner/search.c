@@ -153,6 +153,19 @@ double tt__search_best_us(const tt__search *search) {
     return search->best == TT__NOTHING ? 0 : search->trials[best].time_us / search->space.items[best].weight;
 }
 
+/* The number of templates without a result. */
+static size_t n_unknown(const tt__search *search) {
+    size_t n = 0;
+    for (size_t i = 0, end; i < search->space.n; i = end) {
+        bool known = false;
+        end = tt__strategy_end_of_template(&search->space, i);
+        for (size_t k = i; k < end && !known; k++)
+            known = search->known[k] == TT__TRIED;
+        n += !known;
+    }
+    return n;
+}
+
 /* Has nothing been gained for a long time? */
 static bool is_settled(const tt__search *search) {
     const tt__limits *limits = &search->limits;
@@ -166,9 +179,7 @@ size_t tt__search_most(const tt__search *search) {
     if (search->space.n <= limits->whole)
         return limits->whole;
     if (is_settled(search)) {
-        size_t n_left_out; /* these are tried once */
-        tt__search_templates(search, &n_left_out);
-        const size_t most = tt__search_counted(search) + n_left_out;
+        const size_t most = tt__search_counted(search) + n_unknown(search); /* each template is tried once */
         return most < limits->trials ? most : limits->trials;
     }
     bool needs_more = limits->trials_if_short && !search->t->operation->moves &&

@@ -28,7 +28,7 @@ static const double faint = 1e-9;
  * With few rows, its error can be larger than the process explores. */
 enum { STARTS_MAX = 2, GREEDY = 7, ACQUAINTED = 24 };
 /* With a cost model, configurations differ little after so many trials. Then those that differ in one
- * parameter from one of the LEADERS come first, so that every search ends at the same one. */
+ * parameter from one of the LEADERS come first, so that long searches end at the same one. */
 enum { POLISHED = 96, LEADERS = 3 };
 /* Without a cost model or priors, starts are all that is known at first. */
 enum { STARTS_ALONE = 8 };

@@ -44,7 +44,7 @@ static tt_status prepare(tt__backend *b) {
 
 static size_t room(const tt__backend *b) {
     const fake *f = (const fake *)b;
-    return (f->one_by_one ? 1 : SPACE_OF_BOTH) - f->n_waiting;
+    return (f->room ? f->room : SPACE_OF_BOTH) - f->n_waiting;
 }
 
 static size_t compilers(const tt__backend *b) {

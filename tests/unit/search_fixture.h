@@ -27,7 +27,7 @@ typedef struct fake {
     double us;
     int n_samples; /* of each */
     bool finals_known, alike;
-    bool one_by_one;     /* there is room for one trial */
+    size_t room;         /* for so many trials; 0: for all */
     size_t n_unrecorded; /* so many at the front of the space */
     double step_us;
     float tick_us;

@@ -124,6 +124,17 @@ static void test_fewer_places(void **state) {
                          b.pool.slots_at + (b.pool.slots.n - 1) * b.pool.slots.stride + b.pool.slots.bytes);
         close(&b);
     }
+    array_bytes = 20 * mib; /* a slot of 40 MB */
+    seen.available = 16 * gib;
+    seen.room = 300 * mib;
+    open(&b, "transpose", TT__OUT, false);
+    assert_int_equal(b.pool.slots.n, 7);
+    close(&b);
+    seen.available = 16 * gib;
+    seen.room = 50 * mib;
+    open(&b, "transpose", TT__OUT, false);
+    assert_int_equal(b.pool.slots.n, 1);
+    close(&b);
     array_bytes = ARRAY_BYTES;
 }
 

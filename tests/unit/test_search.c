@@ -183,22 +183,25 @@ static void test_patience(void **state) {
         bool slow_default, plain;
         size_t of[3];
     } cases[] = {
-        {5, 1, false, false, {8}},    {10, 1, false, false, {10}}, {5, 1, true, false, {10}},
-        {10, 1, true, false, {16}},   {5, 1, false, true, {16}},   {0, 1, false, false, {16}},
-        {5, 2, false, false, {8, 1}},
+        {5, 1, false, false, {8}},    {10, 1, false, false, {10}},     {5, 1, true, false, {10}},
+        {10, 1, true, false, {16}},   {5, 1, false, true, {16}},       {0, 1, false, false, {16}},
+        {5, 2, false, false, {8, 1}}, {5, 3, false, false, {9, 1, 1}},
     };
     (void)state;
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         bench b;
         bench_open(&b, true);
         b.s.strategy = &tt__strategy_exhaustive; /* the first is the fastest, or the second if that is slow */
-        b.backend.one_by_one = true;
+        b.backend.room = cases[i].n == 3 ? 2 : 1;
         b.patience = cases[i].patience;
-        b.set.n = cases[i].n;
+        if (cases[i].n == 3)
+            bench_add_words(&b);
+        else
+            b.set.n = cases[i].n;
         b.backend.slow_default = cases[i].slow_default;
         if (cases[i].plain)
             forget_model(&b);
-        const size_t n = cases[i].of[0] + cases[i].of[1];
+        const size_t n = cases[i].of[0] + cases[i].of[1] + cases[i].of[2];
         expect_known(&b, 16, n, cases[i].of);
         expect_known(&b, 16, 0, cases[i].of);
         if (n == 8) {

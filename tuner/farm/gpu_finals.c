@@ -1,6 +1,6 @@
 /*
  * Each round of the finals launches all finalists in a random order, so that samples of a round are pairs.
- * Short kernels are loaded several times, because the place of code in memory changes their times.
+ * Kernels may be loaded several times, because the place of code in memory changes their times.
  */
 #include "tuner/farm/gpu_finals.h"
 
