@@ -178,10 +178,8 @@ size_t tt__search_most(const tt__search *search) {
     const tt__limits *limits = &search->limits;
     if (search->space.n <= limits->whole)
         return limits->whole;
-    if (is_settled(search)) {
-        const size_t most = tt__search_counted(search) + n_unknown(search); /* each template is tried once */
-        return most < limits->trials ? most : limits->trials;
-    }
+    if (is_settled(search))
+        return tt__search_counted(search) + n_unknown(search); /* each template is tried once */
     bool needs_more = limits->trials_if_short && !search->t->operation->moves &&
                       search->best != TT__NOTHING && tt__search_best_us(search) < TT__SHORT_US;
     return needs_more ? limits->trials_if_short : limits->trials;

@@ -35,6 +35,7 @@ typedef struct fake {
     const tt__candidate *fastest; /* if not set: the sixth of the first entrants of the finals */
     const tt__candidate *earlier; /* the finals have fewer samples of it, of 1 us each */
     bool slow_default;            /* the first of the space takes 20 us */
+    bool wrong;                   /* no trial passes */
     const double *true_us;        /* of A=a B=b at 2a + b: samples are up to 2 % off, and the screening of the
                                      default 10 % more */
     uint64_t dice;

@@ -180,25 +180,33 @@ static void test_effort_with_a_new_template(void **state) {
 static void test_patience(void **state) {
     static const struct {
         size_t patience, n;
-        bool slow_default, plain;
+        double
+            us; /* the first takes 20 us, and the second 1 us more than this; 0: the first is the fastest */
+        bool plain, wrong;
         size_t of[3];
     } cases[] = {
-        {5, 1, false, false, {8}},    {10, 1, false, false, {10}},     {5, 1, true, false, {10}},
-        {10, 1, true, false, {16}},   {5, 1, false, true, {16}},       {0, 1, false, false, {16}},
-        {5, 2, false, false, {8, 1}}, {5, 3, false, false, {9, 1, 1}},
+        {5, 1, 0, false, false, {8}},       {10, 1, 0, false, false, {10}},
+        {5, 1, 10, false, false, {10}},     {10, 1, 10, false, false, {16}},
+        {10, 1, 18.95, false, false, {10}}, /* this is no gain */
+        {10, 1, 18.85, false, false, {16}}, {5, 1, 0, true, false, {16}},
+        {5, 1, 0, false, true, {16}}, /* nothing passed */
+        {0, 1, 0, false, false, {16}},      {5, 2, 0, false, false, {8, 1}},
+        {5, 3, 0, false, false, {9, 1, 1}},
     };
     (void)state;
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         bench b;
         bench_open(&b, true);
-        b.s.strategy = &tt__strategy_exhaustive; /* the first is the fastest, or the second if that is slow */
+        b.s.strategy = &tt__strategy_exhaustive;
         b.backend.room = cases[i].n == 3 ? 2 : 1;
         b.patience = cases[i].patience;
         if (cases[i].n == 3)
             bench_add_words(&b);
         else
             b.set.n = cases[i].n;
-        b.backend.slow_default = cases[i].slow_default;
+        b.backend.slow_default = cases[i].us > 0;
+        b.backend.us = cases[i].us > 0 ? cases[i].us : b.backend.us;
+        b.backend.wrong = cases[i].wrong;
         if (cases[i].plain)
             forget_model(&b);
         const size_t n = cases[i].of[0] + cases[i].of[1] + cases[i].of[2];
