@@ -22,6 +22,7 @@ struct tt__store {
     double began_s;       /* start of the current statement */
     double read_until_s;  /* for a foreign file: deadline for reading all of it; 0: none */
     bool stopped;         /* tt__store_stop_when has ended the current statement */
+    int64_t screened_ms;  /* time of the last trial of a search */
     sqlite3_stmt *stmts[TT__SQL_COUNT];
 };
 

@@ -104,15 +104,14 @@
         " at_ms = excluded.at_ms, status = excluded.status, time = excluded.time," \
         " compile_us = excluded.compile_us, regs = excluded.regs, samples = excluded.samples," \
         " reason = excluded.reason, weight = excluded.weight") \
-    /* In the order in which they ran, and of one millisecond the fastest first. SQLite takes the columns beside max() from its
-     * row. CROSS JOIN keeps the order of the key. */ \
+    /* In the order in which they ran. SQLite takes the columns beside max() from its row. CROSS JOIN keeps the key's order. */ \
     X(TRIALS, "SELECT " TT__TRIAL_COLS ", template.kernel, template.hash, config.text, run.source," \
         " trial.run_id, run.started_ms + trial.at_ms, max(" TT__RUN_AGE ") FROM trial CROSS JOIN run ON run.id = trial.run_id" \
         " CROSS JOIN config ON config.id = trial.config_id" \
         " CROSS JOIN template ON template.id = config.template_id" \
         " WHERE trial.problem_id = ?5 AND trial.stage = ?6 AND run.gpu_id = ?4 AND run.env_id =" \
         " (SELECT id FROM env WHERE driver = ?1 AND nvrtc = ?2 AND library = ?3) GROUP BY trial.config_id" \
-        " ORDER BY run.started_ms + trial.at_ms, trial.status <> 0, trial.time") \
+        " ORDER BY run.started_ms + trial.at_ms") \
     X(FINALS_RUNS, "SELECT count(DISTINCT trial.run_id) FROM trial JOIN run ON run.id = trial.run_id" \
         " WHERE trial.problem_id = ?1 AND trial.stage = 1 AND run.gpu_id = ?2 AND run.source <> 1") \
     X(WINNER_ORIGIN, "SELECT run.who, run.program FROM winner JOIN run ON run.id = winner.run_id" \

@@ -129,8 +129,11 @@ tt_status tt__store_trial_put(tt__store *s, int64_t run_id, int64_t problem_id, 
     tt__clean(reason, TT__CLEAN_TEXT);
     int64_t time = units(trial->time_us);
     size_t size = encode(samples, time, trial);
+    int64_t at_ms = tt__unix_ms();
+    if (stage == TT__STAGE_SCREEN) /* no two have the same time, so their order is known */
+        s->screened_ms = at_ms = at_ms > s->screened_ms ? at_ms : s->screened_ms + 1;
     return tt__db_exec(s, TT__SQL_TRIAL_PUT, "iiiiiiiiibtd", problem_id, (int64_t)stage, config_id, run_id,
-                       tt__unix_ms(), (int64_t)trial->status, time, (int64_t)llround(trial->compile_ms * 1e3),
+                       at_ms, (int64_t)trial->status, time, (int64_t)llround(trial->compile_ms * 1e3),
                        (int64_t)trial->regs, size ? (const void *)samples : NULL, size,
                        *reason ? reason : NULL, trial->weight > 0 ? trial->weight : 1.0);
 }

@@ -25,6 +25,27 @@ void tt__trial_weigh(tt__trial *trial, double weight) {
         trial->samples_us[i] = (float)((double)trial->samples_us[i] * weight);
 }
 
+/* Has nothing been gained for a long time? */
+static bool gains_no_more(const tt__search *search) {
+    const tt__limits *limits = &search->limits;
+    const size_t tried = search->n_tried - search->n_skipped;
+    return limits->patience > 0 && search->t->operation->moves && search->improved_us > 0 &&
+           tried >= limits->trials / 2 && tried >= limits->patience * search->improved_at;
+}
+
+/* Is it the best, and a gain? */
+static void compare(tt__search *search, size_t i, double time_us) {
+    double best_us = search->best == TT__NOTHING ? INFINITY : search->trials[search->best].time_us;
+    bool first = (int64_t)i <
+                 search->best; /* of two equally fast ones, the first in the space, in any order of trials */
+    if (time_us < best_us || (time_us <= best_us && first))
+        search->best = (int64_t)i;
+    if (search->improved_us == 0 || time_us < gain * search->improved_us) {
+        search->improved_us = time_us;
+        search->improved_at = search->n_tried - search->n_skipped;
+    }
+}
+
 /* A search compares only weighed times, so these are kept. */
 static void keep(tt__search *search, size_t i, const tt__trial *measured) {
     tt__trial weighed = *measured, *trial = &weighed;
@@ -35,17 +56,9 @@ static void keep(tt__search *search, size_t i, const tt__trial *measured) {
     search->n_tried++;
     search->n_skipped += trial->status == TT__TRIAL_SKIPPED;
     search->n_failed += trial->status != TT__TRIAL_OK && trial->status != TT__TRIAL_SKIPPED;
-    if (trial->status != TT__TRIAL_OK)
-        return;
-    double best_us = search->best == TT__NOTHING ? INFINITY : search->trials[search->best].time_us;
-    bool first = (int64_t)i <
-                 search->best; /* of two equally fast ones, the first in the space, in any order of trials */
-    if (trial->time_us < best_us || (trial->time_us <= best_us && first))
-        search->best = (int64_t)i;
-    if (search->improved_us == 0 || trial->time_us < gain * search->improved_us) {
-        search->improved_us = trial->time_us;
-        search->improved_at = search->n_tried - search->n_skipped;
-    }
+    if (trial->status == TT__TRIAL_OK)
+        compare(search, i, trial->time_us);
+    search->settled |= gains_no_more(search);
 }
 
 /* ---- Stored trials ------------------------------------------------------------------------------------- */
@@ -166,19 +179,11 @@ static size_t n_unknown(const tt__search *search) {
     return n;
 }
 
-/* Has nothing been gained for a long time? */
-static bool is_settled(const tt__search *search) {
-    const tt__limits *limits = &search->limits;
-    const size_t tried = search->n_tried - search->n_skipped;
-    return limits->patience > 0 && search->t->operation->moves && search->improved_us > 0 &&
-           tried >= limits->trials / 2 && tried >= limits->patience * search->improved_at;
-}
-
 size_t tt__search_most(const tt__search *search) {
     const tt__limits *limits = &search->limits;
     if (search->space.n <= limits->whole)
         return limits->whole;
-    if (is_settled(search))
+    if (search->settled)
         return tt__search_counted(search) + n_unknown(search); /* each template is tried once */
     bool needs_more = limits->trials_if_short && !search->t->operation->moves &&
                       search->best != TT__NOTHING && tt__search_best_us(search) < TT__SHORT_US;
@@ -257,8 +262,10 @@ tt_status tt__search_open(tt__session *s, const tt__problem *p, const tt__limits
         TT_TRY(take_over_all(s, out));
     size_t n_left_out;
     tt__search_templates(out, &n_left_out);
-    if (n_left_out > 0) /* new ones may gain */
+    if (n_left_out > 0) { /* new ones may gain */
         out->improved_at = out->n_tried - out->n_skipped;
+        out->settled = false;
+    }
     set_aside(out, tt__search_most(out));
     tt__search_aim(out);
     return TT_OK;

@@ -24,6 +24,7 @@ typedef struct tt__search {
     size_t wanted;      /* number of trials that the search aims at */
     size_t improved_at; /* the number of trials at the last gain that counts */
     double improved_us; /* its time; 0: none has passed */
+    bool settled;       /* it may end before all its trials have run (limits.patience) */
     double pace_s;      /* a trial takes so long; 0: not known */
     double compile_s;   /* of all n_measured */
     bool cut;           /* the budget ended the search before */

@@ -36,6 +36,7 @@ typedef struct fake {
     const tt__candidate *earlier; /* the finals have fewer samples of it, of 1 us each */
     bool slow_default;            /* the first of the space takes 20 us */
     bool wrong;                   /* no trial passes */
+    size_t fast_at;               /* this one of the space takes 1 us; 0: none */
     const double *true_us;        /* of A=a B=b at 2a + b: samples are up to 2 % off, and the screening of the
                                      default 10 % more */
     uint64_t dice;

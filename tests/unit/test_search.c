@@ -180,18 +180,22 @@ static void test_effort_with_a_new_template(void **state) {
 static void test_patience(void **state) {
     static const struct {
         size_t patience, n;
-        double
-            us; /* the first takes 20 us, and the second 1 us more than this; 0: the first is the fastest */
+        double us; /* the first takes 20 us, the second 1 us more than this; 0: the first is the fastest */
         bool plain, wrong;
-        size_t of[3];
+        size_t fast_at, of[3];
     } cases[] = {
-        {5, 1, 0, false, false, {8}},       {10, 1, 0, false, false, {10}},
-        {5, 1, 10, false, false, {10}},     {10, 1, 10, false, false, {16}},
-        {10, 1, 18.95, false, false, {10}}, /* this is no gain */
-        {10, 1, 18.85, false, false, {16}}, {5, 1, 0, true, false, {16}},
-        {5, 1, 0, false, true, {16}}, /* nothing passed */
-        {0, 1, 0, false, false, {16}},      {5, 2, 0, false, false, {8, 1}},
-        {5, 3, 0, false, false, {9, 1, 1}},
+        {5, 1, .of = {8}},
+        {10, 1, .of = {10}},
+        {5, 1, .us = 10, .of = {10}},
+        {10, 1, .us = 10, .of = {16}},
+        {10, 1, .us = 18.95, .of = {10}}, /* this is no gain */
+        {10, 1, .us = 18.85, .of = {16}},
+        {5, 1, .plain = true, .of = {16}},
+        {5, 1, .wrong = true, .of = {16}}, /* nothing passed */
+        {0, 1, .of = {16}},
+        {5, 2, .of = {8, 1}},
+        {5, 3, .of = {9, 1, 1}},
+        {5, 3, .fast_at = SPACE, .of = {9, 1, 1}}, /* a gain after the end */
     };
     (void)state;
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
@@ -207,6 +211,7 @@ static void test_patience(void **state) {
         b.backend.slow_default = cases[i].us > 0;
         b.backend.us = cases[i].us > 0 ? cases[i].us : b.backend.us;
         b.backend.wrong = cases[i].wrong;
+        b.backend.fast_at = cases[i].fast_at;
         if (cases[i].plain)
             forget_model(&b);
         const size_t n = cases[i].of[0] + cases[i].of[1] + cases[i].of[2];
