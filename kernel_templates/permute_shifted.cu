@@ -102,8 +102,8 @@ static __device__ constexpr int permute_unit_of(int words) {
 
 typedef permute_counts<permute_is_near(ELEM_SIZE)>::type permute_offset; // bytes from the tile's first element
 
-// Rows 0, part, 2 part ... make a plane of shared memory, those behind them the next. With an odd pitch, words of a column are in
-// different banks.
+// Rows 0, part, 2 part ... make a plane of shared memory. The next rows make the next plane. With an odd pitch, words of a column are
+// in different banks.
 constexpr int unit = permute_unit_of(row_words), units = (row_words + unit - 1) / unit;
 constexpr int pitch = units * unit | 1, plane = run_words * pitch;
 constexpr int warps = THREADS / 32;

@@ -33,7 +33,7 @@ static bool gains_no_more(const tt__search *search) {
            tried >= limits->trials / 2 && tried >= limits->patience * search->improved_at;
 }
 
-/* Is it the best, and a gain? */
+/* Notes a new best, and a gain. */
 static void compare(tt__search *search, size_t i, double time_us) {
     double best_us = search->best == TT__NOTHING ? INFINITY : search->trials[search->best].time_us;
     bool first = (int64_t)i <

@@ -88,8 +88,8 @@ static void test_order(void **state) {
 }
 
 /* If the second problem cannot be opened early, nothing is lost. The first few allocations of a run belong to
- * the first copy, and without them there is no run, but for the arrays: fewer do. Later ones belong to the
- * second copy. */
+ * the first copy. Without them there is no run. But if its arrays do not fit, fewer do. Later allocations
+ * belong to the second copy. */
 static void test_what_fails_ahead(void **state) {
     (void)state;
     enum { ALLOCATIONS_MAX = 20 };

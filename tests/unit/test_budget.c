@@ -1,4 +1,5 @@
-/* What a budget ends, and what it keeps time for, on a backend with invented times. */
+/* Searches with a budget, on a backend with invented times. The budget ends some trials, and keeps time for
+ * others. */
 #include <math.h>
 
 #include "base/clock.h"

@@ -135,6 +135,11 @@ static void test_fewer_places(void **state) {
     open(&b, "transpose", TT__OUT, false);
     assert_int_equal(b.pool.slots.n, 1);
     close(&b);
+    seen.available = 16 * gib;
+    seen.room = 30 * mib; /* not even one */
+    assert_int_equal(tt__pool_open(&b.pool, &b.verifier, &gpu), TT_E_NO_MEMORY);
+    assert_non_null(strstr(tt_last_error(), "bytes to measure in"));
+    memset(&seen, 0, sizeof seen);
     array_bytes = ARRAY_BYTES;
 }
 

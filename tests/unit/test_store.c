@@ -4,7 +4,6 @@
 #include "store_fixture.h"
 
 #include <math.h>
-#include <unistd.h>
 
 static void knows_gpus(void **state) {
     (void)state;
@@ -71,12 +70,7 @@ static void knows_problems_and_configs(void **state) {
     tt__store_close(&s);
 }
 
-/* The next trial is of another millisecond. */
-static void wait_ms(void) {
-    usleep(2000);
-}
-
-/* They come in the order in which they were taken. */
+/* They come in the order in which they were taken, also within a millisecond. */
 static void keeps_trials(void **state) {
     (void)state;
     tt__store *s = must_open(":memory:");
@@ -90,9 +84,7 @@ static void keeps_trials(void **state) {
     assert_ok(tt__store_config(s, "transpose_tiled", "transpose", "abcd", "TILE_DIM=64 PAD=0", &c2));
     assert_ok(tt__store_config(s, "transpose_tiled", "transpose", "abcd", "TILE_DIM=16 PAD=0", &c3));
     assert_ok(tt__store_trial_put(s, id.run, id.problem, id.config, TT__STAGE_SCREEN, &t));
-    wait_ms();
     assert_ok(tt__store_trial_put(s, id.run, id.problem, c3, TT__STAGE_SCREEN, &odd));
-    wait_ms();
     assert_ok(tt__store_trial_put(s, id.run, id.problem, c2, TT__STAGE_SCREEN, &bad));
     assert_ok(tt__store_run_end(s, id.run));
 
@@ -143,7 +135,6 @@ static void gives_the_newest_trial(void **state) {
     assert_ok(tt__store_run_begin(s, id.gpu, &env2, "measured", &run3));
     assert_ok(tt__store_trial_put(s, run2, id.problem, id.config, TT__STAGE_SCREEN, &t2));
     assert_ok(tt__store_trial_put(s, id.run, id.problem, id.config, TT__STAGE_SCREEN, &t1));
-    wait_ms();
     assert_ok(tt__store_trial_put(s, id.run, id.problem, c2, TT__STAGE_SCREEN, &t1));
     assert_ok(tt__store_trial_put(s, run3, id.problem, id.config, TT__STAGE_SCREEN, &t3));
     seen x = trials(s, id, &env1, TT__STAGE_SCREEN);
