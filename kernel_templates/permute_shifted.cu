@@ -8,6 +8,7 @@
 //@ param     WRITE_RUN 128 256 512 768 1024
 //@ param     THREADS   256 768
 //@ param     ORDER     0 1
+//@ let       V      4
 //@ let       bytes  permute_tile(1, READ_RUN, WRITE_RUN) * elem_size
 //@ let       row    permute_tile(4, READ_RUN, WRITE_RUN) * elem_size
 //@ let       rows   permute_tile(5, READ_RUN, WRITE_RUN)

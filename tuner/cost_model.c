@@ -55,8 +55,8 @@ static double threads_of(const tt__launch *l) {
     return (double)block[0] * block[1] * block[2];
 }
 
-/* Parameters' names tell what a launch does not show. */
-static void read_parameters(tt__geometry *g, const tt__template *t, const tt__point point, int elem_size) {
+/* Names of parameters and derived values tell what a launch does not show. */
+static void read_name(tt__geometry *g, const char *name, double value, int elem_size) {
     static const struct {
         const char *name;
         bool read, write, whole; /* whole: at least one element, in transposes */
@@ -64,21 +64,24 @@ static void read_parameters(tt__geometry *g, const tt__template *t, const tt__po
                     {"VS", false, true, true},
                     {"V", true, true, true},
                     {"VEC", true, true, false}};
-    for (size_t k = 0; k < t->n_params; k++) {
-        const tt__param *p = &t->params[k];
-        double value = tt__strtod(p->values[point[k]], NULL);
-        for (size_t i = 0; i < sizeof accesses / sizeof *accesses; i++) {
-            bool named = strcmp(p->name, accesses[i].name) == 0 && value > 0;
-            double access = accesses[i].whole ? fmax(value, elem_size) : value;
-            if (named && accesses[i].read)
-                g->read_access = access;
-            if (named && accesses[i].write)
-                g->write_access = access;
-        }
-        g->streams |= strcmp(p->name, "STREAM") == 0 && value == 1;
-        g->keeps |=
-            (strcmp(p->name, "STREAM") == 0 && value == 2) || (strcmp(p->name, "KEEP") == 0 && value > 0);
+    for (size_t i = 0; i < sizeof accesses / sizeof *accesses; i++) {
+        bool named = strcmp(name, accesses[i].name) == 0 && value > 0;
+        double access = accesses[i].whole ? fmax(value, elem_size) : value;
+        if (named && accesses[i].read)
+            g->read_access = access;
+        if (named && accesses[i].write)
+            g->write_access = access;
     }
+    g->streams |= strcmp(name, "STREAM") == 0 && value == 1;
+    g->keeps |= (strcmp(name, "STREAM") == 0 && value == 2) || (strcmp(name, "KEEP") == 0 && value > 0);
+}
+
+static void read_names(tt__geometry *g, const tt__candidate *c, const tt__point point, int elem_size) {
+    const tt__template *t = c->t;
+    for (size_t k = 0; k < t->n_params; k++)
+        read_name(g, t->params[k].name, tt__strtod(t->params[k].values[point[k]], NULL), elem_size);
+    for (size_t k = 0; k < t->n_derived; k++)
+        read_name(g, t->derived[k].name, (double)c->derived[k], elem_size);
 }
 
 static void read_launch(tt__geometry *g, const tt__candidate *c, const tt__problem *p) {
@@ -293,7 +296,7 @@ tt_status tt__cost_model_open(tt__cost_model *m, const tt__space *space, const t
         return tt__fail_memory(n * sizeof *m->coords);
     for (size_t i = 0; i < space->n; i++) {
         read_launch(&m->geometry[i], &space->items[i], p);
-        read_parameters(&m->geometry[i], space->items[i].t, points->at[i], tt__problem_elem_size(p));
+        read_names(&m->geometry[i], &space->items[i], points->at[i], tt__problem_elem_size(p));
     }
     for (size_t first = 0, end; first < space->n; first = end) {
         for (end = first + 1; end < space->n && space->items[end].t == space->items[first].t; end++)

@@ -107,7 +107,7 @@ static tt_status try_default(tt__session *s, tt__search *search, tt__hunt *h) {
 
 bool tt__search_wants_all(const tt__session *s, const tt__search *search) {
     return (!s->strategy || s->strategy == &tt__strategy_exhaustive) &&
-           tt__search_most(search) >= search->space.n && isinf(search->limits.deadline_s);
+           tt__search_least(search) >= search->space.n && isinf(search->limits.deadline_s);
 }
 
 /* If everything will be tried, the order does not matter. The order of the space shares most cubins. */

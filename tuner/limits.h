@@ -19,9 +19,9 @@ typedef struct tt__limits {
     double finals_s;        /* of it for the finals; 0: there are none */
     size_t trials_if_short; /* used instead if the fastest takes less than TT__SHORT_US, and there is no cost
                                model; 0: no change */
-    size_t whole;           /* spaces up to this size are always tried whole */
-    size_t patience; /* If the last gain took n trials, a search with a cost model may end after patience * n.
-                        It has at least half of `trials` then. 0: it does not end early */
+    size_t whole;           /* spaces up to this size are tried whole, unless the search may end early */
+    size_t patience; /* If the last gain took n trials, a search with a cost model ends after patience * n, and
+                        not before half of `trials`. 0: it does not end early */
 } tt__limits;
 
 /* Every configuration, without a deadline. */

@@ -25,12 +25,21 @@ void tt__trial_weigh(tt__trial *trial, double weight) {
         trial->samples_us[i] = (float)((double)trial->samples_us[i] * weight);
 }
 
-/* Has nothing been gained for a long time? */
-static bool gains_no_more(const tt__search *search) {
-    const tt__limits *limits = &search->limits;
-    const size_t tried = search->n_tried - search->n_skipped;
-    return limits->patience > 0 && search->t->operation->moves && search->improved_us > 0 &&
-           tried >= limits->trials / 2 && tried >= limits->patience * search->improved_at;
+/* May it end before all its trials? */
+static bool may_end_early(const tt__search *search) {
+    return search->limits.patience > 0 && search->t->operation->moves;
+}
+
+size_t tt__search_least(const tt__search *search) {
+    return may_end_early(search) ? search->limits.trials / 2 : tt__search_most(search);
+}
+
+/* After how many trials it ends if nothing more is gained; SIZE_MAX: not early. */
+static size_t ends_at(const tt__search *search) {
+    if (!may_end_early(search) || search->improved_us == 0)
+        return SIZE_MAX;
+    const size_t least = tt__search_least(search), patient = search->limits.patience * search->improved_at;
+    return patient > least ? patient : least;
 }
 
 /* Notes a new best, and a gain. */
@@ -58,7 +67,7 @@ static void keep(tt__search *search, size_t i, const tt__trial *measured) {
     search->n_failed += trial->status != TT__TRIAL_OK && trial->status != TT__TRIAL_SKIPPED;
     if (trial->status == TT__TRIAL_OK)
         compare(search, i, trial->time_us);
-    search->settled |= gains_no_more(search);
+    search->settled |= search->n_tried - search->n_skipped >= ends_at(search);
 }
 
 /* ---- Stored trials ------------------------------------------------------------------------------------- */
@@ -181,13 +190,17 @@ static size_t n_unknown(const tt__search *search) {
 
 size_t tt__search_most(const tt__search *search) {
     const tt__limits *limits = &search->limits;
-    if (search->space.n <= limits->whole)
+    if (search->space.n <= limits->whole && !may_end_early(search))
         return limits->whole;
     if (search->settled)
         return tt__search_counted(search) + n_unknown(search); /* each template is tried once */
     bool needs_more = limits->trials_if_short && !search->t->operation->moves &&
                       search->best != TT__NOTHING && tt__search_best_us(search) < TT__SHORT_US;
-    return needs_more ? limits->trials_if_short : limits->trials;
+    size_t n_left_out, most = needs_more ? limits->trials_if_short : limits->trials, end = ends_at(search);
+    if (end >= most)
+        return most;
+    tt__search_templates(search, &n_left_out);
+    return end + n_left_out;
 }
 
 size_t tt__search_left(const tt__search *search) {

@@ -29,22 +29,31 @@ static void test_goes_on_with_the_rest(void **state) {
     bench_close(&b);
 }
 
-/* A space hardly larger than the effort is tried whole, in its order. In a larger one, the fastest by the
- * model come first. */
+/* A space hardly larger than the effort is tried whole, in its order. In a larger one, or where the search
+ * may end early, the fastest by the model come first. */
 static void test_small_spaces(void **state) {
     static const char *const only[] = {"letters"};
+    static const struct {
+        size_t trials, whole, patience, tried;
+    } cases[] = {
+        {5, SPACE - 1, 0, 5},         {5, SPACE, 0, SPACE},     {5, SPACE + 1, 0, SPACE},
+        {SPACE, SPACE, 1, SPACE / 2}, {2 * SPACE, 0, 1, SPACE},
+    };
     (void)state;
-    for (size_t whole = SPACE - 1; whole <= SPACE + 1; whole++) {
+    for (size_t k = 0; k < sizeof cases / sizeof *cases; k++) {
         bench b;
         tt__search some;
         bench_open(&b, true);
         b.opts.only = only;
         b.opts.n_only = 1;
-        bench_search(&b, &(tt__limits){5, INFINITY, INFINITY, 0, whole, 0}, &some);
+        b.backend.alike = true;
+        bench_search(&b,
+                     &(tt__limits){cases[k].trials, INFINITY, INFINITY, 0, cases[k].whole, cases[k].patience},
+                     &some);
         assert_int_equal(some.space.n, SPACE);
-        assert_int_equal(some.n_tried, whole < SPACE ? 5 : SPACE);
-        for (size_t i = 0; i < some.n_tried; i++)
-            if (whole < SPACE)
+        assert_int_equal(some.n_tried, cases[k].tried);
+        for (size_t i = 0; i < 5; i++)
+            if (cases[k].tried < SPACE)
                 assert_non_null(strstr(bench_expected_config(&b, i), "STREAM=0"));
             else
                 assert_string_equal(bench_expected_config(&b, i), some.space.items[i].config);

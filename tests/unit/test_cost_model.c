@@ -36,7 +36,8 @@ static void test_tiles_are_seen(void **state) {
     field_close(&f);
 }
 
-/* Bytes of an access: for VL, VS and V at least one element, for VEC exactly so many. */
+/* Bytes of an access: for VL, VS and V at least one element, for VEC exactly so many. A parameter or a
+ * derived value has the name. */
 static void test_accesses(void **state) {
     (void)state;
     field f;
@@ -44,13 +45,15 @@ static void test_accesses(void **state) {
         &f,
         "kernel vectors\nop transpose\nparam VL 2 4 8\nparam VS 2 16\nblock 32\ngrid rows\nargs dst, src\n"
         "default VL=4 VS=16\n",
-        "kernel bytes\nop transpose\nparam VEC 2 4 8\nblock 32\ngrid rows\nargs dst, src\ndefault VEC=2\n");
+        "kernel bytes\nop transpose\nparam WORDS 1 2\nlet VEC 2 * WORDS\nderived KEEP WORDS > 1\nblock 32\n"
+        "grid rows\nargs dst, src\ndefault WORDS=1\n");
     for (size_t i = 0; i < f.space.n; i++) {
         const tt__geometry *g = &f.model.geometry[i];
         bool vectors = f.space.items[i].t == f.t[0];
-        int vec = field_value(&f, i, "VEC"), vl = field_value(&f, i, "VL"), vs = field_value(&f, i, "VS");
-        assert_true(g->read_access == (vectors ? vl < 4 ? 4 : vl : vec));
-        assert_true(g->write_access == (vectors ? vs < 4 ? 4 : vs : vec));
+        int words = field_value(&f, i, "WORDS"), vl = field_value(&f, i, "VL"), vs = field_value(&f, i, "VS");
+        assert_true(g->read_access == (vectors ? vl < 4 ? 4 : vl : 2 * words));
+        assert_true(g->write_access == (vectors ? vs < 4 ? 4 : vs : 2 * words));
+        assert_int_equal(g->keeps, !vectors && words > 1);
     }
     field_close(&f);
 }

@@ -104,8 +104,8 @@ static void test_patience(void **state) {
         {5, 1, .wrong = true, .of = {16}}, /* nothing passed */
         {0, 1, .of = {16}},
         {5, 2, .of = {8, 1}},
-        {5, 3, .of = {9, 1, 1}},
-        {5, 3, .fast_at = SPACE, .of = {9, 1, 1}}, /* a gain after the end */
+        {5, 3, .of = {8, 1, 1}},
+        {5, 3, .fast_at = SPACE, .of = {8, 1, 1}}, /* a gain after the end */
     };
     (void)state;
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {

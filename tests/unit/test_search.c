@@ -179,6 +179,30 @@ static void test_the_copy_is_searched_once(void **state) {
     bench_close(&b);
 }
 
+static tt_status question(void *user, tt__session *s, tt__search *copy, const tt__search *search,
+                          const tt_result *winner) {
+    (void)user, (void)s, (void)copy, (void)search, (void)winner;
+    return TT_OK;
+}
+
+/* What asks about a replayed winner wants the recorded one, in whatever order the trials are replayed. */
+static void test_a_replayed_question_tries_all(void **state) {
+    (void)state;
+    for (int k = 0; k < 4; k++) {
+        bench b;
+        tt__searches both;
+        bench_open(&b, false);
+        b.f.t[1] = field_template("kernel lines\nop copy\nblock 32\ngrid bytes\nargs dst, src\n");
+        b.set.n = 2;
+        b.opts.replay = k & 1 ? "some.json" : NULL;
+        b.call.after = k & 2 ? question : NULL;
+        assert_ok(tt__searches_open(&b.s, &b.f.problem, 1, &both));
+        assert_int_equal(both.search.limits.patience, k == 3 ? 0 : 3);
+        tt__searches_close(&both);
+        bench_close(&b);
+    }
+}
+
 /* Configurations missing from a recording cost no trial. */
 static void test_counts_what_there_is(void **state) {
     (void)state;
@@ -264,6 +288,7 @@ int main(void) {
         cmocka_unit_test(test_in_flight_on_several_gpus),
         cmocka_unit_test(test_in_flight_for_compilers),
         cmocka_unit_test(test_the_copy_is_searched_once),
+        cmocka_unit_test(test_a_replayed_question_tries_all),
         cmocka_unit_test(test_counts_what_there_is),
         cmocka_unit_test(test_a_replay_stops_when_asked),
         cmocka_unit_test(test_a_call_back_may_look_up),
