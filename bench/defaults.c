@@ -21,7 +21,7 @@
 #include "db/recording.h"
 #include "template/operation.h"
 #include "template/problem_text.h"
-#include "tuner/elect.h"
+#include "tuner/finals.h"
 
 /* Screening takes few samples, so its medians are right within a few percent. */
 static const double screening_noise = 1.06;

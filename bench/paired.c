@@ -10,7 +10,7 @@
 #include "bench/args.h"
 #include "bench/matrix.h"
 #include "bench/sizes.h"
-#include "tuner/elect.h"
+#include "tuner/finals.h"
 #include "tuner/gpu_backend/backend.h"
 
 enum { GIVEN_MAX = 16, BEST = 12 };

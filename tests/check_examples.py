@@ -85,11 +85,11 @@ def says(page, text):
 quick, usual = (constant("tuner/limits.c", rf"\[TT_EFFORT_{e}\] = (\d+)") for e in ("QUICK", "STANDARD"))
 short, below = constant("tuner/limits.c", r"standard_if_short = (\d+)"), constant("tuner/limits.h", r"TT__SHORT_US = (\d+)")
 whole = constant("tuner/limits.c", r"standard_whole = (\d+)")
-says("docs/search.md", f"A space of up to {whole} is tried whole")
-half, times = int(usual) // 2, list(WORDS)[int(constant("tuner/limits.c", r"standard_patience = (\d+)")) - 1]
-says("docs/search.md", f"it ends from {half} trials on, after {times} times as many")
+says("docs/search.md", f"`standard` tries a space of up to {whole} whole")
+least, times = int(usual) * 5 // 8, list(WORDS)[int(constant("tuner/limits.c", r"standard_patience = (\d+)")) - 1]
+says("docs/search.md", f"it ends from {least} trials on, after {times} times as many")
 says("docs/search.md", f"| `quick` | {quick} |")
-says("docs/search.md", f"| `standard` (default) | {half} to {usual}; {short} without a cost model, where the best takes less than {below} us |")
+says("docs/search.md", f"| `standard` (default) | {least} to {usual}; {short} without a cost model, where the best takes less than {below} us |")
 finals = (root / "tuner/finals.c").read_text(encoding="utf-8")
 rounds = {name: constant("tuner/backend.h", rf"{name} = (\d+)") for name in ("TT__FINAL_ROUNDS", "TT__FINAL_ROUNDS_MAX")}
 stages = re.findall(r"\{\{(\w+), (\w+), ([\d.]+), 1\}, (\w+), (\w+), ([\d.]+), (\d+), (\w+)\}", finals)

@@ -13,36 +13,21 @@
 #include "tuner/energy_finals.h"
 #include "tuner/tune.h"
 
-/* A smaller difference does not matter to users. The first in the space then wins, so that the result is
- * always the same. */
-static const double indistinct = 1.001;
-
-tt__ratio tt__compare_trials(const tt__trial *a, const tt__trial *b) {
-    if (a->n_samples == b->n_samples && a->n_samples > 0)
-        return tt__paired_ratio(a->samples_us, b->samples_us, (size_t)a->n_samples);
-    double ratio = a->time_us / b->time_us;
-    return (tt__ratio){ratio, ratio, ratio};
-}
-
 /* Is entrant a slower than entrant b beyond the noise? */
 static bool is_slower(const tt__finals *f, int a, int b) {
     return tt__compare_trials(&f->trials[a], &f->trials[b]).low > 1.0;
 }
 
 static int choose_contender(const tt__finals *f) {
-    int best = TT__NOBODY;
-    for (int i = 0; i < (int)f->n_contenders; i++)
-        if (tt__finals_took_part(f, i) &&
-            (best == TT__NOBODY || tt__finals_middle_us(f, i) < tt__finals_middle_us(f, best)))
-            best = i;
+    const int best = tt__finals_best(f);
     if (tt__finals_took_part(f, f->at_incumbent) && !is_slower(f, f->at_incumbent, best))
         return f->at_incumbent;
-    int first = best;
+    int first = best; /* of those as fast, so that the result is always the same */
     for (int i = 0; i < (int)f->n_contenders; i++) {
         if (!tt__finals_took_part(f, i))
             continue;
         if (!is_slower(f, i, best) &&
-            tt__finals_middle_us(f, i) < indistinct * tt__finals_middle_us(f, best) &&
+            tt__finals_middle_us(f, i) < tt__indistinct * tt__finals_middle_us(f, best) &&
             f->entrants[i].index < f->entrants[first].index)
             first = i;
     }

@@ -5,7 +5,6 @@
 #define TT_TUNER_ELECT_H
 
 #include "tuner/finals.h"
-#include "tuner/stats.h"
 
 /* Elects and stores the winner of a finished search, compares it with the best of `copy` (may be empty), and
  * fills in the result. */
@@ -18,8 +17,5 @@ tt_status tt__elect_from(tt__session *s, const tt__search *search, const tt__sea
 /* Takes the stored winner if nothing was measured and it is still valid. It is valid if the environment and
  * the template are the same. Except in a replay, it must also have been measured here. */
 tt_status tt__stored_winner(tt__session *s, const tt__search *search, tt_result *result, bool *holds);
-
-/* The ratio of a to b, from paired samples if there are any. */
-tt__ratio tt__compare_trials(const tt__trial *a, const tt__trial *b);
 
 #endif

@@ -13,6 +13,8 @@
 /* Screening medians are right within a few percent, so slower configurations cannot win. */
 static const double within_reach = 1.06;
 
+const double tt__indistinct = 1.001;
+
 /* With a budget, a default that is slower by so much is not measured again: that may take most of it. */
 static const double hopeless = 1.25;
 
@@ -27,8 +29,8 @@ typedef struct stage {
     size_t contenders, copies;
     double within;
     /* A short problem's times vary by several percent, and half a percent is wanted. A stage then takes so
-     * many times as long. A brief one's depend on where the code lies. A stage then loads the kernels so
-     * often, at other addresses. Neither with a budget. */
+     * many times as long; the last one as much longer, if it did not decide. A brief one's depend on where
+     * the code lies. A stage then loads the kernels so often, at other addresses. Neither with a budget. */
     int times_if_short, loads_if_brief;
 } stage;
 static const stage stages[] = {
@@ -234,9 +236,25 @@ bool tt__finals_took_part(const tt__finals *f, int at) {
     return at != TT__NOBODY && !f->entrants[at].out && is_measured(&f->trials[at]);
 }
 
+tt__ratio tt__compare_trials(const tt__trial *a, const tt__trial *b) {
+    if (a->n_samples == b->n_samples && a->n_samples > 0)
+        return tt__paired_ratio(a->samples_us, b->samples_us, (size_t)a->n_samples);
+    double ratio = a->time_us / b->time_us;
+    return (tt__ratio){ratio, ratio, ratio};
+}
+
 double tt__finals_middle_us(const tt__finals *f, int i) {
     const tt__trial *t = &f->trials[i];
     return t->n_samples > 0 ? tt__lower_mean(t->samples_us, (size_t)t->n_samples) : t->time_us;
+}
+
+int tt__finals_best(const tt__finals *f) {
+    int best = TT__NOBODY;
+    for (int i = 0; i < (int)f->n_contenders; i++)
+        if (tt__finals_took_part(f, i) &&
+            (best == TT__NOBODY || tt__finals_middle_us(f, i) < tt__finals_middle_us(f, best)))
+            best = i;
+    return best;
 }
 
 /* Eliminates entrants in places [first, end): those after the best `most`, and those slower than `within`
@@ -265,11 +283,14 @@ static size_t n_in(const tt__finals *f, size_t end) {
     return n;
 }
 
+static bool is_last(const tt__finals *f) {
+    return f->stage + 1 == STAGES;
+}
+
 static tt__rounds rounds_of(const tt__session *s, const tt__search *search, const tt__finals *f) {
     const stage *st = &stages[f->stage];
     tt__rounds rounds = f->is_long ? if_long : st->rounds;
-    const bool is_decided = f->stage + 1 == STAGES && n_in(f, f->n_contenders) == 1;
-    if (is_below(s, search, TT__SHORT_US) && !is_decided)
+    if (is_below(s, search, TT__SHORT_US) && (f->again || !is_last(f)))
         rounds.worth_s *= st->times_if_short;
     if (is_below(s, search, BRIEF_US))
         rounds.loads = st->loads_if_brief;
@@ -294,12 +315,29 @@ static void drop_earlier(tt__finals *f, size_t first, size_t end) {
         f->entrants[i].out |= f->trials[i].n_samples < most;
 }
 
+/* Is each contender slower than the fastest beyond the noise, or as fast to users? */
+static bool is_decided(const tt__finals *f) {
+    const int best = tt__finals_best(f);
+    for (int i = 0; i < (int)f->n_contenders; i++) {
+        if (i == best || !tt__finals_took_part(f, i))
+            continue;
+        const tt__ratio ratio = tt__compare_trials(&f->trials[i], &f->trials[best]);
+        if (ratio.low <= 1 && ratio.high >= tt__indistinct)
+            return false;
+    }
+    return true;
+}
+
 /* Begins the next stage, if there is one: those still in are measured again. */
-static bool begin_stage(const tt__session *s, tt__finals *f) {
+static bool begin_stage(const tt__session *s, const tt__search *search, tt__finals *f) {
+    if (f->stage == STAGES && !f->again && is_below(s, search, TT__SHORT_US) && !is_decided(f)) {
+        f->again = true;
+        f->stage--;
+    }
     for (; f->stage < STAGES; f->stage++) {
         size_t most = keeps_all(s) ? CONTENDERS_MAX + 1
                                    : stages[f->stage].contenders; /* the incumbent may be one more */
-        if (f->stage + 1 < STAGES && n_in(f, f->n_contenders) <= most)
+        if (!is_last(f) && n_in(f, f->n_contenders) <= most)
             continue; /* few enough */
         if (f->interleaved && tt__now_s() > s->end_s)
             return false; /* the budget */
@@ -339,7 +377,7 @@ static size_t n_heats(const tt__finals *f) {
 
 /* Divides the stage into heats. Their sizes differ by at most one. */
 bool tt__finals_next(const tt__session *s, const tt__search *search, tt__finals *f, tt__heat *heat) {
-    if (f->status != TT_OK || (f->n_now == 0 && !begin_stage(s, f)))
+    if (f->status != TT_OK || (f->n_now == 0 && !begin_stage(s, search, f)))
         return false;
     const size_t heats = n_heats(f), first = f->n_now * f->heat / heats;
     *heat = (tt__heat){.n = f->n_now * (f->heat + 1) / heats - first,

@@ -1,14 +1,18 @@
 /*
  * The finals measure the best few of the screening, the default and the copies again, in interleaved rounds.
  * There are three or four stages, for long kernels with a budget one. Each has fewer entrants and more
- * launches than the one before.
+ * launches than the one before. A short problem's last stage may be held again.
  */
 #ifndef TT_TUNER_FINALS_H
 #define TT_TUNER_FINALS_H
 
 #include "tuner/search.h"
+#include "tuner/stats.h"
 
 enum { TT__NOBODY = -1, TT__ENTRANTS_MAX = 3 * TT__FINALISTS_MAX };
+
+/* A smaller ratio of two times does not matter to users. */
+extern const double tt__indistinct;
 
 typedef struct tt__entrant {
     const tt__candidate *c;
@@ -26,6 +30,7 @@ typedef struct tt__finals {
     tt__trial measured[TT__ENTRANTS_MAX]; /* the same without weights, for the store */
     tt__trial fresh[TT__ENTRANTS_MAX];    /* from the current stage */
     size_t stage, heat;                   /* the current ones */
+    bool again;                           /* the last stage is held a second time */
     bool is_long;                         /* only the last stage is held, with fewer rounds */
     size_t n_now, now[TT__ENTRANTS_MAX];  /* entrants that the current stage measures; none between stages */
     tt_status status;                     /* of the last heat; after a failure there are no more */
@@ -62,8 +67,13 @@ tt_status tt__finals_conclude(const tt__session *s, tt__finals *f);
 /* Was the entrant (a place or TT__NOBODY) measured together with those that are left? */
 bool tt__finals_took_part(const tt__finals *f, int at);
 
+/* The ratio of a to b, from paired samples if there are any. */
+tt__ratio tt__compare_trials(const tt__trial *a, const tt__trial *b);
+
 /* The time that decides, in us. It is finer than a median, which is a whole number of clock ticks. Recordings
  * may lack samples. */
 double tt__finals_middle_us(const tt__finals *f, int at);
+/* The contender with the least such time, or TT__NOBODY. */
+int tt__finals_best(const tt__finals *f);
 
 #endif

@@ -21,7 +21,7 @@ typedef struct tt__limits {
                                model; 0: no change */
     size_t whole;           /* spaces up to this size are tried whole, unless the search may end early */
     size_t patience; /* If the last gain took n trials, a search with a cost model ends after patience * n, and
-                        not before half of `trials`. 0: it does not end early */
+                        not before 5/8 of `trials`. 0: it does not end early */
 } tt__limits;
 
 /* Every configuration, without a deadline. */

@@ -31,7 +31,7 @@ static bool may_end_early(const tt__search *search) {
 }
 
 size_t tt__search_least(const tt__search *search) {
-    return may_end_early(search) ? search->limits.trials / 2 : tt__search_most(search);
+    return may_end_early(search) ? search->limits.trials * 5 / 8 : tt__search_most(search);
 }
 
 /* After how many trials it ends if nothing more is gained; SIZE_MAX: not early. */

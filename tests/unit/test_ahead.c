@@ -36,8 +36,9 @@ static void test_small_spaces(void **state) {
     static const struct {
         size_t trials, whole, patience, tried;
     } cases[] = {
-        {5, SPACE - 1, 0, 5},         {5, SPACE, 0, SPACE},     {5, SPACE + 1, 0, SPACE},
-        {SPACE, SPACE, 1, SPACE / 2}, {2 * SPACE, 0, 1, SPACE},
+        {5, SPACE - 1, 0, 5},     {5, SPACE, 0, SPACE},
+        {5, SPACE + 1, 0, SPACE}, {SPACE, SPACE, 1, SPACE * 5 / 8},
+        {2 * SPACE, 0, 1, SPACE},
     };
     (void)state;
     for (size_t k = 0; k < sizeof cases / sizeof *cases; k++) {

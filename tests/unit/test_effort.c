@@ -85,7 +85,7 @@ static void test_effort_with_a_new_template(void **state) {
     }
 }
 
-/* With a cost model, a search ends after half of the trials, if nothing was gained for long. Each template is
+/* With a cost model, a search ends after 5/8 of the trials, if nothing was gained for long. Each template is
  * tried. Running it again measures nothing, unless a template is new. */
 static void test_patience(void **state) {
     static const struct {
@@ -94,18 +94,18 @@ static void test_patience(void **state) {
         bool plain, wrong;
         size_t fast_at, of[3];
     } cases[] = {
-        {5, 1, .of = {8}},
-        {10, 1, .of = {10}},
-        {5, 1, .us = 10, .of = {10}},
-        {10, 1, .us = 10, .of = {16}},
-        {10, 1, .us = 18.95, .of = {10}}, /* this is no gain */
-        {10, 1, .us = 18.85, .of = {16}},
+        {5, 1, .of = {10}},
+        {12, 1, .of = {12}},
+        {6, 1, .us = 10, .of = {12}},
+        {12, 1, .us = 10, .of = {16}},
+        {12, 1, .us = 18.95, .of = {12}}, /* this is no gain */
+        {12, 1, .us = 18.85, .of = {16}},
         {5, 1, .plain = true, .of = {16}},
         {5, 1, .wrong = true, .of = {16}}, /* nothing passed */
         {0, 1, .of = {16}},
-        {5, 2, .of = {8, 1}},
-        {5, 3, .of = {8, 1, 1}},
-        {5, 3, .fast_at = SPACE, .of = {8, 1, 1}}, /* a gain after the end */
+        {5, 2, .of = {10, 1}},
+        {5, 3, .of = {10, 1, 1}},
+        {5, 3, .fast_at = SPACE, .of = {10, 1, 1}}, /* a gain after the end */
     };
     (void)state;
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
@@ -127,10 +127,10 @@ static void test_patience(void **state) {
         const size_t n = cases[i].of[0] + cases[i].of[1] + cases[i].of[2];
         expect_known(&b, 16, n, cases[i].of);
         expect_known(&b, 16, 0, cases[i].of);
-        if (n == 8) {
+        if (n == 10) {
             b.set.n = 2;
-            expect_measured(&b, 16, 8, 15, 1); /* this strategy does not name the new one */
-            expect_measured(&b, 16, 0, 15, 1);
+            expect_measured(&b, 16, 8, 17, 1); /* this strategy does not name the new one */
+            expect_measured(&b, 16, 0, 17, 1);
         }
         bench_close(&b);
     }

@@ -39,7 +39,7 @@ static void test_elects_between_ticks(void **state) {
     race_open(&r, false);
     race_run(&r);
     expect_elected(&r, 5);
-    EXPECT_STAGES(&r, SPACE, 11, 6);
+    EXPECT_STAGES(&r, SPACE, 11, 6, 6);
     expect_stored_finals(&r, SPACE);
     race_close(&r);
 }
@@ -109,7 +109,7 @@ static void test_leaves_stages_out(void **state) {
     r.b.backend.n_unrecorded = SPACE - 11;
     bench_search(&r.b, &tt__no_limits, &r.all);
     race_run(&r);
-    EXPECT_STAGES(&r, 11, 6);
+    EXPECT_STAGES(&r, 11, 6, 6);
     assert_int_equal(r.result.trials, 11);
     assert_int_equal(stored_winner(&r).trials, 11);
     race_close(&r);
@@ -122,7 +122,7 @@ static void test_heats(void **state) {
     race_open(&r, true);
     r.b.backend.fastest = &r.all.space.items[25]; /* in the second heat */
     race_run(&r);
-    EXPECT_STAGES(&r, 20, 20, 26, 11, 6);
+    EXPECT_STAGES(&r, 20, 20, 26, 11, 6, 6);
     expect_elected(&r, 25);
     race_close(&r);
 }
@@ -159,7 +159,7 @@ static void test_all_stay(void **state) {
     double worth_s = r.b.backend.rounds[2].worth_s;
     r.b.opts.effort = TT_EFFORT_EXHAUSTIVE;
     race_run(&r);
-    EXPECT_STAGES(&r, SPACE);
+    EXPECT_STAGES(&r, SPACE, SPACE);
     assert_true(fabs(r.b.backend.rounds[0].worth_s / worth_s - 2) < 1e-9);
     expect_elected(&r, 5);
     r.b.s.end_s = tt__now_s() + 60;
@@ -170,17 +170,19 @@ static void test_all_stay(void **state) {
     r.b.opts.effort = TT_EFFORT_EXHAUSTIVE;
     r.b.backend.fastest = &r.all.space.items[25];
     race_run(&r);
-    EXPECT_STAGES(&r, 20, 20, 26);
+    EXPECT_STAGES(&r, 20, 20, 26, 26);
     r.b.backend.fastest = &r.all.space.items[39]; /* in the second stage only because it is the incumbent */
     race_run(&r);
-    EXPECT_STAGES(&r, 20, 20, 27);
+    EXPECT_STAGES(&r, 20, 20, 27, 27);
     race_close(&r);
 }
 
-/* Short is what takes less than 20 us. Its stages take longer. */
+/* Short is what takes less than 20 us. Its stages take longer, and if the last one did not decide, it is held
+ * again, six times as long. */
 static void test_what_is_short(void **state) {
     (void)state;
-    double worth_s[2][3];
+    static const double longer[] = {4, 6, 1};
+    double worth_s[2][4];
     for (int is_short = 0; is_short < 2; is_short++) {
         race r;
         race_open(&r, false);
@@ -189,33 +191,45 @@ static void test_what_is_short(void **state) {
         r.b.backend.us = is_short ? 19.99 : 20;
         bench_search(&r.b, &tt__no_limits, &r.all);
         race_run(&r);
-        EXPECT_STAGES(&r, SPACE, 11, 6);
+        if (is_short)
+            EXPECT_STAGES(&r, SPACE, 11, 6, 6);
+        else
+            EXPECT_STAGES(&r, SPACE, 11, 6);
         for (size_t i = 0; i < r.b.backend.n_stages; i++)
             worth_s[is_short][i] = r.b.backend.rounds[i].worth_s;
         race_close(&r);
     }
     for (size_t i = 0; i < 3; i++)
-        assert_true(fabs(worth_s[1][i] / worth_s[0][i] - (i == 0 ? 4 : 6)) < 1e-9);
+        assert_true(fabs(worth_s[1][i] / worth_s[0][i] - longer[i]) < 1e-9);
+    assert_true(fabs(worth_s[1][3] / worth_s[1][2] - 6) < 1e-9);
 }
 
-/* The last stage of a short problem takes longer, unless one contender is left. */
+/* The last stage decides if one contender is left, if one is faster than each other beyond the noise, or if
+ * they are less than 0.1 % apart in all rounds that count. */
 static void test_what_is_decided(void **state) {
     (void)state;
-    double worth_s[2];
-    for (int is_decided = 0; is_decided < 2; is_decided++) {
+    static const struct {
+        double step_us;
+        float tick_us;
+        int n_ticks;
+        bool decided;
+    } cases[] = {{0.3, 0, 0, true},     {0, 0.018f, 6, false},  {0, 0.018f, 7, true},
+                 {0, 0.0049f, 6, true}, {0, 0.0051f, 6, false}, {0, 0, 0, true}};
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         race r;
         race_open(&r, false);
-        r.b.backend.step_us = is_decided ? 0.3 : 0;
-        r.b.backend.tick_us = 0;
+        r.b.backend.step_us = cases[i].step_us;
+        r.b.backend.tick_us = cases[i].tick_us;
+        r.b.backend.n_ticks = cases[i].n_ticks;
         race_run(&r);
-        if (is_decided)
+        if (cases[i].step_us > 0)
             EXPECT_STAGES(&r, SPACE, 1);
-        else
+        else if (cases[i].decided)
             EXPECT_STAGES(&r, SPACE, 11, 6);
-        worth_s[is_decided] = r.b.backend.rounds[r.b.backend.n_stages - 1].worth_s;
+        else
+            EXPECT_STAGES(&r, SPACE, 11, 6, 6);
         race_close(&r);
     }
-    assert_true(fabs(worth_s[0] / worth_s[1] - 6) < 1e-9);
 }
 
 /* Only the last stage needs the default, which shows what tuning was worth; where it is a contender it is in
@@ -230,7 +244,7 @@ static void test_the_default_waits(void **state) {
     bench_search(&r.b, &tt__no_limits, &r.all);
     bench_search(&r.b, &tt__no_limits, &r.copy);
     race_run(&r);
-    EXPECT_STAGES(&r, SPACE - 1 + 3, 11 + 2, 6 + 1 + 1);
+    EXPECT_STAGES(&r, SPACE - 1 + 3, 11 + 2, 6 + 1 + 1, 6 + 1 + 1);
     assert_true(r.result.speedup_vs_default == 2);
     race_close(&r);
     race_open(&r, false);
@@ -241,7 +255,7 @@ static void test_the_default_waits(void **state) {
     race_open(&r, false);
     r.b.backend.slow_default = true; /* in the finals */
     race_run(&r);
-    EXPECT_STAGES(&r, SPACE, 11 + 1, 6 + 1);
+    EXPECT_STAGES(&r, SPACE, 11 + 1, 6 + 1, 6 + 1);
     assert_true(r.result.speedup_vs_default == 2);
     race_close(&r);
 }
@@ -327,7 +341,7 @@ static void test_the_incumbent(void **state) {
     r.b.backend.fastest = &r.all.space.items[15];
     race_run(&r);
     expect_elected(&r, 5); /* four of seven pairs are ties */
-    EXPECT_STAGES(&r, SPACE, 11, 6 + 1);
+    EXPECT_STAGES(&r, SPACE, 11, 6 + 1, 6 + 1);
     r.b.backend.n_ticks = 6;
     race_run(&r);
     expect_elected(&r, 5); /* one is */
@@ -343,7 +357,7 @@ static void test_the_incumbent(void **state) {
     r.b.backend.fastest = &r.all.space.items[15];
     race_run(&r);
     expect_elected(&r, 15);
-    EXPECT_STAGES(&r, SPACE, 11 + 1, 6 + 1);
+    EXPECT_STAGES(&r, SPACE, 11 + 1, 6 + 1, 6 + 1);
     r.all.known[15] = TT__UNTRIED; /* another search did not come by it */
     r.b.backend.fastest = NULL;
     race_run(&r);

@@ -10,7 +10,7 @@
 
 #include "api/tune.h"
 #include "template/problem_text.h"
-#include "tuner/elect.h"
+#include "tuner/finals.h"
 #include "tuner/hunt.h"
 #include "tuner/occupancy.h"
 #include "tuner/tune.h"
