@@ -25,7 +25,7 @@ parser.add_argument("--problems", type=int, default=15360, help="of the clusters
 args = parser.parse_args()
 root = pathlib.Path(__file__).resolve().parent.parent
 
-# As in tuner/: a trial with its checks, finals by the length of the problem, the time to choose a trial.
+# As in tuner/ at commit 3484351: a trial with its checks, finals by the length of the problem, the time to choose a trial.
 LEAST_S, SHORT_US, WHOLE, CHOOSE_S = 0.01, 20, 192, 0.0005
 FINALS_S = {"standard": {False: 0.03 + 0.04 + 0.05 + 0.16, True: 6 * (3 * 0.03 + 0.04 + 0.05 + 0.16)},
             "exhaustive": {False: 2 * 0.16, True: 12 * (3 * 0.03 + 0.16)}}

@@ -25,23 +25,23 @@
 //@ derived  FROM       CASE WHEN S = 'f32' THEN 0 WHEN S = 'f16' THEN 1 ELSE 2 END
 //@ derived  TO         CASE WHEN D = 'f32' THEN 0 WHEN D = 'f16' THEN 1 WHEN D = 'bf16' THEN 2 WHEN D = 'e4m3' THEN 3 ELSE 4 END
 //@ derived  WANTED     outputs
-//@ let      V          iif(S = 'f32', 4, 8)
-//@ derived  GRAIN      max(V, SECTORS * 32 / elem_size)
+//@ let      vec        iif(S = 'f32', 4, 8)
+//@ derived  GRAIN      max(vec, SECTORS * 32 / elem_size)
 //@ derived  SKEW       cols % GRAIN
 //@ let      at_once    THREADS * 16 / READ_RUN
 //@ let      each       ceil_div(TILE_ROWS + SEGMENT / elem_size, at_once)
-//@ let      tiles_across ceil_div(cols, READ_RUN / 16 * V - GRAIN)
+//@ let      tiles_across ceil_div(cols, READ_RUN / 16 * vec - GRAIN)
 //@ let      tiles_down ceil_div(rows, TILE_ROWS)
 //@ let      turn       iif(tiles_across > 65535, 0, iif(tiles_down > 65535, 1, ORDER))
-//@ where    at_once % GRAIN = 0 AND TILE_ROWS % at_once = 0 AND each BETWEEN 3 AND 10 AND READ_RUN / 16 * V >= 2 * GRAIN
+//@ where    at_once % GRAIN = 0 AND TILE_ROWS % at_once = 0 AND each BETWEEN 3 AND 10 AND READ_RUN / 16 * vec >= 2 * GRAIN
 //@ where    TILE_ROWS * elem_size / 4 % LANES = 0 AND THREADS % (TILE_ROWS * elem_size * 8 / LANES) = 0
-//@ where    (TILE_ROWS + SEGMENT / elem_size) * (READ_RUN / 16 * V + SKEW) * elem_size <= 80000
-//@ where    SECTORS = 0 OR (GRAIN > V AND (outputs & 2) > 0)
+//@ where    (TILE_ROWS + SEGMENT / elem_size) * (READ_RUN / 16 * vec + SKEW) * elem_size <= 80000
+//@ where    SECTORS = 0 OR (GRAIN > vec AND (outputs & 2) > 0)
 //@ where    PREFETCH = 0 OR cc >= 80
 //@ launch   early
 //@ block    THREADS
 //@ grid     iif(turn = 0, tiles_across, tiles_down), iif(turn = 0, tiles_down, tiles_across)
-//@ shared   ((TILE_ROWS + SEGMENT / elem_size) * (READ_RUN / 16 * V + SKEW) + 2 * GRAIN) * elem_size
+//@ shared   ((TILE_ROWS + SEGMENT / elem_size) * (READ_RUN / 16 * vec + SKEW) + 2 * GRAIN) * elem_size
 //@ args     dst, cast, amax, src, scale, i64 rows, i64 cols, i32 turn
 //@ default  READ_RUN=256 TILE_ROWS=128 THREADS=512 SEGMENT=32 SECTORS=0 LANES=32 PREFETCH=0 ORDER=0
 

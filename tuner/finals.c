@@ -22,7 +22,8 @@ static const double hopeless = 1.25;
  * says less: it varies by 1 % below BRIEF_US, and loads each kernel once. */
 enum { CONTENDERS_MAX = 26, COPIES_MAX = 3, BRIEF_US = 100, BRIEF_HEATS = 2, SHORT_HEATS = 3 };
 
-/* Every stage has another number of rounds, so that samples of two stages are never paired. */
+/* Every stage has another number of rounds, so that samples of two stages are never paired. Where the last
+ * one is held again, all that are still in get new samples. */
 typedef struct stage {
     tt__rounds rounds;
     /* limits on entrants of the next stage: their number, and their distance from the leader */

@@ -9,7 +9,8 @@
 #include "base/clock.h"
 #include "base/status.h"
 
-/* A small space has few choices. It is tried whole, in its own order, which keeps compilers busy. */
+/* A small space has few choices. Without a cost model it is tried whole, in its own order, which keeps
+ * compilers busy. */
 static const size_t standard_if_short = 256, standard_whole = 192;
 /* bench/notes/permute.md, "When a search may end". */
 static const size_t standard_patience = 3;

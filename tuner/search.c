@@ -31,7 +31,8 @@ static bool may_end_early(const tt__search *search) {
 }
 
 size_t tt__search_least(const tt__search *search) {
-    return may_end_early(search) ? search->limits.trials * 5 / 8 : tt__search_most(search);
+    return may_end_early(search) ? search->limits.trials - search->limits.trials / 8 * 3
+                                 : tt__search_most(search);
 }
 
 /* After how many trials it ends if nothing more is gained; SIZE_MAX: not early. */
@@ -197,10 +198,9 @@ size_t tt__search_most(const tt__search *search) {
     bool needs_more = limits->trials_if_short && !search->t->operation->moves &&
                       search->best != TT__NOTHING && tt__search_best_us(search) < TT__SHORT_US;
     size_t n_left_out, most = needs_more ? limits->trials_if_short : limits->trials, end = ends_at(search);
-    if (end >= most)
-        return most;
     tt__search_templates(search, &n_left_out);
-    return end + n_left_out;
+    end = end > search->n_aside && end < most + search->n_aside ? end - search->n_aside + n_left_out : most;
+    return end < most ? end : most;
 }
 
 size_t tt__search_left(const tt__search *search) {

@@ -37,7 +37,7 @@ static void test_small_spaces(void **state) {
         size_t trials, whole, patience, tried;
     } cases[] = {
         {5, SPACE - 1, 0, 5},     {5, SPACE, 0, SPACE},
-        {5, SPACE + 1, 0, SPACE}, {SPACE, SPACE, 1, SPACE * 5 / 8},
+        {5, SPACE + 1, 0, SPACE}, {SPACE, SPACE, 1, SPACE - SPACE / 8 * 3},
         {2 * SPACE, 0, 1, SPACE},
     };
     (void)state;

@@ -165,6 +165,25 @@ static void test_effort_of_three_templates(void **state) {
     }
 }
 
+/* Trials that are set aside count neither towards the effort nor towards an early end. */
+static void test_patience_with_new_templates(void **state) {
+    static const char *const only[] = {"letters"};
+    (void)state;
+    bench b;
+    bench_open(&b, true);
+    bench_add_words(&b);
+    b.s.strategy = &tt__strategy_exhaustive;
+    b.backend.alike = true;
+    b.patience = 2;
+    b.opts.only = only;
+    b.opts.n_only = 1;
+    expect_known(&b, 6, 6, (size_t[]){0, 6, 0});
+    b.opts.n_only = 0;
+    expect_known(&b, 16, 7, (size_t[]){6, 6, 1}); /* 12, and one that the strategy does not name */
+    expect_known(&b, 16, 0, (size_t[]){6, 6, 1});
+    bench_close(&b);
+}
+
 /* Half of an effort, however small, is the strategy's own: the other one is kept for those it never comes to.
  */
 static void test_half_is_the_strategys(void **state) {
@@ -207,6 +226,7 @@ int main(void) {
         cmocka_unit_test(test_effort_with_a_new_template),
         cmocka_unit_test(test_patience),
         cmocka_unit_test(test_effort_of_three_templates),
+        cmocka_unit_test(test_patience_with_new_templates),
         cmocka_unit_test(test_half_is_the_strategys),
         cmocka_unit_test(test_effort_of_a_short_problem),
     };

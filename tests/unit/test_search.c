@@ -203,6 +203,26 @@ static void test_a_replayed_question_tries_all(void **state) {
     }
 }
 
+/* Finals alone measure no new trials, not even of a template that has none. */
+static void test_finals_alone_try_nothing(void **state) {
+    (void)state;
+    bench b;
+    tt__search some;
+    tt__searches both;
+    bench_open(&b, true);
+    b.set.n = 1;
+    bench_search(&b, &(tt__limits){5, INFINITY, INFINITY, 0, 0, 0}, &some);
+    tt__search_close(&some);
+    b.f.t[2] = field_template("kernel lines\nop copy\nblock 32\ngrid bytes\nargs dst, src\n");
+    b.set.n = 3;
+    b.call.only_finals = true;
+    assert_ok(tt__searches_open(&b.s, &b.f.problem, 1, &both));
+    assert_int_equal(both.search.n_tried, 5);
+    assert_int_equal(tt__search_left(&both.search), 0);
+    tt__searches_close(&both);
+    bench_close(&b);
+}
+
 /* Configurations missing from a recording cost no trial. */
 static void test_counts_what_there_is(void **state) {
     (void)state;
@@ -289,6 +309,7 @@ int main(void) {
         cmocka_unit_test(test_in_flight_for_compilers),
         cmocka_unit_test(test_the_copy_is_searched_once),
         cmocka_unit_test(test_a_replayed_question_tries_all),
+        cmocka_unit_test(test_finals_alone_try_nothing),
         cmocka_unit_test(test_counts_what_there_is),
         cmocka_unit_test(test_a_replay_stops_when_asked),
         cmocka_unit_test(test_a_call_back_may_look_up),
