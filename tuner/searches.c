@@ -10,7 +10,7 @@
 static tt__limits limits_of(const tt__session *s, size_t n_left) {
     tt__limits limits = tt__limits_of(s->opts, s->end_s, n_left);
     if (s->call->only_finals)
-        limits.trials = limits.trials_if_short = limits.whole = limits.patience = 0;
+        limits.trials = limits.trials_if_short = limits.whole = 0;
     if (s->call->after && s->opts->replay) /* it wants the recorded winner, in any order of trials */
         limits.patience = 0;
     return limits;
