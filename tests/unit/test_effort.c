@@ -105,7 +105,7 @@ static void test_patience(void **state) {
         {0, 1, .of = {16}},
         {5, 2, .of = {10, 1}},
         {5, 3, .of = {10, 1, 1}},
-        {15, 3, .of = {14, 1, 1}}, /* never more than all trials */
+        {15, 3, .of = {14, 1, 1}},                  /* never more than all trials */
         {5, 3, .fast_at = SPACE, .of = {10, 1, 1}}, /* a gain after the end */
     };
     (void)state;
