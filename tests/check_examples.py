@@ -86,7 +86,8 @@ quick, usual = (constant("tuner/limits.c", rf"\[TT_EFFORT_{e}\] = (\d+)") for e 
 short, below = constant("tuner/limits.c", r"standard_if_short = (\d+)"), constant("tuner/limits.h", r"TT__SHORT_US = (\d+)")
 whole = constant("tuner/limits.c", r"standard_whole = (\d+)")
 says("docs/search.md", f"`standard` tries a space of up to {whole} whole")
-least, times = int(usual) * 5 // 8, list(WORDS)[int(constant("tuner/limits.c", r"standard_patience = (\d+)")) - 1]
+least = int(usual) - int(usual) // 8 * int(constant("tuner/search.c", r"limits\.trials / 8 \* (\d)"))
+times = list(WORDS)[int(constant("tuner/limits.c", r"standard_patience = (\d+)")) - 1]
 says("docs/search.md", f"it ends from {least} trials on, after {times} times as many")
 says("docs/search.md", f"| `quick` | {quick} |")
 says("docs/search.md", f"| `standard` (default) | {least} to {usual}; {short} without a cost model, where the best takes less than {below} us |")
@@ -94,6 +95,8 @@ finals = (root / "tuner/finals.c").read_text(encoding="utf-8")
 rounds = {name: constant("tuner/backend.h", rf"{name} = (\d+)") for name in ("TT__FINAL_ROUNDS", "TT__FINAL_ROUNDS_MAX")}
 stages = re.findall(r"\{\{(\w+), (\w+), ([\d.]+), 1\}, (\w+), (\w+), ([\d.]+), (\d+), (\w+)\}", finals)
 contenders = constant("tuner/finals.c", r"CONTENDERS_MAX = (\d+)")
+_, *longer = (stage[6] for stage in stages)
+says("docs/measuring.md", "stages 1 and 2 take {} and {} times as long. Stage 3 is held again, {} times as long".format(*longer))
 for at, (least, most, seconds, enter, _, within, *_) in enumerate(stages):
     least, most, enter = rounds.get(least, least), rounds.get(most, most), contenders if enter.isupper() else enter
     row = f"| {at} | {seconds} s | {least}{'' if least == most else f' to {most}'} |"

@@ -185,7 +185,7 @@ static tt_status question(void *user, tt__session *s, tt__search *copy, const tt
     return TT_OK;
 }
 
-/* What asks about a replayed winner wants the recorded one, in whatever order the trials are replayed. */
+/* A replayed study wants the recorded winner, in whatever order the trials are replayed. */
 static void test_a_replayed_question_tries_all(void **state) {
     (void)state;
     for (int k = 0; k < 4; k++) {
