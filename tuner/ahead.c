@@ -86,37 +86,21 @@ size_t tt__ahead_compilers(size_t n) {
 
 /* ---- Before a search ----------------------------------------------------------------------------------- */
 
-typedef struct ranked {
-    double log_time;
-    size_t index;
-} ranked;
-
-static int by_time(const void *a, const void *b) {
-    const ranked *x = a, *y = b;
-    return x->log_time < y->log_time ? -1 : x->log_time > y->log_time ? 1 : x->index < y->index ? -1 : 1;
-}
-
 /* Expects the `most` untried configurations that are fastest by the model, and the default of the leading
  * template, which the finals need. */
 static tt_status expect_best(tt__ahead *a, const tt__search *search, size_t most) {
     const tt__space *space = &search->space;
     tt__points points;
     tt__cost_model model = {0};
-    size_t n = 0;
-    ranked *order = calloc(space->n, sizeof *order);
+    size_t n, *order = NULL;
     tt_status status;
     TT_GOTO(tt__points_open(&points, space));
     TT_GOTO(tt__cost_model_open(&model, space, &a->s->gpu, &search->problem, &points, NULL));
-    if (!order)
-        TT_GOTO(tt__fail_memory(space->n * sizeof *order));
-    for (size_t i = 0; i < space->n; i++)
-        if (search->known[i] == TT__UNTRIED)
-            order[n++] = (ranked){model.log_time[i], i};
-    qsort(order, n, sizeof *order, by_time);
-    int64_t leading_default = n ? tt__strategy_default(space, order[0].index) : TT__NOTHING;
+    TT_GOTO(tt__strategy_rank(&order, &n, space, search->known, &model));
+    int64_t leading_default = n ? tt__strategy_default(space, order[0]) : TT__NOTHING;
     for (size_t i = 0; i < n; i++)
-        if (i < most || (int64_t)order[i].index == leading_default)
-            TT_GOTO(tt__ahead_later(a, &space->items[order[i].index], &search->problem));
+        if (i < most || (int64_t)order[i] == leading_default)
+            TT_GOTO(tt__ahead_later(a, &space->items[order[i]], &search->problem));
 out:
     free(order);
     tt__cost_model_close(&model);
@@ -128,8 +112,10 @@ tt_status tt__ahead_of_search(tt__ahead *a, const tt__search *search) {
     size_t left = tt__search_left(search);
     if (!a || left == 0)
         return TT_OK;
-    if (!tt__search_wants_all(a->s, search))
-        return expect_best(a, search, left);
+    if (!tt__search_wants_all(a->s, search)) {
+        const bool modelled = search->t->operation->moves;
+        return expect_best(a, search, modelled && left > TT__FAVOURITES ? TT__FAVOURITES : left);
+    }
     for (size_t i = 0; i < search->space.n; i++)
         if (search->known[i] == TT__UNTRIED)
             TT_TRY(tt__ahead_later(a, &search->space.items[i], &search->problem));

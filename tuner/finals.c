@@ -37,8 +37,8 @@ typedef struct stage {
 static const stage stages[] = {
     {{7, 7, 0.03, 1}, CONTENDERS_MAX, COPIES_MAX, 1.03, 1, 2}, /* the same in every heat */
     {{9, 21, 0.04, 1}, 11, 2, 1.02, 4, 7},
-    {{22, 30, 0.05, 1}, 6, 1, 1.01, 6, 15},
-    {{TT__FINAL_ROUNDS, TT__FINAL_ROUNDS_MAX, 0.16, 1}, 0, 0, 0, 6, TT__FINAL_ROUNDS},
+    {{22, 30, 0.05, 1}, 6, 1, 1.01, 4, 15},
+    {{TT__FINAL_ROUNDS, TT__FINAL_ROUNDS_MAX, 0.16, 1}, 0, 0, 0, 3, TT__FINAL_ROUNDS},
 };
 enum { STAGES = sizeof stages / sizeof *stages };
 /* With a budget, trials need long launches more than the finals do: these have the last stage alone, with

@@ -101,6 +101,35 @@ int64_t tt__strategy_default(const tt__space *space, size_t of) {
     return tt__strategy_member(space, t->kernel, t->default_config);
 }
 
+typedef struct ranked {
+    double log_time;
+    size_t index;
+} ranked;
+
+static int by_time(const void *a, const void *b) {
+    const ranked *x = a, *y = b;
+    return x->log_time < y->log_time ? -1 : x->log_time > y->log_time ? 1 : x->index < y->index ? -1 : 1;
+}
+
+tt_status tt__strategy_rank(size_t **out, size_t *n, const tt__space *space, const tt__known *known,
+                            const tt__cost_model *model) {
+    ranked *order = calloc(space->n, sizeof *order);
+    *n = 0;
+    *out = calloc(space->n, sizeof **out);
+    if (!order || !*out) {
+        free(order);
+        return tt__fail_memory(space->n * sizeof *order);
+    }
+    for (size_t i = 0; i < space->n; i++)
+        if (known[i] == TT__UNTRIED)
+            order[(*n)++] = (ranked){model->log_time[i], i};
+    qsort(order, *n, sizeof *order, by_time);
+    for (size_t i = 0; i < *n; i++)
+        (*out)[i] = order[i].index;
+    free(order);
+    return TT_OK;
+}
+
 void tt__strategy_odds(double *odds, const tt__view *view) {
     const tt__space *space = view->space;
     bool failed = false;

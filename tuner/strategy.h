@@ -24,6 +24,9 @@ typedef struct tt__view {
 
 enum { TT__NOTHING = -1 };
 
+/* With a cost model, so many configurations, the first by tt__strategy_rank, are compiled before a search. */
+enum { TT__FAVOURITES = 40 };
+
 typedef struct tt__strategy {
     const char *name;
     const char *summary; /* a line for the help */
@@ -79,6 +82,9 @@ size_t tt__strategy_end_of_template(const tt__space *space, size_t first);
 int64_t tt__strategy_member(const tt__space *space, const char *kernel, const char *config);
 /* The index of the default configuration of the template of `of`, or TT__NOTHING. */
 int64_t tt__strategy_default(const tt__space *space, size_t of);
+/* Lists the untried indices, fastest by the model first. *out has n items; free it, also after a failure. */
+tt_status tt__strategy_rank(size_t **out, size_t *n, const tt__space *space, const tt__known *known,
+                            const tt__cost_model *model);
 /* A random untried index, with equal chances; TT__NOTHING if there is none. */
 int64_t tt__strategy_any(const tt__view *view, uint64_t *random);
 /* The next untried start from *at on; TT__NOTHING if there is none. *at moves after it. */

@@ -52,7 +52,7 @@ typedef struct surrogate {
     bool compared;               /* was there such a comparison? */
     size_t *cubin_of;            /* tt__points_cubins */
     bool *row_of;                /* it is a row of the process; one allocation with asked_for */
-    bool *asked_for;             /* its cubin was named */
+    bool *asked_for;             /* its cubin was named, or is made before the search */
 } surrogate;
 
 static void close_surrogate(void *self) {
@@ -64,6 +64,16 @@ static void close_surrogate(void *self) {
     free(s->cubin_of);
     free(s->row_of);
     free(s);
+}
+
+/* A trial of a favourite has no compile to wait for. */
+static tt_status note_favourites(surrogate *s, const tt__view *view) {
+    size_t n, *order;
+    tt_status status = tt__strategy_rank(&order, &n, view->space, view->known, view->model);
+    for (size_t i = 0; status == TT_OK && i < n && i < TT__FAVOURITES; i++)
+        s->asked_for[s->cubin_of[order[i]]] = true;
+    free(order);
+    return status;
 }
 
 static tt_status open_surrogate(void **self, const tt__view *view, uint64_t seed) {
@@ -87,6 +97,8 @@ static tt_status open_surrogate(void **self, const tt__view *view, uint64_t seed
     TT_TRY(tt__points_cubins(view->points, s->cubin_of));
     for (size_t i = 0; i < n; i++)
         s->prior[i] = view->model->log_time[i] + opinion * tt__random_unit(&seed);
+    if (tt__strategy_modelled(view))
+        TT_TRY(note_favourites(s, view));
     return tt__gp_open(&s->gp, tt__strategy_modelled(view) ? &tt__gp_sum : &tt__gp_product, view->model,
                        view->priors);
 }
@@ -271,7 +283,7 @@ static tt_status next(int64_t *index, void *self, const tt__view *view) {
     return TT_OK;
 }
 
-/* Was this cubin named, or does one of the n have it? */
+/* Is this cubin asked for, or does one of the n have it? */
 static bool is_covered(const surrogate *s, size_t cubin, const size_t *out, size_t n) {
     bool is = s->asked_for[cubin];
     for (size_t k = 0; k < n && !is; k++)

@@ -63,13 +63,15 @@ static void test_small_spaces(void **state) {
     }
 }
 
-/* While trials are under way the strategy says what it leans towards, as long as it has some left to name. */
+/* While trials are under way the strategy says what it leans towards beside the favourites, as long as it has
+ * some left to name. */
 static void test_expects_next(void **state) {
     (void)state;
     enum { TRIALS = 30 };
     bench b;
     tt__search some;
     bench_open(&b, true);
+    bench_add_words(&b);
     b.backend.wanted = TRIALS;
     bench_search(&b, &(tt__limits){TRIALS, INFINITY, INFINITY, 0, 0, 0}, &some);
     assert_int_equal(some.n_tried, TRIALS);
@@ -174,6 +176,22 @@ static void test_expects(void **state) {
     }
 }
 
+/* With a cost model only so many are expected, and the default of the model's leading template. */
+static void test_expects_favourites(void **state) {
+    (void)state;
+    bench b;
+    tt__search some;
+    bench_open(&b, true);
+    bench_add_words(&b);
+    const tt__limits limits = {SIZE_MAX, tt__now_s() + 100, INFINITY, 0, 0, 0};
+    assert_ok(tt__search_open(&b.s, &b.f.problem, &limits, &some));
+    assert_true(some.space.n > TT__FAVOURITES + 1);
+    assert_ok(tt__ahead_of_search(&b.ahead, &some));
+    assert_in_range(bench_expected(&b), TT__FAVOURITES, TT__FAVOURITES + 1);
+    tt__search_close(&some);
+    bench_close(&b);
+}
+
 /* An unrequested configuration may hang, so one compiler in eight stays free for requests. */
 static void test_keeps_compilers_free(void **state) {
     (void)state;
@@ -192,6 +210,7 @@ int main(void) {
         cmocka_unit_test(test_expects_next_what_is_not_kept),
         cmocka_unit_test(test_expects),
         cmocka_unit_test(test_expects_the_default),
+        cmocka_unit_test(test_expects_favourites),
         cmocka_unit_test(test_keeps_compilers_free),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -299,6 +299,31 @@ static void test_neighbours_of_the_best(void **state) {
     field_close(&f);
 }
 
+/* The rank has each untried configuration once. Equally fast ones have the order of the space. */
+static void test_rank(void **state) {
+    (void)state;
+    field f;
+    size_t *order, n, n_untried = 0, n_equal = 0;
+    open_hills(&f, plain);
+    for (size_t i = 0; i < f.space.n; i += 3)
+        f.known[i] = i % 2 ? TT__TRIED : TT__PENDING;
+    assert_ok(tt__strategy_rank(&order, &n, &f.space, f.known, f.view.model));
+    for (size_t i = 0; i < f.space.n; i++)
+        n_untried += f.known[i] == TT__UNTRIED;
+    assert_int_equal(n, n_untried);
+    for (size_t k = 0; k < n; k++) {
+        assert_int_equal(f.known[order[k]], TT__UNTRIED);
+        if (k == 0)
+            continue;
+        const double before = f.view.model->log_time[order[k - 1]], now = f.view.model->log_time[order[k]];
+        assert_true(before < now || (before == now && order[k - 1] < order[k]));
+        n_equal += before == now;
+    }
+    assert_true(n_equal > 0 && n_equal < n - 1);
+    free(order);
+    field_close(&f);
+}
+
 /* No cubin of theirs was requested, and no two share one. */
 static void expect_uncovered(const field *f, const size_t *out, size_t n) {
     for (size_t k = 0; k < n; k++) {
@@ -309,16 +334,19 @@ static void expect_uncovered(const field *f, const size_t *out, size_t n) {
     }
 }
 
-/* Likely names: no compiled cubin, each cubin once. Most configurations that are named were listed as likely
- * before. */
+/* Likely names: no compiled cubin, none of a favourite, each cubin once. Most configurations that are named
+ * were listed as likely before. */
 static void test_likely(void **state) {
     (void)state;
     enum { UNDER_WAY = 6, LIKELY = 8, TRIALS = 90 };
     const tt__strategy *s = &tt__strategy_surrogate;
     size_t out[LIKELY], n = 0, waiting[UNDER_WAY], n_waiting = 0, n_named = 0, n_new = 0, n_foretold = 0;
+    size_t n_order, *order;
     field f;
     void *self;
     open_orders(&f);
+    assert_ok(tt__strategy_rank(&order, &n_order, &f.space, f.known, f.view.model));
+    assert_true(n_order > 2 * TT__FAVOURITES);
     for (size_t i = 0; i < f.space.n; i++)
         field_set(&f, i, 100 + abs(field_value(&f, i, "A") - 9) + 3.0 * field_value(&f, i, "B"));
     assert_ok(s->open(&self, &f.view, 1));
@@ -340,6 +368,8 @@ static void test_likely(void **state) {
         assert_int_equal(s->likely(out, 1, self, &f.view), n > 0);
         assert_int_equal(s->likely(out, LIKELY, self, &f.view), n);
         expect_uncovered(&f, out, n);
+        for (size_t k = 0; k < n * TT__FAVOURITES; k++)
+            assert_false(are_siblings(&f, out[k / TT__FAVOURITES], order[k % TT__FAVOURITES]));
         if (n_waiting == UNDER_WAY) {
             f.known[waiting[0]] = TT__TRIED;
             memmove(waiting, waiting + 1, --n_waiting * sizeof *waiting);
@@ -348,6 +378,7 @@ static void test_likely(void **state) {
     s->close(self);
     assert_in_range(n_new, 10, 63);
     assert_in_range(n_foretold, (n_new + 1) / 2, n_new);
+    free(order);
     field_close(&f);
 }
 
@@ -447,6 +478,7 @@ int main(void) {
         cmocka_unit_test(test_cubins),
         cmocka_unit_test(test_compiles_less),
         cmocka_unit_test(test_neighbours_of_the_best),
+        cmocka_unit_test(test_rank),
         cmocka_unit_test(test_likely),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
