@@ -75,7 +75,9 @@ static tt_status read_where(tt__reader *r, tt__span rest) {
     return tt__read_expr(r, &r->t->wheres[r->t->n_wheres++], rest);
 }
 
-static tt_status read_dims(tt__reader *r, tt__expr dims[3], tt__span rest) {
+/* Both `block` and `grid`. */
+static tt_status read_dims(tt__reader *r, tt__span rest) {
+    tt__expr *dims = strcmp(r->keyword, "block") == 0 ? r->launch->block : r->launch->grid;
     tt__span item;
     for (int n = 0; tt__take_item(&item, &rest); n++) {
         if (n == 3)
@@ -85,31 +87,21 @@ static tt_status read_dims(tt__reader *r, tt__expr dims[3], tt__span rest) {
     return TT_OK;
 }
 
-static tt_status read_block(tt__reader *r, tt__span rest) {
-    return read_dims(r, r->launch->block, rest);
-}
-
-static tt_status read_grid(tt__reader *r, tt__span rest) {
-    return read_dims(r, r->launch->grid, rest);
-}
-
 static tt_status read_shared(tt__reader *r, tt__span rest) {
     return tt__read_expr(r, &r->launch->shared, rest);
 }
 
 /* Arguments so far of all kernels of this role. One launch holds them all. */
 static int n_args_of(const tt__reader *r) {
-    int n = 0;
+    const tt__geometry_expr *launches = r->t->passes;
     for (int role = 0; r->t->own && role < TT__ROLE_COUNT; role++) {
-        const tt__aside *a = &r->t->own->asides[role];
-        for (int i = 0; i < a->n; i++)
-            n += a->launches[i].n_args;
-        if (r->launch >= a->launches && r->launch < a->launches + TT__PASSES_MAX)
-            return n;
-        n = 0;
+        const tt__geometry_expr *of_role = r->t->own->asides[role].launches;
+        if (r->launch >= of_role && r->launch < of_role + TT__PASSES_MAX)
+            launches = of_role;
     }
+    int n = 0;
     for (int i = 0; i < TT__PASSES_MAX; i++)
-        n += r->t->passes[i].n_args;
+        n += launches[i].n_args;
     return n;
 }
 
@@ -270,54 +262,57 @@ static tt_status read_max_regs(tt__reader *r, tt__span rest) {
 /* How often a keyword may appear. */
 typedef enum times { ONCE, OF_LAUNCH, OFTEN } times;
 
+/* DECLARES: it is optional. A file that has it declares its own operation. */
+typedef enum need { OPTIONAL, REQUIRED, DECLARES } need;
+
 static const struct {
     const char *word;
     tt_status (*read)(tt__reader *r, tt__span rest);
     times times; /* OF_LAUNCH: once for each kernel and the reference */
-    bool required;
+    need need;
     const char *form;
 } keywords[] = {
-    {"kernel", read_kernel, OFTEN, true, "kernel NAME"},
-    {"op", read_op, ONCE, true, "op NAME"},
-    {"param", read_param, OFTEN, false, "param NAME VALUE ..."},
-    {"runtime", read_runtime, OFTEN, false, "runtime NAME VALUE ..."},
-    {"derived", read_derived, OFTEN, false, "derived NAME EXPRESSION"},
-    {"let", read_derived, OFTEN, false, "let NAME EXPRESSION"},
-    {"where", read_where, OFTEN, false, "where EXPRESSION"},
-    {"block", read_block, OF_LAUNCH, true, "block EXPRESSION, ..."},
-    {"grid", read_grid, OF_LAUNCH, true, "grid EXPRESSION, ..."},
-    {"shared", read_shared, OF_LAUNCH, false, "shared EXPRESSION"},
-    {"args", read_args, OF_LAUNCH, true, "args dst, src, TYPE EXPRESSION, ..."},
-    {"when", read_when, OF_LAUNCH, false, "when EXPRESSION"},
-    {"repeat", read_repeat, OF_LAUNCH, false, "repeat EXPRESSION"},
-    {"swap", read_swap, OF_LAUNCH, false, "swap BUFFER BUFFER"},
-    {"launch", read_launch, OF_LAUNCH, false, "launch early"},
-    {"default", read_default, ONCE, false, "default NAME=VALUE ..."}, /* required if there are parameters */
-    {"include", read_include, OFTEN, false, "include FOLDER"},
-    {"options", read_options, OFTEN, false, "options -OPTION ..."},
-    {"maxrregcount", read_max_regs, ONCE, false, "maxrregcount EXPRESSION"},
-    {"problem", tt__read_problem, OFTEN, false, "problem NAME VALUE"},
-    {"type", tt__read_type, OFTEN, false, "type NAME TYPE ..."},
-    {"buffer", tt__read_buffer, OFTEN, false, "buffer NAME TYPE LENGTH in|out|inout|scratch [DATA]"},
-    {"constant", tt__read_constant, OFTEN, false, "constant NAME TYPE LENGTH [DATA]"},
-    {"scalar", tt__read_scalar, OFTEN, false, "scalar NAME TYPE VALUE"},
-    {"reference", tt__read_reference, ONCE, false, "reference KERNEL"},
-    {"verify", tt__read_verify, ONCE, false, "verify KERNEL"},
-    {"data", tt__read_data, OFTEN, false, "data KERNEL"},
-    {"per", tt__read_per, ONCE, false, "per configuration"},
-    {"limit", tt__read_limit, ONCE, false, "limit NUMBER"},
-    {"expect", tt__read_expect, OFTEN, false, "expect BUFFER FILE"},
-    {"tolerance", tt__read_tolerance, ONCE, false, "tolerance abs NUMBER rel NUMBER scale NUMBER"},
-    {"metric", tt__read_metric, OFTEN, false, "metric NAME EXPRESSION"},
-    {"objective", tt__read_objective, ONCE, false, "objective minimize|maximize METRIC"},
-    {"require", tt__read_require, OFTEN, false, "require EXPRESSION"},
-    {"macros", tt__read_macros, ONCE, false, "macros variables"},
-    {"shape", tt__read_shape, ONCE, false, "shape VARIABLE ..."},
-    {"near", tt__read_near, OFTEN, false, "near VARIABLE WEIGHT [same]"},
-    {"moves", tt__read_moves, ONCE, false, "moves bytes | moves ROWS, COLUMNS, LEADING_DIMENSION"},
-    {"sample", tt__read_sample, OFTEN, false, "sample VARIABLE=VALUE ..."},
-    {"prefer", tt__read_prefer, ONCE, false, "prefer TEMPLATE ..."},
-    {"defines", read_defines, ONCE, false, "defines OPERATION ..."},
+    {"kernel", read_kernel, OFTEN, REQUIRED, "kernel NAME"},
+    {"op", read_op, ONCE, REQUIRED, "op NAME"},
+    {"param", read_param, OFTEN, OPTIONAL, "param NAME VALUE ..."},
+    {"runtime", read_runtime, OFTEN, OPTIONAL, "runtime NAME VALUE ..."},
+    {"derived", read_derived, OFTEN, OPTIONAL, "derived NAME EXPRESSION"},
+    {"let", read_derived, OFTEN, OPTIONAL, "let NAME EXPRESSION"},
+    {"where", read_where, OFTEN, OPTIONAL, "where EXPRESSION"},
+    {"block", read_dims, OF_LAUNCH, REQUIRED, "block EXPRESSION, ..."},
+    {"grid", read_dims, OF_LAUNCH, REQUIRED, "grid EXPRESSION, ..."},
+    {"shared", read_shared, OF_LAUNCH, OPTIONAL, "shared EXPRESSION"},
+    {"args", read_args, OF_LAUNCH, REQUIRED, "args dst, src, TYPE EXPRESSION, ..."},
+    {"when", read_when, OF_LAUNCH, OPTIONAL, "when EXPRESSION"},
+    {"repeat", read_repeat, OF_LAUNCH, OPTIONAL, "repeat EXPRESSION"},
+    {"swap", read_swap, OF_LAUNCH, OPTIONAL, "swap BUFFER BUFFER"},
+    {"launch", read_launch, OF_LAUNCH, OPTIONAL, "launch early"},
+    {"default", read_default, ONCE, OPTIONAL, "default NAME=VALUE ..."}, /* needed if there are parameters */
+    {"include", read_include, OFTEN, OPTIONAL, "include FOLDER"},
+    {"options", read_options, OFTEN, OPTIONAL, "options -OPTION ..."},
+    {"maxrregcount", read_max_regs, ONCE, OPTIONAL, "maxrregcount EXPRESSION"},
+    {"problem", tt__read_problem, OFTEN, DECLARES, "problem NAME VALUE"},
+    {"type", tt__read_type, OFTEN, DECLARES, "type NAME TYPE ..."},
+    {"buffer", tt__read_buffer, OFTEN, DECLARES, "buffer NAME TYPE LENGTH in|out|inout|scratch [DATA]"},
+    {"constant", tt__read_constant, OFTEN, DECLARES, "constant NAME TYPE LENGTH [DATA]"},
+    {"scalar", tt__read_scalar, OFTEN, DECLARES, "scalar NAME TYPE VALUE"},
+    {"reference", tt__read_aside, ONCE, DECLARES, "reference KERNEL"},
+    {"verify", tt__read_aside, ONCE, DECLARES, "verify KERNEL"},
+    {"data", tt__read_aside, OFTEN, DECLARES, "data KERNEL"},
+    {"per", tt__read_per, ONCE, DECLARES, "per configuration"},
+    {"limit", tt__read_limit, ONCE, DECLARES, "limit NUMBER"},
+    {"expect", tt__read_expect, OFTEN, DECLARES, "expect BUFFER FILE"},
+    {"tolerance", tt__read_tolerance, ONCE, DECLARES, "tolerance abs NUMBER rel NUMBER scale NUMBER"},
+    {"metric", tt__read_metric, OFTEN, DECLARES, "metric NAME EXPRESSION"},
+    {"objective", tt__read_objective, ONCE, DECLARES, "objective minimize|maximize METRIC"},
+    {"require", tt__read_require, OFTEN, DECLARES, "require EXPRESSION"},
+    {"macros", tt__read_macros, ONCE, DECLARES, "macros variables"},
+    {"shape", tt__read_shape, ONCE, DECLARES, "shape VARIABLE ..."},
+    {"near", tt__read_near, OFTEN, DECLARES, "near VARIABLE WEIGHT [same]"},
+    {"moves", tt__read_moves, ONCE, DECLARES, "moves bytes | moves ROWS, COLUMNS, LEADING_DIMENSION"},
+    {"sample", tt__read_sample, OFTEN, DECLARES, "sample VARIABLE=VALUE ..."},
+    {"prefer", tt__read_prefer, ONCE, DECLARES, "prefer TEMPLATE ..."},
+    {"defines", read_defines, ONCE, OPTIONAL, "defines OPERATION ..."},
 };
 
 /* The line of each keyword; 0: not seen yet. */
@@ -330,15 +325,16 @@ typedef struct seen {
 static tt_status end_launch(const tt__reader *r, seen *seen, bool last) {
     const char *name = r->launch == &r->t->passes[0] ? NULL : r->symbol;
     for (size_t k = 0; k < TT__COUNT(keywords); k++) {
-        bool missing = !seen->line[k] && keywords[k].required && (last || keywords[k].times == OF_LAUNCH);
-        if (missing && (name || !last) && keywords[k].times == OF_LAUNCH)
+        bool of_launch = keywords[k].times == OF_LAUNCH;
+        bool missing = !seen->line[k] && keywords[k].need == REQUIRED && (last || of_launch);
+        if (missing && (name || !last) && of_launch)
             return tt__template_fail(r->t->path, r->launch->line, r->launch->column,
                                      "no `%s` annotation behind `%s`, expected a line: //@ %s",
                                      keywords[k].word, name ? name : r->t->kernel, keywords[k].form);
         if (missing)
             return tt__fail(TT_E_TEMPLATE, "%s: no `%s` annotation, expected a line: //@ %s", r->t->path,
                             keywords[k].word, keywords[k].form);
-        if (keywords[k].times == OF_LAUNCH)
+        if (of_launch)
             seen->line[k] = 0;
     }
     return TT_OK;
@@ -352,8 +348,7 @@ static tt_status fail_keyword(tt__reader *r, tt__span word) {
 }
 
 static bool begins_launch(tt_status (*read)(tt__reader *r, tt__span rest)) {
-    return read == read_kernel || read == tt__read_reference || read == tt__read_verify ||
-           read == tt__read_data;
+    return read == read_kernel || read == tt__read_aside;
 }
 
 static tt_status read_annotation(tt__reader *r, seen *seen, tt__span rest) {
@@ -374,10 +369,12 @@ static tt_status read_annotation(tt__reader *r, seen *seen, tt__span rest) {
     if (!first && begins_launch(keywords[k].read))
         TT_TRY(end_launch(r, seen, false));
     seen->line[k] = r->line;
+    if (keywords[k].need == DECLARES)
+        TT_TRY(tt__declare_operation(r->t));
     return keywords[k].read(r, rest);
 }
 
-/* Exceptions from `required`: a file with `defines` needs no kernel, one with its own operation needs no op,
+/* Exceptions from REQUIRED: a file with `defines` needs no kernel, one with its own operation needs no op,
  * and one without parameters needs no default. */
 static void mark_present(const tt__template *t, seen *seen) {
     for (size_t k = 0; k < TT__COUNT(keywords); k++) {

@@ -46,8 +46,7 @@ static tt_status read_operand_type(tt__reader *r, tt__operand *o, tt__span word)
 }
 
 static tt_status add_operand(tt__reader *r, tt__operand **out, tt__span *rest) {
-    tt__operation *operation = NULL;
-    TT_TRY(tt__own_operation(r, &operation));
+    tt__operation *operation = r->t->own;
     if (operation->n_operands == TT__OPERANDS_MAX)
         return FAIL(r, rest->at, "more than %d buffers and scalars", TT__OPERANDS_MAX);
     tt__operand *o = *out = &operation->operands[operation->n_operands];
@@ -64,19 +63,22 @@ static tt_status add_operand(tt__reader *r, tt__operand **out, tt__span *rest) {
 static const char *const inits[] = {"random", "uniform",     "normal", "zeros", "file",
                                     "sorted", "permutation", "index"}; /* in the order of tt__init */
 
-/* Splits at the last word that is a direction. The length before it may be an expression of many words. */
-static bool split_length(tt__span rest, tt__span *length, size_t *direction, tt__span *data) {
-    for (tt__span left = rest; left.n > 0;) {
+/* Removes the length from `rest`. It is an expression of any number of words, and ends before the first of
+ * `words`. Returns the index of that word. `n`: there is none, and the length is all of `rest`. */
+static size_t take_length(tt__span *length, tt__span *rest, const char *const *words, size_t n) {
+    *length = *rest;
+    for (tt__span left = *rest; left.n > 0;) {
         tt__span word = tt__take_word(&left);
-        for (size_t d = 0; d <= TT__SCRATCH; d++)
-            if (tt__span_is(word, tt__directions[d])) {
-                *length = tt__trim((tt__span){rest.at, (size_t)(word.at - rest.at)});
-                *direction = d;
-                *data = left;
-                return true;
+        for (size_t k = 0; k < n; k++)
+            if (tt__span_is(word, words[k])) {
+                size_t before = (size_t)(word.at - rest->at);
+                *length = tt__trim((tt__span){rest->at, before});
+                *rest = (tt__span){word.at, rest->n - before};
+                return k;
             }
     }
-    return false;
+    rest->n = 0;
+    return n;
 }
 
 /* The message for a missing direction. It may be misspelt. */
@@ -212,32 +214,25 @@ static tt_status read_data(tt__reader *r, tt__operand *o, tt__span data) {
 
 tt_status tt__read_buffer(tt__reader *r, tt__span rest) {
     tt__operand *o;
-    tt__span length = rest, data = rest;
-    size_t direction = 0;
+    tt__span length;
     TT_TRY(add_operand(r, &o, &rest));
-    if (!split_length(rest, &length, &direction, &data))
-        return no_direction(r, o, rest);
+    size_t direction = take_length(&length, &rest, tt__directions, TT__SCRATCH + 1);
+    if (direction > TT__SCRATCH)
+        return no_direction(r, o, length);
     o->direction = (tt__direction)direction;
+    tt__take_word(&rest);
     TT_TRY(tt__read_expr(r, &o->count, length));
-    return read_data(r, o, data);
+    return read_data(r, o, rest);
 }
 
-/* The first word that says what it holds ends the length. */
 tt_status tt__read_constant(tt__reader *r, tt__span rest) {
     tt__operand *o;
+    tt__span length;
     TT_TRY(add_operand(r, &o, &rest));
     o->direction = TT__CONSTANT;
-    tt__span length = rest, data = {rest.at + rest.n, 0};
-    for (tt__span left = rest; left.n > 0 && !data.n;) {
-        tt__span word = tt__take_word(&left);
-        for (size_t k = 0; k < TT__COUNT(inits); k++)
-            if (tt__span_is(word, inits[k])) {
-                length = tt__trim((tt__span){rest.at, (size_t)(word.at - rest.at)});
-                data = (tt__span){word.at, (size_t)(rest.at + rest.n - word.at)};
-            }
-    }
+    take_length(&length, &rest, inits, TT__COUNT(inits));
     TT_TRY(tt__read_expr(r, &o->count, length));
-    return read_data(r, o, data);
+    return read_data(r, o, rest);
 }
 
 tt_status tt__read_scalar(tt__reader *r, tt__span rest) {

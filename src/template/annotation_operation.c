@@ -11,17 +11,15 @@
 #define SHOW TT__SHOW
 #define FAIL TT__READ_FAIL
 
-/* The template's own operation, created when its first line is read. */
-tt_status tt__own_operation(tt__reader *r, tt__operation **out) {
-    if (!r->t->own) {
-        r->t->own = calloc(1, sizeof *r->t->own);
-        if (!r->t->own)
-            return tt__fail_memory(sizeof *r->t->own);
-        r->t->own->t = r->t;
-        r->t->own->objective = -1;
-        r->t->own->tile[0] = -1;
-    }
-    *out = r->t->own;
+tt_status tt__declare_operation(tt__template *t) {
+    if (t->own)
+        return TT_OK;
+    t->own = calloc(1, sizeof *t->own);
+    if (!t->own)
+        return tt__fail_memory(sizeof *t->own);
+    t->own->t = t;
+    t->own->objective = -1;
+    t->own->tile[0] = -1;
     return TT_OK;
 }
 
@@ -31,8 +29,7 @@ tt_status tt__own_operation(tt__reader *r, tt__operation **out) {
 static const char *const reserved[] = {"op", "text", "warm", "unverified", "moved_bytes"};
 
 static tt_status add_variable(tt__reader *r, tt__variable **out, tt__span *rest) {
-    tt__operation *operation = NULL;
-    TT_TRY(tt__own_operation(r, &operation));
+    tt__operation *operation = r->t->own;
     if (operation->n_variables == TT__VARIABLES_MAX)
         return FAIL(r, rest->at, "more than %d variables", TT__VARIABLES_MAX);
     *out = &operation->variables[operation->n_variables];
@@ -113,8 +110,7 @@ tt_status tt__read_type(tt__reader *r, tt__span rest) {
 
 /* Finds a variable that was declared above. */
 static tt_status find_variable(tt__reader *r, int *out, tt__span word) {
-    tt__operation *op = NULL;
-    TT_TRY(tt__own_operation(r, &op));
+    const tt__operation *op = r->t->own;
     tt__suggest near = tt__suggest_for(word.at, word.n);
     for (size_t i = 0; i < op->n_variables; i++) {
         *out = (int)i;
@@ -135,16 +131,14 @@ static tt_status find_number(tt__reader *r, int *out, tt__span word) {
 }
 
 tt_status tt__read_require(tt__reader *r, tt__span rest) {
-    tt__operation *op = NULL;
-    TT_TRY(tt__own_operation(r, &op));
+    tt__operation *op = r->t->own;
     if (op->n_requires == TT__COUNT(op->requires))
         return FAIL(r, rest.at, "more than %zu `require` lines: join them with AND", TT__COUNT(op->requires));
     return tt__read_expr(r, &op->requires[op->n_requires++], rest);
 }
 
 tt_status tt__read_shape(tt__reader *r, tt__span rest) {
-    tt__operation *op = NULL;
-    TT_TRY(tt__own_operation(r, &op));
+    tt__operation *op = r->t->own;
     while (rest.n > 0) {
         tt__span word = tt__take_word(&rest);
         if (op->n_shape == TT__COUNT(op->shape))
@@ -168,18 +162,15 @@ tt_status tt__read_near(tt__reader *r, tt__span rest) {
 }
 
 tt_status tt__read_macros(tt__reader *r, tt__span rest) {
-    tt__operation *op = NULL;
-    TT_TRY(tt__own_operation(r, &op));
-    op->macros = true;
+    r->t->own->macros = true;
     return tt__span_is(rest, "variables") ? TT_OK
                                           : FAIL(r, rest.at, "found '%.*s', expected: variables", SHOW(rest));
 }
 
 tt_status tt__read_moves(tt__reader *r, tt__span rest) {
-    tt__operation *op = NULL;
+    tt__operation *op = r->t->own;
     tt__span item;
     const char *at = rest.at;
-    TT_TRY(tt__own_operation(r, &op));
     op->moves = true;
     if (tt__span_is(rest, "bytes"))
         return TT_OK;
@@ -193,29 +184,27 @@ tt_status tt__read_moves(tt__reader *r, tt__span rest) {
 }
 
 tt_status tt__read_sample(tt__reader *r, tt__span rest) {
-    tt__operation *op = NULL;
-    TT_TRY(tt__own_operation(r, &op));
+    tt__operation *op = r->t->own;
     if (op->n_samples == TT__COUNT(op->samples))
         return FAIL(r, rest.at, "more than %zu samples", TT__COUNT(op->samples));
     return tt__read_expr(r, &op->samples[op->n_samples++], rest);
 }
 
 tt_status tt__read_prefer(tt__reader *r, tt__span rest) {
-    tt__operation *op = NULL;
-    TT_TRY(tt__own_operation(r, &op));
-    return tt__read_expr(r, &op->prefer, rest);
+    return tt__read_expr(r, &r->t->own->prefer, rest);
 }
 
 /* ---- What is right, and what counts -------------------------------------------------------------------- */
 
-/* A kernel that is launched beside those that are tuned. */
-static tt_status read_aside(tt__reader *r, tt__role role, tt__span rest) {
-    tt__operation *operation = NULL;
+/* A kernel that is launched beside those that are tuned. The keyword is its role. */
+tt_status tt__read_aside(tt__reader *r, tt__span rest) {
     char name[TT__NAME_MAX];
-    TT_TRY(tt__own_operation(r, &operation));
-    tt__aside *a = &operation->asides[role];
+    size_t role = 0;
+    while (strcmp(r->keyword, tt__roles[role]) != 0)
+        role++;
+    tt__aside *a = &r->t->own->asides[role];
     if (a->n == TT__PASSES_MAX)
-        return FAIL(r, rest.at, "more than %d `%s` kernels", TT__PASSES_MAX, tt__roles[role]);
+        return FAIL(r, rest.at, "more than %d `%s` kernels", TT__PASSES_MAX, r->keyword);
     TT_TRY(tt__read_kernel(r, a->symbols.name[a->n], name, rest));
     a->symbols.foreign = r->t->symbols.foreign;
     r->symbol = a->symbols.name[a->n];
@@ -225,38 +214,25 @@ static tt_status read_aside(tt__reader *r, tt__role role, tt__span rest) {
     return TT_OK;
 }
 
-tt_status tt__read_reference(tt__reader *r, tt__span rest) {
-    return read_aside(r, TT__REFERENCE, rest);
-}
-
-tt_status tt__read_verify(tt__reader *r, tt__span rest) {
-    return read_aside(r, TT__VERIFY, rest);
-}
-
-tt_status tt__read_data(tt__reader *r, tt__span rest) {
-    return read_aside(r, TT__DATA, rest);
-}
-
 /* Where results depend on parameters, the reference must know them. */
 tt_status tt__read_per(tt__reader *r, tt__span rest) {
     if (!tt__span_is(rest, "configuration"))
         return FAIL(r, rest.at, "found '%.*s', expected: per configuration", SHOW(rest));
-    if (!r->t->own || r->launch != &r->t->own->asides[TT__REFERENCE].launches[0])
+    if (r->launch != &r->t->own->asides[TT__REFERENCE].launches[0])
         return FAIL(r, rest.at, "`per configuration` belongs below a `reference`");
     r->t->own->per_config = true;
     return TT_OK;
 }
 
 tt_status tt__read_limit(tt__reader *r, tt__span rest) {
-    if (!r->t->own || r->launch != &r->t->own->asides[TT__VERIFY].launches[0])
+    if (r->launch != &r->t->own->asides[TT__VERIFY].launches[0])
         return FAIL(r, rest.at, "`limit` belongs below a `verify`, whose error it limits");
     TT_TRY(tt__read_number(r, &r->t->own->limit, rest));
     return r->t->own->limit >= 0 ? TT_OK : FAIL(r, rest.at, "a limit is 0 or more");
 }
 
 tt_status tt__read_expect(tt__reader *r, tt__span rest) {
-    tt__operation *operation = NULL;
-    TT_TRY(tt__own_operation(r, &operation));
+    tt__operation *operation = r->t->own;
     tt__span name = tt__take_word(&rest);
     tt__suggest near = tt__suggest_for(name.at, name.n);
     for (size_t i = 0; i < operation->n_operands; i++) {
@@ -273,8 +249,7 @@ tt_status tt__read_expect(tt__reader *r, tt__span rest) {
 }
 
 tt_status tt__read_tolerance(tt__reader *r, tt__span rest) {
-    tt__operation *operation = NULL;
-    TT_TRY(tt__own_operation(r, &operation));
+    tt__operation *operation = r->t->own;
     if (tt__span_is(rest, "exact"))
         return TT_OK;
     while (rest.n > 0) {
@@ -300,8 +275,7 @@ tt_status tt__read_tolerance(tt__reader *r, tt__span rest) {
 }
 
 tt_status tt__read_metric(tt__reader *r, tt__span rest) {
-    tt__operation *operation = NULL;
-    TT_TRY(tt__own_operation(r, &operation));
+    tt__operation *operation = r->t->own;
     if (operation->n_metrics == TT__METRICS_MAX)
         return FAIL(r, rest.at, "more than %d metrics", TT__METRICS_MAX);
     tt__metric *m = &operation->metrics[operation->n_metrics];
@@ -315,8 +289,7 @@ tt_status tt__read_metric(tt__reader *r, tt__span rest) {
 }
 
 tt_status tt__read_objective(tt__reader *r, tt__span rest) {
-    tt__operation *operation = NULL;
-    TT_TRY(tt__own_operation(r, &operation));
+    tt__operation *operation = r->t->own;
     tt__span word = tt__take_word(&rest);
     operation->maximize = tt__span_is(word, "maximize");
     if (!operation->maximize && !tt__span_is(word, "minimize"))

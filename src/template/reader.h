@@ -51,8 +51,9 @@ tt_status tt__read_new_name(tt__reader *r, char *out, size_t size, tt__span rest
 
 /* ---- Keywords of an operation (annotation_operation.c) ---- */
 
-/* The template's own operation, created when its first line is read. */
-tt_status tt__own_operation(tt__reader *r, tt__operation **out);
+/* Creates the template's own operation, if there is none yet. Call it before the functions below.
+ * TT_E_NO_MEMORY. */
+tt_status tt__declare_operation(tt__template *t);
 /* A type's name. */
 tt_status tt__read_type_name(tt__reader *r, tt__type *out, tt__span word);
 /* The name of a file that lies beside the template. */
@@ -63,9 +64,7 @@ tt_status tt__read_type(tt__reader *r, tt__span rest);
 tt_status tt__read_buffer(tt__reader *r, tt__span rest);
 tt_status tt__read_scalar(tt__reader *r, tt__span rest);
 tt_status tt__read_constant(tt__reader *r, tt__span rest);
-tt_status tt__read_reference(tt__reader *r, tt__span rest);
-tt_status tt__read_verify(tt__reader *r, tt__span rest);
-tt_status tt__read_data(tt__reader *r, tt__span rest);
+tt_status tt__read_aside(tt__reader *r, tt__span rest);
 tt_status tt__read_per(tt__reader *r, tt__span rest);
 tt_status tt__read_limit(tt__reader *r, tt__span rest);
 tt_status tt__read_expect(tt__reader *r, tt__span rest);
