@@ -139,10 +139,9 @@ tt_status tt__check_print_json(const tt__examined *e) {
     tt_status status = e->t->own ? write_operation(&j, e) : TT_OK;
     write_space(&j, e);
     write_first(&j, e);
-    tt__json_close(&j, '}');
     if (status != TT_OK) {
         tt__str_free(&text);
         return status;
     }
-    return tt__cli_print_json(&text) == TT__EXIT_OK ? TT_OK : TT_E_NO_MEMORY;
+    return tt__cli_print_json(&j) == TT__EXIT_OK ? TT_OK : TT_E_NO_MEMORY;
 }

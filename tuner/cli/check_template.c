@@ -5,7 +5,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "dispatch/layers.h"
 #include "gpu/device.h"
 #include "gpu/fit.h"
 #include "template/problem_text.h"
@@ -41,16 +40,10 @@ static tt_status choose_gpu(tt__gpu *out, const tt__cli_args *args) {
     }
     bool absent = tt__cli_storeless(args);
     tt_open_opts open = TT_INIT(tt_open_opts);
-    tt_ctx *ctx = NULL;
-    int64_t gpu_id;
     open.db_path = absent ? ":memory:" : args->db;
     open.gpu = args->gpu;
     open.read_only = !absent;
-    tt_status status = tt_open(&ctx, &open);
-    if (status == TT_OK)
-        status = tt__layers_gpu(ctx, out, &gpu_id);
-    tt_close(&ctx);
-    return status;
+    return tt__cli_find_gpu(out, &open);
 }
 
 /* The problem: --problem, or a matrix from shape and layout options, or an ordinary one. */

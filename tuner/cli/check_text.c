@@ -5,16 +5,8 @@
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
-#include "tuner/cli/cli.h"
 #include "tuner/cli/table.h"
-
-static tt_status print_table(tt__table *t) {
-    tt_status status = tt__table_print(t, stdout, tt__cli_columns(STDOUT_FILENO));
-    tt__table_free(t);
-    return status;
-}
 
 static tt_status print_params(const tt__template *t) {
     static const tt__column columns[] = {
@@ -37,7 +29,7 @@ static tt_status print_params(const tt__template *t) {
         tt__table_cell(&table, "%s", t->derived[i].value.text);
     }
     printf("\n");
-    return print_table(&table);
+    return tt__table_show(&table);
 }
 
 /* The operands, and how results are verified. */
@@ -65,7 +57,7 @@ static tt_status print_operation(const tt__examined *e) {
     free(w);
     printf("\n");
     if (status == TT_OK)
-        status = print_table(&table);
+        status = tt__table_show(&table);
     const tt__aside *reference = &operation->asides[TT__REFERENCE], *verify = &operation->asides[TT__VERIFY];
     if (!tt__operation_verifies(operation))
         printf("\nNOT VERIFIED: no `reference`, no `verify`, no `expect`; tuning it takes --unverified\n");
@@ -109,7 +101,7 @@ static tt_status print_survey(const tt__examined *e) {
         tt__table_cell(&table, "%s", tt__check_parts[i].text);
     }
     printf("\n");
-    return print_table(&table);
+    return tt__table_show(&table);
 }
 
 static void add_needs(tt__table *table, const tt__examined *e) {
@@ -141,10 +133,8 @@ static void add_needs(tt__table *table, const tt__examined *e) {
 static tt_status print_first(const tt__examined *e) {
     static const tt__column columns[] = {{"", false, false}, {"", false, true}};
     tt__table table = {.n_columns = 2, .columns = columns};
-    if (*tt__str_text(&e->not_default)) {
-        tt__table_cell(&table, "default");
-        tt__table_cell(&table, "not legal here: %s", tt__str_text(&e->not_default));
-    }
+    if (*tt__str_text(&e->not_default))
+        TT__TABLE_PAIR(&table, "default", "not legal here: %s", tt__str_text(&e->not_default));
     if (e->space.n) {
         const tt__candidate *c = &e->space.items[0];
         tt__str derived = {0};
@@ -153,19 +143,16 @@ static tt_status print_first(const tt__examined *e) {
         tt__table_cell(&table, "%s", *c->config ? c->config : "no parameters");
         for (size_t i = 0; i < e->t->n_derived; i++)
             tt__str_addf(&derived, "%s%s=%" PRId64, i ? " " : "", e->t->derived[i].name, c->derived[i]);
-        if (e->t->n_derived) {
-            tt__table_cell(&table, "derived");
-            tt__table_cell(&table, "%s", tt__str_text(&derived));
-        }
+        if (e->t->n_derived)
+            TT__TABLE_PAIR(&table, "derived", "%s", tt__str_text(&derived));
         tt__str_free(&derived);
-        tt__table_cell(&table, "launch");
-        tt__table_cell(&table, "grid %ux%ux%u, block %ux%ux%u, %u bytes of dynamic shared memory%s", grid[0],
-                       grid[1], grid[2], block[0], block[1], block[2], c->launch.passes[0].shared_bytes,
-                       c->launch.passes[0].early ? ", early" : "");
+        TT__TABLE_PAIR(&table, "launch", "grid %ux%ux%u, block %ux%ux%u, %u bytes of dynamic shared memory%s",
+                       grid[0], grid[1], grid[2], block[0], block[1], block[2],
+                       c->launch.passes[0].shared_bytes, c->launch.passes[0].early ? ", early" : "");
         add_needs(&table, e);
     }
     printf("\n");
-    return print_table(&table);
+    return tt__table_show(&table);
 }
 
 tt_status tt__check_print_text(const tt__examined *e) {

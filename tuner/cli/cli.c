@@ -8,7 +8,10 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/ioctl.h>
+#include <time.h>
 #include <unistd.h>
+
+#include "dispatch/layers.h"
 
 int tt__cli_exit_code(tt_status s) {
     static const int code[] = {
@@ -62,7 +65,7 @@ bool tt__cli_storeless(const tt__cli_args *args) {
     return placeless || tt__cli_store_absent(args);
 }
 
-static tt_status open_store(tt__store **out, const tt__cli_args *args, tt__store_mode mode) {
+tt_status tt__cli_store_open(tt__store **out, const tt__cli_args *args, tt__store_mode mode) {
     *out = NULL;
     tt__str path = {0};
     tt_status status = tt__cli_store_path(&path, args);
@@ -78,14 +81,6 @@ static tt_status open_store(tt__store **out, const tt__cli_args *args, tt__store
     }
     tt__str_free(&path);
     return status;
-}
-
-tt_status tt__cli_store_open(tt__store **out, const tt__cli_args *args) {
-    return open_store(out, args, TT__STORE_READ_ONLY);
-}
-
-tt_status tt__cli_store_open_to_write(tt__store **out, const tt__cli_args *args) {
-    return open_store(out, args, TT__STORE_READ_WRITE);
 }
 
 typedef struct gpu_names {
@@ -109,6 +104,16 @@ tt_status tt__cli_store_gpus(tt__str *out, size_t *n, tt__store *store) {
     if (n)
         *n = g.n;
     return tt__str_check(out);
+}
+
+tt_status tt__cli_find_gpu(tt__gpu *out, const tt_open_opts *open) {
+    tt_ctx *ctx = NULL;
+    int64_t id;
+    tt_status status = tt_open(&ctx, open);
+    if (status == TT_OK)
+        status = tt__layers_gpu(ctx, out, &id);
+    tt_close(&ctx);
+    return status;
 }
 
 const char *tt__cli_time(char *out, size_t size, double us) {
@@ -140,6 +145,15 @@ const char *tt__cli_duration(char *out, size_t size, double seconds) {
     return out;
 }
 
+const char *tt__cli_when(char *out, size_t size, const char *format, int64_t unix_ms) {
+    time_t seconds = (time_t)(unix_ms / 1000);
+    struct tm utc;
+    out[0] = '\0';
+    if (gmtime_r(&seconds, &utc))
+        strftime(out, size, format, &utc);
+    return out;
+}
+
 const char *tt__cli_count(char *out, size_t size, int64_t n, const char *noun) {
     snprintf(out, size, "%lld %s%s", (long long)n, noun, n == 1 ? "" : "s");
     return out;
@@ -167,11 +181,12 @@ tt_status tt__cli_write(const char *path, const char *mode, const char *text, si
     return tt__fail(TT_E_IO, "cannot write %s: %s", path, strerror(error));
 }
 
-int tt__cli_print_json(tt__str *text) {
-    tt_status status = tt__str_check(text);
+int tt__cli_print_json(tt__json *j) {
+    tt__json_close(j, '}');
+    tt_status status = tt__str_check(j->out);
     if (status == TT_OK)
-        puts(tt__str_text(text));
-    tt__str_free(text);
+        puts(tt__str_text(j->out));
+    tt__str_free(j->out);
     return tt__cli_fail(status);
 }
 

@@ -108,10 +108,8 @@ int tt__cli_fail(tt_status s);
 
 /* The path in --db, or the library's default. */
 tt_status tt__cli_store_path(tt__str *out, const tt__cli_args *args);
-/* Opens the store for reading. TT_E_DB says so if it does not exist yet. */
-tt_status tt__cli_store_open(tt__store **out, const tt__cli_args *args);
-/* Opens the existing store for writing. Otherwise as tt__cli_store_open. */
-tt_status tt__cli_store_open_to_write(tt__store **out, const tt__cli_args *args);
+/* Opens the store, and never creates it. TT_E_DB says so if it does not exist yet. */
+tt_status tt__cli_store_open(tt__store **out, const tt__cli_args *args, tt__store_mode mode);
 /* Is the default store missing (and no --db given)? Then nothing was ever tuned. */
 bool tt__cli_store_absent(const tt__cli_args *args);
 /* Is the default store missing, or its path unknown because HOME is not set? Some commands can answer without
@@ -120,6 +118,8 @@ bool tt__cli_storeless(const tt__cli_args *args);
 /* Appends the GPUs that have winners: "NVIDIA A100, NVIDIA H100". `n` counts them and may be NULL. */
 tt_status tt__cli_store_gpus(tt__str *out, size_t *n, tt__store *store);
 
+/* The GPU of open->gpu in the store, or one of the winners that come with the library. */
+tt_status tt__cli_find_gpu(tt__gpu *out, const tt_open_opts *open);
 /* The GPU's name from --gpu, or that of the first device here. TT_E_INVALID lists the GPUs in the store. */
 tt_status tt__cli_choose_gpu(char *out, size_t size, const tt__cli_args *args);
 
@@ -133,6 +133,10 @@ const char *tt__cli_percent(char *out, size_t size, double fraction);
 /* "8 s", "2 min 05 s", "1 h 02 min". */
 const char *tt__cli_duration(char *out, size_t size, double seconds);
 
+/* A time in UTC, as strftime() writes it with this format; "" if its year is too large. */
+#define TT__WHEN_ISO "%Y-%m-%dT%H:%M:%SZ"
+const char *tt__cli_when(char *out, size_t size, const char *format, int64_t unix_ms);
+
 /* "1 winner", "2 winners". */
 const char *tt__cli_count(char *out, size_t size, int64_t n, const char *noun);
 
@@ -142,8 +146,8 @@ void tt__cli_json_problem(tt__json *j, const tt__problem *p);
 double tt__cli_known(double value);
 /* Writes a file. With the mode "wx" it must be new, and after a failure no partial file remains. */
 tt_status tt__cli_write(const char *path, const char *mode, const char *text, size_t n);
-/* Prints complete JSON and a newline, frees `text`, and returns the exit code. */
-int tt__cli_print_json(tt__str *text);
+/* Closes the object, prints it and a newline, frees the text, and returns the exit code. */
+int tt__cli_print_json(tt__json *j);
 
 /* Prints `text` from column `indent` on, in lines that end before TT__COLUMNS. Newlines in it are blanks, but
  * lines that begin with a blank stay as they are. */

@@ -24,7 +24,7 @@ tt_status tt__cli_choose_gpu(char *out, size_t size, const tt__cli_args *args) {
     size_t n = 0;
     tt_status status = TT_OK;
     if (!tt__cli_storeless(args)) {
-        status = tt__cli_store_open(&store, args);
+        status = tt__cli_store_open(&store, args, TT__STORE_READ_ONLY);
         if (status == TT_OK)
             status = tt__cli_store_gpus(&names, &n, store);
     }
@@ -71,40 +71,28 @@ static int print_json(const tt_choice *c, const tt_problem *p, const char *gpu) 
     } else {
         tt__json_number(&j, "measured", (double)NAN, 1);
     }
-    tt__json_close(&j, '}');
-    return tt__cli_print_json(&text);
+    return tt__cli_print_json(&j);
 }
 
 static int print_text(const tt_choice *c, const tt__cli_args *args) {
     static const tt__column columns[] = {{"", false, false}, {"", false, false}};
     tt__table t = {.n_columns = 2, .columns = columns};
     char time[32];
-    tt__table_cell(&t, "kernel");
-    tt__table_cell(&t, "%s%s", c->kernel, c->unverified ? ", whose results nothing verifies" : "");
-    tt__table_cell(&t, "configuration");
-    tt__table_cell(&t, "%s", c->config);
-    if (c->time_us > 0) {
-        tt__table_cell(&t, "time");
-        tt__table_cell(&t, c->gbps > 0 ? "%s, %.0f GB/s" : "%s", tt__cli_time(time, sizeof time, c->time_us),
-                       c->gbps);
-    }
-    if (*c->problem) {
-        tt__table_cell(&t, "measured");
-        tt__table_cell(&t, "%s on %s%s", c->problem, c->gpu, c->unverified ? ", not verified" : "");
-    }
-    tt__table_cell(&t, "match");
-    tt__table_cell(&t, "%s%s%s", tt_match_name(c->match), c->why[0] ? ": " : "", c->why);
-    if (c->layer[0]) {
-        const struct {
-            const char *layer, *text;
-        } texts[] = {{"user", args->lock ? args->lock : "your store"},
-                     {"system", "the system's store"},
-                     {"shipped", "what comes with tiletune"}};
-        tt__table_cell(&t, "from");
-        for (size_t i = 0; i < sizeof texts / sizeof *texts; i++)
-            if (strcmp(texts[i].layer, c->layer) == 0)
-                tt__table_cell(&t, "%s", texts[i].text);
-    }
+    TT__TABLE_PAIR(&t, "kernel", "%s%s", c->kernel, c->unverified ? ", whose results nothing verifies" : "");
+    TT__TABLE_PAIR(&t, "configuration", "%s", c->config);
+    if (c->time_us > 0)
+        TT__TABLE_PAIR(&t, "time", c->gbps > 0 ? "%s, %.0f GB/s" : "%s",
+                       tt__cli_time(time, sizeof time, c->time_us), c->gbps);
+    if (*c->problem)
+        TT__TABLE_PAIR(&t, "measured", "%s on %s%s", c->problem, c->gpu,
+                       c->unverified ? ", not verified" : "");
+    TT__TABLE_PAIR(&t, "match", "%s%s%s", tt_match_name(c->match), c->why[0] ? ": " : "", c->why);
+    if (c->layer[0])
+        TT__TABLE_PAIR(&t, "from", "%s",
+                       strcmp(c->layer, "system") == 0    ? "the system's store"
+                       : strcmp(c->layer, "shipped") == 0 ? "what comes with tiletune"
+                       : args->lock                       ? args->lock
+                                                          : "your store");
     tt_status status = tt__table_print(&t, stdout, 0);
     tt__table_free(&t);
     return tt__cli_fail(status);
@@ -151,8 +139,7 @@ static const tt__cli_option options[] = {
     {"lock", "FILE", "only this file of \"tune lock\" answers", NULL, offsetof(tt__cli_args, lock)},
     TT__OPT_DB,
     TT__OPT_JSON,
-    TT__OPT_HELP,
-    TT__OPT_END,
+    TT__OPTS_END,
 };
 
 const tt__cli_command tt__cmd_best = {

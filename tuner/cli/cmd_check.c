@@ -14,7 +14,7 @@ static int check_store(const tt__cli_args *args) {
     tt__store *store = NULL;
     tt__checked c = {0};
     char gpus[32], winners[32], trials[32], cubins[32];
-    tt_status status = tt__cli_store_open(&store, args);
+    tt_status status = tt__cli_store_open(&store, args, TT__STORE_READ_ONLY);
     if (status == TT_OK)
         status = tt__store_check(store, print, NULL, &c);
     if (status == TT_OK && c.findings)
@@ -55,7 +55,6 @@ static int run(const tt__cli_args *args) {
 static const tt__cli_option options[] = {
     {"size", "N", "count for a square matrix; default 4096", tt__cli_set_sizes, 0},
     {"shape", "RxC", "count for a matrix of R rows and C columns", tt__cli_set_shapes, 0},
-    TT__OPTS_ELEMENT,
     TT__OPTS_LAYOUT,
     TT__OPT_PROBLEM,
     TT__OPT_GPU(
@@ -64,8 +63,7 @@ static const tt__cli_option options[] = {
     TT__OPT_COMPILE_TIMEOUT,
     TT__OPT_DB,
     TT__OPT_JSON,
-    TT__OPT_HELP,
-    TT__OPT_END,
+    TT__OPTS_END,
 };
 
 const tt__cli_command tt__cmd_check = {

@@ -298,8 +298,7 @@ static tt_status print_text(const examination *e, const char *verdict) {
         tt__table_cell(&t, "%s", "");
         tt__table_cell(&t, "-> %s", f->todo);
     }
-    tt_status status = tt__table_print(&t, stdout, tt__cli_columns(STDOUT_FILENO));
-    tt__table_free(&t);
+    tt_status status = tt__table_show(&t);
     if (status == TT_OK)
         printf("\n%s\n", verdict);
     return status;
@@ -320,8 +319,7 @@ static tt_status print_json(const examination *e, const char *verdict) {
     }
     tt__json_close(&j, ']');
     tt__json_string(&j, "verdict", verdict);
-    tt__json_close(&j, '}');
-    return tt__cli_print_json(&text) == TT__EXIT_OK ? TT_OK : TT_E_NO_MEMORY;
+    return tt__cli_print_json(&j) == TT__EXIT_OK ? TT_OK : TT_E_NO_MEMORY;
 }
 
 static int run(const tt__cli_args *args) {
@@ -352,7 +350,10 @@ static int run(const tt__cli_args *args) {
 }
 
 static const tt__cli_option options[] = {
-    TT__OPT_TEMPLATE, TT__OPT_DB, TT__OPT_JSON, TT__OPT_HELP, TT__OPT_END,
+    TT__OPT_TEMPLATE,
+    TT__OPT_DB,
+    TT__OPT_JSON,
+    TT__OPTS_END,
 };
 
 const tt__cli_command tt__cmd_doctor = {

@@ -53,47 +53,37 @@ static const char *why_not_counted(const tt__explanation *e) {
  */
 
 static void add_sass(tt__json *j, const tt__sass *s) {
-    const struct {
-        const char *name;
-        double value;
-    } members[] = {{"all", s->all},
-                   {"loads", s->loads},
-                   {"load_bytes", s->load_bytes},
-                   {"stores", s->stores},
-                   {"store_bytes", s->store_bytes},
-                   {"local", s->local},
-                   {"shared", s->shared},
-                   {"atomics", s->atomics},
-                   {"barriers", s->barriers},
-                   {"fp32", s->fp32},
-                   {"fp64", s->fp64},
-                   {"fp16", s->fp16},
-                   {"tensor", s->tensor},
-                   {"special", s->special},
-                   {"branches", s->branches}};
     tt__json_open(j, "instructions", '{');
-    for (size_t i = 0; i < sizeof members / sizeof *members; i++)
-        tt__json_number(j, members[i].name, members[i].value, 7);
+    tt__json_number(j, "all", s->all, 7);
+    tt__json_number(j, "loads", s->loads, 7);
+    tt__json_number(j, "load_bytes", s->load_bytes, 7);
+    tt__json_number(j, "stores", s->stores, 7);
+    tt__json_number(j, "store_bytes", s->store_bytes, 7);
+    tt__json_number(j, "local", s->local, 7);
+    tt__json_number(j, "shared", s->shared, 7);
+    tt__json_number(j, "atomics", s->atomics, 7);
+    tt__json_number(j, "barriers", s->barriers, 7);
+    tt__json_number(j, "fp32", s->fp32, 7);
+    tt__json_number(j, "fp64", s->fp64, 7);
+    tt__json_number(j, "fp16", s->fp16, 7);
+    tt__json_number(j, "tensor", s->tensor, 7);
+    tt__json_number(j, "special", s->special, 7);
+    tt__json_number(j, "branches", s->branches, 7);
     tt__json_close(j, '}');
 }
 
 static void add_facts(tt__json *j, const tt__explain_facts *f) {
-    const struct {
-        const char *name;
-        double value;
-    } members[] = {{"moved_bytes", f->moved_bytes},
-                   {"in_bytes", f->in_bytes},
-                   {"out_bytes", f->out_bytes},
-                   {"copy_gbps", f->copy_gbps},
-                   {"copy_dram_gbps", f->copy_dram_gbps},
-                   {"launches", f->launches},
-                   {"blocks", f->blocks},
-                   {"threads", f->threads},
-                   {"regs", f->regs},
-                   {"resident_blocks", f->resident},
-                   {"occupancy", f->occupancy}};
-    for (size_t i = 0; i < sizeof members / sizeof *members; i++)
-        tt__json_number(j, members[i].name, tt__cli_known(members[i].value), 9);
+    tt__json_number(j, "moved_bytes", tt__cli_known(f->moved_bytes), 9);
+    tt__json_number(j, "in_bytes", tt__cli_known(f->in_bytes), 9);
+    tt__json_number(j, "out_bytes", tt__cli_known(f->out_bytes), 9);
+    tt__json_number(j, "copy_gbps", tt__cli_known(f->copy_gbps), 9);
+    tt__json_number(j, "copy_dram_gbps", tt__cli_known(f->copy_dram_gbps), 9);
+    tt__json_number(j, "launches", tt__cli_known(f->launches), 9);
+    tt__json_number(j, "blocks", tt__cli_known(f->blocks), 9);
+    tt__json_number(j, "threads", tt__cli_known(f->threads), 9);
+    tt__json_number(j, "regs", tt__cli_known(f->regs), 9);
+    tt__json_number(j, "resident_blocks", tt__cli_known(f->resident), 9);
+    tt__json_number(j, "occupancy", tt__cli_known(f->occupancy), 9);
     tt__json_int(j, "shared_bytes", f->shared_bytes);
     tt__json_int(j, "local_bytes", f->counted.local_bytes);
     tt__json_int(j, "halves", f->halves);
@@ -106,15 +96,12 @@ static void add_facts(tt__json *j, const tt__explain_facts *f) {
 }
 
 static void add_energy(tt__json *j, const tt__energy *e) {
-    const struct {
-        const char *name;
-        double value;
-    } members[] = {{"joules", e->joules},
-                   {"joules_noise", e->noise},
-                   {"idle_watts", e->idle_watts},
-                   {"celsius", e->celsius}};
-    for (size_t i = 0; i < sizeof members / sizeof *members && e->idle_watts > 0; i++)
-        tt__json_number(j, members[i].name, members[i].value, 6);
+    if (!(e->idle_watts > 0))
+        return;
+    tt__json_number(j, "joules", e->joules, 6);
+    tt__json_number(j, "joules_noise", e->noise, 6);
+    tt__json_number(j, "idle_watts", e->idle_watts, 6);
+    tt__json_number(j, "celsius", e->celsius, 6);
 }
 
 static void add_item(tt__json *j, const tt__explained *x) {
@@ -149,20 +136,15 @@ static int print_json(const call *c) {
     tt__json_int(&j, "sm_count", e->gpu.sm_count);
     tt__json_number(&j, "peak_gbps", tt__cli_known(e->gpu.peak_gbps), 7);
     tt__cli_json_problem(&j, &e->problem);
-    const struct {
-        const char *name;
-        double value;
-    } roofline[] = {{"gflops", e->gflops},
-                    {"gbps", e->gbps},
-                    {"copy_gbps", e->peaks.copy_gbps},
-                    {"l2_gbps", e->peaks.l2_gbps},
-                    {"fp32_gflops", e->peaks.fp32_gflops},
-                    {"fp64_gflops", e->peaks.fp64_gflops},
-                    {"fp16_gflops", e->peaks.fp16_gflops},
-                    {"tensor_gflops", e->peaks.tensor_gflops}};
     tt__json_open(&j, "roofline", '{');
-    for (size_t i = 0; i < sizeof roofline / sizeof *roofline; i++)
-        tt__json_number(&j, roofline[i].name, tt__cli_known(roofline[i].value), 6);
+    tt__json_number(&j, "gflops", tt__cli_known(e->gflops), 6);
+    tt__json_number(&j, "gbps", tt__cli_known(e->gbps), 6);
+    tt__json_number(&j, "copy_gbps", tt__cli_known(e->peaks.copy_gbps), 6);
+    tt__json_number(&j, "l2_gbps", tt__cli_known(e->peaks.l2_gbps), 6);
+    tt__json_number(&j, "fp32_gflops", tt__cli_known(e->peaks.fp32_gflops), 6);
+    tt__json_number(&j, "fp64_gflops", tt__cli_known(e->peaks.fp64_gflops), 6);
+    tt__json_number(&j, "fp16_gflops", tt__cli_known(e->peaks.fp16_gflops), 6);
+    tt__json_number(&j, "tensor_gflops", tt__cli_known(e->peaks.tensor_gflops), 6);
     tt__json_close(&j, '}');
     tt__json_string(&j, "why_not_counted", why_not_counted(e));
     if (c->args->energy)
@@ -185,8 +167,7 @@ static int print_json(const call *c) {
         add_item(&j, &e->items[i]);
     tt__json_close(&j, ']');
     tt__json_number(&j, "wall_s", c->report->wall_s, 6);
-    tt__json_close(&j, '}');
-    return tt__cli_print_json(&text);
+    return tt__cli_print_json(&j);
 }
 
 /* ---- Text -----------------------------------------------------------------------------------------------
@@ -362,8 +343,7 @@ static const tt__cli_option options[] = {
      offsetof(tt__cli_args, energy)},
     {"jobs", "N", "compile processes; default one for each CPU", tt__cli_set_jobs, 0},
     TT__OPT_JSON,
-    TT__OPT_HELP,
-    TT__OPT_END,
+    TT__OPTS_END,
 };
 
 const tt__cli_command tt__cmd_explain = {

@@ -52,7 +52,7 @@ static tt_status export(const tt__cli_args *args) {
     int64_t gpu_id;
     tt_status status;
     TT_GOTO(choose_part(&part, &templates, &problem, args));
-    TT_GOTO(tt__cli_store_open(&store, args));
+    TT_GOTO(tt__cli_store_open(&store, args, TT__STORE_READ_ONLY));
     TT_GOTO(tt__store_find_gpu(store, args->gpu, &gpu, &gpu_id));
     if (is_cache(args))
         TT_GOTO(tt__recording_export_cache(store, gpu_id, &part, &text));
@@ -83,7 +83,7 @@ static tt_status export_database(const tt__cli_args *args) {
         return tt__fail(TT_E_INVALID, "%s for recordings: leave them out with --database",
                         args->output || args->commit ? "--output and --commit are"
                                                      : "--format, --kernel, --op and a problem are");
-    TT_GOTO(tt__cli_store_open(&store, args));
+    TT_GOTO(tt__cli_store_open(&store, args, TT__STORE_READ_ONLY));
     if (args->gpu)
         TT_GOTO(tt__store_find_gpu(store, args->gpu, &gpu, &opts.gpu_id));
     TT_GOTO(tt__sharing_open(&to, args->database, &is_new));
@@ -134,14 +134,12 @@ static const tt__cli_option options[] = {
     TT__OPT_PROBLEM,
     {"size", "N", "only of this square matrix", tt__cli_set_sizes, 0},
     {"shape", "RxC", "only of this matrix of R rows and C columns", tt__cli_set_shapes, 0},
-    TT__OPTS_ELEMENT,
     TT__OPTS_LAYOUT,
     TT__OPT_TEMPLATE,
     {"database", "FILE", "write a new store instead, of one GPU or all", NULL,
      offsetof(tt__cli_args, database)},
     TT__OPT_DB,
-    TT__OPT_HELP,
-    TT__OPT_END,
+    TT__OPTS_END,
 };
 
 const tt__cli_command tt__cmd_export = {

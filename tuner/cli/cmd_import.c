@@ -3,26 +3,11 @@
  */
 #include <string.h>
 
-#include "dispatch/layers.h"
 #include "gpu/device.h"
 #include "tuner/cli/options.h"
 #include "tuner/cli/problems.h"
 #include "tuner/cli/sharing.h"
 #include "tuner/foreign.h"
-
-/* A GPU among the winners that come with the library. */
-static tt_status find_shipped_gpu(tt__gpu *gpu, const char *name) {
-    tt_open_opts open = TT_INIT(tt_open_opts);
-    tt_ctx *ctx = NULL;
-    int64_t id;
-    open.db_path = ":memory:";
-    open.gpu = name;
-    tt_status status = tt_open(&ctx, &open);
-    if (status == TT_OK)
-        status = tt__layers_gpu(ctx, gpu, &id);
-    tt_close(&ctx);
-    return status;
-}
 
 /* The GPU: one in the store, in this machine, or a name with --cc. */
 static tt_status find_gpu(tt__store *store, const tt__cli_args *args, tt__gpu *gpu) {
@@ -33,7 +18,8 @@ static tt_status find_gpu(tt__store *store, const tt__cli_args *args, tt__gpu *g
         return status;
     char why[512];
     tt__copy(why, sizeof why, tt_last_error());
-    if (find_shipped_gpu(gpu, args->gpu) == TT_OK)
+    tt_open_opts shipped = {.size = sizeof shipped, .db_path = ":memory:", .gpu = args->gpu};
+    if (tt__cli_find_gpu(gpu, &shipped) == TT_OK)
         return TT_OK;
     for (int i = 0; tt__device_count(&n) == TT_OK && i < n; i++)
         if (tt__device_gpu(gpu, i) == TT_OK && tt__has_letters(gpu->name, args->gpu))
@@ -71,18 +57,14 @@ static tt_status told(tt__store *store, const tt__cli_args *args, tt__template_s
 static tt_status take_all(tt__store *store, const tt__cli_args *args, tt__merged *report) {
     tt__foreign foreign;
     tt__template_set templates = {0};
-    tt__shared *all = NULL;
     tt_status status = told(store, args, &templates, &foreign);
     if (status == TT_OK)
-        status = tt__sharing_read(&all, args->files, args->n_files, false, &foreign);
-    if (status == TT_OK)
-        status = tt__sharing_take(store, all, args->n_files, report);
-    tt__sharing_free(&all, args->n_files);
+        status = tt__sharing_take(store, args->files, args->n_files, false, &foreign, report);
     tt__template_set_close(&templates);
     return status;
 }
 
-static tt_status import(const tt__cli_args *args) {
+static int run(const tt__cli_args *args) {
     tt__str path = {0};
     tt__store *store = NULL;
     tt__merged report = {0};
@@ -98,7 +80,7 @@ static tt_status import(const tt__cli_args *args) {
 out:
     tt__store_close(&store);
     tt__str_free(&path);
-    return status;
+    return tt__cli_fail(status);
 }
 
 static tt_status check(const tt__cli_args *args) {
@@ -106,10 +88,6 @@ static tt_status check(const tt__cli_args *args) {
                ? TT_OK
                : tt__fail(TT_E_INVALID,
                           "which file? name a recording or a store, as in \"tune import h200.json\"");
-}
-
-static int run(const tt__cli_args *args) {
-    return tt__cli_fail(import(args));
 }
 
 static const tt__cli_option options[] = {
@@ -120,12 +98,10 @@ static const tt__cli_option options[] = {
     TT__OPT_PROBLEM,
     {"size", "N", "for files of other tuners: a square matrix", tt__cli_set_sizes, 0},
     {"shape", "RxC", "or a matrix of R rows and C columns", tt__cli_set_shapes, 0},
-    TT__OPTS_ELEMENT,
     TT__OPTS_LAYOUT,
     TT__OPT_TEMPLATE,
     TT__OPT_DB,
-    TT__OPT_HELP,
-    TT__OPT_END,
+    TT__OPTS_END,
 };
 
 const tt__cli_command tt__cmd_import = {

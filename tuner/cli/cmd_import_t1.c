@@ -38,8 +38,7 @@ static int run(const tt__cli_args *args) {
 
 static const tt__cli_option options[] = {
     {"output", "FILE", "where to, a new file; default standard output", NULL, offsetof(tt__cli_args, output)},
-    TT__OPT_HELP,
-    TT__OPT_END,
+    TT__OPTS_END,
 };
 
 const tt__cli_command tt__cmd_import_t1 = {

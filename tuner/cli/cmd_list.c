@@ -3,7 +3,6 @@
  * in this machine. Templates are compared if they are built in or named with --template.
  */
 #include <string.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "base/json.h"
@@ -92,11 +91,8 @@ static tt_status add_row_of_gpu(listing *l, const tt__winner *w, const char *whe
 
 static tt_status on_winner(void *user, const tt__winner *w) {
     listing *l = user;
-    char why[128], when[32] = "";
-    time_t seconds = (time_t)(w->unix_ms / 1000);
-    struct tm utc;
-    if (gmtime_r(&seconds, &utc))
-        strftime(when, sizeof when, "%Y-%m-%dT%H:%M:%SZ", &utc);
+    char why[128], when[32];
+    tt__cli_when(when, sizeof when, TT__WHEN_ISO, w->unix_ms);
     tt__judge_winner(&l->judge, w, why, sizeof why);
     l->n_stale += *why != '\0';
     if (!l->json)
@@ -113,7 +109,7 @@ static tt_status collect(listing *l, const tt__cli_args *args) {
     tt_status status = TT_OK;
     if (tt__cli_store_absent(args))
         return TT_OK;
-    TT_GOTO(tt__cli_store_open(&store, args));
+    TT_GOTO(tt__cli_store_open(&store, args, TT__STORE_READ_ONLY));
     if (args->gpu)
         TT_GOTO(tt__store_find_gpu(store, args->gpu, &gpu, &gpu_id));
     TT_GOTO(tt__judge_open(&l->judge, store, args));
@@ -133,9 +129,8 @@ static int run(const tt__cli_args *args) {
     tt__json_open(&l.out, "winners", '[');
     tt_status status = collect(&l, args);
     tt__json_close(&l.out, ']');
-    tt__json_close(&l.out, '}');
     if (status == TT_OK && args->json)
-        return tt__cli_print_json(&text);
+        return tt__cli_print_json(&l.out);
     if (status == TT_OK && l.n)
         status = flush_table(&l);
     if (status == TT_OK && l.n_stale)
@@ -153,8 +148,7 @@ static const tt__cli_option options[] = {
     TT__OPT_TEMPLATE,
     TT__OPT_DB,
     TT__OPT_JSON,
-    TT__OPT_HELP,
-    TT__OPT_END,
+    TT__OPTS_END,
 };
 
 const tt__cli_command tt__cmd_list = {

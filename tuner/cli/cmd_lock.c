@@ -81,7 +81,7 @@ static tt_status write_lock(lock *l, const tt__cli_args *args) {
     int64_t before, after;
     bool is_new = false;
     tt_status status;
-    TT_GOTO(tt__cli_store_open(&store, args));
+    TT_GOTO(tt__cli_store_open(&store, args, TT__STORE_READ_ONLY));
     if (args->gpu)
         TT_GOTO(tt__store_find_gpu(store, args->gpu, &gpu, &opts.gpu_id));
     TT_GOTO(tt__sharing_open(&to, args->output, &is_new));
@@ -127,14 +127,12 @@ static const tt__cli_option options[] = {
     {"output", "FILE", "the new file", NULL, offsetof(tt__cli_args, output)},
     {"sizes", "N[,N...]", "only of these square matrices", tt__cli_set_sizes, 0},
     {"shapes", "RxC[,RxC...]", "only of these matrices", tt__cli_set_shapes, 0},
-    TT__OPTS_ELEMENT,
     TT__OPTS_LAYOUT,
     TT__OPTS_PERMUTATION,
     TT__OPTS_OPERATION,
     TT__OPT_GPU("only of this GPU; a part of its name is enough"),
     TT__OPT_DB,
-    TT__OPT_HELP,
-    TT__OPT_END,
+    TT__OPTS_END,
 };
 
 const tt__cli_command tt__cmd_lock = {

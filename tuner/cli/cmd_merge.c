@@ -20,20 +20,14 @@ static tt_status merge(const tt__cli_args *args) {
     for (size_t i = 1; i < args->n_files; i++)
         if (same_file(into, args->files[i]))
             return tt__fail(TT_E_INVALID, "%s: cannot be merged into itself", into);
-    tt__shared *all = NULL;
-    const size_t n = args->n_files - 1;
     TT_TRY(tt__sharing_open(&to, into, &is_new));
-    tt_status status = tt__sharing_read(&all, args->files + 1, n, true, NULL);
+    tt_status status = tt__sharing_take(to, args->files + 1, args->n_files - 1, true, NULL, &report);
     if (status == TT_OK)
-        status = tt__sharing_take(to, all, n, &report);
-    tt__sharing_free(&all, n);
-    if (status != TT_OK) {
+        tt__sharing_print(&report, into);
+    else
         tt__sharing_discard(&to, into, is_new);
-        return status;
-    }
     tt__store_close(&to);
-    tt__sharing_print(&report, into);
-    return TT_OK;
+    return status;
 }
 
 static tt_status check(const tt__cli_args *args) {
@@ -48,8 +42,7 @@ static int run(const tt__cli_args *args) {
 }
 
 static const tt__cli_option options[] = {
-    TT__OPT_HELP,
-    TT__OPT_END,
+    TT__OPTS_END,
 };
 
 const tt__cli_command tt__cmd_merge = {

@@ -33,8 +33,7 @@ static int run(const tt__cli_args *args) {
 static const tt__cli_option options[] = {
     {"transpose", NULL, "a template that competes with the built-in transposes", NULL,
      offsetof(tt__cli_args, transpose)},
-    TT__OPT_HELP,
-    TT__OPT_END,
+    TT__OPTS_END,
 };
 
 const tt__cli_command tt__cmd_new = {

@@ -36,13 +36,13 @@ static void print(const tt__pruned *p, const tt__cli_args *args) {
            args->dry_run ? "" : " \"tune vacuum\" gives the space back.");
 }
 
-static tt_status prune(const tt__cli_args *args) {
+static int run(const tt__cli_args *args) {
     const int64_t day_ms = INT64_C(24) * 3600 * 1000;
     tt__store *store = NULL;
     tt__judge judge = {0};
     tt__pruned pruned;
     tt_status status;
-    TT_GOTO(tt__cli_store_open_to_write(&store, args));
+    TT_GOTO(tt__cli_store_open(&store, args, TT__STORE_READ_WRITE));
     TT_GOTO(tt__judge_open(&judge, store, args));
     if (args->other_gpus && judge.n_here == 0)
         TT_GOTO(
@@ -62,7 +62,7 @@ static tt_status prune(const tt__cli_args *args) {
 out:
     tt__judge_close(&judge);
     tt__store_close(&store);
-    return status;
+    return tt__cli_fail(status);
 }
 
 static tt_status check(const tt__cli_args *args) {
@@ -70,10 +70,6 @@ static tt_status check(const tt__cli_args *args) {
                ? TT_OK
                : tt__fail(TT_E_INVALID, "what is to go? give --stale, --other-gpus or --older-than DAYS "
                                         "(--dry-run only counts)");
-}
-
-static int run(const tt__cli_args *args) {
-    return tt__cli_fail(prune(args));
 }
 
 static const tt__cli_option options[] = {
@@ -85,8 +81,7 @@ static const tt__cli_option options[] = {
     {"dry-run", NULL, "only count", NULL, offsetof(tt__cli_args, dry_run)},
     TT__OPT_TEMPLATE,
     TT__OPT_DB,
-    TT__OPT_HELP,
-    TT__OPT_END,
+    TT__OPTS_END,
 };
 
 const tt__cli_command tt__cmd_prune = {

@@ -56,14 +56,12 @@ static const tt__cli_option options[] = {
     TT__OPT_GPU("only this GPU; a part of its name is enough"),
     {"sizes", "N[,N...]", "only these square matrices", tt__cli_set_sizes, 0},
     {"shapes", "RxC[,RxC...]", "only these matrices of R rows and C columns", tt__cli_set_shapes, 0},
-    TT__OPTS_ELEMENT,
     TT__OPTS_LAYOUT,
     TT__OPTS_OPERATION,
     TT__OPT_DB,
     TT__OPT_JSON,
     {"csv", NULL, "print a line for each number instead of a page", NULL, offsetof(tt__cli_args, csv)},
-    TT__OPT_HELP,
-    TT__OPT_END,
+    TT__OPTS_END,
 };
 
 const tt__cli_command tt__cmd_report = {

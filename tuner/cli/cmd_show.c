@@ -4,7 +4,6 @@
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "api/matrix.h"
@@ -77,14 +76,6 @@ static tt_status read_rows(rows *out, const tt__judge *j, int64_t gpu_id, int64_
 
 /* ---- As text ----------------------------------------------------------------------------------- */
 
-static void when(char *out, size_t size, int64_t unix_ms) {
-    time_t seconds = (time_t)(unix_ms / 1000);
-    struct tm utc;
-    out[0] = '\0';
-    if (gmtime_r(&seconds, &utc))
-        strftime(out, size, "%Y-%m-%dT%H:%M:%SZ", &utc);
-}
-
 static void spread(char *out, size_t size, const tt__trial *t) {
     float least = t->samples_us[0], most = t->samples_us[0];
     for (int i = 1; i < t->n_samples; i++) {
@@ -124,9 +115,7 @@ static tt_status print_rows(const char *title, const rows *all, const tt__proble
                            tt__spark_bar(bar, most > 0 ? (r->trial.time_us - least) / most : 0, BAR));
     }
     printf("\n%s\n", title);
-    tt_status status = tt__table_print(&t, stdout, tt__cli_columns(STDOUT_FILENO));
-    tt__table_free(&t);
-    return status;
+    return tt__table_show(&t);
 }
 
 static void add_time(tt__table *t, const tt__winner *w) {
@@ -135,8 +124,8 @@ static void add_time(tt__table *t, const tt__winner *w) {
     if (gbps > 0)
         snprintf(rate, sizeof rate, ", %.0f GB/s", gbps);
     tt__cli_percent(copy, sizeof copy, w->copy_fraction);
-    tt__table_cell(t, "time");
-    tt__table_cell(t, "%s%s, %s of the tuned copy", tt__cli_time(time, sizeof time, w->time_us), rate, copy);
+    TT__TABLE_PAIR(t, "time", "%s%s, %s of the tuned copy", tt__cli_time(time, sizeof time, w->time_us), rate,
+                   copy);
 }
 
 static int by_time(const void *a, const void *b) {
@@ -161,12 +150,10 @@ static tt_status add_curve(tt__table *t, const rows *screened) {
         for (; at <= i * (screened->n - 1) / (n - 1); at++)
             best[i] = order[at]->trial.time_us < best[i] ? order[at]->trial.time_us : best[i];
     }
-    if (n > 1) {
-        tt__table_cell(t, "search");
-        tt__table_cell(t, "%s  %s to %s", tt__spark_line(curve, best, n),
+    if (n > 1)
+        TT__TABLE_PAIR(t, "search", "%s  %s to %s", tt__spark_line(curve, best, n),
                        tt__cli_time(first, sizeof first, order[0]->trial.time_us),
                        tt__cli_time(last, sizeof last, best[n - 1]));
-    }
     free(order);
     return TT_OK;
 }
@@ -176,24 +163,19 @@ static tt_status print_winner(const tt__winner *w, const tt__origin *from, const
     static const tt__column columns[] = {{"", false, TT__KEEP}, {"", false, TT__WRAP}};
     tt__table t = {.n_columns = 2, .columns = columns};
     char date[32];
-    when(date, sizeof date, w->unix_ms);
+    tt__cli_when(date, sizeof date, TT__WHEN_ISO, w->unix_ms);
     const char *const cells[][2] = {{"winner", w->kernel},   {"configuration", w->config},
                                     {"GPU", w->gpu.name},    {"measured", date},
                                     {"by", from->who},       {"program", from->program},
                                     {"source", w->source},   {"driver", w->env.driver},
                                     {"NVRTC", w->env.nvrtc}, {"method", w->env.library}};
-    for (size_t i = 0; i < sizeof cells / sizeof *cells; i++) {
-        tt__table_cell(&t, "%s", cells[i][0]);
-        tt__table_cell(&t, "%s", cells[i][1][0] ? cells[i][1] : "unknown");
-    }
-    tt__table_cell(&t, "template");
-    tt__table_cell(&t, "%.12s", w->hash[0] ? w->hash : "unknown");
+    for (size_t i = 0; i < TT__COUNT(cells); i++)
+        TT__TABLE_PAIR(&t, cells[i][0], "%s", cells[i][1][0] ? cells[i][1] : "unknown");
+    TT__TABLE_PAIR(&t, "template", "%.12s", w->hash[0] ? w->hash : "unknown");
     add_time(&t, w);
-    tt__table_cell(&t, "tried");
-    tt__table_cell(&t, "%lld configuration%s, %lld failed", (long long)w->trials, w->trials == 1 ? "" : "s",
-                   (long long)w->failed);
-    tt__table_cell(&t, "state");
-    tt__table_cell(&t, "%s%s%s", *why ? "stale: " : "valid", why,
+    TT__TABLE_PAIR(&t, "tried", "%lld configuration%s, %lld failed", (long long)w->trials,
+                   w->trials == 1 ? "" : "s", (long long)w->failed);
+    TT__TABLE_PAIR(&t, "state", "%s%s%s", *why ? "stale: " : "valid", why,
                    w->problem.unverified ? "; its results were not verified" : "");
     tt_status status = tt__spark_can(STDOUT_FILENO) ? add_curve(&t, screened) : TT_OK;
     if (status == TT_OK)
@@ -242,22 +224,20 @@ static tt_status print_json(const tt__winner *w, const tt__origin *from, const c
     tt__str text = {0};
     tt__json j = {.out = &text};
     char date[32];
-    when(date, sizeof date, w->unix_ms);
+    tt__cli_when(date, sizeof date, TT__WHEN_ISO, w->unix_ms);
     tt__json_open(&j, NULL, '{');
-    const char *const texts[][2] = {{"gpu", w->gpu.name},
-                                    {"kernel", w->kernel},
-                                    {"template", w->hash},
-                                    {"source", w->source},
-                                    {"driver", w->env.driver},
-                                    {"nvrtc", w->env.nvrtc},
-                                    {"method", w->env.library},
-                                    {"date", date},
-                                    {"by", from->who},
-                                    {"program", from->program},
-                                    {"state", *why ? "stale" : "valid"},
-                                    {"why", why}};
-    for (size_t i = 0; i < sizeof texts / sizeof *texts; i++)
-        tt__json_string(&j, texts[i][0], texts[i][1]);
+    tt__json_string(&j, "gpu", w->gpu.name);
+    tt__json_string(&j, "kernel", w->kernel);
+    tt__json_string(&j, "template", w->hash);
+    tt__json_string(&j, "source", w->source);
+    tt__json_string(&j, "driver", w->env.driver);
+    tt__json_string(&j, "nvrtc", w->env.nvrtc);
+    tt__json_string(&j, "method", w->env.library);
+    tt__json_string(&j, "date", date);
+    tt__json_string(&j, "by", from->who);
+    tt__json_string(&j, "program", from->program);
+    tt__json_string(&j, "state", *why ? "stale" : "valid");
+    tt__json_string(&j, "why", why);
     tt__cli_json_problem(&j, &w->problem);
     tt__json_config(&j, "config", w->config);
     tt__json_number(&j, "time_us", tt__cli_known(w->time_us), 7);
@@ -329,11 +309,10 @@ static tt_status show(const tt__cli_args *args, tt__store *store, tt__judge *jud
     TT_TRY(tt__store_known_problem(store, &p, &problem_id));
     if (problem_id >= 0)
         TT_TRY(tt__store_winner_get(store, gpu_id, problem_id, &w, &found));
-    tt__origin from;
-    if (found)
-        TT_TRY(tt__store_origin(store, gpu_id, problem_id, &from));
     if (!found)
         return fail_unknown(&p, gpu.name);
+    tt__origin from;
+    TT_TRY(tt__store_origin(store, gpu_id, problem_id, &from));
     tt__judge_winner(judge, &w, why, sizeof why);
     tt_status status = read_rows(&finals, judge, gpu_id, problem_id, &w.env, TT__STAGE_FINAL);
     if (status == TT_OK)
@@ -352,7 +331,7 @@ static tt_status check(const tt__cli_args *args) {
 static int run(const tt__cli_args *args) {
     tt__store *store = NULL;
     tt__judge judge = {0};
-    tt_status status = tt__cli_store_open(&store, args);
+    tt_status status = tt__cli_store_open(&store, args, TT__STORE_READ_ONLY);
     if (status == TT_OK)
         status = show(args, store, &judge);
     tt__judge_close(&judge);
@@ -367,8 +346,7 @@ static const tt__cli_option options[] = {
     TT__OPT_TEMPLATE,
     TT__OPT_DB,
     TT__OPT_JSON,
-    TT__OPT_HELP,
-    TT__OPT_END,
+    TT__OPTS_END,
 };
 
 const tt__cli_command tt__cmd_show = {

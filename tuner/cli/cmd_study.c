@@ -92,8 +92,7 @@ static int print_json(const call *c) {
     }
     tt__json_close(&j, ']');
     tt__json_number(&j, "wall_s", c->report->wall_s, 6);
-    tt__json_close(&j, '}');
-    return tt__cli_print_json(&text);
+    return tt__cli_print_json(&j);
 }
 
 /* ---- CSV ---- */
@@ -174,8 +173,7 @@ static tt_status print_ladder(const tt__ladder *ladder) {
     printf("\n%s\n", tt__problem_text(text, &ladder->problem));
     for (tt__rung_id id = 0; id < TT__RUNGS; id++)
         add_rung_row(&t, id, &ladder->rungs[id], bars ? fmax(most, 1) : 0);
-    tt_status status = tt__table_print(&t, stdout, tt__cli_columns(STDOUT_FILENO));
-    tt__table_free(&t);
+    tt_status status = tt__table_show(&t);
     printf("winner: %s %s\n", winner->kernel, winner->config);
     return status;
 }
@@ -268,8 +266,7 @@ static const tt__cli_option options[] = {
     TT__OPT_JSON,
     {"csv", NULL, "print a line for each rung instead of tables", NULL, offsetof(tt__cli_args, csv)},
     {"quiet", NULL, "only errors on standard error", NULL, offsetof(tt__cli_args, quiet)},
-    TT__OPT_HELP,
-    TT__OPT_END,
+    TT__OPTS_END,
 };
 
 const tt__cli_command tt__cmd_study = {

@@ -71,8 +71,7 @@ static int print_json(const tt_report *report, const tt__cli_args *args) {
         add_result_json(&j, &report->results[i], args);
     tt__json_close(&j, ']');
     tt__json_number(&j, "wall_s", report->wall_s, 6);
-    tt__json_close(&j, '}');
-    return tt__cli_print_json(&text);
+    return tt__cli_print_json(&j);
 }
 
 /* The column of GB/s shows metrics if the operation has others. */
@@ -161,8 +160,7 @@ static int print_table(const tt_report *report, const tt__cli_args *args) {
            args->kernel_file ? args->kernel_file : op_of(&report->results[0], args));
     for (size_t i = 0; i < report->n_results; i++)
         add_result_row(&t, &report->results[i], metrics);
-    tt_status status = tt__table_print(&t, stdout, tt__cli_columns(STDOUT_FILENO));
-    tt__table_free(&t);
+    tt_status status = tt__table_show(&t);
     if (status == TT_OK) {
         print_footer(report, args);
         print_next(report, args);
@@ -304,7 +302,6 @@ static int run(const tt__cli_args *args) {
 static const tt__cli_option options[] = {
     {"sizes", "N[,N...]", "square matrices to tune for", tt__cli_set_sizes, 0},
     {"shapes", "RxC[,RxC...]", "matrices of R rows and C columns to tune for", tt__cli_set_shapes, 0},
-    TT__OPTS_ELEMENT,
     TT__OPTS_LAYOUT,
     {"device", "N[,N...]|all|replay:FILE",
      "the CUDA devices, default 0; or a recording to search\ninstead, without any GPU", tt__cli_set_device,
@@ -380,7 +377,6 @@ static int run_finals(const tt__cli_args *args) {
 static const tt__cli_option finals_options[] = {
     {"sizes", "N[,N...]", "square matrices; default what several runs measured", tt__cli_set_sizes, 0},
     {"shapes", "RxC[,RxC...]", "matrices of R rows and C columns", tt__cli_set_shapes, 0},
-    TT__OPTS_ELEMENT,
     TT__OPTS_LAYOUT,
     {"device", "N|replay:FILE", "the CUDA device, default 0; or a recording", tt__cli_set_device, 0},
     TT__OPT_TEMPLATE,
@@ -389,8 +385,7 @@ static const tt__cli_option finals_options[] = {
     {"jobs", "N", "compile processes; default one for each CPU", tt__cli_set_jobs, 0},
     TT__OPT_JSON,
     {"quiet", NULL, "only errors on standard error", NULL, offsetof(tt__cli_args, quiet)},
-    TT__OPT_HELP,
-    TT__OPT_END,
+    TT__OPTS_END,
 };
 
 const tt__cli_command tt__cmd_finals = {

@@ -8,7 +8,7 @@
 static int run(const tt__cli_args *args) {
     tt__store *store = NULL;
     int64_t before = 0, after = 0;
-    tt_status status = tt__cli_store_open_to_write(&store, args);
+    tt_status status = tt__cli_store_open(&store, args, TT__STORE_READ_WRITE);
     if (status == TT_OK)
         status = tt__store_vacuum(store, &before, &after);
     if (status == TT_OK)
@@ -20,8 +20,7 @@ static int run(const tt__cli_args *args) {
 
 static const tt__cli_option options[] = {
     TT__OPT_DB,
-    TT__OPT_HELP,
-    TT__OPT_END,
+    TT__OPTS_END,
 };
 
 const tt__cli_command tt__cmd_vacuum = {

@@ -30,8 +30,9 @@ tt_problem tt__cli_problem(const tt__cli_args *args, int64_t rows, int64_t cols)
     {"elem-size", "N", "bytes of an element: 1, 2, 4, 8 or 16; default 4", tt__cli_set_elem_size, 0}, {      \
         "dtype", "TYPE", "the same by name: u8 f16 bf16 f32 f64 c64 c128 ...", tt__cli_set_dtype, 0          \
     }
+/* The layout of a matrix, and its elements. */
 #define TT__OPTS_LAYOUT                                                                                      \
-    {"batch", "N", "matrices of each shape; default 1", tt__cli_set_batch, 0},                               \
+    TT__OPTS_ELEMENT, {"batch", "N", "matrices of each shape; default 1", tt__cli_set_batch, 0},             \
         {"lds", "N", "leading dimension of the source, in elements; default COLS", tt__cli_set_lds, 0},      \
         {"ldd", "N", "leading dimension of the destination; default ROWS", tt__cli_set_ldd, 0},              \
         {"align", "N",                                                                                       \
@@ -47,7 +48,7 @@ tt_problem tt__cli_problem(const tt__cli_args *args, int64_t rows, int64_t cols)
 #define TT__OPTS_MATRIX(verb)                                                                                \
     {"size", "N", "the square matrix to " verb, tt__cli_set_sizes, 0},                                       \
         {"shape", "RxC", "the matrix of R rows and C columns to " verb, tt__cli_set_shapes, 0},              \
-        TT__OPTS_ELEMENT, TT__OPTS_LAYOUT
+        TT__OPTS_LAYOUT
 #define TT__OPTS_PERMUTATION                                                                                 \
     {"permute", "AXIS[,AXIS...]",                                                                            \
      "permute a tensor: axis i of the result is this axis of the\nsource, as in numpy and PyTorch",          \
@@ -92,5 +93,7 @@ tt_problem tt__cli_problem(const tt__cli_args *args, int64_t rows, int64_t cols)
     { "help", NULL, "this text", NULL, offsetof(tt__cli_args, help) }
 #define TT__OPT_END                                                                                          \
     { NULL, NULL, NULL, NULL, 0 }
+/* Help, and the end of a table. */
+#define TT__OPTS_END TT__OPT_HELP, TT__OPT_END
 
 #endif

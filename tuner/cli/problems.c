@@ -8,37 +8,23 @@
 #include "template/problem_text.h"
 #include "tuner/cli/options.h"
 
-static tt_status take_texts(tt__cli_problems *out, const tt__cli_args *args) {
-    out->n = args->n_texts ? args->n_texts : 1; /* without text: all defaults */
-    if (!(out->items = calloc(out->n, sizeof *out->items)))
-        return tt__fail_memory(out->n * sizeof *out->items);
-    for (size_t i = 0; i < out->n; i++)
-        out->items[i] = (tt_problem){.size = sizeof *out->items,
-                                     .warm = args->warm,
-                                     .op = args->op,
-                                     .kernel = out->kernel,
-                                     .values = args->n_texts ? args->texts[i] : NULL};
-    return TT_OK;
-}
-
 tt_status tt__cli_problems_open(tt__cli_problems *out, tt_ctx *ctx, const tt__cli_args *args) {
+    const bool matrices = !args->kernel_file && !args->op && !args->permute;
     *out = (tt__cli_problems){0};
     if (args->kernel_file)
         TT_TRY(tt_kernel_open(&out->kernel, ctx, args->kernel_file, NULL));
-    if (args->kernel_file || args->op)
-        return take_texts(out, args);
-    if (args->permute) {
-        if (!(out->items = calloc(1, sizeof *out->items)))
-            return tt__fail_memory(sizeof *out->items);
-        out->n = 1;
-        out->items[0] =
-            (tt_problem){.size = sizeof *out->items, .warm = args->warm, .permutation = &args->permutation};
-        return TT_OK;
-    }
-    out->n = args->n_problems;
-    if (!(out->items = malloc((out->n + 1) * sizeof *out->items)))
-        return tt__fail_memory(out->n * sizeof *out->items);
-    memcpy(out->items, args->problems, out->n * sizeof *out->items);
+    const size_t n = matrices ? args->n_problems : args->n_texts ? args->n_texts : 1;
+    if (!(out->items = malloc((n + 1) * sizeof *out->items)))
+        return tt__fail_memory(n * sizeof *out->items);
+    for (size_t i = 0; i < n; i++) /* without text: all defaults */
+        out->items[i] = matrices ? args->problems[i]
+                                 : (tt_problem){.size = sizeof *out->items,
+                                                .warm = args->warm,
+                                                .op = args->op,
+                                                .kernel = out->kernel,
+                                                .values = args->n_texts ? args->texts[i] : NULL,
+                                                .permutation = args->permute ? &args->permutation : NULL};
+    out->n = n;
     return TT_OK;
 }
 

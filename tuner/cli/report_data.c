@@ -112,7 +112,7 @@ static void add_winner(sink *s, const tt__details *d) {
     word(s, "kernel", w->kernel);
     config(s, w->config);
     text(s, "source", w->source);
-    text(s, "date", tt__report_when(date, sizeof date, w->unix_ms));
+    text(s, "date", tt__cli_when(date, sizeof date, TT__REPORT_WHEN, w->unix_ms));
     text(s, "driver", w->env.driver);
     text(s, "nvrtc", w->env.nvrtc);
     text(s, "method", w->env.library);
@@ -233,14 +233,12 @@ static void add_counts(sink *s, const tt__details *d) {
 }
 
 static void add_peaks(sink *s, const tt__peaks *p) {
-    const struct {
-        const char *name;
-        double value;
-    } members[] = {{"copy_gbps", p->copy_gbps},     {"l2_gbps", p->l2_gbps},
-                   {"fp32_gflops", p->fp32_gflops}, {"fp64_gflops", p->fp64_gflops},
-                   {"fp16_gflops", p->fp16_gflops}, {"tensor_gflops", p->tensor_gflops}};
-    for (size_t i = 0; i < sizeof members / sizeof *members; i++)
-        number(s, members[i].name, tt__cli_known(members[i].value), 6);
+    number(s, "copy_gbps", tt__cli_known(p->copy_gbps), 6);
+    number(s, "l2_gbps", tt__cli_known(p->l2_gbps), 6);
+    number(s, "fp32_gflops", tt__cli_known(p->fp32_gflops), 6);
+    number(s, "fp64_gflops", tt__cli_known(p->fp64_gflops), 6);
+    number(s, "fp16_gflops", tt__cli_known(p->fp16_gflops), 6);
+    number(s, "tensor_gflops", tt__cli_known(p->tensor_gflops), 6);
 }
 
 static void add_energies(sink *s, const tt__details *d) {

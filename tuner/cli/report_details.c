@@ -3,7 +3,6 @@
  */
 #include <math.h>
 #include <stdlib.h>
-#include <time.h>
 
 #include "base/clean.h"
 #include "base/grow.h"
@@ -413,13 +412,4 @@ const char *tt__change_what(const tt__change *c) {
         if (strcmp(parts[i].before, parts[i].after) != 0)
             return parts[i].what;
     return "nothing";
-}
-
-const char *tt__report_when(char *out, size_t size, int64_t unix_ms) {
-    time_t seconds = (time_t)(unix_ms / 1000);
-    struct tm utc;
-    out[0] = '\0';
-    if (gmtime_r(&seconds, &utc))
-        strftime(out, size, "%Y-%m-%d %H:%M UTC", &utc);
-    return out;
 }

@@ -273,7 +273,7 @@ static void section_environment(tt__str *out, const tt__page *page) {
                      w->env.library);
             tt__html_fact(out, "driver", text);
             snprintf(text, sizeof text, "%s, ", w->source);
-            tt__report_when(text + strlen(text), sizeof text - strlen(text), w->unix_ms);
+            tt__cli_when(text + strlen(text), sizeof text - strlen(text), TT__REPORT_WHEN, w->unix_ms);
             tt__html_fact(out, "newest winner", text);
         }
         tt__str_add(out, "</dl>\n");

@@ -20,33 +20,30 @@ static bool is_store(const char *path) {
     return is; /* the store's own message names a file that cannot be read */
 }
 
-static tt_status add_source(tt__report *r, const char *path, bool store) {
+/* A file, or the default store if `path` is NULL. */
+static tt_status add_source(tt__report *r, const char *path, bool store, const tt__cli_args *args) {
     TT_TRY(TT__GROW(r->sources, r->n_sources));
     tt__source *s = &r->sources[r->n_sources++];
-    const char *slash = strrchr(path, '/');
     *s = (tt__source){0};
-    tt__copy(s->name, sizeof s->name, slash ? slash + 1 : path);
-    if (store)
-        return tt__store_open(&s->store, path, TT__STORE_READ_ONLY);
-    TT_TRY(tt__recording_open(&s->recording, path));
-    s->store = tt__recording_store(s->recording);
+    if (!path)
+        TT_TRY(tt__cli_store_open(&s->store, args, TT__STORE_READ_ONLY));
+    else if (store)
+        TT_TRY(tt__store_open(&s->store, path, TT__STORE_READ_ONLY));
+    else
+        TT_TRY(tt__recording_open(&s->recording, path));
+    if (s->recording)
+        s->store = tt__recording_store(s->recording);
+    const char *name = path ? path : tt__store_path(s->store), *slash = strrchr(name, '/');
+    tt__copy(s->name, sizeof s->name, slash ? slash + 1 : name);
     return TT_OK;
 }
 
 static tt_status open_sources(tt__report *r, const tt__cli_args *args) {
     if (args->replay)
-        TT_TRY(add_source(r, args->replay, false));
+        TT_TRY(add_source(r, args->replay, false, args));
     for (size_t i = 0; i < args->n_files; i++)
-        TT_TRY(add_source(r, args->files[i], is_store(args->files[i])));
-    if (r->n_sources)
-        return TT_OK;
-    TT_TRY(TT__GROW(r->sources, r->n_sources));
-    tt__source *s = &r->sources[r->n_sources++];
-    *s = (tt__source){0};
-    TT_TRY(tt__cli_store_open(&s->store, args));
-    const char *path = tt__store_path(s->store), *slash = strrchr(path, '/');
-    tt__copy(s->name, sizeof s->name, slash ? slash + 1 : path);
-    return TT_OK;
+        TT_TRY(add_source(r, args->files[i], is_store(args->files[i]), args));
+    return r->n_sources ? TT_OK : add_source(r, NULL, true, args);
 }
 
 /* ---- Winners ----------------------------------------------------------------------------------------- */

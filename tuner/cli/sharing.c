@@ -19,8 +19,14 @@ static tt_status is_database(const char *path, bool *yes) {
     return TT_OK;
 }
 
+/* The content of a file: a database or a recording. */
+typedef struct shared {
+    tt__store *scratch; /* or else */
+    tt__recording *recording;
+} shared;
+
 /* Reads and checks the whole file, before the target store is locked. */
-static tt_status read_database(tt__shared *out, const char *path, bool trust) {
+static tt_status read_database(shared *out, const char *path, bool trust) {
     tt__store *from = NULL;
     tt__merged read = {0};
     bool trusted;
@@ -42,23 +48,14 @@ static tt_status read_database(tt__shared *out, const char *path, bool trust) {
     return status;
 }
 
-tt_status tt__sharing_read(tt__shared **out, const char *const *paths, size_t n, bool trust,
-                           const tt__foreign *foreign) {
-    tt__shared *all = calloc(n + 1, sizeof *all);
-    tt_status status = all ? TT_OK : tt__fail_memory(n * sizeof *all);
-    for (size_t i = 0; status == TT_OK && i < n; i++) {
-        bool database = false;
-        status = is_database(paths[i], &database);
-        if (status == TT_OK)
-            status = database ? read_database(&all[i], paths[i], trust)
-                              : tt__recording_open_t4(&all[i].recording, paths[i], foreign);
-    }
-    *out = all;
-    return status;
+static tt_status read_file(shared *out, const char *path, bool trust, const tt__foreign *foreign) {
+    bool database = false;
+    TT_TRY(is_database(path, &database));
+    return database ? read_database(out, path, trust) : tt__recording_open_t4(&out->recording, path, foreign);
 }
 
-/* The scratch has no cubins that must not be taken. */
-tt_status tt__sharing_take(tt__store *to, const tt__shared *all, size_t n, tt__merged *report) {
+/* A scratch has no cubins that must not be taken. */
+static tt_status merge_all(tt__store *to, const shared *all, size_t n, tt__merged *report) {
     TT_TRY(tt__store_begin(to));
     for (size_t i = 0; i < n; i++)
         TT_TRY(tt__store_merge(to, all[i].scratch ? all[i].scratch : tt__recording_store(all[i].recording),
@@ -66,13 +63,20 @@ tt_status tt__sharing_take(tt__store *to, const tt__shared *all, size_t n, tt__m
     return tt__store_commit(to);
 }
 
-void tt__sharing_free(tt__shared **all, size_t n) {
-    for (size_t i = 0; *all && i < n; i++) {
-        tt__store_close(&(*all)[i].scratch);
-        tt__recording_close(&(*all)[i].recording);
+tt_status tt__sharing_take(tt__store *to, const char *const *paths, size_t n, bool trust,
+                           const tt__foreign *foreign, tt__merged *report) {
+    shared *all = calloc(n + 1, sizeof *all);
+    tt_status status = all ? TT_OK : tt__fail_memory(n * sizeof *all);
+    for (size_t i = 0; status == TT_OK && i < n; i++)
+        status = read_file(&all[i], paths[i], trust, foreign);
+    if (status == TT_OK)
+        status = merge_all(to, all, n, report);
+    for (size_t i = 0; all && i < n; i++) {
+        tt__store_close(&all[i].scratch);
+        tt__recording_close(&all[i].recording);
     }
-    free(*all);
-    *all = NULL;
+    free(all);
+    return status;
 }
 
 void tt__sharing_print(const tt__merged *r, const char *into) {

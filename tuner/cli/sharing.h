@@ -8,20 +8,11 @@
 #include "db/recording.h"
 #include "tuner/cli/cli.h"
 
-/* The content of a file: a database or a recording. */
-typedef struct tt__shared {
-    tt__store *scratch; /* or else */
-    tt__recording *recording;
-} tt__shared;
-
-/* Reads n files. Cubins of a database are read only with `trust`, and if no other user could have written it.
- * A note on standard error says when they are left out. `foreign` as in tt__recording_open_t4. Free *out,
- * also after a failure. */
-tt_status tt__sharing_read(tt__shared **out, const char *const *paths, size_t n, bool trust,
-                           const tt__foreign *foreign);
-/* Copies everything in one transaction. */
-tt_status tt__sharing_take(tt__store *to, const tt__shared *all, size_t n, tt__merged *report);
-void tt__sharing_free(tt__shared **all, size_t n);
+/* Reads n files, and copies them in one transaction. Cubins of a database are taken only with `trust`, and if
+ * no other user could have written it. A note on standard error says when they are left out. `foreign` as in
+ * tt__recording_open_t4. */
+tt_status tt__sharing_take(tt__store *to, const char *const *paths, size_t n, bool trust,
+                           const tt__foreign *foreign, tt__merged *report);
 
 /* "all.db: 12 winners (3 more are as good here already), 1400 trials, 12 cubins new". */
 void tt__sharing_print(const tt__merged *report, const char *into);

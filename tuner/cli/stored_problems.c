@@ -64,7 +64,7 @@ tt_status tt__stored_problems_find(tt__stored_problems *out, const tt__cli_args 
     tt_status status;
     *out = (tt__stored_problems){.n = 0};
     finding f = {.args = args, .judge = &judge, .out = out};
-    TT_GOTO(tt__cli_store_open(&store, args));
+    TT_GOTO(tt__cli_store_open(&store, args, TT__STORE_READ_ONLY));
     TT_GOTO(tt__device_gpu(&out->gpu, args->device));
     TT_GOTO(tt__judge_open(&judge, store, args));
     TT_GOTO(tt__store_winners(store, 0, out->gpu.cc, NULL, add, &f));

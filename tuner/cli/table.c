@@ -6,9 +6,11 @@
 #include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "base/clean.h"
 #include "base/grow.h"
+#include "tuner/cli/cli.h"
 #include "tuner/cli/spark.h"
 
 enum { GAP = 2, WRAP_MIN = 12 };
@@ -165,4 +167,10 @@ tt_status tt__table_print(const tt__table *t, FILE *f, int width) {
     for (size_t i = 0; i + t->n_columns <= t->n_cells; i += t->n_columns)
         print_row(t, f, &l, (const char *const *)&t->cells[i], "");
     return TT_OK;
+}
+
+tt_status tt__table_show(tt__table *t) {
+    tt_status status = tt__table_print(t, stdout, tt__cli_columns(STDOUT_FILENO));
+    tt__table_free(t);
+    return status;
 }
