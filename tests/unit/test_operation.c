@@ -422,6 +422,8 @@ static const struct {
     {20, "//@ metric mN 1 / time_ns\n", 5, "t.cu:24:12: more than 4 metrics"},
     {23, "//@ options -DaN\n", 17, "t.cu:39:13: more than 16 options"},
     {22, "//@ kernel kN\n//@ block 1\n//@ grid 1\n//@ args y\n", 8, "t.cu:50:12: more than 8 kernels"},
+    {15, "//@ data dN\n//@ block 1\n//@ grid 1\n//@ args y, y, y, y, y, y, y, y, y, y\n", 7,
+     "t.cu:42:22: more than 64 arguments"},
 };
 
 static void keeps_limits(void **state) {
@@ -441,12 +443,34 @@ static void keeps_limits(void **state) {
     }
 }
 
+/* Each keyword of an operation may come first. */
+static void begins_with_any(void **state) {
+    (void)state;
+    static const char *const first[] = {"problem n 1",       "type T f32",
+                                        "buffer x f32 4 in", "constant c f32 4 zeros",
+                                        "scalar a f32 1",    "reference k",
+                                        "verify k",          "data k",
+                                        "per configuration", "limit 1",
+                                        "expect x f",        "tolerance exact",
+                                        "metric m 1",        "objective minimize time",
+                                        "require 1",         "macros variables",
+                                        "shape n",           "near n 1",
+                                        "moves bytes",       "sample n=1",
+                                        "prefer k"};
+    for (size_t i = 0; i < COUNT(first); i++) {
+        char text[64];
+        tt__template *t;
+        snprintf(text, sizeof text, "//@ %s\n", first[i]);
+        assert_int_equal(tt__template_parse(&t, "t.cu", text), TT_E_TEMPLATE);
+        assert_null(strstr(tt_last_error(), "`op`"));
+    }
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(refuses_damage),
-        cmocka_unit_test(names_every_place),
-        cmocka_unit_test(says_what_is_missing),
-        cmocka_unit_test(keeps_limits),
+        cmocka_unit_test(refuses_damage),       cmocka_unit_test(names_every_place),
+        cmocka_unit_test(says_what_is_missing), cmocka_unit_test(keeps_limits),
+        cmocka_unit_test(begins_with_any),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
