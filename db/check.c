@@ -8,7 +8,6 @@
 #include "base/clean.h"
 #include "base/number.h"
 #include "db/checked.h"
-#include "db/problem.h"
 
 typedef struct checking {
     tt__store *store;
@@ -45,14 +44,13 @@ static tt_status each(checking *c, tt__sql sql, const char *what,
 }
 
 static tt_status look_at_integrity(checking *c, sqlite3_stmt *row) {
-    const char *text = (const char *)sqlite3_column_text(row, 0);
+    const char *text = tt__db_text(row, 0);
     found(c, "SQLite: %.400s", text ? text : "?");
     return TT_OK;
 }
 
 static tt_status look_at_keys(checking *c, sqlite3_stmt *row) {
-    const char *table = (const char *)sqlite3_column_text(row, 0),
-               *parent = (const char *)sqlite3_column_text(row, 1);
+    const char *table = tt__db_text(row, 0), *parent = tt__db_text(row, 1);
     int64_t n = sqlite3_column_int64(row, 2);
     found(c, "%lld row%s of %s refer%s to a %s that is not there", (long long)n, n == 1 ? "" : "s",
           table ? table : "?", n == 1 ? "s" : "", parent ? parent : "?");
@@ -80,7 +78,7 @@ static tt_status look_at_run(checking *c, sqlite3_stmt *row) {
 static tt_status look_at_problem(checking *c, sqlite3_stmt *row) {
     tt__problem p;
     tt__str key = {0};
-    const char *found = (const char *)sqlite3_column_text(row, 1 + TT__PROBLEM_COL_COUNT);
+    const char *found = tt__db_text(row, 1 + TT__PROBLEM_COL_COUNT);
     TT_TRY(tt__checked_problem(c->store, row, 1, &p));
     tt__problem_add_settings(&key, &p, ",");
     tt_status status = tt__str_check(&key);
@@ -108,12 +106,12 @@ static tt_status look_at_winner(checking *c, sqlite3_stmt *row) {
     tt__winner w;
     c->out->winners++;
     TT_TRY(tt__checked_winner(row, 1, &w));
-    return sqlite3_column_int(row, 8) ? TT_OK : tt__fail(TT_E_INVALID, "its run was on another GPU");
+    bool same_gpu = sqlite3_column_int(row, 1 + TT__WINNER_FIELDS) != 0;
+    return same_gpu ? TT_OK : tt__fail(TT_E_INVALID, "its run was on another GPU");
 }
 
 static tt_status look_at_op(checking *c, sqlite3_stmt *row) {
-    const char *is = (const char *)sqlite3_column_text(row, 1),
-               *should = (const char *)sqlite3_column_text(row, 2);
+    const char *is = tt__db_text(row, 1), *should = tt__db_text(row, 2);
     (void)c;
     if (is && should && strcmp(is, should) == 0)
         return tt__fail(TT_E_INVALID, "its template is another text of %.31s than its problem's", is);
@@ -123,8 +121,7 @@ static tt_status look_at_op(checking *c, sqlite3_stmt *row) {
 
 static tt_status look_at_cubin(checking *c, sqlite3_stmt *row) {
     char actual[TT__HASH_SIZE];
-    const char *key = (const char *)sqlite3_column_text(row, 0),
-               *hash = (const char *)sqlite3_column_text(row, 1);
+    const char *key = tt__db_text(row, 0), *hash = tt__db_text(row, 1);
     const void *image = sqlite3_column_blob(row, 2);
     c->out->cubins++;
     tt__hash(actual, image ? image : "", (size_t)sqlite3_column_bytes(row, 2));
@@ -158,7 +155,7 @@ tt_status tt__store_check(tt__store *s, tt__finding_fn fn, void *user, tt__check
     if (own)
         TT_TRY(tt__db_exec(s, TT__SQL_BEGIN_READING, ""));
     tt_status status = TT_OK;
-    for (size_t i = 0; status == TT_OK && i < sizeof steps / sizeof *steps; i++)
+    for (size_t i = 0; status == TT_OK && i < TT__COUNT(steps); i++)
         status = each(&c, steps[i].sql, steps[i].what, steps[i].look);
     return tt__db_end(s, own, status);
 }

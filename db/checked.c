@@ -3,8 +3,6 @@
  */
 #include "db/checked.h"
 
-#include "base/clock.h"
-
 #include <ctype.h>
 
 static size_t word_length(const char *text, const char *more) {
@@ -22,7 +20,7 @@ static bool is_name(const char *text, size_t max) {
 /* Names of a problem's own fields in a recording. */
 static bool is_reserved(const char *name) {
     static const char *const names[] = {"op", "text", "warm", "unverified"};
-    for (size_t i = 0; i < sizeof names / sizeof *names; i++)
+    for (size_t i = 0; i < TT__COUNT(names); i++)
         if (strcmp(names[i], name) == 0)
             return true;
     return false;
@@ -76,16 +74,12 @@ tt_status tt__check_config(const char *config) {
 
 tt_status tt__checked_gpu(sqlite3_stmt *stmt, int at, tt__gpu *out) {
     *out = (tt__gpu){0};
-    TT_TRY(tt__fields_check(stmt, at, tt__gpu_fields, TT__GPU_FIELDS));
-    tt__fields_read(stmt, at, tt__gpu_fields, TT__GPU_FIELDS, out);
-    return TT_OK;
+    return tt__fields_read_checked(stmt, at, tt__gpu_fields, TT__GPU_FIELDS, out);
 }
 
 tt_status tt__checked_env(sqlite3_stmt *stmt, int at, tt__env *out) {
     *out = (tt__env){0};
-    TT_TRY(tt__fields_check(stmt, at, tt__env_fields, TT__ENV_FIELDS));
-    tt__fields_read(stmt, at, tt__env_fields, TT__ENV_FIELDS, out);
-    return TT_OK;
+    return tt__fields_read_checked(stmt, at, tt__env_fields, TT__ENV_FIELDS, out);
 }
 
 static const tt__field text_fields[] = {
@@ -96,30 +90,15 @@ static const tt__field text_fields[] = {
 };
 
 tt_status tt__checked_config(sqlite3_stmt *stmt, int at, tt__checked_text *out) {
-    enum { N = sizeof text_fields / sizeof *text_fields };
     *out = (tt__checked_text){0};
-    TT_TRY(tt__fields_check(stmt, at, text_fields, N));
-    tt__fields_read(stmt, at, text_fields, N, out);
+    TT_TRY(tt__fields_read_checked(stmt, at, text_fields, TT__COUNT(text_fields), out));
     TT_TRY(tt__check_kernel(out->kernel));
     return tt__check_config(out->config);
 }
 
-#define FIGURE(m, kind, max) TT__FIELD_NUM_OF(tt__winner, m, #m, kind, 0, max, false)
-static const tt__field winner_fields[] = {
-    FIGURE(time_us, TT__FIELD_F64, 1e12),
-    FIGURE(copy_us, TT__FIELD_F64, 1e12),
-    FIGURE(copy_fraction, TT__FIELD_F64, 1e6),
-    FIGURE(speedup_vs_default, TT__FIELD_F64, 1e6),
-    FIGURE(trials, TT__FIELD_I64, 1e9),
-    FIGURE(failed, TT__FIELD_I64, 1e9),
-    FIGURE(unix_ms, TT__FIELD_I64, TT__UNIX_MS_MAX),
-};
-
 tt_status tt__checked_winner(sqlite3_stmt *stmt, int at, tt__winner *out) {
-    enum { N = sizeof winner_fields / sizeof *winner_fields };
     *out = (tt__winner){0};
-    TT_TRY(tt__fields_check(stmt, at, winner_fields, N));
-    tt__fields_read(stmt, at, winner_fields, N, out);
+    TT_TRY(tt__fields_read_checked(stmt, at, tt__winner_fields, TT__WINNER_FIELDS, out));
     return out->time_us > 0 ? TT_OK : tt__fail(TT_E_INVALID, "time_us is 0: expected more");
 }
 
@@ -129,10 +108,7 @@ tt_status tt__checked_peaks(sqlite3_stmt *stmt, int at, tt__peaks *out) {
     static const tt__field fields[] = {NUMBER(tt__peaks, copy_gbps),   NUMBER(tt__peaks, l2_gbps),
                                        NUMBER(tt__peaks, fp32_gflops), NUMBER(tt__peaks, fp64_gflops),
                                        NUMBER(tt__peaks, fp16_gflops), NUMBER(tt__peaks, tensor_gflops)};
-    enum { N = sizeof fields / sizeof *fields };
-    TT_TRY(tt__fields_check(stmt, at, fields, N));
-    tt__fields_read(stmt, at, fields, N, out);
-    return TT_OK;
+    return tt__fields_read_checked(stmt, at, fields, TT__COUNT(fields), out);
 }
 
 tt_status tt__checked_energy(sqlite3_stmt *stmt, int at, tt__energy *out) {
@@ -140,7 +116,5 @@ tt_status tt__checked_energy(sqlite3_stmt *stmt, int at, tt__energy *out) {
         NUMBER(tt__energy, time_us), NUMBER(tt__energy, joules), NUMBER(tt__energy, noise),
         NUMBER(tt__energy, idle_watts), NUMBER(tt__energy, celsius)};
     *out = (tt__energy){0};
-    TT_TRY(tt__fields_check(stmt, at, fields, TT__ENERGY_FIELDS));
-    tt__fields_read(stmt, at, fields, TT__ENERGY_FIELDS, out);
-    return TT_OK;
+    return tt__fields_read_checked(stmt, at, fields, TT__ENERGY_FIELDS, out);
 }

@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <unistd.h>
 
+#include "base/clean.h"
 #include "base/clock.h"
 
 static const char *const sql_text[TT__SQL_COUNT] = {
@@ -17,7 +18,7 @@ static const char *const sql_text[TT__SQL_COUNT] = {
 
 /* ---- Failing --------------------------------------------------------------------------------- */
 
-static tt_status fail_damaged(tt__store *s, const char *doing, const char *why) {
+tt_status tt__db_fail_damaged(tt__store *s, const char *doing, const char *why) {
     return tt__fail(TT_E_DB,
                     "%s: cannot %s: the file is damaged (%s). It is left as it is: move it away to start "
                     "afresh, or name another one (--db)",
@@ -48,7 +49,7 @@ tt_status tt__db_fail(tt__store *s, int rc, const char *doing) {
     case SQLITE_CORRUPT:
     case SQLITE_ERROR: /* our own SQL is correct, so a table or column is missing */
     case SQLITE_MISMATCH:
-        return fail_damaged(s, doing, why);
+        return tt__db_fail_damaged(s, doing, why);
     case SQLITE_READONLY:
         if (s->mode == TT__STORE_READ_ONLY)
             return tt__fail(TT_E_DB, "%s: cannot %s: the store was opened read-only", s->path, doing);
@@ -249,6 +250,12 @@ void tt__db_done(sqlite3_stmt *stmt) {
         sqlite3_reset(stmt);
         sqlite3_clear_bindings(stmt);
     }
+}
+
+void tt__text_read(sqlite3_stmt *stmt, int at, char *out, size_t size, const char *keep) {
+    const char *text = tt__db_text(stmt, at);
+    tt__copy(out, size, text ? text : "");
+    tt__clean(out, keep);
 }
 
 static tt_status run(tt__store *s, int64_t *value, tt__sql sql, const char *types, va_list args) {

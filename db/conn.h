@@ -36,6 +36,8 @@ extern const size_t tt__n_migrations;
 
 /* Fails with TT_E_DB (or TT_E_NO_MEMORY). The message says the file, what failed, why, and what to do. */
 tt_status tt__db_fail(tt__store *s, int rc, const char *doing);
+/* The same for a damaged file. `why` is the reason. */
+tt_status tt__db_fail_damaged(tt__store *s, const char *doing, const char *why);
 
 /* Installs the busy handler and the time limit for statements. */
 void tt__db_be_patient(tt__store *s);
@@ -58,6 +60,13 @@ tt_status tt__db_exec(tt__store *s, tt__sql sql, const char *types, ...);
 /* Runs one that returns an integer. `none` if it returns no row, or fails. */
 tt_status tt__db_int(tt__store *s, int64_t *value, int64_t none, tt__sql sql, const char *types, ...);
 
+/* A text of the current row, valid until the next step. NULL: the value is NULL, or memory has run out. */
+static inline const char *tt__db_text(sqlite3_stmt *stmt, int at) {
+    return (const char *)sqlite3_column_text(stmt, at);
+}
+/* Copies such a text, cut to `size` and cleaned (base/clean.h). "" for NULL. */
+void tt__text_read(sqlite3_stmt *stmt, int at, char *out, size_t size, const char *keep);
+
 /* Begins a transaction around several writes. Does nothing inside a caller's group; *own says which. */
 tt_status tt__db_begin(tt__store *s, bool *own);
 /* Commits if `status` is TT_OK and rolls back otherwise. Returns the first failure. */
@@ -72,6 +81,10 @@ tt_status tt__env_id(tt__store *s, const tt__env *env, int64_t *id);
 /* tt__store_run_begin with an explicit start time and origin. */
 tt_status tt__run_add(tt__store *s, int64_t gpu_id, const tt__env *env, const char *source,
                       int64_t started_ms, const tt__origin *origin, int64_t *run_id);
+
+/* A problem from TT__PROBLEM_COLS, and its values with one more statement. TT_E_DB if a row is damaged. */
+tt_status tt__db_problem_read(tt__store *s, sqlite3_stmt *stmt, int at, tt__problem *out);
+enum { TT__PROBLEM_COL_COUNT = 6 };
 
 /* From two columns of a query. What others wrote is cut and cleaned. */
 void tt__origin_read(tt__origin *out, sqlite3_stmt *stmt, int at);

@@ -12,7 +12,7 @@ tt_status tt__store_cubin_put(tt__store *s, const char *key, const void *cubin, 
 /* Reads the cubin from a row of CUBIN_GET. */
 static tt_status take(tt__store *s, sqlite3_stmt *stmt, const char *key, tt__str *out) {
     char actual[TT__HASH_SIZE];
-    const char *hash = (const char *)sqlite3_column_text(stmt, 0);
+    const char *hash = tt__db_text(stmt, 0);
     const void *image = sqlite3_column_blob(stmt, 1);
     size_t size = (size_t)sqlite3_column_bytes(stmt, 1);
     if (!hash || (size && !image))
@@ -48,12 +48,10 @@ tt_status tt__store_cubin_link(tt__store *s, const char *template_hash, const ch
 
 tt_status tt__store_cubin_linked(tt__store *s, const char *template_hash, const char *config, int elem_size,
                                  int cc, bool *found) {
-    sqlite3_stmt *stmt;
-    *found = false;
-    TT_TRY(tt__db_stmt(s, &stmt, TT__SQL_CUBIN_LINKED, "ttii", template_hash, config, (int64_t)elem_size,
-                       (int64_t)cc));
-    tt_status status = tt__db_step(s, stmt, found);
-    tt__db_done(stmt);
+    int64_t one;
+    tt_status status = tt__db_int(s, &one, 0, TT__SQL_CUBIN_LINKED, "ttii", template_hash, config,
+                                  (int64_t)elem_size, (int64_t)cc);
+    *found = one != 0;
     return status;
 }
 
@@ -65,7 +63,7 @@ tt_status tt__store_cubin_find(tt__store *s, const char *template_hash, const ch
                        (int64_t)cc));
     tt_status status = tt__db_step(s, stmt, found);
     if (status == TT_OK && *found) {
-        const char *key = (const char *)sqlite3_column_text(stmt, 0);
+        const char *key = tt__db_text(stmt, 0);
         if (key)
             tt__str_add(out, key);
         status = key ? tt__str_check(out) : tt__fail_memory(0);

@@ -7,7 +7,6 @@
 #include "base/json.h"
 #include "db/conn.h"
 #include "db/field.h"
-#include "db/problem.h"
 #include "db/recording.h"
 
 typedef struct export {
@@ -89,10 +88,10 @@ static void write_result(export *x, const tt__trial *t, sqlite3_stmt *stmt, int 
     bool weighed = sqlite3_column_int(stmt, at + 5) != 0;
     tt__json j = {.out = x->out};
     tt__json_open(&j, NULL, '{');
-    tt__json_string(&j, "kernel", (const char *)sqlite3_column_text(stmt, at));
+    tt__json_string(&j, "kernel", tt__db_text(stmt, at));
     tt__json_int(&j, "problem", sqlite3_column_int64(stmt, at + 4));
     tt__json_string(&j, "stage", sqlite3_column_int(stmt, at + 2) == TT__STAGE_FINAL ? "final" : "screen");
-    tt__json_config(&j, "configuration", (const char *)sqlite3_column_text(stmt, at + 1));
+    tt__json_config(&j, "configuration", tt__db_text(stmt, at + 1));
     tt__json_string(&j, "invalidity", invalidity[t->status]);
     tt__json_int(&j, "correctness", t->status == TT__TRIAL_OK);
     if (t->status != TT__TRIAL_OK) {
@@ -102,14 +101,14 @@ static void write_result(export *x, const tt__trial *t, sqlite3_stmt *stmt, int 
     tt__json_open(&j, "times", '{');
     write_ms(&j, "compilation_time", t->compile_ms, US_PER_MS);
     write_ms(&j, "compilation", t->compile_ms, US_PER_MS); /* the name used by Kernel Tuner and others */
-    for (size_t i = 0; x->part.kernel && i < sizeof unknown / sizeof *unknown; i++)
+    for (size_t i = 0; x->part.kernel && i < TT__COUNT(unknown); i++)
         tt__json_int(&j, unknown[i], 0);
     write_samples(&j, "runtimes", t);
     tt__json_close(&j, '}');
     if (weighed)
         tt__json_number(&j, "weight", t->weight, 17);
     write_measurements(&j, t, weighed);
-    tt__json_string(&j, "timestamp", (const char *)sqlite3_column_text(stmt, at + 3));
+    tt__json_string(&j, "timestamp", tt__db_text(stmt, at + 3));
     tt__json_close(&j, '}');
 }
 
@@ -133,8 +132,7 @@ static void next_line(export *x) {
 }
 
 static tt_status write_kernel_row(export *x, sqlite3_stmt *stmt) {
-    const char *kernel = (const char *)sqlite3_column_text(stmt, 0);
-    const char *hash = (const char *)sqlite3_column_text(stmt, 1);
+    const char *kernel = tt__db_text(stmt, 0), *hash = tt__db_text(stmt, 1);
     if (!kernel || !hash)
         return tt__fail_memory(0);
     tt__json j = {.out = x->out};
@@ -202,7 +200,7 @@ static tt_status choose(export *x) {
     if (status == TT_OK && row) {
         x->env_id = sqlite3_column_int64(stmt, 0);
         x->replayed = sqlite3_column_int64(stmt, 1);
-        const char *date = (const char *)sqlite3_column_text(stmt, 2);
+        const char *date = tt__db_text(stmt, 2);
         tt__copy(x->date, sizeof x->date, date ? date : "");
         int at = tt__fields_read(stmt, 3, tt__env_fields, TT__ENV_FIELDS, &x->env);
         tt__fields_read(stmt, at, tt__gpu_fields, TT__GPU_FIELDS, &x->gpu);
@@ -250,7 +248,7 @@ static tt_status write_all(export *x) {
 /* ---- A cache file of Kernel Tuner -------------------------------------------------------------- */
 
 static tt_status keep_kernel(export *x, sqlite3_stmt *stmt) {
-    const char *kernel = (const char *)sqlite3_column_text(stmt, 0);
+    const char *kernel = tt__db_text(stmt, 0);
     tt__copy(x->kernel, sizeof x->kernel, kernel ? kernel : "");
     return kernel ? TT_OK : tt__fail_memory(0);
 }
@@ -261,7 +259,7 @@ static tt_status keep_problem(export *x, sqlite3_stmt *stmt) {
 
 /* One statement has the names, each with its first value, and one all values. */
 static tt_status write_name_row(export *x, sqlite3_stmt *stmt) {
-    const char *name = (const char *)sqlite3_column_text(stmt, 0);
+    const char *name = tt__db_text(stmt, 0);
     tt__json j = {.out = x->out};
     if (!name)
         return tt__fail_memory(0);
@@ -277,8 +275,7 @@ static tt_status write_name_row(export *x, sqlite3_stmt *stmt) {
 }
 
 static tt_status write_value_row(export *x, sqlite3_stmt *stmt) {
-    const char *name = (const char *)sqlite3_column_text(stmt, 0),
-               *value = (const char *)sqlite3_column_text(stmt, 1);
+    const char *name = tt__db_text(stmt, 0), *value = tt__db_text(stmt, 1);
     tt__json j = {.out = x->out};
     if (!name || !value)
         return tt__fail_memory(0);
@@ -311,8 +308,8 @@ static tt_status keep_weighed(export *x, sqlite3_stmt *stmt) {
 
 static tt_status write_cache_row(export *x, sqlite3_stmt *stmt) {
     static const char *const unknown[] = {"verification_time", "strategy_time", "framework_time"};
-    const char *config = (const char *)sqlite3_column_text(stmt, TT__TRIAL_COL_COUNT);
-    const char *stamp = (const char *)sqlite3_column_text(stmt, TT__TRIAL_COL_COUNT + 1);
+    const char *config = tt__db_text(stmt, TT__TRIAL_COL_COUNT);
+    const char *stamp = tt__db_text(stmt, TT__TRIAL_COL_COUNT + 1);
     double sum_us = 0;
     tt__trial t;
     TT_TRY(tt__trial_read(x->store, stmt, &t));
@@ -336,7 +333,7 @@ static tt_status write_cache_row(export *x, sqlite3_stmt *stmt) {
         sum_us += (double)t.samples_us[i];
     write_ms(&j, "compile_time", t.compile_ms, US_PER_MS);
     write_ms(&j, "benchmark_time", sum_us * 1e-3, NS_PER_MS);
-    for (size_t i = 0; i < sizeof unknown / sizeof *unknown; i++)
+    for (size_t i = 0; i < TT__COUNT(unknown); i++)
         tt__json_int(&j, unknown[i], 0);
     tt__json_string(&j, "timestamp", stamp);
     tt__json_close(&j, '}');
@@ -388,25 +385,23 @@ static tt_status write_cache(export *x) {
 }
 
 /* One transaction: all queries see the same state. */
-static tt_status in_transaction(export *x, tt__store *s, tt_status (*write)(export *x)) {
-    bool own = !s->grouped;
+static tt_status in_transaction(export *x, const tt__recording_part *part, tt_status (*write)(export *x)) {
+    bool own = !x->store->grouped;
+    if (part)
+        x->part = *part;
     if (own)
-        TT_TRY(tt__db_exec(s, TT__SQL_BEGIN_READING, ""));
-    return tt__db_end(s, own, write(x));
+        TT_TRY(tt__db_exec(x->store, TT__SQL_BEGIN_READING, ""));
+    return tt__db_end(x->store, own, write(x));
 }
 
 tt_status tt__recording_export(tt__store *s, int64_t gpu_id, const tt__recording_part *part,
                                const char *commit, tt__str *out) {
     export x = {.store = s, .gpu_id = gpu_id, .out = out, .commit = commit};
-    if (part)
-        x.part = *part;
-    return in_transaction(&x, s, write_all);
+    return in_transaction(&x, part, write_all);
 }
 
 tt_status tt__recording_export_cache(tt__store *s, int64_t gpu_id, const tt__recording_part *part,
                                      tt__str *out) {
     export x = {.store = s, .gpu_id = gpu_id, .out = out};
-    if (part)
-        x.part = *part;
-    return in_transaction(&x, s, write_cache);
+    return in_transaction(&x, part, write_cache);
 }

@@ -4,7 +4,6 @@
 #include "base/clean.h"
 #include "base/clock.h"
 #include "db/checked.h"
-#include "db/problem.h"
 
 tt_status tt__store_peaks_put(tt__store *s, int64_t gpu_id, const tt__peaks *p) {
     return tt__db_exec(s, TT__SQL_PEAK_PUT, "iddddddi", gpu_id, p->copy_gbps, p->l2_gbps, p->fp32_gflops,
@@ -44,12 +43,6 @@ tt_status tt__store_energy_put(tt__store *s, int64_t gpu_id, int64_t problem_id,
                        e->joules, e->noise, e->idle_watts, e->celsius, tt__unix_ms());
 }
 
-static void read_text(sqlite3_stmt *stmt, int at, char *out, size_t size, const char *keep) {
-    const char *text = (const char *)sqlite3_column_text(stmt, at);
-    tt__copy(out, size, text ? text : "");
-    tt__clean(out, keep);
-}
-
 tt_status tt__store_energies(tt__store *s, int64_t gpu_id, int64_t problem_id, tt__energy_fn fn, void *user) {
     sqlite3_stmt *stmt;
     bool row;
@@ -60,8 +53,8 @@ tt_status tt__store_energies(tt__store *s, int64_t gpu_id, int64_t problem_id, t
         tt__energy e;
         if (tt__checked_energy(stmt, 0, &e) != TT_OK)
             continue; /* likewise */
-        read_text(stmt, TT__ENERGY_FIELDS, kernel, sizeof kernel, TT__CLEAN_NAME);
-        read_text(stmt, TT__ENERGY_FIELDS + 1, config, sizeof config, TT__CLEAN_NAME);
+        tt__text_read(stmt, TT__ENERGY_FIELDS, kernel, sizeof kernel, TT__CLEAN_NAME);
+        tt__text_read(stmt, TT__ENERGY_FIELDS + 1, config, sizeof config, TT__CLEAN_NAME);
         if ((status = fn(user, kernel, config, &e)) != TT_OK)
             break;
     }
@@ -84,9 +77,9 @@ tt_status tt__store_unsolved(tt__store *s, int64_t gpu_id, const char *op, tt__u
         u.passed = sqlite3_column_int64(stmt, at++);
         int kind = sqlite3_column_int(stmt, at++);
         u.status = kind > 0 && kind < TT__TRIAL_STATUS_COUNT ? (tt__trial_status)kind : TT__TRIAL_SKIPPED;
-        read_text(stmt, at++, u.reason, sizeof u.reason, TT__CLEAN_TEXT);
-        read_text(stmt, at++, u.kernel, sizeof u.kernel, TT__CLEAN_NAME);
-        read_text(stmt, at++, u.config, sizeof u.config, TT__CLEAN_NAME);
+        tt__text_read(stmt, at++, u.reason, sizeof u.reason, TT__CLEAN_TEXT);
+        tt__text_read(stmt, at++, u.kernel, sizeof u.kernel, TT__CLEAN_NAME);
+        tt__text_read(stmt, at++, u.config, sizeof u.config, TT__CLEAN_NAME);
         if ((status = fn(user, &u)) != TT_OK)
             break;
     }

@@ -1,11 +1,13 @@
 /*
- * Converts members of the shared structs to and from SQL and JSON, by table.
+ * Reads members of the shared structs from rows and JSON, and writes them as JSON, by table.
  */
 #include "db/field.h"
 
 #include <limits.h>
 
 #include "base/clean.h"
+#include "base/clock.h"
+#include "db/conn.h"
 
 #define T50 1125899906842624.0
 
@@ -28,46 +30,23 @@ const tt__field tt__env_fields[TT__ENV_FIELDS] = {
     TT__FIELD_TEXT_OF(tt__env, library, "library", 0, false),
 };
 
-static const void *member(const tt__field *f, const void *object) {
-    return (const char *)object + f->offset;
-}
-
-static void *member_of(const tt__field *f, void *object) {
-    return (char *)object + f->offset;
-}
-
-static int64_t integer(const tt__field *f, const void *object) {
-    const void *m = member(f, object);
-    return f->kind == TT__FIELD_INT ? *(const int *)m : *(const int64_t *)m;
-}
-
-static int bind_one(sqlite3_stmt *stmt, int at, const tt__field *f, const void *object) {
-    if (f->kind == TT__FIELD_TEXT)
-        return sqlite3_bind_text(stmt, at, member(f, object), -1, SQLITE_STATIC);
-    if (f->kind == TT__FIELD_F64)
-        return sqlite3_bind_double(stmt, at, *(const double *)member(f, object));
-    return sqlite3_bind_int64(stmt, at, integer(f, object));
-}
-
-int tt__fields_bind(sqlite3_stmt *stmt, int first, const tt__field *f, size_t n, const void *object) {
-    for (size_t i = 0; i < n; i++) {
-        int rc = bind_one(stmt, first + (int)i, &f[i], object);
-        if (rc != SQLITE_OK)
-            return rc;
-    }
-    return SQLITE_OK;
-}
+#define FIGURE(m, kind, max) TT__FIELD_NUM_OF(tt__winner, m, #m, kind, 0, max, false)
+const tt__field tt__winner_fields[TT__WINNER_FIELDS] = {
+    FIGURE(time_us, TT__FIELD_F64, 1e12),
+    FIGURE(copy_us, TT__FIELD_F64, 1e12),
+    FIGURE(copy_fraction, TT__FIELD_F64, 1e6),
+    FIGURE(speedup_vs_default, TT__FIELD_F64, 1e6),
+    FIGURE(trials, TT__FIELD_I64, 1e9),
+    FIGURE(failed, TT__FIELD_I64, 1e9),
+    FIGURE(unix_ms, TT__FIELD_I64, TT__UNIX_MS_MAX),
+};
 
 static void read_one(sqlite3_stmt *stmt, int at, const tt__field *f, void *object) {
-    void *m = member_of(f, object);
+    void *m = (char *)object + f->offset;
     switch (f->kind) {
-    case TT__FIELD_TEXT: {
-        const char *text = (const char *)sqlite3_column_text(stmt, at);
-        tt__copy(m, f->size, text ? text : "");
-        tt__clean(m, strcmp(f->name, "reason") == 0 ? TT__CLEAN_TEXT
-                                                    : TT__CLEAN_NAME); /* a reason may have lines */
+    case TT__FIELD_TEXT: /* a reason may have lines */
+        tt__text_read(stmt, at, m, f->size, strcmp(f->name, "reason") == 0 ? TT__CLEAN_TEXT : TT__CLEAN_NAME);
         break;
-    }
     case TT__FIELD_INT: {
         int64_t value = sqlite3_column_int64(stmt, at);
         *(int *)m = value > INT_MAX ? INT_MAX : value < INT_MIN ? INT_MIN : (int)value;
@@ -90,12 +69,13 @@ int tt__fields_read(sqlite3_stmt *stmt, int first, const tt__field *f, size_t n,
 
 void tt__fields_write_json(tt__json *j, const tt__field *f, size_t n, const void *object) {
     for (size_t i = 0; i < n; i++) {
+        const void *m = (const char *)object + f[i].offset;
         if (f[i].kind == TT__FIELD_TEXT)
-            tt__json_string(j, f[i].name, member(&f[i], object));
+            tt__json_string(j, f[i].name, m);
         else if (f[i].kind == TT__FIELD_F64)
-            tt__json_number(j, f[i].name, *(const double *)member(&f[i], object), 15);
+            tt__json_number(j, f[i].name, *(const double *)m, 15);
         else
-            tt__json_int(j, f[i].name, integer(&f[i], object));
+            tt__json_int(j, f[i].name, f[i].kind == TT__FIELD_INT ? *(const int *)m : *(const int64_t *)m);
     }
 }
 
@@ -118,7 +98,7 @@ static tt_status check_value(sqlite3_stmt *stmt, int at, const tt__field *f, con
         if (!type || strcmp(type, "text") != 0)
             return tt__fail(TT_E_INVALID, "%s is %s: expected a text", f->name, type ? type : "missing");
         int len = sqlite3_column_bytes(stmt, at);
-        const char *text = (const char *)sqlite3_column_text(stmt, at);
+        const char *text = tt__db_text(stmt, at);
         if (len < f->min || len > f->max || !text || strlen(text) != (size_t)len)
             return tt__fail(TT_E_INVALID, "%s has %d bytes: expected %.0f to %.0f, and no NUL", f->name, len,
                             f->min, f->max);
@@ -135,7 +115,7 @@ static tt_status check_value(sqlite3_stmt *stmt, int at, const tt__field *f, con
     return TT_OK;
 }
 
-tt_status tt__fields_check(sqlite3_stmt *stmt, int first, const tt__field *f, size_t n) {
+tt_status tt__fields_read_checked(sqlite3_stmt *stmt, int first, const tt__field *f, size_t n, void *object) {
     static const char *const types[] = {[SQLITE_INTEGER] = "integer",
                                         [SQLITE_FLOAT] = "real",
                                         [SQLITE_TEXT] = "text",
@@ -143,6 +123,7 @@ tt_status tt__fields_check(sqlite3_stmt *stmt, int first, const tt__field *f, si
                                         [SQLITE_NULL] = NULL};
     for (size_t i = 0; i < n; i++)
         TT_TRY(check_value(stmt, first + (int)i, &f[i], types[sqlite3_column_type(stmt, first + (int)i)]));
+    tt__fields_read(stmt, first, f, n, object);
     return TT_OK;
 }
 
@@ -158,7 +139,7 @@ tt_status tt__fields_read_json(sqlite3_stmt *stmt, const tt__field *f, size_t n,
         bool missing = sqlite3_column_type(stmt, at) == SQLITE_NULL;
         /* json_extract returns 1 for true and text for an object. Only json_type tells the difference. */
         if (!(missing && f[i].optional))
-            status = check_value(stmt, at + 1, &f[i], (const char *)sqlite3_column_text(stmt, at));
+            status = check_value(stmt, at + 1, &f[i], tt__db_text(stmt, at));
         if (status == TT_OK)
             read_one(stmt, at + 1, &f[i], object);
     }

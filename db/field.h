@@ -1,6 +1,6 @@
 /*
- * The members of tt__gpu and tt__env as tables, used for statements and for JSON in both directions. The
- * order is that of the columns in db/sql.h.
+ * Members of structs as tables, to read rows, and for JSON in both directions. The order is that of the
+ * columns in db/sql.h.
  */
 #ifndef TT_DB_FIELD_H
 #define TT_DB_FIELD_H
@@ -25,17 +25,15 @@ typedef struct tt__field {
 #define TT__FIELD_NUM_OF(type, m, path, kind, min, max, opt)                                                 \
     { path, kind, offsetof(type, m), 0, min, max, opt }
 
-enum { TT__GPU_FIELDS = 9, TT__GPU_ID_FIELDS = 5, TT__ENV_FIELDS = 3 };
+enum { TT__GPU_FIELDS = 9, TT__GPU_ID_FIELDS = 5, TT__ENV_FIELDS = 3, TT__WINNER_FIELDS = 7 };
 extern const tt__field tt__gpu_fields[TT__GPU_FIELDS]; /* the first TT__GPU_ID_FIELDS identify a GPU */
 extern const tt__field tt__env_fields[TT__ENV_FIELDS];
+extern const tt__field tt__winner_fields[TT__WINNER_FIELDS]; /* the figures of a winner, time_us to unix_ms */
 
-/* Binds members to parameters from `first` on. The object must live while the statement is used. */
-int tt__fields_bind(sqlite3_stmt *stmt, int first, const tt__field *f, size_t n, const void *object);
 /* Reads members from columns from `first` on. Returns the column after them. */
 int tt__fields_read(sqlite3_stmt *stmt, int first, const tt__field *f, size_t n, void *object);
-
-/* Checks type, range and length of the columns that tt__fields_read reads. TT_E_INVALID names the field. */
-tt_status tt__fields_check(sqlite3_stmt *stmt, int first, const tt__field *f, size_t n);
+/* The same, if type, range and length of all columns are right. Otherwise TT_E_INVALID names the field. */
+tt_status tt__fields_read_checked(sqlite3_stmt *stmt, int first, const tt__field *f, size_t n, void *object);
 
 void tt__fields_write_json(tt__json *j, const tt__field *f, size_t n, const void *object);
 /* Prepares the statement for tt__fields_read_json. Its ?1 is an object's JSON. NULL: out of memory. */

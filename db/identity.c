@@ -5,35 +5,17 @@
 #include "db/conn.h"
 #include "db/field.h"
 
-/* Binds the fields, runs the query, and returns the id in its first column, or -1. */
-static tt_status find_id(tt__store *s, tt__sql sql, const tt__field *f, size_t n, const void *object,
-                         int64_t *id) {
-    sqlite3_stmt *stmt;
-    bool row;
-    *id = -1;
-    TT_TRY(tt__db_stmt(s, &stmt, sql, ""));
-    int rc = tt__fields_bind(stmt, 1, f, n, object);
-    tt_status status = rc == SQLITE_OK ? tt__db_step(s, stmt, &row) : tt__db_fail(s, rc, "bind a value");
-    if (status == TT_OK && row)
-        *id = sqlite3_column_int64(stmt, 0);
-    tt__db_done(stmt);
-    return status;
-}
-
-/* Finds an object by all its fields, or adds it if the store may be written. `add` changes nothing if another
- * process has added it meanwhile. */
-static tt_status find_or_add(tt__store *s, tt__sql find, tt__sql add, const tt__field *f, size_t n,
-                             const void *object, int64_t *id) {
-    int64_t none;
-    TT_TRY(find_id(s, find, f, n, object, id));
-    if (*id >= 0 || s->mode == TT__STORE_READ_ONLY)
-        return TT_OK;
-    TT_TRY(find_id(s, add, f, n, object, &none));
-    return find_id(s, find, f, n, object, id);
+static tt_status env_find(tt__store *s, const tt__env *env, int64_t *id) {
+    return tt__db_int(s, id, -1, TT__SQL_ENV_FIND, "ttt", env->driver, env->nvrtc, env->library);
 }
 
 tt_status tt__env_id(tt__store *s, const tt__env *env, int64_t *id) {
-    return find_or_add(s, TT__SQL_ENV_FIND, TT__SQL_ENV_ADD, tt__env_fields, TT__ENV_FIELDS, env, id);
+    TT_TRY(env_find(s, env, id));
+    if (*id >= 0 || s->mode == TT__STORE_READ_ONLY)
+        return TT_OK;
+    /* Changes nothing if another process has added it meanwhile. */
+    TT_TRY(tt__db_exec(s, TT__SQL_ENV_ADD, "ttt", env->driver, env->nvrtc, env->library));
+    return env_find(s, env, id);
 }
 
 /* ---- GPUs ------------------------------------------------------------------------------------ */
@@ -44,9 +26,9 @@ static tt_status gpu_find(tt__store *s, const tt__gpu *gpu, tt__gpu *stored, int
     bool row;
     *id = -1;
     *stored = (tt__gpu){0};
-    TT_TRY(tt__db_stmt(s, &stmt, TT__SQL_GPU_FIND, ""));
-    int rc = tt__fields_bind(stmt, 1, tt__gpu_fields, TT__GPU_ID_FIELDS, gpu);
-    tt_status status = rc == SQLITE_OK ? tt__db_step(s, stmt, &row) : tt__db_fail(s, rc, "bind a value");
+    TT_TRY(tt__db_stmt(s, &stmt, TT__SQL_GPU_FIND, "ttiii", gpu->name, gpu->mig, (int64_t)gpu->cc,
+                       (int64_t)gpu->sm_count, gpu->memory_bytes));
+    tt_status status = tt__db_step(s, stmt, &row);
     if (status == TT_OK && row) {
         *id = sqlite3_column_int64(stmt, 0);
         tt__fields_read(stmt, 1, tt__gpu_fields, TT__GPU_FIELDS, stored);
@@ -57,12 +39,13 @@ static tt_status gpu_find(tt__store *s, const tt__gpu *gpu, tt__gpu *stored, int
 
 static tt_status gpu_add(tt__store *s, const tt__gpu *gpu, int64_t *id) {
     bool own;
-    int64_t none;
     tt__gpu stored;
     TT_TRY(tt__db_begin(s, &own));
     tt_status status = gpu_find(s, gpu, &stored, id); /* again, because another process may have added it */
     if (status == TT_OK && *id < 0) {
-        status = find_id(s, TT__SQL_GPU_ADD, tt__gpu_fields, TT__GPU_FIELDS, gpu, &none);
+        status = tt__db_exec(s, TT__SQL_GPU_ADD, "ttiiiiiid", gpu->name, gpu->mig, (int64_t)gpu->cc,
+                             (int64_t)gpu->sm_count, gpu->memory_bytes, gpu->l2_bytes,
+                             (int64_t)gpu->max_threads_per_block, gpu->shared_per_block, gpu->peak_gbps);
         if (status == TT_OK)
             *id = sqlite3_last_insert_rowid(s->db);
     }

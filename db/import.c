@@ -136,13 +136,13 @@ static const tt__field result_fields[] = {
     TT__FIELD_NUM_OF(result, trial.compile_ms, "times.compilation_time", TT__FIELD_F64, 0, TIME_MAX_MS,
                      false),
 };
-enum { RESULT_FIELDS = sizeof result_fields / sizeof *result_fields };
+enum { RESULT_FIELDS = TT__COUNT(result_fields) };
 
 static const tt__field foreign_fields[] = {
     TT__FIELD_TEXT_OF(result, invalidity, "invalidity", 1, false),
     TT__FIELD_NUM_OF(result, trial.compile_ms, "times.compilation", TT__FIELD_F64, 0, TIME_MAX_MS, true),
 };
-enum { FOREIGN_FIELDS = sizeof foreign_fields / sizeof *foreign_fields };
+enum { FOREIGN_FIELDS = TT__COUNT(foreign_fields) };
 
 static bool is_number(const tt__member *v) {
     return strcmp(v->type, "real") == 0 || strcmp(v->type, "integer") == 0;
@@ -203,9 +203,9 @@ static tt_status find_status(const result *r, tt__trial_status *out) {
                  {"runtime", TT__TRIAL_LAUNCH_ERROR}, {"correctness", TT__TRIAL_WRONG_RESULT},
                  {"timeout", TT__TRIAL_TIMEOUT},      {"constraints", TT__TRIAL_SKIPPED}};
     size_t word = 0;
-    while (word < sizeof words / sizeof *words && strcmp(words[word].name, r->invalidity) != 0)
+    while (word < TT__COUNT(words) && strcmp(words[word].name, r->invalidity) != 0)
         word++;
-    if (word == sizeof words / sizeof *words)
+    if (word == TT__COUNT(words))
         return tt__fail(TT_E_INVALID, "invalidity is \"%s\": T4 has no such word", r->invalidity);
     *out = words[word].status;
     if (!*r->status)
@@ -389,29 +389,24 @@ tt_status tt__import_read(tt__import *m) {
     return status;
 }
 
-static tt_status open_recording(tt__recording **out, tt__import *m) {
-    tt_status status;
-    *out = NULL;
-    TT_TRY(tt__read_file(&m->text, m->path));
-    m->r = calloc(1, sizeof *m->r);
-    status =
-        m->r ? tt__store_open(&m->r->store, ":memory:", TT__STORE_READ_WRITE) : tt__fail_memory(sizeof *m->r);
-    if (status == TT_OK)
-        status = tt__import_read(m);
-    else
-        tt__str_free(&m->text);
-    if (status == TT_OK)
-        *out = m->r;
-    else
-        tt__recording_close(&m->r);
-    return status;
-}
-
 tt_status tt__recording_open(tt__recording **out, const char *path) {
     return tt__recording_open_t4(out, path, NULL);
 }
 
 tt_status tt__recording_open_t4(tt__recording **out, const char *path, const tt__foreign *foreign) {
     tt__import m = {.path = path, .foreign = foreign};
-    return open_recording(out, &m);
+    *out = NULL;
+    TT_TRY(tt__read_file(&m.text, path));
+    m.r = calloc(1, sizeof *m.r);
+    tt_status status =
+        m.r ? tt__store_open(&m.r->store, ":memory:", TT__STORE_READ_WRITE) : tt__fail_memory(sizeof *m.r);
+    if (status == TT_OK)
+        status = tt__import_read(&m);
+    else
+        tt__str_free(&m.text);
+    if (status == TT_OK)
+        *out = m.r;
+    else
+        tt__recording_close(&m.r);
+    return status;
 }

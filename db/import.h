@@ -57,6 +57,8 @@ tt_status tt__import_read(tt__import *m);
 /* TT_E_INVALID (or TT_E_NO_MEMORY) with the file's path and SQLite's message. */
 tt_status tt__import_sql_failed(tt__import *m);
 tt_status tt__import_prepare(tt__import *m, sqlite3_stmt **stmt, const char *sql);
+/* The text in a query's first row and column; *text is NULL for NULL. Its ?1 is the file. Finalize *stmt. */
+tt_status tt__import_ask(tt__import *m, sqlite3_stmt **stmt, const char *sql, const char **text);
 /* Call it after json_valid: SQLite 3.40 accepts {["a"]: 1} as JSON, and then reads out of bounds. */
 bool tt__json_keys_are_strings(const char *text);
 /* Reads a member of metadata.problems. TT_E_INVALID: the caller adds the place. */

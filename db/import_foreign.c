@@ -48,16 +48,6 @@ tt_status tt__import_unpack(tt__import *m) {
 
 /* ---- What it is -------------------------------------------------------------------------------- */
 
-/* The text of a query's row and column; *text is NULL for NULL. Finalize *stmt. */
-static tt_status ask(tt__import *m, sqlite3_stmt **stmt, const char *sql, const char **text) {
-    TT_TRY(tt__import_prepare(m, stmt, sql));
-    if (sqlite3_bind_text(*stmt, 1, m->text.text, (int)m->text.len, SQLITE_STATIC) != SQLITE_OK ||
-        sqlite3_step(*stmt) != SQLITE_ROW)
-        return tt__import_sql_failed(m);
-    *text = (const char *)sqlite3_column_text(*stmt, 0);
-    return TT_OK;
-}
-
 /* Converts a cache file of Kernel Tuner to T4. An entry has its parameters, its measurements, or a word if it
  * failed. */
 static const char cache_as_t4[] =
@@ -83,7 +73,7 @@ static tt_status convert_cache(tt__import *m) {
     sqlite3_stmt *stmt = NULL;
     const char *text = NULL;
     tt__str t4 = {0};
-    tt_status status = ask(m, &stmt, cache_as_t4, &text);
+    tt_status status = tt__import_ask(m, &stmt, cache_as_t4, &text);
     if (status == TT_OK)
         tt__str_add(&t4, text ? text : "");
     sqlite3_finalize(stmt);
@@ -101,9 +91,9 @@ static tt_status read_unit(tt__import *m) {
                  {"ns", "1e-6"}};
     sqlite3_stmt *stmt = NULL;
     const char *unit = NULL;
-    tt_status status = ask(m, &stmt, "SELECT json_extract(?1, '$.metadata.timeunit')", &unit);
+    tt_status status = tt__import_ask(m, &stmt, "SELECT json_extract(?1, '$.metadata.timeunit')", &unit);
     m->ms_per_unit = status == TT_OK && !unit ? "1" : NULL;
-    for (size_t i = 0; status == TT_OK && unit && i < sizeof units / sizeof *units; i++)
+    for (size_t i = 0; status == TT_OK && unit && i < TT__COUNT(units); i++)
         if (tt__same_letters(unit, units[i].unit))
             m->ms_per_unit = units[i].ms;
     if (status == TT_OK && !m->ms_per_unit)
@@ -131,12 +121,13 @@ tt_status tt__import_tell(tt__import *m) {
     sqlite3_stmt *stmt = NULL;
     const char *found = NULL;
     char what[8] = "";
-    tt_status status = ask(m, &stmt,
-                           "SELECT CASE WHEN json_type(?1, '$.metadata.format') IS NOT NULL THEN 'ours'"
-                           " WHEN json_type(?1, '$.results') IS NOT NULL THEN 't4'"
-                           " WHEN json_type(?1, '$.cache') = 'object' THEN 'cache'"
-                           " WHEN json_type(?1, '$.Results') IS NOT NULL THEN 'ktt' ELSE '' END",
-                           &found);
+    tt_status status =
+        tt__import_ask(m, &stmt,
+                       "SELECT CASE WHEN json_type(?1, '$.metadata.format') IS NOT NULL THEN 'ours'"
+                       " WHEN json_type(?1, '$.results') IS NOT NULL THEN 't4'"
+                       " WHEN json_type(?1, '$.cache') = 'object' THEN 'cache'"
+                       " WHEN json_type(?1, '$.Results') IS NOT NULL THEN 'ktt' ELSE '' END",
+                       &found);
     if (status == TT_OK)
         tt__copy(what, sizeof what, found ? found : "");
     sqlite3_finalize(stmt);
@@ -164,7 +155,7 @@ tt_status tt__import_foreign_gpu(tt__import *m) {
     const char *device = NULL, *slash = strrchr(m->path, '/');
     tt__gpu *gpu = &m->r->gpu;
     *gpu = m->foreign->gpu;
-    tt_status status = ask(m, &stmt, "SELECT json_extract(?1, '$.device')", &device);
+    tt_status status = tt__import_ask(m, &stmt, "SELECT json_extract(?1, '$.device')", &device);
     if (status == TT_OK && !*gpu->name)
         tt__copy(gpu->name, sizeof gpu->name, device && *device ? device : slash ? slash + 1 : m->path);
     else if (status == TT_OK && device && !tt__has_letters(device, gpu->name) &&

@@ -3,6 +3,7 @@
  * objects.
  */
 #include <limits.h>
+#include <stdio.h>
 
 #include "db/import.h"
 
@@ -17,18 +18,25 @@ tt_status tt__import_prepare(tt__import *m, sqlite3_stmt **stmt, const char *sql
     return sqlite3_prepare_v2(m->db, sql, -1, stmt, NULL) == SQLITE_OK ? TT_OK : tt__import_sql_failed(m);
 }
 
+tt_status tt__import_ask(tt__import *m, sqlite3_stmt **stmt, const char *sql, const char **text) {
+    TT_TRY(tt__import_prepare(m, stmt, sql));
+    if (sqlite3_bind_text(*stmt, 1, tt__str_text(&m->text), (int)m->text.len, SQLITE_STATIC) != SQLITE_OK ||
+        sqlite3_step(*stmt) != SQLITE_ROW)
+        return tt__import_sql_failed(m);
+    *text = tt__db_text(*stmt, 0);
+    return TT_OK;
+}
+
 /* Steps through rows of (key, type, value), and resets the statement. */
 static tt_status walk(tt__import *m, sqlite3_stmt *stmt, tt__member_fn fn, void *user) {
     tt_status status = TT_OK;
     int rc;
     for (int64_t i = 0; (rc = sqlite3_step(stmt)) == SQLITE_ROW && status == TT_OK; i++) {
         tt__member v = {.index = i,
-                        .key = sqlite3_column_type(stmt, 0) == SQLITE_TEXT
-                                   ? (const char *)sqlite3_column_text(stmt, 0)
-                                   : NULL,
-                        .type = (const char *)sqlite3_column_text(stmt, 1),
+                        .key = sqlite3_column_type(stmt, 0) == SQLITE_TEXT ? tt__db_text(stmt, 0) : NULL,
+                        .type = tt__db_text(stmt, 1),
                         .number = sqlite3_column_double(stmt, 2)};
-        v.json = (const char *)sqlite3_column_text(stmt, 2);
+        v.json = tt__db_text(stmt, 2);
         v.len = sqlite3_column_bytes(stmt, 2);
         if (!v.json)
             v.json = ""; /* null */
@@ -51,38 +59,22 @@ tt_status tt__import_walk_text(tt__import *m, sqlite3_stmt *stmt, const char *js
     return status;
 }
 
-/* Calls `fn` for every member of one of the file's arrays or objects. TT_E_INVALID: it is not there. */
 tt_status tt__import_walk_file(tt__import *m, const char *where, const char *type, tt__member_fn fn,
                                void *user) {
     sqlite3_stmt *stmt = NULL;
-    tt_status status;
-    tt__str path = {0};
-    tt__str_addf(&path, "$.%s", where);
-    TT_GOTO(tt__str_check(&path));
-    TT_GOTO(tt__import_prepare(m, &stmt, "SELECT json_type(?1, ?2)"));
-    if (sqlite3_bind_text(stmt, 1, m->text.text, (int)m->text.len, SQLITE_STATIC) != SQLITE_OK ||
-        sqlite3_bind_text(stmt, 2, path.text, -1, SQLITE_STATIC) != SQLITE_OK ||
-        sqlite3_step(stmt) != SQLITE_ROW) {
-        status = tt__import_sql_failed(m);
-        goto out;
-    }
-    const char *actual = (const char *)sqlite3_column_text(stmt, 0);
-    if (!actual || strcmp(actual, type) != 0) {
+    const char *actual = NULL;
+    char sql[96];
+    snprintf(sql, sizeof sql, "SELECT json_type(?1, '$.%s')", where);
+    tt_status status = tt__import_ask(m, &stmt, sql, &actual);
+    if (status == TT_OK && (!actual || strcmp(actual, type) != 0))
         status = tt__fail(TT_E_INVALID, "%s: %s is %s: expected an %s, as `tune export` writes it", m->path,
                           where, actual ? actual : "missing", type);
-        goto out;
-    }
     sqlite3_finalize(stmt);
-    stmt = NULL;
-    TT_GOTO(tt__import_prepare(m, &stmt, "SELECT key, type, value FROM json_each(?1, ?2)"));
-    if (sqlite3_bind_text(stmt, 2, path.text, -1, SQLITE_STATIC) != SQLITE_OK) {
-        status = tt__import_sql_failed(m);
-        goto out;
-    }
+    TT_TRY(status);
+    snprintf(sql, sizeof sql, "SELECT key, type, value FROM json_each(?1, '$.%s')", where);
+    TT_TRY(tt__import_prepare(m, &stmt, sql));
     status = tt__import_walk_text(m, stmt, m->text.text, (int)m->text.len, fn, user);
-out:
     sqlite3_finalize(stmt);
-    tt__str_free(&path);
     return status;
 }
 
@@ -115,12 +107,9 @@ bool tt__json_keys_are_strings(const char *at) {
 
 static tt_status is_json(tt__import *m, bool *yes) {
     sqlite3_stmt *stmt = NULL;
-    TT_TRY(tt__import_prepare(m, &stmt, "SELECT json_valid(?1)"));
-    tt_status status = TT_OK;
-    if (sqlite3_bind_text(stmt, 1, tt__str_text(&m->text), (int)m->text.len, SQLITE_STATIC) != SQLITE_OK ||
-        sqlite3_step(stmt) != SQLITE_ROW)
-        status = tt__import_sql_failed(m);
-    else
+    const char *valid;
+    tt_status status = tt__import_ask(m, &stmt, "SELECT json_valid(?1)", &valid);
+    if (status == TT_OK)
         *yes = sqlite3_column_int(stmt, 0) && tt__json_keys_are_strings(tt__str_text(&m->text));
     sqlite3_finalize(stmt);
     return status;

@@ -108,7 +108,7 @@ static const tt__field matrix_fields[] = {
     NUMBER(elem_size, 16, false),
     NUMBER(align, 16, false),
 };
-enum { MATRIX_FIELDS = sizeof matrix_fields / sizeof *matrix_fields };
+enum { MATRIX_FIELDS = TT__COUNT(matrix_fields) };
 
 /* Removes the suffix if `text` ends with it. */
 static bool cut(char *text, const char *suffix) {
@@ -149,7 +149,7 @@ static tt_status from_matrix(matrix *x, tt__problem *out) {
         {"rows", x->rows},  {"cols", x->cols},   {"elem_size", x->elem_size},   {"lds", x->lds},
         {"ldd", x->ldd},    {"batch", x->batch}, {"src_stride", x->src_stride}, {"dst_stride", x->dst_stride},
         {"align", x->align}};
-    for (size_t i = 0; i < sizeof values / sizeof *values; i++)
+    for (size_t i = 0; i < TT__COUNT(values); i++)
         tt__problem_set(out, values[i].name, values[i].value);
     out->moved_bytes = 2.0 * (double)x->rows * (double)x->cols * (double)x->batch * (double)x->elem_size;
     return TT_OK;

@@ -38,9 +38,9 @@ static int by_from(const void *a, const void *b) {
     return (x > y) - (x < y);
 }
 
-/* -1: it is not copied. */
-static int64_t map_get(const id_map *m, int64_t from) {
-    struct id_pair key = {from, 0};
+/* For the id in a column. -1: it is not copied. */
+static int64_t map_get(const id_map *m, sqlite3_stmt *row, int at) {
+    struct id_pair key = {sqlite3_column_int64(row, at), 0};
     const struct id_pair *found = m->n ? bsearch(&key, m->pairs, m->n, sizeof key, by_from) : NULL;
     return found ? found->to : -1;
 }
@@ -123,9 +123,8 @@ static tt_status take_trial(merge *m, sqlite3_stmt *row) {
     tt__trial trial;
     sqlite3_stmt *put;
     bool none;
-    int64_t problem = map_get(&m->problems, sqlite3_column_int64(row, PROBLEM));
-    int64_t config = map_get(&m->configs, sqlite3_column_int64(row, CONFIG));
-    int64_t run = map_get(&m->runs, sqlite3_column_int64(row, RUN)), stage = sqlite3_column_int64(row, STAGE);
+    int64_t problem = map_get(&m->problems, row, PROBLEM), config = map_get(&m->configs, row, CONFIG);
+    int64_t run = map_get(&m->runs, row, RUN), stage = sqlite3_column_int64(row, STAGE);
     if (run < 0 && m->opts->gpu_id)
         return TT_OK; /* belongs to another GPU */
     TT_TRY(tt__trial_read(m->from, row, &trial));
@@ -176,13 +175,12 @@ static bool better(const tt__winner *now, const tt__winner *then) {
 }
 
 static tt_status take_winner(merge *m, sqlite3_stmt *row) {
-    enum { OP_FITS = 4 + TT__ENV_FIELDS + 7 };
+    enum { OP_FITS = 4 + TT__ENV_FIELDS + TT__WINNER_FIELDS };
     tt__winner w, old;
     tt__env env;
     bool found;
-    int64_t gpu_id, problem = map_get(&m->problems, sqlite3_column_int64(row, 0));
-    int64_t run = map_get(&m->runs, sqlite3_column_int64(row, 1));
-    int64_t config = map_get(&m->configs, sqlite3_column_int64(row, 2));
+    int64_t gpu_id, problem = map_get(&m->problems, row, 0), run = map_get(&m->runs, row, 1);
+    int64_t config = map_get(&m->configs, row, 2);
     if (problem < 0 || run < 0 || config < 0)
         return tt__fail(TT_E_INVALID, "refers to a problem, configuration or run that is not there");
     if (!sqlite3_column_int(row, OP_FITS))
@@ -219,7 +217,7 @@ static tt_status take_peaks(merge *m, sqlite3_stmt *row) {
 
 static tt_status take_flop(merge *m, sqlite3_stmt *row) {
     double old, flop = sqlite3_column_double(row, 1);
-    int64_t problem = map_get(&m->problems, sqlite3_column_int64(row, 0));
+    int64_t problem = map_get(&m->problems, row, 0);
     if (problem < 0 || !(flop > 0 && flop < 1e30))
         return TT_OK;
     TT_TRY(tt__store_flop_get(m->to, problem, &old));
@@ -230,8 +228,7 @@ static tt_status take_energy(merge *m, sqlite3_stmt *row) {
     enum { AT = TT__GPU_FIELDS, PROBLEM = AT + TT__ENERGY_FIELDS, CONFIG, UNIX_MS };
     tt__gpu gpu;
     tt__energy e;
-    int64_t gpu_id, problem = map_get(&m->problems, sqlite3_column_int64(row, PROBLEM)),
-                    config = map_get(&m->configs, sqlite3_column_int64(row, CONFIG));
+    int64_t gpu_id, problem = map_get(&m->problems, row, PROBLEM), config = map_get(&m->configs, row, CONFIG);
     TT_TRY(tt__checked_gpu(row, 0, &gpu));
     TT_TRY(tt__checked_energy(row, AT, &e));
     TT_TRY(tt__store_known_gpu(m->to, &gpu, &gpu_id));
@@ -249,8 +246,7 @@ static bool is_hash(const char *text) {
 
 static tt_status take_cubin(merge *m, sqlite3_stmt *row) {
     char actual[TT__HASH_SIZE];
-    const char *key = (const char *)sqlite3_column_text(row, 0),
-               *hash = (const char *)sqlite3_column_text(row, 1);
+    const char *key = tt__db_text(row, 0), *hash = tt__db_text(row, 1);
     const void *image = sqlite3_column_blob(row, 2);
     size_t size = (size_t)sqlite3_column_bytes(row, 2);
     if (!is_hash(key) || !is_hash(hash) || !image)
@@ -264,9 +260,7 @@ static tt_status take_cubin(merge *m, sqlite3_stmt *row) {
 }
 
 static tt_status take_link(merge *m, sqlite3_stmt *row) {
-    const char *hash = (const char *)sqlite3_column_text(row, 0),
-               *config = (const char *)sqlite3_column_text(row, 1);
-    const char *key = (const char *)sqlite3_column_text(row, 4);
+    const char *hash = tt__db_text(row, 0), *config = tt__db_text(row, 1), *key = tt__db_text(row, 4);
     if (!hash || !config || !is_hash(key))
         return tt__fail(TT_E_INVALID, "names no cubin");
     if (strlen(config) <

@@ -23,15 +23,9 @@ void tt__origin_here(tt__origin *out) {
     tt__clean(out->who, "");
 }
 
-static void read_text(char *out, size_t size, sqlite3_stmt *stmt, int at) {
-    const char *text = (const char *)sqlite3_column_text(stmt, at);
-    tt__format(out, size, "%s", text ? text : "");
-    tt__clean(out, "");
-}
-
 void tt__origin_read(tt__origin *out, sqlite3_stmt *stmt, int at) {
-    read_text(out->who, sizeof out->who, stmt, at);
-    read_text(out->program, sizeof out->program, stmt, at + 1);
+    tt__text_read(stmt, at, out->who, sizeof out->who, TT__CLEAN_NAME);
+    tt__text_read(stmt, at + 1, out->program, sizeof out->program, TT__CLEAN_NAME);
 }
 
 tt_status tt__store_origin(tt__store *s, int64_t gpu_id, int64_t problem_id, tt__origin *out) {

@@ -99,7 +99,7 @@ static tt_status create_file(const char *path) {
 
 /* Files that SQLite reads beside a store. */
 static const char *const sides[] = {"-wal", "-shm", "-journal"};
-enum { SIDES = sizeof sides / sizeof *sides };
+enum { SIDES = TT__COUNT(sides) };
 
 /* SQLite opens them by name. With a FIFO it would wait forever, and a link can lead anywhere. */
 static tt_status check_side_kinds(const char *path) {

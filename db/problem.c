@@ -2,7 +2,7 @@
  * Problems: a row with the operation, and a row for the value of each variable. They are found by a key made
  * of all values.
  */
-#include "db/problem.h"
+#include <stdio.h>
 
 #include "db/checked.h"
 
@@ -22,7 +22,7 @@ static tt_status read_text(sqlite3_stmt *stmt, int at, const char *what, char *o
     int type = sqlite3_column_type(stmt, at);
     if (type != SQLITE_TEXT)
         return tt__fail(TT_E_INVALID, "%s is %s: expected a text", what, type_name(type));
-    const char *text = (const char *)sqlite3_column_text(stmt, at);
+    const char *text = tt__db_text(stmt, at);
     size_t n = (size_t)sqlite3_column_bytes(stmt, at);
     if (!text)
         return tt__fail_memory(0);
@@ -47,7 +47,7 @@ static tt_status read_setting(sqlite3_stmt *row, tt__setting *out) {
         out->number = sqlite3_column_int64(row, 1);
         return TT_OK;
     }
-    const char *text = type == SQLITE_TEXT ? (const char *)sqlite3_column_text(row, 1) : NULL;
+    const char *text = type == SQLITE_TEXT ? tt__db_text(row, 1) : NULL;
     out->type = text ? tt__type_named(text, (size_t)sqlite3_column_bytes(row, 1)) : TT__TYPE_NONE;
     if (out->type == TT__TYPE_NONE)
         return tt__fail(TT_E_INVALID, "%s is %s%s%.40s: expected an integer or an element type", out->name,
@@ -83,21 +83,13 @@ tt_status tt__checked_problem(tt__store *s, sqlite3_stmt *stmt, int at, tt__prob
     return tt__check_problem(out);
 }
 
-static tt_status fail_damaged(tt__store *s, int64_t id, const char *why) {
-    return tt__fail(
-        TT_E_DB,
-        "%s: cannot read problem %lld: the file is damaged (%s). It is left as it is: move it away "
-        "to start afresh, or name another one (--db)",
-        s->path, (long long)id, why);
-}
-
 tt_status tt__db_problem_read(tt__store *s, sqlite3_stmt *stmt, int at, tt__problem *out) {
+    char doing[40];
     tt_status status = tt__checked_problem(s, stmt, at, out);
     if (status != TT_E_INVALID)
         return status;
-    char why[256];
-    tt__copy(why, sizeof why, tt_last_error());
-    return fail_damaged(s, sqlite3_column_int64(stmt, at + 4), why);
+    snprintf(doing, sizeof doing, "read problem %lld", (long long)sqlite3_column_int64(stmt, at + 4));
+    return tt__db_fail_damaged(s, doing, tt_last_error());
 }
 
 /* ---- Found, or added ------------------------------------------------------------------------- */
@@ -118,15 +110,9 @@ static tt_status find(tt__store *s, const tt__problem *p, const char *key, int64
 }
 
 static tt_status add_setting(tt__store *s, int64_t id, int64_t place, const tt__setting *v) {
-    sqlite3_stmt *stmt;
-    bool row;
-    TT_TRY(tt__db_stmt(s, &stmt, TT__SQL_VALUE_ADD, "iit", id, place, v->name));
-    int rc = v->type == TT__TYPE_NONE
-                 ? sqlite3_bind_int64(stmt, 4, v->number)
-                 : sqlite3_bind_text(stmt, 4, tt__types[v->type].name, -1, SQLITE_STATIC);
-    tt_status status = rc == SQLITE_OK ? tt__db_step(s, stmt, &row) : tt__db_fail(s, rc, "bind a value");
-    tt__db_done(stmt);
-    return status;
+    if (v->type == TT__TYPE_NONE)
+        return tt__db_exec(s, TT__SQL_VALUE_ADD, "iiti", id, place, v->name, v->number);
+    return tt__db_exec(s, TT__SQL_VALUE_ADD, "iitt", id, place, v->name, tt__types[v->type].name);
 }
 
 static tt_status add(tt__store *s, const tt__problem *p, const char *key, int64_t *id) {

@@ -60,8 +60,7 @@ static tt_status consider_gpu(pruning *p, sqlite3_stmt *row) {
 }
 
 static tt_status consider_text(pruning *p, sqlite3_stmt *row) {
-    const char *kernel = (const char *)sqlite3_column_text(row, 1),
-               *hash = (const char *)sqlite3_column_text(row, 2);
+    const char *kernel = tt__db_text(row, 1), *hash = tt__db_text(row, 2);
     if (!kernel || !hash)
         return tt__fail_memory(0);
     return p->opts->text(p->opts->user, kernel, hash) ? list_add(&p->list, sqlite3_column_int64(row, 0))
@@ -124,12 +123,9 @@ static tt_status sweep(pruning *p) {
         {TT__SQL_SWEEP_GPUS, 0},
         {TT__SQL_SWEEP_CUBINS, offsetof(tt__pruned, cubins)},
     };
-    sqlite3_stmt *stmt;
-    bool busy;
-    TT_TRY(tt__db_stmt(p->store, &stmt, TT__SQL_UNDER_WAY, "i", tt__unix_ms() - UNDER_WAY_MS));
-    tt_status status = tt__db_step(p->store, stmt, &busy);
-    tt__db_done(stmt);
-    for (size_t i = 0; status == TT_OK && !busy && i < sizeof steps / sizeof *steps; i++) {
+    int64_t busy;
+    tt_status status = tt__db_int(p->store, &busy, 0, TT__SQL_UNDER_WAY, "i", tt__unix_ms() - UNDER_WAY_MS);
+    for (size_t i = 0; status == TT_OK && !busy && i < TT__COUNT(steps); i++) {
         status = tt__db_exec(p->store, steps[i].sql, "");
         if (status == TT_OK && steps[i].counter)
             *(int64_t *)((char *)p->out + steps[i].counter) += sqlite3_changes(p->store->db);

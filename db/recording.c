@@ -6,7 +6,6 @@
 #include <stdlib.h>
 
 #include "db/import.h"
-#include "db/problem.h"
 
 void tt__recording_close(tt__recording **r) {
     if (!*r)
@@ -52,14 +51,12 @@ tt_status tt__recording_problems(const tt__recording *r, const char *op, tt__pro
 }
 
 tt_status tt__recording_has(const tt__recording *r, const tt__problem *p, bool *has) {
-    sqlite3_stmt *stmt;
-    int64_t id;
+    int64_t id, one;
     *has = false;
     TT_TRY(tt__store_known_problem(r->store, p, &id));
-    TT_TRY(tt__db_stmt(r->store, &stmt, TT__SQL_RECORDED_PROBLEM, "i", id));
-    tt_status status = tt__db_step(r->store, stmt, has);
-    tt__db_done(stmt);
-    return status;
+    TT_TRY(tt__db_int(r->store, &one, 0, TT__SQL_RECORDED_PROBLEM, "i", id));
+    *has = one != 0;
+    return TT_OK;
 }
 
 tt_status tt__recording_trial(const tt__recording *r, const tt__problem *p, const char *kernel,

@@ -9,6 +9,7 @@
 #define TT__GPU_COLS "gpu.name, gpu.mig, gpu.cc, gpu.sm_count, gpu.memory_bytes, gpu.l2_bytes," \
     " gpu.max_threads_per_block, gpu.shared_per_block, gpu.peak_gbps"
 #define TT__ENV_COLS "env.driver, env.nvrtc, env.library"
+#define TT__WINNER_COLS "w.time_us, w.copy_us, w.copy_fraction, w.speedup_vs_default, w.trials, w.failed, w.unix_ms"
 /* Columns of a problem, for tt__db_problem_read. */
 #define TT__PROBLEM_COLS "operation.name, operation.text, problem.warm, problem.unverified, problem.id, problem.moved_bytes"
 #define TT__JOIN_OPERATION " JOIN operation ON operation.id = problem.operation_id"
@@ -21,8 +22,7 @@
 #define TT__PROBLEM_ORDER "operation.name, operation.text, problem.warm, problem.unverified, " TT__VALUE("elem_size") "," \
     " (SELECT max(value) FROM value WHERE problem_id = problem.id AND typeof(value) = 'integer'), problem.key"
 #define TT__SELECT_WINNER "SELECT " TT__GPU_COLS ", " TT__PROBLEM_COLS ", " TT__ENV_COLS "," \
-    " template.kernel, template.hash, config.text, run.source, w.time_us, w.copy_us, w.copy_fraction," \
-    " w.speedup_vs_default, w.trials, w.failed, w.unix_ms" \
+    " template.kernel, template.hash, config.text, run.source, " TT__WINNER_COLS \
     " FROM winner w CROSS JOIN gpu ON gpu.id = w.gpu_id JOIN problem ON problem.id = w.problem_id" TT__JOIN_OPERATION \
     " JOIN run ON run.id = w.run_id JOIN env ON env.id = run.env_id" \
     " JOIN config ON config.id = w.config_id JOIN template ON template.id = config.template_id "
@@ -241,8 +241,7 @@
         " celsius, unix_ms) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9) ON CONFLICT DO NOTHING") \
     X(MERGE_TRIAL_PUT, "INSERT INTO trial (status, time, compile_us, regs, samples, reason, weight," \
         " problem_id, stage, config_id, run_id, at_ms) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12) ON CONFLICT DO NOTHING") \
-    X(MERGE_WINNERS, "SELECT w.problem_id, w.run_id, w.config_id, run.source, " TT__ENV_COLS ", w.time_us," \
-        " w.copy_us, w.copy_fraction, w.speedup_vs_default, w.trials, w.failed, w.unix_ms, " TT__OP_FITS \
+    X(MERGE_WINNERS, "SELECT w.problem_id, w.run_id, w.config_id, run.source, " TT__ENV_COLS ", " TT__WINNER_COLS ", " TT__OP_FITS \
         " FROM winner w JOIN run ON run.id = w.run_id JOIN env ON env.id = run.env_id" \
         " LEFT JOIN problem ON problem.id = w.problem_id LEFT" TT__JOIN_OPERATION " LEFT JOIN config ON config.id = w.config_id" \
         " LEFT JOIN template ON template.id = config.template_id WHERE ?1 = 0 OR w.gpu_id = ?1") \
@@ -290,8 +289,8 @@
     X(CHECK_GPUS, "SELECT gpu.id, " TT__GPU_COLS " FROM gpu") \
     X(CHECK_ENVS, "SELECT env.id, " TT__ENV_COLS " FROM env") \
     X(CHECK_RUNS, "SELECT id, started_ms FROM run WHERE started_ms NOT BETWEEN 0 AND 4102444800000") \
-    X(CHECK_WINNERS, "SELECT w.problem_id, w.time_us, w.copy_us, w.copy_fraction, w.speedup_vs_default," \
-        " w.trials, w.failed, w.unix_ms, run.gpu_id = w.gpu_id FROM winner w JOIN run ON run.id = w.run_id") \
+    X(CHECK_WINNERS, "SELECT w.problem_id, " TT__WINNER_COLS ", run.gpu_id = w.gpu_id FROM winner w" \
+        " JOIN run ON run.id = w.run_id") \
     X(CHECK_OPS, "SELECT problem_id, template.op, operation.name FROM winner w" \
         " JOIN problem ON problem.id = problem_id" TT__JOIN_OPERATION \
         " JOIN config ON config.id = config_id JOIN template ON template.id = template_id" \

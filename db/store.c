@@ -98,16 +98,21 @@ static tt_status check_objects(tt__store *s) {
     int rc = sqlite3_prepare_v2(s->db, sql, -1, &stmt, NULL);
     tt_status status = rc == SQLITE_OK ? tt__db_step(s, stmt, &row) : tt__db_fail(s, rc, "read its schema");
     if (status == TT_OK && row)
-        status = tt__fail(
-            TT_E_DB,
-            "%s: \"%.60s\" in it is a %.40s, which no store has: the file was changed by another "
-            "program, or made to do harm. It is left as it is: name another file (--db)",
-            s->path, (const char *)sqlite3_column_text(stmt, 0), (const char *)sqlite3_column_text(stmt, 1));
+        status =
+            tt__fail(TT_E_DB,
+                     "%s: \"%.60s\" in it is a %.40s, which no store has: the file was changed by another "
+                     "program, or made to do harm. It is left as it is: name another file (--db)",
+                     s->path, tt__db_text(stmt, 0), tt__db_text(stmt, 1));
     sqlite3_finalize(stmt);
     return status;
 }
 
 /* ---- Opening --------------------------------------------------------------------------------- */
+
+static tt_status run_script(tt__store *s, const char *sql, const char *doing) {
+    int rc = tt__db_script(s, sql);
+    return rc == SQLITE_OK ? TT_OK : tt__db_fail(s, rc, doing);
+}
 
 static int connect(tt__store *s, const char *name, int flags) {
     sqlite3_close(s->db);
@@ -167,15 +172,15 @@ static tt_status use_wal(tt__store *s) {
     int rc = sqlite3_prepare_v2(s->db, "PRAGMA journal_mode = WAL", -1, &stmt, NULL);
     tt_status status = rc == SQLITE_OK ? tt__db_step(s, stmt, &row) : tt__db_fail(s, rc, "set the journal");
     if (status == TT_OK && row) {
-        const char *mode = (const char *)sqlite3_column_text(stmt, 0);
+        const char *mode = tt__db_text(stmt, 0);
         wal = mode && strcmp(mode, "wal") == 0;
     }
     sqlite3_finalize(stmt);
-    if (status == TT_OK && (rc = tt__db_script(s, wal ? "PRAGMA synchronous = NORMAL"
-                                                      : "PRAGMA synchronous = FULL")) != SQLITE_OK)
-        status = tt__db_fail(s, rc, "set it up");
-    return status;
+    TT_TRY(status);
+    return run_script(s, wal ? "PRAGMA synchronous = NORMAL" : "PRAGMA synchronous = FULL", "set it up");
 }
+
+static const char migrating[] = "bring its schema up to date";
 
 /* One migration inside the open transaction. *done is true if none is left. */
 static tt_status migrate_step(tt__store *s, bool *done) {
@@ -188,22 +193,18 @@ static tt_status migrate_step(tt__store *s, bool *done) {
     *done = h.version >= (int)tt__n_migrations;
     if (*done)
         return TT_OK;
-    rc = tt__db_script(s, tt__migrations[h.version].sql);
+    TT_TRY(run_script(s, tt__migrations[h.version].sql, migrating));
     snprintf(stamp, sizeof stamp, "PRAGMA application_id = %d; PRAGMA user_version = %d", APPLICATION_ID,
              h.version + 1);
-    if (rc == SQLITE_OK)
-        rc = tt__db_script(s, stamp);
-    return rc == SQLITE_OK ? TT_OK : tt__db_fail(s, rc, "bring its schema up to date");
+    return run_script(s, stamp, migrating);
 }
 
 static tt_status migrate_all(tt__store *s) {
     for (bool done = false; !done;) {
-        int rc = tt__db_script(s, "BEGIN IMMEDIATE");
-        if (rc != SQLITE_OK)
-            return tt__db_fail(s, rc, "bring its schema up to date");
+        TT_TRY(run_script(s, "BEGIN IMMEDIATE", migrating));
         tt_status status = migrate_step(s, &done);
-        if (status == TT_OK && (rc = tt__db_script(s, "COMMIT")) != SQLITE_OK)
-            status = tt__db_fail(s, rc, "bring its schema up to date");
+        if (status == TT_OK)
+            status = run_script(s, "COMMIT", migrating);
         if (!sqlite3_get_autocommit(s->db))
             tt__db_script(s, "ROLLBACK");
         TT_TRY(status);
@@ -214,11 +215,10 @@ static tt_status migrate_all(tt__store *s) {
 /* Foreign keys are off, so that a table can be recreated. SQLite ignores this setting inside a
  * transaction. */
 static tt_status migrate(tt__store *s) {
-    int rc = tt__db_script(s, "PRAGMA foreign_keys = OFF; PRAGMA temp_store = MEMORY");
-    tt_status status = rc == SQLITE_OK ? migrate_all(s) : TT_OK;
-    if (rc == SQLITE_OK)
-        rc = tt__db_script(s, "PRAGMA foreign_keys = ON");
-    return status == TT_OK && rc != SQLITE_OK ? tt__db_fail(s, rc, "bring its schema up to date") : status;
+    TT_TRY(run_script(s, "PRAGMA foreign_keys = OFF; PRAGMA temp_store = MEMORY", migrating));
+    tt_status status = migrate_all(s);
+    int rc = tt__db_script(s, "PRAGMA foreign_keys = ON");
+    return status == TT_OK && rc != SQLITE_OK ? tt__db_fail(s, rc, migrating) : status;
 }
 
 /* A store that may not be written is migrated in a copy in memory, and read there. */
@@ -238,8 +238,7 @@ static tt_status migrate_copy(tt__store *s) {
     }
     sqlite3_close(file);
     TT_TRY(rc == SQLITE_DONE ? migrate(s) : tt__db_fail(s, rc, "read its older schema"));
-    rc = tt__db_script(s, "PRAGMA query_only = ON");
-    return rc == SQLITE_OK ? TT_OK : tt__db_fail(s, rc, "read its older schema");
+    return run_script(s, "PRAGMA query_only = ON", "read its older schema");
 }
 
 static tt_status open_memory(tt__store *s, const char *name) {
@@ -247,9 +246,7 @@ static tt_status open_memory(tt__store *s, const char *name) {
     if (rc != SQLITE_OK)
         return tt__db_fail(s, rc, "open the store");
     TT_TRY(migrate(s));
-    if (s->mode == TT__STORE_READ_ONLY && (rc = tt__db_script(s, "PRAGMA query_only = ON")) != SQLITE_OK)
-        return tt__db_fail(s, rc, "open the store");
-    return TT_OK;
+    return s->mode == TT__STORE_READ_ONLY ? run_script(s, "PRAGMA query_only = ON", "open the store") : TT_OK;
 }
 
 static tt_status open_file(tt__store *s) {

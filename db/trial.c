@@ -8,13 +8,12 @@
 #include "base/clean.h"
 #include "base/clock.h"
 #include "db/conn.h"
-#include "db/field.h"
 
 #define UNITS_PER_US 1e4 /* 0.1 ns */
 #define TIME_MAX_US  1e12
 
 static const char *const source_names[] = {"measured", "replayed", "imported"};
-enum { SOURCES = sizeof source_names / sizeof *source_names };
+enum { SOURCES = TT__COUNT(source_names) };
 
 const char *tt__run_source_name(int source) {
     return source >= 0 && source < SOURCES ? source_names[source] : "unknown";
@@ -144,7 +143,6 @@ tt_status tt__trial_read(tt__store *s, sqlite3_stmt *stmt, tt__trial *out) {
     double weight = sqlite3_column_double(stmt, 6);
     const unsigned char *samples = sqlite3_column_blob(stmt, 4);
     int size = sqlite3_column_bytes(stmt, 4);
-    const char *reason = (const char *)sqlite3_column_text(stmt, 5);
     *out = (tt__trial){0};
     if (status < 0 || status >= TT__TRIAL_STATUS_COUNT || time < 0 || regs < 0 || regs > INT_MAX ||
         !(weight > 0) || (size && !samples) || !decode(samples, (size_t)size, time, out))
@@ -154,8 +152,7 @@ tt_status tt__trial_read(tt__store *s, sqlite3_stmt *stmt, tt__trial *out) {
     out->compile_ms = (double)sqlite3_column_int64(stmt, 2) * 1e-3;
     out->regs = (int)regs;
     out->weight = weight;
-    tt__copy(out->reason, sizeof out->reason, reason ? reason : "");
-    tt__clean(out->reason, TT__CLEAN_TEXT);
+    tt__text_read(stmt, 5, out->reason, sizeof out->reason, TT__CLEAN_TEXT);
     return TT_OK;
 }
 
@@ -164,22 +161,16 @@ tt_status tt__store_trials(tt__store *s, int64_t gpu_id, const tt__env *env, int
     enum { KERNEL = TT__TRIAL_COL_COUNT, HASH, CONFIG, SOURCE, RUN, AT };
     sqlite3_stmt *stmt;
     bool row;
-    TT_TRY(tt__db_stmt(s, &stmt, TT__SQL_TRIALS, ""));
-    int rc = tt__fields_bind(stmt, 1, tt__env_fields, TT__ENV_FIELDS, env);
-    if (rc == SQLITE_OK)
-        rc = sqlite3_bind_int64(stmt, TT__ENV_FIELDS + 1, gpu_id);
-    if (rc == SQLITE_OK)
-        rc = sqlite3_bind_int64(stmt, TT__ENV_FIELDS + 2, problem_id);
-    if (rc == SQLITE_OK)
-        rc = sqlite3_bind_int64(stmt, TT__ENV_FIELDS + 3, stage);
-    tt_status status = rc == SQLITE_OK ? TT_OK : tt__db_fail(s, rc, "bind a value");
+    TT_TRY(tt__db_stmt(s, &stmt, TT__SQL_TRIALS, "tttiii", env->driver, env->nvrtc, env->library, gpu_id,
+                       problem_id, (int64_t)stage));
+    tt_status status = TT_OK;
     while (status == TT_OK && (status = tt__db_step(s, stmt, &row)) == TT_OK && row) {
         tt__trial trial;
         status = tt__trial_read(s, stmt, &trial);
         tt__trial_row r = {
-            .kernel = (const char *)sqlite3_column_text(stmt, KERNEL),
-            .hash = (const char *)sqlite3_column_text(stmt, HASH),
-            .config = (const char *)sqlite3_column_text(stmt, CONFIG),
+            .kernel = tt__db_text(stmt, KERNEL),
+            .hash = tt__db_text(stmt, HASH),
+            .config = tt__db_text(stmt, CONFIG),
             .source = tt__run_source_name(sqlite3_column_int(stmt, SOURCE)),
             .stage = stage,
             .run_id = sqlite3_column_int64(stmt, RUN),

@@ -5,7 +5,6 @@
 #include "base/clock.h"
 #include "db/conn.h"
 #include "db/field.h"
-#include "db/problem.h"
 
 tt_status tt__store_winner_put(tt__store *s, int64_t run_id, int64_t problem_id, int64_t config_id,
                                const tt__winner *w) {
@@ -18,28 +17,16 @@ tt_status tt__store_winner_put(tt__store *s, int64_t run_id, int64_t problem_id,
     return TT_OK;
 }
 
-static void read_text(sqlite3_stmt *stmt, int at, char *out, size_t size) {
-    const char *text = (const char *)sqlite3_column_text(stmt, at);
-    tt__copy(out, size, text ? text : "");
-    tt__clean(out, TT__CLEAN_NAME);
-}
-
 static tt_status read_winner(tt__store *s, sqlite3_stmt *stmt, tt__winner *w) {
     *w = (tt__winner){0};
     int at = tt__fields_read(stmt, 0, tt__gpu_fields, TT__GPU_FIELDS, &w->gpu);
     TT_TRY(tt__db_problem_read(s, stmt, at, &w->problem));
     at = tt__fields_read(stmt, at + TT__PROBLEM_COL_COUNT, tt__env_fields, TT__ENV_FIELDS, &w->env);
-    read_text(stmt, at++, w->kernel, sizeof w->kernel);
-    read_text(stmt, at++, w->hash, sizeof w->hash);
-    read_text(stmt, at++, w->config, sizeof w->config);
+    tt__text_read(stmt, at++, w->kernel, sizeof w->kernel, TT__CLEAN_NAME);
+    tt__text_read(stmt, at++, w->hash, sizeof w->hash, TT__CLEAN_NAME);
+    tt__text_read(stmt, at++, w->config, sizeof w->config, TT__CLEAN_NAME);
     tt__copy(w->source, sizeof w->source, tt__run_source_name(sqlite3_column_int(stmt, at++)));
-    w->time_us = sqlite3_column_double(stmt, at++);
-    w->copy_us = sqlite3_column_double(stmt, at++);
-    w->copy_fraction = sqlite3_column_double(stmt, at++);
-    w->speedup_vs_default = sqlite3_column_double(stmt, at++);
-    w->trials = sqlite3_column_int64(stmt, at++);
-    w->failed = sqlite3_column_int64(stmt, at++);
-    w->unix_ms = sqlite3_column_int64(stmt, at++);
+    tt__fields_read(stmt, at, tt__winner_fields, TT__WINNER_FIELDS, w);
     return TT_OK;
 }
 
