@@ -6,29 +6,24 @@
 #include "tuner/farm/workers.h"
 
 static tt_status start(tt__workers *workers) {
-    tt__msg_hello hello;
     TT_TRY(tt__workers_start(workers, workers->n_gpus));
     TT_TRY(tt__workers_wait_for(workers, workers->n_gpus, TT__MSG_HELLO));
-    memcpy(&hello, workers->payload.text, sizeof hello);
-    return tt__workers_adopt(&hello.done);
+    return tt__workers_adopt(&((const tt__msg_hello *)workers->payload.text)->done);
 }
 
 static const char advice[] = "templates, constexpr functions or unrolled loops may be too much for it";
-
-static tt_status fail_lost(const tt__workers *workers, const char *name, double timeout_s,
-                           const tt__event *e) {
-    if (e->kind == TT__EVENT_TIMEOUT)
-        return tt__fail(TT_E_COMPILE, "%s: compiled longer than %g s: %s", name, timeout_s, advice);
-    return tt__fail(TT_E_COMPILE, "%s: its compiler, which may take %lld MB of memory, %s: %s", name,
-                    (long long)(tt__workers_compiler_bytes(workers) >> 20), e->reason, advice);
-}
 
 static tt_status wait(tt__workers *workers, const char *name, double timeout_s) {
     tt__event e;
     do
         TT_TRY(tt__worker_wait_any(workers->items, workers->n, tt__workers_poll_s, &e, &workers->payload));
     while (e.kind == TT__EVENT_NONE);
-    return e.kind == TT__EVENT_REPLY ? TT_OK : fail_lost(workers, name, timeout_s, &e);
+    if (e.kind == TT__EVENT_REPLY)
+        return TT_OK;
+    if (e.kind == TT__EVENT_TIMEOUT)
+        return tt__fail(TT_E_COMPILE, "%s: compiled longer than %g s: %s", name, timeout_s, advice);
+    return tt__fail(TT_E_COMPILE, "%s: its compiler, which may take %lld MB of memory, %s: %s", name,
+                    (long long)(tt__workers_compiler_bytes(workers) >> 20), e.reason, advice);
 }
 
 tt_status tt__compile_one(tt__str *cubin, const char *name, const char *source, const tt__str *options,

@@ -45,15 +45,12 @@ void tt__cubins_close(tt__cubins *c) {
 
 /* ---- Asking -------------------------------------------------------------------------------------------- */
 
-static const char *source_of(const tt__template *t) {
-    return t ? t->source : tt__checker[0].source;
-}
-
 /* Adds a cubin, with its image from the store if there is one. Takes ownership of the options. */
 static tt_status add(tt__cubins *c, tt__cubin *fresh, tt__cubin **out) {
     bool found;
     tt_status status;
-    tt__cubin_key(fresh->key, source_of(fresh->t), fresh->options.text, fresh->n_options, c->cc, c->nvrtc);
+    tt__cubin_key(fresh->key, fresh->t ? fresh->t->source : tt__checker[0].source, fresh->options.text,
+                  fresh->n_options, c->cc, c->nvrtc);
     TT_GOTO(TT__GROW(c->items, c->n));
     TT_GOTO(tt__store_cubin_get(c->store, fresh->key, &fresh->image, &found));
     fresh->state = found ? TT__CUBIN_READY : TT__CUBIN_IDLE;

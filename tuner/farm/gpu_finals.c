@@ -57,17 +57,12 @@ static void shuffle(int *order, int n, uint32_t *state) {
     }
 }
 
-static tt__timed timed(const tt__gpu_finals *f, int i) {
-    return (tt__timed){
-        .kernel = &f->kernels[i], .launch = &f->m[i].launch, .offset = f->m[i].offset, .copy = f->m[i].copy};
-}
-
 /* Times all finalists once, in the given order. */
 static tt_status run_lap(tt__gpu_state *g, tt__gpu_finals *f, const int *order, float *us) {
     tt__timed things[TT__FINALISTS_MAX];
     CUresult failed;
     for (int k = 0; k < f->n; k++)
-        things[k] = timed(f, order[k]);
+        things[k] = tt__gpu_timed(&f->kernels[order[k]], &f->m[order[k]]);
     TT_TRY(tt__gpu_time_steadily(g, things, f->n, true, us, &failed));
     return tt__cu_check(failed, "launch in the finals");
 }
@@ -120,7 +115,7 @@ static tt_status run_trains(tt__gpu_state *g, tt__gpu_finals *f, double train_s)
     tt__timed things[TT__FINALISTS_MAX];
     tt__energy energies[TT__FINALISTS_MAX];
     for (int i = 0; i < f->n; i++)
-        things[i] = timed(f, i);
+        things[i] = tt__gpu_timed(&f->kernels[i], &f->m[i]);
     TT_TRY(tt__gpu_energy(g, things, f->n, train_s, energies));
     for (int i = 0; i < f->n; i++) {
         f->trials[i].energy = energies[i];

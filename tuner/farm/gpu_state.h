@@ -27,6 +27,11 @@ typedef struct tt__gpu_state {
     tt__counting counting;
 } tt__gpu_state;
 
+/* One launch of a requested configuration. */
+static inline tt__timed tt__gpu_timed(const tt__kernel *kernel, const tt__msg_trial *m) {
+    return (tt__timed){.kernel = kernel, .launch = &m->launch, .offset = m->offset, .copy = m->copy};
+}
+
 /* Times things. If the clocks fall meanwhile, tries again up to twice. */
 tt_status tt__gpu_time_steadily(tt__gpu_state *g, const tt__timed *things, int n, bool together, float *us,
                                 CUresult *failed);

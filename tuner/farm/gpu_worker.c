@@ -162,7 +162,7 @@ static tt_status take_samples(tt__gpu_state *g, const tt__kernel *kernel, const 
     tt__timed things[SCREEN_MAX];
     CUresult failed;
     for (int i = 0; i < n; i++)
-        things[i] = (tt__timed){.kernel = kernel, .launch = &m->launch, .offset = m->offset, .copy = m->copy};
+        things[i] = tt__gpu_timed(kernel, m);
     TT_TRY(tt__gpu_time_steadily(g, things, n, false, trial->samples_us + trial->n_samples, &failed));
     if (failed != CUDA_SUCCESS) {
         tt__cu_check(failed, "launch");
@@ -228,9 +228,7 @@ static tt_status measure(tt__gpu_state *g, const tt__msg_trial *m, const tt__ker
         return TT_OK;
     }
     TT_TRY(take_samples(g, kernel, m, short_best ? SCREEN_FIRST : 1, trial));
-    if (trial->status != TT__TRIAL_OK)
-        return TT_OK;
-    if (m->cutoff_us > 0 && trial->time_us > m->cutoff_us)
+    if (trial->status != TT__TRIAL_OK || (m->cutoff_us > 0 && trial->time_us > m->cutoff_us))
         return TT_OK;
     if (!short_best)
         TT_TRY(take_samples(g, kernel, m, (trial->time_us < TT__LONG_US ? SCREEN_FIRST : SCREEN_LONG) - 1,
@@ -298,8 +296,7 @@ static tt_status try_one(tt__gpu_state *g, const tt__msg_trial *m, const void *c
 
 /* Counters that are not to be had are no failure. */
 static tt_status count(tt__gpu_state *g, const tt__msg_trial *m, const void *cubin, tt__counted *out) {
-    const tt__timed thing = {
-        .kernel = &g->kernel, .launch = &m->launch, .offset = m->offset, .copy = m->copy};
+    const tt__timed thing = tt__gpu_timed(&g->kernel, m);
     if (!g->open)
         return tt__fail(TT_E_INTERNAL, "counters without a problem");
     TT_TRY(load(g, m, cubin));
@@ -344,17 +341,15 @@ static tt_status serve(tt__gpu_state *g, uint32_t type, const tt__str *request, 
         return status;
     }
     if (type == TT__MSG_FINALS) {
-        tt__msg_done done = {0};
-        tt__clock_falls falls;
+        tt__msg_finished reply = {0};
         *f = (tt__gpu_finals){0};
         tt__nvtx_push("finals", "");
-        tt__fill_done(&done, tt__gpu_finals_run(g, request, f));
+        tt__fill_done(&reply.done, tt__gpu_finals_run(g, request, f));
         tt__nvtx_pop();
-        tell_falls(g, &falls);
-        struct iovec parts[] = {
-            {&done, sizeof done}, {&falls, sizeof falls}, {f->trials, (size_t)f->n * sizeof *f->trials}};
-        TT_TRY(tt__wire_reply(TT__MSG_FINISHED, parts, 3));
-        return done.status == TT_E_CUDA ? TT_E_CUDA : TT_OK;
+        tell_falls(g, &reply.falls);
+        struct iovec parts[] = {{&reply, sizeof reply}, {f->trials, (size_t)f->n * sizeof *f->trials}};
+        TT_TRY(tt__wire_reply(TT__MSG_FINISHED, parts, 2));
+        return reply.done.status == TT_E_CUDA ? TT_E_CUDA : TT_OK;
     }
     if (type == TT__MSG_COUNT) {
         size_t at = 0;

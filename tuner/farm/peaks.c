@@ -54,7 +54,7 @@ static tt_status measure(tt__peaks *out, const tt__bench_pool *pool, const tt__g
     CUdeviceptr at = pool->base;
     CUfunction fn;
     double ns;
-    for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++) {
+    for (size_t i = 0; i < TT__COUNT(kinds); i++) {
         int rounds = ROUNDS;
         if (!function(&fn, pool->cu, library, kinds[i].name))
             continue; /* old GPUs have no such instruction */

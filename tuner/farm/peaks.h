@@ -2,7 +2,6 @@
 #ifndef TT_TUNER_FARM_PEAKS_H
 #define TT_TUNER_FARM_PEAKS_H
 
-#include "tuner/counters.h"
 #include "tuner/measure.h"
 
 /* `cubin` is the checker's with PEAKS=1. It borrows memory and events of the pool. TT_E_CUDA: the context is

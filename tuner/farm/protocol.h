@@ -24,8 +24,7 @@ enum {
     /* gpu: tt__msg_trial, then the cubin; reply tt__msg_tried */
     TT__MSG_TRIAL,
     TT__MSG_TRIED,
-    /* gpu: tt__msg_finals, then n times (tt__msg_trial, cubin); reply tt__msg_done,
-     * tt__clock_falls, n times tt__trial */
+    /* gpu: tt__msg_finals, then n times (tt__msg_trial, cubin); reply tt__msg_finished, n times tt__trial */
     TT__MSG_FINALS,
     TT__MSG_FINISHED,
     /* gpu: tt__msg_trial, then the cubin; reply tt__msg_counted */
@@ -128,5 +127,10 @@ typedef struct tt__msg_finals {
     tt__rounds rounds;
     double train_s; /* above 0: energies are measured, too */
 } tt__msg_finals;
+
+typedef struct tt__msg_finished {
+    tt__msg_done done;
+    tt__clock_falls falls;
+} tt__msg_finished;
 
 #endif

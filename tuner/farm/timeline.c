@@ -49,7 +49,7 @@ void tt__timeline_tried(tt__timeline *t, size_t worker, const tt__candidate *c, 
         {"verify", times->loaded_s, times->verified_s, NULL},
         {"measure", times->verified_s, times->end_s, NULL},
     };
-    for (size_t i = 0; i < sizeof spans / sizeof *spans; i++)
+    for (size_t i = 0; i < TT__COUNT(spans); i++)
         if (spans[i].end_s > spans[i].begin_s)
             tt__trace_span(t->trace, &(tt__span){row_of(worker), spans[i].name, spans[i].begin_s,
                                                  spans[i].end_s, c->t->kernel, c->config, spans[i].note});

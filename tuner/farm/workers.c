@@ -115,14 +115,13 @@ tt_status tt__workers_start_all(tt__workers *workers, char gpu_name[TT__GPU_NAME
 }
 
 tt_status tt__workers_described(tt__workers *workers) {
-    tt__msg_described gpu;
-    memcpy(&gpu, workers->payload.text, sizeof gpu);
-    TT_TRY(tt__workers_adopt(&gpu.done));
+    const tt__msg_described *gpu = (const tt__msg_described *)workers->payload.text;
+    TT_TRY(tt__workers_adopt(&gpu->done));
     TT_TRY(tt__workers_adopt(&workers->compiling)); /* it is useless without a driver */
-    workers->gpu = gpu.gpu;
-    tt__copy(workers->env.driver, sizeof workers->env.driver, gpu.driver);
+    workers->gpu = gpu->gpu;
+    tt__copy(workers->env.driver, sizeof workers->env.driver, gpu->driver);
     tt__copy(workers->env.library, sizeof workers->env.library, TT__METHOD);
-    return check_versions(workers, &gpu);
+    return check_versions(workers, gpu);
 }
 
 void tt__workers_ask_compile(tt__workers *workers, size_t i, const char *name, const char *source,
@@ -135,30 +134,27 @@ void tt__workers_ask_compile(tt__workers *workers, size_t i, const char *name, c
     tt__worker_ask(&workers->items[i], 0, timeout_s, TT__MSG_COMPILE, parts, 4);
 }
 
-static const char zeros[16];
-
-/* Bytes after a cubin that align what follows. */
-static size_t padding(const tt__cubin *cubin) {
-    return (sizeof zeros - cubin->image.len % sizeof zeros) % sizeof zeros;
+/* A cubin, or none, and zeros that align what follows. Returns their size. */
+static size_t cubin_parts(struct iovec parts[2], const tt__cubin *cubin) {
+    static const char zeros[16];
+    const size_t n = cubin ? cubin->image.len : 0, pad = (sizeof zeros - n % sizeof zeros) % sizeof zeros;
+    parts[0] = (struct iovec){cubin ? cubin->image.text : NULL, n};
+    parts[1] = (struct iovec){(void *)(uintptr_t)zeros, pad};
+    return n + pad;
 }
 
 void tt__workers_ask_problem(tt__workers *workers, size_t i, const tt__problem *p, const tt__workload *w,
                              const tt__cubin *checker, const tt__cubin *reference, double timeout_s) {
-    size_t pad = padding(checker), reference_pad = reference ? padding(reference) : 0;
-    tt__msg_problem m = {.problem = *p, .work = *w, .checker_size = checker->image.len + pad};
-    m.reference_size = reference ? reference->image.len + reference_pad : 0;
-    struct iovec parts[] = {{&m, sizeof m},
-                            {checker->image.text, checker->image.len},
-                            {(void *)(uintptr_t)zeros, pad},
-                            {reference ? reference->image.text : NULL, reference ? reference->image.len : 0},
-                            {(void *)(uintptr_t)zeros, reference_pad}};
+    tt__msg_problem m = {.problem = *p, .work = *w};
+    struct iovec parts[5] = {{&m, sizeof m}};
+    m.checker_size = cubin_parts(&parts[1], checker);
+    m.reference_size = cubin_parts(&parts[3], reference);
     tt__worker_ask(&workers->items[i], 0, timeout_s, TT__MSG_PROBLEM, parts, 5);
 }
 
-/* A request for a trial. The cubin is padded to align what follows. */
+/* A request for a trial. */
 static void trial_parts(struct iovec parts[3], tt__msg_trial *m, const tt__candidate *c,
                         const tt__cubin *cubin, double cutoff_us) {
-    size_t pad = padding(cubin);
     memset(m, 0, sizeof *m);
     m->symbols = c->t->symbols;
     memcpy(m->key, cubin->key, sizeof m->key);
@@ -166,10 +162,8 @@ static void trial_parts(struct iovec parts[3], tt__msg_trial *m, const tt__candi
     m->cutoff_us = cutoff_us;
     m->offset = c->offset;
     m->copy = strcmp(c->t->op, "copy") == 0;
-    m->cubin_size = cubin->image.len + pad;
+    m->cubin_size = cubin_parts(&parts[1], cubin);
     parts[0] = (struct iovec){m, sizeof *m};
-    parts[1] = (struct iovec){cubin->image.text, cubin->image.len};
-    parts[2] = (struct iovec){(void *)(uintptr_t)zeros, pad};
 }
 
 void tt__workers_ask_trial(tt__workers *workers, size_t i, size_t job, double timeout_s,
@@ -198,8 +192,7 @@ void tt__workers_ask_count(tt__workers *workers, size_t i, double timeout_s, con
 void tt__workers_ask_finals(tt__workers *workers, size_t gpu, double timeout_s, const tt__candidate *const *c,
                             tt__cubin *const *cubins, size_t n, tt__rounds rounds, double train_s) {
     struct iovec parts[1 + 3 * TT__FINALISTS_MAX];
-    _Static_assert(sizeof parts / sizeof *parts <= TT__WIRE_PARTS_MAX,
-                   "the finalists do not fit into a message");
+    _Static_assert(TT__COUNT(parts) <= TT__WIRE_PARTS_MAX, "the finalists do not fit into a message");
     tt__msg_trial m[TT__FINALISTS_MAX];
     tt__msg_finals head = {(int)n, rounds, train_s};
     parts[0] = (struct iovec){&head, sizeof head};

@@ -3,18 +3,14 @@
  */
 #include "tuner/gpu_backend/assign.h"
 
-#include <stdio.h>
-
 #include "tuner/gpu_backend/gpus.h"
 
 static tt_status no_reference(const tt__task *task) {
-    const tt__template *of = task->reference->t;
-    char what[TT__SYMBOL_MAX + 32];
-    bool fills = !task->work.launch.n_passes; /* the data's kernels are what is needed */
-    snprintf(what, sizeof what, "%s %s", fills ? "the data's kernel" : "the reference",
-             fills ? task->work.data.name[0] : task->work.reference.name[0]);
-    return tt__fail(TT_E_COMPILE, "%s: %s cannot be compiled with the default configuration: %s: %s",
-                    of->path, what, tt__trial_status_name(task->reference->status), task->reference->reason);
+    const bool fills = !task->work.launch.n_passes; /* the data's kernels are what is needed */
+    return tt__fail(TT_E_COMPILE, "%s: %s %s cannot be compiled with the default configuration: %s: %s",
+                    task->reference->t->path, fills ? "the data's kernel" : "the reference",
+                    fills ? task->work.data.name[0] : task->work.reference.name[0],
+                    tt__trial_status_name(task->reference->status), task->reference->reason);
 }
 
 /* What a lane has for a GPU. */

@@ -4,7 +4,6 @@
 #include "tuner/gpu_backend/backend.h"
 
 #include <math.h>
-#include <stdio.h>
 #include <stdlib.h>
 
 #include "base/clock.h"
@@ -162,9 +161,8 @@ static tt_status submit(tt__backend *b, size_t id, const tt__candidate *c, doubl
     tt_status status = tt__workload_checks(&j->checks, c, &l->workers.gpu, p);
     if (status != TT_E_UNSUPPORTED && status != TT_E_TEMPLATE)
         return status;
-    j->state = TT__JOB_DONE; /* what verifies this configuration cannot be launched */
-    j->trial.status = TT__TRIAL_LAUNCH_ERROR;
-    tt__copy(j->trial.reason, sizeof j->trial.reason, tt_last_error());
+    /* What verifies this configuration cannot be launched. */
+    tt__loop_finish(j, TT__TRIAL_LAUNCH_ERROR, tt_last_error());
     return TT_OK;
 }
 
@@ -298,14 +296,15 @@ static tt_status energies(tt__backend *b, const tt__candidate *const *c, size_t 
 
 /* ---- Counters ------------------------------------------------------------------------------------------ */
 
-static tt_status await_count(tt__loop *l) {
+/* Waits for the reply that begins with `done`. */
+static tt_status await_count(tt__loop *l, const tt__msg_done *done) {
     tt_status status = TT_OK;
     for (l->at_count = true; l->at_count && status == TT_OK;)
         status = tt__loop_turn(l);
     if (l->at_count)
         tt__loop_drop_gpu(l, l->count_gpu);
     l->at_count = false;
-    return status;
+    return status == TT_OK ? tt__loop_adopt(l, l->count_gpu, done) : status;
 }
 
 /* If their kernels do not compile, peaks are unknown. */
@@ -322,8 +321,7 @@ static tt_status peaks(tt__backend *b, tt__peaks *out) {
     TT_TRY(tt__cubins_save(&l->cubins, true));
     TT_TRY(await_problem(l));
     tt__workers_ask_peaks(&l->workers, l->count_gpu, l->opts.trial_timeout_s, l->peaks);
-    TT_TRY(await_count(l));
-    TT_TRY(tt__loop_adopt(l, l->count_gpu, &l->peaked.done));
+    TT_TRY(await_count(l, &l->peaked.done));
     *out = l->peaked.peaks;
     return TT_OK;
 }
@@ -335,8 +333,7 @@ static tt_status count(tt__backend *b, const tt__candidate *c, tt__counted *out)
     TT_TRY(finalist_cubins(l, &c, 1, &cubin));
     TT_TRY(await_problem(l));
     tt__workers_ask_count(&l->workers, l->count_gpu, l->opts.trial_timeout_s * LAUNCHES, c, cubin);
-    TT_TRY(await_count(l));
-    TT_TRY(tt__loop_adopt(l, l->count_gpu, &l->counted.done));
+    TT_TRY(await_count(l, &l->counted.done));
     *out = l->counted.counted;
     /* Without it, rules that need it do not apply. */
     tt__sass_read(&out->sass, cubin->image.text, cubin->image.len,

@@ -95,7 +95,7 @@ tt_status tt__loop_lost_compiler(tt__loop *l, const tt__event *e) {
         return tt__fail(TT_E_IO,
                         "a compile worker %s, as did %d before it, over the verifier's own kernels: is there "
                         "memory enough for %zu compilers? Fewer: --jobs N",
-                        e->reason, cubin->lost - 1, l->workers.n - l->workers.n_gpus);
+                        e->reason, cubin->lost - 1, tt__workers_compilers(&l->workers));
     l->compiling[e->worker] = NULL;
     if (timeout) {
         cubin->compile_ms = compile_timeout_s(l, cubin) * 1e3;

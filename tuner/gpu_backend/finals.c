@@ -6,7 +6,6 @@
 #include <stdio.h>
 
 #include "base/clock.h"
-#include "base/number.h"
 #include "tuner/energy.h"
 #include "tuner/gpu_backend/gpus.h"
 
@@ -98,23 +97,19 @@ tt_status tt__loop_lost_finals(tt__loop *l, size_t gpu, tt_status status) {
         return TT_OK;
     tt__loop_drop_gpu(l, gpu);
     f->state = TT__FINALS_DONE;
-    f->done.status = status;
-    tt__copy(f->done.error, sizeof f->done.error, tt_last_error());
+    tt__fill_done(&f->done, status);
     return TT_OK;
 }
 
 tt_status tt__loop_finished(tt__loop *l, size_t gpu) {
-    const char *at = l->workers.payload.text;
+    const tt__msg_finished *m = (const tt__msg_finished *)l->workers.payload.text;
     tt__lane_finals *f = &l->lanes[l->gpus[gpu].lane]->finals;
-    tt__clock_falls falls;
     if (!tt__loop_is_on_gpu(l, gpu))
         return tt__fail(TT_E_INTERNAL, "finals have ended that did not begin");
-    memcpy(&f->done, at, sizeof f->done);
-    memcpy(&falls, at += sizeof f->done, sizeof falls);
-    at += sizeof falls;
-    size_t size = (size_t)(l->workers.payload.text + l->workers.payload.len - at);
-    memcpy(f->trials, at, size < sizeof f->trials ? size : sizeof f->trials);
-    tt__loop_note_falls(l, gpu, &falls);
+    size_t size = l->workers.payload.len - sizeof *m;
+    f->done = m->done;
+    memcpy(f->trials, m + 1, size < sizeof f->trials ? size : sizeof f->trials);
+    tt__loop_note_falls(l, gpu, &m->falls);
     tt_status status = tt__loop_adopt(l, gpu, &f->done);
     if (status != TT_OK)
         return tt__loop_lost_finals(l, gpu, status);

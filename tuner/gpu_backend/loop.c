@@ -6,7 +6,6 @@
 #include <math.h>
 
 #include "base/clock.h"
-#include "base/number.h"
 #include "tuner/ahead.h"
 #include "tuner/gpu_backend/assign.h"
 #include "tuner/gpu_backend/compilers.h"
@@ -41,8 +40,8 @@ void tt__loop_promote(tt__loop *l) {
     for (int i = 0; i < TT__JOBS_MAX; i++) {
         tt__job *j = &l->jobs[i];
         if (is_awaited(j) && tt__now_s() >= l->lanes[j->lane]->await_s) {
-            j->cubin->wanted =
-                j->cubin->state == TT__CUBIN_IDLE ? 0 : j->cubin->wanted; /* others come first */
+            if (j->cubin->state == TT__CUBIN_IDLE)
+                j->cubin->wanted = 0; /* others come first */
             tt__loop_finish(j, TT__TRIAL_SKIPPED, "");
         }
         if (j->state != TT__JOB_TO_COMPILE || j->cubin->state <= TT__CUBIN_COMPILING)
