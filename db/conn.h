@@ -60,7 +60,8 @@ tt_status tt__db_exec(tt__store *s, tt__sql sql, const char *types, ...);
 /* Runs one that returns an integer. `none` if it returns no row, or fails. */
 tt_status tt__db_int(tt__store *s, int64_t *value, int64_t none, tt__sql sql, const char *types, ...);
 
-/* A text of the current row, valid until the next step. NULL: the value is NULL, or memory has run out. */
+/* A text of the current row, valid until the next step or tt__db_done. NULL: the value is NULL, or memory has
+ * run out. */
 static inline const char *tt__db_text(sqlite3_stmt *stmt, int at) {
     return (const char *)sqlite3_column_text(stmt, at);
 }

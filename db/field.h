@@ -16,7 +16,7 @@ typedef struct tt__field {
     const char *name; /* name of the column, and path in the JSON object */
     tt__field_kind kind;
     size_t offset, size; /* size: of the array for a text */
-    double min, max;     /* allowed range in JSON; for a text, of its length */
+    double min, max;     /* allowed range; for a text, of its length */
     bool optional;       /* may be missing in JSON, which means "" or 0 */
 } tt__field;
 

@@ -95,8 +95,10 @@ finals = (root / "tuner/finals.c").read_text(encoding="utf-8")
 rounds = {name: constant("tuner/backend.h", rf"{name} = (\d+)") for name in ("TT__FINAL_ROUNDS", "TT__FINAL_ROUNDS_MAX")}
 stages = re.findall(r"\{\{(\w+), (\w+), ([\d.]+), 1\}, (\w+), (\w+), ([\d.]+), (\d+), (\w+)\}", finals)
 contenders = constant("tuner/finals.c", r"CONTENDERS_MAX = (\d+)")
-_, longer, longest, again = (stage[6] for stage in stages)
-longer += f" and {longest}" if longest != longer else ""
+_, longer, second, again = (stage[6] for stage in stages)
+longer += f" and {second}" if second != longer else ""
+favourites = constant("tuner/searches.c", r"FAVOURITES = (\d+)")
+says("docs/search.md", f"The model's first {favourites} are compiled ahead")
 says("docs/measuring.md", f"stages 1 and 2 take {longer} times as long. Stage 3 is held again, {again} times as long")
 for at, (least, most, seconds, enter, _, within, *_) in enumerate(stages):
     least, most, enter = rounds.get(least, least), rounds.get(most, most), contenders if enter.isupper() else enter

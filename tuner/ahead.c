@@ -112,10 +112,8 @@ tt_status tt__ahead_of_search(tt__ahead *a, const tt__search *search) {
     size_t left = tt__search_left(search);
     if (!a || left == 0)
         return TT_OK;
-    if (!tt__search_wants_all(a->s, search)) {
-        const bool modelled = search->t->operation->moves;
-        return expect_best(a, search, modelled && left > TT__FAVOURITES ? TT__FAVOURITES : left);
-    }
+    if (!tt__search_wants_all(a->s, search))
+        return expect_best(a, search, search->n_favourites ? search->n_favourites : left);
     for (size_t i = 0; i < search->space.n; i++)
         if (search->known[i] == TT__UNTRIED)
             TT_TRY(tt__ahead_later(a, &search->space.items[i], &search->problem));

@@ -1,11 +1,12 @@
 /*
  * Working ahead: decides what idle compilers do in advance, and which problem is opened before its turn. No
- * result depends on it. A failure is not reported: the same step fails again when its turn comes.
+ * result depends on it: the strategy counts on favourites (search.h) even if they are late. A failure is not
+ * reported: the same step fails again when its turn comes.
  *
  *   moment                           called by   compiled ahead
  *   CUDA starts                      backend     for the GPU that had this name before: the first problem
- *   a problem is opened              searches.c  its fastest configurations by the model, or all of them
- *   trials are under way             search.c    what the strategy will probably name next
+ *   a problem is opened              searches.c  its favourites, its fastest by the model, or all of it
+ *   trials are under way             hunt.c      what the strategy will probably name next beside favourites
  *   finals are measured              backend     the next problem, opened early
  *
  * The caller of a moment adds to two lists; an idle compiler takes from them (tt__ahead_next). `soon` comes

@@ -143,7 +143,8 @@ static tt_status open_round(tt__session *s, tt__hunt *h) {
                          .starts = h->starts.at,
                          .n_starts = h->starts.n,
                          .priors = &h->priors,
-                         .hurried = isfinite(search->limits.deadline_s)};
+                         .hurried = isfinite(search->limits.deadline_s),
+                         .n_favourites = search->n_favourites};
     TT_TRY(h->strategy->open(&h->self, &h->view, s->opts->seed));
     return try_default(s, search, h);
 }
@@ -160,6 +161,7 @@ static tt_status end_round(tt__session *s, tt__hunt *h) {
         h->stage = TT__HUNT_REST;
         return TT_OK;
     }
+    search->n_favourites = 0; /* those of this round are not compiled ahead */
     TT_TRY(tt__search_widen(search, &s->gpu));
     return open_round(s, h);
 }

@@ -27,8 +27,10 @@ typedef struct tt__search {
     bool settled;       /* it may end before all its trials have run (limits.patience) */
     double pace_s;      /* a trial takes so long; 0: not known */
     double compile_s;   /* of all n_measured */
-    bool cut;           /* the budget ended the search before */
-    int64_t best;       /* index of the best by screening; TT__NOTHING if none passed */
+    size_t
+        n_favourites; /* so many are compiled ahead, the first of tt__strategy_rank; 0: as many as are left */
+    bool cut;         /* the budget ended the search before */
+    int64_t best;     /* index of the best by screening; TT__NOTHING if none passed */
 } tt__search;
 
 /* Makes the space and takes over stored trials (unless opts->force or s->presumed). Close it with

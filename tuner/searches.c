@@ -16,12 +16,22 @@ static tt__limits limits_of(const tt__session *s, size_t n_left) {
     return limits;
 }
 
+size_t tt__searches_favourites(const tt__session *s, const tt__search *search) {
+    enum { FAVOURITES = 40 }; /* of those after them, many are never tried */
+    const size_t left = tt__search_left(search);
+    if (!search->t->operation->moves || (s->strategy && s->strategy != &tt__strategy_surrogate) ||
+        tt__search_wants_all(s, search))
+        return 0;
+    return left < FAVOURITES ? left : FAVOURITES;
+}
+
 tt_status tt__searches_plan(tt__session *s, const tt__problem *p, size_t n_left, tt__searches *out) {
     const tt__limits limits = limits_of(s, n_left), of_copy = tt__limits_of_copy(&limits);
     tt__problem copy;
     *out = (tt__searches){.copy.best = TT__NOTHING, .search.best = TT__NOTHING};
     out->has_copy = tt__problem_copy(&copy, p);
     TT_TRY(tt__search_open(s, p, &limits, &out->search));
+    out->search.n_favourites = tt__searches_favourites(s, &out->search);
     return out->has_copy ? tt__search_open(s, &copy, &of_copy, &out->copy) : TT_OK;
 }
 

@@ -13,6 +13,9 @@ typedef struct tt__searches {
     tt__search copy, search;
 } tt__searches;
 
+/* How many of a problem's configurations to compile before its search, with a cost model and the default
+ * strategy. Otherwise 0, because nobody knows which will be tried. */
+size_t tt__searches_favourites(const tt__session *s, const tt__search *search);
 /* Opens both searches. This and the other `n_left` - 1 problems share the rest of the budget. Close with
  * tt__searches_close, also after a failure. */
 tt_status tt__searches_plan(tt__session *s, const tt__problem *p, size_t n_left, tt__searches *out);

@@ -20,12 +20,10 @@ typedef struct tt__view {
     size_t n_starts;
     const tt__priors *priors; /* NULL: none */
     bool hurried;             /* there is a time limit, so that compile times count */
+    size_t n_favourites;      /* compiled ahead: the first of tt__strategy_rank as the search begins */
 } tt__view;
 
 enum { TT__NOTHING = -1 };
-
-/* With a cost model, so many configurations, the first by tt__strategy_rank, are compiled before a search. */
-enum { TT__FAVOURITES = 40 };
 
 typedef struct tt__strategy {
     const char *name;
@@ -37,7 +35,7 @@ typedef struct tt__strategy {
     tt_status (*next)(int64_t *index, void *self, const tt__view *view);
     void (*close)(void *self);
     /* Lists up to `most` untried indices that may be named soon, most probable first, and returns their
-     * number. Each needs a cubin that no tried or pending one has. May be NULL. */
+     * number. Each needs a cubin that no tried or pending one has, and no favourite. May be NULL. */
     size_t (*likely)(size_t *out, size_t most, void *self, const tt__view *view);
 } tt__strategy;
 

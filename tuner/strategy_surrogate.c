@@ -51,8 +51,9 @@ typedef struct surrogate {
     size_t n_known;              /* trials when `cost` was computed */
     bool compared;               /* was there such a comparison? */
     size_t *cubin_of;            /* tt__points_cubins */
-    bool *row_of;                /* it is a row of the process; one allocation with asked_for */
-    bool *asked_for;             /* its cubin was named, or is made before the search */
+    bool *row_of;                /* it is a row of the process; one allocation with the next two */
+    bool *asked_for;             /* its cubin was named */
+    bool *is_favourite;          /* its cubin is compiled ahead */
 } surrogate;
 
 static void close_surrogate(void *self) {
@@ -66,12 +67,11 @@ static void close_surrogate(void *self) {
     free(s);
 }
 
-/* A trial of a favourite has no compile to wait for. */
 static tt_status note_favourites(surrogate *s, const tt__view *view) {
     size_t n, *order;
     tt_status status = tt__strategy_rank(&order, &n, view->space, view->known, view->model);
-    for (size_t i = 0; status == TT_OK && i < n && i < TT__FAVOURITES; i++)
-        s->asked_for[s->cubin_of[order[i]]] = true;
+    for (size_t i = 0; status == TT_OK && i < n && i < view->n_favourites; i++)
+        s->is_favourite[s->cubin_of[order[i]]] = true;
     free(order);
     return status;
 }
@@ -83,7 +83,7 @@ static tt_status open_surrogate(void **self, const tt__view *view, uint64_t seed
         return tt__fail_memory(sizeof *s);
     s->prior = calloc(4 * n, sizeof *s->prior);
     s->cubin_of = calloc(n, sizeof *s->cubin_of);
-    s->row_of = calloc(2 * n, sizeof *s->row_of);
+    s->row_of = calloc(3 * n, sizeof *s->row_of);
     if (!s->prior || !s->cubin_of || !s->row_of)
         return tt__fail_memory(4 * n * sizeof *s->prior);
     s->fit_at = FIT_FIRST;
@@ -94,10 +94,11 @@ static tt_status open_surrogate(void **self, const tt__view *view, uint64_t seed
         s->cost[i] = 1;
     s->n_known = SIZE_MAX;
     s->asked_for = s->row_of + n;
+    s->is_favourite = s->row_of + 2 * n;
     TT_TRY(tt__points_cubins(view->points, s->cubin_of));
     for (size_t i = 0; i < n; i++)
         s->prior[i] = view->model->log_time[i] + opinion * tt__random_unit(&seed);
-    if (tt__strategy_modelled(view))
+    if (view->n_favourites > 0)
         TT_TRY(note_favourites(s, view));
     return tt__gp_open(&s->gp, tt__strategy_modelled(view) ? &tt__gp_sum : &tt__gp_product, view->model,
                        view->priors);
@@ -272,7 +273,8 @@ static tt_status next(int64_t *index, void *self, const tt__view *view) {
             continue;
         double at = s->prior[i] + mean[i] - caution * log(s->odds[i]);
         double gain = greedy ? 0 : improvement(best, at, wide * deviation[i]);
-        double cost = s->asked_for[s->cubin_of[i]] ? 1 : s->cost[i] * (frugal ? dear : 1);
+        const size_t cubin = s->cubin_of[i];
+        double cost = s->asked_for[cubin] ? 1 : s->cost[i] * (frugal && !s->is_favourite[cubin] ? dear : 1);
         s->gain[i] = gain / cost - faint * (at + log(s->cost[i]));
         if (s->gain[i] > most) {
             most = s->gain[i];
@@ -283,9 +285,9 @@ static tt_status next(int64_t *index, void *self, const tt__view *view) {
     return TT_OK;
 }
 
-/* Is this cubin asked for, or does one of the n have it? */
+/* Was this cubin named, is it compiled ahead, or does one of the n have it? */
 static bool is_covered(const surrogate *s, size_t cubin, const size_t *out, size_t n) {
-    bool is = s->asked_for[cubin];
+    bool is = s->asked_for[cubin] || s->is_favourite[cubin];
     for (size_t k = 0; k < n && !is; k++)
         is = s->cubin_of[out[k]] == cubin;
     return is;

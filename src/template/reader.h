@@ -51,7 +51,7 @@ tt_status tt__read_new_name(tt__reader *r, char *out, size_t size, tt__span rest
 
 /* ---- Keywords of an operation (annotation_operation.c) ---- */
 
-/* Creates the template's own operation, if there is none yet. Call it before the functions below.
+/* Creates the template's own operation, if there is none yet. Call it before the readers below.
  * TT_E_NO_MEMORY. */
 tt_status tt__declare_operation(tt__template *t);
 /* A type's name. */

@@ -63,15 +63,13 @@ static void test_small_spaces(void **state) {
     }
 }
 
-/* While trials are under way the strategy says what it leans towards beside the favourites, as long as it has
- * some left to name. */
+/* While trials are under way the strategy says what it leans towards, as long as it has some left to name. */
 static void test_expects_next(void **state) {
     (void)state;
     enum { TRIALS = 30 };
     bench b;
     tt__search some;
     bench_open(&b, true);
-    bench_add_words(&b);
     b.backend.wanted = TRIALS;
     bench_search(&b, &(tt__limits){TRIALS, INFINITY, INFINITY, 0, 0, 0}, &some);
     assert_int_equal(some.n_tried, TRIALS);
@@ -176,20 +174,38 @@ static void test_expects(void **state) {
     }
 }
 
-/* With a cost model only so many are expected, and the default of the model's leading template. */
+/* With a cost model and the default strategy, 40 are expected at most, and the default of the model's leading
+ * template. Otherwise as many as there are trials. */
 static void test_expects_favourites(void **state) {
+    static const struct {
+        size_t trials;
+        const tt__strategy *strategy;
+        size_t favourites;
+    } cases[] = {{36, NULL, 36},
+                 {50, NULL, 40},
+                 {50, &tt__strategy_surrogate, 40},
+                 {50, &tt__strategy_random, 0},
+                 {SIZE_MAX, NULL, 0}};
     (void)state;
-    bench b;
-    tt__search some;
-    bench_open(&b, true);
-    bench_add_words(&b);
-    const tt__limits limits = {SIZE_MAX, tt__now_s() + 100, INFINITY, 0, 0, 0};
-    assert_ok(tt__search_open(&b.s, &b.f.problem, &limits, &some));
-    assert_true(some.space.n > TT__FAVOURITES + 1);
-    assert_ok(tt__ahead_of_search(&b.ahead, &some));
-    assert_in_range(bench_expected(&b), TT__FAVOURITES, TT__FAVOURITES + 1);
-    tt__search_close(&some);
-    bench_close(&b);
+    for (size_t k = 0; k < sizeof cases / sizeof *cases; k++) {
+        bench b;
+        tt__search some;
+        bench_open(&b, true);
+        bench_add_words(&b);
+        b.s.strategy = cases[k].strategy;
+        assert_ok(tt__search_open(&b.s, &b.f.problem,
+                                  &(tt__limits){cases[k].trials, INFINITY, INFINITY, 0, 0, 0}, &some));
+        assert_int_equal(some.n_favourites, 0);
+        some.n_favourites = tt__searches_favourites(&b.s, &some);
+        assert_int_equal(some.n_favourites, cases[k].favourites);
+        assert_ok(tt__ahead_of_search(&b.ahead, &some));
+        assert_true(some.space.n > 50);
+        const size_t trials = cases[k].trials < some.space.n ? cases[k].trials : some.space.n;
+        const size_t all = cases[k].favourites ? cases[k].favourites : trials;
+        assert_in_range(bench_expected(&b), all, all + 1);
+        tt__search_close(&some);
+        bench_close(&b);
+    }
 }
 
 /* An unrequested configuration may hang, so one compiler in eight stays free for requests. */

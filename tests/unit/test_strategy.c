@@ -338,7 +338,7 @@ static void expect_uncovered(const field *f, const size_t *out, size_t n) {
  * were listed as likely before. */
 static void test_likely(void **state) {
     (void)state;
-    enum { UNDER_WAY = 6, LIKELY = 8, TRIALS = 90 };
+    enum { UNDER_WAY = 6, LIKELY = 8, TRIALS = 90, FAVOURITES = 40 };
     const tt__strategy *s = &tt__strategy_surrogate;
     size_t out[LIKELY], n = 0, waiting[UNDER_WAY], n_waiting = 0, n_named = 0, n_new = 0, n_foretold = 0;
     size_t n_order, *order;
@@ -346,7 +346,8 @@ static void test_likely(void **state) {
     void *self;
     open_orders(&f);
     assert_ok(tt__strategy_rank(&order, &n_order, &f.space, f.known, f.view.model));
-    assert_true(n_order > 2 * TT__FAVOURITES);
+    assert_true(n_order > 2 * FAVOURITES);
+    f.view.n_favourites = FAVOURITES;
     for (size_t i = 0; i < f.space.n; i++)
         field_set(&f, i, 100 + abs(field_value(&f, i, "A") - 9) + 3.0 * field_value(&f, i, "B"));
     assert_ok(s->open(&self, &f.view, 1));
@@ -368,8 +369,8 @@ static void test_likely(void **state) {
         assert_int_equal(s->likely(out, 1, self, &f.view), n > 0);
         assert_int_equal(s->likely(out, LIKELY, self, &f.view), n);
         expect_uncovered(&f, out, n);
-        for (size_t k = 0; k < n * TT__FAVOURITES; k++)
-            assert_false(are_siblings(&f, out[k / TT__FAVOURITES], order[k % TT__FAVOURITES]));
+        for (size_t k = 0; k < n * FAVOURITES; k++)
+            assert_false(are_siblings(&f, out[k / FAVOURITES], order[k % FAVOURITES]));
         if (n_waiting == UNDER_WAY) {
             f.known[waiting[0]] = TT__TRIED;
             memmove(waiting, waiting + 1, --n_waiting * sizeof *waiting);

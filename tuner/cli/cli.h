@@ -118,7 +118,8 @@ bool tt__cli_storeless(const tt__cli_args *args);
 /* Appends the GPUs that have winners: "NVIDIA A100, NVIDIA H100". `n` counts them and may be NULL. */
 tt_status tt__cli_store_gpus(tt__str *out, size_t *n, tt__store *store);
 
-/* The GPU of open->gpu in the store, or one of the winners that come with the library. */
+/* Finds the GPU that open->gpu names, in the store or among the shipped winners; without a name, the device.
+ */
 tt_status tt__cli_find_gpu(tt__gpu *out, const tt_open_opts *open);
 /* The GPU's name from --gpu, or that of the first device here. TT_E_INVALID lists the GPUs in the store. */
 tt_status tt__cli_choose_gpu(char *out, size_t size, const tt__cli_args *args);

@@ -139,7 +139,7 @@ tt_status tt__report_html(tt__str *out, const tt__report *r);
 tt_status tt__report_json(tt__str *out, const tt__report *r);
 tt_status tt__report_csv(tt__str *out, const tt__report *r);
 
-/* Of tt__cli_when: "2026-11-24 09:13 UTC". */
+/* A format for tt__cli_when: "2026-11-24 09:13 UTC". */
 #define TT__REPORT_WHEN "%Y-%m-%d %H:%M UTC"
 
 #endif
