@@ -208,6 +208,31 @@ static void test_expects_favourites(void **state) {
     }
 }
 
+static size_t favourites_seen(size_t *out, size_t most, void *self, const tt__view *view) {
+    (void)out;
+    (void)most;
+    (void)self;
+    assert_int_equal(view->n_favourites, 7);
+    return 0;
+}
+
+/* The strategy knows how many were compiled ahead. */
+static void test_tells_of_favourites(void **state) {
+    (void)state;
+    bench b;
+    tt__search some;
+    tt__strategy in_order = tt__strategy_exhaustive;
+    in_order.likely = favourites_seen;
+    bench_open(&b, true);
+    b.s.strategy = &in_order;
+    assert_ok(tt__search_open(&b.s, &b.f.problem, &(tt__limits){9, INFINITY, INFINITY, 0, 0, 0}, &some));
+    some.n_favourites = 7;
+    assert_ok(tt__search_run(&b.s, &some, "search"));
+    assert_int_equal(some.n_tried, 9);
+    tt__search_close(&some);
+    bench_close(&b);
+}
+
 /* An unrequested configuration may hang, so one compiler in eight stays free for requests. */
 static void test_keeps_compilers_free(void **state) {
     (void)state;
@@ -227,6 +252,7 @@ int main(void) {
         cmocka_unit_test(test_expects),
         cmocka_unit_test(test_expects_the_default),
         cmocka_unit_test(test_expects_favourites),
+        cmocka_unit_test(test_tells_of_favourites),
         cmocka_unit_test(test_keeps_compilers_free),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
