@@ -197,6 +197,13 @@ static void test_expects_favourites(void **state) {
                                   &(tt__limits){cases[k].trials, INFINITY, INFINITY, 0, 0, 0}, &some));
         assert_int_equal(some.n_favourites, 0);
         some.n_favourites = tt__searches_favourites(&b.s, &some);
+        tt__operation unmodelled = *some.t->operation;
+        tt__template of_it = *some.t;
+        unmodelled.moves = false;
+        of_it.operation = &unmodelled;
+        tt__search other = some;
+        other.t = &of_it;
+        assert_int_equal(tt__searches_favourites(&b.s, &other), 0);
         assert_int_equal(some.n_favourites, cases[k].favourites);
         assert_ok(tt__ahead_of_search(&b.ahead, &some));
         assert_true(some.space.n > 50);

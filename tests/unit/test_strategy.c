@@ -324,6 +324,37 @@ static void test_rank(void **state) {
     field_close(&f);
 }
 
+/* How many of 90 trials are favourites, if the strategy knows of n. */
+static size_t n_tried_of_favourites(field *f, size_t n) {
+    enum { FAVOURITES = 40, TRIALS = 90 };
+    size_t n_order, *order, n_tried = 0;
+    course c;
+    memset(f->known, 0, f->space.n * sizeof *f->known);
+    assert_ok(tt__strategy_rank(&order, &n_order, &f->space, f->known, f->view.model));
+    f->view.n_favourites = n;
+    play(&c, f, &tt__strategy_surrogate, 1, 1, TRIALS);
+    for (size_t i = 0; i < c.n; i++)
+        for (size_t k = 0; k < FAVOURITES; k++)
+            if (c.tried[i] == order[k]) {
+                n_tried++;
+                break;
+            }
+    free(order);
+    return n_tried;
+}
+
+/* From 48 trials on, what was compiled ahead is cheaper than the rest. */
+static void test_favourites_are_cheap(void **state) {
+    (void)state;
+    field f;
+    open_hills(&f, plain);
+    for (size_t i = 0; i < f.space.n; i++)
+        field_set(&f, i, 100 + (double)(i * 7919 % 31) / 10);
+    const size_t without = n_tried_of_favourites(&f, 0), with = n_tried_of_favourites(&f, 40);
+    assert_true(with > 2 * without);
+    field_close(&f);
+}
+
 /* No cubin of theirs was requested, and no two share one. */
 static void expect_uncovered(const field *f, const size_t *out, size_t n) {
     for (size_t k = 0; k < n; k++) {
@@ -480,6 +511,7 @@ int main(void) {
         cmocka_unit_test(test_compiles_less),
         cmocka_unit_test(test_neighbours_of_the_best),
         cmocka_unit_test(test_rank),
+        cmocka_unit_test(test_favourites_are_cheap),
         cmocka_unit_test(test_likely),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
