@@ -117,7 +117,7 @@ static bool is_runtime(const tt__template *t, const char *name, size_t n) {
 
 static void add_option(tt__str *out, int *n, const char *fmt, ...) __attribute__((format(printf, 3, 4)));
 static void add_option(tt__str *out, int *n, const char *fmt, ...) {
-    char text[2 * TT__NAME_MAX + 16];
+    char text[TT__SYMBOL_MAX + 16]; /* or two names */
     va_list args;
     va_start(args, fmt);
     tt__vformat(text, sizeof text, fmt, args);

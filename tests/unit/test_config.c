@@ -137,6 +137,36 @@ static void names_formulas(void **state) {
     tt__template_free(&t);
 }
 
+/* The compiler is asked for the whole instance of a template, however long it is. */
+static void asks_for_long_instances(void **state) {
+    (void)state;
+    enum { LENGTH = TT__SYMBOL_MAX - 1 };
+    char symbol[TT__SYMBOL_MAX];
+    tt__problem p = square_of(64, 4);
+    tt__template *t;
+    tt__candidate c;
+    tt__str text = {0}, out;
+    int n, n_found = 0;
+    memset(symbol, '1', sizeof symbol);
+    memcpy(symbol, "k<", 2);
+    memcpy(symbol + LENGTH - 1, ">", 2);
+    tt__str_addf(
+        &text,
+        "//@ kernel %s\n//@ op transpose\n//@ param A 1\n//@ block 1\n//@ grid 1\n//@ args dst, src\n"
+        "//@ default A=1\ntemplate <int N> __global__ void k(void *dst, const void *src) {}\n",
+        symbol);
+    assert_int_equal(tt__template_parse(&t, "t.cu", text.text), TT_OK);
+    assert_int_equal(tt__space_resolve(&c, t, &gpu, &p, "A=1"), TT_OK);
+    assert_int_equal(tt__config_options(&out, &n, &c, &p), TT_OK);
+    const char *at = out.text;
+    for (int i = 0; i < n; i++, at += strlen(at) + 1)
+        n_found += strncmp(at, "kernel:", 7) == 0 && strcmp(at + 7, symbol) == 0;
+    assert_int_equal(n_found, 1);
+    tt__str_free(&out);
+    tt__str_free(&text);
+    tt__template_free(&t);
+}
+
 /* A name may stand for an expression that has it many times, but not for more than can be. */
 static void refuses_names_that_explode(void **state) {
     (void)state;
@@ -175,6 +205,7 @@ int main(void) {
         cmocka_unit_test(makes_compiler_options),
         cmocka_unit_test(derives_what_the_problem_fixes),
         cmocka_unit_test(names_formulas),
+        cmocka_unit_test(asks_for_long_instances),
         cmocka_unit_test(refuses_names_that_explode),
         cmocka_unit_test(grows),
     };
