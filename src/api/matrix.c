@@ -25,7 +25,7 @@ static const struct {
     {"dst_stride", offsetof(tt_problem, dst_stride), false},
     {"align", offsetof(tt_problem, align), true},
 };
-enum { FIELDS = TT__COUNT(fields) };
+enum { FIELDS = sizeof fields / sizeof *fields };
 
 static bool power_of_two_to_16(int n) {
     return n >= 1 && n <= 16 && (n & (n - 1)) == 0;

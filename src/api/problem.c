@@ -23,11 +23,16 @@ static tt_status check_no_matrix(const tt_problem *p, const char *name) {
                   {"src_stride", p->src_stride},
                   {"dst_stride", p->dst_stride},
                   {"in_place", p->in_place}};
-    for (size_t i = 0; i < TT__COUNT(fields); i++)
+    for (size_t i = 0; i < sizeof fields / sizeof *fields; i++)
         if (fields[i].value)
             return tt__fail(TT_E_INVALID, "%s is %lld in a problem of %s: say it in `values`",
                             fields[i].field, (long long)fields[i].value, name);
     return TT_OK;
+}
+
+tt_status tt__question_of_kernel(tt__question *out, const tt_kernel *kernel, const char *text) {
+    out->templates = &kernel->set;
+    return tt__operation_problem(&out->problem, kernel->t->own, kernel->t->op, text);
 }
 
 static tt_status of_operation(tt__question *out, tt_ctx *ctx, const tt_problem *p) {
@@ -65,8 +70,7 @@ tt_status tt__question_of(tt__question *out, tt_ctx *ctx, const tt_problem *in) 
         status = of_permutation(out, ctx, &p);
     } else if (p.kernel) {
         TT_TRY(check_no_matrix(&p, p.kernel->t->kernel));
-        out->templates = &p.kernel->set;
-        status = tt__operation_problem(&out->problem, p.kernel->t->own, p.kernel->t->op, p.values);
+        status = tt__question_of_kernel(out, p.kernel, p.values);
     } else if (p.op) {
         status = of_operation(out, ctx, &p);
     } else if (p.values) {

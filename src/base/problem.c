@@ -49,22 +49,25 @@ int64_t tt__problem_number(const tt__problem *p, const char *name, int64_t other
     return s && s->type == TT__TYPE_NONE ? s->number : otherwise;
 }
 
-static void set(tt__problem *p, const char *name, tt__type type, int64_t number) {
-    tt__setting *s = (tt__setting *)tt__problem_setting(p, name);
-    if (!s) {
-        s = &p->settings[p->n++];
-        tt__copy(s->name, sizeof s->name, name);
-    }
-    s->type = type;
-    s->number = number;
+static tt__setting *find_or_add(tt__problem *p, const char *name) {
+    for (int i = 0; i < p->n; i++)
+        if (strcmp(p->settings[i].name, name) == 0)
+            return &p->settings[i];
+    tt__setting *s = &p->settings[p->n++];
+    tt__copy(s->name, sizeof s->name, name);
+    return s;
 }
 
 void tt__problem_set(tt__problem *p, const char *name, int64_t number) {
-    set(p, name, TT__TYPE_NONE, number);
+    tt__setting *s = find_or_add(p, name);
+    s->type = TT__TYPE_NONE;
+    s->number = number;
 }
 
 void tt__problem_set_type(tt__problem *p, const char *name, tt__type type) {
-    set(p, name, type, 0);
+    tt__setting *s = find_or_add(p, name);
+    s->type = type;
+    s->number = 0;
 }
 
 double tt__problem_gbps(const tt__problem *p, double time_us) {

@@ -4,20 +4,24 @@
 #include <string.h>
 
 #include "base/clean.h"
-#include "base/limits.h"
 #include "base/number.h"
 
 enum { ERROR_MAX = 2048 };
 static _Thread_local char last_error[ERROR_MAX];
 
-tt_status tt__fail(tt_status s, const char *fmt, ...) {
+tt_status tt__vfail(tt_status s, const char *fmt, va_list args) {
     char text[ERROR_MAX]; /* an argument may point into the last error */
-    va_list args;
-    va_start(args, fmt);
     tt__vformat(text, sizeof text, fmt, args);
-    va_end(args);
     tt__clean(text, TT__CLEAN_TEXT); /* it contains values from files */
     memcpy(last_error, text, sizeof text);
+    return s;
+}
+
+tt_status tt__fail(tt_status s, const char *fmt, ...) {
+    va_list args;
+    va_start(args, fmt);
+    tt__vfail(s, fmt, args);
+    va_end(args);
     return s;
 }
 
@@ -65,15 +69,15 @@ const char *tt_strerror(tt_status s) {
         [TT_E_INTERNAL] = "internal error",
         [TT_E_CAPTURE] = "not possible while a graph is captured",
     };
-    return (unsigned)s < TT__COUNT(text) ? text[s] : "unknown status";
+    return (unsigned)s < sizeof text / sizeof *text ? text[s] : "unknown status";
 }
 
 const char *tt_match_name(tt_match m) {
     static const char *const name[] = {"exact", "stale", "nearest", "other-gpu", "default"};
-    return (unsigned)m < TT__COUNT(name) ? name[m] : "unknown";
+    return (unsigned)m < sizeof name / sizeof *name ? name[m] : "unknown";
 }
 
 const char *tt_source_name(tt_source s) {
     static const char *const name[] = {"measured", "stored", "replayed"};
-    return (unsigned)s < TT__COUNT(name) ? name[s] : "unknown";
+    return (unsigned)s < sizeof name / sizeof *name ? name[s] : "unknown";
 }

@@ -228,7 +228,7 @@ static tt_status try_within(const query *q, bool anything, double within, double
 static tt_status try_near(const query *q, bool anything, bool *done) {
     static const double radii[] = {0.25, 1.25, 2, 3, 6, 64};
     double nearest = INFINITY;
-    for (size_t i = 0; i < TT__COUNT(radii) && nearest > (i ? radii[i - 1] : 0) &&
+    for (size_t i = 0; i < sizeof radii / sizeof *radii && nearest > (i ? radii[i - 1] : 0) &&
                        (anything || radii[i] <= furthest);
          i++)
         TT_TRY(try_within(q, anything, radii[i], &nearest));

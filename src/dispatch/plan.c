@@ -140,7 +140,7 @@ tt_status tt__plan_make(tt_plan **out, tt_ctx *ctx, const tt__template_set *temp
     tt_status status;
     plan->choice.size = sizeof plan->choice;
     plan->misaligned = (CUdeviceptr)tt__problem_align(p) - 1;
-    plan->of_user = tt__problem_is_users(p);
+    plan->of_user = p->text[0] != '\0';
     TT_GOTO(tt__driver_open(&plan->cu));
     TT_GOTO(choose(plan, ctx, &m));
     TT_GOTO(note_parameters(plan, &m));

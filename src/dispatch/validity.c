@@ -13,7 +13,8 @@ void tt__winner_staleness(char *why, size_t size, const tt__winner *w, const tt_
                           const char *driver, const char *nvrtc) {
     const tt__template *t = tt__template_set_find(templates, w->kernel);
     why[0] = '\0';
-    if (!t && !tt__problem_is_users(&w->problem)) /* the file of a user's operation may not be loaded */
+    bool users = w->problem.text[0] != '\0'; /* the file of a user's operation may not be loaded */
+    if (!t && !users)
         snprintf(why, size, "no template %s here", w->kernel);
     else if (differs(w->env.library, TT__METHOD))
         snprintf(why, size, "measured by method %s, this is %s", *w->env.library ? w->env.library : "unknown",

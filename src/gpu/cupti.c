@@ -193,7 +193,7 @@ static tt_status called(int error, const char *function) {
     };
     if (error == OK)
         return TT_OK;
-    for (size_t i = 0; i < TT__COUNT(reasons); i++)
+    for (size_t i = 0; i < sizeof reasons / sizeof *reasons; i++)
         if (reasons[i].error == error)
             return tt__fail(TT_E_UNSUPPORTED, "%s", reasons[i].todo);
     return tt__fail(TT_E_UNSUPPORTED,
@@ -212,11 +212,11 @@ static void *find_library(void) {
     void *lib = NULL;
     if (own)
         return dlopen(own, RTLD_NOW | RTLD_LOCAL);
-    for (size_t i = 0; i < TT__COUNT(names) && !lib; i++)
+    for (size_t i = 0; i < sizeof names / sizeof *names && !lib; i++)
         lib = dlopen(names[i], RTLD_NOW | RTLD_LOCAL);
-    for (size_t h = 0; h < TT__COUNT(homes); h++)
-        for (size_t u = 0; u < TT__COUNT(under) && !lib && homes[h]; u++)
-            for (size_t i = 0; i < TT__COUNT(names) && !lib; i++) {
+    for (size_t h = 0; h < sizeof homes / sizeof *homes; h++)
+        for (size_t u = 0; u < sizeof under / sizeof *under && !lib && homes[h]; u++)
+            for (size_t i = 0; i < sizeof names / sizeof *names && !lib; i++) {
                 snprintf(path, sizeof path, "%s/%s/%s", homes[h], under[u], names[i]);
                 lib = dlopen(path, RTLD_NOW | RTLD_LOCAL);
             }
@@ -240,7 +240,7 @@ static tt_status load(void) {
             TT_E_UNSUPPORTED,
             "CUPTI was not found, so there are no hardware counters: install the CUDA Toolkit 12.6 "
             "or newer, or name libcupti.so in TILETUNE_CUPTI (pip install nvidia-cuda-cupti)");
-    for (size_t i = 0; i < TT__COUNT(symbols); i++) {
+    for (size_t i = 0; i < sizeof symbols / sizeof *symbols; i++) {
         void *address = dlsym(lib, symbols[i].name);
         if (!address)
             return tt__fail(TT_E_UNSUPPORTED,

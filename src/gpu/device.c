@@ -44,7 +44,7 @@ static tt_status read_facts(tt__gpu *out, const tt__driver *cu, CUdevice dev) {
         {CU_DEVICE_ATTRIBUTE_MEMORY_CLOCK_RATE, &memory_khz},
         {CU_DEVICE_ATTRIBUTE_GLOBAL_MEMORY_BUS_WIDTH, &bus_bits},
     };
-    for (size_t i = 0; i < TT__COUNT(wanted); i++)
+    for (size_t i = 0; i < sizeof wanted / sizeof *wanted; i++)
         TT_TRY(tt__cu_check(cu->cuDeviceGetAttribute(wanted[i].value, wanted[i].attr, dev),
                             "cuDeviceGetAttribute (%d)", (int)wanted[i].attr));
     out->cc = major * 10 + minor;

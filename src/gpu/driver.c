@@ -38,7 +38,7 @@ static tt_status load(void) {
             "the CUDA driver is not installed (%s); install NVIDIA's driver, or search a recording "
             "with --device replay:FILE",
             dlerror());
-    for (size_t i = 0; i < TT__COUNT(symbols); i++) {
+    for (size_t i = 0; i < sizeof symbols / sizeof *symbols; i++) {
         void *address = dlsym(lib, symbols[i].name);
         if (!address && !symbols[i].optional)
             return tt__fail(TT_E_NO_DRIVER,

@@ -26,7 +26,8 @@ tt_status tt__fit_count(const char *kernel, const tt__launch *launch, int pass, 
 
 static tt_status fit_block(const tt__cubin_entry *e, const char *kernel, const unsigned block[3]) {
     uint64_t threads = (uint64_t)block[0] * block[1] * block[2];
-    if (e->block[0] && memcmp(e->block, block, sizeof e->block) != 0)
+    bool exact = e->block[0] && memcmp(e->block, block, sizeof e->block) != 0;
+    if (exact)
         return tt__fail(TT_E_TEMPLATE, "a block of %s is %ux%ux%u, but __block_size__ allows only %ux%ux%u",
                         kernel, block[0], block[1], block[2], e->block[0], e->block[1], e->block[2]);
     if (e->max_threads && threads > e->max_threads)

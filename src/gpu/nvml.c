@@ -61,7 +61,7 @@ static bool load(void) {
         {&nvml.memory, "nvmlDeviceGetMemoryInfo", true},
         {&nvml.mig, "nvmlDeviceGetMigMode", true},
     };
-    for (size_t i = 0; lib && i < TT__COUNT(symbols); i++) {
+    for (size_t i = 0; lib && i < sizeof symbols / sizeof *symbols; i++) {
         void *address = dlsym(lib, symbols[i].name);
         if (!address && !symbols[i].optional)
             return false;
@@ -163,7 +163,7 @@ void tt__nvml_why_slow(char *out, size_t size, int ordinal) {
     out[0] = '\0';
     if (!handle || nvml.limits(handle, &limits) != 0)
         return;
-    for (size_t i = 0; i < TT__COUNT(reasons); i++)
+    for (size_t i = 0; i < sizeof reasons / sizeof *reasons; i++)
         if (limits & reasons[i].bits) {
             size_t n = strlen(out);
             snprintf(out + n, size - n, "%s%s", n ? " and " : "", reasons[i].words);

@@ -68,7 +68,7 @@ static void *try_open(const char *dir, const char *file, tt__str *tried) {
 static void *try_folder(const char *dir, tt__str *tried) {
     static const char *const files[] = {"libnvrtc.so.13", "libnvrtc.so.12", "libnvrtc.so"};
     void *lib = NULL;
-    for (size_t f = 0; f < TT__COUNT(files) && !lib; f++)
+    for (size_t f = 0; f < sizeof files / sizeof *files && !lib; f++)
         lib = try_open(dir, files[f], tried);
     return lib;
 }
@@ -119,7 +119,7 @@ static tt_status load(tt__str *tried) {
                         "NVRTC is not installed; install the CUDA Toolkit 12 or 13 (or the pip package "
                         "nvidia-cuda-nvrtc) and name its libnvrtc.so in TILETUNE_NVRTC. Tried: %s",
                         tt__str_text(tried));
-    for (size_t i = 0; i < TT__COUNT(symbols); i++) {
+    for (size_t i = 0; i < sizeof symbols / sizeof *symbols; i++) {
         void *address = dlsym(lib, symbols[i].name);
         if (!address)
             return tt__fail(TT_E_NO_NVRTC, "the NVRTC library has no %s: CUDA 12 or newer is needed",
@@ -167,7 +167,7 @@ tt_status tt__nvrtc_archs(tt__str *out) {
     int n = 0, archs[64];
     TT_TRY(tt__nvrtc_open());
     TT_TRY(check(table.nvrtcGetNumSupportedArchs(&n), "nvrtcGetNumSupportedArchs"));
-    if (n > (int)TT__COUNT(archs))
+    if (n > (int)(sizeof archs / sizeof *archs))
         return tt__fail(TT_E_INTERNAL, "NVRTC lists %d architectures", n);
     TT_TRY(check(table.nvrtcGetSupportedArchs(archs), "nvrtcGetSupportedArchs"));
     for (int i = 0; i < n; i++)
@@ -215,19 +215,22 @@ static tt_status fail_with_log(nvrtcProgram program, nvrtcResult r, const char *
     const char *error = log ? first_error(log) : "";
     bool header = strstr(error, " open source file") != NULL;
     tt__str refused = {0};
-    if (tt__refused_code(&refused, source))
+    if (tt__refused_code(&refused, source)) {
         tt__fail(TT_E_COMPILE, "%s: %s (%.*s)", name, tt__str_text(&refused), (int)strcspn(error, "\n"),
                  error);
-    else
-        tt__fail(
-            TT_E_COMPILE, "%s: %s%s%.*s%s", name, table.nvrtcGetErrorString(r), log ? ": " : "",
-            header ? (int)strcspn(error, "\n") : 1200, error,
-            header
-                ? ": NVRTC has its own headers and those of a CUDA Toolkit of its version (CUDA_HOME names it). "
-                  "#include \"FILE\" takes in a file beside the kernel or in a folder of `//@ include`. "
-                  "Headers of the host, as vector or iostream, have to go"
-                : "");
-    tt__str_free(&refused);
+        tt__str_free(&refused);
+        free(log);
+        return TT_E_COMPILE;
+    }
+    tt__fail(
+        TT_E_COMPILE, "%s: %s%s%.*s%s", name, table.nvrtcGetErrorString(r), log ? ": " : "",
+        header ? (int)strcspn(error, "\n") : 1200, error,
+        header
+            ? ": NVRTC has its own headers and those of a CUDA Toolkit of its version (CUDA_HOME names it). "
+              "#include \"FILE\" takes in a file beside the kernel or in a folder of `//@ include`. Headers "
+              "of the "
+              "host, as vector or iostream, have to go"
+            : "");
     free(log);
     return TT_E_COMPILE;
 }
@@ -240,12 +243,15 @@ static bool keeps_a_cache(void) {
 }
 
 tt_status tt__nvrtc_warm_up(void) {
-    static const char source[] = "extern \"C\" __global__ void warm_up(int *p) { *p = 1; }";
-    tt__str archs = {0}, cubin = {0};
-    tt_status status = tt__nvrtc_archs(&archs);
-    if (status == TT_OK) /* for the first one */
-        status = tt__nvrtc_compile(&cubin, "warm_up.cu", source, "", 0, atoi(tt__str_text(&archs)));
-    tt__str_free(&archs);
+    int n = 0, archs[64];
+    tt__str cubin = {0};
+    TT_TRY(tt__nvrtc_open());
+    TT_TRY(check(table.nvrtcGetNumSupportedArchs(&n), "nvrtcGetNumSupportedArchs"));
+    if (n < 1 || n > (int)(sizeof archs / sizeof *archs))
+        return tt__fail(TT_E_INTERNAL, "NVRTC lists %d architectures", n);
+    TT_TRY(check(table.nvrtcGetSupportedArchs(archs), "nvrtcGetSupportedArchs"));
+    tt_status status = tt__nvrtc_compile(
+        &cubin, "warm_up.cu", "extern \"C\" __global__ void warm_up(int *p) { *p = 1; }", "", 0, archs[0]);
     tt__str_free(&cubin);
     return status;
 }
@@ -343,7 +349,7 @@ enum { OPTIONS_MAX = 128, RESERVED = 8 };
 /* Takes our own options out; the others are the compiler's. */
 static tt_status split_options(program *p, const char **argv, int *argc, const char *options, int n) {
     for (int i = 0; i < n; i++, options += strlen(options) + 1) {
-        if (is_ours(options, TT__KERNEL) && p->n_kernels == TT__COUNT(p->kernels))
+        if (is_ours(options, TT__KERNEL) && p->n_kernels == sizeof p->kernels / sizeof *p->kernels)
             return tt__fail(TT_E_INTERNAL, "%s: too many kernels", p->name);
         if (is_ours(options, TT__KERNEL))
             p->kernels[p->n_kernels++] = options + strlen(TT__KERNEL);
@@ -413,5 +419,5 @@ void tt__cubin_key(char out[65], const char *source, const char *options, int n_
         {&cc, sizeof cc},
         {nvrtc_version, strlen(nvrtc_version)},
     };
-    tt__hash_parts(out, parts, TT__COUNT(parts));
+    tt__hash_parts(out, parts, sizeof parts / sizeof *parts);
 }

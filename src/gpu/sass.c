@@ -117,7 +117,7 @@ static void count(tt__sass *out, const code *c, size_t i) {
     const double w = weight(c, i);
     const int op = op_at(c, i);
     out->all += w;
-    for (size_t k = 0; k < TT__COUNT(kinds); k++)
+    for (size_t k = 0; k < sizeof kinds / sizeof *kinds; k++)
         if (kinds[k].op == op) {
             *(double *)((char *)out + kinds[k].member) += w;
             if (kinds[k].bytes)
