@@ -20,17 +20,16 @@ typedef struct tt__search {
     tt__trial *trials;
     size_t n_tried, n_failed, n_measured; /* n_measured: in this run */
     size_t n_skipped;                     /* tried, but missing from the recording */
-    size_t n_aside;     /* tried by earlier runs, and beyond their templates' share of the effort */
-    size_t wanted;      /* number of trials that the search aims at */
-    size_t improved_at; /* the number of trials at the last gain that counts */
-    double improved_us; /* its time; 0: none has passed */
-    bool settled;       /* it may end before all its trials have run (limits.patience) */
-    double pace_s;      /* a trial takes so long; 0: not known */
-    double compile_s;   /* of all n_measured */
-    size_t
-        n_favourites; /* so many are compiled ahead, the first of tt__strategy_rank; 0: as many as are left */
-    bool cut;         /* the budget ended the search before */
-    int64_t best;     /* index of the best by screening; TT__NOTHING if none passed */
+    size_t n_aside;      /* tried by earlier runs, and beyond their templates' share of the effort */
+    size_t wanted;       /* number of trials that the search aims at */
+    size_t improved_at;  /* the number of trials at the last gain that counts */
+    double improved_us;  /* its time; 0: none has passed */
+    bool settled;        /* it may end before all its trials have run (limits.patience) */
+    double pace_s;       /* a trial takes so long; 0: not known */
+    double compile_s;    /* of all n_measured */
+    size_t n_favourites; /* compiled ahead, the first of tt__strategy_rank; 0: as many as are left */
+    bool cut;            /* the budget ended the search before */
+    int64_t best;        /* index of the best by screening; TT__NOTHING if none passed */
 } tt__search;
 
 /* Makes the space and takes over stored trials (unless opts->force or s->presumed). Close it with
