@@ -36,24 +36,28 @@ size_t tt__search_least(const tt__search *search) {
 }
 
 /* After how many trials it ends if nothing more is gained; SIZE_MAX: not early. */
-static size_t ends_at(const tt__search *search) {
-    if (!may_end_early(search) || search->improved_us == 0)
+static size_t ends_at(const tt__search *search, const tt__gains *gains) {
+    if (!may_end_early(search) || gains->best_us == 0)
         return SIZE_MAX;
-    const size_t least = tt__search_least(search), patient = search->limits.patience * search->improved_at;
+    const size_t least = tt__search_least(search), patient = search->limits.patience * gains->at;
     return patient > least ? patient : least;
 }
 
-/* Notes a new best, and a gain. */
+static void count_gain(tt__search *search, tt__gains *gains, const tt__trial *trial) {
+    gains->n += trial->status != TT__TRIAL_SKIPPED;
+    if (trial->status == TT__TRIAL_OK && (gains->best_us == 0 || trial->time_us < gain * gains->best_us)) {
+        gains->best_us = trial->time_us;
+        gains->at = gains->n;
+    }
+    search->settled |= gains->n >= ends_at(search, gains);
+}
+
 static void compare(tt__search *search, size_t i, double time_us) {
     double best_us = search->best == TT__NOTHING ? INFINITY : search->trials[search->best].time_us;
     bool first = (int64_t)i <
                  search->best; /* of two equally fast ones, the first in the space, in any order of trials */
     if (time_us < best_us || (time_us <= best_us && first))
         search->best = (int64_t)i;
-    if (search->improved_us == 0 || time_us < gain * search->improved_us) {
-        search->improved_us = time_us;
-        search->improved_at = search->n_tried - search->n_skipped;
-    }
 }
 
 /* A search compares only weighed times, so these are kept. */
@@ -68,15 +72,16 @@ static void keep(tt__search *search, size_t i, const tt__trial *measured) {
     search->n_failed += trial->status != TT__TRIAL_OK && trial->status != TT__TRIAL_SKIPPED;
     if (trial->status == TT__TRIAL_OK)
         compare(search, i, trial->time_us);
-    search->settled |= search->n_tried - search->n_skipped >= ends_at(search);
+    count_gain(search, &search->gains, trial);
 }
 
 /* ---- Stored trials ------------------------------------------------------------------------------------- */
 
 typedef struct takeover {
+    const tt__session *s;
     tt__search *search;
-    const tt__gpu *gpu;
-    bool replay;
+    int64_t run_id; /* of the last row, and what its run gained: a forced run ended by its own trials */
+    tt__gains gains;
     bool collects;   /* in a first pass: */
     tt__space found; /* what a sampled space may lack */
     size_t at;       /* where the last one was found; rows have nearly the order of the space */
@@ -88,16 +93,21 @@ static tt_status collect(takeover *t, const tt__trial_row *row) {
     for (size_t i = 0; i < t->search->space.n && !of; i = tt__strategy_end_of_template(&t->search->space, i))
         of = strcmp(t->search->space.items[i].t->hash, row->hash) == 0 ? t->search->space.items[i].t : NULL;
     tt_status status =
-        of ? tt__space_resolve(&c, of, t->gpu, &t->search->problem, row->config) : TT_E_INVALID;
+        of ? tt__space_resolve(&c, of, &t->s->gpu, &t->search->problem, row->config) : TT_E_INVALID;
     if (status != TT_OK)
         return status == TT_E_UNSUPPORTED || status == TT_E_INVALID ? TT_OK : status;
     return tt__space_append(&t->found, &c);
 }
 
+/* A stored winner that `only` leaves out is measured again by the finals alone. */
+static bool measures_again(const tt__session *s, const tt__template *t) {
+    return s->opts->force && tt__template_competes(s->templates, t, s->opts->only, s->opts->n_only);
+}
+
 static tt_status take_over(void *user, const tt__trial_row *row) {
     takeover *t = user;
     const tt__space *space = &t->search->space;
-    if (!t->replay && strcmp(row->source, "replayed") == 0)
+    if (!t->s->opts->replay && strcmp(row->source, "replayed") == 0)
         return TT_OK; /* of another machine, and no evidence for this one */
     if (t->collects)
         return collect(t, row);
@@ -107,8 +117,13 @@ static tt_status take_over(void *user, const tt__trial_row *row) {
         if (strcmp(c->config, row->config) || strcmp(c->t->kernel, row->kernel) ||
             strcmp(c->t->hash, row->hash))
             continue;
-        if (t->search->known[i] == TT__UNTRIED)
+        if (t->search->known[i] == TT__UNTRIED && !measures_again(t->s, c->t)) {
+            if (row->run_id != t->run_id)
+                t->gains = (tt__gains){0};
+            t->run_id = row->run_id;
             keep(t->search, i, row->trial);
+            count_gain(t->search, &t->gains, &t->search->trials[i]);
+        }
         t->at = i + 1;
         break;
     }
@@ -197,7 +212,8 @@ size_t tt__search_most(const tt__search *search) {
         return tt__search_counted(search) + n_unknown(search); /* each template is tried once */
     bool needs_more = limits->trials_if_short && !search->t->operation->moves &&
                       search->best != TT__NOTHING && tt__search_best_us(search) < TT__SHORT_US;
-    size_t n_left_out, most = needs_more ? limits->trials_if_short : limits->trials, end = ends_at(search);
+    size_t n_left_out, most = needs_more ? limits->trials_if_short : limits->trials,
+                       end = ends_at(search, &search->gains);
     tt__search_templates(search, &n_left_out);
     end = end > search->n_aside && end < most + search->n_aside ? end - search->n_aside + n_left_out : most;
     return end < most ? end : most;
@@ -249,9 +265,9 @@ static tt_status enumerate(tt__session *s, tt__search *search) {
 }
 
 static tt_status take_over_all(tt__session *s, tt__search *search) {
-    takeover t = {.search = search, .gpu = &s->gpu, .replay = s->opts->replay != NULL};
+    takeover t = {.s = s, .search = search};
     tt_status status = TT_OK;
-    for (int pass = search->space.sampled ? 0 : 1; pass < 2; pass++) {
+    for (int pass = search->space.sampled && !s->opts->force ? 0 : 1; pass < 2; pass++) {
         t.collects = pass == 0;
         TT_GOTO(tt__store_trials(s->store, s->gpu_id, &s->env, search->problem_id, TT__STAGE_SCREEN,
                                  take_over, &t));
@@ -271,12 +287,12 @@ tt_status tt__search_open(tt__session *s, const tt__problem *p, const tt__limits
     if (!s->presumed)
         TT_TRY(tt__store_problem(s->store, p, &out->problem_id));
     TT_TRY(enumerate(s, out));
-    if (!s->opts->force && !s->presumed)
+    if (!s->presumed)
         TT_TRY(take_over_all(s, out));
     size_t n_left_out;
     tt__search_templates(out, &n_left_out);
     if (n_left_out > 0) { /* new ones may gain */
-        out->improved_at = out->n_tried - out->n_skipped;
+        out->gains.at = out->gains.n;
         out->settled = false;
     }
     set_aside(out, tt__search_most(out));

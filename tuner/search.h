@@ -8,6 +8,11 @@
 #include "tuner/part.h"
 #include "tuner/session.h"
 
+typedef struct tt__gains {
+    size_t n, at;   /* trials, and how many they were at the last gain that counts */
+    double best_us; /* its time; 0: none has passed */
+} tt__gains;
+
 typedef struct tt__search {
     tt__problem problem;
     tt__limits limits;
@@ -20,10 +25,9 @@ typedef struct tt__search {
     tt__trial *trials;
     size_t n_tried, n_failed, n_measured; /* n_measured: in this run */
     size_t n_skipped;                     /* tried, but missing from the recording */
-    size_t n_aside;      /* tried by earlier runs, and beyond their templates' share of the effort */
-    size_t wanted;       /* number of trials that the search aims at */
-    size_t improved_at;  /* the number of trials at the last gain that counts */
-    double improved_us;  /* its time; 0: none has passed */
+    size_t n_aside; /* tried by earlier runs, and beyond their templates' share of the effort */
+    size_t wanted;  /* number of trials that the search aims at */
+    tt__gains gains;
     bool settled;        /* it may end before all its trials have run (limits.patience) */
     double pace_s;       /* a trial takes so long; 0: not known */
     double compile_s;    /* of all n_measured */
@@ -32,8 +36,8 @@ typedef struct tt__search {
     int64_t best;        /* index of the best by screening; TT__NOTHING if none passed */
 } tt__search;
 
-/* Makes the space and takes over stored trials (unless opts->force or s->presumed). Close it with
- * tt__search_close in any case. */
+/* Makes the space and takes over stored trials: with opts->force only those of a winner that opts->only
+ * leaves out, and none if s->presumed. Close it with tt__search_close in any case. */
 tt_status tt__search_open(tt__session *s, const tt__problem *p, const tt__limits *limits, tt__search *out);
 /* Tries one more configuration, beyond all limits, if it is untried. The backend must have the search's
  * problem open, and nothing else under way. */

@@ -185,6 +185,35 @@ static void test_patience_with_new_templates(void **state) {
     bench_close(&b);
 }
 
+static tt_status next_from_the_14th(int64_t *index, void *self, const tt__view *view) {
+    (void)self;
+    for (*index = 13; *index > 0 && view->known[*index] != TT__UNTRIED;)
+        --*index;
+    return TT_OK;
+}
+
+/* A forced run ends by its own trials. Those of earlier runs that it did not repeat do not reopen it. */
+static void test_patience_of_a_forced_run(void **state) {
+    (void)state;
+    bench b;
+    bench_open(&b, false);
+    tt__strategy backwards = tt__strategy_exhaustive;
+    backwards.next = next_from_the_14th;
+    b.s.strategy = &tt__strategy_exhaustive;
+    b.backend.room = 1;
+    b.backend.alike = true;
+    b.patience = 3;
+    expect_measured(&b, 16, 10, 10, 0);
+    bench_begin_run(&b, "measured");
+    b.opts.force = true;
+    b.s.strategy = &backwards;
+    b.backend.fast_at = 11; /* its third: with four earlier ones the seventh, so that 21 would be tried */
+    expect_measured(&b, 16, 10, 10, 0);
+    b.opts.force = false;
+    expect_measured(&b, 16, 0, 14, 0);
+    bench_close(&b);
+}
+
 /* Half of an effort, however small, is the strategy's own: the other one is kept for those it never comes to.
  */
 static void test_half_is_the_strategys(void **state) {
@@ -228,6 +257,7 @@ int main(void) {
         cmocka_unit_test(test_patience),
         cmocka_unit_test(test_effort_of_three_templates),
         cmocka_unit_test(test_patience_with_new_templates),
+        cmocka_unit_test(test_patience_of_a_forced_run),
         cmocka_unit_test(test_half_is_the_strategys),
         cmocka_unit_test(test_effort_of_a_short_problem),
     };

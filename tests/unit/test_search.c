@@ -5,7 +5,7 @@
 #include <math.h>
 
 #include "base/clock.h"
-#include "search_fixture.h"
+#include "race_fixture.h"
 #include "tuner/searches.h"
 
 /* Of equally fast configurations the first in the space is the best, in any order of trials. */
@@ -50,6 +50,27 @@ static void test_trials_that_are_no_evidence(void **state) {
     b.f.t[0]->hash[0] = b.f.t[0]->hash[0] == '0' ? '1' : '0';
     assert_int_equal(measured_now(&b), SPACE);
     bench_close(&b);
+}
+
+/* The stored winner competes although it is left out. Only the finals measure it again. */
+static void test_a_winner_that_only_leaves_out(void **state) {
+    static const char *const only[] = {"letters"};
+    (void)state;
+    race r;
+    race_open(&r, true);
+    race_run(&r);
+    expect_elected(&r, 5); /* of numbers */
+    tt__search_close(&r.all);
+    r.b.opts.only = only;
+    r.b.opts.n_only = 1;
+    r.b.opts.force = true;
+    assert_ok(tt__search_open(&r.b.s, &r.b.f.problem, &tt__no_limits, &r.all));
+    const size_t n = SPACE_OF_BOTH - SPACE;
+    assert_int_equal(r.all.space.n, n + 1);
+    for (size_t i = 0; i <= n; i++)
+        assert_int_equal(r.all.known[i], i < n ? TT__UNTRIED : TT__TRIED);
+    assert_string_equal(r.all.space.items[n].config, r.result.config);
+    race_close(&r);
 }
 
 /* Configurations that cannot win are measured shortly. */
@@ -302,6 +323,7 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_the_best_of_equals),
         cmocka_unit_test(test_trials_that_are_no_evidence),
+        cmocka_unit_test(test_a_winner_that_only_leaves_out),
         cmocka_unit_test(test_cutoff),
         cmocka_unit_test(test_tells_times),
         cmocka_unit_test(test_rounds_of_a_sample),
