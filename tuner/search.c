@@ -267,7 +267,7 @@ static tt_status enumerate(tt__session *s, tt__search *search) {
 static tt_status take_over_all(tt__session *s, tt__search *search) {
     takeover t = {.s = s, .search = search};
     tt_status status = TT_OK;
-    for (int pass = search->space.sampled && !s->opts->force ? 0 : 1; pass < 2; pass++) {
+    for (int pass = search->space.sampled ? 0 : 1; pass < 2; pass++) {
         t.collects = pass == 0;
         TT_GOTO(tt__store_trials(s->store, s->gpu_id, &s->env, search->problem_id, TT__STAGE_SCREEN,
                                  take_over, &t));

@@ -37,7 +37,44 @@ static void test_inserts(void **state) {
     bench_close(&b);
 }
 
+static const char vast[] = "kernel vast\nop transpose\nparam A 0 1 2 3 4 5 6 7\nparam B 0 1 2 3 4 5 6 7\n"
+                           "param C 0 1 2 3 4 5 6 7\nparam D 0 1 2 3 4 5 6 7\nparam E 0 1 2 3 4 5 6 7\n"
+                           "param F 0 1 2 3 4 5 6 7\nblock 32\ngrid rows\nargs dst, src\n"
+                           "default A=0 B=0 C=0 D=0 E=0 F=0\n";
+static const char stored[] = "A=1 B=2 C=3 D=4 E=5 F=6";
+
+/* What was measured is in the space, although the sample lacks it: a forced run, too, competes with the
+ * stored winner. */
+static void test_a_sample_has_what_is_stored(void **state) {
+    (void)state;
+    bench b;
+    tt__search some;
+    bench_open(&b, false);
+    b.f.t[2] = field_template(vast);
+    b.set = (tt__template_set){1, &b.f.t[2]};
+    for (int k = 0; k < 3; k++) { /* nothing is stored; a trial is; forced */
+        b.opts.force = k == 2;
+        assert_ok(tt__search_open(&b.s, &b.f.problem, &tt__no_limits, &some));
+        assert_true(some.space.sampled);
+        int64_t at = tt__strategy_member(&some.space, "vast", stored);
+        assert_int_equal(at != TT__NOTHING, k > 0);
+        if (k > 0)
+            assert_int_equal(some.known[at], k == 1 ? TT__TRIED : TT__UNTRIED);
+        if (k == 0) {
+            tt__candidate c;
+            tt__trial trial = {.time_us = 1};
+            assert_ok(tt__space_resolve(&c, b.f.t[2], &b.s.gpu, &b.f.problem, stored));
+            assert_ok(tt__session_store(&b.s, some.problem_id, &c, TT__STAGE_SCREEN, &trial));
+        }
+        tt__search_close(&some);
+    }
+    bench_close(&b);
+}
+
 int main(void) {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(test_inserts)};
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_inserts),
+        cmocka_unit_test(test_a_sample_has_what_is_stored),
+    };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
