@@ -124,7 +124,8 @@ static void read_info(tt__cubin_needs *out, const image *im, const Elf64_Shdr *i
             *(a.kind == ATTRIBUTE_REGS ? &out->regs : &out->stack_bytes) = (int)a.words[1];
 }
 
-/* Does the size of shared memory include what CUDA reserves from 9.0 on? NVRTC 12.2 has no section that says so. */
+/* Does the size of shared memory include what CUDA reserves from 9.0 on? NVRTC 12.2 has no section that says
+ * so. */
 static bool has_reserved(const image *im) {
     Elf64_Shdr section;
     return find_section(im, &section, ".nv.shared.reserved.0") ||
@@ -155,8 +156,8 @@ tt_status tt__cubin_read(tt__cubin_needs *out, const void *bytes, size_t n, cons
 
 enum { SYMBOL_TEXT_MAX = 160 };
 
-/* The name of a symbol if it is a kernel, perhaps not all of it. */
-static bool kernel_name(const image *im, size_t index, char out[SYMBOL_TEXT_MAX]) {
+/* The name of a symbol if it is a kernel: where it begins, and perhaps not all of its text. */
+static bool kernel_name(const image *im, size_t index, uint64_t *at, char out[SYMBOL_TEXT_MAX]) {
     Elf64_Sym symbol;
     const Elf64_Shdr *names = &im->symbol_names;
     if (!take_symbol(im, &symbol, index) || ELF64_ST_TYPE(symbol.st_info) != STT_FUNC ||
@@ -164,6 +165,7 @@ static bool kernel_name(const image *im, size_t index, char out[SYMBOL_TEXT_MAX]
         symbol.st_name >= names->sh_size)
         return false;
     size_t most = names->sh_size - symbol.st_name;
+    *at = symbol.st_name;
     snprintf(out, SYMBOL_TEXT_MAX, "%.*s", (int)(most < SYMBOL_TEXT_MAX ? most : SYMBOL_TEXT_MAX),
              (const char *)im->bytes + names->sh_offset + symbol.st_name);
     return true;
@@ -183,11 +185,12 @@ static tt_status find_kernel(const image *im, const char *kernel) {
     char name[SYMBOL_TEXT_MAX], mangled[SYMBOL_TEXT_MAX] = "";
     tt__str all = {0};
     size_t n = 0;
+    uint64_t at;
     bool found = false;
     for (size_t i = 0; i < im->n_symbols && !found; i++) {
-        if (!kernel_name(im, i, name))
+        if (!kernel_name(im, i, &at, name))
             continue;
-        found = strcmp(name, kernel) == 0;
+        found = is_text(im, &im->symbol_names, at, kernel);
         if (is_mangled(name, kernel))
             memcpy(mangled, name, sizeof mangled);
         if (++n <= SHOWN)

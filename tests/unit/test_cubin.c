@@ -17,6 +17,9 @@
 
 enum { EXIT_SKIPPED = 77, TILE_BYTES = 400, LOCAL_BYTES = 256 };
 
+#define TENFOLD(x) x x x x x x x x x x
+#define LONG       "a_long_name" TENFOLD("_of_an_instance_that")
+
 /* Kernels with different parameters, bounds and names. */
 static const char launches[] =
     "#if __CUDACC_VER_MAJOR__ < 13\n"
@@ -32,6 +35,7 @@ static const char launches[] =
     "namespace a { __global__ void axpy(float *x) { *x = 1; } }\n"
     "template <class T> __global__ void some(T *x) { *x = 1; }\n"
     "template __global__ void some<float>(float *);\n"
+    "extern \"C\" __global__ void " LONG "(float *x, short i) { x[i] = 1; }\n"
     "extern \"C\" __device__ __noinline__ int called(int x) { return x * clock(); }\n"
     "extern \"C\" __global__ void calls(int *x) { *x = called(*x); }\n";
 
@@ -133,6 +137,9 @@ static void reads_how_kernels_are_launched(void **state) {
         assert_int_equal(e.parameter_bytes[0], 6000);
         assert_int_equal(e.parameter_bytes[1], 2);
         assert_int_equal(e.max_threads, 0);
+        e = entry(&cubin, LONG);
+        assert_int_equal(e.n_parameters, 2);
+        assert_int_equal(e.parameter_bytes[1], 2);
         no_entry(&cubin, "saxpy", "C++ calls the kernel saxpy _Z5saxpyPf: write extern \"C\" __global__");
         no_entry(&cubin, "axpy", "C++ calls the kernel axpy _ZN1a4axpyEPf: write extern \"C\" __global__");
         no_entry(&cubin, "called", "the compiled code has no kernel called: it has ");
