@@ -12,7 +12,13 @@
 
 /* ---- Lists --------------------------------------------------------------------------------------------- */
 
+static void clear(tt__expected_list *list) {
+    list->n = list->at = 0;
+}
+
 static tt_status append(tt__expected_list *list, const tt__candidate *c, const tt__problem *p) {
+    if (list->at == list->n)
+        clear(list); /* what was taken goes, so that the list of a long run stays short */
     TT_TRY(TT__GROW(list->items, list->n));
     list->items[list->n++] = (tt__expected){.candidate = *c, .problem = *p};
     return TT_OK;
@@ -20,10 +26,6 @@ static tt_status append(tt__expected_list *list, const tt__candidate *c, const t
 
 static const tt__expected *take(tt__expected_list *list) {
     return list->at < list->n ? &list->items[list->at++] : NULL;
-}
-
-static void clear(tt__expected_list *list) {
-    list->n = list->at = 0;
 }
 
 tt_status tt__ahead_soon(tt__ahead *a, const tt__candidate *const *c, size_t n, const tt__problem *p) {
