@@ -43,13 +43,12 @@ static size_t ends_at(const tt__search *search, const tt__gains *gains) {
     return patient > least ? patient : least;
 }
 
-static void count_gain(tt__search *search, tt__gains *gains, const tt__trial *trial) {
+static void count_gain(tt__gains *gains, const tt__trial *trial) {
     gains->n += trial->status != TT__TRIAL_SKIPPED;
     if (trial->status == TT__TRIAL_OK && (gains->best_us == 0 || trial->time_us < gain * gains->best_us)) {
         gains->best_us = trial->time_us;
         gains->at = gains->n;
     }
-    search->settled |= gains->n >= ends_at(search, gains);
 }
 
 static void compare(tt__search *search, size_t i, double time_us) {
@@ -72,7 +71,8 @@ static void keep(tt__search *search, size_t i, const tt__trial *measured) {
     search->n_failed += trial->status != TT__TRIAL_OK && trial->status != TT__TRIAL_SKIPPED;
     if (trial->status == TT__TRIAL_OK)
         compare(search, i, trial->time_us);
-    count_gain(search, &search->gains, trial);
+    count_gain(&search->gains, trial);
+    search->settled |= search->gains.n >= ends_at(search, &search->gains);
 }
 
 /* ---- Stored trials ------------------------------------------------------------------------------------- */
@@ -80,8 +80,9 @@ static void keep(tt__search *search, size_t i, const tt__trial *measured) {
 typedef struct takeover {
     const tt__session *s;
     tt__search *search;
-    int64_t run_id; /* of the last row, and what its run gained: a forced run ended by its own trials */
+    int64_t run_id; /* of the last row, and what its run gained */
     tt__gains gains;
+    int64_t *run_of; /* each configuration's */
     bool collects;   /* in a first pass: */
     tt__space found; /* what a sampled space may lack */
     size_t at;       /* where the last one was found; rows have nearly the order of the space */
@@ -99,9 +100,27 @@ static tt_status collect(takeover *t, const tt__trial_row *row) {
     return tt__space_append(&t->found, &c);
 }
 
-/* A stored winner that `only` leaves out is measured again by the finals alone. */
-static bool measures_again(const tt__session *s, const tt__template *t) {
-    return s->opts->force && tt__template_competes(s->templates, t, s->opts->only, s->opts->n_only);
+/* A run that finds templates without a trial goes on: they may gain. */
+static void go_on(tt__search *search) {
+    size_t n_left_out;
+    tt__search_templates(search, &n_left_out);
+    if (n_left_out == 0)
+        return;
+    search->gains.at = search->gains.n;
+    search->settled = false;
+}
+
+/* A forced run ended by its own trials, if it tried all templates. */
+static bool ended_alone(const takeover *t) {
+    const tt__space *space = &t->search->space;
+    bool tried = t->gains.n >= ends_at(t->search, &t->gains);
+    for (size_t i = 0, end; i < space->n && tried; i = end) {
+        end = tt__strategy_end_of_template(space, i);
+        tried = false;
+        for (size_t k = i; k < end && !tried; k++)
+            tried = t->run_of[k] == t->run_id;
+    }
+    return tried;
 }
 
 static tt_status take_over(void *user, const tt__trial_row *row) {
@@ -109,6 +128,8 @@ static tt_status take_over(void *user, const tt__trial_row *row) {
     const tt__space *space = &t->search->space;
     if (!t->s->opts->replay && strcmp(row->source, "replayed") == 0)
         return TT_OK; /* of another machine, and no evidence for this one */
+    if (t->s->opts->force && row->run_id != t->s->run_id && !t->collects)
+        return TT_OK;
     if (t->collects)
         return collect(t, row);
     for (size_t k = 0; k < space->n; k++) {
@@ -117,12 +138,15 @@ static tt_status take_over(void *user, const tt__trial_row *row) {
         if (strcmp(c->config, row->config) || strcmp(c->t->kernel, row->kernel) ||
             strcmp(c->t->hash, row->hash))
             continue;
-        if (t->search->known[i] == TT__UNTRIED && !measures_again(t->s, c->t)) {
-            if (row->run_id != t->run_id)
+        if (t->search->known[i] == TT__UNTRIED) {
+            if (row->run_id != t->run_id) {
                 t->gains = (tt__gains){0};
-            t->run_id = row->run_id;
+                go_on(t->search);
+            }
+            t->run_id = t->run_of[i] = row->run_id;
             keep(t->search, i, row->trial);
-            count_gain(t->search, &t->gains, &t->search->trials[i]);
+            count_gain(&t->gains, &t->search->trials[i]);
+            t->search->settled |= ended_alone(t);
         }
         t->at = i + 1;
         break;
@@ -268,7 +292,12 @@ static tt_status take_over_all(tt__session *s, tt__search *search) {
     takeover t = {.s = s, .search = search};
     tt_status status = TT_OK;
     for (int pass = search->space.sampled ? 0 : 1; pass < 2; pass++) {
+        const size_t n = search->space.n ? search->space.n : 1;
         t.collects = pass == 0;
+        if (!t.collects && !(t.run_of = calloc(n, sizeof *t.run_of))) {
+            status = tt__fail_memory(n * sizeof *t.run_of);
+            goto out;
+        }
         TT_GOTO(tt__store_trials(s->store, s->gpu_id, &s->env, search->problem_id, TT__STAGE_SCREEN,
                                  take_over, &t));
         if (t.collects)
@@ -276,6 +305,7 @@ static tt_status take_over_all(tt__session *s, tt__search *search) {
     }
 out:
     tt__space_free(&t.found);
+    free(t.run_of);
     return status;
 }
 
@@ -289,12 +319,7 @@ tt_status tt__search_open(tt__session *s, const tt__problem *p, const tt__limits
     TT_TRY(enumerate(s, out));
     if (!s->presumed)
         TT_TRY(take_over_all(s, out));
-    size_t n_left_out;
-    tt__search_templates(out, &n_left_out);
-    if (n_left_out > 0) { /* new ones may gain */
-        out->gains.at = out->gains.n;
-        out->settled = false;
-    }
+    go_on(out);
     set_aside(out, tt__search_most(out));
     tt__search_aim(out);
     return TT_OK;

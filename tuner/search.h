@@ -36,8 +36,8 @@ typedef struct tt__search {
     int64_t best;        /* index of the best by screening; TT__NOTHING if none passed */
 } tt__search;
 
-/* Makes the space and takes over stored trials: with opts->force only those of a winner that opts->only
- * leaves out, and none if s->presumed. Close it with tt__search_close in any case. */
+/* Makes the space and takes over stored trials: with opts->force only this run's, and none if s->presumed.
+ * Close it with tt__search_close in any case. */
 tt_status tt__search_open(tt__session *s, const tt__problem *p, const tt__limits *limits, tt__search *out);
 /* Tries one more configuration, beyond all limits, if it is untried. The backend must have the search's
  * problem open, and nothing else under way. */

@@ -214,6 +214,60 @@ static void test_patience_of_a_forced_run(void **state) {
     bench_close(&b);
 }
 
+/* A run that tries a new template aims at all trials. Stopped, it goes on there, although the earlier ones
+ * had ended. */
+static void test_patience_of_a_stopped_run(void **state) {
+    (void)state;
+    bench b;
+    bench_open(&b, true);
+    b.s.strategy = &tt__strategy_exhaustive;
+    b.backend.room = 1;
+    b.backend.alike = true;
+    b.patience = 3;
+    b.set.n = 1;
+    expect_measured(&b, 16, 10, 10, 0);
+    bench_begin_run(&b, "measured");
+    b.set.n = 2;
+    tt__search some;
+    assert_ok(tt__search_open(&b.s, &b.f.problem, &(tt__limits){16, INFINITY, INFINITY, 0, 0, 3}, &some));
+    assert_ok(tt__search_try(&b.s, &some, SPACE));
+    assert_ok(tt__search_try(&b.s, &some, SPACE + 1));
+    tt__search_close(&some);
+    bench_begin_run(&b, "measured");
+    expect_measured(&b, 16, 4, 14, 2);
+    expect_measured(&b, 16, 0, 14, 2);
+    bench_close(&b);
+}
+
+/* A forced run of one template says nothing of the others. */
+static void test_patience_of_a_forced_template(void **state) {
+    static const char *const only[] = {"letters"};
+    (void)state;
+    bench b;
+    bench_open(&b, true);
+    b.s.strategy = &tt__strategy_exhaustive;
+    b.backend.room = 1;
+    b.backend.alike = true;
+    b.patience = 3;
+    tt__search some;
+    assert_ok(tt__search_open(&b.s, &b.f.problem, &(tt__limits){16, INFINITY, INFINITY, 0, 0, 3}, &some));
+    for (size_t i = 0; i < 4; i++)
+        assert_ok(tt__search_try(&b.s, &some, i)); /* of numbers */
+    assert_ok(tt__search_try(&b.s, &some, SPACE));
+    tt__search_close(&some);
+    bench_begin_run(&b, "measured");
+    b.backend.us = 9; /* its first is a gain, and the fifth of all: 15 are tried */
+    b.opts.only = only;
+    b.opts.n_only = 1;
+    b.opts.force = true;
+    expect_measured(&b, 16, 10, 0, 10);
+    bench_begin_run(&b, "measured");
+    b.opts.n_only = 0;
+    b.opts.force = false;
+    expect_measured(&b, 16, 1, 5, 10);
+    bench_close(&b);
+}
+
 /* Half of an effort, however small, is the strategy's own: the other one is kept for those it never comes to.
  */
 static void test_half_is_the_strategys(void **state) {
@@ -258,6 +312,8 @@ int main(void) {
         cmocka_unit_test(test_effort_of_three_templates),
         cmocka_unit_test(test_patience_with_new_templates),
         cmocka_unit_test(test_patience_of_a_forced_run),
+        cmocka_unit_test(test_patience_of_a_stopped_run),
+        cmocka_unit_test(test_patience_of_a_forced_template),
         cmocka_unit_test(test_half_is_the_strategys),
         cmocka_unit_test(test_effort_of_a_short_problem),
     };

@@ -54,6 +54,8 @@ static void test_a_sample_has_what_is_stored(void **state) {
     b.set = (tt__template_set){1, &b.f.t[2]};
     for (int k = 0; k < 3; k++) { /* nothing is stored; a trial is; forced */
         b.opts.force = k == 2;
+        if (k == 2)
+            bench_begin_run(&b, "measured");
         assert_ok(tt__search_open(&b.s, &b.f.problem, &tt__no_limits, &some));
         assert_true(some.space.sampled);
         int64_t at = tt__strategy_member(&some.space, "vast", stored);
