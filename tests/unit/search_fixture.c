@@ -223,6 +223,8 @@ void bench_close(bench *b) {
 }
 
 void bench_search(bench *b, const tt__limits *limits, tt__search *out) {
+    if (b->opts.force) /* this run's trials would be taken over */
+        bench_begin_run(b, "measured");
     assert_ok(tt__search_open(&b->s, &b->f.problem, limits, out));
     assert_ok(tt__ahead_of_search(&b->ahead, out));
     assert_ok(tt__search_run(&b->s, out, "search"));

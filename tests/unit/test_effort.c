@@ -204,7 +204,6 @@ static void test_patience_of_a_forced_run(void **state) {
     b.backend.alike = true;
     b.patience = 3;
     expect_measured(&b, 16, 10, 10, 0);
-    bench_begin_run(&b, "measured");
     b.opts.force = true;
     b.s.strategy = &backwards;
     b.backend.fast_at = 11; /* its third: with four earlier ones the seventh, so that 21 would be tried */
@@ -255,13 +254,11 @@ static void test_patience_of_a_forced_template(void **state) {
         assert_ok(tt__search_try(&b.s, &some, i)); /* of numbers */
     assert_ok(tt__search_try(&b.s, &some, SPACE));
     tt__search_close(&some);
-    bench_begin_run(&b, "measured");
     b.backend.us = 9; /* its first is a gain, and the fifth of all: 15 are tried */
     b.opts.only = only;
     b.opts.n_only = 1;
     b.opts.force = true;
     expect_measured(&b, 16, 10, 0, 10);
-    bench_begin_run(&b, "measured");
     b.opts.n_only = 0;
     b.opts.force = false;
     expect_measured(&b, 16, 1, 5, 10);
