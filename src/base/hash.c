@@ -4,17 +4,9 @@
 #include "base/hash.h"
 
 #include <stdint.h>
-#include <stdio.h>
 #include <sys/types.h>
 
 #include <sha2.h>
-
-static void finish(char out[TT__HASH_SIZE], SHA2_CTX *sha) {
-    uint8_t digest[SHA256_DIGEST_LENGTH];
-    SHA256Final(digest, sha);
-    for (size_t i = 0; i < sizeof digest; i++)
-        snprintf(out + 2 * i, 3, "%02x", digest[i]);
-}
 
 void tt__hash_parts(char out[TT__HASH_SIZE], const tt__hash_part *parts, size_t n) {
     SHA2_CTX sha;
@@ -24,12 +16,9 @@ void tt__hash_parts(char out[TT__HASH_SIZE], const tt__hash_part *parts, size_t 
         SHA256Update(&sha, (const uint8_t *)&size, sizeof size);
         SHA256Update(&sha, parts[i].data, parts[i].size);
     }
-    finish(out, &sha);
+    SHA256End(&sha, out);
 }
 
 void tt__hash(char out[TT__HASH_SIZE], const void *data, size_t size) {
-    SHA2_CTX sha;
-    SHA256Init(&sha);
-    SHA256Update(&sha, data, size);
-    finish(out, &sha);
+    SHA256Data(data, size, out);
 }
