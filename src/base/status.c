@@ -1,6 +1,7 @@
 /* The last error of each thread, and the words for each status. */
 #include "base/status.h"
 
+#include <stdarg.h>
 #include <string.h>
 
 #include "base/clean.h"
@@ -9,19 +10,14 @@
 enum { ERROR_MAX = 2048 };
 static _Thread_local char last_error[ERROR_MAX];
 
-tt_status tt__vfail(tt_status s, const char *fmt, va_list args) {
-    char text[ERROR_MAX]; /* an argument may point into the last error */
-    tt__vformat(text, sizeof text, fmt, args);
-    tt__clean(text, TT__CLEAN_TEXT); /* it contains values from files */
-    memcpy(last_error, text, sizeof text);
-    return s;
-}
-
 tt_status tt__fail(tt_status s, const char *fmt, ...) {
+    char text[ERROR_MAX]; /* an argument may point into the last error */
     va_list args;
     va_start(args, fmt);
-    tt__vfail(s, fmt, args);
+    tt__vformat(text, sizeof text, fmt, args);
     va_end(args);
+    tt__clean(text, TT__CLEAN_TEXT); /* it contains values from files */
+    memcpy(last_error, text, sizeof text);
     return s;
 }
 

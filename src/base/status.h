@@ -4,14 +4,11 @@
 #ifndef TT_BASE_STATUS_H
 #define TT_BASE_STATUS_H
 
-#include <stdarg.h>
-
 #include "tiletune.h"
 
 /* Sets this thread's last error to the formatted sentence and returns `s`: `return tt__fail(...)`. The
  * sentence names the wrong value and says what to do. It has no trailing newline. */
 tt_status tt__fail(tt_status s, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
-tt_status tt__vfail(tt_status s, const char *fmt, va_list args);
 
 /* Prefixes the last error with "prefix: " and returns `s`. A caller uses it to add context. */
 tt_status tt__fail_prefix(tt_status s, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
