@@ -102,8 +102,3 @@ void tt__answers_forget(tt_ctx *ctx) {
         forget(ctx->answers);
     pthread_mutex_unlock(&ctx->lock);
 }
-
-void tt__answers_free(answers **a) {
-    free(*a);
-    *a = NULL;
-}

@@ -16,6 +16,5 @@ void tt__answers_put(tt_ctx *ctx, const tt__gpu *gpu, const tt__problem *p, cons
 
 /* Takes the lock itself. */
 void tt__answers_forget(tt_ctx *ctx);
-void tt__answers_free(struct tt__answers **answers);
 
 #endif

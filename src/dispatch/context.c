@@ -5,7 +5,6 @@
 
 #include <stdlib.h>
 
-#include "dispatch/answers.h"
 #include "dispatch/first_use.h"
 #include "dispatch/layers.h"
 
@@ -85,7 +84,7 @@ tt_status tt__context_open(tt_ctx **out, const tt_open_opts *opts, tt__tune_fn t
 
 void tt__context_close(tt_ctx *ctx) {
     tt__plan_cache_free(&ctx->plans);
-    tt__answers_free(&ctx->answers);
+    free(ctx->answers);
     tt__store_close(&ctx->system);
     tt__first_use_free(ctx);
     tt__store_close(&ctx->store);

@@ -33,7 +33,7 @@ struct tt_ctx {
     bool no_early_launch;
     bool locked, lock_default; /* the store is a lock file; what it lacks gets the default */
     tt__plan_cache plans;
-    struct tt__answers *answers; /* of tt_best */
+    struct tt__answers *answers; /* of tt_best; freed with free */
     struct tt__tuned *tuned;     /* first_use.c's */
 };
 
