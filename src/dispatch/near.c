@@ -70,27 +70,21 @@ static void find_ranges(tt__range ranges[TT__RANGES], const tt__asked *q, double
     }
 }
 
-static tt_status gather(gathering *g, double within) {
-    const tt__asked *q = g->asked;
-    const tt__problem *p = q->problem;
+tt_status tt__near_collect(tt__leads *out, const tt__asked *asked, bool anything, double within) {
+    const tt__problem *p = asked->problem;
+    gathering g = {.asked = asked, .anything = anything, .leads = out};
     tt__range ranges[TT__RANGES];
-    find_ranges(ranges, q, within);
-    for (g->layer = 0; g->layer < TT__LAYER_SHIPPED; g->layer++) {
-        tt__store *store = tt__layer_store(q->ctx, g->layer);
+    *out = (tt__leads){0};
+    find_ranges(ranges, asked, within);
+    for (g.layer = 0; g.layer < TT__LAYER_SHIPPED; g.layer++) {
+        tt__store *store = tt__layer_store(asked->ctx, g.layer);
         if (store)
-            TT_TRY(tt__store_winner_keys(store, g->anything ? 0 : q->gpu->cc, p->op, p->text, ranges,
-                                         add_lead, g));
+            TT_TRY(tt__store_winner_keys(store, anything ? 0 : asked->gpu->cc, p->op, p->text, ranges,
+                                         add_lead, &g));
     }
     for (size_t i = 0; i < tt__n_shipped; i++)
         if (tt__problem_is_of(&tt__shipped[i].problem, p->op, p->text))
-            TT_TRY(add_lead(g, 0, (int64_t)i, tt__shipped[i].gpu.cc, &tt__shipped[i].problem));
-    return TT_OK;
-}
-
-tt_status tt__near_collect(tt__leads *out, const tt__asked *asked, bool anything, double within) {
-    *out = (tt__leads){0};
-    gathering g = {.asked = asked, .anything = anything, .leads = out};
-    TT_TRY(gather(&g, within));
+            TT_TRY(add_lead(&g, 0, (int64_t)i, tt__shipped[i].gpu.cc, &tt__shipped[i].problem));
     if (out->n)
         qsort(out->items, out->n, sizeof *out->items, by_distance);
     return TT_OK;
