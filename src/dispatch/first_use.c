@@ -26,6 +26,8 @@ typedef struct tt__tuned {
     char note[128]; /* why it has no winner, or "" */
 } tuned;
 
+enum { WAIT_US = 10000 }; /* between two attempts to lock */
+
 /* The problem to tune, and where. */
 typedef struct use {
     tt_ctx *ctx;
@@ -65,20 +67,14 @@ static bool capturing(void) {
            cu->cuStreamIsCapturing(CU_STREAM_LEGACY, &capture) != CUDA_SUCCESS;
 }
 
+/* pthread_mutex_timedlock waits by a clock that may jump. */
 static bool lock_until(pthread_mutex_t *mutex, double until_s) {
-    struct timespec at;
-    double left_s = until_s - tt__now_s();
-    if (left_s < 0)
-        left_s = 0;
-    clock_gettime(CLOCK_REALTIME, &at); /* pthread_mutex_timedlock uses this clock */
-    double whole_s = (double)(int64_t)left_s;
-    at.tv_sec += (time_t)whole_s;
-    at.tv_nsec += (long)((left_s - whole_s) * 1e9);
-    if (at.tv_nsec >= 1000000000) {
-        at.tv_nsec -= 1000000000;
-        at.tv_sec++;
+    while (pthread_mutex_trylock(mutex) != 0) {
+        if (tt__now_s() > until_s)
+            return false;
+        usleep(WAIT_US);
     }
-    return pthread_mutex_timedlock(mutex, &at) == 0;
+    return true;
 }
 
 /* A lock file of its own: a lock on the store would be lost when SQLite closes the store. The lock ends with
@@ -100,7 +96,7 @@ static tt_status lock_store(const char *store, double until_s, int *fd) {
         else if (tt__now_s() > until_s)
             status = tt__fail(TT_E_IO, "another process was tuning all the while");
         else
-            usleep(10000);
+            usleep(WAIT_US);
     }
 out:
     tt__str_free(&path);
