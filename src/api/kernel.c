@@ -55,16 +55,12 @@ const char *tt_kernel_name(const tt_kernel *kernel) {
 
 TT_API tt_status tt_kernel_best(tt_choice *out, tt_kernel *kernel, const char *values);
 tt_status tt_kernel_best(tt_choice *out, tt_kernel *kernel, const char *values) {
-    tt_problem p = TT_INIT(tt_problem);
-    p.kernel = kernel;
-    p.values = values;
+    const tt_problem p = {.size = sizeof p, .kernel = kernel, .values = values};
     return tt_best(out, kernel->ctx, &p);
 }
 
 TT_API tt_status tt_kernel_plan(tt_plan **out, tt_kernel *kernel, const char *values);
 tt_status tt_kernel_plan(tt_plan **out, tt_kernel *kernel, const char *values) {
-    tt_problem p = TT_INIT(tt_problem);
-    p.kernel = kernel;
-    p.values = values;
+    const tt_problem p = {.size = sizeof p, .kernel = kernel, .values = values};
     return tt_plan_create(out, kernel->ctx, &p);
 }
