@@ -6,10 +6,7 @@
 
 #include <string.h>
 
-enum { ELEMENTS_MAX_LOG2 = 44 }; /* 16 T elements: more than any memory, and sizes in bytes fit 64 bits */
-static const int64_t elements_max = INT64_C(1) << ELEMENTS_MAX_LOG2;
-
-/* The variables' names, and their fields in tt_problem. */
+/* The fields of a matrix in tt_problem. All but the last are variables, of the same names. */
 static const struct {
     const char *name;
     size_t at;
@@ -24,11 +21,21 @@ static const struct {
     {"src_stride", offsetof(tt_problem, src_stride), false},
     {"dst_stride", offsetof(tt_problem, dst_stride), false},
     {"align", offsetof(tt_problem, align), true},
+    {"in_place", offsetof(tt_problem, in_place), true},
 };
-enum { FIELDS = sizeof fields / sizeof *fields };
+enum { FIELDS = sizeof fields / sizeof *fields, VARIABLES = FIELDS - 1 };
 
-static bool power_of_two_to_16(int n) {
-    return n >= 1 && n <= 16 && (n & (n - 1)) == 0;
+static int64_t field_of(const tt_problem *p, size_t i) {
+    const char *at = (const char *)p + fields[i].at;
+    return fields[i].is_int ? *(const int *)at : *(const int64_t *)at;
+}
+
+tt_status tt__matrix_none(const tt_problem *p, const char *name) {
+    for (size_t i = 0; i < FIELDS; i++)
+        if (field_of(p, i))
+            return tt__fail(TT_E_INVALID, "%s is %lld in a problem of %s: say it in `values`", fields[i].name,
+                            (long long)field_of(p, i), name);
+    return TT_OK;
 }
 
 /* The largest power of two up to 16 that divides the distances between rows and between matrices. */
@@ -48,10 +55,10 @@ static tt_status check_pitch(const char *name, int64_t value, int64_t least, con
 /* Matrices of a batch must not overlap, so a stride is at least as long as a matrix. */
 static tt_status check_stride(const char *name, int64_t value, int64_t least, int64_t batch,
                               const char *what) {
-    if (batch == 1 || (value >= least && value <= elements_max / batch))
+    if (batch == 1 || (value >= least && value <= TT__ELEMENTS_MAX / batch))
         return TT_OK;
     return tt__fail(TT_E_INVALID, "%s is %lld: expected %lld (a %s matrix) to 2^%d / batch", name,
-                    (long long)value, (long long)least, what, ELEMENTS_MAX_LOG2);
+                    (long long)value, (long long)least, what, TT__ELEMENTS_MAX_LOG2);
 }
 
 /* What lies in the gaps of a rectangle would have to stay, but other rows have their gaps elsewhere. */
@@ -81,7 +88,7 @@ static tt_status fill_in(tt_problem *p) {
         return tt__fail(TT_E_INVALID, "%lld x %lld: rows and cols must be at least 1", (long long)p->rows,
                         (long long)p->cols);
     p->elem_size = p->elem_size ? p->elem_size : 4;
-    if (!power_of_two_to_16(p->elem_size))
+    if (!tt__power_of_two_to_16(p->elem_size))
         return tt__fail(TT_E_INVALID, "elem_size is %d bytes: it must be 1, 2, 4, 8 or 16", p->elem_size);
     p->lds = p->lds ? p->lds : p->cols;
     p->ldd = p->ldd ? p->ldd : p->in_place && p->rows == p->cols ? p->lds : p->rows;
@@ -90,12 +97,12 @@ static tt_status fill_in(tt_problem *p) {
     TT_TRY(check_pitch("ldd", p->ldd, p->rows, "a destination row"));
     if (p->batch < 1)
         return tt__fail(TT_E_INVALID, "batch is %lld: it must be at least 1", (long long)p->batch);
-    if (p->lds > elements_max / p->rows || p->ldd > elements_max / p->cols ||
-        p->rows * p->lds > elements_max / p->batch || p->cols * p->ldd > elements_max / p->batch)
+    if (p->lds > TT__ELEMENTS_MAX / p->rows || p->ldd > TT__ELEMENTS_MAX / p->cols ||
+        p->rows * p->lds > TT__ELEMENTS_MAX / p->batch || p->cols * p->ldd > TT__ELEMENTS_MAX / p->batch)
         return tt__fail(TT_E_INVALID,
                         "%lld x %lld (lds %lld, ldd %lld, batch %lld): more than 2^%d elements, the limit",
                         (long long)p->rows, (long long)p->cols, (long long)p->lds, (long long)p->ldd,
-                        (long long)p->batch, ELEMENTS_MAX_LOG2);
+                        (long long)p->batch, TT__ELEMENTS_MAX_LOG2);
     /* With one matrix, strides have no meaning. They are reset, so that equal problems compare equal. */
     p->src_stride = p->src_stride && p->batch > 1 ? p->src_stride : p->rows * p->lds;
     p->dst_stride = p->dst_stride && p->batch > 1 ? p->dst_stride : p->cols * p->ldd;
@@ -107,9 +114,9 @@ static tt_status fill_in(tt_problem *p) {
 
 tt_status tt__matrix_problem(tt__problem *out, const tt_problem *in) {
     tt_problem p = *in;
-    *out = (tt__problem){.warm = in->warm != 0, .n = FIELDS};
+    *out = (tt__problem){.warm = in->warm != 0, .n = VARIABLES};
     TT_TRY(fill_in(&p));
-    if (in->align && !power_of_two_to_16(in->align))
+    if (in->align && !tt__power_of_two_to_16(in->align))
         return tt__fail(TT_E_INVALID, "align is %d bytes: it must be 1, 2, 4, 8, 16, or 0 for the default",
                         in->align);
     p.align = most_align(&p);
@@ -117,10 +124,9 @@ tt_status tt__matrix_problem(tt__problem *out, const tt_problem *in) {
              !p.in_place        ? "transpose"
              : p.rows == p.cols ? "transpose_in_place"
                                 : "transpose_rect_in_place");
-    for (size_t i = 0; i < FIELDS; i++) {
-        const char *at = (const char *)&p + fields[i].at;
+    for (size_t i = 0; i < VARIABLES; i++) {
         tt__copy(out->settings[i].name, TT__NAME_MAX, fields[i].name);
-        out->settings[i].number = fields[i].is_int ? *(const int *)at : *(const int64_t *)at;
+        out->settings[i].number = field_of(&p, i);
     }
     out->moved_bytes = 2.0 * (double)p.rows * (double)p.cols * (double)p.batch * p.elem_size;
     return in->align ? tt__matrix_align(out, in->align) : TT_OK;
@@ -144,7 +150,7 @@ tt_problem tt__matrix_of(const tt__problem *p) {
     out.in_place = strcmp(p->op, "transpose_in_place") == 0 || strcmp(p->op, "transpose_rect_in_place") == 0;
     if (!out.in_place && strcmp(p->op, "transpose") != 0)
         return out;
-    for (size_t i = 0; i < FIELDS; i++) {
+    for (size_t i = 0; i < VARIABLES; i++) {
         char *at = (char *)&out + fields[i].at;
         int64_t value = tt__problem_number(p, fields[i].name, 0);
         if (fields[i].is_int)

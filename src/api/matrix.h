@@ -9,12 +9,23 @@
 #include "dispatch/plan_cache.h"
 #include "tiletune.h"
 
+enum { TT__ELEMENTS_MAX_LOG2 = 44 }; /* 16 T elements: more than any memory, and sizes in bytes fit 64 bits */
+#define TT__ELEMENTS_MAX (INT64_C(1) << TT__ELEMENTS_MAX_LOG2)
+
+/* Is it a size of elements, or an alignment that makes a difference? */
+static inline bool tt__power_of_two_to_16(int n) {
+    return n >= 1 && n <= 16 && (n & (n - 1)) == 0;
+}
+
 /* Checks a matrix and fills in the defaults; TT_E_INVALID names the field and its value. */
 tt_status tt__matrix_problem(tt__problem *out, const tt_problem *in);
 /* For arrays that are aligned to `align` bytes, or less. TT_E_INVALID: that is less than an element. */
 tt_status tt__matrix_align(tt__problem *p, int align);
 /* The matrix of a problem. A problem that is no matrix gives a struct of zeros with its size set. */
 tt_problem tt__matrix_of(const tt__problem *p);
+
+/* TT_E_INVALID: a problem that is no matrix, but of `name`, sets a field of a matrix. */
+tt_status tt__matrix_none(const tt_problem *p, const char *name);
 
 /* The key of a plan for a matrix: the matrix as the caller wrote it, or with defaults filled in; the CUDA
  * context; and `base_align`, which divides both addresses. */

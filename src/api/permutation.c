@@ -10,9 +10,6 @@
 #include "api/matrix.h"
 #include "template/operation.h"
 
-enum { ELEMENTS_MAX_LOG2 = 44 }; /* as of a matrix */
-static const int64_t elements_max = INT64_C(1) << ELEMENTS_MAX_LOG2;
-
 static tt_status check_axes(const tt_permutation *p) {
     uint64_t seen = 0;
     for (int i = 0; i < p->rank; i++) {
@@ -34,9 +31,9 @@ static tt_status check_sizes(const tt_permutation *p) {
             return tt__fail(TT_E_INVALID, "dims[%d] is %lld: %s", i, (long long)p->dims[i],
                             p->dims[i] ? "it must be at least 1"
                                        : "an empty tensor has nothing to move, so leave the call out");
-        if (p->dims[i] > elements_max / elements)
+        if (p->dims[i] > TT__ELEMENTS_MAX / elements)
             return tt__fail(TT_E_INVALID, "the tensor has more than 2^%d elements, the limit",
-                            ELEMENTS_MAX_LOG2);
+                            TT__ELEMENTS_MAX_LOG2);
         elements *= p->dims[i];
     }
     for (int i = 0; i < p->rank && p->strides; i++) {
@@ -45,10 +42,10 @@ static tt_status check_sizes(const tt_permutation *p) {
                             "strides[%d] is %lld: strides below 1 (a turned or repeated axis) are not "
                             "supported; make the source contiguous first",
                             i, (long long)p->strides[i]);
-        if (p->dims[i] > 1 && p->strides[i] > (elements_max - reach) / (p->dims[i] - 1))
+        if (p->dims[i] > 1 && p->strides[i] > (TT__ELEMENTS_MAX - reach) / (p->dims[i] - 1))
             return tt__fail(TT_E_INVALID,
                             "strides[%d] is %lld: the source reaches over more than 2^%d elements", i,
-                            (long long)p->strides[i], ELEMENTS_MAX_LOG2);
+                            (long long)p->strides[i], TT__ELEMENTS_MAX_LOG2);
         reach += p->dims[i] > 1 ? (p->dims[i] - 1) * p->strides[i] : 0;
     }
     return TT_OK;
@@ -60,7 +57,7 @@ static tt_status check(const tt_permutation *p) {
     if (!p->dims || !p->perm)
         return tt__fail(TT_E_INVALID, "%s of a permutation is NULL", p->dims ? "perm" : "dims");
     int e = p->elem_size ? p->elem_size : 4;
-    if (e < 1 || e > 16 || (e & (e - 1)))
+    if (!tt__power_of_two_to_16(e))
         return tt__fail(TT_E_INVALID, "elem_size is %d bytes: it must be 1, 2, 4, 8 or 16", e);
     TT_TRY(check_axes(p));
     return check_sizes(p);
@@ -134,7 +131,7 @@ static tt_status check_overlap(const tt__canonical *c) {
 tt_status tt__permutation_canonical(tt__canonical *out, const tt_permutation *p, int align) {
     TT_TRY(check(p));
     int least = p->elem_size ? p->elem_size : 4;
-    if (align < least || align > 16 || (align & (align - 1)))
+    if (align < least || !tt__power_of_two_to_16(align))
         return tt__fail(
             TT_E_INVALID,
             "elements of %d bytes lie at multiples of %d: tensors aligned to %d cannot be permuted", least,

@@ -8,36 +8,16 @@
 #include "api/sized.h"
 #include "template/problem_text.h"
 
-/* Other problems must leave the fields of a matrix zero. */
-static tt_status check_no_matrix(const tt_problem *p, const char *name) {
-    const struct {
-        const char *field;
-        int64_t value;
-    } fields[] = {{"rows", p->rows},
-                  {"cols", p->cols},
-                  {"lds", p->lds},
-                  {"ldd", p->ldd},
-                  {"elem_size", p->elem_size},
-                  {"align", p->align},
-                  {"batch", p->batch},
-                  {"src_stride", p->src_stride},
-                  {"dst_stride", p->dst_stride},
-                  {"in_place", p->in_place}};
-    for (size_t i = 0; i < sizeof fields / sizeof *fields; i++)
-        if (fields[i].value)
-            return tt__fail(TT_E_INVALID, "%s is %lld in a problem of %s: say it in `values`",
-                            fields[i].field, (long long)fields[i].value, name);
-    return TT_OK;
-}
-
-tt_status tt__question_of_kernel(tt__question *out, const tt_kernel *kernel, const char *text) {
-    out->templates = &kernel->set;
-    return tt__operation_problem(&out->problem, kernel->t->own, kernel->t->op, text);
+static tt_status of_kernel(tt__question *out, const tt_problem *p) {
+    const tt__template *t = p->kernel->t;
+    TT_TRY(tt__matrix_none(p, t->kernel));
+    out->templates = &p->kernel->set;
+    return tt__operation_problem(&out->problem, t->own, t->op, p->values);
 }
 
 static tt_status of_operation(tt__question *out, tt_ctx *ctx, const tt_problem *p) {
     const tt__operation *op;
-    TT_TRY(check_no_matrix(p, p->op));
+    TT_TRY(tt__matrix_none(p, p->op));
     TT_TRY(tt__operation_builtin(&op, p->op));
     out->templates = &ctx->templates;
     return tt__operation_problem(&out->problem, op, p->op, p->values);
@@ -45,7 +25,7 @@ static tt_status of_operation(tt__question *out, tt_ctx *ctx, const tt_problem *
 
 static tt_status of_permutation(tt__question *out, tt_ctx *ctx, const tt_problem *p) {
     tt_permutation full;
-    TT_TRY(check_no_matrix(p, "a permutation"));
+    TT_TRY(tt__matrix_none(p, "a permutation"));
     if (p->op || p->kernel || p->values)
         return tt__fail(TT_E_INVALID, "a permutation has neither op nor kernel nor values: leave %s out",
                         p->op       ? p->op
@@ -69,8 +49,7 @@ tt_status tt__question_of(tt__question *out, tt_ctx *ctx, const tt_problem *in) 
     if (p.permutation) {
         status = of_permutation(out, ctx, &p);
     } else if (p.kernel) {
-        TT_TRY(check_no_matrix(&p, p.kernel->t->kernel));
-        status = tt__question_of_kernel(out, p.kernel, p.values);
+        status = of_kernel(out, &p);
     } else if (p.op) {
         status = of_operation(out, ctx, &p);
     } else if (p.values) {

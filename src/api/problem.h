@@ -21,7 +21,5 @@ typedef struct tt__question {
 
 /* TT_E_INVALID: it is not exactly one problem of one operation, or its kernel belongs to another context. */
 tt_status tt__question_of(tt__question *out, tt_ctx *ctx, const tt_problem *in);
-/* A problem of a kernel, from text. */
-tt_status tt__question_of_kernel(tt__question *out, const tt_kernel *kernel, const char *text);
 
 #endif
