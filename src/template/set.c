@@ -10,13 +10,9 @@
 
 tt_status tt__template_set_add(tt__template_set *set, tt__template *t) {
     const tt__template *other = tt__template_set_find(set, t->kernel);
-    if (other) {
-        tt_status s =
-            tt__fail(TT_E_INVALID, "%s and %s both define the kernel %s", other->path, t->path, t->kernel);
-        tt__template_free(&t);
-        return s;
-    }
-    tt_status status = TT__GROW(set->items, set->n);
+    tt_status status =
+        other ? tt__fail(TT_E_INVALID, "%s and %s both define the kernel %s", other->path, t->path, t->kernel)
+              : TT__GROW(set->items, set->n);
     if (status == TT_OK)
         set->items[set->n++] = t;
     else
