@@ -4,11 +4,9 @@
 #include "template/config.h"
 
 #include <inttypes.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
 
-#include "base/number.h"
 #include "base/suggest.h"
 #include "gpu/lowered.h"
 #include "gpu/nvrtc.h"
@@ -115,18 +113,8 @@ static bool is_runtime(const tt__template *t, const char *name, size_t n) {
     return false;
 }
 
-static void add_option(tt__str *out, int *n, const char *fmt, ...) __attribute__((format(printf, 3, 4)));
-static void add_option(tt__str *out, int *n, const char *fmt, ...) {
-    char text[TT__SYMBOL_MAX + 16]; /* or two names */
-    va_list args;
-    va_start(args, fmt);
-    tt__vformat(text, sizeof text, fmt, args);
-    va_end(args);
-    tt__str_addn(out, text, strlen(text) + 1);
-    ++*n;
-}
-
-static tt_status add_macros(tt__str *out, int *n, const tt__template *t, const char *config) {
+/* A "%c" of 0 ends an option. */
+static tt_status add_macros(tt__str *out, const tt__template *t, const char *config) {
     size_t length, split;
     for (const char *at = config; next_word(&at, &length, &split); at += length) {
         const char *value = at + split + 1;
@@ -137,10 +125,7 @@ static tt_status add_macros(tt__str *out, int *n, const tt__template *t, const c
                             length > SHOWN_MAX ? SHOWN_MAX : (int)length, at);
         if (is_runtime(t, at, split))
             continue;
-        tt__str_add(out, "-D");
-        tt__str_addn(out, at, length);
-        tt__str_addn(out, "", 1);
-        ++*n;
+        tt__str_addf(out, "-D%.*s%c", (int)length, at, '\0');
     }
     return TT_OK;
 }
@@ -162,21 +147,21 @@ static size_t count(const char *text, const char *what) {
 }
 
 /* Without extern "C" the compiler chooses the name of a kernel, and must be asked for it. */
-static void add_kernels(tt__str *out, int *n, const tt__template *t) {
+static void add_kernels(tt__str *out, const tt__template *t) {
     bool all = count(t->source, "extern \"C\"") < count(t->source, "__global__");
     for (int i = 0; i < t->n_passes; i++)
         if (all || !tt__lowered_is_plain(t->symbols.name[i]))
-            add_option(out, n, TT__KERNEL "%s", t->symbols.name[i]);
+            tt__str_addf(out, TT__KERNEL "%s%c", t->symbols.name[i], '\0');
     for (int role = 0; t->own && role < TT__ROLE_COUNT; role++)
         for (int i = 0; i < t->own->asides[role].n; i++) {
             const char *name = t->own->asides[role].symbols.name[i];
             if ((all || !tt__lowered_is_plain(name)) && tt__index_operand(t, name) < 0)
-                add_option(out, n, TT__KERNEL "%s", name);
+                tt__str_addf(out, TT__KERNEL "%s%c", name, '\0');
         }
 }
 
 /* Appends an option of the file, with the values of the parameters that it names. */
-static tt_status add_with_values(tt__str *out, int *n, const tt__template *t, const char *config,
+static tt_status add_with_values(tt__str *out, const tt__template *t, const char *config,
                                  const char *option) {
     size_t choice[TT__PARAMS_MAX] = {0};
     if (strchr(option, '{'))
@@ -191,7 +176,6 @@ static tt_status add_with_values(tt__str *out, int *n, const tt__template *t, co
         option += name + (option[name] != '\0');
     }
     tt__str_addn(out, "", 1);
-    ++*n;
     return TT_OK;
 }
 
@@ -218,24 +202,25 @@ static const char *macro_name(char out[TT__NAME_MAX], const tt__setting *s) {
     return out;
 }
 
-static tt_status add_all(tt__str *out, int *n, const tt__candidate *c, const tt__problem *p) {
+static tt_status add_all(tt__str *out, const tt__candidate *c, const tt__problem *p) {
     const tt__template *t = c->t;
     char name[TT__NAME_MAX];
-    TT_TRY(add_macros(out, n, t, c->config));
+    TT_TRY(add_macros(out, t, c->config));
     for (size_t i = 0; i < t->n_derived; i++)
         if (t->derived[i].macro)
-            add_option(out, n, "-D%s=%" PRId64, t->derived[i].name, c->derived[i]);
+            tt__str_addf(out, "-D%s=%" PRId64 "%c", t->derived[i].name, c->derived[i], '\0');
     for (int i = 0; i < p->n; i++)
         if (p->settings[i].type != TT__TYPE_NONE && has_variable(t, p->settings[i].name))
-            add_option(out, n, TT__TYPEDEF "%s=%s", p->settings[i].name,
-                       type_in_code(t, p->settings[i].type));
-    add_option(out, n, "-DELEM_SIZE=%d", tt__problem_elem_size(p));
+            tt__str_addf(out, TT__TYPEDEF "%s=%s%c", p->settings[i].name,
+                         type_in_code(t, p->settings[i].type), '\0');
+    tt__str_addf(out, "-DELEM_SIZE=%d%c", tt__problem_elem_size(p), '\0');
     for (int i = 0; i < p->n; i++)
         if (is_macro(t, &p->settings[i]))
-            add_option(out, n, "-D%s=%" PRId64, macro_name(name, &p->settings[i]), p->settings[i].number);
+            tt__str_addf(out, "-D%s=%" PRId64 "%c", macro_name(name, &p->settings[i]), p->settings[i].number,
+                         '\0');
     for (size_t i = 0; i < t->n_options; i++)
-        TT_TRY(add_with_values(out, n, t, c->config, t->options[i].text));
-    add_kernels(out, n, t);
+        TT_TRY(add_with_values(out, t, c->config, t->options[i].text));
+    add_kernels(out, t);
     for (size_t i = 0; t->own && i < t->own->n_operands; i++) {
         const tt__operand *o = &t->own->operands[i];
         if (!o->index.text)
@@ -244,14 +229,13 @@ static tt_status add_all(tt__str *out, int *n, const tt__candidate *c, const tt_
         tt__index_code(out, t, i,
                        o->variable < 0 ? type_in_code(t, o->type) : t->own->variables[o->variable].name);
         tt__str_addn(out, "", 1);
-        ++*n;
     }
     if (t->max_regs.text) {
         size_t choice[TT__PARAMS_MAX] = {0};
         int regs;
         TT_TRY(tt__config_parse(choice, t, c->config));
         TT_TRY(tt__expr_max_regs(&regs, t, choice));
-        add_option(out, n, "--maxrregcount=%d", regs);
+        tt__str_addf(out, "--maxrregcount=%d%c", regs, '\0');
     }
     return TT_OK;
 }
@@ -259,13 +243,13 @@ static tt_status add_all(tt__str *out, int *n, const tt__candidate *c, const tt_
 tt_status tt__config_options(tt__str *out, int *n, const tt__candidate *c, const tt__problem *p) {
     *out = (tt__str){0};
     *n = 0;
-    tt_status status = c->t ? add_all(out, n, c, p) : add_macros(out, n, NULL, c->config);
+    tt_status status = c->t ? add_all(out, c, p) : add_macros(out, NULL, c->config);
     if (status == TT_OK)
         status = tt__str_check(out);
-    if (status != TT_OK) {
+    if (status != TT_OK)
         tt__str_free(out);
-        *n = 0;
-    }
+    for (size_t i = 0; i < out->len; i++)
+        *n += out->text[i] == '\0';
     return status;
 }
 
