@@ -231,10 +231,8 @@ static tt_status add_all(tt__str *out, const tt__candidate *c, const tt__problem
         tt__str_addn(out, "", 1);
     }
     if (t->max_regs.text) {
-        size_t choice[TT__PARAMS_MAX] = {0};
         int regs;
-        TT_TRY(tt__config_parse(choice, t, c->config));
-        TT_TRY(tt__expr_max_regs(&regs, t, choice));
+        TT_TRY(tt__expr_max_regs(&regs, t, c->config));
         tt__str_addf(out, "--maxrregcount=%d%c", regs, '\0');
     }
     return TT_OK;

@@ -3,6 +3,7 @@
  */
 #include "template/expr_check.h"
 
+#include "template/config.h"
 #include "template/expr.h"
 
 static tt_status check_launch(tt__query *q, const tt__template *t, const tt__geometry_expr *g) {
@@ -84,15 +85,17 @@ out:
     return status;
 }
 
-tt_status tt__expr_max_regs(int *out, const tt__template *t, const size_t *choice) {
+tt_status tt__expr_max_regs(int *out, const tt__template *t, const char *config) {
     static const tt__facts facts;
     const tt__expr *column = &t->max_regs;
     char text[TT__NAME_MAX];
+    size_t choice[TT__PARAMS_MAX] = {0};
     tt__template params = *t;
     tt__query *q;
     bool found;
     params.operation = NULL;
     params.n_wheres = 0;
+    TT_TRY(tt__config_parse(choice, t, config));
     TT_TRY(tt__query_open(&q, &params, &facts, choice, &column, 1));
     tt_status status = tt__query_next(q, &found);
     tt__value v = status == TT_OK && found ? tt__query_value(q, 0) : (tt__value){TT__VALUE_NULL, 0, 0};

@@ -11,6 +11,6 @@
 tt_status tt__expr_check(const tt__template *t);
 
 /* Evaluates `maxrregcount` for a configuration. TT_E_TEMPLATE: the value is not a number of registers. */
-tt_status tt__expr_max_regs(int *out, const tt__template *t, const size_t *choice);
+tt_status tt__expr_max_regs(int *out, const tt__template *t, const char *config);
 
 #endif

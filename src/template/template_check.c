@@ -10,7 +10,6 @@
 
 #include "base/read_file.h"
 #include "template/code.h"
-#include "template/config.h"
 #include "template/expr_check.h"
 #include "template/include.h"
 #include "template/operation.h"
@@ -150,21 +149,14 @@ static tt_status check_metrics(const tt__template *t) {
     return TT_OK;
 }
 
-static tt_status check_max_regs(const tt__template *t) {
-    size_t choice[TT__PARAMS_MAX] = {0};
-    int regs;
-    if (!t->max_regs.text)
-        return TT_OK;
-    TT_TRY(tt__config_parse(choice, t, t->default_config));
-    return tt__expr_max_regs(&regs, t, choice);
-}
-
 static tt_status check(tt__template *t, const tt__expr *config) {
+    int regs;
     if (t->n_defines)
         return tt__template_fail(t->path, 1, 0, "`defines` is for the library's own files");
     TT_TRY(tt__expr_check(t));
     TT_TRY(tt__template_take_default(t, config));
-    TT_TRY(check_max_regs(t));
+    if (t->max_regs.text)
+        TT_TRY(tt__expr_max_regs(&regs, t, t->default_config));
     if (t->own) {
         TT_TRY(check_metrics(t));
         TT_TRY(check_samples(t));
