@@ -419,10 +419,6 @@ tt_status tt__query_next(tt__query *q, bool *found) {
     return rc == SQLITE_ROW || rc == SQLITE_DONE ? TT_OK : fail_sqlite(q, "evaluating its expressions");
 }
 
-bool tt__query_is_tired(const tt__query *q) {
-    return q->steps_left < 0;
-}
-
 size_t tt__query_choice(const tt__query *q, size_t param) {
     return (size_t)sqlite3_column_int64(q->stmt, (int)param);
 }

@@ -64,8 +64,6 @@ void tt__query_close(tt__query *q);
 
 /* Moves to the next row; *found is false after the last. TT_E_TEMPLATE: the evaluation takes too long. */
 tt_status tt__query_next(tt__query *q, bool *found);
-/* Has the query been ended because it takes too long? */
-bool tt__query_is_tired(const tt__query *q);
 
 /* These read the current row: the index of a parameter's value, whether a `where` holds, and the value of a
  * column. A query of one configuration has no index. A query that returns only rows that satisfy all has no

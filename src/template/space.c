@@ -86,7 +86,7 @@ static tt_status read_all(tt__space *s, const tt__launch_plan *pl, tt__query *q,
     for (;;) {
         tt_status status = tt__query_next(q, &found);
         *whole = status == TT_OK && !found;
-        if (*whole || tt__query_is_tired(q) || s->n - start > TT__CONFIGS_MAX)
+        if (*whole || status == TT_E_TEMPLATE || s->n - start > TT__CONFIGS_MAX)
             return TT_OK;
         TT_TRY(status);
         TT_TRY(TT__GROW(s->items, s->n));
