@@ -61,6 +61,8 @@ bool tt__query_holds(const tt__query *q, size_t column);
 /* Repeats the query for another problem. */
 tt_status tt__query_again(tt__query *q, const tt__facts *facts);
 void tt__query_close(tt__query *q);
+/* Reads the first n columns of a query of one row, and closes it. */
+tt_status tt__query_row(tt__value *out, tt__query *q, size_t n);
 
 /* Moves to the next row; *found is false after the last. TT_E_TEMPLATE: the evaluation takes too long. */
 tt_status tt__query_next(tt__query *q, bool *found);

@@ -91,19 +91,17 @@ tt_status tt__expr_max_regs(int *out, const tt__template *t, const char *config)
     char text[TT__NAME_MAX];
     size_t choice[TT__PARAMS_MAX] = {0};
     tt__template params = *t;
+    tt__value v;
     tt__query *q;
-    bool found;
     params.operation = NULL;
     params.n_wheres = 0;
     TT_TRY(tt__config_parse(choice, t, config));
     TT_TRY(tt__query_open(&q, &params, &facts, choice, &column, 1));
-    tt_status status = tt__query_next(q, &found);
-    tt__value v = status == TT_OK && found ? tt__query_value(q, 0) : (tt__value){TT__VALUE_NULL, 0, 0};
-    tt__query_close(q);
-    if (status == TT_OK && (v.kind != TT__VALUE_INT || v.i < 16 || v.i > 255))
-        status = tt__template_fail(t->path, t->max_regs.line, t->max_regs.column,
-                                   "`%.200s` comes to %s, expected 16 to 255 registers", t->max_regs.text,
-                                   tt__value_text(text, v));
+    TT_TRY(tt__query_row(&v, q, 1));
+    if (v.kind != TT__VALUE_INT || v.i < 16 || v.i > 255)
+        return tt__template_fail(t->path, t->max_regs.line, t->max_regs.column,
+                                 "`%.200s` comes to %s, expected 16 to 255 registers", t->max_regs.text,
+                                 tt__value_text(text, v));
     *out = (int)v.i;
-    return status;
+    return TT_OK;
 }

@@ -53,14 +53,9 @@ tt_status tt__operation_evaluate(tt__value *out, const tt__operation *op, const 
                                  const tt__expr *const *columns, size_t n) {
     tt__facts facts;
     tt__query *q;
-    bool found;
     TT_TRY(tt__facts_of(&facts, op, NULL, p));
     TT_TRY(tt__query_problem(&q, op->t, &facts, columns, n));
-    tt_status status = tt__query_next(q, &found);
-    for (size_t i = 0; i < n && status == TT_OK; i++)
-        out[i] = tt__query_value(q, i);
-    tt__query_close(q);
-    return status;
+    return tt__query_row(out, q, n);
 }
 
 /* The query kept by evaluate_defaults, and its operation. */
@@ -192,20 +187,16 @@ tt_status tt__metric_value(double *out, const tt__template *t, size_t metric, co
     const tt__expr *column = &op->metrics[metric].value;
     size_t choice[TT__PARAMS_MAX] = {0};
     tt__facts facts;
+    tt__value v;
     tt__query *q;
-    bool found;
     *out = 0;
     TT_TRY(tt__config_parse(choice, op->t, op->t != t ? "" : config ? config : t->default_config));
     TT_TRY(tt__facts_of(&facts, op, gpu, p));
     facts.time_ns = time_us * 1e3;
     TT_TRY(tt__query_open(&q, op->t, &facts, choice, &column, 1));
-    tt_status status = tt__query_next(q, &found);
-    if (status == TT_OK && found) {
-        tt__value v = tt__query_value(q, 0);
-        *out = v.kind == TT__VALUE_INT || v.kind == TT__VALUE_REAL ? v.f : 0;
-    }
-    tt__query_close(q);
-    return status;
+    TT_TRY(tt__query_row(&v, q, 1));
+    *out = v.kind == TT__VALUE_INT || v.kind == TT__VALUE_REAL ? v.f : 0;
+    return TT_OK;
 }
 
 bool tt__problem_copy(tt__problem *out, const tt__problem *p) {

@@ -98,8 +98,8 @@ static tt_status default_value(int64_t *out, const tt__operation *op, const tt__
     const tt__template *t = op->t;
     const tt__expr *column = &v->value;
     char text[TT__NAME_MAX];
+    tt__value value;
     tt__query *q;
-    bool found;
     if (v->n_types) {
         *out = v->types[0];
         return TT_OK;
@@ -107,16 +107,14 @@ static tt_status default_value(int64_t *out, const tt__operation *op, const tt__
     if (!column->text)
         return tt__fail(TT_E_INVALID, "%s has no default: give it as in %s=4096", v->name, v->name);
     TT_TRY(tt__query_problem(&q, t, facts, &column, 1));
-    tt_status status = tt__query_next(q, &found);
-    tt__value value = status == TT_OK && found ? tt__query_value(q, 0) : (tt__value){TT__VALUE_NULL, 0, 0};
-    tt__query_close(q);
-    if (status == TT_OK && (value.kind != TT__VALUE_INT || value.i < 1))
-        status =
-            tt__template_fail(t->path, v->value.line, v->value.column,
-                              "the default of %s `%.200s` comes to %s, expected a whole number of at least 1",
-                              v->name, v->value.text, tt__value_text(text, value));
+    TT_TRY(tt__query_row(&value, q, 1));
+    if (value.kind != TT__VALUE_INT || value.i < 1)
+        return tt__template_fail(
+            t->path, v->value.line, v->value.column,
+            "the default of %s `%.200s` comes to %s, expected a whole number of at least 1", v->name,
+            v->value.text, tt__value_text(text, value));
     *out = value.i;
-    return status;
+    return TT_OK;
 }
 
 /* Fills in defaults. They depend on earlier variables, and not on the device. */

@@ -19,6 +19,15 @@ char *tt__value_text(char out[TT__NAME_MAX], tt__value v) {
     return out;
 }
 
+tt_status tt__query_row(tt__value *out, tt__query *q, size_t n) {
+    bool found;
+    tt_status status = tt__query_next(q, &found);
+    for (size_t i = 0; i < n && status == TT_OK; i++)
+        out[i] = tt__query_value(q, i);
+    tt__query_close(q);
+    return status;
+}
+
 bool tt__query_holds(const tt__query *q, size_t column) {
     tt__value v = tt__query_value(q, column);
     return (v.kind == TT__VALUE_INT || v.kind == TT__VALUE_REAL) && v.f != 0;
