@@ -63,15 +63,19 @@ static tt_status set_bound(tt__array *a, const tt__operation *operation, size_t 
     return TT_OK;
 }
 
+static bool any_by_config(const tt__operation *operation) {
+    for (size_t i = 0; i < operation->n_operands; i++)
+        if (operation->operands[i].by_config)
+            return true;
+    return false;
+}
+
 /* Opens the query of lengths. If they depend on parameters, it has a row for the configuration, or for each
  * without one. */
 static tt_status open_lengths(tt__query **q, const tt__operation *operation, const tt__facts *facts,
                               const char *config, const tt__expr *const *columns, size_t n) {
     size_t choice[TT__PARAMS_MAX] = {0};
-    bool by_config = false;
-    for (size_t i = 0; i < operation->n_operands; i++)
-        by_config |= operation->operands[i].by_config;
-    if (!by_config)
+    if (!any_by_config(operation))
         return tt__query_problem(q, operation->t, facts, columns, n);
     if (config)
         TT_TRY(tt__config_parse(choice, operation->t, config));
@@ -104,7 +108,6 @@ static tt_status set_arrays(tt__workload *w, const tt__operation *operation, con
     const tt__expr *columns[3 * TT__OPERANDS_MAX];
     tt__value values[3 * TT__OPERANDS_MAX];
     size_t n = 0, at = 0;
-    tt_status status = TT_OK;
     for (size_t i = 0; i < operation->n_operands; i++)
         if (!operation->operands[i].scalar) {
             const tt__operand *o = &operation->operands[i];
@@ -118,24 +121,23 @@ static tt_status set_arrays(tt__workload *w, const tt__operation *operation, con
         tt__value count = {TT__VALUE_NULL, 0, 0};
         if (!operation->operands[i].scalar)
             count = values[at++];
-        TT_GOTO(set_array(&w->arrays[i], operation, facts, i, count));
+        TT_TRY(set_array(&w->arrays[i], operation, facts, i, count));
         for (int k = 0; k < 2; k++)
             if (operation->operands[i].bounds[k].text)
-                TT_GOTO(set_bound(&w->arrays[i], operation, i, k, values[at++]));
+                TT_TRY(set_bound(&w->arrays[i], operation, i, k, values[at++]));
         if (w->arrays[i].low > w->arrays[i].high && !operation->operands[i].scalar)
-            TT_GOTO(tt__template_fail(operation->t->path, operation->operands[i].count.line, 0,
-                                      "the lower end of %s is %g, above the upper end %g", w->arrays[i].name,
-                                      w->arrays[i].low, w->arrays[i].high));
+            return tt__template_fail(operation->t->path, operation->operands[i].count.line, 0,
+                                     "the lower end of %s is %g, above the upper end %g", w->arrays[i].name,
+                                     w->arrays[i].low, w->arrays[i].high);
         const tt__operand *o = &operation->operands[i];
         const tt__array *a = &w->arrays[i], *from = &w->arrays[o->from];
         if (!o->scalar && o->init == TT__INIT_COPY && tt__array_bytes(from) < tt__array_bytes(a))
-            TT_GOTO(tt__template_fail(operation->t->path, o->count.line, o->count.column,
-                                      "%s is to hold what %s does, but that has %lld bytes, and %s has %lld",
-                                      a->name, from->name, (long long)tt__array_bytes(from), a->name,
-                                      (long long)tt__array_bytes(a)));
+            return tt__template_fail(operation->t->path, o->count.line, o->count.column,
+                                     "%s is to hold what %s does, but that has %lld bytes, and %s has %lld",
+                                     a->name, from->name, (long long)tt__array_bytes(from), a->name,
+                                     (long long)tt__array_bytes(a));
     }
-out:
-    return status;
+    return TT_OK;
 }
 
 /* The copy for comparison goes from the first buffer to the second, if both have the right length. */
@@ -173,11 +175,6 @@ static tt_status set_aside(tt__launch *out, const tt__operation *operation, tt__
     return TT_OK;
 }
 
-tt_status tt__workload_of(tt__workload *out, const tt__template *t, const tt__gpu *gpu,
-                          const tt__problem *p) {
-    return tt__workload_with(out, t, gpu, p, NULL);
-}
-
 tt_status tt__workload_arrays(tt__workload *out, const tt__template *t, const tt__gpu *gpu,
                               const tt__problem *p, const char *config) {
     const tt__operation *operation = t->operation;
@@ -201,10 +198,10 @@ tt_status tt__workload_arrays(tt__workload *out, const tt__template *t, const tt
     return set_arrays(out, operation, &facts, config);
 }
 
-tt_status tt__workload_with(tt__workload *out, const tt__template *t, const tt__gpu *gpu,
-                            const tt__problem *p, const char *config) {
+tt_status tt__workload_of(tt__workload *out, const tt__template *t, const tt__gpu *gpu,
+                          const tt__problem *p) {
     const tt__operation *operation = t->operation;
-    TT_TRY(tt__workload_arrays(out, t, gpu, p, config));
+    TT_TRY(tt__workload_arrays(out, t, gpu, p, NULL));
     TT_TRY(check_swaps(out, t));
     set_copy(out, p);
     if (!operation->per_config)
@@ -215,7 +212,6 @@ tt_status tt__workload_with(tt__workload *out, const tt__template *t, const tt__
 tt_status tt__workload_checks(tt__checks *out, const tt__candidate *c, const tt__gpu *gpu,
                               const tt__problem *p) {
     const tt__operation *operation = c->t->operation;
-    bool by_config = false;
     tt__candidate aside;
     *out = (tt__checks){0};
     if (operation->per_config) {
@@ -226,12 +222,12 @@ tt_status tt__workload_checks(tt__checks *out, const tt__candidate *c, const tt_
         TT_TRY(tt__space_aside(&aside, operation, TT__VERIFY, gpu, p, c->config));
         out->verify = aside.launch;
     }
-    for (size_t i = 0; i < operation->n_operands; i++)
-        by_config |= operation->operands[i].by_config;
-    if (!by_config)
+    if (!any_by_config(operation))
         return TT_OK;
     tt__workload *w = malloc(sizeof *w); /* large for a stack */
-    tt_status status = w ? tt__workload_with(w, c->t, gpu, p, c->config) : tt__fail_memory(sizeof *w);
+    tt_status status = w ? tt__workload_arrays(w, c->t, gpu, p, c->config) : tt__fail_memory(sizeof *w);
+    if (status == TT_OK)
+        status = check_swaps(w, c->t);
     for (size_t i = 0; status == TT_OK && i < operation->n_operands; i++)
         out->counts[i] = w->arrays[i].by_config ? w->arrays[i].count : 0;
     free(w);

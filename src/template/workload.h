@@ -11,11 +11,8 @@
  * TT_E_TEMPLATE: a length or the reference's geometry is invalid.
  * TT_E_UNSUPPORTED: the reference cannot be launched. */
 tt_status tt__workload_of(tt__workload *out, const tt__template *t, const tt__gpu *gpu, const tt__problem *p);
-/* The same with the lengths of one configuration. Without one (NULL), a length that depends on parameters is
- * the largest of all configurations. */
-tt_status tt__workload_with(tt__workload *out, const tt__template *t, const tt__gpu *gpu,
-                            const tt__problem *p, const char *config);
-/* Only the arrays of it: what a plan needs. */
+/* Only the arrays of it, with the lengths of one configuration: what a plan needs. Without a configuration
+ * (NULL), a length that depends on parameters is the largest of all. */
 tt_status tt__workload_arrays(tt__workload *out, const tt__template *t, const tt__gpu *gpu,
                               const tt__problem *p, const char *config);
 /* What verifying must know of one configuration. Errors as above. */
