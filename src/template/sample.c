@@ -181,13 +181,16 @@ static tt_status add_if_legal(tt__space *space, sample *s, const point p) {
     return TT_OK;
 }
 
-tt_status tt__sample_neighbours(tt__space *space, const tt__launch_plan *pl, const size_t *choice,
-                                size_t pairs) {
-    const tt__template *t = pl->t;
+tt_status tt__space_neighbours(tt__space *space, const tt__template *t, const tt__gpu *gpu,
+                               const tt__problem *problem, const char *config, size_t pairs) {
+    size_t choice[TT__PARAMS_MAX] = {0};
     point from = {0}, p;
+    tt__launch_plan pl;
     sample s;
     tt_status status;
-    TT_GOTO(open_sample(&s, pl));
+    TT_TRY(tt__config_parse(choice, t, config));
+    TT_TRY(tt__launch_plan_make(&pl, t, gpu, problem, NULL, NULL));
+    TT_GOTO(open_sample(&s, &pl));
     for (size_t k = 0; k < t->n_params; k++)
         from[k] = (unsigned char)choice[k];
     for (size_t k = 0; k < t->n_params; k++)

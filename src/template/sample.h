@@ -1,5 +1,5 @@
 /*
- * Spaces that are too large to list: a sample of the legal configurations, and the neighbours of one.
+ * Spaces that are too large to list: a sample of the legal configurations.
  */
 #ifndef TT_TEMPLATE_SAMPLE_H
 #define TT_TEMPLATE_SAMPLE_H
@@ -10,9 +10,5 @@
  * chance. *legal estimates how many there are; *whole: all of them were appended, and it counts them.
  * TT_E_TEMPLATE: so few of very many combinations are legal that none was found. */
 tt_status tt__sample_add(tt__space *space, const tt__launch_plan *pl, double *legal, bool *whole);
-
-/* tt__space_neighbours */
-tt_status tt__sample_neighbours(tt__space *space, const tt__launch_plan *pl, const size_t *choice,
-                                size_t pairs);
 
 #endif

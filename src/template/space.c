@@ -173,15 +173,6 @@ tt_status tt__space_add(tt__space *space, const tt__template *t, const tt__gpu *
     return status;
 }
 
-tt_status tt__space_neighbours(tt__space *out, const tt__template *t, const tt__gpu *gpu,
-                               const tt__problem *p, const char *config, size_t pairs) {
-    size_t choice[TT__PARAMS_MAX] = {0};
-    tt__launch_plan pl;
-    TT_TRY(tt__config_parse(choice, t, config));
-    TT_TRY(tt__launch_plan_make(&pl, t, gpu, p, NULL, NULL));
-    return tt__sample_neighbours(out, &pl, choice, pairs);
-}
-
 /* ---- What makes the space as large as it is ------------------------------------------------------------ */
 
 /* Counts the current row by the reason that rejects it. */
