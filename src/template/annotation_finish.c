@@ -261,13 +261,10 @@ tt_status tt__operation_finish(tt__template *t) {
                                      "the kernel is called %s, as one of the library's own ops: rename it",
                                      t->op);
     } else {
-        char why[256];
-        if (tt__operation_builtin(&t->operation, t->op) == TT_E_INVALID) {
-            tt__copy(why, sizeof why, tt_last_error());
-            return tt__template_fail(t->path, t->op_line, t->op_column, "%s", why);
-        }
-        if (!t->operation)
-            return TT_E_NO_MEMORY;
+        tt_status status = tt__operation_builtin(&t->operation, t->op);
+        if (status == TT_E_INVALID)
+            return tt__template_fail(t->path, t->op_line, t->op_column, "%s", tt_last_error());
+        TT_TRY(status);
     }
     TT_TRY(check_names(t));
     return find_operands(t);

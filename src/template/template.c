@@ -36,11 +36,8 @@ static tt_status check_config_size(const tt__template *t) {
 
 tt_status tt__template_take_default(tt__template *t, const tt__expr *config) {
     size_t choice[TT__PARAMS_MAX] = {0}; /* without a `default`, the first values */
-    char why[1024];
-    if (config->text && tt__config_parse(choice, t, config->text) != TT_OK) {
-        tt__copy(why, sizeof why, tt_last_error());
-        return tt__template_fail(t->path, config->line, config->column, "bad `default`: %s", why);
-    }
+    if (config->text && tt__config_parse(choice, t, config->text) != TT_OK)
+        return tt__template_fail(t->path, config->line, config->column, "bad `default`: %s", tt_last_error());
     tt__config_format(t->default_config, t, choice);
     return TT_OK;
 }

@@ -68,27 +68,22 @@ static tt_status try_samples(const tt__template *t, char *why, size_t size) {
 
 /* With all defaults, only the operation's own requirements can fail. */
 static tt_status default_problem(tt__problem *out, const tt__template *t) {
-    char why[512];
     tt_status status = tt__operation_problem(out, t->own, t->op, NULL);
     if (status != TT_E_INVALID)
         return status;
-    tt__copy(why, sizeof why, tt_last_error());
     return tt__template_fail(t->path, t->own->requires[0].line, t->own->requires[0].column,
-                             "the default problem cannot be: %s", why);
+                             "the default problem cannot be: %s", tt_last_error());
 }
 
 static tt_status check_samples(const tt__template *t) {
-    char why[512];
     tt__problem p;
     for (size_t i = 0; i < t->own->n_samples; i++) {
         const tt__expr *sample = &t->own->samples[i];
         tt_status status = tt__operation_problem(&p, t->own, t->op, sample->text);
-        if (status == TT_OK)
-            continue;
-        if (status != TT_E_INVALID)
-            return status;
-        tt__copy(why, sizeof why, tt_last_error());
-        return tt__template_fail(t->path, sample->line, sample->column, "the sample cannot be: %s", why);
+        if (status == TT_E_INVALID)
+            return tt__template_fail(t->path, sample->line, sample->column, "the sample cannot be: %s",
+                                     tt_last_error());
+        TT_TRY(status);
     }
     return TT_OK;
 }
