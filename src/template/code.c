@@ -23,7 +23,7 @@ static size_t count_in_code(const char *source, const char *word) {
     return found;
 }
 
-static bool code_has(const char *source, const char *word) {
+bool tt__code_has(const char *source, const char *word) {
     return count_in_code(source, word) > 0;
 }
 
@@ -94,7 +94,7 @@ static tt_status check_function(const tt__template *t, const tt__geometry_expr *
     while (start > 0 && tt__is_word_char(symbol[start - 1]))
         start--;
     tt__copy(name, end - start + 1, symbol + start);
-    if (code_has(t->source, "__kernel") && !code_has(t->source, "__global__"))
+    if (tt__code_has(t->source, "__kernel") && !tt__code_has(t->source, "__global__"))
         return tt__template_fail(t->path, g->line, g->column,
                                  "the code is OpenCL (`__kernel`), and only CUDA C++ can be tuned");
     const char *object = texture_of(t->source, name);
@@ -103,7 +103,7 @@ static tt_status check_function(const tt__template *t, const tt__geometry_expr *
                                  "%s takes a %s, and textures and surfaces cannot be given: let it read a "
                                  "buffer",
                                  name, object);
-    return code_has(t->source, name) ? TT_OK : fail_code(t, g, name, keyword);
+    return tt__code_has(t->source, name) ? TT_OK : fail_code(t, g, name, keyword);
 }
 
 tt_status tt__code_check(const tt__template *t) {

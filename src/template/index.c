@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "base/number.h"
-#include "template/reader.h"
+#include "template/code.h"
 #include "template/scan.h"
 
 static const char prefix[] = "tt_index_";
@@ -19,16 +19,8 @@ int tt__index_operand(const tt__template *t, const char *symbol) {
     return -1;
 }
 
-static bool names(const char *text, const char *word) {
-    size_t n = strlen(word);
-    for (const char *at = text; (at = strstr(at, word)); at += n)
-        if ((at == text || !tt__is_word_char(at[-1])) && !tt__is_word_char(at[n]))
-            return true;
-    return false;
-}
-
 static bool takes(const tt__operand *o, const tt__variable *v) {
-    return v->n_types == 0 && names(o->index.text, v->name);
+    return v->n_types == 0 && tt__code_has(o->index.text, v->name);
 }
 
 /* `form` has a %s for `text`. */
