@@ -31,8 +31,8 @@ typedef struct expansion {
     char **once; /* real paths */
 } expansion;
 
-/* Takes the directive's word if it is next. */
-static bool take_directive(tt__span *rest, const char *word) {
+/* Takes the word if it is next. */
+static bool take_word(tt__span *rest, const char *word) {
     size_t n = strlen(word);
     *rest = tt__trim(*rest);
     if (rest->n < n || memcmp(rest->at, word, n) != 0 || (rest->n > n && tt__is_word_char(rest->at[n])))
@@ -41,21 +41,18 @@ static bool take_directive(tt__span *rest, const char *word) {
     return true;
 }
 
-/* Finds the operand of an `#include`. False if the line is not one. */
-static bool is_include(tt__span line, tt__span *operand) {
+/* Finds what follows `#DIRECTIVE`. False if the line is not one. */
+static bool is_directive(tt__span line, const char *word, tt__span *operand) {
     *operand = tt__trim(line);
     if (!operand->n || *operand->at != '#')
         return false;
     *operand = (tt__span){operand->at + 1, operand->n - 1};
-    return take_directive(operand, "include");
+    return take_word(operand, word);
 }
 
 static bool is_pragma_once(tt__span line) {
-    tt__span rest = tt__trim(line);
-    if (!rest.n || *rest.at != '#')
-        return false;
-    rest = (tt__span){rest.at + 1, rest.n - 1};
-    return take_directive(&rest, "pragma") && take_directive(&rest, "once");
+    tt__span rest;
+    return is_directive(line, "pragma", &rest) && take_word(&rest, "once");
 }
 
 /* Is a block comment still open at the end of this line? */
@@ -208,7 +205,7 @@ static tt_status expand(expansion *x, const file *f, const char *text) {
     for (const char *line = text; *line; number++) {
         size_t n = strcspn(line, "\n");
         tt__span whole = {line, n}, operand;
-        if (!in_comment && is_include(whole, &operand)) {
+        if (!in_comment && is_directive(whole, "include", &operand)) {
             TT_TRY(include(x, f, number, (int)(operand.at - line) + 1, whole, operand));
         } else if (!in_comment && f->depth > 0 && is_pragma_once(whole)) {
             TT_TRY(remember_once(x, f));
