@@ -3,6 +3,7 @@
  */
 #include "base/type.h"
 
+#include <float.h>
 #include <inttypes.h>
 #include <math.h>
 #include <stdint.h>
@@ -12,23 +13,23 @@
 #include "base/number.h"
 
 const tt__type_info tt__types[TT__TYPE_COUNT] = {
-    [TT__TYPE_NONE] = {"", "", 0, false, false},
-    [TT__TYPE_BOOL] = {"bool", "bool", 1, false, true},
-    [TT__TYPE_I8] = {"i8", "signed char", 1, false, true},
-    [TT__TYPE_U8] = {"u8", "unsigned char", 1, false, true},
-    [TT__TYPE_I16] = {"i16", "short", 2, false, true},
-    [TT__TYPE_U16] = {"u16", "unsigned short", 2, false, true},
-    [TT__TYPE_I32] = {"i32", "int", 4, false, true},
-    [TT__TYPE_U32] = {"u32", "unsigned int", 4, false, true},
-    [TT__TYPE_I64] = {"i64", "long long", 8, false, true},
-    [TT__TYPE_U64] = {"u64", "unsigned long long", 8, false, true},
-    [TT__TYPE_F16] = {"f16", "unsigned short", 2, true, true},
-    [TT__TYPE_BF16] = {"bf16", "unsigned short", 2, true, true},
-    [TT__TYPE_F32] = {"f32", "float", 4, true, true},
-    [TT__TYPE_F64] = {"f64", "double", 8, true, true},
-    [TT__TYPE_E4M3] = {"e4m3", "unsigned char", 1, true, false},
-    [TT__TYPE_E5M2] = {"e5m2", "unsigned char", 1, true, false},
-    [TT__TYPE_ELEM] = {"elem", "", 0, false, false},
+    [TT__TYPE_NONE] = {"", "", 0, false, 0, false},
+    [TT__TYPE_BOOL] = {"bool", "bool", 1, false, 0, true},
+    [TT__TYPE_I8] = {"i8", "signed char", 1, false, 0, true},
+    [TT__TYPE_U8] = {"u8", "unsigned char", 1, false, 0, true},
+    [TT__TYPE_I16] = {"i16", "short", 2, false, 0, true},
+    [TT__TYPE_U16] = {"u16", "unsigned short", 2, false, 0, true},
+    [TT__TYPE_I32] = {"i32", "int", 4, false, 0, true},
+    [TT__TYPE_U32] = {"u32", "unsigned int", 4, false, 0, true},
+    [TT__TYPE_I64] = {"i64", "long long", 8, false, 0, true},
+    [TT__TYPE_U64] = {"u64", "unsigned long long", 8, false, 0, true},
+    [TT__TYPE_F16] = {"f16", "unsigned short", 2, true, 65504, true},
+    [TT__TYPE_BF16] = {"bf16", "unsigned short", 2, true, FLT_MAX, true},
+    [TT__TYPE_F32] = {"f32", "float", 4, true, FLT_MAX, true},
+    [TT__TYPE_F64] = {"f64", "double", 8, true, DBL_MAX, true},
+    [TT__TYPE_E4M3] = {"e4m3", "unsigned char", 1, true, 448, false},
+    [TT__TYPE_E5M2] = {"e5m2", "unsigned char", 1, true, 57344, false},
+    [TT__TYPE_ELEM] = {"elem", "", 0, false, 0, false},
 };
 
 tt__type tt__type_named(const char *name, size_t n) {

@@ -31,10 +31,11 @@ typedef enum tt__type {
 
 typedef struct tt__type_info {
     const char *name; /* "f32" */
-    const char *cuda; /* "float". For f16, bf16 and fp8, the type of their bits, because NVRTC knows them only with
-                         headers */
+    const char *cuda; /* "float". For f16, bf16 and fp8, the type of their bits, because NVRTC knows them only
+                         with headers */
     int size;         /* bytes; 0: elem_size */
     bool floating;
+    double most;   /* of a floating type */
     bool argument; /* may be the type of an expression in `args` */
 } tt__type_info;
 

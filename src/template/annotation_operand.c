@@ -1,7 +1,6 @@
 /*
  * Reads the `//@` lines of operands: buffers, constants and scalars, and what they hold.
  */
-#include <float.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -126,11 +125,7 @@ static tt_status check_fits(tt__reader *r, const tt__operand *o, tt__span number
             least = is_signed ? -most : 0;
         }
         if (info->floating) {
-            most = type == TT__TYPE_F64    ? DBL_MAX
-                   : type == TT__TYPE_F16  ? 65504
-                   : type == TT__TYPE_E5M2 ? 57344
-                   : type == TT__TYPE_E4M3 ? 448
-                                           : (double)FLT_MAX;
+            most = info->most;
             least = -most;
         }
         if (!info->floating && !tt__is_integer(number.at, number.n))

@@ -138,11 +138,11 @@ static tt_status set_turns(const tt__launch_plan *pl, tt__candidate *c, size_t s
 static tt_status set_arg(const tt__launch_plan *pl, tt__candidate *c, size_t slot, tt__value v, bool *legal) {
     tt__arg *a = &c->launch.args[c->launch.passes[pl->slots[slot].pass].first_arg + pl->slots[slot].index];
     const tt__type_info *type = &tt__types[a->type];
-    const double most = a->type == TT__TYPE_F64 ? DBL_MAX : a->type == TT__TYPE_F16 ? 65504 : (double)FLT_MAX;
     char expected[32];
     if (type->floating) {
         snprintf(expected, sizeof expected, "a number that fits %s", type->name);
-        if ((v.kind != TT__VALUE_INT && v.kind != TT__VALUE_REAL) || !(v.f >= -most && v.f <= most))
+        if ((v.kind != TT__VALUE_INT && v.kind != TT__VALUE_REAL) ||
+            !(v.f >= -type->most && v.f <= type->most))
             return fail_value(pl, c, slot, v, expected);
         a->f = v.f;
         return TT_OK;
