@@ -28,7 +28,7 @@ static tt_status read_value(tt__reader *r, tt__param *p, tt__span value) {
     if (p->n_values == TT__VALUES_MAX)
         return FAIL(r, value.at, "%s has more than %d values", p->name, TT__VALUES_MAX);
     TT_TRY(TT__GROW(p->values, p->n_values));
-    TT_TRY(tt__span_copy(&p->values[p->n_values], value));
+    TT_TRY(tt__template_keep(r->t, &p->values[p->n_values], value.at, value.n));
     p->n_values++;
     return TT_OK;
 }
@@ -214,8 +214,10 @@ static tt_status read_op(tt__reader *r, tt__span rest) {
 
 static tt_status read_defines(tt__reader *r, tt__span rest) {
     tt__template *t = r->t;
-    for (; rest.n > 0 && t->n_defines < TT__COUNT(t->defines); t->n_defines++)
-        TT_TRY(tt__span_copy(&t->defines[t->n_defines], tt__take_word(&rest)));
+    for (; rest.n > 0 && t->n_defines < TT__COUNT(t->defines); t->n_defines++) {
+        tt__span word = tt__take_word(&rest);
+        TT_TRY(tt__template_keep(t, &t->defines[t->n_defines], word.at, word.n));
+    }
     return rest.n ? FAIL(r, rest.at, "more than %zu names", TT__COUNT(t->defines)) : TT_OK;
 }
 
@@ -225,7 +227,7 @@ static tt_status read_include(tt__reader *r, tt__span rest) {
 }
 
 static tt_status read_default(tt__reader *r, tt__span rest) {
-    return tt__read_expr(r, r->config, rest);
+    return tt__read_expr(r, &r->t->config, rest);
 }
 
 static tt_status read_runtime(tt__reader *r, tt__span rest) {
@@ -394,9 +396,9 @@ static int line_said(const char *text, int otherwise) {
     return n > 0 && n < LINES_MAX ? (int)n - 1 : otherwise;
 }
 
-tt_status tt__annotation_read(tt__template *t, tt__expr *config) {
+tt_status tt__annotation_read(tt__template *t) {
     seen seen = {{0}};
-    tt__reader r = {.t = t, .config = config, .line = 1, .launch = &t->passes[0]};
+    tt__reader r = {.t = t, .line = 1, .launch = &t->passes[0]};
     const char *at = t->source;
     if (strncmp(at, "\xEF\xBB\xBF", 3) == 0) /* a byte order mark */
         at += 3;

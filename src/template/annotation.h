@@ -6,8 +6,8 @@
 
 #include "template/template.h"
 
-/* Reads all annotations of t->source into `t`. Expressions are only cut out, and checked later. *config
- * receives the text of `default`; free it. TT_E_TEMPLATE. */
-tt_status tt__annotation_read(tt__template *t, tt__expr *config);
+/* Reads all annotations of t->source into `t`. Expressions are only cut out, and checked later.
+ * TT_E_TEMPLATE. */
+tt_status tt__annotation_read(tt__template *t);
 
 #endif

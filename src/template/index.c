@@ -24,14 +24,16 @@ static bool takes(const tt__operand *o, const tt__variable *v) {
 }
 
 /* `form` has a %s for `text`. */
-static tt_status make_expr(tt__expr *out, const tt__expr *at, const char *form, const char *text) {
+static tt_status make_expr(tt__template *t, tt__expr *out, const tt__expr *at, const char *form,
+                           const char *text) {
     tt__str made = {0};
     tt__str_addf(&made, form, text);
     *out = (tt__expr){.line = at->line, .column = at->column};
     tt_status status = tt__str_check(&made);
-    out->text = status == TT_OK ? strdup(made.text) : NULL;
+    if (status == TT_OK)
+        status = tt__template_keep(t, &out->text, made.text, made.len);
     tt__str_free(&made);
-    return status == TT_OK && !out->text ? tt__fail_memory(TT__EXPR_MAX) : status;
+    return status;
 }
 
 static tt_status add_arg(tt__template *t, tt__geometry_expr *g, tt__type type, const tt__expr *at,
@@ -41,7 +43,7 @@ static tt_status add_arg(tt__template *t, tt__geometry_expr *g, tt__type type, c
         return tt__template_fail(t->path, at->line, at->column, "more than %d arguments of `data` kernels",
                                  TT__ARGS_MAX);
     arg->type = type;
-    TT_TRY(make_expr(&arg->value, at, "%s", text));
+    TT_TRY(make_expr(t, &arg->value, at, "%s", text));
     t->n_args++;
     g->n_args++;
     return TT_OK;
@@ -55,8 +57,8 @@ static tt_status add_launch(tt__template *t, const tt__operand *o, tt__geometry_
     g->line = o->index.line;
     g->column = o->index.column;
     g->first_arg = t->n_args;
-    TT_TRY(make_expr(&g->block[0], &o->index, "%s", "256"));
-    TT_TRY(make_expr(&g->grid[0], &o->index, "min(ceil_div(%s, 256), 65536)", o->count.text));
+    TT_TRY(make_expr(t, &g->block[0], &o->index, "%s", "256"));
+    TT_TRY(make_expr(t, &g->grid[0], &o->index, "min(ceil_div(%s, 256), 65536)", o->count.text));
     TT_TRY(add_arg(t, g, TT__TYPE_NONE, &o->index, o->name));
     char count[TT__EXPR_MAX + 32];
     snprintf(count, sizeof count, o->lanes > 1 ? "(%s) * %d" : "%s", o->count.text, o->lanes);

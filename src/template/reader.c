@@ -48,17 +48,12 @@ bool tt__span_is(tt__span s, const char *word) {
     return strlen(word) == s.n && memcmp(s.at, word, s.n) == 0;
 }
 
-tt_status tt__span_copy(char **out, tt__span s) {
-    *out = strndup(s.at, s.n);
-    return *out ? TT_OK : tt__fail_memory(s.n + 1);
-}
-
 tt_status tt__read_expr(tt__reader *r, tt__expr *out, tt__span s) {
     if (s.n == 0)
         return FAIL(r, s.at, "`%s` has an empty expression", r->keyword);
     out->line = r->line;
     out->column = tt__read_column(r, s.at);
-    return tt__span_copy(&out->text, s);
+    return tt__template_keep(r->t, &out->text, s.at, s.n);
 }
 
 tt_status tt__read_name(tt__reader *r, char *out, size_t size, tt__span rest) {

@@ -13,7 +13,6 @@ typedef struct tt__span {
 
 typedef struct tt__reader {
     tt__template *t;
-    tt__expr *config; /* the text of `default` */
     int line;
     const char *line_start;
     const char *keyword;
@@ -37,7 +36,6 @@ tt__span tt__take_word(tt__span *rest);
 /* Removes the text before the next comma outside parentheses from `rest`. False after the last item. */
 bool tt__take_item(tt__span *item, tt__span *rest);
 
-tt_status tt__span_copy(char **out, tt__span s);
 tt_status tt__read_expr(tt__reader *r, tt__expr *out, tt__span s);
 /* Reads an identifier. The rest of the line is a remark. */
 tt_status tt__read_name(tt__reader *r, char *out, size_t size, tt__span rest);

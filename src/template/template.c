@@ -11,6 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/grow.h"
 #include "template/annotation.h"
 #include "template/config.h"
 #include "template/words.h"
@@ -34,7 +35,8 @@ static tt_status check_config_size(const tt__template *t) {
     return TT_OK;
 }
 
-tt_status tt__template_take_default(tt__template *t, const tt__expr *config) {
+tt_status tt__template_take_default(tt__template *t) {
+    const tt__expr *config = &t->config;
     size_t choice[TT__PARAMS_MAX] = {0}; /* without a `default`, the first values */
     if (config->text && tt__config_parse(choice, t, config->text) != TT_OK)
         return tt__template_fail(t->path, config->line, config->column, "bad `default`: %s", tt_last_error());
@@ -48,29 +50,34 @@ size_t tt__templates_alive(void) {
     return atomic_load(&alive);
 }
 
-static tt_status build(tt__template *t, tt__expr *config, const char *path, const char *source,
-                       const char *hash) {
+tt_status tt__template_keep(tt__template *t, char **out, const char *text, size_t n) {
+    TT_TRY(TT__GROW(t->texts, t->n_texts));
+    *out = strndup(text, n);
+    if (!*out)
+        return tt__fail_memory(n + 1);
+    t->texts[t->n_texts++] = *out;
+    return TT_OK;
+}
+
+static tt_status build(tt__template *t, const char *path, const char *source, const char *hash) {
     t->symbols.foreign = !hash;
-    t->path = strdup(path);
-    t->source = strdup(source);
-    if (!t->path || !t->source)
-        return tt__fail_memory(strlen(path) + strlen(source) + 2);
+    TT_TRY(tt__template_keep(t, &t->path, path, strlen(path)));
+    TT_TRY(tt__template_keep(t, &t->source, source, strlen(source)));
     if (hash)
         tt__copy(t->hash, sizeof t->hash, hash);
     else
         tt__hash(t->hash, source, strlen(source));
-    TT_TRY(tt__annotation_read(t, config));
+    TT_TRY(tt__annotation_read(t));
     return check_config_size(t);
 }
 
-tt_status tt__template_new(tt__template **out, tt__expr *config, const char *path, const char *source,
-                           const char *hash) {
+tt_status tt__template_new(tt__template **out, const char *path, const char *source, const char *hash) {
     tt__template *t = calloc(1, sizeof *t);
     *out = NULL;
     if (!t)
         return tt__fail_memory(sizeof *t);
     atomic_fetch_add(&alive, 1);
-    tt_status status = build(t, config, path, source, hash);
+    tt_status status = build(t, path, source, hash);
     if (status == TT_OK)
         *out = t;
     else
@@ -79,13 +86,10 @@ tt_status tt__template_new(tt__template **out, tt__expr *config, const char *pat
 }
 
 tt_status tt__template_builtin(tt__template **out, const tt__builtin *builtin) {
-    tt__expr config = {0};
-    tt_status status = tt__template_new(out, &config, builtin->name, builtin->source, builtin->hash);
-    if (status == TT_OK)
-        status = tt__template_take_default(*out, &config);
+    TT_TRY(tt__template_new(out, builtin->name, builtin->source, builtin->hash));
+    tt_status status = tt__template_take_default(*out);
     if (status != TT_OK)
         tt__template_free(out);
-    free(config.text);
     return status;
 }
 
@@ -123,18 +127,17 @@ tt_status tt__template_builtin_unread(tt__template **out, const tt__builtin *bui
         return tt__fail_memory(sizeof *t);
     atomic_fetch_add(&alive, 1);
     t->unread = builtin;
-    t->path = strdup(builtin->name);
     tt__copy(t->hash, sizeof t->hash, builtin->hash);
     for (size_t i = 0; i < 2; i++) {
         const char *word = rest_of_line(builtin->source, i ? "op" : "kernel", &n);
         snprintf(i ? t->op : t->kernel, TT__NAME_MAX, "%.*s", (int)strcspn(word, " \n"), word);
     }
-    if (!t->path) {
+    tt_status status = tt__template_keep(t, &t->path, builtin->name, strlen(builtin->name));
+    if (status == TT_OK)
+        *out = t;
+    else
         tt__template_free(&t);
-        return tt__fail_memory(strlen(builtin->name) + 1);
-    }
-    *out = t;
-    return TT_OK;
+    return status;
 }
 
 tt_status tt__template_read(const tt__template **t) {
@@ -151,40 +154,6 @@ tt_status tt__template_read(const tt__template **t) {
     return status;
 }
 
-static void free_launch(tt__geometry_expr *g) {
-    for (size_t i = 0; i < 3; i++) {
-        free(g->block[i].text);
-        free(g->grid[i].text);
-    }
-    free(g->shared.text);
-    free(g->when.text);
-    free(g->repeat.text);
-}
-
-static void free_operation(tt__operation *operation) {
-    if (!operation)
-        return;
-    for (size_t i = 0; i < operation->n_variables; i++)
-        free(operation->variables[i].value.text);
-    for (size_t i = 0; i < operation->n_operands; i++) {
-        free(operation->operands[i].count.text);
-        free(operation->operands[i].bounds[0].text);
-        free(operation->operands[i].bounds[1].text);
-        free(operation->operands[i].index.text);
-    }
-    for (size_t i = 0; i < operation->n_metrics; i++)
-        free(operation->metrics[i].value.text);
-    for (size_t i = 0; i < operation->n_requires; i++)
-        free(operation->requires[i].text);
-    for (size_t i = 0; i < operation->n_samples; i++)
-        free(operation->samples[i].text);
-    free(operation->prefer.text);
-    for (int role = 0; role < TT__ROLE_COUNT; role++)
-        for (int i = 0; i < TT__PASSES_MAX; i++)
-            free_launch(&operation->asides[role].launches[i]);
-    free(operation);
-}
-
 void tt__template_free(tt__template **template) {
     tt__template *t = *template;
     *template = NULL;
@@ -192,26 +161,11 @@ void tt__template_free(tt__template **template) {
         return;
     atomic_fetch_sub(&alive, 1);
     tt__template_free(&t->read);
-    free(t->path);
-    free(t->source);
-    for (size_t i = 0; i < t->n_defines; i++)
-        free(t->defines[i]);
-    for (size_t p = 0; p < t->n_params; p++) {
-        for (size_t v = 0; v < t->params[p].n_values; v++)
-            free(t->params[p].values[v]);
+    for (size_t i = 0; i < t->n_texts; i++)
+        free(t->texts[i]);
+    free(t->texts);
+    for (size_t p = 0; p < t->n_params; p++)
         free(t->params[p].values);
-    }
-    for (size_t i = 0; i < t->n_derived; i++)
-        free(t->derived[i].value.text);
-    for (size_t i = 0; i < t->n_wheres; i++)
-        free(t->wheres[i].text);
-    for (size_t i = 0; i < TT__PASSES_MAX; i++)
-        free_launch(&t->passes[i]);
-    for (int i = 0; i < t->n_args; i++)
-        free(t->args[i].value.text);
-    for (size_t i = 0; i < t->n_options; i++)
-        free(t->options[i].text);
-    free(t->max_regs.text);
-    free_operation(t->own);
+    free(t->own);
     free(t);
 }

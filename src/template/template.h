@@ -156,6 +156,7 @@ typedef struct tt__template {
     char op[TT__NAME_MAX]; /* the operation it competes for; if it declares its own operation, the template's
                               name */
     int op_line, op_column;
+    tt__expr config; /* of `default` */
     size_t n_params;
     tt__param params[TT__PARAMS_MAX];
     size_t n_derived;
@@ -178,6 +179,8 @@ typedef struct tt__template {
     const tt__operation *operation;   /* `own`, or the one that `op` names */
     const struct tt__builtin *unread; /* only path, hash, kernel and op are known; see tt__template_read */
     struct tt__template *read;        /* the whole of an unread one, once it was needed */
+    size_t n_texts;
+    char **texts; /* all of the above that are pointers to text */
 } tt__template;
 
 /* Parses the text of a template; `path` is for messages. It checks that every expression compiles and uses
@@ -189,11 +192,12 @@ tt_status tt__template_parse(tt__template **out, const char *path, const char *s
 tt_status tt__template_parse_at(tt__template **out, const char *path, const char *source);
 /* The same for a file. TT_E_IO: it cannot be read. */
 tt_status tt__template_load(tt__template **out, const char *path);
-/* Reads only the annotations. tt__template_take_default comes next, with their `default`; free config->text
- * in any case. The hash is that of a built-in source; NULL for others. */
-tt_status tt__template_new(tt__template **out, tt__expr *config, const char *path, const char *source,
-                           const char *hash);
-tt_status tt__template_take_default(tt__template *t, const tt__expr *config);
+/* Reads only the annotations. tt__template_take_default comes next. The hash is that of a built-in source;
+ * NULL for others. */
+tt_status tt__template_new(tt__template **out, const char *path, const char *source, const char *hash);
+tt_status tt__template_take_default(tt__template *t);
+/* Copies n characters. The copy lives as long as the template. */
+tt_status tt__template_keep(tt__template *t, char **out, const char *text, size_t n);
 void tt__template_free(tt__template **t);
 /* The number of templates in this process. */
 size_t tt__templates_alive(void);

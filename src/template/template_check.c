@@ -5,7 +5,6 @@
 #include "template/template.h"
 
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "base/read_file.h"
@@ -106,12 +105,12 @@ static tt_status try_own(const tt__template *t, char *why, size_t size) {
     return status;
 }
 
-static tt_status check_default(const tt__template *t, const tt__expr *config) {
+static tt_status check_default(const tt__template *t) {
     char why[1024] = "";
     tt_status status = t->own ? try_own(t, why, sizeof why) : try_samples(t, why, sizeof why);
     if (status != TT_E_UNSUPPORTED)
         return status;
-    const tt__expr *at = config->text ? config : &t->passes[0].grid[0];
+    const tt__expr *at = t->config.text ? &t->config : &t->passes[0].grid[0];
     return tt__template_fail(t->path, at->line, at->column, "the default configuration is not legal%s: %s",
                              t->own ? " for the default problem" : "", why);
 }
@@ -144,30 +143,27 @@ static tt_status check_metrics(const tt__template *t) {
     return TT_OK;
 }
 
-static tt_status check(tt__template *t, const tt__expr *config) {
+static tt_status check(tt__template *t) {
     int regs;
     if (t->n_defines)
         return tt__template_fail(t->path, 1, 0, "`defines` is for the library's own files");
     TT_TRY(tt__expr_check(t));
-    TT_TRY(tt__template_take_default(t, config));
+    TT_TRY(tt__template_take_default(t));
     if (t->max_regs.text)
         TT_TRY(tt__expr_max_regs(&regs, t, t->default_config));
     if (t->own) {
         TT_TRY(check_metrics(t));
         TT_TRY(check_samples(t));
     }
-    TT_TRY(check_default(t, config));
+    TT_TRY(check_default(t));
     return tt__code_check(t);
 }
 
 tt_status tt__template_parse(tt__template **out, const char *path, const char *source) {
-    tt__expr config = {0};
-    tt_status status = tt__template_new(out, &config, path, source, NULL);
-    if (status == TT_OK)
-        status = check(*out, &config);
+    TT_TRY(tt__template_new(out, path, source, NULL));
+    tt_status status = check(*out);
     if (status != TT_OK)
         tt__template_free(out);
-    free(config.text);
     return status;
 }
 
