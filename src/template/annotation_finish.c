@@ -181,9 +181,8 @@ static bool uses_config(const tt__template *t, const char *text) {
         while (tt__is_word_char(text[n]))
             n++;
         tt__span word = {text, n};
-        for (size_t i = 0; n && i < t->n_params; i++)
-            if (tt__span_is(word, t->params[i].name))
-                return true;
+        if (tt__template_param(t, text, n))
+            return true;
         for (size_t i = 0; n && i < t->n_derived; i++)
             if (tt__span_is(word, t->derived[i].name))
                 return true;

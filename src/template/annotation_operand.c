@@ -35,13 +35,12 @@ static tt_status read_operand_type(tt__reader *r, tt__operand *o, tt__span word)
     const tt__operation *operation = r->t->own;
     o->variable = -1;
     TT_TRY(take_lanes(r, o, &word));
-    for (size_t i = 0; i < operation->n_variables; i++)
-        if (operation->variables[i].n_types && tt__span_is(word, operation->variables[i].name)) {
-            o->variable = (int)i;
-            o->type = operation->variables[i].types[0];
-            return TT_OK;
-        }
-    return tt__read_type_name(r, &o->type, word);
+    const tt__variable *v = tt__operation_variable(operation, word.at, word.n);
+    if (!v || !v->n_types)
+        return tt__read_type_name(r, &o->type, word);
+    o->variable = (int)(v - operation->variables);
+    o->type = v->types[0];
+    return TT_OK;
 }
 
 static tt_status add_operand(tt__reader *r, tt__operand **out, tt__span *rest) {

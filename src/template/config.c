@@ -17,16 +17,12 @@
 #define BLANKS " \t"
 enum { SHOWN_MAX = 80 };
 
-static bool equal(const char *name, const char *at, size_t n) {
-    return strlen(name) == n && memcmp(name, at, n) == 0;
-}
-
 /* One NAME=VALUE of n characters, with '=' at `split`. */
 static tt_status choose(size_t *choice, bool *chosen, const tt__template *t, const char *at, size_t split,
                         size_t n) {
     tt__suggest near = tt__suggest_for(at, split);
     size_t p = 0;
-    while (p < t->n_params && !equal(t->params[p].name, at, split))
+    while (p < t->n_params && !tt__word_is(at, split, t->params[p].name))
         tt__suggest_try(&near, t->params[p++].name);
     if (p == t->n_params)
         return tt__fail(TT_E_INVALID, "%s has no parameter %.*s%s", t->kernel, (int)split, at,
@@ -36,7 +32,7 @@ static tt_status choose(size_t *choice, bool *chosen, const tt__template *t, con
         return tt__fail(TT_E_INVALID, "%s is given twice", param->name);
     const char *value = at + split + 1;
     size_t n_value = n - split - 1, v = 0;
-    while (v < param->n_values && !equal(param->values[v], value, n_value))
+    while (v < param->n_values && !tt__word_is(value, n_value, param->values[v]))
         v++;
     if (v < param->n_values) {
         choice[p] = v;
@@ -76,19 +72,12 @@ tt_status tt__config_parse(size_t choice[TT__PARAMS_MAX], const tt__template *t,
     return TT_OK;
 }
 
-static bool has_param(const tt__template *t, const char *name, size_t n) {
-    for (size_t p = 0; p < t->n_params; p++)
-        if (equal(t->params[p].name, name, n))
-            return true;
-    return false;
-}
-
 tt_status tt__config_adapt(char out[TT__CONFIG_MAX], const tt__template *t, const char *config) {
     size_t choice[TT__PARAMS_MAX], n, split;
     bool chosen[TT__PARAMS_MAX] = {false};
     TT_TRY(tt__config_parse(choice, t, t->default_config));
     for (const char *at = config; next_word(&at, &n, &split); at += n)
-        if (split < n && has_param(t, at, split))
+        if (split < n && tt__template_param(t, at, split))
             TT_TRY(choose(choice, chosen, t, at, split, n));
     tt__config_format(out, t, choice);
     return TT_OK;
@@ -106,13 +95,6 @@ void tt__config_format(char out[TT__CONFIG_MAX], const tt__template *t, const si
     }
 }
 
-static bool is_runtime(const tt__template *t, const char *name, size_t n) {
-    for (size_t p = 0; t && p < t->n_params; p++)
-        if (strncmp(t->params[p].name, name, n) == 0 && t->params[p].name[n] == '\0')
-            return t->params[p].runtime;
-    return false;
-}
-
 /* A "%c" of 0 ends an option. */
 static tt_status add_macros(tt__str *out, const tt__template *t, const char *config) {
     size_t length, split;
@@ -123,7 +105,8 @@ static tt_status add_macros(tt__str *out, const tt__template *t, const char *con
              !tt__is_real(value, length - split - 1)))
             return tt__fail(TT_E_INVALID, "found '%.*s' in a configuration, expected NAME=VALUE",
                             length > SHOWN_MAX ? SHOWN_MAX : (int)length, at);
-        if (is_runtime(t, at, split))
+        const tt__param *param = t ? tt__template_param(t, at, split) : NULL;
+        if (param && param->runtime)
             continue;
         tt__str_addf(out, "-D%.*s%c", (int)length, at, '\0');
     }
@@ -170,9 +153,9 @@ static tt_status add_with_values(tt__str *out, const tt__template *t, const char
         size_t plain = strcspn(option, "{"), name = strcspn(option + plain, "}");
         tt__str_addn(out, option, plain);
         option += plain;
-        for (size_t p = 0; p < t->n_params && name > 1; p++)
-            if (equal(t->params[p].name, option + 1, name - 1))
-                tt__str_add(out, t->params[p].values[choice[p]]);
+        const tt__param *param = name > 1 ? tt__template_param(t, option + 1, name - 1) : NULL;
+        if (param)
+            tt__str_add(out, param->values[choice[param - t->params]]);
         option += name + (option[name] != '\0');
     }
     tt__str_addn(out, "", 1);
@@ -181,10 +164,7 @@ static tt_status add_with_values(tt__str *out, const tt__template *t, const char
 
 /* The copy that a problem is compared with has other variables. */
 static bool has_variable(const tt__template *t, const char *name) {
-    for (size_t i = 0; t->operation && i < t->operation->n_variables; i++)
-        if (strcmp(t->operation->variables[i].name, name) == 0)
-            return true;
-    return !t->operation;
+    return !t->operation || tt__operation_variable(t->operation, name, strlen(name));
 }
 
 /* `macros variables`: does the code have this variable's number as a macro? ELEM_SIZE is always there. */

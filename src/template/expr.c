@@ -90,10 +90,7 @@ static int bind_parameter(sqlite3_stmt *stmt, int at, const char *value) {
 
 /* Does the operation declare a variable with this fact's name? */
 static bool is_declared(const tt__operation *op, const char *fact) {
-    for (size_t i = 0; op && i < op->n_variables; i++)
-        if (strcmp(op->variables[i].name, fact) == 0)
-            return true;
-    return false;
+    return tt__operation_variable(op, fact, strlen(fact));
 }
 
 static int bind_fact(sqlite3_stmt *stmt, int at, const tt__facts *f, size_t i) {

@@ -122,16 +122,15 @@ tt_status tt__operation_usual(bool usual[TT__VARIABLES_MAX], const tt__operation
 }
 
 tt_status tt__problem_offset(int *out, const tt__operation *op, const tt__problem *p) {
+    const tt__variable *v = tt__operation_variable(op, "align", strlen("align"));
+    const tt__expr *column = v ? &v->value : NULL;
+    const int align = tt__problem_align(p);
+    tt__value usual;
     *out = 0;
-    for (size_t i = 0; i < op->n_variables; i++) {
-        const tt__expr *column = &op->variables[i].value;
-        tt__value usual;
-        int align = tt__problem_align(p);
-        if (strcmp(op->variables[i].name, "align") != 0 || align >= 16 || !column->text)
-            continue;
-        TT_TRY(tt__operation_evaluate(&usual, op, p, &column, 1));
-        *out = usual.kind == TT__VALUE_INT && align < usual.i ? align : 0;
-    }
+    if (!v || !column->text || align >= 16)
+        return TT_OK;
+    TT_TRY(tt__operation_evaluate(&usual, op, p, &column, 1));
+    *out = usual.kind == TT__VALUE_INT && align < usual.i ? align : 0;
     return TT_OK;
 }
 

@@ -29,7 +29,7 @@ static tt_status find_variable(size_t *out, const taken *k, const char *at, size
     for (size_t i = 0; i < k->op->n_variables; i++) {
         const char *name = k->op->variables[i].name;
         *out = i;
-        if (strlen(name) == n && memcmp(name, at, n) == 0)
+        if (tt__word_is(at, n, name))
             return k->given[i] ? tt__fail(TT_E_INVALID, "%s is given twice", name) : TT_OK;
         tt__suggest_try(&near, name);
     }

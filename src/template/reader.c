@@ -45,7 +45,7 @@ bool tt__take_item(tt__span *item, tt__span *rest) {
 }
 
 bool tt__span_is(tt__span s, const char *word) {
-    return strlen(word) == s.n && memcmp(s.at, word, s.n) == 0;
+    return tt__word_is(s.at, s.n, word);
 }
 
 tt_status tt__read_expr(tt__reader *r, tt__expr *out, tt__span s) {

@@ -38,6 +38,20 @@ static const char *const refused_words[] = {
     "MATCH",  "CAST", "COLLATE", "RAISE",  "DISTINCT", "OVER",  "FILTER", "AS",
 };
 
+const tt__param *tt__template_param(const tt__template *t, const char *name, size_t n) {
+    for (size_t i = 0; i < t->n_params; i++)
+        if (tt__word_is(name, n, t->params[i].name))
+            return &t->params[i];
+    return NULL;
+}
+
+const tt__variable *tt__operation_variable(const tt__operation *op, const char *name, size_t n) {
+    for (size_t i = 0; op && i < op->n_variables; i++)
+        if (tt__word_is(name, n, op->variables[i].name))
+            return &op->variables[i];
+    return NULL;
+}
+
 static bool is_metric(const tt__scope *s) {
     const tt__operation *operation = s->t->operation;
     for (size_t i = 0; operation && i < operation->n_metrics; i++)
@@ -77,21 +91,17 @@ static size_t derived_in_scope(const tt__scope *s) {
     return s->t->operation && !is_metric(s) ? s->t->n_derived : 0;
 }
 
-static bool is_word(const char *word, size_t n, const char *name) {
-    return strlen(name) == n && memcmp(word, name, n) == 0;
-}
-
 bool tt__scope_has(const tt__scope *s, const char *word, size_t n) {
     const char *name;
     for (size_t i = 0; (name = name_at(s, i)); i++)
-        if (is_word(word, n, name))
+        if (tt__word_is(word, n, name))
             return true;
     return false;
 }
 
 const tt__derived *tt__scope_derived(const tt__scope *s, const char *word, size_t n) {
     for (size_t i = 0; i < derived_in_scope(s); i++)
-        if (is_word(word, n, s->t->derived[i].name))
+        if (tt__word_is(word, n, s->t->derived[i].name))
             return &s->t->derived[i];
     return NULL;
 }
@@ -99,7 +109,7 @@ const tt__derived *tt__scope_derived(const tt__scope *s, const char *word, size_
 static const char *same_value(const char *value, const char *word, size_t n, tt__suggest *near) {
     if (!tt__is_word(value, strlen(value)))
         return NULL;
-    if (strlen(value) == n && memcmp(value, word, n) == 0)
+    if (tt__word_is(word, n, value))
         return value;
     if (near)
         tt__suggest_try(near, value);
@@ -121,28 +131,26 @@ const char *tt__scope_value(const tt__scope *s, const char *word, size_t n, tt__
 /* `derived` values are compiled in, while all values of a run-time parameter share one cubin. So they must
  * not mix. */
 tt_status tt__scope_check_compiled(const tt__scope *s, const char *word, size_t n) {
-    for (size_t i = 0; i < s->t->n_params; i++)
-        if (s->t->params[i].runtime && is_word(word, n, s->t->params[i].name))
-            return TT__SCOPE_FAIL(
-                s, word,
-                "%.*s is a `runtime` parameter, whose values share one compilation: what is `derived` "
-                "cannot depend on it",
-                SHORT(n), word);
-    return TT_OK;
+    const tt__param *param = tt__template_param(s->t, word, n);
+    if (!param || !param->runtime)
+        return TT_OK;
+    return TT__SCOPE_FAIL(
+        s, word,
+        "%.*s is a `runtime` parameter, whose values share one compilation: what is `derived` "
+        "cannot depend on it",
+        SHORT(n), word);
 }
 
 /* What a name is in other expressions. */
 static const char *what_else(const tt__scope *s, const char *word, size_t n) {
     const tt__operation *operation = s->t->operation ? s->t->operation : s->t->own;
     const tt__template *t = operation && operation->t ? operation->t : s->t;
-    for (size_t i = 0; i < t->n_params; i++)
-        if (is_word(word, n, t->params[i].name))
-            return "a parameter";
-    for (size_t i = 0; t->own && i < t->own->n_variables; i++)
-        if (is_word(word, n, t->own->variables[i].name))
-            return "a variable of the problem";
+    if (tt__template_param(t, word, n))
+        return "a parameter";
+    if (tt__operation_variable(t->own, word, n))
+        return "a variable of the problem";
     for (size_t i = 0; i < TT__FACT_COUNT; i++)
-        if (is_word(word, n, tt__fact_names[i]))
+        if (tt__word_is(word, n, tt__fact_names[i]))
             return tt__fact_says((tt__fact)i);
     return NULL;
 }
@@ -153,7 +161,7 @@ static tt_status misplaced(const tt__scope *s, const char *word, size_t n, const
     for (size_t i = 0; operation && operation->t->own && i < operation->t->own->n_variables; i++)
         is_default |= s->e == &operation->t->own->variables[i].value;
     return TT__SCOPE_FAIL(s, word, "%.*s is %s, and %s", SHORT(n), word, what,
-                          is_word(word, n, tt__fact_names[TT__FACT_TIME_NS]) ? "only a `metric` knows it"
+                          tt__word_is(word, n, tt__fact_names[TT__FACT_TIME_NS]) ? "only a `metric` knows it"
                           : !operation ? "only parameters are known here"
                           : is_default ? "only the variables of the lines above are known here"
                                        : "only the problem and the device are known here");
@@ -161,7 +169,7 @@ static tt_status misplaced(const tt__scope *s, const char *word, size_t n, const
 
 tt_status tt__scope_unknown(const tt__scope *s, const char *word, size_t n) {
     for (size_t i = 0; i < s->t->n_derived; i++)
-        if (is_word(word, n, s->t->derived[i].name))
+        if (tt__word_is(word, n, s->t->derived[i].name))
             return TT__SCOPE_FAIL(
                 s, word,
                 "%.*s is `%s`, which stands in `where`, in launches and in `derived` and `let` lines "

@@ -111,7 +111,7 @@ bool tt__builtin_says(const tt__builtin *builtin, const char *keyword, const cha
     size_t n, left;
     for (const char *at = rest_of_line(builtin->source, keyword, &left); left > 0; at += n, left -= n) {
         n = strcspn(at, " \n");
-        if (n == strlen(word) && strncmp(at, word, n) == 0)
+        if (tt__word_is(at, n, word))
             return true;
         n += strspn(at + n, " ");
         n = n < left ? n : left;

@@ -199,6 +199,9 @@ tt_status tt__template_take_default(tt__template *t);
 /* Copies n characters. The copy lives as long as the template. */
 tt_status tt__template_keep(tt__template *t, char **out, const char *text, size_t n);
 void tt__template_free(tt__template **t);
+/* The parameter or the variable of this name (n characters), or NULL. `op` may be NULL. */
+const tt__param *tt__template_param(const tt__template *t, const char *name, size_t n);
+const tt__variable *tt__operation_variable(const tt__operation *op, const char *name, size_t n);
 /* The number of templates in this process. */
 size_t tt__templates_alive(void);
 

@@ -34,11 +34,8 @@ static bool ordinary_problem(tt__problem *out, const tt__template *t, size_t k) 
     size_t n = op->n_samples ? op->n_samples : 1, sample = k % n, e = k / n % TT__COUNT(elem_sizes),
            tight = k / n / TT__COUNT(elem_sizes);
     char text[256];
-    bool sized = false, aligned = false;
-    for (size_t i = 0; i < op->n_variables; i++) {
-        sized |= strcmp(op->variables[i].name, "elem_size") == 0;
-        aligned |= strcmp(op->variables[i].name, "align") == 0;
-    }
+    bool sized = tt__operation_variable(op, "elem_size", strlen("elem_size")),
+         aligned = tt__operation_variable(op, "align", strlen("align"));
     int used = snprintf(text, sizeof text, "%s", op->n_samples ? op->samples[sample].text : "");
     if ((e && !sized) || (tight && !aligned) || tight > 1)
         return false;

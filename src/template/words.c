@@ -23,6 +23,10 @@ tt_status tt__template_fail(const char *path, int line, int column, const char *
     return tt__fail(TT_E_TEMPLATE, "%s:%d: %s", path, line, text);
 }
 
+bool tt__word_is(const char *word, size_t n, const char *name) {
+    return strlen(name) == n && memcmp(word, name, n) == 0;
+}
+
 bool tt__same_word(const char *word, size_t n, const char *name) {
     return strlen(name) == n && tt__same_lettersn(word, name, n);
 }

@@ -14,7 +14,9 @@ bool tt__is_letter(char c);                   /* [A-Za-z_] */
 bool tt__is_digit(char c);                    /* [0-9] */
 bool tt__is_word_char(char c);                /* [A-Za-z0-9_] */
 bool tt__is_word(const char *text, size_t n); /* [A-Za-z_][A-Za-z0-9_]* */
-/* Is the word this name? Case does not count. */
+/* Is the word this name? */
+bool tt__word_is(const char *word, size_t n, const char *name);
+/* The same, where case does not count. */
 bool tt__same_word(const char *word, size_t n, const char *name);
 /* A number with a fraction or an exponent, as C++ writes it: 0.5, 1e-3, 0.5f. */
 bool tt__is_real(const char *text, size_t n);
