@@ -50,9 +50,9 @@ int64_t tt__problem_number(const tt__problem *p, const char *name, int64_t other
 }
 
 static tt__setting *find_or_add(tt__problem *p, const char *name) {
-    for (int i = 0; i < p->n; i++)
-        if (strcmp(p->settings[i].name, name) == 0)
-            return &p->settings[i];
+    const tt__setting *known = tt__problem_setting(p, name);
+    if (known)
+        return &p->settings[known - p->settings];
     tt__setting *s = &p->settings[p->n++];
     tt__copy(s->name, sizeof s->name, name);
     return s;
