@@ -73,15 +73,15 @@ void tt__copy(char *out, size_t size, const char *text) {
     out[n] = '\0';
 }
 
-static char small(char c) {
+char tt__small_letter(char c) {
     return c >= 'A' && c <= 'Z' ? (char)(c - 'A' + 'a') : c;
 }
 
 bool tt__same_lettersn(const char *a, const char *b, size_t n) {
     size_t i = 0;
-    while (i < n && a[i] && small(a[i]) == small(b[i]))
+    while (i < n && a[i] && tt__small_letter(a[i]) == tt__small_letter(b[i]))
         i++;
-    return i == n || small(a[i]) == small(b[i]);
+    return i == n || tt__small_letter(a[i]) == tt__small_letter(b[i]);
 }
 
 bool tt__same_letters(const char *a, const char *b) {
@@ -97,5 +97,5 @@ bool tt__has_letters(const char *text, const char *part) {
 }
 
 bool tt__is_alnum(char c) {
-    return (c >= '0' && c <= '9') || (small(c) >= 'a' && small(c) <= 'z');
+    return (c >= '0' && c <= '9') || (tt__small_letter(c) >= 'a' && tt__small_letter(c) <= 'z');
 }

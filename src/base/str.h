@@ -36,5 +36,6 @@ bool tt__same_lettersn(const char *a, const char *b, size_t n);
 /* Does `text` contain `part`? */
 bool tt__has_letters(const char *text, const char *part);
 bool tt__is_alnum(char c);
+char tt__small_letter(char c);
 
 #endif

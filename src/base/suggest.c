@@ -7,14 +7,12 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/str.h"
+
 enum { WORD_MAX = 64 };
 
 static size_t least(size_t a, size_t b) {
     return a < b ? a : b;
-}
-
-static int fold(char c) {
-    return c >= 'A' && c <= 'Z' ? c + 32 : c;
 }
 
 static size_t distance(const char *a, size_t n_a, const char *b, size_t n_b) {
@@ -25,9 +23,10 @@ static size_t distance(const char *a, size_t n_a, const char *b, size_t n_b) {
         d[0][j] = j;
     for (size_t i = 1; i <= n_a; i++)
         for (size_t j = 1; j <= n_b; j++) {
-            size_t replaced = d[i - 1][j - 1] + (fold(a[i - 1]) != fold(b[j - 1]));
+            size_t replaced = d[i - 1][j - 1] + (tt__small_letter(a[i - 1]) != tt__small_letter(b[j - 1]));
             d[i][j] = least(replaced, 1 + least(d[i - 1][j], d[i][j - 1]));
-            if (i > 1 && j > 1 && fold(a[i - 1]) == fold(b[j - 2]) && fold(a[i - 2]) == fold(b[j - 1]))
+            if (i > 1 && j > 1 && tt__small_letter(a[i - 1]) == tt__small_letter(b[j - 2]) &&
+                tt__small_letter(a[i - 2]) == tt__small_letter(b[j - 1]))
                 d[i][j] = least(d[i][j], d[i - 2][j - 2] + 1);
         }
     return d[n_a][n_b];
