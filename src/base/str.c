@@ -73,6 +73,12 @@ void tt__copy(char *out, size_t size, const char *text) {
     out[n] = '\0';
 }
 
+void tt__copy_short(char *out, size_t size, const char *text) {
+    tt__copy(out, size, text);
+    if (strlen(text) >= size)
+        tt__copy(out + size - 4, 4, "...");
+}
+
 char tt__small_letter(char c) {
     return c >= 'A' && c <= 'Z' ? (char)(c - 'A' + 'a') : c;
 }

@@ -29,6 +29,8 @@ tt_status tt__str_check(const tt__str *s);
 
 /* Copies at most size-1 bytes and always terminates. */
 void tt__copy(char *out, size_t size, const char *text);
+/* The same, but a text that does not fit ends in "...". */
+void tt__copy_short(char *out, size_t size, const char *text);
 
 /* Compares ASCII letters and ignores case, in any locale of the host. */
 bool tt__same_letters(const char *a, const char *b);

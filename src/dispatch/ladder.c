@@ -121,13 +121,6 @@ static void answer(const query *q, tt_match match, tt__layer layer, const tt__wi
         *q->candidate = *found;
 }
 
-/* A text that does not fit ends in "...". */
-static void set_why(tt_choice *c, const char *text) {
-    tt__copy(c->why, sizeof c->why, text);
-    if (strlen(text) >= sizeof c->why)
-        tt__copy(c->why + sizeof c->why - 4, 4, "...");
-}
-
 static void explain(const query *q, const tt__winner *w, bool here) {
     char problem[TT__PROBLEM_TEXT_MAX], text[TT__PROBLEM_TEXT_MAX + 192];
     const char *regime = w->problem.warm == q->asked.problem->warm ? ""
@@ -136,7 +129,7 @@ static void explain(const query *q, const tt__winner *w, bool here) {
     snprintf(text, sizeof text, "%s %s%s%s%s",
              q->choice->match == TT_MATCH_DEFAULT ? "nothing was tuned for this; as for" : "measured for",
              tt__problem_text(problem, &w->problem), regime, here ? "" : " on ", here ? "" : w->gpu.name);
-    set_why(q->choice, text);
+    tt__copy_short(q->choice->why, sizeof q->choice->why, text);
 }
 
 /* ---- The very problem ---------------------------------------------------------------------------------- */
@@ -250,7 +243,7 @@ static tt_status advise(const query *q) {
         tt__str_addf(&text, " --problem %s", settings.text);
     tt__str_addf(&text, "%s\"", p->unverified ? " --unverified" : "");
     TT_GOTO(tt__str_check(&text));
-    set_why(q->choice, text.text);
+    tt__copy_short(q->choice->why, sizeof q->choice->why, text.text);
 out:
     tt__str_free(&text);
     tt__str_free(&settings);

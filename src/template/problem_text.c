@@ -195,48 +195,41 @@ static bool in_shape(const tt__operation *op, size_t variable) {
     return false;
 }
 
-/* Appends the shape, and the variables that differ from their defaults. */
-static void add_shape(tt__str *out, const tt__operation *op, const tt__problem *p) {
+/* Appends the variables that differ from their defaults. `shape`: those of the shape stand there already. */
+static tt_status add_unusual(tt__str *out, const tt__operation *op, const tt__problem *p, bool shape) {
     bool usual[TT__VARIABLES_MAX];
     char value[TT__SETTING_TEXT_MAX];
-    for (size_t i = 0; i < op->n_shape; i++)
-        tt__str_addf(out, "%s%lld", i ? "x" : "",
-                     (long long)tt__problem_number(p, op->variables[op->shape[i]].name, 0));
-    if (tt__operation_usual(usual, op, p) != TT_OK)
-        return;
-    for (size_t i = 0; i < op->n_variables; i++) {
-        const tt__setting *s = tt__problem_setting(p, op->variables[i].name);
-        if (s && !usual[i] && !in_shape(op, i))
-            tt__str_addf(out, ", %s=%s", s->name, tt__setting_text(value, s));
-    }
-}
-
-tt_status tt__problem_add_unusual(tt__str *out, const tt__operation *op, const tt__problem *p) {
-    bool usual[TT__VARIABLES_MAX];
-    char value[TT__SETTING_TEXT_MAX];
-    const char *between = "";
+    const char *before = shape ? ", " : "";
     TT_TRY(tt__operation_usual(usual, op, p));
     for (size_t i = 0; i < op->n_variables; i++) {
         const tt__setting *s = tt__problem_setting(p, op->variables[i].name);
-        if (!s || usual[i])
+        if (!s || usual[i] || (shape && in_shape(op, i)))
             continue;
-        tt__str_addf(out, "%s%s=%s", between, s->name, tt__setting_text(value, s));
-        between = ",";
+        tt__str_addf(out, "%s%s=%s", before, s->name, tt__setting_text(value, s));
+        before = shape ? ", " : ",";
     }
-    tt__str_addf(out, "%s", p->warm ? *between ? ",warm" : "warm" : "");
+    return TT_OK;
+}
+
+tt_status tt__problem_add_unusual(tt__str *out, const tt__operation *op, const tt__problem *p) {
+    const size_t start = out->len;
+    TT_TRY(add_unusual(out, op, p, false));
+    if (p->warm)
+        tt__str_add(out, out->len > start ? ",warm" : "warm");
     return TT_OK;
 }
 
 char *tt__problem_text(char out[TT__PROBLEM_TEXT_MAX], const tt__problem *p) {
     const tt__operation *op = tt__operation_of(p);
     tt__str text = {0};
+    for (size_t i = 0; op && i < op->n_shape; i++)
+        tt__str_addf(&text, "%s%lld", i ? "x" : "",
+                     (long long)tt__problem_number(p, op->variables[op->shape[i]].name, 0));
     if (op && op->n_shape)
-        add_shape(&text, op, p);
+        add_unusual(&text, op, p, true);
     else
         tt__problem_add_settings(&text, p, ", ");
-    tt__copy(out, TT__PROBLEM_TEXT_MAX, text.len ? text.text : "-");
-    if (text.len >= TT__PROBLEM_TEXT_MAX)
-        tt__copy(out + TT__PROBLEM_TEXT_MAX - 4, 4, "...");
+    tt__copy_short(out, TT__PROBLEM_TEXT_MAX, text.len ? text.text : "-");
     tt__str_free(&text);
     return out;
 }
