@@ -153,11 +153,12 @@ static bool is_transpose(const tt__canonical *c) {
            (c->n == 2 || c->stride[2] >= (c->dim[0] - 1) * c->stride[0] + c->dim[1]);
 }
 
-static tt_status as_transpose(tt__problem *out, const tt__canonical *c) {
+static tt_status as_transpose(tt__problem *out, const tt__canonical *c, int warm) {
     tt_problem m = TT_INIT(tt_problem);
     m.rows = c->dim[0];
     m.cols = c->dim[1];
     m.lds = c->stride[0];
+    m.warm = warm;
     m.elem_size = c->elem_size;
     m.batch = c->n == 3 ? c->dim[2] : 1;
     m.src_stride = c->n == 3 ? c->stride[2] : 0;
@@ -170,11 +171,8 @@ tt_status tt__permutation_problem(tt__problem *out, const tt_permutation *p, int
     double bytes;
     TT_TRY(tt__permutation_canonical(&c, p, align));
     *out = (tt__problem){.warm = p->warm != 0};
-    if (is_transpose(&c)) {
-        TT_TRY(as_transpose(out, &c));
-        out->warm = p->warm != 0;
-        return TT_OK;
-    }
+    if (is_transpose(&c))
+        return as_transpose(out, &c, p->warm);
     bytes = c.elem_size;
     for (int i = 0; i < c.n; i++)
         bytes *= (double)c.dim[i];
