@@ -54,16 +54,11 @@ static double bfloat(uint16_t bits) {
     return (double)f;
 }
 
-/* Rounds a finite f32's bits to the upper 16, ties to even. */
-static uint16_t upper_half(uint32_t bits) {
-    return (uint16_t)((bits + 0x7fff + (bits >> 16 & 1)) >> 16);
-}
-
 uint16_t tt__type_bf16(double value) {
     float f = (float)value;
     uint32_t bits;
     memcpy(&bits, &f, sizeof bits);
-    return upper_half(bits);
+    return (uint16_t)((bits + 0x7fff + (bits >> 16 & 1)) >> 16); /* the upper half of an f32, ties to even */
 }
 
 uint16_t tt__type_f16(double value) {
