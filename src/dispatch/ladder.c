@@ -116,7 +116,7 @@ static void answer(const query *q, tt_match match, tt__layer layer, const tt__wi
     }
     tt__copy(c->kernel, sizeof c->kernel, w->kernel);
     tt__copy(c->config, sizeof c->config, found->config);
-    tt__copy(c->layer, sizeof c->layer, tt__layer_name(layer));
+    tt__copy(c->layer, sizeof c->layer, tt__layer_names[layer]);
     if (q->candidate)
         *q->candidate = *found;
 }

@@ -10,10 +10,7 @@
 #include "dispatch/shipped.h"
 #include "gpu/device.h"
 
-const char *tt__layer_name(tt__layer layer) {
-    static const char *const names[TT__LAYER_COUNT] = {"user", "system", "shipped"};
-    return names[layer];
-}
+const char *const tt__layer_names[TT__LAYER_COUNT] = {"user", "system", "shipped"};
 
 tt__store *tt__layer_store(const tt_ctx *ctx, tt__layer layer) {
     return layer == TT__LAYER_USER ? ctx->store : layer == TT__LAYER_SYSTEM ? ctx->system : NULL;

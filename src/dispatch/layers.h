@@ -10,7 +10,7 @@
 typedef enum tt__layer { TT__LAYER_USER, TT__LAYER_SYSTEM, TT__LAYER_SHIPPED, TT__LAYER_COUNT } tt__layer;
 
 /* "user", "system", "shipped"; static storage. */
-const char *tt__layer_name(tt__layer layer);
+extern const char *const tt__layer_names[TT__LAYER_COUNT];
 /* The store of a layer; NULL if it has none. Borrowed. */
 tt__store *tt__layer_store(const tt_ctx *ctx, tt__layer layer);
 
