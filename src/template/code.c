@@ -57,6 +57,7 @@ static bool code_waits(const char *source) {
     return n_defined ? n_waits > 1 || count_in_code(source, "wait_for_earlier") > n_defined : n_waits > 0;
 }
 
+/* Verifying cannot find a missing wait, because each launch runs alone. */
 static tt_status check_early(const tt__template *t, const tt__geometry_expr *g, const char *name) {
     if (!g->early || code_waits(t->source))
         return TT_OK;
@@ -84,9 +85,9 @@ static const char *texture_of(const char *source, const char *name) {
     return NULL;
 }
 
-/* Is the function in the code? */
-static tt_status check_function(const tt__template *t, const tt__geometry_expr *g, const char *symbol,
-                                const char *keyword) {
+/* Is the kernel in the code, and can it be launched? */
+static tt_status check_kernel(const tt__template *t, const tt__geometry_expr *g, const char *symbol,
+                              const char *keyword) {
     char name[TT__NAME_MAX];
     if (tt__index_operand(t, symbol) >= 0) /* code of ours */
         return TT_OK;
@@ -103,21 +104,15 @@ static tt_status check_function(const tt__template *t, const tt__geometry_expr *
                                  "%s takes a %s, and textures and surfaces cannot be given: let it read a "
                                  "buffer",
                                  name, object);
-    return tt__code_has(t->source, name) ? TT_OK : fail_code(t, g, name, keyword);
+    return tt__code_has(t->source, name) ? check_early(t, g, symbol) : fail_code(t, g, name, keyword);
 }
 
 tt_status tt__code_check(const tt__template *t) {
     for (int i = 0; i < t->n_passes; i++)
-        TT_TRY(check_function(t, &t->passes[i], t->symbols.name[i], "kernel"));
+        TT_TRY(check_kernel(t, &t->passes[i], t->symbols.name[i], "kernel"));
     for (int role = 0; t->own && role < TT__ROLE_COUNT; role++)
         for (int i = 0; i < t->own->asides[role].n; i++)
-            TT_TRY(check_function(t, &t->own->asides[role].launches[i], t->own->asides[role].symbols.name[i],
-                                  tt__roles[role]));
-    /* Verifying cannot find a missing wait, because each launch runs alone. */
-    for (int i = 0; i < t->n_passes; i++)
-        TT_TRY(check_early(t, &t->passes[i], t->symbols.name[i]));
-    for (int role = 0; t->own && role < TT__ROLE_COUNT; role++)
-        for (int i = 0; i < t->own->asides[role].n; i++)
-            TT_TRY(check_early(t, &t->own->asides[role].launches[i], t->own->asides[role].symbols.name[i]));
+            TT_TRY(check_kernel(t, &t->own->asides[role].launches[i], t->own->asides[role].symbols.name[i],
+                                tt__roles[role]));
     return TT_OK;
 }
