@@ -46,19 +46,19 @@ static bool ordinary_problem(tt__problem *out, const tt__template *t, size_t k) 
     return tt__operation_problem(out, op, t->op, text) == TT_OK;
 }
 
-/* Is the default legal for some ordinary problem and GPU? For most templates the first combination is.
- * Templates for one element size, architecture or shape need the others. */
-static tt_status try_samples(const tt__template *t, char *why, size_t size) {
+/* Is the default legal for the problem on some ordinary GPU? `why` keeps the first reason against it. */
+static tt_status try_gpus(const tt__template *t, const tt__problem *p, char *why, size_t size) {
     tt_status status = TT_E_UNSUPPORTED;
-    tt__problem p;
-    for (size_t k = 0; status == TT_E_UNSUPPORTED && ordinary_problem(&p, t, k); k++)
-        for (size_t i = 0; i < TT__COUNT(ccs) && status == TT_E_UNSUPPORTED; i++) {
-            tt__gpu gpu = ordinary_gpu(ccs[i]);
-            tt__candidate c;
-            status = tt__space_resolve(&c, t, &gpu, &p, t->default_config);
-            if (k == 0 && i == 0)
-                tt__copy(why, size, tt_last_error());
-        }
+    for (size_t i = 0; i < TT__COUNT(ccs) && status == TT_E_UNSUPPORTED; i++) {
+        tt__gpu gpu = ordinary_gpu(ccs[i]);
+        tt__candidate c;
+        tt__workload w;
+        status = tt__space_resolve(&c, t, &gpu, p, t->default_config);
+        if (status == TT_OK && t->own)
+            status = tt__workload_of(&w, t, &gpu, p);
+        if (status == TT_E_UNSUPPORTED && !*why)
+            tt__copy(why, size, tt_last_error());
+    }
     return status;
 }
 
@@ -84,27 +84,18 @@ static tt_status check_samples(const tt__template *t) {
     return TT_OK;
 }
 
-/* An operation in the same file has its own ordinary problem. */
-static tt_status try_own(const tt__template *t, char *why, size_t size) {
-    tt_status status = TT_E_UNSUPPORTED;
-    tt__problem p;
-    TT_TRY(default_problem(&p, t));
-    for (size_t k = 0; k < TT__COUNT(ccs) && status == TT_E_UNSUPPORTED; k++) {
-        tt__gpu gpu = ordinary_gpu(ccs[k]);
-        tt__candidate c;
-        tt__workload w;
-        status = tt__space_resolve(&c, t, &gpu, &p, t->default_config);
-        if (status == TT_OK)
-            status = tt__workload_of(&w, t, &gpu, &p);
-        if (k == 0)
-            tt__copy(why, size, tt_last_error());
-    }
-    return status;
-}
-
+/* An operation in the same file has its own ordinary problem. For most other templates the first ordinary
+ * problem will do. Templates for one element size, architecture or shape need the others. */
 static tt_status check_default(const tt__template *t) {
     char why[1024] = "";
-    tt_status status = t->own ? try_own(t, why, sizeof why) : try_samples(t, why, sizeof why);
+    tt_status status = TT_E_UNSUPPORTED;
+    tt__problem p;
+    if (t->own) {
+        TT_TRY(default_problem(&p, t));
+        status = try_gpus(t, &p, why, sizeof why);
+    }
+    for (size_t k = 0; !t->own && status == TT_E_UNSUPPORTED && ordinary_problem(&p, t, k); k++)
+        status = try_gpus(t, &p, why, sizeof why);
     if (status != TT_E_UNSUPPORTED)
         return status;
     const tt__expr *at = t->config.text ? &t->config : &t->passes[0].grid[0];
