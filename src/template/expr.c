@@ -29,8 +29,6 @@ enum {
     DEPTH_TOGETHER = 300, /* depth of all wheres joined with AND */
 };
 
-typedef enum scope { SCOPE_ONE, SCOPE_LEGAL, SCOPE_ALL, SCOPE_AT } scope;
-
 struct tt__query {
     const tt__template *t;
     sqlite3 *db;
@@ -40,7 +38,7 @@ struct tt__query {
     tt__facts facts;           /* of the row */
     int first_where;           /* first column with a `where` */
     int first_value;           /* first column of `columns` */
-    bool used[TT__PARAMS_MAX]; /* of SCOPE_AT */
+    bool used[TT__PARAMS_MAX]; /* of TT__QUERY_AT */
 };
 
 /* ---- The sandbox -------------------------------------------------------------------------------------- */
@@ -292,14 +290,15 @@ static void note_used(bool used[TT__PARAMS_MAX], const char *sql, const tt__temp
     }
 }
 
-/* `used` is for SCOPE_AT, `choice` and `n_bound` for SCOPE_ONE. */
-static tt_status write_query(tt__str *sql, const tt__template *t, scope s, const size_t *choice,
+/* `used` is for TT__QUERY_AT, `choice` and `n_bound` for TT__QUERY_ONE. */
+static tt_status write_query(tt__str *sql, const tt__template *t, tt__query_kind kind, const size_t *choice,
                              const tt__expr *const *columns, size_t n_columns, bool *used, int *n_bound) {
     const char *before = "SELECT ";
-    bool all = s == SCOPE_LEGAL || s == SCOPE_ALL;
+    bool all = kind == TT__QUERY_LEGAL || kind == TT__QUERY_ALL;
     for (size_t i = 0; i < t->n_params && all; i++, before = ",")
         tt__str_addf(sql, "%stt_p%zu.\"#\"", before, i);
-    for (size_t i = 0; i < t->n_wheres && (s == SCOPE_ONE || s == SCOPE_ALL); i++, before = ",") {
+    for (size_t i = 0; i < t->n_wheres && (kind == TT__QUERY_ONE || kind == TT__QUERY_ALL);
+         i++, before = ",") {
         tt__str_addf(sql, "%s((", before);
         TT_TRY(tt__expr_scan(sql, t, &t->wheres[i]));
         tt__str_add(sql, "\n) IS TRUE)");
@@ -310,9 +309,9 @@ static tt_status write_query(tt__str *sql, const tt__template *t, scope s, const
         tt__str_add(sql, "\n)");
     }
     TT_TRY(tt__str_check(sql));
-    if (s == SCOPE_AT)
+    if (kind == TT__QUERY_AT)
         note_used(used, sql->text, t);
-    if (s == SCOPE_ONE) {
+    if (kind == TT__QUERY_ONE) {
         tt__str_add(sql, " FROM (SELECT ");
         *n_bound = name_facts(sql, t, choice, true);
         tt__str_add(sql, ") AS tt_facts");
@@ -324,7 +323,7 @@ static tt_status write_query(tt__str *sql, const tt__template *t, scope s, const
             tt__str_addf(sql, " CROSS JOIN tt_p%zu", i);
     tt__str_add(sql,
                 " WHERE tt_facts.\"#\"=1"); /* SQLite then knows that there is one row, and does not sort */
-    for (size_t i = 0; i < t->n_wheres && s == SCOPE_LEGAL; i++) {
+    for (size_t i = 0; i < t->n_wheres && kind == TT__QUERY_LEGAL; i++) {
         tt__str_add(sql, " AND (");
         TT_TRY(tt__expr_scan(sql, t, &t->wheres[i]));
         tt__str_add(sql, "\n)");
@@ -337,20 +336,21 @@ static tt_status write_query(tt__str *sql, const tt__template *t, scope s, const
     return tt__str_check(sql);
 }
 
-static tt_status open_query(tt__query **out, const tt__template *t, const tt__facts *facts, scope s,
-                            const size_t *choice, const tt__expr *const *columns, size_t n_columns) {
+tt_status tt__query_open(tt__query **out, const tt__template *t, const tt__facts *facts, tt__query_kind kind,
+                         const size_t *choice, const tt__expr *const *columns, size_t n_columns) {
     tt_status status = TT_OK;
     tt__str sql = {0};
-    int n_bound = s == SCOPE_AT ? TT__PARAMS_MAX : 0;
-    TT_TRY(open_sandbox(out, t, facts, choice, s == SCOPE_ONE, DEPTH_TOGETHER));
+    int n_bound = kind == TT__QUERY_AT ? TT__PARAMS_MAX : 0;
+    TT_TRY(open_sandbox(out, t, facts, choice, kind == TT__QUERY_ONE, DEPTH_TOGETHER));
     tt__query *q = *out;
-    TT_GOTO(write_query(&sql, t, s, choice, columns, n_columns, q->used, &n_bound));
-    q->first_where = s == SCOPE_ONE || s == SCOPE_AT ? 0 : (int)t->n_params;
-    q->first_value = q->first_where + (s == SCOPE_LEGAL || s == SCOPE_AT ? 0 : (int)t->n_wheres);
+    TT_GOTO(write_query(&sql, t, kind, choice, columns, n_columns, q->used, &n_bound));
+    q->first_where = kind == TT__QUERY_ONE || kind == TT__QUERY_AT ? 0 : (int)t->n_params;
+    q->first_value =
+        q->first_where + (kind == TT__QUERY_LEGAL || kind == TT__QUERY_AT ? 0 : (int)t->n_wheres);
     sqlite3_limit(q->db, SQLITE_LIMIT_VARIABLE_NUMBER, n_bound);
     if (sqlite3_prepare_v2(q->db, sql.text, -1, &q->stmt, NULL) != SQLITE_OK)
         TT_GOTO(fail_sqlite(q, "preparing the space"));
-    if (s == SCOPE_ONE)
+    if (kind == TT__QUERY_ONE)
         TT_GOTO(bind_facts(q, q->stmt, facts, choice));
 out:
     tt__str_free(&sql);
@@ -361,27 +361,12 @@ out:
     return status;
 }
 
-tt_status tt__query_open(tt__query **out, const tt__template *t, const tt__facts *facts, const size_t *choice,
-                         const tt__expr *const *columns, size_t n_columns) {
-    return open_query(out, t, facts, choice ? SCOPE_ONE : SCOPE_LEGAL, choice, columns, n_columns);
-}
-
-tt_status tt__query_open_all(tt__query **out, const tt__template *t, const tt__facts *facts,
-                             const tt__expr *const *columns, size_t n_columns) {
-    return open_query(out, t, facts, SCOPE_ALL, NULL, columns, n_columns);
-}
-
 tt_status tt__query_problem(tt__query **out, const tt__template *t, const tt__facts *facts,
                             const tt__expr *const *columns, size_t n_columns) {
     const tt__template problem = {.path = t->path, .operation = t->operation};
-    TT_TRY(open_query(out, &problem, facts, SCOPE_ONE, NULL, columns, n_columns));
+    TT_TRY(tt__query_open(out, &problem, facts, TT__QUERY_ONE, NULL, columns, n_columns));
     (*out)->t = t; /* the new template is used in messages; the old one may be freed */
     return TT_OK;
-}
-
-tt_status tt__query_open_at(tt__query **out, const tt__template *t, const tt__facts *facts,
-                            const tt__expr *const *columns, size_t n_columns) {
-    return open_query(out, t, facts, SCOPE_AT, NULL, columns, n_columns);
 }
 
 bool tt__query_uses(const tt__query *q, size_t param) {

@@ -39,19 +39,19 @@ tt_status tt__query_checker(tt__query **out, const tt__template *t, const tt__fa
  * passes. */
 tt_status tt__query_check(tt__query *q, const tt__expr *e);
 
-/* Prepares a query of `columns` (borrowed). With `choice`, it has one row for this configuration. Otherwise
- * it has a row for each configuration that satisfies every `where`, in the order of declaration. */
-tt_status tt__query_open(tt__query **out, const tt__template *t, const tt__facts *facts, const size_t *choice,
-                         const tt__expr *const *columns, size_t n_columns);
-/* The same with a row for each combination of values, whether or not a `where` rejects it. */
-tt_status tt__query_open_all(tt__query **out, const tt__template *t, const tt__facts *facts,
-                             const tt__expr *const *columns, size_t n_columns);
+/* The rows of a query, in the order of declaration. */
+typedef enum tt__query_kind {
+    TT__QUERY_ONE,   /* one configuration, `choice` */
+    TT__QUERY_LEGAL, /* each configuration that satisfies every `where` */
+    TT__QUERY_ALL,   /* each combination of values, whether or not a `where` rejects it */
+    TT__QUERY_AT, /* the configuration that tt__query_move goes to; joins only parameters that columns use */
+} tt__query_kind;
+
+/* Prepares a query of `columns` (borrowed). `choice` is NULL but for TT__QUERY_ONE. */
+tt_status tt__query_open(tt__query **out, const tt__template *t, const tt__facts *facts, tt__query_kind kind,
+                         const size_t *choice, const tt__expr *const *columns, size_t n_columns);
 /* A query of columns that use no parameter: one row. */
 tt_status tt__query_problem(tt__query **out, const tt__template *t, const tt__facts *facts,
-                            const tt__expr *const *columns, size_t n_columns);
-/* Prepares a query of columns for one configuration after the other: tt__query_move goes to one. It joins
- * only the parameters that the columns use. */
-tt_status tt__query_open_at(tt__query **out, const tt__template *t, const tt__facts *facts,
                             const tt__expr *const *columns, size_t n_columns);
 bool tt__query_uses(const tt__query *q, size_t param);
 /* The row of this configuration. Only parameters that are used count. */

@@ -192,7 +192,7 @@ tt_status tt__metric_value(double *out, const tt__template *t, size_t metric, co
     TT_TRY(tt__config_parse(choice, op->t, op->t != t ? "" : config ? config : t->default_config));
     TT_TRY(tt__facts_of(&facts, op, gpu, p));
     facts.time_ns = time_us * 1e3;
-    TT_TRY(tt__query_open(&q, op->t, &facts, choice, &column, 1));
+    TT_TRY(tt__query_open(&q, op->t, &facts, TT__QUERY_ONE, choice, &column, 1));
     TT_TRY(tt__query_row(&v, q, 1));
     *out = v.kind == TT__VALUE_INT || v.kind == TT__VALUE_REAL ? v.f : 0;
     return TT_OK;

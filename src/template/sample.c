@@ -37,7 +37,7 @@ typedef struct sample {
 static tt_status last_used(size_t *last, const tt__launch_plan *pl, const tt__expr *e) {
     tt__query *q;
     *last = 0;
-    TT_TRY(tt__query_open_at(&q, pl->t, &pl->facts, &e, 1));
+    TT_TRY(tt__query_open(&q, pl->t, &pl->facts, TT__QUERY_AT, NULL, &e, 1));
     for (size_t k = 0; k < pl->t->n_params; k++)
         *last = tt__query_uses(q, k) ? k : *last;
     tt__query_close(q);
@@ -56,7 +56,7 @@ static tt_status open_sample(sample *s, const tt__launch_plan *pl) {
     const tt__template *t = pl->t;
     size_t last[TT__WHERES_MAX];
     *s = (sample){.pl = pl, .random = seed, .each = 1};
-    TT_TRY(tt__query_open_at(&s->launch, t, &pl->facts, pl->exprs, pl->n));
+    TT_TRY(tt__query_open(&s->launch, t, &pl->facts, TT__QUERY_AT, NULL, pl->exprs, pl->n));
     for (size_t i = 0; i < t->n_wheres; i++)
         TT_TRY(last_used(&last[i], pl, &t->wheres[i]));
     for (size_t k = 0; k < t->n_params; k++) {
@@ -65,7 +65,7 @@ static tt_status open_sample(sample *s, const tt__launch_plan *pl) {
             if (last[i] == k)
                 due[s->n_wheres[k]++] = &t->wheres[i];
         if (s->n_wheres[k])
-            TT_TRY(tt__query_open_at(&s->wheres[k], t, &pl->facts, due, s->n_wheres[k]));
+            TT_TRY(tt__query_open(&s->wheres[k], t, &pl->facts, TT__QUERY_AT, NULL, due, s->n_wheres[k]));
     }
     s->at = calloc(TT__SAMPLE_MAX, sizeof *s->at);
     s->next = calloc(TT__SAMPLE_MAX, sizeof *s->next);

@@ -40,7 +40,7 @@ static tt_status resolve(tt__candidate *out, const tt__template *t, const tt__gp
     tt__config_format(out->config, t, choice);
     TT_TRY(tt__launch_plan_make(&pl, t, gpu, p, aside, why));
     out->offset = pl.offset;
-    TT_TRY(tt__query_open(&q, t, &pl.facts, choice, pl.exprs, pl.n));
+    TT_TRY(tt__query_open(&q, t, &pl.facts, TT__QUERY_ONE, choice, pl.exprs, pl.n));
     tt_status status = read_one(&pl, q, out, &legal);
     tt__query_close(q);
     if (status == TT_OK && !legal)
@@ -138,7 +138,7 @@ static tt_status add_some(tt__space *space, const tt__launch_plan *pl, bool *who
 static tt_status add_all(tt__space *space, const tt__launch_plan *pl, bool *whole) {
     size_t start = space->n;
     tt__query *q;
-    TT_TRY(tt__query_open(&q, pl->t, &pl->facts, NULL, pl->exprs, pl->n));
+    TT_TRY(tt__query_open(&q, pl->t, &pl->facts, TT__QUERY_LEGAL, NULL, pl->exprs, pl->n));
     tt_status status = read_all(space, pl, q, whole);
     tt__query_close(q);
     if (*whole)
@@ -205,7 +205,7 @@ tt_status tt__space_survey(tt__survey *out, const tt__template *t, const tt__gpu
     *out = (tt__survey){.combinations = tt__template_combinations(t)};
     tt__launch_plan pl;
     TT_TRY(tt__launch_plan_make(&pl, t, gpu, p, NULL, NULL));
-    TT_TRY(tt__query_open_all(&q, t, &pl.facts, pl.exprs, pl.n));
+    TT_TRY(tt__query_open(&q, t, &pl.facts, TT__QUERY_ALL, NULL, pl.exprs, pl.n));
     tt_status status = TT_OK;
     while (status == TT_OK && found) {
         status = tt__query_next(q, &found);

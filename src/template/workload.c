@@ -79,7 +79,8 @@ static tt_status open_lengths(tt__query **q, const tt__operation *operation, con
         return tt__query_problem(q, operation->t, facts, columns, n);
     if (config)
         TT_TRY(tt__config_parse(choice, operation->t, config));
-    return tt__query_open(q, operation->t, facts, config ? choice : NULL, columns, n);
+    return tt__query_open(q, operation->t, facts, config ? TT__QUERY_ONE : TT__QUERY_LEGAL,
+                          config ? choice : NULL, columns, n);
 }
 
 /* Evaluates columns, the largest value of all rows for each. */
