@@ -95,7 +95,7 @@ void tt__config_format(char out[TT__CONFIG_MAX], const tt__template *t, const si
     }
 }
 
-/* A "%c" of 0 ends an option. */
+/* Each option ends with a NUL, which a "%c" writes. */
 static tt_status add_macros(tt__str *out, const tt__template *t, const char *config) {
     size_t length, split;
     for (const char *at = config; next_word(&at, &length, &split); at += length) {
