@@ -136,7 +136,7 @@ static const tt__cli_option options[] = {
     TT__OPTS_OPERATION,
     TT__OPT_TEMPLATE,
     TT__OPT_GPU("a GPU as in \"tune list\", or a part of its name; default the\nfirst device here"),
-    {"lock", "FILE", "only this file of \"tune lock\" answers", NULL, offsetof(tt__cli_args, lock)},
+    TT__TEXT("lock", "FILE", lock, "only this file of \"tune lock\" answers"),
     TT__OPT_DB,
     TT__OPT_JSON,
     TT__OPTS_END,

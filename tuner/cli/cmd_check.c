@@ -53,8 +53,8 @@ static int run(const tt__cli_args *args) {
 }
 
 static const tt__cli_option options[] = {
-    {"size", "N", "count for a square matrix; default 4096", tt__cli_set_sizes, 0},
-    {"shape", "RxC", "count for a matrix of R rows and C columns", tt__cli_set_shapes, 0},
+    TT__SET("size", "N", tt__cli_set_sizes, "count for a square matrix; default 4096"),
+    TT__SET("shape", "RxC", tt__cli_set_shapes, "count for a matrix of R rows and C columns"),
     TT__OPTS_LAYOUT,
     TT__OPT_PROBLEM,
     TT__OPT_GPU(

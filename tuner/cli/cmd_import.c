@@ -92,12 +92,12 @@ static tt_status check(const tt__cli_args *args) {
 
 static const tt__cli_option options[] = {
     TT__OPT_GPU("for files of other tuners: the GPU that was measured"),
-    {"cc", "X.Y", "its compute capability, if the GPU is new here", tt__cli_set_cc, 0},
-    {"kernel", "NAME|FILE.cu", "for files of other tuners: the template, or a kernel of yours", NULL,
-     offsetof(tt__cli_args, kernel)},
+    TT__SET("cc", "X.Y", tt__cli_set_cc, "its compute capability, if the GPU is new here"),
+    TT__TEXT("kernel", "NAME|FILE.cu", kernel,
+             "for files of other tuners: the template, or a kernel of yours"),
     TT__OPT_PROBLEM,
-    {"size", "N", "for files of other tuners: a square matrix", tt__cli_set_sizes, 0},
-    {"shape", "RxC", "or a matrix of R rows and C columns", tt__cli_set_shapes, 0},
+    TT__SET("size", "N", tt__cli_set_sizes, "for files of other tuners: a square matrix"),
+    TT__SET("shape", "RxC", tt__cli_set_shapes, "or a matrix of R rows and C columns"),
     TT__OPTS_LAYOUT,
     TT__OPT_TEMPLATE,
     TT__OPT_DB,

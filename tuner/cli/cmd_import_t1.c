@@ -37,7 +37,7 @@ static int run(const tt__cli_args *args) {
 }
 
 static const tt__cli_option options[] = {
-    {"output", "FILE", "where to, a new file; default standard output", NULL, offsetof(tt__cli_args, output)},
+    TT__TEXT("output", "FILE", output, "where to, a new file; default standard output"),
     TT__OPTS_END,
 };
 

@@ -124,9 +124,9 @@ static tt_status check(const tt__cli_args *args) {
 }
 
 static const tt__cli_option options[] = {
-    {"output", "FILE", "the new file", NULL, offsetof(tt__cli_args, output)},
-    {"sizes", "N[,N...]", "only of these square matrices", tt__cli_set_sizes, 0},
-    {"shapes", "RxC[,RxC...]", "only of these matrices", tt__cli_set_shapes, 0},
+    TT__TEXT("output", "FILE", output, "the new file"),
+    TT__SET("sizes", "N[,N...]", tt__cli_set_sizes, "only of these square matrices"),
+    TT__SET("shapes", "RxC[,RxC...]", tt__cli_set_shapes, "only of these matrices"),
     TT__OPTS_LAYOUT,
     TT__OPTS_PERMUTATION,
     TT__OPTS_OPERATION,

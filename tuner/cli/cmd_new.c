@@ -31,8 +31,7 @@ static int run(const tt__cli_args *args) {
 }
 
 static const tt__cli_option options[] = {
-    {"transpose", NULL, "a template that competes with the built-in transposes", NULL,
-     offsetof(tt__cli_args, transpose)},
+    TT__FLAG("transpose", transpose, "a template that competes with the built-in transposes"),
     TT__OPTS_END,
 };
 

@@ -73,12 +73,11 @@ static tt_status check(const tt__cli_args *args) {
 }
 
 static const tt__cli_option options[] = {
-    {"stale", NULL, "winners that \"tune list\" calls stale, and trials of other\nversions of a template",
-     NULL, offsetof(tt__cli_args, stale)},
-    {"other-gpus", NULL, "everything of GPUs that are not in this machine", NULL,
-     offsetof(tt__cli_args, other_gpus)},
-    {"older-than", "DAYS", "winners and trials that are older", tt__cli_set_older_than, 0},
-    {"dry-run", NULL, "only count", NULL, offsetof(tt__cli_args, dry_run)},
+    TT__FLAG("stale", stale,
+             "winners that \"tune list\" calls stale, and trials of other\nversions of a template"),
+    TT__FLAG("other-gpus", other_gpus, "everything of GPUs that are not in this machine"),
+    TT__SET("older-than", "DAYS", tt__cli_set_older_than, "winners and trials that are older"),
+    TT__FLAG("dry-run", dry_run, "only count"),
     TT__OPT_TEMPLATE,
     TT__OPT_DB,
     TT__OPTS_END,

@@ -51,16 +51,16 @@ static tt_status check(const tt__cli_args *args) {
 }
 
 static const tt__cli_option options[] = {
-    {"output", "FILE", "where to; default standard output", NULL, offsetof(tt__cli_args, output)},
-    {"device", "replay:FILE", "a recording; it may also be named as a file", set_recording, 0},
+    TT__TEXT("output", "FILE", output, "where to; default standard output"),
+    TT__SET("device", "replay:FILE", set_recording, "a recording; it may also be named as a file"),
     TT__OPT_GPU("only this GPU; a part of its name is enough"),
-    {"sizes", "N[,N...]", "only these square matrices", tt__cli_set_sizes, 0},
-    {"shapes", "RxC[,RxC...]", "only these matrices of R rows and C columns", tt__cli_set_shapes, 0},
+    TT__SET("sizes", "N[,N...]", tt__cli_set_sizes, "only these square matrices"),
+    TT__SET("shapes", "RxC[,RxC...]", tt__cli_set_shapes, "only these matrices of R rows and C columns"),
     TT__OPTS_LAYOUT,
     TT__OPTS_OPERATION,
     TT__OPT_DB,
     TT__OPT_JSON,
-    {"csv", NULL, "print a line for each number instead of a page", NULL, offsetof(tt__cli_args, csv)},
+    TT__FLAG("csv", csv, "print a line for each number instead of a page"),
     TT__OPTS_END,
 };
 

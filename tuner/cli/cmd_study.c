@@ -251,21 +251,21 @@ static int run(const tt__cli_args *args) {
 }
 
 static const tt__cli_option options[] = {
-    {"sizes", "N[,N...]", "square matrices to study", tt__cli_set_sizes, 0},
-    {"shapes", "RxC[,RxC...]", "matrices of R rows and C columns to study", tt__cli_set_shapes, 0},
+    TT__SET("sizes", "N[,N...]", tt__cli_set_sizes, "square matrices to study"),
+    TT__SET("shapes", "RxC[,RxC...]", tt__cli_set_shapes, "matrices of R rows and C columns to study"),
     TT__OPTS_ELEMENT,
-    {"device", "N|replay:FILE", "the CUDA device, default 0; or a recording of a study,\nwithout any GPU",
-     tt__cli_set_device, 0},
+    TT__SET("device", "N|replay:FILE", tt__cli_set_device,
+            "the CUDA device, default 0; or a recording of a study,\nwithout any GPU"),
     TT__OPT_TEMPLATE,
     TT__OPT_DB,
     TT__OPTS_SEARCH,
-    {"force", NULL, "tune again what is stored already", NULL, offsetof(tt__cli_args, force)},
-    {"jobs", "N", "compile processes; default one for each CPU", tt__cli_set_jobs, 0},
-    {"trial-timeout", "S", "seconds until a configuration is given up; default 10", tt__cli_set_trial_timeout,
-     0},
+    TT__FLAG("force", force, "tune again what is stored already"),
+    TT__SET("jobs", "N", tt__cli_set_jobs, "compile processes; default one for each CPU"),
+    TT__SET("trial-timeout", "S", tt__cli_set_trial_timeout,
+            "seconds until a configuration is given up; default 10"),
     TT__OPT_JSON,
-    {"csv", NULL, "print a line for each rung instead of tables", NULL, offsetof(tt__cli_args, csv)},
-    {"quiet", NULL, "only errors on standard error", NULL, offsetof(tt__cli_args, quiet)},
+    TT__FLAG("csv", csv, "print a line for each rung instead of tables"),
+    TT__FLAG("quiet", quiet, "only errors on standard error"),
     TT__OPTS_END,
 };
 

@@ -17,80 +17,65 @@ void tt__cli_args_free(tt__cli_args *args);
 /* A matrix of this shape, with the other options. */
 tt_problem tt__cli_problem(const tt__cli_args *args, int64_t rows, int64_t cols);
 
+/* Rows of a table of options: a flag, a text, and a value that a setter reads. */
+#define TT__FLAG(name, field, help)                                                                          \
+    { name, NULL, help, NULL, offsetof(tt__cli_args, field) }
+#define TT__TEXT(name, arg, field, help)                                                                     \
+    { name, arg, help, NULL, offsetof(tt__cli_args, field) }
+#define TT__SET(name, arg, setter, help)                                                                     \
+    { name, arg, help, setter, 0 }
+
 #define TT__OPT_DB                                                                                           \
-    {                                                                                                        \
-        "db", "PATH", "the store; default $TILETUNE_DB, else tiletune/tiletune.db in\nyour data folder",     \
-            NULL, offsetof(tt__cli_args, db)                                                                 \
-    }
-#define TT__OPT_JSON                                                                                         \
-    { "json", NULL, "print one JSON object instead of text", NULL, offsetof(tt__cli_args, json) }
-#define TT__OPT_GPU(help)                                                                                    \
-    { "gpu", "NAME", help, NULL, offsetof(tt__cli_args, gpu) }
+    TT__TEXT("db", "PATH", db,                                                                               \
+             "the store; default $TILETUNE_DB, else tiletune/tiletune.db in\nyour data folder")
+#define TT__OPT_JSON      TT__FLAG("json", json, "print one JSON object instead of text")
+#define TT__OPT_GPU(help) TT__TEXT("gpu", "NAME", gpu, help)
 #define TT__OPTS_ELEMENT                                                                                     \
-    {"elem-size", "N", "bytes of an element: 1, 2, 4, 8 or 16; default 4", tt__cli_set_elem_size, 0}, {      \
-        "dtype", "TYPE", "the same by name: u8 f16 bf16 f32 f64 c64 c128 ...", tt__cli_set_dtype, 0          \
-    }
+    TT__SET("elem-size", "N", tt__cli_set_elem_size, "bytes of an element: 1, 2, 4, 8 or 16; default 4"),    \
+        TT__SET("dtype", "TYPE", tt__cli_set_dtype, "the same by name: u8 f16 bf16 f32 f64 c64 c128 ...")
 /* The layout of a matrix, and its elements. */
 #define TT__OPTS_LAYOUT                                                                                      \
-    TT__OPTS_ELEMENT, {"batch", "N", "matrices of each shape; default 1", tt__cli_set_batch, 0},             \
-        {"lds", "N", "leading dimension of the source, in elements; default COLS", tt__cli_set_lds, 0},      \
-        {"ldd", "N", "leading dimension of the destination; default ROWS", tt__cli_set_ldd, 0},              \
-        {"align", "N",                                                                                       \
-         "bytes that divide all addresses, pitches and strides;\ndefault what the pitches allow, "           \
-         "at most 16",                                                                                       \
-         tt__cli_set_align, 0},                                                                              \
-        {"warm", NULL, "the L2 cache may hold the data; tuned and stored separately", NULL,                  \
-         offsetof(tt__cli_args, warm)},                                                                      \
-    {                                                                                                        \
-        "in-place", NULL, "transpose matrices onto themselves", NULL, offsetof(tt__cli_args, in_place)       \
-    }
+    TT__OPTS_ELEMENT, TT__SET("batch", "N", tt__cli_set_batch, "matrices of each shape; default 1"),         \
+        TT__SET("lds", "N", tt__cli_set_lds, "leading dimension of the source, in elements; default COLS"),  \
+        TT__SET("ldd", "N", tt__cli_set_ldd, "leading dimension of the destination; default ROWS"),          \
+        TT__SET("align", "N", tt__cli_set_align,                                                             \
+                "bytes that divide all addresses, pitches and strides;\ndefault what the pitches allow, at " \
+                "most 16"),                                                                                  \
+        TT__FLAG("warm", warm, "the L2 cache may hold the data; tuned and stored separately"),               \
+        TT__FLAG("in-place", in_place, "transpose matrices onto themselves")
 /* One matrix, and what is done with it. */
 #define TT__OPTS_MATRIX(verb)                                                                                \
-    {"size", "N", "the square matrix to " verb, tt__cli_set_sizes, 0},                                       \
-        {"shape", "RxC", "the matrix of R rows and C columns to " verb, tt__cli_set_shapes, 0},              \
+    TT__SET("size", "N", tt__cli_set_sizes, "the square matrix to " verb),                                   \
+        TT__SET("shape", "RxC", tt__cli_set_shapes, "the matrix of R rows and C columns to " verb),          \
         TT__OPTS_LAYOUT
 #define TT__OPTS_PERMUTATION                                                                                 \
-    {"permute", "AXIS[,AXIS...]",                                                                            \
-     "permute a tensor: axis i of the result is this axis of the\nsource, as in numpy and PyTorch",          \
-     tt__cli_set_permute, 0},                                                                                \
-    {                                                                                                        \
-        "dims", "N[,N...]", "the tensor's dimensions, the outermost first", tt__cli_set_dims, 0              \
-    }
+    TT__SET("permute", "AXIS[,AXIS...]", tt__cli_set_permute,                                                \
+            "permute a tensor: axis i of the result is this axis of the\nsource, as in numpy and PyTorch"),  \
+        TT__SET("dims", "N[,N...]", tt__cli_set_dims, "the tensor's dimensions, the outermost first")
 #define TT__OPT_COMPILE_TIMEOUT                                                                              \
-    {                                                                                                        \
-        "compile-timeout", "S", "seconds until a compiler is given up; default 60",                          \
-            tt__cli_set_compile_timeout, 0                                                                   \
-    }
+    TT__SET("compile-timeout", "S", tt__cli_set_compile_timeout,                                             \
+            "seconds until a compiler is given up; default 60")
 #define TT__OPTS_SEARCH                                                                                      \
-    {"effort", "LEVEL", "quick, standard (the default) or exhaustive: how many\nconfigurations are tried",   \
-     tt__cli_set_effort, 0},                                                                                 \
-        {"budget", "TIME", "end after this time, as in 10s, 500ms or 2m", tt__cli_set_budget, 0},            \
-        {"max-trials", "N", "configurations to try for each problem, whatever the effort",                   \
-         tt__cli_set_max_trials, 0},                                                                         \
-        {"seed", "N", "of the search, default 0: the same seed searches the same way", tt__cli_set_seed, 0}, \
-    {                                                                                                        \
-        "strategy", "NAME",                                                                                  \
-            "surrogate, model, local, genetic, random or exhaustive;\nby default the search chooses",        \
-            tt__cli_set_strategy, 0                                                                          \
-    }
+    TT__SET("effort", "LEVEL", tt__cli_set_effort,                                                           \
+            "quick, standard (the default) or exhaustive: how many\nconfigurations are tried"),              \
+        TT__SET("budget", "TIME", tt__cli_set_budget, "end after this time, as in 10s, 500ms or 2m"),        \
+        TT__SET("max-trials", "N", tt__cli_set_max_trials,                                                   \
+                "configurations to try for each problem, whatever the effort"),                              \
+        TT__SET("seed", "N", tt__cli_set_seed,                                                               \
+                "of the search, default 0: the same seed searches the same way"),                            \
+        TT__SET("strategy", "NAME", tt__cli_set_strategy,                                                    \
+                "surrogate, model, local, genetic, random or exhaustive;\nby default the search chooses")
 #define TT__OPT_TEMPLATE                                                                                     \
-    {                                                                                                        \
-        "template", "FILE", "a template of yours that competes with the built-in ones;\nmay be repeated",    \
-            tt__cli_add_template, 0                                                                          \
-    }
+    TT__SET("template", "FILE", tt__cli_add_template,                                                        \
+            "a template of yours that competes with the built-in ones;\nmay be repeated")
 #define TT__OPT_PROBLEM                                                                                      \
-    {                                                                                                        \
-        "problem", "NAME=VALUE[,...]",                                                                       \
-            "variables of an operation or kernel; others have their defaults.\nMay be repeated",             \
-            tt__cli_add_text, 0                                                                              \
-    }
+    TT__SET("problem", "NAME=VALUE[,...]", tt__cli_add_text,                                                 \
+            "variables of an operation or kernel; others have their defaults.\nMay be repeated")
 #define TT__OPTS_OPERATION                                                                                   \
-    {"op", "NAME", "a built-in operation instead of a transpose", NULL, offsetof(tt__cli_args, op)},         \
-        {"kernel", "FILE.cu", "a kernel of yours instead; \"tune new\" writes one", NULL,                    \
-         offsetof(tt__cli_args, kernel_file)},                                                               \
+    TT__TEXT("op", "NAME", op, "a built-in operation instead of a transpose"),                               \
+        TT__TEXT("kernel", "FILE.cu", kernel_file, "a kernel of yours instead; \"tune new\" writes one"),    \
         TT__OPT_PROBLEM
-#define TT__OPT_HELP                                                                                         \
-    { "help", NULL, "this text", NULL, offsetof(tt__cli_args, help) }
+#define TT__OPT_HELP TT__FLAG("help", help, "this text")
 #define TT__OPT_END                                                                                          \
     { NULL, NULL, NULL, NULL, 0 }
 /* Help, and the end of a table. */
