@@ -82,10 +82,6 @@ static void split(parts *out, const tt__bar *bar, const tt_progress *p) {
         snprintf(out->left, sizeof out->left, "%s left", tt__cli_duration(text, sizeof text, p->eta_s));
 }
 
-static size_t columns(const char *text) {
-    return tt__spark_columns(text, strlen(text));
-}
-
 static void append(char *line, const char *text) {
     size_t n = strlen(line);
     snprintf(line + n, LINE_MAX_BYTES - n, "%s%s", n && *text ? "  " : "", text);
@@ -96,7 +92,7 @@ static void compose_bar(char line[LINE_MAX_BYTES], parts *s, const tt_progress *
     size_t used = strlen(s->head), bar = BAR_MIN + 2; /* with its brackets */
     char drawn[BAR_MAX + 3] = "";
     for (size_t i = 0; i < sizeof by_need / sizeof *by_need; i++) {
-        size_t more = *by_need[i] ? columns(by_need[i]) + 2 : 0;
+        size_t more = *by_need[i] ? tt__spark_columns(by_need[i], SIZE_MAX) + 2 : 0;
         if (used + more + (i ? bar + 2 : 0) > width)
             by_need[i][0] = '\0';
         else
@@ -114,7 +110,7 @@ static void compose_bar(char line[LINE_MAX_BYTES], parts *s, const tt_progress *
     line[0] = '\0';
     for (size_t i = 0; i < sizeof by_place / sizeof *by_place; i++)
         append(line, by_place[i]);
-    if (columns(line) > width) /* only the head is left, which is ASCII */
+    if (tt__spark_columns(line, SIZE_MAX) > width) /* only the head is left, which is ASCII */
         line[width] = '\0';
 }
 

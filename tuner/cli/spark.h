@@ -6,11 +6,12 @@
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 
 /* Is `fd` a terminal that can show them, by TERM and the locale's variables? */
 bool tt__spark_can(int fd);
 
-/* How many columns the first n bytes of UTF-8 take. */
+/* How many columns the first n bytes of UTF-8 take; SIZE_MAX: the whole text. */
 size_t tt__spark_columns(const char *text, size_t n);
 
 enum { TT__SPARK_MAX = 24, TT__SPARK_BYTES = 3 * TT__SPARK_MAX + 1 };

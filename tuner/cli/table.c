@@ -37,10 +37,6 @@ void tt__table_free(tt__table *t) {
     *t = (tt__table){.n_columns = t->n_columns, .columns = t->columns};
 }
 
-static size_t columns(const char *text) {
-    return tt__spark_columns(text, strlen(text));
-}
-
 /* Fills in widths. Returns whether columns go below the rows; their width is 0 then. */
 static bool measure(const tt__table *t, size_t widths[], size_t limit) {
     size_t total = GAP * (t->n_columns - 1), wrap = t->n_columns;
@@ -48,8 +44,8 @@ static bool measure(const tt__table *t, size_t widths[], size_t limit) {
     for (size_t c = 0; c < t->n_columns; c++) {
         widths[c] = strlen(t->columns[c].title);
         for (size_t i = c; i < t->n_cells; i += t->n_columns)
-            if (columns(t->cells[i]) > widths[c])
-                widths[c] = columns(t->cells[i]);
+            if (tt__spark_columns(t->cells[i], SIZE_MAX) > widths[c])
+                widths[c] = tt__spark_columns(t->cells[i], SIZE_MAX);
         total += widths[c];
         if (t->columns[c].fit == TT__WRAP)
             wrap = c;
