@@ -54,7 +54,7 @@ typedef struct tt__report_row {
 
 typedef struct tt__report_kernel {
     const char *name;
-    size_t n, n_ok;
+    size_t n;
     double best; /* least worth; 0: none passed */
 } tt__report_kernel;
 

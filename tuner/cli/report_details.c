@@ -115,10 +115,7 @@ static tt_status count_kernel(tt__details *d, const tt__report_row *row) {
     }
     tt__report_kernel *kernel = &d->kernels[k];
     kernel->n++;
-    if (!(row->worth > 0))
-        return TT_OK;
-    kernel->n_ok++;
-    if (!(kernel->best > 0) || row->worth < kernel->best)
+    if (row->worth > 0 && (!(kernel->best > 0) || row->worth < kernel->best))
         kernel->best = row->worth;
     return TT_OK;
 }
