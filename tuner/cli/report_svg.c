@@ -16,26 +16,20 @@ enum { TEXT_MAX = 1000, ROW = 34 };
 /* ---- Text -------------------------------------------------------------------------------------------- */
 
 void tt__html_text(tt__str *out, const char *text) {
-    static const struct {
-        char c;
-        const char *name;
-    } special[] = {{'&', "&amp;"}, {'<', "&lt;"}, {'>', "&gt;"}, {'"', "&quot;"}, {'\'', "&#39;"}};
+    static const char special[] = "&<>\"'";
+    static const char *const names[] = {"&amp;", "&lt;", "&gt;", "&quot;", "&#39;"};
     char *clean = strdup(text);
     if (!clean) {
         out->failed = true;
         return;
     }
     tt__clean(clean, TT__CLEAN_TEXT);
-    for (const char *at = clean; *at;) {
-        size_t n = strcspn(at, "&<>\"'");
-        tt__str_addn(out, at, n);
-        at += n;
-        for (size_t i = 0; *at && i < sizeof special / sizeof *special; i++)
-            if (*at == special[i].c) {
-                tt__str_add(out, special[i].name);
-                at++;
-                break;
-            }
+    for (const char *at = clean; *at; at++) {
+        const char *found = strchr(special, *at);
+        if (found)
+            tt__str_add(out, names[found - special]);
+        else
+            tt__str_addn(out, at, 1);
     }
     free(clean);
 }
