@@ -143,5 +143,5 @@ tt_status tt__check_print_json(const tt__examined *e) {
         tt__str_free(&text);
         return status;
     }
-    return tt__cli_print_json(&j) == TT__EXIT_OK ? TT_OK : TT_E_NO_MEMORY;
+    return tt__cli_print_json(&j);
 }

@@ -13,7 +13,7 @@
 
 #include "dispatch/layers.h"
 
-int tt__cli_exit_code(tt_status s) {
+static int exit_code(tt_status s) {
     static const int code[] = {
         [TT_OK] = TT__EXIT_OK,
         [TT_E_INVALID] = TT__EXIT_USAGE,
@@ -40,7 +40,7 @@ int tt__cli_fail(tt_status s) {
         const char *why = tt_last_error();
         fprintf(stderr, "tune: %s\n", *why ? why : tt_strerror(s));
     }
-    return tt__cli_exit_code(s);
+    return exit_code(s);
 }
 
 tt_status tt__cli_store_path(tt__str *out, const tt__cli_args *args) {
@@ -85,15 +85,15 @@ tt_status tt__cli_store_open(tt__store **out, const tt__cli_args *args, tt__stor
 
 typedef struct gpu_names {
     tt__str *out;
-    size_t n;
+    size_t n_winners;
     char last[TT__GPU_NAME_MAX];
 } gpu_names;
 
 static tt_status add_gpu(void *user, const tt__winner *w) { /* winners are ordered by GPU name */
     gpu_names *g = user;
-    if (g->n && strcmp(g->last, w->gpu.name) == 0)
+    if (g->n_winners++ && strcmp(g->last, w->gpu.name) == 0)
         return TT_OK;
-    tt__str_addf(g->out, "%s%s", g->n++ ? ", " : "", w->gpu.name);
+    tt__str_addf(g->out, "%s%s", g->out->len ? ", " : "", w->gpu.name);
     tt__copy(g->last, sizeof g->last, w->gpu.name);
     return TT_OK;
 }
@@ -101,8 +101,7 @@ static tt_status add_gpu(void *user, const tt__winner *w) { /* winners are order
 tt_status tt__cli_store_gpus(tt__str *out, size_t *n, tt__store *store) {
     gpu_names g = {.out = out};
     TT_TRY(tt__store_winners(store, 0, 0, NULL, add_gpu, &g));
-    if (n)
-        *n = g.n;
+    *n = g.n_winners;
     return tt__str_check(out);
 }
 
@@ -181,13 +180,13 @@ tt_status tt__cli_write(const char *path, const char *mode, const char *text, si
     return tt__fail(TT_E_IO, "cannot write %s: %s", path, strerror(error));
 }
 
-int tt__cli_print_json(tt__json *j) {
+tt_status tt__cli_print_json(tt__json *j) {
     tt__json_close(j, '}');
     tt_status status = tt__str_check(j->out);
     if (status == TT_OK)
         puts(tt__str_text(j->out));
     tt__str_free(j->out);
-    return tt__cli_fail(status);
+    return status;
 }
 
 int tt__cli_columns(int fd) {

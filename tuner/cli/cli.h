@@ -101,8 +101,6 @@ extern const tt__cli_command tt__cmd_tune, tt__cmd_best, tt__cmd_list, tt__cmd_s
     tt__cmd_prune, tt__cmd_vacuum, tt__cmd_check, tt__cmd_study, tt__cmd_report, tt__cmd_new,
     tt__cmd_import_t1;
 
-/* The exit code for a status. */
-int tt__cli_exit_code(tt_status s);
 /* Prints "tune: " and the last error. Returns the exit code of `s`. TT_OK prints nothing and returns 0. */
 int tt__cli_fail(tt_status s);
 
@@ -115,7 +113,7 @@ bool tt__cli_store_absent(const tt__cli_args *args);
 /* Is the default store missing, or its path unknown because HOME is not set? Some commands can answer without
  * it. */
 bool tt__cli_storeless(const tt__cli_args *args);
-/* Appends the GPUs that have winners: "NVIDIA A100, NVIDIA H100". `n` counts them and may be NULL. */
+/* Appends the GPUs that have winners: "NVIDIA A100, NVIDIA H100". *n is the number of winners. */
 tt_status tt__cli_store_gpus(tt__str *out, size_t *n, tt__store *store);
 
 /* Finds the GPU that open->gpu names, in the store or among the shipped winners; without a name, the device.
@@ -147,8 +145,8 @@ void tt__cli_json_problem(tt__json *j, const tt__problem *p);
 double tt__cli_known(double value);
 /* Writes a file. With the mode "wx" it must be new, and after a failure no partial file remains. */
 tt_status tt__cli_write(const char *path, const char *mode, const char *text, size_t n);
-/* Closes the object, prints it and a newline, frees the text, and returns the exit code. */
-int tt__cli_print_json(tt__json *j);
+/* Closes the object, prints it and a newline, and frees the text. */
+tt_status tt__cli_print_json(tt__json *j);
 
 /* Prints `text` from column `indent` on, in lines that end before TT__COLUMNS. Newlines in it are blanks, but
  * lines that begin with a blank stay as they are. */

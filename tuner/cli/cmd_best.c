@@ -21,7 +21,7 @@ tt_status tt__cli_choose_gpu(char *out, size_t size, const tt__cli_args *args) {
     }
     tt__store *store = NULL;
     tt__str names = {0}, shipped = {0};
-    size_t n = 0;
+    size_t n;
     tt_status status = TT_OK;
     if (!tt__cli_storeless(args)) {
         status = tt__cli_store_open(&store, args, TT__STORE_READ_ONLY);
@@ -33,7 +33,7 @@ tt_status tt__cli_choose_gpu(char *out, size_t size, const tt__cli_args *args) {
         status = tt__fail(
             TT_E_INVALID,
             "which GPU? There is none here: give --gpu NAME (the store knows %s; with tiletune come: %s)",
-            n ? tt__str_text(&names) : "none yet", tt__str_text(&shipped));
+            names.len ? tt__str_text(&names) : "none yet", tt__str_text(&shipped));
     tt__str_free(&shipped);
     tt__str_free(&names);
     tt__store_close(&store);
@@ -71,7 +71,7 @@ static int print_json(const tt_choice *c, const tt_problem *p, const char *gpu) 
     } else {
         tt__json_number(&j, "measured", (double)NAN, 1);
     }
-    return tt__cli_print_json(&j);
+    return tt__cli_fail(tt__cli_print_json(&j));
 }
 
 static int print_text(const tt_choice *c, const tt__cli_args *args) {

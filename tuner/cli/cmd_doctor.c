@@ -2,6 +2,7 @@
  * `tune doctor`: checks everything that tuning needs. For each it says what was found, or what to do.
  */
 #include <errno.h>
+#include <libgen.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -191,36 +192,23 @@ static void check_templates(examination *e, const tt__cli_args *args) {
 
 /* Can the path be created below its nearest existing folder? */
 static bool can_create(const char *path) {
-    char folder[4096];
+    char folder[4096], *at = folder;
     tt__copy(folder, sizeof folder, path);
-    for (;;) {
-        char *slash = strrchr(folder, '/');
-        if (!slash)
-            return access(".", W_OK | X_OK) == 0;
-        if (slash == folder)
-            return access("/", W_OK | X_OK) == 0;
-        *slash = '\0';
-        if (access(folder, F_OK) == 0)
-            return access(folder, W_OK | X_OK) == 0;
-    }
-}
-
-static tt_status count_winner(void *user, const tt__winner *w) {
-    (void)w;
-    ++*(size_t *)user;
-    return TT_OK;
+    do
+        at = dirname(at);
+    while (access(at, F_OK) != 0 && strcmp(at, ".") != 0);
+    return access(at, W_OK | X_OK) == 0;
 }
 
 static tt_status describe_store(tt__str *out, const char *path) {
     tt__store *store = NULL;
-    size_t winners = 0, gpus = 0;
+    size_t winners = 0;
     tt__str names = {0};
     tt_status status;
     TT_GOTO(tt__store_open(&store, path, TT__STORE_READ_ONLY));
-    TT_GOTO(tt__store_winners(store, 0, 0, NULL, count_winner, &winners));
-    TT_GOTO(tt__cli_store_gpus(&names, &gpus, store));
+    TT_GOTO(tt__cli_store_gpus(&names, &winners, store));
     tt__str_addf(out, "%s: %zu winner%s", path, winners, winners == 1 ? "" : "s");
-    if (gpus)
+    if (winners)
         tt__str_addf(out, " for %s", tt__str_text(&names));
 out:
     tt__str_free(&names);
@@ -319,7 +307,7 @@ static tt_status print_json(const examination *e, const char *verdict) {
     }
     tt__json_close(&j, ']');
     tt__json_string(&j, "verdict", verdict);
-    return tt__cli_print_json(&j) == TT__EXIT_OK ? TT_OK : TT_E_NO_MEMORY;
+    return tt__cli_print_json(&j);
 }
 
 static int run(const tt__cli_args *args) {

@@ -130,7 +130,7 @@ static int run(const tt__cli_args *args) {
     tt_status status = collect(&l, args);
     tt__json_close(&l.out, ']');
     if (status == TT_OK && args->json)
-        return tt__cli_print_json(&l.out);
+        return tt__cli_fail(tt__cli_print_json(&l.out));
     if (status == TT_OK && l.n)
         status = flush_table(&l);
     if (status == TT_OK && l.n_stale)

@@ -247,12 +247,7 @@ static tt_status print_json(const tt__winner *w, const tt__origin *from, const c
     tt__json_int(&j, "failed", w->failed);
     rows_json(&j, "finals", finals, finals->n);
     rows_json(&j, "best", screened, BEST_MAX);
-    tt__json_close(&j, '}');
-    tt_status status = tt__str_check(&text);
-    if (status == TT_OK)
-        puts(tt__str_text(&text));
-    tt__str_free(&text);
-    return status;
+    return tt__cli_print_json(&j);
 }
 
 /* ---- The command --------------------------------------------------------------------------------- */

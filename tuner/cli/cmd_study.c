@@ -92,7 +92,7 @@ static int print_json(const call *c) {
     }
     tt__json_close(&j, ']');
     tt__json_number(&j, "wall_s", c->report->wall_s, 6);
-    return tt__cli_print_json(&j);
+    return tt__cli_fail(tt__cli_print_json(&j));
 }
 
 /* ---- CSV ---- */

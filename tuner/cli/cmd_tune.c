@@ -71,7 +71,7 @@ static int print_json(const tt_report *report, const tt__cli_args *args) {
         add_result_json(&j, &report->results[i], args);
     tt__json_close(&j, ']');
     tt__json_number(&j, "wall_s", report->wall_s, 6);
-    return tt__cli_print_json(&j);
+    return tt__cli_fail(tt__cli_print_json(&j));
 }
 
 /* The column of GB/s shows metrics if the operation has others. */
