@@ -115,46 +115,46 @@ tt_status tt__cli_find_gpu(tt__gpu *out, const tt_open_opts *open) {
     return status;
 }
 
-const char *tt__cli_time(char *out, size_t size, double us) {
-    if (us <= 0)
-        tt__copy(out, size, "-");
-    else if (us < 1000)
-        snprintf(out, size, "%.*f us", us < 100 ? 2 : 1, us);
-    else
-        snprintf(out, size, "%.3f ms", us * 1e-3);
+tt__short tt__cli_time(double us) {
+    tt__short out = {"-"};
+    if (us >= 1000)
+        snprintf(out.text, sizeof out.text, "%.3f ms", us * 1e-3);
+    else if (us > 0)
+        snprintf(out.text, sizeof out.text, "%.*f us", us < 100 ? 2 : 1, us);
     return out;
 }
 
-const char *tt__cli_percent(char *out, size_t size, double fraction) {
+tt__short tt__cli_percent(double fraction) {
+    tt__short out = {"-"};
     if (fraction > 0)
-        snprintf(out, size, "%.1f%%", fraction * 100);
-    else
-        tt__copy(out, size, "-");
+        snprintf(out.text, sizeof out.text, "%.1f%%", fraction * 100);
     return out;
 }
 
-const char *tt__cli_duration(char *out, size_t size, double seconds) {
+tt__short tt__cli_duration(double seconds) {
+    tt__short out;
     long s = seconds < 0 ? 0 : seconds > 1e8 ? 100000000 : lround(seconds);
     if (s < 60)
-        snprintf(out, size, "%ld s", s);
+        snprintf(out.text, sizeof out.text, "%ld s", s);
     else if (s < 3600)
-        snprintf(out, size, "%ld min %02ld s", s / 60, s % 60);
+        snprintf(out.text, sizeof out.text, "%ld min %02ld s", s / 60, s % 60);
     else
-        snprintf(out, size, "%ld h %02ld min", s / 3600, s % 3600 / 60);
+        snprintf(out.text, sizeof out.text, "%ld h %02ld min", s / 3600, s % 3600 / 60);
     return out;
 }
 
-const char *tt__cli_when(char *out, size_t size, const char *format, int64_t unix_ms) {
+tt__short tt__cli_count(int64_t n, const char *noun) {
+    tt__short out;
+    snprintf(out.text, sizeof out.text, "%lld %s%s", (long long)n, noun, n == 1 ? "" : "s");
+    return out;
+}
+
+tt__short tt__cli_when(const char *format, int64_t unix_ms) {
+    tt__short out = {""};
     time_t seconds = (time_t)(unix_ms / 1000);
     struct tm utc;
-    out[0] = '\0';
     if (gmtime_r(&seconds, &utc))
-        strftime(out, size, format, &utc);
-    return out;
-}
-
-const char *tt__cli_count(char *out, size_t size, int64_t n, const char *noun) {
-    snprintf(out, size, "%lld %s%s", (long long)n, noun, n == 1 ? "" : "s");
+        strftime(out.text, sizeof out.text, format, &utc);
     return out;
 }
 

@@ -125,19 +125,23 @@ tt_status tt__cli_choose_gpu(char *out, size_t size, const tt__cli_args *args);
 /* `tune check FILE.cu`; the exit code. */
 int tt__cli_check_template(const tt__cli_args *args, const char *path);
 
+/* A text by value, for the call that prints it: tt__cli_time(us).text. */
+typedef struct tt__short {
+    char text[32];
+} tt__short;
+
 /* "45.12 us", "1.234 ms"; "-" for 0. */
-const char *tt__cli_time(char *out, size_t size, double us);
+tt__short tt__cli_time(double us);
 /* "97.4%"; "-" for 0. */
-const char *tt__cli_percent(char *out, size_t size, double fraction);
+tt__short tt__cli_percent(double fraction);
 /* "8 s", "2 min 05 s", "1 h 02 min". */
-const char *tt__cli_duration(char *out, size_t size, double seconds);
+tt__short tt__cli_duration(double seconds);
+/* "1 winner", "2 winners". */
+tt__short tt__cli_count(int64_t n, const char *noun);
 
 /* A time in UTC, as strftime() writes it with this format; "" if its year is too large. */
 #define TT__WHEN_ISO "%Y-%m-%dT%H:%M:%SZ"
-const char *tt__cli_when(char *out, size_t size, const char *format, int64_t unix_ms);
-
-/* "1 winner", "2 winners". */
-const char *tt__cli_count(char *out, size_t size, int64_t n, const char *noun);
+tt__short tt__cli_when(const char *format, int64_t unix_ms);
 
 /* Writes the operation, its variables and the regime into the open object. */
 void tt__cli_json_problem(tt__json *j, const tt__problem *p);

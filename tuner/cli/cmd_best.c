@@ -77,12 +77,11 @@ static int print_json(const tt_choice *c, const tt_problem *p, const char *gpu) 
 static int print_text(const tt_choice *c, const tt__cli_args *args) {
     static const tt__column columns[] = {{"", false, false}, {"", false, false}};
     tt__table t = {.n_columns = 2, .columns = columns};
-    char time[32];
     TT__TABLE_PAIR(&t, "kernel", "%s%s", c->kernel, c->unverified ? ", whose results nothing verifies" : "");
     TT__TABLE_PAIR(&t, "configuration", "%s", c->config);
     if (c->time_us > 0)
-        TT__TABLE_PAIR(&t, "time", c->gbps > 0 ? "%s, %.0f GB/s" : "%s",
-                       tt__cli_time(time, sizeof time, c->time_us), c->gbps);
+        TT__TABLE_PAIR(&t, "time", c->gbps > 0 ? "%s, %.0f GB/s" : "%s", tt__cli_time(c->time_us).text,
+                       c->gbps);
     if (*c->problem)
         TT__TABLE_PAIR(&t, "measured", "%s on %s%s", c->problem, c->gpu,
                        c->unverified ? ", not verified" : "");

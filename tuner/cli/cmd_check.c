@@ -13,7 +13,6 @@ static void print(void *user, const char *what) {
 static int check_store(const tt__cli_args *args) {
     tt__store *store = NULL;
     tt__checked c = {0};
-    char gpus[32], winners[32], trials[32], cubins[32];
     tt_status status = tt__cli_store_open(&store, args, TT__STORE_READ_ONLY);
     if (status == TT_OK)
         status = tt__store_check(store, print, NULL, &c);
@@ -24,11 +23,9 @@ static int check_store(const tt__cli_args *args) {
                      "\"tune export --database\", or move it away to start afresh",
                      tt__store_path(store), (long long)c.findings, c.findings == 1 ? " is" : "s are");
     else if (status == TT_OK)
-        printf("%s is whole: %s, %s, %s, %s\n", tt__store_path(store),
-               tt__cli_count(gpus, sizeof gpus, c.gpus, "GPU"),
-               tt__cli_count(winners, sizeof winners, c.winners, "winner"),
-               tt__cli_count(trials, sizeof trials, c.trials, "trial"),
-               tt__cli_count(cubins, sizeof cubins, c.cubins, "cubin"));
+        printf("%s is whole: %s, %s, %s, %s\n", tt__store_path(store), tt__cli_count(c.gpus, "GPU").text,
+               tt__cli_count(c.winners, "winner").text, tt__cli_count(c.trials, "trial").text,
+               tt__cli_count(c.cubins, "cubin").text);
     tt__store_close(&store);
     fflush(stdout);
     return tt__cli_fail(status);

@@ -200,10 +200,9 @@ static void add_times(tt__table *t, const tt__explained *x) {
     const tt__explain_facts *f = &x->facts;
     const bool passed = x->trial.status == TT__TRIAL_OK;
     const double moved = f->moved_bytes / (f->time_us * 1e3);
-    char time[32];
     add_name(t, x);
     if (passed)
-        tt__table_cell(t, "%s", tt__cli_time(time, sizeof time, x->trial.time_us));
+        tt__table_cell(t, "%s", tt__cli_time(x->trial.time_us).text);
     else
         tt__table_cell(t, "%s", tt__trial_status_name(x->trial.status));
     number(t, "%+.1f%%", passed ? 100 * x->slower : NAN);

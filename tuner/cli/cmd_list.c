@@ -49,7 +49,7 @@ static void add_json(tt__json *j, const tt__winner *w, const char *when, const c
 }
 
 static void add_row(tt__table *t, const tt__winner *w, const char *when, const char *why) {
-    char time[32], copy[16], problem[TT__PROBLEM_TEXT_MAX];
+    char problem[TT__PROBLEM_TEXT_MAX];
     const tt__problem *p = &w->problem;
     double gbps = tt__problem_gbps(p, w->time_us);
     tt__table_cell(t, "%s", p->op);
@@ -57,9 +57,9 @@ static void add_row(tt__table *t, const tt__winner *w, const char *when, const c
                    p->warm ? ", warm" : "");
     tt__table_cell(t, "%s", w->kernel);
     tt__table_cell(t, "%s", w->config);
-    tt__table_cell(t, "%s", tt__cli_time(time, sizeof time, w->time_us));
+    tt__table_cell(t, "%s", tt__cli_time(w->time_us).text);
     tt__table_cell(t, gbps > 0 ? "%.0f" : "-", gbps);
-    tt__table_cell(t, "%s", tt__cli_percent(copy, sizeof copy, w->copy_fraction));
+    tt__table_cell(t, "%s", tt__cli_percent(w->copy_fraction).text);
     tt__table_cell(t, "%.10s", when);
     const char *mark = strcmp(w->source, "measured") == 0 ? "" : w->source;
     tt__table_cell(t, "%s%s%s%s%s", *why ? "stale: " : "valid", why, *mark ? " (" : "", mark,
@@ -91,13 +91,13 @@ static tt_status add_row_of_gpu(listing *l, const tt__winner *w, const char *whe
 
 static tt_status on_winner(void *user, const tt__winner *w) {
     listing *l = user;
-    char why[128], when[32];
-    tt__cli_when(when, sizeof when, TT__WHEN_ISO, w->unix_ms);
+    char why[128];
+    const tt__short when = tt__cli_when(TT__WHEN_ISO, w->unix_ms);
     tt__judge_winner(&l->judge, w, why, sizeof why);
     l->n_stale += *why != '\0';
     if (!l->json)
-        return add_row_of_gpu(l, w, when, why);
-    add_json(&l->out, w, when, why);
+        return add_row_of_gpu(l, w, when.text, why);
+    add_json(&l->out, w, when.text, why);
     return TT_OK;
 }
 

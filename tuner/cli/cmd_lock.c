@@ -105,14 +105,12 @@ out:
 
 static int run(const tt__cli_args *args) {
     lock l = {0};
-    char winners[32], cubins[32];
     tt_status status = take_problems(&l, args);
     if (status == TT_OK)
         status = write_lock(&l, args);
     if (status == TT_OK)
-        printf("%s: %s, %s\n", args->output,
-               tt__cli_count(winners, sizeof winners, (int64_t)l.n_winners, "winner"),
-               tt__cli_count(cubins, sizeof cubins, (int64_t)l.n_cubins, "cubin"));
+        printf("%s: %s, %s\n", args->output, tt__cli_count((int64_t)l.n_winners, "winner").text,
+               tt__cli_count((int64_t)l.n_cubins, "cubin").text);
     free(l.problems);
     free(l.found);
     return tt__cli_fail(status);

@@ -27,12 +27,9 @@ static bool is_stale(void *user, const tt__winner *w) {
 }
 
 static void print(const tt__pruned *p, const tt__cli_args *args) {
-    char winners[32], trials[32], runs[32], cubins[32];
     printf("%s %s, %s, %s and %s.%s\n", args->dry_run ? "Would take out" : "Took out",
-           tt__cli_count(winners, sizeof winners, p->winners, "winner"),
-           tt__cli_count(trials, sizeof trials, p->trials, "trial"),
-           tt__cli_count(runs, sizeof runs, p->runs, "run"),
-           tt__cli_count(cubins, sizeof cubins, p->cubins, "cubin"),
+           tt__cli_count(p->winners, "winner").text, tt__cli_count(p->trials, "trial").text,
+           tt__cli_count(p->runs, "run").text, tt__cli_count(p->cubins, "cubin").text,
            args->dry_run ? "" : " \"tune vacuum\" gives the space back.");
 }
 

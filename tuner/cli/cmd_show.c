@@ -104,7 +104,7 @@ static tt_status print_rows(const char *title, const rows *all, const tt__proble
         const row *r = &all->items[i];
         tt__table_cell(&t, "%s", r->kernel);
         tt__table_cell(&t, "%s", r->config);
-        tt__table_cell(&t, "%s", tt__cli_time(text, sizeof text, r->trial.time_us));
+        tt__table_cell(&t, "%s", tt__cli_time(r->trial.time_us).text);
         double gbps = tt__problem_gbps(p, r->trial.time_us);
         tt__table_cell(&t, gbps > 0 ? "%.0f" : "-", gbps);
         spread(text, sizeof text, &r->trial);
@@ -119,13 +119,12 @@ static tt_status print_rows(const char *title, const rows *all, const tt__proble
 }
 
 static void add_time(tt__table *t, const tt__winner *w) {
-    char time[32], copy[16], rate[32] = "";
+    char rate[32] = "";
     double gbps = tt__problem_gbps(&w->problem, w->time_us);
     if (gbps > 0)
         snprintf(rate, sizeof rate, ", %.0f GB/s", gbps);
-    tt__cli_percent(copy, sizeof copy, w->copy_fraction);
-    TT__TABLE_PAIR(t, "time", "%s%s, %s of the tuned copy", tt__cli_time(time, sizeof time, w->time_us), rate,
-                   copy);
+    TT__TABLE_PAIR(t, "time", "%s%s, %s of the tuned copy", tt__cli_time(w->time_us).text, rate,
+                   tt__cli_percent(w->copy_fraction).text);
 }
 
 static int by_time(const void *a, const void *b) {
@@ -137,7 +136,7 @@ static int by_time(const void *a, const void *b) {
 /* A row with the curve of the best so far over the trials. */
 static tt_status add_curve(tt__table *t, const rows *screened) {
     double best[TT__SPARK_MAX];
-    char curve[TT__SPARK_BYTES], first[32], last[32];
+    char curve[TT__SPARK_BYTES];
     size_t n = screened->n < TT__SPARK_MAX ? screened->n : TT__SPARK_MAX, at = 0;
     const row **order = calloc(screened->n + 1, sizeof *order);
     if (!order)
@@ -152,8 +151,7 @@ static tt_status add_curve(tt__table *t, const rows *screened) {
     }
     if (n > 1)
         TT__TABLE_PAIR(t, "search", "%s  %s to %s", tt__spark_line(curve, best, n),
-                       tt__cli_time(first, sizeof first, order[0]->trial.time_us),
-                       tt__cli_time(last, sizeof last, best[n - 1]));
+                       tt__cli_time(order[0]->trial.time_us).text, tt__cli_time(best[n - 1]).text);
     free(order);
     return TT_OK;
 }
@@ -162,10 +160,9 @@ static tt_status print_winner(const tt__winner *w, const tt__origin *from, const
                               const rows *screened) {
     static const tt__column columns[] = {{"", false, TT__KEEP}, {"", false, TT__WRAP}};
     tt__table t = {.n_columns = 2, .columns = columns};
-    char date[32];
-    tt__cli_when(date, sizeof date, TT__WHEN_ISO, w->unix_ms);
+    const tt__short date = tt__cli_when(TT__WHEN_ISO, w->unix_ms);
     const char *const cells[][2] = {{"winner", w->kernel},   {"configuration", w->config},
-                                    {"GPU", w->gpu.name},    {"measured", date},
+                                    {"GPU", w->gpu.name},    {"measured", date.text},
                                     {"by", from->who},       {"program", from->program},
                                     {"source", w->source},   {"driver", w->env.driver},
                                     {"NVRTC", w->env.nvrtc}, {"method", w->env.library}};
@@ -223,8 +220,6 @@ static tt_status print_json(const tt__winner *w, const tt__origin *from, const c
                             const rows *screened) {
     tt__str text = {0};
     tt__json j = {.out = &text};
-    char date[32];
-    tt__cli_when(date, sizeof date, TT__WHEN_ISO, w->unix_ms);
     tt__json_open(&j, NULL, '{');
     tt__json_string(&j, "gpu", w->gpu.name);
     tt__json_string(&j, "kernel", w->kernel);
@@ -233,7 +228,7 @@ static tt_status print_json(const tt__winner *w, const tt__origin *from, const c
     tt__json_string(&j, "driver", w->env.driver);
     tt__json_string(&j, "nvrtc", w->env.nvrtc);
     tt__json_string(&j, "method", w->env.library);
-    tt__json_string(&j, "date", date);
+    tt__json_string(&j, "date", tt__cli_when(TT__WHEN_ISO, w->unix_ms).text);
     tt__json_string(&j, "by", from->who);
     tt__json_string(&j, "program", from->program);
     tt__json_string(&j, "state", *why ? "stale" : "valid");

@@ -148,15 +148,15 @@ static const tt__column columns[] = {
 
 /* `most`: the GB/s of a full bar; 0: no bar. */
 static void add_rung_row(tt__table *t, tt__rung_id id, const tt__rung *rung, double most) {
-    char text[32], bar[TT__SPARK_BYTES];
+    char bar[TT__SPARK_BYTES];
     if (most > 0)
         tt__table_cell(t, "%s", tt__spark_bar(bar, rung->gbps / most, BAR));
     tt__table_cell(t, "%s", tt__rung_title(id));
-    tt__table_cell(t, "%s", tt__cli_time(text, sizeof text, rung->trial.time_us));
+    tt__table_cell(t, "%s", tt__cli_time(rung->trial.time_us).text);
     tt__table_cell(t, measured(rung) ? "%.0f" : "-", rung->gbps);
     tt__table_cell(t, rung->speedup > 0 ? "%.2fx" : "-", rung->speedup);
-    tt__table_cell(t, "%s", tt__cli_percent(text, sizeof text, rung->copy_fraction));
-    tt__table_cell(t, "%s", tt__cli_percent(text, sizeof text, rung->peak_fraction));
+    tt__table_cell(t, "%s", tt__cli_percent(rung->copy_fraction).text);
+    tt__table_cell(t, "%s", tt__cli_percent(rung->peak_fraction).text);
     tt__table_cell(t, rung->occupancy > 0 ? "%.0f%%" : "-", rung->occupancy * 100);
     tt__table_cell(t, rung->trial.regs > 0 ? "%d" : "-", rung->trial.regs);
     tt__table_cell(t, "%d", rung->shared_bytes);

@@ -93,24 +93,22 @@ static bool has_metrics(const tt_report *report) {
 }
 
 static void add_result_row(tt__table *t, const tt_result *r, bool metrics) {
-    char time[32], copy[16], peak[16];
     tt__table_cell(t, "%s%s%s", r->problem, r->in_place ? ", in place" : "", r->warm ? ", warm" : "");
     tt__table_cell(t, "%s", r->kernel[0] ? r->kernel : "no winner");
     tt__table_cell(t, "%s", !r->kernel[0] ? "-" : *r->config ? r->config : "the only one");
-    tt__table_cell(t, "%s", tt__cli_time(time, sizeof time, r->time_us));
+    tt__table_cell(t, "%s", tt__cli_time(r->time_us).text);
     if (metrics)
         tt__table_cell(t, "%s", *r->metrics ? r->metrics : "-");
     else
         tt__table_cell(t, r->gbps > 0 ? "%.0f" : "-", r->gbps);
-    tt__table_cell(t, "%s", tt__cli_percent(copy, sizeof copy, r->copy_fraction));
-    tt__table_cell(t, "%s", tt__cli_percent(peak, sizeof peak, r->peak_fraction));
+    tt__table_cell(t, "%s", tt__cli_percent(r->copy_fraction).text);
+    tt__table_cell(t, "%s", tt__cli_percent(r->peak_fraction).text);
     tt__table_cell(t, r->speedup_vs_default > 0 ? "%.2fx" : "-", r->speedup_vs_default);
     tt__table_cell(t, "%s%s", tt_source_name(r->source), r->unverified ? ", not verified" : "");
 }
 
 static void print_footer(const tt_report *report, const tt__cli_args *args) {
     size_t trials = 0, failed = 0, space = 0;
-    char wall[32];
     tt__str path = {0};
     for (size_t i = 0; i < report->n_results; i++) {
         trials += report->results[i].trials;
@@ -118,7 +116,7 @@ static void print_footer(const tt_report *report, const tt__cli_args *args) {
         space += report->results[i].space;
     }
     printf("\n%zu of %zu configurations tried, %zu failed, in %s.\n", trials, space, failed,
-           tt__cli_duration(wall, sizeof wall, report->wall_s));
+           tt__cli_duration(report->wall_s).text);
     if (args->replay && !args->db)
         printf("Replayed from %s; nothing was stored.\n", args->replay);
     else if (args->replay)

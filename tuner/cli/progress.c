@@ -63,7 +63,6 @@ typedef struct parts {
 } parts;
 
 static void split(parts *out, const tt__bar *bar, const tt_progress *p) {
-    char text[32];
     *out = (parts){0};
     size_t n = 0;
     if (p->n_problems > 1)
@@ -75,11 +74,11 @@ static void split(parts *out, const tt__bar *bar, const tt_progress *p) {
     if (p->failed)
         snprintf(out->failed, sizeof out->failed, "%zu failed", p->failed);
     if (p->best_us > 0)
-        snprintf(out->best, sizeof out->best, "best %s", tt__cli_time(text, sizeof text, p->best_us));
+        snprintf(out->best, sizeof out->best, "best %s", tt__cli_time(p->best_us).text);
     if (bar->curve && bar->n_bests > 1)
         tt__spark_line(out->curve, bar->bests, bar->n_bests);
     if (p->eta_s >= 0 && p->total)
-        snprintf(out->left, sizeof out->left, "%s left", tt__cli_duration(text, sizeof text, p->eta_s));
+        snprintf(out->left, sizeof out->left, "%s left", tt__cli_duration(p->eta_s).text);
 }
 
 static void append(char *line, const char *text) {

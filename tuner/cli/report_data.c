@@ -106,13 +106,12 @@ static void config(sink *s, const char *text) {
 
 static void add_winner(sink *s, const tt__details *d) {
     const tt__winner *w = d->w;
-    char date[32];
     double gbps = tt__problem_gbps(&w->problem, w->time_us), peak = d->subject->gpu.peak_gbps;
     s->section = "winner";
     word(s, "kernel", w->kernel);
     config(s, w->config);
     text(s, "source", w->source);
-    text(s, "date", tt__cli_when(date, sizeof date, TT__REPORT_WHEN, w->unix_ms));
+    text(s, "date", tt__cli_when(TT__REPORT_WHEN, w->unix_ms).text);
     text(s, "driver", w->env.driver);
     text(s, "nvrtc", w->env.nvrtc);
     text(s, "method", w->env.library);

@@ -87,9 +87,9 @@ void tt__figure_search(tt__str *out, const tt__details *d) {
     }
     if (n == 0)
         return;
-    char name[256], from[32], to[32];
+    char name[256];
     snprintf(name, sizeof name, "Best so far over %zu trials: from %s to %s, found in trial %zu", d->n,
-             tt__cli_time(from, sizeof from, first), tt__cli_time(to, sizeof to, y.low), found);
+             tt__cli_time(first).text, tt__cli_time(y.low).text, found);
     y.low *= 0.95;
     y.high *= 1.05;
     tt__figure_open(out, "Search",

@@ -33,9 +33,13 @@ void tt__html_config(tt__str *out, const char *config) {
     }
 }
 
-void tt__html_fact(tt__str *out, const char *term, const char *text) {
+void tt__html_fact(tt__str *out, const char *term, const char *fmt, ...) {
+    va_list args;
     tt__html_wrap(out, "<div><dt>", term, "</dt><dd>");
-    tt__html_wrap(out, "", text, "</dd></div>");
+    va_start(args, fmt);
+    tt__html_vtextf(out, fmt, args);
+    va_end(args);
+    tt__str_add(out, "</dd></div>");
 }
 
 void tt__html_id(tt__str *out, const tt__report *r, const tt__page_item *item) {
@@ -51,9 +55,13 @@ void tt__html_subject(char out[TT__HTML_SUBJECT_MAX], const tt__report *r, const
 
 /* ---- Sections of the page ---------------------------------------------------------------------------- */
 
-static void add_cell(tt__str *out, const char *class, const char *text) {
+static void __attribute__((format(printf, 3, 4)))
+add_cell(tt__str *out, const char *class, const char *fmt, ...) {
+    va_list args;
     tt__str_addf(out, "<td%s%s>", *class ? " class=" : "", class);
-    tt__html_text(out, text);
+    va_start(args, fmt);
+    tt__html_vtextf(out, fmt, args);
+    va_end(args);
     tt__str_add(out, "</td>");
 }
 
@@ -79,15 +87,12 @@ void tt__html_winner_row(tt__str *out, const tt__report *r, const tt__page_item 
     }
     tt__html_textf(out, "%s %s", w->problem.op, tt__html_problem(text, &w->problem));
     tt__str_add(out, item->detailed ? "</a></td>" : "</td>");
-    add_cell(out, "num", tt__cli_time(text, sizeof text, w->time_us));
-    snprintf(text, sizeof text, gbps > 0 ? "%.0f" : "-", gbps);
-    add_cell(out, "num", text);
-    add_cell(out, "num", tt__cli_percent(text, sizeof text, w->copy_fraction));
-    add_cell(out, "num", tt__cli_percent(text, sizeof text, peak > 0 ? gbps / peak : 0));
-    if (defaults) {
-        tt__format(text, sizeof text, w->speedup_vs_default > 0 ? "%.2fx" : "-", w->speedup_vs_default);
-        add_cell(out, "num", text);
-    }
+    add_cell(out, "num", "%s", tt__cli_time(w->time_us).text);
+    add_cell(out, "num", gbps > 0 ? "%.0f" : "-", gbps);
+    add_cell(out, "num", "%s", tt__cli_percent(w->copy_fraction).text);
+    add_cell(out, "num", "%s", tt__cli_percent(peak > 0 ? gbps / peak : 0).text);
+    if (defaults)
+        add_cell(out, "num", w->speedup_vs_default > 0 ? "%.2fx" : "-", w->speedup_vs_default);
     tt__html_wrap(out, "<td>", w->kernel, "<code class=config>");
     tt__html_wrap(out, "", w->config, "</code></td></tr>\n");
 }
@@ -146,17 +151,13 @@ static void add_change_row(tt__str *out, const tt__change *c) {
     char text[TT__HTML_PROBLEM_MAX];
     const tt__winner *a = c->before, *b = c->after;
     tt__str_add(out, "<tr>");
-    tt__str_add(out, "<td>");
-    tt__html_textf(out, "%s %s", a->problem.op, tt__html_problem(text, &a->problem));
-    tt__str_add(out, "</td>");
-    add_cell(out, classes[c->kind], words[c->kind]);
-    add_cell(out, "", tt__change_what(c));
-    add_cell(out, "num", tt__cli_time(text, sizeof text, a->time_us));
-    add_cell(out, "num", tt__cli_time(text, sizeof text, b->time_us));
-    tt__format(text, sizeof text, "%+.1f%%", (c->ratio - 1) * 100);
-    add_cell(out, "num", text);
-    tt__format(text, sizeof text, "\xc2\xb1%.1f%%", c->noise * 100);
-    add_cell(out, "num", text);
+    add_cell(out, "", "%s %s", a->problem.op, tt__html_problem(text, &a->problem));
+    add_cell(out, classes[c->kind], "%s", words[c->kind]);
+    add_cell(out, "", "%s", tt__change_what(c));
+    add_cell(out, "num", "%s", tt__cli_time(a->time_us).text);
+    add_cell(out, "num", "%s", tt__cli_time(b->time_us).text);
+    add_cell(out, "num", "%+.1f%%", (c->ratio - 1) * 100);
+    add_cell(out, "num", "\xc2\xb1%.1f%%", c->noise * 100);
     tt__str_add(out, "</tr>\n");
 }
 
@@ -252,29 +253,22 @@ static void section_environment(tt__str *out, const tt__page *page) {
     for (size_t k = 0; k < r->n && k < SUBJECTS_MAX; k++) {
         const tt__subject *s = &r->subjects[k];
         const tt__winner *w = NULL;
-        char text[160];
         for (size_t i = 0; i < s->n; i++)
             w = !w || s->winners[i].unix_ms > w->unix_ms ? &s->winners[i] : w;
         tt__str_add(out, "<dl class=facts>");
-        tt__html_fact(out, "file", s->source->name);
-        snprintf(text, sizeof text, "%s%s%s", s->gpu.name, *s->gpu.mig ? " MIG " : "", s->gpu.mig);
-        tt__html_fact(out, "GPU", text);
-        snprintf(text, sizeof text, "%d.%d, %d SMs", s->gpu.cc / 10, s->gpu.cc % 10, s->gpu.sm_count);
-        tt__html_fact(out, "compute capability", text);
-        tt__format(text, sizeof text, "%.0f GB, L2 %.0f MB", (double)s->gpu.memory_bytes / 1e9,
-                   (double)s->gpu.l2_bytes / 1e6);
-        tt__html_fact(out, "memory", text);
-        if (s->gpu.peak_gbps > 0) {
-            snprintf(text, sizeof text, "%.0f GB/s", s->gpu.peak_gbps);
-            tt__html_fact(out, "theoretical peak", text);
-        }
+        tt__html_fact(out, "file", "%s", s->source->name);
+        tt__html_fact(out, "GPU", "%s%s%s", s->gpu.name, *s->gpu.mig ? " MIG " : "", s->gpu.mig);
+        tt__html_fact(out, "compute capability", "%d.%d, %d SMs", s->gpu.cc / 10, s->gpu.cc % 10,
+                      s->gpu.sm_count);
+        tt__html_fact(out, "memory", "%.0f GB, L2 %.0f MB", (double)s->gpu.memory_bytes / 1e9,
+                      (double)s->gpu.l2_bytes / 1e6);
+        if (s->gpu.peak_gbps > 0)
+            tt__html_fact(out, "theoretical peak", "%.0f GB/s", s->gpu.peak_gbps);
         if (w) {
-            snprintf(text, sizeof text, "%s, NVRTC %s, method %s", w->env.driver, w->env.nvrtc,
-                     w->env.library);
-            tt__html_fact(out, "driver", text);
-            snprintf(text, sizeof text, "%s, ", w->source);
-            tt__cli_when(text + strlen(text), sizeof text - strlen(text), TT__REPORT_WHEN, w->unix_ms);
-            tt__html_fact(out, "newest winner", text);
+            tt__html_fact(out, "driver", "%s, NVRTC %s, method %s", w->env.driver, w->env.nvrtc,
+                          w->env.library);
+            tt__html_fact(out, "newest winner", "%s, %s", w->source,
+                          tt__cli_when(TT__REPORT_WHEN, w->unix_ms).text);
         }
         tt__str_add(out, "</dl>\n");
     }

@@ -17,7 +17,8 @@ void tt__html_subject(char out[TT__HTML_SUBJECT_MAX], const tt__report *r, const
 /* The settings of a configuration, each unbreakable. */
 void tt__html_config(tt__str *out, const char *config);
 /* An item of a list of facts. */
-void tt__html_fact(tt__str *out, const char *term, const char *text);
+void tt__html_fact(tt__str *out, const char *term, const char *fmt, ...)
+    __attribute__((format(printf, 3, 4)));
 /* The anchor of a winner's section. */
 void tt__html_id(tt__str *out, const tt__report *r, const tt__page_item *item);
 

@@ -48,15 +48,15 @@ static void figure_limits(tt__str *out, const tt__details *d) {
 
 static void figure_kernels(tt__str *out, const tt__details *d) {
     tt__bar_row rows[ROWS_MAX];
-    char name[200], time[32];
+    char name[200];
     size_t n = 0;
     for (size_t i = 0; i < d->n_kernels && n < ROWS_MAX; i++) {
         const tt__report_kernel *k = &d->kernels[i];
         rows[n] = (tt__bar_row){.size = k->best > 0 ? d->best / k->best : 0,
                                 .class = strcmp(k->name, d->w->kernel) == 0 ? "fill" : "other"};
         snprintf(rows[n].label, sizeof rows[n].label, "%s, %zu", k->name, k->n);
-        tt__cli_time(time, sizeof time, k->best);
-        snprintf(rows[n++].value, sizeof rows[n].value, "%s", k->best > 0 ? time : "all failed");
+        snprintf(rows[n++].value, sizeof rows[n].value, "%s",
+                 k->best > 0 ? tt__cli_time(k->best).text : "all failed");
     }
     if (d->n_kernels < 2)
         return;
@@ -175,26 +175,19 @@ static void (*const figures[])(tt__str *out, const tt__details *d) = {
 
 static void add_facts(tt__str *out, const tt__details *d) {
     const tt__winner *w = d->w;
-    char text[64];
     double gbps = tt__problem_gbps(&w->problem, w->time_us), peak = d->subject->gpu.peak_gbps;
     tt__str_add(out, "<dl>");
-    tt__html_fact(out, "time", tt__cli_time(text, sizeof text, w->time_us));
-    if (gbps > 0) {
-        snprintf(text, sizeof text, "%.0f", gbps);
-        tt__html_fact(out, "GB/s", text);
-    }
+    tt__html_fact(out, "time", "%s", tt__cli_time(w->time_us).text);
+    if (gbps > 0)
+        tt__html_fact(out, "GB/s", "%.0f", gbps);
     if (w->copy_fraction > 0)
-        tt__html_fact(out, "of the copy", tt__cli_percent(text, sizeof text, w->copy_fraction));
+        tt__html_fact(out, "of the copy", "%s", tt__cli_percent(w->copy_fraction).text);
     if (gbps > 0 && peak > 0)
-        tt__html_fact(out, "of the peak", tt__cli_percent(text, sizeof text, gbps / peak));
-    if (w->speedup_vs_default > 0) {
-        tt__format(text, sizeof text, "%.2fx", w->speedup_vs_default);
-        tt__html_fact(out, "vs default", text);
-    }
-    snprintf(text, sizeof text, "%lld", (long long)w->trials);
-    tt__html_fact(out, "tried", text);
-    snprintf(text, sizeof text, "%lld", (long long)w->failed);
-    tt__html_fact(out, "failed", text);
+        tt__html_fact(out, "of the peak", "%s", tt__cli_percent(gbps / peak).text);
+    if (w->speedup_vs_default > 0)
+        tt__html_fact(out, "vs default", "%.2fx", w->speedup_vs_default);
+    tt__html_fact(out, "tried", "%lld", (long long)w->trials);
+    tt__html_fact(out, "failed", "%lld", (long long)w->failed);
     tt__str_add(out, "</dl>\n");
 }
 

@@ -34,7 +34,7 @@ void tt__html_text(tt__str *out, const char *text) {
     free(clean);
 }
 
-static void add_text(tt__str *out, const char *fmt, va_list args) {
+void tt__html_vtextf(tt__str *out, const char *fmt, va_list args) {
     char text[TEXT_MAX];
     tt__vformat(text, sizeof text, fmt, args);
     tt__html_text(out, text);
@@ -43,7 +43,7 @@ static void add_text(tt__str *out, const char *fmt, va_list args) {
 void tt__html_textf(tt__str *out, const char *fmt, ...) {
     va_list args;
     va_start(args, fmt);
-    add_text(out, fmt, args);
+    tt__html_vtextf(out, fmt, args);
     va_end(args);
 }
 
@@ -78,7 +78,7 @@ void tt__svg_text(tt__str *out, double x, double y, const char *class, const cha
     va_list args;
     tt__str_addf(out, "<text x=%.4g y=%.4g class=\"%s\">", x, y, class);
     va_start(args, fmt);
-    add_text(out, fmt, args);
+    tt__html_vtextf(out, fmt, args);
     va_end(args);
     tt__str_add(out, "</text>");
 }

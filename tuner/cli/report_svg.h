@@ -16,6 +16,7 @@ void tt__html_text(tt__str *out, const char *text);
 void tt__html_wrap(tt__str *out, const char *before, const char *text, const char *after);
 /* The same of a formatted text of at most 1,000 bytes. */
 void tt__html_textf(tt__str *out, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
+void tt__html_vtextf(tt__str *out, const char *fmt, va_list args) __attribute__((format(printf, 2, 0)));
 
 /* A figure with a title and a sentence that explains it. The name is what screen readers say. */
 void tt__figure_open(tt__str *out, const char *title, const char *note);

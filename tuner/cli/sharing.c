@@ -80,13 +80,12 @@ tt_status tt__sharing_take(tt__store *to, const char *const *paths, size_t n, bo
 }
 
 void tt__sharing_print(const tt__merged *r, const char *into) {
-    char kept[64] = "", winners[32], trials[32], cubins[32];
+    char kept[64] = "";
     if (r->kept)
         snprintf(kept, sizeof kept, " (%lld more %s as good here already)", (long long)r->kept,
                  r->kept == 1 ? "is" : "are");
-    printf("%s: %s%s, %s, %s new\n", into, tt__cli_count(winners, sizeof winners, r->winners, "winner"), kept,
-           tt__cli_count(trials, sizeof trials, r->trials, "trial"),
-           tt__cli_count(cubins, sizeof cubins, r->cubins, "cubin"));
+    printf("%s: %s%s, %s, %s new\n", into, tt__cli_count(r->winners, "winner").text, kept,
+           tt__cli_count(r->trials, "trial").text, tt__cli_count(r->cubins, "cubin").text);
 }
 
 tt_status tt__sharing_open(tt__store **out, const char *path, bool *is_new) {
