@@ -263,7 +263,8 @@ enum { LINES_MAX = 8, BAND_HEIGHT = 250, BAND_BOTTOM = 212 };
 
 typedef struct band {
     char label[LINES_MAX][TT__GPU_NAME_MAX + TT__NAME_MAX + 32];
-    size_t n_labels, n[LINES_MAX];
+    size_t n_labels, n; /* lines, and the winners in them */
+    size_t *line;       /* of each item of the page; LINES_MAX: none */
     tt__axis x, y;
 } band;
 
@@ -299,10 +300,10 @@ static void measure_band(band *b, const tt__page *page) {
     b->y = (tt__axis){0, 0, BAND_BOTTOM, 10, false};
     for (size_t i = 0; i < page->n; i++) {
         const tt__winner *w = page->items[i].w;
-        size_t line = line_of(b, page->r, &page->items[i]);
-        if (line == LINES_MAX)
+        b->line[i] = line_of(b, page->r, &page->items[i]);
+        if (b->line[i] == LINES_MAX)
             continue;
-        b->n[line]++;
+        b->n++;
         b->x.low = fmin(b->x.low, w->problem.moved_bytes / 1e6);
         b->x.high = fmax(b->x.high, w->problem.moved_bytes / 1e6);
         b->y.high = fmax(b->y.high, tt__problem_gbps(&w->problem, w->time_us));
@@ -313,14 +314,13 @@ static void measure_band(band *b, const tt__page *page) {
 }
 
 /* Winners come by size, so a line goes to the right; a step back begins a new one. */
-static void draw_line(tt__str *out, const band *b, band *scratch, const tt__page *page, size_t line,
-                      bool copy) {
+static void draw_line(tt__str *out, const band *b, const tt__page *page, size_t line, bool copy) {
     double last = INFINITY;
     tt__str_addf(out, "<path class=\"line s%zu%s\" d=\"", line, copy ? " copy" : "");
     for (size_t i = 0; i < page->n; i++) {
         const tt__winner *w = page->items[i].w;
         double gbps = tt__problem_gbps(&w->problem, copy ? w->copy_us : w->time_us);
-        if (!(gbps > 0) || line_of(scratch, page->r, &page->items[i]) != line)
+        if (!(gbps > 0) || b->line[i] != line)
             continue;
         tt__str_addf(out, "%c%.4g %.4g", w->problem.moved_bytes > last ? 'L' : 'M',
                      tt__axis_at(&b->x, w->problem.moved_bytes / 1e6), tt__axis_at(&b->y, gbps));
@@ -329,14 +329,13 @@ static void draw_line(tt__str *out, const band *b, band *scratch, const tt__page
     tt__str_add(out, "\"/>");
 }
 
-static void draw_points(tt__str *out, const band *b, band *scratch, const tt__page *page) {
+static void draw_points(tt__str *out, const band *b, const tt__page *page) {
     for (size_t i = 0; i < page->n; i++) {
         const tt__winner *w = page->items[i].w;
         char class[8];
-        size_t line = line_of(scratch, page->r, &page->items[i]);
-        if (line == LINES_MAX)
+        if (b->line[i] == LINES_MAX)
             continue;
-        snprintf(class, sizeof class, "p s%zu", line);
+        snprintf(class, sizeof class, "p s%zu", b->line[i]);
         tt__svg_dot(out, tt__axis_at(&b->x, w->problem.moved_bytes / 1e6),
                     tt__axis_at(&b->y, tt__problem_gbps(&w->problem, w->time_us)), 3.5, class);
     }
@@ -355,40 +354,36 @@ static void draw_legend(tt__str *out, const band *b, bool peak) {
 
 void tt__figure_bandwidth(tt__str *out, const tt__page *page) {
     const tt__report *r = page->r;
-    band *b = calloc(2, sizeof *b);
-    size_t n = 0;
-    if (!b) {
+    band b = {.line = calloc(page->n + 1, sizeof *b.line)};
+    if (!b.line) {
         out->failed = true;
         return;
     }
-    measure_band(b, page);
-    b[1] = *b;
-    for (size_t i = 0; i < b->n_labels; i++)
-        n += b->n[i];
-    if (n > 1 && b->x.high > b->x.low) {
+    measure_band(&b, page);
+    if (b.n > 1 && b.x.high > b.x.low) {
         char name[160];
         double peak = r->subjects[0].gpu.peak_gbps;
         snprintf(name, sizeof name, "Bandwidth of %zu winners over the megabytes they move, up to %.0f GB/s",
-                 n, b->y.high / 1.04);
+                 b.n, b.y.high / 1.04);
         tt__figure_open(out, "Bandwidth over size",
                         "GB/s of each winner, over the megabytes read and written.");
         tt__svg_open(out, BAND_HEIGHT, name);
-        tt__axis_draw_y(out, &b->y, &b->x, "");
-        tt__axis_draw_x(out, &b->x, BAND_BOTTOM + 16, "");
-        tt__svg_text(out, (b->x.from + b->x.to) / 2, BAND_BOTTOM + 32, "tick mid", "MB");
+        tt__axis_draw_y(out, &b.y, &b.x, "");
+        tt__axis_draw_x(out, &b.x, BAND_BOTTOM + 16, "");
+        tt__svg_text(out, (b.x.from + b.x.to) / 2, BAND_BOTTOM + 32, "tick mid", "MB");
         for (size_t k = 0; k < r->n; k++)
             if (r->subjects[k].gpu.peak_gbps > 0) {
-                double at = tt__axis_at(&b->y, r->subjects[k].gpu.peak_gbps);
-                tt__svg_line(out, b->x.from, at, b->x.to, at, "peak");
+                double at = tt__axis_at(&b.y, r->subjects[k].gpu.peak_gbps);
+                tt__svg_line(out, b.x.from, at, b.x.to, at, "peak");
             }
-        for (size_t i = 0; i < b->n_labels; i++) {
-            draw_line(out, b, b + 1, page, i, true);
-            draw_line(out, b, b + 1, page, i, false);
+        for (size_t i = 0; i < b.n_labels; i++) {
+            draw_line(out, &b, page, i, true);
+            draw_line(out, &b, page, i, false);
         }
-        draw_points(out, b, b + 1, page);
+        draw_points(out, &b, page);
         tt__svg_close(out);
-        draw_legend(out, b, peak > 0);
+        draw_legend(out, &b, peak > 0);
         tt__figure_close(out);
     }
-    free(b);
+    free(b.line);
 }
