@@ -44,9 +44,9 @@ static void put_names(const tt__cli_command *c) {
         printf("%s--%s", o == c->options ? "" : " ", o->name);
 }
 
-static void put_commands(const tt__cli_commands *all, const char *between) {
-    for (size_t i = 1; i < all->n; i++)
-        printf("%s%s", all->items[i]->name, between);
+static void put_commands(void) {
+    for (size_t i = 1; i < tt__cli_all.n; i++)
+        printf("%s ", tt__cli_all.items[i]->name);
     printf("help");
 }
 
@@ -63,7 +63,7 @@ static void put_bash_command(const tt__cli_command *c) {
 
 /* Readline takes ':' and '=' for words of their own. Of "replay:FILE" only the part
  * after ':' is replaced then. */
-static void put_bash(const tt__cli_commands *all) {
+static void put_bash(void) {
     printf("# bash completion for tune, made by: tune help --completion bash\n"
            "_tune_reply() { mapfile -t COMPREPLY < <(compgen \"$@\" -- \"$cur\"); }\n"
            "_tune_device() {\n"
@@ -94,13 +94,13 @@ static void put_bash(const tt__cli_commands *all) {
            "    fi\n"
            "    prev=${COMP_WORDS[i - 1]}\n"
            "    case ${COMP_WORDS[1]} in\n");
-    for (size_t i = 1; i < all->n; i++)
-        put_bash_command(all->items[i]);
+    for (size_t i = 1; i < tt__cli_all.n; i++)
+        put_bash_command(tt__cli_all.items[i]);
     printf("        help) words='--man --completion' ;;\n");
-    put_bash_command(all->items[0]);
+    put_bash_command(tt__cli_all.items[0]);
     printf("    esac\n    if [[ $cur != -* ]]; then\n"
            "        ((COMP_CWORD == 1)) || [[ $prev == help ]] || return\n        words='");
-    put_commands(all, " ");
+    put_commands();
     printf("'\n    fi\n    _tune_reply -W \"$words\"\n}\ncomplete -o filenames -F _tune tune\n");
 }
 
@@ -126,7 +126,7 @@ static void put_zsh_options(const tt__cli_command *c) {
     printf("%s\n            ;;\n", c->takes_files ? " \\\n                '*:FILE:_files'" : "");
 }
 
-static void put_zsh(const tt__cli_commands *all) {
+static void put_zsh(void) {
     printf("#compdef tune\n# made by: tune help --completion zsh\n"
            "_tune_device() {\n"
            "    if compset -P replay:; then _files; else compadd 0; compadd -S '' replay:; fi\n"
@@ -134,35 +134,35 @@ static void put_zsh(const tt__cli_commands *all) {
            "_tune() {\n"
            "    local -a commands\n"
            "    commands=(\n");
-    for (size_t i = 1; i < all->n; i++) {
-        printf("        '%s:", all->items[i]->name);
-        put_quoted(all->items[i]->summary, ":\\");
+    for (size_t i = 1; i < tt__cli_all.n; i++) {
+        printf("        '%s:", tt__cli_all.items[i]->name);
+        put_quoted(tt__cli_all.items[i]->summary, ":\\");
         printf("'\n");
     }
     printf("        'help:help on one of these'\n    )\n"
            "    if [[ $PREFIX != -* ]] && ((CURRENT == 2)) || [[ $words[2] == help ]]; then\n"
            "        _describe command commands\n        return\n    fi\n"
            "    case $words[2] in\n");
-    for (size_t i = 1; i < all->n; i++) {
+    for (size_t i = 1; i < tt__cli_all.n; i++) {
         printf(
             "        %s)\n            words=(\"${(@)words[2,-1]}\")\n            ((CURRENT--))\n            ",
-            all->items[i]->name);
-        put_zsh_options(all->items[i]);
+            tt__cli_all.items[i]->name);
+        put_zsh_options(tt__cli_all.items[i]);
     }
     printf("        *)\n            ");
-    put_zsh_options(all->items[0]);
+    put_zsh_options(tt__cli_all.items[0]);
     printf("    esac\n}\n[[ $funcstack[1] != _tune ]] || _tune \"$@\"\n");
 }
 
 /* ---- fish ---- */
 
-static void put_fish_options(const tt__cli_command *c, const tt__cli_commands *all) {
+static void put_fish_options(const tt__cli_command *c) {
     for (const tt__cli_option *o = c->options; o->name; o++) {
         printf("complete -c tune -n '%s__fish_seen_subcommand_from ", *c->name ? "" : "not ");
         if (*c->name)
             printf("%s", c->name);
         else
-            put_commands(all, " ");
+            put_commands();
         printf("' -l %s%s%s -d '", o->name, strcmp(o->name, "help") == 0 ? " -s h" : "",
                takes_file(o) ? " -r -F"
                : o->arg      ? " -x"
@@ -175,7 +175,7 @@ static void put_fish_options(const tt__cli_command *c, const tt__cli_commands *a
     }
 }
 
-static void put_fish(const tt__cli_commands *all) {
+static void put_fish(void) {
     printf("# fish completion for tune, made by: tune help --completion fish\n"
            "function __tune_device\n"
            "    set -l word (commandline -ct | string replace -r '^--device=' '')\n"
@@ -186,30 +186,30 @@ static void put_fish(const tt__cli_commands *all) {
            "    end\n"
            "end\n"
            "complete -c tune -f\n");
-    for (size_t i = 1; i < all->n; i++) {
-        printf("complete -c tune -n __fish_use_subcommand -a %s -d '", all->items[i]->name);
-        put_quoted(all->items[i]->summary, "\\");
+    for (size_t i = 1; i < tt__cli_all.n; i++) {
+        printf("complete -c tune -n __fish_use_subcommand -a %s -d '", tt__cli_all.items[i]->name);
+        put_quoted(tt__cli_all.items[i]->summary, "\\");
         printf("'\n");
     }
     printf("complete -c tune -n __fish_use_subcommand -a help -d 'help on one of these'\n"
            "complete -c tune -n '__fish_seen_subcommand_from help' -a '");
-    put_commands(all, " ");
+    put_commands();
     printf("'\n");
-    for (size_t i = 0; i < all->n; i++) {
-        if (all->items[i]->takes_files)
-            printf("complete -c tune -n '__fish_seen_subcommand_from %s' -F\n", all->items[i]->name);
-        put_fish_options(all->items[i], all);
+    for (size_t i = 0; i < tt__cli_all.n; i++) {
+        if (tt__cli_all.items[i]->takes_files)
+            printf("complete -c tune -n '__fish_seen_subcommand_from %s' -F\n", tt__cli_all.items[i]->name);
+        put_fish_options(tt__cli_all.items[i]);
     }
 }
 
-tt_status tt__cli_print_completion(const char *shell, const tt__cli_commands *all) {
+tt_status tt__cli_print_completion(const char *shell) {
     static const struct {
         const char *name;
-        void (*put)(const tt__cli_commands *all);
+        void (*put)(void);
     } shells[] = {{"bash", put_bash}, {"zsh", put_zsh}, {"fish", put_fish}};
     for (size_t i = 0; i < sizeof shells / sizeof *shells; i++)
         if (strcmp(shell, shells[i].name) == 0) {
-            shells[i].put(all);
+            shells[i].put();
             return TT_OK;
         }
     return tt__fail(TT_E_INVALID, "no completion for \"%s\"; there is one for bash, zsh and fish", shell);

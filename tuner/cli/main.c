@@ -57,7 +57,7 @@ static int help(int argc, char **argv) {
     const char *form = argc > 1 && argv[1][0] == '-' ? argv[1] : "", *word = argv[*form ? 2 : 1];
     bool man = strcmp(form, "--man") == 0;
     if (strcmp(form, "--completion") == 0)
-        return tt__cli_fail(tt__cli_print_completion(word ? word : "", &tt__cli_all));
+        return tt__cli_fail(tt__cli_print_completion(word ? word : ""));
     if (*form && !man && strcmp(form, "--help") != 0 && strcmp(form, "-h") != 0)
         return tt__cli_fail(tt__fail(TT_E_INVALID,
                                      "unknown option %s; it is \"tune help [COMMAND]\", \"tune help --man "
@@ -67,7 +67,7 @@ static int help(int argc, char **argv) {
     if (!c)
         return tt__cli_fail(TT_E_INVALID);
     if (man)
-        tt__cli_print_man(c, &tt__cli_all);
+        tt__cli_print_man(c);
     else
         print_help(c);
     return TT__EXIT_OK;

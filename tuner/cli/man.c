@@ -125,16 +125,16 @@ static void put_usage(const tt__cli_command *c) {
         printf(".br\n\\fBtune\\fR \\fICOMMAND\\fR [options]\n");
 }
 
-static void put_commands(const tt__cli_commands *all) {
+static void put_commands(void) {
     printf(".SH COMMANDS\n");
-    for (size_t i = 1; i < all->n; i++) {
-        printf(".TP\n.BR tune\\-%s (1)\n", all->items[i]->name);
-        put_text(all->items[i]->summary);
+    for (size_t i = 1; i < tt__cli_all.n; i++) {
+        printf(".TP\n.BR tune\\-%s (1)\n", tt__cli_all.items[i]->name);
+        put_text(tt__cli_all.items[i]->summary);
         printf("\n");
     }
 }
 
-void tt__cli_print_man(const tt__cli_command *c, const tt__cli_commands *all) {
+void tt__cli_print_man(const tt__cli_command *c) {
     bool whole = !*c->name;
     printf(".TH TUNE%s", whole ? "" : "\\-");
     for (const char *p = c->name; *p; p++)
@@ -149,7 +149,7 @@ void tt__cli_print_man(const tt__cli_command *c, const tt__cli_commands *all) {
     printf(".SH DESCRIPTION\n");
     put_notes(c->notes);
     if (whole)
-        put_commands(all);
+        put_commands();
     put_options(c);
     if (!whole) {
         printf(".SH SEE ALSO\n.BR tune (1)\nhas the exit codes and the environment.\n");

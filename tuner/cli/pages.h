@@ -20,9 +20,9 @@ extern const tt__cli_commands tt__cli_all;
 const tt__cli_command *tt__cli_find(const char *word);
 
 /* Prints a command's manual page, for man(1). */
-void tt__cli_print_man(const tt__cli_command *c, const tt__cli_commands *all);
+void tt__cli_print_man(const tt__cli_command *c);
 
 /* Prints the completion for "bash", "zsh" or "fish". TT_E_INVALID for any other shell. */
-tt_status tt__cli_print_completion(const char *shell, const tt__cli_commands *all);
+tt_status tt__cli_print_completion(const char *shell);
 
 #endif
