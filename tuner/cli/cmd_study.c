@@ -50,7 +50,7 @@ static const char *reason(const tt__rung *rung) {
 
 static void add_rung_json(tt__json *j, tt__rung_id id, const tt__rung *rung) {
     tt__json_open(j, NULL, '{');
-    tt__json_string(j, "rung", tt__rung_name(id));
+    tt__json_string(j, "rung", tt__rungs[id].name);
     if (rung->kernel[0])
         tt__json_string(j, "kernel", rung->kernel);
     else
@@ -121,7 +121,7 @@ static int print_csv(const call *c) {
             const tt__rung *rung = &c->ladders[i].rungs[id];
             csv_text(c->report->gpu);
             printf("%lld,%lld,%d,%s,%s,", (long long)tt__problem_number(p, "rows", 0),
-                   (long long)tt__problem_number(p, "cols", 0), tt__problem_elem_size(p), tt__rung_name(id),
+                   (long long)tt__problem_number(p, "cols", 0), tt__problem_elem_size(p), tt__rungs[id].name,
                    rung->kernel);
             csv_text(rung->config);
             csv_number(rung->trial.time_us, 7);
@@ -151,7 +151,7 @@ static void add_rung_row(tt__table *t, tt__rung_id id, const tt__rung *rung, dou
     char bar[TT__SPARK_BYTES];
     if (most > 0)
         tt__table_cell(t, "%s", tt__spark_bar(bar, rung->gbps / most, BAR));
-    tt__table_cell(t, "%s", tt__rung_title(id));
+    tt__table_cell(t, "%s", tt__rungs[id].title);
     tt__table_cell(t, "%s", tt__cli_time(rung->trial.time_us).text);
     tt__table_cell(t, measured(rung) ? "%.0f" : "-", rung->gbps);
     tt__table_cell(t, rung->speedup > 0 ? "%.2fx" : "-", rung->speedup);
@@ -216,7 +216,7 @@ static int print_notes(const call *c) {
         for (tt__rung_id id = 0; studied(ladder) && id < TT__RUNGS; id++)
             if (!measured(&ladder->rungs[id]))
                 fprintf(stderr, "tune: %lldx%lld: %s: %s\n", (long long)r->rows, (long long)r->cols,
-                        tt__rung_title(id), reason(&ladder->rungs[id]));
+                        tt__rungs[id].title, reason(&ladder->rungs[id]));
     }
     return code;
 }

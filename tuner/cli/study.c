@@ -15,9 +15,7 @@
 #include "tuner/occupancy.h"
 #include "tuner/tune.h"
 
-static const struct {
-    const char *name, *title, *kernel, *config; /* kernel NULL: not from the ladder's operation */
-} rungs[TT__RUNGS] = {
+const tt__rung_info tt__rungs[TT__RUNGS] = {
     [TT__RUNG_COPY] = {"copy", "copy", NULL, NULL},
     [TT__RUNG_NAIVE_READ] = {"naive_read", "naive, coalesced reads", "ladder_naive", "STEP=reads"},
     [TT__RUNG_NAIVE_WRITE] = {"naive_write", "naive, coalesced writes", "ladder_naive", "STEP=writes"},
@@ -30,14 +28,6 @@ static const struct {
     [TT__RUNG_WINNER] = {"winner", "winner", NULL, NULL},
     [TT__RUNG_TUNED_COPY] = {"tuned_copy", "tuned copy", NULL, NULL},
 };
-
-const char *tt__rung_name(tt__rung_id id) {
-    return rungs[id].name;
-}
-
-const char *tt__rung_title(tt__rung_id id) {
-    return rungs[id].title;
-}
 
 /* ---- Who takes part ------------------------------------------------------------------------------------ */
 
@@ -76,8 +66,9 @@ static void take_part(study *st, tt__session *s, tt__ladder *ladder, const tt__s
     memset(st->c, 0, sizeof st->c);
     take(st, ladder, TT__RUNG_COPY, copy, linear_copy(s, copy));
     for (tt__rung_id id = 0; id < TT__RUNGS; id++)
-        if (rungs[id].kernel)
-            take(st, ladder, id, own, tt__strategy_member(&own->space, rungs[id].kernel, rungs[id].config));
+        if (tt__rungs[id].kernel)
+            take(st, ladder, id, own,
+                 tt__strategy_member(&own->space, tt__rungs[id].kernel, tt__rungs[id].config));
     take(st, ladder, TT__RUNG_WINNER, search,
          tt__strategy_member(&search->space, winner->kernel, winner->config));
     take(st, ladder, TT__RUNG_TUNED_COPY, copy, copy->best);

@@ -43,9 +43,11 @@ typedef struct tt__ladder {
     tt__rung rungs[TT__RUNGS];
 } tt__ladder;
 
-/* "naive_read" for programs; "naive, coalesced reads" for people. Static storage. */
-const char *tt__rung_name(tt__rung_id id);
-const char *tt__rung_title(tt__rung_id id);
+typedef struct tt__rung_info {
+    const char *name, *title;    /* "naive_read" for programs; "naive, coalesced reads" for people */
+    const char *kernel, *config; /* NULL: not from the ladder's operation */
+} tt__rung_info;
+extern const tt__rung_info tt__rungs[TT__RUNGS];
 
 /* Tunes each problem as tt_tune does (a valid stored winner takes no time) and studies it. `ladders` has
  * n_problems members, which are zeroed first. Status and report are those of tt_tune. TT_E_INVALID also means
