@@ -2,22 +2,19 @@
  * Opens the files of a report and finds the winners that it is about.
  */
 #include <stdlib.h>
+#include <unistd.h>
 
 #include "api/matrix.h"
 #include "base/grow.h"
 #include "template/problem_text.h"
 #include "tuner/cli/report.h"
+#include "tuner/cli/sharing.h"
 
 /* ---- Files ------------------------------------------------------------------------------------------- */
 
 static bool is_store(const char *path) {
-    char head[16] = "";
-    FILE *f = fopen(path, "rb");
-    bool is =
-        !f || (fread(head, 1, sizeof head, f) == sizeof head && memcmp(head, "SQLite format 3", 16) == 0);
-    if (f)
-        fclose(f);
-    return is; /* the store's own message names a file that cannot be read */
+    bool is; /* the store's own message names a file that cannot be read */
+    return tt__sharing_is_database(path, &is) == TT_OK ? is : access(path, R_OK) != 0;
 }
 
 /* A file, or the default store if `path` is NULL. */

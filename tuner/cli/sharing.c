@@ -10,7 +10,7 @@
 
 #include "base/read_file.h"
 
-static tt_status is_database(const char *path, bool *yes) {
+tt_status tt__sharing_is_database(const char *path, bool *yes) {
     static const char magic[] = "SQLite format 3";
     char head[sizeof magic] = "";
     size_t n;
@@ -30,27 +30,25 @@ static tt_status read_database(shared *out, const char *path, bool trust) {
     tt__store *from = NULL;
     tt__merged read = {0};
     bool trusted;
-    tt_status status = tt__store_open_foreign(&from, path, &trusted);
-    if (status == TT_OK && trust && !trusted)
+    tt_status status;
+    TT_GOTO(tt__store_open_foreign(&from, path, &trusted));
+    if (trust && !trusted)
         fprintf(stderr,
                 "tune: %s: others could have written it: its cubins are left out, its winners count as "
                 "imported\n",
                 path);
-    if (status == TT_OK)
-        status = tt__store_open_scratch(&out->scratch);
-    if (status == TT_OK)
-        status = tt__store_begin(out->scratch);
-    if (status == TT_OK)
-        status = tt__store_merge(out->scratch, from, &(tt__merge_opts){.trusted = trust && trusted}, &read);
-    if (status == TT_OK)
-        status = tt__store_commit(out->scratch);
+    TT_GOTO(tt__store_open_scratch(&out->scratch));
+    TT_GOTO(tt__store_begin(out->scratch));
+    TT_GOTO(tt__store_merge(out->scratch, from, &(tt__merge_opts){.trusted = trust && trusted}, &read));
+    TT_GOTO(tt__store_commit(out->scratch));
+out:
     tt__store_close(&from);
     return status;
 }
 
 static tt_status read_file(shared *out, const char *path, bool trust, const tt__foreign *foreign) {
     bool database = false;
-    TT_TRY(is_database(path, &database));
+    TT_TRY(tt__sharing_is_database(path, &database));
     return database ? read_database(out, path, trust) : tt__recording_open_t4(&out->recording, path, foreign);
 }
 

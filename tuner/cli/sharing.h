@@ -8,6 +8,9 @@
 #include "db/recording.h"
 #include "tuner/cli/cli.h"
 
+/* Is the file an SQLite database? */
+tt_status tt__sharing_is_database(const char *path, bool *yes);
+
 /* Reads n files, and copies them in one transaction. Cubins of a database are taken only with `trust`, and if
  * no other user could have written it. A note on standard error says when they are left out. `foreign` as in
  * tt__recording_open_t4. */
