@@ -15,9 +15,9 @@ static int64_t number(const char *text, char end) {
     return n > 0 && n < 10 && text[n] == end ? atoll(text) : -1;
 }
 
-/* A number in the environment; `missing` without the variable. */
+/* A number in the environment; `missing` without the variable, or if it has no name. */
 static tt_status from_env(const char *name, int64_t missing, int64_t *out) {
-    const char *text = secure_getenv(name);
+    const char *text = name ? secure_getenv(name) : NULL;
     *out = text ? number(text, '\0') : missing;
     return text && *out < 0 ? tt__fail(TT_E_INVALID, "%s is \"%.64s\", which is not a number", name, text)
                             : TT_OK;
@@ -50,10 +50,8 @@ static tt_status set_auto(tt__cli_args *args) {
         if (count < 0)
             return tt__fail(TT_E_INVALID, "%s is set, but %s is not: set it to the number of shards", id_name,
                             count_name);
-        if (schedulers[i].first)
-            TT_TRY(from_env(schedulers[i].first, 0, &first));
-        if (schedulers[i].step)
-            TT_TRY(from_env(schedulers[i].step, 1, &step));
+        TT_TRY(from_env(schedulers[i].first, 0, &first));
+        TT_TRY(from_env(schedulers[i].step, 1, &step));
         int64_t at = step > 0 ? (id - first) / step : -1;
         if (at < 0 || at >= count || id - first != at * step)
             return tt__fail(TT_E_INVALID,
