@@ -13,7 +13,6 @@ typedef struct tt__check_part {
     const char *key, *text;
 } tt__check_part;
 extern const tt__check_part tt__check_parts[TT__PART_COUNT];
-/* By tt__direction. */
 
 typedef struct tt__examined {
     tt__template *t;

@@ -2,14 +2,12 @@
  * `tune check FILE.cu`: facts for an author before tuning. The parser reports wrong annotations. This adds
  * the space of one problem, the constraints that shrink it, and the compiled needs of one configuration.
  */
-#include <stdlib.h>
 #include <string.h>
 
 #include "gpu/device.h"
 #include "gpu/fit.h"
 #include "template/problem_text.h"
 #include "tuner/cli/check.h"
-#include "tuner/cli/options.h"
 #include "tuner/cli/problems.h"
 #include "tuner/farm/compile_one.h"
 #include "tuner/foreign.h"

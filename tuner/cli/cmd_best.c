@@ -2,7 +2,6 @@
  * `tune best`: prints the best configuration for one problem, from the store. With --gpu it needs no GPU.
  */
 #include <math.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "base/json.h"

@@ -1,8 +1,6 @@
 /*
  * `tune import`: takes recordings, T4 files of other tuners, and stores into the store.
  */
-#include <string.h>
-
 #include "gpu/device.h"
 #include "tuner/cli/options.h"
 #include "tuner/cli/problems.h"

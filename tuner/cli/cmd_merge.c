@@ -1,7 +1,6 @@
 /*
  * `tune merge`: merges stores into one.
  */
-#include <string.h>
 #include <sys/stat.h>
 
 #include "tuner/cli/options.h"

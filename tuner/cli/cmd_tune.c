@@ -1,7 +1,6 @@
 /*
  * `tune` itself: runs tt_tune and prints the winners.
  */
-#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 

@@ -3,7 +3,6 @@
  * a line that names its place.
  */
 #include <math.h>
-#include <stdlib.h>
 
 #include "base/number.h"
 #include "template/problem_text.h"

@@ -4,7 +4,6 @@
 #include "tuner/cli/report_svg.h"
 
 #include <math.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 

@@ -5,7 +5,6 @@
  */
 #include "tuner/cli/study.h"
 
-#include <stdlib.h>
 #include <string.h>
 
 #include "api/tune.h"

@@ -8,7 +8,6 @@
 #include <string.h>
 
 #include "base/grow.h"
-#include "base/model.h"
 #include "base/number.h"
 #include "base/suggest.h"
 #include "tuner/strategy.h"
