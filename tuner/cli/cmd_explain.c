@@ -3,7 +3,6 @@
  */
 #include <math.h>
 #include <stdlib.h>
-#include <unistd.h>
 
 #include "api/tune.h"
 #include "base/json.h"
@@ -235,9 +234,7 @@ static tt_status print_table(const tt__explanation *e, const tt__column *columns
             add_times(&t, &e->items[i]);
         else if (tt__facts_counted(&e->items[i].facts))
             add_counters(&t, &e->items[i]);
-    tt_status status = t.n_cells ? tt__table_print(&t, stdout, tt__cli_columns(STDOUT_FILENO)) : TT_OK;
-    tt__table_free(&t);
-    return status;
+    return tt__table_show(&t);
 }
 
 static tt_status print_tables(const tt__explanation *e) {

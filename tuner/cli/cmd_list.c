@@ -3,7 +3,6 @@
  * in this machine. Templates are compared if they are built in or named with --template.
  */
 #include <string.h>
-#include <unistd.h>
 
 #include "base/json.h"
 #include "template/problem_text.h"
@@ -67,13 +66,10 @@ static void add_row(tt__table *t, const tt__winner *w, const char *when, const c
 }
 
 static tt_status flush_table(listing *l) {
-    tt_status status = TT_OK;
-    if (l->table.n_cells) {
-        printf("%s%s\n", l->n > l->table.n_cells / l->table.n_columns ? "\n" : "", l->heading);
-        status = tt__table_print(&l->table, stdout, tt__cli_columns(STDOUT_FILENO));
-    }
-    tt__table_free(&l->table);
-    return status;
+    if (l->table.n_cells == 0)
+        return TT_OK;
+    printf("%s%s\n", l->n > l->table.n_cells / l->table.n_columns ? "\n" : "", l->heading);
+    return tt__table_show(&l->table);
 }
 
 /* Winners come grouped by GPU. Each GPU gets a table. */
