@@ -4,6 +4,7 @@
 #include "db/check.h"
 #include "tuner/cli/cli.h"
 #include "tuner/cli/options.h"
+#include "tuner/cli/problems.h"
 
 static void print(void *user, const char *what) {
     (void)user;
@@ -32,8 +33,8 @@ static int check_store(const tt__cli_args *args) {
 }
 
 static bool about_a_template(const tt__cli_args *a) {
-    return a->n_problems || a->elem_size || a->batch || a->lds || a->ldd || a->align || a->warm ||
-           a->in_place || a->gpu || a->json || a->n_texts || a->compile_timeout_s > 0;
+    return a->n_problems || tt__cli_has_layout(a) || a->warm || a->gpu || a->json || a->n_texts ||
+           a->compile_timeout_s > 0;
 }
 
 static tt_status check(const tt__cli_args *args) {

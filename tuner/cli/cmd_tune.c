@@ -268,8 +268,7 @@ static tt_status check(const tt__cli_args *args) {
         return tt__fail(TT_E_INVALID, "--stale tunes the built-in operations: leave --op, --permute, "
                                       "--kernel and --problem out, or tune "
                                       "without --stale");
-    if (args->elem_size || args->batch || args->lds || args->ldd || args->align || args->in_place ||
-        args->warm)
+    if (tt__cli_has_layout(args) || args->warm)
         return tt__fail(TT_E_INVALID,
                         "--stale tunes each problem as it is stored: leave --elem-size, --dtype, "
                         "--batch, --lds, --ldd, --align, --in-place and --warm out");

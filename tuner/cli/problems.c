@@ -47,9 +47,12 @@ void tt__cli_add_matrix(tt__str *out, const tt__cli_args *args) {
             tt__str_addf(out, " %s=%lld", values[i].name, (long long)values[i].value);
 }
 
+bool tt__cli_has_layout(const tt__cli_args *args) {
+    return args->elem_size || args->batch || args->lds || args->ldd || args->align || args->in_place;
+}
+
 tt_status tt__cli_check_problems(const tt__cli_args *args) {
     const char *what = args->kernel_file ? args->kernel_file : args->op;
-    bool layout = args->elem_size || args->batch || args->lds || args->ldd || args->align || args->in_place;
     if (args->permute && (what || args->n_problems || args->n_texts || args->batch || args->lds ||
                           args->ldd || args->in_place))
         return tt__fail(
@@ -65,7 +68,7 @@ tt_status tt__cli_check_problems(const tt__cli_args *args) {
             TT_E_INVALID,
             "--problem %s: of what? Name a built-in operation with --op, or your file with --kernel",
             args->texts[0]);
-    if (what && (args->n_problems || layout))
+    if (what && (args->n_problems || tt__cli_has_layout(args)))
         return tt__fail(TT_E_INVALID,
                         "%s: sizes, shapes and layouts are for matrices; name its variables with --problem",
                         what);

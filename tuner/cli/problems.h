@@ -20,7 +20,11 @@ void tt__cli_problems_close(tt__cli_problems *p);
 /* Checks that --kernel, --op, --problem, shapes and layouts fit together. TT_E_INVALID. */
 tt_status tt__cli_check_problems(const tt__cli_args *args);
 
-/* The same, and there must be exactly one problem. `does` is for the message: "answers for one". */
+/* Does the command line say how a matrix lies in memory? */
+bool tt__cli_has_layout(const tt__cli_args *args);
+
+/* As tt__cli_check_problems, and there must be exactly one problem. `does` is for the message: "answers for
+ * one". */
 tt_status tt__cli_check_one(const tt__cli_args *args, const char *command, const char *does);
 
 /* Does --kernel NAME|FILE.cu name a file? */
