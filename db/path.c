@@ -7,6 +7,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -48,21 +49,16 @@ static bool is_standard(const char *path) {
 
 /* mkdir -p for the folder of `path`. New folders get mode 0700. */
 static tt_status make_folder(const char *path) {
-    tt__str folder = {0};
-    tt_status status = TT_OK;
-    for (const char *slash = strchr(path + 1, '/'); slash && status == TT_OK;
-         slash = strchr(slash + 1, '/')) {
-        tt__str_free(&folder);
-        tt__str_addn(&folder, path, (size_t)(slash - path));
-        status = tt__str_check(&folder);
-        if (status == TT_OK && mkdir(folder.text, 0700) != 0 && errno != EEXIST)
-            status = tt__fail(TT_E_DB,
-                              "%s: cannot create the folder %s for the store: %s (name another file "
-                              "with --db)",
-                              path, folder.text, strerror(errno));
+    char folder[PATH_MAX]; /* stat has taken the path, so it is shorter */
+    for (const char *slash = strchr(path + 1, '/'); slash; slash = strchr(slash + 1, '/')) {
+        snprintf(folder, sizeof folder, "%.*s", (int)(slash - path), path);
+        if (mkdir(folder, 0700) != 0 && errno != EEXIST)
+            return tt__fail(TT_E_DB,
+                            "%s: cannot create the folder %s for the store: %s (name another file "
+                            "with --db)",
+                            path, folder, strerror(errno));
     }
-    tt__str_free(&folder);
-    return status;
+    return TT_OK;
 }
 
 /* mknod creates the file without opening it. With open and close, this process would lose locks that another
@@ -99,26 +95,23 @@ static tt_status create_file(const char *path) {
 
 /* Files that SQLite reads beside a store. */
 static const char *const sides[] = {"-wal", "-shm", "-journal"};
-enum { SIDES = TT__COUNT(sides) };
+enum { SIDES = TT__COUNT(sides), SIDE_MAX = PATH_MAX + 16 };
 
 /* SQLite opens them by name. With a FIFO it would wait forever, and a link can lead anywhere. */
 static tt_status check_side_kinds(const char *path) {
     char buffer[PATH_MAX];
     const char *real = realpath(path, buffer); /* they lie beside the target of a link */
-    tt_status status = TT_OK;
-    for (int i = 0; i < SIDES && status == TT_OK; i++) {
-        tt__str side = {0};
+    for (int i = 0; i < SIDES; i++) {
+        char side[SIDE_MAX];
         struct stat st;
-        tt__str_addf(&side, "%s%s", real ? real : path, sides[i]);
-        status = tt__str_check(&side);
-        if (status == TT_OK && lstat(side.text, &st) == 0 && !S_ISREG(st.st_mode))
-            status = tt__fail(TT_E_DB,
-                              "%s: %s beside it is not a regular file, and SQLite would read it: remove "
-                              "it, or name another store (--db)",
-                              path, side.text);
-        tt__str_free(&side);
+        snprintf(side, sizeof side, "%s%s", real ? real : path, sides[i]);
+        if (lstat(side, &st) == 0 && !S_ISREG(st.st_mode))
+            return tt__fail(TT_E_DB,
+                            "%s: %s beside it is not a regular file, and SQLite would read it: remove "
+                            "it, or name another store (--db)",
+                            path, side);
     }
-    return status;
+    return TT_OK;
 }
 
 tt_status tt__path_prepare(const char *path, tt__store_mode mode) {
@@ -161,37 +154,32 @@ static bool others_write(const struct stat *st) {
  * a log beside it, and SQLite would read the log as part of the store. */
 static tt_status check_folder(const char *path, const char *real, const struct stat *store) {
     const char *slash = strrchr(real, '/');
-    tt__str folder = {0};
+    char folder[PATH_MAX];
     struct stat st;
-    tt__str_addn(&folder, real, (size_t)(slash - real) + (slash == real));
-    tt_status status = tt__str_check(&folder);
-    if (status == TT_OK && stat(folder.text, &st) == 0 && ((st.st_mode & S_IWOTH) || is_stranger(&st, store)))
-        status = tt__fail(
+    snprintf(folder, sizeof folder, "%.*s", (int)(slash - real) + (slash == real), real);
+    if (stat(folder, &st) == 0 && ((st.st_mode & S_IWOTH) || is_stranger(&st, store)))
+        return tt__fail(
             TT_E_DB,
             "%s: others can make files in the folder %s (mode %04o, user %u) and so replace what is in the "
             "store, from which code gets loaded: use a folder of your own, or set TILETUNE_TRUST_STORE=1 "
             "if you trust all who can",
-            path, folder.text, (unsigned)(st.st_mode & 07777), (unsigned)st.st_uid);
-    tt__str_free(&folder);
-    return status;
+            path, folder, (unsigned)(st.st_mode & 07777), (unsigned)st.st_uid);
+    return TT_OK;
 }
 
 static tt_status check_sides(const char *path, const char *real, const struct stat *store) {
-    tt_status status = TT_OK;
-    for (int i = 0; i < SIDES && status == TT_OK; i++) {
-        tt__str side = {0};
+    for (int i = 0; i < SIDES; i++) {
+        char side[SIDE_MAX];
         struct stat st;
-        tt__str_addf(&side, "%s%s", real, sides[i]);
-        status = tt__str_check(&side);
-        if (status == TT_OK && lstat(side.text, &st) == 0 && (others_write(&st) || is_stranger(&st, store)))
-            status = tt__fail(
+        snprintf(side, sizeof side, "%s%s", real, sides[i]);
+        if (lstat(side, &st) == 0 && (others_write(&st) || is_stranger(&st, store)))
+            return tt__fail(
                 TT_E_DB,
                 "%s: others could have written %s (mode %04o, user %u), which SQLite takes for part of the "
                 "store: remove it, or set TILETUNE_TRUST_STORE=1 if you trust what is in it",
-                path, side.text, (unsigned)(st.st_mode & 07777), (unsigned)st.st_uid);
-        tt__str_free(&side);
+                path, side, (unsigned)(st.st_mode & 07777), (unsigned)st.st_uid);
     }
-    return status;
+    return TT_OK;
 }
 
 tt_status tt__path_check_private(const char *path) {
@@ -208,10 +196,8 @@ tt_status tt__path_check_private(const char *path) {
     char real[PATH_MAX];
     if (!realpath(path, real))
         return tt__fail(TT_E_DB, "%s: cannot tell where it is: %s", path, strerror(errno));
-    tt_status status = check_folder(path, real, &st);
-    if (status == TT_OK)
-        status = check_sides(path, real, &st);
-    return status;
+    TT_TRY(check_folder(path, real, &st));
+    return check_sides(path, real, &st);
 }
 
 tt_status tt__path_immutable_uri(tt__str *out, const char *path) {
@@ -227,10 +213,8 @@ tt_status tt__path_immutable_uri(tt__str *out, const char *path) {
 }
 
 bool tt__path_has_wal(const char *path) {
-    tt__str wal = {0};
+    char wal[SIDE_MAX];
     struct stat st;
-    tt__str_addf(&wal, "%s-wal", path);
-    bool has = !wal.failed && stat(wal.text, &st) == 0 && st.st_size > 0;
-    tt__str_free(&wal);
-    return has;
+    snprintf(wal, sizeof wal, "%s-wal", path);
+    return stat(wal, &st) == 0 && st.st_size > 0;
 }
