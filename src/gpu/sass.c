@@ -18,46 +18,28 @@ enum {
     CC_SPLIT_OFFSET = 90, /* from here on a branch has eight bits of its offset apart */
     DEPTH_MAX = 3,
     LOOPS_MAX = 128,
+    OPS_MAX = 7,
 };
 
 /* Which member counts it, and whether it has a width. */
 static const struct {
-    int op;
     size_t member, bytes; /* bytes 0: no width */
+    int ops[OPS_MAX];     /* 0: no more */
 } kinds[] = {
 #define OF(member) offsetof(tt__sass, member)
-    {0x180, OF(loads), OF(load_bytes)},
-    {0x181, OF(loads), OF(load_bytes)}, /* LD, LDG */
-    {0x1ae, OF(loads), OF(load_bytes)}, /* LDGSTS */
-    {0x185, OF(stores), OF(store_bytes)},
-    {0x186, OF(stores), OF(store_bytes)}, /* ST, STG */
-    {0x183, OF(local), 0},
-    {0x187, OF(local), 0}, /* LDL, STL */
-    {0x184, OF(shared), 0},
-    {0x188, OF(shared), 0}, /* LDS, STS */
-    {0x18a, OF(atomics), 0},
-    {0x18e, OF(atomics), 0}, /* ATOM, RED */
-    {0x1a6, OF(atomics), 0},
-    {0x1a8, OF(atomics), 0}, /* REDG, ATOMG */
-    {0x1a9, OF(atomics), 0},
-    {0x18c, OF(atomics), 0}, /* ATOMG.CAS, ATOMS */
-    {0x18d, OF(atomics), 0},
-    {0x11d, OF(barriers), 0}, /* ATOMS.CAS, BAR */
-    {0x020, OF(fp32), 0},
-    {0x021, OF(fp32), 0}, /* FMUL, FADD */
-    {0x023, OF(fp32), 0},
-    {0x028, OF(fp64), 0}, /* FFMA, DMUL */
-    {0x029, OF(fp64), 0},
-    {0x02b, OF(fp64), 0}, /* DADD, DFMA */
-    {0x030, OF(fp16), 0},
-    {0x031, OF(fp16), 0}, /* HADD2, HFMA2 */
-    {0x032, OF(fp16), 0},
-    {0x03c, OF(tensor), 0}, /* HMUL2, HMMA */
-    {0x037, OF(tensor), 0},
-    {0x03f, OF(tensor), 0}, /* IMMA, DMMA */
-    {0x1f0, OF(tensor), 0},
-    {0x108, OF(special), 0}, /* HGMMA, MUFU */
-    {BRA, OF(branches), 0},
+    {OF(loads), OF(load_bytes), {0x180, 0x181, 0x1ae}}, /* LD, LDG, LDGSTS */
+    {OF(stores), OF(store_bytes), {0x185, 0x186}},      /* ST, STG */
+    {OF(local), 0, {0x183, 0x187}},                     /* LDL, STL */
+    {OF(shared), 0, {0x184, 0x188}},                    /* LDS, STS */
+    {OF(atomics), 0, {0x18a, 0x18e, 0x1a6, 0x1a8, 0x1a9, 0x18c, 0x18d}},
+    /* ATOM, RED, REDG, ATOMG, ATOMG.CAS, ATOMS, ATOMS.CAS */
+    {OF(barriers), 0, {0x11d}},                    /* BAR */
+    {OF(fp32), 0, {0x020, 0x021, 0x023}},          /* FMUL, FADD, FFMA */
+    {OF(fp64), 0, {0x028, 0x029, 0x02b}},          /* DMUL, DADD, DFMA */
+    {OF(fp16), 0, {0x030, 0x031, 0x032}},          /* HADD2, HFMA2, HMUL2 */
+    {OF(tensor), 0, {0x03c, 0x037, 0x03f, 0x1f0}}, /* HMMA, IMMA, DMMA, HGMMA */
+    {OF(special), 0, {0x108}},                     /* MUFU */
+    {OF(branches), 0, {BRA}},
 #undef OF
 };
 
@@ -118,11 +100,12 @@ static void count(tt__sass *out, const code *c, size_t i) {
     const int op = op_at(c, i);
     out->all += w;
     for (size_t k = 0; k < sizeof kinds / sizeof *kinds; k++)
-        if (kinds[k].op == op) {
-            *(double *)((char *)out + kinds[k].member) += w;
-            if (kinds[k].bytes)
-                *(double *)((char *)out + kinds[k].bytes) += w * width(c, i);
-        }
+        for (size_t n = 0; n < OPS_MAX && kinds[k].ops[n]; n++)
+            if (kinds[k].ops[n] == op) {
+                *(double *)((char *)out + kinds[k].member) += w;
+                if (kinds[k].bytes)
+                    *(double *)((char *)out + kinds[k].bytes) += w * width(c, i);
+            }
 }
 
 /* Code ends with branches to themselves and NOPs, up to a multiple of 128 bytes. */
