@@ -33,13 +33,10 @@ static void found(checking *c, const char *fmt, ...) {
 static tt_status each(checking *c, tt__sql sql, const char *what,
                       tt_status (*look)(checking *c, sqlite3_stmt *row)) {
     sqlite3_stmt *stmt;
-    bool row;
-    TT_TRY(tt__db_stmt(c->store, &stmt, sql, ""));
-    tt_status status;
-    for (int64_t n = 1; (status = tt__db_step(c->store, stmt, &row)) == TT_OK && row; n++)
+    tt_status status = tt__db_stmt(c->store, &stmt, sql, "");
+    for (int64_t n = 1; tt__db_next(c->store, stmt, &status); n++)
         if (look(c, stmt) != TT_OK)
             found(c, "%s %lld: %s", what, (long long)n, tt_last_error());
-    tt__db_done(stmt);
     return status;
 }
 

@@ -245,6 +245,15 @@ tt_status tt__db_step(tt__store *s, sqlite3_stmt *stmt, bool *row) {
     return status;
 }
 
+bool tt__db_next(tt__store *s, sqlite3_stmt *stmt, tt_status *status) {
+    bool row = false;
+    if (*status == TT_OK)
+        *status = tt__db_step(s, stmt, &row);
+    if (!row)
+        tt__db_done(stmt);
+    return row;
+}
+
 void tt__db_done(sqlite3_stmt *stmt) {
     if (stmt) {
         sqlite3_reset(stmt);
@@ -317,17 +326,14 @@ tt_status tt__db_end(tt__store *s, bool own, tt_status status) {
 tt_status tt__store_begin(tt__store *s) {
     if (s->grouped)
         return tt__fail(TT_E_INTERNAL, "%s: tt__store_begin inside a group of writes", s->path);
-    TT_TRY(tt__db_begin(s, &s->grouped));
-    return TT_OK;
+    return tt__db_begin(s, &s->grouped);
 }
 
 tt_status tt__store_commit(tt__store *s) {
     if (!s->grouped)
         return tt__fail(TT_E_INTERNAL, "%s: tt__store_commit without tt__store_begin", s->path);
-    if (sqlite3_get_autocommit(s->db)) {
-        s->grouped = false;
-        return tt__fail(TT_E_DB, "%s: an earlier failure has undone this group of writes", s->path);
-    }
     s->grouped = false;
+    if (sqlite3_get_autocommit(s->db))
+        return tt__fail(TT_E_DB, "%s: an earlier failure has undone this group of writes", s->path);
     return tt__db_end(s, true, TT_OK);
 }

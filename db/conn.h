@@ -53,6 +53,9 @@ int tt__db_script(tt__store *s, const char *sql);
 tt_status tt__db_stmt(tt__store *s, sqlite3_stmt **out, tt__sql sql, const char *types, ...);
 /* Steps to the next row, if there is one, and waits for other processes. Resets the statement on failure. */
 tt_status tt__db_step(tt__store *s, sqlite3_stmt *stmt, bool *row);
+/* The loop over the rows of a query: `while (tt__db_next(s, stmt, &status))`. It ends, and resets the
+ * statement, if *status is not TT_OK, after the last row, and on failure, which becomes *status. */
+bool tt__db_next(tt__store *s, sqlite3_stmt *stmt, tt_status *status);
 /* Resets a statement for its next use. NULL is allowed. */
 void tt__db_done(sqlite3_stmt *stmt);
 /* Runs a statement that returns no row. */

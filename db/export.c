@@ -116,14 +116,10 @@ typedef tt_status (*row_fn)(export *x, sqlite3_stmt *stmt);
 
 static tt_status each_row(export *x, tt__sql sql, row_fn fn) {
     sqlite3_stmt *stmt;
-    bool row;
-    TT_TRY(tt__db_stmt(x->store, &stmt, sql, "iiitti", x->gpu_id, x->env_id, x->replayed, x->part.op,
-                       x->part.kernel, x->problem_id));
-    tt_status status;
-    for (x->n_rows = 0; (status = tt__db_step(x->store, stmt, &row)) == TT_OK && row; x->n_rows++)
-        if ((status = fn(x, stmt)) != TT_OK)
-            break;
-    tt__db_done(stmt);
+    tt_status status = tt__db_stmt(x->store, &stmt, sql, "iiitti", x->gpu_id, x->env_id, x->replayed,
+                                   x->part.op, x->part.kernel, x->problem_id);
+    for (x->n_rows = 0; tt__db_next(x->store, stmt, &status); x->n_rows++)
+        status = fn(x, stmt);
     return status;
 }
 

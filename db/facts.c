@@ -45,33 +45,27 @@ tt_status tt__store_energy_put(tt__store *s, int64_t gpu_id, int64_t problem_id,
 
 tt_status tt__store_energies(tt__store *s, int64_t gpu_id, int64_t problem_id, tt__energy_fn fn, void *user) {
     sqlite3_stmt *stmt;
-    bool row;
-    TT_TRY(tt__db_stmt(s, &stmt, TT__SQL_ENERGIES, "ii", gpu_id, problem_id));
-    tt_status status;
-    while ((status = tt__db_step(s, stmt, &row)) == TT_OK && row) {
+    tt_status status = tt__db_stmt(s, &stmt, TT__SQL_ENERGIES, "ii", gpu_id, problem_id);
+    while (tt__db_next(s, stmt, &status)) {
         char kernel[TT__NAME_MAX], config[TT__CONFIG_MAX];
         tt__energy e;
         if (tt__checked_energy(stmt, 0, &e) != TT_OK)
             continue; /* likewise */
         tt__text_read(stmt, TT__ENERGY_FIELDS, kernel, sizeof kernel, TT__CLEAN_NAME);
         tt__text_read(stmt, TT__ENERGY_FIELDS + 1, config, sizeof config, TT__CLEAN_NAME);
-        if ((status = fn(user, kernel, config, &e)) != TT_OK)
-            break;
+        status = fn(user, kernel, config, &e);
     }
-    tt__db_done(stmt);
     return status;
 }
 
 tt_status tt__store_unsolved(tt__store *s, int64_t gpu_id, const char *op, tt__unsolved_fn fn, void *user) {
     sqlite3_stmt *stmt;
-    bool row;
-    TT_TRY(tt__db_stmt(s, &stmt, TT__SQL_UNSOLVED, "it", gpu_id, op));
-    tt_status status;
-    while ((status = tt__db_step(s, stmt, &row)) == TT_OK && row) {
+    tt_status status = tt__db_stmt(s, &stmt, TT__SQL_UNSOLVED, "it", gpu_id, op);
+    while (tt__db_next(s, stmt, &status)) {
         tt__unsolved u = {0};
         int at = tt__fields_read(stmt, 0, tt__gpu_fields, TT__GPU_FIELDS, &u.gpu);
         if ((status = tt__db_problem_read(s, stmt, at, &u.problem)) != TT_OK)
-            break;
+            continue; /* ends the loop */
         at += TT__PROBLEM_COL_COUNT;
         u.tried = sqlite3_column_int64(stmt, at++);
         u.passed = sqlite3_column_int64(stmt, at++);
@@ -80,9 +74,7 @@ tt_status tt__store_unsolved(tt__store *s, int64_t gpu_id, const char *op, tt__u
         tt__text_read(stmt, at++, u.reason, sizeof u.reason, TT__CLEAN_TEXT);
         tt__text_read(stmt, at++, u.kernel, sizeof u.kernel, TT__CLEAN_NAME);
         tt__text_read(stmt, at++, u.config, sizeof u.config, TT__CLEAN_NAME);
-        if ((status = fn(user, &u)) != TT_OK)
-            break;
+        status = fn(user, &u);
     }
-    tt__db_done(stmt);
     return status;
 }

@@ -102,17 +102,14 @@ static void consider(search *f, const char *wanted, const tt__gpu *gpu, int64_t 
 tt_status tt__store_find_gpu(tt__store *s, const char *name, tt__gpu *gpu, int64_t *id) {
     search f = {.exact_id = -1, .part_id = -1};
     sqlite3_stmt *stmt;
-    bool row;
     *id = -1;
     *gpu = (tt__gpu){0};
-    TT_TRY(tt__db_stmt(s, &stmt, TT__SQL_GPU_LIST, ""));
-    tt_status status;
-    while ((status = tt__db_step(s, stmt, &row)) == TT_OK && row) {
+    tt_status status = tt__db_stmt(s, &stmt, TT__SQL_GPU_LIST, "");
+    while (tt__db_next(s, stmt, &status)) {
         tt__gpu found = {0};
         tt__fields_read(stmt, 1, tt__gpu_fields, TT__GPU_FIELDS, &found);
         consider(&f, name, &found, sqlite3_column_int64(stmt, 0));
     }
-    tt__db_done(stmt);
     if (status == TT_OK)
         status = tt__str_check(&f.names);
     if (status != TT_OK) {

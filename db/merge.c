@@ -49,17 +49,11 @@ static int64_t map_get(const id_map *m, sqlite3_stmt *row, int at) {
 static tt_status each(merge *m, tt__sql sql, const char *what,
                       tt_status (*take)(merge *m, sqlite3_stmt *row)) {
     sqlite3_stmt *stmt;
-    bool row;
     bool takes_gpu = sql == TT__SQL_MERGE_RUNS || sql == TT__SQL_MERGE_WINNERS;
-    TT_TRY(tt__db_stmt(m->from, &stmt, sql, takes_gpu ? "i" : "", m->opts->gpu_id));
-    tt_status status;
-    for (int64_t n = 1; (status = tt__db_step(m->from, stmt, &row)) == TT_OK && row; n++)
-        if ((status = take(m, stmt)) != TT_OK) {
-            if (status == TT_E_INVALID)
-                tt__fail_prefix(status, "%s: %s %lld", tt__store_path(m->from), what, (long long)n);
-            break;
-        }
-    tt__db_done(stmt);
+    tt_status status = tt__db_stmt(m->from, &stmt, sql, takes_gpu ? "i" : "", m->opts->gpu_id);
+    for (int64_t n = 1; tt__db_next(m->from, stmt, &status); n++)
+        if ((status = take(m, stmt)) == TT_E_INVALID)
+            tt__fail_prefix(status, "%s: %s %lld", tt__store_path(m->from), what, (long long)n);
     return status;
 }
 

@@ -57,18 +57,13 @@ static tt_status read_setting(sqlite3_stmt *row, tt__setting *out) {
 
 static tt_status read_settings(tt__store *s, int64_t id, tt__problem *p) {
     sqlite3_stmt *stmt;
-    bool row;
-    TT_TRY(tt__db_stmt(s, &stmt, TT__SQL_VALUES, "i", id));
-    tt_status status;
-    while ((status = tt__db_step(s, stmt, &row)) == TT_OK && row) {
+    tt_status status = tt__db_stmt(s, &stmt, TT__SQL_VALUES, "i", id);
+    while (tt__db_next(s, stmt, &status)) {
         if (p->n == TT__VARIABLES_MAX)
             status = tt__fail(TT_E_INVALID, "more than %d variables", TT__VARIABLES_MAX);
         else
             status = read_setting(stmt, &p->settings[p->n++]);
-        if (status != TT_OK)
-            break;
     }
-    tt__db_done(stmt);
     return status;
 }
 

@@ -42,14 +42,10 @@ typedef struct pruning {
 /* Collects the ids of rows to delete, because a loop over a table cannot delete from it. */
 static tt_status collect(pruning *p, tt__sql sql, tt_status (*consider)(pruning *p, sqlite3_stmt *row)) {
     sqlite3_stmt *stmt;
-    bool row;
     p->list.n = 0;
-    TT_TRY(tt__db_stmt(p->store, &stmt, sql, ""));
-    tt_status status;
-    while ((status = tt__db_step(p->store, stmt, &row)) == TT_OK && row)
-        if ((status = consider(p, stmt)) != TT_OK)
-            break;
-    tt__db_done(stmt);
+    tt_status status = tt__db_stmt(p->store, &stmt, sql, "");
+    while (tt__db_next(p->store, stmt, &status))
+        status = consider(p, stmt);
     return status;
 }
 

@@ -37,16 +37,13 @@ const char *tt__recording_hash(const tt__recording *r, const char *kernel) {
 
 tt_status tt__recording_problems(const tt__recording *r, const char *op, tt__problem_fn fn, void *user) {
     sqlite3_stmt *stmt;
-    bool row;
-    TT_TRY(tt__db_stmt(r->store, &stmt, TT__SQL_RECORDED_PROBLEMS, "t", op));
-    tt_status status;
-    while ((status = tt__db_step(r->store, stmt, &row)) == TT_OK && row) {
+    tt_status status = tt__db_stmt(r->store, &stmt, TT__SQL_RECORDED_PROBLEMS, "t", op);
+    while (tt__db_next(r->store, stmt, &status)) {
         tt__problem p;
-        if ((status = tt__db_problem_read(r->store, stmt, 0, &p)) != TT_OK ||
-            (status = fn(user, &p)) != TT_OK)
-            break;
+        status = tt__db_problem_read(r->store, stmt, 0, &p);
+        if (status == TT_OK)
+            status = fn(user, &p);
     }
-    tt__db_done(stmt);
     return status;
 }
 

@@ -160,11 +160,9 @@ tt_status tt__store_trials(tt__store *s, int64_t gpu_id, const tt__env *env, int
                            tt__stage stage, tt__trial_fn fn, void *user) {
     enum { KERNEL = TT__TRIAL_COL_COUNT, HASH, CONFIG, SOURCE, RUN, AT };
     sqlite3_stmt *stmt;
-    bool row;
-    TT_TRY(tt__db_stmt(s, &stmt, TT__SQL_TRIALS, "tttiii", env->driver, env->nvrtc, env->library, gpu_id,
-                       problem_id, (int64_t)stage));
-    tt_status status = TT_OK;
-    while (status == TT_OK && (status = tt__db_step(s, stmt, &row)) == TT_OK && row) {
+    tt_status status = tt__db_stmt(s, &stmt, TT__SQL_TRIALS, "tttiii", env->driver, env->nvrtc, env->library,
+                                   gpu_id, problem_id, (int64_t)stage);
+    while (tt__db_next(s, stmt, &status)) {
         tt__trial trial;
         status = tt__trial_read(s, stmt, &trial);
         tt__trial_row r = {
@@ -182,7 +180,6 @@ tt_status tt__store_trials(tt__store *s, int64_t gpu_id, const tt__env *env, int
         if (status == TT_OK)
             status = fn(user, &r);
     }
-    tt__db_done(stmt);
     return status;
 }
 

@@ -47,33 +47,28 @@ tt_status tt__store_winner_get(tt__store *s, int64_t gpu_id, int64_t problem_id,
 tt_status tt__store_winners(tt__store *s, int64_t gpu_id, int cc, const char *op, tt__winner_fn fn,
                             void *user) {
     sqlite3_stmt *stmt;
-    bool row;
     tt__sql sql = gpu_id ? TT__SQL_WINNERS_OF_GPU : TT__SQL_WINNERS_OF_CC;
-    TT_TRY(tt__db_stmt(s, &stmt, sql, "it", gpu_id ? gpu_id : (int64_t)cc, op));
-    tt_status status;
-    while ((status = tt__db_step(s, stmt, &row)) == TT_OK && row) {
+    tt_status status = tt__db_stmt(s, &stmt, sql, "it", gpu_id ? gpu_id : (int64_t)cc, op);
+    while (tt__db_next(s, stmt, &status)) {
         tt__winner w;
-        if ((status = read_winner(s, stmt, &w)) != TT_OK || (status = fn(user, &w)) != TT_OK)
-            break;
+        status = read_winner(s, stmt, &w);
+        if (status == TT_OK)
+            status = fn(user, &w);
     }
-    tt__db_done(stmt);
     return status;
 }
 
 tt_status tt__store_winner_keys(tt__store *s, int cc, const char *op, const char *text,
                                 const tt__range ranges[TT__RANGES], tt__winner_key_fn fn, void *user) {
     sqlite3_stmt *stmt;
-    bool row;
-    TT_TRY(tt__db_stmt(s, &stmt, TT__SQL_WINNER_KEYS, "ittiiii", (int64_t)cc, op, text, ranges[0].least,
-                       ranges[0].most, ranges[1].least, ranges[1].most));
-    tt_status status;
-    while ((status = tt__db_step(s, stmt, &row)) == TT_OK && row) {
+    tt_status status = tt__db_stmt(s, &stmt, TT__SQL_WINNER_KEYS, "ittiiii", (int64_t)cc, op, text,
+                                   ranges[0].least, ranges[0].most, ranges[1].least, ranges[1].most);
+    while (tt__db_next(s, stmt, &status)) {
         tt__problem p;
-        if ((status = tt__db_problem_read(s, stmt, 3, &p)) != TT_OK ||
-            (status = fn(user, sqlite3_column_int64(stmt, 0), sqlite3_column_int64(stmt, 1),
-                         sqlite3_column_int(stmt, 2), &p)) != TT_OK)
-            break;
+        status = tt__db_problem_read(s, stmt, 3, &p);
+        if (status == TT_OK)
+            status = fn(user, sqlite3_column_int64(stmt, 0), sqlite3_column_int64(stmt, 1),
+                        sqlite3_column_int(stmt, 2), &p);
     }
-    tt__db_done(stmt);
     return status;
 }
