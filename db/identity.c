@@ -75,32 +75,30 @@ tt_status tt__store_gpu(tt__store *s, const tt__gpu *gpu, int64_t *id) {
 
 /* State of the search over all GPUs, which starts with the GPU used last. */
 typedef struct search {
-    tt__gpu exact, part;
-    int64_t exact_id, part_id; /* -1: none */
-    bool ambiguous;            /* several names contain the part */
+    tt__gpu best;
+    int64_t id;
+    enum { NONE, PART, EXACT } match; /* of the best */
+    bool ambiguous;                   /* several names contain the part */
     tt__str names;
 } search;
 
 static void consider(search *f, const char *wanted, const tt__gpu *gpu, int64_t id) {
     if (!f->names.text || !strstr(f->names.text, gpu->name))
         tt__str_addf(&f->names, "%s%s", f->names.len ? ", " : "", gpu->name);
-    if (tt__same_letters(gpu->name, wanted)) {
-        if (f->exact_id < 0) {
-            f->exact = *gpu;
-            f->exact_id = id;
-        }
-    } else if (tt__has_letters(gpu->name, wanted)) {
-        if (f->part_id < 0) {
-            f->part = *gpu;
-            f->part_id = id;
-        } else if (!tt__same_letters(f->part.name, gpu->name)) {
-            f->ambiguous = true;
-        }
+    int match = tt__same_letters(gpu->name, wanted)  ? EXACT
+                : tt__has_letters(gpu->name, wanted) ? PART
+                                                     : NONE;
+    f->ambiguous |= match == PART && f->match == PART && !tt__same_letters(f->best.name, gpu->name);
+    if (match > (int)f->match) {
+        f->best = *gpu;
+        f->id = id;
+        f->match = match;
+        f->ambiguous = false;
     }
 }
 
 tt_status tt__store_find_gpu(tt__store *s, const char *name, tt__gpu *gpu, int64_t *id) {
-    search f = {.exact_id = -1, .part_id = -1};
+    search f = {.match = NONE};
     sqlite3_stmt *stmt;
     *id = -1;
     *gpu = (tt__gpu){0};
@@ -114,12 +112,9 @@ tt_status tt__store_find_gpu(tt__store *s, const char *name, tt__gpu *gpu, int64
         status = tt__str_check(&f.names);
     if (status != TT_OK) {
         /* keep the failure */
-    } else if (f.exact_id >= 0) {
-        *gpu = f.exact;
-        *id = f.exact_id;
-    } else if (f.part_id >= 0 && !f.ambiguous) {
-        *gpu = f.part;
-        *id = f.part_id;
+    } else if (f.match != NONE && !f.ambiguous) {
+        *gpu = f.best;
+        *id = f.id;
     } else if (!f.names.len) {
         status = tt__fail(TT_E_INVALID, "GPU \"%s\": the store%s%s knows no GPU yet: tune on one first", name,
                           strcmp(s->path, ":memory:") == 0 ? "" : " ",
