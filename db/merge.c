@@ -152,20 +152,19 @@ static bool better(const tt__winner *now, const tt__winner *then) {
         rank[0] = strcmp(now->source, sources[i]) == 0 ? i : rank[0];
         rank[1] = strcmp(then->source, sources[i]) == 0 ? i : rank[1];
     }
-    int order = rank[0] - rank[1];
-    if (!order)
-        order = compare(tt__strtod(now->env.library, NULL), tt__strtod(then->env.library, NULL));
-    if (!order)
-        order = strverscmp(now->env.driver, then->env.driver);
-    if (!order)
-        order = strverscmp(now->env.nvrtc, then->env.nvrtc);
-    if (!order)
-        order = compare((double)now->trials, (double)then->trials);
-    if (!order)
-        order = compare((double)now->unix_ms, (double)then->unix_ms);
-    if (!order)
-        order = compare(then->time_us, now->time_us);
-    return order > 0;
+    const int orders[] = {
+        rank[0] - rank[1],
+        compare(tt__strtod(now->env.library, NULL), tt__strtod(then->env.library, NULL)),
+        strverscmp(now->env.driver, then->env.driver),
+        strverscmp(now->env.nvrtc, then->env.nvrtc),
+        compare((double)now->trials, (double)then->trials),
+        compare((double)now->unix_ms, (double)then->unix_ms),
+        compare(then->time_us, now->time_us),
+    };
+    for (size_t i = 0; i < TT__COUNT(orders); i++)
+        if (orders[i])
+            return orders[i] > 0;
+    return false;
 }
 
 static tt_status take_winner(merge *m, sqlite3_stmt *row) {
