@@ -26,14 +26,6 @@ typedef struct export {
 }
 export;
 
-/* T4's words for failures, which are fewer than ours. */
-static const char *const invalidity[TT__TRIAL_STATUS_COUNT] = {
-    [TT__TRIAL_OK] = "correct",           [TT__TRIAL_COMPILE_ERROR] = "compile",
-    [TT__TRIAL_LAUNCH_ERROR] = "runtime", [TT__TRIAL_WRONG_RESULT] = "correctness",
-    [TT__TRIAL_TIMEOUT] = "timeout",      [TT__TRIAL_CRASHED] = "runtime",
-    [TT__TRIAL_SKIPPED] = "constraints",
-};
-
 /* Kernel Tuner has fewer words than T4. */
 static const char *error_word(tt__trial_status status) {
     return status == TT__TRIAL_COMPILE_ERROR ? "CompilationFailedConfig"
@@ -46,27 +38,22 @@ static void write_ms(tt__json *j, const char *key, double ms, double per_ms) {
     tt__json_number(j, key, round(ms * per_ms) / per_ms, 12);
 }
 
-static void write_measurement(tt__json *j, const char *name, double ms) {
+static void write_measurement(tt__json *j, const char *name, double value, const char *unit) {
     tt__json_open(j, NULL, '{');
     tt__json_string(j, "name", name);
-    write_ms(j, "value", ms, 1e7); /* 0.1 ns */
-    tt__json_string(j, "unit", "ms");
+    write_ms(j, "value", value, 1e7); /* 0.1 ns; other numbers are whole */
+    tt__json_string(j, "unit", unit);
     tt__json_close(j, '}');
 }
 
 static void write_measurements(tt__json *j, const tt__trial *t, bool weighed) {
     tt__json_open(j, "measurements", '[');
     if (t->time_us > 0)
-        write_measurement(j, "time", t->time_us * 1e-3);
+        write_measurement(j, "time", t->time_us * 1e-3, "ms");
     if (t->time_us > 0 && weighed)
-        write_measurement(j, "weighed_time", t->time_us * t->weight * 1e-3);
-    if (t->regs > 0) {
-        tt__json_open(j, NULL, '{');
-        tt__json_string(j, "name", "registers");
-        tt__json_int(j, "value", t->regs);
-        tt__json_string(j, "unit", "");
-        tt__json_close(j, '}');
-    }
+        write_measurement(j, "weighed_time", t->time_us * t->weight * 1e-3, "ms");
+    if (t->regs > 0)
+        write_measurement(j, "registers", t->regs, "");
     tt__json_close(j, ']');
     tt__json_open(j, "objectives", '[');
     tt__json_string(j, NULL, weighed ? "weighed_time" : "time");
@@ -92,7 +79,7 @@ static void write_result(export *x, const tt__trial *t, sqlite3_stmt *stmt, int 
     tt__json_int(&j, "problem", sqlite3_column_int64(stmt, at + 4));
     tt__json_string(&j, "stage", sqlite3_column_int(stmt, at + 2) == TT__STAGE_FINAL ? "final" : "screen");
     tt__json_config(&j, "configuration", tt__db_text(stmt, at + 1));
-    tt__json_string(&j, "invalidity", invalidity[t->status]);
+    tt__json_string(&j, "invalidity", tt__t4_words[t->status]);
     tt__json_int(&j, "correctness", t->status == TT__TRIAL_OK);
     if (t->status != TT__TRIAL_OK) {
         tt__json_string(&j, "status", tt__trial_status_name(t->status));

@@ -196,30 +196,22 @@ static tt_status on_measurement(tt__import *m, void *user, const tt__member *v) 
 
 /* `status` is ours and precise. `invalidity` is from T4 and always there. */
 static tt_status find_status(const result *r, tt__trial_status *out) {
-    static const struct {
-        const char *name;
-        tt__trial_status status;
-    } words[] = {{"correct", TT__TRIAL_OK},           {"compile", TT__TRIAL_COMPILE_ERROR},
-                 {"runtime", TT__TRIAL_LAUNCH_ERROR}, {"correctness", TT__TRIAL_WRONG_RESULT},
-                 {"timeout", TT__TRIAL_TIMEOUT},      {"constraints", TT__TRIAL_SKIPPED}};
-    size_t word = 0;
-    while (word < TT__COUNT(words) && strcmp(words[word].name, r->invalidity) != 0)
+    int word = 0, s = 0;
+    while (word < TT__TRIAL_STATUS_COUNT && strcmp(tt__t4_words[word], r->invalidity) != 0)
         word++;
-    if (word == TT__COUNT(words))
+    if (word == TT__TRIAL_STATUS_COUNT)
         return tt__fail(TT_E_INVALID, "invalidity is \"%s\": T4 has no such word", r->invalidity);
-    *out = words[word].status;
+    *out = (tt__trial_status)word;
     if (!*r->status)
         return TT_OK;
-    for (int s = 0; s < TT__TRIAL_STATUS_COUNT; s++) {
-        if (strcmp(tt__trial_status_name((tt__trial_status)s), r->status) != 0)
-            continue;
-        if ((s == TT__TRIAL_OK) != (*out == TT__TRIAL_OK))
-            return tt__fail(TT_E_INVALID, "status is \"%s\", but invalidity \"%s\"", r->status,
-                            r->invalidity);
-        *out = (tt__trial_status)s;
-        return TT_OK;
-    }
-    return tt__fail(TT_E_INVALID, "status is \"%s\": there is no such status", r->status);
+    while (s < TT__TRIAL_STATUS_COUNT && strcmp(tt__trial_status_name((tt__trial_status)s), r->status) != 0)
+        s++;
+    if (s == TT__TRIAL_STATUS_COUNT)
+        return tt__fail(TT_E_INVALID, "status is \"%s\": there is no such status", r->status);
+    if ((s == TT__TRIAL_OK) != (word == TT__TRIAL_OK))
+        return tt__fail(TT_E_INVALID, "status is \"%s\", but invalidity \"%s\"", r->status, r->invalidity);
+    *out = (tt__trial_status)s;
+    return TT_OK;
 }
 
 /* Kernel Tuner's time is a mean, too. */

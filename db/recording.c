@@ -7,6 +7,13 @@
 
 #include "db/import.h"
 
+const char *const tt__t4_words[TT__TRIAL_STATUS_COUNT] = {
+    [TT__TRIAL_OK] = "correct",           [TT__TRIAL_COMPILE_ERROR] = "compile",
+    [TT__TRIAL_LAUNCH_ERROR] = "runtime", [TT__TRIAL_WRONG_RESULT] = "correctness",
+    [TT__TRIAL_TIMEOUT] = "timeout",      [TT__TRIAL_CRASHED] = "runtime",
+    [TT__TRIAL_SKIPPED] = "constraints",
+};
+
 void tt__recording_close(tt__recording **r) {
     if (!*r)
         return;

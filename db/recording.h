@@ -10,6 +10,9 @@
 /* Raised when readers of the previous format cannot understand new files. Format 1 can still be read. */
 enum { TT__RECORDING_FORMAT = 2 };
 
+/* T4's words for results, which are fewer than ours: two have the same. */
+extern const char *const tt__t4_words[TT__TRIAL_STATUS_COUNT];
+
 /* Use it from one thread at a time. */
 typedef struct tt__recording tt__recording;
 
