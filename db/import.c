@@ -372,6 +372,7 @@ tt_status tt__import_read(tt__import *m) {
     locale_t before = tt__plain_enter(); /* SQLite's JSON functions may use strtod */
     tt_status status = read_all(m);
     tt__plain_leave(before);
+    sqlite3_finalize(m->asked);
     sqlite3_finalize(m->result);
     sqlite3_finalize(m->config);
     sqlite3_finalize(m->runtimes);

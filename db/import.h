@@ -38,6 +38,7 @@ typedef struct tt__import {
         int64_t id;
         char op[TT__NAME_MAX];
     } * problems;
+    sqlite3_stmt *asked; /* the last tt__import_ask */
     sqlite3_stmt *result, *config, *runtimes, *measurements;
     char place[64]; /* the place that is being read: "results[17]" */
 } tt__import;
@@ -57,10 +58,9 @@ tt_status tt__import_read(tt__import *m);
 /* TT_E_INVALID (or TT_E_NO_MEMORY) with the file's path and SQLite's message. */
 tt_status tt__import_sql_failed(tt__import *m);
 tt_status tt__import_prepare(tt__import *m, sqlite3_stmt **stmt, const char *sql);
-/* The text in a query's first row and column; *text is NULL for NULL. Its ?1 is the file. Finalize *stmt. */
-tt_status tt__import_ask(tt__import *m, sqlite3_stmt **stmt, const char *sql, const char **text);
-/* Call it after json_valid: SQLite 3.40 accepts {["a"]: 1} as JSON, and then reads out of bounds. */
-bool tt__json_keys_are_strings(const char *text);
+/* The text in a query's first row and column; *text is NULL for NULL. Its ?1 is the file. Valid until the
+ * next call. */
+tt_status tt__import_ask(tt__import *m, const char *sql, const char **text);
 /* Reads a member of metadata.problems. TT_E_INVALID: the caller adds the place. */
 tt_status tt__import_problem(tt__import *m, const tt__member *v, tt__problem *out);
 /* TT_E_INVALID: the text is not valid JSON. Adds the end that a cache file lacks. */

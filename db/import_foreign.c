@@ -70,17 +70,14 @@ static const char cache_as_t4[] =
     "  ELSE json_quote(value) END))) FROM json_each(?1, '$.cache') AS entry";
 
 static tt_status convert_cache(tt__import *m) {
-    sqlite3_stmt *stmt = NULL;
-    const char *text = NULL;
+    const char *text;
     tt__str t4 = {0};
-    tt_status status = tt__import_ask(m, &stmt, cache_as_t4, &text);
-    if (status == TT_OK)
-        tt__str_add(&t4, text ? text : "");
-    sqlite3_finalize(stmt);
+    TT_TRY(tt__import_ask(m, cache_as_t4, &text));
+    tt__str_add(&t4, text ? text : "");
     tt__str_free(&m->text);
     m->text = t4;
     m->rows = "cache";
-    return status == TT_OK ? tt__str_check(&t4) : status;
+    return tt__str_check(&t4);
 }
 
 static tt_status read_unit(tt__import *m) {
@@ -89,21 +86,17 @@ static tt_status read_unit(tt__import *m) {
     } units[] = {{"milliseconds", "1"}, {"miliseconds", "1"},     {"ms", "1"},    {"seconds", "1e3"},
                  {"s", "1e3"},          {"microseconds", "1e-3"}, {"us", "1e-3"}, {"nanoseconds", "1e-6"},
                  {"ns", "1e-6"}};
-    sqlite3_stmt *stmt = NULL;
-    const char *unit = NULL;
-    tt_status status = tt__import_ask(m, &stmt, "SELECT json_extract(?1, '$.metadata.timeunit')", &unit);
-    m->ms_per_unit = status == TT_OK && !unit ? "1" : NULL;
-    for (size_t i = 0; status == TT_OK && unit && i < TT__COUNT(units); i++)
+    const char *unit;
+    TT_TRY(tt__import_ask(m, "SELECT json_extract(?1, '$.metadata.timeunit')", &unit));
+    m->ms_per_unit = unit ? NULL : "1";
+    for (size_t i = 0; unit && i < TT__COUNT(units); i++)
         if (tt__same_letters(unit, units[i].unit))
             m->ms_per_unit = units[i].ms;
-    if (status == TT_OK && !m->ms_per_unit)
-        status =
-            tt__fail(TT_E_INVALID,
-                     "%s: metadata.timeunit is \"%.40s\": expected seconds, milliseconds, microseconds or "
-                     "nanoseconds",
-                     m->path, unit);
-    sqlite3_finalize(stmt);
-    return status;
+    return m->ms_per_unit ? TT_OK
+                          : tt__fail(TT_E_INVALID,
+                                     "%s: metadata.timeunit is \"%.40s\": expected seconds, milliseconds, "
+                                     "microseconds or nanoseconds",
+                                     m->path, unit);
 }
 
 static tt_status fail_stranger(const tt__import *m, bool ktt) {
@@ -118,27 +111,22 @@ static tt_status fail_stranger(const tt__import *m, bool ktt) {
 }
 
 tt_status tt__import_tell(tt__import *m) {
-    sqlite3_stmt *stmt = NULL;
-    const char *found = NULL;
-    char what[8] = "";
-    tt_status status =
-        tt__import_ask(m, &stmt,
-                       "SELECT CASE WHEN json_type(?1, '$.metadata.format') IS NOT NULL THEN 'ours'"
-                       " WHEN json_type(?1, '$.results') IS NOT NULL THEN 't4'"
-                       " WHEN json_type(?1, '$.cache') = 'object' THEN 'cache'"
-                       " WHEN json_type(?1, '$.Results') IS NOT NULL THEN 'ktt' ELSE '' END",
-                       &found);
-    if (status == TT_OK)
-        tt__copy(what, sizeof what, found ? found : "");
-    sqlite3_finalize(stmt);
-    TT_TRY(status);
-    bool cache = strcmp(what, "cache") == 0;
-    if (strcmp(what, "ours") == 0) {
+    const char *found;
+    TT_TRY(tt__import_ask(m,
+                          "SELECT CASE WHEN json_type(?1, '$.metadata.format') IS NOT NULL THEN 'ours'"
+                          " WHEN json_type(?1, '$.results') IS NOT NULL THEN 't4'"
+                          " WHEN json_type(?1, '$.cache') = 'object' THEN 'cache'"
+                          " WHEN json_type(?1, '$.Results') IS NOT NULL THEN 'ktt' ELSE '' END",
+                          &found));
+    if (!found)
+        return tt__fail_memory(0);
+    bool cache = strcmp(found, "cache") == 0;
+    if (strcmp(found, "ours") == 0) {
         m->foreign = NULL;
         return TT_OK;
     }
-    if (!cache && strcmp(what, "t4") != 0)
-        return fail_stranger(m, *what != '\0');
+    if (!cache && strcmp(found, "t4") != 0)
+        return fail_stranger(m, *found != '\0');
     if (!m->foreign || m->foreign->missing)
         return tt__fail(
             TT_E_INVALID, "%s: %s, which does not say %sthe kernel and the problem: %s", m->path,
@@ -151,17 +139,14 @@ tt_status tt__import_tell(tt__import *m) {
 }
 
 tt_status tt__import_foreign_gpu(tt__import *m) {
-    sqlite3_stmt *stmt = NULL;
-    const char *device = NULL, *slash = strrchr(m->path, '/');
+    const char *device, *slash = strrchr(m->path, '/');
     tt__gpu *gpu = &m->r->gpu;
     *gpu = m->foreign->gpu;
-    tt_status status = tt__import_ask(m, &stmt, "SELECT json_extract(?1, '$.device')", &device);
-    if (status == TT_OK && !*gpu->name)
+    TT_TRY(tt__import_ask(m, "SELECT json_extract(?1, '$.device')", &device));
+    if (!*gpu->name)
         tt__copy(gpu->name, sizeof gpu->name, device && *device ? device : slash ? slash + 1 : m->path);
-    else if (status == TT_OK && device && !tt__has_letters(device, gpu->name) &&
-             !tt__has_letters(gpu->name, device))
-        status = tt__fail(TT_E_INVALID, "%s: device_name is \"%.90s\", and --gpu is %s", m->path, device,
-                          gpu->name);
-    sqlite3_finalize(stmt);
-    return status;
+    else if (device && !tt__has_letters(device, gpu->name) && !tt__has_letters(gpu->name, device))
+        return tt__fail(TT_E_INVALID, "%s: device_name is \"%.90s\", and --gpu is %s", m->path, device,
+                        gpu->name);
+    return TT_OK;
 }
