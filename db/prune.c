@@ -23,12 +23,16 @@ static tt_status list_add(id_list *l, int64_t id) {
     return TT_OK;
 }
 
+/* Adds the changes of a statement that has run with this status. */
+static tt_status count(tt__store *s, tt_status status, int64_t *changed) {
+    *changed += status == TT_OK ? sqlite3_changes(s->db) : 0;
+    return status;
+}
+
 /* Runs a statement with the ids, `per` at a time, and adds up the changes. */
 static tt_status for_each(tt__store *s, tt__sql sql, const id_list *l, size_t per, int64_t *changed) {
-    for (size_t i = 0; i < l->n; i += per) {
-        TT_TRY(tt__db_exec(s, sql, per == 2 ? "ii" : "i", l->ids[i], l->ids[i + per - 1]));
-        *changed += sqlite3_changes(s->db);
-    }
+    for (size_t i = 0; i < l->n; i += per)
+        TT_TRY(count(s, tt__db_exec(s, sql, per == 2 ? "ii" : "i", l->ids[i], l->ids[i + per - 1]), changed));
     return TT_OK;
 }
 
@@ -93,14 +97,6 @@ static tt_status prune_texts(pruning *p) {
     return for_each(p->store, TT__SQL_PRUNE_LINKS_OF_TEXT, &p->list, 1, &links);
 }
 
-static tt_status prune_where(pruning *p, tt__sql sql, const char *types, const char *text, int64_t number,
-                             int64_t *changed) {
-    TT_TRY(*types == 't' ? tt__db_exec(p->store, sql, types, text)
-                         : tt__db_exec(p->store, sql, types, number));
-    *changed += sqlite3_changes(p->store->db);
-    return TT_OK;
-}
-
 /* Names that a current run has just looked up must stay, because its next trial refers to them. */
 static tt_status sweep(pruning *p) {
     static const struct {
@@ -131,18 +127,19 @@ static tt_status sweep(pruning *p) {
 
 static tt_status prune_all(pruning *p) {
     const tt__prune_opts *o = p->opts;
+    tt__store *s = p->store;
     if (o->gpu)
         TT_TRY(prune_gpus(p));
     if (o->winner)
         TT_TRY(prune_winners(p));
     if (o->before_ms) {
-        TT_TRY(prune_where(p, TT__SQL_PRUNE_WINNERS_BEFORE, "i", NULL, o->before_ms, &p->out->winners));
-        TT_TRY(prune_where(p, TT__SQL_PRUNE_TRIALS_BEFORE, "i", NULL, o->before_ms, &p->out->trials));
+        TT_TRY(count(s, tt__db_exec(s, TT__SQL_PRUNE_WINNERS_BEFORE, "i", o->before_ms), &p->out->winners));
+        TT_TRY(count(s, tt__db_exec(s, TT__SQL_PRUNE_TRIALS_BEFORE, "i", o->before_ms), &p->out->trials));
     }
     if (o->text)
         TT_TRY(prune_texts(p));
     if (o->library)
-        TT_TRY(prune_where(p, TT__SQL_PRUNE_TRIALS_OF_OTHERS, "t", o->library, 0, &p->out->trials));
+        TT_TRY(count(s, tt__db_exec(s, TT__SQL_PRUNE_TRIALS_OF_OTHERS, "t", o->library), &p->out->trials));
     return sweep(p);
 }
 
