@@ -296,28 +296,19 @@ static tt_status prepare_times(tt__import *m) {
 #define MEMBER(name) "CASE type WHEN 'object' THEN json_extract(value, '$." name "') END"
 #define IS_NUMBER    "IN ('integer', 'real')"
     const char *scale = m->foreign ? m->ms_per_unit : "1";
-    tt__str sql = {0};
-    tt__str_addf(&sql,
-                 "SELECT key, type, CASE WHEN type " IS_NUMBER " THEN value * %s ELSE value END"
-                 " FROM json_each(?1, '$.times.runtimes')",
-                 scale);
-    tt_status status = tt__str_check(&sql);
-    if (status == TT_OK)
-        status = tt__import_prepare(m, &m->runtimes, sql.text);
-    tt__str_free(&sql);
-    TT_TRY(status);
-    tt__str_addf(&sql,
-                 "SELECT name, coalesce(kind, 'missing'), CASE WHEN name = 'time' AND kind " IS_NUMBER
-                 " THEN number * %s ELSE number END FROM (SELECT " MEMBER("name") " AS name, " MEMBER(
-                     "value") " AS number,"
-                              " CASE type WHEN 'object' THEN json_type(value, '$.value') END AS kind"
-                              " FROM json_each(?1, '$.measurements'))",
-                 scale);
-    status = tt__str_check(&sql);
-    if (status == TT_OK)
-        status = tt__import_prepare(m, &m->measurements, sql.text);
-    tt__str_free(&sql);
-    return status;
+    char sql[640];
+    snprintf(sql, sizeof sql,
+             "SELECT key, type, CASE WHEN type " IS_NUMBER " THEN value * %s ELSE value END"
+             " FROM json_each(?1, '$.times.runtimes')",
+             scale);
+    TT_TRY(tt__import_prepare(m, &m->runtimes, sql));
+    snprintf(sql, sizeof sql,
+             "SELECT name, coalesce(kind, 'missing'), CASE WHEN name = 'time' AND kind " IS_NUMBER
+             " THEN number * %s ELSE number END FROM (SELECT " MEMBER("name") " AS name, " MEMBER(
+                 "value") " AS number, CASE type WHEN 'object' THEN json_type(value, '$.value') END AS kind"
+                          " FROM json_each(?1, '$.measurements'))",
+             scale);
+    return tt__import_prepare(m, &m->measurements, sql);
 }
 
 static tt_status read_results(tt__import *m) {
