@@ -54,7 +54,8 @@ tt_status tt__db_stmt(tt__store *s, sqlite3_stmt **out, tt__sql sql, const char 
 /* Steps to the next row, if there is one, and waits for other processes. Resets the statement on failure. */
 tt_status tt__db_step(tt__store *s, sqlite3_stmt *stmt, bool *row);
 /* The loop over the rows of a query: `while (tt__db_next(s, stmt, &status))`. It ends, and resets the
- * statement, if *status is not TT_OK, after the last row, and on failure, which becomes *status. */
+ * statement, if *status is not TT_OK, after the last row, and on failure, which becomes *status. For
+ * one row, write `if`, and tt__db_done after it. */
 bool tt__db_next(tt__store *s, sqlite3_stmt *stmt, tt_status *status);
 /* Resets a statement for its next use. NULL is allowed. */
 void tt__db_done(sqlite3_stmt *stmt);

@@ -12,11 +12,9 @@ tt_status tt__store_peaks_put(tt__store *s, int64_t gpu_id, const tt__peaks *p) 
 
 tt_status tt__store_peaks_get(tt__store *s, int64_t gpu_id, tt__peaks *out) {
     sqlite3_stmt *stmt;
-    bool row;
     *out = (tt__peaks){0};
-    TT_TRY(tt__db_stmt(s, &stmt, TT__SQL_PEAK_GET, "i", gpu_id));
-    tt_status status = tt__db_step(s, stmt, &row);
-    if (status == TT_OK && row && tt__checked_peaks(stmt, 0, out) != TT_OK)
+    tt_status status = tt__db_stmt(s, &stmt, TT__SQL_PEAK_GET, "i", gpu_id);
+    if (tt__db_next(s, stmt, &status) && tt__checked_peaks(stmt, 0, out) != TT_OK)
         *out = (tt__peaks){0}; /* another program's numbers */
     tt__db_done(stmt);
     return status;

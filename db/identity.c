@@ -23,13 +23,11 @@ tt_status tt__env_id(tt__store *s, const tt__env *env, int64_t *id) {
 /* The stored GPU with the same identity and the nearest memory size; *id is -1 if there is none. */
 static tt_status gpu_find(tt__store *s, const tt__gpu *gpu, tt__gpu *stored, int64_t *id) {
     sqlite3_stmt *stmt;
-    bool row;
     *id = -1;
     *stored = (tt__gpu){0};
-    TT_TRY(tt__db_stmt(s, &stmt, TT__SQL_GPU_FIND, "ttiii", gpu->name, gpu->mig, (int64_t)gpu->cc,
-                       (int64_t)gpu->sm_count, gpu->memory_bytes));
-    tt_status status = tt__db_step(s, stmt, &row);
-    if (status == TT_OK && row) {
+    tt_status status = tt__db_stmt(s, &stmt, TT__SQL_GPU_FIND, "ttiii", gpu->name, gpu->mig, (int64_t)gpu->cc,
+                                   (int64_t)gpu->sm_count, gpu->memory_bytes);
+    if (tt__db_next(s, stmt, &status)) {
         *id = sqlite3_column_int64(stmt, 0);
         tt__fields_read(stmt, 1, tt__gpu_fields, TT__GPU_FIELDS, stored);
     }

@@ -30,11 +30,9 @@ void tt__origin_read(tt__origin *out, sqlite3_stmt *stmt, int at) {
 
 tt_status tt__store_origin(tt__store *s, int64_t gpu_id, int64_t problem_id, tt__origin *out) {
     sqlite3_stmt *stmt;
-    bool row;
     *out = (tt__origin){.who = ""};
-    TT_TRY(tt__db_stmt(s, &stmt, TT__SQL_WINNER_ORIGIN, "ii", gpu_id, problem_id));
-    tt_status status = tt__db_step(s, stmt, &row);
-    if (status == TT_OK && row)
+    tt_status status = tt__db_stmt(s, &stmt, TT__SQL_WINNER_ORIGIN, "ii", gpu_id, problem_id);
+    if (tt__db_next(s, stmt, &status))
         tt__origin_read(out, stmt, 0);
     tt__db_done(stmt);
     return status;
