@@ -90,17 +90,17 @@ void tt__explain_tell_energy(tt__str *out, const tt__explanation *e);
 
 enum { TT__NEEDS_MAX = 3 };
 
+/* Adds a sentence. */
+typedef void tt__say_fn(tt__str *out, const tt__explain_facts *f);
+
 typedef struct tt__rule {
     const char *name;
     bool limit;                       /* what the hardware can do is used up; else time is wasted */
     tt__counter needs[TT__NEEDS_MAX]; /* without these counters it does not apply; 0 ends the list */
     /* The share, 0 to 1, by counters and without; NULL: it cannot say. */
     double (*counted)(const tt__explain_facts *f), (*guessed)(const tt__explain_facts *f);
-    void (*say)(tt__str *out, const tt__explain_facts *f); /* a sentence */
+    tt__say_fn *say;
 } tt__rule;
-
-extern const tt__rule tt__rules[];
-extern const size_t tt__n_rules;
 
 /* Applies all rules and sorts what they find. Returns the number. */
 int tt__rules_apply(tt__rule_finding out[TT__FINDINGS_MAX], const tt__explain_facts *f);

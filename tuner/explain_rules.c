@@ -241,115 +241,54 @@ static double guess_instructions(const tt__explain_facts *f) {
     return tt__m_copies(f) > 1.5 && tt__m_part(others, s->all) < 0.2 ? 0.7 : 0;
 }
 
-static double memory_bound(const tt__explain_facts *f) {
-    return tt__m_clamp(tt__m_dram_use(f));
-}
-
 static double guess_memory(const tt__explain_facts *f) {
     return tt__m_copies(f) > 0 && tt__m_copies(f) < 1.3 ? 1 / tt__m_copies(f) : 0;
 }
 
-static double l2_bound(const tt__explain_facts *f) {
-    return tt__m_l2_use(f);
-}
+/* The name, the share by counters and without them, the sentence, and the counters that it needs. */
+#define RULE(limit, name, counted, guessed, say, ...)                                                        \
+    { name, limit, {__VA_ARGS__}, counted, guessed, say }
+#define FAULT(...) RULE(false, __VA_ARGS__)
+#define LIMIT(...) RULE(true, __VA_ARGS__)
 
-static double shared_bound(const tt__explain_facts *f) {
-    return tt__m_l1_use(f);
-}
-
-const tt__rule tt__rules[] = {
-    {"uncoalesced_reads",
-     false,
-     {TT__C_LOAD_SECTORS, TT__C_LOAD_REQUESTS, TT__C_L2_BUSY},
-     uncoalesced_reads,
-     guess_pattern,
-     tt__say_reads},
-    {"uncoalesced_writes",
-     false,
-     {TT__C_STORE_SECTORS, TT__C_STORE_REQUESTS, TT__C_L2_BUSY},
-     uncoalesced_writes,
-     NULL,
-     tt__say_writes},
-    {"bank_conflicts",
-     false,
-     {TT__C_BANK_CONFLICTS, TT__C_SHARED_WAVEFRONTS},
-     bank_conflicts,
-     guess_banks,
-     tt__say_banks},
-    {"low_occupancy_registers",
-     false,
-     {TT__C_STALL_LONG, TT__C_ISSUED},
-     low_by_registers,
-     guess_registers,
-     tt__say_registers},
-    {"low_occupancy_shared",
-     false,
-     {TT__C_STALL_LONG, TT__C_ISSUED},
-     low_by_shared,
-     guess_shared,
-     tt__say_shared},
-    {"spills", false, {TT__C_LOCAL_LOADS, TT__C_LOCAL_STORES}, spills, guess_spills, tt__say_spills},
-    {"partition_camping",
-     false,
-     {TT__C_L2_SLICE_MAX, TT__C_L2_SLICE_AVG, TT__C_L2_BUSY},
-     partition_camping,
-     NULL,
-     tt__say_camping},
-    {"divergent_branches",
-     false,
-     {TT__C_LANES, TT__C_STALL_LONG},
-     divergent,
-     guess_divergent,
-     tt__say_divergent},
-    {"few_blocks", false, {0}, few_blocks, few_blocks, tt__say_few},
-    {"tail_effect", false, {TT__C_SM_ACTIVE_AVG, TT__C_SM_ACTIVE_MAX}, tail_effect, guess_tail, tt__say_tail},
-    {"atomics",
-     false,
-     {TT__C_ATOMIC_REQUESTS, TT__C_REDUCTION_REQUESTS},
-     atomic_adds,
-     guess_atomics,
-     tt__say_atomics},
-    {"latency", false, {TT__C_STALL_LONG, TT__C_ISSUED}, latency, guess_latency, tt__say_latency},
-    {"cache_thrash", false, {TT__C_DRAM_READ}, cache_thrash, guess_thrash, tt__say_thrash},
-    {"misaligned_vectors",
-     false,
-     {TT__C_LOAD_SECTORS, TT__C_LOAD_REQUESTS},
-     misaligned,
-     NULL,
-     tt__say_misaligned},
-    {"uncached_reuse",
-     false,
-     {TT__C_LOAD_SECTORS, TT__C_L1_HIT, TT__C_L2_BUSY},
-     uncached_reuse,
-     guess_uncached,
-     tt__say_uncached},
-    {"over_synchronised",
-     false,
-     {TT__C_STALL_BARRIER, TT__C_ISSUED},
-     over_synchronised,
-     guess_barriers,
-     tt__say_barriers},
-    {"host_bound", false, {0}, host_bound, host_bound, tt__say_host},
-    {"tensor_cores_unused", false, {TT__C_PIPE_FMA}, tensor_unused, guess_tensor, tt__say_tensor},
-    {"fp64_bound", true, {TT__C_PIPE_FP64}, fp64_bound, guess_fp64, tt__say_fp64},
-    {"instruction_bound",
-     true,
-     {TT__C_ISSUED, TT__C_PIPE_ALU},
-     instruction_bound,
-     guess_instructions,
-     tt__say_instructions},
-    {"fp32_bound", true, {TT__C_PIPE_FMA}, fp32_bound, guess_fp32, tt__say_fp32},
-    {"tensor_bound", true, {TT__C_PIPE_TENSOR}, tensor_bound, NULL, tt__say_tensor_bound},
-    {"memory_bound", true, {TT__C_DRAM_READ, TT__C_DRAM_WRITTEN}, memory_bound, guess_memory, tt__say_memory},
-    {"l2_bound", true, {TT__C_L2_BUSY}, l2_bound, NULL, tt__say_l2},
-    {"shared_bound",
-     true,
-     {TT__C_SHARED_WAVEFRONTS, TT__C_L1_BUSY},
-     shared_bound,
-     NULL,
-     tt__say_shared_bound},
+static const tt__rule rules[] = {
+    FAULT("uncoalesced_reads", uncoalesced_reads, guess_pattern, tt__say_reads, TT__C_LOAD_SECTORS,
+          TT__C_LOAD_REQUESTS, TT__C_L2_BUSY),
+    FAULT("uncoalesced_writes", uncoalesced_writes, NULL, tt__say_writes, TT__C_STORE_SECTORS,
+          TT__C_STORE_REQUESTS, TT__C_L2_BUSY),
+    FAULT("bank_conflicts", bank_conflicts, guess_banks, tt__say_banks, TT__C_BANK_CONFLICTS,
+          TT__C_SHARED_WAVEFRONTS),
+    FAULT("low_occupancy_registers", low_by_registers, guess_registers, tt__say_registers, TT__C_STALL_LONG,
+          TT__C_ISSUED),
+    FAULT("low_occupancy_shared", low_by_shared, guess_shared, tt__say_shared, TT__C_STALL_LONG,
+          TT__C_ISSUED),
+    FAULT("spills", spills, guess_spills, tt__say_spills, TT__C_LOCAL_LOADS, TT__C_LOCAL_STORES),
+    FAULT("partition_camping", partition_camping, NULL, tt__say_camping, TT__C_L2_SLICE_MAX,
+          TT__C_L2_SLICE_AVG, TT__C_L2_BUSY),
+    FAULT("divergent_branches", divergent, guess_divergent, tt__say_divergent, TT__C_LANES, TT__C_STALL_LONG),
+    FAULT("few_blocks", few_blocks, few_blocks, tt__say_few, 0),
+    FAULT("tail_effect", tail_effect, guess_tail, tt__say_tail, TT__C_SM_ACTIVE_AVG, TT__C_SM_ACTIVE_MAX),
+    FAULT("atomics", atomic_adds, guess_atomics, tt__say_atomics, TT__C_ATOMIC_REQUESTS,
+          TT__C_REDUCTION_REQUESTS),
+    FAULT("latency", latency, guess_latency, tt__say_latency, TT__C_STALL_LONG, TT__C_ISSUED),
+    FAULT("cache_thrash", cache_thrash, guess_thrash, tt__say_thrash, TT__C_DRAM_READ),
+    FAULT("misaligned_vectors", misaligned, NULL, tt__say_misaligned, TT__C_LOAD_SECTORS,
+          TT__C_LOAD_REQUESTS),
+    FAULT("uncached_reuse", uncached_reuse, guess_uncached, tt__say_uncached, TT__C_LOAD_SECTORS,
+          TT__C_L1_HIT, TT__C_L2_BUSY),
+    FAULT("over_synchronised", over_synchronised, guess_barriers, tt__say_barriers, TT__C_STALL_BARRIER,
+          TT__C_ISSUED),
+    FAULT("host_bound", host_bound, host_bound, tt__say_host, 0),
+    FAULT("tensor_cores_unused", tensor_unused, guess_tensor, tt__say_tensor, TT__C_PIPE_FMA),
+    LIMIT("fp64_bound", fp64_bound, guess_fp64, tt__say_fp64, TT__C_PIPE_FP64),
+    LIMIT("instruction_bound", instruction_bound, guess_instructions, tt__say_instructions, TT__C_ISSUED,
+          TT__C_PIPE_ALU),
+    LIMIT("fp32_bound", fp32_bound, guess_fp32, tt__say_fp32, TT__C_PIPE_FMA),
+    LIMIT("tensor_bound", tensor_bound, NULL, tt__say_tensor_bound, TT__C_PIPE_TENSOR),
+    LIMIT("memory_bound", tt__m_dram_use, guess_memory, tt__say_memory, TT__C_DRAM_READ, TT__C_DRAM_WRITTEN),
+    LIMIT("l2_bound", tt__m_l2_use, NULL, tt__say_l2, TT__C_L2_BUSY),
+    LIMIT("shared_bound", tt__m_l1_use, NULL, tt__say_shared_bound, TT__C_SHARED_WAVEFRONTS, TT__C_L1_BUSY),
 };
-const size_t tt__n_rules = sizeof tt__rules / sizeof *tt__rules;
 
 /* ---- Which come first -----------------------------------------------------------------------------------
  */
@@ -377,8 +316,8 @@ static bool has_needed(const tt__rule *r, const tt__explain_facts *f) {
 
 int tt__rules_apply(tt__rule_finding out[TT__FINDINGS_MAX], const tt__explain_facts *f) {
     int n = 0;
-    for (size_t i = 0; i < tt__n_rules; i++) {
-        const tt__rule *r = &tt__rules[i];
+    for (size_t i = 0; i < TT__COUNT(rules); i++) {
+        const tt__rule *r = &rules[i];
         double (*of)(const tt__explain_facts *) = tt__facts_counted(f) ? r->counted : r->guessed;
         double share = of && has_needed(r, f) ? of(f) : 0;
         if (share >= (r->limit ? used_up : slight) || (r->limit && !tt__facts_counted(f) && share > 0))
