@@ -171,7 +171,6 @@ CUresult tt__verify_area(tt__verifier *v, int i) {
     return tt__verify_guards(v, i, area->live, found); /* the expected contents are unknown */
 }
 
-/* Clears the findings, queues the comparisons, and waits once for all queued work. */
 tt_status tt__verify_check(tt__verifier *v, CUresult (*look)(tt__verifier *v, int i),
                            tt__finding found[TT__OPERANDS_MAX], const char *what) {
     TT_TRY(tt__cu_check(tt__verify_move(v, v->findings, v->findings + TT__FINDINGS_BYTES, TT__FINDINGS_BYTES),
@@ -182,7 +181,7 @@ tt_status tt__verify_check(tt__verifier *v, CUresult (*look)(tt__verifier *v, in
     TT_TRY(tt__cu_check(v->cu->cuStreamSynchronize(v->stream), "%s", what));
     return tt__cu_check(v->cu->cuMemcpyDtoH(found, v->findings, TT__FINDINGS_BYTES), "cuMemcpyDtoH");
 }
-/* Computes a checksum of all data that runs are compared with. */
+
 tt_status tt__verify_sum(tt__verifier *v, uint64_t *out) {
     CUdeviceptr sum = v->findings;
     TT_TRY(tt__cu_check(v->cu->cuMemsetD8Async(sum, 0, sizeof *out, v->stream), "cuMemsetD8Async"));
@@ -201,7 +200,6 @@ tt_status tt__verify_sum(tt__verifier *v, uint64_t *out) {
     return tt__cu_check(v->cu->cuMemcpyDtoH(out, sum, sizeof *out), "cuMemcpyDtoH");
 }
 
-/* Restores `inout`, and poisons results. */
 CUresult tt__verify_poison(tt__verifier *v) {
     CUresult r = CUDA_SUCCESS;
     for (int i = 0; i < v->work.n && r == CUDA_SUCCESS; i++) {

@@ -7,9 +7,6 @@
 
 enum { SECTOR_BYTES = 32 };
 
-/* ---- What several rules ask -----------------------------------------------------------------------------
- */
-
 double tt__m_c(const tt__explain_facts *f, tt__counter i) {
     double v = f->counted.values[i];
     return isfinite(v) ? v : 0;
@@ -35,8 +32,6 @@ double tt__m_waits_for_memory(const tt__explain_facts *f) {
            tt__m_waits(f, TT__C_STALL_DRAIN);
 }
 
-/* A part of the whole range, as a part of the time that the SMs work. A range begins and ends some time
- * apart. */
 double tt__m_of_active(const tt__explain_facts *f, tt__counter percent) {
     double active = tt__m_part(tt__m_c(f, TT__C_SM_ACTIVE_MAX), tt__m_c(f, TT__C_SM_ELAPSED));
     return tt__m_clamp(tt__m_part(tt__m_c(f, percent) / 100, active));
@@ -109,8 +104,6 @@ double tt__m_store_width(const tt__explain_facts *f) {
     return f->counted.sass.stores > 0 ? f->counted.sass.store_bytes / f->counted.sass.stores : 4;
 }
 
-/* Sectors of a load or store over those that its lanes need; 1: coalesced. 32 lanes of w bytes need w
- * sectors. */
 double tt__m_load_excess(const tt__explain_facts *f) {
     return fmax(1, tt__m_part(tt__m_part(tt__m_c(f, TT__C_LOAD_SECTORS), tt__m_c(f, TT__C_LOAD_REQUESTS)),
                               fmax(1, tt__m_load_width(f))));
@@ -151,7 +144,6 @@ double tt__m_copies(const tt__explain_facts *f) {
     return f->copy_gbps > 0 ? tt__m_part(f->time_us * 1e3 * f->copy_gbps, f->moved_bytes) : 0;
 }
 
-/* What limits the blocks of an SM: would more fit if they needed less of this? */
 bool tt__m_is_limited(const tt__explain_facts *f, bool by_regs) {
     tt__block_needs needs = {f->threads, by_regs ? 16 : f->regs, by_regs ? f->shared_bytes : 0};
     return f->occupancy > 0 && tt__resident_blocks(f->cc, &needs) > f->resident;
