@@ -56,13 +56,23 @@ bool tt__strategy_passed(const tt__view *view, size_t index) {
            view->trials[index].time_us > 0;
 }
 
+size_t tt__strategy_leaders(size_t *out, size_t most, const tt__view *view) {
+    size_t n = 0;
+    for (size_t i = 0; i < view->space->n; i++) {
+        if (!tt__strategy_passed(view, i))
+            continue;
+        size_t k = n;
+        for (; k > 0 && view->trials[i].time_us < view->trials[out[k - 1]].time_us; k--)
+            out[k] = out[k - 1];
+        out[k] = i;
+        n += n < most;
+    }
+    return n;
+}
+
 int64_t tt__strategy_fastest(const tt__view *view) {
-    int64_t fastest = TT__NOTHING;
-    for (size_t i = 0; i < view->space->n; i++)
-        if (tt__strategy_passed(view, i) &&
-            (fastest == TT__NOTHING || view->trials[i].time_us < view->trials[fastest].time_us))
-            fastest = (int64_t)i;
-    return fastest;
+    size_t leaders[2];
+    return tt__strategy_leaders(leaders, 1, view) ? (int64_t)leaders[0] : TT__NOTHING;
 }
 
 /* Lowers the odds in [first, end), one template's configurations, by the share that passed among those with

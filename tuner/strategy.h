@@ -68,6 +68,9 @@ const tt__strategy *tt__strategy_at(size_t n);
 bool tt__strategy_has_priors(const tt__view *view);
 /* Was it tried, with a time? */
 bool tt__strategy_passed(const tt__view *view, size_t index);
+/* Lists up to `most` of the fastest so far, fastest first, and returns their number. `out` has room for one
+ * more. */
+size_t tt__strategy_leaders(size_t *out, size_t most, const tt__view *view);
 /* The fastest so far, or TT__NOTHING. */
 int64_t tt__strategy_fastest(const tt__view *view);
 /* The chance of each configuration to pass: the smallest share that passed among those with its template or

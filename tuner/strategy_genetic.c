@@ -12,7 +12,7 @@ enum { POPULATION = 20, NEWCOMERS = 16 }; /* every 16th is random */
 typedef struct genetic {
     uint64_t random;
     size_t at_start, named;
-    size_t parents[POPULATION]; /* fastest first */
+    size_t parents[POPULATION + 1]; /* tt__strategy_leaders */
     size_t n_parents;
 } genetic;
 
@@ -23,20 +23,6 @@ static tt_status open_genetic(void **self, const tt__view *view, uint64_t seed) 
         return tt__fail_memory(sizeof *g);
     g->random = seed;
     return TT_OK;
-}
-
-static void choose_parents(genetic *g, const tt__view *view) {
-    g->n_parents = 0;
-    for (size_t i = 0; i < view->space->n; i++) {
-        if (!tt__strategy_passed(view, i))
-            continue;
-        size_t at = g->n_parents < POPULATION ? g->n_parents++ : POPULATION;
-        for (; at > 0 && view->trials[g->parents[at - 1]].time_us > view->trials[i].time_us; at--)
-            if (at < POPULATION)
-                g->parents[at] = g->parents[at - 1];
-        if (at < POPULATION)
-            g->parents[at] = i;
-    }
 }
 
 /* The faster of two random ones. */
@@ -81,7 +67,7 @@ static tt_status next(int64_t *index, void *self, const tt__view *view) {
     *index = tt__strategy_warm_start(view, &g->at_start);
     if (*index != TT__NOTHING)
         return TT_OK;
-    choose_parents(g, view);
+    g->n_parents = tt__strategy_leaders(g->parents, POPULATION, view);
     if (g->named++ >= POPULATION && g->n_parents > 1 && g->named % NEWCOMERS != 0) {
         const tt__template *t = breed(g, view, child);
         *index = nearest(g, view, t, child);

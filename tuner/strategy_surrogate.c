@@ -217,25 +217,10 @@ static bool are_near(const tt__view *view, size_t a, size_t b) {
     return n == 1;
 }
 
-/* The fastest so far, in order; `out` has room for one more. */
-static size_t find_leaders(size_t out[LEADERS + 1], const tt__view *view) {
-    size_t n = 0;
-    for (size_t i = 0; i < view->space->n; i++) {
-        if (!tt__strategy_passed(view, i))
-            continue;
-        size_t k = n;
-        for (; k > 0 && view->trials[i].time_us < view->trials[out[k - 1]].time_us; k--)
-            out[k] = out[k - 1];
-        out[k] = i;
-        n += n < LEADERS;
-    }
-    return n;
-}
-
 /* The most promising neighbour of the fastest one that has any. */
 static int64_t neighbour(const surrogate *s, const tt__view *view, const double *mean) {
     size_t leaders[LEADERS + 1];
-    const size_t n = find_leaders(leaders, view);
+    const size_t n = tt__strategy_leaders(leaders, LEADERS, view);
     int64_t best = TT__NOTHING;
     for (size_t k = 0; k < n && best == TT__NOTHING; k++)
         for (size_t i = 0; i < view->space->n; i++)

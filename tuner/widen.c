@@ -86,27 +86,14 @@ tt_status tt__search_insert(tt__search *search, tt__space *found) {
     return TT_OK;
 }
 
-/* The fastest that is slower than `than`, or as fast and later; TT__NOTHING: there is none. */
-static int64_t next_best(const tt__search *search, int64_t than) {
-    int64_t best = TT__NOTHING;
-    for (size_t i = 0; i < search->space.n; i++) {
-        if (search->known[i] != TT__TRIED || search->trials[i].status != TT__TRIAL_OK)
-            continue;
-        double us = search->trials[i].time_us;
-        bool slower = than == TT__NOTHING || us > search->trials[than].time_us ||
-                      (us >= search->trials[than].time_us && (int64_t)i > than);
-        if (slower && (best == TT__NOTHING || us < search->trials[best].time_us))
-            best = (int64_t)i;
-    }
-    return best;
-}
-
 tt_status tt__search_widen(tt__search *search, const tt__gpu *gpu) {
     tt__space found = {0};
     tt_status status = TT_OK;
-    int64_t at = TT__NOTHING;
-    for (int k = 0; k < BEST && (at = next_best(search, at)) != TT__NOTHING; k++) {
-        const tt__candidate *c = &search->space.items[at];
+    const tt__view view = {.space = &search->space, .known = search->known, .trials = search->trials};
+    size_t leaders[BEST + 1];
+    const size_t n = tt__strategy_leaders(leaders, BEST, &view);
+    for (size_t k = 0; k < n; k++) {
+        const tt__candidate *c = &search->space.items[leaders[k]];
         TT_GOTO(tt__space_neighbours(&found, c->t, gpu, &search->problem, c->config, PAIRS));
     }
     TT_GOTO(tt__part_keep(&search->part, &search->problem, &found));
