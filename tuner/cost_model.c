@@ -8,6 +8,7 @@
 #include <stdlib.h>
 
 #include "base/number.h"
+#include "tuner/strategy.h"
 
 /* Rows this many bytes apart share one part of the memory (docs/limits.md). */
 static const int64_t wide_pitch = 131072;
@@ -119,17 +120,6 @@ static void read_tile(tt__geometry *g, const tt__candidate *c, const tt__candida
     g->down = x_is_rows ? 1 : x_is_cols ? -1 : 0;
 }
 
-static const tt__candidate *find(const tt__space *space, const char *config, size_t *at) {
-    for (size_t k = 0; k < space->n; k++) {
-        size_t i = (*at + k) % space->n;
-        if (strcmp(space->items[i].config, config) == 0) {
-            *at = i + 1;
-            return &space->items[i];
-        }
-    }
-    return NULL;
-}
-
 /* Finds the tiles of one template's configurations, which are together in the space from `first` on. */
 static void read_tiles(tt__cost_model *m, const tt__space *space, size_t first, size_t end,
                        const tt__gpu *gpu, const tt__problem *p) {
@@ -143,9 +133,10 @@ static void read_tiles(tt__cost_model *m, const tt__space *space, size_t first, 
     tt__problem_set(&row, op->variables[op->tile[0]].name, 1);
     if (tt__space_add(&of_row, space->items[first].t, gpu, &row) == TT_OK)
         for (size_t i = first; i < end; i++) {
-            const tt__candidate *c = find(&of_row, space->items[i].config, &at);
-            if (c)
-                read_tile(&m->geometry[i], &space->items[i], c, &s);
+            const tt__candidate *c = &space->items[i];
+            const int64_t row_at = tt__strategy_next_member(&of_row, c->t->kernel, c->config, &at);
+            if (row_at != TT__NOTHING)
+                read_tile(&m->geometry[i], c, &of_row.items[row_at], &s);
         }
     tt__space_free(&of_row);
 }
@@ -276,8 +267,7 @@ static void place(tt__cost_model *m, const tt__space *space, const tt__points *p
         m->coords[i][bytes] = (float)(g->thread_bytes > 0 ? log2(g->thread_bytes) : 0);
     }
     for (size_t first = 0, end; first < space->n; first = end) {
-        for (end = first + 1; end < space->n && space->items[end].t == space->items[first].t; end++)
-            ;
+        end = tt__strategy_end_of_template(space, first);
         place_params(m, names, points, first, end);
     }
 }
@@ -299,8 +289,7 @@ tt_status tt__cost_model_open(tt__cost_model *m, const tt__space *space, const t
         read_names(&m->geometry[i], &space->items[i], points->at[i], tt__problem_elem_size(p));
     }
     for (size_t first = 0, end; first < space->n; first = end) {
-        for (end = first + 1; end < space->n && space->items[end].t == space->items[first].t; end++)
-            ;
+        end = tt__strategy_end_of_template(space, first);
         read_tiles(m, space, first, end, gpu, p);
         TT_TRY(find_unpadded(m, first, end));
     }

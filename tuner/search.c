@@ -85,7 +85,7 @@ typedef struct takeover {
     int64_t *run_of; /* each configuration's */
     bool collects;   /* in a first pass: */
     tt__space found; /* what a sampled space may lack */
-    size_t at;       /* where the last one was found; rows have nearly the order of the space */
+    size_t at;       /* of tt__strategy_next_member */
 } takeover;
 
 static tt_status collect(takeover *t, const tt__trial_row *row) {
@@ -125,32 +125,25 @@ static bool ended_alone(const takeover *t) {
 
 static tt_status take_over(void *user, const tt__trial_row *row) {
     takeover *t = user;
-    const tt__space *space = &t->search->space;
+    tt__search *search = t->search;
     if (!t->s->opts->replay && strcmp(row->source, "replayed") == 0)
         return TT_OK; /* of another machine, and no evidence for this one */
     if (t->s->opts->force && row->run_id != t->s->run_id && !t->collects)
         return TT_OK;
     if (t->collects)
         return collect(t, row);
-    for (size_t k = 0; k < space->n; k++) {
-        size_t i = (t->at + k) % space->n;
-        const tt__candidate *c = &space->items[i];
-        if (strcmp(c->config, row->config) || strcmp(c->t->kernel, row->kernel) ||
-            strcmp(c->t->hash, row->hash))
-            continue;
-        if (t->search->known[i] == TT__UNTRIED) {
-            if (row->run_id != t->run_id) {
-                t->gains = (tt__gains){0};
-                go_on(t->search);
-            }
-            t->run_id = t->run_of[i] = row->run_id;
-            keep(t->search, i, row->trial);
-            count_gain(&t->gains, &t->search->trials[i]);
-            t->search->settled |= ended_alone(t);
-        }
-        t->at = i + 1;
-        break;
+    const int64_t i = tt__strategy_next_member(&search->space, row->kernel, row->config, &t->at);
+    if (i == TT__NOTHING || strcmp(search->space.items[i].t->hash, row->hash) != 0 ||
+        search->known[i] != TT__UNTRIED)
+        return TT_OK;
+    if (row->run_id != t->run_id) {
+        t->gains = (tt__gains){0};
+        go_on(search);
     }
+    t->run_id = t->run_of[i] = row->run_id;
+    keep(search, (size_t)i, row->trial);
+    count_gain(&t->gains, &search->trials[i]);
+    search->settled |= ended_alone(t);
     return TT_OK;
 }
 

@@ -98,12 +98,20 @@ size_t tt__strategy_end_of_template(const tt__space *space, size_t first) {
     return end;
 }
 
-int64_t tt__strategy_member(const tt__space *space, const char *kernel, const char *config) {
-    for (size_t i = 0; i < space->n; i++)
-        if ((!config || strcmp(space->items[i].config, config) == 0) &&
-            strcmp(space->items[i].t->kernel, kernel) == 0)
-            return (int64_t)i;
+int64_t tt__strategy_next_member(const tt__space *space, const char *kernel, const char *config, size_t *at) {
+    for (size_t k = 0; k < space->n; k++) {
+        const size_t i = (*at + k) % space->n;
+        if ((config && strcmp(space->items[i].config, config) != 0) ||
+            strcmp(space->items[i].t->kernel, kernel) != 0)
+            continue;
+        *at = i + 1;
+        return (int64_t)i;
+    }
     return TT__NOTHING;
+}
+
+int64_t tt__strategy_member(const tt__space *space, const char *kernel, const char *config) {
+    return tt__strategy_next_member(space, kernel, config, &(size_t){0});
 }
 
 int64_t tt__strategy_default(const tt__space *space, size_t of) {

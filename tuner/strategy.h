@@ -81,6 +81,8 @@ void tt__strategy_odds(double *odds, const tt__view *view);
 size_t tt__strategy_end_of_template(const tt__space *space, size_t first);
 /* The index of a kernel's configuration (NULL: its first one), or TT__NOTHING. */
 int64_t tt__strategy_member(const tt__space *space, const char *kernel, const char *config);
+/* The same, looked for from *at on, which moves after it: stored rows have nearly the order of the space. */
+int64_t tt__strategy_next_member(const tt__space *space, const char *kernel, const char *config, size_t *at);
 /* The index of the default configuration of the template of `of`, or TT__NOTHING. */
 int64_t tt__strategy_default(const tt__space *space, size_t of);
 /* Lists the untried indices, fastest by the model first. *out has n items; free it, also after a failure. */

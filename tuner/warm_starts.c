@@ -98,7 +98,7 @@ typedef struct reader {
     int64_t run_id;
     bool own; /* of this problem, GPU and environment: a search takes these over, if the text is the same */
     double *times_us; /* for tt__priors_add */
-    size_t at;        /* where the last one was found; rows have nearly the order of the space */
+    size_t at;        /* of tt__strategy_next_member */
 } reader;
 
 static bool same_env(const tt__env *a, const tt__env *b) {
@@ -108,20 +108,14 @@ static bool same_env(const tt__env *a, const tt__env *b) {
 
 static tt_status read_time(void *user, const tt__trial_row *row) {
     reader *r = user;
-    const tt__space *space = r->space;
     if (row->run_id >= r->run_id)
         return TT_OK;
-    for (size_t k = 0; k < space->n; k++) {
-        size_t i = (r->at + k) % space->n;
-        const tt__candidate *c = &space->items[i];
-        if (strcmp(c->config, row->config) != 0 || strcmp(c->t->kernel, row->kernel) != 0)
-            continue;
-        double us = row->trial->time_us * (c->t->operation->objective >= 0 ? c->weight : 1);
-        if (!r->own || strcmp(c->t->hash, row->hash) != 0)
-            r->times_us[i] = row->trial->status == TT__TRIAL_OK ? us : INFINITY;
-        r->at = i + 1;
-        break;
-    }
+    const int64_t i = tt__strategy_next_member(r->space, row->kernel, row->config, &r->at);
+    const tt__candidate *c = i == TT__NOTHING ? NULL : &r->space->items[i];
+    if (!c || (r->own && strcmp(c->t->hash, row->hash) == 0))
+        return TT_OK;
+    double us = row->trial->time_us * (c->t->operation->objective >= 0 ? c->weight : 1);
+    r->times_us[i] = row->trial->status == TT__TRIAL_OK ? us : INFINITY;
     return TT_OK;
 }
 
