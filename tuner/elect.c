@@ -163,7 +163,6 @@ tt_status tt__stored_winner(tt__session *s, const tt__search *search, tt_result 
     TT_TRY(tt__store_winner_get(s->store, s->gpu_id, search->problem_id, &w, holds));
     const tt__template *t = *holds ? tt__template_set_find(s->templates, w.kernel) : NULL;
     *holds = t && (s->opts->replay || strcmp(w.source, "replayed") != 0) && strcmp(t->hash, w.hash) == 0 &&
-             strcmp(w.env.driver, s->env.driver) == 0 && strcmp(w.env.nvrtc, s->env.nvrtc) == 0 &&
-             strcmp(w.env.library, s->env.library) == 0;
+             tt__same_env(&w.env, &s->env);
     return *holds ? fill_result(s, search, &w, result) : TT_OK;
 }

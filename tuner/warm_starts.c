@@ -101,11 +101,6 @@ typedef struct reader {
     size_t at;        /* of tt__strategy_next_member */
 } reader;
 
-static bool same_env(const tt__env *a, const tt__env *b) {
-    return strcmp(a->driver, b->driver) == 0 && strcmp(a->nvrtc, b->nvrtc) == 0 &&
-           strcmp(a->library, b->library) == 0;
-}
-
 static tt_status read_time(void *user, const tt__trial_row *row) {
     reader *r = user;
     if (row->run_id >= r->run_id)
@@ -131,7 +126,8 @@ static tt_status add_prior(tt__priors *out, bool *is, const tt__elsewhere *from,
     if (status == TT_OK)
         status = tt__store_known_problem(from->store, &w->problem, &problem_id);
     if (status == TT_OK) {
-        r.own = gpu_id == from->gpu_id && tt__problem_same(&w->problem, p) && same_env(&w->env, from->env);
+        r.own =
+            gpu_id == from->gpu_id && tt__problem_same(&w->problem, p) && tt__same_env(&w->env, from->env);
         status = tt__store_trials(from->store, gpu_id, &w->env, problem_id, TT__STAGE_SCREEN, read_time, &r);
     }
     if (status == TT_OK)

@@ -43,6 +43,11 @@ typedef struct tt__env {
     char library[16]; /* the measuring method: TT__METHOD */
 } tt__env;
 
+static inline bool tt__same_env(const tt__env *a, const tt__env *b) {
+    return strcmp(a->driver, b->driver) == 0 && strcmp(a->nvrtc, b->nvrtc) == 0 &&
+           strcmp(a->library, b->library) == 0;
+}
+
 /* Raised when measured times of old and new builds can no longer be compared. */
 #define TT__METHOD "5"
 
