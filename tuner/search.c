@@ -61,10 +61,10 @@ static void compare(tt__search *search, size_t i, double time_us) {
 
 /* A search compares only weighed times, so these are kept. */
 static void keep(tt__search *search, size_t i, const tt__trial *measured) {
-    tt__trial weighed = *measured, *trial = &weighed;
+    tt__trial *trial = &search->trials[i];
+    *trial = *measured;
     if (search->t->operation->objective >= 0)
         tt__trial_weigh(trial, search->space.items[i].weight);
-    search->trials[i] = *trial;
     search->known[i] = TT__TRIED;
     search->n_tried++;
     search->n_skipped += trial->status == TT__TRIAL_SKIPPED;
@@ -212,11 +212,10 @@ double tt__search_best_us(const tt__search *search) {
 static size_t n_unknown(const tt__search *search) {
     size_t n = 0;
     for (size_t i = 0, end; i < search->space.n; i = end) {
-        bool known = false;
         end = tt__strategy_end_of_template(&search->space, i);
-        for (size_t k = i; k < end && !known; k++)
-            known = search->known[k] == TT__TRIED;
-        n += !known;
+        while (i < end && search->known[i] != TT__TRIED)
+            i++;
+        n += i == end;
     }
     return n;
 }

@@ -19,10 +19,6 @@ const tt__strategy *tt__strategy_at(size_t n) {
     return n < STRATEGIES ? strategies[n] : NULL;
 }
 
-bool tt__strategy_has_priors(const tt__view *view) {
-    return view->priors && view->priors->n > 0;
-}
-
 bool tt__strategy_modelled(const tt__view *view) {
     return view->space->n > 0 && view->space->items[0].t->operation->moves;
 }

@@ -65,7 +65,6 @@ const tt__strategy *tt__strategy_at(size_t n);
 
 /* ---- What strategies share ---- */
 
-bool tt__strategy_has_priors(const tt__view *view);
 /* Was it tried, with a time? */
 bool tt__strategy_passed(const tt__view *view, size_t index);
 /* Lists up to `most` of the fastest so far, fastest first, and returns their number. `out` has room for one
