@@ -109,20 +109,19 @@ size_t tt__finals_contenders(const tt__search *search, double *expected_s) {
 
 /* ---- Nominating ---------------------------------------------------------------------------------------- */
 
-static int enter(tt__finals *f, const tt__search *of, int64_t index) {
-    const tt__candidate *c = &of->space.items[index];
-    for (size_t i = 0; i < f->n; i++)
-        if (f->entrants[i].c == c)
-            return (int)i;
-    f->entrants[f->n] = (tt__entrant){.c = c, .of = of, .index = index};
-    return (int)f->n++;
+/* The place of an entrant, or f->n. */
+static size_t place_of(const tt__finals *f, const tt__search *of, int64_t index) {
+    size_t i = 0;
+    while (i < f->n && f->entrants[i].c != &of->space.items[index])
+        i++;
+    return i;
 }
 
-static bool has_entered(const tt__finals *f, const tt__search *of, int64_t index) {
-    for (size_t i = 0; i < f->n; i++)
-        if (f->entrants[i].of == of && f->entrants[i].index == index)
-            return true;
-    return false;
+static int enter(tt__finals *f, const tt__search *of, int64_t index) {
+    const size_t at = place_of(f, of, index);
+    if (at == f->n)
+        f->entrants[f->n++] = (tt__entrant){.c = &of->space.items[index], .of = of, .index = index};
+    return (int)at;
 }
 
 /* Enters the `most` fastest configurations of a search by screening. */
@@ -132,7 +131,7 @@ static void enter_best(tt__finals *f, const tt__search *search, size_t most) {
     for (size_t k = 0; k < most; k++) {
         int64_t next = TT__NOBODY;
         for (int64_t i = 0; i < (int64_t)search->space.n; i++)
-            if (passed(search, i) && !is_beyond(search, i, within_reach) && !has_entered(f, search, i) &&
+            if (passed(search, i) && !is_beyond(search, i, within_reach) && place_of(f, search, i) == f->n &&
                 (next == TT__NOBODY || search->trials[i].time_us < search->trials[next].time_us))
                 next = i;
         if (next == TT__NOBODY)
