@@ -19,16 +19,11 @@ enum { WAITING_MAX = 64, DEVICES_MAX = 512 };
 /* A device that takes its time is busy at least as long as a short trial with its checks. */
 static const double least_busy_s = 0.01;
 
-/* A problem, and the one before it, which may be its copy. Both have configurations in the finals. */
-typedef struct pair {
-    tt__problem problem, before;
-} pair;
-
 /* A problem and its finals. */
 typedef struct lane {
-    pair of;
-    uint64_t turn; /* lanes take turns; 0: it is free */
-    bool asked;    /* finals go on */
+    tt__problem problem, before; /* before: may be its copy; both have configurations in the finals */
+    uint64_t turn;               /* lanes take turns; 0: it is free */
+    bool asked;                  /* finals go on */
     double end_s;
     size_t n;
     tt__trial trials[TT__FINALISTS_MAX];
@@ -91,7 +86,8 @@ static tt_status problem(tt__backend *b, const tt__problem *p, const tt__templat
     lane *l = r->lanes[r->at];
     (void)t;
     drop(r);
-    l->of = (pair){.problem = *p, .before = l->of.problem};
+    l->before = l->problem;
+    l->problem = *p;
     if (l->turn == 0)
         l->turn = ++r->n_turns;
     return TT_OK;
@@ -145,11 +141,11 @@ static size_t room(const tt__backend *b) {
 }
 
 static tt_status look_up(replay *r, const tt__candidate *c, tt__stage stage, tt__trial *trial) {
-    const pair *of = &r->lanes[r->at]->of;
+    const lane *l = r->lanes[r->at];
     bool found;
-    TT_TRY(tt__recording_trial(r->recording, &of->problem, c->t->kernel, c->config, stage, trial, &found));
-    if (!found && strcmp(of->before.op, c->t->op) == 0 && strcmp(of->before.op, of->problem.op) != 0)
-        TT_TRY(tt__recording_trial(r->recording, &of->before, c->t->kernel, c->config, stage, trial, &found));
+    TT_TRY(tt__recording_trial(r->recording, &l->problem, c->t->kernel, c->config, stage, trial, &found));
+    if (!found && strcmp(l->before.op, c->t->op) == 0 && strcmp(l->before.op, l->problem.op) != 0)
+        TT_TRY(tt__recording_trial(r->recording, &l->before, c->t->kernel, c->config, stage, trial, &found));
     if (!found) {
         *trial = (tt__trial){.status = TT__TRIAL_SKIPPED};
         snprintf(trial->reason, sizeof trial->reason, "not in the recording");
