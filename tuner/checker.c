@@ -80,6 +80,12 @@ CUresult tt__verify_move(const tt__verifier *v, CUdeviceptr to, CUdeviceptr from
     return v->cu->cuMemcpyDtoDAsync(to, from, bytes, v->stream);
 }
 
+CUresult tt__verify_renew(const tt__verifier *v, int i, CUdeviceptr to, int inverted) {
+    const tt__area *area = &v->areas[i];
+    return area->before ? tt__verify_move(v, to, area->before, area->bytes)
+                        : tt__verify_fill(v, to, area->bytes, tt__verify_seed(&v->work, i), inverted);
+}
+
 CUresult tt__verifier_initial(const tt__verifier *v, int i, CUdeviceptr to) {
     const tt__array *a = &v->work.arrays[i];
     const tt__area *area = &v->areas[i];

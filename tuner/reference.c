@@ -13,17 +13,13 @@ static tt_status prepare_reference(tt__verifier *v, void *operands[], CUdevicept
         tt__area *area = &v->areas[i];
         operands[i] = v->operands[i];
         if (a->direction == TT__SCRATCH) /* an earlier kernel's may have been longer */
-            TT_TRY(tt__cu_check(tt__verify_fill(v, area->live, area->bytes, tt__verify_seed(&v->work, i), 0),
-                                "preparing the reference"));
+            TT_TRY(tt__cu_check(tt__verify_renew(v, i, area->live, 0), "preparing the reference"));
         if (!tt__verify_is_result(a) || !area->reference)
             continue;
         CUdeviceptr to = second ? area->live : area->reference;
         held[i] = to + area->head;
         operands[i] = &held[i];
-        TT_TRY(tt__cu_check(area->before
-                                ? tt__verify_move(v, to, area->before, area->bytes)
-                                : tt__verify_fill(v, to, area->bytes, tt__verify_seed(&v->work, i), second),
-                            "preparing the reference"));
+        TT_TRY(tt__cu_check(tt__verify_renew(v, i, to, second), "preparing the reference"));
     }
     return TT_OK;
 }
@@ -47,22 +43,13 @@ static tt_status take_expected(tt__verifier *v) {
         const size_t bytes = (size_t)tt__array_bytes(a);
         if (!a->expect[0])
             continue;
-        TT_TRY(tt__cu_check(tt__verify_fill(v, area->reference, area->bytes, tt__verify_seed(&v->work, i), 0),
-                            "tt_fill"));
+        TT_TRY(tt__cu_check(tt__verify_renew(v, i, area->reference, 0), "tt_fill"));
         TT_TRY(tt__cu_check(tt__verify_fill(v, area->live, area->bytes, tt__verify_seed(&v->work, i), 1),
                             "tt_fill"));
         TT_TRY(tt__cu_check(v->cu->cuStreamSynchronize(v->stream), "filling"));
         TT_TRY(tt__verifier_read(v, a->expect, a, area->reference + area->head));
         TT_TRY(tt__cu_check(tt__verify_move(v, area->live + area->head, area->reference + area->head, bytes),
                             "cuMemcpyDtoDAsync"));
-        if (area->before) /* guards of inputs, not of results */
-            TT_TRY(tt__cu_check(tt__verify_move(v, area->reference, area->before, area->head),
-                                "cuMemcpyDtoDAsync"));
-        size_t tail = area->head + bytes;
-        if (area->before)
-            TT_TRY(tt__cu_check(
-                tt__verify_move(v, area->reference + tail, area->before + tail, area->bytes - tail),
-                "cuMemcpyDtoDAsync"));
     }
     return TT_OK;
 }

@@ -47,21 +47,29 @@ static tt_status explain_element(tt__verifier *v, int i, int64_t element, CUdevi
     return TT_OK;
 }
 
+/* Finds the first byte of a finding, from the array's start on. A comparison finds a word of 16. */
+static tt_status find_byte(tt__verifier *v, const tt__area *area, const tt__finding *found, CUdeviceptr with,
+                           int64_t *at) {
+    unsigned char is[16], should[16];
+    size_t word = found->first / 16 * 16, k = found->first % 16;
+    if (with) {
+        TT_TRY(tt__cu_check(v->cu->cuMemcpyDtoH(is, area->live + word, 16), "cuMemcpyDtoH"));
+        TT_TRY(tt__cu_check(v->cu->cuMemcpyDtoH(should, with + word, 16), "cuMemcpyDtoH"));
+        while (k < 15 && is[k] == should[k])
+            k++;
+    }
+    *at = (int64_t)(word + k) - (int64_t)area->head;
+    return TT_OK;
+}
+
 /* Describes a wrong result: its place, and both values. */
 static tt_status explain(tt__verifier *v, int i, const tt__finding *found, tt__trial *trial) {
     const tt__array *a = &v->work.arrays[i];
     const tt__area *area = &v->areas[i];
-    unsigned char got[16], want[16];
-    size_t word = found->first / 16 * 16, k = found->first % 16;
     CUdeviceptr with = area->reference ? area->reference : area->before;
-    if (with) {
-        TT_TRY(tt__cu_check(v->cu->cuMemcpyDtoH(got, area->live + word, 16), "cuMemcpyDtoH"));
-        TT_TRY(tt__cu_check(v->cu->cuMemcpyDtoH(want, with + word, 16), "cuMemcpyDtoH"));
-        while (k < 15 && got[k] == want[k])
-            k++;
-    }
-    int64_t at = (int64_t)(word + k) - (int64_t)area->head, bytes = tt__array_bytes(a);
+    int64_t at, bytes = tt__array_bytes(a);
     bool leaves;
+    TT_TRY(find_byte(v, area, found, with, &at));
     if (at < 0) {
         snprintf(trial->reason, sizeof trial->reason, "wrote before %s, first %lld bytes before it", a->name,
                  (long long)-at);
@@ -72,7 +80,7 @@ static tt_status explain(tt__verifier *v, int i, const tt__finding *found, tt__t
                  (long long)(at / a->elem_size), a->name, (long long)a->count);
         return TT_OK;
     }
-    TT_TRY(reference_leaves(v, area, word + k, &leaves));
+    TT_TRY(reference_leaves(v, area, area->head + (size_t)at, &leaves));
     if (leaves) {
         snprintf(trial->reason, sizeof trial->reason, "wrote to %s[%lld], which the reference does not write",
                  a->name, (long long)(at / a->elem_size));
@@ -85,25 +93,15 @@ static tt_status explain(tt__verifier *v, int i, const tt__finding *found, tt__t
 static tt_status repair(tt__verifier *v, int i, const tt__finding *found, tt__trial *trial) {
     const tt__array *a = &v->work.arrays[i];
     const tt__area *area = &v->areas[i];
-    unsigned char is[16], was[16];
-    size_t word = found->first / 16 * 16, k = found->first % 16;
-    if (area->before) { /* this comparison finds a word, not an element */
-        TT_TRY(tt__cu_check(v->cu->cuMemcpyDtoH(is, area->live + word, 16), "cuMemcpyDtoH"));
-        TT_TRY(tt__cu_check(v->cu->cuMemcpyDtoH(was, area->before + word, 16), "cuMemcpyDtoH"));
-        while (k < 15 && is[k] == was[k])
-            k++;
-    }
-    int64_t at = (int64_t)(word + k) - (int64_t)area->head;
+    int64_t at;
+    TT_TRY(find_byte(v, area, found, area->before, &at));
     if (at >= 0 && at < tt__array_bytes(a))
         snprintf(trial->reason, sizeof trial->reason, "wrote to %s[%lld], and %s is an input", a->name,
                  (long long)(at / a->elem_size), a->name);
     else
         snprintf(trial->reason, sizeof trial->reason, "wrote %s the input %s",
                  at < 0 ? "before" : "beyond the end of", a->name);
-    return tt__cu_check(area->before
-                            ? tt__verify_move(v, area->live, area->before, area->bytes)
-                            : tt__verify_fill(v, area->live, area->bytes, tt__verify_seed(&v->work, i), 0),
-                        "repairing %s", a->name);
+    return tt__cu_check(tt__verify_renew(v, i, area->live, 0), "repairing %s", a->name);
 }
 
 /* A kernel with wild writes may have changed the data that results are compared with. Then the worker
