@@ -205,6 +205,15 @@ static void choose_operands(operands *out, tt__bench_pool *pool, const tt__timed
     }
 }
 
+/* Queues what comes before a launch: it restores `inout` buffers, and flushes. */
+static CUresult prepare(operands *out, tt__bench_pool *pool, const tt__timed *thing) {
+    CUresult r = CUDA_SUCCESS;
+    if (pool->renews && !is_apart(pool, thing))
+        r = restore(pool, pool->slots.next, false);
+    choose_operands(out, pool, thing);
+    return r == CUDA_SUCCESS ? flush(pool) : r;
+}
+
 static CUresult launch(tt__bench_pool *pool, const tt__timed *thing, const operands *o) {
     return thing->enqueue ? thing->enqueue(thing->self, o->at, pool->stream)
                           : tt__kernel_launch(thing->kernel, pool->cu, thing->launch, o->at, pool->stream);
@@ -212,8 +221,7 @@ static CUresult launch(tt__bench_pool *pool, const tt__timed *thing, const opera
 
 static CUresult enqueue(tt__bench_pool *pool, const tt__timed *thing, int i) {
     operands o;
-    choose_operands(&o, pool, thing);
-    CUresult r = flush(pool);
+    CUresult r = prepare(&o, pool, thing);
     if (r == CUDA_SUCCESS)
         r = pool->cu->cuEventRecord(pool->events[2 * i], pool->stream);
     if (r == CUDA_SUCCESS)
@@ -221,14 +229,6 @@ static CUresult enqueue(tt__bench_pool *pool, const tt__timed *thing, int i) {
     if (r == CUDA_SUCCESS)
         r = pool->cu->cuEventRecord(pool->events[2 * i + 1], pool->stream);
     return r;
-}
-
-/* Restores `inout` buffers before a launch. */
-static CUresult renewed(tt__bench_pool *pool, const tt__timed *thing, int i) {
-    CUresult r = CUDA_SUCCESS;
-    if (pool->renews && !is_apart(pool, thing))
-        r = restore(pool, pool->slots.next, false);
-    return r == CUDA_SUCCESS ? enqueue(pool, thing, i) : r;
 }
 
 static tt_status time_few(tt__bench_pool *pool, const tt__timed *things, int n, float *us, CUresult *failed) {
@@ -243,9 +243,9 @@ static tt_status time_few(tt__bench_pool *pool, const tt__timed *things, int n, 
     for (int i = 0; i < n && *failed == CUDA_SUCCESS; i++) {
         /* The timed launch overwrites the events of the untimed one. */
         if (pool->warm && leads(pool, things, i))
-            *failed = renewed(pool, &things[i], i);
+            *failed = enqueue(pool, &things[i], i);
         if (*failed == CUDA_SUCCESS)
-            *failed = renewed(pool, &things[i], i);
+            *failed = enqueue(pool, &things[i], i);
     }
     if (pool->gate)
         *pool->gate = 1;
@@ -307,11 +307,7 @@ tt_status tt__pool_repeat(tt__bench_pool *pool, const tt__timed *thing, int n) {
     for (int i = 0; i < n && r == CUDA_SUCCESS; i++) {
         const tt__timed *t = thing ? thing : &none;
         operands o;
-        if (pool->renews && !is_apart(pool, t))
-            r = restore(pool, pool->slots.next, false);
-        choose_operands(&o, pool, t);
-        if (r == CUDA_SUCCESS)
-            r = flush(pool);
+        r = prepare(&o, pool, t);
         if (r == CUDA_SUCCESS && thing)
             r = launch(pool, t, &o);
     }
