@@ -296,14 +296,15 @@ static tt_status energies(tt__backend *b, const tt__candidate *const *c, size_t 
 
 /* ---- Counters ------------------------------------------------------------------------------------------ */
 
-/* Waits for the reply that begins with `done`. */
-static tt_status await_count(tt__loop *l, const tt__msg_done *done) {
+/* Waits for the reply, which is then in `payload`. */
+static tt_status await_count(tt__loop *l) {
     tt_status status = TT_OK;
     for (l->at_count = true; l->at_count && status == TT_OK;)
         status = tt__loop_turn(l);
     if (l->at_count)
         tt__loop_drop_gpu(l, l->count_gpu);
     l->at_count = false;
+    const tt__msg_done *done = (const tt__msg_done *)l->workers.payload.text; /* every reply begins with it */
     return status == TT_OK ? tt__loop_adopt(l, l->count_gpu, done) : status;
 }
 
@@ -321,8 +322,8 @@ static tt_status peaks(tt__backend *b, tt__peaks *out) {
     TT_TRY(tt__cubins_save(&l->cubins, true));
     TT_TRY(await_problem(l));
     tt__workers_ask_peaks(&l->workers, l->count_gpu, l->opts.trial_timeout_s, l->peaks);
-    TT_TRY(await_count(l, &l->peaked.done));
-    *out = l->peaked.peaks;
+    TT_TRY(await_count(l));
+    *out = ((const tt__msg_peaked *)l->workers.payload.text)->peaks;
     return TT_OK;
 }
 
@@ -333,8 +334,8 @@ static tt_status count(tt__backend *b, const tt__candidate *c, tt__counted *out)
     TT_TRY(finalist_cubins(l, &c, 1, &cubin));
     TT_TRY(await_problem(l));
     tt__workers_ask_count(&l->workers, l->count_gpu, l->opts.trial_timeout_s * LAUNCHES, c, cubin);
-    TT_TRY(await_count(l, &l->counted.done));
-    *out = l->counted.counted;
+    TT_TRY(await_count(l));
+    *out = ((const tt__msg_counted *)l->workers.payload.text)->counted;
     /* Without it, rules that need it do not apply. */
     tt__sass_read(&out->sass, cubin->image.text, cubin->image.len,
                   c->t->symbols.name[tt__main_pass(&c->launch)], l->workers.gpu.cc);

@@ -120,11 +120,7 @@ static tt_status replied(tt__loop *l, const tt__event *e) {
     case TT__MSG_FINISHED:
         return tt__loop_finished(l, e->worker);
     case TT__MSG_PEAKED:
-        memcpy(&l->peaked, l->workers.payload.text, sizeof l->peaked);
-        l->at_count = false;
-        return TT_OK;
     case TT__MSG_COUNTED:
-        memcpy(&l->counted, l->workers.payload.text, sizeof l->counted);
         l->at_count = false;
         return TT_OK;
     default:

@@ -109,10 +109,8 @@ typedef struct tt__loop {
     bool mistaken; /* the guessed GPU cannot be compiled for */
     tt__job jobs[TT__JOBS_MAX];
     uint64_t submitted;
-    bool at_count;           /* or at the peaks */
-    tt__msg_counted counted; /* the last reply */
-    tt__cubin *peaks;        /* the checker's kernels for them, or NULL */
-    tt__msg_peaked peaked;
+    bool at_count;    /* or at the peaks */
+    tt__cubin *peaks; /* the checker's kernels for them, or NULL */
     size_t count_gpu; /* of counts and peaks */
     int n_falls;      /* falls of the GPU's clocks */
 } tt__loop;
