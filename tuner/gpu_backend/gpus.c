@@ -178,21 +178,19 @@ static tt_status strike(tt__loop *l, size_t gpu) {
 
 tt_status tt__loop_tried(tt__loop *l, size_t gpu, tt__job *j) {
     const tt__msg_tried *m = (const tt__msg_tried *)l->workers.payload.text;
-    double compile_ms = j->trial.compile_ms;
+    tt__trial trial = m->trial;
+    trial.compile_ms = j->trial.compile_ms;
     tt__timeline_tried(&l->timeline, gpu, j->c, m, j->waited_for);
     tt__loop_note_falls(l, gpu, &m->falls);
     l->gpus[gpu].sm_mhz = m->sm_mhz;
-    if (m->trial.status == TT__TRIAL_CRASHED) { /* the worker has lost its CUDA context, and exits */
-        lost_trial(l, j, m->trial.status, m->trial.reason);
-        if (j->state == TT__JOB_DONE) {
-            j->trial = m->trial;
-            j->trial.compile_ms = compile_ms;
-        }
+    if (trial.status == TT__TRIAL_CRASHED) { /* the worker has lost its CUDA context, and exits */
+        lost_trial(l, j, trial.status, trial.reason);
+        if (j->state == TT__JOB_DONE)
+            j->trial = trial;
         tt__loop_drop_gpu(l, gpu);
         return TT_OK;
     }
-    j->trial = m->trial;
-    j->trial.compile_ms = compile_ms;
+    j->trial = trial;
     j->state = TT__JOB_DONE;
     return j->lost_by ? strike(l, j->lost_by - 1) : TT_OK;
 }
