@@ -46,16 +46,6 @@ const char *const tt__cost_names[TT__COSTS] = {
 
 /* ---- Geometry ------------------------------------------------------------------------------------------ */
 
-static double blocks_of(const tt__launch *l) {
-    const unsigned *grid = l->passes[0].grid;
-    return (double)grid[0] * grid[1] * grid[2];
-}
-
-static double threads_of(const tt__launch *l) {
-    const unsigned *block = l->passes[0].block;
-    return (double)block[0] * block[1] * block[2];
-}
-
 /* Names of parameters and derived values tell what a launch does not show. */
 static void read_name(tt__geometry *g, const char *name, double value, int elem_size) {
     static const struct {
@@ -87,8 +77,8 @@ static void read_names(tt__geometry *g, const tt__candidate *c, const tt__point 
 
 static void read_launch(tt__geometry *g, const tt__candidate *c, const tt__problem *p) {
     double bytes = p->moved_bytes / 2;
-    g->blocks = blocks_of(&c->launch);
-    g->threads = threads_of(&c->launch);
+    g->blocks = tt__pass_blocks(&c->launch.passes[0]);
+    g->threads = tt__pass_threads(&c->launch.passes[0]);
     g->shared_bytes = c->launch.passes[0].shared_bytes;
     g->thread_bytes = bytes / (g->blocks * g->threads);
     g->read_access = g->write_access = tt__problem_elem_size(p);
@@ -110,7 +100,7 @@ static sides sides_of(const tt__operation *op, const tt__problem *p) {
 
 /* With one row, the grid has only columns, so a block is as wide as its tile. */
 static void read_tile(tt__geometry *g, const tt__candidate *c, const tt__candidate *of_row, const sides *s) {
-    double across = blocks_of(&of_row->launch) / s->count;
+    double across = tt__pass_blocks(&of_row->launch.passes[0]) / s->count;
     double wide = fmin(ceil(s->cols / across), s->cols);
     double tile = s->rows * s->cols * s->count / g->blocks;
     g->read_run = wide * s->elem_size;

@@ -12,9 +12,7 @@ int tt__main_pass(const tt__launch *launch) {
     int best = 0;
     for (int i = 0; i < launch->n_passes; i++) {
         const tt__pass *p = &launch->passes[i];
-        double threads = p->off ? 0 : (double)p->grid[0] * p->grid[1] * p->grid[2];
-        for (int k = 0; k < 3; k++)
-            threads *= p->block[k];
+        double threads = p->off ? 0 : tt__pass_blocks(p) * tt__pass_threads(p);
         if (threads > most) {
             most = threads;
             best = i;

@@ -156,8 +156,8 @@ static void add_launch(tt__explain_facts *f, const tt__explained *x, const tt__c
     const tt__pass *pass = &c->launch.passes[tt__main_pass(&c->launch)];
     for (int i = 0; i < c->launch.n_passes; i++)
         f->launches += c->launch.passes[i].off ? 0 : 1 + c->launch.passes[i].repeats;
-    f->blocks = (double)pass->grid[0] * pass->grid[1] * pass->grid[2];
-    f->threads = (int)(pass->block[0] * pass->block[1] * pass->block[2]);
+    f->blocks = tt__pass_blocks(pass);
+    f->threads = (int)tt__pass_threads(pass);
     f->regs = x->trial.regs;
     f->shared_bytes = (int)pass->shared_bytes + x->trial.static_shared_bytes;
     const tt__block_needs needs = {f->threads, f->regs, f->shared_bytes};

@@ -73,6 +73,15 @@ typedef struct tt__pass {
     bool early; /* may begin before the previous kernel has ended, and waits for it on the device */
 } tt__pass;
 
+static inline double tt__pass_blocks(const tt__pass *p) {
+    return (double)p->grid[0] * p->grid[1] * p->grid[2];
+}
+
+/* Of a block. */
+static inline double tt__pass_threads(const tt__pass *p) {
+    return (double)p->block[0] * p->block[1] * p->block[2];
+}
+
 typedef struct tt__launch {
     int n_passes;
     bool swaps; /* some pass does */
