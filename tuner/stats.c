@@ -69,8 +69,7 @@ tt__ratio tt__paired_ratio(const float *a, const float *b, size_t n) {
 
 double tt__relative_spread(const float *values, size_t n) {
     double sorted[TT__SAMPLES_MAX];
-    for (size_t i = 0; i < n; i++)
-        sorted[i] = (double)values[i];
+    sort(sorted, values, n);
     tt__ratio r = interval(sorted, n);
     return r.median > 0 ? (r.high - r.low) / 2 / r.median : 0;
 }

@@ -13,10 +13,9 @@ static const tt__strategy *const strategies[] = {
     &tt__strategy_surrogate, &tt__strategy_model,  &tt__strategy_local,
     &tt__strategy_genetic,   &tt__strategy_random, &tt__strategy_exhaustive,
 };
-enum { STRATEGIES = sizeof strategies / sizeof *strategies };
 
 const tt__strategy *tt__strategy_at(size_t n) {
-    return n < STRATEGIES ? strategies[n] : NULL;
+    return n < TT__COUNT(strategies) ? strategies[n] : NULL;
 }
 
 bool tt__strategy_modelled(const tt__view *view) {
@@ -33,7 +32,7 @@ size_t tt__strategy_window(const tt__strategy *s, const tt__view *view, size_t n
 
 tt_status tt__strategy_find(const tt__strategy **out, const char *name) {
     tt__str names = {0};
-    for (size_t i = 0; i < STRATEGIES; i++) {
+    for (size_t i = 0; i < TT__COUNT(strategies); i++) {
         if (strcmp(strategies[i]->name, name) == 0) {
             *out = strategies[i];
             tt__str_free(&names);
