@@ -3,8 +3,6 @@
  */
 #include "tuner/gpu_backend/finals.h"
 
-#include <stdio.h>
-
 #include "base/clock.h"
 #include "tuner/energy.h"
 #include "tuner/gpu_backend/gpus.h"
@@ -22,7 +20,6 @@ size_t tt__loop_choose_gpu(tt__loop *l, size_t lane) {
     const double alike = 0.98;
     unsigned highest = 0;
     size_t chosen = TT__GPUS_MAX;
-    char line[256];
     for (size_t i = 0; i < l->workers.n_gpus; i++)
         if (!l->gpus[i].given_up && l->gpus[i].sm_mhz > highest)
             highest = l->gpus[i].sm_mhz;
@@ -35,11 +32,9 @@ size_t tt__loop_choose_gpu(tt__loop *l, size_t lane) {
                 chosen = i;
             continue;
         }
-        if (!g->is_slow && l->opts.on_message) {
-            snprintf(line, sizeof line, "device %d runs at %u MHz, its twins at %u MHz: it holds no finals",
-                     l->workers.devices[i], g->sm_mhz, highest);
-            l->opts.on_message(l->opts.user, line);
-        }
+        if (!g->is_slow)
+            tt__loop_say(l, "device %d runs at %u MHz, its twins at %u MHz: it holds no finals",
+                         l->workers.devices[i], g->sm_mhz, highest);
         g->is_slow = true;
     }
     return chosen;

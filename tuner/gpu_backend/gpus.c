@@ -25,13 +25,18 @@ static bool has_others(const tt__loop *l, size_t gpu) {
     return false;
 }
 
-static void say(const tt__loop *l, const char *line) {
-    if (l->opts.on_message)
-        l->opts.on_message(l->opts.user, line);
+void tt__loop_say(const tt__loop *l, const char *fmt, ...) {
+    char line[512];
+    va_list args;
+    if (!l->opts.on_message)
+        return;
+    va_start(args, fmt);
+    tt__vformat(line, sizeof line, fmt, args);
+    va_end(args);
+    l->opts.on_message(l->opts.user, line);
 }
 
 tt_status tt__loop_give_up(tt__loop *l, size_t gpu, tt_status status) {
-    char line[512];
     if (status == TT_E_INTERRUPTED || !has_others(l, gpu))
         return status;
     tt__loop_drop_gpu(l, gpu);
@@ -43,9 +48,8 @@ tt_status tt__loop_give_up(tt__loop *l, size_t gpu, tt_status status) {
             l->lanes[i]->finals.state = TT__FINALS_ASKED; /* another GPU holds them anew */
         tt__loop_release(l, i);
     }
-    tt__format(line, sizeof line, "device %d is left out from now on, the others go on: %s",
-               l->workers.devices[gpu], tt_last_error());
-    say(l, line);
+    tt__loop_say(l, "device %d is left out from now on, the others go on: %s", l->workers.devices[gpu],
+                 tt_last_error());
     for (int i = 0; i < TT__JOBS_MAX; i++) /* the last GPU tries all jobs */
         if (l->jobs[i].lost_by && !has_others(l, l->jobs[i].lost_by - 1))
             l->jobs[i].lost_by = 0;
@@ -142,17 +146,14 @@ void tt__loop_ask_trial(tt__loop *l, size_t gpu, size_t at, const char *waited_f
 }
 
 void tt__loop_note_falls(tt__loop *l, size_t gpu, const tt__clock_falls *falls) {
-    char line[256];
     if (falls->n == 0)
         return;
     tt__timeline_falls(&l->timeline, gpu, falls);
-    if (l->n_falls == 0) {
-        snprintf(
-            line, sizeof line,
+    if (l->n_falls == 0)
+        tt__loop_say(
+            l,
             "the GPU's clock fell from %u to %u MHz%s%s: samples are taken again, and the run takes longer",
             falls->usual_mhz, falls->lowest_mhz, falls->why[0] ? " because of " : "", falls->why);
-        say(l, line);
-    }
     l->n_falls += falls->n;
 }
 

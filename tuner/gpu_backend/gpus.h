@@ -19,6 +19,8 @@ tt_status tt__loop_opened(tt__loop *l, size_t gpu);
 void tt__loop_ask_trial(tt__loop *l, size_t gpu, size_t job, const char *waited_for);
 /* A trial has ended. */
 tt_status tt__loop_tried(tt__loop *l, size_t gpu, tt__job *j);
+/* Tells the caller of the run. */
+void tt__loop_say(const tt__loop *l, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 /* Reports falling clocks once, and counts them for the summary. */
 void tt__loop_note_falls(tt__loop *l, size_t gpu, const tt__clock_falls *falls);
 /* A GPU's worker died or is unusable. Its jobs wait for another worker. */
