@@ -72,14 +72,6 @@ struct tt__backend {
 /* A search names trial i of lane k by k * TT__LANE_TRIALS + i. */
 enum { TT__LANES_MAX = 64, TT__LANE_TRIALS = 1 << 24 };
 
-/* The room of a lane that has `mine` of `used` trials in flight. `wanted` is divided among n lanes. There are
- * never more than `most` and one for each lane, and a lane without trials can always have one. */
-static inline size_t tt__lane_room(size_t wanted, size_t n, size_t mine, size_t most, size_t used) {
-    const size_t share = wanted / n, left = used < most ? most - used : 0;
-    const size_t wants = mine < share ? share - mine : 0, room = wants < left ? wants : left;
-    return room || mine ? room : 1;
-}
-
 /* One more than devices, so that none waits for the next problem. */
 static inline size_t tt__lanes_for(size_t n_devices) {
     return n_devices < 2 ? 1 : n_devices + 1 < TT__LANES_MAX ? n_devices + 1 : TT__LANES_MAX;

@@ -117,7 +117,7 @@ static tt_status problem(tt__backend *b, const tt__problem *p, const tt__templat
     return tt__cubins_want(&l->cubins, &c, p, &task->checker);
 }
 
-/* Each problem under way has a share. One without trials in flight can always have one. */
+/* Each problem under way has a share. One without trials in flight can always have one, beyond `most`. */
 static size_t room(const tt__backend *b) {
     const tt__loop *l = (const tt__loop *)b;
     size_t of_lane[TT__LANES_MAX] = {0}, used = 0, n = 0;
@@ -127,7 +127,10 @@ static size_t room(const tt__backend *b) {
         used += of_lane[i];
         n += of_lane[i] > 0 || i == l->at;
     }
-    return tt__lane_room(2 * l->workers.n, n, of_lane[l->at], TT__JOBS_MAX - TT__LANES_MAX, used);
+    const size_t most = TT__JOBS_MAX - TT__LANES_MAX, left = used < most ? most - used : 0;
+    const size_t share = 2 * l->workers.n / n, mine = of_lane[l->at];
+    const size_t wants = mine < share ? share - mine : 0, has = wants < left ? wants : left;
+    return has || mine ? has : 1;
 }
 
 static size_t compilers(const tt__backend *b) {
