@@ -154,12 +154,11 @@ void tt__workers_ask_problem(tt__workers *workers, size_t i, const tt__problem *
 
 /* A request for a trial. */
 static void trial_parts(struct iovec parts[3], tt__msg_trial *m, const tt__candidate *c,
-                        const tt__cubin *cubin, double cutoff_us) {
+                        const tt__cubin *cubin) {
     memset(m, 0, sizeof *m);
     m->symbols = c->t->symbols;
     memcpy(m->key, cubin->key, sizeof m->key);
     m->launch = c->launch;
-    m->cutoff_us = cutoff_us;
     m->offset = c->offset;
     m->copy = strcmp(c->t->op, "copy") == 0;
     m->cubin_size = cubin_parts(&parts[1], cubin);
@@ -171,8 +170,9 @@ void tt__workers_ask_trial(tt__workers *workers, size_t i, size_t job, double ti
                            double cutoff_us) {
     tt__msg_trial m;
     struct iovec parts[3];
-    trial_parts(parts, &m, c, cubin, cutoff_us);
+    trial_parts(parts, &m, c, cubin);
     m.checks = *checks;
+    m.cutoff_us = cutoff_us;
     tt__worker_ask(&workers->items[i], job, timeout_s, TT__MSG_TRIAL, parts, 3);
 }
 
@@ -185,7 +185,7 @@ void tt__workers_ask_count(tt__workers *workers, size_t i, double timeout_s, con
                            const tt__cubin *cubin) {
     tt__msg_trial m;
     struct iovec parts[3];
-    trial_parts(parts, &m, c, cubin, 0);
+    trial_parts(parts, &m, c, cubin);
     tt__worker_ask(&workers->items[i], 0, timeout_s, TT__MSG_COUNT, parts, 3);
 }
 
@@ -197,6 +197,6 @@ void tt__workers_ask_finals(tt__workers *workers, size_t gpu, double timeout_s, 
     tt__msg_finals head = {(int)n, rounds, train_s};
     parts[0] = (struct iovec){&head, sizeof head};
     for (size_t i = 0; i < n; i++)
-        trial_parts(&parts[1 + 3 * i], &m[i], c[i], cubins[i], 0);
+        trial_parts(&parts[1 + 3 * i], &m[i], c[i], cubins[i]);
     tt__worker_ask(&workers->items[gpu], 0, timeout_s, TT__MSG_FINALS, parts, (int)(1 + 3 * n));
 }
