@@ -24,20 +24,15 @@ static int by_input(const void *a, const void *b) {
     return x->options.len ? memcmp(x->options.text, y->options.text, x->options.len) : 0;
 }
 
-static void drop(tt__cubin *cubin) {
+static void drop(void *of) {
+    tt__cubin *cubin = of;
     tt__str_free(&cubin->options);
     tt__str_free(&cubin->image);
     free(cubin);
 }
 
-static void keep_node(void *node) {
-    (void)node; /* the list frees the cubins */
-}
-
 void tt__cubins_close(tt__cubins *c) {
-    tdestroy(c->by_input, keep_node);
-    for (size_t i = 0; i < c->n; i++)
-        drop(c->items[i]);
+    tdestroy(c->by_input, drop); /* it has the cubins of the list */
     free(c->items);
     free(c->names);
     *c = (tt__cubins){0};
