@@ -291,6 +291,7 @@ static tt_status run_in_store(tt__session *s, tt_ctx *ctx, tt_report *report, tt
     if (ctx->read_only)
         return tt__fail(TT_E_INVALID, "the context was opened read-only: tuning has to write to the store");
     if (shared) {
+        pthread_mutex_lock(&ctx->making); /* before `lock`, as a call-back that launches needs both */
         pthread_mutex_lock(&ctx->lock);
         s->store = ctx->store;
     } else {
@@ -303,10 +304,12 @@ static tt_status run_in_store(tt__session *s, tt_ctx *ctx, tt_report *report, tt
         s->backend->ops->close(s->backend);
     s->backend = NULL;
     tt__winners_free(&s->elsewhere);
-    if (shared)
+    if (shared) {
         pthread_mutex_unlock(&ctx->lock);
-    else
+        pthread_mutex_unlock(&ctx->making);
+    } else {
         tt__store_close(&s->store);
+    }
     tt__answers_forget(ctx);
     return status;
 }

@@ -44,7 +44,8 @@ static tt_status open_store(tt_ctx *ctx, const tt_open_opts *opts) {
     return status;
 }
 
-/* The lock is recursive: tt_tune holds it while it uses a store in memory, and its call-backs may look up. */
+/* These locks are recursive: tt_tune holds them while it uses a store in memory, and its call-backs may look
+ * up and launch. */
 static void init_lock(pthread_mutex_t *lock) {
     pthread_mutexattr_t attr;
     pthread_mutexattr_init(&attr);
@@ -60,7 +61,7 @@ tt_status tt__context_open(tt_ctx **out, const tt_open_opts *opts, tt__tune_fn t
     if (!ctx)
         return tt__fail_memory(sizeof *ctx);
     init_lock(&ctx->lock);
-    pthread_mutex_init(&ctx->making, NULL);
+    init_lock(&ctx->making);
     pthread_mutex_init(&ctx->tuning, NULL);
     ctx->locked = opts->lock_file != NULL;
     ctx->lock_default = opts->lock_default != 0;

@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include <cmocka.h>
 
@@ -257,6 +258,67 @@ static void test_threads(void **state) {
     }
 }
 
+typedef struct visitor {
+    tt_ctx *ctx;
+    CUcontext context;
+    CUdeviceptr dst, src;
+    pthread_t thread;
+    bool in_thread, launched;
+} visitor;
+
+static void launch_new(visitor *v, int64_t rows) {
+    const tt_problem p = matrix_of(rows, 64, 0, 0, 4);
+    v->launched &= tt_transpose(v->ctx, &p, v->dst, v->src, NULL) == TT_OK;
+}
+
+static void *visit(void *user) {
+    visitor *v = user;
+    cu->cuCtxSetCurrent(v->context);
+    launch_new(v, 31);
+    return NULL;
+}
+
+static void call_back(void *user, const tt_progress *progress) {
+    visitor *v = user;
+    (void)progress;
+    if (v->in_thread)
+        return;
+    v->in_thread = pthread_create(&v->thread, NULL, visit, v) == 0;
+    usleep(200000); /* until the thread waits for the tuning */
+    launch_new(v, 32);
+}
+
+/* Tuning with a store in memory keeps others from it, but not its own call-backs: neither waits for the
+ * other. */
+static void test_a_call_back_may_launch(void **state) {
+    (void)state;
+    visitor v = {.launched = true};
+    tt_open_opts opts = TT_INIT(tt_open_opts);
+    tt_tune_opts tune = TT_INIT(tt_tune_opts);
+    tt_report *report;
+    const tt_problem p = matrix_of(4096, 4096, 0, 0, 4);
+    opts.db_path = ":memory:";
+    tune.replay = TT_SOURCE_DIR "/recordings/h200.json";
+    tune.effort = TT_EFFORT_QUICK;
+    tune.on_progress = call_back;
+    tune.user = &v;
+    CU_OK(cu->cuCtxGetCurrent(&v.context));
+    CU_OK(cu->cuMemAlloc(&v.src, 16384));
+    CU_OK(cu->cuMemAlloc(&v.dst, 16384));
+    OK(tt_open(&v.ctx, &opts));
+    alarm(300);
+    OK(tt_tune(&report, v.ctx, &p, 1, &tune));
+    assert_true(v.in_thread);
+    pthread_join(v.thread, NULL);
+    alarm(0);
+    assert_true(v.launched);
+    tt_report_free(&report);
+    CU_OK(cu->cuCtxSynchronize());
+    tt_close(&v.ctx);
+    CU_OK(cu->cuMemFree(v.src));
+    CU_OK(cu->cuMemFree(v.dst));
+}
+
 static void test_needs_a_context(void **state) {
     (void)state;
     CUcontext context;
@@ -284,6 +346,7 @@ int main(void) {
         cmocka_unit_test(test_plan_refuses_misaligned),
         cmocka_unit_test(test_plan_outlives_context),
         cmocka_unit_test(test_threads),
+        cmocka_unit_test(test_a_call_back_may_launch),
         cmocka_unit_test(test_needs_a_context),
     };
     return device_open() ? cmocka_run_group_tests(tests, device_enter, device_leave) : device_missing();
