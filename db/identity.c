@@ -118,6 +118,8 @@ tt_status tt__store_find_gpu(tt__store *s, const char *name, tt__gpu *gpu, int64
                           strcmp(s->path, ":memory:") == 0 ? "" : " ",
                           strcmp(s->path, ":memory:") == 0 ? "" : s->path);
     } else {
+        if (f.ambiguous)
+            *gpu = f.best;
         status = tt__fail(TT_E_INVALID, "GPU \"%s\": %s in %s; it has: %s", name,
                           f.ambiguous ? "several GPUs match" : "no such GPU", s->path, f.names.text);
     }

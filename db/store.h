@@ -55,7 +55,7 @@ tt_status tt__store_known_problem(tt__store *s, const tt__problem *p, int64_t *i
 
 /* Finds a GPU by name, ignoring case. An exact name wins over a part of a name ("h100"). Of several GPUs with
  * one name it is the one that ran last. TT_E_INVALID: none or several names match; the message lists the
- * GPUs. */
+ * GPUs. *gpu is then one of several, or all zeros. */
 tt_status tt__store_find_gpu(tt__store *s, const char *name, tt__gpu *gpu, int64_t *id);
 
 /* ---- Runs and trials ------------------------------------------------------------------------- */

@@ -39,15 +39,22 @@ tt_status tt__system_open(tt__store **out) {
     return status;
 }
 
-/* The first GPU with this name; if there is none, the first with a name that contains it. */
-static const tt__gpu *shipped_gpu(const char *name) {
-    for (int part = 0; part < 2; part++)
-        for (size_t i = 0; i < tt__n_shipped; i++) {
-            const tt__gpu *gpu = &tt__shipped[i].gpu;
-            if (part ? tt__has_letters(gpu->name, name) : tt__same_letters(gpu->name, name))
-                return gpu;
+/* The first GPU with this name; if there is none, the one with a name that contains it. Do several? */
+static const tt__gpu *shipped_gpu(const char *name, bool *several) {
+    const tt__gpu *found = NULL;
+    *several = false;
+    for (size_t i = 0; i < tt__n_shipped; i++) {
+        const tt__gpu *gpu = &tt__shipped[i].gpu;
+        if (tt__same_letters(gpu->name, name)) {
+            *several = false;
+            return gpu;
         }
-    return NULL;
+        if (!tt__has_letters(gpu->name, name))
+            continue;
+        *several |= found && strcmp(found->name, gpu->name) != 0;
+        found = found ? found : gpu;
+    }
+    return found;
 }
 
 void tt__shipped_names(tt__str *out) {
@@ -64,20 +71,27 @@ void tt__shipped_names(tt__str *out) {
 
 tt_status tt__layers_find_gpu(tt_ctx *ctx, const char *name, tt__gpu *gpu, int64_t *gpu_id) {
     int64_t id;
+    bool several;
     tt_status status = tt__store_find_gpu(ctx->store, name, gpu, gpu_id);
-    if (status != TT_E_INVALID)
+    if (status != TT_E_INVALID || *gpu->name)
         return status;
-    const tt__gpu *shipped = shipped_gpu(name);
+    const tt__gpu *shipped = shipped_gpu(name, &several);
     char *why = strdup(tt_last_error()); /* report the failure of the user's store */
     if (ctx->system && tt__store_find_gpu(ctx->system, name, gpu, &id) == TT_OK)
         status = tt__store_known_gpu(ctx->store, gpu, gpu_id);
-    else if (shipped) {
+    else if (ctx->system && *gpu->name)
+        status = TT_E_INVALID; /* several of the system's store: its message is the last */
+    else if (shipped && !several) {
         *gpu = *shipped;
         status = tt__store_known_gpu(ctx->store, gpu, gpu_id);
     } else {
         tt__str names = {0};
         tt__shipped_names(&names);
-        tt__fail(status, "%s (with tiletune come: %s)", why ? why : "no such GPU", tt__str_text(&names));
+        if (several)
+            tt__fail(status, "GPU \"%s\": several GPUs that come with tiletune match: %s", name,
+                     tt__str_text(&names));
+        else
+            tt__fail(status, "%s (with tiletune come: %s)", why ? why : "no such GPU", tt__str_text(&names));
         tt__str_free(&names);
     }
     free(why);
