@@ -149,9 +149,12 @@ void tt__first_use_note(tt_ctx *ctx, const tt__template_set *templates, const tt
                         size_t size) {
     use u = {.ctx = ctx, .templates = templates, .problem = p};
     const tuned *t = ctx->tuned && tt__device_current_ordinal(&u.device) == TT_OK ? find(&u) : NULL;
-    size_t n = strlen(why);
-    if (t && t->note[0])
-        snprintf(why + n, size - n, "%s%s", n ? "; " : "", t->note);
+    char text[512];
+    if (!t || !t->note[0])
+        return;
+    snprintf(text, sizeof text, "%s%s%s", t->note, *why ? "; " : "",
+             why); /* what may be cut off comes last */
+    tt__copy_short(why, size, text);
 }
 
 void tt__first_use_free(tt_ctx *ctx) {
