@@ -140,9 +140,9 @@ static tt_status check_fits(tt__reader *r, const tt__operand *o, tt__span number
 /* A number, or an expression of the problem, without blanks. */
 static tt_status read_bound(tt__reader *r, tt__operand *o, int end, tt__span word) {
     double *to = end ? &o->high : &o->low;
-    if (word.n && tt__is_word_char(*word.at) && (*word.at < '0' || *word.at > '9'))
-        return tt__read_expr(r, &o->bounds[end], word);
-    if (word.n && strcspn(word.at, "+*/%(") < word.n)
+    const char first = word.n == 0 ? '\0' : word.at[word.n > 1 && *word.at == '-'];
+    if ((tt__is_word_char(first) && (first < '0' || first > '9')) ||
+        (word.n && strcspn(word.at, "+*/%(") < word.n))
         return tt__read_expr(r, &o->bounds[end], word);
     TT_TRY(tt__read_number(r, to, word));
     return check_fits(r, o, word, *to);
@@ -224,7 +224,14 @@ tt_status tt__read_constant(tt__reader *r, tt__span rest) {
     tt__span length;
     TT_TRY(add_operand(r, &o, &rest));
     o->direction = TT__CONSTANT;
-    take_length(&length, &rest, inits, TT__COUNT(inits));
+    const tt__operation *operation = r->t->own;
+    const char *words[TT__COUNT(inits) + TT__OPERANDS_MAX];
+    size_t n = 0;
+    for (; n < TT__COUNT(inits); n++)
+        words[n] = inits[n];
+    for (size_t i = 0; i + 1 < operation->n_operands; i++)
+        words[n++] = operation->operands[i].name;
+    take_length(&length, &rest, words, n);
     TT_TRY(tt__read_expr(r, &o->count, length));
     return read_data(r, o, rest);
 }

@@ -107,6 +107,33 @@ static tt_status check_kernel(const tt__template *t, const tt__geometry_expr *g,
     return tt__code_has(t->source, name) ? check_early(t, g, symbol) : fail_code(t, g, name, keyword);
 }
 
+/* Is it so declared in one line, as in `static __constant__ float name[4]`? */
+static bool is_static(const char *source, const char *name) {
+    char line[256];
+    for (const char *hit = source; (hit = strstr(hit, name)); hit++) {
+        const char *start = hit;
+        while (start > source && start[-1] != '\n')
+            start--;
+        const size_t n = (size_t)(hit - start) + 1;
+        tt__copy(line, n < sizeof line ? n : sizeof line, start);
+        if (!tt__is_word_char(hit[strlen(name)]) && tt__code_has(line, "static") &&
+            tt__code_has(line, "__constant__"))
+            return true;
+    }
+    return false;
+}
+
+/* It is filled by its name. A name that C++ changes is not found, and the array would stay zero. */
+static tt_status check_constant(const tt__template *t, const tt__operand *o) {
+    const bool has = tt__code_has(t->source, o->name);
+    if (has && !is_static(t->source, o->name))
+        return TT_OK;
+    return tt__template_fail(t->path, o->count.line, o->count.column,
+                             has ? "the array %s, which `constant` names, is static: take `static` away"
+                                 : "the code has no array %s, which `constant` names",
+                             o->name);
+}
+
 tt_status tt__code_check(const tt__template *t) {
     for (int i = 0; i < t->n_passes; i++)
         TT_TRY(check_kernel(t, &t->passes[i], t->symbols.name[i], "kernel"));
@@ -114,5 +141,8 @@ tt_status tt__code_check(const tt__template *t) {
         for (int i = 0; i < t->own->asides[role].n; i++)
             TT_TRY(check_kernel(t, &t->own->asides[role].launches[i], t->own->asides[role].symbols.name[i],
                                 tt__roles[role]));
+    for (size_t i = 0; t->own && i < t->own->n_operands; i++)
+        if (t->own->operands[i].direction == TT__CONSTANT && !t->own->operands[i].scalar)
+            TT_TRY(check_constant(t, &t->own->operands[i]));
     return TT_OK;
 }

@@ -56,8 +56,11 @@ static void permute_tile_number(sqlite3_context *c, int n, sqlite3_value **v) {
     const tt__operation *op = facts->operation;
     permute_shape s;
     (void)n;
-    if (!op || !op->macros || op->n_variables < 2 * PERMUTE_DIMS + 2 || f[2 * PERMUTE_DIMS] < 1)
+    if (!op || !op->macros || op->n_variables < 2 * PERMUTE_DIMS + 2)
         return;
+    for (int i = 2 * PERMUTE_DIMS; i < 2 * PERMUTE_DIMS + 2; i++) /* elem_size, align */
+        if (f[i] < 1 || f[i] > 16 || (f[i] & (f[i] - 1)))
+            return;
     s.elem_size = (int)f[2 * PERMUTE_DIMS];
     s.align = (int)f[2 * PERMUTE_DIMS + 1];
     memcpy(s.dim, f, sizeof s.dim);

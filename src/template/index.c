@@ -39,7 +39,11 @@ static tt_status make_expr(tt__template *t, tt__expr *out, const tt__expr *at, c
 static tt_status add_arg(tt__template *t, tt__geometry_expr *g, tt__type type, const tt__expr *at,
                          const char *text) {
     tt__arg_expr *arg = &t->args[t->n_args];
-    if (g->n_args == TT__ARGS_MAX || (size_t)t->n_args == TT__COUNT(t->args))
+    const tt__aside *data = &t->own->asides[TT__DATA];
+    int n = 0; /* of all launches, which are planned as one */
+    for (int i = 0; i < data->n; i++)
+        n += data->launches[i].n_args;
+    if (n >= TT__ARGS_MAX || (size_t)t->n_args == TT__COUNT(t->args))
         return tt__template_fail(t->path, at->line, at->column, "more than %d arguments of `data` kernels",
                                  TT__ARGS_MAX);
     arg->type = type;

@@ -224,18 +224,24 @@ tt_status tt__launch_plan_read(const tt__launch_plan *pl, const tt__query *q, tt
     start_launch(pl, l);
     *legal = true;
     TT_TRY(read_weight(pl, q, c));
+    for (size_t i = 0; i < pl->n_slots && *legal; i++)
+        if ((*beyond = pl->slots[i].kind) == TT__PART_TURNS)
+            TT_TRY(set_turns(pl, c, i, tt__query_value(q, i), legal));
     for (size_t i = 0; i < pl->n_slots && *legal; i++) {
-        tt__value v = tt__query_value(q, i);
-        tt__part kind = *beyond = pl->slots[i].kind;
-        TT_TRY(kind == TT__PART_SHARED  ? set_shared(pl, c, i, v, legal)
-               : kind == TT__PART_TURNS ? set_turns(pl, c, i, v, legal)
-               : kind == TT__PART_ARGS  ? set_arg(pl, c, i, v, legal)
-                                        : set_dim(pl, c, i, v, legal));
+        const tt__value v = tt__query_value(q, i);
+        const tt__part kind = pl->slots[i].kind;
+        if (kind == TT__PART_TURNS ||
+            l->passes[pl->slots[i].pass].off) /* what is left out may have no grid */
+            continue;
+        *beyond = kind;
+        TT_TRY(kind == TT__PART_SHARED ? set_shared(pl, c, i, v, legal)
+               : kind == TT__PART_ARGS ? set_arg(pl, c, i, v, legal)
+                                       : set_dim(pl, c, i, v, legal));
     }
     for (int s = 0; s < l->n_passes && *legal; s++) {
         const unsigned *block = l->passes[s].block;
         int64_t threads = (int64_t)block[0] * block[1] * block[2];
-        if (threads <= pl->gpu->max_threads_per_block)
+        if (threads <= pl->gpu->max_threads_per_block) /* 1 if the pass is off */
             continue;
         *beyond = TT__PART_BLOCK;
         *legal = tt__launch_plan_refuse(pl, &pl->launches[s].block[0],

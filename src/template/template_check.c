@@ -84,8 +84,8 @@ static tt_status check_samples(const tt__template *t) {
     return TT_OK;
 }
 
-/* An operation in the same file has its own ordinary problem. For most other templates the first ordinary
- * problem will do. Templates for one element size, architecture or shape need the others. */
+/* An operation in the same file has a default problem, and perhaps samples. For most other templates the
+ * first ordinary problem will do. Templates for one element size, architecture or shape need the others. */
 static tt_status check_default(const tt__template *t) {
     char why[1024] = "";
     tt_status status = TT_E_UNSUPPORTED;
@@ -93,6 +93,10 @@ static tt_status check_default(const tt__template *t) {
     if (t->own) {
         TT_TRY(default_problem(&p, t));
         status = try_gpus(t, &p, why, sizeof why);
+        for (size_t i = 0; status == TT_E_UNSUPPORTED && i < t->own->n_samples; i++) {
+            TT_TRY(tt__operation_problem(&p, t->own, t->op, t->own->samples[i].text));
+            status = try_gpus(t, &p, why, sizeof why);
+        }
     }
     for (size_t k = 0; !t->own && status == TT_E_UNSUPPORTED && ordinary_problem(&p, t, k); k++)
         status = try_gpus(t, &p, why, sizeof why);
@@ -100,7 +104,10 @@ static tt_status check_default(const tt__template *t) {
         return status;
     const tt__expr *at = t->config.text ? &t->config : &t->passes[0].grid[0];
     return tt__template_fail(t->path, at->line, at->column, "the default configuration is not legal%s: %s",
-                             t->own ? " for the default problem" : "", why);
+                             !t->own             ? ""
+                             : t->own->n_samples ? " for the default problem and the samples"
+                                                 : " for the default problem",
+                             why);
 }
 
 /* Refuses metrics without a numeric value, and an objective that does not depend on the time. */

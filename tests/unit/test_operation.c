@@ -398,9 +398,18 @@ static void says_what_is_missing(void **state) {
          "args x, "
          "c\nk();",
          "t.cu:6:13: c is a constant: the code knows it by its name, and it is no argument"},
-        {"//@ kernel k\n//@ buffer x f32 4 out\n//@ constant c f32 4 x\n//@ block 1\n//@ grid 1\n//@ args "
+        {"//@ kernel k\n//@ buffer x f32 4 out\n//@ constant c f32 4 z\n//@ block 1\n//@ grid 1\n//@ args "
          "x\nk();",
-         "t.cu:3:22: unknown name x"},
+         "t.cu:3:22: unknown name z"},
+        {"//@ kernel k\n//@ buffer x f32 4 out\n//@ constant c f32 4\n//@ block 1\n//@ grid 1\n//@ args "
+         "x\nk();",
+         "t.cu:3:20: the code has no array c, which `constant` names"},
+        {"//@ kernel k\n//@ buffer x f32 4 out\n//@ constant c f32 4\n//@ block 1\n//@ grid 1\n//@ args "
+         "x\nstatic __constant__ float cc[4], c[4];\nk();",
+         "t.cu:3:20: the array c, which `constant` names, is static: take `static` away"},
+        {"//@ kernel k\n//@ problem n 1000\n//@ buffer x f32 n out\n//@ where n % 1024 = 0\n//@ block 1\n"
+         "//@ grid 1\n//@ args x\n//@ sample n=999\nk();",
+         "is not legal for the default problem and the samples: "},
     };
     for (size_t i = 0; i < COUNT(texts); i++) {
         tt__template *t;
@@ -424,6 +433,8 @@ static const struct {
     {22, "//@ kernel kN\n//@ block 1\n//@ grid 1\n//@ args y\n", 8, "t.cu:50:12: more than 8 kernels"},
     {15, "//@ data dN\n//@ block 1\n//@ grid 1\n//@ args y, y, y, y, y, y, y, y, y, y\n", 7,
      "t.cu:42:22: more than 64 arguments"},
+    {8, "//@ problem vN 1\n//@ buffer bN i32 n in index v10+v11+v12+v13+v14+v15+v16+v17\n", 8,
+     "t.cu:21:31: more than 64 arguments of `data` kernels"},
 };
 
 static void keeps_limits(void **state) {
