@@ -11,6 +11,8 @@ static tt_status check(const tt_tune_opts *opts) {
     if (opts->n_devices > TT__GPUS_MAX)
         return tt__fail(TT_E_INVALID, "%zu devices: at most %d take part in one run", opts->n_devices,
                         TT__GPUS_MAX);
+    if (opts->n_devices && !opts->devices)
+        return tt__fail(TT_E_INVALID, "devices is NULL, but n_devices is %zu", opts->n_devices);
     for (size_t i = 0; i < opts->n_devices; i++)
         for (size_t k = 0; k < i; k++)
             if (opts->devices[i] == opts->devices[k])

@@ -45,6 +45,9 @@ static tt_status open_templates(tt__template_set *out, const tt_kernel *kernel, 
         return tt__fail(TT_E_INVALID, "templates is NULL, but n_templates is %zu", opts->n_templates);
     if (opts->n_only && !opts->only)
         return tt__fail(TT_E_INVALID, "only is NULL, but n_only is %zu", opts->n_only);
+    for (size_t i = 0; i < opts->n_only; i++)
+        if (!opts->only[i])
+            return tt__fail(TT_E_INVALID, "only[%zu] is NULL: it must be the name of a kernel", i);
     TT_TRY(tt__template_set_open(out, opts->templates, opts->n_templates));
     for (size_t i = 0; i < out->n; i++)
         if (out->items[i]->own)

@@ -159,7 +159,7 @@ static void about_problems(void **state) {
 
 static void about_tuning(void **state) {
     (void)state;
-    static const char *const nosuch[] = {"transpose_tild"};
+    static const char *const nosuch[] = {"transpose_tild"}, *const hole[] = {"transpose_tiled", NULL};
     static const struct {
         tt_tune_opts opts;
         size_t n;
@@ -181,6 +181,9 @@ static void about_tuning(void **state) {
         {O(.only = nosuch, .n_only = 1), 1, TT_E_INVALID,
          "there is no kernel template transpose_tild; did you mean transpose_tiled?; \"tune doctor\" lists "
          "them"},
+        {O(.only = hole, .n_only = 2), 1, TT_E_INVALID, "only[1] is NULL: it must be the name of a kernel"},
+        {O(.n_devices = 2), 1, TT_E_INVALID, "devices is NULL, but n_devices is 2"},
+        {O(.n_devices = 1, .replay = "/none.json"), 1, TT_E_INVALID, "devices is NULL, but n_devices is 1"},
         {O(.replay = "/none.json"), 1, TT_E_IO, "cannot read /none.json: No such file or directory"},
         {O(.replay = TT_SOURCE_DIR "/LICENSE"), 1, TT_E_INVALID,
          TT_SOURCE_DIR "/LICENSE: not valid JSON (11358 bytes): is the file complete?"},
