@@ -168,6 +168,7 @@ static tt_status as_transpose(tt__problem *out, const tt__canonical *c, int warm
 
 tt_status tt__permutation_problem(tt__problem *out, const tt_permutation *p, int align) {
     tt__canonical c;
+    tt__problem copy;
     double bytes;
     TT_TRY(tt__permutation_canonical(&c, p, align));
     *out = (tt__problem){.warm = p->warm != 0};
@@ -177,9 +178,9 @@ tt_status tt__permutation_problem(tt__problem *out, const tt_permutation *p, int
     for (int i = 0; i < c.n; i++)
         bytes *= (double)c.dim[i];
     out->moved_bytes = 2 * bytes;
-    if (c.n == 1 && c.stride[0] == 1 && c.align == 16) { /* `copy` asks for aligned addresses */
-        const tt__problem moved = *out;
-        tt__problem_copy(out, &moved);
+    /* `copy` asks for aligned addresses, and less than 2^42 bytes. `permute` takes the rest. */
+    if (c.n == 1 && c.stride[0] == 1 && c.align == 16 && tt__problem_copy(&copy, out)) {
+        *out = copy;
         return TT_OK;
     }
     tt__copy(out->op, sizeof out->op, "permute");

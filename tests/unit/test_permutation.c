@@ -61,6 +61,11 @@ static void forms(void **state) {
          4,
          "permute",
          "120x1x1x1, align=4"},
+        /* 2^42 bytes, more than `copy` takes */
+        {{.rank = 1, .elem_size = 1, .perm = {0}, .dims = {INT64_C(1) << 42}},
+         16,
+         "permute",
+         "274877906944x1x1x1, elem_size=16"},
         /* pairs of 4 bytes are transposed as elements of 8 */
         {{.rank = 3, .elem_size = 4, .perm = {1, 0, 2}, .dims = {5, 7, 2}},
          16,
