@@ -19,9 +19,10 @@ static void mix(uint64_t h[HASHES], uint64_t word) {
     }
 }
 
+/* rank and align fit their bits: tt_permute checks them. elem_size may be any number. */
 static void make_key(tt__plan_key *key, const tt_permutation *p, unsigned long long context, int align) {
     *key = (tt__plan_key){{0}};
-    mix(key->words, (uint64_t)(unsigned)p->rank << 32 | (unsigned)p->elem_size << 16 | (unsigned)align << 4 |
+    mix(key->words, (uint64_t)(unsigned)p->elem_size << 32 | (unsigned)p->rank << 16 | (unsigned)align << 4 |
                         (unsigned)(p->strides != NULL) << 1 | (p->warm != 0));
     for (int i = 0; i < p->rank; i++) {
         mix(key->words, (uint64_t)p->dims[i]);
@@ -56,7 +57,7 @@ tt_status tt_permute(tt_ctx *ctx, const tt_permutation *permutation, CUdeviceptr
     int align = tt__align_of(dst, src);
     if (p.align && p.align < align)
         align = p.align;
-    if (p.rank < 1 || p.rank > TT_RANK_MAX || !p.dims || !p.perm) {
+    if (p.rank < 1 || p.rank > TT_RANK_MAX || !p.dims || !p.perm || align < 1) {
         tt__canonical none;
         return tt__permutation_canonical(&none, &p, align); /* it says what is wrong */
     }

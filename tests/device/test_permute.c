@@ -180,6 +180,22 @@ static void test_errors(void **state) {
     tt_plan_free(&plan);
 }
 
+/* Fields that are out of range do not find the plan of others, whose key would be the same if cut to their
+ * bits. */
+static void test_keys(void **state) {
+    (void)state;
+    const tt_permutation p = asked(&tensors[2]);
+    tt_permutation wrong = p;
+    assert_int_equal(tt_permute(device_ctx, &p, dst_at, src_at, NULL), TT_OK);
+    wrong.elem_size = 65536 + p.elem_size;
+    assert_int_equal(tt_permute(device_ctx, &wrong, dst_at, src_at, NULL), TT_E_INVALID);
+    assert_string_equal(tt_last_error(), "elem_size is 65540 bytes: it must be 1, 2, 4, 8 or 16");
+    wrong = p;
+    wrong.align = 16 - (1 << 28);
+    assert_int_equal(tt_permute(device_ctx, &wrong, dst_at, src_at, NULL), TT_E_INVALID);
+    assert_non_null(strstr(tt_last_error(), "tensors aligned to -268435440 cannot be permuted"));
+}
+
 static void test_too_many_dimensions(void **state) {
     (void)state;
     enum { MANY = 17 };
@@ -329,6 +345,7 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_results),
         cmocka_unit_test(test_errors), /* with defaults, so before any winner is stored */
+        cmocka_unit_test(test_keys),   /* as above */
         cmocka_unit_test(test_far_rows),
         cmocka_unit_test(test_too_many_dimensions),
         cmocka_unit_test(test_configurations),
