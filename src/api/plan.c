@@ -123,6 +123,8 @@ static tt_status bad_addresses(const tt_plan *plan, CUdeviceptr dst, CUdeviceptr
         return tt__fail(TT_E_INVALID,
                         "%s does not go from one buffer to another: tt_plan_launch_args launches it",
                         plan->choice.kernel);
+    if (!dst || !src)
+        return tt__fail(TT_E_INVALID, "%s is 0x0: it must be a device address", dst ? "src" : "dst");
     if ((plan->n_buffers == 1 || plan->needs_scratch) && dst != src)
         return tt__fail(TT_E_INVALID, "dst is 0x%llx and src 0x%llx: in place they must be the same", dst,
                         src);
@@ -140,7 +142,7 @@ static tt_status bad_addresses(const tt_plan *plan, CUdeviceptr dst, CUdeviceptr
 __attribute__((noinline)) tt_status tt__plan_launch_with(const tt_plan *plan, CUdeviceptr dst,
                                                          CUdeviceptr src, CUdeviceptr scratch,
                                                          CUstream stream) {
-    if (dst != src || (dst & plan->misaligned))
+    if (dst != src || !dst || (dst & plan->misaligned))
         return bad_addresses(plan, dst, src);
     if (!scratch)
         return tt__fail(TT_E_INVALID,
@@ -154,7 +156,8 @@ __attribute__((noinline)) tt_status tt__plan_launch_with(const tt_plan *plan, CU
 tt_status tt_plan_launch(const tt_plan *plan, CUdeviceptr dst, CUdeviceptr src, CUstream stream) {
     if (!plan)
         return tt__fail(TT_E_INVALID, "the plan is NULL: tt_plan_create makes one");
-    if (plan->n_buffers != 1 + (dst != src) || ((dst | src) & plan->misaligned))
+    /* One branch for alignment and 0, because every launch comes here. */
+    if (plan->n_buffers != 1 + (dst != src) || (((dst | src) & plan->misaligned) | !dst | !src))
         return plan->needs_scratch ? tt__plan_launch_with(plan, dst, src, plan->scratch, stream)
                                    : bad_addresses(plan, dst, src);
     if (plan->missing)

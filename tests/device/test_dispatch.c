@@ -210,6 +210,35 @@ static void test_plan_refuses_misaligned(void **state) {
     tt_plan_free(&plan);
 }
 
+static void refuses_zero(tt_status status, const char *says) {
+    assert_int_equal(status, TT_E_INVALID);
+    assert_string_equal(tt_last_error(), says);
+}
+
+/* A launch with such an address would be an error on the device, and the context unusable. */
+static void test_refuses_address_0(void **state) {
+    (void)state;
+    static const char dst_is_0[] = "dst is 0x0: it must be a device address";
+    tt_plan *plan;
+    tt_problem p = matrix_of(64, 64, 0, 0, 4);
+    OK(tt_plan_create(&plan, device_ctx, &p));
+    refuses_zero(tt_plan_launch(plan, 0, 8192, NULL), dst_is_0);
+    refuses_zero(tt_plan_launch(plan, 4096, 0, NULL), "src is 0x0: it must be a device address");
+    tt_plan_free(&plan);
+    refuses_zero(tt_transpose(device_ctx, &p, 0, 8192, NULL), dst_is_0);
+    p.in_place = 1;
+    OK(tt_plan_create(&plan, device_ctx, &p));
+    refuses_zero(tt_plan_launch(plan, 0, 0, NULL), dst_is_0);
+    tt_plan_free(&plan);
+    p = matrix_of(6400, 24, 0, 0, 4);
+    p.in_place = 1;
+    p.scratch = 4096;
+    OK(tt_plan_create(&plan, device_ctx, &p));
+    refuses_zero(tt_plan_launch(plan, 0, 0, NULL), dst_is_0);
+    tt_plan_free(&plan);
+    refuses_zero(tt_transpose(device_ctx, &p, 0, 0, NULL), dst_is_0);
+}
+
 /* A plan outlives the context it came from. */
 static void test_plan_outlives_context(void **state) {
     (void)state;
@@ -344,6 +373,7 @@ int main(void) {
         cmocka_unit_test(test_plan_with_scratch),
         cmocka_unit_test(test_plan),
         cmocka_unit_test(test_plan_refuses_misaligned),
+        cmocka_unit_test(test_refuses_address_0),
         cmocka_unit_test(test_plan_outlives_context),
         cmocka_unit_test(test_threads),
         cmocka_unit_test(test_a_call_back_may_launch),

@@ -170,6 +170,8 @@ static void test_errors(void **state) {
     assert_int_equal(tt_permute(NULL, &p, dst_at, src_at, NULL), TT_E_INVALID);
     assert_int_equal(tt_permute(device_ctx, &p, dst_at, src_at + 2, NULL), TT_E_INVALID);
     assert_int_equal(tt_permute(device_ctx, &p, src_at, src_at, NULL), TT_E_INVALID);
+    assert_int_equal(tt_permute(device_ctx, &p, dst_at, 0, NULL), TT_E_INVALID);
+    assert_string_equal(tt_last_error(), "src is 0x0: it must be a device address");
     problem.permutation = &p;
     assert_int_equal(tt_transpose(device_ctx, &problem, dst_at, src_at, NULL), TT_E_INVALID);
     problem.rows = 4;
