@@ -96,8 +96,12 @@ tt_status tt_plan_set_constant(tt_plan *plan, const char *name, const void *data
                         bytes, name, p->bytes, (long long)p->count, tt__types[p->type].name);
     CUdeviceptr at;
     TT_TRY(tt__kernel_constant(&at, &plan->kernel, plan->cu, name, bytes));
-    if (at)
+    if (at) {
         TT_TRY(tt__cu_check(plan->cu->cuMemcpyHtoD(at, data, bytes), "cuMemcpyHtoD (%s)", name));
+        /* The copy from pageable memory may still run, and a CU_STREAM_NON_BLOCKING stream does not wait for
+         * it. */
+        TT_TRY(tt__cu_check(plan->cu->cuStreamSynchronize(CU_STREAM_LEGACY), "cuMemcpyHtoD (%s)", name));
+    }
     plan->missing &= ~(UINT64_C(1) << i);
     return TT_OK;
 }
