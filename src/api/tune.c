@@ -94,17 +94,6 @@ tt_status tt_tune(tt_report **out, tt_ctx *ctx, const tt_problem *problems, size
     return tt__tune_and(out, ctx, problems, n_problems, opts, &(tt__tune_call){0});
 }
 
-void tt_report_free(tt_report **report) {
-    if (!report)
-        return;
-    free(*report);
-    *report = NULL;
-}
-
-const tt_result *tt_report_result(const tt_report *report, size_t i) {
-    return report && i < report->n_results ? &report->results[i] : NULL;
-}
-
 /* ---- Tuning on first use ---------------------------------------------------------------------------------
  */
 
