@@ -62,8 +62,7 @@ tt_status tt__store_unsolved(tt__store *s, int64_t gpu_id, const char *op, tt__u
     while (tt__db_next(s, stmt, &status)) {
         tt__unsolved u = {0};
         int at = tt__fields_read(stmt, 0, tt__gpu_fields, TT__GPU_FIELDS, &u.gpu);
-        if ((status = tt__db_problem_read(s, stmt, at, &u.problem)) != TT_OK)
-            continue; /* ends the loop */
+        status = tt__db_problem_read(s, stmt, at, &u.problem);
         at += TT__PROBLEM_COL_COUNT;
         u.tried = sqlite3_column_int64(stmt, at++);
         u.passed = sqlite3_column_int64(stmt, at++);
@@ -72,7 +71,8 @@ tt_status tt__store_unsolved(tt__store *s, int64_t gpu_id, const char *op, tt__u
         tt__text_read(stmt, at++, u.reason, sizeof u.reason, TT__CLEAN_TEXT);
         tt__text_read(stmt, at++, u.kernel, sizeof u.kernel, TT__CLEAN_NAME);
         tt__text_read(stmt, at++, u.config, sizeof u.config, TT__CLEAN_NAME);
-        status = fn(user, &u);
+        if (status == TT_OK)
+            status = fn(user, &u);
     }
     return status;
 }

@@ -122,6 +122,7 @@ tt_status tt__import_tell(tt__import *m) {
         return tt__fail_memory(0);
     bool cache = strcmp(found, "cache") == 0;
     if (strcmp(found, "ours") == 0) {
+        sqlite3_reset(m->asked); /* and forget its parse of all the text */
         m->foreign = NULL;
         return TT_OK;
     }

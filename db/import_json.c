@@ -72,6 +72,7 @@ tt_status tt__import_walk_file(tt__import *m, const char *where, const char *typ
     if (!actual || strcmp(actual, type) != 0)
         return tt__fail(TT_E_INVALID, "%s: %s is %s: expected an %s, as `tune export` writes it", m->path,
                         where, actual ? actual : "missing", type);
+    sqlite3_reset(m->asked); /* it holds a parse of all the text, and the walk makes another */
     snprintf(sql, sizeof sql, "SELECT key, type, value FROM json_each(?1, '$.%s')", where);
     TT_TRY(tt__import_prepare(m, &stmt, sql));
     tt_status status = tt__import_walk_text(m, stmt, m->text.text, (int)m->text.len, fn, user);

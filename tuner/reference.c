@@ -43,7 +43,7 @@ static tt_status take_expected(tt__verifier *v) {
         const size_t bytes = (size_t)tt__array_bytes(a);
         if (!a->expect[0])
             continue;
-        TT_TRY(tt__cu_check(tt__verify_renew(v, i, area->reference, 0), "tt_fill"));
+        TT_TRY(tt__cu_check(tt__verify_renew(v, i, area->reference, 0), "preparing what is expected"));
         TT_TRY(tt__cu_check(tt__verify_fill(v, area->live, area->bytes, tt__verify_seed(&v->work, i), 1),
                             "tt_fill"));
         TT_TRY(tt__cu_check(v->cu->cuStreamSynchronize(v->stream), "filling"));

@@ -235,8 +235,8 @@ static tt_status next(int64_t *index, void *self, const tt__view *view) {
     double most = -INFINITY;
     const double *mean, *deviation;
     *index = TT__NOTHING;
-    bool knows = !s->gp->kind->fit || (view->priors && view->priors->n > 0);
-    size_t starts = knows ? STARTS_MAX : STARTS_ALONE;
+    const bool alone = s->gp->kind->fit && !(view->priors && view->priors->n > 0);
+    const size_t starts = alone ? STARTS_ALONE : STARTS_MAX;
     if (s->n_started < starts && (*index = tt__strategy_warm_start(view, &s->at_start)) != TT__NOTHING) {
         s->n_started++;
         return TT_OK;

@@ -380,7 +380,7 @@ tt_status tt__tune(tt_report **out, tt_ctx *ctx, const tt__tune_call *call, cons
         TT_TRY(tt__trace_open(&trace, opts->trace_path));
     tt_result *results = NULL;
     tt_report *report = new_report(devices.n_kinds * call->n, &results);
-    tt_status status = report ? TT_OK : tt__fail_memory(call->n * sizeof *results);
+    tt_status status = report ? TT_OK : tt__fail_memory(devices.n_kinds * call->n * sizeof *results);
     tt__session session = {.templates = call->templates,
                            .opts = opts,
                            .trace = trace,

@@ -229,6 +229,7 @@ tt_status tt__verifier_open(tt__verifier *v, const tt__driver *cu, CUstream stre
     TT_GOTO(allocate(v, &v->findings, 2 * TT__FINDINGS_BYTES));
     TT_GOTO(tt__cu_check(cu->cuMemcpyHtoD(v->findings + TT__FINDINGS_BYTES, clear, sizeof clear),
                          "cuMemcpyHtoD"));
+    TT_GOTO(tt__cu_check(cu->cuCtxSynchronize(), "cuMemcpyHtoD")); /* else the stream may overtake the copy */
     TT_GOTO(init_all(v, reference_cubin, reference_size));
     if (!w->per_config)
         TT_GOTO(open_reference(v, reference_cubin, reference_size));

@@ -63,7 +63,7 @@ static void add(tt__warm_starts *out, size_t at) {
 static tt_status rank(void *user, const tt__trial_row *row) {
     finder *f = user;
     size_t k = f->n < OF_EACH ? f->n : OF_EACH - 1;
-    double us = row->trial->time_us;
+    double us = row->trial->time_us * row->trial->weight; /* 1 without an objective */
     bool slow = f->n == OF_EACH && us >= f->us[OF_EACH - 1];
     if (row->run_id >= f->run_id || row->trial->status != TT__TRIAL_OK || slow)
         return TT_OK;

@@ -97,9 +97,10 @@ static tt_status check_default(const tt__template *t) {
             TT_TRY(tt__operation_problem(&p, t->own, t->op, t->own->samples[i].text));
             status = try_gpus(t, &p, why, sizeof why);
         }
+    } else {
+        for (size_t k = 0; status == TT_E_UNSUPPORTED && ordinary_problem(&p, t, k); k++)
+            status = try_gpus(t, &p, why, sizeof why);
     }
-    for (size_t k = 0; !t->own && status == TT_E_UNSUPPORTED && ordinary_problem(&p, t, k); k++)
-        status = try_gpus(t, &p, why, sizeof why);
     if (status != TT_E_UNSUPPORTED)
         return status;
     const tt__expr *at = t->config.text ? &t->config : &t->passes[0].grid[0];

@@ -38,15 +38,20 @@ static void teardown(shelf *s) {
 }
 
 /* A trial of the run at hand; with `wins` also the winner of its problem. */
-static void put(shelf *s, const tt__problem *p, const char *config, double us, bool wins) {
+static void put_weighed(shelf *s, const tt__problem *p, const char *config, double us, double weight,
+                        bool wins) {
     int64_t problem_id, config_id;
-    tt__trial t = {.status = us > 0 ? TT__TRIAL_OK : TT__TRIAL_CRASHED, .time_us = us};
+    tt__trial t = {.status = us > 0 ? TT__TRIAL_OK : TT__TRIAL_CRASHED, .time_us = us, .weight = weight};
     tt__winner w = {.time_us = us, .trials = 1};
     assert_ok(tt__store_problem(s->store, p, &problem_id));
     assert_ok(tt__store_config(s->store, "numbers", s->f.t[0]->op, s->f.t[0]->hash, config, &config_id));
     assert_ok(tt__store_trial_put(s->store, s->run_id, problem_id, config_id, TT__STAGE_SCREEN, &t));
     if (wins)
         assert_ok(tt__store_winner_put(s->store, s->run_id, problem_id, config_id, &w));
+}
+
+static void put(shelf *s, const tt__problem *p, const char *config, double us, bool wins) {
+    put_weighed(s, p, config, us, 1, wins);
 }
 
 /* Of the run at hand. */
@@ -115,6 +120,7 @@ static void test_good_trials_follow(void **state) {
     put(&s, &near, "A=4 B=0", 0, false);
     put(&s, &near, "A=77 B=0", 9, false);
     put(&s, &near, "A=5 B=0", 30, false);
+    put_weighed(&s, &near, "A=6 B=0", 11, 2, false); /* by the objective it is as good as 22 us */
     assert_starts(&s, "10 30 20");
     teardown(&s);
 }

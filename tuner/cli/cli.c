@@ -98,10 +98,11 @@ static tt_status add_gpu(void *user, const tt__winner *w) { /* winners are order
     return TT_OK;
 }
 
-tt_status tt__cli_store_gpus(tt__str *out, size_t *n, tt__store *store) {
+tt_status tt__cli_store_gpus(tt__str *out, size_t *n_winners, tt__store *store) {
     gpu_names g = {.out = out};
     TT_TRY(tt__store_winners(store, 0, 0, NULL, add_gpu, &g));
-    *n = g.n_winners;
+    if (n_winners)
+        *n_winners = g.n_winners;
     return tt__str_check(out);
 }
 

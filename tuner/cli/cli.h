@@ -113,8 +113,8 @@ bool tt__cli_store_absent(const tt__cli_args *args);
 /* Is the default store missing, or its path unknown because HOME is not set? Some commands can answer without
  * it. */
 bool tt__cli_storeless(const tt__cli_args *args);
-/* Appends the GPUs that have winners: "NVIDIA A100, NVIDIA H100". *n is the number of winners. */
-tt_status tt__cli_store_gpus(tt__str *out, size_t *n, tt__store *store);
+/* Appends the GPUs that have winners: "NVIDIA A100, NVIDIA H100". NULL: winners are not counted. */
+tt_status tt__cli_store_gpus(tt__str *out, size_t *n_winners, tt__store *store);
 
 /* Finds the GPU that open->gpu names, in the store or among the shipped winners; without a name, the device.
  */

@@ -20,12 +20,11 @@ tt_status tt__cli_choose_gpu(char *out, size_t size, const tt__cli_args *args) {
     }
     tt__store *store = NULL;
     tt__str names = {0}, shipped = {0};
-    size_t n;
     tt_status status = TT_OK;
     if (!tt__cli_storeless(args)) {
         status = tt__cli_store_open(&store, args, TT__STORE_READ_ONLY);
         if (status == TT_OK)
-            status = tt__cli_store_gpus(&names, &n, store);
+            status = tt__cli_store_gpus(&names, NULL, store);
     }
     tt__shipped_names(&shipped);
     if (status == TT_OK)

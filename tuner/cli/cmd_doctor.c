@@ -2,7 +2,6 @@
  * `tune doctor`: checks everything that tuning needs. For each it says what was found, or what to do.
  */
 #include <errno.h>
-#include <libgen.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -192,12 +191,18 @@ static void check_templates(examination *e, const tt__cli_args *args) {
 
 /* Can the path be created below its nearest existing folder? */
 static bool can_create(const char *path) {
-    char folder[4096], *at = folder;
+    char folder[4096];
     tt__copy(folder, sizeof folder, path);
-    do
-        at = dirname(at);
-    while (access(at, F_OK) != 0 && strcmp(at, ".") != 0);
-    return access(at, W_OK | X_OK) == 0;
+    for (;;) {
+        char *slash = strrchr(folder, '/');
+        if (!slash)
+            return access(".", W_OK | X_OK) == 0;
+        if (slash == folder)
+            return access("/", W_OK | X_OK) == 0;
+        *slash = '\0';
+        if (access(folder, F_OK) == 0)
+            return access(folder, W_OK | X_OK) == 0;
+    }
 }
 
 static tt_status describe_store(tt__str *out, const char *path) {

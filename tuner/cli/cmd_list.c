@@ -66,7 +66,7 @@ static void add_row(tt__table *t, const tt__winner *w, const char *when, const c
 }
 
 static tt_status flush_table(listing *l) {
-    if (l->table.n_cells == 0)
+    if (l->table.n_cells == 0 && !l->table.failed)
         return TT_OK;
     printf("%s%s\n", l->n > l->table.n_cells / l->table.n_columns ? "\n" : "", l->heading);
     return tt__table_show(&l->table);

@@ -307,7 +307,7 @@ static tt_status await_count(tt__loop *l) {
     if (l->at_count)
         tt__loop_drop_gpu(l, l->count_gpu);
     l->at_count = false;
-    const tt__msg_done *done = (const tt__msg_done *)l->workers.payload.text; /* every reply begins with it */
+    const tt__msg_done *done = (const tt__msg_done *)l->workers.payload.text; /* both replies begin with it */
     return status == TT_OK ? tt__loop_adopt(l, l->count_gpu, done) : status;
 }
 
