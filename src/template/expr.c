@@ -290,7 +290,33 @@ static void note_used(bool used[TT__PARAMS_MAX], const char *sql, const tt__temp
     }
 }
 
-/* `used` is for TT__QUERY_AT, `choice` and `n_bound` for TT__QUERY_ONE. */
+static bool uses_only(const bool some[TT__PARAMS_MAX], const bool used[TT__PARAMS_MAX],
+                      const tt__template *t) {
+    for (size_t i = 0; i < t->n_params; i++)
+        if (used[i] && !some[i])
+            return false;
+    return true;
+}
+
+/* Appends the conditions; `used` is NULL, or those about other parameters are left out. */
+static tt_status add_wheres(tt__str *sql, const tt__template *t, const bool *used) {
+    tt_status status = TT_OK;
+    for (size_t i = 0; i < t->n_wheres && status == TT_OK; i++) {
+        bool own[TT__PARAMS_MAX];
+        tt__str where = {0};
+        status = tt__expr_scan(&where, t, &t->wheres[i]);
+        if (status == TT_OK)
+            status = tt__str_check(&where);
+        if (status == TT_OK)
+            note_used(own, where.text, t);
+        if (status == TT_OK && (!used || uses_only(used, own, t)))
+            tt__str_addf(sql, " AND (%s\n)", where.text);
+        tt__str_free(&where);
+    }
+    return status;
+}
+
+/* `used` is for TT__QUERY_AT and _SOME, `choice` and `n_bound` for TT__QUERY_ONE. */
 static tt_status write_query(tt__str *sql, const tt__template *t, tt__query_kind kind, const size_t *choice,
                              const tt__expr *const *columns, size_t n_columns, bool *used, int *n_bound) {
     const char *before = "SELECT ";
@@ -309,7 +335,7 @@ static tt_status write_query(tt__str *sql, const tt__template *t, tt__query_kind
         tt__str_add(sql, "\n)");
     }
     TT_TRY(tt__str_check(sql));
-    if (kind == TT__QUERY_AT)
+    if (kind == TT__QUERY_AT || kind == TT__QUERY_SOME)
         note_used(used, sql->text, t);
     if (kind == TT__QUERY_ONE) {
         tt__str_add(sql, " FROM (SELECT ");
@@ -323,15 +349,12 @@ static tt_status write_query(tt__str *sql, const tt__template *t, tt__query_kind
             tt__str_addf(sql, " CROSS JOIN tt_p%zu", i);
     tt__str_add(sql,
                 " WHERE tt_facts.\"#\"=1"); /* SQLite then knows that there is one row, and does not sort */
-    for (size_t i = 0; i < t->n_wheres && kind == TT__QUERY_LEGAL; i++) {
-        tt__str_add(sql, " AND (");
-        TT_TRY(tt__expr_scan(sql, t, &t->wheres[i]));
-        tt__str_add(sql, "\n)");
-    }
+    if (kind == TT__QUERY_LEGAL || kind == TT__QUERY_SOME)
+        TT_TRY(add_wheres(sql, t, all ? NULL : used));
     for (size_t i = 0; i < t->n_params; i++)
         if (all)
             tt__str_addf(sql, "%stt_p%zu.\"#\"", i ? "," : " ORDER BY ", i);
-        else if (used[i])
+        else if (used[i] && kind == TT__QUERY_AT)
             tt__str_addf(sql, " AND tt_p%zu.\"#\"=?%zu", i, i + 1);
     return tt__str_check(sql);
 }
@@ -344,9 +367,10 @@ tt_status tt__query_open(tt__query **out, const tt__template *t, const tt__facts
     TT_TRY(open_sandbox(out, t, facts, choice, kind == TT__QUERY_ONE, DEPTH_TOGETHER));
     tt__query *q = *out;
     TT_GOTO(write_query(&sql, t, kind, choice, columns, n_columns, q->used, &n_bound));
-    q->first_where = kind == TT__QUERY_ONE || kind == TT__QUERY_AT ? 0 : (int)t->n_params;
-    q->first_value =
-        q->first_where + (kind == TT__QUERY_LEGAL || kind == TT__QUERY_AT ? 0 : (int)t->n_wheres);
+    const bool has_params = kind == TT__QUERY_LEGAL || kind == TT__QUERY_ALL,
+               has_wheres = kind == TT__QUERY_ONE || kind == TT__QUERY_ALL;
+    q->first_where = has_params ? (int)t->n_params : 0;
+    q->first_value = q->first_where + (has_wheres ? (int)t->n_wheres : 0);
     sqlite3_limit(q->db, SQLITE_LIMIT_VARIABLE_NUMBER, n_bound);
     if (sqlite3_prepare_v2(q->db, sql.text, -1, &q->stmt, NULL) != SQLITE_OK)
         TT_GOTO(fail_sqlite(q, "preparing the space"));

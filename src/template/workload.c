@@ -71,16 +71,19 @@ static bool any_by_config(const tt__operation *operation) {
 }
 
 /* Opens the query of lengths. If they depend on parameters, it has a row for the configuration, or for each
- * without one. */
+ * without one. Of a large space, it has one for each combination of these parameters. */
 static tt_status open_lengths(tt__query **q, const tt__operation *operation, const tt__facts *facts,
                               const char *config, const tt__expr *const *columns, size_t n) {
+    static const double many = 1 << 18; /* combinations */
     size_t choice[TT__PARAMS_MAX] = {0};
     if (!any_by_config(operation))
         return tt__query_problem(q, operation->t, facts, columns, n);
     if (config)
         TT_TRY(tt__config_parse(choice, operation->t, config));
-    return tt__query_open(q, operation->t, facts, config ? TT__QUERY_ONE : TT__QUERY_LEGAL,
-                          config ? choice : NULL, columns, n);
+    const tt__query_kind kind = config                                           ? TT__QUERY_ONE
+                                : tt__template_combinations(operation->t) > many ? TT__QUERY_SOME
+                                                                                 : TT__QUERY_LEGAL;
+    return tt__query_open(q, operation->t, facts, kind, config ? choice : NULL, columns, n);
 }
 
 /* Evaluates columns, the largest value of all rows for each. */

@@ -15,6 +15,7 @@
 #include "operation_fixture.h"
 #include "template/operation.h"
 #include "template/problem_text.h"
+#include "template/workload.h"
 
 static const tt__gpu gpu = {
     .cc = 90, .sm_count = 100, .max_threads_per_block = 1024, .shared_per_block = 227 << 10};
@@ -54,6 +55,25 @@ static void accepts(void **state) {
         tt__template *t = parse(more[i], "");
         tt__template_free(&t);
     }
+}
+
+/* The length of a buffer may depend on a parameter of a space that is too large to go through. The largest is
+ * found among what the conditions on this parameter allow. */
+static void lengths_in_a_large_space(void **state) {
+    (void)state;
+    tt__str more = {0};
+    tt__problem p;
+    tt__workload w;
+    for (int i = 0; i < 14; i++)
+        tt__str_addf(&more, "//@ param P%d 1 2 3 4\n", i);
+    tt__str_add(&more, "//@ param B 1 2 4 8\n//@ where B >= 4\n//@ where P1 <= 2 OR B >= 8\n"
+                       "//@ buffer z i32 n * 32 / B out\n");
+    tt__template *t = parse(more.text, "");
+    assert_int_equal(tt__operation_problem(&p, t->operation, t->op, ""), TT_OK);
+    assert_int_equal(tt__workload_of(&w, t, &gpu, &p), TT_OK);
+    assert_int_equal(w.arrays[2].count, 1000 * 32 / 4);
+    tt__template_free(&t);
+    tt__str_free(&more);
 }
 
 /* A kernel that is left out needs neither a grid nor a block that can be. */
@@ -118,6 +138,7 @@ static void tiles_of_an_odd_size(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(accepts),
+        cmocka_unit_test(lengths_in_a_large_space),
         cmocka_unit_test(leaves_a_kernel_out),
         cmocka_unit_test(tiles_of_an_odd_size),
     };
