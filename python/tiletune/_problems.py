@@ -15,13 +15,13 @@ _SHORT = {"f": "float", "i": "int", "u": "uint"}
 
 
 def element_size(dtype: Any) -> int:
-    """Bytes of an element: of "float16", "f16", a dtype of NumPy, PyTorch or JAX, or a number of bytes."""
+    """Bytes of an element: of "float16", "f16", numpy.float16, a dtype of NumPy, PyTorch or JAX, or a number of bytes."""
     if isinstance(dtype, int) and not isinstance(dtype, bool):
         return dtype
     size = getattr(dtype, "itemsize", None)
     if isinstance(size, int):
         return size
-    name = dtype if isinstance(dtype, str) else str(getattr(dtype, "dtype", getattr(dtype, "__name__", dtype)))
+    name = dtype if isinstance(dtype, str) else getattr(dtype, "__name__", None) or str(getattr(dtype, "dtype", dtype))
     if name[1:].isdigit():
         name = _SHORT.get(name[0], name[0]) + name[1:]
     if name not in _BYTES:

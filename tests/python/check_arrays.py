@@ -121,6 +121,13 @@ def check_capture():
     same(y, later.numpy().T)
 
 
+def check_dtypes():
+    from tiletune._problems import element_size
+    for dtype in (numpy.float16, numpy.dtype("float16"), numpy.half, "float16", "f16", "half", 2):
+        assert element_size(dtype) == 2, dtype
+    assert element_size(numpy.complex128) == 16 and element_size(numpy.uint8) == 1
+
+
 def check_best_and_tune():
     before = tiletune.best(40, gpu=None)
     assert before.match in ("default", "nearest", "other-gpu"), before
