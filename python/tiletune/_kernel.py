@@ -12,7 +12,7 @@ from ._arrays import View, is_dense, library_of
 from ._context import Context, encode, sized, use
 from ._errors import InvalidError, check, text
 from ._native import ffi, lib
-from ._problems import Problem, best, with_values
+from ._problems import Problem, best, problem_of, with_values
 from ._results import Choice, Report, choice
 from ._tune import tune
 
@@ -147,7 +147,7 @@ class Kernel:
 
     def tune(self, *problems: Problem, options: "dict[str, Any] | None" = None, **values: Any) -> Report:
         """Tunes it for these values, or for several problems of problem(). `options` are those of tiletune.tune()."""
-        listed = list(problems) or [self.problem(**values)]
+        listed = [problem_of(p, **values) for p in problems] or [self.problem(**values)]
         self._plans.clear()  # the winner may be another one
         return tune(listed, context=self._context, **(options or {}))
 

@@ -90,6 +90,8 @@ def with_values(values: "dict[str, Any]", warm: bool) -> Any:
 def problem_of(what: Any, **options: Any) -> Problem:
     """A problem of what the user wrote: N, (rows, cols), an array to transpose, or a Problem."""
     if isinstance(what, Problem):
+        if options:
+            raise TypeError(f"{', '.join(options)}: {what!r} takes no further options")
         return what
     if isinstance(what, int):
         return matrix(what, **options)

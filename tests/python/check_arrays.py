@@ -140,6 +140,8 @@ def check_best_and_tune():
     assert list(table["kernel"]) == [r.kernel for r in report] and set(report[0].config) < set(table.columns), table
     raises(tiletune.InvalidError, "effort 'lazy'", tiletune.tune, 40, effort="lazy")
     raises(tiletune.InvalidError, "dtype 'float3'", tiletune.tune, 40, dtype="float3")
+    raises(TypeError, "dtype: ", tiletune.best, tiletune.matrix(40), dtype="float16")
+    raises(TypeError, "efort, warm: ", tiletune.tune, [tiletune.matrix(40)], efort="quick", warm=True)
 
 
 def check_notebook():
@@ -182,6 +184,7 @@ def check_kernel():
     saxpy = tiletune.Kernel(examples / "saxpy.cu", n=1000)
     report = saxpy.tune(options={"effort": "quick", "max_trials": 4})
     assert report[0].kernel == saxpy.name and saxpy.best().match == "exact"
+    raises(TypeError, "n: ", saxpy.tune, saxpy.problem(), n=7)
     x, y = (Array(random.random(1000, dtype="float32")) for _ in range(2))
     before = y.numpy().copy()
     plan = saxpy.plan()
