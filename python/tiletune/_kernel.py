@@ -4,6 +4,7 @@ from __future__ import annotations
 import dataclasses
 import math
 import os
+import pathlib
 import re
 import struct
 from typing import Any
@@ -126,11 +127,18 @@ class Kernel:
 
     def __init__(self, path: "str | os.PathLike[str]", *, source: "str | None" = None, context: "Context | None" = None,
                  **values: Any):
-        out = ffi.new("tt_kernel **")
         self._context, self._path, self._values = use(context), os.fspath(path), values
-        check(lib.tt_kernel_open(out, self._context._c, encode(path), ffi.NULL if source is None else source.encode()))
-        self._c = ffi.gc(out[0], lambda c: lib.tt_kernel_close(ffi.new("tt_kernel **", c)))
+        self._source = None if source is None else source.encode()
+        self._c = self._open(self._context, path)
+        if self._source is None:
+            self._source = pathlib.Path(path).read_bytes()
+        self._file = os.path.abspath(path)  # for another context later
         self._plans: "dict[Any, Plan]" = {}
+
+    def _open(self, context: Context, path: "str | os.PathLike[str]") -> Any:
+        out = ffi.new("tt_kernel **")
+        check(lib.tt_kernel_open(out, context._c, encode(path), ffi.NULL if self._source is None else self._source))
+        return ffi.gc(out[0], lambda c: lib.tt_kernel_close(ffi.new("tt_kernel **", c)))
 
     @property
     def name(self) -> str:
@@ -143,7 +151,7 @@ class Kernel:
         problem, keep = with_values(values, warm)
         problem.kernel = self._c
         said = ", ".join([repr(self._path), *(f"{name}={value!r}" for name, value in values.items())])
-        return Problem(problem, (*keep, self), f"Kernel({said})")
+        return Problem(problem, keep, f"Kernel({said})", self)
 
     def tune(self, *problems: Problem, options: "dict[str, Any] | None" = None, **values: Any) -> Report:
         """Tunes it for these values, or for several problems of problem(). `options` are those of tiletune.tune()."""

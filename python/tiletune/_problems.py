@@ -32,8 +32,16 @@ def element_size(dtype: Any) -> int:
 class Problem:
     """One problem, made by matrix(), permutation(), operation() or Kernel.problem()."""
 
-    def __init__(self, c: Any, keep: Sequence[Any], said: str):
-        self._c, self._keep, self._said = c, keep, said
+    def __init__(self, c: Any, keep: Sequence[Any], said: str, kernel: Any = None):
+        self._c, self._keep, self._said, self._kernel = c, keep, said, kernel
+
+    def _within(self, context: Context) -> "Problem":
+        """The same for another context. A kernel belongs to the one that opened it."""
+        if self._kernel is None:
+            return self
+        c = ffi.new("tt_problem *", self._c[0])
+        opened = c.kernel = self._kernel._open(context, self._kernel._file)
+        return Problem(c, (self, opened), self._said)
 
     def __repr__(self) -> str:
         return f"tiletune.{self._said}"
@@ -117,6 +125,8 @@ def best(problem: Any, *, gpu: "str | None" = None, device: int = 0, context: "C
     `problem` is N, (rows, cols), an array to transpose, or one of matrix(), permutation(), operation() and
     Kernel.problem(). Options are those of matrix().
     """
-    out, asked = sized("tt_choice"), problem_of(problem, **options)
-    check(lib.tt_py_best(out, use(context).for_gpu(gpu)._c, asked._c, device))
+    out, asked, at = sized("tt_choice"), problem_of(problem, **options), use(context).for_gpu(gpu)
+    if gpu is not None:
+        asked = asked._within(at)
+    check(lib.tt_py_best(out, at._c, asked._c, device))
     return choice(out)

@@ -204,6 +204,22 @@ def check_kernel():
     raises(tiletune.StoreError, "nowhere.cu", tiletune.Kernel, "nowhere.cu")
 
 
+def check_kernel_of_another_gpu():
+    """Another context answers for another GPU. It opens the kernel as it was, whatever happens to its file."""
+    here = pathlib.Path("own.cu")
+    here.write_text((examples / "saxpy.cu").read_text(encoding="utf-8"), encoding="utf-8")
+    saxpy = tiletune.Kernel(here, n=1000)
+    gpu = saxpy.best().gpu
+    here.unlink()
+    for times in range(2):
+        for choice in (saxpy.best(gpu=gpu), tiletune.best(saxpy.problem(), gpu=gpu)):
+            assert choice.match == "exact" and choice.config == saxpy.best().config, choice
+    assert saxpy.best(gpu="H200").match in ("other-gpu", "nearest", "default")
+    assert saxpy.best(gpu=gpu, n=1001).match == "nearest"
+    with tiletune.Context(":memory:") as other:
+        raises(tiletune.InvalidError, "another context", tiletune.best, saxpy.problem(), context=other)
+
+
 def check_kernel_devices():
     """A kernel runs where its arrays are, whatever context is current."""
     saxpy = tiletune.Kernel(examples / "saxpy.cu", n=1000)
