@@ -5,7 +5,7 @@ import os
 import threading
 from typing import Any, Iterable
 
-from ._errors import check
+from ._errors import InvalidError, check
 from ._native import ffi, lib
 
 handle: Any = None  # of the context in use; the fast path reads it
@@ -28,17 +28,28 @@ class Strings:
     """A `const char *const *`, or NULL, with the memory that it points to."""
 
     def __init__(self, items: "Iterable[str | os.PathLike[str]]"):
-        items = [items] if isinstance(items, (str, os.PathLike)) else items
-        self._keep = [ffi.new("char[]", encode(item)) for item in items]
+        self.said = [items] if isinstance(items, (str, os.PathLike)) else list(items)
+        self._keep = [ffi.new("char[]", encode(item)) for item in self.said]
         self.n = len(self._keep)
         self.c = ffi.new("char *[]", self._keep) if self._keep else ffi.NULL
+
+
+def _store_file(db: "str | os.PathLike[str] | None") -> "str | None":
+    """Which file the library opens now. Later the working directory or the environment may be others."""
+    data, home = os.environ.get("XDG_DATA_HOME", ""), os.environ.get("HOME")
+    path = os.fspath(db) if db is not None else os.environ.get("TILETUNE_DB")
+    if not path and data.startswith("/"):
+        path = f"{data}/tiletune/tiletune.db"
+    elif not path and home:
+        path = f"{home}/.local/share/tiletune/tiletune.db"
+    return os.path.abspath(path) if path and path != ":memory:" else path
 
 
 class Context:
     """An open store.
 
     db: its file; None: the user's, as for `tune`; ":memory:" keeps nothing.
-    gpu: best() answers for this GPU, by name.
+    gpu: best() answers for this GPU, by name. A store in memory answers for no other one.
     read_only: never write.
     templates: .cu files in addition to the built-in templates.
     tune_budget: the first use of a problem that was never measured tunes it for about so many seconds.
@@ -50,9 +61,13 @@ class Context:
     def __init__(self, db: "str | os.PathLike[str] | None" = None, *, gpu: "str | None" = None, read_only: bool = False,
                  templates: "Iterable[str | os.PathLike[str]]" = (), tune_budget: float = 0.0, early_launch: bool = True,
                  lock_file: "str | os.PathLike[str] | None" = None, lock_default: bool = False):
-        self._options: "dict[str, Any]" = dict(db=db, read_only=read_only, templates=templates, lock_file=lock_file, lock_default=lock_default)
-        self._of_gpu: dict[str, Context] = {}
         opts, files, out = sized("tt_open_opts"), Strings(templates), ffi.new("tt_ctx **")
+        self._options: "dict[str, Any]" = dict(
+            db=_store_file(db) if lock_file is None else None, read_only=read_only,
+            templates=[os.path.abspath(path) for path in files.said],
+            lock_file=os.path.abspath(lock_file) if lock_file is not None else None, lock_default=lock_default)
+        self._gpu = gpu
+        self._of_gpu: dict[str, Context] = {}
         keep = [ffi.new("char[]", encode(value)) if value is not None else ffi.NULL for value in (db, gpu, lock_file)]
         opts.db_path, opts.gpu, opts.lock_file = keep
         opts.read_only, opts.lock_default, opts.no_early_launch = read_only, lock_default, not early_launch
@@ -62,8 +77,10 @@ class Context:
 
     def for_gpu(self, gpu: "str | None") -> "Context":
         """The same store, for questions about another GPU."""
-        if gpu is None:
+        if gpu is None or gpu == self._gpu:
             return self
+        if self._options["db"] == ":memory:":
+            raise InvalidError(f"gpu is {gpu!r}, and the store is in memory: open it with Context(\":memory:\", gpu={gpu!r})")
         if gpu not in self._of_gpu:
             self._of_gpu[gpu] = Context(**self._options, gpu=gpu)
         return self._of_gpu[gpu]

@@ -144,6 +144,36 @@ def check_best_and_tune():
     raises(TypeError, "efort, warm: ", tiletune.tune, [tiletune.matrix(40)], efort="quick", warm=True)
 
 
+def check_store_of_another_gpu():
+    """Questions about another GPU go to the same store, with the same templates, whatever changes outside."""
+    gpu, db, folder = tiletune.best(40).gpu, os.path.abspath("python.db"), os.getcwd()
+    template = (examples.parent.parent / "kernel_templates/axpby_vector.cu").read_text(encoding="utf-8")
+    pathlib.Path("own.cu").write_text(template.replace("axpby_vector", "own_axpby"), encoding="utf-8")
+    relative, axpby = tiletune.Context("python.db", templates=iter(["own.cu"])), tiletune.operation("axpby", n=90)
+    tiletune.tune(axpby, templates="own.cu", only="own_axpby", effort="quick", max_trials=3, context=relative)
+    os.environ["TILETUNE_DB"] = db
+    by_name = tiletune.Context()
+    os.environ["TILETUNE_DB"] = f"{folder}/other.db"
+    try:
+        os.chdir("/")
+        for context in (relative, by_name):
+            assert tiletune.best(40, gpu=gpu, context=context).match == "exact", context
+        assert tiletune.best(axpby, gpu=gpu, context=relative).kernel == "own_axpby"
+    finally:
+        os.chdir(folder)
+    del os.environ["TILETUNE_DB"]
+    os.environ["XDG_DATA_HOME"] = f"{folder}/data"
+    standard = tiletune.Context()
+    os.environ["TILETUNE_DB"] = f"{folder}/other.db"
+    tiletune.best(40, gpu="H200", context=standard)
+    assert not os.path.exists("other.db") and os.path.exists("data/tiletune/tiletune.db")
+    del os.environ["XDG_DATA_HOME"], os.environ["TILETUNE_DB"]
+    for context in (tiletune.Context(":memory:"), tiletune.Context(":memory:", gpu=gpu)):
+        raises(tiletune.InvalidError, "is in memory", tiletune.best, 40, gpu="H200", context=context)
+    with tiletune.Context(":memory:", gpu="H200") as context:
+        assert tiletune.best(4096, gpu="H200", context=context) == tiletune.best(4096, context=context)
+
+
 def check_notebook():
     """A notebook gets one output, which is replaced."""
     shown = []
