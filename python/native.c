@@ -45,18 +45,22 @@ static void load(void) {
 }
 
 /* Makes the device's primary context current if another one is, or none. Returns 1 if leave() has something
- * to undo. Without a driver or such a device it does nothing, and the library says what is missing. */
+ * to undo. Without a driver it does nothing, and without such a device no context is current, so that the
+ * library says what is missing. */
 static int enter(CUcontext *before, int device) {
-    int current = -1, changed = 0;
+    int current = -1;
+    CUcontext to = NULL;
+    if (device < 0)
+        return 0;
     pthread_once(&once, load);
-    if (!loaded || device < 0 || device >= DEVICES_MAX ||
-        (cu.cuCtxGetDevice(&current) == 0 && current == device))
+    if (!loaded || (cu.cuCtxGetDevice(&current) == 0 && current == device))
         return 0;
     pthread_mutex_lock(&lock);
-    if (primary[device] || cu.cuDevicePrimaryCtxRetain(&primary[device], device) == 0)
-        changed = cu.cuCtxGetCurrent(before) == 0 && cu.cuCtxSetCurrent(primary[device]) == 0;
+    if (device < DEVICES_MAX &&
+        (primary[device] || cu.cuDevicePrimaryCtxRetain(&primary[device], device) == 0))
+        to = primary[device];
     pthread_mutex_unlock(&lock);
-    return changed;
+    return cu.cuCtxGetCurrent(before) == 0 && cu.cuCtxSetCurrent(to) == 0;
 }
 
 static void leave(CUcontext before, int changed) {
@@ -100,6 +104,7 @@ int tt_py_device_of(uintptr_t address) {
 }
 
 int tt_py_synchronize(uintptr_t stream, int device) {
+    pthread_once(&once, load);
     if (!loaded)
         return 0;
     IN_CONTEXT(int, cu.cuStreamSynchronize((CUstream)stream));

@@ -1,7 +1,8 @@
 /*
  * What the Python module has in addition to tiletune.h: calls in the CUDA context of a tensor's device, with
  * addresses as integers. `device` is a CUDA ordinal; its primary context is current during the call, which is
- * the one that PyTorch, CuPy and JAX use. -1: the context that is current.
+ * the one that PyTorch, CuPy and JAX use. No context is current if there is no such device. -1: the context
+ * that is current already.
  */
 #ifndef TILETUNE_NATIVE_H
 #define TILETUNE_NATIVE_H

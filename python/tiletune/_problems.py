@@ -128,5 +128,5 @@ def best(problem: Any, *, gpu: "str | None" = None, device: int = 0, context: "C
     out, asked, at = sized("tt_choice"), problem_of(problem, **options), use(context).for_gpu(gpu)
     if gpu is not None:
         asked = asked._within(at)
-    check(lib.tt_py_best(out, at._c, asked._c, device))
+    check(lib.tt_py_best(out, at._c, asked._c, device if at._gpu is None else -1))
     return choice(out)

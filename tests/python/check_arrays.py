@@ -264,6 +264,25 @@ def check_kernel_devices():
     raises(tiletune.InvalidError, "the array is on device 1, and the plan on 0", saxpy.plan(), *mixed)
 
 
+def check_no_such_device():
+    """A device that is not there is an error, and the current context stays as it was."""
+    make_current(1)
+    before = make(cuda.cuCtxGetCurrent)
+    saxpy = tiletune.Kernel(examples / "saxpy.cu", n=1000)
+    for device in (7, 1000):
+        raises(tiletune.DeviceError, "no CUDA context", tiletune.best, 40, device=device)
+        raises(tiletune.DeviceError, "no CUDA context", saxpy.plan, device=device)
+        assert make(cuda.cuCtxGetCurrent) == before
+    make_current(0)
+
+
+def check_no_driver_by_name():
+    """A question by the name of a GPU does not initialise CUDA, which takes time and makes a later fork fail."""
+    for asked in ("tiletune.best(64, gpu='H200')", "tiletune.best(64, context=tiletune.Context(gpu='H200'))"):
+        code = f"import tiletune; {asked}; assert 'libcuda.so' not in open('/proc/self/maps').read()"
+        subprocess.run([sys.executable, "-c", code], check=True)
+
+
 def check_fork():
     """A child has neither the store nor the plans of its parent."""
     child = os.fork()
