@@ -80,10 +80,9 @@ def move(library: Library, x: Any, axes: "list[int]", out: Any) -> Any:
                            "leave out= out, or make the array contiguous first")
     y = library.empty(x, shape) if out is None else out
     to = library.view(y)
-    if (to is None or to.shape != shape or to.itemsize != view.itemsize or not is_dense(to.shape, to.strides)
-            or (to.device != view.device and -1 not in (to.device, view.device))):
-        raise InvalidError(f"out must be a contiguous array of shape {shape} with elements of {view.itemsize} bytes, "
-                           "on the same device")
+    if (to is None or to.shape != shape or (to.type, to.itemsize) != (view.type, view.itemsize)
+            or not is_dense(to.shape, to.strides) or (to.device != view.device and -1 not in (to.device, view.device))):
+        raise InvalidError(f"out must be a contiguous array of shape {shape} and of the type of x, on the same device")
     context = _context.handle or _context.use(None)._c
     status = lib.tt_py_permute(context, problem[0], to.address, view.address, view.stream, view.device)
     if status:
@@ -251,7 +250,7 @@ def transpose(x: Any, *, out: Any = None) -> Any:
     rank from 2 on. The kernel runs on the current stream of that library. Gradients, torch.compile and torch.func work.
     What tiletune cannot do, such as a tensor on the CPU, is left to that library.
 
-    out: a contiguous array for the result.
+    out: a contiguous array for the result, of the same type.
     """
     if isinstance(x, tensors):
         return _transpose_tensor(x, out)

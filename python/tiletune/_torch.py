@@ -229,7 +229,7 @@ def _quick(x: Tensor, dims: "tuple[int, ...] | None") -> "Tensor | None":
 
 def transpose(x: Tensor, out: "Tensor | None") -> Tensor:
     if _tracing():
-        return _traced(x) if out is None else out.copy_(x.mT)
+        return _traced(x) if out is None else _fitting(out, x.mT).copy_(x.mT)
     if out is not None:
         return _into(x, _swapped(x.mT.dim()), out)
     y = _quick(x, None)
@@ -239,20 +239,28 @@ def transpose(x: Tensor, out: "Tensor | None") -> Tensor:
 def permute(x: Tensor, dims: "Sequence[int]", out: "Tensor | None") -> Tensor:
     dims = tuple(dims)
     if _tracing():
-        return _traced_permute(x, dims) if out is None else out.copy_(x.permute(dims))
+        return _traced_permute(x, dims) if out is None else _fitting(out, x.permute(dims)).copy_(x.permute(dims))
     if out is not None:
         return _into(x, tuple(axes_of(dims, x.dim())), out)
     y = _quick(x, dims)
     return _all_ways_permute(x, dims) if y is None else y
 
 
+def _fitting(out: Tensor, y: Tensor) -> Tensor:
+    """`out`, if it is for a result like y. What PyTorch's copy_ would convert or repeat is an error on every path."""
+    if out.shape != y.shape or out.dtype != y.dtype:
+        raise InvalidError(f"out must have the shape {tuple(y.shape)} and the type {y.dtype}, and has {tuple(out.shape)} and "
+                           f"{out.dtype}")
+    return out
+
+
 def _into(x: Tensor, axes: "tuple[int, ...]", out: Tensor) -> Tensor:
     if _grad_enabled() and (x.requires_grad or out.requires_grad):
         raise InvalidError("out: such a call has no gradient; leave it out, or use torch.no_grad()")
+    y = x.permute(axes)
+    _fitting(out, y)
     if not x.is_cuda or problem_of(tuple(x.shape), x.stride(), axes, x.element_size()) is None:
-        if out.shape != x.permute(axes).shape:
-            raise InvalidError(f"out must have the shape {tuple(x.permute(axes).shape)}, and has {tuple(out.shape)}")
-        return out.copy_(x.permute(axes))
+        return out.copy_(y)
     return _arrays.move(LIBRARY, x, list(axes), out)
 
 

@@ -60,6 +60,8 @@ def check_views():
             same(tiletune.transpose(part), wanted)
     raises(tiletune.InvalidError, "no matrix", tiletune.transpose, array(5))
     raises(tiletune.InvalidError, "contiguous array of shape (20, 6)", tiletune.transpose, array(6, 20), out=array(6, 20))
+    for dtype in ("float32", "int32", "uint16"):  # bits would be reinterpreted, or do not fit
+        raises(tiletune.InvalidError, "type of x", tiletune.transpose, array(6, 20), out=array(20, 6, dtype=dtype))
     raises(tiletune.InvalidError, "list is no array", tiletune.transpose, [1])
     raises(tiletune.InvalidError, "ndarray is no array on a CUDA device", tiletune.transpose, numpy.eye(3))
 

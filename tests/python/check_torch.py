@@ -26,6 +26,15 @@ def tensors(*shape, **options):
         yield x.contiguous(memory_format=torch.channels_last).requires_grad_(options.get("grad", False))
 
 
+def refused(words, call, *arguments, **options):
+    try:
+        call(*arguments, **options)
+    except tiletune.InvalidError as e:
+        assert words in str(e), (words, str(e))
+    else:
+        raise AssertionError(f"not refused: {words}")
+
+
 def same(y, wanted):
     assert y.shape == wanted.shape and y.dtype == wanted.dtype and y.is_contiguous() and torch.equal(y, wanted), (y, wanted)
 
@@ -71,6 +80,31 @@ def loss(x):
 
 def loss_of_torch(x):
     return (twin(x) @ x).sin().sum() + x.permute(1, 0).cos().sum()
+
+
+def check_out():
+    """The result has its type and shape on every path: on the CPU, within torch.compile, and on the stand-in."""
+    def swap(x, out):
+        return tiletune.transpose(x, out=out)
+
+    def turn(x, out):
+        return tiletune.permute(x, (1, 0), out=out)
+
+    torch.compiler.reset()
+    make_current()
+    x = torch.randn(6, 4)
+    for function in (swap, turn):
+        compiled = torch.compile(function, backend="eager")
+        for way in (contextlib.nullcontext, pretended):
+            with way():
+                for call in (function, compiled):
+                    for wrong in (x.new_empty(4, 6, dtype=torch.int32), x.new_empty(4, 6, dtype=torch.float64), x.new_empty(6, 4),
+                                  x.new_empty(2, 4, 6)):
+                        refused("(4, 6)", call, x, wrong)
+                    refused("float16", call, x.half(), x.new_empty(4, 6, dtype=torch.bfloat16))
+                    out = x.new_empty(4, 6)
+                    assert call(x, out) is out
+                    same(out, twin(x))
 
 
 @contextlib.contextmanager
