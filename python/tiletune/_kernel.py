@@ -69,6 +69,9 @@ class Plan:
         view = library_of(x).view(x)
         if view is None:
             raise InvalidError(f"{argument.name}: {type(x).__name__} is not on a CUDA device")
+        if hasattr(x, "is_conj") and (x.is_conj() or x.is_neg()):
+            raise InvalidError(f"{argument.name}: the tensor is lazily conjugated or negated: resolve_conj() and "
+                               "resolve_neg() make one that is not")
         kind = re.sub(r"x\d+$", "", argument.type)
         if view.type and view.type != kind and kind in (*_SCALARS, "f16", "bf16"):
             raise InvalidError(f"{argument.name}: an array of {view.type} was given, and the kernel takes {kind}")

@@ -257,6 +257,11 @@ def _fitting(out: Tensor, y: Tensor) -> Tensor:
 def _into(x: Tensor, axes: "tuple[int, ...]", out: Tensor) -> Tensor:
     if _grad_enabled() and (x.requires_grad or out.requires_grad):
         raise InvalidError("out: such a call has no gradient; leave it out, or use torch.no_grad()")
+    if _forward._current_level >= 0 and any(_forward.unpack_dual(t).tangent is not None for t in (x, out)):
+        raise InvalidError("out: such a call has no tangent; leave it out")
+    if out.is_conj() or out.is_neg():
+        raise InvalidError("out: the tensor is lazily conjugated or negated: give the one that it is a view of")
+    x = x.resolve_conj().resolve_neg()  # its memory is read, not what it says
     y = x.permute(axes)
     _fitting(out, y)
     if not x.is_cuda or problem_of(tuple(x.shape), x.stride(), axes, x.element_size()) is None:

@@ -4,6 +4,7 @@
 On the stand-in, device memory is memory of the host, so tensors of the CPU can take the way of those on a GPU.
 """
 import contextlib
+import pathlib
 import time
 
 import tiletune  # before torch, so that torch.compile meets the package as a program may have imported it
@@ -117,6 +118,19 @@ def operators():
         yield
     finally:
         _torch._ours = before
+
+
+def check_out_has_no_derivatives():
+    x = torch.randn(6, 4)
+    make_current()
+    for way in (contextlib.nullcontext, pretended):
+        with way():
+            refused("no gradient", tiletune.transpose, x.clone().requires_grad_(), out=torch.empty(4, 6))
+            with torch.autograd.forward_ad.dual_level():
+                dual = torch.autograd.forward_ad.make_dual(x, x + 1)
+                refused("no tangent", tiletune.transpose, dual, out=torch.empty(4, 6))
+                refused("no tangent", tiletune.permute, x, (1, 0), out=dual.mT.clone())
+                same(tiletune.transpose(x, out=torch.empty(4, 6)), twin(x))
 
 
 def check_transforms():
@@ -260,6 +274,7 @@ def check_stand_in():
                 same(tiletune.permute(x, range(len(shape))[::-1]), x.permute(*range(len(shape))[::-1]).contiguous())
                 launches.clear()
         x = torch.randn(40, 20)
+        saxpy = tiletune.Kernel(pathlib.Path(__file__).parents[2] / "examples/kernels/saxpy.cu", n=800)
         cases = {"parameter": torch.nn.Parameter(x), "subclass": x.as_subclass(Subclass), "gradient": x.clone().requires_grad_(),
                  "half": x.half(), "bool": x > 0, "complex": torch.complex(x, x)}
         for name, case in cases.items():
@@ -287,6 +302,11 @@ def check_stand_in():
         for lazy in (torch.complex(x, x).conj(), torch._neg_view(x)):
             for times in range(2):
                 same(tiletune.transpose(lazy), twin(lazy))
+            out = torch.empty(20, 40, dtype=lazy.dtype)
+            same(tiletune.transpose(lazy, out=out), twin(lazy))
+            same(tiletune.permute(lazy, (1, 0), out=out.zero_()), twin(lazy))
+            refused("lazily", tiletune.transpose, lazy.resolve_conj().resolve_neg(), out=lazy.mT)
+            refused("x: the tensor is lazily", saxpy, *[{"x": lazy, "y": x}.get(a.name, 2.0) for a in saxpy.plan().arguments])
         for left in (x.expand(2, 40, 20), x[:0]):
             launches.clear()
             for times in range(2):
