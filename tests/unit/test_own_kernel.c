@@ -68,6 +68,10 @@ static void lengths_in_a_large_space(void **state) {
         tt__str_addf(&more, "//@ param P%d 1 2 3 4\n", i);
     tt__str_add(&more, "//@ param B 1 2 4 8\n//@ where B >= 4\n//@ where P1 <= 2 OR B >= 8\n"
                        "//@ buffer z i32 n * 32 / B out\n");
+    tt__str_add(&more, "//@ default B=4");
+    for (int i = 0; i < 14; i++)
+        tt__str_addf(&more, " P%d=1", i);
+    tt__str_add(&more, "\n");
     tt__template *t = parse(more.text, "");
     assert_int_equal(tt__operation_problem(&p, t->operation, t->op, ""), TT_OK);
     assert_int_equal(tt__workload_of(&w, t, &gpu, &p), TT_OK);
