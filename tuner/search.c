@@ -292,6 +292,8 @@ static tt_status take_over_all(tt__session *s, tt__search *search) {
         }
         TT_GOTO(tt__store_trials(s->store, s->gpu_id, &s->env, search->problem_id, TT__STAGE_SCREEN,
                                  take_over, &t));
+        if (t.collects && s->opts->force) /* what this shard will measure again */
+            TT_GOTO(tt__part_keep(&search->part, &search->problem, &t.found));
         if (t.collects)
             TT_GOTO(tt__search_insert(search, &t.found));
     }

@@ -42,7 +42,7 @@ def _store_file(db: "str | os.PathLike[str] | None") -> "str | None":
         path = f"{data}/tiletune/tiletune.db"
     elif not path and home:
         path = f"{home}/.local/share/tiletune/tiletune.db"
-    return os.path.abspath(path) if path and path != ":memory:" else path
+    return os.path.join(os.getcwd(), path) if path and path != ":memory:" else path
 
 
 class Context:
@@ -64,8 +64,8 @@ class Context:
         opts, files, out = sized("tt_open_opts"), Strings(templates), ffi.new("tt_ctx **")
         self._options: "dict[str, Any]" = dict(
             db=_store_file(db) if lock_file is None else None, read_only=read_only,
-            templates=[os.path.abspath(path) for path in files.said],
-            lock_file=os.path.abspath(lock_file) if lock_file is not None else None, lock_default=lock_default)
+            templates=[os.path.join(os.getcwd(), path) for path in files.said],
+            lock_file=os.path.join(os.getcwd(), lock_file) if lock_file is not None else None, lock_default=lock_default)
         self._gpu = gpu
         self._of_gpu: dict[str, Context] = {}
         keep = [ffi.new("char[]", encode(value)) if value is not None else ffi.NULL for value in (db, gpu, lock_file)]

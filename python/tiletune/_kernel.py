@@ -135,7 +135,7 @@ class Kernel:
         self._c = self._open(self._context, path)
         if self._source is None:
             self._source = pathlib.Path(path).read_bytes()
-        self._file = os.path.abspath(path)  # for another context later
+        self._file = os.path.join(os.getcwd(), path)  # for another context later
         self._plans: "dict[Any, Plan]" = {}
 
     def _open(self, context: Context, path: "str | os.PathLike[str]") -> Any:

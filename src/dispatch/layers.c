@@ -39,7 +39,7 @@ tt_status tt__system_open(tt__store **out) {
     return status;
 }
 
-/* The first GPU with this name; if there is none, the one with a name that contains it. Do several? */
+/* The first GPU with this name; if there is none, one with a name that contains it. Do several? */
 static const tt__gpu *shipped_gpu(const char *name, bool *several) {
     const tt__gpu *found = NULL;
     *several = false;
@@ -69,32 +69,41 @@ void tt__shipped_names(tt__str *out) {
         tt__str_add(out, "none");
 }
 
+/* A part of a name that several GPUs of one layer have may still be the whole name of another layer's. */
 tt_status tt__layers_find_gpu(tt_ctx *ctx, const char *name, tt__gpu *gpu, int64_t *gpu_id) {
     int64_t id;
-    bool several;
     tt_status status = tt__store_find_gpu(ctx->store, name, gpu, gpu_id);
-    if (status != TT_E_INVALID || *gpu->name)
+    if (status != TT_E_INVALID)
         return status;
-    const tt__gpu *shipped = shipped_gpu(name, &several);
-    char *why = strdup(tt_last_error()); /* report the failure of the user's store */
-    if (ctx->system && tt__store_find_gpu(ctx->system, name, gpu, &id) == TT_OK)
+    bool several = *gpu->name, several_shipped;
+    const tt__gpu *found = shipped_gpu(name, &several_shipped);
+    tt__gpu system = {0};
+    tt__str why = {0};
+    tt__str_add(&why, tt_last_error()); /* report the failure of the user's store */
+    if (ctx->system && tt__store_find_gpu(ctx->system, name, &system, &id) == TT_OK)
+        found = several && !tt__same_letters(system.name, name) ? found : &system;
+    else if (!several && *system.name) {
+        several = true;
+        why.len = 0;
+        tt__str_add(&why, tt_last_error());
+    }
+    if (found &&
+        (!(several || (several_shipped && found != &system)) || tt__same_letters(found->name, name))) {
+        *gpu = *found;
         status = tt__store_known_gpu(ctx->store, gpu, gpu_id);
-    else if (ctx->system && *gpu->name)
-        status = TT_E_INVALID; /* several of the system's store: its message is the last */
-    else if (shipped && !several) {
-        *gpu = *shipped;
-        status = tt__store_known_gpu(ctx->store, gpu, gpu_id);
+    } else if (several) {
+        tt__fail(status, "%s", tt__str_text(&why));
     } else {
         tt__str names = {0};
         tt__shipped_names(&names);
-        if (several)
+        if (several_shipped)
             tt__fail(status, "GPU \"%s\": several GPUs that come with tiletune match: %s", name,
                      tt__str_text(&names));
         else
-            tt__fail(status, "%s (with tiletune come: %s)", why ? why : "no such GPU", tt__str_text(&names));
+            tt__fail(status, "%s (with tiletune come: %s)", tt__str_text(&why), tt__str_text(&names));
         tt__str_free(&names);
     }
-    free(why);
+    tt__str_free(&why);
     return status;
 }
 

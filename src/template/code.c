@@ -107,17 +107,18 @@ static tt_status check_kernel(const tt__template *t, const tt__geometry_expr *g,
     return tt__code_has(t->source, name) ? check_early(t, g, symbol) : fail_code(t, g, name, keyword);
 }
 
-/* Is it so declared in one line, as in `static __constant__ float name[4]`? */
+/* Is it declared in one line as in `static __constant__ float name[4]`? */
 static bool is_static(const char *source, const char *name) {
-    char line[256];
+    char before[256];
     for (const char *hit = source; (hit = strstr(hit, name)); hit++) {
         const char *start = hit;
-        while (start > source && start[-1] != '\n')
+        while (start > source && !strchr("\n;{}", start[-1]))
             start--;
         const size_t n = (size_t)(hit - start) + 1;
-        tt__copy(line, n < sizeof line ? n : sizeof line, start);
-        if (!tt__is_word_char(hit[strlen(name)]) && tt__code_has(line, "static") &&
-            tt__code_has(line, "__constant__"))
+        if ((hit > source && tt__is_word_char(hit[-1])) || tt__is_word_char(hit[strlen(name)]))
+            continue;
+        tt__copy(before, n < sizeof before ? n : sizeof before, start);
+        if (tt__code_has(before, "static") && tt__code_has(before, "__constant__"))
             return true;
     }
     return false;

@@ -127,6 +127,8 @@ static tt_status set_turns(const tt__launch_plan *pl, tt__candidate *c, size_t s
         pass->off = v.kind != TT__VALUE_INT || v.i == 0;
         return TT_OK;
     }
+    if (pass->off)
+        return TT_OK;
     if (v.kind != TT__VALUE_INT || v.i < 0)
         return fail_value(pl, c, slot, v, "an integer of 0 or more");
     *legal = within(pl, slot, v.i, TT__TURNS_MAX);
@@ -228,20 +230,23 @@ tt_status tt__launch_plan_read(const tt__launch_plan *pl, const tt__query *q, tt
         if ((*beyond = pl->slots[i].kind) == TT__PART_TURNS)
             TT_TRY(set_turns(pl, c, i, tt__query_value(q, i), legal));
     for (size_t i = 0; i < pl->n_slots && *legal; i++) {
-        const tt__value v = tt__query_value(q, i);
         const tt__part kind = pl->slots[i].kind;
-        if (kind == TT__PART_TURNS ||
-            l->passes[pl->slots[i].pass].off) /* what is left out may have no grid */
+        if (kind == TT__PART_TURNS)
             continue;
         *beyond = kind;
-        TT_TRY(kind == TT__PART_SHARED ? set_shared(pl, c, i, v, legal)
-               : kind == TT__PART_ARGS ? set_arg(pl, c, i, v, legal)
-                                       : set_dim(pl, c, i, v, legal));
+        const tt__value v = tt__query_value(q, i);
+        tt_status status = kind == TT__PART_SHARED ? set_shared(pl, c, i, v, legal)
+                           : kind == TT__PART_ARGS ? set_arg(pl, c, i, v, legal)
+                                                   : set_dim(pl, c, i, v, legal);
+        if (l->passes[pl->slots[i].pass].off)
+            *legal = true; /* what is not launched may have any geometry, or none */
+        else
+            TT_TRY(status);
     }
     for (int s = 0; s < l->n_passes && *legal; s++) {
         const unsigned *block = l->passes[s].block;
         int64_t threads = (int64_t)block[0] * block[1] * block[2];
-        if (threads <= pl->gpu->max_threads_per_block) /* 1 if the pass is off */
+        if (threads <= pl->gpu->max_threads_per_block || l->passes[s].off)
             continue;
         *beyond = TT__PART_BLOCK;
         *legal = tt__launch_plan_refuse(pl, &pl->launches[s].block[0],

@@ -70,40 +70,45 @@ static bool any_by_config(const tt__operation *operation) {
     return false;
 }
 
-/* Opens the query of lengths. If they depend on parameters, it has a row for the configuration, or for each
- * without one. Of a large space, it has one for each combination of these parameters. */
-static tt_status open_lengths(tt__query **q, const tt__operation *operation, const tt__facts *facts,
-                              const char *config, const tt__expr *const *columns, size_t n) {
-    static const double many = 1 << 18; /* combinations */
-    size_t choice[TT__PARAMS_MAX] = {0};
-    if (!any_by_config(operation))
-        return tt__query_problem(q, operation->t, facts, columns, n);
-    if (config)
-        TT_TRY(tt__config_parse(choice, operation->t, config));
-    const tt__query_kind kind = config                                           ? TT__QUERY_ONE
-                                : tt__template_combinations(operation->t) > many ? TT__QUERY_SOME
-                                                                                 : TT__QUERY_LEGAL;
-    return tt__query_open(q, operation->t, facts, kind, config ? choice : NULL, columns, n);
-}
-
 /* Evaluates columns, the largest value of all rows for each. */
-static tt_status evaluate(tt__value *values, const tt__operation *operation, const tt__facts *facts,
-                          const char *config, const tt__expr *const *columns, size_t n) {
-    tt__query *q = NULL;
-    bool found = true, any = false;
+static tt_status largest(tt__value *values, bool *any, tt__query *q, size_t n) {
+    bool found = true;
     tt_status status;
-    TT_TRY(open_lengths(&q, operation, facts, config, columns, n));
-    while ((status = tt__query_next(q, &found)) == TT_OK && found) {
+    for (*any = false; (status = tt__query_next(q, &found)) == TT_OK && found; *any = true)
         for (size_t i = 0; i < n; i++) {
             tt__value v = tt__query_value(q, i);
-            bool sooner = !any || v.kind != TT__VALUE_INT || v.i > values[i].i;
-            values[i] = sooner && (!any || values[i].kind == TT__VALUE_INT) ? v : values[i];
+            bool sooner = !*any || v.kind != TT__VALUE_INT || v.i > values[i].i;
+            values[i] = sooner && (!*any || values[i].kind == TT__VALUE_INT) ? v : values[i];
         }
-        any = true;
-    }
     tt__query_close(q);
+    return status;
+}
+
+/* If they depend on parameters, of the configuration, or of all without one. If those are too many to go
+ * through, of all combinations of these parameters. */
+static tt_status evaluate(tt__value *values, const tt__operation *operation, const tt__facts *facts,
+                          const char *config, const tt__expr *const *columns, size_t n) {
+    static const double too_many = 1 << 28; /* combinations */
+    const tt__template *t = operation->t;
+    const bool at_once = !config && tt__template_combinations(t) > too_many;
+    size_t choice[TT__PARAMS_MAX] = {0};
+    tt__query *q = NULL;
+    bool any;
+    if (!any_by_config(operation)) {
+        TT_TRY(tt__query_problem(&q, t, facts, columns, n));
+        return largest(values, &any, q, n);
+    }
+    if (config)
+        TT_TRY(tt__config_parse(choice, t, config));
+    tt__query_kind kind = config ? TT__QUERY_ONE : at_once ? TT__QUERY_SOME : TT__QUERY_LEGAL;
+    TT_TRY(tt__query_open(&q, t, facts, kind, config ? choice : NULL, columns, n));
+    tt_status status = largest(values, &any, q, n);
+    if (status == TT_E_TEMPLATE && kind == TT__QUERY_LEGAL) {
+        TT_TRY(tt__query_open(&q, t, facts, TT__QUERY_SOME, NULL, columns, n));
+        status = largest(values, &any, q, n);
+    }
     if (status == TT_OK && !any && !config) /* no configuration is legal, which others find out */
-        return evaluate(values, operation, facts, operation->t->default_config, columns, n);
+        return evaluate(values, operation, facts, t->default_config, columns, n);
     return status;
 }
 

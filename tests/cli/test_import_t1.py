@@ -311,7 +311,7 @@ class Lists(unittest.TestCase):
 
     def test_types(self):
         text = (root / "src/base/type.c").read_text()
-        rows = re.findall(r'\{"(\w+)", "[^"]*", (\d), \w+, (\w+)\}', text)
+        rows = re.findall(r'\{"(\w+)", "[^"]*", (\d), \w+, \w+, (\w+)\}', text)
         self.assertEqual({name: int(size) for name, size, _ in rows if size != "0"},
                          {name: size for name, size in members.SIZES.items() if name != "elem"})
         self.assertEqual([name for name, _, argument in rows if argument == "true"], list(members.SCALARS))

@@ -30,11 +30,13 @@ static int leave(void **state) {
 
 /* A store that knows these GPUs, of which the second may be NULL. */
 static const char *store_of(const char *first, const char *second) {
-    static char path[128];
+    static char paths[8][128];
+    static size_t n;
+    char *path = paths[n++];
     const char *names[] = {first, second};
     tt__store *store;
     int64_t id;
-    snprintf(path, sizeof path, "%s/%s.db", folder, second ? "two" : "one");
+    snprintf(path, sizeof *paths, "%s/%zu.db", folder, n);
     assert_int_equal(tt__store_open(&store, path, TT__STORE_READ_WRITE), TT_OK);
     for (size_t i = 0; i < 2 && names[i]; i++) {
         tt__gpu gpu = {.cc = 90,
@@ -76,6 +78,10 @@ static void of_the_store(void **state) {
     ask(":memory:", "NVL", NULL);
     ask(":memory:", "h100", "several GPUs match");
     ask(store_of("NVIDIA H100 SXM", NULL), "h100", NULL); /* one's own store comes first */
+    setenv("TILETUNE_SYSTEM_DB", store_of("NVIDIA L40", NULL), 1);
+    db = store_of("NVIDIA L40S", "NVIDIA L40G");
+    ask(db, "nvidia l40", NULL); /* the whole name of another layer's */
+    ask(db, "l40", "several GPUs match");
     unsetenv("TILETUNE_SYSTEM_DB");
 }
 

@@ -23,7 +23,8 @@ static const tt__gpu gpu = {
 static const char head[] =
     "//@ kernel k\n//@ problem n 1000\n//@ buffer x i32 n in\n//@ buffer y i32 n out\n";
 static const char geometry[] = "//@ block 32\n//@ grid 1\n//@ args x, y\n";
-static const char code[] = "__constant__ int c[4];\nextern \"C\" __global__ void k(int *x, int *y) {}\n"
+static const char code[] = "static __constant__ int abc[4]; // static, for each c\n__constant__ int "
+                           "c[4];\nextern \"C\" __global__ void k(int *x, int *y) {}\n"
                            "extern \"C\" __global__ void k2(int *y, int chunks) {}\n";
 
 /* `more` comes before the kernel's geometry, `last` behind it. */
@@ -88,6 +89,7 @@ static void leaves_a_kernel_out(void **state) {
     } cases[] = {
         {"block 32\n//@ grid CHUNKS - 1", "CHUNKS=1", TT_OK},
         {"block 32\n//@ grid CHUNKS - 1", "CHUNKS=4", TT_OK},
+        {"block 32\n//@ grid 1\n//@ repeat CHUNKS - 2", "CHUNKS=1", TT_OK},
         {"block 2048 / CHUNKS\n//@ grid 1", "CHUNKS=1", TT_OK},
         {"block 8192 / CHUNKS\n//@ grid 1", "CHUNKS=4", TT_E_UNSUPPORTED},
         {"block 32\n//@ grid 1\n//@ shared 400000 / CHUNKS", "CHUNKS=1", TT_OK},
@@ -102,6 +104,8 @@ static void leaves_a_kernel_out(void **state) {
         assert_int_equal(resolve(&c, t, cases[i].config), cases[i].status);
         if (cases[i].status == TT_OK)
             assert_int_equal(c.launch.passes[1].off, strcmp(cases[i].config, "CHUNKS=1") == 0);
+        if (cases[i].status == TT_OK && strncmp(cases[i].geometry, "block 32", 8) == 0)
+            assert_int_equal(c.launch.passes[1].block[0], 32);
         tt__template_free(&t);
     }
 }
