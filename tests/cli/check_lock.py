@@ -49,6 +49,9 @@ with tempfile.TemporaryDirectory() as folder:
     assert "no winner for the transpose of 4097x4097: tune it first" in call(
         "lock", "--db", "a.db", "--output", "no.lock", "--sizes", "4096,4097", code=1)
     assert "is there already" in call("lock", "--db", "a.db", "--output", "one.lock", code=2)
+    pathlib.Path(folder, "a.txt").write_text("no store")  # it is not even opened
+    for line in (("lock", "--db", "a.db", "--output", "a.txt"), ("export", "--db", "a.db", "--database", "a.txt")):
+        assert "a.txt is there already" in call(*line, code=2)
     assert "give --output FILE" in call("lock", "--db", "a.db", code=2)
     assert not pathlib.Path(folder, "no.lock").exists()
     # The store is not needed any more.

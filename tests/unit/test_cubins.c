@@ -7,6 +7,7 @@
 
 #include <cmocka.h>
 
+#include "db/conn.h"
 #include "problem_fixture.h"
 #include "tuner/ahead.h"
 #include "tuner/farm/cubins.h"
@@ -199,6 +200,12 @@ static void test_what_is_saved_is_found(void **state) {
     assert_int_equal(tt__cubins_want(&again, &other, &f->p, &cubin), TT_OK);
     assert_int_equal(cubin->state, TT__CUBIN_READY);
     assert_int_equal(cubin->image.len, 5);
+    tt__cubins_close(&again);
+    assert_int_equal(sqlite3_exec(f->store->db, "UPDATE cubin SET image = x'00'", NULL, NULL, NULL),
+                     SQLITE_OK);
+    again = (tt__cubins){.store = f->store, .cc = 90, .nvrtc = "13.0"}; /* damaged: it is compiled anew */
+    assert_int_equal(tt__cubins_want(&again, &other, &f->p, &cubin), TT_OK);
+    assert_int_equal(cubin->state, TT__CUBIN_IDLE);
     tt__cubins_close(&again);
     again = (tt__cubins){.store = f->store, .cc = 100, .nvrtc = "13.0"}; /* of another GPU */
     assert_int_equal(tt__cubins_want(&again, &other, &f->p, &cubin), TT_OK);

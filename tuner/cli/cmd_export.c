@@ -86,12 +86,9 @@ static tt_status export_database(const tt__cli_args *args) {
     TT_GOTO(tt__cli_store_open(&store, args, TT__STORE_READ_ONLY));
     if (args->gpu)
         TT_GOTO(tt__store_find_gpu(store, args->gpu, &gpu, &opts.gpu_id));
-    TT_GOTO(tt__sharing_open(&to, args->database, &is_new));
-    if (is_new)
-        TT_GOTO(tt__store_begin(to));
-    status = is_new ? tt__store_merge(to, store, &opts, &report)
-                    : tt__fail(TT_E_INVALID, "%s is there already: name a new file, or use \"tune merge\"",
-                               args->database);
+    TT_GOTO(tt__sharing_create(&to, args->database, "use \"tune merge\"", &is_new));
+    TT_GOTO(tt__store_begin(to));
+    status = tt__store_merge(to, store, &opts, &report);
     if (status == TT_OK)
         status = tt__store_commit(to);
     if (status == TT_OK)

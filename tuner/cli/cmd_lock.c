@@ -84,10 +84,7 @@ static tt_status write_lock(lock *l, const tt__cli_args *args) {
     TT_GOTO(tt__cli_store_open(&store, args, TT__STORE_READ_ONLY));
     if (args->gpu)
         TT_GOTO(tt__store_find_gpu(store, args->gpu, &gpu, &opts.gpu_id));
-    TT_GOTO(tt__sharing_open(&to, args->output, &is_new));
-    if (!is_new)
-        TT_GOTO(
-            tt__fail(TT_E_INVALID, "%s is there already: name a new file, or remove it first", args->output));
+    TT_GOTO(tt__sharing_create(&to, args->output, "remove it first", &is_new));
     TT_GOTO(tt__store_begin(to));
     TT_GOTO(tt__store_merge(to, store, &opts, &merged));
     TT_GOTO(tt__store_commit(to));

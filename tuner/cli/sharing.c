@@ -91,6 +91,14 @@ tt_status tt__sharing_open(tt__store **out, const char *path, bool *is_new) {
     return tt__store_open(out, path, TT__STORE_READ_WRITE);
 }
 
+tt_status tt__sharing_create(tt__store **out, const char *path, const char *otherwise, bool *is_new) {
+    *is_new = false;
+    if (access(path, F_OK) != 0)
+        TT_TRY(tt__sharing_open(out, path, is_new));
+    return *is_new ? TT_OK
+                   : tt__fail(TT_E_INVALID, "%s is there already: name a new file, or %s", path, otherwise);
+}
+
 void tt__sharing_discard(tt__store **store, const char *path, bool is_new) {
     tt__store_close(store);
     if (is_new)

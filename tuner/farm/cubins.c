@@ -47,7 +47,13 @@ static tt_status add(tt__cubins *c, tt__cubin *fresh, tt__cubin **out) {
     tt__cubin_key(fresh->key, fresh->t ? fresh->t->source : tt__checker[0].source, fresh->options.text,
                   fresh->n_options, c->cc, c->nvrtc);
     TT_GOTO(TT__GROW(c->items, c->n));
-    TT_GOTO(tt__store_cubin_get(c->store, fresh->key, &fresh->image, &found));
+    status = tt__store_cubin_get(c->store, fresh->key, &fresh->image, &found);
+    if (status == TT_E_DB) { /* it is damaged: a new one will replace it */
+        tt__str_free(&fresh->image);
+        found = false;
+    } else if (status != TT_OK) {
+        goto out;
+    }
     fresh->state = found ? TT__CUBIN_READY : TT__CUBIN_IDLE;
     if (!tsearch(fresh, &c->by_input, by_input))
         TT_GOTO(tt__fail_memory(sizeof *fresh));
