@@ -1,6 +1,6 @@
 /*
- * What the Python module has in addition to tiletune.h: calls in the CUDA context of a tensor's device, with
- * addresses as integers. `device` is a CUDA ordinal; its primary context is current during the call, which is
+ * The Python module's additions to tiletune.h: calls in the CUDA context of a tensor's device, with addresses
+ * as integers. `device` is a CUDA ordinal; its primary context is current during the call, which is
  * the one that PyTorch, CuPy and JAX use. No context is current if there is no such device. -1: the context
  * that is current already.
  */

@@ -79,7 +79,7 @@ CUdeviceptr tt__verify_finding(const tt__verifier *v, int i);
 CUresult tt__verify_launch(const tt__verifier *v, CUfunction fn, int64_t n, void **args);
 CUresult tt__verify_fill(const tt__verifier *v, CUdeviceptr ptr, size_t bytes, unsigned seed, int inverted);
 CUresult tt__verify_move(const tt__verifier *v, CUdeviceptr to, CUdeviceptr from, size_t bytes);
-/* Makes the area at `to` what operand i's is before a run: the copy that is kept, or else random bits. */
+/* Makes the area at `to` like operand i's before a run: from the copy that is kept, or of random bits. */
 CUresult tt__verify_renew(const tt__verifier *v, int i, CUdeviceptr to, int inverted);
 
 /* Queues the comparison of an operand, or of its guards at `at`. */

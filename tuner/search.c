@@ -129,7 +129,7 @@ static tt_status take_over(void *user, const tt__trial_row *row) {
     if (!t->s->opts->replay && strcmp(row->source, "replayed") == 0)
         return TT_OK; /* of another machine, and no evidence for this one */
     if (t->s->opts->force && row->run_id != t->s->run_id && !t->collects)
-        return TT_OK;
+        return TT_OK; /* it is measured again, but once in a run: sizes may share a copy */
     if (t->collects)
         return collect(t, row);
     const int64_t i = tt__strategy_next_member(&search->space, row->kernel, row->config, &t->at);

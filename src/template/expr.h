@@ -45,7 +45,7 @@ typedef enum tt__query_kind {
     TT__QUERY_LEGAL, /* each configuration that satisfies every `where` */
     TT__QUERY_ALL,   /* each combination of values, whether or not a `where` rejects it */
     TT__QUERY_AT, /* the configuration that tt__query_move goes to; joins only parameters that columns use */
-    TT__QUERY_SOME, /* each combination of such parameters that satisfies each `where` about them alone */
+    TT__QUERY_SOME, /* each combination of those parameters, legal by each `where` about no others */
 } tt__query_kind;
 
 /* Prepares a query of `columns` (borrowed). `choice` is NULL but for TT__QUERY_ONE. */

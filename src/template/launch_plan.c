@@ -239,7 +239,7 @@ tt_status tt__launch_plan_read(const tt__launch_plan *pl, const tt__query *q, tt
                            : kind == TT__PART_ARGS ? set_arg(pl, c, i, v, legal)
                                                    : set_dim(pl, c, i, v, legal);
         if (l->passes[pl->slots[i].pass].off)
-            *legal = true; /* what is not launched may have any geometry, or none */
+            *legal = true; /* a kernel left out may have any geometry, or none */
         else
             TT_TRY(status);
     }

@@ -182,8 +182,7 @@ static void test_errors(void **state) {
     tt_plan_free(&plan);
 }
 
-/* Fields that are out of range do not find the plan of others, whose key would be the same if cut to their
- * bits. */
+/* A field out of range, cut to the bits of its key, would find the plan of another problem. */
 static void test_keys(void **state) {
     (void)state;
     const tt_permutation p = asked(&tensors[2]);

@@ -28,7 +28,7 @@ static int leave(void **state) {
     return system(command);
 }
 
-/* A store that knows these GPUs, of which the second may be NULL. */
+/* A store that knows these GPUs. The second may be NULL. */
 static const char *store_of(const char *first, const char *second) {
     static char paths[8][128];
     static size_t n;

@@ -1,5 +1,5 @@
 /*
- * What a file with an operation of its own may say. test_operation.c has what it must not.
+ * Files with an operation of their own that are accepted. test_operation.c has those that are refused.
  */
 #include <math.h>
 #include <setjmp.h>
@@ -27,7 +27,7 @@ static const char code[] = "static __constant__ int abc[4]; // static, for each 
                            "c[4];\nextern \"C\" __global__ void k(int *x, int *y) {}\n"
                            "extern \"C\" __global__ void k2(int *y, int chunks) {}\n";
 
-/* `more` comes before the kernel's geometry, `last` behind it. */
+/* `more` comes before the kernel's geometry, `last` follows it. */
 static tt__template *parse(const char *more, const char *last) {
     char text[4096];
     tt__template *t;

@@ -1,5 +1,5 @@
-/* The canonical form of permutations: what merges, what becomes a copy or a transpose, what is refused; and
- * random ones, whose form moves each byte as a naive loop does. */
+/* The canonical form of permutations: merging, copies, transposes, refusals. The forms of random ones move each
+ * byte as a naive loop does. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

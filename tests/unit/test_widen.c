@@ -43,7 +43,7 @@ static const char vast[] = "kernel vast\nop transpose\nparam A 0 1 2 3 4 5 6 7\n
                            "default A=0 B=0 C=0 D=0 E=0 F=0\n";
 static const char stored[] = "A=1 B=2 C=3 D=4 E=5 F=6";
 
-/* What was measured is in the space, although the sample lacks it: a forced run, too, competes with the
+/* The space has all that was measured, although the sample lacks it. So a forced run, too, competes with the
  * stored winner. */
 static void test_a_sample_has_what_is_stored(void **state) {
     (void)state;
