@@ -247,29 +247,10 @@ void tt__search_aim(tt__search *search) {
     search->wanted = search->wanted > known ? search->wanted : known;
 }
 
-/* The stored winner competes even if opts->only leaves its kernel out, so that a worse one cannot replace
- * it. */
-static tt_status add_incumbent(tt__session *s, tt__search *search) {
-    tt__winner w;
-    bool found;
-    TT_TRY(tt__store_winner_get(s->store, s->gpu_id, search->problem_id, &w, &found));
-    const tt__template *t = found ? tt__template_set_find(s->templates, w.kernel) : NULL;
-    if (!t || strcmp(t->hash, w.hash) != 0 ||
-        tt__template_competes(s->templates, t, s->opts->only, s->opts->n_only))
-        return TT_OK;
-    tt__candidate c;
-    tt_status status = tt__space_resolve(&c, t, &s->gpu, &search->problem, w.config);
-    if (status == TT_OK)
-        status = tt__space_append(&search->space, &c);
-    return status == TT_E_UNSUPPORTED ? TT_OK : status;
-}
-
 static tt_status enumerate(tt__session *s, tt__search *search) {
     for (size_t i = 0; i < s->templates->n; i++)
         if (tt__template_competes(s->templates, s->templates->items[i], s->opts->only, s->opts->n_only))
             TT_TRY(tt__space_add(&search->space, s->templates->items[i], &s->gpu, &search->problem));
-    if (s->opts->n_only && search->problem_id)
-        TT_TRY(add_incumbent(s, search));
     search->default_weight = search->space.n ? search->space.items[0].weight : 1;
     for (size_t i = 0; i < search->space.n; i++)
         search->space.items[i].weight /= search->default_weight; /* the default's time has weight 1 */
@@ -278,6 +259,27 @@ static tt_status enumerate(tt__session *s, tt__search *search) {
     search->known = calloc(n, sizeof *search->known);
     search->trials = calloc(n, sizeof *search->trials);
     return search->known && search->trials ? TT_OK : tt__fail_memory(n * sizeof *search->trials);
+}
+
+/* The stored winner competes even if a shard, a sample or opts->only leaves it out. So a worse one cannot
+ * replace it. */
+static tt_status add_incumbent(tt__session *s, tt__search *search) {
+    tt__winner w;
+    tt__candidate c;
+    tt__space one = {0};
+    bool found;
+    TT_TRY(tt__store_winner_get(s->store, s->gpu_id, search->problem_id, &w, &found));
+    const tt__template *t = found ? tt__template_set_find(s->templates, w.kernel) : NULL;
+    if (!t || strcmp(t->hash, w.hash) != 0 ||
+        tt__strategy_member(&search->space, w.kernel, w.config) != TT__NOTHING)
+        return TT_OK;
+    tt_status status = tt__space_resolve(&c, t, &s->gpu, &search->problem, w.config);
+    if (status == TT_OK)
+        status = tt__space_append(&one, &c);
+    if (status == TT_OK)
+        status = tt__search_insert(search, &one);
+    tt__space_free(&one);
+    return status == TT_E_UNSUPPORTED || status == TT_E_INVALID ? TT_OK : status;
 }
 
 static tt_status take_over_all(tt__session *s, tt__search *search) {
@@ -311,8 +313,10 @@ tt_status tt__search_open(tt__session *s, const tt__problem *p, const tt__limits
     if (!s->presumed)
         TT_TRY(tt__store_problem(s->store, p, &out->problem_id));
     TT_TRY(enumerate(s, out));
-    if (!s->presumed)
+    if (!s->presumed) {
+        TT_TRY(add_incumbent(s, out));
         TT_TRY(take_over_all(s, out));
+    }
     go_on(out);
     set_aside(out, tt__search_most(out));
     tt__search_aim(out);

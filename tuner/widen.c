@@ -51,6 +51,15 @@ static void carry(tt__search *to, const tt__search *from, size_t i) {
         to->best = (int64_t)at;
 }
 
+static void add_of(tt__search *to, const tt__space *found, const tt__template *t) {
+    for (size_t i = 0; i < found->n; i++)
+        if (found->items[i].t == t) {
+            tt__candidate *c = &to->space.items[to->space.n++];
+            *c = found->items[i];
+            c->weight /= to->default_weight;
+        }
+}
+
 tt_status tt__search_insert(tt__search *search, tt__space *found) {
     TT_TRY(keep_new(found, &search->space));
     size_t n = search->space.n + found->n;
@@ -72,13 +81,11 @@ tt_status tt__search_insert(tt__search *search, tt__space *found) {
         end = tt__strategy_end_of_template(&search->space, first);
         for (size_t i = first; i < end; i++)
             carry(&wide, search, i);
-        for (size_t i = 0; i < found->n; i++)
-            if (found->items[i].t == t) {
-                tt__candidate *c = &wide.space.items[wide.space.n++];
-                *c = found->items[i];
-                c->weight /= search->default_weight;
-            }
+        add_of(&wide, found, t);
     }
+    for (size_t i = 0; i < found->n && wide.space.n < n; i++)
+        if (tt__strategy_member(&wide.space, found->items[i].t->kernel, NULL) == TT__NOTHING)
+            add_of(&wide, found, found->items[i].t);
     free(search->space.items);
     free(search->known);
     free(search->trials);

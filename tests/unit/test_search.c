@@ -83,6 +83,31 @@ static void test_a_winner_that_only_leaves_out(void **state) {
     race_close(&r);
 }
 
+/* Each shard's part has the stored winner, so that a worse one cannot replace it. */
+static void test_the_incumbent_is_in_every_part(void **state) {
+    (void)state;
+    enum { PARTS = 60 }; /* more than configurations: some parts have the winner alone */
+    race r;
+    size_t n = 0;
+    race_open(&r, true);
+    race_run(&r);
+    tt__search_close(&r.all);
+    for (int k = 0; k < 2 * PARTS; k++) {
+        r.b.opts.force = k >= PARTS;
+        if (k == PARTS)
+            bench_begin_run(&r.b, "measured");
+        r.b.call.part = (tt__space_part){k % PARTS, PARTS};
+        assert_ok(tt__search_open(&r.b.s, &r.b.f.problem, &tt__no_limits, &r.all));
+        const int64_t at = tt__strategy_member(&r.all.space, r.result.kernel, r.result.config);
+        assert_true(at != TT__NOTHING);
+        assert_int_equal(r.all.known[at], r.b.opts.force ? TT__UNTRIED : TT__TRIED);
+        n += r.all.space.n - 1;
+        tt__search_close(&r.all);
+    }
+    assert_int_equal(n, 2 * (SPACE_OF_BOTH - 1));
+    race_close(&r);
+}
+
 /* Configurations that cannot win are measured shortly. */
 static void test_cutoff(void **state) {
     (void)state;
@@ -338,6 +363,7 @@ int main(void) {
         cmocka_unit_test(test_the_best_of_equals),
         cmocka_unit_test(test_trials_that_are_no_evidence),
         cmocka_unit_test(test_a_winner_that_only_leaves_out),
+        cmocka_unit_test(test_the_incumbent_is_in_every_part),
         cmocka_unit_test(test_cutoff),
         cmocka_unit_test(test_tells_times),
         cmocka_unit_test(test_rounds_of_a_sample),

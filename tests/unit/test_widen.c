@@ -73,10 +73,34 @@ static void test_a_sample_has_what_is_stored(void **state) {
     bench_close(&b);
 }
 
+/* After an update of the driver no trial counts. The stored winner competes all the same. */
+static void test_a_sample_has_the_winner(void **state) {
+    (void)state;
+    bench b;
+    tt__search some;
+    tt__candidate c;
+    int64_t id;
+    bench_open(&b, false);
+    b.f.t[2] = field_template(vast);
+    b.set = (tt__template_set){1, &b.f.t[2]};
+    assert_ok(tt__search_open(&b.s, &b.f.problem, &tt__no_limits, &some));
+    assert_ok(tt__space_resolve(&c, b.f.t[2], &b.s.gpu, &b.f.problem, stored));
+    assert_ok(tt__store_config(b.s.store, "vast", c.t->op, c.t->hash, stored, &id));
+    assert_ok(tt__store_winner_put(b.s.store, b.s.run_id, some.problem_id, id, &(tt__winner){.time_us = 1}));
+    tt__search_close(&some);
+    tt__copy(b.s.env.driver, sizeof b.s.env.driver, "590.1");
+    bench_begin_run(&b, "measured");
+    assert_ok(tt__search_open(&b.s, &b.f.problem, &tt__no_limits, &some));
+    assert_true(tt__strategy_member(&some.space, "vast", stored) != TT__NOTHING);
+    tt__search_close(&some);
+    bench_close(&b);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_inserts),
         cmocka_unit_test(test_a_sample_has_what_is_stored),
+        cmocka_unit_test(test_a_sample_has_the_winner),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
