@@ -1,6 +1,7 @@
 /* See the header. */
 #include "tuner/energy_finals.h"
 
+#include <math.h>
 #include <stdlib.h>
 
 #include "db/facts.h"
@@ -13,9 +14,12 @@ enum { LEADERS_MAX = 5 }; /* the default is one more, and the flush */
 tt_status tt__energy_measure(const tt__session *s, int64_t problem_id, const tt__candidate *const *c,
                              size_t n, tt__trial *trials) {
     tt__backend *b = s->backend;
+    double slowest_us = 0;
     if (!b->ops->energies)
         return tt__fail(TT_E_UNSUPPORTED, "a recording has no energies: measure them on such a GPU");
-    TT_TRY(b->ops->energies(b, c, n, train_s, trials));
+    for (size_t i = 0; i < n; i++)
+        slowest_us = fmax(slowest_us, trials[i].time_us);
+    TT_TRY(b->ops->energies(b, c, n, train_s, slowest_us, trials));
     for (size_t i = 0; i < n; i++) {
         int64_t id;
         if (!tt__energy_known(&trials[i].energy))
@@ -66,6 +70,8 @@ int tt__energy_elect(const tt__session *s, const tt__search *search, const tt__f
     tt__trial *trials = calloc(n, sizeof *trials);
     for (size_t i = 0; i < n; i++)
         c[i] = f->entrants[places[i]].c;
+    for (size_t i = 0; trials && i < n; i++)
+        trials[i].time_us = f->trials[places[i]].time_us;
     tt__session_progress(s, search, "energy");
     tt_status status = trials ? tt__energy_measure(s, search->problem_id, c, n, trials)
                               : tt__fail_memory(n * sizeof *trials);

@@ -8,8 +8,9 @@
 #include "tuner/energy.h"
 #include "tuner/finals.h"
 
-/* trials[i].energy gets those of candidate i, at most TT__ENERGY_THINGS_MAX - 1 of them. TT_E_UNSUPPORTED:
- * energies are not to be had here; the message says why. */
+/* trials[i].energy gets those of candidate i, at most TT__ENERGY_THINGS_MAX - 1 of them. Before, its time_us
+ * is how long the candidate takes, for the time limit. TT_E_UNSUPPORTED: energies are not to be had here; the
+ * message says why. */
 tt_status tt__energy_measure(const tt__session *s, int64_t problem_id, const tt__candidate *const *c,
                              size_t n, tt__trial *trials);
 

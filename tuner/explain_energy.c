@@ -23,6 +23,7 @@ tt_status tt__explain_energy(tt__explanation *e, const tt__session *s, const tt_
         if (at == TT__NOTHING)
             break;
         c[n] = &search->space.items[at];
+        trials[n] = of[n]->trial;
     }
     tt_status status = tt__energy_measure(s, search->problem_id, c, n, trials);
     if (status == TT_E_UNSUPPORTED)

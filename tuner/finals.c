@@ -383,8 +383,11 @@ bool tt__finals_next(const tt__session *s, const tt__search *search, tt__finals 
     *heat = (tt__heat){.n = f->n_now * (f->heat + 1) / heats - first,
                        .rounds = rounds_of(s, search, f),
                        .trials = f->fresh + first};
-    for (size_t i = 0; i < heat->n; i++)
-        heat->c[i] = f->entrants[f->now[first + i]].c;
+    for (size_t i = 0; i < heat->n; i++) {
+        const tt__entrant *e = &f->entrants[f->now[first + i]];
+        heat->c[i] = e->c;
+        heat->slowest_us = fmax(heat->slowest_us, e->of->trials[e->index].time_us / e->c->weight);
+    }
     return true;
 }
 

@@ -56,7 +56,7 @@ static tt_status measure(tt__trial trials[ENTRANTS], const char *watts, const ch
         OK(tt__space_resolve(&candidates[i], t, &gpu, &p, config));
     }
     OK(backend->ops->problem(backend, &p, t));
-    tt_status status = backend->ops->energies(backend, c, ENTRANTS, 0.25, trials);
+    tt_status status = backend->ops->energies(backend, c, ENTRANTS, 0.25, 0, trials);
     backend->ops->close(backend);
     tt__store_close(&store);
     tt__template_set_close(&templates);

@@ -68,6 +68,18 @@ static void test_leaves_stages_out(void **state) {
     race_close(&r);
 }
 
+/* The time limit follows from the slowest entrant, as measured and not as weighed. */
+static void test_the_slowest(void **state) {
+    (void)state;
+    race r;
+    race_open(&r, false);
+    r.all.trials[3].time_us = 10.5;
+    r.all.space.items[3].weight = 0.5;
+    race_run(&r);
+    assert_true(r.b.backend.slowest_us[0] == 21);
+    race_close(&r);
+}
+
 /* Entrants that do not fit into one measurement run in equal heats. */
 static void test_heats(void **state) {
     (void)state;
@@ -281,6 +293,7 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_elects_between_ticks),
         cmocka_unit_test(test_leaves_stages_out),
+        cmocka_unit_test(test_the_slowest),
         cmocka_unit_test(test_heats),
         cmocka_unit_test(test_heats_of_brief_problems),
         cmocka_unit_test(test_all_stay),

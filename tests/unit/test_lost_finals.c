@@ -6,7 +6,9 @@
 
 #include <cmocka.h>
 
+#include "base/clock.h"
 #include "base/status.h"
+#include "tuner/energy.h"
 #include "tuner/gpu_backend/finals.h"
 #include "tuner/gpu_backend/gpus.h"
 
@@ -59,11 +61,82 @@ static void test_the_last_fails(void **state) {
     assert_string_equal(finals->done.error, "the GPU worker died");
 }
 
+/* Those of slow kernels may take as long as the least number of rounds does, and trains as their launches. */
+static void test_the_limit(void **state) {
+    (void)state;
+    enum { N = 12, TRAIN_LAUNCHES = 24 };
+    static const tt__template t;
+    static tt__cubin cubin;
+    const tt__candidate candidate = {.t = &t};
+    for (int trains = 0; trains < 2; trains++) {
+        const double lap_s = N * 0.5, train_s = trains ? 5 : 0;
+        begin(TT__FINALS_ASKED);
+        loop.opts.trial_timeout_s = 10;
+        finals->n = N;
+        for (size_t i = 0; i < N; i++) {
+            finals->c[i] = &candidate;
+            finals->cubins[i] = &cubin;
+        }
+        finals->rounds = (tt__rounds){31, 127, 0.16, 1};
+        finals->slowest_us = 5e5;
+        finals->train_s = train_s;
+        loop.gpus[1].state = TT__ARRAYS_OPEN;
+        loop.gpus[1].task = 1;
+        workers[1] = (tt__worker){.fd = -1, .bell = -1};
+        const double now_s = tt__now_s();
+        assert_int_equal(tt__loop_feed_finals(&loop), TT_OK);
+        assert_int_equal(finals->state, TT__FINALS_ON_GPU);
+        const double launches_s = trains * TT__ENERGY_TURNS * TRAIN_LAUNCHES * lap_s;
+        assert_true(workers[1].deadline_s - now_s >
+                    (31 + 2) * lap_s + launches_s + TT__ENERGY_TURNS * N * train_s);
+        workers[1].busy = false;
+    }
+}
+
+/* It is not to blame for slow kernels, and the others would take as long. */
+static void test_late_finals_cost_no_gpu(void **state) {
+    (void)state;
+    begin(TT__FINALS_ON_GPU);
+    loop.opts.trial_timeout_s = 10;
+    loop.gpus[1].state = TT__ARRAYS_OPEN;
+    finals->n = 2;
+    finals->rounds = (tt__rounds){31, 127, 0, 1};
+    const tt__event late = {.kind = TT__EVENT_TIMEOUT, .worker = 1, .reason = "was late"};
+    assert_int_equal(tt__loop_lost_gpu(&loop, &late), TT_OK);
+    assert_false(loop.gpus[1].given_up);
+    assert_int_equal(finals->state, TT__FINALS_DONE);
+    assert_int_equal(finals->done.status, TT_E_IO);
+    assert_string_equal(finals->done.error, "they took longer than 30 s: allow more with --trial-timeout, or "
+                                            "try a smaller problem");
+}
+
+static void finish(tt_status status) {
+    tt__msg_finished m = {.done = {.status = (int)status, .error = "of a test"}};
+    begin(TT__FINALS_ON_GPU);
+    loop.workers.payload = (tt__str){.text = (char *)&m, .len = sizeof m};
+    assert_int_equal(tt__loop_finished(&loop, 1), TT_OK);
+}
+
+/* Others would lack as much. A GPU whose context is lost is given up. */
+static void test_failed_finals(void **state) {
+    (void)state;
+    finish(TT_E_NO_MEMORY);
+    assert_false(loop.gpus[1].given_up);
+    assert_int_equal(finals->done.status, TT_E_NO_MEMORY);
+    assert_int_equal(finals->state, TT__FINALS_DONE);
+    finish(TT_E_CUDA);
+    assert_true(loop.gpus[1].given_up);
+    assert_int_equal(finals->state, TT__FINALS_ASKED);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_given_up_while_it_measures),
         cmocka_unit_test(test_given_up_afterwards),
         cmocka_unit_test(test_the_last_fails),
+        cmocka_unit_test(test_the_limit),
+        cmocka_unit_test(test_late_finals_cost_no_gpu),
+        cmocka_unit_test(test_failed_finals),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

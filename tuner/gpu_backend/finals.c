@@ -47,6 +47,18 @@ void tt__loop_release(tt__loop *l, size_t lane) {
     f->held = 0;
 }
 
+/* Twice what they should take, and a trial's limit for each candidate and load. */
+static double limit_s(const tt__loop *l, const tt__lane_finals *f) {
+    enum { OF_TRAIN = 32 }; /* launches of each candidate that a train takes at least */
+    double laps = f->rounds.least + f->rounds.loads + 1, planned_s = f->rounds.worth_s;
+    if (f->train_s > 0) {
+        laps += OF_TRAIN * (TT__ENERGY_TURNS + 1);
+        planned_s += 30 + TT__ENERGY_TURNS * (double)(f->n + 1) * f->train_s;
+    }
+    return l->opts.trial_timeout_s * (double)(f->n + (size_t)f->rounds.loads) +
+           2 * (planned_s + laps * (double)f->n * f->slowest_us * 1e-6);
+}
+
 /* Goes on when the GPU has ended what it does. */
 static tt_status feed(tt__loop *l, size_t lane) {
     tt__lane_finals *f = &l->lanes[lane]->finals;
@@ -68,13 +80,9 @@ static tt_status feed(tt__loop *l, size_t lane) {
         return tt__loop_open_problem(l, gpu);
     if (g->state != TT__ARRAYS_OPEN)
         return TT_OK;
-    double timeout_s =
-        l->opts.trial_timeout_s * (double)(f->n + (size_t)f->rounds.loads) + 2 * f->rounds.worth_s;
-    if (f->train_s > 0)
-        timeout_s += 60 + 2 * TT__ENERGY_TURNS * (double)(f->n + 1) * f->train_s;
     f->begin_s = tt__now_s();
     f->state = TT__FINALS_ON_GPU;
-    tt__workers_ask_finals(&l->workers, gpu, timeout_s, f->c, f->cubins, f->n, f->rounds, f->train_s);
+    tt__workers_ask_finals(&l->workers, gpu, limit_s(l, f), f->c, f->cubins, f->n, f->rounds, f->train_s);
     return TT_OK;
 }
 
@@ -85,14 +93,28 @@ tt_status tt__loop_feed_finals(tt__loop *l) {
     return TT_OK;
 }
 
-tt_status tt__loop_lost_finals(tt__loop *l, size_t gpu, tt_status status) {
+/* They end without trials. */
+static void fail(tt__loop *l, size_t gpu, tt_status status) {
     tt__lane_finals *f = &l->lanes[l->gpus[gpu].lane]->finals;
-    tt__timeline_span(&l->timeline, gpu, "finals", f->begin_s, tt__now_s());
-    if (tt__loop_give_up(l, gpu, status) == TT_OK)
-        return TT_OK;
     tt__loop_drop_gpu(l, gpu);
     f->state = TT__FINALS_DONE;
     tt__fill_done(&f->done, status);
+}
+
+tt_status tt__loop_late_finals(tt__loop *l, size_t gpu) {
+    const tt__lane_finals *f = &l->lanes[l->gpus[gpu].lane]->finals;
+    tt__timeline_span(&l->timeline, gpu, "finals", f->begin_s, tt__now_s());
+    fail(l, gpu,
+         tt__fail(TT_E_IO, "they took longer than %.0f s: %s", limit_s(l, f),
+                  tt__trial_advice(TT__TRIAL_TIMEOUT)));
+    return TT_OK;
+}
+
+tt_status tt__loop_lost_finals(tt__loop *l, size_t gpu, tt_status status) {
+    const tt__lane_finals *f = &l->lanes[l->gpus[gpu].lane]->finals;
+    tt__timeline_span(&l->timeline, gpu, "finals", f->begin_s, tt__now_s());
+    if (tt__loop_give_up(l, gpu, status) != TT_OK)
+        fail(l, gpu, status);
     return TT_OK;
 }
 
@@ -106,7 +128,7 @@ tt_status tt__loop_finished(tt__loop *l, size_t gpu) {
     memcpy(f->trials, m + 1, size < sizeof f->trials ? size : sizeof f->trials);
     tt__loop_note_falls(l, gpu, &m->falls);
     tt_status status = tt__loop_adopt(l, gpu, &f->done);
-    if (status != TT_OK)
+    if (status == TT_E_CUDA)
         return tt__loop_lost_finals(l, gpu, status);
     tt__timeline_span(&l->timeline, gpu, "finals", f->begin_s, tt__now_s());
     f->state = TT__FINALS_DONE;

@@ -223,7 +223,9 @@ tt_status tt__loop_lost_gpu(tt__loop *l, const tt__event *e) {
     if (state == TT__ARRAYS_OPENING || state == TT__ARRAYS_STARTING)
         return lost_opening(l, e);
     if (tt__loop_is_on_gpu(l, e->worker))
-        return tt__loop_lost_finals(l, e->worker, tt__fail(TT_E_IO, "the GPU worker %s", e->reason));
+        return timeout
+                   ? tt__loop_late_finals(l, e->worker)
+                   : tt__loop_lost_finals(l, e->worker, tt__fail(TT_E_IO, "the GPU worker %s", e->reason));
     if (j->state != TT__JOB_TRYING || j->gpu != e->worker)
         return tt__fail(TT_E_IO, "the GPU worker %s", e->reason);
     if (timeout)
