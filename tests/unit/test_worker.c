@@ -1,6 +1,7 @@
 /* Workers and their bells: this program is its own worker program, and answers as its role says. */
 #include <dirent.h>
 #include <setjmp.h>
+#include <signal.h>
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -25,11 +26,17 @@ static int serve(const char *role, size_t bytes) {
     char *text = calloc(1, bytes + 1);
     tt__str request = {0};
     uint32_t type;
-    const bool goes_unheard = strcmp(role, "unheard") == 0, goes_mute = strcmp(role, "mute") == 0;
+    const bool goes_unheard = strcmp(role, "unheard") == 0, goes_mute = strcmp(role, "mute") == 0,
+               is_slow = strcmp(role, "slow") == 0, stops = strcmp(role, "stops") == 0;
     if (!text || tt__wire_reply(HELLO, NULL, 0) != TT_OK)
         return 1;
     while (tt__wire_recv(TT__WIRE_FD, &type, &request) == TT_OK) {
         struct iovec parts[] = {{request.text, request.len}, {text, bytes}};
+        for (int i = 0; (is_slow || stops) && i < 12; i++) { /* one sleep would end while it is stopped */
+            usleep(50000);
+            if (stops && i == 3)
+                kill(0, SIGSTOP);
+        }
         if (goes_unheard) { /* as one that dies between its reply and the bell */
             tt__wire_send(TT__WIRE_FD, REPLY, parts, 2);
             _exit(7); /* without freeing anything, even if a sanitizer looks for leaks */
@@ -208,6 +215,45 @@ static void test_descriptors_closed(void **state) {
     }
 }
 
+/* Asks a worker for what takes 0.6 of 1.2 s. Both are stopped: before this process waits, or by the worker
+ * while it does. */
+static void work(bool stops) {
+    static const double poll_s = 0.2, timeout_s = 1.2;
+    office o = {0};
+    alarm(TIMEOUT_S);
+    if (tt__worker_start(&o.worker, stops ? "slow" : "stops", "0", TIMEOUT_S) != TT_OK ||
+        tt__worker_wait_any(&o.worker, 1, TIMEOUT_S, &o.event, &o.payload) != TT_OK)
+        _exit(1);
+    tt__worker_ask(&o.worker, 0, timeout_s, ASK, NULL, 0);
+    if (stops)
+        kill(0, SIGSTOP);
+    do
+        if (tt__worker_wait_any(&o.worker, 1, poll_s, &o.event, &o.payload) != TT_OK)
+            _exit(2);
+    while (o.event.kind == TT__EVENT_NONE);
+    tt__worker_stop(&o.worker);
+    _exit(o.event.kind == TT__EVENT_REPLY ? 0 : 3);
+}
+
+/* Ctrl-Z stops this process and its workers. The time until they go on does not count. */
+static void test_stopped(void **state) {
+    (void)state;
+    for (int stops = 0; stops < 2; stops++) {
+        int status;
+        pid_t pid = fork();
+        if (pid == 0) {
+            setpgid(0, 0);
+            work(stops);
+        }
+        assert_int_equal(waitpid(pid, &status, WUNTRACED), pid);
+        assert_true(WIFSTOPPED(status));
+        usleep(1500000);
+        kill(-pid, SIGCONT);
+        assert_int_equal(waitpid(pid, &status, 0), pid);
+        assert_int_equal(status, 0);
+    }
+}
+
 /* Too few descriptors are left: said, and none lost. */
 static void test_no_descriptors(void **state) {
     (void)state;
@@ -267,6 +313,7 @@ int main(int argc, char **argv) {
         cmocka_unit_test(test_one_bell),
         cmocka_unit_test(test_dies_before_the_bell),
         cmocka_unit_test(test_descriptors_closed),
+        cmocka_unit_test(test_stopped),
         cmocka_unit_test(test_no_descriptors),
         cmocka_unit_test(test_no_program),
     };

@@ -25,6 +25,21 @@ extern char **environ;
 
 enum { WORKERS_MAX = 512 };
 
+/* ---- Time limits --------------------------------------------------------------------------------------- */
+
+static void set_limit(tt__worker *w, double timeout_s) {
+    w->seen_s = tt__now_s();
+    w->deadline_s = w->seen_s + timeout_s;
+}
+
+/* Ctrl-Z stops workers, too, so they get that time back. `until_s`: when this process meant to look again. */
+static void see(tt__worker *w, double until_s) {
+    const double long_s = 1, now_s = tt__now_s();
+    if (now_s - until_s > long_s)
+        w->deadline_s += now_s - w->seen_s;
+    w->seen_s = now_s;
+}
+
 /* ---- Processes ----------------------------------------------------------------------------------------- */
 
 /* Half of the socket's buffer is left for Linux's own bookkeeping. */
@@ -101,7 +116,7 @@ tt_status tt__worker_start(tt__worker *w, const char *role, const char *arg, dou
     w->bell = bell;
     w->ahead_bytes = room_for_one_more(fds[0]);
     w->busy = true;
-    w->deadline_s = tt__now_s() + timeout_s;
+    set_limit(w, timeout_s);
     return TT_OK;
 }
 
@@ -144,7 +159,7 @@ void tt__worker_ask(tt__worker *w, size_t job, double timeout_s, uint32_t type, 
     } else {
         w->busy = true;
         w->job = job;
-        w->deadline_s = tt__now_s() + timeout_s;
+        set_limit(w, timeout_s);
     }
     tt__wire_send(w->fd, type, parts, n); /* a failure shows as end-of-file later */
 }
@@ -153,7 +168,7 @@ void tt__worker_ask(tt__worker *w, size_t job, double timeout_s, uint32_t type, 
 static void answered(tt__worker *w) {
     w->busy = w->ahead;
     w->job = w->job_ahead;
-    w->deadline_s = tt__now_s() + w->timeout_ahead_s;
+    set_limit(w, w->timeout_ahead_s);
     w->ahead = false;
 }
 
@@ -179,6 +194,7 @@ tt_status tt__worker_wait_any(tt__worker *workers, size_t n, double wait_s, tt__
     for (size_t i = 0; i < n && n_fds < WORKERS_MAX; i++) {
         if (!workers[i].busy)
             continue;
+        see(&workers[i], workers[i].seen_s);
         if (workers[i].deadline_s < until)
             until = workers[i].deadline_s;
         fds[2 * n_fds] = (struct pollfd){.fd = workers[i].fd};
@@ -189,6 +205,8 @@ tt_status tt__worker_wait_any(tt__worker *workers, size_t n, double wait_s, tt__
     int ready = poll(fds, 2 * n_fds, ms);
     if (ready < 0 && errno != EINTR)
         return tt__fail(TT_E_IO, "poll: %s", strerror(errno));
+    for (size_t k = 0; k < n_fds; k++)
+        see(&workers[which[k]], until);
     for (size_t k = 0; ready > 0 && k < n_fds; k++) {
         eventfd_t replies;
         if (!fds[2 * k].revents && !fds[2 * k + 1].revents)

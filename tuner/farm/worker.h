@@ -15,6 +15,7 @@ typedef struct tt__worker {
     int fd, bell;
     bool busy;          /* a reply is expected */
     double deadline_s;  /* on the clock of tt__now_s, while busy */
+    double seen_s;      /* while busy: when tt__worker_wait_any last looked */
     size_t job;         /* the caller's number for the current request */
     size_t ahead_bytes; /* largest request that can be sent while it is busy */
     bool ahead;         /* another request is waiting ... */
@@ -53,7 +54,7 @@ typedef struct tt__event {
 
 /* Waits up to wait_s for the first event of busy workers. REPLY: the payload is filled in, and the worker is
  * idle, or busy with its waiting request. TIMEOUT, CRASHED: the worker was stopped. NONE: nothing happened,
- * or a signal came. */
+ * or a signal came. Time limits leave out the time in which this process was stopped, as by Ctrl-Z. */
 tt_status tt__worker_wait_any(tt__worker *workers, size_t n, double wait_s, tt__event *event,
                               tt__str *payload);
 
