@@ -14,6 +14,7 @@
 
 #include <cmocka.h>
 
+#include "base/cpus.h"
 #include "gpu/device.h"
 #include "gpu/nvrtc.h"
 
@@ -436,8 +437,7 @@ void sweep_cubins_free(sweep_cubins *all) {
 
 size_t sweep_n_processes(void) {
     enum { MOST = 256 };
-    long n = sysconf(_SC_NPROCESSORS_ONLN);
-    return n < 1 ? 1 : n > MOST ? MOST : (size_t)n;
+    return tt__n_cpus() < MOST ? (size_t)tt__n_cpus() : MOST;
 }
 
 void *sweep_shared(size_t bytes) {

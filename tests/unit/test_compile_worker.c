@@ -2,6 +2,7 @@
  * says. */
 #include <dirent.h>
 #include <fcntl.h>
+#include <sched.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -15,6 +16,7 @@
 
 #include "tuner/farm/protocol.h"
 #include "tuner/farm/worker.h"
+#include "tuner/farm/workers.h"
 
 enum { TIMEOUT_S = 20 };
 
@@ -110,8 +112,30 @@ static void test_inherits_nothing(void **state) {
     tt__str_free(&payload);
 }
 
+/* One for each CPU that the process may use, not for each that there is. */
+static void test_number(void **state) {
+    (void)state;
+    cpu_set_t all, few;
+    tt__workers workers;
+    assert_int_equal(sched_getaffinity(0, sizeof all, &all), 0);
+    CPU_ZERO(&few);
+    for (int i = 0, n = 0; i < CPU_SETSIZE && n < CPU_COUNT(&all) - 1; i++)
+        if (CPU_ISSET(i, &all)) {
+            CPU_SET(i, &few);
+            n++;
+        }
+    if (CPU_COUNT(&few) == 0)
+        skip(); /* a single CPU tells nothing */
+    assert_int_equal(sched_setaffinity(0, sizeof few, &few), 0);
+    assert_int_equal(tt__workers_open(&workers, &(int){0}, 1, 0, NULL, NULL), TT_OK);
+    assert_int_equal(tt__workers_compilers(&workers), CPU_COUNT(&few));
+    tt__workers_close(&workers);
+    assert_int_equal(sched_setaffinity(0, sizeof all, &all), 0);
+}
+
 int main(void) {
     setrlimit(RLIMIT_CORE, &(struct rlimit){1 << 20, 1 << 20});
-    const struct CMUnitTest tests[] = {cmocka_unit_test(test_names), cmocka_unit_test(test_inherits_nothing)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(test_names), cmocka_unit_test(test_inherits_nothing),
+                                       cmocka_unit_test(test_number)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -9,6 +9,7 @@
 #include <sys/resource.h>
 #include <unistd.h>
 
+#include "base/cpus.h"
 #include "tuner/backend.h"
 
 const double tt__workers_start_timeout_s = 60, tt__workers_poll_s = 0.2;
@@ -16,9 +17,8 @@ const double tt__workers_start_timeout_s = 60, tt__workers_poll_s = 0.2;
 tt_status tt__workers_open(tt__workers *workers, const int *devices, size_t n_gpus, int jobs,
                            int (*should_stop)(void *user), void *user) {
     enum { JOBS_MAX = 120 };
-    long cpus = sysconf(_SC_NPROCESSORS_ONLN);
     if (jobs <= 0)
-        jobs = cpus > 0 ? (int)cpus : 1;
+        jobs = tt__n_cpus();
     if (jobs > JOBS_MAX)
         jobs = JOBS_MAX;
     *workers =

@@ -25,7 +25,8 @@ typedef struct tt__workers {
 
 extern const double tt__workers_start_timeout_s, tt__workers_poll_s;
 
-/* n_gpus (1 to TT__GPUS_MAX) devices. jobs 0: one compiler per CPU. Nothing is started yet. */
+/* n_gpus (1 to TT__GPUS_MAX) devices. jobs 0: one compiler per CPU that this process may use.
+ * Nothing is started yet. */
 tt_status tt__workers_open(tt__workers *workers, const int *devices, size_t n_gpus, int jobs,
                            int (*should_stop)(void *user), void *user);
 void tt__workers_close(tt__workers *workers);
