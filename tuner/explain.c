@@ -43,6 +43,7 @@ static tt__explained *add(chosen *all, tt__explain_role role, const tt__search *
     x->trial.status = TT__TRIAL_SKIPPED;
     if (search->known[at] == TT__TRIED)
         x->trial = search->trials[at];
+    tt__trial_weigh(&x->trial, 1 / c->weight); /* as it was measured */
     return x;
 }
 

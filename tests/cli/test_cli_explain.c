@@ -1,4 +1,5 @@
 /* `tune explain` on the stand-ins, without counters and with a stand-in for CUPTI, and on a recording. */
+#include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdint.h>
@@ -9,6 +10,7 @@
 #include <cmocka.h>
 
 #include "run.h"
+#include "write_in.h"
 
 static char kernel[256], matrix[128];
 
@@ -193,6 +195,42 @@ static void test_replay(void **state) {
     run_free(&r);
 }
 
+/* With an objective, too, times are those that were measured. Here the winner is the one that counts for
+ * less. */
+static void test_objective(void **state) {
+    const char *folder = getenv("XDG_DATA_HOME");
+    char line[512], got[64];
+    run_result r;
+    (void)state;
+    write_in(folder, "objective.cu",
+             "//@ kernel    by_objective\n//@ buffer    y i32 64 inout\n//@ runtime   MODE 0 1\n"
+             "//@ block     64\n//@ grid      1\n//@ args      y\n//@ default   MODE=0\n"
+             "//@ reference plain\n//@ block 64\n//@ grid 1\n//@ args y\n"
+             "//@ metric    gflops 64 / time_ns\n"
+             "//@ metric    cost iif(MODE = 1, 1, 1000) * time_ns\n//@ objective minimize cost\n"
+             "extern \"C\" __global__ void by_objective(int *y) { y[threadIdx.x] += 1; }\n"
+             "extern \"C\" __global__ void plain(int *y) { y[threadIdx.x] += 1; }\n");
+    snprintf(line, sizeof line, "--kernel %s/objective.cu --quiet --db %s/objective.db", folder, folder);
+    run_tune_faulty(&r, "", line);
+    assert_code(&r, 0);
+    run_free(&r);
+    snprintf(line, sizeof line, "export --gpu hostcuda --output %s/objective.json --db %s/objective.db",
+             folder, folder);
+    run_tune(&r, NULL, line);
+    assert_code(&r, 0);
+    run_free(&r);
+    snprintf(line, sizeof line, "explain --kernel %s/objective.cu --device replay:%s/objective.json --json",
+             folder, folder);
+    run_tune(&r, NULL, line);
+    assert_code(&r, 0);
+    assert_has(&r, r.out, "\"role\":\"winner\",\"kernel\":\"by_objective\",\"config\":{\"MODE\":1}");
+    const double us = atof(run_json(got, sizeof got, r.out, "time_us")),
+                 gflops = atof(run_json(got, sizeof got, r.out, "gflops"));
+    assert_true(us > 0.5 && us < 1000);
+    assert_true(fabs(gflops * us - 0.064) < 1e-6);
+    run_free(&r);
+}
+
 static void test_usage(void **state) {
     run_result r;
     (void)state;
@@ -218,7 +256,8 @@ int main(void) {
         cmocka_unit_test(test_untuned),  cmocka_unit_test(test_kernel),
         cmocka_unit_test(test_counters), /* of the winner above */
         cmocka_unit_test(test_energy),   cmocka_unit_test(test_permutation),
-        cmocka_unit_test(test_replay),   cmocka_unit_test(test_usage),
+        cmocka_unit_test(test_replay),   cmocka_unit_test(test_objective),
+        cmocka_unit_test(test_usage),
     };
     return cmocka_run_group_tests(tests, enter, run_leave);
 }
