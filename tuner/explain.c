@@ -251,7 +251,10 @@ static tt_status store_peaks(tt__explanation *e, tt__session *s, int64_t problem
 tt_status tt__explain(tt__explanation *out, tt__session *s, const tt__search *copy, const tt__search *search,
                       const tt_result *winner) {
     chosen all = {.e = out, .s = s, .search = search};
-    *out = (tt__explanation){.problem = search->problem, .gpu = s->gpu, .replayed = s->opts->replay != NULL};
+    *out = (tt__explanation){.problem = search->problem,
+                             .gpu = s->gpu,
+                             .replayed = s->opts->replay != NULL,
+                             .by_objective = search->t->operation->objective >= 0};
     choose(&all, copy, winner);
     TT_TRY(measure(&all));
     TT_TRY(collect(&all));

@@ -64,7 +64,7 @@ typedef struct tt__rule_finding {
 typedef struct tt__explanation {
     tt__problem problem;
     tt__gpu gpu;
-    bool replayed;
+    bool replayed, by_objective; /* by_objective: a faster one may be worse */
     tt__peaks peaks;
     double gflops, gbps; /* the operation's metrics of these names; 0: it has none */
     int n;

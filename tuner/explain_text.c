@@ -90,8 +90,9 @@ static void tell_neighbours(tt__explanation *e, int most) {
             order[n++] = &e->items[i];
     qsort(order, n, sizeof *order, by_cost);
     if (n && order[n - 1]->slower < -noise)
-        add(e, "%s=%s in place of %s is %.1f %% faster now: tune again with --force.", order[n - 1]->param,
-            order[n - 1]->value, order[n - 1]->winners, -100 * order[n - 1]->slower);
+        add(e, "%s=%s in place of %s is %.1f %% faster%s.", order[n - 1]->param, order[n - 1]->value,
+            order[n - 1]->winners, -100 * order[n - 1]->slower,
+            e->by_objective ? "" : " now: tune again with --force");
     for (size_t i = 0; i < n && most > 0 && order[i]->slower > noise; i++) {
         bool told = false;
         for (size_t k = 0; k < i; k++)

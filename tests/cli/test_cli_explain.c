@@ -203,7 +203,7 @@ static void test_objective(void **state) {
     run_result r;
     (void)state;
     write_in(folder, "objective.cu",
-             "//@ kernel    by_objective\n//@ buffer    y i32 64 inout\n//@ runtime   MODE 0 1\n"
+             "//@ kernel    by_objective\n//@ buffer    y i32 64 inout\n//@ param     MODE 0 1\n"
              "//@ block     64\n//@ grid      1\n//@ args      y\n//@ default   MODE=0\n"
              "//@ reference plain\n//@ block 64\n//@ grid 1\n//@ args y\n"
              "//@ metric    gflops 64 / time_ns\n"
@@ -211,7 +211,7 @@ static void test_objective(void **state) {
              "extern \"C\" __global__ void by_objective(int *y) { y[threadIdx.x] += 1; }\n"
              "extern \"C\" __global__ void plain(int *y) { y[threadIdx.x] += 1; }\n");
     snprintf(line, sizeof line, "--kernel %s/objective.cu --quiet --db %s/objective.db", folder, folder);
-    run_tune_faulty(&r, "", line);
+    run_tune_faulty(&r, "MODE=1:slow=2", line);
     assert_code(&r, 0);
     run_free(&r);
     snprintf(line, sizeof line, "export --gpu hostcuda --output %s/objective.json --db %s/objective.db",
@@ -228,6 +228,8 @@ static void test_objective(void **state) {
                  gflops = atof(run_json(got, sizeof got, r.out, "gflops"));
     assert_true(us > 0.5 && us < 1000);
     assert_true(fabs(gflops * us - 0.064) < 1e-6);
+    assert_has(&r, r.out, "MODE=0 in place of 1 is ");
+    assert_null(strstr(r.out, "tune again")); /* it is faster, but not better */
     run_free(&r);
 }
 
