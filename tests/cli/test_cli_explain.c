@@ -1,11 +1,13 @@
 /* `tune explain` on the stand-ins, without counters and with a stand-in for CUPTI, and on a recording. */
 #include <math.h>
+#include <pty.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include <cmocka.h>
 
@@ -195,6 +197,27 @@ static void test_replay(void **state) {
     run_free(&r);
 }
 
+/* What `tune show` writes to a terminal about the search. */
+static void shown_search(char *out, size_t size, const char *folder) {
+    static const char *const env[] = {"LC_ALL=C.UTF-8", "TERM=xterm", NULL};
+    struct winsize window = {.ws_row = 60, .ws_col = 100};
+    char line[512], text[4096] = "", name[64];
+    int fds[2];
+    run_result r;
+    assert_int_equal(openpty(&fds[0], &fds[1], name, NULL, &window), 0);
+    snprintf(line, sizeof line, "show --kernel %s/objective.cu --db %s/objective.db", folder, folder);
+    run_tune(&r, &(run_spec){.env = env, .output = name}, line);
+    assert_code(&r, 0);
+    run_free(&r);
+    ssize_t n = read(fds[0], text, sizeof text - 1);
+    assert_true(n > 0);
+    const char *at = strstr(text, "search");
+    assert_non_null(at);
+    snprintf(out, size, "%.*s", (int)strcspn(at, "\r\n"), at);
+    close(fds[0]);
+    close(fds[1]);
+}
+
 /* With an objective, too, times are those that were measured. Here the winner is the one that counts for
  * less. */
 static void test_objective(void **state) {
@@ -231,6 +254,10 @@ static void test_objective(void **state) {
     assert_has(&r, r.out, "MODE=0 in place of 1 is ");
     assert_null(strstr(r.out, "tune again")); /* it is faster, but not better */
     run_free(&r);
+    double first_us = 0, best_us = 0;
+    shown_search(line, sizeof line, folder);
+    if (sscanf(line, "search %*s %lf us to %lf us", &first_us, &best_us) != 2 || best_us < 1.5 * first_us)
+        fail_msg("%s", line);
 }
 
 static void test_usage(void **state) {

@@ -52,10 +52,13 @@ static tt_status add_row(void *user, const tt__trial_row *r) {
     return TT_OK;
 }
 
-/* Best first, by the objective. */
+/* By the objective; less is better. */
+static double worth(const row *r) {
+    return r->trial.time_us * r->trial.weight;
+}
+
 static int by_worth(const void *a, const void *b) {
-    const tt__trial *s = &((const row *)a)->trial, *t = &((const row *)b)->trial;
-    double x = s->time_us * s->weight, y = t->time_us * t->weight;
+    double x = worth(a), y = worth(b);
     return (x > y) - (x < y);
 }
 
@@ -145,13 +148,14 @@ static tt_status add_curve(tt__table *t, const rows *screened) {
         order[i] = &screened->items[i];
     qsort(order, screened->n, sizeof *order, by_time);
     for (size_t i = 0; n > 1 && i < n; i++) {
-        best[i] = i ? best[i - 1] : order[0]->trial.time_us;
+        best[i] = i ? best[i - 1] : worth(order[0]);
         for (; at <= i * (screened->n - 1) / (n - 1); at++)
-            best[i] = order[at]->trial.time_us < best[i] ? order[at]->trial.time_us : best[i];
+            best[i] = fmin(best[i], worth(order[at]));
     }
     if (n > 1)
         TT__TABLE_PAIR(t, "search", "%s  %s to %s", tt__spark_line(curve, best, n),
-                       tt__cli_time(order[0]->trial.time_us).text, tt__cli_time(best[n - 1]).text);
+                       tt__cli_time(order[0]->trial.time_us).text,
+                       tt__cli_time(screened->items[0].trial.time_us).text);
     free(order);
     return TT_OK;
 }
