@@ -25,7 +25,10 @@ typedef struct merge {
     const tt__merge_opts *opts;
     tt__merged *report;
     id_map runs, problems, configs;
+    bool unreadable; /* the last failure to read `from` was for a damaged row */
 } merge;
+
+enum { ELSEWHERE = -1, LEFT_OUT = -2 }; /* instead of an id in `to`: not in the map; could not be read */
 
 static tt_status map_add(id_map *m, int64_t from, int64_t to) {
     TT_TRY(TT__GROW(m->pairs, m->n));
@@ -38,11 +41,34 @@ static int by_from(const void *a, const void *b) {
     return (x > y) - (x < y);
 }
 
-/* For the id in a column. -1: it is not copied. */
+/* For the id in a column; negative: it is not copied. */
 static int64_t map_get(const id_map *m, sqlite3_stmt *row, int at) {
     struct id_pair key = {sqlite3_column_int64(row, at), 0};
     const struct id_pair *found = m->n ? bsearch(&key, m->pairs, m->n, sizeof key, by_from) : NULL;
-    return found ? found->to : -1;
+    return found ? found->to : ELSEWHERE;
+}
+
+/* Passes on the status of a row that was read from `from`. */
+static tt_status reading(merge *m, tt_status status) {
+    m->unreadable = status == TT_E_DB;
+    return status;
+}
+
+/* Does opts->lost allow to go on after a row that failed? */
+static bool leave_out(merge *m, tt__sql sql, sqlite3_stmt *row, tt_status *status, int64_t *n) {
+    if (!m->opts->lost || !(*status == TT_E_INVALID || (*status == TT_E_DB && m->unreadable)))
+        return false;
+    ++*n;
+    *status = TT_OK;
+    if (sql == TT__SQL_MERGE_RUNS) /* so that its trials are counted, too */
+        *status = map_add(&m->runs, sqlite3_column_int64(row, 0), LEFT_OUT);
+    return *status == TT_OK;
+}
+
+/* Did SQLite itself find that the file cannot be read any further? */
+static bool is_cut(const merge *m, tt_status status) {
+    int rc = sqlite3_errcode(m->from->db) & 0xff;
+    return m->opts->lost && status == TT_E_DB && (rc == SQLITE_CORRUPT || rc == SQLITE_IOERR);
 }
 
 /* Calls `take` for each row of a query on `from`. `what` names its table in messages. */
@@ -50,10 +76,24 @@ static tt_status each(merge *m, tt__sql sql, const char *what,
                       tt_status (*take)(merge *m, sqlite3_stmt *row)) {
     sqlite3_stmt *stmt;
     bool takes_gpu = sql == TT__SQL_MERGE_RUNS || sql == TT__SQL_MERGE_WINNERS;
+    int64_t n = 0, left_out = 0;
+    bool taken = true;
     tt_status status = tt__db_stmt(m->from, &stmt, sql, takes_gpu ? "i" : "", m->opts->gpu_id);
-    for (int64_t n = 1; tt__db_next(m->from, stmt, &status); n++)
-        if ((status = take(m, stmt)) == TT_E_INVALID)
+    while (tt__db_next(m->from, stmt, &status)) {
+        n++;
+        status = take(m, stmt);
+        taken = status == TT_OK || leave_out(m, sql, stmt, &status, &left_out);
+        if (status == TT_E_INVALID)
             tt__fail_prefix(status, "%s: %s %lld", tt__store_path(m->from), what, (long long)n);
+    }
+    const char *sign = m->opts->lost && m->opts->lost->len ? ", " : "";
+    if (left_out)
+        tt__str_addf(m->opts->lost, "%s%lld %s row%s", sign, (long long)left_out, what,
+                     left_out == 1 ? "" : "s");
+    if (taken && is_cut(m, status)) {
+        tt__str_addf(m->opts->lost, "%severy %s row after %lld", left_out ? ", " : sign, what, (long long)n);
+        status = TT_OK;
+    }
     return status;
 }
 
@@ -97,7 +137,7 @@ static tt_status take_run(merge *m, sqlite3_stmt *row) {
 static tt_status take_problem(merge *m, sqlite3_stmt *row) {
     tt__problem p;
     int64_t id;
-    TT_TRY(tt__checked_problem(m->from, row, 1, &p));
+    TT_TRY(reading(m, tt__checked_problem(m->from, row, 1, &p)));
     TT_TRY(tt__store_problem(m->to, &p, &id));
     return map_add(&m->problems, sqlite3_column_int64(row, 0), id);
 }
@@ -119,9 +159,9 @@ static tt_status take_trial(merge *m, sqlite3_stmt *row) {
     bool none;
     int64_t problem = map_get(&m->problems, row, PROBLEM), config = map_get(&m->configs, row, CONFIG);
     int64_t run = map_get(&m->runs, row, RUN), stage = sqlite3_column_int64(row, STAGE);
-    if (run < 0 && m->opts->gpu_id)
+    if (run == ELSEWHERE && m->opts->gpu_id)
         return TT_OK; /* belongs to another GPU */
-    TT_TRY(tt__trial_read(m->from, row, &trial));
+    TT_TRY(reading(m, tt__trial_read(m->from, row, &trial)));
     TT_TRY(tt__trial_check(&trial));
     if (problem < 0 || config < 0 || run < 0 || (stage != 0 && stage != 1))
         return tt__fail(TT_E_INVALID, "refers to a problem, configuration or run that is not there");
@@ -276,7 +316,7 @@ static tt_status merge_all(merge *m) {
     TT_TRY(each(m, TT__SQL_MERGE_ENERGIES, "energy", take_energy));
     if (m->opts->trusted) {
         TT_TRY(each(m, TT__SQL_MERGE_CUBINS, "cubin", take_cubin));
-        TT_TRY(each(m, TT__SQL_MERGE_LINKS, "link to a cubin", take_link));
+        TT_TRY(each(m, TT__SQL_MERGE_LINKS, "cubin link", take_link));
     }
     return TT_OK;
 }
@@ -288,7 +328,9 @@ tt_status tt__store_merge(tt__store *to, tt__store *from, const tt__merge_opts *
         return tt__fail(TT_E_INTERNAL, "%s: a merge outside tt__store_begin", tt__store_path(to));
     if (own) /* one transaction: all queries see the same state */
         TT_TRY(tt__db_exec(from, TT__SQL_BEGIN_READING, ""));
-    tt_status status = tt__db_end(from, own, merge_all(&m));
+    tt_status status = merge_all(&m);
+    if (own) /* COMMIT fails on a damaged file */
+        tt__db_script(from, "ROLLBACK");
     free(m.runs.pairs);
     free(m.problems.pairs);
     free(m.configs.pairs);

@@ -12,6 +12,8 @@ typedef struct tt__merge_opts {
     int64_t gpu_id; /* id in the source store; 0: all GPUs */
     bool trusted;   /* also copy cubins, which are code, and keep "measured" as it is; otherwise it becomes
                        "imported" */
+    tt__str *lost;  /* NULL: the first row that is damaged ends the merge. Otherwise such rows are left out,
+                       and it gets their number: "12 trial rows, 1 winner row" */
 } tt__merge_opts;
 
 typedef struct tt__merged {

@@ -223,7 +223,7 @@
         "  - (SELECT started_ms FROM run WHERE id = ?4), 0)" \
         " WHERE problem_id = ?1 AND stage = ?2 AND config_id = ?3 AND run_id = ?4") \
     X(MERGE_RUNS, "SELECT run.id, run.source, run.started_ms, run.ended_ms, " TT__GPU_COLS ", " TT__ENV_COLS \
-        ", run.who, run.program FROM run JOIN gpu ON gpu.id = run.gpu_id JOIN env ON env.id = run.env_id" \
+        ", run.who, run.program FROM run LEFT JOIN gpu ON gpu.id = run.gpu_id LEFT JOIN env ON env.id = run.env_id" \
         " WHERE ?1 = 0 OR run.gpu_id = ?1 ORDER BY run.started_ms, run.id") \
     X(MERGE_RUN_END, "UPDATE run SET ended_ms = ?2 WHERE id = ?1 AND ended_ms IS NULL") \
     X(MERGE_PROBLEMS, "SELECT problem.id, " TT__PROBLEM_COLS ", problem.key FROM problem" TT__JOIN_OPERATION \
@@ -242,7 +242,7 @@
     X(MERGE_TRIAL_PUT, "INSERT INTO trial (status, time, compile_us, regs, samples, reason, weight," \
         " problem_id, stage, config_id, run_id, at_ms) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12) ON CONFLICT DO NOTHING") \
     X(MERGE_WINNERS, "SELECT w.problem_id, w.run_id, w.config_id, run.source, " TT__ENV_COLS ", " TT__WINNER_COLS ", " TT__OP_FITS \
-        " FROM winner w JOIN run ON run.id = w.run_id JOIN env ON env.id = run.env_id" \
+        " FROM winner w LEFT JOIN run ON run.id = w.run_id LEFT JOIN env ON env.id = run.env_id" \
         " LEFT JOIN problem ON problem.id = w.problem_id LEFT" TT__JOIN_OPERATION " LEFT JOIN config ON config.id = w.config_id" \
         " LEFT JOIN template ON template.id = config.template_id WHERE ?1 = 0 OR w.gpu_id = ?1") \
     X(MERGE_RUN_GPU, "SELECT gpu_id FROM run WHERE id = ?1") \

@@ -74,7 +74,8 @@ out:
 static tt_status export_database(const tt__cli_args *args) {
     tt__store *store = NULL, *to = NULL;
     tt__gpu gpu;
-    tt__merge_opts opts = {.trusted = true};
+    tt__str lost = {0};
+    tt__merge_opts opts = {.trusted = true, .lost = &lost};
     tt__merged report = {0};
     bool is_new = false;
     tt_status status;
@@ -90,12 +91,21 @@ static tt_status export_database(const tt__cli_args *args) {
     TT_GOTO(tt__store_begin(to));
     status = tt__store_merge(to, store, &opts, &report);
     if (status == TT_OK)
+        status = tt__str_check(&lost);
+    if (status == TT_OK)
         status = tt__store_commit(to);
     if (status == TT_OK)
         tt__sharing_print(&report, args->database);
     else
         tt__sharing_discard(&to, args->database, is_new);
+    if (status == TT_OK && lost.len)
+        status =
+            tt__fail(TT_E_DB,
+                     "%s: left out what cannot be read: %s. \"tune check\" says what is wrong; %s has all "
+                     "else",
+                     tt__store_path(store), tt__str_text(&lost), args->database);
 out:
+    tt__str_free(&lost);
     tt__store_close(&to);
     tt__store_close(&store);
     return status;
@@ -145,7 +155,7 @@ const tt__cli_command tt__cmd_export = {
         "Writes the newest trial of every configuration, for the newest driver and NVRTC that the GPU was\n"
         "measured with. Search them with \"tune --device replay:FILE\", or import them with \"tune import "
         "FILE\".\n"
-        "--database writes everything, with cubins.\n",
+        "--database writes everything, with cubins. What is damaged is left out (exit code 4).\n",
     .options = options,
     .check = check,
     .run = run,

@@ -1,0 +1,111 @@
+/* `tune` on stores and the files it writes: damaged stores, files that are there already, GPUs that are named
+ * in part. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+#include "run.h"
+#include "unit/store_fixture.h"
+#include "write_in.h"
+
+static const char *folder;
+
+static int enter(void **state) {
+    (void)state;
+    folder = run_enter_on_standins();
+    setenv("TILETUNE_SYSTEM_DB", "", 1);
+    return 0;
+}
+
+/* A path in the folder; of the last few alone. */
+static const char *at(const char *name) {
+    static char path[4][256];
+    static int n;
+    n = (n + 1) % 4;
+    snprintf(path[n], sizeof path[n], "%s/%s", folder, name);
+    return path[n];
+}
+
+/* Runs a shell script in the folder; expects the exit code, and these words on standard output or error. */
+static void expect(int code, const char *says, const char *script) {
+    char text[1024];
+    run_result r;
+    snprintf(text, sizeof text, "cd %s && %s", folder, script);
+    const char *const argv[] = {"sh", "-c", text, NULL};
+    run(&r, argv, &(run_spec){.timeout_s = 100});
+    if (r.code != code || !strstr(strstr(r.out, says) ? r.out : r.err, says))
+        print_error("%s\n", script);
+    assert_code(&r, code);
+    assert_has(&r, strstr(r.out, says) ? r.out : r.err, says);
+    run_free(&r);
+}
+
+static void copies_what_is_whole(void **state) {
+    (void)state;
+    expect(0, "", "$TUNE merge s.db $TT_RECORDING");
+    const char *db = at("s.db");
+    const int64_t trials = raw_sql(db, "SELECT count(*) FROM trial");
+    const int64_t winners = raw_sql(db, "SELECT count(*) FROM winner");
+    raw_sql(db, "UPDATE trial SET time = -1 WHERE config_id = (SELECT min(config_id) FROM trial)");
+    const int64_t bad = raw_sql(db, "SELECT count(*) FROM trial WHERE time < 0");
+    raw_sql(db, "UPDATE winner SET time_us = 0.0 WHERE problem_id = (SELECT min(problem_id) FROM winner)");
+    char says[128];
+    snprintf(says, sizeof says, "s.db: left out what cannot be read: %d trial row%s, 1 winner row.", (int)bad,
+             bad == 1 ? "" : "s");
+    expect(4, "\"tune export --database\"", "$TUNE check --db s.db");
+    expect(4, says, "$TUNE export --database out.db --db s.db");
+    assert_int_equal(raw_sql(at("out.db"), "SELECT count(*) FROM trial"), trials - bad);
+    assert_int_equal(raw_sql(at("out.db"), "SELECT count(*) FROM winner"), winners - 1);
+    expect(0, "is whole", "$TUNE check --db out.db");
+    /* What a row refers to is missing. */
+    raw_sql(db,
+            "PRAGMA foreign_keys = OFF; DELETE FROM problem WHERE id = (SELECT max(problem_id) FROM winner)");
+    expect(4, "2 winner rows", "$TUNE export --database out2.db --db s.db --gpu h200");
+    expect(0, "is whole", "$TUNE check --db out2.db");
+    raw_sql(db, "PRAGMA foreign_keys = OFF; UPDATE env SET driver = printf('%.*c', 200, 'x')");
+    expect(4, "1 run row, ", "$TUNE export --database out3.db --db s.db --gpu h200");
+    expect(0, "0 winners, 0 trials", "$TUNE check --db out3.db");
+    raw_sql(db, "PRAGMA foreign_keys = OFF; DELETE FROM env");
+    expect(4, "1 run row, ", "$TUNE export --database out4.db --db s.db --gpu h200");
+    expect(2, "run 1: driver is missing", "$TUNE merge out5.db s.db"); /* all or nothing, as before */
+}
+
+/* A page of the file is damaged: the last one of the trials. */
+static void copies_what_is_before_damage(void **state) {
+    (void)state;
+    expect(0, "", "$TUNE merge s.db $TT_RECORDING");
+    const char *db = at("s.db");
+    const int64_t trials = raw_sql(db, "SELECT count(*) FROM trial");
+    const long page = (long)raw_sql(db, "PRAGMA page_size");
+    const long root = (long)raw_sql(db, "SELECT rootpage FROM sqlite_schema WHERE name = 'trial'");
+    unsigned char last[4], junk[64];
+    memset(junk, 0xff, sizeof junk);
+    FILE *f = fopen(db, "r+b");
+    assert_non_null(f);
+    assert_int_equal(fseek(f, (root - 1) * page + 8, SEEK_SET), 0); /* SQLite keeps the last child there */
+    assert_int_equal(fread(last, 1, 4, f), 4);
+    long at_page = (long)last[0] << 24 | last[1] << 16 | last[2] << 8 | last[3];
+    assert_int_equal(fseek(f, (at_page - 1) * page, SEEK_SET), 0);
+    assert_int_equal(fwrite(junk, 1, sizeof junk, f), sizeof junk);
+    fclose(f);
+    expect(4, "every trial row after ", "$TUNE export --database out.db --db s.db");
+    const int64_t kept = raw_sql(at("out.db"), "SELECT count(*) FROM trial");
+    assert_true(kept > 0 && kept < trials);
+    expect(0, "is whole", "$TUNE check --db out.db");
+}
+
+#define TEST_STORE(f) cmocka_unit_test_setup_teardown(f, enter, run_leave)
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        TEST_STORE(copies_what_is_whole),
+        TEST_STORE(copies_what_is_before_damage),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
