@@ -322,12 +322,46 @@ tt_status tt__store_open_scratch(tt__store **out) {
     return TT_OK;
 }
 
+static void finalize_all(tt__store *s) {
+    for (int i = 0; i < TT__SQL_COUNT; i++) {
+        sqlite3_finalize(s->stmts[i]);
+        s->stmts[i] = NULL;
+    }
+}
+
+/* Every connection to a WAL database holds a lock, so its mode changes only if there is no other. The lock is
+ * then kept. A process that opens the file meanwhile has to set the mode again, and SQLite tells it that the
+ * file has gone. */
+static bool is_empty_and_ours(tt__store *s) {
+    static const char sql[] =
+        "SELECT 1 FROM gpu UNION ALL SELECT 1 FROM problem UNION ALL SELECT 1 FROM cubin";
+    sqlite3_stmt *stmt = NULL;
+    s->patience_s = 0;
+    bool empty = tt__db_script(s, "PRAGMA locking_mode = EXCLUSIVE; PRAGMA journal_mode = DELETE;"
+                                  "BEGIN EXCLUSIVE") == SQLITE_OK &&
+                 sqlite3_prepare_v2(s->db, sql, -1, &stmt, NULL) == SQLITE_OK &&
+                 sqlite3_step(stmt) == SQLITE_DONE;
+    sqlite3_finalize(stmt);
+    return empty && *sqlite3_db_filename(s->db, "main"); /* "" : in memory */
+}
+
+void tt__store_discard(tt__store **store) {
+    tt__store *s = *store;
+    if (!s)
+        return;
+    finalize_all(s);
+    if (!sqlite3_get_autocommit(s->db))
+        tt__db_script(s, "ROLLBACK");
+    if (is_empty_and_ours(s))
+        unlink(s->path);
+    tt__store_close(store);
+}
+
 void tt__store_close(tt__store **store) {
     tt__store *s = *store;
     if (!s)
         return;
-    for (int i = 0; i < TT__SQL_COUNT; i++)
-        sqlite3_finalize(s->stmts[i]);
+    finalize_all(s);
     sqlite3_close(s->db);
     free(s->path);
     free(s);

@@ -29,6 +29,9 @@ tt_status tt__store_open_foreign(tt__store **out, const char *path, bool *truste
 /* A new temporary store, in memory or, if it grows large, in a temporary file. */
 tt_status tt__store_open_scratch(tt__store **out);
 void tt__store_close(tt__store **store);
+/* Closes it, and removes its file if that holds nothing and no other process has it open. An open transaction
+ * is rolled back. */
+void tt__store_discard(tt__store **store);
 /* Sets a function that this thread calls while it waits for another process or reads for long. When the
  * function returns non-zero, the call fails with TT_E_INTERRUPTED within a second. NULL: none. */
 void tt__store_stop_when(int (*asked)(void *user), void *user);

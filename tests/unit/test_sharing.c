@@ -7,6 +7,7 @@
 #include "db/conn.h"
 #include "db/merge.h"
 #include "db/recording.h"
+#include "tuner/cli/sharing.h"
 
 static tt_status merge_in(const char *to_path, const char *from_path, bool trusted, tt__merged *report) {
     tt__store *to = must_open(to_path), *from;
@@ -363,6 +364,35 @@ static void imports_recordings(void **state) {
     assert_intact(db);
 }
 
+/* A new store goes after a failure, but not what another process has begun with. */
+static void discards_only_its_own(void **state) {
+    (void)state;
+    const char *path = in_dir("new.db");
+    tt__store *s, *other;
+    bool is_new;
+    assert_ok(tt__sharing_open(&s, path, &is_new));
+    assert_true(is_new);
+    assert_ok(tt__store_begin(s));
+    some_ids(s); /* and the transaction fails */
+    tt__sharing_discard(&s, is_new);
+    assert_int_not_equal(access(path, F_OK), 0);
+    assert_int_not_equal(access(in_dir("new.db-wal"), F_OK), 0);
+
+    assert_ok(tt__sharing_open(&s, path, &is_new));
+    other = must_open(path); /* has written nothing so far */
+    tt__sharing_discard(&s, is_new);
+    fill_store(other, 2, 50, 2);
+    tt__store_close(&other);
+    assert_int_equal(raw_sql(path, "SELECT count(*) FROM winner"), 1);
+    unlink(path);
+
+    assert_ok(tt__sharing_open(&s, path, &is_new));
+    a_store("new.db", 2, 50, 2);
+    tt__sharing_discard(&s, is_new);
+    assert_int_equal(raw_sql(path, "SELECT count(*) FROM winner"), 1);
+    assert_intact(path);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         TEST(merges_once),
@@ -373,6 +403,7 @@ int main(void) {
         TEST(checks),
         TEST(reads_other_tuners),
         TEST(imports_recordings),
+        TEST(discards_only_its_own),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -97,7 +97,7 @@ static tt_status export_database(const tt__cli_args *args) {
     if (status == TT_OK)
         tt__sharing_print(&report, args->database);
     else
-        tt__sharing_discard(&to, args->database, is_new);
+        tt__sharing_discard(&to, is_new);
     if (status == TT_OK && lost.len)
         status =
             tt__fail(TT_E_DB,

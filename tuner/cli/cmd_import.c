@@ -74,7 +74,7 @@ static int run(const tt__cli_args *args) {
     if (status == TT_OK)
         tt__sharing_print(&report, tt__str_text(&path));
     else
-        tt__sharing_discard(&store, tt__str_text(&path), is_new);
+        tt__sharing_discard(&store, is_new);
 out:
     tt__store_close(&store);
     tt__str_free(&path);

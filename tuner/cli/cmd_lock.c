@@ -73,29 +73,33 @@ static tt_status check_found(const lock *l) {
 }
 
 static tt_status write_lock(lock *l, const tt__cli_args *args) {
-    tt__store *store = NULL, *to = NULL;
+    tt__store *store = NULL, *scratch = NULL, *to = NULL;
     tt__merge_opts opts = {.trusted = true};
-    tt__merged merged = {0};
+    tt__merged all = {0}, merged = {0};
     tt__pruned pruned;
     tt__gpu gpu;
-    int64_t before, after;
     bool is_new = false;
     tt_status status;
     TT_GOTO(tt__cli_store_open(&store, args, TT__STORE_READ_ONLY));
     if (args->gpu)
         TT_GOTO(tt__store_find_gpu(store, args->gpu, &gpu, &opts.gpu_id));
     TT_GOTO(tt__sharing_create(&to, args->output, "remove it first", &is_new));
-    TT_GOTO(tt__store_begin(to));
-    TT_GOTO(tt__store_merge(to, store, &opts, &merged));
-    TT_GOTO(tt__store_commit(to));
-    TT_GOTO(tt__store_prune(to, &(tt__prune_opts){.user = l, .winner = is_other, .text = any_text}, &pruned));
+    TT_GOTO(tt__store_open_scratch(&scratch));
+    TT_GOTO(tt__store_begin(scratch));
+    TT_GOTO(tt__store_merge(scratch, store, &opts, &all));
+    TT_GOTO(tt__store_commit(scratch));
+    TT_GOTO(tt__store_prune(scratch, &(tt__prune_opts){.user = l, .winner = is_other, .text = any_text},
+                            &pruned));
     TT_GOTO(check_found(l));
-    l->n_cubins = (size_t)(merged.cubins - pruned.cubins);
-    TT_GOTO(tt__store_vacuum(to, &before, &after));
+    TT_GOTO(tt__store_begin(to)); /* all or nothing */
+    TT_GOTO(tt__store_merge(to, scratch, &(tt__merge_opts){.trusted = true}, &merged));
+    TT_GOTO(tt__store_commit(to));
+    l->n_cubins = (size_t)merged.cubins;
 out:
     if (status != TT_OK)
-        tt__sharing_discard(&to, args->output, is_new);
+        tt__sharing_discard(&to, is_new);
     tt__store_close(&to);
+    tt__store_close(&scratch);
     tt__store_close(&store);
     return status;
 }

@@ -24,7 +24,7 @@ static tt_status merge(const tt__cli_args *args) {
     if (status == TT_OK)
         tt__sharing_print(&report, into);
     else
-        tt__sharing_discard(&to, into, is_new);
+        tt__sharing_discard(&to, is_new);
     tt__store_close(&to);
     return status;
 }

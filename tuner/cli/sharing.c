@@ -99,8 +99,8 @@ tt_status tt__sharing_create(tt__store **out, const char *path, const char *othe
                    : tt__fail(TT_E_INVALID, "%s is there already: name a new file, or %s", path, otherwise);
 }
 
-void tt__sharing_discard(tt__store **store, const char *path, bool is_new) {
-    tt__store_close(store);
+void tt__sharing_discard(tt__store **store, bool is_new) {
     if (is_new)
-        unlink(path); /* SQLite removed the files beside it when it closed */
+        tt__store_discard(store);
+    tt__store_close(store);
 }

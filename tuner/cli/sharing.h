@@ -25,6 +25,6 @@ void tt__sharing_print(const tt__merged *report, const char *into);
 tt_status tt__sharing_open(tt__store **out, const char *path, bool *is_new);
 /* The same for a new file. Another store there is left as it is; the message says what to do otherwise. */
 tt_status tt__sharing_create(tt__store **out, const char *path, const char *otherwise, bool *is_new);
-void tt__sharing_discard(tt__store **store, const char *path, bool is_new);
+void tt__sharing_discard(tt__store **store, bool is_new);
 
 #endif
