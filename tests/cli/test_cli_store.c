@@ -101,11 +101,32 @@ static void copies_what_is_before_damage(void **state) {
     expect(0, "is whole", "$TUNE check --db out.db");
 }
 
+/* A GPU that is hidden is not elsewhere. */
+static void keeps_hidden_gpus(void **state) {
+    (void)state;
+    expect(0, "", "$TUNE merge s.db $TT_RECORDING");
+    raw_sql(at("s.db"), "UPDATE run SET ended_ms = 1");
+    expect(2, "CUDA_VISIBLE_DEVICES=0 may hide GPUs",
+           "CUDA_VISIBLE_DEVICES=0 $TUNE prune --other-gpus --db s.db");
+    expect(2, "CUDA_VISIBLE_DEVICES=0 may hide GPUs",
+           "CUDA_VISIBLE_DEVICES=0 $TUNE prune --other-gpus --dry-run --db s.db");
+    assert_int_equal(raw_sql(at("s.db"), "SELECT count(*) FROM gpu"), 1);
+    expect(2, "sees MIG 1g.10gb alone",
+           "HOSTCUDA_NAME='hostcuda MIG 1g.10gb' $TUNE prune --other-gpus --db s.db");
+    expect(3, "1 of 2 GPUs cannot be read",
+           "HOSTCUDA_DEVICES=2 HOSTCUDA_FAULTS=driver:call_fails=25 $TUNE prune --other-gpus --db s.db");
+    assert_int_equal(raw_sql(at("s.db"), "SELECT count(*) FROM gpu"), 1);
+    expect(0, "Took out ", "CUDA_VISIBLE_DEVICES=0 $TUNE prune --stale --db s.db");
+    expect(0, "Took out ", "$TUNE prune --other-gpus --db s.db");
+    assert_int_equal(raw_sql(at("s.db"), "SELECT count(*) FROM gpu"), 0);
+}
+
 #define TEST_STORE(f) cmocka_unit_test_setup_teardown(f, enter, run_leave)
 int main(void) {
     const struct CMUnitTest tests[] = {
         TEST_STORE(copies_what_is_whole),
         TEST_STORE(copies_what_is_before_damage),
+        TEST_STORE(keeps_hidden_gpus),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,6 +1,7 @@
 /*
  * `tune prune`: deletes what is no longer useful from the store.
  */
+#include <stdlib.h>
 #include <string.h>
 
 #include "base/clock.h"
@@ -26,6 +27,30 @@ static bool is_stale(void *user, const tt__winner *w) {
     return *why && tt__template_set_find(&j->templates, w->kernel);
 }
 
+/* A GPU that is only hidden is not another machine's. */
+static tt_status check_all_seen(const tt__judge *j) {
+    const char *visible = secure_getenv("CUDA_VISIBLE_DEVICES");
+    if (j->n_here == 0)
+        return tt__fail(TT_E_NO_DEVICE,
+                        "--other-gpus: there is no GPU here, so that all would go: \"tune doctor\" says why");
+    if (visible)
+        return tt__fail(TT_E_INVALID,
+                        "--other-gpus: CUDA_VISIBLE_DEVICES=%.80s may hide GPUs of this machine, and their "
+                        "results would go, too: unset it",
+                        visible);
+    if (*j->here[0].mig)
+        return tt__fail(TT_E_INVALID,
+                        "--other-gpus: a process sees MIG %s alone, and the results of this machine's other "
+                        "instances would go, too: use --older-than",
+                        j->here[0].mig);
+    if (j->n_here < (size_t)j->n_devices)
+        return tt__fail(TT_E_NO_DEVICE,
+                        "--other-gpus: %d of %d GPUs cannot be read, and their results would go, too: \"tune "
+                        "doctor\" says more",
+                        j->n_devices - (int)j->n_here, j->n_devices);
+    return TT_OK;
+}
+
 static void print(const tt__pruned *p, const tt__cli_args *args) {
     printf("%s %s, %s, %s and %s.%s\n", args->dry_run ? "Would take out" : "Took out",
            tt__cli_count(p->winners, "winner").text, tt__cli_count(p->trials, "trial").text,
@@ -41,10 +66,8 @@ static int run(const tt__cli_args *args) {
     tt_status status;
     TT_GOTO(tt__cli_store_open(&store, args, TT__STORE_READ_WRITE));
     TT_GOTO(tt__judge_open(&judge, store, args));
-    if (args->other_gpus && judge.n_here == 0)
-        TT_GOTO(
-            tt__fail(TT_E_NO_DEVICE,
-                     "--other-gpus: there is no GPU here, so that all would go: \"tune doctor\" says why"));
+    if (args->other_gpus)
+        TT_GOTO(check_all_seen(&judge));
     tt__prune_opts opts = {
         .user = &judge,
         .gpu = args->other_gpus ? is_elsewhere : NULL,

@@ -11,10 +11,9 @@
 #include "gpu/nvrtc.h"
 
 static void look_around(tt__judge *j) {
-    int n = 0;
-    if (tt__device_count(&n) != TT_OK)
+    if (tt__device_count(&j->n_devices) != TT_OK)
         return;
-    for (int i = 0; i < n && j->n_here < TT__HERE_MAX; i++)
+    for (int i = 0; i < j->n_devices && j->n_here < TT__HERE_MAX; i++)
         if (tt__device_gpu(&j->here[j->n_here], i) == TT_OK)
             j->n_here++;
     tt__driver_version(j->driver, sizeof j->driver);

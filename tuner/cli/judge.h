@@ -13,7 +13,8 @@ enum { TT__HERE_MAX = 16 };
 typedef struct tt__judge {
     tt__template_set templates;
     tt__store *store; /* borrowed */
-    size_t n_here;    /* GPUs of this machine; 0 without a driver */
+    int n_devices;    /* CUDA devices; 0 without a driver */
+    size_t n_here;    /* those that could be read */
     tt__gpu here[TT__HERE_MAX];
     char driver[32], nvrtc[16];
 } tt__judge;
