@@ -66,6 +66,37 @@ static void test_finals(void **state) {
     run_free(&r);
 }
 
+/* Problems of the store say themselves what operation they are of. */
+static void test_operations(void **state) {
+    (void)state;
+    char line[512], path[128];
+    run_result r;
+    snprintf(path, sizeof path, "%s/ops.db", folder);
+    snprintf(line, sizeof line, "--op axpby --problem n=4096 --max-trials 2 --quiet --db %s", path);
+    run_tune_faulty(&r, "", line);
+    assert_code(&r, 0);
+    run_free(&r);
+    raw_sql(path, "UPDATE template SET hash = 'x' || substr(hash, 2)");
+    snprintf(line, sizeof line, "--stale --json --max-trials 2 --quiet --db %s", path);
+    run_tune_faulty(&r, "", line);
+    assert_code(&r, 0);
+    assert_has(&r, r.out, "\"op\":\"axpby\"");
+    run_free(&r);
+    snprintf(line, sizeof line, "--sizes 40 --max-trials 2 --quiet --db %s", path);
+    run_tune_faulty(&r, "", line);
+    assert_code(&r, 0);
+    run_free(&r);
+    raw_sql(path, "UPDATE template SET hash = 'y' || id");
+    snprintf(line, sizeof line, "--stale --max-trials 2 --quiet --db %s", path);
+    run_tune_faulty(&r, "", line);
+    assert_code(&r, 0);
+    assert_has(&r, r.out, ": several operations\n");
+    assert_has(&r, r.out, "\naxpby of n=4096");
+    assert_has(&r, r.out, "\ntranspose of 40x40");
+    assert_has(&r, r.out, "tt_plan_create launches it");
+    run_free(&r);
+}
+
 static void test_refused(void **state) {
     (void)state;
     run_result r;
@@ -78,6 +109,7 @@ static void test_refused(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_finals),
+        cmocka_unit_test(test_operations),
         cmocka_unit_test(test_refused),
     };
     return cmocka_run_group_tests(tests, enter, run_leave);

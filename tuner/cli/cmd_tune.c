@@ -15,18 +15,28 @@
 
 /* ---- Results ---- */
 
-/* The operation, if the command line names one. A matrix needs no name. */
-static const char *op_of(const tt_result *r, const tt__cli_args *args) {
+/* The operation of a problem of the store, which says it itself; else NULL. Results are in the order of the
+ * problems, once for each kind of GPU. */
+static const char *stored_op(size_t i, const tt__cli_args *args) {
+    return args->n_problems ? args->problems[i % args->n_problems].op : NULL;
+}
+
+/* The operation of a result. A matrix of the command line needs no name. */
+static const char *op_of(const tt_report *report, size_t i, const tt__cli_args *args) {
+    const tt_result *r = &report->results[i];
+    if (stored_op(i, args))
+        return stored_op(i, args);
     const char *in_place = r->rows == r->cols ? "transpose_in_place" : "transpose_rect_in_place";
     return args->permute ? "permute" : args->op ? args->op : r->in_place ? in_place : "transpose";
 }
 
-static void add_result_json(tt__json *j, const tt_result *r, const tt__cli_args *args) {
+static void add_result_json(tt__json *j, const tt_report *report, size_t i, const tt__cli_args *args) {
+    const tt_result *r = &report->results[i];
     bool won = r->kernel[0];
     tt__json_open(j, NULL, '{');
     tt__json_string(j, "problem", r->problem);
     if (!args->kernel_file)
-        tt__json_string(j, "op", op_of(r, args));
+        tt__json_string(j, "op", op_of(report, i, args));
     if (r->rows && !args->kernel_file) {
         tt__json_int(j, "rows", r->rows);
         tt__json_int(j, "cols", r->cols);
@@ -67,7 +77,7 @@ static int print_json(const tt_report *report, const tt__cli_args *args) {
     tt__json_string(&j, "nvrtc", report->nvrtc);
     tt__json_open(&j, "results", '[');
     for (size_t i = 0; i < report->n_results; i++)
-        add_result_json(&j, &report->results[i], args);
+        add_result_json(&j, report, i, args);
     tt__json_close(&j, ']');
     tt__json_number(&j, "wall_s", report->wall_s, 6);
     return tt__cli_fail(tt__cli_print_json(&j));
@@ -91,8 +101,10 @@ static bool has_metrics(const tt_report *report) {
     return false;
 }
 
-static void add_result_row(tt__table *t, const tt_result *r, bool metrics) {
-    tt__table_cell(t, "%s%s%s", r->problem, r->in_place ? ", in place" : "", r->warm ? ", warm" : "");
+/* op: of this row; NULL if all rows are of one. */
+static void add_result_row(tt__table *t, const tt_result *r, const char *op, bool metrics) {
+    tt__table_cell(t, "%s%s%s%s%s", op ? op : "", op ? " of " : "", r->problem,
+                   r->in_place ? ", in place" : "", r->warm ? ", warm" : "");
     tt__table_cell(t, "%s", r->kernel[0] ? r->kernel : "no winner");
     tt__table_cell(t, "%s", !r->kernel[0] ? "-" : *r->config ? r->config : "the only one");
     tt__table_cell(t, "%s", tt__cli_time(r->time_us).text);
@@ -129,6 +141,7 @@ static void print_footer(const tt_report *report, const tt__cli_args *args) {
 
 static void print_next(const tt_report *report, const tt__cli_args *args) {
     bool colour = tt__table_colour(tt__cli_columns(STDOUT_FILENO)), won = true;
+    bool op_named = args->op || stored_op(0, args);
     for (size_t i = 0; i < report->n_results; i++)
         won = won && report->results[i].kernel[0];
     const char *next =
@@ -136,13 +149,17 @@ static void print_next(const tt_report *report, const tt__cli_args *args) {
         : args->replay ? "on a machine with a GPU, the same with --device 0"
         : args->kernel_file ? "tt_kernel_open launches it in a program (docs/guide.md)"
         : args->permute     ? "tt_permute launches it in a program (docs/guide.md)"
-        : args->op          ? "tt_plan_create launches it in a program (docs/guide.md)"
+        : op_named          ? "tt_plan_create launches it in a program (docs/guide.md)"
                             : "tt_transpose launches it in a program (docs/guide.md)";
     printf("%sNext:%s %s\n", colour ? "\033[1m" : "", colour ? "\033[0m" : "", next);
 }
 
 static int print_table(const tt_report *report, const tt__cli_args *args) {
     const bool metrics = has_metrics(report);
+    const char *op = op_of(report, 0, args);
+    bool several = false;
+    for (size_t i = 1; i < report->n_results; i++)
+        several = several || strcmp(op, op_of(report, i, args)) != 0;
     tt__column own[COLUMNS];
     tt__table t = {.n_columns = COLUMNS, .columns = own};
     memcpy(own, columns, sizeof own);
@@ -154,9 +171,11 @@ static int print_table(const tt_report *report, const tt__cli_args *args) {
     if (report->nvrtc[0])
         printf(", NVRTC %s", report->nvrtc);
     printf("%s: %s\n\n", args->replay ? ", replayed" : "",
-           args->kernel_file ? args->kernel_file : op_of(&report->results[0], args));
+           args->kernel_file ? args->kernel_file
+           : several         ? "several operations"
+                             : op);
     for (size_t i = 0; i < report->n_results; i++)
-        add_result_row(&t, &report->results[i], metrics);
+        add_result_row(&t, &report->results[i], several ? op_of(report, i, args) : NULL, metrics);
     tt_status status = tt__table_show(&t);
     if (status == TT_OK) {
         print_footer(report, args);
