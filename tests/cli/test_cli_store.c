@@ -121,12 +121,38 @@ static void keeps_hidden_gpus(void **state) {
     assert_int_equal(raw_sql(at("s.db"), "SELECT count(*) FROM gpu"), 0);
 }
 
+#define REPORT "$TUNE report --json --device replay:$TT_RECORDING --output "
+
+/* A file that cannot be written to the end leaves what was there before. */
+static void replaces_whole_files(void **state) {
+    (void)state;
+    expect(0, "",
+           "echo old >r.json && chmod 604 r.json && ln -s r.json link && echo old >two && ln two three");
+    expect(2, "cannot write r.json: File too large", "(ulimit -f 8; " REPORT "r.json)");
+    expect(0, "", "test \"$(cat r.json)\" = old");
+    expect(2, "cannot write link: File too large", "(ulimit -f 8; " REPORT "link)");
+    expect(0, "", "test \"$(cat r.json)\" = old");
+    expect(2, "cannot write new: File too large", "(ulimit -f 8; " REPORT "new)");
+    expect(0, "", "test ! -e new && ls -A | grep -vxE '(r.json|link|two|three)' && exit 1 || exit 0");
+    expect(0, "", REPORT "link && test -h link && grep -q sm_count r.json");
+    expect(0, "", "test \"$(stat -c %a r.json)\" = 604");
+    expect(0, "", REPORT "three && grep -q sm_count two"); /* a second name stays one */
+    expect(0, "", "ln -s later dangling && " REPORT "dangling && grep -q sm_count later && test -h dangling");
+    expect(0, "", REPORT "/dev/stdout | grep -q sm_count");
+    expect(0, "", REPORT "/dev/stdout >out && grep -q sm_count out");
+    expect(0, "",
+           "ln -s /dev/stdout so && exec 3>>out2 && " REPORT "so >&3 && echo last >&3 && grep -q last out2");
+    expect(0, "", "umask 027 && " REPORT "new && test \"$(stat -c %a new)\" = 640");
+    expect(0, "", "ls -A | grep -q tmp && exit 1 || exit 0");
+}
+
 #define TEST_STORE(f) cmocka_unit_test_setup_teardown(f, enter, run_leave)
 int main(void) {
     const struct CMUnitTest tests[] = {
         TEST_STORE(copies_what_is_whole),
         TEST_STORE(copies_what_is_before_damage),
         TEST_STORE(keeps_hidden_gpus),
+        TEST_STORE(replaces_whole_files),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

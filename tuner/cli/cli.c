@@ -4,10 +4,12 @@
 #include "tuner/cli/cli.h"
 
 #include <errno.h>
+#include <limits.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/ioctl.h>
+#include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -163,21 +165,52 @@ double tt__cli_known(double value) {
     return value > 0 ? value : (double)NAN;
 }
 
+/* Can another file take the place of this one, whose real path is `real`? *mode: its permissions; 0: it is
+ * new. A device, a pipe, a file that is open here (/dev/stdout), has a second name or another owner stays. */
+static bool can_replace(const char *path, char real[static PATH_MAX], mode_t *mode) {
+    enum { OPEN_MAX_FD = 9 };
+    struct stat st, open;
+    *mode = 0;
+    if (lstat(path, &st) != 0)
+        return errno == ENOENT && snprintf(real, PATH_MAX, "%s", path) < PATH_MAX;
+    if (!realpath(path, real) || stat(real, &st) != 0 || !S_ISREG(st.st_mode) || st.st_nlink > 1 ||
+        st.st_uid != geteuid() || access(real, W_OK) != 0)
+        return false;
+    for (int fd = 0; fd <= OPEN_MAX_FD; fd++)
+        if (fstat(fd, &open) == 0 && open.st_dev == st.st_dev && open.st_ino == st.st_ino)
+            return false;
+    *mode = st.st_mode & 07777;
+    return true;
+}
+
 tt_status tt__cli_write(const char *path, const char *mode, const char *text, size_t n) {
     const bool is_new = mode[1] == 'x';
-    FILE *f = fopen(path, mode);
+    char real[PATH_MAX], part[PATH_MAX + 32] = "";
+    mode_t permissions = 0;
+    FILE *f = NULL;
+    if (!is_new && can_replace(path, real, &permissions)) {
+        snprintf(part, sizeof part, "%s.%d.tmp", real, (int)getpid());
+        f = fopen(part, "wbx");
+        if (!f && errno != ENOSPC &&
+            errno != EDQUOT) /* the folder is read-only, say: write the file itself */
+            part[0] = '\0';
+    }
+    if (!f && !*part)
+        f = fopen(path, mode);
     if (!f && is_new && errno == EEXIST)
         return tt__fail(TT_E_IO, "%s is there already and is left as it is: name a new file", path);
     if (!f)
         return tt__fail(TT_E_IO, "cannot write %s: %s", path, strerror(errno));
     errno = 0;
-    bool failed = fwrite(text, 1, n, f) != n;
+    bool failed = fwrite(text, 1, n, f) != n || fflush(f) != 0;
+    if (*part && !failed)
+        failed = (permissions && fchmod(fileno(f), permissions) != 0) || fsync(fileno(f)) != 0;
     failed |= fclose(f) != 0;
-    if (!failed)
+    if (!failed && (!*part || rename(part, real) == 0))
         return TT_OK;
     int error = errno ? errno : EIO;
-    if (is_new)
-        remove(path);
+    if (is_new || *part)
+        remove(is_new ? path : part);
     return tt__fail(TT_E_IO, "cannot write %s: %s", path, strerror(error));
 }
 

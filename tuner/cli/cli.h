@@ -147,7 +147,8 @@ tt__short tt__cli_when(const char *format, int64_t unix_ms);
 void tt__cli_json_problem(tt__json *j, const tt__problem *p);
 /* For JSON: 0, which means unknown, becomes NaN, which is written as null. */
 double tt__cli_known(double value);
-/* Writes a file. With the mode "wx" it must be new, and after a failure no partial file remains. */
+/* Writes a file. After a failure the old one is as it was, and no partial file remains. With the mode "wx" it
+ * must be new. */
 tt_status tt__cli_write(const char *path, const char *mode, const char *text, size_t n);
 /* Closes the object, prints it and a newline, and frees the text. */
 tt_status tt__cli_print_json(tt__json *j);
