@@ -84,6 +84,7 @@ tt_status tt__layers_find_gpu(tt_ctx *ctx, const char *name, tt__gpu *gpu, int64
         found = several && !tt__same_letters(system.name, name) ? found : &system;
     else if (!several && *system.name) {
         several = true;
+        *gpu = system;
         why.len = 0;
         tt__str_add(&why, tt_last_error());
     }
@@ -96,11 +97,13 @@ tt_status tt__layers_find_gpu(tt_ctx *ctx, const char *name, tt__gpu *gpu, int64
     } else {
         tt__str names = {0};
         tt__shipped_names(&names);
-        if (several_shipped)
+        if (several_shipped) {
+            *gpu = *found;
             tt__fail(status, "GPU \"%s\": several GPUs that come with tiletune match: %s", name,
                      tt__str_text(&names));
-        else
+        } else {
             tt__fail(status, "%s (with tiletune come: %s)", tt__str_text(&why), tt__str_text(&names));
+        }
         tt__str_free(&names);
     }
     tt__str_free(&why);

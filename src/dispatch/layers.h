@@ -23,7 +23,8 @@ tt_status tt__system_open(tt__store **out);
 /* Appends the names of the GPUs whose winners ship: "NVIDIA H200, NVIDIA H100", or "none". */
 void tt__shipped_names(tt__str *out);
 
-/* tt__store_find_gpu in the first layer that knows the name. gpu_id is its id in the user's store, or -1. */
+/* tt__store_find_gpu in the first layer that knows the name. gpu_id is its id in the user's store, or -1.
+ * TT_E_INVALID: *gpu is one of several that match, or all zeros. */
 tt_status tt__layers_find_gpu(tt_ctx *ctx, const char *name, tt__gpu *gpu, int64_t *gpu_id);
 
 /* Appends the cubin of a configuration's last measurement, from the first layer that has it. */

@@ -146,13 +146,40 @@ static void replaces_whole_files(void **state) {
     expect(0, "", "ls -A | grep -q tmp && exit 1 || exit 0");
 }
 
+/* A part of a name that several GPUs have chooses none of them. */
+static void imports_for_one_gpu(void **state) {
+    (void)state;
+    write_in(folder, "kt.json",
+             "{\"results\": [{\"configuration\": {\"TILE_DIM\": 32, \"BLOCK_ROWS\": 8, \"PAD\": 1,"
+             " \"UNROLL\": 1, \"ORDER\": 0}, \"times\": {\"compilation\": 9, \"runtimes\": [0.07]},"
+             " \"invalidity\": \"correct\", \"measurements\": [{\"name\": \"time\", \"value\": 0.07}]}],"
+             " \"schema_version\": \"1.0.0\"}");
+#define IMPORT "$TUNE import kt.json --kernel transpose_tiled --size 4096 --db s.db --gpu "
+    expect(0, "", "$TUNE merge s.db $TT_RECORDING");
+    raw_sql(at("s.db"),
+            "INSERT INTO gpu SELECT 2, 'My H200 NVL', mig, cc, sm_count, memory_bytes, l2_bytes,"
+            " max_threads_per_block, shared_per_block, peak_gbps FROM gpu;"
+            "INSERT INTO run SELECT 2, 2, env_id, source, started_ms, ended_ms, who, program FROM run");
+    expect(2, "several GPUs match in s.db; it has: ", IMPORT "h200");
+    expect(2, "several GPUs match in s.db; it has: ", IMPORT "h200 --cc 9.0");
+    expect(0, "1 trial, ", IMPORT "'NVIDIA H200'");
+    expect(2, "several GPUs that come with tiletune match: ",
+           "$TUNE import kt.json --kernel transpose_tiled --size 4096 --db new.db --gpu nvidia");
+    expect(2, "\"house\": several GPUs of this machine match: house 1, house 2",
+           "HOSTCUDA_DEVICES=2 HOSTCUDA_NAME='house 1;house 2' " IMPORT "house");
+    expect(0, "1 winner", "HOSTCUDA_DEVICES=2 HOSTCUDA_NAME='house 1;house 2' " IMPORT "'house 2'");
+    expect(0, "1 winner", "HOSTCUDA_DEVICES=2 HOSTCUDA_NAME='hut 12;hut 1' " IMPORT "'hut 1'");
+    assert_int_equal(raw_sql(at("s.db"), "SELECT count(*) FROM gpu WHERE name = 'hut 1'"), 1);
+    expect(2, "nor is there one of that name in this machine", IMPORT "a100");
+    expect(0, "1 winner", IMPORT "a100 --cc 8.0");
+}
+
 #define TEST_STORE(f) cmocka_unit_test_setup_teardown(f, enter, run_leave)
 int main(void) {
     const struct CMUnitTest tests[] = {
-        TEST_STORE(copies_what_is_whole),
-        TEST_STORE(copies_what_is_before_damage),
-        TEST_STORE(keeps_hidden_gpus),
-        TEST_STORE(replaces_whole_files),
+        TEST_STORE(copies_what_is_whole), TEST_STORE(copies_what_is_before_damage),
+        TEST_STORE(keeps_hidden_gpus),    TEST_STORE(replaces_whole_files),
+        TEST_STORE(imports_for_one_gpu),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,37 +1,69 @@
 /*
  * `tune import`: takes recordings, T4 files of other tuners, and stores into the store.
  */
+#include <string.h>
+
 #include "gpu/device.h"
 #include "tuner/cli/options.h"
 #include "tuner/cli/problems.h"
 #include "tuner/cli/sharing.h"
 #include "tuner/foreign.h"
 
-/* The GPU: one in the store, in this machine, or a name with --cc. */
-static tt_status find_gpu(tt__store *store, const tt__cli_args *args, tt__gpu *gpu) {
-    int64_t id;
+/* Looks in this machine. Returns how many names match; a whole name is the only one. *exact: it is that. */
+static size_t find_here(const char *name, tt__gpu *out, bool *exact, tt__str *names) {
+    tt__gpu gpu;
+    size_t matching = 0;
     int n = 0;
-    tt_status status = tt__store_find_gpu(store, args->gpu, gpu, &id);
+    *exact = false;
+    for (int i = 0; tt__device_count(&n) == TT_OK && i < n && !*exact; i++) {
+        if (tt__device_gpu(&gpu, i) != TT_OK || !tt__has_letters(gpu.name, name))
+            continue;
+        *exact = tt__same_letters(gpu.name, name);
+        if (*exact || !matching)
+            *out = gpu;
+        if (strstr(tt__str_text(names), gpu.name))
+            continue;
+        tt__str_addf(names, "%s%s", matching++ ? ", " : "", gpu.name);
+    }
+    return *exact ? 1 : matching;
+}
+
+/* The GPU: one that "tune show --gpu" knows, one in this machine, or a name with --cc. */
+static tt_status find_gpu(tt__store *store, const tt__cli_args *args, tt__gpu *gpu) {
+    tt_open_opts known = {
+        .size = sizeof known, .db_path = tt__store_path(store), .read_only = 1, .gpu = args->gpu};
+    tt__str why = {0}, names = {0};
+    tt__gpu here;
+    bool exact;
+    *gpu = (tt__gpu){0};
+    tt_status status = tt__cli_find_gpu(gpu, &known);
     if (status != TT_E_INVALID)
         return status;
-    char why[512];
-    tt__copy(why, sizeof why, tt_last_error());
-    tt_open_opts shipped = {.size = sizeof shipped, .db_path = ":memory:", .gpu = args->gpu};
-    if (tt__cli_find_gpu(gpu, &shipped) == TT_OK)
-        return TT_OK;
-    for (int i = 0; tt__device_count(&n) == TT_OK && i < n; i++)
-        if (tt__device_gpu(gpu, i) == TT_OK && tt__has_letters(gpu->name, args->gpu))
-            return TT_OK;
-    if (!args->cc)
-        return tt__fail(
-            status,
-            "%s; nor is there one of that name in this machine. To add it, say its whole name and its "
-            "compute capability, as in --cc 8.0",
-            why);
-    *gpu = tt__typical_gpu();
-    gpu->cc = args->cc;
-    tt__copy(gpu->name, sizeof gpu->name, args->gpu);
-    return TT_OK;
+    tt__str_add(&why, tt_last_error());
+    const bool several = *gpu->name;
+    size_t n = find_here(args->gpu, &here, &exact, &names);
+    if (exact || (n == 1 && !several)) {
+        *gpu = here;
+        status = TT_OK;
+    } else if (several) {
+        tt__fail(status, "%s", tt__str_text(&why));
+    } else if (n > 1) {
+        tt__fail(status, "GPU \"%s\": several GPUs of this machine match: %s", args->gpu,
+                 tt__str_text(&names));
+    } else if (args->cc) {
+        *gpu = tt__typical_gpu();
+        gpu->cc = args->cc;
+        tt__copy(gpu->name, sizeof gpu->name, args->gpu);
+        status = TT_OK;
+    } else {
+        tt__fail(status,
+                 "%s; nor is there one of that name in this machine. To add it, say its whole name and its "
+                 "compute capability, as in --cc 8.0",
+                 tt__str_text(&why));
+    }
+    tt__str_free(&why);
+    tt__str_free(&names);
+    return status;
 }
 
 /* Facts that files of other tuners lack, from --gpu, --kernel and the problem's options. */
