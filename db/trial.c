@@ -7,6 +7,7 @@
 
 #include "base/clean.h"
 #include "base/clock.h"
+#include "base/number.h"
 #include "db/conn.h"
 
 #define UNITS_PER_US 1e4 /* 0.1 ns */
@@ -143,10 +144,15 @@ tt_status tt__trial_read(tt__store *s, sqlite3_stmt *stmt, tt__trial *out) {
     double weight = sqlite3_column_double(stmt, 6);
     const unsigned char *samples = sqlite3_column_blob(stmt, 4);
     int size = sqlite3_column_bytes(stmt, 4);
+    char values[160];
     *out = (tt__trial){0};
     if (status < 0 || status >= TT__TRIAL_STATUS_COUNT || time < 0 || regs < 0 || regs > INT_MAX ||
-        !(weight > 0) || (size && !samples) || !decode(samples, (size_t)size, time, out))
-        return tt__db_fail(s, SQLITE_CORRUPT, "read a trial");
+        !(weight > 0) || (size && !samples) || !decode(samples, (size_t)size, time, out)) {
+        tt__format(values, sizeof values,
+                   "status %lld, time %lld, %lld registers, weight %g, %d bytes of samples",
+                   (long long)status, (long long)time, (long long)regs, weight, size);
+        return tt__db_fail_damaged(s, "read a trial", values);
+    }
     out->status = (tt__trial_status)status;
     out->time_us = (double)time / UNITS_PER_US;
     out->compile_ms = (double)sqlite3_column_int64(stmt, 2) * 1e-3;

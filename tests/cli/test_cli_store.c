@@ -174,12 +174,19 @@ static void imports_for_one_gpu(void **state) {
     expect(0, "1 winner", IMPORT "a100 --cc 8.0");
 }
 
+static void says_why_a_trial_is_damaged(void **state) {
+    (void)state;
+    expect(0, "", "$TUNE merge s.db $TT_RECORDING");
+    raw_sql(at("s.db"), "UPDATE trial SET time = -7 WHERE config_id = (SELECT max(config_id) FROM trial)");
+    expect(4, "cannot read a trial: the file is damaged (status 0, time -7, ", "$TUNE check --db s.db");
+}
+
 #define TEST_STORE(f) cmocka_unit_test_setup_teardown(f, enter, run_leave)
 int main(void) {
     const struct CMUnitTest tests[] = {
         TEST_STORE(copies_what_is_whole), TEST_STORE(copies_what_is_before_damage),
         TEST_STORE(keeps_hidden_gpus),    TEST_STORE(replaces_whole_files),
-        TEST_STORE(imports_for_one_gpu),
+        TEST_STORE(imports_for_one_gpu),  TEST_STORE(says_why_a_trial_is_damaged),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
