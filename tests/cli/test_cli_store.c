@@ -181,12 +181,27 @@ static void says_why_a_trial_is_damaged(void **state) {
     expect(4, "cannot read a trial: the file is damaged (status 0, time -7, ", "$TUNE check --db s.db");
 }
 
+/* A store is no place for other files, even if the command names it. */
+static void overwrites_no_store(void **state) {
+    (void)state;
+    expect(0, "", "$TUNE merge s.db $TT_RECORDING && ln -s s.db link");
+    expect(2, "s.db is a database", "$TUNE export --gpu h200 --db s.db --output s.db");
+    expect(2, "link is a database", REPORT "link");
+    expect(2, "s.db is a database",
+           "$TUNE --sizes 4096 --max-trials 4 --device replay:$TT_RECORDING --trace s.db");
+    expect(0, "is whole", "$TUNE check --db s.db");
+    expect(0, "",
+           "$TUNE --sizes 4096 --max-trials 4 --device replay:$TT_RECORDING --trace t.json && grep -q ph "
+           "t.json");
+}
+
 #define TEST_STORE(f) cmocka_unit_test_setup_teardown(f, enter, run_leave)
 int main(void) {
     const struct CMUnitTest tests[] = {
         TEST_STORE(copies_what_is_whole), TEST_STORE(copies_what_is_before_damage),
         TEST_STORE(keeps_hidden_gpus),    TEST_STORE(replaces_whole_files),
         TEST_STORE(imports_for_one_gpu),  TEST_STORE(says_why_a_trial_is_damaged),
+        TEST_STORE(overwrites_no_store),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

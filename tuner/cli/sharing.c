@@ -19,6 +19,13 @@ tt_status tt__sharing_is_database(const char *path, bool *yes) {
     return TT_OK;
 }
 
+tt_status tt__sharing_check_output(const char *path) {
+    bool database = false;
+    if (path && tt__sharing_is_database(path, &database) == TT_OK && database)
+        return tt__fail(TT_E_INVALID, "%s is a database, and would be lost: name another file", path);
+    return TT_OK; /* what cannot be read fails when it is written */
+}
+
 /* The content of a file: a database or a recording. */
 typedef struct shared {
     tt__store *scratch; /* or else */
