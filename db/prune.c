@@ -117,7 +117,7 @@ static tt_status sweep(pruning *p) {
     };
     int64_t busy;
     tt_status status = tt__db_int(p->store, &busy, 0, TT__SQL_UNDER_WAY, "i", tt__unix_ms() - UNDER_WAY_MS);
-    for (size_t i = 0; status == TT_OK && !busy && i < TT__COUNT(steps); i++) {
+    for (size_t i = 0; status == TT_OK && (!busy || p->opts->alone) && i < TT__COUNT(steps); i++) {
         status = tt__db_exec(p->store, steps[i].sql, "");
         if (status == TT_OK && steps[i].counter)
             *(int64_t *)((char *)p->out + steps[i].counter) += sqlite3_changes(p->store->db);

@@ -20,6 +20,7 @@ typedef struct tt__prune_opts {
     const char *library;            /* delete trials of any other measuring method; NULL: none */
     int64_t before_ms;              /* delete older winners and trials; 0: none */
     bool dry_run;                   /* only count */
+    bool alone;                     /* no other process uses the store: runs without an end were killed */
 } tt__prune_opts;
 
 /* Deletes in one transaction. Runs, cubins and names without references are deleted too, unless another run

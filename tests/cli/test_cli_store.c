@@ -195,13 +195,22 @@ static void overwrites_no_store(void **state) {
            "t.json");
 }
 
+/* A run that was killed does not make a lock file larger. */
+static void locks_only_winners(void **state) {
+    (void)state;
+    expect(0, "", "$TUNE --sizes 33 --max-trials 4 --quiet --db s.db");
+    raw_sql(at("s.db"), "UPDATE run SET ended_ms = NULL");
+    expect(0, "1 winner, 1 cubin", "$TUNE lock --output lock.db --db s.db");
+    assert_int_equal(raw_sql(at("lock.db"), "SELECT count(*) FROM config"), 1);
+}
+
 #define TEST_STORE(f) cmocka_unit_test_setup_teardown(f, enter, run_leave)
 int main(void) {
     const struct CMUnitTest tests[] = {
         TEST_STORE(copies_what_is_whole), TEST_STORE(copies_what_is_before_damage),
         TEST_STORE(keeps_hidden_gpus),    TEST_STORE(replaces_whole_files),
         TEST_STORE(imports_for_one_gpu),  TEST_STORE(says_why_a_trial_is_damaged),
-        TEST_STORE(overwrites_no_store),
+        TEST_STORE(overwrites_no_store),  TEST_STORE(locks_only_winners),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

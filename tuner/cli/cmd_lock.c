@@ -88,8 +88,8 @@ static tt_status write_lock(lock *l, const tt__cli_args *args) {
     TT_GOTO(tt__store_begin(scratch));
     TT_GOTO(tt__store_merge(scratch, store, &opts, &all));
     TT_GOTO(tt__store_commit(scratch));
-    TT_GOTO(tt__store_prune(scratch, &(tt__prune_opts){.user = l, .winner = is_other, .text = any_text},
-                            &pruned));
+    TT_GOTO(tt__store_prune(
+        scratch, &(tt__prune_opts){.user = l, .winner = is_other, .text = any_text, .alone = true}, &pruned));
     TT_GOTO(check_found(l));
     TT_GOTO(tt__store_begin(to)); /* all or nothing */
     TT_GOTO(tt__store_merge(to, scratch, &(tt__merge_opts){.trusted = true}, &merged));
