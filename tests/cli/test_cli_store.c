@@ -204,13 +204,27 @@ static void locks_only_winners(void **state) {
     assert_int_equal(raw_sql(at("lock.db"), "SELECT count(*) FROM config"), 1);
 }
 
+static void imports_no_store_into_itself(void **state) {
+    (void)state;
+    expect(0, "", "$TUNE --sizes 33 --max-trials 4 --quiet --db s.db");
+    const int64_t trials = raw_sql(at("s.db"), "SELECT count(*) FROM trial");
+    expect(2, "s.db: cannot be merged into itself", "$TUNE import s.db --db s.db");
+    expect(2, "link: cannot be merged into itself", "ln s.db link && $TUNE import link --db s.db");
+    assert_int_equal(raw_sql(at("s.db"), "SELECT count(*) FROM trial"), trials);
+}
+
 #define TEST_STORE(f) cmocka_unit_test_setup_teardown(f, enter, run_leave)
 int main(void) {
     const struct CMUnitTest tests[] = {
-        TEST_STORE(copies_what_is_whole), TEST_STORE(copies_what_is_before_damage),
-        TEST_STORE(keeps_hidden_gpus),    TEST_STORE(replaces_whole_files),
-        TEST_STORE(imports_for_one_gpu),  TEST_STORE(says_why_a_trial_is_damaged),
-        TEST_STORE(overwrites_no_store),  TEST_STORE(locks_only_winners),
+        TEST_STORE(copies_what_is_whole),
+        TEST_STORE(copies_what_is_before_damage),
+        TEST_STORE(keeps_hidden_gpus),
+        TEST_STORE(replaces_whole_files),
+        TEST_STORE(imports_for_one_gpu),
+        TEST_STORE(says_why_a_trial_is_damaged),
+        TEST_STORE(overwrites_no_store),
+        TEST_STORE(locks_only_winners),
+        TEST_STORE(imports_no_store_into_itself),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,24 +1,14 @@
 /*
  * `tune merge`: merges stores into one.
  */
-#include <sys/stat.h>
-
 #include "tuner/cli/options.h"
 #include "tuner/cli/sharing.h"
-
-static bool same_file(const char *a, const char *b) {
-    struct stat x, y;
-    return stat(a, &x) == 0 && stat(b, &y) == 0 && x.st_dev == y.st_dev && x.st_ino == y.st_ino;
-}
 
 static tt_status merge(const tt__cli_args *args) {
     const char *into = args->files[0];
     tt__store *to = NULL;
     tt__merged report = {0};
     bool is_new;
-    for (size_t i = 1; i < args->n_files; i++)
-        if (same_file(into, args->files[i]))
-            return tt__fail(TT_E_INVALID, "%s: cannot be merged into itself", into);
     TT_TRY(tt__sharing_open(&to, into, &is_new));
     tt_status status = tt__sharing_take(to, args->files + 1, args->n_files - 1, true, NULL, &report);
     if (status == TT_OK)
