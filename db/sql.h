@@ -26,7 +26,7 @@
     " FROM winner w CROSS JOIN gpu ON gpu.id = w.gpu_id JOIN problem ON problem.id = w.problem_id" TT__JOIN_OPERATION \
     " JOIN run ON run.id = w.run_id JOIN env ON env.id = run.env_id" \
     " JOIN config ON config.id = w.config_id JOIN template ON template.id = config.template_id "
-#define TT__WINNER_ORDER " AND (?2 IS NULL OR operation.name = ?2) ORDER BY gpu.name, " TT__PROBLEM_ORDER \
+#define TT__WINNER_ORDER " AND (?2 IS NULL OR operation.name = ?2) ORDER BY gpu.name, gpu.mig, " TT__PROBLEM_ORDER \
     ", w.gpu_id, w.problem_id"
 /* Assigns a number unless it is unknown. */
 #define TT__KNOWN(column) " " column " = iif(excluded." column " > 0, excluded." column ", " column ")"

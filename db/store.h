@@ -123,7 +123,7 @@ tt_status tt__store_winner_get(tt__store *s, int64_t gpu_id, int64_t problem_id,
                                bool *found);
 
 /* Calls `fn` for winners: of this GPU (gpu_id > 0), of every GPU with this cc (gpu_id 0, cc > 0), or of all
- * (both 0). `op` NULL means every operation. The order is by GPU name, operation and problem. `w` is valid
+ * (both 0). `op` NULL means every operation. The order is by GPU, operation and problem. `w` is valid
  * during the call-back. */
 typedef tt_status (*tt__winner_fn)(void *user, const tt__winner *w);
 tt_status tt__store_winners(tt__store *s, int64_t gpu_id, int cc, const char *op, tt__winner_fn fn,

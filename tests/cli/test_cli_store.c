@@ -213,6 +213,20 @@ static void imports_no_store_into_itself(void **state) {
     assert_int_equal(raw_sql(at("s.db"), "SELECT count(*) FROM trial"), trials);
 }
 
+/* Each GPU has one table, and each instance of one, too. */
+static void lists_each_gpu_once(void **state) {
+    (void)state;
+    expect(0, "", "$TUNE merge s.db $TT_RECORDING");
+    raw_sql(at("s.db"),
+            "INSERT INTO gpu SELECT 2, name, '1g.10gb', cc, sm_count, memory_bytes, l2_bytes, "
+            "max_threads_per_block,"
+            " shared_per_block, peak_gbps FROM gpu;"
+            "INSERT INTO run SELECT 99, 2, env_id, source, started_ms, ended_ms, who, program FROM run;"
+            "INSERT INTO winner SELECT 2, problem_id, 99, config_id, time_us, copy_us, copy_fraction,"
+            " speedup_vs_default, trials, failed, unix_ms FROM winner");
+    expect(0, "", "test $($TUNE list --db s.db | grep -c '^NVIDIA H200') = 2");
+}
+
 #define TEST_STORE(f) cmocka_unit_test_setup_teardown(f, enter, run_leave)
 int main(void) {
     const struct CMUnitTest tests[] = {
@@ -225,6 +239,7 @@ int main(void) {
         TEST_STORE(overwrites_no_store),
         TEST_STORE(locks_only_winners),
         TEST_STORE(imports_no_store_into_itself),
+        TEST_STORE(lists_each_gpu_once),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
