@@ -227,6 +227,15 @@ static void lists_each_gpu_once(void **state) {
     expect(0, "", "test $($TUNE list --db s.db | grep -c '^NVIDIA H200') = 2");
 }
 
+static void keeps_what_it_exports(void **state) {
+    (void)state;
+    expect(0, "", "$TUNE merge s.db $TT_RECORDING");
+    expect(2, ":memory: keeps nothing: name a file", "$TUNE export --database :memory: --db s.db");
+    expect(2, ":memory: keeps nothing: name a file", "$TUNE lock --output :memory: --db s.db");
+    expect(2, ":memory: keeps nothing: name a file", "$TUNE merge :memory: s.db");
+    expect(2, ":memory: keeps nothing: name a file", "$TUNE import s.db --db :memory:");
+}
+
 #define TEST_STORE(f) cmocka_unit_test_setup_teardown(f, enter, run_leave)
 int main(void) {
     const struct CMUnitTest tests[] = {
@@ -240,6 +249,7 @@ int main(void) {
         TEST_STORE(locks_only_winners),
         TEST_STORE(imports_no_store_into_itself),
         TEST_STORE(lists_each_gpu_once),
+        TEST_STORE(keeps_what_it_exports),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

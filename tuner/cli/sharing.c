@@ -103,6 +103,9 @@ void tt__sharing_print(const tt__merged *r, const char *into) {
 }
 
 tt_status tt__sharing_open(tt__store **out, const char *path, bool *is_new) {
+    *is_new = false;
+    if (strcmp(path, ":memory:") == 0)
+        return tt__fail(TT_E_INVALID, ":memory: keeps nothing: name a file");
     *is_new = access(path, F_OK) != 0 && errno == ENOENT;
     return tt__store_open(out, path, TT__STORE_READ_WRITE);
 }
