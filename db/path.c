@@ -47,6 +47,13 @@ static bool is_standard(const char *path) {
     return same;
 }
 
+static void folder_of(char folder[static PATH_MAX], const char *path) {
+    const char *slash = strrchr(path, '/');
+    size_t n = slash > path ? (size_t)(slash - path) : 1;
+    memmove(folder, slash ? path : ".", n);
+    folder[n] = '\0';
+}
+
 /* mkdir -p for the folder of `path`. New folders get mode 0700. */
 static tt_status make_folder(const char *path) {
     char folder[PATH_MAX]; /* stat has taken the path, so it is shorter */
@@ -72,6 +79,11 @@ static bool make_file(const char *path) {
     return fd >= 0 ? close(fd) == 0 : errno == EEXIST;
 }
 
+static tt_status fail_create(const char *path) {
+    return tt__fail(TT_E_DB, "%s: cannot create the store: %s (name another file with --db)", path,
+                    strerror(errno));
+}
+
 static tt_status create_file(const char *path) {
     struct stat st;
     if (lstat(path, &st) == 0 &&
@@ -82,15 +94,8 @@ static tt_status create_file(const char *path) {
                         path);
     if (is_standard(path))
         TT_TRY(make_folder(path));
-    if (make_file(path))
-        return TT_OK;
-    if (errno == ENOENT || errno == ENOTDIR)
-        return tt__fail(TT_E_DB,
-                        "%s: the folder of the store does not exist: create it, or name another file "
-                        "(--db)",
-                        path);
-    return tt__fail(TT_E_DB, "%s: cannot create the store: %s (name another file with --db)", path,
-                    strerror(errno));
+    TT_TRY(tt__path_check_new(path)); /* else a file that is refused would stay */
+    return make_file(path) ? TT_OK : fail_create(path);
 }
 
 /* Files that SQLite reads beside a store. */
@@ -152,11 +157,8 @@ static bool others_write(const struct stat *st) {
 
 /* If others can create files in the folder, they can replace the store. Even with the sticky bit they can put
  * a log beside it, and SQLite would read the log as part of the store. */
-static tt_status check_folder(const char *path, const char *real, const struct stat *store) {
-    const char *slash = strrchr(real, '/');
-    char folder[PATH_MAX];
+static tt_status check_folder(const char *path, const char *folder, const struct stat *store) {
     struct stat st;
-    snprintf(folder, sizeof folder, "%.*s", (int)(slash - real) + (slash == real), real);
     if (stat(folder, &st) == 0 && ((st.st_mode & S_IWOTH) || is_stranger(&st, store)))
         return tt__fail(
             TT_E_DB,
@@ -182,10 +184,14 @@ static tt_status check_sides(const char *path, const char *real, const struct st
     return TT_OK;
 }
 
+static bool trusts_all(void) {
+    const char *trust = env_or_null("TILETUNE_TRUST_STORE");
+    return trust && strcmp(trust, "1") == 0;
+}
+
 tt_status tt__path_check_private(const char *path) {
     struct stat st;
-    const char *trust = env_or_null("TILETUNE_TRUST_STORE");
-    if ((trust && strcmp(trust, "1") == 0) || stat(path, &st) != 0)
+    if (trusts_all() || stat(path, &st) != 0)
         return TT_OK;
     if (others_write(&st))
         return tt__fail(
@@ -193,11 +199,32 @@ tt_status tt__path_check_private(const char *path) {
             "%s: others can write this store (mode %04o), from which code gets loaded: chmod go-w %s if "
             "you trust what is in it, or name another file (--db)",
             path, (unsigned)(st.st_mode & 07777), path);
-    char real[PATH_MAX];
+    char real[PATH_MAX], folder[PATH_MAX];
     if (!realpath(path, real))
         return tt__fail(TT_E_DB, "%s: cannot tell where it is: %s", path, strerror(errno));
-    TT_TRY(check_folder(path, real, &st));
+    folder_of(folder, real);
+    TT_TRY(check_folder(path, folder, &st));
     return check_sides(path, real, &st);
+}
+
+tt_status tt__path_check_new(const char *path) {
+    char folder[PATH_MAX], real[PATH_MAX];
+    struct stat st, mine = {.st_uid = geteuid()};
+    if (strlen(path) >= PATH_MAX) {
+        errno = ENAMETOOLONG;
+        return fail_create(path);
+    }
+    folder_of(folder, path);
+    const bool there = stat(folder, &st) == 0;
+    while (is_standard(path) && stat(folder, &st) != 0 && strchr(folder + 1, '/'))
+        folder_of(folder, folder);
+    if (stat(folder, &st) != 0 || !S_ISDIR(st.st_mode))
+        return tt__fail(TT_E_DB,
+                        "%s: the folder of the store does not exist: create it, or name another file (--db)",
+                        path);
+    if (access(folder, W_OK | X_OK) != 0)
+        return fail_create(path);
+    return there && !trusts_all() && realpath(folder, real) ? check_folder(path, real, &mine) : TT_OK;
 }
 
 tt_status tt__path_immutable_uri(tt__str *out, const char *path) {

@@ -10,6 +10,10 @@
  * if that is the default one. Files that SQLite reads beside it must be regular. TT_E_DB says what to do. */
 tt_status tt__path_prepare(const char *path, tt__store_mode mode);
 
+/* Could a store be made at this path, where no file is? Makes nothing. TT_E_DB says why not, and what to do.
+ */
+tt_status tt__path_check_new(const char *path);
+
 /* A store contains code that will be loaded, so others must not be able to write it. The file, its folder and
  * the files that SQLite reads beside it may be writable by this user, root and the file's owner only: TT_E_DB
  * otherwise. $TILETUNE_TRUST_STORE=1 turns the check off. */

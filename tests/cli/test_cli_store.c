@@ -236,6 +236,21 @@ static void keeps_what_it_exports(void **state) {
     expect(2, ":memory: keeps nothing: name a file", "$TUNE import s.db --db :memory:");
 }
 
+/* What doctor says of a store that is not there is what happens. */
+static void makes_no_store_in_vain(void **state) {
+    (void)state;
+    expect(4, "nodir/x.db: the folder of the store does not exist", "$TUNE doctor --db nodir/x.db");
+    expect(0, "", "mkdir open && chmod 777 open");
+    expect(4, "others can make files in the folder", "$TUNE doctor --db open/x.db");
+    expect(4, "others can make files in the folder", "$TUNE merge open/x.db $TT_RECORDING");
+    expect(0, "", "test -z \"$(ls -A open)\"");
+    expect(0, "", "TILETUNE_TRUST_STORE=1 $TUNE merge open/x.db $TT_RECORDING");
+    expect(0, "new.db: not there yet, the first run makes it", "$TUNE doctor --db new.db");
+    expect(0, "a/b/tiletune/tiletune.db: not there yet", "XDG_DATA_HOME=$PWD/a/b $TUNE doctor");
+    expect(0, "", "test ! -e a && test ! -e new.db");
+    expect(0, "empty.db: still empty", ">empty.db && chmod 600 empty.db && $TUNE doctor --db empty.db");
+}
+
 #define TEST_STORE(f) cmocka_unit_test_setup_teardown(f, enter, run_leave)
 int main(void) {
     const struct CMUnitTest tests[] = {
@@ -250,6 +265,7 @@ int main(void) {
         TEST_STORE(imports_no_store_into_itself),
         TEST_STORE(lists_each_gpu_once),
         TEST_STORE(keeps_what_it_exports),
+        TEST_STORE(makes_no_store_in_vain),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

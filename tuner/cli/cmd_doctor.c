@@ -4,10 +4,12 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/json.h"
 #include "base/place.h"
+#include "db/path.h"
 #include "dispatch/layers.h"
 #include "gpu/device.h"
 #include "gpu/driver.h"
@@ -189,22 +191,6 @@ static void check_templates(examination *e, const tt__cli_args *args) {
     tt__template_set_close(&set);
 }
 
-/* Can the path be created below its nearest existing folder? */
-static bool can_create(const char *path) {
-    char folder[4096];
-    tt__copy(folder, sizeof folder, path);
-    for (;;) {
-        char *slash = strrchr(folder, '/');
-        if (!slash)
-            return access(".", W_OK | X_OK) == 0;
-        if (slash == folder)
-            return access("/", W_OK | X_OK) == 0;
-        *slash = '\0';
-        if (access(folder, F_OK) == 0)
-            return access(folder, W_OK | X_OK) == 0;
-    }
-}
-
 static tt_status describe_store(tt__str *out, const char *path) {
     tt__store *store = NULL;
     size_t winners = 0;
@@ -224,24 +210,29 @@ out:
 static void check_store(examination *e, const tt__cli_args *args) {
     static const char writable[] = "make it writable, or name another place with --db or TILETUNE_DB";
     tt__str path = {0};
+    struct stat st;
     finding *f = begin(e, true, "", "store");
     tt_status status = tt__cli_store_path(&path, args);
     const char *file = tt__str_text(&path);
     bool there = status == TT_OK && (strcmp(file, ":memory:") == 0 || access(file, F_OK) == 0);
-    if (there) {
+    if (there && stat(file, &st) == 0 && S_ISREG(st.st_mode) && st.st_size == 0) {
+        status = tt__path_check_private(file);
+        if (status == TT_OK)
+            tt__str_addf(&f->text, "%s: still empty, the first run fills it", file);
+    } else if (there) {
         status = describe_store(&f->text, file);
         if (status == TT_OK && strcmp(file, ":memory:") != 0 && access(file, W_OK) != 0) {
             f->todo = writable;
             tt__str_addf(&f->text, ", but it cannot be written: %s", strerror(errno));
         }
-    } else if (status == TT_OK && can_create(file)) {
-        tt__str_addf(&f->text, "%s: not there yet, the first run makes it", file);
     } else if (status == TT_OK) {
-        f->todo = writable;
-        tt__str_addf(&f->text, "%s: not there, and its folder cannot be written", file);
+        status = tt__path_check_new(file);
+        if (status == TT_OK)
+            tt__str_addf(&f->text, "%s: not there yet, the first run makes it", file);
     }
     if (status != TT_OK) {
-        f->todo = "move the file away, or name another with --db or TILETUNE_DB";
+        f->todo = there ? "move the file away, or name another with --db or TILETUNE_DB"
+                        : "name another place with --db or TILETUNE_DB";
         tt__str_add(&f->text, tt_last_error());
     }
     f->good = !*f->todo;
