@@ -8,6 +8,9 @@
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <sys/stat.h>
+
+#include <zlib.h>
 
 #include "base/clock.h"
 #include "base/grow.h"
@@ -56,7 +59,8 @@ static tt_status read_head(tt__import *m) {
     return TT_OK;
 }
 
-/* Reads when the recording was made, which is the date of its trials. Without a valid date, it is now. */
+/* Reads when the recording was made, which is the date of its trials. Without a valid date, that of
+ * the file is taken. */
 static tt_status read_date(tt__import *m, const tt__member *v) {
     sqlite3_stmt *stmt = NULL;
     TT_TRY(tt__import_prepare(m, &stmt, "SELECT CAST(strftime('%s', ?1) AS INTEGER) * 1000"));
@@ -342,6 +346,17 @@ static tt_status read_metadata(tt__import *m) {
     return tt__import_walk_file(m, "metadata.problems", "array", on_problem, NULL);
 }
 
+/* The same for a file that is imported again, so that its trials are not taken twice. Files of an archive may
+ * have one time, so the content decides about the milliseconds; a second earlier, which is over. 0: unknown.
+ */
+static int64_t changed_ms(const tt__import *m) {
+    struct stat st;
+    return stat(m->path, &st) == 0
+               ? ((int64_t)st.st_mtime - 1) * 1000 +
+                     crc32(0, (const unsigned char *)tt__str_text(&m->text), (unsigned)m->text.len) % 1000
+               : 0;
+}
+
 static tt_status read_all(tt__import *m) {
     int64_t gpu_id;
     TT_TRY(tt__import_unpack(m));
@@ -350,7 +365,8 @@ static tt_status read_all(tt__import *m) {
     TT_TRY(tt__store_begin(m->r->store));
     TT_TRY(read_metadata(m));
     TT_TRY(tt__store_gpu(m->r->store, &m->r->gpu, &gpu_id));
-    int64_t now = tt__unix_ms(), date = m->date_ms > 0 && m->date_ms < now ? m->date_ms : now;
+    int64_t now = tt__unix_ms(), date = m->date_ms > 0 ? m->date_ms : changed_ms(m);
+    date = date > 0 && date < now ? date : now;
     TT_TRY(
         tt__run_add(m->r->store, gpu_id, &m->r->env, "imported", date, &(tt__origin){.who = ""}, &m->run_id));
     TT_TRY(read_results(m));

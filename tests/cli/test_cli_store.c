@@ -146,14 +146,17 @@ static void replaces_whole_files(void **state) {
     expect(0, "", "ls -A | grep -q tmp && exit 1 || exit 0");
 }
 
+/* T4 of another tuner. */
+static const char other_tuner[] =
+    "{\"results\": [{\"configuration\": {\"TILE_DIM\": 32, \"BLOCK_ROWS\": 8, \"PAD\": 1,"
+    " \"UNROLL\": 1, \"ORDER\": 0}, \"times\": {\"compilation\": 9, \"runtimes\": [0.07]},"
+    " \"invalidity\": \"correct\", \"measurements\": [{\"name\": \"time\", \"value\": 0.07}]}],"
+    " \"schema_version\": \"1.0.0\"}";
+
 /* A part of a name that several GPUs have chooses none of them. */
 static void imports_for_one_gpu(void **state) {
     (void)state;
-    write_in(folder, "kt.json",
-             "{\"results\": [{\"configuration\": {\"TILE_DIM\": 32, \"BLOCK_ROWS\": 8, \"PAD\": 1,"
-             " \"UNROLL\": 1, \"ORDER\": 0}, \"times\": {\"compilation\": 9, \"runtimes\": [0.07]},"
-             " \"invalidity\": \"correct\", \"measurements\": [{\"name\": \"time\", \"value\": 0.07}]}],"
-             " \"schema_version\": \"1.0.0\"}");
+    write_in(folder, "kt.json", other_tuner);
 #define IMPORT "$TUNE import kt.json --kernel transpose_tiled --size 4096 --db s.db --gpu "
     expect(0, "", "$TUNE merge s.db $TT_RECORDING");
     raw_sql(at("s.db"),
@@ -251,6 +254,19 @@ static void makes_no_store_in_vain(void **state) {
     expect(0, "empty.db: still empty", ">empty.db && chmod 600 empty.db && $TUNE doctor --db empty.db");
 }
 
+/* A file without a date is the same when it comes again. */
+static void imports_once(void **state) {
+    (void)state;
+    write_in(folder, "kt.json", other_tuner);
+    const char *line = "$TUNE import kt.json --kernel transpose_tiled --size 4096 --gpu h200 --db s.db";
+    expect(0, "1 winner, 1 trial, ", line);
+    expect(0, "0 winners (1 more is as good here already), 0 trials, ", line);
+    expect(0, "1 winner, 1 trial, ", /* another file of that moment */
+           "touch -r kt.json time && sed -i s/0.07/0.06/g kt.json && touch -r time kt.json && $TUNE import "
+           "kt.json"
+           " --kernel transpose_tiled --size 4096 --gpu h200 --db s.db");
+}
+
 #define TEST_STORE(f) cmocka_unit_test_setup_teardown(f, enter, run_leave)
 int main(void) {
     const struct CMUnitTest tests[] = {
@@ -266,6 +282,7 @@ int main(void) {
         TEST_STORE(lists_each_gpu_once),
         TEST_STORE(keeps_what_it_exports),
         TEST_STORE(makes_no_store_in_vain),
+        TEST_STORE(imports_once),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
