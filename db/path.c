@@ -102,14 +102,19 @@ static tt_status create_file(const char *path) {
 static const char *const sides[] = {"-wal", "-shm", "-journal"};
 enum { SIDES = TT__COUNT(sides), SIDE_MAX = PATH_MAX + 16 };
 
+/* They are beside the target of a link. */
+static void name_side(char out[static SIDE_MAX], const char *path, const char *side) {
+    char buffer[PATH_MAX];
+    const char *real = realpath(path, buffer);
+    snprintf(out, SIDE_MAX, "%s%s", real ? real : path, side);
+}
+
 /* SQLite opens them by name. With a FIFO it would wait forever, and a link can lead anywhere. */
 static tt_status check_side_kinds(const char *path) {
-    char buffer[PATH_MAX];
-    const char *real = realpath(path, buffer); /* they lie beside the target of a link */
     for (int i = 0; i < SIDES; i++) {
         char side[SIDE_MAX];
         struct stat st;
-        snprintf(side, sizeof side, "%s%s", real ? real : path, sides[i]);
+        name_side(side, path, sides[i]);
         if (lstat(side, &st) == 0 && !S_ISREG(st.st_mode))
             return tt__fail(TT_E_DB,
                             "%s: %s beside it is not a regular file, and SQLite would read it: remove "
@@ -242,6 +247,6 @@ tt_status tt__path_immutable_uri(tt__str *out, const char *path) {
 bool tt__path_has_wal(const char *path) {
     char wal[SIDE_MAX];
     struct stat st;
-    snprintf(wal, sizeof wal, "%s-wal", path);
+    name_side(wal, path, "-wal");
     return stat(wal, &st) == 0 && st.st_size > 0;
 }

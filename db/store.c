@@ -157,9 +157,9 @@ static tt_status connect_read_only(tt__store *s, header *h) {
         TT_TRY(status);
     } else if (kind == SQLITE_CANTOPEN || kind == SQLITE_READONLY) {
         return tt__fail(TT_E_DB,
-                        "%s: cannot read the store: its newest changes are in %s-wal, which cannot be "
-                        "read in a read-only folder: copy both files to where you can write",
-                        s->path, s->path);
+                        "%s: cannot read the store: its newest changes are in the -wal file beside it, which "
+                        "cannot be read in a read-only folder: copy both files to where you can write",
+                        s->path);
     }
     return rc == SQLITE_OK ? TT_OK : tt__db_fail(s, rc, "open the store");
 }

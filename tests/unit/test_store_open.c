@@ -164,6 +164,8 @@ static void try_read_only_file(void) {
     check(access(in_dir("sub/ro.db-shm"), F_OK) != 0);
     check(tt__store_open(&s, in_dir("sub/behind.db"), TT__STORE_READ_ONLY) == TT_E_DB);
     check(strstr(tt_last_error(), "-wal"));
+    check(tt__store_open(&s, in_dir("link.db"), TT__STORE_READ_ONLY) == TT_E_DB);
+    check(strstr(tt_last_error(), "-wal"));
 }
 
 static void reads_where_it_cannot_write(void **state) {
@@ -177,6 +179,7 @@ static void reads_where_it_cannot_write(void **state) {
     copy_file(in_dir("sub/behind.db"), path); /* as a crash would leave it: the log holds everything */
     copy_file(in_dir("sub/behind.db-wal"), in_dir("ro.db-wal"));
     tt__store_close(&s);
+    assert_int_equal(symlink("sub/behind.db", in_dir("link.db")), 0); /* its log is beside the target */
     copy_file(in_dir("sub/ro.db"), path);
     copy_file(in_dir("sub/odd %41?#name.db"), path);
     copy_file(in_dir("secret.db"), path);
