@@ -347,8 +347,8 @@ static tt_status read_metadata(tt__import *m) {
 }
 
 /* The same for a file that is imported again, so that its trials are not taken twice. Files of an archive may
- * have one time, so the content decides about the milliseconds; a second earlier, which is over. 0: unknown.
- */
+ * have one time, so the content decides about the milliseconds. They are of the second before, which is over.
+ * 0: unknown. */
 static int64_t changed_ms(const tt__import *m) {
     struct stat st;
     return stat(m->path, &st) == 0
