@@ -71,30 +71,47 @@ static bool is_cut(const merge *m, tt_status status) {
     return m->opts->lost && status == TT_E_DB && (rc == SQLITE_CORRUPT || rc == SQLITE_IOERR);
 }
 
-/* Calls `take` for each row of a query on `from`. `what` names its table in messages. */
-static tt_status each(merge *m, tt__sql sql, const char *what,
-                      tt_status (*take)(merge *m, sqlite3_stmt *row)) {
+typedef tt_status (*take_fn)(merge *m, sqlite3_stmt *row);
+
+typedef struct taken {
+    int64_t n, left_out; /* rows */
+    bool cut;            /* there are more, which cannot be read */
+} taken;
+
+/* Calls `take` for each row of a query on `from`. */
+static tt_status walk(merge *m, tt__sql sql, const char *what, take_fn take, taken *out) {
     sqlite3_stmt *stmt;
-    bool takes_gpu = sql == TT__SQL_MERGE_RUNS || sql == TT__SQL_MERGE_WINNERS;
-    int64_t n = 0, left_out = 0;
-    bool taken = true;
+    bool takes_gpu = sql == TT__SQL_MERGE_RUNS || sql == TT__SQL_MERGE_WINNERS, failed = false;
     tt_status status = tt__db_stmt(m->from, &stmt, sql, takes_gpu ? "i" : "", m->opts->gpu_id);
     while (tt__db_next(m->from, stmt, &status)) {
-        n++;
+        out->n++;
+        m->unreadable = false;
         status = take(m, stmt);
-        taken = status == TT_OK || leave_out(m, sql, stmt, &status, &left_out);
+        failed = status != TT_OK && !leave_out(m, sql, stmt, &status, &out->left_out);
         if (status == TT_E_INVALID)
-            tt__fail_prefix(status, "%s: %s %lld", tt__store_path(m->from), what, (long long)n);
+            tt__fail_prefix(status, "%s: %s %lld", tt__store_path(m->from), what, (long long)out->n);
     }
-    const char *sign = m->opts->lost && m->opts->lost->len ? ", " : "";
+    out->cut = !failed && is_cut(m, status);
+    return out->cut ? TT_OK : status;
+}
+
+/* The same for a table, which `what` names in messages. What is lost goes to opts->lost. */
+static tt_status each(merge *m, tt__sql sql, const char *what, take_fn take) {
+    taken first = {0}, last = {0};
+    tt__str *lost = m->opts->lost;
+    TT_TRY(walk(m, sql, what, take, &first));
+    if (first.cut && sql == TT__SQL_MERGE_TRIALS) /* most rows are here: also from the end */
+        TT_TRY(walk(m, TT__SQL_MERGE_TRIALS_BACK, what, take, &last));
+    const int64_t left_out = first.left_out + last.left_out;
     if (left_out)
-        tt__str_addf(m->opts->lost, "%s%lld %s row%s", sign, (long long)left_out, what,
+        tt__str_addf(lost, "%s%lld %s row%s", lost->len ? ", " : "", (long long)left_out, what,
                      left_out == 1 ? "" : "s");
-    if (taken && is_cut(m, status)) {
-        tt__str_addf(m->opts->lost, "%severy %s row after %lld", left_out ? ", " : sign, what, (long long)n);
-        status = TT_OK;
-    }
-    return status;
+    if (first.cut)
+        tt__str_addf(lost, "%severy %s row after the first %lld", lost->len ? ", " : "", what,
+                     (long long)first.n);
+    if (last.n)
+        tt__str_addf(lost, " and before the last %lld", (long long)last.n);
+    return TT_OK;
 }
 
 /* ---- What trials refer to ---------------------------------------------------------------------- */

@@ -62,6 +62,9 @@
 /* Does the template solve the winner's problem? Kernels of other tuners have no text. */
 #define TT__OP_FITS "(operation.name = template.op AND (operation.text IN ('', template.hash) OR template.hash = ''))"
 
+#define TT__MERGE_TRIALS "SELECT " TT__TRIAL_COLS ", trial.problem_id, trial.stage, trial.config_id, trial.run_id," \
+    " trial.at_ms FROM trial"
+
 #define TT__SQL(X) \
     X(BEGIN, "BEGIN IMMEDIATE") \
     X(BEGIN_READING, "BEGIN") \
@@ -230,8 +233,8 @@
         " ORDER BY problem.id") \
     X(MERGE_CONFIGS, "SELECT config.id, template.kernel, template.op, template.hash, config.text FROM config" \
         " JOIN template ON template.id = config.template_id ORDER BY config.id") \
-    X(MERGE_TRIALS, "SELECT " TT__TRIAL_COLS ", trial.problem_id, trial.stage, trial.config_id, trial.run_id," \
-        " trial.at_ms FROM trial") \
+    X(MERGE_TRIALS, TT__MERGE_TRIALS) \
+    X(MERGE_TRIALS_BACK, TT__MERGE_TRIALS " ORDER BY problem_id DESC, stage DESC, config_id DESC, run_id DESC") \
     X(MERGE_PEAKS, "SELECT " TT__GPU_COLS ", copy_gbps, l2_gbps, fp32_gflops, fp64_gflops, fp16_gflops, tensor_gflops" \
         " FROM peak JOIN gpu ON gpu.id = peak.gpu_id") \
     X(MERGE_FLOPS, "SELECT id, flop FROM problem WHERE flop > 0") \
