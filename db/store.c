@@ -4,6 +4,7 @@
  */
 #include "db/store.h"
 
+#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/stat.h>
@@ -271,6 +272,58 @@ static tt_status open_file(tt__store *s) {
     return h.version < (int)tt__n_migrations ? migrate(s) : TT_OK;
 }
 
+/* ---- Closing --------------------------------------------------------------------------------- */
+
+static void finalize_all(tt__store *s) {
+    for (int i = 0; i < TT__SQL_COUNT; i++) {
+        sqlite3_finalize(s->stmts[i]);
+        s->stmts[i] = NULL;
+    }
+}
+
+/* The first access in exclusive mode locks the file, unless another connection has it open, and needs no -shm
+ * file. The lock is kept. A process that opens the file meanwhile then has to set the journal's mode again,
+ * and SQLite tells it that the file has gone. */
+static bool is_empty_and_ours(tt__store *s) {
+    static const char lock[] =
+        "PRAGMA locking_mode = EXCLUSIVE; PRAGMA journal_mode = DELETE; BEGIN EXCLUSIVE";
+    static const char rows[] =
+        "SELECT 1 FROM gpu UNION ALL SELECT 1 FROM problem UNION ALL SELECT 1 FROM cubin";
+    sqlite3_stmt *stmt = NULL;
+    header h;
+    s->patience_s = 0;
+    bool empty = connect(s, s->path, SQLITE_OPEN_READWRITE) == SQLITE_OK &&
+                 tt__db_script(s, lock) == SQLITE_OK && try_read_header(s, &h) == SQLITE_OK;
+    if (empty && !is_new(&h))
+        empty = sqlite3_prepare_v2(s->db, rows, -1, &stmt, NULL) == SQLITE_OK &&
+                sqlite3_step(stmt) == SQLITE_DONE;
+    sqlite3_finalize(stmt);
+    return empty;
+}
+
+void tt__store_discard(tt__store **store) {
+    tt__store *s = *store;
+    if (!s)
+        return;
+    finalize_all(s);
+    if (strcmp(s->path, ":memory:") != 0 && is_empty_and_ours(s))
+        unlink(s->path);
+    tt__store_close(store);
+}
+
+void tt__store_close(tt__store **store) {
+    tt__store *s = *store;
+    if (!s)
+        return;
+    finalize_all(s);
+    sqlite3_close(s->db);
+    free(s->path);
+    free(s);
+    *store = NULL;
+}
+
+/* ---- The kinds of stores ---------------------------------------------------------------------- */
+
 /* The time limit follows the file's size, because a crafted file can have more rows than bytes. Reading is
  * several MB per second. */
 static double until_s(const char *path) {
@@ -295,7 +348,10 @@ static tt_status open_store(tt__store **out, const char *path, tt__store_mode mo
     s->foreign = foreign;
     s->patience_s = PATIENCE_S;
     s->read_until_s = foreign ? until_s(path) : 0;
+    const bool made = mode == TT__STORE_READ_WRITE && access(path, F_OK) != 0 && errno == ENOENT;
     tt_status status = strcmp(path, ":memory:") == 0 ? open_memory(s, foreign ? "" : path) : open_file(s);
+    if (status != TT_OK && made)
+        tt__store_discard(&s);
     if (status != TT_OK) {
         tt__store_close(&s);
         return status;
@@ -320,52 +376,6 @@ tt_status tt__store_open_scratch(tt__store **out) {
     (*out)->read_until_s = 0;
     (*out)->foreign = false;
     return TT_OK;
-}
-
-static void finalize_all(tt__store *s) {
-    for (int i = 0; i < TT__SQL_COUNT; i++) {
-        sqlite3_finalize(s->stmts[i]);
-        s->stmts[i] = NULL;
-    }
-}
-
-/* Every connection to a WAL database holds a lock, so its mode changes only if there is no other. The lock is
- * then kept. A process that opens the file meanwhile has to set the mode again, and SQLite tells it that the
- * file has gone. */
-static bool is_empty_and_ours(tt__store *s) {
-    static const char sql[] =
-        "SELECT 1 FROM gpu UNION ALL SELECT 1 FROM problem UNION ALL SELECT 1 FROM cubin";
-    sqlite3_stmt *stmt = NULL;
-    s->patience_s = 0;
-    bool empty = tt__db_script(s, "PRAGMA locking_mode = EXCLUSIVE; PRAGMA journal_mode = DELETE;"
-                                  "BEGIN EXCLUSIVE") == SQLITE_OK &&
-                 sqlite3_prepare_v2(s->db, sql, -1, &stmt, NULL) == SQLITE_OK &&
-                 sqlite3_step(stmt) == SQLITE_DONE;
-    sqlite3_finalize(stmt);
-    return empty && *sqlite3_db_filename(s->db, "main"); /* "" : in memory */
-}
-
-void tt__store_discard(tt__store **store) {
-    tt__store *s = *store;
-    if (!s)
-        return;
-    finalize_all(s);
-    if (!sqlite3_get_autocommit(s->db))
-        tt__db_script(s, "ROLLBACK");
-    if (is_empty_and_ours(s))
-        unlink(s->path);
-    tt__store_close(store);
-}
-
-void tt__store_close(tt__store **store) {
-    tt__store *s = *store;
-    if (!s)
-        return;
-    finalize_all(s);
-    sqlite3_close(s->db);
-    free(s->path);
-    free(s);
-    *store = NULL;
 }
 
 const char *tt__store_path(const tt__store *store) {

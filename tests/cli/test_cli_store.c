@@ -290,6 +290,19 @@ static void imports_once(void **state) {
            " --kernel transpose_tiled --size 4096 --gpu h200 --db s.db");
 }
 
+/* A store that could not be made leaves nothing, and can be made later. */
+static void leaves_no_half_store(void **state) {
+    (void)state;
+    expect(0, "", "$TUNE merge s.db $TT_RECORDING");
+    expect(4, "e.db: cannot ", "(ulimit -f 100; $TUNE export --database e.db --db s.db)");
+    expect(4, "f.db: cannot ", "(ulimit -f 64; $TUNE merge f.db $TT_RECORDING)");
+    expect(0, "", "ls -A | grep '^[ef]' && exit 1 || exit 0");
+    expect(0, "5 winners", "$TUNE export --database e.db --db s.db");
+    expect(0, "", ">f.db && chmod 600 f.db"); /* what was there before stays */
+    expect(4, "f.db: cannot ", "(ulimit -f 8; $TUNE merge f.db $TT_RECORDING)");
+    expect(0, "5 winners", "test -e f.db && $TUNE merge f.db $TT_RECORDING");
+}
+
 #define TEST_STORE(f) cmocka_unit_test_setup_teardown(f, enter, run_leave)
 int main(void) {
     const struct CMUnitTest tests[] = {
@@ -306,6 +319,7 @@ int main(void) {
         TEST_STORE(keeps_what_it_exports),
         TEST_STORE(makes_no_store_in_vain),
         TEST_STORE(imports_once),
+        TEST_STORE(leaves_no_half_store),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
