@@ -85,13 +85,6 @@ static tt_status fail_create(const char *path) {
 }
 
 static tt_status create_file(const char *path) {
-    struct stat st;
-    if (lstat(path, &st) == 0 &&
-        S_ISLNK(st.st_mode)) /* SQLite would follow the link and create a file with another mode */
-        return tt__fail(TT_E_DB,
-                        "%s: this symbolic link leads to a file that is not there: name that file itself "
-                        "(--db), or make it first",
-                        path);
     if (is_standard(path))
         TT_TRY(make_folder(path));
     TT_TRY(tt__path_check_new(path)); /* else a file that is refused would stay */
@@ -219,6 +212,12 @@ tt_status tt__path_check_new(const char *path) {
         errno = ENAMETOOLONG;
         return fail_create(path);
     }
+    if (lstat(path, &st) == 0 &&
+        S_ISLNK(st.st_mode)) /* SQLite would follow the link and create a file with another mode */
+        return tt__fail(TT_E_DB,
+                        "%s: this symbolic link leads to a file that is not there: name that file itself "
+                        "(--db), or make it first",
+                        path);
     folder_of(folder, path);
     const bool there = stat(folder, &st) == 0;
     while (is_standard(path) && stat(folder, &st) != 0 && strchr(folder + 1, '/'))

@@ -271,6 +271,7 @@ static void makes_no_store_in_vain(void **state) {
     expect(4, "others can make files in the folder", "$TUNE merge open/x.db $TT_RECORDING");
     expect(0, "", "test -z \"$(ls -A open)\"");
     expect(0, "", "TILETUNE_TRUST_STORE=1 $TUNE merge open/x.db $TT_RECORDING");
+    expect(4, "link.db: this symbolic link leads to a file", "ln -s no link.db && $TUNE doctor --db link.db");
     expect(0, "new.db: not there yet, the first run makes it", "$TUNE doctor --db new.db");
     expect(0, "a/b/tiletune/tiletune.db: not there yet", "XDG_DATA_HOME=$PWD/a/b $TUNE doctor");
     expect(0, "", "test ! -e a && test ! -e new.db");
