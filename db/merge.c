@@ -81,7 +81,8 @@ typedef struct taken {
 /* Calls `take` for each row of a query on `from`. */
 static tt_status walk(merge *m, tt__sql sql, const char *what, take_fn take, taken *out) {
     sqlite3_stmt *stmt;
-    bool takes_gpu = sql == TT__SQL_MERGE_RUNS || sql == TT__SQL_MERGE_WINNERS, failed = false;
+    bool failed = false, takes_gpu = sql == TT__SQL_MERGE_RUNS || sql == TT__SQL_MERGE_WINNERS ||
+                                     sql == TT__SQL_MERGE_PEAKS || sql == TT__SQL_MERGE_ENERGIES;
     tt_status status = tt__db_stmt(m->from, &stmt, sql, takes_gpu ? "i" : "", m->opts->gpu_id);
     while (tt__db_next(m->from, stmt, &status)) {
         out->n++;
@@ -262,7 +263,8 @@ static tt_status take_peaks(merge *m, sqlite3_stmt *row) {
     if (gpu_id < 0)
         return TT_OK;
     TT_TRY(tt__store_peaks_get(m->to, gpu_id, &old));
-    return old.copy_gbps > 0 || old.fp32_gflops > 0 ? TT_OK : tt__store_peaks_put(m->to, gpu_id, &peaks);
+    TT_TRY(tt__store_peaks_put(m->to, gpu_id, &peaks));
+    return tt__store_peaks_put(m->to, gpu_id, &old); /* a known one stays */
 }
 
 static tt_status take_flop(merge *m, sqlite3_stmt *row) {

@@ -236,10 +236,10 @@
     X(MERGE_TRIALS, TT__MERGE_TRIALS) \
     X(MERGE_TRIALS_BACK, TT__MERGE_TRIALS " ORDER BY problem_id DESC, stage DESC, config_id DESC, run_id DESC") \
     X(MERGE_PEAKS, "SELECT " TT__GPU_COLS ", copy_gbps, l2_gbps, fp32_gflops, fp64_gflops, fp16_gflops, tensor_gflops" \
-        " FROM peak JOIN gpu ON gpu.id = peak.gpu_id") \
+        " FROM peak JOIN gpu ON gpu.id = peak.gpu_id WHERE ?1 = 0 OR gpu.id = ?1") \
     X(MERGE_FLOPS, "SELECT id, flop FROM problem WHERE flop > 0") \
     X(MERGE_ENERGIES, "SELECT " TT__GPU_COLS ", time_us, joules, noise, idle_watts, celsius, problem_id, config_id, unix_ms" \
-        " FROM energy JOIN gpu ON gpu.id = energy.gpu_id") \
+        " FROM energy JOIN gpu ON gpu.id = energy.gpu_id WHERE ?1 = 0 OR gpu.id = ?1") \
     X(MERGE_ENERGY_PUT, "INSERT INTO energy (gpu_id, problem_id, config_id, time_us, joules, noise, idle_watts," \
         " celsius, unix_ms) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9) ON CONFLICT DO NOTHING") \
     X(MERGE_TRIAL_PUT, "INSERT INTO trial (status, time, compile_us, regs, samples, reason, weight," \

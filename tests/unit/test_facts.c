@@ -103,6 +103,55 @@ static void merges(void **state) {
     tt__store_close(&to);
 }
 
+/* A merge of one GPU leaves the others alone, also those that both stores know. */
+static void merges_of_one_gpu(void **state) {
+    (void)state;
+    tt__store *from = must_open(in_dir("from.db")), *to = must_open(in_dir("to.db"));
+    ids id = fill_store(from, 3, 50, 3), other = id, there;
+    tt__gpu small = h100;
+    tt__merged merged = {0};
+    tt__peaks p;
+    strcpy(small.name, "A small GPU");
+    assert_ok(tt__store_gpu(from, &small, &other.gpu));
+    assert_ok(tt__store_energy_put(from, id.gpu, id.problem, id.config, &energy));
+    assert_ok(tt__store_energy_put(from, other.gpu, id.problem, id.config, &energy));
+    assert_ok(tt__store_peaks_put(from, id.gpu, &peaks));
+    assert_ok(tt__store_peaks_put(from, other.gpu, &peaks));
+    there = some_ids(to);
+    assert_ok(tt__store_gpu(to, &small, &other.gpu));
+    assert_ok(tt__store_begin(to));
+    assert_ok(tt__store_merge(to, from, &(tt__merge_opts){.gpu_id = id.gpu}, &merged));
+    assert_ok(tt__store_commit(to));
+    assert_ok(tt__store_peaks_get(to, there.gpu, &p));
+    assert_true(p.l2_gbps == 9000);
+    assert_int_equal(energies(to, there).n, 1);
+    there.gpu = other.gpu;
+    assert_ok(tt__store_peaks_get(to, there.gpu, &p));
+    assert_true(p.copy_gbps == 0 && p.l2_gbps == 0);
+    assert_int_equal(energies(to, there).n, 0);
+    tt__store_close(&from);
+    tt__store_close(&to);
+}
+
+/* Each peak that is known stays, and each that is not comes. */
+static void merges_each_peak(void **state) {
+    (void)state;
+    tt__store *from = must_open(in_dir("from.db")), *to = must_open(in_dir("to.db"));
+    ids id = fill_store(from, 3, 50, 3), there = some_ids(to);
+    tt__merged merged = {0};
+    tt__peaks p;
+    assert_ok(tt__store_peaks_put(from, id.gpu, &peaks));
+    assert_ok(tt__store_peaks_put(to, there.gpu, &(tt__peaks){.copy_gbps = 3900, .tensor_gflops = 6e5}));
+    assert_ok(tt__store_begin(to));
+    assert_ok(tt__store_merge(to, from, &(tt__merge_opts){0}, &merged));
+    assert_ok(tt__store_commit(to));
+    assert_ok(tt__store_peaks_get(to, there.gpu, &p));
+    assert_true(p.copy_gbps == 3900 && p.tensor_gflops == 6e5);
+    assert_true(p.l2_gbps == 9000 && p.fp32_gflops == 6e4 && p.fp64_gflops == 3e4);
+    tt__store_close(&from);
+    tt__store_close(&to);
+}
+
 static tt_status count(void *user, const tt__unsolved *u) {
     found *f = user;
     f->n++;
@@ -136,10 +185,8 @@ static void lists_the_unsolved(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        TEST(keeps_known_peaks),
-        TEST(energies_go_with_trials),
-        TEST(merges),
-        TEST(lists_the_unsolved),
+        TEST(keeps_known_peaks), TEST(energies_go_with_trials), TEST(merges),
+        TEST(merges_of_one_gpu), TEST(merges_each_peak),        TEST(lists_the_unsolved),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
