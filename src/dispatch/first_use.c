@@ -67,20 +67,14 @@ static bool capturing(void) {
            cu->cuStreamIsCapturing(CU_STREAM_LEGACY, &capture) != CUDA_SUCCESS;
 }
 
+/* As lock_store does: pthread_mutex_timedlock waits by the time of day, which may jump. */
 static bool lock_until(pthread_mutex_t *mutex, double until_s) {
-    struct timespec at;
-    double left_s = until_s - tt__now_s();
-    if (left_s < 0)
-        left_s = 0;
-    clock_gettime(CLOCK_REALTIME, &at); /* pthread_mutex_timedlock uses this clock */
-    double whole_s = (double)(int64_t)left_s;
-    at.tv_sec += (time_t)whole_s;
-    at.tv_nsec += (long)((left_s - whole_s) * 1e9);
-    if (at.tv_nsec >= 1000000000) {
-        at.tv_nsec -= 1000000000;
-        at.tv_sec++;
+    while (pthread_mutex_trylock(mutex) != 0) {
+        if (tt__now_s() > until_s)
+            return false;
+        usleep(WAIT_US);
     }
-    return pthread_mutex_timedlock(mutex, &at) == 0;
+    return true;
 }
 
 /* A lock file of its own: a lock on the store would be lost when SQLite closes the store. The lock ends with

@@ -11,6 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/file.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 #include <cmocka.h>
@@ -18,12 +19,21 @@
 
 #include "base/clock.h"
 #include "device.h"
+#include "dispatch/context.h"
 
 enum { PROCESSES = 3, THREADS = 4, BYTES = 1 << 16 };
 
 /* Rows that are aligned to 4 bytes only leave the space small: it is searched in a second or two. */
 static const double enough_s = 200;
 static char folder[] = "/tmp/tiletune-first-use-XXXXXX", program[4096];
+
+/* Replaces the C library's: the time of day jumps. */
+static time_t jump_s;
+int clock_gettime(clockid_t clock, struct timespec *t) {
+    long r = syscall(SYS_clock_gettime, clock, t);
+    t->tv_sec += clock == CLOCK_REALTIME ? jump_s : 0;
+    return (int)r;
+}
 
 static const char *db(const char *name) {
     static char path[128];
@@ -266,6 +276,25 @@ static void waits_no_longer_than_the_budget(void **state) {
     assert_int_equal(number(db("waits.db"), how_often_tuned), 0);
 }
 
+/* Another thread is at it. The wait is as long whatever the time of day does meanwhile. */
+static void waits_by_a_steady_clock(void **state) {
+    (void)state;
+    tt_ctx *ctx;
+    tt_problem p = problem_of(45, 31);
+    OK(open_with(&ctx, ":memory:", 0.5));
+    pthread_mutex_lock(&ctx->tuning);
+    for (jump_s = -3600; jump_s <= 3600; jump_s += 3600) {
+        tt_plan *plan;
+        double before_s = tt__now_s();
+        OK(tt_plan_create(&plan, ctx, &p));
+        assert_true(tt__now_s() - before_s >= 0.5 && tt__now_s() - before_s < 20);
+        tt_plan_free(&plan);
+    }
+    jump_s = 0;
+    pthread_mutex_unlock(&ctx->tuning);
+    tt_close(&ctx);
+}
+
 static void not_in_a_capture(void **state) {
     (void)state;
     CUresult (*begin)(CUstream, CUstreamCaptureMode), (*end)(CUstream, CUgraph *), (*destroy)(CUgraph);
@@ -405,6 +434,7 @@ int main(int argc, char **argv) {
         cmocka_unit_test(not_in_a_capture),
         cmocka_unit_test(a_short_budget_gives_what_was_found),
         cmocka_unit_test(waits_no_longer_than_the_budget),
+        cmocka_unit_test(waits_by_a_steady_clock),
     };
     if (!device_open())
         return device_missing();
