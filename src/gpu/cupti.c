@@ -210,7 +210,7 @@ static void *find_library(void) {
     const char *own = secure_getenv("TILETUNE_CUPTI");
     char path[512];
     void *lib = NULL;
-    if (own)
+    if (own && *own)
         return dlopen(own, RTLD_NOW | RTLD_LOCAL);
     for (size_t i = 0; i < sizeof names / sizeof *names && !lib; i++)
         lib = dlopen(names[i], RTLD_NOW | RTLD_LOCAL);
@@ -223,7 +223,21 @@ static void *find_library(void) {
     return lib;
 }
 
-static tt_status load(void) {
+static tt_status no_library(void) {
+    const char *own = secure_getenv("TILETUNE_CUPTI");
+    if (own && *own)
+        return tt__fail(
+            TT_E_UNSUPPORTED,
+            "TILETUNE_CUPTI names %s, which cannot be loaded: %s; without it there are no hardware "
+            "counters",
+            own, dlerror());
+    return tt__fail(TT_E_UNSUPPORTED,
+                    "CUPTI was not found, so there are no hardware counters: install the CUDA Toolkit 12.6 "
+                    "or newer, or name libcupti.so in TILETUNE_CUPTI (pip install nvidia-cuda-cupti)");
+}
+
+/* `cupti` is changed last, and only by a library that has all functions. */
+static tt_status find_functions(void) {
     static const struct {
         size_t offset;
         const char *name;
@@ -232,24 +246,34 @@ static tt_status load(void) {
         FUNCTIONS(SYMBOL)
 #undef SYMBOL
     };
-    if (cupti.decode)
-        return TT_OK;
+    __typeof__(cupti) found;
     void *lib = find_library();
     if (!lib)
-        return tt__fail(
-            TT_E_UNSUPPORTED,
-            "CUPTI was not found, so there are no hardware counters: install the CUDA Toolkit 12.6 "
-            "or newer, or name libcupti.so in TILETUNE_CUPTI (pip install nvidia-cuda-cupti)");
+        return no_library();
     for (size_t i = 0; i < sizeof symbols / sizeof *symbols; i++) {
         void *address = dlsym(lib, symbols[i].name);
-        if (!address)
+        if (!address) {
+            dlclose(lib);
             return tt__fail(TT_E_UNSUPPORTED,
                             "the CUPTI that was found has no %s, so there are no hardware counters: 12.6 or "
                             "newer is needed",
                             symbols[i].name);
-        memcpy((char *)&cupti + symbols[i].offset, &address, sizeof address);
+        }
+        memcpy((char *)&found + symbols[i].offset, &address, sizeof address);
     }
-    return CALL(initialize, initialize, NULL);
+    cupti = found;
+    return TT_OK;
+}
+
+static tt_status load(void) {
+    static bool works;
+    if (works)
+        return TT_OK;
+    if (!cupti.initialize)
+        TT_TRY(find_functions());
+    TT_TRY(CALL(initialize, initialize, NULL));
+    works = true;
+    return TT_OK;
 }
 
 /* ---- Opening --------------------------------------------------------------------------------------------

@@ -1,6 +1,7 @@
 /*
  * A stand-in for CUPTI's range profiler: it needs three passes, lacks one metric, and every percentage is 50,
- * every other value 1000. It refuses calls in a wrong order. FAKE_CUPTI_ERROR is what enabling returns.
+ * every other value 1000. It refuses calls in a wrong order. FAKE_CUPTI_ERROR is what enabling returns, and
+ * FAKE_CUPTI_INITIALIZE what the first call returns.
  */
 #include <stdint.h>
 #include <stdlib.h>
@@ -24,8 +25,9 @@ static int is_sized(const uint64_t *p, uint64_t size) {
     static int name##_called(uint64_t *p)
 
 CALL(cuptiProfilerInitialize, 16) {
+    const char *error = getenv("FAKE_CUPTI_INITIALIZE");
     (void)p;
-    return OK;
+    return error ? atoi(error) : OK;
 }
 CALL(cuptiDeviceGetChipName, 32) {
     p[3] = (uintptr_t) "FAKE";
