@@ -171,12 +171,26 @@ static bool kernel_name(const image *im, size_t index, uint64_t *at, char out[SY
     return true;
 }
 
-/* Is it what C++ makes of the kernel's name, as in _Z5saxpyPf or _ZN1a5saxpyEPf? */
-static bool is_mangled(const char *symbol, const char *kernel) {
-    char part[SYMBOL_TEXT_MAX];
-    snprintf(part, sizeof part, "%zu%s", strlen(kernel), kernel);
-    const char *at = strncmp(symbol, "_Z", 2) == 0 ? strstr(symbol, part) : NULL;
-    return at && (at[-1] < '0' || at[-1] > '9');
+/* What follows a name in what C++ makes of it: "Pf" in _Z5saxpyPf and "EPf" in _ZN1a5saxpyEPf. NULL: the
+ * symbol is of another name. */
+static const char *after_name(const char *symbol, const char *name) {
+    const char *found = NULL, *at = symbol + 2;
+    const size_t n = strlen(name);
+    while (strncmp(symbol, "_Z", 2) == 0 && *at) {
+        size_t length = 0;
+        if (*at < '0' || *at > '9') {
+            at++;
+            continue;
+        }
+        for (; *at >= '0' && *at <= '9'; at++)
+            length = length * 10 + (size_t)(*at - '0');
+        if (length > strlen(at))
+            break;
+        if (length == n && memcmp(at, name, n) == 0)
+            found = at + n;
+        at += length;
+    }
+    return found;
 }
 
 /* Is it there? If not, which are? */
@@ -191,7 +205,7 @@ static tt_status find_kernel(const image *im, const char *kernel) {
         if (!kernel_name(im, i, &at, name))
             continue;
         found = is_text(im, &im->symbol_names, at, kernel);
-        if (is_mangled(name, kernel))
+        if (after_name(name, kernel))
             memcpy(mangled, name, sizeof mangled);
         if (++n <= SHOWN)
             tt__str_addf(&all, "%s%s", n > 1 ? ", " : "", name);
@@ -203,6 +217,32 @@ static tt_status find_kernel(const image *im, const char *kernel) {
                  n ? tt__str_text(&all) : "none", n > SHOWN ? " and more" : "");
     tt__str_free(&all);
     return found ? TT_OK : TT_E_TEMPLATE;
+}
+
+void tt__cubin_arrays(tt__str *out, const void *bytes, size_t n) {
+    image im;
+    Elf64_Sym symbol;
+    if (!open_image(&im, bytes, n) || im.symbol_names.sh_type == SHT_NOBITS)
+        return;
+    const char *names = (const char *)im.bytes + im.symbol_names.sh_offset;
+    for (size_t i = 0; i < im.n_symbols && take_symbol(&im, &symbol, i); i++) {
+        if (ELF64_ST_TYPE(symbol.st_info) != STT_OBJECT || symbol.st_name >= im.symbol_names.sh_size)
+            continue;
+        const char *name = names + symbol.st_name,
+                   *end = memchr(name, 0, im.symbol_names.sh_size - symbol.st_name);
+        if (end && strncmp(name, "_Z", 2) == 0)
+            tt__str_addn(out, name, (size_t)(end - name) + 1);
+    }
+}
+
+const char *tt__cubin_array(const tt__str *arrays, const char *name, const char *last) {
+    const char *at = last ? last + strlen(last) + 1 : arrays->text;
+    for (; at && at < arrays->text + arrays->len; at += strlen(at) + 1) {
+        const char *after = after_name(at, name);
+        if (after && (*after == '\0' || *after == 'I' || strcmp(after, "E") == 0))
+            return at;
+    }
+    return NULL;
 }
 
 static void read_parameter(tt__cubin_entry *out, const attribute *a, int *n_seen) {

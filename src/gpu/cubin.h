@@ -10,6 +10,7 @@
 
 #include "base/limits.h"
 #include "base/status.h"
+#include "base/str.h"
 
 typedef struct tt__cubin_needs {
     int regs;                /* per thread, as the driver counts them */
@@ -31,6 +32,13 @@ typedef struct tt__cubin_entry {
 /* `bytes` may be anything. TT_E_UNSUPPORTED if they are no cubin. TT_E_TEMPLATE if they are one without this
  * kernel: says which there are, and whether C++ has changed its name. */
 tt_status tt__cubin_entry_read(tt__cubin_entry *out, const void *bytes, size_t n, const char *kernel);
+
+/* Appends what C++ calls the arrays of the code, each name with its NUL, without names that it does not
+ * change. `bytes` may be anything. */
+void tt__cubin_arrays(tt__str *out, const void *bytes, size_t n);
+/* The next one of those, after `last`, that C++ makes of this name, as _ZN1a1cE of c. `last` NULL: the first.
+ * NULL: there is none. */
+const char *tt__cubin_array(const tt__str *arrays, const char *name, const char *last);
 
 /* The machine code of a kernel, inside `bytes`. TT_E_UNSUPPORTED: it has none. */
 tt_status tt__cubin_code(const unsigned char **out, size_t *size, const void *bytes, size_t n,

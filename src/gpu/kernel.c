@@ -3,6 +3,7 @@
  */
 #include "gpu/kernel.h"
 
+#include "gpu/cubin.h"
 #include "gpu/fit.h"
 #include "gpu/lowered.h"
 
@@ -63,7 +64,9 @@ tt_status tt__kernel_load(tt__kernel *out, const tt__driver *cu, const void *cub
     *out = (tt__kernel){.n_passes = launch->n_passes};
     TT_TRY(tt__cu_check(cu->cuLibraryLoadData(&out->library, cubin, NULL, NULL, 0, NULL, NULL, 0),
                         "cuLibraryLoadData (%s)", symbols->name[0]));
-    tt_status status = TT_OK;
+    tt_status status;
+    tt__cubin_arrays(&out->arrays, cubin, n);
+    TT_GOTO(tt__str_check(&out->arrays));
     for (int i = 0; i < out->n_passes; i++) {
         TT_GOTO(take_function(out, cu, tt__lowered_name(cubin, n, symbols->name[i]), i));
         if (symbols->foreign && launch->passes[i].n_args) /* a kernel without arguments is not launched */
@@ -81,8 +84,23 @@ tt_status tt__kernel_constant(CUdeviceptr *out, const tt__kernel *kernel, const 
     size_t has = 0;
     *out = 0;
     CUresult r = cu->cuLibraryGetGlobal(out, &has, kernel->library, name);
-    if (r == CUDA_ERROR_NOT_FOUND)
-        return TT_OK;
+    if (r == CUDA_ERROR_NOT_FOUND) {
+        const char *mangled = tt__cubin_array(&kernel->arrays, name, NULL);
+        const char *other = mangled ? tt__cubin_array(&kernel->arrays, name, mangled) : NULL;
+        if (!mangled)
+            return TT_OK;
+        if (other)
+            return tt__fail(TT_E_TEMPLATE,
+                            "the code has two constants %s, %s and %s: give them different names", name,
+                            mangled, other);
+        r = cu->cuLibraryGetGlobal(out, &has, kernel->library, mangled);
+        if (r == CUDA_ERROR_NOT_FOUND)
+            return tt__fail(
+                TT_E_TEMPLATE,
+                "C++ calls the constant %s %s, and the driver does not find it: declare it outside "
+                "of namespaces",
+                name, mangled);
+    }
     TT_TRY(tt__cu_check(r, "cuLibraryGetGlobal (%s)", name));
     return has == bytes
                ? TT_OK
@@ -95,6 +113,7 @@ tt_status tt__kernel_constant(CUdeviceptr *out, const tt__kernel *kernel, const 
 void tt__kernel_unload(tt__kernel *kernel, const tt__driver *cu) {
     if (kernel->library)
         cu->cuLibraryUnload(kernel->library);
+    tt__str_free(&kernel->arrays);
     *kernel = (tt__kernel){0};
 }
 

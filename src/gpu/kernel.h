@@ -6,6 +6,7 @@
 #ifndef TT_GPU_KERNEL_H
 #define TT_GPU_KERNEL_H
 
+#include "base/str.h"
 #include "gpu/driver.h"
 
 typedef struct tt__kernel {
@@ -16,6 +17,7 @@ typedef struct tt__kernel {
                                               the default limit */
     int regs;                              /* per thread, the largest of all passes */
     int static_shared_bytes;               /* likewise */
+    tt__str arrays; /* names of arrays that C++ changed, as tt__cubin_arrays gives them */
 } tt__kernel;
 
 /* Loads the cubin, takes the functions of the launch's passes, and allows each its dynamic shared memory.
@@ -27,7 +29,7 @@ tt_status tt__kernel_load(tt__kernel *out, const tt__driver *cu, const void *cub
 tt_status tt__kernel_allow_shared(tt__kernel *kernel, const tt__driver *cu, const tt__symbols *symbols,
                                   const tt__launch *launch);
 /* The address of a __constant__ array of the code in the current context; 0: the compiled code does not use
- * it. TT_E_TEMPLATE if it has another size. */
+ * it. It may be in a namespace. TT_E_TEMPLATE if it has another size, or cannot be told or found. */
 tt_status tt__kernel_constant(CUdeviceptr *out, const tt__kernel *kernel, const tt__driver *cu,
                               const char *name, size_t bytes);
 void tt__kernel_unload(tt__kernel *kernel, const tt__driver *cu);

@@ -14,13 +14,17 @@ static bool in_comment(const char *source, const char *at) {
     return at[0] == '/' && at[1] == '/';
 }
 
-/* Counts the word in the text, without lines that are comments. */
-static size_t count_in_code(const char *source, const char *word) {
+/* Counts the word in a part of the text, without lines that are comments. `end` NULL: up to its end. */
+static size_t count_in_part(const char *source, const char *end, const char *word) {
     size_t n = strlen(word), found = 0;
-    for (const char *hit = source; (hit = strstr(hit, word)); hit += n)
+    for (const char *hit = source; (hit = strstr(hit, word)) && (!end || hit < end); hit += n)
         found += (hit == source || !tt__is_word_char(hit[-1])) && !tt__is_word_char(hit[n]) &&
                  !in_comment(source, hit);
     return found;
+}
+
+static size_t count_in_code(const char *source, const char *word) {
+    return count_in_part(source, NULL, word);
 }
 
 bool tt__code_has(const char *source, const char *word) {
@@ -107,24 +111,22 @@ static tt_status check_kernel(const tt__template *t, const tt__geometry_expr *g,
     return tt__code_has(t->source, name) ? check_early(t, g, symbol) : fail_code(t, g, name, keyword);
 }
 
-/* Is it declared in one line as in `static __constant__ float name[4]`? */
+/* Is it declared as in `static __constant__ float name[4]`, perhaps on several lines? */
 static bool is_static(const char *source, const char *name) {
-    char before[256];
     for (const char *hit = source; (hit = strstr(hit, name)); hit++) {
         const char *start = hit;
-        while (start > source && !strchr("\n;{}", start[-1]))
-            start--;
-        const size_t n = (size_t)(hit - start) + 1;
         if ((hit > source && tt__is_word_char(hit[-1])) || tt__is_word_char(hit[strlen(name)]))
             continue;
-        tt__copy(before, n < sizeof before ? n : sizeof before, start);
-        if (tt__code_has(before, "static") && tt__code_has(before, "__constant__"))
+        while (start > source && !strchr(";{}", start[-1]) &&
+               (start - source < 2 || strncmp(start - 2, "*/", 2) != 0))
+            start--;
+        if (count_in_part(start, hit, "static") && count_in_part(start, hit, "__constant__"))
             return true;
     }
     return false;
 }
 
-/* It is filled by its name. A name that C++ changes is not found, and the array would stay zero. */
+/* It is filled by its name. A compiler may leave a static array out, or call it otherwise. */
 static tt_status check_constant(const tt__template *t, const tt__operand *o) {
     const bool has = tt__code_has(t->source, o->name);
     if (has && !is_static(t->source, o->name))

@@ -25,6 +25,12 @@ static void look_at(const void *bytes, size_t n, const char *kernel) {
     bool found = status != TT_E_TEMPLATE;
     status = tt__fit_cubin(bytes, n, kernel, &launch, 0);
     fuzz_want(status == TT_E_TEMPLATE || (status == TT_OK && found), "a fit");
+    tt__str arrays = {0};
+    tt__cubin_arrays(&arrays, bytes, n);
+    fuzz_want(!arrays.len || !arrays.text[arrays.len - 1], "whole names");
+    for (const char *at = NULL; (at = tt__cubin_array(&arrays, kernel, at));)
+        fuzz_want(at < arrays.text + arrays.len, "a name");
+    tt__str_free(&arrays);
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {

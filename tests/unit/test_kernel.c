@@ -1,0 +1,126 @@
+/*
+ * Constants of a loaded kernel, also those whose names C++ changes, in cubins that NVRTC makes here. The
+ * driver is replaced: it knows the names that a test gives it.
+ */
+#include "store_fixture.h"
+
+#include "gpu/kernel.h"
+#include "gpu/nvrtc.h"
+
+enum { EXIT_SKIPPED = 77, BYTES = 16 };
+
+static const char *known; /* the driver finds only this one */
+
+static CUresult load(CUlibrary *out, const void *image, CUjit_option *jit_options, void **jit_values,
+                     unsigned n_jit, CUlibraryOption *options, void **values, unsigned n) {
+    (void)image, (void)jit_options, (void)jit_values, (void)n_jit, (void)options, (void)values, (void)n;
+    *out = (CUlibrary)&known;
+    return CUDA_SUCCESS;
+}
+
+static CUresult unload(CUlibrary library) {
+    return library == (CUlibrary)&known ? CUDA_SUCCESS : CUDA_ERROR_INVALID_HANDLE;
+}
+
+static CUresult get_kernel(CUkernel *out, CUlibrary library, const char *name) {
+    (void)library, (void)name;
+    *out = (CUkernel)&known;
+    return CUDA_SUCCESS;
+}
+
+static CUresult get_function(CUfunction *out, CUkernel kernel) {
+    *out = (CUfunction)kernel;
+    return CUDA_SUCCESS;
+}
+
+static CUresult get_attribute(int *value, CUfunction_attribute attribute, CUfunction fn) {
+    (void)attribute, (void)fn;
+    *value = 0;
+    return CUDA_SUCCESS;
+}
+
+static CUresult get_global(CUdeviceptr *at, size_t *bytes, CUlibrary library, const char *name) {
+    (void)library;
+    if (strcmp(name, known) != 0)
+        return CUDA_ERROR_NOT_FOUND;
+    *at = 4096;
+    *bytes = BYTES;
+    return CUDA_SUCCESS;
+}
+
+static const tt__driver cu = {.cuLibraryLoadData = load,
+                              .cuLibraryUnload = unload,
+                              .cuLibraryGetKernel = get_kernel,
+                              .cuKernelGetFunction = get_function,
+                              .cuFuncGetAttribute = get_attribute,
+                              .cuLibraryGetGlobal = get_global};
+
+#define KERNEL "extern \"C\" __global__ void k(float *x) { x[0] = "
+
+static void load_code(tt__kernel *out, const char *code) {
+    static const tt__symbols symbols = {.name = {"k"}};
+    static const tt__launch launch = {.n_passes = 1};
+    tt__str cubin = {0};
+    assert_ok(tt__nvrtc_compile(&cubin, "k.cu", code, "", 0, 90));
+    assert_ok(tt__kernel_load(out, &cu, cubin.text, cubin.len, &symbols, &launch));
+    tt__str_free(&cubin); /* a plan does not keep it */
+}
+
+static void finds_what_cpp_calls_otherwise(void **state) {
+    (void)state;
+    static const struct {
+        const char *code, *known;
+    } cases[] = {
+        {"__constant__ float c[4]; " KERNEL "c[1]; }", "c"},
+        {"namespace n { __constant__ float c[4]; } " KERNEL "n::c[1]; }", "_ZN1n1cE"},
+        {"namespace a { namespace n1 { __constant__ float c[4]; __constant__ float cc[4]; } } " KERNEL
+         "a::n1::c[1]; }",
+         "_ZN1a2n11cE"},
+        {"namespace c { __constant__ float c[4], d[4]; } " KERNEL "c::c[1] + c::d[1]; }", "_ZN1c1cE"},
+        {"template <class T> __constant__ T c[4]; " KERNEL "c<float>[1]; }", "_Z1cIfE"},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        tt__kernel kernel;
+        CUdeviceptr at;
+        load_code(&kernel, cases[i].code);
+        known = cases[i].known;
+        assert_ok(tt__kernel_constant(&at, &kernel, &cu, "c", BYTES));
+        if (at != 4096)
+            fail_msg("%s stays zero", cases[i].known);
+        assert_fails(tt__kernel_constant(&at, &kernel, &cu, "c", BYTES + 4), TT_E_TEMPLATE,
+                     "the constant c has 16 bytes in the code, but its line says 20");
+        tt__kernel_unload(&kernel, &cu);
+    }
+}
+
+static void refuses_what_it_cannot_fill(void **state) {
+    (void)state;
+    tt__kernel kernel;
+    CUdeviceptr at;
+    load_code(&kernel, "namespace n { __constant__ float c[4]; } " KERNEL "n::c[1]; }");
+    known = "none";
+    assert_fails(tt__kernel_constant(&at, &kernel, &cu, "c", BYTES), TT_E_TEMPLATE,
+                 "C++ calls the constant c _ZN1n1cE, and the driver does not find it: declare it outside of "
+                 "namespaces");
+    assert_ok(tt__kernel_constant(&at, &kernel, &cu, "n", BYTES)); /* no array, so no code uses it */
+    assert_true(at == 0);
+    tt__kernel_unload(&kernel, &cu);
+    load_code(&kernel,
+              "namespace n { __constant__ float c[4]; } namespace m { __constant__ float c[4]; } " KERNEL
+              "n::c[1] + m::c[1]; }");
+    assert_fails(tt__kernel_constant(&at, &kernel, &cu, "c", BYTES), TT_E_TEMPLATE,
+                 "the code has two constants c, _ZN1");
+    tt__kernel_unload(&kernel, &cu);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(finds_what_cpp_calls_otherwise),
+        cmocka_unit_test(refuses_what_it_cannot_fill),
+    };
+    if (tt__nvrtc_open() != TT_OK) {
+        print_message("%s\n", tt_last_error());
+        return EXIT_SKIPPED;
+    }
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
