@@ -22,9 +22,10 @@ static tt_status read_template(tt__template **out, const char *path, const char 
 }
 
 tt_status tt_kernel_open(tt_kernel **out, tt_ctx *ctx, const char *path, const char *source) {
+    if (out)
+        *out = NULL;
     if (!out || !ctx)
         return tt__fail(TT_E_INVALID, "tt_kernel_open: %s is NULL", out ? "the context" : "out");
-    *out = NULL;
     tt_kernel *k = calloc(1, sizeof *k);
     if (!k)
         return tt__fail_memory(sizeof *k);
@@ -53,14 +54,20 @@ const char *tt_kernel_name(const tt_kernel *kernel) {
 
 /* ---- For programs built with 0.1: its header has these functions instead of tt_problem.kernel --- */
 
+tt_status tt__no_kernel(void) {
+    return tt__fail(TT_E_INVALID, "the kernel is NULL: tt_kernel_open makes one");
+}
+
 TT_API tt_status tt_kernel_best(tt_choice *out, tt_kernel *kernel, const char *values);
 tt_status tt_kernel_best(tt_choice *out, tt_kernel *kernel, const char *values) {
     const tt_problem p = {.size = sizeof p, .kernel = kernel, .values = values};
-    return tt_best(out, kernel->ctx, &p);
+    return kernel ? tt_best(out, kernel->ctx, &p) : tt__no_kernel();
 }
 
 TT_API tt_status tt_kernel_plan(tt_plan **out, tt_kernel *kernel, const char *values);
 tt_status tt_kernel_plan(tt_plan **out, tt_kernel *kernel, const char *values) {
     const tt_problem p = {.size = sizeof p, .kernel = kernel, .values = values};
-    return tt_plan_create(out, kernel->ctx, &p);
+    if (out)
+        *out = NULL;
+    return kernel ? tt_plan_create(out, kernel->ctx, &p) : tt__no_kernel();
 }

@@ -10,6 +10,10 @@
 #include "base/suggest.h"
 #include "dispatch/first_use.h"
 
+static tt_status no_plan(void) {
+    return tt__fail(TT_E_INVALID, "the plan is NULL: tt_plan_create makes one");
+}
+
 tt_status tt_plan_create(tt_plan **out, tt_ctx *ctx, const tt_problem *problem) {
     tt__question q;
     if (!out)
@@ -51,6 +55,8 @@ static tt_argument argument(const tt_plan *plan, size_t i) {
 
 tt_status tt_plan_argument(tt_argument *out, const tt_plan *plan, size_t i) {
     TT_TRY(tt__sized_check(out, "tt_argument"));
+    if (!plan)
+        return no_plan();
     if (i >= tt_plan_n_arguments(plan))
         return tt__fail(TT_E_INVALID, "argument %zu of a plan with %zu", i, tt_plan_n_arguments(plan));
     tt_argument a = argument(plan, i);
@@ -63,7 +69,7 @@ tt_status tt_plan_argument(tt_argument *out, const tt_plan *plan, size_t i) {
 TT_API size_t tt_plan_arguments(const tt_plan *plan, tt_argument *out, size_t n);
 size_t tt_plan_arguments(const tt_plan *plan, tt_argument *out, size_t n) {
     size_t known = plan && plan->of_user ? (size_t)plan->n_parameters : 0;
-    for (size_t i = 0; i < n && i < known; i++)
+    for (size_t i = 0; i < n && i < known && out; i++)
         out[i] = argument(plan, i);
     return known;
 }
@@ -159,7 +165,7 @@ __attribute__((noinline)) tt_status tt__plan_launch_with(const tt_plan *plan, CU
 
 tt_status tt_plan_launch(const tt_plan *plan, CUdeviceptr dst, CUdeviceptr src, CUstream stream) {
     if (!plan)
-        return tt__fail(TT_E_INVALID, "the plan is NULL: tt_plan_create makes one");
+        return no_plan();
     /* One branch for alignment and 0, because every launch comes here. */
     if (plan->n_buffers != 1 + (dst != src) || (((dst | src) & plan->misaligned) | !dst | !src))
         return plan->needs_scratch ? tt__plan_launch_with(plan, dst, src, plan->scratch, stream)
@@ -186,7 +192,7 @@ static tt_status check_argument(const tt_plan *plan, void *const *args, int i) {
 
 tt_status tt_plan_launch_args(const tt_plan *plan, void *const *args, size_t n, CUstream stream) {
     if (!plan)
-        return tt__fail(TT_E_INVALID, "the plan is NULL: tt_plan_create makes one");
+        return no_plan();
     if (n != (size_t)plan->n_parameters)
         return tt__fail(TT_E_INVALID, "%zu arguments for %s, which takes %d: %s first", n,
                         plan->choice.kernel, plan->n_parameters, plan->parameters[0].name);

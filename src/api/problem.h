@@ -22,4 +22,7 @@ typedef struct tt__question {
 /* TT_E_INVALID: it is not exactly one problem of one operation, or its kernel belongs to another context. */
 tt_status tt__question_of(tt__question *out, tt_ctx *ctx, const tt_problem *in);
 
+/* TT_E_INVALID: a kernel that is NULL. */
+tt_status tt__no_kernel(void);
+
 #endif

@@ -140,13 +140,16 @@ TT_API tt_status tt_kernel_tune(tt_report **out, tt_kernel *kernel, const char *
                                 const tt_tune_opts *opts);
 tt_status tt_kernel_tune(tt_report **out, tt_kernel *kernel, const char *const *values, size_t n,
                          const tt_tune_opts *opts) {
+    if (out)
+        *out = NULL;
+    if (!kernel)
+        return tt__no_kernel();
     tt_problem *problems = calloc(n ? n : 1, sizeof *problems);
-    *out = NULL;
     if (!problems)
         return tt__fail_memory(n * sizeof *problems);
-    for (size_t i = 0; i < n; i++)
+    for (size_t i = 0; i < n && values; i++)
         problems[i] = (tt_problem){.size = sizeof *problems, .kernel = kernel, .values = values[i]};
-    tt_status status = tt_tune(out, kernel->ctx, problems, n, opts);
+    tt_status status = tt_tune(out, kernel->ctx, problems, values ? n : 0, opts);
     free(problems);
     return status;
 }

@@ -27,6 +27,9 @@ static tt_status open_with(tt__template_set *out, const char *const *paths, size
     *out = (tt__template_set){0};
     for (size_t i = 0; i < n; i++) {
         tt__template *t;
+        if (i >= tt__n_builtins && !paths[i - tt__n_builtins])
+            TT_GOTO(tt__fail(TT_E_INVALID, "templates[%zu] is NULL: it must be the path of a .cu file",
+                             i - tt__n_builtins));
         TT_GOTO(i < tt__n_builtins ? builtin(&t, &tt__builtins[i])
                                    : tt__template_load(&t, paths[i - tt__n_builtins]));
         TT_GOTO(tt__template_set_add(out, t));
