@@ -1,220 +1,11 @@
 /*
- * The look-up ladder: layers, near and far problems, and answers for untuned problems.
+ * The look-up ladder: near and far problems, files of users, and answers for untuned problems.
  */
-#include "store_fixture.h"
+#include "ladder_fixture.h"
 
 #include "api/problem.h"
 #include "dispatch/ladder.h"
-#include "dispatch/layers.h"
 #include "dispatch/shipped.h"
-#include "problem_fixture.h"
-
-/* Like an H100, but no winners ship for it. */
-static const tt__gpu h800 = {.name = "NVIDIA H800",
-                             .cc = 90,
-                             .sm_count = 132,
-                             .memory_bytes = INT64_C(85028896768),
-                             .l2_bytes = 52428800,
-                             .max_threads_per_block = 1024,
-                             .shared_per_block = 232448,
-                             .peak_gbps = 3352.3};
-
-static tt_ctx *ctx_of(const char *db, const char *gpu) {
-    tt_ctx *ctx;
-    tt_open_opts opts = TT_INIT(tt_open_opts);
-    opts.db_path = db;
-    opts.gpu = gpu;
-    assert_ok(tt_open(&ctx, &opts));
-    return ctx;
-}
-
-/* The classic kernel with its text of today, which any ordinary problem allows. */
-static const tt__template *classic(tt_ctx *ctx) {
-    const tt__template *t = tt__template_set_find(&ctx->templates, "transpose_tiled");
-    assert_non_null(t);
-    assert_ok(tt__template_read(&t));
-    return t;
-}
-
-/* Makes this configuration (NULL: the default one) the winner of a problem in a store. */
-static void crown_of(tt__store *s, const char *source, const tt__gpu *gpu, const tt__problem *p,
-                     const char *hash, const char *config, double time_us) {
-    const tt__env env = {"580.159.04", "13.0", TT__METHOD};
-    tt_ctx *ctx = ctx_of(":memory:", NULL);
-    const tt__template *t = classic(ctx);
-    tt__winner w = a_winner(time_us);
-    int64_t gpu_id, problem, config_id, run;
-    assert_ok(tt__store_gpu(s, gpu, &gpu_id));
-    assert_ok(tt__store_problem(s, p, &problem));
-    assert_ok(tt__store_config(s, t->kernel, t->op, hash ? hash : t->hash,
-                               config ? config : t->default_config, &config_id));
-    assert_ok(tt__store_run_begin(s, gpu_id, &env, source, &run));
-    assert_ok(tt__store_winner_put(s, run, problem, config_id, &w));
-    tt_close(&ctx);
-}
-
-static void crown_in(const char *path, const tt__gpu *gpu, const tt__problem *p, const char *hash,
-                     const char *config, double time_us) {
-    tt__store *s = must_open(path);
-    crown_of(s, "measured", gpu, p, hash, config, time_us);
-    tt__store_close(&s);
-}
-
-static tt_choice best(tt_ctx *ctx, const tt__problem *p) {
-    tt_choice c = TT_INIT(tt_choice);
-    tt_problem asked = tt__matrix_of(p);
-    assert_ok(tt_best(&c, ctx, &asked));
-    return c;
-}
-
-/* ---- Layers -------------------------------------------------------------------------------------------- */
-
-static const char small[] = "TILE_DIM=16 BLOCK_ROWS=16 PAD=1 UNROLL=1 ORDER=1";
-
-static void layers_answer_in_order(void **state) {
-    (void)state;
-    const char *user = in_dir("user.db"), *system = in_dir("system.db");
-    tt__problem p = square(3000);
-    setenv("TILETUNE_SYSTEM_DB", system, 1);
-    crown_in(system, &h800, &p, NULL, small, 60);
-    tt__store *s = must_open(user);
-    tt__store_close(&s);
-    tt_ctx *ctx = ctx_of(user, "h800"); /* a GPU that only the system's store knows */
-    tt_choice c = best(ctx, &p);
-    assert_int_equal(c.match, TT_MATCH_EXACT);
-    assert_string_equal(c.layer, "system");
-    assert_string_equal(c.config, small);
-    c = best(ctx, &p); /* the same from memory */
-    assert_string_equal(c.layer, "system");
-    tt_close(&ctx);
-
-    crown_in(user, &h800, &p, "0123", NULL, 50); /* stale here, valid there */
-    ctx = ctx_of(user, "h800");
-    assert_string_equal(best(ctx, &p).layer, "system");
-    tt_close(&ctx);
-    crown_in(system, &h800, &p, "0123", small, 60);
-    ctx = ctx_of(user, "h800");
-    c = best(ctx, &p);
-    assert_int_equal(c.match, TT_MATCH_STALE);
-    assert_string_equal(c.layer, "user");
-    assert_non_null(strstr(c.why, "template changed"));
-    tt_close(&ctx);
-    crown_in(user, &h800, &p, NULL, NULL, 50);
-    ctx = ctx_of(user, "h800");
-    c = best(ctx, &p);
-    assert_int_equal(c.match, TT_MATCH_EXACT);
-    assert_string_equal(c.layer, "user");
-    tt_close(&ctx);
-
-    /* Parameters of an older text are adapted, unless a value does not exist any more. */
-    crown_in(user, &h800, &p, "0123", "TILE_DIM=16 BLOCK_ROWS=16 PAD=1 GONE=5", 50);
-    ctx = ctx_of(user, "h800");
-    c = best(ctx, &p);
-    assert_int_equal(c.match, TT_MATCH_STALE);
-    assert_string_equal(c.config, small);
-    assert_string_equal(c.layer, "user");
-    tt_close(&ctx);
-    crown_in(user, &h800, &p, "0123", "TILE_DIM=17 BLOCK_ROWS=16 PAD=1 GONE=5", 50);
-    crown_in(system, &h800, &p, NULL, NULL, 60);
-    ctx = ctx_of(user, "h800");
-    assert_string_equal(best(ctx, &p).layer, "system");
-    tt_close(&ctx);
-    unsetenv("TILETUNE_SYSTEM_DB");
-}
-
-static void a_bad_system_store(void **state) {
-    (void)state;
-    tt_ctx *ctx;
-    tt_open_opts opts = TT_INIT(tt_open_opts);
-    opts.db_path = ":memory:";
-    setenv("TILETUNE_SYSTEM_DB", in_dir("none.db"), 1);
-    assert_fails(tt_open(&ctx, &opts), TT_E_DB, "TILETUNE_SYSTEM_DB: ");
-    assert_fails(tt_open(&ctx, &opts), TT_E_DB, "none.db");
-    setenv("TILETUNE_SYSTEM_DB", "", 1);
-    assert_ok(tt_open(&ctx, &opts));
-    tt_close(&ctx);
-    unsetenv("TILETUNE_SYSTEM_DB");
-    assert_ok(tt_open(&ctx, &opts));
-    tt_close(&ctx);
-}
-
-/* Warm and cold are two problems; what is known of one is a default for the other, also from memory. */
-static void warm_and_cold(void **state) {
-    (void)state;
-    const char *user = in_dir("user.db");
-    tt__problem cold = square(3000), warm = cold;
-    warm.warm = true;
-    tt__problem ways[] = {warm, cold};
-    tt__gpu gpu = h800;
-    gpu.cc = 80;                              /* no winner ships for it */
-    for (int other = 0; other < 2; other++) { /* first only the one is known, then the other too */
-        crown_in(user, &gpu, &ways[other], NULL, other ? NULL : small, 50);
-        tt_ctx *ctx = ctx_of(user, "h800");
-        for (int again = 0; again < 2; again++) {
-            tt_choice w = best(ctx, &warm), c = best(ctx, &cold);
-            assert_int_equal(w.match, TT_MATCH_EXACT);
-            assert_string_equal(w.config, small);
-            assert_int_equal(c.match, other ? TT_MATCH_EXACT : TT_MATCH_DEFAULT);
-            assert_int_equal(strcmp(c.config, small) == 0, !other);
-            assert_true(other || strstr(c.why, "as for 3000x3000, warm"));
-        }
-        tt_close(&ctx);
-    }
-}
-
-/* Winners of another process are seen, after a moment. */
-static void answers_do_not_grow_old(void **state) {
-    (void)state;
-    const char *user = in_dir("user.db");
-    tt__problem p = square(3000), q = square(5000);
-    crown_in(user, &h800, &p, NULL, NULL, 50);
-    tt_ctx *ctx = ctx_of(user, "h800");
-    assert_int_equal(best(ctx, &q).match, TT_MATCH_NEAREST);
-    crown_in(user, &h800, &q, NULL, small, 90);
-    usleep(1100000);
-    tt_choice c = best(ctx, &q);
-    assert_int_equal(c.match, TT_MATCH_EXACT);
-    assert_string_equal(c.config, small);
-    tt_close(&ctx);
-}
-
-/* A lock file answers alone: neither what is near nor what ships does. */
-static void a_lock_file_answers_alone(void **state) {
-    (void)state;
-    const char *file = in_dir("user.db");
-    tt__problem locked = square(3000), near = square(3001), shipped = square(4096);
-    crown_in(file, &h800, &locked, "0123", small, 50); /* stale, and used */
-    tt_open_opts opts = TT_INIT(tt_open_opts);
-    tt_ctx *ctx;
-    opts.gpu = "h800";
-    opts.lock_file = file;
-    for (opts.lock_default = 0; opts.lock_default < 2; opts.lock_default++) {
-        tt_choice choice = TT_INIT(tt_choice);
-        assert_ok(tt_open(&ctx, &opts));
-        tt_choice c = best(ctx, &locked);
-        assert_int_equal(c.match, TT_MATCH_STALE);
-        assert_string_equal(c.config, small);
-        const tt__problem *others[] = {&near, &shipped};
-        for (size_t i = 0; i < 2; i++) {
-            tt_status status = tt__best(&choice, ctx, &ctx->templates, others[i]);
-            assert_int_equal(status, opts.lock_default ? TT_OK : TT_E_NO_WINNER);
-            if (opts.lock_default)
-                assert_int_equal(choice.match, TT_MATCH_DEFAULT);
-            else
-                assert_non_null(strstr(tt_last_error(), "has no winner for the transpose of"));
-        }
-        tt_close(&ctx);
-    }
-    opts.lock_default = 0;
-    opts.db_path = file;
-    assert_int_equal(tt_open(&ctx, &opts), TT_E_INVALID);
-    opts.db_path = NULL;
-    opts.lock_file = "/none/such.lock";
-    assert_int_equal(tt_open(&ctx, &opts), TT_E_DB);
-    opts.lock_file = NULL;
-    opts.lock_default = 1;
-    assert_int_equal(tt_open(&ctx, &opts), TT_E_INVALID);
-}
 
 /* ---- Distances and limits ------------------------------------------------------------------------------ */
 
@@ -223,7 +14,7 @@ static void each_dimension_counts(void **state) {
     const char *user = in_dir("user.db");
     tt__problem flat = MATRIX(.rows = 64, .cols = 65536), /* of nearly the same area as what is asked for */
         wide = square(1024), asked = square(1500);
-    crown_in(user, &h800, &flat, NULL, small, 50);
+    crown_in(user, &h800, &flat, NULL, small_config, 50);
     crown_in(user, &h800, &wide, NULL, NULL, 50);
     tt_ctx *ctx = ctx_of(user, "h800");
     tt_choice c = best(ctx, &asked);
@@ -235,11 +26,11 @@ static void each_dimension_counts(void **state) {
     tt__gpu other = h800; /* nearer, but elsewhere; then far nearer */
     strcpy(other.name, "NVIDIA H800 PCIe");
     tt__problem near = square(1448);
-    crown_in(user, &other, &near, NULL, small, 50);
+    crown_in(user, &other, &near, NULL, small_config, 50);
     ctx = ctx_of(user, h800.name);
     assert_int_equal(best(ctx, &asked).match, TT_MATCH_NEAREST);
     tt__problem far = square(16384);
-    crown_in(user, &other, &far, NULL, small, 50);
+    crown_in(user, &other, &far, NULL, small_config, 50);
     assert_int_equal(best(ctx, &far).match, TT_MATCH_OTHER_GPU);
     assert_string_equal(best(ctx, &far).gpu, other.name);
     tt_close(&ctx);
@@ -266,7 +57,7 @@ static void stale_is_further(void **state) {
         remove(user);
         for (int k = 0; k < 2; k++) {
             tt__problem p = square(cases[i].sides[k]);
-            crown_in(user, &gpu, &p, cases[i].hashes[k], small, 50);
+            crown_in(user, &gpu, &p, cases[i].hashes[k], small_config, 50);
         }
         tt_ctx *ctx = ctx_of(user, h800.name);
         tt_choice c = best(ctx, &asked);
@@ -301,7 +92,7 @@ static void answers_are_not_mixed_up(void **state) {
     enum { OTHERS = 1200 };
     const char *user = in_dir("user.db");
     tt__problem p = square(3000);
-    crown_in(user, &h800, &p, NULL, small, 50);
+    crown_in(user, &h800, &p, NULL, small_config, 50);
     tt_ctx *ctx = ctx_of(user, "h800");
     assert_int_equal(best(ctx, &p).match, TT_MATCH_EXACT);
     for (int64_t i = 0; i < OTHERS; i++) {
@@ -341,8 +132,8 @@ static void far_is_not_near(void **state) {
     tt__gpu gpu = h800, other = h800;
     gpu.cc = other.cc = 80; /* no winner ships for it */
     strcpy(other.name, "NVIDIA A100");
-    crown_in(user, &gpu, &large, NULL, small, 50);
-    crown_in(user, &other, &large, NULL, small, 50);
+    crown_in(user, &gpu, &large, NULL, small_config, 50);
+    crown_in(user, &other, &large, NULL, small_config, 50);
     tt_ctx *ctx = ctx_of(user, h800.name);
     tt__problem asked[] = {square(1024), square(1000), square(96)}; /* 6, 6.1 and 12.8 away */
     for (int i = 0; i < 3; i++) {
@@ -534,12 +325,7 @@ static void shipped_winners_answer(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        TEST(layers_answer_in_order),
-        TEST(a_bad_system_store),
-        TEST(warm_and_cold),
-        TEST(answers_do_not_grow_old),
         TEST(answers_are_not_mixed_up),
-        TEST(a_lock_file_answers_alone),
         TEST(each_dimension_counts),
         TEST(stale_is_further),
         TEST(imported_winners_are_looked_at),

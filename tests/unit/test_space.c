@@ -1,82 +1,12 @@
 /*
  * Compares the space with loops in C: its configurations, their order, and how each is launched.
  */
-#include <inttypes.h>
-#include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
+#include "template_fixture.h"
+
 #include <stdio.h>
-#include <string.h>
 
-#include <cmocka.h>
-
-#include "base/clock.h"
 #include "base/grow.h"
 #include "problem_fixture.h"
-#include "template/template.h"
-
-#ifndef TT_SOURCE_DIR
-#define TT_SOURCE_DIR "."
-#endif
-#define COUNT(a) (sizeof(a) / sizeof *(a))
-
-__attribute__((weak)) const tt__builtin tt__builtins[] = {{"", "", NULL}};
-__attribute__((weak)) const size_t tt__n_builtins = 0;
-
-static const tt__gpu h100 = {.cc = 90,
-                             .sm_count = 132,
-                             .l2_bytes = 52428800,
-                             .max_threads_per_block = 1024,
-                             .shared_per_block = 232448};
-static const tt__gpu small = {
-    .cc = 75, .sm_count = 1, .max_threads_per_block = 256, .shared_per_block = 8192};
-
-static const struct {
-    int64_t rows, cols;
-    int elem_size, align;
-} shapes[] = {
-    {8192, 8192, 4, 16},  {1, 1, 1, 1},           {17, 1000, 2, 2},      {4194304, 64, 4, 16},
-    {64, 4194304, 8, 16}, {65536, 65536, 16, 16}, {100, 100, 8, 4},      {3000000, 3000000, 1, 8},
-    {4096, 4096, 16, 16}, {2147483648, 2, 4, 8},  {2, 2147483648, 4, 8}, {16777216, 4194304, 4, 4},
-};
-
-static tt__problem problem(const char *op, size_t shape) {
-    const int64_t rows = shapes[shape].rows, cols = shapes[shape].cols;
-    const int elem_size = shapes[shape].elem_size;
-    if (strcmp(op, "copy") == 0) {
-        tt__problem copy = problem_of("copy", "bytes=1");
-        tt__problem_set(&copy, "bytes", rows * cols * elem_size);
-        return copy;
-    }
-    tt__problem p = square_of(1, elem_size); /* some of these may not be asked for */
-    const int64_t values[] = {rows, cols, cols, rows, rows * cols, rows * cols, shapes[shape].align};
-    static const char *const names[] = {"rows", "cols", "lds", "ldd", "src_stride", "dst_stride", "align"};
-    for (size_t i = 0; i < COUNT(values); i++)
-        tt__problem_set(&p, names[i], values[i]);
-    return p;
-}
-
-static tt__template *load(const char *name) {
-    tt__template *t;
-    char path[4096];
-    snprintf(path, sizeof path, TT_SOURCE_DIR "/kernel_templates/%s", name);
-    if (tt__template_load(&t, path) != TT_OK)
-        fail_msg("%s", tt_last_error());
-    return t;
-}
-
-/* A template around the lines given. */
-static tt__template *make(const char *lines) {
-    tt__str s = {0};
-    tt__template *t;
-    tt__str_addf(&s, "//@ kernel k\n//@ op transpose\n%sextern \"C\" void k();\n", lines);
-    if (tt__template_parse(&t, "t.cu", s.text) != TT_OK)
-        fail_msg("%s", tt_last_error());
-    tt__str_free(&s);
-    return t;
-}
 
 static int64_t ceil_div(int64_t a, int64_t b) {
     return (a + b - 1) / b;
@@ -208,11 +138,11 @@ static void agrees_with_loops(void **state) {
         void (*list)(tt__space *, const tt__gpu *, const tt__problem *);
     } cases[] = {{"transpose_tiled.cu", "transpose", list_tiled}, {"copy_linear.cu", "copy", list_linear}};
     size_t total = 0;
-    for (size_t i = 0; i < COUNT(cases) * COUNT(shapes) * 2; i++) {
-        const tt__gpu *gpu = i % 2 ? &small : &h100;
-        size_t k = i / 2 / COUNT(shapes);
-        tt__problem p = problem(cases[k].op, i / 2 % COUNT(shapes));
-        tt__template *t = load(cases[k].file);
+    for (size_t i = 0; i < COUNT(cases) * TEMPLATE_SHAPES * 2; i++) {
+        const tt__gpu *gpu = i % 2 ? &template_gpu_small : &template_gpu;
+        size_t k = i / 2 / TEMPLATE_SHAPES;
+        tt__problem p = template_problem(cases[k].op, i / 2 % TEMPLATE_SHAPES);
+        tt__template *t = template_load(cases[k].file);
         tt__space found = {0}, expected = {0};
         if (tt__space_add(&found, t, gpu, &p) != TT_OK)
             fail_msg("%s", tt_last_error());
@@ -235,15 +165,15 @@ static void agrees_with_loops(void **state) {
 /* The numbers themselves, counted on paper. */
 static void has_known_sizes(void **state) {
     (void)state;
-    tt__template *tiled = load("transpose_tiled.cu"), *linear = load("copy_linear.cu");
-    tt__problem p = problem("transpose", 0), copy = problem("copy", 0);
+    tt__template *tiled = template_load("transpose_tiled.cu"), *linear = template_load("copy_linear.cu");
+    tt__problem p = template_problem("transpose", 0), copy = template_problem("copy", 0);
     tt__space s = {0};
     /* (TILE_DIM, BLOCK_ROWS): 16 x {4, 8, 16}, 32 x {2..32}, 64 x {2..16}, 128 x 8; x 4 x 4 x 2 */
-    assert_int_equal(tt__space_add(&s, tiled, &h100, &p), TT_OK);
+    assert_int_equal(tt__space_add(&s, tiled, &template_gpu, &p), TT_OK);
     assert_int_equal(s.n, (3 + 5 + 4 + 1) * 32);
-    assert_int_equal(tt__space_add(&s, linear, &h100, &p), TT_OK); /* another op adds nothing */
+    assert_int_equal(tt__space_add(&s, linear, &template_gpu, &p), TT_OK); /* another op adds nothing */
     assert_int_equal(s.n, 416);
-    assert_int_equal(tt__space_add(&s, linear, &h100, &copy), TT_OK);
+    assert_int_equal(tt__space_add(&s, linear, &template_gpu, &copy), TT_OK);
     assert_int_equal(s.n, 416 + (3 * 4 * 4 - 4) * 2 + 4 * 4);
     assert_string_equal(s.items[416].config, linear->default_config);
     tt__space_free(&s);
@@ -253,18 +183,18 @@ static void has_known_sizes(void **state) {
 
 static void knows_words_and_arguments(void **state) {
     (void)state;
-    tt__template *t =
-        make("//@ param MODE fast slow\n//@ param N 0 1 auto\n//@ where MODE = 'fast' OR N = 'auto'\n"
-             "//@ block 8, 4, 2\n//@ grid rows, 2, iif(N = 'auto', 7, N + 1)\n"
-             "//@ args src, i32 -cols, dst, f32 1.0 / rows, i64 rows * cols, f32 3\n"
-             "//@ default MODE=slow N=auto\n");
+    tt__template *t = template_make(
+        "//@ param MODE fast slow\n//@ param N 0 1 auto\n//@ where MODE = 'fast' OR N = 'auto'\n"
+        "//@ block 8, 4, 2\n//@ grid rows, 2, iif(N = 'auto', 7, N + 1)\n"
+        "//@ args src, i32 -cols, dst, f32 1.0 / rows, i64 rows * cols, f32 3\n"
+        "//@ default MODE=slow N=auto\n");
     static const char *const order[] = {"MODE=slow N=auto", "MODE=fast N=0", "MODE=fast N=1",
                                         "MODE=fast N=auto"};
     static const unsigned grid_z[] = {7, 1, 2, 7};
-    tt__problem p = problem("transpose", 3);
+    tt__problem p = template_problem("transpose", 3);
     tt__space s = {0};
     tt__problem_set(&p, "rows", 8);
-    assert_int_equal(tt__space_add(&s, t, &h100, &p), TT_OK);
+    assert_int_equal(tt__space_add(&s, t, &template_gpu, &p), TT_OK);
     assert_int_equal(s.n, COUNT(order));
     for (size_t i = 0; i < s.n; i++) {
         const tt__launch *l = &s.items[i].launch;
@@ -314,11 +244,11 @@ static const struct {
 
 static void resolves_and_says_why_not(void **state) {
     (void)state;
-    tt__template *t = load("transpose_tiled.cu");
+    tt__template *t = template_load("transpose_tiled.cu");
     tt__candidate c;
     for (size_t i = 0; i < COUNT(resolved); i++) {
-        tt__problem p = problem("transpose", resolved[i].shape);
-        tt_status status = tt__space_resolve(&c, t, &h100, &p, resolved[i].config);
+        tt__problem p = template_problem("transpose", resolved[i].shape);
+        tt_status status = tt__space_resolve(&c, t, &template_gpu, &p, resolved[i].config);
         if (status != resolved[i].status ||
             (status != TT_OK && !strstr(tt_last_error(), resolved[i].sentence)))
             fail_msg("status %d\n  found    %s\n  expected %s", status, tt_last_error(),
@@ -326,8 +256,8 @@ static void resolves_and_says_why_not(void **state) {
         if (status == TT_OK)
             assert_string_equal(c.config, "TILE_DIM=64 BLOCK_ROWS=8 PAD=0 UNROLL=2 ORDER=1");
     }
-    tt__problem copy = problem("copy", 0);
-    assert_int_equal(tt__space_resolve(&c, t, &h100, &copy, t->default_config), TT_E_UNSUPPORTED);
+    tt__problem copy = template_problem("copy", 0);
+    assert_int_equal(tt__space_resolve(&c, t, &template_gpu, &copy, t->default_config), TT_E_UNSUPPORTED);
     assert_non_null(strstr(tt_last_error(), "transpose_tiled is a transpose, not a copy"));
     tt__template_free(&t);
 }
@@ -336,10 +266,10 @@ static void resolves_and_says_why_not(void **state) {
 static void refuses_bad_geometry(void **state) {
     (void)state;
     tt__template *t =
-        make("//@ param N 4 0\n//@ block 1\n//@ grid rows / N\n//@ args dst\n//@ default N=4\n");
-    tt__problem p = problem("transpose", 0);
+        template_make("//@ param N 4 0\n//@ block 1\n//@ grid rows / N\n//@ args dst\n//@ default N=4\n");
+    tt__problem p = template_problem("transpose", 0);
     tt__space s = {0};
-    assert_int_equal(tt__space_add(&s, t, &h100, &p), TT_E_TEMPLATE);
+    assert_int_equal(tt__space_add(&s, t, &template_gpu, &p), TT_E_TEMPLATE);
     assert_non_null(
         strstr(tt_last_error(), "t.cu:5:10: grid `rows / N` is NULL (a division by zero?) for N=0"));
     assert_int_equal(s.n, 0);
@@ -347,158 +277,11 @@ static void refuses_bad_geometry(void **state) {
     tt__template_free(&t);
 }
 
-/* A template with n parameters of eight values. */
-static tt__template *make_large(int n, const char *wheres) {
-    tt__str s = {0}, def = {0};
-    for (int k = 0; k < n; k++) {
-        tt__str_addf(&s, "//@ param P%d 0 1 2 3 4 5 6 7\n", k);
-        tt__str_addf(&def, " P%d=0", k);
-    }
-    tt__str_addf(&s, "%s//@ block 1 + P%d\n//@ grid 1\n//@ args dst\n//@ default%s\n", wheres, n - 1,
-                 def.text);
-    tt__template *t = make(s.text);
-    tt__str_free(&s);
-    tt__str_free(&def);
-    return t;
-}
-
-/* Of a space that is too large, there are the default and a sample, without one twice. */
-static void samples_large_spaces(void **state) {
-    (void)state;
-    static const struct {
-        int n;
-        const char *wheres;
-        double legal, exact; /* exact: the estimate may differ by this share */
-    } cases[] = {
-        {12, "", 0x1p36, 0},
-        {7, "//@ where P0 <= 4\n", 5 * 0x1p18, 0.05},
-        {6, "//@ where P0 = P1\n", 32768, 0},
-        {32, "//@ where P0 = P31\n//@ where P1 + P2 < 1\n", 0x1p87, 0.05},
-        {12, "//@ where P11 + P10 + P9 < 8\n", 120.0 * 0x1p27, 0.05},
-    };
-    for (size_t i = 0; i < COUNT(cases); i++) {
-        tt__template *t = make_large(cases[i].n, cases[i].wheres);
-        tt__problem p = problem("transpose", 0);
-        tt__space space = {0};
-        tt__candidate c;
-        size_t values[8] = {0};
-        double start = tt__now_s();
-        assert_int_equal(tt__space_add(&space, t, &h100, &p), TT_OK);
-        print_message("%g of %g configurations in %.2f s\n", space.legal, cases[i].legal,
-                      tt__now_s() - start);
-        assert_int_equal(space.sampled, cases[i].legal > TT__CONFIGS_MAX);
-        if (fabs(space.legal / cases[i].legal - 1) > cases[i].exact)
-            fail_msg("found %g configurations, expected %g", space.legal, cases[i].legal);
-        assert_string_equal(space.items[0].config, t->default_config);
-        for (size_t k = 0; k < space.n; k++) {
-            values[space.items[k].launch.passes[0].block[0] - 1]++;
-            if (k > 1)
-                assert_string_not_equal(space.items[k].config, space.items[k - 1].config);
-            if (k % 1024 == 0)
-                assert_int_equal(tt__space_resolve(&c, t, &h100, &p, space.items[k].config), TT_OK);
-        }
-        for (size_t v = 0; v < 8 && i < 4; v++) /* each value as often as the others */
-            assert_in_range(values[v] * 8 * 100 / space.n, 85, 115);
-        tt__space_free(&space);
-        tt__template_free(&t);
-    }
-}
-
-/* Neighbours are legal and differ in one or two parameters. */
-static void finds_neighbours(void **state) {
-    (void)state;
-    enum { PAIRS = 100 };
-    tt__template *t = make_large(12, "//@ where P0 = P1\n//@ where P2 < 2\n");
-    tt__problem p = problem("transpose", 0);
-    tt__space space = {0};
-    size_t one = 0;
-    assert_int_equal(tt__space_neighbours(&space, t, &h100, &p, t->default_config, PAIRS), TT_OK);
-    for (size_t i = 0; i < space.n; i++) {
-        tt__candidate c;
-        size_t apart = 0;
-        for (const char *at = space.items[i].config; (at = strchr(at, '=')); at++)
-            apart += at[1] != '0';
-        assert_in_range(apart, i < 64 ? 1 : 0, i < 64 ? 1 : 2);
-        one += apart == 1;
-        assert_int_equal(tt__space_resolve(&c, t, &h100, &p, space.items[i].config), TT_OK);
-    }
-    assert_true(one >= 9 * 7 + 1);
-    assert_true(space.n > 64 && space.n <= 64 + PAIRS);
-    tt__space_free(&space);
-    tt__template_free(&t);
-}
-
-/* None of 2^36 configurations is legal. The second `where` needs all parameters. */
-static void gives_up_on_endless_spaces(void **state) {
-    (void)state;
-    static const struct {
-        const char *wheres;
-        tt_status status;
-    } cases[] = {{"//@ where rows < 8192 OR P0 + P11 < 0\n", TT_E_TEMPLATE},
-                 {"//@ where rows < 8192\n", TT_OK}};
-    for (size_t i = 0; i < COUNT(cases); i++) {
-        tt__template *t = make_large(12, cases[i].wheres);
-        tt__problem p = problem("transpose", 0);
-        tt__space space = {0};
-        assert_int_equal(tt__space_add(&space, t, &h100, &p), cases[i].status);
-        if (cases[i].status != TT_OK)
-            assert_non_null(strstr(tt_last_error(), "no legal configuration was found"));
-        assert_int_equal(space.n, 0);
-        tt__space_free(&space);
-        tt__template_free(&t);
-    }
-}
-
-/* Counted by hand. Of A, the second line removes 16, and both remove 128. Of the rest, R = 3 makes a number
- * beyond i32. Otherwise A = 64 makes too many threads. */
-static void tells_what_removes_how_much(void **state) {
-    (void)state;
-    tt__survey s;
-    tt__problem p = problem("transpose", 0);
-    tt__template *t = make("//@ param A 16 32 64 128\n//@ param R 1 2 3\n//@ where A <= 64\n"
-                           "//@ where A > 16 AND A <> 128\n//@ where A / (R - R) IS NULL AND R > 0\n"
-                           "//@ block A, iif(A = 64, 32, 8) / iif(A = 128, 0, 1)\n//@ grid 1\n"
-                           "//@ args dst, i32 iif(R = 3, 9999999999, R)\n//@ default A=32 R=1\n");
-    assert_int_equal(tt__space_survey(&s, t, &h100, &p), TT_OK);
-    assert_int_equal((int)s.combinations, 12);
-    assert_int_equal(s.wheres[0].removed, 3);
-    assert_int_equal(s.wheres[0].alone, 0);
-    assert_int_equal(s.wheres[1].removed, 6);
-    assert_int_equal(s.wheres[1].alone, 3);
-    assert_int_equal(s.wheres[2].removed, 0);
-    assert_int_equal(s.beyond[TT__PART_BLOCK], 2);
-    assert_int_equal(s.beyond[TT__PART_ARGS], 2);
-    assert_int_equal(s.beyond[TT__PART_GRID] + s.beyond[TT__PART_SHARED], 0);
-    assert_int_equal(s.legal, 2);
-    tt__template_free(&t);
-}
-
-/* Of every built-in template, problem and device: what is counted is what the space has. */
-static void counts_what_is_in_the_space(void **state) {
-    (void)state;
-    static const char *const names[] = {"transpose_tiled.cu", "transpose_vector.cu", "copy_linear.cu"};
-    static const tt__gpu *const gpus[] = {&h100, &small};
-    for (size_t i = 0; i < COUNT(names) * COUNT(shapes) * COUNT(gpus); i++) {
-        tt__template *t = load(names[i % COUNT(names)]);
-        tt__problem p = problem(t->op, i / COUNT(names) % COUNT(shapes));
-        const tt__gpu *gpu = gpus[i / COUNT(names) / COUNT(shapes)];
-        tt__space space = {0};
-        tt__survey s;
-        assert_int_equal(tt__space_add(&space, t, gpu, &p), TT_OK);
-        assert_int_equal(tt__space_survey(&s, t, gpu, &p), TT_OK);
-        assert_int_equal(s.legal, space.n);
-        tt__space_free(&space);
-        tt__template_free(&t);
-    }
-}
-
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(agrees_with_loops),           cmocka_unit_test(has_known_sizes),
-        cmocka_unit_test(knows_words_and_arguments),   cmocka_unit_test(resolves_and_says_why_not),
-        cmocka_unit_test(refuses_bad_geometry),        cmocka_unit_test(gives_up_on_endless_spaces),
-        cmocka_unit_test(samples_large_spaces),        cmocka_unit_test(finds_neighbours),
-        cmocka_unit_test(tells_what_removes_how_much), cmocka_unit_test(counts_what_is_in_the_space),
+        cmocka_unit_test(agrees_with_loops),         cmocka_unit_test(has_known_sizes),
+        cmocka_unit_test(knows_words_and_arguments), cmocka_unit_test(resolves_and_says_why_not),
+        cmocka_unit_test(refuses_bad_geometry),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,0 +1,159 @@
+/*
+ * Which of the stores answers: the user's, the system's, or a lock file.
+ */
+#include "ladder_fixture.h"
+
+#include "dispatch/ladder.h"
+
+static void layers_answer_in_order(void **state) {
+    (void)state;
+    const char *user = in_dir("user.db"), *system = in_dir("system.db");
+    tt__problem p = square(3000);
+    setenv("TILETUNE_SYSTEM_DB", system, 1);
+    crown_in(system, &h800, &p, NULL, small_config, 60);
+    tt__store *s = must_open(user);
+    tt__store_close(&s);
+    tt_ctx *ctx = ctx_of(user, "h800"); /* a GPU that only the system's store knows */
+    tt_choice c = best(ctx, &p);
+    assert_int_equal(c.match, TT_MATCH_EXACT);
+    assert_string_equal(c.layer, "system");
+    assert_string_equal(c.config, small_config);
+    c = best(ctx, &p); /* the same from memory */
+    assert_string_equal(c.layer, "system");
+    tt_close(&ctx);
+
+    crown_in(user, &h800, &p, "0123", NULL, 50); /* stale here, valid there */
+    ctx = ctx_of(user, "h800");
+    assert_string_equal(best(ctx, &p).layer, "system");
+    tt_close(&ctx);
+    crown_in(system, &h800, &p, "0123", small_config, 60);
+    ctx = ctx_of(user, "h800");
+    c = best(ctx, &p);
+    assert_int_equal(c.match, TT_MATCH_STALE);
+    assert_string_equal(c.layer, "user");
+    assert_non_null(strstr(c.why, "template changed"));
+    tt_close(&ctx);
+    crown_in(user, &h800, &p, NULL, NULL, 50);
+    ctx = ctx_of(user, "h800");
+    c = best(ctx, &p);
+    assert_int_equal(c.match, TT_MATCH_EXACT);
+    assert_string_equal(c.layer, "user");
+    tt_close(&ctx);
+
+    /* Parameters of an older text are adapted, unless a value does not exist any more. */
+    crown_in(user, &h800, &p, "0123", "TILE_DIM=16 BLOCK_ROWS=16 PAD=1 GONE=5", 50);
+    ctx = ctx_of(user, "h800");
+    c = best(ctx, &p);
+    assert_int_equal(c.match, TT_MATCH_STALE);
+    assert_string_equal(c.config, small_config);
+    assert_string_equal(c.layer, "user");
+    tt_close(&ctx);
+    crown_in(user, &h800, &p, "0123", "TILE_DIM=17 BLOCK_ROWS=16 PAD=1 GONE=5", 50);
+    crown_in(system, &h800, &p, NULL, NULL, 60);
+    ctx = ctx_of(user, "h800");
+    assert_string_equal(best(ctx, &p).layer, "system");
+    tt_close(&ctx);
+    unsetenv("TILETUNE_SYSTEM_DB");
+}
+
+static void a_bad_system_store(void **state) {
+    (void)state;
+    tt_ctx *ctx;
+    tt_open_opts opts = TT_INIT(tt_open_opts);
+    opts.db_path = ":memory:";
+    setenv("TILETUNE_SYSTEM_DB", in_dir("none.db"), 1);
+    assert_fails(tt_open(&ctx, &opts), TT_E_DB, "TILETUNE_SYSTEM_DB: ");
+    assert_fails(tt_open(&ctx, &opts), TT_E_DB, "none.db");
+    setenv("TILETUNE_SYSTEM_DB", "", 1);
+    assert_ok(tt_open(&ctx, &opts));
+    tt_close(&ctx);
+    unsetenv("TILETUNE_SYSTEM_DB");
+    assert_ok(tt_open(&ctx, &opts));
+    tt_close(&ctx);
+}
+
+/* Warm and cold are two problems; what is known of one is a default for the other, also from memory. */
+static void warm_and_cold(void **state) {
+    (void)state;
+    const char *user = in_dir("user.db");
+    tt__problem cold = square(3000), warm = cold;
+    warm.warm = true;
+    tt__problem ways[] = {warm, cold};
+    tt__gpu gpu = h800;
+    gpu.cc = 80;                              /* no winner ships for it */
+    for (int other = 0; other < 2; other++) { /* first only the one is known, then the other too */
+        crown_in(user, &gpu, &ways[other], NULL, other ? NULL : small_config, 50);
+        tt_ctx *ctx = ctx_of(user, "h800");
+        for (int again = 0; again < 2; again++) {
+            tt_choice w = best(ctx, &warm), c = best(ctx, &cold);
+            assert_int_equal(w.match, TT_MATCH_EXACT);
+            assert_string_equal(w.config, small_config);
+            assert_int_equal(c.match, other ? TT_MATCH_EXACT : TT_MATCH_DEFAULT);
+            assert_int_equal(strcmp(c.config, small_config) == 0, !other);
+            assert_true(other || strstr(c.why, "as for 3000x3000, warm"));
+        }
+        tt_close(&ctx);
+    }
+}
+
+/* Winners of another process are seen, after a moment. */
+static void answers_do_not_grow_old(void **state) {
+    (void)state;
+    const char *user = in_dir("user.db");
+    tt__problem p = square(3000), q = square(5000);
+    crown_in(user, &h800, &p, NULL, NULL, 50);
+    tt_ctx *ctx = ctx_of(user, "h800");
+    assert_int_equal(best(ctx, &q).match, TT_MATCH_NEAREST);
+    crown_in(user, &h800, &q, NULL, small_config, 90);
+    usleep(1100000);
+    tt_choice c = best(ctx, &q);
+    assert_int_equal(c.match, TT_MATCH_EXACT);
+    assert_string_equal(c.config, small_config);
+    tt_close(&ctx);
+}
+
+/* A lock file answers alone: neither what is near nor what ships does. */
+static void a_lock_file_answers_alone(void **state) {
+    (void)state;
+    const char *file = in_dir("user.db");
+    tt__problem locked = square(3000), near = square(3001), shipped = square(4096);
+    crown_in(file, &h800, &locked, "0123", small_config, 50); /* stale, and used */
+    tt_open_opts opts = TT_INIT(tt_open_opts);
+    tt_ctx *ctx;
+    opts.gpu = "h800";
+    opts.lock_file = file;
+    for (opts.lock_default = 0; opts.lock_default < 2; opts.lock_default++) {
+        tt_choice choice = TT_INIT(tt_choice);
+        assert_ok(tt_open(&ctx, &opts));
+        tt_choice c = best(ctx, &locked);
+        assert_int_equal(c.match, TT_MATCH_STALE);
+        assert_string_equal(c.config, small_config);
+        const tt__problem *others[] = {&near, &shipped};
+        for (size_t i = 0; i < 2; i++) {
+            tt_status status = tt__best(&choice, ctx, &ctx->templates, others[i]);
+            assert_int_equal(status, opts.lock_default ? TT_OK : TT_E_NO_WINNER);
+            if (opts.lock_default)
+                assert_int_equal(choice.match, TT_MATCH_DEFAULT);
+            else
+                assert_non_null(strstr(tt_last_error(), "has no winner for the transpose of"));
+        }
+        tt_close(&ctx);
+    }
+    opts.lock_default = 0;
+    opts.db_path = file;
+    assert_int_equal(tt_open(&ctx, &opts), TT_E_INVALID);
+    opts.db_path = NULL;
+    opts.lock_file = "/none/such.lock";
+    assert_int_equal(tt_open(&ctx, &opts), TT_E_DB);
+    opts.lock_file = NULL;
+    opts.lock_default = 1;
+    assert_int_equal(tt_open(&ctx, &opts), TT_E_INVALID);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        TEST(layers_answer_in_order),  TEST(a_bad_system_store),        TEST(warm_and_cold),
+        TEST(answers_do_not_grow_old), TEST(a_lock_file_answers_alone),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
