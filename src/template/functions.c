@@ -1,17 +1,26 @@
 /* See the header. A function is NULL for whatever has no answer, so that no row of a query can fail. */
 #include "template/functions.h"
 
+#include <math.h>
 #include <sqlite3.h>
 #include <string.h>
 
 #include "kernel_templates/permute_tile.cuh"
 
+static bool is_number(sqlite3_value *v) {
+    return sqlite3_value_type(v) == SQLITE_INTEGER || sqlite3_value_type(v) == SQLITE_FLOAT;
+}
+
 static void ceil_div(sqlite3_context *c, int n, sqlite3_value **v) {
     (void)n;
-    if (sqlite3_value_type(v[0]) != SQLITE_INTEGER || sqlite3_value_type(v[1]) != SQLITE_INTEGER)
+    if (!is_number(v[0]) || !is_number(v[1]) || sqlite3_value_double(v[1]) == 0)
         return;
+    if (sqlite3_value_type(v[0]) == SQLITE_FLOAT || sqlite3_value_type(v[1]) == SQLITE_FLOAT) {
+        sqlite3_result_double(c, ceil(sqlite3_value_double(v[0]) / sqlite3_value_double(v[1])));
+        return;
+    }
     int64_t a = sqlite3_value_int64(v[0]), b = sqlite3_value_int64(v[1]);
-    if (b == 0 || (a == INT64_MIN && b == -1))
+    if (a == INT64_MIN && b == -1)
         return;
     sqlite3_result_int64(c, a / b + (a % b != 0 && (a < 0) == (b < 0)));
 }
@@ -30,6 +39,9 @@ static void absolute(sqlite3_context *c, int n, sqlite3_value **v) {
 
 static void floor_log2(sqlite3_context *c, int n, sqlite3_value **v) {
     (void)n;
+    double f = sqlite3_value_double(v[0]);
+    if (sqlite3_value_type(v[0]) == SQLITE_FLOAT && f > 0)
+        sqlite3_result_double(c, floor(log2(f)));
     if (sqlite3_value_type(v[0]) != SQLITE_INTEGER)
         return;
     int64_t i = sqlite3_value_int64(v[0]);
@@ -68,12 +80,12 @@ static void permute_tile_number(sqlite3_context *c, int n, sqlite3_value **v) {
     permute_tile t = permute_tile_of(s, sqlite3_value_int(v[1]), sqlite3_value_int(v[2]));
     permute_plane p = permute_plane_of(s, sqlite3_value_int(v[1]), sqlite3_value_int(v[2]));
     const int64_t numbers[] = {
-        t.tiles,       t.elements,
-        t.read_max,    t.write_max,
-        t.read_length, t.write_length, /* of most templates */
-        p.tiles,       (int64_t)p.across * p.down,
-        p.read_max,    p.pack_max, /* of permute_flat */
-        p.inner * p.outer,         /* of the tensor */
+        t.tiles,           t.elements,
+        t.read_max,        t.write_max,
+        t.read_length,     t.write_length, /* of most templates */
+        p.tiles,           (int64_t)p.across * p.down,
+        p.read_max,        p.pack_max, /* of permute_flat */
+        p.inner * p.outer,             /* of the tensor */
     };
     int64_t what = sqlite3_value_int64(v[0]);
     if (what >= 0 && what < (int64_t)TT__COUNT(numbers))

@@ -95,6 +95,9 @@ static const struct {
     {"iif(1 < 2, 3 < 4, 5 < 6) = (1 < 2) AND 1 << 2 < 3 << 4", 1},
     {"CASE WHEN 1 < 2 THEN 2 < 3 ELSE 3 < 4 END", 1},
     {"1 < 2 IS TRUE AND NOT 2 < 1", 1},
+    {"ceil_div(7.5, 2) = 4 AND ceil_div(8, 2.0) = 4 AND ceil_div(-7, 2.0) = -3", 1},
+    {"ceil_div(7.5, 0) IS NULL AND ceil_div(7, 0.0) IS NULL AND ceil_div(MODE, 2) IS NULL", 1},
+    {"log2(1023.5) = 9 AND log2(0.25) = -2 AND log2(0.0) IS NULL AND log2(-2.0) IS NULL", 1},
 };
 
 static void has_values(void **state) {

@@ -226,7 +226,7 @@ static const struct {
     {8, "grid rows * 9223372036854775807", "is 3.77789e+22 (beyond 64 bits) for"},
     {8, "grid abs(-9223372036854775807 - 1)", "is NULL"},
     {8, "grid ceil_div(-9223372036854775807 - 1, -1)", "is NULL"},
-    {8, "grid ceil_div(1.0, 2)", "is NULL"},
+    {8, "grid ceil_div(1.0, 2)", "is 1.0"},
     {8, "grid log2(0)", "is NULL"},
     {9, "shared", "t.cu:9:5: `shared` stands alone, expected: shared EXPRESSION"},
     {9, "shared -1", "t.cu:9:12: shared `-1` is -1 for"},
