@@ -79,11 +79,11 @@ static tt_status run(tt__query *q, const char *sql) {
 }
 
 static int bind_parameter(sqlite3_stmt *stmt, int at, const char *value) {
-    if (tt__is_integer(value, strlen(value)))
-        return sqlite3_bind_int64(stmt, at, strtoll(value, NULL, 10));
-    if (tt__is_real(value, strlen(value)))
-        return sqlite3_bind_double(stmt, at, tt__strtod(value, NULL));
-    return sqlite3_bind_text(stmt, at, value, -1, SQLITE_STATIC);
+    const size_t n = strlen(value);
+    return tt__truth(value, n) >= 0   ? sqlite3_bind_int(stmt, at, tt__truth(value, n))
+           : tt__is_integer(value, n) ? sqlite3_bind_int64(stmt, at, strtoll(value, NULL, 10))
+           : tt__is_real(value, n)    ? sqlite3_bind_double(stmt, at, tt__strtod(value, NULL))
+                                      : sqlite3_bind_text(stmt, at, value, -1, SQLITE_STATIC);
 }
 
 /* Does the operation declare a variable with this fact's name? */

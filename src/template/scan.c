@@ -217,7 +217,11 @@ static tt_status scan_string(scanner *s) {
     if (!tt__scope_value(&s->scope, s->at + 1, n, &near))
         return FAIL(s, s->at, "no parameter has the value %.*s%s", TOKEN(s), tt__suggest_text(&near));
     TT_TRY(operand(s));
-    emit(s, "");
+    const int truth = tt__truth(s->at + 1, n);
+    if (truth >= 0)
+        tt__str_add(s->sql, truth ? "1 " : "0 ");
+    else
+        emit(s, "");
     return TT_OK;
 }
 

@@ -31,6 +31,10 @@ bool tt__same_word(const char *word, size_t n, const char *name) {
     return strlen(name) == n && tt__same_lettersn(word, name, n);
 }
 
+int tt__truth(const char *word, size_t n) {
+    return tt__same_word(word, n, "true") ? 1 : tt__same_word(word, n, "false") ? 0 : -1;
+}
+
 bool tt__is_letter(char c) {
     return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_';
 }

@@ -18,6 +18,8 @@ bool tt__is_word(const char *text, size_t n); /* [A-Za-z_][A-Za-z0-9_]* */
 bool tt__word_is(const char *word, size_t n, const char *name);
 /* The same, where case does not count. */
 bool tt__same_word(const char *word, size_t n, const char *name);
+/* 1 for true, 0 for false, in small letters or capitals; -1: another word. */
+int tt__truth(const char *word, size_t n);
 /* A number with a fraction or an exponent, as C++ writes it: 0.5, 1e-3, 0.5f. */
 bool tt__is_real(const char *text, size_t n);
 bool tt__is_integer(const char *text, size_t n); /* -?digits, no leading zeros, within 64 bits */

@@ -5,6 +5,7 @@
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -137,6 +138,32 @@ static void names_formulas(void **state) {
     tt__template_free(&t);
 }
 
+/* The words true and false are what C++ and SQL take them for. */
+static void knows_true_and_false(void **state) {
+    (void)state;
+    static const char *const wheres[] = {"NOT USE OR V = 4", "USE = FALSE OR V = 4", "USE = 'false' OR V = 4",
+                                         "USE <> true OR V = 4", "USE IN ('false', 'auto') OR V = 4"};
+    tt__problem p = square_of(100, 4);
+    for (size_t i = 0; i < COUNT(wheres); i++) {
+        char text[512];
+        tt__template *t;
+        tt__candidate c;
+        tt__space space = {0};
+        snprintf(text, sizeof text,
+                 "//@ kernel k\n//@ op transpose\n//@ param USE true false\n//@ param MODE auto other\n"
+                 "//@ param V 1 4\n//@ where %s\n//@ block 1\n//@ grid 1\n//@ args dst, bool USE\n"
+                 "//@ default USE=true MODE=auto V=4\nextern \"C\" void k();\n",
+                 wheres[i]);
+        if (tt__template_parse(&t, "t.cu", text) != TT_OK || tt__space_add(&space, t, &gpu, &p) != TT_OK)
+            fail_msg("%s: %s", wheres[i], tt_last_error());
+        assert_int_equal(space.n, 6); /* without USE=true V=1 */
+        assert_int_equal(tt__space_resolve(&c, t, &gpu, &p, "USE=true MODE=auto V=1"), TT_E_UNSUPPORTED);
+        assert_int_equal(space.items[0].launch.args[1].i, 1);
+        tt__space_free(&space);
+        tt__template_free(&t);
+    }
+}
+
 /* The compiler is asked for the whole instance of a template, however long it is. */
 static void asks_for_long_instances(void **state) {
     (void)state;
@@ -205,6 +232,7 @@ int main(void) {
         cmocka_unit_test(makes_compiler_options),
         cmocka_unit_test(derives_what_the_problem_fixes),
         cmocka_unit_test(names_formulas),
+        cmocka_unit_test(knows_true_and_false),
         cmocka_unit_test(asks_for_long_instances),
         cmocka_unit_test(refuses_names_that_explode),
         cmocka_unit_test(grows),
