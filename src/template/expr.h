@@ -22,6 +22,8 @@ typedef struct tt__value {
 
 /* The value for a message: "3", "0.5", "NULL (a division by zero?)". Returns out. */
 char *tt__value_text(char out[TT__NAME_MAX], tt__value v);
+/* Is it a condition that holds: a number other than 0? */
+bool tt__value_holds(tt__value v);
 
 typedef struct tt__query tt__query; /* use from one thread, free with tt__query_close */
 

@@ -124,7 +124,7 @@ static tt_status set_turns(const tt__launch_plan *pl, tt__candidate *c, size_t s
                            bool *legal) {
     tt__pass *pass = &c->launch.passes[pl->slots[slot].pass];
     if (pl->slots[slot].index == 0) {
-        pass->off = v.kind != TT__VALUE_INT || v.i == 0;
+        pass->off = !tt__value_holds(v);
         return TT_OK;
     }
     if (pass->off)

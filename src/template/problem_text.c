@@ -154,7 +154,7 @@ static tt_status check(const tt__operation *op, const tt__problem *p) {
         return TT_OK;
     TT_TRY(tt__operation_evaluate(values, op, p, columns, op->n_requires));
     for (size_t i = 0; i < op->n_requires; i++)
-        if (values[i].kind != TT__VALUE_INT || !values[i].i)
+        if (!tt__value_holds(values[i]))
             return tt__fail(TT_E_INVALID, "%s cannot be %s: `%.200s` must hold", p->op,
                             tt__problem_text(text, p), op->requires[i].text);
     return TT_OK;

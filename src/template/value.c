@@ -28,7 +28,10 @@ tt_status tt__query_row(tt__value *out, tt__query *q, size_t n) {
     return status;
 }
 
-bool tt__query_holds(const tt__query *q, size_t column) {
-    tt__value v = tt__query_value(q, column);
+bool tt__value_holds(tt__value v) {
     return (v.kind == TT__VALUE_INT || v.kind == TT__VALUE_REAL) && v.f != 0;
+}
+
+bool tt__query_holds(const tt__query *q, size_t column) {
+    return tt__value_holds(tt__query_value(q, column));
 }

@@ -164,6 +164,27 @@ static void knows_true_and_false(void **state) {
     }
 }
 
+/* Any number but 0 holds, also a fraction. */
+static void conditions_may_be_fractions(void **state) {
+    (void)state;
+    static const char text[] =
+        "//@ kernel k\n//@ problem n 3\n//@ buffer y f32 n out\n//@ require n / 4.0\n//@ block 1\n//@ grid "
+        "1\n"
+        "//@ args y\n//@ kernel k2\n//@ when n / 4.0\n//@ block 1\n//@ grid 1\n//@ args y\n"
+        "//@ kernel k3\n//@ when n * 0.0\n//@ block 1\n//@ grid 1\n//@ args y\n"
+        "extern \"C\" void k(); void k2(); void k3();\n";
+    tt__template *t;
+    tt__candidate c;
+    tt__problem p;
+    if (tt__template_parse(&t, "t.cu", text) != TT_OK ||
+        tt__operation_problem(&p, t->operation, t->op, "n=3") != TT_OK ||
+        tt__space_resolve(&c, t, &gpu, &p, "") != TT_OK)
+        fail_msg("%s", tt_last_error());
+    assert_false(c.launch.passes[1].off);
+    assert_true(c.launch.passes[2].off);
+    tt__template_free(&t);
+}
+
 /* The compiler is asked for the whole instance of a template, however long it is. */
 static void asks_for_long_instances(void **state) {
     (void)state;
@@ -233,6 +254,7 @@ int main(void) {
         cmocka_unit_test(derives_what_the_problem_fixes),
         cmocka_unit_test(names_formulas),
         cmocka_unit_test(knows_true_and_false),
+        cmocka_unit_test(conditions_may_be_fractions),
         cmocka_unit_test(asks_for_long_instances),
         cmocka_unit_test(refuses_names_that_explode),
         cmocka_unit_test(grows),
