@@ -72,7 +72,8 @@ static void read_names(tt__geometry *g, const tt__candidate *c, const tt__point 
     for (size_t k = 0; k < t->n_params; k++)
         read_name(g, t->params[k].name, tt__strtod(t->params[k].values[point[k]], NULL), elem_size);
     for (size_t k = 0; k < t->n_derived; k++)
-        read_name(g, t->derived[k].name, (double)c->derived[k], elem_size);
+        if (c->derived[k] != TT__NO_INTEGER)
+            read_name(g, t->derived[k].name, (double)c->derived[k], elem_size);
 }
 
 static void read_launch(tt__geometry *g, const tt__candidate *c, const tt__problem *p) {

@@ -213,9 +213,10 @@ static tt_status read_weight(const tt__launch_plan *pl, const tt__query *q, tt__
 static tt_status read_derived(const tt__launch_plan *pl, const tt__query *q, tt__candidate *c) {
     for (size_t i = pl->first_derived; i < pl->n; i++) {
         tt__value v = tt__query_value(q, i);
-        if (v.kind != TT__VALUE_INT)
+        bool whole = v.kind == TT__VALUE_INT;
+        if (!whole && pl->t->derived[i - pl->first_derived].macro)
             return fail_value(pl, c, i, v, "an integer");
-        c->derived[i - pl->first_derived] = v.i;
+        c->derived[i - pl->first_derived] = whole ? v.i : TT__NO_INTEGER;
     }
     return TT_OK;
 }

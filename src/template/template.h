@@ -263,6 +263,8 @@ tt_status tt__template_set_check(const tt__template_set *set, const char *const 
 
 /* ---- The space: which configurations a problem on a GPU allows, and how each is launched -------------- */
 
+#define TT__NO_INTEGER INT64_MIN /* the value of a `let` that is none */
+
 typedef struct tt__candidate {
     const tt__template *t;            /* borrowed */
     char config[TT__CONFIG_MAX];      /* "TILE_DIM=32 BLOCK_ROWS=8", in the order of declaration */

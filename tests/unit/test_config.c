@@ -138,6 +138,23 @@ static void names_formulas(void **state) {
     tt__template_free(&t);
 }
 
+/* A `let` may come to any value, because it is no macro. */
+static void names_any_value(void **state) {
+    (void)state;
+    tt__problem p = square_of(100, 4);
+    tt__template *t;
+    tt__candidate c;
+    static const char text[] =
+        "//@ kernel k\n//@ op transpose\n//@ param A 16 32\n//@ let HALF A / 2.0\n//@ let NONE rows / (A - "
+        "A)\n"
+        "//@ where HALF > 7.5 AND NONE IS NULL\n//@ block 1\n//@ grid 1\n//@ args dst, f32 HALF\n"
+        "//@ default A=32\nextern \"C\" void k();\n";
+    if (tt__template_parse(&t, "t.cu", text) != TT_OK || tt__space_resolve(&c, t, &gpu, &p, "A=16") != TT_OK)
+        fail_msg("%s", tt_last_error());
+    assert_true(c.launch.args[1].f == 8.0);
+    tt__template_free(&t);
+}
+
 /* The words true and false are what C++ and SQL take them for. */
 static void knows_true_and_false(void **state) {
     (void)state;
@@ -253,6 +270,7 @@ int main(void) {
         cmocka_unit_test(makes_compiler_options),
         cmocka_unit_test(derives_what_the_problem_fixes),
         cmocka_unit_test(names_formulas),
+        cmocka_unit_test(names_any_value),
         cmocka_unit_test(knows_true_and_false),
         cmocka_unit_test(conditions_may_be_fractions),
         cmocka_unit_test(asks_for_long_instances),

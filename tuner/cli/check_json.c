@@ -31,7 +31,7 @@ static void write_template(tt__json *j, const tt__examined *e) {
         tt__json_string(j, "name", t->derived[i].name);
         tt__json_string(j, "text", t->derived[i].value.text);
         tt__json_int(j, "line", t->derived[i].value.line);
-        if (e->space.n)
+        if (e->space.n && e->space.items[0].derived[i] != TT__NO_INTEGER)
             tt__json_int(j, "value", e->space.items[0].derived[i]);
         tt__json_close(j, '}');
     }

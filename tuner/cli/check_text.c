@@ -141,8 +141,10 @@ static tt_status print_first(const tt__examined *e) {
         tt__table_cell(&table, "%s", *tt__str_text(&e->not_default) ? "first" : "default");
         tt__table_cell(&table, "%s", *c->config ? c->config : "no parameters");
         for (size_t i = 0; i < e->t->n_derived; i++)
-            tt__str_addf(&derived, "%s%s=%" PRId64, i ? " " : "", e->t->derived[i].name, c->derived[i]);
-        if (e->t->n_derived)
+            if (c->derived[i] != TT__NO_INTEGER)
+                tt__str_addf(&derived, "%s%s=%" PRId64, derived.len ? " " : "", e->t->derived[i].name,
+                             c->derived[i]);
+        if (derived.len)
             TT__TABLE_PAIR(&table, "derived", "%s", tt__str_text(&derived));
         tt__str_free(&derived);
         TT__TABLE_PAIR(&table, "launch", "grid %ux%ux%u, block %ux%ux%u, %u bytes of dynamic shared memory%s",
