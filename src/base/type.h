@@ -50,6 +50,9 @@ static inline int tt__type_size(tt__type type, int elem_size) {
     return tt__types[type].size ? tt__types[type].size : elem_size;
 }
 
+/* The least and the largest number of a type. Of 64 bits: of those that a double represents exactly. */
+void tt__type_range(double *least, double *most, tt__type type);
+
 /* The bits of a number, rounded to nearest. */
 uint16_t tt__type_f16(double value);
 uint16_t tt__type_bf16(double value);

@@ -115,18 +115,8 @@ static tt_status check_fits(tt__reader *r, const tt__operand *o, tt__span number
     for (size_t i = 0; i < (v ? v->n_types : 1); i++) {
         tt__type type = v ? v->types[i] : o->type;
         const tt__type_info *info = &tt__types[type];
-        const int bits = 8 * info->size;
-        const bool is_signed = *info->name == 'i';
-        double most = type == TT__TYPE_BOOL ? 1 : ldexp(1, is_signed ? bits - 1 : bits) - 1,
-               least = is_signed ? -most - 1 : 0;
-        if (bits == 64) { /* integers that a double represents exactly */
-            most = 0x1p53 - 1;
-            least = is_signed ? -most : 0;
-        }
-        if (info->floating) {
-            most = info->most;
-            least = -most;
-        }
+        double least, most;
+        tt__type_range(&least, &most, type);
         if (!info->floating && !tt__is_integer(number.at, number.n))
             return FAIL(r, number.at, "found '%.*s', expected a whole number for %s", SHOW(number),
                         info->name);

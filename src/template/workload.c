@@ -59,8 +59,28 @@ static tt_status set_bound(tt__array *a, const tt__operation *operation, size_t 
     if (v.kind != TT__VALUE_INT && v.kind != TT__VALUE_REAL)
         return tt__template_fail(operation->t->path, e->line, e->column,
                                  "`%.200s` comes to %s, expected a number", e->text, tt__value_text(text, v));
+    if (v.kind == TT__VALUE_REAL && !tt__types[a->type].floating)
+        return tt__template_fail(operation->t->path, e->line, e->column,
+                                 "`%.200s` comes to %s, expected a whole number for %s", e->text,
+                                 tt__value_text(text, v), tt__types[a->type].name);
     *(k ? &a->high : &a->low) = v.f;
     return TT_OK;
+}
+
+/* Numbers that the type does not have would wrap around. */
+static tt_status check_range(const tt__array *a, const tt__operation *operation, const tt__operand *o) {
+    const bool counts = a->init == TT__INIT_PERMUTATION;
+    const double low = counts ? 0 : a->low, high = counts ? (double)(a->count - 1) : a->high;
+    double least, most;
+    tt__type_range(&least, &most, a->type);
+    if ((!counts && a->init != TT__INIT_UNIFORM && a->init != TT__INIT_SORTED) ||
+        (low >= least && high <= most))
+        return TT_OK;
+    return tt__template_fail(
+        operation->t->path, o->count.line, o->count.column,
+        "%s is to hold numbers from %.17g to %.17g, and %s has only %.17g to %.17g: give "
+        "other ends, or another type",
+        a->name, low, high, tt__types[a->type].name, least, most);
 }
 
 static bool any_by_config(const tt__operation *operation) {
@@ -139,6 +159,7 @@ static tt_status set_arrays(tt__workload *w, const tt__operation *operation, con
                                      "the lower end of %s is %g, above the upper end %g", w->arrays[i].name,
                                      w->arrays[i].low, w->arrays[i].high);
         const tt__operand *o = &operation->operands[i];
+        TT_TRY(check_range(&w->arrays[i], operation, o));
         const tt__array *a = &w->arrays[i], *from = &w->arrays[o->from];
         if (!o->scalar && o->init == TT__INIT_COPY && tt__array_bytes(from) < tt__array_bytes(a))
             return tt__template_fail(operation->t->path, o->count.line, o->count.column,
