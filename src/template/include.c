@@ -260,11 +260,16 @@ static tt_status include(expansion *x, const file *f, int line, int column, tt__
     return TT_OK;
 }
 
+/* The length of a byte order mark at the beginning of a text. NVRTC takes none. */
+static size_t mark_length(const char *text) {
+    return strncmp(text, "\xEF\xBB\xBF", 3) == 0 ? 3 : 0;
+}
+
 static tt_status expand(expansion *x, file *f, const char *text) {
     bool in_comment = false;
     int number = 1;
     f->condition = innermost(x);
-    for (const char *line = text; *line; number++) {
+    for (const char *line = text + mark_length(text); *line; number++) {
         size_t n = strcspn(line, "\n");
         tt__span whole = {line, n}, operand;
         if (!in_comment && is_directive(whole, "include", &operand)) {
@@ -291,6 +296,7 @@ static tt_status expand(expansion *x, file *f, const char *text) {
 /* Reads the `//@ include FOLDER` lines. */
 static tt_status find_folders(expansion *x, const char *path, const char *text) {
     int number = 1;
+    text += mark_length(text);
     for (size_t n; *text; text += n + (text[n] == '\n'), number++) {
         n = strcspn(text, "\n");
         tt__span line = tt__trim((tt__span){text, n});

@@ -129,6 +129,21 @@ static void once_holds_in_what_is_compiled(void **state) {
     expect_code("#include \"both.h\"\n#include \"both.h\"\n", "#ifndef BOTH_H\nint both;\n#endif\n");
 }
 
+/* Some editors begin files with a byte order mark. */
+static void marks_of_byte_order_are_no_text(void **state) {
+    (void)state;
+    char path[256];
+    tt__template *t;
+    write_in(folder, "mark.h", "\xEF\xBB\xBF#pragma once\nint mark;\n");
+    expect_code("#include \"mark.h\"\n#include \"mark.h\"\n", "int mark;\n");
+    write_in(folder, "marked.cu", "\xEF\xBB\xBF#include \"mark.h\"\n" MINE);
+    snprintf(path, sizeof path, "%s/marked.cu", folder);
+    assert_int_equal(tt__template_load(&t, path), TT_OK);
+    const char start[] = "#line 1 \"mark.h\"\n\nint mark;\n";
+    assert_int_equal(strncmp(t->source, start, strlen(start)), 0);
+    tt__template_free(&t);
+}
+
 static void headers_are_refused(void **state) {
     (void)state;
     static const struct {
@@ -250,6 +265,7 @@ int main(void) {
         cmocka_unit_test(headers_are_part_of_the_text),
         cmocka_unit_test(headers_come_in_as_often_as_they_should),
         cmocka_unit_test(once_holds_in_what_is_compiled),
+        cmocka_unit_test(marks_of_byte_order_are_no_text),
         cmocka_unit_test(headers_are_refused),
         cmocka_unit_test(folders_are_looked_through),
         cmocka_unit_test(survives_mutations),
