@@ -160,6 +160,9 @@ static void headers_are_refused(void **state) {
         {"#include \"large.h\"\n#include \"large.h\"\n",
          "with all that it includes it has more than 4194304 bytes"},
         {"#include \"large.h\"\n#include \"n2.h\"\n//@ parm X 1\n", "mine.cu:9:5: unknown annotation 'parm'"},
+        {"\n#include \"twice.h\"\n", "mine.cu:8:17: value 1 of A is given twice"},
+        {"\n\n#include \"late.h\"\n", "mine.cu:9:11: unknown name B"},
+        {"#include \"each.h\"\n//@ where B > 1\n", "mine.cu:8:11: unknown name B"},
     };
     char name[16], text[32], path[256];
     for (int i = 40; i > 0; i--) {
@@ -167,6 +170,8 @@ static void headers_are_refused(void **state) {
         snprintf(text, sizeof text, "#include \"n%d.h\"\n\n", i - 1);
         write_in(folder, name, text);
     }
+    write_in(folder, "twice.h", "\n\n//@ param A 1 2 1\n");
+    write_in(folder, "late.h", "#include \"each.h\"\n\n//@ where B > 1\n");
     write_in(folder, "macro.h", "#define M \"each.h\"\n#include M\n");
     char *large = malloc(3 << 20);
     assert_non_null(large);
