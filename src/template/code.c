@@ -117,9 +117,10 @@ static bool is_static(const char *source, const char *name) {
         const char *start = hit;
         if ((hit > source && tt__is_word_char(hit[-1])) || tt__is_word_char(hit[strlen(name)]))
             continue;
-        while (start > source && !strchr(";{}", start[-1]) &&
+        while (start > source && !strchr(";{}#", start[-1]) &&
                (start - source < 2 || strncmp(start - 2, "*/", 2) != 0))
             start--;
+        start += start > source && start[-1] == '#' ? strcspn(start, "\n") : 0; /* a #define ends there */
         if (count_in_part(start, hit, "static") && count_in_part(start, hit, "__constant__"))
             return true;
     }

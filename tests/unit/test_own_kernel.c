@@ -23,8 +23,9 @@ static const tt__gpu gpu = {
 static const char head[] =
     "//@ kernel k\n//@ problem n 1000\n//@ buffer x i32 n in\n//@ buffer y i32 n out\n";
 static const char geometry[] = "//@ block 32\n//@ grid 1\n//@ args x, y\n";
-static const char code[] = "static __constant__ int abc[4]; // static, for each c\n__constant__ int "
-                           "c[4];\nextern \"C\" __global__ void k(int *x, int *y) {}\n"
+static const char code[] = "static __constant__ int abc[4]; // static, for each c\n"
+                           "/* static */\n#define F static __device__\n__constant__ int c[4];\nextern \"C\" "
+                           "__global__ void k(int *x, int *y) {}\n"
                            "extern \"C\" __global__ void k2(int *y, int chunks) {}\n";
 
 /* `more` comes before the kernel's geometry, `last` follows it. */
