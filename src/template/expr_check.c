@@ -98,7 +98,7 @@ tt_status tt__expr_max_regs(int *out, const tt__template *t, const char *config)
     TT_TRY(tt__config_parse(choice, t, config));
     TT_TRY(tt__query_open(&q, &params, &facts, TT__QUERY_ONE, choice, &column, 1));
     TT_TRY(tt__query_row(&v, q, 1));
-    if (v.kind != TT__VALUE_INT || v.i < 16 || v.i > 255)
+    if (v.kind != TT__VALUE_INT || v.i < TT__REGS_MIN || v.i > TT__REGS_MAX)
         return tt__template_fail(t->path, t->max_regs.line, t->max_regs.column,
                                  "`%.200s` comes to %s, expected 16 to 255 registers", t->max_regs.text,
                                  tt__value_text(text, v));

@@ -12,7 +12,8 @@
 #include "template/operation.h"
 #include "template/problem_text.h"
 
-static const char *const part_names[TT__PART_COUNT] = {"block", "grid", "shared", "args", "repeat"};
+static const char *const part_names[TT__PART_COUNT] = {"block", "grid",   "shared",
+                                                       "args",  "repeat", "maxrregcount"};
 
 static const int64_t block_max[3] = {1024, 1024, 64}, grid_max[3] = {INT32_MAX, 65535, 65535};
 
@@ -48,6 +49,8 @@ tt_status tt__launch_plan_make(tt__launch_plan *pl, const tt__template *t, const
     TT_TRY(tt__problem_offset(&pl->offset, t->operation, p));
     for (int i = 0; i < pl->n_launches; i++)
         plan_pass(pl, i);
+    if (!aside)
+        plan_slot(pl, TT__PART_REGS, 0, 0, &t->max_regs);
     pl->n_slots = pl->n;
     if (t->operation->objective >= 0 && !aside)
         pl->exprs[pl->n++] = &t->operation->metrics[t->operation->objective].value;
@@ -116,6 +119,16 @@ static tt_status set_shared(const tt__launch_plan *pl, tt__candidate *c, size_t 
     *legal = within(pl, slot, v.i, max < INT32_MAX ? max : INT32_MAX);
     if (*legal)
         c->launch.passes[pl->slots[slot].pass].shared_bytes = (unsigned)v.i;
+    return TT_OK;
+}
+
+static tt_status check_regs(const tt__launch_plan *pl, const tt__candidate *c, size_t slot, tt__value v,
+                            bool *legal) {
+    if (v.kind != TT__VALUE_INT)
+        return fail_value(pl, c, slot, v, "an integer of 16 to 255");
+    *legal = (v.i >= TT__REGS_MIN && v.i <= TT__REGS_MAX) ||
+             tt__launch_plan_refuse(pl, pl->exprs[slot], "is %" PRId64 ", expected %d to %d registers", v.i,
+                                    TT__REGS_MIN, TT__REGS_MAX);
     return TT_OK;
 }
 
@@ -236,10 +249,11 @@ tt_status tt__launch_plan_read(const tt__launch_plan *pl, const tt__query *q, tt
             continue;
         *beyond = kind;
         const tt__value v = tt__query_value(q, i);
-        tt_status status = kind == TT__PART_SHARED ? set_shared(pl, c, i, v, legal)
-                           : kind == TT__PART_ARGS ? set_arg(pl, c, i, v, legal)
-                                                   : set_dim(pl, c, i, v, legal);
-        if (l->passes[pl->slots[i].pass].off)
+        tt_status status = kind == TT__PART_REGS     ? check_regs(pl, c, i, v, legal)
+                           : kind == TT__PART_SHARED ? set_shared(pl, c, i, v, legal)
+                           : kind == TT__PART_ARGS   ? set_arg(pl, c, i, v, legal)
+                                                     : set_dim(pl, c, i, v, legal);
+        if (l->passes[pl->slots[i].pass].off && kind != TT__PART_REGS)
             *legal = true; /* a kernel left out may have any geometry, or none */
         else
             TT_TRY(status);

@@ -25,6 +25,8 @@ enum {
     TT__FILE_MAX = 128,
     TT__CONFIGS_MAX = 65536, /* legal configurations of one template that are listed; of more, a sample */
     TT__SAMPLE_MAX = 8192,   /* its size */
+    TT__REGS_MIN = 16,       /* that `maxrregcount` may say */
+    TT__REGS_MAX = 255,
 };
 
 /* An SQL scalar expression and its place, for messages. */
@@ -315,6 +317,7 @@ typedef enum tt__part {
     TT__PART_SHARED,
     TT__PART_ARGS,
     TT__PART_TURNS,
+    TT__PART_REGS,
     TT__PART_COUNT
 } tt__part;
 

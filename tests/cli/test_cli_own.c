@@ -94,7 +94,8 @@ static void test_counts(void **state) {
            "configurations\":2,\"wheres\":[{\"text\":\"A <= 64\",\"line\":5,\"removes\":2,\"alone\":0},",
            "check @/mine.cu --json");
     expect(here, 0,
-           "\"limits\":{\"block\":2,\"grid\":0,\"shared\":0,\"args\":0,\"repeat\":0},\"config\":{\"A\":32,"
+           "\"limits\":{\"block\":2,\"grid\":0,\"shared\":0,\"args\":0,\"repeat\":0,\"maxrregcount\":0},"
+           "\"config\":{\"A\":32,"
            "\"R\":1},"
            "\"grid\":[4096,1,1],\"block\":[32,8,1],\"shared_bytes\":128,",
            "check @/mine.cu --json");

@@ -202,6 +202,30 @@ static void conditions_may_be_fractions(void **state) {
     tt__template_free(&t);
 }
 
+/* A limit that no compiler takes excludes the configuration, and leaves the others. */
+static void registers_are_a_limit(void **state) {
+    (void)state;
+    static const char text[] =
+        "//@ kernel k\n//@ op transpose\n//@ param THREADS 64 256 1024 8192\n//@ block 1\n//@ grid 1\n"
+        "//@ args dst\n//@ maxrregcount 65536 / THREADS\n//@ default THREADS=1024\nextern \"C\" void k();\n";
+    tt__problem p = square_of(100, 4);
+    tt__template *t;
+    tt__candidate c;
+    tt__survey survey;
+    tt__space space = {0};
+    assert_int_equal(tt__template_parse(&t, "t.cu", text), TT_OK);
+    assert_int_equal(tt__space_add(&space, t, &gpu, &p), TT_OK);
+    assert_int_equal(space.n, 1);
+    assert_int_equal(tt__space_resolve(&c, t, &gpu, &p, "THREADS=256"), TT_E_UNSUPPORTED);
+    assert_non_null(
+        strstr(tt_last_error(), "`65536 / THREADS` is 256, expected 16 to 255 registers (t.cu:7)"));
+    assert_int_equal(tt__space_resolve(&c, t, &gpu, &p, "THREADS=8192"), TT_E_UNSUPPORTED);
+    assert_int_equal(tt__space_survey(&survey, t, &gpu, &p), TT_OK);
+    assert_int_equal(survey.legal, 1);
+    tt__space_free(&space);
+    tt__template_free(&t);
+}
+
 /* The compiler is asked for the whole instance of a template, however long it is. */
 static void asks_for_long_instances(void **state) {
     (void)state;
@@ -273,6 +297,7 @@ int main(void) {
         cmocka_unit_test(names_any_value),
         cmocka_unit_test(knows_true_and_false),
         cmocka_unit_test(conditions_may_be_fractions),
+        cmocka_unit_test(registers_are_a_limit),
         cmocka_unit_test(asks_for_long_instances),
         cmocka_unit_test(refuses_names_that_explode),
         cmocka_unit_test(grows),

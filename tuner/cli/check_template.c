@@ -19,6 +19,7 @@ const tt__check_part tt__check_parts[TT__PART_COUNT] = {
     [TT__PART_SHARED] = {"shared", "limit: shared memory of a block"},
     [TT__PART_ARGS] = {"args", "limit: numbers that fit i32"},
     [TT__PART_TURNS] = {"repeat", "limit: number of launches"},
+    [TT__PART_REGS] = {"maxrregcount", "limit: registers of a thread"},
 };
 
 static void free_examined(tt__examined *e) {

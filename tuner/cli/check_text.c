@@ -94,6 +94,8 @@ static tt_status print_survey(const tt__examined *e) {
         tt__table_cell(&table, "where %s", e->t->wheres[i].text);
     }
     for (size_t i = 0; i < TT__PART_COUNT; i++) {
+        if (i == TT__PART_REGS && !e->t->max_regs.text)
+            continue;
         tt__table_cell(&table, "%zu", e->survey.beyond[i]);
         tt__table_cell(&table, "%s", "");
         tt__table_cell(&table, "%s", "");
