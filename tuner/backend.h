@@ -44,20 +44,20 @@ typedef struct tt__backend_ops {
      * ended instead. TT_E_INTERRUPTED: should_stop returned non-zero. */
     tt_status (*wait)(tt__backend *b, size_t *id, tt__trial *trial);
     /* Measures n candidates again in interleaved rounds. trials[i] gets one sample a round, so that samples
-     * pair up. A trial that is not ok (such as one missing from the recording) leaves the finals. The slowest
-     * candidate is known to take slowest_us (0: not known), and the time limit allows for that. */
+     * pair up. A trial that is not ok (such as one missing from the recording) leaves the finals. The times
+     * of all together are lap_us (0: not known), and the time limit allows for that. */
     tt_status (*finals)(tt__backend *b, const tt__candidate *const *c, size_t n, tt__rounds rounds,
-                        double slowest_us, tt__trial *trials);
+                        double lap_us, tt__trial *trials);
     /* The same, without waiting: on one of several devices, while the others try configurations of other
      * lanes. Candidates are borrowed until `finals_take` says that the request was *done. Its status is that
      * of the finals. */
     tt_status (*finals_ask)(tt__backend *b, const tt__candidate *const *c, size_t n, tt__rounds rounds,
-                            double slowest_us);
+                            double lap_us);
     tt_status (*finals_take)(tt__backend *b, bool *done, tt__trial *trials);
     /* The same for few candidates, with trains of so many seconds after the rounds: trials[i].energy. NULL:
      * the backend has none. TT_E_UNSUPPORTED: the device does not count energy. */
     tt_status (*energies)(tt__backend *b, const tt__candidate *const *c, size_t n, double train_s,
-                          double slowest_us, tt__trial *trials);
+                          double lap_us, tt__trial *trials);
     /* Counts one launch of a candidate that passed. Counters that are not to be had are no failure. NULL: the
      * backend has none. */
     tt_status (*count)(tt__backend *b, const tt__candidate *c, tt__counted *out);

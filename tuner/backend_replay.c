@@ -232,9 +232,9 @@ static tt_status wait(tt__backend *b, size_t *id, tt__trial *trial) {
 
 /* There are as many rounds as were recorded. A stage takes the time that it is worth on a GPU. */
 static tt_status finals(tt__backend *b, const tt__candidate *const *c, size_t n, tt__rounds rounds,
-                        double slowest_us, tt__trial *trials) {
+                        double lap_us, tt__trial *trials) {
     replay *r = (replay *)b;
-    (void)slowest_us;
+    (void)lap_us;
     for (size_t i = 0; i < n; i++)
         TT_TRY(look_up(r, c[i], TT__STAGE_FINAL, &trials[i]));
     sleep_until(occupy(r, rounds.worth_s));
@@ -242,9 +242,9 @@ static tt_status finals(tt__backend *b, const tt__candidate *const *c, size_t n,
 }
 
 static tt_status finals_ask(tt__backend *b, const tt__candidate *const *c, size_t n, tt__rounds rounds,
-                            double slowest_us) {
+                            double lap_us) {
     replay *r = (replay *)b;
-    (void)slowest_us;
+    (void)lap_us;
     lane *l = r->lanes[r->at];
     l->n = n;
     for (size_t i = 0; i < n; i++)

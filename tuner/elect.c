@@ -144,8 +144,7 @@ tt_status tt__elect(tt__session *s, tt__search *search, const tt__search *copy, 
     TT_GOTO(tt__finals_nominate(s, search, copy, f));
     tt__session_progress(s, search, "finals");
     while (tt__finals_next(s, search, f, &heat)) {
-        status =
-            s->backend->ops->finals(s->backend, heat.c, heat.n, heat.rounds, heat.slowest_us, heat.trials);
+        status = s->backend->ops->finals(s->backend, heat.c, heat.n, heat.rounds, heat.lap_us, heat.trials);
         if (status == TT_E_INTERRUPTED)
             goto out;
         tt__finals_ended(search, f, status);

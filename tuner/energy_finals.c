@@ -1,7 +1,6 @@
 /* See the header. */
 #include "tuner/energy_finals.h"
 
-#include <math.h>
 #include <stdlib.h>
 
 #include "db/facts.h"
@@ -14,12 +13,12 @@ enum { LEADERS_MAX = 5 }; /* the default is one more, and the flush */
 tt_status tt__energy_measure(const tt__session *s, int64_t problem_id, const tt__candidate *const *c,
                              size_t n, tt__trial *trials) {
     tt__backend *b = s->backend;
-    double slowest_us = 0;
+    double lap_us = 0;
     if (!b->ops->energies)
         return tt__fail(TT_E_UNSUPPORTED, "a recording has no energies: measure them on such a GPU");
     for (size_t i = 0; i < n; i++)
-        slowest_us = fmax(slowest_us, trials[i].time_us);
-    TT_TRY(b->ops->energies(b, c, n, train_s, slowest_us, trials));
+        lap_us += trials[i].time_us;
+    TT_TRY(b->ops->energies(b, c, n, train_s, lap_us, trials));
     for (size_t i = 0; i < n; i++) {
         int64_t id;
         if (!tt__energy_known(&trials[i].energy))

@@ -3,7 +3,6 @@
  */
 #include "tuner/explain.h"
 
-#include <math.h>
 #include <stdlib.h>
 
 #include "db/facts.h"
@@ -121,17 +120,17 @@ static tt_status time_together(chosen *all) {
     const tt__candidate *c[TT__EXPLAINED_MAX];
     tt__explained *of[TT__EXPLAINED_MAX];
     tt__trial trials[TT__EXPLAINED_MAX];
-    double slowest_us = 0;
+    double lap_us = 0;
     size_t n = 0;
     for (int i = 0; i < all->e->n; i++)
         if (passed(&all->e->items[i])) {
             of[n] = &all->e->items[i];
-            slowest_us = fmax(slowest_us, of[n]->trial.time_us);
+            lap_us += of[n]->trial.time_us;
             c[n++] = all->c[i];
         }
     if (n == 0)
         return TT_OK;
-    TT_TRY(all->s->backend->ops->finals(all->s->backend, c, n, rounds, slowest_us, trials));
+    TT_TRY(all->s->backend->ops->finals(all->s->backend, c, n, rounds, lap_us, trials));
     for (size_t i = 0; i < n; i++)
         if (trials[i].status == TT__TRIAL_OK && trials[i].n_samples > 0)
             of[i]->trial = trials[i];

@@ -299,6 +299,11 @@ static tt__rounds rounds_of(const tt__session *s, const tt__search *search, cons
     return rounds;
 }
 
+/* As it was measured, not weighed. */
+static double screened_us(const tt__entrant *e) {
+    return e->of->trials[e->index].time_us / e->c->weight;
+}
+
 /* The default does not compete, so that only the last stage needs it. */
 static bool waits(const tt__finals *f, size_t i, const stage *st) {
     return st->contenders > 0 && (int)i == f->at_default && i >= f->n_contenders;
@@ -386,7 +391,7 @@ bool tt__finals_next(const tt__session *s, const tt__search *search, tt__finals 
     for (size_t i = 0; i < heat->n; i++) {
         const tt__entrant *e = &f->entrants[f->now[first + i]];
         heat->c[i] = e->c;
-        heat->slowest_us = fmax(heat->slowest_us, e->of->trials[e->index].time_us / e->c->weight);
+        heat->lap_us += screened_us(e);
     }
     return true;
 }

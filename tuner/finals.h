@@ -41,7 +41,7 @@ typedef struct tt__heat {
     const tt__candidate *c[TT__FINALISTS_MAX];
     size_t n;
     tt__rounds rounds;
-    double slowest_us; /* by screening, not weighed */
+    double lap_us; /* their times together, by screening, not weighed */
     tt__trial *trials;
 } tt__heat;
 

@@ -124,7 +124,7 @@ static tt_status go_on_with_finals(tt__session *s, tt__lane *l, bool *over) {
     tt__search *search = &l->both.search;
     while (tt__finals_next(s, search, &l->finals, &l->heat)) {
         tt_status status =
-            s->backend->ops->finals_ask(s->backend, l->heat.c, l->heat.n, l->heat.rounds, l->heat.slowest_us);
+            s->backend->ops->finals_ask(s->backend, l->heat.c, l->heat.n, l->heat.rounds, l->heat.lap_us);
         if (status == TT_OK || status == TT_E_INTERRUPTED)
             return status;
         tt__finals_ended(search, &l->finals, status);

@@ -116,14 +116,14 @@ static void final_trial(fake *f, const tt__candidate *c, size_t i, tt__trial *tr
 }
 
 static tt_status finals(tt__backend *b, const tt__candidate *const *c, size_t n, tt__rounds rounds,
-                        double slowest_us, tt__trial *trials) {
+                        double lap_us, tt__trial *trials) {
     fake *f = (fake *)b;
     assert_true(rounds.least >= 1 && rounds.most >= rounds.least && rounds.most <= TT__FINAL_ROUNDS_MAX);
     assert_true(n >= 1 && n <= TT__FINALISTS_MAX && rounds.loads >= 1 && rounds.loads <= rounds.least);
     assert_true(f->n_stages < STAGES_MAX);
     f->n_in[f->n_stages] = n;
     f->rounds[f->n_stages] = rounds;
-    f->slowest_us[f->n_stages] = slowest_us;
+    f->lap_us[f->n_stages] = lap_us;
     if (++f->n_stages == f->fails_at)
         return tt__fail(f->fails_with, "this stage fails");
     if (!f->fastest)

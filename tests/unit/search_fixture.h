@@ -43,7 +43,7 @@ typedef struct fake {
     size_t n_stages;         /* of the finals, and heats of them */
     size_t n_in[STAGES_MAX]; /* entrants of each stage */
     tt__rounds rounds[STAGES_MAX];
-    double slowest_us[STAGES_MAX];
+    double lap_us[STAGES_MAX];
     size_t fails_at;     /* the stage that fails, from 1; 0: none */
     double first_late_s; /* with bench_open_awaiting: the first result comes so late */
     size_t in_time;      /* with bench_open_awaiting: compiled before end_s; the others are not */

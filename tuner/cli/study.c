@@ -5,7 +5,6 @@
  */
 #include "tuner/cli/study.h"
 
-#include <math.h>
 #include <string.h>
 
 #include "api/tune.h"
@@ -99,18 +98,18 @@ static tt_status hold_rounds(study *st, tt__session *s, tt__ladder *ladder, int6
     const tt__candidate *c[TT__RUNGS];
     tt__rung *of[TT__RUNGS];
     tt__trial trials[TT__RUNGS];
-    double slowest_us = 0;
+    double lap_us = 0;
     size_t n = 0;
     for (tt__rung_id id = 0; id < TT__RUNGS; id++)
         if (st->c[id] && passed(&ladder->rungs[id])) {
             of[n] = &ladder->rungs[id];
-            slowest_us = fmax(slowest_us, of[n]->trial.time_us);
+            lap_us += of[n]->trial.time_us;
             c[n++] = st->c[id];
         }
     if (n == 0)
         return TT_OK;
     tt_status status = s->backend->ops->finals(
-        s->backend, c, n, (tt__rounds){TT__FINAL_ROUNDS, TT__FINAL_ROUNDS, 0, 1}, slowest_us, trials);
+        s->backend, c, n, (tt__rounds){TT__FINAL_ROUNDS, TT__FINAL_ROUNDS, 0, 1}, lap_us, trials);
     if (status == TT_E_INTERRUPTED)
         return status;
     if (status != TT_OK)

@@ -241,8 +241,8 @@ static tt_status finalist_cubins(tt__loop *l, const tt__candidate *const *c, siz
     return tt__cubins_save(&l->cubins, true);
 }
 
-static tt_status ask(tt__loop *l, const tt__candidate *const *c, size_t n, tt__rounds rounds,
-                     double slowest_us, double train_s) {
+static tt_status ask(tt__loop *l, const tt__candidate *const *c, size_t n, tt__rounds rounds, double lap_us,
+                     double train_s) {
     tt__lane_finals *f = &tt__loop_now(l)->finals;
     if (n == 0 || n > TT__FINALISTS_MAX)
         return tt__fail(TT_E_INTERNAL, "finals of %zu", n);
@@ -250,15 +250,15 @@ static tt_status ask(tt__loop *l, const tt__candidate *const *c, size_t n, tt__r
     memcpy(f->c, c, n * sizeof *c);
     f->n = n;
     f->rounds = rounds;
-    f->slowest_us = slowest_us;
+    f->lap_us = lap_us;
     f->train_s = train_s;
     f->state = TT__FINALS_ASKED;
     return tt__loop_feed_finals(l);
 }
 
 static tt_status finals_ask(tt__backend *b, const tt__candidate *const *c, size_t n, tt__rounds rounds,
-                            double slowest_us) {
-    return ask((tt__loop *)b, c, n, rounds, slowest_us, 0);
+                            double lap_us) {
+    return ask((tt__loop *)b, c, n, rounds, lap_us, 0);
 }
 
 static tt_status finals_take(tt__backend *b, bool *done, tt__trial *trials) {
@@ -273,10 +273,10 @@ static tt_status finals_take(tt__backend *b, bool *done, tt__trial *trials) {
 
 /* While the GPU measures, the next problem is opened. */
 static tt_status hold(tt__backend *b, const tt__candidate *const *c, size_t n, tt__rounds rounds,
-                      double slowest_us, double train_s, tt__trial *trials) {
+                      double lap_us, double train_s, tt__trial *trials) {
     tt__loop *l = (tt__loop *)b;
     bool done = false;
-    tt_status status = ask(l, c, n, rounds, slowest_us, train_s);
+    tt_status status = ask(l, c, n, rounds, lap_us, train_s);
     while (status == TT_OK && !done) {
         if (tt__loop_now(l)->finals.state == TT__FINALS_ON_GPU)
             tt__ahead_open_next(l->opts.ahead);
@@ -289,14 +289,14 @@ static tt_status hold(tt__backend *b, const tt__candidate *const *c, size_t n, t
 }
 
 static tt_status finals(tt__backend *b, const tt__candidate *const *c, size_t n, tt__rounds rounds,
-                        double slowest_us, tt__trial *trials) {
-    return hold(b, c, n, rounds, slowest_us, 0, trials);
+                        double lap_us, tt__trial *trials) {
+    return hold(b, c, n, rounds, lap_us, 0, trials);
 }
 
 static tt_status energies(tt__backend *b, const tt__candidate *const *c, size_t n, double train_s,
-                          double slowest_us, tt__trial *trials) {
+                          double lap_us, tt__trial *trials) {
     const tt__rounds rounds = {.least = 7, .most = 15, .worth_s = 0.1, .loads = 1};
-    return hold(b, c, n, rounds, slowest_us, train_s, trials);
+    return hold(b, c, n, rounds, lap_us, train_s, trials);
 }
 
 /* ---- Counters ------------------------------------------------------------------------------------------ */

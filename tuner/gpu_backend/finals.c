@@ -56,7 +56,7 @@ static double limit_s(const tt__loop *l, const tt__lane_finals *f) {
         planned_s += 30 + TT__ENERGY_TURNS * (double)(f->n + 1) * f->train_s;
     }
     return l->opts.trial_timeout_s * (double)(f->n + (size_t)f->rounds.loads) +
-           2 * (planned_s + laps * (double)f->n * f->slowest_us * 1e-6);
+           2 * (planned_s + laps * f->lap_us * 1e-6);
 }
 
 /* Goes on when the GPU has ended what it does. */

@@ -64,8 +64,8 @@ typedef struct tt__lane_finals {
     tt__cubin *cubins[TT__FINALISTS_MAX];
     size_t n;
     tt__rounds rounds;
-    double slowest_us; /* of `c`; 0: not known */
-    double train_s;    /* above 0: energies, too */
+    double lap_us;  /* the times of `c` together; 0: not known */
+    double train_s; /* above 0: energies, too */
     double begin_s;
     tt__msg_done done; /* DONE: how they ended, and the trials */
     tt__trial trials[TT__FINALISTS_MAX];
