@@ -44,6 +44,8 @@ enum { STAGES = sizeof stages / sizeof *stages };
 /* With a budget, trials need long launches more than the finals do: these have the last stage alone, with
  * fewer rounds. */
 static const tt__rounds if_long = {11, 30, 0.16, 1};
+/* Fewer yet if the time left is short, but not fewer than this. */
+enum { LONG_LEAST = 5 };
 
 /* Times of different stages differ by up to 1 %. An exhaustive run should show how close all entrants are, so
  * they stay until the last stage, which takes so many times as long. */
@@ -296,6 +298,8 @@ static tt__rounds rounds_of(const tt__session *s, const tt__search *search, cons
         rounds.loads = st->loads_if_brief;
     if (keeps_all(s))
         rounds.worth_s *= ALL_TIMES;
+    if (f->is_long)
+        rounds.least = (int)fmin(rounds.least, f->n_fitting);
     return rounds;
 }
 
@@ -333,6 +337,16 @@ static bool is_decided(const tt__finals *f) {
     return true;
 }
 
+/* How many rounds of the stage end before the deadline? Each has a lap, and others come before them. */
+static double n_fitting(const tt__search *search, const tt__finals *f) {
+    const double brief_s = 0.1; /* a budget may be exceeded by so much */
+    const double left_s = fmax(search->limits.deadline_s - tt__now_s(), brief_s);
+    double lap_us = 0;
+    for (size_t k = 0; k < f->n_now; k++)
+        lap_us += screened_us(&f->entrants[f->now[k]]);
+    return left_s / (lap_us * 1e-6) - if_long.loads - 1;
+}
+
 /* Begins the next stage, if there is one: those still in are measured again. */
 static bool begin_stage(const tt__session *s, const tt__search *search, tt__finals *f) {
     if (f->stage == STAGES && !f->again && is_below(s, search, TT__SHORT_US) && !is_decided(f)) {
@@ -350,6 +364,9 @@ static bool begin_stage(const tt__session *s, const tt__search *search, tt__fina
         for (size_t i = 0; i < f->n; i++)
             if (!f->entrants[i].out && !waits(f, i, &stages[f->stage]))
                 f->now[f->n_now++] = i;
+        f->n_fitting = n_fitting(search, f);
+        if (f->n_fitting < (f->is_long ? LONG_LEAST : stages[f->stage].rounds.least))
+            f->n_now = 0; /* the stage before it decides, or the screening */
         return f->n_now > 0;
     }
     return false;

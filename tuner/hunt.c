@@ -19,7 +19,7 @@ static double finals_s(const tt__search *search) {
     if (part_s <= 0 || search->best == TT__NOTHING)
         return 0;
     tt__finals_contenders(search, &expected_s);
-    return fmax(expected_s, fmin(FINALS_IN_TRIALS * search->pace_s, part_s));
+    return fmin(fmax(expected_s, FINALS_IN_TRIALS * search->pace_s), part_s);
 }
 
 /* The finals do not wait for requests that have not reached a GPU, unless there is no result or no default

@@ -110,6 +110,43 @@ static void test_finals_of_long_kernels(void **state) {
     }
 }
 
+/* If fewer rounds end before the deadline, they are fewer. If hardly any do, the screening decides. */
+static void test_finals_of_very_long_kernels(void **state) {
+    (void)state;
+    static const double us[] = {1e6, 2e6, 1e7};
+    static const int least[] = {11, 6, 0}; /* of two, after one to warm up and one to plan */
+    for (int i = 0; i < 3; i++) {
+        race r;
+        race_open(&r, false);
+        for (size_t k = 0; k < SPACE; k++)
+            r.all.trials[k].time_us = us[i] * (k == 0 ? 1 : k == 1 ? 0.99 : 2);
+        r.all.limits.finals_s = 8; /* for one */
+        r.all.limits.deadline_s = r.b.s.end_s = tt__now_s() + 34;
+        r.all.best = 1;
+        race_run(&r);
+        assert_int_equal(r.b.backend.n_stages, least[i] > 0);
+        if (least[i])
+            assert_int_equal(r.b.backend.rounds[0].least, least[i]);
+        else
+            expect_elected(&r, 1);
+        race_close(&r);
+    }
+}
+
+/* Finals of slow kernels get their part of the budget, and no more. */
+static void test_long_finals_leave_time_for_trials(void **state) {
+    (void)state;
+    bench b;
+    tt__search all;
+    bench_open(&b, false);
+    b.backend.us = 2e6;
+    bench_search(&b, &(tt__limits){SIZE_MAX, tt__now_s() + 20, 5, 0, 0, 0}, &all);
+    assert_int_equal(all.n_tried, SPACE);
+    assert_false(all.cut);
+    tt__search_close(&all);
+    bench_close(&b);
+}
+
 /* A budget leaves no time for the additional measurements of short problems. If no time is left, the first
  * stage decides. */
 static void test_the_budget_is_over(void **state) {
@@ -164,10 +201,16 @@ static void test_a_budget_for_slow_kernels(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_all_of_it_in_time),     cmocka_unit_test(test_slow_kernels_in_time),
-        cmocka_unit_test(test_a_copy_in_little_time), cmocka_unit_test(test_what_compiles_for_too_long),
-        cmocka_unit_test(test_a_late_first_result),   cmocka_unit_test(test_finals_of_long_kernels),
-        cmocka_unit_test(test_the_budget_is_over),    cmocka_unit_test(test_a_budget_for_slow_kernels),
+        cmocka_unit_test(test_all_of_it_in_time),
+        cmocka_unit_test(test_slow_kernels_in_time),
+        cmocka_unit_test(test_a_copy_in_little_time),
+        cmocka_unit_test(test_what_compiles_for_too_long),
+        cmocka_unit_test(test_a_late_first_result),
+        cmocka_unit_test(test_finals_of_long_kernels),
+        cmocka_unit_test(test_finals_of_very_long_kernels),
+        cmocka_unit_test(test_long_finals_leave_time_for_trials),
+        cmocka_unit_test(test_the_budget_is_over),
+        cmocka_unit_test(test_a_budget_for_slow_kernels),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
