@@ -11,6 +11,7 @@
 #include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
+#include <time.h>
 #include <unistd.h>
 
 #include <cmocka.h>
@@ -254,6 +255,22 @@ static void test_stopped(void **state) {
     }
 }
 
+/* Time in which this process computes is not time in which it was stopped. */
+static void test_computes(void **state) {
+    (void)state;
+    static const double timeout_s = 0.5, computes_s = 1.2;
+    office o;
+    start(&o, "mute", 0);
+    ask(&o, 0, 0);
+    hear_reply(&o, REPLY, sizeof(int));
+    tt__worker_ask(&o.worker, 1, timeout_s, ASK, NULL, 0);
+    for (clock_t begin = clock(); clock() - begin < computes_s * CLOCKS_PER_SEC;)
+        ;
+    assert_int_equal(tt__worker_wait_any(&o.worker, 1, 0, &o.event, &o.payload), TT_OK);
+    assert_int_equal(o.event.kind, TT__EVENT_TIMEOUT);
+    end(&o);
+}
+
 /* Too few descriptors are left: said, and none lost. */
 static void test_no_descriptors(void **state) {
     (void)state;
@@ -314,6 +331,7 @@ int main(int argc, char **argv) {
         cmocka_unit_test(test_dies_before_the_bell),
         cmocka_unit_test(test_descriptors_closed),
         cmocka_unit_test(test_stopped),
+        cmocka_unit_test(test_computes),
         cmocka_unit_test(test_no_descriptors),
         cmocka_unit_test(test_no_program),
     };

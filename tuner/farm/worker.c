@@ -27,17 +27,28 @@ enum { WORKERS_MAX = 512 };
 
 /* ---- Time limits --------------------------------------------------------------------------------------- */
 
+/* What this thread has computed. The program may have others, which do not matter. */
+static double computed_s(void) {
+    struct timespec t;
+    clock_gettime(CLOCK_THREAD_CPUTIME_ID, &t);
+    return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
+}
+
 static void set_limit(tt__worker *w, double timeout_s) {
     w->seen_s = tt__now_s();
+    w->computed_s = computed_s();
     w->deadline_s = w->seen_s + timeout_s;
 }
 
-/* Ctrl-Z stops workers, too, so they get that time back. `until_s`: when this process meant to look again. */
+/* Ctrl-Z stops workers, too, so they get that time back. `until_s`: when this process meant to look again.
+ * While it computes, workers go on. */
 static void see(tt__worker *w, double until_s) {
-    const double long_s = 1, now_s = tt__now_s();
-    if (now_s - until_s > long_s)
-        w->deadline_s += now_s - w->seen_s;
-    w->seen_s = now_s;
+    const double long_s = 1, seen_s = w->seen_s, seen_computed_s = w->computed_s;
+    w->seen_s = tt__now_s();
+    w->computed_s = computed_s();
+    const double here_s = w->computed_s - seen_computed_s;
+    if (w->seen_s - until_s - here_s > long_s)
+        w->deadline_s += w->seen_s - seen_s - here_s;
 }
 
 /* ---- Processes ----------------------------------------------------------------------------------------- */

@@ -15,7 +15,8 @@ typedef struct tt__worker {
     int fd, bell;
     bool busy;          /* a reply is expected */
     double deadline_s;  /* on the clock of tt__now_s, while busy */
-    double seen_s;      /* while busy: when tt__worker_wait_any last looked */
+    double seen_s;      /* while busy: when tt__worker_wait_any last looked ... */
+    double computed_s;  /* ... and the caller's CPU time then */
     size_t job;         /* the caller's number for the current request */
     size_t ahead_bytes; /* largest request that can be sent while it is busy */
     bool ahead;         /* another request is waiting ... */
