@@ -115,11 +115,12 @@ static void test_inherits_nothing(void **state) {
 /* One for each CPU that the process may use, not for each that there is. */
 static void test_number(void **state) {
     (void)state;
+    enum { MOST = 8 }; /* below the most compilers */
     cpu_set_t all, few;
     tt__workers workers;
     assert_int_equal(sched_getaffinity(0, sizeof all, &all), 0);
     CPU_ZERO(&few);
-    for (int i = 0, n = 0; i < CPU_SETSIZE && n < CPU_COUNT(&all) - 1; i++)
+    for (int i = 0, n = 0; i < CPU_SETSIZE && n < CPU_COUNT(&all) - 1 && n < MOST; i++)
         if (CPU_ISSET(i, &all)) {
             CPU_SET(i, &few);
             n++;
