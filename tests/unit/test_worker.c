@@ -33,9 +33,9 @@ static int serve(const char *role, size_t bytes) {
         return 1;
     while (tt__wire_recv(TT__WIRE_FD, &type, &request) == TT_OK) {
         struct iovec parts[] = {{request.text, request.len}, {text, bytes}};
-        for (int i = 0; (is_slow || stops) && i < 12; i++) { /* one sleep would end while it is stopped */
-            usleep(50000);
-            if (stops && i == 3)
+        for (int i = 0; (is_slow || stops) && i < 6; i++) { /* one sleep would end while it is stopped */
+            usleep(100000);
+            if (stops && i == 1)
                 kill(0, SIGSTOP);
         }
         if (goes_unheard) { /* as one that dies between its reply and the bell */
@@ -216,10 +216,10 @@ static void test_descriptors_closed(void **state) {
     }
 }
 
-/* Asks a worker for what takes 0.6 of 1.2 s. Both are stopped: before this process waits, or by the worker
+/* Asks a worker for what takes 0.6 of 1.6 s. Both are stopped: before this process waits, or by the worker
  * while it does. */
 static void work(bool stops) {
-    static const double poll_s = 0.2, timeout_s = 1.2;
+    static const double poll_s = 0.2, timeout_s = 1.6;
     office o = {0};
     alarm(TIMEOUT_S);
     if (tt__worker_start(&o.worker, stops ? "slow" : "stops", "0", TIMEOUT_S) != TT_OK ||

@@ -200,7 +200,8 @@ tt_status tt__worker_wait_any(tt__worker *workers, size_t n, double wait_s, tt__
     struct pollfd
         fds[2 * WORKERS_MAX]; /* the socket shows that the other end was closed; the bell shows replies */
     size_t which[WORKERS_MAX], n_fds = 0;
-    double now = tt__now_s(), until = now + wait_s;
+    const double now = tt__now_s();
+    double until = now + wait_s;
     *event = (tt__event){.kind = TT__EVENT_NONE};
     for (size_t i = 0; i < n && n_fds < WORKERS_MAX; i++) {
         if (!workers[i].busy)
@@ -235,9 +236,8 @@ tt_status tt__worker_wait_any(tt__worker *workers, size_t n, double wait_s, tt__
         }
         return TT_OK;
     }
-    now = tt__now_s();
     for (size_t k = 0; k < n_fds; k++)
-        if (workers[which[k]].deadline_s <= now) {
+        if (workers[which[k]].deadline_s <= workers[which[k]].seen_s) {
             event->kind = TT__EVENT_TIMEOUT;
             tt__copy(event->reason, sizeof event->reason, "did not answer in time and was stopped");
             event->worker = which[k];
