@@ -83,7 +83,7 @@ int tt__energy_elect(const tt__session *s, const tt__search *search, const tt__f
         least = ratio;
     }
     if (status != TT_OK)
-        tt__session_message(s, "the fastest wins: %s", tt_last_error());
+        tt__session_message(s, "the fastest wins, as energies are unknown: %s", tt_last_error());
     else if (best != fastest)
         tt__session_message(s, "%s: %.1f %% less than the fastest has %s", what, 100 * (1 - least),
                             f->entrants[best].c->config);

@@ -57,7 +57,7 @@ static void test_kernel(void **state) {
     assert_has(&r, r.out, "Without counters: TILETUNE_CUPTI names /nowhere/libcupti.so");
     assert_has(&r, r.out, "THREADS=");
     run_free(&r);
-    explain(&r, kernel, "--json");
+    explain(&r, kernel, "--json --trial-timeout 20");
     assert_code(&r, 0);
     assert_has(&r, r.out, "\"role\":\"winner\"");
     assert_has(&r, r.out, "\"role\":\"copy\"");

@@ -336,6 +336,7 @@ static const tt__cli_option options[] = {
     TT__OPT_DB,
     TT__FLAG("energy", energy, "also measure joules a launch, for about a minute"),
     TT__SET("jobs", "N", tt__cli_set_jobs, "compile processes; default one for each CPU"),
+    TT__OPT_TRIAL_TIMEOUT,
     TT__OPT_JSON,
     TT__OPTS_END,
 };

@@ -52,6 +52,9 @@ tt_problem tt__cli_problem(const tt__cli_args *args, int64_t rows, int64_t cols)
     TT__SET("permute", "AXIS[,AXIS...]", tt__cli_set_permute,                                                \
             "permute a tensor: axis i of the result is this axis of the\nsource, as in numpy and PyTorch"),  \
         TT__SET("dims", "N[,N...]", tt__cli_set_dims, "the tensor's dimensions, the outermost first")
+#define TT__OPT_TRIAL_TIMEOUT                                                                                \
+    TT__SET("trial-timeout", "S", tt__cli_set_trial_timeout,                                                 \
+            "seconds until a configuration is given up; default 10")
 #define TT__OPT_COMPILE_TIMEOUT                                                                              \
     TT__SET("compile-timeout", "S", tt__cli_set_compile_timeout,                                             \
             "seconds until a compiler is given up; default 60")

@@ -105,7 +105,7 @@ tt_status tt__loop_late_finals(tt__loop *l, size_t gpu) {
     const tt__lane_finals *f = &l->lanes[l->gpus[gpu].lane]->finals;
     tt__timeline_span(&l->timeline, gpu, "finals", f->begin_s, tt__now_s());
     fail(l, gpu,
-         tt__fail(TT_E_IO, "they took longer than %.0f s: %s", limit_s(l, f),
+         tt__fail(TT_E_IO, "the measurements took longer than %.0f s: %s", limit_s(l, f),
                   tt__trial_advice(TT__TRIAL_TIMEOUT)));
     return TT_OK;
 }
