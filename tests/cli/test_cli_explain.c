@@ -209,10 +209,13 @@ static void shown_search(char *out, size_t size, const char *folder) {
     run_tune(&r, &(run_spec){.env = env, .output = name}, line);
     assert_code(&r, 0);
     run_free(&r);
-    ssize_t n = read(fds[0], text, sizeof text - 1);
-    assert_true(n > 0);
-    const char *at = strstr(text, "search");
-    assert_non_null(at);
+    const char *at = NULL;
+    for (size_t n = 0; !at || !strchr(at, '\n');) { /* one read may get a part */
+        const ssize_t more = read(fds[0], text + n, sizeof text - 1 - n);
+        assert_true(more > 0);
+        n += (size_t)more;
+        at = strstr(text, "search");
+    }
     snprintf(out, size, "%.*s", (int)strcspn(at, "\r\n"), at);
     close(fds[0]);
     close(fds[1]);
