@@ -108,6 +108,7 @@ static tt_status try_untried(chosen *all) {
         size_t i;
         tt__trial trial;
         TT_TRY(b->ops->wait(b, &i, &trial));
+        trial.weight = all->c[i]->weight;
         all->e->items[i].trial = trial;
         TT_TRY(tt__session_store(all->s, all->search->problem_id, all->c[i], TT__STAGE_SCREEN, &trial));
     }

@@ -263,6 +263,46 @@ static void test_objective(void **state) {
         fail_msg("%s", line);
 }
 
+/* How many stored trials have such a weight. */
+static size_t n_stored(const char *folder, const char *weight) {
+    char line[512];
+    run_result r;
+    size_t n = 0;
+    snprintf(line, sizeof line, "export --gpu hostcuda --db %s/some.db", folder);
+    run_tune(&r, NULL, line);
+    assert_code(&r, 0);
+    for (const char *at = r.out; (at = strstr(at, weight)); at++)
+        n++;
+    run_free(&r);
+    return n;
+}
+
+/* A neighbour that the search left out is stored with its weight. */
+static void test_stores_weights(void **state) {
+    const char *folder = getenv("XDG_DATA_HOME");
+    char line[400];
+    run_result r;
+    (void)state;
+    write_in(folder, "some.cu",
+             "//@ kernel    some\n//@ buffer    y i32 64 inout\n//@ param     MODE 0 1 2 3 4 5 6 7\n"
+             "//@ block     64\n//@ grid      1\n//@ args      y\n//@ default   MODE=0\n"
+             "//@ reference plain\n//@ block 64\n//@ grid 1\n//@ args y\n"
+             "//@ metric    cost iif(MODE > 0, 1, 1000) * time_ns\n//@ objective minimize cost\n"
+             "extern \"C\" __global__ void some(int *y) { y[threadIdx.x] += 1; }\n"
+             "extern \"C\" __global__ void plain(int *y) { y[threadIdx.x] += 1; }\n");
+    snprintf(line, sizeof line, "--kernel %s/some.cu --quiet --max-trials 1 --db %s/some.db", folder, folder);
+    run_tune_faulty(&r, "", line);
+    assert_code(&r, 0);
+    run_free(&r);
+    const size_t n_light = n_stored(folder, "\"weight\":0.001"), n_default = n_stored(folder, "\"weight\":1");
+    snprintf(line, sizeof line, "--kernel %s/some.cu --db %s/some.db", folder, folder);
+    explain(&r, line, "");
+    assert_code(&r, 0);
+    run_free(&r);
+    assert_true(n_stored(folder, "\"weight\":0.001") > n_light);
+    assert_int_equal(n_stored(folder, "\"weight\":1"), n_default);
+}
+
 static void test_usage(void **state) {
     run_result r;
     (void)state;
@@ -285,11 +325,11 @@ static void test_usage(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_untuned),  cmocka_unit_test(test_kernel),
+        cmocka_unit_test(test_untuned),        cmocka_unit_test(test_kernel),
         cmocka_unit_test(test_counters), /* of the winner above */
-        cmocka_unit_test(test_energy),   cmocka_unit_test(test_permutation),
-        cmocka_unit_test(test_replay),   cmocka_unit_test(test_objective),
-        cmocka_unit_test(test_usage),
+        cmocka_unit_test(test_energy),         cmocka_unit_test(test_permutation),
+        cmocka_unit_test(test_replay),         cmocka_unit_test(test_objective),
+        cmocka_unit_test(test_stores_weights), cmocka_unit_test(test_usage),
     };
     return cmocka_run_group_tests(tests, enter, run_leave);
 }
