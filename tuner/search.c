@@ -222,8 +222,8 @@ static size_t n_unknown(const tt__search *search) {
 
 size_t tt__search_most(const tt__search *search) {
     const tt__limits *limits = &search->limits;
-    if (search->space.n <= limits->whole && !may_end_early(search))
-        return limits->whole;
+    if (search->space.n - search->n_guests <= limits->whole && !may_end_early(search))
+        return limits->whole + search->n_guests;
     if (search->settled)
         return tt__search_counted(search) + n_unknown(search); /* each template is tried once */
     bool needs_more = limits->trials_if_short && !search->t->operation->moves &&
@@ -278,6 +278,7 @@ static tt_status add_incumbent(tt__session *s, tt__search *search) {
         status = tt__space_append(&one, &c);
     if (status == TT_OK)
         status = tt__search_insert(search, &one);
+    search->n_guests = status == TT_OK;
     tt__space_free(&one);
     return status == TT_E_UNSUPPORTED || status == TT_E_INVALID ? TT_OK : status;
 }

@@ -25,8 +25,9 @@ typedef struct tt__search {
     tt__trial *trials;
     size_t n_tried, n_failed, n_measured; /* n_measured: in this run */
     size_t n_skipped;                     /* tried, but missing from the recording */
-    size_t n_aside; /* tried by earlier runs, and beyond their templates' share of the effort */
-    size_t wanted;  /* number of trials that the search aims at */
+    size_t n_aside;  /* tried by earlier runs, and beyond their templates' share of the effort */
+    size_t n_guests; /* 1: the stored winner is here, and not of this part, sample or `only` */
+    size_t wanted;   /* number of trials that the search aims at */
     tt__gains gains;
     bool settled;        /* it may end before all its trials have run (limits.patience) */
     double pace_s;       /* a trial takes so long; 0: not known */

@@ -108,6 +108,31 @@ static void test_the_incumbent_is_in_every_part(void **state) {
     race_close(&r);
 }
 
+/* A small space is tried whole, also if the winner of another part is one more. */
+static void test_a_part_is_tried_whole(void **state) {
+    (void)state;
+    race r;
+    race_open(&r, true);
+    race_run(&r);
+    tt__operation plain = *r.b.f.t[0]->operation;
+    plain.moves = false; /* no cost model */
+    r.b.f.t[0]->operation = r.b.f.t[1]->operation = &plain;
+    r.b.opts.force = true;
+    bench_begin_run(&r.b, "measured");
+    for (int k = 0; k < 2; k++) {
+        tt__limits limits = {4, INFINITY, INFINITY, 0, 0, 0};
+        r.b.call.part = (tt__space_part){k, 2};
+        for (int presumed = 1; presumed >= 0; presumed--) {
+            tt__search_close(&r.all);
+            r.b.s.presumed = presumed; /* without the stored winner */
+            assert_ok(tt__search_open(&r.b.s, &r.b.f.problem, &limits, &r.all));
+            limits.whole = r.all.space.n;
+        }
+        assert_int_equal(r.all.wanted, r.all.space.n);
+    }
+    race_close(&r);
+}
+
 /* Configurations that cannot win are measured shortly. */
 static void test_cutoff(void **state) {
     (void)state;
@@ -364,6 +389,7 @@ int main(void) {
         cmocka_unit_test(test_trials_that_are_no_evidence),
         cmocka_unit_test(test_a_winner_that_only_leaves_out),
         cmocka_unit_test(test_the_incumbent_is_in_every_part),
+        cmocka_unit_test(test_a_part_is_tried_whole),
         cmocka_unit_test(test_cutoff),
         cmocka_unit_test(test_tells_times),
         cmocka_unit_test(test_rounds_of_a_sample),
