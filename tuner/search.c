@@ -251,7 +251,7 @@ static tt_status enumerate(tt__session *s, tt__search *search) {
     for (size_t i = 0; i < s->templates->n; i++)
         if (tt__template_competes(s->templates, s->templates->items[i], s->opts->only, s->opts->n_only))
             TT_TRY(tt__space_add(&search->space, s->templates->items[i], &s->gpu, &search->problem));
-    search->default_weight = search->space.n ? search->space.items[0].weight : 1;
+    search->default_weight = search->space.n ? search->space.items[0].weight : 0;
     for (size_t i = 0; i < search->space.n; i++)
         search->space.items[i].weight /= search->default_weight; /* the default's time has weight 1 */
     TT_TRY(tt__part_keep(&search->part, &search->problem, &search->space));
@@ -274,6 +274,8 @@ static tt_status add_incumbent(tt__session *s, tt__search *search) {
         tt__strategy_member(&search->space, w.kernel, w.config) != TT__NOTHING)
         return TT_OK;
     tt_status status = tt__space_resolve(&c, t, &s->gpu, &search->problem, w.config);
+    if (status == TT_OK && search->default_weight == 0)
+        search->default_weight = c.weight;
     if (status == TT_OK)
         status = tt__space_append(&one, &c);
     if (status == TT_OK)

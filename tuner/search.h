@@ -20,7 +20,8 @@ typedef struct tt__search {
     int64_t problem_id;
     tt__space space;
     tt__space_part part;   /* of the space */
-    double default_weight; /* the weight of the first one, of which the others' are multiples */
+    double default_weight; /* the weight of the first one, of which the others' are multiples; 0: none is
+                              legal */
     tt__known *known;
     tt__trial *trials;
     size_t n_tried, n_failed, n_measured; /* n_measured: in this run */
