@@ -99,6 +99,18 @@ static double speedup(const tt__search *search, const tt__finals *f, const tt__t
     return known ? search->trials[normal].time_us / winner->time_us : 0;
 }
 
+/* A part without the default does not tell it. What an earlier run found out about the same winner stays. */
+static tt_status keep_speedup(const tt__session *s, const tt__search *search, tt__winner *w) {
+    tt__winner old;
+    bool found;
+    if (w->speedup_vs_default > 0)
+        return TT_OK;
+    TT_TRY(tt__store_winner_get(s->store, s->gpu_id, search->problem_id, &old, &found));
+    if (found && strcmp(old.hash, w->hash) == 0 && strcmp(old.config, w->config) == 0)
+        w->speedup_vs_default = old.speedup_vs_default;
+    return TT_OK;
+}
+
 static tt_status crown(tt__session *s, const tt__search *search, const tt__search *copy, const tt__finals *f,
                        tt_result *result) {
     int at = choose(f);
@@ -123,6 +135,7 @@ static tt_status crown(tt__session *s, const tt__search *search, const tt__searc
         w.copy_fraction = tt__compare_trials(&f->trials[at_copy], trial).median * c->weight;
     }
     w.speedup_vs_default = speedup(search, f, trial);
+    TT_TRY(keep_speedup(s, search, &w));
     int64_t id;
     TT_TRY(tt__store_config(s->store, c->t->kernel, c->t->op, c->t->hash, c->config, &id));
     TT_TRY(tt__store_winner_put(s->store, s->run_id, search->problem_id, id, &w));

@@ -133,6 +133,28 @@ static void test_a_part_is_tried_whole(void **state) {
     race_close(&r);
 }
 
+/* Not every part has the default. What is known about the winner stays. */
+static void test_a_part_keeps_the_speedup(void **state) {
+    (void)state;
+    enum { PARTS = 60 };
+    race r;
+    race_open(&r, true);
+    race_run(&r);
+    const double speedup = r.result.speedup_vs_default;
+    assert_true(speedup > 0);
+    for (int k = 0, n = 0; n == 0; k++) {
+        tt__search_close(&r.all);
+        r.b.call.part = (tt__space_part){k, PARTS};
+        assert_ok(tt__search_open(&r.b.s, &r.b.f.problem, &tt__no_limits, &r.all));
+        n = r.all.space.n == 1; /* the winner alone */
+    }
+    r.b.backend.n_ticks = 0;
+    race_run(&r);
+    expect_elected(&r, 0);
+    assert_true(r.result.speedup_vs_default == speedup);
+    race_close(&r);
+}
+
 /* Configurations that cannot win are measured shortly. */
 static void test_cutoff(void **state) {
     (void)state;
@@ -390,6 +412,7 @@ int main(void) {
         cmocka_unit_test(test_a_winner_that_only_leaves_out),
         cmocka_unit_test(test_the_incumbent_is_in_every_part),
         cmocka_unit_test(test_a_part_is_tried_whole),
+        cmocka_unit_test(test_a_part_keeps_the_speedup),
         cmocka_unit_test(test_cutoff),
         cmocka_unit_test(test_tells_times),
         cmocka_unit_test(test_rounds_of_a_sample),
