@@ -19,24 +19,16 @@ typedef struct file {
     const char *path, *shown; /* shown: name for `#line` */
     char *real;               /* NULL: there is no such file */
     int depth;
-    int condition; /* the innermost one around it */
-    bool guarded;  /* it is between #ifndef and #endif of ours */
 } file;
 
-enum { FOLDERS_MAX = 8, CONDITIONS_MAX = 64 };
+enum { FOLDERS_MAX = 8 };
 
 typedef struct expansion {
     tt__str *out;
     size_t n_folders;
     tt__span folders[FOLDERS_MAX]; /* of `//@ include` lines */
-    int open[CONDITIONS_MAX];      /* the numbers of the conditions that are open, 0 before the first */
-    int n_open, n_conditions;
     size_t n_once;
-    struct once {
-        char *real;
-        int condition; /* under which it came in; -1: it has not */
-        bool again;    /* it was asked for again where that condition need not hold */
-    } * once;          /* headers with `#pragma once` */
+    char **once; /* real paths */
 } expansion;
 
 /* Takes the word if it is next. */
@@ -90,7 +82,7 @@ static bool ends_in_comment(tt__span line, bool inside) {
     return inside;
 }
 
-static tt_status expand(expansion *x, file *f, const char *text);
+static tt_status expand(expansion *x, const file *f, const char *text);
 
 /* The checked text of a header. *found is false if there is none of that name. */
 static tt_status read_header(tt__str *out, const file *f, bool *found) {
@@ -111,77 +103,24 @@ static tt_status read_header(tt__str *out, const file *f, bool *found) {
     return tt__fail(TT_E_TEMPLATE, "%s: not a text file (it has a NUL byte)", f->path);
 }
 
-/* ---- Conditions, and headers that come in once --------------------------------------------------------- */
-
-static int innermost(const expansion *x) {
-    return x->n_open == 0 ? 0 : x->open[(x->n_open < CONDITIONS_MAX ? x->n_open : CONDITIONS_MAX) - 1];
-}
-
-static bool is_open(const expansion *x, int condition) {
-    bool found = condition == 0;
-    for (int i = 0; i < x->n_open && i < CONDITIONS_MAX; i++)
-        found |= x->open[i] == condition;
-    return found;
-}
-
-/* Is it the beginning of an include guard, #ifndef NAME and #define NAME? It holds when it comes first. */
-static bool is_guard(tt__span line, const char *next) {
-    tt__span name, defined, second = {next, strcspn(next, "\n")};
-    return is_directive(line, "ifndef", &name) && is_directive(second, "define", &defined) && name.n > 0 &&
-           defined.n >= name.n && memcmp(name.at, defined.at, name.n) == 0;
-}
-
-/* Follows conditions that begin, change and end. `next` is the line after it. */
-static void follow(expansion *x, tt__span line, const char *next) {
-    tt__span rest;
-    bool begins = is_directive(line, "if", &rest) || is_directive(line, "ifdef", &rest) ||
-                  is_directive(line, "ifndef", &rest);
-    bool changes = is_directive(line, "else", &rest) || is_directive(line, "elif", &rest);
-    int number = is_guard(line, next) ? innermost(x) : begins || changes ? ++x->n_conditions : 0;
-    x->n_open += begins;
-    if ((begins || changes) && x->n_open > 0 && x->n_open <= CONDITIONS_MAX)
-        x->open[x->n_open - 1] = number;
-    x->n_open -= x->n_open > 0 && is_directive(line, "endif", &rest);
-}
-
-static bool comes_in(expansion *x, const file *f) {
+static bool comes_in(const expansion *x, const file *f) {
     for (const file *by = f->by; by; by = by->by)
         if (by->real && strcmp(by->real, f->real) == 0)
             return false;
-    for (size_t i = 0; i < x->n_once; i++) {
-        struct once *o = &x->once[i];
-        if (o->condition < 0 || strcmp(o->real, f->real) != 0)
-            continue;
-        if (is_open(x, o->condition))
+    for (size_t i = 0; i < x->n_once; i++)
+        if (strcmp(x->once[i], f->real) == 0)
             return false;
-        o->again = true;
-    }
     return true;
 }
 
-/* Handles a `#pragma once`. If the compiler may skip the header and need it later, it has to remember. */
-static tt_status remember_once(expansion *x, file *f, int line) {
-    size_t i = 0;
-    while (i < x->n_once && strcmp(x->once[i].real, f->real) != 0)
-        i++;
-    if (i == x->n_once) {
-        TT_TRY(TT__GROW(x->once, x->n_once));
-        x->once[i] = (struct once){.real = strdup(f->real)};
-        if (!x->once[i].real)
-            return tt__fail_memory(strlen(f->real) + 1);
-        x->n_once++;
-    }
-    x->once[i].condition = f->condition;
-    if (x->once[i].again && !f->guarded)
-        tt__str_addf(x->out, "#ifndef TT_ONCE_%zu\n#define TT_ONCE_%zu\n#line %d \"%s\"\n", i, i, line + 1,
-                     f->shown);
-    else
-        tt__str_add(x->out, "\n");
-    f->guarded = x->once[i].again;
+static tt_status remember_once(expansion *x, const file *f) {
+    TT_TRY(TT__GROW(x->once, x->n_once));
+    x->once[x->n_once] = strdup(f->real);
+    if (!x->once[x->n_once])
+        return tt__fail_memory(strlen(f->real) + 1);
+    x->n_once++;
     return TT_OK;
 }
-
-/* ---- Pasting ------------------------------------------------------------------------------------------- */
 
 /* Replaces line `line` of `by` by the header at this path. *pasted is false if
  * there is no such file. */
@@ -265,20 +204,18 @@ static size_t mark_length(const char *text) {
     return strncmp(text, "\xEF\xBB\xBF", 3) == 0 ? 3 : 0;
 }
 
-static tt_status expand(expansion *x, file *f, const char *text) {
+static tt_status expand(expansion *x, const file *f, const char *text) {
     bool in_comment = false;
     int number = 1;
-    f->condition = innermost(x);
     for (const char *line = text + mark_length(text); *line; number++) {
         size_t n = strcspn(line, "\n");
         tt__span whole = {line, n}, operand;
         if (!in_comment && is_directive(whole, "include", &operand)) {
             TT_TRY(include(x, f, number, (int)(operand.at - line) + 1, whole, operand));
         } else if (!in_comment && f->depth > 0 && is_pragma_once(whole)) {
-            TT_TRY(remember_once(x, f, number));
+            TT_TRY(remember_once(x, f));
+            tt__str_add(x->out, "\n");
         } else {
-            if (!in_comment)
-                follow(x, whole, line + n + (line[n] == '\n'));
             in_comment = ends_in_comment(whole, in_comment);
             tt__str_addn(x->out, line, n);
             tt__str_add(x->out, "\n");
@@ -288,8 +225,6 @@ static tt_status expand(expansion *x, file *f, const char *text) {
                             TT__INCLUDE_BYTES_MAX);
         line += n + (line[n] == '\n');
     }
-    if (f->guarded)
-        tt__str_add(x->out, "#endif\n");
     return tt__str_check(x->out);
 }
 
@@ -319,18 +254,8 @@ tt_status tt__include_expand(tt__str *out, const char *path, const char *text) {
     tt_status status = find_folders(&x, path, text);
     if (status == TT_OK)
         status = expand(&x, &f, text);
-    bool again = false;
-    for (size_t i = 0; i < x.n_once; i++) {
-        again |= x.once[i].again;
-        x.once[i].condition = -1;
-    }
-    if (status == TT_OK && again) { /* now it is known which headers need a guard */
-        tt__str_free(out);
-        x.n_open = x.n_conditions = 0;
-        status = expand(&x, &f, text);
-    }
     for (size_t i = 0; i < x.n_once; i++)
-        free(x.once[i].real);
+        free(x.once[i]);
     free(x.once);
     free(f.real);
     return status;

@@ -73,6 +73,9 @@ static void headers_come_in_as_often_as_they_should(void **state) {
     write_in(folder, "pool.h", "#include \"loop.h\"\nint pool;\n");
     expect_code("#include \"once.h\"\n#include \"./once.h\"\n", "int once;\n");
     expect_code("#include \"each.h\"\n#include\"each.h\" /* again */\n", "int each;\nint each;\n");
+    write_in(folder, "if.h", "#ifdef X\n#pragma once\n#endif\nint once;\n");
+    expect_code("#if Y\n#include \"if.h\"\n#endif\n#if Z\n#include \"if.h\"\n#endif\n",
+                "#if Y\n#ifdef X\n#endif\nint once;\n#endif\n#if Z\n#endif\n");
     expect_code("#include \"loop.h\"\n", "int pool;\nint loop;\n");
     expect_code("/* x\n#include \"each.h\"\n*/ int y; // #include \"each.h\"\n",
                 "/* x\n#include \"each.h\"\n*/ int y; // #include \"each.h\"\n");
@@ -99,34 +102,6 @@ static void headers_come_in_as_often_as_they_should(void **state) {
     snprintf(absolute, sizeof absolute, "%s/each.h", folder);
     snprintf(line, sizeof line, "#include <%s>\n#include \"%s\"\n", absolute, absolute);
     expect_code(line, "int each;\nint each;\n");
-}
-
-/* What the compiler skips has not come in: the header comes in again, and its text says which is first. */
-static void once_holds_in_what_is_compiled(void **state) {
-    (void)state;
-    static const char guarded[] = "#ifndef TT_ONCE_%d\n#define TT_ONCE_%d\nint once;\n#endif\n";
-    char first[128], second[128], expected[512];
-    snprintf(first, sizeof first, guarded, 0, 0);
-    snprintf(second, sizeof second, guarded, 1, 1);
-    write_in(folder, "once.h", "#pragma once\nint once;\n");
-    write_in(folder, "other.h", "#pragma once\n#include \"once.h\"\n");
-    snprintf(expected, sizeof expected, "#if 0\n%s#endif\n%s", first, first);
-    expect_code("#if 0\n#include \"once.h\"\n#endif\n#include \"once.h\"\n#include \"once.h\"\n", expected);
-    snprintf(expected, sizeof expected, "#ifndef __CUDACC_RTC__\n%s#endif\n%s", second, second);
-    expect_code("#ifndef __CUDACC_RTC__\n#include \"other.h\"\n#endif\n#include \"once.h\"\n", expected);
-    snprintf(expected, sizeof expected, "#if A\n%s#else\n%s#endif\n", first, first);
-    expect_code("#if A\n#include \"once.h\"\n#else\n#include \"once.h\"\n#endif\n", expected);
-    /* Without need the text stays as it was, and with it what is stored. */
-    expect_code("#ifdef X\n#endif\n#include \"once.h\"\n#if X\n#include \"once.h\"\n#endif\n",
-                "#ifdef X\n#endif\nint once;\n#if X\n#endif\n");
-    expect_code("#if X\n#include \"once.h\"\n#endif\n", "#if X\nint once;\n#endif\n");
-    write_in(folder, "guard.h", "#ifndef GUARD_H\n#define GUARD_H\n#include \"once.h\"\n#endif\n");
-    expect_code("#include \"guard.h\"\n#include \"once.h\"\n",
-                "#ifndef GUARD_H\n#define GUARD_H\nint once;\n#endif\n");
-    expect_code("#if X\n#include \"once.h\"\n#if Y\n#include \"once.h\"\n#endif\n#endif\n",
-                "#if X\nint once;\n#if Y\n#endif\n#endif\n");
-    write_in(folder, "both.h", "#ifndef BOTH_H\n#pragma once\nint both;\n#endif\n");
-    expect_code("#include \"both.h\"\n#include \"both.h\"\n", "#ifndef BOTH_H\nint both;\n#endif\n");
 }
 
 /* Some editors begin files with a byte order mark. */
@@ -269,7 +244,6 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(headers_are_part_of_the_text),
         cmocka_unit_test(headers_come_in_as_often_as_they_should),
-        cmocka_unit_test(once_holds_in_what_is_compiled),
         cmocka_unit_test(marks_of_byte_order_are_no_text),
         cmocka_unit_test(headers_are_refused),
         cmocka_unit_test(folders_are_looked_through),
