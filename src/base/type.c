@@ -43,8 +43,8 @@ void tt__type_range(double *least, double *most, tt__type type) {
     const tt__type_info *info = &tt__types[type];
     const bool is_signed = info->floating || *info->name == 'i';
     const int bits = type == TT__TYPE_BOOL ? 1 : 8 * info->size - is_signed; /* without the sign */
-    *most = info->floating ? info->most : bits >= 63 ? 0x1p53 - 1 : ldexp(1, bits) - 1;
-    *least = !is_signed ? 0 : info->floating || bits >= 63 ? -*most : -*most - 1;
+    *most = info->floating ? info->most : ldexp(1, bits) - 1;
+    *least = !is_signed ? 0 : info->floating ? -*most : -*most - 1;
 }
 
 static double half(uint16_t bits) {

@@ -50,7 +50,7 @@ static inline int tt__type_size(tt__type type, int elem_size) {
     return tt__types[type].size ? tt__types[type].size : elem_size;
 }
 
-/* The least and the largest number of a type. Of 64 bits: of those that a double represents exactly. */
+/* The least and the largest number of a type. Of 64 bits they are rounded to a double. */
 void tt__type_range(double *least, double *most, tt__type type);
 
 /* The bits of a number, rounded to nearest. */

@@ -117,6 +117,10 @@ static tt_status check_fits(tt__reader *r, const tt__operand *o, tt__span number
         const tt__type_info *info = &tt__types[type];
         double least, most;
         tt__type_range(&least, &most, type);
+        if (!info->floating) { /* a double represents these exactly */
+            most = fmin(most, 0x1p53 - 1);
+            least = fmax(least, -0x1p53 + 1);
+        }
         if (!info->floating && !tt__is_integer(number.at, number.n))
             return FAIL(r, number.at, "found '%.*s', expected a whole number for %s", SHOW(number),
                         info->name);

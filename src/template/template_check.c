@@ -55,7 +55,7 @@ static tt_status try_gpus(const tt__template *t, const tt__problem *p, char *why
         tt__workload w;
         status = tt__space_resolve(&c, t, &gpu, p, t->default_config);
         if (status == TT_OK && t->own)
-            status = tt__workload_of(&w, t, &gpu, p);
+            status = tt__workload_try(&w, t, &gpu, p);
         if (status == TT_E_UNSUPPORTED && !*why)
             tt__copy(why, size, tt_last_error());
     }

@@ -3,6 +3,7 @@
  */
 #include "template/workload.h"
 
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -59,11 +60,7 @@ static tt_status set_bound(tt__array *a, const tt__operation *operation, size_t 
     if (v.kind != TT__VALUE_INT && v.kind != TT__VALUE_REAL)
         return tt__template_fail(operation->t->path, e->line, e->column,
                                  "`%.200s` comes to %s, expected a number", e->text, tt__value_text(text, v));
-    if (v.kind == TT__VALUE_REAL && !tt__types[a->type].floating)
-        return tt__template_fail(operation->t->path, e->line, e->column,
-                                 "`%.200s` comes to %s, expected a whole number for %s", e->text,
-                                 tt__value_text(text, v), tt__types[a->type].name);
-    *(k ? &a->high : &a->low) = v.f;
+    *(k ? &a->high : &a->low) = tt__types[a->type].floating ? v.f : floor(v.f);
     return TT_OK;
 }
 
@@ -159,7 +156,6 @@ static tt_status set_arrays(tt__workload *w, const tt__operation *operation, con
                                      "the lower end of %s is %g, above the upper end %g", w->arrays[i].name,
                                      w->arrays[i].low, w->arrays[i].high);
         const tt__operand *o = &operation->operands[i];
-        TT_TRY(check_range(&w->arrays[i], operation, o));
         const tt__array *a = &w->arrays[i], *from = &w->arrays[o->from];
         if (!o->scalar && o->init == TT__INIT_COPY && tt__array_bytes(from) < tt__array_bytes(a))
             return tt__template_fail(operation->t->path, o->count.line, o->count.column,
@@ -228,8 +224,8 @@ tt_status tt__workload_arrays(tt__workload *out, const tt__template *t, const tt
     return set_arrays(out, operation, &facts, config);
 }
 
-tt_status tt__workload_of(tt__workload *out, const tt__template *t, const tt__gpu *gpu,
-                          const tt__problem *p) {
+tt_status tt__workload_try(tt__workload *out, const tt__template *t, const tt__gpu *gpu,
+                           const tt__problem *p) {
     const tt__operation *operation = t->operation;
     TT_TRY(tt__workload_arrays(out, t, gpu, p, NULL));
     TT_TRY(check_swaps(out, t));
@@ -237,6 +233,14 @@ tt_status tt__workload_of(tt__workload *out, const tt__template *t, const tt__gp
     if (!operation->per_config)
         TT_TRY(set_aside(&out->launch, operation, TT__REFERENCE, gpu, p));
     return set_aside(&out->filling, operation, TT__DATA, gpu, p);
+}
+
+tt_status tt__workload_of(tt__workload *out, const tt__template *t, const tt__gpu *gpu,
+                          const tt__problem *p) {
+    TT_TRY(tt__workload_try(out, t, gpu, p));
+    for (int i = 0; i < out->n; i++)
+        TT_TRY(check_range(&out->arrays[i], t->operation, &t->operation->operands[i]));
+    return TT_OK;
 }
 
 tt_status tt__workload_checks(tt__checks *out, const tt__candidate *c, const tt__gpu *gpu,
