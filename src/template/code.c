@@ -1,6 +1,7 @@
 /* Is what annotations name in the code? The code is searched for words; NVRTC compiles it later. */
 #include "template/code.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 #include "base/suggest.h"
@@ -111,16 +112,46 @@ static tt_status check_kernel(const tt__template *t, const tt__geometry_expr *g,
     return tt__code_has(t->source, name) ? check_early(t, g, symbol) : fail_code(t, g, name, keyword);
 }
 
-/* Is it declared as in `static __constant__ float name[4]`, perhaps on several lines? */
+/* Where a comment or a text in quotes ends that begins there; NULL: none does. */
+static const char *end_apart(const char *at, char before) {
+    const bool block = strncmp(at, "/*", 2) == 0, line = strncmp(at, "//", 2) == 0;
+    const char *end = block ? strstr(at + 2, "*/") : NULL;
+    if (block)
+        return end ? end + 2 : at + strlen(at);
+    if (!line && *at != '"' && (*at != '\'' || tt__is_word_char(before))) /* as in 1'000 */
+        return NULL;
+    for (end = at + 1; *end && *end != '\n' && (line || *end != *at);)
+        end += *end == '\\' && end[1] ? 1 + (end[1] == '\r' && end[2] == '\n') + 1 : 1;
+    return !line && *end == *at ? end + 1 : end;
+}
+
+/* Makes comments, texts in quotes and directives blank. */
+static void blank_out(char *source) {
+    bool starts = true, directive = false; /* only blanks are before it in its line */
+    for (char *at = source; *at;) {
+        const char *end = end_apart(at, at > source ? at[-1] : '\0');
+        size_t n = end ? (size_t)(end - at) : 1;
+        if (!end && *at == '\\') /* the line goes on */
+            n += strspn(at + 1, "\r") + (at[1 + strspn(at + 1, "\r")] == '\n');
+        else if (!end && *at == '\n')
+            directive = false;
+        directive |= starts && *at == '#';
+        starts = *at == '\n' || (starts && (*at == '/' || strchr(" \t\r", *at)));
+        if (directive || end)
+            memset(at, ' ', n);
+        at += n;
+    }
+}
+
+/* Is it declared as in `static __constant__ float name[4]`, perhaps on several lines? The source has passed
+ * blank_out. */
 static bool is_static(const char *source, const char *name) {
     for (const char *hit = source; (hit = strstr(hit, name)); hit++) {
         const char *start = hit;
         if ((hit > source && tt__is_word_char(hit[-1])) || tt__is_word_char(hit[strlen(name)]))
             continue;
-        while (start > source && !strchr(";{}#", start[-1]) &&
-               (start - source < 2 || strncmp(start - 2, "*/", 2) != 0))
+        while (start > source && !strchr(";{}", start[-1]))
             start--;
-        start += start > source && start[-1] == '#' ? strcspn(start, "\n") : 0; /* a #define ends there */
         if (count_in_part(start, hit, "static") && count_in_part(start, hit, "__constant__"))
             return true;
     }
@@ -130,7 +161,13 @@ static bool is_static(const char *source, const char *name) {
 /* It is filled by its name. A compiler may leave a static array out, or call it otherwise. */
 static tt_status check_constant(const tt__template *t, const tt__operand *o) {
     const bool has = tt__code_has(t->source, o->name);
-    if (has && !is_static(t->source, o->name))
+    char *code = strdup(t->source);
+    if (!code)
+        return tt__fail_memory(strlen(t->source) + 1);
+    blank_out(code);
+    const bool wrong = !has || is_static(code, o->name);
+    free(code);
+    if (!wrong)
         return TT_OK;
     return tt__template_fail(t->path, o->count.line, o->count.column,
                              has ? "the array %s, which `constant` names, is static: take `static` away"

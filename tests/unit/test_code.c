@@ -1,0 +1,71 @@
+/* What annotations name must be in the code: which constants are static. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "template/template.h"
+
+static tt_status parse(const char *declared) {
+    static const char frame[] = "//@ kernel k\n//@ buffer x f32 4 out\n//@ constant c f32 4\n//@ block 1\n"
+                                "//@ grid 1\n//@ args x\nint before;\n%s\nextern \"C\" void k();\n";
+    char text[1024];
+    tt__template *t;
+    snprintf(text, sizeof text, frame, declared);
+    tt_status status = tt__template_parse(&t, "t.cu", text);
+    tt__template_free(&t);
+    return status;
+}
+
+/* The words must be in the declaration itself. */
+static void takes_constants_beside_other_text(void **state) {
+    (void)state;
+    static const char *const declared[] = {
+        "__constant__ float c[4];",
+        "#define LOCAL static __constant__\n__constant__ float c[4];",
+        "#define LOCAL \\\n    static __constant__\n__constant__ float c[4];",
+        "#define LOCAL \\\r\n    static\n__constant__ float c[4];",
+        "  # define LOCAL 1 /* two\nlines: static */ + 2\n__constant__ float c[4];",
+        "/* It is static,\n as a __constant__ is. */\n__constant__ float c[4];",
+        "/* It\n * is static. */ __constant__ float c[4];",
+        "// It is \\\n static\n__constant__ float c[4];",
+        "__constant__ // static weights\nfloat c[4];",
+        "__constant__ /* static */ float c[4];",
+        "__constant__ __attribute__((annotate(\"static\"))) float c[4];",
+        "static __constant__ float cc[4]; __constant__ float c[4]; // static __constant__ c",
+        "__constant__ float c[4];\nstatic float f() { return c[0]; }",
+    };
+    for (size_t i = 0; i < sizeof declared / sizeof *declared; i++)
+        if (parse(declared[i]) != TT_OK)
+            fail_msg("%s\nis refused: %s", declared[i], tt_last_error());
+}
+
+static void refuses_static_constants(void **state) {
+    (void)state;
+    static const char *const declared[] = {
+        "static __constant__ float c[4];",
+        "__constant__ static float c[4];",
+        "static /* four */ __constant__ float c[4];",
+        "static // four; of them\n__constant__\nfloat b[2], c[4];",
+        "#define FOUR 4\nstatic\n#pragma nothing\n__constant__ float c[FOUR];",
+        "namespace { static __constant__ float c[4]; }",
+        "int million = 1'000'000; static __constant__ float c[4];",
+        "char quote = '\"', star[] = \"\\\"/*\"; static __constant__ float c[4];",
+    };
+    for (size_t i = 0; i < sizeof declared / sizeof *declared; i++)
+        if (parse(declared[i]) != TT_E_TEMPLATE || !strstr(tt_last_error(), "c, which `constant` names, is "
+                                                                            "static: take `static` away"))
+            fail_msg("%s\nis taken, or refused otherwise: %s", declared[i], tt_last_error());
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(takes_constants_beside_other_text),
+        cmocka_unit_test(refuses_static_constants),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
