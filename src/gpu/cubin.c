@@ -59,11 +59,14 @@ static bool take_section(const image *im, Elf64_Shdr *out, unsigned index) {
             (out->sh_offset <= im->n && out->sh_size <= im->n - out->sh_offset));
 }
 
-/* Is the string at `offset` in this string section equal to `text`? */
-static bool is_text(const image *im, const Elf64_Shdr *texts, uint64_t offset, const char *text) {
-    size_t n = strlen(text) + 1;
+/* Does the string at `offset` in this string section have the first n characters of `text`? */
+static bool begins(const image *im, const Elf64_Shdr *texts, uint64_t offset, const char *text, size_t n) {
     return texts->sh_type != SHT_NOBITS && offset <= texts->sh_size && n <= texts->sh_size - offset &&
            memcmp(im->bytes + texts->sh_offset + offset, text, n) == 0;
+}
+
+static bool is_text(const image *im, const Elf64_Shdr *texts, uint64_t offset, const char *text) {
+    return begins(im, texts, offset, text, strlen(text) + 1);
 }
 
 static bool find_section(const image *im, Elf64_Shdr *out, const char *name) {
@@ -176,7 +179,7 @@ static bool kernel_name(const image *im, size_t index, uint64_t *at, char out[SY
 static const char *after_name(const char *symbol, const char *name) {
     const char *found = NULL, *at = symbol + 2;
     const size_t n = strlen(name);
-    while (strncmp(symbol, "_Z", 2) == 0 && *at) {
+    while (strncmp(symbol, "_Z", 2) == 0 && *at && *at != 'I') { /* names of template arguments follow it */
         size_t length = 0;
         if (*at < '0' || *at > '9') {
             at++;
@@ -220,17 +223,21 @@ static tt_status find_kernel(const image *im, const char *kernel) {
 }
 
 void tt__cubin_arrays(tt__str *out, const void *bytes, size_t n) {
+    static const char constants[] = ".nv.constant";
     image im;
     Elf64_Sym symbol;
+    Elf64_Shdr section;
     if (!open_image(&im, bytes, n) || im.symbol_names.sh_type == SHT_NOBITS)
         return;
     const char *names = (const char *)im.bytes + im.symbol_names.sh_offset;
     for (size_t i = 0; i < im.n_symbols && take_symbol(&im, &symbol, i); i++) {
-        if (ELF64_ST_TYPE(symbol.st_info) != STT_OBJECT || symbol.st_name >= im.symbol_names.sh_size)
+        if (ELF64_ST_TYPE(symbol.st_info) != STT_OBJECT || symbol.st_name >= im.symbol_names.sh_size ||
+            !take_section(&im, &section, symbol.st_shndx) ||
+            !begins(&im, &im.names, section.sh_name, constants, strlen(constants)))
             continue;
         const char *name = names + symbol.st_name,
                    *end = memchr(name, 0, im.symbol_names.sh_size - symbol.st_name);
-        if (end && strncmp(name, "_Z", 2) == 0)
+        if (end && strncmp(name, "_Z", 2) == 0 && name[2] != 'Z') /* _ZZ: of a function */
             tt__str_addn(out, name, (size_t)(end - name) + 1);
     }
 }

@@ -33,8 +33,8 @@ typedef struct tt__cubin_entry {
  * kernel: says which there are, and whether C++ has changed its name. */
 tt_status tt__cubin_entry_read(tt__cubin_entry *out, const void *bytes, size_t n, const char *kernel);
 
-/* Appends what C++ calls the arrays of the code, each name with its NUL, without names that it does not
- * change. `bytes` may be anything. */
+/* Appends what C++ calls the constants of the code outside of functions, each name with its NUL, without
+ * names that it does not change. `bytes` may be anything. */
 void tt__cubin_arrays(tt__str *out, const void *bytes, size_t n);
 /* The next one of those, after `last`, that C++ makes of this name, as _ZN1a1cE of c. `last` NULL: the first.
  * NULL: there is none. */

@@ -78,6 +78,7 @@ static void finds_what_cpp_calls_otherwise(void **state) {
          "_ZN1a2n11cE"},
         {"namespace c { __constant__ float c[4], d[4]; } " KERNEL "c::c[1] + c::d[1]; }", "_ZN1c1cE"},
         {"template <class T> __constant__ T c[4]; " KERNEL "c<float>[1]; }", "_Z1cIfE"},
+        {"template <int N> __constant__ float c[N]; " KERNEL "c<4>[1]; }", "_Z1cILi4EE"},
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         tt__kernel kernel;
@@ -113,10 +114,35 @@ static void refuses_what_it_cannot_fill(void **state) {
     tt__kernel_unload(&kernel, &cu);
 }
 
+/* A configuration may leave the constant out. Then arrays of the same last name are others. */
+static void leaves_other_arrays_alone(void **state) {
+    (void)state;
+    static const struct {
+        const char *code, *known;
+    } cases[] = {
+        {"extern \"C\" __global__ void k(float *x) { static __constant__ float c[4]; x[0] = c[1]; }",
+         "_ZZ1kE1c"},
+        {"extern \"C\" __global__ void k(float *x) { static float c[4]; x[0] = c[1]++; }", "_ZZ1kE1c"},
+        {"namespace a { __device__ float c[4]; } " KERNEL "a::c[1]++; }", "_ZN1a1cE"},
+        {"struct c; template <class T> __constant__ float cc[4]; " KERNEL "cc<c>[1]; }", "_Z2ccI1cE"},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        tt__kernel kernel;
+        CUdeviceptr at;
+        load_code(&kernel, cases[i].code);
+        known = cases[i].known;
+        assert_ok(tt__kernel_constant(&at, &kernel, &cu, "c", BYTES));
+        if (at != 0)
+            fail_msg("%s is taken for the constant c", known);
+        tt__kernel_unload(&kernel, &cu);
+    }
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(finds_what_cpp_calls_otherwise),
         cmocka_unit_test(refuses_what_it_cannot_fill),
+        cmocka_unit_test(leaves_other_arrays_alone),
     };
     if (tt__nvrtc_open() != TT_OK) {
         print_message("%s\n", tt_last_error());
