@@ -4,6 +4,7 @@
  */
 #include "template/annotation.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -389,23 +390,22 @@ static void mark_present(const tt__template *t, seen *seen) {
     }
 }
 
-/* `#line N "NAME"` gives the number of the next line. The lines of a header count as the one that includes
- * it, so that messages are about this file. */
-static void follow_line(tt__reader *r, bool *in_header, tt__span line) {
-    enum { LINES_MAX = 100000000 };
-    const char *slash = strrchr(r->t->path, '/'), *own = slash ? slash + 1 : r->t->path;
-    const char *name = memchr(line.at, '"', line.n);
-    const long n = strtol(line.at + strlen("#line "), NULL, 10);
-    *in_header = name && (strncmp(name + 1, own, strlen(own)) != 0 || name[1 + strlen(own)] != '"');
-    if (!*in_header && n > 0 && n < LINES_MAX)
-        r->line = (int)n - 1;
+/* If a pasted header begins here, returns the line that tt__include_expand writes after it: the number of the
+ * next line of this file. A `#line` without such an end is the user's. */
+static const char *header_end(const tt__reader *r, const char *at) {
+    const char *slash = strrchr(r->t->path, '/');
+    char last[TT__PATH_MAX + 32];
+    if (strncmp(at, "#line 1 \"", strlen("#line 1 \"")) != 0)
+        return NULL;
+    snprintf(last, sizeof last, "\n#line %d \"%s\"\n", r->line + 1, slash ? slash + 1 : r->t->path);
+    const char *found = strstr(at, last);
+    return found ? found + 1 : NULL;
 }
 
 tt_status tt__annotation_read(tt__template *t) {
     seen seen = {{0}};
     tt__reader r = {.t = t, .line = 1, .launch = &t->passes[0]};
     const char *at = t->source;
-    bool in_header = false;
     if (strncmp(at, "\xEF\xBB\xBF", 3) == 0) /* a byte order mark */
         at += 3;
     if (!strstr(at, "//@"))
@@ -413,12 +413,13 @@ tt_status tt__annotation_read(tt__template *t) {
                         "%s: it has no annotations, which are lines such as //@ kernel NAME: \"tune new\" "
                         "writes a kernel with all that are needed",
                         t->path);
-    for (size_t n; *at; r.line += !in_header, at += n + (at[n] == '\n')) {
+    const char *resume = NULL; /* lines before it are of a header, and count as the one that includes it */
+    for (size_t n; *at; r.line += !resume, at += n + (at[n] == '\n')) {
         n = strcspn(at, "\n");
         tt__span line = tt__trim((tt__span){at, n});
         r.line_start = at;
-        if (line.n > 6 && memcmp(line.at, "#line ", 6) == 0) /* around pasted headers */
-            follow_line(&r, &in_header, line);
+        if (!resume || at == resume)
+            resume = header_end(&r, at);
         if (line.n >= 3 && memcmp(line.at, "//@", 3) == 0)
             TT_TRY(read_annotation(&r, &seen, (tt__span){line.at + 3, line.n - 3}));
     }

@@ -138,6 +138,11 @@ static void headers_are_refused(void **state) {
         {"\n#include \"twice.h\"\n", "mine.cu:8:17: value 1 of A is given twice"},
         {"\n\n#include \"late.h\"\n", "mine.cu:9:11: unknown name B"},
         {"#include \"each.h\"\n//@ where B > 1\n", "mine.cu:8:11: unknown name B"},
+        {"#line 7 \"gen.py\"\n//@ where B > 1\n", "mine.cu:8:11: unknown name B"},
+        {"#line 1 \"mine.cu\"\n\n#line 500\n//@ where B > 1\n", "mine.cu:10:11: unknown name B"},
+        {"#include \"moved.h\"\n#line 1 \"x\"\n#include \"each.h\"\n//@ where B > 1\n",
+         "mine.cu:10:11: unknown name B"},
+        {"\n#include \"moved.h\"\n#include \"late.h\"\n", "mine.cu:9:11: unknown name B"},
     };
     char name[16], text[32], path[256];
     for (int i = 40; i > 0; i--) {
@@ -147,6 +152,7 @@ static void headers_are_refused(void **state) {
     }
     write_in(folder, "twice.h", "\n\n//@ param A 1 2 1\n");
     write_in(folder, "late.h", "#include \"each.h\"\n\n//@ where B > 1\n");
+    write_in(folder, "moved.h", "#line 500\n#line 1 \"y\"\n#include \"each.h\"\n#line 12 \"mine.cu\"\n\n");
     write_in(folder, "macro.h", "#define M \"each.h\"\n#include M\n");
     char *large = malloc(3 << 20);
     assert_non_null(large);
