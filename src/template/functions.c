@@ -41,7 +41,7 @@ static void floor_log2(sqlite3_context *c, int n, sqlite3_value **v) {
     (void)n;
     double f = sqlite3_value_double(v[0]);
     if (sqlite3_value_type(v[0]) == SQLITE_FLOAT && f > 0)
-        sqlite3_result_double(c, floor(log2(f)));
+        sqlite3_result_double(c, logb(f));
     if (sqlite3_value_type(v[0]) != SQLITE_INTEGER)
         return;
     int64_t i = sqlite3_value_int64(v[0]);

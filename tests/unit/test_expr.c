@@ -97,6 +97,7 @@ static const struct {
     {"1 < 2 IS TRUE AND NOT 2 < 1", 1},
     {"ceil_div(7.5, 2) = 4 AND ceil_div(8, 2.0) = 4 AND ceil_div(-7, 2.0) = -3", 1},
     {"ceil_div(7.5, 0) IS NULL AND ceil_div(7, 0.0) IS NULL AND ceil_div(MODE, 2) IS NULL", 1},
+    {"log2(1023.9999999999999) = 9 AND log2(0.49999999999999994) = -2 AND log2(5e-324) = -1074", 1},
     {"log2(1023.5) = 9 AND log2(0.25) = -2 AND log2(0.0) IS NULL AND log2(-2.0) IS NULL", 1},
 };
 
