@@ -268,8 +268,10 @@ static tt_status open_file(tt__store *s) {
     TT_TRY(check_objects(s));
     if (sqlite3_db_readonly(s->db, "main") == 1) /* SQLite opens read-only without an error */
         return tt__db_fail(s, SQLITE_READONLY, "open the store for writing");
+    if (is_new(&h)) /* before there is a log: on a full disk its pages would not get into the file */
+        TT_TRY(migrate(s));
     TT_TRY(use_wal(s));
-    return h.version < (int)tt__n_migrations ? migrate(s) : TT_OK;
+    return !is_new(&h) && h.version < (int)tt__n_migrations ? migrate(s) : TT_OK;
 }
 
 /* ---- Closing --------------------------------------------------------------------------------- */

@@ -302,6 +302,11 @@ static void leaves_no_half_store(void **state) {
     expect(0, "", ">f.db && chmod 600 f.db"); /* what was there before stays */
     expect(4, "f.db: cannot ", "(ulimit -f 8; $TUNE merge f.db $TT_RECORDING)");
     expect(0, "5 winners", "test -e f.db && $TUNE merge f.db $TT_RECORDING");
+    expect(
+        0, "", /* a disk that is full for its log, too, where one may be mounted */
+        "mkdir m && echo 'mount -t tmpfs -o mode=700,size=300k tmpfs m || exit 0; $TUNE merge m/f.db "
+        "$TT_RECORDING; test $? = 4 && test -z \"$(ls -A m)\"' >full && (! unshare -rm true || unshare -rm "
+        "sh full)");
 }
 
 #define TEST_STORE(f) cmocka_unit_test_setup_teardown(f, enter, run_leave)
