@@ -193,6 +193,10 @@ static void imports_for_one_gpu(void **state) {
            "$TUNE import kt.json --kernel transpose_tiled --size 4096 --db new.db --gpu nvidia");
     expect(2, "\"house\": several GPUs of this machine match: house 1, house 2",
            "HOSTCUDA_DEVICES=2 HOSTCUDA_NAME='house 1;house 2' " IMPORT "house");
+    expect(2, "several GPUs of this machine match: house 12, house 1",
+           "HOSTCUDA_DEVICES=3 HOSTCUDA_NAME='house 12;house 1;house 12' " IMPORT "house");
+    expect(2, "several GPUs of this machine match: house 1, house 12",
+           "HOSTCUDA_DEVICES=2 HOSTCUDA_NAME='house 1;house 12' " IMPORT "house");
     expect(0, "1 winner", "HOSTCUDA_DEVICES=2 HOSTCUDA_NAME='house 1;house 2' " IMPORT "'house 2'");
     expect(0, "1 winner", "HOSTCUDA_DEVICES=2 HOSTCUDA_NAME='hut 12;hut 1' " IMPORT "'hut 1'");
     assert_int_equal(raw_sql(at("s.db"), "SELECT count(*) FROM gpu WHERE name = 'hut 1'"), 1);

@@ -9,6 +9,15 @@
 #include "tuner/cli/sharing.h"
 #include "tuner/foreign.h"
 
+/* Does a device before this one have the same name? */
+static bool is_repeated(const char *name, int device) {
+    tt__gpu gpu;
+    while (device-- > 0)
+        if (tt__device_gpu(&gpu, device) == TT_OK && strcmp(gpu.name, name) == 0)
+            return true;
+    return false;
+}
+
 /* Looks in this machine. Returns how many names match; a whole name is the only one. *exact: it is that. */
 static size_t find_here(const char *name, tt__gpu *out, bool *exact, tt__str *names) {
     tt__gpu gpu;
@@ -21,7 +30,7 @@ static size_t find_here(const char *name, tt__gpu *out, bool *exact, tt__str *na
         *exact = tt__same_letters(gpu.name, name);
         if (*exact || !matching)
             *out = gpu;
-        if (strstr(tt__str_text(names), gpu.name))
+        if (is_repeated(gpu.name, i))
             continue;
         tt__str_addf(names, "%s%s", matching++ ? ", " : "", gpu.name);
     }
