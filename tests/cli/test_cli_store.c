@@ -169,6 +169,20 @@ static void replaces_whole_files(void **state) {
     expect(0, "", "ls -A | grep -q tmp && exit 1 || exit 0");
 }
 
+/* Whose group or place is another one's. */
+static void replaces_with_the_same_rights(void **state) {
+    (void)state;
+    expect(
+        0, "",
+        "echo old >r.json && chmod 640 r.json && { chgrp 1 r.json || chgrp $(id -G | sed 's/.* //') r.json; }"
+        " 2>/dev/null && g=$(stat -c %g.%a r.json) && " REPORT "r.json && grep -q sm_count r.json &&"
+        " test $(stat -c %g.%a r.json) = $g");
+    expect(0, "", /* a file that is mounted, as into a container, where that may be done */
+           "touch a b && echo 'mount --bind a b || exit 0; " REPORT "b && grep -q sm_count a' >bind &&"
+           " (! unshare -rm true || unshare -rm sh bind)");
+    expect(0, "", "ls -A | grep -q tmp && exit 1 || exit 0");
+}
+
 /* T4 of another tuner. */
 static const char other_tuner[] =
     "{\"results\": [{\"configuration\": {\"TILE_DIM\": 32, \"BLOCK_ROWS\": 8, \"PAD\": 1,"
@@ -320,6 +334,7 @@ int main(void) {
         TEST_STORE(copies_what_is_around_damage),
         TEST_STORE(keeps_hidden_gpus),
         TEST_STORE(replaces_whole_files),
+        TEST_STORE(replaces_with_the_same_rights),
         TEST_STORE(imports_for_one_gpu),
         TEST_STORE(says_why_a_trial_is_damaged),
         TEST_STORE(overwrites_no_store),

@@ -4,6 +4,7 @@
 #include "tuner/cli/cli.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <limits.h>
 #include <math.h>
 #include <stdlib.h>
@@ -165,53 +166,80 @@ double tt__cli_known(double value) {
     return value > 0 ? value : (double)NAN;
 }
 
-/* Can another file take the place of this one, whose real path is `real`? *mode: its permissions; 0: it is
- * new. A device, a pipe, a file that is open here (/dev/stdout), has a second name or another owner stays. */
-static bool can_replace(const char *path, char real[static PATH_MAX], mode_t *mode) {
+/* Can another file take the place of this one, whose real path is `real`? *old: the file; st_nlink is 0 if it
+ * is new. A device, a pipe, a file that is open here (/dev/stdout), has a second name or another owner stays.
+ */
+static bool can_replace(const char *path, char real[static PATH_MAX], struct stat *old) {
     enum { OPEN_MAX_FD = 9 };
-    struct stat st, open;
-    *mode = 0;
-    if (lstat(path, &st) != 0)
+    struct stat open;
+    *old = (struct stat){0};
+    if (lstat(path, old) != 0)
         return errno == ENOENT && snprintf(real, PATH_MAX, "%s", path) < PATH_MAX;
-    if (!realpath(path, real) || stat(real, &st) != 0 || !S_ISREG(st.st_mode) || st.st_nlink > 1 ||
-        st.st_uid != geteuid() || access(real, W_OK) != 0)
+    if (!realpath(path, real) || stat(real, old) != 0 || !S_ISREG(old->st_mode) || old->st_nlink > 1 ||
+        old->st_uid != geteuid() || access(real, W_OK) != 0)
         return false;
     for (int fd = 0; fd <= OPEN_MAX_FD; fd++)
-        if (fstat(fd, &open) == 0 && open.st_dev == st.st_dev && open.st_ino == st.st_ino)
+        if (fstat(fd, &open) == 0 && open.st_dev == old->st_dev && open.st_ino == old->st_ino)
             return false;
-    *mode = st.st_mode & 07777;
     return true;
+}
+
+/* Gives a file the group of another one, then its permissions. */
+static bool give_rights(int fd, const struct stat *old) {
+    struct stat st;
+    return fstat(fd, &st) == 0 && (st.st_gid == old->st_gid || fchown(fd, (uid_t)-1, old->st_gid) == 0) &&
+           fchmod(fd, old->st_mode & 07777) == 0;
+}
+
+/* Writes and closes a file. Returns 0, or errno. */
+static int put(FILE *f, const char *text, size_t n, bool sync) {
+    errno = 0;
+    bool failed = fwrite(text, 1, n, f) != n || fflush(f) != 0 || (sync && fsync(fileno(f)) != 0);
+    int error = failed ? errno : 0;
+    if (fclose(f) != 0 && !failed)
+        return errno;
+    return failed && !error ? EIO : error;
+}
+
+enum { IN_PLACE = -1 };
+
+/* Puts a new file in the place of an old one. Returns 0, errno, or IN_PLACE: the old one can only be written
+ * to. */
+static int replace(const char *path, const char *text, size_t n) {
+    char real[PATH_MAX], part[PATH_MAX + 32];
+    struct stat old;
+    if (!can_replace(path, real, &old))
+        return IN_PLACE;
+    snprintf(part, sizeof part, "%s.%d.tmp", real, (int)getpid());
+    int fd = open(part, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, old.st_nlink ? 0600 : 0666);
+    FILE *f = fd >= 0 ? fdopen(fd, "wb") : NULL;
+    if (!f)
+        return errno == ENOSPC || errno == EDQUOT ? errno : IN_PLACE; /* the folder is read-only, say */
+    int error = IN_PLACE;
+    if (old.st_nlink && !give_rights(fd, &old))
+        fclose(f);
+    else
+        error = put(f, text, n, true);
+    if (!error && rename(part, real) == 0)
+        return 0;
+    if (!error) /* a file that is mounted cannot be replaced */
+        error = errno == EBUSY || errno == EXDEV || errno == EPERM || errno == EACCES ? IN_PLACE : errno;
+    remove(part);
+    return error;
 }
 
 tt_status tt__cli_write(const char *path, const char *mode, const char *text, size_t n) {
     const bool is_new = mode[1] == 'x';
-    char real[PATH_MAX], part[PATH_MAX + 32] = "";
-    mode_t permissions = 0;
-    FILE *f = NULL;
-    if (!is_new && can_replace(path, real, &permissions)) {
-        snprintf(part, sizeof part, "%s.%d.tmp", real, (int)getpid());
-        f = fopen(part, "wbx");
-        if (!f && errno != ENOSPC &&
-            errno != EDQUOT) /* the folder is read-only, say: write the file itself */
-            part[0] = '\0';
+    int error = is_new ? IN_PLACE : replace(path, text, n);
+    if (error == IN_PLACE) {
+        FILE *f = fopen(path, mode);
+        if (!f && is_new && errno == EEXIST)
+            return tt__fail(TT_E_IO, "%s is there already and is left as it is: name a new file", path);
+        error = f ? put(f, text, n, false) : errno;
+        if (f && error && is_new)
+            remove(path);
     }
-    if (!f && !*part)
-        f = fopen(path, mode);
-    if (!f && is_new && errno == EEXIST)
-        return tt__fail(TT_E_IO, "%s is there already and is left as it is: name a new file", path);
-    if (!f)
-        return tt__fail(TT_E_IO, "cannot write %s: %s", path, strerror(errno));
-    errno = 0;
-    bool failed = fwrite(text, 1, n, f) != n || fflush(f) != 0;
-    if (*part && !failed)
-        failed = (permissions && fchmod(fileno(f), permissions) != 0) || fsync(fileno(f)) != 0;
-    failed |= fclose(f) != 0;
-    if (!failed && (!*part || rename(part, real) == 0))
-        return TT_OK;
-    int error = errno ? errno : EIO;
-    if (is_new || *part)
-        remove(is_new ? path : part);
-    return tt__fail(TT_E_IO, "cannot write %s: %s", path, strerror(error));
+    return error ? tt__fail(TT_E_IO, "cannot write %s: %s", path, strerror(error)) : TT_OK;
 }
 
 tt_status tt__cli_print_json(tt__json *j) {
