@@ -183,6 +183,14 @@ static void replaces_with_the_same_rights(void **state) {
     expect(0, "", "ls -A | grep -q tmp && exit 1 || exit 0");
 }
 
+/* bash numbers it from 10 on. */
+static void writes_to_what_is_open(void **state) {
+    (void)state;
+    expect(0, "",
+           "bash -c 'exec {f}>>out && " REPORT "/dev/fd/$f && echo last >&$f' && grep -q sm_count out &&"
+           " tail -n 1 out | grep -q last");
+}
+
 /* T4 of another tuner. */
 static const char other_tuner[] =
     "{\"results\": [{\"configuration\": {\"TILE_DIM\": 32, \"BLOCK_ROWS\": 8, \"PAD\": 1,"
@@ -335,6 +343,7 @@ int main(void) {
         TEST_STORE(keeps_hidden_gpus),
         TEST_STORE(replaces_whole_files),
         TEST_STORE(replaces_with_the_same_rights),
+        TEST_STORE(writes_to_what_is_open),
         TEST_STORE(imports_for_one_gpu),
         TEST_STORE(says_why_a_trial_is_damaged),
         TEST_STORE(overwrites_no_store),

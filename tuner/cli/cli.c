@@ -170,7 +170,7 @@ double tt__cli_known(double value) {
  * is new. A device, a pipe, a file that is open here (/dev/stdout), has a second name or another owner stays.
  */
 static bool can_replace(const char *path, char real[static PATH_MAX], struct stat *old) {
-    enum { OPEN_MAX_FD = 9 };
+    enum { OPEN_MAX_FD = 1023 }; /* a shell numbers from 10 on what it opens itself */
     struct stat open;
     *old = (struct stat){0};
     if (lstat(path, old) != 0)
