@@ -10,8 +10,6 @@
 #include <stdlib.h>
 #include <sys/stat.h>
 
-#include <zlib.h>
-
 #include "base/clock.h"
 #include "base/grow.h"
 #include "base/number.h"
@@ -346,29 +344,36 @@ static tt_status read_metadata(tt__import *m) {
     return tt__import_walk_file(m, "metadata.problems", "array", on_problem, NULL);
 }
 
-/* The same for a file that is imported again, so that its trials are not taken twice. Files of an archive may
- * have one time, so the content decides about the milliseconds. They are of the second before, which is over.
- * 0: unknown. */
+/* 0: unknown. Archives may set the time to 0 or 1. */
 static int64_t changed_ms(const tt__import *m) {
+    const time_t first_cuda = 1167609600; /* 2007 */
     struct stat st;
-    return stat(m->path, &st) == 0
-               ? ((int64_t)st.st_mtime - 1) * 1000 +
-                     crc32(0, (const unsigned char *)tt__str_text(&m->text), (unsigned)m->text.len) % 1000
-               : 0;
+    return stat(m->path, &st) == 0 && st.st_mtime >= first_cuda ? (int64_t)st.st_mtime * 1000 : 0;
+}
+
+/* A copy of the file is the same run, whatever its time: see RUN_FIND. */
+static void identify(const tt__import *m, tt__origin *out) {
+    char hash[TT__HASH_SIZE];
+    tt__hash(hash, tt__str_text(&m->text), m->text.len);
+    snprintf(out->who, sizeof out->who, "file %.16s", hash);
 }
 
 static tt_status read_all(tt__import *m) {
     int64_t gpu_id;
+    tt__origin origin = {.who = ""};
     TT_TRY(tt__import_unpack(m));
     TT_TRY(tt__import_check_json(m));
     TT_TRY(tt__import_tell(m));
     TT_TRY(tt__store_begin(m->r->store));
     TT_TRY(read_metadata(m));
     TT_TRY(tt__store_gpu(m->r->store, &m->r->gpu, &gpu_id));
-    int64_t now = tt__unix_ms(), date = m->date_ms > 0 ? m->date_ms : changed_ms(m);
+    int64_t now = tt__unix_ms(), date = m->date_ms;
+    if (date <= 0 || date >= now) {
+        identify(m, &origin);
+        date = changed_ms(m);
+    }
     date = date > 0 && date < now ? date : now;
-    TT_TRY(
-        tt__run_add(m->r->store, gpu_id, &m->r->env, "imported", date, &(tt__origin){.who = ""}, &m->run_id));
+    TT_TRY(tt__run_add(m->r->store, gpu_id, &m->r->env, "imported", date, &origin, &m->run_id));
     TT_TRY(read_results(m));
     TT_TRY(tt__db_exec(m->r->store, TT__SQL_RECORDED_WINNERS, ""));
     return tt__store_commit(m->r->store);

@@ -98,8 +98,9 @@
     X(CONFIG_ADD, "INSERT INTO config (template_id, text) SELECT id, ?4 FROM template" \
         " WHERE kernel = ?1 AND op = ?2 AND hash = ?3 ON CONFLICT DO NOTHING") \
     X(RUN_ADD, "INSERT INTO run (gpu_id, env_id, source, started_ms, who, program) VALUES (?1, ?2, ?3, ?4, ?5, ?6)") \
-    X(RUN_FIND, "SELECT id FROM run WHERE gpu_id = ?1 AND env_id = ?2 AND source = ?3 AND started_ms = ?4" \
-        " AND who = ?5") \
+    /* A file without a date is known by its content. */ \
+    X(RUN_FIND, "SELECT id FROM run WHERE gpu_id = ?1 AND env_id = ?2 AND source = ?3 AND who = ?5" \
+        " AND (started_ms = ?4 OR (source = 2 AND who GLOB 'file [0-9a-f]*'))") \
     X(RUN_END, "UPDATE run SET ended_ms = ?2 WHERE id = ?1") \
     X(TRIAL_PUT, "INSERT INTO trial (problem_id, stage, config_id, run_id, at_ms, status, time, compile_us," \
         " regs, samples, reason, weight) VALUES (?1, ?2, ?3, ?4, ?5 - (SELECT started_ms FROM run WHERE id = ?4)," \

@@ -308,13 +308,17 @@ static void makes_no_store_in_vain(void **state) {
 static void imports_once(void **state) {
     (void)state;
     write_in(folder, "kt.json", other_tuner);
-    const char *line = "$TUNE import kt.json --kernel transpose_tiled --size 4096 --gpu h200 --db s.db";
+#define IMPORT_4096 "$TUNE import --kernel transpose_tiled --size 4096 --gpu h200 --db s.db "
+    const char *line = IMPORT_4096 "kt.json";
     expect(0, "1 winner, 1 trial, ", line);
     expect(0, "0 winners (1 more is as good here already), 0 trials, ", line);
-    expect(0, "1 winner, 1 trial, ", /* another file of that moment */
-           "touch -r kt.json time && sed -i s/0.07/0.06/g kt.json && touch -r time kt.json && $TUNE import "
-           "kt.json"
-           " --kernel transpose_tiled --size 4096 --gpu h200 --db s.db");
+    expect(0, "0 winners (1 more is as good here already), 0 trials, ",
+           "touch kt.json -d @1600000000 && " IMPORT_4096 "kt.json");
+    expect(0, "0 trials, ", "gzip kt.json && " IMPORT_4096 "kt.json.gz");
+    expect(0, "60 trials, ", /* other files of one moment */
+           "for i in $(seq 100 159); do zcat kt.json.gz | sed s/0.07/0.07$i/g >$i.json; done && touch -d @0 "
+           "1*.json && " IMPORT_4096 "1*.json");
+    assert_int_equal(raw_sql(at("s.db"), "SELECT count(*) FROM run WHERE started_ms > 1500000000000"), 61);
 }
 
 /* A store that could not be made leaves nothing, and can be made later. */
