@@ -8,6 +8,7 @@
 #include "base/clean.h"
 #include "base/clock.h"
 #include "base/number.h"
+#include "base/read_file.h"
 #include "dispatch/answers.h"
 #include "template/problem_text.h"
 #include "template/workload.h"
@@ -379,6 +380,9 @@ tt_status tt__tune(tt_report **out, tt_ctx *ctx, const tt__tune_call *call, cons
     tt__devices devices;
     TT_TRY(tt__devices_of(&devices, opts));
     tt__trace *trace = NULL;
+    if (opts->trace_path && tt__same_file(opts->trace_path, tt__store_path(ctx->store)))
+        return tt__fail(TT_E_INVALID, "the trace %s is the store, which would be lost: name another file",
+                        opts->trace_path);
     if (opts->trace_path)
         TT_TRY(tt__trace_open(&trace, opts->trace_path));
     tt_result *results = NULL;

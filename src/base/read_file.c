@@ -95,3 +95,8 @@ tt_status tt__read_start(const char *path, void *out, size_t size, size_t *n) {
         close(fd);
     return status;
 }
+
+bool tt__same_file(const char *a, const char *b) {
+    struct stat x, y;
+    return stat(a, &x) == 0 && stat(b, &y) == 0 && x.st_dev == y.st_dev && x.st_ino == y.st_ino;
+}

@@ -21,4 +21,7 @@ tt_status tt__read_file(tt__str *out, const char *path);
  * above. */
 tt_status tt__read_start(const char *path, void *out, size_t size, size_t *n);
 
+/* Are both there, and one file? */
+bool tt__same_file(const char *a, const char *b);
+
 #endif

@@ -242,6 +242,9 @@ static void overwrites_no_store(void **state) {
     expect(2, "s.db is a database",
            "$TUNE --sizes 4096 --max-trials 4 --device replay:$TT_RECORDING --trace s.db");
     expect(0, "is whole", "$TUNE check --db s.db");
+    expect(2, "the trace ./new.db is the store",
+           "$TUNE --sizes 33 --max-trials 4 --db new.db --trace ./new.db");
+    expect(0, "is whole", "$TUNE check --db new.db");
     expect(0, "",
            "$TUNE --sizes 4096 --max-trials 4 --device replay:$TT_RECORDING --trace t.json && grep -q ph "
            "t.json");

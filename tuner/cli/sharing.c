@@ -6,7 +6,6 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/read_file.h"
@@ -32,11 +31,6 @@ typedef struct shared {
     tt__store *scratch; /* or else */
     tt__recording *recording;
 } shared;
-
-static bool same_file(const char *a, const char *b) {
-    struct stat x, y;
-    return stat(a, &x) == 0 && stat(b, &y) == 0 && x.st_dev == y.st_dev && x.st_ino == y.st_ino;
-}
 
 /* Reads and checks the whole file, before the target store is locked. */
 static tt_status read_database(shared *out, const char *path, bool trust) {
@@ -79,7 +73,7 @@ tt_status tt__sharing_take(tt__store *to, const char *const *paths, size_t n, bo
     shared *all = calloc(n + 1, sizeof *all);
     tt_status status = all ? TT_OK : tt__fail_memory(n * sizeof *all);
     for (size_t i = 0; status == TT_OK && i < n; i++)
-        if (same_file(paths[i], tt__store_path(to)))
+        if (tt__same_file(paths[i], tt__store_path(to)))
             status = tt__fail(TT_E_INVALID, "%s: cannot be merged into itself", paths[i]);
     for (size_t i = 0; status == TT_OK && i < n; i++)
         status = read_file(&all[i], paths[i], trust, foreign);
