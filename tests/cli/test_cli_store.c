@@ -136,6 +136,9 @@ static void keeps_hidden_gpus(void **state) {
     assert_int_equal(raw_sql(at("s.db"), "SELECT count(*) FROM gpu"), 1);
     expect(2, "sees MIG 1g.10gb alone",
            "HOSTCUDA_NAME='hostcuda MIG 1g.10gb' $TUNE prune --other-gpus --db s.db");
+    expect(2, "sees MIG 1g.10gb alone",
+           "HOSTCUDA_DEVICES=2 HOSTCUDA_NAME='a;b MIG 1g.10gb' $TUNE prune --other-gpus --db s.db");
+    expect(0, "Would take out ", "HOSTCUDA_DEVICES=18 $TUNE prune --other-gpus --dry-run --db s.db");
     expect(3, "1 of 2 GPUs cannot be read",
            "HOSTCUDA_DEVICES=2 HOSTCUDA_FAULTS=driver:call_fails=25 $TUNE prune --other-gpus --db s.db");
     assert_int_equal(raw_sql(at("s.db"), "SELECT count(*) FROM gpu"), 1);
@@ -300,6 +303,9 @@ static void makes_no_store_in_vain(void **state) {
     expect(4, "others can make files in the folder", "$TUNE merge open/x.db $TT_RECORDING");
     expect(0, "", "test -z \"$(ls -A open)\"");
     expect(0, "", "TILETUNE_TRUST_STORE=1 $TUNE merge open/x.db $TT_RECORDING");
+    expect(0, "", /* the folder of another user, for root */
+           "mkdir theirs && (! chown 1 theirs || { $TUNE merge theirs/x.db $TT_RECORDING; test $? = 4 &&"
+           " test -z \"$(ls -A theirs)\"; })");
     expect(4, "link.db: this symbolic link leads to a file", "ln -s no link.db && $TUNE doctor --db link.db");
     expect(0, "new.db: not there yet, the first run makes it", "$TUNE doctor --db new.db");
     expect(0, "a/b/tiletune/tiletune.db: not there yet", "XDG_DATA_HOME=$PWD/a/b $TUNE doctor");

@@ -12,7 +12,7 @@
 
 #define EXPORT __attribute__((visibility("default")))
 
-enum { HOSTCUDA_DEVICES_MAX = 16 };
+enum { HOSTCUDA_DEVICES_MAX = 24 };
 
 struct CUctx_st {
     CUdevice device;

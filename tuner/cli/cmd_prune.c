@@ -38,16 +38,18 @@ static tt_status check_all_seen(const tt__judge *j) {
                         "--other-gpus: CUDA_VISIBLE_DEVICES=%.80s may hide GPUs of this machine, and their "
                         "results would go, too: unset it",
                         visible);
-    if (*j->here[0].mig)
-        return tt__fail(TT_E_INVALID,
-                        "--other-gpus: a process sees MIG %s alone, and the results of this machine's other "
-                        "instances would go, too: use --older-than",
-                        j->here[0].mig);
-    if (j->n_here < (size_t)j->n_devices)
+    for (size_t i = 0; i < j->n_here; i++)
+        if (*j->here[i].mig)
+            return tt__fail(
+                TT_E_INVALID,
+                "--other-gpus: a process sees MIG %s alone, and the results of this machine's other "
+                "instances would go, too: use --older-than",
+                j->here[i].mig);
+    if (j->n_read < j->n_devices)
         return tt__fail(TT_E_NO_DEVICE,
                         "--other-gpus: %d of %d GPUs cannot be read, and their results would go, too: \"tune "
                         "doctor\" says more",
-                        j->n_devices - (int)j->n_here, j->n_devices);
+                        j->n_devices - j->n_read, j->n_devices);
     return TT_OK;
 }
 

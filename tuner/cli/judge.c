@@ -10,12 +10,24 @@
 #include "gpu/driver.h"
 #include "gpu/nvrtc.h"
 
+bool tt__judge_here(const tt__judge *j, const tt__gpu *gpu) {
+    for (size_t i = 0; i < j->n_here; i++)
+        if (tt__same_gpu(&j->here[i], gpu))
+            return true;
+    return false;
+}
+
 static void look_around(tt__judge *j) {
     if (tt__device_count(&j->n_devices) != TT_OK)
         return;
-    for (int i = 0; i < j->n_devices && j->n_here < TT__HERE_MAX; i++)
-        if (tt__device_gpu(&j->here[j->n_here], i) == TT_OK)
-            j->n_here++;
+    for (int i = 0; i < j->n_devices; i++) {
+        tt__gpu gpu;
+        if (tt__device_gpu(&gpu, i) != TT_OK)
+            continue;
+        if (!tt__judge_here(j, &gpu) && j->n_here < TT__HERE_MAX)
+            j->here[j->n_here++] = gpu;
+        j->n_read += tt__judge_here(j, &gpu);
+    }
     tt__driver_version(j->driver, sizeof j->driver);
     if (tt__nvrtc_open() == TT_OK)
         tt__copy(j->nvrtc, sizeof j->nvrtc, tt__nvrtc_version());
@@ -30,13 +42,6 @@ tt_status tt__judge_open(tt__judge *out, tt__store *store, const tt__cli_args *a
 
 void tt__judge_close(tt__judge *j) {
     tt__template_set_close(&j->templates);
-}
-
-bool tt__judge_here(const tt__judge *j, const tt__gpu *gpu) {
-    for (size_t i = 0; i < j->n_here; i++)
-        if (tt__same_gpu(&j->here[i], gpu))
-            return true;
-    return false;
 }
 
 /* If a kernel's file is missing, any cubin with that configuration counts, whatever its derived values. */

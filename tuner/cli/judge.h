@@ -14,7 +14,8 @@ typedef struct tt__judge {
     tt__template_set templates;
     tt__store *store; /* borrowed */
     int n_devices;    /* CUDA devices; 0 without a driver */
-    size_t n_here;    /* those that could be read */
+    int n_read;       /* those that could be read */
+    size_t n_here;    /* and that differ */
     tt__gpu here[TT__HERE_MAX];
     char driver[32], nvrtc[16];
 } tt__judge;
