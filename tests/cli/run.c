@@ -213,6 +213,7 @@ const char *run_enter_on_standins(void) {
     char nvrtc[512];
     const char *host = getenv("HOSTCUDA_DIR"), *folder = run_enter();
     snprintf(nvrtc, sizeof nvrtc, "%s/libnvrtc.so", host);
+    unsetenv("CUDA_VISIBLE_DEVICES"); /* Slurm's, say: the stand-ins do not know it */
     setenv("LD_LIBRARY_PATH", host, 1);
     setenv("TILETUNE_NVRTC", nvrtc, 1);
     return folder;

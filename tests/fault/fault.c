@@ -51,6 +51,7 @@ int fault_enter(void **state) {
     const char *host = getenv("HOSTCUDA_DIR");
     assert_non_null(host);
     snprintf(nvrtc, sizeof nvrtc, "%s/libnvrtc.so", host);
+    unsetenv("CUDA_VISIBLE_DEVICES");
     setenv("LD_LIBRARY_PATH", host, 1);
     setenv("TILETUNE_NVRTC", nvrtc, 1);
     return 0;
