@@ -26,6 +26,7 @@ typedef struct merge {
     tt__merged *report;
     id_map runs, problems, configs;
     bool unreadable; /* the last failure to read `from` was for a damaged row */
+    bool runs_cut;   /* some runs could not be read, and are not in the map */
 } merge;
 
 enum { ELSEWHERE = -1, LEFT_OUT = -2 }; /* instead of an id in `to`: not in the map; could not be read */
@@ -54,13 +55,17 @@ static tt_status reading(merge *m, tt_status status) {
     return status;
 }
 
+static bool is_runs(tt__sql sql) {
+    return sql == TT__SQL_MERGE_RUNS || sql == TT__SQL_MERGE_RUNS_THERE || sql == TT__SQL_MERGE_RUNS_BACK;
+}
+
 /* Does opts->lost allow to go on after a row that failed? */
 static bool leave_out(merge *m, tt__sql sql, sqlite3_stmt *row, tt_status *status, int64_t *n) {
     if (!m->opts->lost || !(*status == TT_E_INVALID || (*status == TT_E_DB && m->unreadable)))
         return false;
     ++*n;
     *status = TT_OK;
-    if (sql == TT__SQL_MERGE_RUNS) /* so that its trials are counted, too */
+    if (is_runs(sql)) /* so that its trials are counted, too */
         *status = map_add(&m->runs, sqlite3_column_int64(row, 0), LEFT_OUT);
     return *status == TT_OK;
 }
@@ -81,7 +86,7 @@ typedef struct taken {
 /* Calls `take` for each row of a query on `from`. */
 static tt_status walk(merge *m, tt__sql sql, const char *what, take_fn take, taken *out) {
     sqlite3_stmt *stmt;
-    bool failed = false, takes_gpu = sql == TT__SQL_MERGE_RUNS || sql == TT__SQL_MERGE_WINNERS ||
+    bool failed = false, takes_gpu = is_runs(sql) || sql == TT__SQL_MERGE_WINNERS ||
                                      sql == TT__SQL_MERGE_PEAKS || sql == TT__SQL_MERGE_ENERGIES;
     tt_status status = tt__db_stmt(m->from, &stmt, sql, takes_gpu ? "i" : "", m->opts->gpu_id);
     while (tt__db_next(m->from, stmt, &status)) {
@@ -96,13 +101,16 @@ static tt_status walk(merge *m, tt__sql sql, const char *what, take_fn take, tak
     return out->cut ? TT_OK : status;
 }
 
-/* The same for a table, which `what` names in messages. What is lost goes to opts->lost. */
+/* The same for a table, which `what` names in messages. What is lost goes to opts->lost. Trials, which most
+ * rows are, and runs are also read from the end. */
 static tt_status each(merge *m, tt__sql sql, const char *what, take_fn take) {
     taken first = {0}, last = {0};
     tt__str *lost = m->opts->lost;
     TT_TRY(walk(m, sql, what, take, &first));
-    if (first.cut && sql == TT__SQL_MERGE_TRIALS) /* most rows are here: also from the end */
-        TT_TRY(walk(m, TT__SQL_MERGE_TRIALS_BACK, what, take, &last));
+    if (first.cut && (sql == TT__SQL_MERGE_TRIALS || is_runs(sql)))
+        TT_TRY(
+            walk(m, is_runs(sql) ? TT__SQL_MERGE_RUNS_BACK : TT__SQL_MERGE_TRIALS_BACK, what, take, &last));
+    m->runs_cut |= is_runs(sql) && first.cut;
     const int64_t left_out = first.left_out + last.left_out;
     if (left_out)
         tt__str_addf(lost, "%s%lld %s row%s", lost->len ? ", " : "", (long long)left_out, what,
@@ -177,8 +185,14 @@ static tt_status take_trial(merge *m, sqlite3_stmt *row) {
     bool none;
     int64_t problem = map_get(&m->problems, row, PROBLEM), config = map_get(&m->configs, row, CONFIG);
     int64_t run = map_get(&m->runs, row, RUN), stage = sqlite3_column_int64(row, STAGE);
-    if (run == ELSEWHERE && m->opts->gpu_id)
-        return TT_OK; /* belongs to another GPU */
+    if (run == ELSEWHERE && m->opts->gpu_id) {
+        int64_t gpu_id = 0;
+        if (m->runs_cut)
+            TT_TRY(reading(m, tt__db_int(m->from, &gpu_id, -1, TT__SQL_MERGE_RUN_GPU, "i",
+                                         sqlite3_column_int64(row, RUN))));
+        if (gpu_id != m->opts->gpu_id)
+            return TT_OK; /* belongs to another GPU */
+    }
     TT_TRY(reading(m, tt__trial_read(m->from, row, &trial)));
     TT_TRY(tt__trial_check(&trial));
     if (problem < 0 || config < 0 || run < 0 || (stage != 0 && stage != 1))
@@ -323,7 +337,7 @@ static tt_status take_link(merge *m, sqlite3_stmt *row) {
 }
 
 static tt_status merge_all(merge *m) {
-    TT_TRY(each(m, TT__SQL_MERGE_RUNS, "run", take_run));
+    TT_TRY(each(m, m->opts->lost ? TT__SQL_MERGE_RUNS_THERE : TT__SQL_MERGE_RUNS, "run", take_run));
     if (m->runs.n)
         qsort(m->runs.pairs, m->runs.n, sizeof *m->runs.pairs, by_from);
     TT_TRY(each(m, TT__SQL_MERGE_PROBLEMS, "problem", take_problem));

@@ -65,6 +65,10 @@
 #define TT__MERGE_TRIALS "SELECT " TT__TRIAL_COLS ", trial.problem_id, trial.stage, trial.config_id, trial.run_id," \
     " trial.at_ms FROM trial"
 
+#define TT__MERGE_RUNS "SELECT run.id, run.source, run.started_ms, run.ended_ms, " TT__GPU_COLS ", " TT__ENV_COLS \
+    ", run.who, run.program FROM run LEFT JOIN gpu ON gpu.id = run.gpu_id LEFT JOIN env ON env.id = run.env_id" \
+    " WHERE ?1 = 0 OR run.gpu_id = ?1"
+
 #define TT__SQL(X) \
     X(BEGIN, "BEGIN IMMEDIATE") \
     X(BEGIN_READING, "BEGIN") \
@@ -226,9 +230,10 @@
     X(RECORDED_AT, "UPDATE trial SET at_ms = coalesce(CAST(round((julianday(?5) - 2440587.5) * 864e5) AS INTEGER)" \
         "  - (SELECT started_ms FROM run WHERE id = ?4), 0)" \
         " WHERE problem_id = ?1 AND stage = ?2 AND config_id = ?3 AND run_id = ?4") \
-    X(MERGE_RUNS, "SELECT run.id, run.source, run.started_ms, run.ended_ms, " TT__GPU_COLS ", " TT__ENV_COLS \
-        ", run.who, run.program FROM run LEFT JOIN gpu ON gpu.id = run.gpu_id LEFT JOIN env ON env.id = run.env_id" \
-        " WHERE ?1 = 0 OR run.gpu_id = ?1 ORDER BY run.started_ms, run.id") \
+    X(MERGE_RUNS, TT__MERGE_RUNS " ORDER BY run.started_ms, run.id") \
+    /* Without sorting, which ends at a damaged page. */ \
+    X(MERGE_RUNS_THERE, TT__MERGE_RUNS " ORDER BY run.id") \
+    X(MERGE_RUNS_BACK, TT__MERGE_RUNS " ORDER BY run.id DESC") \
     X(MERGE_RUN_END, "UPDATE run SET ended_ms = ?2 WHERE id = ?1 AND ended_ms IS NULL") \
     X(MERGE_PROBLEMS, "SELECT problem.id, " TT__PROBLEM_COLS ", problem.key FROM problem" TT__JOIN_OPERATION \
         " ORDER BY problem.id") \

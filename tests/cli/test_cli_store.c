@@ -77,11 +77,13 @@ static void copies_what_is_whole(void **state) {
     expect(2, "run 1: driver is missing", "$TUNE merge out5.db s.db"); /* all or nothing, as before */
 }
 
-/* Damages a page of trials in the middle of their tree. */
-static void damage_trials(const char *db) {
-    enum { INTERIOR = 2 };
+/* Damages a page in the middle of a table. */
+static void damage(const char *db, const char *table) {
+    enum { INTERIOR_KEYS = 2, INTERIOR = 5 };
+    char sql[128];
+    snprintf(sql, sizeof sql, "SELECT rootpage FROM sqlite_schema WHERE name = '%s'", table);
     const long page = (long)raw_sql(db, "PRAGMA page_size");
-    long number = (long)raw_sql(db, "SELECT rootpage FROM sqlite_schema WHERE name = 'trial'");
+    long number = (long)raw_sql(db, sql);
     unsigned char all[65536], junk[64];
     memset(junk, 0xff, sizeof junk);
     FILE *f = fopen(db, "r+b");
@@ -89,7 +91,7 @@ static void damage_trials(const char *db) {
     for (;;) {
         assert_int_equal(fseek(f, (number - 1) * page, SEEK_SET), 0);
         assert_int_equal(fread(all, 1, (size_t)page, f), page);
-        if (all[0] != INTERIOR)
+        if (all[0] != INTERIOR_KEYS && all[0] != INTERIOR)
             break;
         const int middle = (all[3] << 8 | all[4]) / 2; /* of the cells, whose places begin at byte 12 */
         const unsigned char *cell = all + (all[12 + 2 * middle] << 8 | all[13 + 2 * middle]);
@@ -104,7 +106,7 @@ static void copies_what_is_around_damage(void **state) {
     (void)state;
     expect(0, "", "$TUNE merge s.db $TT_RECORDING");
     const int64_t trials = raw_sql(at("s.db"), "SELECT count(*) FROM trial");
-    damage_trials(at("s.db"));
+    damage(at("s.db"), "trial");
     run_result r;
     char line[512];
     const char *first;
@@ -122,6 +124,43 @@ static void copies_what_is_around_damage(void **state) {
     assert_int_equal(kept, before + after);
     assert_true(kept < trials);
     expect(0, "is whole", "$TUNE check --db out.db");
+}
+
+static void copies_runs_around_damage(void **state) {
+    (void)state;
+    expect(0, "", "$TUNE merge s.db $TT_RECORDING");
+    const char *db = at("s.db");
+    raw_sql(db,
+            "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 400) INSERT INTO run"
+            " SELECT id + i, gpu_id, env_id, source, started_ms - i, ended_ms, who, program FROM run, n");
+    raw_sql(db, "UPDATE trial SET run_id = 1 + config_id % 400");
+    const int64_t trials = raw_sql(db, "SELECT count(*) FROM trial");
+    damage(db, "run");
+    run_result r;
+    char line[512];
+    long long before = 0, after = 0, lost = 0;
+    snprintf(line, sizeof line, "export --database %s --db %s", at("out.db"), db);
+    run_tune(&r, NULL, line);
+    assert_code(&r, 4);
+    assert_has(&r, r.err, "every run row after the first ");
+    sscanf(strstr(r.err, "every run row"),
+           "every run row after the first %lld and before the last %lld, %lld trial rows", &before, &after,
+           &lost);
+    run_free(&r);
+    assert_true(before > 0 && after > 0 && lost > 0);
+    assert_int_equal(raw_sql(at("out.db"), "SELECT count(*) FROM run"), before + after);
+    assert_int_equal(raw_sql(at("out.db"), "SELECT count(*) FROM trial"), trials - lost);
+}
+
+/* Trials whose runs cannot be read may be of the GPU. */
+static void counts_trials_of_lost_runs(void **state) {
+    (void)state;
+    char says[128];
+    expect(0, "", "$TUNE merge s.db $TT_RECORDING");
+    snprintf(says, sizeof says, "every run row after the first 0, %d trial rows, ",
+             (int)raw_sql(at("s.db"), "SELECT count(*) FROM trial"));
+    damage(at("s.db"), "env");
+    expect(4, says, "$TUNE export --database out.db --db s.db --gpu h200");
 }
 
 /* A GPU that is hidden is not elsewhere. */
@@ -353,6 +392,8 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         TEST_STORE(copies_what_is_whole),
         TEST_STORE(copies_what_is_around_damage),
+        TEST_STORE(copies_runs_around_damage),
+        TEST_STORE(counts_trials_of_lost_runs),
         TEST_STORE(keeps_hidden_gpus),
         TEST_STORE(replaces_whole_files),
         TEST_STORE(replaces_with_the_same_rights),
