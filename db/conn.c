@@ -29,6 +29,8 @@ tt_status tt__db_fail(tt__store *s, int rc, const char *doing) {
     const char *why =
         s->db && sqlite3_errcode(s->db) != SQLITE_OK ? sqlite3_errmsg(s->db) : sqlite3_errstr(rc);
     int os = s->db ? sqlite3_system_errno(s->db) : 0;
+    if (!os && s->db) /* a rollback has reset it */
+        sqlite3_file_control(s->db, "main", SQLITE_FCNTL_LAST_ERRNO, &os);
     const char *os_why = os ? strerror(os) : "no further reason";
     if (s->stopped)
         return tt__fail(TT_E_INTERRUPTED, "%s: interrupted, it could not yet %s", s->path, doing);
