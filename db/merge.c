@@ -110,6 +110,8 @@ static tt_status each(merge *m, tt__sql sql, const char *what, take_fn take) {
     if (first.cut && (sql == TT__SQL_MERGE_TRIALS || is_runs(sql)))
         TT_TRY(
             walk(m, is_runs(sql) ? TT__SQL_MERGE_RUNS_BACK : TT__SQL_MERGE_TRIALS_BACK, what, take, &last));
+    if (!last.cut && last.n) /* read to the other end: all was there */
+        first = last, last = (taken){0};
     m->runs_cut |= is_runs(sql) && first.cut;
     const int64_t left_out = first.left_out + last.left_out;
     if (left_out)
