@@ -116,6 +116,8 @@ static tt_status crown(tt__session *s, const tt__search *search, const tt__searc
     int at = choose(f);
     if (s->call->objective != TT__OBJECTIVE_TIME && f->interleaved)
         at = tt__energy_elect(s, search, f, at);
+    else if (s->call->objective != TT__OBJECTIVE_TIME && f->status == TT_OK)
+        tt__session_message(s, "the fastest wins, as energies are unknown: no finals were held");
     int at_copy = best_copy(f, copy);
     const tt__candidate *c = f->entrants[at].c;
     const tt__trial *trial = &f->trials[at];

@@ -365,7 +365,8 @@ static bool begin_stage(const tt__session *s, const tt__search *search, tt__fina
             if (!f->entrants[i].out && !waits(f, i, &stages[f->stage]))
                 f->now[f->n_now++] = i;
         f->n_fitting = n_fitting(search, f);
-        if (f->n_fitting < (f->is_long ? LONG_LEAST : stages[f->stage].rounds.least))
+        const int least = f->is_long ? LONG_LEAST : stages[f->stage].rounds.least;
+        if (f->n_fitting < least && (f->is_long || f->interleaved)) /* the first stage of others is short */
             f->n_now = 0; /* the stage before it decides, or the screening */
         return f->n_now > 0;
     }

@@ -147,6 +147,20 @@ static void test_long_finals_leave_time_for_trials(void **state) {
     bench_close(&b);
 }
 
+/* A stored winner or the default may be tried beyond the budget. */
+static void test_late_finals_of_short_kernels(void **state) {
+    (void)state;
+    race r;
+    race_open(&r, false);
+    for (size_t i = 0; i < SPACE; i++)
+        r.all.trials[i].time_us = 999;
+    r.all.limits.deadline_s = r.b.s.end_s = tt__now_s() - 1;
+    r.all.limits.finals_s = 150;
+    race_run(&r);
+    EXPECT_STAGES(&r, SPACE);
+    race_close(&r);
+}
+
 /* A budget leaves no time for the additional measurements of short problems. If no time is left, the first
  * stage decides. */
 static void test_the_budget_is_over(void **state) {
@@ -209,6 +223,7 @@ int main(void) {
         cmocka_unit_test(test_finals_of_long_kernels),
         cmocka_unit_test(test_finals_of_very_long_kernels),
         cmocka_unit_test(test_long_finals_leave_time_for_trials),
+        cmocka_unit_test(test_late_finals_of_short_kernels),
         cmocka_unit_test(test_the_budget_is_over),
         cmocka_unit_test(test_a_budget_for_slow_kernels),
     };
