@@ -112,33 +112,49 @@ static tt_status check_kernel(const tt__template *t, const tt__geometry_expr *g,
     return tt__code_has(t->source, name) ? check_early(t, g, symbol) : fail_code(t, g, name, keyword);
 }
 
+/* Is the quote in a number, as in 1'000? That of L'a' is not. */
+static bool is_separator(const char *source, const char *at) {
+    const char *start = at;
+    while (start > source && (start[-1] == '\'' || tt__is_word_char(start[-1])))
+        start--;
+    return start < at && *start >= '0' && *start <= '9';
+}
+
 /* Where a comment or a text in quotes ends that begins there; NULL: none does. */
-static const char *end_apart(const char *at, char before) {
+static const char *end_apart(const char *source, const char *at) {
     const bool block = strncmp(at, "/*", 2) == 0, line = strncmp(at, "//", 2) == 0;
     const char *end = block ? strstr(at + 2, "*/") : NULL;
     if (block)
         return end ? end + 2 : at + strlen(at);
-    if (!line && *at != '"' && (*at != '\'' || tt__is_word_char(before))) /* as in 1'000 */
+    if (!line && *at != '"' && (*at != '\'' || is_separator(source, at)))
         return NULL;
     for (end = at + 1; *end && *end != '\n' && (line || *end != *at);)
         end += *end == '\\' && end[1] ? 1 + (end[1] == '\r' && end[2] == '\n') + 1 : 1;
     return !line && *end == *at ? end + 1 : end;
 }
 
-/* Makes comments, texts in quotes and directives blank. */
+/* Is the directive one of #if ... #endif? */
+static bool is_condition(const char *at) {
+    at += 1 + strspn(at + 1, " \t");
+    return strncmp(at, "if", 2) == 0 || strncmp(at, "el", 2) == 0 || strncmp(at, "end", 3) == 0;
+}
+
+/* Makes comments, texts in quotes and directives blank. A condition ends what is before it: a `static` in it
+ * may be for another compiler. */
 static void blank_out(char *source) {
     bool starts = true, directive = false; /* only blanks are before it in its line */
     for (char *at = source; *at;) {
-        const char *end = end_apart(at, at > source ? at[-1] : '\0');
+        const char *end = end_apart(source, at);
         size_t n = end ? (size_t)(end - at) : 1;
         if (!end && *at == '\\') /* the line goes on */
             n += strspn(at + 1, "\r") + (at[1 + strspn(at + 1, "\r")] == '\n');
         else if (!end && *at == '\n')
             directive = false;
-        directive |= starts && *at == '#';
+        const bool begins = starts && *at == '#';
+        directive |= begins;
         starts = *at == '\n' || (starts && (*at == '/' || strchr(" \t\r", *at)));
         if (directive || end)
-            memset(at, ' ', n);
+            memset(at, begins && is_condition(at) ? ';' : ' ', n);
         at += n;
     }
 }

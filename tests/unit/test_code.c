@@ -38,6 +38,8 @@ static void takes_constants_beside_other_text(void **state) {
         "__constant__ __attribute__((annotate(\"static\"))) float c[4];",
         "static __constant__ float cc[4]; __constant__ float c[4]; // static __constant__ c",
         "__constant__ float c[4];\nstatic float f() { return c[0]; }",
+        "#ifndef __CUDACC_RTC__\nstatic\n#endif\n__constant__ float c[4];",
+        "static const wchar_t quote = L'\"';\n__constant__ float c[4];",
     };
     for (size_t i = 0; i < sizeof declared / sizeof *declared; i++)
         if (parse(declared[i]) != TT_OK)
