@@ -124,11 +124,12 @@ static tt_status set_shared(const tt__launch_plan *pl, tt__candidate *c, size_t 
 
 static tt_status check_regs(const tt__launch_plan *pl, const tt__candidate *c, size_t slot, tt__value v,
                             bool *legal) {
-    if (v.kind != TT__VALUE_INT)
+    char text[TT__NAME_MAX];
+    if (v.kind == TT__VALUE_TEXT)
         return fail_value(pl, c, slot, v, "an integer of 16 to 255");
-    *legal = (v.i >= TT__REGS_MIN && v.i <= TT__REGS_MAX) ||
-             tt__launch_plan_refuse(pl, pl->exprs[slot], "is %" PRId64 ", expected %d to %d registers", v.i,
-                                    TT__REGS_MIN, TT__REGS_MAX);
+    *legal = (v.kind == TT__VALUE_INT && v.i >= TT__REGS_MIN && v.i <= TT__REGS_MAX) ||
+             tt__launch_plan_refuse(pl, pl->exprs[slot], "is %s, expected %d to %d registers",
+                                    tt__value_text(text, v), TT__REGS_MIN, TT__REGS_MAX);
     return TT_OK;
 }
 

@@ -206,7 +206,7 @@ static void conditions_may_be_fractions(void **state) {
 static void registers_are_a_limit(void **state) {
     (void)state;
     static const char text[] =
-        "//@ kernel k\n//@ op transpose\n//@ param THREADS 64 256 1024 8192\n//@ block 1\n//@ grid 1\n"
+        "//@ kernel k\n//@ op transpose\n//@ param THREADS 0 64 256 1024 8192\n//@ block 1\n//@ grid 1\n"
         "//@ args dst\n//@ maxrregcount 65536 / THREADS\n//@ default THREADS=1024\nextern \"C\" void k();\n";
     tt__problem p = square_of(100, 4);
     tt__template *t;
@@ -220,6 +220,7 @@ static void registers_are_a_limit(void **state) {
     assert_non_null(
         strstr(tt_last_error(), "`65536 / THREADS` is 256, expected 16 to 255 registers (t.cu:7)"));
     assert_int_equal(tt__space_resolve(&c, t, &gpu, &p, "THREADS=8192"), TT_E_UNSUPPORTED);
+    assert_int_equal(tt__space_resolve(&c, t, &gpu, &p, "THREADS=0"), TT_E_UNSUPPORTED);
     assert_int_equal(tt__space_survey(&survey, t, &gpu, &p), TT_OK);
     assert_int_equal(survey.legal, 1);
     tt__space_free(&space);
