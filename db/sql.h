@@ -104,7 +104,7 @@
     X(RUN_ADD, "INSERT INTO run (gpu_id, env_id, source, started_ms, who, program) VALUES (?1, ?2, ?3, ?4, ?5, ?6)") \
     /* A file without a date is known by its content. */ \
     X(RUN_FIND, "SELECT id FROM run WHERE gpu_id = ?1 AND env_id = ?2 AND source = ?3 AND who = ?5" \
-        " AND (started_ms = ?4 OR (source = 2 AND who GLOB 'file [0-9a-f]*'))") \
+        " AND (started_ms = ?4 OR (source = 2 AND length(who) = 21 AND who GLOB 'file [0-9a-f]*'))") \
     X(RUN_END, "UPDATE run SET ended_ms = ?2 WHERE id = ?1") \
     X(TRIAL_PUT, "INSERT INTO trial (problem_id, stage, config_id, run_id, at_ms, status, time, compile_us," \
         " regs, samples, reason, weight) VALUES (?1, ?2, ?3, ?4, ?5 - (SELECT started_ms FROM run WHERE id = ?4)," \
