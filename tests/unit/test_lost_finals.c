@@ -61,7 +61,7 @@ static void test_the_last_fails(void **state) {
     assert_string_equal(finals->done.error, "the GPU worker died");
 }
 
-/* Those of slow kernels may take as long as the least number of rounds does, and trains as their launches. */
+/* Finals of slow kernels may take as long as their least rounds, and trains as long as their launches. */
 static void test_the_limit(void **state) {
     (void)state;
     enum { N = 12, TRAIN_LAUNCHES = 24 };
