@@ -120,7 +120,8 @@ static void leaves_other_arrays_alone(void **state) {
     static const struct {
         const char *code, *known;
     } cases[] = {
-        {"extern \"C\" __global__ void k(float *x) { static __constant__ float c[4]; x[0] = c[1]; }",
+        {"extern \"C\" __global__ void k(int *x) { static __constant__ int c[4] = {4, 3, 1}; x[0] = c[x[1]]; "
+         "}",
          "_ZZ1kE1c"},
         {"extern \"C\" __global__ void k(float *x) { static float c[4]; x[0] = c[1]++; }", "_ZZ1kE1c"},
         {"namespace a { __device__ float c[4]; } " KERNEL "a::c[1]++; }", "_ZN1a1cE"},
