@@ -161,6 +161,29 @@ static void test_late_finals_of_short_kernels(void **state) {
     race_close(&r);
 }
 
+static void keep_message(void *user, const char *line) {
+    snprintf(user, TT__NAME_MAX, "%s", line);
+}
+
+/* Then no energies are measured, either. */
+static void test_says_that_no_finals_were_held(void **state) {
+    (void)state;
+    char said[TT__NAME_MAX] = "";
+    race r;
+    race_open(&r, false);
+    r.b.call.objective = TT__OBJECTIVE_ENERGY;
+    r.b.opts.on_message = keep_message;
+    r.b.opts.user = said;
+    for (size_t i = 0; i < SPACE; i++)
+        r.all.trials[i].time_us = 1e7;
+    r.all.limits.finals_s = 8;
+    r.all.limits.deadline_s = r.b.s.end_s = tt__now_s() + 34;
+    race_run(&r);
+    assert_int_equal(r.b.backend.n_stages, 0);
+    assert_string_equal(said, "the fastest wins, as energies are unknown: no finals were held");
+    race_close(&r);
+}
+
 /* A budget leaves no time for the additional measurements of short problems. If no time is left, the first
  * stage decides. */
 static void test_the_budget_is_over(void **state) {
@@ -224,6 +247,7 @@ int main(void) {
         cmocka_unit_test(test_finals_of_very_long_kernels),
         cmocka_unit_test(test_long_finals_leave_time_for_trials),
         cmocka_unit_test(test_late_finals_of_short_kernels),
+        cmocka_unit_test(test_says_that_no_finals_were_held),
         cmocka_unit_test(test_the_budget_is_over),
         cmocka_unit_test(test_a_budget_for_slow_kernels),
     };
