@@ -83,7 +83,8 @@ static CUresult run(CUfunction fn, const hostcuda_geometry *g, void **args) {
 }
 
 /* A guess for the cost model: rows * cols * ELEM_SIZE if the first scalars look like that, or the bytes if
- * there is only one. At most the bytes after the first pointer. Read and written. */
+ * there is only one. At most the bytes after the first pointer, which differ from one place of the same data
+ * to another, so that a scalar above them, such as a float, is no count. Read and written. */
 static double moved_bytes(CUfunction fn, void **args) {
     const hostcuda_kernel *k = fn->kernel;
     const target t = find_target(k, args);
@@ -92,7 +93,10 @@ static double moved_bytes(CUfunction fn, void **args) {
     for (unsigned i = 0; i < k->n_params && n < 2; i++) {
         if (k->params[i].is_pointer || (k->params[i].size != 8 && k->params[i].size != 4))
             continue;
-        guess *= k->params[i].size == 8 ? (double)*(int64_t *)args[i] : *(int32_t *)args[i];
+        const double count = k->params[i].size == 8 ? (double)*(int64_t *)args[i] : *(int32_t *)args[i];
+        if (count > (double)t.bytes)
+            continue;
+        guess *= count;
         n++;
     }
     guess *= n == 2 ? fn->elem_size : 1;
