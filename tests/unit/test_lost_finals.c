@@ -106,9 +106,9 @@ static void test_late_finals_cost_no_gpu(void **state) {
     assert_false(loop.gpus[1].given_up);
     assert_int_equal(finals->state, TT__FINALS_DONE);
     assert_int_equal(finals->done.status, TT_E_IO);
-    assert_string_equal(
-        finals->done.error,
-        "the measurements took longer than 30 s: allow more with --trial-timeout, or try a smaller problem");
+    assert_string_equal(finals->done.error,
+                        "the measurements took longer than 30 s: allow more with --trial-timeout "
+                        "(tt_tune_opts.trial_timeout_s), or try a smaller problem");
 }
 
 static void finish(tt_status status) {
