@@ -111,11 +111,50 @@ static void test_late_finals_cost_no_gpu(void **state) {
                         "(tt_tune_opts.trial_timeout_s), or try a smaller problem");
 }
 
-static void finish(tt_status status) {
+/* The finals of GPU 1 have ended. */
+static void ended(tt_status status) {
     tt__msg_finished m = {.done = {.status = (int)status, .error = "of a test"}};
-    begin(TT__FINALS_ON_GPU);
     loop.workers.payload = (tt__str){.text = (char *)&m, .len = sizeof m};
     assert_int_equal(tt__loop_finished(&loop, 1), TT_OK);
+}
+
+static void finish(tt_status status) {
+    begin(TT__FINALS_ON_GPU);
+    ended(status);
+}
+
+static void keep_message(void *user, const char *line) {
+    tt__copy(user, TT__REASON_MAX, line);
+}
+
+/* A GPU that is late again is given up, and another one holds the finals anew. Finals that end in time
+ * clear it, and it stays if the others were late, too. */
+static void test_late_again(void **state) {
+    (void)state;
+    static const struct {
+        bool ends, others_are_late, given_up;
+    } cases[] = {{false, false, true}, {true, false, false}, {false, true, false}};
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        char said[TT__REASON_MAX] = "";
+        begin(TT__FINALS_ON_GPU);
+        loop.opts = (tt__backend_gpu_opts){.trial_timeout_s = 10, .on_message = keep_message, .user = said};
+        loop.workers.devices[1] = 4;
+        finals->n = 3;
+        assert_int_equal(tt__loop_late_finals(&loop, 1), TT_OK);
+        assert_int_equal(finals->state, TT__FINALS_DONE);
+        loop.gpus[0].late = loop.gpus[2].late = cases[i].others_are_late;
+        finals->state = TT__FINALS_ON_GPU;
+        if (cases[i].ends)
+            ended(TT_OK);
+        finals->state = TT__FINALS_ON_GPU;
+        assert_int_equal(tt__loop_late_finals(&loop, 1), TT_OK);
+        assert_int_equal(loop.gpus[1].given_up, cases[i].given_up);
+        assert_int_equal(finals->state, cases[i].given_up ? TT__FINALS_ASKED : TT__FINALS_DONE);
+        assert_string_equal(said, cases[i].given_up
+                                      ? "device 4 is left out from now on, the others go on: its last 2 "
+                                        "finals took too long, the latest more than 30 s"
+                                      : "");
+    }
 }
 
 /* Others would lack as much. A GPU whose context is lost is given up. */
@@ -137,6 +176,7 @@ int main(void) {
         cmocka_unit_test(test_the_last_fails),
         cmocka_unit_test(test_the_limit),
         cmocka_unit_test(test_late_finals_cost_no_gpu),
+        cmocka_unit_test(test_late_again),
         cmocka_unit_test(test_failed_finals),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

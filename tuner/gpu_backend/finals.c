@@ -101,15 +101,6 @@ static void fail(tt__loop *l, size_t gpu, tt_status status) {
     tt__fill_done(&f->done, status);
 }
 
-tt_status tt__loop_late_finals(tt__loop *l, size_t gpu) {
-    const tt__lane_finals *f = &l->lanes[l->gpus[gpu].lane]->finals;
-    tt__timeline_span(&l->timeline, gpu, "finals", f->begin_s, tt__now_s());
-    fail(l, gpu,
-         tt__fail(TT_E_IO, "the measurements took longer than %.0f s: %s", limit_s(l, f),
-                  tt__trial_advice(TT__TRIAL_TIMEOUT)));
-    return TT_OK;
-}
-
 tt_status tt__loop_lost_finals(tt__loop *l, size_t gpu, tt_status status) {
     const tt__lane_finals *f = &l->lanes[l->gpus[gpu].lane]->finals;
     tt__timeline_span(&l->timeline, gpu, "finals", f->begin_s, tt__now_s());
@@ -118,11 +109,35 @@ tt_status tt__loop_lost_finals(tt__loop *l, size_t gpu, tt_status status) {
     return TT_OK;
 }
 
+/* Is there a GPU whose last finals were not late? Else the kernels may be slow. */
+static bool is_any_in_time(const tt__loop *l) {
+    for (size_t i = 0; i < l->workers.n_gpus; i++)
+        if (!l->gpus[i].given_up && l->gpus[i].late == 0)
+            return true;
+    return false;
+}
+
+tt_status tt__loop_late_finals(tt__loop *l, size_t gpu) {
+    enum { LATE = 2 };
+    const tt__lane_finals *f = &l->lanes[l->gpus[gpu].lane]->finals;
+    if (++l->gpus[gpu].late >= LATE && is_any_in_time(l))
+        return tt__loop_lost_finals(l, gpu,
+                                    tt__fail(TT_E_IO,
+                                             "its last %d finals took too long, the latest more than %.0f s",
+                                             l->gpus[gpu].late, limit_s(l, f)));
+    tt__timeline_span(&l->timeline, gpu, "finals", f->begin_s, tt__now_s());
+    fail(l, gpu,
+         tt__fail(TT_E_IO, "the measurements took longer than %.0f s: %s", limit_s(l, f),
+                  tt__trial_advice(TT__TRIAL_TIMEOUT)));
+    return TT_OK;
+}
+
 tt_status tt__loop_finished(tt__loop *l, size_t gpu) {
     const tt__msg_finished *m = (const tt__msg_finished *)l->workers.payload.text;
     tt__lane_finals *f = &l->lanes[l->gpus[gpu].lane]->finals;
     if (!tt__loop_is_on_gpu(l, gpu))
         return tt__fail(TT_E_INTERNAL, "finals have ended that did not begin");
+    l->gpus[gpu].late = 0;
     size_t size = l->workers.payload.len - sizeof *m;
     f->done = m->done;
     memcpy(f->trials, m + 1, size < sizeof f->trials ? size : sizeof f->trials);

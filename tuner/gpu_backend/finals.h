@@ -15,7 +15,8 @@ tt_status tt__loop_feed_finals(tt__loop *l);
 tt_status tt__loop_finished(tt__loop *l, size_t gpu);
 /* A GPU was lost during finals. Another one holds them anew. If it was the last, they fail. */
 tt_status tt__loop_lost_finals(tt__loop *l, size_t gpu, tt_status status);
-/* A GPU's finals took too long, and fail. The GPU stays, as the others would take as long. */
+/* A GPU's finals took too long, and fail. The GPU stays, as the others would take as long. If it is late
+ * again and another GPU was not, it is given up. */
 tt_status tt__loop_late_finals(tt__loop *l, size_t gpu);
 /* The GPU of the lane's finals does none any more. */
 void tt__loop_release(tt__loop *l, size_t lane);

@@ -89,6 +89,7 @@ typedef struct tt__loop_gpu {
     bool given_up;          /* it gets no more work in this run */
     int failures;           /* consecutive failures to open a problem */
     int strikes;            /* trials that it lost and another GPU did */
+    int late;               /* its last finals that took too long, one after the other */
     double started_s;       /* STARTING: when */
     unsigned sm_mhz;        /* clock of the last trial; 0: unknown */
     bool is_slow;           /* its lower clock was reported */
