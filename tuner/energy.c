@@ -5,6 +5,13 @@
 
 static const double known_within = 0.1;
 
+double tt__energy_most_s(size_t n, double train_s, double lap_us) {
+    const double beside_s = 30; /* idle power is measured, and trains wait for ticks of the counter */
+    enum { LEAST = 32 };        /* launches of each thing that a train takes at least */
+    return beside_s + TT__ENERGY_TURNS * (double)(n + 1) * train_s +
+           LEAST * (TT__ENERGY_TURNS + 1) * lap_us * 1e-6;
+}
+
 int tt__energy_thing(int train, int n) {
     int at = train % (2 * n);
     return at < n ? at : 2 * n - 1 - at;

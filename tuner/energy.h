@@ -25,6 +25,9 @@ typedef struct tt__idle {
     double watts, noise; /* noise: how far it may be off */
 } tt__idle;
 
+/* How many seconds the trains of n things and of the flush take at most. lap_us: all things once. */
+double tt__energy_most_s(size_t n, double train_s, double lap_us);
+
 /* Which thing runs in each of the n * TT__ENERGY_TURNS trains: 0 1 1 0 0 1 1 0. */
 int tt__energy_thing(int train, int n);
 

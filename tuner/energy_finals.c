@@ -1,8 +1,10 @@
 /* See the header. */
 #include "tuner/energy_finals.h"
 
+#include <math.h>
 #include <stdlib.h>
 
+#include "base/clock.h"
 #include "db/facts.h"
 #include "tuner/tune.h"
 
@@ -10,7 +12,7 @@ static const double train_s = 5; /* with 1.5 s, ten measurements of a launch are
 
 enum { LEADERS_MAX = 5 }; /* the default is one more, and the flush */
 
-tt_status tt__energy_measure(const tt__session *s, int64_t problem_id, const tt__candidate *const *c,
+tt_status tt__energy_measure(const tt__session *s, const tt__search *search, const tt__candidate *const *c,
                              size_t n, tt__trial *trials) {
     tt__backend *b = s->backend;
     double lap_us = 0;
@@ -18,13 +20,19 @@ tt_status tt__energy_measure(const tt__session *s, int64_t problem_id, const tt_
         return tt__fail(TT_E_UNSUPPORTED, "a recording has no energies: measure them on such a GPU");
     for (size_t i = 0; i < n; i++)
         lap_us += trials[i].time_us;
+    const double most_s = tt__energy_most_s(n, train_s, lap_us),
+                 left_s = fmax(search->limits.deadline_s - tt__now_s(), 0);
+    if (most_s > left_s)
+        return tt__fail(TT_E_UNSUPPORTED,
+                        "they take up to %.0f s to measure, and the budget leaves %.0f s: allow more", most_s,
+                        left_s);
     TT_TRY(b->ops->energies(b, c, n, train_s, lap_us, trials));
     for (size_t i = 0; i < n; i++) {
         int64_t id;
         if (!tt__energy_known(&trials[i].energy))
             continue;
         TT_TRY(tt__store_config(s->store, c[i]->t->kernel, c[i]->t->op, c[i]->t->hash, c[i]->config, &id));
-        TT_TRY(tt__store_energy_put(s->store, s->gpu_id, problem_id, id, &trials[i].energy));
+        TT_TRY(tt__store_energy_put(s->store, s->gpu_id, search->problem_id, id, &trials[i].energy));
     }
     return TT_OK;
 }
@@ -72,8 +80,8 @@ int tt__energy_elect(const tt__session *s, const tt__search *search, const tt__f
     for (size_t i = 0; trials && i < n; i++)
         trials[i].time_us = f->trials[places[i]].time_us;
     tt__session_progress(s, search, "energy");
-    tt_status status = trials ? tt__energy_measure(s, search->problem_id, c, n, trials)
-                              : tt__fail_memory(n * sizeof *trials);
+    tt_status status =
+        trials ? tt__energy_measure(s, search, c, n, trials) : tt__fail_memory(n * sizeof *trials);
     for (size_t i = 1; status == TT_OK && i < n; i++) {
         tt__energy_verdict v = tt__energy_compare(&trials[i].energy, &trials[0].energy, edp, &ratio);
         unclear += v == TT__ENERGY_UNKNOWN;

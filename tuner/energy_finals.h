@@ -9,9 +9,9 @@
 #include "tuner/finals.h"
 
 /* trials[i].energy gets those of candidate i, at most TT__ENERGY_THINGS_MAX - 1 of them. Before, its time_us
- * is how long the candidate takes, for the time limit. TT_E_UNSUPPORTED: energies are not to be had here; the
- * message says why. */
-tt_status tt__energy_measure(const tt__session *s, int64_t problem_id, const tt__candidate *const *c,
+ * is how long the candidate takes, for the time limit. TT_E_UNSUPPORTED: energies are not to be had here, or
+ * not before the search's deadline; the message says why. */
+tt_status tt__energy_measure(const tt__session *s, const tt__search *search, const tt__candidate *const *c,
                              size_t n, tt__trial *trials);
 
 /* The entrant that takes the least energy (or energy times time) of the fastest contenders, if that is beyond

@@ -25,7 +25,7 @@ tt_status tt__explain_energy(tt__explanation *e, const tt__session *s, const tt_
         c[n] = &search->space.items[at];
         trials[n] = of[n]->trial;
     }
-    tt_status status = tt__energy_measure(s, search->problem_id, c, n, trials);
+    tt_status status = tt__energy_measure(s, search, c, n, trials);
     if (status == TT_E_UNSUPPORTED)
         tt__copy(e->why_no_energy, sizeof e->why_no_energy, tt_last_error());
     for (size_t i = 0; status == TT_OK && i < n; i++)

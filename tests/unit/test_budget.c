@@ -162,13 +162,13 @@ static void test_late_finals_of_short_kernels(void **state) {
 }
 
 static void keep_message(void *user, const char *line) {
-    snprintf(user, TT__NAME_MAX, "%s", line);
+    snprintf(user, TT__REASON_MAX, "%s", line);
 }
 
 /* Then no energies are measured, either. */
 static void test_says_that_no_finals_were_held(void **state) {
     (void)state;
-    char said[TT__NAME_MAX] = "";
+    char said[TT__REASON_MAX] = "";
     race r;
     race_open(&r, false);
     r.b.call.objective = TT__OBJECTIVE_ENERGY;
@@ -182,6 +182,41 @@ static void test_says_that_no_finals_were_held(void **state) {
     assert_int_equal(r.b.backend.n_stages, 0);
     assert_string_equal(said, "the fastest wins, as energies are unknown: no finals were held");
     race_close(&r);
+}
+
+static size_t n_energies;
+
+static tt_status count_energies(tt__backend *b, const tt__candidate *const *c, size_t n, double train_s,
+                                double lap_us, tt__trial *trials) {
+    (void)b, (void)c, (void)train_s, (void)lap_us, (void)trials;
+    n_energies += n;
+    return TT_OK;
+}
+
+/* Trains of five leaders and the flush take 120 s, and more beside them. */
+static void test_energies_within_the_budget(void **state) {
+    (void)state;
+    for (int fits = 0; fits < 2; fits++) {
+        char said[TT__REASON_MAX] = "";
+        race r;
+        race_open(&r, false);
+        tt__backend_ops ops = *r.b.backend.base.ops;
+        ops.energies = count_energies;
+        r.b.backend.base.ops = &ops;
+        r.b.call.objective = TT__OBJECTIVE_ENERGY;
+        r.b.opts.on_message = keep_message;
+        r.b.opts.user = said;
+        r.all.limits.deadline_s = r.b.s.end_s = tt__now_s() + (fits ? 155.4 : 145.4);
+        r.all.limits.finals_s = 150;
+        n_energies = 0;
+        race_run(&r);
+        assert_true(r.b.backend.n_stages > 0);
+        assert_int_equal(n_energies, fits ? 5 : 0);
+        if (!fits)
+            assert_string_equal(said, "the fastest wins, as energies are unknown: they take up to 150 s to "
+                                      "measure, and the budget leaves 145 s: allow more");
+        race_close(&r);
+    }
 }
 
 /* A budget leaves no time for the additional measurements of short problems. If no time is left, the first
@@ -248,6 +283,7 @@ int main(void) {
         cmocka_unit_test(test_long_finals_leave_time_for_trials),
         cmocka_unit_test(test_late_finals_of_short_kernels),
         cmocka_unit_test(test_says_that_no_finals_were_held),
+        cmocka_unit_test(test_energies_within_the_budget),
         cmocka_unit_test(test_the_budget_is_over),
         cmocka_unit_test(test_a_budget_for_slow_kernels),
     };

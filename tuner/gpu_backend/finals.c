@@ -49,14 +49,10 @@ void tt__loop_release(tt__loop *l, size_t lane) {
 
 /* Twice what they should take, and a trial's limit for each candidate and load. */
 static double limit_s(const tt__loop *l, const tt__lane_finals *f) {
-    enum { OF_TRAIN = 32 }; /* launches of each candidate that a train takes at least */
-    double laps = f->rounds.least + f->rounds.loads + 1, planned_s = f->rounds.worth_s;
-    if (f->train_s > 0) {
-        laps += OF_TRAIN * (TT__ENERGY_TURNS + 1);
-        planned_s += 30 + TT__ENERGY_TURNS * (double)(f->n + 1) * f->train_s;
-    }
+    const double laps = f->rounds.least + f->rounds.loads + 1;
+    const double trains_s = f->train_s > 0 ? tt__energy_most_s(f->n, f->train_s, f->lap_us) : 0;
     return l->opts.trial_timeout_s * (double)(f->n + (size_t)f->rounds.loads) +
-           2 * (planned_s + laps * f->lap_us * 1e-6);
+           2 * (f->rounds.worth_s + laps * f->lap_us * 1e-6 + trains_s);
 }
 
 /* Goes on when the GPU has ended what it does. */
