@@ -144,9 +144,34 @@ static tt_status crown(tt__session *s, const tt__search *search, const tt__searc
     return fill_result(s, search, &w, result);
 }
 
+/* A valid one was measured with the same template and environment; except in a replay, here. */
+static tt_status valid_winner(const tt__session *s, const tt__search *search, tt__winner *w, bool *holds) {
+    TT_TRY(tt__store_winner_get(s->store, s->gpu_id, search->problem_id, w, holds));
+    const tt__template *t = *holds ? tt__template_set_find(s->templates, w->kernel) : NULL;
+    *holds = t && (s->opts->replay || strcmp(w->source, "replayed") != 0) && strcmp(t->hash, w->hash) == 0 &&
+             tt__same_env(&w->env, &s->env);
+    return TT_OK;
+}
+
+/* Without finals, screenings decide. To replace the stored winner, they have to beat its own finals, too. */
+static tt_status recall_incumbent(const tt__session *s, const tt__search *search, tt__finals *f) {
+    tt__winner w;
+    bool holds;
+    if (f->interleaved || s->opts->force || f->at_incumbent == TT__NOBODY)
+        return TT_OK;
+    TT_TRY(valid_winner(s, search, &w, &holds));
+    const tt__candidate *c = f->entrants[f->at_incumbent].c;
+    tt__trial *trial = &f->trials[f->at_incumbent];
+    holds = holds && strcmp(w.kernel, c->t->kernel) == 0 && strcmp(w.config, c->config) == 0; /* still */
+    if (holds && w.time_us * c->weight < trial->time_us)
+        *trial = (tt__trial){.time_us = w.time_us * c->weight};
+    return TT_OK;
+}
+
 tt_status tt__elect_from(tt__session *s, const tt__search *search, const tt__search *copy, tt__finals *f,
                          tt_result *result) {
     TT_TRY(tt__finals_conclude(s, f));
+    TT_TRY(recall_incumbent(s, search, f));
     return crown(s, search, copy, f, result);
 }
 
@@ -175,9 +200,6 @@ tt_status tt__stored_winner(tt__session *s, const tt__search *search, tt_result 
     *holds = false;
     if (search->n_measured > 0 || s->call->objective != TT__OBJECTIVE_TIME)
         return TT_OK;
-    TT_TRY(tt__store_winner_get(s->store, s->gpu_id, search->problem_id, &w, holds));
-    const tt__template *t = *holds ? tt__template_set_find(s->templates, w.kernel) : NULL;
-    *holds = t && (s->opts->replay || strcmp(w.source, "replayed") != 0) && strcmp(t->hash, w.hash) == 0 &&
-             tt__same_env(&w.env, &s->env);
+    TT_TRY(valid_winner(s, search, &w, holds));
     return *holds ? fill_result(s, search, &w, result) : TT_OK;
 }

@@ -175,6 +175,41 @@ static void test_elects_without_samples(void **state) {
     bench_close(&b);
 }
 
+/* Where finals cannot be held, the stored winner stays if its own finals or its screening are as good as the
+ * others' screenings. A forced run does not look at earlier ones, and one that measures not at replayed
+ * ones. */
+static void test_screenings_against_the_incumbent(void **state) {
+    (void)state;
+    static const struct {
+        double its_us, other_us;
+        bool forced, replayed;
+        size_t elected;
+        double us;
+    } cases[] = {
+        {12, 11, false, false, 5, 10}, {12, 9, false, false, 15, 9},  {8, 9, false, false, 5, 8},
+        {12, 11, true, false, 15, 11}, {12, 11, false, true, 15, 11},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        race r;
+        race_open(&r, false);
+        bench_begin_run(&r.b, cases[i].replayed ? "replayed" : "measured");
+        race_run(&r);
+        expect_elected(&r, 5);
+        bench_begin_run(&r.b, "measured");
+        r.b.opts.force = cases[i].forced;
+        r.b.backend.fails_at = 1;
+        for (size_t k = 0; k < SPACE; k++) {
+            r.all.trials[k].n_samples = 0;
+            r.all.trials[k].time_us = k == 5 ? cases[i].its_us : k == 15 ? cases[i].other_us : 13;
+        }
+        r.all.best = 15;
+        race_run(&r);
+        expect_elected(&r, cases[i].elected);
+        assert_true(r.result.time_us == cases[i].us);
+        race_close(&r);
+    }
+}
+
 /* A winner that a replay stored says nothing to a run that measures. */
 static void test_a_replayed_winner_does_not_hold(void **state) {
     (void)state;
@@ -240,6 +275,7 @@ int main(void) {
         cmocka_unit_test(test_the_incumbent),
         cmocka_unit_test(test_trials_that_do_not_pair),
         cmocka_unit_test(test_elects_without_samples),
+        cmocka_unit_test(test_screenings_against_the_incumbent),
         cmocka_unit_test(test_a_replayed_winner_does_not_hold),
         cmocka_unit_test(test_a_winner_holds),
     };
