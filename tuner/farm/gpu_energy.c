@@ -4,6 +4,7 @@
  */
 #include "tuner/farm/gpu_energy.h"
 
+#include <signal.h>
 #include <unistd.h>
 
 #include "base/clock.h"
@@ -26,6 +27,15 @@ static tt_status read_joules(const tt__gpu_state *g, double *joules) {
 
 static tt_status stands_still(void) {
     return tt__fail(TT_E_UNSUPPORTED, "NVML's energy counter stands still");
+}
+
+/* The GPU has not run yet, or idled while this process was stopped (Ctrl-Z). What is under way is measured
+ * again, on a warm GPU. */
+static volatile sig_atomic_t is_cold;
+
+static void on_continue(int signal) {
+    (void)signal;
+    is_cold = true;
 }
 
 /* ---- Trains ------------------------------------------------------------------------------------------ */
@@ -80,12 +90,12 @@ static tt_status start(running *r) {
     return next_chunk(r, &seconds, &moved);
 }
 
-/* Runs until the counter moves, but not before `least_s` have passed. */
+/* Runs until the counter moves, but not before `least_s` have passed. A pause ends it. */
 static tt_status run_to_tick(running *r, double least_s, double *ran_s, double *chunks) {
     double since_s = 0, seconds;
     bool moved = false;
     *ran_s = *chunks = 0;
-    while (*ran_s < least_s || !moved) {
+    while (!is_cold && (*ran_s < least_s || !moved)) {
         TT_TRY(next_chunk(r, &seconds, &moved));
         *ran_s += seconds;
         ++*chunks;
@@ -96,7 +106,7 @@ static tt_status run_to_tick(running *r, double least_s, double *ran_s, double *
     return TT_OK;
 }
 
-/* *now_s: how long the GPU has run trains. A drift is linear in that, even if the host pauses. */
+/* *now_s: how long the GPU has run trains that no pause disturbed. A drift is linear in that. */
 static tt_status run_train(tt__gpu_state *g, const tt__timed *thing, double train_s, double *now_s,
                            tt__train *out) {
     running r = {.g = g, .thing = thing};
@@ -108,8 +118,17 @@ static tt_status run_train(tt__gpu_state *g, const tt__timed *thing, double trai
     out->joules = r.last_joules - from;
     out->launches = chunks * r.chunk;
     out->middle_s = *now_s + warm_s + out->seconds / 2;
-    *now_s += warm_s + out->seconds;
+    *now_s += is_cold ? 0 : warm_s + out->seconds;
     return tt__cu_check(g->cu->cuStreamSynchronize(g->stream), "a train of launches");
+}
+
+static tt_status heat_up(tt__gpu_state *g, const tt__timed *thing, double *now_s) {
+    tt__train heat;
+    while (is_cold) {
+        is_cold = false;
+        TT_TRY(run_train(g, thing, heat_s, now_s, &heat));
+    }
+    return TT_OK;
 }
 
 /* ---- Idle -------------------------------------------------------------------------------------------- */
@@ -121,7 +140,7 @@ static tt_status wait_for_tick(const tt__gpu_state *g, double least_s, double *j
         usleep(1000);
         TT_TRY(read_joules(g, joules));
         *at_s = tt__now_s();
-        if (*joules > last && *at_s - begin_s >= least_s)
+        if (is_cold || (*joules > last && *at_s - begin_s >= least_s))
             return TT_OK;
         if (*at_s - begin_s > least_s + still_s)
             return stands_still();
@@ -129,10 +148,14 @@ static tt_status wait_for_tick(const tt__gpu_state *g, double least_s, double *j
     }
 }
 
-static tt_status measure_idle(const tt__gpu_state *g, double *watts) {
+/* Just after trains, as in them. In a pause, the GPU idles with lower clocks and less power. */
+static tt_status measure_idle(tt__gpu_state *g, const tt__timed *heater, double *now_s, double *watts) {
     double from, to, begin_s, end_s;
-    TT_TRY(wait_for_tick(g, settle_s, &from, &begin_s));
-    TT_TRY(wait_for_tick(g, idle_s, &to, &end_s));
+    do {
+        TT_TRY(heat_up(g, heater, now_s));
+        TT_TRY(wait_for_tick(g, settle_s, &from, &begin_s));
+        TT_TRY(wait_for_tick(g, idle_s, &to, &end_s));
+    } while (is_cold);
     *watts = (to - from) / (end_s - begin_s);
     return TT_OK;
 }
@@ -147,16 +170,19 @@ tt_status tt__gpu_energy(tt__gpu_state *g, const tt__timed *things, int n, doubl
     double before, after, now_s = 0;
     if (all > TT__ENERGY_THINGS_MAX)
         return tt__fail(TT_E_INTERNAL, "energy of %d configurations", n);
-    tt__train heat;
-    TT_TRY(run_train(g, &things[0], heat_s, &now_s, &heat));
-    TT_TRY(measure_idle(g, &before));
+    sigaction(SIGCONT, &(struct sigaction){.sa_handler = on_continue, .sa_flags = SA_RESTART}, NULL);
+    is_cold = true;
+    TT_TRY(measure_idle(g, &things[0], &now_s, &before));
     for (int k = 0; k < all * TT__ENERGY_TURNS; k++) {
         trains[k] = (tt__train){.thing = tt__energy_thing(k, all)};
         const tt__timed *thing = flush && trains[k].thing == 0 ? NULL : &things[trains[k].thing - flush];
-        TT_TRY(run_train(g, thing, train_s, &now_s, &trains[k]));
+        do {
+            TT_TRY(heat_up(g, &things[0], &now_s));
+            TT_TRY(run_train(g, thing, train_s, &now_s, &trains[k]));
+        } while (is_cold);
     }
     double celsius = tt__nvml_celsius(g->ordinal);
-    TT_TRY(measure_idle(g, &after));
+    TT_TRY(measure_idle(g, &things[0], &now_s, &after));
     const tt__idle idle = {(before + after) / 2, (before > after ? before - after : after - before) / 2};
     tt__energy_fit(energies, trains, all, flush, &idle);
     for (int i = 0; i < n; i++) {
