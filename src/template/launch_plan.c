@@ -240,7 +240,6 @@ tt_status tt__launch_plan_read(const tt__launch_plan *pl, const tt__query *q, tt
     tt__launch *l = &c->launch;
     start_launch(pl, l);
     *legal = true;
-    TT_TRY(read_weight(pl, q, c));
     for (size_t i = 0; i < pl->n_slots && *legal; i++)
         if ((*beyond = pl->slots[i].kind) == TT__PART_TURNS)
             TT_TRY(set_turns(pl, c, i, tt__query_value(q, i), legal));
@@ -281,5 +280,8 @@ tt_status tt__launch_plan_read(const tt__launch_plan *pl, const tt__query *q, tt
                                                             : &last->grid[0],
                                         "makes %d launches, expected 1 to %d", turns, TT__TURNS_MAX);
     }
-    return *legal ? read_derived(pl, q, c) : TT_OK;
+    if (!*legal)
+        return TT_OK;
+    TT_TRY(read_weight(pl, q, c));
+    return read_derived(pl, q, c);
 }

@@ -7,6 +7,7 @@
 
 #include "base/grow.h"
 #include "problem_fixture.h"
+#include "template/problem_text.h"
 
 static int64_t ceil_div(int64_t a, int64_t b) {
     return (a + b - 1) / b;
@@ -277,11 +278,31 @@ static void refuses_bad_geometry(void **state) {
     tt__template_free(&t);
 }
 
+/* The objective may be undefined for what the device cannot launch. */
+static void weighs_only_what_is_legal(void **state) {
+    (void)state;
+    static const char text[] =
+        "//@ kernel k\n//@ problem n 64\n//@ buffer x f32 n out\n//@ param T 256 2048\n//@ block T\n"
+        "//@ grid 1\n//@ args x\n//@ default T=256\n//@ metric cost time_ns * 7168 / (2048 - T)\n"
+        "//@ objective minimize cost\nextern \"C\" __global__ void k(float *x) {}\n";
+    tt__template *t;
+    tt__problem p;
+    tt__space s = {0};
+    if (tt__template_parse(&t, "t.cu", text) != TT_OK ||
+        tt__operation_problem(&p, t->operation, t->op, NULL) != TT_OK ||
+        tt__space_add(&s, t, &template_gpu, &p) != TT_OK)
+        fail_msg("%s", tt_last_error());
+    assert_int_equal(s.n, 1);
+    assert_true(s.items[0].weight == 4000); /* of 1000 ns */
+    tt__space_free(&s);
+    tt__template_free(&t);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(agrees_with_loops),         cmocka_unit_test(has_known_sizes),
         cmocka_unit_test(knows_words_and_arguments), cmocka_unit_test(resolves_and_says_why_not),
-        cmocka_unit_test(refuses_bad_geometry),
+        cmocka_unit_test(refuses_bad_geometry),      cmocka_unit_test(weighs_only_what_is_legal),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
