@@ -20,10 +20,13 @@ struct tt__trace {
     double started_s;
     off_t written; /* length without the end of the array */
     bool any;      /* was any event written? */
+    bool begun;    /* until then events are kept, and the file is as it was */
     tt__str pending;
 };
 
 static void flush(tt__trace *t) {
+    if (!t->begun)
+        return;
     size_t len = t->pending.len;
     tt__str_add(&t->pending, end_of_array);
     if (tt__str_check(&t->pending) != TT_OK)
@@ -79,16 +82,24 @@ tt_status tt__trace_open(tt__trace **out, const char *path) {
     if (!t)
         return tt__fail_memory(sizeof *t);
     t->started_s = tt__now_s();
-    t->fd = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
+    t->fd = open(path, O_WRONLY | O_CREAT | O_CLOEXEC, 0666);
     if (t->fd < 0) {
         tt_status status = tt__fail(TT_E_IO, "the trace %s cannot be written: %s", path, strerror(errno));
         free(t);
         return status;
     }
     describe(t, "process_name", 0, "tiletune", 0);
-    flush(t);
     *out = t;
     return TT_OK;
+}
+
+void tt__trace_begin(tt__trace *t) {
+    if (!t || t->begun)
+        return;
+    t->begun = true;
+    if (ftruncate(t->fd, 0) != 0 && errno != EINVAL) /* EINVAL: it is no file, as /dev/null */
+        t->error = errno;
+    flush(t);
 }
 
 int tt__trace_close(tt__trace **trace) {

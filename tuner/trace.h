@@ -12,8 +12,10 @@
 
 typedef struct tt__trace tt__trace;
 
-/* Creates or empties the file. Time 0 is now. TT_E_IO says the file and the reason. */
+/* Creates the file, or leaves it as it is. Time 0 is now. TT_E_IO says the file and the reason. */
 tt_status tt__trace_open(tt__trace **out, const char *path);
+/* Empties the file, and writes from now on. A later call does nothing. */
+void tt__trace_begin(tt__trace *trace);
 /* Writes the rest. Returns the errno of the first failed write, or 0. */
 int tt__trace_close(tt__trace **trace);
 

@@ -285,6 +285,7 @@ static tt_status run(tt__session *s, tt__ahead *ahead, tt_report *report, tt_res
     TT_TRY(tt__store_run_begin(s->store, s->gpu_id, &s->env, s->opts->replay ? "replayed" : "measured",
                                &s->run_id));
     TT_TRY(tt__winners_load(&s->elsewhere, s->store));
+    tt__trace_begin(s->trace);
     return tune_all(s, ahead, report, results);
 }
 
@@ -372,6 +373,14 @@ static tt_status check_verified(const tt__tune_call *call, const tt_tune_opts *o
     return TT_OK;
 }
 
+/* `file` may be NULL. */
+static tt_status check_trace(const char *trace, const char *what, const char *file) {
+    return file && tt__same_file(trace, file)
+               ? tt__fail(TT_E_INVALID, "the trace %s is the %s, which would be lost: name another file",
+                          trace, what)
+               : TT_OK;
+}
+
 tt_status tt__tune(tt_report **out, tt_ctx *ctx, const tt__tune_call *call, const tt_tune_opts *opts) {
     *out = NULL;
     TT_TRY(check_opts(opts));
@@ -380,11 +389,13 @@ tt_status tt__tune(tt_report **out, tt_ctx *ctx, const tt__tune_call *call, cons
     tt__devices devices;
     TT_TRY(tt__devices_of(&devices, opts));
     tt__trace *trace = NULL;
-    if (opts->trace_path && tt__same_file(opts->trace_path, tt__store_path(ctx->store)))
-        return tt__fail(TT_E_INVALID, "the trace %s is the store, which would be lost: name another file",
-                        opts->trace_path);
-    if (opts->trace_path)
+    if (opts->trace_path) {
+        TT_TRY(check_trace(opts->trace_path, "store", tt__store_path(ctx->store)));
+        TT_TRY(check_trace(opts->trace_path, "recording", opts->replay));
+        for (size_t i = 0; i < call->templates->n; i++)
+            TT_TRY(check_trace(opts->trace_path, "kernel file", call->templates->items[i]->path));
         TT_TRY(tt__trace_open(&trace, opts->trace_path));
+    }
     tt_result *results = NULL;
     tt_report *report = new_report(devices.n_kinds * call->n, &results);
     tt_status status = report ? TT_OK : tt__fail_memory(devices.n_kinds * call->n * sizeof *results);

@@ -292,6 +292,25 @@ static void overwrites_no_store(void **state) {
            "t.json");
 }
 
+/* A trace is no place for what the run reads. A run that is refused leaves an old one as it was. */
+static void traces_only_runs(void **state) {
+    (void)state;
+    expect(0, "",
+           "cp $TT_RECORDING r.json && cp " TT_SOURCE_DIR "/examples/kernels/saxpy.cu k.cu && ln k.cu k");
+    expect(2, "the trace ./r.json is the recording, which would be lost: name another file",
+           "$TUNE --sizes 4096 --device replay:r.json --trace ./r.json");
+    expect(0, "", "cmp r.json $TT_RECORDING");
+    expect(2, "the trace k is the kernel file", "$TUNE --kernel k.cu --trace k");
+    expect(0, "", "cmp k.cu " TT_SOURCE_DIR "/examples/kernels/saxpy.cu && echo old > t.json");
+    expect(3, "no device 99", "$TUNE --device 99 --sizes 33 --trace t.json");
+    expect(2, "unknown strategy", "$TUNE --sizes 33 --strategy modell --trace t.json");
+    expect(2, "the recording has no transpose of 7x7",
+           "$TUNE --sizes 7 --device replay:r.json --trace t.json");
+    expect(0, "old", "cat t.json");
+    expect(0, "", "$TUNE --sizes 4096 --max-trials 4 --device replay:r.json --trace t.json");
+    expect(1, "", "grep old t.json");
+}
+
 /* A run that was killed does not make a lock file larger. */
 static void locks_only_winners(void **state) {
     (void)state;
@@ -401,6 +420,7 @@ int main(void) {
         TEST_STORE(imports_for_one_gpu),
         TEST_STORE(says_why_a_trial_is_damaged),
         TEST_STORE(overwrites_no_store),
+        TEST_STORE(traces_only_runs),
         TEST_STORE(locks_only_winners),
         TEST_STORE(imports_no_store_into_itself),
         TEST_STORE(lists_each_gpu_once),
