@@ -8,19 +8,43 @@
 #include "template/index.h"
 #include "template/scan.h"
 
-static bool in_comment(const char *source, const char *at) {
-    while (at > source && at[-1] != '\n')
-        at--;
-    at += strspn(at, " \t");
-    return at[0] == '/' && at[1] == '/';
+/* Is the quote in a number, as in 1'000? That of L'a' is not. */
+static bool is_separator(const char *source, const char *at) {
+    const char *start = at;
+    while (start > source && (start[-1] == '\'' || tt__is_word_char(start[-1])))
+        start--;
+    return start < at && *start >= '0' && *start <= '9';
 }
 
-/* Counts the word in a part of the text, without lines that are comments. `end` NULL: up to its end. */
+/* Where a comment or a text in quotes ends that begins there; NULL: none does. */
+static const char *end_apart(const char *source, const char *at) {
+    const bool block = strncmp(at, "/*", 2) == 0, line = strncmp(at, "//", 2) == 0;
+    const char *end = block ? strstr(at + 2, "*/") : NULL;
+    if (block)
+        return end ? end + 2 : at + strlen(at);
+    if (!line && *at != '"' && (*at != '\'' || is_separator(source, at)))
+        return NULL;
+    for (end = at + 1; *end && *end != '\n' && (line || *end != *at);)
+        end += *end == '\\' && end[1] ? 1 + (end[1] == '\r' && end[2] == '\n') + 1 : 1;
+    return !line && *end == *at ? end + 1 : end;
+}
+
+/* Makes comments blank. */
+static void blank_comments(char *source) {
+    for (char *at = source; *at;) {
+        const char *end = end_apart(source, at);
+        const size_t n = end ? (size_t)(end - at) : 1;
+        if (end && *at == '/')
+            memset(at, ' ', n);
+        at += n;
+    }
+}
+
+/* Counts the word in a part of the text. `end` NULL: up to its end. */
 static size_t count_in_part(const char *source, const char *end, const char *word) {
     size_t n = strlen(word), found = 0;
     for (const char *hit = source; (hit = strstr(hit, word)) && (!end || hit < end); hit += n)
-        found += (hit == source || !tt__is_word_char(hit[-1])) && !tt__is_word_char(hit[n]) &&
-                 !in_comment(source, hit);
+        found += (hit == source || !tt__is_word_char(hit[-1])) && !tt__is_word_char(hit[n]);
     return found;
 }
 
@@ -33,16 +57,16 @@ bool tt__code_has(const char *source, const char *word) {
 }
 
 /* Fails, and suggests the word before a parenthesis in the code that is nearest to the name. */
-static tt_status fail_code(const tt__template *t, const tt__geometry_expr *g, const char *name,
-                           const char *keyword) {
+static tt_status fail_code(const tt__template *t, const char *code, const tt__geometry_expr *g,
+                           const char *name, const char *keyword) {
     tt__suggest near = tt__suggest_for(name, strlen(name));
     char best[TT__NAME_MAX] = "";
-    for (const char *at = t->source, *end; *at; at = end + (*end != '\0')) {
+    for (const char *at = code, *end; *at; at = end + (*end != '\0')) {
         for (end = at; tt__is_word_char(*end);)
             end++;
         size_t n = (size_t)(end - at), distance = near.distance;
         char word[TT__NAME_MAX];
-        if (!tt__is_word(at, n) || n >= sizeof word || *end != '(' || in_comment(t->source, at))
+        if (!tt__is_word(at, n) || n >= sizeof word || *end != '(')
             continue;
         tt__copy(word, n + 1, at);
         tt__suggest_try(&near, word);
@@ -63,8 +87,9 @@ static bool code_waits(const char *source) {
 }
 
 /* Verifying cannot find a missing wait, because each launch runs alone. */
-static tt_status check_early(const tt__template *t, const tt__geometry_expr *g, const char *name) {
-    if (!g->early || code_waits(t->source))
+static tt_status check_early(const tt__template *t, const char *code, const tt__geometry_expr *g,
+                             const char *name) {
+    if (!g->early || code_waits(code))
         return TT_OK;
     return tt__template_fail(t->path, g->line, g->column,
                              "%s says `launch early`, and the code does not wait: call wait_for_earlier() of "
@@ -79,7 +104,7 @@ static const char *texture_of(const char *source, const char *name) {
     size_t n = strlen(name);
     for (const char *at = source; (at = strstr(at, name)); at += n) {
         const char *open = at + n + strspn(at + n, " \t\r\n");
-        if (*open != '(' || (at > source && tt__is_word_char(at[-1])) || in_comment(source, at))
+        if (*open != '(' || (at > source && tt__is_word_char(at[-1])))
             continue;
         for (size_t i = 0; i < TT__COUNT(types); i++) {
             const char *type = strstr(open, types[i]);
@@ -91,8 +116,8 @@ static const char *texture_of(const char *source, const char *name) {
 }
 
 /* Is the kernel in the code, and can it be launched? */
-static tt_status check_kernel(const tt__template *t, const tt__geometry_expr *g, const char *symbol,
-                              const char *keyword) {
+static tt_status check_kernel(const tt__template *t, const char *code, const tt__geometry_expr *g,
+                              const char *symbol, const char *keyword) {
     char name[TT__NAME_MAX];
     if (tt__index_operand(t, symbol) >= 0) /* code of ours */
         return TT_OK;
@@ -100,37 +125,16 @@ static tt_status check_kernel(const tt__template *t, const tt__geometry_expr *g,
     while (start > 0 && tt__is_word_char(symbol[start - 1]))
         start--;
     tt__copy(name, end - start + 1, symbol + start);
-    if (tt__code_has(t->source, "__kernel") && !tt__code_has(t->source, "__global__"))
+    if (tt__code_has(code, "__kernel") && !tt__code_has(code, "__global__"))
         return tt__template_fail(t->path, g->line, g->column,
                                  "the code is OpenCL (`__kernel`), and only CUDA C++ can be tuned");
-    const char *object = texture_of(t->source, name);
+    const char *object = texture_of(code, name);
     if (object)
         return tt__template_fail(t->path, g->line, g->column,
                                  "%s takes a %s, and textures and surfaces cannot be given: let it read a "
                                  "buffer",
                                  name, object);
-    return tt__code_has(t->source, name) ? check_early(t, g, symbol) : fail_code(t, g, name, keyword);
-}
-
-/* Is the quote in a number, as in 1'000? That of L'a' is not. */
-static bool is_separator(const char *source, const char *at) {
-    const char *start = at;
-    while (start > source && (start[-1] == '\'' || tt__is_word_char(start[-1])))
-        start--;
-    return start < at && *start >= '0' && *start <= '9';
-}
-
-/* Where a comment or a text in quotes ends that begins there; NULL: none does. */
-static const char *end_apart(const char *source, const char *at) {
-    const bool block = strncmp(at, "/*", 2) == 0, line = strncmp(at, "//", 2) == 0;
-    const char *end = block ? strstr(at + 2, "*/") : NULL;
-    if (block)
-        return end ? end + 2 : at + strlen(at);
-    if (!line && *at != '"' && (*at != '\'' || is_separator(source, at)))
-        return NULL;
-    for (end = at + 1; *end && *end != '\n' && (line || *end != *at);)
-        end += *end == '\\' && end[1] ? 1 + (end[1] == '\r' && end[2] == '\n') + 1 : 1;
-    return !line && *end == *at ? end + 1 : end;
+    return tt__code_has(code, name) ? check_early(t, code, g, symbol) : fail_code(t, code, g, name, keyword);
 }
 
 /* Is the directive one of #if ... #endif? */
@@ -175,14 +179,14 @@ static bool is_static(const char *source, const char *name) {
 }
 
 /* It is filled by its name. A compiler may leave a static array out, or call it otherwise. */
-static tt_status check_constant(const tt__template *t, const tt__operand *o) {
-    const bool has = tt__code_has(t->source, o->name);
-    char *code = strdup(t->source);
-    if (!code)
-        return tt__fail_memory(strlen(t->source) + 1);
-    blank_out(code);
-    const bool wrong = !has || is_static(code, o->name);
-    free(code);
+static tt_status check_constant(const tt__template *t, const char *code, const tt__operand *o) {
+    const bool has = tt__code_has(code, o->name);
+    char *bare = strdup(code);
+    if (!bare)
+        return tt__fail_memory(strlen(code) + 1);
+    blank_out(bare);
+    const bool wrong = !has || is_static(bare, o->name);
+    free(bare);
     if (!wrong)
         return TT_OK;
     return tt__template_fail(t->path, o->count.line, o->count.column,
@@ -191,15 +195,25 @@ static tt_status check_constant(const tt__template *t, const tt__operand *o) {
                              o->name);
 }
 
-tt_status tt__code_check(const tt__template *t) {
+static tt_status check(const tt__template *t, const char *code) {
     for (int i = 0; i < t->n_passes; i++)
-        TT_TRY(check_kernel(t, &t->passes[i], t->symbols.name[i], "kernel"));
+        TT_TRY(check_kernel(t, code, &t->passes[i], t->symbols.name[i], "kernel"));
     for (int role = 0; t->own && role < TT__ROLE_COUNT; role++)
         for (int i = 0; i < t->own->asides[role].n; i++)
-            TT_TRY(check_kernel(t, &t->own->asides[role].launches[i], t->own->asides[role].symbols.name[i],
-                                tt__roles[role]));
+            TT_TRY(check_kernel(t, code, &t->own->asides[role].launches[i],
+                                t->own->asides[role].symbols.name[i], tt__roles[role]));
     for (size_t i = 0; t->own && i < t->own->n_operands; i++)
         if (t->own->operands[i].direction == TT__CONSTANT && !t->own->operands[i].scalar)
-            TT_TRY(check_constant(t, &t->own->operands[i]));
+            TT_TRY(check_constant(t, code, &t->own->operands[i]));
     return TT_OK;
+}
+
+tt_status tt__code_check(const tt__template *t) {
+    char *code = strdup(t->source);
+    if (!code)
+        return tt__fail_memory(strlen(t->source) + 1);
+    blank_comments(code);
+    tt_status status = check(t, code);
+    free(code);
+    return status;
 }

@@ -8,7 +8,7 @@
  * names the line. */
 tt_status tt__code_check(const tt__template *t);
 
-/* Is the word in the text, other than in a line that is a comment? */
+/* Is the word in the text, perhaps in a comment? */
 bool tt__code_has(const char *text, const char *word);
 
 #endif

@@ -64,10 +64,40 @@ static void refuses_static_constants(void **state) {
             fail_msg("%s\nis taken, or refused otherwise: %s", declared[i], tt_last_error());
 }
 
+/* Kernels are looked up in code, and comments are none. */
+static void passes_over_comments(void **state) {
+    (void)state;
+    static const struct {
+        const char *code, *sentence; /* NULL: taken */
+    } cases[] = {
+        {"/* k(cudaTextureObject_t) was slower. */ void k(float *x);", NULL},
+        {"/* Once it was\n * k(cudaTextureObject_t). */ void k(float *x);", NULL},
+        {"int old; // k(cudaTextureObject_t)\nvoid k(float *x);", NULL},
+        {"// k, too, \\\n k(cudaTextureObject_t)\nvoid k(float *x);", NULL},
+        {"void k(const /* a */ cudaTextureObject_t t);", "k takes a cudaTextureObject_t"},
+        {"const char *apart = \"/*\"; void k(cudaTextureObject_t t);", "k takes a cudaTextureObject_t"},
+        {"/* k() is in\n k.cu */ void kk(float *x);", "the code has no kernel k, which `kernel` names"},
+        {"/* of __global__ */ __kernel void k(float *x);", "the code is OpenCL"},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        char text[512];
+        tt__template *t;
+        snprintf(text, sizeof text,
+                 "//@ kernel k\n//@ buffer x f32 4 out\n//@ block 1\n//@ grid 1\n//@ args x\n%s\n",
+                 cases[i].code);
+        tt_status status = tt__template_parse(&t, "t.cu", text);
+        tt__template_free(&t);
+        if (cases[i].sentence ? status != TT_E_TEMPLATE || !strstr(tt_last_error(), cases[i].sentence)
+                              : status != TT_OK)
+            fail_msg("%s: %s", cases[i].code, status == TT_OK ? "taken" : tt_last_error());
+    }
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(takes_constants_beside_other_text),
         cmocka_unit_test(refuses_static_constants),
+        cmocka_unit_test(passes_over_comments),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
