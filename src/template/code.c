@@ -16,6 +16,20 @@ static bool is_separator(const char *source, const char *at) {
     return start < at && *start >= '0' && *start <= '9';
 }
 
+/* Where R"x(...)x" ends, whose quote is at `at`; NULL: it is no raw string. */
+static const char *end_raw(const char *source, const char *at) {
+    const char *word = at, *end = at + 1 + strcspn(at + 1, "() \t\r\n\"\\");
+    const size_t n = (size_t)(end - at) - 1;
+    while (word > source && tt__is_word_char(word[-1]))
+        word--;
+    if (word == at || at[-1] != 'R' || word + strspn(word, "uUL8") != at - 1 || *end != '(')
+        return NULL;
+    while ((end = strchr(end + 1, ')')))
+        if (strncmp(end + 1, at + 1, n) == 0 && end[1 + n] == '"')
+            return end + n + 2;
+    return at + strlen(at);
+}
+
 /* Where a comment or a text in quotes ends that begins there; NULL: none does. */
 static const char *end_apart(const char *source, const char *at) {
     const bool block = strncmp(at, "/*", 2) == 0, line = strncmp(at, "//", 2) == 0;
@@ -24,6 +38,8 @@ static const char *end_apart(const char *source, const char *at) {
         return end ? end + 2 : at + strlen(at);
     if (!line && *at != '"' && (*at != '\'' || is_separator(source, at)))
         return NULL;
+    if (*at == '"' && (end = end_raw(source, at)))
+        return end;
     for (end = at + 1; *end && *end != '\n' && (line || *end != *at);)
         end += *end == '\\' && end[1] ? 1 + (end[1] == '\r' && end[2] == '\n') + 1 : 1;
     return !line && *end == *at ? end + 1 : end;

@@ -40,6 +40,8 @@ static void takes_constants_beside_other_text(void **state) {
         "__constant__ float c[4];\nstatic float f() { return c[0]; }",
         "#ifndef __CUDACC_RTC__\nstatic\n#endif\n__constant__ float c[4];",
         "static const wchar_t quote = L'\"';\n__constant__ float c[4];",
+        "const char *raw = R\"(\nstatic __constant__ float c[4];\n)\"; __constant__ float c[4];",
+        "const char *raw = u8R\"+(\n)\"\n static __constant__ float c[4];)+\"; __constant__ float c[4];",
     };
     for (size_t i = 0; i < sizeof declared / sizeof *declared; i++)
         if (parse(declared[i]) != TT_OK)
@@ -56,6 +58,9 @@ static void refuses_static_constants(void **state) {
         "#define FOUR 4\nstatic\n#pragma nothing\n__constant__ float c[FOUR];",
         "namespace { static __constant__ float c[4]; }",
         "int million = 1'000'000; static __constant__ float c[4];",
+        "const char *raw = LR\"(\n/*\")\"; static __constant__ float c[4];",
+        "const char *raw = R\"(\\)\"; static __constant__ float c[4];",
+        "const char *text = FOUR\"(\"; static __constant__ float c[4]; char end[] = \")\";",
         "char quote = '\"', star[] = \"\\\"/*\"; static __constant__ float c[4];",
     };
     for (size_t i = 0; i < sizeof declared / sizeof *declared; i++)
