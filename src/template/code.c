@@ -56,16 +56,18 @@ static void blank_comments(char *source) {
     }
 }
 
-/* Counts the word in a part of the text. `end` NULL: up to its end. */
-static size_t count_in_part(const char *source, const char *end, const char *word) {
-    size_t n = strlen(word), found = 0;
-    for (const char *hit = source; (hit = strstr(hit, word)) && (!end || hit < end); hit += n)
-        found += (hit == source || !tt__is_word_char(hit[-1])) && !tt__is_word_char(hit[n]);
-    return found;
+static size_t word_length(const char *at) {
+    size_t n = 0;
+    while (tt__is_word_char(at[n]))
+        n++;
+    return n;
 }
 
 static size_t count_in_code(const char *source, const char *word) {
-    return count_in_part(source, NULL, word);
+    size_t n = strlen(word), found = 0;
+    for (const char *hit = source; (hit = strstr(hit, word)); hit += n)
+        found += (hit == source || !tt__is_word_char(hit[-1])) && !tt__is_word_char(hit[n]);
+    return found;
 }
 
 bool tt__code_has(const char *source, const char *word) {
@@ -78,10 +80,9 @@ static tt_status fail_code(const tt__template *t, const char *code, const tt__ge
     tt__suggest near = tt__suggest_for(name, strlen(name));
     char best[TT__NAME_MAX] = "";
     for (const char *at = code, *end; *at; at = end + (*end != '\0')) {
-        for (end = at; tt__is_word_char(*end);)
-            end++;
-        size_t n = (size_t)(end - at), distance = near.distance;
+        size_t n = word_length(at), distance = near.distance;
         char word[TT__NAME_MAX];
+        end = at + n;
         if (!tt__is_word(at, n) || n >= sizeof word || *end != '(')
             continue;
         tt__copy(word, n + 1, at);
@@ -179,36 +180,59 @@ static void blank_out(char *source) {
     }
 }
 
-/* Is it declared as in `static __constant__ float name[4]`, perhaps on several lines? The source has passed
- * blank_out. */
-static bool is_static(const char *source, const char *name) {
-    for (const char *hit = source; (hit = strstr(hit, name)); hit++) {
-        const char *start = hit;
-        if ((hit > source && tt__is_word_char(hit[-1])) || tt__is_word_char(hit[strlen(name)]))
+/* Checks declarations as `static __constant__ float name[4]`, perhaps on several lines. The code has passed
+ * blank_out. A compiler may leave a static array out, or call it otherwise. A configuration may leave out one
+ * of two in different namespaces, and then the other would be filled. */
+static tt_status check_declared(const tt__template *t, const char *code, const tt__operand *o) {
+    enum { DEPTH_MAX = 64 };
+    const char *spaces[DEPTH_MAX] = {""}, *last = "", *first = NULL; /* names of namespaces; "": none */
+    size_t depth = 0, n;
+    bool constant = false, is_static = false, opens = false;
+    for (const char *at = code; *at; at += n) {
+        const char *space = spaces[depth < DEPTH_MAX ? depth : DEPTH_MAX - 1];
+        n = word_length(at);
+        if (n && constant && tt__word_is(at, n, o->name)) {
+            if (is_static)
+                return tt__template_fail(
+                    t->path, o->count.line, o->count.column,
+                    "the array %s, which `constant` names, is static: take `static` away", o->name);
+            first = first ? first : space;
+            const size_t a = word_length(first), b = word_length(space);
+            if (a != b || memcmp(first, space, a) != 0)
+                return tt__template_fail(
+                    t->path, o->count.line, o->count.column,
+                    "the code has two constants %s, %.*s%s%s and %.*s%s%s: give them different names",
+                    o->name, (int)a, first, a ? "::" : "", o->name, (int)b, space, b ? "::" : "", o->name);
+        }
+        if (n) {
+            constant |= tt__word_is(at, n, "__constant__");
+            is_static |= tt__word_is(at, n, "static");
+            opens |= tt__word_is(at, n, "namespace");
+            last = at;
             continue;
-        while (start > source && !strchr(";{}", start[-1]))
-            start--;
-        if (count_in_part(start, hit, "static") && count_in_part(start, hit, "__constant__"))
-            return true;
+        }
+        n = 1;
+        if (*at == '{' && ++depth < DEPTH_MAX)
+            spaces[depth] = opens ? last : space;
+        depth -= *at == '}' && depth > 0;
+        if (strchr("{};=", *at))
+            constant = is_static = opens = false;
     }
-    return false;
+    return TT_OK;
 }
 
-/* It is filled by its name. A compiler may leave a static array out, or call it otherwise. */
+/* It is filled by its name. */
 static tt_status check_constant(const tt__template *t, const char *code, const tt__operand *o) {
-    const bool has = tt__code_has(code, o->name);
+    if (!tt__code_has(code, o->name))
+        return tt__template_fail(t->path, o->count.line, o->count.column,
+                                 "the code has no array %s, which `constant` names", o->name);
     char *bare = strdup(code);
     if (!bare)
         return tt__fail_memory(strlen(code) + 1);
     blank_out(bare);
-    const bool wrong = !has || is_static(bare, o->name);
+    tt_status status = check_declared(t, bare, o);
     free(bare);
-    if (!wrong)
-        return TT_OK;
-    return tt__template_fail(t->path, o->count.line, o->count.column,
-                             has ? "the array %s, which `constant` names, is static: take `static` away"
-                                 : "the code has no array %s, which `constant` names",
-                             o->name);
+    return status;
 }
 
 static tt_status check(const tt__template *t, const char *code) {

@@ -40,6 +40,13 @@ static void takes_constants_beside_other_text(void **state) {
         "__constant__ float c[4];\nstatic float f() { return c[0]; }",
         "#ifndef __CUDACC_RTC__\nstatic\n#endif\n__constant__ float c[4];",
         "static const wchar_t quote = L'\"';\n__constant__ float c[4];",
+        "namespace n { __constant__ float c[4]; }",
+        "#if N\nnamespace n { __constant__ half c[4]; }\n#else\nnamespace n\n{ void f(); __constant__ float "
+        "c[4]; }\n"
+        "#endif",
+        "extern \"C\" { extern __constant__ float c[4]; } __constant__ float c[4];",
+        "__constant__ float c[4]; namespace n { struct c {}; float *c; __constant__ float cc[4], *d = c; }",
+        "using namespace n; void f() {} __constant__ float c[4]; struct s { __constant__ float c[4]; };",
         "const char *raw = R\"(\nstatic __constant__ float c[4];\n)\"; __constant__ float c[4];",
         "const char *raw = u8R\"+(\n)\"\n static __constant__ float c[4];)+\"; __constant__ float c[4];",
     };
@@ -67,6 +74,31 @@ static void refuses_static_constants(void **state) {
         if (parse(declared[i]) != TT_E_TEMPLATE || !strstr(tt_last_error(), "c, which `constant` names, is "
                                                                             "static: take `static` away"))
             fail_msg("%s\nis taken, or refused otherwise: %s", declared[i], tt_last_error());
+}
+
+/* A configuration could leave one of them out. */
+static void refuses_constants_of_several_namespaces(void **state) {
+    (void)state;
+    static const struct {
+        const char *code, *both;
+    } cases[] = {
+        {"#if N\n__constant__ float c[4];\n#endif\nnamespace lut { __constant__ float c[4]; }",
+         "c and lut::c"},
+        {"namespace a { namespace b { int f() { return 0; } } __constant__ float c[4]; }\nnamespace d {\n"
+         "__constant__ float\n c[4]; }",
+         "a::c and d::c"},
+        {"namespace a { namespace b { __constant__ float c[4]; } __constant__ float c[4]; }",
+         "b::c and a::c"},
+        {"namespace a::b { struct s { int i; }; __constant__ float c[4]; } __constant__ float c[4];",
+         "b::c and c"},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        char sentence[128];
+        snprintf(sentence, sizeof sentence,
+                 "t.cu:3:20: the code has two constants c, %s: give them different names", cases[i].both);
+        if (parse(cases[i].code) != TT_E_TEMPLATE || strcmp(tt_last_error(), sentence) != 0)
+            fail_msg("%s\nis taken, or refused otherwise: %s", cases[i].code, tt_last_error());
+    }
 }
 
 /* Kernels are looked up in code, and comments are none. */
@@ -102,6 +134,7 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(takes_constants_beside_other_text),
         cmocka_unit_test(refuses_static_constants),
+        cmocka_unit_test(refuses_constants_of_several_namespaces),
         cmocka_unit_test(passes_over_comments),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
