@@ -7,6 +7,7 @@
 
 #include <string.h>
 
+#include "base/number.h"
 #include "base/suggest.h"
 #include "template/scope.h"
 
@@ -299,6 +300,56 @@ static int side(const char **at, const char *end) {
     return (int)(c - *at);
 }
 
+/* A value of this name that is a word, or NULL. `quoted`: one that the expression has in quotes. */
+static const char *word_of(const scanner *s, const char *name, size_t n, bool quoted) {
+    const tt__param *p = tt__template_param(s->scope.t, name, n);
+    const tt__variable *v = tt__operation_variable(s->scope.t->operation, name, n);
+    for (size_t i = 0; i < (p ? p->n_values : v ? v->n_types : 0); i++) {
+        const char *value = p ? p->values[i] : tt__types[v->types[i]].name;
+        char text[TT__NAME_MAX + 2];
+        tt__format(text, sizeof text, "'%s'", value);
+        if (tt__is_letter(*value) && tt__truth(value, strlen(value)) < 0 &&
+            (!quoted || strstr(s->scope.e->text, text)))
+            return value;
+    }
+    return NULL;
+}
+
+/* Does nothing in this side of a comparison stand for a word? */
+static bool is_number(const scanner *s, const char *at, const char *end) {
+    for (size_t n; at < end; at += n ? n : 1) {
+        for (n = 0; tt__is_word_char(at[n]);)
+            n++;
+        const bool name = tt__is_letter(*at) && at[n + strspn(at + n, " \t")] != '('; /* no function */
+        if (*at == '\'' || (name && (!tt__scope_has(&s->scope, at, n) || word_of(s, at, n, false))))
+            return false;
+    }
+    return true;
+}
+
+/* To SQL, any word is larger than any number. */
+static tt_status check_order(const scanner *s) {
+    const char *sides[] = {s->compared.from, s->at + s->n};
+    const int n[] = {side(&sides[0], s->at), side(&sides[1], NULL)};
+    for (int i = 0; i < 2 && !strchr("=!", *s->at) && s->at[1] != '>'; i++) {
+        const char *word = *sides[i] == '\'' ? sides[i] + 1 : sides[i], *other = sides[!i];
+        size_t length = word_length(word);
+        if (length + 2 * (size_t)(word - sides[i]) != (size_t)n[i] || !n[!i] ||
+            !is_number(s, other, other + n[!i]))
+            continue;
+        if (word == sides[i]) {
+            if (word_of(s, word, length, true) || !(word = word_of(s, word, length, false)))
+                continue;
+            length = strlen(word);
+        }
+        return FAIL(
+            s, s->at,
+            "'%.*s' compares the word %.*s with the number %.*s: use = or <>, or add a test for '%.*s'",
+            TOKEN(s), (int)length, word, n[!i], other, (int)length, word);
+    }
+    return TT_OK;
+}
+
 /* To SQL, 200 <= B <= 1024 compares the answer of 200 <= B, which is 0 or 1, with 1024. */
 static tt_status scan_comparison(scanner *s) {
     const compared c = s->compared;
@@ -307,7 +358,7 @@ static tt_status scan_comparison(scanner *s) {
     if (!c.sign || rights == 0) {
         s->compared.sign = s->at;
         s->compared.n = s->n;
-        return TT_OK;
+        return check_order(s);
     }
     const char *left = c.from, *middle = c.sign + c.n;
     int lefts = side(&left, c.sign), middles = side(&middle, s->at);

@@ -21,14 +21,14 @@
 __attribute__((weak)) const tt__builtin tt__builtins[] = {{"", "", NULL}};
 __attribute__((weak)) const size_t tt__n_builtins = 0;
 
-/* 16 in TILE_DIM and fast in MODE, `i64 EXPRESSION` as the only argument. */
+/* 16 in TILE_DIM, fast in MODE and auto in SIZE, `i64 EXPRESSION` as the only argument. */
 static tt_status parse(tt__template **t, const char *keyword, const char *expression) {
     tt__str s = {0};
     tt__str_add(&s,
                 "//@ kernel k\n//@ op transpose\n//@ param TILE_DIM 16 32\n//@ param MODE fast slow\n"
-                "//@ param ORDER -1 0\n//@ block 1\n//@ grid 1\n//@ default TILE_DIM=16 MODE=fast ORDER=-1\n"
-                "extern \"C\" void k();\n");
-    tt__str_addf(&s, "//@ %s %s\n", keyword, expression);
+                "//@ param ORDER -1 0\n//@ block 1\n//@ grid 1\n"
+                "//@ default TILE_DIM=16 MODE=fast ORDER=-1 SIZE=auto FLAG=true\nextern \"C\" void k();\n");
+    tt__str_addf(&s, "//@ %s %s\n//@ param SIZE 1 auto 2\n//@ param FLAG true\n", keyword, expression);
     if (strcmp(keyword, "where") == 0)
         tt__str_add(&s, "//@ args dst\n");
     tt_status status = tt__template_parse(t, "t.cu", s.text);
@@ -85,6 +85,10 @@ static const struct {
     {"MODE <> 'slow' AND MODE != 'slow' AND NOT MODE == 'slow'", 1},
     {"MODE IN ('slow', 'fast') AND TILE_DIM NOT IN (1, 2, 3)", 1},
     {"TILE_DIM BETWEEN 1 AND 16 AND TILE_DIM NOT BETWEEN 17 AND 99", 1},
+    {"MODE < 'slow' AND MODE >= 'fast' AND SIZE <> 2 AND SIZE < MODE", 1},
+    {"(SIZE = 'auto' OR SIZE > 2) + (SIZE != 'auto' AND 1 < SIZE)", 1},
+    {"(SIZE = 1) + (SIZE <> 2) + iif(SIZE = 'auto', 4, SIZE > 1)", 5},
+    {"FLAG > 0 AND FLAG <= TILE_DIM", 1},
     {"1 / 0 IS NULL AND 1 IS NOT NULL AND TRUE IS NOT FALSE", 1},
     {"ORDER", -1},
     {"- - 1 + (((2)))", 3},
@@ -220,6 +224,15 @@ static const struct {
     {"1 < TILE_DIM <", ":25: the expression ends after '<', expected a value"},
     {"1 < TILE_DIM < < 2", ":26: found '<', expected a value"},
     {"CASE WHEN 1 THEN 1 < 2 != 3 END", ": write 1 < 2 AND 2 != 3, or"},
+    {"MODE > 1", ":16: '>' compares the word fast with the number 1: use = or <>, or add a test for 'fast'"},
+    {"SIZE = 2 OR NOT SIZE<=0x10",
+     "'<=' compares the word auto with the number 0x10: use = or <>, or add a test "
+     "for 'auto'"},
+    {"2 * TILE_DIM + 1 < SIZE AND MODE = 'fast'",
+     "'<' compares the word auto with the number 2 * TILE_DIM + 1"},
+    {"max( TILE_DIM, 1 )>=MODE", "'>=' compares the word fast with the number max( TILE_DIM, 1 )"},
+    {"iif('slow' > rows, 1, 2)", "'>' compares the word slow with the number rows"},
+    {"MODE > fast", "unknown name fast; did you mean the value 'fast'?"},
     {"MODE -> 'fast'", ":16: '->' is not allowed: JSON access"},
     {"x'00'", ":11: found 'x' in front of a quote, expected an operator"},
     {"[TILE_DIM]", ":11: unexpected '['"},
