@@ -406,6 +406,16 @@ static void leaves_no_half_store(void **state) {
         "sh full)");
 }
 
+static void repairs_what_is_half_written(void **state) {
+    (void)state;
+    expect(0, "", "$TUNE merge s.db $TT_RECORDING");
+    copy_half_written(at("hot.db"), at("s.db"));
+    expect(4, "\"tune vacuum --db hot.db\" repairs it", "$TUNE list --db hot.db");
+    expect(0, "is whole", "$TUNE vacuum --db hot.db && $TUNE check --db hot.db");
+    expect(4, "no store here", "$TUNE vacuum --db none.db");
+    expect(4, "still empty", ">none.db && chmod 600 none.db && $TUNE vacuum --db none.db");
+}
+
 #define TEST_STORE(f) cmocka_unit_test_setup_teardown(f, enter, run_leave)
 int main(void) {
     const struct CMUnitTest tests[] = {
@@ -428,6 +438,7 @@ int main(void) {
         TEST_STORE(makes_no_store_in_vain),
         TEST_STORE(imports_once),
         TEST_STORE(leaves_no_half_store),
+        TEST_STORE(repairs_what_is_half_written),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -68,6 +68,22 @@ void copy_file(const char *to, const char *from) {
     tt__str_free(&text);
 }
 
+void copy_half_written(const char *to, const char *from) {
+    char journal[2][256];
+    sqlite3 *db;
+    assert_int_equal(sqlite3_open(from, &db), SQLITE_OK);
+    assert_int_equal(sqlite3_exec(db,
+                                  "PRAGMA journal_mode = DELETE; PRAGMA cache_size = 1; BEGIN;"
+                                  "UPDATE trial SET time = 7, reason = printf('%.*c', 300, 'x')",
+                                  NULL, NULL, NULL),
+                     SQLITE_OK);
+    snprintf(journal[0], sizeof journal[0], "%s-journal", to);
+    snprintf(journal[1], sizeof journal[1], "%s-journal", from);
+    copy_file(to, from);
+    copy_file(journal[0], journal[1]);
+    sqlite3_close(db);
+}
+
 void assert_intact(const char *path) {
     assert_int_equal(raw_sql(path, "SELECT integrity_check = 'ok' FROM pragma_integrity_check"), 1);
     assert_int_equal(raw_sql(path, "SELECT count(*) FROM pragma_foreign_key_check"), 0);

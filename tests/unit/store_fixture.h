@@ -53,6 +53,8 @@ tt__store *must_open(const char *path);
 int64_t raw_sql(const char *path, const char *sql);
 void write_file(const char *path, const void *data, size_t size);
 void copy_file(const char *to, const char *from);
+/* Copies a store as a process leaves it that is killed while it writes with a rollback journal. */
+void copy_half_written(const char *to, const char *from);
 /* SQLite finds nothing wrong with it. */
 void assert_intact(const char *path);
 

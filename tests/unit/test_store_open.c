@@ -227,6 +227,26 @@ static void read_only_writes_nothing(void **state) {
     tt__store_close(&s);
 }
 
+/* A process was killed while it wrote with a rollback journal. */
+static void reads_nothing_half_written(void **state) {
+    (void)state;
+    const char *path = a_store("s.db", 300, 50, 300), *hot = in_dir("hot.db");
+    tt__store *s;
+    bool trusted;
+    copy_half_written(hot, path);
+    assert_fails(tt__store_open(&s, hot, TT__STORE_READ_ONLY), TT_E_DB, "in the middle of a write");
+    assert_null(s);
+    assert_fails(tt__store_open_foreign(&s, hot, &trusted), TT_E_DB, "\"tune vacuum --db ");
+    assert_int_equal(access(in_dir("hot.db-journal"), F_OK), 0);
+    s = must_open(hot);
+    tt__store_close(&s);
+    assert_int_equal(access(in_dir("hot.db-journal"), F_OK), -1);
+    assert_ok(tt__store_open(&s, hot, TT__STORE_READ_ONLY));
+    tt__store_close(&s);
+    assert_int_equal(raw_sql(hot, "SELECT count(*) FROM trial WHERE time = 7"), 0);
+    assert_intact(hot);
+}
+
 static void says_when_the_disk_is_full(void **state) {
     (void)state;
     const char *path = in_dir("full.db");
@@ -380,7 +400,8 @@ int main(int argc, char **argv) {
     const struct CMUnitTest tests[] = {
         TEST(creates_and_reopens),        TEST(migrations_are_numbered),     TEST(finds_its_default_place),
         TEST(refuses_what_is_no_store),   TEST(reads_where_it_cannot_write), TEST(read_only_writes_nothing),
-        TEST(says_when_the_disk_is_full), TEST(survives_lack_of_memory),     TEST(opens_older_stores),
+        TEST(reads_nothing_half_written), TEST(says_when_the_disk_is_full),  TEST(survives_lack_of_memory),
+        TEST(opens_older_stores),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

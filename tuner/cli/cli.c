@@ -71,17 +71,15 @@ bool tt__cli_storeless(const tt__cli_args *args) {
 tt_status tt__cli_store_open(tt__store **out, const tt__cli_args *args, tt__store_mode mode) {
     *out = NULL;
     tt__str path = {0};
+    struct stat st;
     tt_status status = tt__cli_store_path(&path, args);
+    const char *file = tt__str_text(&path);
     if (status == TT_OK && tt__cli_store_absent(args))
+        status = tt__fail(TT_E_DB,
+                          "nothing was tuned yet: there is no %s (tune first, or name one with --db)", file);
+    else if (status == TT_OK) /* read-only creates nothing */
         status =
-            tt__fail(TT_E_DB, "nothing was tuned yet: there is no %s (tune first, or name one with --db)",
-                     tt__str_text(&path));
-    else if (status == TT_OK)
-        status = tt__store_open(out, tt__str_text(&path), TT__STORE_READ_ONLY); /* creates nothing */
-    if (status == TT_OK && mode != TT__STORE_READ_ONLY) {
-        tt__store_close(out);
-        status = tt__store_open(out, tt__str_text(&path), mode);
-    }
+            tt__store_open(out, file, stat(file, &st) == 0 && st.st_size > 0 ? mode : TT__STORE_READ_ONLY);
     tt__str_free(&path);
     return status;
 }
