@@ -277,7 +277,8 @@
         " AND config.id IN (SELECT config_id FROM winner)" \
         " AND k.template_hash = (SELECT hash FROM template WHERE id = ?1)" \
         " AND " TT__BEGINS("k.config", "config.text") ")") \
-    X(UNDER_WAY, "SELECT 1 FROM run WHERE ended_ms IS NULL AND started_ms > ?1 LIMIT 1") \
+    /* An import is one transaction. */ \
+    X(UNDER_WAY, "SELECT 1 FROM run WHERE ended_ms IS NULL AND started_ms > ?1 AND source <> 2 LIMIT 1") \
     X(SWEEP_ENERGIES, "DELETE FROM energy WHERE NOT EXISTS (SELECT 1 FROM trial JOIN run ON run.id = trial.run_id" \
         " WHERE trial.problem_id = energy.problem_id AND trial.config_id = energy.config_id AND run.gpu_id = energy.gpu_id)") \
     X(SWEEP_PEAKS, "DELETE FROM peak WHERE gpu_id NOT IN (SELECT gpu_id FROM run)") \

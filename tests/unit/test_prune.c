@@ -198,6 +198,20 @@ static void pruning_leaves_a_run_alone(void **state) {
     assert_intact(path);
 }
 
+/* An imported run never ends. */
+static void sweeps_after_an_import(void **state) {
+    (void)state;
+    const char *path = a_store("imported.db", 3, 50, 3);
+    tt__pruned p;
+    raw_sql(path, "UPDATE run SET source = 2");
+    tt__store *s = must_open(path);
+    assert_ok(tt__store_prune(s, &(tt__prune_opts){.gpu = is_h100}, &p));
+    tt__store_close(&s);
+    assert_int_equal(p.runs, 1);
+    assert_int_equal(raw_sql(path, "SELECT count(*) FROM gpu"), 0);
+    assert_intact(path);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         TEST(prunes),
@@ -206,6 +220,7 @@ int main(void) {
         TEST(prunes_operations),
         TEST(finds_values_by_problem),
         TEST(pruning_leaves_a_run_alone),
+        TEST(sweeps_after_an_import),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
