@@ -188,34 +188,32 @@ static tt_status use_wal(tt__store *s) {
 
 static const char migrating[] = "bring its schema up to date";
 
-/* One migration inside the open transaction. *done is true if none is left. */
-static tt_status migrate_step(tt__store *s, bool *done) {
+/* The migrations that are left, inside the open transaction. */
+static tt_status migrate_steps(tt__store *s) {
     header h;
     char stamp[96];
     int rc = read_header(s, &h); /* again, because another process may have migrated it */
     if (rc != SQLITE_OK)
         return tt__db_fail(s, rc, "read its schema version");
     TT_TRY(check_header(s, &h));
-    *done = h.version >= (int)tt__n_migrations;
-    if (*done)
+    if (h.version == (int)tt__n_migrations)
         return TT_OK;
-    TT_TRY(run_script(s, tt__migrations[h.version].sql, migrating));
-    snprintf(stamp, sizeof stamp, "PRAGMA application_id = %d; PRAGMA user_version = %d", APPLICATION_ID,
-             h.version + 1);
+    for (size_t i = (size_t)h.version; i < tt__n_migrations; i++)
+        TT_TRY(run_script(s, tt__migrations[i].sql, migrating));
+    snprintf(stamp, sizeof stamp, "PRAGMA application_id = %d; PRAGMA user_version = %zu", APPLICATION_ID,
+             tt__n_migrations);
     return run_script(s, stamp, migrating);
 }
 
+/* One transaction, because each commit waits for the disk. */
 static tt_status migrate_all(tt__store *s) {
-    for (bool done = false; !done;) {
-        TT_TRY(run_script(s, "BEGIN IMMEDIATE", migrating));
-        tt_status status = migrate_step(s, &done);
-        if (status == TT_OK)
-            status = run_script(s, "COMMIT", migrating);
-        if (!sqlite3_get_autocommit(s->db))
-            tt__db_script(s, "ROLLBACK");
-        TT_TRY(status);
-    }
-    return TT_OK;
+    TT_TRY(run_script(s, "BEGIN IMMEDIATE", migrating));
+    tt_status status = migrate_steps(s);
+    if (status == TT_OK)
+        status = run_script(s, "COMMIT", migrating);
+    if (!sqlite3_get_autocommit(s->db))
+        tt__db_script(s, "ROLLBACK");
+    return status;
 }
 
 /* Foreign keys are off, so that a table can be recreated. SQLite ignores this setting inside a

@@ -34,6 +34,20 @@ static void creates_and_reopens(void **state) {
     assert_intact(path);
 }
 
+/* A commit waits for the disk. One has all migrations, the other is for the journal's mode. */
+static void creates_with_two_commits(void **state) {
+    (void)state;
+    const char *path = in_dir("new.db");
+    unsigned char head[28]; /* ends with a counter of commits */
+    tt__store *s = must_open(path);
+    tt__store_close(&s);
+    FILE *f = fopen(path, "rb");
+    assert_non_null(f);
+    assert_int_equal(fread(head, 1, sizeof head, f), sizeof head);
+    fclose(f);
+    assert_memory_equal(head + 24, "\0\0\0\2", 4);
+}
+
 static void migrations_are_numbered(void **state) {
     (void)state;
     assert_true(tt__n_migrations >= 1);
@@ -398,10 +412,10 @@ int main(int argc, char **argv) {
     if (argc == 3 && strcmp(argv[1], "--make-example") == 0)
         return make_example(argv[2]) == TT_OK ? 0 : 1;
     const struct CMUnitTest tests[] = {
-        TEST(creates_and_reopens),        TEST(migrations_are_numbered),     TEST(finds_its_default_place),
-        TEST(refuses_what_is_no_store),   TEST(reads_where_it_cannot_write), TEST(read_only_writes_nothing),
-        TEST(reads_nothing_half_written), TEST(says_when_the_disk_is_full),  TEST(survives_lack_of_memory),
-        TEST(opens_older_stores),
+        TEST(creates_and_reopens),      TEST(creates_with_two_commits),   TEST(migrations_are_numbered),
+        TEST(finds_its_default_place),  TEST(refuses_what_is_no_store),   TEST(reads_where_it_cannot_write),
+        TEST(read_only_writes_nothing), TEST(reads_nothing_half_written), TEST(says_when_the_disk_is_full),
+        TEST(survives_lack_of_memory),  TEST(opens_older_stores),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
