@@ -136,7 +136,7 @@ tt_status tt__store_check(tt__store *s, tt__finding_fn fn, void *user, tt__check
     } steps[] = {
         {TT__SQL_CHECK_INTEGRITY, "", look_at_integrity},
         {TT__SQL_CHECK_KEYS, "", look_at_keys},
-        {TT__SQL_CHECK_GPUS, "GPU", look_at_gpu},
+        {TT__SQL_GPU_LIST, "GPU", look_at_gpu},
         {TT__SQL_CHECK_ENVS, "environment", look_at_env},
         {TT__SQL_CHECK_RUNS, "run", look_at_run},
         {TT__SQL_MERGE_PROBLEMS, "problem", look_at_problem},

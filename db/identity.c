@@ -71,7 +71,7 @@ tt_status tt__store_gpu(tt__store *s, const tt__gpu *gpu, int64_t *id) {
                        (int64_t)gpu->max_threads_per_block, gpu->shared_per_block, peak);
 }
 
-/* State of the search over all GPUs, which starts with the GPU used last. */
+/* State of the search over all GPUs. */
 typedef struct search {
     tt__gpu best;
     int64_t id;
@@ -80,19 +80,37 @@ typedef struct search {
     tt__str names;
 } search;
 
-static void consider(search *f, const char *wanted, const tt__gpu *gpu, int64_t id) {
+/* Of two GPUs with one name, did this one run later than the best? Runs are read only then, so that a store
+ * with damaged runs still finds its GPUs. */
+static tt_status ran_later(tt__store *s, const search *f, int64_t id, bool *yes) {
+    int64_t age, best;
+    TT_TRY(tt__db_int(s, &age, 0, TT__SQL_GPU_AGE, "i", id));
+    TT_TRY(tt__db_int(s, &best, 0, TT__SQL_GPU_AGE, "i", f->id));
+    *yes = age > best;
+    return TT_OK;
+}
+
+static tt_status consider(tt__store *s, search *f, const char *wanted, const tt__gpu *gpu, int64_t id) {
     if (!f->names.text || !strstr(f->names.text, gpu->name))
         tt__str_addf(&f->names, "%s%s", f->names.len ? ", " : "", gpu->name);
     int match = tt__same_letters(gpu->name, wanted)  ? EXACT
                 : tt__has_letters(gpu->name, wanted) ? PART
                                                      : NONE;
-    f->ambiguous |= match == PART && f->match == PART && !tt__same_letters(f->best.name, gpu->name);
-    if (match > (int)f->match) {
+    bool better = match > (int)f->match;
+    if (better)
+        f->ambiguous = false;
+    else if (match == NONE || match < (int)f->match)
+        return TT_OK;
+    else if (tt__same_letters(f->best.name, gpu->name))
+        TT_TRY(ran_later(s, f, id, &better));
+    else
+        f->ambiguous = true;
+    if (better) {
         f->best = *gpu;
         f->id = id;
         f->match = match;
-        f->ambiguous = false;
     }
+    return TT_OK;
 }
 
 tt_status tt__store_find_gpu(tt__store *s, const char *name, tt__gpu *gpu, int64_t *id) {
@@ -104,7 +122,7 @@ tt_status tt__store_find_gpu(tt__store *s, const char *name, tt__gpu *gpu, int64
     while (tt__db_next(s, stmt, &status)) {
         tt__gpu found = {0};
         tt__fields_read(stmt, 1, tt__gpu_fields, TT__GPU_FIELDS, &found);
-        consider(&f, name, &found, sqlite3_column_int64(stmt, 0));
+        status = consider(s, &f, name, &found, sqlite3_column_int64(stmt, 0));
     }
     if (status == TT_OK)
         status = tt__str_check(&f.names);

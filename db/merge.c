@@ -241,23 +241,26 @@ static bool better(const tt__winner *now, const tt__winner *then) {
     return false;
 }
 
+/* What `to` has by now says of the winner. `from` may be damaged there. */
 static tt_status take_winner(merge *m, sqlite3_stmt *row) {
-    enum { OP_FITS = 4 + TT__ENV_FIELDS + TT__WINNER_FIELDS };
+    enum { GPU, SOURCE, OP_FITS, ENV };
     tt__winner w, old;
-    tt__env env;
-    bool found;
+    sqlite3_stmt *stmt;
+    bool found, fits;
     int64_t gpu_id, problem = map_get(&m->problems, row, 0), run = map_get(&m->runs, row, 1);
     int64_t config = map_get(&m->configs, row, 2);
     if (problem < 0 || run < 0 || config < 0)
         return tt__fail(TT_E_INVALID, "refers to a problem, configuration or run that is not there");
-    if (!sqlite3_column_int(row, OP_FITS))
+    TT_TRY(tt__checked_winner(row, 3, &w));
+    TT_TRY(tt__db_stmt(m->to, &stmt, TT__SQL_MERGE_WINNER_OF, "iii", run, problem, config));
+    TT_TRY(tt__db_step(m->to, stmt, &found));
+    gpu_id = sqlite3_column_int64(stmt, GPU);
+    tt__copy(w.source, sizeof w.source, tt__run_source_name(sqlite3_column_int(stmt, SOURCE)));
+    fits = sqlite3_column_int(stmt, OP_FITS);
+    tt__fields_read(stmt, ENV, tt__env_fields, TT__ENV_FIELDS, &w.env);
+    tt__db_done(stmt);
+    if (!fits)
         return tt__fail(TT_E_INVALID, "its template is not one for its problem");
-    TT_TRY(tt__checked_env(row, 4, &env));
-    TT_TRY(tt__checked_winner(row, 4 + TT__ENV_FIELDS, &w));
-    w.env = env;
-    int source = sqlite3_column_int(row, 3);
-    tt__copy(w.source, sizeof w.source, tt__run_source_name(source == 0 && !m->opts->trusted ? 2 : source));
-    TT_TRY(tt__db_int(m->to, &gpu_id, -1, TT__SQL_MERGE_RUN_GPU, "i", run));
     TT_TRY(tt__store_winner_get(m->to, gpu_id, problem, &old, &found));
     if (found && !better(&w, &old)) {
         m->report->kept++;

@@ -83,8 +83,8 @@
         " shared_per_block, peak_gbps) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9)") \
     X(GPU_UPDATE, "UPDATE gpu SET l2_bytes = ?2, max_threads_per_block = ?3, shared_per_block = ?4," \
         " peak_gbps = ?5 WHERE id = ?1") \
-    X(GPU_LIST, "SELECT gpu.id, " TT__GPU_COLS " FROM gpu" \
-        " ORDER BY (SELECT max(" TT__RUN_AGE ") FROM run WHERE gpu_id = gpu.id) DESC, gpu.id") \
+    X(GPU_LIST, "SELECT gpu.id, " TT__GPU_COLS " FROM gpu ORDER BY gpu.id") \
+    X(GPU_AGE, "SELECT max(" TT__RUN_AGE ") FROM run WHERE gpu_id = ?1") \
     X(ENV_FIND, "SELECT id FROM env WHERE driver = ?1 AND nvrtc = ?2 AND library = ?3") \
     X(ENV_ADD, "INSERT INTO env (driver, nvrtc, library) VALUES (?1, ?2, ?3) ON CONFLICT DO NOTHING") \
     X(PROBLEM_FIND, "SELECT problem.id, problem.moved_bytes FROM operation CROSS JOIN problem ON problem.operation_id = operation.id" \
@@ -250,10 +250,12 @@
         " celsius, unix_ms) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9) ON CONFLICT DO NOTHING") \
     X(MERGE_TRIAL_PUT, "INSERT INTO trial (status, time, compile_us, regs, samples, reason, weight," \
         " problem_id, stage, config_id, run_id, at_ms) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12) ON CONFLICT DO NOTHING") \
-    X(MERGE_WINNERS, "SELECT w.problem_id, w.run_id, w.config_id, run.source, " TT__ENV_COLS ", " TT__WINNER_COLS ", " TT__OP_FITS \
-        " FROM winner w LEFT JOIN run ON run.id = w.run_id LEFT JOIN env ON env.id = run.env_id" \
-        " LEFT JOIN problem ON problem.id = w.problem_id LEFT" TT__JOIN_OPERATION " LEFT JOIN config ON config.id = w.config_id" \
-        " LEFT JOIN template ON template.id = config.template_id WHERE ?1 = 0 OR w.gpu_id = ?1") \
+    /* Without joins, which end at a damaged page of another table. */ \
+    X(MERGE_WINNERS, "SELECT w.problem_id, w.run_id, w.config_id, " TT__WINNER_COLS " FROM winner w" \
+        " WHERE ?1 = 0 OR w.gpu_id = ?1") \
+    X(MERGE_WINNER_OF, "SELECT run.gpu_id, run.source, " TT__OP_FITS ", " TT__ENV_COLS \
+        " FROM run JOIN env ON env.id = run.env_id JOIN problem ON problem.id = ?2" TT__JOIN_OPERATION \
+        " JOIN config ON config.id = ?3 JOIN template ON template.id = config.template_id WHERE run.id = ?1") \
     X(MERGE_RUN_GPU, "SELECT gpu_id FROM run WHERE id = ?1") \
     X(MERGE_CUBINS, "SELECT key, hash, image FROM cubin") \
     X(MERGE_CUBIN_PUT, "INSERT INTO cubin (key, hash, image) VALUES (?1, ?2, ?3) ON CONFLICT DO NOTHING") \
@@ -296,7 +298,6 @@
     X(SWEEP_CUBINS, "DELETE FROM cubin WHERE key NOT IN (SELECT key FROM cubin_link)") \
     X(CHECK_INTEGRITY, "SELECT integrity_check FROM pragma_integrity_check(100) WHERE integrity_check <> 'ok'") \
     X(CHECK_KEYS, "SELECT \"table\", parent, count(*) FROM pragma_foreign_key_check GROUP BY 1, 2") \
-    X(CHECK_GPUS, "SELECT gpu.id, " TT__GPU_COLS " FROM gpu") \
     X(CHECK_ENVS, "SELECT env.id, " TT__ENV_COLS " FROM env") \
     X(CHECK_RUNS, "SELECT id, started_ms FROM run WHERE started_ms NOT BETWEEN 0 AND 4102444800000") \
     X(CHECK_WINNERS, "SELECT w.problem_id, " TT__WINNER_COLS ", run.gpu_id = w.gpu_id FROM winner w" \

@@ -134,20 +134,25 @@ static void copies_runs_around_damage(void **state) {
             "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 400) INSERT INTO run"
             " SELECT id + i, gpu_id, env_id, source, started_ms - i, ended_ms, who, program FROM run, n");
     raw_sql(db, "UPDATE trial SET run_id = 1 + config_id % 400");
+    raw_sql(db,
+            "UPDATE winner SET run_id = iif(problem_id = (SELECT min(problem_id) FROM winner), 300, 401)");
     const int64_t trials = raw_sql(db, "SELECT count(*) FROM trial");
+    const int64_t winners = raw_sql(db, "SELECT count(*) FROM winner");
     damage(db, "run");
     run_result r;
     char line[512];
     long long before = 0, after = 0, lost = 0;
-    snprintf(line, sizeof line, "export --database %s --db %s", at("out.db"), db);
+    snprintf(line, sizeof line, "export --database %s --db %s --gpu h200", at("out.db"), db);
     run_tune(&r, NULL, line);
     assert_code(&r, 4);
     assert_has(&r, r.err, "every run row after the first ");
+    assert_has(&r, r.err, ", 1 winner row.");
     sscanf(strstr(r.err, "every run row"),
            "every run row after the first %lld and before the last %lld, %lld trial rows", &before, &after,
            &lost);
     run_free(&r);
-    assert_true(before > 0 && after > 0 && lost > 0);
+    assert_true(before > 0 && before < 300 && after > 0 && after <= 101 && lost > 0);
+    assert_int_equal(raw_sql(at("out.db"), "SELECT count(*) FROM winner"), winners - 1);
     assert_int_equal(raw_sql(at("out.db"), "SELECT count(*) FROM run"), before + after);
     assert_int_equal(raw_sql(at("out.db"), "SELECT count(*) FROM trial"), trials - lost);
 }
