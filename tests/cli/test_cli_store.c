@@ -348,6 +348,24 @@ static void lists_each_gpu_once(void **state) {
     expect(0, "", "test $($TUNE list --db s.db | grep -c '^NVIDIA H200') = 2");
 }
 
+/* MIG instances of several sizes have one name. */
+static void answers_for_its_own_instance(void **state) {
+    (void)state;
+    expect(0, "", "HOSTCUDA_NAME='big MIG 2g.20gb' $TUNE --sizes 33 --max-trials 4 --quiet --db s.db");
+    for (int i = 0; i < 2; i++) {
+        const char *name = i ? "big" : "big MIG 1g.10gb";
+        setenv("HOSTCUDA_NAME", name, 1);
+        expect(1, i ? "was not tuned on big;" : "was not tuned on big MIG 1g.10gb;",
+               "$TUNE show --size 33 --db s.db");
+        expect(0, "\"match\":\"other-gpu\"", "$TUNE best --size 33 --json --db s.db");
+        expect(0, "\"match\":\"exact\"", "$TUNE best --size 33 --json --db s.db --gpu big");
+    }
+    setenv("HOSTCUDA_NAME", "big MIG 2g.20gb", 1);
+    expect(0, "winner", "$TUNE show --size 33 --db s.db");
+    expect(0, "\"match\":\"exact\"", "$TUNE best --size 33 --json --db s.db");
+    unsetenv("HOSTCUDA_NAME");
+}
+
 static void keeps_what_it_exports(void **state) {
     (void)state;
     expect(0, "", "$TUNE merge s.db $TT_RECORDING");
@@ -439,6 +457,7 @@ int main(void) {
         TEST_STORE(locks_only_winners),
         TEST_STORE(imports_no_store_into_itself),
         TEST_STORE(lists_each_gpu_once),
+        TEST_STORE(answers_for_its_own_instance),
         TEST_STORE(keeps_what_it_exports),
         TEST_STORE(makes_no_store_in_vain),
         TEST_STORE(imports_once),

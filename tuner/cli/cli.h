@@ -119,8 +119,9 @@ tt_status tt__cli_store_gpus(tt__str *out, size_t *n_winners, tt__store *store);
 /* Finds the GPU that open->gpu names, in the store or among the shipped winners; without a name, the device.
  */
 tt_status tt__cli_find_gpu(tt__gpu *out, const tt_open_opts *open);
-/* The GPU's name from --gpu, or that of the first device here. TT_E_INVALID lists the GPUs in the store. */
-tt_status tt__cli_choose_gpu(char *out, size_t size, const tt__cli_args *args);
+/* The first device here; with --gpu only *out's name is set, to that. TT_E_INVALID lists the GPUs in the
+ * store. */
+tt_status tt__cli_choose_gpu(tt__gpu *out, const tt__cli_args *args);
 
 /* `tune check FILE.cu`; the exit code. */
 int tt__cli_check_template(const tt__cli_args *args, const char *path);

@@ -4,7 +4,9 @@
 #include <math.h>
 #include <string.h>
 
+#include "api/problem.h"
 #include "base/json.h"
+#include "dispatch/ladder.h"
 #include "dispatch/layers.h"
 #include "gpu/device.h"
 #include "tuner/cli/cli.h"
@@ -12,12 +14,12 @@
 #include "tuner/cli/problems.h"
 #include "tuner/cli/table.h"
 
-tt_status tt__cli_choose_gpu(char *out, size_t size, const tt__cli_args *args) {
-    tt__gpu here;
-    if (args->gpu || tt__device_gpu(&here, 0) == TT_OK) {
-        tt__copy(out, size, args->gpu ? args->gpu : here.name);
+tt_status tt__cli_choose_gpu(tt__gpu *out, const tt__cli_args *args) {
+    *out = (tt__gpu){0};
+    if (args->gpu)
+        tt__copy(out->name, sizeof out->name, args->gpu);
+    if (args->gpu || tt__device_gpu(out, 0) == TT_OK)
         return TT_OK;
-    }
     tt__store *store = NULL;
     tt__str names = {0}, shipped = {0};
     tt_status status = TT_OK;
@@ -95,32 +97,42 @@ static int print_text(const tt_choice *c, const tt__cli_args *args) {
     return tt__cli_fail(status);
 }
 
+/* For the device here. Its name is not enough: MIG instances of several sizes have one name. */
+static tt_status best_here(tt_choice *out, tt_ctx *ctx, const tt__gpu *here, const tt_problem *problem) {
+    tt__question q;
+    int64_t gpu_id;
+    TT_TRY(tt__question_of(&q, ctx, problem));
+    TT_TRY(tt__store_known_gpu(ctx->store, here, &gpu_id));
+    return tt__ladder(ctx, q.templates, here, gpu_id, &q.problem, out, NULL);
+}
+
 static tt_status check(const tt__cli_args *args) {
     return tt__cli_check_one(args, "best", "answers for one");
 }
 
 static int run(const tt__cli_args *args) {
     tt__cli_problems problems = {0};
-    char gpu[TT__GPU_NAME_MAX];
+    tt__gpu gpu;
     tt_choice choice = TT_INIT(tt_choice);
     tt_open_opts open = TT_INIT(tt_open_opts);
     tt_ctx *ctx = NULL;
     bool absent = tt__cli_storeless(args); /* the template's default is still an answer */
     open.db_path = args->lock ? NULL : absent ? ":memory:" : args->db;
     open.lock_file = args->lock;
-    open.gpu = gpu;
+    open.gpu = args->gpu;
     open.read_only = !absent;
     open.templates = args->templates;
     open.n_templates = args->n_templates;
-    tt_status status = tt__cli_choose_gpu(gpu, sizeof gpu, args);
+    tt_status status = tt__cli_choose_gpu(&gpu, args);
     if (status == TT_OK)
         status = tt_open(&ctx, &open);
     if (status == TT_OK)
         status = tt__cli_problems_open(&problems, ctx, args);
     if (status == TT_OK)
-        status = tt_best(&choice, ctx, &problems.items[0]);
+        status = args->gpu ? tt_best(&choice, ctx, &problems.items[0])
+                           : best_here(&choice, ctx, &gpu, &problems.items[0]);
     int code = status != TT_OK ? tt__cli_fail(status)
-               : args->json    ? print_json(&choice, &problems.items[0], gpu)
+               : args->json    ? print_json(&choice, &problems.items[0], gpu.name)
                                : print_text(&choice, args);
     tt__cli_problems_close(&problems);
     tt_close(&ctx);

@@ -279,17 +279,18 @@ static tt_status find_problem(tt__problem *out, tt__judge *judge, const tt__cli_
     return TT_OK;
 }
 
-static tt_status fail_unknown(const tt__problem *p, const char *gpu) {
+static tt_status fail_unknown(const tt__problem *p, const tt__gpu *gpu) {
     char text[TT__PROBLEM_TEXT_MAX];
     return tt__fail(
         TT_E_NO_WINNER,
-        "%s of %s%s was not tuned on %s; \"tune list\" shows what was, \"tune best\" what would be "
+        "%s of %s%s was not tuned on %s%s%s; \"tune list\" shows what was, \"tune best\" what would be "
         "taken",
-        p->op, tt__problem_text(text, p), p->warm ? ", warm," : "", gpu);
+        p->op, tt__problem_text(text, p), p->warm ? ", warm," : "", gpu->name, *gpu->mig ? " MIG " : "",
+        gpu->mig);
 }
 
 static tt_status show(const tt__cli_args *args, tt__store *store, tt__judge *judge) {
-    char name[TT__GPU_NAME_MAX], why[160];
+    char why[160];
     tt__problem p;
     tt__gpu gpu;
     tt__winner w;
@@ -298,13 +299,14 @@ static tt_status show(const tt__cli_args *args, tt__store *store, tt__judge *jud
     int64_t gpu_id, problem_id;
     TT_TRY(tt__judge_open(judge, store, args));
     TT_TRY(find_problem(&p, judge, args));
-    TT_TRY(tt__cli_choose_gpu(name, sizeof name, args));
-    TT_TRY(tt__store_find_gpu(store, name, &gpu, &gpu_id));
+    TT_TRY(tt__cli_choose_gpu(&gpu, args));
+    TT_TRY(args->gpu ? tt__store_find_gpu(store, args->gpu, &gpu, &gpu_id)
+                     : tt__store_known_gpu(store, &gpu, &gpu_id));
     TT_TRY(tt__store_known_problem(store, &p, &problem_id));
     if (problem_id >= 0)
         TT_TRY(tt__store_winner_get(store, gpu_id, problem_id, &w, &found));
     if (!found)
-        return fail_unknown(&p, gpu.name);
+        return fail_unknown(&p, &gpu);
     tt__origin from;
     TT_TRY(tt__store_origin(store, gpu_id, problem_id, &from));
     tt__judge_winner(judge, &w, why, sizeof why);
