@@ -1,5 +1,4 @@
-/* `tune` on stores and the files it writes: damaged stores, files that are there already, GPUs that are named
- * in part. */
+/* `tune` on stores: damaged ones, files that are there already, GPUs that are named in part. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdint.h>
@@ -192,51 +191,6 @@ static void keeps_hidden_gpus(void **state) {
 }
 
 #define REPORT "$TUNE report --json --device replay:$TT_RECORDING --output "
-
-/* A file that cannot be written to the end leaves what was there before. */
-static void replaces_whole_files(void **state) {
-    (void)state;
-    expect(0, "",
-           "echo old >r.json && chmod 604 r.json && ln -s r.json link && echo old >two && ln two three");
-    expect(2, "cannot write r.json: File too large", "(ulimit -f 8; " REPORT "r.json)");
-    expect(0, "", "test \"$(cat r.json)\" = old");
-    expect(2, "cannot write link: File too large", "(ulimit -f 8; " REPORT "link)");
-    expect(0, "", "test \"$(cat r.json)\" = old");
-    expect(2, "cannot write new: File too large", "(ulimit -f 8; " REPORT "new)");
-    expect(0, "", "test ! -e new && ls -A | grep -vxE '(r.json|link|two|three)' && exit 1 || exit 0");
-    expect(0, "", REPORT "link && test -h link && grep -q sm_count r.json");
-    expect(0, "", "test \"$(stat -c %a r.json)\" = 604");
-    expect(0, "", REPORT "three && grep -q sm_count two"); /* a second name stays one */
-    expect(0, "", "ln -s later dangling && " REPORT "dangling && grep -q sm_count later && test -h dangling");
-    expect(0, "", REPORT "/dev/stdout | grep -q sm_count");
-    expect(0, "", REPORT "/dev/stdout >out && grep -q sm_count out");
-    expect(0, "",
-           "ln -s /dev/stdout so && exec 3>>out2 && " REPORT "so >&3 && echo last >&3 && grep -q last out2");
-    expect(0, "", "umask 027 && " REPORT "new && test \"$(stat -c %a new)\" = 640");
-    expect(0, "", "ls -A | grep -q tmp && exit 1 || exit 0");
-}
-
-/* Whose group or place is another one's. */
-static void replaces_with_the_same_rights(void **state) {
-    (void)state;
-    expect(
-        0, "",
-        "echo old >r.json && chmod 640 r.json && { chgrp 1 r.json || chgrp $(id -G | sed 's/.* //') r.json; }"
-        " 2>/dev/null && g=$(stat -c %g.%a r.json) && " REPORT "r.json && grep -q sm_count r.json &&"
-        " test $(stat -c %g.%a r.json) = $g");
-    expect(0, "", /* a file that is mounted, as into a container, where that may be done */
-           "touch a b && echo 'mount --bind a b || exit 0; " REPORT "b && grep -q sm_count a' >bind &&"
-           " (! unshare -rm true || unshare -rm sh bind)");
-    expect(0, "", "ls -A | grep -q tmp && exit 1 || exit 0");
-}
-
-/* bash numbers it from 10 on. */
-static void writes_to_what_is_open(void **state) {
-    (void)state;
-    expect(0, "",
-           "bash -c 'exec {f}>>out && " REPORT "/dev/fd/$f && echo last >&$f' && grep -q sm_count out &&"
-           " tail -n 1 out | grep -q last");
-}
 
 /* T4 of another tuner. */
 static const char other_tuner[] =
@@ -447,9 +401,6 @@ int main(void) {
         TEST_STORE(copies_runs_around_damage),
         TEST_STORE(counts_trials_of_lost_runs),
         TEST_STORE(keeps_hidden_gpus),
-        TEST_STORE(replaces_whole_files),
-        TEST_STORE(replaces_with_the_same_rights),
-        TEST_STORE(writes_to_what_is_open),
         TEST_STORE(imports_for_one_gpu),
         TEST_STORE(says_why_a_trial_is_damaged),
         TEST_STORE(overwrites_no_store),

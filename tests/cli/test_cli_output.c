@@ -1,0 +1,91 @@
+/* `tune` on the files it writes. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "run.h"
+
+static const char *folder;
+
+static int enter(void **state) {
+    (void)state;
+    folder = run_enter_on_standins();
+    setenv("TILETUNE_SYSTEM_DB", "", 1);
+    return 0;
+}
+
+/* Runs a shell script in the folder; expects the exit code, and these words on standard output or error. */
+static void expect(int code, const char *says, const char *script) {
+    char text[1024];
+    run_result r;
+    snprintf(text, sizeof text, "cd %s && %s", folder, script);
+    const char *const argv[] = {"sh", "-c", text, NULL};
+    run(&r, argv, &(run_spec){.timeout_s = 100});
+    if (r.code != code || !strstr(strstr(r.out, says) ? r.out : r.err, says))
+        print_error("%s\n", script);
+    assert_code(&r, code);
+    assert_has(&r, strstr(r.out, says) ? r.out : r.err, says);
+    run_free(&r);
+}
+
+#define REPORT "$TUNE report --json --device replay:$TT_RECORDING --output "
+
+/* A file that cannot be written to the end leaves what was there before. */
+static void replaces_whole_files(void **state) {
+    (void)state;
+    expect(0, "",
+           "echo old >r.json && chmod 604 r.json && ln -s r.json link && echo old >two && ln two three");
+    expect(2, "cannot write r.json: File too large", "(ulimit -f 8; " REPORT "r.json)");
+    expect(0, "", "test \"$(cat r.json)\" = old");
+    expect(2, "cannot write link: File too large", "(ulimit -f 8; " REPORT "link)");
+    expect(0, "", "test \"$(cat r.json)\" = old");
+    expect(2, "cannot write new: File too large", "(ulimit -f 8; " REPORT "new)");
+    expect(0, "", "test ! -e new && ls -A | grep -vxE '(r.json|link|two|three)' && exit 1 || exit 0");
+    expect(0, "", REPORT "link && test -h link && grep -q sm_count r.json");
+    expect(0, "", "test \"$(stat -c %a r.json)\" = 604");
+    expect(0, "", REPORT "three && grep -q sm_count two"); /* a second name stays one */
+    expect(0, "", "ln -s later dangling && " REPORT "dangling && grep -q sm_count later && test -h dangling");
+    expect(0, "", REPORT "/dev/stdout | grep -q sm_count");
+    expect(0, "", REPORT "/dev/stdout >out && grep -q sm_count out");
+    expect(0, "",
+           "ln -s /dev/stdout so && exec 3>>out2 && " REPORT "so >&3 && echo last >&3 && grep -q last out2");
+    expect(0, "", "umask 027 && " REPORT "new && test \"$(stat -c %a new)\" = 640");
+    expect(0, "", "ls -A | grep -q tmp && exit 1 || exit 0");
+}
+
+/* Whose group or place is another one's. */
+static void replaces_with_the_same_rights(void **state) {
+    (void)state;
+    expect(
+        0, "",
+        "echo old >r.json && chmod 640 r.json && { chgrp 1 r.json || chgrp $(id -G | sed 's/.* //') r.json; }"
+        " 2>/dev/null && g=$(stat -c %g.%a r.json) && " REPORT "r.json && grep -q sm_count r.json &&"
+        " test $(stat -c %g.%a r.json) = $g");
+    expect(0, "", /* a file that is mounted, as into a container, where that may be done */
+           "touch a b && echo 'mount --bind a b || exit 0; " REPORT "b && grep -q sm_count a' >bind &&"
+           " (! unshare -rm true || unshare -rm sh bind)");
+    expect(0, "", "ls -A | grep -q tmp && exit 1 || exit 0");
+}
+
+/* bash numbers it from 10 on. */
+static void writes_to_what_is_open(void **state) {
+    (void)state;
+    expect(0, "",
+           "bash -c 'exec {f}>>out && " REPORT "/dev/fd/$f && echo last >&$f' && grep -q sm_count out &&"
+           " tail -n 1 out | grep -q last");
+}
+
+#define TEST(f) cmocka_unit_test_setup_teardown(f, enter, run_leave)
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        TEST(replaces_whole_files),
+        TEST(replaces_with_the_same_rights),
+        TEST(writes_to_what_is_open),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
