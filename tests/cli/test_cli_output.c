@@ -58,6 +58,17 @@ static void replaces_whole_files(void **state) {
     expect(0, "", "ls -A | grep -q tmp && exit 1 || exit 0");
 }
 
+/* In a container many processes have the number of one that was killed. */
+static void replaces_beside_a_stale_part(void **state) {
+    (void)state;
+    expect(0, "", "echo old >r.json && echo theirs >t");
+    expect(2, "cannot write r.json: File too large",
+           "(ulimit -f 8; sh -c 'ln -s t r.json.$$.tmp && exec " REPORT "r.json')");
+    expect(0, "", "test \"$(cat r.json)\" = old && test \"$(cat t)\" = theirs");
+    expect(0, "", "sh -c 'echo stale >r.json.$$.tmp && exec " REPORT "r.json' && grep -q sm_count r.json");
+    expect(0, "2", "ls -A | grep -c tmp");
+}
+
 /* Whose group or place is another one's. */
 static void replaces_with_the_same_rights(void **state) {
     (void)state;
@@ -84,6 +95,7 @@ static void writes_to_what_is_open(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         TEST(replaces_whole_files),
+        TEST(replaces_beside_a_stale_part),
         TEST(replaces_with_the_same_rights),
         TEST(writes_to_what_is_open),
     };

@@ -14,6 +14,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "base/clock.h"
 #include "dispatch/layers.h"
 
 static int exit_code(tt_status s) {
@@ -204,11 +205,12 @@ enum { IN_PLACE = -1 };
 /* Puts a new file in the place of an old one. Returns 0, errno, or IN_PLACE: the old one can only be written
  * to. */
 static int replace(const char *path, const char *text, size_t n) {
-    char real[PATH_MAX], part[PATH_MAX + 32];
+    char real[PATH_MAX], part[PATH_MAX + 64];
     struct stat old;
     if (!can_replace(path, real, &old))
         return IN_PLACE;
-    snprintf(part, sizeof part, "%s.%d.tmp", real, (int)getpid());
+    /* With the time, because in a container each process may have the number of one that was killed. */
+    snprintf(part, sizeof part, "%s.%d.%lld.tmp", real, (int)getpid(), (long long)tt__unix_ms());
     int fd = open(part, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, old.st_nlink ? 0600 : 0666);
     FILE *f = fd >= 0 ? fdopen(fd, "wb") : NULL;
     if (!f)
