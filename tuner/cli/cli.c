@@ -183,10 +183,13 @@ static bool can_replace(const char *path, char real[static PATH_MAX], struct sta
     return true;
 }
 
-/* Gives a file the group of another one, then its permissions. */
+/* Gives a file the group of another one, then its permissions. A group that cannot be given, because it has
+ * no number in this container, say, may be another one where it has the rights of all others. */
 static bool give_rights(int fd, const struct stat *old) {
     struct stat st;
-    return fstat(fd, &st) == 0 && (st.st_gid == old->st_gid || fchown(fd, (uid_t)-1, old->st_gid) == 0) &&
+    return fstat(fd, &st) == 0 &&
+           (st.st_gid == old->st_gid || fchown(fd, (uid_t)-1, old->st_gid) == 0 ||
+            (old->st_mode >> 3 & 7) == (old->st_mode & 7)) &&
            fchmod(fd, old->st_mode & 07777) == 0;
 }
 

@@ -149,7 +149,9 @@ void tt__cli_json_problem(tt__json *j, const tt__problem *p);
 /* For JSON: 0, which means unknown, becomes NaN, which is written as null. */
 double tt__cli_known(double value);
 /* Writes a file. After a failure the old one is as it was, and no partial file remains. With the mode "wx" it
- * must be new. */
+ * must be new. A file that cannot be replaced is written in place, and a failure leaves a part there: a
+ * device, one in a read-only folder, and one that is mounted, is open here, or has a second name, another
+ * owner, or a group that cannot be given and has rights of its own. */
 tt_status tt__cli_write(const char *path, const char *mode, const char *text, size_t n);
 /* Closes the object, prints it and a newline, and frees the text. */
 tt_status tt__cli_print_json(tt__json *j);
