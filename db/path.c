@@ -206,9 +206,22 @@ tt_status tt__path_check_private(const char *path) {
     return check_sides(path, real, &st);
 }
 
+/* Some file systems choose the owner of a new file, so one is made for a moment. */
+static bool new_owner(struct stat *out, const char *folder) {
+    char name[PATH_MAX + 16];
+    snprintf(name, sizeof name, "%s/tune.XXXXXX", folder);
+    int fd = mkostemp(name, O_CLOEXEC);
+    bool known = fd >= 0 && fstat(fd, out) == 0;
+    if (fd >= 0) {
+        close(fd);
+        unlink(name);
+    }
+    return known;
+}
+
 tt_status tt__path_check_new(const char *path) {
     char folder[PATH_MAX], real[PATH_MAX];
-    struct stat st;
+    struct stat st, made;
     if (strlen(path) >= PATH_MAX) {
         errno = ENAMETOOLONG;
         return fail_create(path);
@@ -229,8 +242,10 @@ tt_status tt__path_check_new(const char *path) {
                         path);
     if (access(folder, W_OK | X_OK) != 0)
         return fail_create(path);
-    /* Some file systems choose the owner of a new file: it is judged when it is there. */
-    return there && !trusts_all() && realpath(folder, real) ? check_folder(path, real, NULL) : TT_OK;
+    if (!there || trusts_all() || !realpath(folder, real))
+        return TT_OK;
+    const bool ours = st.st_uid == geteuid() || st.st_uid == 0;
+    return check_folder(path, real, !ours && new_owner(&made, real) ? &made : NULL);
 }
 
 tt_status tt__path_immutable_uri(tt__str *out, const char *path) {

@@ -10,7 +10,7 @@
  * if that is the default one. Files that SQLite reads beside it must be regular. TT_E_DB says what to do. */
 tt_status tt__path_prepare(const char *path, tt__store_mode mode);
 
-/* Could a store be made at this path, where no file is? Makes nothing. TT_E_DB says why not, and what to do.
+/* Could a store be made at this path, where no file is? Leaves nothing. TT_E_DB says why not, and what to do.
  */
 tt_status tt__path_check_new(const char *path);
 

@@ -339,8 +339,8 @@ static void makes_no_store_in_vain(void **state) {
     expect(0, "", "test -z \"$(ls -A open)\"");
     expect(0, "", "TILETUNE_TRUST_STORE=1 $TUNE merge open/x.db $TT_RECORDING");
     expect(0, "", /* the folder of another user, for root */
-           "mkdir theirs && (! chown 1 theirs || { $TUNE merge theirs/x.db $TT_RECORDING; test $? = 4 &&"
-           " test -z \"$(ls -A theirs)\"; })");
+           "mkdir theirs && (! chown 1 theirs || { $TUNE doctor --db theirs/x.db; test $? = 4 &&"
+           " ! $TUNE merge theirs/x.db $TT_RECORDING && test -z \"$(ls -A theirs)\"; })");
     expect(4, "link.db: this symbolic link leads to a file", "ln -s no link.db && $TUNE doctor --db link.db");
     expect(0, "new.db: not there yet, the first run makes it", "$TUNE doctor --db new.db");
     expect(0, "a/b/tiletune/tiletune.db: not there yet", "XDG_DATA_HOME=$PWD/a/b $TUNE doctor");
