@@ -20,6 +20,7 @@ import stat
 sys.path.append(os.path.dirname(os.path.abspath(__file__)))
 import t1_convert
 import t1_members
+from t1_members import at
 from t1_value import Refusal
 
 JSON_MAX = SOURCE_MAX = 1 << 20
@@ -57,10 +58,9 @@ def whole_number(text):
 def read_json(path):
     text = read_text(path, JSON_MAX)
     try:
-        data = json.loads(text, parse_int=whole_number)
+        with at(path):
+            data = json.loads(text, parse_int=whole_number)
         json.dumps(data, ensure_ascii=False).encode()  # half a character, or bytes that were no UTF-8
-    except Refusal as e:
-        raise Refusal(f"{path}: {e}") from None
     except (ValueError, RecursionError):
         size = len(text.encode("utf-8", "surrogateescape"))
         raise Refusal(f"{path}: not valid JSON ({size} bytes): is the file complete?") from None
@@ -84,10 +84,8 @@ def read_kernel(path, name):
                       f"{getattr(e, 'strerror', None) or e}") from None
     if real == folder or not real.startswith(folder.rstrip("/") + "/"):
         raise Refusal(f"{place} {file} is outside the folder of this file: move it there")
-    try:
+    with at(place):
         return read_text(real, SOURCE_MAX)
-    except Refusal as e:
-        raise Refusal(f"{place}: {e}") from None
 
 
 def write_new(path, text):
@@ -114,15 +112,12 @@ def say(text):
 
 def run(path, output):
     data = read_json(path)
-    try:
+    with at(path):
         name = t1_members.check_kernel(data)
-    except Refusal as e:
-        raise Refusal(f"{path}: {e}") from None
     source = read_kernel(path, name)
     try:
-        text, notes = t1_convert.convert(data, os.path.basename(path), source)
-    except Refusal as e:
-        raise Refusal(f"{path}: {e}") from None
+        with at(path):
+            text, notes = t1_convert.convert(data, os.path.basename(path), source)
     except RecursionError:
         raise Refusal(f"{path}: an expression is nested too deep") from None
     text = text.encode("utf-8", "surrogateescape")
