@@ -13,7 +13,7 @@ CHARACTERS_MAX, STEPS_MAX, DEPTH_MAX, CASES_MAX = 4000, 200000, 100, 4096
 MODULES = ("math", "np", "numpy")
 OPERATORS = {ast.Add: "+", ast.Sub: "-", ast.Mult: "*", ast.Div: "/", ast.FloorDiv: "//", ast.Mod: "%", ast.Pow: "**",
              ast.LShift: "<<", ast.RShift: ">>", ast.BitAnd: "&", ast.BitOr: "|", ast.BitXor: "^"}
-COMPARISONS = {ast.Eq: "==", ast.NotEq: "!=", ast.Lt: "<", ast.LtE: "<=", ast.Gt: ">", ast.GtE: ">="}
+COMPARISONS = {ast.Eq: "=", ast.NotEq: "<>", ast.Lt: "<", ast.LtE: "<=", ast.Gt: ">", ast.GtE: ">="}
 TOKEN = re.compile(r"""'[^'\\]*'|"[^"\\]*"|&&|\|\||!=|.""", re.S)
 
 

@@ -2,6 +2,7 @@
 them.
 """
 import math
+import operator
 import re
 
 TEXT_MAX, ITEMS_MAX = 1000, 1024  # characters of an expression of ours, items of a list
@@ -152,6 +153,9 @@ def to_real(v):
 
 # ---- Arithmetic ----------------------------------------------------------------------------------------------
 
+CALCULATE = {"+": operator.add, "-": operator.sub, "*": operator.mul, "<<": operator.lshift,
+             ">>": operator.rshift, "&": operator.and_, "|": operator.or_, "^": operator.xor}
+
 
 def product(a, b):
     return 0 if a == 0 or b == 0 else a * b  # 0 * infinity, too
@@ -162,10 +166,10 @@ def linear(op, l, r):
     if l.kind != INT or r.kind != INT:
         l, r = to_real(l), to_real(r)
         if l.known and r.known:
-            return real(l.value + r.value if op == "+" else l.value - r.value if op == "-" else l.value * r.value)
+            return real(CALCULATE[op](l.value, r.value))
         return two(REAL, PRODUCT if op == "*" else SUM, op, l, r)
     if l.known and r.known:
-        return integer(l.value + r.value if op == "+" else l.value - r.value if op == "-" else l.value * r.value)
+        return integer(CALCULATE[op](l.value, r.value))
     unit = 1 if op == "*" else 0  # x * 1, x + 0
     if r.known and r.value == unit:
         return l
@@ -264,9 +268,7 @@ def bits(op, l, r):
     if op in ("<<", ">>") and (r.low < 0 or r.high > 62):
         raise Refusal("a shift by other than 0 to 62")
     if l.known and r.known:
-        a, b = l.value, r.value
-        return integer(a << b if op == "<<" else a >> b if op == ">>" else a & b if op == "&" else
-                       a | b if op == "|" else a ^ b)
+        return integer(CALCULATE[op](l.value, r.value))
     if op != "^":
         v = two(INT, BITS, op, l, r)
     else:
@@ -338,9 +340,8 @@ def compare_words(sign, l, r):
 
 # ---- Comparisons and conditions ------------------------------------------------------------------------------
 
-SIGNS = {"==": "=", "!=": "<>", "<=": "<=", ">=": ">=", "<": "<", ">": ">"}
-HOLDS = {"=": lambda a, b: a == b, "<>": lambda a, b: a != b, "<=": lambda a, b: a <= b,
-         ">=": lambda a, b: a >= b, "<": lambda a, b: a < b, ">": lambda a, b: a > b}
+HOLDS = {"=": operator.eq, "<>": operator.ne, "<=": operator.le, ">=": operator.ge, "<": operator.lt,
+         ">": operator.gt}
 
 
 def without_divisor(l, r, sign):
@@ -358,8 +359,7 @@ def without_log2(l, r):
     return l.above, power(integer(2), r if r.kind == INT and 0 <= r.low and r.high <= 62 else to_real(l))
 
 
-def compare(op, l, r):
-    sign = SIGNS[op]
+def compare(sign, l, r):
     if r.kind != WORD:
         l = literal(l)
     if l.kind != WORD:
@@ -397,7 +397,7 @@ def is_in(v, members, negated):
                      level=COMPARE)
     found = boolean(False)
     for member in members.items:
-        found = and_or(False, found, compare("==", v, member))
+        found = and_or(False, found, compare("=", v, member))
     return negate(found) if negated else found
 
 
