@@ -1,5 +1,6 @@
 """The kernel of a T1 file: its arguments as buffers and scalars, what they must hold afterwards, and its text."""
 import re
+import types
 
 import t1_expression as expression
 import t1_value as v
@@ -35,12 +36,6 @@ class Operand:
         self.get["TypeSize"] = member(arg, place, "TypeSize", NUMBER)
         self.result, self.name = False, ""
         self.place = f"{place} ({self.get['Name'][:60]})" if self.get["Name"] else place
-
-    def find_type(self):
-        if self.get["Type"] not in TYPES:
-            raise Refusal(f'Type is "{self.get["Type"][:40]}": expected bool, int8 to uint64, half, float, double, '
-                          "with 2 to 16 lanes, or custom")
-        self.type, self.lanes = TYPES[self.get["Type"]]
 
 
 def choose_name(c, wanted):
@@ -183,7 +178,10 @@ def write_operand(c, o, i):
         raise Refusal(f'MemoryType is "{memory[:40]}": expected Vector or Scalar')
     if len(c.args) == ARGS_MAX:
         raise Refusal(f"more than {ARGS_MAX} arguments")
-    o.find_type()
+    if o.get["Type"] not in TYPES:
+        raise Refusal(f'Type is "{o.get["Type"][:40]}": expected bool, int8 to uint64, half, float, double, '
+                      "with 2 to 16 lanes, or custom")
+    o.type, o.lanes = TYPES[o.get["Type"]]
     o.name = choose_name(c, o.get["Name"] or f"arg{i}")
     (write_scalar if memory == "Scalar" else write_buffer)(c, o)
 
@@ -231,11 +229,6 @@ def write(c):
 # ---- Without Arguments ---------------------------------------------------------------------------------------
 
 
-class Guess:
-    def __init__(self, name, result):
-        self.name, self.result, self.get = name, result, {"Name": name}
-
-
 def guess(c):
     """Buffers are as long as the problem, and whole numbers are its sizes, in their order."""
     with at(f"{PLACE} is missing, and from the text of KernelFile"):
@@ -246,9 +239,8 @@ def guess(c):
         sizes = size.items if size.kind == v.LIST else []
         if not sizes or not all(x.known or x.text.startswith("problem_size_") for x in sizes):
             raise Refusal("nothing is known of lengths: expected a ProblemSize of numbers")
-        operands, left = [], list(sizes)
-        for arg in found:
-            operands.append(guess_one(c, arg, sizes, left))
+        left = list(sizes)
+        operands = [guess_one(c, arg, sizes, left) for arg in found]
     c.note(f"{PLACE} is missing: the buffers' lengths and the scalars are guessed from the kernel's parameters, look at "
            "each")
     return operands
@@ -264,7 +256,7 @@ def guess_one(c, arg, sizes, left):
         c.body.append(f"buffer   {name} {ours} {check_length(c, length, ours, 'the problem')} "
                       f"{'in' if arg['constant'] else 'inout'}")
         c.args.append((name, None, None))
-        return Guess(name, not arg["constant"])
+        return types.SimpleNamespace(name=name, result=not arg["constant"], get={"Name": name})
     if ours not in SCALARS or arg["lanes"] != 1:
         raise Refusal(f"the kernel's parameter {arg['name']} is no buffer, and no number that can be an argument")
     if left and ours[0] != "f":
@@ -274,7 +266,7 @@ def guess_one(c, arg, sizes, left):
         name = choose_name(c, arg["name"])
         c.body.append(f"scalar   {name} {ours} 1")
         c.args.append((name, None, None))
-    return Guess(arg["name"], False)
+    return types.SimpleNamespace(result=False)
 
 
 # ---- The text ------------------------------------------------------------------------------------------------
