@@ -73,13 +73,16 @@ typedef struct tt__cli_args {
     const char *const *files;
 } tt__cli_args;
 
-/* One option of a command. getopt's table and the help are made from it. `set` receives the value. Without
- * `set`, `at` is the offset in tt__cli_args of a `const char *` (if `arg` is set) or of a bool. */
+/* One option of a command. getopt's table, the help and completions are made from it. `set` receives the
+ * value. Without `set`, `at` is an offset in tt__cli_args: of what `read` fills in, of a `const char *` (if
+ * `arg` is set), or of a bool. */
 typedef struct tt__cli_option {
     const char *name;
-    const char *arg;  /* as shown in the help; NULL: the option is a flag */
-    const char *help; /* lines after the first are indented */
+    const char *arg;    /* as shown in the help; NULL: the option is a flag */
+    const char *help;   /* lines after the first are indented */
+    const char *values; /* that it takes, with blanks between them; "" if they cannot be listed */
     tt_status (*set)(tt__cli_args *args, const char *value);
+    tt_status (*read)(void *out, const char *value);
     size_t at;
 } tt__cli_option;
 

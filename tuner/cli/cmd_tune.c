@@ -330,9 +330,10 @@ static const tt__cli_option options[] = {
             "only these templates compete, by kernel name, and the\nstored winner"),
     TT__OPT_DB,
     TT__OPTS_SEARCH,
-    TT__SET("objective", "time|energy|edp", tt__cli_set_objective,
-            "what to have least of. The search is for time; energy,\nor energy times time, chooses among its "
-            "leaders"),
+    TT__WORD(
+        "objective", "time|energy|edp", "time energy edp", tt__cli_set_objective,
+        "what to have least of. The search is for time; energy,\nor energy times time, chooses among its "
+        "leaders"),
     TT__FLAG("stale", stale, "tune only what \"tune list\" calls stale"),
     TT__SET("shard", "K/N|auto", tt__cli_set_shard,
             "only part K of N of the problems; auto: as Slurm or Kubernetes\nsay"),

@@ -36,7 +36,7 @@ static void put_bash_values(const tt__cli_command *c) {
         else if (takes_file(o))
             printf("                --%s) _tune_reply -f; return ;;\n", o->name);
         else if (o->arg)
-            printf("                --%s) _tune_reply -W '%s'; return ;;\n", o->name, tt__cli_values(o));
+            printf("                --%s) _tune_reply -W '%s'; return ;;\n", o->name, o->values);
 }
 
 static void put_names(const tt__cli_command *c) {
@@ -115,11 +115,11 @@ static void put_zsh_options(const tt__cli_command *c) {
         if (o->arg) {
             printf(":");
             put_quoted(o->arg, ":\\");
-            printf(takes_file(o)        ? ":_files"
-                   : takes_device(o)    ? ":_tune_device"
-                   : *tt__cli_values(o) ? ":(%s)"
-                                        : ":",
-                   tt__cli_values(o));
+            printf(takes_file(o)     ? ":_files"
+                   : takes_device(o) ? ":_tune_device"
+                   : *o->values      ? ":(%s)"
+                                     : ":",
+                   o->values);
         }
         printf("'");
     }
@@ -169,9 +169,9 @@ static void put_fish_options(const tt__cli_command *c) {
                              : "");
         put_quoted(o->help, "\\");
         printf(o->arg && takes_device(o) ? "' -a '(__tune_device)'\n"
-               : *tt__cli_values(o)      ? "' -a '%s'\n"
+               : *o->values              ? "' -a '%s'\n"
                                          : "'\n",
-               tt__cli_values(o));
+               o->values);
     }
 }
 

@@ -50,16 +50,17 @@ static tt_status fail_unknown(const tt__cli_command *c, const char *arg) {
 static tt_status apply(tt__cli_args *args, const tt__cli_option *o, const char *value) {
     if (value && !*value)
         return tt__fail(TT_E_INVALID, "--%s needs a value: --%s %s", o->name, o->name, o->arg);
-    if (o->set) {
-        tt_status s = o->set(args, value);
-        return s == TT_OK ? s : tt__fail_prefix(s, "--%s", o->name);
-    }
+    tt_status s = TT_OK;
     void *at = (char *)args + o->at;
-    if (o->arg)
+    if (o->set)
+        s = o->set(args, value);
+    else if (o->read)
+        s = o->read(at, value);
+    else if (o->arg)
         *(const char **)at = value;
     else
         *(bool *)at = true;
-    return TT_OK;
+    return s == TT_OK ? s : tt__fail_prefix(s, "--%s", o->name);
 }
 
 tt_problem tt__cli_problem(const tt__cli_args *args, int64_t rows, int64_t cols) {

@@ -17,13 +17,17 @@ void tt__cli_args_free(tt__cli_args *args);
 /* A matrix of this shape, with the other options. */
 tt_problem tt__cli_problem(const tt__cli_args *args, int64_t rows, int64_t cols);
 
-/* Rows of a table of options: a flag, a text, and a value that a setter reads. */
+/* Rows of a table of options: a flag, a text, a value that a reader puts into its field, a value that a
+ * setter takes, and the same for one of some words. */
 #define TT__FLAG(name, field, help)                                                                          \
-    { name, NULL, help, NULL, offsetof(tt__cli_args, field) }
+    { name, NULL, help, "", NULL, NULL, offsetof(tt__cli_args, field) }
 #define TT__TEXT(name, arg, field, help)                                                                     \
-    { name, arg, help, NULL, offsetof(tt__cli_args, field) }
-#define TT__SET(name, arg, setter, help)                                                                     \
-    { name, arg, help, setter, 0 }
+    { name, arg, help, "", NULL, NULL, offsetof(tt__cli_args, field) }
+#define TT__READ(name, arg, reader, field, help)                                                             \
+    { name, arg, help, "", NULL, reader, offsetof(tt__cli_args, field) }
+#define TT__SET(name, arg, setter, help) TT__WORD(name, arg, "", setter, help)
+#define TT__WORD(name, arg, values, setter, help)                                                            \
+    { name, arg, help, values, setter, NULL, 0 }
 
 #define TT__OPT_DB                                                                                           \
     TT__TEXT("db", "PATH", db,                                                                               \
@@ -31,16 +35,21 @@ tt_problem tt__cli_problem(const tt__cli_args *args, int64_t rows, int64_t cols)
 #define TT__OPT_JSON      TT__FLAG("json", json, "print one JSON object instead of text")
 #define TT__OPT_GPU(help) TT__TEXT("gpu", "NAME", gpu, help)
 #define TT__OPTS_ELEMENT                                                                                     \
-    TT__SET("elem-size", "N", tt__cli_set_elem_size, "bytes of an element: 1, 2, 4, 8 or 16; default 4"),    \
-        TT__SET("dtype", "TYPE", tt__cli_set_dtype, "the same by name: u8 f16 bf16 f32 f64 c64 c128 ...")
+    TT__WORD("elem-size", "N", "1 2 4 8 16", tt__cli_set_elem_size,                                          \
+             "bytes of an element: 1, 2, 4, 8 or 16; default 4"),                                            \
+        TT__WORD("dtype", "TYPE", TT__DTYPES, tt__cli_set_dtype,                                             \
+                 "the same by name: u8 f16 bf16 f32 f64 c64 c128 ...")
 /* The layout of a matrix, and its elements. */
 #define TT__OPTS_LAYOUT                                                                                      \
-    TT__OPTS_ELEMENT, TT__SET("batch", "N", tt__cli_set_batch, "matrices of each shape; default 1"),         \
-        TT__SET("lds", "N", tt__cli_set_lds, "leading dimension of the source, in elements; default COLS"),  \
-        TT__SET("ldd", "N", tt__cli_set_ldd, "leading dimension of the destination; default ROWS"),          \
-        TT__SET("align", "N", tt__cli_set_align,                                                             \
-                "bytes that divide all addresses, pitches and strides;\ndefault what the pitches allow, at " \
-                "most 16"),                                                                                  \
+    TT__OPTS_ELEMENT,                                                                                        \
+        TT__READ("batch", "N", tt__cli_read_count, batch, "matrices of each shape; default 1"),              \
+        TT__READ("lds", "N", tt__cli_read_count, lds,                                                        \
+                 "leading dimension of the source, in elements; default COLS"),                              \
+        TT__READ("ldd", "N", tt__cli_read_count, ldd, "leading dimension of the destination; default ROWS"), \
+        TT__WORD(                                                                                            \
+            "align", "N", "1 2 4 8 16", tt__cli_set_align,                                                   \
+            "bytes that divide all addresses, pitches and strides;\ndefault what the pitches allow, at "     \
+            "most 16"),                                                                                      \
         TT__FLAG("warm", warm, "the L2 cache may hold the data; tuned and stored separately"),               \
         TT__FLAG("in-place", in_place, "transpose matrices onto themselves")
 /* One matrix, and what is done with it. */
@@ -53,21 +62,22 @@ tt_problem tt__cli_problem(const tt__cli_args *args, int64_t rows, int64_t cols)
             "permute a tensor: axis i of the result is this axis of the\nsource, as in numpy and PyTorch"),  \
         TT__SET("dims", "N[,N...]", tt__cli_set_dims, "the tensor's dimensions, the outermost first")
 #define TT__OPT_TRIAL_TIMEOUT                                                                                \
-    TT__SET("trial-timeout", "S", tt__cli_set_trial_timeout,                                                 \
-            "seconds until a configuration is given up; default 10")
+    TT__READ("trial-timeout", "S", tt__cli_read_seconds, trial_timeout_s,                                    \
+             "seconds until a configuration is given up; default 10")
 #define TT__OPT_COMPILE_TIMEOUT                                                                              \
-    TT__SET("compile-timeout", "S", tt__cli_set_compile_timeout,                                             \
-            "seconds until a compiler is given up; default 60")
+    TT__READ("compile-timeout", "S", tt__cli_read_seconds, compile_timeout_s,                                \
+             "seconds until a compiler is given up; default 60")
 #define TT__OPTS_SEARCH                                                                                      \
-    TT__SET("effort", "LEVEL", tt__cli_set_effort,                                                           \
-            "quick, standard (the default) or exhaustive: how many\nconfigurations are tried"),              \
+    TT__WORD("effort", "LEVEL", "quick standard exhaustive", tt__cli_set_effort,                             \
+             "quick, standard (the default) or exhaustive: how many\nconfigurations are tried"),             \
         TT__SET("budget", "TIME", tt__cli_set_budget, "end after this time, as in 10s, 500ms or 2m"),        \
         TT__SET("max-trials", "N", tt__cli_set_max_trials,                                                   \
                 "configurations to try for each problem, whatever the effort"),                              \
         TT__SET("seed", "N", tt__cli_set_seed,                                                               \
                 "of the search, default 0: the same seed searches the same way"),                            \
-        TT__SET("strategy", "NAME", tt__cli_set_strategy,                                                    \
-                "surrogate, model, local, genetic, random or exhaustive;\nby default the search chooses")
+        TT__WORD("strategy", "NAME", "surrogate model local genetic random exhaustive",                      \
+                 tt__cli_set_strategy,                                                                       \
+                 "surrogate, model, local, genetic, random or exhaustive;\nby default the search chooses")
 #define TT__OPT_TEMPLATE                                                                                     \
     TT__SET("template", "FILE", tt__cli_add_template,                                                        \
             "a template of yours that competes with the built-in ones;\nmay be repeated")
@@ -80,7 +90,7 @@ tt_problem tt__cli_problem(const tt__cli_args *args, int64_t rows, int64_t cols)
         TT__OPT_PROBLEM
 #define TT__OPT_HELP TT__FLAG("help", help, "this text")
 #define TT__OPT_END                                                                                          \
-    { NULL, NULL, NULL, NULL, 0 }
+    { .name = NULL }
 /* Help, and the end of a table. */
 #define TT__OPTS_END TT__OPT_HELP, TT__OPT_END
 

@@ -143,8 +143,6 @@ static const struct dtype {
     {16, {"c128", "complex128"}},
 };
 
-#define DTYPES "u8 i8 f16 bf16 i16 f32 i32 f64 i64 c64 c128"
-
 tt_status tt__cli_set_dtype(tt__cli_args *args, const char *value) {
     tt__suggest near = tt__suggest_for(value, strlen(value));
     for (size_t i = 0; i < sizeof dtypes / sizeof *dtypes; i++)
@@ -153,32 +151,23 @@ tt_status tt__cli_set_dtype(tt__cli_args *args, const char *value) {
                 return choose_elem_size(args, dtypes[i].bytes);
             tt__suggest_try(&near, *name);
         }
-    const char *known = "; known are " DTYPES " (or use --elem-size)";
+    const char *known = "; known are " TT__DTYPES " (or use --elem-size)";
     return tt__fail(TT_E_INVALID, "unknown type \"%s\"%s", value,
                     near.best ? tt__suggest_text(&near) : known);
 }
 
-static tt_status set_count(int64_t *out, const char *value) {
+tt_status tt__cli_read_count(void *out, const char *value) {
     char *end;
     errno = 0;
     long long n = strtoll(value, &end, 10);
     if (!isdigit((unsigned char)*value) || *end || errno || n < 1)
         return tt__fail(TT_E_INVALID, "\"%s\" is not a number of at least 1", value);
-    *out = n;
+    *(int64_t *)out = n;
     return TT_OK;
 }
 
-tt_status tt__cli_set_batch(tt__cli_args *args, const char *value) {
-    return set_count(&args->batch, value);
-}
-tt_status tt__cli_set_lds(tt__cli_args *args, const char *value) {
-    return set_count(&args->lds, value);
-}
-tt_status tt__cli_set_ldd(tt__cli_args *args, const char *value) {
-    return set_count(&args->ldd, value);
-}
 tt_status tt__cli_set_align(tt__cli_args *args, const char *value) {
-    TT_TRY(set_count(&args->align, value));
+    TT_TRY(tt__cli_read_count(&args->align, value));
     return args->align <= 16 && (args->align & (args->align - 1)) == 0
                ? TT_OK
                : tt__fail(TT_E_INVALID, "\"%s\" is not an alignment: it is 1, 2, 4, 8 or 16 bytes", value);
@@ -231,7 +220,7 @@ tt_status tt__cli_set_jobs(tt__cli_args *args, const char *value) {
     return TT_OK;
 }
 
-static tt_status set_seconds(double *out, const char *value) {
+tt_status tt__cli_read_seconds(void *out, const char *value) {
     char *end;
     double s = tt__strtod(value, &end);
     bool decimal = strspn(value, "0123456789.eE-+") == strlen(value);
@@ -239,15 +228,8 @@ static tt_status set_seconds(double *out, const char *value) {
         return tt__fail(TT_E_INVALID, "\"%s\" is not a number of seconds", value);
     if (!(s >= 0.01 && s <= 86400))
         return tt__fail(TT_E_INVALID, "%s seconds: it must be from 0.01 to 86400", value);
-    *out = s;
+    *(double *)out = s;
     return TT_OK;
-}
-
-tt_status tt__cli_set_trial_timeout(tt__cli_args *args, const char *value) {
-    return set_seconds(&args->trial_timeout_s, value);
-}
-tt_status tt__cli_set_compile_timeout(tt__cli_args *args, const char *value) {
-    return set_seconds(&args->compile_timeout_s, value);
 }
 
 static tt_status add_only(tt__cli_args *args, const char *item, size_t n) {
@@ -336,22 +318,4 @@ tt_status tt__cli_add_text(tt__cli_args *args, const char *value) {
     TT_TRY(TT__GROW(args->texts, args->n_texts));
     args->texts[args->n_texts++] = value;
     return TT_OK;
-}
-
-const char *tt__cli_values(const tt__cli_option *o) {
-    static const struct {
-        tt_status (*set)(tt__cli_args *args, const char *value);
-        const char *values;
-    } lists[] = {
-        {tt__cli_set_dtype, DTYPES},
-        {tt__cli_set_elem_size, "1 2 4 8 16"},
-        {tt__cli_set_align, "1 2 4 8 16"},
-        {tt__cli_set_effort, "quick standard exhaustive"},
-        {tt__cli_set_objective, "time energy edp"},
-        {tt__cli_set_strategy, "surrogate model local genetic random exhaustive"},
-    };
-    for (size_t i = 0; i < sizeof lists / sizeof *lists; i++)
-        if (o->set == lists[i].set)
-            return lists[i].values;
-    return "";
 }

@@ -1,4 +1,4 @@
-/* Setters for tables of options: each reads the value of one option. */
+/* Setters and readers for tables of options. */
 #ifndef TT_CLI_VALUES_H
 #define TT_CLI_VALUES_H
 
@@ -9,17 +9,12 @@ tt_status tt__cli_set_sizes(tt__cli_args *args, const char *value);
 tt_status tt__cli_set_shapes(tt__cli_args *args, const char *value);
 tt_status tt__cli_set_elem_size(tt__cli_args *args, const char *value);
 tt_status tt__cli_set_dtype(tt__cli_args *args, const char *value);
-tt_status tt__cli_set_batch(tt__cli_args *args, const char *value);
-tt_status tt__cli_set_lds(tt__cli_args *args, const char *value);
-tt_status tt__cli_set_ldd(tt__cli_args *args, const char *value);
 tt_status tt__cli_set_permute(tt__cli_args *args, const char *value);
 tt_status tt__cli_set_dims(tt__cli_args *args, const char *value);
 tt_status tt__cli_set_align(tt__cli_args *args, const char *value);
 tt_status tt__cli_set_cc(tt__cli_args *args, const char *value);
 tt_status tt__cli_set_device(tt__cli_args *args, const char *value);
 tt_status tt__cli_set_jobs(tt__cli_args *args, const char *value);
-tt_status tt__cli_set_trial_timeout(tt__cli_args *args, const char *value);
-tt_status tt__cli_set_compile_timeout(tt__cli_args *args, const char *value);
 tt_status tt__cli_add_only(tt__cli_args *args, const char *value);
 tt_status tt__cli_set_effort(tt__cli_args *args, const char *value);
 tt_status tt__cli_set_budget(tt__cli_args *args, const char *value);
@@ -31,7 +26,11 @@ tt_status tt__cli_set_older_than(tt__cli_args *args, const char *value);
 tt_status tt__cli_add_template(tt__cli_args *args, const char *value);
 tt_status tt__cli_add_text(tt__cli_args *args, const char *value);
 
-/* The values that its setter takes, with blanks between them; "" if they cannot be listed. */
-const char *tt__cli_values(const tt__cli_option *o);
+/* Readers: a number of at least 1 into an int64_t, and seconds into a double. */
+tt_status tt__cli_read_count(void *out, const char *value);
+tt_status tt__cli_read_seconds(void *out, const char *value);
+
+/* Types that messages and completions name; others are known, too. */
+#define TT__DTYPES "u8 i8 f16 bf16 i16 f32 i32 f64 i64 c64 c128"
 
 #endif
