@@ -3,7 +3,7 @@
  */
 #include <string.h>
 
-#include "tuner/cli/new.h"
+#include "tuner/cli/files.h"
 #include "tuner/cli/options.h"
 
 static tt_status check(const tt__cli_args *args) {
@@ -15,7 +15,7 @@ static tt_status check(const tt__cli_args *args) {
 
 static int run(const tt__cli_args *args) {
     const char *path = args->files[0];
-    const char *text = tt__cli_new[args->transpose].source;
+    const char *text = tt__cli_files[args->transpose ? TT__FILE_NEW_TRANSPOSE : TT__FILE_NEW_KERNEL].source;
     tt_status status = tt__cli_write(path, "wx", text, strlen(text));
     if (status == TT_OK && !args->transpose)
         printf("%s computes y = a * x + y, with every annotation explained. From here:\n"

@@ -6,7 +6,7 @@
 #include <stdlib.h>
 
 #include "base/number.h"
-#include "tuner/cli/report_css.h"
+#include "tuner/cli/files.h"
 #include "tuner/cli/report_figures.h"
 #include "tuner/cli/report_svg.h"
 
@@ -301,7 +301,8 @@ static tt_status add_page(tt__str *out, const tt__page *page) {
                      "<meta name=color-scheme content=\"light dark\">\n"
                      "<link rel=icon href=\"data:,\">\n<title>tiletune report: ");
     tt__html_text(out, page->r->subjects[0].gpu.name);
-    tt__str_addf(out, "</title>\n<style>\n%s</style></head>\n<body><main>\n", tt__report_css[0].text);
+    tt__str_addf(out, "</title>\n<style>\n%s</style></head>\n<body><main>\n",
+                 tt__cli_files[TT__FILE_REPORT_CSS].source);
     section_head(out, page);
     TT_TRY(section_changes(out, page));
     section_winners(out, page);
