@@ -105,8 +105,6 @@ typedef struct tt__details {
 tt_status tt__details_open(tt__details **out, const tt__subject *s, const tt__winner *w);
 void tt__details_close(tt__details **d);
 
-/* The final trial of the winner, or NULL. */
-const tt__report_row *tt__details_winner(const tt__details *d);
 /* A final over the winner, from pairs if there are any. */
 tt__ratio tt__details_ratio(const tt__details *d, const tt__report_row *final);
 /* The reason that the first trial with this status gives; "" if none does. */

@@ -232,12 +232,10 @@ static void rank(tt__details *d) {
 }
 
 static tt_status analyse(tt__details *d) {
-    tt__importance_of of = {.level = d->level};
+    tt__importance_of of = {.n = d->n_own, .n_params = d->n_params, .level = d->level};
     double *logs = calloc(d->n_own, sizeof *logs);
     if (!logs)
         return tt__fail_memory(d->n_own * sizeof *logs);
-    of.n = d->n_own;
-    of.n_params = d->n_params;
     of.value = logs;
     for (size_t p = 0; p < d->n_params; p++)
         of.n_levels[p] = d->params[p].n;
@@ -335,7 +333,8 @@ void tt__details_close(tt__details **d) {
     *d = NULL;
 }
 
-const tt__report_row *tt__details_winner(const tt__details *d) {
+/* The final trial of the winner, or NULL. */
+static const tt__report_row *final_of_winner(const tt__details *d) {
     for (size_t i = 0; i < d->n_finals; i++)
         if (is_winner(&d->finals[i], d->w))
             return &d->finals[i];
@@ -343,7 +342,7 @@ const tt__report_row *tt__details_winner(const tt__details *d) {
 }
 
 tt__ratio tt__details_ratio(const tt__details *d, const tt__report_row *final) {
-    const tt__report_row *w = tt__details_winner(d);
+    const tt__report_row *w = final_of_winner(d);
     double ratio = w ? final->worth / w->worth : 1;
     if (!w || final->trial.n_samples != w->trial.n_samples || w->trial.n_samples == 0)
         return (tt__ratio){ratio, ratio, ratio};

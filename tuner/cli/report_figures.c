@@ -17,43 +17,35 @@ static const char *unit_of(const tt__details *d) {
 enum { SEARCH_HEIGHT = 230, SEARCH_BOTTOM = 196, FEW = 150, DOTS_MAX = 300 };
 
 /* Draws a dot for each point of a grid that a trial is near, and returns how many. `out` may be NULL. */
-static size_t put_dots(tt__str *out, const tt__details *d, const tt__axis *x, const tt__axis *y, int grid,
-                       unsigned char *drawn) {
+static size_t put_dots(tt__str *out, const tt__details *d, const tt__axis *x, const tt__axis *y, int grid) {
+    bool drawn[SEARCH_HEIGHT][TT__FIGURE_WIDTH] = {{false}};
     size_t n = 0;
     int from_x = 0, from_y = 0;
-    memset(drawn, 0, TT__FIGURE_WIDTH * SEARCH_HEIGHT);
     for (size_t i = 0; i < d->n; i++) {
         if (!(d->rows[i].worth > 0))
             continue;
         int at_x = (int)lround(tt__axis_at(x, (double)i + 1) / grid) * grid;
         int at_y = (int)lround(tt__axis_at(y, d->rows[i].worth) / grid) * grid;
-        unsigned char *here = &drawn[at_y * TT__FIGURE_WIDTH + at_x];
-        if (!*here && out)
+        if (drawn[at_y][at_x])
+            continue;
+        if (out)
             tt__str_addf(out, "m%d %dh0", at_x - from_x, at_y - from_y);
-        if (!*here) {
-            n++;
-            from_x = at_x;
-            from_y = at_y;
-        }
-        *here = 1;
+        drawn[at_y][at_x] = true;
+        n++;
+        from_x = at_x;
+        from_y = at_y;
     }
     return n;
 }
 
 /* The grid becomes coarser until there are few enough. */
 static void add_dots(tt__str *out, const tt__details *d, const tt__axis *x, const tt__axis *y) {
-    unsigned char *drawn = malloc(TT__FIGURE_WIDTH * SEARCH_HEIGHT);
     int grid = 1;
-    if (!drawn) {
-        out->failed = true;
-        return;
-    }
-    while (grid < 8 && put_dots(NULL, d, x, y, grid, drawn) > DOTS_MAX)
+    while (grid < 8 && put_dots(NULL, d, x, y, grid) > DOTS_MAX)
         grid++;
     tt__str_addf(out, "<path class=\"dots%s\" d=\"", d->n < FEW || grid > 2 ? " few" : "");
-    put_dots(out, d, x, y, grid, drawn);
+    put_dots(out, d, x, y, grid);
     tt__str_add(out, "\"/>");
-    free(drawn);
 }
 
 static void add_best(tt__str *out, const tt__details *d, const tt__axis *x, const tt__axis *y) {

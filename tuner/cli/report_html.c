@@ -23,16 +23,6 @@ const char *tt__html_problem(char out[TT__HTML_PROBLEM_MAX], const tt__problem *
     return out;
 }
 
-/* The settings, each unbreakable. */
-void tt__html_config(tt__str *out, const char *config) {
-    char one[TT__CONFIG_MAX];
-    for (size_t n; *config; config += n + strspn(config + n, " ")) {
-        n = strcspn(config, " ");
-        snprintf(one, sizeof one, "%.*s", (int)n, config);
-        tt__html_wrap(out, "<code>", one, "</code> ");
-    }
-}
-
 void tt__html_fact(tt__str *out, const char *term, const char *fmt, ...) {
     va_list args;
     tt__html_wrap(out, "<div><dt>", term, "</dt><dd>");

@@ -14,8 +14,6 @@ const char *tt__html_problem(char out[TT__HTML_PROBLEM_MAX], const tt__problem *
 enum { TT__HTML_SUBJECT_MAX = TT__GPU_NAME_MAX + TT__PATH_MAX + 48 };
 void tt__html_subject(char out[TT__HTML_SUBJECT_MAX], const tt__report *r, const tt__subject *s);
 
-/* The settings of a configuration, each unbreakable. */
-void tt__html_config(tt__str *out, const char *config);
 /* An item of a list of facts. */
 void tt__html_fact(tt__str *out, const char *term, const char *fmt, ...)
     __attribute__((format(printf, 3, 4)));

@@ -191,6 +191,16 @@ static void add_facts(tt__str *out, const tt__details *d) {
     tt__str_add(out, "</dl>\n");
 }
 
+/* The settings, each unbreakable. */
+static void add_config(tt__str *out, const char *config) {
+    char one[TT__CONFIG_MAX];
+    for (size_t n; *config; config += n + strspn(config + n, " ")) {
+        n = strcspn(config, " ");
+        snprintf(one, sizeof one, "%.*s", (int)n, config);
+        tt__html_wrap(out, "<code>", one, "</code> ");
+    }
+}
+
 tt_status tt__html_problem_section(tt__str *out, const tt__report *r, const tt__page_item *item) {
     const tt__winner *w = item->w;
     const tt__subject *s = item->s;
@@ -207,7 +217,7 @@ tt_status tt__html_problem_section(tt__str *out, const tt__report *r, const tt__
             tt__html_wrap(out, " <small>", where, "</small>");
         }
         tt__html_wrap(out, "</h2>\n<p class=winner><b>", w->kernel, "</b> ");
-        tt__html_config(out, w->config);
+        add_config(out, w->config);
         tt__str_add(out, "</p>\n");
         add_facts(out, d);
         if (d->n == 0)

@@ -10,7 +10,7 @@
 #include "base/clean.h"
 #include "base/number.h"
 
-enum { TEXT_MAX = 1000, ROW = 34 };
+enum { TEXT_MAX = 1000, ROW = 34, TICKS_MAX = 8 };
 
 /* ---- Text -------------------------------------------------------------------------------------------- */
 
@@ -112,13 +112,14 @@ double tt__axis_at(const tt__axis *a, double value) {
     return a->from + (a->to - a->from) * fmin(fmax(part, 0), 1);
 }
 
-static size_t add_tick(const tt__axis *a, double ticks[TT__TICKS_MAX], size_t n, double value) {
-    if (value >= a->low * (1 - 1e-9) && value <= a->high * (1 + 1e-9) && n < TT__TICKS_MAX)
+static size_t add_tick(const tt__axis *a, double ticks[TICKS_MAX], size_t n, double value) {
+    if (value >= a->low * (1 - 1e-9) && value <= a->high * (1 + 1e-9) && n < TICKS_MAX)
         ticks[n++] = value;
     return n;
 }
 
-size_t tt__axis_ticks(const tt__axis *a, double ticks[TT__TICKS_MAX]) {
+/* Fills in round values within the axis. Returns the number of them. */
+static size_t find_ticks(const tt__axis *a, double ticks[TICKS_MAX]) {
     static const double steps[] = {1, 2, 5};
     size_t n = 0;
     if (!isfinite(a->low) || !isfinite(a->high) || !(a->high > a->low) || (a->log && !(a->low > 1e-300)))
@@ -132,8 +133,8 @@ size_t tt__axis_ticks(const tt__axis *a, double ticks[TT__TICKS_MAX]) {
     }
     double rough = (a->high - a->low) / 4.5, step = pow(10, floor(log10(rough > 0 ? rough : 1)));
     step *= rough / step > 5 ? 10 : rough / step > 2 ? 5 : rough / step > 1 ? 2 : 1;
-    for (double i = fmax(ceil(a->low / step - 1e-9), 0);
-         i * step <= a->high * (1 + 1e-9) && n < TT__TICKS_MAX; i++)
+    for (double i = fmax(ceil(a->low / step - 1e-9), 0); i * step <= a->high * (1 + 1e-9) && n < TICKS_MAX;
+         i++)
         n = add_tick(a, ticks, n, i * step);
     return n;
 }
@@ -151,9 +152,9 @@ static void label(char out[48], double value, const char *unit) {
 }
 
 void tt__axis_draw_y(tt__str *out, const tt__axis *y, const tt__axis *x, const char *unit) {
-    double ticks[TT__TICKS_MAX];
+    double ticks[TICKS_MAX];
     char text[48];
-    for (size_t i = 0, n = tt__axis_ticks(y, ticks); i < n; i++) {
+    for (size_t i = 0, n = find_ticks(y, ticks); i < n; i++) {
         double at = tt__axis_at(y, ticks[i]);
         label(text, ticks[i], unit);
         tt__svg_line(out, x->from, at, x->to, at, "grid");
@@ -162,9 +163,9 @@ void tt__axis_draw_y(tt__str *out, const tt__axis *y, const tt__axis *x, const c
 }
 
 void tt__axis_draw_x(tt__str *out, const tt__axis *x, double below, const char *unit) {
-    double ticks[TT__TICKS_MAX];
+    double ticks[TICKS_MAX];
     char text[48];
-    for (size_t i = 0, n = tt__axis_ticks(x, ticks); i < n; i++) {
+    for (size_t i = 0, n = find_ticks(x, ticks); i < n; i++) {
         label(text, ticks[i], unit);
         tt__svg_text(out, tt__axis_at(x, ticks[i]), below, "tick mid", "%s", text);
     }

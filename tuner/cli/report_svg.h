@@ -35,9 +35,6 @@ typedef struct tt__axis {
     bool log;
 } tt__axis;
 double tt__axis_at(const tt__axis *a, double value);
-/* Fills in round values within the axis; the number of them, at most TT__TICKS_MAX. */
-enum { TT__TICKS_MAX = 8 };
-size_t tt__axis_ticks(const tt__axis *a, double ticks[TT__TICKS_MAX]);
 /* Grid lines with labels: `unit` "us" becomes "1 ms" where that is shorter. */
 void tt__axis_draw_y(tt__str *out, const tt__axis *y, const tt__axis *x, const char *unit);
 void tt__axis_draw_x(tt__str *out, const tt__axis *x, double below, const char *unit);
