@@ -50,7 +50,7 @@ typedef struct filter {
     const char *text; /* hash of --kernel; NULL: any */
     size_t n;         /* 0: any */
     tt__problem *problems;
-    char hash[TT__HASH_SIZE], name[TT__NAME_MAX];
+    char hash[TT__HASH_SIZE];
 } filter;
 
 static tt_status add_problem(filter *f, const tt__problem *p, bool warm) {
@@ -60,41 +60,34 @@ static tt_status add_problem(filter *f, const tt__problem *p, bool warm) {
     return TT_OK;
 }
 
-static tt_status of_kernel(filter *f, const tt__cli_args *args) {
-    tt__template *t;
-    tt__problem p;
-    TT_TRY(tt__template_load(&t, args->kernel_file));
-    tt_status status = t->own ? TT_OK
-                              : tt__fail(TT_E_INVALID, "%s is a template for `op %s`: give --op %s",
-                                         args->kernel_file, t->op, t->op);
-    tt__copy(f->hash, sizeof f->hash, t->hash);
-    f->text = f->hash;
-    for (size_t i = 0; status == TT_OK && i < args->n_texts; i++) {
-        status = tt__operation_problem(&p, t->own, t->op, args->texts[i]);
-        if (status == TT_OK)
-            status = add_problem(f, &p, args->warm);
-    }
-    tt__template_free(&t);
-    return status;
-}
-
 static tt_status open_filter(filter *f, const tt__cli_args *args) {
+    tt__template *own = NULL;
+    const tt__operation *op = NULL;
     tt__problem p;
-    const tt__operation *op;
+    tt_status status = TT_OK;
+    if (args->kernel_file) {
+        TT_TRY(tt__template_load(&own, args->kernel_file));
+        op = own->own;
+        if (!op)
+            TT_GOTO(tt__fail(TT_E_INVALID, "%s is a template for `op %s`: give --op %s", args->kernel_file,
+                             own->op, own->op));
+        tt__copy(f->hash, sizeof f->hash, own->hash);
+        f->text = f->hash;
+    } else if (args->op) {
+        f->op = args->op;
+        TT_GOTO(tt__operation_builtin(&op, args->op));
+    }
     for (size_t i = 0; i < args->n_problems; i++) {
-        TT_TRY(tt__matrix_problem(&p, &args->problems[i]));
-        TT_TRY(add_problem(f, &p, false));
+        TT_GOTO(tt__matrix_problem(&p, &args->problems[i]));
+        TT_GOTO(add_problem(f, &p, args->warm));
     }
-    if (args->kernel_file)
-        return of_kernel(f, args);
-    f->op = args->op;
-    if (args->op)
-        TT_TRY(tt__operation_builtin(&op, args->op));
     for (size_t i = 0; i < args->n_texts; i++) {
-        TT_TRY(tt__operation_problem(&p, op, args->op, args->texts[i]));
-        TT_TRY(add_problem(f, &p, args->warm));
+        TT_GOTO(tt__operation_problem(&p, op, own ? own->op : args->op, args->texts[i]));
+        TT_GOTO(add_problem(f, &p, args->warm));
     }
-    return TT_OK;
+out:
+    tt__template_free(&own);
+    return status;
 }
 
 static bool asked_for(const filter *f, const tt__problem *p) {
