@@ -3,6 +3,7 @@
 #include "tuner/cli/check.h"
 
 #include <inttypes.h>
+#include <stdio.h>
 #include <stdlib.h>
 
 #include "tuner/cli/table.h"

@@ -280,14 +280,14 @@ void tt__cli_json_problem(tt__json *j, const tt__problem *p) {
         tt__json_int(j, "unverified", 1);
 }
 
-static int flow_words(FILE *f, const char *line, int n, int indent, int used) {
+static int flow_words(const char *line, int n, int indent, int used) {
     for (const char *end = line + n; line < end;) {
         int word = (int)strcspn(line, " \n");
         if (used && indent + used + 1 + word > TT__COLUMNS - 1) {
-            fprintf(f, "\n%*s", indent, "");
+            printf("\n%*s", indent, "");
             used = 0;
         }
-        fprintf(f, "%s%.*s", used ? " " : "", word, line);
+        printf("%s%.*s", used ? " " : "", word, line);
         used += word + (used ? 1 : 0);
         line += word;
         line += strspn(line, " \n");
@@ -295,17 +295,17 @@ static int flow_words(FILE *f, const char *line, int n, int indent, int used) {
     return used;
 }
 
-void tt__cli_flow(FILE *f, const char *text, int indent) {
+void tt__cli_flow(const char *text, int indent) {
     int used = 0;
     for (int n; *text; text += n + (text[n] == '\n')) {
         n = (int)strcspn(text, "\n");
         if (n && *text != ' ') {
-            used = flow_words(f, text, n, indent, used);
+            used = flow_words(text, n, indent, used);
             continue;
         }
-        fprintf(f, "%s%.*s\n", used ? "\n" : "", n, text);
+        printf("%s%.*s\n", used ? "\n" : "", n, text);
         used = 0;
     }
     if (used)
-        fputc('\n', f);
+        putchar('\n');
 }

@@ -92,7 +92,7 @@ static int print_text(const tt_choice *c, const tt__cli_args *args) {
                        : strcmp(c->layer, "shipped") == 0 ? "what comes with tiletune"
                        : args->lock                       ? args->lock
                                                           : "your store");
-    tt_status status = tt__table_print(&t, stdout, 0);
+    tt_status status = tt__table_print(&t, 0);
     tt__table_free(&t);
     return tt__cli_fail(status);
 }

@@ -180,7 +180,7 @@ static tt_status print_winner(const tt__winner *w, const tt__origin *from, const
                    w->problem.unverified ? "; its results were not verified" : "");
     tt_status status = tt__spark_can(STDOUT_FILENO) ? add_curve(&t, screened) : TT_OK;
     if (status == TT_OK)
-        status = tt__table_print(&t, stdout, tt__cli_columns(STDOUT_FILENO));
+        status = tt__table_print(&t, tt__cli_columns(STDOUT_FILENO));
     tt__table_free(&t);
     return status;
 }

@@ -10,16 +10,16 @@
 #include "tuner/cli/options.h"
 #include "tuner/cli/pages.h"
 
-static void print_option(FILE *f, const tt__cli_option *o) {
+static void print_option(const tt__cli_option *o) {
     enum { HELP_COLUMN = 28 };
     char left[64];
     snprintf(left, sizeof left, "  %s--%s%s%s", strcmp(o->name, "help") == 0 ? "-h, " : "", o->name,
              o->arg ? " " : "", o->arg ? o->arg : "");
     bool fits = strlen(left) < HELP_COLUMN;
-    fprintf(f, "%-*s", fits ? HELP_COLUMN : 0, left);
+    printf("%-*s", fits ? HELP_COLUMN : 0, left);
     if (!fits)
-        fprintf(f, "\n%*s", HELP_COLUMN, "");
-    tt__cli_flow(f, o->help, HELP_COLUMN);
+        printf("\n%*s", HELP_COLUMN, "");
+    tt__cli_flow(o->help, HELP_COLUMN);
 }
 
 static void print_commands(FILE *f) {
@@ -33,16 +33,16 @@ static void print_help(const tt__cli_command *c) {
     char head[256];
     snprintf(head, sizeof head, "tune%s%s: %s", *c->name ? " " : "", c->name, c->summary);
     printf("Usage: %s\n\n", c->usage);
-    tt__cli_flow(stdout, head, 0);
+    tt__cli_flow(head, 0);
     printf("\nOptions:\n");
     for (const tt__cli_option *o = c->options; o->name; o++)
-        print_option(stdout, o);
+        print_option(o);
     printf("\n");
     if (!*c->name) {
         print_commands(stdout);
         printf("\n");
     }
-    tt__cli_flow(stdout, c->notes, 0);
+    tt__cli_flow(c->notes, 0);
 }
 
 static int print_short_help(void) {

@@ -97,28 +97,26 @@ typedef struct layout {
     bool below, colour;
 } layout;
 
-static void print_text(FILE *f, const char *text, size_t n, const char *colour) {
-    fprintf(f, "%s%.*s%s", colour, (int)n, text, *colour ? "\033[0m" : "");
+static void print_text(const char *text, size_t n, const char *colour) {
+    printf("%s%.*s%s", colour, (int)n, text, *colour ? "\033[0m" : "");
 }
 
-static void print_below(const tt__table *t, FILE *f, const layout *l, const char *const cells[],
-                        const char *colour) {
+static void print_below(const tt__table *t, const layout *l, const char *const cells[], const char *colour) {
     enum { INDENT = 4 };
     size_t used = 0;
     for (size_t c = 0; c < t->n_columns; c++)
         for (const char *rest = t->columns[c].fit == TT__BELOW ? cells[c] : ""; *rest;) {
             size_t n = strcspn(rest, " "), gap = rest == cells[c] ? GAP : 1;
             bool fits = used && used + gap + n <= l->limit;
-            fprintf(f, "%s%*s", used && !fits ? "\n" : "", fits ? (int)gap : INDENT, "");
-            print_text(f, rest, n, l->colour && !*colour && rest == cells[c] ? colour_of(rest) : colour);
+            printf("%s%*s", used && !fits ? "\n" : "", fits ? (int)gap : INDENT, "");
+            print_text(rest, n, l->colour && !*colour && rest == cells[c] ? colour_of(rest) : colour);
             used = (fits ? used + gap : INDENT) + n;
             rest += n + strspn(rest + n, " ");
         }
-    fprintf(f, used ? "\n" : "");
+    printf(used ? "\n" : "");
 }
 
-static void print_row(const tt__table *t, FILE *f, const layout *l, const char *const cells[],
-                      const char *colour) {
+static void print_row(const tt__table *t, const layout *l, const char *const cells[], const char *colour) {
     const char *rest[TT__TABLE_COLUMNS_MAX];
     for (size_t c = 0; c < t->n_columns; c++)
         rest[c] = l->below && t->columns[c].fit == TT__BELOW ? NULL : cells[c];
@@ -133,21 +131,21 @@ static void print_row(const tt__table *t, FILE *f, const layout *l, const char *
             size_t used = tt__spark_columns(rest[c], n);
             size_t fill = used < l->widths[c] ? l->widths[c] - used : 0;
             if (n) {
-                fprintf(f, "%*s", (int)(pending + (t->columns[c].right ? fill : 0)), "");
-                print_text(f, rest[c], n, l->colour && !*colour && c > 0 ? colour_of(rest[c]) : colour);
+                printf("%*s", (int)(pending + (t->columns[c].right ? fill : 0)), "");
+                print_text(rest[c], n, l->colour && !*colour && c > 0 ? colour_of(rest[c]) : colour);
             }
             pending = n ? (t->columns[c].right ? 0 : fill) + GAP : pending + fill + GAP;
             rest[c] += n;
             rest[c] += strspn(rest[c], " ");
             more = more || *rest[c];
         }
-        fputc('\n', f);
+        putchar('\n');
     }
     if (l->below)
-        print_below(t, f, l, cells, colour);
+        print_below(t, l, cells, colour);
 }
 
-tt_status tt__table_print(const tt__table *t, FILE *f, int width) {
+tt_status tt__table_print(const tt__table *t, int width) {
     if (t->failed)
         return tt__fail_memory(0);
     layout l = {.limit = width > 0 ? (size_t)width : 0, .colour = tt__table_colour(width)};
@@ -159,14 +157,14 @@ tt_status tt__table_print(const tt__table *t, FILE *f, int width) {
         titled = titled || *titles[c];
     }
     if (titled)
-        print_row(t, f, &l, titles, l.colour ? "\033[1m" : "");
+        print_row(t, &l, titles, l.colour ? "\033[1m" : "");
     for (size_t i = 0; i + t->n_columns <= t->n_cells; i += t->n_columns)
-        print_row(t, f, &l, (const char *const *)&t->cells[i], "");
+        print_row(t, &l, (const char *const *)&t->cells[i], "");
     return TT_OK;
 }
 
 tt_status tt__table_show(tt__table *t) {
-    tt_status status = tt__table_print(t, stdout, tt__cli_columns(STDOUT_FILENO));
+    tt_status status = tt__table_print(t, tt__cli_columns(STDOUT_FILENO));
     tt__table_free(t);
     return status;
 }

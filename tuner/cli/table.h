@@ -6,7 +6,6 @@
 
 #include <stdbool.h>
 #include <stddef.h>
-#include <stdio.h>
 
 #include "base/status.h"
 
@@ -37,12 +36,12 @@ typedef struct tt__table {
 void tt__table_cell(tt__table *t, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 /* A row of two cells: a name, and a formatted text. */
 #define TT__TABLE_PAIR(t, name, ...) (tt__table_cell(t, "%s", name), tt__table_cell(t, __VA_ARGS__))
-/* Prints within `width` columns of a terminal, with titles and states in colour unless NO_COLOR is set; 0: as
- * wide as it is, and plain. */
+/* Prints on standard output within `width` columns of a terminal, with titles and states in colour unless
+ * NO_COLOR is set; 0: as wide as it is, and plain. */
 bool tt__table_colour(int width);
-tt_status tt__table_print(const tt__table *t, FILE *f, int width);
+tt_status tt__table_print(const tt__table *t, int width);
 void tt__table_free(tt__table *t);
-/* Prints it on standard output within the terminal's width, and frees it. */
+/* Prints it within the terminal's width, and frees it. */
 tt_status tt__table_show(tt__table *t);
 
 #endif
