@@ -4,19 +4,20 @@
 #include "tuner/cli/options.h"
 #include "tuner/cli/sharing.h"
 
-static tt_status merge(const tt__cli_args *args) {
+static int run(const tt__cli_args *args) {
     const char *into = args->files[0];
     tt__store *to = NULL;
     tt__merged report = {0};
     bool is_new;
-    TT_TRY(tt__sharing_open(&to, into, &is_new));
-    tt_status status = tt__sharing_take(to, args->files + 1, args->n_files - 1, true, NULL, &report);
+    tt_status status = tt__sharing_open(&to, into, &is_new);
+    if (status == TT_OK)
+        status = tt__sharing_take(to, args->files + 1, args->n_files - 1, true, NULL, &report);
     if (status == TT_OK)
         tt__sharing_print(&report, into);
     else
         tt__sharing_discard(&to, is_new);
     tt__store_close(&to);
-    return status;
+    return tt__cli_fail(status);
 }
 
 static tt_status check(const tt__cli_args *args) {
@@ -24,10 +25,6 @@ static tt_status check(const tt__cli_args *args) {
                ? TT_OK
                : tt__fail(TT_E_INVALID, "which files? name the one to write and then those to read, as "
                                         "in \"tune merge all.db a.db b.db\"");
-}
-
-static int run(const tt__cli_args *args) {
-    return tt__cli_fail(merge(args));
 }
 
 static const tt__cli_option options[] = {
