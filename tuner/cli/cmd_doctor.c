@@ -107,12 +107,10 @@ static void check_devices(examination *e) {
 
 /* Is `cc` one of "80 86 90"? */
 static bool lists(const char *archs, int cc) {
-    for (const char *p = archs; *p;) {
-        char *end;
-        if (strtol(p, &end, 10) == cc)
+    char *end;
+    for (long arch; (arch = strtol(archs, &end, 10)) != 0; archs = end)
+        if (arch == cc)
             return true;
-        p = end > p ? end : p + 1;
-    }
     return false;
 }
 
