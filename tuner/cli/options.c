@@ -64,17 +64,16 @@ static tt_status apply(tt__cli_args *args, const tt__cli_option *o, const char *
 }
 
 tt_problem tt__cli_problem(const tt__cli_args *args, int64_t rows, int64_t cols) {
-    tt_problem p = TT_INIT(tt_problem);
-    p.rows = rows;
-    p.cols = cols;
-    p.elem_size = args->elem_size ? args->elem_size : 4;
-    p.batch = args->batch;
-    p.lds = args->lds;
-    p.ldd = args->ldd;
-    p.align = (int)args->align;
-    p.in_place = args->in_place;
-    p.warm = args->warm;
-    return p;
+    return (tt_problem){.size = sizeof(tt_problem),
+                        .rows = rows,
+                        .cols = cols,
+                        .elem_size = args->elem_size ? args->elem_size : 4,
+                        .batch = args->batch,
+                        .lds = args->lds,
+                        .ldd = args->ldd,
+                        .align = (int)args->align,
+                        .in_place = args->in_place,
+                        .warm = args->warm};
 }
 
 /* --permute and --dims as a permutation, checked. */

@@ -38,10 +38,8 @@ static tt_status add_problem(tt__cli_args *args, int64_t rows, int64_t cols) {
         if (args->problems[i].rows == rows && args->problems[i].cols == cols)
             return TT_OK;
     TT_TRY(TT__GROW(args->problems, args->n_problems));
-    tt_problem *p = &args->problems[args->n_problems++];
-    *p = (tt_problem)TT_INIT(tt_problem);
-    p->rows = rows;
-    p->cols = cols;
+    args->problems[args->n_problems++] =
+        (tt_problem){.rows = rows, .cols = cols}; /* options.c adds the rest */
     return TT_OK;
 }
 
