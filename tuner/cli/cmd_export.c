@@ -89,16 +89,12 @@ static tt_status export_database(const tt__cli_args *args) {
         TT_GOTO(tt__store_find_gpu(store, args->gpu, &gpu, &opts.gpu_id));
     TT_GOTO(tt__sharing_create(&to, args->database, "use \"tune merge\"", &is_new));
     TT_GOTO(tt__store_begin(to));
-    status = tt__store_merge(to, store, &opts, &report);
-    if (status == TT_OK)
-        status = tt__str_check(&lost);
-    if (status == TT_OK)
-        status = tt__store_commit(to);
-    if (status == TT_OK)
-        tt__sharing_print(&report, args->database);
-    else
-        tt__sharing_discard(&to, is_new);
-    if (status == TT_OK && lost.len)
+    TT_GOTO(tt__store_merge(to, store, &opts, &report));
+    TT_GOTO(tt__str_check(&lost));
+    TT_GOTO(tt__store_commit(to));
+    tt__sharing_print(&report, args->database);
+    is_new = false; /* it stays */
+    if (lost.len)
         status =
             tt__fail(TT_E_DB,
                      "%s: left out what cannot be read: %s. \"tune check\" says what is wrong; %s has all "
@@ -106,7 +102,7 @@ static tt_status export_database(const tt__cli_args *args) {
                      tt__store_path(store), tt__str_text(&lost), args->database);
 out:
     tt__str_free(&lost);
-    tt__store_close(&to);
+    tt__sharing_discard(&to, is_new);
     tt__store_close(&store);
     return status;
 }

@@ -111,13 +111,11 @@ static int run(const tt__cli_args *args) {
     tt_status status;
     TT_GOTO(tt__cli_store_path(&path, args));
     TT_GOTO(tt__sharing_open(&store, tt__str_text(&path), &is_new));
-    status = take_all(store, args, &report);
-    if (status == TT_OK)
-        tt__sharing_print(&report, tt__str_text(&path));
-    else
-        tt__sharing_discard(&store, is_new);
+    TT_GOTO(take_all(store, args, &report));
+    tt__sharing_print(&report, tt__str_text(&path));
+    is_new = false; /* it stays */
 out:
-    tt__store_close(&store);
+    tt__sharing_discard(&store, is_new);
     tt__str_free(&path);
     return tt__cli_fail(status);
 }

@@ -9,14 +9,13 @@ static int run(const tt__cli_args *args) {
     tt__store *to = NULL;
     tt__merged report = {0};
     bool is_new;
-    tt_status status = tt__sharing_open(&to, into, &is_new);
-    if (status == TT_OK)
-        status = tt__sharing_take(to, args->files + 1, args->n_files - 1, true, NULL, &report);
-    if (status == TT_OK)
-        tt__sharing_print(&report, into);
-    else
-        tt__sharing_discard(&to, is_new);
-    tt__store_close(&to);
+    tt_status status;
+    TT_GOTO(tt__sharing_open(&to, into, &is_new));
+    TT_GOTO(tt__sharing_take(to, args->files + 1, args->n_files - 1, true, NULL, &report));
+    tt__sharing_print(&report, into);
+    is_new = false; /* it stays */
+out:
+    tt__sharing_discard(&to, is_new);
     return tt__cli_fail(status);
 }
 
