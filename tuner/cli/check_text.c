@@ -4,7 +4,6 @@
 
 #include <inttypes.h>
 #include <stdio.h>
-#include <stdlib.h>
 
 #include "tuner/cli/table.h"
 
@@ -41,12 +40,12 @@ static tt_status print_operation(const tt__examined *e) {
                                          {"bytes", true, false}};
     tt__table table = {.n_columns = 5, .columns = columns};
     const tt__operation *operation = e->t->own;
-    tt__workload *w = operation ? malloc(sizeof *w) : NULL;
+    tt__workload w;
     if (!operation)
         return TT_OK;
-    tt_status status = w ? tt__workload_of(w, e->t, &e->gpu, &e->p) : tt__fail_memory(sizeof *w);
-    for (int i = 0; status == TT_OK && i < w->n; i++) {
-        const tt__array *a = &w->arrays[i];
+    tt_status status = tt__workload_of(&w, e->t, &e->gpu, &e->p);
+    for (int i = 0; status == TT_OK && i < w.n; i++) {
+        const tt__array *a = &w.arrays[i];
         tt__table_cell(&table, "%s", a->name);
         tt__table_cell(&table, "%s", tt__directions[a->direction]);
         tt__table_cell(&table, "%s", tt__types[a->type].name);
@@ -54,7 +53,6 @@ static tt_status print_operation(const tt__examined *e) {
         tt__table_cell(&table, form, (long long)a->count);
         tt__table_cell(&table, form, (long long)tt__array_bytes(a));
     }
-    free(w);
     printf("\n");
     if (status == TT_OK)
         status = tt__table_show(&table);
