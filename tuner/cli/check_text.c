@@ -17,16 +17,13 @@ static tt_status print_params(const tt__template *t) {
         tt__str values = {0};
         for (size_t v = 0; v < t->params[i].n_values; v++)
             tt__str_addf(&values, "%s%s", v ? " " : "", t->params[i].values[v]);
-        tt__table_cell(&table, "%s", t->params[i].name);
-        tt__table_cell(&table, "%s", t->params[i].runtime ? "run time" : "macro");
-        tt__table_cell(&table, "%s", tt__str_text(&values));
+        TT__TABLE_TEXTS(&table, t->params[i].name, t->params[i].runtime ? "run time" : "macro",
+                        tt__str_text(&values));
         tt__str_free(&values);
     }
-    for (size_t i = 0; i < t->n_derived; i++) {
-        tt__table_cell(&table, "%s", t->derived[i].name);
-        tt__table_cell(&table, t->derived[i].macro ? "derived" : "let");
-        tt__table_cell(&table, "%s", t->derived[i].value.text);
-    }
+    for (size_t i = 0; i < t->n_derived; i++)
+        TT__TABLE_TEXTS(&table, t->derived[i].name, t->derived[i].macro ? "derived" : "let",
+                        t->derived[i].value.text);
     printf("\n");
     return tt__table_show(&table);
 }
@@ -46,9 +43,7 @@ static tt_status print_operation(const tt__examined *e) {
     tt_status status = tt__workload_of(&w, e->t, &e->gpu, &e->p);
     for (int i = 0; status == TT_OK && i < w.n; i++) {
         const tt__array *a = &w.arrays[i];
-        tt__table_cell(&table, "%s", a->name);
-        tt__table_cell(&table, "%s", tt__directions[a->direction]);
-        tt__table_cell(&table, "%s", tt__types[a->type].name);
+        TT__TABLE_TEXTS(&table, a->name, tt__directions[a->direction], tt__types[a->type].name);
         const char *form = !a->count ? "-" : a->by_config ? "<=%lld" : "%lld";
         tt__table_cell(&table, form, (long long)a->count);
         tt__table_cell(&table, form, (long long)tt__array_bytes(a));
@@ -96,9 +91,7 @@ static tt_status print_survey(const tt__examined *e) {
         if (i == TT__PART_REGS && !e->t->max_regs.text)
             continue;
         tt__table_cell(&table, "%zu", e->survey.beyond[i]);
-        tt__table_cell(&table, "%s", "");
-        tt__table_cell(&table, "%s", "");
-        tt__table_cell(&table, "%s", tt__check_parts[i].text);
+        TT__TABLE_TEXTS(&table, "", "", tt__check_parts[i].text);
     }
     printf("\n");
     return tt__table_show(&table);

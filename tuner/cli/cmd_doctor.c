@@ -265,19 +265,15 @@ static tt_status print_text(const examination *e, const char *verdict) {
         if (f->brief && i + 1 < e->n && e->findings[i + 1].brief)
             continue;
         if (f->brief) {
-            tt__table_cell(&t, "templates");
-            tt__table_cell(&t, "ok");
+            TT__TABLE_TEXTS(&t, "templates", "ok");
             tt__table_cell(&t, "%zu are built in; --json lists them", n_brief);
             n_brief = 0;
             continue;
         }
-        tt__table_cell(&t, "%s", f->name);
-        tt__table_cell(&t, "%s", f->good ? "ok" : "PROBLEM");
-        tt__table_cell(&t, "%s", tt__str_text(&f->text));
+        TT__TABLE_TEXTS(&t, f->name, f->good ? "ok" : "PROBLEM", tt__str_text(&f->text));
         if (!*f->todo)
             continue;
-        tt__table_cell(&t, "%s", "");
-        tt__table_cell(&t, "%s", "");
+        TT__TABLE_TEXTS(&t, "", "");
         tt__table_cell(&t, "-> %s", f->todo);
     }
     tt_status status = tt__table_show(&t);

@@ -105,9 +105,7 @@ static tt_status print_rows(const char *title, const rows *all, const tt__proble
         return TT_OK;
     for (size_t i = 0; i < all->n && i < shown; i++) {
         const row *r = &all->items[i];
-        tt__table_cell(&t, "%s", r->kernel);
-        tt__table_cell(&t, "%s", r->config);
-        tt__table_cell(&t, "%s", tt__cli_time(r->trial.time_us).text);
+        TT__TABLE_TEXTS(&t, r->kernel, r->config, tt__cli_time(r->trial.time_us).text);
         double gbps = tt__problem_gbps(p, r->trial.time_us);
         tt__table_cell(&t, gbps > 0 ? "%.0f" : "-", gbps);
         spread(text, sizeof text, &r->trial);

@@ -150,12 +150,10 @@ static void add_rung_row(tt__table *t, tt__rung_id id, const tt__rung *rung, dou
     char bar[TT__SPARK_BYTES];
     if (most > 0)
         tt__table_cell(t, "%s", tt__spark_bar(bar, rung->gbps / most, BAR));
-    tt__table_cell(t, "%s", tt__rungs[id].title);
-    tt__table_cell(t, "%s", tt__cli_time(rung->trial.time_us).text);
+    TT__TABLE_TEXTS(t, tt__rungs[id].title, tt__cli_time(rung->trial.time_us).text);
     tt__table_cell(t, measured(rung) ? "%.0f" : "-", rung->gbps);
     tt__table_cell(t, rung->speedup > 0 ? "%.2fx" : "-", rung->speedup);
-    tt__table_cell(t, "%s", tt__cli_percent(rung->copy_fraction).text);
-    tt__table_cell(t, "%s", tt__cli_percent(rung->peak_fraction).text);
+    TT__TABLE_TEXTS(t, tt__cli_percent(rung->copy_fraction).text, tt__cli_percent(rung->peak_fraction).text);
     tt__table_cell(t, rung->occupancy > 0 ? "%.0f%%" : "-", rung->occupancy * 100);
     tt__table_cell(t, rung->trial.regs > 0 ? "%d" : "-", rung->trial.regs);
     tt__table_cell(t, "%d", rung->shared_bytes);

@@ -113,8 +113,7 @@ static void add_result_row(tt__table *t, const tt_result *r, const char *op, boo
         tt__table_cell(t, "%s", *r->metrics ? r->metrics : "-");
     else
         tt__table_cell(t, r->gbps > 0 ? "%.0f" : "-", r->gbps);
-    tt__table_cell(t, "%s", tt__cli_percent(r->copy_fraction).text);
-    tt__table_cell(t, "%s", tt__cli_percent(r->peak_fraction).text);
+    TT__TABLE_TEXTS(t, tt__cli_percent(r->copy_fraction).text, tt__cli_percent(r->peak_fraction).text);
     tt__table_cell(t, r->speedup_vs_default > 0 ? "%.2fx" : "-", r->speedup_vs_default);
     tt__table_cell(t, "%s%s", tt_source_name(r->source), r->unverified ? ", not verified" : "");
 }

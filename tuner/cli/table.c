@@ -30,6 +30,11 @@ void tt__table_cell(tt__table *t, const char *fmt, ...) {
     t->cells[t->n_cells++] = text;
 }
 
+void tt__table_texts(tt__table *t, const char *const texts[]) {
+    for (; *texts; texts++)
+        tt__table_cell(t, "%s", *texts);
+}
+
 void tt__table_free(tt__table *t) {
     for (size_t i = 0; i < t->n_cells; i++)
         free(t->cells[i]);

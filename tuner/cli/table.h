@@ -34,6 +34,9 @@ typedef struct tt__table {
 
 /* Fills the next cell, row by row from left to right. Does nothing after a failed allocation. */
 void tt__table_cell(tt__table *t, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
+/* Fills the next cells with texts. */
+#define TT__TABLE_TEXTS(t, ...) tt__table_texts(t, (const char *const[]){__VA_ARGS__, NULL})
+void tt__table_texts(tt__table *t, const char *const texts[]);
 /* A row of two cells: a name, and a formatted text. */
 #define TT__TABLE_PAIR(t, name, ...) (tt__table_cell(t, "%s", name), tt__table_cell(t, __VA_ARGS__))
 /* Prints on standard output within `width` columns of a terminal, with titles and states in colour unless
