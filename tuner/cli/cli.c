@@ -165,6 +165,11 @@ double tt__cli_known(double value) {
     return value > 0 ? value : (double)NAN;
 }
 
+void tt__cli_json_known(tt__json *j, const tt__cli_number *numbers) {
+    for (; numbers->key; numbers++)
+        tt__json_number(j, numbers->key, tt__cli_known(numbers->value), numbers->digits);
+}
+
 /* Can another file take the place of this one, whose real path is `real`? *old: the file; st_nlink is 0 if it
  * is new. A device, a pipe, a file that is open here (/dev/stdout), has a second name or another owner stays.
  */

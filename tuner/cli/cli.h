@@ -151,6 +151,14 @@ tt__short tt__cli_when(const char *format, int64_t unix_ms);
 void tt__cli_json_problem(tt__json *j, const tt__problem *p);
 /* For JSON: 0, which means unknown, becomes NaN, which is written as null. */
 double tt__cli_known(double value);
+/* Writes numbers into the open object: {key, value, digits}, ... 0 means unknown. */
+#define TT__JSON_KNOWN(j, ...) tt__cli_json_known(j, (const tt__cli_number[]){__VA_ARGS__, {NULL, 0, 0}})
+typedef struct tt__cli_number {
+    const char *key;
+    double value;
+    int digits;
+} tt__cli_number;
+void tt__cli_json_known(tt__json *j, const tt__cli_number *numbers);
 /* Writes a file. After a failure the old one is as it was, and no partial file remains. With the mode "wx" it
  * must be new. A file that cannot be replaced is written in place, and a failure leaves a part there: a
  * device, one in a read-only folder, and one that is mounted, is open here, or has a second name, another

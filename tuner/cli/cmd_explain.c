@@ -71,17 +71,11 @@ static void add_sass(tt__json *j, const tt__sass *s) {
 }
 
 static void add_facts(tt__json *j, const tt__explain_facts *f) {
-    tt__json_number(j, "moved_bytes", tt__cli_known(f->moved_bytes), 9);
-    tt__json_number(j, "in_bytes", tt__cli_known(f->in_bytes), 9);
-    tt__json_number(j, "out_bytes", tt__cli_known(f->out_bytes), 9);
-    tt__json_number(j, "copy_gbps", tt__cli_known(f->copy_gbps), 9);
-    tt__json_number(j, "copy_dram_gbps", tt__cli_known(f->copy_dram_gbps), 9);
-    tt__json_number(j, "launches", tt__cli_known(f->launches), 9);
-    tt__json_number(j, "blocks", tt__cli_known(f->blocks), 9);
-    tt__json_number(j, "threads", tt__cli_known(f->threads), 9);
-    tt__json_number(j, "regs", tt__cli_known(f->regs), 9);
-    tt__json_number(j, "resident_blocks", tt__cli_known(f->resident), 9);
-    tt__json_number(j, "occupancy", tt__cli_known(f->occupancy), 9);
+    TT__JSON_KNOWN(j, {"moved_bytes", f->moved_bytes, 9}, {"in_bytes", f->in_bytes, 9},
+                   {"out_bytes", f->out_bytes, 9}, {"copy_gbps", f->copy_gbps, 9},
+                   {"copy_dram_gbps", f->copy_dram_gbps, 9}, {"launches", f->launches, 9},
+                   {"blocks", f->blocks, 9}, {"threads", f->threads, 9}, {"regs", f->regs, 9},
+                   {"resident_blocks", f->resident, 9}, {"occupancy", f->occupancy, 9});
     tt__json_int(j, "shared_bytes", f->shared_bytes);
     tt__json_int(j, "local_bytes", f->counted.local_bytes);
     tt__json_int(j, "halves", f->halves);
@@ -135,14 +129,10 @@ static int print_json(const call *c) {
     tt__json_number(&j, "peak_gbps", tt__cli_known(e->gpu.peak_gbps), 7);
     tt__cli_json_problem(&j, &e->problem);
     tt__json_open(&j, "roofline", '{');
-    tt__json_number(&j, "gflops", tt__cli_known(e->gflops), 6);
-    tt__json_number(&j, "gbps", tt__cli_known(e->gbps), 6);
-    tt__json_number(&j, "copy_gbps", tt__cli_known(e->peaks.copy_gbps), 6);
-    tt__json_number(&j, "l2_gbps", tt__cli_known(e->peaks.l2_gbps), 6);
-    tt__json_number(&j, "fp32_gflops", tt__cli_known(e->peaks.fp32_gflops), 6);
-    tt__json_number(&j, "fp64_gflops", tt__cli_known(e->peaks.fp64_gflops), 6);
-    tt__json_number(&j, "fp16_gflops", tt__cli_known(e->peaks.fp16_gflops), 6);
-    tt__json_number(&j, "tensor_gflops", tt__cli_known(e->peaks.tensor_gflops), 6);
+    TT__JSON_KNOWN(&j, {"gflops", e->gflops, 6}, {"gbps", e->gbps, 6}, {"copy_gbps", e->peaks.copy_gbps, 6},
+                   {"l2_gbps", e->peaks.l2_gbps, 6}, {"fp32_gflops", e->peaks.fp32_gflops, 6},
+                   {"fp64_gflops", e->peaks.fp64_gflops, 6}, {"fp16_gflops", e->peaks.fp16_gflops, 6},
+                   {"tensor_gflops", e->peaks.tensor_gflops, 6});
     tt__json_close(&j, '}');
     tt__json_string(&j, "why_not_counted", why_not_counted(e));
     if (c->args->energy)

@@ -32,10 +32,8 @@ static void add_json(tt__json *j, const tt__winner *w, const char *when, const c
     tt__cli_json_problem(j, &w->problem);
     tt__json_string(j, "kernel", w->kernel);
     tt__json_config(j, "config", w->config);
-    tt__json_number(j, "time_us", tt__cli_known(w->time_us), 7);
-    tt__json_number(j, "gbps", tt__cli_known(tt__problem_gbps(&w->problem, w->time_us)), 6);
-    tt__json_number(j, "copy_fraction", tt__cli_known(w->copy_fraction), 5);
-    tt__json_number(j, "speedup_vs_default", tt__cli_known(w->speedup_vs_default), 5);
+    TT__JSON_KNOWN(j, {"time_us", w->time_us, 7}, {"gbps", tt__problem_gbps(&w->problem, w->time_us), 6},
+                   {"copy_fraction", w->copy_fraction, 5}, {"speedup_vs_default", w->speedup_vs_default, 5});
     tt__json_int(j, "trials", w->trials);
     tt__json_int(j, "failed", w->failed);
     tt__json_string(j, "source", w->source);

@@ -237,9 +237,8 @@ static tt_status print_json(const tt__winner *w, const tt__origin *from, const c
     tt__json_string(&j, "why", why);
     tt__cli_json_problem(&j, &w->problem);
     tt__json_config(&j, "config", w->config);
-    tt__json_number(&j, "time_us", tt__cli_known(w->time_us), 7);
-    tt__json_number(&j, "copy_us", tt__cli_known(w->copy_us), 7);
-    tt__json_number(&j, "copy_fraction", tt__cli_known(w->copy_fraction), 5);
+    TT__JSON_KNOWN(&j, {"time_us", w->time_us, 7}, {"copy_us", w->copy_us, 7},
+                   {"copy_fraction", w->copy_fraction, 5});
     tt__json_int(&j, "trials", w->trials);
     tt__json_int(&j, "failed", w->failed);
     rows_json(&j, "finals", finals, finals->n);

@@ -55,14 +55,10 @@ static void add_rung_json(tt__json *j, tt__rung_id id, const tt__rung *rung) {
     else
         tt__json_number(j, "kernel", tt__cli_known(0), 1);
     tt__json_config(j, "config", rung->config);
-    tt__json_number(j, "time_us", tt__cli_known(rung->trial.time_us), 7);
-    tt__json_number(j, "gbps", tt__cli_known(rung->gbps), 6);
-    tt__json_number(j, "speedup_vs_naive", tt__cli_known(rung->speedup), 5);
-    tt__json_number(j, "copy_fraction", tt__cli_known(rung->copy_fraction), 5);
-    tt__json_number(j, "peak_fraction", tt__cli_known(rung->peak_fraction), 5);
-    tt__json_number(j, "occupancy", tt__cli_known(rung->occupancy), 5);
-    tt__json_number(j, "threads", tt__cli_known(rung->threads), 4);
-    tt__json_number(j, "regs", tt__cli_known(rung->trial.regs), 3);
+    TT__JSON_KNOWN(j, {"time_us", rung->trial.time_us, 7}, {"gbps", rung->gbps, 6},
+                   {"speedup_vs_naive", rung->speedup, 5}, {"copy_fraction", rung->copy_fraction, 5},
+                   {"peak_fraction", rung->peak_fraction, 5}, {"occupancy", rung->occupancy, 5},
+                   {"threads", rung->threads, 4}, {"regs", rung->trial.regs, 3});
     tt__json_int(j, "shared_bytes", rung->shared_bytes);
     tt__json_string(j, "note", reason(rung));
     tt__json_close(j, '}');

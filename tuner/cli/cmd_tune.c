@@ -51,11 +51,8 @@ static void add_result_json(tt__json *j, const tt_report *report, size_t i, cons
     else
         tt__json_number(j, "kernel", tt__cli_known(0), 1);
     tt__json_config(j, "config", r->config);
-    tt__json_number(j, "time_us", tt__cli_known(r->time_us), 7);
-    tt__json_number(j, "gbps", tt__cli_known(r->gbps), 6);
-    tt__json_number(j, "copy_us", tt__cli_known(r->copy_us), 7);
-    tt__json_number(j, "copy_fraction", tt__cli_known(r->copy_fraction), 5);
-    tt__json_number(j, "peak_fraction", tt__cli_known(r->peak_fraction), 5);
+    TT__JSON_KNOWN(j, {"time_us", r->time_us, 7}, {"gbps", r->gbps, 6}, {"copy_us", r->copy_us, 7},
+                   {"copy_fraction", r->copy_fraction, 5}, {"peak_fraction", r->peak_fraction, 5});
     if (*r->metrics)
         tt__json_string(j, "metrics", r->metrics);
     if (r->unverified)
