@@ -9,9 +9,7 @@
 
 static void write_template(tt__json *j, const tt__examined *e) {
     const tt__template *t = e->t;
-    tt__json_string(j, "file", t->path);
-    tt__json_string(j, "kernel", t->kernel);
-    tt__json_string(j, "hash", t->hash);
+    TT__JSON_STRINGS(j, {"file", t->path}, {"kernel", t->kernel}, {"hash", t->hash});
     tt__json_open(j, "params", '[');
     for (size_t i = 0; i < t->n_params; i++) {
         tt__json_open(j, NULL, '{');
@@ -48,9 +46,8 @@ static tt_status write_operation(tt__json *j, const tt__examined *e) {
     for (int i = 0; status == TT_OK && i < w.n; i++) {
         const tt__array *a = &w.arrays[i];
         tt__json_open(j, NULL, '{');
-        tt__json_string(j, "name", a->name);
-        tt__json_string(j, "direction", tt__directions[a->direction]);
-        tt__json_string(j, "type", tt__types[a->type].name);
+        TT__JSON_STRINGS(j, {"name", a->name}, {"direction", tt__directions[a->direction]},
+                         {"type", tt__types[a->type].name});
         tt__json_int(j, "count", a->count);
         tt__json_int(j, "bytes", tt__array_bytes(a));
         if (a->by_config)
@@ -124,9 +121,9 @@ static void write_first(tt__json *j, const tt__examined *e) {
     tt__json_number(j, "static_shared_bytes", known ? e->needs.static_shared_bytes : (double)NAN, 9);
     tt__json_number(j, "stack_bytes", known ? e->needs.stack_bytes : (double)NAN, 9);
     tt__json_number(j, "occupancy", known && e->resident_blocks >= 0 ? e->occupancy : (double)NAN, 4);
-    tt__json_string(j, "not_default", tt__str_text(&e->not_default));
-    tt__json_string(j, "not_compiled", tt__str_text(&e->not_compiled));
-    tt__json_string(j, "does_not_fit", tt__str_text(&e->misfits));
+    TT__JSON_STRINGS(j, {"not_default", tt__str_text(&e->not_default)},
+                     {"not_compiled", tt__str_text(&e->not_compiled)},
+                     {"does_not_fit", tt__str_text(&e->misfits)});
 }
 
 tt_status tt__check_print_json(const tt__examined *e) {

@@ -165,6 +165,11 @@ double tt__cli_known(double value) {
     return value > 0 ? value : (double)NAN;
 }
 
+void tt__cli_json_strings(tt__json *j, const char *const members[][2]) {
+    for (; (*members)[0]; members++)
+        tt__json_string(j, (*members)[0], (*members)[1]);
+}
+
 void tt__cli_json_known(tt__json *j, const tt__cli_number *numbers) {
     for (; numbers->key; numbers++)
         tt__json_number(j, numbers->key, tt__cli_known(numbers->value), numbers->digits);

@@ -149,6 +149,9 @@ tt__short tt__cli_when(const char *format, int64_t unix_ms);
 
 /* Writes the operation, its variables and the regime into the open object. */
 void tt__cli_json_problem(tt__json *j, const tt__problem *p);
+/* Writes texts into the open object: {key, text}, ... */
+#define TT__JSON_STRINGS(j, ...) tt__cli_json_strings(j, (const char *const[][2]){__VA_ARGS__, {NULL, NULL}})
+void tt__cli_json_strings(tt__json *j, const char *const members[][2]);
 /* For JSON: 0, which means unknown, becomes NaN, which is written as null. */
 double tt__cli_known(double value);
 /* Writes numbers into the open object: {key, value, digits}, ... 0 means unknown. */

@@ -56,9 +56,7 @@ static int print_json(const tt_choice *c, const tt_problem *p, const char *gpu) 
     tt__json_number(&j, "gbps", tt__cli_known(c->gbps), 6);
     if (c->unverified)
         tt__json_int(&j, "unverified", 1);
-    tt__json_string(&j, "match", tt_match_name(c->match));
-    tt__json_string(&j, "why", c->why);
-    tt__json_string(&j, "layer", c->layer);
+    TT__JSON_STRINGS(&j, {"match", tt_match_name(c->match)}, {"why", c->why}, {"layer", c->layer});
     if (*c->problem) {
         tt__json_open(&j, "measured", '{');
         tt__json_string(&j, "gpu", c->gpu);

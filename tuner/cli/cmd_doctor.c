@@ -289,10 +289,8 @@ static tt_status print_json(const examination *e, const char *verdict) {
     tt__json_open(&j, "findings", '[');
     for (size_t i = 0; i < e->n; i++) {
         tt__json_open(&j, NULL, '{');
-        tt__json_string(&j, "name", e->findings[i].name);
-        tt__json_string(&j, "state", e->findings[i].good ? "ok" : "problem");
-        tt__json_string(&j, "text", tt__str_text(&e->findings[i].text));
-        tt__json_string(&j, "todo", e->findings[i].todo);
+        TT__JSON_STRINGS(&j, {"name", e->findings[i].name}, {"state", e->findings[i].good ? "ok" : "problem"},
+                         {"text", tt__str_text(&e->findings[i].text)}, {"todo", e->findings[i].todo});
         tt__json_close(&j, '}');
     }
     tt__json_close(&j, ']');

@@ -101,11 +101,8 @@ static void add_item(tt__json *j, const tt__explained *x) {
     tt__json_string(j, "role", tt__explain_role_name(x->role));
     tt__json_string(j, "kernel", x->kernel);
     tt__json_config(j, "config", x->config);
-    if (*x->param) {
-        tt__json_string(j, "param", x->param);
-        tt__json_string(j, "value", x->value);
-        tt__json_string(j, "instead_of", x->winners);
-    }
+    if (*x->param)
+        TT__JSON_STRINGS(j, {"param", x->param}, {"value", x->value}, {"instead_of", x->winners});
     tt__json_string(j, "status", tt__trial_status_name(x->trial.status));
     tt__json_number(j, "time_us", tt__cli_known(x->trial.time_us), 7);
     if (x->trial.status == TT__TRIAL_OK) {
@@ -121,9 +118,7 @@ static int print_json(const call *c) {
     tt__str text = {0};
     tt__json j = {.out = &text};
     tt__json_open(&j, NULL, '{');
-    tt__json_string(&j, "gpu", c->report->gpu);
-    tt__json_string(&j, "driver", c->report->driver);
-    tt__json_string(&j, "nvrtc", c->report->nvrtc);
+    TT__JSON_STRINGS(&j, {"gpu", c->report->gpu}, {"driver", c->report->driver}, {"nvrtc", c->report->nvrtc});
     tt__json_int(&j, "cc", e->gpu.cc);
     tt__json_int(&j, "sm_count", e->gpu.sm_count);
     tt__json_number(&j, "peak_gbps", tt__cli_known(e->gpu.peak_gbps), 7);

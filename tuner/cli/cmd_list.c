@@ -36,12 +36,8 @@ static void add_json(tt__json *j, const tt__winner *w, const char *when, const c
                    {"copy_fraction", w->copy_fraction, 5}, {"speedup_vs_default", w->speedup_vs_default, 5});
     tt__json_int(j, "trials", w->trials);
     tt__json_int(j, "failed", w->failed);
-    tt__json_string(j, "source", w->source);
-    tt__json_string(j, "driver", w->env.driver);
-    tt__json_string(j, "nvrtc", w->env.nvrtc);
-    tt__json_string(j, "date", when);
-    tt__json_string(j, "state", *why ? "stale" : "valid");
-    tt__json_string(j, "why", why);
+    TT__JSON_STRINGS(j, {"source", w->source}, {"driver", w->env.driver}, {"nvrtc", w->env.nvrtc},
+                     {"date", when}, {"state", *why ? "stale" : "valid"}, {"why", why});
     tt__json_close(j, '}');
 }
 

@@ -223,18 +223,11 @@ static tt_status print_json(const tt__winner *w, const tt__origin *from, const c
     tt__str text = {0};
     tt__json j = {.out = &text};
     tt__json_open(&j, NULL, '{');
-    tt__json_string(&j, "gpu", w->gpu.name);
-    tt__json_string(&j, "kernel", w->kernel);
-    tt__json_string(&j, "template", w->hash);
-    tt__json_string(&j, "source", w->source);
-    tt__json_string(&j, "driver", w->env.driver);
-    tt__json_string(&j, "nvrtc", w->env.nvrtc);
-    tt__json_string(&j, "method", w->env.library);
-    tt__json_string(&j, "date", tt__cli_when(TT__WHEN_ISO, w->unix_ms).text);
-    tt__json_string(&j, "by", from->who);
-    tt__json_string(&j, "program", from->program);
-    tt__json_string(&j, "state", *why ? "stale" : "valid");
-    tt__json_string(&j, "why", why);
+    TT__JSON_STRINGS(&j, {"gpu", w->gpu.name}, {"kernel", w->kernel}, {"template", w->hash},
+                     {"source", w->source}, {"driver", w->env.driver}, {"nvrtc", w->env.nvrtc},
+                     {"method", w->env.library}, {"date", tt__cli_when(TT__WHEN_ISO, w->unix_ms).text},
+                     {"by", from->who}, {"program", from->program}, {"state", *why ? "stale" : "valid"},
+                     {"why", why});
     tt__cli_json_problem(&j, &w->problem);
     tt__json_config(&j, "config", w->config);
     TT__JSON_KNOWN(&j, {"time_us", w->time_us, 7}, {"copy_us", w->copy_us, 7},

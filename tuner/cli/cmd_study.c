@@ -68,10 +68,8 @@ static int print_json(const call *c) {
     tt__str text = {0};
     tt__json j = {.out = &text};
     tt__json_open(&j, NULL, '{');
-    tt__json_string(&j, "gpu", c->report->gpu);
-    tt__json_string(&j, "driver", c->report->driver);
-    tt__json_string(&j, "nvrtc", c->report->nvrtc);
-    tt__json_string(&j, "source", c->args->replay ? "replayed" : "measured");
+    TT__JSON_STRINGS(&j, {"gpu", c->report->gpu}, {"driver", c->report->driver}, {"nvrtc", c->report->nvrtc},
+                     {"source", c->args->replay ? "replayed" : "measured"});
     tt__json_open(&j, "ladders", '[');
     for (size_t i = 0; i < c->args->n_problems; i++) {
         const tt__ladder *ladder = &c->ladders[i];

@@ -70,9 +70,7 @@ static int print_json(const tt_report *report, const tt__cli_args *args) {
     tt__str text = {0};
     tt__json j = {.out = &text};
     tt__json_open(&j, NULL, '{');
-    tt__json_string(&j, "gpu", report->gpu);
-    tt__json_string(&j, "driver", report->driver);
-    tt__json_string(&j, "nvrtc", report->nvrtc);
+    TT__JSON_STRINGS(&j, {"gpu", report->gpu}, {"driver", report->driver}, {"nvrtc", report->nvrtc});
     tt__json_open(&j, "results", '[');
     for (size_t i = 0; i < report->n_results; i++)
         add_result_json(&j, report, i, args);
