@@ -81,9 +81,11 @@ static void split(parts *out, const tt__bar *bar, const tt_progress *p) {
         snprintf(out->left, sizeof out->left, "%s left", tt__cli_duration(p->eta_s).text);
 }
 
-static void append(char *line, const char *text) {
-    size_t n = strlen(line);
-    snprintf(line + n, LINE_MAX_BYTES - n, "%s%s", n && *text ? "  " : "", text);
+static void join(char line[LINE_MAX_BYTES], const parts *s, const char *drawn) {
+    const char *const by_place[] = {s->head, drawn, s->counts, s->failed, s->best, s->curve, s->left};
+    line[0] = '\0';
+    for (size_t i = 0, n = 0; i < sizeof by_place / sizeof *by_place; i++, n = strlen(line))
+        snprintf(line + n, LINE_MAX_BYTES - n, "%s%s", n && *by_place[i] ? "  " : "", by_place[i]);
 }
 
 static void compose_bar(char line[LINE_MAX_BYTES], parts *s, const tt_progress *p, size_t width) {
@@ -105,10 +107,7 @@ static void compose_bar(char line[LINE_MAX_BYTES], parts *s, const tt_progress *
         memset(drawn + 1 + full, '.', cells - full);
         drawn[cells + 1] = ']';
     }
-    const char *const by_place[] = {s->head, drawn, s->counts, s->failed, s->best, s->curve, s->left};
-    line[0] = '\0';
-    for (size_t i = 0; i < sizeof by_place / sizeof *by_place; i++)
-        append(line, by_place[i]);
+    join(line, s, drawn);
     if (tt__spark_columns(line, SIZE_MAX) > width) /* only the head is left, which is ASCII */
         line[width] = '\0';
 }
@@ -127,11 +126,9 @@ static void draw(tt__bar *bar, const tt_progress *p) {
 
 static void print_plain(const tt__bar *bar, const tt_progress *p) {
     parts s;
-    char line[LINE_MAX_BYTES] = "";
-    split(&s, bar, p);
-    const char *const by_place[] = {s.head, s.counts, s.failed, s.best, s.left};
-    for (size_t i = 0; i < sizeof by_place / sizeof *by_place; i++)
-        append(line, by_place[i]);
+    char line[LINE_MAX_BYTES];
+    split(&s, bar, p); /* there is no curve where there is no terminal */
+    join(line, &s, "");
     fprintf(stderr, "%s\n", line);
 }
 
