@@ -15,7 +15,6 @@ enum { ROWS_MAX = 12, CHANGES_BYTES = 40000, SUBJECTS_MAX = 16, LINK_BYTES = 40 
 
 /* ---- Text -------------------------------------------------------------------------------------------- */
 
-/* "4096x4096, warm, not verified". */
 const char *tt__html_problem(char out[TT__HTML_PROBLEM_MAX], const tt__problem *p) {
     char text[TT__PROBLEM_TEXT_MAX];
     snprintf(out, TT__HTML_PROBLEM_MAX, "%s%s%s", tt__problem_text(text, p), p->warm ? ", warm" : "",
@@ -36,7 +35,6 @@ void tt__html_id(tt__str *out, const tt__report *r, const tt__page_item *item) {
     tt__str_addf(out, "p%zu-%zu", (size_t)(item->s - r->subjects) + 1, item->at + 1);
 }
 
-/* "NVIDIA H200", and the file where one name is not enough. */
 void tt__html_subject(char out[TT__HTML_SUBJECT_MAX], const tt__report *r, const tt__subject *s) {
     snprintf(out, TT__HTML_SUBJECT_MAX, "%s%s%s%s%s%s", s->gpu.name, *s->gpu.mig ? " MIG " : "", s->gpu.mig,
              r->n_sources > 1 ? " (" : "", r->n_sources > 1 ? s->source->name : "",
