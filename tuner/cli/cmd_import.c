@@ -93,28 +93,22 @@ static tt_status told(tt__store *store, const tt__cli_args *args, tt__template_s
     return TT_OK;
 }
 
-static tt_status take_all(tt__store *store, const tt__cli_args *args, tt__merged *report) {
-    tt__foreign foreign;
-    tt__template_set templates = {0};
-    tt_status status = told(store, args, &templates, &foreign);
-    if (status == TT_OK)
-        status = tt__sharing_take(store, args->files, args->n_files, false, &foreign, report);
-    tt__template_set_close(&templates);
-    return status;
-}
-
 static int run(const tt__cli_args *args) {
     tt__str path = {0};
     tt__store *store = NULL;
+    tt__foreign foreign;
+    tt__template_set templates = {0};
     tt__merged report = {0};
     bool is_new = false;
     tt_status status;
     TT_GOTO(tt__cli_store_path(&path, args));
     TT_GOTO(tt__sharing_open(&store, tt__str_text(&path), &is_new));
-    TT_GOTO(take_all(store, args, &report));
+    TT_GOTO(told(store, args, &templates, &foreign));
+    TT_GOTO(tt__sharing_take(store, args->files, args->n_files, false, &foreign, &report));
     tt__sharing_print(&report, tt__str_text(&path));
     is_new = false; /* it stays */
 out:
+    tt__template_set_close(&templates);
     tt__sharing_discard(&store, is_new);
     tt__str_free(&path);
     return tt__cli_fail(status);
