@@ -132,7 +132,7 @@ static tt_status compile(tt__examined *e, double timeout_s) {
     tt_status status = compile_one(e, c, timeout_s);
     if (status == TT_OK) {
         const tt__pass *l = &c->launch.passes[0];
-        tt__block_needs needs = {.threads = (int)(l->block[0] * l->block[1] * l->block[2]),
+        tt__block_needs needs = {.threads = (int)tt__pass_threads(l),
                                  .regs = e->needs.regs,
                                  .shared_bytes = e->needs.static_shared_bytes + (int)l->shared_bytes};
         e->resident_blocks = tt__resident_blocks(e->gpu.cc, &needs);

@@ -139,7 +139,7 @@ static void fill(const study *st, const tt__session *s, tt__ladder *ladder) {
         const tt__pass *launch = &c->launch.passes[0];
         tt__copy(rung->kernel, sizeof rung->kernel, c->t->kernel);
         tt__copy(rung->config, sizeof rung->config, c->config);
-        rung->threads = (int)(launch->block[0] * launch->block[1] * launch->block[2]);
+        rung->threads = (int)tt__pass_threads(launch);
         rung->shared_bytes = (int)launch->shared_bytes + rung->trial.static_shared_bytes;
         rung->occupancy =
             tt__occupancy(s->gpu.cc, &(tt__block_needs){rung->threads, rung->trial.regs, rung->shared_bytes});
