@@ -63,19 +63,6 @@ static tt_status apply(tt__cli_args *args, const tt__cli_option *o, const char *
     return s == TT_OK ? s : tt__fail_prefix(s, "--%s", o->name);
 }
 
-tt_problem tt__cli_problem(const tt__cli_args *args, int64_t rows, int64_t cols) {
-    return (tt_problem){.size = sizeof(tt_problem),
-                        .rows = rows,
-                        .cols = cols,
-                        .elem_size = args->elem_size ? args->elem_size : 4,
-                        .batch = args->batch,
-                        .lds = args->lds,
-                        .ldd = args->ldd,
-                        .align = (int)args->align,
-                        .in_place = args->in_place,
-                        .warm = args->warm};
-}
-
 /* --permute and --dims as a permutation, checked. */
 static tt_status finish_permutation(tt__cli_args *args) {
     tt__problem checked;
@@ -97,9 +84,19 @@ static tt_status finish_permutation(tt__cli_args *args) {
 
 static tt_status finish(tt__cli_args *args) {
     for (size_t i = 0; i < args->n_problems; i++) {
+        tt_problem *p = &args->problems[i];
         tt__problem checked;
-        args->problems[i] = tt__cli_problem(args, args->problems[i].rows, args->problems[i].cols);
-        TT_TRY(tt__matrix_problem(&checked, &args->problems[i]));
+        *p = (tt_problem){.size = sizeof *p,
+                          .rows = p->rows,
+                          .cols = p->cols,
+                          .elem_size = args->elem_size ? args->elem_size : 4,
+                          .batch = args->batch,
+                          .lds = args->lds,
+                          .ldd = args->ldd,
+                          .align = (int)args->align,
+                          .in_place = args->in_place,
+                          .warm = args->warm};
+        TT_TRY(tt__matrix_problem(&checked, p));
     }
     return args->permute || args->dims ? finish_permutation(args) : TT_OK;
 }

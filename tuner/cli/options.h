@@ -14,9 +14,6 @@
 tt_status tt__cli_parse(tt__cli_args *out, const tt__cli_command *command, int argc, char **argv);
 void tt__cli_args_free(tt__cli_args *args);
 
-/* A matrix of this shape, with the other options. */
-tt_problem tt__cli_problem(const tt__cli_args *args, int64_t rows, int64_t cols);
-
 /* Rows of a table of options: a flag, a text, a value that a reader puts into its field, a value that a
  * setter takes, and the same for one of some words. */
 #define TT__FLAG(name, field, help)                                                                          \

@@ -6,7 +6,6 @@
 
 #include "api/matrix.h"
 #include "template/problem_text.h"
-#include "tuner/cli/options.h"
 
 tt_status tt__cli_problems_open(tt__cli_problems *out, tt_ctx *ctx, const tt__cli_args *args) {
     const bool matrices = !args->kernel_file && !args->op && !args->permute;
@@ -35,13 +34,13 @@ void tt__cli_problems_close(tt__cli_problems *p) {
 }
 
 void tt__cli_add_matrix(tt__str *out, const tt__cli_args *args) {
-    const tt_problem p = args->n_problems ? args->problems[0] : tt__cli_problem(args, 0, 0);
+    const tt_problem none = {0}, *p = args->n_problems ? &args->problems[0] : &none;
     const struct {
         const char *name;
         int64_t value;
-    } values[] = {{"rows", p.rows},   {"cols", p.cols}, {"elem_size", args->elem_size},
-                  {"batch", p.batch}, {"lds", p.lds},   {"ldd", p.ldd},
-                  {"align", p.align}};
+    } values[] = {{"rows", p->rows},      {"cols", p->cols},  {"elem_size", args->elem_size},
+                  {"batch", args->batch}, {"lds", args->lds}, {"ldd", args->ldd},
+                  {"align", args->align}};
     for (size_t i = 0; i < sizeof values / sizeof *values; i++)
         if (values[i].value)
             tt__str_addf(out, " %s=%lld", values[i].name, (long long)values[i].value);
