@@ -182,6 +182,22 @@ static void reads_data_from_files(void **state) {
     tune_files(1, "first wrong element at y[42]: is 128, should be 127");
 }
 
+/* A kernel that counts its launches, and forgets to count from 0 again. */
+static void verifies_again_after_other_launches(void **state) {
+    (void)state;
+    const char *file = fault_path("state.cu");
+    run_result r;
+    fault_write(file, "//@ kernel k\n//@ problem n 64\n//@ buffer y i32 n out\n//@ block 64\n//@ grid 1\n"
+                      "//@ args y\n//@ reference r\n//@ block 64\n//@ grid 1\n//@ args y\n"
+                      "__device__ int launches[64];\n"
+                      "extern \"C\" __global__ void k(int *y) { y[threadIdx.x] = ++launches[threadIdx.x]; }\n"
+                      "extern \"C\" __global__ void r(int *y) { y[threadIdx.x] = 1; }\n");
+    fault_tune(&r, "", "--kernel %s --db :memory:", file);
+    assert_code(&r, 1);
+    assert_has(&r, r.err, "right at the first launch, and later: first wrong element at y[0]: is ");
+    run_free(&r);
+}
+
 /* ---- Nothing says what is right ------------------------------------------------------------------------ */
 
 static const char unverified[] =
@@ -263,11 +279,9 @@ static void knows_what_the_reference_leaves(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(finds_every_fault),
-        cmocka_unit_test(keeps_the_tolerance),
-        cmocka_unit_test(reads_data_from_files),
-        cmocka_unit_test(marks_what_was_not_verified),
-        cmocka_unit_test(knows_what_the_reference_leaves),
+        cmocka_unit_test(finds_every_fault),           cmocka_unit_test(keeps_the_tolerance),
+        cmocka_unit_test(reads_data_from_files),       cmocka_unit_test(verifies_again_after_other_launches),
+        cmocka_unit_test(marks_what_was_not_verified), cmocka_unit_test(knows_what_the_reference_leaves),
     };
     return cmocka_run_group_tests(tests, fault_enter, run_leave);
 }

@@ -10,6 +10,7 @@
 #include <string.h>
 
 #include "base/clock.h"
+#include "base/number.h"
 #include "base/str.h"
 #include "gpu/device.h"
 #include "gpu/nvml.h"
@@ -178,11 +179,14 @@ static bool agree(const tt__trial *trial) {
     return tt__relative_spread(trial->samples_us, (size_t)trial->n_samples) <= tight;
 }
 
+/* Is it right so far, and may it reach the finals? */
+static bool in_reach(const tt__msg_trial *m, const tt__trial *trial) {
+    return trial->status == TT__TRIAL_OK &&
+           (m->cutoff_us <= 0 || trial->time_us <= finals_reach * m->cutoff_us);
+}
+
 static bool needs_more(const tt__msg_trial *m, const tt__trial *trial) {
-    if (trial->status != TT__TRIAL_OK || trial->n_samples + SCREEN_MORE > SCREEN_MAX)
-        return false;
-    bool in_reach = m->cutoff_us <= 0 || trial->time_us <= finals_reach * m->cutoff_us;
-    return in_reach && !agree(trial);
+    return trial->n_samples + SCREEN_MORE <= SCREEN_MAX && in_reach(m, trial) && !agree(trial);
 }
 
 /* Verifies with the lengths of this configuration, while the largest are timed. A reference that writes what
@@ -212,21 +216,10 @@ static tt_status verify(tt__gpu_state *g, const tt__msg_trial *m, const tt__kern
     return status;
 }
 
-/* Verifies, screens briefly, and takes more samples only if the configuration may still win. */
-static tt_status measure(tt__gpu_state *g, const tt__msg_trial *m, const tt__kernel *kernel,
-                         tt__trial *trial) {
-    double launch_us = 0;
-    const bool long_best = m->cutoff_us >= TT__LONG_US;
-    TT_TRY(verify(g, m, kernel, trial, long_best ? &launch_us : NULL));
-    g->times.verified_s = tt__now_s();
-    if (trial->status != TT__TRIAL_OK)
-        return TT_OK;
-    const bool short_best = m->cutoff_us > 0 && !long_best;
-    if (long_best && launch_us > far * m->cutoff_us) {
-        trial->samples_us[trial->n_samples++] = (float)launch_us;
-        trial->time_us = tt__round_us(launch_us);
-        return TT_OK;
-    }
+/* Screens briefly, and takes more samples only if the configuration may still win. */
+static tt_status screen(tt__gpu_state *g, const tt__msg_trial *m, const tt__kernel *kernel,
+                        tt__trial *trial) {
+    const bool short_best = m->cutoff_us > 0 && m->cutoff_us < TT__LONG_US;
     TT_TRY(take_samples(g, kernel, m, short_best ? SCREEN_FIRST : 1, trial));
     if (trial->status != TT__TRIAL_OK || (m->cutoff_us > 0 && trial->time_us > m->cutoff_us))
         return TT_OK;
@@ -239,6 +232,36 @@ static tt_status measure(tt__gpu_state *g, const tt__msg_trial *m, const tt__ker
         TT_TRY(take_samples(g, kernel, m, SCREEN_MORE, trial));
     } while (needs_more(m, trial));
     return TT_OK;
+}
+
+/* A kernel may keep state, such as a counter that is 0 at the first launch only. */
+static tt_status verify_again(tt__gpu_state *g, const tt__msg_trial *m, const tt__kernel *kernel,
+                              tt__trial *trial) {
+    char why[TT__REASON_MAX];
+    TT_TRY(verify(g, m, kernel, trial, NULL));
+    if (trial->status == TT__TRIAL_OK)
+        return TT_OK;
+    tt__copy(why, sizeof why, trial->reason);
+    tt__format(trial->reason, sizeof trial->reason, "right at the first launch, and later: %s", why);
+    return TT_OK;
+}
+
+/* One that may win is verified before and after it is screened. */
+static tt_status measure(tt__gpu_state *g, const tt__msg_trial *m, const tt__kernel *kernel,
+                         tt__trial *trial) {
+    double launch_us = 0;
+    const bool long_best = m->cutoff_us >= TT__LONG_US;
+    TT_TRY(verify(g, m, kernel, trial, long_best ? &launch_us : NULL));
+    g->times.verified_s = tt__now_s();
+    if (trial->status != TT__TRIAL_OK)
+        return TT_OK;
+    if (long_best && launch_us > far * m->cutoff_us) {
+        trial->samples_us[trial->n_samples++] = (float)launch_us;
+        trial->time_us = tt__round_us(launch_us);
+        return TT_OK;
+    }
+    TT_TRY(screen(g, m, kernel, trial));
+    return in_reach(m, trial) ? verify_again(g, m, kernel, trial) : TT_OK;
 }
 
 /* Loads a kernel that verifies this configuration. It is a library of its own, with its own constants. */
