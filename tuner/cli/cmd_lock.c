@@ -14,7 +14,7 @@ typedef struct lock {
     size_t n; /* problems that are named; 0: all winners */
     tt__problem *problems;
     bool *found;
-    size_t n_winners;
+    size_t n_winners, n_cubins;
 } lock;
 
 /* Is it none of those that are named? Then it goes. */
@@ -94,11 +94,11 @@ static tt_status write_lock(lock *l, const tt__cli_args *args) {
     TT_GOTO(tt__store_begin(to)); /* all or nothing */
     TT_GOTO(tt__store_merge(to, scratch, &(tt__merge_opts){.trusted = true}, &merged));
     TT_GOTO(tt__store_commit(to));
-    printf("%s: %s, %s\n", args->output, tt__cli_count((int64_t)l->n_winners, "winner").text,
-           tt__cli_count(merged.cubins, "cubin").text);
-    is_new = false; /* it stays */
+    l->n_cubins = (size_t)merged.cubins;
 out:
-    tt__sharing_discard(&to, is_new);
+    if (status != TT_OK)
+        tt__sharing_discard(&to, is_new);
+    tt__store_close(&to);
     tt__store_close(&scratch);
     tt__store_close(&store);
     return status;
@@ -109,6 +109,9 @@ static int run(const tt__cli_args *args) {
     tt_status status = take_problems(&l, args);
     if (status == TT_OK)
         status = write_lock(&l, args);
+    if (status == TT_OK)
+        printf("%s: %s, %s\n", args->output, tt__cli_count((int64_t)l.n_winners, "winner").text,
+               tt__cli_count((int64_t)l.n_cubins, "cubin").text);
     free(l.problems);
     free(l.found);
     return tt__cli_fail(status);

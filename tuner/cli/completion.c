@@ -39,11 +39,6 @@ static void put_bash_values(const tt__cli_command *c) {
             printf("                --%s) _tune_reply -W '%s'; return ;;\n", o->name, o->values);
 }
 
-static void put_names(const tt__cli_command *c) {
-    for (const tt__cli_option *o = c->options; o->name; o++)
-        printf("%s--%s", o == c->options ? "" : " ", o->name);
-}
-
 static void put_commands(void) {
     for (size_t i = 1; i < tt__cli_all.n; i++)
         printf("%s ", tt__cli_all.items[i]->name);
@@ -52,7 +47,8 @@ static void put_commands(void) {
 
 static void put_bash_command(const tt__cli_command *c) {
     printf("        %s)\n            words='", *c->name ? c->name : "*");
-    put_names(c);
+    for (const tt__cli_option *o = c->options; o->name; o++)
+        printf("%s--%s", o == c->options ? "" : " ", o->name);
     printf("'\n            case $prev in\n");
     put_bash_values(c);
     printf("            esac\n");

@@ -8,10 +8,6 @@
 
 #include "tuner/cli/report_svg.h"
 
-static const char *unit_of(const tt__details *d) {
-    return d->weighed ? "" : "us";
-}
-
 /* ---- The search -------------------------------------------------------------------------------------- */
 
 enum { SEARCH_HEIGHT = 230, SEARCH_BOTTOM = 196, FEW = 150, DOTS_MAX = 300 };
@@ -88,7 +84,7 @@ void tt__figure_search(tt__str *out, const tt__details *d) {
                     d->weighed ? "Weighed time of each trial, and the best so far."
                                : "Time of each trial, and the best so far.");
     tt__svg_open(out, SEARCH_HEIGHT, name);
-    tt__axis_draw_y(out, &y, &x, unit_of(d));
+    tt__axis_draw_y(out, &y, &x, d->weighed ? "" : "us");
     tt__axis_draw_x(out, &x, SEARCH_BOTTOM + 16, "");
     tt__svg_text(out, (x.from + x.to) / 2, SEARCH_BOTTOM + 31, "tick mid", "trials");
     add_dots(out, d, &x, &y);

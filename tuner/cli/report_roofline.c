@@ -107,10 +107,6 @@ void tt__figure_roofline(tt__str *out, const tt__details *d) {
 
 enum { FRONT_HEIGHT = 230, FRONT_BOTTOM = 190 };
 
-static bool is_winner(const tt__details *d, const tt__report_energy *e) {
-    return strcmp(e->kernel, d->w->kernel) == 0 && strcmp(e->config, d->w->config) == 0;
-}
-
 void tt__figure_energy(tt__str *out, const tt__details *d) {
     tt__axis x = {INFINITY, 0, 62, 340, false}, y = {INFINITY, 0, FRONT_BOTTOM, 10, false};
     double least = INFINITY;
@@ -149,11 +145,12 @@ void tt__figure_energy(tt__str *out, const tt__details *d) {
     }
     tt__str_add(out, "\"/>");
     for (size_t i = 0; i < d->n_energies; i++) {
-        const tt__energy *e = &d->energies[i].energy;
+        const tt__report_energy *of = &d->energies[i];
+        const tt__energy *e = &of->energy;
         double at = tt__axis_at(&x, e->time_us);
         tt__svg_line(out, at, tt__axis_at(&y, (e->joules - e->noise) * 1e3), at,
                      tt__axis_at(&y, (e->joules + e->noise) * 1e3), "rule");
-        bool winner = is_winner(d, &d->energies[i]);
+        bool winner = strcmp(of->kernel, d->w->kernel) == 0 && strcmp(of->config, d->w->config) == 0;
         tt__svg_dot(out, at, tt__axis_at(&y, e->joules * 1e3), winner ? 5 : 3.5, winner ? "mark" : "other");
     }
     tt__svg_close(out);
