@@ -260,9 +260,9 @@ tt_status tt__path_immutable_uri(tt__str *out, const char *path) {
     return tt__str_check(out);
 }
 
-bool tt__path_has_wal(const char *path) {
-    char wal[SIDE_MAX];
+bool tt__path_has(const char *path, const char *side) {
+    char name[SIDE_MAX];
     struct stat st;
-    name_side(wal, path, "-wal");
-    return stat(wal, &st) == 0 && st.st_size > 0;
+    name_side(name, path, side);
+    return stat(name, &st) == 0 && st.st_size > 0;
 }

@@ -154,7 +154,7 @@ static tt_status connect_read_only(tt__store *s, header *h) {
                         "%s: cannot read the store: a process ended in the middle of a write to it. \"tune "
                         "vacuum --db %s\" repairs it, where the file and its folder can be written",
                         s->path, s->path);
-    if ((kind == SQLITE_CANTOPEN || kind == SQLITE_READONLY) && !tt__path_has_wal(s->path)) {
+    if ((kind == SQLITE_CANTOPEN || kind == SQLITE_READONLY) && !tt__path_has(s->path, "-wal")) {
         tt__str uri = {0};
         tt_status status = tt__path_immutable_uri(&uri, s->path);
         if (status == TT_OK)

@@ -12,6 +12,10 @@ static const double train_s = 5; /* with 1.5 s, ten measurements of a launch are
 
 enum { LEADERS_MAX = 5 }; /* the default is one more, and the flush */
 
+double tt__energy_wanted_s(void) {
+    return tt__energy_most_s(LEADERS_MAX + 1, train_s, 0);
+}
+
 tt_status tt__energy_measure(const tt__session *s, const tt__search *search, const tt__candidate *const *c,
                              size_t n, tt__trial *trials) {
     tt__backend *b = s->backend;
@@ -21,7 +25,7 @@ tt_status tt__energy_measure(const tt__session *s, const tt__search *search, con
     for (size_t i = 0; i < n; i++)
         lap_us += trials[i].time_us;
     const double most_s = tt__energy_most_s(n, train_s, lap_us),
-                 left_s = fmax(search->limits.deadline_s - tt__now_s(), 0);
+                 left_s = fmax(search->limits.deadline_s + search->limits.energy_s - tt__now_s(), 0);
     if (most_s > left_s)
         return tt__fail(TT_E_UNSUPPORTED,
                         "they take up to %.0f s to measure, and the budget leaves %.0f s: allow more", most_s,

@@ -8,9 +8,12 @@
 #include "tuner/energy.h"
 #include "tuner/finals.h"
 
+/* How long an election by energies takes at most, if launches are short. */
+double tt__energy_wanted_s(void);
+
 /* trials[i].energy gets those of candidate i, at most TT__ENERGY_THINGS_MAX - 1 of them. Before, its time_us
  * is how long the candidate takes, for the time limit. TT_E_UNSUPPORTED: energies are not to be had here, or
- * not before the search's deadline; the message says why. */
+ * not in the time of a budget; the message says why. */
 tt_status tt__energy_measure(const tt__session *s, const tt__search *search, const tt__candidate *const *c,
                              size_t n, tt__trial *trials);
 

@@ -20,7 +20,7 @@ static const size_t trials_of[] = {
 static const double for_finals = 0.25;
 enum { EFFORTS = sizeof trials_of / sizeof *trials_of };
 
-const tt__limits tt__no_limits = {SIZE_MAX, INFINITY, INFINITY, 0, 0, 0};
+const tt__limits tt__no_limits = {SIZE_MAX, INFINITY, INFINITY, 0, 0, 0, 0};
 
 tt_status tt__limits_check(const tt_tune_opts *opts) {
     if ((unsigned)opts->effort >= EFFORTS)
@@ -33,7 +33,7 @@ tt_status tt__limits_check(const tt_tune_opts *opts) {
 
 tt__limits tt__limits_of(const tt_tune_opts *opts, double end_s, size_t n_left) {
     tt__limits limits = {
-        opts->max_trials ? opts->max_trials : trials_of[opts->effort], INFINITY, INFINITY, 0, 0, 0};
+        opts->max_trials ? opts->max_trials : trials_of[opts->effort], INFINITY, INFINITY, 0, 0, 0, 0};
     if (opts->effort == TT_EFFORT_STANDARD && !opts->max_trials) {
         limits.trials_if_short = standard_if_short;
         limits.whole = standard_whole;

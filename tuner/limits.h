@@ -22,6 +22,7 @@ typedef struct tt__limits {
     size_t whole;           /* spaces up to this size are tried whole, unless the search may end early */
     size_t patience; /* If the last gain took n trials, a search with a cost model ends after patience * n, and
                         not before 5/8 of `trials`. 0: it does not end early */
+    double energy_s; /* after the deadline, for energies */
 } tt__limits;
 
 /* Every configuration, without a deadline. */

@@ -1,9 +1,12 @@
 /* See the header. */
 #include "tuner/searches.h"
 
+#include <math.h>
+
 #include "base/clock.h"
 #include "template/operation.h"
 #include "tuner/ahead.h"
+#include "tuner/energy_finals.h"
 #include "tuner/hunt.h"
 #include "tuner/tune.h"
 
@@ -11,6 +14,11 @@ static tt__limits limits_of(const tt__session *s, size_t n_left) {
     tt__limits limits = tt__limits_of(s->opts, s->end_s, n_left);
     if (s->call->only_finals)
         limits.trials = limits.trials_if_short = limits.whole = 0;
+    const double energy_s = tt__energy_wanted_s(), part_s = limits.deadline_s - tt__now_s();
+    if (s->call->objective != TT__OBJECTIVE_TIME && isfinite(part_s) && part_s > 2 * energy_s) {
+        limits.energy_s = energy_s;
+        limits.deadline_s -= energy_s;
+    }
     if (s->call->after && s->opts->replay) /* it wants the recorded winner, in any order of trials */
         limits.patience = 0;
     return limits;

@@ -21,6 +21,7 @@ struct tt__trace {
     off_t written; /* length without the end of the array */
     bool any;      /* was any event written? */
     bool begun;    /* until then events are kept, and the file is as it was */
+    char *created; /* its path, if it was not there */
     tt__str pending;
 };
 
@@ -82,7 +83,11 @@ tt_status tt__trace_open(tt__trace **out, const char *path) {
     if (!t)
         return tt__fail_memory(sizeof *t);
     t->started_s = tt__now_s();
-    t->fd = open(path, O_WRONLY | O_CREAT | O_CLOEXEC, 0666);
+    t->fd = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
+    if (t->fd >= 0)
+        t->created = strdup(path);
+    else if (errno == EEXIST)
+        t->fd = open(path, O_WRONLY | O_CREAT | O_CLOEXEC, 0666);
     if (t->fd < 0) {
         tt_status status = tt__fail(TT_E_IO, "the trace %s cannot be written: %s", path, strerror(errno));
         free(t);
@@ -111,6 +116,9 @@ int tt__trace_close(tt__trace **trace) {
     if (close(t->fd) != 0 && !t->error)
         t->error = errno;
     int error = t->error;
+    if (t->created && !t->begun)
+        unlink(t->created);
+    free(t->created);
     tt__str_free(&t->pending);
     free(t);
     return error;

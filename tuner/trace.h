@@ -16,7 +16,8 @@ typedef struct tt__trace tt__trace;
 tt_status tt__trace_open(tt__trace **out, const char *path);
 /* Empties the file, and writes from now on. A later call does nothing. */
 void tt__trace_begin(tt__trace *trace);
-/* Writes the rest. Returns the errno of the first failed write, or 0. */
+/* Writes the rest, or removes a file that it made for nothing. Returns the errno of the first failed write,
+ * or 0. */
 int tt__trace_close(tt__trace **trace);
 
 /* Names a row. Rows are shown in the order of their numbers. */

@@ -300,7 +300,8 @@ static int side(const char **at, const char *end) {
     return (int)(c - *at);
 }
 
-/* A value of this name that is a word, or NULL. `quoted`: one that the expression has in quotes. */
+/* A value of this name that is a word, or NULL. `quoted`: one that the file has in quotes anywhere, as its
+ * other lines may keep the word from this one. */
 static const char *word_of(const scanner *s, const char *name, size_t n, bool quoted) {
     const tt__param *p = tt__template_param(s->scope.t, name, n);
     const tt__variable *v = tt__operation_variable(s->scope.t->operation, name, n);
@@ -309,7 +310,7 @@ static const char *word_of(const scanner *s, const char *name, size_t n, bool qu
         char text[TT__NAME_MAX + 2];
         tt__format(text, sizeof text, "'%s'", value);
         if (tt__is_letter(*value) && tt__truth(value, strlen(value)) < 0 &&
-            (!quoted || strstr(s->scope.e->text, text)))
+            (!quoted || !s->scope.t->source || strstr(s->scope.t->source, text)))
             return value;
     }
     return NULL;

@@ -263,6 +263,8 @@ static void traces_only_runs(void **state) {
     expect(0, "", "cmp k.cu " TT_SOURCE_DIR "/examples/kernels/saxpy.cu && echo old > t.json");
     expect(3, "no device 99", "$TUNE --device 99 --sizes 33 --trace t.json");
     expect(2, "unknown strategy", "$TUNE --sizes 33 --strategy modell --trace t.json");
+    expect(2, "unknown strategy", "$TUNE --sizes 33 --strategy modell --trace new.json");
+    expect(1, "", "test -e new.json");
     expect(2, "the recording has no transpose of 7x7",
            "$TUNE --sizes 7 --device replay:r.json --trace t.json");
     expect(0, "old", "cat t.json");
@@ -391,6 +393,10 @@ static void repairs_what_is_half_written(void **state) {
     expect(0, "is whole", "$TUNE vacuum --db hot.db && $TUNE check --db hot.db");
     expect(4, "no store here", "$TUNE vacuum --db none.db");
     expect(4, "still empty", ">none.db && chmod 600 none.db && $TUNE vacuum --db none.db");
+    raw_sql(at("other.db"), "CREATE TABLE a (x); DROP TABLE a");
+    expect(0, "", "chmod 600 other.db && cp other.db before");
+    expect(4, "still empty", "$TUNE prune --stale --db other.db");
+    expect(0, "", "cmp other.db before");
 }
 
 #define TEST_STORE(f) cmocka_unit_test_setup_teardown(f, enter, run_leave)

@@ -12,18 +12,18 @@ static void test_goes_on_with_the_rest(void **state) {
     bench b;
     tt__search some;
     bench_open(&b, false);
-    bench_search(&b, &(tt__limits){5, INFINITY, INFINITY, 0, 0, 0}, &some);
+    bench_search(&b, &(tt__limits){5, INFINITY, INFINITY, 0, 0, 0, 0}, &some);
     assert_int_equal(some.n_tried, 5);
     assert_int_equal(bench_expected(&b), 5);
     tt__search_close(&some);
     tt__ahead_forget(&b.ahead);
-    bench_search(&b, &(tt__limits){8, INFINITY, INFINITY, 0, 0, 0}, &some);
+    bench_search(&b, &(tt__limits){8, INFINITY, INFINITY, 0, 0, 0, 0}, &some);
     assert_int_equal(some.n_tried, 8);
     assert_int_equal(some.n_measured, 3);
     assert_int_equal(bench_expected(&b), 3);
     tt__search_close(&some);
     tt__ahead_forget(&b.ahead);
-    bench_search(&b, &(tt__limits){8, INFINITY, INFINITY, 0, 0, 0}, &some);
+    bench_search(&b, &(tt__limits){8, INFINITY, INFINITY, 0, 0, 0, 0}, &some);
     assert_int_equal(bench_expected(&b), 0);
     tt__search_close(&some);
     bench_close(&b);
@@ -48,9 +48,9 @@ static void test_small_spaces(void **state) {
         b.opts.only = only;
         b.opts.n_only = 1;
         b.backend.alike = true;
-        bench_search(&b,
-                     &(tt__limits){cases[k].trials, INFINITY, INFINITY, 0, cases[k].whole, cases[k].patience},
-                     &some);
+        bench_search(
+            &b, &(tt__limits){cases[k].trials, INFINITY, INFINITY, 0, cases[k].whole, cases[k].patience, 0},
+            &some);
         assert_int_equal(some.space.n, SPACE);
         assert_int_equal(some.n_tried, cases[k].tried);
         for (size_t i = 0; i < 5; i++)
@@ -71,7 +71,7 @@ static void test_expects_next(void **state) {
     tt__search some;
     bench_open(&b, true);
     b.backend.wanted = TRIALS;
-    bench_search(&b, &(tt__limits){TRIALS, INFINITY, INFINITY, 0, 0, 0}, &some);
+    bench_search(&b, &(tt__limits){TRIALS, INFINITY, INFINITY, 0, 0, 0, 0}, &some);
     assert_int_equal(some.n_tried, TRIALS);
     assert_int_equal(b.backend.most_soon, 8);
     assert_int_equal(b.ahead.soon.n, 0);
@@ -100,7 +100,7 @@ static void test_expects_next_what_is_not_kept(void **state) {
     b.s.strategy = &in_order;
     b.backend.wanted = TRIALS;
     b.backend.kept = 1;
-    bench_search(&b, &(tt__limits){TRIALS, INFINITY, INFINITY, 0, 0, 0}, &some);
+    bench_search(&b, &(tt__limits){TRIALS, INFINITY, INFINITY, 0, 0, 0, 0}, &some);
     assert_int_equal(some.n_tried, TRIALS);
     assert_int_equal(b.backend.most_soon, 0);
     tt__search_close(&some);
@@ -117,7 +117,7 @@ static void test_expects_the_default(void **state) {
     bench_open(&b, true);
     b.opts.only = only;
     b.opts.n_only = 1;
-    assert_ok(tt__search_open(&b.s, &b.f.problem, &(tt__limits){5, INFINITY, INFINITY, 0, 0, 0}, &some));
+    assert_ok(tt__search_open(&b.s, &b.f.problem, &(tt__limits){5, INFINITY, INFINITY, 0, 0, 0, 0}, &some));
     assert_ok(tt__ahead_of_search(&b.ahead, &some));
     assert_int_equal(bench_expected(&b), 5 + 1);
     assert_string_equal(bench_expected_config(&b, 5), "C=5 STREAM=1");
@@ -155,7 +155,7 @@ static void test_expects(void **state) {
         bench_open(&b, true);
         b.opts.only = only;
         b.opts.n_only = 1;
-        tt__limits limits = {cases[k].trials, tt__now_s() + cases[k].in_s, INFINITY, 0, 0, 0};
+        tt__limits limits = {cases[k].trials, tt__now_s() + cases[k].in_s, INFINITY, 0, 0, 0, 0};
         assert_ok(tt__search_open(&b.s, &b.f.problem, &limits, &some));
         for (size_t i = 0; i < 4; i++)
             assert_ok(tt__search_try(&b.s, &some, i));
@@ -194,7 +194,7 @@ static void test_expects_favourites(void **state) {
         bench_add_words(&b);
         b.s.strategy = cases[k].strategy;
         assert_ok(tt__search_open(&b.s, &b.f.problem,
-                                  &(tt__limits){cases[k].trials, INFINITY, INFINITY, 0, 0, 0}, &some));
+                                  &(tt__limits){cases[k].trials, INFINITY, INFINITY, 0, 0, 0, 0}, &some));
         assert_int_equal(some.n_favourites, 0);
         some.n_favourites = tt__searches_favourites(&b.s, &some);
         tt__operation unmodelled = *some.t->operation;
@@ -232,7 +232,7 @@ static void test_tells_of_favourites(void **state) {
     in_order.likely = favourites_seen;
     bench_open(&b, true);
     b.s.strategy = &in_order;
-    assert_ok(tt__search_open(&b.s, &b.f.problem, &(tt__limits){9, INFINITY, INFINITY, 0, 0, 0}, &some));
+    assert_ok(tt__search_open(&b.s, &b.f.problem, &(tt__limits){9, INFINITY, INFINITY, 0, 0, 0, 0}, &some));
     some.n_favourites = 7;
     assert_ok(tt__search_run(&b.s, &some, "search"));
     assert_int_equal(some.n_tried, 9);

@@ -10,9 +10,9 @@
 static void expect_known(bench *b, size_t wanted, size_t measured, const size_t of[3]) {
     tt__search some;
     size_t known[3] = {0, 0, 0};
-    tt__limits limits = {wanted, INFINITY, INFINITY, 0, 0, b->patience};
+    tt__limits limits = {wanted, INFINITY, INFINITY, 0, 0, b->patience, 0};
     if (b->is_short) /* the fastest takes 10 us */
-        limits = (tt__limits){wanted / 2, INFINITY, INFINITY, wanted, 0, 0};
+        limits = (tt__limits){wanted / 2, INFINITY, INFINITY, wanted, 0, 0, 0};
     bench_search(b, &limits, &some);
     for (size_t i = 0; i < some.space.n; i++)
         for (size_t k = 0; k < 3; k++)
@@ -228,7 +228,7 @@ static void test_patience_of_a_stopped_run(void **state) {
     bench_begin_run(&b, "measured");
     b.set.n = 2;
     tt__search some;
-    assert_ok(tt__search_open(&b.s, &b.f.problem, &(tt__limits){16, INFINITY, INFINITY, 0, 0, 3}, &some));
+    assert_ok(tt__search_open(&b.s, &b.f.problem, &(tt__limits){16, INFINITY, INFINITY, 0, 0, 3, 0}, &some));
     assert_ok(tt__search_try(&b.s, &some, SPACE));
     assert_ok(tt__search_try(&b.s, &some, SPACE + 1));
     tt__search_close(&some);
@@ -249,7 +249,7 @@ static void test_patience_of_a_forced_template(void **state) {
     b.backend.alike = true;
     b.patience = 3;
     tt__search some;
-    assert_ok(tt__search_open(&b.s, &b.f.problem, &(tt__limits){16, INFINITY, INFINITY, 0, 0, 3}, &some));
+    assert_ok(tt__search_open(&b.s, &b.f.problem, &(tt__limits){16, INFINITY, INFINITY, 0, 0, 3, 0}, &some));
     for (size_t i = 0; i < 4; i++)
         assert_ok(tt__search_try(&b.s, &some, i)); /* of numbers */
     assert_ok(tt__search_try(&b.s, &some, SPACE));

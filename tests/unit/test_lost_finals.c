@@ -157,6 +157,23 @@ static void test_late_again(void **state) {
     }
 }
 
+/* So that each GPU has been late once before one of slow kernels is late again. */
+static void test_the_late_come_last(void **state) {
+    (void)state;
+    begin(TT__FINALS_ASKED);
+    loop.gpus[1].state = TT__ARRAYS_OPEN;
+    loop.gpus[1].task = 1;
+    loop.gpus[1].holds_finals = false;
+    assert_int_equal(tt__loop_choose_gpu(&loop, 1), 1);
+    for (int late = 1; late >= 0; late--) {
+        loop.gpus[1].late = 1;
+        loop.gpus[0].late = loop.gpus[2].late = late;
+        assert_int_equal(tt__loop_choose_gpu(&loop, 1), 0);
+        loop.gpus[0].late = 2;
+        assert_int_equal(tt__loop_choose_gpu(&loop, 1), late ? 1 : 2);
+    }
+}
+
 /* Others would lack as much. A GPU whose context is lost is given up. */
 static void test_failed_finals(void **state) {
     (void)state;
@@ -177,6 +194,7 @@ int main(void) {
         cmocka_unit_test(test_the_limit),
         cmocka_unit_test(test_late_finals_cost_no_gpu),
         cmocka_unit_test(test_late_again),
+        cmocka_unit_test(test_the_late_come_last),
         cmocka_unit_test(test_failed_finals),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -120,7 +120,7 @@ static void test_a_part_is_tried_whole(void **state) {
     r.b.opts.force = true;
     bench_begin_run(&r.b, "measured");
     for (int k = 0; k < 2; k++) {
-        tt__limits limits = {4, INFINITY, INFINITY, 0, 0, 0};
+        tt__limits limits = {4, INFINITY, INFINITY, 0, 0, 0, 0};
         r.b.call.part = (tt__space_part){k, 2};
         for (int presumed = 1; presumed >= 0; presumed--) {
             tt__search_close(&r.all);
@@ -215,7 +215,7 @@ static void test_rounds_of_a_sample(void **state) {
     bench_open(&b, true);
     b.s.strategy = &in_order;
     assert_ok(
-        tt__search_open(&b.s, &b.f.problem, &(tt__limits){SPACE_OF_BOTH, INFINITY, true, 0, 0, 0}, &all));
+        tt__search_open(&b.s, &b.f.problem, &(tt__limits){SPACE_OF_BOTH, INFINITY, true, 0, 0, 0, 0}, &all));
     all.space.sampled = true;
     all.n_favourites = 7;
     assert_ok(tt__search_run(&b.s, &all, "search"));
@@ -236,7 +236,8 @@ static void test_in_flight_on_several_gpus(void **state) {
         bench_open(&b, false);
         b.s.strategy = &in_order;
         b.s.n_gpus = n;
-        bench_search(&b, &(tt__limits){4, INFINITY, true, 0, 0, 0}, &some); /* ends before the window grows */
+        bench_search(&b, &(tt__limits){4, INFINITY, true, 0, 0, 0, 0},
+                     &some); /* ends before the window grows */
         assert_int_equal(b.backend.most_waiting, n == 1 ? 3 : 4);
         tt__search_close(&some);
         bench_close(&b);
@@ -258,7 +259,7 @@ static void test_in_flight_for_compilers(void **state) {
         b.s.strategy = &in_order;
         b.s.n_gpus = 1;
         b.backend.n_compilers = 4;
-        bench_search(&b, &(tt__limits){4, INFINITY, true, 0, 0, 0}, &some);
+        bench_search(&b, &(tt__limits){4, INFINITY, true, 0, 0, 0, 0}, &some);
         assert_int_equal(b.backend.most_waiting, moves ? 3 : 4);
         tt__search_close(&some);
         bench_close(&b);
@@ -315,7 +316,7 @@ static void test_finals_alone_try_nothing(void **state) {
     tt__searches both;
     bench_open(&b, true);
     b.set.n = 1;
-    bench_search(&b, &(tt__limits){5, INFINITY, INFINITY, 0, 0, 0}, &some);
+    bench_search(&b, &(tt__limits){5, INFINITY, INFINITY, 0, 0, 0, 0}, &some);
     tt__search_close(&some);
     b.f.t[2] = field_template("kernel lines\nop copy\nblock 32\ngrid bytes\nargs dst, src\n");
     b.set.n = 3;
@@ -335,7 +336,7 @@ static void test_counts_what_there_is(void **state) {
     bench_open(&b, false);
     b.backend.n_unrecorded = 4;
     b.s.strategy = &tt__strategy_exhaustive;
-    bench_search(&b, &(tt__limits){5, INFINITY, INFINITY, 0, 0, 0}, &some);
+    bench_search(&b, &(tt__limits){5, INFINITY, INFINITY, 0, 0, 0, 0}, &some);
     assert_int_equal(some.n_skipped, 4);
     assert_int_equal(some.n_tried, 4 + 5);
     tt__search_close(&some);

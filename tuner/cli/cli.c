@@ -15,6 +15,7 @@
 #include <unistd.h>
 
 #include "base/clock.h"
+#include "db/path.h"
 #include "dispatch/layers.h"
 
 static int exit_code(tt_status s) {
@@ -72,15 +73,18 @@ bool tt__cli_storeless(const tt__cli_args *args) {
 tt_status tt__cli_store_open(tt__store **out, const tt__cli_args *args, tt__store_mode mode) {
     *out = NULL;
     tt__str path = {0};
-    struct stat st;
     tt_status status = tt__cli_store_path(&path, args);
     const char *file = tt__str_text(&path);
     if (status == TT_OK && tt__cli_store_absent(args))
         status = tt__fail(TT_E_DB,
                           "nothing was tuned yet: there is no %s (tune first, or name one with --db)", file);
-    else if (status == TT_OK) /* read-only creates nothing */
-        status =
-            tt__store_open(out, file, stat(file, &st) == 0 && st.st_size > 0 ? mode : TT__STORE_READ_ONLY);
+    else if (status == TT_OK) {
+        status = tt__store_open(out, file, TT__STORE_READ_ONLY); /* creates nothing */
+        if (mode != TT__STORE_READ_ONLY && (status == TT_OK || tt__path_has(file, "-journal"))) {
+            tt__store_close(out);
+            status = tt__store_open(out, file, mode);
+        }
+    }
     tt__str_free(&path);
     return status;
 }

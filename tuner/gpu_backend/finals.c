@@ -7,10 +7,12 @@
 #include "tuner/energy.h"
 #include "tuner/gpu_backend/gpus.h"
 
-/* How well a free GPU suits the finals of a lane. The lane's arrays are best, and other lanes' trials should
- * not lose theirs. */
+/* How well a free GPU suits the finals of a lane. One whose last finals were late is the last choice. The
+ * lane's arrays are best, and other lanes' trials should not lose theirs. */
 static int suits(const tt__loop *l, size_t gpu, size_t lane) {
     const tt__loop_gpu *g = &l->gpus[gpu];
+    if (g->late > 0)
+        return -g->late;
     if (g->state == TT__ARRAYS_OPEN && g->task == l->lanes[lane]->task.number)
         return 3;
     return l->workers.items[gpu].busy ? 1 : 2;
