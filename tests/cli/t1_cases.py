@@ -167,6 +167,7 @@ GOOD = [  # a part of the whole, what stands in its place, and what comes of it
     ('"WriteOnly"', '"ReadWrite", "FillType": "Generator", "DataSource": "i\\n//@ op copy"',
      "// - argument o is filled by Generator i //@ op copy, which has no counterpart"),
     ('"FillValue": 3', '"FillValue": "U * 2"', "//@ args     o, i32 U * 2\n"),
+    ('"int32", "FillValue": 3', '"int8", "FillValue": "160 - B"', "//@ default  B=64 U=1\n"),
     (BEFORE, '"CompilerOptions": ["-O3", "-DX=1", "-fmad=false"], "GlobalSize"', "//@ options  -DX=1 -fmad=false\n"),
     (BEFORE, '"CompilerOptions": ["-maxrregcount=32"], "GlobalSize"', "//@ maxrregcount 32\n"),
     (BEFORE, '"CompilerOptions": ["--maxrregcount", "32", "-w"], "GlobalSize"', "//@ options  -w\n"),

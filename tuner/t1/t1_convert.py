@@ -10,7 +10,7 @@ import t1_kernel
 import t1_value as v
 from t1_members import (ARRAY, BLOCK_MAX, CONFIG_MAX, GRID_MAX, NAME_MAX, NUMBER, OBJECT, OPTIONS, OPTIONS_MAX,
                         PARAMS_MAX, SHARED_MAX, TAKEN, TEXT, THREADS_MAX, TRUTH, VALUES_MAX, WHERES_MAX, at, checked,
-                        is_word, member, members)
+                        is_word, member, members, range_of)
 from t1_value import Refusal
 
 USUAL_BLOCK = ("block_size_x", "block_size_y", "block_size_z")
@@ -406,11 +406,10 @@ class Search:
 
     def passes(self, kind, value, scope):
         x = v.number(expression.read(value, scope))
+        least, most = range_of(kind)
         if kind[0] == "f":
-            return x.known and abs(x.value) <= (3.4e38 if kind == "f32" else 1.7e308)
-        x = v.whole(x)
-        least = 0 if kind[0] == "u" else -2**31 if kind == "i32" else -2**63
-        return least <= x.value <= {"i32": 2**31 - 1, "u32": 2**32 - 1}.get(kind, 2**63 - 1)
+            return x.known and least <= x.value <= most
+        return least <= v.whole(x).value <= min(most, 2**63 - 1)
 
     def registers(self, scope):
         return self.c.max_registers is None or \

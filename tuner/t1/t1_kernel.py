@@ -5,7 +5,7 @@ import types
 import t1_expression as expression
 import t1_value as v
 from t1_members import (ARGS_MAX, ARRAY, BYTES_MAX, FILE_MAX, NAME_MAX, NUMBER, OPERANDS_MAX, SCALARS, SIZES, TAKEN,
-                        TEXT, TRUTH, TYPES, at, member, members)
+                        TEXT, TRUTH, TYPES, at, member, members, range_of)
 from t1_value import Refusal
 
 COMMENTS = re.compile(r'"(?:\\.|[^"\\\n])*"?|\'(?:\\.|[^\'\\\n])*\'?|//[^\n]*|/\*.*?(?:\*/|\Z)', re.S)
@@ -63,15 +63,14 @@ def beside(name):
 
 def fits(ours, x):
     """A number as an annotation has it for this type."""
+    least, most = range_of(ours)
     if ours[0] != "f":
-        n = 8 * SIZES[ours]
-        most = 2**(n - (ours[0] == "i")) - 1 if n < 64 else 2**53 - 1
-        least = 0 if ours[0] == "u" else -most - (n < 64)
+        if SIZES[ours] == 8:  # JSON has doubles
+            least, most = max(least, 1 - 2**53), 2**53 - 1
         if x != int(x) or not least <= x <= most:
             raise Refusal(f"FillValue is {x!r}: expected a whole number from {least} to {most}")
         return str(int(x))
-    most = {"f16": 65504.0, "f32": 3.4028234663852886e38}.get(ours, 1.7976931348623157e308)
-    if not -most <= x <= most:
+    if not least <= x <= most:
         raise Refusal(f"FillValue is {x!r}: expected a number from {-most} to {most}")
     text = repr(float(x))
     return text[:-2] if text.endswith(".0") else text

@@ -24,10 +24,19 @@ OPTIONS = ("use_fast_math ftz= prec-div= prec-sqrt= fmad= extra-device-vectoriza
 SIZES = {"bool": 1, "i8": 1, "u8": 1, "e4m3": 1, "e5m2": 1, "i16": 2, "u16": 2, "f16": 2, "bf16": 2, "i32": 4, "u32": 4,
          "f32": 4, "i64": 8, "u64": 8, "f64": 8, "elem": 4}
 SCALARS = ("bool", "i8", "u8", "i16", "u16", "i32", "u32", "i64", "u64", "f16", "bf16", "f32", "f64")
+FLOATS = {"f16": 65504.0, "f32": 3.4028234663852886e38, "bf16": 3.3895313892515355e38, "f64": 1.7976931348623157e308}
 TYPES = {"bool": ("u8", 1), "int": ("i32", 1), "uint": ("u32", 1), "custom": ("u8", 0)}
 TYPES.update({f"{u}int{n}": (f"{u or 'i'}{n}", 1) for u in ("", "u") for n in (8, 16, 32, 64)})
 TYPES.update({f"{name}{lanes if lanes > 1 else ''}": (ours, lanes)
               for name, ours in (("half", "f16"), ("float", "f32"), ("double", "f64")) for lanes in (1, 2, 4, 8, 16)})
+
+
+def range_of(ours):
+    """The least and the largest number of a type."""
+    if ours in FLOATS:
+        return -FLOATS[ours], FLOATS[ours]
+    bits = 8 * SIZES[ours] - (ours[0] == "i")
+    return -2**bits if ours[0] == "i" else 0, 2**bits - 1
 
 
 # ---- Members -------------------------------------------------------------------------------------------------
