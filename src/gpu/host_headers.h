@@ -11,4 +11,7 @@ extern const char *const tt__host_header_names[];
 extern const char *const tt__host_header_texts[];
 extern const size_t tt__n_host_headers;
 
+/* What code for nvcc has of them without an include. A source follows it. */
+extern const char tt__host_macros[];
+
 #endif

@@ -269,16 +269,14 @@ static const char *header_of(const char *type) {
 }
 
 /* The source between typedefs and code; line numbers stay as they are. */
-static tt_status with_additions(tt__str *out, const char *name, const char *source, const char *options,
-                                int n) {
+static tt_status with_additions(tt__str *out, const char *source, const char *options, int n) {
     const char *first = options;
     for (int i = 0; i < n; i++, options += strlen(options) + 1) {
         const char *at = options + strlen(TT__TYPEDEF), *sign = strchr(options, '=');
         if (is_ours(options, TT__TYPEDEF) && sign)
             tt__str_addf(out, "%stypedef %s %.*s;\n", header_of(sign + 1), sign + 1, (int)(sign - at), at);
     }
-    if (out->len)
-        tt__str_addf(out, "#line 1 \"%s\"\n", name);
+    tt__str_add(out, tt__host_macros);
     tt__str_add(out, source);
     for (int i = 0; i < n; i++, first += strlen(first) + 1)
         if (is_ours(first, TT__CODE))
@@ -388,7 +386,7 @@ tt_status tt__nvrtc_compile(tt__str *out, const char *name, const char *source, 
     tt__str text = {0}, folders = {0};
     program p = {.name = name};
     tt_status status;
-    TT_GOTO(with_additions(&text, name, source, options, n_options));
+    TT_GOTO(with_additions(&text, source, options, n_options));
     p.source = tt__str_text(&text);
     TT_GOTO(split_options(&p, argv, &argc, options, n_options));
     if (includes_files(p.source)) {

@@ -89,6 +89,25 @@ static void takes_headers_of_the_host(void **state) {
     tt__str_free(&cubin);
 }
 
+/* Code for nvcc includes nothing for these. A macro of its own, or of an option, comes first. */
+static void knows_what_nvcc_always_has(void **state) {
+    (void)state;
+    static const char source[] =
+        "constexpr float low = -INFINITY, high = HUGE_VALF;\n"
+        "__constant__ double ends[3] = {low, HUGE_VAL, NAN};\n"
+        "static_assert(low < -3e38f && high > 3e38f && HUGE_VAL > 1e300, \"\");\n"
+        "#define INFINITY 3\n"
+        "static_assert(INFINITY == 3, \"\");\n"
+        "extern \"C\" __global__ void k(double *p) { *p = ends[threadIdx.x] + INFINITY; }\n";
+    static const char own[] = "static_assert(NAN == 4, \"\");\nint x = absent;\n";
+    tt__str cubin = {0};
+    if (tt__nvrtc_compile(&cubin, "ends.cu", source, "", 0, CC) != TT_OK)
+        fail_msg("%s", tt_last_error());
+    assert_int_equal(tt__nvrtc_compile(&cubin, "own.cu", own, "-DNAN=4", 1, CC), TT_E_COMPILE);
+    assert_non_null(strstr(tt_last_error(), "own.cu(2): error: identifier \"absent\" is undefined"));
+    tt__str_free(&cubin);
+}
+
 /* CUDA's own headers, of this NVRTC's version; without them there is nothing to test. */
 static bool has_headers(void) {
     tt__str options = {0};
@@ -134,9 +153,10 @@ static void names_instances_of_templates(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(compiles_what_few_want),    cmocka_unit_test(says_what_is_wrong),
-        cmocka_unit_test(names_what_is_not_for_it),  cmocka_unit_test(takes_headers_of_the_host),
-        cmocka_unit_test(finds_the_headers_of_cuda), cmocka_unit_test(names_instances_of_templates),
+        cmocka_unit_test(compiles_what_few_want),       cmocka_unit_test(says_what_is_wrong),
+        cmocka_unit_test(names_what_is_not_for_it),     cmocka_unit_test(takes_headers_of_the_host),
+        cmocka_unit_test(knows_what_nvcc_always_has),   cmocka_unit_test(finds_the_headers_of_cuda),
+        cmocka_unit_test(names_instances_of_templates),
     };
     if (tt__nvrtc_open() != TT_OK) {
         print_message("%s\n", tt_last_error());
