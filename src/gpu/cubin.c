@@ -174,26 +174,32 @@ static bool kernel_name(const image *im, size_t index, uint64_t *at, char out[SY
     return true;
 }
 
-/* What follows a name in what C++ makes of it: "Pf" in _Z5saxpyPf and "EPf" in _ZN1a5saxpyEPf. NULL: the
- * symbol is of another name. */
-static const char *after_name(const char *symbol, const char *name) {
-    const char *found = NULL, *at = symbol + 2;
-    const size_t n = strlen(name);
-    while (strncmp(symbol, "_Z", 2) == 0 && *at && *at != 'I') { /* names of template arguments follow it */
-        size_t length = 0;
-        if (*at < '0' || *at > '9') {
-            at++;
-            continue;
-        }
-        for (; *at >= '0' && *at <= '9'; at++)
-            length = length * 10 + (size_t)(*at - '0');
-        if (length > strlen(at))
-            break;
-        if (length == n && memcmp(at, name, n) == 0)
-            found = at + n;
-        at += length;
-    }
-    return found;
+/* The next name in what C++ makes of names, from *at on, and its length: "saxpy" in _Z5saxpyPf. NULL: names
+ * of template arguments follow, or none. */
+static const char *next_name(const char **at, size_t *n) {
+    while (**at && **at != 'I' && (**at < '0' || **at > '9'))
+        ++*at;
+    for (*n = 0; **at >= '0' && **at <= '9'; ++*at)
+        *n = *n * 10 + (size_t)(**at - '0');
+    const char *name = *at;
+    if (*n == 0 || *n > strlen(name))
+        return NULL;
+    *at += *n;
+    return name;
+}
+
+static bool is_mangled(const char *symbol) {
+    return strncmp(symbol, "_Z", 2) == 0;
+}
+
+/* Did C++ make the symbol of this name, perhaps in namespaces? */
+static bool is_of(const char *symbol, const char *name) {
+    const char *at = symbol + 2, *next;
+    size_t n;
+    while (is_mangled(symbol) && (next = next_name(&at, &n)))
+        if (n == strlen(name) && memcmp(next, name, n) == 0)
+            return true;
+    return false;
 }
 
 /* Is it there? If not, which are? */
@@ -208,7 +214,7 @@ static tt_status find_kernel(const image *im, const char *kernel) {
         if (!kernel_name(im, i, &at, name))
             continue;
         found = is_text(im, &im->symbol_names, at, kernel);
-        if (after_name(name, kernel))
+        if (is_of(name, kernel))
             memcpy(mangled, name, sizeof mangled);
         if (++n <= SHOWN)
             tt__str_addf(&all, "%s%s", n > 1 ? ", " : "", name);
@@ -222,31 +228,70 @@ static tt_status find_kernel(const image *im, const char *kernel) {
     return found ? TT_OK : TT_E_TEMPLATE;
 }
 
-void tt__cubin_arrays(tt__str *out, const void *bytes, size_t n) {
+/* Has the code nothing for these bytes of a section: no bits, and no address that loading puts there? */
+static bool is_zero(const image *im, unsigned index, const Elf64_Shdr *section, const Elf64_Sym *symbol) {
+    Elf64_Shdr moves;
+    Elf64_Addr to;
+    for (uint64_t i = 0; i < symbol->st_size && section->sh_type != SHT_NOBITS; i++)
+        if (symbol->st_value + i >= section->sh_size || im->bytes[section->sh_offset + symbol->st_value + i])
+            return false;
+    for (unsigned i = 0; i < im->header.e_shnum; i++)
+        if (take_section(im, &moves, i) && (moves.sh_type == SHT_REL || moves.sh_type == SHT_RELA) &&
+            moves.sh_info == index && moves.sh_entsize >= sizeof(Elf64_Rel))
+            for (uint64_t at = 0; at < moves.sh_size; at += moves.sh_entsize)
+                if (take(im, &to, moves.sh_offset + at, sizeof to) && to - symbol->st_value < symbol->st_size)
+                    return false;
+    return true;
+}
+
+bool tt__cubin_next_constant(tt__cubin_constant *out, const void *bytes, size_t n, size_t *at) {
     static const char constants[] = ".nv.constant";
     image im;
     Elf64_Sym symbol;
     Elf64_Shdr section;
     if (!open_image(&im, bytes, n) || im.symbol_names.sh_type == SHT_NOBITS)
-        return;
+        return false;
     const char *names = (const char *)im.bytes + im.symbol_names.sh_offset;
-    for (size_t i = 0; i < im.n_symbols && take_symbol(&im, &symbol, i); i++) {
+    while (take_symbol(&im, &symbol, (*at)++)) {
         if (ELF64_ST_TYPE(symbol.st_info) != STT_OBJECT || symbol.st_name >= im.symbol_names.sh_size ||
             !take_section(&im, &section, symbol.st_shndx) ||
             !begins(&im, &im.names, section.sh_name, constants, strlen(constants)))
             continue;
-        const char *name = names + symbol.st_name,
-                   *end = memchr(name, 0, im.symbol_names.sh_size - symbol.st_name);
-        if (end && strncmp(name, "_Z", 2) == 0 && name[2] != 'Z') /* _ZZ: of a function */
-            tt__str_addn(out, name, (size_t)(end - name) + 1);
+        out->name = names + symbol.st_name;
+        if (!memchr(out->name, 0, im.symbol_names.sh_size - symbol.st_name) ||
+            strncmp(out->name, "_ZZ", 3) == 0)
+            continue;
+        out->bytes = symbol.st_size;
+        out->zero = is_zero(&im, symbol.st_shndx, &section, &symbol);
+        return true;
     }
+    return false;
+}
+
+const char *tt__cubin_plain_name(const char *symbol, size_t *n) {
+    const char *plain = symbol, *at = symbol + 2, *next;
+    size_t length;
+    *n = strlen(symbol);
+    while (is_mangled(symbol) && (next = next_name(&at, &length))) {
+        plain = next;
+        *n = length;
+    }
+    return plain;
+}
+
+void tt__cubin_arrays(tt__str *out, const void *bytes, size_t n) {
+    tt__cubin_constant c;
+    for (size_t at = 0; tt__cubin_next_constant(&c, bytes, n, &at);)
+        if (is_mangled(c.name))
+            tt__str_addn(out, c.name, strlen(c.name) + 1);
 }
 
 const char *tt__cubin_array(const tt__str *arrays, const char *name, const char *last) {
     const char *at = last ? last + strlen(last) + 1 : arrays->text;
     for (; at && at < arrays->text + arrays->len; at += strlen(at) + 1) {
-        const char *after = after_name(at, name);
-        if (after && (*after == '\0' || *after == 'I' || strcmp(after, "E") == 0))
+        size_t n;
+        const char *plain = tt__cubin_plain_name(at, &n);
+        if (n == strlen(name) && memcmp(plain, name, n) == 0)
             return at;
     }
     return NULL;

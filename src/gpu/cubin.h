@@ -5,6 +5,7 @@
 #ifndef TT_GPU_CUBIN_H
 #define TT_GPU_CUBIN_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -32,6 +33,19 @@ typedef struct tt__cubin_entry {
 /* `bytes` may be anything. TT_E_UNSUPPORTED if they are no cubin. TT_E_TEMPLATE if they are one without this
  * kernel: says which there are, and whether C++ has changed its name. */
 tt_status tt__cubin_entry_read(tt__cubin_entry *out, const void *bytes, size_t n, const char *kernel);
+
+/* A __constant__ array of the code. */
+typedef struct tt__cubin_constant {
+    const char *name; /* in the cubin: perhaps what C++ makes of it */
+    size_t bytes;
+    bool zero; /* the code gives it no value */
+} tt__cubin_constant;
+
+/* The next constant outside of functions. *at is 0 for the first, and then left alone. False: there is none.
+ * `bytes` may be anything. */
+bool tt__cubin_next_constant(tt__cubin_constant *out, const void *bytes, size_t n, size_t *at);
+/* The last name in what C++ makes of names, and its length: "c" in _ZN1a1cE. Of others it is the whole. */
+const char *tt__cubin_plain_name(const char *symbol, size_t *n);
 
 /* Appends what C++ calls the constants of the code outside of functions, each name with its NUL, without
  * names that it does not change. `bytes` may be anything. */

@@ -40,7 +40,9 @@ static const char launches[] =
     "extern \"C\" __global__ void calls(int *x) { *x = called(*x); }\n";
 
 /* Several kernels, so that the one asked for must be found. */
-static const char source[] = "extern \"C\" __global__ void plain(int *p) { *p = 1; }\n"
+static const char source[] = "__device__ int number;\n"
+                             "__constant__ int *where = &number, none[4];\n"
+                             "extern \"C\" __global__ void plain(int *p) { *p = 1; }\n"
                              "extern __shared__ int room[];\n"
                              "extern \"C\" __global__ void dynamic(int *p) {\n"
                              "    room[threadIdx.x] = *p;\n"
@@ -181,6 +183,47 @@ static void says_what_does_not_fit(void **state) {
     tt__str_free(&cubin);
 }
 
+/* Constants and whether the code gives them a value, in any order. */
+static const char constants[] =
+    "__constant__ float empty[16], full[4] = {0, 0, 0, 1}, one = 1;\n"
+    "__device__ float room[4];\n"
+    "__constant__ float *places[2] = {nullptr, room};\n"
+    "namespace a { __constant__ short empty_too[3]; }\n"
+    "template <class T> __constant__ T of_type[2];\n"
+    "extern \"C\" __global__ void k(float *x) {\n"
+    "    static __constant__ int inner[4];\n"
+    "    *x = empty[*(int *)x] + full[*(int *)x] + one + *places[*(int *)x] + a::empty_too[*(int *)x] +\n"
+    "        of_type<double>[*(int *)x] + inner[*(int *)x] + sinf(*x);\n"
+    "}\n";
+
+static void tells_constants_without_a_value(void **state) {
+    (void)state;
+    static const struct {
+        const char *name;
+        size_t bytes;
+        bool zero;
+    } all[] = {{"empty", 64, true},   {"full", 16, false},    {"one", 4, false},
+               {"places", 16, false}, {"empty_too", 6, true}, {"of_type", 16, true}};
+    enum { N = sizeof all / sizeof *all };
+    static const int ccs[] = {75, 90, 120};
+    for (size_t i = 0; i < sizeof ccs / sizeof *ccs; i++) {
+        tt__str cubin = compile(constants, ccs[i]);
+        tt__cubin_constant c;
+        size_t at = 0, n = 0, length;
+        while (tt__cubin_next_constant(&c, cubin.text, cubin.len, &at)) {
+            const char *name = tt__cubin_plain_name(c.name, &length);
+            size_t k = 0;
+            while (k < N && (strlen(all[k].name) != length || memcmp(all[k].name, name, length) != 0))
+                k++;
+            if (k == N || c.bytes != all[k].bytes || c.zero != all[k].zero)
+                fail_msg("%s: %zu bytes, zero %d", c.name, c.bytes, c.zero);
+            n++;
+        }
+        assert_int_equal(n, cubin.len ? N : 0);
+        tt__str_free(&cubin);
+    }
+}
+
 /* No bytes make the reader go beyond their end, or run for ever. The copy is exactly as long as the bytes. */
 static void try_bytes(const char *bytes, size_t n) {
     tt__cubin_needs needs;
@@ -192,6 +235,9 @@ static void try_bytes(const char *bytes, size_t n) {
     tt__cubin_entry e;
     status = tt__cubin_entry_read(&e, exact, n, "both");
     assert_true(status == TT_OK || status == TT_E_UNSUPPORTED || status == TT_E_TEMPLATE);
+    tt__cubin_constant c;
+    for (size_t at = 0; tt__cubin_next_constant(&c, exact, n, &at);)
+        assert_true(c.name >= exact && c.name + strlen(c.name) < exact + n);
     free(exact);
 }
 
@@ -217,9 +263,8 @@ static void takes_any_bytes(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(reads_the_needs),
-        cmocka_unit_test(reads_how_kernels_are_launched),
-        cmocka_unit_test(says_what_does_not_fit),
+        cmocka_unit_test(reads_the_needs),        cmocka_unit_test(reads_how_kernels_are_launched),
+        cmocka_unit_test(says_what_does_not_fit), cmocka_unit_test(tells_constants_without_a_value),
         cmocka_unit_test(takes_any_bytes),
     };
     if (tt__nvrtc_open() != TT_OK) {

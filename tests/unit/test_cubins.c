@@ -1,9 +1,12 @@
 /* The queue of cubins: what is wanted comes first, what shares a cubin is compiled once, what is done is
  * kept. */
+#include <elf.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <stdio.h>
+#include <string.h>
 
 #include <cmocka.h>
 
@@ -11,6 +14,7 @@
 #include "problem_fixture.h"
 #include "tuner/ahead.h"
 #include "tuner/farm/cubins.h"
+#include "tuner/gpu_backend/compilers.h"
 
 static const char text[] = "//@ kernel   k\n"
                            "//@ op       transpose\n"
@@ -226,6 +230,82 @@ static void test_works_ahead_if_it_may(void **state) {
     assert_non_null(next(f));
 }
 
+/* A cubin with five arrays of constants, of which `set` has a value. */
+typedef struct image {
+    Elf64_Ehdr head;
+    Elf64_Shdr sections[4];
+    Elf64_Sym symbols[5];
+    char names[64];
+    int data[8];
+} image;
+
+static image image_of(void) {
+    image im = {
+        .head = {.e_ident = ELFMAG "\2", .e_shoff = offsetof(image, sections), .e_shnum = 4, .e_shstrndx = 1},
+        .sections = {{0},
+                     {.sh_type = SHT_STRTAB, .sh_offset = offsetof(image, names), .sh_size = sizeof im.names},
+                     {.sh_type = SHT_SYMTAB,
+                      .sh_name = 1,
+                      .sh_link = 1,
+                      .sh_offset = offsetof(image, symbols),
+                      .sh_size = sizeof im.symbols},
+                     {.sh_type = SHT_PROGBITS,
+                      .sh_name = 9,
+                      .sh_offset = offsetof(image, data),
+                      .sh_size = sizeof im.data}},
+        .names = "\0.symtab\0.nv.constant3\0c\0left\0set\0_ZN1n1dE\0__of_cuda",
+        .data = {0, 0, 1},
+    };
+    static const Elf64_Word names[] = {23, 25, 30, 34, 43};
+    for (size_t i = 0; i < 5; i++)
+        im.symbols[i] = (Elf64_Sym){.st_name = names[i],
+                                    .st_info = ELF64_ST_INFO(STB_LOCAL, STT_OBJECT),
+                                    .st_shndx = 3,
+                                    .st_value = 4 * i,
+                                    .st_size = 4};
+    return im;
+}
+
+static char said[512];
+
+static void keep_message(void *user, const char *line) {
+    (void)user;
+    snprintf(said + strlen(said), sizeof said - strlen(said), "%s\n", line);
+}
+
+/* A run compiles the default of its own kernel, then another configuration, then the default anew. */
+static void test_warns_once_of_what_stays_zero(void **state) {
+    (void)state;
+    static const char own[] = "//@ kernel k\n//@ buffer x f32 4 out\n//@ constant c f32 1\n//@ param A 1 2\n"
+                              "//@ default A=1\n//@ block 1\n//@ grid 1\n//@ args x\n"
+                              "__constant__ float c[1];\nvoid k();\n";
+    static const char *const configs[] = {"A=2", "A=1", "A=1"};
+    static tt__loop loop;
+    const image im = image_of();
+    tt__cubin cubin = {.state = TT__CUBIN_COMPILING}, *compiling = &cubin;
+    const tt__msg_compiled m = {0};
+    tt__template *t;
+    loop = (tt__loop){.opts = {.on_message = keep_message}, .compiling = &compiling};
+    assert_int_equal(tt__template_parse(&t, "k.cu", own), TT_OK);
+    cubin.t = t;
+    tt__str_addn(&loop.workers.payload, (const char *)&m, sizeof m);
+    tt__str_addn(&loop.workers.payload, (const char *)&im, sizeof im);
+    *said = '\0';
+    for (size_t i = 0; i < 3; i++) {
+        compiling = &cubin;
+        snprintf(cubin.config, sizeof cubin.config, "%s", configs[i]);
+        assert_int_equal(tt__loop_compiled(&loop, 0), TT_OK);
+        tt__str_free(&cubin.image);
+        if (i == 0)
+            assert_string_equal(said, "");
+    }
+    assert_string_equal(
+        said, "k.cu: the code has a __constant__ array left, which no `constant` line fills: it stays zero\n"
+              "k.cu: the code has a __constant__ array d, which no `constant` line fills: it stays zero\n");
+    tt__str_free(&loop.workers.payload);
+    tt__template_free(&t);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(test_order, enter, leave),
@@ -234,6 +314,7 @@ int main(void) {
         cmocka_unit_test_setup_teardown(test_what_is_derived_makes_another, enter, leave),
         cmocka_unit_test_setup_teardown(test_what_is_saved_is_found, enter, leave),
         cmocka_unit_test_setup_teardown(test_works_ahead_if_it_may, enter, leave),
+        cmocka_unit_test(test_warns_once_of_what_stays_zero),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -27,6 +27,7 @@ typedef struct tt__examined {
     double occupancy;
     tt__str not_compiled; /* "" if the needs are known */
     bool refused;         /* the compiler refused it */
+    tt__str warnings;     /* what is not wrong but hardly meant, a line each */
     tt__str misfits;      /* differences between the code and the annotations, a line each; "" : none */
 } tt__examined;
 

@@ -123,7 +123,7 @@ static void write_first(tt__json *j, const tt__examined *e) {
     tt__json_number(j, "occupancy", known && e->resident_blocks >= 0 ? e->occupancy : (double)NAN, 4);
     TT__JSON_STRINGS(j, {"not_default", tt__str_text(&e->not_default)},
                      {"not_compiled", tt__str_text(&e->not_compiled)},
-                     {"does_not_fit", tt__str_text(&e->misfits)});
+                     {"does_not_fit", tt__str_text(&e->misfits)}, {"warnings", tt__str_text(&e->warnings)});
 }
 
 tt_status tt__check_print_json(const tt__examined *e) {

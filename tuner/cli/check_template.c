@@ -10,6 +10,7 @@
 #include "tuner/cli/check.h"
 #include "tuner/cli/problems.h"
 #include "tuner/farm/compile_one.h"
+#include "tuner/farm/cubins.h"
 #include "tuner/foreign.h"
 #include "tuner/occupancy.h"
 
@@ -27,6 +28,7 @@ static void free_examined(tt__examined *e) {
     tt__space_free(&e->space);
     tt__str_free(&e->not_default);
     tt__str_free(&e->not_compiled);
+    tt__str_free(&e->warnings);
     tt__str_free(&e->misfits);
 }
 
@@ -116,6 +118,7 @@ static tt_status compile_one(tt__examined *e, const tt__candidate *c, double tim
         status = tt__compile_one(&cubin, e->t->path, e->t->source, &options, n, e->gpu.cc, timeout_s);
     if (status == TT_OK)
         status = fit(e, &cubin, c);
+    tt__cubins_unfilled(&e->warnings, e->t, cubin.text, cubin.len);
     if (status == TT_OK)
         status = tt__cubin_read(&e->needs, tt__str_text(&cubin), cubin.len, e->t->symbols.name[0]);
     tt__str_free(&options);

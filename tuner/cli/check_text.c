@@ -4,6 +4,7 @@
 
 #include <inttypes.h>
 #include <stdio.h>
+#include <string.h>
 
 #include "tuner/cli/table.h"
 
@@ -160,5 +161,11 @@ tt_status tt__check_print_text(const tt__examined *e) {
     TT_TRY(print_operation(e));
     TT_TRY(print_params(e->t));
     TT_TRY(print_survey(e));
-    return print_first(e);
+    TT_TRY(print_first(e));
+    const char *line = tt__str_text(&e->warnings);
+    for (size_t n; *line; line += n + (line[n] == '\n')) {
+        n = strcspn(line, "\n");
+        printf("\nWARNING: %.*s\n", (int)n, line);
+    }
+    return TT_OK;
 }

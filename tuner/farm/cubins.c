@@ -8,7 +8,9 @@
 
 #include "base/clock.h"
 #include "base/grow.h"
+#include "gpu/cubin.h"
 #include "gpu/nvrtc.h"
+#include "template/words.h"
 #include "tuner/ahead.h"
 #include "tuner/checker.h"
 
@@ -137,6 +139,23 @@ void tt__cubin_failed(tt__cubin *cubin, tt__trial_status status, const char *rea
     cubin->state = TT__CUBIN_FAILED;
     cubin->status = status;
     tt__copy(cubin->reason, sizeof cubin->reason, reason);
+}
+
+void tt__cubins_unfilled(tt__str *out, const tt__template *t, const void *image, size_t size) {
+    tt__cubin_constant c;
+    size_t n;
+    for (size_t at = 0; t->own && tt__cubin_next_constant(&c, image, size, &at);) {
+        const char *name = tt__cubin_plain_name(c.name, &n);
+        bool filled = !c.zero || strncmp(name, "__", 2) == 0; /* CUDA's own */
+        for (size_t i = 0; i < t->own->n_operands; i++)
+            filled |= t->own->operands[i].direction == TT__CONSTANT &&
+                      tt__word_is(name, n, t->own->operands[i].name);
+        if (!filled)
+            tt__str_addf(out,
+                         "%sthe code has a __constant__ array %.*s, which no `constant` line fills: it stays "
+                         "zero",
+                         out->len ? "\n" : "", (int)n, name);
+    }
 }
 
 /* ---- Storing ------------------------------------------------------------------------------------------- */

@@ -86,4 +86,8 @@ tt_status tt__cubins_name(tt__cubins *c, const tt__candidate *candidate, const t
  * time. */
 tt_status tt__cubins_save(tt__cubins *c, bool now);
 
+/* Appends a line for each __constant__ array that the code of the user's template leaves zero, and that no
+ * `constant` line fills. */
+void tt__cubins_unfilled(tt__str *out, const tt__template *t, const void *image, size_t size);
+
 #endif

@@ -8,6 +8,7 @@
 #include "base/number.h"
 #include "tuner/ahead.h"
 #include "tuner/checker.h"
+#include "tuner/gpu_backend/gpus.h"
 
 /* The list from which one more compiler may take work, or NULL. */
 static tt__ahead *work_ahead(const tt__loop *l) {
@@ -55,6 +56,21 @@ tt_status tt__loop_feed_compilers(tt__loop *l) {
     return TT_OK;
 }
 
+/* Once, although each problem may have a default of its own. */
+static void warn_of_unfilled(tt__loop *l, const tt__cubin *cubin) {
+    tt__str warnings = {0};
+    if (!cubin->t || cubin->t == l->warned || strcmp(cubin->config, cubin->t->default_config) != 0)
+        return;
+    l->warned = cubin->t;
+    tt__cubins_unfilled(&warnings, cubin->t, cubin->image.text, cubin->image.len);
+    const char *line = tt__str_text(&warnings);
+    for (size_t n; *line; line += n + (line[n] == '\n')) {
+        n = strcspn(line, "\n");
+        tt__loop_say(l, "%s: %.*s", cubin->t->path, (int)n, line);
+    }
+    tt__str_free(&warnings);
+}
+
 tt_status tt__loop_compiled(tt__loop *l, size_t worker) {
     const tt__msg_compiled *m = (const tt__msg_compiled *)l->workers.payload.text;
     tt__cubin *cubin = l->compiling[worker];
@@ -72,8 +88,10 @@ tt_status tt__loop_compiled(tt__loop *l, size_t worker) {
     }
     TT_TRY(tt__workers_adopt(
         &m->done)); /* NVRTC itself does not work, so that every other configuration would fail */
-    return tt__cubins_ready(&l->cubins, cubin, l->workers.payload.text + sizeof *m,
-                            l->workers.payload.len - sizeof *m);
+    TT_TRY(tt__cubins_ready(&l->cubins, cubin, l->workers.payload.text + sizeof *m,
+                            l->workers.payload.len - sizeof *m));
+    warn_of_unfilled(l, cubin);
+    return TT_OK;
 }
 
 /* Every trial needs this cubin. Its compiler may have run out of memory, so it is tried again. */

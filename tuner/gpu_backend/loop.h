@@ -111,10 +111,11 @@ typedef struct tt__loop {
     bool mistaken; /* the guessed GPU cannot be compiled for */
     tt__job jobs[TT__JOBS_MAX];
     uint64_t submitted;
-    bool at_count;    /* or at the peaks */
-    tt__cubin *peaks; /* the checker's kernels for them, or NULL */
-    size_t count_gpu; /* of counts and peaks */
-    int n_falls;      /* falls of the GPU's clocks */
+    bool at_count;              /* or at the peaks */
+    tt__cubin *peaks;           /* the checker's kernels for them, or NULL */
+    size_t count_gpu;           /* of counts and peaks */
+    int n_falls;                /* falls of the GPU's clocks */
+    const tt__template *warned; /* the last whose constants were looked at */
 } tt__loop;
 
 /* One turn of the loop: hands out work, waits a little for an event, and handles it. TT_E_INTERRUPTED:

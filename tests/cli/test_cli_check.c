@@ -1,0 +1,74 @@
+/*
+ * What `tune check FILE` says of files that can be tuned, but hardly as they are meant. Constants show in the
+ * real NVRTC's code only.
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "run.h"
+#include "write_in.h"
+
+static const char *folder;
+
+static int enter(void **state) {
+    (void)state;
+    folder = run_enter_on_standins();
+    return 0;
+}
+
+/* The file k.cu: these lines, those that all files have, and the code. */
+static void write_kernel(const char *lines, const char *code) {
+    char text[2048];
+    snprintf(text, sizeof text,
+             "//@ kernel k\n//@ problem n 64\n//@ buffer x f32 n out\n%s//@ block 64\n//@ grid 1\n"
+             "//@ args x\n//@ reference r\n//@ block 64\n//@ grid 1\n//@ args x\n%s"
+             "extern \"C\" __global__ void r(float *x) { x[threadIdx.x] = 1; }\n",
+             lines, code);
+    write_in(folder, "k.cu", text);
+}
+
+/* NVRTC where the library finds it by itself. Does the test go on? */
+static bool check_compiled(run_result *r, const char *options) {
+    static const char *const env[] = {"LD_LIBRARY_PATH", "TILETUNE_NVRTC", "CUDA_VISIBLE_DEVICES=", NULL};
+    char line[256];
+    snprintf(line, sizeof line, "check %s/k.cu %s", folder, options);
+    run_tune(r, &(run_spec){.env = env, .timeout_s = 60}, line);
+    if (!strstr(r->out, "NVRTC is not installed"))
+        return true;
+    run_free(r);
+    return false;
+}
+
+static void test_constants_that_stay_zero(void **state) {
+    (void)state;
+    static const char code[] =
+        "__constant__ float a[4], left[2], set[2] = {1};\n"
+        "extern \"C\" __global__ void k(float *x) { x[threadIdx.x] = a[n4] + left[n4 & 1] + "
+        "set[n4 & 1]; }\n";
+    static const char *const says[] = {"\n\nWARNING: the code has a __constant__ array left, which no "
+                                       "`constant` line fills: it stays zero\n",
+                                       "\"does_not_fit\":\"\",\"warnings\":\"the code has a __constant__ "
+                                       "array left, which no `constant` line "
+                                       "fills: it stays zero\"}"};
+    run_result r;
+    write_kernel("//@ constant a f32 4\n//@ param n4 1 2\n//@ default n4=1\n", code);
+    for (int json = 0; json < 2; json++)
+        if (check_compiled(&r, json ? "--json" : "")) {
+            assert_code(&r, 0);
+            assert_has(&r, r.out, says[json]);
+            assert_int_equal(strstr(strstr(r.out, "array left") + 1, "array ") != NULL, false);
+            run_free(&r);
+        }
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_constants_that_stay_zero),
+    };
+    return cmocka_run_group_tests(tests, enter, run_leave);
+}
