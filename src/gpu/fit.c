@@ -24,6 +24,15 @@ tt_status tt__fit_count(const char *kernel, const tt__launch *launch, int pass, 
                     n == 1 ? "" : "s", wanted, wanted == 1 ? "" : "s", advice);
 }
 
+tt_status tt__fit_constant(const char *name, size_t has, size_t bytes) {
+    return has == bytes
+               ? TT_OK
+               : tt__fail(TT_E_TEMPLATE,
+                          "the constant %s has %zu bytes in the code, but its line says %zu: make the "
+                          "array as long as the line says",
+                          name, has, bytes);
+}
+
 static tt_status fit_block(const tt__cubin_entry *e, const char *kernel, const unsigned block[3]) {
     uint64_t threads = (uint64_t)block[0] * block[1] * block[2];
     bool exact = e->block[0] && memcmp(e->block, block, sizeof e->block) != 0;

@@ -1,5 +1,5 @@
 /*
- * Does a compiled kernel fit how its annotations launch it? TT_E_TEMPLATE says what does not.
+ * Does compiled code fit its annotations? TT_E_TEMPLATE says what does not.
  */
 #ifndef TT_GPU_FIT_H
 #define TT_GPU_FIT_H
@@ -10,6 +10,9 @@
 tt_status tt__fit_parameter(const char *kernel, const tt__launch *launch, int pass, size_t i, size_t bytes);
 /* It has n parameters. */
 tt_status tt__fit_count(const char *kernel, const tt__launch *launch, int pass, size_t n);
+
+/* A constant has so many bytes in the code, and `bytes` by its line. */
+tt_status tt__fit_constant(const char *name, size_t has, size_t bytes);
 
 /* The kernel of this pass in a cubin: its name, parameters and launch bounds. TT_OK if the bytes are no
  * cubin. */

@@ -102,12 +102,7 @@ tt_status tt__kernel_constant(CUdeviceptr *out, const tt__kernel *kernel, const 
                 name, mangled);
     }
     TT_TRY(tt__cu_check(r, "cuLibraryGetGlobal (%s)", name));
-    return has == bytes
-               ? TT_OK
-               : tt__fail(TT_E_TEMPLATE,
-                          "the constant %s has %zu bytes in the code, but its line says %zu: make the "
-                          "array as long as the line says",
-                          name, has, bytes);
+    return tt__fit_constant(name, has, bytes);
 }
 
 void tt__kernel_unload(tt__kernel *kernel, const tt__driver *cu) {

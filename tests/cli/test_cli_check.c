@@ -66,9 +66,42 @@ static void test_constants_that_stay_zero(void **state) {
         }
 }
 
+/* The line of a constant may be wrong in its length, or in its type. */
+static void test_constants_of_another_length(void **state) {
+    (void)state;
+    static const struct {
+        const char *line, *code, *says; /* NULL: they fit */
+    } cases[] = {
+        {"f32 4", "__constant__ float a[4];", NULL},
+        {"f32 4", "namespace n { __constant__ float a[4]; } using namespace n;", NULL},
+        {"f32 4", "__constant__ float a[4]; struct n { int a[2]; };", NULL},
+        {"f32 8", "__constant__ float a[4];", "16 bytes in the code, but its line says 32: make the array"},
+        {"f16 4", "__constant__ float a[4];", "16 bytes in the code, but its line says 8: make the array"},
+        {"f32 4", "namespace n { __constant__ float a[2]; } using namespace n;",
+         "8 bytes in the code, but its line says 16: make the array"},
+        {"f32 4", "#define a b\n__constant__ float a[2] = {1};", NULL}, /* left out */
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        char line[64], code[512], says[256];
+        run_result r;
+        snprintf(line, sizeof line, "//@ constant a %s\n", cases[i].line);
+        snprintf(code, sizeof code,
+                 "%s\nextern \"C\" __global__ void k(float *x) { x[threadIdx.x] = a[threadIdx.x %% 2]; }\n",
+                 cases[i].code);
+        write_kernel(line, code);
+        if (!check_compiled(&r, ""))
+            return;
+        assert_code(&r, cases[i].says ? 2 : 0);
+        snprintf(says, sizeof says, "k.cu: the constant a has %s", cases[i].says ? cases[i].says : "");
+        assert_has(&r, r.err, cases[i].says ? says : "");
+        run_free(&r);
+    }
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_constants_that_stay_zero),
+        cmocka_unit_test(test_constants_of_another_length),
     };
     return cmocka_run_group_tests(tests, enter, run_leave);
 }

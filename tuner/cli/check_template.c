@@ -7,6 +7,8 @@
 #include "gpu/device.h"
 #include "gpu/fit.h"
 #include "template/problem_text.h"
+#include "template/words.h"
+#include "template/workload.h"
 #include "tuner/cli/check.h"
 #include "tuner/cli/problems.h"
 #include "tuner/farm/compile_one.h"
@@ -83,12 +85,37 @@ static tt_status count(tt__examined *e) {
     return status == TT_E_UNSUPPORTED ? TT_OK : status;
 }
 
-static tt_status fit_one(tt__examined *e, const tt__str *cubin, const char *kernel, const tt__launch *launch,
-                         int pass) {
-    tt_status status = tt__fit_cubin(tt__str_text(cubin), cubin->len, kernel, launch, pass);
+static tt_status note_misfit(tt__examined *e, tt_status status) {
     if (status == TT_E_TEMPLATE)
         tt__str_addf(&e->misfits, "%s%s: %s", e->misfits.len ? "\n" : "", e->t->path, tt_last_error());
     return status == TT_E_TEMPLATE ? TT_OK : status;
+}
+
+static tt_status fit_one(tt__examined *e, const tt__str *cubin, const char *kernel, const tt__launch *launch,
+                         int pass) {
+    return note_misfit(e, tt__fit_cubin(tt__str_text(cubin), cubin->len, kernel, launch, pass));
+}
+
+/* A configuration may leave a constant out. The driver finds one by its whole name first. */
+static tt_status fit_constants(tt__examined *e, const tt__str *cubin) {
+    tt__workload w;
+    tt__cubin_constant c;
+    TT_TRY(tt__workload_arrays(&w, e->t, &e->gpu, &e->p, NULL));
+    for (int i = 0; i < w.n; i++) {
+        const tt__array *a = &w.arrays[i];
+        const size_t bytes = (size_t)tt__array_bytes(a);
+        size_t has = bytes, n;
+        bool whole = a->direction != TT__CONSTANT;
+        for (size_t at = 0; !whole && tt__cubin_next_constant(&c, cubin->text, cubin->len, &at);) {
+            const char *name = tt__cubin_plain_name(c.name, &n);
+            if (tt__word_is(name, n, a->name)) {
+                has = c.bytes;
+                whole = name == c.name;
+            }
+        }
+        TT_TRY(note_misfit(e, tt__fit_constant(a->name, has, bytes)));
+    }
+    return TT_OK;
 }
 
 /* All kernels of the file that are compiled with this configuration. */
@@ -107,7 +134,7 @@ static tt_status fit(tt__examined *e, const tt__str *cubin, const tt__candidate 
         for (int i = 0; i < a->n; i++)
             TT_TRY(fit_one(e, cubin, a->symbols.name[i], &aside.launch, i));
     }
-    return TT_OK;
+    return own ? fit_constants(e, cubin) : TT_OK;
 }
 
 static tt_status compile_one(tt__examined *e, const tt__candidate *c, double timeout_s) {
