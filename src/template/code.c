@@ -45,12 +45,12 @@ static const char *end_apart(const char *source, const char *at) {
     return !line && *end == *at ? end + 1 : end;
 }
 
-/* Makes comments blank. */
-static void blank_comments(char *source) {
+/* Makes comments blank, and perhaps texts in quotes. */
+static void blank_comments(char *source, bool texts) {
     for (char *at = source; *at;) {
         const char *end = end_apart(source, at);
         const size_t n = end ? (size_t)(end - at) : 1;
-        if (end && *at == '/')
+        if (end && (texts || *at == '/'))
             memset(at, ' ', n);
         at += n;
     }
@@ -252,8 +252,37 @@ tt_status tt__code_check(const tt__template *t) {
     char *code = strdup(t->source);
     if (!code)
         return tt__fail_memory(strlen(t->source) + 1);
-    blank_comments(code);
+    blank_comments(code, false);
     tt_status status = check(t, code);
     free(code);
     return status;
+}
+
+/* Makes annotations part of the code, except those that declare parameters and give their values. */
+static void uncover_annotations(char *source) {
+    static const char *const declaring[] = {"param", "runtime", "default"};
+    for (char *at = source; *at; at += *at == '\n') {
+        const size_t n = strcspn(at, "\n"), blank = strspn(at, " \t\r");
+        const char *word = at + blank + strspn(at + blank, "/@ \t");
+        if (strncmp(at + blank, "//@", 3) == 0) {
+            bool declares = false;
+            for (size_t i = 0; i < TT__COUNT(declaring); i++)
+                declares |= tt__word_is(word, word_length(word), declaring[i]);
+            memset(at, ' ', declares ? n : blank + 3);
+        }
+        at += n;
+    }
+}
+
+tt_status tt__code_unused(tt__str *out, const tt__template *t) {
+    char *code = strdup(t->source);
+    if (!code)
+        return tt__fail_memory(strlen(t->source) + 1);
+    uncover_annotations(code);
+    blank_comments(code, true);
+    for (size_t i = 0; i < t->n_params; i++)
+        if (!tt__code_has(code, t->params[i].name))
+            tt__str_addf(out, "%snothing uses the parameter %s", out->len ? "\n" : "", t->params[i].name);
+    free(code);
+    return TT_OK;
 }

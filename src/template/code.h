@@ -8,6 +8,9 @@
  * names the line. */
 tt_status tt__code_check(const tt__template *t);
 
+/* Appends a line for each parameter that nothing but its own line names. */
+tt_status tt__code_unused(tt__str *out, const tt__template *t);
+
 /* Is the word in the text, perhaps in a comment? */
 bool tt__code_has(const char *text, const char *word);
 

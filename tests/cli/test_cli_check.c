@@ -98,10 +98,29 @@ static void test_constants_of_another_length(void **state) {
     }
 }
 
+/* `#if PRIVTE` leaves PRIVATE unused. */
+static void test_what_is_unused(void **state) {
+    (void)state;
+    static const char *const says[] = {"\n\nWARNING: nothing uses the parameter PRIVATE\n",
+                                       "\"warnings\":\"nothing uses the parameter PRIVATE\"}"};
+    write_kernel("//@ param PRIVATE 0 1\n//@ default PRIVATE=1\n",
+                 "#if PRIVTE\n#endif\nextern \"C\" __global__ void k(float *x) { x[threadIdx.x] = 1; }\n");
+    for (int json = 0; json < 2; json++) {
+        char line[256];
+        run_result r;
+        snprintf(line, sizeof line, "check %s/k.cu %s", folder, json ? "--json" : "");
+        run_tune_faulty(&r, "", line);
+        assert_code(&r, 0);
+        assert_has(&r, r.out, says[json]);
+        run_free(&r);
+    }
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_constants_that_stay_zero),
         cmocka_unit_test(test_constants_of_another_length),
+        cmocka_unit_test(test_what_is_unused),
     };
     return cmocka_run_group_tests(tests, enter, run_leave);
 }

@@ -1,4 +1,4 @@
-/* What annotations name must be in the code: which constants are static. */
+/* What annotations name must be in the code: which constants are static, which parameters unused. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -8,7 +8,7 @@
 
 #include <cmocka.h>
 
-#include "template/template.h"
+#include "template/code.h"
 
 static tt_status parse(const char *declared) {
     static const char frame[] = "//@ kernel k\n//@ buffer x f32 4 out\n//@ constant c f32 4\n//@ block 1\n"
@@ -130,12 +130,52 @@ static void passes_over_comments(void **state) {
     }
 }
 
+/* A parameter may be used by the code, its directives, or annotations. */
+static void tells_what_is_unused(void **state) {
+    (void)state;
+    static const struct {
+        const char *code, *says;
+    } cases[] = {
+        {"void k();", "nothing uses the parameter FOO"},
+        {"void k(); // FOO\n/* as FOO\n and FOO */", "nothing uses the parameter FOO"},
+        {"const char *f = \"FOO\"; int FOOD, A_FOO; void k();", "nothing uses the parameter FOO"},
+        {"#if FO\n#endif\nvoid k();", "nothing uses the parameter FOO"},
+        {"//@ param BAR 1 2\n//@ default FOO=1 BAR=1\nvoid k();",
+         "nothing uses the parameter FOO\nnothing uses the parameter BAR"},
+        {"#if FOO\n#endif\nvoid k();", ""},
+        {"#define TWICE (2 * FOO)\nvoid k();", ""},
+        {"void k() { int a = '\"' + FOO + 1'000; }", ""},
+        {"const char *f = \"/*\"; void k() { f[FOO]; }", ""},
+        {"//@ where FOO > 0\nvoid k();", ""},
+        {"  //@  let l FOO * 2\r\nvoid k();", ""},
+        {"//@ options -DBAR={FOO}\nvoid k();", ""},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        char text[512];
+        tt__template *t;
+        tt__str unused = {0};
+        const bool own = strstr(cases[i].code, "//@ default");
+        snprintf(text, sizeof text,
+                 "//@ kernel k\n//@ buffer x f32 4 out\n//@ param FOO 1 2\n%s//@ block 1\n//@ grid 1\n"
+                 "//@ args x\n%s\n",
+                 own ? "" : "//@ default FOO=1\n", cases[i].code);
+        if (tt__template_parse(&t, "t.cu", text) != TT_OK)
+            fail_msg("%s", tt_last_error());
+        assert_int_equal(tt__code_unused(&unused, t), TT_OK);
+        if (strcmp(tt__str_text(&unused), cases[i].says) != 0)
+            fail_msg("%s\nsays: %s", cases[i].code, tt__str_text(&unused));
+        tt__str_free(&unused);
+        tt__template_free(&t);
+    }
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(takes_constants_beside_other_text),
         cmocka_unit_test(refuses_static_constants),
         cmocka_unit_test(refuses_constants_of_several_namespaces),
         cmocka_unit_test(passes_over_comments),
+        cmocka_unit_test(tells_what_is_unused),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

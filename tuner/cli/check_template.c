@@ -6,6 +6,7 @@
 
 #include "gpu/device.h"
 #include "gpu/fit.h"
+#include "template/code.h"
 #include "template/problem_text.h"
 #include "template/words.h"
 #include "template/workload.h"
@@ -178,6 +179,7 @@ int tt__cli_check_template(const tt__cli_args *args, const char *path) {
     tt__examined e = {0};
     tt_status status;
     TT_GOTO(tt__template_load(&e.t, path));
+    TT_GOTO(tt__code_unused(&e.warnings, e.t));
     TT_GOTO(choose_problem(&e.p, e.t, args));
     TT_GOTO(choose_gpu(&e.gpu, args));
     TT_GOTO(count(&e));
