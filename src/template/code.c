@@ -274,6 +274,27 @@ static void uncover_annotations(char *source) {
     }
 }
 
+static bool gets(const tt__template *t, const tt__geometry_expr *g, int operand) {
+    bool found = g->swap_line && (g->swap_of[0] == operand || g->swap_of[1] == operand);
+    for (int i = g->first_arg; i < g->first_arg + g->n_args; i++)
+        found |= t->args[i].type == TT__TYPE_NONE && t->args[i].operand == operand;
+    return found;
+}
+
+/* Does a kernel of the file get the buffer, or a copy of it? */
+static bool is_named(const tt__template *t, int operand) {
+    bool found = false;
+    for (int i = 0; i < t->n_passes; i++)
+        found |= gets(t, &t->passes[i], operand);
+    for (int role = 0; role < TT__ROLE_COUNT; role++)
+        for (int i = 0; i < t->own->asides[role].n; i++)
+            found |= tt__index_operand(t, t->own->asides[role].symbols.name[i]) < 0 &&
+                     gets(t, &t->own->asides[role].launches[i], operand);
+    for (size_t i = 0; i < t->own->n_operands; i++)
+        found |= t->own->operands[i].init == TT__INIT_COPY && t->own->operands[i].from == operand;
+    return found;
+}
+
 tt_status tt__code_unused(tt__str *out, const tt__template *t) {
     char *code = strdup(t->source);
     if (!code)
@@ -283,6 +304,11 @@ tt_status tt__code_unused(tt__str *out, const tt__template *t) {
     for (size_t i = 0; i < t->n_params; i++)
         if (!tt__code_has(code, t->params[i].name))
             tt__str_addf(out, "%snothing uses the parameter %s", out->len ? "\n" : "", t->params[i].name);
+    for (size_t i = 0; t->own && i < t->own->n_operands; i++) {
+        const tt__operand *o = &t->own->operands[i];
+        if (!o->scalar && o->direction != TT__CONSTANT && !is_named(t, (int)i))
+            tt__str_addf(out, "%sno `args` line names the buffer %s", out->len ? "\n" : "", o->name);
+    }
     free(code);
     return TT_OK;
 }

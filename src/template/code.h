@@ -8,7 +8,8 @@
  * names the line. */
 tt_status tt__code_check(const tt__template *t);
 
-/* Appends a line for each parameter that nothing but its own line names. */
+/* Appends a line for each parameter that nothing but its own line names, and each buffer that no kernel gets.
+ */
 tt_status tt__code_unused(tt__str *out, const tt__template *t);
 
 /* Is the word in the text, perhaps in a comment? */

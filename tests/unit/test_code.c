@@ -149,6 +149,13 @@ static void tells_what_is_unused(void **state) {
         {"//@ where FOO > 0\nvoid k();", ""},
         {"  //@  let l FOO * 2\r\nvoid k();", ""},
         {"//@ options -DBAR={FOO}\nvoid k();", ""},
+        {"//@ buffer z f32 4 out\n//@ constant c f32 4\n//@ scalar s i32 1\nfloat c[FOO]; void k();",
+         "no `args` line names the buffer z"},
+        {"//@ buffer z i32 4 in index i % 2\nvoid k() { FOO; }", "no `args` line names the buffer z"},
+        {"//@ buffer z f32 4 in\n//@ buffer y f32 4 in z\n//@ reference r\n//@ block 1\n//@ grid 1\n"
+         "//@ args x, y\nvoid k() { FOO; } void r();",
+         ""},
+        {"//@ buffer z f32 4 inout\n//@ swap x z\n//@ repeat FOO\nvoid k();", ""},
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         char text[512];
