@@ -251,13 +251,12 @@ bool tt__cubin_next_constant(tt__cubin_constant *out, const void *bytes, size_t 
     Elf64_Shdr section;
     if (!open_image(&im, bytes, n) || im.symbol_names.sh_type == SHT_NOBITS)
         return false;
-    const char *names = (const char *)im.bytes + im.symbol_names.sh_offset;
     while (take_symbol(&im, &symbol, (*at)++)) {
         if (ELF64_ST_TYPE(symbol.st_info) != STT_OBJECT || symbol.st_name >= im.symbol_names.sh_size ||
             !take_section(&im, &section, symbol.st_shndx) ||
             !begins(&im, &im.names, section.sh_name, constants, strlen(constants)))
             continue;
-        out->name = names + symbol.st_name;
+        out->name = (const char *)im.bytes + im.symbol_names.sh_offset + symbol.st_name;
         if (!memchr(out->name, 0, im.symbol_names.sh_size - symbol.st_name) ||
             strncmp(out->name, "_ZZ", 3) == 0)
             continue;
