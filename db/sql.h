@@ -120,6 +120,13 @@
         " WHERE trial.problem_id = ?5 AND trial.stage = ?6 AND run.gpu_id = ?4 AND run.env_id =" \
         " (SELECT id FROM env WHERE driver = ?1 AND nvrtc = ?2 AND library = ?3) GROUP BY trial.config_id" \
         " ORDER BY run.started_ms + trial.at_ms") \
+    /* Skipped trials and replays say nothing about this GPU. */ \
+    X(LAST_TRIAL, "SELECT " TT__TRIAL_COLS " FROM template CROSS JOIN config ON config.template_id = template.id" \
+        " CROSS JOIN trial ON trial.problem_id = ?1 AND trial.stage IN (0, 1) AND trial.config_id = config.id" \
+        " CROSS JOIN run ON run.id = trial.run_id CROSS JOIN env ON env.id = run.env_id" \
+        " WHERE template.kernel = ?2 AND template.hash = ?3 AND config.text = ?4 AND run.gpu_id = ?5" \
+        " AND env.library = ?6 AND (?7 = '' OR env.driver = ?7) AND run.source <> 1 AND trial.status <> 6" \
+        " ORDER BY " TT__RUN_AGE " DESC, trial.stage DESC LIMIT 1") \
     X(FINALS_RUNS, "SELECT count(DISTINCT trial.run_id) FROM trial JOIN run ON run.id = trial.run_id" \
         " WHERE trial.problem_id = ?1 AND trial.stage = 1 AND run.gpu_id = ?2 AND run.source <> 1") \
     X(WINNER_ORIGIN, "SELECT run.who, run.program FROM winner JOIN run ON run.id = winner.run_id" \

@@ -93,6 +93,12 @@ typedef tt_status (*tt__trial_fn)(void *user, const tt__trial_row *row);
 tt_status tt__store_trials(tt__store *s, int64_t gpu_id, const tt__env *env, int64_t problem_id,
                            tt__stage stage, tt__trial_fn fn, void *user);
 
+/* The newest trial of a configuration on this GPU, of either stage, with this method and driver ("": any).
+ * Replays and skipped trials do not count. *found is false if there is none. */
+tt_status tt__store_last_trial(tt__store *s, int64_t gpu_id, int64_t problem_id, const char *kernel,
+                               const char *hash, const char *config, const char *driver, tt__trial *out,
+                               bool *found);
+
 /* How many runs on this GPU held finals for the problem. Replays do not count. */
 tt_status tt__store_finals_runs(tt__store *s, int64_t gpu_id, int64_t problem_id, int64_t *n);
 

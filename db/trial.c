@@ -189,6 +189,19 @@ tt_status tt__store_trials(tt__store *s, int64_t gpu_id, const tt__env *env, int
     return status;
 }
 
+tt_status tt__store_last_trial(tt__store *s, int64_t gpu_id, int64_t problem_id, const char *kernel,
+                               const char *hash, const char *config, const char *driver, tt__trial *out,
+                               bool *found) {
+    sqlite3_stmt *stmt;
+    TT_TRY(tt__db_stmt(s, &stmt, TT__SQL_LAST_TRIAL, "itttitt", problem_id, kernel, hash, config, gpu_id,
+                       TT__METHOD, driver));
+    tt_status status = tt__db_step(s, stmt, found);
+    if (status == TT_OK && *found)
+        status = tt__trial_read(s, stmt, out);
+    tt__db_done(stmt);
+    return status;
+}
+
 tt_status tt__store_finals_runs(tt__store *s, int64_t gpu_id, int64_t problem_id, int64_t *n) {
     return tt__db_int(s, n, 0, TT__SQL_FINALS_RUNS, "ii", problem_id, gpu_id);
 }

@@ -110,8 +110,8 @@ typedef struct tt_open_opts {
     /* > 0: the first plan of a problem that was never measured on this GPU tunes it first, for about so many
      * seconds. A tt_ctx tunes each problem once. All processes that share the store tune one at a time. There
      * is no tuning while a graph is captured, in a read-only store, with `gpu`, or for a kernel without a
-     * reference. If tuning fails, the best known configuration is used. 0: the best known configuration is
-     * used at once. */
+     * reference. If tuning fails, the best known configuration is used, or TT_E_NO_WINNER says that the
+     * default failed, too. 0: the best known configuration is used at once. */
     double tune_budget_s;
     /* 1: a kernel begins only after the previous one in its stream has ended. 0: most kernels begin earlier
      * from compute capability 9.0 on (programmatic dependent launch). They wait on the device before they
@@ -237,7 +237,8 @@ typedef struct tt_choice {
  * it is.
  *
  * TT_E_NO_DEVICE: no name was given and no context is current. TT_E_INVALID: the GPU is unknown or the
- * problem is not valid. TT_E_UNSUPPORTED: no template fits. */
+ * problem is not valid. TT_E_UNSUPPORTED: no template fits. TT_E_NO_WINNER: only a default is left, and it
+ * failed when this problem was tuned. */
 TT_API tt_status tt_best(tt_choice *out, tt_ctx *ctx, const tt_problem *problem);
 
 /* ---- Launching -------------------------------------------------------------------------------- */
@@ -248,7 +249,8 @@ TT_API tt_status tt_best(tt_choice *out, tt_ctx *ctx, const tt_problem *problem)
  * takes about a millisecond with a stored cubin, tenths of a second to compile. Tuning takes
  * tt_open_opts.tune_budget_s.
  *
- * TT_E_NO_NVRTC: the kernel must be compiled, and NVRTC is missing. TT_E_UNSUPPORTED: no template fits. */
+ * TT_E_NO_NVRTC: the kernel must be compiled, and NVRTC is missing. TT_E_UNSUPPORTED, TT_E_NO_WINNER: as in
+ * tt_best. */
 TT_API tt_status tt_plan_create(tt_plan **out, tt_ctx *ctx, const tt_problem *problem);
 
 /* Frees the plan and sets *plan to NULL. No launch of it may be in flight. Graphs that captured it must

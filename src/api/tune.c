@@ -127,6 +127,8 @@ static tt_status tune_first(tt_ctx *ctx, const tt__template_set *templates, cons
     tt_status status = join(&all, &ctx->templates, templates);
     if (status == TT_OK)
         status = tt__tune(&report, ctx, &(tt__tune_call){.n = 1, .problems = p, .templates = &all}, &opts);
+    if (status == TT_E_NO_WINNER)
+        tt__fail(status, "%s", report->results[0].note);
     free(all.items); /* the templates in it are borrowed */
     tt_report_free(&report);
     return status;

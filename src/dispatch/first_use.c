@@ -13,7 +13,6 @@
 #include <unistd.h>
 
 #include "base/clock.h"
-#include "base/number.h"
 #include "dispatch/ladder.h"
 #include "dispatch/layers.h"
 #include "gpu/device.h"
@@ -51,9 +50,12 @@ static bool settled(const use *u) {
     tt__candidate candidate;
     tt_choice choice = TT_INIT(tt_choice);
     pthread_mutex_lock(&ctx->lock);
-    bool yes = find(u) || tt__layers_gpu(ctx, &gpu, &gpu_id) != TT_OK ||
-               tt__ladder(ctx, u->templates, &gpu, gpu_id, u->problem, &choice, &candidate) != TT_OK ||
-               choice.match <= TT_MATCH_STALE;
+    bool yes = find(u) || tt__layers_gpu(ctx, &gpu, &gpu_id) != TT_OK;
+    if (!yes) {
+        tt_status status = tt__ladder(ctx, u->templates, &gpu, gpu_id, u->problem, &choice, &candidate);
+        /* Where the default failed, another configuration may win. */
+        yes = status == TT_OK ? choice.match <= TT_MATCH_STALE : status != TT_E_NO_WINNER;
+    }
     pthread_mutex_unlock(&ctx->lock);
     return yes;
 }
@@ -118,9 +120,7 @@ static void tune(const use *u, double until_s) {
     double left_s = until_s - tt__now_s();
     if (status == TT_OK && !settled(u)) /* another process may have tuned it while we waited */
         status = ctx->tune(ctx, u->templates, u->problem, u->device, left_s > 1e-3 ? left_s : 1e-3);
-    if (status == TT_E_NO_WINNER)
-        tt__format(t->note, sizeof t->note, "tuning found no winner within %g s", ctx->tune_budget_s);
-    else if (status != TT_OK)
+    if (status != TT_OK)
         snprintf(t->note, sizeof t->note, "tuning failed: %.100s", tt_last_error());
     t->device = u->device;
     t->problem = *u->problem;

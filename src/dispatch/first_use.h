@@ -10,8 +10,8 @@
  * process has just tried. `templates` are those that may solve the problem: the context's, or a user's
  * kernel.
  *
- * Returns after at most the budget. If tuning fails, the caller gets a lower rung of the ladder, and
- * tt_choice.why says so (tt__first_use_note). No lock may be held. */
+ * Returns after at most the budget. If tuning fails, the caller gets a lower rung of the ladder, if it has
+ * one, and tt_choice.why says so (tt__first_use_note). No lock may be held. */
 void tt__first_use(tt_ctx *ctx, const tt__template_set *templates, const tt__problem *p);
 
 /* Appends to `why` the reason why tuning on first use failed, if it was tried. */

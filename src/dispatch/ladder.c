@@ -297,6 +297,34 @@ static tt_status fall_back(const query *q) {
     return TT_OK;
 }
 
+/* A default that failed here must not run. One that is slow to compile, or that another compiler may accept,
+ * is left to the plan. */
+static tt_status check_default(const query *q) {
+    const tt_choice *c = q->choice;
+    const tt__template *t = tt__template_set_find(q->templates, c->kernel);
+    tt__trial trial;
+    char text[TT__PROBLEM_TEXT_MAX];
+    bool found = false;
+    for (tt__layer layer = 0; layer < TT__LAYER_SHIPPED && !found; layer++) {
+        tt__store *store = tt__layer_store(q->asked.ctx, layer);
+        int64_t problem_id = -1;
+        if (store && q->asked.gpu_ids[layer] >= 0)
+            TT_TRY(tt__store_known_problem(store, q->asked.problem, &problem_id));
+        if (problem_id >= 0)
+            TT_TRY(tt__store_last_trial(store, q->asked.gpu_ids[layer], problem_id, c->kernel, t->hash,
+                                        c->config, q->driver, &trial, &found));
+    }
+    if (!found || trial.status == TT__TRIAL_OK || trial.status == TT__TRIAL_COMPILE_ERROR ||
+        strncmp(trial.reason, "compiled longer", 15) == 0)
+        return TT_OK;
+    return tt__fail(TT_E_NO_WINNER,
+                    "the %s of %s has no winner on %s, and its default failed when it was tuned: %s %s: %s: "
+                    "%s: %s; --force (tt_tune_opts.force) measures it again",
+                    q->asked.problem->op, tt__problem_text(text, q->asked.problem), q->asked.gpu->name,
+                    c->kernel, c->config, tt__trial_status_name(trial.status), trial.reason,
+                    tt__trial_advice(trial.status));
+}
+
 tt_status tt__ladder(tt_ctx *ctx, const tt__template_set *templates, const tt__gpu *gpu, int64_t gpu_id,
                      const tt__problem *p, tt_choice *choice, tt__candidate *candidate) {
     const tt__template *t = tt__template_set_for(templates, p);
@@ -329,6 +357,8 @@ tt_status tt__ladder(tt_ctx *ctx, const tt__template_set *templates, const tt__g
         TT_TRY(try_near(&q, anything, &done));
     if (!done)
         TT_TRY(fall_back(&q));
+    if (choice->match == TT_MATCH_DEFAULT)
+        TT_TRY(check_default(&q));
     choice->unverified = p->unverified; /* an unverified kernel shares no winners with others */
     return TT_OK;
 }

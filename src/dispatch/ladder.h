@@ -7,7 +7,7 @@
 #include "dispatch/context.h"
 
 /* Fills in the choice and, unless NULL, the candidate for this problem and GPU. The caller holds ctx->lock.
- * TT_E_UNSUPPORTED: no configuration is legal. */
+ * TT_E_UNSUPPORTED: no configuration is legal. TT_E_NO_WINNER: the default failed when it was tuned. */
 tt_status tt__ladder(tt_ctx *ctx, const tt__template_set *templates, const tt__gpu *gpu, int64_t gpu_id,
                      const tt__problem *p, tt_choice *choice, tt__candidate *candidate);
 

@@ -135,6 +135,27 @@ static void test_serves_whatever_becomes_of_it(void **state) {
     free(worker);
 }
 
+/* Where every configuration failed, the next process tries again, and gets no plan either. */
+static void test_no_plan_of_what_failed(void **state) {
+    (void)state;
+    char text[sizeof source + 64];
+    const char *from = strstr(source, "y[i] += a * x[i] + (T)b");
+    tt_plan *plan;
+    tt_choice choice = TT_INIT(tt_choice);
+    snprintf(text, sizeof text, "%.*s1 + %s", (int)(from - source) + 8, source, from + 8);
+    for (int i = 0; i < 3; i++) {
+        tt_ctx *in = open_with("wrong", i < 2 ? enough_s : 0);
+        tt_kernel *k = open_in(in, text);
+        refused(kernel_plan(&plan, k, "n=400"), TT_E_NO_WINNER,
+                "and its default failed when it was tuned: parts_of STEP=1 EACH=1: wrong_result: first");
+        assert_null(plan);
+        assert_int_equal(kernel_best(&choice, k, "n=400"), TT_E_NO_WINNER);
+        OK(kernel_best(&choice, k, "n=401"));
+        tt_kernel_close(&k);
+        tt_close(&in);
+    }
+}
+
 /* An unverified kernel is not tuned unless the caller allows it. */
 static void test_not_what_nothing_verifies(void **state) {
     (void)state;
@@ -181,6 +202,7 @@ int main(void) {
         cmocka_unit_test(test_tuned_once),
         cmocka_unit_test(test_many_threads),
         cmocka_unit_test(test_serves_whatever_becomes_of_it),
+        cmocka_unit_test(test_no_plan_of_what_failed),
         cmocka_unit_test(test_not_what_nothing_verifies),
         cmocka_unit_test(test_not_in_a_capture),
     };

@@ -263,6 +263,80 @@ static void files_of_one_name_live_side_by_side(void **state) {
     assert_int_equal(raw_sql(user, "SELECT count(*) FROM winner"), 3);
 }
 
+/* A trial of the file's default for n=4096. */
+static void try_file(const char *path, const tt_kernel *kernel, const char *source, const char *method,
+                     const tt__trial *trial) {
+    tt__env env = {"580.159.04", "13.0", ""};
+    tt__store *s = must_open(path);
+    tt__problem p;
+    int64_t gpu_id, problem, config_id, run;
+    strcpy(env.library, method);
+    assert_ok(tt__operation_problem(&p, kernel->t->operation, "scale", "n=4096"));
+    assert_ok(tt__store_gpu(s, &h800, &gpu_id));
+    assert_ok(tt__store_problem(s, &p, &problem));
+    assert_ok(tt__store_config(s, "scale", "scale", kernel->t->hash, "X=1", &config_id));
+    assert_ok(tt__store_run_begin(s, gpu_id, &env, source, &run));
+    assert_ok(tt__store_trial_put(s, run, problem, config_id, TT__STAGE_SCREEN, trial));
+    tt__store_close(&s);
+}
+
+/* The newest trial of this machine counts. A slow compiler is no fault of the kernel. */
+static void a_default_that_failed_is_no_answer(void **state) {
+    (void)state;
+    static const struct {
+        const char *source, *method;
+        tt__trial_status status;
+        const char *reason;
+        const char *says; /* NULL: the default is the answer */
+    } cases[] = {
+        {"replayed", TT__METHOD, TT__TRIAL_CRASHED, "", NULL},
+        {"measured", "1", TT__TRIAL_CRASHED, "", NULL},
+        {"measured", TT__METHOD, TT__TRIAL_COMPILE_ERROR, "no such type", NULL},
+        {"measured", TT__METHOD, TT__TRIAL_TIMEOUT, "compiled longer than 10 s", NULL},
+        {"measured", TT__METHOD, TT__TRIAL_WRONG_RESULT, "y[0] is 1", "X=1: wrong_result: y[0] is 1: check "},
+        {"measured", TT__METHOD, TT__TRIAL_SKIPPED, "", "wrong_result: y[0] is 1"},
+        {"replayed", TT__METHOD, TT__TRIAL_OK, "", "wrong_result: y[0] is 1"},
+        {"measured", TT__METHOD, TT__TRIAL_OK, "", NULL},
+        {"measured", TT__METHOD, TT__TRIAL_LAUNCH_ERROR, "no", "launch_error: no"},
+        {"measured", TT__METHOD, TT__TRIAL_TIMEOUT, "ran longer than 10 s", "10 s: allow more with --trial"},
+        {"imported", TT__METHOD, TT__TRIAL_CRASHED, "died", "--force (tt_tune_opts.force) measures it again"},
+    };
+    const char *user = in_dir("user.db");
+    tt_ctx *in = ctx_of(":memory:", NULL);
+    tt_kernel *kernel = scale_file(in, "the one");
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        tt__trial trial = {.status = cases[i].status};
+        tt_problem asked = TT_INIT(tt_problem);
+        tt_choice c = TT_INIT(tt_choice);
+        strcpy(trial.reason, cases[i].reason);
+        try_file(user, kernel, cases[i].source, cases[i].method, &trial);
+        tt_ctx *ctx = ctx_of(user, h800.name);
+        asked.kernel = scale_file(ctx, "the one");
+        asked.values = "n=4096";
+        if (cases[i].says)
+            assert_fails(tt_best(&c, ctx, &asked), TT_E_NO_WINNER, cases[i].says);
+        else
+            assert_ok(tt_best(&c, ctx, &asked));
+        tt_kernel_close(&asked.kernel);
+        asked.kernel = scale_file(ctx, "the one, edited");
+        c = best_of(ctx, asked.kernel, "n=4096");
+        expect_answer(&c, TT_MATCH_DEFAULT, "X=1");
+        c = best_of(ctx, asked.kernel, "n=4097");
+        expect_answer(&c, TT_MATCH_DEFAULT, "X=1");
+        tt_kernel_close(&asked.kernel);
+        tt_close(&ctx);
+    }
+    crown_file(user, kernel, "n=4096", "X=2");
+    tt_ctx *ctx = ctx_of(user, h800.name);
+    tt_kernel *mine = scale_file(ctx, "the one");
+    tt_choice c = best_of(ctx, mine, "n=4096");
+    expect_answer(&c, TT_MATCH_EXACT, "X=2");
+    tt_kernel_close(&mine);
+    tt_close(&ctx);
+    tt_kernel_close(&kernel);
+    tt_close(&in);
+}
+
 /* ---- Any problem --------------------------------------------------------------------------------------- */
 
 /* For any problem and architecture, the answer is legal. */
@@ -334,6 +408,7 @@ int main(void) {
         TEST(the_advice_is_about_the_problem),
         TEST(shipped_winners_answer),
         TEST(files_of_one_name_live_side_by_side),
+        TEST(a_default_that_failed_is_no_answer),
         TEST(any_problem_has_a_legal_answer),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
