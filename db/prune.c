@@ -41,6 +41,7 @@ typedef struct pruning {
     const tt__prune_opts *opts;
     tt__pruned *out;
     id_list list;
+    int64_t busy; /* another run is under way */
 } pruning;
 
 /* Collects the ids of rows to delete, because a loop over a table cannot delete from it. */
@@ -89,12 +90,16 @@ static tt_status prune_gpus(pruning *p) {
     return for_each(p->store, TT__SQL_PRUNE_TRIALS_OF_GPU, &p->list, 1, &p->out->trials);
 }
 
-/* Trials of winners that stay are kept as their evidence. */
+/* Trials of winners that stay are kept as their evidence. A current run's first trial may still name a text.
+ */
 static tt_status prune_texts(pruning *p) {
     int64_t links = 0;
+    if (!p->busy)
+        TT_TRY(tt__db_exec(p->store, TT__SQL_PRUNE_NAME_TEXTS, ""));
     TT_TRY(collect(p, TT__SQL_PRUNE_LIST_TEXTS, consider_text));
     TT_TRY(for_each(p->store, TT__SQL_PRUNE_TRIALS_OF_TEXT, &p->list, 1, &p->out->trials));
-    return for_each(p->store, TT__SQL_PRUNE_LINKS_OF_TEXT, &p->list, 1, &links);
+    TT_TRY(for_each(p->store, TT__SQL_PRUNE_LINKS_OF_TEXT, &p->list, 1, &links));
+    return tt__db_exec(p->store, TT__SQL_PRUNE_UNNAME_TEXTS, "");
 }
 
 /* Names that a current run has just looked up must stay, because its next trial refers to them. */
@@ -115,9 +120,8 @@ static tt_status sweep(pruning *p) {
         {TT__SQL_SWEEP_GPUS, 0},
         {TT__SQL_SWEEP_CUBINS, offsetof(tt__pruned, cubins)},
     };
-    int64_t busy;
-    tt_status status = tt__db_int(p->store, &busy, 0, TT__SQL_UNDER_WAY, "i", tt__unix_ms() - UNDER_WAY_MS);
-    for (size_t i = 0; status == TT_OK && (!busy || p->opts->alone) && i < TT__COUNT(steps); i++) {
+    tt_status status = TT_OK;
+    for (size_t i = 0; status == TT_OK && !p->busy && i < TT__COUNT(steps); i++) {
         status = tt__db_exec(p->store, steps[i].sql, "");
         if (status == TT_OK && steps[i].counter)
             *(int64_t *)((char *)p->out + steps[i].counter) += sqlite3_changes(p->store->db);
@@ -128,6 +132,8 @@ static tt_status sweep(pruning *p) {
 static tt_status prune_all(pruning *p) {
     const tt__prune_opts *o = p->opts;
     tt__store *s = p->store;
+    if (!o->alone)
+        TT_TRY(tt__db_int(s, &p->busy, 0, TT__SQL_UNDER_WAY, "i", tt__unix_ms() - UNDER_WAY_MS));
     if (o->gpu)
         TT_TRY(prune_gpus(p));
     if (o->winner)

@@ -15,12 +15,13 @@ typedef struct tt__prune_opts {
     void *user;
     bool (*gpu)(void *user, const tt__gpu *gpu);     /* true: delete all winners and trials of this GPU */
     bool (*winner)(void *user, const tt__winner *w); /* this winner */
-    bool (*text)(void *user, const char *kernel,
-                 const char *hash); /* true: delete trials of this text of a template, and its cubins */
-    const char *library;            /* delete trials of any other measuring method; NULL: none */
-    int64_t before_ms;              /* delete older winners and trials; 0: none */
-    bool dry_run;                   /* only count */
-    bool alone;                     /* no other process uses the store: runs without an end were killed */
+    /* true: delete trials of this text of a template, and its cubins. kernel "": only cubins have the text.
+     */
+    bool (*text)(void *user, const char *kernel, const char *hash);
+    const char *library; /* delete trials of any other measuring method; NULL: none */
+    int64_t before_ms;   /* delete older winners and trials; 0: none */
+    bool dry_run;        /* only count */
+    bool alone;          /* no other process uses the store: runs without an end were killed */
 } tt__prune_opts;
 
 /* Deletes in one transaction. Runs, cubins and names without references are deleted too, unless another run

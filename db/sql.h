@@ -270,6 +270,10 @@
     X(MERGE_LINK_PUT, "INSERT INTO cubin_link (template_hash, config, elem_size, cc, key)" \
         " VALUES (?1, ?2, ?3, ?4, ?5) ON CONFLICT DO NOTHING") \
     X(PRUNE_LIST_WINNERS, "SELECT gpu_id, problem_id FROM winner") \
+    /* Texts of cubins that have no trial, for PRUNE_LIST_TEXTS. No kernel has an empty name. */ \
+    X(PRUNE_NAME_TEXTS, "INSERT INTO template (kernel, op, hash) SELECT DISTINCT '', '', template_hash FROM cubin_link" \
+        " WHERE template_hash NOT IN (SELECT hash FROM template)") \
+    X(PRUNE_UNNAME_TEXTS, "DELETE FROM template WHERE kernel = ''") \
     X(PRUNE_LIST_TEXTS, "SELECT id, kernel, hash FROM template") \
     X(PRUNE_WINNER, "DELETE FROM winner WHERE gpu_id = ?1 AND problem_id = ?2") \
     X(PRUNE_WINNERS_OF_GPU, "DELETE FROM winner WHERE gpu_id = ?1") \

@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
 """check_lock.py TUNE ROOT: what `tune lock` writes answers as the store did, and nothing else answers."""
+import hashlib
 import json
 import pathlib
 import sqlite3
@@ -31,6 +32,12 @@ with tempfile.TemporaryDirectory() as folder:
     for elem_size, name in TYPES.items():
         call("--device", f"replay:{root}/recordings/{name}.json", "--sizes", ",".join(map(str, SIZES)), "--elem-size", elem_size,
              "--max-trials", 20, "--db", "a.db", "--quiet")
+    # Of a run that ended before its first trial, and of a plan that was never tuned.
+    with sqlite3.connect(pathlib.Path(folder, "a.db")) as store:
+        for text in (b"beef", (root / "kernel_templates/axpby_vector.cu").read_bytes()):
+            key = hashlib.sha256(text).hexdigest()
+            store.execute("INSERT INTO cubin (key, hash, image) VALUES (?, ?, ?)", (key, key, text))
+            store.execute("INSERT INTO cubin_link VALUES (?, 'X=1', 4, 90, ?)", (key, key))
     said = call("lock", "--db", "a.db", "--output", "all.lock")
     assert " winners, 0 cubins" in said, said
     answers = {(s, e): best(s, e, "--db", "a.db") for s in SIZES for e in TYPES}
@@ -54,6 +61,7 @@ with tempfile.TemporaryDirectory() as folder:
         assert "a.txt is there already" in call(*line, code=2)
     assert "give --output FILE" in call("lock", "--db", "a.db", code=2)
     assert not pathlib.Path(folder, "no.lock").exists()
+    assert "and 1 cubin." in call("prune", "--stale", "--db", "a.db", "--dry-run")
     # The store is not needed any more.
     pathlib.Path(folder, "a.db").unlink()
     assert best(4096, 4, "--lock", "all.lock") == answers[4096, "4"]

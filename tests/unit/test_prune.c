@@ -94,6 +94,46 @@ static void prunes_links_of_others(void **state) {
     }
 }
 
+static bool text_of_no_trial(void *user, const char *kernel, const char *hash) {
+    return !*kernel && strcmp(hash, user) == 0;
+}
+
+/* A run that ended before its first trial leaves cubins of a text that nothing else has. */
+static void prunes_cubins_without_a_trial(void **state) {
+    (void)state;
+    static const struct {
+        const char *hash; /* of the text that goes */
+        bool under_way, alone;
+        int cubins; /* that go */
+    } cases[] = {{"beef", false, false, 1},
+                 {"abcd", false, false, 0},
+                 {"beef", true, false, 0},
+                 {"beef", true, true, 1}};
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        char name[32];
+        tt__pruned p;
+        snprintf(name, sizeof name, "n%zu.db", i);
+        const char *path = a_store(name, 2, 50, 2);
+        tt__store *s = must_open(path);
+        for (int k = 0; k < 2; k++) { /* the other text stays */
+            assert_ok(tt__store_cubin_put(s, k ? "key" : "other key", name, sizeof name));
+            assert_ok(tt__store_cubin_link(s, k ? "beef" : "cafe", "I=7", 4, 90, k ? "key" : "other key"));
+        }
+        if (!cases[i].under_way)
+            raw_sql(path, "UPDATE run SET ended_ms = 1");
+        assert_ok(tt__store_prune(s,
+                                  &(tt__prune_opts){.user = (void *)cases[i].hash,
+                                                    .text = text_of_no_trial,
+                                                    .alone = cases[i].alone},
+                                  &p));
+        tt__store_close(&s);
+        assert_int_equal(p.cubins, cases[i].cubins);
+        assert_int_equal(raw_sql(path, "SELECT count(*) FROM cubin_link"), 3 - cases[i].cubins);
+        assert_int_equal(raw_sql(path, "SELECT count(*) FROM template WHERE kernel = ''"), 0);
+        assert_intact(path);
+    }
+}
+
 /* With a hundred thousand of them a walk through all would show. */
 static void finds_links_by_index(void **state) {
     (void)state;
@@ -216,6 +256,7 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         TEST(prunes),
         TEST(prunes_links_of_others),
+        TEST(prunes_cubins_without_a_trial),
         TEST(finds_links_by_index),
         TEST(prunes_operations),
         TEST(finds_values_by_problem),

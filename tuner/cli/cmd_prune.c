@@ -13,11 +13,13 @@ static bool is_elsewhere(void *user, const tt__gpu *gpu) {
     return !tt__judge_here(user, gpu);
 }
 
-/* An unknown kernel may be one of the user's that this command was not told about. */
+/* An unknown kernel with trials may be one of the user's that this command was not told about. */
 static bool is_old_text(void *user, const char *kernel, const char *hash) {
     const tt__judge *j = user;
-    const tt__template *t = tt__template_set_find(&j->templates, kernel);
-    return t && strcmp(t->hash, hash) != 0;
+    for (size_t i = 0; i < j->templates.n; i++)
+        if (strcmp(j->templates.items[i]->hash, hash) == 0)
+            return false;
+    return !*kernel || tt__template_set_find(&j->templates, kernel);
 }
 
 static bool is_stale(void *user, const tt__winner *w) {
