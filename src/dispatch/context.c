@@ -3,7 +3,9 @@
  */
 #include "dispatch/context.h"
 
+#include <errno.h>
 #include <stdlib.h>
+#include <unistd.h>
 
 #include "dispatch/first_use.h"
 #include "dispatch/layers.h"
@@ -30,8 +32,13 @@ static tt_status check_opts(const tt_open_opts *opts, tt__tune_fn tune) {
 
 static tt_status open_store(tt_ctx *ctx, const tt_open_opts *opts) {
     tt__str path = {0};
-    if (opts->lock_file)
-        return tt__store_open(&ctx->store, opts->lock_file, TT__STORE_READ_ONLY);
+    if (opts->lock_file) {
+        tt_status status = tt__store_open(&ctx->store, opts->lock_file, TT__STORE_READ_ONLY);
+        if (status == TT_E_DB && access(opts->lock_file, F_OK) != 0 && errno == ENOENT)
+            tt__fail(status, "%s: there is no such lock file: make it with \"tune lock --output %s\"",
+                     opts->lock_file, opts->lock_file);
+        return status;
+    }
     if (opts->db_path)
         tt__str_add(&path, opts->db_path);
     else

@@ -32,10 +32,16 @@ static void about_opening(void **state) {
         TT_VERSION, tt__n_migrations);
     const struct {
         const char *db;
-        int read_only;
+        int read_only; /* 2: a lock file */
         tt_status status;
         const char *sentence;
     } cases[] = {
+        {"@/no.lock", 2, TT_E_DB,
+         "@/no.lock: there is no such lock file: make it with \"tune lock --output @/no.lock\""},
+        {"@/text.db", 2, TT_E_DB,
+         "@/text.db: cannot open the store: this is not a tiletune store (not an SQLite database, or its "
+         "header is damaged). It is left as it is: move it away, or name another file (--db)"},
+        {"", 2, TT_E_INVALID, "the path of the store is empty: name a file (--db)"},
         {"", 0, TT_E_INVALID, "the path of the store is empty: name a file (--db)"},
         {"@/none/s.db", 0, TT_E_DB,
          "@/none/s.db: the folder of the store does not exist: create it, or name another file (--db)"},
@@ -76,8 +82,11 @@ static void about_opening(void **state) {
         char path[256];
         snprintf(path, sizeof path, "%s%s", *cases[i].db == '@' ? dir : "",
                  cases[i].db + (*cases[i].db == '@'));
-        opts.db_path = path;
-        opts.read_only = cases[i].read_only;
+        if (cases[i].read_only == 2)
+            opts.lock_file = path;
+        else
+            opts.db_path = path;
+        opts.read_only = cases[i].read_only != 0;
         says(tt_open(&ctx, &opts), cases[i].status, cases[i].sentence);
         assert_null(ctx);
     }
