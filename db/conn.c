@@ -21,7 +21,7 @@ static const char *const sql_text[TT__SQL_COUNT] = {
 tt_status tt__db_fail_damaged(tt__store *s, const char *doing, const char *why) {
     return tt__fail(TT_E_DB,
                     "%s: cannot %s: the file is damaged (%s). It is left as it is: move it away to start "
-                    "afresh, or name another one (--db)",
+                    "afresh, or name another one (--db, tt_open_opts.db_path)",
                     s->path, doing, why);
 }
 
@@ -46,7 +46,8 @@ tt_status tt__db_fail(tt__store *s, int rc, const char *doing) {
     case SQLITE_NOTADB:
         return tt__fail(TT_E_DB,
                         "%s: cannot %s: this is not a tiletune store (not an SQLite database, or its header "
-                        "is damaged). It is left as it is: move it away, or name another file (--db)",
+                        "is damaged). It is left as it is: move it away, or name another file (--db, "
+                        "tt_open_opts.db_path)",
                         s->path, doing);
     case SQLITE_CORRUPT:
     case SQLITE_ERROR: /* our own SQL is correct, so a table or column is missing */
@@ -57,13 +58,14 @@ tt_status tt__db_fail(tt__store *s, int rc, const char *doing) {
             return tt__fail(TT_E_DB, "%s: cannot %s: the store was opened read-only", s->path, doing);
         return tt__fail(TT_E_DB,
                         "%s: cannot %s: the file or its folder is read-only: make both writable, open it "
-                        "read-only, or name another file (--db)",
+                        "read-only, or name another file (--db, tt_open_opts.db_path)",
                         s->path, doing);
     case SQLITE_CANTOPEN:
         return tt__fail(
             TT_E_DB,
             "%s: cannot %s: the file, or the -wal and -shm files beside it, cannot be opened (%s): "
-            "check that the file and its folder can be read and written, or name another file (--db)",
+            "check that the file and its folder can be read and written, or name another file (--db, "
+            "tt_open_opts.db_path)",
             s->path, doing, os_why);
     case SQLITE_FULL:
         return tt__fail(TT_E_DB, "%s: cannot %s: the disk is full. What was stored before is safe: make room",

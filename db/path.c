@@ -28,7 +28,7 @@ static tt_status standard_path(tt__str *out) {
     else
         return tt__fail(TT_E_INVALID,
                         "cannot tell where the store is: HOME is not set; set it or TILETUNE_DB, "
-                        "or name a file (--db)");
+                        "or name a file (--db, tt_open_opts.db_path)");
     return tt__str_check(out);
 }
 
@@ -62,7 +62,7 @@ static tt_status make_folder(const char *path) {
         if (mkdir(folder, 0700) != 0 && errno != EEXIST)
             return tt__fail(TT_E_DB,
                             "%s: cannot create the folder %s for the store: %s (name another file "
-                            "with --db)",
+                            "with --db or tt_open_opts.db_path)",
                             path, folder, strerror(errno));
     }
     return TT_OK;
@@ -80,7 +80,8 @@ static bool make_file(const char *path) {
 }
 
 static tt_status fail_create(const char *path) {
-    return tt__fail(TT_E_DB, "%s: cannot create the store: %s (name another file with --db)", path,
+    return tt__fail(TT_E_DB,
+                    "%s: cannot create the store: %s (name another file: --db, tt_open_opts.db_path)", path,
                     strerror(errno));
 }
 
@@ -111,7 +112,7 @@ static tt_status check_side_kinds(const char *path) {
         if (lstat(side, &st) == 0 && !S_ISREG(st.st_mode))
             return tt__fail(TT_E_DB,
                             "%s: %s beside it is not a regular file, and SQLite would read it: remove "
-                            "it, or name another store (--db)",
+                            "it, or name another store (--db, tt_open_opts.db_path)",
                             path, side);
     }
     return TT_OK;
@@ -126,20 +127,22 @@ tt_status tt__path_prepare(const char *path, tt__store_mode mode) {
         if (error == ENOENT)
             return tt__fail(TT_E_DB,
                             "%s: there is no store here, and a read-only one is not created: tune "
-                            "first, or name another file (--db)",
+                            "first, or name another file (--db, tt_open_opts.db_path)",
                             path);
-        return tt__fail(TT_E_DB, "%s: cannot open the store: %s (name another file with --db)", path,
+        return tt__fail(TT_E_DB,
+                        "%s: cannot open the store: %s (name another file: --db, tt_open_opts.db_path)", path,
                         strerror(error));
     }
     if (S_ISDIR(st.st_mode))
         return tt__fail(TT_E_DB, "%s: this is a folder: name a file in it, such as %s/tiletune.db", path,
                         path);
     if (!S_ISREG(st.st_mode))
-        return tt__fail(TT_E_DB, "%s: this is not a regular file: name another one (--db)", path);
+        return tt__fail(
+            TT_E_DB, "%s: this is not a regular file: name another one (--db, tt_open_opts.db_path)", path);
     if (mode == TT__STORE_READ_WRITE && access(path, R_OK | W_OK) != 0)
         return tt__fail(TT_E_DB,
                         "%s: cannot read and write the store: %s: change the permissions, open it "
-                        "read-only, or name another file (--db)",
+                        "read-only, or name another file (--db, tt_open_opts.db_path)",
                         path, strerror(errno));
     return check_side_kinds(path);
 }
@@ -196,7 +199,7 @@ tt_status tt__path_check_private(const char *path) {
         return tt__fail(
             TT_E_DB,
             "%s: others can write this store (mode %04o), from which code gets loaded: chmod go-w %s if "
-            "you trust what is in it, or name another file (--db)",
+            "you trust what is in it, or name another file (--db, tt_open_opts.db_path)",
             path, (unsigned)(st.st_mode & 07777), path);
     char real[PATH_MAX], folder[PATH_MAX];
     if (!realpath(path, real))
@@ -230,7 +233,7 @@ tt_status tt__path_check_new(const char *path) {
         S_ISLNK(st.st_mode)) /* SQLite would follow the link and create a file with another mode */
         return tt__fail(TT_E_DB,
                         "%s: this symbolic link leads to a file that is not there: name that file itself "
-                        "(--db), or make it first",
+                        "(--db, tt_open_opts.db_path), or make it first",
                         path);
     folder_of(folder, path);
     const bool there = stat(folder, &st) == 0;
@@ -238,7 +241,8 @@ tt_status tt__path_check_new(const char *path) {
         folder_of(folder, folder);
     if (stat(folder, &st) != 0 || !S_ISDIR(st.st_mode))
         return tt__fail(TT_E_DB,
-                        "%s: the folder of the store does not exist: create it, or name another file (--db)",
+                        "%s: the folder of the store does not exist: create it, or name another file (--db, "
+                        "tt_open_opts.db_path)",
                         path);
     if (access(folder, W_OK | X_OK) != 0)
         return fail_create(path);

@@ -64,23 +64,23 @@ static tt_status check_header(tt__store *s, const header *h) {
             return TT_OK;
         return tt__fail(TT_E_DB,
                         "%s: the store is still empty, and opened read-only: tune first, or name "
-                        "another file (--db)",
+                        "another file (--db, tt_open_opts.db_path)",
                         s->path);
     }
     if (h->application_id != APPLICATION_ID)
         return tt__fail(TT_E_DB,
                         "%s: this is an SQLite database of another program, not a tiletune store. It is "
-                        "left as it is: name another file (--db)",
+                        "left as it is: name another file (--db, tt_open_opts.db_path)",
                         s->path);
     if (h->version > known)
         return tt__fail(TT_E_DB,
                         "%s: the store has schema %d, and this tiletune (%s) knows up to %d: upgrade "
-                        "tiletune, or name another file (--db)",
+                        "tiletune, or name another file (--db, tt_open_opts.db_path)",
                         s->path, h->version, TT_VERSION, known);
     if (h->version < 1)
         return tt__fail(TT_E_DB,
                         "%s: the file is damaged (schema version %d). It is left as it is: move it away "
-                        "to start afresh, or name another one (--db)",
+                        "to start afresh, or name another one (--db, tt_open_opts.db_path)",
                         s->path, h->version);
     return TT_OK;
 }
@@ -102,7 +102,8 @@ static tt_status check_objects(tt__store *s) {
         status =
             tt__fail(TT_E_DB,
                      "%s: \"%.60s\" in it is a %.40s, which no store has: the file was changed by another "
-                     "program, or made to do harm. It is left as it is: name another file (--db)",
+                     "program, or made to do harm. It is left as it is: name another file (--db, "
+                     "tt_open_opts.db_path)",
                      s->path, tt__db_text(stmt, 0), tt__db_text(stmt, 1));
     sqlite3_finalize(stmt);
     return status;
@@ -340,7 +341,8 @@ static tt_status open_store(tt__store **out, const char *path, tt__store_mode mo
     enum { PATIENCE_S = 120 };
     *out = NULL;
     if (!path || !*path)
-        return tt__fail(TT_E_INVALID, "the path of the store is empty: name a file (--db)");
+        return tt__fail(TT_E_INVALID,
+                        "the path of the store is empty: name a file (--db, tt_open_opts.db_path)");
     tt__store *s = calloc(1, sizeof *s);
     char *copy = strdup(path);
     if (!s || !copy) {

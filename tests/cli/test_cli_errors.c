@@ -243,14 +243,17 @@ static void about_stores(void **state) {
          NULL},
         {"list --db @/none.db", 4,
          "@/none.db: there is no store here, and a read-only one is not created: tune first, or name another "
-         "file (--db)",
+         "file (--db, tt_open_opts.db_path)",
          NULL},
         {"--sizes 64 --db @/none/s.db", 4,
-         "@/none/s.db: the folder of the store does not exist: create it, or name another file (--db)", NULL},
+         "@/none/s.db: the folder of the store does not exist: create it, or name another file (--db, "
+         "tt_open_opts.db_path)",
+         NULL},
         {"--sizes 64 --db @", 4, "@: this is a folder: name a file in it, such as @/tiletune.db", NULL},
         {"--sizes 64 --db @/text.db", 4,
          "@/text.db: cannot open the store: this is not a tiletune store (not an SQLite database, or its "
-         "header is damaged). It is left as it is: move it away, or name another file (--db)",
+         "header is damaged). It is left as it is: move it away, or name another file (--db, "
+         "tt_open_opts.db_path)",
          NULL},
     };
     static const error after[] = {
@@ -272,10 +275,12 @@ static void about_stores(void **state) {
     static const error others[] = {
         {"--sizes 64 --db @/s.db", 4,
          "@/s.db: cannot read and write the store: Permission denied: change the permissions, open it "
-         "read-only, or name another file (--db)",
+         "read-only, or name another file (--db, tt_open_opts.db_path)",
          NULL},
         {"--sizes 64 --db @/new.db", 4,
-         "@/new.db: cannot create the store: Permission denied (name another file with --db)", NULL},
+         "@/new.db: cannot create the store: Permission denied (name another file: --db, "
+         "tt_open_opts.db_path)",
+         NULL},
     };
     char line[TEXT_MAX];
     run_result r;

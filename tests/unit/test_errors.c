@@ -28,7 +28,7 @@ static void about_opening(void **state) {
     snprintf(
         newer, sizeof newer,
         "@/newer.db: the store has schema 999, and this tiletune (%s) knows up to %zu: upgrade tiletune, or "
-        "name another file (--db)",
+        "name another file (--db, tt_open_opts.db_path)",
         TT_VERSION, tt__n_migrations);
     const struct {
         const char *db;
@@ -40,30 +40,33 @@ static void about_opening(void **state) {
          "@/no.lock: there is no such lock file: make it with \"tune lock --output @/no.lock\""},
         {"@/text.db", 2, TT_E_DB,
          "@/text.db: cannot open the store: this is not a tiletune store (not an SQLite database, or its "
-         "header is damaged). It is left as it is: move it away, or name another file (--db)"},
-        {"", 2, TT_E_INVALID, "the path of the store is empty: name a file (--db)"},
-        {"", 0, TT_E_INVALID, "the path of the store is empty: name a file (--db)"},
+         "header is damaged). It is left as it is: move it away, or name another file (--db, "
+         "tt_open_opts.db_path)"},
+        {"", 2, TT_E_INVALID, "the path of the store is empty: name a file (--db, tt_open_opts.db_path)"},
+        {"", 0, TT_E_INVALID, "the path of the store is empty: name a file (--db, tt_open_opts.db_path)"},
         {"@/none/s.db", 0, TT_E_DB,
-         "@/none/s.db: the folder of the store does not exist: create it, or name another file (--db)"},
+         "@/none/s.db: the folder of the store does not exist: create it, or name another file (--db, "
+         "tt_open_opts.db_path)"},
         {"@/none.db", 1, TT_E_DB,
          "@/none.db: there is no store here, and a read-only one is not created: tune first, or name another "
          "file "
-         "(--db)"},
+         "(--db, tt_open_opts.db_path)"},
         {"@", 0, TT_E_DB, "@: this is a folder: name a file in it, such as @/tiletune.db"},
-        {"/dev/null", 0, TT_E_DB, "/dev/null: this is not a regular file: name another one (--db)"},
+        {"/dev/null", 0, TT_E_DB,
+         "/dev/null: this is not a regular file: name another one (--db, tt_open_opts.db_path)"},
         {"@/text.db", 0, TT_E_DB,
          "@/text.db: cannot open the store: this is not a tiletune store (not an SQLite database, or its "
          "header is "
-         "damaged). It is left as it is: move it away, or name another file (--db)"},
+         "damaged). It is left as it is: move it away, or name another file (--db, tt_open_opts.db_path)"},
         {"@/other.db", 0, TT_E_DB,
          "@/other.db: this is an SQLite database of another program, not a tiletune store. It is left as it "
          "is: name "
-         "another file (--db)"},
+         "another file (--db, tt_open_opts.db_path)"},
         {"@/newer.db", 0, TT_E_DB, newer},
         {"@/open.db", 0, TT_E_DB,
          "@/open.db: others can write this store (mode 0666), from which code gets loaded: chmod go-w "
          "@/open.db if you "
-         "trust what is in it, or name another file (--db)"},
+         "trust what is in it, or name another file (--db, tt_open_opts.db_path)"},
     };
     static const char no_database[] = "no database, but as long as the header of one has to be, which is 100 "
                                       "bytes, and then some bytes more";
