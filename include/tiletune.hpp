@@ -148,6 +148,12 @@ class report : public detail::handle<tt_report, tt_report_free> {
     report(const context &ctx, const std::vector<tt_problem> &problems, const tt_tune_opts *opts = nullptr) {
         check(tt_tune(&p_, ctx.get(), problems.data(), problems.size(), opts));
     }
+    /* Throws only without a report. TT_E_NO_WINNER and TT_E_INTERRUPTED come as `status`, with the results so far. */
+    report(const context &ctx, const std::vector<tt_problem> &problems, const tt_tune_opts *opts, tt_status &status) {
+        status = tt_tune(&p_, ctx.get(), problems.data(), problems.size(), opts);
+        if (!p_)
+            check(status);
+    }
     size_t size() const { return p_->n_results; }
     const tt_result &operator[](size_t i) const { return *tt_report_result(p_, i); }
 };
@@ -155,6 +161,10 @@ class report : public detail::handle<tt_report, tt_report_free> {
 /* Searches, and stores the winners. */
 inline report tune(const context &ctx, const std::vector<tt_problem> &problems, const tt_tune_opts *opts = nullptr) {
     return report(ctx, problems, opts);
+}
+inline report tune(const context &ctx, const std::vector<tt_problem> &problems, const tt_tune_opts *opts,
+                   tt_status &status) {
+    return report(ctx, problems, opts, status);
 }
 
 } /* namespace tiletune */

@@ -48,7 +48,7 @@ def check_program(root):
 
 CPP = """#include <tiletune.hpp>
 #include <iostream>
-int main() {
+int main(int, char **argv) {
     tt_open_opts opts = TT_INIT(tt_open_opts);
     opts.gpu = "H200";
     tiletune::context ctx(opts);
@@ -58,6 +58,20 @@ int main() {
     } catch (const tiletune::error &e) {
         std::cout << e.status() << " " << e.what() << "\\n";
     }
+    const std::vector<tt_problem> problems(2, tiletune::matrix(4096, 4096));
+    tt_tune_opts tune = TT_INIT(tt_tune_opts);
+    tt_status status;
+    tune.replay = argv[1];
+    tune.budget_s = 1e-9;
+    const tiletune::report found = tiletune::tune(tiletune::context(), problems, &tune, status);
+    std::cout << status << " " << found.size() << " " << found[1].note << "\\n";
+    for (int i = 0; i < 2; i++)
+        try {
+            tune.replay = i ? "none.json" : argv[1];
+            i ? tiletune::tune(tiletune::context(), problems, &tune, status) : tiletune::tune(tiletune::context(), problems, &tune);
+        } catch (const tiletune::error &e) {
+            std::cout << e.status() << " " << e.what() << "\\n";
+        }
 }
 """
 
@@ -71,8 +85,10 @@ def check_cpp(root):
     for standard in ("11", "14", "17", "20"):
         run("c++", f"-std=c++{standard}", "-Wall", "-Wextra", "-Wpedantic", "-Werror", root / "main.cpp", f"-I{include}",
             f"-L{library}", "-ltiletune", "-o", root / "cpp")
-    said = run(root / "cpp", LD_LIBRARY_PATH=library, TILETUNE_DB=":memory:", TILETUNE_SYSTEM_DB="")
+    said = run(root / "cpp", source / "recordings/h200.json", LD_LIBRARY_PATH=library, TILETUNE_DB=":memory:", TILETUNE_SYSTEM_DB="")
     assert said.startswith("transpose_vector\n1 -1 x 1: rows and cols"), said
+    assert "\n3 2 the budget of 1e-09 s was over before a configuration could be tried: allow more\n" in said, said
+    assert "\n3 2 of 2 problems have no winner\n" in said and "none.json" in said.splitlines()[-1], said
 
 
 CMAKE = """cmake_minimum_required(VERSION 3.16)
