@@ -206,11 +206,12 @@ static tt_status tune_all(tt__session *s, tt__ahead *ahead, tt_report *report, t
         status = tune_next(s, &ahead->problems[s->at_problem], &ahead->next, &results[s->at_problem]);
     }
     report->n_results += s->n_ended;
-    if (status == TT_OK || status == TT_E_INTERRUPTED) { /* else the message would be lost */
-        tt_status ended = tt__store_run_end(s->store, s->run_id);
-        status = status == TT_OK ? ended : status;
-    }
-    TT_TRY(status);
+    char why[1024];
+    tt__copy_short(why, sizeof why, tt_last_error());
+    tt_status ended = tt__store_run_end(s->store, s->run_id); /* else it seems to be under way for a day */
+    if (status != TT_OK)
+        return ended == TT_OK ? status : tt__fail(status, "%s", why);
+    TT_TRY(ended);
     for (size_t i = 0; i < s->n_problems; i++)
         without += results[i].kernel[0] == '\0';
     if (without)

@@ -54,11 +54,13 @@ static void contains_bad_configurations(void **state) {
 /* ---- References ---------------------------------------------------------------------------------------- */
 
 static void tune_bad_reference(const char *file, int mode, int code, const char *says) {
+    const char *db = fault_path("references.db");
     run_result r;
-    fault_tune(&r, "", "--kernel %s --problem mode=%d --trial-timeout 0.5 --db :memory:", file, mode);
+    fault_tune(&r, "", "--kernel %s --problem mode=%d --trial-timeout 0.5 --db %s", file, mode, db);
     assert_code(&r, code);
     assert_has(&r, r.err, says);
     assert_true(r.seconds < 20);
+    assert_int_equal(fault_number(db, "SELECT count(*) FROM run WHERE ended_ms IS NULL"), 0);
     run_free(&r);
 }
 
