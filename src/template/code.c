@@ -180,48 +180,28 @@ static void blank_out(char *source) {
     }
 }
 
-/* Checks declarations as `static __constant__ float name[4]`, perhaps on several lines. The code has passed
- * blank_out. A compiler may leave a static array out, or call it otherwise. A configuration may leave out one
- * of two in different namespaces, and then the other would be filled. */
-static tt_status check_declared(const tt__template *t, const char *code, const tt__operand *o) {
-    enum { DEPTH_MAX = 64 };
-    const char *spaces[DEPTH_MAX] = {""}, *last = "", *first = NULL; /* names of namespaces; "": none */
-    size_t depth = 0, n;
-    bool constant = false, is_static = false, opens = false;
-    for (const char *at = code; *at; at += n) {
-        const char *space = spaces[depth < DEPTH_MAX ? depth : DEPTH_MAX - 1];
+/* Is it declared as `static __constant__ float name[4]`, perhaps on several lines? Between brackets it is
+ * only used. The code has passed blank_out. */
+static bool is_static(const char *code, const char *name) {
+    bool constant = false, is_static = false;
+    int depth = 0;
+    size_t n;
+    for (const char *at = code; *at; at += n ? n : 1) {
         n = word_length(at);
-        if (n && constant && tt__word_is(at, n, o->name)) {
-            if (is_static)
-                return tt__template_fail(
-                    t->path, o->count.line, o->count.column,
-                    "the array %s, which `constant` names, is static: take `static` away", o->name);
-            first = first ? first : space;
-            const size_t a = word_length(first), b = word_length(space);
-            if (a != b || memcmp(first, space, a) != 0)
-                return tt__template_fail(
-                    t->path, o->count.line, o->count.column,
-                    "the code has two constants %s, %.*s%s%s and %.*s%s%s: give them different names",
-                    o->name, (int)a, first, a ? "::" : "", o->name, (int)b, space, b ? "::" : "", o->name);
+        if (depth == 0 && constant && is_static && tt__word_is(at, n, name))
+            return true;
+        constant |= tt__word_is(at, n, "__constant__");
+        is_static |= tt__word_is(at, n, "static");
+        depth += strchr("([", *at) ? 1 : strchr(")]", *at) ? -1 : 0;
+        if (strchr("{};=", *at)) {
+            constant = is_static = false;
+            depth = 0;
         }
-        if (n) {
-            constant |= tt__word_is(at, n, "__constant__");
-            is_static |= tt__word_is(at, n, "static");
-            opens |= tt__word_is(at, n, "namespace");
-            last = at;
-            continue;
-        }
-        n = 1;
-        if (*at == '{' && ++depth < DEPTH_MAX)
-            spaces[depth] = opens ? last : space;
-        depth -= *at == '}' && depth > 0;
-        if (strchr("{};=", *at))
-            constant = is_static = opens = false;
     }
-    return TT_OK;
+    return false;
 }
 
-/* It is filled by its name. */
+/* It is filled by its name. A compiler may leave a static array out, or call it otherwise. */
 static tt_status check_constant(const tt__template *t, const char *code, const tt__operand *o) {
     if (!tt__code_has(code, o->name))
         return tt__template_fail(t->path, o->count.line, o->count.column,
@@ -230,9 +210,12 @@ static tt_status check_constant(const tt__template *t, const char *code, const t
     if (!bare)
         return tt__fail_memory(strlen(code) + 1);
     blank_out(bare);
-    tt_status status = check_declared(t, bare, o);
+    const bool wrong = is_static(bare, o->name);
     free(bare);
-    return status;
+    return wrong ? tt__template_fail(t->path, o->count.line, o->count.column,
+                                     "the array %s, which `constant` names, is static: take `static` away",
+                                     o->name)
+                 : TT_OK;
 }
 
 static tt_status check(const tt__template *t, const char *code) {
