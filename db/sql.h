@@ -117,8 +117,8 @@
         " trial.run_id, run.started_ms + trial.at_ms, max(" TT__RUN_AGE ") FROM trial CROSS JOIN run ON run.id = trial.run_id" \
         " CROSS JOIN config ON config.id = trial.config_id" \
         " CROSS JOIN template ON template.id = config.template_id" \
-        " WHERE trial.problem_id = ?5 AND trial.stage = ?6 AND run.gpu_id = ?4 AND run.env_id =" \
-        " (SELECT id FROM env WHERE driver = ?1 AND nvrtc = ?2 AND library = ?3) GROUP BY trial.config_id" \
+        " WHERE trial.problem_id = ?5 AND trial.stage = ?6 AND run.gpu_id = ?4 AND (?1 IS NULL OR run.env_id =" \
+        " (SELECT id FROM env WHERE driver = ?1 AND nvrtc = ?2 AND library = ?3)) GROUP BY trial.config_id" \
         " ORDER BY run.started_ms + trial.at_ms") \
     /* Skipped trials and replays say nothing about this GPU. */ \
     X(LAST_TRIAL, "SELECT " TT__TRIAL_COLS " FROM template CROSS JOIN config ON config.template_id = template.id" \

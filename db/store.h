@@ -78,9 +78,10 @@ typedef enum tt__stage { TT__STAGE_SCREEN = 0, TT__STAGE_FINAL = 1 } tt__stage;
 tt_status tt__store_trial_put(tt__store *s, int64_t run_id, int64_t problem_id, int64_t config_id,
                               tt__stage stage, const tt__trial *trial);
 
-/* Calls `fn` with the newest trial (from the newest run) of each configuration for this GPU, environment and
- * problem. `trial` and the strings are valid during the call-back. If it does not return TT_OK, the loop ends
- * with that status. The call-back must neither write to the store nor start such a loop. */
+/* Calls `fn` with the newest trial (from the newest run) of each configuration for this GPU, environment
+ * (NULL: any) and problem. `trial` and the strings are valid during the call-back. If it does not return
+ * TT_OK, the loop ends with that status. The call-back must neither write to the store nor start such a loop.
+ */
 typedef struct tt__trial_row {
     const char *kernel, *hash, *config;
     const char *source; /* source of its run: "measured", ... */

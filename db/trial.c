@@ -166,8 +166,9 @@ tt_status tt__store_trials(tt__store *s, int64_t gpu_id, const tt__env *env, int
                            tt__stage stage, tt__trial_fn fn, void *user) {
     enum { KERNEL = TT__TRIAL_COL_COUNT, HASH, CONFIG, SOURCE, RUN, AT };
     sqlite3_stmt *stmt;
-    tt_status status = tt__db_stmt(s, &stmt, TT__SQL_TRIALS, "tttiii", env->driver, env->nvrtc, env->library,
-                                   gpu_id, problem_id, (int64_t)stage);
+    tt_status status =
+        tt__db_stmt(s, &stmt, TT__SQL_TRIALS, "tttiii", env ? env->driver : NULL, env ? env->nvrtc : NULL,
+                    env ? env->library : NULL, gpu_id, problem_id, (int64_t)stage);
     while (tt__db_next(s, stmt, &status)) {
         tt__trial trial;
         status = tt__trial_read(s, stmt, &trial);

@@ -343,6 +343,11 @@ static void about_kernels(void **state) {
         {"--quiet --json --kernel @/wrong.cu", 1,
          "n=64: every configuration failed, the first: wrong_result: wrote to y[64], and y has 64 elements",
          NULL},
+        {"show --kernel @/wrong.cu", 1,
+         "k of n=64 has no winner on hostcuda: 1 screened, 1 wrong_result; the first: wrote to y[64], and y "
+         "has "
+         "64 elements",
+         NULL},
         {"--kernel @/large.cu", 2,
          "k names no reference, so that no result of it can be verified: add a `reference`, a `verify` or an "
          "`expect`, "

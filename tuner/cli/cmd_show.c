@@ -17,7 +17,7 @@
 #include "tuner/cli/spark.h"
 #include "tuner/cli/table.h"
 
-enum { BEST_MAX = 10, BAR = 6 };
+enum { BEST_MAX = 10, BAR = 6, COUNTS_MAX = 32 * (TT__TRIAL_STATUS_COUNT + 1) };
 
 typedef struct row {
     char kernel[TT__NAME_MAX], config[TT__CONFIG_MAX];
@@ -30,7 +30,8 @@ typedef struct rows {
     const tt__judge *judge;
     size_t n, n_seen;
     size_t by_status[TT__TRIAL_STATUS_COUNT];
-    row *items; /* those that passed, best first */
+    char reason[TT__REASON_MAX]; /* of the first failure */
+    row *items;                  /* those that passed, best first */
 } rows;
 
 static tt_status add_row(void *user, const tt__trial_row *r) {
@@ -40,6 +41,8 @@ static tt_status add_row(void *user, const tt__trial_row *r) {
         return TT_OK; /* another text of the kernel is no evidence today */
     all->n_seen++;
     all->by_status[r->trial->status]++;
+    if (!*all->reason)
+        tt__copy(all->reason, sizeof all->reason, r->trial->reason);
     if (r->trial->status != TT__TRIAL_OK)
         return TT_OK;
     TT_TRY(TT__GROW(all->items, all->n));
@@ -183,18 +186,24 @@ static tt_status print_winner(const tt__winner *w, const tt__origin *from, const
     return status;
 }
 
+/* "18 screened, 17 ok, 1 timeout". */
+static const char *counts(char out[COUNTS_MAX], const rows *screened) {
+    int n = snprintf(out, COUNTS_MAX, "%zu screened", screened->n_seen);
+    for (int s = 0; s < TT__TRIAL_STATUS_COUNT; s++)
+        if (screened->by_status[s])
+            n += snprintf(out + n, (size_t)(COUNTS_MAX - n), ", %zu %s", screened->by_status[s],
+                          tt__trial_status_name((tt__trial_status)s));
+    return out;
+}
+
 static tt_status print_text(const tt__winner *w, const tt__origin *from, const char *why, const rows *finals,
                             const rows *screened) {
-    char title[64];
+    char title[64], text[COUNTS_MAX];
     TT_TRY(print_winner(w, from, why, screened));
     TT_TRY(print_rows("Finals", finals, &w->problem, finals->n));
     snprintf(title, sizeof title, "The best %d of the screening", BEST_MAX);
     TT_TRY(print_rows(title, screened, &w->problem, BEST_MAX));
-    printf("\n%zu screened", screened->n_seen);
-    for (int s = 0; s < TT__TRIAL_STATUS_COUNT; s++)
-        if (screened->by_status[s])
-            printf(", %zu %s", screened->by_status[s], tt__trial_status_name((tt__trial_status)s));
-    printf("\n");
+    printf("\n%s\n", counts(text, screened));
     return TT_OK;
 }
 
@@ -269,14 +278,20 @@ static tt_status find_problem(tt__problem *out, tt__judge *judge, const tt__cli_
     return TT_OK;
 }
 
-static tt_status fail_unknown(const tt__problem *p, const tt__gpu *gpu) {
-    char text[TT__PROBLEM_TEXT_MAX];
-    return tt__fail(
-        TT_E_NO_WINNER,
-        "%s of %s%s was not tuned on %s%s%s; \"tune list\" shows what was, \"tune best\" what would be "
-        "taken",
-        p->op, tt__problem_text(text, p), p->warm ? ", warm," : "", gpu->name, *gpu->mig ? " MIG " : "",
-        gpu->mig);
+/* `tried`: without a winner. */
+static tt_status fail_unsolved(const tt__problem *p, const tt__gpu *gpu, const rows *tried) {
+    char problem[TT__PROBLEM_TEXT_MAX], text[COUNTS_MAX];
+    const char *of = tt__problem_text(problem, p), *warm = p->warm ? ", warm," : "";
+    const char *mig = *gpu->mig ? " MIG " : "";
+    if (tried->n_seen == 0)
+        return tt__fail(
+            TT_E_NO_WINNER,
+            "%s of %s%s was not tuned on %s%s%s; \"tune list\" shows what was, \"tune best\" what would be "
+            "taken",
+            p->op, of, warm, gpu->name, mig, gpu->mig);
+    return tt__fail(TT_E_NO_WINNER, "%s of %s%s has no winner on %s%s%s: %s; %s%s", p->op, of, warm,
+                    gpu->name, mig, gpu->mig, counts(text, tried),
+                    tried->n ? "tune it to elect one" : "the first: ", tried->n ? "" : tried->reason);
 }
 
 static tt_status show(const tt__cli_args *args, tt__store *store, tt__judge *judge) {
@@ -295,8 +310,11 @@ static tt_status show(const tt__cli_args *args, tt__store *store, tt__judge *jud
     TT_TRY(tt__store_known_problem(store, &p, &problem_id));
     if (problem_id >= 0)
         TT_TRY(tt__store_winner_get(store, gpu_id, problem_id, &w, &found));
-    if (!found)
-        return fail_unknown(&p, &gpu);
+    if (!found) {
+        tt_status status = read_rows(&screened, judge, gpu_id, problem_id, NULL, TT__STAGE_SCREEN);
+        free(screened.items);
+        return status == TT_OK ? fail_unsolved(&p, &gpu, &screened) : status;
+    }
     tt__origin from;
     TT_TRY(tt__store_origin(store, gpu_id, problem_id, &from));
     tt__judge_winner(judge, &w, why, sizeof why);
