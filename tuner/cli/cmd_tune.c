@@ -113,10 +113,17 @@ static void add_result_row(tt__table *t, const tt_result *r, const char *op, boo
     tt__table_cell(t, "%s%s", tt_source_name(r->source), r->unverified ? ", not verified" : "");
 }
 
+/* Are the trials, for `tune report`? It leaves replays out. */
+static bool is_kept(const tt__cli_args *args) {
+    return !args->replay && !(args->db && strcmp(args->db, ":memory:") == 0);
+}
+
 static void print_footer(const tt_report *report, const tt__cli_args *args) {
     size_t trials = 0, failed = 0, space = 0;
+    bool won = false;
     tt__str path = {0};
     for (size_t i = 0; i < report->n_results; i++) {
+        won = won || report->results[i].kernel[0];
         trials += report->results[i].trials;
         failed += report->results[i].failed;
         space += report->results[i].space;
@@ -127,26 +134,39 @@ static void print_footer(const tt_report *report, const tt__cli_args *args) {
         printf("Replayed from %s; nothing was stored.\n", args->replay);
     else if (args->replay)
         printf("Replayed from %s into %s.\n", args->replay, args->db);
-    else if (args->db && strcmp(args->db, ":memory:") == 0)
+    else if (!is_kept(args))
         printf("Nothing was stored.\n");
-    else if (tt__cli_store_path(&path, args) == TT_OK)
+    else if (won && tt__cli_store_path(&path, args) == TT_OK)
         printf("Winners are in %s.\n", tt__str_text(&path));
     tt__str_free(&path);
 }
 
+/* The note of a problem without a winner says why, on standard error. */
 static void print_next(const tt_report *report, const tt__cli_args *args) {
-    bool colour = tt__table_colour(tt__cli_columns(STDOUT_FILENO)), won = true;
+    bool colour = tt__table_colour(tt__cli_columns(STDOUT_FILENO)), won = true, noted = true, failed = false;
     bool op_named = args->op || stored_op(0, args);
-    for (size_t i = 0; i < report->n_results; i++)
-        won = won && report->results[i].kernel[0];
+    for (size_t i = 0; i < report->n_results; i++) {
+        const tt_result *r = &report->results[i];
+        won = won && r->kernel[0];
+        noted = noted && (r->kernel[0] || r->note[0]);
+        failed = failed || (!r->kernel[0] && r->failed);
+    }
+    if (!won && noted && (!failed || !is_kept(args)))
+        return;
+    printf("%sNext:%s ", colour ? "\033[1m" : "", colour ? "\033[0m" : "");
+    if (!won && noted) {
+        printf("\"tune report%s%s --output report.html\" says why they failed\n", args->db ? " --db " : "",
+               args->db ? args->db : "");
+        return;
+    }
     const char *next =
-        !won           ? "\"tune doctor\" says what is missing; TILETUNE_DEBUG=1 shows what compilers print"
+        !noted         ? "\"tune doctor\" says what is missing; TILETUNE_DEBUG=1 shows what compilers print"
         : args->replay ? "on a machine with a GPU, the same with --device 0"
         : args->kernel_file ? "tt_kernel_open launches it in a program (docs/guide.md)"
         : args->permute     ? "tt_permute launches it in a program (docs/guide.md)"
         : op_named          ? "tt_plan_create launches it in a program (docs/guide.md)"
                             : "tt_transpose launches it in a program (docs/guide.md)";
-    printf("%sNext:%s %s\n", colour ? "\033[1m" : "", colour ? "\033[0m" : "", next);
+    printf("%s\n", next);
 }
 
 static int print_table(const tt_report *report, const tt__cli_args *args) {

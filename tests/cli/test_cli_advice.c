@@ -1,0 +1,75 @@
+/* What `tune` suggests: after a run that failed, and as a command that can be pasted. On the CPU stand-in. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "run.h"
+#include "write_in.h"
+
+static const char *folder;
+
+static int enter(void **state) {
+    (void)state;
+    folder = run_enter_on_standins();
+    return 0;
+}
+
+/* Runs a shell line in the folder. Expects the exit code, and the words on standard output. */
+static run_result told(int code, const char *says, const char *script) {
+    char text[1024];
+    run_result r;
+    snprintf(text, sizeof text, "cd %s && %s", folder, script);
+    const char *const argv[] = {"sh", "-c", text, NULL};
+    run(&r, argv, &(run_spec){.timeout_s = 240});
+    assert_code(&r, code);
+    assert_has(&r, r.out, says);
+    return r;
+}
+
+static void expect(int code, const char *says, const char *script) {
+    run_result r = told(code, says, script);
+    run_free(&r);
+}
+
+/* `sets`: of the code, after "y[threadIdx.x] ". */
+static void write_kernel(const char *name, const char *more, const char *sets) {
+    char text[1024];
+    snprintf(text, sizeof text,
+             "//@ kernel k\n//@ problem n 64\n//@ buffer y u32 n out\n//@ param B 32 64\n%s"
+             "//@ block B\n//@ grid n / B\n//@ args y\n//@ default B=32\n"
+             "//@ reference r\n//@ block 64\n//@ grid 1\n//@ args y\n"
+             "extern \"C\" __global__ void k(unsigned *y) { y[blockIdx.x * B + threadIdx.x] %s; }\n"
+             "extern \"C\" __global__ void r(unsigned *y) { y[threadIdx.x] = 2; }\n",
+             more, sets);
+    write_in(folder, name, text);
+}
+
+static void after_a_run_without_winners(void **state) {
+    (void)state;
+    write_kernel("adds.cu", "", "+= 2");
+    write_kernel("large.cu", "//@ where n < 100\n", "= 2");
+    run_result r = told(1, " 2 failed, in ", "$TUNE --kernel adds.cu --db a.db");
+    assert_has(&r, r.out, ".\nNext: \"tune report --db a.db --output report.html\" says why they failed\n");
+    assert_null(strstr(r.out, "Winners"));
+    run_free(&r);
+    expect(0, "", "$TUNE report --db a.db --output report.html && grep -q 'first wrong element' report.html");
+    expect(1, "\nNext: \"tune report --output report.html\" says why", "$TUNE --kernel adds.cu");
+    r = told(1, "Nothing was stored.\n", "$TUNE --kernel adds.cu --db :memory:");
+    assert_null(strstr(r.out, "Next"));
+    run_free(&r);
+    /* Of several, some may win. The note says what no configuration can do. */
+    r = told(1, "Winners are in a.db.\n", "$TUNE --kernel large.cu --problem n=64 --problem n=128 --db a.db");
+    assert_null(strstr(r.out, "Next"));
+    run_free(&r);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(after_a_run_without_winners),
+    };
+    return cmocka_run_group_tests_name("cli-advice", tests, enter, run_leave);
+}
