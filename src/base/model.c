@@ -14,7 +14,8 @@ const char *tt__trial_advice(tt__trial_status s) {
         [TT__TRIAL_COMPILE_ERROR] = "compile one alone: `tune check` shows the compiler's message",
         [TT__TRIAL_LAUNCH_ERROR] =
             "see with `tune check` what a block needs, and limit it with a `where` line",
-        [TT__TRIAL_WRONG_RESULT] = "check the kernel against its reference, and the `tolerance`",
+        [TT__TRIAL_WRONG_RESULT] = "check the kernel against its reference, and the `tolerance`; an `out` "
+                                   "buffer that it adds to must be `inout` with `zeros`",
         [TT__TRIAL_TIMEOUT] =
             "allow more with --trial-timeout (tt_tune_opts.trial_timeout_s), or try a smaller problem",
         [TT__TRIAL_CRASHED] = "look for accesses outside the buffers: are lengths and bounds right?"};

@@ -55,6 +55,7 @@ static void after_a_run_without_winners(void **state) {
     run_result r = told(1, " 2 failed, in ", "$TUNE --kernel adds.cu --db a.db");
     assert_has(&r, r.out, ".\nNext: \"tune report --db a.db --output report.html\" says why they failed\n");
     assert_null(strstr(r.out, "Winners"));
+    assert_has(&r, r.err, "; an `out` buffer that it adds to must be `inout` with `zeros`\n");
     run_free(&r);
     expect(0, "", "$TUNE report --db a.db --output report.html && grep -q 'first wrong element' report.html");
     expect(1, "\nNext: \"tune report --output report.html\" says why", "$TUNE --kernel adds.cu");
