@@ -41,7 +41,7 @@ static tt_status read_param(tt__reader *r, tt__span rest) {
     tt__param *p = &t->params[t->n_params];
     TT_TRY(tt__read_name(r, p->name, sizeof p->name, rest));
     for (size_t i = 0; i < t->n_params; i++)
-        if (tt__same_letters(t->params[i].name, p->name))
+        if (strcmp(t->params[i].name, p->name) == 0)
             return FAIL(r, rest.at, "the parameter %s is declared twice", p->name);
     TT_TRY(tt__read_new_name(r, p->name, sizeof p->name, rest));
     p->line = r->line;

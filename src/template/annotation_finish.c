@@ -120,10 +120,17 @@ static tt_status find_operands(tt__template *t) {
 
 /* Case does not count: SQLite ignores it too. */
 static tt_status check_name(const tt__template *t, const char *name, int line, int column) {
-    for (size_t k = 0; k < t->operation->n_variables; k++)
-        if (tt__same_letters(name, t->operation->variables[k].name))
+    for (size_t k = 0; k < t->operation->n_variables; k++) {
+        const char *other = t->operation->variables[k].name;
+        if (strcmp(name, other) == 0)
             return tt__template_fail(t->path, line, column,
                                      "%s is a property of the problem, choose another name", name);
+        if (tt__same_letters(name, other))
+            return tt__template_fail(t->path, line, column,
+                                     "%s differs only in capitals from %s, which is a property of the "
+                                     "problem: choose another name",
+                                     name, other);
+    }
     return TT_OK;
 }
 

@@ -117,23 +117,35 @@ tt_status tt__read_number(tt__reader *r, double *out, tt__span s) {
                : FAIL(r, s.at, "found '%.*s', expected a number", SHOW(s));
 }
 
+/* Case does not count: SQLite ignores it too. */
+static bool is_taken(const char *by, const char *name, const char **other) {
+    if (by == name || !tt__same_letters(by, name))
+        return false;
+    *other = by;
+    return true;
+}
+
 tt_status tt__read_new_name(tt__reader *r, char *out, size_t size, tt__span rest) {
     TT_TRY(tt__read_name(r, out, size, rest));
     bool common = strcmp(r->keyword, "problem") == 0 && /* operations may declare these two themselves */
                   (strcmp(out, "elem_size") == 0 || strcmp(out, "align") == 0);
     const char *taken = common ? NULL : tt__name_taken(out);
+    const char *other = out;
     const tt__template *t = r->t;
     for (size_t i = 0; i < t->n_params && !taken; i++)
-        if (t->params[i].name != out && tt__same_letters(t->params[i].name, out))
+        if (is_taken(t->params[i].name, out, &other))
             taken = "a parameter";
     for (size_t i = 0; i < t->n_derived && !taken; i++)
-        if (t->derived[i].name != out && tt__same_letters(t->derived[i].name, out))
+        if (is_taken(t->derived[i].name, out, &other))
             taken = t->derived[i].macro ? "`derived` already" : "`let` already";
     for (size_t i = 0; t->own && i < t->own->n_variables && !taken; i++)
-        if (t->own->variables[i].name != out && tt__same_letters(t->own->variables[i].name, out))
+        if (is_taken(t->own->variables[i].name, out, &other))
             taken = "a variable of the problem";
     for (size_t i = 0; t->own && i < t->own->n_operands && !taken; i++)
-        if (t->own->operands[i].name != out && tt__same_letters(t->own->operands[i].name, out))
+        if (is_taken(t->own->operands[i].name, out, &other))
             taken = "an operand";
+    if (taken && strcmp(other, out) != 0)
+        return FAIL(r, rest.at, "%s differs only in capitals from %s, which is %s: choose another name", out,
+                    other, taken);
     return taken ? FAIL(r, rest.at, "%s is %s, choose another name", out, taken) : TT_OK;
 }
