@@ -73,8 +73,8 @@ static tt_status take_value(taken *k, const char *at, size_t n) {
     if (v->n_types)
         return take_type(&k->values[i], v, value, n_value);
     if (!tt__is_integer(value, n_value) || strtoll(value, NULL, 10) < 1)
-        return tt__fail(TT_E_INVALID, "%s is %.*s: it must be a whole number of at least 1", v->name,
-                        shown(n_value), value);
+        return tt__fail(TT_E_INVALID, "%s is %.*s: it must be a whole number of at least 1%s", v->name,
+                        shown(n_value), value, n_value > 18 ? " and at most 9223372036854775807" : "");
     k->values[i] = strtoll(value, NULL, 10);
     return TT_OK;
 }

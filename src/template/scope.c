@@ -196,6 +196,9 @@ tt_status tt__scope_unknown(const tt__scope *s, const char *word, size_t n) {
         tt__suggest_try(&near, tt__functions[i].name);
     const char *next = word + n;
     next += strspn(next, " \t");
-    return TT__SCOPE_FAIL(s, word, "unknown %s %.*s%s", *next == '(' ? "function" : "name", SHORT(n), word,
-                          tt__suggest_text(&near));
+    const tt__operation *op = s->t->operation;
+    bool function = *next == '(', lacks = op && op->t->own && op->t->own->n_variables == 0;
+    return TT__SCOPE_FAIL(s, word, "unknown %s %.*s%s", function ? "function" : "name", SHORT(n), word,
+                          lacks && !function && !near.best ? "; a `problem` line declares a variable"
+                                                           : tt__suggest_text(&near));
 }

@@ -239,6 +239,7 @@ static void about_kernels(void **state) {
         {"//@ kernel k\n//@ problem n 64\n//@ buffer x f32 m out\n//@ block 32\n//@ grid 1\n//@ args "
          "x\n" CODE,
          "k.cu:3:18: unknown name m"},
+        {"//@ kernel k\n" REST, "k.cu:2:18: unknown name n; a `problem` line declares a variable"},
         {"//@ kernel k\n//@ problem n 64\n//@ buffer x f32 n out\n//@ grid 1\n//@ args x\n" CODE,
          "k.cu: no `block` annotation, expected a line: //@ block EXPRESSION, ..."},
         {"//@ kernel other\n//@ problem n 64\n" REST,
