@@ -18,7 +18,7 @@ void tt__origin_here(tt__origin *out) {
         tt__format(out->who, sizeof out->who, "%s", who);
     } else {
         gethostname(host, sizeof host - 1);
-        tt__format(out->who, sizeof out->who, "%s@%s", user ? user : "", host);
+        tt__format(out->who, sizeof out->who, "%s%s%s", user ? user : "", user && *user ? "@" : "", host);
     }
     tt__clean(out->who, "");
 }

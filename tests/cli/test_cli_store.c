@@ -322,6 +322,13 @@ static void answers_for_its_own_instance(void **state) {
     unsetenv("HOSTCUDA_NAME");
 }
 
+/* A service or a container may have no $USER. */
+static void names_the_host_without_a_user(void **state) {
+    (void)state;
+    expect(0, "", "USER= $TUNE --sizes 33 --max-trials 4 --quiet --db s.db");
+    expect(0, "", "$TUNE show --size 33 --db s.db >s.txt && grep -qx \"by  *$(uname -n)\" s.txt");
+}
+
 static void keeps_what_it_exports(void **state) {
     (void)state;
     expect(0, "", "$TUNE merge s.db $TT_RECORDING");
@@ -415,6 +422,7 @@ int main(void) {
         TEST_STORE(imports_no_store_into_itself),
         TEST_STORE(lists_each_gpu_once),
         TEST_STORE(answers_for_its_own_instance),
+        TEST_STORE(names_the_host_without_a_user),
         TEST_STORE(keeps_what_it_exports),
         TEST_STORE(makes_no_store_in_vain),
         TEST_STORE(imports_once),
