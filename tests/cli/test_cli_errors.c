@@ -218,6 +218,10 @@ static void about_recordings(void **state) {
          NULL},
         {"--sizes 64 --device replay:@/text.json", 2,
          "@/text.json: not valid JSON (6 bytes): is the file complete?", NULL},
+        {"import @/other.json --kernel copy_linear", 2,
+         "--gpu, --kernel and a problem belong together: --gpu is missing; a recording of tiletune needs "
+         "none of them",
+         NULL},
         {"import @/other.json", 2,
          "@/other.json: not a recording that `tune export` wrote, nor T4 results, nor a cache file of Kernel "
          "Tuner: it has no \"results\" and no \"cache\"",

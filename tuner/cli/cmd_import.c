@@ -84,7 +84,9 @@ static tt_status told(tt__store *store, const tt__cli_args *args, tt__template_s
     if (!args->gpu && !args->kernel && !args->n_problems && !args->n_texts)
         return TT_OK;
     if (!args->gpu || !args->kernel)
-        return tt__fail(TT_E_INVALID, "--gpu, --kernel and a problem belong together: %s is missing",
+        return tt__fail(TT_E_INVALID,
+                        "--gpu, --kernel and a problem belong together: %s is missing; a recording of "
+                        "tiletune needs none of them",
                         args->gpu ? "--kernel" : "--gpu");
     TT_TRY(tt__cli_find_template(set, args, &t));
     TT_TRY(tt__cli_find_problem(t, args, &problem));
