@@ -52,6 +52,14 @@ void tt__str_addf(tt__str *s, const char *fmt, ...) {
     s->len += (size_t)n;
 }
 
+void tt__str_add_word(tt__str *s, const char *word) {
+    const bool plain = !word[strcspn(word, " \t\n\"'\\$`|&;<>()*?[]{}~#!")];
+    tt__str_add(s, plain ? "" : "'");
+    for (; *word; word++)
+        tt__str_addn(s, *word == '\'' ? "'\\''" : word, *word == '\'' ? 4 : 1);
+    tt__str_add(s, plain ? "" : "'");
+}
+
 void tt__str_free(tt__str *s) {
     free(s->text);
     *s = (tt__str){0};

@@ -20,6 +20,8 @@ typedef struct tt__str {
 void tt__str_add(tt__str *s, const char *text);
 void tt__str_addn(tt__str *s, const void *bytes, size_t n);
 void tt__str_addf(tt__str *s, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
+/* Appends a word of a command that can be pasted: quoted if a shell would read it otherwise. */
+void tt__str_add_word(tt__str *s, const char *word);
 void tt__str_free(tt__str *s);
 
 /* The text, "" when empty; borrowed. */

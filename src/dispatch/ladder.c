@@ -237,8 +237,8 @@ static tt_status advise(const query *q) {
     tt__str text = {0}, settings = {0};
     tt_status status;
     TT_GOTO(tt__problem_add_unusual(&settings, q->asked.op, p));
-    tt__str_addf(&text, "nothing was tuned for this: run \"tune %s %s", *p->text ? "--kernel" : "--op",
-                 *p->text ? q->templates->items[0]->path : p->op);
+    tt__str_addf(&text, "nothing was tuned for this: run \"tune %s ", *p->text ? "--kernel" : "--op");
+    tt__str_add_word(&text, *p->text ? q->templates->items[0]->path : p->op);
     if (settings.len)
         tt__str_addf(&text, " --problem %s", settings.text);
     tt__str_addf(&text, "%s\"", p->unverified ? " --unverified" : "");

@@ -68,9 +68,40 @@ static void after_a_run_without_winners(void **state) {
     run_free(&r);
 }
 
+/* Each command that is suggested, after its words, is run as it stands. */
+static void for_names_with_blanks(void **state) {
+    (void)state;
+    static const struct {
+        int code;
+        const char *script, *after;
+    } cases[] = {
+        {0, "$TUNE new 'a b.cu'", "  tune"},
+        {0, "$TUNE new --transpose \"it's.cu\"", "  tune"},
+        {0, "$TUNE doctor --template \"it's.cu\"", "more: tune"},
+        {0, "$TUNE best --kernel 'a b.cu' --problem n=64", "run \"tune"},
+        {1, "$TUNE report --kernel 'a b.cu' --problem n=64 --db 'a b.db' --output x.html 2>&1",
+         "tuned: \"tune"},
+        {1, "$TUNE --kernel adds.cu --db 'a b.db' 2>/dev/null", "Next: \"tune"},
+    };
+    write_kernel("adds.cu", "", "+= 2");
+    expect(0, "", "$TUNE --sizes 33 --max-trials 2 --db 'a b.db'");
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        char command[512];
+        run_result r = told(cases[i].code, cases[i].after, cases[i].script);
+        const char *at = strstr(r.out, cases[i].after) + strlen(cases[i].after);
+        snprintf(command, sizeof command, "$TUNE%.*s", (int)strcspn(at, "\"\n"), at);
+        expect(0, "", command);
+        run_free(&r);
+    }
+    expect(1, "b.cu was not tuned: \"tune --kernel 'b b.cu'\" does it",
+           "sed s/my_saxpy/other/ 'a b.cu' >'b b.cu' && "
+           "$TUNE report --kernel 'b b.cu' --db 'a b.db' --output x.html 2>&1");
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(after_a_run_without_winners),
+        cmocka_unit_test(for_names_with_blanks),
     };
     return cmocka_run_group_tests_name("cli-advice", tests, enter, run_leave);
 }

@@ -168,10 +168,10 @@ static void check_template(examination *e, const tt__template *t, bool own) {
     else {
         finding *f = begin(e, true, "", name);
         f->brief = !own;
-        tt__str_addf(&f->text, "%s, %zu configuration%s for %s%s%s%s", t->op, space.n,
-                     space.n == 1 ? "" : "s", tt__problem_text(text, &p),
-                     e->has_gpu ? "" : " on a typical GPU", own ? "; more: tune check " : "",
-                     own ? t->path : "");
+        tt__str_addf(&f->text, "%s, %zu configuration%s for %s%s%s", t->op, space.n, space.n == 1 ? "" : "s",
+                     tt__problem_text(text, &p), e->has_gpu ? "" : " on a typical GPU",
+                     own ? "; more: tune check " : "");
+        tt__str_add_word(&f->text, own ? t->path : "");
     }
     tt__space_free(&space);
 }

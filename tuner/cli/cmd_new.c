@@ -16,17 +16,22 @@ static tt_status check(const tt__cli_args *args) {
 static int run(const tt__cli_args *args) {
     const char *path = args->files[0];
     const char *text = tt__cli_files[args->transpose ? TT__FILE_NEW_TRANSPOSE : TT__FILE_NEW_KERNEL].source;
-    tt_status status = tt__cli_write(path, "wx", text, strlen(text));
+    tt__str word = {0};
+    tt__str_add_word(&word, path);
+    tt_status status = tt__str_check(&word);
+    if (status == TT_OK)
+        status = tt__cli_write(path, "wx", text, strlen(text));
     if (status == TT_OK && !args->transpose)
         printf("%s computes y = a * x + y, with every annotation explained. From here:\n"
                "  tune check %s\n"
                "  tune --kernel %s --problem n=16777216\n",
-               path, path, path);
+               path, word.text, word.text);
     else if (status == TT_OK)
         printf("%s is a tiled transpose with every annotation explained. From here:\n"
                "  tune check %s\n"
                "  tune --template %s --sizes 4096\n",
-               path, path, path);
+               path, word.text, word.text);
+    tt__str_free(&word);
     return tt__cli_fail(status);
 }
 

@@ -155,8 +155,11 @@ static void print_next(const tt_report *report, const tt__cli_args *args) {
         return;
     printf("%sNext:%s ", colour ? "\033[1m" : "", colour ? "\033[0m" : "");
     if (!won && noted) {
+        tt__str db = {0};
+        tt__str_add_word(&db, args->db ? args->db : "");
         printf("\"tune report%s%s --output report.html\" says why they failed\n", args->db ? " --db " : "",
-               args->db ? args->db : "");
+               tt__str_text(&db));
+        tt__str_free(&db);
         return;
     }
     const char *next =

@@ -143,9 +143,13 @@ static tt_status add_unsolved(void *user, const tt__unsolved *u) {
 static tt_status fail_empty(const tt__report *r, const filter *f, const tt__cli_args *args) {
     char text[TT__PROBLEM_TEXT_MAX];
     tt__str command = {0};
-    if (f->n == 0 && f->text)
-        return tt__fail(TT_E_NO_WINNER, "%s was not tuned: \"tune --kernel %s\" does it", args->kernel_file,
-                        args->kernel_file);
+    if (f->n == 0 && f->text) {
+        tt__str_add_word(&command, args->kernel_file);
+        tt__fail(TT_E_NO_WINNER, "%s was not tuned: \"tune --kernel %s\" does it", args->kernel_file,
+                 tt__str_text(&command));
+        tt__str_free(&command);
+        return TT_E_NO_WINNER;
+    }
     if (f->n == 0)
         return tt__fail(TT_E_NO_WINNER, "%s has nothing to report%s%s: tune first, as in \"tune --%s\"",
                         r->sources[0].name, f->op ? " of " : "", f->op ? f->op : "",

@@ -9,7 +9,8 @@
 tt_status tt__report_command(tt__str *out, const tt__problem *p, const char *kernel_file) {
     const tt__operation *op;
     tt_status status = TT_OK;
-    tt__str_addf(out, "tune %s %s", kernel_file ? "--kernel" : "--op", kernel_file ? kernel_file : p->op);
+    tt__str_add(out, kernel_file ? "tune --kernel " : "tune --op ");
+    tt__str_add_word(out, kernel_file ? kernel_file : p->op);
     if (p->n > 0)
         tt__str_add(out, " --problem ");
     if (kernel_file)
