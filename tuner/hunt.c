@@ -42,7 +42,7 @@ static bool in_time(const tt__session *s, tt__search *search, const tt__hunt *h)
         return true;
     double now = tt__now_s(), n = (double)search->n_measured;
     /* The first result comes late, because compilers have only begun. */
-    double pace = n > 1 ? (now - h->first_s) / (n - 1) : n > 0 ? now - h->started_s : 0;
+    double pace = n > 1 ? (now - h->first_s) / (n - 1) : n > 0 ? now - search->began_s : 0;
     double compile_s = n > 0 ? search->compile_s / n : 0;
     search->pace_s = pace;
     double trials_s =
@@ -228,7 +228,7 @@ tt_status tt__hunt_begin(tt__session *s, tt__search *search, const char *phase, 
         TT_TRY(s->backend->ops->prepare(s->backend)); /* in parallel with planning the search */
     out->stage = TT__HUNT_ROUND;
     out->strategy = choose(s, search);
-    out->started_s = out->first_s = tt__now_s();
+    search->began_s = out->first_s = tt__now_s();
     out->until = !search->space.sampled          ? SIZE_MAX
                  : search->n_tried > FIRST_ROUND ? search->n_tried
                                                  : FIRST_ROUND;

@@ -10,7 +10,7 @@ typedef struct tt__hunt {
     tt__search *search; /* borrowed */
     const char *phase;  /* for progress */
     enum { TT__HUNT_OVER, TT__HUNT_ROUND, TT__HUNT_REST } stage;
-    double started_s, first_s; /* first_s: of the first result */
+    double first_s; /* of the first result */
     size_t n_pending;
     bool wants_default; /* it is the first request, and awaited beyond the budget */
     size_t until;       /* this round ends with so many trials */

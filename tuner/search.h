@@ -31,6 +31,7 @@ typedef struct tt__search {
     size_t wanted;   /* number of trials that the search aims at */
     tt__gains gains;
     bool settled;        /* it may end before all its trials have run (limits.patience) */
+    double began_s;      /* when this run began to try */
     double pace_s;       /* a trial takes so long; 0: not known */
     double compile_s;    /* of all n_measured */
     size_t n_favourites; /* compiled ahead, the first of tt__strategy_rank; 0: as many as are left */

@@ -176,7 +176,7 @@ static void test_cutoff(void **state) {
 }
 
 static void keep_progress(void *user, const tt_progress *p) {
-    *(double *)user = p->best_us;
+    *(tt_progress *)user = *p;
 }
 
 /* Times are told as they were measured, not as what they are worth. */
@@ -184,17 +184,37 @@ static void test_tells_times(void **state) {
     (void)state;
     bench b;
     tt__search all;
-    double told_us = 0;
+    tt_progress told;
     bench_open(&b, false);
     bench_search(&b, &tt__no_limits, &all);
     all.space.items[all.best].weight = 0.5;
     b.opts.on_progress = keep_progress;
-    b.opts.user = &told_us;
+    b.opts.user = &told;
     tt__session_progress(&b.s, &all, "search");
-    assert_true(told_us == 20);
+    assert_true(told.best_us == 20);
     assert_true(tt__search_best_us(&all) == 20);
     tt__search_close(&all);
     assert_true(tt__search_best_us(&all) == 0);
+    bench_close(&b);
+}
+
+/* A long search of the copy does not slow down the problem's. Later problems have copies, too. */
+static void test_tells_the_time_left(void **state) {
+    (void)state;
+    bench b;
+    tt__search all;
+    tt_progress told;
+    bench_open(&b, false);
+    bench_search(&b, &tt__no_limits, &all);
+    all.wanted *= 2;
+    b.opts.on_progress = keep_progress;
+    b.opts.user = &told;
+    b.s.started_s = all.began_s - 1000;
+    for (b.s.n_problems = 1; b.s.n_problems < 4; b.s.n_problems++) {
+        tt__session_progress(&b.s, &all, "search");
+        assert_in_range((int64_t)told.eta_s, 1000 * (b.s.n_problems - 1), 1000 * (b.s.n_problems - 1) + 100);
+    }
+    tt__search_close(&all);
     bench_close(&b);
 }
 
@@ -416,6 +436,7 @@ int main(void) {
         cmocka_unit_test(test_a_part_keeps_the_speedup),
         cmocka_unit_test(test_cutoff),
         cmocka_unit_test(test_tells_times),
+        cmocka_unit_test(test_tells_the_time_left),
         cmocka_unit_test(test_rounds_of_a_sample),
         cmocka_unit_test(test_in_flight_on_several_gpus),
         cmocka_unit_test(test_in_flight_for_compilers),
