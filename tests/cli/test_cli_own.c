@@ -88,6 +88,8 @@ static void test_counts(void **state) {
     write_with("mine.cu", 0, "");
     for (size_t i = 0; i < sizeof says / sizeof *says; i++)
         expect(here, 0, says[i], "check @/mine.cu");
+    expect(here, 0, "\nkernel    sum_parts, the first of 2\nlaunch    grid ",
+           "check " TT_SOURCE_DIR "/examples/kernels/reduce_sum.cu");
     expect(here, 0, "17x35, elem_size=8 on ", "check @/mine.cu --shape 17x35 --dtype f64");
     expect(here, 0, "\n64x64, lds=67 on ", "check @/mine.cu --size 64 --lds 67");
     expect(here, 0,

@@ -142,6 +142,8 @@ static tt_status print_first(const tt__examined *e) {
         if (derived.len)
             TT__TABLE_PAIR(&table, "derived", "%s", tt__str_text(&derived));
         tt__str_free(&derived);
+        if (e->t->n_passes > 1)
+            TT__TABLE_PAIR(&table, "kernel", "%s, the first of %d", e->t->symbols.name[0], e->t->n_passes);
         TT__TABLE_PAIR(&table, "launch", "grid %ux%ux%u, block %ux%ux%u, %u bytes of dynamic shared memory%s",
                        grid[0], grid[1], grid[2], block[0], block[1], block[2],
                        c->launch.passes[0].shared_bytes, c->launch.passes[0].early ? ", early" : "");
