@@ -47,14 +47,6 @@ static tt_status fail_unknown(const tt__cli_command *c, const char *arg) {
                     help_call(c, help, sizeof help));
 }
 
-/* A second value would drop the first without a word. */
-static tt_status take_text(const char **out, const char *value) {
-    if (*out && strcmp(*out, value) != 0)
-        return tt__fail(TT_E_INVALID, "%s, but %s was asked for before; one at a time", value, *out);
-    *out = value;
-    return TT_OK;
-}
-
 static tt_status apply(tt__cli_args *args, const tt__cli_option *o, const char *value) {
     if (value && !*value)
         return tt__fail(TT_E_INVALID, "--%s needs a value: --%s %s", o->name, o->name, o->arg);
@@ -65,7 +57,7 @@ static tt_status apply(tt__cli_args *args, const tt__cli_option *o, const char *
     else if (o->read)
         s = o->read(at, value);
     else if (o->arg)
-        s = take_text(at, value);
+        *(const char **)at = value;
     else
         *(bool *)at = true;
     return s == TT_OK ? s : tt__fail_prefix(s, "--%s", o->name);

@@ -82,8 +82,9 @@ void tt__cli_args_free(tt__cli_args *args);
     TT__SET("problem", "NAME=VALUE[,...]", tt__cli_add_text,                                                 \
             "variables of an operation or kernel; others have their defaults.\nMay be repeated")
 #define TT__OPTS_OPERATION                                                                                   \
-    TT__TEXT("op", "NAME", op, "a built-in operation instead of a transpose"),                               \
-        TT__TEXT("kernel", "FILE.cu", kernel_file, "a kernel of yours instead; \"tune new\" writes one"),    \
+    TT__READ("op", "NAME", tt__cli_read_once, op, "a built-in operation instead of a transpose"),            \
+        TT__READ("kernel", "FILE.cu", tt__cli_read_once, kernel_file,                                        \
+                 "a kernel of yours instead; \"tune new\" writes one"),                                      \
         TT__OPT_PROBLEM
 #define TT__OPT_HELP TT__FLAG("help", help, "this text")
 #define TT__OPT_END                                                                                          \

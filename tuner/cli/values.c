@@ -230,6 +230,14 @@ tt_status tt__cli_read_seconds(void *out, const char *value) {
     return TT_OK;
 }
 
+tt_status tt__cli_read_once(void *out, const char *value) {
+    const char **text = out;
+    if (*text && strcmp(*text, value) != 0)
+        return tt__fail(TT_E_INVALID, "%s, but %s was asked for before; one at a time", value, *text);
+    *text = value;
+    return TT_OK;
+}
+
 static tt_status add_only(tt__cli_args *args, const char *item, size_t n) {
     TT_TRY(TT__GROW(args->only, args->n_only));
     args->only[args->n_only] = strndup(item, n);

@@ -29,6 +29,8 @@ tt_status tt__cli_add_text(tt__cli_args *args, const char *value);
 /* Readers: a number of at least 1 into an int64_t, and seconds into a double. */
 tt_status tt__cli_read_count(void *out, const char *value);
 tt_status tt__cli_read_seconds(void *out, const char *value);
+/* A text. A second one would drop the first without a word, where users may expect both. */
+tt_status tt__cli_read_once(void *out, const char *value);
 
 /* Types that messages and completions name; others are known, too. */
 #define TT__DTYPES "u8 i8 f16 bf16 i16 f32 i32 f64 i64 c64 c128"
