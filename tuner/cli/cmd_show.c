@@ -30,7 +30,7 @@ typedef struct rows {
     const tt__judge *judge;
     size_t n, n_seen;
     size_t by_status[TT__TRIAL_STATUS_COUNT];
-    char reason[TT__REASON_MAX]; /* of the first failure */
+    char reason[TT__REASON_MAX]; /* of the first failure that has one */
     row *items;                  /* those that passed, best first */
 } rows;
 
@@ -41,7 +41,7 @@ static tt_status add_row(void *user, const tt__trial_row *r) {
         return TT_OK; /* another text of the kernel is no evidence today */
     all->n_seen++;
     all->by_status[r->trial->status]++;
-    if (!*all->reason)
+    if (!*all->reason && r->trial->status != TT__TRIAL_OK && r->trial->status != TT__TRIAL_SKIPPED)
         tt__copy(all->reason, sizeof all->reason, r->trial->reason);
     if (r->trial->status != TT__TRIAL_OK)
         return TT_OK;
@@ -289,9 +289,13 @@ static tt_status fail_unsolved(const tt__problem *p, const tt__gpu *gpu, const r
             "%s of %s%s was not tuned on %s%s%s; \"tune list\" shows what was, \"tune best\" what would be "
             "taken",
             p->op, of, warm, gpu->name, mig, gpu->mig);
-    return tt__fail(TT_E_NO_WINNER, "%s of %s%s has no winner on %s%s%s: %s; %s%s", p->op, of, warm,
-                    gpu->name, mig, gpu->mig, counts(text, tried),
-                    tried->n ? "tune it to elect one" : "the first: ", tried->n ? "" : tried->reason);
+    const bool lost = tried->n == 0 && *tried->reason;
+    return tt__fail(TT_E_NO_WINNER, "%s of %s%s has no winner on %s%s%s: %s%s%s", p->op, of, warm, gpu->name,
+                    mig, gpu->mig, counts(text, tried),
+                    tried->n ? "; tune it to elect one"
+                    : lost   ? "; the first: "
+                             : "",
+                    lost ? tried->reason : "");
 }
 
 static tt_status show(const tt__cli_args *args, tt__store *store, tt__judge *judge) {
