@@ -297,8 +297,14 @@ static tt_status fall_back(const query *q) {
     return TT_OK;
 }
 
-/* A default that failed here must not run. One that is slow to compile, or that another compiler may accept,
- * is left to the plan. */
+/* What gave wrong results or crashed here must not run. A time limit says less: a budget may have shortened
+ * it, and the reference counts. A compiler's failure is left to the plan. */
+static bool is_wrong(const tt__trial *trial) {
+    static const char compiler[] = "its compiler";
+    return trial->status == TT__TRIAL_WRONG_RESULT ||
+           (trial->status == TT__TRIAL_CRASHED && strncmp(trial->reason, compiler, strlen(compiler)) != 0);
+}
+
 static tt_status check_default(const query *q) {
     const tt_choice *c = q->choice;
     const tt__template *t = tt__template_set_find(q->templates, c->kernel);
@@ -314,8 +320,7 @@ static tt_status check_default(const query *q) {
             TT_TRY(tt__store_last_trial(store, q->asked.gpu_ids[layer], problem_id, c->kernel, t->hash,
                                         c->config, q->driver, &trial, &found));
     }
-    if (!found || trial.status == TT__TRIAL_OK || trial.status == TT__TRIAL_COMPILE_ERROR ||
-        strncmp(trial.reason, "compiled longer", 15) == 0)
+    if (!found || !is_wrong(&trial))
         return TT_OK;
     return tt__fail(TT_E_NO_WINNER,
                     "the %s of %s has no winner on %s, and its default failed when it was tuned: %s %s: %s: "
@@ -357,8 +362,14 @@ tt_status tt__ladder(tt_ctx *ctx, const tt__template_set *templates, const tt__g
         TT_TRY(try_near(&q, anything, &done));
     if (!done)
         TT_TRY(fall_back(&q));
-    if (choice->match == TT_MATCH_DEFAULT)
-        TT_TRY(check_default(&q));
+    if (choice->match == TT_MATCH_DEFAULT) {
+        tt_status status = check_default(&q);
+        if (status == TT_E_NO_WINNER && done) { /* it is the default of something near */
+            TT_TRY(fall_back(&q));
+            status = check_default(&q);
+        }
+        TT_TRY(status);
+    }
     choice->unverified = p->unverified; /* an unverified kernel shares no winners with others */
     return TT_OK;
 }

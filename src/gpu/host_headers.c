@@ -54,9 +54,11 @@
     X("cub/cub.cuh", CUB)
 
 /* Values are divisions: NVRTC has no builtins for them, and a constant expression may hold a division. */
-#define UNLESS(name, value) "#ifndef " #name "\n#define " #name " " value "\n#endif\n"
-const char tt__host_macros[] = UNLESS(INFINITY, "(1.0f / 0.0f)") UNLESS(NAN, "(0.0f / 0.0f)")
-    UNLESS(HUGE_VALF, "(1.0f / 0.0f)") UNLESS(HUGE_VAL, "(1.0 / 0.0)") "#line 1\n";
+const tt__host_macro tt__host_macros[] = {{"INFINITY", "(1.0f / 0.0f)"},
+                                          {"NAN", "(0.0f / 0.0f)"},
+                                          {"HUGE_VALF", "(1.0f / 0.0f)"},
+                                          {"HUGE_VAL", "(1.0 / 0.0)"},
+                                          {NULL, NULL}};
 
 #define NAME(name, text) name,
 #define TEXT(name, text) text,

@@ -11,7 +11,10 @@ extern const char *const tt__host_header_names[];
 extern const char *const tt__host_header_texts[];
 extern const size_t tt__n_host_headers;
 
-/* What code for nvcc has of them without an include. A source follows it. */
-extern const char tt__host_macros[];
+/* What code for nvcc has of them without an include. The last name is NULL. */
+typedef struct tt__host_macro {
+    const char *name, *value;
+} tt__host_macro;
+extern const tt__host_macro tt__host_macros[];
 
 #endif

@@ -268,6 +268,17 @@ static const char *header_of(const char *type) {
                                                 : "";
 }
 
+/* Does code declare a variable of this name? nvcc refuses that; code that was written for NVRTC may do it. */
+static bool declares(const char *source, const char *name) {
+    for (const char *at = source; (at = strstr(at, name));) {
+        at += strlen(name);
+        const char *next = at + strspn(at, " \t");
+        if (*next == '=' && next[1] != '=')
+            return true;
+    }
+    return false;
+}
+
 /* The source between typedefs and code; line numbers stay as they are. */
 static tt_status with_additions(tt__str *out, const char *source, const char *options, int n) {
     const char *first = options;
@@ -276,7 +287,10 @@ static tt_status with_additions(tt__str *out, const char *source, const char *op
         if (is_ours(options, TT__TYPEDEF) && sign)
             tt__str_addf(out, "%stypedef %s %.*s;\n", header_of(sign + 1), sign + 1, (int)(sign - at), at);
     }
-    tt__str_add(out, tt__host_macros);
+    for (const tt__host_macro *m = tt__host_macros; m->name; m++)
+        if (!declares(source, m->name))
+            tt__str_addf(out, "#ifndef %s\n#define %s %s\n#endif\n", m->name, m->name, m->value);
+    tt__str_add(out, "#line 1\n");
     tt__str_add(out, source);
     for (int i = 0; i < n; i++, first += strlen(first) + 1)
         if (is_ours(first, TT__CODE))

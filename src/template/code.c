@@ -45,12 +45,12 @@ static const char *end_apart(const char *source, const char *at) {
     return !line && *end == *at ? end + 1 : end;
 }
 
-/* Makes comments blank, and perhaps texts in quotes. */
-static void blank_comments(char *source, bool texts) {
+/* Makes comments blank. */
+static void blank_comments(char *source) {
     for (char *at = source; *at;) {
         const char *end = end_apart(source, at);
         const size_t n = end ? (size_t)(end - at) : 1;
-        if (end && (texts || *at == '/'))
+        if (end && *at == '/')
             memset(at, ' ', n);
         at += n;
     }
@@ -235,7 +235,7 @@ tt_status tt__code_check(const tt__template *t) {
     char *code = strdup(t->source);
     if (!code)
         return tt__fail_memory(strlen(t->source) + 1);
-    blank_comments(code, false);
+    blank_comments(code);
     tt_status status = check(t, code);
     free(code);
     return status;
@@ -283,7 +283,7 @@ tt_status tt__code_unused(tt__str *out, const tt__template *t) {
     if (!code)
         return tt__fail_memory(strlen(t->source) + 1);
     uncover_annotations(code);
-    blank_comments(code, true);
+    blank_comments(code);
     for (size_t i = 0; i < t->n_params; i++)
         if (!tt__code_has(code, t->params[i].name))
             tt__str_addf(out, "%snothing uses the parameter %s", out->len ? "\n" : "", t->params[i].name);

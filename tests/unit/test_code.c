@@ -116,7 +116,8 @@ static void tells_what_is_unused(void **state) {
     } cases[] = {
         {"void k();", "nothing uses the parameter FOO"},
         {"void k(); // FOO\n/* as FOO\n and FOO */", "nothing uses the parameter FOO"},
-        {"const char *f = \"FOO\"; int FOOD, A_FOO; void k();", "nothing uses the parameter FOO"},
+        {"int FOOD, A_FOO; void k();", "nothing uses the parameter FOO"},
+        {"void k() { _Pragma(\"unroll FOO\") for (;;); }", ""},
         {"#if FO\n#endif\nvoid k();", "nothing uses the parameter FOO"},
         {"//@ param BAR 1 2\n//@ default FOO=1 BAR=1\nvoid k();",
          "nothing uses the parameter FOO\nnothing uses the parameter BAR"},

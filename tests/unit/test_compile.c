@@ -100,8 +100,12 @@ static void knows_what_nvcc_always_has(void **state) {
         "static_assert(INFINITY == 3, \"\");\n"
         "extern \"C\" __global__ void k(double *p) { *p = ends[threadIdx.x] + INFINITY; }\n";
     static const char own[] = "static_assert(NAN == 4, \"\");\nint x = absent;\n";
+    static const char far[] = "constexpr float INFINITY = 1e30f;\n"
+                              "extern \"C\" __global__ void k(float *p) { *p = INFINITY; }\n";
     tt__str cubin = {0};
     if (tt__nvrtc_compile(&cubin, "ends.cu", source, "", 0, CC) != TT_OK)
+        fail_msg("%s", tt_last_error());
+    if (tt__nvrtc_compile(&cubin, "far.cu", far, "", 0, CC) != TT_OK)
         fail_msg("%s", tt_last_error());
     assert_int_equal(tt__nvrtc_compile(&cubin, "own.cu", own, "-DNAN=4", 1, CC), TT_E_COMPILE);
     assert_non_null(strstr(tt_last_error(), "own.cu(2): error: identifier \"absent\" is undefined"));

@@ -114,7 +114,8 @@ const tt__cli_command tt__cmd_prune = {
     .notes =
         "Trials of a winner that stays are kept. A pruned winner no longer serves: \"tune --stale\" "
         "replaces\n"
-        "stale ones instead. Results of a template of your own count as stale only if --template names it.\n",
+        "stale ones instead. Results of a template of your own count as stale only if --template names it.\n"
+        "With --stale, compiled kernels that were never tuned go, too.\n",
     .options = options,
     .check = check,
     .run = run,
