@@ -76,11 +76,29 @@ static void test_a_lost_trial_calls_one(void **state) {
     assert_true(tt__loop_is_called(&loop, 2));
 }
 
+/* GPU 1 lost one of each lane, and only GPU 0 is left for both: it does one before it goes to the other. */
+static void test_one_call_after_the_other(void **state) {
+    (void)state;
+    begin();
+    add_jobs(0, 1);
+    add_jobs(1, 1);
+    loop.jobs[0].lost_by = loop.jobs[1].lost_by = 2;
+    loop.gpus[2].given_up = true;
+    loop.gpus[1].state = TT__ARRAYS_CLOSED;
+    for (int done = 0; done < 2; done++) {
+        assert_true(tt__loop_find_work(&loop, 0));
+        assert_int_equal(loop.gpus[0].lane, !done);
+        assert_int_equal(loop.gpus[0].state, done ? TT__ARRAYS_CLOSED : TT__ARRAYS_OPEN);
+        loop.jobs[1].state = TT__JOB_DONE;
+    }
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_stays_while_there_is_work),
         cmocka_unit_test(test_goes_where_fewest_are),
         cmocka_unit_test(test_a_lost_trial_calls_one),
+        cmocka_unit_test(test_one_call_after_the_other),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

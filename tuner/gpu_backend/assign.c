@@ -55,14 +55,19 @@ static size_t n_gpus_on(const tt__loop *l, size_t lane) {
     return n;
 }
 
+/* A call of its own lane comes first. Else a GPU that is left alone with calls of two lanes would go from one
+ * to the other for ever. */
 bool tt__loop_is_called(const tt__loop *l, size_t gpu) {
+    bool called = false;
     for (int i = 0; i < TT__JOBS_MAX; i++) {
         const tt__job *j = &l->jobs[i];
-        if (j->state == TT__JOB_TO_TRY && j->lane != l->gpus[gpu].lane && j->lost_by != gpu + 1 &&
-            is_calling(l, j))
-            return true;
+        if (j->state != TT__JOB_TO_TRY || !j->lost_by || j->lost_by == gpu + 1)
+            continue;
+        if (j->lane == l->gpus[gpu].lane)
+            return false;
+        called |= is_calling(l, j);
     }
-    return false;
+    return called;
 }
 
 bool tt__loop_find_work(tt__loop *l, size_t gpu) {

@@ -6,7 +6,7 @@
 
 #include "tuner/gpu_backend/loop.h"
 
-/* Has another lane a lost trial for which no other GPU has come? */
+/* Has another lane a lost trial for which no other GPU has come, and its own lane none for this one? */
 bool tt__loop_is_called(const tt__loop *l, size_t gpu);
 /* Keeps a GPU in its lane if that has trials for it. Otherwise it goes to the lane that has fewest GPUs, and
  * then to the oldest trial. False: there is nothing for it. */

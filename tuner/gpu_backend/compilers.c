@@ -59,7 +59,8 @@ tt_status tt__loop_feed_compilers(tt__loop *l) {
 /* Once, although each problem may have a default of its own. */
 static void warn_of_unfilled(tt__loop *l, const tt__cubin *cubin) {
     tt__str warnings = {0};
-    if (!cubin->t || !cubin->t->own || cubin->t == l->warned || strcmp(cubin->config, cubin->t->default_config) != 0)
+    if (!cubin->t || !cubin->t->own || cubin->t == l->warned ||
+        strcmp(cubin->config, cubin->t->default_config) != 0)
         return;
     l->warned = cubin->t;
     tt__cubins_unfilled(&warnings, cubin->t, cubin->image.text, cubin->image.len);
