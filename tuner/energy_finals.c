@@ -24,6 +24,9 @@ tt_status tt__energy_measure(const tt__session *s, const tt__search *search, con
         return tt__fail(TT_E_UNSUPPORTED, "a recording has no energies: measure them on such a GPU");
     for (size_t i = 0; i < n; i++)
         lap_us += trials[i].time_us;
+    if (*s->gpu.mig)
+        return tt__fail(TT_E_UNSUPPORTED,
+                        "NVML does not count the energy of a MIG instance: use the whole GPU");
     const double most_s = tt__energy_most_s(n, train_s, lap_us),
                  left_s = fmax(search->limits.deadline_s + search->limits.energy_s - tt__now_s(), 0);
     if (most_s > left_s)

@@ -208,8 +208,7 @@ static tt_status tune_all(tt__session *s, tt__ahead *ahead, tt_report *report, t
     report->n_results += s->n_ended;
     char why[1024];
     tt__copy_short(why, sizeof why, tt_last_error());
-    /* Else it seems to be under way for a day. A store that failed would fail again. */
-    tt_status ended = status == TT_E_DB ? TT_OK : tt__store_run_end(s->store, s->run_id);
+    tt_status ended = tt__store_run_end(s->store, s->run_id); /* else it seems to be under way for a day */
     if (status != TT_OK)
         return ended == TT_OK ? status : tt__fail(status, "%s", why);
     TT_TRY(ended);

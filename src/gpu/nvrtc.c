@@ -268,12 +268,19 @@ static const char *header_of(const char *type) {
                                                 : "";
 }
 
-/* Does code declare a variable of this name? nvcc refuses that; code that was written for NVRTC may do it. */
+static bool is_word(char c) {
+    return c == '_' || (c >= '0' && c <= '9') || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z');
+}
+
+/* Does code declare a variable of this name, after a type? nvcc refuses that; code that was written for NVRTC
+ * may do it. */
 static bool declares(const char *source, const char *name) {
-    for (const char *at = source; (at = strstr(at, name));) {
-        at += strlen(name);
-        const char *next = at + strspn(at, " \t");
-        if (*next == '=' && next[1] != '=')
+    for (const char *at = source; (at = strstr(at, name)); at++) {
+        const char *before = at, *next = at + strlen(name);
+        while (before > source && strchr(" \t", before[-1]))
+            before--;
+        next += strspn(next, " \t");
+        if (before < at && before > source && is_word(before[-1]) && *next == '=' && next[1] != '=')
             return true;
     }
     return false;

@@ -93,7 +93,8 @@ static void takes_headers_of_the_host(void **state) {
 static void knows_what_nvcc_always_has(void **state) {
     (void)state;
     static const char source[] =
-        "constexpr float low = -INFINITY, high = HUGE_VALF;\n"
+        "constexpr float low = -INFINITY, high = HUGE_VALF, QNAN = NAN; /* INFINITY = -low */\n"
+        "const char *const text = \"NAN = %f\"; constexpr float NEG_INFINITY = -INFINITY;\n"
         "__constant__ double ends[3] = {low, HUGE_VAL, NAN};\n"
         "static_assert(low < -3e38f && high > 3e38f && HUGE_VAL > 1e300, \"\");\n"
         "#define INFINITY 3\n"
