@@ -163,9 +163,9 @@ typedef struct tt__cli_number {
 } tt__cli_number;
 void tt__cli_json_known(tt__json *j, const tt__cli_number *numbers);
 /* Writes a file. After a failure the old one is as it was, and no partial file remains. With the mode "wx" it
- * must be new. A file that cannot be replaced is written in place, and a failure leaves a part there: a
- * device, one in a read-only folder, and one that is mounted, is open here, or has a second name, another
- * owner, or a group that cannot be given and has rights of its own. */
+ * must be new. A file that cannot be replaced is written in place, and a failure leaves a part there. That is
+ * a device, or a file in a read-only folder. Or it is mounted, open here, or has a second name or another
+ * owner. Or its group cannot be given, and has rights of its own. */
 tt_status tt__cli_write(const char *path, const char *mode, const char *text, size_t n);
 /* Closes the object, prints it and a newline, and frees the text. */
 tt_status tt__cli_print_json(tt__json *j);
