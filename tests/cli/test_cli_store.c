@@ -263,7 +263,8 @@ static void traces_only_runs(void **state) {
     expect(0, "", "cmp k.cu " TT_SOURCE_DIR "/examples/kernels/saxpy.cu && echo old > t.json");
     expect(3, "no device 99", "$TUNE --device 99 --sizes 33 --trace t.json");
     expect(2, "unknown strategy", "$TUNE --sizes 33 --strategy modell --trace t.json");
-    expect(2, "unknown strategy", "$TUNE --sizes 33 --strategy modell --trace new.json");
+    expect(2, "the recording has no transpose of 7x7",
+           "$TUNE --sizes 7 --device replay:r.json --trace new.json");
     expect(1, "", "test -e new.json");
     expect(2, "the recording has no transpose of 7x7",
            "$TUNE --sizes 7 --device replay:r.json --trace t.json");

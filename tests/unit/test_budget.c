@@ -5,6 +5,7 @@
 #include "base/clock.h"
 #include "race_fixture.h"
 #include "tuner/finals.h"
+#include "tuner/searches.h"
 
 /* A budget that turns out to be too short when all has been asked for has cut nothing. */
 static void test_all_of_it_in_time(void **state) {
@@ -220,6 +221,29 @@ static void test_energies_within_the_budget(void **state) {
     }
 }
 
+/* A long budget keeps time for energies after the search, where they can be measured. */
+static void test_time_is_kept_for_energies(void **state) {
+    (void)state;
+    static const char *const migs[] = {"", "1g.10gb"};
+    for (int i = 0; i < 2; i++) {
+        bench b;
+        tt__searches both;
+        bench_open(&b, false);
+        tt__backend_ops ops = *b.backend.base.ops;
+        ops.energies = count_energies;
+        b.backend.base.ops = &ops;
+        b.call.objective = TT__OBJECTIVE_ENERGY;
+        strcpy(b.s.gpu.mig, migs[i]);
+        b.s.end_s = tt__now_s() + 1000;
+        (void)tt__searches_plan(&b.s, &b.f.problem, 1, &both); /* no template copies here: it ends there */
+        const tt__limits *limits = &both.search.limits;
+        assert_true(i ? limits->energy_s == 0 : limits->energy_s > 100);
+        assert_true(fabs(limits->deadline_s + limits->energy_s - b.s.end_s) < 1);
+        tt__searches_close(&both);
+        bench_close(&b);
+    }
+}
+
 /* A budget leaves no time for the additional measurements of short problems. If no time is left, the first
  * stage decides. */
 static void test_the_budget_is_over(void **state) {
@@ -285,6 +309,7 @@ int main(void) {
         cmocka_unit_test(test_late_finals_of_short_kernels),
         cmocka_unit_test(test_says_that_no_finals_were_held),
         cmocka_unit_test(test_energies_within_the_budget),
+        cmocka_unit_test(test_time_is_kept_for_energies),
         cmocka_unit_test(test_the_budget_is_over),
         cmocka_unit_test(test_a_budget_for_slow_kernels),
     };
