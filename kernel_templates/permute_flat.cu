@@ -14,6 +14,8 @@
 //@ param     TABLE     0 1
 //@ let       elements  permute_tile(7, READ_RUN, WRITE_RUN)
 //@ let       vec       max(1, VL / elem_size)
+//@ let       WIDE_LOAD min(iif(VL > 0, VL, max(4, elem_size)), permute_tile(8, READ_RUN, WRITE_RUN))
+//@ let       WIDE_STORE iif(stride0 > 1, permute_tile(12, READ_RUN, WRITE_RUN), WIDE_LOAD)
 //@ where     VL = 0 OR (VL > elem_size AND VL <= permute_tile(8, READ_RUN, WRITE_RUN))
 //@ where     PACK = 0 OR (stride0 > 1 AND PACK > elem_size AND PACK <= permute_tile(9, READ_RUN, WRITE_RUN))
 //@ where     (stride0 = 1 AND dim0 > 1) OR elements * elem_size <= 32768

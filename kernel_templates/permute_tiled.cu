@@ -17,6 +17,8 @@
 //@ param     ORDER     0 1
 //@ param     SPLIT     0 1
 //@ let       elements  permute_tile(1, READ_RUN, WRITE_RUN)
+//@ let       WIDE_LOAD min(iif(VL > 0, VL, max(4, elem_size)), permute_tile(2, READ_RUN, WRITE_RUN))
+//@ let       WIDE_STORE iif(HOLD = 1, permute_tile(11, READ_RUN, WRITE_RUN), min(iif(VS > 0, VS, max(4, elem_size)), permute_tile(3, READ_RUN, WRITE_RUN)))
 //@ where     SPLIT = 0 OR elem_size <= 2
 //@ where     stride0 > 1 OR dim0 * elem_size < 128
 //@ where     VL = 0 OR (VL > elem_size AND VL <= permute_tile(2, READ_RUN, WRITE_RUN))

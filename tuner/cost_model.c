@@ -51,10 +51,9 @@ static void read_name(tt__geometry *g, const char *name, double value, int elem_
     static const struct {
         const char *name;
         bool read, write, whole; /* whole: at least one element, in transposes */
-    } accesses[] = {{"VL", true, false, true},
-                    {"VS", false, true, true},
-                    {"V", true, true, true},
-                    {"VEC", true, true, false}};
+    } accesses[] = {{"VL", true, false, true},         {"VS", false, true, true},
+                    {"V", true, true, true},           {"WIDE_LOAD", true, false, true},
+                    {"WIDE_STORE", false, true, true}, {"VEC", true, true, false}};
     for (size_t i = 0; i < sizeof accesses / sizeof *accesses; i++) {
         bool named = strcmp(name, accesses[i].name) == 0 && value > 0;
         double access = accesses[i].whole ? fmax(value, elem_size) : value;

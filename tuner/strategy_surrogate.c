@@ -36,8 +36,10 @@ enum { STARTS_ALONE = 8 };
 /* The process is fitted to FIT_FIRST results, and again whenever there are a quarter more, up to FIT_LAST. */
 enum { FIT_FIRST = 12, FIT_LAST = 320 };
 
-/* Every second choice takes the process for less sure than it says, because it fits few rows too well. */
-enum { DOUBT_EVERY = 2 };
+/* Every second choice takes the process for less sure than it says. A fitted one fits few rows too well. The
+ * other one expects the errors that the cost model makes for transposes, so its own errors say how far it is
+ * off, once there are SURPRISE_FIRST. One error counts for SURPRISE_MOST deviations at most. */
+enum { DOUBT_EVERY = 2, SURPRISE_FIRST = 8, SURPRISE_MOST = 20 };
 static const double doubt = 3;
 
 typedef struct surrogate {
@@ -45,9 +47,10 @@ typedef struct surrogate {
     size_t fit_at;
     tt__squash squash;
     size_t at_start, n_started;
-    double *prior, *odds, *gain; /* one allocation, with `cost`; gain: from the last comparison of all
+    double *prior, *odds, *gain; /* one allocation, with the next three; gain: from the last comparison of all
                                     configurations */
     double *cost;                /* of a trial with a compile, over one without; 1 without a time limit */
+    double *expected, *variance; /* when it was named; no variance: it was named without a prediction */
     size_t n_known;              /* trials when `cost` was computed */
     bool compared;               /* was there such a comparison? */
     size_t *cubin_of;            /* tt__points_cubins */
@@ -81,15 +84,17 @@ static tt_status open_surrogate(void **self, const tt__view *view, uint64_t seed
     surrogate *s = *self = calloc(1, sizeof *s);
     if (!s)
         return tt__fail_memory(sizeof *s);
-    s->prior = calloc(4 * n, sizeof *s->prior);
+    s->prior = calloc(6 * n, sizeof *s->prior);
     s->cubin_of = calloc(n, sizeof *s->cubin_of);
     s->row_of = calloc(3 * n, sizeof *s->row_of);
     if (!s->prior || !s->cubin_of || !s->row_of)
-        return tt__fail_memory(4 * n * sizeof *s->prior);
+        return tt__fail_memory(6 * n * sizeof *s->prior);
     s->fit_at = FIT_FIRST;
     s->odds = s->prior + n;
     s->gain = s->prior + 2 * n;
     s->cost = s->prior + 3 * n;
+    s->expected = s->prior + 4 * n;
+    s->variance = s->prior + 5 * n;
     for (size_t i = 0; i < n; i++)
         s->cost[i] = 1;
     s->n_known = SIZE_MAX;
@@ -179,6 +184,18 @@ static double to_beat(const surrogate *s, const tt__view *view) {
     return best;
 }
 
+/* How much larger errors were than expected: the root of their mean square, in deviations. */
+static double surprise(const surrogate *s, const tt__view *view) {
+    double sum = 0, n = 0;
+    for (size_t i = 0; i < view->space->n; i++)
+        if (s->variance[i] > 0 && tt__strategy_passed(view, i)) {
+            double error = tt__squashed(&s->squash, log(view->trials[i].time_us)) - s->expected[i];
+            sum += fmin(error * error / s->variance[i], SURPRISE_MOST * SURPRISE_MOST);
+            n++;
+        }
+    return n < SURPRISE_FIRST ? 1 : fmax(1, sqrt(sum / n));
+}
+
 /* A configuration with the best one's cubin is tried at once. It needs no compile, and another block order
  * may suit the tile. */
 static int64_t sibling_of_best(const surrogate *s, const tt__view *view) {
@@ -252,7 +269,7 @@ static tt_status next(int64_t *index, void *self, const tt__view *view) {
     if (!s->gp->kind->fit && s->gp->n_rows >= POLISHED && (*index = neighbour(s, view, mean)) != TT__NOTHING)
         return TT_OK;
     double best = to_beat(s, view);
-    double wide = s->gp->kind->fit && s->gp->n_rows % DOUBT_EVERY == 0 ? doubt : 1;
+    double wide = s->gp->n_rows % DOUBT_EVERY ? 1 : s->gp->kind->fit ? doubt : surprise(s, view);
     bool greedy = s->gp->n_rows < GREEDY, frugal = s->gp->n_rows >= FRUGAL;
     for (size_t i = 0; i < view->space->n; i++) {
         if (view->known[i] != TT__UNTRIED)
@@ -268,6 +285,10 @@ static tt_status next(int64_t *index, void *self, const tt__view *view) {
         }
     }
     s->compared = true;
+    if (*index != TT__NOTHING) {
+        s->expected[*index] = s->prior[*index] + mean[*index];
+        s->variance[*index] = deviation[*index] * deviation[*index];
+    }
     return TT_OK;
 }
 

@@ -86,6 +86,7 @@ static void permute_tile_number(sqlite3_context *c, int n, sqlite3_value **v) {
         p.tiles,       (int64_t)p.across * p.down,
         p.read_max,    p.pack_max, /* of permute_flat */
         p.inner * p.outer,         /* of the tensor */
+        t.run_max,     p.write_max, /* of runs with HOLD, and of permute_flat */
     };
     int64_t what = sqlite3_value_int64(v[0]);
     if (what >= 0 && what < (int64_t)TT__COUNT(numbers))
