@@ -189,16 +189,21 @@ static double host_bound(const tt__explain_facts *f) {
     return tt__m_us_a_launch(f) > 0 ? tt__m_clamp(1.9 - tt__m_us_a_launch(f) / 3.5) * 0.97 : 0;
 }
 
+/* A conversion that is nearly as fast as a copy has no matrix product. */
+static bool could_use_tensor_cores(const tt__explain_facts *f) {
+    const double copies = tt__m_copies(f);
+    return f->halves && f->counted.sass.tensor == 0 && (copies == 0 || copies > 1.5);
+}
+
 static double tensor_unused(const tt__explain_facts *f) {
-    const tt__sass *s = &f->counted.sass;
-    return f->halves && s->tensor == 0
+    return could_use_tensor_cores(f)
                ? tt__m_clamp((tt__m_c(f, TT__C_PIPE_FMA) + tt__m_c(f, TT__C_PIPE_TENSOR)) / 50) * 0.9
                : 0;
 }
 
 static double guess_tensor(const tt__explain_facts *f) {
     const tt__sass *s = &f->counted.sass;
-    return f->halves && s->tensor == 0 && tt__m_part(s->fp16 + s->fp32, s->all) > 0.25 ? 0.9 : 0;
+    return could_use_tensor_cores(f) && tt__m_part(s->fp16 + s->fp32, s->all) > 0.25 ? 0.9 : 0;
 }
 
 /* ---- Limits ---------------------------------------------------------------------------------------------

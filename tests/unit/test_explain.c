@@ -115,6 +115,28 @@ static void test_without_counters(void **state) {
     assert_true(s.right >= 16);
 }
 
+/* Conversions of half precision multiply, too. What is nearly as fast as a copy is no matrix product. */
+static void try_conversion(const planted *p, void *user) {
+    tt__explain_facts facts = p->facts;
+    if (strcmp(p->name, "tensor_cores_unused") != 0)
+        return;
+    ++*(int *)user;
+    for (int counted = 0; counted < 2; counted++) {
+        facts.counted.n_replays = counted ? p->facts.counted.n_replays : 0;
+        facts.time_us = p->facts.time_us;
+        assert_string_equal(first_named(&facts), "tensor_cores_unused");
+        facts.time_us = 1.4 * facts.moved_bytes / facts.copy_gbps / 1e3;
+        assert_string_not_equal(first_named(&facts), "tensor_cores_unused");
+    }
+}
+
+static void test_conversions(void **state) {
+    int n = 0;
+    (void)state;
+    for_each(try_conversion, &n);
+    assert_int_equal(n, 1);
+}
+
 /* A rule without its counters is silent, and no rule says more than it can know. */
 static void try_missing(const planted *p, void *user) {
     (void)user;
@@ -232,9 +254,13 @@ static void test_memory_without_a_copy(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_with_counters), cmocka_unit_test(test_without_counters),
-        cmocka_unit_test(test_missing),       cmocka_unit_test(test_sentences),
-        cmocka_unit_test(test_parameters),    cmocka_unit_test(test_memory_without_a_copy),
+        cmocka_unit_test(test_with_counters),
+        cmocka_unit_test(test_conversions),
+        cmocka_unit_test(test_without_counters),
+        cmocka_unit_test(test_missing),
+        cmocka_unit_test(test_sentences),
+        cmocka_unit_test(test_parameters),
+        cmocka_unit_test(test_memory_without_a_copy),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
