@@ -13,16 +13,9 @@
 
 #include <cmocka.h>
 
-#include "run.h"
+#include "script.h"
 
 enum { EXIT_SKIPPED = 77 };
-static const char *folder;
-
-static int enter(void **state) {
-    (void)state;
-    folder = run_enter_on_standins();
-    return 0;
-}
 
 /* A script that looks at the timeline folder/NAME.json says yes. */
 static void assert_timeline(const char *name, const char *script) {

@@ -10,16 +10,8 @@
 
 #include <cmocka.h>
 
-#include "run.h"
+#include "script.h"
 #include "write_in.h"
-
-static const char *folder;
-
-static int enter(void **state) {
-    (void)state;
-    folder = run_enter_on_standins();
-    return 0;
-}
 
 /* The file k.cu: these lines, those that all files have, and the code. */
 static void write_kernel(const char *lines, const char *code) {

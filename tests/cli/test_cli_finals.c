@@ -7,17 +7,8 @@
 
 #include <cmocka.h>
 
-#include "run.h"
+#include "script.h"
 #include "unit/store_fixture.h"
-
-static const char *folder;
-
-static int enter(void **state) {
-    (void)state;
-    folder = run_enter_on_standins();
-    setenv("TILETUNE_SYSTEM_DB", "", 1);
-    return 0;
-}
 
 /* Two runs that did not know of each other, merged. */
 static void test_finals(void **state) {

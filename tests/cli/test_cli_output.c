@@ -1,37 +1,12 @@
 /* `tune` on the files it writes. */
 #include <setjmp.h>
 #include <stdarg.h>
+#include <stddef.h>
 #include <stdint.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 
 #include <cmocka.h>
 
-#include "run.h"
-
-static const char *folder;
-
-static int enter(void **state) {
-    (void)state;
-    folder = run_enter_on_standins();
-    setenv("TILETUNE_SYSTEM_DB", "", 1);
-    return 0;
-}
-
-/* Runs a shell script in the folder; expects the exit code, and these words on standard output or error. */
-static void expect(int code, const char *says, const char *script) {
-    char text[1024];
-    run_result r;
-    snprintf(text, sizeof text, "cd %s && %s", folder, script);
-    const char *const argv[] = {"sh", "-c", text, NULL};
-    run(&r, argv, &(run_spec){.timeout_s = 100});
-    if (r.code != code || !strstr(strstr(r.out, says) ? r.out : r.err, says))
-        print_error("%s\n", script);
-    assert_code(&r, code);
-    assert_has(&r, strstr(r.out, says) ? r.out : r.err, says);
-    run_free(&r);
-}
+#include "script.h"
 
 #define REPORT "$TUNE report --json --device replay:$TT_RECORDING --output "
 

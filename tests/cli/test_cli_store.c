@@ -10,18 +10,9 @@
 
 #include <cmocka.h>
 
-#include "run.h"
+#include "script.h"
 #include "unit/store_fixture.h"
 #include "write_in.h"
-
-static const char *folder;
-
-static int enter(void **state) {
-    (void)state;
-    folder = run_enter_on_standins();
-    setenv("TILETUNE_SYSTEM_DB", "", 1);
-    return 0;
-}
 
 /* A path in the folder; of the last few alone. */
 static const char *at(const char *name) {
@@ -30,20 +21,6 @@ static const char *at(const char *name) {
     n = (n + 1) % 4;
     snprintf(path[n], sizeof path[n], "%s/%s", folder, name);
     return path[n];
-}
-
-/* Runs a shell script in the folder; expects the exit code, and these words on standard output or error. */
-static void expect(int code, const char *says, const char *script) {
-    char text[1024];
-    run_result r;
-    snprintf(text, sizeof text, "cd %s && %s", folder, script);
-    const char *const argv[] = {"sh", "-c", text, NULL};
-    run(&r, argv, &(run_spec){.timeout_s = 100});
-    if (r.code != code || !strstr(strstr(r.out, says) ? r.out : r.err, says))
-        print_error("%s\n", script);
-    assert_code(&r, code);
-    assert_has(&r, strstr(r.out, says) ? r.out : r.err, says);
-    run_free(&r);
 }
 
 static void copies_what_is_whole(void **state) {

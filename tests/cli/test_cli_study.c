@@ -12,12 +12,10 @@
 
 #include <cmocka.h>
 
-#include "run.h"
+#include "script.h"
 
 /* On the stand-in, most of the tuning that comes before the study is cut short. */
 #define CUT_SHORT "kernel=transpose_vector:compile_error;kernel=transpose_direct:compile_error"
-
-static const char *folder;
 
 static void study(run_result *r, const char *faults, const char *options) {
     char line[512], rule[512];
@@ -25,12 +23,6 @@ static void study(run_result *r, const char *faults, const char *options) {
     snprintf(rule, sizeof rule, "HOSTCUDA_FAULTS=" CUT_SHORT "%s%s", *faults ? ";" : "", faults);
     const char *env[] = {rule, NULL};
     run_tune(r, &(run_spec){.env = env, .timeout_s = 200}, line);
-}
-
-static int enter(void **state) {
-    (void)state;
-    folder = run_enter_on_standins();
-    return 0;
 }
 
 /* Blanks in a row become one, and so do digits and points: one 9. */
