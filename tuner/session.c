@@ -36,12 +36,11 @@ void tt__session_phase(const tt__session *s, const char *name, const tt__problem
 /* Assumes that a search goes on as it went, and that later problems take as long as those so far. The time
  * before, as of the copy's search, says nothing about this search. */
 static double eta(const tt__session *s, const tt__search *search) {
-    const double now_s = tt__now_s(), later = (double)s->n_problems - (double)s->n_ended - 1;
+    const double now_s = tt__now_s(), ended = (double)(s->kind * s->n_problems + s->n_ended);
+    const double later = (double)(s->n_kinds * s->n_problems) - ended - 1;
     const double left = fmax((double)search->wanted - (double)tt__search_counted(search), 0);
     const double here_s = (now_s - search->began_s) * left / (double)search->n_measured;
-    return search->n_measured > 0
-               ? here_s + later * (now_s + here_s - s->started_s) / ((double)s->n_ended + 1)
-               : -1;
+    return search->n_measured > 0 ? here_s + later * (now_s + here_s - s->started_s) / (ended + 1) : -1;
 }
 
 void tt__session_progress(const tt__session *s, const tt__search *search, const char *phase) {

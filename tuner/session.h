@@ -29,11 +29,12 @@ typedef struct tt__session {
     bool presumed;      /* `gpu` is a guess; searches do not use the store until it is confirmed */
     tt__env env;
     int64_t gpu_id, run_id;
-    size_t lane, n_lanes;          /* the backend's lane; how many are in use, or 0: only the first */
-    bool in_background;            /* an earlier problem shows its progress */
+    size_t lane, n_lanes; /* the backend's lane; how many are in use, or 0: only the first */
+    bool in_background;   /* an earlier problem shows its progress */
+    size_t kind, n_kinds; /* of GPUs, one after the other; each has all problems */
     size_t at_problem, n_ended, n_problems;
-    double started_s, end_s;       /* end_s: end of the budget, or INFINITY */
-    tt__winners elsewhere;         /* winners of earlier runs, where a search may start */
+    double started_s, end_s; /* end_s: end of the budget, or INFINITY */
+    tt__winners elsewhere;   /* winners of earlier runs, where a search may start */
 } tt__session;
 
 /* These call opts->on_progress and opts->on_message, if set. */

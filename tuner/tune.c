@@ -327,6 +327,7 @@ static tt_status run_kinds(tt__session *s, tt_ctx *ctx, const tt__devices *devic
     tt_status lacking = TT_OK;
     for (size_t kind = 0; kind < devices->n_kinds; kind++) {
         const double now_s = tt__now_s();
+        s->kind = kind;
         s->devices = devices->kinds[kind].ordinals;
         s->n_gpus = devices->kinds[kind].n;
         s->at_problem = s->n_ended = 0;
@@ -403,6 +404,7 @@ tt_status tt__tune(tt_report **out, tt_ctx *ctx, const tt__tune_call *call, cons
     tt__session session = {.templates = call->templates,
                            .opts = opts,
                            .trace = trace,
+                           .n_kinds = devices.n_kinds,
                            .n_problems = call->n,
                            .started_s = started_s,
                            .end_s = opts->budget_s > 0 ? started_s + opts->budget_s : INFINITY,

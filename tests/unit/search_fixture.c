@@ -192,6 +192,7 @@ void bench_open(bench *b, bool both) {
                          .opts = &b->opts,
                          .gpu = field_gpu,
                          .env = {"580.1", "13.0", TT__METHOD},
+                         .n_kinds = 1,
                          .n_problems = 1,
                          .end_s = INFINITY};
     assert_ok(tt__store_open(&b->s.store, ":memory:", TT__STORE_READ_WRITE));

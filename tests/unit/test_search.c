@@ -198,7 +198,8 @@ static void test_tells_times(void **state) {
     bench_close(&b);
 }
 
-/* A long search of the copy does not slow down the problem's. Later problems have copies, too. */
+/* A long search of the copy does not slow down the problem's. Later problems have copies, too, and those of
+ * other kinds of GPU count. */
 static void test_tells_the_time_left(void **state) {
     (void)state;
     bench b;
@@ -213,6 +214,12 @@ static void test_tells_the_time_left(void **state) {
     for (b.s.n_problems = 1; b.s.n_problems < 4; b.s.n_problems++) {
         tt__session_progress(&b.s, &all, "search");
         assert_in_range((int64_t)told.eta_s, 1000 * (b.s.n_problems - 1), 1000 * (b.s.n_problems - 1) + 100);
+    }
+    b.s.n_problems = 2;
+    for (b.s.n_kinds = 3; b.s.kind < b.s.n_kinds; b.s.kind++) {
+        tt__session_progress(&b.s, &all, "search");
+        const size_t left_s = 1000 * (5 - 2 * b.s.kind) / (2 * b.s.kind + 1);
+        assert_in_range((int64_t)told.eta_s, left_s, left_s + 100);
     }
     tt__search_close(&all);
     bench_close(&b);
