@@ -75,8 +75,8 @@ tt_status tt__store_gpu(tt__store *s, const tt__gpu *gpu, int64_t *id) {
 typedef struct search {
     tt__gpu best;
     int64_t id;
-    enum { NONE, PART, EXACT } match; /* of the best */
-    bool ambiguous;                   /* several names contain the part */
+    enum { NONE, PART, NAME, EXACT } match; /* of the best; NAME: of an instance without its profile */
+    bool ambiguous;                         /* several names contain the part */
     tt__str names;
 } search;
 
@@ -91,11 +91,13 @@ static tt_status ran_later(tt__store *s, const search *f, int64_t id, bool *yes)
 }
 
 static tt_status consider(tt__store *s, search *f, const char *wanted, const tt__gpu *gpu, int64_t id) {
-    if (!f->names.text || !strstr(f->names.text, gpu->name))
-        tt__str_addf(&f->names, "%s%s", f->names.len ? ", " : "", gpu->name);
-    int match = tt__same_letters(gpu->name, wanted)  ? EXACT
-                : tt__has_letters(gpu->name, wanted) ? PART
-                                                     : NONE;
+    char text[TT__GPU_TEXT_MAX];
+    if (!strstr(tt__str_text(&f->names), tt__gpu_text(text, gpu)))
+        tt__str_addf(&f->names, "%s%s", f->names.len ? ", " : "", text);
+    int match = tt__same_letters(text, wanted)        ? EXACT
+                : tt__same_letters(gpu->name, wanted) ? NAME
+                : tt__has_letters(text, wanted)       ? PART
+                                                      : NONE;
     bool better = match > (int)f->match;
     if (better)
         f->ambiguous = false;

@@ -1,7 +1,14 @@
-/* The names of trial statuses. */
+/* The names of GPUs and of trial statuses. */
 #include "base/model.h"
 
+#include <stdio.h>
+
 #include "base/workload.h"
+
+const char *tt__gpu_text(char out[static TT__GPU_TEXT_MAX], const tt__gpu *gpu) {
+    snprintf(out, TT__GPU_TEXT_MAX, "%s%s%s", gpu->name, *gpu->mig ? " MIG " : "", gpu->mig);
+    return out;
+}
 
 const char *tt__trial_status_name(tt__trial_status s) {
     static const char *const name[] = {"ok",      "compile_error", "launch_error", "wrong_result",

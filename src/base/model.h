@@ -28,6 +28,10 @@ typedef struct tt__gpu {
     double peak_gbps;         /* theoretical memory rate; 0: unknown */
 } tt__gpu;
 
+enum { TT__GPU_TEXT_MAX = TT__GPU_NAME_MAX + 40 };
+/* "NAME", or "NAME MIG PROFILE" as the driver reports it. Returns `out`. */
+const char *tt__gpu_text(char out[static TT__GPU_TEXT_MAX], const tt__gpu *gpu);
+
 /* Do results carry over? Some drivers report a slightly different size for the same memory, so up to 5 %
  * counts as the same GPU. */
 static inline bool tt__same_gpu(const tt__gpu *a, const tt__gpu *b) {

@@ -26,7 +26,7 @@ struct tt_ctx {
     /* held while a problem is tuned on first use, one at a time; nothing else waits for it */
     pthread_mutex_t tuning;
     tt__template_set templates;      /* immutable */
-    char gpu_name[TT__GPU_NAME_MAX]; /* from tt_open_opts; "": the GPU of the current CUDA context */
+    char gpu_name[TT__GPU_TEXT_MAX]; /* from tt_open_opts; "": the GPU of the current CUDA context */
     bool read_only;
     double tune_budget_s; /* 0: no tuning on first use */
     tt__tune_fn tune;     /* NULL: this library has no tuner */

@@ -294,6 +294,9 @@ static void answers_for_its_own_instance(void **state) {
         expect(0, "\"match\":\"other-gpu\"", "$TUNE best --size 33 --json --db s.db");
         expect(0, "\"match\":\"exact\"", "$TUNE best --size 33 --json --db s.db --gpu big");
     }
+    expect(0, "", "HOSTCUDA_NAME='big MIG 1g.10gb' $TUNE --sizes 34 --max-trials 4 --quiet --db s.db");
+    expect(0, "", "$TUNE list --gpu \"$($TUNE list --db s.db | grep 2g)\" --db s.db | grep 33x33");
+    expect(0, "\"match\":\"exact\"", "$TUNE best --size 34 --json --db s.db --gpu 'big mig 1g.10gb'");
     setenv("HOSTCUDA_NAME", "big MIG 2g.20gb", 1);
     expect(0, "winner", "$TUNE show --size 33 --db s.db");
     expect(0, "\"match\":\"exact\"", "$TUNE best --size 33 --json --db s.db");

@@ -36,6 +36,14 @@ static void knows_gpus(void **state) {
     assert_ok(tt__store_run_begin(s, other, &env1, "measured", &same));
     assert_ok(tt__store_find_gpu(s, "h100", &got, &same));
     assert_int_equal(same, other); /* the one that ran last */
+    assert_ok(tt__store_find_gpu(s, "nvidia h100 80gb hbm3 mig 1G.10GB", &got, &same));
+    assert_string_equal(got.mig, gpu.mig);
+    assert_ok(tt__store_find_gpu(s, "mig 1g", &got, &same));
+    assert_string_equal(got.mig, gpu.mig);
+    assert_ok(tt__store_run_begin(s, same, &env1, "measured", &same));
+    assert_ok(tt__store_find_gpu(s, gpu.name, &got, &same));
+    assert_string_equal(got.mig, ""); /* a whole GPU of the whole name before an instance that ran later */
+    assert_fails(tt__store_find_gpu(s, "MIG 2g", &got, &same), TT_E_INVALID, "MIG 1g.10gb");
 
     strcpy(gpu.name, "NVIDIA H100");
     assert_ok(tt__store_gpu(s, &gpu, &other));

@@ -92,15 +92,17 @@ tt_status tt__cli_store_open(tt__store **out, const tt__cli_args *args, tt__stor
 typedef struct gpu_names {
     tt__str *out;
     size_t n_winners;
-    char last[TT__GPU_NAME_MAX];
+    char last[TT__GPU_TEXT_MAX];
 } gpu_names;
 
 static tt_status add_gpu(void *user, const tt__winner *w) { /* winners are ordered by GPU name */
     gpu_names *g = user;
-    if (g->n_winners++ && strcmp(g->last, w->gpu.name) == 0)
+    char text[TT__GPU_TEXT_MAX];
+    tt__gpu_text(text, &w->gpu);
+    if (g->n_winners++ && strcmp(g->last, text) == 0)
         return TT_OK;
-    tt__str_addf(g->out, "%s%s", g->out->len ? ", " : "", w->gpu.name);
-    tt__copy(g->last, sizeof g->last, w->gpu.name);
+    tt__str_addf(g->out, "%s%s", g->out->len ? ", " : "", text);
+    memcpy(g->last, text, sizeof text);
     return TT_OK;
 }
 

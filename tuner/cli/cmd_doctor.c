@@ -77,7 +77,7 @@ static void check_driver(examination *e) {
 
 static void check_device(examination *e, int ordinal) {
     tt__gpu g;
-    char name[32];
+    char name[32], gpu[TT__GPU_TEXT_MAX];
     snprintf(name, sizeof name, "device %d", ordinal);
     if (tt__device_gpu(&g, ordinal) != TT_OK) {
         add_failure(e, "see what nvidia-smi says of it", name);
@@ -88,8 +88,8 @@ static void check_device(examination *e, int ordinal) {
         e->has_gpu = true;
     }
     tt__str *text = &begin(e, true, "", name)->text;
-    tt__str_addf(text, "%s%s%s: sm_%d, %d SMs, %.1f GiB, L2 %.0f MiB, %d threads and %.0f KiB shared a block",
-                 g.name, g.mig[0] ? " MIG " : "", g.mig, g.cc, g.sm_count, (double)g.memory_bytes / (1 << 30),
+    tt__str_addf(text, "%s: sm_%d, %d SMs, %.1f GiB, L2 %.0f MiB, %d threads and %.0f KiB shared a block",
+                 tt__gpu_text(gpu, &g), g.cc, g.sm_count, (double)g.memory_bytes / (1 << 30),
                  (double)g.l2_bytes / (1 << 20), g.max_threads_per_block, (double)g.shared_per_block / 1024);
     if (g.peak_gbps > 0)
         tt__str_addf(text, ", %.0f GB/s peak", g.peak_gbps);

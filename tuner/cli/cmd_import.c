@@ -21,18 +21,19 @@ static bool is_repeated(const char *name, int device) {
 /* Looks in this machine. Returns how many names match; a whole name is the only one. *exact: it is that. */
 static size_t find_here(const char *name, tt__gpu *out, bool *exact, tt__str *names) {
     tt__gpu gpu;
+    char text[TT__GPU_TEXT_MAX];
     size_t matching = 0;
     int n = 0;
     *exact = false;
     for (int i = 0; tt__device_count(&n) == TT_OK && i < n && !*exact; i++) {
-        if (tt__device_gpu(&gpu, i) != TT_OK || !tt__has_letters(gpu.name, name))
+        if (tt__device_gpu(&gpu, i) != TT_OK || !tt__has_letters(tt__gpu_text(text, &gpu), name))
             continue;
-        *exact = tt__same_letters(gpu.name, name);
+        *exact = tt__same_letters(gpu.name, name) || tt__same_letters(text, name);
         if (*exact || !matching)
             *out = gpu;
         if (is_repeated(gpu.name, i))
             continue;
-        tt__str_addf(names, "%s%s", matching++ ? ", " : "", gpu.name);
+        tt__str_addf(names, "%s%s", matching++ ? ", " : "", text);
     }
     return *exact ? 1 : matching;
 }

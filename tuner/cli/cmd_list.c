@@ -14,7 +14,7 @@ typedef struct listing {
     bool json;
     tt__judge judge;
     size_t n, n_stale;
-    char heading[TT__GPU_NAME_MAX + 40]; /* the GPU of `table` */
+    char heading[TT__GPU_TEXT_MAX]; /* the GPU of `table` */
     tt__table table;
     tt__json out;
 } listing;
@@ -66,9 +66,8 @@ static tt_status flush_table(listing *l) {
 
 /* Winners come grouped by GPU. Each GPU gets a table. */
 static tt_status add_row_of_gpu(listing *l, const tt__winner *w, const char *when, const char *why) {
-    char heading[sizeof l->heading];
-    snprintf(heading, sizeof heading, "%s%s%s", w->gpu.name, w->gpu.mig[0] ? " MIG " : "", w->gpu.mig);
-    if (strcmp(heading, l->heading) != 0) {
+    char heading[TT__GPU_TEXT_MAX];
+    if (strcmp(tt__gpu_text(heading, &w->gpu), l->heading) != 0) {
         TT_TRY(flush_table(l));
         memcpy(l->heading, heading, sizeof heading);
     }

@@ -280,18 +280,17 @@ static tt_status find_problem(tt__problem *out, tt__judge *judge, const tt__cli_
 
 /* `tried`: without a winner. */
 static tt_status fail_unsolved(const tt__problem *p, const tt__gpu *gpu, const rows *tried) {
-    char problem[TT__PROBLEM_TEXT_MAX], text[COUNTS_MAX];
+    char problem[TT__PROBLEM_TEXT_MAX], on[TT__GPU_TEXT_MAX], text[COUNTS_MAX];
     const char *of = tt__problem_text(problem, p), *warm = p->warm ? ", warm," : "";
-    const char *mig = *gpu->mig ? " MIG " : "";
     if (tried->n_seen == 0)
         return tt__fail(
             TT_E_NO_WINNER,
-            "%s of %s%s was not tuned on %s%s%s; \"tune list\" shows what was, \"tune best\" what would be "
+            "%s of %s%s was not tuned on %s; \"tune list\" shows what was, \"tune best\" what would be "
             "taken",
-            p->op, of, warm, gpu->name, mig, gpu->mig);
+            p->op, of, warm, tt__gpu_text(on, gpu));
     const bool lost = tried->n == 0 && *tried->reason;
-    return tt__fail(TT_E_NO_WINNER, "%s of %s%s has no winner on %s%s%s: %s%s%s", p->op, of, warm, gpu->name,
-                    mig, gpu->mig, counts(text, tried),
+    return tt__fail(TT_E_NO_WINNER, "%s of %s%s has no winner on %s: %s%s%s", p->op, of, warm,
+                    tt__gpu_text(on, gpu), counts(text, tried),
                     tried->n ? "; tune it to elect one"
                     : lost   ? "; the first: "
                              : "",

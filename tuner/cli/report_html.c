@@ -36,9 +36,9 @@ void tt__html_id(tt__str *out, const tt__report *r, const tt__page_item *item) {
 }
 
 void tt__html_subject(char out[TT__HTML_SUBJECT_MAX], const tt__report *r, const tt__subject *s) {
-    snprintf(out, TT__HTML_SUBJECT_MAX, "%s%s%s%s%s%s", s->gpu.name, *s->gpu.mig ? " MIG " : "", s->gpu.mig,
-             r->n_sources > 1 ? " (" : "", r->n_sources > 1 ? s->source->name : "",
-             r->n_sources > 1 ? ")" : "");
+    char gpu[TT__GPU_TEXT_MAX];
+    snprintf(out, TT__HTML_SUBJECT_MAX, "%s%s%s%s", tt__gpu_text(gpu, &s->gpu), r->n_sources > 1 ? " (" : "",
+             r->n_sources > 1 ? s->source->name : "", r->n_sources > 1 ? ")" : "");
 }
 
 /* ---- Sections of the page ---------------------------------------------------------------------------- */
@@ -241,11 +241,12 @@ static void section_environment(tt__str *out, const tt__page *page) {
     for (size_t k = 0; k < r->n && k < SUBJECTS_MAX; k++) {
         const tt__subject *s = &r->subjects[k];
         const tt__winner *w = NULL;
+        char gpu[TT__GPU_TEXT_MAX];
         for (size_t i = 0; i < s->n; i++)
             w = !w || s->winners[i].unix_ms > w->unix_ms ? &s->winners[i] : w;
         tt__str_add(out, "<dl class=facts>");
         tt__html_fact(out, "file", "%s", s->source->name);
-        tt__html_fact(out, "GPU", "%s%s%s", s->gpu.name, *s->gpu.mig ? " MIG " : "", s->gpu.mig);
+        tt__html_fact(out, "GPU", "%s", tt__gpu_text(gpu, &s->gpu));
         tt__html_fact(out, "compute capability", "%d.%d, %d SMs", s->gpu.cc / 10, s->gpu.cc % 10,
                       s->gpu.sm_count);
         tt__html_fact(out, "memory", "%.0f GB, L2 %.0f MB", (double)s->gpu.memory_bytes / 1e9,
