@@ -195,12 +195,16 @@ tt_status tt__path_check_private(const char *path) {
     struct stat st;
     if (trusts_all() || stat(path, &st) != 0)
         return TT_OK;
-    if (others_write(&st))
-        return tt__fail(
-            TT_E_DB,
-            "%s: others can write this store (mode %04o), from which code gets loaded: chmod go-w %s if "
-            "you trust what is in it, or name another file (--db, tt_open_opts.db_path)",
-            path, (unsigned)(st.st_mode & 07777), path);
+    if (others_write(&st)) {
+        tt__str word = {0};
+        tt__str_add_word(&word, path);
+        tt__fail(TT_E_DB,
+                 "%s: others can write this store (mode %04o), from which code gets loaded: chmod go-w %s if "
+                 "you trust what is in it, or name another file (--db, tt_open_opts.db_path)",
+                 path, (unsigned)(st.st_mode & 07777), tt__str_text(&word));
+        tt__str_free(&word);
+        return TT_E_DB;
+    }
     char real[PATH_MAX], folder[PATH_MAX];
     if (!realpath(path, real))
         return tt__fail(TT_E_DB, "%s: cannot tell where it is: %s", path, strerror(errno));

@@ -150,11 +150,16 @@ static int connect_and_read(tt__store *s, const char *name, int flags, header *h
 static tt_status connect_read_only(tt__store *s, header *h) {
     int rc = connect_and_read(s, s->path, SQLITE_OPEN_READONLY, h);
     int kind = rc & 0xff;
-    if (rc == SQLITE_READONLY_ROLLBACK) /* pages are half-written, and the journal is needed to read them */
-        return tt__fail(TT_E_DB,
-                        "%s: cannot read the store: a process ended in the middle of a write to it. \"tune "
-                        "vacuum --db %s\" repairs it, where the file and its folder can be written",
-                        s->path, s->path);
+    if (rc == SQLITE_READONLY_ROLLBACK) { /* pages are half-written, and the journal is needed to read them */
+        tt__str word = {0};
+        tt__str_add_word(&word, s->path);
+        tt__fail(TT_E_DB,
+                 "%s: cannot read the store: a process ended in the middle of a write to it. \"tune "
+                 "vacuum --db %s\" repairs it, where the file and its folder can be written",
+                 s->path, tt__str_text(&word));
+        tt__str_free(&word);
+        return TT_E_DB;
+    }
     if ((kind == SQLITE_CANTOPEN || kind == SQLITE_READONLY) && !tt__path_has(s->path, "-wal")) {
         tt__str uri = {0};
         tt_status status = tt__path_immutable_uri(&uri, s->path);

@@ -34,9 +34,11 @@ static tt_status open_store(tt_ctx *ctx, const tt_open_opts *opts) {
     tt__str path = {0};
     if (opts->lock_file) {
         tt_status status = tt__store_open(&ctx->store, opts->lock_file, TT__STORE_READ_ONLY);
+        tt__str_add_word(&path, opts->lock_file);
         if (status == TT_E_DB && access(opts->lock_file, F_OK) != 0 && errno == ENOENT)
             tt__fail(status, "%s: there is no such lock file: make it with \"tune lock --output %s\"",
-                     opts->lock_file, opts->lock_file);
+                     opts->lock_file, tt__str_text(&path));
+        tt__str_free(&path);
         return status;
     }
     if (opts->db_path)

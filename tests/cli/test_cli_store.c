@@ -378,6 +378,9 @@ static void repairs_what_is_half_written(void **state) {
     expect(0, "", "$TUNE merge s.db $TT_RECORDING");
     copy_half_written(at("hot.db"), at("s.db"));
     expect(4, "\"tune vacuum --db hot.db\" repairs it", "$TUNE list --db hot.db");
+    copy_half_written(at("it is.db"), at("s.db"));
+    expect(4, "\"tune vacuum --db 'it is.db'\" repairs it", "$TUNE list --db 'it is.db'");
+    expect(4, "chmod go-w 'it is.db' if", "chmod 620 'it is.db' && $TUNE list --db 'it is.db'");
     expect(0, "is whole", "$TUNE vacuum --db hot.db && $TUNE check --db hot.db");
     expect(4, "no store here", "$TUNE vacuum --db none.db");
     expect(4, "still empty", ">none.db && chmod 600 none.db && $TUNE vacuum --db none.db");

@@ -38,6 +38,8 @@ static void about_opening(void **state) {
     } cases[] = {
         {"@/no.lock", 2, TT_E_DB,
          "@/no.lock: there is no such lock file: make it with \"tune lock --output @/no.lock\""},
+        {"@/a b.lock", 2, TT_E_DB,
+         "@/a b.lock: there is no such lock file: make it with \"tune lock --output '@/a b.lock'\""},
         {"@/text.db", 2, TT_E_DB,
          "@/text.db: cannot open the store: this is not a tiletune store (not an SQLite database, or its "
          "header is damaged). It is left as it is: move it away, or name another file (--db, "
