@@ -124,7 +124,9 @@ static int connect(tt__store *s, const char *name, int flags) {
         return SQLITE_NOMEM;
     if (rc != SQLITE_OK)
         return rc;
-    /* The file may come from anywhere, and must not be able to run anything. */
+    /* The file may come from anywhere, and must not be able to run anything. What is refused stays as it is.
+     */
+    sqlite3_db_config(s->db, SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 1, NULL);
     sqlite3_db_config(s->db, SQLITE_DBCONFIG_DEFENSIVE, 1, NULL);
     sqlite3_db_config(s->db, SQLITE_DBCONFIG_TRUSTED_SCHEMA, 0, NULL);
     sqlite3_db_config(s->db, SQLITE_DBCONFIG_ENABLE_TRIGGER, 0, NULL);
@@ -275,6 +277,7 @@ static tt_status open_file(tt__store *s) {
         return tt__db_fail(s, rc, "open the store");
     TT_TRY(check_header(s, &h));
     TT_TRY(check_objects(s));
+    sqlite3_db_config(s->db, SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 0, NULL);
     if (sqlite3_db_readonly(s->db, "main") == 1) /* SQLite opens read-only without an error */
         return tt__db_fail(s, SQLITE_READONLY, "open the store for writing");
     if (is_new(&h)) /* before there is a log: on a full disk its pages would not get into the file */

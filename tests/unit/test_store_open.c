@@ -116,6 +116,16 @@ static void refuses_what_is_no_store(void **state) {
     refuses(other, RO, TT_E_DB, "another program");
     assert_int_equal(raw_sql(other, "SELECT journal_mode = 'delete' FROM pragma_journal_mode"), 1);
     assert_int_equal(raw_sql(other, "SELECT count(*) FROM sqlite_schema"), 1);
+    const char *log = in_dir("log.db"), *wal = in_dir("log.db-wal"); /* with a log, as a crash leaves it */
+    sqlite3 *db;
+    assert_int_equal(sqlite3_open(other, &db), SQLITE_OK);
+    assert_int_equal(sqlite3_exec(db, "PRAGMA journal_mode = WAL; CREATE TABLE a (x)", NULL, NULL, NULL),
+                     SQLITE_OK);
+    copy_file(log, other);
+    copy_file(wal, in_dir("other.db-wal"));
+    sqlite3_close(db);
+    refuses(log, RW, TT_E_DB, "another program");
+    assert_int_equal(stat(wal, &st), 0); /* it is left as it is */
 
     tt__store *s = must_open(newer);
     tt__store_close(&s);
