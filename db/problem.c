@@ -149,7 +149,7 @@ static tt_status find_or_add(tt__store *s, const tt__problem *p, bool may_add, i
 }
 
 tt_status tt__store_problem(tt__store *s, const tt__problem *p, int64_t *id) {
-    return find_or_add(s, p, s->mode == TT__STORE_READ_WRITE, id);
+    return find_or_add(s, p, s->mode != TT__STORE_READ_ONLY, id);
 }
 
 tt_status tt__store_known_problem(tt__store *s, const tt__problem *p, int64_t *id) {

@@ -229,7 +229,7 @@ static tt_status migrate_all(tt__store *s) {
 static tt_status migrate(tt__store *s) {
     TT_TRY(run_script(s, "PRAGMA foreign_keys = OFF; PRAGMA temp_store = MEMORY", migrating));
     tt_status status = migrate_all(s);
-    int rc = tt__db_script(s, "PRAGMA foreign_keys = ON");
+    int rc = tt__db_script(s, "PRAGMA foreign_keys = ON; PRAGMA temp_store = DEFAULT");
     return status == TT_OK && rc != SQLITE_OK ? tt__db_fail(s, rc, migrating) : status;
 }
 

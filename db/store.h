@@ -14,11 +14,11 @@
 
 typedef struct tt__store tt__store;
 
-typedef enum tt__store_mode { TT__STORE_READ_WRITE, TT__STORE_READ_ONLY } tt__store_mode;
+typedef enum tt__store_mode { TT__STORE_READ_WRITE, TT__STORE_UPDATE, TT__STORE_READ_ONLY } tt__store_mode;
 
-/* Opens the file. READ_WRITE creates it (mode 0600, its folder 0700) and migrates its schema. READ_ONLY never
- * writes, so it fails if the file is missing, and works where nothing can be written. ":memory:" keeps
- * nothing.
+/* Opens the file. READ_WRITE creates it (mode 0600, its folder 0700) and migrates its schema. UPDATE is the
+ * same for a store that is there: it fails if the file is missing or empty. READ_ONLY never writes, so it
+ * fails if the file is missing, and works where nothing can be written. ":memory:" keeps nothing.
  *
  * TT_E_DB: the file is no database, damaged, read-only or of a newer schema, others can write it or its
  * folder, or there is no such folder. The message says what to do. */

@@ -78,13 +78,8 @@ tt_status tt__cli_store_open(tt__store **out, const tt__cli_args *args, tt__stor
     if (status == TT_OK && tt__cli_store_absent(args))
         status = tt__fail(TT_E_DB,
                           "nothing was tuned yet: there is no %s (tune first, or name one with --db)", file);
-    else if (status == TT_OK) {
-        status = tt__store_open(out, file, TT__STORE_READ_ONLY); /* creates nothing */
-        if (mode != TT__STORE_READ_ONLY && (status == TT_OK || tt__path_has(file, "-journal"))) {
-            tt__store_close(out);
-            status = tt__store_open(out, file, mode);
-        }
-    }
+    else if (status == TT_OK)
+        status = tt__store_open(out, file, mode);
     tt__str_free(&path);
     return status;
 }

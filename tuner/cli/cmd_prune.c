@@ -68,7 +68,7 @@ static int run(const tt__cli_args *args) {
     tt__judge judge = {0};
     tt__pruned pruned;
     tt_status status;
-    TT_GOTO(tt__cli_store_open(&store, args, TT__STORE_READ_WRITE));
+    TT_GOTO(tt__cli_store_open(&store, args, TT__STORE_UPDATE));
     TT_GOTO(tt__judge_open(&judge, store, args));
     if (args->other_gpus)
         TT_GOTO(check_all_seen(&judge));

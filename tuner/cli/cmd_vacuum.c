@@ -8,7 +8,7 @@
 static int run(const tt__cli_args *args) {
     tt__store *store = NULL;
     int64_t before = 0, after = 0;
-    tt_status status = tt__cli_store_open(&store, args, TT__STORE_READ_WRITE);
+    tt_status status = tt__cli_store_open(&store, args, TT__STORE_UPDATE);
     if (status == TT_OK)
         status = tt__store_vacuum(store, &before, &after);
     if (status == TT_OK)
