@@ -10,6 +10,7 @@
 
 #include "base/grow.h"
 #include "base/suggest.h"
+#include "template/include.h"
 #include "template/reader.h"
 #include "template/scan.h"
 
@@ -394,11 +395,13 @@ static void mark_present(const tt__template *t, seen *seen) {
  * next line of this file. A `#line` without such an end is the user's. */
 static const char *header_end(const tt__reader *r, const char *at) {
     const char *slash = strrchr(r->t->path, '/');
-    char last[TT__PATH_MAX + 32];
+    tt__str last = {0};
     if (strncmp(at, "#line 1 \"", strlen("#line 1 \"")) != 0)
         return NULL;
-    snprintf(last, sizeof last, "\n#line %d \"%s\"\n", r->line + 1, slash ? slash + 1 : r->t->path);
-    const char *found = strstr(at, last);
+    tt__str_add(&last, "\n");
+    tt__line_directive(&last, r->line + 1, slash ? slash + 1 : r->t->path);
+    const char *found = last.failed ? NULL : strstr(at, tt__str_text(&last));
+    tt__str_free(&last);
     return found ? found + 1 : NULL;
 }
 

@@ -136,10 +136,10 @@ static tt_status paste_at(expansion *x, const file *by, int line, const char *na
         TT_GOTO(
             tt__fail(TT_E_TEMPLATE, "headers include each other more than %d deep", TT__INCLUDE_DEPTH_MAX));
     if (comes_in(x, &f)) {
-        tt__str_addf(x->out, "#line 1 \"%s\"\n", f.shown);
+        tt__line_directive(x->out, 1, f.shown);
         TT_GOTO(expand(x, &f, tt__str_text(&text)));
     }
-    tt__str_addf(x->out, "#line %d \"%s\"\n", line + 1, by->shown);
+    tt__line_directive(x->out, line + 1, by->shown);
 out:
     free(f.real);
     tt__str_free(&text);
@@ -245,6 +245,13 @@ static tt_status find_folders(expansion *x, const char *path, const char *text) 
         x->folders[x->n_folders++] = line;
     }
     return TT_OK;
+}
+
+void tt__line_directive(tt__str *out, int line, const char *file) {
+    tt__str_addf(out, "#line %d \"", line);
+    for (; *file; file++)
+        tt__str_addf(out, strchr("\"\\", *file) ? "\\%c" : "%c", *file);
+    tt__str_add(out, "\"\n");
 }
 
 tt_status tt__include_expand(tt__str *out, const char *path, const char *text) {

@@ -25,4 +25,7 @@ enum {
  * `#include` names its file by a macro. TT_E_IO: a file cannot be read. */
 tt_status tt__include_expand(tt__str *out, const char *path, const char *text);
 
+/* Appends a `#line`: what comes next is this line of the file. */
+void tt__line_directive(tt__str *out, int line, const char *file);
+
 #endif

@@ -7,6 +7,7 @@
 
 #include "base/number.h"
 #include "template/code.h"
+#include "template/include.h"
 #include "template/scan.h"
 
 static const char prefix[] = "tt_index_";
@@ -96,8 +97,9 @@ tt_status tt__index_finish(tt__template *t) {
 
 void tt__index_code(tt__str *out, const tt__template *t, size_t operand, const char *type) {
     const tt__operand *o = &t->own->operands[operand];
-    tt__str_addf(out, "\n#line %d \"%s\"\nextern \"C\" __global__ void %s%s(%s *tt_to, long long tt_n",
-                 o->index.line, t->path, prefix, o->name, type);
+    tt__str_add(out, "\n");
+    tt__line_directive(out, o->index.line, t->path);
+    tt__str_addf(out, "extern \"C\" __global__ void %s%s(%s *tt_to, long long tt_n", prefix, o->name, type);
     for (size_t i = 0; i < t->own->n_variables; i++)
         if (takes(o, &t->own->variables[i]))
             tt__str_addf(out, ", long long %s", t->own->variables[i].name);

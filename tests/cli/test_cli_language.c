@@ -326,6 +326,28 @@ static void test_eight_bits(void **state) {
     expect(1, "is nan, should be 4", changed(eight, "uniform 1 2", "uniform 4 4.1"), "T=e5m2");
 }
 
+/* The compiler is told the names of files. */
+static void test_names_of_files(void **state) {
+    (void)state;
+    char line[256];
+    run_result r;
+    write_in(folder, "a\\b.h", "#define SUM(i) x[i] + 1\n");
+    write_in(
+        folder, "c\"d\\u.cu",
+        "//@ kernel k\n//@ problem n 64\n//@ buffer x f32 n in index i % 7\n//@ buffer y f32 n out\n"
+        "//@ param B 32 64\n//@ block B\n//@ grid n / B\n//@ args y, x\n//@ default B=32\n"
+        "#include \"a\\b.h\"\n"
+        "//@ reference r\n//@ block 64\n//@ grid 1\n//@ args y, x\n"
+        "extern \"C\" __global__ void k(float *y, const float *x) { int i = blockIdx.x * B + threadIdx.x; "
+        "y[i] = SUM(i); }\n"
+        "extern \"C\" __global__ void r(float *y, const float *x) { y[threadIdx.x] = SUM(threadIdx.x); }\n");
+    snprintf(line, sizeof line, "--kernel %s/c\"d\\u.cu --db :memory:", folder);
+    run_tune(&r, &(run_spec){.timeout_s = 240}, line);
+    assert_code(&r, 0);
+    assert_has(&r, r.out, "2 of 2 configurations tried, 0 failed");
+    run_free(&r);
+}
+
 static void test_says_what_is_not_for_it(void **state) {
     (void)state;
     expect(2, "mix takes a cudaTextureObject_t, and textures and surfaces cannot be given",
@@ -342,6 +364,7 @@ int main(void) {
         cmocka_unit_test(test_restored_by_configuration),
         cmocka_unit_test(test_elements_and_arguments),
         cmocka_unit_test(test_eight_bits),
+        cmocka_unit_test(test_names_of_files),
         cmocka_unit_test(test_says_what_is_not_for_it),
         cmocka_unit_test(test_pipelines),
         cmocka_unit_test(test_refuses),

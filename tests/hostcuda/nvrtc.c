@@ -226,7 +226,10 @@ static nvrtcResult compile(nvrtcProgram p, options *o) {
     nvrtcResult result = NVRTC_ERROR_COMPILATION;
     FILE *text_file = open_memstream(&text, &text_bytes), *facts_file = open_memstream(&facts, &facts_bytes);
 
-    fprintf(text_file, "# 1 \"%s\"\n", p->name);
+    fprintf(text_file, "# 1 \"");
+    for (const char *c = p->name; *c; c++)
+        fprintf(text_file, strchr("\"\\", *c) ? "\\%c" : "%c", *c);
+    fprintf(text_file, "\"\n");
     hostcuda_rewrite(text_file, facts_file, p->source);
     for (size_t i = 0; i < p->n_instances; i++) {
         fprintf(text_file, "\nHOSTCUDA_INSTANCE(instance_%zu, (%s))", i, p->instances[i]);

@@ -212,6 +212,24 @@ static void survives_mutations(void **state) {
     }
 }
 
+/* A `#line` has a text of C, and positions in the file are right. */
+static void names_are_written_as_texts(void **state) {
+    (void)state;
+    char path[256];
+    tt__template *t;
+    write_in(folder, "a\\b.h", "int a;\n");
+    write_in(folder, "\"c.cu", MINE "#include \"a\\b.h\"\nint end;\n");
+    write_in(folder, "\"d.cu", MINE "#include \"a\\b.h\"\n//@ where B > 1\n");
+    snprintf(path, sizeof path, "%s/\"c.cu", folder);
+    assert_int_equal(tt__template_load(&t, path), TT_OK);
+    assert_string_equal(t->source + strlen(MINE),
+                        "#line 1 \"a\\\\b.h\"\nint a;\n#line 8 \"\\\"c.cu\"\nint end;\n");
+    tt__template_free(&t);
+    snprintf(path, sizeof path, "%s/\"d.cu", folder);
+    assert_int_equal(tt__template_load(&t, path), TT_E_TEMPLATE);
+    assert_non_null(strstr(tt_last_error(), "\"d.cu:8:11: unknown name B"));
+}
+
 static int make_folder(void **state) {
     (void)state;
     char path[256];
@@ -253,6 +271,7 @@ int main(void) {
         cmocka_unit_test(marks_of_byte_order_are_no_text),
         cmocka_unit_test(headers_are_refused),
         cmocka_unit_test(folders_are_looked_through),
+        cmocka_unit_test(names_are_written_as_texts),
         cmocka_unit_test(survives_mutations),
     };
     return cmocka_run_group_tests(tests, make_folder, remove_folder);
