@@ -68,6 +68,7 @@ typedef struct tt__backend_ops {
 
 struct tt__backend {
     const tt__backend_ops *ops;
+    bool counts_energy; /* after `hello`: the device counts energy */
 };
 
 #define TT__NO_TRIAL SIZE_MAX

@@ -5,6 +5,13 @@
 
 static const double known_within = 0.1;
 
+tt_status tt__energy_uncounted(void) {
+    return tt__fail(
+        TT_E_UNSUPPORTED,
+        "NVML does not count this GPU's energy: it needs a whole GPU of Volta or newer (no MIG), and "
+        "the driver's libnvidia-ml.so.1");
+}
+
 double tt__energy_most_s(size_t n, double train_s, double lap_us) {
     const double beside_s = 30; /* idle power is measured, and trains wait for ticks of the counter */
     enum { LEAST = 32 };        /* launches of each thing that a train takes at least */

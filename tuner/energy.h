@@ -25,6 +25,9 @@ typedef struct tt__idle {
     double watts, noise; /* noise: how far it may be off */
 } tt__idle;
 
+/* TT_E_UNSUPPORTED: the device does not count energy. */
+tt_status tt__energy_uncounted(void);
+
 /* How many seconds the trains of n things and of the flush take at most. lap_us: all things once. */
 double tt__energy_most_s(size_t n, double train_s, double lap_us);
 

@@ -27,6 +27,8 @@ tt_status tt__energy_measure(const tt__session *s, const tt__search *search, con
     if (*s->gpu.mig)
         return tt__fail(TT_E_UNSUPPORTED,
                         "NVML does not count the energy of a MIG instance: use the whole GPU");
+    if (!b->counts_energy)
+        return tt__energy_uncounted();
     const double most_s = tt__energy_most_s(n, train_s, lap_us),
                  left_s = fmax(search->limits.deadline_s + search->limits.energy_s - tt__now_s(), 0);
     if (most_s > left_s)

@@ -15,8 +15,8 @@ static tt__limits limits_of(const tt__session *s, size_t n_left) {
     if (s->call->only_finals)
         limits.trials = limits.trials_if_short = limits.whole = 0;
     const double energy_s = tt__energy_wanted_s(), part_s = limits.deadline_s - tt__now_s();
-    const bool counts = s->backend->ops->energies && !*s->gpu.mig;
-    if (s->call->objective != TT__OBJECTIVE_TIME && counts && isfinite(part_s) && part_s > 2 * energy_s) {
+    if (s->call->objective != TT__OBJECTIVE_TIME && s->backend->counts_energy && isfinite(part_s) &&
+        part_s > 2 * energy_s) {
         limits.energy_s = energy_s;
         limits.deadline_s -= energy_s;
     }

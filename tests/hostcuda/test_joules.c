@@ -45,6 +45,7 @@ static tt_status measure(tt__trial trials[ENTRANTS], const char *watts, const ch
     OK(tt__backend_gpu(
         &backend, &(tt__backend_gpu_opts){.trial_timeout_s = 60, .compile_timeout_s = 60, .store = store}));
     OK(backend->ops->hello(backend, &gpu, &env));
+    assert_int_equal(backend->counts_energy, *watts != '\0');
     const tt__template *t = tt__template_set_find(&templates, "transpose_tiled");
     const tt__candidate *c[ENTRANTS] = {&candidates[0], &candidates[1]};
     for (int i = 0; i < ENTRANTS; i++) {

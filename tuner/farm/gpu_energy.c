@@ -17,12 +17,7 @@ static const double chunk_s = 0.005, warm_up_s = 0.5, still_s = 2, settle_s = 1,
 static const double heat_s = 3;
 
 static tt_status read_joules(const tt__gpu_state *g, double *joules) {
-    if (tt__nvml_joules(g->ordinal, joules))
-        return TT_OK;
-    return tt__fail(
-        TT_E_UNSUPPORTED,
-        "NVML does not count this GPU's energy: it needs a whole GPU of Volta or newer (no MIG), and "
-        "the driver's libnvidia-ml.so.1");
+    return tt__nvml_joules(g->ordinal, joules) ? TT_OK : tt__energy_uncounted();
 }
 
 static tt_status stands_still(void) {

@@ -52,6 +52,7 @@ static void *greet(void *ordinal) {
 /* Says hello, starts CUDA, and describes the GPU when asked. */
 static tt_status describe(tt__gpu_state *g, tt__str *request) {
     tt__msg_described reply = {0};
+    double joules;
     uint32_t type;
     pthread_t greeting;
     bool aside = pthread_create(&greeting, NULL, greet, &g->ordinal) == 0;
@@ -66,6 +67,7 @@ static tt_status describe(tt__gpu_state *g, tt__str *request) {
         tt__driver_version(reply.driver, sizeof reply.driver);
         tt__driver_cuda_version(&reply.cuda_version);
         tt__driver_open(&g->cu);
+        reply.counts_energy = !*g->gpu.mig && tt__nvml_joules(g->ordinal, &joules);
     }
     TT_TRY(tt__wire_recv(TT__WIRE_FD, &type, request));
     if (type != TT__MSG_DESCRIBE)

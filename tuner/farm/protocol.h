@@ -57,6 +57,7 @@ typedef struct tt__msg_described {
     tt__gpu gpu;
     char driver[32];
     int cuda_version;
+    bool counts_energy;
 } tt__msg_described;
 
 typedef struct tt__msg_compile {

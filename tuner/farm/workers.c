@@ -119,6 +119,7 @@ tt_status tt__workers_described(tt__workers *workers) {
     TT_TRY(tt__workers_adopt(&gpu->done));
     TT_TRY(tt__workers_adopt(&workers->compiling)); /* it is useless without a driver */
     workers->gpu = gpu->gpu;
+    workers->counts_energy = gpu->counts_energy;
     tt__copy(workers->env.driver, sizeof workers->env.driver, gpu->driver);
     tt__copy(workers->env.library, sizeof workers->env.library, TT__METHOD);
     return check_versions(workers, gpu);

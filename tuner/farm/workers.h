@@ -15,7 +15,8 @@ typedef struct tt__workers {
     size_t n_gpus; /* also the index of the first compiler */
     size_t n;
     tt__worker *items;
-    tt__gpu gpu; /* after tt__workers_described */
+    tt__gpu gpu; /* after tt__workers_described, as the next two */
+    bool counts_energy;
     tt__env env;
     tt__msg_done compiling; /* can the compilers compile? */
     tt__str payload;        /* the last reply; workers 0 to n-1 share it */

@@ -44,6 +44,7 @@ static tt_status hello(tt__backend *b, tt__gpu *gpu, tt__env *env) {
     tt__timeline_span(&l->timeline, 0, "start", begin_s, tt__now_s());
     *gpu = l->workers.gpu;
     *env = l->workers.env;
+    b->counts_energy = l->workers.counts_energy;
     if (l->mistaken || l->cubins.cc != gpu->cc)
         forget_cubins(l);
     l->cubins.cc = gpu->cc;
