@@ -124,9 +124,9 @@ static int connect(tt__store *s, const char *name, int flags) {
         return SQLITE_NOMEM;
     if (rc != SQLITE_OK)
         return rc;
-    /* The file may come from anywhere, and must not be able to run anything. What is refused stays as it is.
-     */
-    sqlite3_db_config(s->db, SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 1, NULL);
+    /* What is refused stays as it is: a log is kept. Without one, SQLite removes the files that it makes. */
+    sqlite3_db_config(s->db, SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, tt__path_has(s->path, "-wal"), NULL);
+    /* The file may come from anywhere, and must not be able to run anything. */
     sqlite3_db_config(s->db, SQLITE_DBCONFIG_DEFENSIVE, 1, NULL);
     sqlite3_db_config(s->db, SQLITE_DBCONFIG_TRUSTED_SCHEMA, 0, NULL);
     sqlite3_db_config(s->db, SQLITE_DBCONFIG_ENABLE_TRIGGER, 0, NULL);

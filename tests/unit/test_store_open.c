@@ -5,6 +5,7 @@
 #include <sys/stat.h>
 #include <sys/wait.h>
 
+#include "base/read_file.h"
 #include "db/merge.h"
 #include "db/recording.h"
 
@@ -123,9 +124,22 @@ static void refuses_what_is_no_store(void **state) {
                      SQLITE_OK);
     copy_file(log, other);
     copy_file(wal, in_dir("other.db-wal"));
-    sqlite3_close(db);
+    sqlite3_close(db); /* `other` has no log now */
+    const char *const files[] = {log, wal, other};
+    tt__str before[3], after;
+    for (int i = 0; i < 3; i++)
+        assert_ok(tt__read_file(&before[i], files[i]));
     refuses(log, RW, TT_E_DB, "another program");
-    assert_int_equal(stat(wal, &st), 0); /* it is left as it is */
+    refuses(other, RW, TT_E_DB, "another program");
+    for (int i = 0; i < 3; i++) { /* they are left as they are */
+        assert_ok(tt__read_file(&after, files[i]));
+        assert_int_equal(after.len, before[i].len);
+        assert_memory_equal(after.text, before[i].text, after.len);
+        tt__str_free(&before[i]);
+        tt__str_free(&after);
+    }
+    assert_int_not_equal(stat(in_dir("other.db-wal"), &st), 0);
+    assert_int_not_equal(stat(in_dir("other.db-shm"), &st), 0);
 
     tt__store *s = must_open(newer);
     tt__store_close(&s);
