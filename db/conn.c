@@ -72,12 +72,16 @@ tt_status tt__db_fail(tt__store *s, int rc, const char *doing) {
                         s->path, doing);
     case SQLITE_BUSY:
     case SQLITE_LOCKED:
-    case SQLITE_PROTOCOL:
-        return tt__fail(
-            TT_E_DB,
-            "%s: cannot %s: another process has kept the store locked for %.0f s: see who has it open "
-            "(fuser %s) and whether it is stopped",
-            s->path, doing, s->patience_s, s->path);
+    case SQLITE_PROTOCOL: {
+        tt__str word = {0};
+        tt__str_add_word(&word, s->path);
+        tt__fail(TT_E_DB,
+                 "%s: cannot %s: another process has kept the store locked for %.0f s: see who has it open "
+                 "(fuser %s) and whether it is stopped",
+                 s->path, doing, s->patience_s, tt__str_text(&word));
+        tt__str_free(&word);
+        return TT_E_DB;
+    }
     case SQLITE_IOERR:
         return tt__fail(TT_E_DB, "%s: cannot %s: %s (%s)", s->path, doing, why, os_why);
     default:

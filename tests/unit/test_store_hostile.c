@@ -80,13 +80,14 @@ static int says_yes(void *user) {
     int64_t id;
     asks->patience_s = 0.1;
     assert_fails(tt__store_problem(asks, &p, &id), TT_E_DB, "kept the store locked");
+    assert_non_null(strstr(tt_last_error(), "/a b.db') and whether"));
     ++*(int *)user;
     return 1;
 }
 
 static void stops_waiting(void **state) {
     (void)state;
-    const char *path = a_store("s.db", 2, 50, 2);
+    const char *path = a_store("a b.db", 2, 50, 2);
     tt__store *holder = must_open(path), *s = must_open(path);
     tt__problem p = square(77);
     int64_t id;
