@@ -399,7 +399,7 @@ typedef struct tt_result {
 } tt_result;
 
 typedef struct tt_report {
-    char gpu[96];
+    char gpu[96]; /* "A, B" for several kinds: results are in this order */
     char driver[32], nvrtc[16];
     double wall_s;
     size_t n_results;

@@ -275,8 +275,9 @@ static tt_status open_backend(tt__session *s) {
 static tt_status run(tt__session *s, tt__ahead *ahead, tt_report *report, tt_result *results) {
     TT_TRY(open_backend(s));
     TT_TRY(s->backend->ops->hello(s->backend, &s->gpu, &s->env));
-    if (!*report->gpu)
-        tt__copy(report->gpu, sizeof report->gpu, s->gpu.name);
+    char text[TT__GPU_TEXT_MAX], gpus[sizeof report->gpu + sizeof text + 2];
+    snprintf(gpus, sizeof gpus, "%s%s%s", report->gpu, *report->gpu ? ", " : "", tt__gpu_text(text, &s->gpu));
+    tt__copy_short(report->gpu, sizeof report->gpu, gpus);
     tt__copy(report->driver, sizeof report->driver, s->env.driver);
     tt__copy(report->nvrtc, sizeof report->nvrtc, s->env.nvrtc);
     TT_TRY(check_memory(s, ahead->problems, s->n_problems));
@@ -327,6 +328,7 @@ static tt_status run_kinds(tt__session *s, tt_ctx *ctx, const tt__devices *devic
     tt_status lacking = TT_OK;
     for (size_t kind = 0; kind < devices->n_kinds; kind++) {
         const double now_s = tt__now_s();
+        char text[TT__GPU_TEXT_MAX];
         s->kind = kind;
         s->devices = devices->kinds[kind].ordinals;
         s->n_gpus = devices->kinds[kind].n;
@@ -334,7 +336,7 @@ static tt_status run_kinds(tt__session *s, tt_ctx *ctx, const tt__devices *devic
         if (isfinite(end_s))
             s->end_s = now_s + (end_s - now_s) / (double)(devices->n_kinds - kind);
         if (devices->n_kinds > 1)
-            tt__session_message(s, "for %s:", devices->kinds[kind].gpu.name);
+            tt__session_message(s, "for %s:", tt__gpu_text(text, &devices->kinds[kind].gpu));
         tt_status status = run_in_store(s, ctx, report, results + report->n_results);
         if (status != TT_OK && status != TT_E_NO_WINNER)
             return status;

@@ -155,9 +155,10 @@ static void test_lower_clocks_hold_no_finals(void **state) {
 static void test_several_kinds(void **state) {
     (void)state;
     run_result r;
-    tune(&r, "HOSTCUDA_NAME=small;large;small", "0,1,2", "kinds", 4);
-    assert_has(&r, r.err, "for small:");
-    assert_has(&r, r.err, "for large:");
+    tune(&r, "HOSTCUDA_NAME=small MIG 1g;small MIG 2g;small MIG 1g", "0,1,2", "kinds", 4);
+    assert_has(&r, r.err, "for small MIG 1g:");
+    assert_has(&r, r.err, "for small MIG 2g:");
+    assert_has(&r, r.out, "small MIG 1g, small MIG 2g, driver ");
     run_free(&r);
     assert_int_equal(ask(in_folder("kinds.db"), "select count(distinct gpu_id) from run"), 2);
 }
