@@ -2,6 +2,8 @@
  * GPUs, environments and configurations. Each is stored once and has a numeric id.
  */
 
+#include <stdio.h>
+
 #include "db/conn.h"
 #include "db/field.h"
 
@@ -77,7 +79,7 @@ typedef struct search {
     int64_t id;
     enum { NONE, PART, NAME, EXACT } match; /* of the best; NAME: of an instance without its profile */
     bool ambiguous;                         /* several names contain the part */
-    tt__str names;
+    tt__str names;                          /* ", A, B," */
 } search;
 
 /* Of two GPUs with one name, did this one run later than the best? Runs are read only then, so that a store
@@ -91,9 +93,10 @@ static tt_status ran_later(tt__store *s, const search *f, int64_t id, bool *yes)
 }
 
 static tt_status consider(tt__store *s, search *f, const char *wanted, const tt__gpu *gpu, int64_t id) {
-    char text[TT__GPU_TEXT_MAX];
-    if (!strstr(tt__str_text(&f->names), tt__gpu_text(text, gpu)))
-        tt__str_addf(&f->names, "%s%s", f->names.len ? ", " : "", text);
+    char text[TT__GPU_TEXT_MAX], listed[TT__GPU_TEXT_MAX + 4];
+    snprintf(listed, sizeof listed, ", %s,", tt__gpu_text(text, gpu));
+    if (!strstr(tt__str_text(&f->names), listed))
+        tt__str_add(&f->names, listed + (f->names.len > 0));
     int match = tt__same_letters(text, wanted)        ? EXACT
                 : tt__same_letters(gpu->name, wanted) ? NAME
                 : tt__has_letters(text, wanted)       ? PART
@@ -140,8 +143,9 @@ tt_status tt__store_find_gpu(tt__store *s, const char *name, tt__gpu *gpu, int64
     } else {
         if (f.ambiguous)
             *gpu = f.best;
-        status = tt__fail(TT_E_INVALID, "GPU \"%s\": %s in %s; it has: %s", name,
-                          f.ambiguous ? "several GPUs match" : "no such GPU", s->path, f.names.text);
+        status = tt__fail(TT_E_INVALID, "GPU \"%s\": %s in %s; it has: %.*s", name,
+                          f.ambiguous ? "several GPUs match" : "no such GPU", s->path, (int)f.names.len - 3,
+                          f.names.text + 2);
     }
     tt__str_free(&f.names);
     return status;
