@@ -142,12 +142,12 @@ tt_status tt__import_tell(tt__import *m) {
 tt_status tt__import_foreign_gpu(tt__import *m) {
     const char *device, *slash = strrchr(m->path, '/');
     tt__gpu *gpu = &m->r->gpu;
+    char text[TT__GPU_TEXT_MAX];
     *gpu = m->foreign->gpu;
     TT_TRY(tt__import_ask(m, "SELECT json_extract(?1, '$.device')", &device));
     if (!*gpu->name)
-        tt__copy(gpu->name, sizeof gpu->name, device && *device ? device : slash ? slash + 1 : m->path);
-    else if (device && !tt__has_letters(device, gpu->name) && !tt__has_letters(gpu->name, device))
-        return tt__fail(TT_E_INVALID, "%s: device_name is \"%.90s\", and --gpu is %s", m->path, device,
-                        gpu->name);
+        tt__gpu_set_text(gpu, device && *device ? device : slash ? slash + 1 : m->path);
+    else if (device && !tt__has_letters(device, tt__gpu_text(text, gpu)) && !tt__has_letters(text, device))
+        return tt__fail(TT_E_INVALID, "%s: device_name is \"%.90s\", and --gpu is %s", m->path, device, text);
     return TT_OK;
 }

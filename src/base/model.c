@@ -3,11 +3,19 @@
 
 #include <stdio.h>
 
+#include "base/str.h"
 #include "base/workload.h"
 
 const char *tt__gpu_text(char out[static TT__GPU_TEXT_MAX], const tt__gpu *gpu) {
     snprintf(out, TT__GPU_TEXT_MAX, "%s%s%s", gpu->name, *gpu->mig ? " MIG " : "", gpu->mig);
     return out;
+}
+
+void tt__gpu_set_text(tt__gpu *gpu, const char *text) {
+    const char *mig = strstr(text, " MIG ");
+    size_t size = mig ? (size_t)(mig - text) + 1 : sizeof gpu->name;
+    tt__copy(gpu->name, size < sizeof gpu->name ? size : sizeof gpu->name, text);
+    tt__copy(gpu->mig, sizeof gpu->mig, mig ? mig + strlen(" MIG ") : "");
 }
 
 const char *tt__trial_status_name(tt__trial_status s) {

@@ -31,6 +31,8 @@ typedef struct tt__gpu {
 enum { TT__GPU_TEXT_MAX = TT__GPU_NAME_MAX + 40 };
 /* "NAME", or "NAME MIG PROFILE" as the driver reports it. Returns `out`. */
 const char *tt__gpu_text(char out[static TT__GPU_TEXT_MAX], const tt__gpu *gpu);
+/* Sets the name and the profile from such a text. */
+void tt__gpu_set_text(tt__gpu *gpu, const char *text);
 
 /* Do results carry over? Some drivers report a slightly different size for the same memory, so up to 5 %
  * counts as the same GPU. */

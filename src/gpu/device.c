@@ -14,20 +14,12 @@ tt_status tt__device_count(int *n) {
                   : tt__fail(TT_E_NO_DEVICE, "the CUDA driver finds no GPU (is CUDA_VISIBLE_DEVICES set?)");
 }
 
-/* A MIG instance has its profile in its name: "NVIDIA H100 80GB HBM3 MIG 1g.10gb". */
-static void split_mig(tt__gpu *gpu) {
-    char *mig = strstr(gpu->name, " MIG ");
-    if (mig) {
-        tt__copy(gpu->mig, sizeof gpu->mig, mig + 5);
-        *mig = '\0';
-    }
-}
-
 static tt_status read_facts(tt__gpu *out, const tt__driver *cu, CUdevice dev) {
-    *out = (tt__gpu){0};
-    TT_TRY(tt__cu_check(cu->cuDeviceGetName(out->name, sizeof out->name, dev), "cuDeviceGetName"));
-    split_mig(out);
+    char text[TT__GPU_TEXT_MAX];
     size_t memory;
+    *out = (tt__gpu){0};
+    TT_TRY(tt__cu_check(cu->cuDeviceGetName(text, sizeof text, dev), "cuDeviceGetName"));
+    tt__gpu_set_text(out, text);
     TT_TRY(tt__cu_check(cu->cuDeviceTotalMem(&memory, dev), "cuDeviceTotalMem"));
     out->memory_bytes = (int64_t)memory;
     int major, minor, l2, shared, memory_khz, bus_bits;

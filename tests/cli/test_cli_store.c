@@ -201,6 +201,9 @@ static void imports_for_one_gpu(void **state) {
     expect(0, "1 winner", "HOSTCUDA_DEVICES=2 HOSTCUDA_NAME='hut 12;hut 1' " IMPORT "'hut 1'");
     assert_int_equal(raw_sql(at("s.db"), "SELECT count(*) FROM gpu WHERE name = 'hut 1'"), 1);
     expect(2, "nor is there one of that name in this machine", IMPORT "a100");
+    expect(0, "1 winner", IMPORT "'hall MIG 2g.20gb' --cc 9.0");
+    assert_int_equal(raw_sql(at("s.db"), "SELECT count(*) FROM gpu WHERE mig = '2g.20gb'"), 1);
+    expect(0, "", "$TUNE list --gpu 'hall mig 2g.20gb' --db s.db | grep -x 'hall MIG 2g.20gb'");
     expect(0, "1 winner", IMPORT "a100 --cc 8.0");
 }
 

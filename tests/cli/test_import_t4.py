@@ -115,6 +115,9 @@ class Import(Folder):
         for cc in ("80", "8", "x", "8.", "0.0", "8.00", "-1.0"):
             self.assertIn("compute capability", self.load(name, gpu=("--gpu", "A100", "--cc", cc), code=2))
         self.assertIn("device_name is \"NVIDIA A100-PCIE-40GB\"", self.load("c.json", gpu=("--gpu", "H200"), code=2))
+        instance = ("--gpu", "NVIDIA A100-PCIE-40GB MIG 1g.5gb", "--cc", "8.0")
+        self.write("mig.json", {**cache(), "device_name": "NVIDIA A100-PCIE-40GB MIG 2g.10gb"})
+        self.assertIn("--gpu is NVIDIA A100-PCIE-40GB MIG 1g.5gb", self.load("mig.json", gpu=instance, code=2))
         self.assertIn("\"tune import\" takes it", self.tune("merge", "o.db", name, code=2))
 
     def test_no_configuration_of_the_kernel(self):
@@ -167,6 +170,9 @@ class Replay(Folder):
             self.assertEqual((result["time_us"], result["source"], result["failed"]), (125, "replayed", 1))
         own = self.write("own.json", json.dumps(hub()))
         self.replay(own, "--db", "s.db")
+        instance = self.write("mig.json", {**cache(), "device_name": "GPU MIG 1g.5gb"})
+        self.replay(instance, "--problem", "n=5000", "--db", "s.db")
+        self.assertIn('"gpu":"GPU","mig":"1g.5gb"', self.tune("list", "--db", "s.db", "--json"))
         self.assertIn("replayed", self.tune("show", "--gpu", "own.json", "--kernel", "scale.cu", "--db", "s.db", "--json"))
 
     def test_of_more_than_one(self):

@@ -63,7 +63,7 @@ static tt_status find_gpu(tt__store *store, const tt__cli_args *args, tt__gpu *g
     } else if (args->cc) {
         *gpu = tt__typical_gpu();
         gpu->cc = args->cc;
-        tt__copy(gpu->name, sizeof gpu->name, args->gpu);
+        tt__gpu_set_text(gpu, args->gpu);
         status = TT_OK;
     } else {
         tt__fail(status,
