@@ -77,9 +77,9 @@ tt_status tt__store_gpu(tt__store *s, const tt__gpu *gpu, int64_t *id) {
 typedef struct search {
     tt__gpu best;
     int64_t id;
-    enum { NONE, PART, NAME, EXACT } match; /* of the best; NAME: of an instance without its profile */
-    bool ambiguous;                         /* several names contain the part */
-    tt__str names;                          /* ", A, B," */
+    tt__gpu_match match; /* of the best */
+    bool ambiguous;      /* several names contain the part */
+    tt__str names;       /* ", A, B," */
 } search;
 
 /* Of two GPUs with one name, did this one run later than the best? Runs are read only then, so that a store
@@ -97,16 +97,13 @@ static tt_status consider(tt__store *s, search *f, const char *wanted, const tt_
     snprintf(listed, sizeof listed, ", %s,", tt__gpu_text(text, gpu));
     if (!strstr(tt__str_text(&f->names), listed))
         tt__str_add(&f->names, listed + (f->names.len > 0));
-    int match = tt__same_letters(text, wanted)        ? EXACT
-                : tt__same_letters(gpu->name, wanted) ? NAME
-                : tt__has_letters(text, wanted)       ? PART
-                                                      : NONE;
-    bool better = match > (int)f->match;
+    tt__gpu_match match = tt__gpu_matches(gpu, wanted);
+    bool better = match > f->match;
     if (better)
         f->ambiguous = false;
-    else if (match == NONE || match < (int)f->match)
+    else if (match == TT__GPU_OTHER || match < f->match)
         return TT_OK;
-    else if (tt__same_letters(f->best.name, gpu->name))
+    else if (match == TT__GPU_TEXT || tt__same_letters(f->best.name, gpu->name))
         TT_TRY(ran_later(s, f, id, &better));
     else
         f->ambiguous = true;
@@ -119,7 +116,7 @@ static tt_status consider(tt__store *s, search *f, const char *wanted, const tt_
 }
 
 tt_status tt__store_find_gpu(tt__store *s, const char *name, tt__gpu *gpu, int64_t *id) {
-    search f = {.match = NONE};
+    search f = {.match = TT__GPU_OTHER};
     sqlite3_stmt *stmt;
     *id = -1;
     *gpu = (tt__gpu){0};
@@ -133,7 +130,7 @@ tt_status tt__store_find_gpu(tt__store *s, const char *name, tt__gpu *gpu, int64
         status = tt__str_check(&f.names);
     if (status != TT_OK) {
         /* keep the failure */
-    } else if (f.match != NONE && !f.ambiguous) {
+    } else if (f.match != TT__GPU_OTHER && !f.ambiguous) {
         *gpu = f.best;
         *id = f.id;
     } else if (!f.names.len) {

@@ -56,9 +56,9 @@ tt_status tt__store_config(tt__store *s, const char *kernel, const char *op, con
 tt_status tt__store_known_gpu(tt__store *s, const tt__gpu *gpu, int64_t *id);
 tt_status tt__store_known_problem(tt__store *s, const tt__problem *p, int64_t *id);
 
-/* Finds a GPU by tt__gpu_text, ignoring case. The whole text wins over the name alone, and that over a part
- * ("h100"). Of several GPUs with one name it is the one that ran last. TT_E_INVALID: none or several names
- * match; the message lists the GPUs. *gpu is then one of several, or all zeros. */
+/* Finds the GPU that tt__gpu_matches best. Of several with one name or text it is the one that ran last.
+ * TT_E_INVALID: none or several names match; the message lists the GPUs. *gpu is then one of several, or all
+ * zeros. */
 tt_status tt__store_find_gpu(tt__store *s, const char *name, tt__gpu *gpu, int64_t *id);
 
 /* ---- Runs and trials ------------------------------------------------------------------------- */

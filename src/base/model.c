@@ -18,6 +18,15 @@ void tt__gpu_set_text(tt__gpu *gpu, const char *text) {
     tt__copy(gpu->mig, sizeof gpu->mig, mig ? mig + strlen(" MIG ") : "");
 }
 
+tt__gpu_match tt__gpu_matches(const tt__gpu *gpu, const char *words) {
+    char text[TT__GPU_TEXT_MAX];
+    return tt__same_letters(tt__gpu_text(text, gpu), words) ? TT__GPU_TEXT
+           : tt__same_letters(gpu->name, words)             ? TT__GPU_NAME
+           : tt__has_letters(gpu->name, words)              ? TT__GPU_PART
+           : tt__has_letters(text, words)                   ? TT__GPU_TEXT_PART
+                                                            : TT__GPU_OTHER;
+}
+
 const char *tt__trial_status_name(tt__trial_status s) {
     static const char *const name[] = {"ok",      "compile_error", "launch_error", "wrong_result",
                                        "timeout", "crashed",       "skipped"};

@@ -34,6 +34,16 @@ const char *tt__gpu_text(char out[static TT__GPU_TEXT_MAX], const tt__gpu *gpu);
 /* Sets the name and the profile from such a text. */
 void tt__gpu_set_text(tt__gpu *gpu, const char *text);
 
+/* How well words name a GPU, ignoring case. The best is last. */
+typedef enum tt__gpu_match {
+    TT__GPU_OTHER,
+    TT__GPU_TEXT_PART, /* of the text, but not of the name */
+    TT__GPU_PART,      /* of the name */
+    TT__GPU_NAME,      /* an instance without its profile */
+    TT__GPU_TEXT
+} tt__gpu_match;
+tt__gpu_match tt__gpu_matches(const tt__gpu *gpu, const char *words);
+
 /* Do results carry over? Some drivers report a slightly different size for the same memory, so up to 5 %
  * counts as the same GPU. */
 static inline bool tt__same_gpu(const tt__gpu *a, const tt__gpu *b) {

@@ -200,6 +200,10 @@ static void imports_for_one_gpu(void **state) {
     expect(0, "1 winner", "HOSTCUDA_DEVICES=2 HOSTCUDA_NAME='house 1;house 2' " IMPORT "'house 2'");
     expect(0, "1 winner", "HOSTCUDA_DEVICES=2 HOSTCUDA_NAME='hut 12;hut 1' " IMPORT "'hut 1'");
     assert_int_equal(raw_sql(at("s.db"), "SELECT count(*) FROM gpu WHERE name = 'hut 1'"), 1);
+    expect(0, "", "HOSTCUDA_DEVICES=2 HOSTCUDA_NAME='den MIG 1g.9gb;den MIG 2g.9gb' " IMPORT "'mig 2g'");
+    assert_int_equal(raw_sql(at("s.db"), "SELECT count(*) FROM gpu WHERE name || mig = 'den2g.9gb'"), 1);
+    expect(0, "", "HOSTCUDA_DEVICES=2 HOSTCUDA_NAME='cot MIG 1g.9gb;cot' " IMPORT "cot");
+    assert_int_equal(raw_sql(at("s.db"), "SELECT count(*) FROM gpu WHERE name || mig = 'cot'"), 1);
     expect(2, "nor is there one of that name in this machine", IMPORT "a100");
     expect(0, "1 winner", IMPORT "'hall MIG 2g.20gb' --cc 9.0");
     assert_int_equal(raw_sql(at("s.db"), "SELECT count(*) FROM gpu WHERE mig = '2g.20gb'"), 1);

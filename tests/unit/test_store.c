@@ -45,6 +45,17 @@ static void knows_gpus(void **state) {
     assert_string_equal(got.mig, ""); /* a whole GPU of the whole name before an instance that ran later */
     assert_fails(tt__store_find_gpu(s, "MIG 2g", &got, &same), TT_E_INVALID, "MIG 1g.10gb");
 
+    tt__gpu named = gpu;
+    named.mig[0] = '\0';
+    strcpy(named.name, "other 10GB");
+    assert_ok(tt__store_gpu(s, &named, &other));
+    assert_ok(tt__store_find_gpu(s, "10gb", &got, &same)); /* a part of the name before one of the profile */
+    assert_int_equal(same, other);
+    strcpy(named.name, h100.name); /* earlier versions imported for this text */
+    strcat(named.name, " MIG 1g.10gb");
+    assert_ok(tt__store_gpu(s, &named, &other));
+    assert_ok(tt__store_find_gpu(s, named.name, &got, &same)); /* two of one text are not ambiguous */
+
     strcpy(gpu.name, "NVIDIA H100");
     assert_ok(tt__store_gpu(s, &gpu, &other));
     assert_ok(tt__store_find_gpu(s, "nvidia h100", &got, &same)); /* exact before part */
@@ -53,7 +64,7 @@ static void knows_gpus(void **state) {
     gpu.mig[0] = '\0';
     assert_ok(tt__store_gpu(s, &gpu, &other));
     assert_fails(tt__store_find_gpu(s, "a100", &got, &same), TT_E_INVALID,
-                 "it has: NVIDIA H100 80GB HBM3, NVIDIA H100 80GB HBM3 MIG 1g.10gb, "
+                 "it has: NVIDIA H100 80GB HBM3, NVIDIA H100 80GB HBM3 MIG 1g.10gb, other 10GB, "
                  "NVIDIA H100 MIG 1g.10gb, NVIDIA H100");
     tt__store_close(&s);
 }

@@ -9,32 +9,38 @@
 #include "tuner/cli/sharing.h"
 #include "tuner/foreign.h"
 
-/* Does a device before this one have the same name? */
-static bool is_repeated(const char *name, int device) {
+/* Does a device before this one have the same text? */
+static bool is_repeated(const char *text, int device) {
     tt__gpu gpu;
+    char other[TT__GPU_TEXT_MAX];
     while (device-- > 0)
-        if (tt__device_gpu(&gpu, device) == TT_OK && strcmp(gpu.name, name) == 0)
+        if (tt__device_gpu(&gpu, device) == TT_OK && strcmp(tt__gpu_text(other, &gpu), text) == 0)
             return true;
     return false;
 }
 
-/* Looks in this machine. Returns how many names match; a whole name is the only one. *exact: it is that. */
+/* Looks in this machine. Returns how many texts match best. A whole name is the only one: *exact. */
 static size_t find_here(const char *name, tt__gpu *out, bool *exact, tt__str *names) {
     tt__gpu gpu;
+    tt__gpu_match best = TT__GPU_OTHER;
     char text[TT__GPU_TEXT_MAX];
     size_t matching = 0;
     int n = 0;
-    *exact = false;
-    for (int i = 0; tt__device_count(&n) == TT_OK && i < n && !*exact; i++) {
-        if (tt__device_gpu(&gpu, i) != TT_OK || !tt__has_letters(tt__gpu_text(text, &gpu), name))
+    for (int i = 0; tt__device_count(&n) == TT_OK && i < n && best < TT__GPU_TEXT; i++) {
+        if (tt__device_gpu(&gpu, i) != TT_OK)
             continue;
-        *exact = tt__same_letters(gpu.name, name) || tt__same_letters(text, name);
-        if (*exact || !matching)
+        tt__gpu_match match = tt__gpu_matches(&gpu, name);
+        if (match > best) {
+            best = match;
             *out = gpu;
-        if (is_repeated(gpu.name, i))
+            matching = names->len = 0;
+        } else if (match == TT__GPU_OTHER || match < best) {
             continue;
-        tt__str_addf(names, "%s%s", matching++ ? ", " : "", text);
+        }
+        if (!is_repeated(tt__gpu_text(text, &gpu), i))
+            tt__str_addf(names, "%s%s", matching++ ? ", " : "", text);
     }
+    *exact = best >= TT__GPU_NAME;
     return *exact ? 1 : matching;
 }
 
