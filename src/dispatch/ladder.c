@@ -1,7 +1,8 @@
 /*
  * The look-up ladder. Rungs from the top: a valid winner of this problem, a stale one, the winner of the
  * nearest problem, a winner from another architecture or element size, a template's default. On each rung all
- * layers are asked. The first configuration that is legal for the problem is the answer.
+ * layers are asked. The answer is the first configuration that is legal for the problem, and that is not
+ * known to be wrong for it on this GPU.
  */
 #include "dispatch/ladder.h"
 
@@ -69,13 +70,40 @@ static void note_refused(refusals *r, const tt__template *t, const char *config)
     tt__copy(r->items[r->n++].config, TT__CONFIG_MAX, config);
 }
 
-/* Is the winner's configuration legal for the problem? If its template has changed, the configuration is
- * adapted first. A `proven` one ran here for this problem with this text, so that its geometry is computed
- * only for a plan. */
+/* What gave wrong results or crashed here must not run. A time limit says less: a budget may have shortened
+ * it, and the reference counts. A compiler's failure is left to the plan. */
+static bool is_wrong(const tt__trial *trial) {
+    static const char compiler[] = "its compiler";
+    return trial->status == TT__TRIAL_WRONG_RESULT ||
+           (trial->status == TT__TRIAL_CRASHED && strncmp(trial->reason, compiler, strlen(compiler)) != 0);
+}
+
+/* Is it known to be wrong for this very problem on this GPU? *trial says why. */
+static tt_status was_wrong(const query *q, const tt__template *t, const char *config, tt__trial *trial,
+                           bool *wrong) {
+    bool found = false;
+    for (tt__layer layer = 0; layer < TT__LAYER_SHIPPED && !found; layer++) {
+        tt__store *store = tt__layer_store(q->asked.ctx, layer);
+        int64_t problem_id = -1;
+        if (store && q->asked.gpu_ids[layer] >= 0)
+            TT_TRY(tt__store_known_problem(store, q->asked.problem, &problem_id));
+        if (problem_id >= 0)
+            TT_TRY(tt__store_last_trial(store, q->asked.gpu_ids[layer], problem_id, t->kernel, t->hash,
+                                        config, q->driver, trial, &found));
+    }
+    *wrong = found && is_wrong(trial);
+    return TT_OK;
+}
+
+/* Is the winner's configuration legal for the problem, and not known to be wrong? If its template has
+ * changed, the configuration is adapted first. A `proven` one ran here for this problem with this text, so
+ * that its geometry is computed only for a plan. */
 static tt_status legal(const query *q, const tt__winner *w, bool proven, tt__candidate *out, bool *yes) {
     size_t choice[TT__PARAMS_MAX];
     char adapted[TT__CONFIG_MAX];
     const tt__template *t = tt__template_set_find(q->templates, w->kernel);
+    tt__trial trial;
+    bool wrong;
     *yes = false;
     if (!t || !tt__template_does(t, q->asked.problem))
         return TT_OK;
@@ -95,6 +123,10 @@ static tt_status legal(const query *q, const tt__winner *w, bool proven, tt__can
     if (was_refused(q->refused, t, config))
         return TT_OK;
     TT_TRY(is_legal(tt__space_resolve(out, t, q->asked.gpu, q->asked.problem, config), yes));
+    if (*yes && !proven) {
+        TT_TRY(was_wrong(q, t, out->config, &trial, &wrong));
+        *yes = !wrong;
+    }
     if (!*yes)
         note_refused(q->refused, t, config);
     return TT_OK;
@@ -297,30 +329,13 @@ static tt_status fall_back(const query *q) {
     return TT_OK;
 }
 
-/* What gave wrong results or crashed here must not run. A time limit says less: a budget may have shortened
- * it, and the reference counts. A compiler's failure is left to the plan. */
-static bool is_wrong(const tt__trial *trial) {
-    static const char compiler[] = "its compiler";
-    return trial->status == TT__TRIAL_WRONG_RESULT ||
-           (trial->status == TT__TRIAL_CRASHED && strncmp(trial->reason, compiler, strlen(compiler)) != 0);
-}
-
 static tt_status check_default(const query *q) {
     const tt_choice *c = q->choice;
-    const tt__template *t = tt__template_set_find(q->templates, c->kernel);
     tt__trial trial;
     char text[TT__PROBLEM_TEXT_MAX];
-    bool found = false;
-    for (tt__layer layer = 0; layer < TT__LAYER_SHIPPED && !found; layer++) {
-        tt__store *store = tt__layer_store(q->asked.ctx, layer);
-        int64_t problem_id = -1;
-        if (store && q->asked.gpu_ids[layer] >= 0)
-            TT_TRY(tt__store_known_problem(store, q->asked.problem, &problem_id));
-        if (problem_id >= 0)
-            TT_TRY(tt__store_last_trial(store, q->asked.gpu_ids[layer], problem_id, c->kernel, t->hash,
-                                        c->config, q->driver, &trial, &found));
-    }
-    if (!found || !is_wrong(&trial))
+    bool wrong;
+    TT_TRY(was_wrong(q, tt__template_set_find(q->templates, c->kernel), c->config, &trial, &wrong));
+    if (!wrong)
         return TT_OK;
     return tt__fail(TT_E_NO_WINNER,
                     "the %s of %s has no winner on %s, and its default failed when it was tuned: %s %s: %s: "
@@ -360,15 +375,9 @@ tt_status tt__ladder(tt_ctx *ctx, const tt__template_set *templates, const tt__g
     }
     for (int anything = 0; anything < 2 && !done && !ctx->locked; anything++)
         TT_TRY(try_near(&q, anything, &done));
-    if (!done)
+    if (!done) {
         TT_TRY(fall_back(&q));
-    if (choice->match == TT_MATCH_DEFAULT) {
-        tt_status status = check_default(&q);
-        if (status == TT_E_NO_WINNER && done) { /* it is the default of something near */
-            TT_TRY(fall_back(&q));
-            status = check_default(&q);
-        }
-        TT_TRY(status);
+        TT_TRY(check_default(&q));
     }
     choice->unverified = p->unverified; /* an unverified kernel shares no winners with others */
     return TT_OK;

@@ -56,6 +56,57 @@ static void layers_answer_in_order(void **state) {
     unsetenv("TILETUNE_SYSTEM_DB");
 }
 
+/* Stores that small_config was tried here for a problem. */
+static void try_small(const char *path, const tt__problem *p, tt__trial_status status) {
+    const tt__env env = {"580.159.04", "13.0", TT__METHOD};
+    const tt__trial trial = {.status = status, .time_us = 50};
+    tt_ctx *ctx = ctx_of(":memory:", NULL);
+    const tt__template *t = tt__template_set_find(&ctx->templates, "transpose_tiled");
+    tt__store *s = must_open(path);
+    int64_t gpu_id, problem, config, run;
+    assert_ok(tt__template_read(&t));
+    assert_ok(tt__store_gpu(s, &h800, &gpu_id));
+    assert_ok(tt__store_problem(s, p, &problem));
+    assert_ok(tt__store_config(s, t->kernel, t->op, t->hash, small_config, &config));
+    assert_ok(tt__store_run_begin(s, gpu_id, &env, "measured", &run));
+    assert_ok(tt__store_trial_put(s, run, problem, config, TT__STAGE_SCREEN, &trial));
+    tt__store_close(&s);
+    tt_close(&ctx);
+}
+
+/* A configuration that was wrong for this problem is not the answer, wherever it won. */
+static void what_was_wrong_here_is_no_answer(void **state) {
+    (void)state;
+    tt__gpu other = h800;
+    strcpy(other.name, "NVIDIA H800 PCIe");
+    const struct {
+        tt_match match;
+        const tt__gpu *gpu;
+        int64_t side;
+        const char *hash;
+    } cases[] = {
+        {TT_MATCH_STALE, &h800, 3000, "0123"},
+        {TT_MATCH_NEAREST, &h800, 2900, NULL},
+        {TT_MATCH_OTHER_GPU, &other, 3000, NULL},
+    };
+    const char *user = in_dir("wrong.db");
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        tt__problem asked = square(3000), won = square(cases[i].side);
+        remove(user);
+        crown_in(user, cases[i].gpu, &won, cases[i].hash, small_config, 50);
+        for (int wrong = 0; wrong < 2; wrong++) {
+            try_small(user, &asked, wrong ? TT__TRIAL_WRONG_RESULT : TT__TRIAL_OK);
+            tt_ctx *ctx = ctx_of(user, h800.name);
+            tt_choice c = best(ctx, &asked);
+            if (wrong)
+                assert_string_not_equal(c.layer, "user");
+            else
+                assert_int_equal(c.match, cases[i].match);
+            tt_close(&ctx);
+        }
+    }
+}
+
 static void a_bad_system_store(void **state) {
     (void)state;
     tt_ctx *ctx;
@@ -152,8 +203,8 @@ static void a_lock_file_answers_alone(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        TEST(layers_answer_in_order),  TEST(a_bad_system_store),        TEST(warm_and_cold),
-        TEST(answers_do_not_grow_old), TEST(a_lock_file_answers_alone),
+        TEST(layers_answer_in_order), TEST(what_was_wrong_here_is_no_answer), TEST(a_bad_system_store),
+        TEST(warm_and_cold),          TEST(answers_do_not_grow_old),          TEST(a_lock_file_answers_alone),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
