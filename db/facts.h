@@ -24,7 +24,7 @@ typedef tt_status (*tt__energy_fn)(void *user, const char *kernel, const char *c
                                    const tt__energy *energy);
 tt_status tt__store_energies(tt__store *s, int64_t gpu_id, int64_t problem_id, tt__energy_fn fn, void *user);
 
-/* A problem that was tried and has no winner. */
+/* A problem that was tried and has no winner, or only one from before an upgrade after which all failed. */
 typedef struct tt__unsolved {
     tt__gpu gpu;
     tt__problem problem;

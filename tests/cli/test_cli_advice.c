@@ -42,6 +42,12 @@ static void after_a_run_without_winners(void **state) {
              "$TUNE --kernel large.cu --problem n=64 --problem n=128 --db a.db 2>/dev/null");
     assert_null(strstr(r.out, "Next"));
     run_free(&r);
+    /* The winner of an older driver does not hide what fails under this one. */
+    expect(0, "Winners are in", "$TUNE --kernel large.cu --problem n=64 --db u.db");
+    expect(1, "\nNext: \"tune report --db u.db",
+           "HOSTCUDA_DRIVER_VERSION=13010 HOSTCUDA_FAULTS=kernel=k:launch_error "
+           "$TUNE --kernel large.cu --problem n=64 --db u.db");
+    expect(0, "", "$TUNE report --db u.db --output u.html && grep -q 'launch_error: ' u.html");
 }
 
 /* Each command that is suggested, after its words, is run as it stands. */

@@ -1,6 +1,7 @@
 /* Peaks, operations and energies in the store, and problems without a winner. */
 #include "store_fixture.h"
 
+#include "db/conn.h"
 #include "db/facts.h"
 #include "db/merge.h"
 #include "db/prune.h"
@@ -180,6 +181,23 @@ static void lists_the_unsolved(void **state) {
     assert_ok(tt__store_winner_put(s, id.run, id.problem, id.config, &w));
     assert_ok(tt__store_unsolved(s, 0, NULL, count, &f));
     assert_int_equal(f.n, 1);
+
+    int64_t before, again, upgraded, other; /* only what came after the winner, and not under its driver */
+    assert_ok(tt__run_add(s, id.gpu, &env2, "measured", 1, &(tt__origin){.who = ""}, &before));
+    assert_ok(tt__store_run_begin(s, id.gpu, &env1, "measured", &again));
+    assert_ok(tt__store_trial_put(s, before, id.problem, id.config, TT__STAGE_SCREEN, &t));
+    assert_ok(tt__store_trial_put(s, again, id.problem, id.config, TT__STAGE_SCREEN, &t));
+    assert_ok(tt__store_unsolved(s, 0, NULL, count, &f));
+    assert_int_equal(f.n, 1);
+    assert_ok(tt__store_run_begin(s, id.gpu, &env2, "measured", &upgraded));
+    assert_ok(tt__store_trial_put(s, upgraded, id.problem, id.config, TT__STAGE_SCREEN, &t));
+    assert_ok(tt__store_unsolved(s, 0, NULL, count, &f));
+    assert_int_equal(f.n, 2);
+    assert_ok(tt__store_config(s, "other", "transpose", "abcd", "A=1", &other));
+    assert_ok(
+        tt__store_trial_put(s, upgraded, id.problem, other, TT__STAGE_SCREEN, &(tt__trial){.time_us = 50}));
+    assert_ok(tt__store_unsolved(s, 0, NULL, count, &f)); /* one passes: its finals may be to come */
+    assert_int_equal(f.n, 2);
     tt__store_close(&s);
 }
 
