@@ -3,8 +3,10 @@
  */
 #include <math.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "base/clean.h"
+#include "base/number.h"
 #include "tuner/tune.h"
 #include "tuner/widen.h"
 
@@ -123,6 +125,21 @@ static bool ended_alone(const takeover *t) {
     return tried;
 }
 
+/* Did it exceed a shorter limit than this run's? Only its reason says which, and rounded. */
+static bool may_pass_now(const tt__session *s, const tt__trial *trial) {
+    const struct {
+        const char *begins;
+        double limit_s;
+    } limits[] = {{TT__RAN_LONGER, s->trial_timeout_s}, {TT__COMPILED_LONGER, s->compile_timeout_s}};
+    const bool searches = !s->opts->replay && !s->call->only_finals && !s->call->stored;
+    for (size_t i = 0; searches && trial->status == TT__TRIAL_TIMEOUT && i < TT__COUNT(limits); i++) {
+        const size_t n = strlen(limits[i].begins);
+        if (strncmp(trial->reason, limits[i].begins, n) == 0)
+            return limits[i].limit_s > 1.0001 * tt__strtod(trial->reason + n, NULL);
+    }
+    return false;
+}
+
 static tt_status take_over(void *user, const tt__trial_row *row) {
     takeover *t = user;
     tt__search *search = t->search;
@@ -130,6 +147,8 @@ static tt_status take_over(void *user, const tt__trial_row *row) {
         return TT_OK; /* of another machine, and no evidence for this one */
     if (t->s->opts->force && row->run_id != t->s->run_id && !t->collects)
         return TT_OK; /* it is measured again, but once in a run: sizes may share a copy */
+    if (may_pass_now(t->s, row->trial) && !t->collects)
+        return TT_OK;
     if (t->collects)
         return collect(t, row);
     const int64_t i = tt__strategy_next_member(&search->space, row->kernel, row->config, &t->at);

@@ -34,7 +34,8 @@ typedef struct tt__session {
     size_t kind, n_kinds; /* of GPUs, one after the other; each has all problems */
     size_t at_problem, n_ended, n_problems;
     double started_s, end_s; /* end_s: end of the budget, or INFINITY */
-    tt__winners elsewhere;   /* winners of earlier runs, where a search may start */
+    double trial_timeout_s, compile_timeout_s;
+    tt__winners elsewhere; /* winners of earlier runs, where a search may start */
 } tt__session;
 
 /* These call opts->on_progress and opts->on_message, if set. */

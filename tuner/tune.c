@@ -260,8 +260,8 @@ static tt_status open_backend(tt__session *s) {
                                .devices = s->devices,
                                .n_devices = s->n_gpus,
                                .jobs = opts->jobs,
-                               .trial_timeout_s = timeout_s(opts, opts->trial_timeout_s, 10, 1, 0.25),
-                               .compile_timeout_s = timeout_s(opts, opts->compile_timeout_s, 60, 10, 0.5),
+                               .trial_timeout_s = s->trial_timeout_s,
+                               .compile_timeout_s = s->compile_timeout_s,
                                .needed_timeout_s = timeout_s(opts, opts->compile_timeout_s, 60, 60, 0.5),
                                .store = s->store,
                                .trace = s->trace,
@@ -410,6 +410,8 @@ tt_status tt__tune(tt_report **out, tt_ctx *ctx, const tt__tune_call *call, cons
                            .n_problems = call->n,
                            .started_s = started_s,
                            .end_s = opts->budget_s > 0 ? started_s + opts->budget_s : INFINITY,
+                           .trial_timeout_s = timeout_s(opts, opts->trial_timeout_s, 10, 1, 0.25),
+                           .compile_timeout_s = timeout_s(opts, opts->compile_timeout_s, 60, 10, 0.5),
                            .call = call};
     if (status == TT_OK && opts->strategy)
         status = tt__strategy_find(&session.strategy, opts->strategy);

@@ -55,6 +55,35 @@ static void test_effort_goes_on(void **state) {
     run_free(&r);
 }
 
+/* What was given up is tried again only if it has longer than it had. */
+static void test_longer_limits(void **state) {
+    (void)state;
+    static const struct {
+        const char *limit, *faults;
+    } cases[] = {{"trial", "kernel=k,B=64:hang"}, {"compile", "kernel=k,B=64:compile_hang"}};
+    static const struct {
+        int limit_s;
+        const char *failed;
+    } runs[] = {{3, ", 1 failed, "}, {3, ", 1 failed, "}, {30, ", 0 failed, "}};
+    write_in(folder, "k.cu",
+             "//@ kernel k\n//@ problem n 64\n//@ buffer y u32 n out\n//@ param B 32 64\n"
+             "//@ block B\n//@ grid n / B\n//@ args y\n//@ default B=32\n"
+             "//@ reference r\n//@ block 64\n//@ grid 1\n//@ args y\n"
+             "extern \"C\" __global__ void k(unsigned *y) { y[blockIdx.x * B + threadIdx.x] = 2; }\n"
+             "extern \"C\" __global__ void r(unsigned *y) { y[threadIdx.x] = 2; }\n");
+    for (size_t i = 0; i < 6; i++) {
+        char line[256];
+        run_result r;
+        snprintf(line, sizeof line, "--kernel %s/k.cu --%s-timeout %d --db %s/%s.db", folder,
+                 cases[i / 3].limit, runs[i % 3].limit_s, folder, cases[i / 3].limit);
+        run_tune_faulty(&r, i % 3 ? "" : cases[i / 3].faults, line);
+        assert_code(&r, 0);
+        assert_has(&r, r.out, "2 of 2 configurations tried");
+        assert_has(&r, r.out, runs[i % 3].failed);
+        run_free(&r);
+    }
+}
+
 /* A budget in whole seconds that suffices to find a winner for these sizes. It is `least_s`, or four times
  * what a few trials take now if the machine is busy. */
 static double enough_s(const char *sizes, double least_s) {
@@ -299,6 +328,7 @@ static void test_trace(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_effort_goes_on),
+        cmocka_unit_test(test_longer_limits),
         cmocka_unit_test(test_budget),
         cmocka_unit_test(test_budget_and_a_compiler_that_hangs),
         cmocka_unit_test(test_long_launches),

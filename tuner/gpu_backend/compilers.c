@@ -9,6 +9,7 @@
 #include "tuner/ahead.h"
 #include "tuner/checker.h"
 #include "tuner/gpu_backend/gpus.h"
+#include "tuner/limits.h"
 
 /* The list from which one more compiler may take work, or NULL. */
 static tt__ahead *work_ahead(const tt__loop *l) {
@@ -118,7 +119,7 @@ tt_status tt__loop_lost_compiler(tt__loop *l, const tt__event *e) {
     l->compiling[e->worker] = NULL;
     if (timeout) {
         cubin->compile_ms = compile_timeout_s(l, cubin) * 1e3;
-        tt__format(reason, sizeof reason, "compiled longer than %g s", compile_timeout_s(l, cubin));
+        tt__format(reason, sizeof reason, TT__COMPILED_LONGER "%g s", compile_timeout_s(l, cubin));
     } else
         snprintf(reason, sizeof reason, "its compiler %s", e->reason);
     tt__timeline_lost(&l->timeline, e->worker, tt__cubin_kernel(cubin), cubin->config, reason);

@@ -8,6 +8,7 @@
 #include "base/clock.h"
 #include "base/number.h"
 #include "tuner/gpu_backend/finals.h"
+#include "tuner/limits.h"
 
 void tt__loop_drop_gpu(tt__loop *l, size_t gpu) {
     l->gpus[gpu].state = TT__ARRAYS_CLOSED;
@@ -229,7 +230,7 @@ tt_status tt__loop_lost_gpu(tt__loop *l, const tt__event *e) {
     if (j->state != TT__JOB_TRYING || j->gpu != e->worker)
         return tt__fail(TT_E_IO, "the GPU worker %s", e->reason);
     if (timeout)
-        tt__format(reason, sizeof reason, "ran longer than %g s", l->opts.trial_timeout_s);
+        tt__format(reason, sizeof reason, TT__RAN_LONGER "%g s", l->opts.trial_timeout_s);
     else
         snprintf(reason, sizeof reason, "its GPU worker %s", e->reason);
     tt__timeline_lost(&l->timeline, e->worker, j->c->t->kernel, j->c->config, reason);
