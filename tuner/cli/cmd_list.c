@@ -2,13 +2,21 @@
  * `tune list`: lists the winners in the store, and whether each is valid. Drivers are compared only for GPUs
  * in this machine. Templates are compared if they are built in or named with --template.
  */
+#include <stdlib.h>
 #include <string.h>
 
+#include "base/grow.h"
 #include "base/json.h"
 #include "template/problem_text.h"
 #include "tuner/cli/judge.h"
 #include "tuner/cli/options.h"
 #include "tuner/cli/table.h"
+
+/* A file of a user, by its text. */
+typedef struct file {
+    char op[TT__NAME_MAX], text[TT__HASH_SIZE];
+    int64_t unix_ms; /* of its last winner */
+} file;
 
 typedef struct listing {
     bool json;
@@ -17,6 +25,8 @@ typedef struct listing {
     char heading[TT__GPU_TEXT_MAX]; /* the GPU of `table` */
     tt__table table;
     tt__json out;
+    size_t n_files;
+    file *files;
 } listing;
 
 static const tt__column columns[] = {
@@ -36,12 +46,40 @@ static void add_json(tt__json *j, const tt__winner *w, const char *when, const c
                    {"copy_fraction", w->copy_fraction, 5}, {"speedup_vs_default", w->speedup_vs_default, 5});
     tt__json_int(j, "trials", w->trials);
     tt__json_int(j, "failed", w->failed);
-    TT__JSON_STRINGS(j, {"source", w->source}, {"driver", w->env.driver}, {"nvrtc", w->env.nvrtc},
-                     {"date", when}, {"state", *why ? "stale" : "valid"}, {"why", why});
+    TT__JSON_STRINGS(j, {"template", w->hash}, {"source", w->source}, {"driver", w->env.driver},
+                     {"nvrtc", w->env.nvrtc}, {"date", when}, {"state", *why ? "stale" : "valid"},
+                     {"why", why});
     tt__json_close(j, '}');
 }
 
-static void add_row(tt__table *t, const tt__winner *w, const char *when, const char *why) {
+static tt_status note_file(void *user, const tt__winner *w) {
+    listing *l = user;
+    const tt__problem *p = &w->problem;
+    if (!*p->text)
+        return TT_OK;
+    file *last = l->n_files ? &l->files[l->n_files - 1] : NULL; /* winners come grouped by file */
+    if (!last || strcmp(last->op, p->op) != 0 || strcmp(last->text, p->text) != 0) {
+        TT_TRY(TT__GROW(l->files, l->n_files));
+        last = &l->files[l->n_files++];
+        *last = (file){.unix_ms = w->unix_ms};
+        tt__copy(last->op, sizeof last->op, p->op);
+        tt__copy(last->text, sizeof last->text, p->text);
+    }
+    last->unix_ms = w->unix_ms > last->unix_ms ? w->unix_ms : last->unix_ms;
+    return TT_OK;
+}
+
+/* Was a kernel of this name tuned later with another text? --template says which text is the present one. */
+static bool is_earlier(const listing *l, const tt__winner *w) {
+    const file *last = NULL;
+    for (size_t i = 0; i < l->n_files; i++)
+        if (strcmp(l->files[i].op, w->problem.op) == 0 && (!last || l->files[i].unix_ms > last->unix_ms))
+            last = &l->files[i];
+    return *w->problem.text && last && strcmp(last->text, w->problem.text) != 0 &&
+           !tt__template_set_find(&l->judge.templates, w->kernel);
+}
+
+static void add_row(tt__table *t, const tt__winner *w, const char *when, const char *why, bool earlier) {
     char problem[TT__PROBLEM_TEXT_MAX];
     const tt__problem *p = &w->problem;
     double gbps = tt__problem_gbps(p, w->time_us);
@@ -53,8 +91,11 @@ static void add_row(tt__table *t, const tt__winner *w, const char *when, const c
     tt__table_cell(t, "%s", tt__cli_percent(w->copy_fraction).text);
     tt__table_cell(t, "%.10s", when);
     const char *mark = strcmp(w->source, "measured") == 0 ? "" : w->source;
-    tt__table_cell(t, "%s%s%s%s%s", *why ? "stale: " : "valid", why, *mark ? " (" : "", mark,
-                   *mark ? ")" : "");
+    tt__table_cell(t, "%s%s%s%s%s",
+                   *why      ? "stale: "
+                   : earlier ? "valid for an earlier text"
+                             : "valid",
+                   why, *mark ? " (" : "", mark, *mark ? ")" : "");
 }
 
 static tt_status flush_table(listing *l) {
@@ -72,7 +113,7 @@ static tt_status add_row_of_gpu(listing *l, const tt__winner *w, const char *whe
         memcpy(l->heading, heading, sizeof heading);
     }
     l->n++;
-    add_row(&l->table, w, when, why);
+    add_row(&l->table, w, when, why, is_earlier(l, w));
     return TT_OK;
 }
 
@@ -100,6 +141,8 @@ static tt_status collect(listing *l, const tt__cli_args *args) {
     if (args->gpu)
         TT_GOTO(tt__store_find_gpu(store, args->gpu, &gpu, &gpu_id));
     TT_GOTO(tt__judge_open(&l->judge, store, args));
+    if (!l->json)
+        TT_GOTO(tt__store_winners(store, 0, 0, NULL, note_file, l));
     TT_GOTO(tt__store_winners(store, gpu_id, 0, NULL, on_winner, l));
 out:
     tt__judge_close(&l->judge);
@@ -125,6 +168,7 @@ static int run(const tt__cli_args *args) {
                l.n_stale, l.n);
     else if (status == TT_OK && l.n == 0)
         fprintf(stderr, "tune: nothing is tuned yet; \"tune --sizes 4096\" would be a start\n");
+    free(l.files);
     tt__table_free(&l.table);
     tt__str_free(&text);
     return tt__cli_fail(status);
