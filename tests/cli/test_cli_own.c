@@ -18,6 +18,7 @@
 #include "run.h"
 #include "write_in.h"
 
+#define REDUCE TT_SOURCE_DIR "/examples/kernels/reduce_sum.cu"
 static const char *folder;
 
 static int enter(void **state) {
@@ -88,8 +89,9 @@ static void test_counts(void **state) {
     write_with("mine.cu", 0, "");
     for (size_t i = 0; i < sizeof says / sizeof *says; i++)
         expect(here, 0, says[i], "check @/mine.cu");
-    expect(here, 0, "\nkernel    sum_parts, the first of 2\nlaunch    grid ",
-           "check " TT_SOURCE_DIR "/examples/kernels/reduce_sum.cu");
+    expect(here, 0, "\nkernel    sum_parts, 1 of 2\nlaunch    grid ", "check " REDUCE);
+    expect(here, 0, "\nkernel    sum_total, 2 of 2\nlaunch    grid 1x1x1, ", "check " REDUCE);
+    expect(here, 0, "{\"kernel\":\"sum_total\",\"grid\":[1,1,1],", "check --json " REDUCE);
     expect(here, 0, "17x35, elem_size=8 on ", "check @/mine.cu --shape 17x35 --dtype f64");
     expect(here, 0, "\n64x64, lds=67 on ", "check @/mine.cu --size 64 --lds 67");
     expect(here, 0,

@@ -104,23 +104,43 @@ static void write_triple(tt__json *j, const char *key, const unsigned *values) {
     tt__json_close(j, ']');
 }
 
-static void write_first(tt__json *j, const tt__examined *e) {
+static void write_launch(tt__json *j, const tt__examined *e, int i) {
+    const tt__compiled *c = &e->compiled[i];
     bool known = !*tt__str_text(&e->not_compiled);
     if (e->space.n) {
-        const tt__candidate *c = &e->space.items[0];
-        tt__json_config(j, "config", c->config);
-        write_triple(j, "grid", c->launch.passes[0].grid);
-        write_triple(j, "block", c->launch.passes[0].block);
-        tt__json_int(j, "shared_bytes", c->launch.passes[0].shared_bytes);
-        if (c->launch.passes[0].early)
+        const tt__pass *p = &e->space.items[0].launch.passes[i];
+        known = known && !p->off;
+        write_triple(j, "grid", p->grid);
+        write_triple(j, "block", p->block);
+        tt__json_int(j, "shared_bytes", p->shared_bytes);
+        if (p->early)
             tt__json_int(j, "early", 1);
-    } else {
-        tt__json_number(j, "config", (double)NAN, 1);
+        if (p->off)
+            tt__json_int(j, "off", 1);
     }
-    tt__json_number(j, "regs", known ? e->needs.regs : (double)NAN, 9);
-    tt__json_number(j, "static_shared_bytes", known ? e->needs.static_shared_bytes : (double)NAN, 9);
-    tt__json_number(j, "stack_bytes", known ? e->needs.stack_bytes : (double)NAN, 9);
-    tt__json_number(j, "occupancy", known && e->resident_blocks >= 0 ? e->occupancy : (double)NAN, 4);
+    tt__json_number(j, "regs", known ? c->needs.regs : (double)NAN, 9);
+    tt__json_number(j, "static_shared_bytes", known ? c->needs.static_shared_bytes : (double)NAN, 9);
+    tt__json_number(j, "stack_bytes", known ? c->needs.stack_bytes : (double)NAN, 9);
+    tt__json_number(j, "occupancy", known && c->resident_blocks >= 0 ? c->occupancy : (double)NAN, 4);
+}
+
+/* Several launches are also in a list, with the first. */
+static void write_first(tt__json *j, const tt__examined *e) {
+    if (e->space.n)
+        tt__json_config(j, "config", e->space.items[0].config);
+    else
+        tt__json_number(j, "config", (double)NAN, 1);
+    write_launch(j, e, 0);
+    if (e->space.n && e->t->n_passes > 1) {
+        tt__json_open(j, "launches", '[');
+        for (int i = 0; i < e->t->n_passes; i++) {
+            tt__json_open(j, NULL, '{');
+            tt__json_string(j, "kernel", e->t->symbols.name[i]);
+            write_launch(j, e, i);
+            tt__json_close(j, '}');
+        }
+        tt__json_close(j, ']');
+    }
     TT__JSON_STRINGS(j, {"not_default", tt__str_text(&e->not_default)},
                      {"not_compiled", tt__str_text(&e->not_compiled)},
                      {"does_not_fit", tt__str_text(&e->misfits)}, {"warnings", tt__str_text(&e->warnings)});

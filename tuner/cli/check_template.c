@@ -138,6 +138,18 @@ static tt_status fit(tt__examined *e, const tt__str *cubin, const tt__candidate 
     return own ? fit_constants(e, cubin) : TT_OK;
 }
 
+static tt_status examine(tt__compiled *out, const tt__examined *e, const tt__str *cubin,
+                         const tt__candidate *c, int i) {
+    const tt__pass *p = &c->launch.passes[i];
+    TT_TRY(tt__cubin_read(&out->needs, tt__str_text(cubin), cubin->len, e->t->symbols.name[i]));
+    tt__block_needs needs = {.threads = (int)tt__pass_threads(p),
+                             .regs = out->needs.regs,
+                             .shared_bytes = out->needs.static_shared_bytes + (int)p->shared_bytes};
+    out->resident_blocks = tt__resident_blocks(e->gpu.cc, &needs);
+    out->occupancy = tt__occupancy(e->gpu.cc, &needs);
+    return TT_OK;
+}
+
 static tt_status compile_one(tt__examined *e, const tt__candidate *c, double timeout_s) {
     tt__str options = {0}, cubin = {0};
     int n;
@@ -147,8 +159,9 @@ static tt_status compile_one(tt__examined *e, const tt__candidate *c, double tim
     if (status == TT_OK)
         status = fit(e, &cubin, c);
     tt__cubins_unfilled(&e->warnings, e->t, cubin.text, cubin.len);
-    if (status == TT_OK)
-        status = tt__cubin_read(&e->needs, tt__str_text(&cubin), cubin.len, e->t->symbols.name[0]);
+    for (int i = 0; status == TT_OK && i < c->launch.n_passes; i++)
+        if (!c->launch.passes[i].off)
+            status = examine(&e->compiled[i], e, &cubin, c, i);
     tt__str_free(&options);
     tt__str_free(&cubin);
     return status;
@@ -161,15 +174,8 @@ static tt_status compile(tt__examined *e, double timeout_s) {
     }
     const tt__candidate *c = &e->space.items[0];
     tt_status status = compile_one(e, c, timeout_s);
-    if (status == TT_OK) {
-        const tt__pass *l = &c->launch.passes[0];
-        tt__block_needs needs = {.threads = (int)tt__pass_threads(l),
-                                 .regs = e->needs.regs,
-                                 .shared_bytes = e->needs.static_shared_bytes + (int)l->shared_bytes};
-        e->resident_blocks = tt__resident_blocks(e->gpu.cc, &needs);
-        e->occupancy = tt__occupancy(e->gpu.cc, &needs);
+    if (status == TT_OK)
         return TT_OK;
-    }
     e->refused = status == TT_E_COMPILE;
     tt__str_add(&e->not_compiled, tt_last_error());
     return status == TT_E_COMPILE || status == TT_E_NO_NVRTC || status == TT_E_UNSUPPORTED ? TT_OK : status;

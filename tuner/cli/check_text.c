@@ -98,30 +98,41 @@ static tt_status print_survey(const tt__examined *e) {
     return tt__table_show(&table);
 }
 
-static void add_needs(tt__table *table, const tt__examined *e) {
-    const tt__cubin_needs *n = &e->needs;
-    tt__table_cell(table, "compiled");
-    if (*tt__str_text(&e->not_compiled)) {
-        tt__table_cell(table, "%s: %s", e->refused ? "FAILED" : "not known",
-                       e->refused ? "the compiler's words are below" : tt__str_text(&e->not_compiled));
-        return;
-    }
+static void add_compiled(tt__table *table, const tt__examined *e, const tt__compiled *c) {
+    const tt__cubin_needs *n = &c->needs;
     tt__str stack = {0};
     tt__str_addf(&stack,
                  "%d bytes of local memory a thread (spilled registers, or arrays indexed at run time)",
                  n->stack_bytes);
-    tt__table_cell(table, "sm_%d: %d registers, %d bytes of static shared memory, %s", e->gpu.cc, n->regs,
-                   n->static_shared_bytes, n->stack_bytes ? tt__str_text(&stack) : "nothing spilled");
+    TT__TABLE_PAIR(table, "compiled", "sm_%d: %d registers, %d bytes of static shared memory, %s", e->gpu.cc,
+                   n->regs, n->static_shared_bytes,
+                   n->stack_bytes ? tt__str_text(&stack) : "nothing spilled");
     tt__str_free(&stack);
     tt__table_cell(table, "occupancy");
-    if (e->resident_blocks > 0)
-        tt__table_cell(table, "%.1f%%: an SM holds %d of these blocks at once", e->occupancy * 100,
-                       e->resident_blocks);
+    if (c->resident_blocks > 0)
+        tt__table_cell(table, "%.1f%%: an SM holds %d of these blocks at once", c->occupancy * 100,
+                       c->resident_blocks);
     else
         tt__table_cell(table, "%s",
-                       e->resident_blocks == 0
+                       c->resident_blocks == 0
                            ? "none: a block needs more registers or shared memory than an SM has"
                            : "not known for this architecture");
+}
+
+static void add_launch(tt__table *table, const tt__examined *e, int i) {
+    const tt__pass *p = &e->space.items[0].launch.passes[i];
+    const unsigned *grid = p->grid, *block = p->block;
+    if (e->t->n_passes > 1)
+        TT__TABLE_PAIR(table, "kernel", "%s, %d of %d", e->t->symbols.name[i], i + 1, e->t->n_passes);
+    if (p->off) {
+        TT__TABLE_PAIR(table, "launch", "none in this configuration");
+        return;
+    }
+    TT__TABLE_PAIR(table, "launch", "grid %ux%ux%u, block %ux%ux%u, %u bytes of dynamic shared memory%s",
+                   grid[0], grid[1], grid[2], block[0], block[1], block[2], p->shared_bytes,
+                   p->early ? ", early" : "");
+    if (!*tt__str_text(&e->not_compiled))
+        add_compiled(table, e, &e->compiled[i]);
 }
 
 static tt_status print_first(const tt__examined *e) {
@@ -132,7 +143,6 @@ static tt_status print_first(const tt__examined *e) {
     if (e->space.n) {
         const tt__candidate *c = &e->space.items[0];
         tt__str derived = {0};
-        const unsigned *grid = c->launch.passes[0].grid, *block = c->launch.passes[0].block;
         tt__table_cell(&table, "%s", *tt__str_text(&e->not_default) ? "first" : "default");
         tt__table_cell(&table, "%s", *c->config ? c->config : "no parameters");
         for (size_t i = 0; i < e->t->n_derived; i++)
@@ -142,12 +152,11 @@ static tt_status print_first(const tt__examined *e) {
         if (derived.len)
             TT__TABLE_PAIR(&table, "derived", "%s", tt__str_text(&derived));
         tt__str_free(&derived);
-        if (e->t->n_passes > 1)
-            TT__TABLE_PAIR(&table, "kernel", "%s, the first of %d", e->t->symbols.name[0], e->t->n_passes);
-        TT__TABLE_PAIR(&table, "launch", "grid %ux%ux%u, block %ux%ux%u, %u bytes of dynamic shared memory%s",
-                       grid[0], grid[1], grid[2], block[0], block[1], block[2],
-                       c->launch.passes[0].shared_bytes, c->launch.passes[0].early ? ", early" : "");
-        add_needs(&table, e);
+        for (int i = 0; i < e->t->n_passes; i++)
+            add_launch(&table, e, i);
+        if (*tt__str_text(&e->not_compiled))
+            TT__TABLE_PAIR(&table, "compiled", "%s: %s", e->refused ? "FAILED" : "not known",
+                           e->refused ? "the compiler's words are below" : tt__str_text(&e->not_compiled));
     }
     printf("\n");
     return tt__table_show(&table);
