@@ -51,6 +51,7 @@ static void accepts(void **state) {
         "//@ constant c i32 4 x\n", /* as the buffer */
         "//@ where n % 1024 = 0\n//@ sample n=1024\n",
         "//@ buffer z i32 n in index n + i\n",
+        "//@ type T f32 f64\n//@ buffer z T iif(T > 4, n, 1) in\n", /* the length is read without the file */
     };
     (void)state;
     for (size_t i = 0; i < COUNT(more); i++) {
