@@ -34,6 +34,12 @@ static void after_a_run_without_winners(void **state) {
     run_free(&r);
     expect(0, "", "$TUNE report --db a.db --output report.html && grep -q 'first wrong element' report.html");
     expect(1, "\nNext: \"tune report --output report.html\" says why", "$TUNE --kernel adds.cu 2>/dev/null");
+    /* A trial that was left out, as recordings have them, is no reason. */
+    expect(
+        1, " 2 screened, 1 wrong_result, 1 skipped; the first: first wrong element",
+        "python3 -c 'import sqlite3; s = sqlite3.connect(\"a.db\"); s.execute(\"UPDATE trial SET status = 6, "
+        "reason = 1 WHERE at_ms = (SELECT min(at_ms) FROM trial WHERE stage = 0)\"); s.commit()' && "
+        "$TUNE show --kernel adds.cu --db a.db 2>&1");
     r = told(1, "Nothing was stored.\n", "$TUNE --kernel adds.cu --db :memory: 2>/dev/null");
     assert_null(strstr(r.out, "Next"));
     run_free(&r);
