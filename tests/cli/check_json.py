@@ -124,6 +124,7 @@ def main():
         look("check", "check", beside, host=True)
         look("check", "check", os.path.join(root, "examples/kernels/saxpy.cu"), host=True)
         look("check", "check", os.path.join(root, "kernel_templates/transpose_tiled.cu"), host=True)
+        look("check", "check", os.path.join(root, "kernel_templates/transpose_rect_panels.cu"), host=True)
         look("doctor", "doctor", "--db", db, host=True, codes=(0, 3, 4))
     wrong = []
     pages = documented()

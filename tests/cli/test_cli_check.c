@@ -108,11 +108,21 @@ static void test_what_is_unused(void **state) {
     }
 }
 
+static void test_what_is_not_launched(void **state) {
+    (void)state;
+    run_result r;
+    run_tune_faulty(&r, "", "check " TT_SOURCE_DIR "/kernel_templates/transpose_rect_panels.cu");
+    assert_code(&r, 0);
+    assert_has(&r, r.out, "panels_last, 4 of 5\nlaunch    none in this configuration\n");
+    run_free(&r);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_constants_that_stay_zero),
         cmocka_unit_test(test_constants_of_another_length),
         cmocka_unit_test(test_what_is_unused),
+        cmocka_unit_test(test_what_is_not_launched),
     };
     return cmocka_run_group_tests(tests, enter, run_leave);
 }
