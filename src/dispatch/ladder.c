@@ -120,7 +120,7 @@ static tt_status legal(const query *q, const tt__winner *w, bool proven, tt__can
         config = adapted;
     }
     *yes = false;
-    if (was_refused(q->refused, t, config))
+    if (!proven && was_refused(q->refused, t, config))
         return TT_OK;
     TT_TRY(is_legal(tt__space_resolve(out, t, q->asked.gpu, q->asked.problem, config), yes));
     if (*yes && !proven) {

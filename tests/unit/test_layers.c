@@ -107,6 +107,30 @@ static void what_was_wrong_here_is_no_answer(void **state) {
     }
 }
 
+/* For a plan, too, a valid winner is the answer that tt_best names, though another layer knows better. */
+static void a_valid_winner_stays_one(void **state) {
+    (void)state;
+    const char *user = in_dir("wrong.db"), *system = in_dir("system.db");
+    tt__problem p = square(3000);
+    tt__candidate candidate;
+    tt_choice c = TT_INIT(tt_choice);
+    int64_t gpu_id;
+    remove(user);
+    remove(system);
+    crown_in(user, &h800, &p, "0123", small_config, 50);
+    try_small(user, &p, TT__TRIAL_WRONG_RESULT);
+    crown_in(system, &h800, &p, NULL, small_config, 60);
+    setenv("TILETUNE_SYSTEM_DB", system, 1);
+    tt_ctx *ctx = ctx_of(user, h800.name);
+    assert_string_equal(best(ctx, &p).layer, "system");
+    assert_ok(tt__store_known_gpu(ctx->store, &h800, &gpu_id));
+    assert_ok(tt__ladder(ctx, &ctx->templates, &h800, gpu_id, &p, &c, &candidate));
+    assert_string_equal(c.layer, "system");
+    assert_string_equal(candidate.config, small_config);
+    tt_close(&ctx);
+    unsetenv("TILETUNE_SYSTEM_DB");
+}
+
 static void a_bad_system_store(void **state) {
     (void)state;
     tt_ctx *ctx;
@@ -203,8 +227,13 @@ static void a_lock_file_answers_alone(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        TEST(layers_answer_in_order), TEST(what_was_wrong_here_is_no_answer), TEST(a_bad_system_store),
-        TEST(warm_and_cold),          TEST(answers_do_not_grow_old),          TEST(a_lock_file_answers_alone),
+        TEST(layers_answer_in_order),
+        TEST(what_was_wrong_here_is_no_answer),
+        TEST(a_valid_winner_stays_one),
+        TEST(a_bad_system_store),
+        TEST(warm_and_cold),
+        TEST(answers_do_not_grow_old),
+        TEST(a_lock_file_answers_alone),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
