@@ -283,8 +283,10 @@
     X(PRUNE_TRIALS_OF_GPU, "DELETE FROM trial WHERE run_id IN (SELECT id FROM run WHERE gpu_id = ?1)") \
     X(PRUNE_TRIALS_BEFORE, "DELETE FROM trial WHERE run_id IN (SELECT id FROM run WHERE started_ms < ?1)" \
         TT__NO_EVIDENCE) \
+    /* A lock file needs the later failures of its winners, too. */ \
     X(PRUNE_TRIALS_OF_TEXT, "DELETE FROM trial WHERE config_id IN (SELECT id FROM config WHERE template_id = ?1)" \
-        TT__NO_EVIDENCE) \
+        " AND NOT EXISTS (SELECT 1 FROM run JOIN winner w ON w.gpu_id = run.gpu_id WHERE run.id = trial.run_id" \
+        " AND w.problem_id = trial.problem_id AND w.config_id = trial.config_id)") \
     X(PRUNE_TRIALS_OF_OTHERS, "DELETE FROM trial WHERE run_id IN (SELECT run.id FROM run JOIN env" \
         " ON env.id = run.env_id WHERE env.library <> ?1)" TT__NO_EVIDENCE) \
     X(PRUNE_LINKS_OF_TEXT, "DELETE FROM cubin_link WHERE template_hash = (SELECT hash FROM template WHERE id = ?1)" \

@@ -266,6 +266,19 @@ static void locks_only_winners(void **state) {
     assert_int_equal(raw_sql(at("lock.db"), "SELECT count(*) FROM config"), 1);
 }
 
+/* What fails under a newer driver is no answer there, as it is none of the store. */
+static void locks_failures_of_winners(void **state) {
+    (void)state;
+    expect(0, "", "$TUNE new k.cu && $TUNE --kernel k.cu --max-trials 2 --db s.db");
+    expect(1, "wrong_result",
+           "export HOSTCUDA_DRIVER_VERSION=13010 HOSTCUDA_FAULTS=kernel=my_saxpy:wrong && "
+           "$TUNE --kernel k.cu --max-trials 2 --db s.db 2>&1");
+    expect(0, "1 winner", "$TUNE lock --output lock.db --db s.db");
+    expect(1, "has no winner for",
+           "HOSTCUDA_DRIVER_VERSION=13010 $TUNE best --kernel k.cu --lock lock.db 2>&1");
+    expect(0, "exact", "$TUNE best --kernel k.cu --lock lock.db");
+}
+
 static void imports_no_store_into_itself(void **state) {
     (void)state;
     expect(0, "", "$TUNE --sizes 33 --max-trials 4 --quiet --db s.db");
@@ -424,6 +437,7 @@ int main(void) {
         TEST_STORE(overwrites_no_store),
         TEST_STORE(traces_only_runs),
         TEST_STORE(locks_only_winners),
+        TEST_STORE(locks_failures_of_winners),
         TEST_STORE(imports_no_store_into_itself),
         TEST_STORE(lists_each_gpu_once),
         TEST_STORE(answers_for_its_own_instance),
