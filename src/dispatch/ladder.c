@@ -103,7 +103,7 @@ static tt_status legal(const query *q, const tt__winner *w, bool proven, tt__can
     char adapted[TT__CONFIG_MAX];
     const tt__template *t = tt__template_set_find(q->templates, w->kernel);
     tt__trial trial;
-    bool wrong;
+    bool wrong = false;
     *yes = false;
     if (!t || !tt__template_does(t, q->asked.problem))
         return TT_OK;
@@ -124,7 +124,9 @@ static tt_status legal(const query *q, const tt__winner *w, bool proven, tt__can
         return TT_OK;
     TT_TRY(is_legal(tt__space_resolve(out, t, q->asked.gpu, q->asked.problem, config), yes));
     if (*yes && !proven) {
-        TT_TRY(was_wrong(q, t, out->config, &trial, &wrong));
+        tt_status known = was_wrong(q, t, out->config, &trial, &wrong);
+        if (known != TT_OK && known != TT_E_DB) /* damaged trials do not cost the winner */
+            return known;
         *yes = !wrong;
     }
     if (!*yes)
@@ -337,12 +339,12 @@ static tt_status check_default(const query *q) {
     TT_TRY(was_wrong(q, tt__template_set_find(q->templates, c->kernel), c->config, &trial, &wrong));
     if (!wrong)
         return TT_OK;
-    return tt__fail(TT_E_NO_WINNER,
-                    "the %s of %s has no winner on %s, and its default failed when it was tuned: %s %s: %s: "
-                    "%s: %s; --force (tt_tune_opts.force) measures it again",
-                    q->asked.problem->op, tt__problem_text(text, q->asked.problem), q->asked.gpu->name,
-                    c->kernel, c->config, tt__trial_status_name(trial.status), trial.reason,
-                    tt__trial_advice(trial.status));
+    return tt__fail(
+        TT_E_NO_WINNER,
+        "the %s of %s has no winner on %s, and its default failed when it was tuned: %s %s: %s: "
+        "%s: %s; --force (tt_tune_opts.force) measures it again",
+        q->asked.problem->op, tt__problem_text(text, q->asked.problem), q->asked.gpu->name, c->kernel,
+        c->config, tt__trial_status_name(trial.status), trial.reason, tt__trial_advice(trial.status));
 }
 
 tt_status tt__ladder(tt_ctx *ctx, const tt__template_set *templates, const tt__gpu *gpu, int64_t gpu_id,

@@ -104,6 +104,10 @@ static void what_was_wrong_here_is_no_answer(void **state) {
                 assert_int_equal(c.match, cases[i].match);
             tt_close(&ctx);
         }
+        raw_sql(user, "UPDATE trial SET status = 0, samples = x'80'"); /* damaged: not known */
+        tt_ctx *ctx = ctx_of(user, h800.name);
+        assert_int_equal(best(ctx, &asked).match, cases[i].match);
+        tt_close(&ctx);
     }
 }
 
