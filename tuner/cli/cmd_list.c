@@ -141,8 +141,10 @@ static tt_status collect(listing *l, const tt__cli_args *args) {
     if (args->gpu)
         TT_GOTO(tt__store_find_gpu(store, args->gpu, &gpu, &gpu_id));
     TT_GOTO(tt__judge_open(&l->judge, store, args));
-    if (!l->json)
-        TT_GOTO(tt__store_winners(store, 0, 0, NULL, note_file, l));
+    if (!l->json) /* a damaged row of another GPU costs only the word for a text */
+        status = tt__store_winners(store, 0, 0, NULL, note_file, l);
+    if (status != TT_OK && status != TT_E_DB)
+        goto out;
     TT_GOTO(tt__store_winners(store, gpu_id, 0, NULL, on_winner, l));
 out:
     tt__judge_close(&l->judge);
