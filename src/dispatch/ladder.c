@@ -341,7 +341,7 @@ static tt_status check_default(const query *q) {
         return TT_OK;
     return tt__fail(
         TT_E_NO_WINNER,
-        "the %s of %s has no winner on %s, and its default failed when it was tuned: %s %s: %s: "
+        "the %s of %s has no winner that may run on %s, and its default failed when it was tuned: %s %s: %s: "
         "%s: %s; --force (tt_tune_opts.force) measures it again",
         q->asked.problem->op, tt__problem_text(text, q->asked.problem), q->asked.gpu->name, c->kernel,
         c->config, tt__trial_status_name(trial.status), trial.reason, tt__trial_advice(trial.status));

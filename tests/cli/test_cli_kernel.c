@@ -320,7 +320,7 @@ static void test_edited_files(void **state) {
            "best --kernel @/edited.cu --problem number_of_elements=1000 --db @/d.db");
     expect(0, "match          exact", "best --kernel @/d.cu --problem number_of_elements=1000 --db @/d.db");
     expect(0, "is whole: 1 GPU, 4 winners", "check --db @/d.db");
-    expect(0, "valid for an earlier text\n|  valid\n", "list --db @/d.db");
+    expect(0, "valid for another text\n|  valid\n", "list --db @/d.db");
     /* A header is a part of the text. */
     write_in(folder, "part.h", "#pragma once\n#define HALF 2\n");
     write_doubles("parted.cu", "parted", REFERENCE "#include \"part.h\"\n");

@@ -93,7 +93,7 @@ static void add_row(tt__table *t, const tt__winner *w, const char *when, const c
     const char *mark = strcmp(w->source, "measured") == 0 ? "" : w->source;
     tt__table_cell(t, "%s%s%s%s%s",
                    *why      ? "stale: "
-                   : earlier ? "valid for an earlier text"
+                   : earlier ? "valid for another text"
                              : "valid",
                    why, *mark ? " (" : "", mark, *mark ? ")" : "");
 }
