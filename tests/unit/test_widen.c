@@ -73,6 +73,33 @@ static void test_a_sample_has_what_is_stored(void **state) {
     bench_close(&b);
 }
 
+/* Shards do not try each other's timeouts again, however long the limit is now. */
+static void test_a_timeout_is_in_no_other_part(void **state) {
+    (void)state;
+    bench b;
+    tt__search some;
+    tt__candidate c;
+    const tt__trial trial = {.status = TT__TRIAL_TIMEOUT, .reason = TT__RAN_LONGER "1 s"};
+    bench_open(&b, false);
+    b.f.t[2] = field_template(vast);
+    b.set = (tt__template_set){1, &b.f.t[2]};
+    b.s.trial_timeout_s = 10;
+    assert_ok(tt__search_open(&b.s, &b.f.problem, &tt__no_limits, &some));
+    assert_ok(tt__space_resolve(&c, b.f.t[2], &b.s.gpu, &b.f.problem, stored));
+    assert_ok(tt__session_store(&b.s, some.problem_id, &c, TT__STAGE_SCREEN, &trial));
+    tt__search_close(&some);
+    for (int k = 0; k < 3; k++) { /* the whole, and two parts */
+        b.call.part = (tt__space_part){k ? k - 1 : 0, k ? 2 : 0};
+        assert_ok(tt__search_open(&b.s, &b.f.problem, &tt__no_limits, &some));
+        int64_t at = tt__strategy_member(&some.space, "vast", stored);
+        assert_int_equal(at == TT__NOTHING, k > 0);
+        if (k == 0)
+            assert_int_equal(some.known[at], TT__UNTRIED);
+        tt__search_close(&some);
+    }
+    bench_close(&b);
+}
+
 /* After an update of the driver no trial counts. The stored winner competes all the same. */
 static void test_a_sample_has_the_winner(void **state) {
     (void)state;
@@ -100,6 +127,7 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_inserts),
         cmocka_unit_test(test_a_sample_has_what_is_stored),
+        cmocka_unit_test(test_a_timeout_is_in_no_other_part),
         cmocka_unit_test(test_a_sample_has_the_winner),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
