@@ -93,7 +93,7 @@ static tt_status ran_later(tt__store *s, const search *f, int64_t id, bool *yes)
 }
 
 static tt_status consider(tt__store *s, search *f, const char *wanted, const tt__gpu *gpu, int64_t id) {
-    char text[TT__GPU_TEXT_MAX], listed[TT__GPU_TEXT_MAX + 4];
+    char text[TT__GPU_TEXT_MAX], best[TT__GPU_TEXT_MAX], listed[TT__GPU_TEXT_MAX + 4];
     snprintf(listed, sizeof listed, ", %s,", tt__gpu_text(text, gpu));
     if (!strstr(tt__str_text(&f->names), listed))
         tt__str_add(&f->names, listed + (f->names.len > 0));
@@ -103,7 +103,8 @@ static tt_status consider(tt__store *s, search *f, const char *wanted, const tt_
         f->ambiguous = false;
     else if (match == TT__GPU_OTHER || match < f->match)
         return TT_OK;
-    else if (match == TT__GPU_TEXT || tt__same_letters(f->best.name, gpu->name))
+    else if (tt__same_letters(f->best.name, gpu->name) ||
+             tt__same_letters(tt__gpu_text(best, &f->best), text))
         TT_TRY(ran_later(s, f, id, &better));
     else
         f->ambiguous = true;

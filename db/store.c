@@ -124,7 +124,8 @@ static int connect(tt__store *s, const char *name, int flags) {
         return SQLITE_NOMEM;
     if (rc != SQLITE_OK)
         return rc;
-    /* What is refused stays as it is: a log is kept. Without one, SQLite removes the files that it makes. */
+    /* What is refused stays as it is: a log is kept. Without one, SQLite removes the files that it makes, if
+     * it may write. */
     sqlite3_db_config(s->db, SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, tt__path_has(s->path, "-wal"), NULL);
     /* The file may come from anywhere, and must not be able to run anything. */
     sqlite3_db_config(s->db, SQLITE_DBCONFIG_DEFENSIVE, 1, NULL);

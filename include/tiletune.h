@@ -399,7 +399,7 @@ typedef struct tt_result {
 } tt_result;
 
 typedef struct tt_report {
-    char gpu[96]; /* "A, B" for several kinds: results are in this order */
+    char gpu[96]; /* "A, B" for several kinds: results are in this order. "..." ends a long text */
     char driver[32], nvrtc[16];
     double wall_s;
     size_t n_results;

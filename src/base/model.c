@@ -13,6 +13,7 @@ const char *tt__gpu_text(char out[static TT__GPU_TEXT_MAX], const tt__gpu *gpu) 
 
 void tt__gpu_set_text(tt__gpu *gpu, const char *text) {
     const char *mig = strstr(text, " MIG ");
+    mig = mig == text ? NULL : mig; /* no name is empty */
     size_t size = mig ? (size_t)(mig - text) + 1 : sizeof gpu->name;
     tt__copy(gpu->name, size < sizeof gpu->name ? size : sizeof gpu->name, text);
     tt__copy(gpu->mig, sizeof gpu->mig, mig ? mig + strlen(" MIG ") : "");
@@ -20,11 +21,13 @@ void tt__gpu_set_text(tt__gpu *gpu, const char *text) {
 
 tt__gpu_match tt__gpu_matches(const tt__gpu *gpu, const char *words) {
     char text[TT__GPU_TEXT_MAX];
-    return tt__same_letters(tt__gpu_text(text, gpu), words) ? TT__GPU_TEXT
-           : tt__same_letters(gpu->name, words)             ? TT__GPU_NAME
-           : tt__has_letters(gpu->name, words)              ? TT__GPU_PART
-           : tt__has_letters(text, words)                   ? TT__GPU_TEXT_PART
-                                                            : TT__GPU_OTHER;
+    tt__gpu parts; /* earlier versions stored the text of an imported GPU as its name */
+    tt__gpu_set_text(&parts, tt__gpu_text(text, gpu));
+    return tt__same_letters(text, words)         ? TT__GPU_TEXT
+           : tt__same_letters(parts.name, words) ? TT__GPU_NAME
+           : tt__has_letters(parts.name, words)  ? TT__GPU_PART
+           : tt__has_letters(text, words)        ? TT__GPU_TEXT_PART
+                                                 : TT__GPU_OTHER;
 }
 
 const char *tt__trial_status_name(tt__trial_status s) {

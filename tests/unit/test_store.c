@@ -55,6 +55,10 @@ static void knows_gpus(void **state) {
     strcat(named.name, " MIG 1g.10gb");
     assert_ok(tt__store_gpu(s, &named, &other));
     assert_ok(tt__store_find_gpu(s, named.name, &got, &same)); /* two of one text are not ambiguous */
+    assert_ok(tt__store_find_gpu(s, "mig 1g", &got, &same));   /* nor by a part: the one that ran last */
+    assert_string_equal(got.mig, "1g.10gb");
+    tt__gpu_set_text(&got, " MIG 1g");
+    assert_string_equal(got.name, " MIG 1g"); /* no name is empty */
 
     strcpy(gpu.name, "NVIDIA H100");
     assert_ok(tt__store_gpu(s, &gpu, &other));

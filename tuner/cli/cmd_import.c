@@ -19,7 +19,7 @@ static bool is_repeated(const char *text, int device) {
     return false;
 }
 
-/* Looks in this machine. Returns how many texts match best. A whole name is the only one: *exact. */
+/* Looks in this machine. Returns how many texts match best. *exact: it is the only one of a whole name. */
 static size_t find_here(const char *name, tt__gpu *out, bool *exact, tt__str *names) {
     tt__gpu gpu;
     tt__gpu_match best = TT__GPU_OTHER;
@@ -40,8 +40,8 @@ static size_t find_here(const char *name, tt__gpu *out, bool *exact, tt__str *na
         if (!is_repeated(tt__gpu_text(text, &gpu), i))
             tt__str_addf(names, "%s%s", matching++ ? ", " : "", text);
     }
-    *exact = best >= TT__GPU_NAME;
-    return *exact ? 1 : matching;
+    *exact = best >= TT__GPU_NAME && matching == 1;
+    return matching;
 }
 
 /* The GPU: one that "tune show --gpu" knows, one in this machine, or a name with --cc. */
