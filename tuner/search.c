@@ -147,7 +147,7 @@ static tt_status take_over(void *user, const tt__trial_row *row) {
         return TT_OK; /* of another machine, and no evidence for this one */
     if (t->s->opts->force && row->run_id != t->s->run_id && !t->collects)
         return TT_OK; /* it is measured again, but once in a run: sizes may share a copy */
-    if (may_pass_now(t->s, row->trial) && (!t->collects || search->part.of))
+    if (may_pass_now(t->s, row->trial) && (!t->collects || (search->part.of && !t->s->opts->force)))
         return TT_OK; /* a shard's sample does not take in what is another's to try again */
     if (t->collects)
         return collect(t, row);

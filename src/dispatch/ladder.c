@@ -78,21 +78,30 @@ static bool is_wrong(const tt__trial *trial) {
            (trial->status == TT__TRIAL_CRASHED && strncmp(trial->reason, compiler, strlen(compiler)) != 0);
 }
 
-/* Is it known to be wrong for this very problem on this GPU? *trial says why. */
+/* Is it known to be wrong for this very problem on this GPU? *trial says why. What cannot be read in one
+ * layer may be known in another. */
 static tt_status was_wrong(const query *q, const tt__template *t, const char *config, tt__trial *trial,
                            bool *wrong) {
     bool found = false;
+    tt_status damaged = TT_OK;
     for (tt__layer layer = 0; layer < TT__LAYER_SHIPPED && !found; layer++) {
         tt__store *store = tt__layer_store(q->asked.ctx, layer);
         int64_t problem_id = -1;
+        tt_status status = TT_OK;
         if (store && q->asked.gpu_ids[layer] >= 0)
             TT_TRY(tt__store_known_problem(store, q->asked.problem, &problem_id));
         if (problem_id >= 0)
-            TT_TRY(tt__store_last_trial(store, q->asked.gpu_ids[layer], problem_id, t->kernel, t->hash,
-                                        config, q->driver, trial, &found));
+            status = tt__store_last_trial(store, q->asked.gpu_ids[layer], problem_id, t->kernel, t->hash,
+                                          config, q->driver, trial, &found);
+        if (status != TT_OK && status != TT_E_DB)
+            return status;
+        if (status != TT_OK) {
+            damaged = status;
+            found = false;
+        }
     }
     *wrong = found && is_wrong(trial);
-    return TT_OK;
+    return *wrong ? TT_OK : damaged;
 }
 
 /* Is the winner's configuration legal for the problem, and not known to be wrong? If its template has
