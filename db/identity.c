@@ -93,8 +93,11 @@ static tt_status ran_later(tt__store *s, const search *f, int64_t id, bool *yes)
 }
 
 static tt_status consider(tt__store *s, search *f, const char *wanted, const tt__gpu *gpu, int64_t id) {
-    char text[TT__GPU_TEXT_MAX], best[TT__GPU_TEXT_MAX], listed[TT__GPU_TEXT_MAX + 4];
-    snprintf(listed, sizeof listed, ", %s,", tt__gpu_text(text, gpu));
+    char text[TT__GPU_TEXT_MAX], best_text[TT__GPU_TEXT_MAX], listed[TT__GPU_TEXT_MAX + 4];
+    tt__gpu parts, best; /* earlier versions stored the text of an imported GPU as its name */
+    tt__gpu_set_text(&parts, tt__gpu_text(text, gpu));
+    tt__gpu_set_text(&best, tt__gpu_text(best_text, &f->best));
+    snprintf(listed, sizeof listed, ", %s,", text);
     if (!strstr(tt__str_text(&f->names), listed))
         tt__str_add(&f->names, listed + (f->names.len > 0));
     tt__gpu_match match = tt__gpu_matches(gpu, wanted);
@@ -103,8 +106,7 @@ static tt_status consider(tt__store *s, search *f, const char *wanted, const tt_
         f->ambiguous = false;
     else if (match == TT__GPU_OTHER || match < f->match)
         return TT_OK;
-    else if (tt__same_letters(f->best.name, gpu->name) ||
-             tt__same_letters(tt__gpu_text(best, &f->best), text))
+    else if (tt__same_letters(best.name, parts.name))
         TT_TRY(ran_later(s, f, id, &better));
     else
         f->ambiguous = true;

@@ -159,7 +159,8 @@
         " JOIN config ON config.id = e.config_id JOIN template ON template.id = config.template_id" \
         " WHERE e.gpu_id = ?1 AND e.problem_id = ?2 ORDER BY e.time_us, e.joules, config.text, template.kernel") \
     /* SQLite takes the columns beside min() from its row: the first failure. Replays do not count. A winner of another
-     * environment, as an older driver, does not solve what failed altogether since, unless the GPU's last run has that environment again. */ \
+     * environment, as an older driver, does not solve what failed altogether since, unless the last run measured on the GPU
+     * has that environment again. */ \
     X(UNSOLVED, "SELECT " TT__GPU_COLS ", " TT__PROBLEM_COLS ", count(*), sum(trial.status = 0), trial.status, trial.reason," \
         " template.kernel, config.text, min(iif(trial.status = 0, NULL, run.started_ms + trial.at_ms)) FROM trial" \
         " JOIN run ON run.id = trial.run_id JOIN gpu ON gpu.id = run.gpu_id" \
@@ -169,7 +170,7 @@
         " WHERE trial.stage = 0 AND trial.status <> 6 AND (?1 = 0 OR gpu.id = ?1) AND run.source <> 1" \
         " AND (operation.name = ?2 OR (?2 IS NULL AND (operation.text <> '' OR operation.name NOT IN ('copy', 'transpose_ladder'))))" \
         " AND (won.id IS NULL OR (won.env_id <> run.env_id AND (won.started_ms, won.id) < (run.started_ms, run.id)" \
-        "  AND won.env_id <> (SELECT last.env_id FROM run last WHERE last.gpu_id = gpu.id AND last.source <> 1" \
+        "  AND won.env_id IS NOT (SELECT last.env_id FROM run last WHERE last.gpu_id = gpu.id AND last.source = 0" \
         "   ORDER BY last.started_ms DESC, last.id DESC LIMIT 1)))" \
         " GROUP BY gpu.id, problem.id HAVING won.id IS NULL OR sum(trial.status = 0) = 0 ORDER BY gpu.name, " TT__PROBLEM_ORDER ", gpu.id, problem.id") \
     X(VERSION, "PRAGMA data_version") \

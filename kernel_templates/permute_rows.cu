@@ -10,9 +10,12 @@
 //@ param     VL       0 8 16
 //@ param     ORDER    0 1
 //@ let       elements permute_tile(1, READ_RUN, RUN)
+//@ let       widest   min(permute_tile(2, READ_RUN, RUN), permute_tile(3, READ_RUN, RUN))
+//@ let       WIDE_LOAD min(iif(VL > 0, VL, max(4, elem_size)), widest)
+//@ let       WIDE_STORE WIDE_LOAD
 //@ where     stride0 = 1
 //@ where     READ_RUN = 1 OR dim0 * elem_size * 2 <= READ_RUN
-//@ where     VL = 0 OR (VL > elem_size AND VL <= min(permute_tile(2, READ_RUN, RUN), permute_tile(3, READ_RUN, RUN)))
+//@ where     VL = 0 OR (VL > elem_size AND VL <= widest)
 //@ where     (READ_RUN = 1 AND RUN = 4096) OR elements BETWEEN THREADS * max(1, VL / elem_size) AND THREADS * 32
 //@ let      bytes    permute_tile(10, 1, 1) * elem_size
 //@ derived  KEEP     cc >= 80 AND bytes > 2 * l2_bytes AND max(VL, elem_size) >= 4

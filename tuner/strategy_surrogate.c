@@ -50,13 +50,15 @@ typedef struct surrogate {
     double *prior, *odds, *gain; /* one allocation, with the next three; gain: from the last comparison of all
                                     configurations */
     double *cost;                /* of a trial with a compile, over one without; 1 without a time limit */
-    double *expected, *variance; /* when it was named; no variance: it was named without a prediction */
-    size_t n_known;              /* trials when `cost` was computed */
-    bool compared;               /* was there such a comparison? */
-    size_t *cubin_of;            /* tt__points_cubins */
-    bool *row_of;                /* it is a row of the process; one allocation with the next two */
-    bool *asked_for;             /* its cubin was named */
-    bool *is_favourite;          /* its cubin is compiled ahead */
+    double *expected, *variance; /* when it was named; no variance: without a prediction, or before all
+                                    results, when the model's unknown constant is the error */
+    size_t n_named;
+    size_t n_known;     /* trials when `cost` was computed */
+    bool compared;      /* was there such a comparison? */
+    size_t *cubin_of;   /* tt__points_cubins */
+    bool *row_of;       /* it is a row of the process; one allocation with the next two */
+    bool *asked_for;    /* its cubin was named */
+    bool *is_favourite; /* its cubin is compiled ahead */
 } surrogate;
 
 static void close_surrogate(void *self) {
@@ -269,7 +271,7 @@ static tt_status next(int64_t *index, void *self, const tt__view *view) {
     if (!s->gp->kind->fit && s->gp->n_rows >= POLISHED && (*index = neighbour(s, view, mean)) != TT__NOTHING)
         return TT_OK;
     double best = to_beat(s, view);
-    double wide = s->gp->n_rows % DOUBT_EVERY ? 1 : s->gp->kind->fit ? doubt : surprise(s, view);
+    double wide = s->n_named++ % DOUBT_EVERY ? 1 : s->gp->kind->fit ? doubt : surprise(s, view);
     bool greedy = s->gp->n_rows < GREEDY, frugal = s->gp->n_rows >= FRUGAL;
     for (size_t i = 0; i < view->space->n; i++) {
         if (view->known[i] != TT__UNTRIED)
@@ -285,7 +287,7 @@ static tt_status next(int64_t *index, void *self, const tt__view *view) {
         }
     }
     s->compared = true;
-    if (*index != TT__NOTHING) {
+    if (*index != TT__NOTHING && tt__strategy_fastest(view) != TT__NOTHING) {
         s->expected[*index] = s->prior[*index] + mean[*index];
         s->variance[*index] = deviation[*index] * deviation[*index];
     }

@@ -89,8 +89,8 @@ static tt_status was_wrong(const query *q, const tt__template *t, const char *co
         int64_t problem_id = -1;
         tt_status status = TT_OK;
         if (store && q->asked.gpu_ids[layer] >= 0)
-            TT_TRY(tt__store_known_problem(store, q->asked.problem, &problem_id));
-        if (problem_id >= 0)
+            status = tt__store_known_problem(store, q->asked.problem, &problem_id);
+        if (status == TT_OK && problem_id >= 0)
             status = tt__store_last_trial(store, q->asked.gpu_ids[layer], problem_id, t->kernel, t->hash,
                                           config, q->driver, trial, &found);
         if (status != TT_OK && status != TT_E_DB)

@@ -201,6 +201,7 @@ static void lists_the_unsolved(void **state) {
     assert_ok(tt__store_unsolved(s, 0, NULL, count, &f));
     assert_int_equal(f.n, 3);
     assert_ok(tt__store_run_begin(s, id.gpu, &env1, "replayed", &again)); /* of another machine */
+    assert_ok(tt__store_run_begin(s, id.gpu, &env1, "imported", &again)); /* the same */
     assert_ok(tt__store_unsolved(s, 0, NULL, count, &f));
     assert_int_equal(f.n, 4);
     assert_ok(tt__store_config(s, "other", "transpose", "abcd", "A=1", &other));

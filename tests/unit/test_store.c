@@ -57,6 +57,12 @@ static void knows_gpus(void **state) {
     assert_ok(tt__store_find_gpu(s, named.name, &got, &same)); /* two of one text are not ambiguous */
     assert_ok(tt__store_find_gpu(s, "mig 1g", &got, &same));   /* nor by a part: the one that ran last */
     assert_string_equal(got.mig, "1g.10gb");
+    strcpy(named.name, "solo MIG 1g.10gb");
+    assert_ok(tt__store_gpu(s, &named, &other));
+    strcpy(named.name, "solo");
+    strcpy(named.mig, "2g.20gb");
+    assert_ok(tt__store_gpu(s, &named, &other));
+    assert_ok(tt__store_find_gpu(s, "solo", &got, &same)); /* nor are two profiles of one name */
     tt__gpu_set_text(&got, " MIG 1g");
     assert_string_equal(got.name, " MIG 1g"); /* no name is empty */
 
@@ -69,7 +75,7 @@ static void knows_gpus(void **state) {
     assert_ok(tt__store_gpu(s, &gpu, &other));
     assert_fails(tt__store_find_gpu(s, "a100", &got, &same), TT_E_INVALID,
                  "it has: NVIDIA H100 80GB HBM3, NVIDIA H100 80GB HBM3 MIG 1g.10gb, other 10GB, "
-                 "NVIDIA H100 MIG 1g.10gb, NVIDIA H100");
+                 "solo MIG 1g.10gb, solo MIG 2g.20gb, NVIDIA H100 MIG 1g.10gb, NVIDIA H100");
     tt__store_close(&s);
 }
 
