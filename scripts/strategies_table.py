@@ -20,7 +20,7 @@ INTRODUCTION = """# How many trials a search needs
 <!-- Made by scripts/strategies_table.py from strategies.csv: do not edit. -->
 
 `bench-strategies` searches the spaces that `recordings/h200*.json` holds (NVIDIA H200, driver 580.159.04, searched at commit
-078199e9). A row is one space, with 100 seeds. A cell has the trials until within 1 % of the fastest: the median, and the 95th
+64f74182). A row is one space, with 100 seeds. A cell has the trials until within 1 % of the fastest: the median, and the 95th
 percentile. "-" is more than 100. `good` counts the configurations within 1 %. `warm` starts from the other sizes of the same
 element size; the other columns start from an empty store.
 
