@@ -111,6 +111,25 @@ static void what_was_wrong_here_is_no_answer(void **state) {
     }
 }
 
+/* A damaged trial in one layer does not hide what another knows. */
+static void every_layer_is_asked_what_was_wrong(void **state) {
+    (void)state;
+    const char *user = in_dir("wrong.db"), *system = in_dir("system.db");
+    tt__problem p = square(3000);
+    remove(user);
+    remove(system);
+    crown_in(user, &h800, &p, "0123", small_config, 50);
+    try_small(user, &p, TT__TRIAL_OK);
+    raw_sql(user, "UPDATE trial SET samples = x'80'");
+    crown_in(system, &h800, &p, "0123", small_config, 50);
+    try_small(system, &p, TT__TRIAL_WRONG_RESULT);
+    setenv("TILETUNE_SYSTEM_DB", system, 1);
+    tt_ctx *ctx = ctx_of(user, h800.name);
+    assert_int_not_equal(best(ctx, &p).match, TT_MATCH_STALE);
+    tt_close(&ctx);
+    unsetenv("TILETUNE_SYSTEM_DB");
+}
+
 /* For a plan, too, a valid winner is the answer that tt_best names, though another layer knows better. */
 static void a_valid_winner_stays_one(void **state) {
     (void)state;
@@ -233,6 +252,7 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         TEST(layers_answer_in_order),
         TEST(what_was_wrong_here_is_no_answer),
+        TEST(every_layer_is_asked_what_was_wrong),
         TEST(a_valid_winner_stays_one),
         TEST(a_bad_system_store),
         TEST(warm_and_cold),

@@ -97,6 +97,15 @@ static void test_a_timeout_is_in_no_other_part(void **state) {
             assert_int_equal(some.known[at], TT__UNTRIED);
         tt__search_close(&some);
     }
+    int n_parts = 0; /* with --force, one of the parts measures it again */
+    b.opts.force = 1;
+    for (int k = 0; k < 2; k++) {
+        b.call.part = (tt__space_part){k, 2};
+        assert_ok(tt__search_open(&b.s, &b.f.problem, &tt__no_limits, &some));
+        n_parts += tt__strategy_member(&some.space, "vast", stored) != TT__NOTHING;
+        tt__search_close(&some);
+    }
+    assert_int_equal(n_parts, 1);
     bench_close(&b);
 }
 
