@@ -188,6 +188,8 @@ tt_status tt__space_neighbours(tt__space *space, const tt__template *t, const tt
     tt__launch_plan pl;
     sample s;
     tt_status status;
+    if (t->n_params == 0)
+        return TT_OK;
     TT_TRY(tt__config_parse(choice, t, config));
     TT_TRY(tt__launch_plan_make(&pl, t, gpu, problem, NULL, NULL));
     TT_GOTO(open_sample(&s, &pl));

@@ -303,7 +303,7 @@ double tt__template_combinations(const tt__template *t);
  * no integer, or so few of very many combinations are legal that none is found. */
 tt_status tt__space_add(tt__space *space, const tt__template *t, const tt__gpu *gpu, const tt__problem *p);
 /* Appends legal configurations that differ from one of the template in one parameter, and up to `pairs`
- * random ones that differ in two. */
+ * random ones that differ in two. A template without parameters has none. */
 tt_status tt__space_neighbours(tt__space *out, const tt__template *t, const tt__gpu *gpu,
                                const tt__problem *p, const char *config, size_t pairs);
 /* Appends a candidate that tt__space_resolve made. */

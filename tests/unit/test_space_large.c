@@ -86,6 +86,18 @@ static void finds_neighbours(void **state) {
     tt__template_free(&t);
 }
 
+/* A template without parameters has one configuration, also beside a sampled one. */
+static void a_plain_kernel_has_no_neighbours(void **state) {
+    (void)state;
+    tt__template *t = template_make("//@ block 256\n//@ grid 1\n//@ args dst\n");
+    tt__problem p = template_problem("transpose", 0);
+    tt__space space = {0};
+    assert_int_equal(t->n_params, 0);
+    assert_int_equal(tt__space_neighbours(&space, t, &template_gpu, &p, t->default_config, 8), TT_OK);
+    assert_int_equal(space.n, 0);
+    tt__template_free(&t);
+}
+
 /* None of 2^36 configurations is legal. The second `where` needs all parameters. */
 static void gives_up_on_endless_spaces(void **state) {
     (void)state;
@@ -112,6 +124,7 @@ int main(void) {
         cmocka_unit_test(gives_up_on_endless_spaces),
         cmocka_unit_test(samples_large_spaces),
         cmocka_unit_test(finds_neighbours),
+        cmocka_unit_test(a_plain_kernel_has_no_neighbours),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
